@@ -1,0 +1,211 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// Do performs any radix action on the node that owns its keys, which must be
+// in one slot; an action without keys runs on any node. Redirects are followed
+// for each command by itself, also inside a radix.Pipeline. Actions that
+// cannot share a connection (radix.WithConn, blocking commands) are lent one.
+//
+// Errors of the server are resp3.SimpleError, as from radix itself, wrapped in
+// a [CommandError] unless they come out of radix.WithConn.
+func (c *Client) Do(ctx context.Context, action radix.Action) error {
+	return c.do(ctx, action, How{})
+}
+
+// DoSecondary is Do on a replica, which may lag behind its primary. Where
+// there is none, it is Do.
+func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
+	return c.do(ctx, action, How{replica: true})
+}
+
+func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
+	if c.ctx.Err() != nil {
+		return ErrClosed
+	}
+	properties := action.Properties()
+	slot, err := slotOf(properties.Keys)
+	if err != nil {
+		return err
+	}
+	how.noFollow = !properties.CanRetry && !properties.CanPipeline
+	if !properties.CanShareConn {
+		return c.doLent(ctx, action, slot, how, properties.CanRetry)
+	}
+	conn := &routedConn{client: c, slot: slot, how: how}
+	if err := action.Perform(ctx, conn); err != nil {
+		return conn.explain(err)
+	}
+	return nil
+}
+
+// slotOf returns the slot of all keys, -1 if there are none.
+func slotOf(keys []string) (int32, error) {
+	if len(keys) == 0 {
+		return -1, nil
+	}
+	first := Slot(keys[0])
+	for _, key := range keys[1:] {
+		if s := Slot(key); s != first {
+			return 0, crossSlot("action", first, s)
+		}
+	}
+	return int32(first), nil
+}
+
+// doLent performs the action on a connection of its own.
+func (c *Client) doLent(ctx context.Context, action radix.Action, slot int32, how How, canRetry bool) error {
+	t := c.topology.Load()
+	if t.primary(slot) == nil {
+		c.hint()
+		return fmt.Errorf("cluster: %w", noOwnerError(slot))
+	}
+	p, asking := c.poolFor(t, slot, how), false
+	for redirects := 0; ; redirects++ {
+		err := performLent(ctx, p, action, asking)
+		var reply resp3.SimpleError
+		if err == nil || !errors.As(err, &reply) {
+			return err
+		}
+		to := classify([]byte(reply.S), p.Address())
+		if to.verdict != moved && to.verdict != ask {
+			return err
+		}
+		n := c.node(to.addr)
+		if asking = to.verdict == ask; asking {
+			c.counters.ask.Add(1)
+		} else {
+			c.counters.moved.Add(1)
+			c.setOwner(to.slot, n)
+			c.hint()
+		}
+		if !canRetry || redirects >= c.cfg.MaxRedirects {
+			return err
+		}
+		p = n.pool(asPrimary)
+	}
+}
+
+func performLent(ctx context.Context, p *pool.Pool, action radix.Action, asking bool) error {
+	conn, err := p.Lend(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Return()
+	if asking {
+		return action.Perform(ctx, askingConn{conn})
+	}
+	return action.Perform(ctx, conn)
+}
+
+// askingConn sends ASKING before each request, on the same connection.
+type askingConn struct{ *pool.Lent }
+
+func (c askingConn) Do(ctx context.Context, action radix.Action) error {
+	return action.Perform(ctx, c)
+}
+
+func (c askingConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	if err := c.Lent.EncodeDecode(ctx, radix.Cmd(nil, "ASKING"), new(any)); err != nil {
+		return err
+	}
+	return c.Lent.EncodeDecode(ctx, marshal, unmarshalInto)
+}
+
+// routedConn is the cluster as a connection, for one action: each of its
+// commands travels to the node that owns the action's slot at that time.
+type routedConn struct {
+	client *Client
+	slot   int32
+	how    How
+	name   string // of the last command that the server refused
+	addr   string // who refused it
+}
+
+var _ radix.Conn = (*routedConn)(nil)
+
+func (c *routedConn) Addr() net.Addr { return c.client.Addr() }
+
+func (c *routedConn) Close() error { return nil }
+
+func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
+	return action.Perform(ctx, c)
+}
+
+func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	encoded, err := lanes.Marshal(marshal)
+	if err != nil {
+		return err
+	}
+	var r Request
+	r.arena = encoded
+	_, err = lanes.Commands(encoded, func(from, to int) {
+		r.bounds = append(r.bounds, bound{from, to})
+		r.slots = append(r.slots, c.slot)
+	})
+	if err != nil {
+		return err
+	}
+	for i := range r.bounds {
+		if name := commandName(r.command(i)); lanes.Stateful(name) {
+			return fmt.Errorf("cluster: %s: %w", name, lanes.ErrShared)
+		}
+	}
+	if err := c.client.Exec(ctx, &r, c.how); err != nil {
+		return err
+	}
+	replies, err := c.join(&r)
+	if err != nil {
+		return err
+	}
+	return lanes.Unmarshal(replies, unmarshalInto)
+}
+
+// join returns the replies, also those that are errors, one behind the other,
+// or what became of the first command that has none.
+func (c *routedConn) join(r *Request) ([]byte, error) {
+	var replies []byte
+	failed := false
+	for i := range r.bounds {
+		reply, addr, err := r.outcome(i)
+		if err != nil {
+			return nil, &CommandError{commandName(r.command(i)), addr, err}
+		}
+		if resp.IsError(reply) && !failed {
+			failed, c.name, c.addr = true, commandName(r.command(i)), addr
+		}
+		replies = append(replies, reply...)
+	}
+	return replies, nil
+}
+
+// explain names command and node in an error of the server, in place of the
+// arguments that radix's own text may hold.
+func (c *routedConn) explain(err error) error {
+	var known *CommandError
+	if errors.As(err, &known) {
+		return err
+	}
+	var simple resp3.SimpleError
+	var blob resp3.BlobError
+	switch {
+	case errors.As(err, &simple):
+		return &CommandError{c.name, c.addr, radixresp.ErrConnUsable{Err: resp3.SimpleError{S: sanitize(simple.S)}}}
+	case errors.As(err, &blob):
+		return &CommandError{c.name, c.addr, radixresp.ErrConnUsable{Err: resp3.SimpleError{S: sanitize(string(blob.B))}}}
+	}
+	return err
+}

@@ -1,0 +1,157 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A Client sends commands to the nodes of a Redis Cluster. Make it with
+// [Config.New]. All methods are safe for concurrent use.
+type Client struct {
+	cfg   Config
+	seeds []string
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	topology atomic.Pointer[topology]
+	stale    chan struct{} // capacity 1: something hints that the map is out of date
+	counters counters
+
+	mu     sync.Mutex // guards what follows and changes of topology; never held across I/O
+	nodes  map[string]*node
+	syncs  []chan error // callers of Sync that wait
+	closed bool
+}
+
+var (
+	_ radix.Client      = (*Client)(nil)
+	_ radix.MultiClient = (*Client)(nil)
+)
+
+func newClient(cfg Config, seeds []string) *Client {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
+		stale: make(chan struct{}, 1), nodes: make(map[string]*node)}
+	c.topology.Store(newTopology(nil, nil))
+	return c
+}
+
+// Addr returns the first of the addresses that New was given; part of
+// radix.Client.
+func (c *Client) Addr() net.Addr { return lanes.NetAddr(c.seeds[0]) }
+
+// Clients returns a client for each node, by the primary's address; part of
+// radix.MultiClient. They do not follow redirects, and closing them does
+// nothing.
+func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
+	if c.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	t := c.topology.Load()
+	sets := make(map[string]radix.ReplicaSet, len(t.nodes))
+	for i, n := range t.nodes {
+		set := radix.ReplicaSet{Primary: nodeClient{n, asPrimary}}
+		for _, r := range t.replicas[i] {
+			set.Secondaries = append(set.Secondaries, nodeClient{r, asReplica})
+		}
+		sets[n.addr] = set
+	}
+	return sets, nil
+}
+
+// node returns the node of an address that a server named, making it if it is
+// new.
+func (c *Client) node(addr string) *node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodeLocked(c.cfg.AddrMap(addr))
+}
+
+func (c *Client) nodeLocked(addr string) *node {
+	n, ok := c.nodes[addr]
+	if !ok {
+		n = &node{addr: addr, client: c, closed: c.closed}
+		c.nodes[addr] = n
+	}
+	return n
+}
+
+// setOwner notes what a MOVED said.
+func (c *Client) setOwner(slot uint16, n *node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.topology.Load(); t.primary(int32(slot)) != n {
+		c.topology.Store(t.withOwner(slot, n))
+	}
+}
+
+// setRanges replaces the topology. Nodes that it does not hold any more are
+// drained.
+func (c *Client) setRanges(ranges []slotRange) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := newTopology(ranges, func(addr string) *node { return c.nodeLocked(c.cfg.AddrMap(addr)) })
+	c.topology.Store(t)
+	current := t.all()
+	for addr, n := range c.nodes {
+		if !slices.Contains(current, n) {
+			delete(c.nodes, addr)
+			if !c.closed {
+				c.tasks.Go(func() { c.drain(n) })
+			}
+		}
+	}
+}
+
+const (
+	drainTime  = 5 * time.Second
+	drainCheck = 10 * time.Millisecond
+)
+
+// drain closes a node once requests that still use it are done, or after
+// drainTime.
+func (c *Client) drain(n *node) {
+	defer n.close()
+	limit := time.NewTimer(drainTime)
+	defer limit.Stop()
+	check := time.NewTicker(drainCheck)
+	defer check.Stop()
+	for !n.quiet() {
+		select {
+		case <-check.C:
+		case <-limit.C:
+			return
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// Close closes all connections. Commands in flight end with an error that
+// wraps ErrClosed. It returns when no goroutine of the client is left; closing
+// again does nothing.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.cancel()
+	nodes := make([]*node, 0, len(c.nodes))
+	for _, n := range c.nodes {
+		nodes = append(nodes, n)
+	}
+	c.mu.Unlock()
+	for _, n := range nodes {
+		n.close()
+	}
+	c.tasks.Wait()
+	return nil
+}

@@ -1,0 +1,124 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// Config is the settings of a [Client]. The zero value works: laned pools,
+// plain TCP, no password.
+type Config struct {
+	// Pool is the kind and size of the pool for each node: pool.Fixed,
+	// pool.Adaptive or pool.Laned. Default pool.Laned{}.
+	Pool pool.Config
+
+	// Dialer makes the connections.
+	Dialer lanes.Dialer
+
+	// RefreshEvery is how often the map of the slots is fetched even if
+	// nothing hints at a change. Default 15 s; negative for never.
+	RefreshEvery time.Duration
+
+	// MaxRedirects is how many MOVED and ASK one request follows before the
+	// server's reply stands. Default 8; negative for none.
+	MaxRedirects int
+
+	// MaxRetries is how often commands that were refused for now (TRYAGAIN,
+	// CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS) or not sent are
+	// sent again, with backoff and full jitter, within the context. Default
+	// 12, which takes about a second; negative for none.
+	MaxRetries int
+
+	// AddrMap, if not nil, translates each address (host:port) that a server
+	// names, for clusters behind NAT.
+	AddrMap func(addr string) string
+
+	// Logger gets warnings and debug messages; default none.
+	Logger *slog.Logger
+}
+
+const (
+	defaultRefreshEvery = 15 * time.Second
+	defaultMaxRedirects = 8
+	defaultMaxRetries   = 12
+)
+
+func (c Config) withDefaults() Config {
+	if c.Pool == nil {
+		c.Pool = pool.Laned{}
+	}
+	if c.RefreshEvery == 0 {
+		c.RefreshEvery = defaultRefreshEvery
+	}
+	if c.MaxRedirects == 0 {
+		c.MaxRedirects = defaultMaxRedirects
+	}
+	if c.MaxRetries == 0 {
+		c.MaxRetries = defaultMaxRetries
+	}
+	if c.AddrMap == nil {
+		c.AddrMap = func(addr string) string { return addr }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+func (c Config) validate(addrs []string) error {
+	if err := pool.Validate(c.Pool); err != nil {
+		return err
+	}
+	if err := c.Dialer.Validate(); err != nil {
+		return err
+	}
+	if len(addrs) == 0 {
+		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
+	}
+	for i, addr := range addrs {
+		if err := validAddr(addr); err != nil {
+			return fmt.Errorf("cluster: addrs[%d] = %q: %w", i, addr, err)
+		}
+	}
+	return nil
+}
+
+func validAddr(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("want host:port: %w", err)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("port %q: want a number from 1 to 65535", port)
+	}
+	if host == "" {
+		return fmt.Errorf("want host:port: the host is empty")
+	}
+	return nil
+}
+
+// New connects to the first of the addresses (host:port) that answers, learns
+// the cluster's nodes and slots from it, and returns a client. The context
+// bounds only this. Settings that cannot be used are errors that name the
+// field and the value; if no address answers, the error is an
+// [UnreachableError] with each address and its cause.
+func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
+	c = c.withDefaults()
+	if err := c.validate(addrs); err != nil {
+		return nil, err
+	}
+	client := newClient(c, addrs)
+	if err := client.refresh(ctx); err != nil {
+		_ = client.Close()
+		return nil, err
+	}
+	client.tasks.Go(client.keepFresh)
+	return client, nil
+}

@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// ErrClosed says that the client was closed. It wraps lanes.ErrNotSent.
+var ErrClosed = pool.ErrClosed
+
+// ErrNoOwner is wrapped by the error of a command whose slot no node serves.
+var ErrNoOwner = errors.New("no node serves the slot")
+
+// A CommandError says which command failed on which node. It never holds
+// arguments. Err is, or wraps, resp3.SimpleError if the server replied with an
+// error; otherwise lanes.ErrNotSent or lanes.ErrUnknownOutcome.
+type CommandError struct {
+	Command string // its name, in capitals
+	Addr    string // the node, host:port; may be empty if none was chosen
+	Err     error
+}
+
+func (e *CommandError) Error() string {
+	at := ""
+	if e.Addr != "" {
+		at = " on " + e.Addr
+	}
+	return fmt.Sprintf("cluster: %s%s: %v", e.Command, at, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *CommandError) Unwrap() error { return e.Err }
+
+// replyError turns a server's error reply into a CommandError.
+func replyError(command []byte, addr string, reply []byte) error {
+	return &CommandError{commandName(command), addr, resp3.SimpleError{S: sanitize(string(resp.ErrorText(reply)))}}
+}
+
+func commandName(command []byte) string {
+	return strings.ToUpper(resp.CommandName(command))
+}
+
+// An UnreachableError says that none of the addresses answered, and why.
+type UnreachableError struct {
+	Causes []AddrError
+}
+
+// An AddrError is what went wrong with one address.
+type AddrError struct {
+	Addr string
+	Err  error
+}
+
+func (e *UnreachableError) Error() string {
+	var b strings.Builder
+	b.WriteString("cluster: no node answers")
+	for i, c := range e.Causes {
+		sep := "; "
+		if i == 0 {
+			sep = ": "
+		}
+		text := c.Err.Error()
+		if !strings.Contains(text, c.Addr) {
+			text = c.Addr + ": " + text
+		}
+		b.WriteString(sep + text)
+	}
+	return b.String()
+}
+
+// withRest adds the addresses that have no cause yet.
+func (e *UnreachableError) withRest(addrs []string, err error) *UnreachableError {
+	for _, addr := range addrs {
+		if !slices.ContainsFunc(e.Causes, func(c AddrError) bool { return c.Addr == addr }) {
+			e.Causes = append(e.Causes, AddrError{addr, err})
+		}
+	}
+	return e
+}
+
+// Unwrap returns the causes.
+func (e *UnreachableError) Unwrap() []error {
+	errs := make([]error, len(e.Causes))
+	for i, c := range e.Causes {
+		errs[i] = c.Err
+	}
+	return errs
+}

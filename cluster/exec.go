@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// How says how a [Request] is sent. The zero value is the fast way: grouped by
+// node, all groups at once.
+type How struct {
+	Group      Grouping
+	Sequential bool // send a group only when the one before it has its replies
+
+	replica  bool // to replicas, where there are any
+	noFollow bool // MOVED and ASK stand
+}
+
+// Exec sends all commands of the request, follows redirects of single
+// commands, and returns when each has a reply or an error, at the latest when
+// the context ends. It sends commands that were refused for now again, and
+// those that were not sent, but never one whose outcome is unknown.
+//
+// The error says only that How or the client cannot be used; what became of
+// the commands is in the Request, which must be Reset before it is executed
+// again.
+func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
+	if err := how.Group.validate(); err != nil {
+		return err
+	}
+	if len(r.places) > 0 {
+		return fmt.Errorf("cluster: a request of %d commands was executed before: Reset it first", len(r.bounds))
+	}
+	if c.ctx.Err() != nil {
+		return ErrClosed
+	}
+	if len(r.bounds) == 0 {
+		return nil
+	}
+	r.places = grown(r.places, len(r.bounds))
+	f := r.begin()
+	if r.clean = !c.firstWave(ctx, r, f, how); r.clean {
+		return nil
+	}
+	again := retry{client: c, request: r, flight: f, how: how}
+	again.run(ctx)
+	return nil
+}
+
+// firstWave sends all commands by the map of the slots. It reports whether any
+// of them has no reply or an error.
+func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) (failed bool) {
+	t := c.topology.Load()
+	if len(t.nodes) == 0 {
+		for i := range r.places {
+			r.places[i].err = noOwnerError(r.slots[i])
+		}
+		return true
+	}
+	var n int
+	r.groups, n = r.grouper.group(r.groups, r.slots, &t.owner, len(t.nodes), how.Group)
+	first := f.used
+	for range n {
+		f.trip(nil, r.arena)
+	}
+	for i, g := range r.groups {
+		if g < 0 {
+			r.places[i] = place{err: noOwnerError(r.slots[i])}
+			failed = true
+			continue
+		}
+		tr := f.trips[first+int(g)]
+		if keyed := r.slots[i] >= 0; tr.pool == nil || keyed && !tr.keyed {
+			tr.pool, tr.keyed = c.poolFor(t, r.slots[i], how), keyed
+		}
+		r.places[i] = place{trip: tr, pos: tr.Len()}
+		tr.Add(r.bounds[i].from, r.bounds[i].to)
+	}
+	return f.send(ctx, f.trips[first:f.used], how.Sequential) || failed
+}
+
+// poolFor returns the pool of the node that commands for the slot go to. The
+// slot has an owner, or is -1.
+func (c *Client) poolFor(t *topology, slot int32, how How) *pool.Pool {
+	if how.replica {
+		if n := t.replica(slot); n != nil {
+			return n.pool(asReplica)
+		}
+	}
+	return t.primary(slot).pool(asPrimary)
+}
+
+func noOwnerError(slot int32) error {
+	if slot < 0 {
+		return fmt.Errorf("no slot is served: %w: %w", ErrNoOwner, lanes.ErrNotSent)
+	}
+	return fmt.Errorf("slot %d: %w: %w", slot, ErrNoOwner, lanes.ErrNotSent)
+}
+
+// send submits the trips and waits for them. It reports whether any command
+// has no reply or an error.
+func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) (failed bool) {
+	if sequential {
+		for i := range trips {
+			failed = f.sendAll(ctx, trips[i:i+1]) || failed
+		}
+		return failed
+	}
+	return f.sendAll(ctx, trips)
+}
+
+func (f *flight) sendAll(ctx context.Context, trips []*trip) (failed bool) {
+	if err := ctx.Err(); err != nil {
+		for _, t := range trips {
+			t.Refuse(t.pool.Address(), err)
+		}
+		return true
+	}
+	f.call.Begin(len(trips))
+	f.mine = f.mine[:0]
+	for _, t := range trips {
+		if t.pool.Submit(&t.Batch) {
+			f.mine = append(f.mine, &t.Batch)
+		}
+	}
+	lanes.Flush(f.mine)
+	for _, b := range f.mine {
+		b.Read(ctx)
+	}
+	if err := f.call.Wait(ctx); err != nil {
+		f.abandoned = true
+		for _, t := range trips {
+			t.pool.Abandon(&t.Batch, err)
+		}
+	}
+	for _, t := range trips {
+		failed = failed || t.Failed() || t.Errors() > 0
+	}
+	return failed
+}
+
+func grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// wait sleeps for d or until the context ends.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A node is one server of the cluster. Its pools are made when they are first
+// needed: most clients never read from replicas.
+type node struct {
+	addr   string
+	client *Client
+
+	mu     sync.Mutex // guards what follows; never held across I/O
+	pools  [2]*pool.Pool
+	closed bool
+}
+
+// use says what a connection to a node is for.
+type use int
+
+const (
+	asPrimary use = iota
+	asReplica     // connections send READONLY
+)
+
+func (n *node) pool(u use) *pool.Pool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.pools[u] == nil {
+		d := n.client.cfg.Dialer
+		d.ReadOnly = d.ReadOnly || u == asReplica
+		// New has validated the settings; it is the only source of errors.
+		p, err := pool.New(n.client.cfg.Pool, d, n.addr, n.client.cfg.Logger)
+		if err != nil {
+			panic("cluster: settings that New accepted are refused: " + err.Error())
+		}
+		if n.closed {
+			_ = p.Close()
+		}
+		n.pools[u] = p
+	}
+	return n.pools[u]
+}
+
+// open returns the pools that exist.
+func (n *node) open() []*pool.Pool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var open []*pool.Pool
+	for _, p := range n.pools {
+		if p != nil {
+			open = append(open, p)
+		}
+	}
+	return open
+}
+
+func (n *node) quiet() bool {
+	for _, p := range n.open() {
+		if !p.Quiet() {
+			return false
+		}
+	}
+	return true
+}
+
+func (n *node) close() {
+	n.mu.Lock()
+	n.closed = true
+	n.mu.Unlock()
+	for _, p := range n.open() {
+		_ = p.Close()
+	}
+}
+
+// nodeClient is a node as Client.Clients hands it out. Close does nothing: the
+// pools belong to the Client.
+type nodeClient struct {
+	node *node
+	use  use
+}
+
+var _ radix.Client = nodeClient{}
+
+func (c nodeClient) Addr() net.Addr { return lanes.NetAddr(c.node.addr) }
+
+func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
+	return c.node.pool(c.use).Do(ctx, action)
+}
+
+func (c nodeClient) Close() error { return nil }

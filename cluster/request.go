@@ -1,0 +1,139 @@
+package cluster
+
+import (
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A Request is encoded commands for keys in any slots, and what became of
+// them: the form in which commands travel through the package. The zero value
+// is empty. It is not safe for concurrent use.
+type Request struct {
+	arena  []byte // all commands, one behind the other
+	bounds []bound
+	slots  []int32 // of each command; -1 without a key
+	places []place
+
+	grouper grouper
+	groups  []int32
+	flight  *flight
+	clean   bool
+}
+
+type bound struct{ from, to int }
+
+// A place is where a command's reply is.
+type place struct {
+	trip *trip
+	pos  int   // the reply's number in the trip
+	err  error // why there was no trip
+}
+
+// A trip is what goes to one node at once.
+type trip struct {
+	lanes.Batch
+	pool  *pool.Pool
+	keyed bool // pool is that of a key's node, not just any
+}
+
+// A flight is the trips of one request. It is used again for the next request,
+// but for one that was abandoned: lanes may still hold its batches.
+type flight struct {
+	call      *lanes.Call
+	trips     []*trip
+	used      int            // of trips, in all waves so far
+	mine      []*lanes.Batch // those that the caller must flush and read
+	abandoned bool
+}
+
+// Reset makes the Request empty. Replies got from it before are invalid.
+func (r *Request) Reset() {
+	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
+	r.clean = false
+	if r.flight != nil {
+		r.flight.used = 0
+	}
+}
+
+// Len returns the number of commands.
+func (r *Request) Len() int { return len(r.bounds) }
+
+// Buffer returns the memory that the encoded commands are in. A command is
+// appended to it and then made known with [Request.Commit].
+func (r *Request) Buffer() []byte { return r.arena }
+
+// Commit takes over buf, which is [Request.Buffer] with one command appended,
+// for keys in the slot; -1 for a command without a key.
+func (r *Request) Commit(buf []byte, slot int32) {
+	r.bounds = append(r.bounds, bound{len(r.arena), len(buf)})
+	r.slots = append(r.slots, slot)
+	r.arena = buf
+}
+
+// Reply returns the i-th command's reply as it came, valid until Reset, after
+// the Request was executed. The error is a [CommandError]: for an error reply,
+// and for a command without a reply.
+func (r *Request) Reply(i int) ([]byte, error) {
+	reply, addr, err := r.outcome(i)
+	switch {
+	case err != nil:
+		return nil, &CommandError{commandName(r.command(i)), addr, err}
+	case resp.IsError(reply):
+		return nil, replyError(r.command(i), addr, reply)
+	}
+	return reply, nil
+}
+
+// outcome returns the reply, also if it is an error, or why there is none.
+func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
+	p := r.places[i]
+	if p.trip == nil {
+		return nil, "", p.err
+	}
+	reply, err = p.trip.Reply(p.pos)
+	return reply, p.trip.pool.Address(), err
+}
+
+func (r *Request) command(i int) []byte {
+	return r.arena[r.bounds[i].from:r.bounds[i].to]
+}
+
+// Trips returns how many groups of commands were sent, in all waves.
+func (r *Request) Trips() int {
+	if r.flight == nil {
+		return 0
+	}
+	return r.flight.used
+}
+
+// Node returns the address of the node that replied to the i-th command, ""
+// if none did.
+func (r *Request) Node(i int) string {
+	_, addr, _ := r.outcome(i)
+	return addr
+}
+
+// begin returns a flight that no lane holds any more.
+func (r *Request) begin() *flight {
+	if r.flight == nil || r.flight.abandoned {
+		r.flight = &flight{call: lanes.NewCall()}
+	}
+	return r.flight
+}
+
+// trip returns an empty trip to the pool.
+func (f *flight) trip(p *pool.Pool, arena []byte) *trip {
+	if f.used == len(f.trips) {
+		f.trips = append(f.trips, new(trip))
+	}
+	t := f.trips[f.used]
+	f.used++
+	t.pool, t.keyed = p, false
+	t.Reset(f.call, arena)
+	return t
+}
+
+// Clean reports whether every command was answered in the first wave, without
+// an error. If not, each reply must be looked at.
+func (r *Request) Clean() bool { return r.clean }

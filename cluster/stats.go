@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"sync/atomic"
+
+	"github.com/redislanes/redislanes/pool"
+)
+
+type counters struct {
+	moved, ask               atomic.Uint64
+	refused, notSent         atomic.Uint64
+	refreshes, refreshErrors atomic.Uint64
+}
+
+// Stats is a snapshot of a client. Counters count from its beginning.
+type Stats struct {
+	Nodes []NodeStats
+
+	Slots int // that have an owner, 16,384 in a healthy cluster
+
+	Moved   uint64 // MOVED that were followed
+	Ask     uint64 // ASK that were followed
+	Refused uint64 // commands sent again because the server refused them for now
+	NotSent uint64 // commands sent again because they had not been sent
+
+	Refreshes     uint64 // of the map of the slots, that succeeded
+	RefreshErrors uint64 // that failed
+}
+
+// NodeStats is a snapshot of one pool of a node. Nodes that were never used
+// have none.
+type NodeStats struct {
+	Role string // what the connections are for: "primary" or "replica"
+	Pool pool.Stats
+}
+
+// Stats returns a snapshot. It is safe to call while the client works.
+func (c *Client) Stats() Stats {
+	s := Stats{
+		Slots: c.topology.Load().covered(),
+		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),
+		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(),
+		Refreshes: c.counters.refreshes.Load(), RefreshErrors: c.counters.refreshErrors.Load(),
+	}
+	c.mu.Lock()
+	nodes := make([]*node, 0, len(c.nodes))
+	for _, n := range c.nodes {
+		nodes = append(nodes, n)
+	}
+	c.mu.Unlock()
+	for _, n := range nodes {
+		n.mu.Lock()
+		pools := n.pools
+		n.mu.Unlock()
+		for u, role := range [...]string{asPrimary: "primary", asReplica: "replica"} {
+			if pools[u] != nil {
+				s.Nodes = append(s.Nodes, NodeStats{Role: role, Pool: pools[u].Stats()})
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// A topology is which node owns which slot, at one moment. It is immutable:
+// requests load it once and read it without a lock.
+type topology struct {
+	owner    [SlotCount]uint16 // index into nodes, or noOwner
+	nodes    []*node           // primaries
+	replicas [][]*node         // of each primary
+}
+
+// newTopology builds a topology; find returns the node of an address.
+func newTopology(ranges []slotRange, find func(addr string) *node) *topology {
+	t := &topology{}
+	for i := range t.owner {
+		t.owner[i] = noOwner
+	}
+	index := make(map[string]uint16)
+	for _, r := range ranges {
+		if len(r.nodes) == 0 {
+			continue
+		}
+		primary := r.nodes[0].addr
+		i, ok := index[primary]
+		if !ok {
+			i = uint16(len(t.nodes))
+			index[primary] = i
+			t.nodes = append(t.nodes, find(primary))
+			t.replicas = append(t.replicas, nil)
+		}
+		for slot := int(r.first); slot <= int(r.last); slot++ {
+			t.owner[slot] = i
+		}
+		for _, replica := range r.nodes[1:] {
+			if n := find(replica.addr); !slices.Contains(t.replicas[i], n) {
+				t.replicas[i] = append(t.replicas[i], n)
+			}
+		}
+	}
+	return t
+}
+
+// withOwner returns a copy in which n owns the slot.
+func (t *topology) withOwner(slot uint16, n *node) *topology {
+	next := &topology{owner: t.owner, nodes: slices.Clone(t.nodes), replicas: slices.Clone(t.replicas)}
+	i := slices.Index(next.nodes, n)
+	if i < 0 {
+		i = len(next.nodes)
+		next.nodes = append(next.nodes, n)
+		next.replicas = append(next.replicas, nil)
+	}
+	next.owner[slot] = uint16(i)
+	return next
+}
+
+// primary returns the owner of the slot, nil if there is none. Slot -1, of a
+// command without a key, gives any node.
+func (t *topology) primary(slot int32) *node {
+	if slot < 0 {
+		if len(t.nodes) == 0 {
+			return nil
+		}
+		return t.nodes[rand.IntN(len(t.nodes))]
+	}
+	if i := t.owner[slot]; i != noOwner {
+		return t.nodes[i]
+	}
+	return nil
+}
+
+// replica returns any replica of the slot's owner, nil if there is none.
+func (t *topology) replica(slot int32) *node {
+	if len(t.nodes) == 0 {
+		return nil
+	}
+	i := rand.IntN(len(t.nodes))
+	if slot >= 0 {
+		if t.owner[slot] == noOwner {
+			return nil
+		}
+		i = int(t.owner[slot])
+	}
+	if len(t.replicas[i]) == 0 {
+		return nil
+	}
+	return t.replicas[i][rand.IntN(len(t.replicas[i]))]
+}
+
+// all returns primaries and replicas, each once.
+func (t *topology) all() []*node {
+	nodes := slices.Clone(t.nodes)
+	for _, replicas := range t.replicas {
+		for _, n := range replicas {
+			if !slices.Contains(nodes, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	return nodes
+}
+
+// covered returns how many slots have an owner.
+func (t *topology) covered() int {
+	n := 0
+	for _, i := range t.owner {
+		if i != noOwner {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,158 @@
+package resp
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// ErrNull says that a reply is null where a value was asked for.
+var ErrNull = errors.New("resp: null reply")
+
+// TypeError says that a reply is of another type than was asked for.
+type TypeError struct {
+	Kind byte   // the reply's type byte
+	Want string // what was asked for
+}
+
+func (e *TypeError) Error() string {
+	return fmt.Sprintf("resp: reply of type %q is not %s", e.Kind, e.Want)
+}
+
+// SkipAttributes returns a complete reply without the attributes before it.
+func SkipAttributes(reply []byte) []byte {
+	if len(reply) == 0 || reply[0] != '|' {
+		return reply
+	}
+	f := NewFramer(Limits{})
+	n, pairs, _ := sizeLine(reply)
+	for i := 0; i < 2*pairs && n < len(reply); i++ {
+		used, _, err := f.Next(reply[n:])
+		if err != nil {
+			return nil
+		}
+		n += used
+	}
+	return SkipAttributes(reply[n:])
+}
+
+// IsError reports whether a complete reply is an error.
+func IsError(reply []byte) bool {
+	reply = SkipAttributes(reply)
+	return len(reply) > 0 && (reply[0] == '-' || reply[0] == '!')
+}
+
+// IsNull reports whether a complete reply is one of the nulls of RESP2 and
+// RESP3.
+func IsNull(reply []byte) bool {
+	reply = SkipAttributes(reply)
+	return len(reply) >= 2 && (reply[0] == '_' || (reply[0] == '$' || reply[0] == '*') && reply[1] == '-')
+}
+
+// ErrorText returns the text of a complete error reply without its type byte,
+// length and CRLF. The result is part of reply.
+func ErrorText(reply []byte) []byte {
+	reply = SkipAttributes(reply)
+	if len(reply) < 3 {
+		return nil
+	}
+	if reply[0] == '!' {
+		n, size, ok := sizeLine(reply)
+		if !ok || size > len(reply)-n {
+			return nil
+		}
+		return reply[n : n+size]
+	}
+	return reply[1 : len(reply)-2]
+}
+
+// Int returns the value of a complete reply that is an integer, or a string
+// that holds one.
+func Int(reply []byte) (int64, error) {
+	if n := len(reply); n >= 4 && reply[0] == ':' {
+		if v, ok := parseInt(reply[1 : n-2]); ok {
+			return v, nil
+		}
+	}
+	reply = SkipAttributes(reply)
+	if IsNull(reply) {
+		return 0, ErrNull
+	}
+	b := scalar(reply)
+	v, err := strconv.ParseInt(string(b), 10, 64)
+	if b == nil || err != nil {
+		return 0, &TypeError{kindOf(reply), "an integer"}
+	}
+	return v, nil
+}
+
+// Bytes returns the text of a complete reply that is a string, a number or a
+// boolean. The result is part of reply.
+func Bytes(reply []byte) ([]byte, error) {
+	reply = SkipAttributes(reply)
+	if IsNull(reply) {
+		return nil, ErrNull
+	}
+	if b := scalar(reply); b != nil {
+		return b, nil
+	}
+	return nil, &TypeError{kindOf(reply), "a string"}
+}
+
+func kindOf(reply []byte) byte {
+	if len(reply) == 0 {
+		return 0
+	}
+	return reply[0]
+}
+
+// scalar returns the text of a string or number, nil for everything else.
+func scalar(reply []byte) []byte {
+	if len(reply) < 3 {
+		return nil
+	}
+	switch reply[0] {
+	case ':', '+', ',', '(', '#':
+		return reply[1 : len(reply)-2]
+	case '$', '=':
+		n, size, ok := sizeLine(reply)
+		if !ok || size > len(reply)-n {
+			return nil
+		}
+		body := reply[n : n+size]
+		const format = len("txt:") // a verbatim string begins with its format
+		if reply[0] == '=' && size >= format {
+			body = body[format:]
+		}
+		return body
+	}
+	return nil
+}
+
+// sizeLine parses the header at the beginning of reply and returns its length
+// and its number.
+func sizeLine(reply []byte) (n, size int, ok bool) {
+	size, rest, ok := header(reply, kindOf(reply))
+	return len(reply) - len(rest), size, ok
+}
+
+func parseInt(b []byte) (v int64, ok bool) {
+	neg := b[0] == '-'
+	if neg {
+		b = b[1:]
+	}
+	const safe = 18 // digits that cannot overflow
+	if len(b) == 0 || len(b) > safe {
+		return 0, false
+	}
+	for _, c := range b {
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		v = v*10 + int64(c)
+	}
+	if neg {
+		v = -v
+	}
+	return v, true
+}

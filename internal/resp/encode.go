@@ -1,0 +1,81 @@
+package resp
+
+import "strconv"
+
+// AppendArray appends the header of an array of n elements, as every command
+// begins with, and returns the extended slice.
+func AppendArray(b []byte, n int) []byte {
+	b = append(b, '*')
+	b = strconv.AppendInt(b, int64(n), 10)
+	return append(b, '\r', '\n')
+}
+
+// AppendBulk appends s as a bulk string; it may hold any bytes.
+func AppendBulk[T ~string | ~[]byte](b []byte, s T) []byte {
+	b = append(b, '$')
+	b = strconv.AppendInt(b, int64(len(s)), 10)
+	b = append(b, '\r', '\n')
+	b = append(b, s...)
+	return append(b, '\r', '\n')
+}
+
+// AppendBulkInt appends n in decimal as a bulk string.
+func AppendBulkInt(b []byte, n int64) []byte {
+	var digits [20]byte
+	return AppendBulk(b, strconv.AppendInt(digits[:0], n, 10))
+}
+
+// AppendCommand appends a whole command.
+func AppendCommand(b []byte, name string, args ...string) []byte {
+	b = AppendArray(b, 1+len(args))
+	b = AppendBulk(b, name)
+	for _, arg := range args {
+		b = AppendBulk(b, arg)
+	}
+	return b
+}
+
+// CommandName returns the name of an encoded command, as it was written, or ""
+// if cmd does not begin with a command. The result aliases nothing.
+func CommandName(cmd []byte) string {
+	name, _ := Argument(cmd, 0)
+	return string(name)
+}
+
+// Argument returns the i-th element of an encoded command, 0 being its name.
+// The result is part of cmd.
+func Argument(cmd []byte, i int) ([]byte, bool) {
+	n, rest, ok := header(cmd, '*')
+	if !ok || i < 0 || i >= n {
+		return nil, false
+	}
+	for ; ; i-- {
+		size, body, ok := header(rest, '$')
+		if !ok || size < 0 || size > len(body)-2 {
+			return nil, false
+		}
+		if i == 0 {
+			return body[:size], true
+		}
+		rest = body[size+2:]
+	}
+}
+
+// header parses a type byte, a non-negative number and CRLF.
+func header(b []byte, kind byte) (n int, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] != kind {
+		return 0, nil, false
+	}
+	const digits = 18 // fit an int64 without overflow
+	for i := 1; i < len(b) && i <= digits; i++ {
+		switch c := b[i]; {
+		case c >= '0' && c <= '9':
+			n = n*10 + int(c-'0')
+		case c == '\r' && i > 1 && i+1 < len(b) && b[i+1] == '\n':
+			return n, b[i+2:], true
+		default:
+			return 0, nil, false
+		}
+	}
+	return 0, nil, false
+}

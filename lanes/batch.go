@@ -1,0 +1,244 @@
+package lanes
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A Call waits for the batches of one request. It wakes its caller once,
+// however many batches there are. Make it with [NewCall].
+//
+// The order of use: Begin, enqueue the batches, [Flush], Batch.Read, Wait. One
+// goroutine does all of this; the lanes complete the batches from theirs. A
+// Call whose Wait returned an error must not be used again, nor any of its
+// batches be added to: lanes may still hold them.
+type Call struct {
+	pending atomic.Int32
+	done    chan struct{}
+}
+
+// NewCall returns a Call that can be used many times in turn.
+func NewCall() *Call { return &Call{done: make(chan struct{}, 1)} }
+
+// Begin prepares the Call for n batches. The caller counts as one more until
+// it waits, so that batches that it reads itself need no wake-up.
+func (c *Call) Begin(n int) { c.pending.Store(int32(n) + 1) }
+
+// Wait returns when all batches are complete or the context has ended, with
+// the context's error in the latter case.
+func (c *Call) Wait(ctx context.Context) error {
+	if c.pending.Add(-1) == 0 {
+		return nil
+	}
+	if ctx.Done() == nil {
+		<-c.done
+		return nil
+	}
+	select {
+	case <-c.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Call) complete() {
+	if c.pending.Add(-1) == 0 {
+		select {
+		case c.done <- struct{}{}:
+		default:
+		}
+	}
+}
+
+type span struct{ from, to int }
+
+// A Batch is the commands that one caller sends to one server in one trip, and
+// their replies. The zero value is empty; it is used again after Reset, unless
+// it was abandoned.
+type Batch struct {
+	next  *Batch
+	call  *Call
+	lane  *Lane
+	arena []byte // the caller's; only valid until the lane has copied the runs
+	runs  []span // parts of arena, neighbours merged
+	ends  []int  // for each command, the bytes of the batch up to its end
+
+	start uint64 // where the batch begins in the lane's stream
+	flush bool   // the caller got the role of the writer with this batch
+	reads bool   // the caller got a claim on the role of the reader
+
+	// The lane's replyMu guards these until the batch is done or abandoned.
+	buf       []byte
+	replies   []int // for each reply, its end in buf
+	answered  int   // replies that arrived, also after the batch was abandoned
+	errors    int   // replies that are errors
+	done      bool
+	abandoned bool
+
+	err     error // why commands behind the last reply have none
+	handed  int   // how many commands were handed to the socket whole, if err is set
+	unknown error // err with ErrUnknownOutcome
+	notSent error // err with ErrNotSent
+}
+
+// Reset empties the batch for the commands of call's next trip. Commands are
+// added as parts of arena, which must not change until the trip is over.
+func (b *Batch) Reset(call *Call, arena []byte) {
+	*b = Batch{
+		call: call, arena: arena,
+		runs: b.runs[:0], ends: b.ends[:0], buf: b.buf[:0], replies: b.replies[:0],
+	}
+}
+
+// Add appends the command encoded in arena[from:to].
+func (b *Batch) Add(from, to int) {
+	size := to - from
+	if n := len(b.runs); n > 0 && b.runs[n-1].to == from {
+		b.runs[n-1].to = to
+	} else {
+		b.runs = append(b.runs, span{from, to})
+	}
+	b.ends = append(b.ends, b.size()+size)
+}
+
+// Each calls f with every encoded command, before the batch is submitted.
+func (b *Batch) Each(f func(command []byte)) {
+	from := 0
+	all := b.appendTo(nil)
+	for _, end := range b.ends {
+		f(all[from:end])
+		from = end
+	}
+}
+
+// Len returns the number of commands.
+func (b *Batch) Len() int { return len(b.ends) }
+
+// Errors returns how many of the replies are errors of the server.
+func (b *Batch) Errors() int { return b.errors }
+
+// Failed reports whether there are commands without a reply.
+func (b *Batch) Failed() bool { return b.err != nil }
+
+// Reply returns the i-th command's reply as it came, valid until Reset, or an
+// error that says what became of the command. It may be called once the trip
+// is over.
+func (b *Batch) Reply(i int) ([]byte, error) {
+	if i < len(b.replies) {
+		from := 0
+		if i > 0 {
+			from = b.replies[i-1]
+		}
+		return b.buf[from:b.replies[i]:b.replies[i]], nil
+	}
+	if i < b.handed {
+		return nil, b.unknown
+	}
+	return nil, b.notSent
+}
+
+// Read lets the caller read its own replies, if the lane was idle when the
+// batch was enqueued and nobody needs the lane meanwhile. It returns when they
+// have arrived or the lane's background reader has taken over, in a few
+// milliseconds at most.
+func (b *Batch) Read(ctx context.Context) {
+	if b.reads {
+		b.reads = false
+		b.lane.readOwn(ctx, b)
+	}
+}
+
+// Abandon gives up waiting, because of cause, for what has not arrived. The
+// replies that have arrived can be read. The lane goes on with what it holds
+// of the batch; the batch and its Call must not be used for another trip.
+func (b *Batch) Abandon(cause error) {
+	if b.lane == nil {
+		b.fail("", cause, 0)
+		return
+	}
+	b.lane.abandon(b, cause)
+}
+
+// Fail ends a submitted batch that no lane has taken: all its commands were
+// not sent.
+func (b *Batch) Fail(addr string, cause error) {
+	b.fail(addr, cause, 0)
+	b.call.complete()
+}
+
+// Refuse ends a batch that is not going to be submitted.
+func (b *Batch) Refuse(addr string, cause error) { b.fail(addr, cause, 0) }
+
+// fail notes the outcome of the commands without a reply, of which the first
+// handed (counted from the batch's first) have an unknown one.
+func (b *Batch) fail(addr string, cause error, handed int) {
+	b.done, b.err, b.handed, b.arena = true, cause, handed, nil
+	b.notSent = NotSent(addr, cause)
+	if handed > 0 {
+		b.unknown = &OutcomeError{Addr: addr, Outcome: ErrUnknownOutcome, Cause: cause}
+	}
+}
+
+// handedAt returns how many of the commands end within the first stream bytes
+// of the lane's stream.
+func (b *Batch) handedAt(stream uint64) int {
+	n := 0
+	for n < len(b.ends) && b.start+uint64(b.ends[n]) <= stream {
+		n++
+	}
+	return n
+}
+
+// store takes over bytes of replies.
+func (b *Batch) store(p []byte) {
+	if !b.abandoned {
+		b.buf = append(b.buf, p...)
+	}
+}
+
+// answer notes that the reply that ends at the given place in buf is complete.
+func (b *Batch) answer(end int, kind byte) {
+	b.answered++
+	if b.abandoned {
+		return
+	}
+	b.replies = append(b.replies, end)
+	if kind == '-' || kind == '!' {
+		b.errors++
+	}
+}
+
+func (b *Batch) appendTo(w []byte) []byte {
+	for _, r := range b.runs {
+		w = append(w, b.arena[r.from:r.to]...)
+	}
+	return w
+}
+
+func (b *Batch) size() int {
+	if n := len(b.ends); n > 0 {
+		return b.ends[n-1]
+	}
+	return 0
+}
+
+// countCommands returns how many commands an encoded request holds and calls
+// each with the bounds of every one.
+func countCommands(request []byte, each func(from, to int)) (n int, err error) {
+	f := resp.NewFramer(resp.Limits{})
+	for from := 0; from < len(request); n++ {
+		used, done, err := f.Next(request[from:])
+		if err != nil {
+			return n, err
+		}
+		if !done || request[from] != '*' {
+			return n, errNotACommand
+		}
+		each(from, from+used)
+		from += used
+	}
+	return n, nil
+}

@@ -1,0 +1,61 @@
+package lanes
+
+// Fail closes the lane because of err. Batches in flight end with err as the
+// cause: not sent, or with an unknown outcome, by command.
+func (l *Lane) Fail(err error) {
+	l.mu.Lock()
+	first := l.err == nil
+	if first {
+		l.err = err
+	}
+	l.mu.Unlock()
+	if first {
+		_ = l.conn.Close()
+		close(l.closed)
+	}
+	l.drain()
+}
+
+// drain ends all batches of a closed lane, once nobody reads or writes any
+// more: until then, the count of bytes handed to the socket may still change,
+// and replies may still arrive.
+func (l *Lane) drain() {
+	l.replyMu.Lock()
+	l.mu.Lock()
+	busy := l.writing || l.reader == caller || l.reader == background
+	if l.err == nil || busy || l.drained {
+		l.mu.Unlock()
+		l.replyMu.Unlock()
+		return
+	}
+	l.drained = true
+	l.reader, l.claimant = nobody, nil
+	err, handed := l.err, l.handed
+	first := l.oldest
+	if first == nil {
+		first = l.head
+	} else {
+		last := first
+		for last.next != nil {
+			last = last.next
+		}
+		last.next = l.head
+	}
+	l.oldest, l.head, l.tail = nil, nil, nil
+	l.wbuf, l.spare = nil, nil
+	l.mu.Unlock()
+	for b := first; b != nil; b = b.next {
+		if !b.done {
+			b.fail(l.addr, err, b.handedAt(handed))
+		}
+	}
+	l.replyMu.Unlock()
+	for b := first; b != nil; {
+		next := b.next
+		b.next = nil
+		l.inFlight.Add(-1)
+		b.call.complete()
+		b = next
+	}
+	l.events.Closed(l)
+}

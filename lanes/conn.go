@@ -1,0 +1,173 @@
+package lanes
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+var _ radix.Conn = (*Lane)(nil)
+
+// Addr returns the server's address as it was dialled.
+func (l *Lane) Addr() net.Addr { return NetAddr(l.addr) }
+
+// NetAddr is a host:port as a net.Addr of the network "tcp".
+type NetAddr string
+
+// Network returns "tcp".
+func (NetAddr) Network() string { return "tcp" }
+
+func (a NetAddr) String() string { return string(a) }
+
+// Do performs the action on the lane; part of radix.Conn.
+func (l *Lane) Do(ctx context.Context, action radix.Action) error {
+	return action.Perform(ctx, l)
+}
+
+// EncodeDecode sends what marshal encodes, which must be whole commands, and
+// decodes their replies into unmarshalInto on the caller's goroutine; part of
+// radix.Conn. Unlike radix's own connections it never touches unmarshalInto
+// after it has returned. A nil unmarshalInto discards the replies; a nil
+// marshal, as pub/sub needs it, is an error.
+func (l *Lane) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	return EncodeDecode(ctx, l, marshal, unmarshalInto)
+}
+
+// A Submitter takes batches: a lane or a pool.
+type Submitter interface {
+	// Submit enqueues the batch, lets it wait for room, or fails it, without
+	// blocking. Only if mine is set must the caller, who will wait for the
+	// batch, [Flush] it and call Batch.Read before it waits.
+	Submit(b *Batch) (mine bool)
+	// Abandon gives up waiting for a batch that was submitted.
+	Abandon(b *Batch, cause error)
+	// Address returns the server's address, host:port.
+	Address() string
+	// Exclusive reports whether the caller has the connection to itself, and
+	// may send commands that change its state.
+	Exclusive() bool
+}
+
+// EncodeDecode is [Lane.EncodeDecode] over anything that takes batches.
+func EncodeDecode(ctx context.Context, to Submitter, marshal, unmarshalInto any) error {
+	request, err := Marshal(marshal)
+	if err != nil {
+		return err
+	}
+	call, batch := NewCall(), new(Batch)
+	batch.Reset(call, request)
+	if _, err := countCommands(request, batch.Add); err != nil {
+		return err
+	}
+	if !to.Exclusive() {
+		if err := refuseStateful(request); err != nil {
+			return err
+		}
+	}
+	RoundTrip(ctx, to, call, batch)
+	replies, err := batch.join()
+	if err != nil {
+		return err
+	}
+	return Unmarshal(replies, unmarshalInto)
+}
+
+// RoundTrip submits one batch and waits for its replies or the context's end.
+func RoundTrip(ctx context.Context, to Submitter, call *Call, b *Batch) {
+	if err := ctx.Err(); err != nil {
+		b.Refuse(to.Address(), err)
+		return
+	}
+	call.Begin(1)
+	if to.Submit(b) {
+		Flush([]*Batch{b})
+		b.Read(ctx)
+	}
+	if err := call.Wait(ctx); err != nil {
+		to.Abandon(b, err)
+	}
+}
+
+// join returns the replies, one behind the other, or the error of the first
+// command that has none.
+func (b *Batch) join() ([]byte, error) {
+	if len(b.replies) < b.Len() {
+		_, err := b.Reply(len(b.replies))
+		return nil, err
+	}
+	return b.buf, nil
+}
+
+// Marshal encodes what radix would write to a connection. It returns an error
+// if that is not a sequence of whole commands.
+func Marshal(marshal any) ([]byte, error) {
+	if marshal == nil {
+		return nil, fmt.Errorf("lanes: reading without a command is not possible on a lane, pub/sub needs a radix connection: %w", ErrNotSent)
+	}
+	var w bytes.Buffer
+	if err := resp3.Marshal(&w, marshal, radixresp.NewOpts()); err != nil {
+		return nil, err
+	}
+	if w.Len() == 0 {
+		return nil, fmt.Errorf("%w: it is empty", errNotACommand)
+	}
+	return w.Bytes(), nil
+}
+
+// Commands calls each with the bounds of every command of an encoded request
+// and returns their number.
+func Commands(request []byte, each func(from, to int)) (n int, err error) {
+	return countCommands(request, each)
+}
+
+// Unmarshal decodes replies as radix does; nil discards them, but for errors.
+func Unmarshal(replies []byte, into any) error {
+	if into == nil {
+		return nil
+	}
+	return resp3.Unmarshal(bufio.NewReaderSize(bytes.NewReader(replies), max(16, min(len(replies), 4096))), into, radixresp.NewOpts())
+}
+
+// stateful are the commands that change what a connection means for those who
+// use it next.
+var stateful = map[string]bool{
+	"MULTI": true, "EXEC": true, "DISCARD": true, "WATCH": true, "UNWATCH": true,
+	"SUBSCRIBE": true, "PSUBSCRIBE": true, "SSUBSCRIBE": true, "MONITOR": true,
+	"UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SUNSUBSCRIBE": true,
+	"SELECT": true, "AUTH": true, "HELLO": true, "RESET": true, "QUIT": true,
+	"READONLY": true, "READWRITE": true, "SYNC": true, "PSYNC": true,
+}
+
+// Stateful reports whether the command of this name, in capitals, changes the
+// state of its connection.
+func Stateful(name string) bool { return stateful[name] }
+
+func refuseStateful(request []byte) error {
+	name := strings.ToUpper(resp.CommandName(request))
+	if stateful[name] {
+		return fmt.Errorf("lanes: %s: %w", name, ErrShared)
+	}
+	return nil
+}
+
+// IsUsable reports whether err, returned by an action, leaves its connection
+// usable: errors of the server do, and those that say so.
+func IsUsable(err error) bool {
+	var usable radixresp.ErrConnUsable
+	var simple resp3.SimpleError
+	var blob resp3.BlobError
+	return err == nil || errors.As(err, &usable) || errors.As(err, &simple) || errors.As(err, &blob)
+}
+
+var _ io.Closer = (*Lane)(nil)

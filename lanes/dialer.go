@@ -1,0 +1,173 @@
+package lanes
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// Version is the version of the library, as CLIENT SETINFO reports it.
+const Version = "0.1.0"
+
+// A Dialer makes lanes. The zero value dials plain TCP without a password. It
+// is a plain value: copy it, and do not change it while it is in use.
+type Dialer struct {
+	// Username and Password authenticate each connection. A Password alone is
+	// that of the default user; a Username is an ACL user (Redis 6 or newer).
+	Username, Password string
+
+	// TLS, if not nil, is used for every connection. An empty ServerName is
+	// set to the host that is dialled.
+	TLS *tls.Config
+
+	// Protocol is the RESP version, 2 or 3; 3 needs Redis 6. Default 2, in
+	// which radix's types decode as they do with radix's own connections.
+	Protocol int
+
+	// ClientName is set with CLIENT SETNAME unless it is empty.
+	ClientName string
+
+	// ReadOnly sends READONLY, so that a replica answers reads. A server
+	// without cluster mode, which refuses the command, is used all the same.
+	ReadOnly bool
+
+	// Timeout bounds connecting, the TLS handshake and authentication
+	// together. Default 5 s.
+	Timeout time.Duration
+
+	// WriteTimeout is how long the socket may refuse to accept bytes before
+	// the lane is closed. Default 5 s.
+	WriteTimeout time.Duration
+
+	// KeepAlive is the interval of TCP keep-alive probes; negative for none.
+	// Default 15 s.
+	KeepAlive time.Duration
+
+	// Limits bound what a reply may cost; zero fields take their defaults.
+	Limits Limits
+
+	// NetDial, if not nil, makes the connections instead of net.Dialer, with
+	// "tcp" as the network.
+	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Limits bound one reply of a server: bytes of a bulk string (default 512
+// MiB), elements of an aggregate (16 Mi), bytes of a line (64 KiB), bytes in
+// all (1 GiB), depth of nesting (16, at most 32). A server that exceeds one
+// has its lane closed.
+type Limits = resp.Limits
+
+// WithDefaults returns d with its zero fields set.
+func (d Dialer) WithDefaults() Dialer {
+	if d.Protocol == 0 {
+		d.Protocol = 2
+	}
+	for _, f := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&d.Timeout, 5 * time.Second}, {&d.WriteTimeout, 5 * time.Second}, {&d.KeepAlive, 15 * time.Second}} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	if d.NetDial == nil {
+		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive}).DialContext
+	}
+	d.Limits = d.Limits.WithDefaults()
+	return d
+}
+
+// Validate returns an error that names the first field that cannot be used.
+func (d Dialer) Validate() error {
+	switch {
+	case d.Protocol != 0 && d.Protocol != 2 && d.Protocol != 3:
+		return fmt.Errorf("lanes: Dialer.Protocol = %d: must be 2 or 3", d.Protocol)
+	case d.Timeout < 0:
+		return fmt.Errorf("lanes: Dialer.Timeout = %v: must not be negative", d.Timeout)
+	case d.WriteTimeout < 0:
+		return fmt.Errorf("lanes: Dialer.WriteTimeout = %v: must not be negative", d.WriteTimeout)
+	case d.Username != "" && d.Password == "":
+		return fmt.Errorf("lanes: Dialer.Username = %q without a Password", d.Username)
+	}
+	return d.Limits.Validate()
+}
+
+// String describes the Dialer without its password.
+func (d Dialer) String() string {
+	return fmt.Sprintf("lanes.Dialer{Username: %q, Password: %v, TLS: %v, Protocol: %d}",
+		d.Username, redacted(d.Password), d.TLS != nil, d.WithDefaults().Protocol)
+}
+
+// GoString is String, so that %#v shows no password either.
+func (d Dialer) GoString() string { return d.String() }
+
+func redacted(secret string) string {
+	if secret == "" {
+		return "none"
+	}
+	return "set"
+}
+
+// Dial connects to addr, host:port, and authenticates. The context and Timeout
+// bound the whole of it. A wrong password is a [HandshakeError].
+func (d Dialer) Dial(ctx context.Context, addr string) (*Lane, error) {
+	return d.DialFor(ctx, addr, noEvents{})
+}
+
+// DialFor is Dial for a pool that wants to be told of the lane's events.
+func (d Dialer) DialFor(ctx context.Context, addr string, events Events) (*Lane, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	d = d.WithDefaults()
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	conn, err := d.connect(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.handshake(ctx, conn); err != nil {
+		_ = conn.Close()
+		return nil, withAddr(addr, err)
+	}
+	return newLane(addr, conn, d, events), nil
+}
+
+func (d Dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
+	conn, err := d.NetDial(ctx, "tcp", addr)
+	if err != nil {
+		return nil, withAddr(addr, err)
+	}
+	if d.TLS == nil {
+		return conn, nil
+	}
+	config := d.TLS.Clone()
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, withAddr(addr, fmt.Errorf("TLS handshake: %w", err))
+	}
+	return secure, nil
+}
+
+// withAddr names the server, unless the error does so already.
+func withAddr(addr string, err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Addr != nil && op.Addr.String() == addr {
+		return err
+	}
+	return fmt.Errorf("%s: %w", addr, err)
+}
+
+type noEvents struct{}
+
+func (noEvents) Answered(*Lane) {}
+func (noEvents) Closed(*Lane)   {}

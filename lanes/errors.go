@@ -1,0 +1,56 @@
+package lanes
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrNotSent marks commands of which the server has certainly not seen a
+	// complete copy, so that they were not executed. Sending them again is
+	// safe.
+	ErrNotSent = errors.New("not sent")
+
+	// ErrUnknownOutcome marks commands that were handed to the socket and got
+	// no reply: they may have been executed or not. The library does not send
+	// them again; whether to do so is the caller's decision.
+	ErrUnknownOutcome = errors.New("outcome unknown")
+
+	// ErrClosed is the cause when a lane was closed on this side. It wraps
+	// [ErrNotSent], since nothing can be sent over a closed lane.
+	ErrClosed = fmt.Errorf("lane closed: %w", ErrNotSent)
+
+	// ErrStalled is the cause when a lane was closed because the server sent
+	// nothing for longer than the stall timeout.
+	ErrStalled = errors.New("server stalled: no byte arrived for longer than the stall timeout")
+
+	// ErrShared refuses commands that change the state of their connection
+	// (MULTI, WATCH, SELECT, SUBSCRIBE, ...) on a lane that others share. Use
+	// radix.WithConn, which lends a lane. It wraps [ErrNotSent].
+	ErrShared = fmt.Errorf("command changes the state of its connection, use radix.WithConn to be lent one: %w", ErrNotSent)
+)
+
+// An OutcomeError says why a command has no reply, and what that means for it.
+// Both Outcome and Cause are found by errors.Is and errors.As.
+type OutcomeError struct {
+	Addr    string // the server, host:port
+	Outcome error  // ErrNotSent or ErrUnknownOutcome
+	Cause   error  // what happened, such as an I/O error or the context's
+}
+
+func (e *OutcomeError) Error() string {
+	return fmt.Sprintf("lanes: %s: %v: %v", e.Addr, e.Outcome, e.Cause)
+}
+
+// Unwrap returns the outcome and the cause.
+func (e *OutcomeError) Unwrap() []error { return []error{e.Outcome, e.Cause} }
+
+// NotSent returns err as the cause of a command's not being sent to addr. An
+// error that says so already is returned as it is.
+func NotSent(addr string, err error) error {
+	var known *OutcomeError
+	if errors.As(err, &known) {
+		return err
+	}
+	return &OutcomeError{Addr: addr, Outcome: ErrNotSent, Cause: err}
+}

@@ -1,0 +1,121 @@
+package lanes
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A HandshakeError is a server's refusal of a command with which a connection
+// begins, such as a wrong password. Its text holds no credentials.
+type HandshakeError struct {
+	Command string // such as AUTH
+	Reply   string // the server's error
+}
+
+func (e *HandshakeError) Error() string {
+	return fmt.Sprintf("handshake: %s: %s", e.Command, e.Reply)
+}
+
+// step is one command of the handshake.
+type step struct {
+	name     string
+	args     []string
+	optional bool // older servers do not know it
+}
+
+func (d Dialer) steps() []step {
+	var steps []step
+	switch user := d.Username; {
+	case d.Protocol == 3 && d.Password != "":
+		if user == "" {
+			user = "default"
+		}
+		steps = append(steps, step{"HELLO", []string{"3", "AUTH", user, d.Password}, false})
+	case d.Protocol == 3:
+		steps = append(steps, step{"HELLO", []string{"3"}, false})
+	case user != "":
+		steps = append(steps, step{"AUTH", []string{user, d.Password}, false})
+	case d.Password != "":
+		steps = append(steps, step{"AUTH", []string{d.Password}, false})
+	}
+	steps = append(steps,
+		step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, true},
+		step{"CLIENT", []string{"SETINFO", "LIB-VER", Version}, true})
+	if d.ClientName != "" {
+		steps = append(steps, step{"CLIENT", []string{"SETNAME", d.ClientName}, false})
+	}
+	if d.ReadOnly {
+		steps = append(steps, step{"READONLY", nil, true})
+	}
+	return steps
+}
+
+// handshake sends all steps at once and reads their replies.
+func (d Dialer) handshake(ctx context.Context, conn net.Conn) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	steps := d.steps()
+	var out []byte
+	for _, s := range steps {
+		out = resp.AppendCommand(out, s.name, s.args...)
+	}
+	if _, err := conn.Write(out); err != nil {
+		return handshakeFailure(ctx, err)
+	}
+	in := replyStream{conn: conn, framer: resp.NewFramer(d.Limits)}
+	for _, s := range steps {
+		reply, err := in.next()
+		if err != nil {
+			return handshakeFailure(ctx, err)
+		}
+		if resp.IsError(reply) && !s.optional {
+			return &HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(string(resp.ErrorText(reply)))}
+		}
+	}
+	if !stop() { // the context ended at the last moment and the deadline may be set
+		return handshakeFailure(ctx, ctx.Err())
+	}
+	return nil
+}
+
+func handshakeFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return fmt.Errorf("handshake: %w", err)
+}
+
+// replyStream reads replies one by one, none beyond those that were asked for.
+type replyStream struct {
+	conn   net.Conn
+	framer *resp.Framer
+	buf    []byte
+}
+
+func (s *replyStream) next() ([]byte, error) {
+	var reply []byte
+	for {
+		if len(s.buf) == 0 {
+			chunk := make([]byte, 4096)
+			n, err := s.conn.Read(chunk)
+			if n == 0 && err != nil {
+				return nil, err
+			}
+			s.buf = chunk[:n]
+		}
+		n, done, err := s.framer.Next(s.buf)
+		if err != nil {
+			return nil, err
+		}
+		reply = append(reply, s.buf[:n]...)
+		s.buf = s.buf[n:]
+		if done {
+			return reply, nil
+		}
+	}
+}

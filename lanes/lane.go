@@ -1,0 +1,258 @@
+package lanes
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// Who reads from the connection. Only the holder of the role touches rbuf, the
+// framer and the read deadline.
+type reader uint8
+
+const (
+	nobody     reader = iota
+	claimed           // the claimant will read, unless somebody enqueues before
+	caller            // the claimant is reading its own batch
+	background        // the background goroutine reads until the lane falls quiet
+)
+
+// Events is what a lane tells its pool. The methods are called without a lock
+// held, by whichever goroutine was reading or writing, and must not block.
+type Events interface {
+	// Answered says that batches were completed and room became free.
+	Answered(l *Lane)
+	// Closed says that the lane has failed or was closed. Called once.
+	Closed(l *Lane)
+}
+
+// A Lane is one connection to a Redis server, shared by many callers in FIFO
+// order. [Dialer.Dial] makes it. All methods are safe for concurrent use.
+type Lane struct {
+	addr         string
+	conn         net.Conn
+	raw          syscall.RawConn // nil where writes must go through conn
+	events       Events
+	writeTimeout time.Duration
+
+	inFlight atomic.Int32  // batches enqueued and not complete
+	progress atomic.Uint64 // changes whenever the server has shown life
+	lent     atomic.Bool
+
+	// mu guards what follows, up to the next blank line; never held across I/O.
+	mu       sync.Mutex
+	wbuf     []byte // what is to be written next
+	queued   uint64 // bytes of the stream that were enqueued
+	handed   uint64 // bytes of the stream that were handed to the socket
+	writing  bool   // somebody has the role of the writer
+	reader   reader
+	claimant *Batch
+	head     *Batch // FIFO of batches that the reader has not taken yet
+	tail     *Batch
+	err      error // why the lane is closed
+	drained  bool
+
+	// Owned by the role of the writer.
+	spare []byte
+	out   []byte
+	wrote int
+	werr  error
+	try   func(fd uintptr) bool
+
+	// replyMu guards the FIFO that the reader has taken and the replies of all
+	// batches; never held across I/O. It is taken before mu.
+	replyMu sync.Mutex
+	oldest  *Batch
+
+	// Owned by the role of the reader.
+	rbuf   []byte
+	framer *resp.Framer
+	readBy time.Time // the read deadline that is set
+
+	wake   chan struct{} // tells the background goroutine that it is the reader
+	closed chan struct{}
+	ended  chan struct{} // closed when the background goroutine has returned
+}
+
+const readBuffer = 16 << 10
+
+func newLane(addr string, conn net.Conn, d Dialer, events Events) *Lane {
+	l := &Lane{
+		addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout,
+		rbuf: make([]byte, readBuffer), framer: resp.NewFramer(d.Limits),
+		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
+		reader: background, // so that an unused lane notices when the server hangs up
+	}
+	l.raw = rawWriter(conn)
+	l.try = l.tryWrite
+	l.wake <- struct{}{}
+	go l.readInBackground()
+	return l
+}
+
+// Address returns the server's address, host:port, as it was dialled.
+func (l *Lane) Address() string { return l.addr }
+
+// InFlight returns how many batches were enqueued and are not complete yet.
+func (l *Lane) InFlight() int { return int(l.inFlight.Load()) }
+
+// Progress returns a number that changes whenever a reply arrives and when the
+// lane stops being idle. A lane with batches in flight and no progress is
+// stalled.
+func (l *Lane) Progress() uint64 { return l.progress.Load() }
+
+// SetLent marks the lane as lent to one user, who may block it for as long as
+// a command like BLPOP takes.
+func (l *Lane) SetLent(lent bool) { l.lent.Store(lent) }
+
+// Lent reports whether the lane is lent to one user.
+func (l *Lane) Lent() bool { return l.lent.Load() }
+
+// Enqueue puts the batch at the end of the lane's FIFO. It returns false, and
+// leaves the batch alone, if the lane is closed or has limit batches in flight.
+// The caller, who will wait for the batch, must then [Flush] it and call
+// Batch.Read.
+func (l *Lane) Enqueue(b *Batch, limit int) bool {
+	ok, flush := l.enqueue(b, limit, true)
+	b.flush = flush
+	return ok
+}
+
+// Dispatch is Enqueue by somebody else than the one who waits for the batch
+// and may use it again as soon as it is complete. If flush is set, the
+// dispatcher must call [Lane.Flush].
+func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
+	return l.enqueue(b, limit, false)
+}
+
+func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
+	l.mu.Lock()
+	if l.err != nil || int(l.inFlight.Load()) >= limit {
+		l.mu.Unlock()
+		return false, false
+	}
+	b.lane, b.start = l, l.queued
+	l.wbuf = b.appendTo(l.wbuf)
+	l.queued += uint64(b.size())
+	b.arena = nil
+	if l.head == nil {
+		l.head = b
+	} else {
+		l.tail.next = b
+	}
+	l.tail = b
+	if l.inFlight.Add(1) == 1 {
+		l.progress.Add(1)
+	}
+	flush = !l.writing
+	l.writing = true
+	wake := l.assignReaderLocked(b, mayRead)
+	l.mu.Unlock()
+	if wake {
+		l.wake <- struct{}{}
+	}
+	return true, flush
+}
+
+// assignReaderLocked gives b a claim on the role of the reader if nobody has
+// it. An unused claim is lost to the background goroutine as soon as a second
+// batch needs the lane: its caller may be held up on another lane.
+func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
+	switch {
+	case l.reader == nobody && mayRead:
+		l.reader, l.claimant, b.reads = claimed, b, true
+	case l.reader == nobody || l.reader == claimed:
+		l.reader, l.claimant = background, nil
+		return true
+	}
+	return false
+}
+
+// Submit enqueues the batch without a limit; see [Submitter]. A closed lane
+// fails the batch.
+func (l *Lane) Submit(b *Batch) (mine bool) {
+	const unlimited = 1<<31 - 1
+	if !l.Enqueue(b, unlimited) {
+		b.Fail(l.addr, l.Err())
+		return false
+	}
+	return true
+}
+
+// Abandon gives up waiting for the batch; see [Batch.Abandon].
+func (l *Lane) Abandon(b *Batch, cause error) { b.Abandon(cause) }
+
+// Exclusive reports whether the lane is lent; part of [Submitter].
+func (l *Lane) Exclusive() bool { return l.Lent() }
+
+// Err returns why the lane is closed, nil if it is open.
+func (l *Lane) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Watch makes the background goroutine listen on an idle lane, so that it
+// notices at once when the server closes the connection.
+func (l *Lane) Watch() {
+	l.mu.Lock()
+	wake := l.err == nil && l.reader == nobody
+	if wake {
+		l.reader = background
+	}
+	l.mu.Unlock()
+	if wake {
+		l.wake <- struct{}{}
+	}
+}
+
+// Close closes the connection. Batches in flight end with an error. It waits
+// for the background goroutine's end.
+func (l *Lane) Close() error {
+	l.Fail(ErrClosed)
+	<-l.ended
+	return nil
+}
+
+// Flush writes what was enqueued on the batches' lanes, where their callers
+// have got the role of the writer. If a lane is busy it lets other goroutines
+// run first, once for all lanes, so that they can enqueue too and share the
+// write.
+func Flush(batches []*Batch) {
+	for _, b := range batches {
+		if b.flush && b.lane.inFlight.Load() > 1 {
+			runtime.Gosched()
+			break
+		}
+	}
+	for _, b := range batches {
+		if b.flush {
+			b.flush = false
+			b.lane.write()
+		}
+	}
+}
+
+// Flush writes what was enqueued. Only who was told to by [Lane.Dispatch] may
+// call it.
+func (l *Lane) Flush() { l.write() }
+
+// abandon settles under replyMu whether the batch is complete or abandoned.
+func (l *Lane) abandon(b *Batch, cause error) {
+	l.replyMu.Lock()
+	if !b.done {
+		b.abandoned = true
+		// What the lane still holds of it will be written sooner or later.
+		b.fail(l.addr, cause, b.Len())
+	}
+	l.replyMu.Unlock()
+	if b.reads {
+		b.reads = false
+		l.dropClaim(b)
+	}
+}

@@ -1,0 +1,100 @@
+package lanes
+
+import (
+	"time"
+)
+
+// largeBuffer is what a write buffer may keep while its lane is quiet.
+const largeBuffer = 64 << 10
+
+func shrink(buf []byte) []byte {
+	if cap(buf) > largeBuffer {
+		return nil
+	}
+	return buf
+}
+
+// write writes until nothing is left. The caller has the role of the writer,
+// and has lost it when write returns. It does not block: when the socket
+// accepts no more, a goroutine goes on.
+func (l *Lane) write() {
+	for {
+		buf, ok := l.takeOutput()
+		if !ok {
+			return
+		}
+		n := 0
+		if l.raw != nil {
+			var err error
+			if n, err = l.writeNow(buf); err != nil {
+				l.writeFailed(len(buf)-n, err)
+				return
+			}
+		}
+		if n < len(buf) {
+			go l.writeBlocking(buf, n)
+			return
+		}
+		l.spare = buf
+	}
+}
+
+// takeOutput swaps the buffers. All of the result counts as handed to the
+// socket from here on; writeFailed takes back what certainly was not. Without
+// output, or on a closed lane, it gives up the role of the writer.
+func (l *Lane) takeOutput() (buf []byte, ok bool) {
+	l.mu.Lock()
+	if len(l.wbuf) == 0 || l.err != nil {
+		l.writing = false
+		failed := l.err != nil
+		l.mu.Unlock()
+		if failed {
+			l.drain()
+		}
+		return nil, false
+	}
+	buf = l.wbuf
+	l.wbuf, l.spare = l.spare[:0], nil
+	l.handed += uint64(len(buf))
+	l.mu.Unlock()
+	return buf, true
+}
+
+// writeNow hands to the socket what it accepts at once.
+func (l *Lane) writeNow(buf []byte) (n int, err error) {
+	l.out, l.wrote, l.werr = buf, 0, nil
+	err = l.raw.Write(l.try)
+	l.out = nil
+	if err == nil {
+		err = l.werr
+	}
+	return l.wrote, err
+}
+
+// writeBlocking writes what the socket did not accept at once, and then
+// whatever was enqueued meanwhile.
+func (l *Lane) writeBlocking(buf []byte, from int) {
+	_ = l.conn.SetWriteDeadline(time.Now().Add(l.writeTimeout))
+	n, err := l.conn.Write(buf[from:])
+	if err != nil {
+		left := len(buf) - from - n
+		if l.raw == nil {
+			left = 0 // TLS may have sent more than it says
+		}
+		l.writeFailed(left, err)
+		return
+	}
+	_ = l.conn.SetWriteDeadline(time.Time{})
+	l.spare = buf
+	l.write()
+}
+
+// writeFailed gives up the role of the writer and closes the lane. The last
+// left bytes were not accepted by the socket.
+func (l *Lane) writeFailed(left int, err error) {
+	l.mu.Lock()
+	l.handed -= uint64(left)
+	l.writing = false
+	l.mu.Unlock()
+	l.Fail(err)
+}

@@ -1,0 +1,121 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+var (
+	// ErrPending is the error of a reply before Do has returned.
+	ErrPending = errors.New("pipeline: no reply yet: call Do first")
+
+	// ErrStale is the error of a reply whose pipeline was reset.
+	ErrStale = errors.New("pipeline: the pipeline was reset since this reply was given")
+
+	// ErrNull is wrapped by the error when Redis replied null, as GET does for
+	// a key that does not exist, where a value was asked for.
+	ErrNull = resp.ErrNull
+)
+
+// A Reply is what one command of a pipeline got. It is valid from the
+// pipeline's Do until its Reset. Its methods return the error of the command
+// if it failed: a cluster.CommandError, which wraps resp3.SimpleError for an
+// error of the server, and lanes.ErrNotSent or lanes.ErrUnknownOutcome where
+// there is no reply. They follow the pipeline's rule for concurrent use.
+type Reply struct {
+	pipeline   *Pipeline
+	index      int32
+	generation uint32
+}
+
+// raw returns the reply as it came from the server.
+func (r Reply) raw() ([]byte, error) {
+	p := r.pipeline
+	switch {
+	case p == nil:
+		return nil, ErrPending
+	case p.generation != r.generation:
+		return nil, ErrStale
+	case r.index < 0:
+		return nil, p.refused[-r.index-1].error()
+	case p.state != executed:
+		return nil, ErrPending
+	case len(p.refused) > 0:
+		return nil, fmt.Errorf("pipeline: nothing was sent, because of another command: %w: %w", p.refused[0].error(), lanes.ErrNotSent)
+	}
+	return p.request.Reply(int(r.index))
+}
+
+// Err returns why the command failed, nil if it did not.
+func (r Reply) Err() error {
+	if _, err := r.raw(); err != nil {
+		return err
+	}
+	return r.pipeline.errorOf(int(r.index))
+}
+
+// Int returns an integer, or a string that holds one.
+func (r Reply) Int() (int64, error) {
+	raw, err := r.raw()
+	if err != nil {
+		return 0, err
+	}
+	return resp.Int(raw)
+}
+
+// Float returns a number, or a string that holds one.
+func (r Reply) Float() (float64, error) {
+	s, err := r.Text()
+	if err != nil {
+		return 0, err
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, errors.New("pipeline: the reply is not a number")
+	}
+	return f, nil
+}
+
+// Text returns a string, a status or a number as text.
+func (r Reply) Text() (string, error) {
+	b, err := r.Bytes()
+	return string(b), err
+}
+
+// Bytes is Text without a copy: the result is valid until Reset and must not
+// be changed.
+func (r Reply) Bytes() ([]byte, error) {
+	raw, err := r.raw()
+	if err != nil {
+		return nil, err
+	}
+	return resp.Bytes(raw)
+}
+
+// IsNull reports whether Redis replied null.
+func (r Reply) IsNull() bool {
+	raw, err := r.raw()
+	return err == nil && resp.IsNull(raw)
+}
+
+// Into decodes the reply into what into points to, by radix's rules (package
+// resp3): for arrays, maps and structs.
+func (r Reply) Into(into any) error {
+	raw, err := r.raw()
+	if err != nil {
+		return err
+	}
+	return lanes.Unmarshal(raw, into)
+}
+
+// Node returns the address of the node that replied, "" if none did.
+func (r Reply) Node() string {
+	if _, err := r.raw(); err != nil {
+		return ""
+	}
+	return r.pipeline.request.Node(int(r.index))
+}

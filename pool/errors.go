@@ -1,0 +1,68 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+var (
+	// ErrExhausted says that the pool has no free connection and that no more
+	// callers may wait. It wraps lanes.ErrNotSent.
+	ErrExhausted = fmt.Errorf("pool exhausted: %w", lanes.ErrNotSent)
+
+	// ErrClosed says that the pool or the client was closed. It wraps
+	// lanes.ErrNotSent.
+	ErrClosed = fmt.Errorf("pool closed: %w", lanes.ErrNotSent)
+)
+
+// An ExhaustedError is ErrExhausted with the server and the limit that was
+// reached.
+type ExhaustedError struct {
+	Addr  string
+	Limit string // such as "10 connections in use" or "4096 callers waiting"
+}
+
+func (e *ExhaustedError) Error() string {
+	return fmt.Sprintf("pool: %s: %v: %s; raise the limit, or shed load", e.Addr, ErrExhausted, e.Limit)
+}
+
+// Unwrap returns ErrExhausted.
+func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
+
+// Reasons why connections are closed, as Stats.Closes counts them.
+const (
+	CloseByClient  = "client"   // the pool was closed
+	CloseIdle      = "idle"     // an adaptive pool shrank
+	CloseStalled   = "stalled"  // the server was silent too long
+	CloseByServer  = "server"   // the server hung up
+	CloseTimeout   = "timeout"  // the socket accepted no bytes
+	CloseProtocol  = "protocol" // the server sent what is not RESP
+	CloseUnclean   = "unclean"  // its user left a transaction open, or the like
+	CloseIOFailure = "io"       // reset, unreachable and the like
+)
+
+var (
+	errIdle    = errors.New("connection idle")
+	errUnclean = errors.New("connection left in an unknown state by its user")
+)
+
+func closeReason(err error) string {
+	for _, r := range []struct {
+		err    error
+		reason string
+	}{
+		{errIdle, CloseIdle}, {errUnclean, CloseUnclean}, {lanes.ErrStalled, CloseStalled},
+		{ErrClosed, CloseByClient}, {lanes.ErrClosed, CloseByClient}, {io.EOF, CloseByServer},
+		{resp.ErrProtocol, CloseProtocol}, {os.ErrDeadlineExceeded, CloseTimeout},
+	} {
+		if errors.Is(err, r.err) {
+			return r.reason
+		}
+	}
+	return CloseIOFailure
+}

@@ -1,0 +1,274 @@
+package pool
+
+import (
+	"container/list"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A Pool is the connections to one server. Make it with [New]. All methods are
+// safe for concurrent use.
+type Pool struct {
+	settings
+	addr   string
+	dialer lanes.Dialer
+	log    *slog.Logger
+
+	ctx    context.Context // ends when the pool is closed
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup // dials and the maintenance
+
+	// Read without mu by shared pools.
+	set     atomic.Pointer[lanes.Set]
+	turn    atomic.Uint32
+	waiting atomic.Int32 // length of queue
+
+	// mu guards what follows; never held across I/O. It is taken before the
+	// locks of a lane.
+	mu       sync.Mutex
+	members  []*member
+	idle     []*member // stack: the one used last is lent first
+	queue    list.List // of *waiter
+	waiters  map[*lanes.Batch]*list.Element
+	lenders  *Pool // lends connections of a shared pool
+	dialing  int
+	failures int // dials that failed in a row
+	lastErr  error
+	redial   *time.Timer // set while the pool waits to dial again
+	closed   bool
+	counters counters
+}
+
+// state says what a connection is doing.
+type state uint8
+
+const (
+	dialling state = iota
+	isIdle
+	busy   // one batch is in flight
+	lent   // one user has it
+	shared // for everybody
+	gone
+)
+
+// A member is a connection and its place in the pool.
+type member struct {
+	pool *Pool
+	lane *lanes.Lane
+
+	// Guarded by pool.mu.
+	state    state
+	progress uint64    // of the lane, when it was last looked at
+	since    time.Time // when progress last changed
+}
+
+// New returns a pool for the server at addr, host:port. It starts to connect
+// in the background; a server that cannot be reached is no error here, but one
+// of the batches sent to it. The logger may be nil.
+func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error) {
+	s, err := c.settings()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	return newPool(s, d, addr, log), nil
+}
+
+func newPool(s settings, d lanes.Dialer, addr string, log *slog.Logger) *Pool {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &Pool{settings: s, addr: addr, dialer: d, log: log, ctx: ctx, cancel: cancel,
+		waiters: make(map[*lanes.Batch]*list.Element)}
+	p.counters.closes = make(map[string]uint64)
+	p.set.Store(lanes.NewSet(nil, &p.turn))
+	p.mu.Lock()
+	p.growLocked()
+	p.mu.Unlock()
+	p.tasks.Go(p.maintain)
+	return p
+}
+
+// Address returns the server's address, host:port.
+func (p *Pool) Address() string { return p.addr }
+
+// Submit sends the batch over a connection, or queues it until one is free, or
+// fails it; it does not block. See lanes.Submitter for mine.
+func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
+	if p.shared {
+		return p.submitShared(b)
+	}
+	p.mu.Lock()
+	for len(p.idle) > 0 {
+		m := p.popIdleLocked()
+		if m.lane.Enqueue(b, 1) {
+			m.state = busy
+			p.mu.Unlock()
+			return true
+		}
+		m.state = gone // closed; its event is on the way
+	}
+	err := p.waitLocked(&waiter{batch: b})
+	p.mu.Unlock()
+	if err != nil {
+		b.Fail(p.addr, err)
+	}
+	return false
+}
+
+func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
+	if p.waiting.Load() == 0 {
+		set := p.set.Load()
+		for i, left := p.choose(set), set.Len(); left > 0; left-- {
+			if set.Lane(i).Enqueue(b, p.maxInFlight) {
+				return true
+			}
+			if i++; i == set.Len() {
+				i = 0
+			}
+		}
+	}
+	p.mu.Lock()
+	err := p.waitLocked(&waiter{batch: b})
+	p.mu.Unlock()
+	if err != nil {
+		b.Fail(p.addr, err)
+		return false
+	}
+	p.dispatch() // room may have become free before b was in the queue
+	return false
+}
+
+// choose asks the strategy; an index out of range counts as the nearest turn.
+func (p *Pool) choose(set *lanes.Set) int {
+	n := set.Len()
+	if n == 0 {
+		return 0
+	}
+	i := p.strategy(set)
+	if i < 0 || i >= n {
+		return int(uint(i) % uint(n))
+	}
+	return i
+}
+
+// Abandon gives up waiting for a batch that was submitted.
+func (p *Pool) Abandon(b *lanes.Batch, cause error) {
+	p.mu.Lock()
+	if e, ok := p.waiters[b]; ok {
+		p.removeLocked(e)
+	}
+	p.mu.Unlock()
+	b.Abandon(cause)
+}
+
+func (p *Pool) popIdleLocked() *member {
+	last := len(p.idle) - 1
+	m := p.idle[last]
+	p.idle[last] = nil
+	p.idle = p.idle[:last]
+	return m
+}
+
+// Answered is part of lanes.Events.
+func (m *member) Answered(l *lanes.Lane) {
+	p := m.pool
+	if p.shared {
+		if p.waiting.Load() > 0 {
+			p.dispatch()
+		}
+		return
+	}
+	p.mu.Lock()
+	flush := false
+	if m.state == busy && l.InFlight() == 0 {
+		flush = p.freeLocked(m)
+	}
+	p.mu.Unlock()
+	if flush {
+		l.Flush()
+	}
+}
+
+// Closed is part of lanes.Events.
+func (m *member) Closed(l *lanes.Lane) {
+	p := m.pool
+	err := l.Err()
+	p.mu.Lock()
+	m.state = gone
+	for i, other := range p.members {
+		if other == m {
+			p.members = append(p.members[:i:i], p.members[i+1:]...)
+			p.counters.closes[closeReason(err)]++
+			break
+		}
+	}
+	for i, other := range p.idle {
+		if other == m {
+			p.idle = append(p.idle[:i], p.idle[i+1:]...)
+			break
+		}
+	}
+	p.publishLocked()
+	p.growLocked()
+	closed := p.closed
+	p.mu.Unlock()
+	if !closed {
+		p.log.Debug("connection closed", "addr", p.addr, "reason", closeReason(err), "error", err)
+	}
+}
+
+// publishLocked makes the set of shared lanes what it is now.
+func (p *Pool) publishLocked() {
+	if !p.shared {
+		return
+	}
+	open := make([]*lanes.Lane, 0, len(p.members))
+	for _, m := range p.members {
+		open = append(open, m.lane)
+	}
+	p.set.Store(lanes.NewSet(open, &p.turn))
+}
+
+// Close closes all connections, also those that are lent. Batches in flight or
+// waiting end with an error that wraps ErrClosed. It waits until no goroutine
+// of the pool is left. Closing again does nothing.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.cancel()
+	if p.redial != nil {
+		p.redial.Stop()
+		p.redial = nil
+	}
+	failed := p.takeWaitersLocked()
+	members := append([]*member(nil), p.members...)
+	lenders := p.lenders
+	p.mu.Unlock()
+	p.fail(failed, ErrClosed)
+	for _, m := range members {
+		m.lane.Fail(ErrClosed)
+	}
+	for _, m := range members {
+		_ = m.lane.Close()
+	}
+	if lenders != nil {
+		_ = lenders.Close()
+	}
+	p.tasks.Wait()
+	return nil
+}
+
+// Quiet reports whether nothing is in flight, waiting or lent.
+func (p *Pool) Quiet() bool {
+	s := p.Stats()
+	return s.InFlight == 0 && s.Waiters == 0 && s.Lent == 0
+}

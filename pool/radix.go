@@ -1,0 +1,63 @@
+package pool
+
+import (
+	"context"
+	"net"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+var _ radix.Client = (*Pool)(nil)
+
+// Custom returns what radix.PoolConfig.CustomPool takes, so that radix's own
+// Cluster or Sentinel works over our pools. Each connection sends READONLY, as
+// radix's DoSecondary needs it. Settings that cannot be used, and a server
+// that cannot be reached, are errors of the returned function.
+func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr string) (radix.Client, error) {
+	d.ReadOnly = true
+	return func(ctx context.Context, _, addr string) (radix.Client, error) {
+		p, err := New(c, d, addr, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.Do(ctx, radix.Cmd(nil, "PING")); err != nil {
+			_ = p.Close()
+			return nil, err
+		}
+		return p, nil
+	}
+}
+
+// Addr returns the server's address; part of radix.Client.
+func (p *Pool) Addr() net.Addr { return lanes.NetAddr(p.addr) }
+
+// Do performs the action; part of radix.Client. One that may share its
+// connection travels with the batches of others; for any other, a connection
+// is lent while it runs.
+func (p *Pool) Do(ctx context.Context, action radix.Action) error {
+	if action.Properties().CanShareConn {
+		return action.Perform(ctx, sharedConn{p})
+	}
+	conn, err := p.Lend(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Return()
+	return action.Perform(ctx, conn)
+}
+
+// sharedConn is the pool as a connection, for actions that do not care which
+// of the pool's connections each of their commands travels on.
+type sharedConn struct{ *Pool }
+
+func (c sharedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	return lanes.EncodeDecode(ctx, c.Pool, marshal, unmarshalInto)
+}
+
+// Close does nothing: the pool is not the action's.
+func (c sharedConn) Close() error { return nil }
+
+// Exclusive is part of lanes.Submitter.
+func (p *Pool) Exclusive() bool { return false }

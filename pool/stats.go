@@ -1,0 +1,102 @@
+package pool
+
+import (
+	"maps"
+	"time"
+)
+
+type counters struct {
+	waits, exhausted  uint64
+	waited            time.Duration
+	dials, dialErrors uint64
+	closes            map[string]uint64
+}
+
+// Stats is a snapshot of a pool. Counters count from the pool's beginning.
+type Stats struct {
+	Addr string // host:port
+	Kind string // "fixed", "adaptive" or "laned"
+
+	Size    int // connections that the pool may have, without lent ones of a laned pool
+	Open    int // connections that it has
+	InUse   int // of these, those with a batch in flight or lent
+	Idle    int // of these, the others
+	Dialing int
+	Lent    int // connections lent to one user; of a laned pool, besides Open
+
+	Capacity     int   // batches that may be in flight at a time
+	InFlight     int   // batches in flight
+	LaneInFlight []int // the same for each open connection; nil unless the pool is laned
+
+	Waiters   int           // batches and users that wait now
+	WaitCount uint64        // that had to wait
+	WaitTime  time.Duration // how long they waited, in all
+	Exhausted uint64        // that failed with ErrExhausted
+
+	Dials      uint64
+	DialErrors uint64
+	Closes     map[string]uint64 // connections closed, by reason
+}
+
+// Saturation returns what share of the pool is in use, 0 to 1: connections in
+// use by its size; for a laned pool, batches in flight by its capacity.
+func (s Stats) Saturation() float64 {
+	used, of := s.InUse, s.Size
+	if s.Kind == "laned" {
+		used, of = s.InFlight, s.Capacity
+	}
+	if of == 0 {
+		return 0
+	}
+	return float64(used) / float64(of)
+}
+
+// Stats returns a snapshot. It is safe and cheap to call while the pool works.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	s := Stats{
+		Addr: p.addr, Kind: p.kind, Size: p.max, Open: len(p.members), Dialing: p.dialing,
+		Capacity: p.max, Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
+		Exhausted: p.counters.exhausted, Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
+		Closes: maps.Clone(p.counters.closes),
+	}
+	for _, m := range p.members {
+		n := m.lane.InFlight()
+		s.InFlight += n
+		switch {
+		case m.state == lent:
+			s.Lent++
+			s.InUse++
+		case n > 0 || m.state == busy:
+			s.InUse++
+		}
+		if p.shared {
+			s.LaneInFlight = append(s.LaneInFlight, n)
+		}
+	}
+	s.Idle = s.Open - s.InUse
+	lenders := p.lenders
+	p.mu.Unlock()
+	if p.shared {
+		s.Capacity = p.max * p.maxInFlight
+	}
+	if lenders != nil {
+		s.addLent(lenders.Stats())
+	}
+	return s
+}
+
+// addLent adds the connections that a shared pool lends.
+func (s *Stats) addLent(l Stats) {
+	s.Lent += l.Lent
+	s.Dialing += l.Dialing
+	s.Waiters += l.Waiters
+	s.WaitCount += l.WaitCount
+	s.WaitTime += l.WaitTime
+	s.Exhausted += l.Exhausted
+	s.Dials += l.Dials
+	s.DialErrors += l.DialErrors
+	for reason, n := range l.Closes {
+		s.Closes[reason] += n
+	}
+}

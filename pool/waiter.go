@@ -1,0 +1,143 @@
+package pool
+
+import (
+	"container/list"
+	"fmt"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A waiter is a batch, or somebody who wants to be lent a connection. It
+// leaves the queue under the pool's mu, so it is served, failed or abandoned,
+// and never two of these.
+type waiter struct {
+	batch *lanes.Batch
+	lend  chan lendResult // capacity 1; if batch is nil
+	since time.Time
+}
+
+type lendResult struct {
+	member *member
+	err    error
+}
+
+// waitLocked queues w, or says why it cannot wait.
+func (p *Pool) waitLocked(w *waiter) error {
+	if err := p.refusalLocked(); err != nil {
+		return err
+	}
+	w.since = time.Now()
+	e := p.queue.PushBack(w)
+	if w.batch != nil {
+		p.waiters[w.batch] = e
+	}
+	p.waiting.Add(1)
+	p.counters.waits++
+	p.growLocked()
+	return nil
+}
+
+// refusalLocked says why nobody may wait, if so.
+func (p *Pool) refusalLocked() error {
+	switch full := len(p.members) >= p.max; {
+	case p.closed:
+		return ErrClosed
+	case len(p.members) == 0 && p.redial != nil:
+		return p.lastErr // the server is down, as far as the last dial tells
+	case p.FailFast && full:
+		p.counters.exhausted++
+		return &ExhaustedError{p.addr, fmt.Sprintf("%d connections in use", p.max)}
+	case p.queue.Len() >= p.MaxWaiters:
+		p.counters.exhausted++
+		return &ExhaustedError{p.addr, fmt.Sprintf("%d callers waiting", p.MaxWaiters)}
+	}
+	return nil
+}
+
+func (p *Pool) removeLocked(e *list.Element) *waiter {
+	w := p.queue.Remove(e).(*waiter)
+	if w.batch != nil {
+		delete(p.waiters, w.batch)
+	}
+	p.waiting.Add(-1)
+	p.counters.waited += time.Since(w.since)
+	return w
+}
+
+func (p *Pool) takeWaitersLocked() []*waiter {
+	all := make([]*waiter, 0, p.queue.Len())
+	for e := p.queue.Front(); e != nil; e = p.queue.Front() {
+		all = append(all, p.removeLocked(e))
+	}
+	return all
+}
+
+// fail ends waiters that were taken from the queue.
+func (p *Pool) fail(waiters []*waiter, err error) {
+	for _, w := range waiters {
+		if w.batch != nil {
+			w.batch.Fail(p.addr, err)
+		} else {
+			w.lend <- lendResult{err: lanes.NotSent(p.addr, err)}
+		}
+	}
+}
+
+// freeLocked gives a connection that nobody uses to the waiter at the head, or
+// to the idle ones. If flush is set, the lane must be flushed without the lock.
+func (p *Pool) freeLocked(m *member) (flush bool) {
+	for e := p.queue.Front(); e != nil; e = p.queue.Front() {
+		w := e.Value.(*waiter)
+		if w.batch == nil {
+			p.removeLocked(e)
+			p.lendLocked(m)
+			w.lend <- lendResult{member: m}
+			return false
+		}
+		ok, flush := m.lane.Dispatch(w.batch, 1)
+		if !ok {
+			m.state = gone // closed; its event is on the way
+			return false
+		}
+		p.removeLocked(e)
+		m.state = busy
+		return flush
+	}
+	m.state = isIdle
+	p.idle = append(p.idle, m)
+	return false
+}
+
+// dispatch gives waiting batches to shared lanes that have room.
+func (p *Pool) dispatch() {
+	var flush []*lanes.Lane
+	p.mu.Lock()
+	set := p.set.Load()
+	for e := p.queue.Front(); e != nil && set.Len() > 0; e = p.queue.Front() {
+		lane, must := p.dispatchTo(set, e.Value.(*waiter).batch)
+		if lane == nil {
+			break
+		}
+		p.removeLocked(e)
+		if must {
+			flush = append(flush, lane)
+		}
+	}
+	p.mu.Unlock()
+	for _, lane := range flush {
+		lane.Flush()
+	}
+}
+
+// dispatchTo gives the batch to the chosen lane or the next one with room.
+func (p *Pool) dispatchTo(set *lanes.Set, b *lanes.Batch) (lane *lanes.Lane, flush bool) {
+	n := set.Len()
+	for i, left := p.choose(set), n; left > 0; left-- {
+		if ok, flush := set.Lane(i).Dispatch(b, p.maxInFlight); ok {
+			return set.Lane(i), flush
+		}
+		i = (i + 1) % n
+	}
+	return nil, false
+}
