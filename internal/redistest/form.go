@@ -1,0 +1,143 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const slotCount = 16384
+
+// form makes the processes a cluster: slots, introductions, replicas.
+func (c *Cluster) form(ctx context.Context) error {
+	primaries := c.options.Primaries
+	for i, n := range c.nodes {
+		if err := n.Do(ctx, &n.id, "CLUSTER", "MYID"); err != nil {
+			return err
+		}
+		if err := n.Do(ctx, nil, "CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1)); err != nil {
+			return err
+		}
+		if i < primaries {
+			if err := n.addSlots(ctx, i*slotCount/primaries, (i+1)*slotCount/primaries); err != nil {
+				return err
+			}
+		}
+	}
+	for _, n := range c.nodes {
+		for _, other := range c.nodes {
+			if n == other {
+				continue
+			}
+			if err := n.Do(ctx, nil, "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.port), strconv.Itoa(other.bus)); err != nil {
+				return err
+			}
+		}
+	}
+	for i, n := range c.nodes[primaries:] {
+		primary := c.nodes[i%primaries]
+		err := poll(ctx, n.Addr()+" knows its primary", func() (bool, error) {
+			return n.Do(ctx, nil, "CLUSTER", "REPLICATE", primary.id) == nil, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return c.WaitHealthy(ctx)
+}
+
+// addSlots gives the node the slots from first up to, but not including, end.
+func (n *Node) addSlots(ctx context.Context, first, end int) error {
+	args := []string{"ADDSLOTS"}
+	for slot := first; slot < end; slot++ {
+		args = append(args, strconv.Itoa(slot))
+	}
+	return n.Do(ctx, nil, "CLUSTER", args...)
+}
+
+// WaitHealthy waits until every node that runs says that the cluster is ok and
+// that all slots are covered, all agree about the owners, and replicas are in
+// step with their primaries.
+func (c *Cluster) WaitHealthy(ctx context.Context) error {
+	return poll(ctx, "the cluster is healthy", func() (bool, error) {
+		var views []string
+		for _, n := range c.nodes {
+			if !n.running() {
+				continue
+			}
+			view, ok := n.view(ctx)
+			if !ok {
+				return false, nil
+			}
+			views = append(views, view)
+		}
+		return len(slices.Compact(views)) <= 1, nil
+	})
+}
+
+func (n *Node) running() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	select {
+	case <-n.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// view returns what the node thinks who owns which slots, and whether it is
+// healthy itself.
+func (n *Node) view(ctx context.Context) (view string, ok bool) {
+	var info, replication, nodes string
+	if n.Do(ctx, &info, "CLUSTER", "INFO") != nil || n.Do(ctx, &replication, "INFO", "replication") != nil ||
+		n.Do(ctx, &nodes, "CLUSTER", "NODES") != nil {
+		return "", false
+	}
+	if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_slots_ok:16384") ||
+		strings.Contains(replication, "master_link_status:down") {
+		return "", false
+	}
+	var owners []string
+	replicas := 0
+	for line := range strings.Lines(nodes) {
+		fields := strings.Fields(line)
+		const id, flags, slots = 0, 2, 8
+		if len(fields) < slots || strings.Contains(fields[flags], "handshake") {
+			return "", false
+		}
+		if strings.Contains(fields[flags], "slave") {
+			replicas++
+		}
+		if len(fields) > slots {
+			owners = append(owners, fields[id]+strings.Join(fields[slots:], ","))
+		}
+	}
+	slices.Sort(owners)
+	return fmt.Sprint(owners, replicas), true
+}
+
+// IsPrimary reports whether the node says that it is a primary now.
+func (n *Node) IsPrimary(ctx context.Context) (bool, error) {
+	var info string
+	if err := n.Do(ctx, &info, "INFO", "replication"); err != nil {
+		return false, err
+	}
+	return strings.Contains(info, "role:master"), nil
+}
+
+// Failover makes the node, a replica, its primary's successor, by CLUSTER
+// FAILOVER with the mode "", "FORCE" or "TAKEOVER", and waits until it is a
+// primary.
+func (n *Node) Failover(ctx context.Context, mode string) error {
+	args := []string{"FAILOVER"}
+	if mode != "" {
+		args = append(args, mode)
+	}
+	if err := n.Do(ctx, nil, "CLUSTER", args...); err != nil {
+		return err
+	}
+	return poll(ctx, n.Addr()+" is a primary", func() (bool, error) { return n.IsPrimary(ctx) })
+}

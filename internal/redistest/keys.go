@@ -1,0 +1,27 @@
+package redistest
+
+import (
+	"fmt"
+
+	"github.com/mediocregopher/radix/v4"
+)
+
+// KeyInSlot returns a key of the slot that begins with the prefix. A prefix
+// with a hash tag, which decides the slot by itself, makes it look for ever.
+func KeyInSlot(slot uint16, prefix string) string {
+	for i := 0; ; i++ {
+		if key := fmt.Sprint(prefix, i); radix.ClusterSlot([]byte(key)) == slot {
+			return key
+		}
+	}
+}
+
+// KeysInSlots returns n keys, which begin with the prefix, in n slots spread
+// evenly over all slots: with n a multiple of the primaries, each has as many.
+func KeysInSlots(n int, prefix string) []string {
+	keys := make([]string, n)
+	for i := range keys {
+		keys[i] = KeyInSlot(uint16((2*i+1)*slotCount/(2*n)), prefix)
+	}
+	return keys
+}

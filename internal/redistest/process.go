@@ -1,0 +1,174 @@
+package redistest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+)
+
+// A Node is one redis-server process. Its methods are safe for concurrent use.
+type Node struct {
+	cluster *Cluster
+	port    int
+	bus     int
+	dir     string
+	id      string
+
+	mu   sync.Mutex // guards what follows
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has ended
+}
+
+// Addr returns the node's address, host:port.
+func (n *Node) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.port)) }
+
+// Port returns the node's port.
+func (n *Node) Port() int { return n.port }
+
+// ID returns the node's ID in its cluster, "" without cluster mode.
+func (n *Node) ID() string { return n.id }
+
+// Pid returns the process's ID.
+func (n *Node) Pid() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cmd.Process.Pid
+}
+
+// Log returns the end of the server's log.
+func (n *Node) Log() string {
+	b, err := os.ReadFile(filepath.Join(n.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	const tail = 4 << 10
+	return string(b[max(0, len(b)-tail):])
+}
+
+// Do performs a command over a connection of its own.
+func (n *Node) Do(ctx context.Context, rcv any, cmd string, args ...string) error {
+	conn, err := n.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.Do(ctx, radix.Cmd(rcv, cmd, args...)); err != nil {
+		return fmt.Errorf("redistest: %s: %s: %w", n.Addr(), cmd, err)
+	}
+	return nil
+}
+
+func (n *Node) dial(ctx context.Context) (radix.Conn, error) {
+	d := radix.Dialer{AuthPass: n.cluster.options.Password}
+	if config := n.cluster.TLSConfig(); config != nil {
+		d.NetDialer = tlsDialer{config}
+	}
+	return d.Dial(ctx, "tcp", n.Addr())
+}
+
+// start starts the process and waits until it accepts connections. It returns
+// errPort if the port was taken.
+func (n *Node) start(ctx context.Context) error {
+	logFile := filepath.Join(n.dir, "log")
+	cmd := exec.Command("redis-server", "redis.conf")
+	cmd.Dir = n.dir
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("redistest: starting redis-server: %w", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(done)
+	}()
+	n.mu.Lock()
+	n.cmd, n.done = cmd, done
+	n.mu.Unlock()
+	n.cluster.watchdog.watch(cmd.Process.Pid)
+	return poll(ctx, "redis-server accepts connections at "+n.Addr(), func() (bool, error) {
+		select {
+		case <-done:
+			b, _ := os.ReadFile(logFile)
+			if strings.Contains(string(b), "Failed listening") || strings.Contains(string(b), "bind: Address already in use") {
+				return false, errPort
+			}
+			return false, fmt.Errorf("redistest: redis-server ended at its start:\n%s", b)
+		default:
+		}
+		var pong string
+		return n.Do(ctx, &pong, "PING") == nil, nil
+	})
+}
+
+var errPort = errors.New("redistest: the port was taken meanwhile")
+
+func (n *Node) signal(s os.Signal) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("redistest: signal %v to %s: %w", s, n.Addr(), err)
+	}
+	return nil
+}
+
+// Kill kills the process and waits for its end.
+func (n *Node) Kill() error {
+	err := n.signal(syscall.SIGKILL)
+	n.mu.Lock()
+	done := n.done
+	n.mu.Unlock()
+	<-done
+	return err
+}
+
+// Pause stops the process with SIGSTOP: its connections stay open and nothing
+// is answered.
+func (n *Node) Pause() error { return n.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused process go on.
+func (n *Node) Resume() error { return n.signal(syscall.SIGCONT) }
+
+// Restart starts the process again, on its port and with its folder, and waits
+// until it answers.
+func (n *Node) Restart(ctx context.Context) error { return n.start(ctx) }
+
+// freePorts returns n ports that are free now.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("redistest: looking for a free port: %w", err)
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// poll asks again and again until ok, an error, or the context's end.
+func poll(ctx context.Context, what string, ok func() (bool, error)) error {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		done, err := ok()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("redistest: waiting until %s: %w", what, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package redistest
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"syscall"
+)
+
+// A watchdog is a process that outlives this one by a moment: when the pipe
+// from this process is closed, by whatever death, it kills the servers and
+// removes their folder.
+type watchdog struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+}
+
+// The shell collects pids, one a line, until the pipe's end or "quit". Closed
+// without "quit", it kills them, stopped ones too.
+const watchdogScript = `
+pids=
+while read -r line; do
+	[ "$line" = quit ] && exit 0
+	pids="$pids $line"
+done
+for pid in $pids; do kill -9 "$pid" 2>/dev/null; done
+rm -rf "$1"`
+
+func startWatchdog(dir string) (*watchdog, error) {
+	cmd := exec.Command("sh", "-c", watchdogScript, "redistest-watchdog", dir)
+	// A group of its own: Ctrl-C at a terminal must not end it before its work.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("redistest: watchdog: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("redistest: watchdog: %w", err)
+	}
+	return &watchdog{cmd, in}, nil
+}
+
+func (w *watchdog) watch(pid int) { fmt.Fprintln(w.in, pid) }
+
+// quit ends the watchdog without harm.
+func (w *watchdog) quit() {
+	fmt.Fprintln(w.in, "quit")
+	_ = w.in.Close()
+	_ = w.cmd.Wait()
+}
