@@ -37,7 +37,7 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		return ErrClosed
 	}
 	properties := action.Properties()
-	slot, err := slotOf(properties.Keys)
+	slot, err := c.KeysSlot(properties.Keys)
 	if err != nil {
 		return err
 	}
@@ -50,20 +50,6 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		return conn.explain(err)
 	}
 	return nil
-}
-
-// slotOf returns the slot of all keys, -1 if there are none.
-func slotOf(keys []string) (int32, error) {
-	if len(keys) == 0 {
-		return -1, nil
-	}
-	first := Slot(keys[0])
-	for _, key := range keys[1:] {
-		if s := Slot(key); s != first {
-			return 0, crossSlot("action", first, s)
-		}
-	}
-	return int32(first), nil
 }
 
 // doLent performs the action on a connection of its own.

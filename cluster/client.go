@@ -50,6 +50,37 @@ func newClient(cfg Config, seeds []string) *Client {
 // radix.Client.
 func (c *Client) Addr() net.Addr { return lanes.NetAddr(c.seeds[0]) }
 
+// CommandSlot is the function [CommandSlot] for the servers of this client: on
+// a server without cluster mode, keys in different slots are no error. The
+// slot is -1 for a command without a key.
+func (c *Client) CommandSlot(name string, args []string) (slot int32, err error) {
+	s, ok, err := CommandSlot(name, args)
+	switch {
+	case err != nil && c.topology.Load().single:
+		return 0, nil
+	case err != nil:
+		return 0, err
+	case !ok:
+		return -1, nil
+	}
+	return int32(s), nil
+}
+
+// KeysSlot returns the slot of the keys, which must be the same for all but on
+// a server without cluster mode, and -1 if there are none.
+func (c *Client) KeysSlot(keys []string) (slot int32, err error) {
+	if len(keys) == 0 {
+		return -1, nil
+	}
+	first := Slot(keys[0])
+	for _, key := range keys[1:] {
+		if s := Slot(key); s != first && !c.topology.Load().single {
+			return 0, crossSlot("action", first, s)
+		}
+	}
+	return int32(first), nil
+}
+
 // Clients returns a client for each node, by the primary's address; part of
 // radix.MultiClient. They do not follow redirects, and closing them does
 // nothing.
@@ -97,10 +128,11 @@ func (c *Client) setOwner(slot uint16, n *node) {
 
 // setRanges replaces the topology. Nodes that it does not hold any more are
 // drained.
-func (c *Client) setRanges(ranges []slotRange) {
+func (c *Client) setRanges(ranges []slotRange, single bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := newTopology(ranges, func(addr string) *node { return c.nodeLocked(c.cfg.AddrMap(addr)) })
+	t.single = single
 	c.topology.Store(t)
 	current := t.all()
 	for addr, n := range c.nodes {

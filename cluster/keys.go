@@ -277,14 +277,15 @@ func geoKeys(args []string) span {
 	return keys
 }
 
-// migrateKeys: "host port key ...", or an empty key and KEYS with the keys at
-// the end.
+// migrateKeys: "host port key ...", or KEYS with the keys at the end if the key
+// is empty.
 func migrateKeys(args []string) span {
 	if len(args) < 3 {
 		return noKeys
 	}
+	key := span{2, 3, 1, -1}
 	if args[2] != "" {
-		return span{2, 3, 1, -1}
+		return key
 	}
 	for i := 5; i < len(args); i++ {
 		switch arg := args[i]; {
@@ -296,5 +297,5 @@ func migrateKeys(args []string) span {
 			i += 2
 		}
 	}
-	return noKeys
+	return key
 }

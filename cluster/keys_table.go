@@ -56,12 +56,6 @@ func makeCommands() *commandTable {
 	return t
 }
 
-const (
-	ro = ReadOnly
-	bl = Blocking
-	st = Stateful
-)
-
 // commandRows lists every command of Redis 8 whose rule is not that of
 // unknownCommand, and many that have it, with commands of modules where the
 // rule is simple. Subcommands are NAME|SUBCOMMAND, after the row of NAME.
@@ -70,7 +64,7 @@ var commandRows = []struct {
 	names string
 }{
 	// The key is the first argument.
-	{rule{byRange, 0, 0, 1, ro}, `
+	{rule{byRange, 0, 0, 1, ReadOnly}, `
 		BITCOUNT BITFIELD_RO BITPOS DIGEST DUMP EXPIRETIME GEODIST GEOHASH GEOPOS
 		GEORADIUS_RO GEORADIUSBYMEMBER_RO GEOSEARCH GET GETBIT GETRANGE HEXISTS
 		HEXPIRETIME HGET HGETALL HKEYS HLEN HMGET HPEXPIRETIME HPTTL HRANDFIELD
@@ -94,67 +88,67 @@ var commandRows = []struct {
 		ZREMRANGEBYSCORE`},
 
 	// All, or all but the last, arguments are keys; or every second or third.
-	{rule{byRange, 0, -1, 1, ro}, `EXISTS MGET PFCOUNT SDIFF SINTER SUNION TOUCH`},
+	{rule{byRange, 0, -1, 1, ReadOnly}, `EXISTS MGET PFCOUNT SDIFF SINTER SUNION TOUCH`},
 	{rule{byRange, 0, -1, 1, 0}, `DEL PFMERGE SDIFFSTORE SINTERSTORE SUNIONSTORE UNLINK`},
-	{rule{byRange, 0, -1, 1, st}, `SSUBSCRIBE SUNSUBSCRIBE WATCH`},
-	{rule{byRange, 0, -2, 1, bl}, `BLPOP BRPOP BZPOPMAX BZPOPMIN`},
-	{rule{byRange, 0, -2, 1, ro}, `JSON.MGET`},
+	{rule{byRange, 0, -1, 1, Stateful}, `SSUBSCRIBE SUNSUBSCRIBE WATCH`},
+	{rule{byRange, 0, -2, 1, Blocking}, `BLPOP BRPOP BZPOPMAX BZPOPMIN`},
+	{rule{byRange, 0, -2, 1, ReadOnly}, `JSON.MGET`},
 	{rule{byRange, 0, -1, 2, 0}, `MSET MSETNX`},
 	{rule{byRange, 0, -1, 3, 0}, `JSON.MSET TS.MADD`},
 
 	// Two keys.
-	{rule{byRange, 0, 1, 1, ro}, `LCS`},
+	{rule{byRange, 0, 1, 1, ReadOnly}, `LCS`},
 	{rule{byRange, 0, 1, 1, 0}, `
 		COPY GEOSEARCHSTORE LMOVE RENAME RENAMENX RPOPLPUSH SMOVE TS.CREATERULE
 		TS.DELETERULE ZRANGESTORE`},
-	{rule{byRange, 0, 1, 1, bl}, `BLMOVE BRPOPLPUSH`},
+	{rule{byRange, 0, 1, 1, Blocking}, `BLMOVE BRPOPLPUSH`},
 	{rule{byRange, 1, -1, 1, 0}, `BITOP`},
 
 	// A number, then as many keys.
-	{rule{byCount, 0, 0, 1, ro}, `SINTERCARD ZDIFF ZINTER ZINTERCARD ZUNION`},
+	{rule{byCount, 0, 0, 1, ReadOnly}, `SINTERCARD ZDIFF ZINTER ZINTERCARD ZUNION`},
 	{rule{byCount, 0, 0, 1, 0}, `LMPOP ZMPOP`},
 	{rule{byCount, 0, 0, 2, 0}, `MSETEX`},
 	{rule{byCount, 1, 0, 1, 0}, `EVAL EVALSHA FCALL`},
-	{rule{byCount, 1, 0, 1, ro}, `EVAL_RO EVALSHA_RO FCALL_RO`},
-	{rule{byCount, 1, 0, 1, bl}, `BLMPOP BZMPOP`},
+	{rule{byCount, 1, 0, 1, ReadOnly}, `EVAL_RO EVALSHA_RO FCALL_RO`},
+	{rule{byCount, 1, 0, 1, Blocking}, `BLMPOP BZMPOP`},
 	{rule{byCountStore, 1, 0, 1, 0}, `
 		ZDIFFSTORE ZINTERSTORE ZUNIONSTORE CMS.MERGE TDIGEST.MERGE`},
 
 	// Rules of their own.
-	{rule{byStreams, 0, 0, 1, ro}, `XREAD`},
+	{rule{byStreams, 0, 0, 1, ReadOnly}, `XREAD`},
 	{rule{byStreams, 0, 0, 1, 0}, `XREADGROUP`},
 	{rule{bySortStore, 0, 0, 1, 0}, `SORT`},
 	{rule{byGeoStore, 0, 0, 1, 0}, `GEORADIUS GEORADIUSBYMEMBER`},
 	{rule{byMigrate, 0, 0, 1, 0}, `MIGRATE`},
 
-	// Subcommands with a key. MEMORY, OBJECT, ... themselves are below.
+	// Subcommands with a key.
 	{rule{byRange, 1, 1, 1, 0}, `PFDEBUG XGROUP`},
-	{rule{byRange, 1, 1, 1, ro}, `OBJECT XINFO`},
-	{rule{byNone, 0, 0, 1, ro}, `OBJECT|HELP XINFO|HELP XGROUP|HELP`},
+	{rule{byRange, 1, 1, 1, ReadOnly}, `OBJECT XINFO`},
+	{rule{byNone, 0, 0, 1, ReadOnly}, `OBJECT|HELP XINFO|HELP XGROUP|HELP`},
 	{rule{byNone, 0, 0, 1, 0}, `DEBUG JSON.DEBUG MEMORY`},
-	{rule{byRange, 1, 1, 1, ro}, `
+	{rule{byRange, 1, 1, 1, ReadOnly}, `
 		DEBUG|LISTPACK DEBUG|OBJECT DEBUG|ZIPLIST DEBUG|SDSLEN
 		DEBUG|QUICKLIST DEBUG|HTSTATS-KEY JSON.DEBUG|MEMORY MEMORY|USAGE`},
 
 	// No key, about the server. What changes nothing is ReadOnly.
-	{rule{byNone, 0, 0, 1, ro}, `
+	{rule{byNone, 0, 0, 1, ReadOnly}, `
 		COMMAND DBSIZE ECHO INFO KEYS LASTSAVE LOLWUT PING PUBSUB RANDOMKEY ROLE
 		SCAN TIME FT._LIST TS.MGET TS.MRANGE TS.MREVRANGE TS.QUERYINDEX`},
 	{rule{byNone, 0, 0, 1, 0}, `
 		ACL BGREWRITEAOF BGSAVE CLIENT CLUSTER COMMANDLOG CONFIG FAILOVER
 		FLUSHALL FLUSHDB FUNCTION HOTKEYS LATENCY MODULE PFSELFTEST PUBLISH
 		REPLICAOF SAVE SCRIPT SHUTDOWN SLAVEOF SLOWLOG SWAPDB`},
-	{rule{byNone, 0, 0, 1, ro}, `
+	{rule{byNone, 0, 0, 1, ReadOnly}, `
 		CLIENT|GETNAME CLIENT|ID CLIENT|INFO CLIENT|LIST CLUSTER|COUNTKEYSINSLOT
 		CLUSTER|GETKEYSINSLOT CLUSTER|INFO CLUSTER|KEYSLOT CLUSTER|LINKS
 		CLUSTER|MYID CLUSTER|MYSHARDID CLUSTER|NODES CLUSTER|REPLICAS
 		CLUSTER|SHARDS CLUSTER|SLAVES CLUSTER|SLOTS CLUSTER|SLOT-STATS CONFIG|GET
 		FUNCTION|DUMP FUNCTION|LIST FUNCTION|STATS MEMORY|DOCTOR
 		MEMORY|MALLOC-STATS MEMORY|STATS SCRIPT|EXISTS SLOWLOG|GET SLOWLOG|LEN`},
-	{rule{byNone, 0, 0, 1, bl}, `WAIT WAITAOF`},
+	{rule{byNone, 0, 0, 1, Blocking}, `WAIT WAITAOF`},
 
 	// No key, about the connection.
-	{rule{byNone, 0, 0, 1, st}, `
+	{rule{byNone, 0, 0, 1, Stateful}, `
 		ASKING AUTH DISCARD EXEC HELLO MONITOR MULTI PSUBSCRIBE PSYNC
 		PUNSUBSCRIBE QUIT READONLY READWRITE REPLCONF RESET SELECT SUBSCRIBE SYNC
 		UNSUBSCRIBE UNWATCH

@@ -110,13 +110,13 @@ func (c *Client) refreshForAll() {
 // answers. It uses connections of its own: the pools may be saturated, and the
 // question must not wait behind requests.
 func (c *Client) refresh(ctx context.Context) error {
-	ranges, err := c.askAny(ctx, c.candidates())
+	a, err := c.askAny(ctx, c.candidates())
 	if err != nil {
 		c.counters.refreshErrors.Add(1)
 		return err
 	}
 	c.counters.refreshes.Add(1)
-	c.setRanges(ranges)
+	c.setRanges(a.ranges, a.single)
 	return nil
 }
 
@@ -142,12 +142,13 @@ func (c *Client) candidates() []string {
 type answer struct {
 	addr   string
 	ranges []slotRange
+	single bool // the server is not part of a cluster
 	err    error
 }
 
 // askAny asks one address after the other, the next one as soon as the last
 // has failed or is slow, and returns the first map it gets.
-func (c *Client) askAny(ctx context.Context, addrs []string) ([]slotRange, error) {
+func (c *Client) askAny(ctx context.Context, addrs []string) (answer, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan answer, len(addrs))
@@ -165,30 +166,29 @@ func (c *Client) askAny(ctx context.Context, addrs []string) ([]slotRange, error
 			addr := addrs[asked]
 			asked++
 			c.tasks.Go(func() {
-				ranges, err := c.ask(ctx, addr)
-				answers <- answer{addr, ranges, err}
+				answers <- c.ask(ctx, addr)
 			})
 			stagger.Reset(askStagger)
 		case a := <-answers:
 			if a.err == nil {
-				return a.ranges, nil
+				return a, nil
 			}
 			failed.Causes = append(failed.Causes, AddrError{a.addr, a.err})
 			stagger.Reset(0)
 		case <-ctx.Done():
-			return nil, failed.withRest(addrs, ctx.Err())
+			return answer{}, failed.withRest(addrs, ctx.Err())
 		}
 	}
-	return nil, failed
+	return answer{}, failed
 }
 
 // ask fetches CLUSTER SLOTS from one server.
-func (c *Client) ask(ctx context.Context, addr string) ([]slotRange, error) {
+func (c *Client) ask(ctx context.Context, addr string) answer {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	lane, err := c.cfg.Dialer.Dial(ctx, addr)
 	if err != nil {
-		return nil, err
+		return answer{addr: addr, err: err}
 	}
 	defer lane.Close()
 	request := resp.AppendCommand(nil, "CLUSTER", "SLOTS")
@@ -197,18 +197,18 @@ func (c *Client) ask(ctx context.Context, addr string) ([]slotRange, error) {
 	batch.Add(0, len(request))
 	lanes.RoundTrip(ctx, lane, call, batch)
 	reply, err := batch.Reply(0)
-	if err != nil {
-		return nil, err
-	}
-	if resp.IsError(reply) {
-		if clusterDisabled(resp.ErrorText(reply)) {
-			return []slotRange{{first: 0, last: SlotCount - 1, nodes: []nodeAddr{{addr: addr}}}}, nil
-		}
-		return nil, replyError(request, addr, reply)
+	switch {
+	case err != nil:
+		return answer{addr: addr, err: err}
+	case resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply)):
+		all := slotRange{first: 0, last: SlotCount - 1, nodes: []nodeAddr{{addr: addr}}}
+		return answer{addr: addr, ranges: []slotRange{all}, single: true}
+	case resp.IsError(reply):
+		return answer{addr: addr, err: replyError(request, addr, reply)}
 	}
 	ranges, err := parseSlots(reply, addr)
 	if err == nil && len(ranges) == 0 {
 		err = errors.New("the server knows of no slots: is it part of a cluster?")
 	}
-	return ranges, err
+	return answer{addr: addr, ranges: ranges, err: err}
 }

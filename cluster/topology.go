@@ -11,6 +11,7 @@ type topology struct {
 	owner    [SlotCount]uint16 // index into nodes, or noOwner
 	nodes    []*node           // primaries
 	replicas [][]*node         // of each primary
+	single   bool              // a server without cluster mode: keys of one command may be in any slots
 }
 
 // newTopology builds a topology; find returns the node of an address.
@@ -46,7 +47,7 @@ func newTopology(ranges []slotRange, find func(addr string) *node) *topology {
 
 // withOwner returns a copy in which n owns the slot.
 func (t *topology) withOwner(slot uint16, n *node) *topology {
-	next := &topology{owner: t.owner, nodes: slices.Clone(t.nodes), replicas: slices.Clone(t.replicas)}
+	next := &topology{owner: t.owner, nodes: slices.Clone(t.nodes), replicas: slices.Clone(t.replicas), single: t.single}
 	i := slices.Index(next.nodes, n)
 	if i < 0 {
 		i = len(next.nodes)

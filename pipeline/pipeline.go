@@ -127,7 +127,7 @@ func (p *Pipeline) commit(b []byte, key string) Reply {
 // one slot; a command without a key goes to any node. One that cannot be sent
 // gets an error as its reply, and Do sends nothing.
 func (p *Pipeline) Cmd(name string, args ...string) Reply {
-	slot, err := commandSlot(name, args)
+	slot, err := p.commandSlot(name, args)
 	if err != nil {
 		return p.refuse(name, err)
 	}
@@ -135,21 +135,14 @@ func (p *Pipeline) Cmd(name string, args ...string) Reply {
 	return p.reply(p.request.Len() - 1)
 }
 
-func commandSlot(name string, args []string) (int32, error) {
+func (p *Pipeline) commandSlot(name string, args []string) (int32, error) {
 	if name == "" {
 		return 0, fmt.Errorf("command without a name: %w", lanes.ErrNotSent)
 	}
 	if cluster.CommandTraits(name, args)&(cluster.Blocking|cluster.Stateful) != 0 {
 		return 0, ErrNotPipelinable
 	}
-	slot, ok, err := cluster.CommandSlot(name, args)
-	if err != nil {
-		return 0, err
-	}
-	if !ok {
-		return -1, nil
-	}
-	return int32(slot), nil
+	return p.client.CommandSlot(name, args)
 }
 
 // Append appends a radix action of one command, such as radix.Cmd, whose
@@ -160,13 +153,9 @@ func (p *Pipeline) Append(action radix.Action) Reply {
 	if !properties.CanPipeline {
 		return p.refuse(name, ErrNotPipelinable)
 	}
-	slot := int32(-1)
-	for i, key := range properties.Keys {
-		s := int32(cluster.Slot(key))
-		if i > 0 && s != slot {
-			return p.refuse(name, fmt.Errorf("%w (slots %d and %d)", cluster.ErrCrossSlot, slot, s))
-		}
-		slot = s
+	slot, err := p.client.KeysSlot(properties.Keys)
+	if err != nil {
+		return p.refuse(name, err)
 	}
 	conn := captureConn{client: p.client}
 	if err := action.Perform(context.Background(), &conn); err != nil {

@@ -104,20 +104,25 @@ func (p *Pool) leaveQueue(w *waiter) {
 // key, another database or an outstanding reply is closed and replaced.
 func (c *Lent) Return() {
 	m := c.member
-	if c.transaction || c.changed || m.lane.InFlight() > 0 {
-		m.lane.Fail(errUnclean)
-		return
-	}
-	m.lane.SetLent(false)
 	p := m.pool
-	p.mu.Lock()
+	unclean := c.transaction || c.changed || m.lane.InFlight() > 0
+	if !unclean {
+		m.lane.SetLent(false)
+	}
 	flush := false
-	if m.state == lent && !p.closed {
+	p.mu.Lock()
+	switch {
+	case unclean:
+		m.state = gone
+	case m.state == lent && !p.closed:
 		m.progress, m.since = m.lane.Progress(), time.Now()
 		flush = p.freeLocked(m)
 	}
 	p.mu.Unlock()
-	if flush {
+	switch {
+	case unclean:
+		m.lane.Fail(errUnclean)
+	case flush:
 		m.lane.Flush()
 	}
 }
@@ -158,9 +163,15 @@ func (c *Lent) note(command []byte) {
 		c.transaction = true
 	case "EXEC", "DISCARD", "UNWATCH":
 		c.transaction = false
-	case "CLIENT", "ASKING": // ASKING may be left over if its command was not sent
-		c.changed = c.changed || name == "CLIENT"
+	case "CLIENT":
+		sub, _ := resp.Argument(command, 1)
+		c.changed = c.changed || clientState[strings.ToUpper(string(sub))]
 	default:
 		c.changed = c.changed || lanes.Stateful(name)
 	}
+}
+
+// clientState are the subcommands of CLIENT that change the connection.
+var clientState = map[string]bool{
+	"SETNAME": true, "REPLY": true, "TRACKING": true, "CACHING": true, "NO-EVICT": true, "NO-TOUCH": true,
 }

@@ -87,26 +87,27 @@ func (p *Pool) fail(waiters []*waiter, err error) {
 // freeLocked gives a connection that nobody uses to the waiter at the head, or
 // to the idle ones. If flush is set, the lane must be flushed without the lock.
 func (p *Pool) freeLocked(m *member) (flush bool) {
-	for e := p.queue.Front(); e != nil; e = p.queue.Front() {
-		w := e.Value.(*waiter)
-		if w.batch == nil {
-			p.removeLocked(e)
-			p.lendLocked(m)
-			w.lend <- lendResult{member: m}
-			return false
-		}
-		ok, flush := m.lane.Dispatch(w.batch, 1)
-		if !ok {
-			m.state = gone // closed; its event is on the way
-			return false
-		}
-		p.removeLocked(e)
-		m.state = busy
-		return flush
+	e := p.queue.Front()
+	if e == nil {
+		m.state = isIdle
+		p.idle = append(p.idle, m)
+		return false
 	}
-	m.state = isIdle
-	p.idle = append(p.idle, m)
-	return false
+	w := e.Value.(*waiter)
+	if w.batch == nil {
+		p.removeLocked(e)
+		p.lendLocked(m)
+		w.lend <- lendResult{member: m}
+		return false
+	}
+	ok, flush := m.lane.Dispatch(w.batch, 1)
+	if !ok {
+		m.state = gone // closed; its event is on the way
+		return false
+	}
+	p.removeLocked(e)
+	m.state = busy
+	return flush
 }
 
 // dispatch gives waiting batches to shared lanes that have room.

@@ -148,7 +148,8 @@ func (c *Cluster) run(ctx context.Context, n int) error {
 func (c *Cluster) prepare(n *Node) error {
 	lines := []string{
 		"bind 127.0.0.1", "protected-mode no", "daemonize no", "logfile log", `save ""`, "appendonly no",
-		"repl-diskless-sync yes", "repl-diskless-sync-delay 0", "enable-debug-command yes",
+		"repl-diskless-sync yes", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
+		"enable-debug-command yes",
 	}
 	if c.ca != nil {
 		lines = append(lines, "port 0", "tls-port "+strconv.Itoa(n.port))

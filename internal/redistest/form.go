@@ -45,7 +45,31 @@ func (c *Cluster) form(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.WaitHealthy(ctx)
+	if err := c.WaitHealthy(ctx); err != nil {
+		return err
+	}
+	return poll(ctx, "CLUSTER SLOTS lists all nodes", func() (bool, error) {
+		for _, n := range c.nodes {
+			if listed := n.listed(ctx); listed != len(c.nodes) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// listed returns how many nodes the node's CLUSTER SLOTS lists. A replica is
+// only listed some time after it has had something from its primary.
+func (n *Node) listed(ctx context.Context) (nodes int) {
+	var ranges [][]any
+	if n.Do(ctx, &ranges, "CLUSTER", "SLOTS") != nil {
+		return 0
+	}
+	const bounds = 2
+	for _, r := range ranges {
+		nodes += len(r) - bounds
+	}
+	return nodes
 }
 
 // addSlots gives the node the slots from first up to, but not including, end.

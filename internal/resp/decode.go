@@ -3,6 +3,7 @@ package resp
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -21,19 +22,26 @@ func (e *TypeError) Error() string {
 
 // SkipAttributes returns a complete reply without the attributes before it.
 func SkipAttributes(reply []byte) []byte {
-	if len(reply) == 0 || reply[0] != '|' {
-		return reply
-	}
-	f := NewFramer(Limits{})
-	n, pairs, _ := sizeLine(reply)
-	for i := 0; i < 2*pairs && n < len(reply); i++ {
-		used, _, err := f.Next(reply[n:])
-		if err != nil {
-			return nil
+	for len(reply) > 0 && reply[0] == '|' {
+		n, pairs, _ := sizeLine(reply)
+		reply = reply[n:]
+		for i := 0; i < 2*pairs && len(reply) > 0; i++ {
+			_, reply = Cut(reply)
 		}
-		n += used
 	}
-	return SkipAttributes(reply[n:])
+	return reply
+}
+
+// Cut returns the first of several replies, which were framed before, and what
+// follows it. Both are nil if there is no complete reply.
+func Cut(replies []byte) (first, rest []byte) {
+	const any = math.MaxInt64 // the limits that held when they were framed are not known here
+	f := NewFramer(Limits{Bulk: any, Elements: any, Line: any, Reply: any, Depth: maxDepth})
+	n, done, err := f.Next(replies)
+	if !done || err != nil {
+		return nil, nil
+	}
+	return replies[:n], replies[n:]
 }
 
 // IsError reports whether a complete reply is an error.

@@ -61,15 +61,32 @@ func Argument(cmd []byte, i int) ([]byte, bool) {
 	}
 }
 
+// IsCommand reports whether cmd is one command and nothing else: an array, not
+// empty, of bulk strings. A server that is sent anything else does not answer,
+// or hangs up.
+func IsCommand(cmd []byte) bool {
+	n, rest, ok := header(cmd, '*')
+	for ; ok && n > 0; n-- {
+		var size int
+		var body []byte
+		if size, body, ok = header(rest, '$'); !ok || size > len(body)-2 {
+			return false
+		}
+		rest = body[size+2:]
+		ok = string(body[size:size+2]) == "\r\n" && (n > 1 || len(rest) == 0)
+	}
+	return ok && len(rest) == 0 && len(cmd) > len("*0\r\n")
+}
+
 // header parses a type byte, a non-negative number and CRLF.
 func header(b []byte, kind byte) (n int, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != kind {
 		return 0, nil, false
 	}
 	const digits = 18 // fit an int64 without overflow
-	for i := 1; i < len(b) && i <= digits; i++ {
+	for i := 1; i < len(b) && i <= digits+1; i++ {
 		switch c := b[i]; {
-		case c >= '0' && c <= '9':
+		case c >= '0' && c <= '9' && i <= digits:
 			n = n*10 + int(c-'0')
 		case c == '\r' && i > 1 && i+1 < len(b) && b[i+1] == '\n':
 			return n, b[i+2:], true

@@ -96,15 +96,6 @@ func (f *Framer) Kind() byte { return f.kind }
 // Idle reports whether the Framer is between two replies.
 func (f *Framer) Idle() bool { return f.size == 0 }
 
-// BulkLeft returns how many bytes are certain to follow, if the Framer is
-// inside a bulk string, and 0 otherwise.
-func (f *Framer) BulkLeft() int64 {
-	if f.state == inBulk {
-		return f.left
-	}
-	return 0
-}
-
 // Next consumes bytes of p up to the end of the current reply. It returns how
 // many it consumed and whether the reply is complete. If it is not, then n is
 // len(p), and the next call goes on with the bytes that follow in the stream.
@@ -112,7 +103,7 @@ func (f *Framer) BulkLeft() int64 {
 func (f *Framer) Next(p []byte) (n int, done bool, err error) {
 	if f.size == 0 {
 		f.kind = 0
-		if n := shortLine(p); n > 0 {
+		if n := shortLine(p); n > 0 && f.allows(n) {
 			f.kind = p[0]
 			return n, true, nil
 		}
@@ -162,6 +153,12 @@ func shortLine(p []byte) int {
 	return 0
 }
 
+// allows reports whether a line of n bytes with its type is within the limits.
+func (f *Framer) allows(n int) bool {
+	const typeAndEnd = len(":\r\n")
+	return int64(n-typeAndEnd) <= f.limits.Line && int64(n) <= f.limits.Reply
+}
+
 func (f *Framer) begin(kind byte) error {
 	if f.depth == 0 && kind != '|' {
 		f.kind = kind
@@ -184,7 +181,7 @@ func (f *Framer) line(p []byte) (used int, done bool, err error) {
 	if i < 0 {
 		used = len(p)
 	}
-	if f.left += int64(used); f.left > f.limits.Line+2 {
+	if f.left += int64(used); f.left-2 > f.limits.Line {
 		return used, false, fmt.Errorf("%w: a line of more than %d bytes, the limit", ErrProtocol, f.limits.Line)
 	}
 	if i < 0 {

@@ -1,0 +1,112 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// within returns a context that ends the test's patience, not the test's time.
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
+	t.Helper()
+	client, err := c.New(within(t, 10*time.Second), addrs)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+func TestNewRefusesBadSettings(t *testing.T) {
+	t.Parallel()
+	good := []string{"127.0.0.1:6379"}
+	for _, c := range []struct {
+		name   string
+		config cluster.Config
+		addrs  []string
+		want   []string // parts of the error
+	}{
+		{"no address", cluster.Config{}, nil, []string{"no address"}},
+		{"no port", cluster.Config{}, []string{"localhost"}, []string{"addrs[0]", `"localhost"`, "host:port"}},
+		{"port 0", cluster.Config{}, []string{good[0], "h:0"}, []string{"addrs[1]", `"h:0"`}},
+		{"port too large", cluster.Config{}, []string{"h:65536"}, []string{`"65536"`}},
+		{"no host", cluster.Config{}, []string{":6379"}, []string{"host is empty"}},
+		{"negative size", cluster.Config{Pool: pool.Fixed{Size: -1}}, good, []string{"Fixed.Size", "-1"}},
+		{"Min > Max", cluster.Config{Pool: pool.Adaptive{Min: 5, Max: 2}}, good, []string{"Adaptive.Min", "5", "Max", "2"}},
+		{"negative lanes", cluster.Config{Pool: pool.Laned{Lanes: -4}}, good, []string{"Laned.Lanes", "-4"}},
+		{"negative waiters", cluster.Config{Pool: pool.Fixed{Options: pool.Options{MaxWaiters: -2}}}, good, []string{"MaxWaiters", "-2"}},
+		{"protocol", cluster.Config{Dialer: lanes.Dialer{Protocol: 4}}, good, []string{"Protocol", "4"}},
+		{"user without password", cluster.Config{Dialer: lanes.Dialer{Username: "bob"}}, good, []string{"Username", "bob"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := c.config.New(t.Context(), c.addrs)
+			for _, part := range c.want {
+				require.ErrorContains(t, err, part)
+			}
+		})
+	}
+}
+
+func TestNewListsEachUnreachableAddress(t *testing.T) {
+	t.Parallel()
+	addrs := []string{closedPort(t), closedPort(t)}
+	_, err := cluster.Config{}.New(within(t, 5*time.Second), addrs)
+	var unreachable *cluster.UnreachableError
+	require.ErrorAs(t, err, &unreachable)
+	require.Len(t, unreachable.Causes, 2)
+	for _, addr := range addrs {
+		require.ErrorContains(t, err, addr)
+	}
+	require.ErrorContains(t, err, "connection refused")
+}
+
+func TestNewEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	_, err = cluster.Config{}.New(ctx, []string{silent.Addr().String()})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, silent.Addr().String())
+}
+
+// closedPort returns an address at which nobody listens.
+func closedPort(t testing.TB) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestOneSeedThatAnswersIsEnough(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	client := open(t, cluster.Config{}, []string{closedPort(t), e.Addrs()[1]})
+	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
+}
+
+func TestWrongPasswordIsNotShown(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{Password: "right-canary"})
+	_, err := cluster.Config{Dialer: lanes.Dialer{Password: "wrong-canary"}}.New(within(t, 5*time.Second), server.Addrs())
+	require.ErrorContains(t, err, "WRONGPASS")
+	require.NotContains(t, err.Error(), "canary")
+	var refused *lanes.HandshakeError
+	require.True(t, errors.As(err, &refused))
+	require.Equal(t, "AUTH", refused.Command)
+}

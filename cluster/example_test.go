@@ -1,0 +1,48 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A program written for radix changes the constructor and nothing else.
+func Example() {
+	servers, err := redistest.LaunchEmulated(3) // in place of a Redis Cluster
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var client radix.MultiClient
+	client, err = cluster.Config{Pool: pool.Laned{Lanes: 4}}.New(ctx, servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	var total int
+	if err := client.Do(ctx, radix.Cmd(&total, "INCRBY", "hits", "5")); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(total)
+	// Output: 5
+}
+
+// Keys with the same hash tag are in the same slot.
+func ExampleSlot() {
+	fmt.Println(cluster.Slot("{user1000}.following") == cluster.Slot("{user1000}.followers"))
+	fmt.Println(cluster.Slot("123456789"))
+	// Output:
+	// true
+	// 12739
+}

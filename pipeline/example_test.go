@@ -1,0 +1,95 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// A rate limiter counts a request under several keys, in any slots, at once.
+func Example() {
+	servers, err := redistest.LaunchEmulated(3) // in place of a Redis Cluster
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	p := pipeline.New(client)
+	user := p.IncrBy("user:42", 1)
+	p.Expire("user:42", time.Minute)
+	path := p.IncrBy("path:/login", 1)
+	p.Expire("path:/login", time.Minute)
+	if err := p.Do(ctx); err != nil {
+		log.Fatal(err)
+	}
+	u, _ := user.Int()
+	n, _ := path.Int()
+	fmt.Println("user:", u, "path:", n)
+	// Output: user: 1 path: 1
+}
+
+// A command that fails leaves the others their replies.
+func ExamplePipeline_Do() {
+	client, done := example()
+	defer done()
+	p := pipeline.New(client)
+	good := p.IncrBy("hits", 1)
+	p.Cmd("SET", "name", "Ada")
+	bad := p.IncrBy("name", 1)
+	fmt.Println("failed:", p.Do(context.Background()) != nil)
+	n, err := good.Int()
+	fmt.Println(n, err)
+	fmt.Println(bad.Err() != nil)
+	// Output:
+	// failed: true
+	// 1 <nil>
+	// true
+}
+
+// Counters is INCRBY and EXPIRE for many keys in one call.
+func ExampleCounters() {
+	client, done := example()
+	defer done()
+	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	defer counters.Close()
+	hits := []pipeline.Hit{
+		{Key: "user:42", By: 1, TTL: time.Minute},
+		{Key: "tenant:7", By: 3, TTL: time.Hour},
+	}
+	if err := counters.Hit(context.Background(), hits); err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range hits {
+		fmt.Println(h.Key, h.Total)
+	}
+	// Output:
+	// user:42 1
+	// tenant:7 3
+}
+
+func example() (client *cluster.Client, done func()) {
+	servers, err := redistest.LaunchEmulated(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, err = cluster.Config{}.New(context.Background(), servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client, func() {
+		_ = client.Close()
+		_ = servers.Close()
+	}
+}

@@ -1,0 +1,29 @@
+package pipeline_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+
+// within returns a context that ends the test's patience, not the test's time.
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
+	t.Helper()
+	client, err := c.New(within(t, 10*time.Second), addrs)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}

@@ -1,0 +1,89 @@
+package pool
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		config   Config
+		min, max int
+	}{
+		{Fixed{}, 50, 50},
+		{Fixed{Size: 7}, 7, 7},
+		{Adaptive{}, 1, 50},
+		{Adaptive{Min: 80}, 80, 80},
+		{Adaptive{Min: 2, Max: 5}, 2, 5},
+		{Laned{}, 4, 4},
+		{Laned{Lanes: 16}, 16, 16},
+	} {
+		s, err := c.config.settings()
+		require.NoError(t, err)
+		require.Equal(t, []int{c.min, c.max}, []int{s.min, s.max}, "%+v", c.config)
+		require.Positive(t, s.MaxWaiters)
+		require.Positive(t, s.StallTimeout)
+	}
+}
+
+func TestSettingsThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		config Config
+		want   string
+	}{
+		{Fixed{Size: -3}, "Fixed.Size = -3"},
+		{Adaptive{Min: -1}, "Adaptive.Min = -1"},
+		{Adaptive{Max: -1}, "Adaptive.Max = -1"},
+		{Adaptive{Min: 9, Max: 8}, "Adaptive.Min = 9 is more than Max = 8"},
+		{Adaptive{IdleTimeout: -time.Second}, "Adaptive.IdleTimeout = -1s"},
+		{Laned{Lanes: -1}, "Laned.Lanes = -1"},
+		{Laned{MaxInFlight: -1}, "Laned.MaxInFlight = -1"},
+		{Laned{MaxLent: -1}, "Laned.MaxLent = -1"},
+		{Laned{Options: Options{MaxWaiters: -1}}, "Laned.MaxWaiters = -1"},
+		{Fixed{Options: Options{StallTimeout: -1}}, "Fixed.StallTimeout = -1ns"},
+		{Fixed{Options: Options{MinBackoff: time.Minute, MaxBackoff: time.Second}}, "Fixed.MinBackoff = 1m0s is more than MaxBackoff = 1s"},
+	} {
+		_, err := New(c.config, lanes.Dialer{}, "127.0.0.1:1", nil)
+		require.ErrorContains(t, err, c.want)
+		require.Error(t, Validate(c.config))
+	}
+	_, err := New(Fixed{}, lanes.Dialer{Protocol: 7}, "127.0.0.1:1", nil)
+	require.ErrorContains(t, err, "Protocol = 7")
+}
+
+func TestRecommendedSize(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		callers, pipelines int
+		efficiency         float64
+		want               int
+	}{
+		{100, 2, 2, 100}, {100, 6, 2, 300}, {500, 4, 2.5, 800},
+		{1, 1, 3, 1}, {10, 1, 3, 4}, {0, 0, 0, 1}, {-5, 3, -1, 3}, {1 << 40, 1 << 20, 1, 1<<31 - 1},
+	} {
+		require.Equal(t, c.want, RecommendedSize(c.callers, c.pipelines, c.efficiency), "%+v", c)
+	}
+}
+
+// TestBackoff: full jitter, doubled for each failure, bounded.
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	p := &Pool{settings: settings{Options: Options{MinBackoff: 10 * time.Millisecond, MaxBackoff: 100 * time.Millisecond}}}
+	for p.failures = 1; p.failures < 70; p.failures++ {
+		limit := min(p.MaxBackoff, p.MinBackoff<<min(p.failures-1, 20))
+		longest := time.Duration(0)
+		for range 200 {
+			d := p.backoffLocked()
+			require.Positive(t, d)
+			require.LessOrEqual(t, d, limit)
+			longest = max(longest, d)
+		}
+		require.Greater(t, longest, limit/2, "the jitter must use the whole range")
+	}
+}

@@ -1,0 +1,62 @@
+package pool_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A pool to one server is a radix.Client by itself.
+func Example() {
+	server, err := redistest.LaunchEmulated(1) // in place of a Redis server
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	p, err := pool.New(pool.Fixed{Size: 2}, lanes.Dialer{}, server.Addrs()[0], nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+	var n int
+	if err := p.Do(context.Background(), radix.Cmd(&n, "INCR", "hits")); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n, p.Stats().Kind)
+	// Output: 1 fixed
+}
+
+// Custom puts laned pools under radix's own Cluster.
+func ExampleCustom() {
+	servers, err := redistest.LaunchEmulated(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx := context.Background()
+	client, err := radix.ClusterConfig{
+		PoolConfig: radix.PoolConfig{CustomPool: pool.Custom(pool.Laned{Lanes: 2}, lanes.Dialer{})},
+	}.New(ctx, servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	var n int
+	if err := client.Do(ctx, radix.Cmd(&n, "INCRBY", "hits", "2")); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(n)
+	// Output: 2
+}
+
+// 500 callers, each of which sends to 4 nodes at a time.
+func ExampleRecommendedSize() {
+	fmt.Println(pool.RecommendedSize(500, 4, 2.5))
+	// Output: 800
+}
