@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,13 +10,14 @@ import (
 
 // Owner asks the nodes which primary owns the slot now.
 func (c *Cluster) Owner(ctx context.Context, slot uint16) (*Node, error) {
-	var lastErr error
+	var failed error
 	for _, n := range c.nodes {
 		if !n.running() {
 			continue
 		}
 		var nodes string
-		if lastErr = n.Do(ctx, &nodes, "CLUSTER", "NODES"); lastErr != nil {
+		if err := n.Do(ctx, &nodes, "CLUSTER", "NODES"); err != nil {
+			failed = errors.Join(failed, err)
 			continue
 		}
 		if id := ownerID(nodes, int(slot)); id != "" {
@@ -26,7 +28,7 @@ func (c *Cluster) Owner(ctx context.Context, slot uint16) (*Node, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("redistest: no node owns slot %d (last error: %v)", slot, lastErr)
+	return nil, errors.Join(fmt.Errorf("redistest: no node owns slot %d", slot), failed)
 }
 
 // ownerID finds the slot's owner in the reply to CLUSTER NODES.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -142,16 +143,24 @@ func (n *Node) Resume() error { return n.signal(syscall.SIGCONT) }
 // until it answers.
 func (n *Node) Restart(ctx context.Context) error { return n.start(ctx) }
 
+// Ports are chosen below those that systems give to outgoing connections, so
+// that a node which is started again finds its port free.
+const firstPort, endPort = 20000, 32000
+
 // freePorts returns n ports that are free now.
 func freePorts(n int) ([]int, error) {
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for tries := 100 * n; len(ports) < n && tries > 0; tries-- {
+		port := firstPort + rand.IntN(endPort-firstPort)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
-			return nil, fmt.Errorf("redistest: looking for a free port: %w", err)
+			continue
 		}
 		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		ports = append(ports, port)
+	}
+	if len(ports) < n {
+		return nil, fmt.Errorf("redistest: no %d free ports from %d to %d", n, firstPort, endPort)
 	}
 	return ports, nil
 }

@@ -40,11 +40,13 @@ func startWatchdog(dir string) (*watchdog, error) {
 	return &watchdog{cmd, in}, nil
 }
 
-func (w *watchdog) watch(pid int) { fmt.Fprintln(w.in, pid) }
+// watch tells the watchdog of a server. A failure means that the watchdog is
+// gone, and with it only the cleaning up after a crash.
+func (w *watchdog) watch(pid int) { _, _ = fmt.Fprintln(w.in, pid) }
 
 // quit ends the watchdog without harm.
 func (w *watchdog) quit() {
-	fmt.Fprintln(w.in, "quit")
+	_, _ = fmt.Fprintln(w.in, "quit")
 	_ = w.in.Close()
 	_ = w.cmd.Wait()
 }

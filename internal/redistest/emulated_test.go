@@ -1,0 +1,89 @@
+package redistest
+
+import (
+	"fmt"
+	"log"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+)
+
+func dial(t *testing.T, addr string) radix.Conn {
+	conn, err := radix.Dial(within(t, 5*time.Second), "tcp", addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func TestEmulatedRedirects(t *testing.T) {
+	t.Parallel()
+	e := StartEmulated(t, 3)
+	ctx := within(t, 10*time.Second)
+	const slot = 100
+	a, b := dial(t, e.Addrs()[0]), dial(t, e.Addrs()[1])
+	key, other := KeyInSlot(slot, "k"), KeyInSlot(slot, "other")
+	do := func(c radix.Conn, args ...string) string {
+		var got string
+		if err := c.Do(ctx, radix.Cmd(&got, args[0], args[1:]...)); err != nil {
+			return err.Error()
+		}
+		return got
+	}
+	moved := func(to int) string { return fmt.Sprintf("MOVED %d %s", slot, e.Addrs()[to]) }
+	require.Equal(t, 0, e.Owner(slot))
+	require.Contains(t, do(b, "SET", key, "1"), moved(0))
+	require.Equal(t, "OK", do(a, "SET", key, "1"))
+	require.Contains(t, do(a, "DEL", key, KeyInSlot(slot+1, "k")), "CROSSSLOT")
+
+	e.StartMigration(slot, 1)
+	require.Equal(t, "1", do(a, "GET", key), "the source has it still")
+	require.Contains(t, do(a, "GET", other), fmt.Sprintf("ASK %d %s", slot, e.Addrs()[1]))
+	require.Contains(t, do(a, "DEL", key, other), "TRYAGAIN")
+	require.Contains(t, do(b, "GET", other), moved(0))
+	require.Equal(t, "OK", do(b, "ASKING"))
+	require.Equal(t, "OK", do(b, "SET", other, "2"))
+	require.Contains(t, do(b, "GET", other), moved(0), "ASKING is for one command")
+
+	e.FinishMigration(slot)
+	require.Contains(t, do(a, "GET", key), moved(1))
+	require.Equal(t, "1", do(b, "GET", key))
+	require.Equal(t, "2", do(b, "GET", other))
+	e.Move(slot, 2)
+	require.Contains(t, do(b, "GET", key), moved(2))
+	require.Equal(t, 2, e.Calls(1, "GET"))
+
+	e.Inject(1, func(cmd string, _ []string) string { return "LOADING " + cmd })
+	require.Contains(t, do(b, "PING"), "LOADING PING")
+	e.Inject(1, nil)
+	require.Equal(t, "PONG", do(b, "PING"))
+}
+
+func TestEmulatedIsACluster(t *testing.T) {
+	t.Parallel()
+	e := StartEmulated(t, 3)
+	ctx := within(t, 10*time.Second)
+	client, err := radix.ClusterConfig{}.New(ctx, e.Addrs()[:1])
+	require.NoError(t, err)
+	defer client.Close()
+	require.Len(t, client.Topo(), 3)
+	for _, key := range KeysInSlots(9, "k") {
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", key, "v")))
+	}
+	for _, m := range e.Nodes() {
+		require.Len(t, m.Keys(), 3)
+	}
+	_, err = LaunchEmulated(0)
+	require.ErrorContains(t, err, "primaries = 0")
+}
+
+func ExampleLaunchEmulated() {
+	e, err := LaunchEmulated(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer e.Close()
+	fmt.Println(len(e.Addrs()), "nodes; slot 0 is on node", e.Owner(0))
+	// Output: 3 nodes; slot 0 is on node 0
+}
