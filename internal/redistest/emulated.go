@@ -172,7 +172,7 @@ func (e *Emulated) hook(node int, p *server.Peer, cmd string, args []string) boo
 		refusal = f(cmd, args)
 	}
 	if refusal == "" {
-		refusal = e.redirect(node, asked, radix.DefaultActionProperties(cmd, args...).Keys)
+		refusal = e.redirect(node, asked, commandKeys(cmd, args))
 	}
 	if refusal != "" {
 		p.WriteError(refusal)
@@ -180,6 +180,16 @@ func (e *Emulated) hook(node int, p *server.Peer, cmd string, args []string) boo
 	}
 	e.calls[node][cmd]++
 	return false
+}
+
+// commandKeys returns a command's keys. radix knows only the first one of the
+// commands that take many.
+func commandKeys(cmd string, args []string) []string {
+	switch cmd {
+	case "MGET", "DEL", "EXISTS", "UNLINK", "TOUCH", "SINTER", "SUNION", "SDIFF", "PFCOUNT", "PFMERGE", "RENAME":
+		return args
+	}
+	return radix.DefaultActionProperties(cmd, args...).Keys
 }
 
 // redirect returns the error for a command that the node does not serve.
