@@ -1,0 +1,71 @@
+# make help lists the targets. What a target needs beyond Go and make, it installs.
+
+GO ?= go
+
+# What the targets act on; set them on the command line, e.g.
+#   make test PKG=./lanes TESTFLAGS='-run TestBatch -v'
+#   make bench BENCH=mixed_10keys COUNT=10 > new.txt
+PKG         ?= ./...
+TESTFLAGS   ?=
+TESTTIMEOUT ?= 10m
+BENCH       ?= .
+BENCHPKG    ?= ./bench ./cluster ./internal/resp
+BENCHTIME   ?= 1s
+COUNT       ?= 1
+FUZZTIME    ?= 10s
+
+# The tools are pinned in tools/go.mod. "go tool -modfile=tools/go.mod golangci-lint"
+# works from here as well, but it resolves the tool's 200 modules on every call
+# and starts from nothing when the Go build cache is trimmed. So they are built
+# once into bin/, from inside tools/, where the root module has no part in it.
+# The names change with the version and with Go: a linter built by an older Go
+# refuses newer code.
+version_of        = $(shell awk '$$1 == "$(1)" && $$2 ~ /^v/ { print $$2 }' tools/go.mod)
+GOVERSION        := $(shell $(GO) env GOVERSION)
+GOLANGCI_LINT    := bin/golangci-lint-$(call version_of,github.com/golangci/golangci-lint/v2)-$(GOVERSION)
+BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSION)
+
+# Every module with Go code of its own: the root and the nested ones.
+modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
+
+.DEFAULT_GOAL := help
+.PHONY: help test lint bench fuzz demo tools
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+
+test: ## Install redis-server and a C compiler if missing, then run all tests with -race
+	@scripts/ensure-deps.sh redis-server cc
+	REDISLANES_REQUIRE_REDIS=1 $(GO) test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) $(PKG)
+
+lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (the first run builds it: minutes)
+	@set -e; for module in $(modules); do \
+		echo "lint $$module"; \
+		(cd "$$module" && "$(CURDIR)/$(GOLANGCI_LINT)" run --allow-serial-runners \
+			--config "$(CURDIR)/.golangci.yml" ./...); \
+	done
+
+bench: ## Run the benchmarks one package at a time (BENCH, BENCHPKG, BENCHTIME, COUNT)
+	@scripts/ensure-deps.sh redis-server >&2
+	@REDISLANES_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) \
+		-count $(COUNT) -timeout 2h -p 1 $(BENCHPKG)
+
+fuzz: ## Run every fuzz target for FUZZTIME (10s)
+	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PKG)
+
+demo: ## Run examples/quickstart
+	@scripts/ensure-deps.sh redis-server
+	$(GO) run ./examples/quickstart
+
+tools: $(GOLANGCI_LINT) $(BENCHSTAT) ## Build the pinned golangci-lint and benchstat into bin/
+	@ln -sf $(notdir $(GOLANGCI_LINT)) bin/golangci-lint
+	@ln -sf $(notdir $(BENCHSTAT)) bin/benchstat
+
+$(GOLANGCI_LINT): tools/go.mod tools/go.sum
+	@echo "building $@ (minutes with a cold cache)" >&2
+	@$(GO) build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(BENCHSTAT): tools/go.mod tools/go.sum
+	@$(GO) build -C tools -o ../$@ golang.org/x/perf/cmd/benchstat
+	@touch $@
