@@ -1,0 +1,157 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A Source has statistics to export; a *cluster.Client is one. Stats must be
+// safe for concurrent use.
+type Source interface {
+	Stats() cluster.Stats
+}
+
+// An Option is a setting of [NewCollector].
+type Option func(*options)
+
+type options struct {
+	constLabels prometheus.Labels
+}
+
+// WithConstLabels adds labels to every metric, such as {"client": "limits"}.
+// Collectors of several clients can be registered in one registry if they
+// differ in the value of such a label. Given more than once, the labels add
+// up. A name that is empty or not UTF-8, or that a metric has anyway (node, role,
+// kind, lane, result, reason, cause), makes registering fail.
+func WithConstLabels(labels prometheus.Labels) Option {
+	return func(o *options) {
+		if o.constLabels == nil {
+			o.constLabels = make(prometheus.Labels, len(labels))
+		}
+		maps.Copy(o.constLabels, labels)
+	}
+}
+
+// A Collector is a prometheus.Collector over the statistics of a client. Make
+// it with [NewCollector]. All methods are safe for concurrent use.
+type Collector struct {
+	source Source
+
+	pool      [len(poolMetrics)]sample
+	lanes     sample
+	inFlight  sample
+	dials     sample
+	closed    sample
+	slots     sample
+	redirects sample
+	retries   sample
+	refreshes sample
+}
+
+var _ prometheus.Collector = (*Collector)(nil)
+
+// NewCollector returns a collector of the source, usually a *cluster.Client,
+// which must not be nil. Register it once; it may outlive the client, whose
+// last figures it then exports.
+func NewCollector(source Source, opts ...Option) *Collector {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	newSample := func(m metric) sample { return sample{m.desc(o.constLabels), m.typ} }
+	c := &Collector{
+		source:    source,
+		lanes:     newSample(lanesMetric),
+		inFlight:  newSample(laneInFlightMetric),
+		dials:     newSample(dialsMetric),
+		closed:    newSample(closedMetric),
+		slots:     newSample(slotsMetric),
+		redirects: newSample(redirectsMetric),
+		retries:   newSample(retriesMetric),
+		refreshes: newSample(refreshesMetric),
+	}
+	for i, m := range poolMetrics {
+		c.pool[i] = newSample(metric{m.name, m.help, m.typ, poolLabels})
+	}
+	return c
+}
+
+// Describe sends the descriptions of all metrics; part of
+// prometheus.Collector.
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, s := range c.pool {
+		ch <- s.desc
+	}
+	for _, s := range [...]sample{c.lanes, c.inFlight, c.dials, c.closed, c.slots, c.redirects, c.retries, c.refreshes} {
+		ch <- s.desc
+	}
+}
+
+// Collect takes one snapshot and sends its figures; part of
+// prometheus.Collector. It does no I/O and never panics.
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	s := c.source.Stats()
+	c.slots.send(ch, float64(s.Slots))
+	c.redirects.send(ch, float64(s.Moved), "moved")
+	c.redirects.send(ch, float64(s.Ask), "ask")
+	c.retries.send(ch, float64(s.Refused), "refused")
+	c.retries.send(ch, float64(s.NotSent), "not_sent")
+	c.refreshes.send(ch, float64(s.Refreshes), "success")
+	c.refreshes.send(ch, float64(s.RefreshErrors), "error")
+	for i := range s.Nodes {
+		c.collectPool(ch, s.Nodes[i].Role, &s.Nodes[i].Pool)
+	}
+}
+
+func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *pool.Stats) {
+	// Servers name the nodes, and Prometheus refuses labels that are not UTF-8.
+	node := strings.ToValidUTF8(s.Addr, "\uFFFD")
+	for i := range poolMetrics {
+		c.pool[i].send(ch, poolMetrics[i].value(s), node, role, s.Kind)
+	}
+	if s.Kind == "laned" {
+		c.lanes.send(ch, float64(len(s.LaneInFlight)), node, role, s.Kind)
+		for lane, n := range s.LaneInFlight {
+			c.inFlight.send(ch, float64(n), node, role, strconv.Itoa(lane))
+		}
+	}
+	c.dials.send(ch, float64(dialed(s)), node, role, s.Kind, "success")
+	c.dials.send(ch, float64(s.DialErrors), node, role, s.Kind, "error")
+	for _, reason := range closeReasons {
+		c.closed.send(ch, float64(s.Closes[reason]), node, role, s.Kind, reason)
+	}
+	for reason, n := range s.Closes {
+		if !slices.Contains(closeReasons[:], reason) {
+			c.closed.send(ch, float64(n), node, role, s.Kind, reason)
+		}
+	}
+}
+
+// dialed returns how many dials succeeded: Dials counts those that began.
+func dialed(s *pool.Stats) uint64 {
+	if unfinished := s.DialErrors + uint64(s.Dialing); unfinished < s.Dials {
+		return s.Dials - unfinished
+	}
+	return 0
+}
+
+// A sample is what a value needs to become a prometheus.Metric.
+type sample struct {
+	desc *prometheus.Desc
+	typ  prometheus.ValueType
+}
+
+func (s sample) send(ch chan<- prometheus.Metric, value float64, labels ...string) {
+	m, err := prometheus.NewConstMetric(s.desc, s.typ, value, labels...)
+	if err != nil {
+		m = prometheus.NewInvalidMetric(s.desc, err)
+	}
+	ch <- m
+}

@@ -1,0 +1,193 @@
+package metrics_test
+
+import (
+	"bytes"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/metrics"
+	"github.com/redislanes/redislanes/pool"
+)
+
+var update = flag.Bool("update", false, "write testdata/busy.txt anew")
+
+// exposition returns what a scrape of the collector alone reads.
+func exposition(t *testing.T, c prometheus.Collector) string {
+	reg := prometheus.NewPedanticRegistry()
+	require.NoError(t, reg.Register(c))
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	var text strings.Builder
+	for _, family := range families {
+		_, err := expfmt.MetricFamilyToText(&text, family)
+		require.NoError(t, err)
+	}
+	return text.String()
+}
+
+func TestLint(t *testing.T) {
+	problems, err := testutil.CollectAndLint(metrics.NewCollector(busy()))
+	require.NoError(t, err)
+	require.Empty(t, problems)
+}
+
+func TestGolden(t *testing.T) {
+	const golden = "testdata/busy.txt"
+	c := metrics.NewCollector(busy())
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(exposition(t, c)), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.NoError(t, testutil.CollectAndCompare(c, bytes.NewReader(want)))
+}
+
+// TestPedantic holds Collect to what Describe promised.
+func TestPedantic(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	require.NoError(t, reg.Register(metrics.NewCollector(busy())))
+	_, err := reg.Gather()
+	require.NoError(t, err)
+}
+
+// TestNoNodes is a client before its first request: what it counts as a whole
+// is there, at 0.
+func TestNoNodes(t *testing.T) {
+	const want = `
+# HELP redislanes_redirects_total Redirects that were followed, by kind: moved (the slot has another node) or ask (it is on its way there).
+# TYPE redislanes_redirects_total counter
+redislanes_redirects_total{kind="ask"} 0
+redislanes_redirects_total{kind="moved"} 0
+`
+	c := metrics.NewCollector(fake{})
+	require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(want), "redislanes_redirects_total"))
+	require.Equal(t, 7, testutil.CollectAndCount(c))
+}
+
+// TestEveryCloseReasonFromTheStart compares with the constants of package
+// pool, so that a new one is not forgotten.
+func TestEveryCloseReasonFromTheStart(t *testing.T) {
+	c := metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: pool.Stats{Addr: "a:1", Kind: "fixed"}}}})
+	text := exposition(t, c)
+	reasons := closeReasons(t)
+	for _, reason := range reasons {
+		require.Contains(t, text, `redislanes_connections_closed_total{kind="fixed",node="a:1",reason="`+reason+`",role="primary"} 0`)
+	}
+	require.Equal(t, len(reasons), testutil.CollectAndCount(c, "redislanes_connections_closed_total"))
+}
+
+func closeReasons(t *testing.T) []string {
+	file, err := parser.ParseFile(token.NewFileSet(), "../pool/errors.go", nil, 0)
+	require.NoError(t, err)
+	var reasons []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Close") {
+			reason, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			require.NoError(t, err)
+			reasons = append(reasons, reason)
+		}
+		return true
+	})
+	require.NotEmpty(t, reasons)
+	return reasons
+}
+
+// TestStrangeAddress: servers name the nodes, so a name may be anything, and a
+// scrape must survive it.
+func TestStrangeAddress(t *testing.T) {
+	s := lanedStats()
+	s.Addr = "h\xff\"\n:6379"
+	reg := prometheus.NewPedanticRegistry()
+	require.NoError(t, reg.Register(metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: s}}})))
+	_, err := reg.Gather()
+	require.NoError(t, err)
+}
+
+// TestDialsNeverNegative: a source may not be as consistent as a pool.
+func TestDialsNeverNegative(t *testing.T) {
+	s := pool.Stats{Addr: "a:1", Kind: "fixed", Dials: 1, DialErrors: 1, Dialing: 1}
+	c := metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: s}}})
+	text := exposition(t, c)
+	require.Contains(t, text, `redislanes_dials_total{kind="fixed",node="a:1",result="success",role="primary"} 0`)
+}
+
+func TestTwoClientsInOneRegistry(t *testing.T) {
+	reg := prometheus.NewPedanticRegistry()
+	labels := prometheus.Labels{"client": "limits"}
+	limits := metrics.NewCollector(busy(), metrics.WithConstLabels(labels))
+	labels["client"] = "sessions" // the first collector must have its own copy
+	sessions := metrics.NewCollector(busy(), metrics.WithConstLabels(labels),
+		metrics.WithConstLabels(prometheus.Labels{"zone": "b"}))
+	require.NoError(t, reg.Register(limits))
+	// Label names must agree among collectors of one registry.
+	require.Error(t, reg.Register(sessions))
+	sessions = metrics.NewCollector(busy(), metrics.WithConstLabels(labels))
+	require.NoError(t, reg.Register(sessions))
+
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	clients := make(map[string]int)
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "client" {
+					clients[l.GetValue()]++
+				}
+			}
+		}
+	}
+	n := testutil.CollectAndCount(metrics.NewCollector(busy()))
+	require.Equal(t, map[string]int{"limits": n, "sessions": n}, clients)
+
+	var already prometheus.AlreadyRegisteredError
+	require.ErrorAs(t, reg.Register(metrics.NewCollector(busy(), metrics.WithConstLabels(labels))), &already)
+}
+
+func TestConstLabelsThatClash(t *testing.T) {
+	for _, name := range []string{"node", "role", "kind", "lane", "result", "reason", "cause", "", "\xff"} {
+		c := metrics.NewCollector(busy(), metrics.WithConstLabels(prometheus.Labels{name: "x"}))
+		require.Error(t, prometheus.NewRegistry().Register(c), "label %q", name)
+		require.NotPanics(t, func() {
+			ch := make(chan prometheus.Metric, 1000)
+			c.Collect(ch)
+		}, "label %q", name)
+	}
+}
+
+func TestConcurrentScrapes(t *testing.T) {
+	reg := prometheus.NewRegistry()
+	require.NoError(t, reg.Register(metrics.NewCollector(busy())))
+	var scrapes sync.WaitGroup
+	for range 8 {
+		scrapes.Go(func() {
+			for range 20 {
+				if _, err := reg.Gather(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	scrapes.Wait()
+}
+
+// TestSeries bounds what a node costs: nothing but the lanes may multiply.
+func TestSeries(t *testing.T) {
+	base := testutil.CollectAndCount(metrics.NewCollector(fake{}))
+	s := lanedStats()
+	delete(s.Closes, "meteor")
+	one := testutil.CollectAndCount(metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: s}}}))
+	require.Equal(t, 13+1+len(s.LaneInFlight)+2+8, one-base)
+}

@@ -1,0 +1,120 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redislanes/redislanes/pool"
+)
+
+const prefix = "redislanes_"
+
+// A metric is a name without prefix, what it means, and its labels.
+type metric struct {
+	name   string
+	help   string
+	typ    prometheus.ValueType
+	labels []string
+}
+
+func (m metric) desc(constLabels prometheus.Labels) *prometheus.Desc {
+	return prometheus.NewDesc(prefix+m.name, m.help, m.labels, constLabels)
+}
+
+const (
+	gauge   = prometheus.GaugeValue
+	counter = prometheus.CounterValue
+)
+
+// All metrics of a pool have these labels, so that one can be divided by the
+// other. The role is what the connections are for: a node that is promoted has
+// a pool for each role.
+var (
+	poolLabels   = []string{"node", "role", "kind"}
+	dialLabels   = []string{"node", "role", "kind", "result"}
+	closedLabels = []string{"node", "role", "kind", "reason"}
+	laneLabels   = []string{"node", "role", "lane"}
+)
+
+// A poolMetric is a metric that has one value for each pool.
+type poolMetric struct {
+	name  string
+	help  string
+	typ   prometheus.ValueType
+	value func(s *pool.Stats) float64
+}
+
+var poolMetrics = [...]poolMetric{
+	{"pool_max_connections",
+		"Connections that the pool may have. A laned pool may have lent ones besides.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.Size) }},
+	{"pool_open_connections",
+		"Connections that the pool has, in use or idle. Lent connections of a laned pool are not among them.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.Open) }},
+	{"pool_in_use_connections",
+		"Open connections that have a batch in flight or are lent.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.InUse) }},
+	{"pool_idle_connections",
+		"Open connections that nobody uses.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.Idle) }},
+	{"pool_lent_connections",
+		"Connections lent to one user, for a transaction or a blocking command. " +
+			"They are among the open ones, but besides them if the pool is laned.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.Lent) }},
+	{"pool_dialing_connections",
+		"Connections that are being made.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.Dialing) }},
+	{"pool_in_flight_batches",
+		"Batches that were given to a connection and wait for replies.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.InFlight) }},
+	{"pool_capacity_batches",
+		"Batches that may be in flight at a time: one for each connection; " +
+			"for laned pools, lanes multiplied by the limit of one lane.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.Capacity) }},
+	{"pool_saturation_ratio",
+		"Share of the pool in use, 0 to 1: connections in use divided by max connections; " +
+			"for laned pools, in-flight batches divided by capacity. At 1, callers wait or are refused.",
+		gauge, func(s *pool.Stats) float64 { return s.Saturation() }},
+	{"pool_waiters",
+		"Batches and users that wait for a free connection now.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.Waiters) }},
+	{"pool_waits_total",
+		"Batches and users that had to wait for a free connection, counted when they begin to wait.",
+		counter, func(s *pool.Stats) float64 { return float64(s.WaitCount) }},
+	{"pool_wait_seconds_total",
+		"Time spent waiting for a free connection, counted when the wait ends, served or not.",
+		counter, func(s *pool.Stats) float64 { return s.WaitTime.Seconds() }},
+	{"pool_exhausted_total",
+		"Batches and users that were refused because the pool and its queue were full (ErrExhausted).",
+		counter, func(s *pool.Stats) float64 { return float64(s.Exhausted) }},
+}
+
+var (
+	lanesMetric = metric{"pool_lanes",
+		"Open connections that all callers share. Only laned pools have this.", gauge, poolLabels}
+	laneInFlightMetric = metric{"lane_in_flight_batches",
+		"Batches in flight on one shared connection. Only laned pools have this. Lanes are numbered from 0, " +
+			"the oldest first: when one is closed, the numbers of those after it go down by 1.", gauge, laneLabels}
+	dialsMetric = metric{"dials_total",
+		"Attempts to connect to a node that ended, by result (success or error).", counter, dialLabels}
+	closedMetric = metric{"connections_closed_total",
+		"Connections closed, by reason. client and idle are normal: the program closed the client, " +
+			"an adaptive pool shrank or a lent connection was not needed any more.", counter, closedLabels}
+	slotsMetric = metric{"slots_owned",
+		"Hash slots that have a node, as far as the client knows; 16384 in a healthy cluster.", gauge, nil}
+	redirectsMetric = metric{"redirects_total",
+		"Redirects that were followed, by kind: moved (the slot has another node) or ask (it is on its way there).",
+		counter, []string{"kind"}}
+	retriesMetric = metric{"retries_total",
+		"Commands sent again, by cause: refused (the server did not run it for now, such as TRYAGAIN or LOADING) " +
+			"or not_sent (no byte had left).", counter, []string{"cause"}}
+	refreshesMetric = metric{"refreshes_total",
+		"Fetches of the map of the slots, by result (success or error). An error means that no known node answered.",
+		counter, []string{"result"}}
+)
+
+// closeReasons are exported from the first scrape on, at 0: a rate needs a
+// value to start from.
+var closeReasons = [...]string{
+	pool.CloseByClient, pool.CloseIdle, pool.CloseStalled, pool.CloseByServer,
+	pool.CloseTimeout, pool.CloseProtocol, pool.CloseUnclean, pool.CloseIOFailure,
+}

@@ -1,0 +1,16 @@
+// Package metrics exports the state of a cluster client to Prometheus.
+//
+// [NewCollector] makes a prometheus.Collector that reads one snapshot,
+// cluster.Client.Stats, per scrape and turns it into gauges and counters.
+// Nothing happens between scrapes, so exporting costs requests nothing. Beside
+// the code are alerts.yaml, rules for Prometheus, and dashboard.json, a
+// dashboard for Grafana; docs/metrics.md says what each metric means, what is
+// healthy and what to do.
+//
+// Labels are addresses of nodes, numbers of lanes and fixed words. No key,
+// value, argument, user name or password is in any of them.
+//
+// The package does not time requests: a snapshot has sums, so there is a mean
+// wait, but no histogram and no percentile. Measure latency where the request
+// is handled.
+package metrics

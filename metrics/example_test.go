@@ -1,0 +1,52 @@
+package metrics_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/metrics"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// steady stands for a *cluster.Client, whose figures would change from run to
+// run.
+type steady struct{}
+
+func (steady) Stats() cluster.Stats {
+	return cluster.Stats{
+		Slots: cluster.SlotCount, Moved: 2, Refreshes: 5,
+		Nodes: []cluster.NodeStats{{Role: "primary", Pool: pool.Stats{
+			Addr: "10.0.0.1:6379", Kind: "laned", Size: 2, Open: 2, InUse: 1, Idle: 1,
+			Capacity: 2048, InFlight: 512, LaneInFlight: []int{512, 0}, Dials: 2,
+		}}},
+	}
+}
+
+func ExampleNewCollector() {
+	var client metrics.Source = steady{} // a *cluster.Client
+
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(metrics.NewCollector(client, metrics.WithConstLabels(prometheus.Labels{"client": "limits"})))
+	handler := promhttp.HandlerFor(reg, promhttp.HandlerOpts{}) // serve it at /metrics
+
+	scrape := httptest.NewRecorder()
+	handler.ServeHTTP(scrape, httptest.NewRequest("GET", "/metrics", nil))
+	for lines := bufio.NewScanner(scrape.Body); lines.Scan(); {
+		name, _, _ := strings.Cut(lines.Text(), "{")
+		switch name {
+		case "redislanes_lane_in_flight_batches", "redislanes_pool_saturation_ratio", "redislanes_slots_owned":
+			fmt.Println(lines.Text())
+		}
+	}
+	// Output:
+	// redislanes_lane_in_flight_batches{client="limits",lane="0",node="10.0.0.1:6379",role="primary"} 512
+	// redislanes_lane_in_flight_batches{client="limits",lane="1",node="10.0.0.1:6379",role="primary"} 0
+	// redislanes_pool_saturation_ratio{client="limits",kind="laned",node="10.0.0.1:6379",role="primary"} 0.25
+	// redislanes_slots_owned{client="limits"} 16384
+}

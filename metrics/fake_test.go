@@ -1,0 +1,42 @@
+package metrics_test
+
+import (
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// fake is a Source of fixed figures.
+type fake cluster.Stats
+
+func (f fake) Stats() cluster.Stats { return cluster.Stats(f) }
+
+// busy has every kind of pool, and every figure is one that no other has by
+// accident.
+func busy() fake {
+	return fake{
+		Slots: 16_383, Moved: 11, Ask: 3, Refused: 5, NotSent: 2, Refreshes: 40, RefreshErrors: 1,
+		Nodes: []cluster.NodeStats{
+			{Role: "primary", Pool: lanedStats()},
+			{Role: "replica", Pool: pool.Stats{
+				Addr: "10.0.0.2:6379", Kind: "fixed", Size: 50, Open: 48, InUse: 36, Idle: 12, Dialing: 2, Lent: 4,
+				Capacity: 50, InFlight: 33, Dials: 60, DialErrors: 7,
+				Closes: map[string]uint64{pool.CloseIOFailure: 3},
+			}},
+			{Role: "primary", Pool: pool.Stats{
+				Addr: "[2001:db8::3]:6379", Kind: "adaptive", Size: 20, Capacity: 20,
+			}},
+		},
+	}
+}
+
+func lanedStats() pool.Stats {
+	return pool.Stats{
+		Addr: "10.0.0.1:6379", Kind: "laned", Size: 4, Open: 3, InUse: 2, Idle: 1, Dialing: 1, Lent: 6,
+		Capacity: 4096, InFlight: 1024, LaneInFlight: []int{1000, 24, 0},
+		Waiters: 9, WaitCount: 800, WaitTime: 1500 * time.Millisecond, Exhausted: 13,
+		Dials: 17, DialErrors: 4,
+		Closes: map[string]uint64{pool.CloseStalled: 8, pool.CloseIdle: 1, "meteor": 1},
+	}
+}

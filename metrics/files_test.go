@@ -1,0 +1,159 @@
+package metrics_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/model"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/redislanes/redislanes/metrics"
+)
+
+// metricName matches names as they are written in queries and in prose.
+var metricName = regexp.MustCompile(`\bredislanes_\w+`)
+
+func exported(t *testing.T) map[string]bool {
+	reg := prometheus.NewRegistry()
+	require.NoError(t, reg.Register(metrics.NewCollector(busy())))
+	families, err := reg.Gather()
+	require.NoError(t, err)
+	names := make(map[string]bool)
+	for _, family := range families {
+		names[family.GetName()] = true
+	}
+	return names
+}
+
+func TestFilesNameOnlyWhatIsExported(t *testing.T) {
+	names := exported(t)
+	for _, file := range []string{"alerts.yaml", "dashboard.json", "../docs/metrics.md"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		found := metricName.FindAllString(string(text), -1)
+		require.NotEmpty(t, found, file)
+		for _, name := range found {
+			require.True(t, names[name], "%s: %s is not exported", file, name)
+		}
+	}
+}
+
+func TestDocsAndDashboardNameAllThatIsExported(t *testing.T) {
+	for _, file := range []string{"../docs/metrics.md", "dashboard.json"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		found := metricName.FindAllString(string(text), -1)
+		for _, name := range slices.Sorted(maps.Keys(exported(t))) {
+			require.Contains(t, found, name, file)
+		}
+	}
+}
+
+// rules is the form of a file of alert rules.
+type rules struct {
+	Groups []struct {
+		Name  string
+		Rules []struct {
+			Alert, Expr, For    string
+			Labels, Annotations map[string]string
+		}
+	}
+}
+
+func TestAlerts(t *testing.T) {
+	text, err := os.ReadFile("alerts.yaml")
+	require.NoError(t, err)
+	var file rules
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(true)
+	require.NoError(t, dec.Decode(&file))
+	require.Len(t, file.Groups, 1)
+	docs, err := os.ReadFile("../docs/metrics.md")
+	require.NoError(t, err)
+	seen := make(map[string]bool)
+	for _, rule := range file.Groups[0].Rules {
+		require.Regexp(t, `^Redislanes[A-Z]\w+$`, rule.Alert)
+		require.False(t, seen[rule.Alert], "%s is there twice", rule.Alert)
+		seen[rule.Alert] = true
+		require.Regexp(t, metricName, rule.Expr)
+		requireBalanced(t, rule.Expr)
+		_, err := model.ParseDuration(rule.For)
+		require.NoError(t, err, rule.Alert)
+		require.Contains(t, []string{"warning", "critical"}, rule.Labels["severity"], rule.Alert)
+		require.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
+		require.NotEmpty(t, rule.Annotations["description"], rule.Alert)
+		require.Contains(t, string(docs), "`"+rule.Alert+"`", "docs/metrics.md says what to do")
+	}
+	require.NotEmpty(t, seen)
+}
+
+// dashboard is the part of a Grafana dashboard that is looked at here.
+type dashboard struct {
+	Title, UID string
+	Templating struct {
+		List []struct{ Name, Type, Query any }
+	}
+	Panels []struct {
+		ID         int
+		Title      string
+		Datasource datasource
+		GridPos    struct{ X, Y, W, H int }
+		Targets    []struct {
+			RefID, Expr string
+			Datasource  datasource
+		}
+	}
+}
+
+type datasource struct{ Type, UID string }
+
+func TestDashboard(t *testing.T) {
+	text, err := os.ReadFile("dashboard.json")
+	require.NoError(t, err)
+	var d dashboard
+	require.NoError(t, json.Unmarshal(text, &d))
+	require.NotEmpty(t, d.Title)
+	require.NotEmpty(t, d.Panels)
+	require.Equal(t, "datasource", d.Templating.List[0].Name)
+	require.Equal(t, "datasource", d.Templating.List[0].Type)
+	require.Equal(t, "prometheus", d.Templating.List[0].Query)
+
+	ids := make(map[int]bool)
+	taken := make(map[[2]int]string)
+	variable := datasource{"prometheus", "${datasource}"}
+	for _, p := range d.Panels {
+		require.False(t, ids[p.ID], "panel id %d is there twice", p.ID)
+		ids[p.ID] = true
+		require.Equal(t, variable, p.Datasource, p.Title)
+		require.NotEmpty(t, p.Targets, p.Title)
+		for _, target := range p.Targets {
+			require.Equal(t, variable, target.Datasource, p.Title)
+			require.Regexp(t, metricName, target.Expr)
+			requireBalanced(t, target.Expr)
+		}
+		require.LessOrEqual(t, p.GridPos.X+p.GridPos.W, 24, p.Title)
+		for x := p.GridPos.X; x < p.GridPos.X+p.GridPos.W; x++ {
+			for y := p.GridPos.Y; y < p.GridPos.Y+p.GridPos.H; y++ {
+				require.Empty(t, taken[[2]int{x, y}], "%s lies on another panel", p.Title)
+				taken[[2]int{x, y}] = p.Title
+			}
+		}
+	}
+}
+
+// requireBalanced finds a bracket that was lost in an edit. It does not parse
+// PromQL: that would need Prometheus itself.
+func requireBalanced(t *testing.T, expr string) {
+	for _, pair := range []string{"()", "[]", "{}"} {
+		require.Equal(t, strings.Count(expr, pair[:1]), strings.Count(expr, pair[1:]), expr)
+	}
+	require.Zero(t, strings.Count(expr, `"`)%2, expr)
+}
