@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mediocregopher/radix/v4"
 
@@ -17,8 +18,9 @@ type node struct {
 	addr   string
 	client *Client
 
-	mu     sync.Mutex // guards what follows; never held across I/O
-	pools  [2]*pool.Pool
+	pools [2]atomic.Pointer[pool.Pool] // by use; nil until it is needed
+
+	mu     sync.Mutex // guards the making of pools, and what follows; never held across I/O
 	closed bool
 }
 
@@ -31,31 +33,37 @@ const (
 )
 
 func (n *node) pool(u use) *pool.Pool {
+	if p := n.pools[u].Load(); p != nil {
+		return p
+	}
+	return n.makePool(u)
+}
+
+func (n *node) makePool(u use) *pool.Pool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.pools[u] == nil {
-		d := n.client.cfg.Dialer
-		d.ReadOnly = d.ReadOnly || u == asReplica
-		// New has validated the settings; it is the only source of errors.
-		p, err := pool.New(n.client.cfg.Pool, d, n.addr, n.client.cfg.Logger)
-		if err != nil {
-			panic("cluster: settings that New accepted are refused: " + err.Error())
-		}
-		if n.closed {
-			_ = p.Close()
-		}
-		n.pools[u] = p
+	if p := n.pools[u].Load(); p != nil {
+		return p
 	}
-	return n.pools[u]
+	d := n.client.cfg.Dialer
+	d.ReadOnly = d.ReadOnly || u == asReplica
+	// New has validated the settings; they are the only source of errors.
+	p, err := pool.New(n.client.cfg.Pool, d, n.addr, n.client.cfg.Logger)
+	if err != nil {
+		panic("cluster: settings that New accepted are refused: " + err.Error())
+	}
+	if n.closed {
+		_ = p.Close()
+	}
+	n.pools[u].Store(p)
+	return p
 }
 
 // open returns the pools that exist.
 func (n *node) open() []*pool.Pool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	var open []*pool.Pool
-	for _, p := range n.pools {
-		if p != nil {
+	for u := range n.pools {
+		if p := n.pools[u].Load(); p != nil {
 			open = append(open, p)
 		}
 	}
@@ -72,7 +80,7 @@ func (n *node) quiet() bool {
 }
 
 func (n *node) close() {
-	n.mu.Lock()
+	n.mu.Lock() // a pool that is being made is closed by its maker, or seen here
 	n.closed = true
 	n.mu.Unlock()
 	for _, p := range n.open() {

@@ -49,12 +49,9 @@ func (c *Client) Stats() Stats {
 	}
 	c.mu.Unlock()
 	for _, n := range nodes {
-		n.mu.Lock()
-		pools := n.pools
-		n.mu.Unlock()
 		for u, role := range [...]string{asPrimary: "primary", asReplica: "replica"} {
-			if pools[u] != nil {
-				s.Nodes = append(s.Nodes, NodeStats{Role: role, Pool: pools[u].Stats()})
+			if p := n.pools[u].Load(); p != nil {
+				s.Nodes = append(s.Nodes, NodeStats{Role: role, Pool: p.Stats()})
 			}
 		}
 	}
