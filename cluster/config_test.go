@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,4 +110,11 @@ func TestWrongPasswordIsNotShown(t *testing.T) {
 	var refused *lanes.HandshakeError
 	require.True(t, errors.As(err, &refused))
 	require.Equal(t, "AUTH", refused.Command)
+
+	real := redistest.StartCluster(t, redistest.Options{Password: "right-canary"})
+	_, err = cluster.Config{Dialer: lanes.Dialer{Password: "wrong-canary"}}.New(within(t, 5*time.Second), real.Addrs())
+	require.Equal(t, 1, strings.Count(err.Error(), "WRONGPASS"), "the server's words once: %v", err)
+	for _, addr := range real.Addrs() {
+		require.ErrorContains(t, err, addr)
+	}
 }

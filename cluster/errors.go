@@ -58,21 +58,22 @@ type AddrError struct {
 	Err  error
 }
 
+// Error lists each address with its cause; addresses with the same cause, such
+// as a wrong password, share it.
 func (e *UnreachableError) Error() string {
-	var b strings.Builder
-	b.WriteString("cluster: no node answers")
-	for i, c := range e.Causes {
-		sep := "; "
-		if i == 0 {
-			sep = ": "
+	var texts []string
+	addrs := make(map[string][]string)
+	for _, c := range e.Causes {
+		text := strings.TrimPrefix(c.Err.Error(), c.Addr+": ")
+		if addrs[text] == nil {
+			texts = append(texts, text)
 		}
-		text := c.Err.Error()
-		if !strings.Contains(text, c.Addr) {
-			text = c.Addr + ": " + text
-		}
-		b.WriteString(sep + text)
+		addrs[text] = append(addrs[text], c.Addr)
 	}
-	return b.String()
+	for i, text := range texts {
+		texts[i] = strings.Join(addrs[text], ", ") + ": " + text
+	}
+	return "cluster: no node answers: " + strings.Join(texts, "; ")
 }
 
 // withRest adds the addresses that have no cause yet.
