@@ -199,6 +199,17 @@ func (b *Batch) store(p []byte) {
 	}
 }
 
+// cut removes what was stored behind the last complete reply.
+func (b *Batch) cut() {
+	if !b.abandoned {
+		end := 0
+		if n := len(b.replies); n > 0 {
+			end = b.replies[n-1]
+		}
+		b.buf = b.buf[:end]
+	}
+}
+
 // answer notes that the reply that ends at the given place in buf is complete.
 func (b *Batch) answer(end int, kind byte) {
 	b.answered++
@@ -234,7 +245,7 @@ func countCommands(request []byte, each func(from, to int)) (n int, err error) {
 		if err != nil {
 			return n, err
 		}
-		if !done || request[from] != '*' {
+		if !done || !resp.IsCommand(request[from:from+used]) {
 			return n, errNotACommand
 		}
 		each(from, from+used)

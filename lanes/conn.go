@@ -38,8 +38,8 @@ func (l *Lane) Do(ctx context.Context, action radix.Action) error {
 // EncodeDecode sends what marshal encodes, which must be whole commands, and
 // decodes their replies into unmarshalInto on the caller's goroutine; part of
 // radix.Conn. Unlike radix's own connections it never touches unmarshalInto
-// after it has returned. A nil unmarshalInto discards the replies; a nil
-// marshal, as pub/sub needs it, is an error.
+// after it has returned. A nil unmarshalInto discards replies that are not
+// errors; a nil marshal, as pub/sub needs it, is an error.
 func (l *Lane) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	return EncodeDecode(ctx, l, marshal, unmarshalInto)
 }
@@ -71,7 +71,7 @@ func EncodeDecode(ctx context.Context, to Submitter, marshal, unmarshalInto any)
 		return err
 	}
 	if !to.Exclusive() {
-		if err := refuseStateful(request); err != nil {
+		if err := refuseStateful(batch); err != nil {
 			return err
 		}
 	}
@@ -133,9 +133,18 @@ func Commands(request []byte, each func(from, to int)) (n int, err error) {
 
 // Unmarshal decodes replies as radix does; nil discards them, but for errors.
 func Unmarshal(replies []byte, into any) error {
-	if into == nil {
-		return nil
+	if into != nil {
+		return unmarshal(replies, into)
 	}
+	for first, rest := resp.Cut(replies); first != nil; first, rest = resp.Cut(rest) {
+		if resp.IsError(first) {
+			return unmarshal(first, nil)
+		}
+	}
+	return nil
+}
+
+func unmarshal(replies []byte, into any) error {
 	return resp3.Unmarshal(bufio.NewReaderSize(bytes.NewReader(replies), max(16, min(len(replies), 4096))), into, radixresp.NewOpts())
 }
 
@@ -153,12 +162,23 @@ var stateful = map[string]bool{
 // state of its connection.
 func Stateful(name string) bool { return stateful[name] }
 
-func refuseStateful(request []byte) error {
-	name := strings.ToUpper(resp.CommandName(request))
-	if stateful[name] {
-		return fmt.Errorf("lanes: %s: %w", name, ErrShared)
-	}
-	return nil
+// refuseStateful returns an error if one of the commands must not be sent on a
+// connection that others share.
+func refuseStateful(b *Batch) (err error) {
+	b.Each(func(command []byte) {
+		name := strings.ToUpper(resp.CommandName(command))
+		if err == nil && (stateful[name] || name == "CLIENT" && silences(command)) {
+			err = fmt.Errorf("lanes: %s: %w", name, ErrShared)
+		}
+	})
+	return err
+}
+
+// silences reports whether the command is CLIENT REPLY, after which commands
+// have no replies: those of others would go to the wrong callers.
+func silences(command []byte) bool {
+	sub, _ := resp.Argument(command, 1)
+	return strings.EqualFold(string(sub), "REPLY")
 }
 
 // IsUsable reports whether err, returned by an action, leaves its connection

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -105,6 +106,9 @@ func (d Dialer) String() string {
 
 // GoString is String, so that %#v shows no password either.
 func (d Dialer) GoString() string { return d.String() }
+
+// Format prints String for every verb; fmt would print the fields for %d.
+func (d Dialer) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, d.String()) }
 
 func redacted(secret string) string {
 	if secret == "" {

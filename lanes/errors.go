@@ -31,7 +31,9 @@ var (
 )
 
 // An OutcomeError says why a command has no reply, and what that means for it.
-// Both Outcome and Cause are found by errors.Is and errors.As.
+// Both Outcome and Cause are found by errors.Is and errors.As. What the cause
+// says of outcomes does not count: a lane that is closed wraps [ErrNotSent], but
+// commands that it had sent have an unknown outcome.
 type OutcomeError struct {
 	Addr    string // the server, host:port
 	Outcome error  // ErrNotSent or ErrUnknownOutcome
@@ -43,13 +45,22 @@ func (e *OutcomeError) Error() string {
 }
 
 // Unwrap returns the outcome and the cause.
-func (e *OutcomeError) Unwrap() []error { return []error{e.Outcome, e.Cause} }
+func (e *OutcomeError) Unwrap() []error { return []error{e.Outcome, cause{e.Cause}} }
+
+// A cause is an error but for the outcomes in it.
+type cause struct{ error }
+
+func (c cause) Is(target error) bool {
+	return target != ErrNotSent && target != ErrUnknownOutcome && errors.Is(c.error, target)
+}
+
+func (c cause) As(target any) bool { return errors.As(c.error, target) }
 
 // NotSent returns err as the cause of a command's not being sent to addr. An
 // error that says so already is returned as it is.
 func NotSent(addr string, err error) error {
 	var known *OutcomeError
-	if errors.As(err, &known) {
+	if errors.As(err, &known) && known.Outcome == ErrNotSent {
 		return err
 	}
 	return &OutcomeError{Addr: addr, Outcome: ErrNotSent, Cause: err}

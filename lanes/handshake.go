@@ -2,9 +2,11 @@ package lanes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
@@ -68,19 +70,37 @@ func (d Dialer) handshake(ctx context.Context, conn net.Conn) error {
 		return handshakeFailure(ctx, err)
 	}
 	in := replyStream{conn: conn, framer: resp.NewFramer(d.Limits)}
+	var refusal error
 	for _, s := range steps {
 		reply, err := in.next()
 		if err != nil {
-			return handshakeFailure(ctx, err)
+			return handshakeFailure(ctx, errors.Join(refusal, err))
 		}
-		if resp.IsError(reply) && !s.optional {
-			return &HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(string(resp.ErrorText(reply)))}
+		if resp.IsError(reply) {
+			// A server with too many clients says so and hangs up, whatever it
+			// was sent.
+			if refusal = d.refusal(s, reply); !s.optional {
+				return refusal
+			}
 		}
+	}
+	if len(in.buf) > 0 {
+		return handshakeFailure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
 	}
 	if !stop() { // the context ended at the last moment and the deadline may be set
 		return handshakeFailure(ctx, ctx.Err())
 	}
 	return nil
+}
+
+// refusal returns the server's error without the credentials, which it may
+// quote: one that does not know HELLO quotes its arguments, up to some length.
+func (d Dialer) refusal(s step, reply []byte) error {
+	text, _, _ := strings.Cut(string(resp.ErrorText(reply)), ", with args beginning with")
+	if d.Password != "" {
+		text = strings.ReplaceAll(text, d.Password, "(password)")
+	}
+	return &HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
 }
 
 func handshakeFailure(ctx context.Context, err error) error {

@@ -212,7 +212,8 @@ func (l *Lane) Watch() {
 }
 
 // Close closes the connection. Batches in flight end with an error. It waits
-// for the background goroutine's end.
+// for the background goroutine's end, so the methods of [Events] must not call
+// it; they may call Fail.
 func (l *Lane) Close() error {
 	l.Fail(ErrClosed)
 	<-l.ended
@@ -251,6 +252,10 @@ func (l *Lane) abandon(b *Batch, cause error) {
 		b.fail(l.addr, cause, b.Len())
 	}
 	l.replyMu.Unlock()
+	if b.flush { // the caller left before it wrote
+		b.flush = false
+		l.write()
+	}
 	if b.reads {
 		b.reads = false
 		l.dropClaim(b)

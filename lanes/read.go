@@ -16,6 +16,10 @@ const (
 	ownReadMin = 3 * time.Millisecond
 	ownReadMax = 10 * time.Millisecond
 
+	// At its context's end a caller looks once more for replies that have
+	// arrived while it read from another lane.
+	lastLook = 250 * time.Microsecond
+
 	// The background reader goes back to sleep after so many reads in a row
 	// that carried one batch at most and left none in flight.
 	quietReads = 8
@@ -34,8 +38,8 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) {
 	l.mu.Unlock()
 
 	var err error
-	for !b.done && err == nil {
-		l.limitOwnRead(ctx)
+	for ended := false; !b.done && err == nil; {
+		ended = l.limitOwnRead(ctx, ended)
 		_, err = l.readOnce()
 	}
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -46,23 +50,37 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) {
 }
 
 // limitOwnRead makes the next read end soon: the caller must notice when its
-// context ends, and the context's cancellation does not interrupt a read.
-func (l *Lane) limitOwnRead(ctx context.Context) {
-	now := time.Now()
-	until := now.Add(ownReadMax)
-	if end, ok := ctx.Deadline(); ok && end.Before(until) {
-		until = end
-	} else if l.readBy.Sub(now) > ownReadMin {
-		return
+// context ends, and the context's cancellation does not interrupt a read. It
+// takes half of the time that is left at most: the caller may have to read from
+// other lanes, too. The result is to be passed to the next call.
+func (l *Lane) limitOwnRead(ctx context.Context, ended bool) bool {
+	if ended {
+		return true // the last look may take what is left of it
 	}
-	l.readBy = until
-	_ = l.conn.SetReadDeadline(until)
+	now, limit := time.Now(), ownReadMax
+	if end, ok := ctx.Deadline(); ok {
+		limit = max(min(limit, end.Sub(now)/2), lastLook)
+	}
+	if ctx.Err() != nil {
+		ended, limit = true, lastLook
+	}
+	if limit == ownReadMax && l.readBy.Sub(now) > ownReadMin {
+		return false
+	}
+	l.readBy = now.Add(limit)
+	_ = l.conn.SetReadDeadline(l.readBy)
+	return ended
 }
 
 // endRead gives up the role of the reader: to the background goroutine, if
 // batches wait for replies.
 func (l *Lane) endRead() {
 	l.mu.Lock()
+	l.endReadLocked()
+}
+
+// endReadLocked unlocks mu.
+func (l *Lane) endReadLocked() {
 	wake := l.err == nil && l.inFlight.Load() > 0
 	l.reader, l.claimant = nobody, nil
 	if wake {
@@ -81,11 +99,11 @@ func (l *Lane) endRead() {
 // dropClaim passes on the claim of a batch that will not read.
 func (l *Lane) dropClaim(b *Batch) {
 	l.mu.Lock()
-	mine := l.reader == claimed && l.claimant == b
-	l.mu.Unlock()
-	if mine {
-		l.endRead()
+	if l.reader != claimed || l.claimant != b {
+		l.mu.Unlock()
+		return
 	}
+	l.endReadLocked()
 }
 
 func (l *Lane) readInBackground() {
@@ -222,10 +240,12 @@ func (l *Lane) fill(b *Batch, p []byte) (n int, err error) {
 		used, done, err := l.framer.Next(p[n:])
 		n += used
 		if err != nil {
+			b.store(p[stored : n-used]) // the whole replies before
 			return n, err
 		}
 		if l.framer.Kind() == '>' { // out of band, no reply to any command
 			b.store(p[stored : n-used])
+			b.cut() // its attributes
 			stored, base = n, len(b.buf)
 			continue
 		}
@@ -240,8 +260,8 @@ func (l *Lane) fill(b *Batch, p []byte) (n int, err error) {
 // unasked handles bytes that no batch waits for: only RESP3's push messages
 // are legal.
 func (l *Lane) unasked(p []byte) (n int, err error) {
-	n, done, err := l.framer.Next(p)
-	if err == nil && l.framer.Kind() != '>' && (done || l.framer.Kind() != 0) {
+	n, _, err = l.framer.Next(p)
+	if err == nil && l.framer.Kind() != '>' {
 		err = fmt.Errorf("%w: the server sent a reply of type %q that nobody waits for", resp.ErrProtocol, l.framer.Kind())
 	}
 	return n, err

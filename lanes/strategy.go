@@ -95,9 +95,9 @@ var (
 )
 
 // firstFitDepth is how many batches FirstFit lets queue on a lane.
-const firstFitDepth = 64
+const firstFitDepth = 128
 
-// FirstFit takes the first lane that has fewer than 64 batches in flight, or
+// FirstFit takes the first lane that has fewer than 128 batches in flight, or
 // else the least used. Traffic packs onto one lane, where batches share reads
 // and writes, and spills onto the next when that one is slow or crowded.
 func FirstFit(s *Set) int {

@@ -4,6 +4,15 @@ import (
 	"time"
 )
 
+const (
+	// A caller writes so many times at most; it has its own deadline, and those
+	// who keep the lane busy must not hold it up.
+	maxWrites = 16
+
+	// Each piece of so many bytes gets the write timeout for itself.
+	writePiece = 64 << 10
+)
+
 // largeBuffer is what a write buffer may keep while its lane is quiet.
 const largeBuffer = 64 << 10
 
@@ -18,7 +27,7 @@ func shrink(buf []byte) []byte {
 // and has lost it when write returns. It does not block: when the socket
 // accepts no more, a goroutine goes on.
 func (l *Lane) write() {
-	for {
+	for range maxWrites {
 		buf, ok := l.takeOutput()
 		if !ok {
 			return
@@ -37,6 +46,7 @@ func (l *Lane) write() {
 		}
 		l.spare = buf
 	}
+	go l.write()
 }
 
 // takeOutput swaps the buffers. All of the result counts as handed to the
@@ -74,15 +84,19 @@ func (l *Lane) writeNow(buf []byte) (n int, err error) {
 // writeBlocking writes what the socket did not accept at once, and then
 // whatever was enqueued meanwhile.
 func (l *Lane) writeBlocking(buf []byte, from int) {
-	_ = l.conn.SetWriteDeadline(time.Now().Add(l.writeTimeout))
-	n, err := l.conn.Write(buf[from:])
-	if err != nil {
-		left := len(buf) - from - n
-		if l.raw == nil {
-			left = 0 // TLS may have sent more than it says
+	for from < len(buf) {
+		to := min(from+writePiece, len(buf))
+		_ = l.conn.SetWriteDeadline(time.Now().Add(l.writeTimeout))
+		n, err := l.conn.Write(buf[from:to])
+		if err != nil {
+			from += n
+			if l.raw == nil {
+				from = to // TLS may have sent more than it says
+			}
+			l.writeFailed(len(buf)-from, err)
+			return
 		}
-		l.writeFailed(left, err)
-		return
+		from = to
 	}
 	_ = l.conn.SetWriteDeadline(time.Time{})
 	l.spare = buf

@@ -66,16 +66,17 @@ func Argument(cmd []byte, i int) ([]byte, bool) {
 // or hangs up.
 func IsCommand(cmd []byte) bool {
 	n, rest, ok := header(cmd, '*')
-	for ; ok && n > 0; n-- {
-		var size int
-		var body []byte
-		if size, body, ok = header(rest, '$'); !ok || size > len(body)-2 {
+	if !ok || n == 0 {
+		return false
+	}
+	for ; n > 0; n-- {
+		size, body, ok := header(rest, '$')
+		if !ok || size < 0 || size > len(body)-2 || string(body[size:size+2]) != "\r\n" {
 			return false
 		}
 		rest = body[size+2:]
-		ok = string(body[size:size+2]) == "\r\n" && (n > 1 || len(rest) == 0)
 	}
-	return ok && len(rest) == 0 && len(cmd) > len("*0\r\n")
+	return len(rest) == 0
 }
 
 // header parses a type byte, a non-negative number and CRLF.

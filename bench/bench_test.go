@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+const (
+	manyCallers  = 100
+	maxLatencies = 1 << 22 // that are kept
+)
+
+// BenchmarkScenario is every scenario over every pool with 100 callers.
+func BenchmarkScenario(b *testing.B) { benchmarkAll(b, manyCallers) }
+
+// BenchmarkSingleCaller is every scenario over every pool with one caller.
+func BenchmarkSingleCaller(b *testing.B) { benchmarkAll(b, 1) }
+
+func benchmarkAll(b *testing.B, callers int) {
+	target := sharedTarget(b)
+	// Names of their own for each run, so that one does not meet another's
+	// keys; as long as users' are.
+	keys := newKeySet(fmt.Sprintf("bench:%x:", time.Now().UnixNano()))
+	for _, s := range scenarios {
+		b.Run(s.name, func(b *testing.B) {
+			for _, p := range pools {
+				b.Run(p.name, func(b *testing.B) {
+					client := newClient(b, target, p.config)
+					measure(b, newLoad(client, s, keys, callers))
+				})
+			}
+		})
+	}
+}
+
+func newClient(tb testing.TB, t target, p pool.Config) *cluster.Client {
+	tb.Helper()
+	client, err := cluster.Config{Pool: p, Dialer: t.dialer}.New(tb.Context(), t.addrs)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func measure(b *testing.B, l *load) {
+	if err := l.warmUp(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	stride := 1 + (b.N-1)/maxLatencies
+	latencies := make([]time.Duration, 1+(b.N-1)/stride)
+
+	b.ReportAllocs()
+	b.ResetTimer()
+	cpu := cpuTime()
+	err := l.run(b.Context(), b.N, latencies, stride)
+	cpu = cpuTime() - cpu
+	b.StopTimer()
+	if err != nil {
+		b.Fatal(err)
+	}
+
+	slices.Sort(latencies)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
+	b.ReportMetric(float64(percentile(latencies, 50)), "p50-ns")
+	b.ReportMetric(float64(percentile(latencies, 99)), "p99-ns")
+	if haveCPUTime {
+		b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/req")
+	}
+}
+
+// percentile returns the smallest value that at least percent of 100 of the
+// sorted values do not exceed (the nearest rank).
+func percentile(sorted []time.Duration, percent int) time.Duration {
+	rank := (len(sorted)*percent + 99) / 100
+	return sorted[max(rank, 1)-1]
+}
+
+// BenchmarkPipelineAppend appends INCRBY and EXPIRE for ten keys, 20 commands,
+// to a pipeline that is used again.
+func BenchmarkPipelineAppend(b *testing.B) {
+	keys := newKeySet("bench:append:").variable[:10]
+	// Appending needs no node, so no server answers, or is asked, here.
+	p := pipeline.New(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.Reset()
+		for _, key := range keys {
+			p.IncrBy(key, 1)
+			p.Expire(key, keyTTL)
+		}
+	}
+	if p.Len() != 2*len(keys) {
+		b.Fatalf("%d commands, want %d", p.Len(), 2*len(keys))
+	}
+}

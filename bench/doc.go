@@ -1,0 +1,59 @@
+// Package bench holds Go benchmarks of the library against a Redis Cluster. It
+// has no code of its own, only tests.
+//
+//	go test -run '^$' -bench Scenario -benchtime 2s ./bench
+//	go test -run '^$' -bench 'Scenario/mixed_10keys/laned' -count 10 ./bench
+//	go test -run '^$' -bench 'SingleCaller|PipelineAppend' ./bench
+//
+// # What is measured
+//
+// BenchmarkScenario/<scenario>/<pool> has 100 callers in a closed loop: each
+// sends its next request when it has the answer to the last, through a
+// pipeline.Pipeline that it uses again and again. BenchmarkSingleCaller is the
+// same with one caller. A request is that of a rate limiter, INCRBY key 1 and
+// EXPIRE key 60 for each of its keys:
+//
+//	fixed_key      always the same key
+//	variable_key   one of 10,000 keys at random
+//	mixed_2keys    the fixed key and one of the 10,000
+//	mixed_10keys   the fixed key and nine of the 10,000: 20 commands, all nodes
+//
+// The pools, for each node: fixed-10, fixed-50 and fixed-100 lend a connection
+// to one caller at a time; adaptive does so with 10 to 100 by load; laned-1,
+// laned-4 and laned-8 share so many, chosen by the default strategy. Each
+// benchmark has a client of its own, whose pools are connected before the clock
+// starts. A request that fails, or has a reply that cannot be, fails the
+// benchmark.
+//
+// Besides Go's own columns there are req/s, p50-ns and p99-ns (exact, of up to
+// 4 Mi latencies spread evenly over the run) and, on Unix, cpu-ns/req: user and
+// system time of this process. Requests a second on a shared machine are noisy;
+// compare CPU. With 100 callers ns/op is the time between answers, not the
+// latency of one.
+//
+// BenchmarkPipelineAppend is the encoding of 20 commands and the slots of their
+// keys, without I/O. BenchmarkSlot and BenchmarkGroup are in package cluster,
+// BenchmarkEncode and BenchmarkFrame in internal/resp.
+//
+// # On which cluster
+//
+// If the environment variable REDIS_ADDRS is set (host:port,...; REDIS_USERNAME
+// and REDIS_PASSWORD if need be), on that one, where keys that begin with
+// "bench:" appear and expire within a minute. Otherwise on a cluster of three
+// redis-server processes that the run starts and stops, or, without a
+// redis-server, on an emulated one in the process, whose figures say nothing
+// about Redis. A line "bench: cluster: ..." says which it was; benchstat keeps
+// results apart whose lines differ.
+//
+// # Comparing
+//
+// Two versions of the library, in turn on a quiet machine:
+//
+//	go test -run '^$' -bench Scenario -count 10 ./bench > old.txt
+//	go test -run '^$' -bench Scenario -count 10 ./bench > new.txt
+//	benchstat old.txt new.txt
+//
+// Pools, as columns of one run; benchstat tells columns by key=value:
+//
+//	sed -E 's,/((fixed|laned)-[0-9]+|adaptive),/pool=\1,' new.txt | benchstat -col /pool -
+package bench

@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// TestLoadCountsExactly runs what the benchmarks run and compares the counters
+// with what was sent.
+func TestLoadCountsExactly(t *testing.T) {
+	const callers, requests, stride = 20, 300, 7
+	e := redistest.StartEmulated(t, 3)
+	for _, s := range scenarios {
+		for _, p := range pools {
+			t.Run(s.name+"/"+p.name, func(t *testing.T) {
+				keys := newKeySet(t.Name() + ":")
+				client := newClient(t, target{addrs: e.Addrs()}, p.config)
+				l := newLoad(client, s, keys, callers)
+				require.NoError(t, l.warmUp(t.Context()))
+				for _, n := range client.Stats().Nodes {
+					if n.Pool.Kind != "adaptive" {
+						require.Equal(t, n.Pool.Size, n.Pool.Open)
+					}
+				}
+				latencies := make([]time.Duration, 1+(requests-1)/stride)
+				require.NoError(t, l.run(t.Context(), requests, latencies, stride))
+				for _, took := range latencies {
+					require.Positive(t, took)
+				}
+
+				const sent = requests + callers*warmUpRequests
+				fixed, variable := totals(t, l, keys)
+				require.Equal(t, sent*s.fixed, fixed)
+				require.Equal(t, sent*s.variable, variable)
+			})
+		}
+	}
+}
+
+// totals returns the final counter of the fixed key, and the sum of the others.
+func totals(t *testing.T, l *load, keys keySet) (fixed, variable int) {
+	p := pipeline.New(l.client)
+	replies := []pipeline.Reply{p.Cmd("GET", keys.fixed)}
+	for _, key := range keys.variable {
+		replies = append(replies, p.Cmd("GET", key))
+	}
+	require.NoError(t, p.Do(t.Context()))
+	for i, r := range replies {
+		if r.IsNull() {
+			continue
+		}
+		text, err := r.Text()
+		require.NoError(t, err)
+		n, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		if i == 0 {
+			fixed = n
+		} else {
+			variable += n
+		}
+	}
+	return fixed, variable
+}
+
+func TestLoadStopsAtAnError(t *testing.T) {
+	e := redistest.StartEmulated(t, 3)
+	client := newClient(t, target{addrs: e.Addrs()}, pool.Laned{})
+	l := newLoad(client, scenarios[3], newKeySet("stop:"), 10)
+	require.NoError(t, l.warmUp(t.Context()))
+	e.Inject(1, func(string, []string) string { return "ERR injected" })
+	require.ErrorContains(t, l.run(t.Context(), 1_000_000, make([]time.Duration, 1), 1_000_000), "ERR injected")
+
+	stopped := errors.New("stopped")
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(stopped)
+	require.Error(t, l.warmUp(ctx))
+}
+
+func TestPercentile(t *testing.T) {
+	values := make([]time.Duration, 200)
+	for i := range values {
+		values[i] = time.Duration(i + 1)
+	}
+	require.EqualValues(t, 100, percentile(values, 50))
+	require.EqualValues(t, 198, percentile(values, 99))
+	require.EqualValues(t, 200, percentile(values, 100))
+	require.EqualValues(t, 1, percentile(values[:1], 99))
+}

@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A scenario is the keys of each request.
+type scenario struct {
+	name     string
+	fixed    int // keys that every request has: 0 or 1
+	variable int // keys drawn at random for each request
+}
+
+var scenarios = []scenario{
+	{"fixed_key", 1, 0},
+	{"variable_key", 0, 1},
+	{"mixed_2keys", 1, 1},
+	{"mixed_10keys", 1, 9},
+}
+
+func (s scenario) keysPerRequest() int { return s.fixed + s.variable }
+
+// pools are compared. The adaptive one spans the sizes of the fixed ones.
+var pools = []struct {
+	name   string
+	config pool.Config
+}{
+	{"fixed-10", pool.Fixed{Size: 10}},
+	{"fixed-50", pool.Fixed{Size: 50}},
+	{"fixed-100", pool.Fixed{Size: 100}},
+	{"adaptive", pool.Adaptive{Min: 10, Max: 100}},
+	{"laned-1", pool.Laned{Lanes: 1}},
+	{"laned-4", pool.Laned{Lanes: 4}},
+	{"laned-8", pool.Laned{Lanes: 8}},
+}
+
+const variableKeys = 10_000
+
+// keySet is the names of all keys, made before the clock starts.
+type keySet struct {
+	fixed    string
+	variable []string
+}
+
+func newKeySet(prefix string) keySet {
+	k := keySet{fixed: prefix + "fixed", variable: make([]string, variableKeys)}
+	for i := range k.variable {
+		k.variable[i] = fmt.Sprintf("%suser-%05d", prefix, i)
+	}
+	return k
+}
+
+// appendKeys appends the keys of one request.
+func (s scenario) appendKeys(to []string, k keySet, random *rand.Rand) []string {
+	for range s.fixed {
+		to = append(to, k.fixed)
+	}
+	for range s.variable {
+		to = append(to, k.variable[random.IntN(len(k.variable))])
+	}
+	return to
+}

@@ -1,0 +1,113 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+const launchTimeout = time.Minute
+
+// A target is the cluster that is measured.
+type target struct {
+	addrs  []string
+	dialer lanes.Dialer
+}
+
+// closeTarget stops the cluster if this run has started one.
+var closeTarget = func() error { return nil }
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := closeTarget(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench: stopping the cluster:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// sharedTarget returns the cluster of this run, and starts it if need be.
+func sharedTarget(tb testing.TB) target {
+	tb.Helper()
+	t, err := findTarget()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return t
+}
+
+var findTarget = sync.OnceValues(func() (target, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), launchTimeout)
+	defer cancel()
+	t, what, err := chooseTarget(ctx)
+	if err == nil {
+		fmt.Println("bench: cluster:", what) // a line of benchstat's format
+	}
+	return t, err
+})
+
+// chooseTarget also says in words which cluster it is, but not where: figures of
+// runs that differ only in ports may be compared.
+func chooseTarget(ctx context.Context) (t target, what string, err error) {
+	switch addrs := os.Getenv("REDIS_ADDRS"); {
+	case addrs != "":
+		t.addrs = strings.Split(addrs, ",")
+		t.dialer = lanes.Dialer{Username: os.Getenv("REDIS_USERNAME"), Password: os.Getenv("REDIS_PASSWORD")}
+		what, err = describe(ctx, t)
+		return t, what + ", from REDIS_ADDRS", err
+	case redistest.HaveServer():
+		started, err := redistest.LaunchCluster(ctx, redistest.Options{Primaries: 3})
+		if err != nil {
+			return t, "", err
+		}
+		closeTarget = started.Close
+		t.addrs = started.Addrs()
+		what, err = describe(ctx, t)
+		return t, what + ", started by this run", err
+	case os.Getenv(redistest.RequireEnv) == "1":
+		return t, "", errors.New(redistest.RequireEnv + " is 1, but there is no redis-server")
+	default:
+		emulated, err := redistest.LaunchEmulated(3)
+		if err != nil {
+			return t, "", err
+		}
+		closeTarget = emulated.Close
+		t.addrs = emulated.Addrs()
+		return t, "emulated (no redis-server): figures say nothing about Redis", nil
+	}
+}
+
+// describe asks a real cluster what it is.
+func describe(ctx context.Context, t target) (string, error) {
+	client, err := cluster.Config{Dialer: t.dialer}.New(ctx, t.addrs)
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	nodes, err := client.Clients()
+	if err != nil {
+		return "", err
+	}
+	var info string
+	if err := client.Do(ctx, radix.Cmd(&info, "INFO", "server")); err != nil {
+		return "", err
+	}
+	version := "of unknown version"
+	for line := range strings.Lines(info) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "redis_version:"); ok {
+			version = v
+		}
+	}
+	return fmt.Sprintf("real, redis-server %s, %d primaries", version, len(nodes)), nil
+}
