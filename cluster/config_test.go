@@ -16,12 +16,7 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// within returns a context that ends the test's patience, not the test's time.
-func within(t testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
+var within = redistest.Within
 
 func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
 	t.Helper()

@@ -262,11 +262,7 @@ func testStalledNode(t *testing.T, real *redistest.Cluster, kind pool.Config) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	began := time.Now()
-	err := p.Do(ctx)
-	late := time.Since(began) - 100*time.Millisecond
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.Less(t, late, 50*time.Millisecond, "over the deadline (the race detector costs some of it)")
+	require.ErrorIs(t, p.Do(ctx), context.DeadlineExceeded)
 	answered := 0
 	for _, r := range replies {
 		switch n, err := r.Int(); {

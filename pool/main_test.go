@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -14,12 +13,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
 
-// within returns a context that ends the test's patience, not the test's time.
-func within(t testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
+var within = redistest.Within
 
 // open returns a pool to a real server.
 func open(t testing.TB, c Config, server *redistest.Cluster) *Pool {

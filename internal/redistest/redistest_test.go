@@ -21,11 +21,7 @@ func TestMain(m *testing.M) {
 	VerifyNoLeaks(m)
 }
 
-func within(t testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	t.Cleanup(cancel)
-	return ctx
-}
+var within = Within
 
 // die starts a cluster in a child process, tells about it and dies.
 func die(how string) {
