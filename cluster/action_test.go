@@ -24,6 +24,7 @@ var poolKinds = map[string]pool.Config{
 
 // TestActions runs radix's kinds of action on a real cluster.
 func TestActions(t *testing.T) {
+	t.Parallel()
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
 	for name, kind := range poolKinds {
 		t.Run(name, func(t *testing.T) {

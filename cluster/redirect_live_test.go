@@ -22,6 +22,7 @@ import (
 // that have moved get ASK, new ones too, and after the migration MOVED. No
 // command may run twice, and each EXPIRE must find its key.
 func TestMigratingSlot(t *testing.T) {
+	t.Parallel()
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
 	ctx := within(t, 30*time.Second)
 	const tag = "{migrating}"
@@ -84,6 +85,7 @@ func TestMigratingSlot(t *testing.T) {
 // TestReshardingUnderLoad moves slots while callers count, and compares what
 // they were told with what Redis holds.
 func TestReshardingUnderLoad(t *testing.T) {
+	t.Parallel()
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
 	ctx := within(t, 60*time.Second)

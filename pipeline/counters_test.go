@@ -21,6 +21,7 @@ import (
 // TestCounters: the totals that concurrent callers get for one key are those
 // of INCRBYs one after the other.
 func TestCounters(t *testing.T) {
+	t.Parallel()
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})

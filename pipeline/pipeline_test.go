@@ -21,6 +21,7 @@ import (
 // TestPipelines sends ten keys in ten slots over every kind of pool, grouped
 // and sent in every way, on a real cluster.
 func TestPipelines(t *testing.T) {
+	t.Parallel()
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
 	for name, kind := range map[string]pool.Config{
 		"fixed": pool.Fixed{Size: 4}, "adaptive": pool.Adaptive{Min: 1, Max: 8}, "laned": pool.Laned{Lanes: 2},
@@ -73,6 +74,7 @@ func countOnce(t *testing.T, p *pipeline.Pipeline, keys []string, want int64) {
 }
 
 func TestReplies(t *testing.T) {
+	t.Parallel()
 	real := redistest.StartServer(t, redistest.Options{})
 	for _, protocol := range []int{2, 3} {
 		client := open(t, cluster.Config{Dialer: lanes.Dialer{Protocol: protocol}}, real.Addrs())
@@ -205,6 +207,7 @@ func TestLifeOfAReply(t *testing.T) {
 // TestFailedNeighbours: a command that fails leaves the others their replies,
 // and no error shows an argument.
 func TestFailedNeighbours(t *testing.T) {
+	t.Parallel()
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
 	p := pipeline.New(client)
@@ -238,6 +241,7 @@ func TestFailedNeighbours(t *testing.T) {
 // their replies at the deadline, those for it an unknown outcome, and once it
 // goes on nothing was counted twice.
 func TestStalledNode(t *testing.T) {
+	t.Parallel()
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, NodeTimeout: 10 * time.Second})
 	for name, kind := range map[string]pool.Config{
 		"fixed": pool.Fixed{Size: 4}, "adaptive": pool.Adaptive{Min: 1, Max: 4}, "laned": pool.Laned{Lanes: 2},

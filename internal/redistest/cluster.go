@@ -22,6 +22,7 @@ type Cluster struct {
 	single   bool
 	dir      string
 	watchdog *watchdog
+	major    int        // version of the servers
 	ca       *authority // nil without TLS
 	nodes    []*Node
 	close    sync.Once
@@ -75,6 +76,9 @@ func LaunchCluster(ctx context.Context, o Options) (*Cluster, error) {
 // LaunchServer starts one server without cluster mode, which the caller must
 // Close.
 func LaunchServer(ctx context.Context, o Options) (*Cluster, error) {
+	if o.Primaries > 1 || o.Replicas > 0 {
+		return nil, fmt.Errorf("redistest: Options.Primaries = %d, Replicas = %d: a server is one", o.Primaries, o.Replicas)
+	}
 	return launch(ctx, o.withDefaults(), 1, true)
 }
 
@@ -102,6 +106,10 @@ func tryLaunch(ctx context.Context, o Options, n int, single bool) (*Cluster, er
 		return nil, fmt.Errorf("redistest: %w", err)
 	}
 	c := &Cluster{options: o, single: single, dir: dir}
+	if c.major, err = serverMajor(); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
 	if c.watchdog, err = startWatchdog(dir); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
@@ -126,7 +134,11 @@ func (c *Cluster) run(ctx context.Context, n int) error {
 		return err
 	}
 	for i := range n {
-		node := &Node{cluster: c, port: ports[2*i], bus: ports[2*i+1], dir: filepath.Join(c.dir, strconv.Itoa(i))}
+		bus := ports[2*i+1]
+		if c.major < 7 {
+			bus = ports[2*i] + 10000 // servers before Redis 7 do not let it be chosen
+		}
+		node := &Node{cluster: c, port: ports[2*i], bus: bus, dir: filepath.Join(c.dir, strconv.Itoa(i))}
 		if err := c.prepare(node); err != nil {
 			return err
 		}
@@ -149,7 +161,9 @@ func (c *Cluster) prepare(n *Node) error {
 	lines := []string{
 		"bind 127.0.0.1", "protected-mode no", "daemonize no", "logfile log", `save ""`, "appendonly no",
 		"repl-diskless-sync yes", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
-		"enable-debug-command yes",
+	}
+	if c.major >= 7 {
+		lines = append(lines, "enable-debug-command yes")
 	}
 	if c.ca != nil {
 		lines = append(lines, "port 0", "tls-port "+strconv.Itoa(n.port))
@@ -164,8 +178,10 @@ func (c *Cluster) prepare(n *Node) error {
 		}
 	}
 	if !c.single {
-		lines = append(lines, "cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-port "+strconv.Itoa(n.bus),
-			"cluster-node-timeout "+strconv.FormatInt(c.options.NodeTimeout.Milliseconds(), 10), "cluster-replica-validity-factor 0")
+		lines = append(lines, "cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout "+strconv.FormatInt(c.options.NodeTimeout.Milliseconds(), 10), "cluster-replica-validity-factor 0")
+		if c.major >= 7 {
+			lines = append(lines, "cluster-port "+strconv.Itoa(n.bus))
+		}
 	}
 	lines = append(lines, c.options.Directives...)
 	if err := os.Mkdir(n.dir, 0o700); err != nil {

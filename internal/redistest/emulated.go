@@ -18,6 +18,7 @@ import (
 // 0.
 type Emulated struct {
 	nodes []*miniredis.Miniredis
+	peers sync.Map // *server.Peer of clients; not of scripts
 
 	mu        sync.Mutex // guards what follows
 	owner     [slotCount]int
@@ -124,8 +125,8 @@ func (e *Emulated) FinishMigration(slot uint16) {
 }
 
 // Inject lets reply decide about each command that reaches the node, except
-// CLUSTER: a text that it returns is the error reply, and the command does not
-// run. A nil reply ends it.
+// CLUSTER and those of scripts: a text that it returns is the error reply, and
+// the command does not run. It must not call methods of e. A nil reply ends it.
 func (e *Emulated) Inject(node int, reply func(cmd string, args []string) string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -143,19 +144,15 @@ func (e *Emulated) Calls(node int, cmd string) int {
 // differently, and reports whether it did. It is not atomic with the command:
 // do not move slots that are written to at the same time.
 func (e *Emulated) hook(node int, p *server.Peer, cmd string, args []string) bool {
+	if e.inScript(p) {
+		return false
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch cmd {
 	case "CLUSTER":
 		return e.cluster(p, args)
 	case "ASKING":
-		if _, known := e.asking[p]; !known {
-			p.OnDisconnect(func() {
-				e.mu.Lock()
-				defer e.mu.Unlock()
-				delete(e.asking, p)
-			})
-		}
 		e.asking[p] = true
 		p.WriteOK()
 		return true
@@ -182,12 +179,45 @@ func (e *Emulated) hook(node int, p *server.Peer, cmd string, args []string) boo
 	return false
 }
 
+// inScript reports whether the command comes from a script, whose keys have
+// been checked and which holds miniredis' lock: miniredis runs such commands
+// for a peer that it has made, with a context, for them.
+func (e *Emulated) inScript(p *server.Peer) bool {
+	if _, known := e.peers.Load(p); known {
+		return false
+	}
+	if p.Ctx != nil {
+		return true
+	}
+	e.peers.Store(p, nil)
+	p.OnDisconnect(func() {
+		e.peers.Delete(p)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.asking, p)
+	})
+	return false
+}
+
 // commandKeys returns a command's keys. radix knows only the first one of the
-// commands that take many.
+// commands that take many, and takes some arguments for keys that are none.
 func commandKeys(cmd string, args []string) []string {
 	switch cmd {
-	case "MGET", "DEL", "EXISTS", "UNLINK", "TOUCH", "SINTER", "SUNION", "SDIFF", "PFCOUNT", "PFMERGE", "RENAME":
+	case "HELLO", "PUBLISH", "SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE":
+		return nil
+	case "MGET", "DEL", "EXISTS", "UNLINK", "TOUCH", "SINTER", "SUNION", "SDIFF", "PFCOUNT", "PFMERGE", "RENAME", "RENAMENX", "WATCH":
 		return args
+	case "MSETNX":
+		return radix.DefaultActionProperties("MSET", args...).Keys
+	case "EVAL", "EVALSHA":
+		if len(args) < 2 {
+			return nil
+		}
+		n, err := strconv.Atoi(args[1])
+		if err != nil || n < 0 || n > len(args)-2 {
+			return nil
+		}
+		return args[2 : 2+n]
 	}
 	return radix.DefaultActionProperties(cmd, args...).Keys
 }

@@ -74,6 +74,13 @@ func TestEmulatedIsACluster(t *testing.T) {
 	for _, m := range e.Nodes() {
 		require.Len(t, m.Keys(), 3)
 	}
+	var n int
+	script := radix.NewEvalScript("return redis.call('INCR', KEYS[1])")
+	require.NoError(t, client.Do(ctx, script.Cmd(&n, []string{"counter"})))
+	require.Equal(t, 1, n)
+	for _, addr := range e.Addrs() {
+		require.NoError(t, dial(t, addr).Do(ctx, radix.Cmd(nil, "HELLO", "3")))
+	}
 	_, err = LaunchEmulated(0)
 	require.ErrorContains(t, err, "primaries = 0")
 }

@@ -92,13 +92,23 @@ func (c *Cluster) WaitHealthy(ctx context.Context) error {
 				continue
 			}
 			view, ok := n.view(ctx)
-			if !ok {
+			if !ok || !c.allRun(view.owners) {
 				return false, nil
 			}
-			views = append(views, view)
+			views = append(views, fmt.Sprint(view))
 		}
 		return len(slices.Compact(views)) <= 1, nil
 	})
+}
+
+// allRun reports whether the nodes with these IDs are running.
+func (c *Cluster) allRun(ids []string) bool {
+	for _, n := range c.nodes {
+		if slices.Contains(ids, n.id) && !n.running() {
+			return false
+		}
+	}
+	return true
 }
 
 func (n *Node) running() bool {
@@ -112,35 +122,41 @@ func (n *Node) running() bool {
 	}
 }
 
-// view returns what the node thinks who owns which slots, and whether it is
-// healthy itself.
-func (n *Node) view(ctx context.Context) (view string, ok bool) {
+// A view is what a node thinks of its cluster.
+type view struct {
+	owners   []string // IDs of the nodes with slots
+	slots    []string // of each owner, in the same order
+	replicas int
+}
+
+// view returns the node's view, and whether the node is healthy itself.
+func (n *Node) view(ctx context.Context) (v view, ok bool) {
 	var info, replication, nodes string
 	if n.Do(ctx, &info, "CLUSTER", "INFO") != nil || n.Do(ctx, &replication, "INFO", "replication") != nil ||
 		n.Do(ctx, &nodes, "CLUSTER", "NODES") != nil {
-		return "", false
+		return v, false
 	}
 	if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_slots_ok:16384") ||
 		strings.Contains(replication, "master_link_status:down") {
-		return "", false
+		return v, false
 	}
-	var owners []string
-	replicas := 0
-	for line := range strings.Lines(nodes) {
+	lines := slices.Sorted(strings.Lines(nodes)) // they begin with the ID
+	for _, line := range lines {
 		fields := strings.Fields(line)
 		const id, flags, slots = 0, 2, 8
 		if len(fields) < slots || strings.Contains(fields[flags], "handshake") {
-			return "", false
+			return v, false
 		}
 		if strings.Contains(fields[flags], "slave") {
-			replicas++
+			v.replicas++
 		}
-		if len(fields) > slots {
-			owners = append(owners, fields[id]+strings.Join(fields[slots:], ","))
+		onTheirWay := func(slot string) bool { return strings.HasPrefix(slot, "[") } // only their own nodes tell
+		if served := slices.DeleteFunc(fields[slots:], onTheirWay); len(served) > 0 {
+			v.owners = append(v.owners, fields[id])
+			v.slots = append(v.slots, strings.Join(served, ","))
 		}
 	}
-	slices.Sort(owners)
-	return fmt.Sprint(owners, replicas), true
+	return v, true
 }
 
 // IsPrimary reports whether the node says that it is a primary now.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -38,6 +40,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("redistest: Options.Replicas = %d: must not be negative", o.Replicas)
 	case o.Username != "" && o.Password == "":
 		return fmt.Errorf("redistest: Options.Username = %q without a Password", o.Username)
+	case strings.ContainsAny(o.Username+o.Password, " \t\r\n\"'#>"):
+		return fmt.Errorf("redistest: Options.Username or Password with a blank, quote, # or >, which redis.conf cannot hold")
 	case o.NodeTimeout < 0:
 		return fmt.Errorf("redistest: Options.NodeTimeout = %v: must not be negative", o.NodeTimeout)
 	}
@@ -65,4 +69,19 @@ func RequireServer(tb testing.TB) {
 		tb.Fatalf("no redis-server in the PATH, and %s=1: install it, `make test` does", RequireEnv)
 	}
 	tb.Skip("no redis-server in the PATH: install it, or run `make test`, which does")
+}
+
+// serverMajor returns the major version of the redis-server in the PATH.
+func serverMajor() (int, error) {
+	out, err := exec.Command("redis-server", "--version").Output()
+	if err != nil {
+		return 0, fmt.Errorf("redistest: redis-server --version: %w", err)
+	}
+	_, version, _ := strings.Cut(string(out), " v=")
+	major, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(major)
+	if err != nil {
+		return 0, fmt.Errorf("redistest: no version in %q", out)
+	}
+	return n, nil
 }

@@ -90,6 +90,7 @@ func (n *Node) start(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		_ = cmd.Wait()
+		n.cluster.watchdog.forget(cmd.Process.Pid)
 		close(done)
 	}()
 	n.mu.Lock()
@@ -140,8 +141,13 @@ func (n *Node) Pause() error { return n.signal(syscall.SIGSTOP) }
 func (n *Node) Resume() error { return n.signal(syscall.SIGCONT) }
 
 // Restart starts the process again, on its port and with its folder, and waits
-// until it answers.
-func (n *Node) Restart(ctx context.Context) error { return n.start(ctx) }
+// until it answers. The process must have ended.
+func (n *Node) Restart(ctx context.Context) error {
+	if n.running() {
+		return fmt.Errorf("redistest: Restart of %s, which is running: Kill it first", n.Addr())
+	}
+	return n.start(ctx)
+}
 
 // Ports are chosen below those that systems give to outgoing connections, so
 // that a node which is started again finds its port free.

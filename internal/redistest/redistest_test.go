@@ -107,7 +107,16 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, n.Kill())
 		require.Error(t, n.Do(ctx, nil, "PING"))
 		require.NoError(t, n.Restart(ctx))
+		require.ErrorContains(t, n.Restart(ctx), "is running")
 		require.NoError(t, c.WaitHealthy(ctx))
+	})
+	t.Run("not healthy without an owner", func(t *testing.T) {
+		n := c.Nodes()[2]
+		require.NoError(t, n.Kill())
+		require.NoError(t, c.WaitHealthy(ctx))
+		owner, err := c.Owner(ctx, slotCount-1)
+		require.NoError(t, err)
+		require.NotEqual(t, n, owner, "healthy means that a replica has taken over")
 	})
 	t.Run("pause", func(t *testing.T) {
 		n := c.Nodes()[1]
@@ -155,11 +164,13 @@ func TestTLSAndUsers(t *testing.T) {
 func TestBadOptions(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Options{
-		"Primaries = -1": {Primaries: -1}, "Replicas = -2": {Replicas: -2}, `Username = "u"`: {Username: "u"}, "NodeTimeout": {NodeTimeout: -1},
+		"Primaries = -1": {Primaries: -1}, "Replicas = -2": {Replicas: -2}, `Username = "u"`: {Username: "u"}, "blank": {Password: "a b"}, "NodeTimeout": {NodeTimeout: -1},
 	} {
 		_, err := LaunchCluster(t.Context(), o)
 		require.ErrorContains(t, err, want)
 	}
+	_, err := LaunchServer(t.Context(), Options{Primaries: 2})
+	require.ErrorContains(t, err, "Primaries = 2")
 	if HaveServer() {
 		_, err := LaunchServer(within(t, 10*time.Second), Options{Directives: []string{"no-such-directive 1"}})
 		require.ErrorContains(t, err, "ended at its start")

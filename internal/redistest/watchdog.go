@@ -15,13 +15,19 @@ type watchdog struct {
 	in  io.WriteCloser
 }
 
-// The shell collects pids, one a line, until the pipe's end or "quit". Closed
-// without "quit", it kills them, stopped ones too.
+// The shell keeps a list of pids, from lines with "pid" and "-pid", until the
+// pipe's end or "quit". Closed without "quit", it kills them, stopped ones too.
 const watchdogScript = `
 pids=
 while read -r line; do
-	[ "$line" = quit ] && exit 0
-	pids="$pids $line"
+	case $line in
+	quit) exit 0 ;;
+	-*)
+		left=
+		for pid in $pids; do [ "-$pid" = "$line" ] || left="$left $pid"; done
+		pids=$left ;;
+	*) pids="$pids $line" ;;
+	esac
 done
 for pid in $pids; do kill -9 "$pid" 2>/dev/null; done
 rm -rf "$1"`
@@ -43,6 +49,10 @@ func startWatchdog(dir string) (*watchdog, error) {
 // watch tells the watchdog of a server. A failure means that the watchdog is
 // gone, and with it only the cleaning up after a crash.
 func (w *watchdog) watch(pid int) { _, _ = fmt.Fprintln(w.in, pid) }
+
+// forget tells the watchdog that the server has ended: its pid may be given to
+// another process.
+func (w *watchdog) forget(pid int) { _, _ = fmt.Fprintln(w.in, -pid) }
 
 // quit ends the watchdog without harm.
 func (w *watchdog) quit() {
