@@ -155,11 +155,12 @@ func (b *Batch) Read(ctx context.Context) {
 // replies that have arrived can be read. The lane goes on with what it holds
 // of the batch; the batch and its Call must not be used for another trip.
 func (b *Batch) Abandon(cause error) {
-	if b.lane == nil {
+	switch {
+	case b.lane != nil:
+		b.lane.abandon(b, cause)
+	case !b.done:
 		b.fail("", cause, 0)
-		return
 	}
-	b.lane.abandon(b, cause)
 }
 
 // Fail ends a submitted batch that no lane has taken: all its commands were

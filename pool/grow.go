@@ -69,16 +69,14 @@ func (p *Pool) dialFailedLocked(err error) {
 	p.failures++
 	p.counters.dialErrors++
 	p.lastErr = err
-	var failed []*waiter
 	if len(p.members) == 0 && p.dialing == 0 {
-		failed = p.takeWaitersLocked()
+		p.failWaitersLocked(err)
 	}
 	closed := p.closed
 	if !closed && p.redial == nil {
 		p.redial = time.AfterFunc(p.backoffLocked(), p.dialAgain)
 	}
 	p.mu.Unlock()
-	p.fail(failed, err)
 	if !closed {
 		p.log.Warn("dial failed", "addr", p.addr, "error", err)
 	}

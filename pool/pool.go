@@ -165,6 +165,7 @@ func (p *Pool) Abandon(b *lanes.Batch, cause error) {
 	p.mu.Lock()
 	if e, ok := p.waiters[b]; ok {
 		p.removeLocked(e)
+		b.Refuse(p.addr, cause)
 	}
 	p.mu.Unlock()
 	b.Abandon(cause)
@@ -249,11 +250,10 @@ func (p *Pool) Close() error {
 		p.redial.Stop()
 		p.redial = nil
 	}
-	failed := p.takeWaitersLocked()
+	p.failWaitersLocked(ErrClosed)
 	members := append([]*member(nil), p.members...)
 	lenders := p.lenders
 	p.mu.Unlock()
-	p.fail(failed, ErrClosed)
 	for _, m := range members {
 		m.lane.Fail(ErrClosed)
 	}

@@ -150,3 +150,45 @@ func TestCloseDuringTraffic(t *testing.T) {
 		})
 	}
 }
+
+// TestLeavingWhileTheServerFails lets callers reach their deadlines at the same
+// time as the pool ends those who wait, because dials fail. Each call must end
+// once, and the race detector must be content.
+func TestLeavingWhileTheServerFails(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	for name, options := range map[string]Config{
+		"fixed": Fixed{Size: 2, Options: Options{MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}},
+		"laned": Laned{Lanes: 2, Options: Options{MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}},
+	} {
+		p, err := New(options, lanes.Dialer{}, l.Addr().String(), nil)
+		require.NoError(t, err, name)
+		var callers sync.WaitGroup
+		for range 20 {
+			callers.Go(func() {
+				for range 100 {
+					ctx, cancel := context.WithTimeout(t.Context(), 500*time.Microsecond)
+					err := p.Do(ctx, radix.Cmd(nil, "PING"))
+					cancel()
+					if !errors.Is(err, lanes.ErrNotSent) {
+						t.Errorf("got %v, want ErrNotSent", err)
+						return
+					}
+				}
+			})
+		}
+		callers.Wait()
+		require.NoError(t, p.Close())
+	}
+}

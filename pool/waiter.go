@@ -65,18 +65,11 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 	return w
 }
 
-func (p *Pool) takeWaitersLocked() []*waiter {
-	all := make([]*waiter, 0, p.queue.Len())
+// failWaitersLocked ends all who wait. It does so under mu, so that somebody who
+// leaves at the same moment finds a waiter either in the queue or ended.
+func (p *Pool) failWaitersLocked(err error) {
 	for e := p.queue.Front(); e != nil; e = p.queue.Front() {
-		all = append(all, p.removeLocked(e))
-	}
-	return all
-}
-
-// fail ends waiters that were taken from the queue.
-func (p *Pool) fail(waiters []*waiter, err error) {
-	for _, w := range waiters {
-		if w.batch != nil {
+		if w := p.removeLocked(e); w.batch != nil {
 			w.batch.Fail(p.addr, err)
 		} else {
 			w.lend <- lendResult{err: lanes.NotSent(p.addr, err)}
