@@ -26,7 +26,7 @@ func benchmarkAll(b *testing.B, callers int) {
 	target := sharedTarget(b)
 	// Names of their own for each run, so that one does not meet another's
 	// keys; as long as users' are.
-	keys := newKeySet(fmt.Sprintf("bench:%x:", time.Now().UnixNano()))
+	keys := newKeySet(fmt.Sprintf("bench:%x:", time.Now().UnixNano()), variableKeys)
 	for _, s := range scenarios {
 		b.Run(s.name, func(b *testing.B) {
 			for _, p := range pools {
@@ -85,7 +85,7 @@ func percentile(sorted []time.Duration, percent int) time.Duration {
 // BenchmarkPipelineAppend appends INCRBY and EXPIRE for ten keys, 20 commands,
 // to a pipeline that is used again.
 func BenchmarkPipelineAppend(b *testing.B) {
-	keys := newKeySet("bench:append:").variable[:10]
+	keys := newKeySet("bench:append:", 10).variable
 	// Appending needs no node, so no server answers, or is asked, here.
 	p := pipeline.New(nil)
 	b.ReportAllocs()

@@ -17,12 +17,12 @@ import (
 // TestLoadCountsExactly runs what the benchmarks run and compares the counters
 // with what was sent.
 func TestLoadCountsExactly(t *testing.T) {
-	const callers, requests, stride = 20, 300, 7
+	const callers, requests, stride = 10, 300, 7
 	e := redistest.StartEmulated(t, 3)
 	for _, s := range scenarios {
 		for _, p := range pools {
 			t.Run(s.name+"/"+p.name, func(t *testing.T) {
-				keys := newKeySet(t.Name() + ":")
+				keys := newKeySet(t.Name()+":", 200)
 				client := newClient(t, target{addrs: e.Addrs()}, p.config)
 				l := newLoad(client, s, keys, callers)
 				require.NoError(t, l.warmUp(t.Context()))
@@ -74,7 +74,7 @@ func totals(t *testing.T, l *load, keys keySet) (fixed, variable int) {
 func TestLoadStopsAtAnError(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
 	client := newClient(t, target{addrs: e.Addrs()}, pool.Laned{})
-	l := newLoad(client, scenarios[3], newKeySet("stop:"), 10)
+	l := newLoad(client, scenarios[3], newKeySet("stop:", 200), 10)
 	require.NoError(t, l.warmUp(t.Context()))
 	e.Inject(1, func(string, []string) string { return "ERR injected" })
 	require.ErrorContains(t, l.run(t.Context(), 1_000_000, make([]time.Duration, 1), 1_000_000), "ERR injected")

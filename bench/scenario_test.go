@@ -37,6 +37,7 @@ var pools = []struct {
 	{"laned-8", pool.Laned{Lanes: 8}},
 }
 
+// variableKeys is how many keys the variable ones are drawn from.
 const variableKeys = 10_000
 
 // keySet is the names of all keys, made before the clock starts.
@@ -45,8 +46,8 @@ type keySet struct {
 	variable []string
 }
 
-func newKeySet(prefix string) keySet {
-	k := keySet{fixed: prefix + "fixed", variable: make([]string, variableKeys)}
+func newKeySet(prefix string, variable int) keySet {
+	k := keySet{fixed: prefix + "fixed", variable: make([]string, variable)}
 	for i := range k.variable {
 		k.variable[i] = fmt.Sprintf("%suser-%05d", prefix, i)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"go.uber.org/goleak"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
@@ -28,14 +29,19 @@ type target struct {
 // closeTarget stops the cluster if this run has started one.
 var closeTarget = func() error { return nil }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
+// tests is the run of all tests, and of what has to be stopped after them.
+type tests struct{ m *testing.M }
+
+func (t tests) Run() int {
+	code := t.m.Run()
 	if err := closeTarget(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench: stopping the cluster:", err)
 		code = max(code, 1)
 	}
-	os.Exit(code)
+	return code
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
 
 // sharedTarget returns the cluster of this run, and starts it if need be.
 func sharedTarget(tb testing.TB) target {

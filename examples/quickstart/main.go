@@ -105,6 +105,9 @@ func sendAll(ctx context.Context, s settings, client *cluster.Client, out *print
 		began := time.Now()
 		hits, err := send(ctx, p, keys)
 		took := time.Since(began)
+		if ctx.Err() != nil {
+			return ctx.Err() // what it did to this request is of no interest
+		}
 
 		last := i == s.requests || err != nil
 		if i <= linesShown || last {
