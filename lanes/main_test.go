@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -132,17 +133,20 @@ type counting struct{ answered, closed atomic.Int32 }
 func (c *counting) Answered(*Lane) { c.answered.Add(1) }
 func (c *counting) Closed(*Lane)   { c.closed.Add(1) }
 
-// pipeDialer dials one end of a net.Pipe, whose other end the handler has.
-func pipeDialer(handler func(p *peer)) Dialer {
+// pipeDialer dials one end of a net.Pipe, whose other end the handler has. The
+// test waits for the handlers at its end.
+func pipeDialer(t testing.TB, handler func(p *peer)) Dialer {
+	var tasks sync.WaitGroup
+	t.Cleanup(tasks.Wait)
 	return Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
-		go func() {
+		tasks.Go(func() {
 			defer server.Close()
 			p := newPeer(server)
 			if p.handshake() == nil {
 				handler(p)
 			}
-		}()
+		})
 		return client, nil
 	}}
 }

@@ -53,7 +53,11 @@ func (p *peer) take(n int) bool {
 	return true
 }
 
-func (p *peer) send(text string) { _, _ = io.WriteString(p, text) }
+// send reports whether the connection is still open.
+func (p *peer) send(text string) bool {
+	_, err := io.WriteString(p, text)
+	return err == nil
+}
 
 // handshake answers what the zero Dialer sends.
 func (p *peer) handshake() error {

@@ -55,6 +55,9 @@ type Pipeline struct {
 	state      state
 	refused    []refusal // commands that are not in the request
 	receivers  []receiver
+
+	lastKey  string // of IncrBy or Expire, which usually come in pairs
+	lastSlot int32
 }
 
 type state uint8
@@ -82,6 +85,7 @@ func (p *Pipeline) Reset() {
 	p.request.Reset()
 	p.generation++
 	p.state = appending
+	p.lastKey = ""
 	clear(p.refused)
 	clear(p.receivers)
 	p.refused, p.receivers = p.refused[:0], p.receivers[:0]
@@ -119,7 +123,10 @@ func (p *Pipeline) Expire(key string, ttl time.Duration) Reply {
 }
 
 func (p *Pipeline) commit(b []byte, key string) Reply {
-	p.request.Commit(b, int32(cluster.Slot(key)))
+	if key != p.lastKey || key == "" {
+		p.lastKey, p.lastSlot = key, int32(cluster.Slot(key))
+	}
+	p.request.Commit(b, p.lastSlot)
 	return p.reply(p.request.Len() - 1)
 }
 
