@@ -25,7 +25,7 @@ func wantOutcome(t testing.TB, err, want error) {
 	t.Helper()
 	require.ErrorIs(t, err, want)
 	for _, other := range []error{ErrNotSent, ErrUnknownOutcome} {
-		require.Equal(t, other == want, errors.Is(err, other), "%v", err)
+		require.Equal(t, errors.Is(want, other), errors.Is(err, other), "%v", err)
 	}
 }
 

@@ -60,7 +60,7 @@ func (c cause) As(target any) bool { return errors.As(c.error, target) }
 // error that says so already is returned as it is.
 func NotSent(addr string, err error) error {
 	var known *OutcomeError
-	if errors.As(err, &known) && known.Outcome == ErrNotSent {
+	if errors.As(err, &known) && errors.Is(known.Outcome, ErrNotSent) {
 		return err
 	}
 	return &OutcomeError{Addr: addr, Outcome: ErrNotSent, Cause: err}

@@ -1,0 +1,36 @@
+package lanes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestOutcomeErrorHasOneOutcome(t *testing.T) {
+	op := &net.OpError{Op: "read", Net: "tcp", Err: errors.New("reset")}
+	for _, cause := range []error{ErrClosed, ErrShared, context.Canceled, op, fmt.Errorf("x: %w", ErrUnknownOutcome), NotSent("b:2", op)} {
+		unknown := &OutcomeError{Addr: "a:1", Outcome: ErrUnknownOutcome, Cause: cause}
+		wantOutcome(t, unknown, ErrUnknownOutcome)
+		require.ErrorIs(t, unknown, cause)
+		wantOutcome(t, NotSent("a:1", unknown), ErrNotSent)
+		wantOutcome(t, fmt.Errorf("around it: %w", unknown), ErrUnknownOutcome)
+		wantOutcome(t, NotSent("a:1", cause), ErrNotSent)
+	}
+	err := &OutcomeError{Addr: "a:1", Outcome: ErrUnknownOutcome, Cause: op}
+	var found *net.OpError
+	require.ErrorAs(t, err, &found)
+	assert.Same(t, op, found)
+	assert.EqualError(t, err, "lanes: a:1: outcome unknown: read tcp: reset")
+}
+
+func TestNotSentKeepsWhatSaysSoAlready(t *testing.T) {
+	first := NotSent("a:1", context.Canceled)
+	assert.Same(t, first, NotSent("b:2", first))
+	assert.ErrorIs(t, ErrClosed, ErrNotSent)
+	assert.ErrorIs(t, ErrShared, ErrNotSent)
+}
