@@ -163,9 +163,17 @@ func TestWriterHandsOver(t *testing.T) {
 
 	written := 0
 	try := l.try
+	finished := make(chan struct{})
 	var more []*Batch
 	l.try = func(fd uintptr) bool { // whenever something is written, more is enqueued
-		if written++; written <= 10*maxWrites {
+		if written++; written == 2*maxWrites {
+			select {
+			case <-finished:
+			case <-time.After(patience):
+				t.Error("one caller writes for all others")
+			}
+		}
+		if written <= 10*maxWrites {
 			b := newTrip([]string{"PING"})
 			b.call.Begin(1)
 			assert.True(t, l.Enqueue(b, 1<<20))
@@ -174,12 +182,8 @@ func TestWriterHandsOver(t *testing.T) {
 		}
 		return try(fd)
 	}
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		Flush([]*Batch{first})
-	}()
-	await(t, "the first writer", finished)
+	Flush([]*Batch{first})
+	close(finished)
 	until(t, "all is written", l.idleWriter)
 	first.Read(t.Context())
 	for _, b := range append(more, first) {
