@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -125,7 +124,7 @@ func (n *Node) signal(s os.Signal) error {
 
 // Kill kills the process and waits for its end.
 func (n *Node) Kill() error {
-	err := n.signal(syscall.SIGKILL)
+	err := n.signal(os.Kill)
 	n.mu.Lock()
 	done := n.done
 	n.mu.Unlock()
@@ -135,10 +134,10 @@ func (n *Node) Kill() error {
 
 // Pause stops the process with SIGSTOP: its connections stay open and nothing
 // is answered.
-func (n *Node) Pause() error { return n.signal(syscall.SIGSTOP) }
+func (n *Node) Pause() error { return n.signal(pauseSignal) }
 
 // Resume lets a paused process go on.
-func (n *Node) Resume() error { return n.signal(syscall.SIGCONT) }
+func (n *Node) Resume() error { return n.signal(resumeSignal) }
 
 // Restart starts the process again, on its port and with its folder, and waits
 // until it answers. The process must have ended.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"syscall"
 )
 
 // A watchdog is a process that outlives this one by a moment: when the pipe
@@ -34,8 +33,7 @@ rm -rf "$1"`
 
 func startWatchdog(dir string) (*watchdog, error) {
 	cmd := exec.Command("sh", "-c", watchdogScript, "redistest-watchdog", dir)
-	// A group of its own: Ctrl-C at a terminal must not end it before its work.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ownGroup(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("redistest: watchdog: %w", err)
