@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 
@@ -180,14 +178,3 @@ func silences(command []byte) bool {
 	sub, _ := resp.Argument(command, 1)
 	return strings.EqualFold(string(sub), "REPLY")
 }
-
-// IsUsable reports whether err, returned by an action, leaves its connection
-// usable: errors of the server do, and those that say so.
-func IsUsable(err error) bool {
-	var usable radixresp.ErrConnUsable
-	var simple resp3.SimpleError
-	var blob resp3.BlobError
-	return err == nil || errors.As(err, &usable) || errors.As(err, &simple) || errors.As(err, &blob)
-}
-
-var _ io.Closer = (*Lane)(nil)

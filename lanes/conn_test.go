@@ -2,7 +2,6 @@ package lanes
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 
@@ -47,7 +46,6 @@ func TestLaneAsRadixConn(t *testing.T) {
 		var simple resp3.SimpleError
 		require.ErrorAs(t, err, &simple)
 		require.Contains(t, simple.S, "not an integer")
-		require.True(t, IsUsable(err))
 		require.NoError(t, l.Err())
 	}
 }
@@ -154,7 +152,4 @@ func TestUnmarshalIntoNothingKeepsErrors(t *testing.T) {
 	require.NoError(t, Unmarshal([]byte(":1\r\n*1\r\n-ERR inside\r\n$-1\r\n"), nil))
 	err := Unmarshal([]byte(":1\r\n-ERR no\r\n-ERR second\r\n"), nil)
 	require.EqualError(t, err, "ERR no")
-	require.True(t, IsUsable(err))
-	require.True(t, IsUsable(nil))
-	require.False(t, IsUsable(errors.New("EOF")))
 }
