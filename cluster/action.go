@@ -133,21 +133,21 @@ func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
 
 func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	encoded, err := lanes.Marshal(marshal)
-	if err != nil {
-		return err
+	if err != nil || len(encoded) == 0 {
+		return err // an empty radix.Pipeline does nothing
 	}
 	var r Request
 	r.arena = encoded
-	_, err = lanes.Commands(encoded, func(from, to int) {
-		r.bounds = append(r.bounds, bound{from, to})
-		r.slots = append(r.slots, c.slot)
-	})
-	if err != nil {
+	if _, err := lanes.Commands(encoded, func(from, to int) { r.add(from, to, c.slot) }); err != nil {
 		return err
 	}
 	for i := range r.bounds {
-		if name := commandName(r.command(i)); lanes.Stateful(name) {
+		name := commandName(r.command(i))
+		if lanes.Stateful(r.command(i)) {
 			return fmt.Errorf("cluster: %s: %w", name, lanes.ErrShared)
+		}
+		if CommandTraits(name, nil)&ReadOnly != 0 {
+			r.Repeatable(i)
 		}
 	}
 	if err := c.client.Exec(ctx, &r, c.how); err != nil {
@@ -187,11 +187,19 @@ func (c *routedConn) explain(err error) error {
 	}
 	var simple resp3.SimpleError
 	var blob resp3.BlobError
+	text := ""
 	switch {
 	case errors.As(err, &simple):
-		return &CommandError{c.name, c.addr, radixresp.ErrConnUsable{Err: resp3.SimpleError{S: sanitize(simple.S)}}}
+		text = simple.S
 	case errors.As(err, &blob):
-		return &CommandError{c.name, c.addr, radixresp.ErrConnUsable{Err: resp3.SimpleError{S: sanitize(string(blob.B))}}}
+		text = string(blob.B)
+	default:
+		return err
 	}
-	return err
+	said := resp3.SimpleError{S: sanitize(text)}
+	usable := radixresp.ErrConnUsable{Err: said}
+	if v := classify([]byte(text), c.addr).verdict; v != final && v != noScript {
+		usable.Err = refusal{said}
+	}
+	return &CommandError{c.name, c.addr, usable}
 }

@@ -102,6 +102,8 @@ func testTransaction(t *testing.T, client *cluster.Client, prefix string) {
 		require.Equal(t, 2, n)
 	}
 	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "MULTI")), lanes.ErrShared)
+	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "CLIENT", "REPLY", "OFF")), lanes.ErrShared)
+	require.NoError(t, client.Do(ctx, radix.NewPipeline()), "an empty pipeline")
 }
 
 func testRadixPipeline(t *testing.T, client *cluster.Client, prefix string) {

@@ -114,6 +114,7 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	if err := c.validate(addrs); err != nil {
 		return nil, err
 	}
+	c.Dialer = c.Dialer.Sealed()
 	client := newClient(c, addrs)
 	if err := client.refresh(ctx); err != nil {
 		_ = client.Close()

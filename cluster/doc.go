@@ -12,5 +12,6 @@
 //
 // It does not run commands on all nodes, split commands whose keys lie in
 // several slots (they are refused with [ErrCrossSlot] before anything is
-// sent), or repeat a command whose outcome is unknown.
+// sent), or repeat a command whose outcome is unknown, unless it only reads or
+// is marked as idempotent.
 package cluster

@@ -18,9 +18,22 @@ var ErrClosed = pool.ErrClosed
 // ErrNoOwner is wrapped by the error of a command whose slot no node serves.
 var ErrNoOwner = errors.New("no node serves the slot")
 
+// ErrRefused marks commands that the server replied to with an error by which
+// it says that it did not execute them and might do so later or elsewhere:
+// MOVED, ASK, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS.
+// The client has sent them again as often as its settings and the context
+// allow.
+var ErrRefused = errors.New("refused by the server")
+
+// refusal is a server's error reply that wraps ErrRefused.
+type refusal struct{ resp3.SimpleError }
+
+func (r refusal) Unwrap() []error { return []error{r.SimpleError, ErrRefused} }
+
 // A CommandError says which command failed on which node. It never holds
 // arguments. Err is, or wraps, resp3.SimpleError if the server replied with an
-// error; otherwise lanes.ErrNotSent or lanes.ErrUnknownOutcome.
+// error, and ErrRefused as well if the command was not executed; otherwise it
+// wraps lanes.ErrNotSent or lanes.ErrUnknownOutcome.
 type CommandError struct {
 	Command string // its name, in capitals
 	Addr    string // the node, host:port; may be empty if none was chosen
@@ -40,7 +53,13 @@ func (e *CommandError) Unwrap() error { return e.Err }
 
 // replyError turns a server's error reply into a CommandError.
 func replyError(command []byte, addr string, reply []byte) error {
-	return &CommandError{commandName(command), addr, resp3.SimpleError{S: sanitize(string(resp.ErrorText(reply)))}}
+	text := resp.ErrorText(reply)
+	said := resp3.SimpleError{S: sanitize(string(text))}
+	var err error = said
+	if v := classify(text, addr).verdict; v != final && v != noScript {
+		err = refusal{said}
+	}
+	return &CommandError{commandName(command), addr, err}
 }
 
 func commandName(command []byte) string {

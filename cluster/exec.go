@@ -22,7 +22,8 @@ type How struct {
 // Exec sends all commands of the request, follows redirects of single
 // commands, and returns when each has a reply or an error, at the latest when
 // the context ends. It sends commands that were refused for now again, and
-// those that were not sent, but never one whose outcome is unknown.
+// those that were not sent, but one whose outcome is unknown only if it was
+// marked as [Request.Repeatable].
 //
 // The error says only that How or the client cannot be used; what became of
 // the commands is in the Request, which must be Reset before it is executed

@@ -14,6 +14,7 @@ type Request struct {
 	bounds []bound
 	slots  []int32 // of each command; -1 without a key
 	places []place
+	repeat []bool // of each command: it may run twice
 
 	grouper grouper
 	groups  []int32
@@ -51,6 +52,7 @@ type flight struct {
 func (r *Request) Reset() {
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean = false
+	r.repeat = r.repeat[:0]
 	if r.flight != nil {
 		r.flight.used = 0
 	}
@@ -66,10 +68,19 @@ func (r *Request) Buffer() []byte { return r.arena }
 // Commit takes over buf, which is [Request.Buffer] with one command appended,
 // for keys in the slot; -1 for a command without a key.
 func (r *Request) Commit(buf []byte, slot int32) {
-	r.bounds = append(r.bounds, bound{len(r.arena), len(buf)})
-	r.slots = append(r.slots, slot)
+	r.add(len(r.arena), len(buf), slot)
 	r.arena = buf
 }
+
+func (r *Request) add(from, to int, slot int32) {
+	r.bounds = append(r.bounds, bound{from, to})
+	r.slots = append(r.slots, slot)
+	r.repeat = append(r.repeat, false)
+}
+
+// Repeatable says of the i-th command that running it twice does no harm: it is
+// sent again even if its outcome is unknown.
+func (r *Request) Repeatable(i int) { r.repeat[i] = true }
 
 // Reply returns the i-th command's reply as it came, valid until Reset, after
 // the Request was executed. The error is a [CommandError]: for an error reply,

@@ -43,7 +43,7 @@ func (x *retry) run(ctx context.Context) {
 	for i := range x.request.bounds {
 		x.again = append(x.again, i)
 	}
-	for !x.flight.abandoned {
+	for !x.flight.abandoned && ctx.Err() == nil { // else the outcomes stand
 		delay, more := x.plan()
 		if !more {
 			return
@@ -106,7 +106,7 @@ const (
 func (x *retry) judge(i int) step {
 	reply, addr, err := x.request.outcome(i)
 	if err != nil {
-		return x.judgeFailure(err)
+		return x.judgeFailure(err, x.request.repeat[i])
 	}
 	if !resp.IsError(reply) {
 		return stands
@@ -132,11 +132,11 @@ func (x *retry) judge(i int) step {
 }
 
 // judgeFailure decides for a command without a reply.
-func (x *retry) judgeFailure(err error) step {
+func (x *retry) judgeFailure(err error, repeatable bool) step {
+	notSent := errors.Is(err, lanes.ErrNotSent)
 	switch {
-	case !errors.Is(err, lanes.ErrNotSent),
+	case !notSent && !repeatable,
 		errors.Is(err, pool.ErrExhausted), // the service wants to know at once
-		errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled),
 		x.client.ctx.Err() != nil:
 		return stands
 	}
@@ -145,7 +145,11 @@ func (x *retry) judgeFailure(err error) step {
 		return stands // a wrong password does not get better
 	}
 	x.client.hint()
-	x.client.counters.notSent.Add(1)
+	if notSent {
+		x.client.counters.notSent.Add(1)
+	} else {
+		x.client.counters.repeated.Add(1)
+	}
 	return toRetry
 }
 

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"fmt"
+	"io"
 	"sync/atomic"
 
 	"github.com/redislanes/redislanes/pool"
@@ -9,6 +11,7 @@ import (
 type counters struct {
 	moved, ask               atomic.Uint64
 	refused, notSent         atomic.Uint64
+	repeated                 atomic.Uint64
 	refreshes, refreshErrors atomic.Uint64
 }
 
@@ -23,6 +26,10 @@ type Stats struct {
 	Refused uint64 // commands sent again because the server refused them for now
 	NotSent uint64 // commands sent again because they had not been sent
 
+	// Repeated commands were sent again although their outcome was unknown:
+	// they only read, or were marked as idempotent.
+	Repeated uint64
+
 	Refreshes     uint64 // of the map of the slots, that succeeded
 	RefreshErrors uint64 // that failed
 }
@@ -34,12 +41,18 @@ type NodeStats struct {
 	Pool pool.Stats
 }
 
+// String describes the client.
+func (c *Client) String() string { return fmt.Sprintf("cluster.Client{%v}", c.seeds) }
+
+// Format prints String for every verb: fmt would read fields that are changing.
+func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
 // Stats returns a snapshot. It is safe to call while the client works.
 func (c *Client) Stats() Stats {
 	s := Stats{
 		Slots: c.topology.Load().covered(),
 		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),
-		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(),
+		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(), Repeated: c.counters.repeated.Load(),
 		Refreshes: c.counters.refreshes.Load(), RefreshErrors: c.counters.refreshErrors.Load(),
 	}
 	c.mu.Lock()

@@ -60,8 +60,8 @@ type Submitter interface {
 // EncodeDecode is [Lane.EncodeDecode] over anything that takes batches.
 func EncodeDecode(ctx context.Context, to Submitter, marshal, unmarshalInto any) error {
 	request, err := Marshal(marshal)
-	if err != nil {
-		return err
+	if err != nil || len(request) == 0 {
+		return err // an empty radix.Pipeline does nothing
 	}
 	call, batch := NewCall(), new(Batch)
 	batch.Reset(call, request)
@@ -117,9 +117,6 @@ func Marshal(marshal any) ([]byte, error) {
 	if err := resp3.Marshal(&w, marshal, radixresp.NewOpts()); err != nil {
 		return nil, err
 	}
-	if w.Len() == 0 {
-		return nil, fmt.Errorf("%w: it is empty", errNotACommand)
-	}
 	return w.Bytes(), nil
 }
 
@@ -156,17 +153,19 @@ var stateful = map[string]bool{
 	"READONLY": true, "READWRITE": true, "SYNC": true, "PSYNC": true,
 }
 
-// Stateful reports whether the command of this name, in capitals, changes the
-// state of its connection.
-func Stateful(name string) bool { return stateful[name] }
+// Stateful reports whether an encoded command changes the state of its
+// connection, so that it must not be sent on one that others share.
+func Stateful(command []byte) bool {
+	name := strings.ToUpper(resp.CommandName(command))
+	return stateful[name] || name == "CLIENT" && silences(command)
+}
 
 // refuseStateful returns an error if one of the commands must not be sent on a
 // connection that others share.
 func refuseStateful(b *Batch) (err error) {
 	b.Each(func(command []byte) {
-		name := strings.ToUpper(resp.CommandName(command))
-		if err == nil && (stateful[name] || name == "CLIENT" && silences(command)) {
-			err = fmt.Errorf("lanes: %s: %w", name, ErrShared)
+		if err == nil && Stateful(command) {
+			err = fmt.Errorf("lanes: %s: %w", strings.ToUpper(resp.CommandName(command)), ErrShared)
 		}
 	})
 	return err

@@ -22,6 +22,11 @@ type Dialer struct {
 	// that of the default user; a Username is an ACL user (Redis 6 or newer).
 	Username, Password string
 
+	// Credentials, if not nil, is asked for them on every dial instead, so that
+	// a password can change while the program runs. It is called from many
+	// goroutines. Its error fails the dial.
+	Credentials func(ctx context.Context) (username, password string, err error)
+
 	// TLS, if not nil, is used for every connection. An empty ServerName is
 	// set to the host that is dialled.
 	TLS *tls.Config
@@ -83,6 +88,17 @@ func (d Dialer) WithDefaults() Dialer {
 	return d
 }
 
+// Sealed returns a Dialer that does the same and holds no password where fmt
+// could find it: Format is not asked for a Dialer in an unexported field.
+func (d Dialer) Sealed() Dialer {
+	if d.Credentials == nil && d.Password != "" {
+		username, password := d.Username, d.Password
+		d.Username, d.Password = "", ""
+		d.Credentials = func(context.Context) (string, string, error) { return username, password, nil }
+	}
+	return d
+}
+
 // Validate returns an error that names the first field that cannot be used.
 func (d Dialer) Validate() error {
 	switch {
@@ -92,6 +108,8 @@ func (d Dialer) Validate() error {
 		return fmt.Errorf("lanes: Dialer.Timeout = %v: must not be negative", d.Timeout)
 	case d.WriteTimeout < 0:
 		return fmt.Errorf("lanes: Dialer.WriteTimeout = %v: must not be negative", d.WriteTimeout)
+	case d.Credentials != nil && d.Username+d.Password != "":
+		return fmt.Errorf("lanes: Dialer.Credentials besides a Username or Password: set one of them")
 	case d.Username != "" && d.Password == "":
 		return fmt.Errorf("lanes: Dialer.Username = %q without a Password", d.Username)
 	}
@@ -131,6 +149,12 @@ func (d Dialer) DialFor(ctx context.Context, addr string, events Events) (*Lane,
 	d = d.WithDefaults()
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
+	if d.Credentials != nil {
+		var err error
+		if d.Username, d.Password, err = d.Credentials(ctx); err != nil {
+			return nil, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)
+		}
+	}
 	conn, err := d.connect(ctx, addr)
 	if err != nil {
 		return nil, err

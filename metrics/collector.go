@@ -103,6 +103,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	c.redirects.send(ch, float64(s.Ask), "ask")
 	c.retries.send(ch, float64(s.Refused), "refused")
 	c.retries.send(ch, float64(s.NotSent), "not_sent")
+	c.retries.send(ch, float64(s.Repeated), "repeated")
 	c.refreshes.send(ch, float64(s.Refreshes), "success")
 	c.refreshes.send(ch, float64(s.RefreshErrors), "error")
 	for i := range s.Nodes {

@@ -74,7 +74,7 @@ redislanes_redirects_total{kind="moved"} 0
 `
 	c := metrics.NewCollector(fake{})
 	require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(want), "redislanes_redirects_total"))
-	require.Equal(t, 7, testutil.CollectAndCount(c))
+	require.Equal(t, 8, testutil.CollectAndCount(c))
 }
 
 // TestEveryCloseReasonFromTheStart compares with the constants of package

@@ -16,7 +16,7 @@ func (f fake) Stats() cluster.Stats { return cluster.Stats(f) }
 // accident.
 func busy() fake {
 	return fake{
-		Slots: 16_383, Moved: 11, Ask: 3, Refused: 5, NotSent: 2, Refreshes: 40, RefreshErrors: 1,
+		Slots: 16_383, Moved: 11, Ask: 3, Refused: 5, NotSent: 2, Repeated: 1, Refreshes: 40, RefreshErrors: 1,
 		Nodes: []cluster.NodeStats{
 			{Role: "primary", Pool: lanedStats()},
 			{Role: "replica", Pool: pool.Stats{

@@ -28,12 +28,16 @@ type Config struct {
 	// Sequential sends a group only when the one before it has its replies.
 	// It exists to be compared with.
 	Sequential bool
+
+	// Idempotent marks all commands as [Reply.Idempotent] does. INCRBY is not
+	// idempotent.
+	Idempotent bool
 }
 
 // New returns an empty pipeline that sends to the client. An unknown Group is
 // an error of Do.
 func (c Config) New(client *cluster.Client) *Pipeline {
-	return &Pipeline{client: client, how: cluster.How{Group: c.Group, Sequential: c.Sequential}}
+	return &Pipeline{client: client, how: cluster.How{Group: c.Group, Sequential: c.Sequential}, idempotent: c.Idempotent}
 }
 
 // New returns an empty pipeline with the zero Config.
@@ -50,6 +54,8 @@ type Pipeline struct {
 	client  *cluster.Client
 	how     cluster.How
 	request cluster.Request
+
+	idempotent bool // all commands are
 
 	generation uint32
 	state      state
@@ -139,7 +145,11 @@ func (p *Pipeline) Cmd(name string, args ...string) Reply {
 		return p.refuse(name, err)
 	}
 	p.request.Commit(resp.AppendCommand(p.request.Buffer(), name, args...), slot)
-	return p.reply(p.request.Len() - 1)
+	r := p.reply(p.request.Len() - 1)
+	if cluster.CommandTraits(name, args)&cluster.ReadOnly != 0 {
+		r.Idempotent()
+	}
+	return r
 }
 
 func (p *Pipeline) commandSlot(name string, args []string) (int32, error) {
@@ -180,7 +190,7 @@ func (p *Pipeline) appendCaptured(conn *captureConn, name string, slot int32) Re
 		return p.refuse(name, fmt.Errorf("%w: %w", err, lanes.ErrNotSent))
 	}
 	name = strings.ToUpper(resp.CommandName(conn.encoded))
-	if lanes.Stateful(name) {
+	if lanes.Stateful(conn.encoded) {
 		return p.refuse(name, ErrNotPipelinable)
 	}
 	p.request.Commit(append(p.request.Buffer(), conn.encoded...), slot)
@@ -188,10 +198,17 @@ func (p *Pipeline) appendCaptured(conn *captureConn, name string, slot int32) Re
 	if conn.into != nil {
 		p.receivers = append(p.receivers, receiver{command: i, into: conn.into})
 	}
+	if cluster.CommandTraits(name, nil)&cluster.ReadOnly != 0 {
+		p.request.Repeatable(i)
+	}
 	return p.reply(i)
 }
 
+// reply makes the reply of the command that was appended last.
 func (p *Pipeline) reply(i int) Reply {
+	if p.idempotent && i >= 0 && p.state == appending {
+		p.request.Repeatable(i)
+	}
 	return Reply{pipeline: p, index: int32(i), generation: p.generation}
 }
 

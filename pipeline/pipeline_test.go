@@ -144,6 +144,9 @@ func TestRefusedCommands(t *testing.T) {
 			return p.Append(radix.Cmd(nil, "BLPOP", "k", "0"))
 		}, pipeline.ErrNotPipelinable, ""},
 		{"stateful action", func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "WATCH", "k")) }, pipeline.ErrNotPipelinable, "WATCH"},
+		{"silencing action", func(p *pipeline.Pipeline) pipeline.Reply {
+			return p.Append(radix.Cmd(nil, "CLIENT", "REPLY", "OFF"))
+		}, pipeline.ErrNotPipelinable, "CLIENT"},
 		{"script action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.NewEvalScript("return 1").Cmd(nil, nil))
 		}, pipeline.ErrNotPipelinable, ""},

@@ -32,6 +32,16 @@ type Reply struct {
 	generation uint32
 }
 
+// Idempotent marks the command as one that may run twice without harm, before
+// Do: if a connection breaks and its outcome is unknown, it is sent again.
+// Commands of Cmd that only read are marked from the start. It returns r.
+func (r Reply) Idempotent() Reply {
+	if p := r.pipeline; p != nil && p.generation == r.generation && r.index >= 0 && p.state == appending {
+		p.request.Repeatable(int(r.index))
+	}
+	return r
+}
+
 // raw returns the reply as it came from the server.
 func (r Reply) raw() ([]byte, error) {
 	p := r.pipeline

@@ -167,7 +167,7 @@ func (c *Lent) note(command []byte) {
 		sub, _ := resp.Argument(command, 1)
 		c.changed = c.changed || clientState[strings.ToUpper(string(sub))]
 	default:
-		c.changed = c.changed || lanes.Stateful(name)
+		c.changed = c.changed || lanes.Stateful(command)
 	}
 }
 

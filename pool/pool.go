@@ -86,7 +86,7 @@ func newPool(s settings, d lanes.Dialer, addr string, log *slog.Logger) *Pool {
 		log = slog.New(slog.DiscardHandler)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{settings: s, addr: addr, dialer: d, log: log, ctx: ctx, cancel: cancel,
+	p := &Pool{settings: s, addr: addr, dialer: d.Sealed(), log: log, ctx: ctx, cancel: cancel,
 		waiters: make(map[*lanes.Batch]*list.Element)}
 	p.counters.closes = make(map[string]uint64)
 	p.set.Store(lanes.NewSet(nil, &p.turn))

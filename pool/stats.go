@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"fmt"
+	"io"
 	"maps"
 	"time"
 )
@@ -50,6 +52,12 @@ func (s Stats) Saturation() float64 {
 	}
 	return float64(used) / float64(of)
 }
+
+// String describes the pool.
+func (p *Pool) String() string { return "pool.Pool{" + p.kind + ", " + p.addr + "}" }
+
+// Format prints String for every verb: fmt would read fields that are changing.
+func (p *Pool) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
 
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.
 func (p *Pool) Stats() Stats {
