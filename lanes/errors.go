@@ -12,8 +12,9 @@ var (
 	ErrNotSent = errors.New("not sent")
 
 	// ErrUnknownOutcome marks commands that were handed to the socket and got
-	// no reply: they may have been executed or not. The library does not send
-	// them again; whether to do so is the caller's decision.
+	// no reply: they may have been executed or not. Lanes and pools never send
+	// them again; package cluster does so only with commands that just read or
+	// were marked as idempotent.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 
 	// ErrClosed is the cause when a lane was closed on this side. It wraps
