@@ -2,6 +2,8 @@ package redistest
 
 import (
 	"fmt"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 // 0.
 type Emulated struct {
 	nodes []*miniredis.Miniredis
+	addrs []string // of nodes; miniredis forgets them when it is closed
 	peers sync.Map // *server.Peer of clients; not of scripts
 
 	mu        sync.Mutex // guards what follows
@@ -52,14 +55,17 @@ func LaunchEmulated(primaries int) (*Emulated, error) {
 	for slot := range e.owner {
 		e.owner[slot] = slot * primaries / slotCount
 	}
-	for i := range primaries {
+	for range primaries {
 		m := miniredis.NewMiniRedis()
 		if err := m.Start(); err != nil {
 			_ = e.Close()
 			return nil, fmt.Errorf("redistest: miniredis: %w", err)
 		}
 		e.nodes = append(e.nodes, m)
+		e.addrs = append(e.addrs, m.Addr())
 		e.calls = append(e.calls, make(map[string]int))
+	}
+	for i, m := range e.nodes {
 		m.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool { return e.hook(i, p, cmd, args) })
 	}
 	return e, nil
@@ -74,13 +80,7 @@ func (e *Emulated) Close() error {
 }
 
 // Addrs returns the addresses of all nodes, host:port.
-func (e *Emulated) Addrs() []string {
-	addrs := make([]string, len(e.nodes))
-	for i, m := range e.nodes {
-		addrs[i] = m.Addr()
-	}
-	return addrs
-}
+func (e *Emulated) Addrs() []string { return slices.Clone(e.addrs) }
 
 // Nodes returns the miniredis nodes.
 func (e *Emulated) Nodes() []*miniredis.Miniredis { return e.nodes }
@@ -240,13 +240,13 @@ func (e *Emulated) redirect(node int, asked bool, keys []string) string {
 	to, migrating := e.importing[slot]
 	switch {
 	case e.owner[slot] == node && migrating && missing == len(keys):
-		return fmt.Sprintf("ASK %d %s", slot, e.nodes[to].Addr())
+		return fmt.Sprintf("ASK %d %s", slot, e.addrs[to])
 	case e.owner[slot] == node && migrating && missing > 0, migrating && to == node && asked && missing > 0 && len(keys) > 1:
 		return "TRYAGAIN Multiple keys request during rehashing of slot"
 	case e.owner[slot] == node, migrating && to == node && asked:
 		return ""
 	}
-	return fmt.Sprintf("MOVED %d %s", slot, e.nodes[e.owner[slot]].Addr())
+	return fmt.Sprintf("MOVED %d %s", slot, e.addrs[e.owner[slot]])
 }
 
 // cluster answers CLUSTER SLOTS, KEYSLOT, MYID and INFO.
@@ -283,13 +283,13 @@ func (e *Emulated) writeSlots(p *server.Peer) {
 		if i+1 < len(starts) {
 			end = starts[i+1] - 1
 		}
-		m := e.nodes[e.owner[start]]
-		port, _ := strconv.Atoi(m.Port())
+		host, portText, _ := net.SplitHostPort(e.addrs[e.owner[start]])
+		port, _ := strconv.Atoi(portText)
 		p.WriteLen(3)
 		p.WriteInt(start)
 		p.WriteInt(end)
 		p.WriteLen(3)
-		p.WriteBulk(m.Host())
+		p.WriteBulk(host)
 		p.WriteInt(port)
 		p.WriteBulk(fmt.Sprintf("%040x", e.owner[start]+1))
 	}

@@ -85,6 +85,32 @@ func TestEmulatedIsACluster(t *testing.T) {
 	require.ErrorContains(t, err, "primaries = 0")
 }
 
+// TestEmulatedIsClosedWhileItIsAsked: a node that is still up must not ask one
+// that is closed.
+func TestEmulatedIsClosedWhileItIsAsked(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		e, err := LaunchEmulated(3)
+		require.NoError(t, err)
+		conn := dial(t, e.Addrs()[2])
+		asked := make(chan struct{}, 1)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for err := error(nil); err == nil; {
+				err = conn.Do(within(t, 5*time.Second), radix.Cmd(new(any), "CLUSTER", "SLOTS"))
+				select {
+				case asked <- struct{}{}:
+				default:
+				}
+			}
+		}()
+		<-asked
+		require.NoError(t, e.Close())
+		<-ended
+	}
+}
+
 func ExampleLaunchEmulated() {
 	e, err := LaunchEmulated(3)
 	if err != nil {
