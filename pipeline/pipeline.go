@@ -60,6 +60,7 @@ type Pipeline struct {
 	generation uint32
 	state      state
 	refused    []refusal // commands that are not in the request
+	err        error     // why nothing could be sent, in Do
 	receivers  []receiver
 
 	lastKey  string // of IncrBy or Expire, which usually come in pairs
@@ -91,7 +92,7 @@ func (p *Pipeline) Reset() {
 	p.request.Reset()
 	p.generation++
 	p.state = appending
-	p.lastKey = ""
+	p.lastKey, p.err = "", nil
 	clear(p.refused)
 	clear(p.receivers)
 	p.refused, p.receivers = p.refused[:0], p.receivers[:0]
@@ -238,8 +239,8 @@ func (p *Pipeline) Do(ctx context.Context) error {
 		return &Error{Failed: len(p.refused), Total: p.Len() + len(p.refused), First: r.error()}
 	}
 	if err := p.client.Exec(ctx, &p.request, p.how); err != nil {
-		p.refused = append(p.refused, refusal{"PIPELINE", err})
-		return fmt.Errorf("pipeline: %w", err)
+		p.err = fmt.Errorf("pipeline: %w", err)
+		return p.err
 	}
 	for i := range p.receivers {
 		p.receivers[i].receive(p)

@@ -183,7 +183,18 @@ func TestUnknownGroup(t *testing.T) {
 	err := p.Do(within(t, 5*time.Second))
 	require.ErrorContains(t, err, "Group")
 	require.ErrorContains(t, err, "7")
-	require.Error(t, r.Err())
+	require.Equal(t, err, r.Err())
+}
+
+func TestClosedClient(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{}, e.Addrs())
+	require.NoError(t, client.Close())
+	p := pipeline.New(client)
+	r := p.IncrBy("k", 1)
+	require.ErrorIs(t, p.Do(within(t, 5*time.Second)), cluster.ErrClosed)
+	require.ErrorIs(t, r.Err(), lanes.ErrNotSent)
 }
 
 func TestLifeOfAReply(t *testing.T) {

@@ -54,6 +54,8 @@ func (r Reply) raw() ([]byte, error) {
 		return nil, p.refused[-r.index-1].error()
 	case p.state != executed:
 		return nil, ErrPending
+	case p.err != nil:
+		return nil, p.err
 	case len(p.refused) > 0:
 		return nil, fmt.Errorf("pipeline: nothing was sent, because of another command: %w: %w", p.refused[0].error(), lanes.ErrNotSent)
 	}

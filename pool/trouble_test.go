@@ -42,12 +42,11 @@ func TestServerComesBack(t *testing.T) {
 	}
 }
 
-// TestDialsAreSpaced counts the dials to a server that refuses everybody.
-func TestDialsAreSpaced(t *testing.T) {
-	t.Parallel()
+// hangsUp returns the address of a server that hangs up on everybody.
+func hangsUp(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
+	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -57,7 +56,14 @@ func TestDialsAreSpaced(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	p, err := New(Fixed{Size: 20, Options: Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}}, lanes.Dialer{}, l.Addr().String(), nil)
+	return l.Addr().String()
+}
+
+// TestDialsAreSpaced counts the dials to a server that refuses everybody.
+func TestDialsAreSpaced(t *testing.T) {
+	t.Parallel()
+	addr := hangsUp(t)
+	p, err := New(Fixed{Size: 20, Options: Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}}, lanes.Dialer{}, addr, nil)
 	require.NoError(t, err)
 	defer p.Close()
 	for range 50 {
@@ -156,23 +162,12 @@ func TestCloseDuringTraffic(t *testing.T) {
 // once, and the race detector must be content.
 func TestLeavingWhileTheServerFails(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = conn.Close()
-		}
-	}()
+	addr := hangsUp(t)
 	for name, options := range map[string]Config{
 		"fixed": Fixed{Size: 2, Options: Options{MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}},
 		"laned": Laned{Lanes: 2, Options: Options{MinBackoff: time.Microsecond, MaxBackoff: time.Millisecond}},
 	} {
-		p, err := New(options, lanes.Dialer{}, l.Addr().String(), nil)
+		p, err := New(options, lanes.Dialer{}, addr, nil)
 		require.NoError(t, err, name)
 		var callers sync.WaitGroup
 		for range 20 {
