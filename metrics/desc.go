@@ -106,7 +106,7 @@ var (
 		counter, []string{"kind"}}
 	retriesMetric = metric{"retries_total",
 		"Commands sent again, by cause: refused (the server did not run it for now, such as TRYAGAIN or LOADING), " +
-			"not_sent (no byte had left) or repeated (perhaps run before, but idempotent).", counter, []string{"cause"}}
+			"not_sent (the server never had all of it) or repeated (perhaps run before, but idempotent).", counter, []string{"cause"}}
 	refreshesMetric = metric{"refreshes_total",
 		"Fetches of the map of the slots, by result (success or error). An error means that no known node answered.",
 		counter, []string{"result"}}

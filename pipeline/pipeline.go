@@ -44,8 +44,8 @@ func (c Config) New(client *cluster.Client) *Pipeline {
 func New(client *cluster.Client) *Pipeline { return Config{}.New(client) }
 
 // A Pipeline is a list of commands that are sent together. Append commands, Do
-// it, read the replies, Reset it, and use it again: a pipeline that is used
-// again does not allocate.
+// it, read the replies, Reset it, and use it again: over a laned pool, a
+// pipeline that is used again does not allocate.
 //
 // It is not safe for concurrent use: one goroutine at a time may use it and
 // its replies (the race detector finds those who do not keep to it). Any number
