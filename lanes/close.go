@@ -1,5 +1,18 @@
 package lanes
 
+// Drain closes the lane because of err when nothing is in flight any more, at
+// once if that is so already. Until then it takes no new batches. No command's
+// outcome becomes unknown by it.
+func (l *Lane) Drain(err error) {
+	l.mu.Lock()
+	l.leaving.CompareAndSwap(nil, &err)
+	idle := l.inFlight.Load() == 0
+	l.mu.Unlock()
+	if idle {
+		l.Fail(err)
+	}
+}
+
 // Fail closes the lane because of err. Batches in flight end with err as the
 // cause: not sent, or with an unknown outcome, by command.
 func (l *Lane) Fail(err error) {
@@ -13,22 +26,22 @@ func (l *Lane) Fail(err error) {
 		_ = l.conn.Close()
 		close(l.closed)
 	}
-	l.drain()
+	l.settle()
 }
 
-// drain ends all batches of a closed lane, once nobody reads or writes any
+// settle ends all batches of a closed lane, once nobody reads or writes any
 // more: until then, the count of bytes handed to the socket may still change,
 // and replies may still arrive.
-func (l *Lane) drain() {
+func (l *Lane) settle() {
 	l.replyMu.Lock()
 	l.mu.Lock()
 	busy := l.writing || l.reader == caller || l.reader == background
-	if l.err == nil || busy || l.drained {
+	if l.err == nil || busy || l.settled {
 		l.mu.Unlock()
 		l.replyMu.Unlock()
 		return
 	}
-	l.drained = true
+	l.settled = true
 	l.reader, l.claimant = nobody, nil
 	err, handed := l.err, l.handed
 	first := l.oldest

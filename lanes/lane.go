@@ -40,8 +40,9 @@ type Lane struct {
 	events       Events
 	writeTimeout time.Duration
 
-	inFlight atomic.Int32  // batches enqueued and not complete
-	progress atomic.Uint64 // changes whenever the server has shown life
+	inFlight atomic.Int32          // batches enqueued and not complete
+	progress atomic.Uint64         // changes whenever the server has shown life
+	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
 	lent     atomic.Bool
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
@@ -55,7 +56,7 @@ type Lane struct {
 	head     *Batch // FIFO of batches that the reader has not taken yet
 	tail     *Batch
 	err      error // why the lane is closed
-	drained  bool
+	settled  bool
 
 	// Owned by the role of the writer.
 	spare []byte
@@ -132,7 +133,7 @@ func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 
 func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 	l.mu.Lock()
-	if l.err != nil || int(l.inFlight.Load()) >= limit {
+	if l.err != nil || int(l.inFlight.Load()) >= limit || l.leaving.Load() != nil {
 		l.mu.Unlock()
 		return false, false
 	}
@@ -178,10 +179,18 @@ func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
 func (l *Lane) Submit(b *Batch) (mine bool) {
 	const unlimited = 1<<31 - 1
 	if !l.Enqueue(b, unlimited) {
-		b.Fail(l.addr, l.Err())
+		b.Fail(l.addr, l.refusal())
 		return false
 	}
 	return true
+}
+
+// refusal returns why the lane takes no batches.
+func (l *Lane) refusal() error {
+	if why := l.leaving.Load(); why != nil {
+		return *why
+	}
+	return l.Err()
 }
 
 // Abandon gives up waiting for the batch; see [Batch.Abandon].

@@ -92,7 +92,7 @@ func (l *Lane) endReadLocked() {
 	case wake:
 		l.wake <- struct{}{}
 	case failed:
-		l.drain()
+		l.settle()
 	}
 }
 
@@ -150,7 +150,7 @@ func (l *Lane) leave() {
 		l.reader = nobody
 	}
 	l.mu.Unlock()
-	l.drain()
+	l.settle()
 }
 
 // retire gives up the role of the reader if nothing is in flight.
@@ -213,7 +213,11 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 		}
 	}
 	l.replyMu.Unlock()
-	l.inFlight.Add(-int32(batches))
+	if l.inFlight.Add(-int32(batches)) == 0 {
+		if why := l.leaving.Load(); why != nil {
+			l.Fail(*why) // which ends no batch: there is none
+		}
+	}
 	for b := first; b != nil; {
 		next := b.next
 		b.next = nil

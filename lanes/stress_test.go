@@ -144,7 +144,7 @@ func TestFailDuringTraffic(t *testing.T) {
 			close(finished)
 		}()
 		await(t, "all callers of a lane that failed", finished)
-		until(t, "the lane is drained", func() bool { return events.closed.Load() > 0 })
+		until(t, "the lane is settled", func() bool { return events.closed.Load() > 0 })
 		require.Equal(t, int32(1), events.closed.Load())
 		require.Zero(t, l.InFlight())
 		require.NoError(t, l.Close(), "again")

@@ -59,7 +59,7 @@ func (l *Lane) takeOutput() (buf []byte, ok bool) {
 		failed := l.err != nil
 		l.mu.Unlock()
 		if failed {
-			l.drain()
+			l.settle()
 		}
 		return nil, false
 	}

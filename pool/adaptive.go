@@ -34,5 +34,5 @@ func (a Adaptive) settings() (settings, error) {
 	case a.IdleTimeout < 0:
 		err = fmt.Errorf("pool: Adaptive.IdleTimeout = %v: must not be negative", a.IdleTimeout)
 	}
-	return settings{Options: a.Options, kind: "adaptive", min: a.Min, max: a.Max, idleTimeout: a.IdleTimeout}, err
+	return settings{Options: a.Options, kind: "adaptive", min: a.Min, max: a.Max, idleTimeout: a.IdleTimeout, maxInFlight: 1}, err
 }

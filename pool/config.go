@@ -25,9 +25,15 @@ type Options struct {
 	FailFast bool
 
 	// StallTimeout is how long the server may send nothing while batches are
-	// in flight before the connection is closed. A lent connection is exempt.
-	// Default 3 s.
+	// in flight before the connection is closed, and with it the idle ones to
+	// the same server. When the last one is gone, batches fail with ErrDown at
+	// once. A lent connection is exempt. Default 3 s.
 	StallTimeout time.Duration
+
+	// PingEvery is how long a connection is idle before it is sent a PING; one
+	// that gets no reply within StallTimeout is closed. Default 10 s; negative
+	// for never.
+	PingEvery time.Duration
 
 	// MinBackoff and MaxBackoff bound the wait before the server is dialled
 	// again after a failure: a random time up to MinBackoff doubled for each
@@ -38,6 +44,7 @@ type Options struct {
 const (
 	defaultMaxWaiters   = 4096
 	defaultStallTimeout = 3 * time.Second
+	defaultPingEvery    = 10 * time.Second
 	defaultMinBackoff   = 10 * time.Millisecond
 	defaultMaxBackoff   = time.Second
 )
@@ -45,6 +52,7 @@ const (
 func (o Options) withDefaults() Options {
 	orDefault(&o.MaxWaiters, defaultMaxWaiters)
 	orDefault(&o.StallTimeout, defaultStallTimeout)
+	orDefault(&o.PingEvery, defaultPingEvery)
 	orDefault(&o.MinBackoff, defaultMinBackoff)
 	orDefault(&o.MaxBackoff, max(defaultMaxBackoff, o.MinBackoff))
 	return o
@@ -71,11 +79,11 @@ type settings struct {
 	kind        string
 	min, max    int           // connections
 	idleTimeout time.Duration // after which those above min are closed; 0: never
+	maxInFlight int           // batches on one connection
 
-	shared      bool
-	strategy    lanes.Strategy
-	maxInFlight int // batches on one shared connection
-	maxLent     int
+	shared   bool
+	strategy lanes.Strategy
+	maxLent  int
 }
 
 func orDefault[T comparable](field *T, value T) {

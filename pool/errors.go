@@ -43,6 +43,7 @@ const (
 	CloseTimeout   = "timeout"  // the socket accepted no bytes
 	CloseProtocol  = "protocol" // the server sent what is not RESP
 	CloseUnclean   = "unclean"  // its user left a transaction open, or the like
+	CloseRenewed   = "renewed"  // the server has changed its role
 	CloseIOFailure = "io"       // reset, unreachable and the like
 )
 
@@ -56,7 +57,7 @@ func closeReason(err error) string {
 		err    error
 		reason string
 	}{
-		{errIdle, CloseIdle}, {errUnclean, CloseUnclean}, {lanes.ErrStalled, CloseStalled},
+		{errIdle, CloseIdle}, {errUnclean, CloseUnclean}, {errRenewed, CloseRenewed}, {lanes.ErrStalled, CloseStalled},
 		{ErrClosed, CloseByClient}, {lanes.ErrClosed, CloseByClient}, {io.EOF, CloseByServer},
 		{resp.ErrProtocol, CloseProtocol}, {os.ErrDeadlineExceeded, CloseTimeout},
 	} {

@@ -17,5 +17,5 @@ func (f Fixed) settings() (settings, error) {
 	orDefault(&f.Size, DefaultSize)
 	f.Options = f.withDefaults()
 	err := firstError(notNegative("Fixed", "Size", f.Size), f.validate("Fixed"))
-	return settings{Options: f.Options, kind: "fixed", min: f.Size, max: f.Size}, err
+	return settings{Options: f.Options, kind: "fixed", min: f.Size, max: f.Size, maxInFlight: 1}, err
 }

@@ -1,8 +1,11 @@
 package pool
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // maxDials bounds the dials at a time to one server, so that a failover does
@@ -11,18 +14,24 @@ const maxDials = 4
 
 // growLocked starts the dials that the pool needs and may make now.
 func (p *Pool) growLocked() {
-	for p.wantLocked() && p.dialing < maxDials && p.redial == nil && !p.closed {
+	for p.wantLocked() && p.redial == nil && !p.closed && !p.retired {
 		p.dialing++
 		p.counters.dials++
 		p.tasks.Go(p.dial)
 	}
 }
 
-// wantLocked reports whether one more connection is needed: up to min always,
-// up to max while more wait than are being dialled.
+// wantLocked reports whether one more dial is needed and allowed: up to min
+// connections always, up to max while more wait than are being dialled. After a
+// failure one dial tells whether the server is back.
 func (p *Pool) wantLocked() bool {
+	limit := maxDials
+	if p.failures > 0 {
+		limit = 1
+	}
 	open := len(p.members) + p.dialing
-	return open < p.min || open < p.max && p.queue.Len() > p.dialing
+	wanted := open < p.min || open < p.max && p.queue.Len() > p.dialing || !p.down.IsZero()
+	return wanted && p.dialing < limit
 }
 
 // dial makes one connection. It goes on when the caller that needed it has
@@ -36,15 +45,15 @@ func (p *Pool) dial() {
 		p.dialFailedLocked(err)
 		return
 	}
-	p.failures, p.lastErr = 0, nil
-	m.lane = lane
-	if p.closed || m.state == gone {
+	p.recoverLocked()
+	m.lane, m.born = lane, time.Now()
+	if p.closed || p.retired || m.state == gone {
 		p.growLocked()
 		p.mu.Unlock()
 		_ = lane.Close()
 		return
 	}
-	m.progress, m.since = lane.Progress(), time.Now()
+	m.startLocked()
 	p.members = append(p.members, m)
 	flush := false
 	if p.shared {
@@ -63,14 +72,13 @@ func (p *Pool) dial() {
 	}
 }
 
-// dialFailedLocked schedules the next dial and, if there is no connection at
-// all, fails those who wait. It unlocks mu.
+// dialFailedLocked schedules the next dial. It unlocks mu.
 func (p *Pool) dialFailedLocked(err error) {
 	p.failures++
 	p.counters.dialErrors++
 	p.lastErr = err
-	if len(p.members) == 0 && p.dialing == 0 {
-		p.failWaitersLocked(err)
+	if p.dialing == 0 {
+		p.tripLocked(err, time.Now())
 	}
 	closed := p.closed
 	if !closed && p.redial == nil {
@@ -84,8 +92,13 @@ func (p *Pool) dialFailedLocked(err error) {
 
 // backoffLocked returns a random time, "full jitter", up to MinBackoff doubled
 // for every failure but the first. Source: M. Brooker, "Exponential Backoff
-// and Jitter", AWS Architecture Blog, 2015.
+// and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake
+// is alive and unlikely to change its mind: it is asked again slowly.
 func (p *Pool) backoffLocked() time.Duration {
+	var refused *lanes.HandshakeError
+	if errors.As(p.lastErr, &refused) {
+		return p.MaxBackoff/2 + rand.N(p.MaxBackoff/2+1)
+	}
 	limit := p.MinBackoff
 	for i := 1; i < p.failures && limit < p.MaxBackoff; i++ {
 		limit *= 2
@@ -97,12 +110,11 @@ func (p *Pool) dialAgain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.redial = nil
-	if p.failures > 0 && len(p.members) == 0 && p.dialing == 0 && !p.closed {
-		// One dial tells whether the server is back.
-		p.dialing++
-		p.counters.dials++
-		p.tasks.Go(p.dial)
-		return
-	}
 	p.growLocked()
+}
+
+// startLocked begins to watch over a connection.
+func (m *member) startLocked() {
+	m.progress, m.since = m.lane.Progress(), time.Now()
+	m.used = m.since
 }

@@ -1,10 +1,6 @@
 package pool
 
-import (
-	"time"
-
-	"github.com/redislanes/redislanes/lanes"
-)
+import "github.com/redislanes/redislanes/lanes"
 
 // Laned is a pool of a few connections that all callers share: batches of many
 // callers travel together, so that one write and one read serve many. A
@@ -51,5 +47,5 @@ func (l Laned) settings() (settings, error) {
 
 // lentSettings are those of the extra connections that a shared pool lends.
 func (s settings) lentSettings() settings {
-	return settings{Options: s.Options, kind: "lent", min: 0, max: s.maxLent, idleTimeout: 10 * time.Second}
+	return settings{Options: s.Options, kind: "lent", min: 0, max: s.maxLent, idleTimeout: defaultIdleTimeout, maxInFlight: 1}
 }

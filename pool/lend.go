@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
@@ -56,7 +55,7 @@ func (p *Pool) Lend(ctx context.Context) (*Lent, error) {
 func (p *Pool) lenderPool() (*Pool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	if p.closed || p.retired {
 		return nil, ErrClosed
 	}
 	if p.lenders == nil {
@@ -115,7 +114,7 @@ func (c *Lent) Return() {
 	case unclean:
 		m.state = gone
 	case m.state == lent && !p.closed:
-		m.progress, m.since = m.lane.Progress(), time.Now()
+		m.startLocked()
 		flush = p.freeLocked(m)
 	}
 	p.mu.Unlock()

@@ -3,6 +3,7 @@ package pool
 import (
 	"time"
 
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -13,6 +14,9 @@ const quietTime = time.Second
 // maintain looks at all connections now and then, until the pool is closed.
 func (p *Pool) maintain() {
 	every := min(p.StallTimeout/4, quietTime/2)
+	if p.PingEvery > 0 {
+		every = min(every, p.PingEvery/2)
+	}
 	ticker := time.NewTicker(max(every, time.Millisecond))
 	defer ticker.Stop()
 	for {
@@ -25,44 +29,99 @@ func (p *Pool) maintain() {
 	}
 }
 
-// inspect closes the connections that have stalled or that are idle and too
-// many, and makes the others that are idle listen.
+// A checkup is what is to be done with connections once the lock is released.
+type checkup struct {
+	stalled, surplus, listen, flush []*lanes.Lane
+}
+
+// inspect closes the connections that have stalled and those that are idle and
+// too many, asks the others that are idle whether the server is alive, and lets
+// them listen.
 func (p *Pool) inspect(now time.Time) {
-	var stalled, surplus, idle []*lanes.Lane
+	var c checkup
 	p.mu.Lock()
+	suspect := p.stalledLocked(now)
 	spare := len(p.members) - p.min
 	for _, m := range p.members {
-		if progress := m.lane.Progress(); progress != m.progress {
-			m.progress, m.since = progress, now
-		}
 		still := now.Sub(m.since)
-		switch inFlight := m.lane.InFlight(); {
+		switch {
 		case m.state == lent:
-		case inFlight > 0:
-			if still >= p.StallTimeout {
-				stalled = append(stalled, m.lane)
-			}
-		case p.idleTimeout > 0 && still >= p.idleTimeout && spare > 0 && m.state == isIdle:
-			spare--
-			surplus = append(surplus, m.lane)
+		case still >= p.StallTimeout && (m.lane.InFlight() > 0 || suspect):
+			c.stalled = append(c.stalled, m.lane)
 			p.dropIdleLocked(m)
+		case m.lane.InFlight() > 0:
+		case p.idleTimeout > 0 && now.Sub(m.used) >= p.idleTimeout && spare > 0 && m.state == isIdle:
+			spare--
+			c.surplus = append(c.surplus, m.lane)
+			p.dropIdleLocked(m)
+		case p.PingEvery > 0 && still >= p.PingEvery:
+			if p.pingLocked(m) {
+				c.flush = append(c.flush, m.lane)
+			}
 		case still >= quietTime:
-			idle = append(idle, m.lane)
+			c.listen = append(c.listen, m.lane)
 		}
 	}
 	p.growLocked()
 	p.mu.Unlock()
-	for _, l := range stalled {
+	c.carryOut()
+}
+
+// stalledLocked notes what progress each connection has made. It reports
+// whether one has stalled: then the idle ones cannot be trusted, and the next
+// callers should not have to find that out one by one.
+func (p *Pool) stalledLocked(now time.Time) (stalled bool) {
+	for _, m := range p.members {
+		if progress := m.lane.Progress(); progress != m.progress {
+			m.progress, m.since = progress, now
+			if !m.pinged {
+				m.used = now
+			}
+			m.pinged = m.pinged && m.lane.InFlight() > 0
+		}
+		if m.state != lent && m.lane.InFlight() > 0 && now.Sub(m.since) >= p.StallTimeout {
+			stalled = true
+		}
+	}
+	return stalled
+}
+
+// pingLocked sends a PING over an idle connection; if nothing comes back, the
+// connection has stalled.
+func (p *Pool) pingLocked(m *member) (flush bool) {
+	command := resp.AppendCommand(nil, "PING")
+	b := new(lanes.Batch)
+	call := lanes.NewCall()
+	call.Begin(1)
+	b.Reset(call, command)
+	b.Add(0, len(command))
+	if !p.shared {
+		p.dropIdleLocked(m)
+	}
+	ok, flush := m.lane.Dispatch(b, p.maxInFlight)
+	m.pinged = ok
+	if ok && !p.shared {
+		m.state = busy
+	}
+	return flush
+}
+
+func (c *checkup) carryOut() {
+	for _, l := range c.stalled {
 		l.Fail(lanes.ErrStalled)
 	}
-	for _, l := range surplus {
+	for _, l := range c.surplus {
 		l.Fail(errIdle)
 	}
-	for _, l := range idle {
+	for _, l := range c.flush {
+		l.Flush()
+	}
+	for _, l := range c.listen {
 		l.Watch()
 	}
 }
 
+// dropIdleLocked sees to it that nobody is given the connection any more.
 func (p *Pool) dropIdleLocked(m *member) {
 	for i, other := range p.idle {
 		if other == m {

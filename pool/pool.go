@@ -37,8 +37,10 @@ type Pool struct {
 	waiters  map[*lanes.Batch]*list.Element
 	lenders  *Pool // lends connections of a shared pool
 	dialing  int
-	failures int // dials that failed in a row
+	failures int // dials that failed, or stalls, in a row
 	lastErr  error
+	down     time.Time // since when the server is down; zero: it is up, as far as is known
+	retired  bool
 	redial   *time.Timer // set while the pool waits to dial again
 	closed   bool
 	counters counters
@@ -60,11 +62,14 @@ const (
 type member struct {
 	pool *Pool
 	lane *lanes.Lane
+	born time.Time
 
 	// Guarded by pool.mu.
 	state    state
 	progress uint64    // of the lane, when it was last looked at
 	since    time.Time // when progress last changed
+	used     time.Time // the same, but for pings
+	pinged   bool      // progress will change because of a ping
 }
 
 // New returns a pool for the server at addr, host:port. It starts to connect
@@ -109,7 +114,7 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 	p.mu.Lock()
 	for len(p.idle) > 0 {
 		m := p.popIdleLocked()
-		if m.lane.Enqueue(b, 1) {
+		if m.lane.Enqueue(b, p.maxInFlight) {
 			m.state = busy
 			p.mu.Unlock()
 			return true
@@ -219,8 +224,9 @@ func (m *member) Closed(l *lanes.Lane) {
 		}
 	}
 	p.publishLocked()
+	p.lostLocked(m, err)
 	p.growLocked()
-	closed := p.closed
+	closed := p.closed || p.retired
 	p.mu.Unlock()
 	if !closed {
 		p.log.Debug("connection closed", "addr", p.addr, "reason", closeReason(err), "error", err)

@@ -11,6 +11,7 @@ type counters struct {
 	waits, exhausted  uint64
 	waited            time.Duration
 	dials, dialErrors uint64
+	downs             uint64
 	closes            map[string]uint64
 }
 
@@ -34,6 +35,9 @@ type Stats struct {
 	WaitCount uint64        // that had to wait
 	WaitTime  time.Duration // how long they waited, in all
 	Exhausted uint64        // that failed with ErrExhausted
+
+	Down  bool   // the server is down: batches fail with ErrDown at once
+	Downs uint64 // how often that began
 
 	Dials      uint64
 	DialErrors uint64
@@ -66,6 +70,7 @@ func (p *Pool) Stats() Stats {
 		Addr: p.addr, Kind: p.kind, Size: p.max, Open: len(p.members), Dialing: p.dialing,
 		Capacity: p.max, Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.counters.exhausted, Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
+		Down: !p.down.IsZero(), Downs: p.counters.downs,
 		Closes: maps.Clone(p.counters.closes),
 	}
 	for _, m := range p.members {

@@ -41,10 +41,10 @@ func (p *Pool) waitLocked(w *waiter) error {
 // refusalLocked says why nobody may wait, if so.
 func (p *Pool) refusalLocked() error {
 	switch full := len(p.members) >= p.max; {
-	case p.closed:
+	case p.closed || p.retired:
 		return ErrClosed
-	case len(p.members) == 0 && p.redial != nil:
-		return p.lastErr // the server is down, as far as the last dial tells
+	case !p.down.IsZero():
+		return p.downErrorLocked()
 	case p.FailFast && full:
 		p.counters.exhausted++
 		return &ExhaustedError{p.addr, fmt.Sprintf("%d connections in use", p.max)}
@@ -93,7 +93,7 @@ func (p *Pool) freeLocked(m *member) (flush bool) {
 		w.lend <- lendResult{member: m}
 		return false
 	}
-	ok, flush := m.lane.Dispatch(w.batch, 1)
+	ok, flush := m.lane.Dispatch(w.batch, p.maxInFlight)
 	if !ok {
 		m.state = gone // closed; its event is on the way
 		return false

@@ -1,0 +1,52 @@
+package pool
+
+import (
+	"errors"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// renewAge is the least age of a connection that Renew replaces, so that many
+// callers with the same complaint cause one replacement.
+const renewAge = time.Second
+
+var errRenewed = errors.New("connection replaced: the server has changed its role")
+
+// Renew replaces the connections, each when nothing is in flight on it: the
+// address may lead to another server now. Connections younger than a second
+// stay, and so do those that are lent.
+func (p *Pool) Renew() {
+	now := time.Now()
+	p.drainMembers(errRenewed, func(m *member) bool { return now.Sub(m.born) >= renewAge })
+}
+
+// Retire makes the pool refuse batches with ErrClosed, also those that wait,
+// and closes each connection when nothing is in flight on it. Lent ones stay
+// until Close, which a retired pool still needs.
+func (p *Pool) Retire() {
+	p.mu.Lock()
+	p.retired = true
+	p.failWaitersLocked(ErrClosed)
+	lenders := p.lenders
+	p.mu.Unlock()
+	p.drainMembers(ErrClosed, func(*member) bool { return true })
+	if lenders != nil {
+		lenders.Retire()
+	}
+}
+
+func (p *Pool) drainMembers(why error, which func(*member) bool) {
+	var leaving []*lanes.Lane
+	p.mu.Lock()
+	for _, m := range p.members {
+		if m.state != lent && which(m) {
+			p.dropIdleLocked(m)
+			leaving = append(leaving, m.lane)
+		}
+	}
+	p.mu.Unlock()
+	for _, l := range leaving {
+		l.Drain(why)
+	}
+}
