@@ -70,17 +70,11 @@ func (c *Client) doLent(ctx context.Context, action radix.Action, slot int32, ho
 		if to.verdict != moved && to.verdict != ask {
 			return err
 		}
-		n := c.node(to.addr)
-		if asking = to.verdict == ask; asking {
-			c.counters.ask.Add(1)
-		} else {
-			c.counters.moved.Add(1)
-			c.setOwner(to.slot, n)
-			c.hint()
-		}
-		if !canRetry || redirects >= c.cfg.MaxRedirects {
+		n := c.followed(to)
+		if n == nil || !canRetry || redirects >= c.cfg.MaxRedirects {
 			return err
 		}
+		asking = to.verdict == ask
 		p = n.pool(asPrimary)
 	}
 }

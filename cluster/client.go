@@ -27,10 +27,11 @@ type Client struct {
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
 
-	mu     sync.Mutex // guards what follows and changes of topology; never held across I/O
-	nodes  map[string]*node
-	syncs  []chan error // callers of Sync that wait
-	closed bool
+	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
+	nodes     map[string]*node
+	strangers int          // nodes that redirects have named and the last map did not hold
+	syncs     []chan error // callers of Sync that wait
+	closed    bool
 }
 
 var (
@@ -100,12 +101,25 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 	return sets, nil
 }
 
-// node returns the node of an address that a server named, making it if it is
-// new.
+// maxStrangers bounds the nodes that only redirects have named: a server that
+// invents addresses must not make us open connections without end.
+const maxStrangers = 64
+
+// node returns the node that a redirect named, making it if it is new; nil if
+// there are too many already that no map of the slots holds.
 func (c *Client) node(addr string) *node {
+	addr = c.cfg.AddrMap(addr) // the user's function must not be called with the lock held
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.nodeLocked(c.cfg.AddrMap(addr))
+	if c.nodes[addr] == nil {
+		if c.strangers == maxStrangers {
+			return nil
+		}
+		c.strangers++
+	}
+	n := c.nodeLocked(addr)
+	n.named.Store(true)
+	return n
 }
 
 func (c *Client) nodeLocked(addr string) *node {
@@ -129,14 +143,25 @@ func (c *Client) setOwner(slot uint16, n *node) {
 // setRanges replaces the topology. Nodes that it does not hold any more are
 // drained.
 func (c *Client) setRanges(ranges []slotRange, single bool) {
+	for _, r := range ranges {
+		for i := range r.nodes {
+			r.nodes[i].addr = c.cfg.AddrMap(r.nodes[i].addr)
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := newTopology(ranges, func(addr string) *node { return c.nodeLocked(c.cfg.AddrMap(addr)) })
+	t := newTopology(ranges, c.nodeLocked)
 	t.single = single
 	c.topology.Store(t)
 	current := t.all()
+	c.strangers = 0
 	for addr, n := range c.nodes {
-		if !slices.Contains(current, n) {
+		named := n.named.Swap(false)
+		switch {
+		case slices.Contains(current, n):
+		case named: // a node that imports its first slot is in no map yet
+			c.strangers++
+		default:
 			delete(c.nodes, addr)
 			if !c.closed {
 				c.tasks.Go(func() { c.drain(n) })
@@ -150,10 +175,11 @@ const (
 	drainCheck = 10 * time.Millisecond
 )
 
-// drain closes a node once requests that still use it are done, or after
-// drainTime.
+// drain closes a node once what is in flight has its replies, or after
+// drainTime. Requests that come for it with an old map go elsewhere.
 func (c *Client) drain(n *node) {
 	defer n.close()
+	n.retire()
 	limit := time.NewTimer(drainTime)
 	defer limit.Stop()
 	check := time.NewTicker(drainCheck)

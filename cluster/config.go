@@ -36,6 +36,12 @@ type Config struct {
 	// 12, which takes about a second; negative for none.
 	MaxRetries int
 
+	// DownGrace is how long after a node stopped answering its commands are
+	// still sent again, in the hope of a failover. From then on they fail at
+	// once, with pool.ErrDown, until the node answers or its slots have moved.
+	// Default 1 s; negative for none.
+	DownGrace time.Duration
+
 	// AddrMap, if not nil, translates each address (host:port) that a server
 	// names, for clusters behind NAT.
 	AddrMap func(addr string) string
@@ -48,6 +54,7 @@ const (
 	defaultRefreshEvery = 15 * time.Second
 	defaultMaxRedirects = 8
 	defaultMaxRetries   = 12
+	defaultDownGrace    = time.Second
 )
 
 func (c Config) withDefaults() Config {
@@ -62,6 +69,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxRetries == 0 {
 		c.MaxRetries = defaultMaxRetries
+	}
+	if c.DownGrace == 0 {
+		c.DownGrace = defaultDownGrace
 	}
 	if c.AddrMap == nil {
 		c.AddrMap = func(addr string) string { return addr }

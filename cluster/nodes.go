@@ -18,10 +18,13 @@ type node struct {
 	addr   string
 	client *Client
 
+	named atomic.Bool // a redirect named it since the last refresh
+
 	pools [2]atomic.Pointer[pool.Pool] // by use; nil until it is needed
 
-	mu     sync.Mutex // guards the making of pools, and what follows; never held across I/O
-	closed bool
+	mu      sync.Mutex // guards the making of pools, and what follows; never held across I/O
+	retired bool
+	closed  bool
 }
 
 // use says what a connection to a node is for.
@@ -52,6 +55,9 @@ func (n *node) makePool(u use) *pool.Pool {
 	if err != nil {
 		panic("cluster: settings that New accepted are refused: " + err.Error())
 	}
+	if n.retired {
+		p.Retire()
+	}
 	if n.closed {
 		_ = p.Close()
 	}
@@ -77,6 +83,16 @@ func (n *node) quiet() bool {
 		}
 	}
 	return true
+}
+
+// retire makes the pools refuse new batches.
+func (n *node) retire() {
+	n.mu.Lock()
+	n.retired = true
+	n.mu.Unlock()
+	for _, p := range n.open() {
+		p.Retire()
+	}
 }
 
 func (n *node) close() {

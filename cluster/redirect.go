@@ -2,8 +2,11 @@ package cluster
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A verdict is what an error reply means for the command that got it. Every
@@ -98,6 +101,15 @@ func classifyAddr(v verdict, text []byte, asked string) redirect {
 		return redirect{}
 	}
 	return redirect{verdict: v, slot: uint16(slot), addr: joinAddr(host, port, hostOf(asked))}
+}
+
+// passing tells whether a server that refused the handshake may accept it soon.
+func passing(e *lanes.HandshakeError) bool {
+	text, err := strconv.Unquote(e.Reply)
+	if err != nil {
+		return false
+	}
+	return text == "ERR max number of clients reached" || classify([]byte(text), "").verdict == down
 }
 
 // clusterDisabled tells whether the error reply to a CLUSTER command means that

@@ -20,7 +20,7 @@ const (
 	// askTimeout bounds the question to one server; askStagger is how long the
 	// next one is not asked while the answer is out.
 	askTimeout = 2 * time.Second
-	askStagger = 250 * time.Millisecond
+	askStagger = 500 * time.Millisecond
 )
 
 // hint asks for a refresh soon. It never blocks.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
@@ -18,16 +19,22 @@ const (
 
 // A retry sends commands again that the server has certainly not executed:
 // redirected and refused ones, and those that were not sent. Each goes alone;
-// commands that ran are never repeated.
+// commands that ran are never repeated. Redirected ones go at once, the others
+// after a backoff, and commands of one slot together, so that they keep their
+// order.
 type retry struct {
 	client  *Client
 	request *Request
 	flight  *flight
 	how     How
 
-	again     []int           // the commands of the next wave, in order
-	routes    map[int]route   // where a redirect sent them
-	bySlot    map[int32]route // the last redirect of each slot
+	sent   []int           // the commands of the last wave, in order
+	now    []int           // those of the next wave
+	later  []int           // those that wait until due
+	due    time.Time       // unless later is empty
+	routes map[int]route   // where a redirect sent commands that are to be sent again
+	bySlot map[int32]route // the last redirect of each slot
+
 	redirects int
 	retries   int
 }
@@ -40,59 +47,127 @@ type route struct {
 
 // run sends wave after wave until nothing is left that may be sent again.
 func (x *retry) run(ctx context.Context) {
+	x.routes, x.bySlot = make(map[int]route), make(map[int32]route)
 	for i := range x.request.bounds {
-		x.again = append(x.again, i)
+		x.sent = append(x.sent, i)
 	}
 	for !x.flight.abandoned && ctx.Err() == nil { // else the outcomes stand
-		delay, more := x.plan()
-		if !more {
-			return
+		x.plan()
+		if len(x.now) == 0 {
+			if len(x.later) == 0 || wait(ctx, time.Until(x.due)) != nil {
+				return // the refusals stand
+			}
+			x.now, x.later = x.later, nil
 		}
-		if delay > 0 && wait(ctx, delay) != nil {
-			return // the refusals stand
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		if !x.send(ctx) {
+		x.sent, x.now = x.now, nil
+		if ctx.Err() != nil || !x.send(ctx) && len(x.later) == 0 {
 			return
 		}
 	}
 }
 
 // plan judges the commands of the last wave and keeps those to be sent again.
-// It returns how long to wait first.
-func (x *retry) plan() (delay time.Duration, more bool) {
-	x.routes, x.bySlot = make(map[int]route), make(map[int32]route)
-	next := x.again[:0]
-	follow, refused := false, false
-	for _, i := range x.again {
+func (x *retry) plan() {
+	for _, i := range x.sent {
+		delete(x.routes, i)
+		delete(x.bySlot, x.request.slots[i])
+	}
+	var followed, refused []int
+	for _, i := range x.sent {
 		switch x.judge(i) {
 		case toFollow:
-			follow = true
-			next = append(next, i)
+			followed = append(followed, i)
 		case toRetry:
-			refused = true
-			next = append(next, i)
+			refused = append(refused, i)
 		}
 	}
-	x.again = next
-	if len(next) == 0 {
-		return 0, false
-	}
-	if refused {
-		if x.retries++; x.retries > x.client.cfg.MaxRetries {
-			return 0, false
-		}
-		limit := min(minRetryBackoff<<min(x.retries-1, 20), maxRetryBackoff)
-		delay = rand.N(limit) + 1
-	}
-	if follow {
+	if len(followed) > 0 {
 		if x.redirects++; x.redirects > x.client.cfg.MaxRedirects {
-			return 0, false
+			followed = nil
 		}
 	}
-	return delay, true
+	if len(refused) > 0 {
+		if x.retries++; x.retries > x.client.cfg.MaxRetries {
+			refused = nil
+		}
+	}
+	if len(followed)+len(refused) > 0 {
+		x.schedule(followed, refused)
+	}
+}
+
+// schedule puts commands that were redirected into the next wave, unless a
+// command of their slot has to wait.
+func (x *retry) schedule(followed, refused []int) {
+	if len(refused) > 0 {
+		limit := min(minRetryBackoff<<min(x.retries-1, 20), maxRetryBackoff)
+		x.due = time.Now().Add(rand.N(limit) + 1)
+	}
+	waits := make(map[int32]bool)
+	for _, i := range append(refused, x.later...) {
+		waits[x.request.slots[i]] = true
+		x.later = append(x.later, i)
+	}
+	for _, i := range followed {
+		if slot := x.request.slots[i]; slot >= 0 && waits[slot] {
+			x.later = append(x.later, i)
+		} else {
+			x.now = append(x.now, i)
+		}
+	}
+	x.now, x.later = x.withExpiries(x.now), x.withExpiries(x.later)
+}
+
+// withExpiries sorts the commands, each once, and adds each EXPIRE that ran
+// although a command before it on the same key, such as an INCRBY, is only now
+// to run: otherwise the key might live for ever. To set the same time to live
+// twice does no harm.
+func (x *retry) withExpiries(commands []int) []int {
+	if len(commands) == 0 {
+		return nil
+	}
+	slices.Sort(commands)
+	commands = slices.Compact(commands)
+	slots := make(map[int32]bool)
+	for _, i := range commands {
+		slots[x.request.slots[i]] = true
+	}
+	first := commands[0]
+	for j := first + 1; j < len(x.request.bounds); j++ {
+		if !slots[x.request.slots[j]] || !setsExpiry[commandName(x.request.command(j))] {
+			continue
+		}
+		at, found := slices.BinarySearch(commands, j)
+		if !found && x.sameKey(commands[:at], j) && !x.changedAfter(j) {
+			commands = slices.Insert(commands, at, j)
+		}
+	}
+	return commands
+}
+
+// changedAfter tells whether the request holds another command for the key of
+// the j-th, behind it, which may have changed the time to live again.
+func (x *retry) changedAfter(j int) bool {
+	for i := j + 1; i < len(x.request.bounds); i++ {
+		if x.request.slots[i] == x.request.slots[j] && !setsExpiry[commandName(x.request.command(i))] && x.sameKey([]int{i}, j) {
+			return true
+		}
+	}
+	return false
+}
+
+// setsExpiry lists commands whose first argument is the only key, and that only
+// set its time to live.
+var setsExpiry = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true}
+
+// sameKey tells whether the j-th command's first argument is that of one of the
+// others, too.
+func (x *retry) sameKey(others []int, j int) bool {
+	key, ok := resp.Argument(x.request.command(j), 1)
+	return ok && slices.ContainsFunc(others, func(i int) bool {
+		other, ok := resp.Argument(x.request.command(i), 1)
+		return ok && string(other) == string(key)
+	})
 }
 
 type step uint8
@@ -114,13 +189,18 @@ func (x *retry) judge(i int) step {
 	c := x.client
 	switch to := classify(resp.ErrorText(reply), addr); to.verdict {
 	case moved, ask:
-		if x.how.noFollow {
+		if slot := x.request.slots[i]; x.how.noFollow || slot >= 0 && slot != int32(to.slot) {
 			c.hint()
 			return stands
 		}
-		x.follow(i, to)
-		return toFollow
-	case readOnly, down:
+		if x.follow(i, to) {
+			return toFollow
+		}
+		return stands
+	case readOnly:
+		x.leaveReplica(x.request.places[i].trip.pool)
+		fallthrough
+	case down:
 		c.hint()
 		c.counters.refused.Add(1)
 		return toRetry
@@ -129,6 +209,17 @@ func (x *retry) judge(i int) step {
 		return toRetry
 	}
 	return stands
+}
+
+// leaveReplica sees to it that a write which came to a replica finds the
+// primary: by another role of ours or, if the server has changed its role, by
+// new connections.
+func (x *retry) leaveReplica(p *pool.Pool) {
+	if x.how.replica {
+		x.how.replica = false
+		return
+	}
+	p.Renew()
 }
 
 // judgeFailure decides for a command without a reply.
@@ -141,10 +232,14 @@ func (x *retry) judgeFailure(err error, repeatable bool) step {
 		return stands
 	}
 	var refused *lanes.HandshakeError
-	if errors.As(err, &refused) {
+	if errors.As(err, &refused) && !passing(refused) {
 		return stands // a wrong password does not get better
 	}
 	x.client.hint()
+	var dead *pool.DownError
+	if errors.As(err, &dead) && time.Since(dead.Since) > x.client.cfg.DownGrace {
+		return stands // whoever waits for a failover has waited long enough
+	}
 	if notSent {
 		x.client.counters.notSent.Add(1)
 	} else {
@@ -154,19 +249,32 @@ func (x *retry) judgeFailure(err error, repeatable bool) step {
 }
 
 // follow notes where a redirect sends the command and, for MOVED, the slot.
-func (x *retry) follow(i int, to redirect) {
-	c := x.client
-	n := c.node(to.addr)
-	r := route{node: n, asking: to.verdict == ask}
-	if r.asking {
-		c.counters.ask.Add(1)
-	} else {
-		c.counters.moved.Add(1)
-		c.setOwner(to.slot, n)
-		c.hint()
+func (x *retry) follow(i int, to redirect) bool {
+	n := x.client.followed(to)
+	if n == nil {
+		return false
 	}
+	r := route{node: n, asking: to.verdict == ask}
 	x.routes[i] = r
 	x.bySlot[x.request.slots[i]] = r
+	return true
+}
+
+// followed returns the node that MOVED or ASK names, nil if it cannot be had.
+func (c *Client) followed(to redirect) *node {
+	if to.verdict == moved {
+		c.hint()
+	}
+	n := c.node(to.addr)
+	switch {
+	case n == nil:
+	case to.verdict == ask:
+		c.counters.ask.Add(1)
+	default:
+		c.counters.moved.Add(1)
+		c.setOwner(to.slot, n)
+	}
+	return n
 }
 
 // send sends the wave. It reports whether any command may have to be sent yet
@@ -176,7 +284,7 @@ func (x *retry) send(ctx context.Context) (failed bool) {
 	t := x.client.topology.Load()
 	asking := x.askingBounds()
 	first := f.used
-	for _, i := range x.again {
+	for _, i := range x.sent {
 		to, asks, err := x.target(t, i)
 		if err != nil {
 			r.places[i] = place{err: err}
