@@ -1,0 +1,178 @@
+package redistest
+
+import (
+	"bufio"
+	"net"
+	"sync"
+	"time"
+)
+
+// A link is one connection through a proxy.
+type link struct {
+	proxy          *Proxy
+	client, server net.Conn
+	once           sync.Once
+	ended          chan struct{}
+}
+
+// A chunk is bytes on their way.
+type chunk struct {
+	data    []byte
+	arrived time.Time
+}
+
+const (
+	chunkSize = 16 << 10
+	// chunksOnTheWay bounds what a delay may hold back on one connection.
+	chunksOnTheWay = 1024
+)
+
+// reset ends the link as a network does: both sides get a reset.
+func (l *link) reset() {
+	l.once.Do(func() {
+		close(l.ended)
+		resetConn(l.client)
+		resetConn(l.server)
+	})
+}
+
+// run carries bytes until both sides have ended.
+func (l *link) run(inject func([]string) string) {
+	var streams sync.WaitGroup
+	if inject != nil {
+		l.answer(inject)
+		l.reset()
+		return
+	}
+	streams.Go(func() { l.carry(ToServer, l.client) })
+	streams.Go(func() { l.carry(ToClient, l.server) })
+	streams.Wait()
+	l.reset()
+}
+
+// carry reads from one side and sends to the other what has been on its way for
+// long enough.
+func (l *link) carry(d Direction, from net.Conn) {
+	way := make(chan chunk, chunksOnTheWay)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer close(way)
+		for {
+			buf := make([]byte, chunkSize)
+			n, err := from.Read(buf)
+			if n > 0 {
+				select {
+				case way <- chunk{buf[:n], time.Now()}:
+				case <-l.ended:
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	for c := range way {
+		if !l.send(d, c) {
+			l.reset()
+			break
+		}
+	}
+	// One side has ended: the other one is told as it was.
+	if tcp, ok := l.to(d).(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+	}
+	reader.Wait()
+}
+
+func (l *link) to(d Direction) net.Conn {
+	if d == ToServer {
+		return l.server
+	}
+	return l.client
+}
+
+// send lets a chunk suffer what the direction suffers now. It returns false if
+// the connection is at its end.
+func (l *link) send(d Direction, c chunk) bool {
+	if !l.pause(time.Until(c.arrived.Add(l.proxy.settings(d).delay))) {
+		return false
+	}
+	for len(c.data) > 0 {
+		if !l.flows(d) {
+			return false
+		}
+		piece := c.data
+		rate := l.proxy.settings(d).rate
+		if rate > 0 {
+			piece = piece[:min(len(piece), max(1, rate/200))]
+		}
+		n, cut := l.proxy.pass(d, len(piece))
+		if n > 0 {
+			if _, err := l.to(d).Write(piece[:n]); err != nil {
+				return false
+			}
+		}
+		if cut {
+			return false
+		}
+		if rate > 0 && !l.pause(time.Duration(len(piece))*time.Second/time.Duration(rate)) {
+			return false
+		}
+		c.data = c.data[n:]
+	}
+	return true
+}
+
+// flows waits until the direction does not stall.
+func (l *link) flows(d Direction) bool {
+	for {
+		stalled := l.proxy.settings(d).stall
+		if stalled == nil {
+			return true
+		}
+		select {
+		case <-stalled:
+		case <-l.ended:
+			return false
+		}
+	}
+}
+
+// pause lets time pass, which is what delays and rates are made of.
+func (l *link) pause(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.ended:
+		return false
+	}
+}
+
+// answer carries one command at a time, or answers it.
+func (l *link) answer(inject func([]string) string) {
+	client, server := bufio.NewReader(l.client), bufio.NewReader(l.server)
+	for {
+		raw, args, err := readCommand(client)
+		if err != nil {
+			return
+		}
+		reply := []byte(inject(args))
+		if len(reply) == 0 {
+			if !l.send(ToServer, chunk{raw, time.Now()}) {
+				return
+			}
+			if reply, err = readReply(server, nil); err != nil {
+				return
+			}
+		}
+		if !l.send(ToClient, chunk{reply, time.Now()}) {
+			return
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package redistest
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// The proxy's reading of RESP is its own, so that it does not share the faults
+// of the one that it tests.
+
+// readCommand reads an array of bulk strings.
+func readCommand(r *bufio.Reader) (raw []byte, args []string, err error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := count(line, '*')
+	if err != nil {
+		return nil, nil, err
+	}
+	raw = append(raw, line...)
+	for range n {
+		if line, err = r.ReadSlice('\n'); err != nil {
+			return nil, nil, err
+		}
+		size, err := count(line, '$')
+		if err != nil {
+			return nil, nil, err
+		}
+		raw = append(raw, line...)
+		arg := make([]byte, size+2)
+		if _, err := io.ReadFull(r, arg); err != nil {
+			return nil, nil, err
+		}
+		raw = append(raw, arg...)
+		args = append(args, string(arg[:size]))
+	}
+	return raw, args, nil
+}
+
+// readReply appends one reply to raw.
+func readReply(r *bufio.Reader, raw []byte) ([]byte, error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return raw, err
+	}
+	raw = append(raw, line...)
+	kind := line[0]
+	switch kind {
+	case '$', '!', '=':
+		n, err := count(line, kind)
+		if err != nil || n < 0 {
+			return raw, err
+		}
+		body := make([]byte, n+2)
+		_, err = io.ReadFull(r, body)
+		return append(raw, body...), err
+	case '*', '~', '%', '|', '>':
+		n, err := count(line, kind)
+		if kind == '%' || kind == '|' {
+			n *= 2
+		}
+		if kind == '|' || kind == '>' {
+			n++ // attributes and pushes come before a reply
+		}
+		for range n {
+			if err != nil {
+				return raw, err
+			}
+			raw, err = readReply(r, raw)
+		}
+		return raw, err
+	}
+	return raw, nil
+}
+
+func count(line []byte, kind byte) (int, error) {
+	if len(line) < 4 || line[0] != kind {
+		return 0, fmt.Errorf("redistest: %q instead of a line that begins with %c", line, kind)
+	}
+	return strconv.Atoi(string(line[1 : len(line)-2]))
+}

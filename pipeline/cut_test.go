@@ -1,0 +1,118 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A cutTest sends a pipeline of 20 commands, ten INCRBY with their EXPIRE, over
+// a connection that breaks at some byte, and compares what the caller was told
+// with what the server holds.
+type cutTest struct {
+	server *redistest.Cluster
+	proxy  *redistest.Proxy
+	seen   map[string]int
+}
+
+const counted = 10
+
+func (c *cutTest) run(t *testing.T, name string, arm func()) {
+	config := cluster.Config{Pool: pool.Laned{Lanes: 1}, RefreshEvery: -1}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	client, err := config.New(ctx, []string{c.proxy.Addr()})
+	require.NoError(t, err)
+	defer client.Close()
+	p := pipeline.New(client)
+	p.Cmd("PING") // the connection is there
+	require.NoError(t, p.Do(ctx))
+
+	p.Reset()
+	var totals, expiries []pipeline.Reply
+	key := func(i int) string { return fmt.Sprintf("%s:%d", name, i) }
+	for i := range counted {
+		totals = append(totals, p.IncrBy(key(i), 7))
+		expiries = append(expiries, p.Expire(key(i), time.Hour))
+	}
+	arm()
+	err = p.Do(ctx)
+	failed := 0
+	for i := range counted {
+		told := c.outcome(t, totals[i])
+		if expired := c.outcome(t, expiries[i]); expired != "acknowledged" {
+			failed++
+		}
+		var held int64
+		require.NoError(t, c.server.Nodes()[0].Do(ctx, &held, "GET", key(i)))
+		low, high := int64(7), int64(7)
+		switch told {
+		case "unknown":
+			low = 0
+		case "not sent":
+			low, high = 0, 0
+		}
+		if told != "acknowledged" {
+			failed++
+		}
+		require.GreaterOrEqual(t, held, low, "%s: %s, %s", name, key(i), told)
+		require.LessOrEqual(t, held, high, "%s: %s, %s", name, key(i), told)
+	}
+	require.Equal(t, failed > 0, err != nil, "%s: %v", name, err)
+}
+
+// outcome says what the caller was told of the command, in one way only.
+func (c *cutTest) outcome(t *testing.T, r pipeline.Reply) string {
+	notSent, unknown := errors.Is(r.Err(), lanes.ErrNotSent), errors.Is(r.Err(), lanes.ErrUnknownOutcome)
+	told := "acknowledged"
+	switch {
+	case r.Err() == nil:
+	case notSent && !unknown:
+		told = "not sent"
+	case unknown && !notSent:
+		told = "unknown"
+	default:
+		t.Fatalf("no outcome, or two: %v", r.Err())
+	}
+	c.seen[told]++
+	return told
+}
+
+// cutSizes is the bytes of the pipeline and of its replies for a name of the length
+// that the tests use.
+func cutSizes() (request, replies int) {
+	const incrby = len("*3\r\n$6\r\nINCRBY\r\n$9\r\nc-00000:0\r\n$1\r\n7\r\n")
+	const expire = len("*3\r\n$6\r\nEXPIRE\r\n$9\r\nc-00000:0\r\n$4\r\n3600\r\n")
+	return counted * (incrby + expire), counted * len(":7\r\n:1\r\n")
+}
+
+// TestCutAtEveryOffset cuts the connection at every byte of the request and of
+// the replies, on the way.
+func TestCutAtEveryOffset(t *testing.T) {
+	request, replies := cutSizes()
+	for d, size := range map[redistest.Direction]int{redistest.ToServer: request, redistest.ToClient: replies} {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			server := redistest.StartServer(t, redistest.Options{})
+			c := &cutTest{server, redistest.StartProxy(t, server.Addrs()[0]), make(map[string]int)}
+			for n := range size {
+				var cut <-chan struct{}
+				c.run(t, fmt.Sprintf("c-%05d", n), func() { cut = c.proxy.CutAfter(d, n) })
+				<-cut
+			}
+			t.Logf("%d offsets: %v", size, c.seen)
+			require.NotZero(t, c.seen["unknown"])
+			require.NotZero(t, c.seen["acknowledged"], "replies that arrived before the cut count")
+		})
+	}
+}
