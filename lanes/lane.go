@@ -41,7 +41,7 @@ type Lane struct {
 	writeTimeout time.Duration
 
 	inFlight atomic.Int32          // batches enqueued and not complete
-	progress atomic.Uint64         // changes whenever the server has shown life
+	progress atomic.Uint64         // reads that brought bytes
 	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
 	lent     atomic.Bool
 
@@ -102,9 +102,7 @@ func (l *Lane) Address() string { return l.addr }
 // InFlight returns how many batches were enqueued and are not complete yet.
 func (l *Lane) InFlight() int { return int(l.inFlight.Load()) }
 
-// Progress returns a number that changes whenever a reply arrives and when the
-// lane stops being idle. A lane with batches in flight and no progress is
-// stalled.
+// Progress returns a number that changes whenever bytes arrive.
 func (l *Lane) Progress() uint64 { return l.progress.Load() }
 
 // SetLent marks the lane as lent to one user, who may block it for as long as
@@ -147,9 +145,7 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 		l.tail.next = b
 	}
 	l.tail = b
-	if l.inFlight.Add(1) == 1 {
-		l.progress.Add(1)
-	}
+	l.inFlight.Add(1)
 	flush = !l.writing
 	l.writing = true
 	wake := l.assignReaderLocked(b, mayRead)

@@ -47,11 +47,11 @@ func (p *Pool) tripLocked(cause error, since time.Time) {
 
 // lostLocked trips if the connection was lost because the server has stalled, or
 // while it could not be dialled either.
-func (p *Pool) lostLocked(m *member, err error) {
+func (p *Pool) lostLocked(err error) {
 	since := time.Now()
 	if errors.Is(err, lanes.ErrStalled) {
 		p.failures++
-		since = m.since
+		since = p.heard
 	}
 	if p.failures > 0 {
 		p.tripLocked(err, since)
@@ -60,5 +60,10 @@ func (p *Pool) lostLocked(m *member, err error) {
 
 // recoverLocked closes the breaker.
 func (p *Pool) recoverLocked() {
-	p.failures, p.lastErr, p.down = 0, nil, time.Time{}
+	p.failures, p.lastErr, p.down, p.heard = 0, nil, time.Time{}, time.Now()
+}
+
+func refusedHandshake(err error) bool {
+	var refused *lanes.HandshakeError
+	return errors.As(err, &refused)
 }

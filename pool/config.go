@@ -24,11 +24,18 @@ type Options struct {
 	// all connections are in use.
 	FailFast bool
 
-	// StallTimeout is how long the server may send nothing while batches are
-	// in flight before the connection is closed, and with it the idle ones to
-	// the same server. When the last one is gone, batches fail with ErrDown at
-	// once. A lent connection is exempt. Default 3 s.
+	// StallTimeout is how long the server may be silent on all connections
+	// while batches are in flight. Then the connections are closed, but for
+	// lent ones, and batches fail with ErrDown until the server answers again.
+	// Before that, at half of the time, the pool asks it over a new connection.
+	// Default 3 s.
 	StallTimeout time.Duration
+
+	// PauseTimeout is how long one connection may be silent while batches are
+	// in flight on it and the server answers on others, as it does while a
+	// graceful failover makes writers wait, for up to 5 s. Then the connection
+	// is closed. Default 10 s, but not less than StallTimeout.
+	PauseTimeout time.Duration
 
 	// PingEvery is how long a connection is idle before it is sent a PING; one
 	// that gets no reply within StallTimeout is closed. Default 10 s; negative
@@ -44,6 +51,7 @@ type Options struct {
 const (
 	defaultMaxWaiters   = 4096
 	defaultStallTimeout = 3 * time.Second
+	defaultPauseTimeout = 10 * time.Second
 	defaultPingEvery    = 10 * time.Second
 	defaultMinBackoff   = 10 * time.Millisecond
 	defaultMaxBackoff   = time.Second
@@ -52,6 +60,7 @@ const (
 func (o Options) withDefaults() Options {
 	orDefault(&o.MaxWaiters, defaultMaxWaiters)
 	orDefault(&o.StallTimeout, defaultStallTimeout)
+	orDefault(&o.PauseTimeout, max(defaultPauseTimeout, o.StallTimeout))
 	orDefault(&o.PingEvery, defaultPingEvery)
 	orDefault(&o.MinBackoff, defaultMinBackoff)
 	orDefault(&o.MaxBackoff, max(defaultMaxBackoff, o.MinBackoff))
@@ -62,10 +71,13 @@ func (o Options) validate(kind string) error {
 	for _, f := range []struct {
 		name  string
 		value time.Duration
-	}{{"StallTimeout", o.StallTimeout}, {"MinBackoff", o.MinBackoff}, {"MaxBackoff", o.MaxBackoff}} {
+	}{{"StallTimeout", o.StallTimeout}, {"PauseTimeout", o.PauseTimeout}, {"MinBackoff", o.MinBackoff}, {"MaxBackoff", o.MaxBackoff}} {
 		if f.value < 0 {
 			return fmt.Errorf("pool: %s.%s = %v: must not be negative", kind, f.name, f.value)
 		}
+	}
+	if o.PauseTimeout < o.StallTimeout {
+		return fmt.Errorf("pool: %s.PauseTimeout = %v is less than StallTimeout = %v", kind, o.PauseTimeout, o.StallTimeout)
 	}
 	if o.MinBackoff > o.MaxBackoff {
 		return fmt.Errorf("pool: %s.MinBackoff = %v is more than MaxBackoff = %v", kind, o.MinBackoff, o.MaxBackoff)

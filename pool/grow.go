@@ -1,11 +1,8 @@
 package pool
 
 import (
-	"errors"
 	"math/rand/v2"
 	"time"
-
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // maxDials bounds the dials at a time to one server, so that a failover does
@@ -95,8 +92,7 @@ func (p *Pool) dialFailedLocked(err error) {
 // and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake
 // is alive and unlikely to change its mind: it is asked again slowly.
 func (p *Pool) backoffLocked() time.Duration {
-	var refused *lanes.HandshakeError
-	if errors.As(p.lastErr, &refused) {
+	if refusedHandshake(p.lastErr) {
 		return p.MaxBackoff/2 + rand.N(p.MaxBackoff/2+1)
 	}
 	limit := p.MinBackoff
@@ -115,6 +111,6 @@ func (p *Pool) dialAgain() {
 
 // startLocked begins to watch over a connection.
 func (m *member) startLocked() {
-	m.progress, m.since = m.lane.Progress(), time.Now()
-	m.used = m.since
+	m.progress, m.since, m.waits = m.lane.Progress(), time.Now(), time.Time{}
+	m.used, m.pinged = m.since, false
 }

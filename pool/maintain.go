@@ -40,50 +40,31 @@ type checkup struct {
 func (p *Pool) inspect(now time.Time) {
 	var c checkup
 	p.mu.Lock()
-	suspect := p.stalledLocked(now)
+	longest := p.observeLocked(now)
+	p.probeLocked(now, longest)
 	spare := len(p.members) - p.min
 	for _, m := range p.members {
-		still := now.Sub(m.since)
+		idle := now.Sub(m.since)
 		switch {
-		case m.state == lent:
-		case still >= p.StallTimeout && (m.lane.InFlight() > 0 || suspect):
+		case p.stalledLocked(m, now, longest):
 			c.stalled = append(c.stalled, m.lane)
 			p.dropIdleLocked(m)
-		case m.lane.InFlight() > 0:
+		case m.state == lent || m.lane.InFlight() > 0:
 		case p.idleTimeout > 0 && now.Sub(m.used) >= p.idleTimeout && spare > 0 && m.state == isIdle:
 			spare--
 			c.surplus = append(c.surplus, m.lane)
 			p.dropIdleLocked(m)
-		case p.PingEvery > 0 && still >= p.PingEvery:
+		case p.PingEvery > 0 && idle >= p.PingEvery:
 			if p.pingLocked(m) {
 				c.flush = append(c.flush, m.lane)
 			}
-		case still >= quietTime:
+		case idle >= quietTime:
 			c.listen = append(c.listen, m.lane)
 		}
 	}
 	p.growLocked()
 	p.mu.Unlock()
 	c.carryOut()
-}
-
-// stalledLocked notes what progress each connection has made. It reports
-// whether one has stalled: then the idle ones cannot be trusted, and the next
-// callers should not have to find that out one by one.
-func (p *Pool) stalledLocked(now time.Time) (stalled bool) {
-	for _, m := range p.members {
-		if progress := m.lane.Progress(); progress != m.progress {
-			m.progress, m.since = progress, now
-			if !m.pinged {
-				m.used = now
-			}
-			m.pinged = m.pinged && m.lane.InFlight() > 0
-		}
-		if m.state != lent && m.lane.InFlight() > 0 && now.Sub(m.since) >= p.StallTimeout {
-			stalled = true
-		}
-	}
-	return stalled
 }
 
 // pingLocked sends a PING over an idle connection; if nothing comes back, the

@@ -40,6 +40,8 @@ type Pool struct {
 	failures int // dials that failed, or stalls, in a row
 	lastErr  error
 	down     time.Time // since when the server is down; zero: it is up, as far as is known
+	heard    time.Time // when the server last showed life
+	probing  bool
 	retired  bool
 	redial   *time.Timer // set while the pool waits to dial again
 	closed   bool
@@ -67,8 +69,9 @@ type member struct {
 	// Guarded by pool.mu.
 	state    state
 	progress uint64    // of the lane, when it was last looked at
-	since    time.Time // when progress last changed
-	used     time.Time // the same, but for pings
+	since    time.Time // when bytes were last seen to arrive
+	used     time.Time // the same, but for replies to pings
+	waits    time.Time // since when something is in flight and no byte arrives; zero: nothing is
 	pinged   bool      // progress will change because of a ping
 }
 
@@ -224,7 +227,7 @@ func (m *member) Closed(l *lanes.Lane) {
 		}
 	}
 	p.publishLocked()
-	p.lostLocked(m, err)
+	p.lostLocked(err)
 	p.growLocked()
 	closed := p.closed || p.retired
 	p.mu.Unlock()

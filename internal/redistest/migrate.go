@@ -74,12 +74,32 @@ func (c *Cluster) MigrateKeys(ctx context.Context, slot uint16, to *Node, keys .
 	if err != nil {
 		return err
 	}
+	return c.migrate(ctx, from, to, keys)
+}
+
+func (c *Cluster) migrate(ctx context.Context, from, to *Node, keys []string) error {
 	const timeout = "10000" // milliseconds
-	args := []string{"127.0.0.1", strconv.Itoa(to.port), "", "0", timeout}
+	args := []string{"127.0.0.1", strconv.Itoa(to.Port()), "", "0", timeout}
 	if p := c.options.Password; p != "" {
 		args = append(args, "AUTH", p)
 	}
 	return from.Do(ctx, nil, "MIGRATE", append(append(args, "KEYS"), keys...)...)
+}
+
+// moveKeys moves all keys of a slot that is being migrated.
+func (c *Cluster) moveKeys(ctx context.Context, slot uint16, from, to *Node) error {
+	for {
+		var keys []string
+		if err := from.Do(ctx, &keys, "CLUSTER", "GETKEYSINSLOT", strconv.Itoa(int(slot)), "100"); err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		if err := c.migrate(ctx, from, to, keys); err != nil {
+			return err
+		}
+	}
 }
 
 // MigrateSlotFinish moves the keys that are left and tells all primaries of the
@@ -90,17 +110,8 @@ func (c *Cluster) MigrateSlotFinish(ctx context.Context, slot uint16, to *Node) 
 		return err
 	}
 	number := strconv.Itoa(int(slot))
-	for {
-		var keys []string
-		if err := from.Do(ctx, &keys, "CLUSTER", "GETKEYSINSLOT", number, "100"); err != nil {
-			return err
-		}
-		if len(keys) == 0 {
-			break
-		}
-		if err := c.MigrateKeys(ctx, slot, to, keys...); err != nil {
-			return err
-		}
+	if err := c.moveKeys(ctx, slot, from, to); err != nil {
+		return err
 	}
 	// The target first: until the source knows, it redirects to it.
 	for _, n := range append([]*Node{to, from}, c.nodes...) {

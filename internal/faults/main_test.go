@@ -1,0 +1,177 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+
+var strict = os.Getenv("REDISLANES_STRICT") == "1"
+
+// grace is how late a call may be.
+func grace() time.Duration {
+	if strict {
+		return 20 * time.Millisecond
+	}
+	return time.Second
+}
+
+func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
+	t.Helper()
+	client, err := c.New(redistest.Within(t, 20*time.Second), addrs)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return client
+}
+
+// until waits for what another goroutine or process brings about.
+func until(t testing.TB, ctx context.Context, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// A load is callers that count, each call every key once, and what they were
+// told.
+type load struct {
+	keys     []string
+	deadline time.Duration // of each call; 0: none
+
+	calls, failedCalls atomic.Int64
+	acknowledged       []atomic.Int64
+	unknown            []atomic.Int64
+	undone             []atomic.Int64 // refused or not sent
+	stray              atomic.Value   // an error without an outcome
+
+	mu    sync.Mutex
+	late  []time.Duration // how long after its deadline each call was back
+	first error           // of a call that failed
+
+	stop    context.CancelFunc
+	callers sync.WaitGroup
+}
+
+func startLoad(client *cluster.Client, callers int, keys []string, deadline time.Duration) *load {
+	n := len(keys)
+	l := &load{keys: keys, deadline: deadline, acknowledged: make([]atomic.Int64, n),
+		unknown: make([]atomic.Int64, n), undone: make([]atomic.Int64, n)}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.stop = cancel
+	for range callers {
+		l.callers.Go(func() {
+			p := pipeline.New(client)
+			for ctx.Err() == nil {
+				l.call(p)
+			}
+		})
+	}
+	return l
+}
+
+func (l *load) call(p *pipeline.Pipeline) {
+	p.Reset()
+	totals := make([]pipeline.Reply, len(l.keys))
+	for i, key := range l.keys {
+		totals[i] = p.IncrBy(key, 1)
+		p.Expire(key, time.Hour)
+	}
+	ctx, cancel := context.Background(), context.CancelFunc(func() {})
+	if l.deadline > 0 {
+		ctx, cancel = context.WithTimeout(ctx, l.deadline)
+	}
+	began := time.Now()
+	err := p.Do(ctx)
+	late := time.Since(began) - l.deadline
+	cancel()
+	l.calls.Add(1)
+	if err != nil {
+		l.failedCalls.Add(1)
+	}
+	l.mu.Lock()
+	if l.deadline > 0 {
+		l.late = append(l.late, late)
+	}
+	if l.first == nil {
+		l.first = err
+	}
+	l.mu.Unlock()
+	for i, r := range totals {
+		switch err := r.Err(); {
+		case err == nil:
+			l.acknowledged[i].Add(1)
+		case errors.Is(err, lanes.ErrUnknownOutcome):
+			l.unknown[i].Add(1)
+		case errors.Is(err, lanes.ErrNotSent), errors.Is(err, cluster.ErrRefused):
+			l.undone[i].Add(1)
+		default:
+			l.stray.Store(err)
+		}
+	}
+}
+
+func (l *load) end() {
+	l.stop()
+	l.callers.Wait()
+}
+
+// worst returns how late the latest call was.
+func (l *load) worst() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.late) == 0 {
+		return 0
+	}
+	return slices.Max(l.late)
+}
+
+func (l *load) String() string {
+	return fmt.Sprintf("%d calls, %d with errors; INCRBY: %d acknowledged, %d unknown, %d not executed",
+		l.calls.Load(), l.failedCalls.Load(), sum(l.acknowledged), sum(l.unknown), sum(l.undone))
+}
+
+func sum(counts []atomic.Int64) (n int64) {
+	for i := range counts {
+		n += counts[i].Load()
+	}
+	return n
+}
+
+// verify compares what the callers were told with what the cluster holds. After
+// a failover that was not graceful, Redis may have lost acknowledged writes.
+func (l *load) verify(t *testing.T, client *cluster.Client, lossless bool) {
+	t.Helper()
+	require.Nil(t, l.stray.Load(), "an error without an outcome")
+	ctx := redistest.Within(t, 20*time.Second)
+	for i, key := range l.keys {
+		var held int64
+		require.NoError(t, client.Do(ctx, radix.Cmd(&held, "GET", key)))
+		told, unknown := l.acknowledged[i].Load(), l.unknown[i].Load()
+		require.LessOrEqual(t, held, told+unknown, "%s was counted twice", key)
+		if lossless {
+			require.GreaterOrEqual(t, held, told, "%s has lost counts", key)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// TestReshardingAndFailover moves 3,600 slots with their keys and lets three
+// replicas take over gracefully, while 32 callers count. No call may fail, and
+// nothing may be lost or doubled.
+func TestReshardingAndFailover(t *testing.T) {
+	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 10}} {
+		t.Run(name, func(t *testing.T) {
+			real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+			client := open(t, cluster.Config{Pool: kind}, real.Addrs())
+			ctx := redistest.Within(t, 120*time.Second)
+			l := startLoad(client, 32, redistest.KeysInSlots(60, "reshard"), 0)
+			defer l.end()
+			for i := range 3 {
+				// The first slots of one primary go to the next one, then its
+				// replica takes over.
+				const perPrimary = 16384/3 + 1
+				slots := make([]uint16, 1200)
+				for j := range slots {
+					slots[j] = uint16(i*perPrimary + j)
+				}
+				from, err := real.Owner(ctx, slots[0])
+				require.NoError(t, err)
+				to := primary(t, real, (i+1)%3)
+				require.NotEqual(t, from, to)
+				require.NoError(t, real.Reshard(ctx, slots, to))
+				failOver(t, real, i)
+			}
+			seen := sum(l.acknowledged)
+			until(t, ctx, "the load goes on", func() bool { return sum(l.acknowledged) > seen+10_000 })
+			l.end()
+			s := client.Stats()
+			t.Logf("%v; %d MOVED, %d ASK, %d refused and %d not sent for now, %d refreshes",
+				l, s.Moved, s.Ask, s.Refused, s.NotSent, s.Refreshes)
+			require.Zero(t, l.failedCalls.Load(), "%v", l.first)
+			require.NotZero(t, s.Moved)
+			l.verify(t, client, true)
+			for i, key := range l.keys {
+				var ttl int
+				require.NoError(t, client.Do(ctx, radix.Cmd(&ttl, "TTL", key)))
+				require.Positive(t, ttl, "key %d lives for ever", i)
+			}
+		})
+	}
+}
+
+// primary returns the i-th pair's primary: node i or its replica i+3.
+func primary(t *testing.T, c *redistest.Cluster, i int) *redistest.Node {
+	t.Helper()
+	for _, n := range []*redistest.Node{c.Nodes()[i], c.Nodes()[i+3]} {
+		if ok, err := n.IsPrimary(redistest.Within(t, 5*time.Second)); err == nil && ok {
+			return n
+		}
+	}
+	t.Fatalf("neither of the nodes %d and %d is a primary", i, i+3)
+	return nil
+}
+
+// failOver lets the i-th pair's replica take over gracefully.
+func failOver(t *testing.T, c *redistest.Cluster, i int) {
+	t.Helper()
+	ctx := redistest.Within(t, 30*time.Second)
+	replica := c.Nodes()[i+3]
+	if primary(t, c, i) == replica {
+		replica = c.Nodes()[i]
+	}
+	require.NoError(t, replica.Failover(ctx, ""))
+	until(t, ctx, "the replica has taken over", func() bool {
+		ok, err := replica.IsPrimary(ctx)
+		return err == nil && ok
+	})
+	require.NoError(t, c.WaitHealthy(ctx))
+}
