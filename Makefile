@@ -13,6 +13,9 @@ BENCHPKG    ?= ./bench ./cluster ./internal/resp
 BENCHTIME   ?= 1s
 COUNT       ?= 1
 FUZZTIME    ?= 10s
+DURATION    ?= 10m
+SEED        ?= 1
+SOAKFLAGS   ?=
 
 # The tools are pinned in tools/go.mod. "go tool -modfile=tools/go.mod golangci-lint"
 # works from here as well, but it resolves the tool's 200 modules on every call
@@ -29,7 +32,7 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint bench fuzz demo tools
+.PHONY: help test lint bench fuzz soak faults demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +55,15 @@ bench: ## Run the benchmarks one package at a time (BENCH, BENCHPKG, BENCHTIME, 
 
 fuzz: ## Run every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PKG)
+
+soak: ## Reshard, fail over, stall and kill a cluster under load (DURATION=10m, SEED=1)
+	@scripts/ensure-deps.sh redis-server >&2
+	@$(GO) build -o bin/soak ./internal/redistest/cmd/soak
+	@bin/soak -for $(DURATION) -seed $(SEED) $(SOAKFLAGS)
+
+faults: ## Run the fault tests alone, without -race, and with strict deadlines; prints figures
+	@scripts/ensure-deps.sh redis-server >&2
+	@REDISLANES_REQUIRE_REDIS=1 REDISLANES_STRICT=1 $(GO) test -count=1 -v -timeout $(TESTTIMEOUT) ./internal/faults
 
 demo: ## Run examples/quickstart
 	@scripts/ensure-deps.sh redis-server

@@ -24,7 +24,7 @@ type chunk struct {
 const (
 	chunkSize = 16 << 10
 	// chunksOnTheWay bounds what a delay may hold back on one connection.
-	chunksOnTheWay = 1024
+	chunksOnTheWay = 64
 )
 
 // reset ends the link as a network does: both sides get a reset.
