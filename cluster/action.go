@@ -12,7 +12,6 @@ import (
 
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // Do performs any radix action on the node that owns its keys, which must be
@@ -43,66 +42,14 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 	}
 	how.noFollow = !properties.CanRetry && !properties.CanPipeline
 	if !properties.CanShareConn {
-		return c.doLent(ctx, action, slot, how, properties.CanRetry)
+		l := lending{client: c, action: action, slot: slot, how: how, canRetry: properties.CanRetry}
+		return l.run(ctx)
 	}
 	conn := &routedConn{client: c, slot: slot, how: how}
-	if err := action.Perform(ctx, conn); err != nil {
+	if err := lanes.Perform(ctx, action, conn); err != nil {
 		return conn.explain(err)
 	}
 	return nil
-}
-
-// doLent performs the action on a connection of its own.
-func (c *Client) doLent(ctx context.Context, action radix.Action, slot int32, how How, canRetry bool) error {
-	t := c.topology.Load()
-	if t.primary(slot) == nil {
-		c.hint()
-		return fmt.Errorf("cluster: %w", noOwnerError(slot))
-	}
-	p, asking := c.poolFor(t, slot, how), false
-	for redirects := 0; ; redirects++ {
-		err := performLent(ctx, p, action, asking)
-		var reply resp3.SimpleError
-		if err == nil || !errors.As(err, &reply) {
-			return err
-		}
-		to := classify([]byte(reply.S), p.Address())
-		if to.verdict != moved && to.verdict != ask {
-			return err
-		}
-		n := c.followed(to)
-		if n == nil || !canRetry || redirects >= c.cfg.MaxRedirects {
-			return err
-		}
-		asking = to.verdict == ask
-		p = n.pool(asPrimary)
-	}
-}
-
-func performLent(ctx context.Context, p *pool.Pool, action radix.Action, asking bool) error {
-	conn, err := p.Lend(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Return()
-	if asking {
-		return action.Perform(ctx, askingConn{conn})
-	}
-	return action.Perform(ctx, conn)
-}
-
-// askingConn sends ASKING before each request, on the same connection.
-type askingConn struct{ *pool.Lent }
-
-func (c askingConn) Do(ctx context.Context, action radix.Action) error {
-	return action.Perform(ctx, c)
-}
-
-func (c askingConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	if err := c.Lent.EncodeDecode(ctx, radix.Cmd(nil, "ASKING"), new(any)); err != nil {
-		return err
-	}
-	return c.Lent.EncodeDecode(ctx, marshal, unmarshalInto)
 }
 
 // routedConn is the cluster as a connection, for one action: each of its
@@ -122,7 +69,7 @@ func (c *routedConn) Addr() net.Addr { return c.client.Addr() }
 func (c *routedConn) Close() error { return nil }
 
 func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
-	return action.Perform(ctx, c)
+	return lanes.Perform(ctx, action, c)
 }
 
 func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
@@ -172,27 +119,18 @@ func (c *routedConn) join(r *Request) ([]byte, error) {
 	return replies, nil
 }
 
-// explain names command and node in an error of the server, in place of the
-// arguments that radix's own text may hold.
+// explain names command and node in an error of the server.
 func (c *routedConn) explain(err error) error {
 	var known *CommandError
 	if errors.As(err, &known) {
 		return err
 	}
-	var simple resp3.SimpleError
-	var blob resp3.BlobError
-	text := ""
-	switch {
-	case errors.As(err, &simple):
-		text = simple.S
-	case errors.As(err, &blob):
-		text = string(blob.B)
-	default:
+	var said resp3.SimpleError
+	if !errors.As(err, &said) {
 		return err
 	}
-	said := resp3.SimpleError{S: sanitize(text)}
 	usable := radixresp.ErrConnUsable{Err: said}
-	if v := classify([]byte(text), c.addr).verdict; v != final && v != noScript {
+	if v := classify([]byte(said.S), c.addr).verdict; v != final && v != noScript {
 		usable.Err = refusal{said}
 	}
 	return &CommandError{c.name, c.addr, usable}

@@ -54,13 +54,17 @@ func (e *CommandError) Unwrap() error { return e.Err }
 // replyError turns a server's error reply into a CommandError.
 func replyError(command []byte, addr string, reply []byte) error {
 	text := resp.ErrorText(reply)
-	said := resp3.SimpleError{S: sanitize(string(text))}
+	text = text[:min(len(text), maxErrorText)]
+	said := resp3.SimpleError{S: resp.Redact(string(text))}
 	var err error = said
 	if v := classify(text, addr).verdict; v != final && v != noScript {
 		err = refusal{said}
 	}
 	return &CommandError{commandName(command), addr, err}
 }
+
+// maxErrorText is how much of an error reply is looked at.
+const maxErrorText = 4 << 10
 
 func commandName(command []byte) string {
 	return strings.ToUpper(resp.CommandName(command))

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // A slotRange is a row of CLUSTER SLOTS: the slots first to last and the nodes
@@ -43,7 +45,7 @@ const (
 func parseSlots(reply []byte, asked string) ([]slotRange, error) {
 	if len(reply) > 0 && reply[0] == '-' {
 		msg, _, _ := bytes.Cut(reply[1:], crlf)
-		return nil, fmt.Errorf("cluster: CLUSTER SLOTS: %s", sanitize(string(msg)))
+		return nil, fmt.Errorf("cluster: CLUSTER SLOTS: %s", resp.Redact(string(msg)))
 	}
 	p := slotsParser{replyReader: replyReader{b: reply}, askedHost: hostOf(asked)}
 	n, err := p.array("an array of slot ranges", 0, SlotCount)

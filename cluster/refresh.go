@@ -21,6 +21,11 @@ const (
 	// next one is not asked while the answer is out.
 	askTimeout = 2 * time.Second
 	askStagger = 500 * time.Millisecond
+
+	// maxMap bounds the reply to CLUSTER SLOTS, and maxMapBulk a string in it:
+	// 16,384 ranges with a few nodes each have less.
+	maxMap     = 16 << 20
+	maxMapBulk = 64 << 10
 )
 
 // hint asks for a refresh soon. It never blocks.
@@ -186,7 +191,11 @@ func (c *Client) askAny(ctx context.Context, addrs []string) (answer, error) {
 func (c *Client) ask(ctx context.Context, addr string) answer {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	lane, err := c.cfg.Dialer.Dial(ctx, addr)
+	dialer := c.cfg.Dialer
+	dialer.Limits = dialer.Limits.WithDefaults()
+	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
+	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
+	lane, err := dialer.Dial(ctx, addr)
 	if err != nil {
 		return answer{addr: addr, err: err}
 	}

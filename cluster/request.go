@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"fmt"
+	"io"
+
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -57,6 +60,12 @@ func (r *Request) Reset() {
 		r.flight.used = 0
 	}
 }
+
+// String describes the Request by its number of commands.
+func (r *Request) String() string { return fmt.Sprintf("cluster.Request{%d commands}", r.Len()) }
+
+// Format prints String for every verb: fmt would print the commands.
+func (r *Request) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
 
 // Len returns the number of commands.
 func (r *Request) Len() int { return len(r.bounds) }

@@ -17,6 +17,12 @@ const (
 	maxRetryBackoff = 250 * time.Millisecond
 )
 
+// backoff returns how long to wait before the n-th try: a random time up to
+// minRetryBackoff, doubled for each but the first.
+func backoff(n int) time.Duration {
+	return rand.N(min(minRetryBackoff<<min(n-1, 20), maxRetryBackoff)) + 1
+}
+
 // A retry sends commands again that the server has certainly not executed:
 // redirected and refused ones, and those that were not sent. Each goes alone;
 // commands that ran are never repeated. Redirected ones go at once, the others
@@ -100,8 +106,7 @@ func (x *retry) plan() {
 // command of their slot has to wait.
 func (x *retry) schedule(followed, refused []int) {
 	if len(refused) > 0 {
-		limit := min(minRetryBackoff<<min(x.retries-1, 20), maxRetryBackoff)
-		x.due = time.Now().Add(rand.N(limit) + 1)
+		x.due = time.Now().Add(backoff(x.retries))
 	}
 	waits := make(map[int32]bool)
 	for _, i := range append(refused, x.later...) {
@@ -226,26 +231,29 @@ func (x *retry) leaveReplica(p *pool.Pool) {
 func (x *retry) judgeFailure(err error, repeatable bool) step {
 	notSent := errors.Is(err, lanes.ErrNotSent)
 	switch {
-	case !notSent && !repeatable,
-		errors.Is(err, pool.ErrExhausted), // the service wants to know at once
-		x.client.ctx.Err() != nil:
+	case !notSent && !repeatable, !x.client.mayTryAgain(err):
 		return stands
-	}
-	var refused *lanes.HandshakeError
-	if errors.As(err, &refused) && !passing(refused) {
-		return stands // a wrong password does not get better
-	}
-	x.client.hint()
-	var dead *pool.DownError
-	if errors.As(err, &dead) && time.Since(dead.Since) > x.client.cfg.DownGrace {
-		return stands // whoever waits for a failover has waited long enough
-	}
-	if notSent {
+	case notSent:
 		x.client.counters.notSent.Add(1)
-	} else {
+	default:
 		x.client.counters.repeated.Add(1)
 	}
 	return toRetry
+}
+
+// mayTryAgain reports whether a command without a reply, because of err, may be
+// sent again, if it was not sent or may run twice.
+func (c *Client) mayTryAgain(err error) bool {
+	if errors.Is(err, pool.ErrExhausted) || c.ctx.Err() != nil {
+		return false // the service wants to know at once
+	}
+	var refused *lanes.HandshakeError
+	if errors.As(err, &refused) && !passing(refused) {
+		return false // a wrong password does not get better
+	}
+	c.hint()
+	var dead *pool.DownError // whoever waits for a failover waits for so long
+	return !errors.As(err, &dead) || time.Since(dead.Since) <= c.cfg.DownGrace
 }
 
 // follow notes where a redirect sends the command and, for MOVED, the slot.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // raw sends a command and returns the reply as it came.
@@ -180,7 +181,7 @@ func realSanitize(t *testing.T, ctx context.Context, conn radix.Conn) {
 		"AUTH canary canary", "SELECT canary", "CLUSTER KEYSLOT canary canary", "XGROUP canary canary",
 	} {
 		reply := raw(t, ctx, conn, line)
-		text := sanitize(string(errorOf(t, reply)))
+		text := resp.Redact(string(errorOf(t, reply)))
 		assert.NotContains(t, text, "canary", line)
 		assert.Greater(t, len(text), len("ERR x"), line)
 	}

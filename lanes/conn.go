@@ -30,7 +30,7 @@ func (a NetAddr) String() string { return string(a) }
 
 // Do performs the action on the lane; part of radix.Conn.
 func (l *Lane) Do(ctx context.Context, action radix.Action) error {
-	return action.Perform(ctx, l)
+	return Perform(ctx, action, l)
 }
 
 // EncodeDecode sends what marshal encodes, which must be whole commands, and
@@ -40,6 +40,31 @@ func (l *Lane) Do(ctx context.Context, action radix.Action) error {
 // errors; a nil marshal, as pub/sub needs it, is an error.
 func (l *Lane) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	return EncodeDecode(ctx, l, marshal, unmarshalInto)
+}
+
+// Perform performs the action on the connection. The error of a radix.Pipeline,
+// whose text shows a command with its arguments, is replaced as by [Unmarshal].
+func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
+	if _, ok := action.(*radix.Pipeline); !ok {
+		return action.Perform(ctx, on)
+	}
+	trip := trip{Conn: on}
+	err := action.Perform(ctx, &trip)
+	if trip.err != nil {
+		return trip.err
+	}
+	return decodeFailure(err, "what a radix.Pipeline holds")
+}
+
+// A trip is a connection that remembers what went wrong on it.
+type trip struct {
+	radix.Conn
+	err error
+}
+
+func (t *trip) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	t.err = t.Conn.EncodeDecode(ctx, marshal, unmarshalInto)
+	return t.err
 }
 
 // A Submitter takes batches: a lane or a pool.
@@ -127,13 +152,18 @@ func Commands(request []byte, each func(from, to int)) (n int, err error) {
 }
 
 // Unmarshal decodes replies as radix does; nil discards them, but for errors.
+// An error of the server is a resp3.SimpleError without what it quotes of the
+// command's arguments; any other error is a [DecodeError].
 func Unmarshal(replies []byte, into any) error {
 	if into != nil {
-		return unmarshal(replies, into)
+		if err := unmarshal(replies, into); err != nil {
+			return decodeFailure(err, fmt.Sprintf("%T", into))
+		}
+		return nil
 	}
 	for first, rest := resp.Cut(replies); first != nil; first, rest = resp.Cut(rest) {
 		if resp.IsError(first) {
-			return unmarshal(first, nil)
+			return decodeFailure(unmarshal(first, nil), "nothing")
 		}
 	}
 	return nil

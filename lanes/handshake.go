@@ -57,6 +57,10 @@ func (d Dialer) steps() []step {
 	return steps
 }
 
+// greetingLimits bound each reply of the handshake, the longest of which is that
+// to HELLO: whoever answers may not be a Redis server at all.
+var greetingLimits = Limits{Bulk: 4 << 10, Elements: 64, Line: 4 << 10, Reply: 16 << 10}.WithDefaults()
+
 // handshake sends all steps at once and reads their replies.
 func (d Dialer) handshake(ctx context.Context, conn net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
@@ -66,10 +70,15 @@ func (d Dialer) handshake(ctx context.Context, conn net.Conn) error {
 	for _, s := range steps {
 		out = resp.AppendCommand(out, s.name, s.args...)
 	}
-	if _, err := conn.Write(out); err != nil {
-		return handshakeFailure(ctx, err)
+	_, failed := conn.Write(out)
+	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits)}
+	if failed != nil { // the server may have said why before it hung up
+		reply, err := in.next()
+		if err == nil && resp.IsError(reply) {
+			return d.refusal(steps[0], reply)
+		}
+		return handshakeFailure(ctx, errors.Join(failed, err))
 	}
-	in := replyStream{conn: conn, framer: resp.NewFramer(d.Limits)}
 	var refusal error
 	for _, s := range steps {
 		reply, err := in.next()

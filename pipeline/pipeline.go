@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -286,6 +287,12 @@ func (p *Pipeline) errorOf(i int) error {
 	}
 	return nil
 }
+
+// String describes the Pipeline by its number of commands.
+func (p *Pipeline) String() string { return fmt.Sprintf("pipeline.Pipeline{%d commands}", p.Len()) }
+
+// Format prints String for every verb: fmt would print the commands.
+func (p *Pipeline) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
 
 // Trips returns how many groups of commands the last Do sent, with those of
 // redirects.

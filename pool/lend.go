@@ -130,7 +130,9 @@ func (c *Lent) Return() {
 func (c *Lent) Addr() net.Addr { return c.member.lane.Addr() }
 
 // Do performs the action on this connection; part of radix.Conn.
-func (c *Lent) Do(ctx context.Context, action radix.Action) error { return action.Perform(ctx, c) }
+func (c *Lent) Do(ctx context.Context, action radix.Action) error {
+	return lanes.Perform(ctx, action, c)
+}
 
 // Close closes the connection; part of radix.Conn. It must still be returned.
 func (c *Lent) Close() error { return c.member.lane.Close() }

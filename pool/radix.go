@@ -38,14 +38,14 @@ func (p *Pool) Addr() net.Addr { return lanes.NetAddr(p.addr) }
 // is lent while it runs.
 func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 	if action.Properties().CanShareConn {
-		return action.Perform(ctx, sharedConn{p})
+		return lanes.Perform(ctx, action, sharedConn{p})
 	}
 	conn, err := p.Lend(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Return()
-	return action.Perform(ctx, conn)
+	return lanes.Perform(ctx, action, conn)
 }
 
 // sharedConn is the pool as a connection, for actions that do not care which

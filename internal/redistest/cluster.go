@@ -138,7 +138,9 @@ func (c *Cluster) run(ctx context.Context, n int) error {
 		if c.major < 7 {
 			bus = ports[2*i] + 10000 // servers before Redis 7 do not let it be chosen
 		}
-		node := &Node{cluster: c, port: ports[2*i], bus: bus, dir: filepath.Join(c.dir, strconv.Itoa(i))}
+		node := &Node{cluster: c, dir: filepath.Join(c.dir, strconv.Itoa(i))}
+		node.port.Store(int32(ports[2*i]))
+		node.bus.Store(int32(bus))
 		if err := c.prepare(node); err != nil {
 			return err
 		}
@@ -158,6 +160,14 @@ func (c *Cluster) run(ctx context.Context, n int) error {
 
 // prepare writes the node's folder and settings.
 func (c *Cluster) prepare(n *Node) error {
+	if err := os.Mkdir(n.dir, 0o700); err != nil {
+		return fmt.Errorf("redistest: %w", err)
+	}
+	return c.configure(n)
+}
+
+// configure writes the node's settings.
+func (c *Cluster) configure(n *Node) error {
 	lines := []string{
 		"bind 127.0.0.1", "protected-mode no", "daemonize no", "logfile log", `save ""`, "appendonly no",
 		"repl-diskless-sync yes", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
@@ -166,10 +176,10 @@ func (c *Cluster) prepare(n *Node) error {
 		lines = append(lines, "enable-debug-command yes")
 	}
 	if c.ca != nil {
-		lines = append(lines, "port 0", "tls-port "+strconv.Itoa(n.port))
-		lines = append(lines, c.ca.directives()...)
+		lines = append(lines, "port 0", "tls-port "+strconv.Itoa(n.Port()))
+		lines = append(lines, c.ca.directives(c.options.ClientCerts)...)
 	} else {
-		lines = append(lines, "port "+strconv.Itoa(n.port))
+		lines = append(lines, "port "+strconv.Itoa(n.Port()))
 	}
 	if p := c.options.Password; p != "" {
 		lines = append(lines, "requirepass "+p, "masterauth "+p)
@@ -180,13 +190,10 @@ func (c *Cluster) prepare(n *Node) error {
 	if !c.single {
 		lines = append(lines, "cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout "+strconv.FormatInt(c.options.NodeTimeout.Milliseconds(), 10), "cluster-replica-validity-factor 0")
 		if c.major >= 7 {
-			lines = append(lines, "cluster-port "+strconv.Itoa(n.bus))
+			lines = append(lines, "cluster-port "+strconv.Itoa(int(n.bus.Load())))
 		}
 	}
 	lines = append(lines, c.options.Directives...)
-	if err := os.Mkdir(n.dir, 0o700); err != nil {
-		return fmt.Errorf("redistest: %w", err)
-	}
 	if err := os.WriteFile(filepath.Join(n.dir, "redis.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		return fmt.Errorf("redistest: %w", err)
 	}
@@ -220,11 +227,15 @@ func (c *Cluster) Addrs() []string {
 // Nodes returns the nodes in the order of Addrs.
 func (c *Cluster) Nodes() []*Node { return c.nodes }
 
-// TLSConfig returns a client's settings that trust the servers, nil without
-// TLS.
+// TLSConfig returns a client's settings that trust the servers, with a
+// certificate if they demand one; nil without TLS.
 func (c *Cluster) TLSConfig() *tls.Config {
 	if c.ca == nil {
 		return nil
 	}
-	return &tls.Config{RootCAs: c.ca.pool, MinVersion: tls.VersionTLS12}
+	config := &tls.Config{RootCAs: c.ca.pool, MinVersion: tls.VersionTLS12}
+	if c.options.ClientCerts {
+		config.Certificates = []tls.Certificate{c.ca.own}
+	}
+	return config
 }

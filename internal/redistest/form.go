@@ -31,7 +31,7 @@ func (c *Cluster) form(ctx context.Context) error {
 			if n == other {
 				continue
 			}
-			if err := n.Do(ctx, nil, "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.port), strconv.Itoa(other.bus)); err != nil {
+			if err := n.Do(ctx, nil, "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(other.Port()), strconv.Itoa(int(other.bus.Load()))); err != nil {
 				return err
 			}
 		}

@@ -18,6 +18,7 @@ type Options struct {
 	Username    string        // an ACL user with all rights, besides the default one; needs a Password
 	Password    string        // of the default user and of Username; default none
 	TLS         bool          // the servers speak TLS only, with a certificate of [Cluster.TLSConfig]'s CA
+	ClientCerts bool          // the servers demand a certificate of clients, such as [Cluster.TLSConfig]'s; needs TLS
 	NodeTimeout time.Duration // cluster-node-timeout; default 1 s
 	Directives  []string      // further lines of redis.conf
 }
@@ -40,6 +41,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("redistest: Options.Replicas = %d: must not be negative", o.Replicas)
 	case o.Username != "" && o.Password == "":
 		return fmt.Errorf("redistest: Options.Username = %q without a Password", o.Username)
+	case o.ClientCerts && !o.TLS:
+		return fmt.Errorf("redistest: Options.ClientCerts without TLS")
 	case strings.ContainsAny(o.Username+o.Password, " \t\r\n\"'#>"):
 		return fmt.Errorf("redistest: Options.Username or Password with a blank, quote, # or >, which redis.conf cannot hold")
 	case o.NodeTimeout < 0:

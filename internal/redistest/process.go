@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -20,8 +21,8 @@ import (
 // A Node is one redis-server process. Its methods are safe for concurrent use.
 type Node struct {
 	cluster *Cluster
-	port    int
-	bus     int
+	port    atomic.Int32
+	bus     atomic.Int32
 	dir     string
 	id      string
 
@@ -31,10 +32,10 @@ type Node struct {
 }
 
 // Addr returns the node's address, host:port.
-func (n *Node) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.port)) }
+func (n *Node) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.Port())) }
 
 // Port returns the node's port.
-func (n *Node) Port() int { return n.port }
+func (n *Node) Port() int { return int(n.port.Load()) }
 
 // ID returns the node's ID in its cluster, "" without cluster mode.
 func (n *Node) ID() string { return n.id }
@@ -146,6 +147,33 @@ func (n *Node) Restart(ctx context.Context) error {
 		return fmt.Errorf("redistest: Restart of %s, which is running: Kill it first", n.Addr())
 	}
 	return n.start(ctx)
+}
+
+// RestartElsewhere is Restart on another port.
+func (n *Node) RestartElsewhere(ctx context.Context) error {
+	if n.running() {
+		return fmt.Errorf("redistest: RestartElsewhere of %s, which is running: Kill it first", n.Addr())
+	}
+	const attempts = 3
+	var err error
+	for range attempts {
+		var ports []int
+		if ports, err = freePorts(2); err != nil {
+			return err
+		}
+		n.port.Store(int32(ports[0]))
+		n.bus.Store(int32(ports[1]))
+		if n.cluster.major < 7 {
+			n.bus.Store(int32(ports[0] + 10000))
+		}
+		if err = n.cluster.configure(n); err != nil {
+			return err
+		}
+		if err = n.start(ctx); !errors.Is(err, errPort) {
+			return err
+		}
+	}
+	return err
 }
 
 // Ports are chosen below those that systems give to outgoing connections, so

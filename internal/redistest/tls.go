@@ -21,7 +21,8 @@ import (
 // certificate of all its servers.
 type authority struct {
 	pool *x509.CertPool
-	dir  string // of ca.pem, cert.pem and key.pem
+	own  tls.Certificate // of the servers; clients may show it, too
+	dir  string          // of ca.pem, cert.pem and key.pem
 }
 
 func newAuthority(dir string) (*authority, error) {
@@ -48,7 +49,8 @@ func newAuthority(dir string) (*authority, error) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(ca)
-	return &authority{pool, dir}, nil
+	own := tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key, Leaf: cert}
+	return &authority{pool, own, dir}, nil
 }
 
 // certificate makes a server's certificate, or an authority's if parent is nil.
@@ -78,11 +80,15 @@ func certificate(parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*x509.C
 	return cert, key, err
 }
 
-func (a *authority) directives() []string {
+func (a *authority) directives(clientCerts bool) []string {
+	demand := "optional"
+	if clientCerts {
+		demand = "yes"
+	}
 	file := func(name string) string { return filepath.Join(a.dir, name) }
 	return []string{
 		"tls-ca-cert-file " + file("ca.pem"), "tls-cert-file " + file("cert.pem"), "tls-key-file " + file("key.pem"),
-		"tls-auth-clients optional", "tls-replication yes", "tls-cluster yes",
+		"tls-auth-clients " + demand, "tls-replication yes", "tls-cluster yes",
 	}
 }
 

@@ -1,0 +1,143 @@
+package cluster_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A fake is a server that greets like Redis and answers as a test wants. All
+// its connections are closed at the test's end.
+type fake struct {
+	listener net.Listener
+	// slots returns the reply to CLUSTER SLOTS. Nil: all slots are the fake's.
+	slots func() string
+	// answer writes what follows on any command that is not part of the
+	// handshake, and reports whether the connection goes on. Nil: each command
+	// gets :1.
+	answer func(w io.Writer, cmd []string) bool
+	// hijack is a command of the handshake, or CLUSTER, that answer gets, too.
+	hijack string
+
+	tasks sync.WaitGroup
+	mu    sync.Mutex // guards what follows
+	conns []net.Conn
+}
+
+func newFake(t testing.TB) *fake {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	f := &fake{listener: l}
+	t.Cleanup(f.close)
+	return f
+}
+
+// start lets the fake, which does not change any more, serve.
+func (f *fake) start() {
+	f.tasks.Go(func() {
+		for {
+			conn, err := f.listener.Accept()
+			if err != nil {
+				return
+			}
+			f.mu.Lock()
+			f.conns = append(f.conns, conn)
+			f.mu.Unlock()
+			f.tasks.Go(func() { f.serve(conn) })
+		}
+	})
+}
+
+// close ends all connections; closing again does nothing.
+func (f *fake) close() {
+	_ = f.listener.Close()
+	f.mu.Lock()
+	for _, conn := range f.conns {
+		_ = conn.Close()
+	}
+	f.mu.Unlock()
+	f.tasks.Wait()
+}
+
+func (f *fake) addr() string { return f.listener.Addr().String() }
+
+func (f *fake) serve(conn net.Conn) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for {
+		cmd, err := readCommand(in)
+		if err != nil || !f.reply(conn, cmd) {
+			return
+		}
+	}
+}
+
+func (f *fake) reply(w io.Writer, cmd []string) (goOn bool) {
+	reply := ":1\r\n"
+	switch name := strings.ToUpper(cmd[0]); {
+	case name == f.hijack:
+		return f.answer(w, cmd)
+	case name == "CLUSTER" && f.slots != nil:
+		reply = f.slots()
+	case name == "CLUSTER":
+		reply = slotMap(f.addr())
+	case name == "CLIENT", name == "AUTH", name == "READONLY":
+		reply = "+OK\r\n"
+	case f.answer != nil:
+		return f.answer(w, cmd)
+	}
+	_, err := io.WriteString(w, reply)
+	return err == nil
+}
+
+// slotMap is a reply to CLUSTER SLOTS that gives each address as many slots.
+func slotMap(addrs ...string) string {
+	reply := fmt.Sprintf("*%d\r\n", len(addrs))
+	const slots = 16384
+	for i, addr := range addrs {
+		host, port, _ := net.SplitHostPort(addr)
+		reply += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n$40\r\n%040d\r\n",
+			i*slots/len(addrs), (i+1)*slots/len(addrs)-1, len(host), host, port, i)
+	}
+	return reply
+}
+
+// readCommand reads an array of bulk strings.
+func readCommand(in *bufio.Reader) ([]string, error) {
+	n, err := readHeader(in, '*')
+	if err != nil {
+		return nil, err
+	}
+	cmd := make([]string, n)
+	for i := range cmd {
+		size, err := readHeader(in, '$')
+		if err != nil {
+			return nil, err
+		}
+		arg := make([]byte, size+2)
+		if _, err := io.ReadFull(in, arg); err != nil {
+			return nil, err
+		}
+		cmd[i] = string(arg[:size])
+	}
+	return cmd, nil
+}
+
+func readHeader(in *bufio.Reader, kind byte) (int, error) {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	if line[0] != kind {
+		return 0, fmt.Errorf("%q instead of %q", line[0], kind)
+	}
+	return strconv.Atoi(strings.TrimSpace(line[1:]))
+}

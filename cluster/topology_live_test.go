@@ -1,0 +1,284 @@
+package cluster_test
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// until waits for an event; ctx is how long.
+func until(t *testing.T, ctx context.Context, what string, happened func() bool) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for !happened() {
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			t.Fatalf("did not happen in time: %s", what)
+		}
+	}
+}
+
+// traffic is callers that must not see an error.
+type traffic struct {
+	calls   atomic.Int64
+	stop    chan struct{}
+	callers sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows
+	failed []error
+}
+
+// startTraffic counts all keys in each call.
+func startTraffic(client *cluster.Client, callers int, keys []string) *traffic {
+	l := &traffic{stop: make(chan struct{})}
+	for range callers {
+		l.callers.Go(func() {
+			p := pipeline.New(client)
+			for {
+				select {
+				case <-l.stop:
+					return
+				default:
+				}
+				l.call(p, keys)
+			}
+		})
+	}
+	return l
+}
+
+func (l *traffic) call(p *pipeline.Pipeline, keys []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	p.Reset()
+	for _, key := range keys {
+		p.IncrBy(key, 1)
+		p.Expire(key, time.Hour)
+	}
+	err := p.Do(ctx)
+	l.calls.Add(1)
+	if err != nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.failed = append(l.failed, err)
+	}
+}
+
+// more waits until the callers have made further calls.
+func (l *traffic) more(t *testing.T, ctx context.Context) {
+	t.Helper()
+	seen := l.calls.Load()
+	until(t, ctx, "further calls", func() bool { return l.calls.Load() >= seen+50 })
+}
+
+// end stops the callers. None of their calls may have failed.
+func (l *traffic) end(t *testing.T) {
+	t.Helper()
+	close(l.stop)
+	l.callers.Wait()
+	require.Empty(t, l.failed)
+}
+
+func TestDeadSeeds(t *testing.T) {
+	t.Parallel()
+	real := redistest.StartCluster(t, redistest.Options{})
+	ctx := within(t, 30*time.Second)
+	dead := []string{closedPort(t), closedPort(t), closedPort(t)}
+
+	_, err := cluster.Config{}.New(ctx, dead)
+	var unreachable *cluster.UnreachableError
+	require.ErrorAs(t, err, &unreachable)
+	require.Len(t, unreachable.Causes, len(dead))
+	for i, addr := range dead {
+		require.Contains(t, err.Error(), addr)
+		require.Equal(t, addr, unreachable.Causes[i].Addr)
+		var op *net.OpError
+		require.ErrorAs(t, unreachable.Causes[i].Err, &op)
+	}
+
+	client := open(t, cluster.Config{RefreshEvery: -1}, append(dead, real.Addrs()[2]))
+	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
+
+	// A node that dies now fails neither refreshes nor another client's start.
+	require.NoError(t, real.Nodes()[0].Kill())
+	for range 6 { // in random order: the dead one will be asked first some time
+		require.NoError(t, client.Sync(ctx))
+	}
+	require.Zero(t, client.Stats().RefreshErrors)
+	late := open(t, cluster.Config{}, real.Addrs())
+	require.Equal(t, cluster.SlotCount, late.Stats().Slots)
+	until(t, ctx, "the slots of the living nodes are served", func() bool {
+		// Servers refuse everything for a moment, having lost a primary.
+		return late.Do(ctx, radix.Cmd(nil, "CLUSTER", "INFO")) == nil
+	})
+}
+
+// named counts the node's connections with the client's name.
+func named(t *testing.T, ctx context.Context, n *redistest.Node, name string) int {
+	t.Helper()
+	var list string
+	require.NoError(t, n.Do(ctx, &list, "CLIENT", "LIST"))
+	return strings.Count(list, " name="+name+" ")
+}
+
+// moveSlots moves many slots at once, with those of the keys that are in them.
+func moveSlots(t *testing.T, ctx context.Context, real *redistest.Cluster, from, to *redistest.Node, slots []uint16, keys []string) {
+	t.Helper()
+	set := func(n *redistest.Node, state, id string) {
+		t.Helper()
+		conn, err := radix.Dial(ctx, "tcp", n.Addr())
+		require.NoError(t, err)
+		defer conn.Close()
+		p := radix.NewPipeline()
+		for _, slot := range slots {
+			p.Append(radix.Cmd(nil, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), state, id))
+		}
+		require.NoError(t, conn.Do(ctx, p))
+	}
+	set(to, "IMPORTING", from.ID())
+	set(from, "MIGRATING", to.ID())
+	moving := make(map[uint16]bool)
+	for _, slot := range slots {
+		moving[slot] = true
+	}
+	for _, key := range keys {
+		if slot := cluster.Slot(key); moving[slot] {
+			require.NoError(t, real.MigrateKeys(ctx, slot, to, key))
+		}
+	}
+	for _, n := range []*redistest.Node{to, from} {
+		set(n, "NODE", to.ID())
+	}
+	for _, n := range real.Nodes() {
+		if n != to && n != from {
+			set(n, "NODE", to.ID())
+		}
+	}
+}
+
+// quarter returns the slots that the i-th of four primaries begins with.
+func quarter(i int) []uint16 {
+	slots := make([]uint16, cluster.SlotCount/4)
+	for j := range slots {
+		slots[j] = uint16(i*len(slots) + j)
+	}
+	return slots
+}
+
+// TestNodesJoinAndLeave lets a node without slots get some, and then another
+// one lose all of its slots and be forgotten, while callers count.
+func TestNodesJoinAndLeave(t *testing.T) {
+	t.Parallel()
+	const name = "watched"
+	real := redistest.StartCluster(t, redistest.Options{Primaries: 4, Directives: []string{"cluster-allow-replica-migration no"}})
+	ctx := within(t, 60*time.Second)
+	nodes := real.Nodes()
+	leaver, joiner := nodes[2], nodes[3]
+	moveSlots(t, ctx, real, joiner, nodes[0], quarter(3), nil)
+	require.NoError(t, real.WaitHealthy(ctx))
+
+	keys := redistest.KeysInSlots(12, "join")
+	client := open(t, cluster.Config{Dialer: lanes.Dialer{ClientName: name}}, real.Addrs()[:1])
+	l := startTraffic(client, 8, keys)
+	l.more(t, ctx)
+	require.Len(t, client.Stats().Nodes, 3)
+	require.Zero(t, named(t, ctx, joiner, name))
+	require.NotZero(t, named(t, ctx, leaver, name))
+
+	moveSlots(t, ctx, real, nodes[0], joiner, quarter(3), keys)
+	until(t, ctx, "the new node is used", func() bool { return named(t, ctx, joiner, name) > 0 })
+	l.more(t, ctx)
+	require.NotZero(t, stat(t, ctx, joiner, "incrby"))
+
+	moveSlots(t, ctx, real, leaver, joiner, quarter(2), keys)
+	for _, n := range nodes {
+		if n != leaver {
+			require.NoError(t, n.Do(ctx, nil, "CLUSTER", "FORGET", leaver.ID()))
+		}
+	}
+	began := time.Now()
+	until(t, ctx, "the connections to the node that has left are closed", func() bool {
+		return named(t, ctx, leaver, name) == 0
+	})
+	took := time.Since(began)
+	for _, n := range client.Stats().Nodes {
+		require.NotEqual(t, leaver.Addr(), n.Pool.Addr)
+	}
+	served := stat(t, ctx, leaver, "incrby")
+	l.more(t, ctx)
+	l.end(t)
+	require.Equal(t, served, stat(t, ctx, leaver, "incrby"))
+	for _, key := range keys {
+		var n int64
+		require.NoError(t, client.Do(ctx, radix.Cmd(&n, "GET", key)))
+		require.Equal(t, l.calls.Load(), n, key)
+	}
+	s := client.Stats()
+	t.Logf("%d calls, none failed; %d MOVED, %d ASK, %d refreshes; connections closed %v after FORGET", l.calls.Load(), s.Moved, s.Ask, s.Refreshes, took)
+}
+
+// stat returns how often the node has run the command (a subcommand is
+// name|sub), by its own count.
+func stat(t *testing.T, ctx context.Context, n *redistest.Node, command string) int {
+	t.Helper()
+	var info string
+	require.NoError(t, n.Do(ctx, &info, "INFO", "commandstats"))
+	_, after, found := strings.Cut(info, "cmdstat_"+command+":calls=")
+	if !found {
+		return 0
+	}
+	text, _, _ := strings.Cut(after, ",")
+	calls, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return calls
+}
+
+// TestNoRefreshStorm counts CLUSTER SLOTS while 200 callers meet a failover.
+func TestNoRefreshStorm(t *testing.T) {
+	t.Parallel()
+	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	client := open(t, cluster.Config{RefreshEvery: -1}, real.Addrs())
+	ctx := within(t, 60*time.Second)
+	l := startLoad(client, 200, redistest.KeysInSlots(6, "storm"))
+	until(t, ctx, "all callers are busy", func() bool { return sum(l.acknowledged) > 6*200 })
+	questions := func() (n int) {
+		for _, node := range real.Nodes()[1:] {
+			n += stat(t, ctx, node, "cluster|slots")
+		}
+		return n
+	}
+	before := questions()
+	began := time.Now()
+	require.NoError(t, real.Nodes()[0].Kill())
+	until(t, ctx, "a replica is promoted", func() bool {
+		promoted, err := real.Nodes()[3].IsPrimary(ctx)
+		require.NoError(t, err)
+		return promoted
+	})
+	promotion := time.Now()
+	served := l.acknowledged[0].Load()
+	until(t, ctx, "three seconds more of the same load", func() bool { return time.Since(promotion) > 3*time.Second })
+	asked, took := questions()-before, time.Since(began)
+	require.Greater(t, l.acknowledged[0].Load(), served, "the slots of the killed primary are served again")
+	l.end()
+	s := client.Stats()
+	t.Logf("CLUSTER SLOTS %d times in %v (promotion after %v), %d refreshes; acknowledged %d, refused %d, unknown %d",
+		asked, took, promotion.Sub(began), s.Refreshes, sum(l.acknowledged), sum(l.refused), sum(l.unknown))
+	require.Positive(t, asked)
+	require.LessOrEqual(t, float64(asked), 2*took.Seconds()+1)
+}
