@@ -84,14 +84,14 @@ func startLoad(client *cluster.Client, callers int, keys []string, deadline time
 		l.callers.Go(func() {
 			p := pipeline.New(client)
 			for ctx.Err() == nil {
-				l.call(p)
+				_ = l.call(p)
 			}
 		})
 	}
 	return l
 }
 
-func (l *load) call(p *pipeline.Pipeline) {
+func (l *load) call(p *pipeline.Pipeline) error {
 	p.Reset()
 	totals := make([]pipeline.Reply, len(l.keys))
 	for i, key := range l.keys {
@@ -130,6 +130,7 @@ func (l *load) call(p *pipeline.Pipeline) {
 			l.stray.Store(err)
 		}
 	}
+	return err
 }
 
 func (l *load) end() {

@@ -1,0 +1,144 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// slowCluster is a cluster behind links of 100 kB/s for each connection, so that
+// what it carries is known and little.
+func slowCluster(t *testing.T, kind pool.Config) (*cluster.Client, *redistest.Cluster) {
+	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	proxies := redistest.StartProxies(t, real.Addrs())
+	for _, p := range proxies {
+		p.Throttle(redistest.ToServer, 100_000)
+	}
+	return open(t, cluster.Config{Pool: kind, AddrMap: proxies.AddrMap}, real.Addrs()), real
+}
+
+// TestOverload sends four times the calls that the cluster carries, each with a
+// deadline of 100 ms, whether or not those before have ended. Memory must stay
+// flat and each call be back in time.
+func TestOverload(t *testing.T) {
+	o := pool.Options{MaxWaiters: 200}
+	for name, kind := range map[string]pool.Config{
+		"laned": pool.Laned{Lanes: 2, MaxInFlight: 32, Options: o}, "fixed": pool.Fixed{Size: 10, Options: o},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, _ := slowCluster(t, kind)
+			ctx := redistest.Within(t, 60*time.Second)
+			keys := redistest.KeysInSlots(6, "overload")
+			l := startLoad(client, 50, keys, 0)
+			began := time.Now()
+			until(t, ctx, "the rate is known", func() bool { return l.calls.Load() > 500 })
+			carried := float64(l.calls.Load()) / time.Since(began).Seconds()
+			l.end()
+			require.Zero(t, l.failedCalls.Load(), "%v", l.first)
+
+			l.deadline = 100 * time.Millisecond
+			before := heap()
+			peak, exhausted := l.flood(ctx, t, client, 4*carried, 3*time.Second)
+			t.Logf("carries %.0f calls/s, got %.0f; %v; latest %v after its deadline; heap %d KiB before, at most %d KiB",
+				carried, 4*carried, l, l.worst().Round(10*time.Microsecond), before>>10, peak>>10)
+			require.LessOrEqual(t, l.worst(), grace())
+			require.Less(t, peak, before+32<<20)
+			if exhausted != nil {
+				require.ErrorContains(t, exhausted, "127.0.0.1:")
+				require.ErrorContains(t, exhausted, "200 callers waiting")
+			}
+			until(t, ctx, "nothing is in flight", func() bool {
+				for _, n := range client.Stats().Nodes {
+					if n.Pool.InFlight+n.Pool.Waiters > 0 {
+						return false
+					}
+				}
+				return true
+			})
+			l.verify(t, client, true)
+		})
+	}
+}
+
+// flood makes calls at a rate for some time and waits for their ends. It returns
+// the largest heap seen and an ErrExhausted, if there was one.
+func (l *load) flood(ctx context.Context, t *testing.T, client *cluster.Client, rate float64, during time.Duration) (peak uint64, exhausted error) {
+	t.Helper()
+	var calls sync.WaitGroup
+	var full atomic.Value
+	pipelines := sync.Pool{New: func() any { return pipeline.New(client) }}
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	began, made := time.Now(), 0
+	for now := began; now.Sub(began) < during; {
+		for due := int(rate * now.Sub(began).Seconds()); made < due; made++ {
+			calls.Go(func() {
+				p := pipelines.Get().(*pipeline.Pipeline)
+				if err := l.call(p); errors.Is(err, pool.ErrExhausted) {
+					full.Store(err)
+				}
+				pipelines.Put(p)
+			})
+		}
+		if made%64 == 0 {
+			peak = max(peak, heap())
+		}
+		select {
+		case now = <-ticker.C:
+		case <-ctx.Done():
+			t.Fatal("the flood does not end")
+		}
+	}
+	peak = max(peak, heap())
+	calls.Wait()
+	exhausted, _ = full.Load().(error)
+	return peak, exhausted
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestExhausted: whoever finds everything full is told so at once, with the node
+// and the limit.
+func TestExhausted(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  pool.Config
+		limit string
+	}{
+		"fail fast": {pool.Fixed{Size: 1, Options: pool.Options{FailFast: true}}, "1 connections in use"},
+		"waiters":   {pool.Fixed{Size: 1, Options: pool.Options{MaxWaiters: 1}}, "1 callers waiting"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.StartServer(t, redistest.Options{})
+			client := open(t, cluster.Config{Pool: c.kind}, server.Addrs())
+			warm(t, client)
+			occupy(t, client)
+			l := startLoad(client, 4, []string{"k"}, 0)
+			until(t, redistest.Within(t, 20*time.Second), "calls fail", func() bool { return sum(l.undone) > 100 })
+			var limit *pool.ExhaustedError
+			l.mu.Lock()
+			err := l.first
+			l.mu.Unlock()
+			require.ErrorAs(t, err, &limit)
+			require.Equal(t, server.Addrs()[0], limit.Addr)
+			require.Equal(t, c.limit, limit.Limit)
+			l.stop()
+			require.NoError(t, client.Close()) // ends the one that waits
+			l.end()
+		})
+	}
+}

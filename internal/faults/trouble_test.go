@@ -1,0 +1,132 @@
+package faults
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+)
+
+// A trouble is what happens to a pair of primary and replica.
+type trouble struct {
+	name     string
+	lossless bool // Redis itself loses nothing by it
+	happen   func(t *testing.T, ctx context.Context, primary, replica *redistest.Node)
+}
+
+func command(name string, args ...string) func(*testing.T, context.Context, *redistest.Node, *redistest.Node) {
+	return func(t *testing.T, ctx context.Context, primary, _ *redistest.Node) {
+		require.NoError(t, primary.Do(ctx, nil, name, args...))
+	}
+}
+
+var troubles = []trouble{
+	{"DEBUG SLEEP", true, command("DEBUG", "SLEEP", "0.4")},
+	{"CLIENT PAUSE ALL", true, command("CLIENT", "PAUSE", "400", "ALL")},
+	{"CLIENT PAUSE WRITE", true, command("CLIENT", "PAUSE", "400", "WRITE")},
+	{"CLIENT KILL", true, func(t *testing.T, ctx context.Context, primary, _ *redistest.Node) {
+		for range 20 {
+			require.NoError(t, primary.Do(ctx, nil, "CLIENT", "KILL", "TYPE", "normal"))
+		}
+	}},
+	{"SIGSTOP and SIGCONT", true, func(t *testing.T, ctx context.Context, primary, _ *redistest.Node) {
+		require.NoError(t, primary.Pause())
+		pause, cancel := context.WithTimeout(ctx, 400*time.Millisecond) // less than the node timeout
+		defer cancel()
+		<-pause.Done()
+		require.NoError(t, primary.Resume())
+	}},
+	{"CLUSTER FAILOVER", true, takeOver("")},
+	{"CLUSTER FAILOVER FORCE", false, takeOver("FORCE")},
+	{"CLUSTER FAILOVER TAKEOVER", false, takeOver("TAKEOVER")},
+}
+
+func takeOver(mode string) func(*testing.T, context.Context, *redistest.Node, *redistest.Node) {
+	return func(t *testing.T, ctx context.Context, _, replica *redistest.Node) {
+		require.NoError(t, replica.Failover(ctx, mode))
+		until(t, ctx, "the replica has taken over", func() bool {
+			ok, err := replica.IsPrimary(ctx)
+			return err == nil && ok
+		})
+	}
+}
+
+// TestTroubleUnderLoad lets 16 callers count with a deadline of 100 ms, and
+// lets one thing happen after the other. Afterwards everything is served again,
+// each call was back in time, and the totals are right.
+func TestTroubleUnderLoad(t *testing.T) {
+	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1, NodeTimeout: 2 * time.Second})
+	client := open(t, cluster.Config{}, real.Addrs())
+	for i, trouble := range troubles {
+		t.Run(trouble.name, func(t *testing.T) {
+			ctx := redistest.Within(t, 30*time.Second)
+			first := primary(t, real, i%3)
+			second := real.Nodes()[i%3]
+			if second == first {
+				second = real.Nodes()[i%3+3]
+			}
+			l := startLoad(client, 16, redistest.KeysInSlots(30, trouble.name), 100*time.Millisecond)
+			defer l.end()
+			until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })
+			trouble.happen(t, ctx, first, second)
+			require.NoError(t, real.WaitHealthy(ctx))
+			served(t, ctx, l)
+			l.end()
+			t.Logf("%v; latest %v after its deadline", l, l.worst().Round(10*time.Microsecond))
+			require.LessOrEqual(t, l.worst(), grace())
+			l.verify(t, client, trouble.lossless)
+		})
+	}
+}
+
+// served waits until each key has been counted again, and returns how long that
+// took.
+func served(t *testing.T, ctx context.Context, l *load) time.Duration {
+	t.Helper()
+	began := time.Now()
+	before := make([]int64, len(l.keys))
+	for i := range before {
+		before[i] = l.acknowledged[i].Load()
+	}
+	until(t, ctx, "each key is counted again", func() bool {
+		for i := range before {
+			if l.acknowledged[i].Load() == before[i] {
+				return false
+			}
+		}
+		return true
+	})
+	return time.Since(began)
+}
+
+// TestKilledPrimary kills a primary under load: nothing is counted twice, and
+// its slots are served again within a second of the replica's promotion.
+func TestKilledPrimary(t *testing.T) {
+	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	client := open(t, cluster.Config{}, real.Addrs())
+	ctx := redistest.Within(t, 60*time.Second)
+	l := startLoad(client, 32, redistest.KeysInSlots(30, "killed"), 100*time.Millisecond)
+	defer l.end()
+	until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })
+	require.NoError(t, real.Nodes()[0].Kill())
+	until(t, ctx, "the replica was promoted", func() bool {
+		ok, err := real.Nodes()[3].IsPrimary(ctx)
+		return err == nil && ok
+	})
+	took := served(t, ctx, l)
+	l.end()
+	t.Logf("served again %v after the promotion; %v; latest %v after its deadline", took.Round(time.Millisecond), l, l.worst().Round(10*time.Microsecond))
+	limit := time.Second
+	if !strict {
+		limit = 5 * time.Second
+	}
+	require.Less(t, took, limit)
+	require.LessOrEqual(t, l.worst(), grace())
+	l.verify(t, client, false)
+	s := client.Stats()
+	require.Zero(t, s.Repeated)
+}
