@@ -32,7 +32,7 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint bench fuzz soak faults demo tools
+.PHONY: help test lint bench fuzz soak faults mutants demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,10 @@ soak: ## Reshard, fail over, stall and kill a cluster under load (DURATION=10m, 
 faults: ## Run the fault tests alone, without -race, and with strict deadlines; prints figures
 	@scripts/ensure-deps.sh redis-server >&2
 	@REDISLANES_REQUIRE_REDIS=1 REDISLANES_STRICT=1 $(GO) test -count=1 -v -timeout $(TESTTIMEOUT) ./internal/faults
+
+mutants: ## Take out one protection after the other: a test must fail for each
+	@scripts/ensure-deps.sh redis-server cc >&2
+	@REDISLANES_REQUIRE_REDIS=1 $(GO) run ./internal/mutants
 
 demo: ## Run examples/quickstart
 	@scripts/ensure-deps.sh redis-server

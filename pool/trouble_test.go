@@ -87,7 +87,7 @@ func TestStalledServerIsGivenUp(t *testing.T) {
 			node := server.Nodes()[0]
 			require.NoError(t, node.Pause())
 			defer func() { _ = node.Resume() }()
-			err := p.Do(context.Background(), radix.Cmd(nil, "INCR", "k"))
+			err := p.Do(within(t, 20*time.Second), radix.Cmd(nil, "INCR", "k"))
 			require.ErrorIs(t, err, lanes.ErrUnknownOutcome)
 			require.ErrorIs(t, err, lanes.ErrStalled)
 			require.Positive(t, p.Stats().Closes[CloseStalled])

@@ -1,0 +1,141 @@
+package main
+
+// mutants begins with the faults of other clients in the order of docs/faults.md.
+var mutants = []mutant{
+	{
+		"1 callers wait behind a missing reply: no stall watchdog", "pool/stall.go",
+		"longest time.Duration) bool {\n", "longest time.Duration) bool {\n\tif p != nil {\n\t\treturn false\n\t}\n",
+		"./pool", "TestStalledServerIsGivenUp", false,
+	},
+	{
+		"1 callers wait behind a missing reply: no deadline of their own", "lanes/batch.go",
+		"case <-ctx.Done():\n\t\treturn ctx.Err()", "case <-make(chan struct{}):\n\t\treturn nil",
+		"./lanes", "TestCallerLeavesASilentServerAtItsDeadline", false,
+	},
+	{
+		"2 the pool's lock is held over a round trip", "pool/pool.go",
+		"m.state = busy\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
+		"m.state = busy\n\t\t\tlanes.Flush([]*lanes.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
+		"./pool", "TestSlowCommandsHoldNobodyUp", false,
+	},
+	{
+		"3 memory is written after the caller has left", "lanes/lane.go",
+		"b.abandoned = true\n", "",
+		"./lanes", "TestNothingWritesToAnAbandonedBatch", true,
+	},
+	{
+		"4 an expired context closes a healthy connection", "lanes/lane.go",
+		"\tif b.flush { // the caller left before it wrote", "\tl.Fail(cause)\n\tif b.flush { // the caller left before it wrote",
+		"./lanes", "TestNeighboursOfAnAbandonedBatch", false,
+	},
+	{
+		"5 a refused command takes the others with it once more", "cluster/retry.go",
+		"\tif len(followed)+len(refused) > 0 {\n", "\tif len(refused) > 0 {\n\t\trefused = x.sent\n\t}\n\tif len(followed)+len(refused) > 0 {\n",
+		"./cluster", "TestRefusedForNow", false,
+	},
+	{
+		"6 a negative length is believed", "internal/resp/framer.go",
+		"\t\treturn false, fmt.Errorf(\"%w: length -%d behind %q\", ErrProtocol, f.num, f.cur)\n", "",
+		"./cluster", "TestHostileServer", false,
+	},
+	{
+		"6 a huge bulk string is believed", "internal/resp/framer.go",
+		"if f.num > f.limits.Bulk {", "if false {",
+		"./internal/resp", "TestFramerRefuses", false,
+	},
+	{
+		"6 a huge array is believed", "internal/resp/framer.go",
+		"if f.num > f.limits.Elements || n > f.limits.Elements {", "if false {",
+		"./internal/resp", "TestFramerRefuses", false,
+	},
+	{
+		"7 one dead seed fails the start and refreshes", "cluster/refresh.go",
+		"failed.Causes = append(failed.Causes, AddrError{a.addr, a.err})", "return answer{}, a.err",
+		"./cluster", "TestDeadSeeds", false,
+	},
+	{
+		"7 an unknown endpoint is dialled as :port", "cluster/parse.go",
+		"\tif h == \"\" || h == \"?\" {\n\t\th = fallback\n\t}\n", "",
+		"./cluster", "TestUnknownEndpoints", false,
+	},
+	{
+		"8 MOVED and ASK reach the caller", "cluster/retry.go",
+		"if x.follow(i, to) {\n\t\t\treturn toFollow", "if x.follow(i, to) {\n\t\t\treturn stands",
+		"./cluster", "TestRadixPipelineFollowsRedirects", false,
+	},
+	{
+		"8 errors of the server show arguments", "internal/resp/redact.go",
+		"func Redact(msg string) string {\n", "func Redact(msg string) string {\n\tif msg != \"\" {\n\t\treturn msg\n\t}\n",
+		"./cluster", "TestCanaryInServerErrors", false,
+	},
+	{
+		"8 errors of a pipeline show its commands", "lanes/conn.go",
+		"return decodeFailure(err, \"what a radix.Pipeline holds\")", "return err",
+		"./cluster", "TestCanaryInTrouble", false,
+	},
+	{
+		"9 a command whose reply was lost is sent again (go-redis)", "cluster/retry.go",
+		"case !notSent && !repeatable, !x.client.mayTryAgain(err):", "case !x.client.mayTryAgain(err):",
+		"./pipeline", "TestCutAtEveryOffset", false,
+	},
+	{
+		"9 unknown outcomes are reported as not sent", "lanes/batch.go",
+		"if i < b.handed {", "if false {",
+		"./pipeline", "TestCutAtEveryOffset", false,
+	},
+	{
+		"10 a full lane lets callers overrun their deadlines (rueidis)", "lanes/batch.go",
+		"case <-ctx.Done():\n\t\treturn ctx.Err()", "case <-make(chan struct{}):\n\t\treturn nil",
+		"./internal/faults", "TestDeadlineAtEveryWait/full_lane", false,
+	},
+	{
+		"10 a command refused with LOADING is not sent again (rueidis)", "cluster/redirect.go",
+		"case \"CLUSTERDOWN\", \"LOADING\", \"MASTERDOWN\":", "case \"CLUSTERDOWN\", \"MASTERDOWN\":",
+		"./cluster", "TestRefusedForNow/LOADING", false,
+	},
+	{
+		"a batch is sent whose caller has left the queue", "pool/pool.go",
+		"\tif e, ok := p.waiters[b]; ok {", "\tif e, ok := p.waiters[b]; ok && e == nil {",
+		"./pool", "TestLeavingTheQueue", false,
+	},
+	{
+		"calls wait for a dead node", "pool/waiter.go",
+		"case !p.down.IsZero():", "case false:",
+		"./pool", "TestDeadServerFailsAtOnce", false,
+	},
+	{
+		"a paused server is taken for a dead one", "pool/stall.go",
+		"if err == nil || refusedHandshake(err) {", "if false {",
+		"./pool", "TestPausedServerIsNotStalled", false,
+	},
+	{
+		"idle connections are not looked after", "pool/maintain.go",
+		"case p.PingEvery > 0 && idle >= p.PingEvery:", "case false:",
+		"./pool", "TestIdleConnectionsArePinged", false,
+	},
+	{
+		"a storm of refreshes", "cluster/refresh.go",
+		"refreshSpacing = 500 * time.Millisecond", "refreshSpacing = time.Millisecond",
+		"./cluster", "TestNoRefreshStorm", false,
+	},
+	{
+		"a node that leaves takes commands with it", "cluster/client.go",
+		"\tn.retire()\n", "\tif n != nil {\n\t\treturn\n\t}\n",
+		"./cluster", "TestLeavingNodesFailNoCall", false,
+	},
+	{
+		"a key lives for ever after a refused INCRBY", "cluster/retry.go",
+		"if !found && x.sameKey(commands[:at], j) && !x.changedAfter(j) {", "if !found && x == nil {",
+		"./cluster", "TestExpiryFollowsItsCounter", false,
+	},
+	{
+		"a redirect for another slot is followed", "cluster/retry.go",
+		"if slot := x.request.slots[i]; x.how.noFollow || slot >= 0 && slot != int32(to.slot) {", "if x.how.noFollow {",
+		"./cluster", "TestRedirectForAnotherSlot", false,
+	},
+	{
+		"addresses that a server invents are remembered without end", "cluster/client.go",
+		"if c.strangers == maxStrangers {", "if false {",
+		"./cluster", "TestRedirectsToEverNewAddresses", false,
+	},
+}
