@@ -86,6 +86,17 @@ var poolMetrics = [...]poolMetric{
 	{"pool_exhausted_total",
 		"Batches and users that were refused because the pool and its queue were full (ErrExhausted).",
 		counter, func(s *pool.Stats) float64 { return float64(s.Exhausted) }},
+	{"pool_down",
+		"1 while the node is down: commands for it fail at once (ErrDown), and one dial at a time asks whether it is back.",
+		gauge, func(s *pool.Stats) float64 {
+			if s.Down {
+				return 1
+			}
+			return 0
+		}},
+	{"pool_downs_total",
+		"How often the node went down.",
+		counter, func(s *pool.Stats) float64 { return float64(s.Downs) }},
 }
 
 var (
@@ -116,5 +127,5 @@ var (
 // value to start from.
 var closeReasons = [...]string{
 	pool.CloseByClient, pool.CloseIdle, pool.CloseStalled, pool.CloseByServer,
-	pool.CloseTimeout, pool.CloseProtocol, pool.CloseUnclean, pool.CloseIOFailure,
+	pool.CloseTimeout, pool.CloseProtocol, pool.CloseUnclean, pool.CloseRenewed, pool.CloseIOFailure,
 }
