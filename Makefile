@@ -16,6 +16,7 @@ FUZZTIME    ?= 10s
 DURATION    ?= 10m
 SEED        ?= 1
 SOAKFLAGS   ?=
+PEERFLAGS   ?=
 
 # The tools are pinned in tools/go.mod. "go tool -modfile=tools/go.mod golangci-lint"
 # works from here as well, but it resolves the tool's 200 modules on every call
@@ -32,7 +33,7 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint bench fuzz soak faults mutants demo tools
+.PHONY: help test lint bench fuzz soak faults mutants peers demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
@@ -68,6 +69,11 @@ faults: ## Run the fault tests alone, without -race, and with strict deadlines; 
 mutants: ## Take out one protection after the other: a test must fail for each
 	@scripts/ensure-deps.sh redis-server cc >&2
 	@REDISLANES_REQUIRE_REDIS=1 $(GO) run ./internal/mutants
+
+peers: ## Measure ours beside rueidis, go-redis and radix, and print the goals (PEERFLAGS)
+	@scripts/ensure-deps.sh redis-server >&2
+	@$(GO) build -C bench/peers -o ../../bin/peers .
+	@bin/peers $(PEERFLAGS)
 
 demo: ## Run examples/quickstart
 	@scripts/ensure-deps.sh redis-server

@@ -82,6 +82,18 @@ func (c *Client) KeysSlot(keys []string) (slot int32, err error) {
 	return int32(first), nil
 }
 
+// Primary returns the address of the node that owns the slot, as far as the
+// client knows; "" if none does.
+func (c *Client) Primary(slot uint16) string {
+	if slot >= SlotCount {
+		return ""
+	}
+	if n := c.topology.Load().primary(int32(slot)); n != nil {
+		return n.addr
+	}
+	return ""
+}
+
 // Clients returns a client for each node, by the primary's address; part of
 // radix.MultiClient. They do not follow redirects, and closing them does
 // nothing.

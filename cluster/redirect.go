@@ -9,7 +9,7 @@ import (
 
 // A verdict is what an error reply means for the command that got it. Every
 // verdict but final says that the server did not run the command. No other
-// file of the project compares texts of errors.
+// file of the project decides anything by the texts of errors.
 type verdict uint8
 
 const (

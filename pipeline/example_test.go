@@ -2,13 +2,16 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // A rate limiter counts a request under several keys, in any slots, at once.
@@ -38,6 +41,37 @@ func Example() {
 	n, _ := path.Int()
 	fmt.Println("user:", u, "path:", n)
 	// Output: user: 1 path: 1
+}
+
+// A rate limiter that cannot count lets requests pass, but does not count twice
+// what was perhaps counted.
+func Example_failOpen() {
+	servers, err := redistest.LaunchEmulated(1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	client, err := cluster.Config{DownGrace: -1}.New(ctx, servers.Addrs()) // do not wait for a failover
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	_ = servers.Close() // Redis is gone
+
+	p := pipeline.New(client)
+	total := p.IncrBy("user:42", 1)
+	p.Expire("user:42", time.Minute)
+	switch err := p.Do(ctx); {
+	case err == nil:
+		n, _ := total.Int()
+		fmt.Println("counted:", n)
+	case errors.Is(total.Err(), lanes.ErrUnknownOutcome):
+		fmt.Println("pass: perhaps counted")
+	default:
+		fmt.Println("pass: not counted, Redis is down:", errors.Is(err, pool.ErrDown))
+	}
+	// Output: pass: not counted, Redis is down: true
 }
 
 // A command that fails leaves the others their replies.

@@ -115,19 +115,28 @@ func (p *Pipeline) IncrBy(key string, n int64) Reply {
 // seconds; less than a millisecond counts as one, and a ttl of 0 or less
 // deletes the key. Its reply is 1, or 0 if there is no such key.
 func (p *Pipeline) Expire(key string, ttl time.Duration) Reply {
-	const seconds, millis = "*3\r\n$6\r\nEXPIRE\r\n", "*3\r\n$7\r\nPEXPIRE\r\n"
-	head, unit := seconds, time.Second
-	if ttl%time.Second != 0 {
-		head, unit = millis, time.Millisecond
-	}
-	n := int64(ttl / unit)
-	if n == 0 && ttl > 0 {
-		n = 1
+	head := "*3\r\n$6\r\nEXPIRE\r\n"
+	name, n := expiry(ttl)
+	if name != "EXPIRE" {
+		head = "*3\r\n$7\r\nPEXPIRE\r\n"
 	}
 	b := append(p.request.Buffer(), head...)
 	b = resp.AppendBulk(b, key)
 	b = resp.AppendBulkInt(b, n)
 	return p.commit(b, key)
+}
+
+// expiry returns the command that sets the time to live, and its number:
+// milliseconds if it is not whole seconds, and at least one.
+func expiry(ttl time.Duration) (name string, n int64) {
+	name, unit := "EXPIRE", time.Second
+	if ttl%time.Second != 0 {
+		name, unit = "PEXPIRE", time.Millisecond
+	}
+	if n = int64(ttl / unit); n == 0 && ttl > 0 {
+		n = 1
+	}
+	return name, n
 }
 
 func (p *Pipeline) commit(b []byte, key string) Reply {

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+const ttl = time.Minute
+
+// A request sends INCRBY and EXPIRE for all keys and checks every reply.
+type request func(ctx context.Context, keys []string) error
+
+// A client is one of those that are compared. open connects; the function it
+// returns makes a request for one caller, which may keep memory between calls.
+type client struct {
+	name string
+	open func(ctx context.Context, addrs []string) (newCaller func() request, closeIt func(), err error)
+}
+
+// clients returns ours first. How each is configured, and why, is in README.md.
+func clients() []client {
+	return []client{
+		ours("ours", pool.Laned{}),
+		ours("ours-fixed-50", pool.Fixed{Size: 50}),
+		{counters, openCounters},
+		{"rueidis", openRueidis},
+		goRedis(10), goRedis(50), goRedis(100),
+		radixClient("radix-parallel", true), radixClient("radix-sequential", false),
+	}
+}
+
+func ours(name string, kind pool.Config) client {
+	return client{name, func(ctx context.Context, addrs []string) (func() request, func(), error) {
+		c, err := cluster.Config{Pool: kind}.New(ctx, addrs)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func() request { return ourRequest(pipeline.New(c)) }, func() { _ = c.Close() }, nil
+	}}
+}
+
+func ourRequest(p *pipeline.Pipeline) request {
+	var totals []pipeline.Reply
+	return func(ctx context.Context, keys []string) error {
+		p.Reset()
+		totals = totals[:0]
+		for _, key := range keys {
+			totals = append(totals, p.IncrBy(key, 1))
+			p.Expire(key, ttl)
+		}
+		if err := p.Do(ctx); err != nil {
+			return err
+		}
+		for _, r := range totals {
+			if n, err := r.Int(); err != nil || n < 1 {
+				return fmt.Errorf("total %d: %w", n, err)
+			}
+		}
+		return nil
+	}
+}
+
+// counters is ours with hits on one key merged.
+const counters = "ours-counters"
+
+func openCounters(ctx context.Context, addrs []string) (func() request, func(), error) {
+	c, err := cluster.Config{}.New(ctx, addrs)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := pipeline.NewCounters(c, pipeline.CountersConfig{})
+	return func() request {
+		var hits []pipeline.Hit
+		return func(ctx context.Context, keys []string) error {
+			hits = hits[:0]
+			for _, key := range keys {
+				hits = append(hits, pipeline.Hit{Key: key, By: 1, TTL: ttl})
+			}
+			if err := all.Hit(ctx, hits); err != nil {
+				return err
+			}
+			for _, h := range hits {
+				if h.Total < 1 {
+					return fmt.Errorf("total %d", h.Total)
+				}
+			}
+			return nil
+		}
+	}, func() { _ = all.Close(); _ = c.Close() }, nil
+}
+
+func openRueidis(_ context.Context, addrs []string) (func() request, func(), error) {
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs, DisableCache: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	return func() request {
+		return func(ctx context.Context, keys []string) error {
+			commands := make(rueidis.Commands, 0, 2*len(keys))
+			for _, key := range keys {
+				commands = append(commands, c.B().Incrby().Key(key).Increment(1).Build(),
+					c.B().Expire().Key(key).Seconds(int64(ttl.Seconds())).Build())
+			}
+			for i, r := range c.DoMulti(ctx, commands...) {
+				if n, err := r.AsInt64(); err != nil || i%2 == 0 && n < 1 {
+					return fmt.Errorf("reply %d: %w", n, err)
+				}
+			}
+			return nil
+		}
+	}, c.Close, nil
+}
+
+func goRedis(size int) client {
+	return client{fmt.Sprintf("go-redis-%d", size), func(_ context.Context, addrs []string) (func() request, func(), error) {
+		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, PoolSize: size, PoolTimeout: time.Minute})
+		return func() request {
+			var totals []*redis.IntCmd
+			return func(ctx context.Context, keys []string) error {
+				p := c.Pipeline()
+				totals = totals[:0]
+				for _, key := range keys {
+					totals = append(totals, p.IncrBy(ctx, key, 1))
+					p.Expire(ctx, key, ttl)
+				}
+				if _, err := p.Exec(ctx); err != nil {
+					return err
+				}
+				for _, r := range totals {
+					if n, err := r.Result(); err != nil || n < 1 {
+						return fmt.Errorf("total %d: %w", n, err)
+					}
+				}
+				return nil
+			}
+		}, func() { _ = c.Close() }, nil
+	}}
+}
+
+// radixClient is radix as rate limiters use it: its Cluster performs a pipeline
+// only within one slot, so there is one for each key, all at once or one after
+// the other.
+func radixClient(name string, parallel bool) client {
+	return client{name, func(ctx context.Context, addrs []string) (func() request, func(), error) {
+		c, err := radix.ClusterConfig{PoolConfig: radix.PoolConfig{Size: 10}}.New(ctx, addrs)
+		if err != nil {
+			return nil, nil, err
+		}
+		return func() request {
+			return func(ctx context.Context, keys []string) error {
+				if !parallel {
+					for _, key := range keys {
+						if err := radixKey(ctx, c, key); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				return radixParallel(ctx, c, keys)
+			}
+		}, func() { _ = c.Close() }, nil
+	}}
+}
+
+func radixParallel(ctx context.Context, c *radix.Cluster, keys []string) error {
+	if len(keys) == 1 {
+		return radixKey(ctx, c, keys[0])
+	}
+	errs := make([]error, len(keys))
+	var all sync.WaitGroup
+	for i, key := range keys {
+		all.Go(func() { errs[i] = radixKey(ctx, c, key) })
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func radixKey(ctx context.Context, c *radix.Cluster, key string) error {
+	var total, set int64
+	p := radix.NewPipeline()
+	p.Append(radix.FlatCmd(&total, "INCRBY", key, 1))
+	p.Append(radix.FlatCmd(&set, "EXPIRE", key, int64(ttl.Seconds())))
+	if err := c.Do(ctx, p); err != nil {
+		return err
+	}
+	if total < 1 {
+		return fmt.Errorf("total %d", total)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// A result is what one client did in one scenario, over all rounds.
+type result struct {
+	requests  int64
+	during    time.Duration // of the measured time, not of the warm-up
+	cpu       time.Duration // of this process, which is the clients'
+	mallocs   uint64
+	executed  int64 // INCRBY, by the servers' own count
+	latencies *hdrhistogram.Histogram // microseconds
+	rates     []float64               // requests a second, of each round
+}
+
+func newResult() *result { return &result{latencies: newHistogram()} }
+
+// newHistogram holds 1 µs to a minute with three digits.
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, time.Minute.Microseconds(), 3)
+}
+
+func (r *result) rate() float64 { return float64(r.requests) / r.during.Seconds() }
+
+func (r *result) cpuPerRequest() time.Duration {
+	return time.Duration(float64(r.cpu) / float64(r.requests))
+}
+
+func (r *result) mallocsPerRequest() float64 { return float64(r.mallocs) / float64(r.requests) }
+
+func (r *result) percentile(p float64) time.Duration {
+	return time.Duration(r.latencies.ValueAtQuantile(p)) * time.Microsecond
+}
+
+// A load is callers in a closed loop.
+type load struct {
+	scenario scenario
+	callers  int
+	requests []request // of each caller
+}
+
+func newLoad(s scenario, callers int, newCaller func() request) *load {
+	l := &load{scenario: s, callers: callers}
+	for range callers {
+		l.requests = append(l.requests, newCaller())
+	}
+	return l
+}
+
+// run adds to the result what the load does in the time.
+func (l *load) run(ctx context.Context, during time.Duration, r *result) error {
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cpu, began := cpuTime(), time.Now()
+	histograms, err := l.loop(ctx, began.Add(during))
+	took := time.Since(began)
+	r.cpu += cpuTime() - cpu
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		return err
+	}
+	var n int64
+	for _, h := range histograms {
+		n += h.TotalCount()
+		r.latencies.Merge(h)
+	}
+	r.requests += n
+	r.during += took
+	r.mallocs += after.Mallocs - before.Mallocs
+	r.rates = append(r.rates, float64(n)/took.Seconds())
+	return nil
+}
+
+// loop lets the callers send until the end.
+func (l *load) loop(ctx context.Context, end time.Time) ([]*hdrhistogram.Histogram, error) {
+	ctx, cancel := context.WithDeadline(ctx, end.Add(time.Minute))
+	defer cancel()
+	histograms := make([]*hdrhistogram.Histogram, l.callers)
+	errs := make([]error, l.callers)
+	var callers sync.WaitGroup
+	for i := range l.callers {
+		histograms[i] = newHistogram()
+		callers.Go(func() { errs[i] = l.caller(ctx, i, end, histograms[i]) })
+	}
+	callers.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return histograms, nil
+}
+
+func (l *load) caller(ctx context.Context, i int, end time.Time, h *hdrhistogram.Histogram) error {
+	random := rand.New(rand.NewPCG(uint64(i), 0))
+	var keys []string
+	for began := time.Now(); began.Before(end); {
+		keys = l.scenario.draw(keys, random)
+		if err := l.requests[i](ctx, keys); err != nil {
+			return err
+		}
+		now := time.Now()
+		if err := h.RecordValue(max(1, now.Sub(began).Microseconds())); err != nil {
+			return fmt.Errorf("a request took %v: %w", now.Sub(began), err)
+		}
+		began = now
+	}
+	return nil
+}
+
+// cpuTime returns what this process has used so far, user and system.
+func cpuTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err) // cannot fail with these arguments
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
