@@ -18,7 +18,7 @@ type result struct {
 	during    time.Duration // of the measured time, not of the warm-up
 	cpu       time.Duration // of this process, which is the clients'
 	mallocs   uint64
-	executed  int64 // INCRBY, by the servers' own count
+	executed  int64                   // INCRBY, by the servers' own count
 	latencies *hdrhistogram.Histogram // microseconds
 	rates     []float64               // requests a second, of each round
 }
