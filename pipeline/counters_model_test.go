@@ -359,8 +359,8 @@ func TestCloseWaitsForFlights(t *testing.T) {
 		return errors.Is(w.counters.Hit(t.Context(), nil), pool.ErrClosed)
 	}, 10*time.Second, time.Millisecond)
 	select {
-	case <-closed:
-		t.Fatal("Close did not wait")
+	case err := <-closed:
+		t.Fatal("Close did not wait", err)
 	default:
 	}
 	w.proxy.Flow(redistest.ToClient)

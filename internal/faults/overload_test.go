@@ -17,15 +17,15 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// slowCluster is a cluster behind links of 100 kB/s for each connection, so that
-// what it carries is known and little.
-func slowCluster(t *testing.T, kind pool.Config) (*cluster.Client, *redistest.Cluster) {
+// slowCluster is a cluster behind links with so many bytes a second for each
+// connection, so that what it carries is known and less than this machine can do.
+func slowCluster(t *testing.T, kind pool.Config, bytesPerSecond int) *cluster.Client {
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
 	proxies := redistest.StartProxies(t, real.Addrs())
 	for _, p := range proxies {
-		p.Throttle(redistest.ToServer, 100_000)
+		p.Throttle(redistest.ToServer, bytesPerSecond)
 	}
-	return open(t, cluster.Config{Pool: kind, AddrMap: proxies.AddrMap}, real.Addrs()), real
+	return open(t, cluster.Config{Pool: kind, AddrMap: proxies.AddrMap}, real.Addrs())
 }
 
 // TestOverload sends four times the calls that the cluster carries, each with a
@@ -33,11 +33,15 @@ func slowCluster(t *testing.T, kind pool.Config) (*cluster.Client, *redistest.Cl
 // flat and each call be back in time.
 func TestOverload(t *testing.T) {
 	o := pool.Options{MaxWaiters: 200}
-	for name, kind := range map[string]pool.Config{
-		"laned": pool.Laned{Lanes: 2, MaxInFlight: 32, Options: o}, "fixed": pool.Fixed{Size: 10, Options: o},
+	for name, c := range map[string]struct {
+		kind           pool.Config
+		bytesPerSecond int
+	}{
+		"laned": {pool.Laned{Lanes: 2, MaxInFlight: 32, Options: o}, 100_000},
+		"fixed": {pool.Fixed{Size: 10, Options: o}, 20_000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, _ := slowCluster(t, kind)
+			client := slowCluster(t, c.kind, c.bytesPerSecond)
 			ctx := redistest.Within(t, 60*time.Second)
 			keys := redistest.KeysInSlots(6, "overload")
 			l := startLoad(client, 50, keys, 0)

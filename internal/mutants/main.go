@@ -64,7 +64,7 @@ func (m *mutant) kill() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	overlay, err := m.overlay(dir)
 	if err != nil {
 		return err
