@@ -30,9 +30,11 @@ const (
 // reset ends the link as a network does: both sides get a reset.
 func (l *link) reset() {
 	l.once.Do(func() {
-		close(l.ended)
+		// The client first: once the server's side has ended, the stream to the
+		// client may be closed in an orderly way.
 		resetConn(l.client)
 		resetConn(l.server)
+		close(l.ended)
 	})
 }
 
