@@ -21,8 +21,7 @@ type DownError struct {
 }
 
 func (e *DownError) Error() string {
-	return fmt.Sprintf("pool: %s: %v since %v: %v", e.Addr, ErrDown,
-		time.Since(e.Since).Round(time.Millisecond), e.Cause)
+	return fmt.Sprintf("pool: %s: server down for %v: %v", e.Addr, time.Since(e.Since).Round(time.Millisecond), e.Cause)
 }
 
 // Unwrap returns ErrDown and the cause.
