@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -34,6 +35,8 @@ type Counters struct {
 	cfg    CountersConfig
 	seed   maphash.Seed
 	shards [counterShards]counterShard
+
+	gathered atomic.Uint64 // hits that had to wait for a flight, ever
 
 	pipelines sync.Pool // of *Pipeline
 	calls     sync.Pool // of *hitCall
@@ -194,6 +197,7 @@ func (c *Counters) join(ctx context.Context, call *hitCall, hits []Hit) {
 				n++
 			}
 			l.waiting[n-1].add(m, h.TTL, deadline)
+			c.gathered.Add(1)
 		}
 		s.mu.Unlock()
 	}

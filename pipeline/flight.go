@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -140,12 +141,12 @@ func (c *Counters) leave(ctx context.Context, call *hitCall) {
 				break
 			}
 			c.active.Add(1)
-			go c.carry(own)
+			go c.carryOwn(own)
 		}
 	}
-	if next := c.fly(ctx, own); len(next) > 0 {
+	if more := c.fly(ctx, own, false); len(more) > 0 {
 		c.active.Add(1)
-		go c.carry(next)
+		go c.carry(more)
 	}
 }
 
@@ -165,15 +166,69 @@ func (c *Counters) byNode(flights []*flight) (groups [][]*flight) {
 	return groups
 }
 
-// carry flies, and whatever has gathered for the same keys meanwhile, until
-// nothing has.
-func (c *Counters) carry(flights []*flight) {
+// carryOwn carries a call's own flights, of which nobody else knows yet.
+func (c *Counters) carryOwn(flights []*flight) {
+	ctx, cancel := lastDeadline(flights)
+	more := c.fly(ctx, flights, false)
+	cancel()
+	c.carry(more)
+}
+
+// carry carries what has gathered for the keys, until nothing has. Each time it
+// first lets others run: those whose hits have just landed may have more.
+func (c *Counters) carry(keys []string) {
 	defer c.active.Done()
-	for len(flights) > 0 {
+	var flights []*flight
+	for len(keys) > 0 {
+		c.letGather()
+		if flights = c.depart(keys, flights[:0]); len(flights) == 0 {
+			return
+		}
 		ctx, cancel := lastDeadline(flights)
-		flights = c.fly(ctx, flights)
+		keys = c.fly(ctx, flights, true)
 		cancel()
 	}
+}
+
+// letGather lets others run while hits keep coming: those whose hits have just
+// landed are about to make the next ones, and a flight that waits some
+// microseconds for them carries twice as many.
+func (c *Counters) letGather() {
+	const mostYields, quietYields = 64, 2
+	seen := c.gathered.Load()
+	for i, quiet := 0, 0; i < mostYields && quiet < quietYields; i++ {
+		runtime.Gosched()
+		quiet++
+		if now := c.gathered.Load(); now != seen {
+			seen, quiet = now, 0
+		}
+	}
+}
+
+// depart appends the next flight of each key, which from now on takes nobody
+// more. A key of which all hits were taken back is out no more.
+func (c *Counters) depart(keys []string, to []*flight) []*flight {
+	for _, key := range keys {
+		s := c.shard(key)
+		s.mu.Lock()
+		l := s.out[key]
+		var next *flight
+		for next == nil && len(l.waiting) > 0 {
+			if f := l.waiting[0]; len(f.members) > 0 {
+				next = f
+			}
+			l.waiting = l.waiting[1:]
+		}
+		if next == nil {
+			delete(s.out, key)
+		} else {
+			next.left = true
+			s.out[key] = l
+			to = append(to, next)
+		}
+		s.mu.Unlock()
+	}
+	return to
 }
 
 // lastDeadline returns a context that ends when nobody is interested any more.
@@ -191,8 +246,10 @@ func lastDeadline(flights []*flight) (context.Context, context.CancelFunc) {
 }
 
 // fly sends the flights in one pipeline and tells their members. It returns the
-// flights that leave next, of the same keys.
-func (c *Counters) fly(ctx context.Context, flights []*flight) (next []*flight) {
+// keys for which more has gathered or, if keep is set, all keys, which stay out:
+// a carrier gives those whose hits have landed the chance to fly with it again,
+// instead of leaving the first of them alone.
+func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) (more []string) {
 	p := c.pipelines.Get().(*Pipeline)
 	defer c.pipelines.Put(p)
 	p.Reset()
@@ -220,11 +277,11 @@ func (c *Counters) fly(ctx context.Context, flights []*flight) (next []*flight) 
 		flyApart(ctx, p, flights)
 	}
 	for _, f := range flights {
-		if n := c.land(f); n != nil {
-			next = append(next, n)
+		if key := f.key; c.land(f, keep) {
+			more = append(more, key)
 		}
 	}
-	return next
+	return more
 }
 
 // expire appends the flight's EXPIRE.
@@ -295,9 +352,9 @@ type part struct {
 	err   error
 }
 
-// land tells the members of a flight what became of them, and returns the next
-// flight of the key, which has left.
-func (c *Counters) land(f *flight) (next *flight) {
+// land tells the members of a flight what became of them, and reports whether
+// the key is still out.
+func (c *Counters) land(f *flight, keep bool) (out bool) {
 	s := c.shard(f.key)
 	s.mu.Lock()
 	total := f.total
@@ -315,17 +372,10 @@ func (c *Counters) land(f *flight) (next *flight) {
 		m.flight = nil
 	}
 	l := s.out[f.key]
-	for next == nil && len(l.waiting) > 0 {
-		if next = l.waiting[0]; len(next.members) == 0 { // all have been taken back
-			next = nil
-		}
-		l.waiting = l.waiting[1:]
-	}
-	if next == nil {
-		delete(s.out, f.key)
-	} else {
-		next.left = true
+	if out = keep || len(l.waiting) > 0; out {
 		s.out[f.key] = lineup{waiting: l.waiting}
+	} else {
+		delete(s.out, f.key)
 	}
 	s.mu.Unlock()
 	for i, m := range f.members {
@@ -333,5 +383,5 @@ func (c *Counters) land(f *flight) (next *flight) {
 		m.call.landed() // after which m may be used again
 	}
 	c.flights.Put(f)
-	return next
+	return out
 }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type peers struct {
 	during    time.Duration
 	rounds    int
 	skipLimit bool
+	profile   string
 
 	servers *redistest.Cluster
 	addrs   []string
@@ -61,6 +63,16 @@ func run() error {
 		}
 		fmt.Printf("redis-benchmark -P 32: %.0f commands/s\n", p.limit)
 	}
+	if p.profile != "" {
+		f, err := os.Create(p.profile)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
 	if err := p.measure(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -76,6 +88,7 @@ func settings() (*peers, error) {
 	flag.DurationVar(&p.during, "for", 2*time.Second, "how long each client is measured in each round")
 	flag.IntVar(&p.rounds, "rounds", 3, "how often each client has its turn")
 	flag.BoolVar(&p.skipLimit, "nolimit", false, "leave redis-benchmark out")
+	flag.StringVar(&p.profile, "cpuprofile", "", "write a CPU profile of the whole run to the `file`")
 	flag.Parse()
 	for text := range strings.SplitSeq(*callers, ",") {
 		n, err := strconv.Atoi(text)
