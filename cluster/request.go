@@ -51,8 +51,14 @@ type flight struct {
 	abandoned bool
 }
 
+// largeArena is what a Request may keep however little it needs.
+const largeArena = 64 << 10
+
 // Reset makes the Request empty. Replies got from it before are invalid.
 func (r *Request) Reset() {
+	if cap(r.arena) > largeArena && len(r.arena) < cap(r.arena)/4 {
+		r.arena = nil // what a large request needed, and the ones after it did not
+	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean = false
 	r.repeat = r.repeat[:0]

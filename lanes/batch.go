@@ -87,6 +87,9 @@ type Batch struct {
 // Reset empties the batch for the commands of call's next trip. Commands are
 // added as parts of arena, which must not change until the trip is over.
 func (b *Batch) Reset(call *Call, arena []byte) {
+	if cap(b.buf) > largeBuffer && len(b.buf) < cap(b.buf)/4 {
+		b.buf = nil // a large reply is no reason to keep so much for ever
+	}
 	*b = Batch{
 		call: call, arena: arena,
 		runs: b.runs[:0], ends: b.ends[:0], buf: b.buf[:0], replies: b.replies[:0],
