@@ -63,8 +63,9 @@ func replyError(command []byte, addr string, reply []byte) error {
 	return &CommandError{commandName(command), addr, err}
 }
 
-// maxErrorText is how much of an error reply is looked at.
-const maxErrorText = 4 << 10
+// maxErrorText is how much of an error reply is looked at: one byte more than
+// Redact shows, so that it knows that there was more.
+const maxErrorText = resp.MaxRedacted + 1
 
 func commandName(command []byte) string {
 	return strings.ToUpper(resp.CommandName(command))

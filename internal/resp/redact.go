@@ -9,8 +9,8 @@ const (
 	// maxMessage is the most bytes of a server's error text that are shown.
 	maxMessage = 256
 
-	// maxRedacted is how many of them are looked at.
-	maxRedacted = 4 << 10
+	// MaxRedacted is how many bytes of a text Redact looks at.
+	MaxRedacted = 4 << 10
 
 	// maxWord is at least the length of the name of any command.
 	maxWord = 40
@@ -23,7 +23,10 @@ const (
 // be told from others and stay. The result is printable and at most 256 bytes
 // long.
 func Redact(msg string) string {
-	msg = msg[:min(len(msg), maxRedacted)]
+	cut := len(msg) > MaxRedacted
+	if cut {
+		msg = msg[:MaxRedacted]
+	}
 	for _, prefix := range argumentFollows {
 		if strings.HasPrefix(msg, prefix) {
 			return prefix + hidden
@@ -37,6 +40,9 @@ func Redact(msg string) string {
 		return printable(unknownCommandText + rest[:1] + name + rest[:1])
 	}
 	if code, _, _ := strings.Cut(msg, " "); !constantTexts[code] {
+		if i := nextQuote(msg, 0); cut && i >= 0 {
+			return printable(msg[:i+1] + hidden) // where the quotation ends is not known
+		}
 		msg = hideQuoted(msg)
 	}
 	if i := strings.IndexAny(msg, "\r\n"); i >= 0 {
