@@ -20,7 +20,7 @@ import (
 // cannot share a connection (radix.WithConn, blocking commands) are lent one.
 //
 // Errors of the server are resp3.SimpleError, as from radix itself, wrapped in
-// a [CommandError] unless they come out of radix.WithConn.
+// a [CommandError] unless the action was lent a connection.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {
 	return c.do(ctx, action, How{})
 }

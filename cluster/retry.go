@@ -25,7 +25,8 @@ func backoff(n int) time.Duration {
 
 // A retry sends commands again that the server has certainly not executed:
 // redirected and refused ones, and those that were not sent. Each goes alone;
-// commands that ran are never repeated. Redirected ones go at once, the others
+// commands that ran are never repeated, but for an EXPIRE behind one of them
+// (withExpiries). Redirected ones go at once, the others
 // after a backoff, and commands of one slot together, so that they keep their
 // order.
 type retry struct {

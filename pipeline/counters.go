@@ -224,15 +224,3 @@ func (c *Counters) takeBack(call *hitCall, hits []Hit, cause error) {
 }
 
 func notCounted(err error) error { return &cluster.CommandError{Command: "INCRBY", Err: err} }
-
-// Waiting returns how many hits on the key wait for a flight of it to land
-// before they can leave.
-func (c *Counters) Waiting(key string) (n int) {
-	s := c.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, f := range s.out[key].waiting {
-		n += len(f.members)
-	}
-	return n
-}

@@ -37,9 +37,9 @@ type Options struct {
 	// is closed. Default 10 s, but not less than StallTimeout.
 	PauseTimeout time.Duration
 
-	// PingEvery is how long a connection is idle before it is sent a PING; one
-	// that gets no reply within StallTimeout is closed. Default 10 s; negative
-	// for never.
+	// PingEvery is how long a connection is idle before it is sent a PING, which
+	// counts as a batch in flight for StallTimeout and PauseTimeout. Default 10
+	// s; negative for never.
 	PingEvery time.Duration
 
 	// MinBackoff and MaxBackoff bound the wait before the server is dialled

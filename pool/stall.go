@@ -3,8 +3,6 @@ package pool
 import (
 	"context"
 	"time"
-
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // A connection with batches in flight on which no byte arrives may mean a dead
@@ -67,7 +65,7 @@ func (p *Pool) probeLocked(now time.Time, longest time.Duration) {
 func (p *Pool) probe() {
 	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
 	defer cancel()
-	lane, err := p.dialer.DialFor(ctx, p.addr, unwatched{})
+	lane, err := p.dialer.Dial(ctx, p.addr)
 	if err == nil {
 		_ = lane.Close()
 	}
@@ -78,9 +76,3 @@ func (p *Pool) probe() {
 		p.heard = time.Now()
 	}
 }
-
-// unwatched are the events of a connection that is in no pool.
-type unwatched struct{}
-
-func (unwatched) Answered(*lanes.Lane) {}
-func (unwatched) Closed(*lanes.Lane)   {}

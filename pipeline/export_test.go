@@ -1,0 +1,13 @@
+package pipeline
+
+// Waiting returns how many hits on the key wait for a flight of it to land
+// before they can leave.
+func (c *Counters) Waiting(key string) (n int) {
+	s := c.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.out[key].waiting {
+		n += len(f.members)
+	}
+	return n
+}
