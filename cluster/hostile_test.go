@@ -148,7 +148,10 @@ func callHostile(t *testing.T, answer func(io.Writer, []string) bool) error {
 	evil.slots, good.slots = both, both
 	evil.start()
 	good.start()
-	client, err := cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Lanes: 1}}.New(within(t, 5*time.Second), []string{good.addr()})
+	// The limit of one reply, and not how fast this machine is, bounds the memory
+	// that an endless reply costs.
+	config := cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Lanes: 1}, Dialer: lanes.Dialer{Limits: lanes.Limits{Reply: 4 << 20}}}
+	client, err := config.New(within(t, 5*time.Second), []string{good.addr()})
 	require.NoError(t, err)
 	defer client.Close()
 	p := pipeline.New(client)
