@@ -20,11 +20,19 @@ const ttl = time.Minute
 // A request sends INCRBY and EXPIRE for all keys and checks every reply.
 type request func(ctx context.Context, keys []string) error
 
-// A client is one of those that are compared. open connects; the function it
-// returns makes a request for one caller, which may keep memory between calls.
+// A client is one of those that are compared.
 type client struct {
 	name string
-	open func(ctx context.Context, addrs []string) (newCaller func() request, closeIt func(), err error)
+	open func(ctx context.Context, addrs []string) (*session, error)
+}
+
+// A session is a client that is connected. counting and reading make a request
+// for one caller, which may keep memory between calls; reading is nil for
+// clients that have no part in the measurement of large replies.
+type session struct {
+	counting func() request
+	reading  func() request // GET of each key, whose values are largeValue bytes
+	close    func()
 }
 
 // clients returns ours first. How each is configured, and why, is in README.md.
@@ -40,12 +48,16 @@ func clients() []client {
 }
 
 func ours(name string, kind pool.Config) client {
-	return client{name, func(ctx context.Context, addrs []string) (func() request, func(), error) {
+	return client{name, func(ctx context.Context, addrs []string) (*session, error) {
 		c, err := cluster.Config{Pool: kind}.New(ctx, addrs)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return func() request { return ourRequest(pipeline.New(c)) }, func() { _ = c.Close() }, nil
+		return &session{
+			counting: func() request { return ourRequest(pipeline.New(c)) },
+			reading:  func() request { return ourReading(pipeline.New(c)) },
+			close:    func() { _ = c.Close() },
+		}, nil
 	}}
 }
 
@@ -70,16 +82,36 @@ func ourRequest(p *pipeline.Pipeline) request {
 	}
 }
 
+func ourReading(p *pipeline.Pipeline) request {
+	var values []pipeline.Reply
+	return func(ctx context.Context, keys []string) error {
+		p.Reset()
+		values = values[:0]
+		for _, key := range keys {
+			values = append(values, p.Cmd("GET", key))
+		}
+		if err := p.Do(ctx); err != nil {
+			return err
+		}
+		for _, v := range values {
+			if b, err := v.Bytes(); err != nil || len(b) != largeValue {
+				return fmt.Errorf("%d bytes: %w", len(b), err)
+			}
+		}
+		return nil
+	}
+}
+
 // counters is ours with hits on one key merged.
 const counters = "ours-counters"
 
-func openCounters(ctx context.Context, addrs []string) (func() request, func(), error) {
+func openCounters(ctx context.Context, addrs []string) (*session, error) {
 	c, err := cluster.Config{}.New(ctx, addrs)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	all := pipeline.NewCounters(c, pipeline.CountersConfig{})
-	return func() request {
+	counting := func() request {
 		var hits []pipeline.Hit
 		return func(ctx context.Context, keys []string) error {
 			hits = hits[:0]
@@ -96,67 +128,114 @@ func openCounters(ctx context.Context, addrs []string) (func() request, func(), 
 			}
 			return nil
 		}
-	}, func() { _ = all.Close(); _ = c.Close() }, nil
+	}
+	return &session{counting: counting, close: func() { _ = all.Close(); _ = c.Close() }}, nil
 }
 
-func openRueidis(_ context.Context, addrs []string) (func() request, func(), error) {
+func openRueidis(_ context.Context, addrs []string) (*session, error) {
 	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs, DisableCache: true})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return func() request {
-		return func(ctx context.Context, keys []string) error {
-			commands := make(rueidis.Commands, 0, 2*len(keys))
-			for _, key := range keys {
-				commands = append(commands, c.B().Incrby().Key(key).Increment(1).Build(),
-					c.B().Expire().Key(key).Seconds(int64(ttl.Seconds())).Build())
-			}
-			for i, r := range c.DoMulti(ctx, commands...) {
-				if n, err := r.AsInt64(); err != nil || i%2 == 0 && n < 1 {
-					return fmt.Errorf("reply %d: %w", n, err)
-				}
-			}
-			return nil
+	return &session{
+		counting: func() request { return rueidisRequest(c) },
+		reading:  func() request { return rueidisReading(c) },
+		close:    c.Close,
+	}, nil
+}
+
+func rueidisRequest(c rueidis.Client) request {
+	return func(ctx context.Context, keys []string) error {
+		commands := make(rueidis.Commands, 0, 2*len(keys))
+		for _, key := range keys {
+			commands = append(commands, c.B().Incrby().Key(key).Increment(1).Build(),
+				c.B().Expire().Key(key).Seconds(int64(ttl.Seconds())).Build())
 		}
-	}, c.Close, nil
+		for i, r := range c.DoMulti(ctx, commands...) {
+			if n, err := r.AsInt64(); err != nil || i%2 == 0 && n < 1 {
+				return fmt.Errorf("reply %d: %w", n, err)
+			}
+		}
+		return nil
+	}
+}
+
+func rueidisReading(c rueidis.Client) request {
+	return func(ctx context.Context, keys []string) error {
+		commands := make(rueidis.Commands, 0, len(keys))
+		for _, key := range keys {
+			commands = append(commands, c.B().Get().Key(key).Build())
+		}
+		for _, r := range c.DoMulti(ctx, commands...) {
+			if s, err := r.ToString(); err != nil || len(s) != largeValue {
+				return fmt.Errorf("%d bytes: %w", len(s), err)
+			}
+		}
+		return nil
+	}
 }
 
 func goRedis(size int) client {
-	return client{fmt.Sprintf("go-redis-%d", size), func(_ context.Context, addrs []string) (func() request, func(), error) {
+	return client{fmt.Sprintf("go-redis-%d", size), func(_ context.Context, addrs []string) (*session, error) {
 		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, PoolSize: size, PoolTimeout: time.Minute})
-		return func() request {
-			var totals []*redis.IntCmd
-			return func(ctx context.Context, keys []string) error {
-				p := c.Pipeline()
-				totals = totals[:0]
-				for _, key := range keys {
-					totals = append(totals, p.IncrBy(ctx, key, 1))
-					p.Expire(ctx, key, ttl)
-				}
-				if _, err := p.Exec(ctx); err != nil {
-					return err
-				}
-				for _, r := range totals {
-					if n, err := r.Result(); err != nil || n < 1 {
-						return fmt.Errorf("total %d: %w", n, err)
-					}
-				}
-				return nil
-			}
-		}, func() { _ = c.Close() }, nil
+		return &session{
+			counting: func() request { return goRedisRequest(c) },
+			reading:  func() request { return goRedisReading(c) },
+			close:    func() { _ = c.Close() },
+		}, nil
 	}}
+}
+
+func goRedisRequest(c *redis.ClusterClient) request {
+	var totals []*redis.IntCmd
+	return func(ctx context.Context, keys []string) error {
+		p := c.Pipeline()
+		totals = totals[:0]
+		for _, key := range keys {
+			totals = append(totals, p.IncrBy(ctx, key, 1))
+			p.Expire(ctx, key, ttl)
+		}
+		if _, err := p.Exec(ctx); err != nil {
+			return err
+		}
+		for _, r := range totals {
+			if n, err := r.Result(); err != nil || n < 1 {
+				return fmt.Errorf("total %d: %w", n, err)
+			}
+		}
+		return nil
+	}
+}
+
+func goRedisReading(c *redis.ClusterClient) request {
+	return func(ctx context.Context, keys []string) error {
+		p := c.Pipeline()
+		values := make([]*redis.StringCmd, 0, len(keys))
+		for _, key := range keys {
+			values = append(values, p.Get(ctx, key))
+		}
+		if _, err := p.Exec(ctx); err != nil {
+			return err
+		}
+		for _, v := range values {
+			if s, err := v.Result(); err != nil || len(s) != largeValue {
+				return fmt.Errorf("%d bytes: %w", len(s), err)
+			}
+		}
+		return nil
+	}
 }
 
 // radixClient is radix as rate limiters use it: its Cluster performs a pipeline
 // only within one slot, so there is one for each key, all at once or one after
 // the other.
 func radixClient(name string, parallel bool) client {
-	return client{name, func(ctx context.Context, addrs []string) (func() request, func(), error) {
+	return client{name, func(ctx context.Context, addrs []string) (*session, error) {
 		c, err := radix.ClusterConfig{PoolConfig: radix.PoolConfig{Size: 10}}.New(ctx, addrs)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		return func() request {
+		counting := func() request {
 			return func(ctx context.Context, keys []string) error {
 				if !parallel {
 					for _, key := range keys {
@@ -168,7 +247,8 @@ func radixClient(name string, parallel bool) client {
 				}
 				return radixParallel(ctx, c, keys)
 			}
-		}, func() { _ = c.Close() }, nil
+		}
+		return &session{counting: counting, close: func() { _ = c.Close() }}, nil
 	}}
 }
 

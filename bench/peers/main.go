@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
-	"regexp"
 	"runtime"
-	"runtime/pprof"
-	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/redistest"
@@ -20,17 +17,10 @@ import (
 
 // peers is one run.
 type peers struct {
-	callers   []int
-	scenarios []scenario
-	clients   []client
-	during    time.Duration
-	rounds    int
-	skipLimit bool
-	profile   string
-
+	settings
 	servers *redistest.Cluster
-	addrs   []string
-	limit   float64 // commands a second of redis-benchmark; 0: not measured
+	addrs   []string // of the primaries
+	limit   float64  // commands a second of redis-benchmark; 0: not measured
 	results map[cell]*result
 }
 
@@ -42,82 +32,50 @@ func main() {
 }
 
 func run() error {
-	p, err := settings()
-	if err != nil {
+	p := &peers{results: make(map[cell]*result)}
+	if err := p.parse(os.Args[1:]); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	start, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	servers, err := redistest.LaunchCluster(start, redistest.Options{Primaries: 3, Replicas: 1})
-	if err != nil {
+	if err := p.start(ctx); err != nil {
 		return err
 	}
-	defer servers.Close()
-	p.servers, p.addrs = servers, servers.Addrs()[:3]
+	defer p.servers.Close()
 	printMachine()
-	if !p.skipLimit {
+	if p.large {
+		return p.measureLarge(ctx)
+	}
+	if p.limited {
+		var err error
 		if p.limit, err = limitOf(ctx, p.addrs[0]); err != nil {
 			return err
 		}
 		fmt.Printf("redis-benchmark -P 32: %.0f commands/s\n", p.limit)
 	}
-	if p.profile != "" {
-		f, err := os.Create(p.profile)
-		if err != nil {
-			return err
-		}
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	stopProfiles, err := p.profile()
+	if err != nil {
+		return err
 	}
 	if err := p.measure(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if err := stopProfiles(); err != nil {
 		return err
 	}
 	p.report(os.Stdout)
 	return nil
 }
 
-func settings() (*peers, error) {
-	p := &peers{results: make(map[cell]*result)}
-	callers := flag.String("callers", "1,8,100,1000", "numbers of `callers`")
-	only := flag.String("clients", ".", "only clients whose name matches the regular `expression`")
-	which := flag.String("scenarios", ".", "only scenarios whose name matches the regular `expression`")
-	flag.DurationVar(&p.during, "for", 2*time.Second, "how long each client is measured in each round")
-	flag.IntVar(&p.rounds, "rounds", 3, "how often each client has its turn")
-	flag.BoolVar(&p.skipLimit, "nolimit", false, "leave redis-benchmark out")
-	flag.StringVar(&p.profile, "cpuprofile", "", "write a CPU profile of the whole run to the `file`")
-	flag.Parse()
-	for text := range strings.SplitSeq(*callers, ",") {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("-callers %s: want positive numbers with commas between", *callers)
-		}
-		p.callers = append(p.callers, n)
-	}
-	names, err := regexp.Compile(*only)
+func (p *peers) start(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	servers, err := redistest.LaunchCluster(ctx, redistest.Options{Primaries: p.primaries, Replicas: p.replicas})
 	if err != nil {
-		return nil, fmt.Errorf("-clients: %w", err)
+		return err
 	}
-	for _, c := range clients() {
-		if names.MatchString(c.name) {
-			p.clients = append(p.clients, c)
-		}
-	}
-	if names, err = regexp.Compile(*which); err != nil {
-		return nil, fmt.Errorf("-scenarios: %w", err)
-	}
-	for _, s := range scenarios {
-		if names.MatchString(s.name) {
-			p.scenarios = append(p.scenarios, s)
-		}
-	}
-	if len(p.clients) == 0 || len(p.scenarios) == 0 || p.rounds < 1 || p.during <= 0 {
-		return nil, errors.New("nothing to measure: look at -clients, -scenarios, -rounds and -for")
-	}
-	return p, nil
+	p.servers, p.addrs = servers, servers.Addrs()[:p.primaries]
+	return nil
 }
 
 func printMachine() {
@@ -144,12 +102,12 @@ const warmUp = 300 * time.Millisecond
 func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 	var loads []*load
 	for _, c := range p.clients {
-		newCaller, closeIt, err := c.open(ctx, p.addrs)
+		opened, err := c.open(ctx, p.addrs)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		defer closeIt()
-		loads = append(loads, newLoad(s, callers, newCaller))
+		defer opened.close()
+		loads = append(loads, newLoad(s, callers, opened))
 	}
 	for round := range p.rounds {
 		for i, c := range p.clients {
@@ -188,7 +146,7 @@ func (p *peers) turn(ctx context.Context, l *load, r *result) error {
 
 // incrbys returns how many INCRBY the primaries have executed.
 func (p *peers) incrbys(ctx context.Context) (n int64, err error) {
-	for _, node := range p.servers.Nodes()[:3] {
+	for _, node := range p.servers.Nodes()[:p.primaries] {
 		var stats string
 		if err := node.Do(ctx, &stats, "INFO", "commandstats"); err != nil {
 			return 0, err

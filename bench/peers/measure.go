@@ -18,6 +18,8 @@ type result struct {
 	during    time.Duration // of the measured time, not of the warm-up
 	cpu       time.Duration // of this process, which is the clients'
 	mallocs   uint64
+	allocated uint64                  // bytes
+	calls     ioCalls                 // system calls of this process
 	executed  int64                   // INCRBY, by the servers' own count
 	latencies *hdrhistogram.Histogram // microseconds
 	rates     []float64               // requests a second, of each round
@@ -36,7 +38,7 @@ func (r *result) cpuPerRequest() time.Duration {
 	return time.Duration(float64(r.cpu) / float64(r.requests))
 }
 
-func (r *result) mallocsPerRequest() float64 { return float64(r.mallocs) / float64(r.requests) }
+func (r *result) perRequest(n uint64) float64 { return float64(n) / float64(r.requests) }
 
 func (r *result) percentile(p float64) time.Duration {
 	return time.Duration(r.latencies.ValueAtQuantile(p)) * time.Microsecond
@@ -49,8 +51,12 @@ type load struct {
 	requests []request // of each caller
 }
 
-func newLoad(s scenario, callers int, newCaller func() request) *load {
+func newLoad(s scenario, callers int, opened *session) *load {
 	l := &load{scenario: s, callers: callers}
+	newCaller := opened.counting
+	if s.reading {
+		newCaller = opened.reading
+	}
 	for range callers {
 		l.requests = append(l.requests, newCaller())
 	}
@@ -62,10 +68,11 @@ func (l *load) run(ctx context.Context, during time.Duration, r *result) error {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu, began := cpuTime(), time.Now()
+	calls, cpu, began := countCalls(), cpuTime(), time.Now()
 	histograms, err := l.loop(ctx, began.Add(during))
 	took := time.Since(began)
 	r.cpu += cpuTime() - cpu
+	r.calls = r.calls.plus(countCalls().minus(calls))
 	runtime.ReadMemStats(&after)
 	if err != nil {
 		return err
@@ -78,6 +85,7 @@ func (l *load) run(ctx context.Context, during time.Duration, r *result) error {
 	r.requests += n
 	r.during += took
 	r.mallocs += after.Mallocs - before.Mallocs
+	r.allocated += after.TotalAlloc - before.TotalAlloc
 	r.rates = append(r.rates, float64(n)/took.Seconds())
 	return nil
 }

@@ -11,17 +11,18 @@ func (p *peers) report(w io.Writer) {
 	for _, callers := range p.callers {
 		say(w, "\n%d callers\n\n", callers)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		say(t, "scenario\tclient\treq/s\tp50\tp99\tp99.9\tcpu/req\tallocs/req\tINCRBY/key\treq/s of each round\n")
+		say(t, "scenario\tclient\treq/s\tp50\tp99\tp99.9\tcpu/req\tallocs/req\treads/req\twrites/req\tINCRBY/key\treq/s of each round\n")
 		for _, s := range p.scenarios {
 			for _, c := range p.clients {
 				r := p.results[cell{callers, s.name, c.name}]
 				if r == nil {
 					continue
 				}
-				say(t, "%s\t%s\t%.0f\t%v\t%v\t%v\t%v\t%.1f\t%.3f\t%s\n", s.name, c.name, r.rate(),
+				say(t, "%s\t%s\t%.0f\t%v\t%v\t%v\t%v\t%.1f\t%.3f\t%.3f\t%.3f\t%s\n", s.name, c.name, r.rate(),
 					round(r.percentile(50)), round(r.percentile(99)), round(r.percentile(99.9)),
-					round(r.cpuPerRequest()), r.mallocsPerRequest(),
-					float64(r.executed)/float64(r.requests)/float64(s.fixed+s.variable), rounds(r.rates))
+					round(r.cpuPerRequest()), r.perRequest(r.mallocs),
+					r.perRequest(uint64(r.calls.reads)), r.perRequest(uint64(r.calls.writes)),
+					r.perRequest(uint64(r.executed))/float64(s.keys()), rounds(r.rates))
 			}
 		}
 		_ = t.Flush()

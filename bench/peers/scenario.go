@@ -10,14 +10,22 @@ import (
 type scenario struct {
 	name            string
 	fixed, variable int
+	reading         bool // GET of large values instead of INCRBY and EXPIRE
 }
 
 var scenarios = []scenario{
-	{"fixed_key", 1, 0},
-	{"variable_key", 0, 1},
-	{"mixed_2keys", 1, 1},
-	{"mixed_10keys", 1, 9},
+	{name: "fixed_key", fixed: 1},
+	{name: "variable_key", variable: 1},
+	{name: "mixed_2keys", fixed: 1, variable: 1},
+	{name: "mixed_10keys", fixed: 1, variable: 9},
 }
+
+// mixed returns a scenario of n keys, one of which is the same for all.
+func mixed(n int) scenario {
+	return scenario{name: fmt.Sprintf("mixed_%dkeys", n), fixed: 1, variable: n - 1}
+}
+
+func (s scenario) keys() int { return s.fixed + s.variable }
 
 const variableKeys = 10_000
 
@@ -36,8 +44,12 @@ func (s scenario) draw(to []string, random *rand.Rand) []string {
 	for range s.fixed {
 		to = append(to, fixedKey)
 	}
+	from := manyKeys
+	if s.reading {
+		from = valueKeys
+	}
 	for range s.variable {
-		to = append(to, manyKeys[random.IntN(len(manyKeys))])
+		to = append(to, from[random.IntN(len(from))])
 	}
 	return to
 }

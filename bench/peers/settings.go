@@ -1,0 +1,112 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings say what is measured; the flags.
+type settings struct {
+	callers             []int
+	scenarios           []scenario
+	clients             []client
+	during              time.Duration
+	rounds              int
+	primaries, replicas int
+	limited             bool
+	large               bool
+	cpuProfile          string
+	memProfile          string
+}
+
+func (s *settings) parse(args []string) error {
+	flags := flag.NewFlagSet("peers", flag.ExitOnError)
+	callers := flags.String("callers", "1,8,100,1000", "numbers of `callers`")
+	keys := flags.String("keys", "", "instead of the four scenarios, one for each of these `numbers` of keys in a request")
+	names := flags.String("clients", ".", "only clients whose name matches the regular `expression`")
+	which := flags.String("scenarios", ".", "only scenarios whose name matches the regular `expression`")
+	noLimit := flags.Bool("nolimit", false, "leave redis-benchmark out")
+	flags.DurationVar(&s.during, "for", 2*time.Second, "how long each client is measured in each round")
+	flags.IntVar(&s.rounds, "rounds", 3, "how often each client has its turn")
+	flags.IntVar(&s.primaries, "primaries", 3, "`number` of the cluster's primaries")
+	flags.IntVar(&s.replicas, "replicas", 1, "`number` of replicas of each")
+	flags.BoolVar(&s.large, "large", false, "measure large pipelines and large replies instead")
+	flags.StringVar(&s.cpuProfile, "cpuprofile", "", "write a CPU profile of the whole run to the `file`")
+	flags.StringVar(&s.memProfile, "memprofile", "", "write a profile of the heap, and of every allocation since the start, to the `file`")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	s.limited = !*noLimit
+	var err error
+	if s.callers, err = numbers("callers", *callers); err != nil {
+		return err
+	}
+	if err := s.choose(*names, *which, *keys); err != nil {
+		return err
+	}
+	return s.validate()
+}
+
+// choose finds the clients and the scenarios by their names.
+func (s *settings) choose(names, which, keys string) error {
+	name, err := regexp.Compile(names)
+	if err != nil {
+		return fmt.Errorf("-clients: %w", err)
+	}
+	for _, c := range clients() {
+		if name.MatchString(c.name) {
+			s.clients = append(s.clients, c)
+		}
+	}
+	if name, err = regexp.Compile(which); err != nil {
+		return fmt.Errorf("-scenarios: %w", err)
+	}
+	all := scenarios
+	if keys != "" {
+		counts, err := numbers("keys", keys)
+		if err != nil {
+			return err
+		}
+		all = nil
+		for _, n := range counts {
+			all = append(all, mixed(n))
+		}
+	}
+	for _, one := range all {
+		if name.MatchString(one.name) {
+			s.scenarios = append(s.scenarios, one)
+		}
+	}
+	return nil
+}
+
+func (s *settings) validate() error {
+	switch {
+	case len(s.clients) == 0:
+		return fmt.Errorf("-clients: the expression matches none")
+	case len(s.scenarios) == 0:
+		return fmt.Errorf("-scenarios: the expression matches none")
+	case s.rounds < 1:
+		return fmt.Errorf("-rounds %d: must be positive", s.rounds)
+	case s.during <= 0:
+		return fmt.Errorf("-for %v: must be positive", s.during)
+	case s.primaries < 1 || s.replicas < 0:
+		return fmt.Errorf("-primaries %d -replicas %d: want at least one primary", s.primaries, s.replicas)
+	}
+	return nil
+}
+
+func numbers(name, list string) (all []int, err error) {
+	for text := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("-%s %s: want positive numbers with commas between", name, list)
+		}
+		all = append(all, n)
+	}
+	return all, nil
+}
