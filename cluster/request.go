@@ -23,6 +23,7 @@ type Request struct {
 	groups  []int32
 	flight  *flight
 	clean   bool
+	spare   int // uses in a row that needed little of arena
 }
 
 type bound struct{ from, to int }
@@ -56,8 +57,10 @@ const largeArena = 64 << 10
 
 // Reset makes the Request empty. Replies got from it before are invalid.
 func (r *Request) Reset() {
-	if cap(r.arena) > largeArena && len(r.arena) < cap(r.arena)/4 {
-		r.arena = nil // what a large request needed, and the ones after it did not
+	if r.spare++; cap(r.arena) <= largeArena || len(r.arena) >= cap(r.arena)/4 {
+		r.spare = 0
+	} else if r.spare == lanes.SpareTrips {
+		r.arena, r.spare = nil, 0 // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean = false

@@ -72,6 +72,7 @@ type Batch struct {
 
 	// The lane's replyMu guards these until the batch is done or abandoned.
 	buf       []byte
+	spare     int   // trips in a row that needed little of buf
 	replies   []int // for each reply, its end in buf
 	answered  int   // replies that arrived, also after the batch was abandoned
 	errors    int   // replies that are errors
@@ -84,14 +85,20 @@ type Batch struct {
 	notSent error // err with ErrNotSent
 }
 
+// SpareTrips is after how many trips in a row that needed less than a quarter of
+// it a large memory is given up.
+const SpareTrips = 8
+
 // Reset empties the batch for the commands of call's next trip. Commands are
 // added as parts of arena, which must not change until the trip is over.
 func (b *Batch) Reset(call *Call, arena []byte) {
-	if cap(b.buf) > largeBuffer && len(b.buf) < cap(b.buf)/4 {
-		b.buf = nil // a large reply is no reason to keep so much for ever
+	if b.spare++; cap(b.buf) <= largeBuffer || len(b.buf) >= cap(b.buf)/4 {
+		b.spare = 0
+	} else if b.spare == SpareTrips {
+		b.buf, b.spare = nil, 0 // a large reply is no reason to keep so much for ever
 	}
 	*b = Batch{
-		call: call, arena: arena,
+		call: call, arena: arena, spare: b.spare,
 		runs: b.runs[:0], ends: b.ends[:0], buf: b.buf[:0], replies: b.replies[:0],
 	}
 }

@@ -80,12 +80,10 @@ type Lane struct {
 	ended  chan struct{} // closed when the background goroutine has returned
 }
 
-const readBuffer = 16 << 10
-
 func newLane(addr string, conn net.Conn, d Dialer, events Events) *Lane {
 	l := &Lane{
 		addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout,
-		rbuf: make([]byte, readBuffer), framer: resp.NewFramer(d.Limits),
+		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.Limits),
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up
 	}

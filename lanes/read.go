@@ -123,6 +123,9 @@ func (l *Lane) readInBackground() {
 func (l *Lane) serve() {
 	l.readBy = time.Time{}
 	_ = l.conn.SetReadDeadline(time.Time{})
+	if l.inFlight.Load() == 0 {
+		l.shrinkReads() // before it sits in an idle lane's read
+	}
 	for quiet := 0; ; {
 		batches, err := l.readOnce()
 		if batches > 0 {
@@ -160,24 +163,12 @@ func (l *Lane) retire() bool {
 	if l.err != nil || l.inFlight.Load() > 0 {
 		return false
 	}
+	l.shrinkReads()
 	l.reader = nobody
 	if !l.writing {
 		l.wbuf, l.spare = shrink(l.wbuf), shrink(l.spare)
 	}
 	return true
-}
-
-// readOnce reads once and delivers. It returns how many batches it completed.
-func (l *Lane) readOnce() (batches int, err error) {
-	n, err := l.conn.Read(l.rbuf)
-	if n > 0 {
-		l.progress.Add(1)
-		var bad error
-		if batches, bad = l.deliver(l.rbuf[:n]); bad != nil {
-			return batches, bad
-		}
-	}
-	return batches, err
 }
 
 // deliver gives the bytes to the batches they belong to and completes those

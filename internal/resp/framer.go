@@ -93,6 +93,30 @@ func NewFramer(l Limits) *Framer {
 // call of [Framer.Next] completed; 0 while only attributes have arrived.
 func (f *Framer) Kind() byte { return f.kind }
 
+// Bulk returns how many bytes of the bulk string that is being read have not
+// arrived, without its CRLF; 0 outside of one.
+func (f *Framer) Bulk() int64 {
+	if f.state != inBulk {
+		return 0
+	}
+	return max(0, f.left-2)
+}
+
+// Skip is [Framer.Next] for the next n bytes of a bulk string, at most
+// [Framer.Bulk], which need not be looked at.
+func (f *Framer) Skip(n int) error {
+	f.left -= int64(n)
+	return f.grow(n)
+}
+
+// grow counts bytes of the current reply.
+func (f *Framer) grow(n int) error {
+	if f.size += int64(n); f.size > f.limits.Reply {
+		return fmt.Errorf("%w: a reply of more than %d bytes, the limit", ErrProtocol, f.limits.Reply)
+	}
+	return nil
+}
+
 // Idle reports whether the Framer is between two replies.
 func (f *Framer) Idle() bool { return f.size == 0 }
 
@@ -121,9 +145,8 @@ func (f *Framer) Next(p []byte) (n int, done bool, err error) {
 			used, done, err = f.bulk(p[n:])
 		}
 		n += used
-		f.size += int64(used)
-		if f.size > f.limits.Reply {
-			err = fmt.Errorf("%w: a reply of more than %d bytes, the limit", ErrProtocol, f.limits.Reply)
+		if tooMuch := f.grow(used); tooMuch != nil {
+			err = tooMuch
 		}
 	}
 	if done {

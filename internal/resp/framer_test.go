@@ -57,7 +57,7 @@ type frame struct {
 
 // frames feeds the chunks one by one and returns the frames, what is left, and
 // the error.
-func frames(t testing.TB, f *Framer, chunks ...[]byte) (found []frame, rest string, err error) {
+func frames(t testing.TB, f framer, chunks ...[]byte) (found []frame, rest string, err error) {
 	t.Helper()
 	var current []byte
 	for _, p := range chunks {
@@ -80,6 +80,25 @@ func frames(t testing.TB, f *Framer, chunks ...[]byte) (found []frame, rest stri
 		}
 	}
 	return found, string(current), nil
+}
+
+type framer interface {
+	Next(p []byte) (n int, done bool, err error)
+	Kind() byte
+	Idle() bool
+}
+
+// A skipper is a Framer that does not look at the bytes of bulk strings.
+type skipper struct{ *Framer }
+
+func (s skipper) Next(p []byte) (n int, done bool, err error) {
+	if n = int(min(s.Bulk(), int64(len(p)))); n > 0 {
+		if err := s.Skip(n); err != nil || n == len(p) {
+			return n, false, err
+		}
+	}
+	used, done, err := s.Framer.Next(p[n:])
+	return n + used, done, err
 }
 
 func singly(p []byte) [][]byte {

@@ -39,11 +39,13 @@ func FuzzFramer(f *testing.F) {
 			n := min(int(size)%7+1, len(p))
 			chunks, p = append(chunks, p[:n]), p[n:]
 		}
-		pieces, restOfPieces, errOfPieces := frames(t, NewFramer(limits), chunks...)
-		require.Equal(t, whole, pieces)
-		require.Equal(t, err == nil, errOfPieces == nil, "%v or %v", err, errOfPieces)
-		if err == nil {
-			require.Equal(t, rest, restOfPieces)
+		for _, f := range []framer{NewFramer(limits), skipper{NewFramer(limits)}} {
+			pieces, restOfPieces, errOfPieces := frames(t, f, chunks...)
+			require.Equal(t, whole, pieces)
+			require.Equal(t, err == nil, errOfPieces == nil, "%v or %v", err, errOfPieces)
+			if err == nil {
+				require.Equal(t, rest, restOfPieces)
+			}
 		}
 	})
 }
