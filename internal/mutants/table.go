@@ -14,8 +14,8 @@ var mutants = []mutant{
 	},
 	{
 		"2 the pool's lock is held over a round trip", "pool/pool.go",
-		"m.state = busy\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
-		"m.state = busy\n\t\t\tlanes.Flush([]*lanes.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
+		"m.becomeLocked(busy)\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
+		"m.becomeLocked(busy)\n\t\t\tlanes.Flush([]*lanes.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
 		"./pool", "TestSlowCommandsHoldNobodyUp", false,
 	},
 	{
