@@ -33,11 +33,14 @@ type control struct {
 	peak   int       // the highest load since then
 }
 
-// A sample is what a pool knows when it looks.
+// A sample is what a pool knows when it looks. Where the highest load since the
+// last look is not known exactly, the pool grows by what it was at least and
+// shrinks by what it was at most.
 type sample struct {
 	now     time.Time
 	open    int // connections that serve, or are being dialled
-	peak    int // the highest load since the last look
+	load    int // the highest load since the last look, at least
+	peak    int // the same, at most
 	waiters int // now
 }
 
@@ -50,10 +53,10 @@ func (c *control) grow(s sample) (to int, why string) {
 	if c.target == c.min {
 		limit = 100
 	}
-	if c.target == c.max || s.open < c.target || 100*s.peak <= limit*c.carries(c.target) {
+	if c.target == c.max || s.open < c.target || 100*s.load <= limit*c.carries(c.target) {
 		return c.target, ""
 	}
-	to = min(c.sized(s.peak), c.max)
+	to = min(c.sized(s.load), c.max)
 	switch {
 	case to <= c.target:
 		return c.target, ""

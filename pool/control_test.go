@@ -24,19 +24,19 @@ func TestControlGrows(t *testing.T) {
 		want                  int
 		why                   string
 	}{
-		{"one waits", 10, 100, 1, 10, sample{open: 10, peak: 11, waiters: 1}, 15, GrowWaiters},
-		{"all wait: one step for all", 10, 1000, 1, 15, sample{open: 15, peak: 500, waiters: 485}, 667, GrowWaiters},
-		{"not over Max", 10, 100, 1, 15, sample{open: 15, peak: 500, waiters: 485}, 100, GrowWaiters},
-		{"at Max", 10, 100, 1, 100, sample{open: 100, peak: 500, waiters: 400}, 100, ""},
-		{"what was decided is yet to be dialled", 10, 100, 1, 50, sample{open: 49, peak: 90, waiters: 40}, 50, ""},
-		{"nobody waits, over 90 %", 10, 100, 1, 40, sample{open: 40, peak: 37}, 50, GrowSaturation},
-		{"at 90 %", 10, 100, 1, 40, sample{open: 40, peak: 36}, 40, ""},
-		{"Min may be used up", 10, 100, 1, 10, sample{open: 10, peak: 10}, 10, ""},
-		{"the first connection", 0, 50, 1, 0, sample{open: 0, peak: 1, waiters: 1}, 2, GrowWaiters},
-		{"lanes that are not used up", 4, 16, 256, 4, sample{open: 4, peak: 1024}, 4, ""},
-		{"lanes that are", 4, 16, 256, 4, sample{open: 4, peak: 1025}, 6, GrowSaturation},
-		{"lanes on which batches wait", 4, 16, 256, 6, sample{open: 6, peak: 6 * 1024, waiters: 1}, 16, GrowWaiters},
-		{"before the first lane is there", 4, 16, 256, 4, sample{open: 4, peak: 100, waiters: 100}, 4, ""},
+		{"one waits", 10, 100, 1, 10, sample{open: 10, load: 11, waiters: 1}, 15, GrowWaiters},
+		{"all wait: one step for all", 10, 1000, 1, 15, sample{open: 15, load: 500, waiters: 485}, 667, GrowWaiters},
+		{"not over Max", 10, 100, 1, 15, sample{open: 15, load: 500, waiters: 485}, 100, GrowWaiters},
+		{"at Max", 10, 100, 1, 100, sample{open: 100, load: 500, waiters: 400}, 100, ""},
+		{"what was decided is yet to be dialled", 10, 100, 1, 50, sample{open: 49, load: 90, waiters: 40}, 50, ""},
+		{"nobody waits, over 90 %", 10, 100, 1, 40, sample{open: 40, load: 37}, 50, GrowSaturation},
+		{"at 90 %", 10, 100, 1, 40, sample{open: 40, load: 36}, 40, ""},
+		{"Min may be used up", 10, 100, 1, 10, sample{open: 10, load: 10}, 10, ""},
+		{"the first connection", 0, 50, 1, 0, sample{open: 0, load: 1, waiters: 1}, 2, GrowWaiters},
+		{"lanes that are not used up", 4, 16, 256, 4, sample{open: 4, load: 1024}, 4, ""},
+		{"lanes that are", 4, 16, 256, 4, sample{open: 4, load: 1025}, 6, GrowSaturation},
+		{"lanes on which batches wait", 4, 16, 256, 6, sample{open: 6, load: 6 * 1024, waiters: 1}, 16, GrowWaiters},
+		{"before the first lane is there", 4, 16, 256, 4, sample{open: 4, load: 100, waiters: 100}, 4, ""},
 	} {
 		law := controlOf(c.min, c.max, c.depth, c.size, time.Time{})
 		to, why := law.grow(c.s)
@@ -66,7 +66,7 @@ func TestControlShrinks(t *testing.T) {
 		law := controlOf(c.min, c.max, c.depth, c.size, now)
 		see := func(peak int) (int, string) {
 			now = now.Add(time.Second / 2)
-			return law.look(sample{now: now, open: c.size, peak: peak})
+			return law.look(sample{now: now, open: c.size, load: peak, peak: peak})
 		}
 		for range 100 {
 			to, _ := see(c.high)
@@ -102,8 +102,8 @@ func (h history) wanted(c control) int {
 		}
 		return n
 	}
-	if float64(s.peak) > limit && s.open >= c.target {
-		return max(c.target, min(c.max, fits(s.peak)))
+	if float64(s.load) > limit && s.open >= c.target {
+		return max(c.target, min(c.max, fits(s.load)))
 	}
 	highest := 0
 	for i := len(h) - 1; i > 0; i-- {
@@ -148,7 +148,7 @@ func randomLoad(r *rand.Rand, most int) func() int {
 // TestControlIsItsModel: random loads, ranges and depths.
 func TestControlIsItsModel(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(200) {
+	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		now := time.Unix(1, 0)
 		least := r.IntN(10)
@@ -158,6 +158,10 @@ func TestControlIsItsModel(t *testing.T) {
 		for range 2000 {
 			now = now.Add(time.Duration(1+r.IntN(1000)) * time.Millisecond)
 			s := sample{now: now, open: law.target + r.IntN(3) - 1, peak: load()}
+			s.load = s.peak
+			if r.IntN(2) == 0 {
+				s.load = r.IntN(s.peak + 1)
+			}
 			seen = append(seen, s)
 			to, why := law.look(s)
 			require.Equal(t, seen.wanted(law), to, "seed %d: %+v, %+v", seed, law, s)
@@ -177,7 +181,7 @@ func TestControlIsItsModel(t *testing.T) {
 // needed earlier in the quiet time), never both.
 func TestControlDoesNotOscillate(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(300) {
+	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		now := time.Unix(1, 0)
 		least := r.IntN(20)
@@ -185,7 +189,7 @@ func TestControlDoesNotOscillate(t *testing.T) {
 		law.target = least + r.IntN(law.max-least+1)
 		look := func(peak int) string {
 			now = now.Add(time.Second / 2)
-			to, why := law.look(sample{now: now, open: law.target, peak: peak})
+			to, why := law.look(sample{now: now, open: law.target, load: peak, peak: peak})
 			if why != "" {
 				law.resize(to, now)
 			}
@@ -217,7 +221,7 @@ func TestControlDoesNotOscillate(t *testing.T) {
 // random, for three hours at each rate.
 func TestControlFollowsRandomArrivals(t *testing.T) {
 	t.Parallel()
-	for _, mean := range []int{1, 3, 10, 40} {
+	for _, mean := range []int{1, 3, 10, 20} {
 		t.Run(fmt.Sprint(mean), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(uint64(mean), 3))
@@ -234,7 +238,7 @@ func TestControlFollowsRandomArrivals(t *testing.T) {
 					}
 					peak = max(peak, n)
 				}
-				if to, why := law.look(sample{now: now, open: law.target, peak: peak}); why != "" {
+				if to, why := law.look(sample{now: now, open: law.target, load: peak, peak: peak}); why != "" {
 					law.resize(to, now)
 					resizes++
 					require.NotEqual(t, ShrinkQuiet, why)

@@ -34,7 +34,7 @@ type controller struct {
 	control
 	open     int // connections that serve: neither closed nor about to be
 	inUse    int // of these, those that serve one caller; not for a PING
-	peak     int // the highest load since the last look, as far as it is noted where it changes
+	load     int // the highest load since the last look; of a shared pool, when batches waited
 	grows    uint64
 	shrinks  uint64
 	last     Resize
@@ -62,7 +62,7 @@ func (m *member) becomeLocked(to state) {
 	c.count(m.state, -1)
 	c.count(to, 1)
 	m.state = to
-	c.peak = max(c.peak, c.inUse+m.pool.queue.Len())
+	c.load = max(c.load, c.inUse+m.pool.queue.Len())
 }
 
 func (c *controller) count(s state, n int) {
@@ -89,8 +89,8 @@ func (p *Pool) stretchLocked() {
 	if p.shared {
 		load = waiters + p.inFlightLocked()
 	}
-	s := sample{now: time.Now(), open: open, peak: load, waiters: waiters}
-	c.peak = max(c.peak, load)
+	s := sample{now: time.Now(), open: open, load: load, peak: load, waiters: waiters}
+	c.load = max(c.load, load)
 	if to, why := c.grow(s); why != "" {
 		p.resizeLocked(to, why, s)
 	}
@@ -103,10 +103,10 @@ func (p *Pool) lookLocked(now time.Time) {
 	if !c.ranged() || p.closed || p.retired {
 		return
 	}
-	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), peak: c.peak}
-	c.peak = c.inUse + s.waiters
+	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: c.load, peak: c.load}
+	c.load = c.inUse + s.waiters
 	if p.shared {
-		s.peak = max(s.peak, p.peakInFlightLocked())
+		p.lookAtLanesLocked(&s)
 	}
 	if !p.down.IsZero() {
 		c.rest(now)
@@ -117,7 +117,7 @@ func (p *Pool) lookLocked(now time.Time) {
 	case "":
 		return
 	case ShrinkQuiet:
-		s.peak = c.control.peak
+		s.load = c.peak
 	}
 	p.resizeLocked(to, why, s)
 }
@@ -129,24 +129,27 @@ func (p *Pool) inFlightLocked() (n int) {
 	return n
 }
 
-// peakInFlightLocked adds up the lanes' highest numbers of batches in flight
-// since the last look. They need not have been at the same moment, so the sum
-// may be too high, never too low. It is so by less with fewer lanes, so it makes
-// no pool grow that has just shrunk. PINGs do not count.
-func (p *Pool) peakInFlightLocked() (n int) {
+// lookAtLanesLocked takes the lanes' highest numbers of batches in flight since
+// the last look, which need not have been at the same moment. So the load was at
+// least the highest of them, or what is in flight now, and at most their sum.
+// PINGs do not count.
+func (p *Pool) lookAtLanesLocked(s *sample) {
+	sum := 0
 	for _, m := range p.members {
 		if peak := m.lane.PeakInFlight(); peak > 1 || !m.pinged {
-			n += peak
+			sum += peak
+			s.load = max(s.load, peak)
 		}
 	}
-	return n
+	s.load = max(s.load, min(sum, p.inFlightLocked())+s.waiters)
+	s.peak = max(s.load, sum+s.waiters)
 }
 
 func (p *Pool) resizeLocked(to int, why string, s sample) {
 	c := &p.size
 	c.last = Resize{
 		Time: s.now, From: c.target, To: to, Reason: why,
-		Saturation: float64(s.peak) / float64(max(1, c.carries(c.target))), Waiters: s.waiters,
+		Saturation: float64(s.load) / float64(max(1, c.carries(c.target))), Waiters: s.waiters,
 	}
 	if to > c.target {
 		c.grows++
