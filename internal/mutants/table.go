@@ -109,6 +109,26 @@ var mutants = []mutant{
 		"./pool", "TestPausedServerIsNotStalled", false,
 	},
 	{
+		"a lane that is taken away is cut", "pool/maintain.go",
+		"l.Drain(errIdle)", "l.Fail(errIdle)",
+		"./pool", "TestLanesAreDrained", false,
+	},
+	{
+		"a pool shrinks by what it sees at the moment", "pool/resize.go",
+		"s.peak = max(s.load, sum+s.waiters)", "s.load = p.inFlightLocked()\n\ts.peak = s.load",
+		"./pool", "TestBurstsBetweenLooks", false,
+	},
+	{
+		"a shrink leaves no room", "pool/control.go",
+		"return max(c.sized(c.peak), c.min)", "return max(1, c.peak/c.depth, c.min)",
+		"./pool", "TestControlDoesNotOscillate", false,
+	},
+	{
+		"a pool shrinks because its server is down", "pool/resize.go",
+		"if !p.down.IsZero() {\n\t\tc.rest(now)\n\t\treturn\n\t}\n", "",
+		"./pool", "TestDownIsNoQuietTime", false,
+	},
+	{
 		"idle connections are not looked after", "pool/maintain.go",
 		"case p.PingEvery > 0 && idle >= p.PingEvery:", "case false:",
 		"./pool", "TestIdleConnectionsArePinged", false,
