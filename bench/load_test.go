@@ -111,14 +111,8 @@ func (l *load) connected() bool {
 	return true
 }
 
-// settled reports whether the pool has the connections that it wants: an
-// adaptive one takes more only while callers wait.
-func settled(s pool.Stats) bool {
-	if s.Kind == "adaptive" {
-		return s.Dialing == 0
-	}
-	return s.Open == s.Size
-}
+// settled reports whether the pool has the connections that it wants.
+func settled(s pool.Stats) bool { return s.Open >= s.Target }
 
 // run sends n requests, shared out among the callers as they get to them, and
 // notes every stride-th latency: that of request i*stride at index i.

@@ -40,7 +40,7 @@ type Lane struct {
 	events       Events
 	writeTimeout time.Duration
 
-	inFlight atomic.Int32          // batches enqueued and not complete
+	inFlight atomic.Int32          // batches enqueued and not complete; increased under mu
 	progress atomic.Uint64         // reads that brought bytes
 	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
 	lent     atomic.Bool
@@ -57,6 +57,7 @@ type Lane struct {
 	tail     *Batch
 	err      error // why the lane is closed
 	settled  bool
+	peak     int32 // of inFlight, since it was last asked for
 
 	// Owned by the role of the writer.
 	spare []byte
@@ -99,6 +100,17 @@ func (l *Lane) Address() string { return l.addr }
 
 // InFlight returns how many batches were enqueued and are not complete yet.
 func (l *Lane) InFlight() int { return int(l.inFlight.Load()) }
+
+// PeakInFlight returns how many batches were in flight at most since it was last
+// called. It is for the one who looks after the lane, its pool: each call begins
+// a new span.
+func (l *Lane) PeakInFlight() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	peak := l.peak
+	l.peak = l.inFlight.Load()
+	return int(peak)
+}
 
 // Progress returns a number that changes whenever bytes arrive.
 func (l *Lane) Progress() uint64 { return l.progress.Load() }
@@ -143,7 +155,7 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 		l.tail.next = b
 	}
 	l.tail = b
-	l.inFlight.Add(1)
+	l.peak = max(l.peak, l.inFlight.Add(1))
 	flush = !l.writing
 	l.writing = true
 	wake := l.assignReaderLocked(b, mayRead)

@@ -29,7 +29,7 @@ type options struct {
 // Collectors of several clients can be registered in one registry if they
 // differ in the value of such a label. Given more than once, the labels add
 // up. A name that is empty or not UTF-8, or that a metric has anyway (node, role,
-// kind, lane, result, reason, cause), makes registering fail.
+// kind, lane, result, reason, cause, direction), makes registering fail.
 func WithConstLabels(labels prometheus.Labels) Option {
 	return func(o *options) {
 		if o.constLabels == nil {
@@ -47,6 +47,7 @@ type Collector struct {
 	pool      [len(poolMetrics)]sample
 	lanes     sample
 	inFlight  sample
+	resizes   sample
 	dials     sample
 	closed    sample
 	slots     sample
@@ -70,6 +71,7 @@ func NewCollector(source Source, opts ...Option) *Collector {
 		source:    source,
 		lanes:     newSample(lanesMetric),
 		inFlight:  newSample(laneInFlightMetric),
+		resizes:   newSample(resizesMetric),
 		dials:     newSample(dialsMetric),
 		closed:    newSample(closedMetric),
 		slots:     newSample(slotsMetric),
@@ -89,7 +91,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.pool {
 		ch <- s.desc
 	}
-	for _, s := range [...]sample{c.lanes, c.inFlight, c.dials, c.closed, c.slots, c.redirects, c.retries, c.refreshes} {
+	for _, s := range [...]sample{c.lanes, c.inFlight, c.resizes, c.dials, c.closed, c.slots, c.redirects, c.retries, c.refreshes} {
 		ch <- s.desc
 	}
 }
@@ -123,6 +125,8 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *poo
 			c.inFlight.send(ch, float64(n), node, role, strconv.Itoa(lane))
 		}
 	}
+	c.resizes.send(ch, float64(s.Grows), node, role, s.Kind, "grow")
+	c.resizes.send(ch, float64(s.Shrinks), node, role, s.Kind, "shrink")
 	c.dials.send(ch, float64(dialed(s)), node, role, s.Kind, "success")
 	c.dials.send(ch, float64(s.DialErrors), node, role, s.Kind, "error")
 	for _, reason := range closeReasons {

@@ -157,7 +157,7 @@ func TestTwoClientsInOneRegistry(t *testing.T) {
 }
 
 func TestConstLabelsThatClash(t *testing.T) {
-	for _, name := range []string{"node", "role", "kind", "lane", "result", "reason", "cause", "", "\xff"} {
+	for _, name := range []string{"node", "role", "kind", "lane", "result", "reason", "cause", "direction", "", "\xff"} {
 		c := metrics.NewCollector(busy(), metrics.WithConstLabels(prometheus.Labels{name: "x"}))
 		require.Error(t, prometheus.NewRegistry().Register(c), "label %q", name)
 		require.NotPanics(t, func() {
@@ -189,5 +189,5 @@ func TestSeries(t *testing.T) {
 	s := lanedStats()
 	delete(s.Closes, "meteor")
 	one := testutil.CollectAndCount(metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: s}}}))
-	require.Equal(t, 15+1+len(s.LaneInFlight)+2+9, one-base)
+	require.Equal(t, 16+1+len(s.LaneInFlight)+2+2+9, one-base)
 }

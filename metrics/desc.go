@@ -32,6 +32,7 @@ var (
 	poolLabels   = []string{"node", "role", "kind"}
 	dialLabels   = []string{"node", "role", "kind", "result"}
 	closedLabels = []string{"node", "role", "kind", "reason"}
+	resizeLabels = []string{"node", "role", "kind", "direction"}
 	laneLabels   = []string{"node", "role", "lane"}
 )
 
@@ -47,6 +48,9 @@ var poolMetrics = [...]poolMetric{
 	{"pool_max_connections",
 		"Connections that the pool may have. A laned pool may have lent ones besides.",
 		gauge, func(s *pool.Stats) float64 { return float64(s.Size) }},
+	{"pool_target_connections",
+		"Connections that the pool wants now: max connections, or fewer if their number follows the load.",
+		gauge, func(s *pool.Stats) float64 { return float64(s.Target) }},
 	{"pool_open_connections",
 		"Connections that the pool has, in use or idle. Lent connections of a laned pool are not among them.",
 		gauge, func(s *pool.Stats) float64 { return float64(s.Open) }},
@@ -105,11 +109,13 @@ var (
 	laneInFlightMetric = metric{"lane_in_flight_batches",
 		"Batches in flight on one shared connection. Only laned pools have this. Lanes are numbered from 0, " +
 			"the oldest first: when one is closed, the numbers of those after it go down by 1.", gauge, laneLabels}
+	resizesMetric = metric{"pool_resizes_total",
+		"How often the pool decided to have more connections, or fewer, by direction (grow or shrink).", counter, resizeLabels}
 	dialsMetric = metric{"dials_total",
 		"Attempts to connect to a node that ended, by result (success or error).", counter, dialLabels}
 	closedMetric = metric{"connections_closed_total",
 		"Connections closed, by reason. client and idle are normal: the program closed the client, " +
-			"an adaptive pool shrank or a lent connection was not needed any more.", counter, closedLabels}
+			"a pool shrank or a lent connection was not needed any more.", counter, closedLabels}
 	slotsMetric = metric{"slots_owned",
 		"Hash slots that have a node, as far as the client knows; 16384 in a healthy cluster.", gauge, nil}
 	redirectsMetric = metric{"redirects_total",

@@ -20,12 +20,12 @@ func busy() fake {
 		Nodes: []cluster.NodeStats{
 			{Role: "primary", Pool: lanedStats()},
 			{Role: "replica", Pool: pool.Stats{
-				Addr: "10.0.0.2:6379", Kind: "fixed", Size: 50, Open: 48, InUse: 36, Idle: 12, Dialing: 2, Lent: 4,
+				Addr: "10.0.0.2:6379", Kind: "fixed", Size: 50, Target: 50, Open: 48, InUse: 36, Idle: 12, Dialing: 2, Lent: 4,
 				Capacity: 50, InFlight: 33, Dials: 60, DialErrors: 7,
 				Closes: map[string]uint64{pool.CloseIOFailure: 3},
 			}},
 			{Role: "primary", Pool: pool.Stats{
-				Addr: "[2001:db8::3]:6379", Kind: "adaptive", Size: 20, Capacity: 20,
+				Addr: "[2001:db8::3]:6379", Kind: "adaptive", Size: 20, Target: 3, Grows: 1, Capacity: 20,
 			}},
 		},
 	}
@@ -33,7 +33,7 @@ func busy() fake {
 
 func lanedStats() pool.Stats {
 	return pool.Stats{
-		Addr: "10.0.0.1:6379", Kind: "laned", Size: 4, Open: 3, InUse: 2, Idle: 1, Dialing: 1, Lent: 6,
+		Addr: "10.0.0.1:6379", Kind: "laned", Size: 8, Target: 4, Grows: 12, Shrinks: 10, Open: 3, InUse: 2, Idle: 1, Dialing: 1, Lent: 6,
 		Capacity: 4096, InFlight: 1024, LaneInFlight: []int{1000, 24, 0},
 		Waiters: 9, WaitCount: 800, WaitTime: 1500 * time.Millisecond, Exhausted: 13,
 		Dials: 17, DialErrors: 4, Down: true, Downs: 2,

@@ -6,14 +6,24 @@ import (
 )
 
 // Adaptive is a pool like [Fixed] whose number of connections follows the
-// load: it dials when batches wait, up to Max, and closes connections that
-// were idle for IdleTimeout, down to Min.
+// load, which is how many batches and users have a connection or wait for one
+// at a time. When one waits, or when the load is over 90 % of the connections
+// wanted so far, the pool grows at once to a size of which the load is 75 %. When
+// the load has been below 30 % for IdleTimeout, the pool shrinks: to Min if that
+// carries the highest load of this time, or else to a size of which it is 75 %.
+// At Min, all connections may be in use: the pool grows when callers wait.
+//
+// A server that becomes slow looks like a higher load, so Max is also a bound on
+// what a slow server is burdened with. [Stats] shows the wanted size as Target,
+// and the last change with its reason.
 type Adaptive struct {
 	// Min and Max bound the number of connections to each server. Defaults 1
 	// and 50 (or Min, if that is more).
 	Min, Max int
 
-	// IdleTimeout is how long a connection above Min may be idle. Default 10 s.
+	// IdleTimeout is how long the load must have been low for the pool to
+	// shrink. It should be longer than the time between bursts of which each
+	// is to find the connections open. Default 10 s.
 	IdleTimeout time.Duration
 
 	Options

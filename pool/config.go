@@ -90,7 +90,7 @@ type settings struct {
 	Options
 	kind        string
 	min, max    int           // connections
-	idleTimeout time.Duration // after which those above min are closed; 0: never
+	idleTimeout time.Duration // how long the load must be low for the pool to shrink
 	maxInFlight int           // batches on one connection
 
 	shared   bool

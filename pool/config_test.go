@@ -22,6 +22,9 @@ func TestDefaults(t *testing.T) {
 		{Adaptive{Min: 2, Max: 5}, 2, 5},
 		{Laned{}, 4, 4},
 		{Laned{Lanes: 16}, 16, 16},
+		{Laned{MaxLanes: 16}, 4, 16},
+		{Laned{MaxLanes: 2}, 2, 2},
+		{Laned{Lanes: 1, MaxLanes: 8}, 1, 8},
 	} {
 		s, err := c.config.settings()
 		require.NoError(t, err)
@@ -43,6 +46,9 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Adaptive{Min: 9, Max: 8}, "Adaptive.Min = 9 is more than Max = 8"},
 		{Adaptive{IdleTimeout: -time.Second}, "Adaptive.IdleTimeout = -1s"},
 		{Laned{Lanes: -1}, "Laned.Lanes = -1"},
+		{Laned{MaxLanes: -1}, "Laned.MaxLanes = -1"},
+		{Laned{Lanes: 9, MaxLanes: 8}, "Laned.Lanes = 9 is more than MaxLanes = 8"},
+		{Laned{IdleTimeout: -time.Second}, "Laned.IdleTimeout = -1s"},
 		{Laned{MaxInFlight: -1}, "Laned.MaxInFlight = -1"},
 		{Laned{MaxLent: -1}, "Laned.MaxLent = -1"},
 		{Laned{Options: Options{MaxWaiters: -1}}, "Laned.MaxWaiters = -1"},

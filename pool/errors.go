@@ -37,7 +37,7 @@ func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
 // Reasons why connections are closed, as Stats.Closes counts them.
 const (
 	CloseByClient  = "client"   // the pool was closed
-	CloseIdle      = "idle"     // an adaptive pool shrank
+	CloseIdle      = "idle"     // the pool shrank
 	CloseStalled   = "stalled"  // the server was silent too long
 	CloseByServer  = "server"   // the server hung up
 	CloseTimeout   = "timeout"  // the socket accepted no bytes

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
@@ -59,4 +60,51 @@ func ExampleCustom() {
 func ExampleRecommendedSize() {
 	fmt.Println(pool.RecommendedSize(500, 4, 2.5))
 	// Output: 800
+}
+
+// An adaptive pool has the connections that its callers need at a time. Here
+// five users have one each, until they return it.
+func ExampleAdaptive() {
+	server, err := redistest.LaunchEmulated(1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	p, err := pool.New(pool.Adaptive{Min: 2, Max: 10, IdleTimeout: time.Minute}, lanes.Dialer{}, server.Addrs()[0], nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+	for range 5 {
+		conn, err := p.Lend(context.Background())
+		if err != nil {
+			log.Fatal(err)
+		}
+		defer conn.Return()
+	}
+	s := p.Stats()
+	fmt.Println(s.Lent, "lent; grown from Min:", s.Grows > 0, "to enough:", s.Target >= 5)
+	// Output: 5 lent; grown from Min: true to enough: true
+}
+
+// A laned pool with a range adds lanes when many batches are in flight. With
+// MaxInFlight at its default that takes more than 256 on each lane.
+func ExampleLaned() {
+	server, err := redistest.LaunchEmulated(1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	p, err := pool.New(pool.Laned{Lanes: 2, MaxLanes: 8}, lanes.Dialer{}, server.Addrs()[0], nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer p.Close()
+	var n int
+	if err := p.Do(context.Background(), radix.Cmd(&n, "INCRBY", "hits", "3")); err != nil {
+		log.Fatal(err)
+	}
+	s := p.Stats()
+	fmt.Println(n, s.Kind, s.Target, "of", s.Size)
+	// Output: 3 laned 2 of 8
 }

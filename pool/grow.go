@@ -11,6 +11,7 @@ const maxDials = 4
 
 // growLocked starts the dials that the pool needs and may make now.
 func (p *Pool) growLocked() {
+	p.stretchLocked()
 	for p.wantLocked() && p.redial == nil && !p.closed && !p.retired {
 		p.dialing++
 		p.counters.dials++
@@ -18,16 +19,15 @@ func (p *Pool) growLocked() {
 	}
 }
 
-// wantLocked reports whether one more dial is needed and allowed: up to min
-// connections always, up to max while more wait than are being dialled. After a
-// failure one dial tells whether the server is back.
+// wantLocked reports whether one more dial is needed and allowed: up to the
+// wanted number of connections, and up to max with those that are on their way
+// out. After a failure one dial tells whether the server is back.
 func (p *Pool) wantLocked() bool {
 	limit := maxDials
 	if p.failures > 0 {
 		limit = 1
 	}
-	open := len(p.members) + p.dialing
-	wanted := open < p.min || open < p.max && p.queue.Len() > p.dialing || !p.down.IsZero()
+	wanted := p.size.open+p.dialing < p.size.target && len(p.members)+p.dialing < p.max || !p.down.IsZero()
 	return wanted && p.dialing < limit
 }
 
@@ -54,7 +54,7 @@ func (p *Pool) dial() {
 	p.members = append(p.members, m)
 	flush := false
 	if p.shared {
-		m.state = shared
+		m.becomeLocked(shared)
 		p.publishLocked()
 	} else {
 		flush = p.freeLocked(m)
@@ -112,5 +112,5 @@ func (p *Pool) dialAgain() {
 // startLocked begins to watch over a connection.
 func (m *member) startLocked() {
 	m.progress, m.since, m.waits = m.lane.Progress(), time.Now(), time.Time{}
-	m.used, m.pinged = m.since, false
+	m.pinged = false
 }

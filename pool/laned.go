@@ -1,14 +1,35 @@
 package pool
 
-import "github.com/redislanes/redislanes/lanes"
+import (
+	"fmt"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+)
 
 // Laned is a pool of a few connections that all callers share: batches of many
 // callers travel together, so that one write and one read serve many. A
 // command that needs a connection of its own (a blocking one, a transaction)
 // is lent an extra one.
+//
+// The number of lanes can follow the load by the law of [Adaptive], where a lane
+// counts as fully used at 256 batches in flight (or MaxInFlight, if that is
+// less): Laned{Lanes: 4, MaxLanes: 16} grows when more than 1,024 are in flight
+// at a time, and is back at 4 lanes when the load was low for IdleTimeout. A
+// lane that is taken away gets no new batches, and is closed when it has
+// answered the last one.
 type Laned struct {
-	// Lanes is the number of shared connections to each server. Default 4.
+	// Lanes is the number of shared connections to each server, the least one
+	// if MaxLanes is more. Default 4, or MaxLanes if that is less.
 	Lanes int
+
+	// MaxLanes is the most shared connections to each server. Default Lanes:
+	// their number does not change.
+	MaxLanes int
+
+	// IdleTimeout is how long the load must have been low for lanes to be
+	// taken away, or for lent connections to be closed. Default 10 s.
+	IdleTimeout time.Duration
 
 	// Strategy chooses the lane for each batch. Default lanes.FirstFit.
 	Strategy lanes.Strategy
@@ -27,25 +48,45 @@ type Laned struct {
 const (
 	defaultLanes       = 4
 	defaultMaxInFlight = 1024
+
+	// laneDepth is the number of batches in flight at which a lane counts as
+	// fully used. It is half of what lanes.FirstFit packs onto a lane, so that
+	// FirstFit finds a lane to spill to before a range of lanes has grown as
+	// well as after it; with strategies that spread the load it bounds the
+	// queue before a batch. MaxInFlight, at which callers wait, is four times
+	// as much: lanes are added long before.
+	laneDepth = 256
 )
 
 func (l Laned) settings() (settings, error) {
+	if l.MaxLanes > 0 {
+		orDefault(&l.Lanes, min(defaultLanes, l.MaxLanes))
+	}
 	orDefault(&l.Lanes, defaultLanes)
+	orDefault(&l.MaxLanes, l.Lanes)
+	orDefault(&l.IdleTimeout, defaultIdleTimeout)
 	orDefault(&l.MaxInFlight, defaultMaxInFlight)
 	orDefault(&l.MaxLent, DefaultSize)
 	if l.Strategy == nil {
 		l.Strategy = lanes.FirstFit
 	}
 	l.Options = l.withDefaults()
-	err := firstError(notNegative("Laned", "Lanes", l.Lanes), notNegative("Laned", "MaxInFlight", l.MaxInFlight),
+	err := firstError(notNegative("Laned", "Lanes", l.Lanes), notNegative("Laned", "MaxLanes", l.MaxLanes), notNegative("Laned", "MaxInFlight", l.MaxInFlight),
 		notNegative("Laned", "MaxLent", l.MaxLent), l.validate("Laned"))
+	switch {
+	case err != nil:
+	case l.Lanes > l.MaxLanes:
+		err = fmt.Errorf("pool: Laned.Lanes = %d is more than MaxLanes = %d", l.Lanes, l.MaxLanes)
+	case l.IdleTimeout < 0:
+		err = fmt.Errorf("pool: Laned.IdleTimeout = %v: must not be negative", l.IdleTimeout)
+	}
 	return settings{
-		Options: l.Options, kind: "laned", min: l.Lanes, max: l.Lanes,
+		Options: l.Options, kind: "laned", min: l.Lanes, max: l.MaxLanes, idleTimeout: l.IdleTimeout,
 		shared: true, strategy: l.Strategy, maxInFlight: l.MaxInFlight, maxLent: l.MaxLent,
 	}, err
 }
 
 // lentSettings are those of the extra connections that a shared pool lends.
 func (s settings) lentSettings() settings {
-	return settings{Options: s.Options, kind: "lent", min: 0, max: s.maxLent, idleTimeout: defaultIdleTimeout, maxInFlight: 1}
+	return settings{Options: s.Options, kind: "lent", min: 0, max: s.maxLent, idleTimeout: s.idleTimeout, maxInFlight: 1}
 }

@@ -78,7 +78,7 @@ func (p *Pool) takeOrWait() (*member, *waiter, error) {
 }
 
 func (p *Pool) lendLocked(m *member) {
-	m.state = lent
+	m.becomeLocked(lent)
 	m.lane.SetLent(true)
 }
 
@@ -112,7 +112,7 @@ func (c *Lent) Return() {
 	p.mu.Lock()
 	switch {
 	case unclean:
-		m.state = gone
+		m.becomeLocked(gone)
 	case m.state == lent && !p.closed:
 		m.startLocked()
 		flush = p.freeLocked(m)

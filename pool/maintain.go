@@ -17,6 +17,9 @@ func (p *Pool) maintain() {
 	if p.PingEvery > 0 {
 		every = min(every, p.PingEvery/2)
 	}
+	if p.size.ranged() {
+		every = min(every, p.idleTimeout/4)
+	}
 	ticker := time.NewTicker(max(every, time.Millisecond))
 	defer ticker.Stop()
 	for {
@@ -31,29 +34,26 @@ func (p *Pool) maintain() {
 
 // A checkup is what is to be done with connections once the lock is released.
 type checkup struct {
-	stalled, surplus, listen, flush []*lanes.Lane
+	stalled, leaving, listen, flush []*lanes.Lane
 }
 
-// inspect closes the connections that have stalled and those that are idle and
-// too many, asks the others that are idle whether the server is alive, and lets
-// them listen.
+// inspect resizes the pool, closes the connections that have stalled and those
+// that are too many, asks the others that are idle whether the server is alive,
+// and lets them listen.
 func (p *Pool) inspect(now time.Time) {
 	var c checkup
 	p.mu.Lock()
+	p.lookLocked(now)
+	c.leaving = p.trimLocked()
 	longest := p.observeLocked(now)
 	p.probeLocked(now, longest)
-	spare := len(p.members) - p.min
 	for _, m := range p.members {
 		idle := now.Sub(m.since)
 		switch {
 		case p.stalledLocked(m, now, longest):
 			c.stalled = append(c.stalled, m.lane)
 			p.dropIdleLocked(m)
-		case m.state == lent || m.lane.InFlight() > 0:
-		case p.idleTimeout > 0 && now.Sub(m.used) >= p.idleTimeout && spare > 0 && m.state == isIdle:
-			spare--
-			c.surplus = append(c.surplus, m.lane)
-			p.dropIdleLocked(m)
+		case m.state == lent || m.state == gone || m.state == draining || m.lane.InFlight() > 0:
 		case p.PingEvery > 0 && idle >= p.PingEvery:
 			if p.pingLocked(m) {
 				c.flush = append(c.flush, m.lane)
@@ -82,7 +82,7 @@ func (p *Pool) pingLocked(m *member) (flush bool) {
 	ok, flush := m.lane.Dispatch(b, p.maxInFlight)
 	m.pinged = ok
 	if ok && !p.shared {
-		m.state = busy
+		m.becomeLocked(pinging)
 	}
 	return flush
 }
@@ -91,8 +91,8 @@ func (c *checkup) carryOut() {
 	for _, l := range c.stalled {
 		l.Fail(lanes.ErrStalled)
 	}
-	for _, l := range c.surplus {
-		l.Fail(errIdle)
+	for _, l := range c.leaving {
+		l.Drain(errIdle)
 	}
 	for _, l := range c.flush {
 		l.Flush()
@@ -107,7 +107,7 @@ func (p *Pool) dropIdleLocked(m *member) {
 	for i, other := range p.idle {
 		if other == m {
 			p.idle = append(p.idle[:i], p.idle[i+1:]...)
-			m.state = gone
+			m.becomeLocked(gone)
 			return
 		}
 	}

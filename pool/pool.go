@@ -42,6 +42,7 @@ type Pool struct {
 	down     time.Time // since when the server is down; zero: it is up, as far as is known
 	heard    time.Time // when the server last showed life
 	probing  bool
+	size     controller // how many connections are wanted
 	retired  bool
 	redial   *time.Timer // set while the pool waits to dial again
 	closed   bool
@@ -54,9 +55,11 @@ type state uint8
 const (
 	dialling state = iota
 	isIdle
-	busy   // one batch is in flight
-	lent   // one user has it
-	shared // for everybody
+	busy     // one batch is in flight
+	lent     // one user has it
+	pinging  // a PING is in flight; in a shared pool it is not told apart
+	shared   // for everybody
+	draining // taken from the shared ones; closes when nothing is in flight
 	gone
 )
 
@@ -70,9 +73,8 @@ type member struct {
 	state    state
 	progress uint64    // of the lane, when it was last looked at
 	since    time.Time // when bytes were last seen to arrive
-	used     time.Time // the same, but for replies to pings
 	waits    time.Time // since when something is in flight and no byte arrives; zero: nothing is
-	pinged   bool      // progress will change because of a ping
+	pinged   bool      // a PING was sent since progress last changed
 }
 
 // New returns a pool for the server at addr, host:port. It starts to connect
@@ -96,6 +98,7 @@ func newPool(s settings, d lanes.Dialer, addr string, log *slog.Logger) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pool{settings: s, addr: addr, dialer: d.Sealed(), log: log, ctx: ctx, cancel: cancel,
 		waiters: make(map[*lanes.Batch]*list.Element)}
+	p.size = s.controller()
 	p.counters.closes = make(map[string]uint64)
 	p.set.Store(lanes.NewSet(nil, &p.turn))
 	p.mu.Lock()
@@ -118,11 +121,11 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 	for len(p.idle) > 0 {
 		m := p.popIdleLocked()
 		if m.lane.Enqueue(b, p.maxInFlight) {
-			m.state = busy
+			m.becomeLocked(busy)
 			p.mu.Unlock()
 			return true
 		}
-		m.state = gone // closed; its event is on the way
+		m.becomeLocked(gone) // closed; its event is on the way
 	}
 	err := p.waitLocked(&waiter{batch: b})
 	p.mu.Unlock()
@@ -198,7 +201,7 @@ func (m *member) Answered(l *lanes.Lane) {
 	}
 	p.mu.Lock()
 	flush := false
-	if m.state == busy && l.InFlight() == 0 {
+	if (m.state == busy || m.state == pinging) && l.InFlight() == 0 {
 		flush = p.freeLocked(m)
 	}
 	p.mu.Unlock()
@@ -212,7 +215,7 @@ func (m *member) Closed(l *lanes.Lane) {
 	p := m.pool
 	err := l.Err()
 	p.mu.Lock()
-	m.state = gone
+	m.becomeLocked(gone)
 	for i, other := range p.members {
 		if other == m {
 			p.members = append(p.members[:i:i], p.members[i+1:]...)
@@ -243,7 +246,9 @@ func (p *Pool) publishLocked() {
 	}
 	open := make([]*lanes.Lane, 0, len(p.members))
 	for _, m := range p.members {
-		open = append(open, m.lane)
+		if m.state == shared {
+			open = append(open, m.lane)
+		}
 	}
 	p.set.Store(lanes.NewSet(open, &p.turn))
 }

@@ -21,6 +21,7 @@ type Stats struct {
 	Kind string // "fixed", "adaptive" or "laned"
 
 	Size    int // connections that the pool may have, without lent ones of a laned pool
+	Target  int // of these, those that it wants now: Size unless it has a range
 	Open    int // connections that it has
 	InUse   int // of these, those with a batch in flight or lent
 	Idle    int // of these, the others
@@ -42,6 +43,9 @@ type Stats struct {
 	Dials      uint64
 	DialErrors uint64
 	Closes     map[string]uint64 // connections closed, by reason
+
+	Grows, Shrinks uint64 // how often Target has changed
+	LastResize     Resize // the last time; zero if it has not
 }
 
 // Saturation returns what share of the pool is in use, 0 to 1: connections in
@@ -72,6 +76,7 @@ func (p *Pool) Stats() Stats {
 		Exhausted: p.counters.exhausted, Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: !p.down.IsZero(), Downs: p.counters.downs,
 		Closes: maps.Clone(p.counters.closes),
+		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
 	}
 	for _, m := range p.members {
 		n := m.lane.InFlight()

@@ -82,7 +82,7 @@ func (p *Pool) failWaitersLocked(err error) {
 func (p *Pool) freeLocked(m *member) (flush bool) {
 	e := p.queue.Front()
 	if e == nil {
-		m.state = isIdle
+		m.becomeLocked(isIdle)
 		p.idle = append(p.idle, m)
 		return false
 	}
@@ -95,11 +95,11 @@ func (p *Pool) freeLocked(m *member) (flush bool) {
 	}
 	ok, flush := m.lane.Dispatch(w.batch, p.maxInFlight)
 	if !ok {
-		m.state = gone // closed; its event is on the way
+		m.becomeLocked(gone) // closed; its event is on the way
 		return false
 	}
 	p.removeLocked(e)
-	m.state = busy
+	m.becomeLocked(busy)
 	return flush
 }
 

@@ -14,8 +14,8 @@ var mutants = []mutant{
 	},
 	{
 		"2 the pool's lock is held over a round trip", "pool/pool.go",
-		"m.state = busy\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
-		"m.state = busy\n\t\t\tlanes.Flush([]*lanes.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
+		"m.becomeLocked(busy)\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
+		"m.becomeLocked(busy)\n\t\t\tlanes.Flush([]*lanes.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
 		"./pool", "TestSlowCommandsHoldNobodyUp", false,
 	},
 	{
@@ -107,6 +107,26 @@ var mutants = []mutant{
 		"a paused server is taken for a dead one", "pool/stall.go",
 		"if err == nil || refusedHandshake(err) {", "if false {",
 		"./pool", "TestPausedServerIsNotStalled", false,
+	},
+	{
+		"a lane that is taken away is cut", "pool/maintain.go",
+		"l.Drain(errIdle)", "l.Fail(errIdle)",
+		"./pool", "TestLanesAreDrained", false,
+	},
+	{
+		"a pool shrinks by what it sees at the moment", "pool/resize.go",
+		"s.peak = max(s.load, sum+s.waiters)", "s.load = p.inFlightLocked()\n\ts.peak = s.load",
+		"./pool", "TestBurstsBetweenLooks", false,
+	},
+	{
+		"a shrink leaves no room", "pool/control.go",
+		"return max(c.sized(c.peak), c.min)", "return max(1, c.peak/c.depth, c.min)",
+		"./pool", "TestControlDoesNotOscillate", false,
+	},
+	{
+		"a pool shrinks because its server is down", "pool/resize.go",
+		"if !p.down.IsZero() {\n\t\tc.rest(now)\n\t\treturn\n\t}\n", "",
+		"./pool", "TestDownIsNoQuietTime", false,
 	},
 	{
 		"idle connections are not looked after", "pool/maintain.go",

@@ -1,0 +1,215 @@
+package pool
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// Reasons why a pool with a range of sizes changes the wanted one.
+const (
+	GrowWaiters    = "waiters"    // callers waited
+	GrowSaturation = "saturation" // more than 90 % in use
+	ShrinkQuiet    = "quiet"      // less than 30 % in use for IdleTimeout
+)
+
+// A Resize is a decision to have another number of connections. To dial or
+// close them takes its time after that.
+type Resize struct {
+	Time     time.Time
+	From, To int    // wanted connections
+	Reason   string // GrowWaiters, GrowSaturation or ShrinkQuiet
+
+	// What led to it: the highest load since the pool's last look, divided by
+	// what From connections carry, more than 1 if callers waited; and how many
+	// waited at that moment. For ShrinkQuiet, the load is that of the whole
+	// quiet time.
+	Saturation float64
+	Waiters    int
+}
+
+// A controller is a control and what it is told.
+type controller struct {
+	control
+	open     int // connections that serve: neither closed nor about to be
+	inUse    int // of these, those that serve one caller; not for a PING
+	load     int // the highest load since the last look; of a shared pool, when batches waited
+	grows    uint64
+	shrinks  uint64
+	last     Resize
+	unlogged []Resize
+	logging  bool
+}
+
+// ranged reports whether the size can change at all.
+func (c *controller) ranged() bool { return c.min < c.max }
+
+func (s settings) controller() controller {
+	fill := growTo
+	if s.kind == "lent" {
+		fill = 100 // as many as are wanted: a spare one would rarely be used
+	}
+	depth := min(s.maxInFlight, laneDepth)
+	return controller{control: control{
+		min: s.min, max: s.max, depth: depth, fill: fill, quiet: s.idleTimeout, target: s.min, since: time.Now(),
+	}}
+}
+
+// becomeLocked changes what the connection is doing, and keeps count.
+func (m *member) becomeLocked(to state) {
+	c := &m.pool.size
+	c.count(m.state, -1)
+	c.count(to, 1)
+	m.state = to
+	c.load = max(c.load, c.inUse+m.pool.queue.Len())
+}
+
+func (c *controller) count(s state, n int) {
+	switch s {
+	case busy, lent:
+		c.inUse += n
+		c.open += n
+	case isIdle, pinging, shared:
+		c.open += n
+	}
+}
+
+// stretchLocked grows the wanted size at once if callers wait for more
+// connections than there are or will be.
+func (p *Pool) stretchLocked() {
+	c := &p.size
+	waiters, open := p.queue.Len(), c.open+p.dialing
+	if waiters == 0 || c.target == c.max || open < c.target || p.closed || p.retired {
+		return
+	}
+	// In an exclusive pool whoever waits has found no connection free, for
+	// whatever reason.
+	load := waiters + c.open
+	if p.shared {
+		load = waiters + p.inFlightLocked()
+	}
+	s := sample{now: time.Now(), open: open, load: load, peak: load, waiters: waiters}
+	c.load = max(c.load, load)
+	if to, why := c.grow(s); why != "" {
+		p.resizeLocked(to, why, s)
+	}
+}
+
+// lookLocked lets the law see what happened since the last look. A server that
+// is down has no load, which says nothing of the load that it will have.
+func (p *Pool) lookLocked(now time.Time) {
+	c := &p.size
+	if !c.ranged() || p.closed || p.retired {
+		return
+	}
+	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: c.load, peak: c.load}
+	c.load = c.inUse + s.waiters
+	if p.shared {
+		p.lookAtLanesLocked(&s)
+	}
+	if !p.down.IsZero() {
+		c.rest(now)
+		return
+	}
+	to, why := c.look(s)
+	switch why {
+	case "":
+		return
+	case ShrinkQuiet:
+		s.load = c.peak
+	}
+	p.resizeLocked(to, why, s)
+}
+
+func (p *Pool) inFlightLocked() (n int) {
+	for _, m := range p.members {
+		n += m.lane.InFlight()
+	}
+	return n
+}
+
+// lookAtLanesLocked takes the lanes' highest numbers of batches in flight since
+// the last look, which need not have been at the same moment. So the load was at
+// least the highest of them, or what is in flight now, and at most their sum.
+// PINGs do not count.
+func (p *Pool) lookAtLanesLocked(s *sample) {
+	sum := 0
+	for _, m := range p.members {
+		if peak := m.lane.PeakInFlight(); peak > 1 || !m.pinged {
+			sum += peak
+			s.load = max(s.load, peak)
+		}
+	}
+	s.load = max(s.load, min(sum, p.inFlightLocked())+s.waiters)
+	s.peak = max(s.load, sum+s.waiters)
+}
+
+func (p *Pool) resizeLocked(to int, why string, s sample) {
+	c := &p.size
+	c.last = Resize{
+		Time: s.now, From: c.target, To: to, Reason: why,
+		Saturation: float64(s.load) / float64(max(1, c.carries(c.target))), Waiters: s.waiters,
+	}
+	if to > c.target {
+		c.grows++
+	} else {
+		c.shrinks++
+	}
+	c.resize(to, s.now)
+	c.unlogged = append(c.unlogged, c.last)
+	if !c.logging {
+		c.logging = true
+		p.tasks.Go(p.logResizes)
+	}
+}
+
+// logResizes has a goroutine of its own: a resize is decided under mu and often
+// by a caller, who must not wait for a log.
+func (p *Pool) logResizes() {
+	level := slog.LevelInfo
+	if p.kind == "lent" {
+		level = slog.LevelDebug
+	}
+	for {
+		p.mu.Lock()
+		resizes := p.size.unlogged
+		p.size.unlogged = nil
+		p.size.logging = len(resizes) > 0
+		p.mu.Unlock()
+		if len(resizes) == 0 {
+			return
+		}
+		for _, r := range resizes {
+			p.log.Log(p.ctx, level, "pool resized", "addr", p.addr, "from", r.From, "to", r.To,
+				"reason", r.Reason, "saturation", r.Saturation, "waiters", r.Waiters)
+		}
+	}
+}
+
+// trimLocked takes connections that are not wanted any more away from callers:
+// of an exclusive pool those that have been idle longest, of a shared one the
+// youngest, which the default strategy uses least. What is in flight on them
+// comes to its end first.
+func (p *Pool) trimLocked() (leaving []*lanes.Lane) {
+	surplus := p.size.open - p.size.target
+	if surplus <= 0 {
+		return nil
+	}
+	if !p.shared {
+		for _, m := range p.idle[:min(surplus, len(p.idle))] {
+			m.becomeLocked(gone)
+			leaving = append(leaving, m.lane)
+		}
+		p.idle = append(p.idle[:0], p.idle[len(leaving):]...)
+		return leaving
+	}
+	for i := len(p.members) - 1; i >= 0 && len(leaving) < surplus; i-- {
+		if m := p.members[i]; m.state == shared {
+			m.becomeLocked(draining)
+			leaving = append(leaving, m.lane)
+		}
+	}
+	p.publishLocked()
+	return leaving
+}

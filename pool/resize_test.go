@@ -1,0 +1,111 @@
+package pool
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestResizingLosesNothing lets the load of a real server rise and fall, and
+// counts: connections come and go under traffic, and no command fails.
+func TestResizingLosesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	for name, c := range map[string]Config{
+		"adaptive": Adaptive{Min: 1, Max: 12, IdleTimeout: 100 * time.Millisecond},
+		"laned":    Laned{Lanes: 1, MaxLanes: 6, MaxInFlight: 4, IdleTimeout: 100 * time.Millisecond},
+		"laned, round robin": Laned{Lanes: 2, MaxLanes: 8, MaxInFlight: 4, Strategy: lanes.RoundRobin,
+			IdleTimeout: 100 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := open(t, c, server)
+			var done, callers atomic.Int64
+			var wg sync.WaitGroup
+			for i := range 40 {
+				wg.Go(func() {
+					for n := callers.Load(); n >= 0; n = callers.Load() {
+						if i > int(n) {
+							time.Sleep(time.Millisecond)
+							continue
+						}
+						if err := p.Do(t.Context(), radix.Cmd(nil, "INCR", name)); err != nil {
+							t.Error(err)
+							return
+						}
+						done.Add(1)
+					}
+				})
+			}
+			for swing := range uint64(3) {
+				callers.Store(40)
+				until(t, "it has grown", func() bool { s := p.Stats(); return s.Target == s.Size && s.Open == s.Size })
+				callers.Store(1) // two go on
+				until(t, "it has shrunk", func() bool {
+					s := p.Stats()
+					return s.Shrinks > swing && s.Target < s.Size/2 && s.Open == s.Target
+				})
+			}
+			callers.Store(-1)
+			wg.Wait()
+			require.Equal(t, strconv.Itoa(int(done.Load())), get(t, p, name))
+			s := p.Stats()
+			require.Equal(t, []string{CloseIdle}, keys(s.Closes))
+		})
+	}
+}
+
+func keys(m map[string]uint64) (all []string) {
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}
+
+// TestPeakOfLanes compares what the pool takes the load of lanes for with what
+// it can have been.
+func TestPeakOfLanes(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	p := open(t, Laned{Lanes: 3, MaxLanes: 4}, server)
+	ctx := within(t, 10*time.Second)
+	until(t, "it is connected", func() bool { return p.Stats().Open == 3 })
+	look := func() (s sample) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.lookAtLanesLocked(&s)
+		return s
+	}
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	look()
+	require.Zero(t, look().peak)
+	for range 5 {
+		require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	}
+	s := look()
+	require.Equal(t, []int{1, 1}, []int{s.load, s.peak}, "one at a time")
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if err := p.Do(ctx, radix.Cmd(nil, "INCR", "k")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	until(t, "all are in flight", func() bool { return p.Stats().InFlight == 20 })
+	s = look()
+	require.Equal(t, []int{20, 20}, []int{s.load, s.peak})
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
+	wg.Wait()
+	require.Equal(t, 20, look().peak, "they were in flight since the last look")
+	require.Zero(t, look().peak)
+}
