@@ -135,7 +135,7 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
 	if p.waiting.Load() == 0 {
 		set := p.set.Load()
-		for i, left := p.choose(set), set.Len(); left > 0; left-- {
+		for i, left := p.choose(set, b), set.Len(); left > 0; left-- {
 			if set.Lane(i).Enqueue(b, p.maxInFlight) {
 				return true
 			}
@@ -156,12 +156,12 @@ func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
 }
 
 // choose asks the strategy; an index out of range counts as the nearest turn.
-func (p *Pool) choose(set *lanes.Set) int {
+func (p *Pool) choose(set *lanes.Set, b *lanes.Batch) int {
 	n := set.Len()
 	if n == 0 {
 		return 0
 	}
-	i := p.strategy(set)
+	i := p.strategy(set, b.Key())
 	if i < 0 || i >= n {
 		return int(uint(i) % uint(n))
 	}

@@ -127,7 +127,7 @@ func (p *Pool) dispatch() {
 // dispatchTo gives the batch to the chosen lane or the next one with room.
 func (p *Pool) dispatchTo(set *lanes.Set, b *lanes.Batch) (lane *lanes.Lane, flush bool) {
 	n := set.Len()
-	for i, left := p.choose(set), n; left > 0; left-- {
+	for i, left := p.choose(set, b), n; left > 0; left-- {
 		if ok, flush := set.Lane(i).Dispatch(b, p.maxInFlight); ok {
 			return set.Lane(i), flush
 		}
