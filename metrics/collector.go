@@ -47,6 +47,7 @@ type Collector struct {
 	pool      [len(poolMetrics)]sample
 	lanes     sample
 	inFlight  sample
+	slow      sample
 	dials     sample
 	closed    sample
 	slots     sample
@@ -70,6 +71,7 @@ func NewCollector(source Source, opts ...Option) *Collector {
 		source:    source,
 		lanes:     newSample(lanesMetric),
 		inFlight:  newSample(laneInFlightMetric),
+		slow:      newSample(slowInFlightMetric),
 		dials:     newSample(dialsMetric),
 		closed:    newSample(closedMetric),
 		slots:     newSample(slotsMetric),
@@ -89,7 +91,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.pool {
 		ch <- s.desc
 	}
-	for _, s := range [...]sample{c.lanes, c.inFlight, c.dials, c.closed, c.slots, c.redirects, c.retries, c.refreshes} {
+	for _, s := range [...]sample{c.lanes, c.inFlight, c.slow, c.dials, c.closed, c.slots, c.redirects, c.retries, c.refreshes} {
 		ch <- s.desc
 	}
 }
@@ -121,6 +123,9 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *poo
 		c.lanes.send(ch, float64(len(s.LaneInFlight)), node, role, s.Kind)
 		for lane, n := range s.LaneInFlight {
 			c.inFlight.send(ch, float64(n), node, role, strconv.Itoa(lane))
+		}
+		for lane, n := range s.SlowLaneInFlight {
+			c.slow.send(ch, float64(n), node, role, strconv.Itoa(lane))
 		}
 	}
 	c.dials.send(ch, float64(dialed(s)), node, role, s.Kind, "success")

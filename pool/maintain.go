@@ -41,6 +41,7 @@ func (p *Pool) inspect(now time.Time) {
 	var c checkup
 	p.mu.Lock()
 	longest := p.observeLocked(now)
+	p.avoidLocked(now)
 	p.probeLocked(now, longest)
 	spare := len(p.members) - p.min
 	for _, m := range p.members {

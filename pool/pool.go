@@ -36,6 +36,7 @@ type Pool struct {
 	queue    list.List // of *waiter
 	waiters  map[*lanes.Batch]*list.Element
 	lenders  *Pool // lends connections of a shared pool
+	slow     *Pool // the lanes of a shared pool for slow commands
 	dialing  int
 	failures int // dials that failed, or stalls, in a row
 	lastErr  error
@@ -65,6 +66,8 @@ type member struct {
 	pool *Pool
 	lane *lanes.Lane
 	born time.Time
+
+	avoided atomic.Bool // the strategies do not see it, if they see others; set under pool.mu
 
 	// Guarded by pool.mu.
 	state    state
@@ -111,7 +114,10 @@ func (p *Pool) Address() string { return p.addr }
 // Submit sends the batch over a connection, or queues it until one is free, or
 // fails it; it does not block. See lanes.Submitter for mine.
 func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
-	if p.shared {
+	switch {
+	case b.Slow() && p.slowLanes > 0:
+		return p.submitSlow(b)
+	case p.shared:
 		return p.submitShared(b)
 	}
 	p.mu.Lock()
@@ -175,7 +181,12 @@ func (p *Pool) Abandon(b *lanes.Batch, cause error) {
 		p.removeLocked(e)
 		b.Refuse(p.addr, cause)
 	}
+	slow := p.slow
 	p.mu.Unlock()
+	if slow != nil && b.Slow() {
+		slow.Abandon(b, cause)
+		return
+	}
 	b.Abandon(cause)
 }
 
@@ -191,6 +202,9 @@ func (p *Pool) popIdleLocked() *member {
 func (m *member) Answered(l *lanes.Lane) {
 	p := m.pool
 	if p.shared {
+		if m.avoided.Load() {
+			m.trust()
+		}
 		if p.waiting.Load() > 0 {
 			p.dispatch()
 		}
@@ -236,14 +250,22 @@ func (m *member) Closed(l *lanes.Lane) {
 	}
 }
 
-// publishLocked makes the set of shared lanes what it is now.
+// publishLocked makes the set of shared lanes what it is now: those that are open
+// and not silent or, if all are silent, all.
 func (p *Pool) publishLocked() {
 	if !p.shared {
 		return
 	}
 	open := make([]*lanes.Lane, 0, len(p.members))
 	for _, m := range p.members {
-		open = append(open, m.lane)
+		if !m.avoided.Load() {
+			open = append(open, m.lane)
+		}
+	}
+	if len(open) == 0 {
+		for _, m := range p.members {
+			open = append(open, m.lane)
+		}
 	}
 	p.set.Store(lanes.NewSet(open, &p.turn))
 }
@@ -261,7 +283,7 @@ func (p *Pool) Close() error {
 	}
 	p.failWaitersLocked(ErrClosed)
 	members := append([]*member(nil), p.members...)
-	lenders := p.lenders
+	parts := p.partsLocked()
 	p.mu.Unlock()
 	for _, m := range members {
 		m.lane.Fail(ErrClosed)
@@ -269,8 +291,8 @@ func (p *Pool) Close() error {
 	for _, m := range members {
 		_ = m.lane.Close()
 	}
-	if lenders != nil {
-		_ = lenders.Close()
+	for _, part := range parts {
+		_ = part.Close()
 	}
 	p.tasks.Wait()
 	return nil
@@ -279,5 +301,5 @@ func (p *Pool) Close() error {
 // Quiet reports whether nothing is in flight, waiting or lent.
 func (p *Pool) Quiet() bool {
 	s := p.Stats()
-	return s.InFlight == 0 && s.Waiters == 0 && s.Lent == 0
+	return s.InFlight == 0 && s.SlowInFlight == 0 && s.Waiters == 0 && s.Lent == 0
 }
