@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -316,6 +316,55 @@ func TestSlowStaysSlowInLaterWaves(t *testing.T) {
 	require.Equal(t, 2, slow, "before and behind the redirect")
 }
 
+// TestStrategiesSeeTheSlot: the number of a batch is the slot of its first command
+// that has a key, also in later waves.
+func TestStrategiesSeeTheSlot(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	seen := make(chan int64, 100)
+	client := open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Strategy: func(s *lanes.Set, key int64) int {
+		seen <- key
+		return lanes.ByKey(s, key)
+	}}}, e.Addrs())
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "PING")))
+	for len(seen) > 0 { // more than one if the lane was still being dialled
+		require.EqualValues(t, -1, <-seen)
+	}
+	keys := redistest.KeysInSlots(6, "seen") // two for each node
+	for _, key := range keys {
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", key, "1")))
+		for len(seen) > 0 {
+			require.EqualValues(t, cluster.Slot(key), <-seen)
+		}
+	}
+	for _, test := range []struct {
+		group cluster.Grouping
+		want  []string
+	}{
+		{cluster.ByNode, []string{keys[0], keys[2], keys[4]}},
+		{cluster.BySlot, keys},
+	} {
+		p := pipeline.Config{Group: test.group}.New(client)
+		p.Cmd("PING") // joins the first group and gives it no key
+		for _, key := range keys {
+			p.IncrBy(key, 1)
+			p.Expire(key, time.Hour)
+		}
+		require.NoError(t, p.Do(ctx))
+		require.Len(t, seen, len(test.want))
+		for _, key := range test.want {
+			require.EqualValues(t, cluster.Slot(key), <-seen)
+		}
+	}
+	slot := cluster.Slot(keys[0])
+	e.Move(slot, (e.Owner(slot)+1)%3)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", keys[0], "1")))
+	require.Len(t, seen, 2)
+	require.EqualValues(t, slot, <-seen)
+	require.EqualValues(t, slot, <-seen)
+}
+
 func TestBadNamesOfSlowCommands(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]cluster.Config{
@@ -327,5 +376,4 @@ func TestBadNamesOfSlowCommands(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.ErrorContains(t, err, "cluster: ")
 	}
-	require.NotEmpty(t, fmt.Sprint(cluster.SlowCommands()))
 }

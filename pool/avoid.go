@@ -25,6 +25,7 @@ func (p *Pool) avoidLocked(now time.Time) {
 	}
 	if changed {
 		p.publishLocked()
+		p.tasks.Go(p.dispatch) // a lane that is back may have room for those who wait
 	}
 }
 

@@ -21,8 +21,9 @@ type Laned struct {
 
 	// SlowLanes is the number of shared connections to each server for slow
 	// commands, besides Lanes. They are dialled when the first slow command
-	// comes. Package cluster says which commands are slow, and MaxWaiters and
-	// MaxInFlight hold for them apart. Default 2.
+	// comes. Package cluster says which commands are slow; for a pool that is
+	// used by itself, or under radix's own Cluster, none is. MaxInFlight holds
+	// for each of these lanes, and MaxWaiters for a queue of their own. Default 2.
 	SlowLanes int
 
 	// NoSlowLanes makes slow commands travel with all others. SlowLanes must be
