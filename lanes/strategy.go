@@ -49,12 +49,10 @@ func RoundRobin(s *Set, _ int64) int { return int(s.Turn() % uint32(s.Len())) }
 
 // LeastUsed takes the lane with the fewest batches in flight; among equals, the
 // next one behind a place chosen at random, so that idle lanes share the load and
-// callers at the same moment do not all go to the first. (Places in
-// turn need a counter that all callers write, which costs them more than all
-// else here.)
+// callers at the same moment do not all go to the first.
 func LeastUsed(s *Set, _ int64) int {
 	n := s.Len()
-	best := int(rand.Uint32N(uint32(n)))
+	best := int(rand.Uint32N(uint32(n))) // taking turns needs a counter that all callers write
 	least := s.InFlight(best)
 	for i, k := best, 1; k < n && least > 0; k++ {
 		if i++; i == n {

@@ -7,6 +7,8 @@ import "github.com/redislanes/redislanes/lanes"
 // the connections are that it lends: with a queue, a watchdog and a breaker of
 // its own. It is made when the first slow batch comes.
 
+const kindSlow = "slow"
+
 // HasSlowLanes reports whether pools with these settings have lanes for batches
 // that are marked as slow. Others ignore the mark.
 func HasSlowLanes(c Config) bool {
@@ -18,7 +20,7 @@ func HasSlowLanes(c Config) bool {
 // one behind the other.
 func (s settings) slowSettings() settings {
 	return settings{
-		Options: s.Options, kind: "slow", min: s.slowLanes, max: s.slowLanes,
+		Options: s.Options, kind: kindSlow, min: s.slowLanes, max: s.slowLanes,
 		shared: true, strategy: lanes.LeastUsed, maxInFlight: s.maxInFlight,
 	}
 }

@@ -147,7 +147,7 @@ func TestSlowQueueIsBounded(t *testing.T) {
 			}
 			err := slowly{p}.do(ctx, "GET", "k")
 			require.ErrorIs(t, err, ErrExhausted)
-			require.ErrorContains(t, err, name)
+			require.ErrorContains(t, err, name+" for slow commands")
 			require.EqualValues(t, 1, p.Stats().Exhausted)
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 			release()

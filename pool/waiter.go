@@ -47,12 +47,20 @@ func (p *Pool) refusalLocked() error {
 		return p.downErrorLocked()
 	case p.FailFast && full:
 		p.counters.exhausted++
-		return &ExhaustedError{p.addr, fmt.Sprintf("%d connections in use", p.max)}
+		return &ExhaustedError{p.addr, p.limit(p.max, "connections in use")}
 	case p.queue.Len() >= p.MaxWaiters:
 		p.counters.exhausted++
-		return &ExhaustedError{p.addr, fmt.Sprintf("%d callers waiting", p.MaxWaiters)}
+		return &ExhaustedError{p.addr, p.limit(p.MaxWaiters, "callers waiting")}
 	}
 	return nil
+}
+
+// limit says which limit was reached.
+func (p *Pool) limit(n int, what string) string {
+	if p.kind == kindSlow {
+		what += " for slow commands"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func (p *Pool) removeLocked(e *list.Element) *waiter {
