@@ -45,7 +45,7 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		l := lending{client: c, action: action, slot: slot, how: how, canRetry: properties.CanRetry}
 		return l.run(ctx)
 	}
-	conn := &routedConn{client: c, slot: slot, how: how}
+	conn := &routedConn{client: c, slot: slot, how: how, canRetry: properties.CanRetry}
 	if err := lanes.Perform(ctx, action, conn); err != nil {
 		return conn.explain(err)
 	}
@@ -55,11 +55,12 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 // routedConn is the cluster as a connection, for one action: each of its
 // commands travels to the node that owns the action's slot at that time.
 type routedConn struct {
-	client *Client
-	slot   int32
-	how    How
-	name   string // of the last command that the server refused
-	addr   string // who refused it
+	client   *Client
+	slot     int32
+	how      How
+	canRetry bool
+	name     string // of the last command that the server refused
+	addr     string // who refused it
 }
 
 var _ radix.Conn = (*routedConn)(nil)
@@ -87,9 +88,12 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 		if lanes.Stateful(r.command(i)) {
 			return fmt.Errorf("cluster: %s: %w", name, lanes.ErrShared)
 		}
-		if CommandTraits(name, nil)&ReadOnly != 0 {
-			r.Repeatable(i)
+		traits := c.client.EncodedTraits(r.command(i))
+		if traits&Blocking != 0 {
+			c.name = name
+			return c.lend(ctx, exchange{marshal, unmarshalInto})
 		}
+		r.Mark(i, traits)
 	}
 	if err := c.client.Exec(ctx, &r, c.how); err != nil {
 		return err
@@ -99,6 +103,26 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 		return err
 	}
 	return lanes.Unmarshal(replies, unmarshalInto)
+}
+
+// lend performs what may block its connection on one of its own: there are
+// blocking commands that radix does not know as such.
+func (c *routedConn) lend(ctx context.Context, x exchange) error {
+	l := lending{client: c.client, action: x, slot: c.slot, how: c.how, canRetry: c.canRetry}
+	err := l.run(ctx)
+	if l.to != nil {
+		c.addr = l.to.Address()
+	}
+	return err
+}
+
+// An exchange is an action of one request and its replies.
+type exchange struct{ marshal, into any }
+
+func (x exchange) Properties() radix.ActionProperties { return radix.ActionProperties{} }
+
+func (x exchange) Perform(ctx context.Context, conn radix.Conn) error {
+	return conn.EncodeDecode(ctx, x.marshal, x.into)
 }
 
 // join returns the replies, also those that are errors, one behind the other,

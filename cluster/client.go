@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // A Client sends commands to the nodes of a Redis Cluster. Make it with
@@ -18,6 +19,9 @@ import (
 type Client struct {
 	cfg   Config
 	seeds []string
+
+	slowLanes bool // the pools have lanes for slow commands
+	slow      overrides
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -42,7 +46,8 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		stale: make(chan struct{}, 1), nodes: make(map[string]*node)}
+		slowLanes: pool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node)}
+	c.slow, _ = cfg.overrides() // validated
 	c.topology.Store(newTopology(nil, nil))
 	return c
 }

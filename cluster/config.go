@@ -42,6 +42,17 @@ type Config struct {
 	// Default 1 s; negative for none.
 	DownGrace time.Duration
 
+	// Slow names commands that are slow besides the [SlowCommands], and Fast
+	// those of them that are not, in upper or lower case; a command in both
+	// lists is slow. Fast: cluster.SlowCommands() replaces the default by Slow. In
+	// a laned pool that has lanes for slow commands (pool.Laned.SlowLanes), slow
+	// ones do not delay the others; elsewhere nothing depends on it. Commands of
+	// a name in Slow are slow with any arguments.
+	//
+	// Scripts are slow by default. A service whose scripts are short takes them
+	// off: Fast: []string{"EVAL", "EVALSHA"}.
+	Slow, Fast []string
+
 	// AddrMap, if not nil, translates each address (host:port) that a server
 	// names, for clusters behind NAT.
 	AddrMap func(addr string) string
@@ -83,6 +94,9 @@ func (c Config) withDefaults() Config {
 }
 
 func (c Config) validate(addrs []string) error {
+	if _, err := c.overrides(); err != nil {
+		return err
+	}
 	if err := pool.Validate(c.Pool); err != nil {
 		return err
 	}

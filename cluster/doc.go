@@ -10,6 +10,10 @@
 // [Client.Exec] sends many encoded commands at once, grouped by node or slot;
 // package pipeline is its face for users.
 //
+// It knows where the keys of each command are and how the command may travel:
+// whether it only reads, blocks, changes its connection or is slow. Slow commands
+// have lanes of their own, and by which names is a setting ([Config]).
+//
 // It does not run commands on all nodes, split commands whose keys lie in
 // several slots (they are refused with [ErrCrossSlot] before anything is
 // sent), or repeat a command whose outcome is unknown, unless it only reads or

@@ -43,6 +43,9 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 		return nil
 	}
 	r.places = grown(r.places, len(r.bounds))
+	if r.slow > 0 && c.slowLanes {
+		r.noteSlowSlots()
+	}
 	f := r.begin()
 	if r.clean = !c.firstWave(ctx, r, f, how); r.clean {
 		return nil
@@ -64,9 +67,13 @@ func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) 
 	}
 	var n int
 	r.groups, n = r.grouper.group(r.groups, r.slots, &t.owner, len(t.nodes), how.Group)
+	fast := n
+	if len(r.slowSlots) > 0 {
+		fast, n = r.splitSlow(n)
+	}
 	first := f.used
-	for range n {
-		f.trip(nil, r.arena)
+	for i := range n {
+		f.trip(nil, r.arena).SetSlow(i >= fast)
 	}
 	for i, g := range r.groups {
 		if g < 0 {
@@ -77,6 +84,7 @@ func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) 
 		tr := f.trips[first+int(g)]
 		if keyed := r.slots[i] >= 0; tr.pool == nil || keyed && !tr.keyed {
 			tr.pool, tr.keyed = c.poolFor(t, r.slots[i], how), keyed
+			tr.SetKey(int64(r.slots[i]))
 		}
 		r.places[i] = place{trip: tr, pos: tr.Len()}
 		tr.Add(r.bounds[i].from, r.bounds[i].to)

@@ -74,20 +74,32 @@ const (
 	// sent over, or have replies that are not one per command, and so must
 	// not be sent over a shared connection.
 	Stateful
+	// Slow commands may keep the server or the connection busy for long, so
+	// that they have lanes of their own in a laned pool.
+	Slow
 )
 
 // CommandTraits returns the traits of a command, whose name may be in any
 // case; args are the arguments after the name. A command that is not known has
-// no traits: it is taken for one that writes. It does not allocate and is safe
-// for concurrent use.
+// no traits: it is taken for one that writes. Slow are the [SlowCommands]. It
+// does not allocate and is safe for concurrent use.
 func CommandTraits(name string, args []string) Traits {
-	c := lookup(name, args)
+	return lookup(name, args).traitsOf(args, len(args))
+}
+
+// traitsOf returns the traits with n arguments, of which args need to be given
+// only for streams.
+func (c *command) traitsOf(args []string, n int) Traits {
+	t := c.traits
+	if c.isSlow(n) {
+		t |= Slow
+	}
 	if c.find == byStreams {
 		if _, blocks := streamOptions(args); blocks {
-			return c.traits | Blocking
+			t |= Blocking
 		}
 	}
-	return c.traits
+	return t
 }
 
 // maxName is at least the length of the name of any command.

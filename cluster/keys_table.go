@@ -17,6 +17,7 @@ type rule struct {
 type command struct {
 	name string
 	rule
+	slow        slowness
 	subcommands []command
 }
 
@@ -51,6 +52,11 @@ func makeCommands() *commandTable {
 			} else {
 				t.add(&command{name: name, rule: row.rule})
 			}
+		}
+	}
+	for _, row := range slowRows {
+		for name := range strings.FieldsSeq(row.names) {
+			t.find(name).slow = row.slowness
 		}
 	}
 	return t

@@ -193,7 +193,7 @@ func TestCommandTraits(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]Traits{
 		"GET a": ReadOnly, "mget a b": ReadOnly, "SET a 1": 0, "INCRBY a 1": 0, "EXPIRE a 1": 0, "GETEX a": 0,
-		"PING": ReadOnly, "EVAL x 0": 0, "EVAL_RO x 0": ReadOnly, "SORT a": 0, "NO.SUCH.COMMAND a": 0,
+		"PING": ReadOnly, "EVAL x 0": Slow, "EVAL_RO x 0": ReadOnly | Slow, "SORT a": Slow, "NO.SUCH.COMMAND a": 0,
 		"OBJECT ENCODING a": ReadOnly, "memory usage a": ReadOnly, "MEMORY PURGE": 0, "XINFO STREAM a": ReadOnly,
 		"BLPOP a 0": Blocking, "BZMPOP 0 1 a MIN": Blocking, "BLMOVE a b LEFT LEFT 0": Blocking, "WAIT 1 0": Blocking,
 		"BRPOPLPUSH a b 0": Blocking, "WAITAOF 1 1 0": Blocking,

@@ -116,7 +116,50 @@ var _ radix.Client = nodeClient{}
 func (c nodeClient) Addr() net.Addr { return lanes.NetAddr(c.node.addr) }
 
 func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
-	return c.node.pool(c.use).Do(ctx, action)
+	p := c.node.pool(c.use)
+	if !action.Properties().CanShareConn {
+		return p.Do(ctx, action)
+	}
+	return lanes.Perform(ctx, action, nodeConn{p, c.node.client})
 }
 
 func (c nodeClient) Close() error { return nil }
+
+// nodeConn is a node's pool as a connection for one action, which sends slow
+// commands over lanes for them and lends a connection to blocking ones.
+type nodeConn struct {
+	*pool.Pool
+	client *Client
+}
+
+func (c nodeConn) Do(ctx context.Context, action radix.Action) error {
+	return lanes.Perform(ctx, action, c)
+}
+
+func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	encoded, err := lanes.Marshal(marshal)
+	if err != nil {
+		return err
+	}
+	var traits Traits
+	if _, err := lanes.Commands(encoded, func(from, to int) { traits |= c.client.EncodedTraits(encoded[from:to]) }); err != nil {
+		return err
+	}
+	if traits&Blocking != 0 {
+		return c.Pool.Do(ctx, exchange{marshal, unmarshalInto})
+	}
+	return lanes.EncodeDecode(ctx, marked{c.Pool, traits&Slow != 0}, marshal, unmarshalInto)
+}
+
+func (c nodeConn) Close() error { return nil }
+
+// marked is a pool that marks what is submitted to it.
+type marked struct {
+	*pool.Pool
+	slow bool
+}
+
+func (m marked) Submit(b *lanes.Batch) (mine bool) {
+	b.SetSlow(m.slow)
+	return m.Pool.Submit(b)
+}

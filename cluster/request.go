@@ -17,16 +17,28 @@ type Request struct {
 	bounds []bound
 	slots  []int32 // of each command; -1 without a key
 	places []place
-	repeat []bool // of each command: it may run twice
+	marks  []mark // of each command
+
+	slow      int     // commands that are marked as slow
+	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
 
 	grouper grouper
 	groups  []int32
+	numbers []int32 // of groups, for splitSlow
 	flight  *flight
 	clean   bool
 	spare   int // uses in a row that needed little of arena
 }
 
 type bound struct{ from, to int }
+
+// A mark is what is known of a command.
+type mark uint8
+
+const (
+	markRepeatable mark = 1 << iota // it may run twice
+	markSlow
+)
 
 // A place is where a command's reply is.
 type place struct {
@@ -64,7 +76,7 @@ func (r *Request) Reset() {
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean = false
-	r.repeat = r.repeat[:0]
+	r.marks, r.slow, r.slowSlots = r.marks[:0], 0, r.slowSlots[:0]
 	if r.flight != nil {
 		r.flight.used = 0
 	}
@@ -93,12 +105,37 @@ func (r *Request) Commit(buf []byte, slot int32) {
 func (r *Request) add(from, to int, slot int32) {
 	r.bounds = append(r.bounds, bound{from, to})
 	r.slots = append(r.slots, slot)
-	r.repeat = append(r.repeat, false)
+	r.marks = append(r.marks, 0)
 }
 
 // Repeatable says of the i-th command that running it twice does no harm: it is
 // sent again even if its outcome is unknown.
-func (r *Request) Repeatable(i int) { r.repeat[i] = true }
+func (r *Request) Repeatable(i int) { r.marks[i] |= markRepeatable }
+
+// Mark marks the i-th command by its traits: as [Request.Repeatable] if it only
+// reads, and as slow.
+func (r *Request) Mark(i int, t Traits) {
+	if t&ReadOnly != 0 {
+		r.Repeatable(i)
+	}
+	if t&Slow != 0 {
+		r.SetSlow(i, true)
+	}
+}
+
+// SetSlow says of the i-th command whether it is slow. In laned pools that have
+// lanes for slow commands, it travels on one of these, with all other commands of
+// its slot in the request, so that they keep their order.
+func (r *Request) SetSlow(i int, slow bool) {
+	if r.marks[i]&markSlow != 0 {
+		r.slow--
+	}
+	r.marks[i] &^= markSlow
+	if slow {
+		r.marks[i] |= markSlow
+		r.slow++
+	}
+}
 
 // Reply returns the i-th command's reply as it came, valid until Reset, after
 // the Request was executed. The error is a [CommandError]: for an error reply,

@@ -187,7 +187,7 @@ const (
 func (x *retry) judge(i int) step {
 	reply, addr, err := x.request.outcome(i)
 	if err != nil {
-		return x.judgeFailure(err, x.request.repeat[i])
+		return x.judgeFailure(err, x.request.marks[i]&markRepeatable != 0)
 	}
 	if !resp.IsError(reply) {
 		return stands
@@ -300,7 +300,7 @@ func (x *retry) send(ctx context.Context) (failed bool) {
 			failed = true
 			continue
 		}
-		tr := x.tripTo(to, first)
+		tr := x.tripTo(to, i, first)
 		if asks {
 			tr.Add(asking.from, asking.to)
 		}
@@ -328,14 +328,18 @@ func (x *retry) target(t *topology, i int) (p *pool.Pool, asking bool, err error
 	return x.client.poolFor(t, slot, x.how), false, nil
 }
 
-// tripTo returns this wave's trip to the pool.
-func (x *retry) tripTo(p *pool.Pool, first int) *trip {
+// tripTo returns this wave's trip to the pool that the i-th command may join.
+func (x *retry) tripTo(p *pool.Pool, i, first int) *trip {
+	slow := x.request.travelsSlow(i)
 	for _, t := range x.flight.trips[first:x.flight.used] {
-		if t.pool == p {
+		if t.pool == p && t.Slow() == slow {
 			return t
 		}
 	}
-	return x.flight.trip(p, x.request.arena)
+	t := x.flight.trip(p, x.request.arena)
+	t.SetSlow(slow)
+	t.SetKey(int64(x.request.slots[i]))
+	return t
 }
 
 // askingBounds appends an ASKING to the arena, behind all commands. The trips

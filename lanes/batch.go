@@ -65,6 +65,8 @@ type Batch struct {
 	arena []byte // the caller's; only valid until the lane has copied the runs
 	runs  []span // parts of arena, neighbours merged
 	ends  []int  // for each command, the bytes of the batch up to its end
+	key   int64  // for strategies; negative: none
+	slow  bool   // travels on lanes for slow commands, where there are any
 
 	start uint64 // where the batch begins in the lane's stream
 	flush bool   // the caller got the role of the writer with this batch
@@ -98,10 +100,24 @@ func (b *Batch) Reset(call *Call, arena []byte) {
 		b.buf, b.spare = nil, 0 // a large reply is no reason to keep so much for ever
 	}
 	*b = Batch{
-		call: call, arena: arena, spare: b.spare,
+		call: call, arena: arena, key: -1, spare: b.spare,
 		runs: b.runs[:0], ends: b.ends[:0], buf: b.buf[:0], replies: b.replies[:0],
 	}
 }
+
+// SetKey gives the batch a number for strategies such as [ByKey], before it is
+// submitted; Reset takes it away.
+func (b *Batch) SetKey(key int64) { b.key = key }
+
+// Key returns the number that SetKey gave the batch; negative: none.
+func (b *Batch) Key() int64 { return b.key }
+
+// SetSlow says whether the batch holds slow commands, before it is submitted: a
+// pool that has lanes for those puts it on one of them. Reset makes it fast.
+func (b *Batch) SetSlow(slow bool) { b.slow = slow }
+
+// Slow reports whether the batch holds slow commands.
+func (b *Batch) Slow() bool { return b.slow }
 
 // Add appends the command encoded in arena[from:to].
 func (b *Batch) Add(from, to int) {

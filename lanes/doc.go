@@ -14,7 +14,10 @@
 // with an error that wraps [ErrNotSent] (certainly not executed, safe to send
 // again) or [ErrUnknownOutcome] (perhaps executed).
 //
-// What a lane is not: it is FIFO, so a slow reply delays those behind it; it
+// A [Strategy] chooses among the lanes of one server for each batch.
+//
+// What a lane is not: it is FIFO, so a slow reply delays those behind it (pools
+// keep lanes of their own for batches that are marked as slow); it
 // does not reconnect (package pool does) and knows nothing of slots (package
 // cluster does). Pub/sub needs a connection of its own; use radix's.
 package lanes

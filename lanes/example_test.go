@@ -52,9 +52,15 @@ func ExampleDialer_String() {
 	// Output: lanes.Dialer{Username: "app", Password: set, TLS: false, Protocol: 3}
 }
 
-// A strategy is a function; this one always takes the last lane.
+// A strategy is a function. This one takes the lane that the number of the
+// batch says, and the least used one if the batch has none.
 func ExampleStrategy() {
-	var last lanes.Strategy = func(set *lanes.Set) int { return set.Len() - 1 }
-	fmt.Println(last(lanes.NewSet(make([]*lanes.Lane, 4), nil)))
+	byTenant := lanes.Strategy(func(set *lanes.Set, key int64) int {
+		if key < 0 {
+			return lanes.LeastUsed(set, key)
+		}
+		return int(key % int64(set.Len()))
+	})
+	fmt.Println(byTenant(lanes.NewSet(make([]*lanes.Lane, 4), nil), 7))
 	// Output: 3
 }

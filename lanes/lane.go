@@ -34,6 +34,7 @@ type Events interface {
 // A Lane is one connection to a Redis server, shared by many callers in FIFO
 // order. [Dialer.Dial] makes it. All methods are safe for concurrent use.
 type Lane struct {
+	id           uint64 // spread over all 64 bits, for ByKey; no other lane's
 	addr         string
 	conn         net.Conn
 	raw          syscall.RawConn // nil where writes must go through conn
@@ -81,9 +82,11 @@ type Lane struct {
 	ended  chan struct{} // closed when the background goroutine has returned
 }
 
+var laneCount atomic.Uint64
+
 func newLane(addr string, conn net.Conn, d Dialer, events Events) *Lane {
 	l := &Lane{
-		addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout,
+		id: mix(laneCount.Add(1)), addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout,
 		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.Limits),
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up

@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"math/bits"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -11,12 +12,16 @@ import (
 // once, so it must be safe for concurrent use, fast, and must not block. If
 // the lane is full, the lanes after it are tried in turn.
 //
-// [FirstFit], [RoundRobin], [LeastUsed], [Affinity] and [PowerOfTwo] are
-// strategies, and so is any function that a user writes.
-type Strategy func(set *Set) int
+// The key is the number that the batch's submitter gave it with [Batch.SetKey],
+// negative if it gave none. Package cluster gives a batch the slot of its first
+// command that has a key.
+//
+// [FirstFit], [RoundRobin], [LeastUsed], [PowerOfTwo], [Affinity] and [ByKey]
+// are strategies, and so is any function that a user writes.
+type Strategy func(set *Set, key int64) int
 
-// A Set is the open lanes of one server, at one moment. It does not change.
-// All methods are safe for concurrent use.
+// A Set is the open lanes of one server that are fit for use, at one moment. It
+// does not change. All methods are safe for concurrent use.
 type Set struct {
 	lanes []*Lane
 	turn  *atomic.Uint32
@@ -40,13 +45,14 @@ func (s *Set) InFlight(i int) int { return s.lanes[i].InFlight() }
 func (s *Set) Turn() uint32 { return s.turn.Add(1) - 1 }
 
 // RoundRobin takes the lanes in turn.
-func RoundRobin(s *Set) int { return int(s.Turn() % uint32(s.Len())) }
+func RoundRobin(s *Set, _ int64) int { return int(s.Turn() % uint32(s.Len())) }
 
-// LeastUsed takes the lane with the fewest batches in flight; among equals,
-// they take turns, so that idle lanes share the load.
-func LeastUsed(s *Set) int {
+// LeastUsed takes the lane with the fewest batches in flight; among equals, the
+// next one behind a place chosen at random, so that idle lanes share the load and
+// callers at the same moment do not all go to the first.
+func LeastUsed(s *Set, _ int64) int {
 	n := s.Len()
-	best := int(s.Turn() % uint32(n))
+	best := int(rand.Uint32N(uint32(n))) // taking turns needs a counter that all callers write
 	least := s.InFlight(best)
 	for i, k := best, 1; k < n && least > 0; k++ {
 		if i++; i == n {
@@ -63,7 +69,7 @@ func LeastUsed(s *Set) int {
 // nearly as even as LeastUsed and costs the same for any number of lanes.
 // Source: M. Mitzenmacher, "The Power of Two Choices in Randomized Load
 // Balancing", IEEE TPDS 12(10), 2001.
-func PowerOfTwo(s *Set) int {
+func PowerOfTwo(s *Set, _ int64) int {
 	n := uint32(s.Len())
 	if n == 1 {
 		return 0
@@ -80,11 +86,47 @@ func PowerOfTwo(s *Set) int {
 // Affinity takes the same lane again for callers that run on the same
 // processor (a P of Go's scheduler), for as long as the garbage collector
 // lets the token live: callers on one processor share a batch more often.
-func Affinity(s *Set) int {
+func Affinity(s *Set, _ int64) int {
 	token, _ := processors.Get().(*uint32)
 	i := int(*token % uint32(s.Len()))
 	processors.Put(token)
 	return i
+}
+
+// ByKey takes the same lane again for batches with the same key while the set
+// is the same. When a lane is lost or comes back, only the keys that it has
+// change lanes: rendezvous hashing takes the lane with the highest score for the
+// key. Batches without a key go as with [FirstFit]. Source: D. Thaler, C.
+// Ravishankar, "Using Name-Based Mappings to Increase Hit Rates", IEEE/ACM
+// Transactions on Networking 6(1), 1998.
+//
+// Under package cluster the key is a slot. With cluster.BySlot all batches of a
+// slot travel on one lane. With cluster.ByNode, the default, a batch holds the
+// commands of many slots and travels by the first of them: the same list of
+// keys takes the same lane, but a key alone does not.
+func ByKey(s *Set, key int64) int {
+	if key < 0 {
+		return FirstFit(s, key)
+	}
+	k := mix(uint64(key))
+	best, most := 0, uint64(0)
+	for i, l := range s.lanes {
+		// One wide multiplication mixes enough, as both are spread already.
+		hi, lo := bits.Mul64(k^l.id, 0x9E3779B97F4A7C15)
+		if score := hi ^ lo; score >= most {
+			best, most = i, score
+		}
+	}
+	return best
+}
+
+// mix spreads a number over all 64 bits. Source: G. Steele, D. Lea, C. Flood,
+// "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014 (SplitMix64).
+func mix(x uint64) uint64 {
+	x += 0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return x ^ x>>31
 }
 
 // A sync.Pool keeps one free item for each P: the cheapest number that
@@ -102,7 +144,7 @@ const firstFitDepth = 512
 // FirstFit takes the first lane that has fewer than 512 batches in flight, or
 // else the least used. Traffic packs onto one lane, where batches share reads
 // and writes, and spills onto the next when that one is slow or crowded.
-func FirstFit(s *Set) int {
+func FirstFit(s *Set, _ int64) int {
 	best, least := 0, int(^uint(0)>>1)
 	for i := range s.Len() {
 		used := s.InFlight(i)

@@ -95,8 +95,8 @@ func TestClientRedirectsAndRetries(t *testing.T) {
 	require.Contains(t, exposition(t, metrics.NewCollector(client)), `redislanes_redirects_total{kind="moved"} 1`)
 
 	refused := false
-	servers.Inject(target, func(string, []string) string {
-		if refused {
+	servers.Inject(target, func(cmd string, _ []string) string {
+		if refused || cmd != "SET" { // lanes are still being dialled
 			return ""
 		}
 		refused = true

@@ -48,6 +48,7 @@ type Collector struct {
 	lanes     sample
 	inFlight  sample
 	resizes   sample
+	slow      sample
 	dials     sample
 	closed    sample
 	slots     sample
@@ -72,6 +73,7 @@ func NewCollector(source Source, opts ...Option) *Collector {
 		lanes:     newSample(lanesMetric),
 		inFlight:  newSample(laneInFlightMetric),
 		resizes:   newSample(resizesMetric),
+		slow:      newSample(slowInFlightMetric),
 		dials:     newSample(dialsMetric),
 		closed:    newSample(closedMetric),
 		slots:     newSample(slotsMetric),
@@ -91,7 +93,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.pool {
 		ch <- s.desc
 	}
-	for _, s := range [...]sample{c.lanes, c.inFlight, c.resizes, c.dials, c.closed, c.slots, c.redirects, c.retries, c.refreshes} {
+	for _, s := range [...]sample{c.lanes, c.inFlight, c.slow, c.resizes, c.dials, c.closed, c.slots, c.redirects, c.retries, c.refreshes} {
 		ch <- s.desc
 	}
 }
@@ -123,6 +125,9 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *poo
 		c.lanes.send(ch, float64(len(s.LaneInFlight)), node, role, s.Kind)
 		for lane, n := range s.LaneInFlight {
 			c.inFlight.send(ch, float64(n), node, role, strconv.Itoa(lane))
+		}
+		for lane, n := range s.SlowLaneInFlight {
+			c.slow.send(ch, float64(n), node, role, strconv.Itoa(lane))
 		}
 	}
 	c.resizes.send(ch, float64(s.Grows), node, role, s.Kind, "grow")

@@ -46,13 +46,13 @@ type poolMetric struct {
 
 var poolMetrics = [...]poolMetric{
 	{"pool_max_connections",
-		"Connections that the pool may have. A laned pool may have lent ones besides.",
+		"Connections that the pool may have. A laned pool may have lent ones and lanes for slow commands besides.",
 		gauge, func(s *pool.Stats) float64 { return float64(s.Size) }},
 	{"pool_target_connections",
 		"Connections that the pool wants now: max connections, or fewer if their number follows the load.",
 		gauge, func(s *pool.Stats) float64 { return float64(s.Target) }},
 	{"pool_open_connections",
-		"Connections that the pool has, in use or idle. Lent connections of a laned pool are not among them.",
+		"Connections that the pool has, in use or idle. Lent connections of a laned pool and its lanes for slow commands are not among them.",
 		gauge, func(s *pool.Stats) float64 { return float64(s.Open) }},
 	{"pool_in_use_connections",
 		"Open connections that have a batch in flight or are lent.",
@@ -111,6 +111,9 @@ var (
 			"the oldest first: when one is closed, the numbers of those after it go down by 1.", gauge, laneLabels}
 	resizesMetric = metric{"pool_resizes_total",
 		"How often the pool decided to have more connections, or fewer, by direction (grow or shrink).", counter, resizeLabels}
+	slowInFlightMetric = metric{"slow_lane_in_flight_batches",
+		"Batches in flight on one of a laned pool's connections for slow commands, which are dialled when the first " +
+			"one comes. Numbered as the other lanes are.", gauge, laneLabels}
 	dialsMetric = metric{"dials_total",
 		"Attempts to connect to a node that ended, by result (success or error).", counter, dialLabels}
 	closedMetric = metric{"connections_closed_total",

@@ -35,6 +35,7 @@ func lanedStats() pool.Stats {
 	return pool.Stats{
 		Addr: "10.0.0.1:6379", Kind: "laned", Size: 8, Target: 4, Grows: 12, Shrinks: 10, Open: 3, InUse: 2, Idle: 1, Dialing: 1, Lent: 6,
 		Capacity: 4096, InFlight: 1024, LaneInFlight: []int{1000, 24, 0},
+		SlowInFlight: 15, SlowLaneInFlight: []int{10, 5},
 		Waiters: 9, WaitCount: 800, WaitTime: 1500 * time.Millisecond, Exhausted: 13,
 		Dials: 17, DialErrors: 4, Down: true, Downs: 2,
 		Closes: map[string]uint64{pool.CloseStalled: 8, pool.CloseIdle: 1, "meteor": 1},

@@ -127,3 +127,38 @@ func example() (client *cluster.Client, done func()) {
 		_ = servers.Close()
 	}
 }
+
+// A large list is read on a lane for slow commands, and a few elements of it on
+// one that all share. The settings say that this service's scripts are short.
+func ExampleReply_Fast() {
+	servers, err := redistest.LaunchEmulated(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	client, err := cluster.Config{
+		Pool: pool.Laned{Lanes: 4, SlowLanes: 2},
+		Slow: []string{"HMGET"},
+		Fast: []string{"EVAL", "EVALSHA"},
+	}.New(ctx, servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	p := pipeline.New(client)
+	p.Cmd("RPUSH", "events", "login", "read", "logout")
+	newest := p.Cmd("LRANGE", "events", "-1", "-1").Fast()
+	all := p.Cmd("LRANGE", "all-events", "0", "-1") // slow by default
+	if err := p.Do(ctx); err != nil {
+		log.Fatal(err)
+	}
+	var last, history []string
+	fmt.Println(newest.Into(&last), last)
+	fmt.Println(all.Into(&history), history)
+	// Output:
+	// <nil> [logout]
+	// <nil> []
+}

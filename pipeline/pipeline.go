@@ -151,26 +151,33 @@ func (p *Pipeline) commit(b []byte, key string) Reply {
 // one slot; a command without a key goes to any node. One that cannot be sent
 // gets an error as its reply, and Do sends nothing.
 func (p *Pipeline) Cmd(name string, args ...string) Reply {
-	slot, err := p.commandSlot(name, args)
+	traits := p.client.CommandTraits(name, args)
+	slot, err := p.commandSlot(name, args, traits)
 	if err != nil {
 		return p.refuse(name, err)
 	}
 	p.request.Commit(resp.AppendCommand(p.request.Buffer(), name, args...), slot)
-	r := p.reply(p.request.Len() - 1)
-	if cluster.CommandTraits(name, args)&cluster.ReadOnly != 0 {
-		r.Idempotent()
-	}
-	return r
+	return p.marked(traits)
 }
 
-func (p *Pipeline) commandSlot(name string, args []string) (int32, error) {
-	if name == "" {
+func (p *Pipeline) commandSlot(name string, args []string, traits cluster.Traits) (int32, error) {
+	switch {
+	case name == "":
 		return 0, fmt.Errorf("command without a name: %w", lanes.ErrNotSent)
-	}
-	if cluster.CommandTraits(name, args)&(cluster.Blocking|cluster.Stateful) != 0 {
+	case traits&(cluster.Blocking|cluster.Stateful) != 0:
 		return 0, ErrNotPipelinable
 	}
 	return p.client.CommandSlot(name, args)
+}
+
+// marked makes the reply of the command that was appended last, and marks the
+// command by its traits.
+func (p *Pipeline) marked(traits cluster.Traits) Reply {
+	i := p.request.Len() - 1
+	if p.state == appending {
+		p.request.Mark(i, traits)
+	}
+	return p.reply(i)
 }
 
 // Append appends a radix action of one command, such as radix.Cmd, whose
@@ -201,18 +208,15 @@ func (p *Pipeline) appendCaptured(conn *captureConn, name string, slot int32) Re
 		return p.refuse(name, fmt.Errorf("%w: %w", err, lanes.ErrNotSent))
 	}
 	name = strings.ToUpper(resp.CommandName(conn.encoded))
-	if lanes.Stateful(conn.encoded) {
+	traits := p.client.EncodedTraits(conn.encoded)
+	if traits&cluster.Blocking != 0 || lanes.Stateful(conn.encoded) {
 		return p.refuse(name, ErrNotPipelinable)
 	}
 	p.request.Commit(append(p.request.Buffer(), conn.encoded...), slot)
-	i := p.request.Len() - 1
 	if conn.into != nil {
-		p.receivers = append(p.receivers, receiver{command: i, into: conn.into})
+		p.receivers = append(p.receivers, receiver{command: p.request.Len() - 1, into: conn.into})
 	}
-	if cluster.CommandTraits(name, nil)&cluster.ReadOnly != 0 {
-		p.request.Repeatable(i)
-	}
-	return p.reply(i)
+	return p.marked(traits)
 }
 
 // reply makes the reply of the command that was appended last.

@@ -143,6 +143,9 @@ func TestRefusedCommands(t *testing.T) {
 		{"blocking action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.Cmd(nil, "BLPOP", "k", "0"))
 		}, pipeline.ErrNotPipelinable, ""},
+		{"blocking action that radix would pipeline", func(p *pipeline.Pipeline) pipeline.Reply {
+			return p.Append(radix.Cmd(nil, "BLMOVE", "k", "k", "LEFT", "LEFT", "0"))
+		}, pipeline.ErrNotPipelinable, "BLMOVE"},
 		{"stateful action", func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "WATCH", "k")) }, pipeline.ErrNotPipelinable, "WATCH"},
 		{"silencing action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.Cmd(nil, "CLIENT", "REPLY", "OFF"))

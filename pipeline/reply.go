@@ -36,10 +36,34 @@ type Reply struct {
 // Do: if a connection breaks and its outcome is unknown, it is sent again.
 // Commands of Cmd that only read are marked from the start. It returns r.
 func (r Reply) Idempotent() Reply {
-	if p := r.pipeline; p != nil && p.generation == r.generation && r.index >= 0 && p.state == appending {
-		p.request.Repeatable(int(r.index))
+	if r.markable() {
+		r.pipeline.request.Repeatable(int(r.index))
 	}
 	return r
+}
+
+// Slow marks the command as slow, before Do. In a laned pool, slow commands
+// travel on lanes of their own (pool.Laned.SlowLanes), so that those of others do
+// not queue behind them; the other commands of the same slot go along, to keep
+// their order. Commands that cluster.Config says are slow are marked from the
+// start. It returns r.
+func (r Reply) Slow() Reply { return r.setSlow(true) }
+
+// Fast takes the mark of Slow away, also one from the start: from an LRANGE of a
+// few elements, for example. It returns r.
+func (r Reply) Fast() Reply { return r.setSlow(false) }
+
+func (r Reply) setSlow(slow bool) Reply {
+	if r.markable() {
+		r.pipeline.request.SetSlow(int(r.index), slow)
+	}
+	return r
+}
+
+// markable reports whether the command is in the pipeline and was not sent yet.
+func (r Reply) markable() bool {
+	p := r.pipeline
+	return p != nil && p.generation == r.generation && r.index >= 0 && p.state == appending
 }
 
 // raw returns the reply as it came from the server.

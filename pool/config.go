@@ -28,7 +28,9 @@ type Options struct {
 	// while batches are in flight. Then the connections are closed, but for
 	// lent ones, and batches fail with ErrDown until the server answers again.
 	// Before that, at half of the time, the pool asks it over a new connection.
-	// Default 3 s.
+	// Default 3 s. Of a laned pool, a connection that has been silent for an
+	// eighth of it at least (with the default, for half a second to one) gets no
+	// more batches meanwhile, unless all are.
 	StallTimeout time.Duration
 
 	// PauseTimeout is how long one connection may be silent while batches are
@@ -93,9 +95,10 @@ type settings struct {
 	idleTimeout time.Duration // how long the load must be low for the pool to shrink
 	maxInFlight int           // batches on one connection
 
-	shared   bool
-	strategy lanes.Strategy
-	maxLent  int
+	shared    bool
+	strategy  lanes.Strategy
+	maxLent   int
+	slowLanes int // for batches that are marked as slow; 0: they travel with the others
 }
 
 func orDefault[T comparable](field *T, value T) {

@@ -51,6 +51,8 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Laned{IdleTimeout: -time.Second}, "Laned.IdleTimeout = -1s"},
 		{Laned{MaxInFlight: -1}, "Laned.MaxInFlight = -1"},
 		{Laned{MaxLent: -1}, "Laned.MaxLent = -1"},
+		{Laned{SlowLanes: -1}, "Laned.SlowLanes = -1"},
+		{Laned{SlowLanes: 3, NoSlowLanes: true}, "Laned.SlowLanes = 3 although NoSlowLanes is set"},
 		{Laned{Options: Options{MaxWaiters: -1}}, "Laned.MaxWaiters = -1"},
 		{Fixed{Options: Options{StallTimeout: -1}}, "Fixed.StallTimeout = -1ns"},
 		{Fixed{Options: Options{MinBackoff: time.Minute, MaxBackoff: time.Second}}, "Fixed.MinBackoff = 1m0s is more than MaxBackoff = 1s"},

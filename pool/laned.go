@@ -10,7 +10,8 @@ import (
 // Laned is a pool of a few connections that all callers share: batches of many
 // callers travel together, so that one write and one read serve many. A
 // command that needs a connection of its own (a blocking one, a transaction)
-// is lent an extra one.
+// is lent an extra one. Batches that are marked as slow have lanes of their own,
+// so that the others do not queue behind them.
 //
 // The number of lanes can follow the load by the law of [Adaptive], where a lane
 // counts as fully used at 256 batches in flight (or MaxInFlight, if that is
@@ -31,8 +32,20 @@ type Laned struct {
 	// taken away, or for lent connections to be closed. Default 10 s.
 	IdleTimeout time.Duration
 
-	// Strategy chooses the lane for each batch. Default lanes.FirstFit.
+	// Strategy chooses the lane for each batch, but for slow ones, which take
+	// the least used of their lanes. Default lanes.FirstFit.
 	Strategy lanes.Strategy
+
+	// SlowLanes is the number of shared connections to each server for slow
+	// commands, besides Lanes. They are dialled when the first slow command
+	// comes. Package cluster says which commands are slow; for a pool that is
+	// used by itself, or under radix's own Cluster, none is. MaxInFlight holds
+	// for each of these lanes, and MaxWaiters for a queue of their own. Default 2.
+	SlowLanes int
+
+	// NoSlowLanes makes slow commands travel with all others. SlowLanes must be
+	// 0 then.
+	NoSlowLanes bool
 
 	// MaxInFlight is how many batches may be in flight on one lane; beyond it
 	// they wait. Default 1,024.
@@ -47,6 +60,7 @@ type Laned struct {
 
 const (
 	defaultLanes       = 4
+	defaultSlowLanes   = 2
 	defaultMaxInFlight = 1024
 
 	// laneDepth is the number of batches in flight at which a lane counts as
@@ -67,23 +81,37 @@ func (l Laned) settings() (settings, error) {
 	orDefault(&l.IdleTimeout, defaultIdleTimeout)
 	orDefault(&l.MaxInFlight, defaultMaxInFlight)
 	orDefault(&l.MaxLent, DefaultSize)
+	if !l.NoSlowLanes {
+		orDefault(&l.SlowLanes, defaultSlowLanes)
+	}
 	if l.Strategy == nil {
 		l.Strategy = lanes.FirstFit
 	}
 	l.Options = l.withDefaults()
 	err := firstError(notNegative("Laned", "Lanes", l.Lanes), notNegative("Laned", "MaxLanes", l.MaxLanes), notNegative("Laned", "MaxInFlight", l.MaxInFlight),
-		notNegative("Laned", "MaxLent", l.MaxLent), l.validate("Laned"))
-	switch {
-	case err != nil:
-	case l.Lanes > l.MaxLanes:
-		err = fmt.Errorf("pool: Laned.Lanes = %d is more than MaxLanes = %d", l.Lanes, l.MaxLanes)
-	case l.IdleTimeout < 0:
-		err = fmt.Errorf("pool: Laned.IdleTimeout = %v: must not be negative", l.IdleTimeout)
-	}
+		notNegative("Laned", "MaxLent", l.MaxLent), l.validateSlow(), l.validateRange(), l.validate("Laned"))
 	return settings{
 		Options: l.Options, kind: "laned", min: l.Lanes, max: l.MaxLanes, idleTimeout: l.IdleTimeout,
 		shared: true, strategy: l.Strategy, maxInFlight: l.MaxInFlight, maxLent: l.MaxLent,
+		slowLanes: l.SlowLanes,
 	}, err
+}
+
+func (l Laned) validateRange() error {
+	switch {
+	case l.Lanes > l.MaxLanes:
+		return fmt.Errorf("pool: Laned.Lanes = %d is more than MaxLanes = %d", l.Lanes, l.MaxLanes)
+	case l.IdleTimeout < 0:
+		return fmt.Errorf("pool: Laned.IdleTimeout = %v: must not be negative", l.IdleTimeout)
+	}
+	return nil
+}
+
+func (l Laned) validateSlow() error {
+	if l.NoSlowLanes && l.SlowLanes > 0 {
+		return fmt.Errorf("pool: Laned.SlowLanes = %d although NoSlowLanes is set: leave one of them out", l.SlowLanes)
+	}
+	return notNegative("Laned", "SlowLanes", l.SlowLanes)
 }
 
 // lentSettings are those of the extra connections that a shared pool lends.

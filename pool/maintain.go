@@ -46,6 +46,7 @@ func (p *Pool) inspect(now time.Time) {
 	p.lookLocked(now)
 	c.leaving = p.trimLocked()
 	longest := p.observeLocked(now)
+	p.avoidLocked(now)
 	p.probeLocked(now, longest)
 	for _, m := range p.members {
 		idle := now.Sub(m.since)

@@ -36,6 +36,7 @@ type Pool struct {
 	queue    list.List // of *waiter
 	waiters  map[*lanes.Batch]*list.Element
 	lenders  *Pool // lends connections of a shared pool
+	slow     *Pool // the lanes of a shared pool for slow commands
 	dialing  int
 	failures int // dials that failed, or stalls, in a row
 	lastErr  error
@@ -68,6 +69,8 @@ type member struct {
 	pool *Pool
 	lane *lanes.Lane
 	born time.Time
+
+	avoided atomic.Bool // the strategies do not see it, if they see others; set under pool.mu
 
 	// Guarded by pool.mu.
 	state    state
@@ -114,7 +117,10 @@ func (p *Pool) Address() string { return p.addr }
 // Submit sends the batch over a connection, or queues it until one is free, or
 // fails it; it does not block. See lanes.Submitter for mine.
 func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
-	if p.shared {
+	switch {
+	case b.Slow() && p.slowLanes > 0:
+		return p.submitSlow(b)
+	case p.shared:
 		return p.submitShared(b)
 	}
 	p.mu.Lock()
@@ -138,7 +144,7 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
 	if p.waiting.Load() == 0 {
 		set := p.set.Load()
-		for i, left := p.choose(set), set.Len(); left > 0; left-- {
+		for i, left := p.choose(set, b), set.Len(); left > 0; left-- {
 			if set.Lane(i).Enqueue(b, p.maxInFlight) {
 				return true
 			}
@@ -159,12 +165,12 @@ func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
 }
 
 // choose asks the strategy; an index out of range counts as the nearest turn.
-func (p *Pool) choose(set *lanes.Set) int {
+func (p *Pool) choose(set *lanes.Set, b *lanes.Batch) int {
 	n := set.Len()
 	if n == 0 {
 		return 0
 	}
-	i := p.strategy(set)
+	i := p.strategy(set, b.Key())
 	if i < 0 || i >= n {
 		return int(uint(i) % uint(n))
 	}
@@ -178,7 +184,12 @@ func (p *Pool) Abandon(b *lanes.Batch, cause error) {
 		p.removeLocked(e)
 		b.Refuse(p.addr, cause)
 	}
+	slow := p.slow
 	p.mu.Unlock()
+	if slow != nil && b.Slow() {
+		slow.Abandon(b, cause)
+		return
+	}
 	b.Abandon(cause)
 }
 
@@ -194,6 +205,9 @@ func (p *Pool) popIdleLocked() *member {
 func (m *member) Answered(l *lanes.Lane) {
 	p := m.pool
 	if p.shared {
+		if m.avoided.Load() {
+			m.trust()
+		}
 		if p.waiting.Load() > 0 {
 			p.dispatch()
 		}
@@ -239,16 +253,24 @@ func (m *member) Closed(l *lanes.Lane) {
 	}
 }
 
-// publishLocked makes the set of shared lanes what it is now.
+// publishLocked makes the set of shared lanes what it is now: those that are open
+// and not silent or, if all are silent, all.
 func (p *Pool) publishLocked() {
 	if !p.shared {
 		return
 	}
-	open := make([]*lanes.Lane, 0, len(p.members))
+	open, healthy := make([]*lanes.Lane, 0, len(p.members)), make([]*lanes.Lane, 0, len(p.members))
 	for _, m := range p.members {
-		if m.state == shared {
-			open = append(open, m.lane)
+		if m.state != shared {
+			continue
 		}
+		open = append(open, m.lane)
+		if !m.avoided.Load() {
+			healthy = append(healthy, m.lane)
+		}
+	}
+	if len(healthy) > 0 {
+		open = healthy
 	}
 	p.set.Store(lanes.NewSet(open, &p.turn))
 }
@@ -266,7 +288,7 @@ func (p *Pool) Close() error {
 	}
 	p.failWaitersLocked(ErrClosed)
 	members := append([]*member(nil), p.members...)
-	lenders := p.lenders
+	parts := p.partsLocked()
 	p.mu.Unlock()
 	for _, m := range members {
 		m.lane.Fail(ErrClosed)
@@ -274,8 +296,8 @@ func (p *Pool) Close() error {
 	for _, m := range members {
 		_ = m.lane.Close()
 	}
-	if lenders != nil {
-		_ = lenders.Close()
+	for _, part := range parts {
+		_ = part.Close()
 	}
 	p.tasks.Wait()
 	return nil
@@ -284,5 +306,5 @@ func (p *Pool) Close() error {
 // Quiet reports whether nothing is in flight, waiting or lent.
 func (p *Pool) Quiet() bool {
 	s := p.Stats()
-	return s.InFlight == 0 && s.Waiters == 0 && s.Lent == 0
+	return s.InFlight == 0 && s.SlowInFlight == 0 && s.Waiters == 0 && s.Lent == 0
 }

@@ -19,6 +19,12 @@ var errRenewed = errors.New("connection replaced: the server has changed its rol
 func (p *Pool) Renew() {
 	now := time.Now()
 	p.drainMembers(errRenewed, func(m *member) bool { return now.Sub(m.born) >= renewAge })
+	p.mu.Lock()
+	parts := p.partsLocked()
+	p.mu.Unlock()
+	for _, part := range parts {
+		part.Renew()
+	}
 }
 
 // Retire makes the pool refuse batches with ErrClosed, also those that wait,
@@ -28,11 +34,11 @@ func (p *Pool) Retire() {
 	p.mu.Lock()
 	p.retired = true
 	p.failWaitersLocked(ErrClosed)
-	lenders := p.lenders
+	parts := p.partsLocked()
 	p.mu.Unlock()
 	p.drainMembers(ErrClosed, func(*member) bool { return true })
-	if lenders != nil {
-		lenders.Retire()
+	for _, part := range parts {
+		part.Retire()
 	}
 }
 

@@ -20,9 +20,9 @@ type Stats struct {
 	Addr string // host:port
 	Kind string // "fixed", "adaptive" or "laned"
 
-	Size    int // connections that the pool may have, without lent ones of a laned pool
+	Size    int // connections that the pool may have; of a laned pool, without lent ones and slow lanes
 	Target  int // of these, those that it wants now: Size unless it has a range
-	Open    int // connections that it has
+	Open    int // connections that it has, likewise
 	InUse   int // of these, those with a batch in flight or lent
 	Idle    int // of these, the others
 	Dialing int
@@ -31,6 +31,11 @@ type Stats struct {
 	Capacity     int   // batches that may be in flight at a time
 	InFlight     int   // batches in flight
 	LaneInFlight []int // the same for each open connection; nil unless the pool is laned
+
+	// Batches in flight on the lanes for slow commands of a laned pool, besides
+	// those above: in all, and on each open lane; nil until the first slow command.
+	SlowInFlight     int
+	SlowLaneInFlight []int
 
 	Waiters   int           // batches and users that wait now
 	WaitCount uint64        // that had to wait
@@ -93,19 +98,25 @@ func (p *Pool) Stats() Stats {
 		}
 	}
 	s.Idle = s.Open - s.InUse
-	lenders := p.lenders
+	lenders, slow := p.lenders, p.slow
 	p.mu.Unlock()
 	if p.shared {
 		s.Capacity = p.max * p.maxInFlight
 	}
 	if lenders != nil {
-		s.addLent(lenders.Stats())
+		s.addPart(lenders.Stats())
+	}
+	if slow != nil {
+		part := slow.Stats()
+		s.SlowInFlight, s.SlowLaneInFlight = part.InFlight, part.LaneInFlight
+		s.addPart(part)
 	}
 	return s
 }
 
-// addLent adds the connections that a shared pool lends.
-func (s *Stats) addLent(l Stats) {
+// addPart adds what counts for the connections that a shared pool lends, and for
+// its lanes for slow commands, as well.
+func (s *Stats) addPart(l Stats) {
 	s.Lent += l.Lent
 	s.Dialing += l.Dialing
 	s.Waiters += l.Waiters

@@ -47,12 +47,20 @@ func (p *Pool) refusalLocked() error {
 		return p.downErrorLocked()
 	case p.FailFast && full:
 		p.counters.exhausted++
-		return &ExhaustedError{p.addr, fmt.Sprintf("%d connections in use", p.max)}
+		return &ExhaustedError{p.addr, p.limit(p.max, "connections in use")}
 	case p.queue.Len() >= p.MaxWaiters:
 		p.counters.exhausted++
-		return &ExhaustedError{p.addr, fmt.Sprintf("%d callers waiting", p.MaxWaiters)}
+		return &ExhaustedError{p.addr, p.limit(p.MaxWaiters, "callers waiting")}
 	}
 	return nil
+}
+
+// limit says which limit was reached.
+func (p *Pool) limit(n int, what string) string {
+	if p.kind == kindSlow {
+		what += " for slow commands"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func (p *Pool) removeLocked(e *list.Element) *waiter {
@@ -127,7 +135,7 @@ func (p *Pool) dispatch() {
 // dispatchTo gives the batch to the chosen lane or the next one with room.
 func (p *Pool) dispatchTo(set *lanes.Set, b *lanes.Batch) (lane *lanes.Lane, flush bool) {
 	n := set.Len()
-	for i, left := p.choose(set), n; left > 0; left-- {
+	for i, left := p.choose(set, b), n; left > 0; left-- {
 		if ok, flush := set.Lane(i).Dispatch(b, p.maxInFlight); ok {
 			return set.Lane(i), flush
 		}

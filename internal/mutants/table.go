@@ -158,4 +158,29 @@ var mutants = []mutant{
 		"if c.strangers == maxStrangers {", "if false {",
 		"./cluster", "TestRedirectsToEverNewAddresses", false,
 	},
+	{
+		"fast commands queue behind slow ones", "cluster/exec.go",
+		"if r.slow > 0 && c.slowLanes {", "if false {",
+		"./cluster", "TestFastPassesSlow", false,
+	},
+	{
+		"a slow command overtakes those before it on its slot", "cluster/slow.go",
+		"_, slow := slices.BinarySearch(r.slowSlots, r.slots[i])", "slow := r.marks[i]&markSlow != 0",
+		"./cluster", "TestSlowKeepsTheOrderOfItsSlot", false,
+	},
+	{
+		"slow commands that are sent again go with the others", "cluster/retry.go",
+		"\tt.SetSlow(slow)\n", "",
+		"./cluster", "TestSlowStaysSlowInLaterWaves", false,
+	},
+	{
+		"silent lanes are chosen", "pool/avoid.go",
+		"silent := m.state == shared &&", "silent := false &&",
+		"./pool", "TestSilentLanesAreAvoided", false,
+	},
+	{
+		"a blocking command that radix does not know holds up a shared lane", "cluster/action.go",
+		"if traits&Blocking != 0 {", "if false {",
+		"./cluster", "TestBlockingCommandsAreLentAConnection", false,
+	},
 }

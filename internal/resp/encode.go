@@ -42,6 +42,13 @@ func CommandName(cmd []byte) string {
 	return string(name)
 }
 
+// Elements returns the number of elements of an encoded command, its name
+// included.
+func Elements(cmd []byte) int {
+	n, _, _ := header(cmd, '*')
+	return max(n, 0)
+}
+
 // Argument returns the i-th element of an encoded command, 0 being its name.
 // The result is part of cmd.
 func Argument(cmd []byte, i int) ([]byte, bool) {
