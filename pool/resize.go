@@ -33,7 +33,8 @@ type Resize struct {
 type controller struct {
 	control
 	open     int // connections that serve: neither closed nor about to be
-	inUse    int // of these, those that serve one caller; not for a PING
+	inUse    int // of these, those that serve one caller
+	pinging  int // or a PING
 	load     int // the highest load since the last look; of a shared pool, when batches waited
 	grows    uint64
 	shrinks  uint64
@@ -62,7 +63,34 @@ func (m *member) becomeLocked(to state) {
 	c.count(m.state, -1)
 	c.count(to, 1)
 	m.state = to
-	c.load = max(c.load, c.inUse+m.pool.queue.Len())
+	if to == busy || to == lent {
+		m.pool.noteLoadLocked()
+	}
+}
+
+// noteLoadLocked keeps the highest load of an exclusive pool since the last look.
+// A caller may have its reply, and even be back with its next batch, before the
+// connection is free again, so a new record is counted exactly. Beyond what is
+// wanted anyway, the load need not be known so well.
+func (p *Pool) noteLoadLocked() {
+	c := &p.size
+	if !p.shared && c.ranged() && c.inUse+p.queue.Len() > c.load && c.load <= c.carries(c.target) {
+		c.load = max(c.load, p.loadLocked())
+	}
+}
+
+// loadLocked returns the load of this moment.
+func (p *Pool) loadLocked() int {
+	n := p.queue.Len()
+	for _, m := range p.members {
+		switch {
+		case p.shared:
+			n += m.lane.InFlight()
+		case m.state == lent, m.state == busy && m.lane.InFlight() > 0:
+			n++
+		}
+	}
+	return n
 }
 
 func (c *controller) count(s state, n int) {
@@ -70,7 +98,10 @@ func (c *controller) count(s state, n int) {
 	case busy, lent:
 		c.inUse += n
 		c.open += n
-	case isIdle, pinging, shared:
+	case pinging:
+		c.pinging += n
+		c.open += n
+	case isIdle, shared:
 		c.open += n
 	}
 }
@@ -80,17 +111,19 @@ func (c *controller) count(s state, n int) {
 func (p *Pool) stretchLocked() {
 	c := &p.size
 	waiters, open := p.queue.Len(), c.open+p.dialing
-	if waiters == 0 || c.target == c.max || open < c.target || p.closed || p.retired {
+	if waiters == 0 {
 		return
 	}
-	// In an exclusive pool whoever waits has found no connection free, for
-	// whatever reason.
-	load := waiters + c.open
-	if p.shared {
-		load = waiters + p.inFlightLocked()
+	p.noteLoadLocked()
+	if c.target == c.max || open < c.target || p.closed || p.retired {
+		return
 	}
+	load := p.loadLocked()
 	s := sample{now: time.Now(), open: open, load: load, peak: load, waiters: waiters}
-	c.load = max(c.load, load)
+	if p.shared {
+		c.load = max(c.load, load)
+	}
+	s.load += c.pinging // those cannot be had now
 	if to, why := c.grow(s); why != "" {
 		p.resizeLocked(to, why, s)
 	}
@@ -104,7 +137,7 @@ func (p *Pool) lookLocked(now time.Time) {
 		return
 	}
 	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: c.load, peak: c.load}
-	c.load = c.inUse + s.waiters
+	c.load = p.loadLocked()
 	if p.shared {
 		p.lookAtLanesLocked(&s)
 	}
@@ -122,13 +155,6 @@ func (p *Pool) lookLocked(now time.Time) {
 	p.resizeLocked(to, why, s)
 }
 
-func (p *Pool) inFlightLocked() (n int) {
-	for _, m := range p.members {
-		n += m.lane.InFlight()
-	}
-	return n
-}
-
 // lookAtLanesLocked takes the lanes' highest numbers of batches in flight since
 // the last look, which need not have been at the same moment. So the load was at
 // least the highest of them, or what is in flight now, and at most their sum.
@@ -141,7 +167,7 @@ func (p *Pool) lookAtLanesLocked(s *sample) {
 			s.load = max(s.load, peak)
 		}
 	}
-	s.load = max(s.load, min(sum, p.inFlightLocked())+s.waiters)
+	s.load = max(s.load, min(p.size.load, sum+s.waiters))
 	s.peak = max(s.load, sum+s.waiters)
 }
 

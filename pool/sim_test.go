@@ -222,6 +222,20 @@ func TestStepOfCallers(t *testing.T) {
 	}
 }
 
+// TestCallersRestAtMin: as many callers as connections are no reason to grow,
+// though the next batch may come before the connection of the last one is free.
+func TestCallersRestAtMin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Adaptive{Min: 6, Max: 50}, 100*time.Millisecond)
+		w.run(3*time.Minute, 6, always(6), w.command)
+		s := w.Stats()
+		require.Zero(t, s.LastResize)
+		require.Equal(t, 6, s.Open)
+		require.Greater(t, s.WaitCount, uint64(6), "some did come before")
+	})
+}
+
 // TestBurstsBetweenLooks: the pool sees the peaks of lanes, not only what is in
 // flight when it looks. Or it would shrink and grow all the time.
 func TestBurstsBetweenLooks(t *testing.T) {
