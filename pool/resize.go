@@ -53,7 +53,7 @@ func (s settings) controller() controller {
 	}
 	depth := min(s.maxInFlight, laneDepth)
 	return controller{control: control{
-		min: s.min, max: s.max, depth: depth, fill: fill, quiet: s.idleTimeout, target: s.min, since: time.Now(),
+		min: s.min, max: s.max, depth: depth, fill: fill, quiet: s.idleTimeout, target: s.min,
 	}}
 }
 
@@ -79,11 +79,13 @@ func (p *Pool) noteLoadLocked() {
 	}
 }
 
-// loadLocked returns the load of this moment.
+// loadLocked returns the load of this moment. PINGs do not count.
 func (p *Pool) loadLocked() int {
 	n := p.queue.Len()
 	for _, m := range p.members {
 		switch {
+		case p.shared && m.pinged:
+			n += max(0, m.lane.InFlight()-1)
 		case p.shared:
 			n += m.lane.InFlight()
 		case m.state == lent, m.state == busy && m.lane.InFlight() > 0:
@@ -142,7 +144,7 @@ func (p *Pool) lookLocked(now time.Time) {
 		p.lookAtLanesLocked(&s)
 	}
 	if !p.down.IsZero() {
-		c.rest(now)
+		c.low = false
 		return
 	}
 	to, why := c.look(s)
@@ -182,7 +184,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 	} else {
 		c.shrinks++
 	}
-	c.resize(to, s.now)
+	c.resize(to)
 	c.unlogged = append(c.unlogged, c.last)
 	if !c.logging {
 		c.logging = true

@@ -130,7 +130,7 @@ var mutants = []mutant{
 	},
 	{
 		"a pool shrinks because its server is down", "pool/resize.go",
-		"if !p.down.IsZero() {\n\t\tc.rest(now)\n\t\treturn\n\t}\n", "",
+		"if !p.down.IsZero() {\n\t\tc.low = false\n\t\treturn\n\t}\n", "",
 		"./pool", "TestDownIsNoQuietTime", false,
 	},
 	{
