@@ -33,6 +33,7 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 			server := redistest.StartServer(t, redistest.Options{})
 			p := open(t, kind, server)
 			require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
+			until(t, "no dial of the beginning is left", func() bool { s := p.Stats(); return s.Open >= 2 && s.Dialing == 0 })
 			node := server.Nodes()[0]
 			require.NoError(t, node.Pause())
 			defer func() { _ = node.Resume() }()

@@ -29,7 +29,8 @@ type control struct {
 	quiet    time.Duration // how long the load must be low
 
 	target int       // the wanted size, min to max
-	since  time.Time // when the load was last not low
+	low    bool      // the load is
+	since  time.Time // the first look at which it was
 	peak   int       // the highest load since then
 }
 
@@ -72,7 +73,11 @@ func (c *control) look(s sample) (to int, why string) {
 	if to, why = c.grow(s); why != "" {
 		return to, why
 	}
-	if 100*s.peak >= shrinkBelow*c.carries(c.target) {
+	switch {
+	case 100*s.peak >= shrinkBelow*c.carries(c.target):
+		c.low = false
+		return c.target, ""
+	case !c.low: // this peak may be the end of what was before
 		c.rest(s.now)
 		return c.target, ""
 	}
@@ -100,10 +105,9 @@ func (c *control) sized(load int) int {
 func (c *control) carries(size int) int { return size * c.depth }
 
 // resize makes the size the wanted one.
-func (c *control) resize(to int, now time.Time) {
-	c.target = to
-	c.rest(now)
+func (c *control) resize(to int) {
+	c.target, c.low = to, false
 }
 
-// rest begins the quiet time anew.
-func (c *control) rest(now time.Time) { c.since, c.peak = now, 0 }
+// rest begins the quiet time.
+func (c *control) rest(now time.Time) { c.low, c.since, c.peak = true, now, 0 }

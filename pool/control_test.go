@@ -11,8 +11,8 @@ import (
 
 const quietInTests = 10 * time.Second
 
-func controlOf(min, max, depth, target int, now time.Time) control {
-	return control{min: min, max: max, depth: depth, fill: growTo, quiet: quietInTests, target: target, since: now}
+func controlOf(min, max, depth, target int) control {
+	return control{min: min, max: max, depth: depth, fill: growTo, quiet: quietInTests, target: target}
 }
 
 func TestControlGrows(t *testing.T) {
@@ -38,7 +38,7 @@ func TestControlGrows(t *testing.T) {
 		{"lanes on which batches wait", 4, 16, 256, 6, sample{open: 6, load: 6 * 1024, waiters: 1}, 16, GrowWaiters},
 		{"before the first lane is there", 4, 16, 256, 4, sample{open: 4, load: 100, waiters: 100}, 4, ""},
 	} {
-		law := controlOf(c.min, c.max, c.depth, c.size, time.Time{})
+		law := controlOf(c.min, c.max, c.depth, c.size)
 		to, why := law.grow(c.s)
 		require.Equal(t, c.want, to, c.what)
 		require.Equal(t, c.why, why, c.what)
@@ -63,7 +63,7 @@ func TestControlShrinks(t *testing.T) {
 		{4, 16, 256, 16, 4000, 1100, 6},
 	} {
 		now := time.Unix(1, 0)
-		law := controlOf(c.min, c.max, c.depth, c.size, now)
+		law := controlOf(c.min, c.max, c.depth, c.size)
 		see := func(peak int) (int, string) {
 			now = now.Add(time.Second / 2)
 			return law.look(sample{now: now, open: c.size, load: peak, peak: peak})
@@ -80,7 +80,7 @@ func TestControlShrinks(t *testing.T) {
 		require.Equal(t, c.want, to, "%+v", c)
 		if c.want != c.size {
 			require.Equal(t, ShrinkQuiet, why)
-			require.Equal(t, quietInTests, now.Sub(quiet), "%+v", c)
+			require.Equal(t, quietInTests+time.Second/2, now.Sub(quiet), "%+v", c)
 		}
 	}
 }
@@ -105,25 +105,22 @@ func (h history) wanted(c control) int {
 	if float64(s.load) > limit && s.open >= c.target {
 		return max(c.target, min(c.max, fits(s.load)))
 	}
-	highest := 0
-	for i := len(h) - 1; i > 0; i-- {
-		if 10*h[i].peak >= 3*c.target*c.depth {
-			return c.target
-		}
-		highest = max(highest, h[i].peak)
-		if s.now.Sub(h[i-1].now) >= c.quiet && i < len(h)-1 || i == 1 && s.now.Sub(h[0].now) >= c.quiet {
-			// The law takes the highest load since it was last not low, which may
-			// have been earlier.
-			for j := i; j > 0 && 10*h[j].peak < 3*c.target*c.depth; j-- {
-				highest = max(highest, h[j].peak)
-			}
-			if highest <= c.min*c.depth {
-				return c.min
-			}
-			return min(c.target, max(c.min, fits(highest)))
-		}
+	// The quiet time begins with the first low load after one that was not.
+	began := len(h)
+	for began > 1 && 10*h[began-1].peak < 3*c.target*c.depth {
+		began--
 	}
-	return c.target
+	if began >= len(h)-1 || s.now.Sub(h[began].now) < c.quiet {
+		return c.target
+	}
+	highest := 0
+	for _, quiet := range h[began+1:] {
+		highest = max(highest, quiet.peak)
+	}
+	if highest <= c.min*c.depth {
+		return c.min
+	}
+	return min(c.target, max(c.min, fits(highest)))
 }
 
 // randomLoad returns a load that now stays, now jumps, now drifts.
@@ -152,7 +149,7 @@ func TestControlIsItsModel(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		now := time.Unix(1, 0)
 		least := r.IntN(10)
-		law := controlOf(least, least+1+r.IntN(60), 1+r.IntN(2)*r.IntN(300), least, now)
+		law := controlOf(least, least+1+r.IntN(60), 1+r.IntN(2)*r.IntN(300), least)
 		load := randomLoad(r, 80*law.depth)
 		seen := history{{now: now}}
 		for range 2000 {
@@ -169,7 +166,7 @@ func TestControlIsItsModel(t *testing.T) {
 			require.GreaterOrEqual(t, to, law.min)
 			require.LessOrEqual(t, to, law.max)
 			if to != law.target {
-				law.resize(to, now)
+				law.resize(to)
 				seen = history{s}
 			}
 		}
@@ -185,13 +182,13 @@ func TestControlDoesNotOscillate(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		now := time.Unix(1, 0)
 		least := r.IntN(20)
-		law := controlOf(least, least+1+r.IntN(100), 1+r.IntN(2)*r.IntN(300), 0, now)
+		law := controlOf(least, least+1+r.IntN(100), 1+r.IntN(2)*r.IntN(300), 0)
 		law.target = least + r.IntN(law.max-least+1)
 		look := func(peak int) string {
 			now = now.Add(time.Second / 2)
 			to, why := law.look(sample{now: now, open: law.target, load: peak, peak: peak})
 			if why != "" {
-				law.resize(to, now)
+				law.resize(to)
 			}
 			return why
 		}
@@ -226,7 +223,7 @@ func TestControlFollowsRandomArrivals(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(uint64(mean), 3))
 			now := time.Unix(1, 0)
-			law := controlOf(1, 200, 1, 1, now)
+			law := controlOf(1, 200, 1, 1)
 			resizes := 0
 			for range 3 * 3600 * 2 {
 				now = now.Add(time.Second / 2)
@@ -239,7 +236,7 @@ func TestControlFollowsRandomArrivals(t *testing.T) {
 					peak = max(peak, n)
 				}
 				if to, why := law.look(sample{now: now, open: law.target, load: peak, peak: peak}); why != "" {
-					law.resize(to, now)
+					law.resize(to)
 					resizes++
 					require.NotEqual(t, ShrinkQuiet, why)
 				}

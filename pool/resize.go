@@ -33,7 +33,8 @@ type Resize struct {
 type controller struct {
 	control
 	open     int // connections that serve: neither closed nor about to be
-	inUse    int // of these, those that serve one caller; not for a PING
+	inUse    int // of these, those that serve one caller
+	pinging  int // or a PING
 	load     int // the highest load since the last look; of a shared pool, when batches waited
 	grows    uint64
 	shrinks  uint64
@@ -52,7 +53,7 @@ func (s settings) controller() controller {
 	}
 	depth := min(s.maxInFlight, laneDepth)
 	return controller{control: control{
-		min: s.min, max: s.max, depth: depth, fill: fill, quiet: s.idleTimeout, target: s.min, since: time.Now(),
+		min: s.min, max: s.max, depth: depth, fill: fill, quiet: s.idleTimeout, target: s.min,
 	}}
 }
 
@@ -62,7 +63,36 @@ func (m *member) becomeLocked(to state) {
 	c.count(m.state, -1)
 	c.count(to, 1)
 	m.state = to
-	c.load = max(c.load, c.inUse+m.pool.queue.Len())
+	if to == busy || to == lent {
+		m.pool.noteLoadLocked()
+	}
+}
+
+// noteLoadLocked keeps the highest load of an exclusive pool since the last look.
+// A caller may have its reply, and even be back with its next batch, before the
+// connection is free again, so a new record is counted exactly. Beyond what is
+// wanted anyway, the load need not be known so well.
+func (p *Pool) noteLoadLocked() {
+	c := &p.size
+	if !p.shared && c.ranged() && c.inUse+p.queue.Len() > c.load && c.load <= c.carries(c.target) {
+		c.load = max(c.load, p.loadLocked())
+	}
+}
+
+// loadLocked returns the load of this moment. PINGs do not count.
+func (p *Pool) loadLocked() int {
+	n := p.queue.Len()
+	for _, m := range p.members {
+		switch {
+		case p.shared && m.pinged:
+			n += max(0, m.lane.InFlight()-1)
+		case p.shared:
+			n += m.lane.InFlight()
+		case m.state == lent, m.state == busy && m.lane.InFlight() > 0:
+			n++
+		}
+	}
+	return n
 }
 
 func (c *controller) count(s state, n int) {
@@ -70,7 +100,10 @@ func (c *controller) count(s state, n int) {
 	case busy, lent:
 		c.inUse += n
 		c.open += n
-	case isIdle, pinging, shared:
+	case pinging:
+		c.pinging += n
+		c.open += n
+	case isIdle, shared:
 		c.open += n
 	}
 }
@@ -80,17 +113,19 @@ func (c *controller) count(s state, n int) {
 func (p *Pool) stretchLocked() {
 	c := &p.size
 	waiters, open := p.queue.Len(), c.open+p.dialing
-	if waiters == 0 || c.target == c.max || open < c.target || p.closed || p.retired {
+	if waiters == 0 {
 		return
 	}
-	// In an exclusive pool whoever waits has found no connection free, for
-	// whatever reason.
-	load := waiters + c.open
-	if p.shared {
-		load = waiters + p.inFlightLocked()
+	p.noteLoadLocked()
+	if c.target == c.max || open < c.target || p.closed || p.retired {
+		return
 	}
+	load := p.loadLocked()
 	s := sample{now: time.Now(), open: open, load: load, peak: load, waiters: waiters}
-	c.load = max(c.load, load)
+	if p.shared {
+		c.load = max(c.load, load)
+	}
+	s.load += c.pinging // those cannot be had now
 	if to, why := c.grow(s); why != "" {
 		p.resizeLocked(to, why, s)
 	}
@@ -104,12 +139,12 @@ func (p *Pool) lookLocked(now time.Time) {
 		return
 	}
 	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: c.load, peak: c.load}
-	c.load = c.inUse + s.waiters
+	c.load = p.loadLocked()
 	if p.shared {
 		p.lookAtLanesLocked(&s)
 	}
 	if !p.down.IsZero() {
-		c.rest(now)
+		c.low = false
 		return
 	}
 	to, why := c.look(s)
@@ -120,13 +155,6 @@ func (p *Pool) lookLocked(now time.Time) {
 		s.load = c.peak
 	}
 	p.resizeLocked(to, why, s)
-}
-
-func (p *Pool) inFlightLocked() (n int) {
-	for _, m := range p.members {
-		n += m.lane.InFlight()
-	}
-	return n
 }
 
 // lookAtLanesLocked takes the lanes' highest numbers of batches in flight since
@@ -141,7 +169,7 @@ func (p *Pool) lookAtLanesLocked(s *sample) {
 			s.load = max(s.load, peak)
 		}
 	}
-	s.load = max(s.load, min(sum, p.inFlightLocked())+s.waiters)
+	s.load = max(s.load, min(p.size.load, sum+s.waiters))
 	s.peak = max(s.load, sum+s.waiters)
 }
 
@@ -156,7 +184,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 	} else {
 		c.shrinks++
 	}
-	c.resize(to, s.now)
+	c.resize(to)
 	c.unlogged = append(c.unlogged, c.last)
 	if !c.logging {
 		c.logging = true

@@ -120,9 +120,9 @@ func (w *world) hold(int) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(500 * time.Millisecond)
+	time.Sleep(time.Second)
 	conn.Return()
-	time.Sleep(250 * time.Millisecond)
+	time.Sleep(500 * time.Millisecond)
 	return nil
 }
 
@@ -207,7 +207,7 @@ func TestStepOfCallers(t *testing.T) {
 				settled := w.Stats()
 				t.Logf("grew %d times, %+v", settled.Grows-before.Grows, settled.LastResize)
 				require.LessOrEqual(t, settled.Grows-before.Grows, uint64(4))
-				w.run(20*time.Second, 500, always(500), w.command)
+				w.run(10*time.Second, 500, always(500), w.command)
 				high := w.Stats()
 				require.Equal(t, []int{c.high, c.high}, []int{high.Target, high.Open})
 				require.Equal(t, settled.Grows, high.Grows, "no resize once it has settled")
@@ -220,6 +220,19 @@ func TestStepOfCallers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCallersRestAtMin: as many callers as connections are no reason to grow,
+// though the next batch may come before the connection of the last one is free.
+func TestCallersRestAtMin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Adaptive{Min: 6, Max: 50}, 100*time.Millisecond)
+		w.run(5*time.Minute, 6, always(6), w.command)
+		s := w.Stats()
+		require.Zero(t, s.LastResize)
+		require.Equal(t, 6, s.Open)
+	})
 }
 
 // TestBurstsBetweenLooks: the pool sees the peaks of lanes, not only what is in
@@ -262,7 +275,7 @@ func TestLanesAreDrained(t *testing.T) {
 // TestPingsAreNoLoad: they neither keep a pool large nor make it grow.
 func TestPingsAreNoLoad(t *testing.T) {
 	t.Parallel()
-	often := Options{PingEvery: time.Second}
+	often := Options{PingEvery: time.Second, StallTimeout: time.Hour}
 	for name, c := range map[string]Config{
 		"adaptive": Adaptive{Min: 1, Max: 20, IdleTimeout: time.Minute, Options: often},
 		"laned":    Laned{Lanes: 1, MaxLanes: 20, IdleTimeout: time.Minute, MaxInFlight: 1, Options: often},
@@ -270,7 +283,7 @@ func TestPingsAreNoLoad(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, c, 200*time.Millisecond)
+				w := newWorld(t, c, 20*time.Second) // PINGs, too, are in flight for long
 				w.run(time.Second, 15, always(15), w.command)
 				grown := w.Stats()
 				require.Equal(t, 20, grown.Target)

@@ -115,8 +115,13 @@ var mutants = []mutant{
 	},
 	{
 		"a pool shrinks by what it sees at the moment", "pool/resize.go",
-		"s.peak = max(s.load, sum+s.waiters)", "s.load = p.inFlightLocked()\n\ts.peak = s.load",
+		"s.peak = max(s.load, sum+s.waiters)", "s.load = p.size.load\n\ts.peak = s.load",
 		"./pool", "TestBurstsBetweenLooks", false,
+	},
+	{
+		"a connection counts as in use after its caller has the reply", "pool/resize.go",
+		"case m.state == lent, m.state == busy && m.lane.InFlight() > 0:", "case m.state == lent, m.state == busy:",
+		"./pool", "TestCallersRestAtMin", false,
 	},
 	{
 		"a shrink leaves no room", "pool/control.go",
@@ -125,7 +130,7 @@ var mutants = []mutant{
 	},
 	{
 		"a pool shrinks because its server is down", "pool/resize.go",
-		"if !p.down.IsZero() {\n\t\tc.rest(now)\n\t\treturn\n\t}\n", "",
+		"if !p.down.IsZero() {\n\t\tc.low = false\n\t\treturn\n\t}\n", "",
 		"./pool", "TestDownIsNoQuietTime", false,
 	},
 	{
