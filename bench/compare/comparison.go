@@ -70,4 +70,3 @@ func (c *comparison) measure(ctx context.Context, i int, r settings.Run) error {
 	}
 	return nil
 }
-

@@ -101,6 +101,7 @@ func ServeNetwork(in io.Reader, out io.Writer) error {
 	if err := json.Unmarshal(line, &c); err != nil {
 		return fmt.Errorf("network: %w", err)
 	}
+	go sharpenTimers()
 	proxies := make(map[string]string)
 	for _, server := range c.Servers {
 		p, err := redistest.LaunchProxy(server)

@@ -25,12 +25,12 @@ type share struct {
 type kind uint8
 
 const (
-	get      kind = iota
-	put           // SET
-	hash          // HGETALL of ten small fields
-	several       // MGET of five keys in one slot
-	pipeline10    // GET of ten keys in any slots
-	slow          // HGETALL of a large hash
+	get        kind = iota
+	put             // SET
+	hash            // HGETALL of ten small fields
+	several         // MGET of five keys in one slot
+	pipeline10      // GET of ten keys in any slots
+	slow            // HGETALL of a large hash
 )
 
 const (

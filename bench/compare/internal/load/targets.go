@@ -100,16 +100,23 @@ func (s *servers) describe(ctx context.Context, d lanes.Dialer, seeds []string) 
 		s.addrs = append(s.addrs, addr)
 	}
 	slices.Sort(s.addrs)
+	s.version = version(ctx, client)
+	return nil
+}
+
+// version returns what a node says of itself. It is for the record only, so a
+// cluster that does not tell is as good.
+func version(ctx context.Context, client *cluster.Client) string {
 	var info string
 	if err := client.Do(ctx, radix.Cmd(&info, "INFO", "server")); err != nil {
-		return err
+		return "unknown"
 	}
 	for line := range strings.Lines(info) {
 		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "redis_version:"); ok {
-			s.version = v
+			return v
 		}
 	}
-	return nil
+	return "unknown"
 }
 
 func (t *Targets) prepareOnce(ctx context.Context, s *servers, l settings.Load, keys *keySet) error {

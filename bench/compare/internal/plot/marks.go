@@ -14,11 +14,18 @@ import (
 // shapes of the percentiles: the further out, the more corners.
 var shapes = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}}
 
-// marks adds one percentile of all rows to the figure's only panel.
-func (f *figure) marks(all []row, name string, percent float64, of func(*report.Phase) *report.Latency, c color.Color, shape int) error {
+// marks are points for one kind of requests.
+type marks struct {
+	name  string
+	color color.Color
+	of    func(*report.Phase) *report.Latency
+}
+
+// add draws one percentile of all rows in the figure's only panel.
+func (m marks) add(f *figure, all []row, percent float64, shape int) error {
 	var points plotter.XYs
 	for i, r := range all {
-		if l := of(r.phase); l != nil && l.Count > 0 {
+		if l := m.of(r.phase); l != nil && float64(l.Count)*(100-percent)/100 >= 1 {
 			points = append(points, plotter.XY{X: max(ms(l.At(percent)), 0.001), Y: float64(i)})
 		}
 	}
@@ -29,8 +36,8 @@ func (f *figure) marks(all []row, name string, percent float64, of func(*report.
 	if err != nil {
 		return err
 	}
-	s.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(4), Shape: shapes[shape]}
+	s.GlyphStyle = draw.GlyphStyle{Color: m.color, Radius: vg.Points(4), Shape: shapes[shape]}
 	f.panels[0].Add(s)
-	f.legend.Add(fmt.Sprintf("%sP%v", name, percent), s)
+	f.legend.Add(fmt.Sprintf("%sP%v", m.name, percent), s)
 	return nil
 }

@@ -65,6 +65,9 @@ func numeric(v any) (float64, bool) {
 	case float64:
 		return v, true
 	case string:
+		if bytes, ok := settings.ParseBandwidth(v); ok {
+			return float64(bytes), true
+		}
 		d, err := time.ParseDuration(v)
 		return ms(d), err == nil
 	}

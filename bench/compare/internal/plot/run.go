@@ -118,6 +118,7 @@ func throughput(name string, run *report.Run) (*figure, error) {
 	}
 	for i := range texts.TextStyle {
 		texts.TextStyle[i].YAlign = draw.YCenter
+		texts.TextStyle[i].Font.Variant = sans
 	}
 	p.Add(bars, whiskers, texts)
 	nominalRows(p, all)
@@ -144,7 +145,8 @@ func nominalRows(p *plot.Plot, all []row) {
 }
 
 // latencies has the median and high percentiles of each endpoint side by side,
-// of fast and slow requests apart where there are both.
+// of fast and slow requests apart where there are both. A percentile that too few
+// requests exceed is left out.
 func latencies(name string, run *report.Run) (*figure, error) {
 	all := rows(run)
 	if len(all) == 0 {
@@ -154,21 +156,17 @@ func latencies(name string, run *report.Run) (*figure, error) {
 	p := newPlot("", "latency (logarithmic)", "")
 	f := &figure{name: name + "-latency", title: "Latency: " + run.Name, panels: []*plot.Plot{p},
 		legend: newLegend(), height: barsHeight(len(all))}
-	series := []struct {
-		name string
-		of   func(*report.Phase) *report.Latency
-	}{
-		{"", func(p *report.Phase) *report.Latency {
-			if p.Slow != nil {
-				return p.Fast
-			}
-			return &p.Latency
-		}},
-		{"slow ", func(p *report.Phase) *report.Latency { return p.Slow }},
+	both := slices.ContainsFunc(all, func(r row) bool { return r.phase.Slow != nil })
+	kinds := []marks{{name: "", color: palette[0], of: func(p *report.Phase) *report.Latency { return &p.Latency }}}
+	if both {
+		kinds = []marks{
+			{name: "fast ", color: palette[0], of: func(p *report.Phase) *report.Latency { return p.Fast }},
+			{name: "slow ", color: palette[3], of: func(p *report.Phase) *report.Latency { return p.Slow }},
+		}
 	}
-	for i, s := range series {
-		for j, percent := range []float64{50, 99, 99.9} {
-			if err := f.marks(all, s.name, percent, s.of, palette[i*3], j); err != nil {
+	for _, k := range kinds {
+		for shape, percent := range []float64{50, 99, 99.9} {
+			if err := k.add(f, all, percent, shape); err != nil {
 				return nil, err
 			}
 		}

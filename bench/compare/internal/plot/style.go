@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -14,7 +15,7 @@ import (
 
 var (
 	white = color.White
-	grid  = color.Gray{225}
+	grid  = color.Gray{215}
 )
 
 // palette can be told apart by those who do not see all colours.
@@ -31,8 +32,13 @@ func lineStyle(i int) draw.LineStyle {
 	return draw.LineStyle{Color: palette[i%len(palette)], Width: vg.Points(1.8), Dashes: dashes[i/len(palette)%len(dashes)]}
 }
 
+// sans is the variant of the font of all texts. The font is embedded, so that
+// figures look the same everywhere.
+const sans font.Variant = "Sans"
+
 func titleStyle() draw.TextStyle {
 	s := plot.New().Title.TextStyle
+	s.Font.Variant = sans
 	s.Font.Size = 13
 	s.XAlign, s.YAlign = draw.XLeft, draw.YBottom
 	return s
@@ -44,6 +50,11 @@ func newPlot(title, x, y string) *plot.Plot {
 	p.Title.Text = title
 	p.Title.Padding = vg.Points(6)
 	p.X.Label.Text, p.Y.Label.Text = x, y
+	p.X.Label.Padding, p.Y.Label.Padding = vg.Points(4), vg.Points(4)
+	for _, s := range []*draw.TextStyle{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle,
+		&p.X.Tick.Label, &p.Y.Tick.Label} {
+		s.Font.Variant = sans
+	}
 	lines := plotter.NewGrid()
 	lines.Horizontal.Color, lines.Vertical.Color = grid, grid
 	p.Add(lines)
@@ -53,6 +64,7 @@ func newPlot(title, x, y string) *plot.Plot {
 func newLegend() plot.Legend {
 	l := plot.NewLegend()
 	l.Top, l.Left = true, true
+	l.TextStyle.Font.Variant = sans
 	l.Padding = vg.Points(3)
 	l.ThumbnailWidth = vg.Points(24)
 	return l

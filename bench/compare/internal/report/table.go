@@ -123,11 +123,11 @@ func (t *table) phase(run *Run, e *Endpoint, p *Phase) {
 }
 
 func (r *Report) writeErrors(w io.Writer) {
-	t := &table{text: 3, head: []string{"run", "endpoint", "error", "requests", "first"}}
+	t := &table{text: 4, head: []string{"run", "endpoint", "error", "its first text", "requests"}}
 	r.each(func(run *Run, e *Endpoint, p *Phase) {
 		for _, kind := range sortedKeys(p.Errors) {
 			f := p.Errors[kind]
-			t.add(run.Name, e.Name, kind, fmt.Sprint(f.Count), strings.ReplaceAll(f.Example, "|", "\\|"))
+			t.add(run.Name, e.Name, kind, strings.ReplaceAll(f.Example, "|", "\\|"), fmt.Sprint(f.Count))
 		}
 	})
 	if len(t.rows) > 0 {

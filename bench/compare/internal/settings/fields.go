@@ -2,6 +2,7 @@ package settings
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -40,16 +41,16 @@ var fields = []field{
 		get: func(l *Load) any { return l.Callers }},
 	{name: "steps", set: setSteps, get: func(l *Load) any { return showSteps(l.Steps) }},
 	{name: "duration", set: span(time.Millisecond, func(l *Load) *time.Duration { return &l.Duration }),
-		get: func(l *Load) any { return l.Duration.String() }},
+		get: func(l *Load) any { return showSpan(l.Duration) }},
 	{name: "warm_up", set: span(0, func(l *Load) *time.Duration { return &l.WarmUp }),
-		get: func(l *Load) any { return l.WarmUp.String() }},
+		get: func(l *Load) any { return showSpan(l.WarmUp) }},
 	{name: "rounds", ofRun: true, set: wholeNumber(1, 1000, func(l *Load) *int { return &l.Rounds }),
 		get: func(l *Load) any { return l.Rounds }},
 	{name: "seed", set: seedNumber, get: func(l *Load) any { return l.Seed }},
 	{name: "rate", set: number(0, 1e7, false, func(l *Load) *float64 { return &l.Rate }),
 		get: func(l *Load) any { return l.Rate }},
 	{name: "timeout", set: span(0, func(l *Load) *time.Duration { return &l.Timeout }),
-		get: func(l *Load) any { return l.Timeout.String() }},
+		get: func(l *Load) any { return showSpan(l.Timeout) }},
 	{name: "keys", set: setKeys, get: func(l *Load) any { return showKeys(l.Keys) }},
 	{name: "value_size", set: size(1, 1e6, func(l *Load) *int { return &l.ValueSize }),
 		get: func(l *Load) any { return l.ValueSize }},
@@ -60,8 +61,8 @@ var fields = []field{
 	{name: "hash_tags", set: boolean(func(l *Load) *bool { return &l.HashTags }),
 		get: func(l *Load) any { return l.HashTags }},
 	{name: "round_trip", set: span(0, func(l *Load) *time.Duration { return &l.RoundTrip }),
-		get: func(l *Load) any { return l.RoundTrip.String() }},
-	{name: "bandwidth", set: bandwidth, get: func(l *Load) any { return l.Bandwidth }},
+		get: func(l *Load) any { return showSpan(l.RoundTrip) }},
+	{name: "bandwidth", set: bandwidth, get: func(l *Load) any { return showBandwidth(l.Bandwidth) }},
 	{name: "primaries", set: wholeNumber(1, 8, func(l *Load) *int { return &l.Primaries }),
 		get: func(l *Load) any { return l.Primaries }},
 	{name: "group", ofClient: true, set: choice([]string{byNode, bySlot}, func(l *Load) *string { return &l.Group }),
@@ -157,4 +158,23 @@ func showKeys(k Keys) any {
 		return k.Number
 	}
 	return fmt.Sprintf("%d zipf %v", k.Number, k.Skew)
+}
+
+func showSpan(d time.Duration) string {
+	if d == 0 {
+		return "0"
+	}
+	return d.String()
+}
+
+// showBandwidth writes what a file would say.
+func showBandwidth(bytes int) string {
+	switch {
+	case bytes == 0:
+		return "0"
+	case bytes >= 1e6:
+		return strconv.FormatFloat(float64(bytes)/1e6, 'f', -1, 64) + "MB/s"
+	default:
+		return strconv.FormatFloat(float64(bytes)/1e3, 'f', -1, 64) + "KB/s"
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -22,12 +23,13 @@ var poolKinds = []string{fixed, adaptive, laned}
 
 // Pool is the kind of pool and its settings; 0 is the library's default.
 type Pool struct {
-	Kind        string // fixed, adaptive or laned
-	Size        int    // of fixed
-	Min, Max    int    // of adaptive
-	Lanes       int    // of laned
-	Strategy    string // of laned
-	MaxInFlight int    // of laned
+	Kind        string        // fixed, adaptive or laned
+	Size        int           // of fixed
+	Min, Max    int           // of adaptive
+	IdleTimeout time.Duration // of adaptive
+	Lanes       int           // of laned
+	Strategy    string        // of laned
+	MaxInFlight int           // of laned
 	MaxWaiters  int
 	FailFast    bool
 }
@@ -56,6 +58,7 @@ var poolFields = []poolField{
 	{"size", []string{fixed}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Size })},
 	{"min", []string{adaptive}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Min })},
 	{"max", []string{adaptive}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Max })},
+	{"idle_timeout", []string{adaptive}, span(time.Millisecond, func(l *Load) *time.Duration { return &l.Pool.IdleTimeout })},
 	{"lanes", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Lanes })},
 	{"strategy", []string{laned}, choice(strategyNames, func(l *Load) *string { return &l.Pool.Strategy })},
 	{"max_in_flight", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.MaxInFlight })},
@@ -110,7 +113,7 @@ func (p Pool) Config() pool.Config {
 	case fixed:
 		return pool.Fixed{Size: p.Size, Options: options}
 	case adaptive:
-		return pool.Adaptive{Min: p.Min, Max: p.Max, Options: options}
+		return pool.Adaptive{Min: p.Min, Max: p.Max, IdleTimeout: p.IdleTimeout, Options: options}
 	default:
 		return pool.Laned{Lanes: p.Lanes, Strategy: strategies[p.Strategy], MaxInFlight: p.MaxInFlight, Options: options}
 	}
@@ -123,7 +126,10 @@ func (p Pool) String() string {
 	case fixed:
 		name += fmt.Sprintf("-%d", cmp.Or(p.Size, pool.DefaultSize))
 	case adaptive:
-		name += fmt.Sprintf("-%d-%d", cmp.Or(p.Min, 1), cmp.Or(p.Max, pool.DefaultSize, p.Min))
+		name += fmt.Sprintf("-%d-%d", cmp.Or(p.Min, 1), cmp.Or(p.Max, max(pool.DefaultSize, p.Min)))
+		if p.IdleTimeout != 0 {
+			name += "-idle" + p.IdleTimeout.String()
+		}
 	case laned:
 		name += fmt.Sprintf("-%d", cmp.Or(p.Lanes, defaultLanes))
 		if p.Strategy != "" {

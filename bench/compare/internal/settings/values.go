@@ -90,8 +90,8 @@ var byteUnits = []struct {
 	bytes float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}}
 
-// parseBytes reads a size such as 500KB; only 0 can do without a unit.
-func parseBytes(text string) (int, bool) {
+// ParseBytes reads a size such as 500KB or 1.5MiB, up to 2 GiB; only 0 can do without a unit.
+func ParseBytes(text string) (int, bool) {
 	for _, u := range byteUnits {
 		if digits, ok := strings.CutSuffix(text, u.name); ok {
 			v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
@@ -101,10 +101,13 @@ func parseBytes(text string) (int, bool) {
 	return 0, text == "0"
 }
 
+// ParseBandwidth reads bytes a second, such as 50MB/s or 50MB.
+func ParseBandwidth(text string) (int, bool) { return ParseBytes(strings.TrimSuffix(text, "/s")) }
+
 // size decodes a number of bytes.
 func size(least, most int, to func(*Load) *int) set {
 	return func(d *decoder, n *yaml.Node, key string, l *Load) {
-		v, ok := parseBytes(n.Value)
+		v, ok := ParseBytes(n.Value)
 		if n.Kind != yaml.ScalarNode || !ok || v < least || v > most {
 			d.fail(n, key, "%s: want a size with a unit, such as 100B or 500KB, from %d to %d bytes", shown(n), least, most)
 			return
@@ -115,7 +118,7 @@ func size(least, most int, to func(*Load) *int) set {
 
 // bandwidth decodes bytes a second; 0 is no bound.
 func bandwidth(d *decoder, n *yaml.Node, key string, l *Load) {
-	v, ok := parseBytes(strings.TrimSuffix(n.Value, "/s"))
+	v, ok := ParseBandwidth(n.Value)
 	if n.Kind != yaml.ScalarNode || !ok || v != 0 && v < 1000 {
 		d.fail(n, key, "%s: want 0 or bytes a second, such as 50MB/s, at least 1KB/s", shown(n))
 		return
