@@ -57,6 +57,7 @@ func newPlot(title, x, y string) *plot.Plot {
 	}
 	lines := plotter.NewGrid()
 	lines.Horizontal.Color, lines.Vertical.Color = grid, grid
+	lines.Horizontal.Width, lines.Vertical.Width = vg.Points(0.5), vg.Points(0.5)
 	p.Add(lines)
 	return p
 }
