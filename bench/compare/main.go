@@ -125,7 +125,8 @@ func parseFlags(args []string, w io.Writer) (o options, err error) {
 	return o, err
 }
 
-// choose leaves out the runs that -only does not match.
+// choose leaves out the runs that -only does not match, and refuses those that
+// the cluster of REDIS_ADDRS cannot be measured with.
 func (o options) choose(f *settings.File) error {
 	var runs []settings.Run
 	for _, r := range f.Runs {
@@ -137,6 +138,9 @@ func (o options) choose(f *settings.File) error {
 		return fmt.Errorf("-only %s: no run has such a name; the first one is %q", o.only, f.Runs[0].Name)
 	}
 	f.Runs = runs
+	if os.Getenv("REDIS_ADDRS") != "" && f.VariesPrimaries() {
+		return fmt.Errorf("%s varies primaries, which the cluster of REDIS_ADDRS cannot do: unset REDIS_ADDRS, or use -only", f.Name)
+	}
 	return nil
 }
 

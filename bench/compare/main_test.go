@@ -40,7 +40,7 @@ func run(t *testing.T, args ...string) result {
 	t.Setenv("REDIS_ADDRS", "")
 	folder := t.TempDir()
 	var out, errors bytes.Buffer
-	args = append(args, "-json", filepath.Join(folder, "out.json"), "-plots", filepath.Join(folder, "plots"), "-png")
+	args = append(args, "-json", filepath.Join(folder, "out.json"), "-plots", filepath.Join(folder, "plots"))
 	r := result{status: command(t.Context(), args, &out, &errors)}
 	r.out, r.errors = out.String(), errors.String()
 	if text, err := os.ReadFile(filepath.Join(folder, "out.json")); err == nil {
@@ -59,7 +59,7 @@ func run(t *testing.T, args ...string) result {
 // TestQuick runs quick.yaml on a real cluster and looks at all that comes out.
 func TestQuick(t *testing.T) {
 	redistest.RequireServer(t)
-	r := run(t, "-f", "settings/quick.yaml", "-stats")
+	r := run(t, "-f", "settings/quick.yaml", "-stats", "-png")
 	require.Equal(t, ok, r.status, r.errors)
 	for _, row := range []string{
 		"| scenario=mixed_2keys | fixed-10 ", "| scenario=mixed_2keys | laned-4 ",
@@ -101,7 +101,7 @@ func TestExistingCluster(t *testing.T) {
 	file := write(t, `
 addrs: [`+e.Addrs()[0]+`]
 scenario: mixed_2keys
-duration: 20ms
+duration: 100ms
 warm_up: 1ms
 rounds: 1
 vary: {callers: [1, 2, 4]}
@@ -145,6 +145,17 @@ func TestMisuse(t *testing.T) {
 			require.NotContains(t, r.errors, "starting")
 		})
 	}
+}
+
+// TestPrimariesOfAnExistingCluster: it cannot have several sizes, but a single
+// one in a file is no obstacle.
+func TestPrimariesOfAnExistingCluster(t *testing.T) {
+	t.Setenv("REDIS_ADDRS", "127.0.0.1:1")
+	var out, errors bytes.Buffer
+	require.Equal(t, misused, command(t.Context(), []string{"-f", "settings/primaries.yaml"}, &out, &errors))
+	require.Contains(t, errors.String(), "settings/primaries.yaml varies primaries")
+	require.Equal(t, failed, command(t.Context(), []string{"-f", "settings/pool-or-no-pool.yaml"}, &out, &errors))
+	require.Contains(t, out.String(), "127.0.0.1:1")
 }
 
 // TestUnreachable ends early, and says so in every form.

@@ -80,7 +80,7 @@ warm_up: 0
 rounds: 1
 primaries: 1
 endpoints:
-  - {name: first, round_trip: 1ms, duration: 100ms}
+  - {name: first, round_trip: 1ms, duration: 500ms}
   - {name: second, duration: 1h}
   - {name: third}
 `)

@@ -102,7 +102,7 @@ func (c *caller) serve(ctx context.Context, what kind) error {
 	case get:
 		c.append("GET", c.keys.many[i])
 	case put:
-		c.append("SET", c.keys.many[i], c.value)
+		c.append("SET", c.keys.many[i], c.value, "EX", preparedTTL) // without EX it would take the TTL away
 	case hash:
 		c.append("HGETALL", c.keys.hashes[i])
 	case several:

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"sync"
 	"time"
@@ -150,9 +149,4 @@ func (e *Endpoint) measure(ctx context.Context, phase settings.Step, origin time
 	r.Use.Dials, r.Use.Closes = after.Dials-before.Dials, after.Closes-before.Closes
 	r.Partial = ctx.Err() != nil
 	return r
-}
-
-// String describes the endpoint.
-func (e *Endpoint) String() string {
-	return fmt.Sprintf("%s, %d callers", e.load.Pool, len(e.callers))
 }

@@ -40,7 +40,7 @@ func TestScenariosCountRequests(t *testing.T) {
 	for scenario, commands := range tests {
 		t.Run(scenario, func(t *testing.T) {
 			e := redistest.StartEmulated(t, 3)
-			endpoint := open(t, e, fmt.Sprintf("{scenario: %s, callers: 4, duration: 50ms, keys: 100, slow_size: 10KB}", scenario))
+			endpoint := open(t, e, fmt.Sprintf("{scenario: %s, callers: 4, duration: 200ms, keys: 100, slow_size: 10KB}", scenario))
 			before := make(map[string]int)
 			for c := range commands {
 				before[c] = calls(e, c)
@@ -77,7 +77,7 @@ func calls(e *redistest.Emulated, command string) (n int) {
 // TestErrorsAreNoThroughput lets the servers refuse every second INCRBY.
 func TestErrorsAreNoThroughput(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
-	endpoint := open(t, e, "{scenario: fixed_key, callers: 1, duration: 50ms}")
+	endpoint := open(t, e, "{scenario: fixed_key, callers: 1, duration: 200ms}")
 	n := 0
 	e.Inject(0, func(cmd string, _ []string) string {
 		if cmd == "INCRBY" {
@@ -124,7 +124,7 @@ func TestOpenLoop(t *testing.T) {
 func TestOpenLoopCountsWhatNeverBegan(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	proxies := redistest.StartProxies(t, e.Addrs())
-	l := loadOf(t, "{scenario: fixed_key, callers: 2, duration: 100ms, rate: 1000, timeout: 200ms, warm_up: 1ms}")
+	l := loadOf(t, "{scenario: fixed_key, callers: 2, duration: 1s, rate: 100, timeout: 1100ms}")
 	client, err := cluster.Config{AddrMap: proxies.AddrMap}.New(t.Context(), e.Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
@@ -146,7 +146,7 @@ func TestSteps(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
 	endpoint := open(t, e, `
 scenario: variable_key
-steps: [{callers: 2, for: 60ms}, {callers: 20, for: 60ms}]
+steps: [{callers: 2, for: 200ms}, {callers: 20, for: 200ms}]
 pool: {kind: adaptive, min: 1, max: 20}
 `)
 	require.NoError(t, endpoint.WarmUp(t.Context()))
@@ -185,7 +185,7 @@ func TestInterrupted(t *testing.T) {
 // at least the round trip.
 func TestNetwork(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
-	endpoint := open(t, e, "{scenario: mixed_10keys, callers: 2, duration: 100ms, round_trip: 4ms, bandwidth: 50MB/s}")
+	endpoint := open(t, e, "{scenario: mixed_10keys, callers: 2, duration: 300ms, round_trip: 4ms, bandwidth: 50MB/s}")
 	r := endpoint.Measure(t.Context())[0]
 	require.Empty(t, r.Errors)
 	require.Positive(t, r.Requests)

@@ -130,3 +130,15 @@ func (f *File) Took() time.Duration {
 	}
 	return sum
 }
+
+// VariesPrimaries reports whether the file needs clusters of different sizes,
+// which an existing cluster cannot be.
+func (f *File) VariesPrimaries() bool {
+	sizes := make(map[int]bool)
+	for _, r := range f.Runs {
+		for _, e := range r.Endpoints {
+			sizes[e.Load.Primaries] = true
+		}
+	}
+	return len(sizes) > 1
+}
