@@ -17,6 +17,12 @@ DURATION    ?= 10m
 SEED        ?= 1
 SOAKFLAGS   ?=
 PEERFLAGS   ?=
+F           ?= bench/compare/settings/quick.yaml
+COMPAREFLAGS ?=
+
+# go.work is for "go run ./bench/compare" and for editors. Here each module is
+# built, linted and tested with the versions of its own go.mod.
+export GOWORK = off
 
 # The tools are pinned in tools/go.mod. "go tool -modfile=tools/go.mod golangci-lint"
 # works from here as well, but it resolves the tool's 200 modules on every call
@@ -33,14 +39,18 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint bench fuzz soak faults mutants peers demo tools
+.PHONY: help test lint bench fuzz soak faults mutants peers compare demo tools
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
 
-test: ## Install redis-server and a C compiler if missing, then run all tests with -race
+test: ## Install redis-server and a C compiler if missing, then run all modules' tests with -race
 	@scripts/ensure-deps.sh redis-server cc
 	REDISLANES_REQUIRE_REDIS=1 $(GO) test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) $(PKG)
+	@set -e; [ "$(PKG)" = ./... ] || exit 0; for module in $(filter-out .,$(modules)); do \
+		echo "test $$module"; \
+		REDISLANES_REQUIRE_REDIS=1 $(GO) -C "$$module" test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) ./...; \
+	done
 
 lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (the first run builds it: minutes)
 	@set -e; for module in $(modules); do \
@@ -74,6 +84,11 @@ peers: ## Measure ours beside rueidis, go-redis and radix, and print the goals (
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -C bench/peers -o ../../bin/peers .
 	@bin/peers $(PEERFLAGS)
+
+compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compare/settings/shop.yaml
+	@scripts/ensure-deps.sh redis-server >&2
+	@$(GO) build -C bench/compare -o ../../bin/compare .
+	@bin/compare -f $(F) $(COMPAREFLAGS)
 
 demo: ## Run examples/quickstart
 	@scripts/ensure-deps.sh redis-server

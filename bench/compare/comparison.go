@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redislanes/redislanes/bench/compare/internal/load"
+	"github.com/redislanes/redislanes/bench/compare/internal/report"
+	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+)
+
+// A comparison is one use of the command.
+type comparison struct {
+	file     *settings.File
+	report   *report.Report
+	progress *progress
+	targets  *load.Targets
+	stopped  error // what went wrong while stopping the servers
+}
+
+// run measures all runs, or what it can until the context ends or something
+// fails. Whatever it started is stopped when it returns.
+func (c *comparison) run(ctx context.Context) error {
+	c.targets = load.NewTargets(c.file.Addrs)
+	c.targets.Launched = func(what string) { c.progress.say("starting " + what) }
+	c.report.Machine.Given = c.targets.Given()
+	defer c.progress.end()
+	defer func() {
+		c.report.Machine.Redis = c.targets.RedisVersions()
+		c.stopped = c.targets.Close()
+	}()
+	for i, r := range c.file.Runs {
+		if err := c.measure(ctx, i, r); err != nil {
+			return fmt.Errorf("run %q: %w", r.Name, err)
+		}
+	}
+	return nil
+}
+
+// measure opens the endpoints of a run and gives each its turn in each round, so
+// that what the machine does meanwhile meets all of them.
+func (c *comparison) measure(ctx context.Context, i int, r settings.Run) error {
+	to := c.report.Begin(r)
+	var endpoints []*load.Endpoint
+	defer func() {
+		for _, e := range endpoints {
+			_ = e.Close()
+		}
+	}()
+	for _, s := range r.Endpoints {
+		e, err := c.targets.Open(ctx, s.Load)
+		if err != nil {
+			return fmt.Errorf("endpoint %q: %w", s.Name, err)
+		}
+		endpoints = append(endpoints, e)
+	}
+	for round := range r.Rounds {
+		for j, e := range endpoints {
+			s := r.Endpoints[j]
+			c.progress.turn(fmt.Sprintf("run %d of %d (%s), round %d of %d: %s",
+				i+1, len(c.file.Runs), r.Name, round+1, r.Rounds, s.Name), s.Load.Took())
+			if err := e.WarmUp(ctx); err != nil {
+				return err
+			}
+			to.Endpoints[j].Add(e.Measure(ctx))
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

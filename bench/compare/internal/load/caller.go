@@ -1,0 +1,139 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+
+	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+)
+
+const keyTTL = time.Minute
+
+// errUnexpected says that a reply is not what the request must get.
+var errUnexpected = errors.New("unexpected reply")
+
+// A caller is one goroutine's part of a load.
+type caller struct {
+	scenario scenario
+	tags     bool
+	timeout  time.Duration
+	keys     *keySet
+	value    string
+	pick     picker
+	pipeline *pipeline.Pipeline
+
+	drawn   []string // of the request
+	replies []pipeline.Reply
+}
+
+func newCaller(client *cluster.Client, l settings.Load, keys *keySet, number int) *caller {
+	group := cluster.ByNode
+	if l.Group == "slot" {
+		group = cluster.BySlot
+	}
+	return &caller{
+		scenario: scenarioOf(l), tags: l.HashTags, timeout: l.Timeout, keys: keys, value: text(l.ValueSize),
+		pick:     newPicker(l, number),
+		pipeline: pipeline.Config{Group: group, Sequential: l.Sequential}.New(client),
+	}
+}
+
+// request sends one request, checks every reply, and says whether it was one of
+// the occasional slow ones.
+func (c *caller) request(ctx context.Context) (isSlow bool, err error) {
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout)
+		defer cancel()
+	}
+	c.pipeline.Reset()
+	c.replies = c.replies[:0]
+	if c.scenario.mix == nil {
+		return false, c.count(ctx)
+	}
+	kind := c.scenario.draw(c.pick.random.Float64())
+	return kind == slow, c.serve(ctx, kind)
+}
+
+// count is the request of a rate limiter.
+func (c *caller) count(ctx context.Context) error {
+	for _, key := range c.drawKeys() {
+		c.replies = append(c.replies, c.pipeline.IncrBy(key, 1))
+		c.pipeline.Expire(key, keyTTL)
+	}
+	if err := c.pipeline.Do(ctx); err != nil {
+		return err
+	}
+	for _, r := range c.replies {
+		if total, err := r.Int(); err != nil {
+			return err
+		} else if total < 1 {
+			return fmt.Errorf("%w: total %d after INCRBY 1", errUnexpected, total)
+		}
+	}
+	return nil
+}
+
+// drawKeys returns the keys of one request of a rate limiter: with hash tags,
+// all are those of one user.
+func (c *caller) drawKeys() []string {
+	if c.tags {
+		return c.keys.group[c.pick.index()]
+	}
+	c.drawn = c.drawn[:0]
+	for range c.scenario.fixed {
+		c.drawn = append(c.drawn, c.keys.fixed)
+	}
+	for range c.scenario.variable {
+		c.drawn = append(c.drawn, c.keys.many[c.pick.index()])
+	}
+	return c.drawn
+}
+
+// serve is a request of one of the other services.
+func (c *caller) serve(ctx context.Context, what kind) error {
+	i := c.pick.index()
+	switch what {
+	case get:
+		c.append("GET", c.keys.many[i])
+	case put:
+		c.append("SET", c.keys.many[i], c.value, "EX", preparedTTL) // without EX it would take the TTL away
+	case hash:
+		c.append("HGETALL", c.keys.hashes[i])
+	case several:
+		c.append("MGET", c.keys.group[i]...)
+	case pipeline10:
+		for range pipelineKeys {
+			c.append("GET", c.keys.many[c.pick.index()])
+		}
+	case slow:
+		c.append("HGETALL", c.keys.slow[c.pick.random.IntN(len(c.keys.slow))])
+	}
+	if err := c.pipeline.Do(ctx); err != nil {
+		return err
+	}
+	for _, r := range c.replies {
+		if r.IsNull() {
+			return fmt.Errorf("%w: null, but the key was set before", errUnexpected)
+		}
+	}
+	return nil
+}
+
+func (c *caller) append(name string, args ...string) {
+	c.replies = append(c.replies, c.pipeline.Cmd(name, args...))
+}
+
+// text returns a value of so many bytes.
+func text(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte('a' + i%26)
+	}
+	return string(b)
+}

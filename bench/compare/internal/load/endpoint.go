@@ -1,0 +1,152 @@
+package load
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pool"
+
+	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+)
+
+const (
+	openTimeout = 90 * time.Second
+	// grace is how long requests that have begun may take beyond a phase's end.
+	grace = 30 * time.Second
+)
+
+// An Endpoint is a client that is connected, and its callers. It is used by one
+// goroutine at a time.
+type Endpoint struct {
+	load    settings.Load
+	client  *cluster.Client
+	callers []*caller
+}
+
+// Open connects an endpoint to its cluster, over its network, and prepares what
+// it reads.
+func (t *Targets) Open(ctx context.Context, l settings.Load) (*Endpoint, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	servers, err := t.servers(ctx, l.Primaries)
+	if err != nil {
+		return nil, err
+	}
+	keys := newKeySet(l)
+	if scenarioOf(l).reads() {
+		if err := t.prepareOnce(ctx, servers, l, keys); err != nil {
+			return nil, err
+		}
+	}
+	c := cluster.Config{Pool: l.Pool.Config(), Dialer: t.dialer}
+	addrs := servers.addrs
+	if l.RoundTrip > 0 || l.Bandwidth > 0 {
+		n, err := t.network(ctx, servers, l)
+		if err != nil {
+			return nil, err
+		}
+		addrs, c.AddrMap = n.addrs(), n.addrMap
+	}
+	client, err := c.New(ctx, addrs)
+	if err != nil {
+		return nil, err
+	}
+	e := &Endpoint{load: l, client: client}
+	most := 0
+	for _, p := range l.Phases() {
+		most = max(most, p.Callers)
+	}
+	for i := range most {
+		e.callers = append(e.callers, newCaller(client, l, keys, i))
+	}
+	return e, nil
+}
+
+// Close closes the client.
+func (e *Endpoint) Close() error { return e.client.Close() }
+
+// WarmUp lets the callers of the first phase send for a while, and waits until
+// the pools are connected. What fails then is no error: it will in the
+// measurement, where it is counted.
+func (e *Endpoint) WarmUp(ctx context.Context) error {
+	if e.load.WarmUp <= 0 {
+		return ctx.Err()
+	}
+	warm := settings.Step{Callers: e.load.Phases()[0].Callers, For: e.load.WarmUp}
+	e.run(ctx, warm, &recorder{result: NewResult()})
+	patience, cancel := context.WithTimeout(ctx, e.load.WarmUp)
+	defer cancel()
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for !e.connected() {
+		select {
+		case <-poll.C:
+		case <-patience.Done():
+			return ctx.Err()
+		}
+	}
+	return ctx.Err()
+}
+
+func (e *Endpoint) connected() bool {
+	for _, n := range e.client.Stats().Nodes {
+		if !settled(n.Pool) {
+			return false
+		}
+	}
+	return true
+}
+
+// settled reports whether the pool has the connections that it wants: an
+// adaptive one takes more only while callers wait.
+func settled(s pool.Stats) bool {
+	if s.Kind == "adaptive" {
+		return s.Dialing == 0
+	}
+	return s.Open >= s.Size
+}
+
+// Measure runs the phases of one turn. When the context ends it returns what was
+// measured until then, the last phase as a partial one.
+func (e *Endpoint) Measure(ctx context.Context) []*Result {
+	var all []*Result
+	origin := time.Now()
+	for _, phase := range e.load.Phases() {
+		if ctx.Err() != nil {
+			break
+		}
+		all = append(all, e.measure(ctx, phase, origin))
+	}
+	return all
+}
+
+func (e *Endpoint) measure(ctx context.Context, phase settings.Step, origin time.Time) *Result {
+	r := NewResult()
+	r.Callers = phase.Callers
+	runtime.GC()
+	watching, stop := context.WithCancel(context.Background())
+	var watcher sync.WaitGroup
+	var use Use
+	before := counters(e.client.Stats())
+	var memory, memoryAfter runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	cpu, began := cpuTime(), time.Now()
+	watcher.Go(func() { use = watch(watching, e.client, origin) })
+
+	e.run(ctx, phase, &recorder{result: r})
+
+	r.Took, r.CPU = time.Since(began), cpuTime()-cpu
+	runtime.ReadMemStats(&memoryAfter)
+	after := counters(e.client.Stats())
+	stop()
+	watcher.Wait()
+	r.Mallocs, r.Bytes = memoryAfter.Mallocs-memory.Mallocs, memoryAfter.TotalAlloc-memory.TotalAlloc
+	r.Use = use
+	r.Use.Waited, r.Use.WaitTime = after.Waited-before.Waited, after.WaitTime-before.WaitTime
+	r.Use.Dials, r.Use.Closes = after.Dials-before.Dials, after.Closes-before.Closes
+	r.Partial = ctx.Err() != nil
+	return r
+}

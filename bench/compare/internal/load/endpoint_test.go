@@ -1,0 +1,217 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// open returns an endpoint over an emulated cluster.
+func open(t *testing.T, e *redistest.Emulated, file string) *Endpoint {
+	t.Helper()
+	t.Setenv("REDIS_ADDRS", "")
+	targets := NewTargets(e.Addrs())
+	t.Cleanup(func() { require.NoError(t, targets.Close()) })
+	endpoint, err := targets.Open(t.Context(), loadOf(t, file))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = endpoint.Close() })
+	return endpoint
+}
+
+// TestScenariosCountRequests compares what was measured with what the servers
+// have executed.
+func TestScenariosCountRequests(t *testing.T) {
+	tests := map[string]map[string]int{ // commands of one request
+		"fixed_key":    {"INCRBY": 1, "EXPIRE": 1},
+		"mixed_10keys": {"INCRBY": 10, "EXPIRE": 10},
+		"head_of_line": {"GET": 1, "HGETALL": 1},
+		"read_write":   {"GET": 1, "SET": 1},
+		"shop":         {"GET": 1, "SET": 1, "MGET": 1, "HGETALL": 1},
+	}
+	for scenario, commands := range tests {
+		t.Run(scenario, func(t *testing.T) {
+			e := redistest.StartEmulated(t, 3)
+			endpoint := open(t, e, fmt.Sprintf("{scenario: %s, callers: 4, duration: 200ms, keys: 100, slow_size: 10KB}", scenario))
+			before := make(map[string]int)
+			for c := range commands {
+				before[c] = calls(e, c)
+			}
+			results := endpoint.Measure(t.Context())
+			require.Len(t, results, 1)
+			r := results[0]
+			require.Empty(t, r.Errors)
+			require.Positive(t, r.Requests)
+			require.Equal(t, r.Requests, r.Fast.TotalCount()+r.Slow.TotalCount())
+			require.False(t, r.Partial)
+			sum := 0
+			for c, n := range commands {
+				executed := calls(e, c) - before[c]
+				if strings.HasSuffix(scenario, "key") || strings.HasSuffix(scenario, "keys") {
+					require.EqualValues(t, r.Requests*int64(n), executed, c)
+				}
+				sum += executed
+			}
+			if commands["INCRBY"] == 0 {
+				require.EqualValues(t, r.Requests, sum)
+			}
+		})
+	}
+}
+
+func calls(e *redistest.Emulated, command string) (n int) {
+	for i := range e.Nodes() {
+		n += e.Calls(i, command)
+	}
+	return n
+}
+
+// TestErrorsAreNoThroughput lets the servers refuse every second INCRBY.
+func TestErrorsAreNoThroughput(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	endpoint := open(t, e, "{scenario: fixed_key, callers: 1, duration: 200ms}")
+	n := 0
+	e.Inject(0, func(cmd string, _ []string) string {
+		if cmd == "INCRBY" {
+			if n++; n%2 == 0 {
+				return "ERR injected"
+			}
+		}
+		return ""
+	})
+	r := endpoint.Measure(t.Context())[0]
+	e.Inject(0, nil)
+	require.Positive(t, r.Requests)
+	require.Len(t, r.Errors, 1)
+	require.InDelta(t, r.Requests, r.Errors["error reply"].Count, 1)
+	require.Contains(t, r.Errors["error reply"].Example, "ERR injected")
+	require.Equal(t, r.Requests, r.Fast.TotalCount())
+}
+
+// TestKindsOfErrors says in a word what went wrong.
+func TestKindsOfErrors(t *testing.T) {
+	for want, err := range map[string]error{
+		"deadline":         &lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
+		"exhausted":        &pool.ExhaustedError{},
+		"server down":      &pool.DownError{},
+		"outcome unknown":  &lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: lanes.ErrStalled},
+		"not sent":         lanes.ErrClosed,
+		"unexpected reply": fmt.Errorf("%w: total 0", errUnexpected),
+		"other":            fmt.Errorf("strange"),
+	} {
+		require.Equal(t, want, kindOf(err))
+	}
+}
+
+// TestOpenLoop checks that no arrival of the schedule is lost.
+func TestOpenLoop(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	endpoint := open(t, e, "{scenario: fixed_key, callers: 10, duration: 200ms, rate: 500}")
+	r := endpoint.Measure(t.Context())[0]
+	require.EqualValues(t, 100, r.Requests+r.Failed())
+}
+
+// TestOpenLoopCountsWhatNeverBegan holds up all replies until the end: both
+// callers wait for theirs, and nobody is free for the other requests.
+func TestOpenLoopCountsWhatNeverBegan(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	proxies := redistest.StartProxies(t, e.Addrs())
+	l := loadOf(t, "{scenario: fixed_key, callers: 2, duration: 1s, rate: 100, timeout: 1100ms}")
+	client, err := cluster.Config{AddrMap: proxies.AddrMap}.New(t.Context(), e.Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	endpoint := &Endpoint{load: l, client: client}
+	for i := range l.Callers {
+		endpoint.callers = append(endpoint.callers, newCaller(client, l, newKeySet(l), i))
+	}
+	proxy := proxies[e.Addrs()[0]]
+	proxy.Stall(redistest.ToClient)
+	r := endpoint.Measure(t.Context())[0]
+	proxy.Flow(redistest.ToClient)
+	require.Zero(t, r.Requests)
+	require.EqualValues(t, 2, r.Errors["deadline"].Count)
+	require.EqualValues(t, 98, r.Errors[overload].Count)
+}
+
+// TestSteps measures each step by itself, with its own number of callers.
+func TestSteps(t *testing.T) {
+	e := redistest.StartEmulated(t, 3)
+	endpoint := open(t, e, `
+scenario: variable_key
+steps: [{callers: 2, for: 200ms}, {callers: 20, for: 200ms}]
+pool: {kind: adaptive, min: 1, max: 20}
+`)
+	require.NoError(t, endpoint.WarmUp(t.Context()))
+	results := endpoint.Measure(t.Context())
+	require.Len(t, results, 2)
+	require.Equal(t, 2, results[0].Callers)
+	require.Equal(t, 20, results[1].Callers)
+	for _, r := range results {
+		require.Empty(t, r.Errors)
+		require.Positive(t, r.Requests)
+		require.NotEmpty(t, r.Use.Samples)
+		require.Positive(t, r.Use.Samples[0].Open)
+	}
+	require.Greater(t, results[1].Use.Samples[0].At, results[0].Use.Samples[0].At)
+}
+
+// TestInterrupted ends a measurement that would take an hour.
+func TestInterrupted(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	endpoint := open(t, e, "{scenario: fixed_key, steps: [{callers: 2, for: 1h}, {callers: 2, for: 1h}], warm_up: 0}")
+	ctx, cancel := context.WithCancel(t.Context())
+	e.Inject(0, func(cmd string, args []string) string {
+		if cmd == "INCRBY" {
+			cancel() // at the first request
+		}
+		return ""
+	})
+	results := endpoint.Measure(ctx)
+	e.Inject(0, nil)
+	require.Len(t, results, 1)
+	require.True(t, results[0].Partial)
+	require.Empty(t, results[0].Errors)
+}
+
+// TestNetwork measures over proxies in a process of their own: a request takes
+// at least the round trip.
+func TestNetwork(t *testing.T) {
+	e := redistest.StartEmulated(t, 3)
+	endpoint := open(t, e, "{scenario: mixed_10keys, callers: 2, duration: 300ms, round_trip: 4ms, bandwidth: 50MB/s}")
+	r := endpoint.Measure(t.Context())[0]
+	require.Empty(t, r.Errors)
+	require.Positive(t, r.Requests)
+	require.GreaterOrEqual(t, time.Duration(r.Fast.Min()), 4*time.Millisecond)
+}
+
+func TestAddingRounds(t *testing.T) {
+	sum, a, b := NewResult(), NewResult(), NewResult()
+	for i, r := range []*Result{a, b} {
+		tally := &tally{to: &recorder{result: r}}
+		for range 300 { // more than a tally holds
+			tally.add(false, time.Duration(i+1)*time.Millisecond)
+		}
+		tally.add(true, time.Second)
+		tally.add(false, 10*time.Hour) // counts as the longest
+		tally.fail(errUnexpected)
+		tally.flush()
+		r.Took = time.Second
+		sum.Add(r)
+	}
+	require.EqualValues(t, 604, sum.Requests)
+	require.InDelta(t, 302, sum.Rate(), 1e-9)
+	require.EqualValues(t, 602, sum.Fast.TotalCount())
+	require.EqualValues(t, 2, sum.Slow.TotalCount())
+	require.EqualValues(t, 604, sum.All().TotalCount())
+	require.EqualValues(t, 602, sum.Fast.TotalCount(), "All leaves its parts alone")
+	require.EqualValues(t, 2, sum.Failed())
+	require.InEpsilon(t, longest, sum.Fast.Max(), 0.001)
+}

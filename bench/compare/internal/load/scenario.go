@@ -1,0 +1,78 @@
+package load
+
+import "github.com/redislanes/redislanes/bench/compare/internal/settings"
+
+// A scenario is what the requests of a load are.
+type scenario struct {
+	// Of a rate limiter: INCRBY and EXPIRE for so many keys, those that are the
+	// same for all requests and those that are drawn for each.
+	fixed, variable int
+
+	// Of other services: kinds of requests by their shares, which sum up to 1.
+	mix []share
+
+	// slow is the share of requests with a large reply; the mix shares the rest.
+	slow float64
+}
+
+// A share is how many of the requests are of a kind.
+type share struct {
+	of   float64
+	kind kind
+}
+
+// A kind is what one request does.
+type kind uint8
+
+const (
+	get        kind = iota
+	put             // SET
+	hash            // HGETALL of ten small fields
+	several         // MGET of five keys in one slot
+	pipeline10      // GET of ten keys in any slots
+	slow            // HGETALL of a large hash
+)
+
+const (
+	severalKeys  = 5
+	pipelineKeys = 10
+	hashFields   = 10
+)
+
+var scenarios = map[string]scenario{
+	"fixed_key":    {fixed: 1},
+	"variable_key": {variable: 1},
+	"mixed_2keys":  {fixed: 1, variable: 1},
+	"mixed_10keys": {fixed: 1, variable: 9},
+	"read_write":   {mix: []share{{0.5, get}, {0.5, put}}},
+	"shop":         {mix: []share{{0.80, get}, {0.15, put}, {0.025, hash}, {0.025, several}}, slow: 0.001},
+	"dashboard":    {mix: []share{{0.60, get}, {0.30, several}, {0.10, pipeline10}}, slow: 0.005},
+	"head_of_line": {mix: []share{{1, get}}, slow: 0.01},
+}
+
+// scenarioOf returns the load's scenario, with its own share of slow requests.
+func scenarioOf(l settings.Load) scenario {
+	s := scenarios[l.Scenario]
+	if l.SlowShare >= 0 && s.mix != nil {
+		s.slow = l.SlowShare
+	}
+	return s
+}
+
+// draw returns the kind of a request by a random number from 0 up to 1.
+func (s scenario) draw(at float64) kind {
+	if at < s.slow {
+		return slow
+	}
+	at = (at - s.slow) / (1 - s.slow)
+	for _, m := range s.mix {
+		if at < m.of {
+			return m.kind
+		}
+		at -= m.of
+	}
+	return s.mix[len(s.mix)-1].kind
+}
+
+// reads reports whether the requests need keys that exist.
+func (s scenario) reads() bool { return s.mix != nil }

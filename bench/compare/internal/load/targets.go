@@ -1,0 +1,184 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+
+	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+)
+
+const launchTimeout = time.Minute
+
+// Targets are the clusters of a comparison and the networks before them, each
+// started when it is first needed. They are used by one goroutine.
+type Targets struct {
+	// Launched is called, if not nil, when something is about to be started.
+	Launched func(what string)
+
+	given    []string // addresses of an existing cluster
+	dialer   lanes.Dialer
+	clusters map[int]*servers // by the number of primaries; 0 for the given one
+	networks map[string]*network
+}
+
+// servers are one cluster.
+type servers struct {
+	addrs    []string // of all primaries
+	launched *redistest.Cluster
+	version  string
+	prepared map[string]bool
+}
+
+// NewTargets returns targets for the existing cluster at the addresses, or for
+// clusters to be started. The addresses of the environment variable REDIS_ADDRS
+// go before those given; a user and password come from REDIS_USERNAME and
+// REDIS_PASSWORD only.
+func NewTargets(addrs []string) *Targets {
+	t := &Targets{given: addrs, clusters: make(map[int]*servers), networks: make(map[string]*network)}
+	if env := os.Getenv("REDIS_ADDRS"); env != "" {
+		t.given = strings.Split(env, ",")
+	}
+	if len(t.given) > 0 {
+		t.dialer = lanes.Dialer{Username: os.Getenv("REDIS_USERNAME"), Password: os.Getenv("REDIS_PASSWORD")}
+	}
+	return t
+}
+
+// Given reports whether an existing cluster is measured.
+func (t *Targets) Given() bool { return len(t.given) > 0 }
+
+// servers returns a cluster of so many primaries, or the given one.
+func (t *Targets) servers(ctx context.Context, primaries int) (*servers, error) {
+	if t.Given() {
+		primaries = 0
+	}
+	if s := t.clusters[primaries]; s != nil {
+		return s, nil
+	}
+	s := &servers{prepared: make(map[string]bool)}
+	seeds := t.given
+	if !t.Given() {
+		if !redistest.HaveServer() {
+			return nil, errors.New("no redis-server in the PATH: install it, or name an existing cluster in REDIS_ADDRS")
+		}
+		t.say(fmt.Sprintf("a cluster of %d", primaries))
+		start, cancel := context.WithTimeout(ctx, launchTimeout)
+		defer cancel()
+		launched, err := redistest.LaunchCluster(start, redistest.Options{Primaries: primaries})
+		if err != nil {
+			return nil, err
+		}
+		s.launched, seeds = launched, launched.Addrs()
+	}
+	t.clusters[primaries] = s
+	return s, s.describe(ctx, t.dialer, seeds)
+}
+
+// describe asks the cluster for its primaries and its version.
+func (s *servers) describe(ctx context.Context, d lanes.Dialer, seeds []string) error {
+	client, err := cluster.Config{Dialer: d}.New(ctx, seeds)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	nodes, err := client.Clients()
+	if err != nil {
+		return err
+	}
+	for addr := range nodes {
+		s.addrs = append(s.addrs, addr)
+	}
+	slices.Sort(s.addrs)
+	s.version = version(ctx, client)
+	return nil
+}
+
+// version returns what a node says of itself. It is for the record only, so a
+// cluster that does not tell is as good.
+func version(ctx context.Context, client *cluster.Client) string {
+	var info string
+	if err := client.Do(ctx, radix.Cmd(&info, "INFO", "server")); err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(info) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), "redis_version:"); ok {
+			return v
+		}
+	}
+	return "unknown"
+}
+
+func (t *Targets) prepareOnce(ctx context.Context, s *servers, l settings.Load, keys *keySet) error {
+	what := preparedAs(l)
+	if s.prepared[what] {
+		return nil
+	}
+	client, err := cluster.Config{Dialer: t.dialer}.New(ctx, s.addrs)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err := prepare(ctx, client, l, keys); err != nil {
+		return err
+	}
+	s.prepared[what] = true
+	return nil
+}
+
+// network returns the network of the load before the servers.
+func (t *Targets) network(ctx context.Context, s *servers, l settings.Load) (*network, error) {
+	key := fmt.Sprint(l.Primaries, l.RoundTrip, l.Bandwidth)
+	if n := t.networks[key]; n != nil {
+		return n, nil
+	}
+	n, err := startNetwork(ctx, networkConfig{s.addrs, l.RoundTrip, l.Bandwidth})
+	if err != nil {
+		return nil, fmt.Errorf("network of %v, %d bytes/s: %w", l.RoundTrip, l.Bandwidth, err)
+	}
+	t.networks[key] = n
+	return n, nil
+}
+
+// RedisVersions returns the versions of the servers that were used.
+func (t *Targets) RedisVersions() []string {
+	var all []string
+	for _, s := range t.clusters {
+		if s.version != "" && !slices.Contains(all, s.version) {
+			all = append(all, s.version)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Close stops what was started.
+func (t *Targets) Close() error {
+	var errs []error
+	for _, n := range t.networks {
+		errs = append(errs, n.close())
+	}
+	for _, s := range t.clusters {
+		if s.launched != nil {
+			errs = append(errs, s.launched.Close())
+		}
+	}
+	t.networks, t.clusters = nil, nil
+	return errors.Join(errs...)
+}
+
+func (t *Targets) say(what string) {
+	if t.Launched != nil {
+		t.Launched(what)
+	}
+}

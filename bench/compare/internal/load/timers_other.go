@@ -1,0 +1,7 @@
+//go:build !linux
+
+package load
+
+// sharpenTimers is for Linux only: elsewhere the times of a network are as exact
+// as the system's timers.
+func sharpenTimers() {}

@@ -1,0 +1,132 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+
+	"github.com/redislanes/redislanes/bench/compare/internal/report"
+)
+
+// A child is the command in a process of its own.
+type child struct {
+	cmd         *exec.Cmd
+	out, errors *bufio.Scanner
+	mark        string // in the environment of it and of all that it starts
+}
+
+func start(t *testing.T, args ...string) *child {
+	t.Helper()
+	c := &child{cmd: exec.CommandContext(redistest.Within(t, time.Minute), os.Args[0], args...)}
+	c.mark = "REDISLANES_COMPARE_MARK=" + t.TempDir()
+	c.cmd.Env = append(os.Environ(), commandEnv+"=1", "REDIS_ADDRS=", c.mark)
+	out, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	progress, err := c.cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.cmd.Start())
+	c.out, c.errors = bufio.NewScanner(out), bufio.NewScanner(progress)
+	return c
+}
+
+// until reads lines up to one that holds the text.
+func until(t *testing.T, lines *bufio.Scanner, text string) {
+	t.Helper()
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), text) {
+			return
+		}
+	}
+	require.Failf(t, "the command ended", "before it said %q", text)
+}
+
+// left returns the processes that have the child's mark.
+func (c *child) left(t *testing.T) (all []string) {
+	t.Helper()
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, name := range environs {
+		if text, err := os.ReadFile(name); err == nil && bytes.Contains(text, []byte(c.mark)) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// TestInterrupt sends a real signal while the second turn is measured, with
+// servers and a network running: the first turn's results come out, and nothing
+// is left behind.
+func TestInterrupt(t *testing.T) {
+	redistest.RequireServer(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			file := write(t, `
+scenario: variable_key
+warm_up: 0
+rounds: 1
+primaries: 1
+endpoints:
+  - {name: first, round_trip: 1ms, duration: 500ms}
+  - {name: second, duration: 1h}
+  - {name: third}
+`)
+			out := filepath.Join(t.TempDir(), "out.json")
+			c := start(t, "-f", file, "-json", out)
+			until(t, c.errors, ": second")
+			require.NotEmpty(t, c.left(t))
+			require.NoError(t, c.cmd.Process.Signal(sig))
+			until(t, c.out, "| first ")
+			until(t, c.out, "interrupted: ")
+			for c.out.Scan() || c.errors.Scan() {
+				continue
+			}
+			var exit *exec.ExitError
+			require.ErrorAs(t, c.cmd.Wait(), &exit)
+			require.Equal(t, interrupted, exit.ExitCode())
+			require.Empty(t, c.left(t))
+
+			text, err := os.ReadFile(out)
+			require.NoError(t, err)
+			var r report.Report
+			require.NoError(t, json.Unmarshal(text, &r))
+			require.True(t, r.Interrupted)
+			require.Equal(t, "first", r.Runs[0].Endpoints[0].Name)
+			require.Positive(t, r.Runs[0].Endpoints[0].Phases[0].Requests)
+			require.False(t, r.Runs[0].Endpoints[0].Phases[0].PerRound[0].Partial)
+		})
+	}
+}
+
+// TestSecondInterrupt holds up the orderly end with a pipe that nobody reads: a
+// second signal ends the process all the same.
+func TestSecondInterrupt(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	file := write(t, "{addrs: ['"+e.Addrs()[0]+"'], duration: 1h, callers: 2, warm_up: 0}")
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	c := start(t, "-f", file, "-json", pipe)
+	until(t, c.errors, "round 1")
+	require.NoError(t, c.cmd.Process.Signal(os.Interrupt))
+	until(t, c.out, "interrupted: ")
+	require.NoError(t, c.cmd.Process.Signal(os.Interrupt))
+	var exit *exec.ExitError
+	require.True(t, errors.As(c.cmd.Wait(), &exit))
+	status, isStatus := exit.Sys().(syscall.WaitStatus)
+	require.True(t, isStatus)
+	require.True(t, status.Signaled())
+	require.Equal(t, syscall.SIGINT, status.Signal())
+}
