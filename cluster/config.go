@@ -16,7 +16,8 @@ import (
 // plain TCP, no password.
 type Config struct {
 	// Pool is the kind and size of the pool for each node: pool.Fixed,
-	// pool.Adaptive or pool.Laned. Default pool.Laned{}.
+	// pool.Adaptive or pool.Laned. Default pool.Laned{}. A size that is not set is
+	// 50 in a cluster, and 10 if New finds a server without cluster mode.
 	Pool pool.Config
 
 	// Dialer makes the connections.

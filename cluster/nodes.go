@@ -51,7 +51,7 @@ func (n *node) makePool(u use) *pool.Pool {
 	d := n.client.cfg.Dialer
 	d.ReadOnly = d.ReadOnly || u == asReplica
 	// New has validated the settings; they are the only source of errors.
-	p, err := pool.New(n.client.cfg.Pool, d, n.addr, n.client.cfg.Logger)
+	p, err := pool.New(n.client.poolConfig(), d, n.addr, n.client.cfg.Logger)
 	if err != nil {
 		panic("cluster: settings that New accepted are refused: " + err.Error())
 	}
@@ -63,6 +63,15 @@ func (n *node) makePool(u use) *pool.Pool {
 	}
 	n.pools[u].Store(p)
 	return p
+}
+
+// poolConfig returns the settings of a node's pool; their default size depends
+// on whether there is a cluster.
+func (c *Client) poolConfig() pool.Config {
+	if c.topology.Load().single {
+		return c.cfg.Pool
+	}
+	return pool.InCluster(c.cfg.Pool)
 }
 
 // open returns the pools that exist.

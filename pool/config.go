@@ -12,7 +12,17 @@ type Config interface {
 	// settings returns the settings with their defaults, or an error that
 	// names the field and the value.
 	settings() (settings, error)
+
+	// inCluster returns the Config with its size, unless it is set, as it should
+	// be for each node of a cluster.
+	inCluster() Config
 }
+
+// InCluster returns the settings with the default size for each node of a
+// cluster, [DefaultSize], if they set none. Without it, a size that is not set
+// is that for a server that stands alone, [DefaultSingleSize]. Packages that make
+// pools for the nodes of a cluster call it; cluster and [Custom] do.
+func InCluster(c Config) Config { return c.inCluster() }
 
 // Options are the settings that all kinds of pool have.
 type Options struct {

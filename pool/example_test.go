@@ -54,9 +54,3 @@ func ExampleCustom() {
 	fmt.Println(n)
 	// Output: 2
 }
-
-// 500 callers, each of which sends to 4 nodes at a time.
-func ExampleRecommendedSize() {
-	fmt.Println(pool.RecommendedSize(500, 4, 2.5))
-	// Output: 800
-}

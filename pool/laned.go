@@ -45,6 +45,9 @@ func (l Laned) settings() (settings, error) {
 	}, err
 }
 
+// inCluster: lanes are shared, so the default is the same everywhere.
+func (l Laned) inCluster() Config { return l }
+
 // lentSettings are those of the extra connections that a shared pool lends.
 func (s settings) lentSettings() settings {
 	return settings{Options: s.Options, kind: "lent", min: 0, max: s.maxLent, idleTimeout: defaultIdleTimeout, maxInFlight: 1}

@@ -75,9 +75,10 @@ type member struct {
 	pinged   bool      // progress will change because of a ping
 }
 
-// New returns a pool for the server at addr, host:port. It starts to connect
-// in the background; a server that cannot be reached is no error here, but one
-// of the batches sent to it. The logger may be nil.
+// New returns a pool for the server at addr, host:port, with the defaults for a
+// server that stands alone (see [InCluster]). It starts to connect in the
+// background; a server that cannot be reached is no error here, but one of the
+// batches sent to it. The logger may be nil.
 func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error) {
 	s, err := c.settings()
 	if err != nil {
