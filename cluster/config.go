@@ -47,6 +47,11 @@ type Config struct {
 	// names, for clusters behind NAT.
 	AddrMap func(addr string) string
 
+	// Observer, if not nil, is told how long requests take and how long they wait
+	// for connections, such as metrics.NewObserver(). Without one, no request is
+	// timed.
+	Observer Observer
+
 	// Logger gets warnings and debug messages; default none.
 	Logger *slog.Logger
 }

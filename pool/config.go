@@ -56,6 +56,13 @@ type Options struct {
 	// again after a failure: a random time up to MinBackoff doubled for each
 	// failure in a row, but not over MaxBackoff. Defaults 10 ms and 1 s.
 	MinBackoff, MaxBackoff time.Duration
+
+	// OnWait, if not nil, is told how long each batch and each user who wants to
+	// be lent a connection waited for one, when the wait ends, served or not.
+	// Those that found one free are not among them. It is called without a lock
+	// held, but by goroutines that others depend on: it must be quick and must
+	// not block. It is called from many goroutines.
+	OnWait func(wait time.Duration)
 }
 
 const (
@@ -106,6 +113,33 @@ type settings struct {
 	shared   bool
 	strategy lanes.Strategy
 	maxLent  int
+}
+
+// WithOnWait returns the settings with onWait told besides their own
+// [Options.OnWait]. It is for those who make pools by settings of others.
+func WithOnWait(c Config, onWait func(wait time.Duration)) Config { return watched{c, onWait} }
+
+type watched struct {
+	Config
+	onWait func(wait time.Duration)
+}
+
+func (w watched) settings() (settings, error) {
+	s, err := w.Config.settings()
+	if own := s.OnWait; own != nil {
+		s.OnWait = func(wait time.Duration) { own(wait); w.onWait(wait) }
+	} else {
+		s.OnWait = w.onWait
+	}
+	return s, err
+}
+
+func (w watched) inCluster() Config { return watched{w.Config.inCluster(), w.onWait} }
+
+// Kind returns the kind of the pools with these settings, as in Stats.Kind.
+func Kind(c Config) string {
+	s, _ := c.settings()
+	return s.kind
 }
 
 func orDefault[T comparable](field *T, value T) {

@@ -43,7 +43,8 @@ type Pool struct {
 	heard    time.Time // when the server last showed life
 	probing  bool
 	retired  bool
-	redial   *time.Timer // set while the pool waits to dial again
+	ended    []time.Duration // waits that OnWait has not been told of
+	redial   *time.Timer     // set while the pool waits to dial again
 	closed   bool
 	counters counters
 }
@@ -176,7 +177,7 @@ func (p *Pool) Abandon(b *lanes.Batch, cause error) {
 		p.removeLocked(e)
 		b.Refuse(p.addr, cause)
 	}
-	p.mu.Unlock()
+	p.unlock()
 	b.Abandon(cause)
 }
 
@@ -202,7 +203,7 @@ func (m *member) Answered(l *lanes.Lane) {
 	if m.state == busy && l.InFlight() == 0 {
 		flush = p.freeLocked(m)
 	}
-	p.mu.Unlock()
+	p.unlock()
 	if flush {
 		l.Flush()
 	}
@@ -231,7 +232,7 @@ func (m *member) Closed(l *lanes.Lane) {
 	p.lostLocked(err)
 	p.growLocked()
 	closed := p.closed || p.retired
-	p.mu.Unlock()
+	p.unlock()
 	if !closed {
 		p.log.Debug("connection closed", "addr", p.addr, "reason", closeReason(err), "error", err)
 	}
@@ -263,7 +264,7 @@ func (p *Pool) Close() error {
 	p.failWaitersLocked(ErrClosed)
 	members := append([]*member(nil), p.members...)
 	lenders := p.lenders
-	p.mu.Unlock()
+	p.unlock()
 	for _, m := range members {
 		m.lane.Fail(ErrClosed)
 	}

@@ -29,7 +29,7 @@ func (p *Pool) Retire() {
 	p.retired = true
 	p.failWaitersLocked(ErrClosed)
 	lenders := p.lenders
-	p.mu.Unlock()
+	p.unlock()
 	p.drainMembers(ErrClosed, func(*member) bool { return true })
 	if lenders != nil {
 		lenders.Retire()
