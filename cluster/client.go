@@ -30,6 +30,7 @@ type Client struct {
 	topology atomic.Pointer[topology]
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
+	now      func() time.Time // what an Observer's times are taken from
 
 	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
 	nodes     map[string]*node
@@ -46,7 +47,7 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: pool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node)}
+		slowLanes: pool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), now: time.Now}
 	c.slow, _ = cfg.overrides() // validated
 	c.topology.Store(newTopology(nil, nil))
 	return c
@@ -195,6 +196,7 @@ const (
 // drain closes a node once what is in flight has its replies, or after
 // drainTime. Requests that come for it with an old map go elsewhere.
 func (c *Client) drain(n *node) {
+	defer n.left()
 	defer n.close()
 	n.retire()
 	limit := time.NewTimer(drainTime)

@@ -16,7 +16,8 @@ import (
 // plain TCP, no password.
 type Config struct {
 	// Pool is the kind and size of the pool for each node: pool.Fixed,
-	// pool.Adaptive or pool.Laned. Default pool.Laned{}.
+	// pool.Adaptive or pool.Laned. Default pool.Laned{}. A size that is not set is
+	// 50 in a cluster, and 10 if New finds a server without cluster mode.
 	Pool pool.Config
 
 	// Dialer makes the connections.
@@ -56,6 +57,11 @@ type Config struct {
 	// AddrMap, if not nil, translates each address (host:port) that a server
 	// names, for clusters behind NAT.
 	AddrMap func(addr string) string
+
+	// Observer, if not nil, is told how long requests take and how long they wait
+	// for connections, such as metrics.NewObserver(). Without one, no request is
+	// timed.
+	Observer Observer
 
 	// Logger gets warnings and debug messages; default none.
 	Logger *slog.Logger

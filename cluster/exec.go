@@ -42,17 +42,27 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if len(r.bounds) == 0 {
 		return nil
 	}
+	if c.cfg.Observer == nil {
+		c.exec(ctx, r, how)
+		return nil
+	}
+	began := c.now()
+	c.exec(ctx, r, how)
+	c.observe(r, c.now().Sub(began))
+	return nil
+}
+
+func (c *Client) exec(ctx context.Context, r *Request, how How) {
 	r.places = grown(r.places, len(r.bounds))
 	if r.slow > 0 && c.slowLanes {
 		r.noteSlowSlots()
 	}
 	f := r.begin()
 	if r.clean = !c.firstWave(ctx, r, f, how); r.clean {
-		return nil
+		return
 	}
 	again := retry{client: c, request: r, flight: f, how: how}
 	again.run(ctx)
-	return nil
 }
 
 // firstWave sends all commands by the map of the slots. It reports whether any

@@ -22,9 +22,10 @@ type node struct {
 
 	pools [2]atomic.Pointer[pool.Pool] // by use; nil until it is needed
 
-	mu      sync.Mutex // guards the making of pools, and what follows; never held across I/O
-	retired bool
-	closed  bool
+	mu        sync.Mutex // guards the making of pools, and what follows; never held across I/O
+	observers [2]PoolObserver
+	retired   bool
+	closed    bool
 }
 
 // use says what a connection to a node is for.
@@ -35,6 +36,9 @@ const (
 	asReplica     // connections send READONLY
 )
 
+// String returns the role that Stats and metrics show.
+func (u use) String() string { return [...]string{asPrimary: "primary", asReplica: "replica"}[u] }
+
 func (n *node) pool(u use) *pool.Pool {
 	if p := n.pools[u].Load(); p != nil {
 		return p
@@ -43,15 +47,29 @@ func (n *node) pool(u use) *pool.Pool {
 }
 
 func (n *node) makePool(u use) *pool.Pool {
+	o := n.poolObserver(u) // a user's function, so before the lock is taken
+	p, used := n.poolWith(u, o)
+	if o != nil && !used {
+		o.Left() // another caller was faster, or the node has left
+	}
+	return p
+}
+
+// poolWith returns the pool, made with the observer unless it exists.
+func (n *node) poolWith(u use, o PoolObserver) (p *pool.Pool, used bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if p := n.pools[u].Load(); p != nil {
-		return p
+		return p, false
+	}
+	settings := n.client.poolConfig()
+	if o != nil {
+		settings = pool.WithOnWait(settings, o.Waited)
 	}
 	d := n.client.cfg.Dialer
 	d.ReadOnly = d.ReadOnly || u == asReplica
 	// New has validated the settings; they are the only source of errors.
-	p, err := pool.New(n.client.cfg.Pool, d, n.addr, n.client.cfg.Logger)
+	p, err := pool.New(settings, d, n.addr, n.client.cfg.Logger)
 	if err != nil {
 		panic("cluster: settings that New accepted are refused: " + err.Error())
 	}
@@ -62,7 +80,20 @@ func (n *node) makePool(u use) *pool.Pool {
 		_ = p.Close()
 	}
 	n.pools[u].Store(p)
-	return p
+	if n.closed {
+		return p, false
+	}
+	n.observers[u] = o
+	return p, true
+}
+
+// poolConfig returns the settings of a node's pool; their default size depends
+// on whether there is a cluster.
+func (c *Client) poolConfig() pool.Config {
+	if c.topology.Load().single {
+		return c.cfg.Pool
+	}
+	return pool.InCluster(c.cfg.Pool)
 }
 
 // open returns the pools that exist.

@@ -62,9 +62,9 @@ func (c *Client) Stats() Stats {
 	}
 	c.mu.Unlock()
 	for _, n := range nodes {
-		for u, role := range [...]string{asPrimary: "primary", asReplica: "replica"} {
+		for u := range n.pools {
 			if p := n.pools[u].Load(); p != nil {
-				s.Nodes = append(s.Nodes, NodeStats{Role: role, Pool: p.Stats()})
+				s.Nodes = append(s.Nodes, NodeStats{Role: use(u).String(), Pool: p.Stats()})
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redislanes/redislanes/pool"
@@ -137,4 +139,41 @@ var (
 var closeReasons = [...]string{
 	pool.CloseByClient, pool.CloseIdle, pool.CloseStalled, pool.CloseByServer,
 	pool.CloseTimeout, pool.CloseProtocol, pool.CloseUnclean, pool.CloseRenewed, pool.CloseIOFailure,
+}
+
+// What an Observer keeps.
+var (
+	requestMetric = metric{name: "request_duration_seconds",
+		help: "Time that requests took, with waits, redirects and retries, by outcome: ok, error (a reply is an error), " +
+			"not_sent or unknown (a command may have run). That of the command that fared worst counts.",
+		labels: []string{"outcome"}}
+	waitMetric = metric{name: "pool_wait_duration_seconds",
+		help: "Time that those who found no free connection waited for one, served or not.", labels: poolLabels}
+	commandsMetric = metric{name: "commands_total",
+		help:   "Commands of requests that ended, by result (success or error; without a reply is an error).",
+		labels: []string{"result"}}
+	tripsMetric = metric{name: "trips_total",
+		help: "Groups of commands that went to a node at once, redirects and retries included."}
+)
+
+// observerLabels are the names that constant labels cannot have; le is the
+// buckets' own.
+var observerLabels = append([]string{"outcome", "result", "le"}, poolLabels...)
+
+// durationBuckets reach from a round trip on loopback to the longest deadline.
+var durationBuckets = []float64{
+	50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10,
+}
+
+// histogram returns the options of a histogram with classic and with native
+// buckets; the latter start anew, at most once an hour, when there are too many.
+func (m metric) histogram(constLabels prometheus.Labels) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
+		Name: prefix + m.name, Help: m.help, ConstLabels: constLabels, Buckets: durationBuckets,
+		NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160, NativeHistogramMinResetDuration: time.Hour,
+	}
+}
+
+func (m metric) counter(constLabels prometheus.Labels) prometheus.CounterOpts {
+	return prometheus.CounterOpts{Name: prefix + m.name, Help: m.help, ConstLabels: constLabels}
 }

@@ -2,14 +2,18 @@ package metrics_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
+	"log"
 	"net/http/httptest"
 	"strings"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -26,6 +30,48 @@ func (steady) Stats() cluster.Stats {
 			Capacity: 2048, InFlight: 512, LaneInFlight: []int{512, 0}, Dials: 2,
 		}}},
 	}
+}
+
+// An Observer is made before the client, which tells it of each request.
+func ExampleNewObserver() {
+	servers, err := redistest.LaunchEmulated(3) // in place of a Redis Cluster
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx := context.Background()
+
+	observer := metrics.NewObserver()
+	client, err := cluster.Config{Observer: observer}.New(ctx, servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(metrics.NewCollector(client), observer)
+
+	for range 5 {
+		if err := client.Do(ctx, radix.Cmd(nil, "INCRBY", "hits", "1")); err != nil {
+			log.Fatal(err)
+		}
+	}
+	families, err := reg.Gather()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != "redislanes_request_duration_seconds" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			fmt.Println(m.GetLabel()[0].GetValue(), m.GetHistogram().GetSampleCount())
+		}
+	}
+	// Output:
+	// error 0
+	// not_sent 0
+	// ok 5
+	// unknown 0
 }
 
 func ExampleNewCollector() {

@@ -17,8 +17,9 @@ import (
 // what a slow server is burdened with. [Stats] shows the wanted size as Target,
 // and the last change with its reason.
 type Adaptive struct {
-	// Min and Max bound the number of connections to each server. Defaults 1
-	// and 50 (or Min, if that is more).
+	// Min and Max bound the number of connections to each server. Defaults 1,
+	// and 50 to each node of a cluster, 10 to a server that stands alone (or
+	// Min, if that is more).
 	Min, Max int
 
 	// IdleTimeout is how long the load must have been low for the pool to
@@ -33,7 +34,7 @@ const defaultIdleTimeout = 10 * time.Second
 
 func (a Adaptive) settings() (settings, error) {
 	orDefault(&a.Min, 1)
-	orDefault(&a.Max, max(DefaultSize, a.Min))
+	orDefault(&a.Max, max(DefaultSingleSize, a.Min))
 	orDefault(&a.IdleTimeout, defaultIdleTimeout)
 	a.Options = a.withDefaults()
 	err := firstError(notNegative("Adaptive", "Min", a.Min), notNegative("Adaptive", "Max", a.Max), a.validate("Adaptive"))
@@ -45,4 +46,9 @@ func (a Adaptive) settings() (settings, error) {
 		err = fmt.Errorf("pool: Adaptive.IdleTimeout = %v: must not be negative", a.IdleTimeout)
 	}
 	return settings{Options: a.Options, kind: "adaptive", min: a.Min, max: a.Max, idleTimeout: a.IdleTimeout, maxInFlight: 1}, err
+}
+
+func (a Adaptive) inCluster() Config {
+	orDefault(&a.Max, max(DefaultSize, a.Min))
+	return a
 }

@@ -12,7 +12,17 @@ type Config interface {
 	// settings returns the settings with their defaults, or an error that
 	// names the field and the value.
 	settings() (settings, error)
+
+	// inCluster returns the Config with its size, unless it is set, as it should
+	// be for each node of a cluster.
+	inCluster() Config
 }
+
+// InCluster returns the settings with the default size for each node of a
+// cluster, [DefaultSize], if they set none. Without it, a size that is not set
+// is that for a server that stands alone, [DefaultSingleSize]. Packages that make
+// pools for the nodes of a cluster call it; cluster and [Custom] do.
+func InCluster(c Config) Config { return c.inCluster() }
 
 // Options are the settings that all kinds of pool have.
 type Options struct {
@@ -48,6 +58,13 @@ type Options struct {
 	// again after a failure: a random time up to MinBackoff doubled for each
 	// failure in a row, but not over MaxBackoff. Defaults 10 ms and 1 s.
 	MinBackoff, MaxBackoff time.Duration
+
+	// OnWait, if not nil, is told how long each batch and each user who wants to
+	// be lent a connection waited for one, when the wait ends, served or not.
+	// Those that found one free are not among them. It is called without a lock
+	// held, but by goroutines that others depend on: it must be quick and must
+	// not block. It is called from many goroutines.
+	OnWait func(wait time.Duration)
 }
 
 const (
@@ -99,6 +116,33 @@ type settings struct {
 	strategy  lanes.Strategy
 	maxLent   int
 	slowLanes int // for batches that are marked as slow; 0: they travel with the others
+}
+
+// WithOnWait returns the settings with onWait told besides their own
+// [Options.OnWait]. It is for those who make pools by settings of others.
+func WithOnWait(c Config, onWait func(wait time.Duration)) Config { return watched{c, onWait} }
+
+type watched struct {
+	Config
+	onWait func(wait time.Duration)
+}
+
+func (w watched) settings() (settings, error) {
+	s, err := w.Config.settings()
+	if own := s.OnWait; own != nil {
+		s.OnWait = func(wait time.Duration) { own(wait); w.onWait(wait) }
+	} else {
+		s.OnWait = w.onWait
+	}
+	return s, err
+}
+
+func (w watched) inCluster() Config { return watched{w.Config.inCluster(), w.onWait} }
+
+// Kind returns the kind of the pools with these settings, as in Stats.Kind.
+func Kind(c Config) string {
+	s, _ := c.settings()
+	return s.kind
 }
 
 func orDefault[T comparable](field *T, value T) {

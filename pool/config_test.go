@@ -15,9 +15,16 @@ func TestDefaults(t *testing.T) {
 		config   Config
 		min, max int
 	}{
-		{Fixed{}, 50, 50},
+		{Fixed{}, 10, 10},
+		{InCluster(Fixed{}), 50, 50},
+		{InCluster(Fixed{Size: 7}), 7, 7},
 		{Fixed{Size: 7}, 7, 7},
-		{Adaptive{}, 1, 50},
+		{Adaptive{}, 1, 10},
+		{Adaptive{Min: 30}, 30, 30},
+		{InCluster(Adaptive{}), 1, 50},
+		{InCluster(Adaptive{Max: 3}), 1, 3},
+		{InCluster(Adaptive{Min: 80}), 80, 80},
+		{InCluster(Laned{}), 4, 4},
 		{Adaptive{Min: 80}, 80, 80},
 		{Adaptive{Min: 2, Max: 5}, 2, 5},
 		{Laned{}, 4, 4},
@@ -63,20 +70,6 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 	}
 	_, err := New(Fixed{}, lanes.Dialer{Protocol: 7}, "127.0.0.1:1", nil)
 	require.ErrorContains(t, err, "Protocol = 7")
-}
-
-func TestRecommendedSize(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		callers, pipelines int
-		efficiency         float64
-		want               int
-	}{
-		{100, 2, 2, 100}, {100, 6, 2, 300}, {500, 4, 2.5, 800},
-		{1, 1, 3, 1}, {10, 1, 3, 4}, {0, 0, 0, 1}, {-5, 3, -1, 3}, {1 << 40, 1 << 20, 1, 1<<31 - 1},
-	} {
-		require.Equal(t, c.want, RecommendedSize(c.callers, c.pipelines, c.efficiency), "%+v", c)
-	}
 }
 
 // TestBackoff: full jitter, doubled for each failure, bounded.

@@ -56,12 +56,6 @@ func ExampleCustom() {
 	// Output: 2
 }
 
-// 500 callers, each of which sends to 4 nodes at a time.
-func ExampleRecommendedSize() {
-	fmt.Println(pool.RecommendedSize(500, 4, 2.5))
-	// Output: 800
-}
-
 // An adaptive pool has the connections that its callers need at a time. Here
 // five users have one each, until they return it.
 func ExampleAdaptive() {

@@ -60,7 +60,7 @@ func (p *Pool) dial() {
 		flush = p.freeLocked(m)
 	}
 	p.growLocked()
-	p.mu.Unlock()
+	p.unlock()
 	switch {
 	case p.shared:
 		p.dispatch()
@@ -81,7 +81,7 @@ func (p *Pool) dialFailedLocked(err error) {
 	if !closed && p.redial == nil {
 		p.redial = time.AfterFunc(p.backoffLocked(), p.dialAgain)
 	}
-	p.mu.Unlock()
+	p.unlock()
 	if !closed {
 		p.log.Warn("dial failed", "addr", p.addr, "error", err)
 	}

@@ -114,6 +114,9 @@ func (l Laned) validateSlow() error {
 	return notNegative("Laned", "SlowLanes", l.SlowLanes)
 }
 
+// inCluster: lanes are shared, so the default is the same everywhere.
+func (l Laned) inCluster() Config { return l }
+
 // lentSettings are those of the extra connections that a shared pool lends.
 func (s settings) lentSettings() settings {
 	return settings{Options: s.Options, kind: "lent", min: 0, max: s.maxLent, idleTimeout: s.idleTimeout, maxInFlight: 1}

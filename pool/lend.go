@@ -89,7 +89,7 @@ func (p *Pool) leaveQueue(w *waiter) {
 	for e := p.queue.Front(); e != nil; e = e.Next() {
 		if e.Value.(*waiter) == w {
 			p.removeLocked(e)
-			p.mu.Unlock()
+			p.unlock()
 			return
 		}
 	}
@@ -117,7 +117,7 @@ func (c *Lent) Return() {
 		m.startLocked()
 		flush = p.freeLocked(m)
 	}
-	p.mu.Unlock()
+	p.unlock()
 	switch {
 	case unclean:
 		m.lane.Fail(errUnclean)

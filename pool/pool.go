@@ -45,7 +45,8 @@ type Pool struct {
 	probing  bool
 	size     controller // how many connections are wanted
 	retired  bool
-	redial   *time.Timer // set while the pool waits to dial again
+	ended    []time.Duration // waits that OnWait has not been told of
+	redial   *time.Timer     // set while the pool waits to dial again
 	closed   bool
 	counters counters
 }
@@ -80,9 +81,10 @@ type member struct {
 	pinged   bool      // a PING was sent since progress last changed
 }
 
-// New returns a pool for the server at addr, host:port. It starts to connect
-// in the background; a server that cannot be reached is no error here, but one
-// of the batches sent to it. The logger may be nil.
+// New returns a pool for the server at addr, host:port, with the defaults for a
+// server that stands alone (see [InCluster]). It starts to connect in the
+// background; a server that cannot be reached is no error here, but one of the
+// batches sent to it. The logger may be nil.
 func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error) {
 	s, err := c.settings()
 	if err != nil {
@@ -185,7 +187,7 @@ func (p *Pool) Abandon(b *lanes.Batch, cause error) {
 		b.Refuse(p.addr, cause)
 	}
 	slow := p.slow
-	p.mu.Unlock()
+	p.unlock()
 	if slow != nil && b.Slow() {
 		slow.Abandon(b, cause)
 		return
@@ -218,7 +220,7 @@ func (m *member) Answered(l *lanes.Lane) {
 	if (m.state == busy || m.state == pinging) && l.InFlight() == 0 {
 		flush = p.freeLocked(m)
 	}
-	p.mu.Unlock()
+	p.unlock()
 	if flush {
 		l.Flush()
 	}
@@ -247,7 +249,7 @@ func (m *member) Closed(l *lanes.Lane) {
 	p.lostLocked(err)
 	p.growLocked()
 	closed := p.closed || p.retired
-	p.mu.Unlock()
+	p.unlock()
 	if !closed {
 		p.log.Debug("connection closed", "addr", p.addr, "reason", closeReason(err), "error", err)
 	}
@@ -289,7 +291,7 @@ func (p *Pool) Close() error {
 	p.failWaitersLocked(ErrClosed)
 	members := append([]*member(nil), p.members...)
 	parts := p.partsLocked()
-	p.mu.Unlock()
+	p.unlock()
 	for _, m := range members {
 		m.lane.Fail(ErrClosed)
 	}

@@ -12,11 +12,12 @@ import (
 var _ radix.Client = (*Pool)(nil)
 
 // Custom returns what radix.PoolConfig.CustomPool takes, so that radix's own
-// Cluster or Sentinel works over our pools. Each connection sends READONLY, as
+// Cluster or Sentinel works over our pools, whose default size is [DefaultSize].
+// Each connection sends READONLY, as
 // radix's DoSecondary needs it. Settings that cannot be used, and a server
 // that cannot be reached, are errors of the returned function.
 func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr string) (radix.Client, error) {
-	d.ReadOnly = true
+	c, d.ReadOnly = InCluster(c), true
 	return func(ctx context.Context, _, addr string) (radix.Client, error) {
 		p, err := New(c, d, addr, nil)
 		if err != nil {

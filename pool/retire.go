@@ -35,7 +35,7 @@ func (p *Pool) Retire() {
 	p.retired = true
 	p.failWaitersLocked(ErrClosed)
 	parts := p.partsLocked()
-	p.mu.Unlock()
+	p.unlock()
 	p.drainMembers(ErrClosed, func(*member) bool { return true })
 	for _, part := range parts {
 		part.Retire()

@@ -69,8 +69,28 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 		delete(p.waiters, w.batch)
 	}
 	p.waiting.Add(-1)
-	p.counters.waited += time.Since(w.since)
+	waited := time.Since(w.since)
+	p.counters.waited += waited
+	if p.OnWait != nil {
+		p.ended = append(p.ended, waited)
+	}
 	return w
+}
+
+// unlock unlocks mu, and then tells OnWait of the waits that have ended. Who may
+// have ended one uses it in place of mu.Unlock.
+func (p *Pool) unlock() {
+	if len(p.ended) == 0 {
+		p.mu.Unlock()
+		return
+	}
+	var few [8]time.Duration // more than that is no usual case, and may allocate
+	ended := append(few[:0], p.ended...)
+	p.ended = p.ended[:0]
+	p.mu.Unlock()
+	for _, wait := range ended {
+		p.OnWait(wait)
+	}
 }
 
 // failWaitersLocked ends all who wait. It does so under mu, so that somebody who
@@ -126,7 +146,7 @@ func (p *Pool) dispatch() {
 			flush = append(flush, lane)
 		}
 	}
-	p.mu.Unlock()
+	p.unlock()
 	for _, lane := range flush {
 		lane.Flush()
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"crypto/tls"
 	"errors"
 	"flag"
@@ -129,14 +128,19 @@ func (s *settings) check() error {
 func (s *settings) describePool() string {
 	switch s.kind {
 	case "fixed":
-		return fmt.Sprintf("fixed: %s to each node, each serves one caller at a time",
-			count(cmp.Or(s.size, pool.DefaultSize), "connection"))
+		return fmt.Sprintf("fixed: %s, each serves one caller at a time", s.describeSize())
 	case "adaptive":
-		return fmt.Sprintf("adaptive: 1 to %s to each node, as many as the load needs",
-			count(cmp.Or(s.size, pool.DefaultSize), "connection"))
+		return fmt.Sprintf("adaptive: 1 to %s, as many as the load needs", s.describeSize())
 	}
 	if s.size == 0 {
 		return "laned: a few connections to each node, which all callers share"
 	}
 	return fmt.Sprintf("laned: %s to each node, shared by all callers", count(s.size, "connection"))
+}
+
+func (s *settings) describeSize() string {
+	if s.size == 0 {
+		return count(pool.DefaultSize, "connection") + " to each node of a cluster"
+	}
+	return count(s.size, "connection") + " to each node"
 }

@@ -227,6 +227,16 @@ func (c *Cluster) Addrs() []string {
 // Nodes returns the nodes in the order of Addrs.
 func (c *Cluster) Nodes() []*Node { return c.nodes }
 
+// TLSFiles returns the paths of PEM files: of the authority, and of a certificate
+// with its key, which clients may show. Empty without TLS.
+func (c *Cluster) TLSFiles() (ca, cert, key string) {
+	if c.ca == nil {
+		return "", "", ""
+	}
+	file := func(name string) string { return filepath.Join(c.ca.dir, name) }
+	return file("ca.pem"), file("cert.pem"), file("key.pem")
+}
+
 // TLSConfig returns a client's settings that trust the servers, with a
 // certificate if they demand one; nil without TLS.
 func (c *Cluster) TLSConfig() *tls.Config {

@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"errors"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// An Observer is told how long things take; metrics.Observer is one, with
+// histograms for Prometheus. Its methods are called from many goroutines, without
+// a lock held; they must be quick and must not block.
+type Observer interface {
+	// Pool is called before a pool to a node is made. What it returns is told of
+	// that pool, so that labels need to be looked up only here; nil: nobody is.
+	Pool(p PoolInfo) PoolObserver
+
+	// Request is called at the end of each request, by the goroutine that made
+	// it: one pipeline, one flight of pipeline.Counters, or one round of commands
+	// of a radix action. Actions that are lent a connection are not among them: a
+	// blocking command takes as long as it likes.
+	Request(r RequestInfo)
+}
+
+// A PoolObserver is told of one pool.
+type PoolObserver interface {
+	// Waited is pool.Options.OnWait.
+	Waited(wait time.Duration)
+
+	// Left is called when the node has left the cluster and its pool is closed.
+	// It is not called when the client is closed, whose last figures may still be
+	// wanted.
+	Left()
+}
+
+// PoolInfo says which pool it is.
+type PoolInfo struct {
+	Addr string // of the node, host:port
+	Role string // what the connections are for: "primary" or "replica"
+	Kind string // "fixed", "adaptive" or "laned"
+}
+
+// RequestInfo is what became of a request.
+type RequestInfo struct {
+	Took     time.Duration // from the call to its end: waits, redirects and retries included
+	Commands int
+	Failed   int // commands without a reply, or whose reply is an error
+	Trips    int // groups of commands that were sent, redirects and retries included
+	Outcome  Outcome
+}
+
+// Outcome is what became of a request: that of the command that fared worst.
+type Outcome uint8
+
+// From best to worst.
+const (
+	OutcomeOK      Outcome = iota // every command has a reply that is no error
+	OutcomeError                  // the server replied with an error
+	OutcomeNotSent                // lanes.ErrNotSent
+	OutcomeUnknown                // lanes.ErrUnknownOutcome
+
+	// Outcomes is how many outcomes there are.
+	Outcomes = 4
+)
+
+// String returns "ok", "error", "not_sent" or "unknown".
+func (o Outcome) String() string {
+	switch o {
+	case OutcomeOK:
+		return "ok"
+	case OutcomeError:
+		return "error"
+	case OutcomeNotSent:
+		return "not_sent"
+	}
+	return "unknown"
+}
+
+// observe tells the observer of a request that has ended.
+func (c *Client) observe(r *Request, took time.Duration) {
+	info := RequestInfo{Took: took, Commands: r.Len(), Trips: r.Trips()}
+	if !r.clean {
+		for i := range r.bounds {
+			if o := r.outcomeOf(i); o != OutcomeOK {
+				info.Failed++
+				info.Outcome = max(info.Outcome, o)
+			}
+		}
+	}
+	c.cfg.Observer.Request(info)
+}
+
+func (r *Request) outcomeOf(i int) Outcome {
+	reply, _, err := r.outcome(i)
+	switch {
+	case err == nil && !resp.IsError(reply):
+		return OutcomeOK
+	case err == nil:
+		return OutcomeError
+	case errors.Is(err, lanes.ErrNotSent):
+		return OutcomeNotSent
+	}
+	return OutcomeUnknown
+}
+
+// poolObserver asks who wants to know of the node's pool, nil if nobody does.
+func (n *node) poolObserver(u use) PoolObserver {
+	cfg := &n.client.cfg
+	if cfg.Observer == nil {
+		return nil
+	}
+	return cfg.Observer.Pool(PoolInfo{Addr: n.addr, Role: u.String(), Kind: pool.Kind(cfg.Pool)})
+}
+
+// left tells the observers of the node's pools that it has left the cluster.
+func (n *node) left() {
+	n.mu.Lock()
+	observers := n.observers
+	n.observers = [2]PoolObserver{}
+	n.mu.Unlock()
+	for _, o := range observers {
+		if o != nil {
+			o.Left()
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package pool
+
+import "math"
+
+// CollisionProbability returns the probability that at least two of so many
+// batches in flight share a lane, if each is put on one of the lanes by chance:
+// the birthday problem,
+//
+//	1 − (1 − 1/lanes)(1 − 2/lanes) … (1 − (batches − 1)/lanes)
+//
+// Source: R. von Mises, "Über Aufteilungs- und Besetzungswahrscheinlichkeiten"
+// (1939). Fewer than two batches do not collide; more batches than lanes always
+// do. Lanes below 1 count as 1, and over 2²⁰ as 2²⁰.
+//
+// It says how soon lanes are shared, which is earlier than most expect: 5
+// batches on 16 lanes, one time in two. It is no measure of harm. Sharing is
+// what lanes are for, lanes.FirstFit does it on purpose, and lanes.LeastUsed
+// avoids it until all lanes are used; only strategies that choose blindly
+// (affinity, a hash of the key) follow this formula.
+func CollisionProbability(batches, lanes int) float64 {
+	lanes = min(max(lanes, 1), maxModelled)
+	switch {
+	case batches < 2:
+		return 0
+	case batches > lanes:
+		return 1
+	}
+	apart := 0.0 // the logarithm of the product
+	for i := 1; i < batches && apart > smallestLog; i++ {
+		apart += math.Log1p(-float64(i) / float64(lanes))
+	}
+	return -math.Expm1(apart)
+}
+
+// smallestLog is where e^x is 0 for a float64.
+const smallestLog = -746
+
+// CollisionEstimate is the usual approximation of [CollisionProbability],
+// 1 − e^(−K(K − 1)/2N) for K batches on N lanes. It follows from 1 − x ≤ e^−x
+// and so is never too high. It is good while K is small beside N, and for many
+// lanes: at most 0.03 too low with 64 lanes, 0.08 with 8, 0.13 with 4. It does
+// not know that more batches than lanes must collide. Values are clamped as
+// there.
+func CollisionEstimate(batches, lanes int) float64 {
+	if batches < 2 {
+		return 0
+	}
+	n := float64(min(max(lanes, 1), maxModelled))
+	k := float64(batches)
+	return -math.Expm1(-k * (k - 1) / (2 * n))
+}
