@@ -120,6 +120,10 @@ func noOwnerError(slot int32) error {
 	return fmt.Errorf("slot %d: %w: %w", slot, ErrNoOwner, lanes.ErrNotSent)
 }
 
+// largeTrip is the number of commands from which on a trip travels on lanes for
+// slow commands, whatever they are: it keeps a server busy for a millisecond.
+const largeTrip = 1000
+
 // send submits the trips and waits for them. It reports whether any command
 // has no reply or an error.
 func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) (failed bool) {
@@ -142,6 +146,9 @@ func (f *flight) sendAll(ctx context.Context, trips []*trip) (failed bool) {
 	f.call.Begin(len(trips))
 	f.mine = f.mine[:0]
 	for _, t := range trips {
+		if t.Len() >= largeTrip {
+			t.SetSlow(true)
+		}
 		if t.pool.Submit(&t.Batch) {
 			f.mine = append(f.mine, &t.Batch)
 		}

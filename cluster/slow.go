@@ -43,7 +43,8 @@ var slowRows = [...]struct {
 // are slow by default: those that read or combine whole collections or the key
 // space (HGETALL, LRANGE, KEYS, SCAN, SORT, SUNION and the like), scripts, and
 // DEL, EXISTS, MGET, MSET, MSETNX, PFCOUNT, PFMERGE, TOUCH and UNLINK, which are
-// slow only with more than 100 keys.
+// slow only with more than 100 keys. Besides, 1,000 commands or more of one
+// request for one node travel as slow ones do, whatever they are.
 func SlowCommands() []string {
 	var names []string
 	for _, row := range slowRows {

@@ -377,3 +377,25 @@ func TestBadNamesOfSlowCommands(t *testing.T) {
 		require.ErrorContains(t, err, "cluster: ")
 	}
 }
+
+// TestLargeTripsTravelSlow: so many commands for one node do not hold up others,
+// whatever they are, and fewer do not need lanes of their own.
+func TestLargeTripsTravelSlow(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{Pool: oneLane(false)}, e.Addrs())
+	p := pipeline.New(client)
+	for _, n := range []int{999, 1000} {
+		p.Reset()
+		var last pipeline.Reply
+		for range n {
+			last = p.IncrBy("key", 1)
+		}
+		require.NoError(t, p.Do(within(t, 20*time.Second)))
+		total, err := last.Int()
+		require.NoError(t, err)
+		require.Contains(t, []int64{999, 1999}, total)
+		lanes := client.Stats().Nodes[0].Pool.SlowLaneInFlight
+		require.Equal(t, n >= 1000, lanes != nil, "%d commands", n)
+	}
+}

@@ -43,6 +43,7 @@ type Lane struct {
 
 	inFlight atomic.Int32          // batches enqueued and not complete; increased under mu
 	progress atomic.Uint64         // reads that brought bytes
+	large    atomic.Bool           // a large reply is arriving; set by the reader
 	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
 	lent     atomic.Bool
 

@@ -12,6 +12,10 @@ const (
 	// growAtOnce is how far a batch's memory grows at a time for what a reply
 	// says it will be, or else as much as has arrived: a length is only a claim.
 	growAtOnce = 1 << 20
+
+	// largeReply is how many bytes a reply has that others should not queue
+	// behind if they have the choice.
+	largeReply = 64 << 10
 )
 
 // readOnce reads once and delivers. It returns how many batches it completed.
@@ -32,6 +36,9 @@ func (l *Lane) readOnce() (batches int, err error) {
 		var bad error
 		if batches, bad = l.deliver(l.rbuf[:n]); bad != nil {
 			return batches, bad
+		}
+		if large := l.framer.Size() >= largeReply; large != l.large.Load() {
+			l.large.Store(large)
 		}
 		if n == len(l.rbuf) && n < maxReadBuffer {
 			l.rbuf = make([]byte, 2*n)

@@ -40,6 +40,10 @@ func (s *Set) Lane(i int) *Lane { return s.lanes[i] }
 // InFlight returns how many batches the lane of index i has in flight.
 func (s *Set) InFlight(i int) int { return s.lanes[i].InFlight() }
 
+// LargeReply reports whether a reply of 64 KiB or more is arriving on the lane of
+// index i. Others on it have to wait for its end.
+func (s *Set) LargeReply(i int) bool { return s.lanes[i].large.Load() }
+
 // Turn returns a number that is one more with every call, for strategies that
 // take turns; it starts again at 0 after 2³²-1.
 func (s *Set) Turn() uint32 { return s.turn.Add(1) - 1 }
@@ -141,14 +145,15 @@ var (
 // (BenchmarkLanes).
 const firstFitDepth = 512
 
-// FirstFit takes the first lane that has fewer than 512 batches in flight, or
-// else the least used. Traffic packs onto one lane, where batches share reads
-// and writes, and spills onto the next when that one is slow or crowded.
+// FirstFit takes the first lane that has fewer than 512 batches in flight and on
+// which no large reply is arriving, or else the least used. Traffic packs onto
+// one lane, where batches share reads and writes, and spills onto the next when
+// that one is slow, crowded or held up.
 func FirstFit(s *Set, _ int64) int {
 	best, least := 0, int(^uint(0)>>1)
 	for i := range s.Len() {
 		used := s.InFlight(i)
-		if used < firstFitDepth {
+		if used < firstFitDepth && !s.LargeReply(i) {
 			return i
 		}
 		if used < least {

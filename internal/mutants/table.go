@@ -169,6 +169,16 @@ var mutants = []mutant{
 		"./cluster", "TestFastPassesSlow", false,
 	},
 	{
+		"small requests queue behind large ones", "cluster/exec.go",
+		"if t.Len() >= largeTrip {", "if false {",
+		"./cluster", "TestLargeTripsTravelSlow", false,
+	},
+	{
+		"small requests queue behind large replies", "lanes/strategy.go",
+		"used < firstFitDepth && !s.LargeReply(i)", "used < firstFitDepth",
+		"./lanes", "TestFirstFitAvoidsLargeReplies", false,
+	},
+	{
 		"a slow command overtakes those before it on its slot", "cluster/slow.go",
 		"_, slow := slices.BinarySearch(r.slowSlots, r.slots[i])", "slow := r.marks[i]&markSlow != 0",
 		"./cluster", "TestSlowKeepsTheOrderOfItsSlot", false,
