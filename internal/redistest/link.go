@@ -13,6 +13,7 @@ type link struct {
 	client, server net.Conn
 	once           sync.Once
 	ended          chan struct{}
+	free           [2]time.Time // when a direction's rate lets it send again; of its own goroutine
 }
 
 // A chunk is bytes on their way.
@@ -118,12 +119,26 @@ func (l *link) send(d Direction, c chunk) bool {
 		if cut {
 			return false
 		}
-		if rate > 0 && !l.pause(time.Duration(len(piece))*time.Second/time.Duration(rate)) {
+		if rate > 0 && !l.pace(d, time.Duration(len(piece))*time.Second/time.Duration(rate)) {
 			return false
 		}
 		c.data = c.data[n:]
 	}
 	return true
+}
+
+// oversleep is how much longer than asked a pause may be for that to be made up
+// for.
+const oversleep = 5 * time.Millisecond
+
+// pace lets as much time pass as the bytes just sent need, on average: a pause is
+// longer than it was asked for, and the next ones are shorter by that.
+func (l *link) pace(d Direction, takes time.Duration) bool {
+	if now := time.Now(); now.Sub(l.free[d]) > oversleep {
+		l.free[d] = now // nothing was sent for a while, which is no credit
+	}
+	l.free[d] = l.free[d].Add(takes)
+	return l.pause(time.Until(l.free[d]))
 }
 
 // flows waits until the direction does not stall.

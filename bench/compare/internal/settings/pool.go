@@ -26,8 +26,11 @@ type Pool struct {
 	Kind        string        // fixed, adaptive or laned
 	Size        int           // of fixed
 	Min, Max    int           // of adaptive
-	IdleTimeout time.Duration // of adaptive
+	IdleTimeout time.Duration // of adaptive and laned
 	Lanes       int           // of laned
+	MaxLanes    int           // of laned
+	SlowLanes   int           // of laned
+	NoSlowLanes bool          // of laned
 	Strategy    string        // of laned
 	MaxInFlight int           // of laned
 	MaxWaiters  int
@@ -36,10 +39,10 @@ type Pool struct {
 
 var strategies = map[string]lanes.Strategy{
 	"first_fit": lanes.FirstFit, "round_robin": lanes.RoundRobin, "least_used": lanes.LeastUsed,
-	"affinity": lanes.Affinity, "power_of_two": lanes.PowerOfTwo,
+	"affinity": lanes.Affinity, "power_of_two": lanes.PowerOfTwo, "by_key": lanes.ByKey,
 }
 
-var strategyNames = []string{"first_fit", "round_robin", "least_used", "affinity", "power_of_two"}
+var strategyNames = []string{"first_fit", "round_robin", "least_used", "affinity", "power_of_two", "by_key"}
 
 // A poolField is one key of a pool.
 type poolField struct {
@@ -58,8 +61,11 @@ var poolFields = []poolField{
 	{"size", []string{fixed}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Size })},
 	{"min", []string{adaptive}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Min })},
 	{"max", []string{adaptive}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Max })},
-	{"idle_timeout", []string{adaptive}, span(time.Millisecond, func(l *Load) *time.Duration { return &l.Pool.IdleTimeout })},
+	{"idle_timeout", []string{adaptive, laned}, span(time.Millisecond, func(l *Load) *time.Duration { return &l.Pool.IdleTimeout })},
 	{"lanes", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.Lanes })},
+	{"max_lanes", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.MaxLanes })},
+	{"slow_lanes", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.SlowLanes })},
+	{"no_slow_lanes", []string{laned}, boolean(func(l *Load) *bool { return &l.Pool.NoSlowLanes })},
 	{"strategy", []string{laned}, choice(strategyNames, func(l *Load) *string { return &l.Pool.Strategy })},
 	{"max_in_flight", []string{laned}, wholeNumber(1, most, func(l *Load) *int { return &l.Pool.MaxInFlight })},
 	{"max_waiters", poolKinds, wholeNumber(1, 1<<30, func(l *Load) *int { return &l.Pool.MaxWaiters })},
@@ -115,7 +121,10 @@ func (p Pool) Config() pool.Config {
 	case adaptive:
 		return pool.Adaptive{Min: p.Min, Max: p.Max, IdleTimeout: p.IdleTimeout, Options: options}
 	default:
-		return pool.Laned{Lanes: p.Lanes, Strategy: strategies[p.Strategy], MaxInFlight: p.MaxInFlight, Options: options}
+		return pool.Laned{
+			Lanes: p.Lanes, MaxLanes: p.MaxLanes, IdleTimeout: p.IdleTimeout, SlowLanes: p.SlowLanes, NoSlowLanes: p.NoSlowLanes,
+			Strategy: strategies[p.Strategy], MaxInFlight: p.MaxInFlight, Options: options,
+		}
 	}
 }
 
@@ -127,23 +136,37 @@ func (p Pool) String() string {
 		name += fmt.Sprintf("-%d", cmp.Or(p.Size, pool.DefaultSize))
 	case adaptive:
 		name += fmt.Sprintf("-%d-%d", cmp.Or(p.Min, 1), cmp.Or(p.Max, max(pool.DefaultSize, p.Min)))
-		if p.IdleTimeout != 0 {
-			name += "-idle" + p.IdleTimeout.String()
-		}
 	case laned:
-		name += fmt.Sprintf("-%d", cmp.Or(p.Lanes, defaultLanes))
-		if p.Strategy != "" {
-			name += "-" + p.Strategy
-		}
-		if p.MaxInFlight != 0 {
-			name += fmt.Sprintf("-max%d", p.MaxInFlight)
-		}
+		name += p.laneNames()
+	}
+	if p.IdleTimeout != 0 {
+		name += "-idle" + p.IdleTimeout.String()
 	}
 	if p.MaxWaiters != 0 {
 		name += fmt.Sprintf("-waiters%d", p.MaxWaiters)
 	}
 	if p.FailFast {
 		name += "-failfast"
+	}
+	return name
+}
+
+func (p Pool) laneNames() string {
+	name := fmt.Sprintf("-%d", cmp.Or(p.Lanes, defaultLanes))
+	if p.MaxLanes != 0 {
+		name += fmt.Sprintf("-%d", p.MaxLanes)
+	}
+	if p.Strategy != "" {
+		name += "-" + p.Strategy
+	}
+	if p.SlowLanes != 0 {
+		name += fmt.Sprintf("-slow%d", p.SlowLanes)
+	}
+	if p.NoSlowLanes {
+		name += "-noslow"
+	}
+	if p.MaxInFlight != 0 {
+		name += fmt.Sprintf("-max%d", p.MaxInFlight)
 	}
 	return name
 }
