@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -87,11 +88,29 @@ func printMachine() {
 // measure lets each client have its turn in each round, so that what the machine
 // does meanwhile meets all of them.
 func (p *peers) measure(ctx context.Context) error {
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
 	for _, callers := range p.callers {
 		for _, s := range p.scenarios {
 			if err := p.compare(ctx, callers, s); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// settle waits until the cluster is at rest: replicas copy their primaries when
+// they have just started.
+func (p *peers) settle(ctx context.Context) error {
+	for _, node := range p.servers.Nodes()[:p.primaries] {
+		for synced := false; !synced; {
+			var info string
+			if err := node.Do(ctx, &info, "INFO", "replication"); err != nil {
+				return err
+			}
+			synced = strings.Count(info, "state=online") == p.replicas
 		}
 	}
 	return nil
@@ -110,7 +129,10 @@ func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 		loads = append(loads, newLoad(s, callers, opened))
 	}
 	for round := range p.rounds {
-		for i, c := range p.clients {
+		// In another order each time: who comes first finds servers that have just
+		// started, or those that the one before has left busy.
+		for _, i := range rand.New(rand.NewPCG(uint64(round), uint64(callers))).Perm(len(p.clients)) {
+			c := p.clients[i]
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
