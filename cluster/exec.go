@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/lanes"
@@ -154,7 +155,9 @@ func (f *flight) sendAll(ctx context.Context, trips []*trip) (failed bool) {
 		}
 	}
 	lanes.Flush(f.mine)
-	for _, b := range f.mine {
+	// Where the last one was written, replies come last: while the caller sleeps
+	// there, those of the others arrive, and it need not sleep for them.
+	for _, b := range slices.Backward(f.mine) {
 		b.Read(ctx)
 	}
 	if err := f.call.Wait(ctx); err != nil {
