@@ -28,15 +28,12 @@ func TestResizingLosesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := open(t, c, server)
-			var done, callers atomic.Int64
+			var done atomic.Int64
 			var wg sync.WaitGroup
+			callers := newGate()
 			for i := range 40 {
 				wg.Go(func() {
-					for n := callers.Load(); n >= 0; n = callers.Load() {
-						if i > int(n) {
-							time.Sleep(time.Millisecond)
-							continue
-						}
+					for callers.admits(i) {
 						if err := p.Do(t.Context(), radix.Cmd(nil, "INCR", name)); err != nil {
 							t.Error(err)
 							return
@@ -46,15 +43,15 @@ func TestResizingLosesNothing(t *testing.T) {
 				})
 			}
 			for swing := range uint64(3) {
-				callers.Store(40)
+				callers.open(40)
 				until(t, "it has grown", func() bool { s := p.Stats(); return s.Target == s.Size && s.Open == s.Size })
-				callers.Store(1) // two go on
+				callers.open(2)
 				until(t, "it has shrunk", func() bool {
 					s := p.Stats()
 					return s.Shrinks > swing && s.Target < s.Size/2 && s.Open == s.Target
 				})
 			}
-			callers.Store(-1)
+			callers.close()
 			wg.Wait()
 			require.Equal(t, strconv.Itoa(int(done.Load())), get(t, p, name))
 			s := p.Stats()
@@ -62,6 +59,34 @@ func TestResizingLosesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A gate lets so many callers pass; the others wait.
+type gate struct {
+	changed sync.Cond
+	callers int // guarded by changed.L; negative when it is closed
+}
+
+func newGate() *gate { return &gate{changed: sync.Cond{L: new(sync.Mutex)}} }
+
+// admits waits until the i-th caller may pass. It returns false when the gate is
+// closed.
+func (g *gate) admits(i int) bool {
+	g.changed.L.Lock()
+	defer g.changed.L.Unlock()
+	for g.callers >= 0 && i >= g.callers {
+		g.changed.Wait()
+	}
+	return g.callers >= 0
+}
+
+func (g *gate) open(callers int) {
+	g.changed.L.Lock()
+	g.callers = callers
+	g.changed.L.Unlock()
+	g.changed.Broadcast()
+}
+
+func (g *gate) close() { g.open(-1) }
 
 func keys(m map[string]uint64) (all []string) {
 	for k := range m {
