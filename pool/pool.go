@@ -28,6 +28,8 @@ type Pool struct {
 	turn    atomic.Uint32
 	waiting atomic.Int32 // length of queue
 
+	exhausted atomic.Uint64 // how many were refused for want of room
+
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
 	mu       sync.Mutex
@@ -144,7 +146,11 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 }
 
 func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
-	if p.waiting.Load() == 0 {
+	switch waiting := p.waiting.Load(); {
+	case int(waiting) >= p.MaxWaiters: // without mu: under overload this is the usual case
+		b.Fail(p.addr, p.tooManyWait())
+		return false
+	case waiting == 0:
 		set := p.set.Load()
 		for i, left := p.choose(set, b), set.Len(); left > 0; left-- {
 			if set.Lane(i).Enqueue(b, p.maxInFlight) {

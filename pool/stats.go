@@ -8,7 +8,7 @@ import (
 )
 
 type counters struct {
-	waits, exhausted  uint64
+	waits             uint64
 	waited            time.Duration
 	dials, dialErrors uint64
 	downs             uint64
@@ -78,7 +78,7 @@ func (p *Pool) Stats() Stats {
 	s := Stats{
 		Addr: p.addr, Kind: p.kind, Size: p.max, Open: len(p.members), Dialing: p.dialing,
 		Capacity: p.max, Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
-		Exhausted: p.counters.exhausted, Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
+		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: !p.down.IsZero(), Downs: p.counters.downs,
 		Closes: maps.Clone(p.counters.closes),
 		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,

@@ -46,13 +46,17 @@ func (p *Pool) refusalLocked() error {
 	case !p.down.IsZero():
 		return p.downErrorLocked()
 	case p.FailFast && full:
-		p.counters.exhausted++
+		p.exhausted.Add(1)
 		return &ExhaustedError{p.addr, p.limit(p.max, "connections in use")}
 	case p.queue.Len() >= p.MaxWaiters:
-		p.counters.exhausted++
-		return &ExhaustedError{p.addr, p.limit(p.MaxWaiters, "callers waiting")}
+		return p.tooManyWait()
 	}
 	return nil
+}
+
+func (p *Pool) tooManyWait() error {
+	p.exhausted.Add(1)
+	return &ExhaustedError{p.addr, p.limit(p.MaxWaiters, "callers waiting")}
 }
 
 // limit says which limit was reached.
