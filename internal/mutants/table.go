@@ -189,6 +189,11 @@ var mutants = []mutant{
 		"./cluster", "TestSlowStaysSlowInLaterWaves", false,
 	},
 	{
+		"who is refused queues for the lock of those who are served", "pool/pool.go",
+		"case int(waiting) >= p.MaxWaiters:", "case false:",
+		"./pool", "TestRefusalTakesNoLock", false,
+	},
+	{
 		"silent lanes are chosen", "pool/avoid.go",
 		"silent := m.state == shared &&", "silent := false &&",
 		"./pool", "TestSilentLanesAreAvoided", false,
