@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -124,132 +123,8 @@ func (f *flight) remove(m *member) {
 	m.flight = nil
 }
 
-// leave sends off the call's own flights: those to one node together, so that a
-// node which is slow holds up its own keys only. The caller goes with the last
-// of them.
-func (c *Counters) leave(ctx context.Context, call *hitCall) {
-	if len(call.own) == 0 {
-		return
-	}
-	own := call.own
-	for _, f := range own {
-		f.left = true // nobody else has seen it
-	}
-	if len(own) > 1 {
-		for groups := c.byNode(own); ; groups = groups[1:] {
-			if own = groups[0]; len(groups) == 1 {
-				break
-			}
-			c.active.Add(1)
-			go c.carryOwn(own)
-		}
-	}
-	if more := c.fly(ctx, own, false); len(more) > 0 {
-		c.active.Add(1)
-		go c.carry(more)
-	}
-}
-
-// byNode groups flights by the node that owns their keys now.
-func (c *Counters) byNode(flights []*flight) (groups [][]*flight) {
-	var addrs []string
-	for _, f := range flights {
-		addr := c.client.Primary(cluster.Slot(f.key))
-		at := slices.Index(addrs, addr)
-		if at < 0 {
-			at = len(addrs)
-			addrs = append(addrs, addr)
-			groups = append(groups, nil)
-		}
-		groups[at] = append(groups[at], f)
-	}
-	return groups
-}
-
-// carryOwn carries a call's own flights, of which nobody else knows yet.
-func (c *Counters) carryOwn(flights []*flight) {
-	ctx, cancel := lastDeadline(flights)
-	more := c.fly(ctx, flights, false)
-	cancel()
-	c.carry(more)
-}
-
-// carry carries what has gathered for the keys, until nothing has. Each time it
-// first lets others run: those whose hits have just landed may have more.
-func (c *Counters) carry(keys []string) {
-	defer c.active.Done()
-	var flights []*flight
-	for len(keys) > 0 {
-		c.letGather()
-		if flights = c.depart(keys, flights[:0]); len(flights) == 0 {
-			return
-		}
-		ctx, cancel := lastDeadline(flights)
-		keys = c.fly(ctx, flights, true)
-		cancel()
-	}
-}
-
-// letGather lets others run while hits keep coming: those whose hits have just
-// landed are about to make the next ones, and a flight that waits some
-// microseconds for them carries twice as many.
-func (c *Counters) letGather() {
-	const mostYields, quietYields = 64, 2
-	seen := c.gathered.Load()
-	for i, quiet := 0, 0; i < mostYields && quiet < quietYields; i++ {
-		runtime.Gosched()
-		quiet++
-		if now := c.gathered.Load(); now != seen {
-			seen, quiet = now, 0
-		}
-	}
-}
-
-// depart appends the next flight of each key, which from now on takes nobody
-// more. A key of which all hits were taken back is out no more.
-func (c *Counters) depart(keys []string, to []*flight) []*flight {
-	for _, key := range keys {
-		s := c.shard(key)
-		s.mu.Lock()
-		l := s.out[key]
-		var next *flight
-		for next == nil && len(l.waiting) > 0 {
-			if f := l.waiting[0]; len(f.members) > 0 {
-				next = f
-			}
-			l.waiting = l.waiting[1:]
-		}
-		if next == nil {
-			delete(s.out, key)
-		} else {
-			next.left = true
-			s.out[key] = l
-			to = append(to, next)
-		}
-		s.mu.Unlock()
-	}
-	return to
-}
-
-// lastDeadline returns a context that ends when nobody is interested any more.
-func lastDeadline(flights []*flight) (context.Context, context.CancelFunc) {
-	var last time.Time
-	for _, f := range flights {
-		if f.forever {
-			return context.Background(), func() {}
-		}
-		if f.deadline.After(last) {
-			last = f.deadline
-		}
-	}
-	return context.WithDeadline(context.Background(), last)
-}
-
-// fly sends the flights in one pipeline and tells their members. It returns the
-// keys for which more has gathered or, if keep is set, all keys, which stay out:
-// a carrier gives those whose hits have landed the chance to fly with it again,
-// instead of leaving the first of them alone.
-func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) (more []string) {
+// send sends the flights in one pipeline.
+func (c *Counters) send(ctx context.Context, flights []*flight) {
 	p := c.pipelines.Get().(*Pipeline)
 	defer c.pipelines.Put(p)
 	p.Reset()
@@ -276,12 +151,6 @@ func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) (more 
 	if apart {
 		flyApart(ctx, p, flights)
 	}
-	for _, f := range flights {
-		if key := f.key; c.land(f, keep) {
-			more = append(more, key)
-		}
-	}
-	return more
 }
 
 // expire appends the flight's EXPIRE.
@@ -352,11 +221,12 @@ type part struct {
 	err   error
 }
 
-// land tells the members of a flight what became of them, and reports whether
-// the key is still out.
+// land notes for the members of a flight what became of them, and reports
+// whether the key is still out.
 func (c *Counters) land(f *flight, keep bool) (out bool) {
 	s := c.shard(f.key)
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	total := f.total
 	for i := len(f.members) - 1; i >= 0; i-- {
 		m := f.members[i]
@@ -377,11 +247,5 @@ func (c *Counters) land(f *flight, keep bool) (out bool) {
 	} else {
 		delete(s.out, f.key)
 	}
-	s.mu.Unlock()
-	for i, m := range f.members {
-		f.members[i] = nil
-		m.call.landed() // after which m may be used again
-	}
-	c.flights.Put(f)
 	return out
 }
