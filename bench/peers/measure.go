@@ -129,8 +129,8 @@ func (l *load) caller(ctx context.Context, i int, end time.Time, h *hdrhistogram
 }
 
 // A recorder notes how long requests took, and hands that to the histogram many
-// at a time: those of a hundred callers are 14 MB, and to reach into
-// one of them after each request would cost more than some requests do.
+// at a time: the histograms of a hundred callers are 14 MB, and to reach into
+// them after each request would cost a cache miss or two.
 type recorder struct {
 	to   *hdrhistogram.Histogram
 	took [512]time.Duration
