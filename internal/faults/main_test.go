@@ -32,42 +32,6 @@ func grace() time.Duration {
 	return time.Second
 }
 
-// bareWaits are goroutines that only wait for deadlines of 10 ms: what a call
-// overruns by as much as they do is the machine's doing.
-type bareWaits struct {
-	done  chan struct{}
-	wait  sync.WaitGroup
-	worst [8]time.Duration
-}
-
-func startBareWaits() *bareWaits {
-	b := &bareWaits{done: make(chan struct{})}
-	for i := range b.worst {
-		b.wait.Go(func() {
-			for {
-				deadline := time.Now().Add(10 * time.Millisecond)
-				ctx, cancel := context.WithDeadline(context.Background(), deadline)
-				<-ctx.Done()
-				b.worst[i] = max(b.worst[i], time.Since(deadline))
-				cancel()
-				select {
-				case <-b.done:
-					return
-				default:
-				}
-			}
-		})
-	}
-	return b
-}
-
-// end returns how late the latest was.
-func (b *bareWaits) end() time.Duration {
-	close(b.done)
-	b.wait.Wait()
-	return slices.Max(b.worst[:])
-}
-
 func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
 	t.Helper()
 	client, err := c.New(redistest.Within(t, 20*time.Second), addrs)

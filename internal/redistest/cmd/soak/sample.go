@@ -1,11 +1,12 @@
 package main
 
 import (
-	"context"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/redistest"
 )
 
 // A footprint is what a process uses.
@@ -45,25 +46,19 @@ func settle(goroutines int) footprint {
 // are that only wait for their contexts' deadlines: what callers overrun by as
 // much is the machine's doing.
 type sampler struct {
-	began    time.Time // of the run
-	during   *atomic.Pointer[string]
 	done     chan struct{}
 	wait     sync.WaitGroup
 	peak     footprint
-	lateness [bareWaits]overruns
+	stopBare func()
+	lateness [redistest.BareWaits]overruns
 }
 
-const (
-	bareWaits = 8 // at a time
-	bareWait  = 10 * time.Millisecond
-)
-
 func startSampler(began time.Time, during *atomic.Pointer[string]) *sampler {
-	s := &sampler{began: began, during: during, done: make(chan struct{})}
+	s := &sampler{done: make(chan struct{})}
 	s.wait.Go(s.watch)
-	for i := range s.lateness {
-		s.wait.Go(func() { s.waitBare(&s.lateness[i]) })
-	}
+	s.stopBare = redistest.StartBareWaits(func(i int, deadline, back time.Time) {
+		s.lateness[i].add(overrun{back.Sub(deadline), back.Sub(began), *during.Load()})
+	})
 	return s
 }
 
@@ -81,25 +76,10 @@ func (s *sampler) watch() {
 	}
 }
 
-func (s *sampler) waitBare(late *overruns) {
-	for {
-		select {
-		case <-s.done:
-			return
-		default:
-		}
-		deadline := time.Now().Add(bareWait)
-		ctx, cancel := context.WithDeadline(context.Background(), deadline)
-		<-ctx.Done()
-		now := time.Now()
-		cancel()
-		late.add(overrun{now.Sub(deadline), now.Sub(s.began), *s.during.Load()})
-	}
-}
-
 func (s *sampler) end(r *report) {
 	close(s.done)
 	s.wait.Wait()
+	s.stopBare()
 	r.Peak = s.peak
 	var all overruns
 	for i := range s.lateness {
