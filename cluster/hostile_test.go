@@ -86,6 +86,10 @@ var hostilities = []struct {
 	{"ASK to itself for ever", say("-ASK " + evilSlot + " :{port}\r\n"), cluster.ErrRefused, "ASK"},
 }
 
+// incomplete are those of them that could still become a reply: only the
+// deadline ends the call. All others must be refused at once.
+var incomplete = map[string]bool{"array without elements": true, "endless pushes": true}
+
 // What one call to a hostile server may cost: bytes allocated in all, by this
 // process, of which the fake is part, and bytes that stay.
 const (
@@ -99,13 +103,18 @@ func TestHostileServer(t *testing.T) {
 	for _, h := range hostilities {
 		t.Run(h.name, func(t *testing.T) {
 			leaks := goleak.IgnoreCurrent()
+			patience := time.Second
+			if errors.Is(h.want, lanes.ErrUnknownOutcome) && !incomplete[h.name] {
+				patience = 10 * time.Second
+			}
 			kept := measure(func() {
-				err := callHostile(t, h.answer)
+				err := callHostile(t, h.answer, patience)
 				if h.want != nil {
 					require.ErrorIs(t, err, h.want)
 				}
 				if errors.Is(h.want, lanes.ErrUnknownOutcome) {
 					require.NotErrorIs(t, err, lanes.ErrNotSent)
+					require.Equal(t, incomplete[h.name], errors.Is(err, context.DeadlineExceeded), "%v", err)
 				}
 				require.ErrorContains(t, err, h.says)
 				require.Less(t, len(err.Error()), 1000)
@@ -134,9 +143,8 @@ func measure(f func()) memory {
 
 // callHostile makes one request to a cluster of a hostile and a good server,
 // of which it returns the hostile one's error.
-func callHostile(t *testing.T, answer func(io.Writer, []string) bool) error {
+func callHostile(t *testing.T, answer func(io.Writer, []string) bool, patience time.Duration) error {
 	t.Helper()
-	const patience = time.Second
 	evil, good := newFake(t), newFake(t)
 	defer evil.close()
 	defer good.close()
