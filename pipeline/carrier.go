@@ -70,9 +70,9 @@ func (c *Counters) carry(keys []string) {
 	c.fly(ctx, flights, true)
 }
 
-// letGather lets others run while hits keep coming: those whose hits have just
-// landed are about to make the next ones, and a flight that waits some
-// microseconds for them carries twice as many.
+// letGather lets others run while hits keep coming. Most callers have had their
+// turn before the carrier, see wake, but another processor may have taken some of
+// them over, or the carrier itself.
 func (c *Counters) letGather() {
 	const mostYields = 64
 	seen := c.gathered.Load()

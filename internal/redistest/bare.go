@@ -13,8 +13,8 @@ const BareWaits = 8
 const bareWait = 10 * time.Millisecond
 
 // StartBareWaits starts goroutines that do nothing but wait for deadlines of
-// contexts, one after the other, and note how late they came back: what calls
-// overrun by as much is the machine's doing. Each of them, 0 to BareWaits-1,
+// contexts, one after the other, each 10 ms away, and note how late they came
+// back: what calls overrun by as much is the machine's doing. Each of them, 0 to BareWaits-1,
 // calls note from its own goroutine. When stop returns, all have ended; it may
 // be called more than once.
 func StartBareWaits(note func(i int, deadline, back time.Time)) (stop func()) {
