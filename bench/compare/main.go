@@ -43,9 +43,18 @@ func main() {
 // second one ends the process at once; redistest's watchdog then stops the
 // servers.
 func signalled() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx, stop
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+		case <-ctx.Done():
+		}
+		signal.Stop(signals) // before the context ends, so that no second signal is lost after it
+		cancel()
+	}()
+	return ctx, cancel
 }
 
 // options are the flags.

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,22 +110,35 @@ endpoints:
 	}
 }
 
-// TestSecondInterrupt holds up the orderly end with a pipe that nobody reads: a
+// fill writes to a pipe until it holds no more.
+func fill(t *testing.T, pipe string) {
+	t.Helper()
+	fd, err := syscall.Open(pipe, syscall.O_RDWR|syscall.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	for err == nil {
+		_, err = syscall.Write(fd, make([]byte, 4096))
+	}
+	require.ErrorIs(t, err, syscall.EAGAIN)
+}
+
+// TestSecondInterrupt holds up the orderly end with a full pipe that nobody reads: a
 // second signal ends the process all the same.
 func TestSecondInterrupt(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	file := write(t, "{addrs: ['"+e.Addrs()[0]+"'], duration: 1h, callers: 2, warm_up: 0}")
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	fill(t, pipe)
 	c := start(t, "-f", file, "-json", pipe)
 	until(t, c.errors, "round 1")
 	require.NoError(t, c.cmd.Process.Signal(os.Interrupt))
 	until(t, c.out, "interrupted: ")
 	require.NoError(t, c.cmd.Process.Signal(os.Interrupt))
 	var exit *exec.ExitError
-	require.True(t, errors.As(c.cmd.Wait(), &exit))
+	require.ErrorAs(t, c.cmd.Wait(), &exit)
 	status, isStatus := exit.Sys().(syscall.WaitStatus)
 	require.True(t, isStatus)
-	require.True(t, status.Signaled())
+	require.True(t, status.Signaled(), "%v", exit)
 	require.Equal(t, syscall.SIGINT, status.Signal())
 }
