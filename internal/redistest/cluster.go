@@ -163,11 +163,12 @@ func (c *Cluster) prepare(n *Node) error {
 	if err := os.Mkdir(n.dir, 0o700); err != nil {
 		return fmt.Errorf("redistest: %w", err)
 	}
-	return c.configure(n)
+	return c.configure(n, n.dir, c.single)
 }
 
-// configure writes the node's settings.
-func (c *Cluster) configure(n *Node) error {
+// configure writes the node's settings into the folder, with cluster mode unless
+// single is set.
+func (c *Cluster) configure(n *Node, dir string, single bool) error {
 	lines := []string{
 		"bind 127.0.0.1", "protected-mode no", "daemonize no", "logfile log", `save ""`, "appendonly no",
 		"repl-diskless-sync yes", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
@@ -187,14 +188,14 @@ func (c *Cluster) configure(n *Node) error {
 			lines = append(lines, "user "+u+" on >"+p+" ~* &* +@all")
 		}
 	}
-	if !c.single {
+	if !single {
 		lines = append(lines, "cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout "+strconv.FormatInt(c.options.NodeTimeout.Milliseconds(), 10), "cluster-replica-validity-factor 0")
 		if c.major >= 7 {
 			lines = append(lines, "cluster-port "+strconv.Itoa(int(n.bus.Load())))
 		}
 	}
 	lines = append(lines, c.options.Directives...)
-	if err := os.WriteFile(filepath.Join(n.dir, "redis.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "redis.conf"), []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 		return fmt.Errorf("redistest: %w", err)
 	}
 	return nil

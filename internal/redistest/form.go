@@ -88,7 +88,7 @@ func (c *Cluster) WaitHealthy(ctx context.Context) error {
 	return poll(ctx, "the cluster is healthy", func() (bool, error) {
 		var views []string
 		for _, n := range c.nodes {
-			if !n.running() {
+			if !n.serving() {
 				continue
 			}
 			view, ok := n.view(ctx)
@@ -104,11 +104,19 @@ func (c *Cluster) WaitHealthy(ctx context.Context) error {
 // allRun reports whether the nodes with these IDs are running.
 func (c *Cluster) allRun(ids []string) bool {
 	for _, n := range c.nodes {
-		if slices.Contains(ids, n.id) && !n.running() {
+		if slices.Contains(ids, n.id) && !n.serving() {
 			return false
 		}
 	}
 	return true
+}
+
+// serving reports whether the node runs as a member of its cluster.
+func (n *Node) serving() bool {
+	n.mu.Lock()
+	alone := n.alone
+	n.mu.Unlock()
+	return !alone && n.running()
 }
 
 func (n *Node) running() bool {

@@ -12,7 +12,7 @@ import (
 func (c *Cluster) Owner(ctx context.Context, slot uint16) (*Node, error) {
 	var failed error
 	for _, n := range c.nodes {
-		if !n.running() {
+		if !n.serving() {
 			continue
 		}
 		var nodes string

@@ -26,9 +26,10 @@ type Node struct {
 	dir     string
 	id      string
 
-	mu   sync.Mutex // guards what follows
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has ended
+	mu    sync.Mutex // guards what follows
+	cmd   *exec.Cmd
+	done  chan struct{} // closed when the process has ended
+	alone bool          // the process is a server without cluster mode
 }
 
 // Addr returns the node's address, host:port.
@@ -80,10 +81,12 @@ func (n *Node) dial(ctx context.Context) (radix.Conn, error) {
 
 // start starts the process and waits until it accepts connections. It returns
 // errPort if the port was taken.
-func (n *Node) start(ctx context.Context) error {
-	logFile := filepath.Join(n.dir, "log")
+func (n *Node) start(ctx context.Context) error { return n.startIn(ctx, n.dir, false) }
+
+func (n *Node) startIn(ctx context.Context, dir string, alone bool) error {
+	logFile := filepath.Join(dir, "log")
 	cmd := exec.Command("redis-server", "redis.conf")
-	cmd.Dir = n.dir
+	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("redistest: starting redis-server: %w", err)
 	}
@@ -94,7 +97,7 @@ func (n *Node) start(ctx context.Context) error {
 		close(done)
 	}()
 	n.mu.Lock()
-	n.cmd, n.done = cmd, done
+	n.cmd, n.done, n.alone = cmd, done, alone
 	n.mu.Unlock()
 	n.cluster.watchdog.watch(cmd.Process.Pid)
 	return poll(ctx, "redis-server accepts connections at "+n.Addr(), func() (bool, error) {
@@ -149,6 +152,24 @@ func (n *Node) Restart(ctx context.Context) error {
 	return n.start(ctx)
 }
 
+// RestartAlone starts a server without cluster mode and without keys at the
+// node's address, as a client finds it where an address was given to another
+// server, or where a node was restarted without its settings. The process must
+// have ended. Kill ends the server, and Restart brings the node back.
+func (n *Node) RestartAlone(ctx context.Context) error {
+	if n.running() {
+		return fmt.Errorf("redistest: RestartAlone of %s, which is running: Kill it first", n.Addr())
+	}
+	dir := filepath.Join(n.dir, "alone")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("redistest: %w", err)
+	}
+	if err := n.cluster.configure(n, dir, true); err != nil {
+		return err
+	}
+	return n.startIn(ctx, dir, true)
+}
+
 // RestartElsewhere is Restart on another port.
 func (n *Node) RestartElsewhere(ctx context.Context) error {
 	if n.running() {
@@ -166,7 +187,7 @@ func (n *Node) RestartElsewhere(ctx context.Context) error {
 		if n.cluster.major < 7 {
 			n.bus.Store(int32(ports[0] + 10000))
 		}
-		if err = n.cluster.configure(n); err != nil {
+		if err = n.cluster.configure(n, n.dir, n.cluster.single); err != nil {
 			return err
 		}
 		if err = n.start(ctx); !errors.Is(err, errPort) {

@@ -23,7 +23,7 @@ func (s *soak) newEpisode(number int) *episode {
 	}
 	return &episode{
 		soak: s, number: number, plan: newPlan(s.settings.seed, number, s.settings), lossless: true,
-		load: &load{settings: s.settings, began: s.began, keys: keys, during: &s.during, findings: &s.findings},
+		load: &load{settings: s.settings, began: s.began, keys: keys, during: &s.during, givenUp: &s.givenUp, findings: &s.findings},
 	}
 }
 

@@ -37,6 +37,14 @@ func (s *soak) inject(ctx context.Context, f fault, v view, node int, keys []str
 		return stopNode(ctx, n, f.hold)
 	case kill:
 		return s.killNode(n)
+	case throttle:
+		return s.throttle(ctx, steps, n, f.hold)
+	case hangUp:
+		return s.hangUp(ctx, n, f.hold)
+	case standalone:
+		return s.standalone(ctx, n, f.hold)
+	case shardLost:
+		return s.loseShard(ctx, v, node, f.hold)
 	case clientKill:
 		return killClients(ctx, steps, n, f.hold)
 	case clientPause:
@@ -116,10 +124,7 @@ func (s *soak) killNode(n *redistest.Node) error {
 		return err
 	}
 	promoted := s.healthy()
-	ctx, cancel := context.WithTimeout(context.Background(), stepTime)
-	defer cancel()
-	back := s.group.apart(func() error { return n.Restart(ctx) })
-	return errors.Join(promoted, back)
+	return errors.Join(promoted, s.restart(n))
 }
 
 // healthy waits until the cluster is, as long as that may take.

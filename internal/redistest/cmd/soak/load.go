@@ -20,6 +20,7 @@ type load struct {
 	keys     []string
 	tallies  []tally
 	during   *atomic.Pointer[string] // the fault that is under way
+	givenUp  *atomic.Bool            // calls must fail at once
 
 	findings *findings // what must never be
 	strict   findings  // what must not be as long as no write can be lost
@@ -44,6 +45,8 @@ type caller struct {
 	calls    int64
 	commands [classes]int64
 	overruns overruns
+	givenUp  int64 // calls that began and ended while they had to fail at once
+	clung    int64 // of these, those that took more than half of their time
 }
 
 func (l *load) start(client *cluster.Client, seed uint64) {
@@ -88,12 +91,20 @@ func (c *caller) call() {
 		c.incrs[i] = p.IncrBy(l.keys[key], 1)
 		c.expires[i] = p.Expire(l.keys[key], time.Hour)
 	}
-	deadline := time.Now().Add(l.settings.deadline)
+	givenUp := l.givenUp.Load()
+	began := time.Now()
+	deadline := began.Add(l.settings.deadline)
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	err := p.Do(ctx)
 	returned := time.Now()
 	cancel()
 	c.calls++
+	if givenUp && l.givenUp.Load() {
+		c.givenUp++
+		if returned.Sub(began) > l.settings.deadline/2 {
+			c.clung++
+		}
+	}
 	if by := returned.Sub(deadline); by > 0 {
 		c.overruns.add(overrun{by, returned.Sub(l.began), *l.during.Load()})
 	}

@@ -8,7 +8,9 @@
 // goroutines send pipelines of INCRBY and EXPIRE, each with a deadline. Every
 // command must end in exactly one class: acknowledged, outcome unknown, or not
 // executed. Faults come one after another, by -seed: slots that move, failovers,
-// stopped, killed and sleeping nodes, closed connections.
+// stopped, killed and sleeping nodes, closed connections, links that carry little,
+// shards that are lost, and addresses of killed nodes at which a server without
+// cluster mode answers, or one that hangs up after the greeting.
 //
 // The time is divided into episodes with keys of their own. At the end of each,
 // every key must hold
@@ -30,7 +32,8 @@
 // episode; how many of them an episode has time for depends on the machine.
 //
 // The exit status is 1 if the invariant was violated, a command was in no
-// class, the client left goroutines or memory behind, or the run itself
+// class, a server in another's place was given keys or dialled without end, calls
+// clung to a lost shard, the client left goroutines or memory behind, or the run itself
 // failed; a cluster that does not become healthy again is such a failure.
 // Ctrl-C ends the run early, with a report; a second one ends it at once.
 package main

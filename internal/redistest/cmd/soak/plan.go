@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -19,12 +20,16 @@ const (
 	clientKill  kind = "client-kill"  // CLIENT KILL TYPE normal, again and again
 	clientPause kind = "client-pause" // CLIENT PAUSE
 	debugSleep  kind = "debug-sleep"  // DEBUG SLEEP
+	throttle    kind = "throttle"     // new connections pass a link that carries little
+	hangUp      kind = "hang-up"      // a killed primary's address answers greetings and hangs up
+	standalone  kind = "standalone"   // a killed primary's address leads to a server without cluster mode
+	shardLost   kind = "shard-lost"   // SIGKILL of a primary and all of its replicas, later a restart
 	nothing     kind = "quiet time"
 )
 
 var (
-	losslessKinds = []kind{reshard, failover, clientKill, stop, clientPause, debugSleep}
-	lossyKinds    = []kind{reshard, failover, clientKill, stop, clientPause, debugSleep, force, takeover, kill}
+	losslessKinds = []kind{reshard, failover, clientKill, stop, clientPause, debugSleep, throttle}
+	lossyKinds    = []kind{reshard, failover, clientKill, stop, clientPause, debugSleep, throttle, force, takeover, kill, hangUp, standalone, shardLost}
 )
 
 // A fault is what to do. Which node it is done to depends on the roles at that
@@ -54,13 +59,26 @@ func (f fault) String() string {
 type plan struct {
 	random      *rand.Rand
 	lossy       bool
+	kinds       []kind
 	slots       int
 	nodeTimeout time.Duration
 }
 
 func newPlan(seed uint64, episode int, s settings) *plan {
 	random := rand.New(rand.NewPCG(seed, uint64(episode)))
-	return &plan{random: random, lossy: random.IntN(2) == 1, slots: s.slots(), nodeTimeout: s.nodeTimeout}
+	p := &plan{random: random, lossy: random.IntN(2) == 1, slots: s.slots(), nodeTimeout: s.nodeTimeout}
+	if p.kinds = losslessKinds; p.lossy {
+		p.kinds = lossyKinds
+	}
+	if len(s.faults) > 0 {
+		p.lossy = p.lossy || !subset(s.faults, losslessKinds)
+		p.kinds = s.faults
+	}
+	return p
+}
+
+func subset(some, all []kind) bool {
+	return !slices.ContainsFunc(some, func(k kind) bool { return !slices.Contains(all, k) })
 }
 
 const maxReshard = 6 // slots in one batch
@@ -72,12 +90,8 @@ func longestStall(nodeTimeout time.Duration) time.Duration { return nodeTimeout 
 // next draws the next fault. It always draws the same number of values for the
 // same kind, whatever they are used for.
 func (p *plan) next() fault {
-	kinds := losslessKinds
-	if p.lossy {
-		kinds = lossyKinds
-	}
 	f := fault{
-		kind:    kinds[p.random.IntN(len(kinds))],
+		kind:    p.kinds[p.random.IntN(len(p.kinds))],
 		pick:    p.random.IntN(1 << 20),
 		primary: p.random.IntN(4) > 0, // replicas serve nobody here
 		quiet:   p.between(300*time.Millisecond, time.Second),
@@ -98,6 +112,10 @@ func (p *plan) next() fault {
 		f.hold = p.stall(50*time.Millisecond, 500*time.Millisecond)
 	case debugSleep:
 		f.hold = p.stall(100*time.Millisecond, time.Second)
+	case throttle, hangUp, standalone:
+		f.hold = p.between(500*time.Millisecond, 2*time.Second)
+	case shardLost:
+		f.hold = p.between(500*time.Millisecond, 1500*time.Millisecond)
 	}
 	return f
 }
@@ -117,7 +135,7 @@ func (p *plan) between(from, to time.Duration) time.Duration {
 // mayLose reports whether Redis may lose acknowledged writes by the fault.
 func (f fault) mayLose(nodeTimeout time.Duration) bool {
 	switch f.kind {
-	case force, takeover, kill:
+	case force, takeover, kill, hangUp, standalone, shardLost:
 		return true
 	case stop, clientPause, debugSleep:
 		return f.hold > longestStall(nodeTimeout)

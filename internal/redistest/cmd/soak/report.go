@@ -44,6 +44,8 @@ type report struct {
 
 	Overruns      overrunSummary `json:"overruns"`
 	BareWaits     overrunSummary `json:"bareWaits"`
+	GivenUp       int64          `json:"callsToALostShard"`
+	Clung         int64          `json:"callsToALostShardThatTookHalfTheirTime"`
 	WorstServedMS float64        `json:"worstTimeToServeMilliseconds"`
 	WorstServedBy string         `json:"worstTimeToServeAfter"`
 
@@ -89,6 +91,8 @@ func (r *report) addLoad(l *load) {
 		r.NotSent += c.commands[notSent]
 		r.Refused += c.commands[refused]
 		r.NoClass += c.commands[noClass]
+		r.GivenUp += c.givenUp
+		r.Clung += c.clung
 		r.late.merge(&c.overruns)
 	}
 	r.Overruns = r.late.summary()
@@ -100,6 +104,10 @@ func (r *report) recovered(d time.Duration, after string) {
 		r.WorstServedMS, r.WorstServedBy = ms, after
 	}
 }
+
+// clungShare is one in how many calls may be late to fail when a shard is lost, as
+// the machine may be busy.
+const clungShare = 20
 
 // A heap that has grown by more than this has leaked.
 const heapLeak = 8 << 20
@@ -118,6 +126,9 @@ func (r *report) judge() {
 	}
 	if n := r.Stats.Repeated; n > 0 {
 		fail("the client repeated %d commands, although none was marked as idempotent", n)
+	}
+	if r.Clung*clungShare > r.GivenUp {
+		fail("%d of %d calls took more than half of their time although a shard had been lost long before", r.Clung, r.GivenUp)
 	}
 	if before, after := r.Before.Goroutines, r.After.Goroutines; after > before {
 		fail("%d goroutines leaked", after-before)
@@ -163,6 +174,7 @@ func (r *report) print(w io.Writer) {
 	line("past the deadline", "%s", r.Overruns)
 	line("bare waits", "%s", r.BareWaits)
 	line("served after", "%.1f ms at worst, after %s", r.WorstServedMS, r.WorstServedBy)
+	line("lost shards", "%d calls while they had to fail at once, %d of them took more than half of their time", r.GivenUp, r.Clung)
 	line("goroutines", "before %d, after %d, peak %d", r.Before.Goroutines, r.After.Goroutines, r.Peak.Goroutines)
 	line("heap", "before %.1f MiB, after %.1f MiB, peak %.1f MiB", mebi(r.Before.Heap), mebi(r.After.Heap), mebi(r.Peak.Heap))
 	line("client", "moved %d, ask %d, refused %d, not sent %d, repeated %d, refreshes %d, failed refreshes %d",

@@ -4,6 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/redistest"
@@ -25,6 +27,7 @@ type settings struct {
 	perCall     int
 	deadline    time.Duration
 	pause       time.Duration
+	faults      []kind // the only ones; none: all
 	report      string
 }
 
@@ -45,12 +48,18 @@ func parseSettings(args []string, errors io.Writer) (settings, error) {
 	f.IntVar(&s.perCall, "per-call", 5, "number of keys of one call, each with INCRBY and EXPIRE; half of them the caller's own")
 	f.DurationVar(&s.deadline, "deadline", 100*time.Millisecond, "deadline of a call")
 	f.DurationVar(&s.pause, "pause", 2*time.Millisecond, "pause of a caller between two calls; 0 for none")
+	only := f.String("faults", "", "the only faults, such as kill,throttle; default all")
 	f.StringVar(&s.report, "report", "", "file for the report as JSON")
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
 	if f.NArg() > 0 {
 		return s, fmt.Errorf("soak: argument %q: want flags only", f.Arg(0))
+	}
+	for name := range strings.SplitSeq(*only, ",") {
+		if name != "" {
+			s.faults = append(s.faults, kind(name))
+		}
 	}
 	s.episode = min(s.episode, s.total/2)
 	return s, s.validate()
@@ -78,6 +87,11 @@ func (s settings) validate() error {
 		return fmt.Errorf("soak: -deadline = %v: must be positive", s.deadline)
 	case s.pause < 0:
 		return fmt.Errorf("soak: -pause = %v: must not be negative", s.pause)
+	}
+	for _, k := range s.faults {
+		if !slices.Contains(lossyKinds, k) {
+			return fmt.Errorf("soak: -faults: %q: want some of %v", k, lossyKinds)
+		}
 	}
 	_, err := s.poolConfig()
 	return err

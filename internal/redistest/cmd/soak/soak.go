@@ -10,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -23,6 +24,8 @@ type soak struct {
 	client   *cluster.Client
 	tags     []string // of keys; each in a slot of its own
 	during   atomic.Pointer[string]
+	givenUp  atomic.Bool // a shard has been lost for so long that its calls must fail at once
+	detours  detours
 	findings findings
 	report   *report
 }
@@ -71,7 +74,7 @@ func (s *soak) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.client, err = cluster.Config{Pool: config}.New(ctx, s.cluster.Addrs())
+	s.client, err = cluster.Config{Pool: config, Dialer: lanes.Dialer{NetDial: s.detours.dial}}.New(ctx, s.cluster.Addrs())
 	return err
 }
 

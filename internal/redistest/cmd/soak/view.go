@@ -86,9 +86,9 @@ func (v view) fit(f fault) []int {
 		switch f.kind {
 		case failover, force, takeover:
 			ok = !isPrimary && primary >= 0
-		case kill:
+		case kill, hangUp, standalone:
 			ok = isPrimary && v.hasReplica(i)
-		case reshard:
+		case reshard, throttle, shardLost:
 			ok = isPrimary
 		}
 		if ok {
