@@ -42,7 +42,7 @@ type Lane struct {
 	writeTimeout time.Duration
 
 	inFlight atomic.Int32          // batches enqueued and not complete; increased under mu
-	progress atomic.Uint64         // reads that brought bytes
+	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
 	large    atomic.Bool           // a large reply is arriving; set by the reader
 	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
 	lent     atomic.Bool
@@ -116,7 +116,10 @@ func (l *Lane) PeakInFlight() int {
 	return int(peak)
 }
 
-// Progress returns a number that changes whenever bytes arrive.
+// Progress returns a number that changes whenever bytes arrive, and whenever
+// some are written that had to wait for room: a server that is slow to take an
+// upload is not silent. Bytes that only fill the socket's buffer do not count,
+// as a server that has stopped has room for those, too.
 func (l *Lane) Progress() uint64 { return l.progress.Load() }
 
 // SetLent marks the lane as lent to one user, who may block it for as long as

@@ -96,6 +96,9 @@ func (l *Lane) writeBlocking(buf []byte, from int) {
 			l.writeFailed(len(buf)-from, err)
 			return
 		}
+		if l.raw != nil || from > 0 {
+			l.progress.Add(1) // room for it became free: the other side takes bytes
+		}
 		from = to
 	}
 	_ = l.conn.SetWriteDeadline(time.Time{})

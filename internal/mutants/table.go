@@ -194,6 +194,11 @@ var mutants = []mutant{
 		"./pool", "TestRefusalTakesNoLock", false,
 	},
 	{
+		"an upload over a slow link is taken for silence", "lanes/write.go",
+		"\t\t\tl.progress.Add(1) // room for it became free: the other side takes bytes\n", "",
+		"./pool", "TestSteadyUploadIsNotSilence", false,
+	},
+	{
 		"silent lanes are chosen", "pool/avoid.go",
 		"silent := m.state == shared &&", "silent := false &&",
 		"./pool", "TestSilentLanesAreAvoided", false,
