@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -96,7 +97,12 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 // (lanes.ErrNotSent), and those that are under way go on, for those who share
 // their flights, with an unknown outcome (lanes.ErrUnknownOutcome).
 func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
-	if !c.enter() {
+	switch {
+	case c.client == nil:
+		return fail(hits, errNoClient)
+	case ctx == nil:
+		return fail(hits, errNilContext)
+	case !c.enter():
 		return fail(hits, pool.ErrClosed)
 	}
 	defer c.active.Done()
@@ -125,7 +131,7 @@ func fail(hits []Hit, err error) error {
 		hits[i].Total, hits[i].Err = 0, notCounted(err)
 	}
 	if len(hits) == 0 {
-		return err
+		return fmt.Errorf("pipeline: Hit: %w", err)
 	}
 	return firstFailure(hits)
 }

@@ -1,9 +1,25 @@
 package pipeline
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// ErrExecuted says that a pipeline was done before, and not Reset since. A
+// second Do would count twice: it sends nothing, and the replies of the first one
+// stay. A command that is appended in between is refused with this error, which
+// then comes with lanes.ErrNotSent.
+var ErrExecuted = errors.New("pipeline: it was done already, call Reset before it is used again")
+
+// What is asked of a pipeline or of Counters by mistake.
+var (
+	errLate       = fmt.Errorf("command appended after Do: %w: %w", ErrExecuted, lanes.ErrNotSent)
+	errNoClient   = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", lanes.ErrNotSent)
+	errNilAction  = fmt.Errorf("the action is nil: %w", lanes.ErrNotSent)
+	errNilContext = fmt.Errorf("the context is nil, use context.Background for none: %w", lanes.ErrNotSent)
 )
 
 // An Error says that commands of a pipeline failed. The replies have the error

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -36,12 +35,17 @@ type Config struct {
 }
 
 // New returns an empty pipeline that sends to the client. An unknown Group is
-// an error of Do.
+// an error of Do. A nil client is an error of all that the pipeline is asked to
+// do, as it is for the zero Pipeline: New itself cannot return one.
 func (c Config) New(client *cluster.Client) *Pipeline {
-	return &Pipeline{client: client, how: cluster.How{Group: c.Group, Sequential: c.Sequential}, idempotent: c.Idempotent}
+	p := &Pipeline{client: client, how: cluster.How{Group: c.Group, Sequential: c.Sequential}, idempotent: c.Idempotent}
+	if client != nil {
+		p.state = appending
+	}
+	return p
 }
 
-// New returns an empty pipeline with the zero Config.
+// New returns an empty pipeline with the zero [Config]; see [Config.New].
 func New(client *cluster.Client) *Pipeline { return Config{}.New(client) }
 
 // A Pipeline is a list of commands that are sent together. Append commands, Do
@@ -50,7 +54,8 @@ func New(client *cluster.Client) *Pipeline { return Config{}.New(client) }
 //
 // It is not safe for concurrent use: one goroutine at a time may use it and
 // its replies (the race detector finds those who do not keep to it). Any number
-// of pipelines may use one client.
+// of pipelines may use one client. The zero Pipeline has no client, and refuses
+// everything: use [New].
 type Pipeline struct {
 	client  *cluster.Client
 	how     cluster.How
@@ -61,7 +66,7 @@ type Pipeline struct {
 	generation uint32
 	state      state
 	refused    []refusal // commands that are not in the request
-	err        error     // why nothing could be sent, in Do
+	err        error     // why Do has sent nothing
 	receivers  []receiver
 
 	lastKey  string // of IncrBy or Expire, which usually come in pairs
@@ -71,7 +76,8 @@ type Pipeline struct {
 type state uint8
 
 const (
-	appending state = iota
+	clientless state = iota
+	appending
 	executed
 )
 
@@ -92,7 +98,9 @@ type receiver struct {
 func (p *Pipeline) Reset() {
 	p.request.Reset()
 	p.generation++
-	p.state = appending
+	if p.state != clientless {
+		p.state = appending
+	}
 	p.lastKey, p.err = "", nil
 	clear(p.refused)
 	clear(p.receivers)
@@ -104,6 +112,9 @@ func (p *Pipeline) Len() int { return p.request.Len() }
 
 // IncrBy appends INCRBY key n. Its reply is the new value.
 func (p *Pipeline) IncrBy(key string, n int64) Reply {
+	if p.state != appending {
+		return p.refuse("INCRBY", p.unfit())
+	}
 	const head = "*3\r\n$6\r\nINCRBY\r\n"
 	b := append(p.request.Buffer(), head...)
 	b = resp.AppendBulk(b, key)
@@ -114,15 +125,37 @@ func (p *Pipeline) IncrBy(key string, n int64) Reply {
 // Expire appends EXPIRE key ttl, or PEXPIRE if the ttl is not a whole number of
 // seconds; less than a millisecond counts as one, and a ttl of 0 or less
 // deletes the key. Its reply is 1, or 0 if there is no such key.
+//
+// With each hit on a counter it moves the key's end along, so that the counter
+// of a steady user never starts again: for a fixed window use [Pipeline.ExpireNX],
+// or a key that has the window's number in its name.
 func (p *Pipeline) Expire(key string, ttl time.Duration) Reply {
-	head := "*3\r\n$6\r\nEXPIRE\r\n"
+	return p.expire("*3\r\n$6\r\nEXPIRE\r\n", "*3\r\n$7\r\nPEXPIRE\r\n", "", key, ttl)
+}
+
+// ExpireNX is Expire for a key that has no time to live yet (EXPIRE key ttl NX):
+// behind the INCRBY of each hit it makes a fixed window, which begins with the
+// first hit. Its reply is 1, or 0 if the key has a time to live or does not exist.
+// Servers before Redis 7 reply with an error; [Counters] work with them, too.
+func (p *Pipeline) ExpireNX(key string, ttl time.Duration) Reply {
+	return p.expire("*4\r\n$6\r\nEXPIRE\r\n", "*4\r\n$7\r\nPEXPIRE\r\n", "$2\r\nNX\r\n", key, ttl)
+}
+
+// expire appends one of two commands, the second for a ttl in milliseconds, which
+// begin with a head and end with an option.
+func (p *Pipeline) expire(seconds, milliseconds, option, key string, ttl time.Duration) Reply {
 	name, n := expiry(ttl)
+	if p.state != appending {
+		return p.refuse(name, p.unfit())
+	}
+	head := seconds
 	if name != "EXPIRE" {
-		head = "*3\r\n$7\r\nPEXPIRE\r\n"
+		head = milliseconds
 	}
 	b := append(p.request.Buffer(), head...)
 	b = resp.AppendBulk(b, key)
 	b = resp.AppendBulkInt(b, n)
+	b = append(b, option...)
 	return p.commit(b, key)
 }
 
@@ -151,6 +184,9 @@ func (p *Pipeline) commit(b []byte, key string) Reply {
 // one slot; a command without a key goes to any node. One that cannot be sent
 // gets an error as its reply, and Do sends nothing.
 func (p *Pipeline) Cmd(name string, args ...string) Reply {
+	if p.state != appending {
+		return p.refuse(name, p.unfit())
+	}
 	traits := p.client.CommandTraits(name, args)
 	slot, err := p.commandSlot(name, args, traits)
 	if err != nil {
@@ -174,9 +210,7 @@ func (p *Pipeline) commandSlot(name string, args []string, traits cluster.Traits
 // command by its traits.
 func (p *Pipeline) marked(traits cluster.Traits) Reply {
 	i := p.request.Len() - 1
-	if p.state == appending {
-		p.request.Mark(i, traits)
-	}
+	p.request.Mark(i, traits)
 	return p.reply(i)
 }
 
@@ -184,6 +218,12 @@ func (p *Pipeline) marked(traits cluster.Traits) Reply {
 // receiver is set when Do returns. The reply may be used as well.
 func (p *Pipeline) Append(action radix.Action) Reply {
 	name := fmt.Sprintf("%T", action)
+	switch {
+	case p.state != appending:
+		return p.refuse(name, p.unfit())
+	case action == nil:
+		return p.refuse("Append", errNilAction)
+	}
 	properties := action.Properties()
 	if !properties.CanPipeline {
 		return p.refuse(name, ErrNotPipelinable)
@@ -221,7 +261,7 @@ func (p *Pipeline) appendCaptured(conn *captureConn, name string, slot int32) Re
 
 // reply makes the reply of the command that was appended last.
 func (p *Pipeline) reply(i int) Reply {
-	if p.idempotent && i >= 0 && p.state == appending {
+	if p.idempotent {
 		p.request.Repeatable(i)
 	}
 	return Reply{pipeline: p, index: int32(i), generation: p.generation}
@@ -231,26 +271,37 @@ func (p *Pipeline) reply(i int) Reply {
 // negative.
 func (p *Pipeline) refuse(name string, err error) Reply {
 	p.refused = append(p.refused, refusal{strings.ToUpper(name), err})
-	return p.reply(-len(p.refused))
+	return Reply{pipeline: p, index: int32(-len(p.refused)), generation: p.generation}
 }
 
-// ErrExecuted says that a pipeline was done twice without a Reset in between,
-// which would count twice. Nothing was sent the second time.
-var ErrExecuted = errors.New("pipeline: Do was called twice without a Reset")
+// unfit returns why the pipeline takes no command now.
+func (p *Pipeline) unfit() error {
+	if p.state == clientless {
+		return errNoClient
+	}
+	return errLate
+}
 
 // Do sends the commands and returns when each has its reply or an error, at
 // the latest when the context ends. The error is nil if all commands have a
 // reply that is no error, and an [Error] otherwise; the replies tell which
 // succeeded. An empty pipeline does nothing. If a command was refused when it
-// was appended, nothing is sent.
+// was appended, nothing is sent. A second Do without a Reset is [ErrExecuted],
+// and changes nothing; commands that are appended in between are refused.
 func (p *Pipeline) Do(ctx context.Context) error {
-	if p.state == executed {
+	switch {
+	case p.state == clientless:
+		return fmt.Errorf("pipeline: Do: %w", errNoClient)
+	case p.state == executed:
 		return ErrExecuted
+	case ctx == nil:
+		return fmt.Errorf("pipeline: Do: %w", errNilContext)
 	}
 	p.state = executed
 	if len(p.refused) > 0 {
-		r := p.refused[0]
-		return &Error{Failed: len(p.refused), Total: p.Len() + len(p.refused), First: r.error()}
+		first := p.refused[0].error()
+		p.err = fmt.Errorf("pipeline: nothing was sent, because of another command: %w: %w", first, lanes.ErrNotSent)
+		return &Error{Failed: len(p.refused), Total: p.Len() + len(p.refused), First: first}
 	}
 	if err := p.client.Exec(ctx, &p.request, p.how); err != nil {
 		p.err = fmt.Errorf("pipeline: %w", err)

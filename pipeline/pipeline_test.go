@@ -126,6 +126,50 @@ func TestReplies(t *testing.T) {
 	}
 }
 
+// TestExpireNX: only a key without a time to live gets one.
+func TestExpireNX(t *testing.T) {
+	t.Parallel()
+	real := redistest.StartServer(t, redistest.Options{})
+	p := pipeline.New(open(t, cluster.Config{}, real.Addrs()))
+	for key, ttl := range map[string]time.Duration{"s": time.Hour, "ms": time.Hour + time.Millisecond} {
+		p.Reset()
+		none := p.ExpireNX(key, ttl)
+		p.IncrBy(key, 1)
+		first, second := p.ExpireNX(key, ttl), p.ExpireNX(key, 24*time.Hour)
+		left := p.Cmd("PTTL", key)
+		require.NoError(t, p.Do(within(t, 5*time.Second)))
+		for i, r := range []pipeline.Reply{none, first, second} {
+			n, err := r.Int()
+			require.NoError(t, err)
+			require.Equal(t, i == 1, n == 1)
+		}
+		n, err := left.Int()
+		require.NoError(t, err)
+		require.InDelta(t, ttl.Milliseconds(), n, 60_000)
+	}
+}
+
+// TestSteadyUser: the window of a user who does not rest ends all the same.
+func TestSteadyUser(t *testing.T) {
+	t.Parallel()
+	real := redistest.StartServer(t, redistest.Options{})
+	p := pipeline.New(open(t, cluster.Config{}, real.Addrs()))
+	ctx := within(t, 30*time.Second)
+	for before := int64(0); ; {
+		p.Reset()
+		total := p.IncrBy("user", 1)
+		p.ExpireNX("user", 30*time.Millisecond)
+		require.NoError(t, p.Do(ctx))
+		n, err := total.Int()
+		require.NoError(t, err)
+		if n <= before {
+			require.EqualValues(t, 1, n, "a window begins with its first hit")
+			return
+		}
+		before = n
+	}
+}
+
 func TestRefusedCommands(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
@@ -323,6 +367,7 @@ func TestReusedPipelineDoesNotAllocate(t *testing.T) {
 		for i, key := range keys {
 			replies[i] = p.IncrBy(key, 1)
 			p.Expire(key, time.Minute)
+			p.ExpireNX(key, 1500*time.Millisecond)
 		}
 		if err := p.Do(ctx); err != nil {
 			t.Fatal(err)

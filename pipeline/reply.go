@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/redislanes/redislanes/internal/resp"
@@ -80,8 +79,6 @@ func (r Reply) raw() ([]byte, error) {
 		return nil, ErrPending
 	case p.err != nil:
 		return nil, p.err
-	case len(p.refused) > 0:
-		return nil, fmt.Errorf("pipeline: nothing was sent, because of another command: %w: %w", p.refused[0].error(), lanes.ErrNotSent)
 	}
 	return p.request.Reply(int(r.index))
 }

@@ -114,6 +114,11 @@ var mutants = []mutant{
 		"./pool", "TestLanesAreDrained", false,
 	},
 	{
+		"a command is appended to a pipeline that was done", "pipeline/pipeline.go",
+		"\tif p.state != appending {\n\t\treturn p.refuse(\"INCRBY\", p.unfit())\n\t}\n", "",
+		"./pipeline", "TestAppendAfterDo", false,
+	},
+	{
 		"a pool shrinks by what it sees at the moment", "pool/resize.go",
 		"s.peak = max(s.load, sum+s.waiters)", "s.load = p.size.load\n\ts.peak = s.load",
 		"./pool", "TestBurstsBetweenLooks", false,

@@ -1,0 +1,115 @@
+package pipeline_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// TestAppendAfterDo: what is appended to a pipeline that was done is refused,
+// whether it could have been sent or not, and the replies that are there stay.
+func TestAppendAfterDo(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	p := pipeline.New(open(t, cluster.Config{}, e.Addrs()))
+	ctx := within(t, 5*time.Second)
+	for name, add := range map[string]func() pipeline.Reply{
+		"INCRBY":     func() pipeline.Reply { return p.IncrBy("k", 1) },
+		"EXPIRE":     func() pipeline.Reply { return p.Expire("k", time.Minute) },
+		"EXPIRE NX":  func() pipeline.Reply { return p.ExpireNX("k", time.Minute) },
+		"Cmd":        func() pipeline.Reply { return p.Cmd("GET", "k").Idempotent().Slow() },
+		"refused":    func() pipeline.Reply { return p.Cmd("MGET", "a", "b") },
+		"blocking":   func() pipeline.Reply { return p.Cmd("BLPOP", "k", "0") },
+		"Append":     func() pipeline.Reply { return p.Append(radix.Cmd(new(int), "GET", "k")) },
+		"nil action": func() pipeline.Reply { return p.Append(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.Reset()
+			before := e.Calls(0, "INCRBY")
+			counted := p.IncrBy(t.Name(), 3)
+			require.NoError(t, p.Do(ctx))
+			late := add()
+			require.ErrorIs(t, late.Err(), lanes.ErrNotSent)
+			require.ErrorIs(t, late.Err(), pipeline.ErrExecuted)
+			require.ErrorContains(t, late.Err(), "Reset")
+			require.Equal(t, 1, p.Len())
+			n, err := counted.Int()
+			require.NoError(t, err)
+			require.EqualValues(t, 3, n, "it was acknowledged before")
+			require.ErrorIs(t, p.Do(ctx), pipeline.ErrExecuted)
+			require.NoError(t, counted.Err())
+			require.Equal(t, 1, e.Calls(0, "INCRBY")-before)
+			p.Reset()
+			require.NoError(t, p.Do(ctx), "what came late is gone")
+		})
+	}
+}
+
+// TestPipelineWithoutClient: one that was made by hand, or with the nil client of
+// a failed New, says so wherever it can.
+func TestPipelineWithoutClient(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]*pipeline.Pipeline{"zero": {}, "nil client": pipeline.New(nil)} {
+		t.Run(name, func(t *testing.T) {
+			for _, r := range []pipeline.Reply{p.Cmd("GET", "k"), p.Append(radix.Cmd(nil, "GET", "k")), p.Append(nil)} {
+				require.ErrorContains(t, r.Err(), "without a client")
+				require.ErrorIs(t, r.Err(), lanes.ErrNotSent)
+			}
+			p.Reset()
+			r := p.IncrBy("k", 1)
+			for range 2 {
+				require.ErrorContains(t, p.Do(t.Context()), "without a client")
+				require.ErrorContains(t, r.Err(), "without a client")
+				require.ErrorIs(t, r.Err(), lanes.ErrNotSent)
+			}
+			_ = p.String()
+			require.Zero(t, p.Trips())
+		})
+	}
+	hits := []pipeline.Hit{{Key: "k", By: 1, Total: 7}}
+	for name, c := range map[string]*pipeline.Counters{"zero": {}, "nil client": pipeline.NewCounters(nil, pipeline.CountersConfig{})} {
+		t.Run("counters/"+name, func(t *testing.T) {
+			require.ErrorContains(t, c.Hit(t.Context(), nil), "without a client")
+			require.ErrorContains(t, c.Hit(t.Context(), hits), "without a client")
+			require.ErrorIs(t, hits[0].Err, lanes.ErrNotSent)
+			require.Zero(t, hits[0].Total)
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+// TestNil: a nil action or context is an error with a sentence, and nothing is
+// sent.
+func TestNil(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{}, e.Addrs())
+	p := pipeline.New(client)
+	good := p.IncrBy("k", 1)
+	require.ErrorContains(t, p.Do(nil), "the context is nil") //nolint:staticcheck // that is the mistake
+	require.ErrorIs(t, good.Err(), pipeline.ErrPending, "it can still be done")
+	require.NoError(t, p.Do(within(t, 5*time.Second)))
+	n, err := good.Int()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+
+	p.Reset()
+	good, bad := p.IncrBy("k", 1), p.Append(nil)
+	require.ErrorContains(t, p.Do(within(t, 5*time.Second)), "the action is nil")
+	require.ErrorContains(t, bad.Err(), "the action is nil")
+	require.ErrorIs(t, good.Err(), lanes.ErrNotSent)
+
+	c := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	hits := []pipeline.Hit{{Key: "k", By: 1}}
+	require.ErrorContains(t, c.Hit(nil, hits), "the context is nil") //nolint:staticcheck // that is the mistake
+	require.ErrorIs(t, hits[0].Err, lanes.ErrNotSent)
+	require.Equal(t, 1, e.Calls(0, "INCRBY"))
+	require.NoError(t, c.Close())
+}
