@@ -149,13 +149,15 @@ func (c *Client) nodeLocked(addr string) *node {
 	return n
 }
 
-// setOwner notes what a MOVED said.
-func (c *Client) setOwner(slot uint16, n *node) {
+// learn notes what the MOVED of one wave said, all at once: the table of the
+// slots is copied for each call.
+func (c *Client) learn(moves []move) {
+	if len(moves) == 0 {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t := c.topology.Load(); t.primary(int32(slot)) != n {
-		c.topology.Store(t.withOwner(slot, n))
-	}
+	c.topology.Store(c.topology.Load().withOwners(moves))
 }
 
 // setRanges replaces the topology. Nodes that it does not hold any more are

@@ -89,7 +89,7 @@ func (f *fake) reply(w io.Writer, cmd []string) (goOn bool) {
 		reply = f.slots()
 	case name == "CLUSTER":
 		reply = slotMap(f.addr())
-	case name == "CLIENT", name == "AUTH", name == "READONLY":
+	case name == "CLIENT", name == "AUTH", name == "READONLY", name == "READWRITE":
 		reply = "+OK\r\n"
 	case f.answer != nil:
 		return f.answer(w, cmd)

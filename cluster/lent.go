@@ -95,6 +95,9 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 			return false
 		}
 		l.redirects++
+		if to.verdict == moved {
+			l.client.learn([]move{{to.slot, n}})
+		}
 		l.to, l.asking = n.pool(asPrimary), to.verdict == ask
 		return true
 	case final, noScript:

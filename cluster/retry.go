@@ -41,6 +41,7 @@ type retry struct {
 	due    time.Time       // unless later is empty
 	routes map[int]route   // where a redirect sent commands that are to be sent again
 	bySlot map[int32]route // the last redirect of each slot
+	moves  []move          // what the MOVED of the last wave said
 
 	redirects int
 	retries   int
@@ -80,6 +81,7 @@ func (x *retry) plan() {
 		delete(x.bySlot, x.request.slots[i])
 	}
 	var followed, refused []int
+	x.moves = x.moves[:0]
 	for _, i := range x.sent {
 		switch x.judge(i) {
 		case toFollow:
@@ -88,6 +90,7 @@ func (x *retry) plan() {
 			refused = append(refused, i)
 		}
 	}
+	x.client.learn(x.moves)
 	if len(followed) > 0 {
 		if x.redirects++; x.redirects > x.client.cfg.MaxRedirects {
 			followed = nil
@@ -264,12 +267,16 @@ func (x *retry) follow(i int, to redirect) bool {
 		return false
 	}
 	r := route{node: n, asking: to.verdict == ask}
+	if !r.asking {
+		x.moves = append(x.moves, move{to.slot, n})
+	}
 	x.routes[i] = r
 	x.bySlot[x.request.slots[i]] = r
 	return true
 }
 
 // followed returns the node that MOVED or ASK names, nil if it cannot be had.
+// What MOVED says of the slot is to be learned by the caller.
 func (c *Client) followed(to redirect) *node {
 	if to.verdict == moved {
 		c.hint()
@@ -281,7 +288,6 @@ func (c *Client) followed(to redirect) *node {
 		c.counters.ask.Add(1)
 	default:
 		c.counters.moved.Add(1)
-		c.setOwner(to.slot, n)
 	}
 	return n
 }

@@ -45,17 +45,37 @@ func newTopology(ranges []slotRange, find func(addr string) *node) *topology {
 	return t
 }
 
-// withOwner returns a copy in which n owns the slot.
-func (t *topology) withOwner(slot uint16, n *node) *topology {
-	next := &topology{owner: t.owner, nodes: slices.Clone(t.nodes), replicas: slices.Clone(t.replicas), single: t.single}
-	i := slices.Index(next.nodes, n)
-	if i < 0 {
-		i = len(next.nodes)
-		next.nodes = append(next.nodes, n)
-		next.replicas = append(next.replicas, nil)
+// A move is what a MOVED said: the slot has another owner.
+type move struct {
+	slot uint16
+	to   *node
+}
+
+// withOwners returns a copy in which the slots have the owners that MOVED named,
+// or t itself if they do already. The table of slots is copied once, however
+// many moves there are.
+func (t *topology) withOwners(moves []move) *topology {
+	known := func(m move) bool { return t.primary(int32(m.slot)) == m.to }
+	if !slices.ContainsFunc(moves, func(m move) bool { return !known(m) }) {
+		return t
 	}
-	next.owner[slot] = uint16(i)
-	return next
+	next := *t
+	next.nodes, next.replicas = slices.Clone(t.nodes), slices.Clone(t.replicas)
+	index := make(map[*node]uint16, len(next.nodes))
+	for i, n := range next.nodes {
+		index[n] = uint16(i)
+	}
+	for _, m := range moves {
+		i, ok := index[m.to]
+		if !ok {
+			i = uint16(len(next.nodes))
+			index[m.to] = i
+			next.nodes = append(next.nodes, m.to)
+			next.replicas = append(next.replicas, nil)
+		}
+		next.owner[m.slot] = i
+	}
+	return &next
 }
 
 // primary returns the owner of the slot, nil if there is none. Slot -1, of a
