@@ -68,6 +68,11 @@ func (p *Pool) inspect(now time.Time) {
 	c.carryOut()
 }
 
+// besidePing is how many batches a connection of one caller may have in flight:
+// that caller's and a PING. A connection that is pinged is to be had all the
+// same, and one caller at a time is what the stack of idle ones sees to.
+const besidePing = 2
+
 // pingLocked sends a PING over an idle connection; if nothing comes back, the
 // connection has stalled.
 func (p *Pool) pingLocked(m *member) (flush bool) {
@@ -77,14 +82,8 @@ func (p *Pool) pingLocked(m *member) (flush bool) {
 	call.Begin(1)
 	b.Reset(call, command)
 	b.Add(0, len(command))
-	if !p.shared {
-		p.dropIdleLocked(m)
-	}
 	ok, flush := m.lane.Dispatch(b, p.maxInFlight)
 	m.pinged = ok
-	if ok && !p.shared {
-		m.becomeLocked(pinging)
-	}
 	return flush
 }
 

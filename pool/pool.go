@@ -61,7 +61,6 @@ const (
 	isIdle
 	busy     // one batch is in flight
 	lent     // one user has it
-	pinging  // a PING is in flight; in a shared pool it is not told apart
 	shared   // for everybody
 	draining // taken from the shared ones; closes when nothing is in flight
 	gone
@@ -130,7 +129,7 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 	p.mu.Lock()
 	for len(p.idle) > 0 {
 		m := p.popIdleLocked()
-		if m.lane.Enqueue(b, p.maxInFlight) {
+		if m.lane.Enqueue(b, besidePing) {
 			m.becomeLocked(busy)
 			p.mu.Unlock()
 			return true
@@ -223,7 +222,7 @@ func (m *member) Answered(l *lanes.Lane) {
 	}
 	p.mu.Lock()
 	flush := false
-	if (m.state == busy || m.state == pinging) && l.InFlight() == 0 {
+	if m.state == busy && l.InFlight() == 0 {
 		flush = p.freeLocked(m)
 	}
 	p.unlock()

@@ -34,7 +34,6 @@ type controller struct {
 	control
 	open     int // connections that serve: neither closed nor about to be
 	inUse    int // of these, those that serve one caller
-	pinging  int // or a PING
 	load     int // the highest load since the last look; of a shared pool, when batches waited
 	grows    uint64
 	shrinks  uint64
@@ -100,9 +99,6 @@ func (c *controller) count(s state, n int) {
 	case busy, lent:
 		c.inUse += n
 		c.open += n
-	case pinging:
-		c.pinging += n
-		c.open += n
 	case isIdle, shared:
 		c.open += n
 	}
@@ -125,7 +121,6 @@ func (p *Pool) stretchLocked() {
 	if p.shared {
 		c.load = max(c.load, load)
 	}
-	s.load += c.pinging // those cannot be had now
 	if to, why := c.grow(s); why != "" {
 		p.resizeLocked(to, why, s)
 	}

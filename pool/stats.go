@@ -90,7 +90,7 @@ func (p *Pool) Stats() Stats {
 		case m.state == lent:
 			s.Lent++
 			s.InUse++
-		case n > 0 || m.state == busy:
+		case m.state == busy, m.state != isIdle && n > 0: // a PING is no use
 			s.InUse++
 		}
 		if p.shared {

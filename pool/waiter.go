@@ -125,7 +125,7 @@ func (p *Pool) freeLocked(m *member) (flush bool) {
 		w.lend <- lendResult{member: m}
 		return false
 	}
-	ok, flush := m.lane.Dispatch(w.batch, p.maxInFlight)
+	ok, flush := m.lane.Dispatch(w.batch, besidePing)
 	if !ok {
 		m.becomeLocked(gone) // closed; its event is on the way
 		return false

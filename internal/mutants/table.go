@@ -204,6 +204,11 @@ var mutants = []mutant{
 		"./pool", "TestSteadyUploadIsNotSilence", false,
 	},
 	{
+		"PINGs take connections from callers", "pool/maintain.go",
+		"const besidePing = 2", "const besidePing = 1",
+		"./pool", "TestPingsTakeNoConnection", false,
+	},
+	{
 		"silent lanes are chosen", "pool/avoid.go",
 		"silent := m.state == shared &&", "silent := false &&",
 		"./pool", "TestSilentLanesAreAvoided", false,

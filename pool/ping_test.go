@@ -1,0 +1,49 @@
+package pool
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestPingsTakeNoConnection: while PINGs are out on all connections, callers and
+// users get one all the same, whether they may wait or not, and the PINGs do not
+// count as use.
+func TestPingsTakeNoConnection(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	proxy := redistest.StartProxy(t, server.Addrs()[0])
+	const size = 3
+	p, err := New(Fixed{Size: size, Options: Options{FailFast: true, StallTimeout: time.Hour, PingEvery: time.Hour}},
+		lanes.Dialer{}, proxy.Addr(), nil)
+	require.NoError(t, err)
+	defer p.Close()
+	until(t, "all connections are there", func() bool { return p.Stats().Idle == size })
+	proxy.Stall(redistest.ToClient)
+	p.inspect(time.Now().Add(p.PingEvery))
+	require.Equal(t, size, p.Stats().InFlight, "each connection is pinged")
+	require.Zero(t, p.Stats().InUse)
+
+	ctx := within(t, 20*time.Second)
+	conn, err := p.Lend(ctx)
+	require.NoError(t, err)
+	done := make(chan error, size)
+	for range size - 1 {
+		go func() { done <- p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
+	}
+	go func() { done <- conn.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
+	until(t, "each has a connection", func() bool { s := p.Stats(); return s.InUse == size && s.InFlight == 2*size })
+	require.ErrorIs(t, p.Do(ctx, radix.Cmd(nil, "INCR", "k")), ErrExhausted, "there is one caller to a connection")
+	proxy.Flow(redistest.ToClient)
+	for range size {
+		require.NoError(t, <-done)
+	}
+	conn.Return()
+	until(t, "all are free", func() bool { return p.Stats().Idle == size })
+	require.Equal(t, "3", get(t, p, "k"))
+}
