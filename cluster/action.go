@@ -85,10 +85,10 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 	}
 	for i := range r.bounds {
 		name := commandName(r.command(i))
-		if lanes.Stateful(r.command(i)) {
+		traits := c.client.EncodedTraits(r.command(i))
+		if traits&Stateful != 0 {
 			return fmt.Errorf("cluster: %s: %w", name, lanes.ErrShared)
 		}
-		traits := c.client.EncodedTraits(r.command(i))
 		if traits&Blocking != 0 {
 			c.name = name
 			return c.lend(ctx, exchange{marshal, unmarshalInto})

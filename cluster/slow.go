@@ -5,39 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 )
-
-// slowness says when a command is slow by default.
-type slowness uint8
-
-const (
-	neverSlow slowness = iota
-	alwaysSlow
-	slowWithManyKeys
-)
-
-// manyKeys is how many keys a command such as MGET may have and still count as
-// fast.
-const manyKeys = 100
-
-// slowRows are the default for which commands are slow: those that read or
-// combine whole collections or the whole key space, and scripts, which may do
-// anything.
-var slowRows = [...]struct {
-	slowness
-	names string
-}{
-	{alwaysSlow, `
-		HGETALL HKEYS HVALS SMEMBERS LRANGE XRANGE XREVRANGE DUMP
-		ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANGESTORE ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE
-		KEYS SCAN HSCAN SSCAN ZSCAN SORT SORT_RO LCS BITOP
-		SDIFF SDIFFSTORE SINTER SINTERCARD SINTERSTORE SUNION SUNIONSTORE
-		ZDIFF ZDIFFSTORE ZINTER ZINTERCARD ZINTERSTORE ZUNION ZUNIONSTORE
-		GEORADIUS GEORADIUS_RO GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEOSEARCH GEOSEARCHSTORE
-		EVAL EVAL_RO EVALSHA EVALSHA_RO FCALL FCALL_RO`},
-	{slowWithManyKeys, `DEL EXISTS MGET MSET MSETNX PFCOUNT PFMERGE TOUCH UNLINK`},
-}
 
 // SlowCommands returns the names, in upper case and sorted, of the commands that
 // are slow by default: those that read or combine whole collections or the key
@@ -45,20 +15,7 @@ var slowRows = [...]struct {
 // DEL, EXISTS, MGET, MSET, MSETNX, PFCOUNT, PFMERGE, TOUCH and UNLINK, which are
 // slow only with more than 100 keys. Besides, 1,000 commands or more of one
 // request for one node travel as slow ones do, whatever they are.
-func SlowCommands() []string {
-	var names []string
-	for _, row := range slowRows {
-		names = append(names, strings.Fields(row.names)...)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// isSlow tells whether the command is slow by default, with so many arguments
-// after its name.
-func (c *command) isSlow(args int) bool {
-	return c.slow == alwaysSlow || c.slow == slowWithManyKeys && args/int(c.step) > manyKeys
-}
+func SlowCommands() []string { return command.SlowNames() }
 
 // overrides are what a client's settings say: which commands are slow, in upper
 // case, whatever the default says.
@@ -84,36 +41,22 @@ func (c Config) overrides() (overrides, error) {
 // CommandTraits is the function [CommandTraits] with this client's settings of
 // which commands are slow.
 func (c *Client) CommandTraits(name string, args []string) Traits {
-	return c.slow.apply(name, CommandTraits(name, args))
+	var buf [inPlace]byte
+	return c.slow.apply(command.Of(resp.AppendCommand(buf[:0], name, args...)))
 }
 
-// EncodedTraits is [Client.CommandTraits] for an encoded command, but without
-// regard to subcommands.
+// EncodedTraits is [Client.CommandTraits] for an encoded command.
 func (c *Client) EncodedTraits(encoded []byte) Traits {
-	name := resp.CommandName(encoded)
-	rule := lookup(name, nil)
-	var args []string
-	if rule.find == byStreams {
-		args = arguments(encoded)
-	}
-	return c.slow.apply(name, rule.traitsOf(args, resp.Elements(encoded)-1))
+	return c.slow.apply(command.Of(encoded))
 }
 
-func arguments(encoded []byte) (args []string) {
-	for i := 1; ; i++ {
-		arg, ok := resp.Argument(encoded, i)
-		if !ok {
-			return args
-		}
-		args = append(args, string(arg))
-	}
-}
-
-func (o overrides) apply(name string, t Traits) Traits {
+// apply returns the traits of the command with these settings.
+func (o overrides) apply(c command.Command) Traits {
+	t := c.Traits()
 	if len(o) == 0 {
 		return t
 	}
-	switch slow, set := o[strings.ToUpper(name)]; {
+	switch slow, set := o[c.Name()]; {
 	case !set:
 		return t
 	case slow:

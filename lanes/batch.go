@@ -130,13 +130,16 @@ func (b *Batch) Add(from, to int) {
 	b.ends = append(b.ends, b.size()+size)
 }
 
-// Each calls f with every encoded command, before the batch is submitted.
+// Each calls f with every encoded command, before the batch is submitted. What
+// f gets is the caller's memory.
 func (b *Batch) Each(f func(command []byte)) {
-	from := 0
-	all := b.appendTo(nil)
-	for _, end := range b.ends {
-		f(all[from:end])
-		from = end
+	next, before := 0, 0
+	for _, r := range b.runs { // no command is in two of them
+		for from := r.from; from < r.to; next++ {
+			to := from + b.ends[next] - before
+			f(b.arena[from:to])
+			from, before = to, b.ends[next]
+		}
 	}
 }
 

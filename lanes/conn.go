@@ -6,12 +6,12 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strings"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -173,37 +173,13 @@ func unmarshal(replies []byte, into any) error {
 	return resp3.Unmarshal(bufio.NewReaderSize(bytes.NewReader(replies), max(16, min(len(replies), 4096))), into, radixresp.NewOpts())
 }
 
-// stateful are the commands that change what a connection means for those who
-// use it next.
-var stateful = map[string]bool{
-	"MULTI": true, "EXEC": true, "DISCARD": true, "WATCH": true, "UNWATCH": true,
-	"SUBSCRIBE": true, "PSUBSCRIBE": true, "SSUBSCRIBE": true, "MONITOR": true,
-	"UNSUBSCRIBE": true, "PUNSUBSCRIBE": true, "SUNSUBSCRIBE": true,
-	"SELECT": true, "AUTH": true, "HELLO": true, "RESET": true, "QUIT": true,
-	"READONLY": true, "READWRITE": true, "SYNC": true, "PSYNC": true,
-}
-
-// Stateful reports whether an encoded command changes the state of its
-// connection, so that it must not be sent on one that others share.
-func Stateful(command []byte) bool {
-	name := strings.ToUpper(resp.CommandName(command))
-	return stateful[name] || name == "CLIENT" && silences(command)
-}
-
 // refuseStateful returns an error if one of the commands must not be sent on a
 // connection that others share.
 func refuseStateful(b *Batch) (err error) {
-	b.Each(func(command []byte) {
-		if err == nil && Stateful(command) {
-			err = fmt.Errorf("lanes: %s: %w", strings.ToUpper(resp.CommandName(command)), ErrShared)
+	b.Each(func(encoded []byte) {
+		if c := command.Of(encoded); err == nil && c.Effect() != command.NoEffect {
+			err = fmt.Errorf("lanes: %s: %w", c.Name(), ErrShared)
 		}
 	})
 	return err
-}
-
-// silences reports whether the command is CLIENT REPLY, after which commands
-// have no replies: those of others would go to the wrong callers.
-func silences(command []byte) bool {
-	sub, _ := resp.Argument(command, 1)
-	return strings.EqualFold(string(sub), "REPLY")
 }

@@ -107,7 +107,8 @@ func TestStatefulCommandsNeedALentLane(t *testing.T) {
 	server := redistest.StartServer(t, redistest.Options{})
 	l := dial(t, server.Addrs()[0])
 	ctx := within(t, patience)
-	for _, command := range [][]string{{"MULTI"}, {"multi"}, {"SELECT", "1"}, {"SUBSCRIBE", "x"}, {"CLIENT", "REPLY", "OFF"}, {"client", "reply", "skip"}, {"WATCH", "k"}} {
+	for _, command := range [][]string{{"MULTI"}, {"multi"}, {"SELECT", "1"}, {"SUBSCRIBE", "x"}, {"CLIENT", "REPLY", "OFF"}, {"client", "reply", "skip"}, {"WATCH", "k"},
+		{"REPLCONF", "ACK", "0"}, {"REPLCONF", "GETACK", "*"}, {"CLIENT", "NO-EVICT", "on"}, {"CLIENT", "SETNAME", "x"}, {"ASKING"}, {"SCRIPT", "DEBUG", "YES"}} {
 		for _, before := range [][]string{nil, {"PING"}} {
 			var request []byte
 			if before != nil {
@@ -120,7 +121,7 @@ func TestStatefulCommandsNeedALentLane(t *testing.T) {
 			require.False(t, l.Exclusive())
 		}
 	}
-	require.NoError(t, l.Do(ctx, radix.Cmd(nil, "CLIENT", "SETNAME", "x")))
+	require.NoError(t, l.Do(ctx, radix.Cmd(nil, "CLIENT", "GETNAME")))
 
 	l.SetLent(true)
 	require.True(t, l.Exclusive())

@@ -249,7 +249,7 @@ func (p *Pipeline) appendCaptured(conn *captureConn, name string, slot int32) Re
 	}
 	name = strings.ToUpper(resp.CommandName(conn.encoded))
 	traits := p.client.EncodedTraits(conn.encoded)
-	if traits&cluster.Blocking != 0 || lanes.Stateful(conn.encoded) {
+	if traits&(cluster.Blocking|cluster.Stateful) != 0 {
 		return p.refuse(name, ErrNotPipelinable)
 	}
 	p.request.Commit(append(p.request.Buffer(), conn.encoded...), slot)

@@ -3,11 +3,10 @@ package pool
 import (
 	"context"
 	"net"
-	"strings"
 
 	"github.com/mediocregopher/radix/v4"
 
-	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -158,21 +157,14 @@ func (c *Lent) Address() string { return c.member.lane.Address() }
 // Exclusive is part of lanes.Submitter: any command may be sent.
 func (c *Lent) Exclusive() bool { return true }
 
-func (c *Lent) note(command []byte) {
-	switch name := strings.ToUpper(resp.CommandName(command)); name {
-	case "MULTI", "WATCH":
+func (c *Lent) note(encoded []byte) {
+	switch command.Of(encoded).Effect() {
+	case command.NoEffect:
+	case command.OpensTransaction, command.Watches:
 		c.transaction = true
-	case "EXEC", "DISCARD", "UNWATCH":
+	case command.EndsTransaction, command.Unwatches:
 		c.transaction = false
-	case "CLIENT":
-		sub, _ := resp.Argument(command, 1)
-		c.changed = c.changed || clientState[strings.ToUpper(string(sub))]
 	default:
-		c.changed = c.changed || lanes.Stateful(command)
+		c.changed = true
 	}
-}
-
-// clientState are the subcommands of CLIENT that change the connection.
-var clientState = map[string]bool{
-	"SETNAME": true, "REPLY": true, "TRACKING": true, "CACHING": true, "NO-EVICT": true, "NO-TOUCH": true,
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // Emulated is a cluster of miniredis nodes in this process, all primaries. It
@@ -199,27 +202,15 @@ func (e *Emulated) inScript(p *server.Peer) bool {
 	return false
 }
 
-// commandKeys returns a command's keys. radix knows only the first one of the
-// commands that take many, and takes some arguments for keys that are none.
-func commandKeys(cmd string, args []string) []string {
-	switch cmd {
-	case "HELLO", "PUBLISH", "SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE":
-		return nil
-	case "MGET", "DEL", "EXISTS", "UNLINK", "TOUCH", "SINTER", "SUNION", "SDIFF", "PFCOUNT", "PFMERGE", "RENAME", "RENAMENX", "WATCH":
-		return args
-	case "MSETNX":
-		return radix.DefaultActionProperties("MSET", args...).Keys
-	case "EVAL", "EVALSHA":
-		if len(args) < 2 {
-			return nil
+// commandKeys returns a command's keys.
+func commandKeys(cmd string, args []string) (keys []string) {
+	for all := command.Of(resp.AppendCommand(nil, cmd, args...)).Keys(); ; {
+		key, ok := all.Next()
+		if !ok {
+			return keys
 		}
-		n, err := strconv.Atoi(args[1])
-		if err != nil || n < 0 || n > len(args)-2 {
-			return nil
-		}
-		return args[2 : 2+n]
+		keys = append(keys, string(key))
 	}
-	return radix.DefaultActionProperties(cmd, args...).Keys
 }
 
 // redirect returns the error for a command that the node does not serve.

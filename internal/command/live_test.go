@@ -1,8 +1,9 @@
-package cluster
+package command_test
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // dialServer starts a redis-server and connects to it.
@@ -20,8 +23,10 @@ func dialServer(t *testing.T) (context.Context, radix.Conn) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
-	addr := redistest.StartServer(t, redistest.Options{}).Addrs()[0]
-	return ctx, dialAll(t, ctx, []string{addr})[addr]
+	conn, err := radix.Dial(ctx, "tcp", redistest.StartServer(t, redistest.Options{}).Addrs()[0])
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return ctx, conn
 }
 
 // serverCommand is what COMMAND tells about a command.
@@ -75,7 +80,7 @@ func (c serverCommand) line() string {
 	return line
 }
 
-// keyDifferences lists lines, or names, where keysOf is meant to differ from
+// keyDifferences lists lines, or names, where Keys is meant to differ from
 // COMMAND GETKEYS.
 var keyDifferences = map[string]string{
 	"SPUBLISH":                "a channel is no key, but has a slot, by which the server redirects",
@@ -90,7 +95,7 @@ func TestKeysEqualServer(t *testing.T) {
 	t.Parallel()
 	ctx, conn := dialServer(t)
 	lines := map[string]bool{}
-	for line := range commandKeys {
+	for line := range command.KeysOfLines {
 		lines[line] = true
 	}
 	known := map[string]bool{}
@@ -100,44 +105,41 @@ func TestKeysEqualServer(t *testing.T) {
 			lines[c.line()] = true
 			continue
 		}
-		assert.True(t, c.hasSubcommands || slices.ContainsFunc(mapKeys(commandKeys), func(line string) bool {
-			name, _ := split(line)
-			return strings.EqualFold(name, c.name)
-		}), "commandKeys has no line for %s", c.name)
+		assert.True(t, c.hasSubcommands || slices.ContainsFunc(slices.Collect(maps.Keys(command.KeysOfLines)), func(line string) bool {
+			return strings.EqualFold(strings.Fields(line)[0], c.name)
+		}), "KeysOfLines has no line for %s", c.name)
 	}
 	checked := 0
 	for line := range lines {
-		name, args := split(line)
+		encoded := command.Encode(line)
+		name := resp.CommandName(encoded)
 		if !known[strings.ToUpper(name)] || keyDifferences[line] != "" || keyDifferences[name] != "" {
 			continue
 		}
 		want := []string{}
-		err := conn.Do(ctx, radix.Cmd(&want, "COMMAND", append([]string{"GETKEYS", name}, args...)...))
+		err := conn.Do(ctx, radix.Cmd(&want, "COMMAND", append([]string{"GETKEYS"}, elements(encoded)...)...))
 		if err != nil && !strings.Contains(err.Error(), "The command has no key arguments") {
 			continue // refused as malformed
 		}
-		assert.ElementsMatch(t, want, keysOf(name, args), line)
+		assert.ElementsMatch(t, want, command.KeysOf(encoded), line)
 		checked++
 	}
 	assert.Greater(t, checked, 300)
 }
 
-func mapKeys(m map[string]string) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	return keys
-}
-
-// Where CommandTraits is meant to differ from the flags of the server.
+// Where Traits are meant to differ from the flags of the server.
 const (
 	// WAIT blocks its connection, but has no flag before Redis 7.2; the two
 	// others block with the option BLOCK only.
-	otherBlocking = "WAIT XREAD XREADGROUP"
+	otherBlocking = "SHUTDOWN WAIT XREAD XREADGROUP"
 	// The flag is about reading keys. These tell something about the server
 	// or the connection and change nothing, so that they may be repeated.
 	otherReadOnly = `
+		ACL|CAT ACL|DRYRUN ACL|GENPASS ACL|GETUSER ACL|HELP ACL|LIST ACL|USERS ACL|WHOAMI
+		CLIENT|GETREDIR CLIENT|HELP CLIENT|TRACKINGINFO CLUSTER|COUNT-FAILURE-REPORTS
+		CLUSTER|HELP CONFIG|HELP FUNCTION|HELP LATENCY|DOCTOR LATENCY|GRAPH LATENCY|HELP
+		LATENCY|HISTOGRAM LATENCY|HISTORY LATENCY|LATEST MEMORY|HELP MODULE|HELP MODULE|LIST
+		SCRIPT|HELP SLOWLOG|HELP
 		CLIENT|GETNAME CLIENT|ID CLIENT|INFO CLIENT|LIST CLUSTER|COUNTKEYSINSLOT
 		CLUSTER|GETKEYSINSLOT CLUSTER|INFO CLUSTER|KEYSLOT CLUSTER|LINKS CLUSTER|MYID
 		CLUSTER|NODES CLUSTER|REPLICAS CLUSTER|SHARDS CLUSTER|SLAVES CLUSTER|SLOTS
@@ -157,16 +159,26 @@ func TestTraitsEqualServer(t *testing.T) {
 		if c.hasSubcommands {
 			continue // each of them is a row of its own
 		}
-		name, args := split(c.line())
-		traits := CommandTraits(name, args)
-		if slices.Contains(c.flags, "blocking") != (traits&Blocking != 0) {
+		traits := command.Of(command.Encode(c.line())).Traits()
+		if slices.Contains(c.flags, "blocking") != (traits&command.Blocking != 0) {
 			blocking = append(blocking, c.name)
 		}
-		if slices.Contains(c.flags, "readonly") != (traits&ReadOnly != 0) {
+		if slices.Contains(c.flags, "readonly") != (traits&command.ReadOnly != 0) {
 			readOnly = append(readOnly, c.name)
 			assert.NotContains(t, c.flags, "write", c.name)
 		}
 	}
 	assert.Subset(t, strings.Fields(otherBlocking), blocking)
 	assert.Subset(t, strings.Fields(otherReadOnly), readOnly)
+}
+
+// elements returns the name and the arguments of a command.
+func elements(encoded []byte) (list []string) {
+	for args := resp.ArgsOf(encoded); ; {
+		arg, ok := args.Next()
+		if !ok {
+			return list
+		}
+		list = append(list, string(arg))
+	}
 }

@@ -1,0 +1,9 @@
+package command_test
+
+import (
+	"testing"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
