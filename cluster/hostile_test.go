@@ -61,7 +61,9 @@ var hostilities = []struct {
 	{"length of many digits", forever("$", "9"), lanes.ErrUnknownOutcome, ""},
 	{"huge array", forever("*1000000000\r\n", ":1\r\n"), lanes.ErrUnknownOutcome, ""},
 	{"array without elements", say("*16000000\r\n"), lanes.ErrUnknownOutcome, ""},
-	{"deep nesting", say(strings.Repeat("*1\r\n", 10_000)), lanes.ErrUnknownOutcome, ""},
+	{"deep nesting", say(strings.Repeat("*1\r\n", 10_000) + ":1\r\n"), nil, "TOODEEP the command ran"},
+	{"deep nesting without an end", say(strings.Repeat("*1\r\n", 10_000)), lanes.ErrUnknownOutcome, ""},
+	{"attributes in a row", say(strings.Repeat("|0\r\n", 1<<20) + "|0\r\n:1\r\n"), nil, "TOOMANY the command ran"},
 	{"endless nesting", forever("", "*1\r\n"), lanes.ErrUnknownOutcome, ""},
 	{"endless attributes", forever("", "|1\r\n+k\r\n+v\r\n"), lanes.ErrUnknownOutcome, ""},
 	{"endless line", forever("+", "x"), lanes.ErrUnknownOutcome, ""},
@@ -88,7 +90,7 @@ var hostilities = []struct {
 
 // incomplete are those of them that could still become a reply: only the
 // deadline ends the call. All others must be refused at once.
-var incomplete = map[string]bool{"array without elements": true, "endless pushes": true}
+var incomplete = map[string]bool{"array without elements": true, "endless pushes": true, "deep nesting without an end": true}
 
 // What one call to a hostile server may cost: bytes allocated in all, by this
 // process, of which the fake is part, and bytes that stay.
@@ -158,7 +160,7 @@ func callHostile(t *testing.T, answer func(io.Writer, []string) bool, patience t
 	good.start()
 	// The limit of one reply, and not how fast this machine is, bounds the memory
 	// that an endless reply costs.
-	config := cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Lanes: 1}, Dialer: lanes.Dialer{Limits: lanes.Limits{Reply: 4 << 20}}}
+	config := cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Lanes: 1}, Dialer: lanes.Dialer{Limits: lanes.Limits{Reply: 5 << 20}}}
 	client, err := config.New(within(t, 5*time.Second), []string{good.addr()})
 	require.NoError(t, err)
 	defer client.Close()

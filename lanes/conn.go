@@ -151,7 +151,8 @@ func Commands(request []byte, each func(from, to int)) (n int, err error) {
 	return countCommands(request, each)
 }
 
-// Unmarshal decodes replies as radix does; nil discards them, but for errors.
+// Unmarshal decodes replies as radix does, without their attributes; nil discards
+// them, but for errors.
 // An error of the server is a resp3.SimpleError without what it quotes of the
 // command's arguments; any other error is a [DecodeError].
 func Unmarshal(replies []byte, into any) error {
@@ -170,6 +171,7 @@ func Unmarshal(replies []byte, into any) error {
 }
 
 func unmarshal(replies []byte, into any) error {
+	replies = resp.WithoutAttributes(replies)
 	return resp3.Unmarshal(bufio.NewReaderSize(bytes.NewReader(replies), max(16, min(len(replies), 4096))), into, radixresp.NewOpts())
 }
 

@@ -64,8 +64,10 @@ type Dialer struct {
 
 // Limits bound one reply of a server: bytes of a bulk string (default 512
 // MiB), elements of an aggregate (16 Mi), bytes of a line (64 KiB), bytes in
-// all (1 GiB), depth of nesting (16, at most 32). A server that exceeds one
-// has its lane closed.
+// all (1 GiB), depth of nesting (1,024, at most 4,096) and attributes (1 Mi). A
+// server that exceeds one has its lane closed, but for the last two: such a reply
+// is read to its end and dropped, and its command, which ran, ends with an error
+// reply that begins with TOODEEP or TOOMANY. Attributes are not decoded.
 type Limits = resp.Limits
 
 // WithDefaults returns d with its zero fields set.
@@ -113,7 +115,10 @@ func (d Dialer) Validate() error {
 	case d.Username != "" && d.Password == "":
 		return fmt.Errorf("lanes: Dialer.Username = %q without a Password", d.Username)
 	}
-	return d.Limits.Validate()
+	if err := d.Limits.Validate(); err != nil {
+		return fmt.Errorf("lanes: Dialer.%w", err)
+	}
+	return nil
 }
 
 // String describes the Dialer without its password.

@@ -93,15 +93,16 @@ func TestDialerValidateNamesTheField(t *testing.T) {
 	require.NoError(t, Dialer{}.Validate())
 	require.NoError(t, Dialer{}.WithDefaults().Validate())
 	for want, d := range map[string]Dialer{
-		"lanes: Dialer.Protocol = 4: must be 2 or 3":                      {Protocol: 4},
-		"lanes: Dialer.Timeout = -1ns: must not be negative":              {Timeout: -1},
-		"lanes: Dialer.WriteTimeout = -1ns: must not be negative":         {WriteTimeout: -1},
-		`lanes: Dialer.Username = "app" without a Password`:               {Username: "app"},
-		"resp: Limits.Bulk = -1: must not be negative":                    {Limits: Limits{Bulk: -1}},
-		"resp: Limits.Depth = 100: must be at most 32":                    {Limits: Limits{Depth: 100}},
-		"lanes: Dialer.WriteTimeout = -1m0s: must not be negative":        {WriteTimeout: -time.Minute},
-		"lanes: Dialer.Protocol = -1: must be 2 or 3":                     {Protocol: -1, Timeout: -1},
-		"resp: Limits.Reply = -9223372036854775808: must not be negative": {Limits: Limits{Reply: -1 << 63}},
+		"lanes: Dialer.Protocol = 4: must be 2 or 3":                              {Protocol: 4},
+		"lanes: Dialer.Timeout = -1ns: must not be negative":                      {Timeout: -1},
+		"lanes: Dialer.WriteTimeout = -1ns: must not be negative":                 {WriteTimeout: -1},
+		`lanes: Dialer.Username = "app" without a Password`:                       {Username: "app"},
+		"lanes: Dialer.Limits.Bulk = -1: must not be negative":                    {Limits: Limits{Bulk: -1}},
+		"lanes: Dialer.Limits.Depth = 5000: must be at most 4096":                 {Limits: Limits{Depth: 5000}},
+		"lanes: Dialer.Limits.Elements = 2000000000: must be at most 1073741824":  {Limits: Limits{Elements: 2e9}},
+		"lanes: Dialer.WriteTimeout = -1m0s: must not be negative":                {WriteTimeout: -time.Minute},
+		"lanes: Dialer.Protocol = -1: must be 2 or 3":                             {Protocol: -1, Timeout: -1},
+		"lanes: Dialer.Limits.Reply = -9223372036854775808: must not be negative": {Limits: Limits{Reply: -1 << 63}},
 	} {
 		assert.EqualError(t, d.Validate(), want)
 		_, err := d.Dial(t.Context(), "127.0.0.1:1")

@@ -40,6 +40,7 @@ type Lane struct {
 	raw          syscall.RawConn // nil where writes must go through conn
 	events       Events
 	writeTimeout time.Duration
+	limits       Limits
 
 	inFlight atomic.Int32          // batches enqueued and not complete; increased under mu
 	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
@@ -87,7 +88,7 @@ var laneCount atomic.Uint64
 
 func newLane(addr string, conn net.Conn, d Dialer, events Events) *Lane {
 	l := &Lane{
-		id: mix(laneCount.Add(1)), addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout,
+		id: mix(laneCount.Add(1)), addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout, limits: d.Limits,
 		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.Limits),
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up

@@ -1,5 +1,7 @@
 package lanes
 
+import "github.com/redislanes/redislanes/internal/resp"
+
 // Large replies. A bulk string of which much is missing is read straight into
 // the memory of the batch that it belongs to, with as few system calls as the
 // socket allows. Everything else goes through the lane's read buffer, which
@@ -52,7 +54,7 @@ func (l *Lane) readOnce() (batches int, err error) {
 // what the batch has of replies, so that its caller may leave meanwhile.
 func (l *Lane) bulkSpace() (*Batch, []byte) {
 	left := l.framer.Bulk()
-	if left < minReadBuffer || l.framer.Kind() == '>' {
+	if left < minReadBuffer || l.framer.Kind() == '>' || l.framer.Refused() != resp.NotRefused {
 		return nil, nil
 	}
 	l.replyMu.Lock()

@@ -244,6 +244,16 @@ func (l *Lane) fill(b *Batch, p []byte) (n int, err error) {
 			stored, base = n, len(b.buf)
 			continue
 		}
+		if why := l.framer.Refused(); why != resp.NotRefused {
+			b.store(p[stored : n-used])
+			b.cut() // what came before the limit
+			if done {
+				b.store(resp.AppendRefusal(nil, why, l.limits))
+				b.answer(len(b.buf), '-')
+			}
+			stored, base = n, len(b.buf)
+			continue
+		}
 		if done {
 			b.answer(base+n-stored, l.framer.Kind())
 		}

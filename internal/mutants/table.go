@@ -179,6 +179,21 @@ var mutants = []mutant{
 		"./cluster", "TestLargeTripsTravelSlow", false,
 	},
 	{
+		"a reply that is nested too deep closes a shared lane", "internal/resp/framer.go",
+		"\tf.refuse(TooDeep)\n", "\tif f != nil {\n\t\treturn ErrProtocol\n\t}\n",
+		"./lanes", "TestTooDeepEndsThatCommandOnly", false,
+	},
+	{
+		"attributes reach the decoder, which recurses for each", "lanes/conn.go",
+		"\treplies = resp.WithoutAttributes(replies)\n", "",
+		"./lanes", "TestDeepRepliesAreDecoded", false,
+	},
+	{
+		"attributes without end", "internal/resp/framer.go",
+		"f.attributes > f.limits.Attributes {", "false {",
+		"./lanes", "TestTooDeepEndsThatCommandOnly/attributes", false,
+	},
+	{
 		"small requests queue behind large replies", "lanes/strategy.go",
 		"used < firstFitDepth && !s.LargeReply(i)", "used < firstFitDepth",
 		"./lanes", "TestFirstFitAvoidsLargeReplies", false,

@@ -20,23 +20,11 @@ func (e *TypeError) Error() string {
 	return fmt.Sprintf("resp: reply of type %q is not %s", e.Kind, e.Want)
 }
 
-// SkipAttributes returns a complete reply without the attributes before it.
-func SkipAttributes(reply []byte) []byte {
-	for len(reply) > 0 && reply[0] == '|' {
-		n, pairs, _ := sizeLine(reply)
-		reply = reply[n:]
-		for i := 0; i < 2*pairs && len(reply) > 0; i++ {
-			_, reply = Cut(reply)
-		}
-	}
-	return reply
-}
-
 // Cut returns the first of several replies, which were framed before, and what
 // follows it. Both are nil if there is no complete reply.
 func Cut(replies []byte) (first, rest []byte) {
 	const any = math.MaxInt64 // the limits that held when they were framed are not known here
-	f := NewFramer(Limits{Bulk: any, Elements: any, Line: any, Reply: any, Depth: maxDepth})
+	f := NewFramer(Limits{Bulk: any, Elements: any, Line: any, Reply: any, Depth: 1, Attributes: any})
 	n, done, err := f.Next(replies)
 	if !done || err != nil {
 		return nil, nil

@@ -96,10 +96,10 @@ func TestSkipAttributesManyInARow(t *testing.T) {
 
 // The framer's limits are the user's: what it let through must be decoded.
 func TestSkipAttributesBeyondTheDefaultLimits(t *testing.T) {
-	deep := "|1\r\n+a\r\n" + nested(20)
+	deep := "|1\r\n+a\r\n" + nested(200)
 	long := "|1\r\n+a\r\n+" + strings.Repeat("x", 70<<10) + "\r\n"
 	for _, reply := range []string{deep + "-ERR\r\n", long + "-ERR\r\n"} {
-		_, done, err := NewFramer(Limits{Depth: 32, Line: 1 << 20}).Next([]byte(reply))
+		_, done, err := NewFramer(Limits{Line: 1 << 20}).Next([]byte(reply))
 		require.NoError(t, err)
 		require.True(t, done)
 		assert.True(t, IsError([]byte(reply)))

@@ -4,55 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // ErrProtocol is wrapped by every error of a [Framer]. After one, the stream
 // has no known boundary any more and must be closed.
 var ErrProtocol = errors.New("resp: protocol error")
-
-// Limits bound what one reply may cost. A zero field takes its default.
-type Limits struct {
-	Bulk     int64 // bytes of one bulk string; default 512 MiB, Redis' own proto-max-bulk-len
-	Elements int64 // elements of one aggregate; default 16 Mi
-	Line     int64 // bytes of one simple string, number or error; default 64 KiB
-	Reply    int64 // bytes of one whole reply; default 1 GiB
-	Depth    int   // nesting of aggregates; default 16, at most 32
-}
-
-const maxDepth = 32
-
-// WithDefaults returns l with its zero fields set.
-func (l Limits) WithDefaults() Limits {
-	set := func(field *int64, value int64) {
-		if *field == 0 {
-			*field = value
-		}
-	}
-	set(&l.Bulk, 512<<20)
-	set(&l.Elements, 16<<20)
-	set(&l.Line, 64<<10)
-	set(&l.Reply, 1<<30)
-	if l.Depth == 0 {
-		l.Depth = 16
-	}
-	return l
-}
-
-// Validate returns an error that names the first field out of range.
-func (l Limits) Validate() error {
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{{"Bulk", l.Bulk}, {"Elements", l.Elements}, {"Line", l.Line}, {"Reply", l.Reply}, {"Depth", int64(l.Depth)}} {
-		if f.value < 0 {
-			return fmt.Errorf("resp: Limits.%s = %d: must not be negative", f.name, f.value)
-		}
-	}
-	if l.Depth > maxDepth {
-		return fmt.Errorf("resp: Limits.Depth = %d: must be at most %d", l.Depth, maxDepth)
-	}
-	return nil
-}
 
 type state uint8
 
@@ -77,9 +34,11 @@ type Framer struct {
 	num    int64 // number of the header
 	left   int64 // bytes left of a bulk with its CRLF, or length of the line so far
 
-	depth   int
-	pending [maxDepth]int64 // elements missing on each level
-	attrs   uint64          // levels that are attributes
+	attributes int64     // of the current reply so far
+	why        TooMuch   // of a reply that is refused
+	depth      int       // levels that are open
+	shallow    [16]int64 // elements missing on each level; of an attribute, less than 0
+	deep       []int64   // the same of the levels behind, made when they are first needed
 }
 
 // NewFramer returns a Framer at the beginning of a reply. Zero limits take
@@ -91,7 +50,27 @@ func NewFramer(l Limits) *Framer {
 
 // Kind returns the type byte of the reply that is being read, or that the last
 // call of [Framer.Next] completed; 0 while only attributes have arrived.
-func (f *Framer) Kind() byte { return f.kind }
+func (f *Framer) Kind() byte { return f.kind &^ refused }
+
+// Refused returns which limit the reply exceeds that is being read, or that the
+// last call of [Framer.Next] completed: one beyond which the Framer still finds
+// the reply's end. [NotRefused] if it exceeds none.
+func (f *Framer) Refused() TooMuch {
+	if f.kind&refused == 0 {
+		return NotRefused
+	}
+	return f.why
+}
+
+// refused is set in a Framer's kind, which begins anew with each reply.
+const refused = 0x80
+
+func (f *Framer) refuse(why TooMuch) {
+	if f.kind&refused == 0 {
+		f.kind |= refused
+		f.why = why
+	}
+}
 
 // Bulk returns how many bytes of the bulk string that is being read have not
 // arrived, without its CRLF; 0 outside of one.
@@ -155,7 +134,7 @@ func (f *Framer) Next(p []byte) (n int, done bool, err error) {
 		}
 	}
 	if done {
-		f.size = 0
+		f.size, f.attributes = 0, 0
 	}
 	return n, done, err
 }
@@ -189,7 +168,7 @@ func (f *Framer) allows(n int) bool {
 
 func (f *Framer) begin(kind byte) error {
 	if f.depth == 0 && kind != '|' {
-		f.kind = kind
+		f.kind |= kind
 	}
 	f.cur, f.cr = kind, false
 	switch kind {
@@ -273,22 +252,65 @@ func (f *Framer) aggregate() (done bool, err error) {
 		return false, fmt.Errorf("%w: an aggregate of %d elements, the limit is %d", ErrProtocol, n, f.limits.Elements)
 	}
 	f.state = atType
-	if n == 0 {
-		if f.cur == '|' {
+	if f.cur == '|' {
+		if f.attributes++; f.attributes > f.limits.Attributes {
+			f.refuse(TooManyAttributes)
+		}
+		if n == 0 {
 			return false, nil // the value that it describes follows
 		}
+		return false, f.open(-n)
+	}
+	if n == 0 {
 		return f.end(), nil
 	}
-	if f.depth >= f.limits.Depth {
-		return false, fmt.Errorf("%w: aggregates nested more than %d deep, the limit", ErrProtocol, f.limits.Depth)
+	return false, f.open(n)
+}
+
+// open begins a level of n elements, less than 0 for an attribute. Levels beyond
+// the limit are not told apart: their elements count as those of the last one,
+// which is enough to find the reply's end.
+func (f *Framer) open(n int64) error {
+	if f.depth < f.limits.Depth {
+		*f.level(f.depth) = n
+		f.depth++
+		return nil
 	}
-	f.pending[f.depth] = n
-	f.attrs &^= 1 << f.depth
-	if f.cur == '|' {
-		f.attrs |= 1 << f.depth
+	f.refuse(TooDeep)
+	top := f.level(f.depth - 1)
+	more := n
+	if more < 0 {
+		more = -more // an attribute is no element itself
+	} else {
+		more-- // the aggregate was one
 	}
-	f.depth++
-	return false, nil
+	if *top < 0 {
+		if *top < math.MinInt64+more {
+			return fmt.Errorf("%w: more elements than can be counted", ErrProtocol)
+		}
+		*top -= more
+		return nil
+	}
+	if *top > math.MaxInt64-more {
+		return fmt.Errorf("%w: more elements than can be counted", ErrProtocol)
+	}
+	*top += more
+	return nil
+}
+
+// level returns where the number of the i-th level is.
+func (f *Framer) level(i int) *int64 {
+	if i < len(f.shallow) {
+		return &f.shallow[i]
+	}
+	return f.deepLevel(i - len(f.shallow))
+}
+
+func (f *Framer) deepLevel(i int) *int64 {
+	if i == len(f.deep) {
+		f.deep = append(f.deep, 0)
+	}
+	return &f.deep[i]
 }
 
 func (f *Framer) bulk(p []byte) (used int, done bool, err error) {
@@ -310,14 +332,17 @@ func (f *Framer) bulk(p []byte) (used int, done bool, err error) {
 func (f *Framer) end() bool {
 	f.state = atType
 	for f.depth > 0 {
-		top := f.depth - 1
-		if f.pending[top]--; f.pending[top] > 0 {
-			return false
-		}
-		f.depth = top
-		if f.attrs&(1<<top) != 0 {
+		left := f.level(f.depth - 1)
+		if *left < 0 {
+			if *left++; *left == 0 {
+				f.depth--
+			}
 			return false // an attribute is no element: the value that it describes follows
 		}
+		if *left--; *left > 0 {
+			return false
+		}
+		f.depth--
 	}
 	return true
 }

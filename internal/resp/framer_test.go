@@ -53,6 +53,7 @@ var replies = []struct {
 type frame struct {
 	text string
 	kind byte
+	why  TooMuch
 }
 
 // frames feeds the chunks one by one and returns the frames, what is left, and
@@ -72,7 +73,7 @@ func frames(t testing.TB, f framer, chunks ...[]byte) (found []frame, rest strin
 			}
 			require.Equal(t, done, f.Idle(), "after a reply, and only there, the framer is idle")
 			if p = p[n:]; done {
-				found = append(found, frame{string(current), f.Kind()})
+				found = append(found, frame{string(current), f.Kind(), f.Refused()})
 				current = nil
 			} else {
 				require.Empty(t, p, "a reply that is not complete uses all bytes")
@@ -85,6 +86,7 @@ func frames(t testing.TB, f framer, chunks ...[]byte) (found []frame, rest strin
 type framer interface {
 	Next(p []byte) (n int, done bool, err error)
 	Kind() byte
+	Refused() TooMuch
 	Idle() bool
 }
 
@@ -114,7 +116,7 @@ func TestFramerFindsEveryTypeSplitAnywhere(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			const next = ":5\r\n" // the reply behind, to see that the state is clean
 			stream := []byte(r.text + next)
-			want := []frame{{r.text, r.kind}, {next, ':'}}
+			want := []frame{{r.text, r.kind, NotRefused}, {next, ':', NotRefused}}
 
 			got, rest, err := frames(t, NewFramer(Limits{}), stream)
 			require.NoError(t, err)
@@ -138,7 +140,7 @@ func TestFramerFindsAllRepliesOfOneChunk(t *testing.T) {
 	var want []frame
 	for _, r := range replies {
 		stream += r.text
-		want = append(want, frame{r.text, r.kind})
+		want = append(want, frame{r.text, r.kind, NotRefused})
 	}
 	for size := 1; size <= len(stream); size++ {
 		var chunks [][]byte

@@ -12,7 +12,8 @@ func seed(f *testing.F, add func(stream []byte)) {
 	for _, r := range replies {
 		add([]byte(r.text))
 	}
-	for _, s := range []string{"$-5\r\n", "*2147483647\r\n", "$999999999999999999\r\n", "+a\n", "|0\r\n|0\r\n", "*1\r\n$-1\r\n:\r\n", "x"} {
+	for _, s := range []string{"$-5\r\n", "*2147483647\r\n", "$999999999999999999\r\n", "+a\n", "|0\r\n|0\r\n", "*1\r\n$-1\r\n:\r\n", "x",
+		nested(3) + "+a\r\n", "*2\r\n" + nested(5) + ":1\r\n:2\r\n", "%1\r\n|1\r\n+a\r\n" + nested(2) + ":1\r\n|0\r\n|0\r\n|0\r\n:2\r\n"} {
 		add([]byte(s))
 	}
 }
@@ -22,7 +23,7 @@ func seed(f *testing.F, add func(stream []byte)) {
 func FuzzFramer(f *testing.F) {
 	seed(f, func(stream []byte) { f.Add(stream, uint8(3), uint8(9)) })
 	f.Fuzz(func(t *testing.T, stream []byte, size, small uint8) {
-		limits := Limits{Bulk: 1 << 10, Elements: 1 << 10, Line: int64(small), Reply: 1 << 12, Depth: int(small % 33)}
+		limits := Limits{Bulk: 1 << 10, Elements: 1 << 10, Line: int64(small), Reply: 1 << 12, Depth: int(small % 33), Attributes: int64(small % 5)}
 		whole, rest, err := frames(t, NewFramer(limits), stream)
 		var used bytes.Buffer
 		for _, w := range whole {
@@ -38,6 +39,9 @@ func FuzzFramer(f *testing.F) {
 		for p := stream; len(p) > 0; {
 			n := min(int(size)%7+1, len(p))
 			chunks, p = append(chunks, p[:n]), p[n:]
+		}
+		for _, w := range whole {
+			requireFramed(t, w, limits.WithDefaults())
 		}
 		for _, f := range []framer{NewFramer(limits), skipper{NewFramer(limits)}} {
 			pieces, restOfPieces, errOfPieces := frames(t, f, chunks...)
@@ -65,7 +69,7 @@ func FuzzEncode(f *testing.F) {
 		found, rest, err := frames(t, NewFramer(Limits{}), cmd)
 		require.NoError(t, err)
 		require.Empty(t, rest)
-		require.Equal(t, []frame{{string(cmd), '*'}}, found)
+		require.Equal(t, []frame{{string(cmd), '*', NotRefused}}, found)
 		require.True(t, IsCommand(cmd))
 		require.Equal(t, name, CommandName(cmd))
 		for i, want := range []string{name, key, string(value)} {
@@ -88,7 +92,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		_, _ = Argument(stream, 1)
 		_, _ = CommandName(stream), IsCommand(stream)
-		found, _, _ := frames(t, NewFramer(Limits{Depth: 32}), stream)
+		found, _, _ := frames(t, NewFramer(Limits{}), stream)
 		for _, r := range found {
 			reply := []byte(r.text)
 			value := SkipAttributes(reply)
@@ -97,6 +101,11 @@ func FuzzDecode(f *testing.F) {
 			first, rest := Cut(reply)
 			require.Equal(t, reply, first)
 			require.Empty(t, rest)
+
+			whole, rest := parse(reply)
+			require.Empty(t, rest)
+			require.Equal(t, whole.plain(), string(WithoutAttributes(reply)))
+			require.Equal(t, whole.plain()+":1\r\n", string(WithoutAttributes(append(reply, ":1\r\n"...))))
 
 			require.True(t, bytes.Contains(reply, ErrorText(reply)))
 			text, err := Bytes(reply)
