@@ -18,6 +18,16 @@ var (
 	// ErrClosed says that the pool or the client was closed. It wraps
 	// lanes.ErrNotSent.
 	ErrClosed = fmt.Errorf("pool closed: %w", lanes.ErrNotSent)
+
+	// ErrReturned refuses what is sent over a lent connection after it was
+	// returned, also over the connection of a radix.WithConn whose function has
+	// returned: somebody else may have it. It wraps lanes.ErrNotSent.
+	ErrReturned = fmt.Errorf("lent connection used after its return: %w", lanes.ErrNotSent)
+
+	// ErrUnanswered refuses commands on a lent connection after which replies are
+	// not one for each command: SUBSCRIBE and the like, MONITOR, SYNC, REPLCONF,
+	// CLIENT REPLY. Use a connection of radix.Dialer. It wraps lanes.ErrNotSent.
+	ErrUnanswered = fmt.Errorf("command that is not answered with one reply, use a connection of radix.Dialer: %w", lanes.ErrNotSent)
 )
 
 // An ExhaustedError is ErrExhausted with the server and the limit that was

@@ -233,4 +233,29 @@ var mutants = []mutant{
 		"if traits&Blocking != 0 {", "if false {",
 		"./cluster", "TestBlockingCommandsAreLentAConnection", false,
 	},
+	{
+		"a lent connection is returned twice", "pool/lent.go",
+		"if !again {", "if again || !again {",
+		"./pool", "TestReturnedConnectionIsInert", false,
+	},
+	{
+		"a returned connection is still used", "pool/lent.go",
+		"\tif c.returned {\n\t\treturn lanes.NotSent(c.Address(), ErrReturned)\n\t}\n", "",
+		"./pool", "TestReturnedConnectionIsInert", false,
+	},
+	{
+		"UNWATCH ends a transaction", "pool/session.go",
+		"\tcase s.multi && e != command.Watches:\n\t\treturn s, a == queued\n", "\tcase s.multi && e == command.Unwatches:\n\t\treturn session{}, true\n\tcase s.multi && e != command.Watches:\n\t\treturn s, a == queued\n",
+		"./pool", "TestLentComesBackCleanOrNotAtAll", false,
+	},
+	{
+		"a connection with a command under way is lent again", "pool/lent.go",
+		"clean := c.trips == 0 && c.session.clean()", "clean := c.session.clean()",
+		"./pool", "TestReturnDuringACommand", false,
+	},
+	{
+		"a reply that never came leaves a connection clean", "pool/session.go",
+		"done := a == ran || a == null", "done := a == ran || a == null || a == none",
+		"./pool", "TestReturnDuringACommand", false,
+	},
 }
