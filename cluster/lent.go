@@ -59,10 +59,7 @@ func (l *lending) lend(ctx context.Context) (*pool.Lent, error) {
 
 func (l *lending) perform(ctx context.Context, conn *pool.Lent) error {
 	defer conn.Return()
-	if l.asking {
-		return lanes.Perform(ctx, l.action, askingConn{conn})
-	}
-	return lanes.Perform(ctx, l.action, conn)
+	return lanes.Perform(ctx, l.action, lentConn{conn, l.asking})
 }
 
 // mayLendAgain waits and reports whether another connection may be asked for.
@@ -117,18 +114,4 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	l.client.counters.refused.Add(1)
 	l.to, l.asking = nil, false
 	return l.backOff(ctx)
-}
-
-// askingConn sends ASKING before each request, on the same connection.
-type askingConn struct{ *pool.Lent }
-
-func (c askingConn) Do(ctx context.Context, action radix.Action) error {
-	return lanes.Perform(ctx, action, c)
-}
-
-func (c askingConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	if err := c.Lent.EncodeDecode(ctx, radix.Cmd(nil, "ASKING"), new(any)); err != nil {
-		return err
-	}
-	return c.Lent.EncodeDecode(ctx, marshal, unmarshalInto)
 }

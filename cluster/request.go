@@ -151,6 +151,13 @@ func (r *Request) Reply(i int) ([]byte, error) {
 	return reply, nil
 }
 
+// Raw returns the i-th command's reply as it came, also one that is an error, for
+// receivers that take errors as values; nil if there is none.
+func (r *Request) Raw(i int) []byte {
+	reply, _, _ := r.outcome(i)
+	return reply
+}
+
 // outcome returns the reply, also if it is an error, or why there is none.
 func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
 	p := r.places[i]

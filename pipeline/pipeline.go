@@ -313,12 +313,13 @@ func (p *Pipeline) Do(ctx context.Context) error {
 	return p.firstError()
 }
 
+// receive gives the receiver the reply. One that takes errors as values, such as
+// resp3.RawMessage, gets an error of the server, too, which is the command's
+// error all the same (errorOf).
 func (r *receiver) receive(p *Pipeline) {
-	raw, err := p.request.Reply(r.command)
-	if err != nil {
-		return
+	if raw := p.request.Raw(r.command); raw != nil {
+		r.err = lanes.Unmarshal(raw, r.into)
 	}
-	r.err = lanes.Unmarshal(raw, r.into)
 }
 
 func (p *Pipeline) firstError() error {

@@ -258,4 +258,14 @@ var mutants = []mutant{
 		"done := a == ran || a == null", "done := a == ran || a == null || a == none",
 		"./pool", "TestReturnDuringACommand", false,
 	},
+	{
+		"a redirect on a lent connection reaches the receiver", "cluster/lentconn.go",
+		"if refused != nil && len(commands) == 1 {", "if refused = nil; refused != nil {",
+		"./cluster", "TestLentRedirectsReachNoReceiver", false,
+	},
+	{
+		"ASKING inside a transaction", "cluster/lentconn.go",
+		"if !inTransaction {", "if request != nil || !inTransaction || inTransaction {",
+		"./cluster", "TestLentRedirectsReachNoReceiver", false,
+	},
 }

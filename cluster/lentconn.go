@@ -1,0 +1,110 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
+
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A lentConn is a lent connection whose replies are judged as they came: what
+// the server refused or redirected is an error, whatever the receiver makes of
+// error replies (resp3.RawMessage and resp3.SimpleError take them as values).
+// An asking one sends ASKING before the commands that need it.
+type lentConn struct {
+	*pool.Lent
+	asking bool
+}
+
+func (c lentConn) Do(ctx context.Context, action radix.Action) error {
+	return lanes.Perform(ctx, action, c)
+}
+
+func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	request, err := lanes.Marshal(marshal)
+	if err != nil || len(request) == 0 {
+		return err
+	}
+	commands, err := commandsOf(request)
+	if err != nil {
+		return err
+	}
+	var asked []bool
+	sent := request
+	if c.asking {
+		sent, asked = withAsking(commands, c.InTransaction())
+	}
+	replies, err := c.Exchange(ctx, sent)
+	if err != nil {
+		return err
+	}
+	replies = without(replies, asked)
+	refused := refusedOf(commands, replies, c.Address())
+	if refused != nil && len(commands) == 1 {
+		return refused
+	}
+	if err := lanes.Unmarshal(replies, unmarshalInto); err != nil {
+		return err
+	}
+	return refused
+}
+
+// commandsOf returns the commands of an encoded request.
+func commandsOf(request []byte) (commands [][]byte, err error) {
+	_, err = lanes.Commands(request, func(from, to int) { commands = append(commands, request[from:to]) })
+	return commands, err
+}
+
+// withAsking returns the request with an ASKING before each command, and which
+// of its commands are those. Inside a transaction there is none: it would be
+// queued and executed with the others, and the one before MULTI holds until EXEC
+// (resetClient in the server's source).
+func withAsking(commands [][]byte, inTransaction bool) (request []byte, asked []bool) {
+	for _, encoded := range commands {
+		if !inTransaction {
+			request, asked = resp.AppendCommand(request, "ASKING"), append(asked, true)
+		}
+		request, asked = append(request, encoded...), append(asked, false)
+		switch command.Of(encoded).Effect() {
+		case command.OpensTransaction:
+			inTransaction = true
+		case command.EndsTransaction:
+			inTransaction = false
+		}
+	}
+	return request, asked
+}
+
+// without returns the replies but for those that are marked.
+func without(replies []byte, marked []bool) (kept []byte) {
+	if marked == nil {
+		return replies
+	}
+	for _, drop := range marked {
+		var first []byte
+		if first, replies = resp.Cut(replies); !drop {
+			kept = append(kept, first...)
+		}
+	}
+	return kept
+}
+
+// refusedOf returns the error of the first command that the server at addr did
+// not run but might later or elsewhere, nil if there is none.
+func refusedOf(commands [][]byte, replies []byte, addr string) error {
+	for _, encoded := range commands {
+		var reply []byte
+		if reply, replies = resp.Cut(replies); !resp.IsError(reply) {
+			continue
+		}
+		if v := classify(resp.ErrorText(reply), addr).verdict; v != final && v != noScript {
+			return radixresp.ErrConnUsable{Err: replyError(encoded, addr, reply)}
+		}
+	}
+	return nil
+}
