@@ -4,39 +4,46 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 )
 
-// leave sends off the call's own flights: those to one node together, so that a
-// node which is slow holds up its own keys only. The caller goes with the last
-// of them.
+// leave sends off the call's own flights. The caller goes with the last of them.
 func (c *Counters) leave(ctx context.Context, call *hitCall) {
 	if len(call.own) == 0 {
 		return
 	}
-	own := call.own
-	for _, f := range own {
+	for _, f := range call.own {
 		f.left = true // nobody else has seen it
 	}
-	if len(own) > 1 {
-		for groups := c.byNode(own); ; groups = groups[1:] {
-			if own = groups[0]; len(groups) == 1 {
-				break
-			}
-			c.active.Add(1)
-			go c.carryOwn(own)
-		}
+	c.fly(ctx, c.split(call.own, false), false)
+}
+
+// split has flights to different nodes leave apart, so that a node which is slow
+// holds up its own keys only. It returns those to one of the nodes, which the
+// caller is to fly.
+func (c *Counters) split(flights []*flight, keep bool) []*flight {
+	if len(flights) == 1 {
+		return flights
 	}
-	c.fly(ctx, own, false)
+	groups := c.byNode(flights)
+	for _, others := range groups[1:] {
+		c.active.Add(1)
+		go func() {
+			defer c.active.Done()
+			c.flyAlone(others, keep)
+		}()
+	}
+	return groups[0]
 }
 
 // byNode groups flights by the node that owns their keys now.
 func (c *Counters) byNode(flights []*flight) (groups [][]*flight) {
 	var addrs []string
 	for _, f := range flights {
-		addr := c.client.Primary(cluster.Slot(f.key))
+		addr := c.client.Primary(cluster.Slot(f.lineup.key))
 		at := slices.Index(addrs, addr)
 		if at < 0 {
 			at = len(addrs)
@@ -48,68 +55,86 @@ func (c *Counters) byNode(flights []*flight) (groups [][]*flight) {
 	return groups
 }
 
-// carryOwn carries a call's own flights, of which nobody else knows yet.
-func (c *Counters) carryOwn(flights []*flight) {
-	defer c.active.Done()
+// flyAlone flies for no caller in particular.
+func (c *Counters) flyAlone(flights []*flight, keep bool) {
 	ctx, cancel := lastDeadline(flights)
 	defer cancel()
-	c.fly(ctx, flights, false)
+	c.fly(ctx, flights, keep)
 }
 
-// carry carries what has gathered for the keys. First it lets others run: those
-// whose hits have just landed may have more.
-func (c *Counters) carry(keys []string) {
+// A carrier takes what has gathered for keys to the servers, once their flights
+// have landed.
+type carrier struct {
+	lineups  []*lineup
+	gathered atomic.Int64 // hits for these keys since
+}
+
+// carry flies what has gathered. First it lets others run: those whose hits have
+// just landed may have more.
+func (c *Counters) carry(next *carrier) {
 	defer c.active.Done()
-	c.letGather()
-	flights := c.depart(keys)
-	if len(flights) == 0 {
-		return
+	next.letGather()
+	if flights := c.depart(next); len(flights) > 0 {
+		c.flyAlone(c.split(flights, true), true)
 	}
-	ctx, cancel := lastDeadline(flights)
-	defer cancel()
-	c.fly(ctx, flights, true)
 }
 
-// letGather lets others run while hits keep coming. Most callers have had their
-// turn before the carrier, see wake, but another processor may have taken some of
-// them over, or the carrier itself.
-func (c *Counters) letGather() {
+// letGather lets others run while hits on the carrier's keys keep coming, and
+// returns how often it did. Most callers have had their turn before the carrier,
+// see wake, but another processor may have taken some of them over, or the
+// carrier itself.
+func (next *carrier) letGather() (yields int) {
 	const mostYields = 64
-	seen := c.gathered.Load()
-	for range mostYields {
+	for seen := next.gathered.Load(); yields < mostYields; {
 		runtime.Gosched()
-		now := c.gathered.Load()
+		yields++
+		now := next.gathered.Load()
 		if now == seen {
-			return
+			break
 		}
 		seen = now
 	}
+	return yields
 }
 
 // depart returns the next flight of each key, which from now on takes nobody
 // more. A key for which nothing has gathered is out no more.
-func (c *Counters) depart(keys []string) (flights []*flight) {
-	for _, key := range keys {
-		s := c.shard(key)
+func (c *Counters) depart(next *carrier) (flights []*flight) {
+	for _, l := range next.lineups {
+		s := l.shard
 		s.mu.Lock()
-		l := s.out[key]
-		var next *flight
-		for next == nil && len(l.waiting) > 0 {
-			if f := l.waiting[0]; len(f.members) > 0 {
-				next = f
-			}
-			l.waiting = l.waiting[1:]
-		}
-		if next == nil {
-			delete(s.out, key)
+		l.carrier = nil
+		if f := l.nextLocked(); f != nil {
+			f.left = true
+			flights = append(flights, f)
 		} else {
-			next.left = true
-			s.out[key] = l
-			flights = append(flights, next)
+			c.dissolveLocked(l)
 		}
 		s.mu.Unlock()
 	}
+	c.putBack(next)
 	return flights
+}
+
+// nextLocked takes the first flight that somebody is left on; nil if there is
+// none.
+func (l *lineup) nextLocked() *flight {
+	for i, f := range l.waiting {
+		if len(f.members) > 0 {
+			l.waiting = slices.Delete(l.waiting, 0, i+1)
+			return f
+		}
+	}
+	return nil
+}
+
+// putBack keeps the carrier, which nothing points to any more, for another time.
+func (c *Counters) putBack(next *carrier) {
+	if cap(next.lineups) <= handyHits {
+		clear(next.lineups)
+		next.lineups = next.lineups[:0]
+		c.carriers.Put(next)
+	}
 }
 
 // lastDeadline returns a context that ends when nobody is interested any more.
@@ -130,15 +155,18 @@ func lastDeadline(flights []*flight) (context.Context, context.CancelFunc) {
 // for which more has gathered. If keep is set it is for all keys, which stay
 // out: those whose hits have landed get the chance to fly together again,
 // instead of the first of them leaving alone.
+//
+// The flights land also if sending them panics, with an unknown outcome: the
+// caller may recover, and its keys must not be out for ever.
 func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) {
-	c.send(ctx, flights)
-	var more []string
-	for _, f := range flights {
-		if c.land(f, keep) {
-			more = append(more, f.key)
+	defer func() {
+		next := c.carriers.Get().(*carrier)
+		for _, f := range flights {
+			c.land(f, keep, next)
 		}
-	}
-	c.wake(flights, more)
+		c.wake(flights, next)
+	}()
+	c.send(ctx, flights)
 }
 
 // wake wakes the members of flights that have landed and starts the carrier for
@@ -146,7 +174,7 @@ func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) {
 // scheduler runs next what has become ready last, and puts what this displaces
 // at the end of the processor's queue. So the carrier has its turn behind the
 // callers, who by then have made their next hits.
-func (c *Counters) wake(flights []*flight, more []string) {
+func (c *Counters) wake(flights []*flight, next *carrier) {
 	var last *hitCall
 	for _, f := range flights {
 		for i, m := range f.members {
@@ -157,9 +185,11 @@ func (c *Counters) wake(flights []*flight, more []string) {
 		}
 		c.flights.Put(f)
 	}
-	if len(more) > 0 {
+	if len(next.lineups) > 0 {
 		c.active.Add(1)
-		go c.carry(more)
+		go c.carry(next)
+	} else {
+		c.putBack(next)
 	}
 	last.landed()
 }

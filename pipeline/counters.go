@@ -15,11 +15,12 @@ import (
 
 // CountersConfig is the settings of [Counters]. The zero value works.
 type CountersConfig struct {
-	// ExpireNew sets the time to live only of keys that have none, as EXPIRE NX
-	// does: the window of a rate limiter then begins with its first hit instead
-	// of moving along with each. Servers before Redis 7 do not know NX; there,
-	// a second round trip follows for keys that the hits have created.
-	ExpireNew bool
+	// ExpireEveryHit sets the time to live anew with each hit, as EXPIRE does.
+	// Then a key lives until it has not been hit for its TTL. By default it is set
+	// once, by the hit that creates the key, as EXPIRE NX does: that is the fixed
+	// window of a rate limiter, which begins with its first hit. With
+	// ExpireEveryHit the key of a steady user never expires.
+	ExpireEveryHit bool
 }
 
 // Counters counts hits on many keys: INCRBY and EXPIRE for each in one call,
@@ -30,63 +31,61 @@ type CountersConfig struct {
 //
 // A key that nobody else is counting is counted at once. While a flight for it
 // is out, further hits on it gather for the next flight. Make it with
-// [NewCounters]. All methods are safe for concurrent use.
+// [NewCounters]; the zero Counters has no client and refuses every hit. All
+// methods are safe for concurrent use.
+//
+// EXPIRE NX needs Redis 7. The first server that does not know it makes the
+// Counters do the same by a script, which takes PTTL and PEXPIRE, for good.
+//
+// A key that was counted is not left without its TTL while the call lasts: an
+// EXPIRE of which the outcome is unknown is repeated. If it fails all the same,
+// the hit has [ErrExpiry], and the next hit on the key with a TTL sets it.
 type Counters struct {
 	client *cluster.Client
 	cfg    CountersConfig
 	seed   maphash.Seed
 	shards [counterShards]counterShard
 
-	gathered atomic.Uint64 // hits that had to wait for a flight, ever
+	withoutNX atomic.Bool // a server does not know EXPIRE NX
 
 	pipelines sync.Pool // of *Pipeline
 	calls     sync.Pool // of *hitCall
 	flights   sync.Pool // of *flight
+	lineups   sync.Pool // of *lineup
+	carriers  sync.Pool // of *carrier
 
 	mu     sync.Mutex // guards what follows
 	closed bool
 	active sync.WaitGroup // calls of Hit and carriers
 }
 
-const counterShards = 64
-
-// A counterShard is the keys that are being counted now, by hash.
-type counterShard struct {
-	mu  sync.Mutex // guards out, and the flights of its keys; never held across I/O
-	out map[string]lineup
-	_   [64]byte // a cache line for each shard's lock
-}
-
-// A lineup is a key of which a flight is out, and the flights that wait.
-type lineup struct {
-	owner   *hitCall // that the flight which is out belongs to; nil for a carrier
-	own     *flight  // the owner's, which takes its further hits until it leaves
-	waiting []*flight
-}
-
 // A Hit is one key's part of a call of [Counters.Hit], and its outcome.
 type Hit struct {
 	Key string
 	By  int64 // what is added; may be negative or 0
-	// TTL is the key's time to live from now on; 0 or less leaves it alone. Of
-	// hits that travel together, the longest counts.
+	// TTL is the key's time to live from its first hit on, or from this one with
+	// ExpireEveryHit; 0 or less leaves it alone. Of hits that travel together, the
+	// longest counts.
 	TTL time.Duration
 
 	Total int64 // the counter after the hit; 0 if it failed
-	// Err is as of [Reply]. If the hit was counted and only EXPIRE failed, it
-	// is the error of EXPIRE, and Total is set.
+	// Err is as of [Reply]. If the hit was counted and only its EXPIRE failed, it
+	// is [ErrExpiry], and Total is set.
 	Err error
 }
 
-// NewCounters returns counters that live on the client's cluster.
+// NewCounters returns counters that live on the client's cluster. With a nil
+// client every hit is an error.
 func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 	counters := &Counters{client: client, cfg: c, seed: maphash.MakeSeed()}
 	for i := range counters.shards {
-		counters.shards[i].out = make(map[string]lineup)
+		counters.shards[i].out = make(map[string]*lineup)
 	}
 	counters.pipelines.New = func() any { return New(client) }
 	counters.calls.New = func() any { return &hitCall{done: make(chan struct{}, 1)} }
 	counters.flights.New = func() any { return new(flight) }
+	counters.lineups.New = func() any { return new(lineup) }
+	counters.carriers.New = func() any { return new(carrier) }
 	return counters
 }
 
@@ -113,14 +112,16 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 		return nil
 	}
 	call := c.calls.Get().(*hitCall)
-	call.begin(len(hits))
-	c.join(ctx, call, hits)
+	call.begin(ctx, len(hits))
+	c.join(call, hits)
 	c.leave(ctx, call)
 	if err := call.wait(ctx); err != nil {
 		c.takeBack(call, hits, err) // the call is not used again: flights may still hold its members
 	} else {
 		call.land(hits)
-		c.calls.Put(call)
+		if call.handy() {
+			c.calls.Put(call)
+		}
 	}
 	return firstFailure(hits)
 }
@@ -171,62 +172,6 @@ func (c *Counters) Close() error {
 	c.mu.Unlock()
 	c.active.Wait()
 	return nil
-}
-
-func (c *Counters) shard(key string) *counterShard {
-	return &c.shards[maphash.String(c.seed, key)%counterShards]
-}
-
-// join puts each hit on a flight: one that waits because another one for the
-// key is out, or one of this call's own, which may leave at once.
-func (c *Counters) join(ctx context.Context, call *hitCall, hits []Hit) {
-	deadline, _ := ctx.Deadline()
-	for i := range hits {
-		h, m := &hits[i], &call.members[i]
-		*m = member{call: call, by: h.By}
-		s := c.shard(h.Key)
-		s.mu.Lock()
-		l, isOut := s.out[h.Key]
-		switch {
-		case !isOut:
-			l = lineup{owner: call, own: c.newFlight(h.Key)}
-			l.own.add(m, h.TTL, deadline)
-			s.out[h.Key] = l
-			call.own = append(call.own, l.own)
-		case l.owner == call && l.own.takes(h.By):
-			l.own.add(m, h.TTL, deadline)
-		default:
-			n := len(l.waiting)
-			if n == 0 || !l.waiting[n-1].takes(h.By) {
-				l.waiting = append(l.waiting, c.newFlight(h.Key))
-				s.out[h.Key] = l
-				n++
-			}
-			l.waiting[n-1].add(m, h.TTL, deadline)
-			c.gathered.Add(1)
-		}
-		s.mu.Unlock()
-	}
-}
-
-// takeBack ends a call at its context's end. Hits whose flights have not left
-// are taken off them.
-func (c *Counters) takeBack(call *hitCall, hits []Hit, cause error) {
-	for i := range hits {
-		h, m := &hits[i], &call.members[i]
-		s := c.shard(h.Key)
-		s.mu.Lock()
-		switch f := m.flight; {
-		case f == nil: // it has landed
-			h.Total, h.Err = m.total, m.err
-		case f.left:
-			h.Total, h.Err = 0, notCounted(&lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: cause})
-		default:
-			f.remove(m)
-			h.Total, h.Err = 0, notCounted(lanes.NotSent("", cause))
-		}
-		s.mu.Unlock()
-	}
 }
 
 func notCounted(err error) error { return &cluster.CommandError{Command: "INCRBY", Err: err} }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,18 +140,24 @@ func incrbys(t *testing.T, c *redistest.Cluster) (n int) {
 // stalled.
 type tower struct {
 	*redistest.Emulated
-	proxy    *redistest.Proxy
+	proxies  redistest.Proxies
+	proxy    *redistest.Proxy // of node 0
 	counters *pipeline.Counters
 }
 
-func newTower(t *testing.T, c pipeline.CountersConfig) *tower {
-	e := redistest.StartEmulated(t, 1)
+func newTower(t *testing.T, c pipeline.CountersConfig) *tower { return newTowers(t, 1, c) }
+
+// newTowers is a tower for several nodes, which the client is connected to.
+func newTowers(t *testing.T, nodes int, c pipeline.CountersConfig) *tower {
+	e := redistest.StartEmulated(t, nodes)
 	proxies := redistest.StartProxies(t, e.Addrs())
 	client := open(t, cluster.Config{AddrMap: proxies.AddrMap, Pool: pool.Laned{Lanes: 1}}, e.Addrs())
 	counters := pipeline.NewCounters(client, c)
 	t.Cleanup(func() { require.NoError(t, counters.Close()) })
-	require.NoError(t, counters.Hit(within(t, 10*time.Second), []pipeline.Hit{{Key: "warm", By: 1}}))
-	return &tower{e, proxies[e.Addrs()[0]], counters}
+	for _, key := range redistest.KeysInSlots(nodes, "warm") {
+		require.NoError(t, counters.Hit(within(t, 10*time.Second), []pipeline.Hit{{Key: key, By: 1}}))
+	}
+	return &tower{e, proxies, proxies[e.Addrs()[0]], counters}
 }
 
 // hit makes a call of one hit.
@@ -320,32 +327,6 @@ func TestOwnFlightAtTheDeadline(t *testing.T) {
 	require.EqualValues(t, 11, hits[0].Total)
 }
 
-// TestExpireNew: the first hit begins the window, the others do not move it; on
-// a server that does not know EXPIRE NX, too.
-func TestExpireNew(t *testing.T) {
-	t.Parallel()
-	for name, old := range map[string]bool{"Redis 7": false, "older": true} {
-		t.Run(name, func(t *testing.T) {
-			w := newTower(t, pipeline.CountersConfig{ExpireNew: true})
-			if old {
-				w.Inject(0, func(cmd string, args []string) string {
-					if cmd == "EXPIRE" && len(args) > 2 {
-						return "ERR wrong number of arguments for 'expire' command"
-					}
-					return ""
-				})
-			}
-			ctx := within(t, 10*time.Second)
-			for i := range 3 {
-				hits := []pipeline.Hit{{Key: "k", By: 2, TTL: time.Duration(i+1) * time.Minute}}
-				require.NoError(t, w.counters.Hit(ctx, hits))
-				require.EqualValues(t, 2*(i+1), hits[0].Total)
-				require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"))
-			}
-		})
-	}
-}
-
 // TestCloseWaitsForFlights: nothing of Counters runs when Close has returned.
 func TestCloseWaitsForFlights(t *testing.T) {
 	t.Parallel()
@@ -370,4 +351,73 @@ func TestCloseWaitsForFlights(t *testing.T) {
 		require.NoError(t, <-done)
 	}
 	require.Equal(t, []int64{11, 31}, []int64{hits[0].Total, hits[1].Total})
+}
+
+// TestCarriedByNode: keys that were counted together, and of which one has moved
+// to another node, are carried apart: a slow node holds up its own keys only.
+func TestCarriedByNode(t *testing.T) {
+	t.Parallel()
+	w := newTowers(t, 2, pipeline.CountersConfig{})
+	other := w.proxies[w.Addrs()[1]]
+	stays, moves := redistest.KeyInSlot(1, "stays"), redistest.KeyInSlot(2, "moves")
+	both := func() []pipeline.Hit { return []pipeline.Hit{{Key: stays, By: 1}, {Key: moves, By: 1}} }
+
+	// Two keys on node 0 in one flight, and hits behind it.
+	w.proxy.Stall(redistest.ToClient)
+	first := make(chan error, 1)
+	before := w.Calls(0, "INCRBY")
+	go func() { first <- w.counters.Hit(within(t, 20*time.Second), both()) }()
+	require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == before+2 }, 10*time.Second, 100*time.Microsecond)
+	second := w.gather(t, both())
+
+	// Their flight learns that one key has moved to node 1, which is slow.
+	w.Move(2, 1)
+	other.Stall(redistest.ToClient)
+	before = w.Calls(1, "INCRBY")
+	w.proxy.Flow(redistest.ToClient)
+	require.NoError(t, <-first)
+	require.Eventually(t, func() bool { return w.Calls(1, "INCRBY") == before+1 }, 10*time.Second, 100*time.Microsecond)
+	third := w.gather(t, both())
+
+	// The flight after that must not wait for node 1 with the key on node 0.
+	other.Stall(redistest.ToServer)
+	other.Flow(redistest.ToClient)
+	for _, done := range append(second, third[0]) {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+		case <-time.After(10 * time.Second):
+			t.Fatal("a key on a healthy node waits for a slow one")
+		}
+	}
+	other.Flow(redistest.ToServer)
+	require.NoError(t, <-third[1])
+}
+
+// A fragile context panics when it is asked for its error, but for the first time.
+type fragile struct {
+	context.Context
+	asked atomic.Int32
+}
+
+func (f *fragile) Err() error {
+	if f.asked.Add(1) > 1 {
+		panic("fragile")
+	}
+	return nil
+}
+
+// TestPanicBelowHit: a caller that recovers from a panic below Hit does not leave
+// its key out: those who wait for its flight are served, and so is the next one.
+func TestPanicBelowHit(t *testing.T) {
+	t.Parallel()
+	w := newTower(t, pipeline.CountersConfig{})
+	ctx := within(t, 10*time.Second)
+	require.PanicsWithValue(t, "fragile", func() {
+		_ = w.counters.Hit(&fragile{Context: ctx}, []pipeline.Hit{{Key: "k", By: 1}, {Key: "k", By: -1}})
+	})
+	hits := []pipeline.Hit{{Key: "k", By: 10}}
+	require.NoError(t, w.counters.Hit(ctx, hits))
+	require.EqualValues(t, 9, hits[0].Total, "the panic came before the first of its two flights; the second one flew")
+	require.NoError(t, w.counters.Close(), "nothing is left running")
 }

@@ -92,3 +92,26 @@ func TestCountersErrors(t *testing.T) {
 		require.ErrorIs(t, h.Err, pool.ErrClosed, fmt.Sprint(h.Total))
 	}
 }
+
+// TestHitDoesNotAllocate gates the hot path of a key that nobody else counts.
+func TestHitDoesNotAllocate(t *testing.T) {
+	real := redistest.StartServer(t, redistest.Options{})
+	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}}, real.Addrs())
+	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	ctx := within(t, time.Minute)
+	hits := []pipeline.Hit{{Key: "allocs", By: 1, TTL: time.Minute}}
+	hit := func() {
+		if err := counters.Hit(ctx, hits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		hit()
+	}
+	most := 1.0
+	if raceDetector {
+		most = 16
+	}
+	require.Less(t, testing.AllocsPerRun(500, hit), most)
+	require.NoError(t, counters.Close())
+}

@@ -14,6 +14,24 @@ import (
 // then comes with lanes.ErrNotSent.
 var ErrExecuted = errors.New("pipeline: it was done already, call Reset before it is used again")
 
+// ErrExpiry is the error of a hit that was counted, and whose Total is set: only
+// its EXPIRE failed, so that the key may have no time to live yet. The next hit
+// on it that has a TTL sets it. To hit again because of this error would count
+// twice. The text has the cause, which errors.Is does not find: what it says of
+// outcomes, such as lanes.ErrNotSent, is not about the hit.
+var ErrExpiry = errors.New("counted, but the time to live may not be set until the next hit")
+
+// An expiryError is an ErrExpiry with its cause.
+type expiryError struct{ cause error }
+
+func (e *expiryError) Error() string { return fmt.Sprintf("pipeline: %v: %v", ErrExpiry, e.cause) }
+
+// Is is part of errors.Is.
+func (e *expiryError) Is(target error) bool { return target == ErrExpiry }
+
+// As is part of errors.As.
+func (e *expiryError) As(target any) bool { return errors.As(e.cause, target) }
+
 // What is asked of a pipeline or of Counters by mistake.
 var (
 	errLate       = fmt.Errorf("command appended after Do: %w: %w", ErrExecuted, lanes.ErrNotSent)

@@ -6,8 +6,10 @@ func (c *Counters) Waiting(key string) (n int) {
 	s := c.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range s.out[key].waiting {
-		n += len(f.members)
+	if l := s.out[key]; l != nil {
+		for _, f := range l.waiting {
+			n += len(f.members)
+		}
 	}
 	return n
 }

@@ -16,6 +16,10 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
+// raceDetector is whether the tests run with it: sync.Pool then loses what it is
+// given, at random.
+const raceDetector = true
+
 const misuseEnv = "PIPELINE_TEST_MISUSE"
 
 // TestMisuse is no test by itself: it is what TestMisuseIsDetected runs in a

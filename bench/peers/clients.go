@@ -110,7 +110,7 @@ func openCounters(ctx context.Context, addrs []string) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := pipeline.NewCounters(c, pipeline.CountersConfig{})
+	all := pipeline.NewCounters(c, pipeline.CountersConfig{ExpireEveryHit: true}) // as the others do
 	counting := func() request {
 		var hits []pipeline.Hit
 		return func(ctx context.Context, keys []string) error {

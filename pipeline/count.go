@@ -1,0 +1,151 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A count is a flight, or one hit of it, as it goes to the server: an INCRBY and,
+// behind it, what sees to the key's time to live. Only this file knows that these
+// are two commands.
+type count struct {
+	total   Reply
+	expiry  Reply
+	expires bool
+}
+
+// A counted is what became of a count.
+type counted struct {
+	total     int64
+	err       error // why it was not counted, or is not known to be
+	expiryErr error // an ErrExpiry: it was counted, and that is all
+}
+
+// append appends a count of the key.
+func (c *Counters) append(p *Pipeline, key string, by int64, ttl time.Duration) count {
+	x := count{total: p.IncrBy(key, by), expires: ttl > 0}
+	if x.expires {
+		x.expiry = c.appendExpiry(p, key, ttl)
+	}
+	return x
+}
+
+// expireIfNone is EXPIRE NX for servers that do not know it.
+const expireIfNone = "if redis.call('PTTL',KEYS[1])==-1 then return redis.call('PEXPIRE',KEYS[1],ARGV[1]) end return 0"
+
+// appendExpiry appends what sets the time to live, which may be done twice: if the
+// outcome is unknown, that of INCRBY may be, too, and the key exist.
+func (c *Counters) appendExpiry(p *Pipeline, key string, ttl time.Duration) Reply {
+	switch {
+	case c.cfg.ExpireEveryHit:
+		return p.Expire(key, ttl).Idempotent()
+	case c.withoutNX.Load():
+		ms := max(ttl.Milliseconds(), 1)
+		return p.Cmd("EVAL", expireIfNone, "1", key, strconv.FormatInt(ms, 10)).Idempotent().Fast()
+	}
+	return p.ExpireNX(key, ttl).Idempotent()
+}
+
+// outcome returns what became of the count, once its pipeline was done.
+func (x count) outcome() (o counted) {
+	o.total, o.err = x.total.Int()
+	if x.expires {
+		if err := x.expiry.Err(); err != nil {
+			o.expiryErr = &expiryError{err}
+		}
+	}
+	return o
+}
+
+// of returns the total and the error of a hit that was counted like this. One
+// without a time to live does not care what became of EXPIRE.
+func (o counted) of(total int64, m *member) (int64, error) {
+	switch {
+	case o.err != nil:
+		return 0, o.err
+	case m.ttl > 0:
+		return total, o.expiryErr
+	}
+	return total, nil
+}
+
+// send sends the flights in one pipeline.
+func (c *Counters) send(ctx context.Context, flights []*flight) {
+	p := c.pipelines.Get().(*Pipeline)
+	p.Reset()
+	for _, f := range flights {
+		f.sent = c.append(p, f.lineup.key, f.sum, f.ttl)
+	}
+	_ = p.Do(ctx) // each flight asks for its own error
+	late, apart := false, false
+	for _, f := range flights {
+		f.outcome = f.sent.outcome()
+		if knowsNoNX(f.outcome.expiryErr) {
+			c.withoutNX.Store(true)
+			f.late = f.outcome.mayExist()
+		}
+		f.apart = len(f.members) > 1 && overflows(f.outcome.err)
+		late, apart = late || f.late, apart || f.apart
+	}
+	if late {
+		c.expireLate(ctx, p, flights)
+	}
+	if apart {
+		c.flyApart(ctx, p, flights)
+	}
+	if len(flights) <= handyHits {
+		c.pipelines.Put(p)
+	}
+}
+
+// mayExist reports whether the INCRBY may have run.
+func (o counted) mayExist() bool { return o.err == nil || errors.Is(o.err, lanes.ErrUnknownOutcome) }
+
+// expireLate sets the times to live of flights by which it was found out that a
+// server does not know EXPIRE NX.
+func (c *Counters) expireLate(ctx context.Context, p *Pipeline, flights []*flight) {
+	p.Reset()
+	for _, f := range flights {
+		if f.late {
+			f.sent.expiry = c.appendExpiry(p, f.lineup.key, f.ttl)
+		}
+	}
+	_ = p.Do(ctx)
+	for _, f := range flights {
+		if f.late {
+			f.outcome.expiryErr = nil
+			if err := f.sent.expiry.Err(); err != nil {
+				f.outcome.expiryErr = &expiryError{err}
+			}
+		}
+	}
+}
+
+// flyApart counts the hits of flights one by one whose sum the server refused
+// because it would overflow: its first parts may not, and each caller gets what it
+// would have got alone.
+func (c *Counters) flyApart(ctx context.Context, p *Pipeline, flights []*flight) {
+	p.Reset()
+	var counts []count
+	for _, f := range flights {
+		if !f.apart {
+			continue
+		}
+		f.parts = slices.Repeat([]counted{uncertain}, len(f.members))
+		for _, m := range f.members {
+			counts = append(counts, c.append(p, f.lineup.key, m.by, m.ttl))
+		}
+	}
+	_ = p.Do(ctx)
+	for _, f := range flights {
+		for i := range f.parts {
+			f.parts[i] = counts[0].outcome()
+			counts = counts[1:]
+		}
+	}
+}

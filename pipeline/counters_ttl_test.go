@@ -1,0 +1,271 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// immortal returns the keys of the server without a time to live.
+func immortal(t *testing.T, server *redistest.Cluster, keys []string) (found []string) {
+	t.Helper()
+	p := pipeline.New(open(t, cluster.Config{}, server.Addrs()))
+	left := make([]pipeline.Reply, len(keys))
+	for i, key := range keys {
+		left[i] = p.Cmd("PTTL", key)
+	}
+	require.NoError(t, p.Do(within(t, 20*time.Second)))
+	for i, r := range left {
+		if ms, err := r.Int(); err != nil || ms == -1 {
+			found = append(found, fmt.Sprintf("%s (%v)", keys[i], err))
+		}
+	}
+	return found
+}
+
+// TestMemoryStorm: a server whose memory is full by turns refuses INCRBY, but not
+// EXPIRE. It leaves no key without its time to live.
+func TestMemoryStorm(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	client := open(t, cluster.Config{}, server.Addrs())
+	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	ctx := within(t, 30*time.Second)
+	const callers, perKey, enough = 32, 8, 2000
+	var hits, counted, refused atomic.Int64
+	var calm atomic.Bool
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for !calm.Load() && ctx.Err() == nil {
+				key := fmt.Sprint("storm:", hits.Add(1)/perKey)
+				if counters.Hit(ctx, []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}}) == nil {
+					counted.Add(1)
+				} else {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	for turn := 0; turn < 200 || counted.Load() < enough || refused.Load() < enough; turn++ {
+		memory := []string{"1", "0"}[turn%2]
+		require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CONFIG", "SET", "maxmemory", memory))
+	}
+	calm.Store(true)
+	wg.Wait()
+	require.NoError(t, counters.Close())
+	require.NoError(t, ctx.Err())
+	var keys []string
+	for i := range hits.Load()/perKey + 1 {
+		keys = append(keys, fmt.Sprint("storm:", i))
+	}
+	t.Logf("%d hits counted, %d refused, %d keys", counted.Load(), refused.Load(), len(keys))
+	require.Empty(t, immortal(t, server, keys))
+}
+
+// TestRefusedFlight: an error by which the server refuses the sum is that of each
+// hit. They are not counted one by one, behind their EXPIRE.
+func TestRefusedFlight(t *testing.T) {
+	t.Parallel()
+	w := newTower(t, pipeline.CountersConfig{})
+	first := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
+	full := w.hit(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0, TTL: time.Hour})
+	require.Eventually(t, func() bool { return w.Calls(0, "EXPIRE") == 1 }, 10*time.Second, 100*time.Microsecond)
+	w.Nodes()[0].Del("k")
+	hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2, TTL: time.Hour}}
+	others := w.gather(t, hits)
+	var refused atomic.Bool
+	w.Inject(0, func(cmd string, _ []string) string {
+		if cmd == "INCRBY" && !refused.Swap(true) {
+			return "OOM command not allowed when used memory > 'maxmemory'."
+		}
+		return ""
+	})
+	w.proxy.Flow(redistest.ToClient)
+	require.NoError(t, <-first)
+	require.NoError(t, <-full)
+	for i := range hits {
+		require.ErrorContains(t, <-others[i], "OOM")
+		require.ErrorContains(t, hits[i].Err, "OOM")
+		require.Zero(t, hits[i].Total)
+	}
+	require.False(t, w.Nodes()[0].Exists("k"))
+}
+
+// TestPartsExpire: hits that go one by one since their sum would overflow have
+// their own EXPIRE each.
+func TestPartsExpire(t *testing.T) {
+	t.Parallel()
+	w := newTower(t, pipeline.CountersConfig{})
+	first := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+	hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2}, {Key: "k", By: 4, TTL: time.Minute}}
+	others := w.gather(t, hits)
+	var refused atomic.Bool
+	w.Inject(0, func(cmd string, _ []string) string {
+		if cmd == "INCRBY" && !refused.Swap(true) {
+			w.Nodes()[0].Del("k") // its window ends, after the sum was refused
+			return "ERR increment or decrement would overflow"
+		}
+		return ""
+	})
+	w.proxy.Flow(redistest.ToClient)
+	require.NoError(t, <-first)
+	for i, want := range []int64{1, 3, 7} {
+		require.NoError(t, <-others[i])
+		require.Equal(t, want, hits[i].Total)
+	}
+	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
+	require.Equal(t, 3, w.Calls(0, "EXPIRE"), "of the sum, and of two parts")
+}
+
+// TestCutHitExpires: wherever the connection breaks in a hit, a key that exists
+// afterwards has its time to live.
+func TestCutHitExpires(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	proxy := redistest.StartProxy(t, server.Addrs()[0])
+	const incrby = len("*3\r\n$6\r\nINCRBY\r\n$5\r\nc0000\r\n$1\r\n1\r\n")
+	const expire = len("*4\r\n$6\r\nEXPIRE\r\n$5\r\nc0000\r\n$4\r\n3600\r\n$2\r\nNX\r\n")
+	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}, RefreshEvery: -1}, []string{proxy.Addr()})
+	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	defer counters.Close()
+	ctx := within(t, 30*time.Second)
+	var keys []string
+	for d, size := range map[redistest.Direction]int{redistest.ToServer: incrby + expire, redistest.ToClient: len(":1\r\n:1\r\n")} {
+		for n := range size {
+			require.NoError(t, client.Do(ctx, radix.Cmd(nil, "PING"))) // the connection is there
+			key := fmt.Sprintf("c%d%03d", d, n)
+			keys = append(keys, key)
+			cut := proxy.CutAfter(d, n)
+			_ = counters.Hit(ctx, []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}})
+			<-cut
+		}
+	}
+	require.Empty(t, immortal(t, server, keys))
+}
+
+// TestTimeToLiveOnce: the first hit begins the window, the others do not move it,
+// also on a server that does not know EXPIRE NX; a key that a lost reply has left
+// without a window gets one.
+func TestTimeToLiveOnce(t *testing.T) {
+	t.Parallel()
+	for name, old := range map[string]bool{"Redis 7": false, "older": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newTower(t, pipeline.CountersConfig{})
+			var tried atomic.Int64
+			if old {
+				w.Inject(0, func(cmd string, args []string) string {
+					if cmd == "EXPIRE" && len(args) > 2 {
+						tried.Add(1)
+						return "ERR wrong number of arguments for 'expire' command"
+					}
+					return ""
+				})
+			}
+			ctx := within(t, 10*time.Second)
+			hit := func(key string, ttl time.Duration) int64 {
+				hits := []pipeline.Hit{{Key: key, By: 2, TTL: ttl}}
+				require.NoError(t, w.counters.Hit(ctx, hits))
+				return hits[0].Total
+			}
+			for i := range 3 {
+				require.EqualValues(t, 2*(i+1), hit("k", time.Duration(i+1)*time.Minute))
+				require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"))
+			}
+			w.Nodes()[0].FastForward(time.Minute)
+			require.EqualValues(t, 2, hit("k", 1500*time.Millisecond), "the window has ended")
+			require.Equal(t, 1500*time.Millisecond, w.Nodes()[0].TTL("k"))
+
+			require.NoError(t, w.Nodes()[0].Set("lost", "40"))
+			require.EqualValues(t, 42, hit("lost", time.Minute))
+			require.Equal(t, time.Minute, w.Nodes()[0].TTL("lost"))
+			if old {
+				require.EqualValues(t, 1, tried.Load(), "found out once")
+			}
+		})
+	}
+}
+
+// TestExpireEveryHit: each hit moves the key's end.
+func TestExpireEveryHit(t *testing.T) {
+	t.Parallel()
+	w := newTower(t, pipeline.CountersConfig{ExpireEveryHit: true})
+	for _, ttl := range []time.Duration{time.Minute, time.Hour, time.Second} {
+		require.NoError(t, w.counters.Hit(within(t, 10*time.Second), []pipeline.Hit{{Key: "k", By: 1, TTL: ttl}}))
+		require.Equal(t, ttl, w.Nodes()[0].TTL("k"))
+	}
+}
+
+// TestTakenBackWithItsTTL: a hit that leaves its flight takes its time to live
+// along.
+func TestTakenBackWithItsTTL(t *testing.T) {
+	t.Parallel()
+	w := newTower(t, pipeline.CountersConfig{})
+	first := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+	stays := []pipeline.Hit{{Key: "k", By: 10, TTL: time.Minute}, {Key: "plain", By: 1}}
+	alone := w.hit(within(t, 20*time.Second), &pipeline.Hit{Key: "plain", By: 1})
+	require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == 3 }, 10*time.Second, 100*time.Microsecond)
+	others := w.gather(t, stays)
+	ctx, cancel := context.WithCancel(t.Context())
+	leaves := []pipeline.Hit{{Key: "k", By: 100, TTL: time.Hour}, {Key: "plain", By: 1, TTL: time.Hour}}
+	var left []chan error
+	for i := range leaves {
+		left = append(left, w.hit(ctx, &leaves[i]))
+		w.awaitWaiting(t, leaves[i].Key, 2)
+	}
+	cancel()
+	for i, done := range left {
+		require.ErrorIs(t, <-done, context.Canceled)
+		require.ErrorIs(t, leaves[i].Err, lanes.ErrNotSent)
+	}
+	w.proxy.Flow(redistest.ToClient)
+	for _, done := range slices.Concat([]chan error{first, alone}, others) {
+		require.NoError(t, <-done)
+	}
+	require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"))
+	require.Zero(t, w.Nodes()[0].TTL("plain"), "nobody who stayed asked for a time to live")
+}
+
+// TestOnlyExpireFails: who asked for a time to live is told, with the total and
+// what it means; who did not, is not.
+func TestOnlyExpireFails(t *testing.T) {
+	t.Parallel()
+	w := newTower(t, pipeline.CountersConfig{})
+	w.Inject(0, func(cmd string, _ []string) string {
+		if cmd == "EXPIRE" {
+			return "NOPERM this user has no permissions to run the 'expire' command"
+		}
+		return ""
+	})
+	first := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+	hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 100, TTL: time.Minute}}
+	others := w.gather(t, hits)
+	w.proxy.Flow(redistest.ToClient)
+	require.NoError(t, <-first)
+	require.NoError(t, <-others[0])
+	require.NoError(t, hits[0].Err)
+	require.EqualValues(t, 11, hits[0].Total)
+	require.ErrorIs(t, <-others[1], pipeline.ErrExpiry)
+	require.EqualValues(t, 111, hits[1].Total)
+	err := hits[1].Err
+	require.ErrorIs(t, err, pipeline.ErrExpiry)
+	require.ErrorContains(t, err, "NOPERM")
+	var command *cluster.CommandError
+	require.ErrorAs(t, err, &command)
+	require.Equal(t, "EXPIRE", command.Command)
+	require.NotErrorIs(t, err, lanes.ErrNotSent)
+	require.NotErrorIs(t, err, lanes.ErrUnknownOutcome)
+}

@@ -1,0 +1,123 @@
+package pipeline
+
+import (
+	"hash/maphash"
+	"maps"
+	"sync"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+const counterShards = 64
+
+// A counterShard is the keys that are being counted now, by hash.
+type counterShard struct {
+	mu   sync.Mutex // guards what follows, and the lineups and flights of its keys; never held across I/O
+	out  map[string]*lineup
+	most int      // keys that out has had since it was made
+	_    [64]byte // a cache line for each shard's lock
+}
+
+// A lineup is a key of which a flight is out, and the flights that wait. It is
+// in its shard from the first hit until nobody waits any more.
+type lineup struct {
+	key     string
+	shard   *counterShard
+	owner   *hitCall // that the flight which is out belongs to; nil for a carrier
+	own     *flight  // the owner's, which takes its further hits until it leaves
+	waiting []*flight
+	carrier *carrier // that lets hits gather and will take the next flight; nil while one is out
+}
+
+func (c *Counters) shard(key string) *counterShard {
+	return &c.shards[maphash.String(c.seed, key)%counterShards]
+}
+
+// join puts each hit on a flight: one that waits because another one for the
+// key is out, or one of this call's own, which may leave at once.
+func (c *Counters) join(call *hitCall, hits []Hit) {
+	for i := range hits {
+		h, m := &hits[i], &call.members[i]
+		*m = member{call: call, by: h.By, ttl: h.TTL}
+		s := c.shard(h.Key)
+		s.mu.Lock()
+		l := s.out[h.Key]
+		switch {
+		case l == nil:
+			l = c.lineUpLocked(s, h.Key)
+			l.owner, l.own = call, c.newFlight(l)
+			l.own.add(m)
+			call.own = append(call.own, l.own)
+		case l.owner == call && l.own.takes(h.By):
+			l.own.add(m)
+		default:
+			c.lastWaitingLocked(l, h.By).add(m)
+			if l.carrier != nil {
+				l.carrier.gathered.Add(1)
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// lastWaitingLocked returns the flight of those that wait for the key which takes
+// one more hit.
+func (c *Counters) lastWaitingLocked(l *lineup, by int64) *flight {
+	if n := len(l.waiting); n == 0 || !l.waiting[n-1].takes(by) {
+		l.waiting = append(l.waiting, c.newFlight(l))
+	}
+	return l.waiting[len(l.waiting)-1]
+}
+
+// lineUpLocked makes the lineup of a key that is not out.
+func (c *Counters) lineUpLocked(s *counterShard, key string) *lineup {
+	l := c.lineups.Get().(*lineup)
+	*l = lineup{key: key, shard: s, waiting: l.waiting[:0]}
+	s.out[key] = l
+	s.most = max(s.most, len(s.out))
+	return l
+}
+
+// dissolveLocked takes a key out, for which nobody waits any more.
+func (c *Counters) dissolveLocked(l *lineup) {
+	s := l.shard
+	delete(s.out, l.key)
+	s.shrinkLocked()
+	clear(l.waiting)
+	*l = lineup{waiting: l.waiting[:0]}
+	c.lineups.Put(l)
+}
+
+// smallShard is how many keys a shard's map may have room for however few are in
+// it.
+const smallShard = 256
+
+// shrinkLocked makes a new map when few keys are left of many: a map keeps the
+// room for the most that were ever in it.
+func (s *counterShard) shrinkLocked() {
+	if n := len(s.out); s.most > smallShard && n < s.most/8 {
+		out := make(map[string]*lineup, n)
+		maps.Copy(out, s.out)
+		s.out, s.most = out, n
+	}
+}
+
+// takeBack ends a call at its context's end. Hits whose flights have not left
+// are taken off them.
+func (c *Counters) takeBack(call *hitCall, hits []Hit, cause error) {
+	for i := range hits {
+		h, m := &hits[i], &call.members[i]
+		s := c.shard(h.Key)
+		s.mu.Lock()
+		switch f := m.flight; {
+		case f == nil: // it has landed
+			h.Total, h.Err = m.total, m.err
+		case f.left:
+			h.Total, h.Err = 0, notCounted(&lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: cause})
+		default:
+			f.remove(m)
+			h.Total, h.Err = 0, notCounted(lanes.NotSent("", cause))
+		}
+		s.mu.Unlock()
+	}
+}

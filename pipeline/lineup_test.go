@@ -1,0 +1,83 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// joined puts hits on flights that never leave.
+func joined(c *Counters, hits ...Hit) *hitCall {
+	call := c.calls.Get().(*hitCall)
+	call.begin(context.Background(), len(hits))
+	c.join(call, hits)
+	return call
+}
+
+// TestShardsShrink: what a call of many keys needed is given back, also while a
+// few keys of each shard are always out. Not parallel: it measures the heap.
+func TestShardsShrink(t *testing.T) {
+	c := NewCounters(nil, CountersConfig{})
+	for i := range 10 * counterShards {
+		joined(c, Hit{Key: fmt.Sprint("hot", i), By: 1})
+	}
+	before := heapInUse()
+	hits := make([]Hit, 200_000)
+	for i := range hits {
+		hits[i] = Hit{Key: fmt.Sprint("burst", i), By: 1, TTL: time.Minute}
+	}
+	call := joined(c, hits...)
+	for _, f := range call.own {
+		c.land(f, false, new(carrier))
+	}
+	require.False(t, call.handy())
+	hits, call = nil, nil
+	held := heapInUse() - before
+	t.Logf("%d KiB are held", held>>10)
+	require.Less(t, held, int64(1<<20))
+	runtime.KeepAlive(c)
+}
+
+func heapInUse() int64 {
+	for range 3 { // sync.Pool keeps what it has for two
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// TestLetGather: a carrier waits for hits on its own keys, not for those of
+// others.
+func TestLetGather(t *testing.T) {
+	c := NewCounters(nil, CountersConfig{})
+	carriers := make(map[string]*carrier)
+	for _, key := range []string{"mine", "other"} {
+		call := joined(c, Hit{Key: key, By: 1})
+		carriers[key] = new(carrier)
+		c.land(call.own[0], true, carriers[key])
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				joined(c, Hit{Key: "other", By: 1})
+			}
+		}
+	}()
+	for range 100 {
+		require.Equal(t, 1, carriers["mine"].letGather())
+	}
+	close(stop)
+	<-stopped
+	joined(c, Hit{Key: "mine", By: 1})
+	require.EqualValues(t, 1, carriers["mine"].gathered.Load())
+}

@@ -1,0 +1,35 @@
+package pipeline
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+func TestSaid(t *testing.T) {
+	reply := func(text string) error { return &cluster.CommandError{Err: resp3.SimpleError{S: text}} }
+	for _, c := range []struct {
+		err             error
+		overflows, noNX bool
+	}{
+		{nil, false, false},
+		{reply("ERR increment or decrement would overflow"), true, false},
+		{reply("OOM command not allowed when used memory > 'maxmemory'."), false, false},
+		{reply("ERR value is not an integer or out of range"), false, false},
+		{reply("WRONGTYPE Operation against a key holding the wrong kind of value"), false, false},
+		{reply("ERR wrong number of arguments for 'expire' command"), false, true},
+		{&expiryError{reply("ERR wrong number of arguments for 'pexpire' command")}, false, true},
+		{reply("ERR Unsupported option NX"), false, true},
+		{reply("ERR syntax error"), false, true},
+		{reply("NOPERM this user has no permissions to run the 'expire' command"), false, false},
+		{&lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: errors.New("increment or decrement would overflow")}, false, false},
+	} {
+		require.Equal(t, c.overflows, overflows(c.err), "%v", c.err)
+		require.Equal(t, c.noNX, knowsNoNX(c.err), "%v", c.err)
+	}
+}
