@@ -74,7 +74,7 @@ type Batch struct {
 
 	// The lane's replyMu guards these until the batch is done or abandoned.
 	buf       []byte
-	spare     int   // trips in a row that needed little of buf
+	spare     int   // trips in a row that needed little of what is kept
 	replies   []int // for each reply, its end in buf
 	answered  int   // replies that arrived, also after the batch was abandoned
 	errors    int   // replies that are errors
@@ -94,14 +94,34 @@ const SpareTrips = 8
 // Reset empties the batch for the commands of call's next trip. Commands are
 // added as parts of arena, which must not change until the trip is over.
 func (b *Batch) Reset(call *Call, arena []byte) {
-	if b.spare++; cap(b.buf) <= largeBuffer || len(b.buf) >= cap(b.buf)/4 {
-		b.spare = 0
-	} else if b.spare == SpareTrips {
-		b.buf, b.spare = nil, 0 // a large reply is no reason to keep so much for ever
+	if cap(b.buf) > largeBuffer || cap(b.ends) > manyCommands {
+		b.giveUp()
 	}
 	*b = Batch{
 		call: call, arena: arena, key: -1, spare: b.spare,
 		runs: b.runs[:0], ends: b.ends[:0], buf: b.buf[:0], replies: b.replies[:0],
+	}
+}
+
+// manyCommands is how many commands a batch may keep memory for however few it
+// has.
+const manyCommands = 4096
+
+// giveUp gives up what the last trips needed little of.
+func (b *Batch) giveUp() {
+	buf := cap(b.buf) > largeBuffer && len(b.buf) < cap(b.buf)/4
+	list := cap(b.ends) > manyCommands && len(b.ends) < cap(b.ends)/4
+	if b.spare++; !buf && !list {
+		b.spare = 0
+	}
+	if b.spare < SpareTrips {
+		return
+	}
+	if b.spare = 0; buf {
+		b.buf = nil
+	}
+	if list {
+		b.runs, b.ends, b.replies = nil, nil, nil
 	}
 }
 

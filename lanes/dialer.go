@@ -58,8 +58,13 @@ type Dialer struct {
 	Limits Limits
 
 	// NetDial, if not nil, makes the connections instead of net.Dialer, with
-	// "tcp" as the network.
+	// "tcp" as the network. The deadlines of what it returns are not relied on,
+	// unless that is a *net.TCPConn, a *net.UnixConn or TLS over one of them: one
+	// goroutine for each connection then does all reading, which costs a call that
+	// is alone on its connection some microseconds.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	timed bool // NetDial's connections keep deadlines, as a test knows
 }
 
 // Limits bound one reply of a server: bytes of a bulk string (default 512
@@ -151,9 +156,23 @@ func (d Dialer) DialFor(ctx context.Context, addr string, events Events) (*Lane,
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
+	foreign := d.NetDial != nil || d.Credentials != nil
 	d = d.WithDefaults()
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
+	open := d.open
+	if foreign {
+		open = d.openElsewhere
+	}
+	conn, err := open(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	return newLane(addr, conn, d, events), nil
+}
+
+// open connects and authenticates.
+func (d Dialer) open(ctx context.Context, addr string) (net.Conn, error) {
 	if d.Credentials != nil {
 		var err error
 		if d.Username, d.Password, err = d.Credentials(ctx); err != nil {
@@ -168,7 +187,44 @@ func (d Dialer) DialFor(ctx context.Context, addr string, events Events) (*Lane,
 		_ = conn.Close()
 		return nil, withAddr(addr, err)
 	}
-	return newLane(addr, conn, d, events), nil
+	return conn, nil
+}
+
+// openPatience is how long after the context's end open may go on to say where it
+// was held up.
+const openPatience = 100 * time.Millisecond
+
+// openElsewhere is open on a goroutine of its own, for functions and connections
+// of users that may not end when the context does, or not even when they are
+// closed. Such a goroutine is left behind.
+func (d Dialer) openElsewhere(ctx context.Context, addr string) (net.Conn, error) {
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	opened, left := make(chan result), make(chan struct{})
+	defer close(left)
+	go func() {
+		conn, err := d.open(ctx, addr)
+		select {
+		case opened <- result{conn, err}:
+		case <-left:
+			if err == nil {
+				_ = conn.Close()
+			}
+		}
+	}()
+	select {
+	case r := <-opened:
+		return r.conn, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-opened:
+		return r.conn, r.err
+	case <-time.After(openPatience):
+	}
+	return nil, fmt.Errorf("%s: Dialer.NetDial, its connection or Dialer.Credentials does not end with its context: %w", addr, ctx.Err())
 }
 
 func (d Dialer) connect(ctx context.Context, addr string) (net.Conn, error) {

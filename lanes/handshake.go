@@ -7,7 +7,6 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -63,7 +62,7 @@ var greetingLimits = Limits{Bulk: 4 << 10, Elements: 64, Line: 4 << 10, Reply: 1
 
 // handshake sends all steps at once and reads their replies.
 func (d Dialer) handshake(ctx context.Context, conn net.Conn) error {
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // not all connections know deadlines
 	defer stop()
 	steps := d.steps()
 	var out []byte
@@ -96,7 +95,7 @@ func (d Dialer) handshake(ctx context.Context, conn net.Conn) error {
 	if len(in.buf) > 0 {
 		return handshakeFailure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
 	}
-	if !stop() { // the context ended at the last moment and the deadline may be set
+	if !stop() { // the context ended at the last moment, and the connection with it
 		return handshakeFailure(ctx, ctx.Err())
 	}
 	return nil

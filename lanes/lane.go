@@ -38,13 +38,16 @@ type Lane struct {
 	addr         string
 	conn         net.Conn
 	raw          syscall.RawConn // nil where writes must go through conn
+	timed        bool            // conn's read deadlines can be relied on, so callers may read
 	events       Events
 	writeTimeout time.Duration
 	limits       Limits
+	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
 
 	inFlight atomic.Int32          // batches enqueued and not complete; increased under mu
 	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
 	large    atomic.Bool           // a large reply is arriving; set by the reader
+	grown    atomic.Bool           // rbuf is larger than it was; set by the reader
 	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
 	lent     atomic.Bool
 
@@ -59,11 +62,13 @@ type Lane struct {
 	head     *Batch // FIFO of batches that the reader has not taken yet
 	tail     *Batch
 	err      error // why the lane is closed
+	forced   bool  // its connection did not end in time when it was closed
 	settled  bool
 	peak     int32 // of inFlight, since it was last asked for
 
 	// Owned by the role of the writer.
 	spare []byte
+	small int // writes in a row that needed no large buffer
 	out   []byte
 	wrote int
 	werr  error
@@ -82,18 +87,21 @@ type Lane struct {
 	wake   chan struct{} // tells the background goroutine that it is the reader
 	closed chan struct{}
 	ended  chan struct{} // closed when the background goroutine has returned
+	lost   chan struct{} // closed when it is not waited for any more
 }
 
 var laneCount atomic.Uint64
+
+const unlimited = 1<<31 - 1
 
 func newLane(addr string, conn net.Conn, d Dialer, events Events) *Lane {
 	l := &Lane{
 		id: mix(laneCount.Add(1)), addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout, limits: d.Limits,
 		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(d.Limits),
-		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
+		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up
 	}
-	l.raw = rawWriter(conn)
+	l.raw, l.timed, l.maxQueued = rawWriter(conn), d.timed || keepsDeadlines(conn), unlimited
 	l.try = l.tryWrite
 	l.wake <- struct{}{}
 	go l.readInBackground()
@@ -130,8 +138,14 @@ func (l *Lane) SetLent(lent bool) { l.lent.Store(lent) }
 // Lent reports whether the lane is lent to one user.
 func (l *Lane) Lent() bool { return l.lent.Load() }
 
+// SetMaxQueued sets how many bytes may wait to be written before [Lane.Enqueue]
+// refuses a batch; there is no such limit before. A batch that finds nothing
+// waiting is taken whatever its size. It must be called before the lane is shared.
+func (l *Lane) SetMaxQueued(bytes int) { l.maxQueued = bytes }
+
 // Enqueue puts the batch at the end of the lane's FIFO. It returns false, and
-// leaves the batch alone, if the lane is closed or has limit batches in flight.
+// leaves the batch alone, if the lane is closed, has limit batches in flight, or
+// has as many bytes waiting to be written as [Lane.SetMaxQueued] allows.
 // The caller, who will wait for the batch, must then [Flush] it and call
 // Batch.Read.
 func (l *Lane) Enqueue(b *Batch, limit int) bool {
@@ -149,7 +163,8 @@ func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 
 func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 	l.mu.Lock()
-	if l.err != nil || int(l.inFlight.Load()) >= limit || l.leaving.Load() != nil {
+	full := int(l.inFlight.Load()) >= limit || len(l.wbuf) > 0 && len(l.wbuf)+b.size() > l.maxQueued
+	if full || l.err != nil || l.leaving.Load() != nil {
 		l.mu.Unlock()
 		return false, false
 	}
@@ -179,7 +194,7 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 // batch needs the lane: its caller may be held up on another lane.
 func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
 	switch {
-	case l.reader == nobody && mayRead:
+	case l.reader == nobody && mayRead && l.timed:
 		l.reader, l.claimant, b.reads = claimed, b, true
 	case l.reader == nobody || l.reader == claimed:
 		l.reader, l.claimant = background, nil
@@ -191,7 +206,6 @@ func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
 // Submit enqueues the batch without a limit; see [Submitter]. A closed lane
 // fails the batch.
 func (l *Lane) Submit(b *Batch) (mine bool) {
-	const unlimited = 1<<31 - 1
 	if !l.Enqueue(b, unlimited) {
 		b.Fail(l.addr, l.refusal())
 		return false
@@ -221,25 +235,41 @@ func (l *Lane) Err() error {
 }
 
 // Watch makes the background goroutine listen on an idle lane, so that it
-// notices at once when the server closes the connection.
+// notices at once when the server closes the connection, and gives back the
+// memory that the lane needed for something large.
 func (l *Lane) Watch() {
 	l.mu.Lock()
 	wake := l.err == nil && l.reader == nobody
+	idle := l.inFlight.Load() == 0
+	poke := l.err == nil && l.reader == background && idle && l.timed && l.grown.Load()
 	if wake {
 		l.reader = background
 	}
+	if idle && !l.writing {
+		l.wbuf, l.spare = shrink(l.wbuf), shrink(l.spare)
+	}
 	l.mu.Unlock()
-	if wake {
+	switch {
+	case wake:
 		l.wake <- struct{}{}
+	case poke:
+		// It sits in a read with a large buffer. If the role has changed hands
+		// meanwhile, somebody's read ends early, which it may at any time.
+		_ = l.conn.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
 // Close closes the connection. Batches in flight end with an error. It waits
 // for the background goroutine's end, so the methods of [Events] must not call
-// it; they may call Fail.
+// it; they may call Fail. Where the connection is not a socket of package net and
+// its own Close does not end a read or a write, it waits for a second and leaves
+// the goroutine behind.
 func (l *Lane) Close() error {
 	l.Fail(ErrClosed)
-	<-l.ended
+	select {
+	case <-l.ended:
+	case <-l.lost:
+	}
 	return nil
 }
 

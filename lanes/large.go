@@ -44,6 +44,7 @@ func (l *Lane) readOnce() (batches int, err error) {
 		}
 		if n == len(l.rbuf) && n < maxReadBuffer {
 			l.rbuf = make([]byte, 2*n)
+			l.grown.Store(true)
 		}
 	}
 	return batches, err
@@ -76,7 +77,7 @@ func (l *Lane) bulkSpace() (*Batch, []byte) {
 func (l *Lane) tookBulk(b *Batch, n int) error {
 	l.replyMu.Lock()
 	defer l.replyMu.Unlock()
-	if !b.abandoned {
+	if l.oldest == b && !b.abandoned { // or else the lane was settled meanwhile
 		b.buf = b.buf[:len(b.buf)+n]
 	}
 	return l.framer.Skip(n)
@@ -86,5 +87,6 @@ func (l *Lane) tookBulk(b *Batch, n int) error {
 func (l *Lane) shrinkReads() {
 	if len(l.rbuf) > minReadBuffer {
 		l.rbuf = make([]byte, minReadBuffer)
+		l.grown.Store(false)
 	}
 }

@@ -131,6 +131,13 @@ func (l *Lane) serve() {
 		if batches > 0 {
 			l.events.Answered(l)
 		}
+		if errors.Is(err, os.ErrDeadlineExceeded) && l.timed && l.Err() == nil { // see Watch
+			_ = l.conn.SetReadDeadline(time.Time{})
+			if l.inFlight.Load() == 0 {
+				l.shrinkReads()
+			}
+			continue
+		}
 		if err != nil {
 			l.Fail(err)
 			l.endRead()

@@ -1,8 +1,13 @@
 package lanes
 
 import (
+	"fmt"
+	"os"
 	"time"
 )
+
+// errWriteTimeout is why a lane is closed whose socket takes no bytes.
+var errWriteTimeout = fmt.Errorf("the socket took no bytes for longer than the write timeout: %w", os.ErrDeadlineExceeded)
 
 const (
 	// A caller writes so many times at most; it has its own deadline, and those
@@ -44,9 +49,21 @@ func (l *Lane) write() {
 			go l.writeBlocking(buf, n)
 			return
 		}
-		l.spare = buf
+		l.keep(buf)
 	}
 	go l.write()
+}
+
+// keep makes buf the spare buffer, but for a large one after many writes in a row
+// that had no need of it.
+func (l *Lane) keep(buf []byte) {
+	if l.small++; len(buf) > largeBuffer {
+		l.small = 0
+	}
+	if l.small >= SpareTrips {
+		buf = shrink(buf)
+	}
+	l.spare = buf
 }
 
 // takeOutput swaps the buffers. All of the result counts as handed to the
@@ -84,9 +101,11 @@ func (l *Lane) writeNow(buf []byte) (n int, err error) {
 // writeBlocking writes what the socket did not accept at once, and then
 // whatever was enqueued meanwhile.
 func (l *Lane) writeBlocking(buf []byte, from int) {
+	late := time.AfterFunc(l.writeTimeout, func() { l.Fail(errWriteTimeout) }) // not all connections know deadlines
+	defer late.Stop()
 	for from < len(buf) {
 		to := min(from+writePiece, len(buf))
-		_ = l.conn.SetWriteDeadline(time.Now().Add(l.writeTimeout))
+		late.Reset(l.writeTimeout)
 		n, err := l.conn.Write(buf[from:to])
 		if err != nil {
 			from += n
@@ -101,17 +120,19 @@ func (l *Lane) writeBlocking(buf []byte, from int) {
 		}
 		from = to
 	}
-	_ = l.conn.SetWriteDeadline(time.Time{})
-	l.spare = buf
+	late.Stop()
+	l.keep(buf)
 	l.write()
 }
 
-// writeFailed gives up the role of the writer and closes the lane. The last
+// writeFailed gives up the role of the writer and closes the lane, both at once:
+// what would be written next would not be at its place in the stream. The last
 // left bytes were not accepted by the socket.
 func (l *Lane) writeFailed(left int, err error) {
 	l.mu.Lock()
 	l.handed -= uint64(left)
 	l.writing = false
+	first := l.failLocked(err)
 	l.mu.Unlock()
-	l.Fail(err)
+	l.end(first)
 }

@@ -111,6 +111,7 @@ type settings struct {
 	min, max    int           // connections
 	idleTimeout time.Duration // how long the load must be low for the pool to shrink
 	maxInFlight int           // batches on one connection
+	maxQueued   int           // bytes that wait to be written on one shared connection
 
 	shared    bool
 	strategy  lanes.Strategy

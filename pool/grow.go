@@ -54,6 +54,7 @@ func (p *Pool) dial() {
 	p.members = append(p.members, m)
 	flush := false
 	if p.shared {
+		lane.SetMaxQueued(p.maxQueued)
 		m.becomeLocked(shared)
 		p.publishLocked()
 	} else {

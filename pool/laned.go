@@ -51,6 +51,12 @@ type Laned struct {
 	// they wait. Default 1,024.
 	MaxInFlight int
 
+	// MaxQueuedBytes is how many bytes of commands may wait on one lane to be
+	// written; beyond it batches wait in the queue, where they need no memory. A
+	// lane with nothing to write takes a batch of any size. As much again may be
+	// on its way to the socket. Default 8 MiB, at most 1 GiB.
+	MaxQueuedBytes int
+
 	// MaxLent is how many extra connections may be lent at a time. They are
 	// dialled on demand and closed when idle. Default 50.
 	MaxLent int
@@ -62,6 +68,9 @@ const (
 	defaultLanes       = 4
 	defaultSlowLanes   = 2
 	defaultMaxInFlight = 1024
+
+	defaultMaxQueuedBytes = 8 << 20
+	mostQueuedBytes       = 1 << 30
 
 	// laneDepth is the number of batches in flight at which a lane counts as
 	// fully used. It is half of what lanes.FirstFit packs onto a lane, so that
@@ -80,6 +89,7 @@ func (l Laned) settings() (settings, error) {
 	orDefault(&l.MaxLanes, l.Lanes)
 	orDefault(&l.IdleTimeout, defaultIdleTimeout)
 	orDefault(&l.MaxInFlight, defaultMaxInFlight)
+	orDefault(&l.MaxQueuedBytes, defaultMaxQueuedBytes)
 	orDefault(&l.MaxLent, DefaultSize)
 	if !l.NoSlowLanes {
 		orDefault(&l.SlowLanes, defaultSlowLanes)
@@ -89,10 +99,10 @@ func (l Laned) settings() (settings, error) {
 	}
 	l.Options = l.withDefaults()
 	err := firstError(notNegative("Laned", "Lanes", l.Lanes), notNegative("Laned", "MaxLanes", l.MaxLanes), notNegative("Laned", "MaxInFlight", l.MaxInFlight),
-		notNegative("Laned", "MaxLent", l.MaxLent), l.validateSlow(), l.validateRange(), l.validate("Laned"))
+		notNegative("Laned", "MaxLent", l.MaxLent), l.validateQueued(), l.validateSlow(), l.validateRange(), l.validate("Laned"))
 	return settings{
 		Options: l.Options, kind: "laned", min: l.Lanes, max: l.MaxLanes, idleTimeout: l.IdleTimeout,
-		shared: true, strategy: l.Strategy, maxInFlight: l.MaxInFlight, maxLent: l.MaxLent,
+		shared: true, strategy: l.Strategy, maxInFlight: l.MaxInFlight, maxQueued: l.MaxQueuedBytes, maxLent: l.MaxLent,
 		slowLanes: l.SlowLanes,
 	}, err
 }
@@ -105,6 +115,13 @@ func (l Laned) validateRange() error {
 		return fmt.Errorf("pool: Laned.IdleTimeout = %v: must not be negative", l.IdleTimeout)
 	}
 	return nil
+}
+
+func (l Laned) validateQueued() error {
+	if l.MaxQueuedBytes > mostQueuedBytes {
+		return fmt.Errorf("pool: Laned.MaxQueuedBytes = %d: must be at most %d", l.MaxQueuedBytes, mostQueuedBytes)
+	}
+	return notNegative("Laned", "MaxQueuedBytes", l.MaxQueuedBytes)
 }
 
 func (l Laned) validateSlow() error {

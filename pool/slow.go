@@ -21,7 +21,7 @@ func HasSlowLanes(c Config) bool {
 func (s settings) slowSettings() settings {
 	return settings{
 		Options: s.Options, kind: kindSlow, min: s.slowLanes, max: s.slowLanes,
-		shared: true, strategy: lanes.LeastUsed, maxInFlight: s.maxInFlight,
+		shared: true, strategy: lanes.LeastUsed, maxInFlight: s.maxInFlight, maxQueued: s.maxQueued,
 	}
 }
 

@@ -219,6 +219,41 @@ var mutants = []mutant{
 		"./cluster", "TestLargeTripsTravelSlow", false,
 	},
 	{
+		"bytes are written behind a hole in the stream", "lanes/write.go",
+		"\tfirst := l.failLocked(err)\n\tl.mu.Unlock()\n\tl.end(first)\n", "\tl.mu.Unlock()\n\tl.Fail(err)\n",
+		"./lanes", "TestNothingIsWrittenBehindAHole", false,
+	},
+	{
+		"deadlines of any connection are relied on", "lanes/close.go",
+		"\treturn false\n}\n\n// Drain", "\treturn true\n}\n\n// Drain",
+		"./lanes", "TestCallersLeaveConnectionsWithoutDeadlines", false,
+	},
+	{
+		"closing waits for a connection that does not end", "lanes/close.go",
+		"\t\tl.forced = true\n", "",
+		"./lanes", "TestStubbornConnectionsAreLeftBehind", false,
+	},
+	{
+		"a late read writes into a batch that is used again", "lanes/close.go",
+		"l.forced && late != nil && !late.done {", "late == nil && !late.done {",
+		"./lanes", "TestLateReadHasNoMemoryOfTheBatch", false,
+	},
+	{
+		"a dial waits for a function that does not end", "lanes/dialer.go",
+		"foreign := d.NetDial != nil || d.Credentials != nil", "foreign := false",
+		"./lanes", "TestDialEndsWithItsContext", false,
+	},
+	{
+		"lanes copy commands without bounds", "pool/grow.go",
+		"\t\tlane.SetMaxQueued(p.maxQueued)\n", "",
+		"./pool", "TestLanesAreBoundedByBytes", false,
+	},
+	{
+		"idle lanes keep large buffers", "lanes/lane.go",
+		"\t\tl.wbuf, l.spare = shrink(l.wbuf), shrink(l.spare)\n", "",
+		"./lanes", "TestWriteBuffersShrink", false,
+	},
+	{
 		"a reply that is nested too deep closes a shared lane", "internal/resp/framer.go",
 		"\tf.refuse(TooDeep)\n", "\tif f != nil {\n\t\treturn ErrProtocol\n\t}\n",
 		"./lanes", "TestTooDeepEndsThatCommandOnly", false,
