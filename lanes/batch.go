@@ -68,6 +68,9 @@ type Batch struct {
 	key   int64  // for strategies; negative: none
 	slow  bool   // travels on lanes for slow commands, where there are any
 
+	uncounted bool // is no part of the lanes' load
+	counted   bool // is part of it now
+
 	start uint64 // where the batch begins in the lane's stream
 	flush bool   // the caller got the role of the writer with this batch
 	reads bool   // the caller got a claim on the role of the reader
@@ -138,6 +141,10 @@ func (b *Batch) SetSlow(slow bool) { b.slow = slow }
 
 // Slow reports whether the batch holds slow commands.
 func (b *Batch) Slow() bool { return b.slow }
+
+// Uncounted makes the batch, such as a PING, no part of the load that the lanes
+// count (see [Lane.CountIn]), before it is submitted; Reset takes that away.
+func (b *Batch) Uncounted() { b.uncounted = true }
 
 // Add appends the command encoded in arena[from:to].
 func (b *Batch) Add(from, to int) {

@@ -123,6 +123,9 @@ func (l *Lane) settle() {
 		next := b.next
 		b.next = nil
 		l.inFlight.Add(-1)
+		if b.counted {
+			l.load.remove(1)
+		}
 		b.call.complete()
 		b = next
 	}

@@ -41,6 +41,7 @@ type Lane struct {
 	timed        bool            // conn's read deadlines can be relied on, so callers may read
 	events       Events
 	writeTimeout time.Duration
+	load         *Load // of the lanes of its pool; nil: nobody counts
 	limits       Limits
 	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
 
@@ -64,7 +65,6 @@ type Lane struct {
 	err      error // why the lane is closed
 	forced   bool  // its connection did not end in time when it was closed
 	settled  bool
-	peak     int32 // of inFlight, since it was last asked for
 
 	// Owned by the role of the writer.
 	spare []byte
@@ -113,17 +113,6 @@ func (l *Lane) Address() string { return l.addr }
 
 // InFlight returns how many batches were enqueued and are not complete yet.
 func (l *Lane) InFlight() int { return int(l.inFlight.Load()) }
-
-// PeakInFlight returns how many batches were in flight at most since it was last
-// called. It is for the one who looks after the lane, its pool: each call begins
-// a new span.
-func (l *Lane) PeakInFlight() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	peak := l.peak
-	l.peak = l.inFlight.Load()
-	return int(peak)
-}
 
 // Progress returns a number that changes whenever bytes arrive, and whenever
 // some are written that had to wait for room: a server that is slow to take an
@@ -178,7 +167,11 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 		l.tail.next = b
 	}
 	l.tail = b
-	l.peak = max(l.peak, l.inFlight.Add(1))
+	l.inFlight.Add(1)
+	if l.load != nil && !b.uncounted {
+		b.counted = true
+		l.load.add()
+	}
 	flush = !l.writing
 	l.writing = true
 	wake := l.assignReaderLocked(b, mayRead)

@@ -182,6 +182,7 @@ func (l *Lane) retire() bool {
 // that have all their replies.
 func (l *Lane) deliver(p []byte) (batches int, err error) {
 	var first, last *Batch
+	counted := 0
 	l.replyMu.Lock()
 	for len(p) > 0 && err == nil {
 		b := l.oldest
@@ -208,9 +209,15 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 			}
 			last = b
 			batches++
+			if b.counted {
+				counted++
+			}
 		}
 	}
 	l.replyMu.Unlock()
+	if counted > 0 {
+		l.load.remove(counted)
+	}
 	if l.inFlight.Add(-int32(batches)) == 0 {
 		if why := l.leaving.Load(); why != nil {
 			l.Fail(*why) // which ends no batch: there is none

@@ -34,14 +34,11 @@ type control struct {
 	peak   int       // the highest load since then
 }
 
-// A sample is what a pool knows when it looks. Where the highest load since the
-// last look is not known exactly, the pool grows by what it was at least and
-// shrinks by what it was at most.
+// A sample is what a pool knows when it looks.
 type sample struct {
 	now     time.Time
 	open    int // connections that serve, or are being dialled
-	load    int // the highest load since the last look, at least
-	peak    int // the same, at most
+	load    int // the highest since the last look
 	waiters int // now
 }
 
@@ -74,14 +71,14 @@ func (c *control) look(s sample) (to int, why string) {
 		return to, why
 	}
 	switch {
-	case 100*s.peak >= shrinkBelow*c.carries(c.target):
+	case 100*s.load >= shrinkBelow*c.carries(c.target):
 		c.low = false
 		return c.target, ""
 	case !c.low: // this peak may be the end of what was before
 		c.rest(s.now)
 		return c.target, ""
 	}
-	c.peak = max(c.peak, s.peak)
+	c.peak = max(c.peak, s.load)
 	if to = c.shrunk(); to >= c.target || s.now.Sub(c.since) < c.quiet {
 		return c.target, ""
 	}

@@ -66,7 +66,7 @@ func TestControlShrinks(t *testing.T) {
 		law := controlOf(c.min, c.max, c.depth, c.size)
 		see := func(peak int) (int, string) {
 			now = now.Add(time.Second / 2)
-			return law.look(sample{now: now, open: c.size, load: peak, peak: peak})
+			return law.look(sample{now: now, open: c.size, load: peak})
 		}
 		for range 100 {
 			to, _ := see(c.high)
@@ -107,7 +107,7 @@ func (h history) wanted(c control) int {
 	}
 	// The quiet time begins with the first low load after one that was not.
 	began := len(h)
-	for began > 1 && 10*h[began-1].peak < 3*c.target*c.depth {
+	for began > 1 && 10*h[began-1].load < 3*c.target*c.depth {
 		began--
 	}
 	if began >= len(h)-1 || s.now.Sub(h[began].now) < c.quiet {
@@ -115,7 +115,7 @@ func (h history) wanted(c control) int {
 	}
 	highest := 0
 	for _, quiet := range h[began+1:] {
-		highest = max(highest, quiet.peak)
+		highest = max(highest, quiet.load)
 	}
 	if highest <= c.min*c.depth {
 		return c.min
@@ -154,11 +154,7 @@ func TestControlIsItsModel(t *testing.T) {
 		seen := history{{now: now}}
 		for range 2000 {
 			now = now.Add(time.Duration(1+r.IntN(1000)) * time.Millisecond)
-			s := sample{now: now, open: law.target + r.IntN(3) - 1, peak: load()}
-			s.load = s.peak
-			if r.IntN(2) == 0 {
-				s.load = r.IntN(s.peak + 1)
-			}
+			s := sample{now: now, open: law.target + r.IntN(3) - 1, load: load()}
 			seen = append(seen, s)
 			to, why := law.look(s)
 			require.Equal(t, seen.wanted(law), to, "seed %d: %+v, %+v", seed, law, s)
@@ -186,7 +182,7 @@ func TestControlDoesNotOscillate(t *testing.T) {
 		law.target = least + r.IntN(law.max-least+1)
 		look := func(peak int) string {
 			now = now.Add(time.Second / 2)
-			to, why := law.look(sample{now: now, open: law.target, load: peak, peak: peak})
+			to, why := law.look(sample{now: now, open: law.target, load: peak})
 			if why != "" {
 				law.resize(to)
 			}
@@ -235,7 +231,7 @@ func TestControlFollowsRandomArrivals(t *testing.T) {
 					}
 					peak = max(peak, n)
 				}
-				if to, why := law.look(sample{now: now, open: law.target, load: peak, peak: peak}); why != "" {
+				if to, why := law.look(sample{now: now, open: law.target, load: peak}); why != "" {
 					law.resize(to)
 					resizes++
 					require.NotEqual(t, ShrinkQuiet, why)

@@ -44,6 +44,9 @@ func (p *Pool) dial() {
 	}
 	p.recoverLocked()
 	m.lane, m.born = lane, time.Now()
+	if p.shared && p.size.ranged() {
+		lane.CountIn(&p.flying)
+	}
 	if p.closed || p.retired || m.state == gone {
 		p.growLocked()
 		p.mu.Unlock()
@@ -113,5 +116,4 @@ func (p *Pool) dialAgain() {
 // startLocked begins to watch over a connection.
 func (m *member) startLocked() {
 	m.progress, m.since, m.waits = m.lane.Progress(), time.Now(), time.Time{}
-	m.pinged = false
 }

@@ -82,8 +82,8 @@ func (p *Pool) pingLocked(m *member) (flush bool) {
 	call.Begin(1)
 	b.Reset(call, command)
 	b.Add(0, len(command))
-	ok, flush := m.lane.Dispatch(b, p.maxInFlight)
-	m.pinged = ok
+	b.Uncounted()
+	_, flush = m.lane.Dispatch(b, p.maxInFlight)
 	return flush
 }
 

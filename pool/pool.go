@@ -28,6 +28,7 @@ type Pool struct {
 	turn    atomic.Uint32
 	waiting atomic.Int32 // length of queue
 
+	flying    lanes.Load    // of the lanes of a shared pool with a range of sizes
 	exhausted atomic.Uint64 // how many were refused for want of room
 
 	// mu guards what follows; never held across I/O. It is taken before the
@@ -79,7 +80,6 @@ type member struct {
 	progress uint64    // of the lane, when it was last looked at
 	since    time.Time // when bytes were last seen to arrive
 	waits    time.Time // since when something is in flight and no byte arrives; zero: nothing is
-	pinged   bool      // a PING was sent since progress last changed
 }
 
 // New returns a pool for the server at addr, host:port, with the defaults for a

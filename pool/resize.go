@@ -67,27 +67,26 @@ func (m *member) becomeLocked(to state) {
 	}
 }
 
-// noteLoadLocked keeps the highest load of an exclusive pool since the last look.
-// A caller may have its reply, and even be back with its next batch, before the
-// connection is free again, so a new record is counted exactly. Beyond what is
-// wanted anyway, the load need not be known so well.
+// noteLoadLocked keeps the highest load since the last look, as far as it has not
+// been counted by the lanes of a shared pool. Of an exclusive one, a caller may
+// have its reply, and even be back with its next batch, before the connection is
+// free again, so a new record is counted exactly. Beyond what is wanted anyway,
+// the load need not be known so well.
 func (p *Pool) noteLoadLocked() {
 	c := &p.size
-	if !p.shared && c.ranged() && c.inUse+p.queue.Len() > c.load && c.load <= c.carries(c.target) {
+	if c.ranged() && (p.shared || c.inUse+p.queue.Len() > c.load && c.load <= c.carries(c.target)) {
 		c.load = max(c.load, p.loadLocked())
 	}
 }
 
 // loadLocked returns the load of this moment. PINGs do not count.
 func (p *Pool) loadLocked() int {
+	if p.shared {
+		return p.flying.Now() + p.queue.Len()
+	}
 	n := p.queue.Len()
 	for _, m := range p.members {
-		switch {
-		case p.shared && m.pinged:
-			n += max(0, m.lane.InFlight()-1)
-		case p.shared:
-			n += m.lane.InFlight()
-		case m.state == lent, m.state == busy && m.lane.InFlight() > 0:
+		if m.state == lent || m.state == busy && m.lane.InFlight() > 0 {
 			n++
 		}
 	}
@@ -117,10 +116,7 @@ func (p *Pool) stretchLocked() {
 		return
 	}
 	load := p.loadLocked()
-	s := sample{now: time.Now(), open: open, load: load, peak: load, waiters: waiters}
-	if p.shared {
-		c.load = max(c.load, load)
-	}
+	s := sample{now: time.Now(), open: open, load: load, waiters: waiters}
 	if to, why := c.grow(s); why != "" {
 		p.resizeLocked(to, why, s)
 	}
@@ -133,11 +129,11 @@ func (p *Pool) lookLocked(now time.Time) {
 	if !c.ranged() || p.closed || p.retired {
 		return
 	}
-	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: c.load, peak: c.load}
-	c.load = p.loadLocked()
+	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: c.load}
 	if p.shared {
-		p.lookAtLanesLocked(&s)
+		s.load = max(s.load, p.flying.TakePeak())
 	}
+	c.load = p.loadLocked()
 	if !p.down.IsZero() {
 		c.low = false
 		return
@@ -150,22 +146,6 @@ func (p *Pool) lookLocked(now time.Time) {
 		s.load = c.peak
 	}
 	p.resizeLocked(to, why, s)
-}
-
-// lookAtLanesLocked takes the lanes' highest numbers of batches in flight since
-// the last look, which need not have been at the same moment. So the load was at
-// least the highest of them, or what is in flight now, and at most their sum.
-// PINGs do not count.
-func (p *Pool) lookAtLanesLocked(s *sample) {
-	sum := 0
-	for _, m := range p.members {
-		if peak := m.lane.PeakInFlight(); peak > 1 || !m.pinged {
-			sum += peak
-			s.load = max(s.load, peak)
-		}
-	}
-	s.load = max(s.load, min(p.size.load, sum+s.waiters))
-	s.peak = max(s.load, sum+s.waiters)
 }
 
 func (p *Pool) resizeLocked(to int, why string, s sample) {

@@ -96,27 +96,21 @@ func keys(m map[string]uint64) (all []string) {
 }
 
 // TestPeakOfLanes compares what the pool takes the load of lanes for with what
-// it can have been.
+// it was.
 func TestPeakOfLanes(t *testing.T) {
 	t.Parallel()
 	server := redistest.StartServer(t, redistest.Options{})
-	p := open(t, Laned{Lanes: 3, MaxLanes: 4}, server)
+	p := open(t, Laned{Lanes: 3, MaxLanes: 4, Strategy: lanes.RoundRobin}, server)
 	ctx := within(t, 10*time.Second)
 	until(t, "it is connected", func() bool { return p.Stats().Open == 3 })
-	look := func() (s sample) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.lookAtLanesLocked(&s)
-		return s
-	}
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-	look()
-	require.Zero(t, look().peak)
+	until(t, "it is quiet", func() bool { return p.flying.Now() == 0 })
+	p.flying.TakePeak()
+	require.Zero(t, p.flying.TakePeak())
 	for range 5 {
 		require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 	}
-	s := look()
-	require.Equal(t, []int{1, 1}, []int{s.load, s.peak}, "one at a time")
+	require.Equal(t, 1, p.flying.TakePeak(), "one at a time, on three lanes")
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
 	var wg sync.WaitGroup
 	for range 20 {
@@ -127,10 +121,10 @@ func TestPeakOfLanes(t *testing.T) {
 		})
 	}
 	until(t, "all are in flight", func() bool { return p.Stats().InFlight == 20 })
-	s = look()
-	require.Equal(t, []int{20, 20}, []int{s.load, s.peak})
+	require.Equal(t, 20, p.flying.Now())
+	require.Equal(t, 20, p.flying.TakePeak())
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
 	wg.Wait()
-	require.Equal(t, 20, look().peak, "they were in flight since the last look")
-	require.Zero(t, look().peak)
+	require.Equal(t, 20, p.flying.TakePeak(), "they were in flight since the last look")
+	require.Zero(t, p.flying.TakePeak())
 }

@@ -3,6 +3,7 @@ package pool
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -253,6 +254,57 @@ func TestBurstsBetweenLooks(t *testing.T) {
 		require.Contains(t, []int{5, 6}, s.Target)
 		require.Equal(t, grown.Grows, s.Grows)
 		require.Zero(t, s.Shrinks)
+	})
+}
+
+// TestCallersThatGoFromLaneToLane: the load is how many batches are in flight at a
+// time, however many lanes they visit. Peaks of lanes, added up, are 16 here, and
+// kept the pool at 16 lanes for three callers.
+func TestCallersThatGoFromLaneToLane(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Laned{Lanes: 2, MaxLanes: 16, MaxInFlight: 2, Strategy: lanes.RoundRobin, IdleTimeout: 2 * time.Second},
+			10*time.Millisecond)
+		w.run(time.Second, 60, always(60), w.command)
+		require.Equal(t, 16, w.Stats().Open)
+		w.run(8*time.Second, 3, always(3), w.command)
+		require.Zero(t, w.flying.Now())
+		s := w.Stats()
+		require.Equal(t, []int{2, 2}, []int{s.Target, s.Open})
+		require.EqualValues(t, 1, s.Shrinks)
+		require.Equal(t, 0.09, math.Round(100*s.LastResize.Saturation)/100, "3 of 32")
+	})
+}
+
+// TestLostLanesAreNoLoad: what was in flight on lanes that broke is no part of the
+// load any more, nor is what an abandoned call left on them.
+func TestLostLanesAreNoLoad(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Laned{Lanes: 2, MaxLanes: 4, Strategy: lanes.RoundRobin, Options: patient}, time.Minute)
+		time.Sleep(time.Second)
+		var callers sync.WaitGroup
+		for range 6 {
+			callers.Go(func() {
+				if err := w.command(0); !errors.Is(err, lanes.ErrUnknownOutcome) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		brief, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, w.Do(brief, radix.Cmd(nil, "INCR", "k")), lanes.ErrUnknownOutcome)
+		require.Equal(t, 7, w.flying.Now())
+		w.mu.Lock()
+		first := w.members[0].lane
+		w.mu.Unlock()
+		first.Fail(io.EOF)
+		synctest.Wait()
+		left := w.flying.Now()
+		require.Contains(t, []int{3, 4}, left, "on the other lane")
+		require.NoError(t, w.Close())
+		callers.Wait()
+		require.Zero(t, w.flying.Now())
 	})
 }
 

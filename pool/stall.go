@@ -20,7 +20,6 @@ func (p *Pool) observeLocked(now time.Time) (longest time.Duration) {
 		inFlight := m.state != lent && m.lane.InFlight() > 0
 		if progress := m.lane.Progress(); progress != m.progress {
 			m.progress, m.since, p.heard = progress, now, now
-			m.pinged = m.pinged && inFlight
 		}
 		if !inFlight {
 			m.waits = time.Time{}

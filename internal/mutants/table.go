@@ -343,4 +343,14 @@ var mutants = []mutant{
 		"if !inTransaction {", "if request != nil || !inTransaction || inTransaction {",
 		"./cluster", "TestLentRedirectsReachNoReceiver", false,
 	},
+	{
+		"batches on lanes that broke stay part of the load", "lanes/close.go",
+		"\t\t\tl.load.remove(1)\n", "\t\t\tl.load.remove(0)\n",
+		"./pool", "TestLostLanesAreNoLoad", false,
+	},
+	{
+		"PINGs are load of a shared pool", "pool/maintain.go",
+		"\tb.Uncounted()\n", "",
+		"./pool", "TestPingsAreNoLoad", false,
+	},
 }
