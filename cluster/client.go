@@ -30,6 +30,7 @@ type Client struct {
 	topology atomic.Pointer[topology]
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
+	strange  map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
 	now      func() time.Time // what an Observer's times are taken from
 
 	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
@@ -47,7 +48,7 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: pool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), now: time.Now}
+		slowLanes: pool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), now: time.Now}
 	c.slow, _ = cfg.overrides() // validated
 	c.topology.Store(newTopology(nil, nil))
 	return c
@@ -125,8 +126,11 @@ const maxStrangers = 64
 
 // node returns the node that a redirect named, making it if it is new; nil if
 // there are too many already that no map of the slots holds.
-func (c *Client) node(addr string) *node {
-	addr = c.cfg.AddrMap(addr) // the user's function must not be called with the lock held
+func (c *Client) node(to redirect) *node {
+	addr := to.addr
+	if !to.dialled {
+		addr = c.cfg.AddrMap(addr) // the user's function must not be called with the lock held
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes[addr] == nil {
@@ -160,18 +164,14 @@ func (c *Client) learn(moves []move) {
 	c.topology.Store(c.topology.Load().withOwners(moves))
 }
 
-// setRanges replaces the topology. Nodes that it does not hold any more are
-// drained.
-func (c *Client) setRanges(ranges []slotRange, single bool) {
-	for _, r := range ranges {
-		for i := range r.nodes {
-			r.nodes[i].addr = c.cfg.AddrMap(r.nodes[i].addr)
-		}
-	}
+// use replaces the topology by a map that was believed when judged was in use. What
+// MOVED has taught meanwhile stays. Nodes that the map does not hold any more
+// are drained.
+func (c *Client) use(judged *topology, v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := newTopology(ranges, c.nodeLocked)
-	t.single = single
+	moves := c.topology.Load().movesSince(judged)
+	t := newTopology(v, c.nodeLocked).withOwners(moves)
 	c.topology.Store(t)
 	current := t.all()
 	c.strangers = 0

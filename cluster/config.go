@@ -109,6 +109,9 @@ func (c Config) validate(addrs []string) error {
 	if err := c.Dialer.Validate(); err != nil {
 		return err
 	}
+	if c.Dialer.Member != nil {
+		return fmt.Errorf("cluster: Config.Dialer.Member is set: the client sets it itself")
+	}
 	if len(addrs) == 0 {
 		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
 	}

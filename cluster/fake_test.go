@@ -19,6 +19,10 @@ type fake struct {
 	listener net.Listener
 	// slots returns the reply to CLUSTER SLOTS. Nil: all slots are the fake's.
 	slots func() string
+	// nodes returns the reply to CLUSTER NODES. Nil: the fake does not know it.
+	nodes func() string
+	// id is the reply to CLUSTER MYID; "": the fake does not know it.
+	id string
 	// answer writes what follows on any command that is not part of the
 	// handshake, and reports whether the connection goes on. Nil: each command
 	// gets :1.
@@ -26,9 +30,10 @@ type fake struct {
 	// hijack is a command of the handshake, or CLUSTER, that answer gets, too.
 	hijack string
 
-	tasks sync.WaitGroup
-	mu    sync.Mutex // guards what follows
-	conns []net.Conn
+	tasks  sync.WaitGroup
+	mu     sync.Mutex // guards what follows
+	conns  []net.Conn
+	closed bool
 }
 
 func newFake(t testing.TB) *fake {
@@ -50,7 +55,11 @@ func (f *fake) start() {
 			}
 			f.mu.Lock()
 			f.conns = append(f.conns, conn)
+			closed := f.closed
 			f.mu.Unlock()
+			if closed { // accepted in the last moment
+				_ = conn.Close()
+			}
 			f.tasks.Go(func() { f.serve(conn) })
 		}
 	})
@@ -60,6 +69,7 @@ func (f *fake) start() {
 func (f *fake) close() {
 	_ = f.listener.Close()
 	f.mu.Lock()
+	f.closed = true
 	for _, conn := range f.conns {
 		_ = conn.Close()
 	}
@@ -85,10 +95,8 @@ func (f *fake) reply(w io.Writer, cmd []string) (goOn bool) {
 	switch name := strings.ToUpper(cmd[0]); {
 	case name == f.hijack:
 		return f.answer(w, cmd)
-	case name == "CLUSTER" && f.slots != nil:
-		reply = f.slots()
 	case name == "CLUSTER":
-		reply = slotMap(f.addr())
+		reply = f.cluster(strings.ToUpper(cmd[1]))
 	case name == "CLIENT", name == "AUTH", name == "READONLY", name == "READWRITE":
 		reply = "+OK\r\n"
 	case f.answer != nil:
@@ -97,6 +105,22 @@ func (f *fake) reply(w io.Writer, cmd []string) (goOn bool) {
 	_, err := io.WriteString(w, reply)
 	return err == nil
 }
+
+func (f *fake) cluster(sub string) string {
+	switch {
+	case sub == "SLOTS" && f.slots != nil:
+		return f.slots()
+	case sub == "SLOTS":
+		return slotMap(f.addr())
+	case sub == "NODES" && f.nodes != nil:
+		return f.nodes()
+	case sub == "MYID" && f.id != "":
+		return bulk(f.id)
+	}
+	return "-ERR unknown subcommand\r\n"
+}
+
+func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
 
 // slotMap is a reply to CLUSTER SLOTS that gives each address as many slots.
 func slotMap(addrs ...string) string {

@@ -68,6 +68,7 @@ func (n *node) poolWith(u use, o PoolObserver) (p *pool.Pool, used bool) {
 	}
 	d := n.client.cfg.Dialer
 	d.ReadOnly = d.ReadOnly || u == asReplica
+	d.Member = n.client.admit
 	// New has validated the settings; they are the only source of errors.
 	p, err := pool.New(settings, d, n.addr, n.client.cfg.Logger)
 	if err != nil {

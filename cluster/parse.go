@@ -21,8 +21,9 @@ type slotRange struct {
 // A nodeAddr is the address, host:port, and the ID of a node. Servers before
 // Redis 4 send no ID.
 type nodeAddr struct {
-	addr string
-	id   string
+	addr    string
+	id      string
+	dialled bool // the server did not tell the host: it is the one that was asked
 }
 
 // Bounds of what parseSlots accepts. A cluster has at most 1,000 nodes by the
@@ -147,7 +148,8 @@ func (p *slotsParser) node() (node nodeAddr, known bool, err error) {
 	if string(host) == "?" && validHost(ip) {
 		host = ip
 	}
-	node = nodeAddr{addr: joinAddr(host, port, p.askedHost), id: string(id)}
+	node = nodeAddr{id: string(id)}
+	node.addr, node.dialled = joinAddr(host, port, p.askedHost)
 	return node, port != 0, nil
 }
 
@@ -182,14 +184,14 @@ func (p *slotsParser) metadataIP() (ip []byte, err error) {
 	return ip, nil
 }
 
-// joinAddr returns host:port with the fallback where the host is not told, and
-// brackets around an IPv6 address.
-func joinAddr(host []byte, port int, fallback string) string {
+// joinAddr returns host:port, with the host that was asked where none is told,
+// and brackets around an IPv6 address.
+func joinAddr(host []byte, port int, asked string) (addr string, dialled bool) {
 	h := string(host)
-	if h == "" || h == "?" {
-		h = fallback
+	if dialled = h == "" || h == "?"; dialled {
+		h = asked
 	}
-	return net.JoinHostPort(h, strconv.Itoa(port))
+	return net.JoinHostPort(h, strconv.Itoa(port)), dialled
 }
 
 // hostOf returns the host of host:port.

@@ -43,7 +43,7 @@ func TestParseSlotsEndpoints(t *testing.T) {
 			ranges, err := parseSlots([]byte(test.reply), "asked:7000")
 			require.NoError(t, err)
 			id := "636174f2d8919ec24ac0f4be44b53219ffeb4f29"
-			assert.Equal(t, []slotRange{{0, 8000, []nodeAddr{{test.addr, id}}}}, ranges)
+			assert.Equal(t, []slotRange{{0, 8000, []nodeAddr{{addr: test.addr, id: id, dialled: strings.HasPrefix(test.addr, "asked")}}}}, ranges)
 		})
 	}
 }
@@ -58,16 +58,16 @@ func TestParseSlots(t *testing.T) {
 		"no node":  {"*1\r\n*2\r\n:0\r\n:0\r\n", []slotRange{{0, 0, nil}}},
 		"old server, no ID": {
 			"*1\r\n*3\r\n:5\r\n:6\r\n*2\r\n$1\r\na\r\n:1\r\n",
-			[]slotRange{{5, 6, []nodeAddr{{"a:1", ""}}}},
+			[]slotRange{{5, 6, []nodeAddr{{addr: "a:1", id: ""}}}},
 		},
 		"replicas": {
 			"*2\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:2\r\n$1\r\ny\r\n" +
 				"*3\r\n:6\r\n:16383\r\n*3\r\n+b\r\n:65535\r\n+z\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{"a:1", "x"}, {"b:2", "y"}}}, {6, 16383, []nodeAddr{{"b:65535", "z"}}}},
+			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}, {addr: "b:2", id: "y"}}}, {6, 16383, []nodeAddr{{addr: "b:65535", id: "z"}}}},
 		},
 		"unknown replica": {
 			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\n?\r\n:0\r\n$1\r\ny\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{"a:1", "x"}}}},
+			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}}}},
 		},
 		"unknown primary": {
 			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$-1\r\n:0\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:1\r\n$1\r\ny\r\n",
@@ -75,15 +75,15 @@ func TestParseSlots(t *testing.T) {
 		},
 		"more elements than today": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*6\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n_\r\n*2\r\n,1.5\r\n#t\r\n%1\r\n+a\r\n~1\r\n(123\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{"a:1", "x"}}}},
+			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}}}},
 		},
 		"metadata with other types": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n%3\r\n+n\r\n:7\r\n*1\r\n+ip\r\n+v\r\n+ip\r\n+h\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{"h:1", "x"}}}},
+			[]slotRange{{0, 5, []nodeAddr{{addr: "h:1", id: "x"}}}},
 		},
 		"value named ip": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n*4\r\n+name\r\n+ip\r\n+hostname\r\n+wrong\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{"asked:1", "x"}}}},
+			[]slotRange{{0, 5, []nodeAddr{{addr: "asked:1", id: "x", dialled: true}}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestParseSlotsLarge(t *testing.T) {
 	ranges, err := parseSlots([]byte(b.String()), "asked:7000")
 	require.NoError(t, err)
 	assert.Len(t, ranges, SlotCount)
-	assert.Equal(t, slotRange{16383, 16383, []nodeAddr{{"10.1.2.3:7001", "x"}}}, ranges[16383])
+	assert.Equal(t, slotRange{16383, 16383, []nodeAddr{{addr: "10.1.2.3:7001", id: "x"}}}, ranges[16383])
 }
 
 func FuzzParseSlots(f *testing.F) {

@@ -24,11 +24,12 @@ const (
 )
 
 // A redirect is a verdict; slot and addr (host:port) are those of MOVED and
-// ASK.
+// ASK, dialled says that the host is that of the server which replied.
 type redirect struct {
 	verdict verdict
 	slot    uint16
 	addr    string
+	dialled bool
 }
 
 // classify judges the text of an error reply, without the leading '-' and the
@@ -99,7 +100,9 @@ func classifyAddr(v verdict, text []byte, asked string) redirect {
 	if len(host) > 0 && !validHost(host) {
 		return redirect{}
 	}
-	return redirect{verdict: v, slot: uint16(slot), addr: joinAddr(host, port, hostOf(asked))}
+	to := redirect{verdict: v, slot: uint16(slot)}
+	to.addr, to.dialled = joinAddr(host, port, hostOf(asked))
+	return to
 }
 
 // passing tells whether a server that refused the handshake may accept it soon.

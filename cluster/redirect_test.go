@@ -14,13 +14,13 @@ func TestClassify(t *testing.T) {
 	t.Parallel()
 	const script = " script: b201f910ce1b75088424bf4bff17678eaf744d6d, on @user_script:1."
 	for msg, want := range map[string]redirect{
-		"MOVED 3999 127.0.0.1:6381":     {moved, 3999, "127.0.0.1:6381"},
-		"ASK 0 10.0.0.7:1":              {ask, 0, "10.0.0.7:1"},
-		"MOVED 16383 h.example:65535":   {moved, 16383, "h.example:65535"},
-		"MOVED 1 :6379":                 {moved, 1, "fd00::1:6379"},
-		"MOVED 1 ?:6379":                {moved, 1, "fd00::1:6379"},
-		"ASK 1 ::1:6379":                {ask, 1, "[::1]:6379"},
-		"ASK 1 [fd00::7]:6379":          {ask, 1, "[fd00::7]:6379"},
+		"MOVED 3999 127.0.0.1:6381":     {moved, 3999, "127.0.0.1:6381", false},
+		"ASK 0 10.0.0.7:1":              {ask, 0, "10.0.0.7:1", false},
+		"MOVED 16383 h.example:65535":   {moved, 16383, "h.example:65535", false},
+		"MOVED 1 :6379":                 {moved, 1, "fd00::1:6379", true},
+		"MOVED 1 ?:6379":                {moved, 1, "fd00::1:6379", true},
+		"ASK 1 ::1:6379":                {ask, 1, "[::1]:6379", false},
+		"ASK 1 [fd00::7]:6379":          {ask, 1, "[fd00::7]:6379", false},
 		"MOVED 16384 127.0.0.1:6381":    {},
 		"MOVED -1 127.0.0.1:6381":       {},
 		"MOVED -0 127.0.0.1:6381":       {},

@@ -2,30 +2,18 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 const (
-	// refreshSpacing is the least time between two refreshes that hints of
-	// requests ask for, so that a failover does not end in a storm of them.
-	refreshSpacing = 500 * time.Millisecond
-	refreshJitter  = 100 * time.Millisecond
-
-	// askTimeout bounds the question to one server; askStagger is how long the
-	// next one is not asked while the answer is out.
-	askTimeout = 2 * time.Second
+	// askStagger is how long the next server is not asked while an answer is out.
 	askStagger = 500 * time.Millisecond
 
-	// maxMap bounds the reply to CLUSTER SLOTS, and maxMapBulk a string in it:
-	// 16,384 ranges with a few nodes each have less.
-	maxMap     = 16 << 20
-	maxMapBulk = 64 << 10
+	// firstDoubt is how long the first contact waits for other seeds once one has
+	// given a map that is doubtful.
+	firstDoubt = time.Second
 )
 
 // hint asks for a refresh soon. It never blocks.
@@ -70,6 +58,7 @@ func (c *Client) keepFresh() {
 	defer spacing.Stop()
 	var spaced <-chan time.Time // not nil while a hint waits for the spacing
 	next := time.Now()
+	var pace pacer
 	for {
 		select {
 		case <-c.stale:
@@ -87,7 +76,8 @@ func (c *Client) keepFresh() {
 		}
 		spaced = nil
 		c.refreshForAll()
-		next = time.Now().Add(refreshSpacing + rand.N(refreshJitter))
+		now := time.Now()
+		next = now.Add(pace.after(now))
 	}
 }
 
@@ -111,21 +101,24 @@ func (c *Client) refreshForAll() {
 	}
 }
 
-// refresh asks the known nodes in random order, then the seeds, until one
-// answers. It uses connections of its own: the pools may be saturated, and the
-// question must not wait behind requests.
+// refresh asks the known nodes in random order, then the seeds, until a map of
+// the slots can be believed. It uses connections of its own: the pools may be
+// saturated, and the question must not wait behind requests.
 func (c *Client) refresh(ctx context.Context) error {
-	a, err := c.askAny(ctx, c.candidates())
+	t := c.topology.Load()
+	said, err := c.ask(ctx, t, c.candidates(t))
 	if err != nil {
 		c.counters.refreshErrors.Add(1)
 		return err
 	}
 	c.counters.refreshes.Add(1)
-	c.setRanges(a.ranges, a.single)
+	c.use(t, said)
 	return nil
 }
 
-func (c *Client) candidates() []string {
+// candidates returns whom to ask: first the nodes that MOVED has named, which
+// know their slots best.
+func (c *Client) candidates(t *topology) []string {
 	var addrs []string
 	seen := make(map[string]bool)
 	add := func(addr string) {
@@ -134,34 +127,35 @@ func (c *Client) candidates() []string {
 			addrs = append(addrs, addr)
 		}
 	}
-	for _, n := range c.topology.Load().all() {
+	for _, l := range t.taught() {
+		add(l.addr)
+	}
+	named := len(addrs)
+	for _, n := range t.all() {
 		add(n.addr)
 	}
-	rand.Shuffle(len(addrs), func(i, j int) { addrs[i], addrs[j] = addrs[j], addrs[i] })
+	known := addrs[named:]
+	rand.Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
 	for _, seed := range c.seeds {
 		add(seed)
 	}
 	return addrs
 }
 
-type answer struct {
-	addr   string
-	ranges []slotRange
-	single bool // the server is not part of a cluster
-	err    error
-}
-
-// askAny asks one address after the other, the next one as soon as the last
-// has failed or is slow, and returns the first map it gets.
-func (c *Client) askAny(ctx context.Context, addrs []string) (answer, error) {
+// ask asks one address after the other, the next one as soon as the last has
+// failed, left a doubt or is slow, and returns the first map that can be
+// believed.
+func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan answer, len(addrs))
+	votes := poll{use: t.view, taught: t.taught(), seeds: c.seeds}
 	failed := &UnreachableError{}
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
+	var enough <-chan time.Time
 	asked := 0
-	for len(failed.Causes) < len(addrs) {
+	for answered := 0; answered < len(addrs); {
 		var more <-chan time.Time
 		if asked < len(addrs) {
 			more = stagger.C
@@ -170,54 +164,54 @@ func (c *Client) askAny(ctx context.Context, addrs []string) (answer, error) {
 		case <-more:
 			addr := addrs[asked]
 			asked++
-			c.tasks.Go(func() {
-				answers <- c.ask(ctx, addr)
-			})
+			c.tasks.Go(func() { answers <- c.question(ctx, addr) })
 			stagger.Reset(askStagger)
 		case a := <-answers:
-			if a.err == nil {
-				return a, nil
+			answered++
+			c.count(&votes, a, failed)
+			if said := votes.early(); said != nil {
+				return said, nil
 			}
-			failed.Causes = append(failed.Causes, AddrError{a.addr, a.err})
+			if votes.use == nil && len(votes.votes) == 1 {
+				enough = time.After(firstDoubt)
+			}
 			stagger.Reset(0)
+		case <-enough:
+			answered = len(addrs)
 		case <-ctx.Done():
-			return answer{}, failed.withRest(addrs, ctx.Err())
+			failed = failed.withRest(addrs, ctx.Err())
+			answered = len(addrs)
 		}
 	}
-	return answer{}, failed
+	if said := votes.final(); said != nil {
+		return said, nil
+	}
+	return nil, failed
 }
 
-// ask fetches CLUSTER SLOTS from one server.
-func (c *Client) ask(ctx context.Context, addr string) answer {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	dialer := c.cfg.Dialer
-	dialer.Limits = dialer.Limits.WithDefaults()
-	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
-	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
-	lane, err := dialer.Dial(ctx, addr)
-	if err != nil {
-		return answer{addr: addr, err: err}
+// count adds an answer to the votes, and to the causes of a failure.
+func (c *Client) count(votes *poll, a answer, failed *UnreachableError) {
+	if a.err != nil {
+		votes.failed++
+		failed.Causes = append(failed.Causes, AddrError{a.addr, a.err})
+		return
 	}
-	defer lane.Close()
-	request := resp.AppendCommand(nil, "CLUSTER", "SLOTS")
-	call, batch := lanes.NewCall(), new(lanes.Batch)
-	batch.Reset(call, request)
-	batch.Add(0, len(request))
-	lanes.RoundTrip(ctx, lane, call, batch)
-	reply, err := batch.Reply(0)
-	switch {
-	case err != nil:
-		return answer{addr: addr, err: err}
-	case resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply)):
-		all := slotRange{first: 0, last: SlotCount - 1, nodes: []nodeAddr{{addr: addr}}}
-		return answer{addr: addr, ranges: []slotRange{all}, single: true}
-	case resp.IsError(reply):
-		return answer{addr: addr, err: replyError(request, addr, reply)}
+	wrong := votes.add(a.addr, a.id, a.view)
+	if wrong != noDoubt {
+		failed.Causes = append(failed.Causes, AddrError{a.addr, &MapError{a.addr, wrong.String()}})
 	}
-	ranges, err := parseSlots(reply, addr)
-	if err == nil && len(ranges) == 0 {
-		err = errors.New("the server knows of no slots: is it part of a cluster?")
+	c.logDoubt(a.addr, wrong)
+}
+
+// logDoubt warns of a server that is none of the cluster's, once until it has
+// given a map without a doubt. Refreshes run one at a time.
+func (c *Client) logDoubt(addr string, wrong doubt) {
+	if wrong < foreign {
+		delete(c.strange, addr)
+		return
 	}
-	return answer{addr: addr, ranges: ranges, err: err}
+	if c.strange[addr] != wrong && c.topology.Load().view != nil {
+		c.strange[addr] = wrong
+		c.cfg.Logger.Warn("a server's map of the slots is not used", "addr", addr, "reason", wrong.String())
+	}
 }

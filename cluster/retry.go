@@ -281,7 +281,7 @@ func (c *Client) followed(to redirect) *node {
 	if to.verdict == moved {
 		c.hint()
 	}
-	n := c.node(to.addr)
+	n := c.node(to)
 	switch {
 	case n == nil:
 	case to.verdict == ask:

@@ -105,7 +105,7 @@ func realMoved(t *testing.T, ctx context.Context, addrs []string, conns map[stri
 				assert.Equal(t, "+OK\r\n", string(reply))
 				continue
 			}
-			assert.Equal(t, redirect{moved, Slot(key), owner}, classify(errorOf(t, reply), addr))
+			assert.Equal(t, redirect{moved, Slot(key), owner, false}, classify(errorOf(t, reply), addr))
 		}
 	}
 	reply := errorOf(t, raw(t, ctx, conns[addrs[0]], "MGET foo bar"))
@@ -129,7 +129,7 @@ func realAsk(t *testing.T, ctx context.Context, addrs []string, conns map[string
 		raw(t, ctx, conns[from.addr], "CLUSTER SETSLOT "+slotText+" STABLE")
 	}()
 	reply := errorOf(t, raw(t, ctx, conns[from.addr], "GET {foo}absent"))
-	assert.Equal(t, redirect{ask, Slot(key), to.addr}, classify(reply, from.addr))
+	assert.Equal(t, redirect{ask, Slot(key), to.addr, false}, classify(reply, from.addr))
 	raw(t, ctx, conns[from.addr], "SET foo 1")
 	reply = errorOf(t, raw(t, ctx, conns[from.addr], "MGET foo {foo}absent"))
 	assert.Equal(t, redirect{verdict: tryAgain}, classify(reply, from.addr))

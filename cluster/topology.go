@@ -12,16 +12,21 @@ type topology struct {
 	nodes    []*node           // primaries
 	replicas [][]*node         // of each primary
 	single   bool              // a server without cluster mode: keys of one command may be in any slots
+	view     *view             // the map that is in use; owner differs by what MOVED has taught since
 }
 
 // newTopology builds a topology; find returns the node of an address.
-func newTopology(ranges []slotRange, find func(addr string) *node) *topology {
-	t := &topology{}
+func newTopology(v *view, find func(addr string) *node) *topology {
+	t := &topology{view: v}
 	for i := range t.owner {
 		t.owner[i] = noOwner
 	}
+	if v == nil {
+		return t
+	}
+	t.single = v.single
 	index := make(map[string]uint16)
-	for _, r := range ranges {
+	for _, r := range v.ranges {
 		if len(r.nodes) == 0 {
 			continue
 		}
@@ -76,6 +81,35 @@ func (t *topology) withOwners(moves []move) *topology {
 		next.owner[m.slot] = i
 	}
 	return &next
+}
+
+// taught returns what MOVED has taught since the map was fetched.
+func (t *topology) taught() []lesson {
+	if t.view == nil {
+		return nil
+	}
+	var lessons []lesson
+	for slot, i := range t.owner {
+		if i == noOwner {
+			continue // MOVED always names an owner
+		}
+		addr := t.nodes[i].addr
+		if c, ok := t.view.claimOf(slot); !ok || c.addr != addr {
+			lessons = append(lessons, lesson{uint16(slot), addr})
+		}
+	}
+	return lessons
+}
+
+// movesSince returns what MOVED has taught since the topology was t.
+func (t *topology) movesSince(before *topology) []move {
+	var moves []move
+	for slot := range t.owner {
+		if n := t.primary(int32(slot)); n != nil && n != before.primary(int32(slot)) {
+			moves = append(moves, move{uint16(slot), n})
+		}
+	}
+	return moves
 }
 
 // primary returns the owner of the slot, nil if there is none. Slot -1, of a

@@ -57,6 +57,13 @@ type Dialer struct {
 	// Limits bound what a reply may cost; zero fields take their defaults.
 	Limits Limits
 
+	// Member, if not nil, decides whether the server is the one that is meant. It
+	// is given the address and the server's replies, as they came, to READWRITE
+	// (READONLY if ReadOnly is set) and CLUSTER MYID, with which each handshake
+	// then ends, without a round trip of their own. Its error fails the dial. It
+	// is called from many goroutines. A cluster.Client sets it.
+	Member func(addr string, mode, id []byte) error
+
 	// NetDial, if not nil, makes the connections instead of net.Dialer, with
 	// "tcp" as the network. The deadlines of what it returns are not relied on,
 	// unless that is a *net.TCPConn, a *net.UnixConn or TLS over one of them: one
@@ -183,7 +190,7 @@ func (d Dialer) open(ctx context.Context, addr string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.handshake(ctx, conn); err != nil {
+	if err := d.handshake(ctx, addr, conn); err != nil {
 		_ = conn.Close()
 		return nil, withAddr(addr, err)
 	}

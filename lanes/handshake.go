@@ -50,8 +50,14 @@ func (d Dialer) steps() []step {
 	if d.ClientName != "" {
 		steps = append(steps, step{"CLIENT", []string{"SETNAME", d.ClientName}, false})
 	}
-	if d.ReadOnly {
+	switch {
+	case d.ReadOnly:
 		steps = append(steps, step{"READONLY", nil, true})
+	case d.Member != nil:
+		steps = append(steps, step{"READWRITE", nil, true}) // changes nothing: it is the default
+	}
+	if d.Member != nil {
+		steps = append(steps, step{"CLUSTER", []string{"MYID"}, true})
 	}
 	return steps
 }
@@ -61,7 +67,7 @@ func (d Dialer) steps() []step {
 var greetingLimits = Limits{Bulk: 4 << 10, Elements: 64, Line: 4 << 10, Reply: 16 << 10}.WithDefaults()
 
 // handshake sends all steps at once and reads their replies.
-func (d Dialer) handshake(ctx context.Context, conn net.Conn) error {
+func (d Dialer) handshake(ctx context.Context, addr string, conn net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // not all connections know deadlines
 	defer stop()
 	steps := d.steps()
@@ -79,8 +85,10 @@ func (d Dialer) handshake(ctx context.Context, conn net.Conn) error {
 		return handshakeFailure(ctx, errors.Join(failed, err))
 	}
 	var refusal error
+	var replies [2][]byte // to the last two steps
 	for _, s := range steps {
 		reply, err := in.next()
+		replies[0], replies[1] = replies[1], reply
 		if err != nil {
 			return handshakeFailure(ctx, errors.Join(refusal, err))
 		}
@@ -94,6 +102,11 @@ func (d Dialer) handshake(ctx context.Context, conn net.Conn) error {
 	}
 	if len(in.buf) > 0 {
 		return handshakeFailure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
+	}
+	if d.Member != nil {
+		if err := d.Member(addr, replies[0], replies[1]); err != nil {
+			return err
+		}
 	}
 	if !stop() { // the context ended at the last moment, and the connection with it
 		return handshakeFailure(ctx, ctx.Err())

@@ -114,7 +114,7 @@ func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
 	require.NoError(t, err)
 	defer tcp.Close()
 	conn := &lying{Conn: tcp}
-	require.NoError(t, Dialer{}.WithDefaults().handshake(t.Context(), conn))
+	require.NoError(t, Dialer{}.WithDefaults().handshake(t.Context(), "", conn))
 	conn.fails = true
 	l := newLane(addr, conn, Dialer{}.WithDefaults(), noEvents{})
 	defer l.Close()

@@ -184,7 +184,7 @@ var mutants = []mutant{
 		"./pool", "TestIdleConnectionsArePinged", false,
 	},
 	{
-		"a storm of refreshes", "cluster/refresh.go",
+		"a storm of refreshes", "cluster/pace.go",
 		"refreshSpacing = 500 * time.Millisecond", "refreshSpacing = time.Millisecond",
 		"./cluster", "TestNoRefreshStorm", false,
 	},
@@ -352,5 +352,50 @@ var mutants = []mutant{
 		"PINGs are load of a shared pool", "pool/maintain.go",
 		"\tb.Uncounted()\n", "",
 		"./pool", "TestPingsAreNoLoad", false,
+	},
+	{
+		"map: a server without cluster mode takes all slots", "cluster/judge.go",
+		"case said.single && (use == nil || !use.single):", "case false:",
+		"./cluster", "TestStandaloneSeed|TestJudge", false,
+	},
+	{
+		"map: commands are sent to a server without cluster mode", "cluster/member.go",
+		"case isDisabled(mode) || isDisabled(id):", "case false:",
+		"./cluster", "TestStandaloneServerAtANodesAddress/fixed", false,
+	},
+	{
+		"map: commands are sent to a node of another cluster", "cluster/member.go",
+		"idOf(id) == \"\" || t.view.ids[idOf(id)]", "true",
+		"./cluster", "TestAdmit", false,
+	},
+	{
+		"map: one that loses slots is believed", "cluster/judge.go",
+		"worst = max(worst, lost)", "_ = lost",
+		"./cluster", "TestOneNodeClaimsOneSlot", false,
+	},
+	{
+		"map: one with smaller config epochs is believed", "cluster/judge.go",
+		"worst = max(worst, older)", "_ = older",
+		"./cluster", "TestPartitionedPrimary", false,
+	},
+	{
+		"map: one that contradicts MOVED is believed", "cluster/judge.go",
+		"worst = max(worst, contrary)", "_ = contrary",
+		"./cluster", "TestMovedOutlivesOldMaps", false,
+	},
+	{
+		"map: another cluster's is believed", "cluster/judge.go",
+		"case !use.knows(said):", "case false:",
+		"./cluster", "TestNodeOfAnotherCluster", false,
+	},
+	{
+		"map: one server is two witnesses", "cluster/judge.go",
+		"w.doubt <= lost && !w.by(v) && w.view", "w.doubt <= lost && w.view",
+		"./cluster", "TestPoll", false,
+	},
+	{
+		"map: a storm of MOVED copies it for each slot", "cluster/retry.go",
+		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
+		"./cluster", "TestStormOfMovedIsCheap", false,
 	},
 }

@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+const (
+	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES, and maxMapBulk
+	// a string in them: 16,384 ranges with a few nodes each have less, and so have
+	// 1,000 nodes with 16,384 slots that are on their way.
+	maxMap     = 16 << 20
+	maxMapBulk = 2 << 20
+)
+
+// An answer is what one server says of the cluster.
+type answer struct {
+	addr string
+	id   string // the server's own; "" if it does not tell
+	view *view
+	err  error // why there is no view
+}
+
+// question asks one server for its map of the slots, with the config epochs and
+// its ID if it tells them: CLUSTER NODES may be forbidden.
+func (c *Client) question(ctx context.Context, addr string) answer {
+	a := answer{addr: addr}
+	dialer := c.cfg.Dialer.WithDefaults()
+	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
+	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
+	var myID string
+	dialer.Member = func(_ string, _, id []byte) error {
+		myID = idOf(id)
+		return nil
+	}
+	lane, err := dialer.Dial(ctx, addr)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	defer lane.Close()
+	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
+	defer cancel()
+	slots, err := c.roundTrip(ctx, lane)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	a.id = slots.told.self
+	if a.id == "" {
+		a.id = myID
+	}
+	if a.view = slots.view; a.view == nil {
+		a.view = newView(slots.ranges, slots.told)
+		a.view.sure = myID != "" && slots.told.self == myID && len(a.view.claims) > 0 && slots.told.knows(a.view.claims)
+	}
+	return a
+}
+
+// mapReply is the replies to CLUSTER SLOTS and CLUSTER NODES.
+type mapReply struct {
+	ranges []slotRange
+	told   nodesTold
+	view   *view // of a server without cluster mode
+}
+
+func (c *Client) roundTrip(ctx context.Context, lane *lanes.Lane) (m mapReply, err error) {
+	request := resp.AppendCommand(nil, "CLUSTER", "SLOTS")
+	end := len(request)
+	request = resp.AppendCommand(request, "CLUSTER", "NODES")
+	call, batch := lanes.NewCall(), new(lanes.Batch)
+	batch.Reset(call, request)
+	batch.Add(0, end)
+	batch.Add(end, len(request))
+	lanes.RoundTrip(ctx, lane, call, batch)
+	reply, err := batch.Reply(0)
+	switch {
+	case err != nil:
+		return m, err
+	case resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply)):
+		m.view = singleView(lane.Address())
+		return m, nil
+	case resp.IsError(reply):
+		return m, replyError(request[:end], lane.Address(), reply)
+	}
+	m.ranges, err = parseSlots(reply, lane.Address())
+	if err == nil && len(m.ranges) == 0 {
+		err = errors.New("the server knows of no slots: is it part of a cluster?")
+	}
+	if err != nil {
+		return m, err
+	}
+	c.translate(m.ranges)
+	if reply, err := batch.Reply(1); err == nil {
+		m.told, _ = parseNodes(reply) // without it the epochs are unknown
+	}
+	return m, nil
+}
+
+// translate asks AddrMap for each address that the server has told.
+func (c *Client) translate(ranges []slotRange) {
+	for _, r := range ranges {
+		for i, n := range r.nodes {
+			if !n.dialled {
+				r.nodes[i].addr = c.cfg.AddrMap(n.addr)
+			}
+		}
+	}
+}
+
+// idOf returns the ID in a reply to CLUSTER MYID, "" if there is none.
+func idOf(reply []byte) string {
+	r := replyReader{b: reply}
+	id, err := r.text("an ID")
+	if err != nil {
+		return ""
+	}
+	return string(id)
+}

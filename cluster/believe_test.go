@@ -1,0 +1,297 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A row is what a scripted server says of one primary.
+type row struct {
+	at          *fake
+	id          string
+	first, last int
+	epoch       int
+}
+
+// scripted is servers that tell the maps that a test gives them.
+type scripted struct {
+	fakes []*fake
+	mu    sync.Mutex // guards what follows
+	says  map[*fake][]row
+}
+
+// newScripted starts servers, to each of which belongs a part of the slots, and
+// which all say so, with config epochs from 1 on. Each has its ID, which INCR
+// and GET reply by its number.
+func newScripted(t *testing.T, n int) *scripted {
+	t.Helper()
+	s := &scripted{says: make(map[*fake][]row)}
+	for i := range n {
+		f := newFake(t)
+		f.id = id(i)
+		f.slots = func() string { slots, _ := s.replies(f); return slots }
+		f.nodes = func() string { _, nodes := s.replies(f); return nodes }
+		f.answer = say(fmt.Sprintf(":%d\r\n", i))
+		s.fakes = append(s.fakes, f)
+	}
+	s.all(s.parts("node"))
+	for _, f := range s.fakes {
+		f.start()
+	}
+	return s
+}
+
+func id(i int) string { return fmt.Sprintf("node-%d", i) }
+
+func (s *scripted) parts(prefix string) []row {
+	var rows []row
+	for i, f := range s.fakes {
+		n := len(s.fakes)
+		rows = append(rows, row{f, fmt.Sprintf("%s-%d", prefix, i), i * cluster.SlotCount / n, (i+1)*cluster.SlotCount/n - 1, i + 1})
+	}
+	return rows
+}
+
+func (s *scripted) tell(f *fake, rows []row) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.says[f] = rows
+}
+
+func (s *scripted) all(rows []row) {
+	for _, f := range s.fakes {
+		s.tell(f, rows)
+	}
+}
+
+func (s *scripted) addrs() (addrs []string) {
+	for _, f := range s.fakes {
+		addrs = append(addrs, f.addr())
+	}
+	return addrs
+}
+
+func (s *scripted) replies(asked *fake) (slots, nodes string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rows := s.says[asked]
+	if rows == nil {
+		const disabled = "-ERR This instance has cluster support disabled\r\n"
+		return disabled, disabled
+	}
+	slots = fmt.Sprintf("*%d\r\n", len(rows))
+	for _, r := range rows {
+		host, port, _ := strings.Cut(r.at.addr(), ":")
+		slots += fmt.Sprintf("*3\r\n:%d\r\n:%d\r\n*3\r\n%s:%s\r\n%s", r.first, r.last, bulk(host), port, bulk(r.id))
+		flags := "master"
+		if r.at == asked {
+			flags = "myself,master"
+		}
+		nodes += fmt.Sprintf("%s %s@1 %s - 0 0 %d connected %d-%d\n", r.id, r.at.addr(), flags, r.epoch, r.first, r.last)
+	}
+	return slots, bulk(nodes)
+}
+
+// owner returns the number of the server that a command for the slot reaches.
+func owner(t *testing.T, ctx context.Context, client *cluster.Client, slot uint16) int {
+	t.Helper()
+	n := -1
+	require.NoError(t, client.Do(ctx, radix.Cmd(&n, "INCR", redistest.KeyInSlot(slot, "believed"))))
+	return n
+}
+
+func (s *scripted) open(t *testing.T, config cluster.Config) *cluster.Client {
+	t.Helper()
+	config.RefreshEvery, config.Pool = -1, pool.Fixed{Size: 1}
+	return open(t, config, s.addrs())
+}
+
+// refreshes asks often enough that each server is the first one to be asked
+// some time.
+func refreshes(ctx context.Context, client *cluster.Client) (failed int) {
+	for range 20 {
+		if client.Sync(ctx) != nil {
+			failed++
+		}
+	}
+	return failed
+}
+
+// TestOneNodeClaimsOneSlot: the map that loses nearly all slots is that of one
+// node only.
+func TestOneNodeClaimsOneSlot(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	s.tell(s.fakes[0], []row{{s.fakes[0], id(0), 0, 0, 9}})
+	require.Zero(t, refreshes(ctx, client))
+	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
+
+	// The others cannot be reached, and it is still not believed.
+	s.fakes[1].close()
+	s.fakes[2].close()
+	var wrong *cluster.MapError
+	require.ErrorAs(t, client.Sync(ctx), &wrong)
+	require.Equal(t, s.fakes[0].addr(), wrong.Addr)
+	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
+}
+
+// TestShardIsLostForGood: most nodes say that slots have no owner any more.
+func TestShardIsLostForGood(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	rest := s.parts("node")[1:]
+	s.fakes[0].close()
+	s.all(rest)
+	require.Zero(t, refreshes(ctx, client))
+	require.Equal(t, cluster.SlotCount-rest[0].first, client.Stats().Slots)
+}
+
+// TestPartitionedPrimary: it does not know that its slots have gone to another
+// node, as MOVED or a newer map has said.
+func TestPartitionedPrimary(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 4)
+	old := s.parts("node")
+	promoted := append([]row{}, old...)
+	promoted[0] = row{s.fakes[3], id(3), old[0].first, old[0].last, 7}
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	require.Zero(t, owner(t, ctx, client, 0))
+
+	s.all(promoted)
+	require.NoError(t, client.Sync(ctx))
+	require.Equal(t, 3, owner(t, ctx, client, 0))
+	s.tell(s.fakes[0], old)
+	require.Zero(t, refreshes(ctx, client))
+	require.Equal(t, 3, owner(t, ctx, client, 0))
+	for _, f := range s.fakes[1:] {
+		f.close()
+	}
+	require.Equal(t, 20, refreshes(ctx, client))
+	require.NotEqual(t, s.fakes[0].addr(), client.Primary(0))
+}
+
+// TestMovedOutlivesOldMaps: what MOVED has said stands although the only server
+// that answers does not know of it.
+func TestMovedOutlivesOldMaps(t *testing.T) {
+	t.Parallel()
+	s := &scripted{says: make(map[*fake][]row)}
+	for i := range 3 {
+		f := newFake(t)
+		f.id = id(i)
+		f.slots = func() string { slots, _ := s.replies(f); return slots }
+		f.nodes = func() string { _, nodes := s.replies(f); return nodes }
+		f.answer = say(fmt.Sprintf(":%d\r\n", i))
+		s.fakes = append(s.fakes, f)
+	}
+	s.all(s.parts("node"))
+	s.fakes[1].answer = func(w io.Writer, cmd []string) bool {
+		_, err := fmt.Fprintf(w, "-MOVED %d %s\r\n", cluster.Slot(cmd[1]), s.fakes[2].addr())
+		return err == nil
+	}
+	for _, f := range s.fakes {
+		f.start()
+	}
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	slot := uint16(s.parts("node")[1].first)
+	require.Equal(t, s.fakes[1].addr(), client.Primary(slot))
+	s.fakes[0].close() // it and the new owner cannot be asked for the map
+	s.tell(s.fakes[2], []row{})
+	require.Equal(t, 2, owner(t, ctx, client, slot))
+	require.Equal(t, 20, refreshes(ctx, client))
+	require.Equal(t, s.fakes[2].addr(), client.Primary(slot))
+}
+
+// TestNodeOfAnotherCluster: the address was given to it.
+func TestNodeOfAnotherCluster(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	s.tell(s.fakes[0], []row{{s.fakes[0], "stranger", 0, 16383, 99}})
+	require.Zero(t, refreshes(ctx, client))
+	require.Equal(t, 1, owner(t, ctx, client, 8000))
+	s.fakes[1].close()
+	s.fakes[2].close()
+	require.Equal(t, 20, refreshes(ctx, client))
+	require.Equal(t, s.fakes[1].addr(), client.Primary(8000))
+}
+
+// TestClusterMadeAnew: all nodes have other IDs, and begin with small epochs.
+func TestClusterMadeAnew(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	rows := s.parts("anew")
+	for i := range rows {
+		rows[i].at = s.fakes[2-i]
+	}
+	s.all(rows)
+	require.Zero(t, refreshes(ctx, client))
+	require.Equal(t, s.fakes[2].addr(), client.Primary(0))
+}
+
+// TestScaledInToOneNode: which has got all slots, and bumped its epoch.
+func TestScaledInToOneNode(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	s.all([]row{{s.fakes[1], id(1), 0, 16383, 8}})
+	s.fakes[0].close()
+	s.fakes[2].close()
+	require.Zero(t, refreshes(ctx, client))
+	require.Equal(t, 1, owner(t, ctx, client, 0))
+}
+
+// TestStandaloneSeed: one of the seeds is no node of the cluster, and answers
+// first.
+func TestStandaloneSeed(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	s.fakes[0].close()
+	alone := newFake(t)
+	const disabled = "-ERR This instance has cluster support disabled\r\n"
+	alone.slots = func() string { return disabled }
+	alone.start()
+	client := open(t, cluster.Config{RefreshEvery: -1}, append([]string{alone.addr()}, s.addrs()...))
+	require.Equal(t, s.fakes[2].addr(), client.Primary(16383))
+
+	// Without another seed that answers, it is what is wanted.
+	client = open(t, cluster.Config{RefreshEvery: -1}, []string{alone.addr(), closedPort(t)})
+	require.Equal(t, alone.addr(), client.Primary(16383))
+}
+
+// TestServerBecomesACluster: a server that stood alone is one node now.
+func TestServerBecomesACluster(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 1)
+	s.tell(s.fakes[0], nil)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	slot, err := client.KeysSlot([]string{"a", "b"})
+	require.NoError(t, err, "slot %d", slot)
+	s.all(s.parts("node"))
+	require.NoError(t, client.Sync(ctx))
+	_, err = client.KeysSlot([]string{"a", "b"})
+	require.Error(t, err)
+	require.Zero(t, owner(t, ctx, client, 0))
+}

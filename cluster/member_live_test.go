@@ -1,0 +1,82 @@
+package cluster_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// logged collects what a client logs.
+type logged struct {
+	mu   sync.Mutex // guards text
+	text bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
+
+// TestStandaloneServerAtANodesAddress: a node is started again without its
+// setting, as a server that knows none of the keys. The other nodes still name
+// its address. It must neither be believed nor be sent any command, which would
+// find no keys and begin to count at 1.
+func TestStandaloneServerAtANodesAddress(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"fixed", "laned"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			standaloneAtANodesAddress(t, cluster.Config{Pool: poolKinds[name], RefreshEvery: 20 * time.Millisecond})
+		})
+	}
+}
+
+func standaloneAtANodesAddress(t *testing.T, config cluster.Config) {
+	t.Helper()
+	real := redistest.StartCluster(t, redistest.Options{Directives: []string{"cluster-require-full-coverage no"}})
+	ctx := within(t, 30*time.Second)
+	log := &logged{}
+	config.Logger = slog.New(slog.NewTextHandler(log, nil))
+	client := open(t, config, real.Addrs())
+	n := real.Nodes()[0]
+	gone, healthy := redistest.KeyInSlot(0, "alone"), redistest.KeyInSlot(16383, "alone")
+	for _, key := range []string{gone, healthy} {
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", key, "10")))
+	}
+	require.NoError(t, n.Kill())
+	require.NoError(t, n.RestartAlone(ctx))
+	until(t, ctx, "it was asked for its map", func() bool { return log.count("cluster support is disabled there: it is no node") > 0 })
+	refreshed := client.Stats().Refreshes
+	until(t, ctx, "more refreshes", func() bool { return client.Stats().Refreshes > refreshed+20 })
+	var total int
+	err := client.Do(ctx, radix.Cmd(&total, "INCR", gone))
+	require.ErrorIs(t, err, cluster.ErrNotMember)
+	require.ErrorIs(t, err, lanes.ErrNotSent)
+	require.ErrorContains(t, err, n.Addr())
+	require.NoError(t, client.Do(ctx, radix.Cmd(&total, "INCR", healthy)))
+	require.Equal(t, 11, total)
+	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
+	require.Equal(t, 1, log.count("map of the slots is not used"), "it is logged once")
+	require.Zero(t, stat(t, ctx, n, "incr"))
+
+	require.NoError(t, n.Kill())
+	require.NoError(t, n.Restart(ctx))
+	until(t, ctx, "the node serves again", func() bool { return client.Do(ctx, radix.Cmd(nil, "INCR", gone)) == nil })
+}
