@@ -3,6 +3,7 @@ package lanes
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -71,9 +72,10 @@ type Batch struct {
 	uncounted bool // is no part of the lanes' load
 	counted   bool // is part of it now
 
-	start uint64 // where the batch begins in the lane's stream
-	flush bool   // the caller got the role of the writer with this batch
-	reads bool   // the caller got a claim on the role of the reader
+	start uint64    // where the batch begins in the lane's stream
+	began time.Time // when it was enqueued; zero unless it is timed
+	flush bool      // the caller got the role of the writer with this batch
+	reads bool      // the caller got a claim on the role of the reader
 
 	// The lane's replyMu guards these until the batch is done or abandoned.
 	buf       []byte

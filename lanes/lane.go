@@ -51,6 +51,8 @@ type Lane struct {
 	grown    atomic.Bool           // rbuf is larger than it was; set by the reader
 	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
 	lent     atomic.Bool
+	clock    atomic.Int32 // see clock.go
+	trip     atomic.Int64 // how long the batch took that was timed last, in nanoseconds
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
 	mu       sync.Mutex
@@ -171,6 +173,9 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 	if l.load != nil && !b.uncounted {
 		b.counted = true
 		l.load.add()
+	}
+	if l.clock.Load() == clockArmed {
+		l.startClockLocked(b)
 	}
 	flush = !l.writing
 	l.writing = true

@@ -202,6 +202,9 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 		if err == nil && b.answered == b.Len() {
 			l.oldest, b.next = b.next, nil
 			b.done = true
+			if !b.began.IsZero() {
+				l.stopClock(b)
+			}
 			if last == nil {
 				first = b
 			} else {

@@ -94,15 +94,24 @@ var poolMetrics = [...]poolMetric{
 		counter, func(s *pool.Stats) float64 { return float64(s.Exhausted) }},
 	{"pool_down",
 		"1 while the node is down: commands for it fail at once (ErrDown), and one dial at a time asks whether it is back.",
-		gauge, func(s *pool.Stats) float64 {
-			if s.Down {
-				return 1
-			}
-			return 0
-		}},
+		gauge, func(s *pool.Stats) float64 { return oneIf(s.Down) }},
 	{"pool_downs_total",
 		"How often the node went down.",
 		counter, func(s *pool.Stats) float64 { return float64(s.Downs) }},
+	{"pool_suspect",
+		"1 while the node is suspect: it is silent and does not answer over another connection. " +
+			"Commands for it fail at once (ErrDown); its connections stay open until it counts as down.",
+		gauge, func(s *pool.Stats) float64 { return oneIf(s.Suspect) }},
+	{"pool_suspects_total",
+		"How often the node became suspect.",
+		counter, func(s *pool.Stats) float64 { return float64(s.Suspects) }},
+}
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 var (

@@ -37,7 +37,7 @@ func lanedStats() pool.Stats {
 		Capacity: 4096, InFlight: 1024, LaneInFlight: []int{1000, 24, 0},
 		SlowInFlight: 15, SlowLaneInFlight: []int{10, 5},
 		Waiters: 9, WaitCount: 800, WaitTime: 1500 * time.Millisecond, Exhausted: 13,
-		Dials: 17, DialErrors: 4, Down: true, Downs: 2,
+		Dials: 17, DialErrors: 4, Down: true, Downs: 2, Suspects: 3,
 		Closes: map[string]uint64{pool.CloseStalled: 8, pool.CloseIdle: 1, "meteor": 1},
 	}
 }

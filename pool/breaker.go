@@ -8,16 +8,25 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// ErrDown says that the server is down: the pool has no connection and its last
-// dial failed, or the last connection stalled. Commands fail with it at once,
-// until a connection is made again. It wraps lanes.ErrNotSent.
-var ErrDown = fmt.Errorf("server down: %w", lanes.ErrNotSent)
+var (
+	// ErrDown says that the server is down: the pool has no connection and its
+	// last dial failed, or the last connection stalled, or the server is suspect.
+	// Commands fail with it at once, until the server shows life again. It wraps
+	// lanes.ErrNotSent.
+	ErrDown = fmt.Errorf("server down: %w", lanes.ErrNotSent)
+
+	// ErrSuspect is the cause of a DownError whose server has sent nothing for an
+	// unusual time though batches are in flight, and has not answered over another
+	// connection either. The connections stay open for [Options.StallTimeout]: any
+	// byte, or an answer, ends the suspicion.
+	ErrSuspect = errors.New("suspect: no byte arrives, and it does not answer over another connection")
+)
 
 // A DownError is ErrDown with the server and the cause.
 type DownError struct {
 	Addr  string
-	Since time.Time // when it fell silent or the first dial failed
-	Cause error
+	Since time.Time // when its silence or the first dial that failed began
+	Cause error     // such as ErrSuspect, lanes.ErrStalled or a dial's error
 }
 
 func (e *DownError) Error() string {
@@ -27,7 +36,34 @@ func (e *DownError) Error() string {
 // Unwrap returns ErrDown and the cause.
 func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
 
-func (p *Pool) downErrorLocked() error { return &DownError{p.addr, p.down, p.lastErr} }
+// downErrorLocked returns why nothing is sent to the server, nil if it is up as
+// far as is known.
+func (p *Pool) downErrorLocked() error {
+	switch {
+	case !p.down.IsZero():
+		return &DownError{p.addr, p.down, p.lastErr}
+	case p.watch.stage == suspect:
+		return &DownError{p.addr, p.silentSince, ErrSuspect}
+	}
+	return nil
+}
+
+// suspectLocked opens the breaker though there are connections: those who wait
+// fail, and so does who comes next.
+func (p *Pool) suspectLocked(since time.Time) {
+	p.silentSince = since
+	p.counters.suspects++
+	p.failWaitersLocked(p.downErrorLocked())
+}
+
+// livesLocked is told that the server has shown life, and whether that ends a
+// suspicion.
+func (p *Pool) livesLocked(cleared bool) {
+	p.silentSince = time.Time{}
+	if cleared {
+		p.publishLocked()
+	}
+}
 
 // tripLocked opens the breaker if there is no connection left: those who wait
 // fail, and so does who comes next. The probe is a dial with its handshake, one
@@ -48,18 +84,21 @@ func (p *Pool) tripLocked(cause error, since time.Time) {
 // while it could not be dialled either.
 func (p *Pool) lostLocked(err error) {
 	since := time.Now()
+	if !p.silentSince.IsZero() {
+		since = p.silentSince
+	}
 	if errors.Is(err, lanes.ErrStalled) {
 		p.failures++
-		since = p.heard
 	}
 	if p.failures > 0 {
 		p.tripLocked(err, since)
 	}
 }
 
-// recoverLocked closes the breaker.
+// recoverLocked closes the breaker: a dial has succeeded.
 func (p *Pool) recoverLocked() {
-	p.failures, p.lastErr, p.down, p.heard = 0, nil, time.Time{}, time.Now()
+	p.failures, p.lastErr, p.down = 0, nil, time.Time{}
+	p.livesLocked(p.watch.answered())
 }
 
 func refusedHandshake(err error) bool {

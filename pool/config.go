@@ -37,10 +37,16 @@ type Options struct {
 	// StallTimeout is how long the server may be silent on all connections
 	// while batches are in flight. Then the connections are closed, but for
 	// lent ones, and batches fail with ErrDown until the server answers again.
-	// Before that, at half of the time, the pool asks it over a new connection.
-	// Default 3 s. Of a laned pool, a connection that has been silent for an
-	// eighth of it at least (with the default, for half a second to one) gets no
-	// more batches meanwhile, unless all are.
+	// Default 3 s. Time that the process itself spends frozen does not count.
+	//
+	// Nothing is sent to a silent server for so long: after a silence of 20 usual
+	// round trips, but 250 ms at least and half of StallTimeout at most, the pool
+	// asks it over a new connection, and without an answer in as long again the
+	// server is suspect. Batches, also those that wait, then fail with ErrDown at
+	// once, whose cause is ErrSuspect, and what is in flight stays. Any byte or
+	// answer ends the suspicion. A server that answers elsewhere, as during a
+	// graceful failover, is not suspect. Of a laned pool, a connection that has
+	// been silent for that first time gets no more batches, unless all are.
 	StallTimeout time.Duration
 
 	// PauseTimeout is how long one connection may be silent while batches are

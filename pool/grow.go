@@ -35,6 +35,7 @@ func (p *Pool) wantLocked() bool {
 // left; only Close cancels it.
 func (p *Pool) dial() {
 	m := &member{pool: p}
+	began := time.Now()
 	lane, err := p.dialer.DialFor(p.ctx, p.addr, m)
 	p.mu.Lock()
 	p.dialing--
@@ -43,6 +44,7 @@ func (p *Pool) dial() {
 		return
 	}
 	p.recoverLocked()
+	p.watch.dialled(time.Since(began))
 	m.lane, m.born = lane, time.Now()
 	if p.shared && p.size.ranged() {
 		lane.CountIn(&p.flying)
@@ -115,5 +117,6 @@ func (p *Pool) dialAgain() {
 
 // startLocked begins to watch over a connection.
 func (m *member) startLocked() {
-	m.progress, m.since, m.waits = m.lane.Progress(), time.Now(), time.Time{}
+	m.progress, m.since, m.waits, m.silent = m.lane.Progress(), time.Now(), false, 0
+	_ = m.lane.Trip() // the last one may have been a blocking command's
 }

@@ -41,6 +41,9 @@ func (p *Pool) lenderPool() (*Pool, error) {
 	if p.closed || p.retired {
 		return nil, ErrClosed
 	}
+	if err := p.downErrorLocked(); err != nil {
+		return nil, err
+	}
 	if p.lenders == nil {
 		p.lenders = newPool(p.lentSettings(), p.dialer, p.addr, p.log)
 	}
@@ -50,7 +53,7 @@ func (p *Pool) lenderPool() (*Pool, error) {
 func (p *Pool) takeOrWait() (*member, *waiter, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.idle) > 0 {
+	for len(p.idle) > 0 && p.downErrorLocked() == nil {
 		if m := p.popIdleLocked(); m.lane.Err() == nil {
 			p.lendLocked(m)
 			return m, nil, nil

@@ -11,49 +11,110 @@ import (
 // listens on it for the server's hanging up.
 const quietTime = time.Second
 
-// maintain looks at all connections now and then, until the pool is closed.
-func (p *Pool) maintain() {
-	every := min(p.StallTimeout/4, quietTime/2)
-	if p.PingEvery > 0 {
-		every = min(every, p.PingEvery/2)
+// The pool looks at its server often while batches are in flight or wait
+// (lookEvery), and looks after its connections now and then (choresEvery). An
+// idle pool does only the latter.
+
+// lookEvery returns how often the server is looked at while batches are in
+// flight.
+func (s settings) lookEvery() time.Duration {
+	return max(min(minSilence, s.StallTimeout/2)/looksInSilence, time.Millisecond)
+}
+
+// choresEvery returns how often the connections are looked after.
+func (s settings) choresEvery() time.Duration {
+	every := min(s.StallTimeout/4, quietTime/2)
+	if s.PingEvery > 0 {
+		every = min(every, s.PingEvery/2)
 	}
-	if p.size.ranged() {
-		every = min(every, p.idleTimeout/4)
+	if s.min < s.max {
+		every = min(every, s.idleTimeout/4)
 	}
-	ticker := time.NewTicker(max(every, time.Millisecond))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			p.inspect(time.Now())
-		case <-p.ctx.Done():
-			return
-		}
+	return max(every, time.Millisecond)
+}
+
+// attend sees to it that somebody looks soon, since a batch is in flight now.
+// But for the first batch after a quiet time, that is one atomic load.
+func (p *Pool) attend() {
+	if !p.attended.Load() && p.attended.CompareAndSwap(false, true) {
+		p.nextLook.Reset(p.lookEvery())
 	}
 }
 
-// A checkup is what is to be done with connections once the lock is released.
+// maintain looks at the server and the connections until the pool is closed.
+func (p *Pool) maintain() {
+	defer p.nextLook.Stop()
+	chores := time.Now().Add(p.choresEvery())
+	for {
+		select {
+		case <-p.nextLook.C:
+		case <-p.ctx.Done():
+			return
+		}
+		now := time.Now()
+		if now.Before(chores) {
+			p.look(now)
+		} else {
+			p.inspect(now)
+			chores = now.Add(p.choresEvery())
+		}
+		p.plan(max(chores.Sub(now), time.Millisecond))
+	}
+}
+
+// plan sets the time of the next look, after rest at the latest.
+func (p *Pool) plan(rest time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.planned = min(p.lookEvery(), rest); !p.busyLocked() {
+		p.nextLook.Reset(rest)
+		p.attended.Store(false)
+		// A caller that saw it set before has enqueued its batch before that.
+		if !p.busyLocked() || !p.attended.CompareAndSwap(false, true) {
+			p.planned = rest
+			return
+		}
+	}
+	p.nextLook.Reset(p.planned)
+}
+
+// busyLocked reports whether there is something to be looked at.
+func (p *Pool) busyLocked() bool {
+	if p.active || p.queue.Len() > 0 || p.watch.stage != answers && len(p.members) > 0 {
+		return true
+	}
+	for _, m := range p.members {
+		if m.state != lent && m.lane.InFlight() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// A checkup is what is to be done once the lock is released.
 type checkup struct {
 	stalled, leaving, listen, flush []*lanes.Lane
 }
 
-// inspect resizes the pool, closes the connections that have stalled and those
-// that are too many, asks the others that are idle whether the server is alive,
-// and lets them listen.
+// look judges the server.
+func (p *Pool) look(now time.Time) {
+	var c checkup
+	p.mu.Lock()
+	p.judgeLocked(now, &c)
+	p.carryOut(&c)
+}
+
+// inspect judges the server, resizes the pool, asks connections that are idle
+// whether the server is alive, and lets them listen.
 func (p *Pool) inspect(now time.Time) {
 	var c checkup
 	p.mu.Lock()
 	p.lookLocked(now)
 	c.leaving = p.trimLocked()
-	longest := p.observeLocked(now)
-	p.avoidLocked(now)
-	p.probeLocked(now, longest)
+	p.judgeLocked(now, &c)
 	for _, m := range p.members {
 		idle := now.Sub(m.since)
 		switch {
-		case p.stalledLocked(m, now, longest):
-			c.stalled = append(c.stalled, m.lane)
-			p.dropIdleLocked(m)
 		case m.state == lent || m.state == gone || m.state == draining || m.lane.InFlight() > 0:
 		case p.PingEvery > 0 && idle >= p.PingEvery:
 			if p.pingLocked(m) {
@@ -64,8 +125,7 @@ func (p *Pool) inspect(now time.Time) {
 		}
 	}
 	p.growLocked()
-	p.mu.Unlock()
-	c.carryOut()
+	p.carryOut(&c)
 }
 
 // besidePing is how many batches a connection of one caller may have in flight:
@@ -87,7 +147,13 @@ func (p *Pool) pingLocked(m *member) (flush bool) {
 	return flush
 }
 
-func (c *checkup) carryOut() {
+// carryOut unlocks mu.
+func (p *Pool) carryOut(c *checkup) {
+	if suspected := p.watch.stage == suspect; suspected != p.announced {
+		p.announced = suspected
+		p.tasks.Go(func() { p.announce(suspected) })
+	}
+	p.unlock()
 	for _, l := range c.stalled {
 		l.Fail(lanes.ErrStalled)
 	}
@@ -99,6 +165,15 @@ func (c *checkup) carryOut() {
 	}
 	for _, l := range c.listen {
 		l.Watch()
+	}
+}
+
+// announce has a goroutine of its own: a slow log must not hold up the looks.
+func (p *Pool) announce(suspected bool) {
+	if suspected {
+		p.log.Warn("server suspect: silent, and no answer over another connection", "addr", p.addr)
+	} else {
+		p.log.Info("server not suspect any more", "addr", p.addr)
 	}
 }
 

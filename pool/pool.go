@@ -31,27 +31,35 @@ type Pool struct {
 	flying    lanes.Load    // of the lanes of a shared pool with a range of sizes
 	exhausted atomic.Uint64 // how many were refused for want of room
 
+	nextLook *time.Timer // for maintain
+	attended atomic.Bool // the next look is soon, as batches may be in flight
+
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
-	mu       sync.Mutex
-	members  []*member
-	idle     []*member // stack: the one used last is lent first
-	queue    list.List // of *waiter
-	waiters  map[*lanes.Batch]*list.Element
-	lenders  *Pool // lends connections of a shared pool
-	slow     *Pool // the lanes of a shared pool for slow commands
-	dialing  int
-	failures int // dials that failed, or stalls, in a row
-	lastErr  error
-	down     time.Time // since when the server is down; zero: it is up, as far as is known
-	heard    time.Time // when the server last showed life
-	probing  bool
-	size     controller // how many connections are wanted
-	retired  bool
-	ended    []time.Duration // waits that OnWait has not been told of
-	redial   *time.Timer     // set while the pool waits to dial again
-	closed   bool
-	counters counters
+	mu          sync.Mutex
+	members     []*member
+	idle        []*member // stack: the one used last is lent first
+	queue       list.List // of *waiter
+	waiters     map[*lanes.Batch]*list.Element
+	lenders     *Pool // lends connections of a shared pool
+	slow        *Pool // the lanes of a shared pool for slow commands
+	dialing     int
+	failures    int // dials that failed, or stalls, in a row
+	lastErr     error
+	down        time.Time // since when the server is down; zero: it is up, as far as is known
+	watch       watch
+	silentSince time.Time     // of a suspect; else zero
+	probing     bool          // a question is out
+	announced   bool          // the log was told of a suspicion
+	looked      time.Time     // when the maintenance last looked
+	planned     time.Duration // how long after that it is to look again
+	active      bool          // it saw that bytes had arrived
+	size        controller    // how many connections are wanted
+	retired     bool
+	ended       []time.Duration // waits that OnWait has not been told of
+	redial      *time.Timer     // set while the pool waits to dial again
+	closed      bool
+	counters    counters
 }
 
 // state says what a connection is doing.
@@ -77,9 +85,10 @@ type member struct {
 
 	// Guarded by pool.mu.
 	state    state
-	progress uint64    // of the lane, when it was last looked at
-	since    time.Time // when bytes were last seen to arrive
-	waits    time.Time // since when something is in flight and no byte arrives; zero: nothing is
+	progress uint64        // of the lane, when it was last looked at
+	since    time.Time     // when bytes were last seen to arrive
+	waits    bool          // something was in flight when it was last looked at
+	silent   time.Duration // for how long something has been in flight and no byte has arrived
 }
 
 // New returns a pool for the server at addr, host:port, with the defaults for a
@@ -105,6 +114,8 @@ func newPool(s settings, d lanes.Dialer, addr string, log *slog.Logger) *Pool {
 	p := &Pool{settings: s, addr: addr, dialer: d.Sealed(), log: log, ctx: ctx, cancel: cancel,
 		waiters: make(map[*lanes.Batch]*list.Element)}
 	p.size = s.controller()
+	p.watch.stallTimeout = s.StallTimeout
+	p.looked, p.planned, p.nextLook = time.Now(), s.choresEvery(), time.NewTimer(s.choresEvery())
 	p.counters.closes = make(map[string]uint64)
 	p.set.Store(lanes.NewSet(nil, &p.turn))
 	p.mu.Lock()
@@ -127,11 +138,12 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 		return p.submitShared(b)
 	}
 	p.mu.Lock()
-	for len(p.idle) > 0 {
+	for len(p.idle) > 0 && p.downErrorLocked() == nil {
 		m := p.popIdleLocked()
 		if m.lane.Enqueue(b, besidePing) {
 			m.becomeLocked(busy)
 			p.mu.Unlock()
+			p.attend()
 			return true
 		}
 		m.becomeLocked(gone) // closed; its event is on the way
@@ -153,6 +165,7 @@ func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
 		set := p.set.Load()
 		for i, left := p.choose(set, b), set.Len(); left > 0; left-- {
 			if set.Lane(i).Enqueue(b, p.maxInFlight) {
+				p.attend()
 				return true
 			}
 			if i++; i == set.Len() {
@@ -222,6 +235,9 @@ func (m *member) Answered(l *lanes.Lane) {
 	}
 	p.mu.Lock()
 	flush := false
+	if p.watch.stage == suspect {
+		p.livesLocked(p.watch.heard())
+	}
 	if m.state == busy && l.InFlight() == 0 {
 		flush = p.freeLocked(m)
 	}
@@ -261,7 +277,7 @@ func (m *member) Closed(l *lanes.Lane) {
 }
 
 // publishLocked makes the set of shared lanes what it is now: those that are open
-// and not silent or, if all are silent, all.
+// and not silent or, if all are silent, all, but none if the server is suspect.
 func (p *Pool) publishLocked() {
 	if !p.shared {
 		return
@@ -276,7 +292,10 @@ func (p *Pool) publishLocked() {
 			healthy = append(healthy, m.lane)
 		}
 	}
-	if len(healthy) > 0 {
+	switch {
+	case p.watch.stage == suspect:
+		open = nil
+	case len(healthy) > 0:
 		open = healthy
 	}
 	p.set.Store(lanes.NewSet(open, &p.turn))

@@ -26,6 +26,7 @@ func TestLanesAreBoundedByBytes(t *testing.T) {
 	defer p.Close()
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	unsuspecting(p)
 	proxy.Stall(redistest.ToServer)
 	value := strings.Repeat("x", size)
 	var wg sync.WaitGroup

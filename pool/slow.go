@@ -40,6 +40,9 @@ func (p *Pool) slowPool() (*Pool, error) {
 	if p.closed || p.retired {
 		return nil, ErrClosed
 	}
+	if err := p.downErrorLocked(); err != nil {
+		return nil, err
+	}
 	if p.slow == nil {
 		p.slow = newPool(p.slowSettings(), p.dialer, p.addr, p.log)
 	}

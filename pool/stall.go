@@ -11,45 +11,93 @@ import (
 // (CLUSTER_MF_TIMEOUT in its source), and still answers everything else. To
 // close connections then would turn commands that are about to run into ones
 // with an unknown outcome. So the pool asks the server over another connection
-// before it judges.
+// before it judges (watch.go).
 
-// observeLocked notes which connections have received bytes since the last
-// look, and returns the longest time that one has waited for some.
-func (p *Pool) observeLocked(now time.Time) (longest time.Duration) {
+// judgeLocked looks at all connections and does what the watch says. What has
+// stalled is to be closed once the lock is released.
+func (p *Pool) judgeLocked(now time.Time, c *checkup) {
+	passed := p.passedLocked(now)
+	waited := p.observeLocked(now, passed)
+	v := p.watch.look(passed, waited)
+	if v.suspect {
+		p.suspectLocked(now.Add(-min(waited, p.watch.quiet)))
+	}
+	if v.ask {
+		p.askLocked()
+	}
+	changed := v.suspect
+	for _, m := range p.members {
+		if silent := m.state == shared && m.silent >= p.watch.unusual(); m.avoided.Load() != silent {
+			m.avoided.Store(silent)
+			changed = true
+		}
+		if m.state != lent && (v.stalled || m.silent >= p.PauseTimeout) {
+			c.stalled = append(c.stalled, m.lane) // also those that are idle: the next callers need not find that out
+			p.dropIdleLocked(m)
+		}
+	}
+	if changed {
+		p.publishLocked()
+		p.tasks.Go(p.dispatch) // a lane that is back may have room for those who wait
+	}
+}
+
+// passedLocked returns how much time counts as passed since the last look: what
+// was planned and, for a busy machine, as much as between two looks. Beyond that
+// the process, or the whole machine, was frozen, which is no silence of the
+// server.
+func (p *Pool) passedLocked(now time.Time) time.Duration {
+	passed := min(max(0, now.Sub(p.looked)), p.planned+p.lookEvery())
+	p.looked = now
+	return passed
+}
+
+// observeLocked notes which connections have received bytes since the last look,
+// and returns the longest time that one has waited for some. Connections that
+// are lent may be silent for as long as their users like.
+func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.Duration) {
+	p.active = false
 	for _, m := range p.members {
 		inFlight := m.state != lent && m.lane.InFlight() > 0
-		if progress := m.lane.Progress(); progress != m.progress {
-			m.progress, m.since, p.heard = progress, now, now
+		switch progress := m.lane.Progress(); {
+		case progress != m.progress:
+			m.progress, m.since, m.silent = progress, now, 0
+			p.active = true
+		case !inFlight:
+			m.silent = 0
+		case m.waits:
+			m.silent += passed
 		}
-		if !inFlight {
-			m.waits = time.Time{}
-			continue
+		m.waits = inFlight
+		longest = max(longest, m.silent)
+		if trip := m.lane.Trip(); trip > 0 && m.state != lent {
+			p.watch.trip(trip)
 		}
-		if m.waits.Before(m.since) {
-			m.waits = now
-		}
-		longest = max(longest, now.Sub(m.waits))
+	}
+	if p.active {
+		p.livesLocked(p.watch.heard())
 	}
 	return longest
 }
 
-// stalledLocked tells whether the connection is to be closed: because the whole
-// server has been silent for the stall timeout, or because it has been silent
-// on this connection for much longer.
-func (p *Pool) stalledLocked(m *member, now time.Time, longest time.Duration) bool {
-	switch {
-	case m.state == lent:
-		return false
-	case longest >= p.StallTimeout && now.Sub(p.heard) >= p.StallTimeout:
-		return true // also those that are idle: the next callers need not find that out
+// trust puts a connection that has answered back into the set at once.
+func (m *member) trust() {
+	p := m.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cleared := p.watch.heard()
+	if m.avoided.Load() {
+		m.avoided.Store(false)
+		m.silent = 0
+		p.publishLocked()
 	}
-	return !m.waits.IsZero() && now.Sub(m.waits) >= p.PauseTimeout
+	p.livesLocked(cleared)
 }
 
-// probeLocked asks the server whether it lives if a connection has waited for
-// half of the stall timeout and nothing was heard for as long.
-func (p *Pool) probeLocked(now time.Time, longest time.Duration) {
-	if p.probing || p.closed || longest < p.StallTimeout/2 || now.Sub(p.heard) < p.StallTimeout/2 {
+// askLocked asks the server whether it lives. While no connection is left, the
+// dials of the breaker do.
+func (p *Pool) askLocked() {
+	if p.probing || p.closed || len(p.members) == 0 {
 		return
 	}
 	p.probing = true
@@ -57,7 +105,7 @@ func (p *Pool) probeLocked(now time.Time, longest time.Duration) {
 }
 
 // probe makes a connection, whose handshake the server has to answer, and closes
-// it.
+// it. A refusal, as by a server that has no room for more clients, is an answer.
 func (p *Pool) probe() {
 	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
 	defer cancel()
@@ -69,6 +117,6 @@ func (p *Pool) probe() {
 	defer p.mu.Unlock()
 	p.probing = false
 	if err == nil || refusedHandshake(err) {
-		p.heard = time.Now()
+		p.livesLocked(p.watch.answered())
 	}
 }

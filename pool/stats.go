@@ -11,7 +11,7 @@ type counters struct {
 	waits             uint64
 	waited            time.Duration
 	dials, dialErrors uint64
-	downs             uint64
+	downs, suspects   uint64
 	closes            map[string]uint64
 }
 
@@ -44,6 +44,12 @@ type Stats struct {
 
 	Down  bool   // the server is down: batches fail with ErrDown at once
 	Downs uint64 // how often that began
+
+	// The server is suspect: it has been silent for an unusual time, and has not
+	// answered over another connection. Batches fail with ErrDown at once, but the
+	// connections stay open. Not set while it is down.
+	Suspect  bool
+	Suspects uint64 // how often that began
 
 	Dials      uint64
 	DialErrors uint64
@@ -80,6 +86,7 @@ func (p *Pool) Stats() Stats {
 		Capacity: p.max, Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: !p.down.IsZero(), Downs: p.counters.downs,
+		Suspect: p.watch.stage == suspect && p.down.IsZero(), Suspects: p.counters.suspects,
 		Closes: maps.Clone(p.counters.closes),
 		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
 	}

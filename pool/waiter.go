@@ -40,11 +40,11 @@ func (p *Pool) waitLocked(w *waiter) error {
 
 // refusalLocked says why nobody may wait, if so.
 func (p *Pool) refusalLocked() error {
-	switch full := len(p.members) >= p.max; {
+	switch full, down := len(p.members) >= p.max, p.downErrorLocked(); {
 	case p.closed || p.retired:
 		return ErrClosed
-	case !p.down.IsZero():
-		return p.downErrorLocked()
+	case down != nil:
+		return down
 	case p.FailFast && full:
 		p.exhausted.Add(1)
 		return &ExhaustedError{p.addr, p.limit(p.max, "connections in use")}

@@ -3,8 +3,8 @@ package main
 // mutants begins with the faults of other clients in the order of docs/faults.md.
 var mutants = []mutant{
 	{
-		"1 callers wait behind a missing reply: no stall watchdog", "pool/stall.go",
-		"longest time.Duration) bool {\n", "longest time.Duration) bool {\n\tif p != nil {\n\t\treturn false\n\t}\n",
+		"1 callers wait behind a missing reply: no stall watchdog", "pool/watch.go",
+		"v.stalled = w.stage == suspect &&", "v.stalled = false &&",
 		"./pool", "TestStalledServerIsGivenUp", false,
 	},
 	{
@@ -299,9 +299,34 @@ var mutants = []mutant{
 		"./pool", "TestPingsTakeNoConnection", false,
 	},
 	{
-		"silent lanes are chosen", "pool/avoid.go",
+		"silent lanes are chosen", "pool/stall.go",
 		"silent := m.state == shared &&", "silent := false &&",
 		"./pool", "TestSilentLanesAreAvoided", false,
+	},
+	{
+		"a frozen server takes callers' deadlines until it counts as stalled", "pool/watch.go",
+		"w.stage, v.suspect = suspect, true", "w.unanswered = 0",
+		"./pool", "TestSilentServerIsSuspect", false,
+	},
+	{
+		"a suspicion outlives the first byte", "pool/pool.go",
+		"p.livesLocked(p.watch.heard())", "_ = p",
+		"./pool", "TestSilentServerIsSuspect", false,
+	},
+	{
+		"a process takes its own freeze for the server's", "pool/stall.go",
+		"min(max(0, now.Sub(p.looked)), p.planned+p.lookEvery())", "now.Sub(p.looked)",
+		"./pool", "TestOwnFreezeIsNotTheServers", false,
+	},
+	{
+		"a user that blocks counts as silence", "pool/stall.go",
+		"inFlight := m.state != lent && m.lane.InFlight() > 0", "inFlight := m.lane.InFlight() > 0",
+		"./pool", "TestBlockedUsersAreNotSilence", false,
+	},
+	{
+		"a server that makes writers wait is asked all the time", "pool/watch.go",
+		"w.excused++", "w.excused = 0",
+		"./pool", "TestPausedServerIsNotSuspect", false,
 	},
 	{
 		"a blocking command that radix does not know holds up a shared lane", "cluster/action.go",

@@ -1,0 +1,313 @@
+package pool
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A holder is a server, in a bubble, that takes all commands and can be told
+// which to leave without an answer for the time being, and what comes behind them.
+type holder struct {
+	mu    sync.Mutex
+	cond  *sync.Cond
+	holds func(command string) bool
+	dials int
+	tasks sync.WaitGroup
+}
+
+func everything(string) bool       { return true }
+func nothing(string) bool          { return false }
+func writes(command string) bool   { return command == "INCR" }
+func blocking(command string) bool { return command == "BLPOP" }
+func (h *holder) commandsOf(c Config, t *testing.T) *Pool {
+	h.cond, h.holds = sync.NewCond(&h.mu), nothing
+	p, err := New(c, lanes.Dialer{NetDial: h.dial}, "simulated:1", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		h.hold(nothing)
+		require.NoError(t, p.Close())
+		h.tasks.Wait()
+	})
+	return p
+}
+
+func (h *holder) hold(which func(command string) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.holds = which
+	h.cond.Broadcast()
+}
+
+func (h *holder) wait(command string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.holds(command) {
+		h.cond.Wait()
+	}
+}
+
+func (h *holder) dialled() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dials
+}
+
+func (h *holder) dial(context.Context, string, string) (net.Conn, error) {
+	h.mu.Lock()
+	h.dials++
+	h.mu.Unlock()
+	client, server := net.Pipe()
+	commands := make(chan string, 1<<10)
+	h.tasks.Go(func() {
+		defer close(commands)
+		for in := bufio.NewReader(server); ; {
+			name, err := readCommand(in)
+			if err != nil {
+				return
+			}
+			commands <- name
+		}
+	})
+	h.tasks.Go(func() {
+		defer server.Close()
+		for name := range commands {
+			time.Sleep(time.Millisecond)
+			h.wait(name)
+			if _, err := io.WriteString(server, "+OK\r\n"); err != nil {
+				break
+			}
+		}
+		for range commands { // so that the other one ends
+		}
+	})
+	return client, nil
+}
+
+var suspiciousKinds = map[string]Config{
+	"laned":    Laned{},
+	"fixed":    Fixed{Size: 20},
+	"adaptive": Adaptive{Min: 2, Max: 20},
+}
+
+// incr counts with a deadline, and returns how long that took.
+func incr(p *Pool, deadline time.Duration) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	began := time.Now()
+	err = p.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+	return time.Since(began), err
+}
+
+// TestSilentServerIsSuspect: with the defaults, calls with a deadline of 100 ms
+// take it for 0.6 s at most after the server has frozen. Then they fail at once,
+// as not sent, nothing is closed, and the first byte ends it.
+func TestSilentServerIsSuspect(t *testing.T) {
+	for name, kind := range suspiciousKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.commandsOf(kind, t)
+				var callers sync.WaitGroup
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				frozen := time.Now().Add(time.Second)
+				for range 4 {
+					callers.Go(func() {
+						for ctx.Err() == nil {
+							began := time.Now()
+							took, err := incr(p, 100*ms)
+							switch after := began.Sub(frozen); {
+							case after < -100*ms && err != nil:
+								t.Errorf("%v before: %v", -after, err)
+							case after > 600*ms && took > 0:
+								t.Errorf("a call that began %v after took %v: %v", after, took, err)
+							case after > 600*ms:
+								var down *DownError
+								require.ErrorAs(t, err, &down)
+								require.ErrorIs(t, err, ErrSuspect)
+								require.ErrorIs(t, err, ErrDown)
+								require.ErrorIs(t, err, lanes.ErrNotSent)
+								require.WithinDuration(t, frozen, down.Since, 50*ms)
+							}
+							time.Sleep(5 * ms)
+						}
+					})
+				}
+				time.Sleep(time.Until(frozen))
+				h.hold(everything)
+				time.Sleep(2 * time.Second)
+				stop()
+				callers.Wait()
+				s := p.Stats()
+				require.True(t, s.Suspect)
+				require.False(t, s.Down)
+				require.EqualValues(t, 1, s.Suspects)
+				require.Empty(t, s.Closes)
+				require.NotZero(t, s.InFlight, "what is in flight stays")
+				require.ErrorIs(t, lendError(t.Context(), p), ErrSuspect)
+				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), ErrSuspect)
+
+				h.hold(nothing)
+				time.Sleep(2 * ms)
+				require.False(t, p.Stats().Suspect)
+				_, err := incr(p, 100*ms)
+				require.NoError(t, err)
+				require.NoError(t, lendError(t.Context(), p))
+			})
+		})
+	}
+}
+
+// TestSuspicionEndsInStall: StallTimeout decides when connections are closed, and
+// the trouble began when the silence did.
+func TestSuspicionEndsInStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.commandsOf(Laned{}, t)
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		time.Sleep(time.Minute) // the last byte is long ago
+		frozen := time.Now()
+		h.hold(everything)
+		err := p.Do(t.Context(), radix.Cmd(nil, "INCR", "k"))
+		require.ErrorIs(t, err, lanes.ErrUnknownOutcome)
+		require.ErrorIs(t, err, lanes.ErrStalled)
+		require.InDelta(t, p.StallTimeout, time.Since(frozen), float64(100*ms))
+		synctest.Wait()
+		var down *DownError
+		_, err = incr(p, 100*ms)
+		require.ErrorAs(t, err, &down)
+		require.ErrorIs(t, err, lanes.ErrStalled)
+		require.WithinDuration(t, frozen, down.Since, 50*ms)
+		require.True(t, p.Stats().Down)
+		require.False(t, p.Stats().Suspect)
+		h.hold(nothing)
+		time.Sleep(p.MaxBackoff + 10*ms)
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+	})
+}
+
+// TestPausedServerIsNotSuspect: as in a graceful failover, writes wait for five
+// seconds, and the server answers elsewhere. It is asked now and then only.
+func TestPausedServerIsNotSuspect(t *testing.T) {
+	for name, kind := range suspiciousKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.commandsOf(kind, t)
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				time.Sleep(time.Second)
+				h.hold(writes)
+				before := h.dialled()
+				done := make(chan error, 1)
+				go func() { done <- p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
+				time.Sleep(5 * time.Second)
+				s := p.Stats()
+				require.Zero(t, s.Suspects)
+				require.Empty(t, s.Closes)
+				require.InDelta(t, before+5, h.dialled(), 2)
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+				h.hold(nothing)
+				require.NoError(t, <-done)
+			})
+		})
+	}
+}
+
+// TestBlockedUsersAreNotSilence: a connection that is lent may be silent.
+func TestBlockedUsersAreNotSilence(t *testing.T) {
+	for name, kind := range suspiciousKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.commandsOf(kind, t)
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				h.hold(blocking)
+				done := make(chan error, 1)
+				go func() {
+					conn, err := p.Lend(context.Background())
+					if err == nil {
+						err = conn.Do(context.Background(), radix.Cmd(nil, "BLPOP", "k", "0"))
+						conn.Return()
+					}
+					done <- err
+				}()
+				time.Sleep(ms * 10)
+				before := h.dialled()
+				time.Sleep(30 * time.Second)
+				s := p.Stats()
+				require.Zero(t, s.Suspects)
+				require.Empty(t, s.Closes[CloseStalled])
+				require.Equal(t, before, h.dialled(), "nobody was asked")
+				h.hold(nothing)
+				require.NoError(t, <-done)
+			})
+		})
+	}
+}
+
+// TestOwnFreezeIsNotTheServers: between two looks, the process was stopped for
+// longer than each of the timeouts. The reply has long arrived; nobody has read it.
+func TestOwnFreezeIsNotTheServers(t *testing.T) {
+	for name, kind := range suspiciousKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.commandsOf(kind, t)
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				h.hold(everything)
+				done := make(chan error, 1)
+				go func() { done <- p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
+				time.Sleep(200 * ms)
+				p.inspect(time.Now().Add(4 * time.Second))
+				p.inspect(time.Now().Add(time.Hour))
+				require.False(t, p.Stats().Suspect)
+				h.hold(nothing)
+				require.NoError(t, <-done)
+				require.Empty(t, p.Stats().Closes)
+			})
+		})
+	}
+}
+
+// TestIdlePoolDoesNotLook: often, that is.
+func TestIdlePoolDoesNotLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.commandsOf(Laned{}, t)
+		looks := func() (n int) {
+			last := time.Time{}
+			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(ms) {
+				p.mu.Lock()
+				if p.looked != last {
+					last = p.looked
+					n++
+				}
+				p.mu.Unlock()
+			}
+			return n
+		}
+		require.LessOrEqual(t, looks(), 21)
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		require.LessOrEqual(t, looks(), 25)
+		h.hold(everything)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		go func() { _ = p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
+		require.Greater(t, looks(), 60)
+	})
+}
