@@ -89,6 +89,8 @@ func (p *Pool) lostLocked(err error) {
 	}
 	if errors.Is(err, lanes.ErrStalled) {
 		p.failures++
+	} else if p.lastErr != nil {
+		err = p.lastErr // why it cannot be dialled says more than how a connection ended
 	}
 	if p.failures > 0 {
 		p.tripLocked(err, since)

@@ -173,13 +173,16 @@ func TestRetireUnderTraffic(t *testing.T) {
 				calls, stop := traffic(t, p, ErrClosed)
 				until(t, "there is traffic", func() bool { return calls.Load() > 50 })
 				p.Retire()
-				until(t, "no connection is left", func() bool { return p.Stats().Open == 0 })
+				until(t, "no connection is left, also none that was being dialled", func() bool {
+					s := p.Stats()
+					return s.Open == 0 && s.Dialing == 0
+				})
 				require.ErrorIs(t, lendError(within(t, time.Second), p), ErrClosed)
 				stop()
 				var n int64
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), &n, "GET", "k"))
 				require.Equal(t, n, calls.Load(), "every INCR was acknowledged")
-				require.Zero(t, p.Stats().Dialing)
+				require.Equal(t, []int{0, 0}, []int{p.Stats().Open, p.Stats().Dialing})
 			}
 		})
 	}

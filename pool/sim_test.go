@@ -391,6 +391,48 @@ func TestDownIsNoQuietTime(t *testing.T) {
 	})
 }
 
+// TestDownTellsWhyItCannotBeDialled: connections break one by one while the server
+// refuses the password of new ones. That is the cause, which does not get better,
+// and not the end of the last connection.
+func TestDownTellsWhyItCannotBeDialled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := simulatedServer(t, time.Millisecond)
+		d.Password = "old"
+		var refuses atomic.Bool
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if !refuses.Load() {
+				return dial(ctx, network, addr)
+			}
+			client, server := net.Pipe()
+			go func() {
+				defer server.Close()
+				_, _ = readCommand(bufio.NewReader(server))
+				_, _ = io.WriteString(server, "-WRONGPASS no\r\n")
+			}()
+			return client, nil
+		}
+		p, err := New(Fixed{Size: 2, Options: patient}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(time.Second)
+		p.mu.Lock()
+		members := append([]*member(nil), p.members...)
+		p.mu.Unlock()
+		require.Len(t, members, 2)
+		refuses.Store(true)
+		for _, m := range members {
+			m.lane.Fail(io.EOF)
+			synctest.Wait()
+		}
+		var refused *lanes.HandshakeError
+		require.ErrorAs(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), &refused)
+		require.Equal(t, "AUTH", refused.Command)
+		require.EqualValues(t, 1, p.Stats().DialErrors)
+	})
+}
+
 // TestResizesAreShown: in Stats and in the log.
 func TestResizesAreShown(t *testing.T) {
 	t.Parallel()

@@ -208,6 +208,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	conn, err := p.Lend(ctx)
 	require.NoError(t, err)
 	conn.Return()
+	until(t, "the shared lane is there, which nobody has used yet", func() bool { return p.Stats().Open == 1 })
 	p.mu.Lock()
 	pools := append(p.partsLocked(), p)
 	p.mu.Unlock()

@@ -423,4 +423,9 @@ var mutants = []mutant{
 		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
 		"./cluster", "TestStormOfMovedIsCheap", false,
 	},
+	{
+		"a wrong password is told as the end of the last connection, and dialled again fast", "pool/breaker.go",
+		"err = p.lastErr //", "_ = p.lastErr //",
+		"./pool", "TestDownTellsWhyItCannotBeDialled", false,
+	},
 }
