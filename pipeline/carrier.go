@@ -16,7 +16,7 @@ func (c *Counters) leave(ctx context.Context, call *hitCall) {
 		return
 	}
 	for _, f := range call.own {
-		f.left = true // nobody else has seen it
+		f.leave() // nobody else has seen it
 	}
 	c.fly(ctx, c.split(call.own, false), false)
 }
@@ -105,7 +105,7 @@ func (c *Counters) depart(next *carrier) (flights []*flight) {
 		s.mu.Lock()
 		l.carrier = nil
 		if f := l.nextLocked(); f != nil {
-			f.left = true
+			f.leave()
 			flights = append(flights, f)
 		} else {
 			c.dissolveLocked(l)

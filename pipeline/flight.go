@@ -68,6 +68,7 @@ type member struct {
 	by     int64
 	ttl    time.Duration
 	flight *flight // nil when it has landed
+	at     int     // its place on the flight
 	total  int64
 	err    error
 }
@@ -82,6 +83,7 @@ type flight struct {
 	ttl      time.Duration // the longest; 0: EXPIRE is not sent
 	deadline time.Time     // the latest
 	forever  bool          // somebody waits without a deadline
+	shed     bool          // a hit was taken off, whose wishes may be among these
 	left     bool          // it takes nobody more
 
 	// What became of it; owned by whoever flies it.
@@ -118,7 +120,7 @@ func (f *flight) takes(by int64) bool {
 }
 
 func (f *flight) add(m *member) {
-	m.flight = f
+	m.flight, m.at = f, len(f.members)
 	f.members = append(f.members, m)
 	f.sum += m.by
 	f.heed(m)
@@ -133,14 +135,28 @@ func (f *flight) heed(m *member) {
 	}
 }
 
-// remove takes a hit off, with all that it wanted.
+// remove takes a hit off. The last one gets its place: of thousands that leave at
+// once, none must look through the others.
 func (f *flight) remove(m *member) {
-	f.members = slices.DeleteFunc(f.members, func(other *member) bool { return other == m })
+	n := len(f.members) - 1
+	last := f.members[n]
+	f.members[m.at], last.at = last, m.at
+	f.members[n] = nil
+	f.members = f.members[:n]
 	f.sum -= m.by
+	f.shed = true
 	m.flight = nil
-	f.ttl, f.deadline, f.forever = 0, time.Time{}, false
-	for _, other := range f.members {
-		f.heed(other)
+}
+
+// leave closes the flight. What was wanted by hits that were taken off is
+// forgotten.
+func (f *flight) leave() {
+	f.left = true
+	if f.shed {
+		f.ttl, f.deadline, f.forever = 0, time.Time{}, false
+		for _, m := range f.members {
+			f.heed(m)
+		}
 	}
 }
 

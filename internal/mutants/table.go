@@ -135,8 +135,13 @@ var mutants = []mutant{
 	},
 	{
 		"a hit that was taken back leaves its TTL", "pipeline/flight.go",
-		"f.ttl, f.deadline, f.forever = 0, time.Time{}, false", "f.deadline, f.forever = time.Time{}, false",
+		"\tif f.shed {\n", "\tif false {\n",
 		"./pipeline", "TestTakenBackWithItsTTL", false,
+	},
+	{
+		"a panic that the caller recovers leaves its key out", "pipeline/carrier.go",
+		"\tdefer func() {\n\t\tnext := c.carriers", "\tdefer func() {\n\t\tif e := recover(); e != nil {\n\t\t\tpanic(e)\n\t\t}\n\t\tnext := c.carriers",
+		"./pipeline", "TestPanicBelowHit", false,
 	},
 	{
 		"a carrier's keys wait for each other's nodes", "pipeline/carrier.go",
