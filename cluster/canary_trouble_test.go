@@ -95,6 +95,7 @@ func failEverything(t *testing.T, mine *coalMine, name string, client *cluster.C
 	hits := []pipeline.Hit{{Key: key, By: 424242, TTL: time.Hour}}
 	errs["Counters.Hit"] = counters.Hit(soon(), hits)
 	errs["Hit.Err"] = hits[0].Err
+	require.NoError(t, counters.Close())
 	for door, action := range actions(key, value) {
 		errs[door] = client.Do(soon(), action)
 	}

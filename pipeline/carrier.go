@@ -162,6 +162,7 @@ func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) {
 	defer func() {
 		next := c.carriers.Get().(*carrier)
 		for _, f := range flights {
+			c.oweFor(f)
 			c.land(f, keep, next)
 		}
 		c.wake(flights, next)

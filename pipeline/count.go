@@ -24,6 +24,7 @@ type counted struct {
 	total     int64
 	err       error // why it was not counted, or is not known to be
 	expiryErr error // an ErrExpiry: it was counted, and that is all
+	owes      bool  // its EXPIRE is still to be done
 }
 
 // append appends a count of the key.
@@ -55,9 +56,17 @@ func (c *Counters) appendExpiry(p *Pipeline, key string, ttl time.Duration) Repl
 func (x count) outcome() (o counted) {
 	o.total, o.err = x.total.Int()
 	if x.expires {
-		if err := x.expiry.Err(); err != nil {
-			o.expiryErr = &expiryError{err}
-		}
+		o = o.after(x.expiry)
+	}
+	return o
+}
+
+// after returns what became of the count with that reply to its EXPIRE.
+func (o counted) after(expiry Reply) counted {
+	o.expiryErr, o.owes = nil, false
+	if err := expiry.Err(); err != nil {
+		o.expiryErr = &expiryError{err}
+		o.owes = o.mayExist() && mayComeTrue(err)
 	}
 	return o
 }
@@ -118,10 +127,7 @@ func (c *Counters) expireLate(ctx context.Context, p *Pipeline, flights []*fligh
 	_ = p.Do(ctx)
 	for _, f := range flights {
 		if f.late {
-			f.outcome.expiryErr = nil
-			if err := f.sent.expiry.Err(); err != nil {
-				f.outcome.expiryErr = &expiryError{err}
-			}
+			f.outcome = f.outcome.after(f.sent.expiry)
 		}
 	}
 }

@@ -37,9 +37,11 @@ type CountersConfig struct {
 // EXPIRE NX needs Redis 7. The first server that does not know it makes the
 // Counters do the same by a script, which takes PTTL and PEXPIRE, for good.
 //
-// A key that was counted is not left without its TTL while the call lasts: an
-// EXPIRE of which the outcome is unknown is repeated. If it fails all the same,
-// the hit has [ErrExpiry], and the next hit on the key with a TTL sets it.
+// A key that was counted is not left without its TTL. An EXPIRE of which the
+// outcome is unknown is repeated. If the call ends before it is acknowledged, the
+// hit has [ErrExpiry] or an unknown outcome, and the Counters go on trying in the
+// background: until the server answers, a hit on the key has done it, an hour has
+// passed or Close is called, for at most 10,000 keys at a time.
 type Counters struct {
 	client *cluster.Client
 	cfg    CountersConfig
@@ -54,9 +56,11 @@ type Counters struct {
 	lineups   sync.Pool // of *lineup
 	carriers  sync.Pool // of *carrier
 
+	debts debts // keys whose EXPIRE is still to be done
+
 	mu     sync.Mutex // guards what follows
 	closed bool
-	active sync.WaitGroup // calls of Hit and carriers
+	active sync.WaitGroup // calls of Hit, carriers, and who pays debts
 }
 
 // A Hit is one key's part of a call of [Counters.Hit], and its outcome.
@@ -81,6 +85,7 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 	for i := range counters.shards {
 		counters.shards[i].out = make(map[string]*lineup)
 	}
+	counters.debts.ctx, counters.debts.stop = context.WithCancel(context.Background())
 	counters.pipelines.New = func() any { return New(client) }
 	counters.calls.New = func() any { return &hitCall{done: make(chan struct{}, 1)} }
 	counters.flights.New = func() any { return new(flight) }
@@ -165,11 +170,15 @@ func (c *Counters) enter() bool {
 }
 
 // Close makes further calls of Hit fail with pool.ErrClosed and waits for
-// those that are running, and for what is under way. The client stays open.
+// those that are running, and for what is under way, but not for servers that
+// still owe an EXPIRE. The client stays open.
 func (c *Counters) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
+	if c.debts.stop != nil {
+		c.debts.stop()
+	}
 	c.active.Wait()
 	return nil
 }

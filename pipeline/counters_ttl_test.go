@@ -269,3 +269,74 @@ func TestOnlyExpireFails(t *testing.T) {
 	require.NotErrorIs(t, err, lanes.ErrNotSent)
 	require.NotErrorIs(t, err, lanes.ErrUnknownOutcome)
 }
+
+// A lateExpiry refuses each EXPIRE with what it says, and ends the context when
+// INCRBY has its reply: at the second try.
+type lateExpiry struct {
+	says atomic.Value // string
+	ctx  context.Context
+}
+
+func refuseExpiry(t *testing.T, e *redistest.Emulated) *lateExpiry {
+	ctx, cancel := context.WithCancel(within(t, 20*time.Second))
+	late := &lateExpiry{ctx: ctx}
+	late.says.Store("LOADING Redis is loading the dataset in memory")
+	tries := 0
+	e.Inject(0, func(cmd string, _ []string) string {
+		if cmd != "EXPIRE" {
+			return ""
+		}
+		if tries++; tries == 2 {
+			cancel()
+		}
+		return late.says.Load().(string)
+	})
+	return late
+}
+
+// TestDebtsArePaid: a key whose call ended before its EXPIRE was done gets its
+// time to live when the server answers, also if nobody hits it again.
+func TestDebtsArePaid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]pipeline.CountersConfig{"once": {}, "every hit": {ExpireEveryHit: true}} {
+		t.Run(name, func(t *testing.T) {
+			w := newTower(t, c)
+			late := refuseExpiry(t, w.Emulated)
+			hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "plain", By: 1}}
+			require.ErrorIs(t, w.counters.Hit(late.ctx, hits), pipeline.ErrExpiry)
+			require.NoError(t, hits[1].Err)
+			require.EqualValues(t, 1, hits[0].Total)
+			require.Zero(t, w.Nodes()[0].TTL("k"))
+			require.Equal(t, 1, w.counters.Debts())
+			late.says.Store("")
+			require.Eventually(t, func() bool { return w.Nodes()[0].TTL("k") == time.Hour }, 20*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return w.counters.Debts() == 0 }, 20*time.Second, time.Millisecond)
+			require.Zero(t, w.Nodes()[0].TTL("plain"))
+			require.Equal(t, 2, w.Calls(0, "INCRBY")-1, "none is repeated")
+		})
+	}
+}
+
+// TestDebtsEnd: Close ends the attempts, and so do a server that refuses for good
+// and a client that is closed.
+func TestDebtsEnd(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*lateExpiry, *cluster.Client, *pipeline.Counters){
+		"refused for good": func(late *lateExpiry, _ *cluster.Client, _ *pipeline.Counters) { late.says.Store("NOPERM no") },
+		"client closed":    func(_ *lateExpiry, client *cluster.Client, _ *pipeline.Counters) { _ = client.Close() },
+		"closed":           func(_ *lateExpiry, _ *cluster.Client, c *pipeline.Counters) { _ = c.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := redistest.StartEmulated(t, 1)
+			late := refuseExpiry(t, e)
+			client := open(t, cluster.Config{}, e.Addrs())
+			counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+			hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}
+			require.ErrorIs(t, counters.Hit(late.ctx, hits), pipeline.ErrExpiry)
+			require.True(t, counters.Paying())
+			end(late, client, counters)
+			require.Eventually(t, func() bool { return !counters.Paying() }, 20*time.Second, time.Millisecond)
+			require.NoError(t, counters.Close())
+		})
+	}
+}

@@ -13,3 +13,17 @@ func (c *Counters) Waiting(key string) (n int) {
 	}
 	return n
 }
+
+// Debts returns how many keys may be without their time to live.
+func (c *Counters) Debts() int {
+	c.debts.mu.Lock()
+	defer c.debts.mu.Unlock()
+	return len(c.debts.keys)
+}
+
+// Paying reports whether anything is done about them.
+func (c *Counters) Paying() bool {
+	c.debts.mu.Lock()
+	defer c.debts.mu.Unlock()
+	return c.debts.paying
+}

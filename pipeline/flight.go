@@ -96,7 +96,7 @@ type flight struct {
 
 // uncertain is what became of a flight until its replies are there. It stays if
 // sending it panics.
-var uncertain = counted{err: notCounted(&lanes.OutcomeError{
+var uncertain = counted{owes: true, err: notCounted(&lanes.OutcomeError{
 	Outcome: lanes.ErrUnknownOutcome, Cause: errors.New("a panic while it was sent"),
 })}
 
@@ -156,6 +156,18 @@ func (f *flight) leave() {
 		f.ttl, f.deadline, f.forever = 0, time.Time{}, false
 		for _, m := range f.members {
 			f.heed(m)
+		}
+	}
+}
+
+// oweFor remembers the flight's key if it may be left without its time to live.
+func (c *Counters) oweFor(f *flight) {
+	if f.outcome.owes && f.ttl > 0 {
+		c.owe(f.lineup.key, f.ttl)
+	}
+	for i, part := range f.parts {
+		if m := f.members[i]; part.owes && m.ttl > 0 {
+			c.owe(f.lineup.key, m.ttl)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes/cluster"
 )
 
 // overflows reports whether the server refused INCRBY because the sum would not
@@ -15,6 +17,19 @@ func overflows(err error) bool { return said(err, "increment or decrement would 
 // NX: before Redis 7, EXPIRE had two arguments.
 func knowsNoNX(err error) bool {
 	return said(err, "ERR wrong number of arguments") || said(err, "ERR syntax error") || said(err, "ERR Unsupported option")
+}
+
+// mayComeTrue reports whether a command that failed may succeed if it is sent
+// again: the server's last word has not been heard, and the client is open.
+func mayComeTrue(err error) bool {
+	var simple resp3.SimpleError
+	switch {
+	case err == nil, errors.Is(err, cluster.ErrClosed):
+		return false
+	case errors.Is(err, cluster.ErrRefused):
+		return true
+	}
+	return !errors.As(err, &simple)
 }
 
 // said reports whether the server replied with an error that holds the text.

@@ -114,6 +114,11 @@ var mutants = []mutant{
 		"./pool", "TestLanesAreDrained", false,
 	},
 	{
+		"a call that ends leaves its key without a time to live", "pipeline/flight.go",
+		"if f.outcome.owes && f.ttl > 0 {", "if false {",
+		"./pipeline", "TestDebtsArePaid", false,
+	},
+	{
 		"hits that the server refused are counted one by one", "pipeline/count.go",
 		"overflows(f.outcome.err)", "f.outcome.err != nil",
 		"./pipeline", "TestRefusedFlight", false,
