@@ -1,8 +1,13 @@
 package pool
 
 import (
+	"bufio"
 	"context"
+	"io"
+	"net"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -12,9 +17,40 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
+// pausedServer is a simulated server that makes writers wait until resume is
+// called, as Redis does in a graceful failover, and answers everything else after
+// a millisecond. The time is that of a synctest bubble: how busy the machine is
+// must not decide what is silence.
+func pausedServer(t *testing.T) (d lanes.Dialer, resume func()) {
+	var tasks sync.WaitGroup
+	t.Cleanup(tasks.Wait)
+	gate := make(chan struct{})
+	d.NetDial = func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		tasks.Go(func() {
+			defer server.Close()
+			for in := bufio.NewReader(server); ; {
+				name, err := readCommand(in)
+				if name == "INCR" {
+					<-gate
+				}
+				time.Sleep(time.Millisecond)
+				if err == nil {
+					_, err = io.WriteString(server, "+OK\r\n")
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
+		return client, nil
+	}
+	return d, sync.OnceFunc(func() { close(gate) })
+}
+
 // pausedKinds have all their connections in flight when there are two callers.
 func pausedKinds(pause time.Duration) map[string]Config {
-	o := Options{StallTimeout: 100 * time.Millisecond, PauseTimeout: pause, PingEvery: -1}
+	o := Options{PauseTimeout: pause, PingEvery: -1}
 	return map[string]Config{
 		"fixed": Fixed{Size: 2, Options: o},
 		"laned": Laned{Lanes: 2, Strategy: lanes.RoundRobin, Options: o},
@@ -25,30 +61,34 @@ func pausedKinds(pause time.Duration) map[string]Config {
 // graceful failover, still answers others. What is in flight must get its reply
 // in the end.
 func TestPausedServerIsNotStalled(t *testing.T) {
+	t.Parallel()
 	for name, kind := range pausedKinds(time.Hour) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.StartServer(t, redistest.Options{})
-			p := open(t, kind, server)
-			ctx := within(t, 20*time.Second)
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-			require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
-			done := make(chan error, 2)
-			for range cap(done) {
-				go func() { done <- p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
-			}
-			until(t, "the server has answered for much longer than the stall timeout", func() bool {
-				p.mu.Lock()
-				defer p.mu.Unlock()
-				return p.watch.excused > 10 // each after a half of it, but for the first ones
+			synctest.Test(t, func(t *testing.T) {
+				d, resume := pausedServer(t)
+				defer resume()
+				p, err := New(kind, d, "simulated:1", nil)
+				require.NoError(t, err)
+				defer p.Close()
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+				done := make(chan error, 2)
+				for range cap(done) {
+					go func() { done <- p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
+				}
+				for range 20 {
+					time.Sleep(p.StallTimeout)
+					s := p.Stats()
+					require.Equal(t, 2, s.InFlight)
+					require.False(t, s.Down)
+				}
+				resume()
+				for range cap(done) {
+					require.NoError(t, <-done)
+				}
+				require.Zero(t, p.Stats().Closes[CloseStalled])
+				require.Zero(t, p.Stats().Downs)
 			})
-			require.Equal(t, 2, p.Stats().InFlight)
-			require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
-			for range cap(done) {
-				require.NoError(t, <-done)
-			}
-			require.Equal(t, "2", get(t, p, "k"))
-			require.Zero(t, p.Stats().Closes[CloseStalled])
 		})
 	}
 }
@@ -56,20 +96,26 @@ func TestPausedServerIsNotStalled(t *testing.T) {
 // TestPauseTimeout: in the end a silent connection is given up, but the server
 // does not count as down.
 func TestPauseTimeout(t *testing.T) {
-	for name, kind := range pausedKinds(400 * time.Millisecond) {
+	t.Parallel()
+	for name, kind := range pausedKinds(20 * time.Second) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.StartServer(t, redistest.Options{})
-			p := open(t, kind, server)
-			ctx := within(t, 20*time.Second)
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-			until(t, "all connections are there", func() bool { return p.Stats().Open == 2 })
-			require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
-			err := p.Do(context.Background(), radix.Cmd(nil, "INCR", "k"))
-			require.ErrorIs(t, err, lanes.ErrUnknownOutcome)
-			require.ErrorIs(t, err, lanes.ErrStalled)
-			require.False(t, p.Stats().Down)
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+			synctest.Test(t, func(t *testing.T) {
+				d, resume := pausedServer(t)
+				defer resume()
+				p, err := New(kind, d, "simulated:1", nil)
+				require.NoError(t, err)
+				defer p.Close()
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+				began := time.Now()
+				err = p.Do(context.Background(), radix.Cmd(nil, "INCR", "k"))
+				require.ErrorIs(t, err, lanes.ErrUnknownOutcome)
+				require.ErrorIs(t, err, lanes.ErrStalled)
+				require.InDelta(t, 20, time.Since(began).Seconds(), 2, "PauseTimeout, and up to two looks")
+				require.False(t, p.Stats().Down)
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+				require.EqualValues(t, 1, p.Stats().Closes[CloseStalled])
+			})
 		})
 	}
 }
