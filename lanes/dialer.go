@@ -249,7 +249,7 @@ func (d Dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 	secure := tls.Client(conn, config)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, withAddr(addr, fmt.Errorf("TLS handshake: %w", err))
+		return nil, withAddr(addr, tlsFailure(err))
 	}
 	return secure, nil
 }

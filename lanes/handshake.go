@@ -4,23 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"strings"
 
 	"github.com/redislanes/redislanes/internal/resp"
 )
-
-// A HandshakeError is a server's refusal of a command with which a connection
-// begins, such as a wrong password. Its text holds no credentials.
-type HandshakeError struct {
-	Command string // such as AUTH
-	Reply   string // the server's error
-}
-
-func (e *HandshakeError) Error() string {
-	return fmt.Sprintf("handshake: %s: %s", e.Command, e.Reply)
-}
 
 // step is one command of the handshake.
 type step struct {
@@ -76,32 +66,34 @@ func (d Dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		out = resp.AppendCommand(out, s.name, s.args...)
 	}
 	_, failed := conn.Write(out)
-	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits)}
+	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits), plain: d.TLS == nil}
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
 			return d.refusal(steps[0], reply)
 		}
-		return handshakeFailure(ctx, errors.Join(failed, err))
+		if err == nil || errors.Is(err, io.EOF) {
+			err = failed
+		}
+		return in.failure(ctx, err)
 	}
-	var refusal error
 	var replies [2][]byte // to the last two steps
 	for _, s := range steps {
 		reply, err := in.next()
 		replies[0], replies[1] = replies[1], reply
 		if err != nil {
-			return handshakeFailure(ctx, errors.Join(refusal, err))
+			return in.failure(ctx, err)
 		}
 		if resp.IsError(reply) {
-			// A server with too many clients says so and hangs up, whatever it
-			// was sent.
-			if refusal = d.refusal(s, reply); !s.optional {
-				return refusal
+			if refused := d.refusal(s, reply); !s.optional || refused.ofAll() {
+				return refused
 			}
+		} else if s.name == "HELLO" && isSentinel(reply) {
+			return &HandshakeError{Command: s.name, Hint: hintSentinel}
 		}
 	}
 	if len(in.buf) > 0 {
-		return handshakeFailure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
+		return in.failure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
 	}
 	if d.Member != nil {
 		if err := d.Member(addr, replies[0], replies[1]); err != nil {
@@ -109,24 +101,35 @@ func (d Dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		}
 	}
 	if !stop() { // the context ended at the last moment, and the connection with it
-		return handshakeFailure(ctx, ctx.Err())
+		return in.failure(ctx, ctx.Err())
 	}
 	return nil
 }
 
 // refusal returns the server's error without the credentials, which it may
 // quote: one that does not know HELLO quotes its arguments, up to some length.
-func (d Dialer) refusal(s step, reply []byte) error {
+func (d Dialer) refusal(s step, reply []byte) *HandshakeError {
 	text, _, _ := strings.Cut(string(resp.ErrorText(reply)), ", with args beginning with")
 	if d.Password != "" {
 		text = strings.ReplaceAll(text, d.Password, "(password)")
 	}
-	return &HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
+	e := &HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
+	e.Hint = e.hint()
+	return e
 }
 
-func handshakeFailure(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+// failure says why the handshake has ended without a refusal. What is no RESP from
+// its first byte on comes from something else than a Redis server, which is as
+// good as a refusal.
+func (s *replyStream) failure(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
 		err = ctx.Err()
+	case s.replies > 0:
+	case errors.Is(err, resp.ErrProtocol):
+		return &HandshakeError{Hint: hintOfStranger(s.first), err: err}
+	case s.plain && len(s.first) == 0:
+		return fmt.Errorf("handshake: the server hung up without a word, as one does that wants TLS (Dialer.TLS), or goes down: %w", err)
 	}
 	return fmt.Errorf("handshake: %w", err)
 }
@@ -136,6 +139,10 @@ type replyStream struct {
 	conn   net.Conn
 	framer *resp.Framer
 	buf    []byte
+
+	plain   bool   // not over TLS
+	replies int    // that were read
+	first   []byte // what came first
 }
 
 func (s *replyStream) next() ([]byte, error) {
@@ -148,6 +155,9 @@ func (s *replyStream) next() ([]byte, error) {
 				return nil, err
 			}
 			s.buf = chunk[:n]
+			if s.first == nil {
+				s.first = s.buf
+			}
 		}
 		n, done, err := s.framer.Next(s.buf)
 		if err != nil {
@@ -156,6 +166,7 @@ func (s *replyStream) next() ([]byte, error) {
 		reply = append(reply, s.buf[:n]...)
 		s.buf = s.buf[n:]
 		if done {
+			s.replies++
 			return reply, nil
 		}
 	}

@@ -67,11 +67,11 @@ func TestHandshakeRefusals(t *testing.T) {
 		d           Dialer
 	}{
 		{"-WRONGPASS invalid\r\n", `handshake: AUTH: "WRONGPASS invalid"`, Dialer{Password: password}},
-		{"-NOPROTO sorry\r\n", `handshake: HELLO: "NOPROTO sorry"`, Dialer{Protocol: 3}},
+		{"-NOPROTO sorry\r\n", `handshake: HELLO: "NOPROTO sorry"; Dialer.Protocol = 3 needs Redis 6`, Dialer{Protocol: 3}},
 		{"!7\r\nERR a\r\n\r\n", `handshake: HELLO: "ERR a\r\n"`, Dialer{Protocol: 3}},
 		// What Redis 5 and 7 say if they do not know a command; the second is cut off.
 		{"-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, \r\n",
-			`handshake: HELLO: "ERR unknown command ` + "`HELLO`" + `"`, Dialer{Protocol: 3, Password: password}},
+			`handshake: HELLO: "ERR unknown command ` + "`HELLO`" + `"; Dialer.Protocol = 3 needs Redis 6`, Dialer{Protocol: 3, Password: password}},
 		{"-ERR unknown command 'AUTH', with args beginning with: 'cana\r\n",
 			`handshake: AUTH: "ERR unknown command 'AUTH'"`, Dialer{Password: password}},
 		{"-ERR bad canary, canary!\r\n", `handshake: AUTH: "ERR bad (password), (password)!"`, Dialer{Password: password}},

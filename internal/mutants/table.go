@@ -264,6 +264,11 @@ var mutants = []mutant{
 		"./lanes", "TestWriteBuffersShrink", false,
 	},
 	{
+		"a handshake that was cut off counts as refused", "lanes/handshake.go",
+		"if refused := d.refusal(s, reply); !s.optional || refused.ofAll() {", "if refused := d.refusal(s, reply); refused != nil {",
+		"./lanes", "TestBrokenHandshakeIsNoRefusal", false,
+	},
+	{
 		"a reply that is nested too deep closes a shared lane", "internal/resp/framer.go",
 		"\tf.refuse(TooDeep)\n", "\tif f != nil {\n\t\treturn ErrProtocol\n\t}\n",
 		"./lanes", "TestTooDeepEndsThatCommandOnly", false,

@@ -1,0 +1,125 @@
+package lanes
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A HandshakeError says that a server will not do as it is: it has refused a
+// command with which a connection begins (a wrong password, too many clients), or
+// it is no Redis server, or speaks TLS and the [Dialer] does not. It holds no
+// credentials.
+type HandshakeError struct {
+	Command string // that was refused, such as AUTH; "" if the server is none of Redis
+	Reply   string // the server's error, quoted; "" if that is not the reason
+	Hint    string // what is probably wrong and what to do about it; may be ""
+	err     error
+}
+
+func (e *HandshakeError) Error() string {
+	parts := []string{"handshake"}
+	if e.Command != "" {
+		parts = append(parts, e.Command)
+	}
+	switch {
+	case e.Reply != "":
+		parts = append(parts, e.Reply)
+	case e.err != nil:
+		parts = append(parts, e.err.Error())
+	}
+	text := strings.Join(parts, ": ")
+	switch {
+	case e.Hint == "":
+		return text
+	case e.Reply == "" && e.err == nil:
+		return text + ": " + e.Hint
+	}
+	return text + "; " + e.Hint
+}
+
+// Unwrap returns what was wrong with what the server sent, if that is the reason.
+func (e *HandshakeError) Unwrap() error { return e.err }
+
+// Code returns the first word of the server's error, such as NOAUTH, WRONGPASS,
+// NOPERM, LOADING or ERR; "" if there is none.
+func (e *HandshakeError) Code() string {
+	code, _, _ := strings.Cut(e.text(), " ")
+	return code
+}
+
+// text is the server's error as it came, but for credentials.
+func (e *HandshakeError) text() string {
+	text, _ := strconv.Unquote(e.Reply)
+	return text
+}
+
+// ofAll reports whether the server would refuse any command: then it does not
+// matter that the one it has refused is not needed.
+func (e *HandshakeError) ofAll() bool {
+	switch e.Code() {
+	case "NOAUTH", "DENIED":
+		return true
+	}
+	return e.text() == "ERR max number of clients reached"
+}
+
+const (
+	hintHTTP     = "an HTTP server answers there"
+	hintStranger = "what answers there is no Redis server"
+	hintWantsTLS = "the server wants TLS: set Dialer.TLS"
+	hintNoTLS    = "the server speaks no TLS: leave Dialer.TLS out, or dial its port for TLS"
+	hintSentinel = "a Sentinel answers there: give the addresses of Redis servers"
+)
+
+// hint says what to do about the server's error.
+func (e *HandshakeError) hint() string {
+	switch code := e.Code(); {
+	case code == "NOAUTH":
+		return "set Dialer.Password or Dialer.Credentials"
+	case code == "NOPERM":
+		return "the ACL user lacks the permission"
+	case code == "NOPROTO", e.Command == "HELLO" && strings.HasPrefix(e.text(), "ERR unknown command"):
+		return "Dialer.Protocol = 3 needs Redis 6"
+	}
+	return ""
+}
+
+// hintOfStranger says what sends such bytes instead of RESP.
+func hintOfStranger(first []byte) string {
+	switch {
+	case bytes.HasPrefix(first, []byte("HTTP/")):
+		return hintHTTP
+	case isTLSAlert(first):
+		return hintWantsTLS
+	}
+	return hintStranger
+}
+
+// isTLSAlert: a record of type 21 and version 3.x. Source: RFC 8446, 5.1.
+func isTLSAlert(p []byte) bool { return len(p) >= 2 && p[0] == 21 && p[1] == 3 }
+
+// isSentinel looks at the reply to HELLO, in which a Sentinel says what it is.
+func isSentinel(hello []byte) bool {
+	return bytes.Contains(hello, []byte("$4\r\nmode\r\n$8\r\nsentinel\r\n"))
+}
+
+// tlsFailure says why the TLS handshake has failed.
+func tlsFailure(err error) error {
+	var record tls.RecordHeaderError
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("TLS handshake: no answer, as from a server that speaks no TLS: %w", err)
+	}
+	if !errors.As(err, &record) {
+		return fmt.Errorf("TLS handshake: %w", err)
+	}
+	hint := hintNoTLS
+	if string(record.RecordHeader[:]) == "HTTP/" {
+		hint = hintHTTP
+	}
+	return &HandshakeError{Command: "TLS", Hint: hint, err: err}
+}
