@@ -24,7 +24,7 @@ func (p *Pool) growLocked() {
 // out. After a failure one dial tells whether the server is back.
 func (p *Pool) wantLocked() bool {
 	limit := maxDials
-	if p.failures > 0 {
+	if p.failures > 0 || p.spacedLocked() {
 		limit = 1
 	}
 	wanted := p.size.open+p.dialing < p.size.target && len(p.members)+p.dialing < p.max || !p.down.IsZero()
@@ -37,37 +37,28 @@ func (p *Pool) dial() {
 	m := &member{pool: p}
 	began := time.Now()
 	lane, err := p.dialer.DialFor(p.ctx, p.addr, m)
+	took := time.Since(began)
 	p.mu.Lock()
+	if err == nil && p.doubtfulLocked() {
+		p.mu.Unlock()
+		err = p.prove(lane)
+		p.mu.Lock()
+	}
 	p.dialing--
 	if err != nil {
 		p.dialFailedLocked(err)
 		return
 	}
 	p.recoverLocked()
-	p.watch.dialled(time.Since(began))
-	m.lane, m.born = lane, time.Now()
-	if p.shared && p.size.ranged() {
-		lane.CountIn(&p.flying)
-	}
-	if p.closed || p.retired || m.state == gone {
-		p.growLocked()
-		p.mu.Unlock()
-		_ = lane.Close()
-		return
-	}
-	m.startLocked()
-	p.members = append(p.members, m)
-	flush := false
-	if p.shared {
-		lane.SetMaxQueued(p.maxQueued)
-		m.becomeLocked(shared)
-		p.publishLocked()
-	} else {
-		flush = p.freeLocked(m)
-	}
+	p.watch.dialled(took)
+	flush := p.joinLocked(m, lane)
+	p.spaceLocked()
 	p.growLocked()
+	ended := p.closed
 	p.unlock()
 	switch {
+	case ended:
+		_ = lane.Close() // which waits for the end of its goroutine
 	case p.shared:
 		p.dispatch()
 	case flush:
@@ -77,24 +68,35 @@ func (p *Pool) dial() {
 
 // dialFailedLocked schedules the next dial. It unlocks mu.
 func (p *Pool) dialFailedLocked(err error) {
-	p.failures++
 	p.counters.dialErrors++
-	p.lastErr = err
-	if p.dialing == 0 {
-		p.tripLocked(err, time.Now())
-	}
+	p.attemptFailedLocked(err)
 	closed := p.closed
-	if !closed && p.redial == nil {
-		p.redial = time.AfterFunc(p.backoffLocked(), p.dialAgain)
-	}
 	p.unlock()
 	if !closed {
 		p.log.Warn("dial failed", "addr", p.addr, "error", err)
 	}
 }
 
+// attemptFailedLocked notes that a connection could not be had, and schedules
+// the next dial.
+func (p *Pool) attemptFailedLocked(err error) {
+	p.failures++
+	p.lastErr = err
+	if p.dialing == 0 {
+		p.tripLocked(err, time.Now())
+	}
+	p.redialLaterLocked()
+}
+
+func (p *Pool) redialLaterLocked() {
+	if !p.closed && p.redial == nil {
+		p.redial = time.AfterFunc(p.backoffLocked(), p.dialAgain)
+	}
+}
+
 // backoffLocked returns a random time, "full jitter", up to MinBackoff doubled
-// for every failure but the first. Source: M. Brooker, "Exponential Backoff
+// for every failure in a row but the first, and for every connection that died
+// young. Source: M. Brooker, "Exponential Backoff
 // and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake
 // is alive and unlikely to change its mind: it is asked again slowly.
 func (p *Pool) backoffLocked() time.Duration {
@@ -102,7 +104,7 @@ func (p *Pool) backoffLocked() time.Duration {
 		return p.MaxBackoff/2 + rand.N(p.MaxBackoff/2+1)
 	}
 	limit := p.MinBackoff
-	for i := 1; i < p.failures && limit < p.MaxBackoff; i++ {
+	for i := 1; i < p.failures+max(0, p.early-sparedEarly) && limit < p.MaxBackoff; i++ {
 		limit *= 2
 	}
 	return rand.N(min(limit, p.MaxBackoff)) + 1

@@ -52,12 +52,14 @@ func (p *Pool) lenderPool() (*Pool, error) {
 
 func (p *Pool) takeOrWait() (*member, *waiter, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.unlock()
 	for len(p.idle) > 0 && p.downErrorLocked() == nil {
-		if m := p.popIdleLocked(); m.lane.Err() == nil {
+		m := p.popIdleLocked()
+		if m.lane.Err() == nil {
 			p.lendLocked(m)
 			return m, nil, nil
 		}
+		p.leaveLocked(m, lanes.ErrClosed, true) // it is closed, and its event on the way
 	}
 	w := &waiter{lend: make(chan lendResult, 1)}
 	return nil, w, p.waitLocked(w)
@@ -94,17 +96,15 @@ func (p *Pool) takeBack(m *member, clean bool) {
 	flush := false
 	p.mu.Lock()
 	switch {
+	case m.state != lent: // it was closed meanwhile
 	case !clean:
-		m.becomeLocked(gone)
-	case m.state == lent && !p.closed:
+		p.leaveLocked(m, errUnclean, true)
+	default:
 		m.startLocked()
 		flush = p.freeLocked(m)
 	}
 	p.unlock()
-	switch {
-	case !clean:
-		m.lane.Fail(errUnclean)
-	case flush:
+	if flush {
 		m.lane.Flush()
 	}
 }

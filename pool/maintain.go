@@ -93,14 +93,14 @@ func (p *Pool) busyLocked() bool {
 
 // A checkup is what is to be done once the lock is released.
 type checkup struct {
-	stalled, leaving, listen, flush []*lanes.Lane
+	listen, flush []*lanes.Lane
 }
 
 // look judges the server.
 func (p *Pool) look(now time.Time) {
 	var c checkup
 	p.mu.Lock()
-	p.judgeLocked(now, &c)
+	p.judgeLocked(now)
 	p.carryOut(&c)
 }
 
@@ -110,12 +110,12 @@ func (p *Pool) inspect(now time.Time) {
 	var c checkup
 	p.mu.Lock()
 	p.lookLocked(now)
-	c.leaving = p.trimLocked()
-	p.judgeLocked(now, &c)
+	p.trimLocked()
+	p.judgeLocked(now)
 	for _, m := range p.members {
 		idle := now.Sub(m.since)
 		switch {
-		case m.state == lent || m.state == gone || m.state == draining || m.lane.InFlight() > 0:
+		case m.state == lent || m.state == leaving || m.lane.InFlight() > 0:
 		case p.PingEvery > 0 && idle >= p.PingEvery:
 			if p.pingLocked(m) {
 				c.flush = append(c.flush, m.lane)
@@ -136,15 +136,19 @@ const besidePing = 2
 // pingLocked sends a PING over an idle connection; if nothing comes back, the
 // connection has stalled.
 func (p *Pool) pingLocked(m *member) (flush bool) {
-	command := resp.AppendCommand(nil, "PING")
-	b := new(lanes.Batch)
-	call := lanes.NewCall()
+	call, b := newPing()
 	call.Begin(1)
-	b.Reset(call, command)
-	b.Add(0, len(command))
 	b.Uncounted()
 	_, flush = m.lane.Dispatch(b, p.maxInFlight)
 	return flush
+}
+
+func newPing() (*lanes.Call, *lanes.Batch) {
+	command := resp.AppendCommand(nil, "PING")
+	call, b := lanes.NewCall(), new(lanes.Batch)
+	b.Reset(call, command)
+	b.Add(0, len(command))
+	return call, b
 }
 
 // carryOut unlocks mu.
@@ -154,12 +158,6 @@ func (p *Pool) carryOut(c *checkup) {
 		p.tasks.Go(func() { p.announce(suspected) })
 	}
 	p.unlock()
-	for _, l := range c.stalled {
-		l.Fail(lanes.ErrStalled)
-	}
-	for _, l := range c.leaving {
-		l.Drain(errIdle)
-	}
 	for _, l := range c.flush {
 		l.Flush()
 	}
@@ -174,16 +172,5 @@ func (p *Pool) announce(suspected bool) {
 		p.log.Warn("server suspect: silent, and no answer over another connection", "addr", p.addr)
 	} else {
 		p.log.Info("server not suspect any more", "addr", p.addr)
-	}
-}
-
-// dropIdleLocked sees to it that nobody is given the connection any more.
-func (p *Pool) dropIdleLocked(m *member) {
-	for i, other := range p.idle {
-		if other == m {
-			p.idle = append(p.idle[:i], p.idle[i+1:]...)
-			m.becomeLocked(gone)
-			return
-		}
 	}
 }

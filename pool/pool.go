@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,6 +47,8 @@ type Pool struct {
 	dialing     int
 	failures    int // dials that failed, or stalls, in a row
 	lastErr     error
+	early       int       // connections in a row that were of use and died young
+	lastEarly   time.Time // when the last of them did
 	down        time.Time // since when the server is down; zero: it is up, as far as is known
 	watch       watch
 	silentSince time.Time     // of a suspect; else zero
@@ -56,7 +59,9 @@ type Pool struct {
 	active      bool          // it saw that bytes had arrived
 	size        controller    // how many connections are wanted
 	retired     bool
+	renewals    renewals
 	ended       []time.Duration // waits that OnWait has not been told of
+	exits       []exit          // connections that unlock is to close
 	redial      *time.Timer     // set while the pool waits to dial again
 	closed      bool
 	counters    counters
@@ -68,10 +73,10 @@ type state uint8
 const (
 	dialling state = iota
 	isIdle
-	busy     // one batch is in flight
-	lent     // one user has it
-	shared   // for everybody
-	draining // taken from the shared ones; closes when nothing is in flight
+	busy    // one batch is in flight
+	lent    // one user has it
+	shared  // for everybody
+	leaving // nobody is given it any more; it closes, perhaps once nothing is in flight
 	gone
 )
 
@@ -89,6 +94,8 @@ type member struct {
 	since    time.Time     // when bytes were last seen to arrive
 	waits    bool          // something was in flight when it was last looked at
 	silent   time.Duration // for how long something has been in flight and no byte has arrived
+	spent    error         // why it is to leave when its user returns it
+	cause    error         // why it was closed before it was a member
 }
 
 // New returns a pool for the server at addr, host:port, with the defaults for a
@@ -142,14 +149,14 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 		m := p.popIdleLocked()
 		if m.lane.Enqueue(b, besidePing) {
 			m.becomeLocked(busy)
-			p.mu.Unlock()
+			p.unlock()
 			p.attend()
 			return true
 		}
-		m.becomeLocked(gone) // closed; its event is on the way
+		p.leaveLocked(m, lanes.ErrClosed, true) // it is closed, and its event on the way
 	}
 	err := p.waitLocked(&waiter{batch: b})
-	p.mu.Unlock()
+	p.unlock()
 	if err != nil {
 		b.Fail(p.addr, err)
 	}
@@ -247,35 +254,6 @@ func (m *member) Answered(l *lanes.Lane) {
 	}
 }
 
-// Closed is part of lanes.Events.
-func (m *member) Closed(l *lanes.Lane) {
-	p := m.pool
-	err := l.Err()
-	p.mu.Lock()
-	m.becomeLocked(gone)
-	for i, other := range p.members {
-		if other == m {
-			p.members = append(p.members[:i:i], p.members[i+1:]...)
-			p.counters.closes[closeReason(err)]++
-			break
-		}
-	}
-	for i, other := range p.idle {
-		if other == m {
-			p.idle = append(p.idle[:i], p.idle[i+1:]...)
-			break
-		}
-	}
-	p.publishLocked()
-	p.lostLocked(err)
-	p.growLocked()
-	closed := p.closed || p.retired
-	p.unlock()
-	if !closed {
-		p.log.Debug("connection closed", "addr", p.addr, "reason", closeReason(err), "error", err)
-	}
-}
-
 // publishLocked makes the set of shared lanes what it is now: those that are open
 // and not silent or, if all are silent, all, but none if the server is suspect.
 func (p *Pool) publishLocked() {
@@ -313,12 +291,12 @@ func (p *Pool) Close() error {
 		p.redial = nil
 	}
 	p.failWaitersLocked(ErrClosed)
-	members := append([]*member(nil), p.members...)
+	members := slices.Clone(p.members)
+	for _, m := range members {
+		p.leaveLocked(m, ErrClosed, true)
+	}
 	parts := p.partsLocked()
 	p.unlock()
-	for _, m := range members {
-		m.lane.Fail(ErrClosed)
-	}
 	for _, m := range members {
 		_ = m.lane.Close()
 	}

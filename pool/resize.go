@@ -3,8 +3,6 @@ package pool
 import (
 	"log/slog"
 	"time"
-
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // Reasons why a pool with a range of sizes changes the wanted one.
@@ -194,25 +192,15 @@ func (p *Pool) logResizes() {
 // of an exclusive pool those that have been idle longest, of a shared one the
 // youngest, which the default strategy uses least. What is in flight on them
 // comes to its end first.
-func (p *Pool) trimLocked() (leaving []*lanes.Lane) {
+func (p *Pool) trimLocked() {
 	surplus := p.size.open - p.size.target
-	if surplus <= 0 {
-		return nil
+	for ; surplus > 0 && len(p.idle) > 0; surplus-- {
+		p.leaveLocked(p.idle[0], errIdle, false)
 	}
-	if !p.shared {
-		for _, m := range p.idle[:min(surplus, len(p.idle))] {
-			m.becomeLocked(gone)
-			leaving = append(leaving, m.lane)
-		}
-		p.idle = append(p.idle[:0], p.idle[len(leaving):]...)
-		return leaving
-	}
-	for i := len(p.members) - 1; i >= 0 && len(leaving) < surplus; i-- {
+	for i := len(p.members) - 1; i >= 0 && surplus > 0; i-- {
 		if m := p.members[i]; m.state == shared {
-			m.becomeLocked(draining)
-			leaving = append(leaving, m.lane)
+			p.leaveLocked(m, errIdle, false)
+			surplus--
 		}
 	}
-	p.publishLocked()
-	return leaving
 }

@@ -3,56 +3,82 @@ package pool
 import (
 	"errors"
 	"time"
-
-	"github.com/redislanes/redislanes/lanes"
 )
 
-// renewAge is the least age of a connection that Renew replaces, so that many
-// callers with the same complaint cause one replacement.
-const renewAge = time.Second
+const (
+	// renewAge is the least age of a connection that Renew replaces, so that many
+	// callers with the same complaint cause one replacement.
+	renewAge = time.Second
+
+	// maxRenewPause bounds the time between renewals that do not help.
+	maxRenewPause = 16 * time.Second
+)
 
 var errRenewed = errors.New("connection replaced: the server has changed its role")
 
 // Renew replaces the connections, each when nothing is in flight on it: the
 // address may lead to another server now. Connections younger than a second
-// stay, and so do those that are lent.
+// stay; those that are lent leave when they are returned. Renewals one after the
+// other are spaced by 1, 2, 4, up to 16 s: that the last one did not help says
+// that the next one hardly will.
 func (p *Pool) Renew() {
 	now := time.Now()
-	p.drainMembers(errRenewed, func(m *member) bool { return now.Sub(m.born) >= renewAge })
 	p.mu.Lock()
+	if p.renewals.due(now) && p.drainLocked(errRenewed, func(m *member) bool { return now.Sub(m.born) >= renewAge }) {
+		p.renewals.note(now)
+	}
 	parts := p.partsLocked()
-	p.mu.Unlock()
+	p.unlock()
 	for _, part := range parts {
 		part.Renew()
 	}
 }
 
+// renewals are the times at which the connections were replaced.
+type renewals struct {
+	last  time.Time
+	pause time.Duration // after it
+}
+
+func (r *renewals) due(now time.Time) bool { return now.Sub(r.last) >= r.pause }
+
+func (r *renewals) note(now time.Time) {
+	if now.Sub(r.last) < 2*r.pause {
+		r.pause = min(2*r.pause, maxRenewPause)
+	} else {
+		r.pause = renewAge
+	}
+	r.last = now
+}
+
 // Retire makes the pool refuse batches with ErrClosed, also those that wait,
-// and closes each connection when nothing is in flight on it. Lent ones stay
-// until Close, which a retired pool still needs.
+// and closes each connection when nothing is in flight on it, or when it is
+// returned. A retired pool still needs Close, which closes lent ones, too.
 func (p *Pool) Retire() {
 	p.mu.Lock()
 	p.retired = true
 	p.failWaitersLocked(ErrClosed)
+	p.drainLocked(ErrClosed, func(*member) bool { return true })
 	parts := p.partsLocked()
 	p.unlock()
-	p.drainMembers(ErrClosed, func(*member) bool { return true })
 	for _, part := range parts {
 		part.Retire()
 	}
 }
 
-func (p *Pool) drainMembers(why error, which func(*member) bool) {
-	var leaving []*lanes.Lane
-	p.mu.Lock()
+// drainLocked makes connections leave, each when nothing is in flight on it or
+// when its user has returned it. It reports whether there are any.
+func (p *Pool) drainLocked(why error, which func(*member) bool) (any bool) {
 	for _, m := range p.members {
-		if m.state != lent && which(m) {
-			p.dropIdleLocked(m)
-			leaving = append(leaving, m.lane)
+		switch {
+		case !which(m) || m.state == leaving:
+			continue
+		case m.state == lent:
+			m.spent = why
+		default:
+			p.leaveLocked(m, why, false)
 		}
+		any = true
 	}
-	p.mu.Unlock()
-	for _, l := range leaving {
-		l.Drain(why)
-	}
+	return any
 }

@@ -3,6 +3,8 @@ package pool
 import (
 	"context"
 	"time"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A connection with batches in flight on which no byte arrives may mean a dead
@@ -15,7 +17,7 @@ import (
 
 // judgeLocked looks at all connections and does what the watch says. What has
 // stalled is to be closed once the lock is released.
-func (p *Pool) judgeLocked(now time.Time, c *checkup) {
+func (p *Pool) judgeLocked(now time.Time) {
 	passed := p.passedLocked(now)
 	waited := p.observeLocked(now, passed)
 	v := p.watch.look(passed, waited)
@@ -32,8 +34,7 @@ func (p *Pool) judgeLocked(now time.Time, c *checkup) {
 			changed = true
 		}
 		if m.state != lent && (v.stalled || m.silent >= p.PauseTimeout) {
-			c.stalled = append(c.stalled, m.lane) // also those that are idle: the next callers need not find that out
-			p.dropIdleLocked(m)
+			p.leaveLocked(m, lanes.ErrStalled, true) // also those that are idle: the next callers need not find that out
 		}
 	}
 	if changed {

@@ -27,6 +27,7 @@ type Stats struct {
 	Idle    int // of these, the others
 	Dialing int
 	Lent    int // connections lent to one user; of a laned pool, besides Open
+	Extra   int // connections of a laned pool besides Open: those to be lent, lent or not, and lanes for slow commands
 
 	Capacity     int   // batches that may be in flight at a time
 	InFlight     int   // batches in flight
@@ -51,9 +52,12 @@ type Stats struct {
 	Suspect  bool
 	Suspects uint64 // how often that began
 
+	// Dials that began, those of them that failed, and connections closed, by
+	// reason. Each dial that succeeded is open or was closed, at any moment:
+	// Dials - DialErrors - Dialing = Open + Extra + the sum of Closes.
 	Dials      uint64
 	DialErrors uint64
-	Closes     map[string]uint64 // connections closed, by reason
+	Closes     map[string]uint64
 
 	Grows, Shrinks uint64 // how often Target has changed
 	LastResize     Resize // the last time; zero if it has not
@@ -125,6 +129,7 @@ func (p *Pool) Stats() Stats {
 // its lanes for slow commands, as well.
 func (s *Stats) addPart(l Stats) {
 	s.Lent += l.Lent
+	s.Extra += l.Open
 	s.Dialing += l.Dialing
 	s.Waiters += l.Waiters
 	s.WaitCount += l.WaitCount

@@ -81,17 +81,23 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 	return w
 }
 
-// unlock unlocks mu, and then tells OnWait of the waits that have ended. Who may
-// have ended one uses it in place of mu.Unlock.
+// unlock unlocks mu, then closes the connections that leave, and tells OnWait of
+// the waits that have ended. Who may have caused either uses it in place of
+// mu.Unlock.
 func (p *Pool) unlock() {
-	if len(p.ended) == 0 {
+	if len(p.ended)+len(p.exits) == 0 {
 		p.mu.Unlock()
 		return
 	}
 	var few [8]time.Duration // more than that is no usual case, and may allocate
 	ended := append(few[:0], p.ended...)
 	p.ended = p.ended[:0]
+	exits := p.exits
+	p.exits = nil
 	p.mu.Unlock()
+	for _, e := range exits {
+		e.carryOut()
+	}
 	for _, wait := range ended {
 		p.OnWait(wait)
 	}
@@ -111,7 +117,14 @@ func (p *Pool) failWaitersLocked(err error) {
 
 // freeLocked gives a connection that nobody uses to the waiter at the head, or
 // to the idle ones. If flush is set, the lane must be flushed without the lock.
+//
+// One that is closed is given to nobody: its event is on the way, and makes the
+// pool dial another one for those who wait.
 func (p *Pool) freeLocked(m *member) (flush bool) {
+	if m.spent != nil {
+		p.leaveLocked(m, m.spent, false)
+		return false
+	}
 	e := p.queue.Front()
 	if e == nil {
 		m.becomeLocked(isIdle)
@@ -119,15 +132,18 @@ func (p *Pool) freeLocked(m *member) (flush bool) {
 		return false
 	}
 	w := e.Value.(*waiter)
-	if w.batch == nil {
+	if w.batch == nil && m.lane.Err() == nil {
 		p.removeLocked(e)
 		p.lendLocked(m)
 		w.lend <- lendResult{member: m}
 		return false
 	}
-	ok, flush := m.lane.Dispatch(w.batch, besidePing)
+	ok := false
+	if w.batch != nil {
+		ok, flush = m.lane.Dispatch(w.batch, besidePing)
+	}
 	if !ok {
-		m.becomeLocked(gone) // closed; its event is on the way
+		p.leaveLocked(m, lanes.ErrClosed, true)
 		return false
 	}
 	p.removeLocked(e)

@@ -14,8 +14,8 @@ var mutants = []mutant{
 	},
 	{
 		"2 the pool's lock is held over a round trip", "pool/pool.go",
-		"m.becomeLocked(busy)\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
-		"m.becomeLocked(busy)\n\t\t\tlanes.Flush([]*lanes.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.mu.Unlock()\n\t\t\treturn true",
+		"m.becomeLocked(busy)\n\t\t\tp.unlock()\n\t\t\treturn true",
+		"m.becomeLocked(busy)\n\t\t\tlanes.Flush([]*lanes.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.unlock()\n\t\t\treturn true",
 		"./pool", "TestSlowCommandsHoldNobodyUp", false,
 	},
 	{
@@ -109,8 +109,8 @@ var mutants = []mutant{
 		"./pool", "TestPausedServerIsNotStalled", false,
 	},
 	{
-		"a lane that is taken away is cut", "pool/maintain.go",
-		"l.Drain(errIdle)", "l.Fail(errIdle)",
+		"a lane that is taken away is cut", "pool/resize.go",
+		"p.leaveLocked(m, errIdle, false)\n\t\t\tsurplus--", "p.leaveLocked(m, errIdle, true)\n\t\t\tsurplus--",
 		"./pool", "TestLanesAreDrained", false,
 	},
 	{
@@ -167,6 +167,41 @@ var mutants = []mutant{
 		"a command is appended to a pipeline that was done", "pipeline/pipeline.go",
 		"\tif p.state != appending {\n\t\treturn p.refuse(\"INCRBY\", p.unfit())\n\t}\n", "",
 		"./pipeline", "TestAppendAfterDo", false,
+	},
+	{
+		"a server that hangs up after the handshake is dialled without end", "pool/early.go",
+		"	return stillborn\n", "	return lived\n",
+		"./pool", "TestNoDialStorm", false,
+	},
+	{
+		"a successful handshake is believed", "pool/early.go",
+		"return p.failures+p.early > 0", "return false",
+		"./pool", "TestNoDialStorm", false,
+	},
+	{
+		"a server that hangs up after a command is dialled without end", "pool/early.go",
+		"return p.early > sparedEarly", "return false",
+		"./pool", "TestNoDialStorm", false,
+	},
+	{
+		"connections are replaced each second for ever", "pool/retire.go",
+		"r.pause = min(2*r.pause, maxRenewPause)", "r.pause = renewAge",
+		"./pool", "TestRenewalsAreSpaced", false,
+	},
+	{
+		"a closed connection is lent to the one who waits", "pool/waiter.go",
+		"w.batch == nil && m.lane.Err() == nil", "w.batch == nil",
+		"./pool", "TestClosedConnectionIsNotLent", false,
+	},
+	{
+		"a connection returned after Retire serves on", "pool/retire.go",
+		"m.spent = why", "",
+		"./pool", "TestReturnedAfterRetire", false,
+	},
+	{
+		"a connection that closes before it is registered is not counted", "pool/leave.go",
+		"p.leftLocked(m, m.cause)", "p.members = p.members[:len(p.members)-1]",
+		"./pool", "TestClosedBeforeItJoined", false,
 	},
 	{
 		"a pool shrinks by what it sees at the moment", "pool/resize.go",

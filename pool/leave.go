@@ -1,0 +1,102 @@
+package pool
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A connection leaves its pool in one way, whatever the reason. leaveLocked takes
+// it from those who choose connections, unlock closes its lane, and the lane's
+// Closed, at last, makes leftLocked count it out. One that the server closes
+// begins with Closed.
+
+// An exit is a lane that is to be closed once the lock is released.
+type exit struct {
+	lane *lanes.Lane
+	why  error
+	now  bool // and not only when nothing is in flight
+}
+
+// leaveLocked sees to it that nobody is given the connection any more, and that
+// unlock closes it because of why: now, or when nothing is in flight on it. Until
+// then it stays a member, and counts as open.
+func (p *Pool) leaveLocked(m *member, why error, now bool) {
+	if i := slices.Index(p.idle, m); i >= 0 {
+		p.idle = slices.Delete(p.idle, i, i+1)
+	}
+	chosen := m.state == shared
+	m.becomeLocked(leaving)
+	if chosen {
+		p.publishLocked()
+	}
+	p.exits = append(p.exits, exit{m.lane, why, now})
+}
+
+func (e exit) carryOut() {
+	if e.now {
+		e.lane.Fail(e.why)
+	} else {
+		e.lane.Drain(e.why)
+	}
+}
+
+// Closed is part of lanes.Events.
+func (m *member) Closed(l *lanes.Lane) {
+	p, err := m.pool, l.Err()
+	p.mu.Lock()
+	if m.state == dialling {
+		m.cause = err // dial knows of the connection only in a moment
+	} else {
+		p.leftLocked(m, err)
+	}
+	closed := p.closed || p.retired
+	p.unlock()
+	if !closed {
+		p.log.Debug("connection closed", "addr", p.addr, "reason", closeReason(err), "error", err)
+	}
+}
+
+// leftLocked is the end of every connection that was a member.
+func (p *Pool) leftLocked(m *member, err error) {
+	i := slices.Index(p.members, m)
+	if i < 0 {
+		return
+	}
+	if j := slices.Index(p.idle, m); j >= 0 {
+		p.idle = slices.Delete(p.idle, j, j+1)
+	}
+	m.becomeLocked(gone)
+	p.members = slices.Delete(p.members, i, i+1)
+	p.counters.closes[closeReason(err)]++
+	p.publishLocked()
+	p.judgeEndLocked(m, err)
+	p.growLocked()
+}
+
+// joinLocked makes a member of the connection that was dialled. If it has been
+// closed already, or nobody wants it any more, it leaves at once, so that every
+// dial that succeeded is counted out in the end.
+func (p *Pool) joinLocked(m *member, lane *lanes.Lane) (flush bool) {
+	m.lane, m.born = lane, time.Now()
+	if p.shared && p.size.ranged() {
+		lane.CountIn(&p.flying)
+	}
+	m.startLocked()
+	p.members = append(p.members, m)
+	switch {
+	case m.cause != nil:
+		m.becomeLocked(leaving)
+		p.leftLocked(m, m.cause)
+	case p.closed || p.retired:
+		p.leaveLocked(m, ErrClosed, true)
+	case p.shared:
+		lane.SetMaxQueued(p.maxQueued)
+		m.becomeLocked(shared)
+		p.publishLocked()
+	default:
+		return p.freeLocked(m)
+	}
+	return false
+}
