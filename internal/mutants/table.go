@@ -14,7 +14,7 @@ var mutants = []mutant{
 	},
 	{
 		"2 the pool's lock is held over a round trip", "pool/pool.go",
-		"m.becomeLocked(busy)\n\t\t\tp.unlock()\n\t\t\treturn true",
+		"m.becomeLocked(busy)\n\t\t\tp.unlock()\n\t\t\tp.attend()\n\t\t\treturn true",
 		"m.becomeLocked(busy)\n\t\t\tlanes.Flush([]*lanes.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.unlock()\n\t\t\treturn true",
 		"./pool", "TestSlowCommandsHoldNobodyUp", false,
 	},
@@ -289,7 +289,7 @@ var mutants = []mutant{
 		"./lanes", "TestDialEndsWithItsContext", false,
 	},
 	{
-		"lanes copy commands without bounds", "pool/grow.go",
+		"lanes copy commands without bounds", "pool/leave.go",
 		"\t\tlane.SetMaxQueued(p.maxQueued)\n", "",
 		"./pool", "TestLanesAreBoundedByBytes", false,
 	},
