@@ -1,9 +1,11 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -117,7 +119,8 @@ func (c *Client) refresh(ctx context.Context) error {
 }
 
 // candidates returns whom to ask: first the nodes that MOVED has named, which
-// know their slots best.
+// know their slots best, and last those that do not answer, each of which would
+// hold up the next one.
 func (c *Client) candidates(t *topology) []string {
 	var addrs []string
 	seen := make(map[string]bool)
@@ -139,7 +142,22 @@ func (c *Client) candidates(t *topology) []string {
 	for _, seed := range c.seeds {
 		add(seed)
 	}
+	silent := c.silentNodes()
+	slices.SortStableFunc(addrs, func(a, b string) int { return cmp.Compare(silent[a], silent[b]) })
 	return addrs
+}
+
+// silentNodes returns 1 for the addresses of nodes that are down or suspect.
+func (c *Client) silentNodes() map[string]int {
+	silent := make(map[string]int)
+	for _, n := range c.topology.Load().all() {
+		for _, p := range n.open() {
+			if !p.Answers() {
+				silent[n.addr] = 1
+			}
+		}
+	}
+	return silent
 }
 
 // ask asks one address after the other, the next one as soon as the last has

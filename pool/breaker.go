@@ -48,6 +48,14 @@ func (p *Pool) downErrorLocked() error {
 	return nil
 }
 
+// Answers reports whether the server is neither down nor suspect, as far as is
+// known.
+func (p *Pool) Answers() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.downErrorLocked() == nil
+}
+
 // suspectLocked opens the breaker though there are connections: those who wait
 // fail, and so does who comes next.
 func (p *Pool) suspectLocked(since time.Time) {

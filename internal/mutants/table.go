@@ -354,6 +354,11 @@ var mutants = []mutant{
 		"./pool", "TestSilentLanesAreAvoided", false,
 	},
 	{
+		"the map of the slots is asked of silent nodes first", "cluster/refresh.go",
+		"silent[n.addr] = 1", "silent[n.addr] = 0",
+		"./cluster", "TestSilentNodesAreAskedLast", false,
+	},
+	{
 		"a frozen server takes callers' deadlines until it counts as stalled", "pool/watch.go",
 		"w.stage, v.suspect = suspect, true", "w.unanswered = 0",
 		"./pool", "TestSilentServerIsSuspect", false,

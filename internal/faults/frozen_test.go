@@ -1,0 +1,134 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// bound returns how long something may take: strictly, or beside other load.
+func bound(strictly, loaded time.Duration) time.Duration {
+	if strict {
+		return strictly
+	}
+	return loaded
+}
+
+// A record is when the last call began that ended in some way, after a moment.
+type record struct {
+	mu            sync.Mutex
+	full, unknown time.Duration // took its whole deadline; had an unknown outcome
+}
+
+// callers makes calls until the context ends, and records those that began after
+// the moment.
+func (r *record) callers(ctx context.Context, client *cluster.Client, l *load, moment time.Time, n int) *sync.WaitGroup {
+	var callers sync.WaitGroup
+	for range n {
+		callers.Go(func() {
+			p := pipeline.New(client)
+			for ctx.Err() == nil {
+				began := time.Now()
+				err := l.call(p)
+				r.mu.Lock()
+				if time.Since(began) >= l.deadline {
+					r.full = max(r.full, began.Sub(moment))
+				}
+				if errors.Is(err, lanes.ErrUnknownOutcome) {
+					r.unknown = max(r.unknown, began.Sub(moment))
+				}
+				r.mu.Unlock()
+				<-time.After(time.Millisecond) // failing at once is no reason to spin
+			}
+		})
+	}
+	return &callers
+}
+
+// TestFrozenPrimaryIsSuspect: calls wait for a frozen node for about half a
+// second, and then for a failover until DownGrace, a second by default, is over;
+// after that they fail at once. When the node goes on, so do calls.
+func TestFrozenPrimaryIsSuspect(t *testing.T) {
+	for name, c := range map[string]struct {
+		grace, full time.Duration
+	}{
+		"defaults": {0, 1100 * time.Millisecond}, "no grace": {-1, 600 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Directives: []string{"cluster-require-full-coverage no"}})
+			client := open(t, cluster.Config{DownGrace: c.grace}, real.Addrs())
+			ctx := redistest.Within(t, 60*time.Second)
+			keys := redistest.KeysInSlots(9, "frozen")
+			l := startLoad(client, 0, keys, 100*time.Millisecond)
+			p := pipeline.New(client)
+			until(t, ctx, "all nodes are connected", func() bool { return l.call(p) == nil })
+			require.NoError(t, real.Nodes()[0].Pause())
+			defer func() { _ = real.Nodes()[0].Resume() }()
+			var r record
+			run, stop := context.WithTimeout(ctx, 2500*time.Millisecond) // less than StallTimeout
+			defer stop()
+			r.callers(run, client, l, time.Now(), 8).Wait()
+			t.Logf("the last call with an unknown outcome began %v after the stop, the last that took its whole deadline %v; %v; latest %v after its deadline",
+				r.unknown.Round(time.Millisecond), r.full.Round(time.Millisecond), l, l.worst().Round(100*time.Microsecond))
+			require.Less(t, r.unknown, bound(600*time.Millisecond, 2*time.Second))
+			require.Less(t, r.full, bound(c.full, 2300*time.Millisecond))
+			require.LessOrEqual(t, l.worst(), grace())
+			require.Empty(t, closes(client)[pool.CloseStalled], "what is in flight stays")
+			require.NoError(t, real.Nodes()[0].Resume())
+			took := served(t, ctx, l.again(t, client))
+			t.Logf("served again %v after it went on", took.Round(time.Millisecond))
+			require.Less(t, took, bound(100*time.Millisecond, 2*time.Second))
+			l.end()
+			l.verify(t, client, true)
+		})
+	}
+}
+
+// again starts callers for a load that has none.
+func (l *load) again(t *testing.T, client *cluster.Client) *load {
+	ctx, cancel := context.WithCancel(t.Context())
+	l.stop = cancel
+	l.callers.Go(func() {
+		p := pipeline.New(client)
+		for ctx.Err() == nil {
+			_ = l.call(p)
+		}
+	})
+	return l
+}
+
+// TestFrozenPrimaryWithAReplica: a primary freezes under load. Its slots are
+// served within a second of the replica's promotion.
+func TestFrozenPrimaryWithAReplica(t *testing.T) {
+	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	client := open(t, cluster.Config{}, real.Addrs())
+	ctx := redistest.Within(t, 60*time.Second)
+	l := startLoad(client, 16, redistest.KeysInSlots(30, "promoted"), 100*time.Millisecond)
+	defer l.end()
+	until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })
+	require.NoError(t, real.Nodes()[0].Pause())
+	defer func() { _ = real.Nodes()[0].Resume() }()
+	until(t, ctx, "the replica was promoted", func() bool {
+		ok, err := real.Nodes()[3].IsPrimary(ctx)
+		return err == nil && ok
+	})
+	took := served(t, ctx, l)
+	l.end()
+	t.Logf("served again %v after the promotion; %v; latest %v after its deadline", took.Round(time.Millisecond), l, l.worst().Round(10*time.Microsecond))
+	require.Less(t, took, bound(time.Second, 2500*time.Millisecond))
+	require.LessOrEqual(t, l.worst(), grace())
+	require.NoError(t, real.Nodes()[0].Resume())
+	require.NoError(t, real.WaitHealthy(ctx))
+	l.verify(t, client, false)
+}
