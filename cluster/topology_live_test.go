@@ -280,5 +280,6 @@ func TestNoRefreshStorm(t *testing.T) {
 	t.Logf("CLUSTER SLOTS %d times in %v (promotion after %v), %d refreshes; acknowledged %d, refused %d, unknown %d",
 		asked, took, promotion.Sub(began), s.Refreshes, sum(l.acknowledged), sum(l.refused), sum(l.unknown))
 	require.Positive(t, asked)
-	require.LessOrEqual(t, float64(asked), 2*took.Seconds()+1)
+	const quick = 5 // at the beginning
+	require.LessOrEqual(t, float64(asked), 2*took.Seconds()+1+quick)
 }

@@ -170,14 +170,14 @@ func TestRetireUnderTraffic(t *testing.T) {
 			for range 20 {
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), nil, "DEL", "k"))
 				p := open(t, kind, server)
-				calls, stop := traffic(t, p, ErrClosed)
+				calls, stop := traffic(t, p, ErrRetired)
 				until(t, "there is traffic", func() bool { return calls.Load() > 50 })
 				p.Retire()
 				until(t, "no connection is left, also none that was being dialled", func() bool {
 					s := p.Stats()
 					return s.Open == 0 && s.Dialing == 0
 				})
-				require.ErrorIs(t, lendError(within(t, time.Second), p), ErrClosed)
+				require.ErrorIs(t, lendError(within(t, time.Second), p), ErrRetired)
 				stop()
 				var n int64
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), &n, "GET", "k"))

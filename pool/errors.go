@@ -19,6 +19,10 @@ var (
 	// lanes.ErrNotSent.
 	ErrClosed = fmt.Errorf("pool closed: %w", lanes.ErrNotSent)
 
+	// ErrRetired says that the server is none of the cluster's any more, so that its
+	// pool takes nothing new. It wraps lanes.ErrNotSent.
+	ErrRetired = fmt.Errorf("server has left the cluster: %w", lanes.ErrNotSent)
+
 	// ErrReturned refuses what is sent over a lent connection after it was
 	// returned, also over the connection of a radix.WithConn whose function has
 	// returned: somebody else may have it. It wraps lanes.ErrNotSent.
@@ -46,7 +50,7 @@ func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
 
 // Reasons why connections are closed, as Stats.Closes counts them.
 const (
-	CloseByClient  = "client"   // the pool was closed
+	CloseByClient  = "client"   // the pool was closed, or its server has left the cluster
 	CloseIdle      = "idle"     // the pool shrank
 	CloseStalled   = "stalled"  // the server was silent too long
 	CloseByServer  = "server"   // the server hung up
@@ -68,7 +72,7 @@ func closeReason(err error) string {
 		reason string
 	}{
 		{errIdle, CloseIdle}, {errUnclean, CloseUnclean}, {errRenewed, CloseRenewed}, {lanes.ErrStalled, CloseStalled},
-		{ErrClosed, CloseByClient}, {lanes.ErrClosed, CloseByClient}, {io.EOF, CloseByServer},
+		{ErrClosed, CloseByClient}, {ErrRetired, CloseByClient}, {lanes.ErrClosed, CloseByClient}, {io.EOF, CloseByServer},
 		{resp.ErrProtocol, CloseProtocol}, {os.ErrDeadlineExceeded, CloseTimeout},
 	} {
 		if errors.Is(err, r.err) {

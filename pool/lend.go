@@ -38,8 +38,8 @@ func (p *Pool) Lend(ctx context.Context) (*Lent, error) {
 func (p *Pool) lenderPool() (*Pool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.retired {
-		return nil, ErrClosed
+	if err := p.endedLocked(); err != nil {
+		return nil, err
 	}
 	if err := p.downErrorLocked(); err != nil {
 		return nil, err

@@ -280,7 +280,7 @@ func (p *Pool) publishLocked() {
 }
 
 // Close closes all connections, also those that are lent. Batches in flight or
-// waiting end with an error that wraps ErrClosed. It waits until no goroutine
+// waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no goroutine
 // of the pool is left. Closing again does nothing.
 func (p *Pool) Close() error {
 	p.mu.Lock()
@@ -290,10 +290,11 @@ func (p *Pool) Close() error {
 		p.redial.Stop()
 		p.redial = nil
 	}
-	p.failWaitersLocked(ErrClosed)
+	why := p.endedLocked()
+	p.failWaitersLocked(why)
 	members := slices.Clone(p.members)
 	for _, m := range members {
-		p.leaveLocked(m, ErrClosed, true)
+		p.leaveLocked(m, why, true)
 	}
 	parts := p.partsLocked()
 	p.unlock()

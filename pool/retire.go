@@ -51,19 +51,30 @@ func (r *renewals) note(now time.Time) {
 	r.last = now
 }
 
-// Retire makes the pool refuse batches with ErrClosed, also those that wait,
+// Retire makes the pool refuse batches with ErrRetired, also those that wait,
 // and closes each connection when nothing is in flight on it, or when it is
 // returned. A retired pool still needs Close, which closes lent ones, too.
 func (p *Pool) Retire() {
 	p.mu.Lock()
 	p.retired = true
-	p.failWaitersLocked(ErrClosed)
-	p.drainLocked(ErrClosed, func(*member) bool { return true })
+	p.failWaitersLocked(ErrRetired)
+	p.drainLocked(ErrRetired, func(*member) bool { return true })
 	parts := p.partsLocked()
 	p.unlock()
 	for _, part := range parts {
 		part.Retire()
 	}
+}
+
+// endedLocked returns why the pool takes nothing any more, nil while it does.
+func (p *Pool) endedLocked() error {
+	switch {
+	case p.retired:
+		return ErrRetired
+	case p.closed:
+		return ErrClosed
+	}
+	return nil
 }
 
 // drainLocked makes connections leave, each when nothing is in flight on it or

@@ -37,8 +37,8 @@ func (p *Pool) submitSlow(b *lanes.Batch) (mine bool) {
 func (p *Pool) slowPool() (*Pool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.retired {
-		return nil, ErrClosed
+	if err := p.endedLocked(); err != nil {
+		return nil, err
 	}
 	if err := p.downErrorLocked(); err != nil {
 		return nil, err

@@ -168,7 +168,7 @@ func TestRetireWithSlowLanes(t *testing.T) {
 	go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
 	until(t, "it is in flight", func() bool { return p.Stats().SlowInFlight == 1 })
 	p.Retire()
-	require.ErrorIs(t, slowly{p}.do(ctx, "GET", "k"), ErrClosed)
+	require.ErrorIs(t, slowly{p}.do(ctx, "GET", "k"), ErrRetired)
 	require.False(t, p.Quiet())
 	release()
 	require.NoError(t, <-done)
@@ -176,9 +176,9 @@ func TestRetireWithSlowLanes(t *testing.T) {
 
 	late, _ := stuck(t, Laned{Lanes: 1})
 	late.Retire()
-	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), ErrClosed, "also if there was no slow batch before")
+	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), ErrRetired, "also if there was no slow batch before")
 	require.NoError(t, late.Close())
-	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), ErrClosed)
+	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), ErrRetired)
 }
 
 // TestCloseWithSlowLanes ends what is in flight and what waits.

@@ -42,7 +42,7 @@ func (p *Pool) waitLocked(w *waiter) error {
 func (p *Pool) refusalLocked() error {
 	switch full, down := len(p.members) >= p.max, p.downErrorLocked(); {
 	case p.closed || p.retired:
-		return ErrClosed
+		return p.endedLocked()
 	case down != nil:
 		return down
 	case p.FailFast && full:

@@ -474,6 +474,16 @@ var mutants = []mutant{
 		"./cluster", "TestPoll", false,
 	},
 	{
+		"map: the host that was dialled is translated", "cluster/ask.go",
+		"if !n.dialled {", "if true {",
+		"./cluster", "TestAddrMapIsAskedOnce", false,
+	},
+	{
+		"map: first refreshes of a trouble are as slow as later ones", "cluster/pace.go",
+		"p.quick < quickRefreshes", "false",
+		"./cluster", "TestRefreshesAreSpaced", false,
+	},
+	{
 		"map: a storm of MOVED copies it for each slot", "cluster/retry.go",
 		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
 		"./cluster", "TestStormOfMovedIsCheap", false,

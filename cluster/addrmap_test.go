@@ -1,0 +1,142 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// asked is an AddrMap that adds 1 to the port of each address and notes it. If
+// it is applied twice, or to an address that was dialled, nobody answers.
+type asked struct {
+	mu    sync.Mutex // guards addrs
+	addrs []string
+}
+
+func (a *asked) translate(addr string) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.addrs = append(a.addrs, addr)
+	host, port, _ := net.SplitHostPort(addr)
+	n, _ := strconv.Atoi(port)
+	return net.JoinHostPort(host, strconv.Itoa(n+1))
+}
+
+func (a *asked) seen() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.addrs)
+}
+
+// before is the address that translate turns into addr, with another host.
+func before(addr, host string) string {
+	_, port, _ := net.SplitHostPort(addr)
+	n, _ := strconv.Atoi(port)
+	return net.JoinHostPort(host, strconv.Itoa(n-1))
+}
+
+// TestAddrMapIsAskedOnce: for each address that a server names, and never for
+// the one that was dialled.
+func TestAddrMapIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	oneRow := func(host, port string) string {
+		return fmt.Sprintf("*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n%s:%s\r\n$1\r\nx\r\n", host, port)
+	}
+	for name, test := range map[string]struct {
+		slots func(f *fake) string
+		named int
+	}{
+		"standalone seed": {func(*fake) string { return "-ERR This instance has cluster support disabled\r\n" }, 0},
+		"NULL endpoint": {func(f *fake) string {
+			_, port, _ := net.SplitHostPort(f.addr())
+			return oneRow("$-1\r\n", port)
+		}, 0},
+		"named endpoint": {func(f *fake) string {
+			_, port, _ := net.SplitHostPort(before(f.addr(), "x"))
+			return oneRow(bulk("127.0.0.1"), port)
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t)
+			f.slots = func() string { return test.slots(f) }
+			f.start()
+			a := &asked{}
+			client := open(t, cluster.Config{RefreshEvery: -1, AddrMap: a.translate}, []string{f.addr()})
+			require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "INCR", "k")))
+			require.Equal(t, f.addr(), client.Primary(0))
+			require.Len(t, a.seen(), test.named)
+		})
+	}
+}
+
+// TestAddrMapOfRedirects: a MOVED without a host means the host that was dialled.
+func TestAddrMapOfRedirects(t *testing.T) {
+	t.Parallel()
+	for name, host := range map[string]string{"host": "127.0.0.1", "no host": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from, to := newFake(t), newFake(t)
+			from.slots = func() string { return "-ERR This instance has cluster support disabled\r\n" }
+			from.answer = func(w io.Writer, cmd []string) bool {
+				addr := before(to.addr(), host)
+				if host == "" {
+					_, port, _ := net.SplitHostPort(to.addr())
+					addr = ":" + port
+				}
+				_, err := fmt.Fprintf(w, "-MOVED %d %s\r\n", cluster.Slot(cmd[1]), addr)
+				return err == nil
+			}
+			to.slots = func() string { return "-ERR no map\r\n" } // it would be translated, too
+			from.start()
+			to.start()
+			a := &asked{}
+			client := open(t, cluster.Config{RefreshEvery: -1, AddrMap: a.translate}, []string{from.addr()})
+			require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(nil, "INCR", "k")))
+			require.EqualValues(t, 1, client.Stats().Moved)
+			require.Len(t, a.seen(), len(host)/len("127.0.0.1"))
+		})
+	}
+}
+
+// TestNodeThatLeftSaysSo: what is sent to it was not refused because the client
+// was closed.
+func TestNodeThatLeftSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 3)
+	client := s.open(t, cluster.Config{})
+	ctx := within(t, 10*time.Second)
+	clients, err := client.Clients()
+	require.NoError(t, err)
+	leaver := clients[s.fakes[0].addr()].Primary
+	require.NoError(t, leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+	rows := s.parts("node")
+	rows[0].at, rows[0].id, rows[0].epoch = s.fakes[1], id(1), 9
+	rows[1].epoch = 9
+	s.all(rows)
+	require.NoError(t, client.Sync(ctx))
+	until(t, ctx, "it takes nothing more", func() bool { return leaver.Do(ctx, radix.Cmd(nil, "INCR", "k")) != nil })
+	for _, action := range []radix.Action{
+		radix.Cmd(nil, "INCR", "k"),
+		radix.WithConn("k", func(context.Context, radix.Conn) error { return nil }),
+	} {
+		err := leaver.Do(ctx, action)
+		require.ErrorIs(t, err, pool.ErrRetired)
+		require.ErrorIs(t, err, lanes.ErrNotSent)
+		require.NotErrorIs(t, err, cluster.ErrClosed)
+		require.ErrorContains(t, err, "left the cluster")
+	}
+}
