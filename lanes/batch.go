@@ -9,15 +9,18 @@ import (
 )
 
 // A Call waits for the batches of one request. It wakes its caller once,
-// however many batches there are. Make it with [NewCall].
+// however many batches there are, unless one of them ends in trouble: with an
+// error reply, or with a command that has no reply. Make it with [NewCall].
 //
-// The order of use: Begin, enqueue the batches, [Flush], Batch.Read, Wait. One
-// goroutine does all of this; the lanes complete the batches from theirs. A
-// Call whose Wait returned an error must not be used again, nor any of its
-// batches be added to: lanes may still hold them.
+// The order of use: Begin, enqueue the batches, [Flush], Batch.Read, Wait or
+// Next; after Next also More and so on. One goroutine does all of this; the
+// lanes complete the batches from theirs. A Call whose Wait or Next returned an
+// error must not be used again, nor any of its batches be added to: lanes may
+// still hold them.
 type Call struct {
 	pending atomic.Int32
-	done    chan struct{}
+	alarm   atomic.Bool   // a batch has ended in trouble since Next looked
+	done    chan struct{} // tells the caller to look again; may do so for nothing
 }
 
 // NewCall returns a Call that can be used many times in turn.
@@ -25,14 +28,50 @@ func NewCall() *Call { return &Call{done: make(chan struct{}, 1)} }
 
 // Begin prepares the Call for n batches. The caller counts as one more until
 // it waits, so that batches that it reads itself need no wake-up.
-func (c *Call) Begin(n int) { c.pending.Store(int32(n) + 1) }
+func (c *Call) Begin(n int) {
+	c.pending.Store(int32(n) + 1)
+	c.alarm.Store(false)
+}
+
+// More prepares the Call for n batches more, while others may be pending.
+func (c *Call) More(n int) { c.pending.Add(int32(n)) }
 
 // Wait returns when all batches are complete or the context has ended, with
 // the context's error in the latter case.
 func (c *Call) Wait(ctx context.Context) error {
-	if c.pending.Add(-1) == 0 {
-		return nil
+	for left := c.pending.Add(-1); left > 0; left = c.pending.Load() {
+		if err := c.sleep(ctx); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// Next is Wait, but also returns when a batch has ended in trouble since the
+// last Next, which Batch.Troubled tells, or when due fires, which may be nil.
+// complete says that all batches are complete. The caller counts as one more
+// again.
+func (c *Call) Next(ctx context.Context, due <-chan time.Time) (complete bool, err error) {
+	for left := c.pending.Add(-1); left > 0 && !c.alarm.Swap(false); left = c.pending.Load() {
+		if due == nil {
+			if err := c.sleep(ctx); err != nil {
+				return false, err
+			}
+			continue
+		}
+		select {
+		case <-c.done:
+		case <-due:
+			return c.pending.Add(1) == 1, nil
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+	return c.pending.Add(1) == 1, nil
+}
+
+// sleep waits until there may be something new.
+func (c *Call) sleep(ctx context.Context) error {
 	if ctx.Done() == nil {
 		<-c.done
 		return nil
@@ -45,8 +84,14 @@ func (c *Call) Wait(ctx context.Context) error {
 	}
 }
 
-func (c *Call) complete() {
-	if c.pending.Add(-1) == 0 {
+// complete notes the batch's end. The batch may be in use again afterwards.
+func (c *Call) complete(b *Batch) {
+	trouble := b.errors > 0 || b.err != nil
+	if trouble {
+		b.troubled.Store(true)
+		c.alarm.Store(true)
+	}
+	if c.pending.Add(-1) == 0 || trouble {
 		select {
 		case c.done <- struct{}{}:
 		default:
@@ -85,6 +130,8 @@ type Batch struct {
 	errors    int   // replies that are errors
 	done      bool
 	abandoned bool
+
+	troubled atomic.Bool // it is complete, with an error or without all replies
 
 	err     error // why commands behind the last reply have none
 	handed  int   // how many commands were handed to the socket whole, if err is set
@@ -181,6 +228,11 @@ func (b *Batch) Errors() int { return b.errors }
 // Failed reports whether there are commands without a reply.
 func (b *Batch) Failed() bool { return b.err != nil }
 
+// Troubled reports whether the batch is complete, and has an error reply or a
+// command without a reply. It may be called while the batch is in flight, by
+// the goroutine that waits for it; see [Call.Next].
+func (b *Batch) Troubled() bool { return b.troubled.Load() }
+
 // Reply returns the i-th command's reply as it came, valid until Reset, or an
 // error that says what became of the command. It may be called once the trip
 // is over.
@@ -225,7 +277,7 @@ func (b *Batch) Abandon(cause error) {
 // not sent.
 func (b *Batch) Fail(addr string, cause error) {
 	b.fail(addr, cause, 0)
-	b.call.complete()
+	b.call.complete(b)
 }
 
 // Refuse ends a batch that is not going to be submitted.

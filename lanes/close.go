@@ -126,7 +126,7 @@ func (l *Lane) settle() {
 		if b.counted {
 			l.load.remove(1)
 		}
-		b.call.complete()
+		b.call.complete(b)
 		b = next
 	}
 	l.events.Closed(l)

@@ -229,7 +229,7 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 	for b := first; b != nil; {
 		next := b.next
 		b.next = nil
-		b.call.complete()
+		b.call.complete(b)
 		b = next
 	}
 	return batches, err
