@@ -59,8 +59,9 @@ type routedConn struct {
 	slot     int32
 	how      How
 	canRetry bool
-	name     string // of the last command that the server refused
-	addr     string // who refused it
+	name     string            // of the last command that the server refused
+	addr     string            // who refused it
+	tried    func(error) error // adds how often
 }
 
 var _ radix.Conn = (*routedConn)(nil)
@@ -133,10 +134,11 @@ func (c *routedConn) join(r *Request) ([]byte, error) {
 	for i := range r.bounds {
 		reply, addr, err := r.outcome(i)
 		if err != nil {
-			return nil, &CommandError{commandName(r.command(i)), addr, err}
+			return nil, &CommandError{commandName(r.command(i)), addr, r.tried(i, err)}
 		}
 		if resp.IsError(reply) && !failed {
 			failed, c.name, c.addr = true, commandName(r.command(i)), addr
+			c.tried = func(err error) error { return r.tried(i, err) }
 		}
 		replies = append(replies, reply...)
 	}
@@ -156,6 +158,9 @@ func (c *routedConn) explain(err error) error {
 	usable := radixresp.ErrConnUsable{Err: said}
 	if v := classify([]byte(said.S), c.addr).verdict; v != final && v != noScript {
 		usable.Err = refusal{said}
+		if c.tried != nil {
+			usable.Err = c.tried(usable.Err)
+		}
 	}
 	return &CommandError{c.name, c.addr, usable}
 }

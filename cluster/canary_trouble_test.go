@@ -51,7 +51,7 @@ var troubles = map[string]func(io.Writer, []string) bool{
 func TestCanaryInTrouble(t *testing.T) {
 	t.Parallel()
 	mine := newCoalMine()
-	config := cluster.Config{Logger: mine.logger(), RefreshEvery: -1, MaxRetries: 2,
+	config := cluster.Config{Logger: mine.logger(), RefreshEvery: -1, DownGrace: 10 * time.Millisecond,
 		Dialer: lanes.Dialer{Username: "app", Password: "canary-password"}}
 	for name, answer := range troubles {
 		for kind, p := range poolKinds {

@@ -31,6 +31,7 @@ type Client struct {
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
 	strange  map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
+	troubles troubles
 	now      func() time.Time // what an Observer's times are taken from
 
 	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"strconv"
 	"time"
@@ -31,16 +32,15 @@ type Config struct {
 	// server's reply stands. Default 8; negative for none.
 	MaxRedirects int
 
-	// MaxRetries is how often commands that were refused for now (TRYAGAIN,
-	// CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS) or not sent are
-	// sent again, with backoff and full jitter, within the context. Default
-	// 12, which takes about a second; negative for none.
-	MaxRetries int
-
-	// DownGrace is how long after a node stopped answering its commands are
-	// still sent again, in the hope of a failover. From then on they fail at
-	// once, with pool.ErrDown, until the node answers or its slots have moved.
-	// Default 1 s; negative for none.
+	// DownGrace is how long commands that did not run are sent again, with
+	// backoff and full jitter and within the context: those that were not sent,
+	// those that the server refused for now (TRYAGAIN, CLUSTERDOWN, LOADING,
+	// MASTERDOWN, READONLY, NOREPLICAS), and those whose slot no node serves. It
+	// counts from the beginning of the trouble, of a node or of a slot, and not
+	// from that of the call: from then on each call tries once and fails at once,
+	// until a command succeeds there or the slots have moved. Default 1 s, in
+	// which a failover may happen; [WhileContextLasts] for calls that would rather
+	// wait; negative for none.
 	DownGrace time.Duration
 
 	// Slow names commands that are slow besides the [SlowCommands], and Fast
@@ -67,10 +67,13 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// WhileContextLasts is a [Config.DownGrace] without an end: calls try again until
+// they succeed or their context ends. Give them one with a deadline.
+const WhileContextLasts time.Duration = math.MaxInt64
+
 const (
 	defaultRefreshEvery = 15 * time.Second
 	defaultMaxRedirects = 8
-	defaultMaxRetries   = 12
 	defaultDownGrace    = time.Second
 )
 
@@ -83,9 +86,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxRedirects == 0 {
 		c.MaxRedirects = defaultMaxRedirects
-	}
-	if c.MaxRetries == 0 {
-		c.MaxRetries = defaultMaxRetries
 	}
 	if c.DownGrace == 0 {
 		c.DownGrace = defaultDownGrace

@@ -21,9 +21,14 @@ var ErrNoOwner = errors.New("no node serves the slot")
 // ErrRefused marks commands that the server replied to with an error by which
 // it says that it did not execute them and might do so later or elsewhere:
 // MOVED, ASK, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS.
-// The client has sent them again as often as its settings and the context
-// allow.
+// The client has sent them again for as long as its settings and the context
+// allow; a [TroubleError] says how long that was.
 var ErrRefused = errors.New("refused by the server")
+
+// ErrOvertaken marks commands that were refused, and were not sent again because
+// a later command of the same slot in the same request has run by then: they
+// would have undone what it did. It comes with [ErrRefused].
+var ErrOvertaken = errors.New("not sent again, since a later command of its slot has run")
 
 // refusal is a server's error reply that wraps ErrRefused.
 type refusal struct{ resp3.SimpleError }
@@ -53,14 +58,18 @@ func (e *CommandError) Unwrap() error { return e.Err }
 
 // replyError turns a server's error reply into a CommandError.
 func replyError(command []byte, addr string, reply []byte) error {
+	return &CommandError{commandName(command), addr, saidError(reply)}
+}
+
+// saidError turns a server's error reply into an error.
+func saidError(reply []byte) error {
 	text := resp.ErrorText(reply)
 	text = text[:min(len(text), maxErrorText)]
 	said := resp3.SimpleError{S: resp.Redact(string(text))}
-	var err error = said
-	if v := classify(text, addr).verdict; v != final && v != noScript {
-		err = refusal{said}
+	if v := classify(text, "").verdict; v != final && v != noScript {
+		return refusal{said}
 	}
-	return &CommandError{commandName(command), addr, err}
+	return said
 }
 
 // maxErrorText is how much of an error reply is looked at: one byte more than

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -59,23 +60,29 @@ func (c *Client) exec(ctx context.Context, r *Request, how How) {
 		r.noteSlowSlots()
 	}
 	f := r.begin()
-	if r.clean = !c.firstWave(ctx, r, f, how); r.clean {
-		return
+	f.call.Begin(0)
+	placed := c.firstWave(ctx, r, f, how)
+	if placed && !how.replica {
+		r.clean = f.await(ctx, c) && f.clean()
 	}
-	again := retry{client: c, request: r, flight: f, how: how}
-	again.run(ctx)
+	if !r.clean {
+		again := retry{client: c, request: r, flight: f, how: how}
+		again.run(ctx)
+	}
+	c.troubles.endedBy(r)
 }
 
-// firstWave sends all commands by the map of the slots. It reports whether any
-// of them has no reply or an error.
-func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) (failed bool) {
+// firstWave sends all commands by the map of the slots. It reports whether all
+// of them have a trip.
+func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) (placed bool) {
 	t := c.topology.Load()
 	if len(t.nodes) == 0 {
 		for i := range r.places {
 			r.places[i].err = noOwnerError(r.slots[i])
 		}
-		return true
+		return false
 	}
+	placed = true
 	var n int
 	r.groups, n = r.grouper.group(r.groups, r.slots, &t.owner, len(t.nodes), how.Group)
 	fast := n
@@ -89,7 +96,7 @@ func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) 
 	for i, g := range r.groups {
 		if g < 0 {
 			r.places[i] = place{err: noOwnerError(r.slots[i])}
-			failed = true
+			placed = false
 			continue
 		}
 		tr := f.trips[first+int(g)]
@@ -100,7 +107,8 @@ func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) 
 		r.places[i] = place{trip: tr, pos: tr.Len()}
 		tr.Add(r.bounds[i].from, r.bounds[i].to)
 	}
-	return f.send(ctx, f.trips[first:f.used], how.Sequential) || failed
+	f.send(ctx, f.trips[first:f.used], how.Sequential)
+	return placed
 }
 
 // poolFor returns the pool of the node that commands for the slot go to. The
@@ -125,26 +133,32 @@ func noOwnerError(slot int32) error {
 // slow commands, whatever they are: it keeps a server busy for a millisecond.
 const largeTrip = 1000
 
-// send submits the trips and waits for them. It reports whether any command
-// has no reply or an error.
-func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) (failed bool) {
-	if sequential {
-		for i := range trips {
-			failed = f.sendAll(ctx, trips[i:i+1]) || failed
-		}
-		return failed
+// send submits the trips. If they are to go one after the other, it waits for
+// each.
+func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) {
+	if !sequential {
+		f.submit(ctx, trips)
+		return
 	}
-	return f.sendAll(ctx, trips)
+	for i := range trips {
+		f.submit(ctx, trips[i:i+1])
+		for f.open && ctx.Err() == nil {
+			if complete, err := f.call.Next(ctx, nil); err == nil {
+				f.open = !complete
+			}
+		}
+	}
 }
 
-func (f *flight) sendAll(ctx context.Context, trips []*trip) (failed bool) {
+func (f *flight) submit(ctx context.Context, trips []*trip) {
 	if err := ctx.Err(); err != nil {
 		for _, t := range trips {
 			t.Refuse(t.pool.Address(), err)
 		}
-		return true
+		return
 	}
-	f.call.Begin(len(trips))
+	f.call.More(len(trips))
+	f.open = true
 	f.mine = f.mine[:0]
 	for _, t := range trips {
 		if t.Len() >= largeTrip {
@@ -160,16 +174,53 @@ func (f *flight) sendAll(ctx context.Context, trips []*trip) (failed bool) {
 	for _, b := range slices.Backward(f.mine) {
 		b.Read(ctx)
 	}
-	if err := f.call.Wait(ctx); err != nil {
-		f.abandoned = true
-		for _, t := range trips {
-			t.pool.Abandon(&t.Batch, err)
+}
+
+// await waits for the trips. It reports whether all are complete; if not, one of
+// them has ended in trouble, or the context has ended.
+func (f *flight) await(ctx context.Context, c *Client) (complete bool) {
+	if !f.open {
+		return true
+	}
+	complete, err := f.call.Next(ctx, nil)
+	if err != nil {
+		f.leave(c, err)
+		return false
+	}
+	f.open = !complete
+	return complete
+}
+
+// clean reports whether all trips, which are complete, have all replies, and no
+// error among them.
+func (f *flight) clean() bool {
+	for _, t := range f.trips[:f.used] {
+		if t.Failed() || t.Errors() > 0 {
+			return false
 		}
 	}
-	for _, t := range trips {
-		failed = failed || t.Failed() || t.Errors() > 0
+	return true
+}
+
+// leave gives up the trips that are not known to be complete, at the context's
+// end. A deadline hints at a node that does not answer.
+func (f *flight) leave(c *Client, err error) {
+	if !f.open || f.abandoned {
+		return
 	}
-	return failed
+	if errors.Is(err, context.DeadlineExceeded) {
+		c.hint()
+	}
+	f.abandon(err)
+}
+
+func (f *flight) abandon(cause error) {
+	f.abandoned, f.open = true, false
+	for _, t := range f.trips[f.settled:f.used] {
+		if !t.judged {
+			t.pool.Abandon(&t.Batch, cause)
+		}
+	}
 }
 
 func grown[T any](s []T, n int) []T {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -23,24 +25,28 @@ type lending struct {
 	how      How
 	canRetry bool
 
-	to        *pool.Pool // nil: to be chosen by the map
-	asking    bool
-	redirects int
-	retries   int
+	to      *pool.Pool // nil: to be chosen by the map
+	asking  bool
+	attempt attempt
+	began   time.Time // when the first try ended
 }
 
 func (l *lending) run(ctx context.Context) error {
 	for {
+		l.attempt.tries++
 		conn, err := l.lend(ctx)
-		if err != nil {
-			if !l.mayLendAgain(ctx, err) {
-				return err
+		again := false
+		if err == nil {
+			if err = l.perform(ctx, conn); err == nil {
+				l.client.troubles.succeeded(l.to.Address(), l.sort(), l.slot, nil)
+				return nil
 			}
-			continue
+			again = l.follow(ctx, err)
+		} else {
+			again = l.mayLendAgain(ctx, err)
 		}
-		err = l.perform(ctx, conn)
-		if err == nil || !l.follow(ctx, err) {
-			return err
+		if !again {
+			return l.explain(err)
 		}
 	}
 }
@@ -62,20 +68,54 @@ func (l *lending) perform(ctx context.Context, conn *pool.Lent) error {
 	return lanes.Perform(ctx, l.action, lentConn{conn, l.asking})
 }
 
-// mayLendAgain waits and reports whether another connection may be asked for.
-func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || !l.client.mayTryAgain(err) {
-		return false
+// sort is what the action's success proves: nobody knows whether it writes.
+func (l *lending) sort() sort {
+	if l.slot < 0 {
+		return keyless
 	}
-	l.to, l.asking = nil, false
-	return l.backOff(ctx)
+	return reading
 }
 
-func (l *lending) backOff(ctx context.Context) bool {
-	if l.retries++; l.retries > l.client.cfg.MaxRetries {
+// explain adds to the error how long the action was tried.
+func (l *lending) explain(err error) error {
+	took := time.Duration(0)
+	if !l.began.IsZero() {
+		took = time.Since(l.began)
+	}
+	return l.attempt.explain(err, l.began, took)
+}
+
+// mayLendAgain waits and reports whether another connection may be asked for.
+func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || !l.client.passes(err, l.how.replica) {
 		return false
 	}
-	return wait(ctx, backoff(l.retries)) == nil
+	addr := ""
+	if l.to != nil {
+		addr = l.to.Address()
+	}
+	now := time.Now()
+	return l.again(ctx, l.client.unanswered(err, addr, l.sort(), l.slot, now), &l.client.counters.notSent, now)
+}
+
+// again applies the rule for all troubles: it waits and reports whether there is
+// to be another try. What a replica does not answer is the primary's.
+func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, now time.Time) bool {
+	l.client.hint()
+	if l.began.IsZero() {
+		l.began = now
+	}
+	l.attempt.hops, l.attempt.trouble = 0, &t
+	l.to, l.asking = nil, false
+	grace := l.client.cfg.DownGrace
+	switch {
+	case l.how.replica:
+		l.how.replica = false
+	case !mayTryAgain(&t, now, grace), wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
+		return false
+	}
+	count.Add(1)
+	return true
 }
 
 // follow judges the server's error. It reports whether the action is to be
@@ -85,33 +125,47 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	if !errors.As(err, &reply) {
 		return false
 	}
-	switch to := classify([]byte(reply.S), l.to.Address()); to.verdict {
+	addr := l.to.Address()
+	to := classify([]byte(reply.S), addr)
+	switch to.verdict {
 	case moved, ask:
-		n := l.client.followed(to)
-		if n == nil || !l.canRetry || l.redirects >= l.client.cfg.MaxRedirects {
-			return false
-		}
-		l.redirects++
-		if to.verdict == moved {
-			l.client.learn([]move{{to.slot, n}})
-		}
-		l.to, l.asking = n.pool(asPrimary), to.verdict == ask
-		return true
+		return l.redirect(to)
 	case final, noScript:
 		return false
 	case readOnly:
 		if !l.how.replica {
 			l.to.Renew()
 		}
-		l.how.replica = false
-		l.client.hint()
-	case down:
-		l.client.hint()
 	}
 	if !l.canRetry || ctx.Err() != nil {
+		l.client.hint()
 		return false
 	}
-	l.client.counters.refused.Add(1)
-	l.to, l.asking = nil, false
-	return l.backOff(ctx)
+	now := time.Now()
+	at := siteOf(to.verdict, addr, l.sort(), l.slot, nil)
+	return l.again(ctx, l.client.troubles.note(at, false, l.attempt.since(at), now), &l.client.counters.refused, now)
+}
+
+// redirect notes where a redirect points. It reports whether the action may be
+// performed there.
+func (l *lending) redirect(to redirect) bool {
+	c := l.client
+	if to.verdict == moved {
+		c.hint()
+	}
+	n := c.node(to)
+	if n != nil && to.verdict == moved {
+		c.learn([]move{{to.slot, n}})
+	}
+	if n == nil || !l.canRetry || l.attempt.hops >= c.cfg.MaxRedirects {
+		return false
+	}
+	if to.verdict == moved {
+		c.counters.moved.Add(1)
+	} else {
+		c.counters.ask.Add(1)
+	}
+	l.attempt.hops++
+	l.to, l.asking = n.pool(asPrimary), to.verdict == ask
+	return true
 }

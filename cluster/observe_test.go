@@ -96,7 +96,7 @@ func TestObserverIsToldOfRequests(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
 	w := new(witness)
-	client, readings := watchedClient(t, e, Config{Observer: w, MaxRetries: -1, RefreshEvery: -1})
+	client, readings := watchedClient(t, e, Config{Observer: w, DownGrace: -1, RefreshEvery: -1})
 	w.client.Store(client)
 	keys := redistest.KeysInSlots(10, "observed")
 	refused := e.Owner(Slot(keys[0]))

@@ -18,6 +18,7 @@ const (
 	ask                       // ASK: the key may be on the node that imports the slot
 	tryAgain                  // TRYAGAIN: some of the keys are still on their way
 	down                      // CLUSTERDOWN, LOADING, MASTERDOWN: not now
+	unserved                  // CLUSTERDOWN for this slot only
 	readOnly                  // READONLY: a write came to a replica
 	noReplicas                // NOREPLICAS: too few replicas for a write
 	noScript                  // NOSCRIPT: the script has to be sent along
@@ -50,6 +51,9 @@ func classify(msg []byte, asked string) redirect {
 		v = tryAgain
 	case "CLUSTERDOWN", "LOADING", "MASTERDOWN":
 		v = down
+		if string(rest) == "Hash slot not served" {
+			v = unserved
+		}
 	case "READONLY":
 		v = readOnly
 	case "NOREPLICAS":

@@ -47,7 +47,7 @@ func TestClassify(t *testing.T) {
 		" MOVED 1 a:1":                  {},
 
 		"TRYAGAIN Multiple keys request during rehashing of slot":                          {verdict: tryAgain},
-		"CLUSTERDOWN Hash slot not served":                                                 {verdict: down},
+		"CLUSTERDOWN Hash slot not served":                                                 {verdict: unserved},
 		"CLUSTERDOWN The cluster is down":                                                  {verdict: down},
 		"LOADING Redis is loading the dataset in memory":                                   {verdict: down},
 		"MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.": {verdict: down},

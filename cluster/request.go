@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -28,6 +29,10 @@ type Request struct {
 	flight  *flight
 	clean   bool
 	spare   int // uses in a row that needed little of arena
+
+	attempts []attempt // of each command, if some had to be sent again
+	began    time.Time // when the first of these ended
+	took     time.Duration
 }
 
 type bound struct{ from, to int }
@@ -38,6 +43,8 @@ type mark uint8
 const (
 	markRepeatable mark = 1 << iota // it may run twice
 	markSlow
+	markReads  // it only reads
+	markExpiry // it only sets the time to live of the key of the command before it
 )
 
 // A place is where a command's reply is.
@@ -52,6 +59,10 @@ type trip struct {
 	lanes.Batch
 	pool  *pool.Pool
 	keyed bool // pool is that of a key's node, not just any
+
+	judged   bool  // a retry has decided about its commands
+	commands []int // which ones, for a retry
+	proves   sort  // what its success proves, for troubles
 }
 
 // A flight is the trips of one request. It is used again for the next request,
@@ -60,7 +71,9 @@ type flight struct {
 	call      *lanes.Call
 	trips     []*trip
 	used      int            // of trips, in all waves so far
+	settled   int            // how many of the first trips are complete, and judged
 	mine      []*lanes.Batch // those that the caller must flush and read
+	open      bool           // not all trips are known to be complete
 	abandoned bool
 }
 
@@ -75,10 +88,10 @@ func (r *Request) Reset() {
 		r.arena, r.spare = nil, 0 // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
-	r.clean = false
+	r.clean, r.attempts = false, nil
 	r.marks, r.slow, r.slowSlots = r.marks[:0], 0, r.slowSlots[:0]
 	if r.flight != nil {
-		r.flight.used = 0
+		r.flight.used, r.flight.settled = 0, 0
 	}
 }
 
@@ -112,11 +125,29 @@ func (r *Request) add(from, to int, slot int32) {
 // sent again even if its outcome is unknown.
 func (r *Request) Repeatable(i int) { r.marks[i] |= markRepeatable }
 
+// Expiry says of the i-th command that it only sets the time to live of the key
+// of the command before it. If that one is sent again, so is this one.
+func (r *Request) Expiry(i int) { r.marks[i] |= markExpiry }
+
+// repeatable reports whether all commands may run twice.
+func (r *Request) repeatable() bool {
+	for _, m := range r.marks {
+		if m&markRepeatable == 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // Mark marks the i-th command by its traits: as [Request.Repeatable] if it only
-// reads, and as slow.
+// reads, as slow, and by what it is, as [Request.Expiry].
 func (r *Request) Mark(i int, t Traits) {
 	if t&ReadOnly != 0 {
 		r.Repeatable(i)
+		r.marks[i] |= markReads
+	}
+	if i > 0 && setsExpiry(r.command(i), r.command(i-1)) {
+		r.marks[i] |= markExpiry
 	}
 	if t&Slow != 0 {
 		r.SetSlow(i, true)
@@ -144,9 +175,9 @@ func (r *Request) Reply(i int) ([]byte, error) {
 	reply, addr, err := r.outcome(i)
 	switch {
 	case err != nil:
-		return nil, &CommandError{commandName(r.command(i)), addr, err}
+		return nil, &CommandError{commandName(r.command(i)), addr, r.tried(i, err)}
 	case resp.IsError(reply):
-		return nil, replyError(r.command(i), addr, reply)
+		return nil, &CommandError{commandName(r.command(i)), addr, r.tried(i, saidError(reply))}
 	}
 	return reply, nil
 }
@@ -203,6 +234,7 @@ func (f *flight) trip(p *pool.Pool, arena []byte) *trip {
 	t := f.trips[f.used]
 	f.used++
 	t.pool, t.keyed = p, false
+	t.judged, t.commands, t.proves = false, t.commands[:0], keyless
 	t.Reset(f.call, arena)
 	return t
 }

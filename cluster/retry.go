@@ -2,13 +2,11 @@ package cluster
 
 import (
 	"context"
-	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -17,34 +15,51 @@ const (
 	maxRetryBackoff = 250 * time.Millisecond
 )
 
-// backoff returns how long to wait before the n-th try: a random time up to
-// minRetryBackoff, doubled for each but the first.
-func backoff(n int) time.Duration {
-	return rand.N(min(minRetryBackoff<<min(n-1, 20), maxRetryBackoff)) + 1
+// backoff returns how long to wait before a command is sent again that was sent
+// n times: a random time up to minRetryBackoff, doubled for each but the first,
+// and no longer than what is left. Source: M. Brooker, "Exponential Backoff and
+// Jitter", AWS Architecture Blog, 2015 ("full jitter").
+func backoff(n int, left time.Duration) time.Duration {
+	limit := min(minRetryBackoff<<min(n-1, 20), maxRetryBackoff)
+	return rand.N(min(limit, max(left, minRetryBackoff))) + 1
 }
 
 // A retry sends commands again that the server has certainly not executed:
 // redirected and refused ones, and those that were not sent. Each goes alone;
-// commands that ran are never repeated, but for an EXPIRE behind one of them
-// (withExpiries). Redirected ones go at once, the others
-// after a backoff, and commands of one slot together, so that they keep their
-// order.
+// commands that ran are never repeated, but for an EXPIRE behind one that did not
+// (see order.go). Redirected ones go at once, the others after a backoff, and
+// commands of one slot together, so that they keep their order. Nothing waits
+// for the replies of another node: a trip is judged when it ends in trouble,
+// while others are in flight. All commands of a slot that are in flight are in
+// one trip.
 type retry struct {
 	client  *Client
 	request *Request
 	flight  *flight
 	how     How
 
-	sent   []int           // the commands of the last wave, in order
-	now    []int           // those of the next wave
-	later  []int           // those that wait until due
-	due    time.Time       // unless later is empty
-	routes map[int]route   // where a redirect sent commands that are to be sent again
-	bySlot map[int32]route // the last redirect of each slot
-	moves  []move          // what the MOVED of the last wave said
+	attempts []attempt // of each command; the request's, too
+	bySlot   map[int32]route
+	moves    []move             // what the MOVED that were judged last said
+	nodes    map[nodeAddr]*node // that redirects named
 
-	redirects int
-	retries   int
+	unplaced []int     // commands that got no trip and were not judged yet
+	now      []int     // those of the next wave, in order
+	later    []int     // those that wait until due, in order
+	due      time.Time // unless later is empty
+	patience time.Time // until when replicas may be silent; zero: for ever
+
+	steps []step // of the commands that are being judged
+}
+
+// An attempt is what a retry knows of one command.
+type attempt struct {
+	tries     int   // how often it was sent, or would have been
+	hops      int   // redirects that were followed one behind the other
+	why       why   // it is sent again
+	overtaken bool  // a later command of its slot has run
+	to        route // where the last redirect sent it; without a node: by the map
+	trouble   *trouble
 }
 
 // A route is where a redirect sends a command.
@@ -53,257 +68,180 @@ type route struct {
 	asking bool
 }
 
-// run sends wave after wave until nothing is left that may be sent again.
-func (x *retry) run(ctx context.Context) {
-	x.routes, x.bySlot = make(map[int]route), make(map[int32]route)
-	for i := range x.request.bounds {
-		x.sent = append(x.sent, i)
-	}
-	for !x.flight.abandoned && ctx.Err() == nil { // else the outcomes stand
-		x.plan()
-		if len(x.now) == 0 {
-			if len(x.later) == 0 || wait(ctx, time.Until(x.due)) != nil {
-				return // the refusals stand
-			}
-			x.now, x.later = x.later, nil
-		}
-		x.sent, x.now = x.now, nil
-		if ctx.Err() != nil || !x.send(ctx) && len(x.later) == 0 {
-			return
-		}
-	}
-}
-
-// plan judges the commands of the last wave and keeps those to be sent again.
-func (x *retry) plan() {
-	for _, i := range x.sent {
-		delete(x.routes, i)
-		delete(x.bySlot, x.request.slots[i])
-	}
-	var followed, refused []int
-	x.moves = x.moves[:0]
-	for _, i := range x.sent {
-		switch x.judge(i) {
-		case toFollow:
-			followed = append(followed, i)
-		case toRetry:
-			refused = append(refused, i)
-		}
-	}
-	x.client.learn(x.moves)
-	if len(followed) > 0 {
-		if x.redirects++; x.redirects > x.client.cfg.MaxRedirects {
-			followed = nil
-		}
-	}
-	if len(refused) > 0 {
-		if x.retries++; x.retries > x.client.cfg.MaxRetries {
-			refused = nil
-		}
-	}
-	if len(followed)+len(refused) > 0 {
-		x.schedule(followed, refused)
-	}
-}
-
-// schedule puts commands that were redirected into the next wave, unless a
-// command of their slot has to wait.
-func (x *retry) schedule(followed, refused []int) {
-	if len(refused) > 0 {
-		x.due = time.Now().Add(backoff(x.retries))
-	}
-	waits := make(map[int32]bool)
-	for _, i := range append(refused, x.later...) {
-		waits[x.request.slots[i]] = true
-		x.later = append(x.later, i)
-	}
-	for _, i := range followed {
-		if slot := x.request.slots[i]; slot >= 0 && waits[slot] {
-			x.later = append(x.later, i)
-		} else {
-			x.now = append(x.now, i)
-		}
-	}
-	x.now, x.later = x.withExpiries(x.now), x.withExpiries(x.later)
-}
-
-// withExpiries sorts the commands, each once, and adds each EXPIRE that ran
-// although a command before it on the same key, such as an INCRBY, is only now
-// to run: otherwise the key might live for ever. To set the same time to live
-// twice does no harm.
-func (x *retry) withExpiries(commands []int) []int {
-	if len(commands) == 0 {
-		return nil
-	}
-	slices.Sort(commands)
-	commands = slices.Compact(commands)
-	slots := make(map[int32]bool)
-	for _, i := range commands {
-		slots[x.request.slots[i]] = true
-	}
-	first := commands[0]
-	for j := first + 1; j < len(x.request.bounds); j++ {
-		if !slots[x.request.slots[j]] || !setsExpiry[commandName(x.request.command(j))] {
-			continue
-		}
-		at, found := slices.BinarySearch(commands, j)
-		if !found && x.sameKey(commands[:at], j) && !x.changedAfter(j) {
-			commands = slices.Insert(commands, at, j)
-		}
-	}
-	return commands
-}
-
-// changedAfter tells whether the request holds another command for the key of
-// the j-th, behind it, which may have changed the time to live again.
-func (x *retry) changedAfter(j int) bool {
-	for i := j + 1; i < len(x.request.bounds); i++ {
-		if x.request.slots[i] == x.request.slots[j] && !setsExpiry[commandName(x.request.command(i))] && x.sameKey([]int{i}, j) {
-			return true
-		}
-	}
-	return false
-}
-
-// setsExpiry lists commands whose first argument is the only key, and that only
-// set its time to live.
-var setsExpiry = map[string]bool{"EXPIRE": true, "PEXPIRE": true, "EXPIREAT": true, "PEXPIREAT": true}
-
-// sameKey tells whether the j-th command's first argument is that of one of the
-// others, too.
-func (x *retry) sameKey(others []int, j int) bool {
-	key, ok := resp.Argument(x.request.command(j), 1)
-	return ok && slices.ContainsFunc(others, func(i int) bool {
-		other, ok := resp.Argument(x.request.command(i), 1)
-		return ok && string(other) == string(key)
-	})
-}
-
-type step uint8
+// why says for what reason a command is sent again.
+type why uint8
 
 const (
-	stands   step = iota // the outcome is final
-	toFollow             // another node should have it, at once
-	toRetry              // later
+	wasRefused why = iota
+	wasNotSent
+	wasUnknown
+	wasMoved
+	wasAsked
+	wasEarly // an EXPIRE
 )
 
-func (x *retry) judge(i int) step {
-	reply, addr, err := x.request.outcome(i)
-	if err != nil {
-		return x.judgeFailure(err, x.request.marks[i]&markRepeatable != 0)
-	}
-	if !resp.IsError(reply) {
-		return stands
-	}
-	c := x.client
-	switch to := classify(resp.ErrorText(reply), addr); to.verdict {
-	case moved, ask:
-		if slot := x.request.slots[i]; x.how.noFollow || slot >= 0 && slot != int32(to.slot) {
-			c.hint()
-			return stands
+// run judges and sends until nothing is left that may be sent again.
+func (x *retry) run(ctx context.Context) {
+	x.begin(ctx)
+	defer func() { x.request.took = time.Since(x.request.began) }()
+	for !x.flight.abandoned && ctx.Err() == nil { // else the outcomes stand
+		x.judgeEnded()
+		if len(x.now) == 0 && len(x.later) > 0 && !time.Now().Before(x.due) {
+			x.now, x.later = x.later, nil
 		}
-		if x.follow(i, to) {
-			return toFollow
+		switch {
+		case len(x.now) > 0:
+			x.send(ctx)
+			continue
+		case !x.flight.open && len(x.later) == 0:
+			return
 		}
-		return stands
-	case readOnly:
-		x.leaveReplica(x.request.places[i].trip.pool)
-		fallthrough
-	case down:
-		c.hint()
-		c.counters.refused.Add(1)
-		return toRetry
-	case tryAgain, noReplicas:
-		c.counters.refused.Add(1)
-		return toRetry
+		x.wait(ctx)
 	}
-	return stands
+	x.flight.leave(x.client, ctx.Err())
 }
 
-// leaveReplica sees to it that a write which came to a replica finds the
-// primary: by another role of ours or, if the server has changed its role, by
-// new connections.
-func (x *retry) leaveReplica(p *pool.Pool) {
-	if x.how.replica {
-		x.how.replica = false
+// begin notes which commands travel on which trip.
+func (x *retry) begin(ctx context.Context) {
+	r := x.request
+	x.attempts = make([]attempt, len(r.bounds))
+	r.attempts, r.began = x.attempts, time.Now()
+	x.bySlot, x.nodes = make(map[int32]route), make(map[nodeAddr]*node)
+	for i, p := range r.places {
+		x.attempts[i].tries = 1
+		if p.trip == nil {
+			x.unplaced = append(x.unplaced, i)
+		} else {
+			p.trip.commands = append(p.trip.commands, i)
+		}
+	}
+	if end, ok := ctx.Deadline(); ok && x.how.replica && r.repeatable() {
+		x.patience = r.began.Add(end.Sub(r.began) / 2)
+	}
+}
+
+// wait returns when a trip has ended, when something is due, or at the
+// context's end.
+func (x *retry) wait(ctx context.Context) {
+	f := x.flight
+	until := x.due
+	if len(x.later) == 0 {
+		until = x.patience
+	} else if !x.patience.IsZero() && f.open && x.patience.Before(until) {
+		until = x.patience
+	}
+	if !f.open {
+		_ = wait(ctx, time.Until(until))
 		return
 	}
-	p.Renew()
+	var due <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		due = timer.C
+	}
+	if complete, err := f.call.Next(ctx, due); err != nil {
+		f.leave(x.client, err)
+	} else if complete {
+		f.open = false
+	}
+	if !x.patience.IsZero() && f.open && !f.abandoned && !time.Now().Before(x.patience) {
+		x.giveUpReplicas()
+	}
 }
 
-// judgeFailure decides for a command without a reply.
-func (x *retry) judgeFailure(err error, repeatable bool) step {
-	notSent := errors.Is(err, lanes.ErrNotSent)
-	switch {
-	case !notSent && !repeatable, !x.client.mayTryAgain(err):
-		return stands
-	case notSent:
-		x.client.counters.notSent.Add(1)
-	default:
-		x.client.counters.repeated.Add(1)
+// judgeEnded judges the commands that have no trip, and those whose trip has
+// ended in trouble.
+func (x *retry) judgeEnded() {
+	if unplaced := x.unplaced; len(unplaced) > 0 {
+		x.unplaced = nil
+		x.judgeAll(unplaced)
 	}
-	return toRetry
+	f := x.flight
+	for _, t := range f.trips[f.settled:f.used] {
+		if !t.judged && t.Troubled() {
+			t.judged = true
+			x.judgeAll(t.commands)
+		}
+	}
+	if !f.open {
+		f.settled = f.used
+	}
 }
 
-// mayTryAgain reports whether a command without a reply, because of err, may be
-// sent again, if it was not sent or may run twice.
-func (c *Client) mayTryAgain(err error) bool {
-	if errors.Is(err, pool.ErrExhausted) || c.ctx.Err() != nil {
-		return false // the service wants to know at once
+// judgeAll decides about commands, in order, that have travelled together: all of
+// their slots that were in flight.
+func (x *retry) judgeAll(commands []int) {
+	now := time.Now()
+	x.steps = x.steps[:0]
+	for _, i := range commands {
+		delete(x.bySlot, x.request.slots[i])
 	}
-	var refused *lanes.HandshakeError
-	if errors.As(err, &refused) && !passing(refused) {
-		return false // a wrong password does not get better
+	for _, i := range commands {
+		x.attempts[i].to = route{}
+		x.steps = append(x.steps, x.judge(i, now))
 	}
-	c.hint()
-	var dead *pool.DownError // whoever waits for a failover waits for so long
-	return !errors.As(err, &dead) || time.Since(dead.Since) <= c.cfg.DownGrace
+	x.client.learn(x.moves)
+	x.moves = x.moves[:0]
+	x.keepOrder(commands)
+	if slices.Contains(x.steps, toTurn) {
+		x.how.replica = false
+	}
+	x.schedule(commands, now)
 }
 
-// follow notes where a redirect sends the command and, for MOVED, the slot.
-func (x *retry) follow(i int, to redirect) bool {
-	n := x.client.followed(to)
-	if n == nil {
-		return false
+// schedule puts commands that go again into the next wave, or among those that
+// wait, if they have to, or if another one of their slot has to.
+func (x *retry) schedule(commands []int, now time.Time) {
+	waits := make(map[int32]bool)
+	tries, left := 0, time.Duration(math.MaxInt64)
+	for k, i := range commands {
+		if x.steps[k] == toRetry {
+			waits[x.request.slots[i]] = true
+			tries, left = max(tries, x.attempts[i].tries), min(left, x.left(i, now))
+		}
 	}
-	r := route{node: n, asking: to.verdict == ask}
-	if !r.asking {
-		x.moves = append(x.moves, move{to.slot, n})
+	if len(waits) > 0 {
+		if due := now.Add(backoff(tries, left)); len(x.later) == 0 || due.Before(x.due) {
+			x.due = due
+		}
 	}
-	x.routes[i] = r
-	x.bySlot[x.request.slots[i]] = r
-	return true
+	for k, i := range commands {
+		slot := x.request.slots[i]
+		switch step := x.steps[k]; {
+		case !step.again():
+			continue
+		case step == toRetry, slot >= 0 && waits[slot]:
+			x.later = append(x.later, i)
+		default:
+			x.now = append(x.now, i)
+		}
+		x.attempts[i].tries++
+	}
+	slices.Sort(x.now)
+	slices.Sort(x.later)
 }
 
-// followed returns the node that MOVED or ASK names, nil if it cannot be had.
-// What MOVED says of the slot is to be learned by the caller.
-func (c *Client) followed(to redirect) *node {
-	if to.verdict == moved {
-		c.hint()
+// left returns how long the command may be sent again.
+func (x *retry) left(i int, now time.Time) time.Duration {
+	if t := x.attempts[i].trouble; t != nil {
+		return x.client.cfg.DownGrace - now.Sub(t.since)
 	}
-	n := c.node(to)
-	switch {
-	case n == nil:
-	case to.verdict == ask:
-		c.counters.ask.Add(1)
-	default:
-		c.counters.moved.Add(1)
-	}
-	return n
+	return maxRetryBackoff
 }
 
-// send sends the wave. It reports whether any command may have to be sent yet
-// again.
-func (x *retry) send(ctx context.Context) (failed bool) {
+// send sends the wave.
+func (x *retry) send(ctx context.Context) {
 	r, f := x.request, x.flight
 	t := x.client.topology.Load()
 	asking := x.askingBounds()
 	first := f.used
-	for _, i := range x.sent {
+	for _, i := range x.now {
+		x.count(i)
 		to, asks, err := x.target(t, i)
 		if err != nil {
 			r.places[i] = place{err: err}
-			failed = true
+			x.unplaced = append(x.unplaced, i)
 			continue
 		}
 		tr := x.tripTo(to, i, first)
@@ -312,26 +250,27 @@ func (x *retry) send(ctx context.Context) (failed bool) {
 		}
 		r.places[i] = place{trip: tr, pos: tr.Len()}
 		tr.Add(r.bounds[i].from, r.bounds[i].to)
+		tr.commands = append(tr.commands, i)
 	}
-	return f.send(ctx, f.trips[first:f.used], x.how.Sequential) || failed
+	x.now = x.now[:0]
+	f.send(ctx, f.trips[first:f.used], x.how.Sequential)
 }
 
-// target returns where the command goes: to where a redirect sent it or, since
-// commands of one slot must keep their order, where the last redirect sent
-// another command of the slot; else by the map.
-func (x *retry) target(t *topology, i int) (p *pool.Pool, asking bool, err error) {
-	slot := x.request.slots[i]
-	to, ok := x.bySlot[slot]
-	if slot < 0 || !ok {
-		to, ok = x.routes[i]
+// count counts what is sent again.
+func (x *retry) count(i int) {
+	c := &x.client.counters
+	switch x.attempts[i].why {
+	case wasRefused:
+		c.refused.Add(1)
+	case wasNotSent:
+		c.notSent.Add(1)
+	case wasUnknown:
+		c.repeated.Add(1)
+	case wasMoved:
+		c.moved.Add(1)
+	case wasAsked:
+		c.ask.Add(1)
 	}
-	if ok {
-		return to.node.pool(asPrimary), to.asking, nil
-	}
-	if t.primary(slot) == nil {
-		return nil, false, noOwnerError(slot)
-	}
-	return x.client.poolFor(t, slot, x.how), false, nil
 }
 
 // tripTo returns this wave's trip to the pool that the i-th command may join.
@@ -348,10 +287,19 @@ func (x *retry) tripTo(p *pool.Pool, i, first int) *trip {
 	return t
 }
 
-// askingBounds appends an ASKING to the arena, behind all commands. The trips
-// of this wave must be made after it.
-func (x *retry) askingBounds() bound {
-	from := len(x.request.arena)
-	x.request.arena = resp.AppendCommand(x.request.arena, "ASKING")
-	return bound{from, len(x.request.arena)}
+// giveUpReplicas lets the primary answer what no replica has answered, while
+// there is still time. Only commands that may run twice come here.
+func (x *retry) giveUpReplicas() {
+	x.judgeEnded()
+	old := x.flight
+	old.abandon(errSilent)
+	x.flight = x.request.begin()
+	x.flight.call.Begin(0)
+	for _, t := range old.trips[old.settled:old.used] {
+		if !t.judged {
+			t.judged = true
+			x.judgeAll(t.commands)
+		}
+	}
+	x.patience = time.Time{}
 }

@@ -39,7 +39,7 @@ func refuse(e *redistest.Emulated, n int32, text, name, key string) *atomic.Int3
 func TestRedirectedDoNotWaitForRefused(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
-	client := open(t, cluster.Config{MaxRetries: 1 << 20, RefreshEvery: -1}, e.Addrs())
+	client := open(t, cluster.Config{DownGrace: time.Hour, RefreshEvery: -1}, e.Addrs())
 	const moved = "{moved}"
 	e.Move(cluster.Slot(moved), (e.Owner(cluster.Slot(moved))+1)%3)
 	refuse(e, 1<<30, "TRYAGAIN later", "INCRBY", "refused")
@@ -91,19 +91,22 @@ func TestExpiryFollowsItsCounter(t *testing.T) {
 }
 
 // TestExpiryDoesNotOverruleOthers: what the request does with the time to live
-// afterwards stands.
+// afterwards stands, so INCRBY, which would need its EXPIRE again, ends as
+// refused.
 func TestExpiryDoesNotOverruleOthers(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
 	client := open(t, cluster.Config{}, e.Addrs())
 	refuse(e, 1, "TRYAGAIN later", "INCRBY", "k")
 	p := pipeline.New(client)
-	p.IncrBy("k", 1)
+	count := p.IncrBy("k", 1)
 	p.Expire("k", time.Minute)
 	p.Cmd("PERSIST", "k")
-	require.NoError(t, p.Do(within(t, 5*time.Second)))
+	require.Error(t, p.Do(within(t, 5*time.Second)))
+	require.ErrorIs(t, count.Err(), cluster.ErrRefused)
+	require.ErrorIs(t, count.Err(), cluster.ErrOvertaken)
 	require.Equal(t, 1, e.Calls(0, "EXPIRE"))
-	require.Zero(t, e.Nodes()[0].TTL("k"))
+	require.Zero(t, e.Calls(0, "INCRBY"))
 }
 
 // TestRedirectForAnotherSlot: what a script, or a strange server, makes up is
@@ -132,7 +135,7 @@ func TestDeadNode(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
 	keys := redistest.KeysInSlots(12, "dead")
 	const grace = 300 * time.Millisecond
-	client := open(t, cluster.Config{MaxRetries: 1 << 20, DownGrace: grace, RefreshEvery: -1}, e.Addrs())
+	client := open(t, cluster.Config{DownGrace: grace, RefreshEvery: -1}, e.Addrs())
 	ctx := within(t, 20*time.Second)
 	p := pipeline.New(client)
 	call := func() (failed, waited time.Duration, err error) {
@@ -191,7 +194,7 @@ func TestWriteToReplica(t *testing.T) {
 func TestDemotedServer(t *testing.T) {
 	t.Parallel()
 	server, other := redistest.StartServer(t, redistest.Options{}), redistest.StartServer(t, redistest.Options{})
-	client := open(t, cluster.Config{MaxRetries: 1 << 20}, server.Addrs())
+	client := open(t, cluster.Config{DownGrace: time.Hour}, server.Addrs())
 	ctx := within(t, 20*time.Second)
 	p := pipeline.New(client)
 	p.IncrBy("k", 1)
@@ -219,7 +222,7 @@ func TestTooManyClients(t *testing.T) {
 	t.Parallel()
 	server := redistest.StartServer(t, redistest.Options{})
 	ctx := within(t, 20*time.Second)
-	client := open(t, cluster.Config{MaxRetries: 1 << 20, DownGrace: time.Hour}, server.Addrs())
+	client := open(t, cluster.Config{DownGrace: time.Hour}, server.Addrs())
 	conn, err := (radix.Dialer{}).Dial(ctx, "tcp", server.Addrs()[0])
 	require.NoError(t, err)
 	defer conn.Close()

@@ -78,7 +78,7 @@ func TestSetSlow(t *testing.T) {
 		require.Equal(t, step.want, r.slow)
 	}
 	r.Mark(1, Slow|ReadOnly)
-	require.Equal(t, []mark{0, markSlow | markRepeatable, 0}, r.marks)
+	require.Equal(t, []mark{0, markSlow | markRepeatable | markReads, 0}, r.marks)
 	r.Reset()
 	require.Zero(t, r.slow)
 }

@@ -23,7 +23,7 @@ type Stats struct {
 
 	Moved   uint64 // MOVED that were followed
 	Ask     uint64 // ASK that were followed
-	Refused uint64 // commands sent again because the server refused them for now
+	Refused uint64 // commands sent again because the server had refused them for now; not those that were given up
 	NotSent uint64 // commands sent again because they had not been sent
 
 	// Repeated commands were sent again although their outcome was unknown:

@@ -71,6 +71,7 @@ type Pipeline struct {
 
 	lastKey  string // of IncrBy or Expire, which usually come in pairs
 	lastSlot int32
+	lastAt   int // where in the request
 }
 
 type state uint8
@@ -156,7 +157,12 @@ func (p *Pipeline) expire(seconds, milliseconds, option, key string, ttl time.Du
 	b = resp.AppendBulk(b, key)
 	b = resp.AppendBulkInt(b, n)
 	b = append(b, option...)
-	return p.commit(b, key)
+	follows := key == p.lastKey && p.lastAt == p.request.Len()-1
+	r := p.commit(b, key)
+	if follows && r.index > 0 {
+		p.request.Expiry(int(r.index))
+	}
+	return r
 }
 
 // expiry returns the command that sets the time to live, and its number:
@@ -176,6 +182,7 @@ func (p *Pipeline) commit(b []byte, key string) Reply {
 	if key != p.lastKey || key == "" {
 		p.lastKey, p.lastSlot = key, int32(cluster.Slot(key))
 	}
+	p.lastAt = p.request.Len()
 	p.request.Commit(b, p.lastSlot)
 	return p.reply(p.request.Len() - 1)
 }

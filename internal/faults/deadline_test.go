@@ -115,7 +115,7 @@ var waitTests = []waitTest{
 			}
 			return ""
 		})
-		return count(open(t, cluster.Config{MaxRetries: 1 << 20}, []string{p.Addr()}))
+		return count(open(t, cluster.Config{DownGrace: time.Hour}, []string{p.Addr()}))
 	}},
 	{"blocking command", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{}, []string{p.Addr()})

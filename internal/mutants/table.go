@@ -30,7 +30,7 @@ var mutants = []mutant{
 	},
 	{
 		"5 a refused command takes the others with it once more", "cluster/retry.go",
-		"\tif len(followed)+len(refused) > 0 {\n", "\tif len(refused) > 0 {\n\t\trefused = x.sent\n\t}\n\tif len(followed)+len(refused) > 0 {\n",
+		"\tx.keepOrder(commands)\n", "\tif slices.Contains(x.steps, toRetry) {\n\t\tfor k := range x.steps {\n\t\t\tx.steps[k] = toRetry\n\t\t}\n\t}\n",
 		"./cluster", "TestRefusedForNow", false,
 	},
 	{
@@ -59,8 +59,8 @@ var mutants = []mutant{
 		"./cluster", "TestUnknownEndpoints", false,
 	},
 	{
-		"8 MOVED and ASK reach the caller", "cluster/retry.go",
-		"if x.follow(i, to) {\n\t\t\treturn toFollow", "if x.follow(i, to) {\n\t\t\treturn stands",
+		"8 MOVED and ASK reach the caller", "cluster/verdict.go",
+		"return x.follow(i, to)\n", "return stands\n",
 		"./cluster", "TestRadixPipelineFollowsRedirects", false,
 	},
 	{
@@ -74,8 +74,8 @@ var mutants = []mutant{
 		"./cluster", "TestCanaryInTrouble", false,
 	},
 	{
-		"9 a command whose reply was lost is sent again (go-redis)", "cluster/retry.go",
-		"case !notSent && !repeatable, !x.client.mayTryAgain(err):", "case !x.client.mayTryAgain(err):",
+		"9 a command whose reply was lost is sent again (go-redis)", "cluster/verdict.go",
+		"if x.request.marks[i]&markRepeatable == 0 {", "if false {",
 		"./pipeline", "TestCutAtEveryOffset", false,
 	},
 	{
@@ -239,13 +239,13 @@ var mutants = []mutant{
 		"./cluster", "TestLeavingNodesFailNoCall", false,
 	},
 	{
-		"a key lives for ever after a refused INCRBY", "cluster/retry.go",
-		"if !found && x.sameKey(commands[:at], j) && !x.changedAfter(j) {", "if !found && x == nil {",
+		"a key lives for ever after a refused INCRBY", "cluster/order.go",
+		"if steps[k] == ran {", "if false {",
 		"./cluster", "TestExpiryFollowsItsCounter", false,
 	},
 	{
-		"a redirect for another slot is followed", "cluster/retry.go",
-		"if slot := x.request.slots[i]; x.how.noFollow || slot >= 0 && slot != int32(to.slot) {", "if x.how.noFollow {",
+		"a redirect for another slot is followed", "cluster/verdict.go",
+		"x.how.noFollow || slot >= 0 && slot != int32(to.slot) || a.hops", "x.how.noFollow || a.hops",
 		"./cluster", "TestRedirectForAnotherSlot", false,
 	},
 	{
@@ -484,7 +484,7 @@ var mutants = []mutant{
 		"./cluster", "TestRefreshesAreSpaced", false,
 	},
 	{
-		"map: a storm of MOVED copies it for each slot", "cluster/retry.go",
+		"map: a storm of MOVED copies it for each slot", "cluster/verdict.go",
 		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
 		"./cluster", "TestStormOfMovedIsCheap", false,
 	},
@@ -492,5 +492,60 @@ var mutants = []mutant{
 		"a wrong password is told as the end of the last connection, and dialled again fast", "pool/breaker.go",
 		"err = p.lastErr //", "_ = p.lastErr //",
 		"./pool", "TestDownTellsWhyItCannotBeDialled", false,
+	},
+	{
+		"calls retry for as long as their context lasts", "cluster/trouble.go",
+		"return now.Sub(t.since) < grace", "return grace > 0",
+		"./cluster", "TestDeadForGood/LOADING", false,
+	},
+	{
+		"a success does not end a trouble", "cluster/exec.go",
+		"\tc.troubles.endedBy(r)\n", "",
+		"./cluster", "TestDeadForGood/LOADING", false,
+	},
+	{
+		"reads end a trouble of writes", "cluster/trouble.go",
+		"(s <= by || known.unsent)", "true",
+		"./cluster", "TestReadsDoNotHideWrites", false,
+	},
+	{
+		"other keys end a TRYAGAIN", "cluster/verdict.go",
+		"return site{slot: slot, command: fingerprint(command)}", "return site{slot: slot}",
+		"./cluster", "TestTryAgainIsAboutItsKeys", false,
+	},
+	{
+		"each slot without an owner has a grace of its own", "cluster/trouble.go",
+		"if t.gap == nil || t.gap != m && !t.gap.lacksAllOf(m) {", "if true {",
+		"./cluster", "TestNoOwnerGrace", false,
+	},
+	{
+		"redirects wait for the replies of other nodes", "lanes/batch.go",
+		"left > 0 && !c.alarm.Swap(false);", "left > 0;",
+		"./cluster", "TestNoBarrierBetweenNodes", false,
+	},
+	{
+		"a refused command undoes what a later one did", "cluster/order.go",
+		"s.again() && s != toAsk && slots[slot]:", "false:",
+		"./cluster", "TestOrderWithinASlot", false,
+	},
+	{
+		"a followed ASK undoes what a later command did", "cluster/order.go",
+		"case s == toAsk && x.anyKeyIn(i, keys), ", "case ",
+		"./cluster", "TestOrderWithinASlot", false,
+	},
+	{
+		"a silent replica takes the whole deadline", "cluster/retry.go",
+		"\t\tx.giveUpReplicas()\n", "\t\tx.patience = time.Time{}\n",
+		"./cluster", "TestSecondaryFallsBack/silent", false,
+	},
+	{
+		"a replica that refuses is asked again", "cluster/verdict.go",
+		"\tcase x.how.replica:\n\t\treturn toTurn\n", "",
+		"./cluster", "TestSecondaryFallsBack/LOADING", false,
+	},
+	{
+		"deadlines are no hint", "cluster/exec.go",
+		"if errors.Is(err, context.DeadlineExceeded) {", "if errors.Is(err, context.Canceled) {",
+		"./cluster", "TestDeadlineIsAHint", false,
 	},
 }

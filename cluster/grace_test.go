@@ -1,0 +1,263 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// A malady is what a server has for a while.
+type malady struct {
+	name string
+	text string // the error reply; "" stands for a connection that is refused
+	slot bool   // it is a trouble of a slot
+}
+
+var maladies = []malady{
+	{name: "CLUSTERDOWN", text: "CLUSTERDOWN The cluster is down"},
+	{name: "slot not served", text: "CLUSTERDOWN Hash slot not served", slot: true},
+	{name: "LOADING", text: "LOADING Redis is loading the dataset in memory"},
+	{name: "MASTERDOWN", text: "MASTERDOWN Link with MASTER is down"},
+	{name: "READONLY", text: "READONLY You can't write against a read only replica."},
+	{name: "NOREPLICAS", text: "NOREPLICAS Not enough good replicas to write."},
+	{name: "TRYAGAIN", text: "TRYAGAIN Multiple keys request during rehashing of slot", slot: true},
+	{name: "refused connections"},
+}
+
+// sick returns a world of two nodes of which the first has the malady from the
+// start; the second one, of which the slots of B are, is well.
+func (m malady) sick() (w *world, ill *atomic.Bool) {
+	ill = new(atomic.Bool)
+	ill.Store(true)
+	w = newWorld(func(addr string, _ []string) string {
+		if addr == nodeA && ill.Load() {
+			return "-" + m.text + "\r\n"
+		}
+		return one
+	}, nodeA, nodeB)
+	if m.text == "" {
+		ill.Store(false)
+	}
+	return w, ill
+}
+
+// TestFailoverFailsNoCall: a failover of 400 or 600 ms, whatever it looks like,
+// fails no call that has three seconds. Counting retries failed 9 to 99 % of
+// them.
+func TestFailoverFailsNoCall(t *testing.T) {
+	for _, m := range maladies[:len(maladies)-1] {
+		for _, lasts := range []time.Duration{400 * time.Millisecond, 600 * time.Millisecond, 900 * time.Millisecond} {
+			t.Run(fmt.Sprint(m.name, ", ", lasts), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w, ill := m.sick()
+					client := w.open(t, cluster.Config{})
+					w.set(func() { w.dead[nodeA] = m.text == "" })
+					time.AfterFunc(lasts, func() {
+						ill.Store(false)
+						w.set(func() { delete(w.dead, nodeA) })
+					})
+					failed := new(atomic.Int64)
+					const callers = 20
+					for range callers {
+						go func() {
+							for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(10 * time.Millisecond) {
+								if client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", keyOf(0, 2))) != nil {
+									failed.Add(1)
+								}
+							}
+						}()
+					}
+					time.Sleep(4 * time.Second)
+					require.Zero(t, failed.Load())
+					require.NotZero(t, client.Stats().Refused+client.Stats().NotSent)
+				})
+			})
+		}
+	}
+}
+
+// TestDeadForGood: after the grace each call tries once and fails at once, with
+// an error that says how long it has been so; other nodes are not concerned;
+// and after a success there is a new grace.
+func TestDeadForGood(t *testing.T) {
+	for _, m := range maladies {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, ill := m.sick()
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				w.set(func() { w.dead[nodeA] = m.text == "" })
+				sick, well := keyOf(0, 2), keyOf(1, 2)
+				p := pipeline.New(client)
+				call := func() (took time.Duration, bad, good error) {
+					p.Reset()
+					count, other := p.IncrBy(sick, 1), p.IncrBy(well, 1)
+					began := time.Now()
+					_ = p.Do(soon(t, 3*time.Second))
+					return time.Since(began), count.Err(), other.Err()
+				}
+				took, bad, good := call()
+				require.NoError(t, good)
+				require.Error(t, bad)
+				require.InDelta(t, 1, took.Seconds(), 0.1)
+				var tried *cluster.TroubleError
+				require.ErrorAs(t, bad, &tried)
+				require.Greater(t, tried.Tries, 5)
+				require.ErrorContains(t, bad, fmt.Sprintf("after %d tries in 1.", tried.Tries))
+
+				for range 20 {
+					time.Sleep(100 * time.Millisecond)
+					tries := client.Stats().Refused + client.Stats().NotSent
+					took, bad, good = call()
+					require.NoError(t, good)
+					require.Less(t, took, 5*time.Millisecond)
+					require.ErrorAs(t, bad, &tried)
+					require.Equal(t, 1, tried.Tries)
+					if m.slot {
+						require.Equal(t, "slot "+strconv.Itoa(int(cluster.Slot(sick))), tried.Where)
+					} else {
+						require.Equal(t, "node "+nodeA, tried.Where)
+					}
+					require.Greater(t, tried.For, time.Second)
+					require.Equal(t, tries, client.Stats().Refused+client.Stats().NotSent, "nothing is sent again")
+					if m.text == "" {
+						require.ErrorIs(t, bad, lanes.ErrNotSent)
+					} else {
+						require.ErrorIs(t, bad, cluster.ErrRefused)
+						require.ErrorContains(t, bad, strings.Fields(m.text)[0])
+					}
+				}
+
+				ill.Store(false)
+				w.set(func() { delete(w.dead, nodeA) })
+				time.Sleep(10 * time.Second) // the pool dials again
+				_, bad, _ = call()
+				require.NoError(t, bad)
+				ill.Store(m.text != "")
+				w.set(func() { w.dead[nodeA] = m.text == "" })
+				time.Sleep(time.Millisecond)
+				time.AfterFunc(500*time.Millisecond, func() {
+					ill.Store(false)
+					w.set(func() { delete(w.dead, nodeA) })
+				})
+				_, bad, _ = call()
+				require.NoError(t, bad, "a new trouble has a grace of its own")
+			})
+		})
+	}
+}
+
+// TestGraceSettings: without one each call tries once; with one as long as the
+// context, it tries until then.
+func TestGraceSettings(t *testing.T) {
+	for _, m := range maladies {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, _ := m.sick()
+				none := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1})
+				long := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: cluster.WhileContextLasts})
+				w.set(func() { w.dead[nodeA] = m.text == "" })
+				began := time.Now()
+				call := func(client *cluster.Client) error {
+					return client.Do(soon(t, 20*time.Second), radix.Cmd(nil, "INCR", keyOf(0, 2)))
+				}
+				require.Error(t, call(none))
+				require.Less(t, time.Since(began), 5*time.Millisecond)
+				require.Zero(t, none.Stats().Refused+none.Stats().NotSent)
+				began = time.Now()
+				require.ErrorContains(t, call(long), "tries in ")
+				require.Equal(t, 20*time.Second, time.Since(began).Round(10*time.Millisecond))
+			})
+		})
+	}
+}
+
+// TestNoOwnerGrace: a slot that no node serves is a trouble like others. It
+// began when the map lost the slots, also for those that are asked for later.
+func TestNoOwnerGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA)
+		w.slots = strings.Replace(mapOf(nodeA), ":16383", ":8191", 1)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		call := func(key string) (time.Duration, error) {
+			began := time.Now()
+			err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", key))
+			return time.Since(began), err
+		}
+		key := keyOf(1, 2)
+		took, err := call(key)
+		require.ErrorIs(t, err, cluster.ErrNoOwner)
+		require.ErrorIs(t, err, lanes.ErrNotSent)
+		require.ErrorContains(t, err, "tries in 1.")
+		require.InDelta(t, 1, took.Seconds(), 0.1)
+		for _, key := range []string{key, keyOf(3, 4), keyOf(15, 16)} {
+			took, err = call(key)
+			require.ErrorIs(t, err, cluster.ErrNoOwner)
+			require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " in trouble for 1."))
+			require.Less(t, took, 5*time.Millisecond)
+		}
+		w.set(func() { w.slots = mapOf(nodeA) })
+		require.NoError(t, client.Sync(t.Context()))
+		_, err = call(key)
+		require.NoError(t, err)
+	})
+}
+
+// TestTryAgainIsAboutItsKeys: while two keys of a slot stay apart, others of the
+// slot answer. That does not make the next call for the two wait.
+func TestTryAgainIsAboutItsKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(_ string, cmd []string) string {
+			if cmd[0] == "MGET" {
+				return "-TRYAGAIN later\r\n"
+			}
+			return one
+		}, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		mget := func() time.Duration {
+			began := time.Now()
+			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "MGET", "{t}a", "{t}b")), cluster.ErrRefused)
+			return time.Since(began)
+		}
+		require.InDelta(t, 1, mget().Seconds(), 0.1)
+		for range 5 {
+			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "{t}a")))
+			require.Less(t, mget(), 5*time.Millisecond)
+		}
+	})
+}
+
+// TestReadsDoNotHideWrites: a node that reads and does not write is in trouble
+// for writes all the time.
+func TestReadsDoNotHideWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(_ string, cmd []string) string {
+			if cmd[0] == "INCR" {
+				return "-NOREPLICAS Not enough good replicas to write.\r\n"
+			}
+			return one
+		}, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		write := func() time.Duration {
+			began := time.Now()
+			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", "k")), cluster.ErrRefused)
+			return time.Since(began)
+		}
+		require.InDelta(t, 1, write().Seconds(), 0.1)
+		for range 5 {
+			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "TIME")))
+			require.Less(t, write(), 5*time.Millisecond)
+		}
+	})
+}

@@ -1,0 +1,255 @@
+package cluster
+
+import (
+	"hash/maphash"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A sort ranks commands by what it proves that a server runs one: it may answer
+// commands without keys while it refuses all others, and read while it refuses
+// to write.
+type sort uint8
+
+const (
+	keyless sort = iota
+	reading
+	writing
+	sorts
+)
+
+// A site is what a trouble is a trouble of: a node, for commands of one sort, or
+// a slot.
+type site struct {
+	addr    string // of a node; "": a slot is meant
+	sort    sort
+	slot    int32
+	command uint64 // of a slot: only for commands with this fingerprint, unless it is 0
+}
+
+// A trouble is why commands are refused, or cannot be sent. It begins with the
+// first of them, whatever happens to the next ones, and ends with a success.
+type trouble struct {
+	site
+	since  time.Time // when it began
+	heard  time.Time // when the last command met it
+	unsent bool      // the last command was not sent, rather than refused
+}
+
+// String names the site.
+func (s site) String() string {
+	if s.addr != "" {
+		return "node " + s.addr
+	}
+	return "slot " + strconv.Itoa(int(s.slot))
+}
+
+// mayTryAgain is the rule by which everything is tried again that did not run:
+// within the grace since its trouble began. What comes later is tried once.
+func mayTryAgain(t *trouble, now time.Time, grace time.Duration) bool {
+	return now.Sub(t.since) < grace
+}
+
+const (
+	// forgetTrouble is after how long a trouble that nobody has met any more
+	// counts as ended: nobody knows.
+	forgetTrouble = time.Minute
+
+	// maxTroubles bounds what is remembered of slots. A slot more than that has a
+	// trouble of its own in each call.
+	maxTroubles = 4096
+)
+
+// troubles are those that have not ended.
+type troubles struct {
+	open atomic.Int32 // how many: requests without trouble look no further if there are none
+
+	mu    sync.Mutex // guards what follows
+	at    map[site]*trouble
+	slots int       // how many of them are of slots
+	gap   *topology // had slots without an owner; nil: none is known
+	since time.Time // when the first map with these came
+	heard time.Time
+}
+
+// note returns the trouble that a command has met at the site, which began now
+// unless it is known, or since says otherwise.
+func (t *troubles) note(at site, unsent bool, since, now time.Time) trouble {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known, ok := t.at[at]
+	if !ok {
+		t.forgetLocked(now)
+		known = &trouble{site: at, since: now}
+		if len(t.at) < maxTroubles {
+			t.addLocked(known)
+		}
+	}
+	known.heard, known.unsent = now, unsent
+	if !since.IsZero() && since.Before(known.since) {
+		known.since = since
+	}
+	return *known
+}
+
+// noteGap is note for a slot that has no owner in the map m. All slots without
+// one are in trouble since the map lacks them: it is for the whole shard that a
+// command waits, not for its slot.
+func (t *troubles) noteGap(m *topology, slot int32, now time.Time) trouble {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forgetLocked(now)
+	if t.gap == nil || t.gap != m && !t.gap.lacksAllOf(m) {
+		t.since = now
+	}
+	t.gap, t.heard = m, now
+	t.countLocked()
+	return trouble{site: site{slot: slot}, since: t.since, heard: now, unsent: true}
+}
+
+// lacksAllOf tells whether t lacks the owners of all slots that m lacks.
+func (t *topology) lacksAllOf(m *topology) bool {
+	for slot, owner := range m.owner {
+		if owner == noOwner && t.owner[slot] != noOwner {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *troubles) addLocked(known *trouble) {
+	if t.at == nil {
+		t.at = make(map[site]*trouble)
+	}
+	t.at[known.site] = known
+	if known.addr == "" {
+		t.slots++
+	}
+	t.countLocked()
+}
+
+func (t *troubles) endLocked(known *trouble) {
+	delete(t.at, known.site)
+	if known.addr == "" {
+		t.slots--
+	}
+	t.countLocked()
+}
+
+func (t *troubles) countLocked() {
+	n := len(t.at)
+	if t.gap != nil {
+		n++
+	}
+	t.open.Store(int32(n))
+}
+
+// forgetLocked ends the troubles that nobody has met for long.
+func (t *troubles) forgetLocked(now time.Time) {
+	for _, known := range t.at {
+		if now.Sub(known.heard) > forgetTrouble {
+			t.endLocked(known)
+		}
+	}
+	if t.gap != nil && now.Sub(t.heard) > forgetTrouble {
+		t.gap = nil
+		t.countLocked()
+	}
+}
+
+// answeredLocked says that the node has run a command of the sort. That ends
+// troubles for commands of which it proves no less, and that it could not be
+// reached.
+func (t *troubles) answeredLocked(addr string, by sort) {
+	for s := range sorts {
+		if known := t.at[site{addr: addr, sort: s}]; known != nil && (s <= by || known.unsent) {
+			t.endLocked(known)
+		}
+	}
+}
+
+// ranLocked says that a command for a key in the slot has run. A TRYAGAIN is
+// about certain keys, so only the same command ends it.
+func (t *troubles) ranLocked(slot int32, command []byte) {
+	if slot < 0 {
+		return
+	}
+	if t.gap != nil && t.gap.owner[slot] == noOwner {
+		t.gap = nil
+		t.countLocked()
+	}
+	if t.slots == 0 {
+		return
+	}
+	for _, at := range [...]site{{slot: slot}, {slot: slot, command: fingerprint(command)}} {
+		if known := t.at[at]; known != nil {
+			t.endLocked(known)
+		}
+	}
+}
+
+// succeeded ends the troubles that one success proves to have ended.
+func (t *troubles) succeeded(addr string, by sort, slot int32, command []byte) {
+	if t.open.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answeredLocked(addr, by)
+	t.ranLocked(slot, command)
+}
+
+// endedBy ends the troubles that the request's successes prove to have ended,
+// but for trips that were judged command by command.
+func (t *troubles) endedBy(r *Request) {
+	if t.open.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forgetLocked(time.Now())
+	for i := range r.places {
+		tr := r.places[i].trip
+		if tr == nil || tr.judged || tr.Failed() || tr.Errors() > 0 {
+			continue
+		}
+		tr.proves = max(tr.proves, r.sort(i))
+		if t.slots > 0 || t.gap != nil {
+			t.ranLocked(r.slots[i], r.command(i))
+		}
+	}
+	for _, tr := range r.flight.trips[:r.flight.used] {
+		if !tr.judged && !tr.Failed() && tr.Errors() == 0 {
+			t.answeredLocked(tr.pool.Address(), tr.proves)
+		}
+	}
+}
+
+// sort returns what the i-th command's success proves.
+func (r *Request) sort(i int) sort {
+	switch {
+	case r.slots[i] < 0:
+		return keyless
+	case r.marks[i]&markReads != 0:
+		return reading
+	}
+	return writing
+}
+
+var fingerprints = maphash.MakeSeed()
+
+// fingerprint tells commands of a slot apart: by name, first key and number of
+// arguments.
+func fingerprint(command []byte) uint64 {
+	var h maphash.Hash
+	h.SetSeed(fingerprints)
+	_, _ = h.WriteString(commandName(command))
+	key, _ := resp.Argument(command, 1)
+	_, _ = h.Write(key)
+	_ = h.WriteByte(byte(resp.Elements(command)))
+	return max(h.Sum64(), 1)
+}
