@@ -174,6 +174,7 @@ func (x *retry) judgeEnded() {
 func (x *retry) judgeAll(commands []int) {
 	now := time.Now()
 	x.steps = x.steps[:0]
+	clear(x.nodes) // one may have left since, and come back as another
 	for _, i := range commands {
 		delete(x.bySlot, x.request.slots[i])
 	}

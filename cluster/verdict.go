@@ -170,8 +170,8 @@ func (x *retry) follow(i int, to redirect) step {
 	return toFollow
 }
 
-// named returns the node that a redirect named, which is looked up once in a
-// request.
+// named returns the node that a redirect named, which is looked up once for
+// commands that are judged together.
 func (x *retry) named(to redirect) *node {
 	at := nodeAddr{addr: to.addr, dialled: to.dialled}
 	n, ok := x.nodes[at]

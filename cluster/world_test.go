@@ -106,7 +106,9 @@ func (w *world) reply(addr string, cmd []string) string {
 		return ""
 	case name == "CLUSTER" && strings.EqualFold(cmd[1], "SLOTS"):
 		return slots
-	case name == "CLIENT", name == "READONLY":
+	case name == "CLUSTER":
+		return "-ERR unknown subcommand\r\n"
+	case name == "CLIENT", name == "READONLY", name == "READWRITE":
 		return "+OK\r\n"
 	case name == "PING":
 		return "+PONG\r\n"
