@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,10 +156,10 @@ func TestRefusedSetIsNotSentBehindALaterOne(t *testing.T) {
 func TestExpiriesAreRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &moody{values: make(map[string]string)}
-		refusing := true
+		var healthy atomic.Bool
 		w := newWorld(func(addr string, cmd []string) string {
 			switch {
-			case refusing && cmd[0] == "INCRBY":
+			case !healthy.Load() && cmd[0] == "INCRBY":
 				return "-LOADING for a moment\r\n"
 			case cmd[0] == "INCRBY":
 				m.values[cmd[1]] = "1"
@@ -167,7 +168,7 @@ func TestExpiriesAreRepeated(t *testing.T) {
 			return m.answer(addr, cmd)
 		}, nodeA)
 		client := w.open(t, cluster.Config{RefreshEvery: -1})
-		time.AfterFunc(20*time.Millisecond, func() { refusing = false })
+		time.AfterFunc(20*time.Millisecond, func() { healthy.Store(true) })
 		p := pipeline.New(client)
 		const keys = 2000
 		for i := range keys {

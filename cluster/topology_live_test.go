@@ -193,7 +193,9 @@ func TestNodesJoinAndLeave(t *testing.T) {
 	require.NoError(t, real.WaitHealthy(ctx))
 
 	keys := redistest.KeysInSlots(12, "join")
-	client := open(t, cluster.Config{Dialer: lanes.Dialer{ClientName: name}}, real.Addrs()[:1])
+	// A node with its first slots says CLUSTERDOWN for as long as it likes
+	// (CLUSTER_WRITABLE_DELAY in the server's source is 2 s).
+	client := open(t, cluster.Config{Dialer: lanes.Dialer{ClientName: name}, DownGrace: 20 * time.Second}, real.Addrs()[:1])
 	l := startTraffic(client, 8, keys)
 	l.more(t, ctx)
 	require.Len(t, client.Stats().Nodes, 3)
