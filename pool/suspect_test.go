@@ -26,11 +26,14 @@ type holder struct {
 	tasks sync.WaitGroup
 }
 
-func everything(string) bool       { return true }
-func nothing(string) bool          { return false }
-func writes(command string) bool   { return command == "INCR" }
-func blocking(command string) bool { return command == "BLPOP" }
-func (h *holder) commandsOf(c Config, t *testing.T) *Pool {
+func everything(string) bool         { return true }
+func nothing(string) bool            { return false }
+func handshakes(command string) bool { return command == "CLIENT" }
+func writes(command string) bool     { return command == "INCR" }
+func blocking(command string) bool   { return command == "BLPOP" }
+
+// pool returns a pool to the server, which answers everything for now.
+func (h *holder) pool(t *testing.T, c Config) *Pool {
 	h.cond, h.holds = sync.NewCond(&h.mu), nothing
 	p, err := New(c, lanes.Dialer{NetDial: h.dial}, "simulated:1", nil)
 	require.NoError(t, err)
@@ -118,7 +121,7 @@ func TestSilentServerIsSuspect(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := new(holder)
-				p := h.commandsOf(kind, t)
+				p := h.pool(t, kind)
 				var callers sync.WaitGroup
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
@@ -159,11 +162,12 @@ func TestSilentServerIsSuspect(t *testing.T) {
 				require.ErrorIs(t, lendError(t.Context(), p), ErrSuspect)
 				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), ErrSuspect)
 
-				h.hold(nothing)
+				h.hold(handshakes) // a byte of an old batch is enough
 				time.Sleep(2 * ms)
 				require.False(t, p.Stats().Suspect)
 				_, err := incr(p, 100*ms)
 				require.NoError(t, err)
+				h.hold(nothing)
 				require.NoError(t, lendError(t.Context(), p))
 			})
 		})
@@ -175,7 +179,7 @@ func TestSilentServerIsSuspect(t *testing.T) {
 func TestSuspicionEndsInStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(holder)
-		p := h.commandsOf(Laned{}, t)
+		p := h.pool(t, Laned{})
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 		time.Sleep(time.Minute) // the last byte is long ago
 		frozen := time.Now()
@@ -206,7 +210,7 @@ func TestPausedServerIsNotSuspect(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := new(holder)
-				p := h.commandsOf(kind, t)
+				p := h.pool(t, kind)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 				time.Sleep(time.Second)
 				h.hold(writes)
@@ -233,7 +237,7 @@ func TestBlockedUsersAreNotSilence(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := new(holder)
-				p := h.commandsOf(kind, t)
+				p := h.pool(t, kind)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 				h.hold(blocking)
 				done := make(chan error, 1)
@@ -267,7 +271,7 @@ func TestOwnFreezeIsNotTheServers(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				h := new(holder)
-				p := h.commandsOf(kind, t)
+				p := h.pool(t, kind)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 				h.hold(everything)
 				done := make(chan error, 1)
@@ -288,7 +292,7 @@ func TestOwnFreezeIsNotTheServers(t *testing.T) {
 func TestIdlePoolDoesNotLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(holder)
-		p := h.commandsOf(Laned{}, t)
+		p := h.pool(t, Laned{})
 		looks := func() (n int) {
 			last := time.Time{}
 			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(ms) {

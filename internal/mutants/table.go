@@ -3,8 +3,8 @@ package main
 // mutants begins with the faults of other clients in the order of docs/faults.md.
 var mutants = []mutant{
 	{
-		"1 callers wait behind a missing reply: no stall watchdog", "pool/watch.go",
-		"v.stalled = w.stage == suspect &&", "v.stalled = false &&",
+		"1 callers wait behind a missing reply: no stall watchdog", "pool/stall.go",
+		"if m.state != lent && (v.stalled ||", "if m == nil && (v.stalled ||",
 		"./pool", "TestStalledServerIsGivenUp", false,
 	},
 	{
