@@ -103,7 +103,7 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 	if err != nil {
 		return err
 	}
-	return lanes.Unmarshal(replies, unmarshalInto)
+	return r.undecodable(lanes.Unmarshal(replies, unmarshalInto))
 }
 
 // lend performs what may block its connection on one of its own: there are

@@ -37,8 +37,9 @@ func (r refusal) Unwrap() []error { return []error{r.SimpleError, ErrRefused} }
 
 // A CommandError says which command failed on which node. It never holds
 // arguments. Err is, or wraps, resp3.SimpleError if the server replied with an
-// error, and ErrRefused as well if the command was not executed; otherwise it
-// wraps lanes.ErrNotSent or lanes.ErrUnknownOutcome.
+// error, and ErrRefused as well if the command was not executed; a
+// lanes.DecodeError or the like if the reply is not of the type that was asked
+// for; otherwise it wraps lanes.ErrNotSent or lanes.ErrUnknownOutcome.
 type CommandError struct {
 	Command string // its name, in capitals
 	Addr    string // the node, host:port; may be empty if none was chosen

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
@@ -49,6 +50,10 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		return refused
 	}
 	if err := lanes.Unmarshal(replies, unmarshalInto); err != nil {
+		var failed *lanes.DecodeError
+		if errors.As(err, &failed) && failed.Index < len(commands) {
+			return &CommandError{commandName(commands[failed.Index]), c.Address(), err}
+		}
 		return err
 	}
 	return refused

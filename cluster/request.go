@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -187,6 +188,23 @@ func (r *Request) Reply(i int) ([]byte, error) {
 func (r *Request) Raw(i int) []byte {
 	reply, _, _ := r.outcome(i)
 	return reply
+}
+
+// Undecodable returns an error of decoding the i-th command's reply as a
+// [CommandError], which names the command and its node.
+func (r *Request) Undecodable(i int, err error) error {
+	_, addr, _ := r.outcome(i)
+	return &CommandError{commandName(r.command(i)), addr, err}
+}
+
+// undecodable is Undecodable for an error of lanes.Unmarshal of all replies; one of
+// the server stays as it is.
+func (r *Request) undecodable(err error) error {
+	var failed *lanes.DecodeError
+	if errors.As(err, &failed) && failed.Index < r.Len() {
+		return r.Undecodable(failed.Index, err)
+	}
+	return err
 }
 
 // outcome returns the reply, also if it is an error, or why there is none.

@@ -1,7 +1,6 @@
 package lanes
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 var _ radix.Conn = (*Lane)(nil)
@@ -53,7 +51,7 @@ func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
 	if trip.err != nil {
 		return trip.err
 	}
-	return decodeFailure(err, "what a radix.Pipeline holds")
+	return withoutValues(err, &DecodeError{Into: "what a radix.Pipeline holds"})
 }
 
 // A trip is a connection that remembers what went wrong on it.
@@ -149,30 +147,6 @@ func Marshal(marshal any) ([]byte, error) {
 // and returns their number.
 func Commands(request []byte, each func(from, to int)) (n int, err error) {
 	return countCommands(request, each)
-}
-
-// Unmarshal decodes replies as radix does, without their attributes; nil discards
-// them, but for errors.
-// An error of the server is a resp3.SimpleError without what it quotes of the
-// command's arguments; any other error is a [DecodeError].
-func Unmarshal(replies []byte, into any) error {
-	if into != nil {
-		if err := unmarshal(replies, into); err != nil {
-			return decodeFailure(err, fmt.Sprintf("%T", into))
-		}
-		return nil
-	}
-	for first, rest := resp.Cut(replies); first != nil; first, rest = resp.Cut(rest) {
-		if resp.IsError(first) {
-			return decodeFailure(unmarshal(first, nil), "nothing")
-		}
-	}
-	return nil
-}
-
-func unmarshal(replies []byte, into any) error {
-	replies = resp.WithoutAttributes(replies)
-	return resp3.Unmarshal(bufio.NewReaderSize(bytes.NewReader(replies), max(16, min(len(replies), 4096))), into, radixresp.NewOpts())
 }
 
 // refuseStateful returns an error if one of the commands must not be sent on a

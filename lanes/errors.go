@@ -3,12 +3,6 @@ package lanes
 import (
 	"errors"
 	"fmt"
-	"io"
-
-	radixresp "github.com/mediocregopher/radix/v4/resp"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 var (
@@ -71,42 +65,4 @@ func NotSent(addr string, err error) error {
 		return err
 	}
 	return &OutcomeError{Addr: addr, Outcome: ErrNotSent, Cause: err}
-}
-
-// A DecodeError says that a reply does not fit what it is to be decoded into.
-// It does not print what went wrong, since radix's texts show the reply and, in
-// a radix.Pipeline, the command; errors.Is and errors.As look into it.
-type DecodeError struct {
-	Into string // the type of the receiver
-	err  error
-}
-
-func (e *DecodeError) Error() string {
-	return fmt.Sprintf("lanes: the reply cannot be decoded into %s", e.Into)
-}
-
-// Is is part of errors.Is.
-func (e *DecodeError) Is(target error) bool { return errors.Is(e.err, target) }
-
-// As is part of errors.As.
-func (e *DecodeError) As(target any) bool { return errors.As(e.err, target) }
-
-// Format prints Error for every verb: fmt would print the fields for %#v.
-func (e *DecodeError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.Error()) }
-
-// decodeFailure replaces an error of radix's decoding by one without arguments and
-// values.
-func decodeFailure(err error, into string) error {
-	var simple resp3.SimpleError
-	var blob resp3.BlobError
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &simple):
-	case errors.As(err, &blob):
-		simple.S = string(blob.B)
-	default:
-		return &DecodeError{Into: into, err: err}
-	}
-	return radixresp.ErrConnUsable{Err: resp3.SimpleError{S: resp.Redact(simple.S)}}
 }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -325,7 +326,9 @@ func (p *Pipeline) Do(ctx context.Context) error {
 // error all the same (errorOf).
 func (r *receiver) receive(p *Pipeline) {
 	if raw := p.request.Raw(r.command); raw != nil {
-		r.err = lanes.Unmarshal(raw, r.into)
+		if r.err = lanes.Unmarshal(raw, r.into); errors.As(r.err, new(*lanes.DecodeError)) {
+			r.err = p.request.Undecodable(r.command, r.err)
+		}
 	}
 }
 

@@ -97,7 +97,11 @@ func (r Reply) Int() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return resp.Int(raw)
+	n, err := resp.Int(raw)
+	if err != nil {
+		return 0, r.undecodable(err)
+	}
+	return n, nil
 }
 
 // Float returns a number, or a string that holds one.
@@ -108,7 +112,7 @@ func (r Reply) Float() (float64, error) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return 0, errors.New("pipeline: the reply is not a number")
+		return 0, r.undecodable(errors.New("pipeline: the reply is not a number"))
 	}
 	return f, nil
 }
@@ -126,7 +130,11 @@ func (r Reply) Bytes() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return resp.Bytes(raw)
+	b, err := resp.Bytes(raw)
+	if err != nil {
+		return nil, r.undecodable(err)
+	}
+	return b, nil
 }
 
 // IsNull reports whether Redis replied null.
@@ -142,7 +150,19 @@ func (r Reply) Into(into any) error {
 	if err != nil {
 		return err
 	}
-	return lanes.Unmarshal(raw, into)
+	if err := lanes.Unmarshal(raw, into); err != nil {
+		return r.undecodable(err)
+	}
+	return nil
+}
+
+// undecodable names command and node in the error of decoding a reply, but for
+// that of a null, which is a value like others.
+func (r Reply) undecodable(err error) error {
+	if errors.Is(err, resp.ErrNull) {
+		return err
+	}
+	return r.pipeline.request.Undecodable(int(r.index), err)
 }
 
 // Node returns the address of the node that replied, "" if none did.

@@ -70,7 +70,7 @@ var mutants = []mutant{
 	},
 	{
 		"8 errors of a pipeline show its commands", "lanes/conn.go",
-		"return decodeFailure(err, \"what a radix.Pipeline holds\")", "return err",
+		"return withoutValues(err, &DecodeError{Into: \"what a radix.Pipeline holds\"})", "return err",
 		"./cluster", "TestCanaryInTrouble", false,
 	},
 	{
@@ -309,7 +309,7 @@ var mutants = []mutant{
 		"./lanes", "TestTooDeepEndsThatCommandOnly", false,
 	},
 	{
-		"attributes reach the decoder, which recurses for each", "lanes/conn.go",
+		"attributes reach the decoder, which recurses for each", "lanes/decode.go",
 		"\treplies = resp.WithoutAttributes(replies)\n", "",
 		"./lanes", "TestDeepRepliesAreDecoded", false,
 	},

@@ -1,0 +1,73 @@
+package pipeline_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// A reply that does not fit its receiver is an error that names the command, the
+// node and the receiver's own type, on every way to it.
+func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{}, e.Addrs())
+	ctx := within(t, 10*time.Second)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", "canary")))
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "RPUSH", "l", "canary", "b")))
+
+	inPipeline := func(into any, name string) error {
+		p := radix.NewPipeline()
+		p.Append(radix.Cmd(nil, "SET", "{k}2", "1"))
+		p.Append(radix.Cmd(new(int), "STRLEN", "k"))
+		p.Append(radix.Cmd(into, name, "k"))
+		return client.Do(ctx, p)
+	}
+	appended := func(into any) error {
+		p := pipeline.New(client)
+		p.Append(radix.Cmd(into, "GET", "k"))
+		return p.Do(ctx)
+	}
+	reply := func(decode func(r pipeline.Reply) error, name, key string, args ...string) error {
+		p := pipeline.New(client)
+		r := p.Cmd(name, append([]string{key}, args...)...)
+		require.NoError(t, p.Do(ctx))
+		return decode(r)
+	}
+	toInt := func(r pipeline.Reply) error { _, err := r.Int(); return err }
+	at := " on " + e.Addrs()[0] + ": "
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"Do":                   {client.Do(ctx, radix.Cmd(new(int), "GET", "k")), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *int"},
+		"FlatCmd, a channel":   {client.Do(ctx, radix.FlatCmd(new(chan int), "GET", "k")), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *chan int"},
+		"an array into an int": {client.Do(ctx, radix.Cmd(new(int64), "LRANGE", "l", "0", "-1")), "cluster: LRANGE" + at + "lanes: the reply, an array, cannot be decoded into *int64"},
+		"radix.Pipeline":       {inPipeline(new(int), "GET"), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *int"},
+		"radix.Pipeline, kept": {inPipeline(new(chan int), "GET"), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *chan int"},
+		"a lent connection": {client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(new(int), "GET", "k"))
+		})), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *int"},
+		"Append": {appended(new(uint8)), "pipeline: 1 of 1 commands failed, the first: cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *uint8"},
+		"Into": {reply(func(r pipeline.Reply) error { return r.Into(new([]int)) }, "LRANGE", "l", "0", "-1"),
+			"cluster: LRANGE" + at + "lanes: the reply, an array, cannot be decoded into *[]int"},
+		"Int":   {reply(toInt, "GET", "k"), "cluster: GET" + at + "resp: reply of type '$' is not an integer"},
+		"Text":  {reply(func(r pipeline.Reply) error { _, err := r.Text(); return err }, "LRANGE", "l", "0", "-1"), "cluster: LRANGE" + at + "resp: reply of type '*' is not a string"},
+		"Float": {reply(func(r pipeline.Reply) error { _, err := r.Float(); return err }, "GET", "k"), "cluster: GET" + at + "pipeline: the reply is not a number"},
+	} {
+		require.EqualError(t, c.err, c.want, name)
+		var failed *cluster.CommandError
+		require.ErrorAs(t, c.err, &failed, name)
+		require.NotErrorIs(t, c.err, lanes.ErrNotSent)
+		require.NotErrorIs(t, c.err, lanes.ErrUnknownOutcome)
+	}
+	require.ErrorIs(t, reply(toInt, "GET", "{k}nothing"), pipeline.ErrNull)
+	require.EqualError(t, reply(toInt, "GET", "{k}nothing"), "resp: null reply")
+}
