@@ -86,7 +86,7 @@ func (r *Request) Reset() {
 	if r.spare++; cap(r.arena) <= largeArena || len(r.arena) >= cap(r.arena)/4 {
 		r.spare = 0
 	} else if r.spare == lanes.SpareTrips {
-		r.arena, r.spare = nil, 0 // what a large request needed, and the ones after it did not
+		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean, r.attempts = false, nil

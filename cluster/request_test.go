@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,4 +28,29 @@ func TestRequestsShrink(t *testing.T) {
 		fill(100)
 	}
 	require.Less(t, fill(100), 1<<10)
+}
+
+// What is kept for each command goes with it. Not parallel: it measures the heap.
+func TestRequestsShrinkByCommands(t *testing.T) {
+	inUse := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := inUse()
+	var r cluster.Request
+	fill := func(n int) {
+		r.Reset()
+		for range n {
+			r.Commit(append(r.Buffer(), "*1\r\n$4\r\nPING\r\n"...), 0)
+		}
+	}
+	fill(500_000)
+	for range lanes.SpareTrips + 1 {
+		fill(1)
+	}
+	held := inUse() - before
+	require.Less(t, held, int64(1<<20))
+	runtime.KeepAlive(&r)
 }

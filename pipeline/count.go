@@ -32,6 +32,9 @@ func (c *Counters) append(p *Pipeline, key string, by int64, ttl time.Duration) 
 	x := count{total: p.IncrBy(key, by), expires: ttl > 0}
 	if x.expires {
 		x.expiry = c.appendExpiry(p, key, ttl)
+		if i := int(x.expiry.index); i > 0 {
+			p.request.Expiry(i) // also if it is a script
+		}
 	}
 	return x
 }

@@ -199,6 +199,30 @@ func TestTimeToLiveOnce(t *testing.T) {
 	}
 }
 
+// TestScriptFollowsItsCounter: where a script stands in for EXPIRE NX, too, an
+// INCRBY that was refused for now goes again, and what sets its time to live behind
+// it.
+func TestScriptFollowsItsCounter(t *testing.T) {
+	t.Parallel()
+	w := newTower(t, pipeline.CountersConfig{})
+	var busy atomic.Bool
+	w.Inject(0, func(cmd string, args []string) string {
+		switch {
+		case cmd == "EXPIRE" && len(args) > 2:
+			return "ERR wrong number of arguments for 'expire' command"
+		case cmd == "INCRBY" && busy.Swap(false):
+			return "LOADING Redis is loading the dataset in memory"
+		}
+		return ""
+	})
+	ctx := within(t, 10*time.Second)
+	require.NoError(t, w.counters.Hit(ctx, []pipeline.Hit{{Key: "first", By: 1, TTL: time.Minute}}))
+	busy.Store(true)
+	require.NoError(t, w.counters.Hit(ctx, []pipeline.Hit{{Key: "k", By: 1, TTL: time.Minute}}))
+	require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"))
+	require.False(t, busy.Load())
+}
+
 // TestExpireEveryHit: each hit moves the key's end.
 func TestExpireEveryHit(t *testing.T) {
 	t.Parallel()

@@ -119,6 +119,11 @@ var mutants = []mutant{
 		"./pipeline", "TestDebtsArePaid", false,
 	},
 	{
+		"a script in place of EXPIRE NX does not follow its INCRBY", "pipeline/count.go",
+		"p.request.Expiry(i) // also if it is a script", "_ = i",
+		"./pipeline", "TestScriptFollowsItsCounter", false,
+	},
+	{
 		"hits that the server refused are counted one by one", "pipeline/count.go",
 		"overflows(f.outcome.err)", "f.outcome.err != nil",
 		"./pipeline", "TestRefusedFlight", false,
