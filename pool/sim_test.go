@@ -35,7 +35,7 @@ func simulatedServer(t *testing.T, latency time.Duration) lanes.Dialer {
 	return lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		time.Sleep(time.Millisecond)
-		due := make(chan time.Time, 1<<16)
+		due := make(chan time.Time, 1<<10) // more than are in flight on a lane
 		tasks.Go(func() {
 			defer close(due)
 			for in := bufio.NewReader(server); ; {
