@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -93,7 +94,9 @@ func (c *Client) roundTrip(ctx context.Context, lane *lanes.Lane) (m mapReply, e
 	if err != nil {
 		return m, err
 	}
-	c.translate(m.ranges)
+	if err := c.translate(m.ranges); err != nil {
+		return m, err
+	}
 	if reply, err := batch.Reply(1); err == nil {
 		m.told, _ = parseNodes(reply) // without it the epochs are unknown
 	}
@@ -101,14 +104,24 @@ func (c *Client) roundTrip(ctx context.Context, lane *lanes.Lane) (m mapReply, e
 }
 
 // translate asks AddrMap for each address that the server has told.
-func (c *Client) translate(ranges []slotRange) {
+func (c *Client) translate(ranges []slotRange) (err error) {
 	for _, r := range ranges {
 		for i, n := range r.nodes {
-			if !n.dialled {
-				r.nodes[i].addr = c.cfg.AddrMap(n.addr)
+			if n.dialled {
+				continue
+			}
+			if r.nodes[i].addr, err = c.mapped(n.addr); err != nil {
+				return err
 			}
 		}
 	}
+	return nil
+}
+
+// mapped asks AddrMap, without a lock held.
+func (c *Client) mapped(addr string) (to string, err error) {
+	defer guard.Catch("Config.AddrMap", &err)
+	return c.cfg.AddrMap(addr), nil
 }
 
 // idOf returns the ID in a reply to CLUSTER MYID, "" if there is none.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -126,11 +127,15 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 const maxStrangers = 64
 
 // node returns the node that a redirect named, making it if it is new; nil if
-// there are too many already that no map of the slots holds.
+// there are too many already that no map of the slots holds, or if AddrMap fails.
 func (c *Client) node(to redirect) *node {
 	addr := to.addr
 	if !to.dialled {
-		addr = c.cfg.AddrMap(addr) // the user's function must not be called with the lock held
+		var err error
+		if addr, err = c.mapped(addr); err != nil {
+			guard.Log(c.cfg.Logger, err)
+			return nil
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -93,9 +94,7 @@ func (c Config) withDefaults() Config {
 	if c.AddrMap == nil {
 		c.AddrMap = func(addr string) string { return addr }
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = guard.Logger(c.Logger)
 	return c
 }
 

@@ -49,8 +49,8 @@ func (n *node) pool(u use) *pool.Pool {
 func (n *node) makePool(u use) *pool.Pool {
 	o := n.poolObserver(u) // a user's function, so before the lock is taken
 	p, used := n.poolWith(u, o)
-	if o != nil && !used {
-		o.Left() // another caller was faster, or the node has left
+	if !used {
+		n.tellLeft(o) // another caller was faster, or the node has left
 	}
 	return p
 }

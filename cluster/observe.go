@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -11,7 +12,7 @@ import (
 
 // An Observer is told how long things take; metrics.Observer is one, with
 // histograms for Prometheus. Its methods are called from many goroutines, without
-// a lock held; they must be quick and must not block.
+// a lock held; they must be quick and must not block. A panic in them is logged.
 type Observer interface {
 	// Pool is called before a pool to a node is made. What it returns is told of
 	// that pool, so that labels need to be looked up only here; nil: nobody is.
@@ -89,7 +90,15 @@ func (c *Client) observe(r *Request, took time.Duration) {
 			}
 		}
 	}
+	if err := c.tell(info); err != nil {
+		guard.Log(c.cfg.Logger, err)
+	}
+}
+
+func (c *Client) tell(info RequestInfo) (err error) {
+	defer guard.Catch("Observer.Request", &err)
 	c.cfg.Observer.Request(info)
+	return nil
 }
 
 func (r *Request) outcomeOf(i int) Outcome {
@@ -107,11 +116,18 @@ func (r *Request) outcomeOf(i int) Outcome {
 
 // poolObserver asks who wants to know of the node's pool, nil if nobody does.
 func (n *node) poolObserver(u use) PoolObserver {
-	cfg := &n.client.cfg
-	if cfg.Observer == nil {
+	if n.client.cfg.Observer == nil {
 		return nil
 	}
-	return cfg.Observer.Pool(PoolInfo{Addr: n.addr, Role: u.String(), Kind: pool.Kind(cfg.Pool)})
+	o, err := n.askObserver(u)
+	guard.Log(n.client.cfg.Logger, err)
+	return o
+}
+
+func (n *node) askObserver(u use) (o PoolObserver, err error) {
+	defer guard.Catch("Observer.Pool", &err)
+	cfg := &n.client.cfg
+	return cfg.Observer.Pool(PoolInfo{Addr: n.addr, Role: u.String(), Kind: pool.Kind(cfg.Pool)}), nil
 }
 
 // left tells the observers of the node's pools that it has left the cluster.
@@ -121,8 +137,19 @@ func (n *node) left() {
 	n.observers = [2]PoolObserver{}
 	n.mu.Unlock()
 	for _, o := range observers {
-		if o != nil {
-			o.Left()
-		}
+		n.tellLeft(o)
 	}
+}
+
+// tellLeft tells o, which may be nil, that its pool is closed.
+func (n *node) tellLeft(o PoolObserver) {
+	if o == nil {
+		return
+	}
+	err := func() (err error) {
+		defer guard.Catch("PoolObserver.Left", &err)
+		o.Left()
+		return nil
+	}()
+	guard.Log(n.client.cfg.Logger, err)
 }

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/guard"
 )
 
 const (
@@ -97,6 +99,7 @@ func (c *Client) refreshForAll() {
 	err := c.refresh(c.ctx)
 	if err != nil && c.ctx.Err() == nil {
 		c.cfg.Logger.Warn("refresh failed", "error", err)
+		guard.Log(c.cfg.Logger, err)
 	}
 	for _, done := range waiting {
 		done <- err

@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -181,8 +182,7 @@ func (d Dialer) DialFor(ctx context.Context, addr string, events Events) (*Lane,
 // open connects and authenticates.
 func (d Dialer) open(ctx context.Context, addr string) (net.Conn, error) {
 	if d.Credentials != nil {
-		var err error
-		if d.Username, d.Password, err = d.Credentials(ctx); err != nil {
+		if err := d.askCredentials(ctx); err != nil {
 			return nil, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)
 		}
 	}
@@ -234,8 +234,29 @@ func (d Dialer) openElsewhere(ctx context.Context, addr string) (net.Conn, error
 	return nil, fmt.Errorf("%s: Dialer.NetDial, its connection or Dialer.Credentials does not end with its context: %w", addr, ctx.Err())
 }
 
+// askCredentials calls a user's function; so do callNetDial and shakeHands.
+func (d *Dialer) askCredentials(ctx context.Context) (err error) {
+	defer guard.Catch("Dialer.Credentials", &err)
+	d.Username, d.Password, err = d.Credentials(ctx)
+	return err
+}
+
+func (d Dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, err error) {
+	defer guard.Catch("Dialer.NetDial", &err)
+	conn, err = d.NetDial(ctx, "tcp", addr)
+	if conn == nil && err == nil {
+		err = errors.New("Dialer.NetDial returned neither a connection nor an error")
+	}
+	return conn, err
+}
+
+func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
+	defer guard.Catch("a callback of Dialer.TLS", &err)
+	return conn.HandshakeContext(ctx)
+}
+
 func (d Dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
-	conn, err := d.NetDial(ctx, "tcp", addr)
+	conn, err := d.callNetDial(ctx, addr)
 	if err != nil {
 		return nil, withAddr(addr, err)
 	}
@@ -247,7 +268,7 @@ func (d Dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 		config.ServerName, _, _ = net.SplitHostPort(addr)
 	}
 	secure := tls.Client(conn, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
+	if err := shakeHands(ctx, secure); err != nil {
 		_ = conn.Close()
 		return nil, withAddr(addr, tlsFailure(err))
 	}

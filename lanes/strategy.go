@@ -9,7 +9,8 @@ import (
 
 // A Strategy chooses one lane of a set that is not empty and returns its
 // index, 0 to set.Len()-1. It runs for every batch, from many goroutines at
-// once, so it must be safe for concurrent use, fast, and must not block. If
+// once, without a lock held, so it must be safe for concurrent use, fast, and must
+// not block. One that panics fails the batch it was asked about, as not sent. If
 // the lane is full, the lanes after it are tried in turn.
 //
 // The key is the number that the batch's submitter gave it with [Batch.SetKey],

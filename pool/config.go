@@ -69,7 +69,7 @@ type Options struct {
 	// be lent a connection waited for one, when the wait ends, served or not.
 	// Those that found one free are not among them. It is called without a lock
 	// held, but by goroutines that others depend on: it must be quick and must
-	// not block. It is called from many goroutines.
+	// not block. It is called from many goroutines. A panic in it is logged.
 	OnWait func(wait time.Duration)
 }
 

@@ -3,6 +3,8 @@ package pool
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/guard"
 )
 
 // maxDials bounds the dials at a time to one server, so that a failover does
@@ -74,6 +76,7 @@ func (p *Pool) dialFailedLocked(err error) {
 	p.unlock()
 	if !closed {
 		p.log.Warn("dial failed", "addr", p.addr, "error", err)
+		guard.Log(p.log, err)
 	}
 }
 

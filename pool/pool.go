@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -114,11 +115,8 @@ func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error)
 }
 
 func newPool(s settings, d lanes.Dialer, addr string, log *slog.Logger) *Pool {
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{settings: s, addr: addr, dialer: d.Sealed(), log: log, ctx: ctx, cancel: cancel,
+	p := &Pool{settings: s, addr: addr, dialer: d.Sealed(), log: guard.Logger(log), ctx: ctx, cancel: cancel,
 		waiters: make(map[*lanes.Batch]*list.Element)}
 	p.size = s.controller()
 	p.watch.stallTimeout = s.StallTimeout
@@ -170,7 +168,12 @@ func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
 		return false
 	case waiting == 0:
 		set := p.set.Load()
-		for i, left := p.choose(set, b), set.Len(); left > 0; left-- {
+		i, err := p.choose(set, b.Key())
+		if err != nil {
+			b.Fail(p.addr, err)
+			return false
+		}
+		for left := set.Len(); left > 0; left-- {
 			if set.Lane(i).Enqueue(b, p.maxInFlight) {
 				p.attend()
 				return true
@@ -191,17 +194,26 @@ func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
 	return false
 }
 
-// choose asks the strategy; an index out of range counts as the nearest turn.
-func (p *Pool) choose(set *lanes.Set, b *lanes.Batch) int {
+// choose asks the strategy, without the lock; an index out of range counts as the
+// nearest turn. A strategy that panics costs the batch that it was asked about.
+func (p *Pool) choose(set *lanes.Set, key int64) (i int, err error) {
 	n := set.Len()
 	if n == 0 {
-		return 0
+		return 0, nil
 	}
-	i := p.strategy(set, b.Key())
-	if i < 0 || i >= n {
-		return int(uint(i) % uint(n))
+	i, err = p.askStrategy(set, key)
+	switch {
+	case err != nil:
+		guard.Log(p.log, err)
+	case i < 0 || i >= n:
+		i = int(uint(i) % uint(n))
 	}
-	return i
+	return i, err
+}
+
+func (p *Pool) askStrategy(set *lanes.Set, key int64) (i int, err error) {
+	defer guard.Catch("Laned.Strategy", &err)
+	return p.strategy(set, key), nil
 }
 
 // Abandon gives up waiting for a batch that was submitted.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -99,8 +100,16 @@ func (p *Pool) unlock() {
 		e.carryOut()
 	}
 	for _, wait := range ended {
-		p.OnWait(wait)
+		if err := p.tellOnWait(wait); err != nil {
+			guard.Log(p.log, err)
+		}
 	}
+}
+
+func (p *Pool) tellOnWait(wait time.Duration) (err error) {
+	defer guard.Catch("Options.OnWait", &err)
+	p.OnWait(wait)
+	return nil
 }
 
 // failWaitersLocked ends all who wait. It does so under mu, so that somebody who
@@ -151,13 +160,31 @@ func (p *Pool) freeLocked(m *member) (flush bool) {
 	return flush
 }
 
-// dispatch gives waiting batches to shared lanes that have room.
+// dispatch gives waiting batches to shared lanes that have room. The strategy, a
+// user's function, is asked about the first of them without the lock; when it has
+// answered, somebody else may have served that one.
 func (p *Pool) dispatch() {
 	var flush []*lanes.Lane
 	p.mu.Lock()
-	set := p.set.Load()
-	for e := p.queue.Front(); e != nil && set.Len() > 0; e = p.queue.Front() {
-		lane, must := p.dispatchTo(set, e.Value.(*waiter).batch)
+	for set := p.set.Load(); set.Len() > 0; set = p.set.Load() {
+		e := p.queue.Front()
+		if e == nil {
+			break
+		}
+		b := e.Value.(*waiter).batch
+		key := b.Key()
+		p.unlock()
+		i, err := p.choose(set, key)
+		p.mu.Lock()
+		if p.queue.Front() != e {
+			continue
+		}
+		if err != nil {
+			p.removeLocked(e)
+			b.Fail(p.addr, err)
+			continue
+		}
+		lane, must := p.dispatchTo(set, i, b)
 		if lane == nil {
 			break
 		}
@@ -172,10 +199,10 @@ func (p *Pool) dispatch() {
 	}
 }
 
-// dispatchTo gives the batch to the chosen lane or the next one with room.
-func (p *Pool) dispatchTo(set *lanes.Set, b *lanes.Batch) (lane *lanes.Lane, flush bool) {
+// dispatchTo gives the batch to the i-th lane or the next one with room.
+func (p *Pool) dispatchTo(set *lanes.Set, i int, b *lanes.Batch) (lane *lanes.Lane, flush bool) {
 	n := set.Len()
-	for i, left := p.choose(set, b), n; left > 0; left-- {
+	for left := n; left > 0; left-- {
 		if ok, flush := set.Lane(i).Dispatch(b, p.maxInFlight); ok {
 			return set.Lane(i), flush
 		}

@@ -194,6 +194,16 @@ var mutants = []mutant{
 		"./pool", "TestRenewalsAreSpaced", false,
 	},
 	{
+		"a panic of a user's function ends the process", "internal/guard/guard.go",
+		"if v := recover(); v != nil {", "if v := any(nil); v != nil {",
+		"./pool", "TestPanickingCallbacks", false,
+	},
+	{
+		"a batch is dispatched that was served while the strategy thought", "pool/waiter.go",
+		"if p.queue.Front() != e {", "if false {",
+		"./pool", "TestStrategyTakesItsTime", false,
+	},
+	{
 		"a closed connection is lent to the one who waits", "pool/waiter.go",
 		"w.batch == nil && m.lane.Err() == nil", "w.batch == nil",
 		"./pool", "TestClosedConnectionIsNotLent", false,

@@ -1,0 +1,51 @@
+// Package guard calls functions of users. A panic in one of them becomes an
+// error of what it was called for, so that it neither ends the process from a
+// goroutine that the user does not know of nor leaves a pool or a lane half-way.
+//
+// It does not know what the functions are for, and cannot help against one that
+// never returns or that ends its goroutine.
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+)
+
+// A PanicError says that a user's function has panicked.
+type PanicError struct {
+	Callback string // such as Dialer.Credentials
+	Value    string // what it panicked with: an error, a string, or else only its type
+	Stack    string
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %s", e.Callback, e.Value) }
+
+// Catch turns a panic of the function that defers it into an error:
+//
+//	defer guard.Catch("Dialer.Credentials", &err)
+func Catch(callback string, err *error) {
+	if v := recover(); v != nil {
+		*err = &PanicError{callback, text(v), string(debug.Stack())}
+	}
+}
+
+// text describes what somebody panicked with. A struct may hold what must not be
+// shown.
+func text(v any) string {
+	switch v := v.(type) {
+	case error, string:
+		return fmt.Sprint(v)
+	}
+	return fmt.Sprintf("a %T", v)
+}
+
+// Log logs err with the stack if it is a panic of a user's function, and does
+// nothing otherwise.
+func Log(log *slog.Logger, err error) {
+	var p *PanicError
+	if errors.As(err, &p) {
+		log.Error("callback panicked", "callback", p.Callback, "panic", p.Value, "stack", p.Stack)
+	}
+}

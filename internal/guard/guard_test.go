@@ -1,0 +1,71 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func call(f func()) (err error) {
+	defer Catch("Config.F", &err)
+	f()
+	return nil
+}
+
+func TestCatch(t *testing.T) {
+	type secret struct{ password string }
+	for _, c := range []struct {
+		f    func()
+		want string
+	}{
+		{func() {}, ""},
+		{func() { panic("boom") }, "Config.F panicked: boom"},
+		{func() { panic(errors.New("an error")) }, "Config.F panicked: an error"},
+		{func() { var m map[string]int; m["x"]++ }, "Config.F panicked: assignment to entry in nil map"},
+		{func() { panic(secret{"geheim"}) }, "Config.F panicked: a guard.secret"},
+	} {
+		err := call(c.f)
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, c.want)
+		var p *PanicError
+		require.ErrorAs(t, fmt.Errorf("wrapped: %w", err), &p)
+		require.Contains(t, p.Stack, "TestCatch")
+	}
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = call(func() {}) }))
+}
+
+// A rude handler panics.
+type rude struct{ in string }
+
+func (r rude) say(in string) {
+	if r.in == in {
+		panic(in)
+	}
+}
+func (r rude) Enabled(context.Context, slog.Level) bool  { r.say("Enabled"); return true }
+func (r rude) Handle(context.Context, slog.Record) error { r.say("Handle"); return nil }
+func (r rude) WithAttrs([]slog.Attr) slog.Handler        { r.say("WithAttrs"); return r }
+func (r rude) WithGroup(string) slog.Handler             { r.say("WithGroup"); return r }
+
+func TestLogger(t *testing.T) {
+	for _, in := range []string{"Enabled", "Handle", "WithAttrs", "WithGroup"} {
+		log := Logger(slog.New(rude{in}))
+		require.NotPanics(t, func() { log.With("a", 1).WithGroup("g").Warn("text", "b", 2) }, in)
+	}
+	Logger(nil).Error("nobody hears it")
+	var b bytes.Buffer
+	log := Logger(slog.New(slog.NewTextHandler(&b, nil)))
+	require.Same(t, log, Logger(log))
+	Log(log, errors.New("no panic"))
+	require.Empty(t, b.String())
+	Log(log.With("addr", "a:1"), fmt.Errorf("dial: %w", call(func() { panic("boom") })))
+	require.Contains(t, b.String(), `level=ERROR msg="callback panicked" addr=a:1 callback=Config.F panic=boom stack=`)
+}
