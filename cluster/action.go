@@ -32,8 +32,11 @@ func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 }
 
 func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
-	if c.ctx.Err() != nil {
-		return ErrClosed
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	if action == nil {
+		return fmt.Errorf("cluster: %w: %w", errNilAction, lanes.ErrNotSent)
 	}
 	properties := action.Properties()
 	slot, err := c.KeysSlot(properties.Keys)

@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -85,14 +87,14 @@ func (c *Client) roundTrip(ctx context.Context, lane *lanes.Lane) (m mapReply, e
 		m.view = singleView(lane.Address())
 		return m, nil
 	case resp.IsError(reply):
-		return m, replyError(request[:end], lane.Address(), reply)
+		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
 	}
 	m.ranges, err = parseSlots(reply, lane.Address())
 	if err == nil && len(m.ranges) == 0 {
-		err = errors.New("the server knows of no slots: is it part of a cluster?")
+		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
 	if err != nil {
-		return m, err
+		return m, &MapError{lane.Address(), err.Error()}
 	}
 	if err := c.translate(m.ranges); err != nil {
 		return m, err
@@ -101,6 +103,33 @@ func (c *Client) roundTrip(ctx context.Context, lane *lanes.Lane) (m mapReply, e
 		m.told, _ = parseNodes(reply) // without it the epochs are unknown
 	}
 	return m, nil
+}
+
+// explain says what to do about a server's refusal of CLUSTER SLOTS.
+func (c *Client) explain(ctx context.Context, lane *lanes.Lane, err error, said []byte) error {
+	switch adviceFor(said) {
+	case needsPermission:
+		return fmt.Errorf("%w; the ACL user needs +cluster|slots", err)
+	case needsPassword:
+		return fmt.Errorf("%w; set Config.Dialer.Password or Credentials", err)
+	case needsCluster:
+		reply, asked := askFor(ctx, lane, "ROLE")
+		if asked == nil && bytes.Contains(reply, []byte("\r\nsentinel\r\n")) {
+			return fmt.Errorf("%w; a Sentinel answers there: give the addresses of Redis servers", err)
+		}
+		return fmt.Errorf("%w; is it a Redis server of version 3 or newer?", err)
+	}
+	return err
+}
+
+// askFor sends one command and returns its reply.
+func askFor(ctx context.Context, lane *lanes.Lane, name string) ([]byte, error) {
+	request := resp.AppendCommand(nil, name)
+	call, batch := lanes.NewCall(), new(lanes.Batch)
+	batch.Reset(call, request)
+	batch.Add(0, len(request))
+	lanes.RoundTrip(ctx, lane, call, batch)
+	return batch.Reply(0)
 }
 
 // translate asks AddrMap for each address that the server has told.

@@ -58,7 +58,10 @@ func newClient(cfg Config, seeds []string) *Client {
 
 // Addr returns the first of the addresses that New was given; part of
 // radix.Client.
-func (c *Client) Addr() net.Addr { return lanes.NetAddr(c.seeds[0]) }
+func (c *Client) Addr() net.Addr {
+	_ = c.current()
+	return lanes.NetAddr(c.seeds[0])
+}
 
 // CommandSlot is the function [CommandSlot] for the servers of this client: on
 // a server without cluster mode, keys in different slots are no error. The
@@ -66,7 +69,7 @@ func (c *Client) Addr() net.Addr { return lanes.NetAddr(c.seeds[0]) }
 func (c *Client) CommandSlot(name string, args []string) (slot int32, err error) {
 	s, ok, err := CommandSlot(name, args)
 	switch {
-	case err != nil && c.topology.Load().single:
+	case err != nil && c.current().single:
 		return 0, nil
 	case err != nil:
 		return 0, err
@@ -84,7 +87,7 @@ func (c *Client) KeysSlot(keys []string) (slot int32, err error) {
 	}
 	first := Slot(keys[0])
 	for _, key := range keys[1:] {
-		if s := Slot(key); s != first && !c.topology.Load().single {
+		if s := Slot(key); s != first && !c.current().single {
 			return 0, crossSlot("action", first, s)
 		}
 	}
@@ -97,7 +100,7 @@ func (c *Client) Primary(slot uint16) string {
 	if slot >= SlotCount {
 		return ""
 	}
-	if n := c.topology.Load().primary(int32(slot)); n != nil {
+	if n := c.current().primary(int32(slot)); n != nil {
 		return n.addr
 	}
 	return ""
@@ -107,10 +110,10 @@ func (c *Client) Primary(slot uint16) string {
 // radix.MultiClient. They do not follow redirects, and closing them does
 // nothing.
 func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
-	if c.ctx.Err() != nil {
-		return nil, ErrClosed
+	if err := c.usable(context.Background()); err != nil {
+		return nil, err
 	}
-	t := c.topology.Load()
+	t := c.current()
 	sets := make(map[string]radix.ReplicaSet, len(t.nodes))
 	for i, n := range t.nodes {
 		set := radix.ReplicaSet{Primary: nodeClient{n, asPrimary}}
@@ -226,6 +229,9 @@ func (c *Client) drain(n *node) {
 // wraps ErrClosed. It returns when no goroutine of the client is left; closing
 // again does nothing.
 func (c *Client) Close() error {
+	if c == nil || c.ctx == nil {
+		return errNotMade
+	}
 	c.mu.Lock()
 	c.closed = true
 	c.cancel()

@@ -2,12 +2,16 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"net"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/lanes"
@@ -115,6 +119,10 @@ func (c Config) validate(addrs []string) error {
 		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
 	}
 	for i, addr := range addrs {
+		if strings.ContainsAny(addr, "@/?#") { // it may hold a password, and is not shown
+			return fmt.Errorf("cluster: addrs[%d] is a URL or the like: want host:port; "+
+				"a password goes into Config.Dialer.Password or Credentials, a user into Dialer.Username, TLS into Dialer.TLS", i)
+		}
 		if err := validAddr(addr); err != nil {
 			return fmt.Errorf("cluster: addrs[%d] = %q: %w", i, addr, err)
 		}
@@ -124,31 +132,46 @@ func (c Config) validate(addrs []string) error {
 
 func validAddr(addr string) error {
 	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
+	var wrong *net.AddrError
+	switch n, bad := strconv.ParseUint(port, 10, 16); {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("want host:port: %s", wrong.Err)
+	case err != nil:
 		return fmt.Errorf("want host:port: %w", err)
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+	case strings.ContainsFunc(addr, unicode.IsSpace):
+		return errors.New("want host:port: there is a blank in it")
+	case bad != nil || n == 0:
 		return fmt.Errorf("port %q: want a number from 1 to 65535", port)
-	}
-	if host == "" {
-		return fmt.Errorf("want host:port: the host is empty")
+	case host == "":
+		return errors.New("want host:port: the host is empty")
 	}
 	return nil
 }
 
-// New connects to the first of the addresses (host:port) that answers, learns
-// the cluster's nodes and slots from it, and returns a client. The context
-// bounds only this. Settings that cannot be used are errors that name the
-// field and the value; if no address answers, the error is an
-// [UnreachableError] with each address and its cause.
+// New connects to the first of the addresses (host:port, blanks around it are
+// ignored) that answers, learns the cluster's nodes and slots from it, and
+// returns a client. The context bounds only this. While a server is loading its
+// data or has too many clients, and none gives a map of the slots, New asks again
+// until the context ends.
+//
+// Settings that cannot be used are errors that name the field and the value; if
+// no address gives a map, the error is, or wraps, an [UnreachableError] with
+// each address and its cause.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
+	if ctx == nil {
+		return nil, fmt.Errorf("cluster: New: %w", errNilContext)
+	}
+	addrs = slices.Clone(addrs)
+	for i := range addrs {
+		addrs[i] = strings.TrimSpace(addrs[i])
+	}
 	c = c.withDefaults()
 	if err := c.validate(addrs); err != nil {
 		return nil, err
 	}
 	c.Dialer = c.Dialer.Sealed()
 	client := newClient(c, addrs)
-	if err := client.refresh(ctx); err != nil {
+	if err := client.start(ctx); err != nil {
 		_ = client.Close()
 		return nil, err
 	}

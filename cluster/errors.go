@@ -9,6 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -81,7 +82,8 @@ func commandName(command []byte) string {
 	return strings.ToUpper(resp.CommandName(command))
 }
 
-// An UnreachableError says that none of the addresses answered, and why.
+// An UnreachableError says that none of the addresses answered, or gave a map of
+// the slots that can be used, and why.
 type UnreachableError struct {
 	Causes []AddrError
 }
@@ -107,7 +109,19 @@ func (e *UnreachableError) Error() string {
 	for i, text := range texts {
 		texts[i] = strings.Join(addrs[text], ", ") + ": " + text
 	}
-	return "cluster: no node answers: " + strings.Join(texts, "; ")
+	what := "no node answers"
+	if slices.ContainsFunc(e.Causes, func(c AddrError) bool { return answered(c.Err) }) {
+		what = "no node gives a map of the slots"
+	}
+	return "cluster: " + what + ": " + strings.Join(texts, "; ")
+}
+
+// answered tells whether the error is, or is about, what a server sent.
+func answered(err error) bool {
+	var greeting *lanes.HandshakeError
+	var reply resp3.SimpleError
+	var said *MapError
+	return errors.As(err, &greeting) || errors.As(err, &reply) || errors.As(err, &said) || errors.Is(err, resp.ErrProtocol)
 }
 
 // withRest adds the addresses that have no cause yet.

@@ -28,18 +28,24 @@ type How struct {
 // marked as [Request.Repeatable]. An EXPIRE that ran before a command on its key
 // which is sent again runs once more after it.
 //
-// The error says only that How or the client cannot be used; what became of
-// the commands is in the Request, which must be Reset before it is executed
+// The error says only that How, the Request or the client cannot be used, and
+// that nothing was sent; what became of the commands is in the Request, which must be Reset before it is executed
 // again.
 func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
+	if r == nil {
+		return fmt.Errorf("cluster: Exec: the request is nil: %w", lanes.ErrNotSent)
+	}
 	if err := how.Group.validate(); err != nil {
 		return err
 	}
 	if len(r.places) > 0 {
 		return fmt.Errorf("cluster: a request of %d commands was executed before: Reset it first", len(r.bounds))
 	}
-	if c.ctx.Err() != nil {
-		return ErrClosed
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	if r.err != nil {
+		return r.err
 	}
 	if len(r.bounds) == 0 {
 		return nil

@@ -123,3 +123,25 @@ func passing(e *lanes.HandshakeError) bool {
 func clusterDisabled(msg []byte) bool {
 	return string(msg) == "ERR This instance has cluster support disabled"
 }
+
+// advice is what a user can do about a refusal of CLUSTER SLOTS.
+type advice uint8
+
+const (
+	noAdvice advice = iota
+	needsPassword
+	needsPermission
+	needsCluster // the server does not know CLUSTER
+)
+
+func adviceFor(msg []byte) advice {
+	switch code, rest, _ := bytes.Cut(msg, space); {
+	case string(code) == "NOAUTH":
+		return needsPassword
+	case string(code) == "NOPERM":
+		return needsPermission
+	case string(code) == "ERR" && bytes.HasPrefix(rest, []byte("unknown command")):
+		return needsCluster
+	}
+	return noAdvice
+}

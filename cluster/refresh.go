@@ -30,6 +30,9 @@ func (c *Client) hint() {
 
 // Sync fetches the map of the slots now and returns when it is in use.
 func (c *Client) Sync(ctx context.Context) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
 	done := make(chan error, 1)
 	c.mu.Lock()
 	if c.closed {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -29,7 +30,8 @@ type Request struct {
 	numbers []int32 // of groups, for splitSlow
 	flight  *flight
 	clean   bool
-	spare   int // uses in a row that needed little of arena
+	err     error // why it cannot be executed
+	spare   int   // uses in a row that needed little of arena
 
 	attempts []attempt // of each command, if some had to be sent again
 	began    time.Time // when the first of these ended
@@ -89,7 +91,7 @@ func (r *Request) Reset() {
 		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
-	r.clean, r.attempts = false, nil
+	r.clean, r.err, r.attempts = false, nil, nil
 	r.marks, r.slow, r.slowSlots = r.marks[:0], 0, r.slowSlots[:0]
 	if r.flight != nil {
 		r.flight.used, r.flight.settled = 0, 0
@@ -110,10 +112,36 @@ func (r *Request) Len() int { return len(r.bounds) }
 func (r *Request) Buffer() []byte { return r.arena }
 
 // Commit takes over buf, which is [Request.Buffer] with one command appended,
-// for keys in the slot; -1 for a command without a key.
+// for keys in the slot; -1 for a command without a key. What cannot travel with
+// others, such as MULTI, SUBSCRIBE or BLPOP, or is not one command, makes
+// [Client.Exec] refuse the whole request.
 func (r *Request) Commit(buf []byte, slot int32) {
+	switch from := len(r.arena); {
+	case len(buf) <= from || resp.Elements(buf[from:]) < 1:
+		r.refuse("command %d is not one encoded command", r.Len())
+	default:
+		if c := command.Of(buf[from:]); c.Traits()&(Stateful|Blocking) != 0 {
+			r.refuse("command %d, %s, must have its connection to itself: use radix.WithConn", r.Len(), c.Name())
+		}
+	}
+	r.CommitKnown(buf, slot)
+}
+
+// CommitKnown is Commit for a command that is known to travel with others, which
+// Commit looks up.
+func (r *Request) CommitKnown(buf []byte, slot int32) {
+	if slot < -1 || slot >= SlotCount {
+		r.refuse("command %d is for slot %d: want 0 to %d, or -1 for one without a key", r.Len(), slot, SlotCount-1)
+	}
 	r.add(len(r.arena), len(buf), slot)
 	r.arena = buf
+}
+
+// refuse notes the first reason why the request cannot be executed.
+func (r *Request) refuse(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("cluster: request: "+format+": %w", append(args, lanes.ErrNotSent)...)
+	}
 }
 
 func (r *Request) add(from, to int, slot int32) {

@@ -15,7 +15,7 @@ func TestRequestsShrink(t *testing.T) {
 	var r cluster.Request
 	fill := func(n int) int {
 		r.Reset()
-		r.Commit(append(r.Buffer(), make([]byte, n)...), 0)
+		r.CommitKnown(append(r.Buffer(), make([]byte, n)...), 0)
 		return cap(r.Buffer())
 	}
 	require.GreaterOrEqual(t, fill(1<<20), 1<<20)

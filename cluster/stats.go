@@ -42,7 +42,12 @@ type NodeStats struct {
 }
 
 // String describes the client.
-func (c *Client) String() string { return fmt.Sprintf("cluster.Client{%v}", c.seeds) }
+func (c *Client) String() string {
+	if c == nil {
+		return "cluster.Client(nil)"
+	}
+	return fmt.Sprintf("cluster.Client{%v}", c.seeds)
+}
 
 // Format prints String for every verb: fmt would read fields that are changing.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
@@ -50,7 +55,7 @@ func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String
 // Stats returns a snapshot. It is safe to call while the client works.
 func (c *Client) Stats() Stats {
 	s := Stats{
-		Slots: c.topology.Load().covered(),
+		Slots: c.current().covered(),
 		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),
 		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(), Repeated: c.counters.repeated.Load(),
 		Refreshes: c.counters.refreshes.Load(), RefreshErrors: c.counters.refreshErrors.Load(),

@@ -184,7 +184,7 @@ func (p *Pipeline) commit(b []byte, key string) Reply {
 		p.lastKey, p.lastSlot = key, int32(cluster.Slot(key))
 	}
 	p.lastAt = p.request.Len()
-	p.request.Commit(b, p.lastSlot)
+	p.request.CommitKnown(b, p.lastSlot)
 	return p.reply(p.request.Len() - 1)
 }
 
@@ -200,7 +200,7 @@ func (p *Pipeline) Cmd(name string, args ...string) Reply {
 	if err != nil {
 		return p.refuse(name, err)
 	}
-	p.request.Commit(resp.AppendCommand(p.request.Buffer(), name, args...), slot)
+	p.request.CommitKnown(resp.AppendCommand(p.request.Buffer(), name, args...), slot)
 	return p.marked(traits)
 }
 
@@ -260,7 +260,7 @@ func (p *Pipeline) appendCaptured(conn *captureConn, name string, slot int32) Re
 	if traits&(cluster.Blocking|cluster.Stateful) != 0 {
 		return p.refuse(name, ErrNotPipelinable)
 	}
-	p.request.Commit(append(p.request.Buffer(), conn.encoded...), slot)
+	p.request.CommitKnown(append(p.request.Buffer(), conn.encoded...), slot)
 	if conn.into != nil {
 		p.receivers = append(p.receivers, receiver{command: p.request.Len() - 1, into: conn.into})
 	}

@@ -499,6 +499,26 @@ var mutants = []mutant{
 		"./cluster", "TestRefreshesAreSpaced", false,
 	},
 	{
+		"start: an address that holds a password is printed", "cluster/config.go",
+		"if strings.ContainsAny(addr, \"@/?#\") {", "if false {",
+		"./cluster", "TestAddressesWithPasswords", false,
+	},
+	{
+		"start: a server that is loading its data is not waited for", "cluster/start.go",
+		"errors.Is(cause.Err, ErrRefused)", "false",
+		"./cluster", "TestLoadingServerIsWaitedFor", false,
+	},
+	{
+		"start: a server with too many clients is not waited for", "cluster/start.go",
+		" && passing(refused)", " && false",
+		"./cluster", "TestTooManyClientsAtTheStart", false,
+	},
+	{
+		"a request holds what cannot travel with others", "cluster/request.go",
+		"c.Traits()&(Stateful|Blocking) != 0", "c.Traits() == 255",
+		"./cluster", "TestRequestsAreRefusedAtTheDoor", false,
+	},
+	{
 		"map: a storm of MOVED copies it for each slot", "cluster/verdict.go",
 		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
 		"./cluster", "TestStormOfMovedIsCheap", false,

@@ -1,0 +1,228 @@
+package cluster_test
+
+import (
+	"context"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestAddressesWithPasswords: what is no host:port may hold a password.
+func TestAddressesWithPasswords(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{
+		"redis://:canary@h:1", "redis://u:canary@h", "u:canary@h:1", "h:1/0?password=canary", "h:1?canary", "h:1#canary",
+	} {
+		_, err := cluster.Config{}.New(t.Context(), []string{"h:1", addr})
+		require.ErrorContains(t, err, "addrs[1]")
+		require.ErrorContains(t, err, "Dialer.Password")
+		require.NotContains(t, err.Error(), "canary", addr)
+	}
+	_, err := cluster.Config{}.New(t.Context(), []string{"h 1:1"})
+	require.ErrorContains(t, err, "blank")
+	require.ErrorContains(t, err, `"h 1:1"`)
+	_, err = cluster.Config{}.New(t.Context(), []string{"localhost"})
+	require.EqualError(t, err, `cluster: addrs[0] = "localhost": want host:port: missing port in address`)
+
+	f := newFake(t)
+	f.start()
+	addrs := []string{" " + f.addr() + "\n"}
+	client := open(t, cluster.Config{}, addrs)
+	require.Equal(t, f.addr(), client.Addr().String())
+	require.Equal(t, " "+f.addr()+"\n", addrs[0], "the caller's memory")
+}
+
+// TestLoadingServerIsWaitedFor and so is one with too many clients, until the
+// context ends.
+func TestLoadingServerIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	var left atomic.Int32
+	left.Store(3)
+	f.slots = func() string {
+		if left.Add(-1) >= 0 {
+			return "-LOADING Redis is loading the dataset in memory\r\n"
+		}
+		return slotMap(f.addr())
+	}
+	f.start()
+	open(t, cluster.Config{}, []string{f.addr()})
+
+	left.Store(1 << 30)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := cluster.Config{}.New(ctx, []string{f.addr(), closedPort(t)})
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorContains(t, err, "LOADING")
+	require.NotContains(t, err.Error(), "no node answers")
+	var unreachable *cluster.UnreachableError
+	require.ErrorAs(t, err, &unreachable)
+	require.Less(t, left.Load(), int32(1<<30-1), "it was asked again")
+}
+
+func TestTooManyClientsAtTheStart(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	ctx := within(t, 20*time.Second)
+	conn, err := radix.Dial(ctx, "tcp", server.Addrs()[0])
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "maxclients", "1")))
+	var dials atomic.Int32
+	config := cluster.Config{RefreshEvery: -1}
+	config.Dialer.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dials.Add(1)
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
+	done := make(chan error, 1)
+	go func() {
+		client, err := config.New(ctx, server.Addrs())
+		if err == nil {
+			err = client.Close()
+		}
+		done <- err
+	}()
+	until(t, ctx, "it was refused twice", func() bool { return dials.Load() > 2 })
+	require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "maxclients", "100")))
+	require.NoError(t, <-done)
+}
+
+// TestStartSaysWhatIsWrong: servers that answer, but not with a map.
+func TestStartSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		slots string
+		want  []string
+	}{
+		"NOAUTH":   {"-NOAUTH Authentication required.\r\n", []string{"NOAUTH", "Dialer.Password"}},
+		"NOPERM":   {"-NOPERM this user has no permissions to run the 'cluster|slots' command\r\n", []string{"NOPERM", "+cluster|slots"}},
+		"unknown":  {"-ERR unknown command 'CLUSTER'\r\n", []string{"unknown command", "version 3"}},
+		"no slots": {"*0\r\n", []string{"no slots"}},
+		"garbage":  {"*1\r\n:1\r\n", []string{"CLUSTER SLOTS reply"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t)
+			f.slots = func() string { return test.slots }
+			f.start()
+			_, err := cluster.Config{}.New(within(t, 5*time.Second), []string{f.addr()})
+			for _, part := range append(test.want, f.addr()) {
+				require.ErrorContains(t, err, part)
+			}
+			require.NotContains(t, err.Error(), "no node answers")
+		})
+	}
+	f := newFake(t)
+	f.hijack, f.answer = "CLIENT", say("HTTP/1.1 400 Bad Request\r\n\r\n")
+	f.start()
+	_, err := cluster.Config{}.New(within(t, 5*time.Second), []string{f.addr()})
+	require.ErrorContains(t, err, "HTTP")
+	require.NotContains(t, err.Error(), "no node answers")
+	_, err = cluster.Config{}.New(within(t, 5*time.Second), []string{closedPort(t)})
+	require.ErrorContains(t, err, "no node answers")
+}
+
+// TestSentinelIsNamed asks a real one.
+func TestSentinelIsNamed(t *testing.T) {
+	t.Parallel()
+	redistest.RequireServer(t)
+	_, port, _ := net.SplitHostPort(closedPort(t))
+	sentinel := exec.Command("redis-server", filepath.Join(t.TempDir(), "sentinel.conf"), "--port", port, "--bind", "127.0.0.1", "--sentinel")
+	require.NoError(t, exec.Command("touch", sentinel.Args[1]).Run())
+	require.NoError(t, sentinel.Start())
+	defer func() { _ = sentinel.Wait() }()
+	defer func() { _ = sentinel.Process.Kill() }()
+	ctx := within(t, 10*time.Second)
+	addr := net.JoinHostPort("127.0.0.1", port)
+	until(t, ctx, "it answers", func() bool {
+		conn, err := radix.Dial(ctx, "tcp", addr)
+		if err != nil {
+			return false
+		}
+		return conn.Close() == nil
+	})
+	for _, protocol := range []int{2, 3} {
+		_, err := cluster.Config{Dialer: lanes.Dialer{Protocol: protocol}}.New(ctx, []string{addr})
+		require.ErrorContains(t, err, "Sentinel")
+		require.NotContains(t, err.Error(), "no node answers")
+	}
+}
+
+// TestClientsThatWereNotMade: nil and zero clients, nil contexts and actions.
+func TestClientsThatWereNotMade(t *testing.T) {
+	t.Parallel()
+	ctx := within(t, 5*time.Second)
+	const made = "not made with Config.New"
+	ping := radix.Cmd(nil, "PING")
+	for _, c := range []*cluster.Client{nil, {}} {
+		require.ErrorContains(t, c.Do(ctx, ping), made)
+		require.ErrorIs(t, c.DoSecondary(ctx, ping), lanes.ErrNotSent)
+		require.ErrorContains(t, c.Sync(ctx), made)
+		require.ErrorContains(t, c.Exec(ctx, new(cluster.Request), cluster.How{}), made)
+		_, err := c.Clients()
+		require.ErrorContains(t, err, made)
+		require.ErrorContains(t, c.Close(), made)
+		require.NotPanics(t, func() { _ = c.String() })
+		for name, call := range map[string]func(){
+			"Addr": func() { c.Addr() }, "Stats": func() { c.Stats() }, "Primary": func() { c.Primary(0) },
+			"KeysSlot":    func() { _, _ = c.KeysSlot([]string{"a", "b"}) },
+			"CommandSlot": func() { _, _ = c.CommandSlot("MGET", []string{"a", "b"}) },
+		} {
+			require.PanicsWithValue(t, "cluster: the Client was "+made, call, name)
+		}
+	}
+	f := newFake(t)
+	f.start()
+	client := open(t, cluster.Config{}, []string{f.addr()})
+	const isNil = "context is nil"
+	var none context.Context
+	require.ErrorContains(t, client.Do(none, ping), isNil)
+	require.ErrorContains(t, client.DoSecondary(none, ping), isNil)
+	require.ErrorContains(t, client.Sync(none), isNil)
+	require.ErrorContains(t, client.Exec(none, new(cluster.Request), cluster.How{}), isNil)
+	_, err := cluster.Config{}.New(none, []string{f.addr()})
+	require.ErrorContains(t, err, isNil)
+	require.ErrorContains(t, client.Do(ctx, nil), "action is nil")
+	require.ErrorContains(t, client.Exec(ctx, nil, cluster.How{}), "request is nil")
+}
+
+// TestRequestsAreRefusedAtTheDoor: nothing of them is sent.
+func TestRequestsAreRefusedAtTheDoor(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.start()
+	client := open(t, cluster.Config{RefreshEvery: -1}, []string{f.addr()})
+	ctx := within(t, 5*time.Second)
+	incr := func(r *cluster.Request, slot int32) { r.Commit(resp.AppendCommand(r.Buffer(), "INCR", "k"), slot) }
+	for want, spoil := range map[string]func(r *cluster.Request){
+		"slot 16384":      func(r *cluster.Request) { incr(r, 16384) },
+		"slot -2":         func(r *cluster.Request) { incr(r, -2) },
+		"MULTI":           func(r *cluster.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "MULTI"), -1) },
+		"BLPOP":           func(r *cluster.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "BLPOP", "k", "0"), 1) },
+		"REPLCONF":        func(r *cluster.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "REPLCONF", "ACK", "0"), -1) },
+		"not one encoded": func(r *cluster.Request) { r.Commit(r.Buffer(), 1) },
+		"command 1 is no": func(r *cluster.Request) { r.Commit(append(r.Buffer(), "*0\r\n"...), 1) },
+	} {
+		var r cluster.Request
+		incr(&r, 1)
+		spoil(&r)
+		err := client.Exec(ctx, &r, cluster.How{})
+		require.ErrorContains(t, err, want)
+		require.ErrorIs(t, err, lanes.ErrNotSent)
+		require.Zero(t, r.Trips())
+		r.Reset()
+		incr(&r, 1)
+		require.NoError(t, client.Exec(ctx, &r, cluster.How{}))
+	}
+}
