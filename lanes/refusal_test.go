@@ -70,7 +70,7 @@ func TestBrokenHandshakeIsNoRefusal(t *testing.T) {
 }
 
 func TestTLSWhereThereIsNone(t *testing.T) {
-	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // there is nothing to verify
+	config := &tls.Config{InsecureSkipVerify: true} // there is nothing to verify
 	for answer, want := range map[string]string{
 		"-ERR unknown command\r\n":     "; the server speaks no TLS: leave Dialer.TLS out, or dial its port for TLS",
 		"HTTP/1.1 400 Bad Request\r\n": "; an HTTP server answers there",
