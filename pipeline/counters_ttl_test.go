@@ -139,19 +139,24 @@ func TestCutHitExpires(t *testing.T) {
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	const incrby = len("*3\r\n$6\r\nINCRBY\r\n$5\r\nc0000\r\n$1\r\n1\r\n")
 	const expire = len("*4\r\n$6\r\nEXPIRE\r\n$5\r\nc0000\r\n$4\r\n3600\r\n$2\r\nNX\r\n")
-	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}, RefreshEvery: -1}, []string{proxy.Addr()})
-	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
-	defer counters.Close()
-	ctx := within(t, 30*time.Second)
 	var keys []string
+	hit := func(key string, arm func() <-chan struct{}) {
+		ctx := within(t, 20*time.Second)
+		client, err := cluster.Config{Pool: pool.Laned{Lanes: 1}, RefreshEvery: -1}.New(ctx, []string{proxy.Addr()})
+		require.NoError(t, err)
+		defer client.Close()
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "PING"))) // the connection is there
+		counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+		cut := arm()
+		_ = counters.Hit(ctx, []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}})
+		<-cut
+		require.NoError(t, counters.Close())
+	}
 	for d, size := range map[redistest.Direction]int{redistest.ToServer: incrby + expire, redistest.ToClient: len(":1\r\n:1\r\n")} {
 		for n := range size {
-			require.NoError(t, client.Do(ctx, radix.Cmd(nil, "PING"))) // the connection is there
 			key := fmt.Sprintf("c%d%03d", d, n)
 			keys = append(keys, key)
-			cut := proxy.CutAfter(d, n)
-			_ = counters.Hit(ctx, []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}})
-			<-cut
+			hit(key, func() <-chan struct{} { return proxy.CutAfter(d, n) })
 		}
 	}
 	require.Empty(t, immortal(t, server, keys))

@@ -1,0 +1,82 @@
+package pipeline_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// TestCarriedByNode: keys that were counted together, and of which one has moved
+// to another node, are carried apart: a slow node holds up its own keys only.
+func TestCarriedByNode(t *testing.T) {
+	t.Parallel()
+	w := newTowers(t, 2, pipeline.CountersConfig{})
+	other := w.proxies[w.Addrs()[1]]
+	stays, moves := redistest.KeyInSlot(1, "stays"), redistest.KeyInSlot(2, "moves")
+	both := func() []pipeline.Hit { return []pipeline.Hit{{Key: stays, By: 1}, {Key: moves, By: 1}} }
+
+	// Two keys on node 0 in one flight, and hits behind it.
+	w.proxy.Stall(redistest.ToClient)
+	first := make(chan error, 1)
+	before := w.Calls(0, "INCRBY")
+	go func() { first <- w.counters.Hit(within(t, 20*time.Second), both()) }()
+	require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == before+2 }, 10*time.Second, 100*time.Microsecond)
+	second := w.gather(t, both())
+
+	// Their flight learns that one key has moved to node 1, which is slow.
+	w.Move(2, 1)
+	other.Stall(redistest.ToClient)
+	before = w.Calls(1, "INCRBY")
+	w.proxy.Flow(redistest.ToClient)
+	require.NoError(t, <-first)
+	require.Eventually(t, func() bool { return w.Calls(1, "INCRBY") == before+1 }, 10*time.Second, 100*time.Microsecond)
+	third := w.gather(t, both())
+
+	// The flight after that must not wait for node 1 with the key on node 0.
+	other.Stall(redistest.ToServer)
+	other.Flow(redistest.ToClient)
+	for _, done := range append(second, third[0]) {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+		case <-time.After(10 * time.Second):
+			t.Fatal("a key on a healthy node waits for a slow one")
+		}
+	}
+	other.Flow(redistest.ToServer)
+	require.NoError(t, <-third[1])
+}
+
+// A fragile context panics when it is asked for its error, but for the first time.
+type fragile struct {
+	context.Context
+	asked atomic.Int32
+}
+
+func (f *fragile) Err() error {
+	if f.asked.Add(1) > 1 {
+		panic("fragile")
+	}
+	return nil
+}
+
+// TestPanicBelowHit: a caller that recovers from a panic below Hit does not leave
+// its key out: those who wait for its flight are served, and so is the next one.
+func TestPanicBelowHit(t *testing.T) {
+	t.Parallel()
+	w := newTower(t, pipeline.CountersConfig{})
+	ctx := within(t, 10*time.Second)
+	require.PanicsWithValue(t, "fragile", func() {
+		_ = w.counters.Hit(&fragile{Context: ctx}, []pipeline.Hit{{Key: "k", By: 1}, {Key: "k", By: -1}})
+	})
+	hits := []pipeline.Hit{{Key: "k", By: 10}}
+	require.NoError(t, w.counters.Hit(ctx, hits))
+	require.EqualValues(t, 9, hits[0].Total, "the panic came before the first of its two flights; the second one flew")
+	require.NoError(t, w.counters.Close(), "nothing is left running")
+}
