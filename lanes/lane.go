@@ -70,7 +70,8 @@ type Lane struct {
 
 	// Owned by the role of the writer.
 	spare []byte
-	small int // writes in a row that needed no large buffer
+	small int         // writes in a row that needed no large buffer
+	late  *time.Timer // fails the lane when a write takes too long
 	out   []byte
 	wrote int
 	werr  error

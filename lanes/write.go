@@ -101,13 +101,15 @@ func (l *Lane) writeNow(buf []byte) (n int, err error) {
 // writeBlocking writes what the socket did not accept at once, and then
 // whatever was enqueued meanwhile.
 func (l *Lane) writeBlocking(buf []byte, from int) {
-	late := time.AfterFunc(l.writeTimeout, func() { l.Fail(errWriteTimeout) }) // not all connections know deadlines
-	defer late.Stop()
+	if l.late == nil { // not all connections know deadlines
+		l.late = time.AfterFunc(l.writeTimeout, func() { l.Fail(errWriteTimeout) })
+	}
 	for from < len(buf) {
 		to := min(from+writePiece, len(buf))
-		late.Reset(l.writeTimeout)
+		l.late.Reset(l.writeTimeout)
 		n, err := l.conn.Write(buf[from:to])
 		if err != nil {
+			l.late.Stop()
 			from += n
 			if l.raw == nil {
 				from = to // TLS may have sent more than it says
@@ -120,7 +122,7 @@ func (l *Lane) writeBlocking(buf []byte, from int) {
 		}
 		from = to
 	}
-	late.Stop()
+	l.late.Stop()
 	l.keep(buf)
 	l.write()
 }
