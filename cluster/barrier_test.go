@@ -123,3 +123,23 @@ func TestSecondaryFallsBack(t *testing.T) {
 		})
 	}
 }
+
+// TestSlowPrimaryIsAskedOnce: a replica refuses, and the primary takes more than
+// half of the deadline. That is no reason to ask it again.
+func TestSlowPrimaryIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		w := newWorld(func(addr string, _ []string) string {
+			if addr == nodeB {
+				return "-LOADING not now\r\n"
+			}
+			asked.Add(1)
+			time.Sleep(150 * time.Millisecond)
+			return "$7\r\nprimary\r\n"
+		}, nodeA)
+		w.slots = mapOf(nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		require.NoError(t, client.DoSecondary(soon(t, 200*time.Millisecond), radix.Cmd(nil, "GET", "k")))
+		require.EqualValues(t, 1, asked.Load())
+	})
+}

@@ -56,8 +56,11 @@ func (m malady) sick() (w *world, ill *atomic.Bool) {
 // fails no call that has three seconds. Counting retries failed 9 to 99 % of
 // them.
 func TestFailoverFailsNoCall(t *testing.T) {
-	for _, m := range maladies[:len(maladies)-1] {
+	for _, m := range maladies {
 		for _, lasts := range []time.Duration{400 * time.Millisecond, 600 * time.Millisecond, 900 * time.Millisecond} {
+			if m.text == "" && lasts > 600*time.Millisecond {
+				continue // the next dial may come after half of the time more
+			}
 			t.Run(fmt.Sprint(m.name, ", ", lasts), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w, ill := m.sick()

@@ -186,7 +186,7 @@ func (x *retry) judgeAll(commands []int) {
 	x.moves = x.moves[:0]
 	x.keepOrder(commands)
 	if slices.Contains(x.steps, toTurn) {
-		x.how.replica = false
+		x.how.replica, x.patience = false, time.Time{}
 	}
 	x.schedule(commands, now)
 }

@@ -74,6 +74,7 @@ type troubles struct {
 	gap   *topology // had slots without an owner; nil: none is known
 	since time.Time // when the first map with these came
 	heard time.Time
+	swept time.Time // when those that nobody meets any more were last looked for
 }
 
 // note returns the trouble that a command has met at the site, which began now
@@ -150,6 +151,10 @@ func (t *troubles) countLocked() {
 
 // forgetLocked ends the troubles that nobody has met for long.
 func (t *troubles) forgetLocked(now time.Time) {
+	if now.Sub(t.swept) < time.Second {
+		return
+	}
+	t.swept = now
 	for _, known := range t.at {
 		if now.Sub(known.heard) > forgetTrouble {
 			t.endLocked(known)

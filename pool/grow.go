@@ -99,7 +99,8 @@ func (p *Pool) redialLaterLocked() {
 
 // backoffLocked returns a random time, "full jitter", up to MinBackoff doubled
 // for every failure in a row but the first, and for every connection that died
-// young. Source: M. Brooker, "Exponential Backoff
+// young; while the server is down, no longer than half of the time that it has
+// been so. Source: M. Brooker, "Exponential Backoff
 // and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake
 // is alive and unlikely to change its mind: it is asked again slowly.
 func (p *Pool) backoffLocked() time.Duration {
@@ -109,6 +110,9 @@ func (p *Pool) backoffLocked() time.Duration {
 	limit := p.MinBackoff
 	for i := 1; i < p.failures+max(0, p.early-sparedEarly) && limit < p.MaxBackoff; i++ {
 		limit *= 2
+	}
+	if !p.down.IsZero() && p.early == 0 {
+		limit = min(limit, max(p.MinBackoff, time.Since(p.down)/2))
 	}
 	return rand.N(min(limit, p.MaxBackoff)) + 1
 }

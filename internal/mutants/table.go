@@ -583,4 +583,19 @@ var mutants = []mutant{
 		"if errors.Is(err, context.DeadlineExceeded) {", "if errors.Is(err, context.Canceled) {",
 		"./cluster", "TestDeadlineIsAHint", false,
 	},
+	{
+		"a primary that is slow is taken for a silent replica", "cluster/retry.go",
+		"x.how.replica, x.patience = false, time.Time{}", "x.how.replica = false",
+		"./cluster", "TestSlowPrimaryIsAskedOnce", false,
+	},
+	{
+		"troubles of slots are remembered without end", "cluster/trouble.go",
+		"if len(t.at) < maxTroubles {", "if true {",
+		"./cluster", "TestTroublesAreBounded", false,
+	},
+	{
+		"lent connections retry for as long as their context lasts", "cluster/lent.go",
+		"case !mayTryAgain(&t, now, grace), wait(", "case wait(",
+		"./cluster", "TestLentActionsKnowTheGrace", false,
+	},
 }

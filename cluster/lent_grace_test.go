@@ -1,0 +1,79 @@
+package cluster_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+)
+
+// TestLentActionsKnowTheGrace: what needs a connection of its own follows the
+// same rule as other commands, and shares its troubles with them.
+func TestLentActionsKnowTheGrace(t *testing.T) {
+	for _, m := range maladies {
+		t.Run(m.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, ill := m.sick()
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				w.set(func() { w.dead[nodeA] = m.text == "" })
+				lent := func(key string) (time.Duration, error) {
+					began := time.Now()
+					err := client.Do(soon(t, 3*time.Second), radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+						return conn.Do(ctx, radix.Cmd(nil, "GET", key))
+					}))
+					return time.Since(began), err
+				}
+				blocking := func() (time.Duration, error) {
+					began := time.Now()
+					err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"))
+					return time.Since(began), err
+				}
+				if m.text == "" { // an action that has begun is not repeated
+					took, err := lent(keyOf(0, 2))
+					require.Error(t, err)
+					require.InDelta(t, 1, took.Seconds(), 0.1)
+				}
+				_, _ = blocking()
+				time.Sleep(time.Second)
+				for _, call := range []func() (time.Duration, error){blocking, func() (time.Duration, error) { return lent(keyOf(0, 2)) }} {
+					took, err := call()
+					require.Error(t, err)
+					require.Less(t, took, 5*time.Millisecond)
+				}
+				_, err := lent(keyOf(1, 2))
+				require.NoError(t, err)
+				ill.Store(false)
+				w.set(func() { delete(w.dead, nodeA) })
+				time.Sleep(10 * time.Second)
+				_, err = lent(keyOf(0, 2))
+				require.NoError(t, err)
+			})
+		})
+	}
+}
+
+// TestLentToSecondary: a connection to a replica that is down is the primary's.
+func TestLentToSecondary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(addr string, _ []string) string {
+			return map[string]string{nodeA: "$7\r\nprimary\r\n", nodeB: "$7\r\nreplica\r\n"}[addr]
+		}, nodeA)
+		w.slots = mapOf(nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1})
+		get := func() (got string) {
+			require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+				return conn.Do(ctx, radix.Cmd(&got, "GET", "k"))
+			})))
+			return got
+		}
+		require.Equal(t, "replica", get())
+		w.set(func() { w.dead[nodeB] = true })
+		synctest.Wait() // until the client has seen its connections end
+		require.Equal(t, "primary", get())
+	})
+}
