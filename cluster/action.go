@@ -10,14 +10,23 @@ import (
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
 
 // Do performs any radix action on the node that owns its keys, which must be
-// in one slot; an action without keys runs on any node. Redirects are followed
-// for each command by itself, also inside a radix.Pipeline. Actions that
-// cannot share a connection (radix.WithConn, blocking commands) are lent one.
+// in one slot. Where they are is read from the commands themselves, not from the
+// action's properties, which name them wrongly for many commands; only an action
+// that is lent a connection, such as radix.WithConn, goes by the key that it
+// names. Redirects are followed for each command by itself, also inside a
+// radix.Pipeline. Blocking commands and actions that cannot share a connection
+// are lent one.
+//
+// A command without a key goes to one and the same node as long as that is in the
+// map and not down: the owner of the lowest slot. So EVALSHA without keys finds the script of
+// SCRIPT LOAD, CONFIG GET what CONFIG SET set, and a SCAN loop goes over that
+// node's keys; to reach all nodes, use [Client.Clients].
 //
 // Errors of the server are resp3.SimpleError, as from radix itself, wrapped in
 // a [CommandError] unless the action was lent a connection.
@@ -26,7 +35,8 @@ func (c *Client) Do(ctx context.Context, action radix.Action) error {
 }
 
 // DoSecondary is Do on a replica, which may lag behind its primary. Where
-// there is none, it is Do.
+// there is none, it is Do. A command without a key goes to one and the same
+// replica as long as that is in the map.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 	return c.do(ctx, action, How{replica: true})
 }
@@ -39,27 +49,49 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		return fmt.Errorf("cluster: %w: %w", errNilAction, lanes.ErrNotSent)
 	}
 	properties := action.Properties()
-	slot, err := c.KeysSlot(properties.Keys)
-	if err != nil {
-		return err
-	}
 	how.noFollow = !properties.CanRetry && !properties.CanPipeline
-	if !properties.CanShareConn {
-		l := lending{client: c, action: action, slot: slot, how: how, canRetry: properties.CanRetry}
-		return l.run(ctx)
+	conn := &routedConn{client: c, slot: noKey, how: how, canRetry: properties.CanRetry, alone: !properties.CanShareConn}
+	if !encodesItself(action) {
+		slot, err := c.keysSlot(namedKeys(properties.Keys))
+		if err != nil {
+			return err
+		}
+		if conn.alone {
+			l := lending{client: c, action: action, slot: slot, how: how, canRetry: properties.CanRetry}
+			return l.run(ctx)
+		}
+		conn.slot = slot
 	}
-	conn := &routedConn{client: c, slot: slot, how: how, canRetry: properties.CanRetry}
 	if err := lanes.Perform(ctx, action, conn); err != nil {
 		return conn.explain(err)
 	}
 	return nil
 }
 
+// encodesItself reports whether the action is nothing but commands, one exchange
+// after the other, so that all there is to know of it is in what it encodes.
+func encodesItself(action radix.Action) bool {
+	switch action.(type) {
+	case radixresp.Marshaler, *radix.Pipeline:
+		return true
+	}
+	return false
+}
+
+// namedKeys is without the key of radix.WithConn(""), which stands for none.
+func namedKeys(keys []string) []string {
+	if len(keys) == 1 && keys[0] == "" {
+		return nil
+	}
+	return keys
+}
+
 // routedConn is the cluster as a connection, for one action: each of its
-// commands travels to the node that owns the action's slot at that time.
+// exchanges travels to the node that owns its slot at that time.
 type routedConn struct {
 	client   *Client
-	slot     int32
+	slot     int32 // of an exchange without a key
+	alone    bool  // every exchange is lent a connection
 	how      How
 	canRetry bool
 	name     string            // of the last command that the server refused
@@ -78,26 +110,27 @@ func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
 }
 
 func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	encoded, err := lanes.Marshal(marshal)
-	if err != nil || len(encoded) == 0 {
+	encoded, err := lanes.Encode(marshal)
+	if err != nil || encoded.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
-	var r Request
-	r.arena = encoded
-	if _, err := lanes.Commands(encoded, func(from, to int) { r.add(from, to, c.slot) }); err != nil {
+	slot, err := c.client.exchangeSlot(encoded, c.slot)
+	if err != nil {
 		return err
 	}
-	for i := range r.bounds {
-		name := commandName(r.command(i))
-		traits := c.client.EncodedTraits(r.command(i))
-		if traits&Stateful != 0 {
-			return fmt.Errorf("cluster: %s: %w", name, lanes.ErrShared)
-		}
-		if traits&Blocking != 0 {
-			c.name = name
-			return c.lend(ctx, exchange{marshal, unmarshalInto})
-		}
-		r.Mark(i, traits)
+	switch way := encoded.Way(); {
+	case way == command.Held:
+		return encoded.Refused()
+	case way == command.Alone || c.alone:
+		c.name = commandName(encoded.Encoded())
+		return c.lend(ctx, slot, exchange{marshal, unmarshalInto})
+	}
+	var r Request
+	r.arena = encoded.Encoded()
+	for i := range encoded.Len() {
+		from, to := encoded.Bounds(i)
+		r.add(from, to, slot)
+		r.Mark(i, c.client.slow.apply(command.Of(r.command(i))))
 	}
 	if err := c.client.Exec(ctx, &r, c.how); err != nil {
 		return err
@@ -109,10 +142,34 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 	return r.undecodable(lanes.Unmarshal(replies, unmarshalInto))
 }
 
-// lend performs what may block its connection on one of its own: there are
-// blocking commands that radix does not know as such.
-func (c *routedConn) lend(ctx context.Context, x exchange) error {
-	l := lending{client: c.client, action: x, slot: c.slot, how: c.how, canRetry: c.canRetry}
+// exchangeSlot returns the slot of all commands with a key, or the given one if
+// none has.
+func (c *Client) exchangeSlot(encoded *lanes.Request, otherwise int32) (int32, error) {
+	slot := int32(noKey)
+	for i := range encoded.Len() {
+		from, to := encoded.Bounds(i)
+		cmd := command.Of(encoded.Encoded()[from:to])
+		s, err := c.slotOf(cmd)
+		switch {
+		case err != nil:
+			return 0, err
+		case s == noKey:
+		case slot != noKey && slot != s && !c.current().single:
+			return 0, crossSlot(cmd.Name(), uint16(slot), uint16(s))
+		default:
+			slot = s
+		}
+	}
+	if slot == noKey {
+		slot = otherwise
+	}
+	return slot, nil
+}
+
+// lend performs what may block its connection, or may not share it, on one of
+// its own.
+func (c *routedConn) lend(ctx context.Context, slot int32, x exchange) error {
+	l := lending{client: c.client, action: x, slot: slot, how: c.how, canRetry: c.canRetry}
 	err := l.run(ctx)
 	if l.to != nil {
 		c.addr = l.to.Address()

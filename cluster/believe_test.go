@@ -14,6 +14,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -287,11 +288,12 @@ func TestServerBecomesACluster(t *testing.T) {
 	s.tell(s.fakes[0], nil)
 	client := s.open(t, cluster.Config{})
 	ctx := within(t, 10*time.Second)
-	slot, err := client.KeysSlot([]string{"a", "b"})
-	require.NoError(t, err, "slot %d", slot)
+	r := new(cluster.Request)
+	command := resp.AppendCommand(nil, "MGET", "a", "b")
+	require.NoError(t, client.Append(r, command))
+	r.Reset()
 	s.all(s.parts("node"))
 	require.NoError(t, client.Sync(ctx))
-	_, err = client.KeysSlot([]string{"a", "b"})
-	require.Error(t, err)
+	require.ErrorIs(t, client.Append(r, command), cluster.ErrCrossSlot)
 	require.Zero(t, owner(t, ctx, client, 0))
 }

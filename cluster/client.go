@@ -63,37 +63,6 @@ func (c *Client) Addr() net.Addr {
 	return lanes.NetAddr(c.seeds[0])
 }
 
-// CommandSlot is the function [CommandSlot] for the servers of this client: on
-// a server without cluster mode, keys in different slots are no error. The
-// slot is -1 for a command without a key.
-func (c *Client) CommandSlot(name string, args []string) (slot int32, err error) {
-	s, ok, err := CommandSlot(name, args)
-	switch {
-	case err != nil && c.current().single:
-		return 0, nil
-	case err != nil:
-		return 0, err
-	case !ok:
-		return -1, nil
-	}
-	return int32(s), nil
-}
-
-// KeysSlot returns the slot of the keys, which must be the same for all but on
-// a server without cluster mode, and -1 if there are none.
-func (c *Client) KeysSlot(keys []string) (slot int32, err error) {
-	if len(keys) == 0 {
-		return -1, nil
-	}
-	first := Slot(keys[0])
-	for _, key := range keys[1:] {
-		if s := Slot(key); s != first && !c.current().single {
-			return 0, crossSlot("action", first, s)
-		}
-	}
-	return int32(first), nil
-}
-
 // Primary returns the address of the node that owns the slot, as far as the
 // client knows; "" if none does.
 func (c *Client) Primary(slot uint16) string {
@@ -173,6 +142,17 @@ func (c *Client) learn(moves []move) {
 	c.topology.Store(c.topology.Load().withOwners(moves))
 }
 
+// leaveHome sends commands without a key elsewhere, if they go to the node at the
+// address, which is down: what they have left there is not to be had.
+func (c *Client) leaveHome(addr string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.topology.Load()
+	if n := t.primary(noKey); n != nil && n.addr == addr && len(t.nodes) > 1 {
+		c.topology.Store(t.withoutHome())
+	}
+}
+
 // use replaces the topology by a map that was believed when judged was in use. What
 // MOVED has taught meanwhile stays. Nodes that the map does not hold any more
 // are drained.
@@ -181,6 +161,7 @@ func (c *Client) use(judged *topology, v *view) {
 	defer c.mu.Unlock()
 	moves := c.topology.Load().movesSince(judged)
 	t := newTopology(v, c.nodeLocked).withOwners(moves)
+	t.settle(c.topology.Load())
 	c.topology.Store(t)
 	current := t.all()
 	c.strangers = 0

@@ -90,7 +90,7 @@ func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) 
 	}
 	placed = true
 	var n int
-	r.groups, n = r.grouper.group(r.groups, r.slots, &t.owner, len(t.nodes), how.Group)
+	r.groups, n = r.grouper.group(r.groups, r.slots, &t.owner, t.home, len(t.nodes), how.Group)
 	fast := n
 	if len(r.slowSlots) > 0 {
 		fast, n = r.splitSlow(n)
@@ -106,8 +106,8 @@ func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) 
 			continue
 		}
 		tr := f.trips[first+int(g)]
-		if keyed := r.slots[i] >= 0; tr.pool == nil || keyed && !tr.keyed {
-			tr.pool, tr.keyed = c.poolFor(t, r.slots[i], how), keyed
+		if tr.pool == nil {
+			tr.pool = c.poolFor(t, r.slots[i], how)
 			tr.SetKey(int64(r.slots[i]))
 		}
 		r.places[i] = place{trip: tr, pos: tr.Len()}

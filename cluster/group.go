@@ -60,27 +60,28 @@ type groupCell struct {
 // group returns for each command the index of its group, 0 to n-1 in order of
 // first appearance, in dst, which is grown as needed. slots holds a slot per
 // command or -1 for a command without a key, owner the index of the node that
-// serves a slot or noOwner, nodes the number of nodes.
+// serves a slot or noOwner, home that of the node for commands without a key,
+// nodes the number of nodes.
 //
-// A command without a key joins group 0, the one of the first command that has
-// a slot with an owner, so that it costs no trip of its own; if there is none,
-// the commands without a key are one group. The group of a command whose slot
-// has no owner is noGroup; n does not count it.
-func (g *grouper) group(dst []int32, slots []int32, owner *[SlotCount]uint16, nodes int, by Grouping) (groups []int32, n int) {
+// Commands without a key are a slot of their own, which home serves. The group of
+// a command whose slot has no owner is noGroup; n does not count it.
+func (g *grouper) group(dst []int32, slots []int32, owner *[SlotCount]uint16, home uint16, nodes int, by Grouping) (groups []int32, n int) {
 	groups = resize(dst, len(slots))
 	if by == BySlot {
 		g.reset(tableSize(len(slots)))
 	} else {
 		g.reset(nodes)
 	}
-	next, keyless := int32(0), false
+	next := int32(0)
 	for i, slot := range slots {
-		if slot < 0 {
-			keyless = true
-			groups[i] = 0
-			continue
+		node := uint16(noOwner)
+		switch {
+		case slot < 0:
+			node = home
+		case slot < SlotCount:
+			node = owner[slot]
 		}
-		if slot >= SlotCount || int(owner[slot]) >= nodes {
+		if int(node) >= nodes {
 			groups[i] = noGroup
 			continue
 		}
@@ -88,16 +89,13 @@ func (g *grouper) group(dst []int32, slots []int32, owner *[SlotCount]uint16, no
 		if by == BySlot {
 			c = g.find(uint16(slot))
 		} else {
-			c = &g.cells[owner[slot]]
+			c = &g.cells[node]
 		}
 		if c.stamp != g.stamp {
 			*c = groupCell{stamp: g.stamp, key: uint16(slot), group: next}
 			next++
 		}
 		groups[i] = c.group
-	}
-	if next == 0 && keyless {
-		next = 1
 	}
 	return groups, int(next)
 }

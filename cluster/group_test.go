@@ -36,7 +36,8 @@ func TestGroup(t *testing.T) {
 		{"one", []int32{3}, []int32{0}, []int32{0}, 1, 1},
 		{"first appearance", []int32{25, 3, 24, 4, 3}, []int32{0, 1, 0, 1, 1}, []int32{0, 1, 2, 3, 1}, 2, 4},
 		{"keyless only", []int32{-1, -1}, []int32{0, 0}, []int32{0, 0}, 1, 1},
-		{"keyless first", []int32{-1, 12, -1, 1}, []int32{0, 0, 0, 1}, []int32{0, 0, 0, 1}, 2, 2},
+		{"keyless first", []int32{-1, 12, -1, 1}, []int32{0, 0, 0, 1}, []int32{0, 1, 0, 2}, 2, 3},
+		{"keyless last", []int32{1, 22, -1}, []int32{0, 1, 2}, []int32{0, 1, 2}, 3, 3},
 		{"no owner", []int32{5, 12, 5}, []int32{-1, 0, -1}, []int32{-1, 0, -1}, 1, 1},
 		{"no owner, keyless", []int32{5, -1}, []int32{-1, 0}, []int32{-1, 0}, 1, 1},
 		{"no owner only", []int32{5, 5}, []int32{-1, -1}, []int32{-1, -1}, 0, 0},
@@ -45,10 +46,10 @@ func TestGroup(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var g grouper
-			groups, n := g.group(nil, test.slots, owner, 3, ByNode)
+			groups, n := g.group(nil, test.slots, owner, 1, 3, ByNode)
 			assert.Equal(t, fmt.Sprint(test.byNode), fmt.Sprint(groups))
 			assert.Equal(t, test.nodeGroups, n)
-			groups, n = g.group(groups, test.slots, owner, 3, BySlot)
+			groups, n = g.group(groups, test.slots, owner, 1, 3, BySlot)
 			assert.Equal(t, fmt.Sprint(test.bySlot), fmt.Sprint(groups))
 			assert.Equal(t, test.slotGroups, n)
 		})
@@ -56,29 +57,26 @@ func TestGroup(t *testing.T) {
 }
 
 // modelGroup is group written without regard to speed.
-func modelGroup(slots []int32, owner *[SlotCount]uint16, nodes int, by Grouping) ([]int32, int) {
+func modelGroup(slots []int32, owner *[SlotCount]uint16, home uint16, nodes int, by Grouping) ([]int32, int) {
 	numbers := map[int32]int32{}
 	groups := make([]int32, len(slots))
-	keyless := 0
 	for i, slot := range slots {
-		switch {
-		case slot < 0:
-			keyless++
-		case int(owner[slot]) >= nodes:
-			groups[i] = -1
-		default:
-			id := slot
-			if by == ByNode {
-				id = int32(owner[slot])
-			}
-			if _, found := numbers[id]; !found {
-				numbers[id] = int32(len(numbers))
-			}
-			groups[i] = numbers[id]
+		node := home
+		if slot >= 0 {
+			node = owner[slot]
 		}
-	}
-	if len(numbers) == 0 && keyless > 0 {
-		return groups, 1
+		if int(node) >= nodes {
+			groups[i] = -1
+			continue
+		}
+		id := slot
+		if by == ByNode {
+			id = int32(node)
+		}
+		if _, found := numbers[id]; !found {
+			numbers[id] = int32(len(numbers))
+		}
+		groups[i] = numbers[id]
 	}
 	return groups, len(numbers)
 }
@@ -90,10 +88,12 @@ func TestGroupEqualsModel(t *testing.T) {
 	var groups []int32
 	g.stamp = ^uint32(0) - 100 // so that the stamp wraps around on the way
 	var nodes int
+	home := uint16(0)
 	owner := new([SlotCount]uint16)
 	for round := range 3000 {
 		if round%100 == 0 {
 			nodes = 1 + rnd.IntN(20)
+			home = uint16(rnd.IntN(nodes + 1)) // or none
 			for i := range owner {
 				owner[i] = uint16(rnd.IntN(nodes))
 				if rnd.IntN(30) == 0 {
@@ -118,8 +118,8 @@ func TestGroupEqualsModel(t *testing.T) {
 		}
 		for _, by := range []Grouping{ByNode, BySlot} {
 			var count int
-			groups, count = g.group(groups, slots, owner, nodes, by)
-			want, wantCount := modelGroup(slots, owner, nodes, by)
+			groups, count = g.group(groups, slots, owner, home, nodes, by)
+			want, wantCount := modelGroup(slots, owner, home, nodes, by)
 			require.Equal(t, want, groups, "%v of %v", by, slots)
 			require.Equal(t, wantCount, count)
 		}
@@ -129,10 +129,10 @@ func TestGroupEqualsModel(t *testing.T) {
 func TestGroupDoesNotAllocate(t *testing.T) {
 	var g grouper
 	owner, slots := benchmarkSlots(20, 10)
-	groups, _ := g.group(nil, slots, owner, 3, BySlot)
+	groups, _ := g.group(nil, slots, owner, 0, 3, BySlot)
 	for _, by := range []Grouping{ByNode, BySlot} {
 		assert.Zero(t, testing.AllocsPerRun(100, func() {
-			groups, _ = g.group(groups, slots, owner, 3, by)
+			groups, _ = g.group(groups, slots, owner, 0, 3, by)
 		}))
 	}
 	assert.LessOrEqual(t, len(g.cells), 64, "a small pipeline needs a small table")
@@ -162,10 +162,10 @@ func BenchmarkGroup(b *testing.B) {
 		b.Run(fmt.Sprintf("commands=%d/slots=%d/%v", c.commands, c.slots, c.by), func(b *testing.B) {
 			owner, slots := benchmarkSlots(c.commands, c.slots)
 			var g grouper
-			groups, _ := g.group(nil, slots, owner, 3, c.by)
+			groups, _ := g.group(nil, slots, owner, 0, 3, c.by)
 			b.ReportAllocs()
 			for b.Loop() {
-				groups, _ = g.group(groups, slots, owner, 3, c.by)
+				groups, _ = g.group(groups, slots, owner, 0, 3, c.by)
 			}
 		})
 	}

@@ -157,7 +157,7 @@ func (l *lending) redirect(to redirect) bool {
 	if n != nil && to.verdict == moved {
 		c.learn([]move{{to.slot, n}})
 	}
-	if n == nil || !l.canRetry || l.attempt.hops >= c.cfg.MaxRedirects {
+	if n == nil || !l.canRetry || l.slot != int32(to.slot) || l.attempt.hops >= c.cfg.MaxRedirects {
 		return false
 	}
 	if to.verdict == moved {

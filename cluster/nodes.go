@@ -8,6 +8,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -169,29 +170,17 @@ func (c nodeConn) Do(ctx context.Context, action radix.Action) error {
 }
 
 func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	encoded, err := lanes.Marshal(marshal)
-	if err != nil {
-		return err
+	r, err := lanes.Encode(marshal)
+	if err != nil || r.Len() == 0 {
+		return err // an empty radix.Pipeline does nothing
 	}
-	var traits Traits
-	if _, err := lanes.Commands(encoded, func(from, to int) { traits |= c.client.EncodedTraits(encoded[from:to]) }); err != nil {
-		return err
+	for i := range r.Len() {
+		from, to := r.Bounds(i)
+		if t := c.client.slow.apply(command.Of(r.Encoded()[from:to])); t&Slow != 0 {
+			r.SetSlow(true)
+		}
 	}
-	if traits&Blocking != 0 {
-		return c.Pool.Do(ctx, exchange{marshal, unmarshalInto})
-	}
-	return lanes.EncodeDecode(ctx, marked{c.Pool, traits&Slow != 0}, marshal, unmarshalInto)
+	return r.Exchange(ctx, c.Pool, unmarshalInto)
 }
 
 func (c nodeConn) Close() error { return nil }
-
-// marked is a pool that marks what is submitted to it.
-type marked struct {
-	*pool.Pool
-	slow bool
-}
-
-func (m marked) Submit(b *lanes.Batch) (mine bool) {
-	b.SetSlow(m.slow)
-	return m.Pool.Submit(b)
-}

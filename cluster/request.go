@@ -60,8 +60,7 @@ type place struct {
 // A trip is what goes to one node at once.
 type trip struct {
 	lanes.Batch
-	pool  *pool.Pool
-	keyed bool // pool is that of a key's node, not just any
+	pool *pool.Pool
 
 	judged   bool  // a retry has decided about its commands
 	commands []int // which ones, for a retry
@@ -279,7 +278,7 @@ func (f *flight) trip(p *pool.Pool, arena []byte) *trip {
 	}
 	t := f.trips[f.used]
 	f.used++
-	t.pool, t.keyed = p, false
+	t.pool = p
 	t.judged, t.commands, t.proves = false, t.commands[:0], keyless
 	t.Reset(f.call, arena)
 	return t

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // SlowCommands returns the names, in upper case and sorted, of the commands that
@@ -36,18 +35,6 @@ func (c Config) overrides() (overrides, error) {
 		}
 	}
 	return o, nil
-}
-
-// CommandTraits is the function [CommandTraits] with this client's settings of
-// which commands are slow.
-func (c *Client) CommandTraits(name string, args []string) Traits {
-	var buf [inPlace]byte
-	return c.slow.apply(command.Of(resp.AppendCommand(buf[:0], name, args...)))
-}
-
-// EncodedTraits is [Client.CommandTraits] for an encoded command.
-func (c *Client) EncodedTraits(encoded []byte) Traits {
-	return c.slow.apply(command.Of(encoded))
 }
 
 // apply returns the traits of the command with these settings.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -27,9 +28,6 @@ func TestSlowCommands(t *testing.T) {
 	} {
 		name, args := split(line)
 		assert.Equal(t, want, CommandTraits(name, args)&Slow != 0, line)
-		c := new(Client)
-		encoded := resp.AppendCommand(nil, name, args...)
-		assert.Equal(t, CommandTraits(name, args), c.EncodedTraits(encoded), line)
 	}
 }
 
@@ -46,7 +44,6 @@ func TestSlowAndFastNames(t *testing.T) {
 	} {
 		names, err := test.config.overrides()
 		require.NoError(t, err)
-		c := &Client{slow: names}
 		for _, list := range []struct {
 			names string
 			want  bool
@@ -54,12 +51,12 @@ func TestSlowAndFastNames(t *testing.T) {
 			for _, name := range strings.Fields(list.names) {
 				for _, name := range []string{name, strings.ToLower(name)} {
 					args := []string{"a"}
-					assert.Equal(t, list.want, c.CommandTraits(name, args)&Slow != 0, name)
-					assert.Equal(t, list.want, c.EncodedTraits(resp.AppendCommand(nil, name, args...))&Slow != 0, name)
+					cmd := command.Of(resp.AppendCommand(nil, name, args...))
+					assert.Equal(t, list.want, names.apply(cmd)&Slow != 0, name)
 				}
 			}
 		}
-		assert.Equal(t, ReadOnly, c.CommandTraits("HGETALL", []string{"a"})&^Slow, "the other traits stay")
+		assert.Equal(t, ReadOnly, names.apply(command.Of(resp.AppendCommand(nil, "HGETALL", "a")))&^Slow, "the other traits stay")
 	}
 }
 

@@ -176,8 +176,6 @@ func TestClientsThatWereNotMade(t *testing.T) {
 		require.NotPanics(t, func() { _ = c.String() })
 		for name, call := range map[string]func(){
 			"Addr": func() { c.Addr() }, "Stats": func() { c.Stats() }, "Primary": func() { c.Primary(0) },
-			"KeysSlot":    func() { _, _ = c.KeysSlot([]string{"a", "b"}) },
-			"CommandSlot": func() { _, _ = c.CommandSlot("MGET", []string{"a", "b"}) },
 		} {
 			require.PanicsWithValue(t, "cluster: the Client was "+made, call, name)
 		}

@@ -13,11 +13,14 @@ type topology struct {
 	replicas [][]*node         // of each primary
 	single   bool              // a server without cluster mode: keys of one command may be in any slots
 	view     *view             // the map that is in use; owner differs by what MOVED has taught since
+
+	home        uint16 // where commands without a key go: index into nodes, or noOwner
+	homeReplica *node  // the same for those that go to replicas; nil if there are none
 }
 
 // newTopology builds a topology; find returns the node of an address.
 func newTopology(v *view, find func(addr string) *node) *topology {
-	t := &topology{view: v}
+	t := &topology{view: v, home: noOwner}
 	for i := range t.owner {
 		t.owner[i] = noOwner
 	}
@@ -47,7 +50,51 @@ func newTopology(v *view, find func(addr string) *node) *topology {
 			}
 		}
 	}
+	t.settle(nil)
 	return t
+}
+
+// settle chooses the nodes that commands without a key go to: those of the map
+// before it (nil if there was none) as long as they are there, so that such
+// commands find what others of them have left (SCRIPT LOAD, CONFIG SET, a SCAN
+// that has begun); otherwise the owner of the lowest slot, which is the same for
+// all clients, and its first replica.
+func (t *topology) settle(before *topology) {
+	t.home = noOwner
+	if i := slices.IndexFunc(t.owner[:], func(i uint16) bool { return i != noOwner }); i >= 0 {
+		t.home = t.owner[i]
+	}
+	if before != nil {
+		if i := slices.Index(t.nodes, before.primary(noKey)); i >= 0 {
+			t.home = uint16(i)
+		}
+		if old := before.homeReplica; old != nil && slices.ContainsFunc(t.replicas, func(of []*node) bool { return slices.Contains(of, old) }) {
+			t.homeReplica = old
+			return
+		}
+	}
+	t.homeReplica = t.firstReplica()
+}
+
+// withoutHome returns a copy in which commands without a key go to another node.
+func (t *topology) withoutHome() *topology {
+	next := *t
+	next.home = (t.home + 1) % uint16(len(t.nodes))
+	return &next
+}
+
+// firstReplica returns a replica of home or, if it has none, of any node; nil if
+// there are none at all.
+func (t *topology) firstReplica() *node {
+	if t.home != noOwner && len(t.replicas[t.home]) > 0 {
+		return t.replicas[t.home][0]
+	}
+	for _, replicas := range t.replicas {
+		if len(replicas) > 0 {
+			return replicas[0]
+		}
+	}
+	return nil
 }
 
 // A move is what a MOVED said: the slot has another owner.
@@ -112,37 +159,33 @@ func (t *topology) movesSince(before *topology) []move {
 	return moves
 }
 
-// primary returns the owner of the slot, nil if there is none. Slot -1, of a
-// command without a key, gives any node.
+// primary returns the owner of the slot, or the node of commands without a key;
+// nil if there is none.
 func (t *topology) primary(slot int32) *node {
-	if slot < 0 {
-		if len(t.nodes) == 0 {
-			return nil
-		}
-		return t.nodes[rand.IntN(len(t.nodes))]
+	i := t.home
+	if slot >= 0 {
+		i = t.owner[slot]
 	}
-	if i := t.owner[slot]; i != noOwner {
-		return t.nodes[i]
+	if i == noOwner {
+		return nil
 	}
-	return nil
+	return t.nodes[i]
 }
 
-// replica returns any replica of the slot's owner, nil if there is none.
+// replica returns any replica of the slot's owner, or that of commands without a
+// key; nil if there is none.
 func (t *topology) replica(slot int32) *node {
-	if len(t.nodes) == 0 {
+	if slot < 0 {
+		return t.homeReplica
+	}
+	if t.owner[slot] == noOwner {
 		return nil
 	}
-	i := rand.IntN(len(t.nodes))
-	if slot >= 0 {
-		if t.owner[slot] == noOwner {
-			return nil
-		}
-		i = int(t.owner[slot])
-	}
-	if len(t.replicas[i]) == 0 {
+	replicas := t.replicas[t.owner[slot]]
+	if len(replicas) == 0 {
 		return nil
 	}
-	return t.replicas[i][rand.IntN(len(t.replicas[i]))]
+	return replicas[rand.IntN(len(replicas))]
 }
 
 // all returns primaries and replicas, each once.

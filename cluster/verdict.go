@@ -122,6 +122,9 @@ func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time
 	if errors.Is(err, ErrNoOwner) {
 		return c.troubles.noteGap(c.topology.Load(), slot, now)
 	}
+	if slot == noKey && errors.Is(err, pool.ErrDown) {
+		c.leaveHome(addr)
+	}
 	return c.troubles.note(site{addr: addr, sort: s}, true, beganAt(err), now)
 }
 
@@ -151,7 +154,7 @@ func (x *retry) follow(i int, to redirect) step {
 	if to.verdict == moved || x.how.noFollow {
 		x.client.hint()
 	}
-	if x.how.noFollow || slot >= 0 && slot != int32(to.slot) || a.hops >= x.client.cfg.MaxRedirects {
+	if x.how.noFollow || slot != int32(to.slot) || a.hops >= x.client.cfg.MaxRedirects {
 		return stands
 	}
 	n := x.named(to)

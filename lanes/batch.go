@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
-
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // A Call waits for the batches of one request. It wakes its caller once,
@@ -345,22 +343,4 @@ func (b *Batch) size() int {
 		return b.ends[n-1]
 	}
 	return 0
-}
-
-// countCommands returns how many commands an encoded request holds and calls
-// each with the bounds of every one.
-func countCommands(request []byte, each func(from, to int)) (n int, err error) {
-	f := resp.NewFramer(resp.Limits{})
-	for from := 0; from < len(request); n++ {
-		used, done, err := f.Next(request[from:])
-		if err != nil {
-			return n, err
-		}
-		if !done || !resp.IsCommand(request[from:from+used]) {
-			return n, errNotACommand
-		}
-		each(from, from+used)
-		from += used
-	}
-	return n, nil
 }

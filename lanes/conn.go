@@ -1,16 +1,10 @@
 package lanes
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"net"
 
 	"github.com/mediocregopher/radix/v4"
-	radixresp "github.com/mediocregopher/radix/v4/resp"
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
-	"github.com/redislanes/redislanes/internal/command"
 )
 
 var _ radix.Conn = (*Lane)(nil)
@@ -80,28 +74,14 @@ type Submitter interface {
 	Exclusive() bool
 }
 
-// EncodeDecode is [Lane.EncodeDecode] over anything that takes batches.
+// EncodeDecode is [Lane.EncodeDecode] over anything that takes batches; see
+// [Request.Exchange].
 func EncodeDecode(ctx context.Context, to Submitter, marshal, unmarshalInto any) error {
-	request, err := Marshal(marshal)
-	if err != nil || len(request) == 0 {
+	r, err := Encode(marshal)
+	if err != nil || r.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
-	call, batch := NewCall(), new(Batch)
-	batch.Reset(call, request)
-	if _, err := countCommands(request, batch.Add); err != nil {
-		return err
-	}
-	if !to.Exclusive() {
-		if err := refuseStateful(batch); err != nil {
-			return err
-		}
-	}
-	RoundTrip(ctx, to, call, batch)
-	replies, err := batch.join()
-	if err != nil {
-		return err
-	}
-	return Unmarshal(replies, unmarshalInto)
+	return r.Exchange(ctx, to, unmarshalInto)
 }
 
 // RoundTrip submits one batch and waits for its replies or the context's end.
@@ -128,34 +108,4 @@ func (b *Batch) join() ([]byte, error) {
 		return nil, err
 	}
 	return b.buf, nil
-}
-
-// Marshal encodes what radix would write to a connection. It returns an error
-// if that is not a sequence of whole commands.
-func Marshal(marshal any) ([]byte, error) {
-	if marshal == nil {
-		return nil, fmt.Errorf("lanes: reading without a command is not possible on a lane, pub/sub needs a radix connection: %w", ErrNotSent)
-	}
-	var w bytes.Buffer
-	if err := resp3.Marshal(&w, marshal, radixresp.NewOpts()); err != nil {
-		return nil, err
-	}
-	return w.Bytes(), nil
-}
-
-// Commands calls each with the bounds of every command of an encoded request
-// and returns their number.
-func Commands(request []byte, each func(from, to int)) (n int, err error) {
-	return countCommands(request, each)
-}
-
-// refuseStateful returns an error if one of the commands must not be sent on a
-// connection that others share.
-func refuseStateful(b *Batch) (err error) {
-	b.Each(func(encoded []byte) {
-		if c := command.Of(encoded); err == nil && c.Effect() != command.NoEffect {
-			err = fmt.Errorf("lanes: %s: %w", c.Name(), ErrShared)
-		}
-	})
-	return err
 }

@@ -1,8 +1,6 @@
 package lanes
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -53,16 +51,15 @@ func Unmarshal(replies []byte, into any) error {
 	if into == nil {
 		return firstError(replies)
 	}
-	source := bytes.NewReader(replies)
-	in := bufio.NewReaderSize(source, max(16, min(len(replies), 4096)))
-	err := resp3.Unmarshal(in, into, radixresp.NewOpts())
+	c := codecs.Get().(*codec)
+	defer codecs.Put(c)
+	used, err := c.decode(replies, into)
 	if err == nil {
 		if i, failed := failedIn(into); failed {
 			return decodeError(nthReply(replies, i), i, into, errors.New("see radix.Pipeline"))
 		}
 		return nil
 	}
-	used := len(replies) - source.Len() - in.Buffered()
 	reply, i := replyAt(replies, used)
 	return withoutValues(err, decodeError(reply, i, into, err))
 }

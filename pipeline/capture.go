@@ -3,40 +3,60 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// captureConn is a connection that sends nothing and notes what an action
-// would send, and where it wants its reply.
-type captureConn struct {
+// A capture is a connection that sends nothing: it appends what an action would
+// send to the request, and notes where the action wants its reply.
+type capture struct {
 	client  *cluster.Client
-	encoded []byte
+	request []byte
+	trips   int
 	into    any
 }
 
-var _ radix.Conn = (*captureConn)(nil)
+var _ radix.Conn = (*capture)(nil)
 
-func (c *captureConn) Addr() net.Addr { return c.client.Addr() }
+func (c *capture) Addr() net.Addr { return c.client.Addr() }
 
-func (c *captureConn) Close() error { return nil }
+func (c *capture) Close() error { return nil }
 
-func (c *captureConn) Do(ctx context.Context, action radix.Action) error {
+func (c *capture) Do(ctx context.Context, action radix.Action) error {
 	return action.Perform(ctx, c)
 }
 
-func (c *captureConn) EncodeDecode(_ context.Context, marshal, unmarshalInto any) error {
-	if c.encoded != nil {
+func (c *capture) EncodeDecode(_ context.Context, marshal, unmarshalInto any) (err error) {
+	if c.trips++; c.trips > 1 {
 		return errors.New("action of several round trips: append its commands one by one, or use Client.Do")
 	}
-	encoded, err := lanes.Marshal(marshal)
-	if err != nil {
-		return err
+	c.request, err = lanes.AppendRequest(c.request, marshal)
+	c.into = unmarshalInto
+	return err
+}
+
+// oneCommand returns an error unless what was captured, behind the first from
+// bytes of the request, is one command.
+func (c *capture) oneCommand(from int) error {
+	n := 0
+	for rest := c.request[from:]; len(rest) > 0; n++ {
+		size := resp.CommandLen(rest)
+		if size == 0 {
+			return fmt.Errorf("action that does not encode whole commands: %w", lanes.ErrNotSent)
+		}
+		rest = rest[size:]
 	}
-	c.encoded, c.into = encoded, unmarshalInto
+	if n != 1 {
+		return fmt.Errorf("action of %d commands, want 1: append them one by one: %w", n, lanes.ErrNotSent)
+	}
 	return nil
 }
+
+// forget lets go of the action.
+func (c *capture) forget() { *c = capture{} }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sort"
 	"strings"
 	"time"
 
@@ -15,11 +16,9 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// ErrNotPipelinable refuses a command that cannot travel with others: one that
-// may block its connection or changes its state (BLPOP, MULTI, WATCH, SELECT,
-// SUBSCRIBE, ...). Use cluster.Client.Do, with radix.WithConn for several. It
-// wraps lanes.ErrNotSent.
-var ErrNotPipelinable = fmt.Errorf("command cannot be pipelined, use Client.Do or radix.WithConn: %w", lanes.ErrNotSent)
+// ErrNotPipelinable refuses a command that cannot travel with others; see
+// [cluster.ErrNotPipelinable].
+var ErrNotPipelinable = cluster.ErrNotPipelinable
 
 // Config is how pipelines are sent. The zero value is the fast way.
 type Config struct {
@@ -66,9 +65,10 @@ type Pipeline struct {
 
 	generation uint32
 	state      state
-	refused    []refusal // commands that are not in the request
-	err        error     // why Do has sent nothing
-	receivers  []receiver
+	refused    []refusal  // commands that are not in the request
+	err        error      // why Do has sent nothing
+	receivers  []receiver // in the order of their commands
+	capture    capture
 
 	lastKey  string // of IncrBy or Expire, which usually come in pairs
 	lastSlot int32
@@ -189,82 +189,51 @@ func (p *Pipeline) commit(b []byte, key string) Reply {
 }
 
 // Cmd appends any command. Its keys, which are found by its name, must be in
-// one slot; a command without a key goes to any node. One that cannot be sent
-// gets an error as its reply, and Do sends nothing.
+// one slot. A command without a key goes to one and the same node, as with
+// [cluster.Client.Do]. A command that this package does not know, of a module for
+// example, is looked up on a server when the pipeline is done. One that cannot
+// be sent gets an error as its reply, and Do sends nothing.
 func (p *Pipeline) Cmd(name string, args ...string) Reply {
 	if p.state != appending {
 		return p.refuse(name, p.unfit())
 	}
-	traits := p.client.CommandTraits(name, args)
-	slot, err := p.commandSlot(name, args, traits)
-	if err != nil {
+	if err := p.client.Append(&p.request, resp.AppendCommand(p.request.Buffer(), name, args...)); err != nil {
 		return p.refuse(name, err)
 	}
-	p.request.CommitKnown(resp.AppendCommand(p.request.Buffer(), name, args...), slot)
-	return p.marked(traits)
-}
-
-func (p *Pipeline) commandSlot(name string, args []string, traits cluster.Traits) (int32, error) {
-	switch {
-	case name == "":
-		return 0, fmt.Errorf("command without a name: %w", lanes.ErrNotSent)
-	case traits&(cluster.Blocking|cluster.Stateful) != 0:
-		return 0, ErrNotPipelinable
-	}
-	return p.client.CommandSlot(name, args)
-}
-
-// marked makes the reply of the command that was appended last, and marks the
-// command by its traits.
-func (p *Pipeline) marked(traits cluster.Traits) Reply {
-	i := p.request.Len() - 1
-	p.request.Mark(i, traits)
-	return p.reply(i)
+	return p.reply(p.request.Len() - 1)
 }
 
 // Append appends a radix action of one command, such as radix.Cmd, whose
-// receiver is set when Do returns. The reply may be used as well.
+// receiver is set when Do returns. The reply may be used as well. It is treated
+// as by [Pipeline.Cmd].
 func (p *Pipeline) Append(action radix.Action) Reply {
-	name := fmt.Sprintf("%T", action)
 	switch {
 	case p.state != appending:
-		return p.refuse(name, p.unfit())
+		return p.refuse(fmt.Sprintf("%T", action), p.unfit())
 	case action == nil:
 		return p.refuse("Append", errNilAction)
 	}
-	properties := action.Properties()
-	if !properties.CanPipeline {
-		return p.refuse(name, ErrNotPipelinable)
+	conn := &p.capture
+	*conn = capture{client: p.client, request: p.request.Buffer()}
+	defer conn.forget()
+	if !action.Properties().CanPipeline {
+		return p.refuse(fmt.Sprintf("%T", action), ErrNotPipelinable)
 	}
-	slot, err := p.client.KeysSlot(properties.Keys)
-	if err != nil {
-		return p.refuse(name, err)
-	}
-	conn := captureConn{client: p.client}
-	if err := action.Perform(context.Background(), &conn); err != nil {
-		return p.refuse(name, err)
-	}
-	return p.appendCaptured(&conn, name, slot)
-}
-
-func (p *Pipeline) appendCaptured(conn *captureConn, name string, slot int32) Reply {
-	n, err := lanes.Commands(conn.encoded, func(int, int) {})
-	if err == nil && n != 1 {
-		err = fmt.Errorf("action of %d commands, want 1: append them one by one", n)
+	err := action.Perform(context.Background(), conn)
+	if err == nil {
+		err = conn.oneCommand(len(p.request.Buffer()))
 	}
 	if err != nil {
-		return p.refuse(name, fmt.Errorf("%w: %w", err, lanes.ErrNotSent))
+		return p.refuse(fmt.Sprintf("%T", action), err)
 	}
-	name = strings.ToUpper(resp.CommandName(conn.encoded))
-	traits := p.client.EncodedTraits(conn.encoded)
-	if traits&(cluster.Blocking|cluster.Stateful) != 0 {
-		return p.refuse(name, ErrNotPipelinable)
+	if err := p.client.Append(&p.request, conn.request); err != nil {
+		return p.refuse(resp.CommandName(conn.request[len(p.request.Buffer()):]), err)
 	}
-	p.request.CommitKnown(append(p.request.Buffer(), conn.encoded...), slot)
+	i := p.request.Len() - 1
 	if conn.into != nil {
-		p.receivers = append(p.receivers, receiver{command: p.request.Len() - 1, into: conn.into})
+		p.receivers = append(p.receivers, receiver{command: i, into: conn.into})
 	}
-	return p.marked(traits)
+	return p.reply(i)
 }
 
 // reply makes the reply of the command that was appended last.
@@ -355,12 +324,17 @@ func (p *Pipeline) errorOf(i int) error {
 	if _, err := p.request.Reply(i); err != nil {
 		return err
 	}
-	for _, r := range p.receivers {
-		if r.command == i {
-			return r.err
-		}
+	at := search(len(p.receivers), i, func(k int) int { return p.receivers[k].command })
+	if at < len(p.receivers) && p.receivers[at].command == i {
+		return p.receivers[at].err
 	}
 	return nil
+}
+
+// search returns the place of i, or of what comes next, among n numbers that
+// rise.
+func search(n, i int, number func(k int) int) int {
+	return sort.Search(n, func(k int) bool { return number(k) >= i })
 }
 
 // String describes the Pipeline by its number of commands.

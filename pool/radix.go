@@ -35,8 +35,9 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 func (p *Pool) Addr() net.Addr { return lanes.NetAddr(p.addr) }
 
 // Do performs the action; part of radix.Client. One that may share its
-// connection travels with the batches of others; for any other, a connection
-// is lent while it runs.
+// connection travels with the batches of others; for any other, and for commands
+// that may block, a connection is lent while it runs. Commands that change their
+// connection are refused with lanes.ErrShared outside of radix.WithConn.
 func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 	if action.Properties().CanShareConn {
 		return lanes.Perform(ctx, action, sharedConn{p})
@@ -62,3 +63,15 @@ func (c sharedConn) Close() error { return nil }
 
 // Exclusive is part of lanes.Submitter.
 func (p *Pool) Exclusive() bool { return false }
+
+var _ lanes.Lender = (*Pool)(nil)
+
+// Alone is part of lanes.Lender.
+func (p *Pool) Alone(ctx context.Context, use func(radix.Conn) error) error {
+	conn, err := p.Lend(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Return()
+	return use(conn)
+}

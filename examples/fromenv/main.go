@@ -17,7 +17,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/caarlos0/env/v11"
 
@@ -68,7 +67,7 @@ func run(ctx context.Context, environment map[string]string, out io.Writer) erro
 	}
 	defer client.Close()
 
-	err = limit(ctx, client, time.Now(), v.Timeout, out)
+	err = limit(ctx, client, v.Timeout, out)
 	describe(client.Stats(), out)
 	if v.HealthCheckConnection {
 		err = errors.Join(err, healthy(client.Stats()))

@@ -25,6 +25,16 @@ func Of(encoded []byte) Command {
 	return of(find(rules, name), encoded, args)
 }
 
+// With is the command by the rule that a server told; nil leaves it as it is.
+func (c Command) With(r *Rule) Command {
+	if r == nil {
+		return c
+	}
+	args := resp.ArgsOf(c.encoded)
+	args.Skip(1)
+	return of(r, c.encoded, args)
+}
+
 func of(r *Rule, encoded []byte, args resp.Args) Command {
 	if r == nil {
 		return Command{&unknown, &unknown, encoded}

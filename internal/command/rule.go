@@ -19,6 +19,27 @@ const (
 	Slow
 )
 
+// A Way is how commands may travel.
+type Way uint8
+
+const (
+	Shared Way = iota // with the commands of others
+	Alone             // it may block: over a connection that nobody else uses meanwhile
+	Held              // it changes its connection: only over one that its user holds
+)
+
+// Way returns how a command of these traits may travel, or several of which any
+// has them.
+func (t Traits) Way() Way {
+	switch {
+	case t&Stateful != 0:
+		return Held
+	case t&Blocking != 0:
+		return Alone
+	}
+	return Shared
+}
+
 // An Effect is what a command does to the connection that it is sent over.
 type Effect uint8
 
@@ -51,6 +72,7 @@ type Rule struct {
 	slow        slowness
 	effect      Effect
 	subcommands []Rule // those that are listed; any other has the rule of its container
+	specs       []spec // for bySpecs
 }
 
 // A form is what the rows of the table are about.
@@ -75,6 +97,7 @@ const (
 	byGeoStore                 // GEORADIUS, GEORADIUSBYMEMBER
 	byMigrate                  // MIGRATE
 	byAlgorithm                // STRALGO
+	bySpecs                    // what a server told
 )
 
 // slowness says when a command is slow by default.

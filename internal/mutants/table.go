@@ -399,9 +399,29 @@ var mutants = []mutant{
 		"./pool", "TestPausedServerIsNotSuspect", false,
 	},
 	{
-		"a blocking command that radix does not know holds up a shared lane", "cluster/action.go",
-		"if traits&Blocking != 0 {", "if false {",
+		"a blocking command that radix does not know holds up a shared lane", "internal/command/rule.go",
+		"\tcase t&Blocking != 0:\n\t\treturn Alone\n", "",
 		"./cluster", "TestBlockingCommandsAreLentAConnection", false,
+	},
+	{
+		"a blocking command holds up a lane of a pool", "lanes/request.go",
+		"if lender, ok := to.(Lender); ok {", "if lender, ok := to.(Lender); ok && r == nil {",
+		"./pool", "TestDoLendsToWhatBlocks", false,
+	},
+	{
+		"what gets no reply goes over a connection of others", "lanes/request.go",
+		"\t\tcase command.Held:\n\t\t\treturn r.Refused()\n", "",
+		"./pool", "TestDoRefusesWhatChangesAConnection", false,
+	},
+	{
+		"commands without a key change their node when slots move", "cluster/topology.go",
+		"if i := slices.Index(t.nodes, before.primary(noKey)); i >= 0 {", "if i := -1; i >= 0 {",
+		"./cluster", "TestSettle", false,
+	},
+	{
+		"a command with keys in two slots is sent", "cluster/keys.go",
+		"if ok && s != slot {", "if ok && s != slot && len(key) == 0 {",
+		"./cluster", "TestCrossSlotIsRefusedUnsent", false,
 	},
 	{
 		"a lent connection is returned twice", "pool/lent.go",

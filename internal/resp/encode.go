@@ -72,18 +72,25 @@ func Argument(cmd []byte, i int) ([]byte, bool) {
 // empty, of bulk strings. A server that is sent anything else does not answer,
 // or hangs up.
 func IsCommand(cmd []byte) bool {
-	n, rest, ok := header(cmd, '*')
+	n := CommandLen(cmd)
+	return n > 0 && n == len(cmd)
+}
+
+// CommandLen returns the length of the command that b begins with, 0 if it does
+// not begin with a whole one.
+func CommandLen(b []byte) int {
+	n, rest, ok := header(b, '*')
 	if !ok || n == 0 {
-		return false
+		return 0
 	}
 	for ; n > 0; n-- {
 		size, body, ok := header(rest, '$')
-		if !ok || size < 0 || size > len(body)-2 || string(body[size:size+2]) != "\r\n" {
-			return false
+		if !ok || size > len(body)-2 || string(body[size:size+2]) != "\r\n" {
+			return 0
 		}
 		rest = body[size+2:]
 	}
-	return len(rest) == 0
+	return len(b) - len(rest)
 }
 
 // header parses a type byte, a non-negative number and CRLF.

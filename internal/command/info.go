@@ -1,0 +1,210 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// ErrInfo says that a reply is not one to COMMAND INFO of one command.
+var ErrInfo = errors.New("command: not a reply to COMMAND INFO of one command")
+
+// ParseInfo reads the reply to COMMAND INFO of one command, as it came from the
+// server, and returns the rule for the command of that name; nil if the server
+// does not know it. Key specifications are used where there are any (since Redis
+// 7), otherwise the places of the first and the last key. A command whose keys
+// only the server can find, or does not tell of, has its first argument as its
+// key. It never panics, whatever the reply is.
+func ParseInfo(reply []byte, name string) (*Rule, error) {
+	list, ok := elements(resp.WithoutAttributes(reply))
+	if !ok || len(list) != 1 {
+		return nil, ErrInfo
+	}
+	if resp.IsNull(list[0]) {
+		return nil, nil
+	}
+	const deepest = 2 // a command and its subcommands
+	return parseRule(list[0], strings.ToUpper(name), deepest)
+}
+
+// Places in the reply's description of a command.
+const (
+	infoName        = 0
+	infoFlags       = 2
+	infoFirst       = 3
+	infoLast        = 4
+	infoStep        = 5
+	infoSpecs       = 8
+	infoSubcommands = 9
+)
+
+func parseRule(raw []byte, name string, depth int) (*Rule, error) {
+	fields, ok := elements(raw)
+	if !ok || len(fields) <= infoStep || depth == 0 {
+		return nil, ErrInfo
+	}
+	r := &Rule{name: name}
+	flags, ok := texts(fields[infoFlags])
+	if !ok {
+		return nil, ErrInfo
+	}
+	r.setFlags(flags)
+	if err := r.setKeys(fields, slices.Contains(flags, "movablekeys")); err != nil {
+		return nil, err
+	}
+	if len(fields) <= infoSubcommands {
+		return r, nil
+	}
+	subcommands, _ := elements(fields[infoSubcommands])
+	for _, raw := range subcommands {
+		fields, _ := elements(raw)
+		if len(fields) == 0 {
+			return nil, ErrInfo
+		}
+		full, err := resp.Bytes(fields[infoName])
+		if err != nil {
+			return nil, ErrInfo
+		}
+		_, short, _ := strings.Cut(strings.ToUpper(string(full)), "|")
+		sub, err := parseRule(raw, short, depth-1)
+		if err != nil {
+			return nil, err
+		}
+		r.subcommands = append(r.subcommands, *sub)
+	}
+	return r, nil
+}
+
+// setFlags takes from the flags what they tell of traits. There is no flag for
+// what changes a connection, but pub/sub has one, which PUBLISH shares.
+func (r *Rule) setFlags(flags []string) {
+	has := func(flag string) bool { return slices.Contains(flags, flag) }
+	if has("readonly") && !has("write") {
+		r.traits |= ReadOnly
+	}
+	if has("blocking") {
+		r.traits |= Blocking
+	}
+	if has("pubsub") && has("noscript") {
+		r.effect = Streams
+		r.traits |= Stateful
+	}
+}
+
+// setKeys takes over where the keys are.
+func (r *Rule) setKeys(fields [][]byte, movable bool) error {
+	r.find, r.step = bySpecs, 1
+	if len(fields) > infoSpecs {
+		list, _ := elements(fields[infoSpecs])
+		for _, raw := range list {
+			s, ok, err := parseSpec(raw)
+			if err != nil {
+				return err
+			}
+			if ok {
+				r.specs = append(r.specs, s)
+			}
+		}
+	}
+	if len(r.specs) > 0 {
+		return nil
+	}
+	var places [3]int
+	for i := range places {
+		n, err := place(fields[infoFirst+i])
+		if err != nil {
+			return err
+		}
+		places[i] = n
+	}
+	first, last, step := places[0], places[1], places[2]
+	switch {
+	case first > 0 && step > 0:
+		// The last key counts from the command's name, or from the end.
+		if last >= 0 {
+			last -= first
+		}
+		r.specs = []spec{{index: first, last: last, step: step}}
+	case movable:
+		r.form.find = unknown.find
+	default:
+		r.form.find = byNone
+	}
+	return nil
+}
+
+// place reads a number that must be small.
+func place(raw []byte) (int, error) {
+	const most = 1 << 20
+	n, err := resp.Int(raw)
+	if err != nil || n < -most || n > most {
+		return 0, fmt.Errorf("%w: a place out of range", ErrInfo)
+	}
+	return int(n), nil
+}
+
+// elements returns the elements of an array, a set or a map.
+func elements(raw []byte) (list [][]byte, ok bool) {
+	if len(raw) == 0 || resp.IsNull(raw) || !strings.ContainsRune("*~%", rune(raw[0])) {
+		return nil, false
+	}
+	line, rest, found := cutLine(raw[1:])
+	n, err := strconv.Atoi(string(line))
+	if !found || err != nil {
+		return nil, false
+	}
+	if raw[0] == '%' {
+		n *= 2
+	}
+	for ; n > 0; n-- {
+		var first []byte
+		if first, rest = resp.Cut(rest); first == nil {
+			return nil, false
+		}
+		list = append(list, first)
+	}
+	return list, true
+}
+
+func cutLine(b []byte) (line, rest []byte, found bool) {
+	for i := 0; i+1 < len(b); i++ {
+		if b[i] == '\r' && b[i+1] == '\n' {
+			return b[:i], b[i+2:], true
+		}
+	}
+	return nil, nil, false
+}
+
+// texts returns the elements of an array or a set of texts, in lower case.
+func texts(raw []byte) (list []string, ok bool) {
+	all, ok := elements(raw)
+	for _, raw := range all {
+		text, err := resp.Bytes(raw)
+		if err != nil {
+			return nil, false
+		}
+		list = append(list, strings.ToLower(string(text)))
+	}
+	return list, ok
+}
+
+// fieldsOf returns a map, which is a flat array in RESP2, by its keys.
+func fieldsOf(raw []byte) (map[string][]byte, bool) {
+	list, ok := elements(raw)
+	if !ok || len(list)%2 != 0 {
+		return nil, false
+	}
+	fields := make(map[string][]byte, len(list)/2)
+	for i := 0; i < len(list); i += 2 {
+		name, err := resp.Bytes(list[i])
+		if err != nil {
+			return nil, false
+		}
+		fields[string(name)] = list[i+1]
+	}
+	return fields, true
+}
