@@ -34,7 +34,7 @@ type Config struct {
 	RefreshEvery time.Duration
 
 	// MaxRedirects is how many MOVED and ASK one request follows before the
-	// server's reply stands. Default 8; negative for none.
+	// server's reply stands. Default 8, at most 1,024; negative for none.
 	MaxRedirects int
 
 	// DownGrace is how long commands that did not run are sent again, with
@@ -79,6 +79,7 @@ const WhileContextLasts time.Duration = math.MaxInt64
 const (
 	defaultRefreshEvery = 15 * time.Second
 	defaultMaxRedirects = 8
+	mostRedirects       = 1 << 10
 	defaultDownGrace    = time.Second
 )
 
@@ -114,6 +115,9 @@ func (c Config) validate(addrs []string) error {
 	}
 	if c.Dialer.Member != nil {
 		return fmt.Errorf("cluster: Config.Dialer.Member is set: the client sets it itself")
+	}
+	if c.MaxRedirects > mostRedirects {
+		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)
 	}
 	if len(addrs) == 0 {
 		return fmt.Errorf("cluster: no address given: New needs at least one host:port")

@@ -41,6 +41,8 @@ func TestNewRefusesBadSettings(t *testing.T) {
 		{"port too large", cluster.Config{}, []string{"h:65536"}, []string{`"65536"`}},
 		{"no host", cluster.Config{}, []string{":6379"}, []string{"host is empty"}},
 		{"negative size", cluster.Config{Pool: pool.Fixed{Size: -1}}, good, []string{"Fixed.Size", "-1"}},
+		{"size 1e9", cluster.Config{Pool: pool.Fixed{Size: 1e9}}, good, []string{"Fixed.Size = 1000000000", "at most 65536"}},
+		{"too many redirects", cluster.Config{MaxRedirects: 1e9}, good, []string{"MaxRedirects = 1000000000", "at most 1024"}},
 		{"Min > Max", cluster.Config{Pool: pool.Adaptive{Min: 5, Max: 2}}, good, []string{"Adaptive.Min", "5", "Max", "2"}},
 		{"negative lanes", cluster.Config{Pool: pool.Laned{Lanes: -4}}, good, []string{"Laned.Lanes", "-4"}},
 		{"negative waiters", cluster.Config{Pool: pool.Fixed{Options: pool.Options{MaxWaiters: -2}}}, good, []string{"MaxWaiters", "-2"}},

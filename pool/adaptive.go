@@ -19,7 +19,7 @@ import (
 type Adaptive struct {
 	// Min and Max bound the number of connections to each server. Defaults 1,
 	// and 50 to each node of a cluster, 10 to a server that stands alone (or
-	// Min, if that is more).
+	// Min, if that is more); at most 65,536.
 	Min, Max int
 
 	// IdleTimeout is how long the load must have been low for the pool to
@@ -37,7 +37,7 @@ func (a Adaptive) settings() (settings, error) {
 	orDefault(&a.Max, max(DefaultSingleSize, a.Min))
 	orDefault(&a.IdleTimeout, defaultIdleTimeout)
 	a.Options = a.withDefaults()
-	err := firstError(notNegative("Adaptive", "Min", a.Min), notNegative("Adaptive", "Max", a.Max), a.validate("Adaptive"))
+	err := firstError(inRange("Adaptive", "Min", a.Min, mostConnections), inRange("Adaptive", "Max", a.Max, mostConnections), a.validate("Adaptive"))
 	switch {
 	case err != nil:
 	case a.Min > a.Max:

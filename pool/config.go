@@ -27,7 +27,7 @@ func InCluster(c Config) Config { return c.inCluster() }
 // Options are the settings that all kinds of pool have.
 type Options struct {
 	// MaxWaiters is how many batches may wait for a connection at a time; the
-	// next one fails with ErrExhausted. Default 4,096.
+	// next one fails with ErrExhausted. Default 4,096, at most 1,048,576.
 	MaxWaiters int
 
 	// FailFast makes batches fail with ErrExhausted instead of waiting when
@@ -82,6 +82,15 @@ const (
 	defaultMaxBackoff   = time.Second
 )
 
+// What is more than this is a mistake. A server has 65,535 ports for the
+// connections from one address; the set of lanes is copied when one joins.
+const (
+	mostConnections = 1 << 16 // 65,536
+	mostLanes       = 1 << 10 // 1,024
+	mostWaiters     = 1 << 20 // 1,048,576
+	mostInFlight    = 1 << 20
+)
+
 func (o Options) withDefaults() Options {
 	orDefault(&o.MaxWaiters, defaultMaxWaiters)
 	orDefault(&o.StallTimeout, defaultStallTimeout)
@@ -107,7 +116,7 @@ func (o Options) validate(kind string) error {
 	if o.MinBackoff > o.MaxBackoff {
 		return fmt.Errorf("pool: %s.MinBackoff = %v is more than MaxBackoff = %v", kind, o.MinBackoff, o.MaxBackoff)
 	}
-	return notNegative(kind, "MaxWaiters", o.MaxWaiters)
+	return inRange(kind, "MaxWaiters", o.MaxWaiters, mostWaiters)
 }
 
 // settings is what a Pool runs on.
@@ -159,9 +168,12 @@ func orDefault[T comparable](field *T, value T) {
 	}
 }
 
-func notNegative(kind, field string, value int) error {
-	if value < 0 {
+func inRange(kind, field string, value, most int) error {
+	switch {
+	case value < 0:
 		return fmt.Errorf("pool: %s.%s = %d: must not be negative", kind, field, value)
+	case value > most:
+		return fmt.Errorf("pool: %s.%s = %d: must be at most %d", kind, field, value, most)
 	}
 	return nil
 }

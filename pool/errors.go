@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -47,6 +48,34 @@ func (e *ExhaustedError) Error() string {
 
 // Unwrap returns ErrExhausted.
 func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
+
+// A WaitError says that the context of a batch, or of a user who wanted to be lent
+// a connection, ended while it waited. It is found by errors.As; the error of the
+// command wraps lanes.ErrNotSent and the context's error.
+type WaitError struct {
+	Waited  time.Duration
+	Used    int    // connections in use at that moment; of shared ones, batches in flight
+	Of      int    // how many may be
+	What    string // "in use" or "in flight", perhaps "for slow commands"
+	Dialing int    // connections that were being made
+	Waiting int    // callers that waited, that one included
+	Cause   error  // the context's error
+}
+
+func (e *WaitError) Error() string {
+	dialing := ""
+	if e.Dialing > 0 {
+		dialing = fmt.Sprintf(", %d being dialled", e.Dialing)
+	}
+	unit := time.Millisecond
+	if e.Waited < 10*unit {
+		unit = time.Microsecond
+	}
+	return fmt.Sprintf("waited %v, %d of %d %s%s, %d waiting: %v", e.Waited.Round(unit), e.Used, e.Of, e.What, dialing, e.Waiting, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *WaitError) Unwrap() error { return e.Cause }
 
 // Reasons why connections are closed, as Stats.Closes counts them.
 const (

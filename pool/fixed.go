@@ -11,7 +11,7 @@ const (
 // time. Batches that find all in use wait in order.
 type Fixed struct {
 	// Size is the number of connections to each server. Default 50 to each node
-	// of a cluster, 10 to a server that stands alone.
+	// of a cluster, 10 to a server that stands alone; at most 65,536.
 	Size int
 
 	Options
@@ -20,7 +20,7 @@ type Fixed struct {
 func (f Fixed) settings() (settings, error) {
 	orDefault(&f.Size, DefaultSingleSize)
 	f.Options = f.withDefaults()
-	err := firstError(notNegative("Fixed", "Size", f.Size), f.validate("Fixed"))
+	err := firstError(inRange("Fixed", "Size", f.Size, mostConnections), f.validate("Fixed"))
 	return settings{Options: f.Options, kind: "fixed", min: f.Size, max: f.Size, maxInFlight: 1}, err
 }
 

@@ -21,11 +21,11 @@ import (
 // answered the last one.
 type Laned struct {
 	// Lanes is the number of shared connections to each server, the least one
-	// if MaxLanes is more. Default 4, or MaxLanes if that is less.
+	// if MaxLanes is more. Default 4, or MaxLanes if that is less; at most 1,024.
 	Lanes int
 
 	// MaxLanes is the most shared connections to each server. Default Lanes:
-	// their number does not change.
+	// their number does not change. At most 1,024.
 	MaxLanes int
 
 	// IdleTimeout is how long the load must have been low for lanes to be
@@ -40,7 +40,8 @@ type Laned struct {
 	// commands, besides Lanes. They are dialled when the first slow command
 	// comes. Package cluster says which commands are slow; for a pool that is
 	// used by itself, or under radix's own Cluster, none is. MaxInFlight holds
-	// for each of these lanes, and MaxWaiters for a queue of their own. Default 2.
+	// for each of these lanes, and MaxWaiters for a queue of their own. Default 2,
+	// at most 1,024.
 	SlowLanes int
 
 	// NoSlowLanes makes slow commands travel with all others. SlowLanes must be
@@ -48,7 +49,7 @@ type Laned struct {
 	NoSlowLanes bool
 
 	// MaxInFlight is how many batches may be in flight on one lane; beyond it
-	// they wait. Default 1,024.
+	// they wait. Default 1,024, at most 1,048,576.
 	MaxInFlight int
 
 	// MaxQueuedBytes is how many bytes of commands may wait on one lane to be
@@ -58,7 +59,7 @@ type Laned struct {
 	MaxQueuedBytes int
 
 	// MaxLent is how many extra connections may be lent at a time. They are
-	// dialled on demand and closed when idle. Default 50.
+	// dialled on demand and closed when idle. Default 50, at most 65,536.
 	MaxLent int
 
 	Options
@@ -98,8 +99,8 @@ func (l Laned) settings() (settings, error) {
 		l.Strategy = lanes.FirstFit
 	}
 	l.Options = l.withDefaults()
-	err := firstError(notNegative("Laned", "Lanes", l.Lanes), notNegative("Laned", "MaxLanes", l.MaxLanes), notNegative("Laned", "MaxInFlight", l.MaxInFlight),
-		notNegative("Laned", "MaxLent", l.MaxLent), l.validateQueued(), l.validateSlow(), l.validateRange(), l.validate("Laned"))
+	err := firstError(inRange("Laned", "Lanes", l.Lanes, mostLanes), inRange("Laned", "MaxLanes", l.MaxLanes, mostLanes), inRange("Laned", "MaxInFlight", l.MaxInFlight, mostInFlight),
+		inRange("Laned", "MaxLent", l.MaxLent, mostConnections), inRange("Laned", "MaxQueuedBytes", l.MaxQueuedBytes, mostQueuedBytes), l.validateSlow(), l.validateRange(), l.validate("Laned"))
 	return settings{
 		Options: l.Options, kind: "laned", min: l.Lanes, max: l.MaxLanes, idleTimeout: l.IdleTimeout,
 		shared: true, strategy: l.Strategy, maxInFlight: l.MaxInFlight, maxQueued: l.MaxQueuedBytes, maxLent: l.MaxLent,
@@ -117,18 +118,11 @@ func (l Laned) validateRange() error {
 	return nil
 }
 
-func (l Laned) validateQueued() error {
-	if l.MaxQueuedBytes > mostQueuedBytes {
-		return fmt.Errorf("pool: Laned.MaxQueuedBytes = %d: must be at most %d", l.MaxQueuedBytes, mostQueuedBytes)
-	}
-	return notNegative("Laned", "MaxQueuedBytes", l.MaxQueuedBytes)
-}
-
 func (l Laned) validateSlow() error {
 	if l.NoSlowLanes && l.SlowLanes > 0 {
 		return fmt.Errorf("pool: Laned.SlowLanes = %d although NoSlowLanes is set: leave one of them out", l.SlowLanes)
 	}
-	return notNegative("Laned", "SlowLanes", l.SlowLanes)
+	return inRange("Laned", "SlowLanes", l.SlowLanes, mostLanes)
 }
 
 // inCluster: lanes are shared, so the default is the same everywhere.

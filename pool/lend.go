@@ -30,8 +30,7 @@ func (p *Pool) Lend(ctx context.Context) (*Lent, error) {
 		}
 		return newLent(r.member), nil
 	case <-ctx.Done():
-		p.leaveQueue(w)
-		return nil, lanes.NotSent(p.addr, ctx.Err())
+		return nil, lanes.NotSent(p.addr, p.leaveQueue(w, ctx.Err()))
 	}
 }
 
@@ -71,20 +70,22 @@ func (p *Pool) lendLocked(m *member) {
 }
 
 // leaveQueue takes w out of the queue; a connection that it was given in the
-// last moment goes to the next one.
-func (p *Pool) leaveQueue(w *waiter) {
+// last moment goes to the next one. It returns cause, with what w waited for.
+func (p *Pool) leaveQueue(w *waiter, cause error) error {
 	p.mu.Lock()
 	for e := p.queue.Front(); e != nil; e = e.Next() {
 		if e.Value.(*waiter) == w {
+			cause = p.waitErrorLocked(w, cause)
 			p.removeLocked(e)
 			p.unlock()
-			return
+			return cause
 		}
 	}
 	p.mu.Unlock()
 	if r := <-w.lend; r.member != nil {
 		p.takeBack(r.member, true)
 	}
+	return cause
 }
 
 // takeBack takes a connection back that was lent. One that is not clean is closed

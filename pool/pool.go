@@ -220,6 +220,7 @@ func (p *Pool) askStrategy(set *lanes.Set, key int64) (i int, err error) {
 func (p *Pool) Abandon(b *lanes.Batch, cause error) {
 	p.mu.Lock()
 	if e, ok := p.waiters[b]; ok {
+		cause = p.waitErrorLocked(e.Value.(*waiter), cause)
 		p.removeLocked(e)
 		b.Refuse(p.addr, cause)
 	}

@@ -61,11 +61,28 @@ func (p *Pool) tooManyWait() error {
 }
 
 // limit says which limit was reached.
-func (p *Pool) limit(n int, what string) string {
+func (p *Pool) limit(n int, what string) string { return fmt.Sprintf("%d %s", n, p.ofKind(what)) }
+
+func (p *Pool) ofKind(what string) string {
 	if p.kind == kindSlow {
 		what += " for slow commands"
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	return what
+}
+
+// waitErrorLocked says what somebody waited for in vain who is still queued.
+func (p *Pool) waitErrorLocked(w *waiter, cause error) error {
+	e := &WaitError{
+		Waited: time.Since(w.since), Used: p.size.inUse, Of: p.max, What: p.ofKind("in use"),
+		Dialing: p.dialing, Waiting: p.queue.Len(), Cause: cause,
+	}
+	if p.shared {
+		e.Used, e.Of, e.What = 0, p.max*p.maxInFlight, p.ofKind("in flight")
+		for _, m := range p.members {
+			e.Used += m.lane.InFlight()
+		}
+	}
+	return e
 }
 
 func (p *Pool) removeLocked(e *list.Element) *waiter {
