@@ -123,9 +123,8 @@ func (c Config) validate(addrs []string) error {
 		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
 	}
 	for i, addr := range addrs {
-		if strings.ContainsAny(addr, "@/?#") { // it may hold a password, and is not shown
-			return fmt.Errorf("cluster: addrs[%d] is a URL or the like: want host:port; "+
-				"a password goes into Config.Dialer.Password or Credentials, a user into Dialer.Username, TLS into Dialer.TLS", i)
+		if err := lanes.CheckAddr(addr); err != nil {
+			return fmt.Errorf("cluster: addrs[%d] cannot be used: %w", i, err)
 		}
 		if err := validAddr(addr); err != nil {
 			return fmt.Errorf("cluster: addrs[%d] = %q: %w", i, addr, err)

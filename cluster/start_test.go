@@ -22,7 +22,7 @@ import (
 func TestAddressesWithPasswords(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{
-		"redis://:canary@h:1", "redis://u:canary@h", "u:canary@h:1", "h:1/0?password=canary", "h:1?canary", "h:1#canary",
+		"redis://:canary@h:1", "redis://u:canary@h", "u:canary@h:1", "h:1/0?password=canary", "redis://h/canary", "h:1?canary", "h:1#canary",
 	} {
 		_, err := cluster.Config{}.New(t.Context(), []string{"h:1", addr})
 		require.ErrorContains(t, err, "addrs[1]")

@@ -164,6 +164,9 @@ func (d Dialer) DialFor(ctx context.Context, addr string, events Events) (*Lane,
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
+	if err := CheckAddr(addr); err != nil {
+		return nil, fmt.Errorf("lanes: the address cannot be used: %w", err)
+	}
 	foreign := d.NetDial != nil || d.Credentials != nil
 	d = d.WithDefaults()
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)

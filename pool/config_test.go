@@ -97,3 +97,10 @@ func TestBackoff(t *testing.T) {
 		require.Greater(t, longest, limit/2, "the jitter must use the whole range")
 	}
 }
+
+func TestNewRefusesAddressesWithPasswords(t *testing.T) {
+	t.Parallel()
+	_, err := New(Fixed{}, lanes.Dialer{}, "redis://:canary@h:1", nil)
+	require.ErrorContains(t, err, "Dialer.Password")
+	require.NotContains(t, err.Error(), "canary")
+}

@@ -90,7 +90,7 @@ func (p *Pool) joinLocked(m *member, lane *lanes.Lane) (flush bool) {
 		m.becomeLocked(leaving)
 		p.leftLocked(m, m.cause)
 	case p.closed || p.retired:
-		p.leaveLocked(m, ErrClosed, true)
+		p.leaveLocked(m, p.endedLocked(), true)
 	case p.shared:
 		lane.SetMaxQueued(p.maxQueued)
 		m.becomeLocked(shared)

@@ -3,6 +3,7 @@ package pool
 import (
 	"container/list"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -110,6 +111,9 @@ func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error)
 	}
 	if err := d.Validate(); err != nil {
 		return nil, err
+	}
+	if err := lanes.CheckAddr(addr); err != nil {
+		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
 	}
 	return newPool(s, d, addr, log), nil
 }

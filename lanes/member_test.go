@@ -1,0 +1,48 @@
+package lanes
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+)
+
+// TestMemberIsAsked: with what a server without cluster mode replies to the last
+// two commands of the handshake, on connections of both kinds.
+func TestMemberIsAsked(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	addr := server.Addrs()[0]
+	const disabled = "-ERR This instance has cluster support disabled\r\n"
+	for _, readOnly := range []bool{false, true} {
+		var told []string
+		verdict := error(nil)
+		d := Dialer{ReadOnly: readOnly, Member: func(addr string, mode, id []byte) error {
+			told = []string{addr, string(mode), string(id)}
+			return verdict
+		}}
+		l, err := d.Dial(t.Context(), addr)
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+		require.Equal(t, []string{addr, disabled, disabled}, told)
+		verdict = errors.New("another one is meant")
+		_, err = d.Dial(t.Context(), addr)
+		require.ErrorIs(t, err, verdict)
+		require.ErrorContains(t, err, addr)
+	}
+}
+
+// TestAddressWithAPassword is refused without showing it.
+func TestAddressWithAPassword(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"redis://:canary@h:1", "u:canary@h:1", "h:1?password=canary"} {
+		_, err := Dialer{}.Dial(t.Context(), addr)
+		require.ErrorContains(t, err, "Dialer.Password")
+		require.NotContains(t, err.Error(), "canary")
+	}
+	for _, addr := range []string{"h:1", "[::1]:6379", "/run/redis.sock"} {
+		require.NoError(t, CheckAddr(addr))
+	}
+}
