@@ -139,7 +139,7 @@ var (
 		"Commands sent again, by cause: refused (the server did not run it for now, such as TRYAGAIN or LOADING), " +
 			"not_sent (the server never had all of it) or repeated (perhaps run before, but idempotent).", counter, []string{"cause"}}
 	refreshesMetric = metric{"refreshes_total",
-		"Fetches of the map of the slots, by result (success or error). An error means that no known node answered.",
+		"Fetches of the map of the slots, by result (success or error). An error means that no node gave one that can be used.",
 		counter, []string{"result"}}
 )
 
