@@ -29,7 +29,9 @@ import (
 // node's keys; to reach all nodes, use [Client.Clients].
 //
 // Errors of the server are resp3.SimpleError, as from radix itself, wrapped in
-// a [CommandError] unless the action was lent a connection.
+// a [CommandError]; if the action was lent a connection, only those that say that
+// the command was not executed (see [ErrRefused]). What such an error says is
+// never given to a receiver of a lent connection's command in place of a value.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {
 	return c.do(ctx, action, How{})
 }
