@@ -100,7 +100,7 @@ var mutants = []mutant{
 	},
 	{
 		"calls wait for a dead node", "pool/waiter.go",
-		"case !p.down.IsZero():", "case false:",
+		"case down != nil:", "case false:",
 		"./pool", "TestDeadServerFailsAtOnce", false,
 	},
 	{
@@ -510,7 +510,7 @@ var mutants = []mutant{
 	},
 	{
 		"map: the host that was dialled is translated", "cluster/ask.go",
-		"if !n.dialled {", "if true {",
+		"if n.dialled {", "if false {",
 		"./cluster", "TestAddrMapIsAskedOnce", false,
 	},
 	{
