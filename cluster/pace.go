@@ -11,10 +11,11 @@ const (
 	refreshSpacing = 500 * time.Millisecond
 	refreshJitter  = 100 * time.Millisecond
 
-	// The first quickRefreshes of a trouble may follow each other faster: most
+	// The first quickRefreshes of a trouble may follow each other faster, for most
+	// of the grace within which calls wait for a new owner (DownGrace): most
 	// changes are over in a moment. A trouble is over when nothing was fetched
 	// for calmTime.
-	quickRefreshes = 5
+	quickRefreshes = 10
 	quickSpacing   = 50 * time.Millisecond
 	quickJitter    = 50 * time.Millisecond
 	calmTime       = 5 * time.Second

@@ -101,7 +101,7 @@ func TestRefreshesAreSpaced(t *testing.T) {
 					assert.Truef(t, gap >= 500*time.Millisecond && gap <= 605*time.Millisecond, "refresh %d after %v", i, gap)
 				}
 			}
-			assert.InDelta(t, 14, len(asked), 2)
+			assert.InDelta(t, 18, len(asked), 2)
 		}
 	})
 }

@@ -103,6 +103,28 @@ func served(t *testing.T, ctx context.Context, l *load) time.Duration {
 	return time.Since(began)
 }
 
+// TestKilledPrimaryFailsNoCall: whoever lets calls wait for as long as a failover
+// takes loses only what was in flight when the primary died.
+func TestKilledPrimaryFailsNoCall(t *testing.T) {
+	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	client := open(t, cluster.Config{DownGrace: cluster.WhileContextLasts}, real.Addrs())
+	ctx := redistest.Within(t, 60*time.Second)
+	l := startLoad(client, 8, redistest.KeysInSlots(30, "waiting"), 30*time.Second)
+	defer l.end()
+	until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })
+	require.NoError(t, real.Nodes()[0].Kill())
+	until(t, ctx, "the replica was promoted", func() bool {
+		ok, err := real.Nodes()[3].IsPrimary(ctx)
+		return err == nil && ok
+	})
+	served(t, ctx, l)
+	l.end()
+	t.Log(l, client.Stats().NotSent, "sent again")
+	require.Zero(t, sum(l.undone))
+	require.NotZero(t, client.Stats().NotSent)
+	l.verify(t, client, false)
+}
+
 // TestKilledPrimary kills a primary under load: nothing is counted twice, and
 // its slots are served again within a second of the replica's promotion.
 func TestKilledPrimary(t *testing.T) {
