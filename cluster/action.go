@@ -116,7 +116,7 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 	if err != nil || encoded.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
-	slot, err := c.client.exchangeSlot(encoded, c.slot)
+	commands, slot, err := c.client.look(ctx, encoded, c.slot)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 	for i := range encoded.Len() {
 		from, to := encoded.Bounds(i)
 		r.add(from, to, slot)
-		r.Mark(i, c.client.slow.apply(command.Of(r.command(i))))
+		r.Mark(i, c.client.slow.apply(commands[i]))
 	}
 	if err := c.client.Exec(ctx, &r, c.how); err != nil {
 		return err
@@ -144,20 +144,25 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 	return r.undecodable(lanes.Unmarshal(replies, unmarshalInto))
 }
 
-// exchangeSlot returns the slot of all commands with a key, or the given one if
-// none has.
-func (c *Client) exchangeSlot(encoded *lanes.Request, otherwise int32) (int32, error) {
-	slot := int32(noKey)
+// look returns the commands of an exchange, as they are known here or to a
+// server, and the slot of all that have a key, or the given one if none has.
+func (c *Client) look(ctx context.Context, encoded *lanes.Request, otherwise int32) (commands []command.Command, slot int32, err error) {
+	slot = noKey
 	for i := range encoded.Len() {
 		from, to := encoded.Bounds(i)
-		cmd := command.Of(encoded.Encoded()[from:to])
+		cmd, err := c.learned(ctx, command.Of(encoded.Encoded()[from:to]))
+		if err != nil {
+			return nil, 0, err
+		}
+		encoded.Judge(cmd)
+		commands = append(commands, cmd)
 		s, err := c.slotOf(cmd)
 		switch {
 		case err != nil:
-			return 0, err
+			return nil, 0, err
 		case s == noKey:
 		case slot != noKey && slot != s && !c.current().single:
-			return 0, crossSlot(cmd.Name(), uint16(slot), uint16(s))
+			return nil, 0, crossSlot(cmd.Name(), uint16(slot), uint16(s))
 		default:
 			slot = s
 		}
@@ -165,7 +170,7 @@ func (c *Client) exchangeSlot(encoded *lanes.Request, otherwise int32) (int32, e
 	if slot == noKey {
 		slot = otherwise
 	}
-	return slot, nil
+	return commands, slot, nil
 }
 
 // lend performs what may block its connection, or may not share it, on one of

@@ -23,6 +23,7 @@ type Client struct {
 
 	slowLanes bool // the pools have lanes for slow commands
 	slow      overrides
+	book      commandBook
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc

@@ -50,6 +50,11 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if len(r.bounds) == 0 {
 		return nil
 	}
+	if r.unknown {
+		if err := c.learnAll(ctx, r); err != nil {
+			return err
+		}
+	}
 	if c.cfg.Observer == nil {
 		c.exec(ctx, r, how)
 		return nil

@@ -176,7 +176,12 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	}
 	for i := range r.Len() {
 		from, to := r.Bounds(i)
-		if t := c.client.slow.apply(command.Of(r.Encoded()[from:to])); t&Slow != 0 {
+		cmd, err := c.client.learned(ctx, command.Of(r.Encoded()[from:to]))
+		if err != nil {
+			return err
+		}
+		r.Judge(cmd)
+		if c.client.slow.apply(cmd)&Slow != 0 {
 			r.SetSlow(true)
 		}
 	}

@@ -22,6 +22,7 @@ type Request struct {
 	places []place
 	marks  []mark // of each command
 
+	unknown   bool    // there is a command that servers have to be asked for
 	slow      int     // commands that are marked as slow
 	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
 
@@ -46,8 +47,9 @@ type mark uint8
 const (
 	markRepeatable mark = 1 << iota // it may run twice
 	markSlow
-	markReads  // it only reads
-	markExpiry // it only sets the time to live of the key of the command before it
+	markReads   // it only reads
+	markUnknown // servers have to be asked for it
+	markExpiry  // it only sets the time to live of the key of the command before it
 )
 
 // A place is where a command's reply is.
@@ -91,7 +93,7 @@ func (r *Request) Reset() {
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean, r.err, r.attempts = false, nil, nil
-	r.marks, r.slow, r.slowSlots = r.marks[:0], 0, r.slowSlots[:0]
+	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
 	if r.flight != nil {
 		r.flight.used, r.flight.settled = 0, 0
 	}

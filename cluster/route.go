@@ -52,7 +52,8 @@ func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 // to a request that this client will execute. It finds the command's slot, and
 // whether it only reads and is slow. A command that cannot travel with others is
 // refused with [ErrNotPipelinable], one with keys in different slots with
-// [ErrCrossSlot]; then the request stays as it was.
+// [ErrCrossSlot]; then the request stays as it was. For a command that is not
+// known here, [Client.Exec] asks a server.
 func (c *Client) Append(r *Request, buf []byte) error {
 	cmd := command.Of(buf[len(r.arena):])
 	slot, traits, err := c.judge(cmd)
@@ -61,6 +62,10 @@ func (c *Client) Append(r *Request, buf []byte) error {
 	}
 	r.CommitKnown(buf, slot)
 	r.Mark(r.Len()-1, traits)
+	if !cmd.Known() {
+		r.unknown = true
+		r.marks[r.Len()-1] |= markUnknown
+	}
 	return nil
 }
 

@@ -37,7 +37,7 @@ func Encode(marshal any) (*Request, error) {
 	r := &Request{encoded: encoded}
 	_, err = Commands(encoded, func(from, to int) {
 		r.ends = append(r.ends, to)
-		r.judge(command.Of(encoded[from:to]))
+		r.Judge(command.Of(encoded[from:to]))
 	})
 	if err != nil {
 		return nil, err
@@ -45,7 +45,9 @@ func Encode(marshal any) (*Request, error) {
 	return r, nil
 }
 
-func (r *Request) judge(c command.Command) {
+// Judge notes how one of the commands may travel, if more is known of it than
+// the table tells.
+func (r *Request) Judge(c command.Command) {
 	t := c.Traits()
 	if t.Way() == command.Held && r.held == "" {
 		r.held = c.Name()
@@ -69,10 +71,6 @@ func (r *Request) Bounds(i int) (from, to int) {
 
 // Way returns how all of the request may travel.
 func (r *Request) Way() command.Way { return r.traits.Way() }
-
-// Add adds traits that the table does not know of: what a server told of a
-// command.
-func (r *Request) Add(t command.Traits) { r.traits |= t }
 
 // SetSlow says whether the request travels on lanes for slow commands.
 func (r *Request) SetSlow(slow bool) { r.slow = slow }

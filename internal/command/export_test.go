@@ -6,4 +6,5 @@ var (
 	KeysOfLines = commandKeys
 	Encode      = encode
 	KeysOf      = keysOf
+	KeysBy      = keysBy
 )

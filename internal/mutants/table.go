@@ -419,6 +419,16 @@ var mutants = []mutant{
 		"./cluster", "TestSettle", false,
 	},
 	{
+		"an unknown command is routed by a guess", "cluster/exec.go",
+		"\tif r.unknown {\n", "\tif false {\n",
+		"./cluster", "TestUnknownCommandsAreAskedFor", false,
+	},
+	{
+		"a redirect of any slot is followed", "cluster/verdict.go",
+		"x.how.noFollow || slot != int32(to.slot)", "x.how.noFollow",
+		"./cluster", "TestNobodyTellsOfACommand", false,
+	},
+	{
 		"a command with keys in two slots is sent", "cluster/keys.go",
 		"if ok && s != slot {", "if ok && s != slot && len(key) == 0 {",
 		"./cluster", "TestCrossSlotIsRefusedUnsent", false,

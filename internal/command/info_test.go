@@ -1,0 +1,89 @@
+package command
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	infoOld   = "*1\r\n*7\r\n$5\r\nmod.a\r\n:-3\r\n*2\r\n+write\r\n+blocking\r\n:1\r\n:-2\r\n:1\r\n*0\r\n"
+	infoCount = "*1\r\n*10\r\n$5\r\nmod.b\r\n:-3\r\n*2\r\n+readonly\r\n+movablekeys\r\n:0\r\n:0\r\n:0\r\n*0\r\n*0\r\n" +
+		"*1\r\n*6\r\n$5\r\nflags\r\n*0\r\n$12\r\nbegin_search\r\n*4\r\n$4\r\ntype\r\n$5\r\nindex\r\n$4\r\nspec\r\n*2\r\n$5\r\nindex\r\n:2\r\n" +
+		"$9\r\nfind_keys\r\n*4\r\n$4\r\ntype\r\n$6\r\nkeynum\r\n$4\r\nspec\r\n*6\r\n$9\r\nkeynumidx\r\n:0\r\n$8\r\nfirstkey\r\n:1\r\n$7\r\nkeystep\r\n:1\r\n*0\r\n"
+	infoMovable = "*1\r\n*6\r\n$5\r\nmod.c\r\n:-3\r\n*1\r\n+movablekeys\r\n:0\r\n:0\r\n:0\r\n"
+	infoNoKeys  = "*1\r\n*6\r\n$5\r\nmod.d\r\n:-3\r\n*2\r\n+pubsub\r\n+noscript\r\n:0\r\n:0\r\n:0\r\n"
+)
+
+func TestParseInfo(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		reply  string
+		keys   []string // of X a 2 c d e
+		traits Traits
+	}{
+		{infoOld, []string{"a", "2", "c", "d"}, Blocking},
+		{infoCount, []string{"c", "d"}, ReadOnly},
+		{infoMovable, []string{"a"}, 0},
+		{infoNoKeys, []string{}, Stateful},
+	} {
+		rule, err := ParseInfo([]byte(test.reply), "x")
+		require.NoError(t, err, test.reply)
+		c := Of(encode("X a 2 c d e")).With(rule)
+		assert.True(t, c.Known())
+		assert.Equal(t, "X", c.Name())
+		assert.Equal(t, test.traits, c.Traits())
+		assert.Equal(t, test.keys, keysBy(c), test.reply)
+	}
+	for _, unknown := range []string{"*1\r\n*-1\r\n", "*1\r\n$-1\r\n", "*1\r\n_\r\n"} {
+		rule, err := ParseInfo([]byte(unknown), "x")
+		require.NoError(t, err)
+		require.Nil(t, rule)
+	}
+	for _, bad := range []string{"", "+OK\r\n", "*0\r\n", "*2\r\n*-1\r\n*-1\r\n", "*1\r\n*1\r\n+x\r\n", "*1\r\n:7\r\n",
+		"*1\r\n*6\r\n+x\r\n:1\r\n*0\r\n:9999999999\r\n:1\r\n:1\r\n"} {
+		_, err := ParseInfo([]byte(bad), "x")
+		require.ErrorIs(t, err, ErrInfo, bad)
+	}
+}
+
+func keysBy(c Command) []string {
+	list := []string{}
+	for keys := c.Keys(); ; {
+		key, ok := keys.Next()
+		if !ok {
+			return list
+		}
+		list = append(list, string(key))
+	}
+}
+
+// FuzzParseInfo: no answer makes it panic, run for ever or name keys that are no
+// arguments.
+func FuzzParseInfo(f *testing.F) {
+	for _, reply := range []string{infoOld, infoCount, infoMovable, infoNoKeys, "*1\r\n*-1\r\n"} {
+		f.Add([]byte(reply), []byte("*4\r\n$1\r\nX\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n"))
+	}
+	f.Fuzz(func(t *testing.T, reply, encoded []byte) {
+		rule, err := ParseInfo(reply, "x")
+		if err != nil {
+			if !errors.Is(err, ErrInfo) {
+				t.Fatal(err)
+			}
+			return
+		}
+		c := Of(encoded).With(rule)
+		_, _ = c.Traits(), c.Effect()
+		n := 0
+		for keys := c.Keys(); n < 1000; n++ {
+			if _, ok := keys.Next(); !ok {
+				return
+			}
+		}
+		if len(encoded) < 1000 && (rule == nil || len(rule.specs) < 10) {
+			t.Fatalf("%d keys or more of %q by %q", n, encoded, reply)
+		}
+	})
+}
