@@ -25,7 +25,7 @@ var (
 // A DownError is ErrDown with the server and the cause.
 type DownError struct {
 	Addr  string
-	Since time.Time // when its silence or the first dial that failed began
+	Since time.Time // when its silence began, or the first dial failed
 	Cause error     // such as ErrSuspect, lanes.ErrStalled or a dial's error
 }
 
@@ -76,13 +76,16 @@ func (p *Pool) livesLocked(cleared bool) {
 // tripLocked opens the breaker if there is no connection left: those who wait
 // fail, and so does who comes next. The probe is a dial with its handshake, one
 // at a time and never a caller's command, whose outcome could become unknown.
-func (p *Pool) tripLocked(cause error, since time.Time) {
+func (p *Pool) tripLocked(cause error) {
 	p.lastErr = cause
 	if len(p.members) > 0 {
 		return
 	}
 	if p.down.IsZero() {
-		p.down = since
+		p.down = time.Now()
+		if !p.silentSince.IsZero() {
+			p.down = p.silentSince // the trouble is the same
+		}
 		p.counters.downs++
 	}
 	p.failWaitersLocked(p.downErrorLocked())
@@ -91,17 +94,13 @@ func (p *Pool) tripLocked(cause error, since time.Time) {
 // lostLocked trips if the connection was lost because the server has stalled, or
 // while it could not be dialled either.
 func (p *Pool) lostLocked(err error) {
-	since := time.Now()
-	if !p.silentSince.IsZero() {
-		since = p.silentSince
-	}
 	if errors.Is(err, lanes.ErrStalled) {
 		p.failures++
 	} else if p.lastErr != nil {
 		err = p.lastErr // why it cannot be dialled says more than how a connection ended
 	}
 	if p.failures > 0 {
-		p.tripLocked(err, since)
+		p.tripLocked(err)
 	}
 }
 

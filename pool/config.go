@@ -45,8 +45,10 @@ type Options struct {
 	// server is suspect. Batches, also those that wait, then fail with ErrDown at
 	// once, whose cause is ErrSuspect, and what is in flight stays. Any byte or
 	// answer ends the suspicion. A server that answers elsewhere, as during a
-	// graceful failover, is not suspect. Of a laned pool, a connection that has
-	// been silent for that first time gets no more batches, unless all are.
+	// graceful failover, is not suspect. A dial that gets no answer while callers
+	// wait and no connection is left counts as silence, too. Of a laned pool, a
+	// connection that has been silent for that first time gets no more batches,
+	// unless all are.
 	StallTimeout time.Duration
 
 	// PauseTimeout is how long one connection may be silent while batches are

@@ -86,7 +86,7 @@ func (p *Pool) attemptFailedLocked(err error) {
 	p.failures++
 	p.lastErr = err
 	if p.dialing == 0 {
-		p.tripLocked(err, time.Now())
+		p.tripLocked(err)
 	}
 	p.redialLaterLocked()
 }

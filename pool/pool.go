@@ -54,6 +54,7 @@ type Pool struct {
 	down        time.Time // since when the server is down; zero: it is up, as far as is known
 	watch       watch
 	silentSince time.Time     // of a suspect; else zero
+	dialSilent  time.Duration // for how long callers have waited for an unanswered dial
 	probing     bool          // a question is out
 	announced   bool          // the log was told of a suspicion
 	looked      time.Time     // when the maintenance last looked

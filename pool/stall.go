@@ -19,7 +19,7 @@ import (
 // stalled is to be closed once the lock is released.
 func (p *Pool) judgeLocked(now time.Time) {
 	passed := p.passedLocked(now)
-	waited := p.observeLocked(now, passed)
+	waited := max(p.observeLocked(now, passed), p.unansweredDialLocked(passed))
 	v := p.watch.look(passed, waited)
 	if v.suspect {
 		p.suspectLocked(now.Add(-min(waited, p.watch.quiet)))
@@ -79,6 +79,18 @@ func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.
 		p.livesLocked(p.watch.heard())
 	}
 	return longest
+}
+
+// unansweredDialLocked returns for how long callers have waited for a dial, with
+// no connection there. The dial is a question already.
+func (p *Pool) unansweredDialLocked(passed time.Duration) time.Duration {
+	switch {
+	case len(p.members) > 0 || p.dialing == 0:
+		p.dialSilent = 0
+	case p.queue.Len() > 0 || p.watch.stage == suspect:
+		p.dialSilent += passed
+	}
+	return p.dialSilent
 }
 
 // trust puts a connection that has answered back into the set at once.

@@ -35,6 +35,7 @@ func (p *Pool) waitLocked(w *waiter) error {
 	}
 	p.waiting.Add(1)
 	p.counters.waits++
+	p.attend()
 	p.growLocked()
 	return nil
 }

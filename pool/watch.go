@@ -55,8 +55,12 @@ type verdict struct {
 	stalled bool // close the connections
 }
 
-// unusual returns how long a silence is unusual.
+// unusual returns how long a silence is unusual. Of a server that has never been
+// reached, nobody knows what is usual.
 func (w *watch) unusual() time.Duration {
+	if w.usual == 0 && !w.timed {
+		return w.stallTimeout / 2
+	}
 	return min(max(minSilence, unusualTrips*w.usual), w.stallTimeout/2)
 }
 
@@ -125,6 +129,6 @@ func (w *watch) trip(took time.Duration) {
 // at the beginning.
 func (w *watch) dialled(took time.Duration) {
 	if !w.timed {
-		w.usual = took
+		w.usual = max(took, 1)
 	}
 }

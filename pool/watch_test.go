@@ -137,6 +137,8 @@ func TestWatchInRandomTrouble(t *testing.T) {
 
 func TestUsualTrip(t *testing.T) {
 	w := watch{stallTimeout: time.Hour}
+	require.Equal(t, w.stallTimeout/2, w.unusual(), "nobody knows")
+	w.dialled(0)
 	require.Equal(t, minSilence, w.unusual())
 	w.dialled(20 * ms)
 	require.Equal(t, 400*ms, w.unusual(), "a dial is all that is known")

@@ -379,6 +379,11 @@ var mutants = []mutant{
 		"./pool", "TestSilentServerIsSuspect", false,
 	},
 	{
+		"callers wait for a dial that is not answered", "pool/stall.go",
+		"p.dialSilent += passed", "p.dialSilent = 0",
+		"./pool", "TestUnansweredDialIsSilence", false,
+	},
+	{
 		"a suspicion outlives the first byte", "pool/pool.go",
 		"p.livesLocked(p.watch.heard())", "_ = p",
 		"./pool", "TestSilentServerIsSuspect", false,
