@@ -8,3 +8,6 @@ var (
 	KeysOf      = keysOf
 	KeysBy      = keysBy
 )
+
+// IsSubcommand reports whether the command's rule is that of the subcommand.
+func IsSubcommand(c Command, name string) bool { return c.rule != c.container && c.rule.name == name }

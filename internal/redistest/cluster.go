@@ -106,7 +106,7 @@ func tryLaunch(ctx context.Context, o Options, n int, single bool) (*Cluster, er
 		return nil, fmt.Errorf("redistest: %w", err)
 	}
 	c := &Cluster{options: o, single: single, dir: dir}
-	if c.major, err = serverMajor(); err != nil {
+	if c.major, err = serverMajor(o.Binary); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,11 +22,15 @@ type Options struct {
 	ClientCerts bool          // the servers demand a certificate of clients, such as [Cluster.TLSConfig]'s; needs TLS
 	NodeTimeout time.Duration // cluster-node-timeout; default 1 s
 	Directives  []string      // further lines of redis.conf
+	Binary      string        // the server; default redis-server
 }
 
 func (o Options) withDefaults() Options {
 	if o.Primaries == 0 {
 		o.Primaries = 3
+	}
+	if o.Binary == "" {
+		o.Binary = "redis-server"
 	}
 	if o.NodeTimeout == 0 {
 		o.NodeTimeout = time.Second
@@ -74,11 +79,20 @@ func RequireServer(tb testing.TB) {
 	tb.Skip("no redis-server in the PATH: install it, or run `make test`, which does")
 }
 
-// serverMajor returns the major version of the redis-server in the PATH.
-func serverMajor() (int, error) {
-	out, err := exec.Command("redis-server", "--version").Output()
+// ServersEnv is the environment variable that lists further servers, their paths
+// separated as in the PATH: other versions of Redis, and Valkey.
+const ServersEnv = "REDISLANES_SERVERS"
+
+// Servers returns the redis-server in the PATH and those that [ServersEnv] lists.
+func Servers() []string {
+	return append([]string{"redis-server"}, filepath.SplitList(os.Getenv(ServersEnv))...)
+}
+
+// serverMajor returns the major version of the server.
+func serverMajor(binary string) (int, error) {
+	out, err := exec.Command(binary, "--version").Output()
 	if err != nil {
-		return 0, fmt.Errorf("redistest: redis-server --version: %w", err)
+		return 0, fmt.Errorf("redistest: %s --version: %w", binary, err)
 	}
 	_, version, _ := strings.Cut(string(out), " v=")
 	major, _, _ := strings.Cut(version, ".")

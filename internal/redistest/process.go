@@ -85,7 +85,7 @@ func (n *Node) start(ctx context.Context) error { return n.startIn(ctx, n.dir, f
 
 func (n *Node) startIn(ctx context.Context, dir string, alone bool) error {
 	logFile := filepath.Join(dir, "log")
-	cmd := exec.Command("redis-server", "redis.conf")
+	cmd := exec.Command(n.cluster.options.Binary, "redis.conf")
 	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("redistest: starting redis-server: %w", err)
