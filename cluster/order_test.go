@@ -71,7 +71,6 @@ func TestOrderWithinASlot(t *testing.T) {
 			client := w.open(t, cluster.Config{RefreshEvery: -1})
 			p := pipeline.New(client)
 			var replies []pipeline.Reply
-			var want []string // of a GET, what the acknowledged commands before it make it
 			model := make(map[string]string)
 			type write struct {
 				key, value string
@@ -90,7 +89,6 @@ func TestOrderWithinASlot(t *testing.T) {
 			}
 			_ = p.Do(soon(t, 5*time.Second))
 			for i, c := range commands {
-				want = append(want, "")
 				err := replies[i].Err()
 				switch {
 				case err != nil:

@@ -89,11 +89,11 @@ func TestCallIsUsedAgain(t *testing.T) {
 		}
 		call.Begin(size)
 		submit(0, size)
-		complete, err := call.Next(t.Context(), nil)
+		_, err := call.Next(t.Context(), nil)
 		require.NoError(t, err)
 		call.More(size)
 		submit(size, 2*size)
-		for complete = false; !complete; {
+		for complete := false; !complete; {
 			complete, err = call.Next(t.Context(), nil)
 			require.NoError(t, err)
 		}

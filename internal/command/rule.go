@@ -22,6 +22,7 @@ const (
 // A Way is how commands may travel.
 type Way uint8
 
+// The ways, in the order of what they ask of a connection.
 const (
 	Shared Way = iota // with the commands of others
 	Alone             // it may block: over a connection that nobody else uses meanwhile
@@ -43,6 +44,7 @@ func (t Traits) Way() Way {
 // An Effect is what a command does to the connection that it is sent over.
 type Effect uint8
 
+// The effects.
 const (
 	NoEffect         Effect = iota
 	OpensTransaction        // MULTI: what follows is queued

@@ -26,7 +26,7 @@ func TestCatch(t *testing.T) {
 		{func() {}, ""},
 		{func() { panic("boom") }, "Config.F panicked: boom"},
 		{func() { panic(errors.New("an error")) }, "Config.F panicked: an error"},
-		{func() { var m map[string]int; m["x"]++ }, "Config.F panicked: assignment to entry in nil map"},
+		{func() { var none []int; none[len(none)]++ }, "Config.F panicked: runtime error: index out of range [0] with length 0"},
 		{func() { panic(secret{"geheim"}) }, "Config.F panicked: a guard.secret"},
 	} {
 		err := call(c.f)

@@ -55,7 +55,7 @@ var mutants = []mutant{
 	},
 	{
 		"7 an unknown endpoint is dialled as :port", "cluster/parse.go",
-		"\tif h == \"\" || h == \"?\" {\n\t\th = fallback\n\t}\n", "",
+		"\t\th = asked\n", "",
 		"./cluster", "TestUnknownEndpoints", false,
 	},
 	{

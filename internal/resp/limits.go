@@ -46,10 +46,10 @@ func (l Limits) Validate() error {
 		{"Reply", l.Reply, 64 << 30}, {"Depth", int64(l.Depth), maxDepth}, {"Attributes", l.Attributes, 1 << 30},
 	} {
 		if f.value < 0 {
-			return fmt.Errorf("Limits.%s = %d: must not be negative", f.name, f.value)
+			return fmt.Errorf("Limits.%s = %d: must not be negative", f.name, f.value) //nolint:staticcheck // ST1005: the name of a field
 		}
 		if f.value > f.max {
-			return fmt.Errorf("Limits.%s = %d: must be at most %d", f.name, f.value, f.max)
+			return fmt.Errorf("Limits.%s = %d: must be at most %d", f.name, f.value, f.max) //nolint:staticcheck // ST1005: the name of a field
 		}
 	}
 	return nil

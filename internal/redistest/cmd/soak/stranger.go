@@ -41,7 +41,8 @@ func (s *soak) hangUp(ctx context.Context, n *redistest.Node, hold time.Duration
 }
 
 // standalone kills a primary, starts a server without cluster mode at its address,
-// which must get no key, and starts the node again.
+// which must get no key, and starts the node again. The node's replica may copy
+// the emptiness of that server before it takes over: Redis loses those writes.
 func (s *soak) standalone(ctx context.Context, n *redistest.Node, hold time.Duration) error {
 	if err := n.Kill(); err != nil {
 		return err
