@@ -48,24 +48,30 @@ func (c *Call) Wait(ctx context.Context) error {
 // Next is Wait, but also returns when a batch has ended in trouble since the
 // last Next, which Batch.Troubled tells, or when due fires, which may be nil.
 // complete says that all batches are complete. The caller counts as one more
-// again.
+// again, also after an error: a second Next must not miss a batch for it.
 func (c *Call) Next(ctx context.Context, due <-chan time.Time) (complete bool, err error) {
 	for left := c.pending.Add(-1); left > 0 && !c.alarm.Swap(false); left = c.pending.Load() {
-		if due == nil {
-			if err := c.sleep(ctx); err != nil {
-				return false, err
-			}
-			continue
-		}
-		select {
-		case <-c.done:
-		case <-due:
-			return c.pending.Add(1) == 1, nil
-		case <-ctx.Done():
-			return false, ctx.Err()
+		fired := false
+		if fired, err = c.sleepUntil(ctx, due); fired || err != nil {
+			break
 		}
 	}
-	return c.pending.Add(1) == 1, nil
+	return c.pending.Add(1) == 1, err
+}
+
+// sleepUntil is sleep until due fires, which may be nil.
+func (c *Call) sleepUntil(ctx context.Context, due <-chan time.Time) (fired bool, err error) {
+	if due == nil {
+		return false, c.sleep(ctx)
+	}
+	select {
+	case <-c.done:
+		return false, nil
+	case <-due:
+		return true, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 }
 
 // sleep waits until there may be something new.

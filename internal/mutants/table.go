@@ -589,6 +589,11 @@ var mutants = []mutant{
 		"./cluster", "TestNoOwnerGrace", false,
 	},
 	{
+		"a second look after the context's end misses a batch", "lanes/batch.go",
+		"return c.pending.Add(1) == 1, err", "if err != nil {\n\t\treturn false, err\n\t}\n\treturn c.pending.Add(1) == 1, err",
+		"./cluster", "TestSequentialDeadline", false,
+	},
+	{
 		"redirects wait for the replies of other nodes", "lanes/batch.go",
 		"left > 0 && !c.alarm.Swap(false);", "left > 0;",
 		"./cluster", "TestNoBarrierBetweenNodes", false,
