@@ -6,6 +6,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // ErrCrossSlot is wrapped by the error for a command whose keys lie in more
@@ -13,7 +14,8 @@ import (
 var ErrCrossSlot = errors.New("cluster: keys in different slots")
 
 // A CrossSlotError tells which command has keys in more than one slot. It
-// unwraps to ErrCrossSlot. Neither it nor its text holds a key.
+// unwraps to ErrCrossSlot and, since the command was not sent, lanes.ErrNotSent.
+// Neither it nor its text holds a key.
 type CrossSlotError struct {
 	Command string    // the name in upper case
 	Slots   [2]uint16 // of its first key, and of the first key elsewhere
@@ -24,8 +26,8 @@ func (e *CrossSlotError) Error() string {
 	return fmt.Sprintf("cluster: %s: keys in different slots, %d and %d", e.Command, e.Slots[0], e.Slots[1])
 }
 
-// Unwrap returns ErrCrossSlot.
-func (e *CrossSlotError) Unwrap() error { return ErrCrossSlot }
+// Unwrap returns ErrCrossSlot and lanes.ErrNotSent.
+func (e *CrossSlotError) Unwrap() []error { return []error{ErrCrossSlot, lanes.ErrNotSent} }
 
 // CommandSlot returns the slot of all keys of a command; ok is false if it has
 // no key. The name may be in any case; args are the arguments after the name,

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // split separates the name of a command line from its arguments. "”" is an
@@ -54,6 +56,7 @@ func TestCrossSlotError(t *testing.T) {
 		_, ok, err := CommandSlot(name, args)
 		assert.False(t, ok)
 		require.ErrorIs(t, err, ErrCrossSlot, line)
+		require.ErrorIs(t, err, lanes.ErrNotSent, line)
 		var cross *CrossSlotError
 		require.True(t, errors.As(err, &cross))
 		assert.Equal(t, strings.ToUpper(name), cross.Command)

@@ -1,6 +1,8 @@
 package pipeline_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -112,4 +114,43 @@ func TestNil(t *testing.T) {
 	require.ErrorIs(t, hits[0].Err, lanes.ErrNotSent)
 	require.Equal(t, 1, e.Calls(0, "INCRBY"))
 	require.NoError(t, c.Close())
+}
+
+// A twoTrips action makes two exchanges, of which a pipeline can make none.
+type twoTrips struct{}
+
+func (twoTrips) Properties() radix.ActionProperties {
+	return radix.ActionProperties{CanPipeline: true, CanShareConn: true}
+}
+
+func (twoTrips) Perform(ctx context.Context, conn radix.Conn) error {
+	if err := conn.Do(ctx, radix.Cmd(nil, "GET", "k")); err != nil {
+		return err
+	}
+	return conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
+}
+
+// A broken action fails before it has a command.
+type broken struct{ twoTrips }
+
+var errBroken = errors.New("no idea what to send")
+
+func (broken) Perform(context.Context, radix.Conn) error { return errBroken }
+
+// TestRefusedIsNotSent: whatever the reason is for which a command does not get
+// into the pipeline, its error says that it was not sent.
+func TestRefusedIsNotSent(t *testing.T) {
+	t.Parallel()
+	p := pipeline.New(open(t, cluster.Config{}, redistest.StartEmulated(t, 1).Addrs()))
+	for name, reply := range map[string]pipeline.Reply{
+		"two slots":       p.Cmd("MGET", "a", "b"),
+		"two round trips": p.Append(twoTrips{}),
+		"two commands":    p.Append(radix.NewPipeline()),
+		"blocking":        p.Cmd("BLPOP", "k", "0"),
+	} {
+		require.ErrorIs(t, reply.Err(), lanes.ErrNotSent, name)
+	}
+	err := p.Append(broken{}).Err()
+	require.ErrorIs(t, err, lanes.ErrNotSent)
+	require.ErrorIs(t, err, errBroken)
 }

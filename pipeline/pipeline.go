@@ -247,6 +247,9 @@ func (p *Pipeline) reply(i int) Reply {
 // refuse notes a command that will not be sent; the indexes of refusals are
 // negative.
 func (p *Pipeline) refuse(name string, err error) Reply {
+	if !errors.Is(err, lanes.ErrNotSent) { // an action's own
+		err = fmt.Errorf("%w: %w", err, lanes.ErrNotSent)
+	}
 	p.refused = append(p.refused, refusal{strings.ToUpper(name), err})
 	return Reply{pipeline: p, index: int32(-len(p.refused)), generation: p.generation}
 }
