@@ -264,3 +264,19 @@ func TestReadsDoNotHideWrites(t *testing.T) {
 		}
 	})
 }
+
+// TestTriesAreThoseThatWereMade: a try that the context's end prevents is none.
+func TestTriesAreThoseThatWereMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		w := newWorld(func(_ string, cmd []string) string {
+			asked.Add(1)
+			return "-LOADING for ever\r\n"
+		}, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: time.Hour})
+		err := client.Do(soon(t, 100*time.Millisecond), radix.Cmd(nil, "INCR", "k"))
+		var trouble *cluster.TroubleError
+		require.ErrorAs(t, err, &trouble)
+		require.EqualValues(t, asked.Load(), trouble.Tries)
+	})
+}

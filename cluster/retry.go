@@ -54,7 +54,7 @@ type retry struct {
 
 // An attempt is what a retry knows of one command.
 type attempt struct {
-	tries     int   // how often it was sent, or would have been
+	tries     int   // how often it was sent, or could not be sent
 	hops      int   // redirects that were followed one behind the other
 	why       why   // it is sent again
 	overtaken bool  // a later command of its slot has run
@@ -217,7 +217,6 @@ func (x *retry) schedule(commands []int, now time.Time) {
 		default:
 			x.now = append(x.now, i)
 		}
-		x.attempts[i].tries++
 	}
 	slices.Sort(x.now)
 	slices.Sort(x.later)
@@ -259,6 +258,7 @@ func (x *retry) send(ctx context.Context) {
 
 // count counts what is sent again.
 func (x *retry) count(i int) {
+	x.attempts[i].tries++
 	c := &x.client.counters
 	switch x.attempts[i].why {
 	case wasRefused:
