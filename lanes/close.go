@@ -111,7 +111,9 @@ func (l *Lane) settle() {
 		last.next = l.head
 	}
 	l.oldest, l.head, l.tail = nil, nil, nil
-	l.wbuf, l.spare = nil, nil
+	if l.wbuf = nil; !l.writing { // or else it is the writer's, who may yet come back
+		l.spare = nil
+	}
 	l.mu.Unlock()
 	for b := first; b != nil; b = b.next {
 		if !b.done {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -186,4 +187,40 @@ func TestDialEndsWithItsContext(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A lateWriter ends a write of a command when its lane has been given up.
+type lateWriter struct {
+	net.Conn
+	greeted *atomic.Bool
+}
+
+func (w lateWriter) Write(p []byte) (int, error) {
+	if !w.greeted.Load() {
+		return w.Conn.Write(p)
+	}
+	time.Sleep(closePatience + time.Millisecond)
+	return len(p), nil
+}
+
+// What a writer does after its lane was given up is no race, which only the race
+// detector can tell.
+func TestLateWriteOwnsItsBuffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrap, release := makeStubborn()
+		defer release()
+		greeted := new(atomic.Bool)
+		d := wrapped(pipeDialer(t, silent), func(c net.Conn) net.Conn { return lateWriter{wrap(c), greeted} })
+		l, err := d.Dial(t.Context(), "pipe:1")
+		require.NoError(t, err)
+		greeted.Store(true)
+		b := newTrip([]string{"SET", "k", "v"})
+		done := start(t.Context(), l, b)
+		synctest.Wait()
+		require.NoError(t, l.Close())
+		<-done
+		_, err = b.Reply(0)
+		wantOutcome(t, err, ErrUnknownOutcome)
+		time.Sleep(time.Second)
+	})
 }
