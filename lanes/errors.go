@@ -36,12 +36,15 @@ var (
 // says of outcomes does not count: a lane that is closed wraps [ErrNotSent], but
 // commands that it had sent have an unknown outcome.
 type OutcomeError struct {
-	Addr    string // the server, host:port
+	Addr    string // the server, host:port; empty if none was chosen
 	Outcome error  // ErrNotSent or ErrUnknownOutcome
 	Cause   error  // what happened, such as an I/O error or the context's
 }
 
 func (e *OutcomeError) Error() string {
+	if e.Addr == "" {
+		return fmt.Sprintf("lanes: %v: %v", e.Outcome, e.Cause)
+	}
 	return fmt.Sprintf("lanes: %s: %v: %v", e.Addr, e.Outcome, e.Cause)
 }
 

@@ -26,6 +26,7 @@ func TestOutcomeErrorHasOneOutcome(t *testing.T) {
 	require.ErrorAs(t, err, &found)
 	assert.Same(t, op, found)
 	assert.EqualError(t, err, "lanes: a:1: outcome unknown: read tcp: reset")
+	assert.EqualError(t, NotSent("", op), "lanes: not sent: read tcp: reset", "no server was chosen yet")
 }
 
 func TestNotSentKeepsWhatSaysSoAlready(t *testing.T) {

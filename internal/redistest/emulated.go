@@ -240,7 +240,7 @@ func (e *Emulated) redirect(node int, asked bool, keys []string) string {
 	return fmt.Sprintf("MOVED %d %s", slot, e.addrs[e.owner[slot]])
 }
 
-// cluster answers CLUSTER SLOTS, KEYSLOT, MYID and INFO.
+// cluster answers CLUSTER SLOTS, KEYSLOT and INFO.
 func (e *Emulated) cluster(p *server.Peer, args []string) bool {
 	if len(args) == 0 {
 		return false
