@@ -16,6 +16,7 @@ const (
 	contrary       // it contradicts what MOVED has taught since the map in use
 	older          // a slot goes to a claim with a smaller config epoch
 	foreign        // its nodes have IDs of which we know none
+	another        // it is another server without cluster mode than the one in use
 	alone          // cluster support is disabled there
 )
 
@@ -28,6 +29,7 @@ func (d doubt) String() string {
 		contrary: "it contradicts what MOVED replies have said since, and most primaries do not say the same",
 		older:    "it is older than the map in use by its config epochs, and most primaries do not say the same",
 		foreign:  "its nodes have other IDs than ours: it is another cluster's",
+		another:  "cluster support is disabled there, and it is not the server in use",
 		alone:    "cluster support is disabled there: it is no node of the cluster",
 	}[d]
 }
@@ -44,6 +46,8 @@ func judge(use *view, taught []lesson, said *view) doubt {
 	switch {
 	case said.single && (use == nil || !use.single):
 		return alone // at the first contact a cluster that another seed knows is preferred
+	case said.single && said.claims[0].addr != use.claims[0].addr:
+		return another // it has other data
 	case use == nil || use.single:
 		return judgeSlots(nil, nil, said)
 	case !use.knows(said):
@@ -144,6 +148,8 @@ func (p *poll) final() *view {
 		return fullest(p.of(holes)) // nothing is worse than in the map in use
 	case len(strangers) > 0:
 		return p.newCluster(strangers)
+	case p.use.single:
+		return fullest(p.votes) // the server in use does not answer
 	}
 	return nil
 }

@@ -82,7 +82,8 @@ func TestJudge(t *testing.T) {
 	single := singleView("s:1")
 	assert.Equal(t, alone, judge(nil, nil, single))
 	assert.Equal(t, alone, judge(told(t, thirds...), nil, single))
-	assert.Equal(t, noDoubt, judge(single, nil, singleView("t:1")))
+	assert.Equal(t, noDoubt, judge(single, nil, singleView("s:1")))
+	assert.Equal(t, another, judge(single, nil, singleView("t:1")), "with other data")
 	assert.Equal(t, noDoubt, judge(single, nil, told(t, thirds...)), "a server that has become a cluster's")
 }
 

@@ -259,6 +259,11 @@ var mutants = []mutant{
 		"./cluster", "TestExpiryFollowsItsCounter", false,
 	},
 	{
+		"a standalone server that answers sooner takes the slots", "cluster/judge.go",
+		"return another // it has other data", "return noDoubt",
+		"./cluster", "TestSlowStandaloneServerStays", false,
+	},
+	{
 		"a redirect for another slot is followed", "cluster/verdict.go",
 		"x.how.noFollow || slot != int32(to.slot) || a.hops", "x.how.noFollow || a.hops",
 		"./cluster", "TestRedirectForAnotherSlot", false,
