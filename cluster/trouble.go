@@ -59,8 +59,8 @@ const (
 	// counts as ended: nobody knows.
 	forgetTrouble = time.Minute
 
-	// maxTroubles bounds what is remembered of slots. A slot more than that has a
-	// trouble of its own in each call.
+	// maxTroubles bounds what is remembered of slots, and apart from that of nodes.
+	// One more than that has a trouble of its own in each call.
 	maxTroubles = 4096
 )
 
@@ -68,13 +68,14 @@ const (
 type troubles struct {
 	open atomic.Int32 // how many: requests without trouble look no further if there are none
 
-	mu    sync.Mutex // guards what follows
-	at    map[site]*trouble
-	slots int       // how many of them are of slots
-	gap   *topology // had slots without an owner; nil: none is known
-	since time.Time // when the first map with these came
-	heard time.Time
-	swept time.Time // when those that nobody meets any more were last looked for
+	mu      sync.Mutex // guards what follows
+	at      map[site]*trouble
+	slots   map[int32]int // how many of them are of each slot
+	ofSlots int           // of all slots
+	gap     *topology     // had slots without an owner; nil: none is known
+	since   time.Time     // when the first map with these came
+	heard   time.Time
+	swept   time.Time // when those that nobody meets any more were last looked for
 }
 
 // note returns the trouble that a command has met at the site, which began now
@@ -82,11 +83,11 @@ type troubles struct {
 func (t *troubles) note(at site, unsent bool, since, now time.Time) trouble {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.forgetLocked(now)
 	known, ok := t.at[at]
 	if !ok {
-		t.forgetLocked(now)
 		known = &trouble{site: at, since: now}
-		if len(t.at) < maxTroubles {
+		if t.roomLocked(at) {
 			t.addLocked(known)
 		}
 	}
@@ -122,13 +123,23 @@ func (t *topology) lacksAllOf(m *topology) bool {
 	return true
 }
 
+// roomLocked tells whether one more trouble may be remembered. Those of slots,
+// which may be one for each key, leave those of nodes their room.
+func (t *troubles) roomLocked(at site) bool {
+	if at.addr == "" {
+		return t.ofSlots < maxTroubles
+	}
+	return len(t.at)-t.ofSlots < maxTroubles
+}
+
 func (t *troubles) addLocked(known *trouble) {
 	if t.at == nil {
-		t.at = make(map[site]*trouble)
+		t.at, t.slots = make(map[site]*trouble), make(map[int32]int)
 	}
 	t.at[known.site] = known
 	if known.addr == "" {
-		t.slots++
+		t.ofSlots++
+		t.slots[known.slot]++
 	}
 	t.countLocked()
 }
@@ -136,7 +147,10 @@ func (t *troubles) addLocked(known *trouble) {
 func (t *troubles) endLocked(known *trouble) {
 	delete(t.at, known.site)
 	if known.addr == "" {
-		t.slots--
+		t.ofSlots--
+		if t.slots[known.slot]--; t.slots[known.slot] == 0 {
+			delete(t.slots, known.slot)
+		}
 	}
 	t.countLocked()
 }
@@ -187,8 +201,8 @@ func (t *troubles) ranLocked(slot int32, command []byte) {
 		t.gap = nil
 		t.countLocked()
 	}
-	if t.slots == 0 {
-		return
+	if t.slots[slot] == 0 {
+		return // before the command is looked at, which costs
 	}
 	for _, at := range [...]site{{slot: slot}, {slot: slot, command: fingerprint(command)}} {
 		if known := t.at[at]; known != nil {
@@ -223,7 +237,7 @@ func (t *troubles) endedBy(r *Request) {
 			continue
 		}
 		tr.proves = max(tr.proves, r.sort(i))
-		if t.slots > 0 || t.gap != nil {
+		if t.ofSlots > 0 || t.gap != nil {
 			t.ranLocked(r.slots[i], r.command(i))
 		}
 	}

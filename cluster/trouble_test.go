@@ -72,9 +72,6 @@ func TestTroubles(t *testing.T) {
 				}
 			}
 			now := at(len(c.events))
-			all.mu.Lock()
-			all.forgetLocked(now)
-			all.mu.Unlock()
 			got := all.note(c.of, false, time.Time{}, now)
 			require.Equal(t, at(c.want), got.since)
 			require.Equal(t, len(all.at), int(all.open.Load()))
@@ -92,10 +89,27 @@ func TestTroublesAreBounded(t *testing.T) {
 		all.note(site{slot: int32(i % SlotCount), command: uint64(i)}, false, time.Time{}, now)
 	}
 	require.Len(t, all.at, maxTroubles)
+	node := site{addr: "a"}
+	all.note(node, false, time.Time{}, now)
+	require.Equal(t, now, all.note(node, false, time.Time{}, now.Add(time.Second)).since, "those of slots leave room for it")
 	later := now.Add(2 * forgetTrouble)
-	all.note(site{addr: "a"}, false, time.Time{}, later)
-	require.Len(t, all.at, 1)
-	require.Zero(t, all.slots)
+	all.note(site{addr: "b"}, false, time.Time{}, later)
+	require.Equal(t, 1, len(all.at))
+	require.Zero(t, all.ofSlots)
+	require.Empty(t, all.slots)
+}
+
+// TestTroubleOfASlotCostsOthersNothing: while a slot is in trouble, the commands
+// of all requests are looked at under one lock. Only those of the slot may cost
+// more than a look.
+func TestTroubleOfASlotCostsOthersNothing(t *testing.T) {
+	var all troubles
+	mget := []byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n")
+	all.note(site{slot: 7, command: fingerprint(mget)}, false, time.Time{}, time.Now())
+	require.Zero(t, testing.AllocsPerRun(100, func() { all.succeeded("a", reading, 8, mget) }))
+	require.EqualValues(t, 1, all.open.Load())
+	all.succeeded("a", reading, 7, mget)
+	require.Zero(t, all.open.Load())
 }
 
 // TestMayTryAgain is the rule.

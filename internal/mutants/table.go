@@ -635,8 +635,18 @@ var mutants = []mutant{
 	},
 	{
 		"troubles of slots are remembered without end", "cluster/trouble.go",
-		"if len(t.at) < maxTroubles {", "if true {",
+		"return t.ofSlots < maxTroubles", "return true",
 		"./cluster", "TestTroublesAreBounded", false,
+	},
+	{
+		"troubles of slots leave no room for those of nodes", "cluster/trouble.go",
+		"return len(t.at)-t.ofSlots < maxTroubles", "return len(t.at) < maxTroubles",
+		"./cluster", "TestTroublesAreBounded", false,
+	},
+	{
+		"one slot in trouble costs the commands of all slots", "cluster/trouble.go",
+		"if t.slots[slot] == 0 {", "if t.ofSlots == 0 {",
+		"./cluster", "TestTroubleOfASlotCostsOthersNothing", false,
 	},
 	{
 		"lent connections retry for as long as their context lasts", "cluster/lent.go",
