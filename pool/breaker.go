@@ -65,9 +65,13 @@ func (p *Pool) suspectLocked(since time.Time) {
 }
 
 // livesLocked is told that the server has shown life, and whether that ends a
-// suspicion.
+// suspicion. A question that is out is withdrawn: lost on its way, it would stand
+// in for that of the next silence.
 func (p *Pool) livesLocked(cleared bool) {
 	p.silentSince = time.Time{}
+	if p.question != nil {
+		p.question()
+	}
 	if cleared {
 		p.publishLocked()
 	}

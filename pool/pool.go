@@ -55,7 +55,7 @@ type Pool struct {
 	watch       watch
 	silentSince time.Time     // of a suspect; else zero
 	dialSilent  time.Duration // for how long callers have waited for an unanswered dial
-	probing     bool          // a question is out
+	question    func()        // withdraws the one that is out; nil: none is
 	announced   bool          // the log was told of a suspicion
 	looked      time.Time     // when the maintenance last looked
 	planned     time.Duration // how long after that it is to look again
@@ -238,11 +238,18 @@ func (p *Pool) Abandon(b *lanes.Batch, cause error) {
 	b.Abandon(cause)
 }
 
+// popIdleLocked takes the idle connection that was used last, and one whose PING
+// has not been answered only if there is no other.
 func (p *Pool) popIdleLocked() *member {
-	last := len(p.idle) - 1
-	m := p.idle[last]
-	p.idle[last] = nil
-	p.idle = p.idle[:last]
+	i := len(p.idle) - 1
+	for i > 0 && p.idle[i].lane.InFlight() > 0 {
+		i--
+	}
+	if p.idle[i].lane.InFlight() > 0 {
+		i = len(p.idle) - 1
+	}
+	m := p.idle[i]
+	p.idle = slices.Delete(p.idle, i, i+1)
 	return m
 }
 

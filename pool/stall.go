@@ -110,25 +110,27 @@ func (m *member) trust() {
 // askLocked asks the server whether it lives. While no connection is left, the
 // dials of the breaker do.
 func (p *Pool) askLocked() {
-	if p.probing || p.closed || len(p.members) == 0 {
+	if p.question != nil || p.closed || len(p.members) == 0 {
 		return
 	}
-	p.probing = true
-	p.tasks.Go(p.probe)
+	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
+	p.question = cancel
+	p.tasks.Go(func() {
+		defer cancel()
+		p.probe(ctx)
+	})
 }
 
 // probe makes a connection, whose handshake the server has to answer, and closes
 // it. A refusal, as by a server that has no room for more clients, is an answer.
-func (p *Pool) probe() {
-	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
-	defer cancel()
+func (p *Pool) probe(ctx context.Context) {
 	lane, err := p.dialer.Dial(ctx, p.addr)
 	if err == nil {
 		_ = lane.Close()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.probing = false
+	p.question = nil
 	if err == nil || refusedHandshake(err) {
 		p.livesLocked(p.watch.answered())
 	}

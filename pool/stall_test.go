@@ -138,3 +138,27 @@ func TestSilentConnection(t *testing.T) {
 	until(t, "it works again", func() bool { return p.Do(context.Background(), radix.Cmd(nil, "PING")) == nil })
 	require.Equal(t, "1", get(t, p, "k"))
 }
+
+// TestEachSilenceIsAsked: a question of an earlier silence that was lost on its way
+// does not stand in for the one of this silence.
+func TestEachSilenceIsAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 1})
+		silence := func(length time.Duration) {
+			h.hold(writes)
+			done := make(chan error, 1)
+			go func() { _, err := incr(p, time.Minute); done <- err }()
+			time.Sleep(length)
+			h.hold(nothing)
+			require.NoError(t, <-done)
+		}
+		silence(0)
+		h.lose(true)
+		silence(minSilence + 100*ms)
+		h.lose(false)
+		silence(time.Second)
+		require.Zero(t, p.Stats().Suspects, "it answers elsewhere")
+	})
+}

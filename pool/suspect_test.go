@@ -23,6 +23,7 @@ type holder struct {
 	cond  *sync.Cond
 	holds func(command string) bool
 	dials int
+	lost  bool // what is dialled
 	tasks sync.WaitGroup
 }
 
@@ -66,10 +67,21 @@ func (h *holder) dialled() int {
 	return h.dials
 }
 
-func (h *holder) dial(context.Context, string, string) (net.Conn, error) {
+func (h *holder) lose(dials bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lost = dials
+}
+
+func (h *holder) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	h.mu.Lock()
 	h.dials++
+	lost := h.lost
 	h.mu.Unlock()
+	if lost {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	client, server := net.Pipe()
 	commands := make(chan string, 1<<10)
 	h.tasks.Go(func() {

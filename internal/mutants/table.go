@@ -364,6 +364,16 @@ var mutants = []mutant{
 		"./pool", "TestSteadyUploadIsNotSilence", false,
 	},
 	{
+		"a connection with an unanswered PING is taken first", "pool/pool.go",
+		"for i > 0 && p.idle[i].lane.InFlight() > 0 {\n", "for false {\n",
+		"./pool", "TestUnansweredPingIsPassedOver", false,
+	},
+	{
+		"a lost question stands in for the next one", "pool/breaker.go",
+		"\t\tp.question()\n", "",
+		"./pool", "TestEachSilenceIsAsked", false,
+	},
+	{
 		"PINGs take connections from callers", "pool/maintain.go",
 		"const besidePing = 2", "const besidePing = 1",
 		"./pool", "TestPingsTakeNoConnection", false,
