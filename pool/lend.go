@@ -73,13 +73,11 @@ func (p *Pool) lendLocked(m *member) {
 // last moment goes to the next one. It returns cause, with what w waited for.
 func (p *Pool) leaveQueue(w *waiter, cause error) error {
 	p.mu.Lock()
-	for e := p.queue.Front(); e != nil; e = e.Next() {
-		if e.Value.(*waiter) == w {
-			cause = p.waitErrorLocked(w, cause)
-			p.removeLocked(e)
-			p.unlock()
-			return cause
-		}
+	if w.place != nil {
+		cause = p.waitErrorLocked(w, cause)
+		p.removeLocked(w.place)
+		p.unlock()
+		return cause
 	}
 	p.mu.Unlock()
 	if r := <-w.lend; r.member != nil {

@@ -41,11 +41,11 @@ type Pool struct {
 	// locks of a lane.
 	mu          sync.Mutex
 	members     []*member
-	idle        []*member // stack: the one used last is lent first
-	queue       list.List // of *waiter
-	waiters     map[*lanes.Batch]*list.Element
-	lenders     *Pool // lends connections of a shared pool
-	slow        *Pool // the lanes of a shared pool for slow commands
+	idle        []*member                // stack: the one used last is lent first
+	queue       list.List                // of *waiter
+	waiters     map[*lanes.Batch]*waiter // those in the queue
+	lenders     *Pool                    // lends connections of a shared pool
+	slow        *Pool                    // the lanes of a shared pool for slow commands
 	dialing     int
 	failures    int // dials that failed, or stalls, in a row
 	lastErr     error
@@ -122,7 +122,7 @@ func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error)
 func newPool(s settings, d lanes.Dialer, addr string, log *slog.Logger) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pool{settings: s, addr: addr, dialer: d.Sealed(), log: guard.Logger(log), ctx: ctx, cancel: cancel,
-		waiters: make(map[*lanes.Batch]*list.Element)}
+		waiters: make(map[*lanes.Batch]*waiter)}
 	p.size = s.controller()
 	p.watch.stallTimeout = s.StallTimeout
 	p.looked, p.planned, p.nextLook = time.Now(), s.choresEvery(), time.NewTimer(s.choresEvery())
@@ -224,9 +224,9 @@ func (p *Pool) askStrategy(set *lanes.Set, key int64) (i int, err error) {
 // Abandon gives up waiting for a batch that was submitted.
 func (p *Pool) Abandon(b *lanes.Batch, cause error) {
 	p.mu.Lock()
-	if e, ok := p.waiters[b]; ok {
-		cause = p.waitErrorLocked(e.Value.(*waiter), cause)
-		p.removeLocked(e)
+	if w, ok := p.waiters[b]; ok {
+		cause = p.waitErrorLocked(w, cause)
+		p.removeLocked(w.place)
 		b.Refuse(p.addr, cause)
 	}
 	slow := p.slow

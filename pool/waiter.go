@@ -16,6 +16,7 @@ type waiter struct {
 	batch *lanes.Batch
 	lend  chan lendResult // capacity 1; if batch is nil
 	since time.Time
+	place *list.Element // in the queue; nil: it has left
 }
 
 type lendResult struct {
@@ -29,9 +30,9 @@ func (p *Pool) waitLocked(w *waiter) error {
 		return err
 	}
 	w.since = time.Now()
-	e := p.queue.PushBack(w)
+	w.place = p.queue.PushBack(w)
 	if w.batch != nil {
-		p.waiters[w.batch] = e
+		p.waiters[w.batch] = w
 	}
 	p.waiting.Add(1)
 	p.counters.waits++
@@ -88,6 +89,7 @@ func (p *Pool) waitErrorLocked(w *waiter, cause error) error {
 
 func (p *Pool) removeLocked(e *list.Element) *waiter {
 	w := p.queue.Remove(e).(*waiter)
+	w.place = nil
 	if w.batch != nil {
 		delete(p.waiters, w.batch)
 	}

@@ -95,7 +95,7 @@ var mutants = []mutant{
 	},
 	{
 		"a batch is sent whose caller has left the queue", "pool/pool.go",
-		"\tif e, ok := p.waiters[b]; ok {", "\tif e, ok := p.waiters[b]; ok && e == nil {",
+		"\tif w, ok := p.waiters[b]; ok {", "\tif w, ok := p.waiters[b]; ok && w == nil {",
 		"./pool", "TestLeavingTheQueue", false,
 	},
 	{
