@@ -8,7 +8,7 @@ import (
 // A TroubleError says how long a command was tried that did not run, and how
 // long the trouble has lasted that it met. Err is what became of the last try.
 type TroubleError struct {
-	Where string        // "node 127.0.0.1:7000" or "slot 866"; "" if only redirects were followed
+	Where string        // "node 127.0.0.1:7000", "slot 866" or, if no slot is served, "the whole cluster"; "" if only redirects were followed
 	Since time.Time     // when the trouble began, as far as the client knows
 	For   time.Duration // how long it had lasted when the command was given up
 	Tries int           // how often the command was sent, or could not be sent

@@ -42,8 +42,11 @@ type trouble struct {
 
 // String names the site.
 func (s site) String() string {
-	if s.addr != "" {
+	switch {
+	case s.addr != "":
 		return "node " + s.addr
+	case s.slot == noKey:
+		return "the whole cluster"
 	}
 	return "slot " + strconv.Itoa(int(s.slot))
 }

@@ -112,6 +112,14 @@ func TestTroubleOfASlotCostsOthersNothing(t *testing.T) {
 	require.Zero(t, all.open.Load())
 }
 
+// TestSitesAreNamed in errors.
+func TestSitesAreNamed(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "node a:1", site{addr: "a:1", sort: writing}.String())
+	require.Equal(t, "slot 866", site{slot: 866, command: 1}.String())
+	require.Equal(t, "the whole cluster", site{slot: noKey}.String())
+}
+
 // TestMayTryAgain is the rule.
 func TestMayTryAgain(t *testing.T) {
 	t.Parallel()
