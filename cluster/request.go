@@ -134,7 +134,12 @@ func (r *Request) CommitKnown(buf []byte, slot int32) {
 	if slot < -1 || slot >= SlotCount {
 		r.refuse("command %d is for slot %d: want 0 to %d, or -1 for one without a key", r.Len(), slot, SlotCount-1)
 	}
-	r.add(len(r.arena), len(buf), slot)
+	from := len(r.arena)
+	if len(buf) < from {
+		r.refuse("command %d has a buffer without those before it: append to Buffer", r.Len())
+		buf = r.arena
+	}
+	r.add(from, len(buf), slot)
 	r.arena = buf
 }
 
@@ -236,8 +241,14 @@ func (r *Request) undecodable(err error) error {
 	return err
 }
 
+// errNotExecuted also stands where Exec has refused the request.
+var errNotExecuted = fmt.Errorf("the request was not executed: %w", lanes.ErrNotSent)
+
 // outcome returns the reply, also if it is an error, or why there is none.
 func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
+	if len(r.places) == 0 {
+		return nil, "", errNotExecuted
+	}
 	p := r.places[i]
 	if p.trip == nil {
 		return nil, "", p.err

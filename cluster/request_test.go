@@ -54,3 +54,26 @@ func TestRequestsShrinkByCommands(t *testing.T) {
 	require.Less(t, held, int64(1<<20))
 	runtime.KeepAlive(&r)
 }
+
+// TestRequestMisuse: what is no command is refused, and what was not executed has
+// an error for a reply. Nothing of it panics.
+func TestRequestMisuse(t *testing.T) {
+	t.Parallel()
+	const ping = "*1\r\n$4\r\nPING\r\n"
+	var r cluster.Request
+	r.Commit(append(r.Buffer(), ping...), -1)
+	_, err := r.Reply(0)
+	require.ErrorIs(t, err, lanes.ErrNotSent)
+	require.ErrorContains(t, err, "PING: the request was not executed")
+	require.Nil(t, r.Raw(0))
+	require.Empty(t, r.Node(0))
+	require.ErrorIs(t, new(cluster.Client).Append(&r, nil), lanes.ErrNotSent)
+
+	r.Commit(nil, 0) // without the command before
+	r.Commit(append(r.Buffer(), ping...), -1)
+	for i := range r.Len() {
+		r.Mark(i, 0)
+		_, err := r.Reply(i)
+		require.ErrorIs(t, err, lanes.ErrNotSent)
+	}
+}

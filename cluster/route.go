@@ -55,7 +55,7 @@ func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 // [ErrCrossSlot]; then the request stays as it was. For a command that is not
 // known here, [Client.Exec] asks a server.
 func (c *Client) Append(r *Request, buf []byte) error {
-	cmd := command.Of(buf[len(r.arena):])
+	cmd := command.Of(buf[min(len(r.arena), len(buf)):])
 	slot, traits, err := c.judge(cmd)
 	if err != nil {
 		return err
