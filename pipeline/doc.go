@@ -10,6 +10,9 @@
 // [Counters] is the call of a rate limiter, INCRBY and EXPIRE for several
 // keys.
 //
+// Nothing here panics by itself. A mistake that New cannot return, such as a nil
+// client, is the error of the first call that can.
+//
 // A pipeline is not a transaction: commands to different nodes run at the same
 // time, and those of others run in between. For transactions use
 // radix.WithConn over cluster.Client.

@@ -31,9 +31,9 @@ func Example() {
 
 	p := pipeline.New(client)
 	user := p.IncrBy("user:42", 1)
-	p.Expire("user:42", time.Minute)
+	p.ExpireNX("user:42", time.Minute) // the window begins with its first hit
 	path := p.IncrBy("path:/login", 1)
-	p.Expire("path:/login", time.Minute)
+	p.ExpireNX("path:/login", time.Minute)
 	if err := p.Do(ctx); err != nil {
 		log.Fatal(err)
 	}
@@ -60,13 +60,13 @@ func Example_failOpen() {
 	_ = servers.Close() // Redis is gone
 
 	p := pipeline.New(client)
-	total := p.IncrBy("user:42", 1)
-	p.Expire("user:42", time.Minute)
-	switch err := p.Do(ctx); {
+	user := p.IncrBy("user:42", 1)
+	p.ExpireNX("user:42", time.Minute)
+	_ = p.Do(ctx) // whether the hit was counted, its own reply tells
+	switch total, err := user.Int(); {
 	case err == nil:
-		n, _ := total.Int()
-		fmt.Println("counted:", n)
-	case errors.Is(total.Err(), lanes.ErrUnknownOutcome):
+		fmt.Println("counted, also if ExpireNX failed:", total)
+	case errors.Is(err, lanes.ErrUnknownOutcome):
 		fmt.Println("pass: perhaps counted")
 	default:
 		fmt.Println("pass: not counted, Redis is down:", errors.Is(err, pool.ErrDown))
@@ -90,6 +90,35 @@ func ExamplePipeline_Do() {
 	// failed: true
 	// 1 <nil>
 	// true
+}
+
+// The window of a key begins with its first hit and ends, however steadily it is
+// hit. (Expire instead of ExpireNX would let it go on for ever.)
+func ExamplePipeline_ExpireNX() {
+	servers, err := redistest.LaunchEmulated(1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	client, err := cluster.Config{}.New(context.Background(), servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	p := pipeline.New(client)
+	for range 6 {
+		p.Reset()
+		total := p.IncrBy("user:42", 1)
+		p.ExpireNX("user:42", time.Minute)
+		if err := p.Do(context.Background()); err != nil {
+			log.Fatal(err)
+		}
+		n, _ := total.Int()
+		fmt.Print(n, " ")
+		servers.Nodes()[0].FastForward(20 * time.Second)
+	}
+	// Output: 1 2 3 1 2 3
 }
 
 // Counters is INCRBY and EXPIRE for many keys in one call.

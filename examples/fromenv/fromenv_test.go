@@ -15,6 +15,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -57,13 +58,40 @@ func TestCluster(t *testing.T) {
 }
 
 func TestOverTheLimit(t *testing.T) {
-	e := redistest.StartEmulated(t, 1)
+	hit := limiter(t, redistest.StartEmulated(t, 1))
+	now := time.Unix(1_000_000, 0)
 	for range rules[0].limit {
-		require.NoError(t, run(t.Context(), vars{"REDIS_URL": e.Addrs()[0]}, new(bytes.Buffer)))
+		require.NotContains(t, hit(now), "over the limit")
 	}
-	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), vars{"REDIS_URL": e.Addrs()[0]}, &out))
-	require.Contains(t, out.String(), "11 of 10 in 1s: over the limit")
+	require.Contains(t, hit(now), "11 of 10 in 1s: over the limit")
+}
+
+// TestSteadyUser: the window of a user who does not rest ends all the same.
+func TestSteadyUser(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	hit := limiter(t, e)
+	now := time.Unix(1_000_000, 0)
+	const pause = 250 * time.Millisecond // four hits in each of the first rule's windows
+	for i := range 12 {
+		require.Contains(t, hit(now), fmt.Sprintf("%d of 10 in 1s: ok", i%4+1))
+		now = now.Add(pause)
+		e.Nodes()[0].FastForward(pause)
+	}
+	e.Nodes()[0].FastForward(time.Minute)
+	require.Empty(t, e.Nodes()[0].Keys(), "none is left behind")
+}
+
+// limiter returns a function that counts a hit at the time and says what the
+// program says.
+func limiter(t *testing.T, e *redistest.Emulated) func(now time.Time) string {
+	client, err := cluster.Config{}.New(t.Context(), e.Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	return func(now time.Time) string {
+		var out bytes.Buffer
+		require.NoError(t, limit(t.Context(), client, now, 10*time.Second, &out))
+		return out.String()
+	}
 }
 
 // TestTLS: with its own name, without, by a stranger, and with a client's
@@ -260,7 +288,7 @@ func TestNodeDown(t *testing.T) {
 	})
 	var out bytes.Buffer
 	require.ErrorContains(t, run(t.Context(), vars{"REDIS_URL": e.Addrs()[0]}, &out), "NOPERM")
-	require.Equal(t, len(rules), strings.Count(out.String(), "let through: "))
+	require.Equal(t, len(rules), strings.Count(out.String(), "let through, not counted: "))
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

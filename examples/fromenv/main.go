@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/caarlos0/env/v11"
 
@@ -67,7 +68,7 @@ func run(ctx context.Context, environment map[string]string, out io.Writer) erro
 	}
 	defer client.Close()
 
-	err = limit(ctx, client, v.Timeout, out)
+	err = limit(ctx, client, time.Now(), v.Timeout, out)
 	describe(client.Stats(), out)
 	if v.HealthCheckConnection {
 		err = errors.Join(err, healthy(client.Stats()))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/pipeline"
 )
 
 func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
@@ -55,6 +56,21 @@ func TestRunShowsEveryKey(t *testing.T) {
 		slot := cluster.Slot(key)
 		owner := e.Addrs()[e.Owner(slot)]
 		require.Regexp(t, regexp.QuoteMeta(key)+` +`+strconv.Itoa(int(slot))+` +`+regexp.QuoteMeta(owner)+` +3$`, rows[i])
+	}
+}
+
+// TestSteadyUser: a key that is hit all the time is counted anew in each window.
+func TestSteadyUser(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	client, err := connect(t.Context(), settings{}, e.Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	p := pipeline.New(client)
+	for i := range 6 {
+		hits, err := send(t.Context(), p, keyNames(1))
+		require.NoError(t, err)
+		require.EqualValues(t, i%2+1, hits[0].total)
+		e.Nodes()[0].FastForward(keyTTL / 2)
 	}
 }
 

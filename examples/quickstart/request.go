@@ -9,8 +9,8 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// keyTTL is the window of the rate limiter: a counter that is not hit for so
-// long is gone.
+// keyTTL is the window of the rate limiter, which begins with a key's first hit:
+// after that long the counter is gone, and the next hit counts as the first one.
 const keyTTL = time.Minute
 
 // descriptors are what a rate limiter counts a request by. The first two share
@@ -60,13 +60,13 @@ func send(ctx context.Context, p *pipeline.Pipeline, keys []string) ([]hit, erro
 	totals := make([]pipeline.Reply, len(keys))
 	for i, key := range keys {
 		totals[i] = p.IncrBy(key, 1)
-		p.Expire(key, keyTTL)
+		p.ExpireNX(key, keyTTL) // Expire would move the window along with each hit
 	}
 	err := p.Do(ctx)
 
 	hits := make([]hit, len(keys))
 	for i, key := range keys {
-		total, err := totals[i].Int()
+		total, err := totals[i].Int() // of INCRBY: that ExpireNX failed does not undo it
 		hits[i] = hit{key: key, slot: cluster.Slot(key), node: totals[i].Node(), total: total, err: err}
 	}
 	return hits, err
