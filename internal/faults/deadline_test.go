@@ -161,19 +161,29 @@ func TestDeadlineAtEveryWait(t *testing.T) {
 	}
 }
 
-// occupy keeps a connection busy until the test's end.
+// occupy keeps a connection busy until the test's end. The call before it is back
+// before its connection is, so a pool that fails fast may refuse at first.
 func occupy(t *testing.T, client *cluster.Client) {
-	busy, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	t.Helper()
+	busy, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	hold := radix.WithConn("k", func(context.Context, radix.Conn) error {
+		close(busy)
+		<-release
+		return nil
+	})
 	go func() {
-		defer close(done)
-		_ = client.Do(context.Background(), radix.WithConn("k", func(context.Context, radix.Conn) error {
-			close(busy)
-			<-release
-			return nil
-		}))
+		err := pool.ErrExhausted
+		for errors.Is(err, pool.ErrExhausted) {
+			err = client.Do(context.Background(), hold)
+		}
+		done <- err
 	}()
-	<-busy
-	t.Cleanup(func() { close(release); <-done })
+	select {
+	case <-busy:
+		t.Cleanup(func() { close(release); <-done })
+	case err := <-done:
+		require.NoError(t, err, "a connection to hold")
+	}
 }
 
 // leave lets a call be in flight whose caller has left.
