@@ -27,8 +27,9 @@ var ErrNoOwner = errors.New("no node serves the slot")
 var ErrRefused = errors.New("refused by the server")
 
 // ErrOvertaken marks commands that were refused, and were not sent again because
-// a later command of the same slot in the same request has run by then: they
-// would have undone what it did. It comes with [ErrRefused].
+// a later command of the same slot in the same request has run by then, or may
+// have: they would have undone what it did. It comes with [ErrRefused], or with
+// lanes.ErrUnknownOutcome for a command that may run twice.
 var ErrOvertaken = errors.New("not sent again, since a later command of its slot has run")
 
 // refusal is a server's error reply that wraps ErrRefused.
