@@ -150,6 +150,9 @@ func (c nodeClient) Addr() net.Addr { return lanes.NetAddr(c.node.addr) }
 
 func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	p := c.node.pool(c.use)
+	if action == nil || ctx == nil {
+		return p.Do(ctx, action) // which says so
+	}
 	if !action.Properties().CanShareConn {
 		return p.Do(ctx, action)
 	}

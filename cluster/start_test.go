@@ -193,6 +193,12 @@ func TestClientsThatWereNotMade(t *testing.T) {
 	require.ErrorContains(t, err, isNil)
 	require.ErrorContains(t, client.Do(ctx, nil), "action is nil")
 	require.ErrorContains(t, client.Exec(ctx, nil, cluster.How{}), "request is nil")
+	sets, err := client.Clients()
+	require.NoError(t, err)
+	for _, set := range sets {
+		require.ErrorContains(t, set.Primary.Do(ctx, nil), "action is nil")
+		require.ErrorContains(t, set.Primary.Do(none, ping), isNil)
+	}
 }
 
 // TestRequestsAreRefusedAtTheDoor: nothing of them is sent.

@@ -93,6 +93,9 @@ const (
 var (
 	errIdle    = errors.New("connection idle")
 	errUnclean = errors.New("connection left in an unknown state by its user")
+
+	errNilAction  = errors.New("the action is nil")
+	errNilContext = errors.New("the context is nil: pass one, such as context.Background()")
 )
 
 func closeReason(err error) string {

@@ -9,6 +9,9 @@ import (
 // Lend waits for a connection, or dials one, and lends it until it is
 // returned. The error wraps lanes.ErrNotSent.
 func (p *Pool) Lend(ctx context.Context) (*Lent, error) {
+	if ctx == nil {
+		return nil, lanes.NotSent(p.addr, errNilContext)
+	}
 	if p.shared {
 		from, err := p.lenderPool()
 		if err != nil {

@@ -39,6 +39,12 @@ func (p *Pool) Addr() net.Addr { return lanes.NetAddr(p.addr) }
 // that may block, a connection is lent while it runs. Commands that change their
 // connection are refused with lanes.ErrShared outside of radix.WithConn.
 func (p *Pool) Do(ctx context.Context, action radix.Action) error {
+	switch {
+	case action == nil:
+		return lanes.NotSent(p.addr, errNilAction)
+	case ctx == nil:
+		return lanes.NotSent(p.addr, errNilContext)
+	}
 	if action.Properties().CanShareConn {
 		return lanes.Perform(ctx, action, sharedConn{p})
 	}
