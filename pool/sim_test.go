@@ -88,6 +88,7 @@ func newWorld(t *testing.T, c Config, latency time.Duration) *world {
 }
 
 // run lets as many callers as the load says make one request after the other.
+// The others look every second whether it is their turn.
 func (w *world) run(length time.Duration, most int, load func(at time.Duration) int, request func(caller int) error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), length)
 	defer cancel()
@@ -97,7 +98,7 @@ func (w *world) run(length time.Duration, most int, load func(at time.Duration) 
 		callers.Go(func() {
 			for ctx.Err() == nil {
 				if i >= load(time.Since(begin)) {
-					time.Sleep(time.Second / 4)
+					time.Sleep(time.Second)
 				} else if request(i) != nil {
 					w.lost.Add(1)
 				}
@@ -144,10 +145,10 @@ func every(period, part time.Duration, high, low int) func(time.Duration) int {
 // each time by a fifth or more.
 const swing = 14
 
-// TestAnHourOfEachLoad bounds how often a pool changes its size under loads of
-// all shapes, and wants it back at Min when the load has gone. The callers are
+// TestLoadsOfAllShapes bounds how often a pool changes its size in half an hour of
+// each load, and wants it back at Min when the load has gone. The callers are
 // more than the connections that they use, as they think between requests.
-func TestAnHourOfEachLoad(t *testing.T) {
+func TestLoadsOfAllShapes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name           string
@@ -155,19 +156,19 @@ func TestAnHourOfEachLoad(t *testing.T) {
 		grows, shrinks uint64 // at most
 	}{
 		{"steady", always(20), 4, 0},
-		{"one step up and down", every(time.Hour, 20*time.Minute, 60, 3), 3, 1},
-		{"steps every ten minutes", every(10*time.Minute, 5*time.Minute, 60, 3), 6 * 5, 6},
-		{"ramp", func(at time.Duration) int { return int(60 - 60*math.Abs(at.Minutes()/30-1)) }, swing, 4},
+		{"one step up and down", every(time.Hour, 10*time.Minute, 60, 3), 3, 1},
+		{"steps every five minutes", every(10*time.Minute, 5*time.Minute, 60, 3), 3 * 5, 3},
+		{"ramp", func(at time.Duration) int { return int(60 - 60*math.Abs(at.Minutes()/15-1)) }, swing, 4},
 		{"bursts closer than the quiet time", every(8*time.Second, time.Second, 40, 1), 5, 0},
-		{"bursts farther apart", every(time.Minute, 2*time.Second, 40, 1), 60 * swing, 60},
-		{"a wave", func(at time.Duration) int { return 30 + int(28*math.Sin(at.Minutes()/10*2*math.Pi)) }, 6 * swing, 6 * 2},
+		{"bursts farther apart", every(time.Minute, 2*time.Second, 40, 1), 30 * swing, 30},
+		{"a wave", func(at time.Duration) int { return 30 + int(28*math.Sin(at.Minutes()/10*2*math.Pi)) }, 3 * swing, 3 * 2},
 		{"noise", func(at time.Duration) int { return 15 + rand.New(rand.NewPCG(uint64(at/time.Second), 4)).IntN(30) }, 6, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, Adaptive{Min: 4, Max: 50}, time.Millisecond)
-				w.run(time.Hour, 60, c.load, w.hold)
+				w.run(30*time.Minute, 60, c.load, w.hold)
 				s := w.Stats()
 				t.Logf("grew %d times, shrank %d times, last %+v", s.Grows, s.Shrinks, s.LastResize)
 				require.LessOrEqual(t, s.Grows, c.grows)
@@ -207,7 +208,7 @@ func TestStepOfCallers(t *testing.T) {
 				settled := w.Stats()
 				t.Logf("grew %d times, %+v", settled.Grows-before.Grows, settled.LastResize)
 				require.LessOrEqual(t, settled.Grows-before.Grows, uint64(4))
-				w.run(10*time.Second, 500, always(500), w.command)
+				w.run(5*time.Second, 500, always(500), w.command)
 				high := w.Stats()
 				require.Equal(t, []int{c.high, c.high}, []int{high.Target, high.Open})
 				require.Equal(t, settled.Grows, high.Grows, "no resize once it has settled")
@@ -228,7 +229,7 @@ func TestCallersRestAtMin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Adaptive{Min: 6, Max: 50}, 100*time.Millisecond)
-		w.run(5*time.Minute, 6, always(6), w.command)
+		w.run(2*time.Minute, 6, always(6), w.command)
 		s := w.Stats()
 		require.Zero(t, s.LastResize)
 		require.Equal(t, 6, s.Open)
@@ -248,7 +249,7 @@ func TestBurstsBetweenLooks(t *testing.T) {
 		}
 		w.run(time.Minute, 400, always(400), burst)
 		grown := w.Stats()
-		w.run(5*time.Minute, 400, always(400), burst)
+		w.run(2*time.Minute, 400, always(400), burst)
 		s := w.Stats()
 		require.Contains(t, []int{5, 6}, s.Target)
 		require.Equal(t, grown.Grows, s.Grows)
