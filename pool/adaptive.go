@@ -23,8 +23,9 @@ type Adaptive struct {
 	Min, Max int
 
 	// IdleTimeout is how long the load must have been low for the pool to
-	// shrink, to within two looks, which are half a second apart at most. It should be longer than the time between bursts of which each
-	// is to find the connections open. Default 10 s.
+	// shrink, to within two looks, which are half a second apart at most. It
+	// should be longer than the time between bursts of which each is to find the
+	// connections open. Default 10 s.
 	IdleTimeout time.Duration
 
 	Options

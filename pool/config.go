@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,7 +23,12 @@ type Config interface {
 // cluster, [DefaultSize], if they set none. Without it, a size that is not set
 // is that for a server that stands alone, [DefaultSingleSize]. Packages that make
 // pools for the nodes of a cluster call it; cluster and [Custom] do.
-func InCluster(c Config) Config { return c.inCluster() }
+func InCluster(c Config) Config {
+	if c == nil {
+		return nil // which New refuses
+	}
+	return c.inCluster()
+}
 
 // Options are the settings that all kinds of pool have.
 type Options struct {
@@ -192,6 +198,9 @@ func firstError(errs ...error) error {
 // Validate returns an error that names the field and the value if the settings
 // cannot be used.
 func Validate(c Config) error {
+	if c == nil {
+		return errors.New("pool: the Config is nil: pass Fixed{}, Adaptive{} or Laned{}")
+	}
 	_, err := c.settings()
 	return err
 }

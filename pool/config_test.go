@@ -47,6 +47,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		config Config
 		want   string
 	}{
+		{nil, "pool: the Config is nil: pass Fixed{}, Adaptive{} or Laned{}"},
 		{Fixed{Size: -3}, "Fixed.Size = -3"},
 		{Adaptive{Min: -1}, "Adaptive.Min = -1"},
 		{Adaptive{Max: -1}, "Adaptive.Max = -1"},
@@ -77,7 +78,9 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		require.Error(t, Validate(c.config))
 	}
-	_, err := New(Fixed{}, lanes.Dialer{Protocol: 7}, "127.0.0.1:1", nil)
+	_, err := Custom(nil, lanes.Dialer{})(t.Context(), "tcp", "127.0.0.1:1")
+	require.ErrorContains(t, err, "the Config is nil")
+	_, err = New(Fixed{}, lanes.Dialer{Protocol: 7}, "127.0.0.1:1", nil)
 	require.ErrorContains(t, err, "Protocol = 7")
 }
 

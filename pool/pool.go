@@ -106,10 +106,10 @@ type member struct {
 // background; a server that cannot be reached is no error here, but one of the
 // batches sent to it. The logger may be nil.
 func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error) {
-	s, err := c.settings()
-	if err != nil {
+	if err := Validate(c); err != nil {
 		return nil, err
 	}
+	s, _ := c.settings()
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -305,8 +305,8 @@ func (p *Pool) publishLocked() {
 }
 
 // Close closes all connections, also those that are lent. Batches in flight or
-// waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no goroutine
-// of the pool is left. Closing again does nothing.
+// waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no
+// goroutine of the pool is left. Closing again does nothing.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
