@@ -9,7 +9,8 @@ import (
 
 // keepOrder sees to it that the commands of a slot take effect in their order: a
 // command behind which a later one of its slot has run stands, since it would
-// undo what that one did, and the caller was told. For ASK this is so only if
+// undo what that one did, and the caller was told. Reads undo nothing of each
+// other: one stands only if a write has run behind it. For ASK this is so only if
 // they share a key: the others are where the slot comes from.
 //
 // An EXPIRE behind its command is no such later one. It goes again with the
@@ -23,22 +24,47 @@ func (x *retry) keepOrder(commands []int) {
 	if !someAgain || !someRan {
 		return
 	}
-	slots, keys := make(map[int32]bool), make(map[string]bool) // of what has run behind
+	all, writes := newLater(), newLater()
 	for k := len(commands) - 1; k >= 0; k-- {
 		i := commands[k]
-		slot, s := x.request.slots[i], x.steps[k]
+		s, marks := x.steps[k], x.request.marks[i]
+		behind := all
+		if marks&markReads != 0 {
+			behind = writes
+		}
 		switch {
-		case slot < 0:
+		case x.request.slots[i] < 0:
 			continue
-		case s == ran && x.request.marks[i]&markExpiry == 0:
-			slots[slot] = true
-			eachKey(x.request.command(i), func(key string) { keys[key] = true })
-		case s == toAsk && x.anyKeyIn(i, keys), s.again() && s != toAsk && slots[slot]:
+		case s == ran && marks&markExpiry == 0:
+			all.add(x.request, i)
+			if marks&markReads == 0 {
+				writes.add(x.request, i)
+			}
+		case s == toAsk && behind.sharesKey(x.request, i), s.again() && s != toAsk && behind.slots[x.request.slots[i]]:
 			x.steps[k], x.attempts[i].overtaken = stands, true
 		case s.again():
 			x.repeatExpiries(commands[k:], x.steps[k:])
 		}
 	}
+}
+
+// later is the slots and keys of commands that have run.
+type later struct {
+	slots map[int32]bool
+	keys  map[string]bool
+}
+
+func newLater() later { return later{make(map[int32]bool), make(map[string]bool)} }
+
+func (l later) add(r *Request, i int) {
+	l.slots[r.slots[i]] = true
+	eachKey(r.command(i), func(key string) { l.keys[key] = true })
+}
+
+// sharesKey tells whether one of them has a key of the i-th command.
+func (l later) sharesKey(r *Request, i int) (found bool) {
+	eachKey(r.command(i), func(key string) { found = found || l.keys[key] })
+	return found
 }
 
 // repeatExpiries repeats what has run of the EXPIREs behind the first command.
@@ -48,11 +74,6 @@ func (x *retry) repeatExpiries(commands []int, steps []step) {
 			steps[k], x.attempts[commands[k]].why = toRepeat, wasEarly
 		}
 	}
-}
-
-func (x *retry) anyKeyIn(i int, keys map[string]bool) (found bool) {
-	eachKey(x.request.command(i), func(key string) { found = found || keys[key] })
-	return found
 }
 
 // eachKey calls f with the keys of an encoded command.

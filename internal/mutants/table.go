@@ -615,12 +615,17 @@ var mutants = []mutant{
 	},
 	{
 		"a refused command undoes what a later one did", "cluster/order.go",
-		"s.again() && s != toAsk && slots[slot]:", "false:",
+		"s.again() && s != toAsk && behind.slots[x.request.slots[i]]:", "false:",
 		"./cluster", "TestOrderWithinASlot", false,
 	},
 	{
+		"a read that was refused is not sent again because others ran", "cluster/order.go",
+		"\t\t\tbehind = writes\n", "\t\t\tbehind = all\n",
+		"./cluster", "TestReadsOvertakeNoReads", false,
+	},
+	{
 		"a followed ASK undoes what a later command did", "cluster/order.go",
-		"case s == toAsk && x.anyKeyIn(i, keys), ", "case ",
+		"case s == toAsk && behind.sharesKey(x.request, i), ", "case ",
 		"./cluster", "TestOrderWithinASlot", false,
 	},
 	{
