@@ -180,7 +180,7 @@ func occupy(t *testing.T, client *cluster.Client) {
 	}()
 	select {
 	case <-busy:
-		t.Cleanup(func() { close(release); <-done })
+		t.Cleanup(func() { close(release); require.NoError(t, <-done) })
 	case err := <-done:
 		require.NoError(t, err, "a connection to hold")
 	}
