@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"strconv"
 	"sync/atomic"
@@ -54,8 +55,10 @@ func TestRedirectedDoNotWaitForRefused(t *testing.T) {
 		return err == nil && value == "1" && client.Stats().Refused > 3
 	}, 10*time.Second, time.Millisecond)
 	cancel()
-	require.ErrorIs(t, <-done, cluster.ErrRefused)
-	require.ErrorIs(t, refused.Err(), cluster.ErrRefused)
+	require.Error(t, <-done)
+	if err := refused.Err(); !errors.Is(err, lanes.ErrUnknownOutcome) { // which it is if a try was in flight at the end
+		require.ErrorIs(t, err, cluster.ErrRefused)
+	}
 	require.NoError(t, followed.Err())
 }
 
