@@ -304,7 +304,7 @@ func TestStrategyTakesItsTime(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		synctest.Wait()
+		time.Sleep(time.Second) // what callers have left in flight is answered
 		require.EqualValues(t, 60, served.Load()+left.Load())
 		require.Positive(t, served.Load())
 		require.Positive(t, left.Load())
