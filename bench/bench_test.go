@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -86,8 +87,13 @@ func percentile(sorted []time.Duration, percent int) time.Duration {
 // to a pipeline that is used again.
 func BenchmarkPipelineAppend(b *testing.B) {
 	keys := newKeySet("bench:append:", 10).variable
-	// Appending needs no node, so no server answers, or is asked, here.
-	p := pipeline.New(nil)
+	// Appending needs no node: no server is asked once there is a client.
+	client, err := cluster.Config{RefreshEvery: -1}.New(b.Context(), redistest.StartEmulated(b, 1).Addrs())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	p := pipeline.New(client)
 	b.ReportAllocs()
 	for b.Loop() {
 		p.Reset()
