@@ -1,0 +1,240 @@
+package main
+
+// ofCluster are protections in package cluster.
+var ofCluster = []mutant{
+	{
+		"a storm of refreshes", "cluster/pace.go",
+		"refreshSpacing = 500 * time.Millisecond", "refreshSpacing = time.Millisecond",
+		"./cluster", "TestNoRefreshStorm", false,
+	},
+	{
+		"a node that leaves takes commands with it", "cluster/client.go",
+		"\tn.retire()\n", "\tif n != nil {\n\t\treturn\n\t}\n",
+		"./cluster", "TestLeavingNodesFailNoCall", false,
+	},
+	{
+		"a key lives for ever after a refused INCRBY", "cluster/order.go",
+		"if steps[k] == ran {", "if false {",
+		"./cluster", "TestExpiryFollowsItsCounter", false,
+	},
+	{
+		"a standalone server that answers sooner takes the slots", "cluster/judge.go",
+		"return another // it has other data", "return noDoubt",
+		"./cluster", "TestSlowStandaloneServerStays", false,
+	},
+	{
+		"a redirect for another slot is followed", "cluster/verdict.go",
+		"x.how.noFollow || slot != int32(to.slot) || a.hops", "x.how.noFollow || a.hops",
+		"./cluster", "TestRedirectForAnotherSlot", false,
+	},
+	{
+		"addresses that a server invents are remembered without end", "cluster/client.go",
+		"if c.strangers == maxStrangers {", "if false {",
+		"./cluster", "TestRedirectsToEverNewAddresses", false,
+	},
+	{
+		"fast commands queue behind slow ones", "cluster/exec.go",
+		"if r.slow > 0 && c.slowLanes {", "if false {",
+		"./cluster", "TestFastPassesSlow", false,
+	},
+	{
+		"small requests queue behind large ones", "cluster/exec.go",
+		"if t.Len() >= largeTrip {", "if false {",
+		"./cluster", "TestLargeTripsTravelSlow", false,
+	},
+	{
+		"a slow command overtakes those before it on its slot", "cluster/slow.go",
+		"_, slow := slices.BinarySearch(r.slowSlots, r.slots[i])", "slow := r.marks[i]&markSlow != 0",
+		"./cluster", "TestSlowKeepsTheOrderOfItsSlot", false,
+	},
+	{
+		"slow commands that are sent again go with the others", "cluster/retry.go",
+		"\tt.SetSlow(slow)\n", "",
+		"./cluster", "TestSlowStaysSlowInLaterWaves", false,
+	},
+	{
+		"the map of the slots is asked of silent nodes first", "cluster/refresh.go",
+		"silent[n.addr] = 1", "silent[n.addr] = 0",
+		"./cluster", "TestSilentNodesAreAskedLast", false,
+	},
+	{
+		"commands without a key change their node when slots move", "cluster/topology.go",
+		"if i := slices.Index(t.nodes, before.primary(noKey)); i >= 0 {", "if i := -1; i >= 0 {",
+		"./cluster", "TestSettle", false,
+	},
+	{
+		"an unknown command is routed by a guess", "cluster/exec.go",
+		"\tif r.unknown {\n", "\tif false {\n",
+		"./cluster", "TestUnknownCommandsAreAskedFor", false,
+	},
+	{
+		"a redirect of any slot is followed", "cluster/verdict.go",
+		"x.how.noFollow || slot != int32(to.slot)", "x.how.noFollow",
+		"./cluster", "TestNobodyTellsOfACommand", false,
+	},
+	{
+		"a command with keys in two slots is sent", "cluster/keys.go",
+		"if ok && s != slot {", "if ok && s != slot && len(key) == 0 {",
+		"./cluster", "TestCrossSlotIsRefusedUnsent", false,
+	},
+	{
+		"a redirect on a lent connection reaches the receiver", "cluster/lentconn.go",
+		"if refused != nil && len(commands) == 1 {", "if refused = nil; refused != nil {",
+		"./cluster", "TestLentRedirectsReachNoReceiver", false,
+	},
+	{
+		"ASKING inside a transaction", "cluster/lentconn.go",
+		"if !inTransaction {", "if request != nil || !inTransaction || inTransaction {",
+		"./cluster", "TestLentRedirectsReachNoReceiver", false,
+	},
+	{
+		"map: a server without cluster mode takes all slots", "cluster/judge.go",
+		"case said.single && (use == nil || !use.single):", "case false:",
+		"./cluster", "TestStandaloneSeed|TestJudge", false,
+	},
+	{
+		"map: commands are sent to a server without cluster mode", "cluster/member.go",
+		"case isDisabled(mode) || isDisabled(id):", "case false:",
+		"./cluster", "TestStandaloneServerAtANodesAddress/fixed", false,
+	},
+	{
+		"map: commands are sent to a node of another cluster", "cluster/member.go",
+		"idOf(id) == \"\" || t.view.ids[idOf(id)]", "true",
+		"./cluster", "TestAdmit", false,
+	},
+	{
+		"map: one that loses slots is believed", "cluster/judge.go",
+		"worst = max(worst, lost)", "_ = lost",
+		"./cluster", "TestOneNodeClaimsOneSlot", false,
+	},
+	{
+		"map: one with smaller config epochs is believed", "cluster/judge.go",
+		"worst = max(worst, older)", "_ = older",
+		"./cluster", "TestPartitionedPrimary", false,
+	},
+	{
+		"map: one that contradicts MOVED is believed", "cluster/judge.go",
+		"worst = max(worst, contrary)", "_ = contrary",
+		"./cluster", "TestMovedOutlivesOldMaps", false,
+	},
+	{
+		"map: another cluster's is believed", "cluster/judge.go",
+		"case !use.knows(said):", "case false:",
+		"./cluster", "TestNodeOfAnotherCluster", false,
+	},
+	{
+		"map: one server is two witnesses", "cluster/judge.go",
+		"w.doubt <= lost && !w.by(v) && w.view", "w.doubt <= lost && w.view",
+		"./cluster", "TestPoll", false,
+	},
+	{
+		"map: the host that was dialled is translated", "cluster/ask.go",
+		"if n.dialled {", "if false {",
+		"./cluster", "TestAddrMapIsAskedOnce", false,
+	},
+	{
+		"map: first refreshes of a trouble are as slow as later ones", "cluster/pace.go",
+		"p.quick < quickRefreshes", "false",
+		"./cluster", "TestRefreshesAreSpaced", false,
+	},
+	{
+		"start: a server that is loading its data is not waited for", "cluster/start.go",
+		"errors.Is(cause.Err, ErrRefused)", "false",
+		"./cluster", "TestLoadingServerIsWaitedFor", false,
+	},
+	{
+		"start: a server with too many clients is not waited for", "cluster/start.go",
+		" && passing(refused)", " && false",
+		"./cluster", "TestTooManyClientsAtTheStart", false,
+	},
+	{
+		"a request holds what cannot travel with others", "cluster/request.go",
+		"c.Traits()&(Stateful|Blocking) != 0", "c.Traits() == 255",
+		"./cluster", "TestRequestsAreRefusedAtTheDoor", false,
+	},
+	{
+		"map: a storm of MOVED copies it for each slot", "cluster/verdict.go",
+		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
+		"./cluster", "TestStormOfMovedIsCheap", false,
+	},
+	{
+		"calls retry for as long as their context lasts", "cluster/trouble.go",
+		"return now.Sub(t.since) < grace", "return grace > 0",
+		"./cluster", "TestDeadForGood/LOADING", false,
+	},
+	{
+		"a success does not end a trouble", "cluster/exec.go",
+		"\tc.troubles.endedBy(r)\n", "",
+		"./cluster", "TestDeadForGood/LOADING", false,
+	},
+	{
+		"reads end a trouble of writes", "cluster/trouble.go",
+		"(s <= by || known.unsent)", "true",
+		"./cluster", "TestReadsDoNotHideWrites", false,
+	},
+	{
+		"other keys end a TRYAGAIN", "cluster/verdict.go",
+		"return site{slot: slot, command: fingerprint(command)}", "return site{slot: slot}",
+		"./cluster", "TestTryAgainIsAboutItsKeys", false,
+	},
+	{
+		"each slot without an owner has a grace of its own", "cluster/trouble.go",
+		"if t.gap == nil || t.gap != m && !t.gap.lacksAllOf(m) {", "if true {",
+		"./cluster", "TestNoOwnerGrace", false,
+	},
+	{
+		"a refused command undoes what a later one did", "cluster/order.go",
+		"s.again() && s != toAsk && behind.slots[x.request.slots[i]]:", "false:",
+		"./cluster", "TestOrderWithinASlot", false,
+	},
+	{
+		"a read that was refused is not sent again because others ran", "cluster/order.go",
+		"\t\t\tbehind = writes\n", "\t\t\tbehind = all\n",
+		"./cluster", "TestReadsOvertakeNoReads", false,
+	},
+	{
+		"a followed ASK undoes what a later command did", "cluster/order.go",
+		"case s == toAsk && behind.sharesKey(x.request, i), ", "case ",
+		"./cluster", "TestOrderWithinASlot", false,
+	},
+	{
+		"a silent replica takes the whole deadline", "cluster/retry.go",
+		"\t\tx.giveUpReplicas()\n", "\t\tx.patience = time.Time{}\n",
+		"./cluster", "TestSecondaryFallsBack/silent", false,
+	},
+	{
+		"a replica that refuses is asked again", "cluster/verdict.go",
+		"\tcase x.how.replica:\n\t\treturn toTurn\n", "",
+		"./cluster", "TestSecondaryFallsBack/LOADING", false,
+	},
+	{
+		"deadlines are no hint", "cluster/exec.go",
+		"if errors.Is(err, context.DeadlineExceeded) {", "if errors.Is(err, context.Canceled) {",
+		"./cluster", "TestDeadlineIsAHint", false,
+	},
+	{
+		"a primary that is slow is taken for a silent replica", "cluster/retry.go",
+		"x.how.replica, x.patience = false, time.Time{}", "x.how.replica = false",
+		"./cluster", "TestSlowPrimaryIsAskedOnce", false,
+	},
+	{
+		"troubles of slots are remembered without end", "cluster/trouble.go",
+		"return t.ofSlots < maxTroubles", "return true",
+		"./cluster", "TestTroublesAreBounded", false,
+	},
+	{
+		"troubles of slots leave no room for those of nodes", "cluster/trouble.go",
+		"return len(t.at)-t.ofSlots < maxTroubles", "return len(t.at) < maxTroubles",
+		"./cluster", "TestTroublesAreBounded", false,
+	},
+	{
+		"one slot in trouble costs the commands of all slots", "cluster/trouble.go",
+		"if t.slots[slot] == 0 {", "if t.ofSlots == 0 {",
+		"./cluster", "TestTroubleOfASlotCostsOthersNothing", false,
+	},
+	{
+		"lent connections retry for as long as their context lasts", "cluster/lent.go",
+		"case !mayTryAgain(&t, now, grace), wait(", "case wait(",
+		"./cluster", "TestLentActionsKnowTheGrace", false,
+	},
+}
