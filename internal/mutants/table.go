@@ -55,7 +55,7 @@ var known = []mutant{
 	},
 	{
 		"7 one dead seed fails the start and refreshes", "cluster/refresh.go",
-		"failed.Causes = append(failed.Causes, AddrError{a.addr, a.err})", "return answer{}, a.err",
+		"\t\t\tc.count(&votes, a, failed)\n", "\t\t\tif a.err != nil {\n\t\t\t\treturn nil, a.err\n\t\t\t}\n\t\t\tc.count(&votes, a, failed)\n",
 		"./cluster", "TestDeadSeeds", false,
 	},
 	{
