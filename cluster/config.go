@@ -43,9 +43,12 @@ type Config struct {
 	// MASTERDOWN, READONLY, NOREPLICAS), and those whose slot no node serves. It
 	// counts from the beginning of the trouble, of a node or of a slot, and not
 	// from that of the call: from then on each call tries once and fails at once,
-	// until a command succeeds there or the slots have moved. Default 1 s, in
-	// which a failover may happen; [WhileContextLasts] for calls that would rather
-	// wait; negative for none.
+	// until a command succeeds there or the slots have moved. A node that is
+	// silent, rather than that it refuses connections, is in trouble since it fell
+	// silent, and is noticed half a second later (pool.ErrSuspect): from then on
+	// calls that have less time left than the grace do not wait for it either.
+	// Default 1 s, in which a failover may happen; [WhileContextLasts] for calls
+	// that would rather wait; negative for none.
 	DownGrace time.Duration
 
 	// Slow names commands that are slow besides the [SlowCommands], and Fast

@@ -28,7 +28,8 @@ type lending struct {
 	to      *pool.Pool // nil: to be chosen by the map
 	asking  bool
 	attempt attempt
-	began   time.Time // when the first try ended
+	began   time.Time     // when the first try ended
+	had     time.Duration // what the context left then
 }
 
 func (l *lending) run(ctx context.Context) error {
@@ -103,7 +104,7 @@ func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
 func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, now time.Time) bool {
 	l.client.hint()
 	if l.began.IsZero() {
-		l.began = now
+		l.began, l.had = now, timeLeft(ctx, now)
 	}
 	l.attempt.hops, l.attempt.trouble = 0, &t
 	l.to, l.asking = nil, false
@@ -111,7 +112,7 @@ func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, no
 	switch {
 	case l.how.replica:
 		l.how.replica = false
-	case !mayTryAgain(&t, now, grace), wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
+	case !mayTryAgain(&t, now, l.had, grace), wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
 		return false
 	}
 	count.Add(1)

@@ -43,11 +43,12 @@ type retry struct {
 	moves    []move             // what the MOVED that were judged last said
 	nodes    map[nodeAddr]*node // that redirects named
 
-	unplaced []int     // commands that got no trip and were not judged yet
-	now      []int     // those of the next wave, in order
-	later    []int     // those that wait until due, in order
-	due      time.Time // unless later is empty
-	patience time.Time // until when replicas may be silent; zero: for ever
+	unplaced []int         // commands that got no trip and were not judged yet
+	now      []int         // those of the next wave, in order
+	later    []int         // those that wait until due, in order
+	due      time.Time     // unless later is empty
+	patience time.Time     // until when replicas may be silent; zero: for ever
+	had      time.Duration // what the context left when the first trip had ended in trouble
 
 	steps []step // of the commands that are being judged
 }
@@ -115,8 +116,9 @@ func (x *retry) begin(ctx context.Context) {
 			p.trip.commands = append(p.trip.commands, i)
 		}
 	}
-	if end, ok := ctx.Deadline(); ok && x.how.replica && r.repeatable() {
-		x.patience = r.began.Add(end.Sub(r.began) / 2)
+	x.had = timeLeft(ctx, r.began)
+	if x.had < math.MaxInt64 && x.how.replica && r.repeatable() {
+		x.patience = r.began.Add(x.had / 2)
 	}
 }
 

@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"hash/maphash"
+	"math"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -38,6 +40,7 @@ type trouble struct {
 	since  time.Time // when it began
 	heard  time.Time // when the last command met it
 	unsent bool      // the last command was not sent, rather than refused
+	silent bool      // in what note returns: the node says nothing, and refuses no connection
 }
 
 // String names the site.
@@ -52,9 +55,25 @@ func (s site) String() string {
 }
 
 // mayTryAgain is the rule by which everything is tried again that did not run:
-// within the grace since its trouble began. What comes later is tried once.
-func mayTryAgain(t *trouble, now time.Time, grace time.Duration) bool {
+// within the grace since its trouble began. What comes later is tried once, and so
+// is a call for a node that is silent, if it had less time left than the grace when
+// it met the trouble. To notice the silence has cost calls half a second of whole
+// deadlines, and a failover, which servers also begin by noticing it, will hardly
+// come in what is left of such a call. A server that refuses connections may be one
+// that starts, and soon does not.
+func mayTryAgain(t *trouble, now time.Time, left, grace time.Duration) bool {
+	if t.silent && left < grace && grace != WhileContextLasts {
+		return false
+	}
 	return now.Sub(t.since) < grace
+}
+
+// timeLeft returns how much time the context leaves.
+func timeLeft(ctx context.Context, now time.Time) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return end.Sub(now)
+	}
+	return math.MaxInt64
 }
 
 const (

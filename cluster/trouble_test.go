@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -132,8 +133,14 @@ func TestMayTryAgain(t *testing.T) {
 		{time.Hour, time.Second, false}, {0, -1, false}, {time.Hour, -1, false},
 		{0, WhileContextLasts, true}, {1000 * time.Hour, WhileContextLasts, true},
 	} {
-		got := mayTryAgain(&trouble{since: now.Add(-c.lasted)}, now, c.grace)
-		require.Equal(t, c.want, got, fmt.Sprint(c))
+		for _, left := range []time.Duration{0, time.Second - 1, time.Second, math.MaxInt64} {
+			began := now.Add(-c.lasted)
+			got := mayTryAgain(&trouble{since: began}, now, left, c.grace)
+			require.Equal(t, c.want, got, fmt.Sprint(c))
+			got = mayTryAgain(&trouble{since: began, silent: true}, now, left, c.grace)
+			long := left >= time.Second || c.grace == WhileContextLasts
+			require.Equal(t, c.want && long, got, fmt.Sprint("silent ", c, left))
+		}
 	}
 }
 

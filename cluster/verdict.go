@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"errors"
+	"net"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
@@ -111,7 +112,7 @@ func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) step {
 	switch {
 	case x.how.replica:
 		return toTurn
-	case mayTryAgain(&t, now, x.client.cfg.DownGrace):
+	case mayTryAgain(&t, now, x.had, x.client.cfg.DownGrace):
 		return toRetry
 	}
 	return stands
@@ -125,7 +126,17 @@ func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time
 	if slot == noKey && errors.Is(err, pool.ErrDown) {
 		c.leaveHome(addr)
 	}
-	return c.troubles.note(site{addr: addr, sort: s}, true, beganAt(err), now)
+	t := c.troubles.note(site{addr: addr, sort: s}, true, beganAt(err), now)
+	t.silent = isSilence(err)
+	return t
+}
+
+// isSilence tells whether the server is down because it says nothing, rather than
+// that it refuses connections or has closed them.
+func isSilence(err error) bool {
+	var late net.Error
+	return errors.Is(err, pool.ErrDown) &&
+		(errors.Is(err, pool.ErrSuspect) || errors.Is(err, lanes.ErrStalled) || errors.As(err, &late) && late.Timeout())
 }
 
 // beganAt returns since when the pool knows of the trouble, zero if it does not

@@ -53,6 +53,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestSlowStaysSlowInLaterWaves", false,
 	},
 	{
+		"short calls wait for a silent node until the grace is over", "cluster/trouble.go",
+		"if t.silent && left < grace", "if left < 0 && left < grace",
+		"./cluster", "TestSilentNodeHoldsUpNoShortCall", false,
+	},
+	{
 		"the map of the slots is asked of silent nodes first", "cluster/refresh.go",
 		"silent[n.addr] = 1", "silent[n.addr] = 0",
 		"./cluster", "TestSilentNodesAreAskedLast", false,
