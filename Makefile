@@ -16,6 +16,8 @@ FUZZTIME    ?= 10s
 DURATION    ?= 10m
 SEED        ?= 1
 SOAKFLAGS   ?=
+RUNS        ?= 10
+LOOPS       ?= 4
 PEERFLAGS   ?=
 F           ?= bench/compare/settings/quick.yaml
 COMPAREFLAGS ?=
@@ -39,7 +41,7 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help test lint bench fuzz soak faults mutants peers compare demo tools
+.PHONY: help test steady lint bench fuzz soak faults mutants peers compare demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +53,10 @@ test: ## Install redis-server and a C compiler if missing, then run all modules'
 		echo "test $$module"; \
 		REDISLANES_REQUIRE_REDIS=1 $(GO) -C "$$module" test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) ./...; \
 	done
+
+steady: ## Run make test RUNS times (10) beside LOOPS busy loops (4); keeps the logs of failed runs
+	@scripts/ensure-deps.sh redis-server cc >&2
+	@scripts/steady.sh $(RUNS) $(LOOPS)
 
 lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (the first run builds it: minutes)
 	@set -e; for module in $(modules); do \
