@@ -1,0 +1,240 @@
+package simnet
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLatency(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		n.Listen("a:1", echo)
+		n.Impose("", "", Conditions{Latency: 5 * ms})
+		var c net.Conn
+		require.Equal(t, 10*ms, took(func() { c = dial(t, n, "a:1") }))
+		require.Equal(t, "a:1", c.RemoteAddr().String())
+		require.Zero(t, took(func() { write(t, c, "hello") }))
+		require.Equal(t, 10*ms, took(func() {
+			s, err := read(c, 5)
+			require.NoError(t, err)
+			require.Equal(t, "hello", s)
+		}))
+	})
+}
+
+func TestDeadlinesAreExact(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		c, server := pair(t, n)
+		n.Impose("", "", Conditions{Latency: 5 * ms})
+		for _, d := range []time.Duration{-ms, 0, 1, 7 * ms, time.Hour} {
+			require.NoError(t, c.SetReadDeadline(time.Now().Add(d)))
+			require.Equal(t, max(d, 0), took(func() {
+				_, err := c.Read(make([]byte, 1))
+				require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+				var timeout net.Error
+				require.True(t, errors.As(err, &timeout) && timeout.Timeout())
+			}))
+		}
+		// A deadline that has passed ends a read although there is something.
+		write(t, server, "x")
+		time.Sleep(5 * ms)
+		_, err := c.Read(make([]byte, 1))
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.NoError(t, c.SetReadDeadline(time.Time{}))
+		s, err := read(c, 1)
+		require.NoError(t, err)
+		require.Equal(t, "x", s)
+
+		// One that is set meanwhile ends a read that goes on.
+		time.AfterFunc(3*ms, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
+		require.Equal(t, 3*ms, took(func() {
+			_, err := c.Read(make([]byte, 1))
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		}))
+
+		require.NoError(t, c.SetWriteDeadline(time.Now().Add(20*ms)))
+		require.Equal(t, 20*ms, took(func() {
+			sent, err := c.Write(make([]byte, 2*window))
+			require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+			require.Equal(t, window, sent)
+		}))
+	})
+}
+
+func TestCloseLetsArriveWhatWasSent(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		c, server := pair(t, n)
+		n.Impose("", "", Conditions{Latency: 5 * ms})
+		write(t, server, "bye")
+		require.NoError(t, server.Close())
+		require.ErrorIs(t, server.Close(), net.ErrClosed)
+		require.Equal(t, 5*ms, took(func() {
+			s, err := read(c, 5)
+			require.Equal(t, "bye", s)
+			require.ErrorIs(t, err, io.EOF)
+		}))
+		// The closed end answers with a reset, after which writes fail.
+		write(t, c, "x")
+		time.Sleep(10*ms - 1)
+		write(t, c, "x")
+		time.Sleep(1)
+		_, err := c.Write([]byte("x"))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+		_, err = c.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF, "it had arrived before the reset")
+	})
+}
+
+func TestCloseWithUnreadBytesResets(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		c, server := pair(t, n)
+		n.Impose("", "", Conditions{Latency: 5 * ms})
+		write(t, c, "unread")
+		time.Sleep(5 * ms)
+		write(t, server, "read")
+		require.NoError(t, server.Close())
+		s, err := read(c, 5)
+		require.Equal(t, "read", s)
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	})
+}
+
+func TestCloseWakesEverybody(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		c, _ := pair(t, n)
+		failed := make(chan error, 2)
+		go func() {
+			_, err := c.Read(make([]byte, 1))
+			failed <- err
+		}()
+		go func() {
+			_, err := c.Write(make([]byte, 2*window))
+			failed <- err
+		}()
+		synctest.Wait()
+		require.Empty(t, failed)
+		require.NoError(t, c.Close())
+		require.ErrorIs(t, <-failed, net.ErrClosed)
+		require.ErrorIs(t, <-failed, net.ErrClosed)
+		require.ErrorIs(t, c.SetDeadline(time.Time{}), net.ErrClosed)
+	})
+}
+
+func TestWritersWaitForRoom(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		c, server := pair(t, n)
+		sent := strings.Repeat("0123456789", window/4)
+		go func() {
+			write(t, c, sent)
+			_ = c.Close()
+		}()
+		synctest.Wait()
+		got, err := io.ReadAll(server)
+		require.NoError(t, err)
+		require.Equal(t, sent, string(got))
+	})
+}
+
+func TestBandwidthIsShared(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		a, sa := pair(t, n)
+		b, sb := pair(t, n)
+		n.Impose("", "", Conditions{Bandwidth: 100_000, Latency: ms})
+		began := time.Now()
+		write(t, a, strings.Repeat("a", 10_000))
+		write(t, b, strings.Repeat("b", 10_000))
+		_, err := read(sa, 1)
+		require.NoError(t, err)
+		require.Equal(t, 11*ms, time.Since(began), "in pieces")
+		_, err = read(sa, 9_999)
+		require.NoError(t, err)
+		require.Equal(t, 101*ms, time.Since(began))
+		_, err = read(sb, 10_000)
+		require.NoError(t, err)
+		require.Equal(t, 201*ms, time.Since(began))
+	})
+}
+
+func TestTimelessConnections(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		n.Listen("a:1", echo)
+		for _, want := range []error{nil, errors.ErrUnsupported} {
+			c, err := n.TimelessDialer("client", want)(t.Context(), "tcp", "a:1")
+			require.NoError(t, err)
+			for _, set := range []func(time.Time) error{c.SetDeadline, c.SetReadDeadline, c.SetWriteDeadline} {
+				require.Equal(t, want, set(time.Unix(1, 0)))
+			}
+			write(t, c, "x")
+			s, err := read(c, 1)
+			require.NoError(t, err)
+			require.Equal(t, "x", s)
+			require.NoError(t, c.Close())
+		}
+	})
+}
+
+func TestDials(t *testing.T) {
+	second := time.Second
+	for name, c := range map[string]struct {
+		conditions Conditions
+		lift       time.Duration // zero: never
+		nobody     bool
+		patience   time.Duration
+		took       time.Duration
+		err        error
+	}{
+		"plain":             {took: 20 * ms},
+		"nobody":            {nobody: true, took: 20 * ms, err: syscall.ECONNREFUSED},
+		"refused":           {conditions: Conditions{Refuse: true}, took: 20 * ms, err: syscall.ECONNREFUSED},
+		"slow":              {conditions: Conditions{SlowDial: second}, took: 1020 * ms},
+		"too slow":          {conditions: Conditions{SlowDial: second}, patience: 500 * ms, took: 500 * ms, err: context.DeadlineExceeded},
+		"blackhole":         {conditions: Conditions{Blackhole: true}, patience: 5 * second, took: 5 * second, err: context.DeadlineExceeded},
+		"one way":           {conditions: Conditions{Partition: ToClient}, patience: 5 * second, took: 5 * second, err: context.DeadlineExceeded},
+		"lifted":            {conditions: Conditions{Partition: Both}, lift: second / 2, took: 1020 * ms},
+		"lifted late":       {conditions: Conditions{Blackhole: true}, lift: 3100 * ms, took: 7020 * ms},
+		"refused meanwhile": {conditions: Conditions{Refuse: true, SlowDial: second}, lift: second / 2, took: 1020 * ms},
+		"stalled":           {conditions: Conditions{Stall: Both}, took: 20 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, n *Network) {
+				if !c.nobody {
+					n.Listen("a:1", echo)
+				}
+				n.Impose("client", "a:1", Conditions{Latency: 10 * ms})
+				lift := n.Impose("", "a:1", c.conditions)
+				if c.lift > 0 {
+					time.AfterFunc(c.lift, lift)
+				}
+				if c.patience == 0 {
+					c.patience = time.Minute
+				}
+				ctx, began := within(t, c.patience), time.Now()
+				conn, err := n.Dialer("client")(ctx, "tcp", "a:1")
+				require.Equal(t, c.took, time.Since(began))
+				require.ErrorIs(t, err, c.err)
+				all := n.Dials()
+				require.Equal(t, []Dial{{"client", "a:1", began, time.Now(), err}}, all)
+				if err == nil {
+					require.Equal(t, 1, n.Open("a:1"))
+					require.NoError(t, conn.Close())
+					require.Zero(t, n.Open(""))
+					n.Close() // or else a stalled server would not learn of it
+					synctest.Wait()
+				} else {
+					require.ErrorContains(t, err, "dial tcp a:1: ")
+				}
+				require.Zero(t, n.Open(""))
+				require.Zero(t, n.Serving(""))
+			})
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package simnet
+
+import (
+	"context"
+	"net"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+)
+
+// A Dial is one that was begun.
+type Dial struct {
+	From, Addr string
+	Began      time.Time
+	Ended      time.Time // zero while it goes on
+	Err        error
+}
+
+// Dialer returns what connects as the named dialler does.
+func (n *Network) Dialer(from string) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, _, addr string) (net.Conn, error) {
+		w, err := n.dial(ctx, from, addr)
+		if err != nil {
+			return nil, err
+		}
+		return w.client, nil
+	}
+}
+
+// TimelessDialer is Dialer for connections that keep no deadlines: setting one has
+// err, which may be nil, as its only effect.
+func (n *Network) TimelessDialer(from string, err error) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, _, addr string) (net.Conn, error) {
+		w, failed := n.dial(ctx, from, addr)
+		if failed != nil {
+			return nil, failed
+		}
+		return timeless{w.client, err}, nil
+	}
+}
+
+// Dials returns all dials, in the order in which they began.
+func (n *Network) Dials() []Dial {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := make([]Dial, len(n.dials))
+	for i, d := range n.dials {
+		all[i] = *d
+	}
+	return all
+}
+
+// Open returns how many connections to the address diallers have not closed; an
+// empty string stands for all addresses.
+func (n *Network) Open(addr string) int {
+	return n.count(addr, func(w *wire) bool { return !w.toClient.deaf })
+}
+
+// Serving is Open for the servers' ends.
+func (n *Network) Serving(addr string) int {
+	return n.count(addr, func(w *wire) bool { return !w.toServer.deaf })
+}
+
+func (n *Network) count(addr string, counts func(*wire) bool) (count int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	which := imposition{addr: addr}
+	for w := range n.wires {
+		w.mu.Lock()
+		if which.concerns(w.from, w.addr) && counts(w) {
+			count++
+		}
+		w.mu.Unlock()
+	}
+	return count
+}
+
+// dial notes the dial, and how it ends.
+func (n *Network) dial(ctx context.Context, from, addr string) (*wire, error) {
+	d := &Dial{From: from, Addr: addr, Began: time.Now()}
+	n.mu.Lock()
+	n.dials = append(n.dials, d)
+	n.mu.Unlock()
+	w, err := n.connect(ctx, from, addr)
+	if err != nil {
+		err = &net.OpError{Op: "dial", Net: "tcp", Addr: address(addr), Err: err}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	d.Ended, d.Err = time.Now(), err
+	return w, err
+}
+
+// connect tries until it is answered or the context ends.
+func (n *Network) connect(ctx context.Context, from, addr string) (*wire, error) {
+	n.mu.Lock()
+	c, retry := n.conditionsLocked(from, addr), n.retry
+	n.mu.Unlock()
+	for ; ; retry *= 2 {
+		again := time.Now().Add(retry)
+		if !c.silent() {
+			if err := sleep(ctx, c.SlowDial+2*c.Latency); err != nil {
+				return nil, err
+			}
+			if w, err := n.accept(ctx, from, addr); w != nil || err != nil {
+				return w, err
+			}
+		}
+		if err := sleep(ctx, time.Until(again)); err != nil {
+			return nil, err
+		}
+		n.mu.Lock()
+		c = n.conditionsLocked(from, addr)
+		n.mu.Unlock()
+	}
+}
+
+// accept makes the connection, or returns neither it nor an error if there is no
+// answer.
+func (n *Network) accept(ctx context.Context, from, addr string) (*wire, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c, h := n.conditionsLocked(from, addr), n.hosts[addr]
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case c.silent() && !n.closed:
+		return nil, nil
+	case c.Refuse || h == nil || n.closed:
+		return nil, os.NewSyscallError("connect", syscall.ECONNREFUSED)
+	}
+	w := n.newWireLocked(from, h, c)
+	go w.serve()
+	return w, nil
+}
+
+// sleep waits for so long or until the context ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Window returns the greatest number of dials to the address that began within
+// any span of that length; an empty string stands for all addresses.
+func Window(dials []Dial, addr string, length time.Duration) (most int) {
+	var began []time.Time
+	for _, d := range dials {
+		if addr == "" || d.Addr == addr {
+			began = append(began, d.Began)
+		}
+	}
+	slices.SortFunc(began, time.Time.Compare)
+	for from, to := 0, 0; to < len(began); to++ {
+		for began[to].Sub(began[from]) >= length {
+			from++
+		}
+		most = max(most, to-from+1)
+	}
+	return most
+}

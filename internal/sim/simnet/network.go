@@ -1,0 +1,176 @@
+package simnet
+
+import (
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Network connects diallers with hosts. [New] makes it. Its methods, and those
+// of what it makes, are safe for concurrent use.
+type Network struct {
+	seed uint64
+
+	// mu guards what follows; it is taken before a wire's.
+	mu      sync.Mutex
+	hosts   map[string]*Host
+	links   map[[2]string]*link
+	wires   map[*wire]struct{} // that are open at one end at least
+	imposed []*imposition
+	dials   []*Dial
+	retry   time.Duration
+	closed  bool
+}
+
+// A link is what the connections from one dialler to one address share.
+type link struct {
+	busy  [Both]atomic.Int64 // until when its bandwidth is taken, by direction
+	count uint64             // connections; guarded by the network's mu
+}
+
+// New returns a network without hosts.
+func New(seed uint64) *Network {
+	return &Network{
+		seed: seed, hosts: make(map[string]*Host), links: make(map[[2]string]*link), wires: make(map[*wire]struct{}),
+		retry: time.Second,
+	}
+}
+
+// SetRetry sets after what time a dial that got no answer is tried again; each
+// time after that is twice as long. The default is a second, as Linux has it.
+func (n *Network) SetRetry(first time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.retry = first
+}
+
+// Close resets all connections and refuses all dials.
+func (n *Network) Close() {
+	n.mu.Lock()
+	n.closed = true
+	n.mu.Unlock()
+	n.Cut("", "", 1)
+}
+
+// A Host is what listens at an address.
+type Host struct {
+	network *Network
+	addr    string
+	serve   func(net.Conn)
+}
+
+// Listen makes serve be called, on a goroutine of its own, for each connection
+// to addr, which it has for itself; when it returns, the connection is closed.
+// Whoever listened there before does so no longer.
+func (n *Network) Listen(addr string, serve func(net.Conn)) *Host {
+	h := &Host{n, addr, serve}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.hosts[addr] = h
+	return h
+}
+
+// Addr returns the address at which the host listens.
+func (h *Host) Addr() string { return h.addr }
+
+// Impose is [Network.Impose] for all connections to the host's address.
+func (h *Host) Impose(c Conditions) (lift func()) { return h.network.Impose("", h.addr, c) }
+
+// Cut is [Network.Cut] for all connections to the host's address.
+func (h *Host) Cut(share float64) { h.network.Cut("", h.addr, share) }
+
+// Vanish is [Network.Vanish] for all connections to the host's address.
+func (h *Host) Vanish(share float64) { h.network.Vanish("", h.addr, share) }
+
+// Close makes the host listen no longer. Its connections stay open.
+func (h *Host) Close() {
+	h.network.mu.Lock()
+	defer h.network.mu.Unlock()
+	if h.network.hosts[h.addr] == h {
+		delete(h.network.hosts, h.addr)
+	}
+}
+
+// Kill closes the host and its ends of all connections, as the end of its process
+// would.
+func (h *Host) Kill() {
+	h.Close()
+	for _, w := range h.network.chosen("", h.addr, 1) {
+		if w.host == h {
+			_ = w.server.Close()
+		}
+	}
+}
+
+// Cut resets connections, at both ends at once: bytes on their way are lost. Each
+// open connection from a dialler to an address is chosen with probability share;
+// an empty string stands for all of them.
+func (n *Network) Cut(from, addr string, share float64) {
+	for _, w := range n.chosen(from, addr, share) {
+		w.cut()
+	}
+}
+
+// Vanish leaves connections half open: the servers' ends are gone, bytes on their
+// way are lost, and the other ends do not learn of it. Connections are chosen as by
+// [Network.Cut].
+func (n *Network) Vanish(from, addr string, share float64) {
+	for _, w := range n.chosen(from, addr, share) {
+		w.vanish()
+	}
+}
+
+// chosen returns open connections; whether one is among them, it decides for
+// itself.
+func (n *Network) chosen(from, addr string, share float64) []*wire {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	which := imposition{from: from, addr: addr}
+	var chosen []*wire
+	for w := range n.wires {
+		if which.concerns(w.from, w.addr) && w.chance() < share {
+			chosen = append(chosen, w)
+		}
+	}
+	return chosen
+}
+
+// newWireLocked makes a connection to the host.
+func (n *Network) newWireLocked(from string, h *Host, c Conditions) *wire {
+	key := [2]string{from, h.addr}
+	l := n.links[key]
+	if l == nil {
+		l = new(link)
+		n.links[key] = l
+	}
+	l.count++
+	near := address(from + ":" + strconv.FormatUint(1<<15+l.count, 10))
+	w := newWire(n, from, h, l, near, hash(from)^hash(h.addr)*31+l.count)
+	w.apply(c, c)
+	n.wires[w] = struct{}{}
+	return w
+}
+
+// forget is called when both ends of a connection are closed.
+func (n *Network) forget(w *wire) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.wires, w)
+}
+
+// hash is FNV-1a: the same in every process.
+func hash(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return h
+}
+
+// address is a net.Addr of the network "tcp".
+type address string
+
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }
