@@ -1,0 +1,63 @@
+package cluster_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// TestStrategiesSeeTheSlot: the number of a batch is the slot of its first command
+// that has a key, also in later waves.
+func TestStrategiesSeeTheSlot(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	seen := make(chan int64, 100)
+	client := open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Strategy: func(s *lanes.Set, key int64) int {
+		seen <- key
+		return lanes.ByKey(s, key)
+	}}}, e.Addrs())
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "PING")))
+	for len(seen) > 0 { // more than one if the lane was still being dialled
+		require.EqualValues(t, -1, <-seen)
+	}
+	keys := redistest.KeysInSlots(6, "seen") // two for each node
+	for _, key := range keys {
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", key, "1")))
+		for len(seen) > 0 {
+			require.EqualValues(t, cluster.Slot(key), <-seen)
+		}
+	}
+	for _, test := range []struct {
+		group cluster.Grouping
+		want  []string
+	}{
+		{cluster.ByNode, []string{keys[0], keys[2], keys[4]}},
+		{cluster.BySlot, keys},
+	} {
+		p := pipeline.Config{Group: test.group}.New(client)
+		for _, key := range keys {
+			p.IncrBy(key, 1)
+			p.Expire(key, time.Hour)
+		}
+		require.NoError(t, p.Do(ctx))
+		require.Len(t, seen, len(test.want))
+		for _, key := range test.want {
+			require.EqualValues(t, cluster.Slot(key), <-seen)
+		}
+	}
+	slot := cluster.Slot(keys[0])
+	e.Move(slot, (e.Owner(slot)+1)%3)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", keys[0], "1")))
+	require.Len(t, seen, 2)
+	require.EqualValues(t, slot, <-seen)
+	require.EqualValues(t, slot, <-seen)
+}
