@@ -30,7 +30,8 @@ type Config struct {
 	Dialer lanes.Dialer
 
 	// RefreshEvery is how often the map of the slots is fetched even if
-	// nothing hints at a change. Default 15 s; negative for never.
+	// nothing hints at a change. Default 15 s, at least 50 ms, which is as fast as
+	// hints are followed; negative for never.
 	RefreshEvery time.Duration
 
 	// MaxRedirects is how many MOVED and ASK one request follows before the
@@ -81,6 +82,7 @@ const WhileContextLasts time.Duration = math.MaxInt64
 
 const (
 	defaultRefreshEvery = 15 * time.Second
+	leastRefreshEvery   = quickSpacing // each dials a connection and asks a server for all slots
 	defaultMaxRedirects = 8
 	mostRedirects       = 1 << 10
 	defaultDownGrace    = time.Second
@@ -118,6 +120,9 @@ func (c Config) validate(addrs []string) error {
 	}
 	if c.Dialer.Member != nil {
 		return fmt.Errorf("cluster: Config.Dialer.Member is set: the client sets it itself")
+	}
+	if 0 < c.RefreshEvery && c.RefreshEvery < leastRefreshEvery {
+		return fmt.Errorf("cluster: Config.RefreshEvery = %v: must be at least %v, or negative for never", c.RefreshEvery, leastRefreshEvery)
 	}
 	if c.MaxRedirects > mostRedirects {
 		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)

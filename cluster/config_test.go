@@ -43,6 +43,8 @@ func TestNewRefusesBadSettings(t *testing.T) {
 		{"negative size", cluster.Config{Pool: pool.Fixed{Size: -1}}, good, []string{"Fixed.Size", "-1"}},
 		{"size 1e9", cluster.Config{Pool: pool.Fixed{Size: 1e9}}, good, []string{"Fixed.Size = 1000000000", "at most 65536"}},
 		{"too many redirects", cluster.Config{MaxRedirects: 1e9}, good, []string{"MaxRedirects = 1000000000", "at most 1024"}},
+		{"refreshes without a pause", cluster.Config{RefreshEvery: 1}, good, []string{"RefreshEvery = 1ns", "at least 50ms", "negative for never"}},
+		{"refreshes nearly so", cluster.Config{RefreshEvery: 49 * time.Millisecond}, good, []string{"RefreshEvery = 49ms"}},
 		{"Min > Max", cluster.Config{Pool: pool.Adaptive{Min: 5, Max: 2}}, good, []string{"Adaptive.Min", "5", "Max", "2"}},
 		{"negative lanes", cluster.Config{Pool: pool.Laned{Lanes: -4}}, good, []string{"Laned.Lanes", "-4"}},
 		{"negative waiters", cluster.Config{Pool: pool.Fixed{Options: pool.Options{MaxWaiters: -2}}}, good, []string{"MaxWaiters", "-2"}},
@@ -113,5 +115,18 @@ func TestWrongPasswordIsNotShown(t *testing.T) {
 	require.Equal(t, 1, strings.Count(err.Error(), "WRONGPASS"), "the server's words once: %v", err)
 	for _, addr := range real.Addrs() {
 		require.ErrorContains(t, err, addr)
+	}
+}
+
+func TestBadNamesOfSlowCommands(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]cluster.Config{
+		`Slow[1] = ""`:            {Slow: []string{"GET", ""}},
+		`Fast[0] = "HGETALL key"`: {Fast: []string{"HGETALL key"}},
+		`Slow[0] = "CLIENT|LIST"`: {Slow: []string{"CLIENT|LIST"}},
+	} {
+		_, err := c.New(t.Context(), []string{"127.0.0.1:1"})
+		require.ErrorContains(t, err, want)
+		require.ErrorContains(t, err, "cluster: ")
 	}
 }

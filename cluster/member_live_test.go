@@ -43,7 +43,7 @@ func TestStandaloneServerAtANodesAddress(t *testing.T) {
 	for _, name := range []string{"fixed", "laned"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			standaloneAtANodesAddress(t, cluster.Config{Pool: poolKinds[name], RefreshEvery: 20 * time.Millisecond})
+			standaloneAtANodesAddress(t, cluster.Config{Pool: poolKinds[name], RefreshEvery: 50 * time.Millisecond})
 		})
 	}
 }
