@@ -101,6 +101,7 @@ func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) 
 		fast, n = r.splitSlow(n)
 	}
 	first := f.used
+	f.now = c.troubles.begun.Load()
 	for i := range n {
 		f.trip(nil, r.arena).SetSlow(i >= fast)
 	}

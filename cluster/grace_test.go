@@ -1,7 +1,6 @@
 package cluster_test
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // A malady is what a server has for a while.
@@ -92,6 +90,63 @@ func TestFailoverFailsNoCall(t *testing.T) {
 	}
 }
 
+// A sickbed is a client's view of a world with a malady, which is there from the
+// start.
+type sickbed struct {
+	malady
+	*world
+	ill    *atomic.Bool
+	client *cluster.Client
+	p      *pipeline.Pipeline
+}
+
+func (m malady) bed(t *testing.T) *sickbed {
+	w, ill := m.sick()
+	client := w.open(t, cluster.Config{RefreshEvery: -1})
+	b := &sickbed{m, w, ill, client, pipeline.New(client)}
+	b.set(true)
+	return b
+}
+
+// set makes the node sick, or well.
+func (b *sickbed) set(sick bool) {
+	b.ill.Store(sick && b.text != "")
+	b.world.set(func() { b.dead[nodeA] = sick && b.text == "" })
+}
+
+// call counts a key of the sick node and one of the other in one pipeline.
+func (b *sickbed) call(t *testing.T) (took time.Duration, bad, good error) {
+	b.p.Reset()
+	count, other := b.p.IncrBy(keyOf(0, 2), 1), b.p.IncrBy(keyOf(1, 2), 1)
+	began := time.Now()
+	_ = b.p.Do(soon(t, 3*time.Second))
+	return time.Since(began), count.Err(), other.Err()
+}
+
+// failsAtOnce makes a call after the grace.
+func (b *sickbed) failsAtOnce(t *testing.T) {
+	tries := b.client.Stats().Refused + b.client.Stats().NotSent
+	took, bad, good := b.call(t)
+	require.NoError(t, good)
+	require.Less(t, took, 5*time.Millisecond)
+	var tried *cluster.TroubleError
+	require.ErrorAs(t, bad, &tried)
+	require.Equal(t, 1, tried.Tries)
+	if b.slot {
+		require.Equal(t, "slot "+strconv.Itoa(int(cluster.Slot(keyOf(0, 2)))), tried.Where)
+	} else {
+		require.Equal(t, "node "+nodeA, tried.Where)
+	}
+	require.Greater(t, tried.For, time.Second)
+	require.Equal(t, tries, b.client.Stats().Refused+b.client.Stats().NotSent, "nothing is sent again")
+	if b.text == "" {
+		require.ErrorIs(t, bad, lanes.ErrNotSent)
+	} else {
+		require.ErrorIs(t, bad, cluster.ErrRefused)
+		require.ErrorContains(t, bad, strings.Fields(b.text)[0])
+	}
+}
+
 // TestDeadForGood: after the grace each call tries once and fails at once, with
 // an error that says how long it has been so; other nodes are not concerned;
 // and after a success there is a new grace.
@@ -99,19 +154,8 @@ func TestDeadForGood(t *testing.T) {
 	for _, m := range maladies {
 		t.Run(m.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w, ill := m.sick()
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				w.set(func() { w.dead[nodeA] = m.text == "" })
-				sick, well := keyOf(0, 2), keyOf(1, 2)
-				p := pipeline.New(client)
-				call := func() (took time.Duration, bad, good error) {
-					p.Reset()
-					count, other := p.IncrBy(sick, 1), p.IncrBy(well, 1)
-					began := time.Now()
-					_ = p.Do(soon(t, 3*time.Second))
-					return time.Since(began), count.Err(), other.Err()
-				}
-				took, bad, good := call()
+				b := m.bed(t)
+				took, bad, good := b.call(t)
 				require.NoError(t, good)
 				require.Error(t, bad)
 				require.InDelta(t, 1, took.Seconds(), 0.1)
@@ -119,43 +163,19 @@ func TestDeadForGood(t *testing.T) {
 				require.ErrorAs(t, bad, &tried)
 				require.Greater(t, tried.Tries, 5)
 				require.ErrorContains(t, bad, fmt.Sprintf("after %d tries in 1.", tried.Tries))
-
 				for range 20 {
 					time.Sleep(100 * time.Millisecond)
-					tries := client.Stats().Refused + client.Stats().NotSent
-					took, bad, good = call()
-					require.NoError(t, good)
-					require.Less(t, took, 5*time.Millisecond)
-					require.ErrorAs(t, bad, &tried)
-					require.Equal(t, 1, tried.Tries)
-					if m.slot {
-						require.Equal(t, "slot "+strconv.Itoa(int(cluster.Slot(sick))), tried.Where)
-					} else {
-						require.Equal(t, "node "+nodeA, tried.Where)
-					}
-					require.Greater(t, tried.For, time.Second)
-					require.Equal(t, tries, client.Stats().Refused+client.Stats().NotSent, "nothing is sent again")
-					if m.text == "" {
-						require.ErrorIs(t, bad, lanes.ErrNotSent)
-					} else {
-						require.ErrorIs(t, bad, cluster.ErrRefused)
-						require.ErrorContains(t, bad, strings.Fields(m.text)[0])
-					}
+					b.failsAtOnce(t)
 				}
 
-				ill.Store(false)
-				w.set(func() { delete(w.dead, nodeA) })
+				b.set(false)
 				time.Sleep(10 * time.Second) // the pool dials again
-				_, bad, _ = call()
+				_, bad, _ = b.call(t)
 				require.NoError(t, bad)
-				ill.Store(m.text != "")
-				w.set(func() { w.dead[nodeA] = m.text == "" })
+				b.set(true)
 				time.Sleep(time.Millisecond)
-				time.AfterFunc(500*time.Millisecond, func() {
-					ill.Store(false)
-					w.set(func() { delete(w.dead, nodeA) })
-				})
-				_, bad, _ = call()
+				time.AfterFunc(500*time.Millisecond, func() { b.set(false) })
+				_, bad, _ = b.call(t)
 				require.NoError(t, bad, "a new trouble has a grace of its own")
 			})
 		})
@@ -281,72 +301,4 @@ func TestTriesAreThoseThatWereMade(t *testing.T) {
 		require.ErrorAs(t, err, &trouble)
 		require.EqualValues(t, asked.Load(), trouble.Tries)
 	})
-}
-
-// TestSilentNodeHoldsUpNoShortCall: a node that answers nothing, and refuses no
-// connection either, is noticed after half a second. From then on, a call that
-// has less time than the grace fails at once.
-func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
-	for name, do := range map[string]func(*cluster.Client, context.Context) error{
-		"shared": func(c *cluster.Client, ctx context.Context) error {
-			return c.Do(ctx, radix.Cmd(nil, "INCR", keyOf(0, 2)))
-		},
-		"lent": func(c *cluster.Client, ctx context.Context) error {
-			return c.Do(ctx, radix.Cmd(nil, "BLPOP", keyOf(0, 2), "0.05"))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
-				client := w.open(t, cluster.Config{RefreshEvery: -1})
-				require.NoError(t, do(client, t.Context()))
-				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(0, 2))))
-				w.set(func() { w.silent[nodeA] = true })
-				began := time.Now()
-				var full time.Duration
-				for time.Since(began) < 1500*time.Millisecond {
-					go func() { _ = client.Do(soon(t, 100*time.Millisecond), radix.Cmd(nil, "INCR", keyOf(0, 2))) }()
-					call := time.Now()
-					err := do(client, soon(t, 100*time.Millisecond))
-					require.Error(t, err)
-					if time.Since(call) > 5*time.Millisecond {
-						full = call.Sub(began)
-						continue
-					}
-					require.ErrorIs(t, err, pool.ErrSuspect)
-					require.ErrorIs(t, err, lanes.ErrNotSent)
-					var trouble *cluster.TroubleError
-					require.ErrorAs(t, err, &trouble)
-					require.Equal(t, "node "+nodeA, trouble.Where)
-					time.Sleep(10 * time.Millisecond)
-				}
-				require.Less(t, full, 600*time.Millisecond)
-				require.NotZero(t, client.Stats().Refreshes+client.Stats().RefreshErrors, "each hints at a refresh")
-			})
-		})
-	}
-}
-
-// TestSilentNodeMayComeBack: calls with more time than the grace, and all if they are to
-// try while the context lasts, wait for a node that is silent.
-func TestSilentNodeMayComeBack(t *testing.T) {
-	for name, c := range map[string]struct{ grace, deadline time.Duration }{
-		"more than the grace": {0, 3 * time.Second}, "while the context lasts": {cluster.WhileContextLasts, 400 * time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
-				client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: c.grace})
-				incr := radix.Cmd(nil, "INCR", keyOf(0, 2))
-				require.NoError(t, client.Do(t.Context(), incr))
-				w.set(func() { w.silent[nodeA] = true })
-				require.Error(t, client.Do(soon(t, 600*time.Millisecond), incr))
-				time.AfterFunc(100*time.Millisecond, func() {
-					w.set(func() { delete(w.silent, nodeA); w.dead[nodeA] = true })
-					w.set(func() { delete(w.dead, nodeA) })
-				})
-				require.NoError(t, client.Do(soon(t, c.deadline), incr))
-			})
-		})
-	}
 }

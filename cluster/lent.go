@@ -30,6 +30,8 @@ type lending struct {
 	attempt attempt
 	began   time.Time     // when the first try ended
 	had     time.Duration // what the context left then
+	seen    seen          // in the last try
+	sent    uint64        // when that began, see troubles.begun
 }
 
 func (l *lending) run(ctx context.Context) error {
@@ -39,7 +41,7 @@ func (l *lending) run(ctx context.Context) error {
 		again := false
 		if err == nil {
 			if err = l.perform(ctx, conn); err == nil {
-				l.client.troubles.succeeded(l.to.Address(), l.sort(), l.slot, nil)
+				l.succeeded()
 				return nil
 			}
 			again = l.follow(ctx, err)
@@ -66,10 +68,20 @@ func (l *lending) lend(ctx context.Context) (*pool.Lent, error) {
 
 func (l *lending) perform(ctx context.Context, conn *pool.Lent) error {
 	defer conn.Return()
-	return lanes.Perform(ctx, l.action, lentConn{conn, l.asking})
+	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
+	return lanes.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen})
 }
 
-// sort is what the action's success proves: nobody knows whether it writes.
+// succeeded notes what the action's commands have proved.
+func (l *lending) succeeded() {
+	slot := l.slot
+	if l.seen.ran == keyless {
+		slot = noKey
+	}
+	l.client.troubles.succeeded(l.to.Address(), l.seen.ran, slot, nil, l.sent)
+}
+
+// sort is that of an action which has not begun: nobody knows whether it writes.
 func (l *lending) sort() sort {
 	if l.slot < 0 {
 		return keyless
@@ -143,7 +155,7 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 		return false
 	}
 	now := time.Now()
-	at := siteOf(to.verdict, addr, l.sort(), l.slot, nil)
+	at := siteOf(to.verdict, addr, l.seen.refused, l.slot, nil)
 	return l.again(ctx, l.client.troubles.note(at, false, l.attempt.since(at), now), &l.client.counters.refused, now)
 }
 

@@ -20,6 +20,42 @@ import (
 type lentConn struct {
 	*pool.Lent
 	asking bool
+	seen   *seen
+}
+
+// seen is what the commands that an action sent over its connection tell of the
+// node's troubles.
+type seen struct {
+	ran     sort // what the success of those that ran proves
+	refused sort // of the first that was refused
+	refusal bool // there is one
+}
+
+// note looks at the commands of an exchange and their replies.
+func (s *seen) note(commands [][]byte, replies []byte, addr string) {
+	for _, encoded := range commands {
+		var reply []byte
+		reply, replies = resp.Cut(replies)
+		switch refused := isRefusal(reply, addr); {
+		case !refused:
+			s.ran = max(s.ran, sortOf(encoded))
+		case !s.refusal:
+			s.refused, s.refusal = sortOf(encoded), true
+		}
+	}
+}
+
+// sortOf returns what the command's success proves.
+func sortOf(encoded []byte) sort {
+	cmd := command.Of(encoded)
+	keys := cmd.Keys()
+	switch _, any := keys.Next(); {
+	case !any:
+		return keyless
+	case cmd.Traits()&ReadOnly != 0:
+		return reading
+	}
+	return writing
 }
 
 func (c lentConn) Do(ctx context.Context, action radix.Action) error {
@@ -45,6 +81,7 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		return err
 	}
 	replies = without(replies, asked)
+	c.seen.note(commands, replies, c.Address())
 	refused := refusedOf(commands, replies, c.Address())
 	if refused != nil && len(commands) == 1 {
 		return refused
@@ -104,12 +141,19 @@ func without(replies []byte, marked []bool) (kept []byte) {
 func refusedOf(commands [][]byte, replies []byte, addr string) error {
 	for _, encoded := range commands {
 		var reply []byte
-		if reply, replies = resp.Cut(replies); !resp.IsError(reply) {
-			continue
-		}
-		if v := classify(resp.ErrorText(reply), addr).verdict; v != final && v != noScript {
+		if reply, replies = resp.Cut(replies); isRefusal(reply, addr) {
 			return radixresp.ErrConnUsable{Err: replyError(encoded, addr, reply)}
 		}
 	}
 	return nil
+}
+
+// isRefusal tells whether the server at addr says that it did not run a command,
+// and that it, or another one, might.
+func isRefusal(reply []byte, addr string) bool {
+	if !resp.IsError(reply) {
+		return false
+	}
+	v := classify(resp.ErrorText(reply), addr).verdict
+	return v != final && v != noScript
 }

@@ -64,9 +64,10 @@ type trip struct {
 	lanes.Batch
 	pool *pool.Pool
 
-	judged   bool  // a retry has decided about its commands
-	commands []int // which ones, for a retry
-	proves   sort  // what its success proves, for troubles
+	judged   bool   // a retry has decided about its commands
+	commands []int  // which ones, for a retry
+	proves   sort   // what its success proves, for troubles
+	sent     uint64 // see troubles.begun
 }
 
 // A flight is the trips of one request. It is used again for the next request,
@@ -78,6 +79,7 @@ type flight struct {
 	settled   int            // how many of the first trips are complete, and judged
 	mine      []*lanes.Batch // those that the caller must flush and read
 	open      bool           // not all trips are known to be complete
+	now       uint64         // when trips that are made now are sent, see troubles.begun
 	abandoned bool
 }
 
@@ -292,7 +294,7 @@ func (f *flight) trip(p *pool.Pool, arena []byte) *trip {
 	t := f.trips[f.used]
 	f.used++
 	t.pool = p
-	t.judged, t.commands, t.proves = false, t.commands[:0], keyless
+	t.judged, t.commands, t.proves, t.sent = false, t.commands[:0], keyless, f.now
 	t.Reset(f.call, arena)
 	return t
 }

@@ -238,6 +238,7 @@ func (x *retry) send(ctx context.Context) {
 	t := x.client.topology.Load()
 	asking := x.askingBounds()
 	first := f.used
+	f.now = x.client.troubles.begun.Load()
 	for _, i := range x.now {
 		x.count(i)
 		to, asks, err := x.target(t, i)

@@ -39,6 +39,7 @@ type trouble struct {
 	site
 	since  time.Time // when it began
 	heard  time.Time // when the last command met it
+	born   uint64    // see troubles.begun
 	unsent bool      // the last command was not sent, rather than refused
 	silent bool      // in what note returns: the node says nothing, and refuses no connection
 }
@@ -90,14 +91,17 @@ const (
 type troubles struct {
 	open atomic.Int32 // how many: requests without trouble look no further if there are none
 
+	// begun counts those that have begun. Commands are sent at what it says: one
+	// that was sent before a trouble began proves nothing of the trouble's end,
+	// whenever its reply arrives.
+	begun atomic.Uint64
+
 	mu      sync.Mutex // guards what follows
 	at      map[site]*trouble
 	slots   map[int32]int // how many of them are of each slot
 	ofSlots int           // of all slots
-	gap     *topology     // had slots without an owner; nil: none is known
-	since   time.Time     // when the first map with these came
-	heard   time.Time
-	swept   time.Time // when those that nobody meets any more were last looked for
+	gaps    *gaps         // slots without an owner; nil: none were ever
+	swept   time.Time     // when those that nobody meets any more were last looked for
 }
 
 // note returns the trouble that a command has met at the site, which began now
@@ -108,7 +112,7 @@ func (t *troubles) note(at site, unsent bool, since, now time.Time) trouble {
 	t.forgetLocked(now)
 	known, ok := t.at[at]
 	if !ok {
-		known = &trouble{site: at, since: now}
+		known = &trouble{site: at, since: now, born: t.begun.Add(1)}
 		if t.roomLocked(at) {
 			t.addLocked(known)
 		}
@@ -120,29 +124,17 @@ func (t *troubles) note(at site, unsent bool, since, now time.Time) trouble {
 	return *known
 }
 
-// noteGap is note for a slot that has no owner in the map m. All slots without
-// one are in trouble since the map lacks them: it is for the whole shard that a
-// command waits, not for its slot.
+// noteGap is note for a slot that has no owner in the map m.
 func (t *troubles) noteGap(m *topology, slot int32, now time.Time) trouble {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forgetLocked(now)
-	if t.gap == nil || t.gap != m && !t.gap.lacksAllOf(m) {
-		t.since = now
+	if t.gaps == nil {
+		t.gaps = new(gaps)
 	}
-	t.gap, t.heard = m, now
+	since := t.gaps.note(m, slot, func() uint64 { return t.begun.Add(1) }, now)
 	t.countLocked()
-	return trouble{site: site{slot: slot}, since: t.since, heard: now, unsent: true}
-}
-
-// lacksAllOf tells whether t lacks the owners of all slots that m lacks.
-func (t *topology) lacksAllOf(m *topology) bool {
-	for slot, owner := range m.owner {
-		if owner == noOwner && t.owner[slot] != noOwner {
-			return false
-		}
-	}
-	return true
+	return trouble{site: site{slot: slot}, since: since, heard: now, unsent: true}
 }
 
 // roomLocked tells whether one more trouble may be remembered. Those of slots,
@@ -179,8 +171,8 @@ func (t *troubles) endLocked(known *trouble) {
 
 func (t *troubles) countLocked() {
 	n := len(t.at)
-	if t.gap != nil {
-		n++
+	if t.gaps != nil {
+		n += t.gaps.open
 	}
 	t.open.Store(int32(n))
 }
@@ -196,52 +188,53 @@ func (t *troubles) forgetLocked(now time.Time) {
 			t.endLocked(known)
 		}
 	}
-	if t.gap != nil && now.Sub(t.heard) > forgetTrouble {
-		t.gap = nil
+	if t.gaps != nil {
+		t.gaps.forget(now.Add(-forgetTrouble))
 		t.countLocked()
 	}
 }
 
-// answeredLocked says that the node has run a command of the sort. That ends
-// troubles for commands of which it proves no less, and that it could not be
-// reached.
-func (t *troubles) answeredLocked(addr string, by sort) {
+// answeredLocked says that the node has run a command of the sort, sent at the
+// time. That ends troubles for commands of which it proves no less, and that it
+// could not be reached.
+func (t *troubles) answeredLocked(addr string, by sort, sent uint64) {
 	for s := range sorts {
-		if known := t.at[site{addr: addr, sort: s}]; known != nil && (s <= by || known.unsent) {
+		if known := t.at[site{addr: addr, sort: s}]; known != nil && known.born <= sent && (s <= by || known.unsent) {
 			t.endLocked(known)
 		}
 	}
 }
 
-// ranLocked says that a command for a key in the slot has run. A TRYAGAIN is
-// about certain keys, so only the same command ends it.
-func (t *troubles) ranLocked(slot int32, command []byte) {
+// ranLocked says that a command for a key in the slot has run, sent at the time. A
+// TRYAGAIN is about certain keys, so only the same command ends it.
+func (t *troubles) ranLocked(slot int32, command []byte, sent uint64) {
 	if slot < 0 {
 		return
 	}
-	if t.gap != nil && t.gap.owner[slot] == noOwner {
-		t.gap = nil
+	if t.gaps != nil && t.gaps.open > 0 {
+		t.gaps.ran(slot, sent)
 		t.countLocked()
 	}
 	if t.slots[slot] == 0 {
 		return // before the command is looked at, which costs
 	}
 	for _, at := range [...]site{{slot: slot}, {slot: slot, command: fingerprint(command)}} {
-		if known := t.at[at]; known != nil {
+		if known := t.at[at]; known != nil && known.born <= sent {
 			t.endLocked(known)
 		}
 	}
 }
 
-// succeeded ends the troubles that one success proves to have ended.
-func (t *troubles) succeeded(addr string, by sort, slot int32, command []byte) {
+// succeeded ends the troubles that the success of one command, which was sent at
+// the time, proves to have ended.
+func (t *troubles) succeeded(addr string, by sort, slot int32, command []byte, sent uint64) {
 	if t.open.Load() == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.answeredLocked(addr, by)
-	t.ranLocked(slot, command)
+	t.answeredLocked(addr, by, sent)
+	t.ranLocked(slot, command, sent)
 }
 
 // endedBy ends the troubles that the request's successes prove to have ended,
@@ -259,13 +252,13 @@ func (t *troubles) endedBy(r *Request) {
 			continue
 		}
 		tr.proves = max(tr.proves, r.sort(i))
-		if t.ofSlots > 0 || t.gap != nil {
-			t.ranLocked(r.slots[i], r.command(i))
+		if t.ofSlots > 0 || t.gaps != nil {
+			t.ranLocked(r.slots[i], r.command(i), tr.sent)
 		}
 	}
 	for _, tr := range r.flight.trips[:r.flight.used] {
 		if !tr.judged && !tr.Failed() && tr.Errors() == 0 {
-			t.answeredLocked(tr.pool.Address(), tr.proves)
+			t.answeredLocked(tr.pool.Address(), tr.proves, tr.sent)
 		}
 	}
 }

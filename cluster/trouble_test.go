@@ -25,6 +25,11 @@ func TestTroubles(t *testing.T) {
 		success *sort
 		slot    int32
 		command string
+		early   uint64 // how many troubles had not begun when it was sent
+	}
+	earlier := func(e event) event {
+		e.early = 1
+		return e
 	}
 	success := func(s sort, slot int32, command string) event {
 		return event{at: site{addr: "a"}, success: &s, slot: slot, command: command}
@@ -43,6 +48,8 @@ func TestTroubles(t *testing.T) {
 		"a node is no slot":            {[]event{{at: writes}}, slot, 1},
 		"writes are not reads":         {[]event{{at: writes}}, reads, 1},
 		"ended by a write":             {[]event{{at: writes}, success(writing, 1, "")}, writes, 2},
+		"not by an earlier one":        {[]event{{at: writes}, earlier(success(writing, 1, ""))}, writes, 0},
+		"a slot not by an earlier one": {[]event{{at: slot}, earlier(success(reading, 7, ""))}, slot, 0},
 		"not by a read":                {[]event{{at: writes}, success(reading, 1, "")}, writes, 0},
 		"not by one without a key":     {[]event{{at: reads}, success(keyless, -1, "")}, reads, 0},
 		"a read ends that of reads":    {[]event{{at: reads}, success(reading, 1, "")}, reads, 2},
@@ -62,7 +69,7 @@ func TestTroubles(t *testing.T) {
 			for i, e := range c.events {
 				switch {
 				case e.success != nil:
-					all.succeeded(e.at.addr, *e.success, e.slot, []byte(e.command))
+					all.succeeded(e.at.addr, *e.success, e.slot, []byte(e.command), all.begun.Load()-e.early)
 				case e.at == site{}: // nothing
 				default:
 					since := time.Time{}
@@ -107,9 +114,9 @@ func TestTroubleOfASlotCostsOthersNothing(t *testing.T) {
 	var all troubles
 	mget := []byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n")
 	all.note(site{slot: 7, command: fingerprint(mget)}, false, time.Time{}, time.Now())
-	require.Zero(t, testing.AllocsPerRun(100, func() { all.succeeded("a", reading, 8, mget) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { all.succeeded("a", reading, 8, mget, 1) }))
 	require.EqualValues(t, 1, all.open.Load())
-	all.succeeded("a", reading, 7, mget)
+	all.succeeded("a", reading, 7, mget, 1)
 	require.Zero(t, all.open.Load())
 }
 
@@ -162,4 +169,41 @@ func TestRetryBackoff(t *testing.T) {
 			require.Greater(t, longest, limit/2, "the jitter must use the whole range")
 		}
 	}
+}
+
+// TestGaps: slots that are lost at once share a trouble, whatever is lost later;
+// one of them that is served again ends it.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	lacking := func(slots ...int) *topology {
+		m := new(topology)
+		for _, slot := range slots {
+			m.owner[slot] = noOwner
+		}
+		return m
+	}
+	var all troubles
+	since := func(m *topology, slot int32, now int) time.Time { return all.noteGap(m, slot, at(now)).since }
+	first := lacking(1, 2)
+	require.Equal(t, at(0), since(first, 1, 0))
+	require.Equal(t, at(0), since(first, 2, 3))
+	require.Equal(t, at(5), since(lacking(1, 2, 8, 9), 8, 5))
+	require.Equal(t, at(0), since(lacking(1, 2, 8, 9), 2, 6), "another shard's loss does not make it begin anew")
+	require.EqualValues(t, 2, all.open.Load())
+	require.Equal(t, at(0), since(lacking(1), 1, 7))
+	require.Equal(t, at(0), since(first, 2, 8))
+	all.succeeded("a", reading, 8, nil, all.begun.Load())
+	all.succeeded("a", reading, 1, nil, 0)
+	require.EqualValues(t, 1, all.open.Load(), "an earlier reply ends nothing")
+	require.Equal(t, at(9), since(lacking(2, 9), 9, 9))
+	require.Equal(t, at(0), since(lacking(2, 9), 2, 10))
+	all.succeeded("a", reading, 1, nil, all.begun.Load())
+	require.Equal(t, at(11), since(lacking(2, 9), 2, 11))
+	require.Equal(t, at(200), since(lacking(2, 9), 2, 200), "what nobody meets is no more")
+	for slot := range 3 * mostLosses {
+		since(lacking(slot), int32(slot), 201)
+	}
+	require.LessOrEqual(t, int(all.open.Load()), mostLosses)
 }

@@ -51,7 +51,8 @@ func (x *retry) judge(i int, now time.Time) step {
 // succeeded notes that the server runs commands.
 func (x *retry) succeeded(i int, addr string) {
 	x.attempts[i].trouble = nil
-	x.client.troubles.succeeded(addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
+	r := x.request
+	x.client.troubles.succeeded(addr, r.sort(i), r.slots[i], r.command(i), r.places[i].trip.sent)
 }
 
 // judgeRefusal decides for a command that the server refused for now.

@@ -53,6 +53,16 @@ var ofCluster = []mutant{
 		"./cluster", "TestSlowStaysSlowInLaterWaves", false,
 	},
 	{
+		"a reply from before a trouble ends it", "cluster/trouble.go",
+		"known != nil && known.born <= sent && (s", "known != nil && (s",
+		"./cluster", "TestEarlierReplyEndsNoTrouble", false,
+	},
+	{
+		"a read ends the trouble of lent writes", "cluster/lent.go",
+		"siteOf(to.verdict, addr, l.seen.refused,", "siteOf(to.verdict, addr, l.sort(),",
+		"./cluster", "TestReadsDoNotHideLentWrites", false,
+	},
+	{
 		"short calls wait for a silent node until the grace is over", "cluster/trouble.go",
 		"if t.silent && left < grace", "if left < 0 && left < grace",
 		"./cluster", "TestSilentNodeHoldsUpNoShortCall", false,

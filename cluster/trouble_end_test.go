@@ -1,0 +1,89 @@
+package cluster_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// TestEarlierReplyEndsNoTrouble: what a node was sent before its trouble began,
+// and answers after it, does not prove that the trouble has ended.
+func TestEarlierReplyEndsNoTrouble(t *testing.T) {
+	for name, early := range map[string]radix.Action{
+		"shared": radix.Cmd(nil, "INCR", keyOf(0, 2)), "lent": radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				w := newWorld(func(string, []string) string {
+					if time.Since(began) > 0 {
+						return "-LOADING Redis is loading the dataset in memory\r\n"
+					}
+					time.Sleep(600 * time.Millisecond)
+					return one
+				}, nodeA, nodeB)
+				client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 4}})
+				done := make(chan error, 1)
+				go func() { done <- client.Do(t.Context(), early) }()
+				time.Sleep(50 * time.Millisecond)
+				trouble := time.Now()
+				write := radix.Cmd(nil, "INCR", keyOf(0, 2))
+				require.ErrorIs(t, client.Do(soon(t, 100*time.Millisecond), write), cluster.ErrRefused)
+				require.NoError(t, <-done)
+				require.ErrorIs(t, client.Do(soon(t, 3*time.Second), write), cluster.ErrRefused)
+				require.InDelta(t, 1, time.Since(trouble).Seconds(), 0.1)
+			})
+		})
+	}
+}
+
+// TestReadsDoNotHideLentWrites: a write that was lent a connection, and refused
+// since the node does not write, is in trouble until a write succeeds, also one
+// that was lent a connection.
+func TestReadsDoNotHideLentWrites(t *testing.T) {
+	for _, text := range []string{"NOREPLICAS Not enough good replicas to write.", "READONLY You can't write against a read only replica."} {
+		t.Run(text[:strings.Index(text, " ")], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ill := new(atomic.Bool)
+				w := newWorld(func(_ string, cmd []string) string {
+					if cmd[0] == "BLPOP" && ill.Load() {
+						return "-" + text + "\r\n"
+					}
+					return one
+				}, nodeA)
+				client := w.open(t, cluster.Config{RefreshEvery: -1})
+				write := func() (time.Duration, error) {
+					began := time.Now()
+					err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "BLPOP", "k", "1"))
+					return time.Since(began), err
+				}
+				for range 2 {
+					ill.Store(true)
+					took, err := write()
+					require.ErrorIs(t, err, cluster.ErrRefused)
+					require.InDelta(t, 1, took.Seconds(), 0.1)
+					for range 3 {
+						require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+						require.NoError(t, client.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+							return conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
+						})))
+						took, _ = write()
+						require.Less(t, took, 5*time.Millisecond)
+					}
+					ill.Store(false)
+					_, err = write()
+					require.NoError(t, err, "which ends the trouble")
+				}
+			})
+		})
+	}
+}
