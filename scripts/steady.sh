@@ -40,7 +40,7 @@ trap 'exit 143' TERM
 busy() {
 	local parent=$1 i
 	while kill -0 "$parent" 2>/dev/null; do
-		for ((i = 0; i < 1000000; i++)); do :; done
+		for ((i = 0; i < 100000; i++)); do :; done
 	done
 }
 

@@ -61,7 +61,7 @@ func (r *record) callers(ctx context.Context, client *cluster.Client, l *load, m
 func TestFrozenPrimaryIsSuspect(t *testing.T) {
 	for name, downGrace := range map[string]time.Duration{"defaults": 0, "no grace": -1} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			parallel(t)
 			real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Directives: []string{"cluster-require-full-coverage no"}})
 			client := open(t, cluster.Config{DownGrace: downGrace}, real.Addrs())
 			ctx := redistest.Within(t, 60*time.Second)
@@ -107,6 +107,7 @@ func (l *load) again(t *testing.T, client *cluster.Client) *load {
 // TestFrozenPrimaryWithAReplica: a primary freezes under load. Its slots are
 // served within a second of the replica's promotion.
 func TestFrozenPrimaryWithAReplica(t *testing.T) {
+	parallel(t)
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
 	client := open(t, cluster.Config{}, real.Addrs())
 	ctx := redistest.Within(t, 60*time.Second)

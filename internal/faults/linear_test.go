@@ -95,6 +95,7 @@ func (h *history) record(p *pipeline.Pipeline, caller int, key string, began tim
 // node and connections are killed, and lets porcupine look for an order of all
 // increments that explains every total that was returned.
 func TestLinearizable(t *testing.T) {
+	parallel(t)
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
 	ctx := redistest.Within(t, 60*time.Second)

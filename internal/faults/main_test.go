@@ -24,6 +24,14 @@ func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
 
 var strict = os.Getenv("REDISLANES_STRICT") == "1"
 
+// parallel lets a test that mostly waits run beside others, each with servers of
+// its own. The strict tests run alone.
+func parallel(t *testing.T) {
+	if !strict {
+		t.Parallel()
+	}
+}
+
 // grace is how late a call may be.
 func grace() time.Duration {
 	if strict {
@@ -85,10 +93,20 @@ func startLoad(client *cluster.Client, callers int, keys []string, deadline time
 			p := pipeline.New(client)
 			for ctx.Err() == nil {
 				_ = l.call(p)
+				rest()
 			}
 		})
 	}
 	return l
+}
+
+// rest is what a caller waits between two calls, so that a load leaves the
+// processors room for the servers, what happens to them, and other tests. The
+// strict tests run alone, and at full load.
+func rest() {
+	if !strict {
+		<-time.After(5 * time.Millisecond)
+	}
 }
 
 func (l *load) call(p *pipeline.Pipeline) error {

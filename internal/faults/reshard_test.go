@@ -12,22 +12,26 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// TestReshardingAndFailover moves 3,600 slots with their keys and lets three
-// replicas take over gracefully, while 32 callers count. No call may fail, and
-// nothing may be lost or doubled.
+// TestReshardingAndFailover moves slots of each of three primaries with their
+// keys, 3,600 in all if strict, and lets the replicas take over gracefully, while
+// 32 callers count. No call may fail, and nothing may be lost or doubled.
 func TestReshardingAndFailover(t *testing.T) {
 	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 10}} {
 		t.Run(name, func(t *testing.T) {
+			parallel(t)
 			real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
 			client := open(t, cluster.Config{Pool: kind}, real.Addrs())
 			ctx := redistest.Within(t, 120*time.Second)
-			l := startLoad(client, 32, redistest.KeysInSlots(60, "reshard"), 0)
+			perMove := 400
+			if strict {
+				perMove = 1200
+			}
+			l := startLoad(client, 32, append(redistest.KeysInSlots(30, "reshard"), keysThatMove(perMove)...), 0)
 			defer l.end()
 			for i := range 3 {
 				// The first slots of one primary go to the next one, then its
 				// replica takes over.
-				const perPrimary = 16384/3 + 1
-				slots := make([]uint16, 1200)
+				slots := make([]uint16, perMove)
 				for j := range slots {
 					slots[j] = uint16(i*perPrimary + j)
 				}
@@ -54,6 +58,16 @@ func TestReshardingAndFailover(t *testing.T) {
 			}
 		})
 	}
+}
+
+const perPrimary = 16384/3 + 1
+
+// keysThatMove returns 30 keys in the first slots of the three primaries.
+func keysThatMove(slots int) (keys []string) {
+	for i := range 30 {
+		keys = append(keys, redistest.KeyInSlot(uint16(i%3*perPrimary+i/3*slots/10), "moves"))
+	}
+	return keys
 }
 
 // primary returns the i-th pair's primary: node i or its replica i+3.

@@ -59,6 +59,7 @@ func takeOver(mode string) func(*testing.T, context.Context, *redistest.Node, *r
 // lets one thing happen after the other. Afterwards everything is served again,
 // each call was back in time, and the totals are right.
 func TestTroubleUnderLoad(t *testing.T) {
+	parallel(t)
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1, NodeTimeout: 2 * time.Second})
 	client := open(t, cluster.Config{}, real.Addrs())
 	for i, trouble := range troubles {
@@ -106,6 +107,7 @@ func served(t *testing.T, ctx context.Context, l *load) time.Duration {
 // TestKilledPrimaryFailsNoCall: whoever lets calls wait for as long as a failover
 // takes loses only what was in flight when the primary died.
 func TestKilledPrimaryFailsNoCall(t *testing.T) {
+	parallel(t)
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
 	client := open(t, cluster.Config{DownGrace: cluster.WhileContextLasts}, real.Addrs())
 	ctx := redistest.Within(t, 60*time.Second)
@@ -128,6 +130,7 @@ func TestKilledPrimaryFailsNoCall(t *testing.T) {
 // TestKilledPrimary kills a primary under load: nothing is counted twice, and
 // its slots are served again within a second of the replica's promotion.
 func TestKilledPrimary(t *testing.T) {
+	parallel(t)
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
 	client := open(t, cluster.Config{}, real.Addrs())
 	ctx := redistest.Within(t, 60*time.Second)

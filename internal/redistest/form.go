@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mediocregopher/radix/v4"
 )
 
 const slotCount = 16384
@@ -140,8 +142,11 @@ type view struct {
 // view returns the node's view, and whether the node is healthy itself.
 func (n *Node) view(ctx context.Context) (v view, ok bool) {
 	var info, replication, nodes string
-	if n.Do(ctx, &info, "CLUSTER", "INFO") != nil || n.Do(ctx, &replication, "INFO", "replication") != nil ||
-		n.Do(ctx, &nodes, "CLUSTER", "NODES") != nil {
+	p := radix.NewPipeline()
+	p.Append(radix.Cmd(&info, "CLUSTER", "INFO"))
+	p.Append(radix.Cmd(&replication, "INFO", "replication"))
+	p.Append(radix.Cmd(&nodes, "CLUSTER", "NODES"))
+	if n.pipeline(ctx, "what it thinks of the cluster", p) != nil {
 		return v, false
 	}
 	if !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_slots_ok:16384") ||

@@ -1,7 +1,7 @@
 package redistest
 
 import (
-	"fmt"
+	"strconv"
 
 	"github.com/mediocregopher/radix/v4"
 )
@@ -9,9 +9,11 @@ import (
 // KeyInSlot returns a key of the slot that begins with the prefix. A prefix
 // with a hash tag, which decides the slot by itself, makes it look for ever.
 func KeyInSlot(slot uint16, prefix string) string {
-	for i := 0; ; i++ {
-		if key := fmt.Sprint(prefix, i); radix.ClusterSlot([]byte(key)) == slot {
-			return key
+	key := []byte(prefix) // reused: a slot takes 16,384 tries on average
+	for i := int64(0); ; i++ {
+		key = strconv.AppendInt(key[:len(prefix)], i, 10)
+		if radix.ClusterSlot(key) == slot {
+			return string(key)
 		}
 	}
 }

@@ -46,7 +46,11 @@ func (c *Cluster) reshard(ctx context.Context, slots []uint16, from, to *Node, o
 	if err := from.setSlots(ctx, slots, "MIGRATING", to.id); err != nil {
 		return err
 	}
-	for _, slot := range slots {
+	filled, err := from.filled(ctx, slots)
+	if err != nil {
+		return err
+	}
+	for _, slot := range filled {
 		if err := c.moveKeys(ctx, slot, from, to); err != nil {
 			return err
 		}
@@ -62,17 +66,42 @@ func (c *Cluster) reshard(ctx context.Context, slots []uint16, from, to *Node, o
 
 // setSlots performs CLUSTER SETSLOT for all slots in one pipeline.
 func (n *Node) setSlots(ctx context.Context, slots []uint16, state, id string) error {
+	p := radix.NewPipeline()
+	for _, slot := range slots {
+		p.Append(radix.Cmd(nil, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), state, id))
+	}
+	return n.pipeline(ctx, "CLUSTER SETSLOT "+state, p)
+}
+
+// filled returns those of the slots that hold keys here. Where slots are
+// MIGRATING, keys only become fewer.
+func (n *Node) filled(ctx context.Context, slots []uint16) ([]uint16, error) {
+	keys := make([]int, len(slots))
+	p := radix.NewPipeline()
+	for i, slot := range slots {
+		p.Append(radix.Cmd(&keys[i], "CLUSTER", "COUNTKEYSINSLOT", strconv.Itoa(int(slot))))
+	}
+	if err := n.pipeline(ctx, "CLUSTER COUNTKEYSINSLOT", p); err != nil {
+		return nil, err
+	}
+	var filled []uint16
+	for i, slot := range slots {
+		if keys[i] > 0 {
+			filled = append(filled, slot)
+		}
+	}
+	return filled, nil
+}
+
+// pipeline performs commands over a connection of its own.
+func (n *Node) pipeline(ctx context.Context, what string, p *radix.Pipeline) error {
 	conn, err := n.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	p := radix.NewPipeline()
-	for _, slot := range slots {
-		p.Append(radix.Cmd(nil, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), state, id))
-	}
 	if err := conn.Do(ctx, p); err != nil {
-		return fmt.Errorf("redistest: %s: CLUSTER SETSLOT %s: %w", n.Addr(), state, err)
+		return fmt.Errorf("redistest: %s: %s: %w", n.Addr(), what, err)
 	}
 	return nil
 }
