@@ -1,6 +1,7 @@
 package simnet
 
 import (
+	"errors"
 	"io"
 	"net"
 	"time"
@@ -53,7 +54,7 @@ func (c *conn) Write(p []byte) (n int, err error) {
 	}
 	c.wire.mu.Unlock()
 	<-w.turn
-	if err == errHangUp {
+	if errors.Is(err, errHangUp) {
 		_ = c.Close()
 		if err = nil; n < len(p) {
 			err = net.ErrClosed
@@ -131,7 +132,7 @@ func (c *conn) setDeadlines(op string, t time.Time, deadlines ...*int64) error {
 
 // failure returns err as package net does.
 func (c *conn) failure(op string, err error) error {
-	if err == nil || err == io.EOF {
+	if err == nil || errors.Is(err, io.EOF) {
 		return err
 	}
 	return &net.OpError{Op: op, Net: "tcp", Source: c.local, Addr: c.remote, Err: err}

@@ -84,9 +84,9 @@ func TestCloseLetsArriveWhatWasSent(t *testing.T) {
 		}))
 		// The closed end answers with a reset, after which writes fail.
 		write(t, c, "x")
-		time.Sleep(10*ms - 1)
+		time.Sleep(10*ms - time.Microsecond)
 		write(t, c, "x")
-		time.Sleep(1)
+		time.Sleep(time.Microsecond)
 		_, err := c.Write([]byte("x"))
 		require.ErrorIs(t, err, syscall.ECONNRESET)
 		_, err = c.Read(make([]byte, 1))
@@ -106,6 +106,30 @@ func TestCloseWithUnreadBytesResets(t *testing.T) {
 		require.Equal(t, "read", s)
 		require.ErrorIs(t, err, syscall.ECONNRESET)
 	})
+}
+
+// Bytes that are on their way when the reader closes its end, or held up, have the
+// same effect as those that are sent later.
+func TestBytesForAClosedEndReset(t *testing.T) {
+	for _, stall := range []time.Duration{0, 10 * ms} {
+		bubble(t, func(t *testing.T, n *Network) {
+			c, server := pair(t, n)
+			n.Impose("", "", Conditions{Latency: 5 * ms})
+			if stall > 0 {
+				time.AfterFunc(stall, n.Impose("", "", Conditions{Stall: ToServer}))
+			}
+			write(t, c, "x")
+			time.Sleep(2 * ms)
+			require.NoError(t, server.Close())
+			_, err := read(c, 1)
+			require.ErrorIs(t, err, io.EOF)
+			time.Sleep(stall + 3*ms - time.Microsecond)
+			write(t, c, "x")
+			time.Sleep(time.Microsecond)
+			_, err = c.Write([]byte("x"))
+			require.ErrorIs(t, err, syscall.ECONNRESET)
+		})
+	}
 }
 
 func TestCloseWakesEverybody(t *testing.T) {
@@ -161,6 +185,20 @@ func TestBandwidthIsShared(t *testing.T) {
 		_, err = read(sb, 10_000)
 		require.NoError(t, err)
 		require.Equal(t, 201*ms, time.Since(began))
+	})
+}
+
+func TestStallOverLimitedBandwidth(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		c, server := pair(t, n)
+		n.Impose("", "", Conditions{Bandwidth: 10_000})
+		write(t, c, strings.Repeat("a", 50_000))
+		time.Sleep(time.Second)
+		time.AfterFunc(time.Second, n.Impose("", "", Conditions{Stall: Both}))
+		require.Equal(t, 4*time.Second, took(func() {
+			_, err := read(server, 50_000)
+			require.NoError(t, err)
+		}))
 	})
 }
 
