@@ -67,12 +67,17 @@ type Dialer struct {
 
 	// NetDial, if not nil, makes the connections instead of net.Dialer, with
 	// "tcp" as the network. The deadlines of what it returns are not relied on,
-	// unless that is a *net.TCPConn, a *net.UnixConn or TLS over one of them: one
-	// goroutine for each connection then does all reading, which costs a call that
-	// is alone on its connection some microseconds.
+	// unless NetDialKeepsDeadlines is set or that is a *net.TCPConn, a *net.UnixConn
+	// or TLS over one of them: one goroutine for each connection then does all
+	// reading, which costs a call that is alone on its connection some microseconds.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	timed bool // NetDial's connections keep deadlines, as a test knows
+	// NetDialKeepsDeadlines says that the connections of NetDial keep read deadlines
+	// as those of package net do: one that is set ends the read that is going on,
+	// with an error that is os.ErrDeadlineExceeded, and another one lets reads go
+	// on. So do wrappers that pass SetReadDeadline and errors of Read on to TCP.
+	// Where it is not true, callers come back after their contexts' ends.
+	NetDialKeepsDeadlines bool
 }
 
 // Limits bound one reply of a server: bytes of a bulk string (default 512

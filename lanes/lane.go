@@ -104,7 +104,7 @@ func newLane(addr string, conn net.Conn, d Dialer, events Events) *Lane {
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up
 	}
-	l.raw, l.timed, l.maxQueued = rawWriter(conn), d.timed || keepsDeadlines(conn), unlimited
+	l.raw, l.timed, l.maxQueued = rawWriter(conn), d.NetDialKeepsDeadlines || keepsDeadlines(conn), unlimited
 	l.try = l.tryWrite
 	l.wake <- struct{}{}
 	go l.readInBackground()

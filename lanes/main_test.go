@@ -138,7 +138,7 @@ func (c *counting) Closed(*Lane)   { c.closed.Add(1) }
 func pipeDialer(t testing.TB, handler func(p *peer)) Dialer {
 	var tasks sync.WaitGroup
 	t.Cleanup(tasks.Wait)
-	return Dialer{timed: true, NetDial: func(context.Context, string, string) (net.Conn, error) {
+	return Dialer{NetDialKeepsDeadlines: true, NetDial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		tasks.Go(func() {
 			defer server.Close()

@@ -39,7 +39,7 @@ func (s stubborn) Close() error {
 // wrapped returns d with its connections wrapped.
 func wrapped(d Dialer, wrap func(net.Conn) net.Conn) Dialer {
 	dial := d.NetDial
-	d.timed = false
+	d.NetDialKeepsDeadlines = false
 	d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)
 		return wrap(conn), err
@@ -53,6 +53,24 @@ func makeTimeless(c net.Conn) net.Conn { return timeless{c} }
 func makeStubborn() (wrap func(net.Conn) net.Conn, release func()) {
 	done := make(chan struct{})
 	return func(c net.Conn) net.Conn { return stubborn{timeless{c}, done} }, sync.OnceFunc(func() { close(done) })
+}
+
+// A caller reads its replies itself where deadlines are relied on.
+func TestNetDialKeepsDeadlines(t *testing.T) {
+	for _, keeps := range []bool{true, false} {
+		d := wrapped(pipeDialer(t, silent), func(c net.Conn) net.Conn { return struct{ net.Conn }{c} })
+		d.NetDialKeepsDeadlines = keeps
+		l := dialWith(t, d, "pipe:1", noEvents{})
+		quieten(t, l)
+		b := newTrip([]string{"PING"})
+		b.call.Begin(1)
+		require.True(t, l.Submit(b))
+		require.Equal(t, keeps, b.reads)
+		Flush([]*Batch{b})
+		b.Read(t.Context())
+		require.NoError(t, b.call.Wait(within(t, patience)))
+		require.Equal(t, []string{"+PONG\r\n"}, b.texts())
+	}
 }
 
 func TestCallersLeaveConnectionsWithoutDeadlines(t *testing.T) {
