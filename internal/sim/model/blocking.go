@@ -1,0 +1,158 @@
+package model
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+func init() {
+	register("blpop -3 write,noscript,blocking 1 -2 1", nil)
+	register("brpop -3 write,noscript,blocking 1 -2 1", nil)
+	register("blmove 6 write,denyoom,noscript,blocking 1 2 1", nil)
+	register("wait 3 noscript 0 0 0", wait)
+}
+
+// block runs a command that waits for an element of a list, and returns what to
+// wait for if there is none; in a transaction there is no waiting.
+func (c *call) block() *parked {
+	pop, fail := popFirst, (*call).nullArray2
+	keys := c.args[1 : len(c.args)-1]
+	if c.cmd.name == "blmove" {
+		pop, fail, keys = (*call).move, (*call).null2, c.args[1:2]
+		for _, word := range c.args[3:5] {
+			if _, ok := c.side(word); !ok {
+				return nil
+			}
+		}
+	}
+	wait, ok := c.timeout(c.args[len(c.args)-1])
+	if !ok || pop(c) {
+		return nil
+	}
+	if c.in != inSession {
+		fail(c)
+		return nil
+	}
+	p := &parked{s: c.s, args: c.args, keys: keys, wake: make(chan struct{}), pop: pop, expire: fail}
+	if wait > 0 {
+		p.until = c.now.Add(wait)
+	}
+	c.n.blocked = append(c.n.blocked, p)
+	return p
+}
+
+func (c *call) nullArray2() { c.nullArray() }
+func (c *call) null2()      { c.null() }
+
+// timeout reads seconds; false if it has replied that they are none.
+func (c *call) timeout(arg []byte) (time.Duration, bool) {
+	seconds, err := strconv.ParseFloat(string(arg), 64)
+	switch {
+	case err != nil || math.IsNaN(seconds) || math.IsInf(seconds, 0) || seconds*1000 > math.MaxInt64:
+		c.err("ERR timeout is not a float or out of range")
+	case seconds < 0:
+		c.err("ERR timeout is negative")
+	default:
+		return time.Duration(math.Ceil(seconds*1000)) * time.Millisecond, true
+	}
+	return 0, false
+}
+
+// popFirst pops from the first of the command's lists that is there; false if
+// none is.
+func popFirst(c *call) bool {
+	for _, key := range c.args[1 : len(c.args)-1] {
+		e, ok := c.typed(key, kindList)
+		switch {
+		case !ok:
+			return true
+		case e == nil:
+			continue
+		}
+		c.array(2)
+		c.bulk(key)
+		c.bulk(e.take(c.cmd.name == "blpop"))
+		c.shrunk(key, e)
+		return true
+	}
+	return false
+}
+
+// serveBlocked gives new elements to those who have waited longest.
+func (n *Node) serveBlocked(now time.Time) {
+	for n.ready {
+		n.ready = false
+		for _, p := range slices.Clone(n.blocked) {
+			n.serve(p, now)
+		}
+	}
+}
+
+func (n *Node) serve(p *parked, now time.Time) {
+	ms := now.UnixMilli()
+	if !slices.ContainsFunc(p.keys, func(key []byte) bool {
+		e := n.find(key, ms)
+		return e != nil && e.kind == kindList
+	}) {
+		return
+	}
+	c := &p.s.call
+	from := len(c.b)
+	c.now, c.ms, c.cmd, c.args, c.in = now, ms, lookup(p.args), p.args, inSession
+	if p.pop(c) {
+		c.tell(from)
+		p.finish(from)
+	}
+}
+
+// finish lets the client go on, whose reply begins there.
+func (p *parked) finish(from int) {
+	p.s.n.forget(p)
+	p.done = true
+	p.s.mute(from)
+	close(p.wake)
+}
+
+func (n *Node) forget(p *parked) {
+	n.blocked = slices.DeleteFunc(n.blocked, func(other *parked) bool { return other == p })
+}
+
+// wait replies how many replicas have all writes, as soon as they are enough or
+// at the timeout.
+func wait(c *call) {
+	replicas, ok := c.integer(c.args[1])
+	if !ok {
+		return
+	}
+	ms, ok := parseInt(c.args[2])
+	switch {
+	case !ok:
+		c.err("ERR timeout is not an integer or out of range")
+		return
+	case ms < 0:
+		c.err("ERR timeout is negative")
+		return
+	case c.n.source != nil:
+		c.err("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
+		return
+	}
+	acknowledged, all := c.n.acknowledged(c.now)
+	if acknowledged >= replicas || c.in != inSession {
+		c.int(acknowledged)
+		return
+	}
+	p := &parked{s: c.s, args: c.args, wake: make(chan struct{})}
+	p.expire = func(c *call) {
+		n, _ := c.n.acknowledged(time.Now())
+		c.int(n)
+	}
+	if ms > 0 {
+		p.until = c.now.Add(time.Duration(ms) * time.Millisecond)
+	}
+	if !all.IsZero() && (p.until.IsZero() || all.Before(p.until)) {
+		p.until = all
+	}
+	c.s.parked = p
+}

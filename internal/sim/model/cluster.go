@@ -1,0 +1,221 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Options say what a cluster is made of.
+type Options struct {
+	Seed      uint64 // of the nodes' IDs
+	Primaries int    // 3 by default
+	Replicas  int    // of each primary
+	// Addr names the nodes, primaries first; 10.0.0.1:6379 and so on by default.
+	Addr func(i int) string
+	// ID gives them their IDs, of 40 hexadecimal digits; random by default.
+	ID func(i int) string
+	// Executed is told each command with keys that a node has run, and those that
+	// change all keys, in the order in which they ran. It must not call methods of
+	// the cluster.
+	Executed func(Execution)
+	// Version is what servers say they are; 7.0.15 by default.
+	Version string
+}
+
+// An Execution is one run of a command. The slices are valid in the hook only,
+// but for the arguments, which may be kept.
+type Execution struct {
+	At      time.Time
+	Node    *Node
+	Conn    uint64 // CLIENT ID
+	Args    [][]byte
+	Reply   []byte
+	Replica bool // a read from a replica
+	Exec    bool // within EXEC
+	Script  bool // a call of a script, which is told itself, too, afterwards
+}
+
+// A Cluster is a Redis Cluster: the truth about it. Its methods and its nodes'
+// are safe for concurrent use.
+type Cluster struct {
+	opts Options
+
+	mu     sync.Mutex // guards what follows, all nodes and sessions; never held while waiting
+	rand   *rand.Rand
+	nodes  []*Node
+	truth  *topology
+	gossip time.Duration // how late nodes learn of changes
+	lag    time.Duration // how late replicas apply writes
+	lost   map[string]bool
+	lastID uint64
+}
+
+// New makes a cluster, in which primaries share the slots evenly and node
+// Primaries+i is a replica of node i modulo Primaries.
+func New(opts Options) *Cluster {
+	if opts.Primaries == 0 {
+		opts.Primaries = 3
+	}
+	if opts.Addr == nil {
+		opts.Addr = func(i int) string { return fmt.Sprintf("10.0.0.%d:6379", i+1) }
+	}
+	if opts.Version == "" {
+		opts.Version = "7.0.15"
+	}
+	c := &Cluster{opts: opts, rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]bool)}
+	for i := range opts.Primaries * (1 + opts.Replicas) {
+		c.nodes = append(c.nodes, c.newNode(i))
+	}
+	c.truth = firstTopology(opts.Primaries, len(c.nodes))
+	for i, n := range c.nodes {
+		n.view = c.truth
+		if p := c.truth.primary[i]; p >= 0 {
+			n.source = c.nodes[p]
+		}
+	}
+	return c
+}
+
+func (c *Cluster) newID() string {
+	return fmt.Sprintf("%016x%016x%08x", c.rand.Uint64(), c.rand.Uint64(), c.rand.Uint32())
+}
+
+// Nodes returns all nodes, those first that were primaries at the start.
+func (c *Cluster) Nodes() []*Node { return c.nodes }
+
+// Owner returns the slot's primary, nil if it has none.
+func (c *Cluster) Owner(slot uint16) *Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ownerLocked(slot)
+}
+
+func (c *Cluster) ownerLocked(slot uint16) *Node {
+	if i := c.truth.owner[slot]; i >= 0 {
+		return c.nodes[i]
+	}
+	return nil
+}
+
+// Primary returns whose replica the node is in truth, nil if it is a primary.
+func (c *Cluster) Primary(n *Node) *Node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.truth.primary[n.index]; p >= 0 {
+		return c.nodes[p]
+	}
+	return nil
+}
+
+// entryOf returns the key's entry where it is in truth: at the slot's owner, or
+// where its slot is on the way to.
+func (c *Cluster) entryOf(key string) *entry {
+	owner := c.ownerLocked(Slot([]byte(key)))
+	if owner == nil {
+		return nil
+	}
+	now := time.Now()
+	owner.settle(now)
+	e := owner.find([]byte(key), now.UnixMilli())
+	if to := owner.migrating[Slot([]byte(key))]; e == nil && to != nil {
+		e = to.find([]byte(key), now.UnixMilli())
+	}
+	return e
+}
+
+// Value returns the string at the key, in truth.
+func (c *Cluster) Value(key string) (value string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entryOf(key); e != nil && e.kind == kindString {
+		return string(e.str), true
+	}
+	return "", false
+}
+
+// TTL returns how long the key has; negative if it has no end or is not there,
+// which is ok.
+func (c *Cluster) TTL(key string) (left time.Duration, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entryOf(key)
+	if e == nil || e.expire == 0 {
+		return -1, e != nil
+	}
+	return time.Until(time.UnixMilli(e.expire)), true
+}
+
+// Lost reports whether writes to the key, acknowledged or not, may have been
+// lost: at a failover or restart, or where two nodes owned a slot for a while.
+func (c *Cluster) Lost(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost[key]
+}
+
+// A Node is one server.
+type Node struct {
+	c     *Cluster
+	index int
+	id    string
+	addr  string
+	host  string
+	port  int
+
+	keys     map[string]*entry
+	watchers map[string][]*Session
+	log      []effect // what replicas have not applied
+	logBase  uint64   // number of its first
+	source   *Node    // that it replicates; nil: a primary
+	offset   uint64   // how many effects of it are applied
+	inSync   bool     // the offset means something
+	view     *topology
+	learning []lesson
+	// migrating and importing are by slot where it goes, and where it comes from.
+	migrating, importing map[uint16]*Node
+
+	sessions map[*Session]struct{}
+	channels map[string][]*Session
+	scripts  map[string]string // by their SHA-1
+	blocked  []*parked         // in the order in which they came
+	ready    bool              // lists have new elements
+	faults
+}
+
+func (c *Cluster) newNode(i int) *Node {
+	addr := c.opts.Addr(i)
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		panic("model: Options.Addr: " + err.Error())
+	}
+	n := &Node{
+		c: c, index: i, addr: addr, host: host, keys: make(map[string]*entry),
+		watchers: make(map[string][]*Session), migrating: make(map[uint16]*Node), importing: make(map[uint16]*Node),
+		sessions: make(map[*Session]struct{}), channels: make(map[string][]*Session), scripts: make(map[string]string),
+	}
+	if n.port, err = strconv.Atoi(port); err != nil {
+		panic("model: Options.Addr: " + err.Error())
+	}
+	if n.id = c.newID(); c.opts.ID != nil {
+		n.id = c.opts.ID(i)
+	}
+	n.pause.changed = make(chan struct{})
+	return n
+}
+
+// Addr returns the node's address.
+func (n *Node) Addr() string { return n.addr }
+
+// Index returns the node's position in Nodes.
+func (n *Node) Index() int { return n.index }
+
+// ID returns the node's ID, as CLUSTER MYID does.
+func (n *Node) ID() string {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	return n.id
+}

@@ -1,0 +1,257 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+func init() {
+	for text, run := range map[string]func(*call){
+		"cluster|slots 2 stale 0 0 0":           slots,
+		"cluster|shards 2 stale 0 0 0":          shards,
+		"cluster|nodes 2 stale 0 0 0":           func(c *call) { c.text(c.nodes()) },
+		"cluster|myid 2 stale 0 0 0":            func(c *call) { c.bulkString(c.n.idOf(c.n)) },
+		"cluster|info 2 stale 0 0 0":            func(c *call) { c.text(c.clusterInfo()) },
+		"cluster|keyslot 3 stale 0 0 0":         func(c *call) { c.int(int64(Slot(c.args[2]))) },
+		"cluster|countkeysinslot 3 stale 0 0 0": countKeysInSlot,
+		"cluster|getkeysinslot 4 stale 0 0 0":   getKeysInSlot,
+	} {
+		register(text, func(c *call) {
+			if c.n.standalone {
+				c.err("ERR This instance has cluster support disabled")
+				return
+			}
+			run(c)
+		})
+	}
+	register("readonly 1 loading,stale,fast 0 0 0", func(c *call) { c.readMode(true) })
+	register("readwrite 1 loading,stale,fast 0 0 0", func(c *call) { c.readMode(false) })
+	register("asking 1 fast 0 0 0", asking)
+}
+
+func (c *call) readMode(only bool) {
+	if c.n.standalone {
+		c.err("ERR This instance has cluster support disabled")
+		return
+	}
+	c.s.readOnly = only
+	c.ok()
+}
+
+func asking(c *call) {
+	if c.n.standalone {
+		c.err("ERR This instance has cluster support disabled")
+		return
+	}
+	c.s.asking = true
+	c.ok()
+}
+
+// tells is what the node tells of the slots.
+func (n *Node) tells() *topology {
+	if n.told == nil {
+		return n.view
+	}
+	t := n.view.clone()
+	for slot := range t.owner {
+		t.owner[slot] = int16(n.told(uint16(slot), int(t.owner[slot])))
+	}
+	return t
+}
+
+func (n *Node) idOf(other *Node) string {
+	if n == other && n.alias != "" {
+		return n.alias
+	}
+	return other.id
+}
+
+func slots(c *call) {
+	t := c.n.tells()
+	ranges := t.ranges()
+	c.array(len(ranges))
+	for _, r := range ranges {
+		replicas := t.replicas(r.owner)
+		c.array(3 + len(replicas))
+		c.int(int64(r.first))
+		c.int(int64(r.last))
+		for _, i := range append([]int{r.owner}, replicas...) {
+			n := c.n.c.nodes[i]
+			c.array(4)
+			c.bulkString(n.host)
+			c.int(int64(n.port))
+			c.bulkString(c.n.idOf(n))
+			c.mapOf(0)
+		}
+	}
+}
+
+func (c *call) nodes() string {
+	t := c.n.tells()
+	of := make(map[int][]string)
+	for _, r := range t.ranges() {
+		text := fmt.Sprint(r.first)
+		if r.last > r.first {
+			text = fmt.Sprintf("%d-%d", r.first, r.last)
+		}
+		of[r.owner] = append(of[r.owner], text)
+	}
+	for slot := range uint16(SlotCount) {
+		if to := c.n.migrating[slot]; to != nil {
+			of[c.n.index] = append(of[c.n.index], fmt.Sprintf("[%d->-%s]", slot, to.id))
+		}
+		if from := c.n.importing[slot]; from != nil {
+			of[c.n.index] = append(of[c.n.index], fmt.Sprintf("[%d-<-%s]", slot, from.id))
+		}
+	}
+	var b strings.Builder
+	for i, n := range c.n.c.nodes {
+		if t.absent != nil && t.absent[i] {
+			continue
+		}
+		flags, primary, link := "master", "-", "connected"
+		if p := t.primary[i]; p >= 0 {
+			flags, primary = "slave", c.n.c.nodes[p].id
+		}
+		if n == c.n {
+			flags = "myself," + flags
+		}
+		if t.failed[i] {
+			flags, link = flags+",fail", "disconnected"
+		}
+		epoch := t.epoch[i]
+		if p := t.primary[i]; p >= 0 {
+			epoch = t.epoch[p]
+		}
+		fmt.Fprintf(&b, "%s %s:%d@%d %s %s 0 %d %d %s", c.n.idOf(n), n.host, n.port, n.port+10000, flags, primary, c.ms, epoch, link)
+		for _, r := range of[i] {
+			b.WriteString(" " + r)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func (c *call) clusterInfo() string {
+	t := c.n.tells()
+	state := "ok"
+	if c.n.isDown(c.now) {
+		state = "fail"
+	}
+	assigned, owners, known := 0, make(map[int]bool), len(t.primary)
+	for _, r := range t.ranges() {
+		assigned += r.last - r.first + 1
+		owners[r.owner] = true
+	}
+	for _, absent := range t.absent {
+		if absent {
+			known--
+		}
+	}
+	mine := t.epoch[c.n.index]
+	if p := t.primary[c.n.index]; p >= 0 {
+		mine = t.epoch[p]
+	}
+	return fmt.Sprintf("cluster_state:%s\r\ncluster_slots_assigned:%d\r\ncluster_slots_ok:%d\r\ncluster_slots_pfail:0\r\ncluster_slots_fail:0\r\n"+
+		"cluster_known_nodes:%d\r\ncluster_size:%d\r\ncluster_current_epoch:%d\r\ncluster_my_epoch:%d\r\n",
+		state, assigned, assigned, known, len(owners), t.current, mine)
+}
+
+// shards replies one shard for each primary, with its replicas.
+func shards(c *call) {
+	t := c.n.tells()
+	of := make(map[int][]slotRange)
+	for _, r := range t.ranges() {
+		of[r.owner] = append(of[r.owner], r)
+	}
+	var primaries []int
+	for i, p := range t.primary {
+		if p < 0 && (t.absent == nil || !t.absent[i]) {
+			primaries = append(primaries, i)
+		}
+	}
+	c.array(len(primaries))
+	for _, p := range primaries {
+		c.mapOf(2)
+		c.bulkString("slots")
+		c.array(2 * len(of[p]))
+		for _, r := range of[p] {
+			c.int(int64(r.first))
+			c.int(int64(r.last))
+		}
+		c.bulkString("nodes")
+		members := []int{p}
+		for i, q := range t.primary {
+			if q == p {
+				members = append(members, i)
+			}
+		}
+		c.array(len(members))
+		for _, i := range members {
+			c.shardNode(t, i)
+		}
+	}
+}
+
+func (c *call) shardNode(t *topology, i int) {
+	n := c.n.c.nodes[i]
+	role, health := "master", "online"
+	if t.primary[i] >= 0 {
+		role = "replica"
+	}
+	if t.failed[i] {
+		health = "fail"
+	}
+	c.mapOf(7)
+	c.bulkString("id")
+	c.bulkString(c.n.idOf(n))
+	c.bulkString("port")
+	c.int(int64(n.port))
+	c.bulkString("ip")
+	c.bulkString(n.host)
+	c.bulkString("endpoint")
+	c.bulkString(n.host)
+	c.bulkString("role")
+	c.bulkString(role)
+	c.bulkString("replication-offset")
+	c.int(int64(n.logBase) + int64(len(n.log)))
+	c.bulkString("health")
+	c.bulkString(health)
+}
+
+// slotArg reads a slot; false if it has replied that it is none.
+func (c *call) slotArg(b []byte) (uint16, bool) {
+	n, ok := c.integer(b)
+	if ok && (n < 0 || n >= SlotCount) {
+		c.err("ERR Invalid slot")
+		return 0, false
+	}
+	return uint16(n), ok
+}
+
+func countKeysInSlot(c *call) {
+	if slot, ok := c.slotArg(c.args[2]); ok {
+		c.int(int64(len(c.n.inSlot(slot))))
+	}
+}
+
+func getKeysInSlot(c *call) {
+	slot, ok := c.slotArg(c.args[2])
+	if !ok {
+		return
+	}
+	most, ok := c.integer(c.args[3])
+	switch {
+	case !ok:
+		return
+	case most < 0:
+		c.err("ERR Invalid number of keys")
+		return
+	}
+	keys := c.n.inSlot(slot)
+	keys = keys[:min(most, int64(len(keys)))]
+	c.array(len(keys))
+	for _, key := range keys {
+		c.bulkString(key)
+	}
+}

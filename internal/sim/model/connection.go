@@ -1,0 +1,271 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+func init() {
+	register("ping -1 fast 0 0 0", ping)
+	register("echo 2 loading,stale,fast 0 0 0", func(c *call) { c.bulk(c.args[1]) })
+	register("hello -1 noscript,loading,stale,fast,no_auth,allow_busy 0 0 0", hello)
+	register("auth -2 noscript,loading,stale,fast,no_auth,allow_busy 0 0 0", auth)
+	register("quit -1 noscript,loading,stale,fast,no_auth,allow_busy 0 0 0", quit)
+	register("reset 1 noscript,loading,stale,fast,no_auth,allow_busy 0 0 0", reset)
+	register("select 2 loading,stale,fast 0 0 0", selectDB)
+	register("client|id 2 noscript,loading,stale 0 0 0", func(c *call) { c.int(int64(c.s.id)) })
+	register("client|getname 2 noscript,loading,stale 0 0 0", getname)
+	register("client|setname 3 noscript,loading,stale 0 0 0", setname)
+	register("client|info 2 noscript,loading,stale 0 0 0", func(c *call) { c.text(c.s.info()) })
+	register("client|reply 3 noscript,loading,stale 0 0 0", clientReply)
+	register("client|no-evict 3 admin,noscript,loading,stale 0 0 0", noEvict)
+	register("client|pause -3 admin,noscript,loading,stale 0 0 0", clientPause)
+	register("client|unpause 2 admin,noscript,loading,stale 0 0 0", func(c *call) { c.n.unpause(); c.ok() })
+	register("info -1 loading,stale 0 0 0", info)
+}
+
+func ping(c *call) {
+	switch {
+	case len(c.args) > 2:
+		c.wrongArity()
+	case len(c.s.channels) > 0 && c.resp == 2:
+		c.array(2)
+		c.bulkString("pong")
+		if len(c.args) == 2 {
+			c.bulk(c.args[1])
+		} else {
+			c.bulkString("")
+		}
+	case len(c.args) == 2:
+		c.bulk(c.args[1])
+	default:
+		c.status("PONG")
+	}
+}
+
+// authenticate checks who the client says it is.
+func (c *call) authenticate(username, password []byte) bool {
+	n := c.n
+	ok := string(username) == "default" || n.username != "" && string(username) == n.username
+	if ok && n.password != "" && string(password) == n.password || ok && n.password == "" && string(username) == "default" {
+		c.s.authed = true
+		return true
+	}
+	c.err(errWrongPass)
+	return false
+}
+
+func auth(c *call) {
+	switch {
+	case len(c.args) > 3:
+		c.err(errSyntax)
+		return
+	case len(c.args) == 2 && c.n.password == "":
+		c.err("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+		return
+	}
+	username, password := []byte("default"), c.args[1]
+	if len(c.args) == 3 {
+		username, password = c.args[1], c.args[2]
+	}
+	if c.authenticate(username, password) {
+		c.ok()
+	}
+}
+
+func hello(c *call) {
+	version := c.resp
+	words := c.args[1:]
+	if len(words) > 0 {
+		v, ok := parseInt(words[0])
+		if !ok {
+			c.err("ERR Protocol version is not an integer or out of range")
+			return
+		}
+		if v != 2 && v != 3 {
+			c.err("NOPROTO unsupported protocol version")
+			return
+		}
+		version, words = int(v), words[1:]
+	}
+	for len(words) > 0 {
+		switch word := upper(words[0]); {
+		case word == "AUTH" && len(words) > 2:
+			if !c.authenticate(words[1], words[2]) {
+				return
+			}
+			words = words[3:]
+		case word == "SETNAME" && len(words) > 1:
+			if !c.setName(words[1]) {
+				return
+			}
+			words = words[2:]
+		default:
+			c.errorf("ERR Syntax error in HELLO option '%s'", cString(words[0]))
+			return
+		}
+	}
+	if c.n.password != "" && !c.s.authed {
+		c.err("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+		return
+	}
+	c.resp = version
+	c.greet()
+}
+
+func (c *call) greet() {
+	mode, role := "cluster", "master"
+	if c.n.standalone {
+		mode = "standalone"
+	}
+	if c.n.source != nil {
+		role = "replica"
+	}
+	c.mapOf(7)
+	c.bulkString("server")
+	c.bulkString("redis")
+	c.bulkString("version")
+	c.bulkString(c.n.c.opts.Version)
+	c.bulkString("proto")
+	c.int(int64(c.resp))
+	c.bulkString("id")
+	c.int(int64(c.s.id))
+	c.bulkString("mode")
+	c.bulkString(mode)
+	c.bulkString("role")
+	c.bulkString(role)
+	c.bulkString("modules")
+	c.array(0)
+}
+
+func quit(c *call) {
+	c.s.closing = true
+	c.ok()
+}
+
+func reset(c *call) {
+	s := c.s
+	s.discard()
+	s.unsubscribeAll()
+	s.silent, s.skip, s.asking, s.readOnly, s.name = false, 0, false, false, ""
+	s.authed = c.n.password == ""
+	c.resp = 2
+	c.status("RESET")
+}
+
+func selectDB(c *call) {
+	const databases = 16
+	id, ok := c.integer(c.args[1])
+	switch {
+	case !ok:
+	case id < -1<<31 || id >= 1<<31:
+		c.err(errNotInteger)
+	case !c.n.standalone && id != 0:
+		c.err("ERR SELECT is not allowed in cluster mode")
+	case id < 0 || id >= databases:
+		c.err("ERR DB index is out of range")
+	default:
+		c.ok()
+	}
+}
+
+// setName reports false if it has replied that a name is none.
+func (c *call) setName(name []byte) bool {
+	for _, b := range name {
+		if b < '!' || b > '~' {
+			c.err("ERR Client names cannot contain spaces, newlines or special characters.")
+			return false
+		}
+	}
+	c.s.name = string(name)
+	return true
+}
+
+func setname(c *call) {
+	if c.setName(c.args[2]) {
+		c.ok()
+	}
+}
+
+func getname(c *call) {
+	if c.s.name == "" {
+		c.null()
+	} else {
+		c.bulkString(c.s.name)
+	}
+}
+
+func (s *Session) info() string {
+	return fmt.Sprintf("id=%d addr=127.0.0.1:0 laddr=%s fd=8 name=%s age=0 idle=0 flags=N db=0 sub=%d psub=0 ssub=0 multi=-1 resp=%d\n",
+		s.id, s.n.addr, s.name, len(s.channels), s.out.resp)
+}
+
+func clientReply(c *call) {
+	switch upper(c.args[2]) {
+	case "ON":
+		c.s.silent = false
+		c.ok()
+	case "OFF":
+		c.s.silent = true
+	case "SKIP":
+		if !c.s.silent {
+			c.s.skip = 2
+		}
+	default:
+		c.err(errSyntax)
+	}
+}
+
+func noEvict(c *call) {
+	switch upper(c.args[2]) {
+	case "ON", "OFF":
+		c.ok()
+	default:
+		c.err(errSyntax)
+	}
+}
+
+func clientPause(c *call) {
+	all := true
+	if len(c.args) > 4 {
+		c.wrongArity()
+		return
+	}
+	if len(c.args) == 4 {
+		switch upper(c.args[3]) {
+		case "WRITE":
+			all = false
+		case "ALL":
+		default:
+			c.err("ERR CLIENT PAUSE mode must be WRITE or ALL")
+			return
+		}
+	}
+	ms, ok := parseInt(c.args[2])
+	switch {
+	case !ok:
+		c.err("ERR timeout is not an integer or out of range")
+		return
+	case ms < 0:
+		c.err("ERR timeout is negative")
+		return
+	}
+	c.n.pauseLocked(c.now.Add(time.Duration(ms)*time.Millisecond), all)
+	c.ok()
+}
+
+func info(c *call) {
+	n := c.n
+	role, mode, enabled := "master", "cluster", 1
+	if n.source != nil {
+		role = "slave"
+	}
+	if n.standalone {
+		mode, enabled = "standalone", 0
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Server\r\nredis_version:%s\r\nredis_mode:%s\r\n\r\n# Clients\r\nconnected_clients:%d\r\n\r\n", n.c.opts.Version, mode, len(n.sessions))
+	fmt.Fprintf(&b, "# Replication\r\nrole:%s\r\n\r\n# Cluster\r\ncluster_enabled:%d\r\n", role, enabled)
+	c.text(b.String())
+}

@@ -1,0 +1,240 @@
+package model
+
+import "time"
+
+// faults are what is wrong with a node, and its settings.
+type faults struct {
+	dead         bool
+	loadingUntil time.Time
+	downUntil    time.Time // it believes that the cluster is down
+	down         bool
+	oom          bool
+	misconf      bool
+	noReplicas   bool
+	maxClients   int
+	username     string
+	password     string
+	mayNot       map[string]bool
+	masterDown   bool
+	deaf         bool
+	told         func(slot uint16, owner int) int
+	standalone   bool // a server without cluster mode
+	stranger     bool // a node of another cluster
+	alias        string
+	own          map[string]*entry // what it had as a member
+	pause        struct {
+		until   time.Time
+		all     bool
+		changed chan struct{}
+	}
+}
+
+func (n *Node) up() bool { return !n.dead }
+
+// Up reports whether the node runs.
+func (n *Node) Up() bool {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	return n.up()
+}
+
+func (n *Node) isDown(now time.Time) bool { return n.down || now.Before(n.downUntil) }
+
+// lock makes a change of the node under the lock, as it is by now.
+func (n *Node) lock(f func(now time.Time)) {
+	n.c.mu.Lock()
+	defer n.c.mu.Unlock()
+	now := time.Now()
+	n.settle(now)
+	f(now)
+}
+
+// Kill ends the process: its connections are closed, and new ones are at once.
+func (n *Node) Kill() {
+	n.lock(func(time.Time) {
+		n.dead = true
+		n.hangUpAll()
+	})
+}
+
+// HangUp closes all the node's connections.
+func (n *Node) HangUp() { n.lock(func(time.Time) { n.hangUpAll() }) }
+
+func (n *Node) hangUpAll() {
+	for s := range n.sessions {
+		hangUp := s.close
+		s.end()
+		if hangUp != nil {
+			hangUp()
+		}
+	}
+	for _, p := range n.blocked {
+		close(p.wake)
+	}
+	n.blocked = nil
+}
+
+// A Start is how a node starts again.
+type Start struct {
+	Empty      bool          // without its keys
+	Loading    time.Duration // for how long it is LOADING
+	Down       time.Duration // for how long it believes that the cluster is down; 2 s is usual
+	Standalone bool          // without cluster mode, until the next start
+	Stranger   bool          // as a primary of all slots of another cluster, until the next start
+}
+
+// Restart ends the process, if it runs, and starts it again.
+func (n *Node) Restart(how Start) {
+	n.lock(func(now time.Time) {
+		n.hangUpAll()
+		if foreign := how.Standalone || how.Stranger; foreign != (n.own != nil) {
+			if foreign {
+				n.own, n.keys = n.keys, make(map[string]*entry)
+			} else {
+				n.own, n.keys = nil, n.own
+			}
+		}
+		n.dead, n.standalone, n.stranger = false, how.Standalone, how.Stranger
+		n.loadingUntil, n.downUntil = now.Add(how.Loading), now.Add(max(how.Down, how.Loading))
+		n.pause.until, n.alias, n.inSync = time.Time{}, "", false
+		clear(n.scripts)
+		if how.Empty && n.own == nil {
+			n.empty()
+		}
+		switch {
+		case how.Standalone:
+			n.source = nil
+		case how.Stranger:
+			n.alias, n.source = n.c.newID(), nil
+			n.view = alone(n.index, len(n.c.nodes))
+			n.learning = nil
+		default:
+			n.rejoin(now)
+		}
+	})
+}
+
+// empty forgets all keys, which are lost if no other node is the primary.
+func (n *Node) empty() {
+	if n.source == nil {
+		for key := range n.keys {
+			n.c.lost[key] = true
+		}
+	}
+	clear(n.keys)
+	n.recordClear()
+}
+
+// rejoin makes the node a member as it was, which hears of the truth.
+func (n *Node) rejoin(now time.Time) {
+	if p := n.view.primary[n.index]; p >= 0 {
+		n.source = n.c.nodes[p]
+	}
+	if n.view != n.c.truth {
+		n.learning = append(n.learning, lesson{now.Add(n.c.gossip), n.c.truth})
+	}
+	n.settle(now)
+}
+
+// alone is the topology of a cluster of one node.
+func alone(node, nodes int) *topology {
+	t := firstTopology(1, nodes)
+	for slot := range t.owner {
+		t.owner[slot] = int16(node)
+	}
+	t.absent = make([]bool, nodes)
+	for i := range nodes {
+		t.primary[i], t.absent[i] = -1, i != node
+	}
+	return t
+}
+
+// Loading makes the node refuse commands for a while.
+func (n *Node) Loading(d time.Duration) { n.lock(func(now time.Time) { n.loadingUntil = now.Add(d) }) }
+
+// Down makes the node believe that the cluster is down, as in a minority.
+func (n *Node) Down(yes bool) { n.lock(func(time.Time) { n.down = yes }) }
+
+// OOM makes the node refuse writes that need memory.
+func (n *Node) OOM(yes bool) { n.lock(func(time.Time) { n.oom = yes }) }
+
+// Misconf makes the node refuse writes because it cannot save.
+func (n *Node) Misconf(yes bool) { n.lock(func(time.Time) { n.misconf = yes }) }
+
+// NoReplicas makes the node refuse writes because it has too few replicas.
+func (n *Node) NoReplicas(yes bool) { n.lock(func(time.Time) { n.noReplicas = yes }) }
+
+// MaxClients bounds the node's connections; 0 is no bound.
+func (n *Node) MaxClients(most int) { n.lock(func(time.Time) { n.maxClients = most }) }
+
+// Forbid makes the node's user have no right to commands, named in lower case.
+func (n *Node) Forbid(names ...string) {
+	n.lock(func(time.Time) {
+		n.mayNot = make(map[string]bool)
+		for _, name := range names {
+			n.mayNot[name] = true
+		}
+	})
+}
+
+// RequirePass sets the password, of the user too if there is one; none if it is
+// empty. Connections stay authenticated unless they are to be again.
+func (n *Node) RequirePass(username, password string, again bool) {
+	n.lock(func(time.Time) {
+		n.username, n.password = username, password
+		for s := range n.sessions {
+			s.authed = s.authed && !again || password == ""
+		}
+	})
+}
+
+// MasterDown cuts a replica's link to its primary: it applies nothing, and
+// refuses reads.
+func (n *Node) MasterDown(yes bool) { n.lock(func(time.Time) { n.masterDown = yes }) }
+
+// Deaf makes the node hear of no changes, so that its view grows old.
+func (n *Node) Deaf(yes bool) { n.lock(func(time.Time) { n.deaf = yes }) }
+
+// Mislead makes the node tell another map than it goes by: the function says for
+// each slot which node, by its index, it tells for an owner, -1 for none. A nil
+// function ends it.
+func (n *Node) Mislead(tell func(slot uint16, owner int) int) {
+	n.lock(func(time.Time) { n.told = tell })
+}
+
+// Pause is CLIENT PAUSE: of all commands, or of writes.
+func (n *Node) Pause(d time.Duration, all bool) {
+	n.lock(func(now time.Time) { n.pauseLocked(now.Add(d), all) })
+}
+
+// Unpause ends a pause.
+func (n *Node) Unpause() { n.lock(func(time.Time) { n.unpause() }) }
+
+func (n *Node) pauseLocked(until time.Time, all bool) {
+	if until.After(n.pause.until) {
+		n.pause.until = until
+	}
+	n.pause.all = all
+}
+
+func (n *Node) unpause() {
+	n.pause.until = time.Time{}
+	close(n.pause.changed)
+	n.pause.changed = make(chan struct{})
+}
+
+// pausedFor reports whether a pause holds the command up.
+func (n *Node) pausedFor(s *Session, cmd *command, now time.Time) bool {
+	if !now.Before(n.pause.until) {
+		return false
+	}
+	return n.pause.all || cmd.write || mayWrite[cmd.name] || cmd.name == "exec" && s.queuesWrites()
+}
+
+// mayWrite are the commands that a pause of writes holds up, too.
+var mayWrite = map[string]bool{"eval": true, "evalsha": true, "publish": true}
+
+// postpone parks a command until the pause's end.
+func (n *Node) postpone(s *Session, args [][]byte) *parked {
+	return &parked{s: s, args: args, until: n.pause.until, wake: n.pause.changed}
+}

@@ -1,0 +1,155 @@
+package model
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+)
+
+func init() {
+	register("hset -4 write,denyoom,fast 1 1 1", hset)
+	register("hget 3 readonly,fast 1 1 1", hget)
+	register("hmget -3 readonly,fast 1 1 1", hmget)
+	register("hdel -3 write,fast 1 1 1", hdel)
+	register("hgetall 2 readonly 1 1 1", hgetall)
+	register("hlen 2 readonly,fast 1 1 1", hlen)
+	register("hexists 3 readonly,fast 1 1 1", hexists)
+	register("hincrby 4 write,denyoom,fast 1 1 1", hincrby)
+}
+
+// setField reports whether the field is new.
+func (e *entry) setField(name, value []byte) bool {
+	if f := e.field(name); f != nil {
+		f.value = bytes.Clone(value)
+		return false
+	}
+	e.fields = append(e.fields, field{string(name), bytes.Clone(value)})
+	return true
+}
+
+func hset(c *call) {
+	if len(c.args)%2 == 1 {
+		c.wrongArity()
+		return
+	}
+	e := c.make(c.args[1], kindHash)
+	if e == nil {
+		return
+	}
+	added := int64(0)
+	for i := 2; i < len(c.args); i += 2 {
+		if e.setField(c.args[i], c.args[i+1]) {
+			added++
+		}
+	}
+	c.n.changed(string(c.args[1]))
+	c.int(added)
+}
+
+func (c *call) fieldValue(e *entry, name []byte) {
+	if e != nil {
+		if f := e.field(name); f != nil {
+			c.bulk(f.value)
+			return
+		}
+	}
+	c.null()
+}
+
+func hget(c *call) {
+	if e, ok := c.typed(c.args[1], kindHash); ok {
+		c.fieldValue(e, c.args[2])
+	}
+}
+
+func hmget(c *call) {
+	e, ok := c.typed(c.args[1], kindHash)
+	if !ok {
+		return
+	}
+	c.array(len(c.args) - 2)
+	for _, name := range c.args[2:] {
+		c.fieldValue(e, name)
+	}
+}
+
+func hdel(c *call) {
+	e, ok := c.typed(c.args[1], kindHash)
+	if !ok {
+		return
+	}
+	removed := int64(0)
+	for _, name := range c.args[2:] {
+		if e == nil {
+			break
+		}
+		if i := slices.IndexFunc(e.fields, func(f field) bool { return f.name == string(name) }); i >= 0 {
+			e.fields = slices.Delete(e.fields, i, i+1)
+			removed++
+		}
+	}
+	if removed > 0 {
+		c.shrunk(c.args[1], e)
+	}
+	c.int(removed)
+}
+
+func hgetall(c *call) {
+	e, ok := c.typed(c.args[1], kindHash)
+	if !ok {
+		return
+	}
+	if e == nil {
+		c.mapOf(0)
+		return
+	}
+	c.mapOf(len(e.fields))
+	for _, f := range e.fields {
+		c.bulkString(f.name)
+		c.bulk(f.value)
+	}
+}
+
+func hlen(c *call) {
+	if e, ok := c.typed(c.args[1], kindHash); ok {
+		n := 0
+		if e != nil {
+			n = len(e.fields)
+		}
+		c.int(int64(n))
+	}
+}
+
+func hexists(c *call) {
+	if e, ok := c.typed(c.args[1], kindHash); ok {
+		c.bool(e != nil && e.field(c.args[2]) != nil)
+	}
+}
+
+func hincrby(c *call) {
+	n, ok := c.integer(c.args[3])
+	if !ok {
+		return
+	}
+	e, ok := c.typed(c.args[1], kindHash)
+	if !ok {
+		return
+	}
+	var value int64
+	if e != nil {
+		if f := e.field(c.args[2]); f != nil {
+			if value, ok = parseInt(f.value); !ok {
+				c.err("ERR hash value is not an integer")
+				return
+			}
+		}
+	}
+	if overflows(value, n) {
+		c.err(errOverflow)
+		return
+	}
+	value += n
+	c.make(c.args[1], kindHash).setField(c.args[2], strconv.AppendInt(nil, value, 10))
+	c.n.changed(string(c.args[1]))
+	c.int(value)
+}

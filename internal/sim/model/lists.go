@@ -1,0 +1,224 @@
+package model
+
+import (
+	"bytes"
+	"slices"
+)
+
+func init() {
+	register("lpush -3 write,denyoom,fast 1 1 1", func(c *call) { c.pushAll(true) })
+	register("rpush -3 write,denyoom,fast 1 1 1", func(c *call) { c.pushAll(false) })
+	register("lpop -2 write,fast 1 1 1", func(c *call) { c.pop(true) })
+	register("rpop -2 write,fast 1 1 1", func(c *call) { c.pop(false) })
+	register("llen 2 readonly,fast 1 1 1", llen)
+	register("lrange 4 readonly 1 1 1", lrange)
+	register("lindex 3 readonly 1 1 1", lindex)
+	register("lmove 5 write,denyoom 1 2 1", func(c *call) { c.move() })
+}
+
+// insert adds a value at one end of the list.
+func (e *entry) insert(left bool, value []byte) {
+	if left {
+		e.list = slices.Insert(e.list, 0, bytes.Clone(value))
+	} else {
+		e.list = append(e.list, bytes.Clone(value))
+	}
+}
+
+// take removes the value at one end of the list, which is not empty.
+func (e *entry) take(left bool) []byte {
+	i := len(e.list) - 1
+	if left {
+		i = 0
+	}
+	value := e.list[i]
+	e.list = slices.Delete(e.list, i, i+1)
+	return value
+}
+
+// make returns the key's entry of the kind, a new one if there is none; nil if it
+// has replied that the key holds something else.
+func (c *call) make(key []byte, k kind) *entry {
+	e, ok := c.typed(key, k)
+	if ok && e == nil {
+		e = &entry{kind: k}
+		if k == kindSet {
+			e.members = make(map[string]struct{})
+		}
+		c.n.keys[string(key)] = e
+	}
+	return e
+}
+
+// shrunk notes that the key's collection has fewer elements.
+func (c *call) shrunk(key []byte, e *entry) {
+	if e.empty() {
+		c.n.remove(string(key))
+	} else {
+		c.n.changed(string(key))
+	}
+}
+
+func (c *call) pushAll(left bool) {
+	e := c.make(c.args[1], kindList)
+	if e == nil {
+		return
+	}
+	for _, value := range c.args[2:] {
+		e.insert(left, value)
+	}
+	c.n.changed(string(c.args[1]))
+	c.n.ready = true
+	c.int(int64(len(e.list)))
+}
+
+func (c *call) pop(left bool) {
+	if len(c.args) > 3 {
+		c.wrongArity()
+		return
+	}
+	count, counted := int64(1), len(c.args) == 3
+	if counted {
+		n, ok := parseInt(c.args[2])
+		if !ok || n < 0 {
+			c.err(errNotPositive)
+			return
+		}
+		count = n
+	}
+	e, ok := c.typed(c.args[1], kindList)
+	switch {
+	case !ok:
+	case e == nil && counted:
+		c.nullArray()
+	case e == nil:
+		c.null()
+	case !counted:
+		c.bulk(e.take(left))
+		c.shrunk(c.args[1], e)
+	default:
+		count = min(count, int64(len(e.list)))
+		c.array(int(count))
+		for range count {
+			c.bulk(e.take(left))
+		}
+		if count > 0 {
+			c.shrunk(c.args[1], e)
+		}
+	}
+}
+
+func llen(c *call) {
+	if e, ok := c.typed(c.args[1], kindList); ok {
+		n := 0
+		if e != nil {
+			n = len(e.list)
+		}
+		c.int(int64(n))
+	}
+}
+
+func lrange(c *call) {
+	first, ok := c.integer(c.args[2])
+	if !ok {
+		return
+	}
+	last, ok := c.integer(c.args[3])
+	if !ok {
+		return
+	}
+	e, ok := c.typed(c.args[1], kindList)
+	if !ok {
+		return
+	}
+	var list [][]byte
+	if e != nil {
+		list = e.list
+	}
+	n := int64(len(list))
+	if first < 0 {
+		first = max(first+n, 0)
+	}
+	if last < 0 {
+		last += n
+	}
+	last = min(last, n-1)
+	if first > last {
+		c.array(0)
+		return
+	}
+	c.array(int(last - first + 1))
+	for _, value := range list[first : last+1] {
+		c.bulk(value)
+	}
+}
+
+func lindex(c *call) {
+	e, ok := c.typed(c.args[1], kindList)
+	if !ok {
+		return
+	}
+	if e == nil {
+		c.null()
+		return
+	}
+	i, ok := c.integer(c.args[2])
+	if !ok {
+		return
+	}
+	n := int64(len(e.list))
+	if i < 0 {
+		i += n
+	}
+	if i < 0 || i >= n {
+		c.null()
+	} else {
+		c.bulk(e.list[i])
+	}
+}
+
+// side reads LEFT or RIGHT.
+func (c *call) side(word []byte) (left, ok bool) {
+	switch upper(word) {
+	case "LEFT":
+		return true, true
+	case "RIGHT":
+		return false, true
+	}
+	c.err(errSyntax)
+	return false, false
+}
+
+// move is LMOVE, and BLMOVE where there is something to move; moved is false if
+// there is not.
+func (c *call) move() (moved bool) {
+	from, ok := c.side(c.args[3])
+	if !ok {
+		return true
+	}
+	to, ok := c.side(c.args[4])
+	if !ok {
+		return true
+	}
+	e, ok := c.typed(c.args[1], kindList)
+	switch {
+	case !ok:
+		return true
+	case e == nil:
+		if c.cmd.name == "lmove" {
+			c.null()
+		}
+		return false
+	}
+	target := c.make(c.args[2], kindList)
+	if target == nil {
+		return true
+	}
+	value := e.take(from)
+	target.insert(to, value)
+	c.shrunk(c.args[1], e)
+	c.n.changed(string(c.args[2]))
+	c.n.ready = true
+	c.bulk(value)
+	return true
+}

@@ -1,0 +1,96 @@
+package model
+
+import (
+	"slices"
+	"time"
+)
+
+// Migrate begins to move a slot: its owner is MIGRATING, and the other node
+// IMPORTING. It reports false, and does nothing, if the owner is that node, or either is no
+// primary or already moving the slot.
+func (c *Cluster) Migrate(slot uint16, to *Node) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settleAll(time.Now())
+	from := c.ownerLocked(slot)
+	if from == nil || from == to || from.source != nil || to.source != nil || from.migrating[slot] != nil || to.view.owner[slot] != int16(from.index) {
+		return false
+	}
+	from.migrating[slot] = to
+	to.importing[slot] = from
+	return true
+}
+
+// MoveKeys moves up to n keys of a slot that is being migrated, and returns how
+// many are left.
+func (c *Cluster) MoveKeys(slot uint16, n int) (left int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settleAll(time.Now())
+	from := c.ownerLocked(slot)
+	if from == nil || from.migrating[slot] == nil {
+		return 0
+	}
+	keys := from.inSlot(slot)
+	c.moveKeys(from, from.migrating[slot], keys[:min(n, len(keys))])
+	return max(len(keys)-n, 0)
+}
+
+func (c *Cluster) moveKeys(from, to *Node, keys []string) {
+	for _, key := range keys {
+		to.put(key, from.keys[key].clone())
+		from.remove(key)
+	}
+}
+
+// FinishMigration moves the keys that are left, and makes the target the owner:
+// it and the node that had the slot know at once, others when they hear of it.
+func (c *Cluster) FinishMigration(slot uint16) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.settleAll(now)
+	from := c.ownerLocked(slot)
+	if from == nil || from.migrating[slot] == nil {
+		return
+	}
+	to := from.migrating[slot]
+	c.moveKeys(from, to, from.inSlot(slot))
+	c.change(now, func(t *topology) {
+		t.owner[slot] = int16(to.index)
+		t.bump(to.index)
+	}, from, to)
+}
+
+// AbortMigration leaves the slot where it was. Keys that were moved go back.
+func (c *Cluster) AbortMigration(slot uint16) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	from := c.ownerLocked(slot)
+	if from == nil || from.migrating[slot] == nil {
+		return
+	}
+	to := from.migrating[slot]
+	c.moveKeys(to, from, to.inSlot(slot))
+	delete(from.migrating, slot)
+	delete(to.importing, slot)
+}
+
+// Migrating returns the slots that are on their way, in order.
+func (c *Cluster) Migrating() (slots []uint16) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.nodes {
+		for slot := range n.migrating {
+			slots = append(slots, slot)
+		}
+	}
+	slices.Sort(slots)
+	return slots
+}
+
+func (c *Cluster) settleAll(now time.Time) {
+	for _, n := range c.nodes {
+		n.settle(now)
+	}
+}

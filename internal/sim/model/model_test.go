@@ -1,0 +1,129 @@
+package model
+
+import (
+	"math/rand/v2"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+)
+
+// do runs a command, whose words are separated by spaces.
+func do(s *Session, text string) string {
+	var args [][]byte
+	for word := range strings.FieldsSeq(text) {
+		args = append(args, []byte(word))
+	}
+	reply, _ := s.Do(args)
+	return string(reply)
+}
+
+func TestSlotIsThatOfTheLibrary(t *testing.T) {
+	require.EqualValues(t, 0x31C3, Slot([]byte("123456789")), "the specification's example")
+	r := rand.New(rand.NewPCG(1, 1))
+	const letters = "ab{}\x00\xff0"
+	for range 20000 {
+		key := make([]byte, r.IntN(12))
+		for i := range key {
+			key[i] = letters[r.IntN(len(letters))]
+		}
+		require.Equal(t, cluster.Slot(string(key)), Slot(key), "%q", key)
+	}
+}
+
+func TestServe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Primaries: 1})
+		client, conn := net.Pipe()
+		go c.Serve(c.Nodes()[0])(conn)
+		send := func(text string) {
+			_, err := client.Write([]byte(text))
+			require.NoError(t, err)
+		}
+		receive := func(want string) {
+			t.Helper()
+			b := make([]byte, len(want))
+			for n := 0; n < len(b); {
+				m, err := client.Read(b[n:])
+				require.NoError(t, err)
+				n += m
+			}
+			require.Equal(t, want, string(b))
+		}
+		send("*1\r\n$4\r\nPI")
+		send("NG\r\nincr x\r\n*2\r\n$4\r\nINCR\r\n$1\r\nx\r\n")
+		receive("+PONG\r\n:1\r\n")
+		receive(":2\r\n")
+		send("BLPOP l 0\r\nPING\r\n")
+		synctest.Wait()
+		other := c.Nodes()[0].NewSession(nil)
+		require.Equal(t, ":1\r\n", do(other, "LPUSH l a"))
+		receive("*2\r\n$1\r\nl\r\n$1\r\na\r\n")
+		receive("+PONG\r\n")
+		require.Equal(t, "+OK\r\n", do(other, "CLIENT PAUSE 1000"))
+		send("INCR x\r\n")
+		start := time.Now()
+		receive(":3\r\n")
+		require.Equal(t, time.Second, time.Since(start))
+		send("*1\r\n!")
+		receive("-ERR Protocol error: expected '$', got '!'\r\n")
+		_, err := client.Read(make([]byte, 1))
+		require.Error(t, err)
+		client.Close()
+	})
+}
+
+func TestMigrationAndFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Primaries: 2, Replicas: 1})
+		c.ReplicationLag(100 * time.Millisecond)
+		c.GossipLag(time.Second)
+		a, b, ra := c.Nodes()[0], c.Nodes()[1], c.Nodes()[2]
+		sa, sb, sra := a.NewSession(nil), b.NewSession(nil), ra.NewSession(nil)
+		slot := Slot([]byte("{bar}x"))
+		require.Same(t, a, c.Owner(slot))
+		require.Equal(t, ":1\r\n", do(sa, "INCR {bar}x"))
+		require.Contains(t, do(sb, "INCR {bar}x"), "-MOVED")
+		require.True(t, c.Migrate(slot, b))
+		require.Contains(t, do(sa, "INCR {bar}y"), "-ASK")
+		require.Equal(t, "+OK\r\n", do(sb, "ASKING"))
+		require.Equal(t, ":1\r\n", do(sb, "INCR {bar}y"))
+		require.Contains(t, do(sb, "INCR {bar}y"), "-MOVED")
+		require.Contains(t, do(sa, "DEL {bar}x {bar}y"), "-TRYAGAIN")
+		c.FinishMigration(slot)
+		require.Contains(t, do(sa, "INCR {bar}x"), "-MOVED")
+		require.Equal(t, ":2\r\n", do(sb, "INCR {bar}x"))
+		require.Contains(t, do(sra, "GET {bar}x"), a.Addr(), "has not heard of it")
+		time.Sleep(time.Second)
+		require.Contains(t, do(sra, "GET {bar}x"), b.Addr())
+
+		key := "k0"
+		for i := 0; c.Owner(Slot([]byte(key))) != a; i++ {
+			key = "k" + string(rune('0'+i))
+		}
+		require.Equal(t, ":5\r\n", do(sa, "INCRBY "+key+" 5"))
+		time.Sleep(time.Second)
+		require.Equal(t, ":7\r\n", do(sa, "INCRBY "+key+" 2"))
+		require.Equal(t, "+OK\r\n", do(sra, "READONLY"))
+		require.Equal(t, "$1\r\n5\r\n", do(sra, "GET "+key))
+		require.True(t, c.Failover(ra, true))
+		require.Equal(t, ":6\r\n", do(sra, "INCRBY "+key+" 1"))
+		require.Equal(t, ":8\r\n", do(sa, "INCRBY "+key+" 1"), "it has not heard of it")
+		require.True(t, c.Lost(key))
+		time.Sleep(time.Second)
+		require.Contains(t, do(sa, "GET "+key), "-MOVED")
+		value, _ := c.Value(key)
+		require.Equal(t, "6", value)
+
+		require.True(t, c.FailoverGracefully(a, 2*time.Second))
+		start := time.Now()
+		require.Contains(t, do(sra, "INCRBY "+key+" 1"), "-MOVED")
+		require.Equal(t, 2*time.Second, time.Since(start))
+		require.Equal(t, ":7\r\n", do(sa, "INCRBY "+key+" 1"))
+	})
+}

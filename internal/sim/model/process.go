@@ -1,0 +1,161 @@
+package model
+
+import "time"
+
+// A call is one execution of a command.
+type call struct {
+	s    *Session
+	n    *Node
+	cmd  *command
+	args [][]byte
+	now  time.Time
+	ms   int64 // now
+	*reply
+	in where
+}
+
+// where a command runs.
+type where uint8
+
+const (
+	inSession where = iota
+	inExec
+	inScript
+)
+
+func (c *call) find(key []byte) *entry { return c.n.find(key, c.ms) }
+func (c *call) wrongArity()            { c.errorf("ERR wrong number of arguments for '%s' command", c.cmd.name) }
+
+// typed is find for commands of one kind of value; false if it has replied that
+// the key holds another.
+func (c *call) typed(key []byte, k kind) (*entry, bool) {
+	e := c.find(key)
+	if e != nil && e.kind != k {
+		c.err(errWrongType)
+		return nil, false
+	}
+	return e, true
+}
+
+// integer reads an argument; false if it has replied that it is none.
+func (c *call) integer(b []byte) (int64, bool) {
+	n, ok := parseInt(b)
+	if !ok {
+		c.err(errNotInteger)
+	}
+	return n, ok
+}
+
+// process does what a server does with a command of a client: the checks in its
+// order, then it runs or queues it.
+func (s *Session) process(args [][]byte, now time.Time) *parked {
+	s.call.n, s.call.reply, s.call.in = s.n, &s.out, inSession
+	s.call.now, s.call.ms = now, now.UnixMilli()
+	cmd := lookup(args)
+	if !s.multi && (cmd == nil || cmd.name != "asking") {
+		defer func() { s.asking = false }()
+	}
+	if refusal := s.refusal(cmd, args); refusal != "" {
+		s.refuse(cmd, refusal)
+		return nil
+	}
+	if refusal := s.n.pausedFor(s, cmd, now); refusal {
+		return s.n.postpone(s, args)
+	}
+	if s.multi && !runsInMulti[cmd.name] {
+		s.queue = append(s.queue, queued{cmd, args})
+		s.out.status("QUEUED")
+		return nil
+	}
+	s.call.cmd, s.call.args = cmd, args
+	return s.call.execute()
+}
+
+// runsInMulti are the commands that MULTI does not queue.
+var runsInMulti = map[string]bool{"exec": true, "discard": true, "multi": true, "watch": true, "quit": true, "reset": true}
+
+// refusal returns why the server refuses the command, or nothing.
+func (s *Session) refusal(cmd *command, args [][]byte) string {
+	n := s.n
+	if text := cmd.refuse(args); text != "" {
+		return text
+	}
+	write := cmd.write || cmd.name == "exec" && s.queuesWrites()
+	if n.password != "" && !s.authed && !cmd.flags["no_auth"] {
+		return errNoAuth
+	}
+	if n.mayNot[cmd.name] {
+		return "NOPERM this user has no permissions to run the '" + cmd.name + "' command"
+	}
+	if !n.standalone && cmd.routed() {
+		if text := s.route(cmd, args, write); text != "" {
+			if cmd.name == "exec" {
+				s.discard()
+				return redirected + text
+			}
+			return text
+		}
+	}
+	oom := n.oom && (cmd.denyOOM || s.multi && !runsInMulti[cmd.name] || cmd.name == "exec" && s.queuesOOM())
+	switch {
+	case oom:
+		return errOOM
+	case write && n.misconf && n.source == nil:
+		return errMisconf
+	case write && n.noReplicas && n.source == nil:
+		return errNoReplicas
+	case write && n.source != nil:
+		return errReadOnly
+	case len(s.channels) > 0 && s.out.resp == 2 && !runsWhenSubscribed[cmd.name]:
+		return "ERR Can't execute '" + cmd.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+	case n.masterDown && n.source != nil && !cmd.flags["stale"]:
+		return errMasterDown
+	case s.call.now.Before(n.loadingUntil) && !cmd.flags["loading"]:
+		return errLoading
+	}
+	return ""
+}
+
+var runsWhenSubscribed = map[string]bool{"ping": true, "subscribe": true, "unsubscribe": true, "quit": true, "reset": true}
+
+// redirected marks a refusal of EXEC that is not wrapped in EXECABORT.
+const redirected = "\x00"
+
+// refuse replies a refusal, and spoils the transaction in which it was.
+func (s *Session) refuse(cmd *command, text string) {
+	switch {
+	case text[0] == redirected[0]:
+		text = text[1:]
+	case cmd != nil && cmd.name == "exec":
+		s.discard()
+		text = "EXECABORT Transaction discarded because of: " + text
+	case s.multi:
+		s.aborted = true
+	}
+	s.out.err(text)
+}
+
+// execute runs the command, tells the judges, and returns what to wait for.
+func (c *call) execute() *parked {
+	from := len(c.b)
+	if c.cmd.flags["blocking"] {
+		if p := c.block(); p != nil {
+			return p
+		}
+	} else {
+		c.cmd.run(c)
+	}
+	if p := c.s.parked; p != nil {
+		c.s.parked = nil
+		return p
+	}
+	c.tell(from)
+	return nil
+}
+
+// tell calls the hook for a command with keys, and those that change all of them.
+func (c *call) tell(from int) {
+	if f := c.n.c.opts.Executed; f != nil && (c.cmd.first != 0 || c.cmd.keys != nil || c.cmd.write) && c.cmd.name != "watch" {
+		f(Execution{At: c.now, Node: c.n, Conn: c.s.id, Args: c.args, Reply: c.b[from:], Replica: c.n.source != nil, Exec: c.in == inExec, Script: c.in == inScript})
+	}
+}

@@ -1,0 +1,155 @@
+package model
+
+import (
+	"maps"
+	"time"
+)
+
+// An effect is what a write made of a key: its entry then, nil if it was deleted.
+type effect struct {
+	at    time.Time
+	key   string
+	entry *entry
+	all   bool // every key was deleted
+}
+
+// keepEffects is how many effects a primary gathers before it looks for replicas
+// that are due.
+const keepEffects = 64
+
+// record notes a change for the node's replicas, and what is lost because
+// somebody else owns the slot in truth.
+func (n *Node) record(key string) {
+	if n.source != nil || n.standalone || n.stranger {
+		return
+	}
+	c := n.c
+	if owner := c.truth.owner[Slot([]byte(key))]; int(owner) != n.index && (owner < 0 || c.nodes[owner].migrating[Slot([]byte(key))] != n) {
+		c.lost[key] = true
+	}
+	if c.opts.Replicas == 0 {
+		return
+	}
+	e := n.keys[key]
+	if e != nil {
+		e = e.clone()
+	}
+	n.append(effect{key: key, entry: e})
+}
+
+func (n *Node) recordClear() {
+	if n.source == nil && n.c.opts.Replicas > 0 {
+		n.append(effect{all: true})
+	}
+}
+
+func (n *Node) append(e effect) {
+	e.at = time.Now()
+	n.log = append(n.log, e)
+	if len(n.log)%keepEffects == 0 {
+		n.trim(e.at)
+	}
+}
+
+// trim drops the effects that all replicas have applied. One without a link will
+// get everything anew.
+func (n *Node) trim(now time.Time) {
+	done := n.logBase + uint64(len(n.log))
+	for _, r := range n.c.nodes {
+		if r.source != n {
+			continue
+		}
+		if r.masterDown || !r.up() {
+			r.inSync = false
+			continue
+		}
+		if r.replicate(now); r.inSync {
+			done = min(done, r.offset)
+		}
+	}
+	n.log = append([]effect(nil), n.log[done-n.logBase:]...)
+	n.logBase = done
+}
+
+// replicate applies what the node's primary wrote a lag ago.
+func (n *Node) replicate(now time.Time) {
+	if n.masterDown || !n.up() || !n.source.up() {
+		return
+	}
+	if !n.inSync {
+		n.fullSync()
+		return
+	}
+	n.apply(now.Add(-n.c.lag))
+}
+
+// apply applies what was written until then.
+func (n *Node) apply(until time.Time) {
+	p := n.source
+	for n.offset < p.logBase+uint64(len(p.log)) {
+		e := &p.log[n.offset-p.logBase]
+		if e.at.After(until) {
+			return
+		}
+		n.offset++
+		switch {
+		case e.all:
+			clear(n.keys)
+		case e.entry == nil:
+			delete(n.keys, e.key)
+		default:
+			n.keys[e.key] = e.entry.clone()
+		}
+		n.touch(e.key)
+	}
+}
+
+// fullSync makes the node a copy of its primary.
+func (n *Node) fullSync() {
+	p := n.source
+	n.keys = make(map[string]*entry, len(p.keys))
+	for key, e := range p.keys {
+		n.keys[key] = e.clone()
+	}
+	n.offset, n.inSync = p.logBase+uint64(len(p.log)), true
+	maps.Copy(n.scripts, p.scripts)
+}
+
+// acknowledged returns how many replicas have all writes, and when those that
+// have a link will.
+func (n *Node) acknowledged(now time.Time) (replicas int64, all time.Time) {
+	end := n.logBase + uint64(len(n.log))
+	for _, r := range n.c.nodes {
+		if r.source != n || r.masterDown || !r.up() {
+			continue
+		}
+		if r.replicate(now); r.offset == end {
+			replicas++
+		} else {
+			all = n.log[len(n.log)-1].at.Add(n.c.lag)
+		}
+	}
+	return replicas, all
+}
+
+// demote makes the node a replica of another one. What it alone has is lost.
+func (n *Node) demote(p *Node, now time.Time) {
+	if n.source == nil {
+		for key := range n.keys {
+			n.c.loseUnless(key, n, p)
+		}
+	}
+	n.source, n.inSync, n.log, n.logBase = p, false, nil, n.logBase+uint64(len(n.log))
+	clear(n.migrating)
+	clear(n.importing)
+	n.replicate(now)
+}
+
+// loseUnless notes the key as one with lost writes, if its value at one node
+// is not that at the other.
+func (c *Cluster) loseUnless(key string, at, there *Node) {
+	e, f := at.keys[key], there.keys[key]
+	if f == nil || e.kind != f.kind || string(e.str) != string(f.str) || e.expire != f.expire {
+		c.lost[key] = true
+	}
+}

@@ -1,0 +1,84 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// keysFound is what a server knows of a command's keys before it serves them.
+type keysFound struct {
+	slot              uint16
+	any, several      bool
+	missing, existing int
+}
+
+// route returns the redirection for a command whose keys the node does not serve,
+// or nothing.
+func (s *Session) route(cmd *command, args [][]byte, write bool) string {
+	var f keysFound
+	if cmd.name != "exec" {
+		if text := s.look(&f, cmd, args); text != "" {
+			return text
+		}
+	} else if s.multi {
+		for _, q := range s.queue {
+			if text := s.look(&f, q.cmd, q.args); text != "" {
+				return text
+			}
+		}
+	}
+	if !f.any {
+		return ""
+	}
+	n := s.n
+	owner, mine := int(n.view.owner[f.slot]), false
+	if mine = owner == n.index; n.isDown(s.call.now) {
+		return errDown
+	}
+	if to := n.migrating[f.slot]; mine && to != nil && f.missing > 0 {
+		if f.existing > 0 {
+			return errTryAgain
+		}
+		return fmt.Sprintf("ASK %d %s", f.slot, to.addr)
+	}
+	switch {
+	case mine:
+		return ""
+	case n.importing[f.slot] != nil && s.asking:
+		if f.several && f.missing > 0 {
+			return errTryAgain
+		}
+		return ""
+	case s.readOnly && n.view.primary[n.index] == owner && !write:
+		return ""
+	}
+	return fmt.Sprintf("MOVED %d %s", f.slot, n.c.nodes[owner].addr)
+}
+
+// look looks at the keys of one command, of several in a transaction.
+func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
+	n := s.n
+	var first []byte
+	for _, key := range cmd.keysOf(args) {
+		slot := Slot(key)
+		switch {
+		case !f.any:
+			if n.view.owner[slot] < 0 {
+				return errUnbound
+			}
+			f.any, f.slot, first = true, slot, key
+		case slot != f.slot:
+			return errCrossSlot
+		case first == nil || !bytes.Equal(first, key):
+			f.several = true
+		}
+		if n.migrating[slot] != nil || n.importing[slot] != nil {
+			if e := n.keys[string(key)]; e == nil || e.expired(s.call.ms) {
+				f.missing++
+			} else {
+				f.existing++
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,179 @@
+package model
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+func init() {
+	eval := register("eval -3 noscript,stale,may_replicate,movablekeys 0 0 0", eval)
+	eval.keys = scriptKeys
+	evalsha := register("evalsha -3 noscript,stale,may_replicate,movablekeys 0 0 0", evalsha)
+	evalsha.keys = scriptKeys
+	register("script|load 3 noscript,stale 0 0 0", scriptLoad)
+	register("script|exists -3 noscript 0 0 0", scriptExists)
+	register("script|flush -2 noscript 0 0 0", scriptFlush)
+}
+
+// scriptKeys returns the keys of EVAL; none if their number makes no sense.
+func scriptKeys(args [][]byte) [][]byte {
+	n, ok := parseInt(args[2])
+	if !ok || n < 0 || n > int64(len(args)-3) {
+		return nil
+	}
+	return args[3 : 3+n]
+}
+
+func sha(text []byte) string {
+	sum := sha1.Sum(text)
+	return hex.EncodeToString(sum[:])
+}
+
+func eval(c *call) {
+	id := sha(c.args[1])
+	if c.enoughKeys() {
+		c.n.scripts[id] = string(c.args[1])
+		c.runScript(id)
+	}
+}
+
+func evalsha(c *call) {
+	if !c.enoughKeys() {
+		return
+	}
+	id := strings.ToLower(string(c.args[1]))
+	if _, ok := c.n.scripts[id]; !ok {
+		c.err(errNoScript)
+		return
+	}
+	c.runScript(id)
+}
+
+func (c *call) enoughKeys() bool {
+	switch n, ok := c.integer(c.args[2]); {
+	case !ok:
+	case n > int64(len(c.args)-3):
+		c.err("ERR Number of keys can't be greater than number of args")
+	case n < 0:
+		c.err("ERR Number of keys can't be negative")
+	default:
+		return true
+	}
+	return false
+}
+
+// A script gets its keys and arguments, and replies.
+type script func(c *call, keys, args [][]byte)
+
+// known are the scripts that are more than one call.
+var known = map[string]script{
+	"if redis.call('PTTL',KEYS[1])==-1 then return redis.call('PEXPIRE',KEYS[1],ARGV[1]) end return 0": func(c *call, keys, args [][]byte) {
+		if len(keys) > 0 && len(args) > 0 {
+			if e := c.find(keys[0]); e != nil && e.expire == 0 {
+				c.redis([]byte("PEXPIRE"), keys[0], args[0])
+				return
+			}
+		}
+		c.int(0)
+	},
+}
+
+// one is a script of a single call.
+var (
+	one     = regexp.MustCompile(`^\s*return\s+redis\.call\(\s*(.*?)\s*\)\s*;?\s*$`)
+	operand = regexp.MustCompile(`^(?:'([^'\\]*)'|"([^"\\]*)"|(KEYS|ARGV)\[(\d+)\]|(-?\d+))$`)
+)
+
+func (c *call) runScript(id string) {
+	text := c.n.scripts[id]
+	n, _ := parseInt(c.args[2])
+	keys, args := c.args[3:3+n], c.args[3+n:]
+	inner := *c
+	inner.in = inScript
+	from := len(c.b)
+	if s := known[text]; s != nil {
+		s(&inner, keys, args)
+	} else if words, ok := singleCall(text, keys, args); ok {
+		inner.redis(words...)
+	} else {
+		c.err("ERR model: a script that the model does not know")
+		return
+	}
+	if c.b[from] == '-' {
+		c.b = append(c.b[:len(c.b)-2], " script: "+id+", on @user_script:1.\r\n"...)
+	}
+}
+
+// redis is redis.call of a script.
+func (c *call) redis(args ...[]byte) {
+	cmd := lookup(args)
+	switch {
+	case cmd == nil:
+		c.err("ERR Unknown Redis command called from script")
+	case cmd.refuse(args) != "":
+		c.err("ERR Wrong number of args calling Redis command from script")
+	case cmd.flags["noscript"]:
+		c.err("ERR This Redis command is not allowed from script")
+	case cmd.write && c.n.source != nil:
+		c.err("READONLY You can't write against a read only replica.")
+	case cmd.denyOOM && c.n.oom:
+		c.err(errOOM)
+	default:
+		c.cmd, c.args = cmd, args
+		c.execute()
+	}
+}
+
+// singleCall returns the words of a script that is a single call.
+func singleCall(text string, keys, args [][]byte) (words [][]byte, ok bool) {
+	call := one.FindStringSubmatch(text)
+	if call == nil {
+		return nil, false
+	}
+	for word := range strings.SplitSeq(call[1], ",") {
+		m := operand.FindStringSubmatch(strings.TrimSpace(word))
+		switch {
+		case m == nil:
+			return nil, false
+		case m[3] == "":
+			words = append(words, []byte(m[1]+m[2]+m[5]))
+			continue
+		}
+		from := keys
+		if m[3] == "ARGV" {
+			from = args
+		}
+		i, _ := strconv.Atoi(m[4])
+		if i < 1 || i > len(from) {
+			return nil, false
+		}
+		words = append(words, from[i-1])
+	}
+	return words, len(words) > 0
+}
+
+func scriptLoad(c *call) {
+	id := sha(c.args[2])
+	c.n.scripts[id] = string(c.args[2])
+	c.bulkString(id)
+}
+
+func scriptExists(c *call) {
+	c.array(len(c.args) - 2)
+	for _, id := range c.args[2:] {
+		_, ok := c.n.scripts[strings.ToLower(string(id))]
+		c.bool(ok)
+	}
+}
+
+func scriptFlush(c *call) {
+	if len(c.args) > 3 || len(c.args) == 3 && upper(c.args[2]) != "ASYNC" && upper(c.args[2]) != "SYNC" {
+		c.err("ERR SCRIPT FLUSH only support SYNC|ASYNC option")
+		return
+	}
+	clear(c.n.scripts)
+	c.ok()
+}

@@ -1,0 +1,144 @@
+package model
+
+import (
+	"maps"
+	"slices"
+)
+
+type kind uint8
+
+const (
+	kindString kind = iota
+	kindList
+	kindHash
+	kindSet
+)
+
+func (k kind) String() string { return [...]string{"string", "list", "hash", "set"}[k] }
+
+// An entry is a key's value and when it ends. Byte slices in it are never changed
+// in place, so that copies may share them.
+type entry struct {
+	kind    kind
+	str     []byte
+	list    [][]byte
+	fields  []field // in the order in which they were added
+	members map[string]struct{}
+	expire  int64 // Unix time in milliseconds; 0: never
+}
+
+type field struct {
+	name  string
+	value []byte
+}
+
+func (e *entry) expired(ms int64) bool { return e.expire != 0 && e.expire <= ms }
+
+// clone returns an independent copy.
+func (e *entry) clone() *entry {
+	f := *e
+	f.list, f.fields, f.members = slices.Clone(e.list), slices.Clone(e.fields), maps.Clone(e.members)
+	return &f
+}
+
+// empty reports that a collection has nothing left in it, so that its key goes.
+func (e *entry) empty() bool {
+	switch e.kind {
+	case kindList:
+		return len(e.list) == 0
+	case kindHash:
+		return len(e.fields) == 0
+	case kindSet:
+		return len(e.members) == 0
+	}
+	return false
+}
+
+func (e *entry) field(name []byte) *field {
+	for i := range e.fields {
+		if e.fields[i].name == string(name) {
+			return &e.fields[i]
+		}
+	}
+	return nil
+}
+
+// find returns the key's entry, nil if there is none or its time is over. On a
+// primary that deletes it; a replica waits for its primary to do so.
+func (n *Node) find(key []byte, ms int64) *entry {
+	e := n.keys[string(key)]
+	if e == nil || !e.expired(ms) {
+		return e
+	}
+	if n.source == nil {
+		n.remove(string(key))
+	}
+	return nil
+}
+
+// put sets the key's value.
+func (n *Node) put(key string, e *entry) {
+	n.keys[key] = e
+	n.changed(key)
+}
+
+// remove deletes the key, and reports whether there was one.
+func (n *Node) remove(key string) bool {
+	if n.keys[key] == nil {
+		return false
+	}
+	delete(n.keys, key)
+	n.changed(key)
+	return true
+}
+
+// changed tells those who watch the key and the replicas that it has another
+// value, another end, or is gone.
+func (n *Node) changed(key string) {
+	if len(n.watchers) > 0 {
+		n.touch(key)
+	}
+	n.record(key)
+}
+
+// touch fails the transactions of the sessions that watch the key.
+func (n *Node) touch(key string) {
+	for _, s := range n.watchers[key] {
+		s.dirty = true
+	}
+}
+
+// purge deletes what has expired, as a server's background does.
+func (n *Node) purge(ms int64) {
+	if n.source != nil {
+		return
+	}
+	for key, e := range n.keys {
+		if e.expired(ms) {
+			n.remove(key)
+		}
+	}
+}
+
+// clear deletes everything.
+func (n *Node) clear() {
+	for key := range n.watchers {
+		if n.keys[key] != nil {
+			n.touch(key)
+		}
+	}
+	clear(n.keys)
+	n.recordClear()
+}
+
+// inSlot returns the slot's keys in order.
+func (n *Node) inSlot(slot uint16) []string {
+	var keys []string
+	for key := range n.keys {
+		if Slot([]byte(key)) == slot {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,178 @@
+package model
+
+import (
+	"slices"
+	"time"
+)
+
+// A topology is who owns which slot, and who replicates whom. It does not change
+// once it is told to nodes.
+type topology struct {
+	owner   [SlotCount]int16 // index of a node; -1: nobody
+	primary []int            // of each node; -1: it is one itself
+	epoch   []uint64         // of each node's claim to its slots
+	failed  []bool
+	absent  []bool // nil: none
+	current uint64 // the greatest epoch that was ever
+}
+
+func firstTopology(primaries, nodes int) *topology {
+	t := &topology{
+		primary: make([]int, nodes), epoch: make([]uint64, nodes), failed: make([]bool, nodes),
+		current: uint64(nodes),
+	}
+	for slot := range t.owner {
+		t.owner[slot] = int16(slot * primaries / SlotCount)
+	}
+	for i := range nodes {
+		t.epoch[i] = uint64(i + 1)
+		if t.primary[i] = -1; i >= primaries {
+			t.primary[i] = i % primaries
+			t.epoch[i] = t.epoch[i%primaries]
+		}
+	}
+	return t
+}
+
+func (t *topology) clone() *topology {
+	u := *t
+	u.primary, u.epoch, u.failed = slices.Clone(t.primary), slices.Clone(t.epoch), slices.Clone(t.failed)
+	return &u
+}
+
+// bump gives the node an epoch that is greater than all others.
+func (t *topology) bump(node int) {
+	t.current++
+	t.epoch[node] = t.current
+}
+
+// A slotRange is slots in a row of one owner.
+type slotRange struct{ first, last, owner int }
+
+// ranges returns all ranges with an owner, in order.
+func (t *topology) ranges() (all []slotRange) {
+	for slot := 0; slot < SlotCount; {
+		first := slot
+		for slot++; slot < SlotCount && t.owner[slot] == t.owner[first]; slot++ {
+		}
+		if owner := int(t.owner[first]); owner >= 0 {
+			all = append(all, slotRange{first, slot - 1, owner})
+		}
+	}
+	return all
+}
+
+// replicas returns a primary's, but for those that have failed.
+func (t *topology) replicas(primary int) (all []int) {
+	for i, p := range t.primary {
+		if p == primary && !t.failed[i] {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// A lesson is a topology that a node learns at its time.
+type lesson struct {
+	at   time.Time
+	view *topology
+}
+
+// change makes a new truth. The nodes told learn it at once, others when they
+// hear of it.
+func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
+	next := c.truth.clone()
+	f(next)
+	c.truth = next
+	for _, n := range c.nodes {
+		if n.standalone || n.stranger {
+			continue
+		}
+		at := now
+		if !slices.Contains(told, n) {
+			at = now.Add(c.gossip)
+		}
+		n.learning = append(n.learning, lesson{at, next})
+		n.settle(now)
+	}
+}
+
+// settle makes the node what it is by now: it adopts the topologies that it has
+// heard of, and applies what its primary has sent.
+func (n *Node) settle(now time.Time) {
+	if len(n.learning) > 0 && !n.deaf && n.up() {
+		i := len(n.learning) - 1
+		for ; i >= 0 && n.learning[i].at.After(now); i-- {
+		}
+		if i >= 0 {
+			view := n.learning[i].view
+			n.learning = slices.Delete(n.learning, 0, i+1)
+			n.adopt(view, now)
+		}
+	}
+	if n.source != nil {
+		n.replicate(now)
+	}
+}
+
+// adopt makes a topology the node's view: it may have another role, and have lost
+// slots with their keys.
+func (n *Node) adopt(t *topology, now time.Time) {
+	if t == n.view {
+		return
+	}
+	n.view = t
+	p := t.primary[n.index]
+	switch {
+	case p < 0 && n.source != nil:
+		n.replicate(now)
+		n.source = nil
+	case p >= 0 && n.source != n.c.nodes[p]:
+		n.demote(n.c.nodes[p], now)
+	}
+	if n.source == nil {
+		n.dropForeign()
+	}
+	n.redirectBlocked()
+}
+
+// dropForeign deletes the keys of slots that others own by now, and forgets
+// migrations that are over.
+func (n *Node) dropForeign() {
+	me := int16(n.index)
+	for slot := range n.migrating {
+		if n.view.owner[slot] != me {
+			delete(n.migrating, slot)
+		}
+	}
+	for slot := range n.importing {
+		if n.view.owner[slot] == me {
+			delete(n.importing, slot)
+		}
+	}
+	for key := range n.keys {
+		slot := Slot([]byte(key))
+		if n.view.owner[slot] != me && n.importing[slot] == nil {
+			n.c.lost[key] = true
+			n.remove(key)
+		}
+	}
+}
+
+// redirectBlocked sends away those who wait for keys that are elsewhere by now.
+func (n *Node) redirectBlocked() {
+	for _, p := range slices.Clone(n.blocked) {
+		s, slot := p.s, Slot(p.keys[0])
+		owner := int(n.view.owner[slot])
+		if owner == n.index {
+			continue
+		}
+		from := len(s.out.b)
+		if owner < 0 {
+			s.out.err(errUnbound)
+		} else {
+			s.out.errorf("MOVED %d %s", slot, n.c.nodes[owner].addr)
+		}
+		p.finish(from)
+	}
+}
