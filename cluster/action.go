@@ -30,15 +30,18 @@ import (
 //
 // Errors of the server are resp3.SimpleError, as from radix itself, wrapped in
 // a [CommandError]; if the action was lent a connection, only those that say that
-// the command was not executed (see [ErrRefused]). What such an error says is
-// never given to a receiver of a lent connection's command in place of a value.
+// the command was not executed (see [ErrRefused]). Such an error is always that of
+// the call, also if a receiver takes errors for values.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {
 	return c.do(ctx, action, How{})
 }
 
 // DoSecondary is Do on a replica, which may lag behind its primary. Where
-// there is none, it is Do. A command without a key goes to one and the same
-// replica as long as that is in the map.
+// there is none, it is Do. All commands for a slot go to one and the same replica
+// as long as the map has the same ones, so that an SSCAN loop does not mix the
+// cursors of two, nor a reader see an older value after a newer one; the slots of
+// a primary are shared out among its replicas. A command without a key has one
+// replica, too. What the replica does not answer, the primary does.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 	return c.do(ctx, action, How{replica: true})
 }
@@ -137,11 +140,17 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 	if err := c.client.Exec(ctx, &r, c.how); err != nil {
 		return err
 	}
-	replies, err := c.join(&r)
-	if err != nil {
+	replies, refused, err := c.join(&r)
+	switch {
+	case err != nil:
 		return err
+	case refused != nil && r.Len() == 1:
+		return refused
 	}
-	return r.undecodable(lanes.Unmarshal(replies, unmarshalInto))
+	if err := lanes.Unmarshal(replies, unmarshalInto); err != nil {
+		return r.undecodable(err)
+	}
+	return refused
 }
 
 // look returns the commands of an exchange, as they are known here or to a
@@ -176,7 +185,7 @@ func (c *Client) look(ctx context.Context, encoded *lanes.Request, otherwise int
 // lend performs what may block its connection, or may not share it, on one of
 // its own.
 func (c *routedConn) lend(ctx context.Context, slot int32, x exchange) error {
-	l := lending{client: c.client, action: x, slot: slot, how: c.how, canRetry: c.canRetry}
+	l := lending{client: c.client, action: x, slot: slot, how: c.how, canRetry: c.canRetry, once: !c.how.noFollow}
 	err := l.run(ctx)
 	if l.to != nil {
 		c.addr = l.to.Address()
@@ -194,14 +203,18 @@ func (x exchange) Perform(ctx context.Context, conn radix.Conn) error {
 }
 
 // join returns the replies, also those that are errors, one behind the other,
-// or what became of the first command that has none.
-func (c *routedConn) join(r *Request) ([]byte, error) {
-	var replies []byte
+// or what became of the first command that has none. The error refused is that of
+// the first command that did not run: a receiver may take its reply for a value.
+func (c *routedConn) join(r *Request) (replies []byte, refused, err error) {
 	failed := false
 	for i := range r.bounds {
 		reply, addr, err := r.outcome(i)
 		if err != nil {
-			return nil, &CommandError{commandName(r.command(i)), addr, r.tried(i, err)}
+			return nil, nil, &CommandError{commandName(r.command(i)), addr, r.tried(i, err)}
+		}
+		if refused == nil && isRefusal(reply, addr) {
+			usable := radixresp.ErrConnUsable{Err: r.tried(i, saidError(reply))}
+			refused = &CommandError{commandName(r.command(i)), addr, usable}
 		}
 		if resp.IsError(reply) && !failed {
 			failed, c.name, c.addr = true, commandName(r.command(i)), addr
@@ -209,7 +222,7 @@ func (c *routedConn) join(r *Request) ([]byte, error) {
 		}
 		replies = append(replies, reply...)
 	}
-	return replies, nil
+	return replies, refused, nil
 }
 
 // explain names command and node in an error of the server.

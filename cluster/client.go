@@ -144,13 +144,21 @@ func (c *Client) learn(moves []move) {
 }
 
 // leaveHome sends commands without a key elsewhere, if they go to the node at the
-// address, which is down: what they have left there is not to be had.
+// address, which is down: what they have left there is not to be had. Where all
+// nodes are down, they stay: the table of the slots is copied for each move.
 func (c *Client) leaveHome(addr string) {
+	t := c.topology.Load()
+	if n := t.primary(noKey); n == nil || n.addr != addr {
+		return
+	}
+	next := t.withoutHome()
+	if next == t {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.topology.Load()
-	if n := t.primary(noKey); n != nil && n.addr == addr && len(t.nodes) > 1 {
-		c.topology.Store(t.withoutHome())
+	if c.topology.Load() == t { // else the next command that fails may try again
+		c.topology.Store(next)
 	}
 }
 

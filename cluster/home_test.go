@@ -56,3 +56,33 @@ func TestSettle(t *testing.T) {
 		before = now
 	}
 }
+
+// TestReplicaOfASlot: it is the same one whichever server told the map, and each
+// replica has its share of the slots.
+func TestReplicaOfASlot(t *testing.T) {
+	t.Parallel()
+	nodes := map[string]*node{}
+	find := func(addr string) *node {
+		if nodes[addr] == nil {
+			nodes[addr] = &node{addr: addr}
+		}
+		return nodes[addr]
+	}
+	told := func(replicas ...string) *topology {
+		r := slotRange{first: 0, last: SlotCount - 1, nodes: []nodeAddr{{addr: "p"}}}
+		for _, addr := range replicas {
+			r.nodes = append(r.nodes, nodeAddr{addr: addr})
+		}
+		return newTopology(&view{ranges: []slotRange{r}}, find)
+	}
+	one, other := told("a", "b", "c"), told("c", "a", "b")
+	share := map[string]int{}
+	for slot := range int32(SlotCount) {
+		require.Same(t, one.replica(slot), one.replica(slot))
+		require.Same(t, one.replica(slot), other.replica(slot))
+		share[one.replica(slot).addr]++
+	}
+	for _, addr := range []string{"a", "b", "c"} {
+		require.InDelta(t, SlotCount/3, share[addr], 1)
+	}
+}

@@ -24,6 +24,7 @@ type lending struct {
 	slot     int32
 	how      How
 	canRetry bool
+	once     bool // it is one exchange: it has not run if each of its commands was refused
 
 	to      *pool.Pool // nil: to be chosen by the map
 	asking  bool
@@ -150,7 +151,7 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 			l.to.Renew()
 		}
 	}
-	if !l.canRetry || ctx.Err() != nil {
+	if !l.mayRepeat() || ctx.Err() != nil {
 		l.client.hint()
 		return false
 	}
@@ -158,6 +159,10 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	at := siteOf(to.verdict, addr, l.seen.refused, l.slot, nil)
 	return l.again(ctx, l.client.troubles.note(at, false, l.attempt.since(at), now), &l.client.counters.refused, now)
 }
+
+// mayRepeat tells whether the action that the server refused may be performed
+// again.
+func (l *lending) mayRepeat() bool { return l.canRetry || l.once && !l.seen.some }
 
 // redirect notes where a redirect points. It reports whether the action may be
 // performed there.
@@ -170,7 +175,7 @@ func (l *lending) redirect(to redirect) bool {
 	if n != nil && to.verdict == moved {
 		c.learn([]move{{to.slot, n}})
 	}
-	if n == nil || !l.canRetry || l.slot != int32(to.slot) || l.attempt.hops >= c.cfg.MaxRedirects {
+	if n == nil || !l.mayRepeat() || l.slot != int32(to.slot) || l.attempt.hops >= c.cfg.MaxRedirects {
 		return false
 	}
 	if to.verdict == moved {

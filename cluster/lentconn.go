@@ -29,6 +29,7 @@ type seen struct {
 	ran     sort // what the success of those that ran proves
 	refused sort // of the first that was refused
 	refusal bool // there is one
+	some    bool // commands were not refused
 }
 
 // note looks at the commands of an exchange and their replies.
@@ -38,7 +39,7 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 		reply, replies = resp.Cut(replies)
 		switch refused := isRefusal(reply, addr); {
 		case !refused:
-			s.ran = max(s.ran, sortOf(encoded))
+			s.ran, s.some = max(s.ran, sortOf(encoded)), true
 		case !s.refusal:
 			s.refused, s.refusal = sortOf(encoded), true
 		}
@@ -83,8 +84,8 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	replies = without(replies, asked)
 	c.seen.note(commands, replies, c.Address())
 	refused := refusedOf(commands, replies, c.Address())
-	if refused != nil && len(commands) == 1 {
-		return refused
+	if refused != nil && !c.seen.some {
+		return refused // before a receiver has seen it: all of it may be sent again
 	}
 	if err := lanes.Unmarshal(replies, unmarshalInto); err != nil {
 		var failed *lanes.DecodeError

@@ -109,6 +109,12 @@ func (n *node) open() []*pool.Pool {
 	return open
 }
 
+// answers tells whether the node is neither down nor suspect, as far as is known.
+func (n *node) answers() bool {
+	p := n.pools[asPrimary].Load()
+	return p == nil || p.Answers()
+}
+
 func (n *node) quiet() bool {
 	for _, p := range n.open() {
 		if !p.Quiet() {

@@ -1,8 +1,8 @@
 package cluster
 
 import (
-	"math/rand/v2"
 	"slices"
+	"strings"
 )
 
 // A topology is which node owns which slot, at one moment. It is immutable:
@@ -10,7 +10,7 @@ import (
 type topology struct {
 	owner    [SlotCount]uint16 // index into nodes, or noOwner
 	nodes    []*node           // primaries
-	replicas [][]*node         // of each primary
+	replicas [][]*node         // of each primary, sorted: servers name them in different orders
 	single   bool              // a server without cluster mode: keys of one command may be in any slots
 	view     *view             // the map that is in use; owner differs by what MOVED has taught since
 
@@ -50,6 +50,9 @@ func newTopology(v *view, find func(addr string) *node) *topology {
 			}
 		}
 	}
+	for _, replicas := range t.replicas {
+		slices.SortFunc(replicas, func(a, b *node) int { return strings.Compare(a.addr, b.addr) })
+	}
 	t.settle(nil)
 	return t
 }
@@ -76,11 +79,18 @@ func (t *topology) settle(before *topology) {
 	t.homeReplica = t.firstReplica()
 }
 
-// withoutHome returns a copy in which commands without a key go to another node.
+// withoutHome returns a copy in which commands without a key go to another node,
+// or t itself if no other one answers, as far as is known.
 func (t *topology) withoutHome() *topology {
-	next := *t
-	next.home = (t.home + 1) % uint16(len(t.nodes))
-	return &next
+	for k := 1; k < len(t.nodes); k++ {
+		i := (int(t.home) + k) % len(t.nodes)
+		if t.nodes[i].answers() {
+			next := *t
+			next.home = uint16(i)
+			return &next
+		}
+	}
+	return t
 }
 
 // firstReplica returns a replica of home or, if it has none, of any node; nil if
@@ -172,8 +182,9 @@ func (t *topology) primary(slot int32) *node {
 	return t.nodes[i]
 }
 
-// replica returns any replica of the slot's owner, or that of commands without a
-// key; nil if there is none.
+// replica returns the replica for commands of the slot, or that of commands
+// without a key; nil if there is none. It is the same one while the owner's
+// replicas are: another one has other cursors, and may lag further behind.
 func (t *topology) replica(slot int32) *node {
 	if slot < 0 {
 		return t.homeReplica
@@ -185,7 +196,7 @@ func (t *topology) replica(slot int32) *node {
 	if len(replicas) == 0 {
 		return nil
 	}
-	return replicas[rand.IntN(len(replicas))]
+	return replicas[int(slot)%len(replicas)]
 }
 
 // all returns primaries and replicas, each once.

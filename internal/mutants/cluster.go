@@ -63,6 +63,26 @@ var ofCluster = []mutant{
 		"./cluster", "TestReadsDoNotHideLentWrites", false,
 	},
 	{
+		"a refusal is a receiver's value", "cluster/action.go",
+		"if refused == nil && isRefusal(reply, addr) {", "if false {",
+		"./cluster", "TestRefusalsReachNoReceiver", false,
+	},
+	{
+		"a blocking pipeline is repeated of which a part has run", "cluster/lent.go",
+		"l.once && !l.seen.some", "l.once",
+		"./cluster", "TestBlockingPipelineIsNotRepeated", false,
+	},
+	{
+		"another server's map changes the replica of a slot", "cluster/topology.go",
+		"return strings.Compare(a.addr, b.addr)", "return 0 * strings.Compare(a.addr, b.addr)",
+		"./cluster", "TestReplicaOfASlot", false,
+	},
+	{
+		"commands without a key go round nodes that are down", "cluster/topology.go",
+		"if t.nodes[i].answers() {", "if t.nodes[i] != nil {",
+		"./cluster", "TestKeylessWhileAllNodesAreDown", false,
+	},
+	{
 		"short calls wait for a silent node until the grace is over", "cluster/trouble.go",
 		"if t.silent && left < grace", "if left < 0 && left < grace",
 		"./cluster", "TestSilentNodeHoldsUpNoShortCall", false,
