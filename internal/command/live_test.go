@@ -43,6 +43,51 @@ type serverCommand struct {
 	flags             []string
 	first, last, step int
 	hasSubcommands    bool
+	specs             []keySpec
+}
+
+// A keySpec is what a key specification tells of where to put words so that
+// there are keys.
+type keySpec struct {
+	index, startFrom int
+	keyword          string
+	countAt          int // after the begin; -1 if the keys are not counted
+}
+
+// keySpecs reads the specifications in a row of COMMAND.
+func keySpecs(row []any) (specs []keySpec) {
+	const place = 8
+	if len(row) <= place { // before Redis 7
+		return nil
+	}
+	for _, raw := range row[place].([]any) {
+		spec := pairs(raw)
+		begin, find := pairs(spec["begin_search"]), pairs(spec["find_keys"])
+		s := keySpec{countAt: -1}
+		switch from := pairs(begin["spec"]); fmt.Sprint(begin["type"]) {
+		case "index":
+			s.index = int(from["index"].(int64))
+		case "keyword":
+			s.keyword, s.startFrom = fmt.Sprint(from["keyword"]), int(from["startfrom"].(int64))
+		default:
+			continue
+		}
+		if fmt.Sprint(find["type"]) == "keynum" {
+			s.countAt = int(pairs(find["spec"])["keynumidx"].(int64))
+		}
+		specs = append(specs, s)
+	}
+	return specs
+}
+
+// pairs makes a map of names and values.
+func pairs(list any) map[string]any {
+	m := map[string]any{}
+	all, _ := list.([]any)
+	for i := 0; i+1 < len(all); i += 2 {
+		m[fmt.Sprint(all[i])] = all[i+1]
+	}
+	return m
 }
 
 func serverCommands(t *testing.T, ctx context.Context, conn radix.Conn) []serverCommand {
@@ -67,7 +112,7 @@ func serverCommands(t *testing.T, ctx context.Context, conn radix.Conn) []server
 			if len(f) > 9 { // since Redis 7
 				subs = f[9].([]any)
 			}
-			c.hasSubcommands = len(subs) > 0
+			c.hasSubcommands, c.specs = len(subs) > 0, keySpecs(f)
 			commands = append(commands, c)
 			add(subs)
 		}
@@ -96,6 +141,7 @@ var keyDifferences = map[string]string{
 	"SPUBLISH":                "a channel is no key, but has a slot, by which the server redirects",
 	"SSUBSCRIBE":              "the same",
 	"SUNSUBSCRIBE":            "the same",
+	"CLUSTERSCAN":             "a cursor is no key, but has a slot, by which the server redirects",
 	"DEBUG OBJECT a":          "has no key specification, but fails on a node without the key",
 	"XREAD BLOCK STREAMS a 0": "malformed",
 	"GEORADIUS a 1 2 3 m STORE c STOREDIST d": "malformed: the last one counts, the server lists both",
@@ -215,6 +261,12 @@ func TestTableHoldsEveryCommand(t *testing.T) {
 				}
 				if slices.Contains(c.flags, "blocking") && c.name != "XREAD" && c.name != "XREADGROUP" {
 					assert.NotZero(t, traits&command.Blocking, "%s may block", c.name)
+				}
+				// The flag noscript is about what may be called by a script, whose
+				// calls no client sees, so the table has no trait for it. But it is
+				// what tells commands of pub/sub with many replies from the others.
+				if slices.Contains(c.flags, "pubsub") && !c.hasSubcommands {
+					assert.Equal(t, slices.Contains(c.flags, "noscript"), cmd.Effect() == command.Streams, c.name)
 				}
 				if slices.Contains(c.flags, "readonly") && !c.hasSubcommands && len(c.flags) > 0 && c.name != "MEMORY" { // of whose subcommands Redis 6 does not tell
 					assert.NotZero(t, traits&(command.ReadOnly|command.Stateful), "%s only reads", c.name)
