@@ -53,7 +53,7 @@ func (p *Pool) dial() {
 	}
 	p.recoverLocked()
 	p.watch.dialled(took)
-	flush := p.joinLocked(m, lane)
+	p.joinLocked(m, lane)
 	p.spaceLocked()
 	p.growLocked()
 	ended := p.closed
@@ -63,8 +63,6 @@ func (p *Pool) dial() {
 		_ = lane.Close() // which waits for the end of its goroutine
 	case p.shared:
 		p.dispatch()
-	case flush:
-		lane.Flush()
 	}
 }
 

@@ -78,7 +78,7 @@ func (p *Pool) leftLocked(m *member, err error) {
 // joinLocked makes a member of the connection that was dialled. If it has been
 // closed already, or nobody wants it any more, it leaves at once, so that every
 // dial that succeeded is counted out in the end.
-func (p *Pool) joinLocked(m *member, lane *lanes.Lane) (flush bool) {
+func (p *Pool) joinLocked(m *member, lane *lanes.Lane) {
 	m.lane, m.born = lane, time.Now()
 	if p.shared && p.size.ranged() {
 		lane.CountIn(&p.flying)
@@ -96,7 +96,6 @@ func (p *Pool) joinLocked(m *member, lane *lanes.Lane) (flush bool) {
 		m.becomeLocked(shared)
 		p.publishLocked()
 	default:
-		return p.freeLocked(m)
+		p.freeLocked(m)
 	}
-	return false
 }

@@ -95,7 +95,6 @@ func (p *Pool) takeBack(m *member, clean bool) {
 	if clean {
 		m.lane.SetLent(false)
 	}
-	flush := false
 	p.mu.Lock()
 	switch {
 	case m.state != lent: // it was closed meanwhile
@@ -103,10 +102,7 @@ func (p *Pool) takeBack(m *member, clean bool) {
 		p.leaveLocked(m, errUnclean, true)
 	default:
 		m.startLocked()
-		flush = p.freeLocked(m)
+		p.freeLocked(m)
 	}
 	p.unlock()
-	if flush {
-		m.lane.Flush()
-	}
 }

@@ -91,23 +91,17 @@ func (p *Pool) busyLocked() bool {
 	return false
 }
 
-// A checkup is what is to be done once the lock is released.
-type checkup struct {
-	listen, flush []*lanes.Lane
-}
-
 // look judges the server.
 func (p *Pool) look(now time.Time) {
-	var c checkup
 	p.mu.Lock()
 	p.judgeLocked(now)
-	p.carryOut(&c)
+	p.carryOut(nil)
 }
 
 // inspect judges the server, resizes the pool, asks connections that are idle
 // whether the server is alive, and lets them listen.
 func (p *Pool) inspect(now time.Time) {
-	var c checkup
+	var listen []*lanes.Lane
 	p.mu.Lock()
 	p.lookLocked(now)
 	p.trimLocked()
@@ -117,15 +111,13 @@ func (p *Pool) inspect(now time.Time) {
 		switch {
 		case m.state == lent || m.state == leaving || m.lane.InFlight() > 0:
 		case p.PingEvery > 0 && idle >= p.PingEvery:
-			if p.pingLocked(m) {
-				c.flush = append(c.flush, m.lane)
-			}
+			p.pingLocked(m)
 		case idle >= quietTime:
-			c.listen = append(c.listen, m.lane)
+			listen = append(listen, m.lane)
 		}
 	}
 	p.growLocked()
-	p.carryOut(&c)
+	p.carryOut(listen)
 }
 
 // besidePing is how many batches a connection of one caller may have in flight:
@@ -135,12 +127,11 @@ const besidePing = 2
 
 // pingLocked sends a PING over an idle connection; if nothing comes back, the
 // connection has stalled.
-func (p *Pool) pingLocked(m *member) (flush bool) {
+func (p *Pool) pingLocked(m *member) {
 	call, b := newPing()
 	call.Begin(1)
 	b.Uncounted()
-	_, flush = m.lane.Dispatch(b, p.maxInFlight)
-	return flush
+	p.giveLocked(m.lane, b, p.maxInFlight)
 }
 
 func newPing() (*lanes.Call, *lanes.Batch) {
@@ -151,17 +142,14 @@ func newPing() (*lanes.Call, *lanes.Batch) {
 	return call, b
 }
 
-// carryOut unlocks mu.
-func (p *Pool) carryOut(c *checkup) {
+// carryOut unlocks mu, and lets the lanes listen.
+func (p *Pool) carryOut(listen []*lanes.Lane) {
 	if suspected := p.watch.stage == suspect; suspected != p.announced {
 		p.announced = suspected
 		p.tasks.Go(func() { p.announce(suspected) })
 	}
 	p.unlock()
-	for _, l := range c.flush {
-		l.Flush()
-	}
-	for _, l := range c.listen {
+	for _, l := range listen {
 		l.Watch()
 	}
 }

@@ -64,6 +64,7 @@ type Pool struct {
 	retired     bool
 	renewals    renewals
 	ended       []time.Duration // waits that OnWait has not been told of
+	flushes     []*lanes.Lane   // whose writer is who unlocks
 	exits       []exit          // connections that unlock is to close
 	redial      *time.Timer     // set while the pool waits to dial again
 	closed      bool
@@ -266,17 +267,13 @@ func (m *member) Answered(l *lanes.Lane) {
 		return
 	}
 	p.mu.Lock()
-	flush := false
 	if p.watch.stage == suspect {
 		p.livesLocked(p.watch.heard())
 	}
 	if m.state == busy && l.InFlight() == 0 {
-		flush = p.freeLocked(m)
+		p.freeLocked(m)
 	}
 	p.unlock()
-	if flush {
-		l.Flush()
-	}
 }
 
 // publishLocked makes the set of shared lanes what it is now: those that are open

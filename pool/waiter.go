@@ -102,20 +102,24 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 	return w
 }
 
-// unlock unlocks mu, then closes the connections that leave, and tells OnWait of
-// the waits that have ended. Who may have caused either uses it in place of
-// mu.Unlock.
+// unlock unlocks mu, then writes what was given to lanes, closes the connections
+// that leave, and tells OnWait of the waits that have ended. Who may have caused
+// one of these uses it in place of mu.Unlock. OnWait is last: nobody's bytes wait
+// for a user's function.
 func (p *Pool) unlock() {
-	if len(p.ended)+len(p.exits) == 0 {
+	if len(p.flushes)+len(p.exits)+len(p.ended) == 0 {
 		p.mu.Unlock()
 		return
 	}
-	var few [8]time.Duration // more than that is no usual case, and may allocate
-	ended := append(few[:0], p.ended...)
-	p.ended = p.ended[:0]
-	exits := p.exits
-	p.exits = nil
+	var fewLanes [8]*lanes.Lane // more than that is no usual case, and may allocate
+	var fewWaits [8]time.Duration
+	flushes, ended, exits := append(fewLanes[:0], p.flushes...), append(fewWaits[:0], p.ended...), p.exits
+	clear(p.flushes)
+	p.flushes, p.ended, p.exits = p.flushes[:0], p.ended[:0], nil
 	p.mu.Unlock()
+	for _, lane := range flushes {
+		lane.Flush()
+	}
 	for _, e := range exits {
 		e.carryOut()
 	}
@@ -145,88 +149,32 @@ func (p *Pool) failWaitersLocked(err error) {
 }
 
 // freeLocked gives a connection that nobody uses to the waiter at the head, or
-// to the idle ones. If flush is set, the lane must be flushed without the lock.
+// to the idle ones.
 //
 // One that is closed is given to nobody: its event is on the way, and makes the
 // pool dial another one for those who wait.
-func (p *Pool) freeLocked(m *member) (flush bool) {
+func (p *Pool) freeLocked(m *member) {
 	if m.spent != nil {
 		p.leaveLocked(m, m.spent, false)
-		return false
+		return
 	}
 	e := p.queue.Front()
 	if e == nil {
 		m.becomeLocked(isIdle)
 		p.idle = append(p.idle, m)
-		return false
+		return
 	}
 	w := e.Value.(*waiter)
 	if w.batch == nil && m.lane.Err() == nil {
 		p.removeLocked(e)
 		p.lendLocked(m)
 		w.lend <- lendResult{member: m}
-		return false
+		return
 	}
-	ok := false
-	if w.batch != nil {
-		ok, flush = m.lane.Dispatch(w.batch, besidePing)
-	}
-	if !ok {
+	if w.batch == nil || !p.giveLocked(m.lane, w.batch, besidePing) {
 		p.leaveLocked(m, lanes.ErrClosed, true)
-		return false
+		return
 	}
 	p.removeLocked(e)
 	m.becomeLocked(busy)
-	return flush
-}
-
-// dispatch gives waiting batches to shared lanes that have room. The strategy, a
-// user's function, is asked about the first of them without the lock; when it has
-// answered, somebody else may have served that one.
-func (p *Pool) dispatch() {
-	var flush []*lanes.Lane
-	p.mu.Lock()
-	for set := p.set.Load(); set.Len() > 0; set = p.set.Load() {
-		e := p.queue.Front()
-		if e == nil {
-			break
-		}
-		b := e.Value.(*waiter).batch
-		key := b.Key()
-		p.unlock()
-		i, err := p.choose(set, key)
-		p.mu.Lock()
-		if p.queue.Front() != e {
-			continue
-		}
-		if err != nil {
-			p.removeLocked(e)
-			b.Fail(p.addr, err)
-			continue
-		}
-		lane, must := p.dispatchTo(set, i, b)
-		if lane == nil {
-			break
-		}
-		p.removeLocked(e)
-		if must {
-			flush = append(flush, lane)
-		}
-	}
-	p.unlock()
-	for _, lane := range flush {
-		lane.Flush()
-	}
-}
-
-// dispatchTo gives the batch to the i-th lane or the next one with room.
-func (p *Pool) dispatchTo(set *lanes.Set, i int, b *lanes.Batch) (lane *lanes.Lane, flush bool) {
-	n := set.Len()
-	for left := n; left > 0; left-- {
-		if ok, flush := set.Lane(i).Dispatch(b, p.maxInFlight); ok {
-			return set.Lane(i), flush
-		}
-		i = (i + 1) % n
-	}
-	return nil, false
 }

@@ -43,9 +43,14 @@ var ofPool = []mutant{
 		"./pool", "TestRenewalsAreSpaced", false,
 	},
 	{
-		"a batch is dispatched that was served while the strategy thought", "pool/waiter.go",
-		"if p.queue.Front() != e {", "if false {",
+		"a batch is dispatched that was served while the strategy thought", "pool/dispatch.go",
+		"case c.waiter.place == nil:", "case false:",
 		"./pool", "TestStrategyTakesItsTime", false,
+	},
+	{
+		"a slow OnWait holds up the bytes of others", "pool/waiter.go",
+		"\tfor _, lane := range flushes {\n\t\tlane.Flush()\n\t}\n", "\tdefer func() {\n\t\tfor _, lane := range flushes {\n\t\t\tlane.Flush()\n\t\t}\n\t}()\n",
+		"./pool", "TestSlowOnWaitHoldsNobodyUp", false,
 	},
 	{
 		"a closed connection is lent to the one who waits", "pool/waiter.go",
