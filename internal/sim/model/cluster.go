@@ -37,6 +37,7 @@ type Execution struct {
 	Replica bool // a read from a replica
 	Exec    bool // within EXEC
 	Script  bool // a call of a script, which is told itself, too, afterwards
+	Foreign bool // the node was no member of the cluster then
 }
 
 // A Cluster is a Redis Cluster: the truth about it. Its methods and its nodes'
@@ -115,7 +116,7 @@ func (c *Cluster) Primary(n *Node) *Node {
 // where its slot is on the way to.
 func (c *Cluster) entryOf(key string) *entry {
 	owner := c.ownerLocked(Slot([]byte(key)))
-	if owner == nil {
+	if owner == nil || owner.own != nil {
 		return nil
 	}
 	now := time.Now()

@@ -2,12 +2,14 @@ package model
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
 func init() {
 	for text, run := range map[string]func(*call){
-		"cluster|slots 2 stale 0 0 0":           slots,
+		"cluster|slots 2 stale 0 0 0":           clusterSlots,
 		"cluster|shards 2 stale 0 0 0":          shards,
 		"cluster|nodes 2 stale 0 0 0":           func(c *call) { c.text(c.nodes()) },
 		"cluster|myid 2 stale 0 0 0":            func(c *call) { c.bulkString(c.n.idOf(c.n)) },
@@ -66,7 +68,7 @@ func (n *Node) idOf(other *Node) string {
 	return other.id
 }
 
-func slots(c *call) {
+func clusterSlots(c *call) {
 	t := c.n.tells()
 	ranges := t.ranges()
 	c.array(len(ranges))
@@ -96,14 +98,7 @@ func (c *call) nodes() string {
 		}
 		of[r.owner] = append(of[r.owner], text)
 	}
-	for slot := range uint16(SlotCount) {
-		if to := c.n.migrating[slot]; to != nil {
-			of[c.n.index] = append(of[c.n.index], fmt.Sprintf("[%d->-%s]", slot, to.id))
-		}
-		if from := c.n.importing[slot]; from != nil {
-			of[c.n.index] = append(of[c.n.index], fmt.Sprintf("[%d-<-%s]", slot, from.id))
-		}
-	}
+	of[c.n.index] = append(of[c.n.index], c.n.open()...)
 	var b strings.Builder
 	for i, n := range c.n.c.nodes {
 		if t.absent != nil && t.absent[i] {
@@ -132,6 +127,17 @@ func (c *call) nodes() string {
 	return b.String()
 }
 
+// open tells of the slots that are on their way, in order.
+func (n *Node) open() (all []string) {
+	for _, slot := range slices.Sorted(maps.Keys(n.migrating)) {
+		all = append(all, fmt.Sprintf("[%d->-%s]", slot, n.migrating[slot].id))
+	}
+	for _, slot := range slices.Sorted(maps.Keys(n.importing)) {
+		all = append(all, fmt.Sprintf("[%d-<-%s]", slot, n.importing[slot].id))
+	}
+	return all
+}
+
 func (c *call) clusterInfo() string {
 	t := c.n.tells()
 	state := "ok"
@@ -155,68 +161,6 @@ func (c *call) clusterInfo() string {
 	return fmt.Sprintf("cluster_state:%s\r\ncluster_slots_assigned:%d\r\ncluster_slots_ok:%d\r\ncluster_slots_pfail:0\r\ncluster_slots_fail:0\r\n"+
 		"cluster_known_nodes:%d\r\ncluster_size:%d\r\ncluster_current_epoch:%d\r\ncluster_my_epoch:%d\r\n",
 		state, assigned, assigned, known, len(owners), t.current, mine)
-}
-
-// shards replies one shard for each primary, with its replicas.
-func shards(c *call) {
-	t := c.n.tells()
-	of := make(map[int][]slotRange)
-	for _, r := range t.ranges() {
-		of[r.owner] = append(of[r.owner], r)
-	}
-	var primaries []int
-	for i, p := range t.primary {
-		if p < 0 && (t.absent == nil || !t.absent[i]) {
-			primaries = append(primaries, i)
-		}
-	}
-	c.array(len(primaries))
-	for _, p := range primaries {
-		c.mapOf(2)
-		c.bulkString("slots")
-		c.array(2 * len(of[p]))
-		for _, r := range of[p] {
-			c.int(int64(r.first))
-			c.int(int64(r.last))
-		}
-		c.bulkString("nodes")
-		members := []int{p}
-		for i, q := range t.primary {
-			if q == p {
-				members = append(members, i)
-			}
-		}
-		c.array(len(members))
-		for _, i := range members {
-			c.shardNode(t, i)
-		}
-	}
-}
-
-func (c *call) shardNode(t *topology, i int) {
-	n := c.n.c.nodes[i]
-	role, health := "master", "online"
-	if t.primary[i] >= 0 {
-		role = "replica"
-	}
-	if t.failed[i] {
-		health = "fail"
-	}
-	c.mapOf(7)
-	c.bulkString("id")
-	c.bulkString(c.n.idOf(n))
-	c.bulkString("port")
-	c.int(int64(n.port))
-	c.bulkString("ip")
-	c.bulkString(n.host)
-	c.bulkString("endpoint")
-	c.bulkString(n.host)
-	c.bulkString("role")
-	c.bulkString(role)
-	c.bulkString("replication-offset")
-	c.int(int64(n.logBase) + int64(len(n.log)))
-	c.bulkString("health")
-	c.bulkString(health)
 }
 
 // slotArg reads a slot; false if it has replied that it is none.

@@ -55,12 +55,7 @@ func (c *Cluster) promote(r *Node, lossy bool, now time.Time, told ...*Node) boo
 		r.source = old
 		r.fullSync()
 	}
-	for key := range old.keys {
-		c.loseUnless(key, old, r)
-	}
-	for key := range r.keys {
-		c.loseUnless(key, r, old)
-	}
+	c.loseDifferences(old, r)
 	r.source, r.inSync = nil, false
 	r.log, r.logBase = nil, r.logBase+uint64(len(r.log))
 	c.change(now, func(t *topology) {
@@ -78,19 +73,16 @@ func (c *Cluster) promote(r *Node, lossy bool, now time.Time, told ...*Node) boo
 		t.bump(r.index)
 		t.failed[r.index], t.failed[p] = false, !old.up()
 	}, append(told, r)...)
-	for _, n := range c.nodes { // whom the old primary's slots were on their way from or to
-		for slot := range n.migrating {
-			if n.migrating[slot] == old {
-				delete(n.migrating, slot)
-			}
-		}
-		for slot := range n.importing {
-			if n.importing[slot] == old {
-				delete(n.importing, slot)
-			}
-		}
-	}
+	c.forgetMigrations(old)
 	return true
+}
+
+// Fail makes the nodes hear that one has failed, or that it has not; they go on
+// serving what they have.
+func (c *Cluster) Fail(n *Node, failed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.change(time.Now(), func(t *topology) { t.failed[n.index] = failed })
 }
 
 // ReplicationLag sets how long replicas take to apply writes.

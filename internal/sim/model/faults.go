@@ -31,6 +31,9 @@ type faults struct {
 
 func (n *Node) up() bool { return !n.dead }
 
+// member reports whether the node runs, as one of its cluster.
+func (n *Node) member() bool { return !n.dead && n.own == nil }
+
 // Up reports whether the node runs.
 func (n *Node) Up() bool {
 	n.c.mu.Lock()
@@ -89,6 +92,7 @@ func (n *Node) Restart(how Start) {
 		n.hangUpAll()
 		if foreign := how.Standalone || how.Stranger; foreign != (n.own != nil) {
 			if foreign {
+				n.c.forgetMigrations(n)
 				n.own, n.keys = n.keys, make(map[string]*entry)
 			} else {
 				n.own, n.keys = nil, n.own

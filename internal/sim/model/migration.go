@@ -13,7 +13,7 @@ func (c *Cluster) Migrate(slot uint16, to *Node) bool {
 	defer c.mu.Unlock()
 	c.settleAll(time.Now())
 	from := c.ownerLocked(slot)
-	if from == nil || from == to || from.source != nil || to.source != nil || from.migrating[slot] != nil || to.view.owner[slot] != int16(from.index) {
+	if from == nil || from == to || from.own != nil || to.own != nil || from.source != nil || to.source != nil || from.migrating[slot] != nil || to.view.owner[slot] != int16(from.index) {
 		return false
 	}
 	from.migrating[slot] = to
@@ -76,6 +76,31 @@ func (c *Cluster) AbortMigration(slot uint16) {
 	delete(to.importing, slot)
 }
 
+// forgetMigrations ends those from and to a node that is no primary any more. The
+// keys that were moved are out of reach.
+func (c *Cluster) forgetMigrations(n *Node) {
+	for _, other := range c.nodes {
+		for slot, to := range other.migrating {
+			if to == n || other == n {
+				c.loseSlot(to, slot)
+				delete(other.migrating, slot)
+			}
+		}
+		for slot, from := range other.importing {
+			if from == n || other == n {
+				delete(other.importing, slot)
+			}
+		}
+	}
+}
+
+func (c *Cluster) loseSlot(n *Node, slot uint16) {
+	for _, key := range n.inSlot(slot) {
+		c.lost[key] = true
+		n.remove(key)
+	}
+}
+
 // Migrating returns the slots that are on their way, in order.
 func (c *Cluster) Migrating() (slots []uint16) {
 	c.mu.Lock()
@@ -87,6 +112,31 @@ func (c *Cluster) Migrating() (slots []uint16) {
 	}
 	slices.Sort(slots)
 	return slots
+}
+
+// Unassign takes slots, first to last, from their owners, with their keys: nobody
+// serves them. Assign gives them to a primary again.
+func (c *Cluster) Unassign(first, last uint16) { c.assign(first, last, -1) }
+
+// Assign gives slots, first to last, to a primary. What keys they had elsewhere
+// is lost.
+func (c *Cluster) Assign(first, last uint16, to *Node) { c.assign(first, last, to.index) }
+
+func (c *Cluster) assign(first, last uint16, to int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var told []*Node
+	if to >= 0 {
+		told = append(told, c.nodes[to])
+	}
+	c.change(time.Now(), func(t *topology) {
+		for slot := int(first); slot <= int(last); slot++ {
+			t.owner[slot] = int16(to)
+		}
+		if to >= 0 {
+			t.bump(to)
+		}
+	}, told...)
 }
 
 func (c *Cluster) settleAll(now time.Time) {

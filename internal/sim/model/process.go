@@ -156,6 +156,6 @@ func (c *call) execute() *parked {
 // tell calls the hook for a command with keys, and those that change all of them.
 func (c *call) tell(from int) {
 	if f := c.n.c.opts.Executed; f != nil && (c.cmd.first != 0 || c.cmd.keys != nil || c.cmd.write) && c.cmd.name != "watch" {
-		f(Execution{At: c.now, Node: c.n, Conn: c.s.id, Args: c.args, Reply: c.b[from:], Replica: c.n.source != nil, Exec: c.in == inExec, Script: c.in == inScript})
+		f(Execution{At: c.now, Node: c.n, Conn: c.s.id, Args: c.args, Reply: c.b[from:], Replica: c.n.source != nil, Exec: c.in == inExec, Script: c.in == inScript, Foreign: c.n.own != nil})
 	}
 }

@@ -67,7 +67,7 @@ func (s *Session) unsubscribeAll() {
 // one.
 func publish(c *call) {
 	for _, n := range c.n.c.nodes {
-		if n != c.n && (!n.up() || n.standalone || n.stranger || c.n.standalone || c.n.stranger) {
+		if n != c.n && (!n.member() || !c.n.member()) {
 			continue
 		}
 		for _, s := range n.channels[string(c.args[1])] {

@@ -20,7 +20,7 @@ const keepEffects = 64
 // record notes a change for the node's replicas, and what is lost because
 // somebody else owns the slot in truth.
 func (n *Node) record(key string) {
-	if n.source != nil || n.standalone || n.stranger {
+	if n.source != nil || n.own != nil {
 		return
 	}
 	c := n.c
@@ -38,7 +38,7 @@ func (n *Node) record(key string) {
 }
 
 func (n *Node) recordClear() {
-	if n.source == nil && n.c.opts.Replicas > 0 {
+	if n.source == nil && n.own == nil && n.c.opts.Replicas > 0 {
 		n.append(effect{all: true})
 	}
 }
@@ -73,7 +73,7 @@ func (n *Node) trim(now time.Time) {
 
 // replicate applies what the node's primary wrote a lag ago.
 func (n *Node) replicate(now time.Time) {
-	if n.masterDown || !n.up() || !n.source.up() {
+	if n.masterDown || !n.up() || !n.source.member() {
 		return
 	}
 	if !n.inSync {
@@ -108,7 +108,7 @@ func (n *Node) apply(until time.Time) {
 func (n *Node) fullSync() {
 	p := n.source
 	n.keys = make(map[string]*entry, len(p.keys))
-	for key, e := range p.keys {
+	for key, e := range p.dataset() {
 		n.keys[key] = e.clone()
 	}
 	n.offset, n.inSync = p.logBase+uint64(len(p.log)), true
@@ -135,9 +135,7 @@ func (n *Node) acknowledged(now time.Time) (replicas int64, all time.Time) {
 // demote makes the node a replica of another one. What it alone has is lost.
 func (n *Node) demote(p *Node, now time.Time) {
 	if n.source == nil {
-		for key := range n.keys {
-			n.c.loseUnless(key, n, p)
-		}
+		n.c.loseDifferences(n, p)
 	}
 	n.source, n.inSync, n.log, n.logBase = p, false, nil, n.logBase+uint64(len(n.log))
 	clear(n.migrating)
@@ -145,11 +143,25 @@ func (n *Node) demote(p *Node, now time.Time) {
 	n.replicate(now)
 }
 
-// loseUnless notes the key as one with lost writes, if its value at one node
-// is not that at the other.
-func (c *Cluster) loseUnless(key string, at, there *Node) {
-	e, f := at.keys[key], there.keys[key]
-	if f == nil || e.kind != f.kind || string(e.str) != string(f.str) || e.expire != f.expire {
-		c.lost[key] = true
+// loseDifferences notes the keys with other values at one node than at the other
+// as those with lost writes.
+func (c *Cluster) loseDifferences(a, b *Node) {
+	for key, e := range a.dataset() {
+		if !e.equals(b.dataset()[key]) {
+			c.lost[key] = true
+		}
 	}
+	for key := range b.dataset() {
+		if a.dataset()[key] == nil {
+			c.lost[key] = true
+		}
+	}
+}
+
+// dataset returns the keys that the node has as a member of the cluster.
+func (n *Node) dataset() map[string]*entry {
+	if n.own != nil {
+		return n.own
+	}
+	return n.keys
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 )
@@ -39,6 +40,12 @@ func (e *entry) clone() *entry {
 	f := *e
 	f.list, f.fields, f.members = slices.Clone(e.list), slices.Clone(e.fields), maps.Clone(e.members)
 	return &f
+}
+
+func (e *entry) equals(f *entry) bool {
+	return f != nil && e.kind == f.kind && e.expire == f.expire && bytes.Equal(e.str, f.str) &&
+		slices.EqualFunc(e.list, f.list, bytes.Equal) && maps.Equal(e.members, f.members) &&
+		slices.EqualFunc(e.fields, f.fields, func(a, b field) bool { return a.name == b.name && bytes.Equal(a.value, b.value) })
 }
 
 // empty reports that a collection has nothing left in it, so that its key goes.

@@ -12,8 +12,9 @@ type topology struct {
 	primary []int            // of each node; -1: it is one itself
 	epoch   []uint64         // of each node's claim to its slots
 	failed  []bool
-	absent  []bool // nil: none
-	current uint64 // the greatest epoch that was ever
+	absent  []bool      // nil: none
+	current uint64      // the greatest epoch that was ever
+	rows    []slotRange // of owner; nil until somebody asks
 }
 
 func firstTopology(primaries, nodes int) *topology {
@@ -21,8 +22,10 @@ func firstTopology(primaries, nodes int) *topology {
 		primary: make([]int, nodes), epoch: make([]uint64, nodes), failed: make([]bool, nodes),
 		current: uint64(nodes),
 	}
-	for slot := range t.owner {
-		t.owner[slot] = int16(slot * primaries / SlotCount)
+	for i := range primaries {
+		for slot := i * SlotCount / primaries; slot < (i+1)*SlotCount/primaries; slot++ {
+			t.owner[slot] = int16(i)
+		}
 	}
 	for i := range nodes {
 		t.epoch[i] = uint64(i + 1)
@@ -36,6 +39,7 @@ func firstTopology(primaries, nodes int) *topology {
 
 func (t *topology) clone() *topology {
 	u := *t
+	u.rows = nil
 	u.primary, u.epoch, u.failed = slices.Clone(t.primary), slices.Clone(t.epoch), slices.Clone(t.failed)
 	return &u
 }
@@ -50,7 +54,14 @@ func (t *topology) bump(node int) {
 type slotRange struct{ first, last, owner int }
 
 // ranges returns all ranges with an owner, in order.
-func (t *topology) ranges() (all []slotRange) {
+func (t *topology) ranges() []slotRange {
+	if t.rows == nil {
+		t.rows = t.findRanges()
+	}
+	return t.rows
+}
+
+func (t *topology) findRanges() (all []slotRange) {
 	for slot := 0; slot < SlotCount; {
 		first := slot
 		for slot++; slot < SlotCount && t.owner[slot] == t.owner[first]; slot++ {
@@ -85,14 +96,15 @@ func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
 	f(next)
 	c.truth = next
 	for _, n := range c.nodes {
-		if n.standalone || n.stranger {
+		if n.own != nil {
 			continue
 		}
-		at := now
-		if !slices.Contains(told, n) {
-			at = now.Add(c.gossip)
+		if slices.Contains(told, n) {
+			n.learning = nil
+			n.adopt(next, now)
+			continue
 		}
-		n.learning = append(n.learning, lesson{at, next})
+		n.learning = append(n.learning, lesson{now.Add(c.gossip), next})
 		n.settle(now)
 	}
 }

@@ -1,0 +1,63 @@
+package model
+
+// shards replies one shard for each primary, with its replicas.
+func shards(c *call) {
+	t := c.n.tells()
+	of := make(map[int][]slotRange)
+	for _, r := range t.ranges() {
+		of[r.owner] = append(of[r.owner], r)
+	}
+	var primaries []int
+	for i, p := range t.primary {
+		if p < 0 && (t.absent == nil || !t.absent[i]) {
+			primaries = append(primaries, i)
+		}
+	}
+	c.array(len(primaries))
+	for _, p := range primaries {
+		c.mapOf(2)
+		c.bulkString("slots")
+		c.array(2 * len(of[p]))
+		for _, r := range of[p] {
+			c.int(int64(r.first))
+			c.int(int64(r.last))
+		}
+		c.bulkString("nodes")
+		members := []int{p}
+		for i, q := range t.primary {
+			if q == p {
+				members = append(members, i)
+			}
+		}
+		c.array(len(members))
+		for _, i := range members {
+			c.shardNode(t, i)
+		}
+	}
+}
+
+func (c *call) shardNode(t *topology, i int) {
+	n := c.n.c.nodes[i]
+	role, health := "master", "online"
+	if t.primary[i] >= 0 {
+		role = "replica"
+	}
+	if t.failed[i] {
+		health = "fail"
+	}
+	c.mapOf(7)
+	c.bulkString("id")
+	c.bulkString(c.n.idOf(n))
+	c.bulkString("port")
+	c.int(int64(n.port))
+	c.bulkString("ip")
+	c.bulkString(n.host)
+	c.bulkString("endpoint")
+	c.bulkString(n.host)
+	c.bulkString("role")
+	c.bulkString(role)
+	c.bulkString("replication-offset")
+	c.int(int64(n.logBase) + int64(len(n.log)))
+	c.bulkString("health")
+	c.bulkString(health)
+}
