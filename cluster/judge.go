@@ -58,20 +58,15 @@ func judge(use *view, taught []lesson, said *view) doubt {
 
 func judgeSlots(use *view, taught []lesson, said *view) doubt {
 	worst := noDoubt
-	for slot := range said.owner {
-		now, ok := said.claimOf(slot)
-		var before claim
-		owned := false
+	is, was := uint16(noOwner), uint16(noOwner)
+	for slot, i := range said.owner {
+		j := uint16(noOwner)
 		if use != nil {
-			before, owned = use.claimOf(slot)
+			j = use.owner[slot]
 		}
-		switch {
-		case !ok && owned:
-			worst = max(worst, lost)
-		case !ok:
-			worst = max(worst, holes)
-		case owned && !now.sameNode(before) && 0 < now.epoch && now.epoch < before.epoch:
-			worst = max(worst, older)
+		if slot == 0 || i != is || j != was { // most slots are as the one before
+			is, was = i, j
+			worst = max(worst, judgeSlot(use, said, slot))
 		}
 	}
 	for _, l := range taught {
@@ -83,6 +78,24 @@ func judgeSlots(use *view, taught []lesson, said *view) doubt {
 		}
 	}
 	return worst
+}
+
+func judgeSlot(use, said *view, slot int) doubt {
+	now, ok := said.claimOf(slot)
+	var before claim
+	owned := false
+	if use != nil {
+		before, owned = use.claimOf(slot)
+	}
+	switch {
+	case !ok && owned:
+		return lost
+	case !ok:
+		return holes
+	case owned && !now.sameNode(before) && 0 < now.epoch && now.epoch < before.epoch:
+		return older
+	}
+	return noDoubt
 }
 
 // A vote is one server's map and what is wrong with it.

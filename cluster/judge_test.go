@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -226,4 +227,63 @@ func FuzzJudge(f *testing.F) {
 			t.Fatalf("%v of %d votes", got, len(p.votes))
 		}
 	})
+}
+
+// Whether a slot is as the one before it is asked of both maps: the result is
+// that of looking at each slot by itself.
+func TestJudgeLooksAtEachSlot(t *testing.T) {
+	t.Parallel()
+	names := []string{"a", "b", "new/b", "c"}
+	random := func(r *rand.Rand) *view {
+		var claims []string
+		for slot := 0; slot < SlotCount; {
+			end := min(slot+r.IntN(4000), SlotCount-1)
+			if i := r.IntN(len(names) + 1); i < len(names) {
+				claims = append(claims, fmt.Sprintf("%s %d-%d %d", names[i], slot, end, r.IntN(4)))
+			}
+			slot = end + 1
+		}
+		return told(t, claims...)
+	}
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		use, said := random(r), random(r)
+		want := noDoubt
+		for slot := range said.owner {
+			want = max(want, judgeSlot(use, said, slot))
+		}
+		require.Equal(t, want, judgeSlots(use, nil, said), "seed %d", seed)
+
+		top := newTopology(use, nodesByAddr()).withOwners([]move{{uint16(r.IntN(SlotCount)), &node{addr: "d:1"}}, {uint16(r.IntN(SlotCount)), &node{addr: "e:1"}}})
+		var lessons []lesson
+		for slot := range top.owner {
+			if n := top.primary(int32(slot)); n != nil {
+				if c, ok := use.claimOf(slot); !ok || c.addr != n.addr {
+					lessons = append(lessons, lesson{uint16(slot), n.addr})
+				}
+			}
+		}
+		require.Equal(t, lessons, top.taught(), "seed %d", seed)
+	}
+}
+
+// nodesByAddr returns a function that makes one node for each address.
+func nodesByAddr() func(addr string) *node {
+	nodes := make(map[string]*node)
+	return func(addr string) *node {
+		if nodes[addr] == nil {
+			nodes[addr] = &node{addr: addr}
+		}
+		return nodes[addr]
+	}
+}
+
+func BenchmarkJudge(b *testing.B) {
+	use, said := told(b, thirds...), told(b, thirds...)
+	top := newTopology(use, nodesByAddr())
+	for b.Loop() {
+		if judge(use, top.taught(), said) != noDoubt {
+			b.Fatal("doubted")
+		}
+	}
 }

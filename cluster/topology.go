@@ -146,13 +146,17 @@ func (t *topology) taught() []lesson {
 		return nil
 	}
 	var lessons []lesson
+	is, was, differ := uint16(noOwner), uint16(noOwner), false
 	for slot, i := range t.owner {
 		if i == noOwner {
 			continue // MOVED always names an owner
 		}
-		addr := t.nodes[i].addr
-		if c, ok := t.view.claimOf(slot); !ok || c.addr != addr {
-			lessons = append(lessons, lesson{uint16(slot), addr})
+		if j := t.view.owner[slot]; i != is || j != was { // most slots are as the one before
+			c, ok := t.view.claimOf(slot)
+			is, was, differ = i, j, !ok || c.addr != t.nodes[i].addr
+		}
+		if differ {
+			lessons = append(lessons, lesson{uint16(slot), t.nodes[i].addr})
 		}
 	}
 	return lessons
@@ -160,6 +164,9 @@ func (t *topology) taught() []lesson {
 
 // movesSince returns what MOVED has taught since the topology was t.
 func (t *topology) movesSince(before *topology) []move {
+	if t == before {
+		return nil
+	}
 	var moves []move
 	for slot := range t.owner {
 		if n := t.primary(int32(slot)); n != nil && n != before.primary(int32(slot)) {
