@@ -88,7 +88,7 @@ func TestSplitSlow(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(7, 8))
 	var r Request
-	for range 3000 {
+	for range 1000 {
 		r.Reset()
 		r.groups = r.groups[:0]
 		n, used := 1+rnd.IntN(30), 0

@@ -145,30 +145,31 @@ func every(period, part time.Duration, high, low int) func(time.Duration) int {
 // each time by a fifth or more.
 const swing = 14
 
-// TestLoadsOfAllShapes bounds how often a pool changes its size in half an hour of
-// each load, and wants it back at Min when the load has gone. The callers are
+// TestLoadsOfAllShapes bounds how often a pool changes its size under each load, in as
+// many minutes as show it, and wants it back at Min when the load has gone. The callers are
 // more than the connections that they use, as they think between requests.
 func TestLoadsOfAllShapes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name           string
+		minutes        int
 		load           func(at time.Duration) int
 		grows, shrinks uint64 // at most
 	}{
-		{"steady", always(20), 4, 0},
-		{"one step up and down", every(time.Hour, 10*time.Minute, 60, 3), 3, 1},
-		{"steps every five minutes", every(10*time.Minute, 5*time.Minute, 60, 3), 3 * 5, 3},
-		{"ramp", func(at time.Duration) int { return int(60 - 60*math.Abs(at.Minutes()/15-1)) }, swing, 4},
-		{"bursts closer than the quiet time", every(8*time.Second, time.Second, 40, 1), 5, 0},
-		{"bursts farther apart", every(time.Minute, 2*time.Second, 40, 1), 30 * swing, 30},
-		{"a wave", func(at time.Duration) int { return 30 + int(28*math.Sin(at.Minutes()/10*2*math.Pi)) }, 3 * swing, 3 * 2},
-		{"noise", func(at time.Duration) int { return 15 + rand.New(rand.NewPCG(uint64(at/time.Second), 4)).IntN(30) }, 6, 0},
+		{"steady", 10, always(20), 4, 0},
+		{"one step up and down", 20, every(time.Hour, 10*time.Minute, 60, 3), 3, 1},
+		{"steps every five minutes", 20, every(10*time.Minute, 5*time.Minute, 60, 3), 2 * 5, 2},
+		{"ramp", 30, func(at time.Duration) int { return int(60 - 60*math.Abs(at.Minutes()/15-1)) }, swing, 4},
+		{"bursts closer than the quiet time", 10, every(8*time.Second, time.Second, 40, 1), 5, 0},
+		{"bursts farther apart", 10, every(time.Minute, 2*time.Second, 40, 1), 10 * swing, 10},
+		{"a wave", 20, func(at time.Duration) int { return 30 + int(28*math.Sin(at.Minutes()/10*2*math.Pi)) }, 2 * swing, 2 * 2},
+		{"noise", 10, func(at time.Duration) int { return 15 + rand.New(rand.NewPCG(uint64(at/time.Second), 4)).IntN(30) }, 6, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, Adaptive{Min: 4, Max: 50}, time.Millisecond)
-				w.run(30*time.Minute, 60, c.load, w.hold)
+				w.run(time.Duration(c.minutes)*time.Minute, 60, c.load, w.hold)
 				s := w.Stats()
 				t.Logf("grew %d times, shrank %d times, last %+v", s.Grows, s.Shrinks, s.LastResize)
 				require.LessOrEqual(t, s.Grows, c.grows)
@@ -229,7 +230,7 @@ func TestCallersRestAtMin(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Adaptive{Min: 6, Max: 50}, 100*time.Millisecond)
-		w.run(2*time.Minute, 6, always(6), w.command)
+		w.run(30*time.Second, 6, always(6), w.command)
 		s := w.Stats()
 		require.Zero(t, s.LastResize)
 		require.Equal(t, 6, s.Open)
@@ -241,15 +242,15 @@ func TestCallersRestAtMin(t *testing.T) {
 func TestBurstsBetweenLooks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Laned{Lanes: 1, MaxLanes: 8, MaxInFlight: 100}, 5*time.Millisecond)
+		w := newWorld(t, Laned{Lanes: 1, MaxLanes: 8, MaxInFlight: 25}, 5*time.Millisecond)
 		burst := func(int) error {
 			err := w.command(0)
 			time.Sleep(3*time.Second + 7*time.Millisecond - time.Since(w.begin)%(3*time.Second))
 			return err
 		}
-		w.run(time.Minute, 400, always(400), burst)
+		w.run(time.Minute, 100, always(100), burst)
 		grown := w.Stats()
-		w.run(2*time.Minute, 400, always(400), burst)
+		w.run(2*time.Minute, 100, always(100), burst)
 		s := w.Stats()
 		require.Contains(t, []int{5, 6}, s.Target)
 		require.Equal(t, grown.Grows, s.Grows)
