@@ -68,6 +68,7 @@ type trip struct {
 	commands []int  // which ones, for a retry
 	proves   sort   // what its success proves, for troubles
 	sent     uint64 // see troubles.begun
+	kept     bool   // a command's reply is in it, for retry.reclaim
 }
 
 // A flight is the trips of one request. It is used again for the next request,
@@ -76,6 +77,7 @@ type flight struct {
 	call      *lanes.Call
 	trips     []*trip
 	used      int            // of trips, in all waves so far
+	reclaimed int            // trips that are not among them any more
 	settled   int            // how many of the first trips are complete, and judged
 	mine      []*lanes.Batch // those that the caller must flush and read
 	open      bool           // not all trips are known to be complete
@@ -97,7 +99,7 @@ func (r *Request) Reset() {
 	r.clean, r.err, r.attempts = false, nil, nil
 	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
 	if r.flight != nil {
-		r.flight.used, r.flight.settled = 0, 0
+		r.flight.used, r.flight.settled, r.flight.reclaimed = 0, 0, 0
 	}
 }
 
@@ -268,7 +270,7 @@ func (r *Request) Trips() int {
 	if r.flight == nil {
 		return 0
 	}
-	return r.flight.used
+	return r.flight.used + r.flight.reclaimed
 }
 
 // Node returns the address of the node that replied to the i-th command, ""

@@ -50,7 +50,9 @@ type retry struct {
 	patience time.Time     // until when replicas may be silent; zero: for ever
 	had      time.Duration // what the context left when the first trip had ended in trouble
 
-	steps []step // of the commands that are being judged
+	steps  []step // of the commands that are being judged
+	asking bound  // an ASKING in the request's arena
+	many   int    // how many trips are too many to keep those that nobody needs
 }
 
 // An attempt is what a retry knows of one command.
@@ -237,6 +239,7 @@ func (x *retry) send(ctx context.Context) {
 	r, f := x.request, x.flight
 	t := x.client.topology.Load()
 	asking := x.askingBounds()
+	x.reclaim()
 	first := f.used
 	f.now = x.client.troubles.begun.Load()
 	for _, i := range x.now {
@@ -257,6 +260,40 @@ func (x *retry) send(ctx context.Context) {
 	}
 	x.now = x.now[:0]
 	f.send(ctx, f.trips[first:f.used], x.how.Sequential)
+}
+
+// fewTrips is how many trips are kept whether they are needed or not.
+const fewTrips = 64
+
+// reclaim gives back trips of earlier waves, once there are many: a call may try
+// for as long as it likes. Needed are those that hold what became of a command
+// which does not go now.
+func (x *retry) reclaim() {
+	f := x.flight
+	if x.many = max(x.many, fewTrips); f.open || f.used < x.many {
+		return
+	}
+	for _, t := range f.trips[:f.used] {
+		t.kept = false
+	}
+	for _, i := range x.now {
+		x.request.places[i] = place{}
+	}
+	for _, p := range x.request.places {
+		if p.trip != nil {
+			p.trip.kept = true
+		}
+	}
+	needed := 0
+	for i, t := range f.trips[:f.used] {
+		if t.kept {
+			f.trips[needed], f.trips[i] = t, f.trips[needed]
+			needed++
+		}
+	}
+	f.reclaimed += f.used - needed
+	f.used, f.settled = needed, needed
+	x.many = 2 * needed
 }
 
 // count counts what is sent again.

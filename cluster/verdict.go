@@ -215,12 +215,15 @@ func (x *retry) target(t *topology, i int) (p *pool.Pool, asking bool, err error
 	return x.client.poolFor(t, slot, x.how), false, nil
 }
 
-// askingBounds appends an ASKING to the arena, behind all commands. The trips
-// of this wave must be made after it.
+// askingBounds returns where an ASKING is in the arena: behind all commands. The
+// trips of this wave must be made after it.
 func (x *retry) askingBounds() bound {
-	from := len(x.request.arena)
-	x.request.arena = resp.AppendCommand(x.request.arena, "ASKING")
-	return bound{from, len(x.request.arena)}
+	if x.asking.to == 0 {
+		from := len(x.request.arena)
+		x.request.arena = resp.AppendCommand(x.request.arena, "ASKING")
+		x.asking = bound{from, len(x.request.arena)}
+	}
+	return x.asking
 }
 
 // errSilent is why a replica's answer is not waited for any more.

@@ -80,6 +80,7 @@ func (w *world) set(change func()) {
 
 func (w *world) serve(conn net.Conn, addr string) {
 	defer conn.Close()
+	defer w.set(func() { delete(w.conns, conn) })
 	in := bufio.NewReader(conn)
 	for {
 		cmd, err := readCommand(in)

@@ -57,7 +57,7 @@ func (c *Counters) byNode(flights []*flight) (groups [][]*flight) {
 
 // flyAlone flies for no caller in particular.
 func (c *Counters) flyAlone(flights []*flight, keep bool) {
-	ctx, cancel := lastDeadline(flights)
+	ctx, cancel := c.lastDeadline(flights)
 	defer cancel()
 	c.fly(ctx, flights, keep)
 }
@@ -137,12 +137,13 @@ func (c *Counters) putBack(next *carrier) {
 	}
 }
 
-// lastDeadline returns a context that ends when nobody is interested any more.
-func lastDeadline(flights []*flight) (context.Context, context.CancelFunc) {
+// lastDeadline returns a context that ends when nobody is interested any more, or
+// at the Counters' end if somebody always is.
+func (c *Counters) lastDeadline(flights []*flight) (context.Context, context.CancelFunc) {
 	var last time.Time
 	for _, f := range flights {
 		if f.forever {
-			return context.Background(), func() {}
+			return c.life, func() {}
 		}
 		if f.deadline.After(last) {
 			last = f.deadline

@@ -58,6 +58,9 @@ type Counters struct {
 
 	debts debts // keys whose EXPIRE is still to be done
 
+	life context.Context // of what has no end of its own; Close ends it after closeTime
+	end  context.CancelFunc
+
 	mu     sync.Mutex // guards what follows
 	closed bool
 	active sync.WaitGroup // calls of Hit, carriers, and who pays debts
@@ -85,6 +88,7 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 	for i := range counters.shards {
 		counters.shards[i].out = make(map[string]*lineup)
 	}
+	counters.life, counters.end = context.WithCancel(context.Background())
 	counters.debts.ctx, counters.debts.stop = context.WithCancel(context.Background())
 	counters.pipelines.New = func() any { return New(client) }
 	counters.calls.New = func() any { return &hitCall{done: make(chan struct{}, 1)} }
@@ -116,11 +120,17 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	if len(hits) == 0 {
 		return nil
 	}
+	if ctx.Done() == nil {
+		ctx = c.life
+	}
 	call := c.calls.Get().(*hitCall)
 	call.begin(ctx, len(hits))
 	c.join(call, hits)
 	c.leave(ctx, call)
 	if err := call.wait(ctx); err != nil {
+		if ctx == c.life {
+			err = pool.ErrClosed
+		}
 		c.takeBack(call, hits, err) // the call is not used again: flights may still hold its members
 	} else {
 		call.land(hits)
@@ -169,15 +179,24 @@ func (c *Counters) enter() bool {
 	return true
 }
 
+// closeTime is how long Close waits for what has no end of its own.
+const closeTime = 5 * time.Second
+
 // Close makes further calls of Hit fail with pool.ErrClosed and waits for
 // those that are running, and for what is under way, but not for servers that
-// still owe an EXPIRE. The client stays open.
+// still owe an EXPIRE. Calls whose contexts cannot end, and what is under way for
+// others without a deadline, end after five seconds; the others at their
+// contexts' ends. The client stays open.
 func (c *Counters) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	if c.debts.stop != nil {
 		c.debts.stop()
+	}
+	if c.end != nil {
+		defer c.end()
+		defer time.AfterFunc(closeTime, c.end).Stop()
 	}
 	c.active.Wait()
 	return nil

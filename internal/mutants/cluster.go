@@ -83,6 +83,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestKeylessWhileAllNodesAreDown", false,
 	},
 	{
+		"a call that tries for long keeps all of its tries", "cluster/retry.go",
+		"f.open || f.used < x.many", "true || f.used < x.many",
+		"./cluster", "TestLongTriesNeedNoMemory", false,
+	},
+	{
 		"short calls wait for a silent node until the grace is over", "cluster/trouble.go",
 		"if t.silent && left < grace", "if left < 0 && left < grace",
 		"./cluster", "TestSilentNodeHoldsUpNoShortCall", false,

@@ -1,0 +1,50 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// TestCloseEndsWhatHasNoEnd: hits that try while their context lasts, which is for
+// ever, do not hold up Close for ever, those that wait for a flight included.
+func TestCloseEndsWhatHasNoEnd(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	e.Inject(0, func(cmd string, _ []string) string {
+		if cmd == "INCRBY" {
+			return "LOADING for ever"
+		}
+		return ""
+	})
+	client := open(t, cluster.Config{DownGrace: cluster.WhileContextLasts}, e.Addrs())
+	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	const calls = 3
+	cancelable, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	failed := make(chan error, calls)
+	for i := range calls {
+		ctx := context.Background()
+		if i == 2 {
+			ctx = cancelable // it waits for the flight of another
+			require.Eventually(t, func() bool { return counters.Waiting("k") == 1 }, 10*time.Second, time.Millisecond)
+		}
+		go func() { failed <- counters.Hit(ctx, []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}) }()
+	}
+	require.Eventually(t, func() bool { return counters.Waiting("k") == 2 }, 10*time.Second, time.Millisecond)
+	began := time.Now()
+	require.NoError(t, counters.Close())
+	require.Less(t, time.Since(began), 15*time.Second)
+	for range calls {
+		err := <-failed
+		require.True(t, errors.Is(err, cluster.ErrRefused) || errors.Is(err, lanes.ErrNotSent), err)
+	}
+}
