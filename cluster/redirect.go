@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -116,7 +117,7 @@ func passing(e *lanes.HandshakeError) bool {
 	if err != nil {
 		return false
 	}
-	return text == "ERR max number of clients reached" || classify([]byte(text), "").verdict == down
+	return text == resp.TooManyClients || classify([]byte(text), "").verdict == down
 }
 
 // clusterDisabled tells whether the error reply to a CLUSTER command means that

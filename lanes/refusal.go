@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // A HandshakeError says that a server will not do as it is: it has refused a
@@ -65,7 +67,7 @@ func (e *HandshakeError) ofAll() bool {
 	case "NOAUTH", "DENIED":
 		return true
 	}
-	return e.text() == "ERR max number of clients reached"
+	return e.text() == resp.TooManyClients
 }
 
 const (

@@ -27,10 +27,12 @@ type DownError struct {
 	Addr  string
 	Since time.Time // when its silence began, or the first dial failed
 	Cause error     // such as ErrSuspect, lanes.ErrStalled or a dial's error
+
+	lasted time.Duration // from Since to when the error was made
 }
 
 func (e *DownError) Error() string {
-	return fmt.Sprintf("pool: %s: server down for %v: %v", e.Addr, time.Since(e.Since).Round(time.Millisecond), e.Cause)
+	return fmt.Sprintf("pool: %s: server down for %v: %v", e.Addr, e.lasted.Round(time.Millisecond), e.Cause)
 }
 
 // Unwrap returns ErrDown and the cause.
@@ -41,11 +43,15 @@ func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
 func (p *Pool) downErrorLocked() error {
 	switch {
 	case !p.down.IsZero():
-		return &DownError{p.addr, p.down, p.lastErr}
+		return p.downSince(p.down, p.lastErr)
 	case p.watch.stage == suspect:
-		return &DownError{p.addr, p.silentSince, ErrSuspect}
+		return p.downSince(p.silentSince, ErrSuspect)
 	}
 	return nil
+}
+
+func (p *Pool) downSince(since time.Time, cause error) *DownError {
+	return &DownError{Addr: p.addr, Since: since, Cause: cause, lasted: time.Since(since)}
 }
 
 // Answers reports whether the server is neither down nor suspect, as far as is

@@ -43,7 +43,7 @@ type Options struct {
 	// StallTimeout is how long the server may be silent on all connections
 	// while batches are in flight. Then the connections are closed, but for
 	// lent ones, and batches fail with ErrDown until the server answers again.
-	// Default 3 s. Time that the process itself spends frozen does not count.
+	// Default 3 s, at least 16 ms. Time that the process itself spends frozen does not count.
 	//
 	// Nothing is sent to a silent server for so long: after a silence of 20 usual
 	// round trips, but 250 ms at least and half of StallTimeout at most, the pool
@@ -99,6 +99,10 @@ const (
 	mostInFlight    = 1 << 20
 )
 
+// leastStallTimeout is the shortest one in whose halves a pool that looks each
+// millisecond looks often enough (see lookEvery).
+const leastStallTimeout = 2 * looksInSilence * time.Millisecond // 16 ms
+
 func (o Options) withDefaults() Options {
 	orDefault(&o.MaxWaiters, defaultMaxWaiters)
 	orDefault(&o.StallTimeout, defaultStallTimeout)
@@ -117,6 +121,9 @@ func (o Options) validate(kind string) error {
 		if f.value < 0 {
 			return fmt.Errorf("pool: %s.%s = %v: must not be negative", kind, f.name, f.value)
 		}
+	}
+	if o.StallTimeout < leastStallTimeout {
+		return fmt.Errorf("pool: %s.StallTimeout = %v: must be at least %v, or a healthy server's pauses count as stalls", kind, o.StallTimeout, leastStallTimeout)
 	}
 	if o.PauseTimeout < o.StallTimeout {
 		return fmt.Errorf("pool: %s.PauseTimeout = %v is less than StallTimeout = %v", kind, o.PauseTimeout, o.StallTimeout)

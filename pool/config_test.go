@@ -72,6 +72,8 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Laned{MaxInFlight: 1e9}, "Laned.MaxInFlight = 1000000000: must be at most 1048576"},
 		{Fixed{Options: Options{MaxWaiters: 1e9}}, "Fixed.MaxWaiters = 1000000000: must be at most 1048576"},
 		{Fixed{Options: Options{StallTimeout: -1}}, "Fixed.StallTimeout = -1ns"},
+		{Laned{Options: Options{StallTimeout: 1}}, "Laned.StallTimeout = 1ns: must be at least 16ms"},
+		{Fixed{Options: Options{StallTimeout: 16*time.Millisecond - 1}}, "must be at least 16ms"},
 		{Fixed{Options: Options{MinBackoff: time.Minute, MaxBackoff: time.Second}}, "Fixed.MinBackoff = 1m0s is more than MaxBackoff = 1s"},
 	} {
 		_, err := New(c.config, lanes.Dialer{}, "127.0.0.1:1", nil)

@@ -39,7 +39,7 @@ var (
 // reached.
 type ExhaustedError struct {
 	Addr  string
-	Limit string // such as "10 connections in use" or "4096 callers waiting"
+	Limit string // such as "10 connections in use", "4096 callers waiting" or "1024 batches in flight on every lane (MaxInFlight)"
 }
 
 func (e *ExhaustedError) Error() string {

@@ -68,6 +68,9 @@ func (p *Pool) leftLocked(m *member, err error) {
 		p.idle = slices.Delete(p.idle, j, j+1)
 	}
 	m.becomeLocked(gone)
+	if m.spent != nil {
+		err = m.spent // it was to leave anyway, and says nothing of the server
+	}
 	p.members = slices.Delete(p.members, i, i+1)
 	p.counters.closes[closeReason(err)]++
 	p.publishLocked()

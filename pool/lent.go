@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 
 	"github.com/mediocregopher/radix/v4"
@@ -110,6 +111,9 @@ func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, er
 	if err := c.begin(); err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
+		c.member.expectEnd()
+	}
 	lanes.RoundTrip(ctx, c.member.lane, call, batch)
 	return c.end(commands, batch)
 }
@@ -125,6 +129,13 @@ func (c *Lent) begin() error {
 		c.session.unclean = true // in which order the commands ran is not known
 	}
 	return nil
+}
+
+// expectEnd notes that the user makes the server hang up.
+func (m *member) expectEnd() {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	m.spent = errUnclean
 }
 
 // end notes what the commands have done to the connection, and returns their

@@ -130,8 +130,8 @@ func TestLeavingSlowLanes(t *testing.T) {
 func TestSlowQueueIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]Options{
-		"1 callers waiting":    {MaxWaiters: 1, StallTimeout: time.Hour},
-		"1 connections in use": {FailFast: true, StallTimeout: time.Hour},
+		"1 callers waiting":                 {MaxWaiters: 1, StallTimeout: time.Hour},
+		"1 batches in flight on every lane": {FailFast: true, StallTimeout: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, release := stuck(t, Laned{Lanes: 1, SlowLanes: 1, MaxInFlight: 1, Options: options})

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/lanes"
@@ -82,10 +83,11 @@ func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.
 }
 
 // unansweredDialLocked returns for how long callers have waited for a dial, with
-// no connection there. The dial is a question already.
+// no connection there but lent ones, whose silence says nothing. The dial is a
+// question already.
 func (p *Pool) unansweredDialLocked(passed time.Duration) time.Duration {
 	switch {
-	case len(p.members) > 0 || p.dialing == 0:
+	case p.dialing == 0 || slices.ContainsFunc(p.members, func(m *member) bool { return m.state != lent }):
 		p.dialSilent = 0
 	case p.queue.Len() > 0 || p.watch.stage == suspect:
 		p.dialSilent += passed

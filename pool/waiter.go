@@ -43,18 +43,49 @@ func (p *Pool) waitLocked(w *waiter) error {
 
 // refusalLocked says why nobody may wait, if so.
 func (p *Pool) refusalLocked() error {
-	switch full, down := len(p.members) >= p.max, p.downErrorLocked(); {
+	switch down := p.downErrorLocked(); {
 	case p.closed || p.retired:
 		return p.endedLocked()
 	case down != nil:
 		return down
-	case p.FailFast && full:
+	case p.FailFast && p.fullLocked():
 		p.exhausted.Add(1)
-		return &ExhaustedError{p.addr, p.limit(p.max, "connections in use")}
+		return &ExhaustedError{p.addr, p.inUse()}
 	case p.queue.Len() >= p.MaxWaiters:
 		return p.tooManyWait()
 	}
 	return nil
+}
+
+// fullLocked reports whether all connections are in use. A caller is back before
+// its connection is: those that have answered, and are about to be free, are not in
+// use if there are more of them than callers that wait.
+func (p *Pool) fullLocked() bool {
+	if len(p.members) < p.max {
+		return false
+	}
+	if p.shared {
+		return true
+	}
+	free := -p.queue.Len()
+	for i := 0; i < len(p.members) && free <= 0; i++ {
+		if m := p.members[i]; m.state == busy && m.lane.InFlight() == 0 {
+			free++
+		}
+	}
+	return free <= 0
+}
+
+// inUse says which limit makes all connections in use. Lanes with room for batches
+// have none for their bytes.
+func (p *Pool) inUse() string {
+	switch {
+	case !p.shared:
+		return p.limit(p.max, "connections in use")
+	case p.room(p.set.Load()) > 0:
+		return p.limit(p.maxQueued, "bytes queued on every lane") + " (MaxQueuedBytes)"
+	}
+	return p.limit(p.maxInFlight, "batches in flight on every lane") + " (MaxInFlight)"
 }
 
 func (p *Pool) tooManyWait() error {

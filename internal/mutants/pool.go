@@ -48,6 +48,21 @@ var ofPool = []mutant{
 		"./pool", "TestStrategyTakesItsTime", false,
 	},
 	{
+		"FailFast refuses a caller that is back before its connection is", "pool/waiter.go",
+		"m.state == busy && m.lane.InFlight() == 0 {\n\t\t\tfree++", "false && m.state == busy {\n\t\t\tfree++",
+		"./pool", "TestFailFastKnowsWhoIsBack", false,
+	},
+	{
+		"a user's QUIT counts against the server", "pool/lent.go",
+		"\tm.spent = errUnclean\n", "",
+		"./pool", "TestQuitIsTheUsersDoing", false,
+	},
+	{
+		"a dial without an answer is waited for while connections are lent", "pool/stall.go",
+		"return m.state != lent })", "return true })",
+		"./pool", "TestUnansweredDialBesideLentConnections", false,
+	},
+	{
 		"a slow OnWait holds up the bytes of others", "pool/waiter.go",
 		"\tfor _, lane := range flushes {\n\t\tlane.Flush()\n\t}\n", "\tdefer func() {\n\t\tfor _, lane := range flushes {\n\t\t\tlane.Flush()\n\t\t}\n\t}()\n",
 		"./pool", "TestSlowOnWaitHoldsNobodyUp", false,
