@@ -165,6 +165,11 @@ func validAddr(addr string) error {
 // data or has too many clients, and none gives a map of the slots, New asks again
 // until the context ends.
 //
+// Of several servers without cluster mode the first that answers is used, and
+// another one, which has other data, only once it does not answer at all. Then
+// that one stays, also if the first comes back: to go to and fro would mix their
+// data.
+//
 // Settings that cannot be used are errors that name the field and the value; if
 // no address gives a map, the error is, or wraps, an [UnreachableError] with
 // each address and its cause.

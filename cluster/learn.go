@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,21 +24,27 @@ type inquiry struct {
 	done chan struct{} // closed when what follows is there
 	rule *command.Rule // nil: no server knows the command, or tells
 	old  time.Time     // from when on it is asked again; zero: never
+
+	since  time.Time // when the first of those began that failed one behind the other
+	failed bool      // no node answered
 }
 
 const (
 	maxInquiries = 512 // names come from the program, but may come from its users
 	maxName      = 64
 
-	askTime     = time.Second     // for one node
-	unknownTime = time.Minute     // a module may be loaded meanwhile
-	failedTime  = 2 * time.Second // no node answered
+	askTime     = time.Second            // for all nodes
+	askNext     = 100 * time.Millisecond // how long the next one is not asked while an answer is out
+	unknownTime = time.Minute            // a module may be loaded meanwhile
+	failedTime  = 2 * time.Second        // no node answered
 )
 
 // learned returns the command as servers know it, if the table does not. If
 // none knows it, none tells, or the answer makes no sense, the command stays as
 // it is: its first argument is taken for its key, and only a redirect of that
-// slot is followed. The error is that of the context.
+// slot is followed. While no node answers, it is asked for again by the rule for all
+// troubles: within the grace, for calls that have as much time. The error is that
+// of the context.
 func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Command, error) {
 	if cmd.Known() {
 		return cmd, nil
@@ -46,20 +53,44 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 	if name == "" || len(name) > maxName {
 		return cmd, nil
 	}
-	l := c.inquiry(name)
-	if l == nil {
-		return cmd, nil
+	left := time.Duration(-1)
+	for tries := 1; ; tries++ {
+		l := c.inquiry(name)
+		if l == nil {
+			return cmd, nil
+		}
+		err := l.wait(ctx)
+		if err == nil {
+			if !l.failed {
+				return cmd.With(l.rule), nil
+			}
+			now := time.Now()
+			if left < 0 {
+				left = timeLeft(ctx, now)
+			}
+			if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left, c.cfg.DownGrace) {
+				return cmd, nil
+			}
+			err = wait(ctx, backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
+		}
+		if err != nil {
+			return cmd, &CommandError{Command: name, Err: lanes.NotSent("", err)}
+		}
 	}
+}
+
+// wait returns when the inquiry has ended, at the latest when the context ends.
+func (l *inquiry) wait(ctx context.Context) error {
 	select {
-	case <-l.done:
-		return cmd.With(l.rule), nil
+	case <-l.done: // also if the context has ended
+		return nil
 	default:
 	}
 	select {
 	case <-l.done:
-		return cmd.With(l.rule), nil
+		return nil
 	case <-ctx.Done():
-		return cmd, &CommandError{Command: name, Err: lanes.NotSent("", ctx.Err())}
+		return ctx.Err()
 	}
 }
 
@@ -68,10 +99,14 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 func (c *Client) inquiry(name string) *inquiry {
 	c.book.mu.Lock()
 	defer c.book.mu.Unlock()
-	if l := c.book.inquiries[name]; l != nil && !l.outdated() {
-		return l
+	before := c.book.inquiries[name]
+	if before != nil && !before.outdated() {
+		return before
 	}
-	l := &inquiry{done: make(chan struct{})}
+	l := &inquiry{done: make(chan struct{}), since: time.Now()}
+	if before != nil && before.failed { // it is outdated, so it has ended
+		l.since = before.since
+	}
 	if !c.begin(func() { c.inquire(name, l) }) {
 		return nil
 	}
@@ -102,34 +137,83 @@ func (b *commandBook) makeRoomLocked() {
 	}
 }
 
-// inquire asks one node after the other, that of commands without a key first,
-// until one tells.
+// inquire asks one node after the other, the next one as soon as the last has
+// failed or is slow, until one tells. While nobody does, and the grace lasts, it is
+// outdated at once.
 func (c *Client) inquire(name string, l *inquiry) {
 	defer close(l.done)
-	t := c.topology.Load()
-	const mostNodes = 3
-	asked := 0
-	for _, n := range append([]*node{t.primary(noKey)}, t.nodes...) {
-		if n == nil || asked > 0 && n == t.primary(noKey) {
-			continue
-		}
-		if asked++; asked > mostNodes {
-			break
-		}
-		if rule, answered := c.askNode(n, name); answered {
-			if l.rule = rule; rule == nil {
-				l.old = time.Now().Add(unknownTime)
-			}
-			return
-		}
-	}
-	l.old = time.Now().Add(failedTime)
-}
-
-// askNode asks one node; answered is false if another one should be asked.
-func (c *Client) askNode(n *node, name string) (rule *command.Rule, answered bool) {
 	ctx, cancel := context.WithTimeout(c.ctx, askTime)
 	defer cancel()
+	nodes := c.informants()
+	answers := make(chan lore, len(nodes))
+	stagger := time.NewTimer(0)
+	defer stagger.Stop()
+	asked := 0
+	for failed := 0; failed < len(nodes); {
+		var more <-chan time.Time
+		if asked < len(nodes) {
+			more = stagger.C
+		}
+		select {
+		case <-more:
+			n := nodes[asked]
+			asked++
+			c.tasks.Go(func() { answers <- c.askNode(ctx, n, name) })
+			stagger.Reset(askNext)
+		case a := <-answers:
+			if a.answered {
+				if l.rule = a.rule; a.rule == nil {
+					l.old = time.Now().Add(unknownTime)
+				}
+				return
+			}
+			failed++
+			stagger.Reset(0)
+		case <-ctx.Done():
+			failed = len(nodes)
+		}
+	}
+	now := time.Now()
+	l.failed, l.old = true, now
+	if !mayTryAgain(&trouble{since: l.since}, now, 0, c.cfg.DownGrace) {
+		l.old = now.Add(failedTime)
+	}
+}
+
+// informants returns whom to ask: the node of commands without a key and two
+// others, first those that are neither down nor suspect.
+func (c *Client) informants() []*node {
+	t := c.topology.Load()
+	var nodes []*node
+	if home := t.primary(noKey); home != nil {
+		nodes = append(nodes, home)
+	}
+	for _, n := range t.nodes {
+		if !slices.Contains(nodes, n) {
+			nodes = append(nodes, n)
+		}
+	}
+	var answering, others []*node
+	for _, n := range nodes {
+		if n.answers() {
+			answering = append(answering, n)
+		} else {
+			others = append(others, n)
+		}
+	}
+	const most = 3
+	nodes = append(answering, others...)
+	return nodes[:min(most, len(nodes))]
+}
+
+// Lore is what a node says of a command; if it has not answered, another one
+// should be asked.
+type lore struct {
+	rule     *command.Rule
+	answered bool
+}
+
+func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
 	request := resp.AppendCommand(nil, "COMMAND", "INFO", name)
 	call, batch := lanes.NewCall(), new(lanes.Batch)
 	batch.Reset(call, request)
@@ -137,16 +221,16 @@ func (c *Client) askNode(n *node, name string) (rule *command.Rule, answered boo
 	lanes.RoundTrip(ctx, n.pool(asPrimary), call, batch)
 	reply, err := batch.Reply(0)
 	if err != nil {
-		return nil, false
+		return lore{}
 	}
 	if resp.IsError(reply) { // no right to ask, or not now
-		return nil, classify(resp.ErrorText(reply), n.addr).verdict == final
+		return lore{answered: classify(resp.ErrorText(reply), n.addr).verdict == final}
 	}
-	rule, err = command.ParseInfo(reply, name)
+	rule, err := command.ParseInfo(reply, name)
 	if err != nil {
 		c.cfg.Logger.Warn("cluster: COMMAND INFO makes no sense", "node", n.addr, "command", name, "error", err)
 	}
-	return rule, true
+	return lore{rule, true}
 }
 
 // learnAll finds the slots of the request's commands that the table does not

@@ -88,6 +88,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestLongTriesNeedNoMemory", false,
 	},
 	{
+		"an unknown command is routed by a guess while all nodes are down", "cluster/learn.go",
+		"if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,", "if true || !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,",
+		"./cluster", "TestUnknownCommandOutlastsAFailover", false,
+	},
+	{
 		"short calls wait for a silent node until the grace is over", "cluster/trouble.go",
 		"if t.silent && left < grace", "if left < 0 && left < grace",
 		"./cluster", "TestSilentNodeHoldsUpNoShortCall", false,

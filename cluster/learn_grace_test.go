@@ -1,0 +1,64 @@
+package cluster_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+)
+
+// TestUnknownCommandWhileNodesAreSilent: a command that servers have to be asked
+// for does not wait long for those that are silent.
+func TestUnknownCommandWhileNodesAreSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(_ string, cmd []string) string {
+			if cmd[0] == "COMMAND" {
+				return "*1\r\n*-1\r\n"
+			}
+			return one
+		}, nodeA, nodeB, nodeC)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		for i := range 3 {
+			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(i, 3))))
+		}
+		took := func(name string, i int) time.Duration {
+			began := time.Now()
+			_ = client.Do(soon(t, 5*time.Second), radix.Cmd(nil, name, keyOf(i, 3)))
+			return time.Since(began)
+		}
+		w.set(func() { w.silent[nodeA], w.silent[nodeB] = true, true })
+		require.Less(t, took("MODULE.A", 2), 250*time.Millisecond, "the third node is asked soon")
+		time.Sleep(time.Second)
+		go func() { _ = client.Do(soon(t, 2*time.Second), radix.Cmd(nil, "INCR", keyOf(0, 3))) }()
+		w.set(func() { w.silent[nodeC] = true })
+		require.Less(t, took("MODULE.B", 2), 2500*time.Millisecond, "nobody answers")
+		require.Less(t, took("MODULE.B", 2), 5*time.Millisecond)
+	})
+}
+
+// TestUnknownCommandOutlastsAFailover: within the grace, servers are asked again:
+// by a guess the command would have gone to the wrong node.
+func TestUnknownCommandOutlastsAFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := make(chan string, 100)
+		w := newWorld(func(addr string, cmd []string) string {
+			if cmd[0] == "MODULE.C" {
+				at <- addr
+			}
+			if cmd[0] == "COMMAND" {
+				return "*1\r\n*6\r\n$8\r\n" + strings.ToLower(cmd[2]) + "\r\n:-3\r\n*1\r\n+write\r\n:2\r\n:2\r\n:1\r\n"
+			}
+			return one
+		}, nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		w.set(func() { w.dead[nodeA], w.dead[nodeB] = true, true })
+		time.AfterFunc(400*time.Millisecond, func() { w.set(func() { clear(w.dead) }) })
+		require.NoError(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "MODULE.C", keyOf(0, 2), keyOf(1, 2))))
+		require.Equal(t, nodeB, <-at, "whose the key is")
+	})
+}
