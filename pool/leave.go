@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"log/slog"
 	"slices"
 	"time"
 
@@ -51,11 +52,10 @@ func (m *member) Closed(l *lanes.Lane) {
 	} else {
 		p.leftLocked(m, err)
 	}
-	closed := p.closed || p.retired
-	p.unlock()
-	if !closed {
-		p.log.Debug("connection closed", "addr", p.addr, "reason", closeReason(err), "error", err)
+	if !p.closed && !p.retired {
+		p.noteLocked(slog.LevelDebug, "connection closed", "reason", closeReason(err), "error", err)
 	}
+	p.unlock()
 }
 
 // leftLocked is the end of every connection that was a member.

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
@@ -146,19 +147,14 @@ func newPing() (*lanes.Call, *lanes.Batch) {
 func (p *Pool) carryOut(listen []*lanes.Lane) {
 	if suspected := p.watch.stage == suspect; suspected != p.announced {
 		p.announced = suspected
-		p.tasks.Go(func() { p.announce(suspected) })
+		if suspected {
+			p.noteLocked(slog.LevelWarn, "server suspect: silent, and no answer over another connection")
+		} else {
+			p.noteLocked(slog.LevelInfo, "server not suspect any more")
+		}
 	}
 	p.unlock()
 	for _, l := range listen {
 		l.Watch()
-	}
-}
-
-// announce has a goroutine of its own: a slow log must not hold up the looks.
-func (p *Pool) announce(suspected bool) {
-	if suspected {
-		p.log.Warn("server suspect: silent, and no answer over another connection", "addr", p.addr)
-	} else {
-		p.log.Info("server not suspect any more", "addr", p.addr)
 	}
 }

@@ -61,6 +61,7 @@ type Pool struct {
 	planned     time.Duration // how long after that it is to look again
 	active      bool          // it saw that bytes had arrived
 	size        controller    // how many connections are wanted
+	journal     journal
 	retired     bool
 	renewals    renewals
 	ended       []time.Duration // waits that OnWait has not been told of
@@ -303,8 +304,29 @@ func (p *Pool) publishLocked() {
 
 // Close closes all connections, also those that are lent. Batches in flight or
 // waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no
-// goroutine of the pool is left. Closing again does nothing.
+// goroutine of the pool is left, but no longer than three seconds: one in which a
+// function of the user does not return (a log, a strategy, OnWait, NetDial) is left
+// behind. Closing again does nothing.
 func (p *Pool) Close() error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.end()
+	}()
+	patience := time.NewTimer(closePatience)
+	defer patience.Stop()
+	select {
+	case <-ended:
+	case <-patience.C:
+	}
+	return nil
+}
+
+// closePatience is how long Close waits for users' functions. Connections that are
+// not sockets may take a second of it to end.
+const closePatience = 3 * time.Second
+
+func (p *Pool) end() {
 	p.mu.Lock()
 	p.closed = true
 	p.cancel()
@@ -327,7 +349,6 @@ func (p *Pool) Close() error {
 		_ = part.Close()
 	}
 	p.tasks.Wait()
-	return nil
 }
 
 // Quiet reports whether nothing is in flight, waiting or lent.

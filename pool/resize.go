@@ -30,14 +30,12 @@ type Resize struct {
 // A controller is a control and what it is told.
 type controller struct {
 	control
-	open     int // connections that serve: neither closed nor about to be
-	inUse    int // of these, those that serve one caller
-	load     int // the highest load since the last look; of a shared pool, when batches waited
-	grows    uint64
-	shrinks  uint64
-	last     Resize
-	unlogged []Resize
-	logging  bool
+	open    int // connections that serve: neither closed nor about to be
+	inUse   int // of these, those that serve one caller
+	load    int // the highest load since the last look; of a shared pool, when batches waited
+	grows   uint64
+	shrinks uint64
+	last    Resize
 }
 
 // ranged reports whether the size can change at all.
@@ -158,34 +156,12 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 		c.shrinks++
 	}
 	c.resize(to)
-	c.unlogged = append(c.unlogged, c.last)
-	if !c.logging {
-		c.logging = true
-		p.tasks.Go(p.logResizes)
-	}
-}
-
-// logResizes has a goroutine of its own: a resize is decided under mu and often
-// by a caller, who must not wait for a log.
-func (p *Pool) logResizes() {
 	level := slog.LevelInfo
 	if p.kind == "lent" {
 		level = slog.LevelDebug
 	}
-	for {
-		p.mu.Lock()
-		resizes := p.size.unlogged
-		p.size.unlogged = nil
-		p.size.logging = len(resizes) > 0
-		p.mu.Unlock()
-		if len(resizes) == 0 {
-			return
-		}
-		for _, r := range resizes {
-			p.log.Log(p.ctx, level, "pool resized", "addr", p.addr, "from", r.From, "to", r.To,
-				"reason", r.Reason, "saturation", r.Saturation, "waiters", r.Waiters)
-		}
-	}
+	p.noteLocked(level, "pool resized", "from", c.last.From, "to", to,
+		"reason", why, "saturation", c.last.Saturation, "waiters", s.waiters)
 }
 
 // trimLocked takes connections that are not wanted any more away from callers:

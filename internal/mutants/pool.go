@@ -63,6 +63,11 @@ var ofPool = []mutant{
 		"./pool", "TestUnansweredDialBesideLentConnections", false,
 	},
 	{
+		"a log that does not return holds up Close", "pool/pool.go",
+		"\tcase <-patience.C:\n", "",
+		"./pool", "TestStuckLog", false,
+	},
+	{
 		"a slow OnWait holds up the bytes of others", "pool/waiter.go",
 		"\tfor _, lane := range flushes {\n\t\tlane.Flush()\n\t}\n", "\tdefer func() {\n\t\tfor _, lane := range flushes {\n\t\t\tlane.Flush()\n\t\t}\n\t}()\n",
 		"./pool", "TestSlowOnWaitHoldsNobodyUp", false,
