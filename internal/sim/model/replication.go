@@ -86,6 +86,10 @@ func (n *Node) replicate(now time.Time) {
 // apply applies what was written until then.
 func (n *Node) apply(until time.Time) {
 	p := n.source
+	if n.offset < p.logBase { // it has become a replica itself, and forgotten its log
+		n.fullSync()
+		return
+	}
 	for n.offset < p.logBase+uint64(len(p.log)) {
 		e := &p.log[n.offset-p.logBase]
 		if e.at.After(until) {
