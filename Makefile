@@ -16,6 +16,9 @@ FUZZTIME    ?= 10s
 DURATION    ?= 10m
 SEED        ?= 1
 SOAKFLAGS   ?=
+SEEDS       ?= 500
+FROM        ?= 1
+SIMFLAGS    ?=
 RUNS        ?= 10
 LOOPS       ?= 4
 PEERFLAGS   ?=
@@ -41,7 +44,7 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help test steady lint bench fuzz soak faults mutants peers compare demo tools
+.PHONY: help test steady lint bench fuzz soak sim faults mutants peers compare demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +80,9 @@ soak: ## Reshard, fail over, stall and kill a cluster under load (DURATION=10m, 
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -o bin/soak ./internal/redistest/cmd/soak
 	@bin/soak -for $(DURATION) -seed $(SEED) $(SOAKFLAGS)
+
+sim: ## Run the client in simulated worlds (SEEDS=500 FROM=1 SIMFLAGS)
+	@$(GO) test -count=1 -timeout 2h -run TestWorlds ./internal/sim -sim.seeds=$(SEEDS) -sim.from=$(FROM) $(SIMFLAGS)
 
 faults: ## Run the fault tests alone, without -race, and with strict deadlines; prints figures
 	@scripts/ensure-deps.sh redis-server >&2

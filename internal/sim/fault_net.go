@@ -1,0 +1,100 @@
+package sim
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+// networkKinds are what networks do.
+func networkKinds() []kind {
+	const tick = 10 * time.Millisecond
+	return []kind{
+		{name: "latency", weight: 3, least: time.Second, most: 15 * time.Second, begin: latency},
+		{name: "thin link", weight: 3, least: time.Second, most: 10 * time.Second, begin: thinLink},
+		{name: "stall", weight: 4, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: imposed(simnet.Conditions{Stall: simnet.Both})},
+		{name: "silence", weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: imposed(simnet.Conditions{Stall: simnet.ToClient})},
+		{name: "partition", weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, dead: true, begin: imposed(simnet.Conditions{Partition: simnet.Both})},
+		{name: "half partition", weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, dead: true, begin: halfPartition},
+		{name: "cut", weight: 3, least: tick, most: tick, begin: cut},
+		{name: "cut at a byte", weight: 5, least: 100 * time.Millisecond, most: 5 * time.Second, begin: cutAtByte},
+		{name: "half open", weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, begin: halfOpen},
+		{name: "refusal", weight: 2, least: time.Second, most: 10 * time.Second, begin: imposed(simnet.Conditions{Refuse: true})},
+		{name: "gone", weight: 5, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: gone},
+		{name: "unreachable", weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, dead: true, begin: unreachable},
+		{name: "slow dials", weight: 2, least: time.Second, most: 10 * time.Second, begin: slowDials},
+		{name: "hang-ups", weight: 3, least: time.Second, most: 10 * time.Second, begin: hangUps},
+	}
+}
+
+// redials is how long TCP itself may take until a dial without an answer is tried
+// again.
+const redials = 3 * time.Second
+
+// draws returns the source of what a fault chooses.
+func (f Fault) draws() *rand.Rand { return rand.New(rand.NewPCG(f.With, 1)) }
+
+func (w *world) host(f Fault) string { return w.addrs[f.Node%len(w.addrs)] }
+
+func (w *world) impose(f Fault, c simnet.Conditions) func() { return w.net.Impose(us, w.host(f), c) }
+
+// imposed is a fault that is nothing but conditions of one host.
+func imposed(c simnet.Conditions) func(w *world, f Fault) func() {
+	return func(w *world, f Fault) func() { return w.impose(f, c) }
+}
+
+func latency(w *world, f Fault) func() {
+	r := f.draws()
+	return w.impose(f, simnet.Conditions{Latency: time.Duration(r.Int64N(int64(300 * time.Millisecond))), Jitter: time.Duration(r.Int64N(int64(100 * time.Millisecond)))})
+}
+
+func thinLink(w *world, f Fault) func() {
+	return w.impose(f, simnet.Conditions{Bandwidth: 5_000 + int(f.With%200_000)})
+}
+
+func halfPartition(w *world, f Fault) func() {
+	return w.impose(f, simnet.Conditions{Partition: oneOf(f.draws(), simnet.ToServer, simnet.ToClient)})
+}
+
+func cut(w *world, f Fault) func() {
+	w.net.Cut(us, w.host(f), oneOf(f.draws(), 0.5, 1))
+	return func() {}
+}
+
+func cutAtByte(w *world, f Fault) func() {
+	bytes := 1 + int(f.With%3000)
+	if f.With>>16&1 == 0 {
+		return w.impose(f, simnet.Conditions{CutToServer: bytes})
+	}
+	return w.impose(f, simnet.Conditions{CutToClient: bytes})
+}
+
+// halfOpen ends with a reset: without PINGs nobody would find out.
+func halfOpen(w *world, f Fault) func() {
+	w.net.Vanish(us, w.host(f), oneOf(f.draws(), 0.5, 1))
+	return func() { w.net.Cut(us, w.host(f), 1) }
+}
+
+func gone(w *world, f Fault) func() {
+	lift := w.impose(f, simnet.Conditions{Refuse: true})
+	w.net.Cut(us, w.host(f), 1)
+	return lift
+}
+
+func unreachable(w *world, f Fault) func() {
+	lift := w.impose(f, simnet.Conditions{Blackhole: true})
+	w.net.Cut(us, w.host(f), 1)
+	return lift
+}
+
+func slowDials(w *world, f Fault) func() {
+	return w.impose(f, simnet.Conditions{SlowDial: time.Duration(f.With % uint64(2*time.Second))})
+}
+
+func hangUps(w *world, f Fault) func() {
+	if f.With&1 == 0 {
+		return w.impose(f, simnet.Conditions{HangUpAfter: 1 + time.Duration(f.With%uint64(100*time.Millisecond))})
+	}
+	return w.impose(f, simnet.Conditions{HangUpBytes: 1 + int(f.With%2000)})
+}

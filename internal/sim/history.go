@@ -1,0 +1,187 @@
+package sim
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// An Outcome is what the client said of a command.
+type Outcome uint8
+
+// The outcomes of a command.
+const (
+	Pending  Outcome = iota // its call has not returned
+	Acked                   // a reply that is no error
+	Failed                  // an error of the server that stands
+	Refused                 // cluster.ErrRefused
+	NotSent                 // lanes.ErrNotSent
+	Unknown                 // lanes.ErrUnknownOutcome
+	Contrary                // two outcomes, or none of these
+)
+
+func (o Outcome) String() string {
+	return [...]string{"pending", "acknowledged", "failed", "refused", "not sent", "unknown", "contrary"}[o]
+}
+
+// outcomeOf reads the outcome from an error as the documentation says.
+func outcomeOf(err error) Outcome {
+	notSent, unknown := errors.Is(err, lanes.ErrNotSent), errors.Is(err, lanes.ErrUnknownOutcome)
+	var said resp3.SimpleError
+	switch {
+	case err == nil, errors.Is(err, pipeline.ErrExpiry):
+		return Acked
+	case notSent && unknown:
+		return Contrary
+	case unknown:
+		return Unknown
+	case notSent:
+		return NotSent
+	case errors.Is(err, cluster.ErrRefused):
+		return Refused
+	case errors.As(err, &said):
+		return Failed
+	}
+	return Contrary
+}
+
+// A Command is one command of a call and what the client said of it.
+type Command struct {
+	Text   string // name and arguments; no other command that writes has the same
+	Name   string
+	Key    string
+	Slot   int           // -1: none
+	Writes bool          // its text is unique, so that its executions can be counted
+	Twice  bool          // may be executed more than once
+	By     int64         // of a hit: what was added
+	TTL    time.Duration // that the command promises to its key; 0: none
+
+	Outcome Outcome
+	Reply   string // as text; "(nil)" for null
+	Err     error
+}
+
+// settle notes what became of the command.
+func (c *Command) settle(reply string, err error) {
+	c.Outcome, c.Err = outcomeOf(err), err
+	if c.Outcome == Acked {
+		c.Reply = reply
+	}
+}
+
+// A Call is one call of the client's user. Times count from the world's
+// beginning.
+type Call struct {
+	ID           int
+	Kind         string
+	Began, Ended time.Duration // Ended is negative until the call has returned
+	Limit        time.Duration // when its context ends; 0: never
+	Deadline     bool          // by a deadline, and not because it was cancelled
+	Misuse       bool          // it has to fail, and nothing of it may be executed
+	Large        bool          // takes its time over a thin link
+	Blocks       bool          // takes as long as its own timeout
+	Bulk         bool          // too many callers at a time, so that some are refused
+	Err          error
+	Commands     []Command
+}
+
+// An Execution is a command that took effect on a primary.
+type Execution struct {
+	At    time.Duration
+	Node  string
+	Conn  uint64
+	Text  string
+	Key   string
+	Reply string // as text
+}
+
+// A Dial is an attempt to connect, of a pool or for a map of the slots.
+type Dial struct {
+	At   time.Duration
+	Addr string
+}
+
+// A Sample is what the client said of itself at a moment.
+type Sample struct {
+	At      time.Duration
+	Addr    string // of a pool, with its role
+	Role    string
+	Balance int64 // Dials - DialErrors - Dialing - Open - Extra - Closes
+}
+
+// A Refreshing is how many maps of the slots were fetched until a moment.
+type Refreshing struct {
+	At    time.Duration
+	Count uint64
+}
+
+// A Span is a time during which something was the case.
+type Span struct{ From, To time.Duration }
+
+// A History is all that the judges know.
+type History struct {
+	Calls      []*Call
+	Log        []Execution
+	Dials      []Dial
+	Samples    []Sample
+	Refreshes  []Refreshing
+	Faults     []Fault
+	Texts      []string // of errors and log lines
+	TTLs       map[string]TTL
+	Terms      Terms
+	End        time.Duration // when the load ended
+	Open       int           // connections of the network, two seconds after that
+	Connected  int           // connections that the client says it has then
+	Left       int           // connections of the network after Close
+	Panicked   []string      // what the world did not expect
+	Executions map[string][]int
+}
+
+// A TTL is the truth about a key at the end.
+type TTL struct {
+	Exists bool
+	Left   time.Duration // negative: none
+}
+
+// Terms are what the settings promise, as the judges need it.
+type Terms struct {
+	Grace      time.Duration // DownGrace; negative: for ever
+	Notice     time.Duration // until a server that is dead is known to be
+	RoundTrip  time.Duration // a usual one
+	MaxConns   int           // to one node, by one pool
+	FewCalls   bool          // the pool refuses callers when it is full
+	NodesKnown int           // addresses at most
+}
+
+// index makes the executions of a command findable by its text.
+func (h *History) index() {
+	h.Executions = make(map[string][]int, len(h.Log))
+	for i := range h.Log {
+		h.Executions[h.Log[i].Text] = append(h.Executions[h.Log[i].Text], i)
+	}
+}
+
+// executions returns the executions of the command, in their order.
+func (h *History) executions(text string) []int { return h.Executions[text] }
+
+// A recorder gathers a history while the world runs.
+type recorder struct {
+	began time.Time
+
+	mu sync.Mutex // guards h
+	h  History
+}
+
+func (r *recorder) now() time.Duration { return time.Since(r.began) }
+
+func (r *recorder) note(f func(h *History)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f(&r.h)
+}

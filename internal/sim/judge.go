@@ -1,0 +1,96 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A judge looks at a history when it is over. It returns "" if all is well, and
+// a sentence that says what is wrong otherwise. Judges know nothing of how the
+// world was made, and each of them is tested with histories that are wrong.
+type judge struct {
+	name string
+	look func(h *History) string
+}
+
+var judges = []judge{
+	{"expected", panics},
+	{"returns", returns},
+	{"deadline", deadlines},
+	{"outcome", outcomes},
+	{"executed", executed},
+	{"reply", replies},
+	{"order", order},
+	{"expiry", expiries},
+	{"hits", hits},
+	{"transaction", transactions},
+	{"misuse", misuse},
+	{"calm", calm},
+	{"grace", failOpen},
+	{"dials", dials},
+	{"refreshes", refreshes},
+	{"gauges", gauges},
+	{"left", left},
+	{"secrets", secrets},
+}
+
+// judged returns the first judge that finds something, and what.
+func judged(h *History) (name, sentence string) {
+	h.index()
+	for _, j := range judges {
+		if s := j.look(h); s != "" {
+			return j.name, s
+		}
+	}
+	return "", ""
+}
+
+// of names a command of a call.
+func (c *Call) of(i int) string {
+	cmd := &c.Commands[i]
+	return fmt.Sprintf("call %d (%s), command %d %q, %v", c.ID, c.Kind, i, short(cmd.Text), cmd.Outcome)
+}
+
+func (c *Call) took() time.Duration { return c.Ended - c.Began }
+
+func short(text string) string {
+	if len(text) > 120 {
+		return text[:120] + "…"
+	}
+	return text
+}
+
+func (e *Execution) String() string {
+	return fmt.Sprintf("%.6fs %s conn %d: %s → %s", e.At.Seconds(), e.Node, e.Conn, short(e.Text), short(e.Reply))
+}
+
+// panics: nothing happened that the world did not plan.
+func panics(h *History) string { return strings.Join(h.Panicked, "; ") }
+
+// each calls look with every command of every call until one has something to say.
+func (h *History) each(look func(c *Call, i int) string) string {
+	for _, c := range h.Calls {
+		for i := range c.Commands {
+			if s := look(c, i); s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// between returns the executions of the command, for a sentence.
+func (h *History) told(at []int) string {
+	var b strings.Builder
+	for _, i := range at {
+		fmt.Fprintf(&b, "\n    %v", &h.Log[i])
+	}
+	return b.String()
+}
+
+// troubled reports whether a fault is about between the times.
+func (h *History) troubled(from, to time.Duration) bool {
+	return slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.overlaps(from, to) })
+}

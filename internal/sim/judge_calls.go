@@ -1,0 +1,161 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redislanes/redislanes/pool"
+)
+
+// returns: every call comes back.
+func returns(h *History) string {
+	for _, c := range h.Calls {
+		if c.Ended < 0 {
+			return fmt.Sprintf("call %d (%s), which began at %v, has not returned", c.ID, c.Kind, c.Began)
+		}
+	}
+	return ""
+}
+
+// deadlines: no call returns later than its context's end, exactly, but for the
+// time that the user's own functions take.
+func deadlines(h *History) string {
+	for _, c := range h.Calls {
+		if late := c.Ended - max(c.Limit, c.Began); c.Limit > 0 && late > h.slackOf(c) {
+			return fmt.Sprintf("call %d (%s) began at %v, its context ended at %v, and it returned %v later",
+				c.ID, c.Kind, c.Began, c.Limit, late)
+		}
+	}
+	return ""
+}
+
+// notices is how long a caller that reads by itself does not look whether its
+// context was cancelled. Deadlines it knows beforehand.
+const notices = 10 * time.Millisecond
+
+// slackOf is how long the user's own functions may have kept the call.
+func (h *History) slackOf(c *Call) (slack time.Duration) {
+	if !c.Deadline {
+		slack = notices
+	}
+	for _, f := range h.Faults {
+		if f.slack > 0 && f.overlaps(c.Began, c.Ended) {
+			return f.slack
+		}
+	}
+	return slack
+}
+
+// outcomes: each command of a call that has returned has one outcome, and the
+// call's own error says whether there is a command that failed.
+func outcomes(h *History) string {
+	for _, c := range h.Calls {
+		failed := false
+		for i := range c.Commands {
+			cmd := &c.Commands[i]
+			if cmd.Outcome == Pending || cmd.Outcome == Contrary {
+				return fmt.Sprintf("%s: one outcome is due: %v", c.of(i), cmd.Err)
+			}
+			failed = failed || cmd.Err != nil
+		}
+		if len(c.Commands) > 0 && failed != (c.Err != nil) {
+			return fmt.Sprintf("call %d (%s) returned %v, and whether a command of it failed is %v", c.ID, c.Kind, c.Err, failed)
+		}
+	}
+	return ""
+}
+
+// misuse: what cannot be done fails.
+func misuse(h *History) string {
+	for _, c := range h.Calls {
+		if c.Misuse && c.Err == nil {
+			return fmt.Sprintf("call %d (%s) is a mistake of its caller, and had no error", c.ID, c.Kind)
+		}
+	}
+	return ""
+}
+
+// calm: two seconds after the last fault everything succeeds.
+func calm(h *History) string {
+	return h.each(func(c *Call, i int) string {
+		cmd := &c.Commands[i]
+		if cmd.Outcome == Acked && cmd.Err == nil || c.Misuse || c.Blocks || c.hasty() || h.troubled(c.Began-healing, c.Ended) {
+			return ""
+		}
+		if (h.Terms.FewCalls || c.Bulk) && errors.Is(cmd.Err, pool.ErrExhausted) {
+			return ""
+		}
+		return fmt.Sprintf("%s: began at %v, %v after the last fault was over: %v", c.of(i), c.Began, c.Began-h.lastOver(c.Began), cmd.Err)
+	})
+}
+
+// hasty reports whether the call's context ended so early that a healthy world
+// may not be in time.
+func (c *Call) hasty() bool {
+	return c.Limit > 0 && (!c.Deadline || c.Limit-c.Began < time.Second || c.Large && c.Limit-c.Began < 10*time.Second)
+}
+
+// lastOver returns when the last fault before the time was over.
+func (h *History) lastOver(at time.Duration) (over time.Duration) {
+	for _, f := range h.Faults {
+		if end := f.over(); end <= at {
+			over = max(over, end)
+		}
+	}
+	return over
+}
+
+// failOpen: while a node is dead for good, and nothing else is wrong, each call
+// fails at once as soon as the grace of the trouble is over.
+func failOpen(h *History) string {
+	if h.Terms.Grace < 0 {
+		return ""
+	}
+	for k, f := range h.Faults {
+		if !f.dead || !h.alone(k) {
+			continue
+		}
+		known := h.firstFailures(f)
+		most := 4*h.Terms.RoundTrip + 300*time.Millisecond
+		for _, c := range h.Calls {
+			known, met := known[c.Kind]
+			if !met || c.Began < known+h.Terms.Notice+h.Terms.Grace || c.Began+most >= f.until() || c.Blocks || c.Large || c.Bulk || c.took() <= most {
+				continue
+			}
+			return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",
+				c.ID, c.Kind, c.Began, f.name, c.Began-f.At, c.Began-known, c.took(), h.Terms.Grace)
+		}
+	}
+	return ""
+}
+
+// firstFailures returns when the first call of each kind began that met the
+// fault. Kinds differ because a node has several pools, for slow commands and to
+// be lent, each of which finds out by itself.
+func (h *History) firstFailures(f Fault) map[string]time.Duration {
+	first := make(map[string]time.Duration)
+	for _, c := range h.Calls {
+		if c.Began < f.At || c.Began >= f.until() || c.Misuse {
+			continue
+		}
+		for i := range c.Commands {
+			if at, ok := first[c.Kind]; c.Commands[i].Outcome != Acked && (!ok || c.Began < at) {
+				first[c.Kind] = c.Began
+			}
+		}
+	}
+	return first
+}
+
+// alone reports whether no other fault is about while the k-th one is, or
+// shortly before.
+func (h *History) alone(k int) bool {
+	f := h.Faults[k]
+	for i, other := range h.Faults {
+		if i != k && other.overlaps(f.At-2*healing, f.until()) {
+			return false
+		}
+	}
+	return true
+}

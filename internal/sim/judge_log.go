@@ -1,0 +1,257 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// executed: what was acknowledged was executed once, what failed, was refused or
+// not sent never, and what is unknown at most once.
+func executed(h *History) string {
+	return h.each(func(c *Call, i int) string {
+		cmd := &c.Commands[i]
+		if !cmd.Writes {
+			return ""
+		}
+		at := h.executions(cmd.Text)
+		least, most := 0, 0
+		switch cmd.Outcome {
+		case Acked:
+			least, most = 1, 1
+		case Unknown, Pending:
+			most = 1
+		}
+		if cmd.Twice && (most > 0 || cmd.TTL > 0) {
+			most = len(at)
+		}
+		if len(at) < least || len(at) > most {
+			return fmt.Sprintf("%s: executed %d times: %v%s", c.of(i), len(at), cmd.Err, h.told(at))
+		}
+		return ""
+	})
+}
+
+// replies: each reply belongs to its command. That of a command that writes is
+// the one that the server gave when it executed it; a value says whose it is.
+func replies(h *History) string {
+	return h.each(func(c *Call, i int) string {
+		cmd := &c.Commands[i]
+		switch {
+		case cmd.Outcome != Acked:
+		case cmd.Name == "GET":
+			if cmd.Reply != null && !h.held(cmd, c.Ended) {
+				return fmt.Sprintf("%s: replied %q, which its key did not hold", c.of(i), short(cmd.Reply))
+			}
+		case cmd.Name == "ECHO":
+			if "ECHO "+cmd.Reply != cmd.Text {
+				return fmt.Sprintf("%s: replied %q", c.of(i), short(cmd.Reply))
+			}
+		case cmd.Writes && !h.said(cmd):
+			return fmt.Sprintf("%s: replied %q, but the server said%s", c.of(i), short(cmd.Reply), h.told(h.executions(cmd.Text)))
+		}
+		return ""
+	})
+}
+
+// said reports whether an execution of the command had its reply.
+func (h *History) said(cmd *Command) bool {
+	for _, k := range h.executions(cmd.Text) {
+		if h.Log[k].Reply == cmd.Reply {
+			return true
+		}
+	}
+	return false
+}
+
+// held reports whether the key held the value at some time until then.
+func (h *History) held(cmd *Command, until time.Duration) bool {
+	for _, k := range h.executions("SET " + cmd.Key + " " + cmd.Reply) {
+		if h.Log[k].At <= until {
+			return true
+		}
+	}
+	return false
+}
+
+// order: the acknowledged commands of a call took effect in their order, slot by
+// slot, and a value that was read in it is the one that was set before.
+func order(h *History) string {
+	for _, c := range h.Calls {
+		last := make(map[int]int)   // by slot, the index of the command
+		set := make(map[string]int) // by key, likewise
+		for i := range c.Commands {
+			cmd := &c.Commands[i]
+			if cmd.Outcome != Acked || cmd.Twice || cmd.Slot < 0 {
+				continue
+			}
+			if k, ok := set[cmd.Key]; ok && cmd.Name == "GET" && !h.lossy(c) && h.isOlder(cmd, &c.Commands[k]) {
+				return fmt.Sprintf("%s: replied %q behind %q", c.of(i), short(cmd.Reply), short(c.Commands[k].Text))
+			}
+			if !cmd.Writes || len(h.executions(cmd.Text)) != 1 {
+				continue
+			}
+			if cmd.Name == "SET" {
+				set[cmd.Key] = i
+			}
+			before, ok := last[cmd.Slot]
+			if ok && h.executions(c.Commands[before].Text)[0] > h.executions(cmd.Text)[0] {
+				return fmt.Sprintf("%s: executed before command %d of its slot %d:%s%s", c.of(i), before, cmd.Slot,
+					h.told(h.executions(cmd.Text)), h.told(h.executions(c.Commands[before].Text)))
+			}
+			last[cmd.Slot] = i
+		}
+	}
+	return ""
+}
+
+// isOlder reports whether the value that was read was set before the given one,
+// and not afterwards, as by a call that its caller had left.
+func (h *History) isOlder(get, set *Command) bool {
+	at := h.executions("SET " + get.Key + " " + get.Reply)
+	since := h.executions(set.Text)
+	return len(at) == 0 || len(since) > 0 && at[len(at)-1] < since[0]
+}
+
+// lossy reports whether the call met a fault by which Redis itself loses what it
+// has acknowledged.
+func (h *History) lossy(c *Call) bool {
+	for _, f := range h.Faults {
+		if f.lossy && f.overlaps(c.Began-healing, c.Ended) {
+			return true
+		}
+	}
+	return false
+}
+
+// expiries: no key is left without the time to live that it was promised.
+func expiries(h *History) string {
+	promised := make(map[string]time.Duration)
+	for _, c := range h.Calls {
+		for i := range c.Commands {
+			cmd := &c.Commands[i]
+			if cmd.Name == hit && cmd.Outcome == Acked {
+				promised[cmd.Key] = max(promised[cmd.Key], cmd.TTL)
+			}
+			if cmd.TTL == 0 || cmd.Name == hit || i == 0 || cmd.Outcome != Acked || c.Commands[i-1].Outcome != Acked {
+				continue
+			}
+			counted, expired := h.executions(c.Commands[i-1].Text), h.executions(cmd.Text)
+			if len(expired) == 0 || expired[len(expired)-1] < counted[0] {
+				return fmt.Sprintf("%s: is not behind what it is for:%s%s", c.of(i), h.told(expired), h.told(counted))
+			}
+		}
+	}
+	for key, most := range promised {
+		if ttl := h.TTLs[key]; ttl.Exists && (ttl.Left < 0 || ttl.Left > most) {
+			return fmt.Sprintf("%s has %v left at the end, and its hits were promised %v at most", key, ttl.Left, most)
+		}
+	}
+	return ""
+}
+
+// hit is the name of a command that pipeline.Counters send as they like.
+const hit = "HIT"
+
+// hits: what callers were told of a counter is what was counted: acknowledged ≤
+// value ≤ acknowledged + unknown, and the totals are those of hits that were
+// counted one after the other.
+func hits(h *History) string {
+	acked, unknown, counted := make(map[string]int64), make(map[string]int64), make(map[string]int64)
+	spans := make(map[string][]told)
+	for i := range h.Log {
+		if by, ok := strings.CutPrefix(h.Log[i].Text, "INCRBY "+h.Log[i].Key+" "); ok {
+			n, _ := strconv.ParseInt(by, 10, 64)
+			counted[h.Log[i].Key] += n
+		}
+	}
+	for _, c := range h.Calls {
+		for i := range c.Commands {
+			cmd := &c.Commands[i]
+			switch {
+			case cmd.Name != hit:
+			case cmd.Outcome == Acked:
+				acked[cmd.Key] += cmd.By
+				total, _ := strconv.ParseInt(cmd.Reply, 10, 64)
+				spans[cmd.Key] = append(spans[cmd.Key], told{total - cmd.By, total, c, i})
+			case cmd.Outcome == Unknown, cmd.Outcome == Pending:
+				unknown[cmd.Key] += cmd.By
+			}
+		}
+	}
+	for key, n := range acked {
+		if n > counted[key] || counted[key] > n+unknown[key] {
+			return fmt.Sprintf("%s: %d acknowledged, %d unknown, %d counted", key, n, unknown[key], counted[key])
+		}
+	}
+	for key, n := range unknown {
+		if _, ok := acked[key]; !ok && counted[key] > n {
+			return fmt.Sprintf("%s: nothing acknowledged, %d unknown, %d counted", key, n, counted[key])
+		}
+	}
+	if h.everLossy() {
+		return ""
+	}
+	return disjoint(spans)
+}
+
+// A told is the total that a hit was told, and the one before it.
+type told struct {
+	from, to int64
+	call     *Call
+	command  int
+}
+
+// disjoint: hits on a key that lives on were counted one after the other.
+func disjoint(hits map[string][]told) string {
+	for key, all := range hits {
+		slices.SortFunc(all, func(a, b told) int { return cmp.Compare(a.from, b.from) })
+		for i := 1; i < len(all); i++ {
+			a, b := all[i-1], all[i]
+			if b.from < a.to && a.call.Commands[a.command].TTL > 2*length {
+				return fmt.Sprintf("%s: %s and %s were told totals of the same hits: %d to %d, %d to %d",
+					key, a.call.of(a.command), b.call.of(b.command), a.from, a.to, b.from, b.to)
+			}
+		}
+	}
+	return ""
+}
+
+func (h *History) everLossy() bool {
+	for _, f := range h.Faults {
+		if f.lossy {
+			return true
+		}
+	}
+	return false
+}
+
+// transactions: nobody else's command is executed inside of one.
+func transactions(h *History) string {
+	for _, c := range h.Calls {
+		if c.Kind != transaction {
+			continue
+		}
+		before := -1
+		for i := range c.Commands {
+			at := h.executions(c.Commands[i].Text)
+			if !c.Commands[i].Writes || len(at) == 0 {
+				continue
+			}
+			if before >= 0 && at[0] != before+1 {
+				return fmt.Sprintf("%s: is not right behind the one before it:\n    %v\n    %v", c.of(i), &h.Log[before], &h.Log[at[0]])
+			}
+			before = at[0]
+		}
+	}
+	return ""
+}
+
+// transaction is the kind of calls that use MULTI and EXEC.
+const transaction = "transaction"
+
+// null is how a null reply is noted.
+const null = "(nil)"

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// window is the time in which dials and refreshes are bounded.
+const window = 2 * time.Second
+
+// backoffDials are those of one window to a node that is dead: a dozen for each of
+// up to six pools, for slow commands, lent connections and reads among them, and
+// those for maps of the slots.
+const backoffDials = 150
+
+// dials: no address is dialled without bounds, whatever is wrong with it.
+func dials(h *History) string {
+	most := 3*h.Terms.MaxConns + backoffDials
+	recent := make(map[string][]time.Duration)
+	for _, d := range h.Dials {
+		r := append(recent[d.Addr], d.At)
+		for r[0] < d.At-window {
+			r = r[1:]
+		}
+		if recent[d.Addr] = r; len(r) > most {
+			return fmt.Sprintf("%s: %d dials in %v until %v, with %d connections at most", d.Addr, len(r), window, d.At, h.Terms.MaxConns)
+		}
+	}
+	return ""
+}
+
+// mostRefreshes are those of one window: the quick ones of a new trouble, those
+// of one that lasts, and a regular one.
+const mostRefreshes = 16
+
+// refreshes: the map of the slots is not fetched without bounds.
+func refreshes(h *History) string {
+	for i, r := range h.Refreshes {
+		for k := i; k >= 0 && h.Refreshes[k].At >= r.At-window; k-- {
+			if n := r.Count - h.Refreshes[k].Count; n > mostRefreshes {
+				return fmt.Sprintf("%d refreshes in %v until %v", n, r.At-h.Refreshes[k].At, r.At)
+			}
+		}
+	}
+	return ""
+}
+
+// gauges: what the client says of its connections is true.
+func gauges(h *History) string {
+	for _, s := range h.Samples {
+		if s.Balance != 0 {
+			return fmt.Sprintf("%s (%s) at %v: %+d connections that were dialled are neither open nor closed", s.Addr, s.Role, s.At, s.Balance)
+		}
+	}
+	if h.Open != h.Connected {
+		return fmt.Sprintf("the client says that it has %d connections, and %d are open", h.Connected, h.Open)
+	}
+	return ""
+}
+
+// left: nothing is left after Close.
+func left(h *History) string {
+	if h.Left > 0 {
+		return fmt.Sprintf("%d connections are left after Close", h.Left)
+	}
+	return ""
+}
+
+// canary is in every value and password, and must be in no text.
+const canary = "cnry"
+
+// secrets: no error and no line of the log shows a value or a password.
+func secrets(h *History) string {
+	for _, text := range h.Texts {
+		if strings.Contains(text, canary) {
+			return "shown: " + text
+		}
+	}
+	return ""
+}

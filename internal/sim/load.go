@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+)
+
+// An action is one kind of call that callers make.
+type action struct {
+	name   string
+	weight int
+	run    func(a *attempt)
+}
+
+var actions []action
+
+func init() {
+	actions = []action{
+		{"pipeline", 30, (*attempt).pipeline},
+		{"large pipeline", 1, (*attempt).largePipeline},
+		{"values", 12, (*attempt).values},
+		{"hits", 22, (*attempt).hits},
+		{"command", 10, (*attempt).command},
+		{"radix pipeline", 6, (*attempt).radixPipeline},
+		{"script", 4, (*attempt).script},
+		{transaction, 6, (*attempt).transaction},
+		{"unclean", 2, (*attempt).unclean},
+		{"pop", 3, (*attempt).pop},
+		{"push", 3, (*attempt).push},
+		{"secondary", 5, (*attempt).secondary},
+		{"echo", 4, (*attempt).echo},
+		{"large value", 2, (*attempt).largeValue},
+		{"misuse", 4, (*attempt).misuse},
+		{"burst", 1, (*attempt).burst},
+	}
+}
+
+// An attempt is a call while it is made.
+type attempt struct {
+	*Call
+	w   *world
+	r   *rand.Rand
+	ctx context.Context
+}
+
+// caller makes one call after the other until the world ends. What a call is
+// depends on the seed and its number only; when it is made, on those before it.
+func (w *world) caller(n int) {
+	for k := 0; ; k++ {
+		r := source(w.seed, ofCall, uint64(n)<<32|uint64(k))
+		think := time.Duration(r.ExpFloat64() * float64(time.Second))
+		if !w.schedule.busy(w.rec.now()) {
+			think += time.Duration(r.Int64N(int64(8 * time.Second)))
+		}
+		time.Sleep(think)
+		if w.rec.now() >= length {
+			return
+		}
+		w.call(r, (n*10_000+k)*1000, pick(r))
+	}
+}
+
+func pick(r *rand.Rand) *action {
+	all := 0
+	for i := range actions {
+		all += actions[i].weight
+	}
+	n := r.IntN(all)
+	for i := range actions {
+		if n -= actions[i].weight; n < 0 {
+			return &actions[i]
+		}
+	}
+	panic("unreachable")
+}
+
+// call makes one call with a context of its own.
+func (w *world) call(r *rand.Rand, id int, kind *action) {
+	a := &attempt{Call: &Call{ID: id, Kind: kind.name, Ended: -1}, w: w, r: r}
+	cancel := a.chooseContext()
+	defer cancel()
+	a.Began = w.rec.now()
+	w.rec.note(func(h *History) { h.Calls = append(h.Calls, a.Call) })
+	kind.run(a)
+	a.Ended = w.rec.now()
+	a.Err = w.frozen(a.Err)
+	for i := range a.Commands {
+		a.Commands[i].Err = w.frozen(a.Commands[i].Err)
+	}
+}
+
+// chooseContext: most contexts have a deadline, some are cancelled, some never
+// end.
+func (a *attempt) chooseContext() context.CancelFunc {
+	now := a.w.rec.now()
+	switch n := a.r.IntN(20); {
+	case n < 3:
+		a.ctx = context.Background()
+		return func() {}
+	case n < 5:
+		ctx, cancel := context.WithCancel(context.Background())
+		after := time.Duration(a.r.Int64N(int64(300 * time.Millisecond)))
+		timer := time.AfterFunc(after, cancel)
+		a.ctx, a.Limit = ctx, now+after
+		return func() { timer.Stop(); cancel() }
+	}
+	d := oneOf[time.Duration](a.r, 50, 100, 200, 500, 1000, 2000, 5000) * time.Millisecond
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	a.ctx, a.Limit, a.Deadline = ctx, now+d, true
+	return cancel
+}
+
+// fail notes that the whole call failed, and that it is unknown which of its
+// commands were executed.
+func (a *attempt) fail(err error) {
+	a.Err = err
+	for i := range a.Commands {
+		a.Commands[i].settle("", err)
+		if len(a.Commands) > 1 && a.Commands[i].Outcome != Contrary {
+			a.Commands[i].Outcome = Unknown
+		}
+	}
+}
+
+// A frozen error has the text that it had when it was returned: some tell of how
+// long something has lasted.
+type frozen struct {
+	error
+	text string
+}
+
+func (f *frozen) Error() string { return f.text }
+func (f *frozen) Unwrap() error { return f.error }
+
+// frozen returns the error as it is now, and looks for secrets in it.
+func (w *world) frozen(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := &frozen{err, err.Error()}
+	w.seen(f.text)
+	return f
+}
+
+// burst is many callers at the same moment.
+func (a *attempt) burst() {
+	a.Limit = 0 // each of them has its own
+	var wg sync.WaitGroup
+	small := &action{name: "one of a burst", run: func(b *attempt) { b.Bulk = true; b.pipeline() }}
+	for i := range 10 + a.r.IntN(40) {
+		wg.Go(func() { a.w.call(source(a.w.seed, ofCall, uint64(a.ID+i)<<8|1), a.ID+1+i, small) })
+	}
+	wg.Wait()
+}
+
+// write returns a command whose text no other command has.
+func write(name, key, args string) Command {
+	return Command{Text: name + " " + key + " " + args, Name: name, Key: key, Slot: int(cluster.Slot(key)), Writes: true}
+}
+
+func (a *attempt) amount() int64 { return 1 + a.r.Int64N(1<<40) }
+
+// value returns a value that says whose it is.
+func (a *attempt) value(key string) string { return fmt.Sprintf("%s=%s%x", key, canary, a.r.Uint64()) }
+
+// counter returns a key that all callers count with pipelines.
+func (a *attempt) counter() string { return fmt.Sprint("p:", a.r.IntN(48)) }
+
+// own returns a key that only this caller sets; any caller's, if it is to be read.
+func (a *attempt) own() string {
+	return fmt.Sprintf("v:{%d.%d}", a.ID/10_000_000, a.r.IntN(6))
+}
+
+// someKey returns a key that callers use.
+func someKey(r *rand.Rand, callers int) string {
+	switch r.IntN(4) {
+	case 0:
+		return fmt.Sprint("c:", r.IntN(hitKeys))
+	case 1:
+		return fmt.Sprintf("v:{%d.%d}", r.IntN(callers), r.IntN(6))
+	}
+	return fmt.Sprint("p:", r.IntN(48))
+}

@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// perform notes what became of a call that is one radix action.
+func (a *attempt) perform(action radix.Action, replies func() []string) {
+	if err := a.w.client.Do(a.ctx, action); err != nil {
+		a.fail(err)
+		return
+	}
+	for i, reply := range replies() {
+		a.Commands[i].settle(reply, nil)
+	}
+}
+
+func number(n *int64) func() []string {
+	return func() []string { return []string{strconv.FormatInt(*n, 10)} }
+}
+
+// command is one radix.Cmd or FlatCmd.
+func (a *attempt) command() {
+	if chance(a.r, 2) {
+		key, by, total := a.counter(), a.amount(), int64(0)
+		a.Commands = []Command{write("INCRBY", key, strconv.FormatInt(by, 10))}
+		a.perform(radix.FlatCmd(&total, "INCRBY", key, by), number(&total))
+		return
+	}
+	key, value := a.own(), ""
+	a.Commands = []Command{read("GET", key)}
+	maybe := radix.Maybe{Rcv: &value}
+	a.perform(radix.Cmd(&maybe, "GET", key), orNull(&maybe, &value))
+}
+
+func orNull(m *radix.Maybe, value *string) func() []string {
+	return func() []string {
+		if m.Null {
+			return []string{null}
+		}
+		return []string{*value}
+	}
+}
+
+// radixPipeline is a radix.Pipeline of one slot.
+func (a *attempt) radixPipeline() {
+	key, by, total, ok := a.own(), a.amount(), int64(0), ""
+	value := a.value(key)
+	a.Commands = []Command{write("SET", key, value), write("INCRBY", "n"+key, strconv.FormatInt(by, 10))}
+	p := radix.NewPipeline()
+	p.Append(radix.Cmd(&ok, "SET", key, value))
+	p.Append(radix.FlatCmd(&total, "INCRBY", "n"+key, by))
+	a.perform(p, func() []string { return []string{ok, strconv.FormatInt(total, 10)} })
+}
+
+// counting is a script that counts.
+var counting = radix.NewEvalScript("return redis.call('INCRBY', KEYS[1], ARGV[1])")
+
+// script counts by a script, which is loaded where it is not known.
+func (a *attempt) script() {
+	key, by, total := a.counter(), a.amount(), int64(0)
+	a.Commands = []Command{write("INCRBY", key, strconv.FormatInt(by, 10))}
+	a.perform(counting.FlatCmd(&total, []string{key}, by), number(&total))
+}
+
+// transaction sets and counts in a MULTI, on a connection of its own.
+func (a *attempt) transaction() {
+	key, by, watch := a.own(), a.amount(), chance(a.r, 3)
+	n, first, second := "n"+key, a.value(key), a.value(key)
+	a.Commands = []Command{
+		write("SET", key, first), write("INCRBY", n, strconv.FormatInt(by, 10)), write("SET", key, second),
+	}
+	var ok, okToo string
+	var total int64
+	maybe := radix.Maybe{Rcv: radix.Tuple{&ok, &total, &okToo}}
+	sent := false // EXEC
+	err := a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+		sent = false
+		var steps []radix.Action
+		if watch {
+			steps = append(steps, radix.Cmd(nil, "WATCH", key))
+		}
+		steps = append(steps, radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "SET", key, first),
+			radix.FlatCmd(nil, "INCRBY", n, by), radix.Cmd(nil, "SET", key, second))
+		for _, s := range steps {
+			if err := conn.Do(ctx, s); err != nil {
+				return err
+			}
+		}
+		sent = true
+		return conn.Do(ctx, radix.Cmd(&maybe, "EXEC"))
+	}))
+	switch {
+	case err != nil:
+		a.fail(err)
+		for i := range a.Commands {
+			if !sent && a.Commands[i].Outcome != Contrary {
+				a.Commands[i].Outcome = NotSent
+			}
+		}
+	case maybe.Null:
+		a.Err = errWatched
+		for i := range a.Commands {
+			a.Commands[i].Outcome, a.Commands[i].Err = Failed, errWatched
+		}
+	default:
+		for i, reply := range []string{ok, strconv.FormatInt(total, 10), okToo} {
+			a.Commands[i].settle(reply, nil)
+		}
+	}
+}
+
+var errWatched = errors.New("the key that was watched has changed")
+
+// unclean leaves a transaction open on its connection.
+func (a *attempt) unclean() {
+	key := a.own()
+	value := a.value(key)
+	a.Misuse, a.Err = true, errOpen
+	a.Commands = []Command{write("SET", key, value)}
+	a.Commands[0].Outcome, a.Commands[0].Err = NotSent, errOpen
+	_ = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+		if chance(a.r, 2) {
+			_ = conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
+		}
+		if err := conn.Do(ctx, radix.Cmd(nil, "MULTI")); err != nil {
+			return err
+		}
+		return conn.Do(ctx, radix.Cmd(nil, "SET", key, value))
+	}))
+}
+
+var errOpen = errors.New("the transaction was never executed")
+
+// pop waits for an element of a list that push appends to.
+func (a *attempt) pop() {
+	a.Blocks = true
+	key, timeout := fmt.Sprint("l:", a.r.IntN(4)), a.r.Float64()*2
+	var popped []string
+	maybe := radix.Maybe{Rcv: &popped}
+	a.Commands = []Command{{Text: "BLPOP " + key, Name: "BLPOP", Key: key, Slot: -1}}
+	a.perform(radix.FlatCmd(&maybe, "BLPOP", key, strconv.FormatFloat(max(timeout, 0.01), 'f', 2, 64)), func() []string {
+		if maybe.Null || len(popped) < 2 {
+			return []string{null}
+		}
+		return []string{popped[1]}
+	})
+}
+
+func (a *attempt) push() {
+	key, n := fmt.Sprint("l:", a.r.IntN(4)), int64(0)
+	value := a.value(key)
+	a.Commands = []Command{write("RPUSH", key, value)}
+	a.perform(radix.Cmd(&n, "RPUSH", key, value), number(&n))
+}
+
+// secondary reads what some caller has set, from a replica.
+func (a *attempt) secondary() {
+	key := fmt.Sprintf("v:{%d.%d}", a.r.IntN(a.w.settings.Callers), a.r.IntN(6))
+	a.Commands = []Command{read("GET", key)}
+	var value string
+	maybe := radix.Maybe{Rcv: &value}
+	if err := a.w.client.DoSecondary(a.ctx, radix.Cmd(&maybe, "GET", key)); err != nil {
+		a.fail(err)
+		return
+	}
+	a.Commands[0].settle(orNull(&maybe, &value)()[0], nil)
+}
+
+// echo is a command without a key.
+func (a *attempt) echo() {
+	text := fmt.Sprintf("%s%x", canary, a.r.Uint64())
+	a.Commands = []Command{{Text: "ECHO " + text, Name: "ECHO", Slot: -1}}
+	if chance(a.r, 2) {
+		p := pipeline.New(a.w.client)
+		a.do(p, []pipeline.Reply{p.Cmd("ECHO", text)})
+		return
+	}
+	var said string
+	a.perform(radix.Cmd(&said, "ECHO", text), func() []string { return []string{said} })
+}

@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"context"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// misuse makes one of the mistakes that callers make. Each has to have an error
+// and to disturb nobody.
+func (a *attempt) misuse() {
+	a.Misuse = true
+	mistakes := []func(a *attempt) error{
+		crossSlot, transactionInPipeline, noNumber, wrongArity, subscribing, silencing, noAction, twice, lateUse,
+	}
+	a.Err = mistakes[a.r.IntN(len(mistakes))](a)
+	for i := range a.Commands {
+		a.Commands[i].settle("", a.Err)
+	}
+}
+
+// mistaken notes a command that must not be executed.
+func (a *attempt) mistaken() (key, value string) {
+	key = a.own()
+	value = a.value(key)
+	a.Commands = append(a.Commands, write("SET", key, value))
+	return key, value
+}
+
+func crossSlot(a *attempt) error {
+	key, value := a.mistaken()
+	p := pipeline.New(a.w.client)
+	p.Cmd("SET", key, value)
+	p.Cmd("MGET", "a", "b")
+	return p.Do(a.ctx)
+}
+
+func transactionInPipeline(a *attempt) error {
+	key, value := a.mistaken()
+	p := pipeline.New(a.w.client)
+	p.Cmd("MULTI")
+	p.Cmd("SET", key, value)
+	p.Cmd("EXEC")
+	return p.Do(a.ctx)
+}
+
+func noNumber(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "INCRBY", "p:0", "x")) }
+
+func wrongArity(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "GET")) }
+
+func subscribing(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "SUBSCRIBE", "news")) }
+
+func silencing(a *attempt) error {
+	return a.w.client.Do(a.ctx, radix.Cmd(nil, "CLIENT", "REPLY", "OFF"))
+}
+
+func noAction(a *attempt) error { return a.w.client.Do(a.ctx, nil) }
+
+// twice does a pipeline a second time, which must not count again.
+func twice(a *attempt) error {
+	p := pipeline.New(a.w.client)
+	p.Cmd("PING")
+	_ = p.Do(a.ctx)
+	key, value := a.mistaken()
+	r := p.Cmd("SET", key, value)
+	if err := p.Do(a.ctx); err == nil {
+		return nil
+	}
+	return r.Err()
+}
+
+// lateUse keeps a connection that was lent and uses it when it may be somebody
+// else's.
+func lateUse(a *attempt) error {
+	key, value := a.mistaken()
+	var kept radix.Conn
+	err := a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+		kept = conn
+		return conn.Do(ctx, radix.Cmd(nil, "PING"))
+	}))
+	if kept == nil {
+		return err
+	}
+	return kept.Do(a.ctx, radix.Cmd(nil, "SET", key, value))
+}

@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A Failure is what a judge found in the world of a seed.
+type Failure struct {
+	Seed     uint64
+	Settings Settings
+	Faults   []Fault
+	Judge    string
+	Sentence string
+	History  *History
+}
+
+// Trace makes worlds print the errors and the log of their clients.
+var Trace bool
+
+// Run makes the world of a seed and returns what is wrong with it; nil: nothing.
+func Run(t *testing.T, seed uint64) *Failure {
+	return run(t, seed, plan(source(seed, ofSchedule, 0), allKinds()))
+}
+
+func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {
+	settings := choose(seed)
+	settings.Trace = Trace
+	failure = &Failure{Seed: seed, Settings: settings, Faults: schedule.Faults}
+	defer func() {
+		if p := recover(); p != nil { // by synctest, if goroutines are left
+			failure.Judge, failure.Sentence = "left", fmt.Sprint(p)
+		}
+	}()
+	synctest.Test(t, func(*testing.T) { failure.History = live(seed, settings, schedule) })
+	failure.Judge, failure.Sentence = judged(failure.History)
+	t.Log(failure.History.Summary())
+	if failure.Judge == "" {
+		return nil
+	}
+	return failure
+}
+
+// Reproduced returns how many of n more runs of the seed fail by the same judge.
+func (f *Failure) Reproduced(t *testing.T, n int) (failed int) {
+	for range n {
+		if f.fails(t, f.Faults) {
+			failed++
+		}
+	}
+	return failed
+}
+
+func (f *Failure) fails(t *testing.T, faults []Fault) bool {
+	s := plan(source(f.Seed, ofSchedule, 0), allKinds())
+	s.Faults = faults
+	again := run(t, f.Seed, s)
+	return again != nil && again.Judge == f.Judge
+}
+
+// Shrunk returns the faults that are enough for the same judge. A seed does not
+// always fail, so each set of faults has two tries.
+func (f *Failure) Shrunk(t *testing.T) []Fault {
+	return shrink(f.Faults, func(rest []Fault) bool {
+		for range 2 {
+			if f.fails(t, rest) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (f *Failure) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d, %s: %s\n%v\n", f.Seed, f.Judge, f.Sentence, &f.Settings)
+	for _, fault := range f.Faults {
+		fmt.Fprintln(&b, "  ", fault)
+	}
+	return b.String()
+}
+
+// Around tells of the calls and executions that have to do with the sentence, by
+// the numbers of calls and the keys in it.
+func (f *Failure) Around() string {
+	if f.History == nil {
+		return ""
+	}
+	var b strings.Builder
+	var call *Call
+	for _, c := range f.History.Calls {
+		if strings.Contains(f.Sentence, fmt.Sprintf("call %d ", c.ID)) {
+			call = c
+			break
+		}
+	}
+	if call == nil {
+		return ""
+	}
+	fmt.Fprintf(&b, "call %d (%s): %v to %v, limit %v: %v\n", call.ID, call.Kind, call.Began, call.Ended, call.Limit, call.Err)
+	for i := range call.Commands {
+		if i == 20 {
+			break
+		}
+		fmt.Fprintf(&b, "  %s, replied %q: %v%s\n", call.of(i), short(call.Commands[i].Reply), call.Commands[i].Err,
+			f.History.told(f.History.executions(call.Commands[i].Text)))
+	}
+	f.neighbours(&b, call)
+	return b.String()
+}
+
+// neighbours tells of calls at the same time.
+func (f *Failure) neighbours(b *strings.Builder, call *Call) {
+	near := slices.Clone(f.History.Calls)
+	near = slices.DeleteFunc(near, func(c *Call) bool {
+		return c.Began < call.Began-5*time.Second || c.Began > call.Ended+time.Second || c.Bulk
+	})
+	slices.SortStableFunc(near, func(a, b *Call) int { return int(a.Began - b.Began) })
+	for _, c := range near[:min(len(near), 40)] {
+		fmt.Fprintf(b, "  %9.3fs to %9.3fs call %d (%s), %d commands: %v\n", c.Began.Seconds(), c.Ended.Seconds(), c.ID, c.Kind, len(c.Commands), c.Err)
+	}
+}

@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+const (
+	// length is how long a world lives, before it is given time to heal.
+	length = 10 * time.Minute
+
+	firstTrouble = 8 * time.Second
+	lastTrouble  = length - 25*time.Second
+
+	// healing is after how long without a fault every call has to succeed.
+	healing = 2 * time.Second
+)
+
+// A Fault is something that happens to the world, and ends. What the numbers
+// mean is its kind's business.
+type Fault struct {
+	*kind
+	At, For time.Duration
+	Node    int    // which node, host or shard
+	With    uint64 // anything else, such as how many bytes
+}
+
+// A kind of fault. Its begin does something to the world and returns what undoes
+// it.
+type kind struct {
+	name        string
+	weight      int           // how often it is chosen
+	least, most time.Duration // how long it lasts
+	after       time.Duration // how long the world needs to be whole again behind it
+	slack       time.Duration // how late it may make calls
+	dead        bool          // a node does not answer, and nobody takes its place
+	lossy       bool          // Redis loses what it has acknowledged
+	begin       func(w *world, f Fault) (end func())
+}
+
+// until returns when the fault is lifted, and over when the world is whole.
+func (f Fault) until() time.Duration { return f.At + f.For }
+func (f Fault) over() time.Duration  { return f.until() + f.after }
+
+func (f Fault) overlaps(from, to time.Duration) bool { return from < f.over() && f.At < to }
+
+func (f Fault) String() string {
+	return fmt.Sprintf("%9.3fs +%6.3fs  %-16s node %d, with %d", f.At.Seconds(), f.For.Seconds(), f.name, f.Node, f.With)
+}
+
+// A Schedule is what happens to a world, in the order in which it begins.
+type Schedule struct {
+	Faults []Fault
+
+	// Busy is when callers make many calls. It stays when faults are left out.
+	Busy []Span
+}
+
+// plan makes the schedule of a seed: episodes of one to three faults, with enough
+// time between them to heal.
+func plan(r *rand.Rand, kinds []kind) Schedule {
+	var s Schedule
+	for at := firstTrouble; ; {
+		episode, faults := Span{at - time.Second, at}, []Fault(nil)
+		for range oneOf(r, 1, 1, 1, 2, 2, 3) {
+			f := draw(r, kinds)
+			f.At = at + time.Duration(r.Int64N(int64(2*time.Second)))
+			episode.To = max(episode.To, f.over())
+			faults = append(faults, f)
+		}
+		episode.To += healing + time.Second
+		if episode.To > lastTrouble {
+			break
+		}
+		s.Busy, s.Faults = append(s.Busy, episode), append(s.Faults, faults...)
+		at = episode.To + 10*time.Second + time.Duration(r.Int64N(int64(50*time.Second)))
+	}
+	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return int(a.At - b.At) })
+	return s
+}
+
+// draw returns a fault of a kind chosen by weight.
+func draw(r *rand.Rand, kinds []kind) Fault {
+	all := 0
+	for _, k := range kinds {
+		all += k.weight
+	}
+	n := r.IntN(all)
+	i := slices.IndexFunc(kinds, func(k kind) bool { n -= k.weight; return n < 0 })
+	k := &kinds[i]
+	lasts := k.least + time.Duration(r.Int64N(int64(k.most-k.least)+1))
+	return Fault{kind: k, For: lasts, Node: r.IntN(1 << 16), With: r.Uint64N(1 << 32)}
+}
+
+// busy reports whether callers make many calls at the time.
+func (s *Schedule) busy(at time.Duration) bool {
+	return slices.ContainsFunc(s.Busy, func(b Span) bool { return b.From <= at && at < b.To })
+}
+
+// shrink leaves out faults as long as the rest still fails, first in large
+// parts, then one by one.
+func shrink(faults []Fault, fails func([]Fault) bool) []Fault {
+	if fails(nil) {
+		return nil
+	}
+	for size := max(1, len(faults)/2); ; size = max(1, size/2) {
+		removed := false
+		for i := 0; i < len(faults); {
+			rest := slices.Delete(slices.Clone(faults), i, min(i+size, len(faults)))
+			if fails(rest) {
+				faults, removed = rest, true
+			} else {
+				i += size
+			}
+		}
+		if size == 1 && !removed {
+			return faults
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// Settings are what a seed chooses: the cluster, the network, the client and its
+// users.
+type Settings struct {
+	Primaries, Replicas int
+	Latency, Jitter     time.Duration // one way
+	Callers             int
+	KeepsDeadlines      bool
+	Refusal             error // of setting a deadline that is not kept
+	Password            bool
+	Unset               bool // everything is as the zero Config has it
+	Trace               bool // print errors and the log as they come
+
+	Config   cluster.Config
+	Strategy string
+	Terms    Terms
+}
+
+// choose makes the settings of a seed.
+func choose(seed uint64) Settings {
+	r := source(seed, ofTopology, 0)
+	s := Settings{
+		Primaries: oneOf(r, 1, 2, 3, 3, 3, 4), Replicas: oneOf(r, 0, 1, 1, 1, 2),
+		Latency: oneOf(r, 50*time.Microsecond, 200*time.Microsecond, 200*time.Microsecond, time.Millisecond, 5*time.Millisecond, 20*time.Millisecond),
+		Callers: 2 + r.IntN(5), KeepsDeadlines: chance(r, 2), Password: chance(r, 3),
+	}
+	if chance(r, 2) {
+		s.Refusal = errors.ErrUnsupported
+	}
+	s.Jitter = oneOf(r, 0, s.Latency/4, s.Latency)
+	c := source(seed, ofConfig, 0)
+	s.Unset = chance(c, 8)
+	s.Terms = Terms{Grace: time.Second, RoundTrip: 2 * (s.Latency + s.Jitter), MaxConns: 4 + 2 + pool.DefaultSize}
+	stall := 3 * time.Second
+	if !s.Unset {
+		var o pool.Options
+		o, stall = chooseOptions(c)
+		s.Config.Pool, s.Strategy, s.Terms.MaxConns = choosePool(c, o)
+		s.chooseRest(c)
+		s.Terms.FewCalls = o.FailFast || o.MaxWaiters > 0
+	}
+	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
+	return s
+}
+
+func chooseOptions(r *rand.Rand) (o pool.Options, stall time.Duration) {
+	o = pool.Options{
+		FailFast: chance(r, 10), MaxWaiters: oneOf(r, 0, 0, 0, 0, 20),
+		StallTimeout: oneOf(r, 0, 0, time.Second, 2*time.Second),
+		PauseTimeout: oneOf(r, 0, 0, 6*time.Second),
+		PingEvery:    oneOf(r, 0, 0, -1, time.Second, 3*time.Second),
+		MinBackoff:   oneOf(r, 0, 0, 50*time.Millisecond),
+		MaxBackoff:   oneOf(r, 0, 0, 200*time.Millisecond),
+	}
+	stall = o.StallTimeout
+	if stall == 0 {
+		stall = 3 * time.Second
+	}
+	return o, stall
+}
+
+// choosePool returns the settings of a pool, the name of its strategy, and the
+// most connections that one of its pools makes to a node.
+func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string, most int) {
+	switch r.IntN(4) {
+	case 0:
+		size := oneOf(r, 1, 2, 4, 8)
+		return pool.Fixed{Size: size, Options: o}, "", size
+	case 1:
+		least := oneOf(r, 1, 1, 2)
+		most := least + r.IntN(10)
+		return pool.Adaptive{Min: least, Max: most, IdleTimeout: oneOf(r, 0, time.Second), Options: o}, "", most
+	}
+	l := pool.Laned{
+		Lanes: oneOf(r, 1, 1, 2, 4), MaxLent: oneOf(r, 2, 4, 8), IdleTimeout: oneOf(r, 0, 0, time.Second),
+		MaxInFlight: oneOf(r, 0, 0, 1, 8, 64), MaxQueuedBytes: oneOf(r, 0, 0, 1<<10, 1<<16), Options: o,
+	}
+	l.MaxLanes = l.Lanes + oneOf(r, 0, 0, 2)
+	if chance(r, 4) {
+		l.NoSlowLanes = true
+	} else {
+		l.SlowLanes = oneOf(r, 0, 1, 2)
+	}
+	strategies := []struct {
+		name string
+		is   lanes.Strategy
+	}{
+		{"FirstFit", lanes.FirstFit}, {"RoundRobin", lanes.RoundRobin}, {"LeastUsed", lanes.LeastUsed},
+		{"PowerOfTwo", lanes.PowerOfTwo}, {"ByKey", lanes.ByKey}, {"Affinity", lanes.Affinity},
+	}
+	st := oneOf(r, strategies...)
+	l.Strategy = st.is
+	return l, st.name, l.MaxLanes + max(l.SlowLanes, 2) + l.MaxLent
+}
+
+func (s *Settings) chooseRest(r *rand.Rand) {
+	s.Config.RefreshEvery = oneOf(r, 0, 0, 5*time.Second, -1)
+	s.Config.DownGrace = oneOf(r, 0, 0, 0, 300*time.Millisecond, 2*time.Second, -1, cluster.WhileContextLasts)
+	s.Config.Slow = oneOf(r, nil, nil, []string{"SET"}, []string{"INCRBY", "expire"})
+	s.Config.Fast = oneOf(r, nil, nil, []string{"EVAL", "EVALSHA"})
+	s.Config.Dialer.Protocol = oneOf(r, 0, 2, 3)
+	s.Config.Dialer.ClientName = oneOf(r, "", "limiter")
+	s.Config.Dialer.Timeout = oneOf(r, 0, 0, time.Second)
+	s.Config.Dialer.WriteTimeout = oneOf(r, 0, 0, time.Second)
+	switch grace := s.Config.DownGrace; {
+	case grace == 0:
+	case grace < 0:
+		s.Terms.Grace = 0
+	case grace == cluster.WhileContextLasts:
+		s.Terms.Grace = -1
+	default:
+		s.Terms.Grace = grace
+	}
+}
+
+func (s *Settings) String() string {
+	p := s.Config.Pool
+	if l, ok := p.(pool.Laned); ok {
+		l.Strategy = nil
+		p = l
+	}
+	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, password %v\n"+
+		"%T%+v %s\nDownGrace %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v",
+		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Password,
+		p, p, s.Strategy, s.Config.DownGrace, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
+		s.Config.Dialer.Protocol, s.Config.Dialer.Timeout, s.Config.Dialer.WriteTimeout)
+}

@@ -1,0 +1,91 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var (
+	seeds = flag.Int("sim.seeds", 0, "how many `seeds` are run")
+	tell  = flag.Bool("sim.tell", true, "whether failing seeds are run again and shrunk")
+	from  = flag.Uint64("sim.from", 1, "the first `seed`")
+)
+
+func init() {
+	flag.BoolVar(&Trace, "sim.trace", false, "print the errors and the log of the clients")
+}
+
+// TestWorlds runs seeds, each in a world of its own.
+func TestWorlds(t *testing.T) {
+	n := *seeds
+	if n == 0 {
+		n = 10
+		if testing.Short() {
+			n = 5
+		}
+	}
+	p := newProgress(n)
+	defer p.end()
+	t.Run("seed", func(t *testing.T) {
+		for i := range uint64(n) {
+			seed := *from + i
+			t.Run(fmt.Sprint(seed), func(t *testing.T) {
+				t.Parallel()
+				p.began(seed)
+				defer p.done(seed)
+				if f := Run(t, seed); f != nil {
+					report(t, f)
+				}
+			})
+		}
+	})
+}
+
+// report tells of a failure: how often the seed fails, and which of its faults
+// are enough.
+func report(t *testing.T, f *Failure) {
+	t.Helper()
+	const runs = 5
+	t.Errorf("%v\n%s", f, f.Around())
+	if !*tell {
+		return
+	}
+	t.Logf("seed %d: %d of %d more runs fail by the same judge", f.Seed, f.Reproduced(t, runs), runs)
+	left := f.Shrunk(t)
+	t.Logf("seed %d: these faults are enough (%d of %d):", f.Seed, len(left), len(f.Faults))
+	for _, fault := range left {
+		t.Logf("  %v", fault)
+	}
+}
+
+// progress says now and then how far the seeds are.
+type progress struct {
+	seeds   int
+	start   time.Time
+	ended   atomic.Int64
+	told    *time.Ticker
+	stopped chan struct{}
+}
+
+func newProgress(n int) *progress {
+	p := &progress{seeds: n, start: time.Now(), told: time.NewTicker(5 * time.Second), stopped: make(chan struct{})}
+	go func() {
+		for {
+			select {
+			case <-p.stopped:
+				return
+			case <-p.told.C:
+				fmt.Fprintf(os.Stderr, "%d of %d seeds in %v\n", p.ended.Load(), p.seeds, time.Since(p.start).Round(time.Second))
+			}
+		}
+	}()
+	return p
+}
+
+func (p *progress) began(uint64) {}
+func (p *progress) done(uint64)  { p.ended.Add(1) }
+func (p *progress) end()         { p.told.Stop(); close(p.stopped) }

@@ -1,0 +1,276 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+const (
+	// patience is how long calls that began within a world's life may take.
+	patience = 60 * time.Second
+
+	// sampleEvery is how often the client is asked for its figures.
+	sampleEvery = time.Second
+
+	us = "client" // the dialler's name in the network
+)
+
+// A world is a cluster, a network and a client with its users, in the virtual
+// time of a bubble.
+type world struct {
+	seed     uint64
+	settings Settings
+	schedule Schedule
+	rec      recorder
+
+	net      *simnet.Network
+	model    *model.Cluster
+	nodes    []*model.Node
+	hosts    []*simnet.Host // of the nodes
+	addrs    []string
+	password atomic.Pointer[string]
+	user     user
+	client   *cluster.Client
+	counters *pipeline.Counters
+}
+
+// live makes the world of a seed, without the faults that are not among the
+// given ones, and returns its history. It is called in a bubble.
+func live(seed uint64, settings Settings, schedule Schedule) *History {
+	w := &world{seed: seed, settings: settings, schedule: schedule}
+	w.rec.began = time.Now()
+	w.rec.h.Faults, w.rec.h.Terms = schedule.Faults, settings.Terms
+	w.build()
+	defer w.net.Close()
+	if err := w.connect(); err != nil {
+		w.unexpected("New: %v", err)
+		return &w.rec.h
+	}
+	w.run()
+	w.end()
+	return &w.rec.h
+}
+
+// unexpected notes what the world did not plan.
+func (w *world) unexpected(format string, args ...any) {
+	w.rec.note(func(h *History) { h.Panicked = append(h.Panicked, fmt.Sprintf(format, args...)) })
+}
+
+// seen looks for secrets in a text that the client made.
+func (w *world) seen(text string) {
+	if w.settings.Trace {
+		fmt.Printf("%.6fs %s\n", w.rec.now().Seconds(), text)
+	}
+	if strings.Contains(text, canary) {
+		w.rec.note(func(h *History) { h.Texts = append(h.Texts, text) })
+	}
+}
+
+// build makes the network and the servers.
+func (w *world) build() {
+	w.net = simnet.New(derived(w.seed, ofNetwork))
+	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
+	w.model = model.New(model.Options{
+		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Executed: w.executed,
+	})
+	w.model.ReplicationLag(usualLag)
+	w.model.GossipLag(usualGossip)
+	w.setPassword("")
+	w.nodes = w.model.Nodes()
+	w.hosts = make([]*simnet.Host, len(w.nodes))
+	for _, n := range w.nodes {
+		w.listen(n)
+		w.addrs = append(w.addrs, n.Addr())
+	}
+	if w.settings.Password {
+		first := canary + "first"
+		w.setPassword(first)
+		for _, n := range w.nodes {
+			n.RequirePass("", first, true)
+		}
+	}
+}
+
+// setPassword sets what the user believes that the password is.
+func (w *world) setPassword(p string) { w.password.Store(&p) }
+
+func (w *world) listen(n *model.Node) {
+	w.hosts[n.Index()] = w.net.Listen(n.Addr(), w.model.Serve(n))
+}
+
+// executed notes what has taken effect on a primary.
+func (w *world) executed(e model.Execution) {
+	if e.Replica || len(e.Args) < 3 || len(e.Reply) == 0 || e.Reply[0] == '-' {
+		return
+	}
+	name := strings.ToUpper(string(e.Args[0]))
+	switch name {
+	case "SET", "INCRBY", "EXPIRE", "PEXPIRE", "RPUSH":
+	default:
+		return
+	}
+	text := name
+	for _, arg := range e.Args[1:] {
+		text += " " + string(arg)
+	}
+	x := Execution{
+		At: e.At.Sub(w.rec.began), Node: e.Node.Addr(), Conn: e.Conn, Text: text, Key: string(e.Args[1]), Reply: plain(e.Reply),
+	}
+	w.rec.note(func(h *History) { h.Log = append(h.Log, x) })
+}
+
+// plain is an encoded reply of one element as text.
+func plain(reply []byte) string {
+	switch reply[0] {
+	case '$':
+		_, after, _ := strings.Cut(string(reply), "\r\n")
+		return strings.TrimSuffix(after, "\r\n")
+	case '+', ':':
+		return string(reply[1 : len(reply)-2])
+	}
+	return string(reply)
+}
+
+// connect makes the client.
+func (w *world) connect() error {
+	c := w.settings.Config
+	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
+	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.net.Dialer(us), true
+	if !w.settings.KeepsDeadlines {
+		c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.net.TimelessDialer(us, w.settings.Refusal), false
+	}
+	if !w.settings.Unset {
+		c.Observer, c.Logger = &w.user, slog.New(&w.user)
+	}
+	if l, ok := c.Pool.(pool.Laned); ok {
+		l.Strategy = w.user.strategy(l.Strategy)
+		c.Pool = l
+	}
+	if w.settings.Password {
+		c.Dialer.Credentials = w.user.credentials
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	client, err := c.New(ctx, w.addrs)
+	if err != nil {
+		return err
+	}
+	w.client, w.counters = client, pipeline.NewCounters(client, pipeline.CountersConfig{})
+	w.user.client.Store(client)
+	return nil
+}
+
+// run lets the callers call, and the faults happen.
+func (w *world) run() {
+	var callers, others sync.WaitGroup
+	for n := range w.settings.Callers {
+		callers.Go(func() { w.caller(n) })
+	}
+	for _, f := range w.schedule.Faults {
+		others.Go(func() { w.happen(f) })
+	}
+	stop := make(chan struct{})
+	others.Go(func() { w.sample(stop) })
+	done := make(chan struct{})
+	go func() { callers.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(length + patience):
+	}
+	w.rec.note(func(h *History) { h.End = w.rec.now() })
+	time.Sleep(healing)
+	close(stop)
+	others.Wait()
+}
+
+// happen lets a fault begin and end.
+func (w *world) happen(f Fault) {
+	time.Sleep(f.At - w.rec.now())
+	end := f.begin(w, f)
+	time.Sleep(f.until() - w.rec.now())
+	end()
+}
+
+// sample asks the client for its figures.
+func (w *world) sample(stop <-chan struct{}) {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			w.look()
+		}
+	}
+}
+
+// look notes the client's figures and returns how many connections it says it
+// has.
+func (w *world) look() (connected int) {
+	s, now := w.client.Stats(), w.rec.now()
+	w.rec.note(func(h *History) {
+		h.Refreshes = append(h.Refreshes, Refreshing{now, s.Refreshes + s.RefreshErrors})
+		for _, n := range s.Nodes {
+			balance := int64(n.Pool.Dials) - int64(n.Pool.DialErrors) - int64(n.Pool.Dialing) - int64(n.Pool.Open) - int64(n.Pool.Extra)
+			for _, closed := range n.Pool.Closes {
+				balance -= int64(closed)
+			}
+			connected += n.Pool.Open + n.Pool.Extra
+			if balance != 0 {
+				h.Samples = append(h.Samples, Sample{At: now, Addr: n.Pool.Addr, Role: n.Role, Balance: balance})
+			}
+		}
+	})
+	return connected
+}
+
+// end gathers the rest of the truth, and closes everything.
+func (w *world) end() {
+	w.truth()
+	connected := w.look()
+	open := w.net.Open("")
+	w.rec.note(func(h *History) { h.Connected, h.Open = connected, open })
+	if err := w.counters.Close(); err != nil {
+		w.unexpected("closing the counters: %v", err)
+	}
+	if err := w.client.Close(); err != nil {
+		w.unexpected("closing the client: %v", err)
+	}
+	time.Sleep(healing)
+	dials, left := w.net.Dials(), w.net.Open("")
+	w.rec.note(func(h *History) {
+		h.Left = left
+		for _, d := range dials {
+			h.Dials = append(h.Dials, Dial{d.Began.Sub(w.rec.began), d.Addr})
+		}
+	})
+}
+
+// truth notes what has become of the keys.
+func (w *world) truth() {
+	w.rec.note(func(h *History) {
+		h.TTLs = make(map[string]TTL)
+		for i := range hitKeys {
+			for _, key := range []string{fmt.Sprint("c:", i), fmt.Sprint("s:", i)} {
+				_, exists := w.model.Value(key)
+				left, ok := w.model.TTL(key)
+				if !ok {
+					left = -1
+				}
+				h.TTLs[key] = TTL{Exists: exists, Left: left}
+			}
+		}
+	})
+}
