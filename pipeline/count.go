@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -73,6 +74,22 @@ func (o counted) after(expiry Reply) counted {
 	}
 	return o
 }
+
+// forgotten says in its errors that nobody will go on trying to set the time to
+// live.
+func (o counted) forgotten() counted {
+	if o.err != nil {
+		o.err = fmt.Errorf("%w; %s", o.err, untried)
+	}
+	var expiry *expiryError
+	if errors.As(o.expiryErr, &expiry) {
+		o.expiryErr = &expiryError{fmt.Errorf("%w; %s", expiry.cause, untried)}
+	}
+	return o
+}
+
+// untried is why an EXPIRE is not done in the background.
+var untried = fmt.Sprintf("only another hit will set the time to live: %d keys wait for theirs already, or the Counters were closed", mostDebts)
 
 // of returns the total and the error of a hit that was counted like this. One
 // without a time to live does not care what became of EXPIRE.

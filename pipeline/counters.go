@@ -41,7 +41,8 @@ type CountersConfig struct {
 // outcome is unknown is repeated. If the call ends before it is acknowledged, the
 // hit has [ErrExpiry] or an unknown outcome, and the Counters go on trying in the
 // background: until the server answers, a hit on the key has done it, an hour has
-// passed or Close is called, for at most 10,000 keys at a time.
+// passed or Close is called, for at most 10,000 keys at a time. The error of a hit
+// beyond these says so.
 type Counters struct {
 	client *cluster.Client
 	cfg    CountersConfig

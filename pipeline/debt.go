@@ -34,13 +34,13 @@ const (
 	maxDebtPause = time.Second
 )
 
-// owe remembers the key, unless there are too many of them.
-func (c *Counters) owe(key string, ttl time.Duration) {
+// owe remembers the key, unless there are too many of them or Close was called.
+func (c *Counters) owe(key string, ttl time.Duration) (remembered bool) {
 	d := &c.debts
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.keys) >= mostDebts || d.ctx.Err() != nil {
-		return
+	if _, known := d.keys[key]; d.ctx.Err() != nil || !known && len(d.keys) >= mostDebts {
+		return false
 	}
 	if d.keys == nil {
 		d.keys = make(map[string]debt)
@@ -51,6 +51,7 @@ func (c *Counters) owe(key string, ttl time.Duration) {
 		c.active.Add(1) // a flight has not landed yet, so Close still waits
 		go c.pay()
 	}
+	return true
 }
 
 // pay sends what is owed until nothing is, or to the end.

@@ -1,5 +1,7 @@
 package pipeline
 
+import "time"
+
 // Waiting returns how many hits on the key wait for a flight of it to land
 // before they can leave.
 func (c *Counters) Waiting(key string) (n int) {
@@ -26,4 +28,14 @@ func (c *Counters) Paying() bool {
 	c.debts.mu.Lock()
 	defer c.debts.mu.Unlock()
 	return c.debts.paying
+}
+
+// FillDebts makes as many keys wait for their time to live as are remembered.
+func (c *Counters) FillDebts(keys func(i int) string) {
+	c.debts.mu.Lock()
+	defer c.debts.mu.Unlock()
+	c.debts.keys, c.debts.paying = make(map[string]debt), true // nobody pays
+	for i := range mostDebts {
+		c.debts.keys[keys(i)] = debt{until: time.Now().Add(debtLife)}
+	}
 }
