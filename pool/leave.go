@@ -60,8 +60,7 @@ func (m *member) Closed(l *lanes.Lane) {
 
 // leftLocked is the end of every connection that was a member.
 func (p *Pool) leftLocked(m *member, err error) {
-	i := slices.Index(p.members, m)
-	if i < 0 {
+	if m.state == gone {
 		return
 	}
 	if j := slices.Index(p.idle, m); j >= 0 {
@@ -71,11 +70,25 @@ func (p *Pool) leftLocked(m *member, err error) {
 	if m.spent != nil {
 		err = m.spent // it was to leave anyway, and says nothing of the server
 	}
-	p.members = slices.Delete(p.members, i, i+1)
+	p.dropLocked(m)
 	p.counters.closes[closeReason(err)]++
 	p.publishLocked()
 	p.judgeEndLocked(m, err)
 	p.growLocked()
+}
+
+// dropLocked takes the connection out of the members. Those of a shared pool are in
+// order, as its strategies see them; of others there may be 65,536, and the last one
+// takes the place.
+func (p *Pool) dropLocked(m *member) {
+	if p.shared {
+		p.members = slices.DeleteFunc(p.members, func(o *member) bool { return o == m })
+		return
+	}
+	last := len(p.members) - 1
+	p.members[m.place], p.members[last].place = p.members[last], m.place
+	p.members[last] = nil
+	p.members = p.members[:last]
 }
 
 // joinLocked makes a member of the connection that was dialled. If it has been
@@ -87,6 +100,7 @@ func (p *Pool) joinLocked(m *member, lane *lanes.Lane) {
 		lane.CountIn(&p.flying)
 	}
 	m.startLocked()
+	m.place = len(p.members)
 	p.members = append(p.members, m)
 	switch {
 	case m.cause != nil:

@@ -40,7 +40,8 @@ func consistent(t *testing.T, p *Pool) {
 	defer p.mu.Unlock()
 	var counted controller
 	var chosen []*lanes.Lane
-	for _, m := range p.members {
+	for i, m := range p.members {
+		require.True(t, p.shared || m.place == i)
 		require.NotContains(t, []state{dialling, gone}, m.state)
 		require.Equal(t, m.state == isIdle, slices.Contains(p.idle, m))
 		counted.count(m.state, 1)

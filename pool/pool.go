@@ -95,6 +95,7 @@ type member struct {
 
 	// Guarded by pool.mu.
 	state    state
+	place    int           // in the members, unless the pool is shared
 	progress uint64        // of the lane, when it was last looked at
 	since    time.Time     // when bytes were last seen to arrive
 	waits    bool          // something was in flight when it was last looked at
@@ -337,6 +338,7 @@ func (p *Pool) end() {
 	why := p.endedLocked()
 	p.failWaitersLocked(why)
 	members := slices.Clone(p.members)
+	p.idle = nil // none needs to be found in it
 	for _, m := range members {
 		p.leaveLocked(m, why, true)
 	}
