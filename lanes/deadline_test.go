@@ -13,7 +13,8 @@ import (
 
 // The time in these tests is that of a synctest bubble: exact.
 
-// slack is how late a caller may be on one lane.
+// slack is how late a caller may be on one lane after it was cancelled, besides
+// ownReadMax. After a deadline it is not late at all.
 const slack = lastLook
 
 func pipeLane(t *testing.T, handler func(p *peer)) *Lane {
@@ -45,7 +46,7 @@ func TestCallerLeavesASilentServerAtItsDeadline(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
 			RoundTrip(ctx, l, b.call, b)
-			assert.LessOrEqual(t, time.Since(begin), timeout+slack)
+			assert.Equal(t, timeout, time.Since(begin))
 			_, err := b.Reply(0)
 			wantOutcome(t, err, ErrUnknownOutcome)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -124,6 +125,9 @@ func TestCallerLeavesADribblingServer(t *testing.T) {
 					ctx, cancel := with(t.Context())
 					defer cancel()
 					RoundTrip(ctx, l, b.call, b)
+					if name == "deadline" {
+						assert.Equal(t, 31*time.Millisecond, time.Since(begin))
+					}
 					assert.LessOrEqual(t, time.Since(begin), 31*time.Millisecond+every+slack)
 					require.Equal(t, []string{"+whole\r\n", ""}, b.texts(), "what has arrived is there")
 					_, err := b.Reply(1)
@@ -165,11 +169,10 @@ func TestOneSilentServerCostsOnlyItsCommands(t *testing.T) {
 				for i, l := range lanes {
 					l.Abandon(batches[i], err)
 				}
-				late := slack // in all: the lanes that were looked at first left time for the others
-				if cancelled {
-					late = ownReadMax + 3*slack
+				if !cancelled { // the lanes that were looked at first left time for the others
+					assert.Equal(t, timeout, time.Since(begin))
 				}
-				assert.LessOrEqual(t, time.Since(begin), timeout+late)
+				assert.LessOrEqual(t, time.Since(begin), timeout+ownReadMax+3*slack)
 				for i, want := range []string{"", "", "", "+OK\r\n", "+OK\r\n"} {
 					require.Equal(t, want, batches[i].texts()[0], "lane %d, timeout %v", i, timeout)
 				}

@@ -59,9 +59,9 @@ func (l *Lane) limitOwnRead(ctx context.Context, ended bool) bool {
 	}
 	now, limit := time.Now(), ownReadMax
 	if end, ok := ctx.Deadline(); ok {
-		limit = max(min(limit, end.Sub(now)/2), lastLook)
+		limit = min(limit, end.Sub(now)/2)
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || limit < 0 {
 		ended, limit = true, lastLook
 	}
 	if limit == ownReadMax && l.readBy.Sub(now) > ownReadMin {
