@@ -122,6 +122,10 @@ func (n *Node) forget(p *parked) {
 // wait replies how many replicas have all writes, as soon as they are enough or
 // at the timeout.
 func wait(c *call) {
+	if c.n.source != nil {
+		c.err("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
+		return
+	}
 	replicas, ok := c.integer(c.args[1])
 	if !ok {
 		return
@@ -133,9 +137,6 @@ func wait(c *call) {
 		return
 	case ms < 0:
 		c.err("ERR timeout is negative")
-		return
-	case c.n.source != nil:
-		c.err("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
 		return
 	}
 	acknowledged, all := c.n.acknowledged(c.now)

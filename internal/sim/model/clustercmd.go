@@ -163,24 +163,18 @@ func (c *call) clusterInfo() string {
 		state, assigned, assigned, known, len(owners), t.current, mine)
 }
 
-// slotArg reads a slot; false if it has replied that it is none.
-func (c *call) slotArg(b []byte) (uint16, bool) {
-	n, ok := c.integer(b)
-	if ok && (n < 0 || n >= SlotCount) {
-		c.err("ERR Invalid slot")
-		return 0, false
-	}
-	return uint16(n), ok
-}
-
 func countKeysInSlot(c *call) {
-	if slot, ok := c.slotArg(c.args[2]); ok {
-		c.int(int64(len(c.n.inSlot(slot))))
+	switch slot, ok := c.integer(c.args[2]); {
+	case !ok:
+	case slot < 0 || slot >= SlotCount:
+		c.err("ERR Invalid slot")
+	default:
+		c.int(int64(len(c.n.inSlot(uint16(slot)))))
 	}
 }
 
 func getKeysInSlot(c *call) {
-	slot, ok := c.slotArg(c.args[2])
+	slot, ok := c.integer(c.args[2])
 	if !ok {
 		return
 	}
@@ -188,11 +182,11 @@ func getKeysInSlot(c *call) {
 	switch {
 	case !ok:
 		return
-	case most < 0:
-		c.err("ERR Invalid number of keys")
+	case slot < 0 || slot >= SlotCount || most < 0:
+		c.err("ERR Invalid slot or number of keys")
 		return
 	}
-	keys := c.n.inSlot(slot)
+	keys := c.n.inSlot(uint16(slot))
 	keys = keys[:min(most, int64(len(keys)))]
 	c.array(len(keys))
 	for _, key := range keys {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -107,7 +108,7 @@ func hello(c *call) {
 		}
 	}
 	if c.n.password != "" && !c.s.authed {
-		c.err("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+		c.err("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 		return
 	}
 	c.resp = version
@@ -159,8 +160,8 @@ func selectDB(c *call) {
 	id, ok := c.integer(c.args[1])
 	switch {
 	case !ok:
-	case id < -1<<31 || id >= 1<<31:
-		c.err(errNotInteger)
+	case id < math.MinInt32 || id > math.MaxInt32:
+		c.errorf("ERR value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32)
 	case !c.n.standalone && id != 0:
 		c.err("ERR SELECT is not allowed in cluster mode")
 	case id < 0 || id >= databases:

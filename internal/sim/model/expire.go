@@ -105,6 +105,6 @@ func (c *call) remaining(unit int64, absolute bool) {
 		if !absolute {
 			ms -= c.ms
 		}
-		c.int((ms + unit/2) / unit)
+		c.int(int64(uint64(ms+unit/2) / uint64(unit)))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 func init() {
@@ -57,8 +58,8 @@ func flushall(c *call) {
 // scan's cursor is how many keys, in order, have been told: changes between two
 // calls may hide or repeat some, as they may on a real server.
 func scan(c *call) {
-	cursor, err := strconv.ParseUint(string(c.args[1]), 10, 64)
-	if err != nil {
+	cursor, ok := parseCursor(string(c.args[1]))
+	if !ok {
 		c.err("ERR invalid cursor")
 		return
 	}
@@ -92,6 +93,21 @@ func scan(c *call) {
 	for _, key := range told {
 		c.bulkString(key)
 	}
+}
+
+// parseCursor reads a cursor as C's strtoul does: nothing is 0, and it may have a
+// sign.
+func parseCursor(s string) (uint64, bool) {
+	digits := strings.TrimPrefix(s, "+")
+	negative := strings.HasPrefix(s, "-")
+	if negative {
+		digits = s[1:]
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if negative {
+		n = -n
+	}
+	return n, err == nil || s == ""
 }
 
 // scanOptions reads what follows the cursor; of patterns it knows those that

@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A call is one execution of a command.
 type call struct {
@@ -52,9 +55,11 @@ func (s *Session) process(args [][]byte, now time.Time) *parked {
 	s.call.n, s.call.reply, s.call.in = s.n, &s.out, inSession
 	s.call.now, s.call.ms = now, now.UnixMilli()
 	cmd := lookup(args)
-	if !s.multi && (cmd == nil || cmd.name != "asking") {
-		defer func() { s.asking = false }()
-	}
+	defer func() { // MULTI keeps what ASKING said, up to its end
+		if !s.multi && (cmd == nil || cmd.name != "asking") {
+			s.asking = false
+		}
+	}()
 	if refusal := s.refusal(cmd, args); refusal != "" {
 		s.refuse(cmd, refusal)
 		return nil
@@ -63,7 +68,9 @@ func (s *Session) process(args [][]byte, now time.Time) *parked {
 		return s.n.postpone(s, args)
 	}
 	if s.multi && !runsInMulti[cmd.name] {
-		s.queue = append(s.queue, queued{cmd, args})
+		if !s.aborted && !s.dirty {
+			s.queue = append(s.queue, queued{cmd, args})
+		}
 		s.out.status("QUEUED")
 		return nil
 	}
@@ -73,6 +80,10 @@ func (s *Session) process(args [][]byte, now time.Time) *parked {
 
 // runsInMulti are the commands that MULTI does not queue.
 var runsInMulti = map[string]bool{"exec": true, "discard": true, "multi": true, "watch": true, "quit": true, "reset": true}
+
+// runsWithoutMemory are the commands that a server without memory runs in a
+// transaction.
+var runsWithoutMemory = map[string]bool{"exec": true, "discard": true, "quit": true, "reset": true}
 
 // refusal returns why the server refuses the command, or nothing.
 func (s *Session) refusal(cmd *command, args [][]byte) string {
@@ -96,7 +107,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 			return text
 		}
 	}
-	oom := n.oom && (cmd.denyOOM || s.multi && !runsInMulti[cmd.name] || cmd.name == "exec" && s.queuesOOM())
+	oom := n.oom && (cmd.denyOOM || s.multi && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queuesOOM())
 	switch {
 	case oom:
 		return errOOM
@@ -128,7 +139,7 @@ func (s *Session) refuse(cmd *command, text string) {
 		text = text[1:]
 	case cmd != nil && cmd.name == "exec":
 		s.discard()
-		text = "EXECABORT Transaction discarded because of: " + text
+		text = "EXECABORT Transaction discarded because of: " + strings.TrimPrefix(text, "ERR ")
 	case s.multi:
 		s.aborted = true
 	}

@@ -8,6 +8,7 @@ import (
 // keysFound is what a server knows of a command's keys before it serves them.
 type keysFound struct {
 	slot              uint16
+	first             []byte
 	any, several      bool
 	missing, existing int
 }
@@ -58,7 +59,6 @@ func (s *Session) route(cmd *command, args [][]byte, write bool) string {
 // look looks at the keys of one command, of several in a transaction.
 func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 	n := s.n
-	var first []byte
 	for _, key := range cmd.keysOf(args) {
 		slot := Slot(key)
 		switch {
@@ -66,10 +66,10 @@ func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 			if n.view.owner[slot] < 0 {
 				return errUnbound
 			}
-			f.any, f.slot, first = true, slot, key
+			f.any, f.slot, f.first = true, slot, key
 		case slot != f.slot:
 			return errCrossSlot
-		case first == nil || !bytes.Equal(first, key):
+		case !bytes.Equal(f.first, key):
 			f.several = true
 		}
 		if n.migrating[slot] != nil || n.importing[slot] != nil {

@@ -3,7 +3,9 @@ package model
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,11 +22,23 @@ func init() {
 
 // scriptKeys returns the keys of EVAL; none if their number makes no sense.
 func scriptKeys(args [][]byte) [][]byte {
-	n, ok := parseInt(args[2])
-	if !ok || n < 0 || n > int64(len(args)-3) {
+	n := leadingInt(string(args[2]))
+	if n < 0 || n > len(args)-3 {
 		return nil
 	}
 	return args[3 : 3+n]
+}
+
+// leadingInt reads what is a number at the beginning, as C's atoi does: servers
+// look for the keys before they know whether their number is one.
+func leadingInt(s string) int {
+	s = strings.TrimLeft(s, " \t\r\n\v\f")
+	end := 0
+	for end < len(s) && (s[end] >= '0' && s[end] <= '9' || end == 0 && (s[0] == '-' || s[0] == '+')) {
+		end++
+	}
+	n, _ := strconv.Atoi(s[:end])
+	return n
 }
 
 func sha(text []byte) string {
@@ -41,11 +55,12 @@ func eval(c *call) {
 }
 
 func evalsha(c *call) {
-	if !c.enoughKeys() {
+	id := strings.ToLower(string(c.args[1]))
+	_, ok := c.n.scripts[id]
+	if len(id) == hex.EncodedLen(sha1.Size) && !c.enoughKeys() {
 		return
 	}
-	id := strings.ToLower(string(c.args[1]))
-	if _, ok := c.n.scripts[id]; !ok {
+	if !ok {
 		c.err(errNoScript)
 		return
 	}
@@ -71,13 +86,12 @@ type script func(c *call, keys, args [][]byte)
 // known are the scripts that are more than one call.
 var known = map[string]script{
 	"if redis.call('PTTL',KEYS[1])==-1 then return redis.call('PEXPIRE',KEYS[1],ARGV[1]) end return 0": func(c *call, keys, args [][]byte) {
-		if len(keys) > 0 && len(args) > 0 {
-			if e := c.find(keys[0]); e != nil && e.expire == 0 {
-				c.redis([]byte("PEXPIRE"), keys[0], args[0])
-				return
-			}
+		key, ttl := nth(keys, 1), nth(args, 1)
+		if e := c.find(key); key == nil || e != nil && e.expire == 0 {
+			c.redis([]byte("PEXPIRE"), key, ttl)
+		} else {
+			c.int(0)
 		}
-		c.int(0)
 	},
 }
 
@@ -102,13 +116,32 @@ func (c *call) runScript(id string) {
 		c.err("ERR model: a script that the model does not know")
 		return
 	}
-	if c.b[from] == '-' {
+	switch c.b[from] {
+	case '-':
 		c.b = append(c.b[:len(c.b)-2], " script: "+id+", on @user_script:1.\r\n"...)
+	case ':':
+		n, _ := parseInt(c.b[from+1 : len(c.b)-2])
+		c.b = c.b[:from]
+		c.int(luaInt(n))
 	}
+}
+
+// luaInt is what a script makes of an integer: Lua has floating point numbers
+// only.
+func luaInt(n int64) int64 {
+	f := float64(n)
+	if f >= math.MaxInt64 {
+		return math.MinInt64
+	}
+	return int64(f)
 }
 
 // redis is redis.call of a script.
 func (c *call) redis(args ...[]byte) {
+	if slices.ContainsFunc(args, func(arg []byte) bool { return arg == nil }) {
+		c.err("ERR Lua redis lib command arguments must be strings or integers")
+		return
+	}
 	cmd := lookup(args)
 	switch {
 	case cmd == nil:
@@ -117,8 +150,14 @@ func (c *call) redis(args ...[]byte) {
 		c.err("ERR Wrong number of args calling Redis command from script")
 	case cmd.flags["noscript"]:
 		c.err("ERR This Redis command is not allowed from script")
+	case c.n.mayNot[cmd.name]:
+		c.err("ERR The user executing the script can't run this command or subcommand")
 	case cmd.write && c.n.source != nil:
-		c.err("READONLY You can't write against a read only replica.")
+		c.err(errReadOnly)
+	case cmd.write && c.n.misconf:
+		c.err(errMisconf)
+	case cmd.write && c.n.noReplicas:
+		c.err(errNoReplicas)
 	case cmd.denyOOM && c.n.oom:
 		c.err(errOOM)
 	default:
@@ -127,7 +166,16 @@ func (c *call) redis(args ...[]byte) {
 	}
 }
 
-// singleCall returns the words of a script that is a single call.
+// nth returns an element as Lua does, counting from 1; nil if there is none.
+func nth(of [][]byte, i int) []byte {
+	if i < 1 || i > len(of) {
+		return nil
+	}
+	return of[i-1]
+}
+
+// singleCall returns the words of a script that is a single call; nil for those
+// that it was not given.
 func singleCall(text string, keys, args [][]byte) (words [][]byte, ok bool) {
 	call := one.FindStringSubmatch(text)
 	if call == nil {
@@ -147,10 +195,7 @@ func singleCall(text string, keys, args [][]byte) (words [][]byte, ok bool) {
 			from = args
 		}
 		i, _ := strconv.Atoi(m[4])
-		if i < 1 || i > len(from) {
-			return nil, false
-		}
-		words = append(words, from[i-1])
+		words = append(words, nth(from, i))
 	}
 	return words, len(words) > 0
 }

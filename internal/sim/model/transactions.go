@@ -4,7 +4,7 @@ import "slices"
 
 func init() {
 	register("multi 1 noscript,loading,stale,fast,allow_busy 0 0 0", multi)
-	register("exec 1 noscript,loading,stale,skip_slowlog 0 0 0", exec)
+	register("exec 1 noscript,loading,stale 0 0 0", exec)
 	register("discard 1 noscript,loading,stale,fast,allow_busy 0 0 0", discard)
 	register("watch -2 noscript,loading,stale,fast,allow_busy 1 -1 1", watch)
 	register("unwatch 1 noscript,loading,stale,fast,allow_busy 0 0 0", unwatch)

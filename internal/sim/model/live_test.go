@@ -1,0 +1,268 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+)
+
+// liveCommands is how many commands the fidelity test compares for each server;
+// more for a longer search, by the environment.
+func liveCommands(t *testing.T) int {
+	n := 100_000
+	if s := os.Getenv("REDISLANES_FIDELITY"); s != "" {
+		var err error
+		n, err = strconv.Atoi(s)
+		require.NoError(t, err)
+	}
+	if testing.Short() {
+		n = min(n, 5000)
+	}
+	return n
+}
+
+// A twin is a real cluster and its model.
+type twin struct {
+	t        *testing.T
+	ctx      context.Context
+	real     *redistest.Cluster
+	model    *Cluster
+	gen      generator
+	pairs    []*pair
+	slots    [3]uint16 // of the generator's tags: two of the first primary, one of the second
+	seed     uint64
+	count    int
+	failures int // some are told, for a defect shows in many ways
+	admin    *pair
+}
+
+// newTwin starts servers, and a model with their addresses and IDs.
+func newTwin(t *testing.T, binary string, seed uint64) *twin {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	w := &twin{t: t, ctx: ctx, seed: seed}
+	w.real = redistest.StartCluster(t, redistest.Options{
+		Primaries: 2, Replicas: 1, Binary: binary, NodeTimeout: 15 * time.Second,
+		Directives: []string{"cluster-allow-replica-migration no"},
+	})
+	nodes := w.real.Nodes()
+	w.model = New(Options{
+		Primaries: 2, Replicas: 1, Version: serverVersion(ctx, t, nodes[0]),
+		Addr: func(i int) string { return nodes[i].Addr() },
+		ID:   func(i int) string { return nodes[i].ID() },
+	})
+	w.gen = newGenerator(seed)
+	for i, tag := range w.gen.tags {
+		w.slots[i] = Slot([]byte("{" + tag + "}"))
+	}
+	require.Same(t, w.model.Nodes()[0], w.model.Owner(w.slots[0]))
+	require.Same(t, w.model.Nodes()[0], w.model.Owner(w.slots[1]))
+	require.Same(t, w.model.Nodes()[1], w.model.Owner(w.slots[2]))
+	return w
+}
+
+func serverVersion(ctx context.Context, t *testing.T, n *redistest.Node) string {
+	var info string
+	require.NoError(t, n.Do(ctx, &info, "INFO", "server"))
+	_, rest, _ := strings.Cut(info, "redis_version:")
+	version, _, _ := strings.Cut(rest, "\r\n")
+	return version
+}
+
+// The model replies as real servers do, byte for byte, to random commands in
+// random states.
+func TestFidelity(t *testing.T) {
+	for _, binary := range redistest.Servers() {
+		t.Run(filepath.Base(filepath.Dir(binary))+"/"+filepath.Base(binary), func(t *testing.T) {
+			if binary != "redis-server" && !fitsModel(t, binary) {
+				t.Skip("the model is one of Redis 7.0")
+			}
+			seed := uint64(1)
+			if s := os.Getenv("REDISLANES_FIDELITY_SEED"); s != "" {
+				var err error
+				seed, err = strconv.ParseUint(s, 10, 64)
+				require.NoError(t, err)
+			}
+			w := newTwin(t, binary, seed)
+			start, want := time.Now(), liveCommands(t)
+			for w.count < want {
+				w.round(min(1000, want-w.count))
+			}
+			t.Logf("%d commands in %v", w.count, time.Since(start).Round(time.Millisecond))
+		})
+	}
+}
+
+// do runs a command on a real node that changes its state.
+func (w *twin) do(node int, cmd string, args ...string) {
+	require.NoError(w.t, w.real.Nodes()[node].Do(w.ctx, nil, cmd, args...))
+}
+
+// round compares commands in one state of the servers.
+func (w *twin) round(commands int) {
+	w.do(0, "FLUSHALL")
+	w.do(1, "FLUSHALL")
+	w.do(0, "SCRIPT", "FLUSH")
+	w.do(1, "SCRIPT", "FLUSH")
+	w.do(2, "SCRIPT", "FLUSH")
+	for _, n := range w.model.Nodes() {
+		n.lock(func(time.Time) {
+			if n.source == nil {
+				n.clear()
+			}
+			clear(n.scripts)
+		})
+	}
+	restore := w.state()
+	for _, node := range []int{0, 0, 1, 2} {
+		w.pairs = append(w.pairs, newPair(w, node))
+	}
+	for end := w.count + commands; w.count < end; {
+		w.batch(w.pairs[w.gen.IntN(len(w.pairs))], 1+w.gen.IntN(min(24, end-w.count)))
+	}
+	for _, p := range w.pairs {
+		p.close()
+	}
+	w.pairs = nil
+	restore()
+}
+
+// state makes the servers, and the model, refuse some things, and returns what
+// ends it.
+func (w *twin) state() (restore func()) {
+	a, b := w.model.Nodes()[0], w.model.Nodes()[1]
+	ids := []string{w.real.Nodes()[0].ID(), w.real.Nodes()[1].ID()}
+	slot := strconv.Itoa(int(w.slots[1]))
+	switch w.gen.IntN(10) {
+	case 0, 1, 2, 3:
+		w.do(1, "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[0])
+		w.do(0, "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[1])
+		require.True(w.t, w.model.Migrate(w.slots[1], b))
+		w.gen.migrating = true
+		return func() {
+			w.gen.migrating = false
+			w.do(0, "FLUSHALL")
+			w.do(1, "FLUSHALL")
+			w.do(0, "CLUSTER", "SETSLOT", slot, "STABLE")
+			w.do(1, "CLUSTER", "SETSLOT", slot, "STABLE")
+			w.model.AbortMigration(w.slots[1])
+		}
+	case 4:
+		w.do(0, "CONFIG", "SET", "maxmemory", "1")
+		a.OOM(true)
+		return func() { w.do(0, "CONFIG", "SET", "maxmemory", "0"); a.OOM(false) }
+	case 5:
+		w.do(0, "CONFIG", "SET", "min-replicas-to-write", "5")
+		a.NoReplicas(true)
+		return func() { w.do(0, "CONFIG", "SET", "min-replicas-to-write", "0"); a.NoReplicas(false) }
+	case 6:
+		w.do(0, "ACL", "SETUSER", "default", "-incr", "-incrby", "-get")
+		a.Forbid("incr", "incrby", "get")
+		return func() { w.do(0, "ACL", "SETUSER", "default", "+@all"); a.Forbid() }
+	case 7:
+		return w.passwords(a)
+	}
+	return func() {}
+}
+
+func (w *twin) passwords(a *Node) (restore func()) {
+	w.do(0, "CONFIG", "SET", "requirepass", "secret")
+	a.RequirePass("", "secret", false)
+	return func() {
+		p := newPair(w, 0)
+		p.send([][]byte{[]byte("AUTH"), []byte("secret")}, [][]byte{[]byte("CONFIG"), []byte("SET"), []byte("requirepass"), nil})
+		for range 2 {
+			require.Equal(w.t, "+OK\r\n", string(p.receive()))
+		}
+		p.close()
+		a.RequirePass("", "", false)
+	}
+}
+
+// batch sends commands of one session at once, and compares all replies.
+func (w *twin) batch(p *pair, n int) {
+	if p.node == 2 {
+		w.waitForReplica()
+	}
+	var commands [][][]byte
+	var wants [][]byte
+	sleep := time.Duration(0)
+	for range n {
+		var args [][]byte
+		if w.gen.IntN(20000) == 0 {
+			args, sleep = w.gen.words("PEXPIRE k 20"), 30*time.Millisecond
+		} else {
+			args = w.gen.command(p)
+		}
+		if w.gen.migrating && w.gen.IntN(300) == 0 {
+			break
+		}
+		reply, hangUp := p.model.Do(args)
+		if hangUp {
+			w.t.Fatalf("the model hangs up at %q", args)
+		}
+		commands, wants = append(commands, args), append(wants, bytes.Clone(reply))
+		if sleep > 0 {
+			break
+		}
+	}
+	p.send(commands...)
+	for i, want := range wants {
+		w.count++
+		for r := (&replies{b: want}); len(r.b) > 0; {
+			mine := r.next()
+			theirs := p.receive()
+			if difference := differ(commands[i], mine, theirs); difference != "" {
+				w.fail(p, commands, i, mine, theirs, difference)
+			}
+		}
+	}
+	time.Sleep(sleep)
+	if w.gen.migrating && w.gen.IntN(20) == 0 {
+		w.moveSome()
+	}
+}
+
+func (w *twin) fail(p *pair, commands [][][]byte, i int, mine, theirs []byte, difference string) {
+	var b strings.Builder
+	for _, args := range commands[:i+1] {
+		fmt.Fprintf(&b, "\t%q\n", args)
+	}
+	if w.failures++; w.failures > 10 {
+		w.t.FailNow()
+	}
+	w.t.Errorf("seed %d, command %d, node %d, RESP%d, in MULTI: %t: %s\n%s\nmodel: %q\nserver: %q", w.seed, w.count, p.node, p.model.out.resp, p.model.multi, difference, b.String(), mine, theirs)
+}
+
+// waitForReplica waits until the real replica has what its primary wrote.
+func (w *twin) waitForReplica() {
+	if w.admin == nil {
+		w.admin = newPair(w, 0)
+	}
+	w.admin.send(w.gen.words("AUTH secret"), w.gen.words("WAIT 1 5000"))
+	w.admin.receive()
+	w.admin.receive()
+}
+
+// moveSome moves some keys of the slot that is on its way.
+func (w *twin) moveSome() {
+	a, b := w.model.Nodes()[0], w.model.Nodes()[1]
+	keys := a.inSlot(w.slots[1])
+	keys = keys[:w.gen.IntN(len(keys)+1)]
+	if len(keys) == 0 {
+		return
+	}
+	a.lock(func(time.Time) { w.model.moveKeys(a, b, keys) })
+	args := []string{"127.0.0.1", strconv.Itoa(w.real.Nodes()[1].Port()), "", "0", "5000", "REPLACE", "KEYS"}
+	w.do(0, "MIGRATE", append(args, keys...)...)
+}
