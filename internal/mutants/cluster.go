@@ -124,7 +124,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a redirect on a lent connection reaches the receiver", "cluster/lentconn.go",
-		"if refused != nil && len(commands) == 1 {", "if refused = nil; refused != nil {",
+		"if refused != nil && !c.seen.some {", "if refused = nil; refused != nil {",
 		"./cluster", "TestLentRedirectsReachNoReceiver", false,
 	},
 	{
