@@ -203,13 +203,14 @@ func rotation(w *world, f Fault) func() {
 		return nothing
 	}
 	password := fmt.Sprintf("%s%x", canary, f.With)
+	w.newest.Store(&password)
 	for _, n := range w.nodes {
 		n.RequirePass("", password, false)
 		if f.With&1 == 1 {
 			n.HangUp()
 		}
 	}
-	return func() { w.setPassword(password) }
+	return func() { w.setPassword(*w.newest.Load()) } // there may have been another one meanwhile
 }
 
 func pause(all bool) func(w *world, f Fault) func() {

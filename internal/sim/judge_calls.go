@@ -93,7 +93,7 @@ func calm(h *History) string {
 // hasty reports whether the call's context ended so early that a healthy world
 // may not be in time.
 func (c *Call) hasty() bool {
-	return c.Limit > 0 && (!c.Deadline || c.Limit-c.Began < time.Second || c.Large && c.Limit-c.Began < 10*time.Second)
+	return c.Limit > 0 && (!c.Deadline || c.Limit-c.Began < time.Second || (c.Large || c.Bulk) && c.Limit-c.Began < 10*time.Second)
 }
 
 // lastOver returns when the last fault before the time was over.

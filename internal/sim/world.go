@@ -39,7 +39,8 @@ type world struct {
 	nodes    []*model.Node
 	hosts    []*simnet.Host // of the nodes
 	addrs    []string
-	password atomic.Pointer[string]
+	password atomic.Pointer[string] // what the user believes that it is
+	newest   atomic.Pointer[string] // what it is
 	user     user
 	client   *cluster.Client
 	counters *pipeline.Counters
@@ -102,7 +103,7 @@ func (w *world) build() {
 	}
 }
 
-// setPassword sets what the user believes that the password is.
+// setPassword tells the user the password.
 func (w *world) setPassword(p string) { w.password.Store(&p) }
 
 func (w *world) listen(n *model.Node) {
@@ -145,13 +146,14 @@ func plain(reply []byte) string {
 // connect makes the client.
 func (w *world) connect() error {
 	c := w.settings.Config
+	w.user.seed = derived(w.seed, ofUser)
 	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
 	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.net.Dialer(us), true
 	if !w.settings.KeepsDeadlines {
 		c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.net.TimelessDialer(us, w.settings.Refusal), false
 	}
 	if !w.settings.Unset {
-		c.Observer, c.Logger = &w.user, slog.New(&w.user)
+		c.Observer, c.Logger, c.AddrMap = &w.user, slog.New(&w.user), w.user.addrMap
 	}
 	if l, ok := c.Pool.(pool.Laned); ok {
 		l.Strategy = w.user.strategy(l.Strategy)
