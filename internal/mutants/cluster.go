@@ -149,12 +149,12 @@ var ofCluster = []mutant{
 	},
 	{
 		"map: one that loses slots is believed", "cluster/judge.go",
-		"worst = max(worst, lost)", "_ = lost",
+		"\t\treturn lost\n", "\t\treturn noDoubt\n",
 		"./cluster", "TestOneNodeClaimsOneSlot", false,
 	},
 	{
 		"map: one with smaller config epochs is believed", "cluster/judge.go",
-		"worst = max(worst, older)", "_ = older",
+		"\t\treturn older\n", "\t\treturn noDoubt\n",
 		"./cluster", "TestPartitionedPrimary", false,
 	},
 	{
