@@ -223,8 +223,8 @@ var ofCluster = []mutant{
 		"./cluster", "TestTryAgainIsAboutItsKeys", false,
 	},
 	{
-		"each slot without an owner has a grace of its own", "cluster/trouble.go",
-		"if t.gap == nil || t.gap != m && !t.gap.lacksAllOf(m) {", "if true {",
+		"each command for a slot without an owner has a grace of its own", "cluster/gap.go",
+		"return g.losses[n].since", "return now",
 		"./cluster", "TestNoOwnerGrace", false,
 	},
 	{
@@ -279,7 +279,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"lent connections retry for as long as their context lasts", "cluster/lent.go",
-		"case !mayTryAgain(&t, now, grace), wait(", "case wait(",
+		"case !mayTryAgain(&t, now, l.had, grace), wait(", "case wait(",
 		"./cluster", "TestLentActionsKnowTheGrace", false,
 	},
 }
