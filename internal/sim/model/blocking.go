@@ -115,6 +115,17 @@ func (p *parked) finish(from int) {
 	close(p.wake)
 }
 
+// hangUpBlocked sends those away who wait for elements, as a primary does that
+// becomes a replica.
+func (n *Node) hangUpBlocked() {
+	for _, p := range slices.Clone(n.blocked) {
+		from := len(p.s.out.b)
+		p.s.out.err("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)")
+		p.s.closing = true
+		p.finish(from)
+	}
+}
+
 func (n *Node) forget(p *parked) {
 	n.blocked = slices.DeleteFunc(n.blocked, func(other *parked) bool { return other == p })
 }

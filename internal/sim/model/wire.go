@@ -8,7 +8,7 @@ import (
 const (
 	chunkSize = 16 << 10
 	maxBulk   = 512 << 20
-	maxArgs   = 1 << 20
+	maxArgs   = 1<<31 - 1
 )
 
 // A parser reads commands from bytes as they come. The commands' arguments stay
