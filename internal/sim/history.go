@@ -134,6 +134,7 @@ type History struct {
 	Faults     []Fault
 	Texts      []string // of errors and log lines
 	TTLs       map[string]TTL
+	Lost       map[string]bool // keys of which Redis has lost what it had acknowledged
 	Terms      Terms
 	End        time.Duration // when the load ended
 	Open       int           // connections of the network, two seconds after that

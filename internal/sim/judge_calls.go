@@ -3,7 +3,10 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/pool"
 )
@@ -86,8 +89,19 @@ func calm(h *History) string {
 		if (h.Terms.FewCalls || c.Bulk) && errors.Is(cmd.Err, pool.ErrExhausted) {
 			return ""
 		}
+		if c.Kind == transaction && redirected(cmd.Err) {
+			return ""
+		}
 		return fmt.Sprintf("%s: began at %v, %v after the last fault was over: %v", c.of(i), c.Began, c.Began-h.lastOver(c.Began), cmd.Err)
 	})
+}
+
+// redirected reports whether a slot has another owner than the client knew: an
+// action on a lent connection that has begun is not performed again. The client
+// learns of it by the error, or else with a refresh.
+func redirected(err error) bool {
+	var said resp3.SimpleError
+	return errors.As(err, &said) && strings.HasPrefix(said.Error(), "MOVED ")
 }
 
 // hasty reports whether the call's context ended so early that a healthy world

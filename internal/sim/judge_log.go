@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -88,7 +89,7 @@ func order(h *History) string {
 			if cmd.Outcome != Acked || cmd.Twice || cmd.Slot < 0 {
 				continue
 			}
-			if k, ok := set[cmd.Key]; ok && cmd.Name == "GET" && !h.lossy(c) && h.isOlder(cmd, &c.Commands[k]) {
+			if k, ok := set[cmd.Key]; ok && cmd.Name == "GET" && !h.Lost[cmd.Key] && h.isOlder(cmd, &c.Commands[k]) {
 				return fmt.Sprintf("%s: replied %q behind %q", c.of(i), short(cmd.Reply), short(c.Commands[k].Text))
 			}
 			if !cmd.Writes || len(h.executions(cmd.Text)) != 1 {
@@ -114,17 +115,6 @@ func (h *History) isOlder(get, set *Command) bool {
 	at := h.executions("SET " + get.Key + " " + get.Reply)
 	since := h.executions(set.Text)
 	return len(at) == 0 || len(since) > 0 && at[len(at)-1] < since[0]
-}
-
-// lossy reports whether the call met a fault by which Redis itself loses what it
-// has acknowledged.
-func (h *History) lossy(c *Call) bool {
-	for _, f := range h.Faults {
-		if f.lossy && f.overlaps(c.Began-healing, c.Ended) {
-			return true
-		}
-	}
-	return false
 }
 
 // expiries: no key is left without the time to live that it was promised.
@@ -192,9 +182,7 @@ func hits(h *History) string {
 			return fmt.Sprintf("%s: nothing acknowledged, %d unknown, %d counted", key, n, counted[key])
 		}
 	}
-	if h.everLossy() {
-		return ""
-	}
+	maps.DeleteFunc(spans, func(key string, _ []told) bool { return h.Lost[key] })
 	return disjoint(spans)
 }
 
@@ -218,15 +206,6 @@ func disjoint(hits map[string][]told) string {
 		}
 	}
 	return ""
-}
-
-func (h *History) everLossy() bool {
-	for _, f := range h.Faults {
-		if f.lossy {
-			return true
-		}
-	}
-	return false
 }
 
 // transactions: nobody else's command is executed inside of one.

@@ -91,26 +91,41 @@ func (f *Failure) Around() string {
 		return ""
 	}
 	var b strings.Builder
-	var call *Call
+	var last *Call
 	for _, c := range f.History.Calls {
 		if strings.Contains(f.Sentence, fmt.Sprintf("call %d ", c.ID)) {
-			call = c
-			break
+			f.tell(&b, c)
+			last = c
 		}
 	}
-	if call == nil {
-		return ""
+	if last != nil {
+		f.neighbours(&b, last)
 	}
-	fmt.Fprintf(&b, "call %d (%s): %v to %v, limit %v: %v\n", call.ID, call.Kind, call.Began, call.Ended, call.Limit, call.Err)
+	if key, _, ok := strings.Cut(f.Sentence, ": "); ok {
+		f.onKey(&b, key)
+	}
+	return b.String()
+}
+
+// tell tells of a call and of what the servers executed of it.
+func (f *Failure) tell(b *strings.Builder, call *Call) {
+	fmt.Fprintf(b, "call %d (%s): %v to %v, limit %v: %v\n", call.ID, call.Kind, call.Began, call.Ended, call.Limit, call.Err)
 	for i := range call.Commands {
 		if i == 20 {
 			break
 		}
-		fmt.Fprintf(&b, "  %s, replied %q: %v%s\n", call.of(i), short(call.Commands[i].Reply), call.Commands[i].Err,
+		fmt.Fprintf(b, "  %s, replied %q: %v%s\n", call.of(i), short(call.Commands[i].Reply), call.Commands[i].Err,
 			f.History.told(f.History.executions(call.Commands[i].Text)))
 	}
-	f.neighbours(&b, call)
-	return b.String()
+}
+
+// onKey tells what was executed on the key, if there is such a key.
+func (f *Failure) onKey(b *strings.Builder, key string) {
+	for i := range f.History.Log {
+		if e := &f.History.Log[i]; e.Key == key {
+			fmt.Fprintf(b, "  %v\n", e)
+		}
+	}
 }
 
 // neighbours tells of calls at the same time.

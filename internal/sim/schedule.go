@@ -36,7 +36,6 @@ type kind struct {
 	after       time.Duration // how long the world needs to be whole again behind it
 	slack       time.Duration // how late it may make calls
 	dead        bool          // a node does not answer, and nobody takes its place
-	lossy       bool          // Redis loses what it has acknowledged
 	begin       func(w *world, f Fault) (end func())
 }
 

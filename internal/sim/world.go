@@ -269,6 +269,12 @@ func (w *world) end() {
 // truth notes what has become of the keys.
 func (w *world) truth() {
 	w.rec.note(func(h *History) {
+		h.Lost = make(map[string]bool)
+		for i := range h.Log {
+			if key := h.Log[i].Key; w.model.Lost(key) {
+				h.Lost[key] = true
+			}
+		}
 		h.TTLs = make(map[string]TTL)
 		for i := range hitKeys {
 			for _, key := range []string{fmt.Sprint("c:", i), fmt.Sprint("s:", i)} {

@@ -151,7 +151,8 @@ func (c *Cluster) TTL(key string) (left time.Duration, ok bool) {
 }
 
 // Lost reports whether writes to the key, acknowledged or not, may have been
-// lost: at a failover or restart, or where two nodes owned a slot for a while.
+// lost: at a failover or restart, where two nodes owned a slot for a while, or by
+// a node of another cluster, which is not there for ever.
 func (c *Cluster) Lost(key string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

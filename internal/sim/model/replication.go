@@ -20,10 +20,13 @@ const keepEffects = 64
 // record notes a change for the node's replicas, and what is lost because
 // somebody else owns the slot in truth.
 func (n *Node) record(key string) {
+	c := n.c
+	if n.own != nil {
+		c.lost[key] = true
+	}
 	if n.source != nil || n.own != nil {
 		return
 	}
-	c := n.c
 	if owner := c.truth.owner[Slot([]byte(key))]; int(owner) != n.index && (owner < 0 || c.nodes[owner].migrating[Slot([]byte(key))] != n) {
 		c.lost[key] = true
 	}
