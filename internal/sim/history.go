@@ -136,12 +136,13 @@ type History struct {
 	TTLs       map[string]TTL
 	Lost       map[string]bool // keys of which Redis has lost what it had acknowledged
 	Terms      Terms
-	End        time.Duration // when the load ended
-	Open       int           // connections of the network, two seconds after that
-	Connected  int           // connections that the client says it has then
-	Left       int           // connections of the network after Close
-	Panicked   []string      // what the world did not expect
-	Executions map[string][]int
+	End        time.Duration    // when the load ended
+	Open       int              // connections of the network, two seconds after that
+	Connected  int              // connections that the client says it has then
+	Left       int              // connections of the network after Close
+	Panicked   []string         // what the world did not expect
+	Executions map[string][]int // made by index, as are the next
+	Bursts     []Span
 }
 
 // A TTL is the truth about a key at the end.
@@ -160,11 +161,16 @@ type Terms struct {
 	NodesKnown int           // addresses at most
 }
 
-// index makes the executions of a command findable by its text.
+// index makes the executions of a command findable by its text, and bursts.
 func (h *History) index() {
 	h.Executions = make(map[string][]int, len(h.Log))
 	for i := range h.Log {
 		h.Executions[h.Log[i].Text] = append(h.Executions[h.Log[i].Text], i)
+	}
+	for _, c := range h.Calls {
+		if c.Kind == burst {
+			h.Bursts = append(h.Bursts, Span{c.Began, max(c.Began, c.Ended)})
+		}
 	}
 }
 

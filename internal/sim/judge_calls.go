@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,7 +91,7 @@ func calm(h *History) string {
 		if (h.Terms.FewCalls || c.Bulk) && errors.Is(cmd.Err, pool.ErrExhausted) {
 			return ""
 		}
-		if c.Kind == transaction && redirected(cmd.Err) {
+		if c.Kind == transaction && redirected(cmd.Err) || h.crowded(c) && errors.Is(cmd.Err, context.DeadlineExceeded) {
 			return ""
 		}
 		return fmt.Sprintf("%s: began at %v, %v after the last fault was over: %v", c.of(i), c.Began, c.Began-h.lastOver(c.Began), cmd.Err)
@@ -104,10 +106,16 @@ func redirected(err error) bool {
 	return errors.As(err, &said) && strings.HasPrefix(said.Error(), "MOVED ")
 }
 
+// crowded reports whether many callers call at a time during the call, for which
+// a pool may have one connection.
+func (h *History) crowded(c *Call) bool {
+	return slices.ContainsFunc(h.Bursts, func(s Span) bool { return s.From <= c.Ended && c.Began <= s.To })
+}
+
 // hasty reports whether the call's context ended so early that a healthy world
 // may not be in time.
 func (c *Call) hasty() bool {
-	return c.Limit > 0 && (!c.Deadline || c.Limit-c.Began < time.Second || (c.Large || c.Bulk) && c.Limit-c.Began < 10*time.Second)
+	return c.Limit > 0 && (!c.Deadline || c.Limit-c.Began < time.Second || c.Large && c.Limit-c.Began < 10*time.Second)
 }
 
 // lastOver returns when the last fault before the time was over.
@@ -134,7 +142,7 @@ func failOpen(h *History) string {
 		most := 4*h.Terms.RoundTrip + 300*time.Millisecond
 		for _, c := range h.Calls {
 			known, met := known[c.Kind]
-			if !met || c.Began < known+h.Terms.Notice+h.Terms.Grace || c.Began+most >= f.until() || c.Blocks || c.Large || c.Bulk || c.took() <= most {
+			if !met || c.Began < known+h.Terms.Notice+h.Terms.Grace || c.Began+most >= f.until() || c.Blocks || c.Large || c.Bulk || c.took() <= most || h.crowded(c) {
 				continue
 			}
 			return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -142,6 +143,52 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		require.True(t, named[j.name], "no history is wrong for %s", j.name)
 	}
 }
+
+// TestExcuses: what looks wrong is not where Redis or the world is the cause.
+func TestExcuses(t *testing.T) {
+	crowd := func(h *History) {
+		h.Calls = append(h.Calls, &Call{ID: 100, Kind: burst, Began: 4 * time.Second, Ended: 26 * time.Second})
+	}
+	for name, tt := range map[string]struct {
+		judge         string
+		wrong, excuse func(h *History)
+	}{
+		"keys that lost something": {
+			"hits", func(h *History) { h.Calls[1].Commands[1].Reply = "6" }, func(h *History) { h.Lost = map[string]bool{"c": true} },
+		},
+		"a burst takes its time": {
+			"calm", func(h *History) {
+				h.Calls[4].Err = errUnknown
+				h.Calls[4].Commands[0].settle("", errUnknown)
+			}, crowd,
+		},
+		"a burst beside a dead node": {"grace", func(h *History) { h.Calls[6].Ended += time.Second }, crowd},
+		"a transaction on a node that had the slot": {
+			"calm", func(h *History) {
+				h.Calls[2].Err = errMoved
+				for i := range h.Calls[2].Commands {
+					h.Calls[2].Commands[i].settle("", errMoved)
+					h.Calls[2].Commands[i].Outcome = NotSent
+				}
+				h.Log = h.Log[:6]
+			}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := honest()
+			tt.wrong(h)
+			if tt.excuse != nil {
+				found, _ := judged(h)
+				require.Equal(t, tt.judge, found)
+				tt.excuse(h)
+			}
+			found, sentence := judged(h)
+			require.Empty(t, found, sentence)
+		})
+	}
+}
+
+var errMoved = resp3.SimpleError{S: "MOVED 1 b:1"}
 
 func TestOutcomeOf(t *testing.T) {
 	for _, tt := range []struct {

@@ -36,7 +36,7 @@ func init() {
 		{"echo", 4, (*attempt).echo},
 		{"large value", 2, (*attempt).largeValue},
 		{"misuse", 4, (*attempt).misuse},
-		{"burst", 1, (*attempt).burst},
+		{burst, 1, (*attempt).burst},
 	}
 }
 
@@ -147,7 +147,9 @@ func (w *world) frozen(err error) error {
 	return f
 }
 
-// burst is many callers at the same moment.
+// burst is the kind of a call that is many callers at the same moment.
+const burst = "burst"
+
 func (a *attempt) burst() {
 	a.Limit = 0 // each of them has its own
 	var wg sync.WaitGroup
