@@ -30,6 +30,7 @@ var judges = []judge{
 	{"calm", calm},
 	{"grace", failOpen},
 	{"dials", dials},
+	{"retries", retries},
 	{"refreshes", refreshes},
 	{"gauges", gauges},
 	{"left", left},
@@ -66,8 +67,23 @@ func (e *Execution) String() string {
 	return fmt.Sprintf("%.6fs %s conn %d: %s → %s", e.At.Seconds(), e.Node, e.Conn, short(e.Text), short(e.Reply))
 }
 
-// panics: nothing happened that the world did not plan.
-func panics(h *History) string { return strings.Join(h.Panicked, "; ") }
+// panics: nothing happened that the world did not plan, such as two commands with
+// the same text.
+func panics(h *History) string {
+	if len(h.Panicked) > 0 {
+		return strings.Join(h.Panicked, "; ")
+	}
+	texts := make(map[string]bool)
+	return h.each(func(c *Call, i int) string {
+		if cmd := &c.Commands[i]; cmd.Writes && !cmd.Twice {
+			if texts[cmd.Text] {
+				return c.of(i) + ": there is another one with this text"
+			}
+			texts[cmd.Text] = true
+		}
+		return ""
+	})
+}
 
 // each calls look with every command of every call until one has something to say.
 func (h *History) each(look func(c *Call, i int) string) string {

@@ -83,6 +83,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		falsify     func(h *History)
 	}{
 		{"expected", "a panic", func(h *History) { h.Panicked = []string{"boom"} }},
+		{"expected", "two commands are alike", func(h *History) { h.Calls[2].Commands[1].Text = h.Calls[2].Commands[0].Text }},
 		{"returns", "a call hangs", func(h *History) { h.Calls[0].Ended = -1 }},
 		{"deadline", "a call is late", func(h *History) { h.Calls[1].Ended++ }},
 		{"outcome", "no outcome", func(h *History) { h.Calls[4].Commands[0].Outcome = Pending }},
@@ -119,6 +120,9 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			for range 200 {
 				h.Dials = append(h.Dials, Dial{3 * time.Second, "a:1"})
 			}
+		}},
+		{"retries", "a storm", func(h *History) {
+			h.Calls[5].Commands[0].Err = &cluster.TroubleError{Tries: 50, Took: 500 * time.Millisecond, Err: errNotSent}
 		}},
 		{"refreshes", "a storm", func(h *History) { h.Refreshes[2].Count = 20 }},
 		{"gauges", "a connection is counted twice", func(h *History) { h.Samples[0].Balance = -1 }},

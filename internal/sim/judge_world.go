@@ -1,9 +1,12 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/redislanes/redislanes/cluster"
 )
 
 // window is the time in which dials and refreshes are bounded.
@@ -28,6 +31,19 @@ func dials(h *History) string {
 		}
 	}
 	return ""
+}
+
+// retries: no command is sent again without bounds, whatever is wrong: within the
+// first tenth of a second often, and then every 25 ms at most in the long run,
+// with as many redirects for each as are followed.
+func retries(h *History) string {
+	return h.each(func(c *Call, i int) string {
+		var t *cluster.TroubleError
+		if err := c.Commands[i].Err; !errors.As(err, &t) || t.Tries <= 20+int(t.Took/(25*time.Millisecond)) {
+			return ""
+		}
+		return fmt.Sprintf("%s: %d tries in %v", c.of(i), t.Tries, t.Took)
+	})
 }
 
 // mostRefreshes are those of one window: the quick ones of a new trouble, those

@@ -155,7 +155,7 @@ func (a *attempt) burst() {
 	var wg sync.WaitGroup
 	small := &action{name: "one of a burst", run: func(b *attempt) { b.Bulk = true; b.pipeline() }}
 	for i := range 10 + a.r.IntN(40) {
-		wg.Go(func() { a.w.call(source(a.w.seed, ofCall, uint64(a.ID+i)<<8|1), a.ID+1+i, small) })
+		wg.Go(func() { a.w.call(source(a.w.seed, ofCall, 1<<63|uint64(a.ID+i)), a.ID+1+i, small) })
 	}
 	wg.Wait()
 }

@@ -43,7 +43,7 @@ type kind struct {
 func (f Fault) until() time.Duration { return f.At + f.For }
 func (f Fault) over() time.Duration  { return f.until() + f.after }
 
-func (f Fault) overlaps(from, to time.Duration) bool { return from < f.over() && f.At < to }
+func (f Fault) overlaps(from, to time.Duration) bool { return from <= f.over() && f.At <= to }
 
 func (f Fault) String() string {
 	return fmt.Sprintf("%9.3fs +%6.3fs  %-16s node %d, with %d", f.At.Seconds(), f.For.Seconds(), f.name, f.Node, f.With)
