@@ -3,7 +3,10 @@
 // changed copy. It ends with status 1 if a test passes all the same, or if a
 // protection is not found where it was.
 //
-// Usage, from the root of the module: go run ./internal/mutants [-run REGEXP]
+// With -sim it runs the simulated world in place of the tests, and only tells
+// which mutants it notices.
+//
+// Usage, from the root of the module: go run ./internal/mutants [-run REGEXP] [-sim SEEDS [-from SEED]]
 package main
 
 import (
@@ -32,17 +35,26 @@ type mutant struct {
 
 func main() {
 	only := flag.String("run", "", "only the mutants whose fault matches the regular `expression`")
+	seeds := flag.Int("sim", 0, "run so many `seeds` of the simulated world in place of the tests")
+	from := flag.Int("from", 1, "the first `seed`")
 	flag.Parse()
 	pattern, err := regexp.Compile(*only)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutants: -run:", err)
 		os.Exit(2)
 	}
-	survived := 0
-	for _, m := range mutants {
-		if !pattern.MatchString(m.fault) {
-			continue
+	var chosen []*mutant
+	for i := range mutants {
+		if pattern.MatchString(mutants[i].fault) {
+			chosen = append(chosen, &mutants[i])
 		}
+	}
+	if *seeds > 0 {
+		simulate(chosen, *seeds, *from)
+		return
+	}
+	survived := 0
+	for _, m := range chosen {
 		began := time.Now()
 		verdict := "noticed"
 		if err := m.kill(); err != nil {

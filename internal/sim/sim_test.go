@@ -12,6 +12,7 @@ import (
 var (
 	seeds = flag.Int("sim.seeds", 0, "how many `seeds` are run")
 	tell  = flag.Bool("sim.tell", true, "whether failing seeds are run again and shrunk")
+	first = flag.Bool("sim.first", false, "end with the first seed that fails")
 	from  = flag.Uint64("sim.from", 1, "the first `seed`")
 )
 
@@ -23,10 +24,7 @@ func init() {
 func TestWorlds(t *testing.T) {
 	n := *seeds
 	if n == 0 {
-		n = 10
-		if testing.Short() {
-			n = 5
-		}
+		n = fewSeeds
 	}
 	p := newProgress(n)
 	defer p.end()
@@ -35,9 +33,15 @@ func TestWorlds(t *testing.T) {
 			seed := *from + i
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
-				p.began(seed)
-				defer p.done(seed)
-				if f := Run(t, seed); f != nil {
+				if *first && p.failed.Load() {
+					t.Skip("another seed has failed")
+				}
+				defer p.ended.Add(1)
+				f := Run(t, seed)
+				if f != nil && !p.failed.Swap(true) {
+					fmt.Fprintf(os.Stderr, "first failure: seed %d, after %d others, %s: %s\n", seed, p.ended.Load(), f.Judge, short(f.Sentence))
+				}
+				if f != nil {
 					report(t, f)
 				}
 			})
@@ -51,7 +55,7 @@ func report(t *testing.T, f *Failure) {
 	t.Helper()
 	const runs = 5
 	t.Errorf("%v\n%s", f, f.Around())
-	if !*tell {
+	if !*tell || *first {
 		return
 	}
 	t.Logf("seed %d: %d of %d more runs fail by the same judge", f.Seed, f.Reproduced(t, runs), runs)
@@ -67,6 +71,7 @@ type progress struct {
 	seeds   int
 	start   time.Time
 	ended   atomic.Int64
+	failed  atomic.Bool
 	told    *time.Ticker
 	stopped chan struct{}
 }
@@ -86,6 +91,4 @@ func newProgress(n int) *progress {
 	return p
 }
 
-func (p *progress) began(uint64) {}
-func (p *progress) done(uint64)  { p.ended.Add(1) }
-func (p *progress) end()         { p.told.Stop(); close(p.stopped) }
+func (p *progress) end() { p.told.Stop(); close(p.stopped) }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// simulate runs the simulated world, and no other test, without each of the
+// protections, and prints which of them it notices and after how many seeds.
+func simulate(chosen []*mutant, seeds, from int) {
+	noticed := 0
+	for _, m := range chosen {
+		began := time.Now()
+		verdict, found, err := m.simulate(seeds, from)
+		switch {
+		case err != nil:
+			verdict = "ERROR: " + err.Error()
+		case found:
+			noticed++
+		}
+		fmt.Printf("%-84s %5.1f s  %s\n", m.fault, time.Since(began).Seconds(), verdict)
+	}
+	fmt.Printf("noticed by the simulated world: %d of %d\n", noticed, len(chosen))
+}
+
+var (
+	firstFailure = regexp.MustCompile(`(?m)^first failure: (.*)$`)
+	seedsDone    = regexp.MustCompile(`(?m)^(\d+) of \d+ seeds`)
+)
+
+// simulate returns what the simulated world says of the library without the
+// protection.
+func (m *mutant) simulate(seeds, from int) (verdict string, noticed bool, err error) {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return "", false, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	overlay, err := m.overlay(dir)
+	if err != nil {
+		return "", false, err
+	}
+	out, err := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-timeout", "150s", "-run", "TestWorlds", "./internal/sim",
+		"-sim.first", "-sim.seeds="+strconv.Itoa(seeds), "-sim.from="+strconv.Itoa(from)).CombinedOutput()
+	switch first := firstFailure.FindSubmatch(out); {
+	case bytes.Contains(out, []byte("[build failed]")):
+		return "", false, fmt.Errorf("it does not compile:\n%s", out)
+	case err == nil:
+		return fmt.Sprintf("NOT NOTICED in %d seeds", seeds), false, nil
+	case first != nil:
+		return string(first[1]), true, nil
+	}
+	done := []byte("some")
+	if all := seedsDone.FindAllSubmatch(out, -1); all != nil {
+		done = all[len(all)-1][1]
+	}
+	how := "ends the process"
+	if bytes.Contains(out, []byte("panic: test timed out")) {
+		how = "hangs"
+	}
+	return fmt.Sprintf("%s, after %s seeds", how, done), true, nil
+}

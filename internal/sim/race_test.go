@@ -1,0 +1,6 @@
+//go:build race
+
+package sim
+
+// fewSeeds are run by default; with the race detector each takes much longer.
+const fewSeeds = 3
