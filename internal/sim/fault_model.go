@@ -147,6 +147,9 @@ func killed(how model.Start) func(w *world, f Fault) func() {
 func restartedAs(how model.Start) func(w *world, f Fault) func() {
 	return func(w *world, f Fault) func() {
 		n := w.node(f)
+		if how.Stranger && len(w.nodes) == 1 {
+			return nothing // nobody could tell it from the cluster made anew
+		}
 		w.kill(n)
 		w.restart(n, how)
 		return func() {

@@ -142,7 +142,7 @@ type History struct {
 	Left       int              // connections of the network after Close
 	Panicked   []string         // what the world did not expect
 	Executions map[string][]int // made by index, as are the next
-	Bursts     []Span
+	Crowds     []Span
 }
 
 // A TTL is the truth about a key at the end.
@@ -161,15 +161,15 @@ type Terms struct {
 	NodesKnown int           // addresses at most
 }
 
-// index makes the executions of a command findable by its text, and bursts.
+// index makes the executions of a command findable by its text, and when there were crowds.
 func (h *History) index() {
 	h.Executions = make(map[string][]int, len(h.Log))
 	for i := range h.Log {
 		h.Executions[h.Log[i].Text] = append(h.Executions[h.Log[i].Text], i)
 	}
 	for _, c := range h.Calls {
-		if c.Kind == burst {
-			h.Bursts = append(h.Bursts, Span{c.Began, max(c.Began, c.Ended)})
+		if c.Kind == burst || c.Blocks || c.Large {
+			h.Crowds = append(h.Crowds, Span{c.Began, max(c.Began, c.Ended) + 100*time.Millisecond})
 		}
 	}
 }

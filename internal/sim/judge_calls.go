@@ -10,6 +10,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -85,13 +86,13 @@ func misuse(h *History) string {
 func calm(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		cmd := &c.Commands[i]
-		if cmd.Outcome == Acked && cmd.Err == nil || c.Misuse || c.Blocks || c.hasty() || h.troubled(c.Began-healing, c.Ended) {
+		if cmd.Outcome == Acked && cmd.Err == nil || c.Misuse || c.Blocks || c.hasty() || h.troubled(c.Began-healing, c.Ended+1) {
 			return ""
 		}
-		if (h.Terms.FewCalls || c.Bulk) && errors.Is(cmd.Err, pool.ErrExhausted) {
+		if errors.Is(cmd.Err, pool.ErrExhausted) && (h.Terms.FewCalls || h.crowded(c)) || ended(cmd.Err) && h.crowded(c) {
 			return ""
 		}
-		if c.Kind == transaction && redirected(cmd.Err) || h.crowded(c) && errors.Is(cmd.Err, context.DeadlineExceeded) {
+		if c.Kind == transaction && redirected(cmd.Err) {
 			return ""
 		}
 		return fmt.Sprintf("%s: began at %v, %v after the last fault was over: %v", c.of(i), c.Began, c.Began-h.lastOver(c.Began), cmd.Err)
@@ -106,10 +107,16 @@ func redirected(err error) bool {
 	return errors.As(err, &said) && strings.HasPrefix(said.Error(), "MOVED ")
 }
 
-// crowded reports whether many callers call at a time during the call, for which
-// a pool may have one connection.
+// ended reports whether a command failed because its call's context ended, as it
+// may when a pool of one connection has many callers.
+func ended(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// crowded reports whether others kept connections busy during the call: many at
+// a time, or one who blocks.
 func (h *History) crowded(c *Call) bool {
-	return slices.ContainsFunc(h.Bursts, func(s Span) bool { return s.From <= c.Ended && c.Began <= s.To })
+	return slices.ContainsFunc(h.Crowds, func(s Span) bool { return s.From <= c.Ended && c.Began <= s.To })
 }
 
 // hasty reports whether the call's context ended so early that a healthy world
@@ -141,33 +148,72 @@ func failOpen(h *History) string {
 		known := h.firstFailures(f)
 		most := 4*h.Terms.RoundTrip + 300*time.Millisecond
 		for _, c := range h.Calls {
-			known, met := known[c.Kind]
-			if !met || c.Began < known+h.Terms.Notice+h.Terms.Grace || c.Began+most >= f.until() || c.Blocks || c.Large || c.Bulk || c.took() <= most || h.crowded(c) {
+			if c.Began < f.At || c.Began+most >= f.until() || c.Blocks || c.Large || c.Bulk || c.took() <= most {
 				continue
 			}
-			return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",
-				c.ID, c.Kind, c.Began, f.name, c.Began-f.At, c.Began-known, c.took(), h.Terms.Grace)
+			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.linedUp(c) && !h.crowded(c) {
+				return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",
+					c.ID, c.Kind, c.Began, f.name, c.Began-f.At, c.Began-since, c.took(), h.Terms.Grace)
+			}
 		}
 	}
 	return ""
 }
 
-// firstFailures returns when the first call of each kind began that met the
-// fault. Kinds differ because a node has several pools, for slow commands and to
-// be lent, each of which finds out by itself.
-func (h *History) firstFailures(f Fault) map[string]time.Duration {
-	first := make(map[string]time.Duration)
+// A meeting is where calls of a kind met trouble. Kinds differ because a node has
+// several pools, for slow commands and to be lent, and several troubles, of reads
+// and of writes.
+type meeting struct{ kind, addr string }
+
+// met returns where a command that failed did so.
+func (c *Call) met(cmd *Command) meeting {
+	at := meeting{kind: c.Kind}
+	var by *cluster.CommandError
+	if errors.As(cmd.Err, &by) {
+		at.addr = by.Addr
+	}
+	return at
+}
+
+// firstFailures returns when the first call began that met the fault in each way.
+func (h *History) firstFailures(f Fault) map[meeting]time.Duration {
+	first := make(map[meeting]time.Duration)
 	for _, c := range h.Calls {
 		if c.Began < f.At || c.Began >= f.until() || c.Misuse {
 			continue
 		}
 		for i := range c.Commands {
-			if at, ok := first[c.Kind]; c.Commands[i].Outcome != Acked && (!ok || c.Began < at) {
-				first[c.Kind] = c.Began
+			if cmd := &c.Commands[i]; cmd.Outcome != Acked {
+				if at, ok := first[c.met(cmd)]; !ok || c.Began < at {
+					first[c.met(cmd)] = c.Began
+				}
 			}
 		}
 	}
 	return first
+}
+
+// knownSince returns when everything was known that the call met; negative: it
+// met nothing.
+func (c *Call) knownSince(known map[meeting]time.Duration) time.Duration {
+	since := time.Duration(-1)
+	for i := range c.Commands {
+		if cmd := &c.Commands[i]; cmd.Outcome != Acked {
+			since = max(since, known[c.met(cmd)])
+		}
+	}
+	return since
+}
+
+// linedUp reports whether a hit of the call may have waited for the flight of
+// somebody else's on the same key, which stays under way as long as the server is
+// only suspect.
+func (h *History) linedUp(c *Call) bool {
+	return slices.ContainsFunc(h.Calls, func(o *Call) bool {
+		return o != c && o.Began <= c.Began && o.Ended > c.Began && slices.ContainsFunc(o.Commands, func(theirs Command) bool {
+			return theirs.Name == hit && slices.ContainsFunc(c.Commands, func(ours Command) bool { return ours.Key == theirs.Key })
+		})
+	})
 }
 
 // alone reports whether no other fault is about while the k-th one is, or

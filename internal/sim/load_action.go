@@ -8,6 +8,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -100,7 +101,11 @@ func (a *attempt) transaction() {
 	switch {
 	case err != nil:
 		a.fail(err)
+		undecodable := errors.As(err, new(*lanes.DecodeError)) // a command in it failed
 		for i := range a.Commands {
+			if sent && undecodable {
+				a.Commands[i].Outcome = Unknown
+			}
 			if !sent && a.Commands[i].Outcome != Contrary {
 				a.Commands[i].Outcome = NotSent
 			}
