@@ -19,5 +19,5 @@
 // order in which Go runs goroutines that are ready at the same moment, do not, so a
 // seed need not fail each time: a failure says how often it does.
 //
-// It does not look at the speed of the client, at its memory, or at TLS.
+// It does not look at the speed of the client, or at TLS.
 package sim
