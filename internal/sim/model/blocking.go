@@ -100,7 +100,7 @@ func (n *Node) serve(p *parked, now time.Time) {
 	}
 	c := &p.s.call
 	from := len(c.b)
-	c.now, c.ms, c.cmd, c.args, c.in = now, ms, lookup(p.args), p.args, inSession
+	c.now, c.ms, c.cmd, c.args, c.in = now, ms, n.lookup(p.args), p.args, inSession
 	if p.pop(c) {
 		c.tell(from)
 		p.finish(from)
@@ -134,7 +134,7 @@ func (n *Node) forget(p *parked) {
 // at the timeout.
 func wait(c *call) {
 	if c.n.source != nil {
-		c.err("ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.")
+		c.err(c.n.c.dialect().waitAtReplica)
 		return
 	}
 	replicas, ok := c.integer(c.args[1])

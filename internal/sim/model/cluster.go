@@ -22,8 +22,8 @@ type Options struct {
 	// change all keys, in the order in which they ran. It must not call methods of
 	// the cluster.
 	Executed func(Execution)
-	// Version is what servers say they are; 7.0.15 by default.
-	Version string
+	// Dialect is whose replies they give; Redis70 by default.
+	Dialect Dialect
 }
 
 // An Execution is one run of a command. The slices are valid in the hook only,
@@ -63,9 +63,6 @@ func New(opts Options) *Cluster {
 	}
 	if opts.Addr == nil {
 		opts.Addr = func(i int) string { return fmt.Sprintf("10.0.0.%d:6379", i+1) }
-	}
-	if opts.Version == "" {
-		opts.Version = "7.0.15"
 	}
 	c := &Cluster{opts: opts, rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]bool)}
 	for i := range opts.Primaries * (1 + opts.Replicas) {

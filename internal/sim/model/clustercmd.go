@@ -129,6 +129,9 @@ func (c *call) nodes() string {
 
 // open tells of the slots that are on their way, in order.
 func (n *Node) open() (all []string) {
+	if n.source != nil && n.c.dialect().newSlots {
+		return n.source.open()
+	}
 	for _, slot := range slices.Sorted(maps.Keys(n.migrating)) {
 		all = append(all, fmt.Sprintf("[%d->-%s]", slot, n.migrating[slot].id))
 	}

@@ -14,6 +14,7 @@ type command struct {
 	first, last, step int                     // of the keys among the arguments; first 0: none
 	keys              func([][]byte) [][]byte // of those whose keys move
 	run               func(*call)
+	since             Dialect
 	subs              map[string]*command
 }
 

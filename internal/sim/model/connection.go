@@ -50,7 +50,7 @@ func (c *call) authenticate(username, password []byte) bool {
 	n := c.n
 	ok := string(username) == "default" || n.username != "" && string(username) == n.username
 	if ok && n.password != "" && string(password) == n.password || ok && n.password == "" && string(username) == "default" {
-		c.s.authed = true
+		c.s.authed, c.s.user = true, string(username)
 		return true
 	}
 	c.err(errWrongPass)
@@ -90,33 +90,45 @@ func hello(c *call) {
 		}
 		version, words = int(v), words[1:]
 	}
-	for len(words) > 0 {
-		switch word := upper(words[0]); {
-		case word == "AUTH" && len(words) > 2:
-			if !c.authenticate(words[1], words[2]) {
-				return
-			}
-			words = words[3:]
-		case word == "SETNAME" && len(words) > 1:
-			if !c.setName(words[1]) {
-				return
-			}
-			words = words[2:]
-		default:
-			c.errorf("ERR Syntax error in HELLO option '%s'", cString(words[0]))
-			return
-		}
+	if c.n.c.dialect().helloWhole && !c.helloOptions(words, false) || !c.helloOptions(words, true) {
+		return
 	}
 	if c.n.password != "" && !c.s.authed {
-		c.err("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+		c.err(c.n.c.dialect().helloUnknown)
 		return
 	}
 	c.resp = version
 	c.greet()
 }
 
+// helloOptions reads what follows HELLO's version, and does it; false if it has
+// replied that it cannot.
+func (c *call) helloOptions(words [][]byte, do bool) bool {
+	for len(words) > 0 {
+		switch word := upper(words[0]); {
+		case word == "AUTH" && len(words) > 2:
+			if do && !c.authenticate(words[1], words[2]) {
+				return false
+			}
+			words = words[3:]
+		case word == "SETNAME" && len(words) > 1:
+			if !c.validName(words[1]) {
+				return false
+			}
+			if do {
+				c.s.name = string(words[1])
+			}
+			words = words[2:]
+		default:
+			c.errorf("ERR Syntax error in HELLO option '%s'", cString(words[0]))
+			return false
+		}
+	}
+	return true
+}
+
 func (c *call) greet() {
-	mode, role := "cluster", "master"
+	d, mode, role := c.n.c.dialect(), "cluster", "master"
 	if c.n.standalone {
 		mode = "standalone"
 	}
@@ -125,9 +137,9 @@ func (c *call) greet() {
 	}
 	c.mapOf(7)
 	c.bulkString("server")
-	c.bulkString("redis")
+	c.bulkString(d.name)
 	c.bulkString("version")
-	c.bulkString(c.n.c.opts.Version)
+	c.bulkString(d.version)
 	c.bulkString("proto")
 	c.int(int64(c.resp))
 	c.bulkString("id")
@@ -137,6 +149,19 @@ func (c *call) greet() {
 	c.bulkString("role")
 	c.bulkString(role)
 	c.bulkString("modules")
+	if !d.lua {
+		c.array(0)
+		return
+	}
+	c.array(1)
+	c.mapOf(4)
+	c.bulkString("name")
+	c.bulkString("lua")
+	c.bulkString("ver")
+	c.int(1)
+	c.bulkString("path")
+	c.bulkString("lua")
+	c.bulkString("args")
 	c.array(0)
 }
 
@@ -150,41 +175,44 @@ func reset(c *call) {
 	s.discard()
 	s.unsubscribeAll()
 	s.silent, s.skip, s.asking, s.readOnly, s.name = false, 0, false, false, ""
-	s.authed = c.n.password == ""
+	s.authed, s.user = c.n.password == "", ""
 	c.resp = 2
 	c.status("RESET")
 }
 
 func selectDB(c *call) {
-	const databases = 16
+	databases := c.n.c.dialect().databases
+	if c.n.standalone {
+		databases = 16
+	}
 	id, ok := c.integer(c.args[1])
 	switch {
 	case !ok:
 	case id < math.MinInt32 || id > math.MaxInt32:
 		c.errorf("ERR value is out of range, value must between %d and %d", math.MinInt32, math.MaxInt32)
-	case !c.n.standalone && id != 0:
+	case databases == 0 && id != 0:
 		c.err("ERR SELECT is not allowed in cluster mode")
-	case id < 0 || id >= databases:
+	case id != 0 && (id < 0 || id >= databases):
 		c.err("ERR DB index is out of range")
 	default:
 		c.ok()
 	}
 }
 
-// setName reports false if it has replied that a name is none.
-func (c *call) setName(name []byte) bool {
+// validName reports false if it has replied that a name is none.
+func (c *call) validName(name []byte) bool {
 	for _, b := range name {
 		if b < '!' || b > '~' {
 			c.err("ERR Client names cannot contain spaces, newlines or special characters.")
 			return false
 		}
 	}
-	c.s.name = string(name)
 	return true
 }
 
 func setname(c *call) {
-	if c.setName(c.args[2]) {
+	if c.validName(c.args[2]) {
+		c.s.name = string(c.args[2])
 		c.ok()
 	}
 }
@@ -266,7 +294,7 @@ func info(c *call) {
 		mode, enabled = "standalone", 0
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Server\r\nredis_version:%s\r\nredis_mode:%s\r\n\r\n# Clients\r\nconnected_clients:%d\r\n\r\n", n.c.opts.Version, mode, len(n.sessions))
+	fmt.Fprintf(&b, "# Server\r\nredis_version:%s\r\nredis_mode:%s\r\n\r\n# Clients\r\nconnected_clients:%d\r\n\r\n", n.c.dialect().version, mode, len(n.sessions))
 	fmt.Fprintf(&b, "# Replication\r\nrole:%s\r\n\r\n# Cluster\r\ncluster_enabled:%d\r\n", role, enabled)
 	c.text(b.String())
 }

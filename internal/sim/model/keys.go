@@ -58,7 +58,7 @@ func flushall(c *call) {
 // scan's cursor is how many keys, in order, have been told: changes between two
 // calls may hide or repeat some, as they may on a real server.
 func scan(c *call) {
-	cursor, ok := parseCursor(string(c.args[1]))
+	cursor, ok := parseCursor(string(c.args[1]), c.n.c.dialect().strictCursors)
 	if !ok {
 		c.err("ERR invalid cursor")
 		return
@@ -95,9 +95,9 @@ func scan(c *call) {
 	}
 }
 
-// parseCursor reads a cursor as C's strtoul does: nothing is 0, and it may have a
-// sign.
-func parseCursor(s string) (uint64, bool) {
+// parseCursor reads a cursor, unless it is strict as C's strtoul does: nothing is
+// 0, and it may have a sign.
+func parseCursor(s string, strict bool) (uint64, bool) {
 	digits := strings.TrimPrefix(s, "+")
 	negative := strings.HasPrefix(s, "-")
 	if negative {
@@ -106,6 +106,9 @@ func parseCursor(s string) (uint64, bool) {
 	n, err := strconv.ParseUint(digits, 10, 64)
 	if negative {
 		n = -n
+	}
+	if strict {
+		return n, err == nil && digits == s
 	}
 	return n, err == nil || s == ""
 }

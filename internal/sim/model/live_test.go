@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,12 +44,12 @@ type twin struct {
 	slots    [3]uint16 // of the generator's tags: two of the first primary, one of the second
 	seed     uint64
 	count    int
-	failures int // some are told, for a defect shows in many ways
-	admin    *pair
+	failures int      // some are told, for a defect shows in many ways
+	admins   [2]*pair // at the first primary and its replica
 }
 
 // newTwin starts servers, and a model with their addresses and IDs.
-func newTwin(t *testing.T, binary string, seed uint64) *twin {
+func newTwin(t *testing.T, binary string, dialect Dialect, seed uint64) *twin {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	w := &twin{t: t, ctx: ctx, seed: seed}
@@ -57,7 +59,7 @@ func newTwin(t *testing.T, binary string, seed uint64) *twin {
 	})
 	nodes := w.real.Nodes()
 	w.model = New(Options{
-		Primaries: 2, Replicas: 1, Version: serverVersion(ctx, t, nodes[0]),
+		Primaries: 2, Replicas: 1, Dialect: dialect,
 		Addr: func(i int) string { return nodes[i].Addr() },
 		ID:   func(i int) string { return nodes[i].ID() },
 	})
@@ -71,21 +73,37 @@ func newTwin(t *testing.T, binary string, seed uint64) *twin {
 	return w
 }
 
-func serverVersion(ctx context.Context, t *testing.T, n *redistest.Node) string {
-	var info string
-	require.NoError(t, n.Do(ctx, &info, "INFO", "server"))
-	_, rest, _ := strings.Cut(info, "redis_version:")
-	version, _, _ := strings.Cut(rest, "\r\n")
-	return version
+// dialectOf returns which server the model is to be; false if it knows none like
+// that.
+func dialectOf(t *testing.T, binary string) (Dialect, bool) {
+	out, err := exec.Command(binary, "--version").Output()
+	require.NoError(t, err)
+	for i, d := range dialects {
+		minor := d.version[:strings.LastIndexByte(d.version, '.')]
+		if strings.Contains(strings.ToLower(string(out)), d.name+" server v="+minor+".") {
+			return Dialect(i), true
+		}
+	}
+	return 0, false
+}
+
+// requireRedis70 skips the test if the server in the PATH is another one.
+func requireRedis70(t *testing.T) {
+	redistest.RequireServer(t)
+	if dialect, known := dialectOf(t, "redis-server"); !known || dialect != Redis70 {
+		t.Skip("the server in the PATH is not Redis 7.0")
+	}
 }
 
 // The model replies as real servers do, byte for byte, to random commands in
 // random states.
 func TestFidelity(t *testing.T) {
+	redistest.RequireServer(t)
 	for _, binary := range redistest.Servers() {
-		t.Run(filepath.Base(filepath.Dir(binary))+"/"+filepath.Base(binary), func(t *testing.T) {
-			if binary != "redis-server" && !fitsModel(t, binary) {
-				t.Skip("the model is one of Redis 7.0")
+		t.Run(filepath.Base(binary), func(t *testing.T) {
+			dialect, known := dialectOf(t, binary)
+			if !known {
+				t.Skip("the model is not one of this server")
 			}
 			seed := uint64(1)
 			if s := os.Getenv("REDISLANES_FIDELITY_SEED"); s != "" {
@@ -93,7 +111,7 @@ func TestFidelity(t *testing.T) {
 				seed, err = strconv.ParseUint(s, 10, 64)
 				require.NoError(t, err)
 			}
-			w := newTwin(t, binary, seed)
+			w := newTwin(t, binary, dialect, seed)
 			start, want := time.Now(), liveCommands(t)
 			for w.count < want {
 				w.round(min(1000, want-w.count))
@@ -246,12 +264,16 @@ func (w *twin) fail(p *pair, commands [][][]byte, i int, mine, theirs []byte, di
 
 // waitForReplica waits until the real replica has what its primary wrote.
 func (w *twin) waitForReplica() {
-	if w.admin == nil {
-		w.admin = newPair(w, 0)
+	if w.admins[0] == nil {
+		w.admins = [2]*pair{newPair(w, 0), newPair(w, 2)}
 	}
-	w.admin.send(w.gen.words("AUTH secret"), w.gen.words("WAIT 1 5000"))
-	w.admin.receive()
-	w.admin.receive()
+	primary, replica := w.admins[0], w.admins[1]
+	primary.send(w.gen.words("AUTH secret"))
+	primary.receive()
+	written := primary.offset()
+	for replica.offset() < written {
+		runtime.Gosched()
+	}
 }
 
 // moveSome moves some keys of the slot that is on its way.

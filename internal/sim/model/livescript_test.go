@@ -28,7 +28,7 @@ type wire struct {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{twin: newTwin(t, "redis-server", 1), conns: make(map[string][2]*wire)}
+	s := &stage{twin: newTwin(t, "redis-server", Redis70, 1), conns: make(map[string][2]*wire)}
 	for _, n := range s.model.Nodes() {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 // The model replies as real servers do where replies depend on several clients, on
 // time, or on what the servers are.
 func TestFidelityOfScripts(t *testing.T) {
+	requireRedis70(t)
 	s := newStage(t)
 	t.Run("protocol", s.protocol)
 	t.Run("blocking", s.blocking)

@@ -14,6 +14,7 @@ import (
 
 // What the model knows of commands before they run is what a server tells.
 func TestCommandTable(t *testing.T) {
+	requireRedis70(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	server := redistest.StartServer(t, redistest.Options{}).Nodes()[0]

@@ -54,7 +54,7 @@ func (c *call) integer(b []byte) (int64, bool) {
 func (s *Session) process(args [][]byte, now time.Time) *parked {
 	s.call.n, s.call.reply, s.call.in = s.n, &s.out, inSession
 	s.call.now, s.call.ms = now, now.UnixMilli()
-	cmd := lookup(args)
+	cmd := s.n.lookup(args)
 	defer func() { // MULTI keeps what ASKING said, up to its end
 		if !s.multi && (cmd == nil || cmd.name != "asking") {
 			s.asking = false
@@ -88,15 +88,22 @@ var runsWithoutMemory = map[string]bool{"exec": true, "discard": true, "quit": t
 // refusal returns why the server refuses the command, or nothing.
 func (s *Session) refusal(cmd *command, args [][]byte) string {
 	n := s.n
+	unknown := n.password != "" && !s.authed
+	if unknown && n.c.dialect().authFirst && (cmd == nil || !cmd.flags["no_auth"]) {
+		return errNoAuth
+	}
 	if text := cmd.refuse(args); text != "" {
 		return text
 	}
 	write := cmd.write || cmd.name == "exec" && s.queuesWrites()
-	if n.password != "" && !s.authed && !cmd.flags["no_auth"] {
+	if unknown && !cmd.flags["no_auth"] {
 		return errNoAuth
 	}
+	if s.multi && n.c.dialect().notInMulti[cmd.name] {
+		return "ERR Command '" + cmd.name + "' not allowed inside a transaction"
+	}
 	if n.mayNot[cmd.name] {
-		return "NOPERM this user has no permissions to run the '" + cmd.name + "' command"
+		return s.forbidden(n.c.dialect().notAllowed, cmd.name)
 	}
 	if !n.standalone && cmd.routed() {
 		if text := s.route(cmd, args, write); text != "" {
@@ -107,7 +114,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 			return text
 		}
 	}
-	oom := n.oom && (cmd.denyOOM || s.multi && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queuesOOM())
+	oom := n.oom && (cmd.denyOOM || s.multi && n.c.dialect().oomInMulti && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queuesOOM())
 	switch {
 	case oom:
 		return errOOM

@@ -21,7 +21,6 @@ const (
 	errMisconf     = "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk. Commands that may modify the data set are disabled, because this instance is configured to report errors during writes if RDB snapshotting fails (stop-writes-on-bgsave-error option). Please check the Redis logs for details about the RDB error."
 	errNoReplicas  = "NOREPLICAS Not enough good replicas to write."
 	errExecAbort   = "EXECABORT Transaction discarded because of previous errors."
-	errNoScript    = "NOSCRIPT No matching script. Please use EVAL."
 	errCrossSlot   = "CROSSSLOT Keys in request don't hash to the same slot"
 	errTryAgain    = "TRYAGAIN Multiple keys request during rehashing of slot"
 	errDown        = "CLUSTERDOWN The cluster is down"

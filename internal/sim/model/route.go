@@ -11,17 +11,18 @@ type keysFound struct {
 	first             []byte
 	any, several      bool
 	missing, existing int
+	unseen            bool // nobody looks which keys there are
 }
 
 // route returns the redirection for a command whose keys the node does not serve,
 // or nothing.
 func (s *Session) route(cmd *command, args [][]byte, write bool) string {
-	var f keysFound
+	f := keysFound{unseen: s.multi && s.n.c.dialect().newSlots && (cmd.name != "exec" || s.queuesMessages())}
 	if cmd.name != "exec" {
 		if text := s.look(&f, cmd, args); text != "" {
 			return text
 		}
-	} else if s.multi {
+	} else if s.multi && !((s.aborted || s.dirty) && s.n.c.dialect().newSlots) {
 		for _, q := range s.queue {
 			if text := s.look(&f, q.cmd, q.args); text != "" {
 				return text
@@ -36,7 +37,7 @@ func (s *Session) route(cmd *command, args [][]byte, write bool) string {
 	if mine = owner == n.index; n.isDown(s.call.now) {
 		return errDown
 	}
-	if to := n.migrating[f.slot]; mine && to != nil && f.missing > 0 {
+	if to := s.leaving(f.slot, owner); to != nil && f.missing > 0 {
 		if f.existing > 0 {
 			return errTryAgain
 		}
@@ -50,7 +51,7 @@ func (s *Session) route(cmd *command, args [][]byte, write bool) string {
 			return errTryAgain
 		}
 		return ""
-	case s.readOnly && n.view.primary[n.index] == owner && !write:
+	case (s.readOnly || f.unseen && cmd.name == "exec") && n.view.primary[n.index] == owner && !write:
 		return ""
 	}
 	return fmt.Sprintf("MOVED %d %s", f.slot, n.c.nodes[owner].addr)
@@ -72,13 +73,26 @@ func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 		case !bytes.Equal(f.first, key):
 			f.several = true
 		}
-		if n.migrating[slot] != nil || n.importing[slot] != nil {
-			if e := n.keys[string(key)]; e == nil || e.expired(s.call.ms) {
-				f.missing++
-			} else {
-				f.existing++
-			}
+		if s.leaving(slot, int(n.view.owner[slot])) == nil && n.importing[slot] == nil || f.unseen {
+			continue
+		}
+		if e := n.keys[string(key)]; e == nil || e.expired(s.call.ms) {
+			f.missing++
+		} else {
+			f.existing++
 		}
 	}
 	return ""
+}
+
+// leaving returns where the node knows the slot to be on its way to, away from its
+// owner.
+func (s *Session) leaving(slot uint16, owner int) *Node {
+	switch n := s.n; {
+	case owner == n.index:
+		return n.migrating[slot]
+	case s.readOnly && n.c.dialect().newSlots && owner >= 0 && n.source == n.c.nodes[owner]:
+		return n.source.migrating[slot]
+	}
+	return nil
 }

@@ -61,7 +61,7 @@ func evalsha(c *call) {
 		return
 	}
 	if !ok {
-		c.err(errNoScript)
+		c.err(c.n.c.dialect().noScript)
 		return
 	}
 	c.runScript(id)
@@ -118,7 +118,8 @@ func (c *call) runScript(id string) {
 	}
 	switch c.b[from] {
 	case '-':
-		c.b = append(c.b[:len(c.b)-2], " script: "+id+", on @user_script:1.\r\n"...)
+		c.b = append(c.b[:len(c.b)-2], strings.ReplaceAll(c.n.c.dialect().inScript, "%s", id)...)
+		c.b = append(c.b, "\r\n"...)
 	case ':':
 		n, _ := parseInt(c.b[from+1 : len(c.b)-2])
 		c.b = c.b[:from]
@@ -139,10 +140,10 @@ func luaInt(n int64) int64 {
 // redis is redis.call of a script.
 func (c *call) redis(args ...[]byte) {
 	if slices.ContainsFunc(args, func(arg []byte) bool { return arg == nil }) {
-		c.err("ERR Lua redis lib command arguments must be strings or integers")
+		c.err(c.n.c.dialect().noNil)
 		return
 	}
-	cmd := lookup(args)
+	cmd := c.n.lookup(args)
 	switch {
 	case cmd == nil:
 		c.err("ERR Unknown Redis command called from script")
@@ -151,7 +152,9 @@ func (c *call) redis(args ...[]byte) {
 	case cmd.flags["noscript"]:
 		c.err("ERR This Redis command is not allowed from script")
 	case c.n.mayNot[cmd.name]:
-		c.err("ERR The user executing the script can't run this command or subcommand")
+		c.err(c.s.forbidden(c.n.c.dialect().scriptNotAllowed, cmd.name))
+	case c.n.c.dialect().nonLocal != "" && !c.n.standalone && c.s.route(cmd, args, cmd.write) != "":
+		c.err(c.n.c.dialect().nonLocal)
 	case cmd.write && c.n.source != nil:
 		c.err(errReadOnly)
 	case cmd.write && c.n.misconf:

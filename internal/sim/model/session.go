@@ -11,6 +11,7 @@ type Session struct {
 	out      reply
 	call     call
 	name     string
+	user     string // empty: the default one
 	authed   bool
 	asking   bool
 	readOnly bool

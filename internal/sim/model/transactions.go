@@ -4,7 +4,7 @@ import "slices"
 
 func init() {
 	register("multi 1 noscript,loading,stale,fast,allow_busy 0 0 0", multi)
-	register("exec 1 noscript,loading,stale 0 0 0", exec)
+	register("exec 1 noscript,loading,stale 0 0 0", execAll)
 	register("discard 1 noscript,loading,stale,fast,allow_busy 0 0 0", discard)
 	register("watch -2 noscript,loading,stale,fast,allow_busy 1 -1 1", watch)
 	register("unwatch 1 noscript,loading,stale,fast,allow_busy 0 0 0", unwatch)
@@ -44,7 +44,7 @@ func unwatch(c *call) {
 	c.ok()
 }
 
-func exec(c *call) {
+func execAll(c *call) {
 	s := c.s
 	if !s.multi {
 		c.err("ERR EXEC without MULTI")
@@ -77,6 +77,12 @@ func (s *Session) discard() {
 
 func (s *Session) queuesWrites() bool {
 	return s.multi && slices.ContainsFunc(s.queue, func(q queued) bool { return q.cmd.write })
+}
+
+// queuesMessages reports whether one of the commands is of channels: newer servers
+// take all keys of such a transaction for channels.
+func (s *Session) queuesMessages() bool {
+	return slices.ContainsFunc(s.queue, func(q queued) bool { return q.cmd.flags["pubsub"] })
 }
 
 func (s *Session) queuesOOM() bool {
