@@ -148,7 +148,7 @@ func failOpen(h *History) string {
 		known := h.firstFailures(f)
 		most := 4*h.Terms.RoundTrip + 300*time.Millisecond
 		for _, c := range h.Calls {
-			if c.Began < f.At || c.Began+most >= f.until() || c.Blocks || c.Large || c.Bulk || c.took() <= most {
+			if c.Began < f.At || c.Began+most >= f.until() || c.Misuse || c.Blocks || c.Large || c.Bulk || c.took() <= most {
 				continue
 			}
 			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.linedUp(c) && !h.crowded(c) {
@@ -163,11 +163,14 @@ func failOpen(h *History) string {
 // A meeting is where calls of a kind met trouble. Kinds differ because a node has
 // several pools, for slow commands and to be lent, and several troubles, of reads
 // and of writes.
-type meeting struct{ kind, addr string }
+type meeting struct {
+	kind, addr string
+	reads      bool
+}
 
 // met returns where a command that failed did so.
 func (c *Call) met(cmd *Command) meeting {
-	at := meeting{kind: c.Kind}
+	at := meeting{kind: c.Kind, reads: cmd.Name == "GET"}
 	var by *cluster.CommandError
 	if errors.As(cmd.Err, &by) {
 		at.addr = by.Addr
