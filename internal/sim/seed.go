@@ -14,6 +14,7 @@ const (
 	ofNetwork
 	ofModel
 	ofUser // functions of the user that the client calls
+	ofBurst
 	ofCall // with the number of the caller and that of its call
 )
 
