@@ -22,20 +22,20 @@ func TestKeylessWhileAllNodesAreDown(t *testing.T) {
 		client := w.open(t, cluster.Config{RefreshEvery: -1})
 		w.set(func() { w.dead[nodeA], w.dead[nodeB], w.dead[nodeC] = true, true, true })
 		var by string
-		whoami := radix.Cmd(&by, "ECHO", "who")
-		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), whoami), lanes.ErrNotSent)
+		whoami := func() radix.Action { return radix.Cmd(&by, "ECHO", "who") }
+		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), whoami()), lanes.ErrNotSent)
 		const calls = 100
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for range calls {
-			require.ErrorIs(t, client.Do(t.Context(), whoami), lanes.ErrNotSent)
+			require.ErrorIs(t, client.Do(t.Context(), whoami()), lanes.ErrNotSent)
 		}
 		runtime.ReadMemStats(&after)
 		require.Less(t, (after.TotalAlloc-before.TotalAlloc)/calls, uint64(16<<10))
 		w.set(func() { delete(w.dead, nodeB) })
 		time.Sleep(10 * time.Second) // its pool dials again
-		_ = client.Do(t.Context(), whoami)
-		require.NoError(t, client.Do(soon(t, time.Second), whoami))
+		_ = client.Do(t.Context(), whoami())
+		require.NoError(t, client.Do(soon(t, time.Second), whoami()))
 		require.Equal(t, nodeB, by)
 	})
 }

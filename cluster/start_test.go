@@ -60,7 +60,7 @@ func TestLoadingServerIsWaitedFor(t *testing.T) {
 	open(t, cluster.Config{}, []string{f.addr()})
 
 	left.Store(1 << 30)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	_, err := cluster.Config{}.New(ctx, []string{f.addr(), closedPort(t)})
 	require.ErrorIs(t, err, context.DeadlineExceeded)

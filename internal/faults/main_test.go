@@ -32,12 +32,12 @@ func parallel(t *testing.T) {
 	}
 }
 
-// grace is how late a call may be.
+// grace is how late a call may be, apart from what the machine makes late.
 func grace() time.Duration {
 	if strict {
 		return 20 * time.Millisecond
 	}
-	return time.Second
+	return 2 * time.Second
 }
 
 func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
@@ -80,6 +80,9 @@ type load struct {
 
 	stop    context.CancelFunc
 	callers sync.WaitGroup
+
+	bare     [redistest.BareWaits]time.Duration // how late bare waits were, unless strict
+	stopBare func()
 }
 
 func startLoad(client *cluster.Client, callers int, keys []string, deadline time.Duration) *load {
@@ -87,7 +90,12 @@ func startLoad(client *cluster.Client, callers int, keys []string, deadline time
 	l := &load{keys: keys, deadline: deadline, acknowledged: make([]atomic.Int64, n),
 		unknown: make([]atomic.Int64, n), undone: make([]atomic.Int64, n)}
 	ctx, cancel := context.WithCancel(context.Background())
-	l.stop = cancel
+	l.stop, l.stopBare = cancel, func() {}
+	if !strict {
+		l.stopBare = redistest.StartBareWaits(func(i int, deadline, back time.Time) {
+			l.bare[i] = max(l.bare[i], back.Sub(deadline))
+		})
+	}
 	for range callers {
 		l.callers.Go(func() {
 			p := pipeline.New(client)
@@ -154,6 +162,15 @@ func (l *load) call(p *pipeline.Pipeline) error {
 func (l *load) end() {
 	l.stop()
 	l.callers.Wait()
+	l.stopBare()
+}
+
+// inTime looks whether all calls were back in time, which have ended. What the
+// machine makes late is no fault of the client's.
+func (l *load) inTime(t *testing.T) {
+	t.Helper()
+	l.stopBare()
+	require.LessOrEqual(t, l.worst(), grace()+slices.Max(l.bare[:]), "a bare wait was late by %v", slices.Max(l.bare[:]))
 }
 
 // worst returns how late the latest call was.
