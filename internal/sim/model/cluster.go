@@ -70,9 +70,9 @@ func New(opts Options) *Cluster {
 	}
 	c.truth = firstTopology(opts.Primaries, len(c.nodes))
 	for i, n := range c.nodes {
-		n.view = c.truth
+		n.view, n.shard = c.truth, c.newID()
 		if p := c.truth.primary[i]; p >= 0 {
-			n.source = c.nodes[p]
+			n.source, n.shard = c.nodes[p], c.nodes[p].shard
 		}
 	}
 	return c
@@ -161,6 +161,7 @@ type Node struct {
 	c     *Cluster
 	index int
 	id    string
+	shard string // ID of the shard that it was made for
 	addr  string
 	host  string
 	port  int

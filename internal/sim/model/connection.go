@@ -21,6 +21,8 @@ func init() {
 	register("client|info 2 noscript,loading,stale 0 0 0", func(c *call) { c.text(c.s.info()) })
 	register("client|reply 3 noscript,loading,stale 0 0 0", clientReply)
 	register("client|no-evict 3 admin,noscript,loading,stale 0 0 0", noEvict)
+	register("client|no-touch 3 noscript,loading,stale 0 0 0", noEvict).since = Valkey91
+	register("client|setinfo 4 noscript,loading,stale 0 0 0", setinfo).since = Valkey91
 	register("client|pause -3 admin,noscript,loading,stale 0 0 0", clientPause)
 	register("client|unpause 2 admin,noscript,loading,stale 0 0 0", func(c *call) { c.n.unpause(); c.ok() })
 	register("info -1 loading,stale 0 0 0", info)
@@ -244,6 +246,22 @@ func clientReply(c *call) {
 	default:
 		c.err(errSyntax)
 	}
+}
+
+func setinfo(c *call) {
+	switch upper(c.args[2]) {
+	case "LIB-NAME", "LIB-VER":
+	default:
+		c.errorf("ERR Unrecognized option '%s'", cString(c.args[2]))
+		return
+	}
+	for _, r := range cString(c.args[3]) {
+		if r < '!' || r > '~' {
+			c.errorf("ERR %s cannot contain spaces, newlines or special characters.", c.args[2])
+			return
+		}
+	}
+	c.ok()
 }
 
 func noEvict(c *call) {

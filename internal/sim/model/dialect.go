@@ -26,9 +26,10 @@ type dialect struct {
 	newSlots         bool            // replicas know of migrations, and nobody looks for the keys of commands that are queued
 	oomInMulti       bool            // without memory, nothing is queued
 	strictCursors    bool            // of SCAN: numbers only
-	databases        int64           // of a member of a cluster; 0: it does not even look at the number
-	nonLocal         string          // a script reaches for keys that the node does not serve; empty: nobody looks
-	scriptNotAllowed string          // %s is the user, %c the command
+	shardIDs         bool
+	databases        int64  // of a member of a cluster; 0: it does not even look at the number
+	nonLocal         string // a script reaches for keys that the node does not serve; empty: nobody looks
+	scriptNotAllowed string // %s is the user, %c the command
 	notAllowed       string
 }
 
@@ -44,7 +45,7 @@ var dialects = [...]dialect{
 		notAllowed:       "NOPERM this user has no permissions to run the '%c' command",
 	},
 	Valkey91: {
-		name: "valkey", version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, helloWhole: true,
+		name: "valkey", version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, helloWhole: true, shardIDs: true,
 		notInMulti:       map[string]bool{"multi": true, "watch": true, "client|reply": true},
 		noScript:         "NOSCRIPT No matching script.",
 		inScript:         " script: on @user_script:1.",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,6 +138,8 @@ func differ(args [][]byte, mine, theirs []byte) string {
 		mine, theirs = sortedLines(mine), sortedLines(theirs)
 	case "smembers":
 		mine, theirs = sortedLines(mine), sortedLines(theirs)
+	case "cluster|shards":
+		mine, theirs = shardLines(mine), shardLines(theirs)
 	case "cluster|nodes":
 		mine, theirs = nodeLines(mine), nodeLines(theirs)
 	case "cluster|info":
@@ -170,6 +173,12 @@ func sortedLines(b []byte) []byte {
 	lines := bytes.SplitAfter(b, []byte("\r\n"))
 	slices.SortFunc(lines, bytes.Compare)
 	return bytes.Join(lines, nil)
+}
+
+// shardLines is CLUSTER SHARDS without offsets and the shards' IDs.
+func shardLines(b []byte) []byte {
+	b = regexp.MustCompile(`(replication-offset\r\n):\d+`).ReplaceAll(b, []byte("$1"))
+	return sortedLines(regexp.MustCompile(`[0-9a-f]{40}`).ReplaceAll(b, nil))
 }
 
 // nodeLines is CLUSTER NODES without its times and the ports of the bus.

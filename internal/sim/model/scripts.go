@@ -86,10 +86,15 @@ type script func(c *call, keys, args [][]byte)
 // known are the scripts that are more than one call.
 var known = map[string]script{
 	"if redis.call('PTTL',KEYS[1])==-1 then return redis.call('PEXPIRE',KEYS[1],ARGV[1]) end return 0": func(c *call, keys, args [][]byte) {
-		key, ttl := nth(keys, 1), nth(args, 1)
-		if e := c.find(key); key == nil || e != nil && e.expire == 0 {
+		key, ttl, from := nth(keys, 1), nth(args, 1), len(c.b)
+		c.redis([]byte("PTTL"), key)
+		switch left := c.b[from:]; {
+		case left[0] == '-':
+		case string(left) == ":-1\r\n":
+			c.b = c.b[:from]
 			c.redis([]byte("PEXPIRE"), key, ttl)
-		} else {
+		default:
+			c.b = c.b[:from]
 			c.int(0)
 		}
 	},

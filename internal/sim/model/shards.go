@@ -15,7 +15,11 @@ func shards(c *call) {
 	}
 	c.array(len(primaries))
 	for _, p := range primaries {
-		c.mapOf(2)
+		fields := 2
+		if c.n.c.dialect().shardIDs {
+			fields = 3
+		}
+		c.mapOf(fields)
 		c.bulkString("slots")
 		c.array(2 * len(of[p]))
 		for _, r := range of[p] {
@@ -32,6 +36,10 @@ func shards(c *call) {
 		c.array(len(members))
 		for _, i := range members {
 			c.shardNode(t, i)
+		}
+		if fields == 3 {
+			c.bulkString("id")
+			c.bulkString(c.n.c.nodes[p].shard)
 		}
 	}
 }
