@@ -29,7 +29,7 @@ func (c *Cluster) FailoverGracefully(replica *Node, after time.Duration) bool {
 		return false
 	}
 	old := c.nodes[p]
-	old.pauseLocked(now.Add(min(after, failoverTime)), false)
+	old.pauseLocked(now.Add(2*failoverTime), false) // it ends below, and not by itself at the same time
 	time.AfterFunc(min(after, failoverTime), func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -43,12 +43,13 @@ func (n *Node) Up() bool {
 
 func (n *Node) isDown(now time.Time) bool { return n.down || now.Before(n.downUntil) }
 
-// lock makes a change of the node under the lock, as it is by now.
+// lock makes a change of the node under the lock, when all nodes are what they are
+// by now: replicas have what they were sent before.
 func (n *Node) lock(f func(now time.Time)) {
 	n.c.mu.Lock()
 	defer n.c.mu.Unlock()
 	now := time.Now()
-	n.settle(now)
+	n.c.settleAll(now)
 	f(now)
 }
 

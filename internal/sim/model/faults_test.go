@@ -1,0 +1,247 @@
+package model
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// keyAt returns a key whose slot the node owns.
+func keyAt(c *Cluster, n *Node) string {
+	for i := 0; ; i++ {
+		if key := fmt.Sprintf("key%d", i); c.Owner(Slot([]byte(key))) == n {
+			return key
+		}
+	}
+}
+
+func TestKillAndRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Primaries: 2, Replicas: 1})
+		n := c.Nodes()[0]
+		key := keyAt(c, n)
+		client, conn := net.Pipe()
+		go c.Serve(n)(conn)
+		_, err := fmt.Fprintf(client, "SET %s 1\r\n", key)
+		require.NoError(t, err)
+		_, err = io.ReadFull(client, make([]byte, len("+OK\r\n")))
+		require.NoError(t, err)
+		s := n.NewSession(nil)
+		n.Kill()
+		_, err = client.Read(make([]byte, 1))
+		require.Error(t, err)
+		_, hangUp := s.Do([][]byte{[]byte("PING")})
+		require.True(t, hangUp)
+		require.False(t, n.Up())
+
+		n.Restart(Start{Loading: time.Second, Down: 2 * time.Second})
+		s = n.NewSession(nil)
+		require.Contains(t, do(s, "PING"), "-LOADING")
+		time.Sleep(time.Second)
+		require.Equal(t, "+PONG\r\n", do(s, "PING"))
+		require.Equal(t, "-CLUSTERDOWN The cluster is down\r\n", do(s, "GET "+key))
+		time.Sleep(time.Second)
+		require.Equal(t, "$1\r\n1\r\n", do(s, "GET "+key))
+		require.False(t, c.Lost(key))
+		n.Restart(Start{Empty: true})
+		require.Equal(t, "$-1\r\n", do(n.NewSession(nil), "GET "+key))
+		require.True(t, c.Lost(key))
+	})
+}
+
+// A server of another kind at a node's address changes nothing of the cluster.
+func TestForeignServers(t *testing.T) {
+	for _, how := range []Start{{Standalone: true}, {Stranger: true}} {
+		synctest.Test(t, func(t *testing.T) {
+			foreign := 0
+			c := New(Options{Primaries: 2, Replicas: 1, Executed: func(e Execution) {
+				if e.Foreign {
+					foreign++
+				}
+			}})
+			n, replica := c.Nodes()[0], c.Nodes()[2]
+			key, elsewhere := keyAt(c, n), keyAt(c, c.Nodes()[1])
+			require.Equal(t, ":5\r\n", do(n.NewSession(nil), "INCRBY "+key+" 5"))
+			id := n.ID()
+			n.Restart(how)
+			s := n.NewSession(nil)
+			require.Equal(t, ":1\r\n", do(s, "INCR "+key))
+			require.Equal(t, ":1\r\n", do(s, "INCR "+elsewhere), "it serves all slots")
+			require.Equal(t, 2, foreign)
+			if how.Standalone {
+				require.Equal(t, "-ERR This instance has cluster support disabled\r\n", do(s, "CLUSTER MYID"))
+			} else {
+				require.NotContains(t, do(s, "CLUSTER MYID"), id)
+				require.Equal(t, 1, strings.Count(do(s, "CLUSTER NODES"), "connected"))
+			}
+			r := replica.NewSession(nil)
+			require.Equal(t, "+OK\r\n", do(r, "READONLY"))
+			require.Equal(t, "$1\r\n5\r\n", do(r, "GET "+key))
+			_, ok := c.Value(key)
+			require.False(t, ok, "nobody has it now")
+			n.Restart(Start{})
+			require.Equal(t, "$1\r\n5\r\n", do(n.NewSession(nil), "GET "+key))
+			require.Equal(t, ":0\r\n", do(c.Nodes()[1].NewSession(nil), "EXISTS "+elsewhere))
+			require.Contains(t, do(n.NewSession(nil), "CLUSTER MYID"), id)
+			require.True(t, c.Lost(key), "the foreign server took one write with it")
+		})
+	}
+}
+
+// The primary comes back after a failover as a replica of its successor.
+func TestFailoverOfTheDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Primaries: 2, Replicas: 1})
+		n, replica := c.Nodes()[0], c.Nodes()[2]
+		key := keyAt(c, n)
+		require.Equal(t, ":5\r\n", do(n.NewSession(nil), "INCRBY "+key+" 5"))
+		n.Kill()
+		require.True(t, c.Failover(replica, false))
+		require.Contains(t, do(c.Nodes()[1].NewSession(nil), "CLUSTER NODES"), "fail")
+		require.False(t, c.Lost(key))
+		require.Equal(t, ":6\r\n", do(replica.NewSession(nil), "INCRBY "+key+" 1"))
+		n.Restart(Start{})
+		c.Fail(n, false)
+		s := n.NewSession(nil)
+		require.Contains(t, do(s, "GET "+key), replica.Addr())
+		require.Equal(t, "+OK\r\n", do(s, "READONLY"))
+		require.Equal(t, "$1\r\n6\r\n", do(s, "GET "+key))
+		require.Same(t, replica, c.Primary(n))
+		require.NotContains(t, do(s, "CLUSTER NODES"), "fail")
+	})
+}
+
+func TestWhatNodesTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Primaries: 3, Replicas: 1})
+		a, b := c.Nodes()[0], c.Nodes()[1]
+		s := a.NewSession(nil)
+		before := do(s, "CLUSTER SLOTS")
+		a.Mislead(func(slot uint16, owner int) int {
+			if slot < 100 {
+				return -1
+			}
+			return b.Index()
+		})
+		told := do(s, "CLUSTER SLOTS")
+		require.True(t, strings.HasPrefix(told, "*1\r\n*4\r\n:100\r\n:16383\r\n"), told)
+		require.Equal(t, "$-1\r\n", do(s, "GET "+keyAt(c, a)), "it knows better")
+		a.Mislead(nil)
+		require.Equal(t, before, do(s, "CLUSTER SLOTS"))
+
+		a.Deaf(true)
+		require.True(t, c.Failover(c.Nodes()[4], false))
+		require.Equal(t, before, do(s, "CLUSTER SLOTS"))
+		a.Deaf(false)
+		require.NotEqual(t, before, do(s, "CLUSTER SLOTS"))
+
+		c.Unassign(0, 10)
+		require.Contains(t, do(s, "CLUSTER SLOTS"), "*4\r\n:11\r\n:5460\r\n")
+	})
+}
+
+func TestWhoMayComeIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Primaries: 1})
+		n := c.Nodes()[0]
+		known := n.NewSession(nil)
+		n.MaxClients(1)
+		client, conn := net.Pipe()
+		go c.Serve(n)(conn)
+		said, err := io.ReadAll(client)
+		require.NoError(t, err)
+		require.Equal(t, "-ERR max number of clients reached\r\n", string(said))
+		n.MaxClients(0)
+
+		n.RequirePass("user", "secret", false)
+		require.Equal(t, "+PONG\r\n", do(known, "PING"))
+		s := n.NewSession(nil)
+		require.Contains(t, do(s, "PING"), "-NOAUTH")
+		require.Contains(t, do(s, "AUTH wrong"), "-WRONGPASS")
+		require.Equal(t, "+OK\r\n", do(s, "AUTH user secret"))
+		require.Equal(t, "+PONG\r\n", do(s, "PING"))
+		n.RequirePass("user", "other", true)
+		require.Contains(t, do(known, "PING"), "-NOAUTH")
+		n.HangUp()
+		_, hangUp := known.Do([][]byte{[]byte("PING")})
+		require.True(t, hangUp)
+	})
+}
+
+// A client that sends much and reads nothing holds up nobody, itself neither, as
+// at a server that buffers replies.
+func TestReplyTheClientDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := 0
+		c := New(Options{Primaries: 1, Executed: func(Execution) { ran++ }})
+		client, conn := net.Pipe()
+		go c.Serve(c.Nodes()[0])(conn)
+		value := strings.Repeat("x", 2*largeWrite)
+		require.Equal(t, "+OK\r\n", do(c.Nodes()[0].NewSession(nil), "SET k "+value))
+		for range 10 {
+			_, err := client.Write([]byte("GET k\r\n"))
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		require.Equal(t, 11, ran)
+		want := fmt.Sprintf("$%d\r\n%s\r\n", len(value), value)
+		for range 10 {
+			got := make([]byte, len(want))
+			_, err := io.ReadFull(client, got)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal([]byte(want), got))
+		}
+		client.Close()
+	})
+}
+
+// What is told of commands is all that ran, in order, also in transactions and
+// scripts.
+func TestExecuted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []string
+		c := New(Options{Primaries: 1, Executed: func(e Execution) {
+			told = append(told, fmt.Sprintf("%s=%q exec=%t script=%t", bytes.Join(e.Args[:2], []byte(" ")), e.Reply, e.Exec, e.Script))
+		}})
+		s := c.Nodes()[0].NewSession(nil)
+		do(s, "PING")
+		do(s, "INCR a b")
+		do(s, "INCRBY a 5")
+		do(s, "MULTI")
+		do(s, "INCRBY a 6")
+		do(s, "GET a")
+		do(s, "EXEC")
+		script := "return redis.call('INCRBY',KEYS[1],ARGV[1])"
+		s.Do([][]byte{[]byte("EVAL"), []byte(script), []byte("1"), []byte("a"), []byte("7")})
+		require.Equal(t, []string{
+			`INCRBY a=":5\r\n" exec=false script=false`,
+			`INCRBY a=":11\r\n" exec=true script=false`,
+			`GET a="$2\r\n11\r\n" exec=true script=false`,
+			`INCRBY a=":18\r\n" exec=false script=true`,
+			`EVAL ` + script + `=":18\r\n" exec=false script=false`,
+		}, told)
+	})
+}
+
+func BenchmarkDo(b *testing.B) {
+	for _, replicas := range []int{0, 1} {
+		b.Run(fmt.Sprintf("replicas=%d", replicas), func(b *testing.B) {
+			c := New(Options{Primaries: 1, Replicas: replicas})
+			s := c.Nodes()[0].NewSession(nil)
+			incr := [][]byte{[]byte("INCRBY"), []byte("key"), []byte("5")}
+			expire := [][]byte{[]byte("EXPIRE"), []byte("key"), []byte("100"), []byte("NX")}
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Do(incr)
+				s.Do(expire)
+			}
+		})
+	}
+}
