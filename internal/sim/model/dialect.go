@@ -14,6 +14,9 @@ const (
 // dialect is where replies differ.
 type dialect struct {
 	name, version    string
+	product          string // in texts
+	movesBlocked     bool   // a primary that becomes a replica sends on who waits for elements
+	mapWhileLoading  bool
 	lua              bool // scripts' language is a module
 	noScript         string
 	inScript         string // after an error in a script; %s is its SHA-1
@@ -35,7 +38,7 @@ type dialect struct {
 
 var dialects = [...]dialect{
 	Redis70: {
-		name: "redis", version: "7.0.15", oomInMulti: true,
+		name: "redis", product: "Redis", version: "7.0.15", oomInMulti: true,
 		noScript:         "NOSCRIPT No matching script. Please use EVAL.",
 		inScript:         " script: %s, on @user_script:1.",
 		waitAtReplica:    "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
@@ -45,7 +48,7 @@ var dialects = [...]dialect{
 		notAllowed:       "NOPERM this user has no permissions to run the '%c' command",
 	},
 	Valkey91: {
-		name: "valkey", version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, helloWhole: true, shardIDs: true,
+		name: "valkey", product: "Valkey", movesBlocked: true, mapWhileLoading: true, version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, helloWhole: true, shardIDs: true,
 		notInMulti:       map[string]bool{"multi": true, "watch": true, "client|reply": true},
 		noScript:         "NOSCRIPT No matching script.",
 		inScript:         " script: on @user_script:1.",
@@ -66,6 +69,19 @@ func (s *Session) forbidden(text, command string) string {
 	}
 	return strings.NewReplacer("%s", user, "%c", command).Replace(text)
 }
+
+// toldLoading are the commands that newer servers answer while they load.
+var toldLoading = map[string]bool{
+	"cluster|slots": true, "cluster|shards": true, "cluster|nodes": true, "cluster|myid": true, "cluster|info": true, "cluster|keyslot": true,
+}
+
+// runsWhileLoading reports whether a server that loads its data runs the command.
+func (d *dialect) runsWhileLoading(c *command) bool {
+	return c.flags["loading"] || d.mapWhileLoading && toldLoading[c.name]
+}
+
+// named is a text of Redis with the server's own name in it.
+func (d *dialect) named(text string) string { return strings.ReplaceAll(text, "Redis", d.product) }
 
 func (c *Cluster) dialect() *dialect { return &dialects[c.opts.Dialect] }
 

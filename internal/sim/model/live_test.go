@@ -98,6 +98,24 @@ func requireRedis70(t *testing.T) {
 // The model replies as real servers do, byte for byte, to random commands in
 // random states.
 func TestFidelity(t *testing.T) {
+	eachServer(t, func(t *testing.T, binary string, dialect Dialect) {
+		seed := uint64(1)
+		if s := os.Getenv("REDISLANES_FIDELITY_SEED"); s != "" {
+			var err error
+			seed, err = strconv.ParseUint(s, 10, 64)
+			require.NoError(t, err)
+		}
+		w := newTwin(t, binary, dialect, seed)
+		start, want := time.Now(), liveCommands(t)
+		for w.count < want {
+			w.round(min(1000, want-w.count))
+		}
+		t.Logf("%d commands in %v", w.count, time.Since(start).Round(time.Millisecond))
+	})
+}
+
+// eachServer runs the test with each server that there is, if the model knows it.
+func eachServer(t *testing.T, test func(t *testing.T, binary string, dialect Dialect)) {
 	redistest.RequireServer(t)
 	for _, binary := range redistest.Servers() {
 		t.Run(filepath.Base(binary), func(t *testing.T) {
@@ -105,18 +123,7 @@ func TestFidelity(t *testing.T) {
 			if !known {
 				t.Skip("the model is not one of this server")
 			}
-			seed := uint64(1)
-			if s := os.Getenv("REDISLANES_FIDELITY_SEED"); s != "" {
-				var err error
-				seed, err = strconv.ParseUint(s, 10, 64)
-				require.NoError(t, err)
-			}
-			w := newTwin(t, binary, dialect, seed)
-			start, want := time.Now(), liveCommands(t)
-			for w.count < want {
-				w.round(min(1000, want-w.count))
-			}
-			t.Logf("%d commands in %v", w.count, time.Since(start).Round(time.Millisecond))
+			test(t, binary, dialect)
 		})
 	}
 }

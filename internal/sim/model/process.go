@@ -119,7 +119,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 	case oom:
 		return errOOM
 	case write && n.misconf && n.source == nil:
-		return errMisconf
+		return n.c.dialect().named(errMisconf)
 	case write && n.noReplicas && n.source == nil:
 		return errNoReplicas
 	case write && n.source != nil:
@@ -128,8 +128,8 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 		return "ERR Can't execute '" + cmd.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 	case n.masterDown && n.source != nil && !cmd.flags["stale"]:
 		return errMasterDown
-	case s.call.now.Before(n.loadingUntil) && !cmd.flags["loading"]:
-		return errLoading
+	case s.call.now.Before(n.loadingUntil) && !n.c.dialect().runsWhileLoading(cmd):
+		return n.c.dialect().named(errLoading)
 	}
 	return ""
 }

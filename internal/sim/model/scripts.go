@@ -163,7 +163,7 @@ func (c *call) redis(args ...[]byte) {
 	case cmd.write && c.n.source != nil:
 		c.err(errReadOnly)
 	case cmd.write && c.n.misconf:
-		c.err(errMisconf)
+		c.err(c.n.c.dialect().named(errMisconf))
 	case cmd.write && c.n.noReplicas:
 		c.err(errNoReplicas)
 	case cmd.denyOOM && c.n.oom:
