@@ -101,15 +101,16 @@ func (p *Pool) tripLocked(cause error) {
 	p.failWaitersLocked(p.downErrorLocked())
 }
 
-// lostLocked trips if the connection was lost because the server has stalled, or
-// while it could not be dialled either.
+// lostLocked trips if the connection was lost because the server has stalled,
+// while it could not be dialled either, or while it is suspect: without a
+// connection nobody would ask it again.
 func (p *Pool) lostLocked(err error) {
 	if errors.Is(err, lanes.ErrStalled) {
 		p.failures++
 	} else if p.lastErr != nil {
 		err = p.lastErr // why it cannot be dialled says more than how a connection ended
 	}
-	if p.failures > 0 {
+	if p.failures > 0 || p.watch.stage == suspect {
 		p.tripLocked(err)
 	}
 }

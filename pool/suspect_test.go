@@ -24,6 +24,7 @@ type holder struct {
 	holds func(command string) bool
 	dials int
 	lost  bool // what is dialled
+	ends  []net.Conn
 	tasks sync.WaitGroup
 }
 
@@ -61,6 +62,16 @@ func (h *holder) wait(command string) {
 	}
 }
 
+// reset closes all connections.
+func (h *holder) reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, end := range h.ends {
+		_ = end.Close()
+	}
+	h.ends = nil
+}
+
 func (h *holder) dialled() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,6 +94,9 @@ func (h *holder) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, ctx.Err()
 	}
 	client, server := net.Pipe()
+	h.mu.Lock()
+	h.ends = append(h.ends, server)
+	h.mu.Unlock()
 	commands := make(chan string, 1<<10)
 	h.tasks.Go(func() {
 		defer close(commands)
@@ -376,5 +390,26 @@ func TestIdlePoolDoesNotLook(t *testing.T) {
 		defer cancel()
 		go func() { _ = p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
 		require.Greater(t, looks(), 60)
+	})
+}
+
+// TestSuspectWithoutConnections: a suspect server whose last connection is lost is
+// dialled until it is back, also by a pool that wants no connection for now.
+func TestSuspectWithoutConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{IdleTimeout: time.Second, Options: Options{PingEvery: 600 * time.Millisecond}})
+		alone := radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(nil, "SET", "k", "v"))
+		})
+		require.NoError(t, p.Do(t.Context(), alone))
+		h.hold(everything)
+		time.Sleep(2 * time.Second) // the idle connection was pinged, the server asked, and the pool has shrunk
+		require.ErrorIs(t, p.Do(t.Context(), alone), ErrSuspect)
+		require.Zero(t, p.lenders.Stats().Target)
+		h.reset()
+		h.hold(nothing)
+		time.Sleep(2 * time.Second)
+		require.NoError(t, p.Do(t.Context(), alone))
 	})
 }

@@ -207,4 +207,9 @@ var ofPool = []mutant{
 		"err = p.lastErr //", "_ = p.lastErr //",
 		"./pool", "TestDownTellsWhyItCannotBeDialled", false,
 	},
+	{
+		"a suspect server whose last connection is lost is never asked again", "pool/breaker.go",
+		"p.failures > 0 || p.watch.stage == suspect {", "p.failures > 0 {",
+		"./pool", "TestSuspectWithoutConnections", false,
+	},
 }
