@@ -137,6 +137,7 @@ type History struct {
 	Lost       map[string]bool // keys of which Redis has lost what it had acknowledged
 	Terms      Terms
 	End        time.Duration    // when the load ended
+	Closing    Span             // from when to when the client was closed while callers called it; zero: it was not
 	Open       int              // connections of the network, two seconds after that
 	Connected  int              // connections that the client says it has then
 	Left       int              // connections of the network after Close

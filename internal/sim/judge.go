@@ -27,6 +27,7 @@ var judges = []judge{
 	{"hits", hits},
 	{"transaction", transactions},
 	{"misuse", misuse},
+	{"closing", closing},
 	{"calm", calm},
 	{"grace", failOpen},
 	{"dials", dials},

@@ -86,7 +86,7 @@ func misuse(h *History) string {
 func calm(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		cmd := &c.Commands[i]
-		if cmd.Outcome == Acked && cmd.Err == nil || c.Misuse || c.Blocks || c.hasty() || h.troubled(c.Began-healing, c.Ended+1) {
+		if cmd.Outcome == Acked && cmd.Err == nil || h.closedBy(c.Ended) || c.Misuse || c.Blocks || c.hasty() || h.troubled(c.Began-healing, c.Ended+1) {
 			return ""
 		}
 		if errors.Is(cmd.Err, pool.ErrExhausted) && (h.Terms.FewCalls || h.crowded(c)) || ended(cmd.Err) && h.crowded(c) {
@@ -148,7 +148,7 @@ func failOpen(h *History) string {
 		known := h.firstFailures(f)
 		most := 4*h.Terms.RoundTrip + 300*time.Millisecond
 		for _, c := range h.Calls {
-			if c.Began < f.At || c.Began+most >= f.until() || c.Misuse || c.Blocks || c.Large || c.Bulk || c.took() <= most {
+			if c.Began < f.At || c.Began+most >= f.until() || c.Misuse || c.Blocks || c.Large || c.Bulk || c.took() <= most || h.closedBy(c.Ended) {
 				continue
 			}
 			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.linedUp(c) && !h.crowded(c) {

@@ -111,6 +111,17 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Log = append(h.Log[:7:7], Execution{Text: "PING"}, h.Log[7])
 		}},
 		{"misuse", "a mistake has no error", func(h *History) { h.Calls[3].Err, h.Calls[3].Commands[0].Err = nil, nil }},
+		{"closing", "Close takes its time", func(h *History) { h.Closing = Span{40 * time.Second, 44 * time.Second} }},
+		{"closing", "Close does not return", func(h *History) { h.Closing = Span{40 * time.Second, 0} }},
+		{"closing", "a call goes on", func(h *History) {
+			h.Closing, h.Calls[6].Ended = Span{26 * time.Second, 26 * time.Second}, 28*time.Second
+		}},
+		{"closing", "a call succeeds behind it", func(h *History) { h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond} }},
+		{"closing", "a call waits behind it", func(h *History) {
+			h.Calls[4].Err, h.Calls[4].Ended = errNotSent, h.Calls[4].Began+time.Second
+			h.Calls[4].Commands[0].settle("", errNotSent)
+			h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond}
+		}},
 		{"calm", "a command fails for nothing", func(h *History) {
 			h.Calls[4].Err = errUnknown
 			h.Calls[4].Commands[0].settle("", errUnknown)

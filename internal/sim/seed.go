@@ -16,6 +16,7 @@ const (
 	ofUser // functions of the user that the client calls
 	ofBurst
 	ofCall // with the number of the caller and that of its call
+	ofClosing
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

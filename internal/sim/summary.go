@@ -27,5 +27,8 @@ func (h *History) Summary() string {
 		refreshes = h.Refreshes[n-1].Count
 	}
 	fmt.Fprintf(&b, "), %d executions, %d dials, %d refreshes, %d faults", len(h.Log), len(h.Dials), refreshes, len(h.Faults))
+	if h.Closing.From > 0 {
+		fmt.Fprintf(&b, ", closed in %v", h.Closing.To-h.Closing.From)
+	}
 	return b.String()
 }

@@ -182,6 +182,9 @@ func (w *world) run() {
 	for _, f := range w.schedule.Faults {
 		others.Go(func() { w.happen(f) })
 	}
+	if at, countersFirst := chooseClosing(w.seed, w.schedule); at > 0 {
+		others.Go(func() { w.closeEarly(at, countersFirst) })
+	}
 	stop := make(chan struct{})
 	others.Go(func() { w.sample(stop) })
 	done := make(chan struct{})
