@@ -10,6 +10,6 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	debug.SetGCPercent(400) // histories are short-lived and large
+	debug.SetGCPercent(800) // histories are short-lived and large
 	goleak.VerifyTestMain(m)
 }
