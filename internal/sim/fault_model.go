@@ -111,7 +111,7 @@ func failover(lossy bool) func(w *world, f Fault) func() {
 // kill ends a node's process: what connects is refused.
 func (w *world) kill(n *model.Node) {
 	n.Kill()
-	w.hosts[n.Index()].Kill()
+	w.hosts[n.Index()].Load().Kill()
 }
 
 func (w *world) restart(n *model.Node, how model.Start) {

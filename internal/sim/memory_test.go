@@ -13,7 +13,7 @@ import (
 // A client that lives through many troubles needs no more memory than before.
 func TestMemoryDoesNotGrow(t *testing.T) {
 	seeds, rounds := uint64(2), uint64(6)
-	if testing.Short() {
+	if testing.Short() || raced {
 		seeds, rounds = 1, 4
 	}
 	for seed := range seeds {

@@ -37,7 +37,7 @@ type world struct {
 	net      *simnet.Network
 	model    *model.Cluster
 	nodes    []*model.Node
-	hosts    []*simnet.Host // of the nodes
+	hosts    []atomic.Pointer[simnet.Host] // of the nodes
 	addrs    []string
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
@@ -89,7 +89,7 @@ func (w *world) build() {
 	w.model.GossipLag(usualGossip)
 	w.setPassword("")
 	w.nodes = w.model.Nodes()
-	w.hosts = make([]*simnet.Host, len(w.nodes))
+	w.hosts = make([]atomic.Pointer[simnet.Host], len(w.nodes))
 	for _, n := range w.nodes {
 		w.listen(n)
 		w.addrs = append(w.addrs, n.Addr())
@@ -107,7 +107,7 @@ func (w *world) build() {
 func (w *world) setPassword(p string) { w.password.Store(&p) }
 
 func (w *world) listen(n *model.Node) {
-	w.hosts[n.Index()] = w.net.Listen(n.Addr(), w.model.Serve(n))
+	w.hosts[n.Index()].Store(w.net.Listen(n.Addr(), w.model.Serve(n)))
 }
 
 // executed notes what has taken effect on a primary.

@@ -96,12 +96,13 @@ func (v *server) flush() {
 	}
 }
 
-// take returns the replies since the last call; they are valid until the next
-// command.
+// take returns the replies since the last call; they are valid until the next one.
+// Whoever ends a parked command adds its reply meanwhile.
 func (s *Session) take() []byte {
-	b := s.out.b
-	s.out.b = s.out.b[:0]
-	return b
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.out.b, s.taken = s.taken[:0], s.out.b
+	return s.taken
 }
 
 // fill waits for more bytes.

@@ -9,6 +9,7 @@ type Session struct {
 	n        *Node
 	id       uint64
 	out      reply
+	taken    []byte // of what out had before, while it is written
 	call     call
 	name     string
 	user     string // empty: the default one
