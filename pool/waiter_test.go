@@ -17,7 +17,8 @@ import (
 func TestLeavingTheQueueIsCheap(t *testing.T) {
 	t.Parallel()
 	options := Options{MaxWaiters: 1 << 20, StallTimeout: time.Hour}
-	p, err := New(Fixed{Size: 1, Options: options}, lanes.Dialer{NetDial: silentDial}, "simulated:1", nil)
+	dialer := lanes.Dialer{NetDial: silentDial, Timeout: time.Hour} // the dial lasts as long as the test
+	p, err := New(Fixed{Size: 1, Options: options}, dialer, "simulated:1", nil)
 	require.NoError(t, err)
 	defer p.Close()
 	const users = 30_000
