@@ -99,19 +99,18 @@ func (n *Node) serve(p *parked, now time.Time) {
 		return
 	}
 	c := &p.s.call
-	from := len(c.b)
+	p.out.resp, c.reply = p.s.out.resp, &p.out
 	c.now, c.ms, c.cmd, c.args, c.in = now, ms, n.lookup(p.args), p.args, inSession
 	if p.pop(c) {
-		c.tell(from)
-		p.finish(from)
+		c.tell(0)
+		p.finish()
 	}
 }
 
-// finish lets the client go on, whose reply begins there.
-func (p *parked) finish(from int) {
+// finish lets the client go on, whose reply is written.
+func (p *parked) finish() {
 	p.s.n.forget(p)
 	p.done = true
-	p.s.mute(from)
 	close(p.wake)
 }
 
@@ -119,10 +118,9 @@ func (p *parked) finish(from int) {
 // becomes a replica.
 func (n *Node) hangUpBlocked() {
 	for _, p := range slices.Clone(n.blocked) {
-		from := len(p.s.out.b)
-		p.s.out.err("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)")
-		p.s.closing = true
-		p.finish(from)
+		p.out.err("UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)")
+		p.hangUp = true
+		p.finish()
 	}
 }
 

@@ -92,11 +92,16 @@ func hello(c *call) {
 		}
 		version, words = int(v), words[1:]
 	}
-	if c.n.c.dialect().helloWhole && !c.helloOptions(words, false) || !c.helloOptions(words, true) {
-		return
-	}
-	if c.n.password != "" && !c.s.authed {
+	whole, name := c.n.c.dialect().helloWhole, c.s.name
+	ok := (!whole || c.helloOptions(words, false)) && c.helloOptions(words, true)
+	if ok && c.n.password != "" && !c.s.authed {
 		c.err(c.n.c.dialect().helloUnknown)
+		ok = false
+	}
+	if !ok {
+		if whole {
+			c.s.name = name
+		}
 		return
 	}
 	c.resp = version

@@ -126,7 +126,10 @@ type parked struct {
 	until time.Time     // zero: for ever
 	wake  chan struct{} // closed when there is something to see
 	pop   func(*call) bool
-	done  bool // it is answered; guarded by the cluster's lock
+	// What follows is guarded by the cluster's lock; the session's replies are not.
+	done   bool  // it is answered
+	hangUp bool  // after that
+	out    reply // the answer
 	// expire writes the reply of one that has waited in vain; nil: the command
 	// begins anew.
 	expire func(*call)
@@ -161,11 +164,16 @@ func (p *parked) wait(gone <-chan struct{}) *parked {
 	case s.dead:
 		s.closing = true
 	case p.done:
+		before := len(s.out.b)
+		s.out.b = append(s.out.b, p.out.b...)
+		s.closing = p.hangUp
+		s.mute(before)
 	case p.expire == nil:
 		return s.startLocked(p.args)
 	default:
 		s.n.forget(p)
 		before := len(s.out.b)
+		s.call.reply = &s.out
 		p.expire(&s.call)
 		s.mute(before)
 	}

@@ -174,17 +174,16 @@ func (n *Node) dropForeign() {
 // redirectBlocked sends away those who wait for keys that are elsewhere by now.
 func (n *Node) redirectBlocked() {
 	for _, p := range slices.Clone(n.blocked) {
-		s, slot := p.s, Slot(p.keys[0])
+		slot := Slot(p.keys[0])
 		owner := int(n.view.owner[slot])
 		if owner == n.index {
 			continue
 		}
-		from := len(s.out.b)
 		if owner < 0 {
-			s.out.err(errUnbound)
+			p.out.err(errUnbound)
 		} else {
-			s.out.errorf("MOVED %d %s", slot, n.c.nodes[owner].addr)
+			p.out.errorf("MOVED %d %s", slot, n.c.nodes[owner].addr)
 		}
-		p.finish(from)
+		p.finish()
 	}
 }
