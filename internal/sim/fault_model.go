@@ -11,8 +11,8 @@ import (
 func clusterKinds() []kind {
 	const gossips = 500 * time.Millisecond // until all nodes have heard of a change
 	return []kind{
-		{name: "migration", weight: 8, least: 100 * time.Millisecond, most: 6 * time.Second, begin: migration},
-		{name: "graceful failover", weight: 5, least: 100 * time.Millisecond, most: 4800 * time.Millisecond, after: gossips, begin: gracefulFailover},
+		{name: "migration", gentle: true, weight: 8, least: 100 * time.Millisecond, most: 6 * time.Second, begin: migration},
+		{name: "graceful failover", gentle: true, weight: 5, least: 100 * time.Millisecond, most: 4800 * time.Millisecond, after: gossips, begin: gracefulFailover},
 		{name: "forced failover", weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(false)},
 		{name: "lossy failover", weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(true)},
 		{name: "lost primary", weight: 5, least: 2 * time.Second, most: 8 * time.Second, after: restarts + gossips, begin: lostPrimary},
@@ -22,20 +22,20 @@ func clusterKinds() []kind {
 		{name: "data lost", weight: 1, least: 200 * time.Millisecond, most: 2 * time.Second, after: restarts, begin: killed(model.Start{Empty: true})},
 		{name: "standalone", weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Standalone: true})},
 		{name: "stranger", weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Stranger: true})},
-		{name: "loading", weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: loading},
-		{name: "cluster down", weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: switched((*model.Node).Down, 4)},
+		{name: "loading", brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: loading},
+		{name: "cluster down", brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: switched((*model.Node).Down, 4)},
 		{name: "out of memory", weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).OOM, 2)},
 		{name: "cannot save", weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
-		{name: "no replicas", weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).NoReplicas, 2)},
-		{name: "master down", weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
+		{name: "no replicas", brief: true, weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).NoReplicas, 2)},
+		{name: "master down", gentle: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
 		{name: "max clients", weight: 2, least: time.Second, most: 4 * time.Second, begin: maxClients},
 		{name: "rotation", weight: 4, least: 10 * time.Millisecond, most: 3 * time.Second, begin: rotation},
 		{name: "pause of writes", weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(false)},
 		{name: "pause", weight: 2, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(true)},
 		{name: "clients killed", weight: 2, least: 10 * time.Millisecond, most: 10 * time.Millisecond, begin: clientsKilled},
-		{name: "deaf", weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: switched((*model.Node).Deaf, 1)},
-		{name: "wrong map", weight: 4, least: time.Second, most: 8 * time.Second, begin: wrongMap},
-		{name: "lag", weight: 2, least: time.Second, most: 8 * time.Second, begin: lag},
+		{name: "deaf", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: switched((*model.Node).Deaf, 1)},
+		{name: "wrong map", gentle: true, weight: 4, least: time.Second, most: 8 * time.Second, begin: wrongMap},
+		{name: "lag", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, begin: lag},
 	}
 }
 

@@ -156,6 +156,7 @@ type TTL struct {
 type Terms struct {
 	Grace      time.Duration // DownGrace; negative: for ever
 	Notice     time.Duration // until a server that is dead is known to be
+	Stall      time.Duration // until connections to it are closed
 	RoundTrip  time.Duration // a usual one
 	MaxConns   int           // to one node, by one pool
 	FewCalls   bool          // the pool refuses callers when it is full

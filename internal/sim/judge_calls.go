@@ -86,17 +86,59 @@ func misuse(h *History) string {
 func calm(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		cmd := &c.Commands[i]
-		if cmd.Outcome == Acked && cmd.Err == nil || h.closedBy(c.Ended) || c.Misuse || c.Blocks || c.hasty() || h.troubled(c.Began-healing, c.Ended+1) {
-			return ""
-		}
-		if errors.Is(cmd.Err, pool.ErrExhausted) && (h.Terms.FewCalls || h.crowded(c)) || ended(cmd.Err) && h.crowded(c) {
-			return ""
-		}
-		if c.Kind == transaction && redirected(cmd.Err) {
+		if h.mayFail(c, cmd) || h.troubled(c.Began-healing, c.Ended+1) {
 			return ""
 		}
 		return fmt.Sprintf("%s: began at %v, %v after the last fault was over: %v", c.of(i), c.Began, c.Began-h.lastOver(c.Began), cmd.Err)
 	})
+}
+
+// mayFail reports whether the command succeeded, or may fail in a healthy world.
+func (h *History) mayFail(c *Call, cmd *Command) bool {
+	switch {
+	case cmd.Outcome == Acked && cmd.Err == nil, h.closedBy(c.Ended), c.Misuse, c.Blocks, c.hasty():
+		return true
+	case errors.Is(cmd.Err, pool.ErrExhausted):
+		return h.Terms.FewCalls || h.crowded(c)
+	case c.Kind == transaction && redirected(cmd.Err):
+		return true
+	}
+	return ended(cmd.Err) && h.crowded(c)
+}
+
+// gentle: during what is no more than a change, or a refusal that is over within
+// the grace, calls succeed that have time for it.
+func gentle(h *History) string {
+	return h.each(func(c *Call, i int) string {
+		cmd := &c.Commands[i]
+		if h.mayFail(c, cmd) {
+			return ""
+		}
+		f := h.only(c)
+		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
+			return ""
+		}
+		tryAgain := cmd.Outcome == Refused && (cmd.Name == "MSET" || cmd.Name == "MGET") // until all keys have moved
+		if lasts := f.For + f.after; f.gentle && !tryAgain || (f.brief || tryAgain) && lasts < h.Terms.Grace-200*time.Millisecond {
+			return fmt.Sprintf("%s: failed during %q, which lasts %v: %v", c.of(i), f.name, lasts, cmd.Err)
+		}
+		return ""
+	})
+}
+
+// only returns the fault that is about during the call, or shortly before; nil:
+// none, or several.
+func (h *History) only(c *Call) (only *Fault) {
+	for i := range h.Faults {
+		if !h.Faults[i].overlaps(c.Began-2*healing, c.Ended+1) {
+			continue
+		}
+		if only != nil {
+			return nil
+		}
+		only = &h.Faults[i]
+	}
+	return only
 }
 
 // redirected reports whether a slot has another owner than the client knew: an
@@ -155,6 +197,24 @@ func failOpen(h *History) string {
 				return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",
 					c.ID, c.Kind, c.Began, f.name, c.Began-f.At, c.Began-since, c.took(), h.Terms.Grace)
 			}
+		}
+	}
+	return ""
+}
+
+// stalled: no call waits much longer than StallTimeout for a node that is dead.
+func stalled(h *History) string {
+	most := h.Terms.Stall + h.Terms.Notice + max(h.Terms.Grace, 0) + time.Second
+	for k, f := range h.Faults {
+		if !f.dead || h.Terms.Grace < 0 || !h.alone(k) {
+			continue
+		}
+		for _, c := range h.Calls {
+			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Blocks || c.Large || c.Misuse || h.linedUp(c) || h.crowded(c) {
+				continue
+			}
+			return fmt.Sprintf("call %d (%s) began at %v, and took %v while %q lasted: connections are closed after %v of silence",
+				c.ID, c.Kind, c.Began, c.took(), f.name, h.Terms.Stall)
 		}
 	}
 	return ""

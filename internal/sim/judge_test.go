@@ -24,7 +24,7 @@ var (
 // transaction and a mistake, a fault, and a call while a node is dead.
 func honest() *History {
 	h := &History{
-		Terms: Terms{Grace: time.Second, Notice: time.Second, RoundTrip: time.Millisecond, MaxConns: 4},
+		Terms: Terms{Grace: time.Second, Notice: time.Second, Stall: time.Second, RoundTrip: time.Millisecond, MaxConns: 4},
 		TTLs:  map[string]TTL{"c": {Exists: true, Left: time.Minute}, "k": {Exists: true, Left: time.Second}},
 		Open:  3, Connected: 3, End: time.Minute,
 		Dials:     []Dial{{0, "a:1"}, {time.Second, "a:1"}},
@@ -125,6 +125,15 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"calm", "a command fails for nothing", func(h *History) {
 			h.Calls[4].Err = errUnknown
 			h.Calls[4].Commands[0].settle("", errUnknown)
+		}},
+		{"gentle", "a call fails during a migration", func(h *History) {
+			h.Faults[0].kind = &kind{name: "migration", gentle: true}
+		}},
+		{"gentle", "a call fails in a grace that is long", func(h *History) {
+			h.Faults[0].kind, h.Terms.Grace = &kind{name: "loading", brief: true}, time.Minute
+		}},
+		{"stall", "a call waits for a dead node all the time", func(h *History) {
+			h.Calls[5].Ended, h.Faults[0].For, h.Terms.Notice = 30*time.Second, 20*time.Second, 5*time.Second
 		}},
 		{"grace", "calls wait for a dead node", func(h *History) { h.Calls[6].Ended += time.Second }},
 		{"dials", "a storm", func(h *History) {

@@ -24,6 +24,7 @@ func init() {
 		{"pipeline", 30, (*attempt).pipeline},
 		{"large pipeline", 1, (*attempt).largePipeline},
 		{"values", 12, (*attempt).values},
+		{"several keys", 4, (*attempt).severalKeys},
 		{"hits", 22, (*attempt).hits},
 		{"command", 10, (*attempt).command},
 		{"radix pipeline", 6, (*attempt).radixPipeline},

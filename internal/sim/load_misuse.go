@@ -13,7 +13,7 @@ import (
 func (a *attempt) misuse() {
 	a.Misuse = true
 	mistakes := []func(a *attempt) error{
-		crossSlot, transactionInPipeline, noNumber, wrongArity, subscribing, silencing, noAction, twice, lateUse,
+		crossSlot, transactionInPipeline, noNumber, unknownCommand, wrongReceiver, wrongArity, subscribing, silencing, noAction, twice, lateUse,
 	}
 	a.Err = mistakes[a.r.IntN(len(mistakes))](a)
 	for i := range a.Commands {
@@ -47,6 +47,21 @@ func transactionInPipeline(a *attempt) error {
 }
 
 func noNumber(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "INCRBY", "p:0", "x")) }
+
+// unknownCommand has an error that quotes its arguments.
+func unknownCommand(a *attempt) error {
+	key := a.own()
+	return a.w.client.Do(a.ctx, radix.Cmd(nil, "NOSUCH", key, a.value(key)))
+}
+
+// wrongReceiver reads a value that is no number into one.
+func wrongReceiver(a *attempt) error {
+	key, n := a.own(), 0
+	p := radix.NewPipeline()
+	p.Append(radix.Cmd(nil, "SET", key, a.value(key)))
+	p.Append(radix.Cmd(&n, "GET", key))
+	return a.w.client.Do(a.ctx, p)
+}
 
 func wrongArity(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "GET")) }
 

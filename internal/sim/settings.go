@@ -51,6 +51,7 @@ func choose(seed uint64) Settings {
 		s.chooseRest(c)
 		s.Terms.FewCalls = o.FailFast || o.MaxWaiters > 0
 	}
+	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
 	return s
 }

@@ -117,7 +117,7 @@ func (w *world) executed(e model.Execution) {
 	}
 	name := strings.ToUpper(string(e.Args[0]))
 	switch name {
-	case "SET", "INCRBY", "EXPIRE", "PEXPIRE", "RPUSH":
+	case "SET", "MSET", "INCRBY", "EXPIRE", "PEXPIRE", "RPUSH":
 	default:
 		return
 	}
