@@ -31,6 +31,8 @@ func init() {
 		{"script", 4, (*attempt).script},
 		{transaction, 6, (*attempt).transaction},
 		{"unclean", 2, (*attempt).unclean},
+		{"forsaken", 2, (*attempt).forsaken},
+		{"blocking pipeline", 3, (*attempt).blockingPipeline},
 		{"pop", 3, (*attempt).pop},
 		{"push", 3, (*attempt).push},
 		{"secondary", 5, (*attempt).secondary},
