@@ -116,6 +116,12 @@ func (n *Network) lift(i *imposition) {
 
 // applyLocked tells the connections that i concerns; fresh is what was added.
 func (n *Network) applyLocked(i *imposition, fresh Conditions) {
+	now := clock()
+	for key, l := range n.links {
+		if i.concerns(key[0], key[1]) {
+			l.pace(now, n.conditionsLocked(key[0], key[1]).Bandwidth)
+		}
+	}
 	for w := range n.wires {
 		if i.concerns(w.from, w.addr) {
 			w.apply(n.conditionsLocked(w.from, w.addr), fresh)

@@ -188,6 +188,38 @@ func TestBandwidthIsShared(t *testing.T) {
 	})
 }
 
+// What waits for a thin link goes at the pace of the new one.
+func TestBandwidthChanges(t *testing.T) {
+	for name, c := range map[string]struct {
+		bandwidth int
+		took      time.Duration
+	}{"lifted": {0, ms}, "ten times": {50_000, 401 * ms}, "half": {2_500, 8001 * ms}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, n *Network) {
+				client, server := pair(t, n)
+				n.Impose("", "", Conditions{Latency: ms})
+				lift := n.Impose("", "", Conditions{Bandwidth: 5_000})
+				write(t, client, strings.Repeat("a", 25_000))
+				require.NoError(t, client.Close())
+				time.Sleep(time.Second)
+				n.Impose("", "", Conditions{Bandwidth: c.bandwidth})
+				lift()
+				require.InDelta(t, c.took, took(func() {
+					all, err := io.ReadAll(server)
+					require.NoError(t, err)
+					require.Len(t, all, 25_000)
+				}), float64(ms))
+				client, server = pair(t, n)
+				write(t, client, "x")
+				require.LessOrEqual(t, took(func() {
+					_, err := read(server, 1)
+					require.NoError(t, err)
+				}), 2*ms, "nothing is queued any more")
+			})
+		})
+	}
+}
+
 func TestStallOverLimitedBandwidth(t *testing.T) {
 	bubble(t, func(t *testing.T, n *Network) {
 		c, server := pair(t, n)

@@ -26,8 +26,11 @@ type Network struct {
 
 // A link is what the connections from one dialler to one address share.
 type link struct {
-	busy  [Both]atomic.Int64 // until when its bandwidth is taken, by direction
-	count uint64             // connections; guarded by the network's mu
+	busy [Both]atomic.Int64 // until when its bandwidth is taken, by direction
+
+	// Guarded by the network's mu.
+	bandwidth int
+	count     uint64 // connections
 }
 
 // New returns a network without hosts.
@@ -142,7 +145,7 @@ func (n *Network) newWireLocked(from string, h *Host, c Conditions) *wire {
 	key := [2]string{from, h.addr}
 	l := n.links[key]
 	if l == nil {
-		l = new(link)
+		l = &link{bandwidth: c.Bandwidth}
 		n.links[key] = l
 	}
 	l.count++

@@ -262,17 +262,6 @@ func (s *stream) arrivalLocked(now int64, n int) int64 {
 	return s.last
 }
 
-// occupy takes the link for so long, as soon as it is free, and returns the end.
-func (l *link) occupy(w Way, now, took int64) int64 {
-	for busy := &l.busy[w-1]; ; {
-		was := busy.Load()
-		until := max(was, now) + took
-		if busy.CompareAndSwap(was, until) {
-			return until
-		}
-	}
-}
-
 // rejectLocked resets the sender's end because bytes arrive at a closed one.
 func (s *stream) rejectLocked(now, arrival int64) {
 	if s.held || s.back.rst != never {

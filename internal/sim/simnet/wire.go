@@ -49,8 +49,10 @@ func (w *wire) apply(c, fresh Conditions) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := clock()
+	was := w.conditions.Bandwidth
 	w.conditions = c
 	for _, s := range []*stream{&w.toServer, &w.toClient} {
+		s.paceLocked(now, was, c.Bandwidth)
 		s.holdLocked(c.holds(s.way), now)
 	}
 	w.toServer.limitLocked(&w.toServer.limit, c.CutToServer, fresh.CutToServer)
