@@ -181,6 +181,10 @@ func (c *Cluster) prepare(n *Node) error {
 func (c *Cluster) configure(n *Node, dir string, single bool) error {
 	lines := []string{
 		"bind 127.0.0.1", "protected-mode no", "daemonize no", "logfile log", `save ""`, "appendonly no",
+		// What a replica was sent stays in a file otherwise, and comes back at a
+		// restart: a node with keys of slots that it owns no more refuses to learn who
+		// does, for ever.
+		"rdb-del-sync-files yes",
 		"repl-diskless-sync yes", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
 	}
 	if c.major >= 7 {
