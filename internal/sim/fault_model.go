@@ -24,9 +24,10 @@ func clusterKinds() []kind {
 		{name: "stranger", weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Stranger: true})},
 		{name: "loading", brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: loading},
 		{name: "cluster down", brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: switched((*model.Node).Down, 4)},
+		{name: "brief refusal", brief: true, weight: 8, least: 50 * time.Millisecond, most: 750 * time.Millisecond, begin: briefRefusal},
 		{name: "out of memory", weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).OOM, 2)},
 		{name: "cannot save", weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
-		{name: "no replicas", brief: true, weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).NoReplicas, 2)},
+		{name: "no replicas", brief: true, weight: 2, least: 200 * time.Millisecond, most: 6 * time.Second, dead: true, begin: switched((*model.Node).NoReplicas, 2)},
 		{name: "master down", gentle: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
 		{name: "max clients", weight: 2, least: time.Second, most: 4 * time.Second, begin: maxClients},
 		{name: "rotation", weight: 4, least: 10 * time.Millisecond, most: 3 * time.Second, begin: rotation},
@@ -34,7 +35,7 @@ func clusterKinds() []kind {
 		{name: "pause", weight: 2, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(true)},
 		{name: "clients killed", weight: 2, least: 10 * time.Millisecond, most: 10 * time.Millisecond, begin: clientsKilled},
 		{name: "deaf", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: switched((*model.Node).Deaf, 1)},
-		{name: "wrong map", gentle: true, weight: 4, least: time.Second, most: 8 * time.Second, begin: wrongMap},
+		{name: "wrong map", gentle: true, weight: 6, least: time.Second, most: 20 * time.Second, begin: wrongMap},
 		{name: "lag", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, begin: lag},
 	}
 }
@@ -151,9 +152,11 @@ func restartedAs(how model.Start) func(w *world, f Fault) func() {
 			return nothing // nobody could tell it from the cluster made anew
 		}
 		w.kill(n)
+		w.foreign[n.Index()].Store(true)
 		w.restart(n, how)
 		return func() {
 			w.kill(n)
+			w.foreign[n.Index()].Store(false)
 			w.restart(n, model.Start{})
 		}
 	}
@@ -181,6 +184,14 @@ func switched(turn func(n *model.Node, on bool), all uint64) func(w *world, f Fa
 			}
 		}
 	}
+}
+
+// briefRefusal is one that is over before a usual grace is.
+func briefRefusal(w *world, f Fault) func() {
+	refusals := []func(w *world, f Fault) func(){
+		loading, switched((*model.Node).Down, 1), switched((*model.Node).Down, 2), switched((*model.Node).NoReplicas, 1),
+	}
+	return refusals[f.With%uint64(len(refusals))](w, f)
 }
 
 func masterDown(w *world, f Fault) func() {

@@ -128,6 +128,7 @@ type Span struct{ From, To time.Duration }
 type History struct {
 	Calls      []*Call
 	Log        []Execution
+	Foreign    []Execution // at servers that are none of the cluster's
 	Dials      []Dial
 	Samples    []Sample
 	Refreshes  []Refreshing

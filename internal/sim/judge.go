@@ -21,6 +21,7 @@ var judges = []judge{
 	{"deadline", deadlines},
 	{"outcome", outcomes},
 	{"executed", executed},
+	{"member", members},
 	{"reply", replies},
 	{"order", order},
 	{"expiry", expiries},

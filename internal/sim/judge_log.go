@@ -36,6 +36,14 @@ func executed(h *History) string {
 	})
 }
 
+// members: nothing is executed by a server that is none of the cluster.
+func members(h *History) string {
+	if len(h.Foreign) > 0 {
+		return fmt.Sprintf("executed by a server that is none of the cluster: %v", &h.Foreign[0])
+	}
+	return ""
+}
+
 // replies: each reply belongs to its command. That of a command that writes is
 // the one that the server gave when it executed it; a value says whose it is.
 func replies(h *History) string {

@@ -124,26 +124,6 @@ func (a *attempt) transaction() {
 
 var errWatched = errors.New("the key that was watched has changed")
 
-// unclean leaves a transaction open on its connection.
-func (a *attempt) unclean() {
-	key := a.own()
-	value := a.value(key)
-	a.Misuse, a.Err = true, errOpen
-	a.Commands = []Command{write("SET", key, value)}
-	a.Commands[0].Outcome, a.Commands[0].Err = NotSent, errOpen
-	_ = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-		if chance(a.r, 2) {
-			_ = conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
-		}
-		if err := conn.Do(ctx, radix.Cmd(nil, "MULTI")); err != nil {
-			return err
-		}
-		return conn.Do(ctx, radix.Cmd(nil, "SET", key, value))
-	}))
-}
-
-var errOpen = errors.New("the transaction was never executed")
-
 // pop waits for an element of a list that push appends to.
 func (a *attempt) pop() {
 	a.Blocks = true

@@ -56,10 +56,10 @@ func unknownCommand(a *attempt) error {
 
 // wrongReceiver reads a value that is no number into one.
 func wrongReceiver(a *attempt) error {
-	key, n := a.own(), 0
+	key, n := "w"+a.own(), 0
 	p := radix.NewPipeline()
 	p.Append(radix.Cmd(nil, "SET", key, a.value(key)))
-	p.Append(radix.Cmd(&n, "GET", key))
+	p.Append(radix.Cmd(&n, "GETSET", key, a.value(key)))
 	return a.w.client.Do(a.ctx, p)
 }
 

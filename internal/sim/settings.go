@@ -20,6 +20,7 @@ type Settings struct {
 	KeepsDeadlines      bool
 	Refusal             error // of setting a deadline that is not kept
 	Password            bool
+	DeadSeed            bool // nobody is at the first address that the client is told
 	Unset               bool // everything is as the zero Config has it
 	Trace               bool // print errors and the log as they come
 
@@ -36,6 +37,7 @@ func choose(seed uint64) Settings {
 		Latency: oneOf(r, 50*time.Microsecond, 200*time.Microsecond, 200*time.Microsecond, time.Millisecond, 5*time.Millisecond, 20*time.Millisecond),
 		Callers: 2 + r.IntN(5), KeepsDeadlines: chance(r, 2), Password: chance(r, 3),
 	}
+	s.DeadSeed = chance(r, 4)
 	if chance(r, 2) {
 		s.Refusal = errors.ErrUnsupported
 	}

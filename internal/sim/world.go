@@ -39,6 +39,7 @@ type world struct {
 	nodes    []*model.Node
 	hosts    []atomic.Pointer[simnet.Host] // of the nodes
 	addrs    []string
+	foreign  []atomic.Bool          // nodes that are none of the cluster for now
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
 	user     user
@@ -89,6 +90,7 @@ func (w *world) build() {
 	w.model.GossipLag(usualGossip)
 	w.setPassword("")
 	w.nodes = w.model.Nodes()
+	w.foreign = make([]atomic.Bool, len(w.nodes))
 	w.hosts = make([]atomic.Pointer[simnet.Host], len(w.nodes))
 	for _, n := range w.nodes {
 		w.listen(n)
@@ -128,7 +130,13 @@ func (w *world) executed(e model.Execution) {
 	x := Execution{
 		At: e.At.Sub(w.rec.began), Node: e.Node.Addr(), Conn: e.Conn, Text: text, Key: string(e.Args[1]), Reply: plain(e.Reply),
 	}
-	w.rec.note(func(h *History) { h.Log = append(h.Log, x) })
+	foreign := w.foreign[e.Node.Index()].Load()
+	w.rec.note(func(h *History) {
+		h.Log = append(h.Log, x)
+		if foreign {
+			h.Foreign = append(h.Foreign, x)
+		}
+	})
 }
 
 // plain is an encoded reply of one element as text.
@@ -164,13 +172,22 @@ func (w *world) connect() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	client, err := c.New(ctx, w.addrs)
+	client, err := c.New(ctx, w.seeds())
 	if err != nil {
 		return err
 	}
 	w.client, w.counters = client, pipeline.NewCounters(client, pipeline.CountersConfig{})
 	w.user.client.Store(client)
 	return nil
+}
+
+// seeds returns the addresses that the client is told, of which the first may be
+// nobody's.
+func (w *world) seeds() []string {
+	if w.settings.DeadSeed {
+		return append([]string{"10.9.9.9:6379"}, w.addrs...)
+	}
+	return w.addrs
 }
 
 // run lets the callers call, and the faults happen.
