@@ -263,12 +263,15 @@ func TestTryAgainIsAboutItsKeys(t *testing.T) {
 }
 
 // TestReadsDoNotHideWrites: a node that reads and does not write is in trouble
-// for writes all the time.
+// for writes all the time, whatever it says of writes that are wrong.
 func TestReadsDoNotHideWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(func(_ string, cmd []string) string {
-			if cmd[0] == "INCR" {
+			switch cmd[0] {
+			case "INCR":
 				return "-NOREPLICAS Not enough good replicas to write.\r\n"
+			case "SET":
+				return "-ERR wrong number of arguments for 'set' command\r\n"
 			}
 			return one
 		}, nodeA)
@@ -282,6 +285,8 @@ func TestReadsDoNotHideWrites(t *testing.T) {
 		for range 5 {
 			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
 			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "TIME")))
+			require.Less(t, write(), 5*time.Millisecond)
+			require.ErrorContains(t, client.Do(t.Context(), radix.Cmd(nil, "SET", "k")), "wrong number", "it is said before the server looks for replicas")
 			require.Less(t, write(), 5*time.Millisecond)
 		}
 	})

@@ -39,7 +39,10 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 		reply, replies = resp.Cut(replies)
 		switch refused := isRefusal(reply, addr); {
 		case !refused:
-			s.ran, s.some = max(s.ran, sortOf(encoded)), true
+			s.some = true
+			if !resp.IsError(reply) { // which it may be before the server looks whether it may write
+				s.ran = max(s.ran, sortOf(encoded))
+			}
 		case !s.refusal:
 			s.refused, s.refusal = sortOf(encoded), true
 		}

@@ -39,7 +39,8 @@ func (x *retry) judge(i int, now time.Time) step {
 	text := resp.ErrorText(reply)
 	switch to := classify(text, addr); to.verdict {
 	case final, noScript:
-		x.succeeded(i, addr)
+		// Not a success: the server may say so before it looks whether it may write.
+		x.attempts[i].trouble = nil
 		return ran
 	case moved, ask:
 		return x.follow(i, to)

@@ -218,6 +218,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
+		"an error that a server makes before it looks whether it may write ends a trouble of writes", "cluster/verdict.go",
+		"x.attempts[i].trouble = nil\n\t\treturn ran", "x.succeeded(i, addr)\n\t\treturn ran",
+		"./cluster", "TestReadsDoNotHideWrites", false,
+	},
+	{
 		"other keys end a TRYAGAIN", "cluster/verdict.go",
 		"return site{slot: slot, command: fingerprint(command)}", "return site{slot: slot}",
 		"./cluster", "TestTryAgainIsAboutItsKeys", false,
