@@ -114,6 +114,9 @@ func gentle(h *History) string {
 		if h.mayFail(c, cmd) {
 			return ""
 		}
+		if c.Kind == transaction && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || errors.Is(cmd.Err, cluster.ErrOvertaken) {
+			return "" // what is refused within a lent action or a script is not performed again, nor what would undo others
+		}
 		f := h.only(c)
 		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
 			return ""
