@@ -136,41 +136,6 @@ func named(t *testing.T, ctx context.Context, n *redistest.Node, name string) in
 	return strings.Count(list, " name="+name+" ")
 }
 
-// moveSlots moves many slots at once, with those of the keys that are in them.
-func moveSlots(t *testing.T, ctx context.Context, real *redistest.Cluster, from, to *redistest.Node, slots []uint16, keys []string) {
-	t.Helper()
-	set := func(n *redistest.Node, state, id string) {
-		t.Helper()
-		conn, err := radix.Dial(ctx, "tcp", n.Addr())
-		require.NoError(t, err)
-		defer conn.Close()
-		p := radix.NewPipeline()
-		for _, slot := range slots {
-			p.Append(radix.Cmd(nil, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), state, id))
-		}
-		require.NoError(t, conn.Do(ctx, p))
-	}
-	set(to, "IMPORTING", from.ID())
-	set(from, "MIGRATING", to.ID())
-	moving := make(map[uint16]bool)
-	for _, slot := range slots {
-		moving[slot] = true
-	}
-	for _, key := range keys {
-		if slot := cluster.Slot(key); moving[slot] {
-			require.NoError(t, real.MigrateKeys(ctx, slot, to, key))
-		}
-	}
-	for _, n := range []*redistest.Node{to, from} {
-		set(n, "NODE", to.ID())
-	}
-	for _, n := range real.Nodes() {
-		if n != to && n != from {
-			set(n, "NODE", to.ID())
-		}
-	}
-}
-
 // quarter returns the slots that the i-th of four primaries begins with.
 func quarter(i int) []uint16 {
 	slots := make([]uint16, cluster.SlotCount/4)
@@ -189,25 +154,30 @@ func TestNodesJoinAndLeave(t *testing.T) {
 	ctx := within(t, 60*time.Second)
 	nodes := real.Nodes()
 	leaver, joiner := nodes[2], nodes[3]
-	moveSlots(t, ctx, real, joiner, nodes[0], quarter(3), nil)
+	require.NoError(t, real.Reshard(ctx, quarter(3), nodes[0]))
 	require.NoError(t, real.WaitHealthy(ctx))
 
 	keys := redistest.KeysInSlots(12, "join")
 	// A node with its first slots says CLUSTERDOWN for as long as it likes
-	// (CLUSTER_WRITABLE_DELAY in the server's source is 2 s).
-	client := open(t, cluster.Config{Dialer: lanes.Dialer{ClientName: name}, DownGrace: 20 * time.Second}, real.Addrs()[:1])
+	// (CLUSTER_WRITABLE_DELAY in the server's source is 2 s), and one that learns
+	// of thousands of slots is silent for half a second and more.
+	client := open(t, cluster.Config{
+		Dialer:       lanes.Dialer{ClientName: name},
+		DownGrace:    cluster.WhileContextLasts,
+		RefreshEvery: time.Second, // no key is in the slots that move last
+	}, real.Addrs()[:1])
 	l := startTraffic(client, 8, keys)
 	l.more(t, ctx)
 	require.Len(t, client.Stats().Nodes, 3)
 	require.Zero(t, named(t, ctx, joiner, name))
 	require.NotZero(t, named(t, ctx, leaver, name))
 
-	moveSlots(t, ctx, real, nodes[0], joiner, quarter(3), keys)
+	require.NoError(t, real.Reshard(ctx, quarter(3), joiner))
 	until(t, ctx, "the new node is used", func() bool { return named(t, ctx, joiner, name) > 0 })
 	l.more(t, ctx)
 	require.NotZero(t, stat(t, ctx, joiner, "incrby"))
 
-	moveSlots(t, ctx, real, leaver, joiner, quarter(2), keys)
+	require.NoError(t, real.Reshard(ctx, quarter(2), joiner))
 	for _, n := range nodes {
 		if n != leaver {
 			require.NoError(t, n.Do(ctx, nil, "CLUSTER", "FORGET", leaver.ID()))
