@@ -107,7 +107,7 @@ func (n *Node) apply(until time.Time) {
 		default:
 			n.keys[e.key] = e.entry.clone()
 		}
-		n.touch(e.key)
+		n.touch(e.key, e.entry == nil)
 	}
 }
 

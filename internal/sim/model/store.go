@@ -103,15 +103,18 @@ func (n *Node) remove(key string) bool {
 // value, another end, or is gone.
 func (n *Node) changed(key string) {
 	if len(n.watchers) > 0 {
-		n.touch(key)
+		n.touch(key, n.keys[key] == nil)
 	}
 	n.record(key)
 }
 
-// touch fails the transactions of the sessions that watch the key.
-func (n *Node) touch(key string) {
+// touch fails the transactions of the sessions that watch the key, but for those
+// to which it was gone already when they began to watch: its time was over.
+func (n *Node) touch(key string, gone bool) {
 	for _, s := range n.watchers[key] {
-		s.dirty = true
+		if !gone || !s.buries(key) {
+			s.dirty = true
+		}
 	}
 }
 
@@ -131,7 +134,7 @@ func (n *Node) purge(ms int64) {
 func (n *Node) clear() {
 	for key := range n.watchers {
 		if n.keys[key] != nil {
-			n.touch(key)
+			n.touch(key, true)
 		}
 	}
 	clear(n.keys)

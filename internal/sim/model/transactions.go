@@ -110,6 +110,15 @@ func (s *Session) unwatch() {
 	s.watched, s.dirty = nil, false
 }
 
+// buries is told that a watched key was deleted, and reports whether its time was
+// over when WATCH came, so that nothing has changed.
+func (s *Session) buries(key string) bool {
+	i := slices.IndexFunc(s.watched, func(w watched) bool { return w.key == key })
+	known := s.watched[i].expired
+	s.watched[i].expired = false
+	return known
+}
+
 // watchedExpired reports whether a watched key's time is over that was not when
 // WATCH came.
 func (s *Session) watchedExpired(ms int64) bool {
