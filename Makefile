@@ -25,8 +25,8 @@ PEERFLAGS   ?=
 F           ?= bench/compare/settings/quick.yaml
 COMPAREFLAGS ?=
 
-# go.work is for "go run ./bench/compare" and for editors. Here each module is
-# built, linted and tested with the versions of its own go.mod.
+# Each module is built, linted and tested with the versions of its own go.mod,
+# even for those who have a go.work of their own.
 export GOWORK = off
 
 # The tools are pinned in tools/go.mod. "go tool -modfile=tools/go.mod golangci-lint"

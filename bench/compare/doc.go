@@ -2,7 +2,7 @@
 // groupings, scenarios, networks and sizes of the cluster, as a file in YAML
 // lists or multiplies them, and prints one table.
 //
-//	go run ./bench/compare -f bench/compare/settings/quick.yaml
+//	go -C bench/compare run . -f settings/quick.yaml
 //
 // It starts the clusters itself, or takes that of REDIS_ADDRS. README.md has the
 // flags, how it measures, and every key of the file.
