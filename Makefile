@@ -87,6 +87,7 @@ sim: ## Run the client in simulated worlds (SEEDS=500 FROM=1 SIMFLAGS)
 faults: ## Run the fault tests alone, without -race, and with strict deadlines; prints figures
 	@scripts/ensure-deps.sh redis-server >&2
 	@REDISLANES_REQUIRE_REDIS=1 REDISLANES_STRICT=1 $(GO) test -count=1 -v -timeout $(TESTTIMEOUT) ./internal/faults
+	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout $(TESTTIMEOUT) ./linear
 
 mutants: ## Take out one protection after the other: a test must fail for each
 	@scripts/ensure-deps.sh redis-server cc >&2

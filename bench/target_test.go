@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
-	"go.uber.org/goleak"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/leak"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -41,7 +41,7 @@ func (t tests) Run() int {
 	return code
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(tests{m}) }
+func TestMain(m *testing.M) { leak.Main(tests{m}) }
 
 // sharedTarget returns the cluster of this run, and starts it if need be.
 func sharedTarget(tb testing.TB) target {

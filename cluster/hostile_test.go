@@ -12,9 +12,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/leak"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -108,7 +108,7 @@ func TestHostileServer(t *testing.T) {
 	good := newBystander(t)
 	for _, h := range hostilities {
 		t.Run(h.name, func(t *testing.T) {
-			leaks := goleak.IgnoreCurrent()
+			leaks := leak.Now()
 			unknown, patience := errors.Is(h.want, lanes.ErrUnknownOutcome), time.Second
 			if unknown && !incomplete[h.name] || strings.HasPrefix(h.says, "TOO") {
 				patience = time.Minute // it is refused when it has arrived, which may take its time
@@ -132,7 +132,7 @@ func TestHostileServer(t *testing.T) {
 			t.Logf("%d KiB allocated, %d KiB kept", kept.allocated>>10, kept.kept>>10)
 			require.Less(t, kept.allocated, int64(mayAllocate))
 			require.Less(t, kept.kept, int64(mayKeep))
-			goleak.VerifyNone(t, leaks)
+			leaks.Check(t)
 			good.check(t)
 		})
 	}

@@ -5,11 +5,11 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/redislanes/redislanes/internal/leak"
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	debug.SetGCPercent(800) // histories are short-lived and large
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }

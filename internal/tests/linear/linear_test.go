@@ -1,4 +1,4 @@
-package faults
+package linear
 
 import (
 	"context"
@@ -18,6 +18,8 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
+
+func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
 
 // An increment is one INCRBY and what its caller was told.
 type increment struct {
@@ -95,10 +97,11 @@ func (h *history) record(p *pipeline.Pipeline, caller int, key string, began tim
 // node and connections are killed, and lets porcupine look for an order of all
 // increments that explains every total that was returned.
 func TestLinearizable(t *testing.T) {
-	parallel(t)
 	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
-	client := open(t, cluster.Config{}, real.Addrs())
 	ctx := redistest.Within(t, 60*time.Second)
+	client, err := cluster.Config{}.New(ctx, real.Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	const key = "linear"
 	slot := cluster.Slot(key)
 	var h history

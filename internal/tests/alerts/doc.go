@@ -1,0 +1,2 @@
+// Package alerts holds one test: the form of metrics/alerts.yaml.
+package alerts
