@@ -41,8 +41,16 @@ func die(how string) {
 	case "exit":
 		os.Exit(3)
 	case "kill":
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		_ = signalTo(os.Getpid(), os.Kill)
 	}
+}
+
+func signalTo(pid int, s os.Signal) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Signal(s)
 }
 
 // TestNothingIsLeft lets a process that has started a cluster die in several
@@ -63,7 +71,7 @@ func TestNothingIsLeft(t *testing.T) {
 				pid, err := strconv.Atoi(word)
 				require.NoError(t, err)
 				require.NoError(t, poll(within(t, 10*time.Second), "the server is gone", func() (bool, error) {
-					return syscall.Kill(pid, 0) != nil || zombie(pid), nil
+					return signalTo(pid, syscall.Signal(0)) != nil || zombie(pid), nil
 				}))
 			}
 			require.NoError(t, poll(within(t, 10*time.Second), "its files are gone", func() (bool, error) {

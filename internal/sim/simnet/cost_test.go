@@ -3,7 +3,6 @@ package simnet
 import (
 	"io"
 	"net"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,12 +44,6 @@ func BenchmarkMessage(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	pingPong(b, c, b.N/2)
-}
-
-func processorTime(t testing.TB) time.Duration {
-	var u syscall.Rusage
-	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // A message costs no memory. What it costs of processor time in a bubble is for
