@@ -10,6 +10,7 @@ import (
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -29,8 +30,8 @@ import (
 // node's keys; to reach all nodes, use [Client.Clients].
 //
 // Errors of the server are resp3.SimpleError, as from radix itself, wrapped in
-// a [CommandError]; if the action was lent a connection, only those that say that
-// the command was not executed (see [ErrRefused]). Such an error is always that of
+// a [redislanes.CommandError]; if the action was lent a connection, only those that say that
+// the command was not executed (see [redislanes.ErrRefused]). Such an error is always that of
 // the call, also if a receiver takes errors for values.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {
 	return c.do(ctx, action, How{})
@@ -51,7 +52,7 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		return err
 	}
 	if action == nil {
-		return fmt.Errorf("cluster: %w: %w", errNilAction, lanes.ErrNotSent)
+		return fmt.Errorf("cluster: %w: %w", errNilAction, redislanes.ErrNotSent)
 	}
 	properties := action.Properties()
 	how.noFollow = !properties.CanRetry && !properties.CanPipeline
@@ -210,11 +211,11 @@ func (c *routedConn) join(r *Request) (replies []byte, refused, err error) {
 	for i := range r.bounds {
 		reply, addr, err := r.outcome(i)
 		if err != nil {
-			return nil, nil, &CommandError{commandName(r.command(i)), addr, r.tried(i, err)}
+			return nil, nil, &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, err)}
 		}
 		if refused == nil && isRefusal(reply, addr) {
 			usable := radixresp.ErrConnUsable{Err: r.tried(i, saidError(reply))}
-			refused = &CommandError{commandName(r.command(i)), addr, usable}
+			refused = &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: usable}
 		}
 		if resp.IsError(reply) && !failed {
 			failed, c.name, c.addr = true, commandName(r.command(i)), addr
@@ -227,7 +228,7 @@ func (c *routedConn) join(r *Request) (replies []byte, refused, err error) {
 
 // explain names command and node in an error of the server.
 func (c *routedConn) explain(err error) error {
-	var known *CommandError
+	var known *redislanes.CommandError
 	if errors.As(err, &known) {
 		return err
 	}
@@ -242,5 +243,5 @@ func (c *routedConn) explain(err error) error {
 			usable.Err = c.tried(usable.Err)
 		}
 	}
-	return &CommandError{c.name, c.addr, usable}
+	return &redislanes.CommandError{Command: c.name, Addr: c.addr, Err: usable}
 }

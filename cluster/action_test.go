@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
@@ -101,8 +102,8 @@ func testTransaction(t *testing.T, client *cluster.Client, prefix string) {
 		})))
 		require.Equal(t, 2, n)
 	}
-	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "MULTI")), lanes.ErrShared)
-	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "CLIENT", "REPLY", "OFF")), lanes.ErrShared)
+	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "MULTI")), redislanes.ErrShared)
+	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "CLIENT", "REPLY", "OFF")), redislanes.ErrShared)
 	require.NoError(t, client.Do(ctx, radix.NewPipeline()), "an empty pipeline")
 }
 
@@ -136,7 +137,7 @@ func testActionErrors(t *testing.T, client *cluster.Client, prefix string) {
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", prefix+"text", "canary")))
 	err := client.Do(ctx, radix.Cmd(nil, "INCRBY", prefix+"text", "424242"))
 	var simple resp3.SimpleError
-	var command *cluster.CommandError
+	var command *redislanes.CommandError
 	require.ErrorAs(t, err, &simple, "also without a receiver")
 	var n int
 	err = client.Do(ctx, radix.Cmd(&n, "INCRBY", prefix+"text", "424242"))
@@ -162,7 +163,7 @@ func testActionErrors(t *testing.T, client *cluster.Client, prefix string) {
 		return radix.ActionProperties{Keys: []string{"a", "b"}, CanShareConn: true}
 	}}
 	err = client.Do(ctx, cross.Cmd(&rcv, "MGET", "a", "b"))
-	require.ErrorIs(t, err, cluster.ErrCrossSlot)
+	require.ErrorIs(t, err, redislanes.ErrCrossSlot)
 }
 
 func testSecondary(t *testing.T, real *redistest.Cluster) {
@@ -231,9 +232,9 @@ func TestUseAfterClose(t *testing.T) {
 	require.NoError(t, client.Close())
 	require.NoError(t, client.Close())
 	ctx := within(t, 5*time.Second)
-	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "PING")), cluster.ErrClosed)
-	require.ErrorIs(t, client.Sync(ctx), cluster.ErrClosed)
+	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "PING")), redislanes.ErrClosed)
+	require.ErrorIs(t, client.Sync(ctx), redislanes.ErrClosed)
 	_, err = client.Clients()
-	require.ErrorIs(t, err, cluster.ErrClosed)
-	require.ErrorIs(t, cluster.ErrClosed, lanes.ErrNotSent)
+	require.ErrorIs(t, err, redislanes.ErrClosed)
+	require.ErrorIs(t, redislanes.ErrClosed, redislanes.ErrNotSent)
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // asked is an AddrMap that adds 1 to the port of each address and notes it. If
@@ -134,9 +133,9 @@ func TestNodeThatLeftSaysSo(t *testing.T) {
 		radix.WithConn("k", func(context.Context, radix.Conn) error { return nil }),
 	} {
 		err := leaver.Do(ctx, action)
-		require.ErrorIs(t, err, pool.ErrRetired)
-		require.ErrorIs(t, err, lanes.ErrNotSent)
-		require.NotErrorIs(t, err, cluster.ErrClosed)
+		require.ErrorIs(t, err, redislanes.ErrRetired)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
+		require.NotErrorIs(t, err, redislanes.ErrClosed)
 		require.ErrorContains(t, err, "left the cluster")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -94,7 +95,7 @@ func (c *Client) roundTrip(ctx context.Context, lane *lanes.Lane) (m mapReply, e
 		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
 	if err != nil {
-		return m, &MapError{lane.Address(), err.Error()}
+		return m, &redislanes.MapError{Addr: lane.Address(), Reason: err.Error()}
 	}
 	if err := c.translate(m.ranges); err != nil {
 		return m, err

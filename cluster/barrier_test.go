@@ -11,8 +11,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -68,10 +68,10 @@ func TestDeadlineIsAHint(t *testing.T) {
 		before := client.Stats().Refreshes
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")), lanes.ErrUnknownOutcome)
+		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
 		time.Sleep(time.Second)
 		require.Equal(t, before, client.Stats().Refreshes)
-		require.ErrorIs(t, client.Do(soon(t, 50*time.Millisecond), radix.Cmd(nil, "INCR", "k")), lanes.ErrUnknownOutcome)
+		require.ErrorIs(t, client.Do(soon(t, 50*time.Millisecond), radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
 		time.Sleep(time.Second)
 		require.Equal(t, before+1, client.Stats().Refreshes)
 	})
@@ -103,7 +103,7 @@ func TestSecondaryFallsBack(t *testing.T) {
 				w.set(func() { w.dead[nodeB] = state == "dead" })
 				if state == "silent" {
 					err := client.DoSecondary(soon(t, 200*time.Millisecond), radix.Cmd(nil, "INCR", "k"))
-					require.ErrorIs(t, err, lanes.ErrUnknownOutcome)
+					require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 					require.Zero(t, asked[0].Load(), "it may have run")
 				}
 				for range 3 {

@@ -12,6 +12,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -144,7 +145,7 @@ func TestOneNodeClaimsOneSlot(t *testing.T) {
 	// The others cannot be reached, and it is still not believed.
 	s.fakes[1].close()
 	s.fakes[2].close()
-	var wrong *cluster.MapError
+	var wrong *redislanes.MapError
 	require.ErrorAs(t, client.Sync(ctx), &wrong)
 	require.Equal(t, s.fakes[0].addr(), wrong.Addr)
 	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
@@ -294,6 +295,6 @@ func TestServerBecomesACluster(t *testing.T) {
 	r.Reset()
 	s.all(s.parts("node"))
 	require.NoError(t, client.Sync(ctx))
-	require.ErrorIs(t, client.Append(r, command), cluster.ErrCrossSlot)
+	require.ErrorIs(t, client.Append(r, command), redislanes.ErrCrossSlot)
 	require.Zero(t, owner(t, ctx, client, 0))
 }

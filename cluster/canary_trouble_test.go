@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
@@ -157,7 +158,7 @@ func exhaust(t *testing.T, mine *coalMine, config cluster.Config) {
 			until(t, ctx, "somebody waits for it", func() bool { return inPool(client).Waiters == 1 })
 		}
 		err := set()
-		require.ErrorIs(t, err, pool.ErrExhausted)
+		require.ErrorIs(t, err, redislanes.ErrExhausted)
 		mine.failed(t, name, err)
 		cancel()
 		for range hanging {

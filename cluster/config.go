@@ -46,7 +46,7 @@ type Config struct {
 	// from that of the call: from then on each call tries once and fails at once,
 	// until a command succeeds there or the slots have moved. A node that is
 	// silent, rather than that it refuses connections, is in trouble since it fell
-	// silent, and is noticed half a second later (pool.ErrSuspect): from then on
+	// silent, and is noticed half a second later (redislanes.ErrSuspect): from then on
 	// calls that have less time left than the grace do not wait for it either.
 	// Default 1 s, in which a failover may happen; [WhileContextLasts] for calls
 	// that would rather wait; negative for none.
@@ -171,7 +171,7 @@ func validAddr(addr string) error {
 // data.
 //
 // Settings that cannot be used are errors that name the field and the value; if
-// no address gives a map, the error is, or wraps, an [UnreachableError] with
+// no address gives a map, the error is, or wraps, an [redislanes.UnreachableError] with
 // each address and its cause.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	if ctx == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
@@ -64,7 +65,7 @@ func TestNewListsEachUnreachableAddress(t *testing.T) {
 	t.Parallel()
 	addrs := []string{closedPort(t), closedPort(t)}
 	_, err := cluster.Config{}.New(within(t, 5*time.Second), addrs)
-	var unreachable *cluster.UnreachableError
+	var unreachable *redislanes.UnreachableError
 	require.ErrorAs(t, err, &unreachable)
 	require.Len(t, unreachable.Causes, 2)
 	for _, addr := range addrs {
@@ -106,7 +107,7 @@ func TestWrongPasswordIsNotShown(t *testing.T) {
 	_, err := cluster.Config{Dialer: lanes.Dialer{Password: "wrong-canary"}}.New(within(t, 5*time.Second), server.Addrs())
 	require.ErrorContains(t, err, "WRONGPASS")
 	require.NotContains(t, err.Error(), "canary")
-	var refused *lanes.HandshakeError
+	var refused *redislanes.HandshakeError
 	require.True(t, errors.As(err, &refused))
 	require.Equal(t, "AUTH", refused.Command)
 

@@ -15,7 +15,7 @@
 // have lanes of their own, and by which names is a setting ([Config]).
 //
 // It does not run commands on all nodes, split commands whose keys lie in
-// several slots (they are refused with [ErrCrossSlot] before anything is
+// several slots (they are refused with [redislanes.ErrCrossSlot] before anything is
 // sent), or repeat a command whose outcome is unknown, unless it only reads or
 // is marked as idempotent.
 package cluster

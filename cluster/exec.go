@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -33,7 +34,7 @@ type How struct {
 // again.
 func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if r == nil {
-		return fmt.Errorf("cluster: Exec: the request is nil: %w", lanes.ErrNotSent)
+		return fmt.Errorf("cluster: Exec: the request is nil: %w", redislanes.ErrNotSent)
 	}
 	if err := how.Group.validate(); err != nil {
 		return err
@@ -136,9 +137,9 @@ func (c *Client) poolFor(t *topology, slot int32, how How) *pool.Pool {
 
 func noOwnerError(slot int32) error {
 	if slot < 0 {
-		return fmt.Errorf("no slot is served: %w: %w", ErrNoOwner, lanes.ErrNotSent)
+		return fmt.Errorf("no slot is served: %w: %w", redislanes.ErrNoOwner, redislanes.ErrNotSent)
 	}
-	return fmt.Errorf("slot %d: %w: %w", slot, ErrNoOwner, lanes.ErrNotSent)
+	return fmt.Errorf("slot %d: %w: %w", slot, redislanes.ErrNoOwner, redislanes.ErrNotSent)
 }
 
 // largeTrip is the number of commands from which on a trip travels on lanes for

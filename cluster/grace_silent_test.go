@@ -9,9 +9,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // TestSilentNodeHoldsUpNoShortCall: a node that answers nothing, and refuses no
@@ -44,9 +43,9 @@ func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 						full = call.Sub(began)
 						continue
 					}
-					require.ErrorIs(t, err, pool.ErrSuspect)
-					require.ErrorIs(t, err, lanes.ErrNotSent)
-					var trouble *cluster.TroubleError
+					require.ErrorIs(t, err, redislanes.ErrSuspect)
+					require.ErrorIs(t, err, redislanes.ErrNotSent)
+					var trouble *redislanes.TroubleError
 					require.ErrorAs(t, err, &trouble)
 					require.Equal(t, "node "+nodeA, trouble.Where)
 					time.Sleep(10 * time.Millisecond)

@@ -12,8 +12,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -129,7 +129,7 @@ func (b *sickbed) failsAtOnce(t *testing.T) {
 	took, bad, good := b.call(t)
 	require.NoError(t, good)
 	require.Less(t, took, 5*time.Millisecond)
-	var tried *cluster.TroubleError
+	var tried *redislanes.TroubleError
 	require.ErrorAs(t, bad, &tried)
 	require.Equal(t, 1, tried.Tries)
 	if b.slot {
@@ -140,9 +140,9 @@ func (b *sickbed) failsAtOnce(t *testing.T) {
 	require.Greater(t, tried.For, time.Second)
 	require.Equal(t, tries, b.client.Stats().Refused+b.client.Stats().NotSent, "nothing is sent again")
 	if b.text == "" {
-		require.ErrorIs(t, bad, lanes.ErrNotSent)
+		require.ErrorIs(t, bad, redislanes.ErrNotSent)
 	} else {
-		require.ErrorIs(t, bad, cluster.ErrRefused)
+		require.ErrorIs(t, bad, redislanes.ErrRefused)
 		require.ErrorContains(t, bad, strings.Fields(b.text)[0])
 	}
 }
@@ -159,7 +159,7 @@ func TestDeadForGood(t *testing.T) {
 				require.NoError(t, good)
 				require.Error(t, bad)
 				require.InDelta(t, 1, took.Seconds(), 0.1)
-				var tried *cluster.TroubleError
+				var tried *redislanes.TroubleError
 				require.ErrorAs(t, bad, &tried)
 				require.Greater(t, tried.Tries, 5)
 				require.ErrorContains(t, bad, fmt.Sprintf("after %d tries in 1.", tried.Tries))
@@ -221,13 +221,13 @@ func TestNoOwnerGrace(t *testing.T) {
 		}
 		key := keyOf(1, 2)
 		took, err := call(key)
-		require.ErrorIs(t, err, cluster.ErrNoOwner)
-		require.ErrorIs(t, err, lanes.ErrNotSent)
+		require.ErrorIs(t, err, redislanes.ErrNoOwner)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
 		require.ErrorContains(t, err, "tries in 1.")
 		require.InDelta(t, 1, took.Seconds(), 0.1)
 		for _, key := range []string{key, keyOf(3, 4), keyOf(15, 16)} {
 			took, err = call(key)
-			require.ErrorIs(t, err, cluster.ErrNoOwner)
+			require.ErrorIs(t, err, redislanes.ErrNoOwner)
 			require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " in trouble for 1."))
 			require.Less(t, took, 5*time.Millisecond)
 		}
@@ -251,7 +251,7 @@ func TestTryAgainIsAboutItsKeys(t *testing.T) {
 		client := w.open(t, cluster.Config{RefreshEvery: -1})
 		mget := func() time.Duration {
 			began := time.Now()
-			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "MGET", "{t}a", "{t}b")), cluster.ErrRefused)
+			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "MGET", "{t}a", "{t}b")), redislanes.ErrRefused)
 			return time.Since(began)
 		}
 		require.InDelta(t, 1, mget().Seconds(), 0.1)
@@ -278,7 +278,7 @@ func TestReadsDoNotHideWrites(t *testing.T) {
 		client := w.open(t, cluster.Config{RefreshEvery: -1})
 		write := func() time.Duration {
 			began := time.Now()
-			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", "k")), cluster.ErrRefused)
+			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", "k")), redislanes.ErrRefused)
 			return time.Since(began)
 		}
 		require.InDelta(t, 1, write().Seconds(), 0.1)
@@ -302,7 +302,7 @@ func TestTriesAreThoseThatWereMade(t *testing.T) {
 		}, nodeA)
 		client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: time.Hour})
 		err := client.Do(soon(t, 100*time.Millisecond), radix.Cmd(nil, "INCR", "k"))
-		var trouble *cluster.TroubleError
+		var trouble *redislanes.TroubleError
 		require.ErrorAs(t, err, &trouble)
 		require.EqualValues(t, asked.Load(), trouble.Tries)
 	})

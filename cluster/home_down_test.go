@@ -9,8 +9,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestKeylessWhileAllNodesAreDown: a command without a key leaves a node that is
@@ -23,12 +23,12 @@ func TestKeylessWhileAllNodesAreDown(t *testing.T) {
 		w.set(func() { w.dead[nodeA], w.dead[nodeB], w.dead[nodeC] = true, true, true })
 		var by string
 		whoami := func() radix.Action { return radix.Cmd(&by, "ECHO", "who") }
-		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), whoami()), lanes.ErrNotSent)
+		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), whoami()), redislanes.ErrNotSent)
 		const calls = 100
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for range calls {
-			require.ErrorIs(t, client.Do(t.Context(), whoami()), lanes.ErrNotSent)
+			require.ErrorIs(t, client.Do(t.Context(), whoami()), redislanes.ErrNotSent)
 		}
 		runtime.ReadMemStats(&after)
 		require.Less(t, (after.TotalAlloc-before.TotalAlloc)/calls, uint64(16<<10))

@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -113,7 +114,7 @@ func TestHostileGreeting(t *testing.T) {
 					defer cancel()
 					began := time.Now()
 					_, err := cluster.Config{}.New(ctx, []string{f.addr()})
-					var unreachable *cluster.UnreachableError
+					var unreachable *redislanes.UnreachableError
 					require.ErrorAs(t, err, &unreachable)
 					require.Less(t, len(err.Error()), 1000)
 					require.Less(t, time.Since(began), time.Second)

@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/leak"
 	"github.com/redislanes/redislanes/internal/redistest"
@@ -56,24 +57,24 @@ var hostilities = []struct {
 	want   error // nil: see says
 	says   string
 }{
-	{"negative bulk", say("$-5\r\n"), lanes.ErrUnknownOutcome, ""},
-	{"huge bulk", forever("$99999999999\r\n", "x"), lanes.ErrUnknownOutcome, ""},
-	{"length of many digits", forever("$", "9"), lanes.ErrUnknownOutcome, ""},
-	{"huge array", forever("*1000000000\r\n", ":1\r\n"), lanes.ErrUnknownOutcome, ""},
-	{"array without elements", say("*16000000\r\n"), lanes.ErrUnknownOutcome, ""},
+	{"negative bulk", say("$-5\r\n"), redislanes.ErrUnknownOutcome, ""},
+	{"huge bulk", forever("$99999999999\r\n", "x"), redislanes.ErrUnknownOutcome, ""},
+	{"length of many digits", forever("$", "9"), redislanes.ErrUnknownOutcome, ""},
+	{"huge array", forever("*1000000000\r\n", ":1\r\n"), redislanes.ErrUnknownOutcome, ""},
+	{"array without elements", say("*16000000\r\n"), redislanes.ErrUnknownOutcome, ""},
 	{"deep nesting", say(strings.Repeat("*1\r\n", 10_000) + ":1\r\n"), nil, "TOODEEP the command ran"},
-	{"deep nesting without an end", say(strings.Repeat("*1\r\n", 10_000)), lanes.ErrUnknownOutcome, ""},
+	{"deep nesting without an end", say(strings.Repeat("*1\r\n", 10_000)), redislanes.ErrUnknownOutcome, ""},
 	{"attributes in a row", say(strings.Repeat("|0\r\n", 1<<20) + "|0\r\n:1\r\n"), nil, "TOOMANY the command ran"},
-	{"endless nesting", forever("", "*1\r\n"), lanes.ErrUnknownOutcome, ""},
-	{"endless attributes", forever("", "|1\r\n+k\r\n+v\r\n"), lanes.ErrUnknownOutcome, ""},
-	{"endless line", forever("+", "x"), lanes.ErrUnknownOutcome, ""},
-	{"endless pushes", forever("", ">1\r\n+x\r\n"), lanes.ErrUnknownOutcome, ""},
-	{"garbage", say("\x00\xff\x16\x03\x01 HTTP/1.1 400 Bad Request\r\n\r\n"), lanes.ErrUnknownOutcome, ""},
-	{"LF without CR", say(":1\n:1\n"), lanes.ErrUnknownOutcome, ""},
+	{"endless nesting", forever("", "*1\r\n"), redislanes.ErrUnknownOutcome, ""},
+	{"endless attributes", forever("", "|1\r\n+k\r\n+v\r\n"), redislanes.ErrUnknownOutcome, ""},
+	{"endless line", forever("+", "x"), redislanes.ErrUnknownOutcome, ""},
+	{"endless pushes", forever("", ">1\r\n+x\r\n"), redislanes.ErrUnknownOutcome, ""},
+	{"garbage", say("\x00\xff\x16\x03\x01 HTTP/1.1 400 Bad Request\r\n\r\n"), redislanes.ErrUnknownOutcome, ""},
+	{"LF without CR", say(":1\n:1\n"), redislanes.ErrUnknownOutcome, ""},
 	{"text that should be a number", say("+ten\r\n"), nil, "not an integer"},
 	{"array that should be a number", say("*2\r\n:1\r\n:2\r\n"), nil, "not an integer"},
-	{"error of 10 MB", say("-ERR " + strings.Repeat("x", 10<<20) + "\r\n"), lanes.ErrUnknownOutcome, ""},
-	{"half a reply and the end", func(w io.Writer, _ []string) bool { _, _ = io.WriteString(w, "$10\r\nabc"); return false }, lanes.ErrUnknownOutcome, ""},
+	{"error of 10 MB", say("-ERR " + strings.Repeat("x", 10<<20) + "\r\n"), redislanes.ErrUnknownOutcome, ""},
+	{"half a reply and the end", func(w io.Writer, _ []string) bool { _, _ = io.WriteString(w, "$10\r\nabc"); return false }, redislanes.ErrUnknownOutcome, ""},
 	{"MOVED to slot 99999", say("-MOVED 99999 127.0.0.1:1\r\n"), nil, "MOVED"},
 	{"MOVED to slot -1", say("-MOVED -1 127.0.0.1:1\r\n"), nil, "MOVED"},
 	{"MOVED without anything", say("-MOVED\r\n"), nil, "MOVED"},
@@ -84,8 +85,8 @@ var hostilities = []struct {
 	{"MOVED to control characters", say("-MOVED " + evilSlot + " \x00\x1b[2J:1\r\n"), nil, "MOVED"},
 	{"MOVED to a closed port", say("-MOVED " + evilSlot + " 127.0.0.1:1\r\n"), errNotRun, "INCRBY on 127.0.0.1:"},
 	{"ASK to a closed port", say("-ASK " + evilSlot + " 127.0.0.1:1\r\n"), errNotRun, "INCRBY on 127.0.0.1:"},
-	{"MOVED to itself for ever", say("-MOVED " + evilSlot + " :{port}\r\n"), cluster.ErrRefused, "MOVED"},
-	{"ASK to itself for ever", say("-ASK " + evilSlot + " :{port}\r\n"), cluster.ErrRefused, "ASK"},
+	{"MOVED to itself for ever", say("-MOVED " + evilSlot + " :{port}\r\n"), redislanes.ErrRefused, "MOVED"},
+	{"ASK to itself for ever", say("-ASK " + evilSlot + " :{port}\r\n"), redislanes.ErrRefused, "ASK"},
 }
 
 // errNotRun: the command was not sent to where the redirect led, or the redirect is
@@ -109,7 +110,7 @@ func TestHostileServer(t *testing.T) {
 	for _, h := range hostilities {
 		t.Run(h.name, func(t *testing.T) {
 			leaks := leak.Now()
-			unknown, patience := errors.Is(h.want, lanes.ErrUnknownOutcome), time.Second
+			unknown, patience := errors.Is(h.want, redislanes.ErrUnknownOutcome), time.Second
 			if unknown && !incomplete[h.name] || strings.HasPrefix(h.says, "TOO") {
 				patience = time.Minute // it is refused when it has arrived, which may take its time
 			}
@@ -118,12 +119,12 @@ func TestHostileServer(t *testing.T) {
 				switch h.want {
 				case nil:
 				case errNotRun:
-					require.True(t, errors.Is(err, lanes.ErrNotSent) || errors.Is(err, cluster.ErrRefused), "%v", err)
+					require.True(t, errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrRefused), "%v", err)
 				default:
 					require.ErrorIs(t, err, h.want)
 				}
 				if unknown {
-					require.NotErrorIs(t, err, lanes.ErrNotSent)
+					require.NotErrorIs(t, err, redislanes.ErrNotSent)
 					require.Equal(t, incomplete[h.name], errors.Is(err, context.DeadlineExceeded), "%v", err)
 				}
 				require.ErrorContains(t, err, h.says)
@@ -207,11 +208,11 @@ func (w portWriter) WriteString(s string) (int, error) {
 // requireTyped: the error names the command and what became of it.
 func requireTyped(t *testing.T, err error) {
 	t.Helper()
-	var command *cluster.CommandError
+	var command *redislanes.CommandError
 	require.ErrorAs(t, err, &command)
 	require.Equal(t, "INCRBY", command.Command)
 	var said resp3.SimpleError
-	require.True(t, errors.As(err, &said) || errors.Is(err, lanes.ErrNotSent) || errors.Is(err, lanes.ErrUnknownOutcome), "%v", err)
+	require.True(t, errors.As(err, &said) || errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrUnknownOutcome), "%v", err)
 }
 
 // A bystander is a client of a good server, which must not notice anything.

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"slices"
 )
 
@@ -247,14 +246,4 @@ func alike(votes []vote, v vote) []vote {
 		}
 	}
 	return same
-}
-
-// A MapError says why a server's map of the slots is not used.
-type MapError struct {
-	Addr   string
-	Reason string
-}
-
-func (e *MapError) Error() string {
-	return fmt.Sprintf("%s: its map of the slots is not used: %s", e.Addr, e.Reason)
 }

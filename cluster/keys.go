@@ -1,33 +1,10 @@
 package cluster
 
 import (
-	"errors"
-	"fmt"
-
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 )
-
-// ErrCrossSlot is wrapped by the error for a command whose keys lie in more
-// than one slot, which Redis Cluster refuses.
-var ErrCrossSlot = errors.New("cluster: keys in different slots")
-
-// A CrossSlotError tells which command has keys in more than one slot. It
-// unwraps to ErrCrossSlot and, since the command was not sent, lanes.ErrNotSent.
-// Neither it nor its text holds a key.
-type CrossSlotError struct {
-	Command string    // the name in upper case
-	Slots   [2]uint16 // of its first key, and of the first key elsewhere
-}
-
-// Error names the command and the two slots.
-func (e *CrossSlotError) Error() string {
-	return fmt.Sprintf("cluster: %s: keys in different slots, %d and %d", e.Command, e.Slots[0], e.Slots[1])
-}
-
-// Unwrap returns ErrCrossSlot and lanes.ErrNotSent.
-func (e *CrossSlotError) Unwrap() []error { return []error{ErrCrossSlot, lanes.ErrNotSent} }
 
 // CommandSlot returns the slot of all keys of a command; ok is false if it has
 // no key. The name may be in any case; args are the arguments after the name,
@@ -66,7 +43,7 @@ func slotOf(c command.Command) (slot uint16, ok bool, err error) {
 }
 
 func crossSlot(name string, a, b uint16) error {
-	return &CrossSlotError{Command: name, Slots: [2]uint16{a, b}}
+	return &redislanes.CrossSlotError{Command: name, Slots: [2]uint16{a, b}}
 }
 
 // Traits tell how a command may travel.

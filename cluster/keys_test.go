@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
 
 // split separates the name of a command line from its arguments. "”" is an
@@ -55,9 +55,9 @@ func TestCrossSlotError(t *testing.T) {
 		name, args := split(line)
 		_, ok, err := CommandSlot(name, args)
 		assert.False(t, ok)
-		require.ErrorIs(t, err, ErrCrossSlot, line)
-		require.ErrorIs(t, err, lanes.ErrNotSent, line)
-		var cross *CrossSlotError
+		require.ErrorIs(t, err, redislanes.ErrCrossSlot, line)
+		require.ErrorIs(t, err, redislanes.ErrNotSent, line)
+		var cross *redislanes.CrossSlotError
 		require.True(t, errors.As(err, &cross))
 		assert.Equal(t, strings.ToUpper(name), cross.Command)
 		assert.ElementsMatch(t, []uint16{Slot("canary1"), Slot("canary2")}, cross.Slots[:])

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -74,7 +75,7 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			err = wait(ctx, backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
 		}
 		if err != nil {
-			return cmd, &CommandError{Command: name, Err: lanes.NotSent("", err)}
+			return cmd, &redislanes.CommandError{Command: name, Err: lanes.NotSent("", err)}
 		}
 	}
 }
@@ -246,7 +247,7 @@ func (c *Client) learnAll(ctx context.Context, r *Request) error {
 		}
 		slot, traits, err := c.judge(cmd)
 		if err != nil {
-			return &CommandError{Command: cmd.Name(), Err: err}
+			return &redislanes.CommandError{Command: cmd.Name(), Err: err}
 		}
 		r.slots[i] = slot
 		r.Mark(i, traits)

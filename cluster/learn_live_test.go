@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
@@ -42,12 +43,12 @@ func TestUnknownCommandsAreAskedFor(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{key, key + "!"}, []string{text, got})
 	}
-	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "X.EVAL", "return 1", "2", "a", "b")), cluster.ErrCrossSlot)
+	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "X.EVAL", "return 1", "2", "a", "b")), redislanes.ErrCrossSlot)
 	blocking := pipeline.New(client)
 	count := blocking.IncrBy("k", 1)
 	blocking.Cmd("X.BLPOP", "{b}list", "0")
-	require.ErrorIs(t, blocking.Do(ctx), pipeline.ErrNotPipelinable)
-	require.ErrorIs(t, count.Err(), lanes.ErrNotSent)
+	require.ErrorIs(t, blocking.Do(ctx), redislanes.ErrNotPipelinable)
+	require.ErrorIs(t, count.Err(), redislanes.ErrNotSent)
 
 	done := make(chan error, 1)
 	go func() { done <- client.Do(ctx, radix.Cmd(nil, "X.BLPOP", "{b}list", "0")) }()
@@ -95,7 +96,7 @@ func TestNobodyTellsOfACommand(t *testing.T) {
 	refused := 0
 	for i := range 20 {
 		if err := client.Do(ctx, radix.Cmd(nil, "X.EVAL", "return 1", "1", fmt.Sprint("k", i))); err != nil {
-			require.ErrorIs(t, err, cluster.ErrRefused)
+			require.ErrorIs(t, err, redislanes.ErrRefused)
 			refused++
 		}
 	}
@@ -114,6 +115,6 @@ func TestAskingForACommandEndsWithTheContext(t *testing.T) {
 	defer cancel()
 	err := client.Do(ctx, radix.Cmd(nil, "NO.SUCH", "canary"))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorIs(t, err, lanes.ErrNotSent)
+	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	require.NotContains(t, err.Error(), "canary")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -91,9 +92,9 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		return refused // before a receiver has seen it: all of it may be sent again
 	}
 	if err := lanes.Unmarshal(replies, unmarshalInto); err != nil {
-		var failed *lanes.DecodeError
+		var failed *redislanes.DecodeError
 		if errors.As(err, &failed) && failed.Index < len(commands) {
-			return &CommandError{commandName(commands[failed.Index]), c.Address(), err}
+			return &redislanes.CommandError{Command: commandName(commands[failed.Index]), Addr: c.Address(), Err: err}
 		}
 		return err
 	}

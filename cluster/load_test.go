@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -56,7 +56,7 @@ func (l *load) request(p *pipeline.Pipeline, replies []pipeline.Reply) {
 		switch err := r.Err(); {
 		case err == nil:
 			l.acknowledged[i].Add(1)
-		case errors.Is(err, lanes.ErrUnknownOutcome):
+		case errors.Is(err, redislanes.ErrUnknownOutcome):
 			l.unknown[i].Add(1)
 		default:
 			l.refused[i].Add(1)

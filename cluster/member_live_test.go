@@ -11,9 +11,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // logged collects what a client logs.
@@ -69,8 +69,8 @@ func standaloneAtANodesAddress(t *testing.T, config cluster.Config) {
 	var total int
 	for _, c := range []*cluster.Client{client, busy} {
 		err := c.Do(ctx, radix.Cmd(&total, "INCR", gone))
-		require.ErrorIs(t, err, cluster.ErrNotMember)
-		require.ErrorIs(t, err, lanes.ErrNotSent)
+		require.ErrorIs(t, err, redislanes.ErrNotMember)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
 		require.ErrorContains(t, err, n.Addr())
 	}
 	require.NoError(t, client.Do(ctx, radix.Cmd(&total, "INCR", healthy)))

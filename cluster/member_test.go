@@ -3,6 +3,7 @@ package cluster
 import (
 	"testing"
 
+	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/require"
 )
 
@@ -36,7 +37,7 @@ func TestAdmit(t *testing.T) {
 			c.use(c.topology.Load(), v)
 			err := c.admit(test.addr, []byte(test.mode), []byte(test.id))
 			if test.refused {
-				require.ErrorIs(t, err, ErrNotMember)
+				require.ErrorIs(t, err, redislanes.ErrNotMember)
 				return
 			}
 			require.NoError(t, err)

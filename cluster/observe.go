@@ -4,9 +4,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -59,8 +59,8 @@ type Outcome uint8
 const (
 	OutcomeOK      Outcome = iota // every command has a reply that is no error
 	OutcomeError                  // the server replied with an error
-	OutcomeNotSent                // lanes.ErrNotSent
-	OutcomeUnknown                // lanes.ErrUnknownOutcome
+	OutcomeNotSent                // redislanes.ErrNotSent
+	OutcomeUnknown                // redislanes.ErrUnknownOutcome
 
 	// Outcomes is how many outcomes there are.
 	Outcomes = 4
@@ -108,7 +108,7 @@ func (r *Request) outcomeOf(i int) Outcome {
 		return OutcomeOK
 	case err == nil:
 		return OutcomeError
-	case errors.Is(err, lanes.ErrNotSent):
+	case errors.Is(err, redislanes.ErrNotSent):
 		return OutcomeNotSent
 	}
 	return OutcomeUnknown

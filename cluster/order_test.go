@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -92,8 +93,8 @@ func TestOrderWithinASlot(t *testing.T) {
 				err := replies[i].Err()
 				switch {
 				case err != nil:
-					require.ErrorIs(t, err, cluster.ErrRefused, "seed %d", seed)
-					require.ErrorIs(t, err, cluster.ErrOvertaken, "seed %d", seed)
+					require.ErrorIs(t, err, redislanes.ErrRefused, "seed %d", seed)
+					require.ErrorIs(t, err, redislanes.ErrOvertaken, "seed %d", seed)
 					require.ErrorContains(t, err, "not sent again, since a later command of its slot has run")
 					overtaken++
 				case c.read:
@@ -136,8 +137,8 @@ func TestRefusedSetIsNotSentBehindALaterOne(t *testing.T) {
 			p := pipeline.New(client)
 			one, two, get := p.Cmd("SET", "k", "1"), p.Cmd("SET", "k", "2"), p.Cmd("GET", "k")
 			require.Error(t, p.Do(soon(t, 5*time.Second)))
-			require.ErrorIs(t, one.Err(), cluster.ErrRefused)
-			require.ErrorIs(t, one.Err(), cluster.ErrOvertaken)
+			require.ErrorIs(t, one.Err(), redislanes.ErrRefused)
+			require.ErrorIs(t, one.Err(), redislanes.ErrOvertaken)
 			require.NoError(t, two.Err())
 			got, err := get.Text()
 			require.NoError(t, err)
@@ -174,7 +175,7 @@ func TestReadsOvertakeNoReads(t *testing.T) {
 			err := p.Do(soon(t, 5*time.Second))
 			require.NoError(t, one.Err())
 			if write {
-				require.ErrorIs(t, both.Err(), cluster.ErrOvertaken)
+				require.ErrorIs(t, both.Err(), redislanes.ErrOvertaken)
 				return
 			}
 			require.NoError(t, err)

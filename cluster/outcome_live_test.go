@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
@@ -40,11 +41,11 @@ func TestLostReplies(t *testing.T) {
 	go func() { given <- p.Do(ctx) }()
 	require.Eventually(t, func() bool { return client.Stats().Repeated > 0 }, 10*time.Second, time.Millisecond)
 	require.NoError(t, server.Nodes()[0].Resume())
-	require.ErrorIs(t, <-given, lanes.ErrUnknownOutcome)
+	require.ErrorIs(t, <-given, redislanes.ErrUnknownOutcome)
 	for _, r := range []pipeline.Reply{count, plain} {
-		require.ErrorIs(t, r.Err(), lanes.ErrUnknownOutcome)
-		require.NotErrorIs(t, r.Err(), lanes.ErrNotSent)
-		require.ErrorIs(t, r.Err(), lanes.ErrStalled)
+		require.ErrorIs(t, r.Err(), redislanes.ErrUnknownOutcome)
+		require.NotErrorIs(t, r.Err(), redislanes.ErrNotSent)
+		require.ErrorIs(t, r.Err(), redislanes.ErrStalled)
 	}
 	for _, r := range []pipeline.Reply{read, viaRadix, set} {
 		require.NoError(t, r.Err())
@@ -71,10 +72,10 @@ func TestRefusedIsAnOutcome(t *testing.T) {
 	p.Cmd("SET", "text", "v")
 	failed := p.Cmd("LPUSH", "text", "v")
 	require.Error(t, p.Do(ctx))
-	require.ErrorIs(t, refused.Err(), cluster.ErrRefused)
-	require.NotErrorIs(t, refused.Err(), lanes.ErrNotSent)
-	require.NotErrorIs(t, failed.Err(), cluster.ErrRefused)
-	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", "k", "1")), cluster.ErrRefused)
+	require.ErrorIs(t, refused.Err(), redislanes.ErrRefused)
+	require.NotErrorIs(t, refused.Err(), redislanes.ErrNotSent)
+	require.NotErrorIs(t, failed.Err(), redislanes.ErrRefused)
+	require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", "k", "1")), redislanes.ErrRefused)
 }
 
 // TestCredentialsAreAskedForOnEveryDial changes the password of a server that

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // A verdict is what an error reply means for the command that got it. Every
@@ -112,7 +112,7 @@ func classifyAddr(v verdict, text []byte, asked string) redirect {
 }
 
 // passing tells whether a server that refused the handshake may accept it soon.
-func passing(e *lanes.HandshakeError) bool {
+func passing(e *redislanes.HandshakeError) bool {
 	text, err := strconv.Unquote(e.Reply)
 	if err != nil {
 		return false

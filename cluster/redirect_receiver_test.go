@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 )
 
@@ -33,7 +34,7 @@ func TestRefusalsReachNoReceiver(t *testing.T) {
 				var said resp3.SimpleError
 				for _, into := range []any{&raw, &said, new(any)} {
 					err := client.Do(soon(t, 3*time.Second), radix.Cmd(into, "GET", "k"))
-					require.ErrorIs(t, err, cluster.ErrRefused)
+					require.ErrorIs(t, err, redislanes.ErrRefused)
 					require.ErrorContains(t, err, "GET on "+nodeA+": "+text[:5])
 				}
 				require.Empty(t, raw)
@@ -43,7 +44,7 @@ func TestRefusalsReachNoReceiver(t *testing.T) {
 				p.Append(radix.Cmd(&raw, "GET", "k"))
 				p.Append(radix.Cmd(&last, "INCR", "k"))
 				err := client.Do(soon(t, 3*time.Second), p)
-				require.ErrorIs(t, err, cluster.ErrRefused)
+				require.ErrorIs(t, err, redislanes.ErrRefused)
 				require.ErrorContains(t, err, "GET on "+nodeA)
 				require.Equal(t, []string{one, one}, []string{string(first), string(last)})
 			})
@@ -102,7 +103,7 @@ func TestBlockingPipelineIsNotRepeated(t *testing.T) {
 		p := radix.NewPipeline()
 		p.Append(radix.Cmd(nil, "INCR", "{k}n"))
 		p.Append(radix.Cmd(&raw, "BLMOVE", "{k}a", "{k}b", "LEFT", "RIGHT", "0"))
-		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), p), cluster.ErrRefused)
+		require.ErrorIs(t, client.Do(soon(t, 3*time.Second), p), redislanes.ErrRefused)
 		require.Equal(t, 1, ran)
 	})
 }

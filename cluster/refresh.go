@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 )
 
@@ -37,7 +38,7 @@ func (c *Client) Sync(ctx context.Context) error {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return ErrClosed
+		return redislanes.ErrClosed
 	}
 	c.syncs = append(c.syncs, done)
 	c.mu.Unlock()
@@ -48,7 +49,7 @@ func (c *Client) Sync(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("cluster: waiting for a refresh: %w", ctx.Err())
 	case <-c.ctx.Done():
-		return ErrClosed
+		return redislanes.ErrClosed
 	}
 }
 
@@ -174,7 +175,7 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 	defer cancel()
 	answers := make(chan answer, len(addrs))
 	votes := poll{use: t.view, taught: t.taught(), seeds: c.seeds}
-	failed := &UnreachableError{}
+	failed := &redislanes.UnreachableError{}
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
 	var enough <-chan time.Time
@@ -203,7 +204,7 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 		case <-enough:
 			answered = len(addrs)
 		case <-ctx.Done():
-			failed = failed.withRest(addrs, ctx.Err())
+			failed = withRest(failed, addrs, ctx.Err())
 			answered = len(addrs)
 		}
 	}
@@ -214,15 +215,15 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 }
 
 // count adds an answer to the votes, and to the causes of a failure.
-func (c *Client) count(votes *poll, a answer, failed *UnreachableError) {
+func (c *Client) count(votes *poll, a answer, failed *redislanes.UnreachableError) {
 	if a.err != nil {
 		votes.failed++
-		failed.Causes = append(failed.Causes, AddrError{a.addr, a.err})
+		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: a.err})
 		return
 	}
 	wrong := votes.add(a.addr, a.id, a.view)
 	if wrong != noDoubt {
-		failed.Causes = append(failed.Causes, AddrError{a.addr, &MapError{a.addr, wrong.String()}})
+		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: &redislanes.MapError{Addr: a.addr, Reason: wrong.String()}})
 	}
 	c.logDoubt(a.addr, wrong)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -150,7 +151,7 @@ func (r *Request) CommitKnown(buf []byte, slot int32) {
 // refuse notes the first reason why the request cannot be executed.
 func (r *Request) refuse(format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("cluster: request: "+format+": %w", append(args, lanes.ErrNotSent)...)
+		r.err = fmt.Errorf("cluster: request: "+format+": %w", append(args, redislanes.ErrNotSent)...)
 	}
 }
 
@@ -208,15 +209,15 @@ func (r *Request) SetSlow(i int, slow bool) {
 }
 
 // Reply returns the i-th command's reply as it came, valid until Reset, after
-// the Request was executed. The error is a [CommandError]: for an error reply,
+// the Request was executed. The error is a [redislanes.CommandError]: for an error reply,
 // and for a command without a reply.
 func (r *Request) Reply(i int) ([]byte, error) {
 	reply, addr, err := r.outcome(i)
 	switch {
 	case err != nil:
-		return nil, &CommandError{commandName(r.command(i)), addr, r.tried(i, err)}
+		return nil, &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, err)}
 	case resp.IsError(reply):
-		return nil, &CommandError{commandName(r.command(i)), addr, r.tried(i, saidError(reply))}
+		return nil, &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, saidError(reply))}
 	}
 	return reply, nil
 }
@@ -229,16 +230,16 @@ func (r *Request) Raw(i int) []byte {
 }
 
 // Undecodable returns an error of decoding the i-th command's reply as a
-// [CommandError], which names the command and its node.
+// [redislanes.CommandError], which names the command and its node.
 func (r *Request) Undecodable(i int, err error) error {
 	_, addr, _ := r.outcome(i)
-	return &CommandError{commandName(r.command(i)), addr, err}
+	return &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: err}
 }
 
 // undecodable is Undecodable for an error of lanes.Unmarshal of all replies; one of
 // the server stays as it is.
 func (r *Request) undecodable(err error) error {
-	var failed *lanes.DecodeError
+	var failed *redislanes.DecodeError
 	if errors.As(err, &failed) && failed.Index < r.Len() {
 		return r.Undecodable(failed.Index, err)
 	}
@@ -246,7 +247,7 @@ func (r *Request) undecodable(err error) error {
 }
 
 // errNotExecuted also stands where Exec has refused the request.
-var errNotExecuted = fmt.Errorf("the request was not executed: %w", lanes.ErrNotSent)
+var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
 
 // outcome returns the reply, also if it is an error, or why there is none.
 func (r *Request) outcome(i int) (reply []byte, addr string, err error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -63,17 +64,17 @@ func TestRequestMisuse(t *testing.T) {
 	var r cluster.Request
 	r.Commit(append(r.Buffer(), ping...), -1)
 	_, err := r.Reply(0)
-	require.ErrorIs(t, err, lanes.ErrNotSent)
+	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	require.ErrorContains(t, err, "PING: the request was not executed")
 	require.Nil(t, r.Raw(0))
 	require.Empty(t, r.Node(0))
-	require.ErrorIs(t, new(cluster.Client).Append(&r, nil), lanes.ErrNotSent)
+	require.ErrorIs(t, new(cluster.Client).Append(&r, nil), redislanes.ErrNotSent)
 
 	r.Commit(nil, 0) // without the command before
 	r.Commit(append(r.Buffer(), ping...), -1)
 	for i := range r.Len() {
 		r.Mark(i, 0)
 		_, err := r.Reply(i)
-		require.ErrorIs(t, err, lanes.ErrNotSent)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -56,8 +56,8 @@ func TestRedirectedDoNotWaitForRefused(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	cancel()
 	require.Error(t, <-done)
-	if err := refused.Err(); !errors.Is(err, lanes.ErrUnknownOutcome) { // which it is if a try was in flight at the end
-		require.ErrorIs(t, err, cluster.ErrRefused)
+	if err := refused.Err(); !errors.Is(err, redislanes.ErrUnknownOutcome) { // which it is if a try was in flight at the end
+		require.ErrorIs(t, err, redislanes.ErrRefused)
 	}
 	require.NoError(t, followed.Err())
 }
@@ -106,8 +106,8 @@ func TestExpiryDoesNotOverruleOthers(t *testing.T) {
 	p.Expire("k", time.Minute)
 	p.Cmd("PERSIST", "k")
 	require.Error(t, p.Do(within(t, 5*time.Second)))
-	require.ErrorIs(t, count.Err(), cluster.ErrRefused)
-	require.ErrorIs(t, count.Err(), cluster.ErrOvertaken)
+	require.ErrorIs(t, count.Err(), redislanes.ErrRefused)
+	require.ErrorIs(t, count.Err(), redislanes.ErrOvertaken)
 	require.Equal(t, 1, e.Calls(0, "EXPIRE"))
 	require.Zero(t, e.Calls(0, "INCRBY"))
 }
@@ -155,8 +155,8 @@ func TestDeadNode(t *testing.T) {
 				require.NoError(t, r.Err())
 				continue
 			}
-			require.ErrorIs(t, r.Err(), pool.ErrDown)
-			require.ErrorIs(t, r.Err(), lanes.ErrNotSent)
+			require.ErrorIs(t, r.Err(), redislanes.ErrDown)
+			require.ErrorIs(t, r.Err(), redislanes.ErrNotSent)
 			failed++
 		}
 		return failed, waited, err
@@ -170,7 +170,7 @@ func TestDeadNode(t *testing.T) {
 	for range 20 {
 		sent := client.Stats().NotSent
 		_, _, err := call()
-		require.ErrorIs(t, err, pool.ErrDown)
+		require.ErrorIs(t, err, redislanes.ErrDown)
 		require.ErrorContains(t, err, e.Addrs()[1])
 		require.Equal(t, sent, client.Stats().NotSent, "nothing is sent again after the grace")
 	}

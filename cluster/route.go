@@ -3,17 +3,11 @@ package cluster
 import (
 	"fmt"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/lanes"
 )
 
-// ErrNotPipelinable refuses a command that cannot travel with others: one that
-// may block its connection or changes its state (BLPOP, MULTI, WATCH, SELECT,
-// SUBSCRIBE, ...). Use [Client.Do], with radix.WithConn for several. It wraps
-// lanes.ErrNotSent.
-var ErrNotPipelinable = fmt.Errorf("command cannot be pipelined, use Client.Do or radix.WithConn: %w", lanes.ErrNotSent)
-
-var errNoName = fmt.Errorf("command without a name: %w", lanes.ErrNotSent)
+var errNoName = fmt.Errorf("command without a name: %w", redislanes.ErrNotSent)
 
 // noKey is the slot of a command without a key.
 const noKey = -1
@@ -51,8 +45,8 @@ func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 // Append takes over buf, which is [Request.Buffer] with one command appended,
 // to a request that this client will execute. It finds the command's slot, and
 // whether it only reads and is slow. A command that cannot travel with others is
-// refused with [ErrNotPipelinable], one with keys in different slots with
-// [ErrCrossSlot]; then the request stays as it was. For a command that is not
+// refused with [redislanes.ErrNotPipelinable], one with keys in different slots with
+// [redislanes.ErrCrossSlot]; then the request stays as it was. For a command that is not
 // known here, [Client.Exec] asks a server.
 func (c *Client) Append(r *Request, buf []byte) error {
 	cmd := command.Of(buf[min(len(r.arena), len(buf)):])
@@ -75,7 +69,7 @@ func (c *Client) judge(cmd command.Command) (slot int32, t Traits, err error) {
 		return 0, 0, errNoName
 	}
 	if t = c.slow.apply(cmd); t.Way() != command.Shared {
-		return 0, t, ErrNotPipelinable
+		return 0, t, redislanes.ErrNotPipelinable
 	}
 	slot, err = c.slotOf(cmd)
 	return slot, t, err

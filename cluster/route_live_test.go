@@ -12,9 +12,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -98,18 +98,18 @@ func TestCrossSlotIsRefusedUnsent(t *testing.T) {
 		{"BLPOP", "a", "b", "0"}, {"SORT", "a", "STORE", "b"}, {"ZUNIONSTORE", "a", "1", "b"},
 	} {
 		name, args := line[0], line[1:]
-		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), cluster.ErrCrossSlot, line)
-		require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), cluster.ErrCrossSlot, line)
+		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrCrossSlot, line)
+		require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrCrossSlot, line)
 		if name == "BLPOP" {
 			continue
 		}
-		require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), cluster.ErrCrossSlot, line)
-		require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), cluster.ErrCrossSlot, line)
+		require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), redislanes.ErrCrossSlot, line)
+		require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), redislanes.ErrCrossSlot, line)
 	}
 	p := radix.NewPipeline()
 	p.Append(radix.Cmd(nil, "GET", "a"))
 	p.Append(radix.Cmd(nil, "GET", "b"))
-	require.ErrorIs(t, client.Do(ctx, p), cluster.ErrCrossSlot)
+	require.ErrorIs(t, client.Do(ctx, p), redislanes.ErrCrossSlot)
 	require.Zero(t, seen.Load())
 }
 
@@ -188,14 +188,14 @@ func TestWhatChangesAConnectionIsRefused(t *testing.T) {
 		{"CLIENT", "REPLY", "SKIP"}, {"ASKING"}, {"SCRIPT", "DEBUG", "YES"}, {"CLIENT", "NEW-IN-REDIS-9"}, {"MULTI"}, {"QUIT"},
 	} {
 		name, args := line[0], line[1:]
-		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), lanes.ErrShared, line)
-		require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), lanes.ErrShared, line)
-		require.ErrorIs(t, clients[f.addr()].Primary.Do(ctx, radix.Cmd(nil, name, args...)), lanes.ErrShared, line)
-		require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), pipeline.ErrNotPipelinable, line)
-		require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), pipeline.ErrNotPipelinable, line)
+		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrShared, line)
+		require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrShared, line)
+		require.ErrorIs(t, clients[f.addr()].Primary.Do(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrShared, line)
+		require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), redislanes.ErrNotPipelinable, line)
+		require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), redislanes.ErrNotPipelinable, line)
 		p := radix.NewPipeline()
 		p.Append(radix.Cmd(nil, "GET", "a"))
 		p.Append(radix.Cmd(nil, name, args...))
-		require.ErrorIs(t, client.Do(ctx, p), lanes.ErrShared, line)
+		require.ErrorIs(t, client.Do(ctx, p), redislanes.ErrShared, line)
 	}
 }

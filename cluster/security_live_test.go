@@ -15,6 +15,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
@@ -38,7 +39,7 @@ func TestTLSServerIsChecked(t *testing.T) {
 		"handshake": {}, // plain text to a server that speaks TLS
 	} {
 		_, err := cluster.Config{Dialer: d}.New(ctx, real.Addrs())
-		var unreachable *cluster.UnreachableError
+		var unreachable *redislanes.UnreachableError
 		require.ErrorAs(t, err, &unreachable)
 		if d.TLS != nil {
 			require.ErrorContains(t, err, "TLS handshake")
@@ -123,8 +124,8 @@ func TestACLUser(t *testing.T) {
 		var said resp3.SimpleError
 		require.ErrorAs(t, err, &said)
 		require.True(t, strings.HasPrefix(said.S, "NOPERM "), said.S)
-		require.NotErrorIs(t, err, cluster.ErrRefused)
-		var failed *cluster.CommandError
+		require.NotErrorIs(t, err, redislanes.ErrRefused)
+		var failed *redislanes.CommandError
 		require.ErrorAs(t, err, &failed)
 		require.Equal(t, command, failed.Command)
 		require.True(t, slices.Contains(real.Addrs(), failed.Addr))
@@ -241,7 +242,7 @@ func rotateUnderLoad(t *testing.T, ctx context.Context, client *cluster.Client, 
 				switch err := p.Do(ctx); {
 				case err == nil:
 					good.Add(1)
-				case errors.Is(err, lanes.ErrUnknownOutcome):
+				case errors.Is(err, redislanes.ErrUnknownOutcome):
 					unknown.Add(1)
 				default:
 					mu.Lock()
@@ -286,7 +287,7 @@ func forgetToRotate(t *testing.T, ctx context.Context, client *cluster.Client, r
 	r.disconnect(t, ctx)
 	for _, key := range redistest.KeysInSlots(3, "forgotten") {
 		until(t, ctx, "the last connection is gone", func() bool { // others are noticed by a call each
-			var refused *lanes.HandshakeError
+			var refused *redislanes.HandshakeError
 			return errors.As(client.Do(ctx, radix.Cmd(nil, "GET", key)), &refused)
 		})
 		for _, action := range []radix.Action{
@@ -298,11 +299,11 @@ func forgetToRotate(t *testing.T, ctx context.Context, client *cluster.Client, r
 			err := client.Do(ctx, action)
 			require.Equal(t, retries, client.Stats().NotSent, "a wrong password does not get better")
 			require.Less(t, time.Since(began), time.Second, "%v", err)
-			var refused *lanes.HandshakeError
+			var refused *redislanes.HandshakeError
 			require.ErrorAs(t, err, &refused)
 			require.Equal(t, "AUTH", refused.Command)
 			require.Contains(t, refused.Reply, "WRONGPASS")
-			require.ErrorIs(t, err, lanes.ErrNotSent)
+			require.ErrorIs(t, err, redislanes.ErrNotSent)
 			require.NotContains(t, err.Error(), "canary")
 		}
 	}

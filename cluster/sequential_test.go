@@ -8,8 +8,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -26,8 +26,8 @@ func TestSequentialDeadline(t *testing.T) {
 		p := pipeline.Config{Sequential: true}.New(client)
 		silent, other := p.IncrBy(keyOf(0, 2), 1), p.IncrBy(keyOf(1, 2), 1)
 		require.Error(t, p.Do(soon(t, 50*time.Millisecond)))
-		require.ErrorIs(t, silent.Err(), lanes.ErrUnknownOutcome)
-		require.ErrorIs(t, other.Err(), lanes.ErrNotSent)
+		require.ErrorIs(t, silent.Err(), redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, other.Err(), redislanes.ErrNotSent)
 
 		w.set(func() { w.silent[nodeA] = false })
 		p.Reset()

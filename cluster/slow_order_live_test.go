@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/pipeline"
@@ -104,7 +105,7 @@ func TestSlowTotalsAreExact(t *testing.T) {
 					switch err := count.Err(); {
 					case err == nil:
 						acknowledged[i].Add(1)
-					case !errors.Is(err, cluster.ErrOvertaken): // by what came later on the slot
+					case !errors.Is(err, redislanes.ErrOvertaken): // by what came later on the slot
 						t.Error(err)
 					}
 				}

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
 
 const (
@@ -34,13 +34,13 @@ func (c *Client) start(ctx context.Context) error {
 
 // willPass tells whether any server has said that it is not ready for now.
 func willPass(err error) bool {
-	var all *UnreachableError
+	var all *redislanes.UnreachableError
 	if !errors.As(err, &all) {
 		return false
 	}
 	for _, cause := range all.Causes {
-		var refused *lanes.HandshakeError
-		if errors.Is(cause.Err, ErrRefused) || errors.As(cause.Err, &refused) && passing(refused) {
+		var refused *redislanes.HandshakeError
+		if errors.Is(cause.Err, redislanes.ErrRefused) || errors.As(cause.Err, &refused) && passing(refused) {
 			return true
 		}
 	}
@@ -58,11 +58,11 @@ var (
 func (c *Client) usable(ctx context.Context) error {
 	switch {
 	case c == nil || c.ctx == nil:
-		return fmt.Errorf("%w: %w", errNotMade, lanes.ErrNotSent)
+		return fmt.Errorf("%w: %w", errNotMade, redislanes.ErrNotSent)
 	case ctx == nil:
-		return fmt.Errorf("cluster: %w: %w", errNilContext, lanes.ErrNotSent)
+		return fmt.Errorf("cluster: %w: %w", errNilContext, redislanes.ErrNotSent)
 	case c.ctx.Err() != nil:
-		return ErrClosed
+		return redislanes.ErrClosed
 	}
 	return nil
 }

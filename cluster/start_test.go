@@ -12,6 +12,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -66,7 +67,7 @@ func TestLoadingServerIsWaitedFor(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "LOADING")
 	require.NotContains(t, err.Error(), "no node answers")
-	var unreachable *cluster.UnreachableError
+	var unreachable *redislanes.UnreachableError
 	require.ErrorAs(t, err, &unreachable)
 	require.Less(t, left.Load(), int32(1<<30-1), "it was asked again")
 }
@@ -167,7 +168,7 @@ func TestClientsThatWereNotMade(t *testing.T) {
 	ping := radix.Cmd(nil, "PING")
 	for _, c := range []*cluster.Client{nil, {}} {
 		require.ErrorContains(t, c.Do(ctx, ping), made)
-		require.ErrorIs(t, c.DoSecondary(ctx, ping), lanes.ErrNotSent)
+		require.ErrorIs(t, c.DoSecondary(ctx, ping), redislanes.ErrNotSent)
 		require.ErrorContains(t, c.Sync(ctx), made)
 		require.ErrorContains(t, c.Exec(ctx, new(cluster.Request), cluster.How{}), made)
 		_, err := c.Clients()
@@ -223,7 +224,7 @@ func TestRequestsAreRefusedAtTheDoor(t *testing.T) {
 		spoil(&r)
 		err := client.Exec(ctx, &r, cluster.How{})
 		require.ErrorContains(t, err, want)
-		require.ErrorIs(t, err, lanes.ErrNotSent)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
 		require.Zero(t, r.Trips())
 		r.Reset()
 		incr(&r, 1)

@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
@@ -101,7 +102,7 @@ func TestDeadSeeds(t *testing.T) {
 	dead := []string{closedPort(t), closedPort(t), closedPort(t)}
 
 	_, err := cluster.Config{}.New(ctx, dead)
-	var unreachable *cluster.UnreachableError
+	var unreachable *redislanes.UnreachableError
 	require.ErrorAs(t, err, &unreachable)
 	require.Len(t, unreachable.Causes, len(dead))
 	for i, addr := range dead {

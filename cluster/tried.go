@@ -3,42 +3,9 @@ package cluster
 import (
 	"fmt"
 	"time"
+
+	"github.com/redislanes/redislanes"
 )
-
-// A TroubleError says how long a command was tried that did not run, and how
-// long the trouble has lasted that it met. Err is what became of the last try.
-type TroubleError struct {
-	Where string        // "node 127.0.0.1:7000", "slot 866" or, if no slot is served, "the whole cluster"; "" if only redirects were followed
-	Since time.Time     // when the trouble began, as far as the client knows
-	For   time.Duration // how long it had lasted when the command was given up
-	Tries int           // how often the command was sent, or could not be sent
-	Took  time.Duration // from the end of the first try to the end of the last
-	Err   error
-}
-
-// Error ends with, for example,
-// "(after 5 tries in 0.9 s; node 127.0.0.1:7000 in trouble for 1.2 s)".
-func (e *TroubleError) Error() string {
-	tries := "1 try"
-	if e.Tries > 1 {
-		tries = fmt.Sprintf("%d tries in %s", e.Tries, seconds(e.Took))
-	}
-	if e.Where == "" {
-		return fmt.Sprintf("%v (after %s)", e.Err, tries)
-	}
-	return fmt.Sprintf("%v (after %s; %s in trouble for %s)", e.Err, tries, e.Where, seconds(e.For))
-}
-
-// Unwrap returns Err.
-func (e *TroubleError) Unwrap() error { return e.Err }
-
-// seconds prints a time in a unit that fits.
-func seconds(d time.Duration) string {
-	if d < 100*time.Millisecond {
-		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
-	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
-}
 
 // tried adds to the i-th command's error what the retries know of it.
 func (r *Request) tried(i int, err error) error {
@@ -52,14 +19,14 @@ func (r *Request) tried(i int, err error) error {
 // began on for the time that it took.
 func (a *attempt) explain(err error, began time.Time, took time.Duration) error {
 	if a.overtaken {
-		err = fmt.Errorf("%w: %w", ErrOvertaken, err)
+		err = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, err)
 	}
 	switch {
 	case a.trouble != nil:
 		t := a.trouble
-		return &TroubleError{t.String(), t.since, began.Add(took).Sub(t.since), a.tries, took, err}
+		return &redislanes.TroubleError{Where: t.String(), Since: t.since, For: began.Add(took).Sub(t.since), Tries: a.tries, Took: took, Err: err}
 	case a.tries > 1:
-		return &TroubleError{Tries: a.tries, Took: took, Err: err}
+		return &redislanes.TroubleError{Tries: a.tries, Took: took, Err: err}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -37,9 +38,9 @@ func TestEarlierReplyEndsNoTrouble(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 				trouble := time.Now()
 				write := radix.Cmd(nil, "INCR", keyOf(0, 2))
-				require.ErrorIs(t, client.Do(soon(t, 100*time.Millisecond), write), cluster.ErrRefused)
+				require.ErrorIs(t, client.Do(soon(t, 100*time.Millisecond), write), redislanes.ErrRefused)
 				require.NoError(t, <-done)
-				require.ErrorIs(t, client.Do(soon(t, 3*time.Second), write), cluster.ErrRefused)
+				require.ErrorIs(t, client.Do(soon(t, 3*time.Second), write), redislanes.ErrRefused)
 				require.InDelta(t, 1, time.Since(trouble).Seconds(), 0.1)
 			})
 		})
@@ -69,7 +70,7 @@ func TestReadsDoNotHideLentWrites(t *testing.T) {
 				for range 2 {
 					ill.Store(true)
 					took, err := write()
-					require.ErrorIs(t, err, cluster.ErrRefused)
+					require.ErrorIs(t, err, redislanes.ErrRefused)
 					require.InDelta(t, 1, took.Seconds(), 0.1)
 					for range 3 {
 						require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))

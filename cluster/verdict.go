@@ -5,8 +5,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -89,7 +89,7 @@ func (a *attempt) since(at site) time.Time {
 // judgeFailure decides for a command without a reply.
 func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step {
 	because, final := wasNotSent, stands
-	if !errors.Is(err, lanes.ErrNotSent) {
+	if !errors.Is(err, redislanes.ErrNotSent) {
 		because, final = wasUnknown, ran
 		if x.request.marks[i]&markRepeatable == 0 {
 			return ran
@@ -122,10 +122,10 @@ func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) step {
 
 // unanswered notes the trouble of a command that got no reply because of err.
 func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time.Time) trouble {
-	if errors.Is(err, ErrNoOwner) {
+	if errors.Is(err, redislanes.ErrNoOwner) {
 		return c.troubles.noteGap(c.topology.Load(), slot, now)
 	}
-	if slot == noKey && errors.Is(err, pool.ErrDown) {
+	if slot == noKey && errors.Is(err, redislanes.ErrDown) {
 		c.leaveHome(addr)
 	}
 	t := c.troubles.note(site{addr: addr, sort: s}, true, beganAt(err), now)
@@ -137,14 +137,14 @@ func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time
 // that it refuses connections or has closed them.
 func isSilence(err error) bool {
 	var late net.Error
-	return errors.Is(err, pool.ErrDown) &&
-		(errors.Is(err, pool.ErrSuspect) || errors.Is(err, lanes.ErrStalled) || errors.As(err, &late) && late.Timeout())
+	return errors.Is(err, redislanes.ErrDown) &&
+		(errors.Is(err, redislanes.ErrSuspect) || errors.Is(err, redislanes.ErrStalled) || errors.As(err, &late) && late.Timeout())
 }
 
 // beganAt returns since when the pool knows of the trouble, zero if it does not
 // say.
 func beganAt(err error) time.Time {
-	var dead *pool.DownError
+	var dead *redislanes.DownError
 	if errors.As(err, &dead) {
 		return dead.Since
 	}
@@ -154,10 +154,10 @@ func beganAt(err error) time.Time {
 // passes tells whether there is any use in sending a command again that got no
 // reply, because of err, or on the primary, if that was a replica's.
 func (c *Client) passes(err error, replica bool) bool {
-	if errors.Is(err, pool.ErrExhausted) || c.ctx.Err() != nil {
+	if errors.Is(err, redislanes.ErrExhausted) || c.ctx.Err() != nil {
 		return false // the service wants to know at once
 	}
-	var refused *lanes.HandshakeError // a wrong password does not get better
+	var refused *redislanes.HandshakeError // a wrong password does not get better
 	return replica || !errors.As(err, &refused) || passing(refused)
 }
 

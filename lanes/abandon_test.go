@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 )
 
@@ -30,7 +31,7 @@ func TestNeighboursOfAnAbandonedBatch(t *testing.T) {
 	leave()
 	await(t, "the caller that left", firstDone)
 	_, err := first.Reply(0)
-	wantOutcome(t, err, ErrUnknownOutcome)
+	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 
 	answer <- "$4\r\nlate\r\n"
 	<-got

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/redislanes/redislanes"
 )
 
 // A Call waits for the batches of one request. It wakes its caller once,
@@ -293,7 +295,7 @@ func (b *Batch) fail(addr string, cause error, handed int) {
 	b.done, b.err, b.handed, b.arena = true, cause, handed, nil
 	b.notSent = NotSent(addr, cause)
 	if handed > 0 {
-		b.unknown = &OutcomeError{Addr: addr, Outcome: ErrUnknownOutcome, Cause: cause}
+		b.unknown = &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: cause}
 	}
 }
 

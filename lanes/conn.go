@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/redislanes/redislanes"
 )
 
 var _ radix.Conn = (*Lane)(nil)
@@ -45,7 +46,7 @@ func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
 	if trip.err != nil {
 		return trip.err
 	}
-	return withoutValues(err, &DecodeError{Into: "what a radix.Pipeline holds"})
+	return withoutValues(err, &redislanes.DecodeError{Into: "what a radix.Pipeline holds"})
 }
 
 // A trip is a connection that remembers what went wrong on it.

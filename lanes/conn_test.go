@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -94,7 +95,7 @@ func TestReceiverIsNotTouchedAfterReturn(t *testing.T) {
 		<-got
 		cancel()
 		task.Wait()
-		wantOutcome(t, err, ErrUnknownOutcome)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 		receiver = "still mine"
 		answer <- "$4\r\nlate\r\n"
 		until(t, "the late reply has come", func() bool { return l.InFlight() == 0 })
@@ -116,8 +117,8 @@ func TestStatefulCommandsNeedALentLane(t *testing.T) {
 			}
 			request = resp.AppendCommand(request, command[0], command[1:]...)
 			err := l.EncodeDecode(ctx, resp3.RawMessage(request), nil)
-			require.ErrorIs(t, err, ErrShared, "%q behind %q", command, before)
-			require.ErrorIs(t, err, ErrNotSent)
+			require.ErrorIs(t, err, redislanes.ErrShared, "%q behind %q", command, before)
+			require.ErrorIs(t, err, redislanes.ErrNotSent)
 			require.False(t, l.Exclusive())
 		}
 	}
@@ -133,7 +134,7 @@ func TestStatefulCommandsNeedALentLane(t *testing.T) {
 	assert.Equal(t, "QUEUED", queued)
 	assert.Equal(t, []int{1}, results)
 	l.SetLent(false)
-	require.ErrorIs(t, l.Do(ctx, radix.Cmd(nil, "MULTI")), ErrShared)
+	require.ErrorIs(t, l.Do(ctx, radix.Cmd(nil, "MULTI")), redislanes.ErrShared)
 }
 
 // What Redis would not answer, or would hang up on, never reaches the lane.
@@ -144,7 +145,7 @@ func TestEncodeDecodeRefusesWhatIsNoCommand(t *testing.T) {
 		require.Error(t, err, "%q", request)
 		require.Zero(t, l.InFlight(), "%q", request)
 	}
-	require.ErrorIs(t, l.EncodeDecode(t.Context(), nil, nil), ErrNotSent)
+	require.ErrorIs(t, l.EncodeDecode(t.Context(), nil, nil), redislanes.ErrNotSent)
 	require.NoError(t, l.Do(t.Context(), radix.NewPipeline()), "empty")
 	require.NoError(t, l.ping(t))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -24,7 +25,7 @@ var (
 func wantOutcome(t testing.TB, err, want error) {
 	t.Helper()
 	require.ErrorIs(t, err, want)
-	for _, other := range []error{ErrNotSent, ErrUnknownOutcome} {
+	for _, other := range []error{redislanes.ErrNotSent, redislanes.ErrUnknownOutcome} {
 		require.Equal(t, errors.Is(want, other), errors.Is(err, other), "%v", err)
 	}
 }
@@ -53,7 +54,7 @@ func TestReplyStreamCutAtEveryOffset(t *testing.T) {
 					require.NoError(t, err, "offset %d, reply %d", offset, i)
 					require.Equal(t, want, string(reply), "offset %d, reply %d", offset, i)
 				} else {
-					wantOutcome(t, err, ErrUnknownOutcome)
+					wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 					failed++
 				}
 			}
@@ -120,15 +121,15 @@ func TestServerThatReadsNothing(t *testing.T) {
 			unknown := 0
 			for i := range b.Len() {
 				_, err := b.Reply(i)
-				if errors.Is(err, ErrUnknownOutcome) {
+				if errors.Is(err, redislanes.ErrUnknownOutcome) {
 					unknown++
 					require.Equal(t, unknown, i+1, "the unknown ones come first")
 					continue
 				}
-				wantOutcome(t, err, ErrNotSent)
+				wantOutcome(t, err, redislanes.ErrNotSent)
 			}
 			_, err := behind.Reply(0)
-			wantOutcome(t, err, ErrNotSent)
+			wantOutcome(t, err, redislanes.ErrNotSent)
 			assert.Less(t, unknown, b.Len())
 			assert.LessOrEqual(t, <-whole, unknown)
 			until(t, "the writer is gone", l.idleWriter)
@@ -147,12 +148,12 @@ func TestClosedWithRepliesMissing(t *testing.T) {
 	require.NoError(t, l.Close())
 	await(t, "the end", done)
 	_, err := b.Reply(0)
-	wantOutcome(t, err, ErrUnknownOutcome)
+	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 	require.ErrorIs(t, err, ErrClosed, "it is still the cause")
 
 	RoundTrip(context.Background(), l, b.call, b.again())
 	_, err = b.Reply(0)
-	wantOutcome(t, err, ErrNotSent)
+	wantOutcome(t, err, redislanes.ErrNotSent)
 	require.ErrorIs(t, err, ErrClosed)
 }
 

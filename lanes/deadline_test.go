@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -48,7 +49,7 @@ func TestCallerLeavesASilentServerAtItsDeadline(t *testing.T) {
 			RoundTrip(ctx, l, b.call, b)
 			assert.Equal(t, timeout, time.Since(begin))
 			_, err := b.Reply(0)
-			wantOutcome(t, err, ErrUnknownOutcome)
+			wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			require.NoError(t, l.Err(), "a deadline of one caller does not close the lane")
 			require.Equal(t, 1, l.InFlight())
@@ -66,7 +67,7 @@ func TestCallerLeavesWhenItIsCancelled(t *testing.T) {
 			RoundTrip(ctx, l, b.call, b)
 			assert.LessOrEqual(t, time.Since(begin), after+ownReadMax+slack)
 			_, err := b.Reply(0)
-			wantOutcome(t, err, ErrUnknownOutcome)
+			wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 			require.ErrorIs(t, err, context.Canceled)
 		})
 	}
@@ -80,7 +81,7 @@ func TestContextThatHasEndedSendsNothing(t *testing.T) {
 		b := newTrip([]string{"INCR", "k"})
 		RoundTrip(ctx, l, b.call, b)
 		_, err := b.Reply(0)
-		wantOutcome(t, err, ErrNotSent)
+		wantOutcome(t, err, redislanes.ErrNotSent)
 		require.ErrorIs(t, err, context.Canceled)
 		require.Zero(t, l.InFlight())
 	})
@@ -131,7 +132,7 @@ func TestCallerLeavesADribblingServer(t *testing.T) {
 					assert.LessOrEqual(t, time.Since(begin), 31*time.Millisecond+every+slack)
 					require.Equal(t, []string{"+whole\r\n", ""}, b.texts(), "what has arrived is there")
 					_, err := b.Reply(1)
-					wantOutcome(t, err, ErrUnknownOutcome)
+					wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 				})
 			})
 		}

@@ -2,50 +2,17 @@ package lanes
 
 import (
 	"errors"
-	"fmt"
-	"io"
 
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A DecodeError says that a reply does not fit what it is to be decoded into.
-// It does not print what went wrong, since radix's texts show the reply and, in
-// a radix.Pipeline, the command; errors.Is and errors.As look into it.
-type DecodeError struct {
-	Into  string // the type of the receiver, such as *int
-	Kind  byte   // the type byte of the reply; 0 if it is not known
-	Index int    // which of several replies it was; the first is 0
-	err   error
-}
-
-func (e *DecodeError) Error() string {
-	what := ""
-	if name := kinds[e.Kind]; name != "" {
-		what = ", " + name + ","
-	}
-	return fmt.Sprintf("lanes: the reply%s cannot be decoded into %s", what, e.Into)
-}
-
-var kinds = map[byte]string{
-	'+': "a string", '$': "a string", '=': "a string", ':': "an integer", ',': "a number", '(': "a big number",
-	'#': "a boolean", '_': "null", '*': "an array", '%': "a map", '~': "a set", '>': "a push message",
-}
-
-// Is is part of errors.Is.
-func (e *DecodeError) Is(target error) bool { return errors.Is(e.err, target) }
-
-// As is part of errors.As.
-func (e *DecodeError) As(target any) bool { return errors.As(e.err, target) }
-
-// Format prints Error for every verb: fmt would print the fields for %#v.
-func (e *DecodeError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.Error()) }
-
 // Unmarshal decodes replies as radix does, without their attributes; nil discards
 // them, but for errors. An error of the server is a resp3.SimpleError without what
-// it quotes of the command's arguments; any other error is a [DecodeError].
+// it quotes of the command's arguments; any other error is a [redislanes.DecodeError].
 func Unmarshal(replies []byte, into any) error {
 	replies = resp.WithoutAttributes(replies)
 	if into == nil {
@@ -80,7 +47,7 @@ func serverError(text string) error {
 
 // withoutValues returns an error of radix's decoding without arguments and values: the
 // server's error if it is one, and otherwise failed, with err inside.
-func withoutValues(err error, failed *DecodeError) error {
+func withoutValues(err error, failed *redislanes.DecodeError) error {
 	var simple resp3.SimpleError
 	var blob resp3.BlobError
 	switch {
@@ -91,12 +58,12 @@ func withoutValues(err error, failed *DecodeError) error {
 	case errors.As(err, &blob):
 		return serverError(string(blob.B))
 	}
-	failed.err = err
+	failed.Cause = err
 	return failed
 }
 
-func decodeError(reply []byte, i int, into any, err error) *DecodeError {
-	e := &DecodeError{Into: receiverType(into, i), Index: i, err: err}
+func decodeError(reply []byte, i int, into any, err error) *redislanes.DecodeError {
+	e := &redislanes.DecodeError{Into: receiverType(into, i), Index: i, Cause: err}
 	if len(reply) > 0 {
 		e.Kind = reply[0]
 	}

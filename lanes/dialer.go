@@ -159,7 +159,7 @@ func redacted(secret string) string {
 }
 
 // Dial connects to addr, host:port, and authenticates. The context and Timeout
-// bound the whole of it. A wrong password is a [HandshakeError].
+// bound the whole of it. A wrong password is a [redislanes.HandshakeError].
 func (d Dialer) Dial(ctx context.Context, addr string) (*Lane, error) {
 	return d.DialFor(ctx, addr, noEvents{})
 }

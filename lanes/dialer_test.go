@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 )
 
@@ -56,7 +57,7 @@ func refuseWrongPasswords(t *testing.T, addr, user string) {
 		{Protocol: 3, Password: wrong}, {Protocol: 3, Username: user, Password: wrong},
 	} {
 		_, err := d.Dial(within(t, patience), addr)
-		var refused *HandshakeError
+		var refused *redislanes.HandshakeError
 		require.ErrorAs(t, err, &refused)
 		require.Contains(t, refused.Reply, "WRONGPASS")
 		require.Contains(t, err.Error(), addr)

@@ -11,8 +11,8 @@
 // A [Batch] owns its replies. A caller that leaves early, at its context's
 // end, abandons its batch to the lane, and nothing ever writes into the
 // caller's memory afterwards. Every command of a batch ends with a reply, or
-// with an error that wraps [ErrNotSent] (certainly not executed, safe to send
-// again) or [ErrUnknownOutcome] (perhaps executed).
+// with an error that wraps [redislanes.ErrNotSent] (certainly not executed, safe to send
+// again) or [redislanes.ErrUnknownOutcome] (perhaps executed).
 //
 // A [Strategy] chooses among the lanes of one server for each batch.
 //

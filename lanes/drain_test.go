@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/require"
 )
 
@@ -18,7 +19,7 @@ func TestDrainOfAnIdleLane(t *testing.T) {
 	l.Drain(errLeaving)
 	require.ErrorIs(t, l.Err(), errLeaving)
 	err := l.ping(t)
-	wantOutcome(t, err, ErrNotSent)
+	wantOutcome(t, err, redislanes.ErrNotSent)
 	require.ErrorIs(t, err, errLeaving)
 	until(t, "the pool is told", func() bool { return events.closed.Load() == 1 })
 }
@@ -40,7 +41,7 @@ func TestDrainWaitsForReplies(t *testing.T) {
 	await(t, "the server's having the command", asked)
 	l.Drain(errLeaving)
 	require.NoError(t, l.Err(), "it must not close before the reply")
-	wantOutcome(t, l.ping(t), ErrNotSent)
+	wantOutcome(t, l.ping(t), redislanes.ErrNotSent)
 	ok, _ := l.Dispatch(newTrip([]string{"PING"}), 10)
 	require.False(t, ok)
 	close(answer)
@@ -61,7 +62,7 @@ func TestDrainUnderTraffic(t *testing.T) {
 			callers.Go(func() {
 				for {
 					if err := l.ping(t); err != nil {
-						if !errors.Is(err, ErrNotSent) {
+						if !errors.Is(err, redislanes.ErrNotSent) {
 							t.Errorf("got %v, want ErrNotSent", err)
 						}
 						return

@@ -3,6 +3,7 @@ package lanes
 import (
 	"testing"
 
+	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -87,7 +88,7 @@ func TestClosedLaneTakesNothing(t *testing.T) {
 	require.False(t, l.Submit(b))
 	require.NoError(t, b.call.Wait(t.Context()))
 	_, err := b.Reply(0)
-	wantOutcome(t, err, ErrNotSent)
+	wantOutcome(t, err, redislanes.ErrNotSent)
 	require.ErrorIs(t, err, ErrClosed)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -38,9 +39,9 @@ func ExampleDialer_Dial() {
 func ExampleOutcomeError() {
 	err := lanes.NotSent("redis-1:6379", context.DeadlineExceeded)
 	switch {
-	case errors.Is(err, lanes.ErrNotSent):
+	case errors.Is(err, redislanes.ErrNotSent):
 		fmt.Println("not executed, send again:", err)
-	case errors.Is(err, lanes.ErrUnknownOutcome):
+	case errors.Is(err, redislanes.ErrUnknownOutcome):
 		fmt.Println("perhaps executed:", err)
 	}
 	// Output: not executed, send again: lanes: redis-1:6379: not sent: context deadline exceeded

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -85,11 +86,11 @@ func (d Dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 			return in.failure(ctx, err)
 		}
 		if resp.IsError(reply) {
-			if refused := d.refusal(s, reply); !s.optional || refused.ofAll() {
+			if refused := d.refusal(s, reply); !s.optional || ofAll(refused) {
 				return refused
 			}
 		} else if s.name == "HELLO" && isSentinel(reply) {
-			return &HandshakeError{Command: s.name, Hint: hintSentinel}
+			return &redislanes.HandshakeError{Command: s.name, Hint: hintSentinel}
 		}
 	}
 	if len(in.buf) > 0 {
@@ -108,13 +109,13 @@ func (d Dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 
 // refusal returns the server's error without the credentials, which it may
 // quote: one that does not know HELLO quotes its arguments, up to some length.
-func (d Dialer) refusal(s step, reply []byte) *HandshakeError {
+func (d Dialer) refusal(s step, reply []byte) *redislanes.HandshakeError {
 	text, _, _ := strings.Cut(string(resp.ErrorText(reply)), ", with args beginning with")
 	if d.Password != "" {
 		text = strings.ReplaceAll(text, d.Password, "(password)")
 	}
-	e := &HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
-	e.Hint = e.hint()
+	e := &redislanes.HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
+	e.Hint = hint(e)
 	return e
 }
 
@@ -127,7 +128,7 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 		err = ctx.Err()
 	case s.replies > 0:
 	case errors.Is(err, resp.ErrProtocol):
-		return &HandshakeError{Hint: hintOfStranger(s.first), err: err}
+		return &redislanes.HandshakeError{Hint: hintOfStranger(s.first), Cause: err}
 	case s.plain && len(s.first) == 0:
 		return fmt.Errorf("handshake: the server hung up without a word, as one does that wants TLS (Dialer.TLS), or goes down: %w", err)
 	}

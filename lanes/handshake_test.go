@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -79,7 +80,7 @@ func TestHandshakeRefusals(t *testing.T) {
 		addr := answering(t, c.reply)
 		_, err := c.d.Dial(within(t, patience), addr)
 		require.EqualError(t, err, addr+": "+c.want)
-		var refused *HandshakeError
+		var refused *redislanes.HandshakeError
 		require.ErrorAs(t, err, &refused)
 		for _, verb := range []string{"%v", "%+v", "%#v"} {
 			require.NotContains(t, fmt.Sprintf(verb, refused), password)
@@ -95,7 +96,7 @@ func TestServerThatRefusesAndHangsUp(t *testing.T) {
 	})
 	_, err := Dialer{}.Dial(within(t, patience), addr)
 	require.ErrorContains(t, err, "max number of clients reached")
-	var refused *HandshakeError
+	var refused *redislanes.HandshakeError
 	require.ErrorAs(t, err, &refused)
 }
 

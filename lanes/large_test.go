@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -181,7 +182,7 @@ func TestLargeReplyBeyondTheLimit(t *testing.T) {
 	b := newTrip([]string{"GET", "1"})
 	RoundTrip(within(t, patience), l, b.call, b)
 	_, err := b.Reply(0)
-	wantOutcome(t, err, ErrUnknownOutcome)
+	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 	require.ErrorIs(t, err, resp.ErrProtocol)
 	require.ErrorContains(t, err, "more than 100000 bytes")
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -97,7 +98,7 @@ func TestGarbageBehindWholeReplies(t *testing.T) {
 		l, b := scene(t, 3, "+first\r\n:2\r\n"+garbage)
 		require.Equal(t, []string{"+first\r\n", ":2\r\n", ""}, b.texts())
 		_, err := b.Reply(2)
-		wantOutcome(t, err, ErrUnknownOutcome)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 		require.ErrorIs(t, err, resp.ErrProtocol)
 		require.ErrorIs(t, l.Err(), resp.ErrProtocol)
 	}
@@ -114,6 +115,6 @@ func TestLimitsOfTheDialerHold(t *testing.T) {
 	b := newTrip([]string{"GET", "k"})
 	RoundTrip(within(t, patience), l, b.call, b)
 	_, err := b.Reply(0)
-	wantOutcome(t, err, ErrUnknownOutcome)
+	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 	require.ErrorIs(t, err, resp.ErrProtocol)
 }

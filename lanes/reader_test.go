@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -123,7 +124,7 @@ func TestAbandonBeforeFlushAndRead(t *testing.T) {
 		}
 		l.Abandon(b, assert.AnError)
 		_, err := b.Reply(0)
-		require.ErrorIs(t, err, ErrUnknownOutcome)
+		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 		require.NoError(t, l.ping(t))
 		until(t, "the abandoned batch is gone", func() bool { return l.InFlight() == 0 })
 		require.True(t, l.idleWriter())

@@ -9,65 +9,24 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A HandshakeError says that a server will not do as it is: it has refused a
-// command with which a connection begins (a wrong password, too many clients), or
-// it is no Redis server, or speaks TLS and the [Dialer] does not. It holds no
-// credentials.
-type HandshakeError struct {
-	Command string // that was refused, such as AUTH; "" if the server is none of Redis
-	Reply   string // the server's error, quoted; "" if that is not the reason
-	Hint    string // what is probably wrong and what to do about it; may be ""
-	err     error
-}
-
-func (e *HandshakeError) Error() string {
-	parts := []string{"handshake"}
-	if e.Command != "" {
-		parts = append(parts, e.Command)
-	}
-	switch {
-	case e.Reply != "":
-		parts = append(parts, e.Reply)
-	case e.err != nil:
-		parts = append(parts, e.err.Error())
-	}
-	text := strings.Join(parts, ": ")
-	switch {
-	case e.Hint == "":
-		return text
-	case e.Reply == "" && e.err == nil:
-		return text + ": " + e.Hint
-	}
-	return text + "; " + e.Hint
-}
-
-// Unwrap returns what was wrong with what the server sent, if that is the reason.
-func (e *HandshakeError) Unwrap() error { return e.err }
-
-// Code returns the first word of the server's error, such as NOAUTH, WRONGPASS,
-// NOPERM, LOADING or ERR; "" if there is none.
-func (e *HandshakeError) Code() string {
-	code, _, _ := strings.Cut(e.text(), " ")
-	return code
-}
-
-// text is the server's error as it came, but for credentials.
-func (e *HandshakeError) text() string {
+// refusalText is the server's error as it came, but for credentials.
+func refusalText(e *redislanes.HandshakeError) string {
 	text, _ := strconv.Unquote(e.Reply)
 	return text
 }
 
 // ofAll reports whether the server would refuse any command: then it does not
 // matter that the one it has refused is not needed.
-func (e *HandshakeError) ofAll() bool {
+func ofAll(e *redislanes.HandshakeError) bool {
 	switch e.Code() {
 	case "NOAUTH", "DENIED":
 		return true
 	}
-	return e.text() == resp.TooManyClients
+	return refusalText(e) == resp.TooManyClients
 }
 
 const (
@@ -79,13 +38,13 @@ const (
 )
 
 // hint says what to do about the server's error.
-func (e *HandshakeError) hint() string {
+func hint(e *redislanes.HandshakeError) string {
 	switch code := e.Code(); {
 	case code == "NOAUTH":
 		return "set Dialer.Password or Dialer.Credentials"
 	case code == "NOPERM":
 		return "the ACL user lacks the permission"
-	case code == "NOPROTO", e.Command == "HELLO" && strings.HasPrefix(e.text(), "ERR unknown command"):
+	case code == "NOPROTO", e.Command == "HELLO" && strings.HasPrefix(refusalText(e), "ERR unknown command"):
 		return "Dialer.Protocol = 3 needs Redis 6"
 	}
 	return ""
@@ -123,5 +82,5 @@ func tlsFailure(err error) error {
 	if string(record.RecordHeader[:]) == "HTTP/" {
 		hint = hintHTTP
 	}
-	return &HandshakeError{Command: "TLS", Hint: hint, err: err}
+	return &redislanes.HandshakeError{Command: "TLS", Hint: hint, Cause: err}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -43,7 +44,7 @@ func TestHandshakeErrorsSayWhatIsWrong(t *testing.T) {
 		})
 		_, err := c.d.Dial(within(t, patience), addr)
 		require.EqualError(t, err, addr+": "+c.want)
-		var refused *HandshakeError
+		var refused *redislanes.HandshakeError
 		require.ErrorAs(t, err, &refused)
 		require.Equal(t, c.code, refused.Code())
 		if refused.Command == "" {
@@ -65,7 +66,7 @@ func TestBrokenHandshakeIsNoRefusal(t *testing.T) {
 		})
 		_, err := Dialer{}.Dial(within(t, patience), addr)
 		require.ErrorContains(t, err, addr+": "+want)
-		var refused *HandshakeError
+		var refused *redislanes.HandshakeError
 		require.False(t, errors.As(err, &refused), "%v", err)
 	}
 }
@@ -84,7 +85,7 @@ func TestTLSWhereThereIsNone(t *testing.T) {
 		})
 		_, err := Dialer{TLS: config}.Dial(within(t, patience), addr)
 		require.ErrorContains(t, err, addr+": handshake: TLS: tls: first record does not look like a TLS handshake"+want)
-		var refused *HandshakeError
+		var refused *redislanes.HandshakeError
 		require.ErrorAs(t, err, &refused)
 	}
 	silent := listen(t, func(p *peer) { _, _ = io.Copy(io.Discard, p) })

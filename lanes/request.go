@@ -12,6 +12,7 @@ import (
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -77,19 +78,19 @@ func (r *Request) SetSlow(slow bool) { r.slow = slow }
 
 // Refused returns the error for a request that changes its connection and came
 // to one that others share.
-func (r *Request) Refused() error { return fmt.Errorf("lanes: %s: %w", r.held, ErrShared) }
+func (r *Request) Refused() error { return fmt.Errorf("lanes: %s: %w", r.held, redislanes.ErrShared) }
 
 // A Lender is a [Submitter] that can lend a connection to what must not travel
 // with the commands of others.
 type Lender interface {
 	// Alone calls use with a connection that nobody else has meanwhile, or
-	// returns an error that wraps [ErrNotSent].
+	// returns an error that wraps [redislanes.ErrNotSent].
 	Alone(ctx context.Context, use func(radix.Conn) error) error
 }
 
 // Exchange sends the request and decodes its replies into what into points to,
 // as [Lane.EncodeDecode] does. Over what others share, commands that change
-// their connection are refused with [ErrShared], and those that may block are
+// their connection are refused with [redislanes.ErrShared], and those that may block are
 // lent a connection, where there are more ([Lender]).
 func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
 	if !to.Exclusive() {
@@ -125,7 +126,7 @@ func Marshal(marshal any) ([]byte, error) { return AppendRequest(nil, marshal) }
 // anything if it was not a command.
 func AppendRequest(b []byte, marshal any) ([]byte, error) {
 	if marshal == nil {
-		return b, fmt.Errorf("lanes: reading without a command is not possible on a lane, pub/sub needs a radix connection: %w", ErrNotSent)
+		return b, fmt.Errorf("lanes: reading without a command is not possible on a lane, pub/sub needs a radix connection: %w", redislanes.ErrNotSent)
 	}
 	c := codecs.Get().(*codec)
 	c.written = b

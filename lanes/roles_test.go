@@ -6,6 +6,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -30,7 +31,7 @@ func TestDrainWaitsForReaderAndWriter(t *testing.T) {
 	require.Zero(t, l.InFlight())
 	require.NoError(t, b.call.Wait(t.Context()))
 	_, err := b.Reply(0)
-	wantOutcome(t, err, ErrNotSent)
+	wantOutcome(t, err, redislanes.ErrNotSent)
 }
 
 func TestDrainByTheReaderIfTheWriterEndsFirst(t *testing.T) {
@@ -47,7 +48,7 @@ func TestDrainByTheReaderIfTheWriterEndsFirst(t *testing.T) {
 	l.endRead()
 	require.Zero(t, l.InFlight())
 	_, err := b.Reply(0)
-	wantOutcome(t, err, ErrUnknownOutcome)
+	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 }
 
 // A batch that was enqueued when the last read had just returned must not be
@@ -120,7 +121,7 @@ func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
 	defer l.Close()
 	b := newTrip(large(4, writePiece/3)...)
 	RoundTrip(within(t, patience), l, b.call, b)
-	for i, want := range []error{ErrUnknownOutcome, ErrUnknownOutcome, ErrNotSent, ErrNotSent} {
+	for i, want := range []error{redislanes.ErrUnknownOutcome, redislanes.ErrUnknownOutcome, redislanes.ErrNotSent, redislanes.ErrNotSent} {
 		_, err := b.Reply(i)
 		wantOutcome(t, err, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -120,7 +121,7 @@ func TestFailDuringTraffic(t *testing.T) {
 					assert.NoError(t, b.call.Wait(t.Context()))
 					for i, reply := range b.texts() {
 						if _, err := b.Reply(i); err != nil {
-							assert.NotEqual(t, errors.Is(err, ErrNotSent), errors.Is(err, ErrUnknownOutcome))
+							assert.NotEqual(t, errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrUnknownOutcome))
 							continue
 						}
 						assert.Equal(t, fmt.Sprintf("$%d\r\n%s\r\n", len(value), value), reply)

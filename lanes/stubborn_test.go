@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -83,7 +84,7 @@ func TestCallersLeaveConnectionsWithoutDeadlines(t *testing.T) {
 		RoundTrip(ctx, l, b.call, b)
 		assert.Equal(t, 50*time.Millisecond, time.Since(begin))
 		_, err := b.Reply(0)
-		wantOutcome(t, err, ErrUnknownOutcome)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 		require.NoError(t, l.Err())
 
 		begin = time.Now()
@@ -111,7 +112,7 @@ func TestStubbornConnectionsAreLeftBehind(t *testing.T) {
 		require.Equal(t, closePatience, time.Since(begin))
 		<-done
 		_, err = b.Reply(0)
-		wantOutcome(t, err, ErrUnknownOutcome)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 		synctest.Wait()
 		require.Equal(t, int32(1), events.closed.Load())
 		require.NoError(t, l.Close())
@@ -160,7 +161,7 @@ func TestWriteTimeoutWithoutDeadlines(t *testing.T) {
 		RoundTrip(t.Context(), l, b.call, b)
 		require.Equal(t, d.WriteTimeout+closePatience, time.Since(begin))
 		_, err = b.Reply(0)
-		wantOutcome(t, err, ErrUnknownOutcome)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 		require.ErrorIs(t, err, errWriteTimeout)
 	})
 }
@@ -238,7 +239,7 @@ func TestLateWriteOwnsItsBuffers(t *testing.T) {
 		require.NoError(t, l.Close())
 		<-done
 		_, err = b.Reply(0)
-		wantOutcome(t, err, ErrUnknownOutcome)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 		time.Sleep(time.Second)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -48,12 +49,12 @@ func (c *capture) oneCommand(from int) error {
 	for rest := c.request[from:]; len(rest) > 0; n++ {
 		size := resp.CommandLen(rest)
 		if size == 0 {
-			return fmt.Errorf("action that does not encode whole commands: %w", lanes.ErrNotSent)
+			return fmt.Errorf("action that does not encode whole commands: %w", redislanes.ErrNotSent)
 		}
 		rest = rest[size:]
 	}
 	if n != 1 {
-		return fmt.Errorf("action of %d commands, want 1: append them one by one: %w", n, lanes.ErrNotSent)
+		return fmt.Errorf("action of %d commands, want 1: append them one by one: %w", n, redislanes.ErrNotSent)
 	}
 	return nil
 }

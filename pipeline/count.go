@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
 
 // A count is a flight, or one hit of it, as it goes to the server: an INCRBY and,
@@ -133,7 +133,9 @@ func (c *Counters) send(ctx context.Context, flights []*flight) {
 }
 
 // mayExist reports whether the INCRBY may have run.
-func (o counted) mayExist() bool { return o.err == nil || errors.Is(o.err, lanes.ErrUnknownOutcome) }
+func (o counted) mayExist() bool {
+	return o.err == nil || errors.Is(o.err, redislanes.ErrUnknownOutcome)
+}
 
 // expireLate sets the times to live of flights by which it was found out that a
 // server does not know EXPIRE NX.

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // CountersConfig is the settings of [Counters]. The zero value works.
@@ -39,7 +39,7 @@ type CountersConfig struct {
 //
 // A key that was counted is not left without its TTL. An EXPIRE of which the
 // outcome is unknown is repeated. If the call ends before it is acknowledged, the
-// hit has [ErrExpiry] or an unknown outcome, and the Counters go on trying in the
+// hit has [redislanes.ErrExpiry] or an unknown outcome, and the Counters go on trying in the
 // background: until the server answers, a hit on the key has done it, an hour has
 // passed or Close is called, for at most 10,000 keys at a time. The error of a hit
 // beyond these says so.
@@ -78,7 +78,7 @@ type Hit struct {
 
 	Total int64 // the counter after the hit; 0 if it failed
 	// Err is as of [Reply]. If the hit was counted and only its EXPIRE failed, it
-	// is [ErrExpiry], and Total is set.
+	// is [redislanes.ErrExpiry], and Total is set.
 	Err error
 }
 
@@ -103,8 +103,8 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 // succeeded, and an [Error] otherwise. The same key may be hit more than once.
 //
 // At the context's end the hits that have not left yet are taken back
-// (lanes.ErrNotSent), and those that are under way go on, for those who share
-// their flights, with an unknown outcome (lanes.ErrUnknownOutcome).
+// (redislanes.ErrNotSent), and those that are under way go on, for those who share
+// their flights, with an unknown outcome (redislanes.ErrUnknownOutcome).
 func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	switch {
 	case c.client == nil:
@@ -112,7 +112,7 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	case ctx == nil:
 		return fail(hits, errNilContext)
 	case !c.enter():
-		return fail(hits, pool.ErrClosed)
+		return fail(hits, redislanes.ErrClosed)
 	}
 	defer c.active.Done()
 	if err := ctx.Err(); err != nil {
@@ -130,7 +130,7 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	c.leave(ctx, call)
 	if err := call.wait(ctx); err != nil {
 		if ctx == c.life {
-			err = pool.ErrClosed
+			err = redislanes.ErrClosed
 		}
 		c.takeBack(call, hits, err) // the call is not used again: flights may still hold its members
 	} else {
@@ -154,13 +154,13 @@ func fail(hits []Hit, err error) error {
 }
 
 func firstFailure(hits []Hit) error {
-	var result *Error
+	var result *redislanes.PipelineError
 	for i := range hits {
 		if hits[i].Err == nil {
 			continue
 		}
 		if result == nil {
-			result = &Error{Total: len(hits), First: hits[i].Err}
+			result = &redislanes.PipelineError{Total: len(hits), First: hits[i].Err}
 		}
 		result.Failed++
 	}
@@ -183,7 +183,7 @@ func (c *Counters) enter() bool {
 // closeTime is how long Close waits for what has no end of its own.
 const closeTime = 5 * time.Second
 
-// Close makes further calls of Hit fail with pool.ErrClosed and waits for
+// Close makes further calls of Hit fail with redislanes.ErrClosed and waits for
 // those that are running, and for what is under way, but not for servers that
 // still owe an EXPIRE. Calls whose contexts cannot end, and what is under way for
 // others without a deadline, end after five seconds; the others at their
@@ -203,4 +203,4 @@ func (c *Counters) Close() error {
 	return nil
 }
 
-func notCounted(err error) error { return &cluster.CommandError{Command: "INCRBY", Err: err} }
+func notCounted(err error) error { return &redislanes.CommandError{Command: "INCRBY", Err: err} }

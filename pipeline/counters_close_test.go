@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -47,7 +47,7 @@ func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 	require.Less(t, time.Since(began), 15*time.Second)
 	for range calls {
 		err := <-failed
-		require.True(t, errors.Is(err, cluster.ErrRefused) || errors.Is(err, lanes.ErrNotSent), err)
+		require.True(t, errors.Is(err, redislanes.ErrRefused) || errors.Is(err, redislanes.ErrNotSent), err)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestTooManyDebts(t *testing.T) {
 			counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
 			counters.FillDebts(strconv.Itoa)
 			hits := []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}}
-			require.ErrorIs(t, counters.Hit(late.ctx, hits), pipeline.ErrExpiry)
+			require.ErrorIs(t, counters.Hit(late.ctx, hits), redislanes.ErrExpiry)
 			require.EqualValues(t, 1, hits[0].Total)
 			says := strings.Contains(hits[0].Err.Error(), "only another hit will set the time to live: 10000 keys wait")
 			require.Equal(t, forgotten, says, hits[0].Err)

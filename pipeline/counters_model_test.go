@@ -14,9 +14,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -282,8 +282,8 @@ func TestLeavingAFlight(t *testing.T) {
 	cancel()
 	err := <-left
 	require.ErrorIs(t, err, context.Canceled)
-	require.ErrorIs(t, gone.Err, lanes.ErrNotSent)
-	require.NotErrorIs(t, gone.Err, lanes.ErrUnknownOutcome)
+	require.ErrorIs(t, gone.Err, redislanes.ErrNotSent)
+	require.NotErrorIs(t, gone.Err, redislanes.ErrUnknownOutcome)
 	w.awaitWaiting(t, "k", 1)
 
 	// One that leaves with its flight, and one that shares it.
@@ -297,9 +297,9 @@ func TestLeavingAFlight(t *testing.T) {
 	require.NoError(t, <-first)
 	w.awaitWaiting(t, "k", 0)
 	cancel()
-	require.ErrorIs(t, <-left, lanes.ErrUnknownOutcome)
-	require.ErrorIs(t, late.Err, lanes.ErrUnknownOutcome)
-	require.NotErrorIs(t, late.Err, lanes.ErrNotSent)
+	require.ErrorIs(t, <-left, redislanes.ErrUnknownOutcome)
+	require.ErrorIs(t, late.Err, redislanes.ErrUnknownOutcome)
+	require.NotErrorIs(t, late.Err, redislanes.ErrNotSent)
 	w.proxy.Flow(redistest.ToServer)
 	for _, done := range others {
 		require.NoError(t, <-done)
@@ -320,7 +320,7 @@ func TestOwnFlightAtTheDeadline(t *testing.T) {
 	hits := []pipeline.Hit{{Key: "k", By: 10}}
 	others := w.gather(t, hits)
 	cancel()
-	require.ErrorIs(t, <-left, lanes.ErrUnknownOutcome)
+	require.ErrorIs(t, <-left, redislanes.ErrUnknownOutcome)
 	w.proxy.Flow(redistest.ToClient)
 	require.NoError(t, <-others[0])
 	require.EqualValues(t, 11, hits[0].Total)
@@ -336,7 +336,7 @@ func TestCloseWaitsForFlights(t *testing.T) {
 	closed := make(chan error, 1)
 	go func() { closed <- w.counters.Close() }()
 	require.Eventually(t, func() bool {
-		return errors.Is(w.counters.Hit(t.Context(), nil), pool.ErrClosed)
+		return errors.Is(w.counters.Hit(t.Context(), nil), redislanes.ErrClosed)
 	}, 10*time.Second, time.Millisecond)
 	select {
 	case err := <-closed:

@@ -11,9 +11,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -81,15 +81,15 @@ func TestCountersErrors(t *testing.T) {
 	err = counters.Hit(ended, hits)
 	require.ErrorIs(t, err, context.Canceled)
 	for _, h := range hits {
-		require.ErrorIs(t, h.Err, lanes.ErrNotSent)
+		require.ErrorIs(t, h.Err, redislanes.ErrNotSent)
 	}
 	require.NoError(t, counters.Hit(ctx, nil))
 
 	require.NoError(t, counters.Close())
 	require.NoError(t, counters.Close())
-	require.ErrorIs(t, counters.Hit(ctx, hits), pool.ErrClosed)
+	require.ErrorIs(t, counters.Hit(ctx, hits), redislanes.ErrClosed)
 	for _, h := range hits {
-		require.ErrorIs(t, h.Err, pool.ErrClosed, fmt.Sprint(h.Total))
+		require.ErrorIs(t, h.Err, redislanes.ErrClosed, fmt.Sprint(h.Total))
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -258,7 +258,7 @@ func TestTakenBackWithItsTTL(t *testing.T) {
 	cancel()
 	for i, done := range left {
 		require.ErrorIs(t, <-done, context.Canceled)
-		require.ErrorIs(t, leaves[i].Err, lanes.ErrNotSent)
+		require.ErrorIs(t, leaves[i].Err, redislanes.ErrNotSent)
 	}
 	w.proxy.Flow(redistest.ToClient)
 	for _, done := range slices.Concat([]chan error{first, alone}, others) {
@@ -287,16 +287,16 @@ func TestOnlyExpireFails(t *testing.T) {
 	require.NoError(t, <-others[0])
 	require.NoError(t, hits[0].Err)
 	require.EqualValues(t, 11, hits[0].Total)
-	require.ErrorIs(t, <-others[1], pipeline.ErrExpiry)
+	require.ErrorIs(t, <-others[1], redislanes.ErrExpiry)
 	require.EqualValues(t, 111, hits[1].Total)
 	err := hits[1].Err
-	require.ErrorIs(t, err, pipeline.ErrExpiry)
+	require.ErrorIs(t, err, redislanes.ErrExpiry)
 	require.ErrorContains(t, err, "NOPERM")
-	var command *cluster.CommandError
+	var command *redislanes.CommandError
 	require.ErrorAs(t, err, &command)
 	require.Equal(t, "EXPIRE", command.Command)
-	require.NotErrorIs(t, err, lanes.ErrNotSent)
-	require.NotErrorIs(t, err, lanes.ErrUnknownOutcome)
+	require.NotErrorIs(t, err, redislanes.ErrNotSent)
+	require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
 }
 
 // A lateExpiry refuses each EXPIRE with what it says, and ends the context when
@@ -332,7 +332,7 @@ func TestDebtsArePaid(t *testing.T) {
 			w := newTower(t, c)
 			late := refuseExpiry(t, w.Emulated)
 			hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "plain", By: 1}}
-			require.ErrorIs(t, w.counters.Hit(late.ctx, hits), pipeline.ErrExpiry)
+			require.ErrorIs(t, w.counters.Hit(late.ctx, hits), redislanes.ErrExpiry)
 			require.NoError(t, hits[1].Err)
 			require.EqualValues(t, 1, hits[0].Total)
 			require.Zero(t, w.Nodes()[0].TTL("k"))
@@ -361,7 +361,7 @@ func TestDebtsEnd(t *testing.T) {
 			client := open(t, cluster.Config{}, e.Addrs())
 			counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
 			hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}
-			require.ErrorIs(t, counters.Hit(late.ctx, hits), pipeline.ErrExpiry)
+			require.ErrorIs(t, counters.Hit(late.ctx, hits), redislanes.ErrExpiry)
 			require.True(t, counters.Paying())
 			end(late, client, counters)
 			require.Eventually(t, func() bool { return !counters.Paying() }, 20*time.Second, time.Millisecond)

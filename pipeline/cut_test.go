@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -73,7 +73,7 @@ func (c *cutTest) run(t *testing.T, name string, arm func()) {
 
 // outcome says what the caller was told of the command, in one way only.
 func (c *cutTest) outcome(t *testing.T, r pipeline.Reply) string {
-	notSent, unknown := errors.Is(r.Err(), lanes.ErrNotSent), errors.Is(r.Err(), lanes.ErrUnknownOutcome)
+	notSent, unknown := errors.Is(r.Err(), redislanes.ErrNotSent), errors.Is(r.Err(), redislanes.ErrUnknownOutcome)
 	told := "acknowledged"
 	switch {
 	case r.Err() == nil:

@@ -8,9 +8,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -63,11 +63,11 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		"Float": {reply(func(r pipeline.Reply) error { _, err := r.Float(); return err }, "GET", "k"), "cluster: GET" + at + "pipeline: the reply is not a number"},
 	} {
 		require.EqualError(t, c.err, c.want, name)
-		var failed *cluster.CommandError
+		var failed *redislanes.CommandError
 		require.ErrorAs(t, c.err, &failed, name)
-		require.NotErrorIs(t, c.err, lanes.ErrNotSent)
-		require.NotErrorIs(t, c.err, lanes.ErrUnknownOutcome)
+		require.NotErrorIs(t, c.err, redislanes.ErrNotSent)
+		require.NotErrorIs(t, c.err, redislanes.ErrUnknownOutcome)
 	}
-	require.ErrorIs(t, reply(toInt, "GET", "{k}nothing"), pipeline.ErrNull)
+	require.ErrorIs(t, reply(toInt, "GET", "{k}nothing"), redislanes.ErrNull)
 	require.EqualError(t, reply(toInt, "GET", "{k}nothing"), "resp: null reply")
 }

@@ -7,9 +7,9 @@ import (
 	"log"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -66,10 +66,10 @@ func Example_failOpen() {
 	switch total, err := user.Int(); {
 	case err == nil:
 		fmt.Println("counted, also if ExpireNX failed:", total)
-	case errors.Is(err, lanes.ErrUnknownOutcome):
+	case errors.Is(err, redislanes.ErrUnknownOutcome):
 		fmt.Println("pass: perhaps counted")
 	default:
-		fmt.Println("pass: not counted, Redis is down:", errors.Is(err, pool.ErrDown))
+		fmt.Println("pass: not counted, Redis is down:", errors.Is(err, redislanes.ErrDown))
 	}
 	// Output: pass: not counted, Redis is down: true
 }

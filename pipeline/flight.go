@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
 
 // A hitCall is one call of Counters.Hit that waits for its flights.
@@ -96,8 +96,8 @@ type flight struct {
 
 // uncertain is what became of a flight until its replies are there. It stays if
 // sending it panics.
-var uncertain = counted{owes: true, err: notCounted(&lanes.OutcomeError{
-	Outcome: lanes.ErrUnknownOutcome, Cause: errors.New("a panic while it was sent"),
+var uncertain = counted{owes: true, err: notCounted(&redislanes.OutcomeError{
+	Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("a panic while it was sent"),
 })}
 
 func (c *Counters) newFlight(l *lineup) *flight {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -113,7 +114,7 @@ func (c *Counters) takeBack(call *hitCall, hits []Hit, cause error) {
 		case f == nil: // it has landed
 			h.Total, h.Err = m.total, m.err
 		case f.left:
-			h.Total, h.Err = 0, notCounted(&lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: cause})
+			h.Total, h.Err = 0, notCounted(&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: cause})
 		default:
 			f.remove(m)
 			h.Total, h.Err = 0, notCounted(lanes.NotSent("", cause))

@@ -9,9 +9,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -38,14 +38,14 @@ func TestAppendAfterDo(t *testing.T) {
 			counted := p.IncrBy(t.Name(), 3)
 			require.NoError(t, p.Do(ctx))
 			late := add()
-			require.ErrorIs(t, late.Err(), lanes.ErrNotSent)
-			require.ErrorIs(t, late.Err(), pipeline.ErrExecuted)
+			require.ErrorIs(t, late.Err(), redislanes.ErrNotSent)
+			require.ErrorIs(t, late.Err(), redislanes.ErrExecuted)
 			require.ErrorContains(t, late.Err(), "Reset")
 			require.Equal(t, 1, p.Len())
 			n, err := counted.Int()
 			require.NoError(t, err)
 			require.EqualValues(t, 3, n, "it was acknowledged before")
-			require.ErrorIs(t, p.Do(ctx), pipeline.ErrExecuted)
+			require.ErrorIs(t, p.Do(ctx), redislanes.ErrExecuted)
 			require.NoError(t, counted.Err())
 			require.Equal(t, 1, e.Calls(0, "INCRBY")-before)
 			p.Reset()
@@ -62,14 +62,14 @@ func TestPipelineWithoutClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, r := range []pipeline.Reply{p.Cmd("GET", "k"), p.Append(radix.Cmd(nil, "GET", "k")), p.Append(nil)} {
 				require.ErrorContains(t, r.Err(), "without a client")
-				require.ErrorIs(t, r.Err(), lanes.ErrNotSent)
+				require.ErrorIs(t, r.Err(), redislanes.ErrNotSent)
 			}
 			p.Reset()
 			r := p.IncrBy("k", 1)
 			for range 2 {
 				require.ErrorContains(t, p.Do(t.Context()), "without a client")
 				require.ErrorContains(t, r.Err(), "without a client")
-				require.ErrorIs(t, r.Err(), lanes.ErrNotSent)
+				require.ErrorIs(t, r.Err(), redislanes.ErrNotSent)
 			}
 			_ = p.String()
 			require.Zero(t, p.Trips())
@@ -80,7 +80,7 @@ func TestPipelineWithoutClient(t *testing.T) {
 		t.Run("counters/"+name, func(t *testing.T) {
 			require.ErrorContains(t, c.Hit(t.Context(), nil), "without a client")
 			require.ErrorContains(t, c.Hit(t.Context(), hits), "without a client")
-			require.ErrorIs(t, hits[0].Err, lanes.ErrNotSent)
+			require.ErrorIs(t, hits[0].Err, redislanes.ErrNotSent)
 			require.Zero(t, hits[0].Total)
 			require.NoError(t, c.Close())
 		})
@@ -96,7 +96,7 @@ func TestNil(t *testing.T) {
 	p := pipeline.New(client)
 	good := p.IncrBy("k", 1)
 	require.ErrorContains(t, p.Do(nil), "the context is nil") //nolint:staticcheck // that is the mistake
-	require.ErrorIs(t, good.Err(), pipeline.ErrPending, "it can still be done")
+	require.ErrorIs(t, good.Err(), redislanes.ErrPending, "it can still be done")
 	require.NoError(t, p.Do(within(t, 5*time.Second)))
 	n, err := good.Int()
 	require.NoError(t, err)
@@ -106,12 +106,12 @@ func TestNil(t *testing.T) {
 	good, bad := p.IncrBy("k", 1), p.Append(nil)
 	require.ErrorContains(t, p.Do(within(t, 5*time.Second)), "the action is nil")
 	require.ErrorContains(t, bad.Err(), "the action is nil")
-	require.ErrorIs(t, good.Err(), lanes.ErrNotSent)
+	require.ErrorIs(t, good.Err(), redislanes.ErrNotSent)
 
 	c := pipeline.NewCounters(client, pipeline.CountersConfig{})
 	hits := []pipeline.Hit{{Key: "k", By: 1}}
 	require.ErrorContains(t, c.Hit(nil, hits), "the context is nil") //nolint:staticcheck // that is the mistake
-	require.ErrorIs(t, hits[0].Err, lanes.ErrNotSent)
+	require.ErrorIs(t, hits[0].Err, redislanes.ErrNotSent)
 	require.Equal(t, 1, e.Calls(0, "INCRBY"))
 	require.NoError(t, c.Close())
 }
@@ -148,9 +148,9 @@ func TestRefusedIsNotSent(t *testing.T) {
 		"two commands":    p.Append(radix.NewPipeline()),
 		"blocking":        p.Cmd("BLPOP", "k", "0"),
 	} {
-		require.ErrorIs(t, reply.Err(), lanes.ErrNotSent, name)
+		require.ErrorIs(t, reply.Err(), redislanes.ErrNotSent, name)
 	}
 	err := p.Append(broken{}).Err()
-	require.ErrorIs(t, err, lanes.ErrNotSent)
+	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	require.ErrorIs(t, err, errBroken)
 }

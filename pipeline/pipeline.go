@@ -11,14 +11,11 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
-
-// ErrNotPipelinable refuses a command that cannot travel with others; see
-// [cluster.ErrNotPipelinable].
-var ErrNotPipelinable = cluster.ErrNotPipelinable
 
 // Config is how pipelines are sent. The zero value is the fast way.
 type Config struct {
@@ -217,7 +214,7 @@ func (p *Pipeline) Append(action radix.Action) Reply {
 	*conn = capture{client: p.client, request: p.request.Buffer()}
 	defer conn.forget()
 	if !action.Properties().CanPipeline {
-		return p.refuse(fmt.Sprintf("%T", action), ErrNotPipelinable)
+		return p.refuse(fmt.Sprintf("%T", action), redislanes.ErrNotPipelinable)
 	}
 	err := action.Perform(context.Background(), conn)
 	if err == nil {
@@ -247,8 +244,8 @@ func (p *Pipeline) reply(i int) Reply {
 // refuse notes a command that will not be sent; the indexes of refusals are
 // negative.
 func (p *Pipeline) refuse(name string, err error) Reply {
-	if !errors.Is(err, lanes.ErrNotSent) { // an action's own
-		err = fmt.Errorf("%w: %w", err, lanes.ErrNotSent)
+	if !errors.Is(err, redislanes.ErrNotSent) { // an action's own
+		err = fmt.Errorf("%w: %w", err, redislanes.ErrNotSent)
 	}
 	p.refused = append(p.refused, refusal{strings.ToUpper(name), err})
 	return Reply{pipeline: p, index: int32(-len(p.refused)), generation: p.generation}
@@ -266,22 +263,22 @@ func (p *Pipeline) unfit() error {
 // the latest when the context ends. The error is nil if all commands have a
 // reply that is no error, and an [Error] otherwise; the replies tell which
 // succeeded. An empty pipeline does nothing. If a command was refused when it
-// was appended, nothing is sent. A second Do without a Reset is [ErrExecuted],
+// was appended, nothing is sent. A second Do without a Reset is [redislanes.ErrExecuted],
 // and changes nothing; commands that are appended in between are refused.
 func (p *Pipeline) Do(ctx context.Context) error {
 	switch {
 	case p.state == clientless:
 		return fmt.Errorf("pipeline: Do: %w", errNoClient)
 	case p.state == executed:
-		return ErrExecuted
+		return redislanes.ErrExecuted
 	case ctx == nil:
 		return fmt.Errorf("pipeline: Do: %w", errNilContext)
 	}
 	p.state = executed
 	if len(p.refused) > 0 {
 		first := p.refused[0].error()
-		p.err = fmt.Errorf("pipeline: nothing was sent, because of another command: %w: %w", first, lanes.ErrNotSent)
-		return &Error{Failed: len(p.refused), Total: p.Len() + len(p.refused), First: first}
+		p.err = fmt.Errorf("pipeline: nothing was sent, because of another command: %w: %w", first, redislanes.ErrNotSent)
+		return &redislanes.PipelineError{Failed: len(p.refused), Total: p.Len() + len(p.refused), First: first}
 	}
 	if err := p.client.Exec(ctx, &p.request, p.how); err != nil {
 		p.err = fmt.Errorf("pipeline: %w", err)
@@ -298,7 +295,7 @@ func (p *Pipeline) Do(ctx context.Context) error {
 // error all the same (errorOf).
 func (r *receiver) receive(p *Pipeline) {
 	if raw := p.request.Raw(r.command); raw != nil {
-		if r.err = lanes.Unmarshal(raw, r.into); errors.As(r.err, new(*lanes.DecodeError)) {
+		if r.err = lanes.Unmarshal(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
 			r.err = p.request.Undecodable(r.command, r.err)
 		}
 	}
@@ -308,11 +305,11 @@ func (p *Pipeline) firstError() error {
 	if p.request.Clean() && len(p.receivers) == 0 {
 		return nil
 	}
-	var result *Error
+	var result *redislanes.PipelineError
 	for i := range p.Len() {
 		if err := p.errorOf(i); err != nil {
 			if result == nil {
-				result = &Error{First: err, Total: p.Len()}
+				result = &redislanes.PipelineError{First: err, Total: p.Len()}
 			}
 			result.Failed++
 		}

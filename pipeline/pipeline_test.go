@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
@@ -101,7 +102,7 @@ func TestReplies(t *testing.T) {
 		require.Equal(t, binary, viaRadix)
 		require.True(t, null.IsNull())
 		_, err = null.Text()
-		require.ErrorIs(t, err, pipeline.ErrNull)
+		require.ErrorIs(t, err, redislanes.ErrNull)
 		require.NoError(t, null.Err())
 		var m map[string]int
 		require.NoError(t, hash.Into(&m))
@@ -180,29 +181,29 @@ func TestRefusedCommands(t *testing.T) {
 		want error
 		text string
 	}{
-		{"cross slot", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("mget", "canary-a", "canary-b") }, cluster.ErrCrossSlot, "MGET"},
-		{"blocking", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("BLPOP", "k", "0") }, pipeline.ErrNotPipelinable, "BLPOP"},
-		{"stateful", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MULTI") }, pipeline.ErrNotPipelinable, "MULTI"},
-		{"no name", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("") }, lanes.ErrNotSent, "without a name"},
+		{"cross slot", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("mget", "canary-a", "canary-b") }, redislanes.ErrCrossSlot, "MGET"},
+		{"blocking", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("BLPOP", "k", "0") }, redislanes.ErrNotPipelinable, "BLPOP"},
+		{"stateful", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MULTI") }, redislanes.ErrNotPipelinable, "MULTI"},
+		{"no name", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("") }, redislanes.ErrNotSent, "without a name"},
 		{"blocking action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.Cmd(nil, "BLPOP", "k", "0"))
-		}, pipeline.ErrNotPipelinable, ""},
+		}, redislanes.ErrNotPipelinable, ""},
 		{"blocking action that radix would pipeline", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.Cmd(nil, "BLMOVE", "k", "k", "LEFT", "LEFT", "0"))
-		}, pipeline.ErrNotPipelinable, "BLMOVE"},
-		{"stateful action", func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "WATCH", "k")) }, pipeline.ErrNotPipelinable, "WATCH"},
+		}, redislanes.ErrNotPipelinable, "BLMOVE"},
+		{"stateful action", func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "WATCH", "k")) }, redislanes.ErrNotPipelinable, "WATCH"},
 		{"silencing action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.Cmd(nil, "CLIENT", "REPLY", "OFF"))
-		}, pipeline.ErrNotPipelinable, "CLIENT"},
+		}, redislanes.ErrNotPipelinable, "CLIENT"},
 		{"script action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.NewEvalScript("return 1").Cmd(nil, nil))
-		}, pipeline.ErrNotPipelinable, ""},
+		}, redislanes.ErrNotPipelinable, ""},
 		{"action of two commands", func(p *pipeline.Pipeline) pipeline.Reply {
 			two := radix.NewPipeline()
 			two.Append(radix.Cmd(nil, "GET", "{k}1"))
 			two.Append(radix.Cmd(nil, "GET", "{k}2"))
 			return p.Append(two)
-		}, lanes.ErrNotSent, "2 commands"},
+		}, redislanes.ErrNotSent, "2 commands"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := pipeline.New(client)
@@ -214,7 +215,7 @@ func TestRefusedCommands(t *testing.T) {
 				require.ErrorContains(t, err, c.text)
 				require.NotContains(t, err.Error(), "canary")
 			}
-			require.ErrorIs(t, ok.Err(), lanes.ErrNotSent, "nothing may be sent")
+			require.ErrorIs(t, ok.Err(), redislanes.ErrNotSent, "nothing may be sent")
 		})
 	}
 	for node := range 3 {
@@ -240,8 +241,8 @@ func TestClosedClient(t *testing.T) {
 	require.NoError(t, client.Close())
 	p := pipeline.New(client)
 	r := p.IncrBy("k", 1)
-	require.ErrorIs(t, p.Do(within(t, 5*time.Second)), cluster.ErrClosed)
-	require.ErrorIs(t, r.Err(), lanes.ErrNotSent)
+	require.ErrorIs(t, p.Do(within(t, 5*time.Second)), redislanes.ErrClosed)
+	require.ErrorIs(t, r.Err(), redislanes.ErrNotSent)
 }
 
 func TestLifeOfAReply(t *testing.T) {
@@ -251,17 +252,17 @@ func TestLifeOfAReply(t *testing.T) {
 	ctx := within(t, 5*time.Second)
 	require.NoError(t, p.Do(ctx), "an empty pipeline")
 	p.Reset()
-	require.ErrorIs(t, pipeline.Reply{}.Err(), pipeline.ErrPending)
+	require.ErrorIs(t, pipeline.Reply{}.Err(), redislanes.ErrPending)
 	r := p.IncrBy("k", 1)
-	require.ErrorIs(t, r.Err(), pipeline.ErrPending)
+	require.ErrorIs(t, r.Err(), redislanes.ErrPending)
 	require.NoError(t, p.Do(ctx))
 	require.NoError(t, r.Err())
-	require.ErrorIs(t, p.Do(ctx), pipeline.ErrExecuted)
+	require.ErrorIs(t, p.Do(ctx), redislanes.ErrExecuted)
 	n, err := r.Int()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n, "the second Do must not have counted")
 	p.Reset()
-	require.ErrorIs(t, r.Err(), pipeline.ErrStale)
+	require.ErrorIs(t, r.Err(), redislanes.ErrStale)
 	require.Zero(t, p.Len())
 }
 
@@ -279,20 +280,20 @@ func TestFailedNeighbours(t *testing.T) {
 	var into int
 	action := p.Append(radix.Cmd(&into, "GET", "text"))
 	err := p.Do(within(t, 5*time.Second))
-	var failure *pipeline.Error
+	var failure *redislanes.PipelineError
 	require.ErrorAs(t, err, &failure)
 	require.Equal(t, 3, failure.Failed)
 	require.Equal(t, 5, failure.Total)
 	require.NoError(t, good.Err())
 	var simple resp3.SimpleError
 	require.ErrorAs(t, bad.Err(), &simple)
-	require.NotErrorIs(t, bad.Err(), lanes.ErrUnknownOutcome)
+	require.NotErrorIs(t, bad.Err(), redislanes.ErrUnknownOutcome)
 	require.Error(t, action.Err(), "text does not fit an int")
 	for _, err := range []error{err, bad.Err(), unknown.Err()} {
 		require.NotContains(t, err.Error(), "canary")
 		require.NotContains(t, err.Error(), "987654")
 	}
-	var command *cluster.CommandError
+	var command *redislanes.CommandError
 	require.ErrorAs(t, bad.Err(), &command)
 	require.Equal(t, "INCRBY", command.Command)
 	require.Contains(t, real.Addrs(), command.Addr)
@@ -335,7 +336,7 @@ func testStalledNode(t *testing.T, real *redistest.Cluster, kind pool.Config) {
 			require.EqualValues(t, 3, n)
 			answered++
 		default:
-			require.ErrorIs(t, err, lanes.ErrUnknownOutcome)
+			require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 			require.ErrorContains(t, err, "INCRBY on "+stopped.Addr())
 		}
 	}

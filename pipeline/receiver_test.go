@@ -8,6 +8,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/pipeline"
@@ -35,14 +36,14 @@ func TestReceiversOfErrors(t *testing.T) {
 		p.Append(radix.Cmd(nil, "LLEN", "k")),
 	}
 	p.Append(radix.Cmd(&good, "STRLEN", "k"))
-	var failed *pipeline.Error
+	var failed *redislanes.PipelineError
 	require.ErrorAs(t, p.Do(ctx), &failed)
 	require.Equal(t, []int{4, 5}, []int{failed.Failed, failed.Total})
 	require.Equal(t, "-"+text+"\r\n", string(raw))
 	require.Equal(t, text, simple.S)
 	require.Equal(t, []int{7, 4}, []int{number, good})
 	for _, reply := range replies {
-		var command *cluster.CommandError
+		var command *redislanes.CommandError
 		require.ErrorAs(t, reply.Err(), &command)
 		require.Equal(t, "LLEN", command.Command)
 	}

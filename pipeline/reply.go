@@ -4,26 +4,15 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
 
-var (
-	// ErrPending is the error of a reply before Do has returned.
-	ErrPending = errors.New("pipeline: no reply yet: call Do first")
-
-	// ErrStale is the error of a reply whose pipeline was reset.
-	ErrStale = errors.New("pipeline: the pipeline was reset since this reply was given")
-
-	// ErrNull is wrapped by the error when Redis replied null, as GET does for
-	// a key that does not exist, where a value was asked for.
-	ErrNull = resp.ErrNull
-)
-
 // A Reply is what one command of a pipeline got. It is valid from the
 // pipeline's Do until its Reset. Its methods return the error of the command
-// if it failed: a cluster.CommandError, which wraps resp3.SimpleError for an
-// error of the server, and lanes.ErrNotSent or lanes.ErrUnknownOutcome where
+// if it failed: a redislanes.CommandError, which wraps resp3.SimpleError for an
+// error of the server, and redislanes.ErrNotSent or redislanes.ErrUnknownOutcome where
 // there is no reply. They follow the pipeline's rule for concurrent use.
 type Reply struct {
 	pipeline   *Pipeline
@@ -70,13 +59,13 @@ func (r Reply) raw() ([]byte, error) {
 	p := r.pipeline
 	switch {
 	case p == nil:
-		return nil, ErrPending
+		return nil, redislanes.ErrPending
 	case p.generation != r.generation:
-		return nil, ErrStale
+		return nil, redislanes.ErrStale
 	case r.index < 0:
 		return nil, p.refused[-r.index-1].error()
 	case p.state != executed:
-		return nil, ErrPending
+		return nil, redislanes.ErrPending
 	case p.err != nil:
 		return nil, p.err
 	}

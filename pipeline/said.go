@@ -6,7 +6,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 )
 
 // overflows reports whether the server refused INCRBY because the sum would not
@@ -24,9 +24,9 @@ func knowsNoNX(err error) bool {
 func mayComeTrue(err error) bool {
 	var simple resp3.SimpleError
 	switch {
-	case err == nil, errors.Is(err, cluster.ErrClosed):
+	case err == nil, errors.Is(err, redislanes.ErrClosed):
 		return false
-	case errors.Is(err, cluster.ErrRefused):
+	case errors.Is(err, redislanes.ErrRefused):
 		return true
 	}
 	return !errors.As(err, &simple)

@@ -7,12 +7,11 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
 
 func TestSaid(t *testing.T) {
-	reply := func(text string) error { return &cluster.CommandError{Err: resp3.SimpleError{S: text}} }
+	reply := func(text string) error { return &redislanes.CommandError{Err: resp3.SimpleError{S: text}} }
 	for _, c := range []struct {
 		err             error
 		overflows, noNX bool
@@ -27,7 +26,7 @@ func TestSaid(t *testing.T) {
 		{reply("ERR Unsupported option NX"), false, true},
 		{reply("ERR syntax error"), false, true},
 		{reply("NOPERM this user has no permissions to run the 'expire' command"), false, false},
-		{&lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: errors.New("increment or decrement would overflow")}, false, false},
+		{&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("increment or decrement would overflow")}, false, false},
 	} {
 		require.Equal(t, c.overflows, overflows(c.err), "%v", c.err)
 		require.Equal(t, c.noNX, knowsNoNX(c.err), "%v", c.err)

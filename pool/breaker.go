@@ -2,41 +2,10 @@ package pool
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
-
-var (
-	// ErrDown says that the server is down: the pool has no connection and its
-	// last dial failed, or the last connection stalled, or the server is suspect.
-	// Commands fail with it at once, until the server shows life again. It wraps
-	// lanes.ErrNotSent.
-	ErrDown = fmt.Errorf("server down: %w", lanes.ErrNotSent)
-
-	// ErrSuspect is the cause of a DownError whose server has sent nothing for an
-	// unusual time though batches are in flight, and has not answered over another
-	// connection either. The connections stay open for [Options.StallTimeout]: any
-	// byte, or an answer, ends the suspicion.
-	ErrSuspect = errors.New("suspect: no byte arrives, and it does not answer over another connection")
-)
-
-// A DownError is ErrDown with the server and the cause.
-type DownError struct {
-	Addr  string
-	Since time.Time // when its silence began, or the first dial failed
-	Cause error     // such as ErrSuspect, lanes.ErrStalled or a dial's error
-
-	lasted time.Duration // from Since to when the error was made
-}
-
-func (e *DownError) Error() string {
-	return fmt.Sprintf("pool: %s: server down for %v: %v", e.Addr, e.lasted.Round(time.Millisecond), e.Cause)
-}
-
-// Unwrap returns ErrDown and the cause.
-func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
 
 // downErrorLocked returns why nothing is sent to the server, nil if it is up as
 // far as is known.
@@ -45,13 +14,13 @@ func (p *Pool) downErrorLocked() error {
 	case !p.down.IsZero():
 		return p.downSince(p.down, p.lastErr)
 	case p.watch.stage == suspect:
-		return p.downSince(p.silentSince, ErrSuspect)
+		return p.downSince(p.silentSince, redislanes.ErrSuspect)
 	}
 	return nil
 }
 
-func (p *Pool) downSince(since time.Time, cause error) *DownError {
-	return &DownError{Addr: p.addr, Since: since, Cause: cause, lasted: time.Since(since)}
+func (p *Pool) downSince(since time.Time, cause error) *redislanes.DownError {
+	return &redislanes.DownError{Addr: p.addr, Since: since, Cause: cause, Lasted: time.Since(since)}
 }
 
 // Answers reports whether the server is neither down nor suspect, as far as is
@@ -105,7 +74,7 @@ func (p *Pool) tripLocked(cause error) {
 // while it could not be dialled either, or while it is suspect: without a
 // connection nobody would ask it again.
 func (p *Pool) lostLocked(err error) {
-	if errors.Is(err, lanes.ErrStalled) {
+	if errors.Is(err, redislanes.ErrStalled) {
 		p.failures++
 	} else if p.lastErr != nil {
 		err = p.lastErr // why it cannot be dialled says more than how a connection ended
@@ -122,6 +91,6 @@ func (p *Pool) recoverLocked() {
 }
 
 func refusedHandshake(err error) bool {
-	var refused *lanes.HandshakeError
+	var refused *redislanes.HandshakeError
 	return errors.As(err, &refused)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -38,15 +39,15 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 			require.NoError(t, node.Pause())
 			defer func() { _ = node.Resume() }()
 			stopped := time.Now()
-			require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), lanes.ErrUnknownOutcome)
+			require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
 			until(t, "the server counts as down", func() bool { return p.Stats().Down })
 			for range 1000 {
 				err := p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) // no deadline: it must not wait
-				require.ErrorIs(t, err, ErrDown)
-				require.ErrorIs(t, err, lanes.ErrNotSent)
-				require.ErrorIs(t, err, lanes.ErrStalled)
-				require.NotErrorIs(t, err, lanes.ErrUnknownOutcome)
-				var down *DownError
+				require.ErrorIs(t, err, redislanes.ErrDown)
+				require.ErrorIs(t, err, redislanes.ErrNotSent)
+				require.ErrorIs(t, err, redislanes.ErrStalled)
+				require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
+				var down *redislanes.DownError
 				require.ErrorAs(t, err, &down)
 				require.Equal(t, p.Address(), down.Addr)
 				require.WithinRange(t, down.Since, stopped.Add(-time.Second), time.Now())
@@ -112,7 +113,7 @@ func TestRefusedHandshakesAreSlow(t *testing.T) {
 	defer p.Close()
 	until(t, "all dials have failed", func() bool { s := p.Stats(); return s.DialErrors > 0 && s.Dialing == 0 })
 	for range 100 {
-		var refused *lanes.HandshakeError
+		var refused *redislanes.HandshakeError
 		require.ErrorAs(t, p.Do(context.Background(), radix.Cmd(nil, "PING")), &refused)
 	}
 	require.LessOrEqual(t, p.Stats().Dials, uint64(maxDials))
@@ -131,7 +132,7 @@ func traffic(t *testing.T, p *Pool, tolerate error) (calls *atomic.Int64, stop f
 				switch {
 				case err == nil:
 					calls.Add(1)
-				case tolerate == nil || !errors.Is(err, tolerate) || errors.Is(err, lanes.ErrUnknownOutcome):
+				case tolerate == nil || !errors.Is(err, tolerate) || errors.Is(err, redislanes.ErrUnknownOutcome):
 					t.Errorf("a call failed: %v", err)
 					return
 				}
@@ -170,14 +171,14 @@ func TestRetireUnderTraffic(t *testing.T) {
 			for range 20 {
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), nil, "DEL", "k"))
 				p := open(t, kind, server)
-				calls, stop := traffic(t, p, ErrRetired)
+				calls, stop := traffic(t, p, redislanes.ErrRetired)
 				until(t, "there is traffic", func() bool { return calls.Load() > 50 })
 				p.Retire()
 				until(t, "no connection is left, also none that was being dialled", func() bool {
 					s := p.Stats()
 					return s.Open == 0 && s.Dialing == 0
 				})
-				require.ErrorIs(t, lendError(within(t, time.Second), p), ErrRetired)
+				require.ErrorIs(t, lendError(within(t, time.Second), p), redislanes.ErrRetired)
 				stop()
 				var n int64
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), &n, "GET", "k"))

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -88,7 +89,7 @@ func TestPanickingStrategy(t *testing.T) {
 				served++
 				continue
 			}
-			require.ErrorIs(t, err, lanes.ErrNotSent)
+			require.ErrorIs(t, err, redislanes.ErrNotSent)
 			require.ErrorContains(t, err, "Laned.Strategy panicked: boom")
 		}
 		require.Equal(t, 2, served)
@@ -142,7 +143,7 @@ func TestPanickingCallbacks(t *testing.T) {
 				defer p.Close()
 				for _, err := range crowd(t, p, 10) { // some wait
 					if c.fails {
-						assert.ErrorIs(t, err, lanes.ErrNotSent)
+						assert.ErrorIs(t, err, redislanes.ErrNotSent)
 						assert.ErrorContains(t, err, name+" panicked: boom")
 					} else {
 						assert.NoError(t, err)

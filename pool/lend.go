@@ -7,7 +7,7 @@ import (
 )
 
 // Lend waits for a connection, or dials one, and lends it until it is
-// returned. The error wraps lanes.ErrNotSent.
+// returned. The error wraps redislanes.ErrNotSent.
 func (p *Pool) Lend(ctx context.Context) (*Lent, error) {
 	if ctx == nil {
 		return nil, lanes.NotSent(p.addr, errNilContext)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -34,7 +35,7 @@ var _ radix.Conn = (*Lent)(nil)
 func newLent(m *member) *Lent { return &Lent{member: m} }
 
 // Return gives the connection back. From then on c is of no use: what is sent
-// over it fails with [ErrReturned], and returning it again does nothing. The
+// over it fails with [redislanes.ErrReturned], and returning it again does nothing. The
 // connection is closed and replaced unless it is certain that the next user
 // finds it as this one did: no open transaction, no watched key, no reply that
 // is missing, no command under way, none that changes the connection (SELECT,
@@ -89,10 +90,10 @@ func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) err
 }
 
 // Exchange sends encoded commands, whatever they do to the connection but for
-// those that [ErrUnanswered] is for, and returns their replies as they came, one
+// those that [redislanes.ErrUnanswered] is for, and returns their replies as they came, one
 // behind the other, also those that are errors. If some have no reply, it
 // returns what became of the first of them: an error that wraps
-// lanes.ErrNotSent or lanes.ErrUnknownOutcome.
+// redislanes.ErrNotSent or redislanes.ErrUnknownOutcome.
 func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
 	call, batch := lanes.NewCall(), new(lanes.Batch)
 	batch.Reset(call, request)
@@ -105,7 +106,7 @@ func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, er
 	}
 	for _, sent := range commands {
 		if e := sent.Effect(); e == command.Streams || e == command.Silences {
-			return nil, lanes.NotSent(c.Address(), fmt.Errorf("%s: %w", sent.Name(), ErrUnanswered))
+			return nil, lanes.NotSent(c.Address(), fmt.Errorf("%s: %w", sent.Name(), redislanes.ErrUnanswered))
 		}
 	}
 	if err := c.begin(); err != nil {
@@ -123,7 +124,7 @@ func (c *Lent) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.returned {
-		return lanes.NotSent(c.Address(), ErrReturned)
+		return lanes.NotSent(c.Address(), redislanes.ErrReturned)
 	}
 	if c.trips++; c.trips > 1 {
 		c.session.unclean = true // in which order the commands ran is not known
@@ -169,4 +170,4 @@ func (c *Lent) InTransaction() bool {
 	return c.session.multi
 }
 
-func notSent(err error) bool { return errors.Is(err, lanes.ErrNotSent) }
+func notSent(err error) bool { return errors.Is(err, redislanes.ErrNotSent) }

@@ -12,8 +12,8 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // say sends a command, as words, over the connection and returns the reply as
@@ -136,8 +136,8 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 						return c.Do(ctx, radix.Cmd(nil, "INCR", name))
 					})),
 				} {
-					require.ErrorIs(t, err, lanes.ErrNotSent, how)
-					require.ErrorIs(t, err, ErrReturned, how)
+					require.ErrorIs(t, err, redislanes.ErrNotSent, how)
+					require.ErrorIs(t, err, redislanes.ErrReturned, how)
 					require.ErrorContains(t, err, p.Address(), how)
 				}
 				require.NoError(t, c.Close())
@@ -191,11 +191,11 @@ func TestReturnDuringACommand(t *testing.T) {
 			})
 			if leaves {
 				leave()
-				require.ErrorIs(t, <-done, lanes.ErrUnknownOutcome)
+				require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
 			}
 			c.Return()
 			if !leaves {
-				require.ErrorIs(t, <-done, lanes.ErrUnknownOutcome)
+				require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
 			}
 			leave()
 			next, err := p.Lend(ctx)
@@ -254,7 +254,7 @@ func TestContextThatHasEndedLeavesALentConnectionClean(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = say(ended, c, "MULTI")
-	require.ErrorIs(t, err, lanes.ErrNotSent)
+	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	c.Return()
 	require.Equal(t, "", get(t, p, "k"))
 	require.EqualValues(t, 1, p.Stats().Dials)
@@ -271,8 +271,8 @@ func TestUnansweredCommandsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	for _, command := range []string{"REPLCONF ACK 0", "CLIENT REPLY OFF", "subscribe c", "MONITOR"} {
 		_, err := say(ctx, c, command)
-		require.ErrorIs(t, err, ErrUnanswered, command)
-		require.ErrorIs(t, err, lanes.ErrNotSent, command)
+		require.ErrorIs(t, err, redislanes.ErrUnanswered, command)
+		require.ErrorIs(t, err, redislanes.ErrNotSent, command)
 	}
 	c.Return()
 	require.Equal(t, "", get(t, p, "k"))

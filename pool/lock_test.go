@@ -8,6 +8,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 )
 
@@ -60,7 +61,7 @@ func TestRefusalTakesNoLock(t *testing.T) {
 	select {
 	case err := <-refused:
 		p.mu.Unlock()
-		require.ErrorIs(t, err, ErrExhausted)
+		require.ErrorIs(t, err, redislanes.ErrExhausted)
 		require.ErrorContains(t, err, "1 callers waiting")
 	case <-ctx.Done():
 		p.mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -24,7 +25,7 @@ func TestNil(t *testing.T) {
 		} {
 			err := do()
 			require.ErrorContains(t, err, want, name)
-			require.ErrorIs(t, err, lanes.ErrNotSent, name)
+			require.ErrorIs(t, err, redislanes.ErrNotSent, name)
 		}
 		require.NoError(t, p.Close())
 	}

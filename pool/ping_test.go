@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -42,7 +43,7 @@ func TestPingsTakeNoConnection(t *testing.T) {
 	}
 	go func() { done <- conn.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
 	until(t, "each has a connection", func() bool { s := p.Stats(); return s.InUse == size && s.InFlight == 2*size })
-	require.ErrorIs(t, p.Do(ctx, radix.Cmd(nil, "INCR", "k")), ErrExhausted, "there is one caller to a connection")
+	require.ErrorIs(t, p.Do(ctx, radix.Cmd(nil, "INCR", "k")), redislanes.ErrExhausted, "there is one caller to a connection")
 	proxy.Flow(redistest.ToClient)
 	for range size {
 		require.NoError(t, <-done)

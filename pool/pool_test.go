@@ -10,8 +10,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestManyCallers: every caller gets its own replies, and no pool has more
@@ -95,8 +95,8 @@ func TestExhausted(t *testing.T) {
 				until(t, "it waits", func() bool { return p.Stats().Waiters == i+1 })
 			}
 			for _, err := range []error{p.Do(ctx, radix.Cmd(nil, "PING")), lendError(ctx, p)} {
-				require.ErrorIs(t, err, ErrExhausted)
-				require.ErrorIs(t, err, lanes.ErrNotSent)
+				require.ErrorIs(t, err, redislanes.ErrExhausted)
+				require.ErrorIs(t, err, redislanes.ErrNotSent)
 				require.ErrorContains(t, err, p.Address())
 				require.ErrorContains(t, err, c.limit)
 			}
@@ -125,7 +125,7 @@ func TestLeavingTheQueue(t *testing.T) {
 	defer cancel()
 	err = p.Do(short, radix.Cmd(nil, "SET", "left", "1"))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorIs(t, err, lanes.ErrNotSent)
+	require.ErrorIs(t, err, redislanes.ErrNotSent)
 	require.ErrorIs(t, lendError(short, p), context.DeadlineExceeded)
 	require.Zero(t, p.Stats().Waiters)
 	conn.Return()

@@ -37,7 +37,7 @@ func (p *Pool) Addr() net.Addr { return lanes.NetAddr(p.addr) }
 // Do performs the action; part of radix.Client. One that may share its
 // connection travels with the batches of others; for any other, and for commands
 // that may block, a connection is lent while it runs. Commands that change their
-// connection are refused with lanes.ErrShared outside of radix.WithConn.
+// connection are refused with redislanes.ErrShared outside of radix.WithConn.
 func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 	switch {
 	case action == nil:

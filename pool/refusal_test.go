@@ -8,6 +8,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -32,7 +33,7 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	call.Begin(1)
 	require.True(t, p.giveLocked(m.lane, b, besidePing))
 	m.becomeLocked(busy)
-	require.ErrorIs(t, p.refusalLocked(), ErrExhausted)
+	require.ErrorIs(t, p.refusalLocked(), redislanes.ErrExhausted)
 	for _, lane := range p.flushes {
 		lane.Flush()
 	}
@@ -43,7 +44,7 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	require.NoError(t, p.waitLocked(&waiter{lend: make(chan lendResult, 1)}))
-	require.ErrorIs(t, p.refusalLocked(), ErrExhausted, "somebody waits for that one")
+	require.ErrorIs(t, p.refusalLocked(), redislanes.ErrExhausted, "somebody waits for that one")
 	w := p.queue.Front().Value.(*waiter)
 	p.unlock()
 	p.takeBack((<-w.lend).member, true)
@@ -62,7 +63,7 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 			synctest.Wait()
 		}
 		err := <-done
-		require.ErrorIs(t, err, ErrExhausted)
+		require.ErrorIs(t, err, redislanes.ErrExhausted)
 		require.ErrorContains(t, err, "2 batches in flight on every lane (MaxInFlight)")
 		h.hold(nothing)
 		require.NoError(t, <-done)
@@ -95,7 +96,7 @@ func TestUnansweredDialBesideLentConnections(t *testing.T) {
 				h.lose(true)
 				began := time.Now()
 				_, err = p.Lend(t.Context())
-				require.ErrorIs(t, err, ErrSuspect)
+				require.ErrorIs(t, err, redislanes.ErrSuspect)
 				require.Less(t, time.Since(began), time.Second)
 				h.lose(false)
 				time.Sleep(5 * time.Second)

@@ -3,6 +3,8 @@ package pool
 import (
 	"errors"
 	"time"
+
+	"github.com/redislanes/redislanes"
 )
 
 const (
@@ -57,8 +59,8 @@ func (r *renewals) note(now time.Time) {
 func (p *Pool) Retire() {
 	p.mu.Lock()
 	p.retired = true
-	p.failWaitersLocked(ErrRetired)
-	p.drainLocked(ErrRetired, func(*member) bool { return true })
+	p.failWaitersLocked(redislanes.ErrRetired)
+	p.drainLocked(redislanes.ErrRetired, func(*member) bool { return true })
 	parts := p.partsLocked()
 	p.unlock()
 	for _, part := range parts {
@@ -70,9 +72,9 @@ func (p *Pool) Retire() {
 func (p *Pool) endedLocked() error {
 	switch {
 	case p.retired:
-		return ErrRetired
+		return redislanes.ErrRetired
 	case p.closed:
-		return ErrClosed
+		return redislanes.ErrClosed
 	}
 	return nil
 }

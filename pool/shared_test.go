@@ -9,6 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -67,7 +68,7 @@ func TestDoRefusesWhatChangesAConnection(t *testing.T) {
 			short, cancel := context.WithTimeout(ctx, 5*time.Second)
 			err := client.Do(short, radix.Cmd(nil, line[0], line[1:]...))
 			cancel()
-			require.ErrorIs(t, err, lanes.ErrShared, "%s: %q", name, line)
+			require.ErrorIs(t, err, redislanes.ErrShared, "%s: %q", name, line)
 			var echo string
 			require.NoError(t, client.Do(ctx, radix.Cmd(&echo, "ECHO", name)))
 			require.Equal(t, name, echo)

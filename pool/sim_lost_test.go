@@ -16,6 +16,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -48,14 +49,14 @@ func TestLostLanesAreNoLoad(t *testing.T) {
 		var callers sync.WaitGroup
 		for range 6 {
 			callers.Go(func() {
-				if err := w.command(0); !errors.Is(err, lanes.ErrUnknownOutcome) {
+				if err := w.command(0); !errors.Is(err, redislanes.ErrUnknownOutcome) {
 					t.Errorf("got %v", err)
 				}
 			})
 		}
 		brief, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.ErrorIs(t, w.Do(brief, radix.Cmd(nil, "INCR", "k")), lanes.ErrUnknownOutcome)
+		require.ErrorIs(t, w.Do(brief, radix.Cmd(nil, "INCR", "k")), redislanes.ErrUnknownOutcome)
 		require.Equal(t, 7, w.flying.Now())
 		w.mu.Lock()
 		first := w.members[0].lane
@@ -105,7 +106,7 @@ func TestDownTellsWhyItCannotBeDialled(t *testing.T) {
 			m.lane.Fail(io.EOF)
 			synctest.Wait()
 		}
-		var refused *lanes.HandshakeError
+		var refused *redislanes.HandshakeError
 		require.ErrorAs(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), &refused)
 		require.Equal(t, "AUTH", refused.Command)
 		require.EqualValues(t, 1, p.Stats().DialErrors)

@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -117,8 +118,8 @@ func TestLeavingSlowLanes(t *testing.T) {
 	require.False(t, p.Quiet())
 	require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
 	cancel()
-	require.ErrorIs(t, <-inFlight, lanes.ErrUnknownOutcome)
-	require.ErrorIs(t, <-waiting, lanes.ErrNotSent)
+	require.ErrorIs(t, <-inFlight, redislanes.ErrUnknownOutcome)
+	require.ErrorIs(t, <-waiting, redislanes.ErrNotSent)
 	require.Zero(t, p.Stats().Waiters)
 	release()
 	until(t, "it is quiet", p.Quiet)
@@ -146,7 +147,7 @@ func TestSlowQueueIsBounded(t *testing.T) {
 				until(t, "the queue is full", func() bool { return p.Stats().Waiters == 1 })
 			}
 			err := slowly{p}.do(ctx, "GET", "k")
-			require.ErrorIs(t, err, ErrExhausted)
+			require.ErrorIs(t, err, redislanes.ErrExhausted)
 			require.ErrorContains(t, err, name+" for slow commands")
 			require.EqualValues(t, 1, p.Stats().Exhausted)
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
@@ -168,7 +169,7 @@ func TestRetireWithSlowLanes(t *testing.T) {
 	go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
 	until(t, "it is in flight", func() bool { return p.Stats().SlowInFlight == 1 })
 	p.Retire()
-	require.ErrorIs(t, slowly{p}.do(ctx, "GET", "k"), ErrRetired)
+	require.ErrorIs(t, slowly{p}.do(ctx, "GET", "k"), redislanes.ErrRetired)
 	require.False(t, p.Quiet())
 	release()
 	require.NoError(t, <-done)
@@ -176,9 +177,9 @@ func TestRetireWithSlowLanes(t *testing.T) {
 
 	late, _ := stuck(t, Laned{Lanes: 1})
 	late.Retire()
-	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), ErrRetired, "also if there was no slow batch before")
+	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), redislanes.ErrRetired, "also if there was no slow batch before")
 	require.NoError(t, late.Close())
-	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), ErrRetired)
+	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), redislanes.ErrRetired)
 }
 
 // TestCloseWithSlowLanes ends what is in flight and what waits.
@@ -191,9 +192,9 @@ func TestCloseWithSlowLanes(t *testing.T) {
 	go func() { waiting <- slowly{p}.do(context.Background(), "GET", "k") }()
 	until(t, "the next one waits", func() bool { return p.Stats().Waiters == 1 })
 	require.NoError(t, p.Close())
-	require.ErrorIs(t, <-inFlight, ErrClosed)
-	require.ErrorIs(t, <-waiting, ErrClosed)
-	require.ErrorIs(t, slowly{p}.do(context.Background(), "GET", "k"), ErrClosed)
+	require.ErrorIs(t, <-inFlight, redislanes.ErrClosed)
+	require.ErrorIs(t, <-waiting, redislanes.ErrClosed)
+	require.ErrorIs(t, slowly{p}.do(context.Background(), "GET", "k"), redislanes.ErrClosed)
 	release()
 }
 
@@ -237,7 +238,7 @@ func TestSlowLanesAreDownWithTheServer(t *testing.T) {
 	until(t, "slow batches fail with ErrDown", func() bool {
 		err := slowly{p}.do(ctx, "GET", "k")
 		require.Error(t, err)
-		return errors.Is(err, ErrDown)
+		return errors.Is(err, redislanes.ErrDown)
 	})
 	require.NoError(t, server.Nodes()[0].Restart(ctx))
 	until(t, "it works again", func() bool { return slowly{p}.do(ctx, "GET", "k") == nil })

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
 
 // A connection with batches in flight on which no byte arrives may mean a dead
@@ -35,7 +35,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 			changed = true
 		}
 		if m.state != lent && (v.stalled || m.silent >= p.PauseTimeout) {
-			p.leaveLocked(m, lanes.ErrStalled, true) // also those that are idle: the next callers need not find that out
+			p.leaveLocked(m, redislanes.ErrStalled, true) // also those that are idle: the next callers need not find that out
 		}
 	}
 	if changed {

@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -109,8 +110,8 @@ func TestPauseTimeout(t *testing.T) {
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
 				began := time.Now()
 				err = p.Do(context.Background(), radix.Cmd(nil, "INCR", "k"))
-				require.ErrorIs(t, err, lanes.ErrUnknownOutcome)
-				require.ErrorIs(t, err, lanes.ErrStalled)
+				require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
+				require.ErrorIs(t, err, redislanes.ErrStalled)
 				require.InDelta(t, 20, time.Since(began).Seconds(), 2, "PauseTimeout, and up to two looks")
 				require.False(t, p.Stats().Down)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
@@ -132,8 +133,8 @@ func TestSilentConnection(t *testing.T) {
 	defer p.Close()
 	require.NoError(t, p.Do(context.Background(), radix.Cmd(nil, "PING")))
 	proxy.Stall(redistest.ToClient)
-	require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), lanes.ErrStalled)
-	require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), ErrDown)
+	require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrStalled)
+	require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrDown)
 	proxy.Flow(redistest.ToClient)
 	until(t, "it works again", func() bool { return p.Do(context.Background(), radix.Cmd(nil, "PING")) == nil })
 	require.Equal(t, "1", get(t, p, "k"))

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -84,7 +85,7 @@ func storm(t *testing.T, config Config, server *brief) {
 	for range 5 {
 		callers.Go(func() {
 			for ctx.Err() == nil {
-				if err := p.Do(ctx, radix.Cmd(nil, "INCR", "k")); errors.Is(err, lanes.ErrUnknownOutcome) {
+				if err := p.Do(ctx, radix.Cmd(nil, "INCR", "k")); errors.Is(err, redislanes.ErrUnknownOutcome) {
 					unknown.Add(1)
 				}
 				time.Sleep(4 * time.Millisecond)

@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -163,11 +164,11 @@ func TestSilentServerIsSuspect(t *testing.T) {
 							case after > 600*ms && took > 0:
 								t.Errorf("a call that began %v after took %v: %v", after, took, err)
 							case after > 600*ms:
-								var down *DownError
+								var down *redislanes.DownError
 								require.ErrorAs(t, err, &down)
-								require.ErrorIs(t, err, ErrSuspect)
-								require.ErrorIs(t, err, ErrDown)
-								require.ErrorIs(t, err, lanes.ErrNotSent)
+								require.ErrorIs(t, err, redislanes.ErrSuspect)
+								require.ErrorIs(t, err, redislanes.ErrDown)
+								require.ErrorIs(t, err, redislanes.ErrNotSent)
 								require.WithinDuration(t, frozen, down.Since, 50*ms)
 							}
 							time.Sleep(5 * ms)
@@ -185,8 +186,8 @@ func TestSilentServerIsSuspect(t *testing.T) {
 				require.EqualValues(t, 1, s.Suspects)
 				require.Empty(t, s.Closes)
 				require.NotZero(t, s.InFlight, "what is in flight stays")
-				require.ErrorIs(t, lendError(t.Context(), p), ErrSuspect)
-				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), ErrSuspect)
+				require.ErrorIs(t, lendError(t.Context(), p), redislanes.ErrSuspect)
+				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), redislanes.ErrSuspect)
 
 				h.hold(handshakes) // a byte of an old batch is enough
 				time.Sleep(2 * ms)
@@ -211,14 +212,14 @@ func TestSuspicionEndsInStall(t *testing.T) {
 		frozen := time.Now()
 		h.hold(everything)
 		err := p.Do(t.Context(), radix.Cmd(nil, "INCR", "k"))
-		require.ErrorIs(t, err, lanes.ErrUnknownOutcome)
-		require.ErrorIs(t, err, lanes.ErrStalled)
+		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, err, redislanes.ErrStalled)
 		require.InDelta(t, p.StallTimeout, time.Since(frozen), float64(100*ms))
 		synctest.Wait()
-		var down *DownError
+		var down *redislanes.DownError
 		_, err = incr(p, 100*ms)
 		require.ErrorAs(t, err, &down)
-		require.ErrorIs(t, err, lanes.ErrStalled)
+		require.ErrorIs(t, err, redislanes.ErrStalled)
 		require.WithinDuration(t, frozen, down.Since, 50*ms)
 		require.True(t, p.Stats().Down)
 		require.False(t, p.Stats().Suspect)
@@ -287,14 +288,14 @@ func TestUnansweredDialIsSilence(t *testing.T) {
 				for range 100 {
 					began := time.Now()
 					err := transaction()
-					require.ErrorIs(t, err, ErrSuspect)
+					require.ErrorIs(t, err, redislanes.ErrSuspect)
 					require.Equal(t, began, time.Now())
-					var down *DownError
+					var down *redislanes.DownError
 					require.ErrorAs(t, err, &down)
 					require.WithinDuration(t, frozen, down.Since, 200*ms)
 				}
 				time.Sleep(10 * time.Second) // the dial has failed
-				var down *DownError
+				var down *redislanes.DownError
 				require.ErrorAs(t, transaction(), &down)
 				if c.known { // else it is the pool's own lanes whose dials have failed
 					require.WithinDuration(t, frozen, down.Since, 200*ms, "the trouble is the same")
@@ -405,7 +406,7 @@ func TestSuspectWithoutConnections(t *testing.T) {
 		require.NoError(t, p.Do(t.Context(), alone))
 		h.hold(everything)
 		time.Sleep(2 * time.Second) // the idle connection was pinged, the server asked, and the pool has shrunk
-		require.ErrorIs(t, p.Do(t.Context(), alone), ErrSuspect)
+		require.ErrorIs(t, p.Do(t.Context(), alone), redislanes.ErrSuspect)
 		require.Zero(t, p.lenders.Stats().Target)
 		h.reset()
 		h.hold(nothing)

@@ -12,6 +12,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -29,7 +30,7 @@ func TestServerComesBack(t *testing.T) {
 			until(t, "all connections are closed", func() bool { return p.Stats().Open == 0 })
 			until(t, "the cause is told", func() bool { // the first dials may be cut off in their handshake
 				err := p.Do(ctx, radix.Cmd(nil, "PING"))
-				require.ErrorIs(t, err, lanes.ErrNotSent)
+				require.ErrorIs(t, err, redislanes.ErrNotSent)
 				require.ErrorContains(t, err, p.Address())
 				return strings.Contains(err.Error(), "connection refused")
 			})
@@ -67,7 +68,7 @@ func TestDialsAreSpaced(t *testing.T) {
 	require.NoError(t, err)
 	defer p.Close()
 	for range 50 {
-		require.ErrorIs(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")), lanes.ErrNotSent)
+		require.ErrorIs(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")), redislanes.ErrNotSent)
 	}
 	until(t, "all dials have failed", func() bool { return p.Stats().Dialing == 0 })
 	require.LessOrEqual(t, p.Stats().Dials, uint64(maxDials))
@@ -88,8 +89,8 @@ func TestStalledServerIsGivenUp(t *testing.T) {
 			require.NoError(t, node.Pause())
 			defer func() { _ = node.Resume() }()
 			err := p.Do(within(t, 20*time.Second), radix.Cmd(nil, "INCR", "k"))
-			require.ErrorIs(t, err, lanes.ErrUnknownOutcome)
-			require.ErrorIs(t, err, lanes.ErrStalled)
+			require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
+			require.ErrorIs(t, err, redislanes.ErrStalled)
 			require.Positive(t, p.Stats().Closes[CloseStalled])
 			require.NoError(t, node.Resume())
 			until(t, "it works again", func() bool {
@@ -137,7 +138,7 @@ func TestCloseDuringTraffic(t *testing.T) {
 							case started <- struct{}{}:
 							default:
 							}
-							if err != nil && !errors.Is(err, ErrClosed) {
+							if err != nil && !errors.Is(err, redislanes.ErrClosed) {
 								t.Errorf("error without ErrClosed: %v", err)
 							}
 						}
@@ -148,9 +149,9 @@ func TestCloseDuringTraffic(t *testing.T) {
 				require.NoError(t, err)
 				require.NoError(t, p.Close())
 				wg.Wait()
-				require.ErrorIs(t, lent.Do(context.Background(), radix.Cmd(nil, "PING")), ErrClosed)
+				require.ErrorIs(t, lent.Do(context.Background(), radix.Cmd(nil, "PING")), redislanes.ErrClosed)
 				lent.Return()
-				require.ErrorIs(t, lendError(context.Background(), p), ErrClosed)
+				require.ErrorIs(t, lendError(context.Background(), p), redislanes.ErrClosed)
 				require.NoError(t, p.Close())
 			}
 		})
@@ -176,7 +177,7 @@ func TestLeavingWhileTheServerFails(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), 500*time.Microsecond)
 					err := p.Do(ctx, radix.Cmd(nil, "PING"))
 					cancel()
-					if !errors.Is(err, lanes.ErrNotSent) {
+					if !errors.Is(err, redislanes.ErrNotSent) {
 						t.Errorf("got %v, want ErrNotSent", err)
 						return
 					}

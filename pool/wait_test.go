@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -60,9 +61,9 @@ func TestDeadlineInTheQueue(t *testing.T) {
 				var texts []string
 				for range cap(errs) {
 					err := <-errs
-					assert.ErrorIs(t, err, lanes.ErrNotSent)
+					assert.ErrorIs(t, err, redislanes.ErrNotSent)
 					assert.ErrorIs(t, err, context.DeadlineExceeded)
-					var wait *WaitError
+					var wait *redislanes.WaitError
 					if assert.ErrorAs(t, err, &wait) {
 						texts = append(texts, wait.Error())
 						assert.Contains(t, err.Error(), wait.Error())
@@ -89,7 +90,7 @@ func TestDeadlineWhileDialling(t *testing.T) {
 		short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		_, err = p.Lend(short)
-		require.ErrorIs(t, err, lanes.ErrNotSent)
+		require.ErrorIs(t, err, redislanes.ErrNotSent)
 		require.EqualError(t, err, "lanes: silent:1: not sent: waited 20ms, 0 of 2 in use, 2 being dialled, 1 waiting: context deadline exceeded")
 	})
 }

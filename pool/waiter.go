@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -50,7 +51,7 @@ func (p *Pool) refusalLocked() error {
 		return down
 	case p.FailFast && p.fullLocked():
 		p.exhausted.Add(1)
-		return &ExhaustedError{p.addr, p.inUse()}
+		return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.inUse()}
 	case p.queue.Len() >= p.MaxWaiters:
 		return p.tooManyWait()
 	}
@@ -90,7 +91,7 @@ func (p *Pool) inUse() string {
 
 func (p *Pool) tooManyWait() error {
 	p.exhausted.Add(1)
-	return &ExhaustedError{p.addr, p.limit(p.MaxWaiters, "callers waiting")}
+	return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.limit(p.MaxWaiters, "callers waiting")}
 }
 
 // limit says which limit was reached.
@@ -105,7 +106,7 @@ func (p *Pool) ofKind(what string) string {
 
 // waitErrorLocked says what somebody waited for in vain who is still queued.
 func (p *Pool) waitErrorLocked(w *waiter, cause error) error {
-	e := &WaitError{
+	e := &redislanes.WaitError{
 		Waited: time.Since(w.since), Used: p.size.inUse, Of: p.max, What: p.ofKind("in use"),
 		Dialing: p.dialing, Waiting: p.queue.Len(), Cause: cause,
 	}

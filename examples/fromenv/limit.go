@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -49,7 +49,7 @@ func limit(ctx context.Context, client *cluster.Client, now time.Time, timeout t
 		verdict := "ok"
 		n, err := totals[i].Int() // of INCRBY: if only EXPIRE failed, the hit was counted
 		switch {
-		case errors.Is(err, lanes.ErrUnknownOutcome):
+		case errors.Is(err, redislanes.ErrUnknownOutcome):
 			verdict = "let through, perhaps counted: " + err.Error()
 		case err != nil:
 			verdict = "let through, not counted: " + err.Error()

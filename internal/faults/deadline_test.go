@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
@@ -154,7 +155,7 @@ func TestDeadlineAtEveryWait(t *testing.T) {
 				if w.name != "backoff" { // there, the server's words are worth more
 					require.ErrorIs(t, err, want)
 				}
-				require.False(t, errors.Is(err, lanes.ErrNotSent) && errors.Is(err, lanes.ErrUnknownOutcome))
+				require.False(t, errors.Is(err, redislanes.ErrNotSent) && errors.Is(err, redislanes.ErrUnknownOutcome))
 				require.Less(t, late, grace())
 			})
 		}
@@ -172,8 +173,8 @@ func occupy(t *testing.T, client *cluster.Client) {
 		return nil
 	})
 	go func() {
-		err := pool.ErrExhausted
-		for errors.Is(err, pool.ErrExhausted) {
+		err := redislanes.ErrExhausted
+		for errors.Is(err, redislanes.ErrExhausted) {
 			err = client.Do(context.Background(), hold)
 		}
 		done <- err
@@ -191,7 +192,7 @@ func leave(t *testing.T, client *cluster.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
-	require.ErrorIs(t, count(client)(ctx), lanes.ErrUnknownOutcome)
+	require.ErrorIs(t, count(client)(ctx), redislanes.ErrUnknownOutcome)
 }
 
 // hangs dials the address n times, and then for ever.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -44,7 +44,7 @@ func (r *record) callers(ctx context.Context, client *cluster.Client, l *load, m
 				if time.Since(began) >= l.deadline {
 					r.full = max(r.full, began.Sub(moment))
 				}
-				if errors.Is(err, lanes.ErrUnknownOutcome) {
+				if errors.Is(err, redislanes.ErrUnknownOutcome) {
 					r.unknown = max(r.unknown, began.Sub(moment))
 				}
 				r.mu.Unlock()

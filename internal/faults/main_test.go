@@ -14,9 +14,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -148,9 +148,9 @@ func (l *load) call(p *pipeline.Pipeline) error {
 		switch err := r.Err(); {
 		case err == nil:
 			l.acknowledged[i].Add(1)
-		case errors.Is(err, lanes.ErrUnknownOutcome):
+		case errors.Is(err, redislanes.ErrUnknownOutcome):
 			l.unknown[i].Add(1)
-		case errors.Is(err, lanes.ErrNotSent), errors.Is(err, cluster.ErrRefused):
+		case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrRefused):
 			l.undone[i].Add(1)
 		default:
 			l.stray.Store(err)

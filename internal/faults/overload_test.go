@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/pipeline"
@@ -114,7 +115,7 @@ func (l *load) flood(ctx context.Context, t *testing.T, client *cluster.Client, 
 		for ; made < int(due); made++ {
 			calls.Go(func() {
 				p := pipelines.Get().(*pipeline.Pipeline)
-				if err := l.call(p); errors.Is(err, pool.ErrExhausted) {
+				if err := l.call(p); errors.Is(err, redislanes.ErrExhausted) {
 					full.Store(err)
 				}
 				pipelines.Put(p)
@@ -158,7 +159,7 @@ func TestExhausted(t *testing.T) {
 			occupy(t, client)
 			l := startLoad(client, 4, []string{"k"}, 0)
 			until(t, redistest.Within(t, 20*time.Second), "calls fail", func() bool { return sum(l.undone) > 100 })
-			var limit *pool.ExhaustedError
+			var limit *redislanes.ExhaustedError
 			l.mu.Lock()
 			err := l.first
 			l.mu.Unlock()

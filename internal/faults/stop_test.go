@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -111,8 +111,8 @@ func TestStoppedPrimaryFailsFast(t *testing.T) {
 		start := time.Now()
 		err := p.Do(ctx)
 		took = time.Since(start)
-		if errors.Is(err, pool.ErrDown) && took < 50*time.Millisecond {
-			require.ErrorIs(t, err, lanes.ErrNotSent)
+		if errors.Is(err, redislanes.ErrDown) && took < 50*time.Millisecond {
+			require.ErrorIs(t, err, redislanes.ErrNotSent)
 			t.Logf("calls fail after %v from %v after the stop on", took, time.Since(began).Round(time.Millisecond))
 			return
 		}

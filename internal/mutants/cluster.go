@@ -184,7 +184,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"start: a server that is loading its data is not waited for", "cluster/start.go",
-		"errors.Is(cause.Err, ErrRefused)", "false",
+		"errors.Is(cause.Err, redislanes.ErrRefused)", "false",
 		"./cluster", "TestLoadingServerIsWaitedFor", false,
 	},
 	{

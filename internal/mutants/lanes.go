@@ -35,7 +35,7 @@ var ofLanes = []mutant{
 	},
 	{
 		"a handshake that was cut off counts as refused", "lanes/handshake.go",
-		"if refused := d.refusal(s, reply); !s.optional || refused.ofAll() {", "if refused := d.refusal(s, reply); refused != nil {",
+		"if refused := d.refusal(s, reply); !s.optional || ofAll(refused) {", "if refused := d.refusal(s, reply); refused != nil {",
 		"./lanes", "TestBrokenHandshakeIsNoRefusal", false,
 	},
 	{

@@ -75,7 +75,7 @@ var known = []mutant{
 	},
 	{
 		"8 errors of a pipeline show its commands", "lanes/conn.go",
-		"return withoutValues(err, &DecodeError{Into: \"what a radix.Pipeline holds\"})", "return err",
+		"return withoutValues(err, &redislanes.DecodeError{Into: \"what a radix.Pipeline holds\"})", "return err",
 		"./cluster", "TestCanaryInTrouble", false,
 	},
 	{

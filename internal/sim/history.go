@@ -7,9 +7,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes"
 )
 
 // An Outcome is what the client said of a command.
@@ -20,9 +18,9 @@ const (
 	Pending  Outcome = iota // its call has not returned
 	Acked                   // a reply that is no error
 	Failed                  // an error of the server that stands
-	Refused                 // cluster.ErrRefused
-	NotSent                 // lanes.ErrNotSent
-	Unknown                 // lanes.ErrUnknownOutcome
+	Refused                 // redislanes.ErrRefused
+	NotSent                 // redislanes.ErrNotSent
+	Unknown                 // redislanes.ErrUnknownOutcome
 	Contrary                // two outcomes, or none of these
 )
 
@@ -32,10 +30,10 @@ func (o Outcome) String() string {
 
 // outcomeOf reads the outcome from an error as the documentation says.
 func outcomeOf(err error) Outcome {
-	notSent, unknown := errors.Is(err, lanes.ErrNotSent), errors.Is(err, lanes.ErrUnknownOutcome)
+	notSent, unknown := errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrUnknownOutcome)
 	var said resp3.SimpleError
 	switch {
-	case err == nil, errors.Is(err, pipeline.ErrExpiry):
+	case err == nil, errors.Is(err, redislanes.ErrExpiry):
 		return Acked
 	case notSent && unknown:
 		return Contrary
@@ -43,7 +41,7 @@ func outcomeOf(err error) Outcome {
 		return Unknown
 	case notSent:
 		return NotSent
-	case errors.Is(err, cluster.ErrRefused):
+	case errors.Is(err, redislanes.ErrRefused):
 		return Refused
 	case errors.As(err, &said):
 		return Failed

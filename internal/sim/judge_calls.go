@@ -10,8 +10,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes"
 )
 
 // returns: every call comes back.
@@ -98,7 +97,7 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 	switch {
 	case cmd.Outcome == Acked && cmd.Err == nil, h.closedBy(c.Ended), c.Misuse, c.Blocks, c.hasty():
 		return true
-	case errors.Is(cmd.Err, pool.ErrExhausted):
+	case errors.Is(cmd.Err, redislanes.ErrExhausted):
 		return h.Terms.FewCalls || h.crowded(c)
 	case c.Kind == transaction && redirected(cmd.Err):
 		return true
@@ -114,7 +113,7 @@ func gentle(h *History) string {
 		if h.mayFail(c, cmd) {
 			return ""
 		}
-		if c.Kind == transaction && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || errors.Is(cmd.Err, cluster.ErrOvertaken) {
+		if c.Kind == transaction && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || errors.Is(cmd.Err, redislanes.ErrOvertaken) {
 			return "" // what is refused within a lent action or a script is not performed again, nor what would undo others
 		}
 		f := h.only(c)
@@ -234,7 +233,7 @@ type meeting struct {
 // met returns where a command that failed did so.
 func (c *Call) met(cmd *Command) meeting {
 	at := meeting{kind: c.Kind, reads: cmd.Name == "GET"}
-	var by *cluster.CommandError
+	var by *redislanes.CommandError
 	if errors.As(cmd.Err, &by) {
 		at.addr = by.Addr
 	}

@@ -10,14 +10,13 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/pool"
 )
 
 var (
 	errNotSent = lanes.NotSent("a:1", errors.New("refused"))
-	errUnknown = &lanes.OutcomeError{Addr: "a:1", Outcome: lanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}
+	errUnknown = &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}
 )
 
 // honest is a history with which nothing is wrong: a pipeline, hits, a
@@ -143,7 +142,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			}
 		}},
 		{"retries", "a storm", func(h *History) {
-			h.Calls[5].Commands[0].Err = &cluster.TroubleError{Tries: 50, Took: 500 * time.Millisecond, Err: errNotSent}
+			h.Calls[5].Commands[0].Err = &redislanes.TroubleError{Tries: 50, Took: 500 * time.Millisecond, Err: errNotSent}
 		}},
 		{"refreshes", "a storm", func(h *History) { h.Refreshes[2].Count = 20 }},
 		{"gauges", "a connection is counted twice", func(h *History) { h.Samples[0].Balance = -1 }},
@@ -223,9 +222,9 @@ func TestOutcomeOf(t *testing.T) {
 		{nil, Acked},
 		{errNotSent, NotSent},
 		{errUnknown, Unknown},
-		{pool.ErrExhausted, NotSent},
-		{fmt.Errorf("x: %w", cluster.ErrRefused), Refused},
-		{cluster.ErrNotPipelinable, NotSent},
+		{redislanes.ErrExhausted, NotSent},
+		{fmt.Errorf("x: %w", redislanes.ErrRefused), Refused},
+		{redislanes.ErrNotPipelinable, NotSent},
 		{context.DeadlineExceeded, Contrary},
 	} {
 		require.Equal(t, tt.want, outcomeOf(tt.err), "%v", tt.err)

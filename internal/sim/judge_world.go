@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 )
 
 // window is the time in which dials and refreshes are bounded.
@@ -38,7 +38,7 @@ func dials(h *History) string {
 // with as many redirects for each as are followed.
 func retries(h *History) string {
 	return h.each(func(c *Call, i int) string {
-		var t *cluster.TroubleError
+		var t *redislanes.TroubleError
 		if err := c.Commands[i].Err; !errors.As(err, &t) || t.Tries <= 20+int(t.Took/(25*time.Millisecond)) {
 			return ""
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -101,7 +101,7 @@ func (a *attempt) transaction() {
 	switch {
 	case err != nil:
 		a.fail(err)
-		undecodable := errors.As(err, new(*lanes.DecodeError)) // a command in it failed
+		undecodable := errors.As(err, new(*redislanes.DecodeError)) // a command in it failed
 		for i := range a.Commands {
 			if sent && undecodable {
 				a.Commands[i].Outcome = Unknown

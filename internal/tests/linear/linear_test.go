@@ -13,9 +13,9 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -84,9 +84,9 @@ func (h *history) record(p *pipeline.Pipeline, caller int, key string, began tim
 	switch {
 	case err == nil:
 		h.add(porcupine.Operation{ClientId: caller, Call: call, Return: end, Output: increment{by, n, true}})
-	case errors.Is(err, lanes.ErrUnknownOutcome):
+	case errors.Is(err, redislanes.ErrUnknownOutcome):
 		h.add(porcupine.Operation{ClientId: caller, Call: call, Return: math.MaxInt64, Output: increment{by: by}})
-	case errors.Is(err, lanes.ErrNotSent), errors.Is(err, cluster.ErrRefused): // it did not happen
+	case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrRefused): // it did not happen
 	default:
 		return err
 	}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // open returns an endpoint over an emulated cluster.
@@ -99,10 +99,10 @@ func TestErrorsAreNoThroughput(t *testing.T) {
 // TestKindsOfErrors says in a word what went wrong.
 func TestKindsOfErrors(t *testing.T) {
 	for want, err := range map[string]error{
-		"deadline":         &lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
-		"exhausted":        &pool.ExhaustedError{},
-		"server down":      &pool.DownError{},
-		"outcome unknown":  &lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: lanes.ErrStalled},
+		"deadline":         &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
+		"exhausted":        &redislanes.ExhaustedError{},
+		"server down":      &redislanes.DownError{},
+		"outcome unknown":  &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: redislanes.ErrStalled},
 		"not sent":         lanes.ErrClosed,
 		"unexpected reply": fmt.Errorf("%w: total 0", errUnexpected),
 		"other":            fmt.Errorf("strange"),

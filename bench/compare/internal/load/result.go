@@ -10,8 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes/lanes"
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes"
 )
 
 // A Result is what one endpoint did in one phase: of one round, or of several
@@ -119,10 +118,10 @@ var kinds = []struct {
 	err  error
 }{
 	{"deadline", context.DeadlineExceeded},
-	{"exhausted", pool.ErrExhausted},
-	{"server down", pool.ErrDown},
-	{"outcome unknown", lanes.ErrUnknownOutcome},
-	{"not sent", lanes.ErrNotSent},
+	{"exhausted", redislanes.ErrExhausted},
+	{"server down", redislanes.ErrDown},
+	{"outcome unknown", redislanes.ErrUnknownOutcome},
+	{"not sent", redislanes.ErrNotSent},
 	{"unexpected reply", errUnexpected},
 }
 

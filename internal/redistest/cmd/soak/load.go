@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -142,14 +143,14 @@ func (c *caller) judge(err error) {
 		}
 		l.tallies[key].count(incr)
 	}
-	var failed *pipeline.Error
+	var failed *redislanes.PipelineError
 	switch {
 	case err == nil && !all:
 		l.findings.addf("Do returned nil, although a command failed")
 	case err != nil && all:
 		l.findings.addf("Do returned an error, although no command failed: %v", err)
 	case err != nil && !errors.As(err, &failed):
-		l.findings.addf("Do returned an error that is no pipeline.Error: %v", err)
+		l.findings.addf("Do returned an error that is no redislanes.PipelineError: %v", err)
 	}
 }
 

@@ -7,8 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
 
 // A class is what a caller was told of a command.
@@ -25,7 +24,7 @@ const (
 
 // classify tells the class of a command by its error.
 func classify(err error) class {
-	isUnknown, isNotSent, isRefused := errors.Is(err, lanes.ErrUnknownOutcome), errors.Is(err, lanes.ErrNotSent), errors.Is(err, cluster.ErrRefused)
+	isUnknown, isNotSent, isRefused := errors.Is(err, redislanes.ErrUnknownOutcome), errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrRefused)
 	switch {
 	case err == nil:
 		return acknowledged

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -20,14 +20,14 @@ func TestClassify(t *testing.T) {
 		want class
 	}{
 		{"no error", nil, acknowledged},
-		{"unknown", &lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}, unknown},
-		{"unknown, because of a closed lane", &lanes.OutcomeError{Outcome: lanes.ErrUnknownOutcome, Cause: lanes.ErrClosed}, unknown},
-		{"not sent", fmt.Errorf("x: %w", lanes.ErrNotSent), notSent},
-		{"closed", cluster.ErrClosed, notSent},
-		{"refused", fmt.Errorf("x: %w", cluster.ErrRefused), refused},
-		{"refused and not sent", errors.Join(cluster.ErrRefused, lanes.ErrNotSent), refused},
-		{"unknown and not sent", errors.Join(lanes.ErrUnknownOutcome, lanes.ErrNotSent), noClass},
-		{"unknown and refused", errors.Join(lanes.ErrUnknownOutcome, cluster.ErrRefused), noClass},
+		{"unknown", &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}, unknown},
+		{"unknown, because of a closed lane", &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: lanes.ErrClosed}, unknown},
+		{"not sent", fmt.Errorf("x: %w", redislanes.ErrNotSent), notSent},
+		{"closed", redislanes.ErrClosed, notSent},
+		{"refused", fmt.Errorf("x: %w", redislanes.ErrRefused), refused},
+		{"refused and not sent", errors.Join(redislanes.ErrRefused, redislanes.ErrNotSent), refused},
+		{"unknown and not sent", errors.Join(redislanes.ErrUnknownOutcome, redislanes.ErrNotSent), noClass},
+		{"unknown and refused", errors.Join(redislanes.ErrUnknownOutcome, redislanes.ErrRefused), noClass},
 		{"a bare context error", context.DeadlineExceeded, noClass},
 		{"another error of the server", errors.New("ERR value is not an integer"), noClass},
 	} {

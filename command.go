@@ -1,0 +1,44 @@
+package redislanes
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNoOwner is wrapped by the error of a command whose slot no node serves.
+var ErrNoOwner = errors.New("no node serves the slot")
+
+// ErrRefused marks commands that the server replied to with an error by which
+// it says that it did not execute them and might do so later or elsewhere:
+// MOVED, ASK, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS.
+// The client has sent them again for as long as its settings and the context
+// allow; a [TroubleError] says how long that was.
+var ErrRefused = errors.New("refused by the server")
+
+// ErrOvertaken marks commands that were refused, and were not sent again because
+// a later command of the same slot in the same request has run by then, or may
+// have: they would have undone what it did. It comes with [ErrRefused], or with
+// ErrUnknownOutcome for a command that may run twice.
+var ErrOvertaken = errors.New("not sent again, since a later command of its slot has run")
+
+// A CommandError says which command failed on which node. It never holds
+// arguments. Err is, or wraps, resp3.SimpleError if the server replied with an
+// error, and ErrRefused as well if the command was not executed; a
+// DecodeError or the like if the reply is not of the type that was asked
+// for; otherwise it wraps ErrNotSent or ErrUnknownOutcome.
+type CommandError struct {
+	Command string // its name, in capitals
+	Addr    string // the node, host:port; may be empty if none was chosen
+	Err     error
+}
+
+func (e *CommandError) Error() string {
+	at := ""
+	if e.Addr != "" {
+		at = " on " + e.Addr
+	}
+	return fmt.Sprintf("cluster: %s%s: %v", e.Command, at, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *CommandError) Unwrap() error { return e.Err }

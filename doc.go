@@ -1,0 +1,23 @@
+// Package redislanes holds the errors of all its packages, so that a program
+// that handles failures imports one package for them.
+//
+// Every command ends in one of four ways, which errors.Is tells apart:
+//
+//   - done: there is a reply, which may be an error of the server (a
+//     resp3.SimpleError of radix, found by errors.As);
+//   - [ErrRefused]: the server said that it did not execute the command, and
+//     might later or elsewhere;
+//   - [ErrNotSent]: the server has not seen the command;
+//   - [ErrUnknownOutcome]: the command was sent and has no reply, so that it may
+//     have been executed or not.
+//
+// The library sends what was refused or not sent again for as long as its settings
+// and the context allow, and what has an unknown outcome only if it just reads or was
+// marked as idempotent. Errors such as [ErrExhausted] and [ErrDown] say why a
+// command was not sent; they wrap ErrNotSent. A [CommandError] names the command
+// and the node. No error holds arguments, keys or credentials.
+//
+// Package cluster has the client, package pipeline what most programs use of it,
+// package pool the kinds of connection pools, package lanes how servers are dialled
+// and connections are chosen.
+package redislanes

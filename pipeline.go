@@ -1,0 +1,49 @@
+package redislanes
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+var (
+	// ErrPending is the error of a reply before Do has returned.
+	ErrPending = errors.New("pipeline: no reply yet: call Do first")
+
+	// ErrStale is the error of a reply whose pipeline was reset.
+	ErrStale = errors.New("pipeline: the pipeline was reset since this reply was given")
+
+	// ErrNull is wrapped by the error when Redis replied null, as GET does for
+	// a key that does not exist, where a value was asked for.
+	ErrNull = resp.ErrNull
+)
+
+// ErrExecuted says that a pipeline was done before, and not Reset since. A
+// second Do would count twice: it sends nothing, and the replies of the first one
+// stay. A command that is appended in between is refused with this error, which
+// then comes with ErrNotSent.
+var ErrExecuted = errors.New("pipeline: it was done already, call Reset before it is used again")
+
+// ErrExpiry is the error of a hit that was counted, and whose Total is set: only
+// its EXPIRE failed, so that the key may have no time to live yet. The next hit
+// on it that has a TTL sets it, or the Counters do, which go on trying unless the
+// server refused it for good, or too many keys wait for theirs already, as the text
+// then says. To hit again because of this error would count
+// twice. The text has the cause, which errors.Is does not find: what it says of
+// outcomes, such as ErrNotSent, is not about the hit.
+var ErrExpiry = errors.New("counted, but the time to live is not set yet")
+
+// A PipelineError says that commands of a pipeline failed. The replies have the error
+// of each.
+type PipelineError struct {
+	Failed, Total int   // commands
+	First         error // of the first command that failed
+}
+
+func (e *PipelineError) Error() string {
+	return fmt.Sprintf("pipeline: %d of %d commands failed, the first: %v", e.Failed, e.Total, e.First)
+}
+
+// Unwrap returns First.
+func (e *PipelineError) Unwrap() error { return e.First }
