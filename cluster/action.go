@@ -13,7 +13,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Do performs any radix action on the node that owns its keys, which must be
@@ -68,7 +68,7 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		}
 		conn.slot = slot
 	}
-	if err := lanes.Perform(ctx, action, conn); err != nil {
+	if err := wire.Perform(ctx, action, conn); err != nil {
 		return conn.explain(err)
 	}
 	return nil
@@ -112,11 +112,11 @@ func (c *routedConn) Addr() net.Addr { return c.client.Addr() }
 func (c *routedConn) Close() error { return nil }
 
 func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
-	return lanes.Perform(ctx, action, c)
+	return wire.Perform(ctx, action, c)
 }
 
 func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	encoded, err := lanes.Encode(marshal)
+	encoded, err := wire.Encode(marshal)
 	if err != nil || encoded.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
@@ -148,7 +148,7 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 	case refused != nil && r.Len() == 1:
 		return refused
 	}
-	if err := lanes.Unmarshal(replies, unmarshalInto); err != nil {
+	if err := wire.Unmarshal(replies, unmarshalInto); err != nil {
 		return r.undecodable(err)
 	}
 	return refused
@@ -156,7 +156,7 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 
 // look returns the commands of an exchange, as they are known here or to a
 // server, and the slot of all that have a key, or the given one if none has.
-func (c *Client) look(ctx context.Context, encoded *lanes.Request, otherwise int32) (commands []command.Command, slot int32, err error) {
+func (c *Client) look(ctx context.Context, encoded *wire.Request, otherwise int32) (commands []command.Command, slot int32, err error) {
 	slot = noKey
 	for i := range encoded.Len() {
 		from, to := encoded.Bounds(i)

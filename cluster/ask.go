@@ -9,7 +9,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 const (
@@ -32,7 +32,7 @@ type answer struct {
 // its ID if it tells them: CLUSTER NODES may be forbidden.
 func (c *Client) question(ctx context.Context, addr string) answer {
 	a := answer{addr: addr}
-	dialer := c.cfg.Dialer.WithDefaults()
+	dialer := wire.WithDefaults(c.cfg.Dialer)
 	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
 	var myID string
@@ -40,7 +40,7 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 		myID = idOf(id)
 		return nil
 	}
-	lane, err := dialer.Dial(ctx, addr)
+	lane, err := wire.Dial(ctx, dialer, addr)
 	if err != nil {
 		a.err = err
 		return a
@@ -71,15 +71,15 @@ type mapReply struct {
 	view   *view // of a server without cluster mode
 }
 
-func (c *Client) roundTrip(ctx context.Context, lane *lanes.Lane) (m mapReply, err error) {
+func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, err error) {
 	request := resp.AppendCommand(nil, "CLUSTER", "SLOTS")
 	end := len(request)
 	request = resp.AppendCommand(request, "CLUSTER", "NODES")
-	call, batch := lanes.NewCall(), new(lanes.Batch)
+	call, batch := wire.NewCall(), new(wire.Batch)
 	batch.Reset(call, request)
 	batch.Add(0, end)
 	batch.Add(end, len(request))
-	lanes.RoundTrip(ctx, lane, call, batch)
+	wire.RoundTrip(ctx, lane, call, batch)
 	reply, err := batch.Reply(0)
 	switch {
 	case err != nil:
@@ -107,7 +107,7 @@ func (c *Client) roundTrip(ctx context.Context, lane *lanes.Lane) (m mapReply, e
 }
 
 // explain says what to do about a server's refusal of CLUSTER SLOTS.
-func (c *Client) explain(ctx context.Context, lane *lanes.Lane, err error, said []byte) error {
+func (c *Client) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
 	switch adviceFor(said) {
 	case needsPermission:
 		return fmt.Errorf("%w; the ACL user needs +cluster|slots", err)
@@ -124,12 +124,12 @@ func (c *Client) explain(ctx context.Context, lane *lanes.Lane, err error, said 
 }
 
 // askFor sends one command and returns its reply.
-func askFor(ctx context.Context, lane *lanes.Lane, name string) ([]byte, error) {
+func askFor(ctx context.Context, lane *wire.Lane, name string) ([]byte, error) {
 	request := resp.AppendCommand(nil, name)
-	call, batch := lanes.NewCall(), new(lanes.Batch)
+	call, batch := wire.NewCall(), new(wire.Batch)
 	batch.Reset(call, request)
 	batch.Add(0, len(request))
-	lanes.RoundTrip(ctx, lane, call, batch)
+	wire.RoundTrip(ctx, lane, call, batch)
 	return batch.Reply(0)
 }
 

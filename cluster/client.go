@@ -11,7 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -61,7 +61,7 @@ func newClient(cfg Config, seeds []string) *Client {
 // radix.Client.
 func (c *Client) Addr() net.Addr {
 	_ = c.current()
-	return lanes.NetAddr(c.seeds[0])
+	return wire.NetAddr(c.seeds[0])
 }
 
 // Primary returns the address of the node that owns the slot, as far as the

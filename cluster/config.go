@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -131,7 +132,7 @@ func (c Config) validate(addrs []string) error {
 		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
 	}
 	for i, addr := range addrs {
-		if err := lanes.CheckAddr(addr); err != nil {
+		if err := wire.CheckAddr(addr); err != nil {
 			return fmt.Errorf("cluster: addrs[%d] cannot be used: %w", i, err)
 		}
 		if err := validAddr(addr); err != nil {
@@ -185,7 +186,7 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	if err := c.validate(addrs); err != nil {
 		return nil, err
 	}
-	c.Dialer = c.Dialer.Sealed()
+	c.Dialer = wire.Sealed(c.Dialer)
 	client := newClient(c, addrs)
 	if err := client.start(ctx); err != nil {
 		_ = client.Close()

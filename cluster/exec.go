@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -181,7 +181,7 @@ func (f *flight) submit(ctx context.Context, trips []*trip) {
 			f.mine = append(f.mine, &t.Batch)
 		}
 	}
-	lanes.Flush(f.mine)
+	wire.Flush(f.mine)
 	// Where the last one was written, replies come last: while the caller sleeps
 	// there, those of the others arrive, and it need not sleep for them.
 	for _, b := range slices.Backward(f.mine) {

@@ -9,7 +9,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A commandBook is what servers have told of commands that the table does not
@@ -75,7 +75,7 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			err = wait(ctx, backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
 		}
 		if err != nil {
-			return cmd, &redislanes.CommandError{Command: name, Err: lanes.NotSent("", err)}
+			return cmd, &redislanes.CommandError{Command: name, Err: wire.NotSent("", err)}
 		}
 	}
 }
@@ -216,10 +216,10 @@ type lore struct {
 
 func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
 	request := resp.AppendCommand(nil, "COMMAND", "INFO", name)
-	call, batch := lanes.NewCall(), new(lanes.Batch)
+	call, batch := wire.NewCall(), new(wire.Batch)
 	batch.Reset(call, request)
 	batch.Add(0, len(request))
-	lanes.RoundTrip(ctx, n.pool(asPrimary), call, batch)
+	wire.RoundTrip(ctx, n.pool(asPrimary), call, batch)
 	reply, err := batch.Reply(0)
 	if err != nil {
 		return lore{}

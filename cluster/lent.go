@@ -10,7 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -70,7 +70,7 @@ func (l *lending) lend(ctx context.Context) (*pool.Lent, error) {
 func (l *lending) perform(ctx context.Context, conn *pool.Lent) error {
 	defer conn.Return()
 	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
-	return lanes.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen})
+	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen})
 }
 
 // succeeded notes what the action's commands have proved.

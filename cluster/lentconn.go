@@ -10,7 +10,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -64,11 +64,11 @@ func sortOf(encoded []byte) sort {
 }
 
 func (c lentConn) Do(ctx context.Context, action radix.Action) error {
-	return lanes.Perform(ctx, action, c)
+	return wire.Perform(ctx, action, c)
 }
 
 func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := lanes.Marshal(marshal)
+	request, err := wire.Marshal(marshal)
 	if err != nil || len(request) == 0 {
 		return err
 	}
@@ -91,7 +91,7 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	if refused != nil && !c.seen.some {
 		return refused // before a receiver has seen it: all of it may be sent again
 	}
-	if err := lanes.Unmarshal(replies, unmarshalInto); err != nil {
+	if err := wire.Unmarshal(replies, unmarshalInto); err != nil {
 		var failed *redislanes.DecodeError
 		if errors.As(err, &failed) && failed.Index < len(commands) {
 			return &redislanes.CommandError{Command: commandName(commands[failed.Index]), Addr: c.Address(), Err: err}
@@ -103,7 +103,7 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 
 // commandsOf returns the commands of an encoded request.
 func commandsOf(request []byte) (commands [][]byte, err error) {
-	_, err = lanes.Commands(request, func(from, to int) { commands = append(commands, request[from:to]) })
+	_, err = wire.Commands(request, func(from, to int) { commands = append(commands, request[from:to]) })
 	return commands, err
 }
 

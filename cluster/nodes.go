@@ -9,7 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -152,7 +152,7 @@ type nodeClient struct {
 
 var _ radix.Client = nodeClient{}
 
-func (c nodeClient) Addr() net.Addr { return lanes.NetAddr(c.node.addr) }
+func (c nodeClient) Addr() net.Addr { return wire.NetAddr(c.node.addr) }
 
 func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	p := c.node.pool(c.use)
@@ -162,7 +162,7 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	if !action.Properties().CanShareConn {
 		return p.Do(ctx, action)
 	}
-	return lanes.Perform(ctx, action, nodeConn{p, c.node.client})
+	return wire.Perform(ctx, action, nodeConn{p, c.node.client})
 }
 
 func (c nodeClient) Close() error { return nil }
@@ -175,11 +175,11 @@ type nodeConn struct {
 }
 
 func (c nodeConn) Do(ctx context.Context, action radix.Action) error {
-	return lanes.Perform(ctx, action, c)
+	return wire.Perform(ctx, action, c)
 }
 
 func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	r, err := lanes.Encode(marshal)
+	r, err := wire.Encode(marshal)
 	if err != nil || r.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -62,7 +62,7 @@ type place struct {
 
 // A trip is what goes to one node at once.
 type trip struct {
-	lanes.Batch
+	wire.Batch
 	pool *pool.Pool
 
 	judged   bool   // a retry has decided about its commands
@@ -75,14 +75,14 @@ type trip struct {
 // A flight is the trips of one request. It is used again for the next request,
 // but for one that was abandoned: lanes may still hold its batches.
 type flight struct {
-	call      *lanes.Call
+	call      *wire.Call
 	trips     []*trip
-	used      int            // of trips, in all waves so far
-	reclaimed int            // trips that are not among them any more
-	settled   int            // how many of the first trips are complete, and judged
-	mine      []*lanes.Batch // those that the caller must flush and read
-	open      bool           // not all trips are known to be complete
-	now       uint64         // when trips that are made now are sent, see troubles.begun
+	used      int           // of trips, in all waves so far
+	reclaimed int           // trips that are not among them any more
+	settled   int           // how many of the first trips are complete, and judged
+	mine      []*wire.Batch // those that the caller must flush and read
+	open      bool          // not all trips are known to be complete
+	now       uint64        // when trips that are made now are sent, see troubles.begun
 	abandoned bool
 }
 
@@ -93,7 +93,7 @@ const largeArena = 64 << 10
 func (r *Request) Reset() {
 	if r.spare++; cap(r.arena) <= largeArena || len(r.arena) >= cap(r.arena)/4 {
 		r.spare = 0
-	} else if r.spare == lanes.SpareTrips {
+	} else if r.spare == wire.SpareTrips {
 		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
@@ -236,7 +236,7 @@ func (r *Request) Undecodable(i int, err error) error {
 	return &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: err}
 }
 
-// undecodable is Undecodable for an error of lanes.Unmarshal of all replies; one of
+// undecodable is Undecodable for an error of wire.Unmarshal of all replies; one of
 // the server stays as it is.
 func (r *Request) undecodable(err error) error {
 	var failed *redislanes.DecodeError
@@ -284,7 +284,7 @@ func (r *Request) Node(i int) string {
 // begin returns a flight that no lane holds any more.
 func (r *Request) begin() *flight {
 	if r.flight == nil || r.flight.abandoned {
-		r.flight = &flight{call: lanes.NewCall()}
+		r.flight = &flight{call: wire.NewCall()}
 	}
 	return r.flight
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // What a request has grown for once it gives back when it is not needed.
@@ -21,11 +21,11 @@ func TestRequestsShrink(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, fill(1<<20), 1<<20)
 	require.GreaterOrEqual(t, fill(1<<20), 1<<20)
-	for range lanes.SpareTrips {
+	for range wire.SpareTrips {
 		require.GreaterOrEqual(t, fill(100), 1<<20, "not at once")
 		fill(1 << 20)
 	}
-	for range lanes.SpareTrips {
+	for range wire.SpareTrips {
 		fill(100)
 	}
 	require.Less(t, fill(100), 1<<10)
@@ -48,7 +48,7 @@ func TestRequestsShrinkByCommands(t *testing.T) {
 		}
 	}
 	fill(500_000)
-	for range lanes.SpareTrips + 1 {
+	for range wire.SpareTrips + 1 {
 		fill(1)
 	}
 	held := inUse() - before

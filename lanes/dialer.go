@@ -1,15 +1,14 @@
 package lanes
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -80,43 +79,18 @@ type Dialer struct {
 	NetDialKeepsDeadlines bool
 }
 
-// Limits bound one reply of a server: bytes of a bulk string (default 512
-// MiB), elements of an aggregate (16 Mi), bytes of a line (64 KiB), bytes in
-// all (1 GiB), depth of nesting (1,024, at most 4,096) and attributes (1 Mi). A
-// server that exceeds one has its lane closed, but for the last two: such a reply
-// is read to its end and dropped, and its command, which ran, ends with an error
-// reply that begins with TOODEEP or TOOMANY. Attributes are not decoded.
-type Limits = resp.Limits
-
-// WithDefaults returns d with its zero fields set.
-func (d Dialer) WithDefaults() Dialer {
-	if d.Protocol == 0 {
-		d.Protocol = 2
-	}
-	for _, f := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{{&d.Timeout, 5 * time.Second}, {&d.WriteTimeout, 5 * time.Second}, {&d.KeepAlive, 15 * time.Second}} {
-		if *f.field == 0 {
-			*f.field = f.value
-		}
-	}
-	if d.NetDial == nil {
-		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive}).DialContext
-	}
-	d.Limits = d.Limits.WithDefaults()
-	return d
-}
-
-// Sealed returns a Dialer that does the same and holds no password where fmt
-// could find it: Format is not asked for a Dialer in an unexported field.
-func (d Dialer) Sealed() Dialer {
-	if d.Credentials == nil && d.Password != "" {
-		username, password := d.Username, d.Password
-		d.Username, d.Password = "", ""
-		d.Credentials = func(context.Context) (string, string, error) { return username, password, nil }
-	}
-	return d
+// Limits bound what one reply of a server may cost. A zero field takes its
+// default. A server that exceeds one has its lane closed, but for Depth and
+// Attributes: such a reply is read to its end and dropped, and its command, which
+// ran, ends with an error reply that begins with TOODEEP or TOOMANY. Attributes are
+// not decoded.
+type Limits struct {
+	Bulk       int64 // bytes of one bulk string; default 512 MiB, Redis' own proto-max-bulk-len; at most 64 GiB
+	Elements   int64 // elements of one aggregate; default 16 Mi, at most 1 Gi
+	Line       int64 // bytes of one simple string, number or error; default 64 KiB, at most 1 GiB
+	Reply      int64 // bytes of one whole reply; default 1 GiB, at most 64 GiB
+	Depth      int   // nesting of aggregates; default 1,024, at most 4,096
+	Attributes int64 // attributes of RESP3 in one reply; default 1 Mi, at most 1 Gi
 }
 
 // Validate returns an error that names the first field that cannot be used.
@@ -133,7 +107,7 @@ func (d Dialer) Validate() error {
 	case d.Username != "" && d.Password == "":
 		return fmt.Errorf("lanes: Dialer.Username = %q without a Password", d.Username)
 	}
-	if err := d.Limits.Validate(); err != nil {
+	if err := resp.Limits(d.Limits).Validate(); err != nil {
 		return fmt.Errorf("lanes: Dialer.%w", err)
 	}
 	return nil
@@ -142,7 +116,7 @@ func (d Dialer) Validate() error {
 // String describes the Dialer without its password.
 func (d Dialer) String() string {
 	return fmt.Sprintf("lanes.Dialer{Username: %q, Password: %v, TLS: %v, Protocol: %d}",
-		d.Username, redacted(d.Password), d.TLS != nil, d.WithDefaults().Protocol)
+		d.Username, redacted(d.Password), d.TLS != nil, cmp.Or(d.Protocol, 2))
 }
 
 // GoString is String, so that %#v shows no password either.
@@ -157,142 +131,3 @@ func redacted(secret string) string {
 	}
 	return "set"
 }
-
-// Dial connects to addr, host:port, and authenticates. The context and Timeout
-// bound the whole of it. A wrong password is a [redislanes.HandshakeError].
-func (d Dialer) Dial(ctx context.Context, addr string) (*Lane, error) {
-	return d.DialFor(ctx, addr, noEvents{})
-}
-
-// DialFor is Dial for a pool that wants to be told of the lane's events.
-func (d Dialer) DialFor(ctx context.Context, addr string, events Events) (*Lane, error) {
-	if err := d.Validate(); err != nil {
-		return nil, err
-	}
-	if err := CheckAddr(addr); err != nil {
-		return nil, fmt.Errorf("lanes: the address cannot be used: %w", err)
-	}
-	foreign := d.NetDial != nil || d.Credentials != nil
-	d = d.WithDefaults()
-	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
-	defer cancel()
-	open := d.open
-	if foreign {
-		open = d.openElsewhere
-	}
-	conn, err := open(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	return newLane(addr, conn, d, events), nil
-}
-
-// open connects and authenticates.
-func (d Dialer) open(ctx context.Context, addr string) (net.Conn, error) {
-	if d.Credentials != nil {
-		if err := d.askCredentials(ctx); err != nil {
-			return nil, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)
-		}
-	}
-	conn, err := d.connect(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.handshake(ctx, addr, conn); err != nil {
-		_ = conn.Close()
-		return nil, withAddr(addr, err)
-	}
-	return conn, nil
-}
-
-// openPatience is how long after the context's end open may go on to say where it
-// was held up.
-const openPatience = 100 * time.Millisecond
-
-// openElsewhere is open on a goroutine of its own, for functions and connections
-// of users that may not end when the context does, or not even when they are
-// closed. Such a goroutine is left behind.
-func (d Dialer) openElsewhere(ctx context.Context, addr string) (net.Conn, error) {
-	type result struct {
-		conn net.Conn
-		err  error
-	}
-	opened, left := make(chan result), make(chan struct{})
-	defer close(left)
-	go func() {
-		conn, err := d.open(ctx, addr)
-		select {
-		case opened <- result{conn, err}:
-		case <-left:
-			if err == nil {
-				_ = conn.Close()
-			}
-		}
-	}()
-	select {
-	case r := <-opened:
-		return r.conn, r.err
-	case <-ctx.Done():
-	}
-	select {
-	case r := <-opened:
-		return r.conn, r.err
-	case <-time.After(openPatience):
-	}
-	return nil, fmt.Errorf("%s: Dialer.NetDial, its connection or Dialer.Credentials does not end with its context: %w", addr, ctx.Err())
-}
-
-// askCredentials calls a user's function; so do callNetDial and shakeHands.
-func (d *Dialer) askCredentials(ctx context.Context) (err error) {
-	defer guard.Catch("Dialer.Credentials", &err)
-	d.Username, d.Password, err = d.Credentials(ctx)
-	return err
-}
-
-func (d Dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, err error) {
-	defer guard.Catch("Dialer.NetDial", &err)
-	conn, err = d.NetDial(ctx, "tcp", addr)
-	if conn == nil && err == nil {
-		err = errors.New("Dialer.NetDial returned neither a connection nor an error")
-	}
-	return conn, err
-}
-
-func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
-	defer guard.Catch("a callback of Dialer.TLS", &err)
-	return conn.HandshakeContext(ctx)
-}
-
-func (d Dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
-	conn, err := d.callNetDial(ctx, addr)
-	if err != nil {
-		return nil, withAddr(addr, err)
-	}
-	if d.TLS == nil {
-		return conn, nil
-	}
-	config := d.TLS.Clone()
-	if config.ServerName == "" {
-		config.ServerName, _, _ = net.SplitHostPort(addr)
-	}
-	secure := tls.Client(conn, config)
-	if err := shakeHands(ctx, secure); err != nil {
-		_ = conn.Close()
-		return nil, withAddr(addr, tlsFailure(err))
-	}
-	return secure, nil
-}
-
-// withAddr names the server, unless the error does so already.
-func withAddr(addr string, err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) && op.Addr != nil && op.Addr.String() == addr {
-		return err
-	}
-	return fmt.Errorf("%s: %w", addr, err)
-}
-
-type noEvents struct{}
-
-func (noEvents) Answered(*Lane) {}
-func (noEvents) Closed(*Lane)   {}

@@ -1,23 +1,15 @@
-// Package lanes holds connections to one Redis server that many callers share.
+// Package lanes says how servers are dialled, and which of the connections to one
+// server a batch of commands takes.
 //
-// A [Lane] is one connection. Callers enqueue batches of commands; the lane
-// writes them in order and hands the replies back in the same order (the
-// server guarantees it). Nothing runs in the background while a lane is idle:
-// the caller writes its own batch and, when it is alone, reads its own
-// replies. Under load one caller writes for all that have queued meanwhile,
-// and a background goroutine reads. See ARCHITECTURE.md for the roles and the
-// lock order.
+// A lane is a connection to one Redis server that many callers share: batches of
+// commands travel on it in order, and their replies come back in the same order.
+// A pool keeps some of them for each server (pool.Laned shares them, pool.Fixed and
+// pool.Adaptive lend each to one caller at a time). A [Dialer] has the settings with
+// which they are made: credentials, TLS, timeouts, limits.
 //
-// A [Batch] owns its replies. A caller that leaves early, at its context's
-// end, abandons its batch to the lane, and nothing ever writes into the
-// caller's memory afterwards. Every command of a batch ends with a reply, or
-// with an error that wraps [redislanes.ErrNotSent] (certainly not executed, safe to send
-// again) or [redislanes.ErrUnknownOutcome] (perhaps executed).
+// A [Strategy] chooses among the lanes of one server for each batch. It sees how
+// many batches each has in flight, as a [Set].
 //
-// A [Strategy] chooses among the lanes of one server for each batch.
-//
-// What a lane is not: it is FIFO, so a slow reply delays those behind it (pools
-// keep lanes of their own for batches that are marked as slow); it
-// does not reconnect (package pool does) and knows nothing of slots (package
-// cluster does). Pub/sub needs a connection of its own; use radix's.
+// A lane is FIFO, so a slow reply delays those behind it; pools keep lanes of their
+// own for slow commands. Pub/sub needs a connection of its own; use radix's.
 package lanes

@@ -1,51 +1,10 @@
 package lanes_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
-	"github.com/alicebob/miniredis/v2"
-	"github.com/mediocregopher/radix/v4"
-
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
-
-// A lane is a radix.Conn that many goroutines may use at once.
-func ExampleDialer_Dial() {
-	server, err := miniredis.Run()
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer server.Close()
-
-	ctx := context.Background()
-	lane, err := lanes.Dialer{ClientName: "example"}.Dial(ctx, server.Addr())
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer lane.Close()
-
-	var hits int
-	err = lane.Do(ctx, radix.Cmd(&hits, "INCRBY", "hits", "5"))
-	fmt.Println(hits, err)
-	// Output: 5 <nil>
-}
-
-// An error says whether it is safe to send the command again.
-func ExampleOutcomeError() {
-	err := lanes.NotSent("redis-1:6379", context.DeadlineExceeded)
-	switch {
-	case errors.Is(err, redislanes.ErrNotSent):
-		fmt.Println("not executed, send again:", err)
-	case errors.Is(err, redislanes.ErrUnknownOutcome):
-		fmt.Println("perhaps executed:", err)
-	}
-	// Output: not executed, send again: lanes: redis-1:6379: not sent: context deadline exceeded
-}
 
 // A password never shows in logs.
 func ExampleDialer_String() {
@@ -62,6 +21,9 @@ func ExampleStrategy() {
 		}
 		return int(key % int64(set.Len()))
 	})
-	fmt.Println(byTenant(lanes.NewSet(make([]*lanes.Lane, 4), nil), 7))
-	// Output: 3
+	busy, idle := new(lanes.Gauge), new(lanes.Gauge)
+	busy.InFlight.Store(2)
+	set := lanes.NewSet([]*lanes.Gauge{busy, idle}, nil)
+	fmt.Println(byTenant(set, 7), byTenant(set, -1))
+	// Output: 1 1
 }

@@ -13,9 +13,8 @@ import (
 // not block. One that panics fails the batch it was asked about, as not sent. If
 // the lane is full, the lanes after it are tried in turn.
 //
-// The key is the number that the batch's submitter gave it with [Batch.SetKey],
-// negative if it gave none. Package cluster gives a batch the slot of its first
-// command that has a key.
+// The key is a number that belongs to the batch, negative if there is none. Package
+// cluster gives a batch the slot of its first command that has a key.
 //
 // [FirstFit], [RoundRobin], [LeastUsed], [PowerOfTwo], [Affinity] and [ByKey]
 // are strategies, and so is any function that a user writes.
@@ -24,26 +23,36 @@ type Strategy func(set *Set, key int64) int
 // A Set is the open lanes of one server that are fit for use, at one moment. It
 // does not change. All methods are safe for concurrent use.
 type Set struct {
-	lanes []*Lane
-	turn  *atomic.Uint32
+	gauges []*Gauge
+	turn   *atomic.Uint32
 }
 
-// NewSet returns a Set of the lanes, which it keeps. The sets of one server
-// share the turn.
-func NewSet(lanes []*Lane, turn *atomic.Uint32) *Set { return &Set{lanes, turn} }
+// A Gauge is what a [Strategy] sees of one lane, through the [Set]. Pools keep one
+// for each lane; a program makes them to test a strategy of its own.
+type Gauge struct {
+	ID         uint64       // another one for each lane, spread over all 64 bits; for [ByKey]
+	InFlight   atomic.Int32 // batches
+	LargeReply atomic.Bool  // a reply of 64 KiB or more is arriving
+}
+
+// NewSet returns the Set of the lanes with these gauges, which it keeps. The sets
+// of one server share the turn; nil makes a new one.
+func NewSet(gauges []*Gauge, turn *atomic.Uint32) *Set {
+	if turn == nil {
+		turn = new(atomic.Uint32)
+	}
+	return &Set{gauges, turn}
+}
 
 // Len returns the number of lanes.
-func (s *Set) Len() int { return len(s.lanes) }
-
-// Lane returns the lane of index i.
-func (s *Set) Lane(i int) *Lane { return s.lanes[i] }
+func (s *Set) Len() int { return len(s.gauges) }
 
 // InFlight returns how many batches the lane of index i has in flight.
-func (s *Set) InFlight(i int) int { return s.lanes[i].InFlight() }
+func (s *Set) InFlight(i int) int { return int(s.gauges[i].InFlight.Load()) }
 
 // LargeReply reports whether a reply of 64 KiB or more is arriving on the lane of
 // index i. Others on it have to wait for its end.
-func (s *Set) LargeReply(i int) bool { return s.lanes[i].large.Load() }
+func (s *Set) LargeReply(i int) bool { return s.gauges[i].LargeReply.Load() }
 
 // Turn returns a number that is one more with every call, for strategies that
 // take turns; it starts again at 0 after 2³²-1.
@@ -115,9 +124,9 @@ func ByKey(s *Set, key int64) int {
 	}
 	k := mix(uint64(key))
 	best, most := 0, uint64(0)
-	for i, l := range s.lanes {
+	for i, g := range s.gauges {
 		// One wide multiplication mixes enough, as both are spread already.
-		hi, lo := bits.Mul64(k^l.id, 0x9E3779B97F4A7C15)
+		hi, lo := bits.Mul64(k^g.ID, 0x9E3779B97F4A7C15)
 		if score := hi ^ lo; score >= most {
 			best, most = i, score
 		}

@@ -1,9 +1,9 @@
 package lanes
 
 import (
+	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,12 +12,12 @@ import (
 
 // setOf returns a set of lanes with so many batches in flight.
 func setOf(inFlight ...int32) *Set {
-	all := make([]*Lane, len(inFlight))
+	all := make([]*Gauge, len(inFlight))
 	for i, n := range inFlight {
-		all[i] = &Lane{id: mix(laneCount.Add(1))}
-		all[i].inFlight.Store(n)
+		all[i] = &Gauge{ID: rand.Uint64()}
+		all[i].InFlight.Store(n)
 	}
-	return NewSet(all, new(atomic.Uint32))
+	return NewSet(all, nil)
 }
 
 // tally counts how often the strategy takes each lane.
@@ -69,7 +69,7 @@ func TestLeastUsedHasNoHerd(t *testing.T) {
 	for range callers {
 		all.Go(func() {
 			for range each {
-				set.Lane(LeastUsed(set, -1)).inFlight.Add(1)
+				set.gauges[LeastUsed(set, -1)].InFlight.Add(1)
 			}
 		})
 	}
@@ -98,14 +98,14 @@ func TestByKey(t *testing.T) {
 // TestByKeyMovesFewKeys loses each lane in turn, and gets a new one for it: only
 // the keys of the lost lane move, and only keys that the new one wins.
 func TestByKeyMovesFewKeys(t *testing.T) {
-	all := setOf(0, 0, 0, 0, 0).lanes
+	all := setOf(0, 0, 0, 0, 0).gauges
 	before := NewSet(all, nil)
-	fresh := setOf(0).lanes[0]
+	fresh := setOf(0).gauges[0]
 	for lost := range all {
 		rest := slices.Delete(slices.Clone(all), lost, lost+1)
 		without, with := NewSet(rest, nil), NewSet(append(slices.Clone(rest), fresh), nil)
 		for key := range int64(16384) {
-			old, now, then := before.Lane(ByKey(before, key)), without.Lane(ByKey(without, key)), with.Lane(ByKey(with, key))
+			old, now, then := before.gauges[ByKey(before, key)], without.gauges[ByKey(without, key)], with.gauges[ByKey(with, key)]
 			if old != all[lost] {
 				require.Same(t, old, now)
 			}
@@ -137,7 +137,6 @@ func TestSetDescribesItsLanes(t *testing.T) {
 	set := setOf(1, 2)
 	assert.Equal(t, 2, set.Len())
 	assert.Equal(t, 2, set.InFlight(1))
-	assert.Equal(t, 2, set.Lane(1).InFlight())
 	assert.Equal(t, uint32(0), set.Turn())
 	assert.Equal(t, uint32(1), NewSet(nil, set.turn).Turn(), "sets of one server share the turn")
 }

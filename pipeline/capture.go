@@ -11,7 +11,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A capture is a connection that sends nothing: it appends what an action would
@@ -37,7 +37,7 @@ func (c *capture) EncodeDecode(_ context.Context, marshal, unmarshalInto any) (e
 	if c.trips++; c.trips > 1 {
 		return errors.New("action of several round trips: append its commands one by one, or use Client.Do")
 	}
-	c.request, err = lanes.AppendRequest(c.request, marshal)
+	c.request, err = wire.AppendRequest(c.request, marshal)
 	c.into = unmarshalInto
 	return err
 }

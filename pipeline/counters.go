@@ -10,7 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // CountersConfig is the settings of [Counters]. The zero value works.
@@ -116,7 +116,7 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	}
 	defer c.active.Done()
 	if err := ctx.Err(); err != nil {
-		return fail(hits, lanes.NotSent("", err))
+		return fail(hits, wire.NotSent("", err))
 	}
 	if len(hits) == 0 {
 		return nil

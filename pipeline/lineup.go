@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 const counterShards = 64
@@ -117,7 +117,7 @@ func (c *Counters) takeBack(call *hitCall, hits []Hit, cause error) {
 			h.Total, h.Err = 0, notCounted(&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: cause})
 		default:
 			f.remove(m)
-			h.Total, h.Err = 0, notCounted(lanes.NotSent("", cause))
+			h.Total, h.Err = 0, notCounted(wire.NotSent("", cause))
 		}
 		s.mu.Unlock()
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Config is how pipelines are sent. The zero value is the fast way.
@@ -295,7 +295,7 @@ func (p *Pipeline) Do(ctx context.Context) error {
 // error all the same (errorOf).
 func (r *receiver) receive(p *Pipeline) {
 	if raw := p.request.Raw(r.command); raw != nil {
-		if r.err = lanes.Unmarshal(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
+		if r.err = wire.Unmarshal(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
 			r.err = p.request.Undecodable(r.command, r.err)
 		}
 	}

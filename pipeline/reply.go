@@ -6,7 +6,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A Reply is what one command of a pipeline got. It is valid from the
@@ -139,7 +139,7 @@ func (r Reply) Into(into any) error {
 	if err != nil {
 		return err
 	}
-	if err := lanes.Unmarshal(raw, into); err != nil {
+	if err := wire.Unmarshal(raw, into); err != nil {
 		return r.undecodable(err)
 	}
 	return nil

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
 // inSet reports whether the strategies see the connection.
-func inSet(p *Pool, l *lanes.Lane) bool {
+func inSet(p *Pool, l *wire.Lane) bool {
 	set := p.set.Load()
 	for i := range set.Len() {
 		if set.Lane(i) == l {
@@ -26,7 +27,7 @@ func inSet(p *Pool, l *lanes.Lane) bool {
 
 // lookOn lets the maintenance look at the pool until a silence on the lane is an
 // unusual one. It does not take as long as that.
-func lookOn(t *testing.T, p *Pool, l *lanes.Lane) {
+func lookOn(t *testing.T, p *Pool, l *wire.Lane) {
 	until(t, "the lane is avoided", func() bool {
 		p.mu.Lock()
 		next := p.looked.Add(p.lookEvery()) // the pool's own looks come between these
@@ -36,7 +37,7 @@ func lookOn(t *testing.T, p *Pool, l *lanes.Lane) {
 	})
 }
 
-func avoided(p *Pool, l *lanes.Lane) bool {
+func avoided(p *Pool, l *wire.Lane) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.members {

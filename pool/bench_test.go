@@ -6,7 +6,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // BenchmarkPool makes requests of one command, with callers that find a connection
@@ -39,11 +39,11 @@ func BenchmarkPool(b *testing.B) {
 // ask makes so many requests, one after the other.
 func ask(b *testing.B, p *Pool, n int) {
 	command := resp.AppendCommand(nil, "INCR", "k")
-	call, batch := lanes.NewCall(), new(lanes.Batch)
+	call, batch := wire.NewCall(), new(wire.Batch)
 	for range n {
 		batch.Reset(call, command)
 		batch.Add(0, len(command))
-		lanes.RoundTrip(b.Context(), p, call, batch)
+		wire.RoundTrip(b.Context(), p, call, batch)
 		if _, err := batch.Reply(0); err != nil {
 			b.Error(err)
 			return

@@ -1,6 +1,8 @@
 package pool
 
-import "github.com/redislanes/redislanes/lanes"
+import (
+	"github.com/redislanes/redislanes/internal/wire"
+)
 
 // maxAsked bounds how many batches that wait are dispatched with one write on each
 // lane, and one hold of the lock.
@@ -30,7 +32,7 @@ func (p *Pool) dispatch() {
 		p.unlock()
 		for i := range choices {
 			c := &choices[i]
-			c.lane, c.err = p.choose(set, c.key)
+			c.lane, c.err = p.choose(set.Set, c.key)
 		}
 		p.mu.Lock()
 		served = p.serveLocked(set, choices)
@@ -39,7 +41,7 @@ func (p *Pool) dispatch() {
 }
 
 // room returns for how many batches the lanes have room, maxAsked at most.
-func (p *Pool) room(set *lanes.Set) (n int) {
+func (p *Pool) room(set *wire.Lanes) (n int) {
 	for i := 0; i < set.Len() && n < maxAsked; i++ {
 		n += max(0, p.maxInFlight-set.InFlight(i))
 	}
@@ -57,7 +59,7 @@ func (p *Pool) nextLocked(to []choice, n int) []choice {
 
 // serveLocked gives each batch that still waits to the lane that was chosen, or to
 // the next one with room. It reports whether there was room for all.
-func (p *Pool) serveLocked(set *lanes.Set, choices []choice) bool {
+func (p *Pool) serveLocked(set *wire.Lanes, choices []choice) bool {
 	for _, c := range choices {
 		switch b := c.waiter.batch; {
 		case c.waiter.place == nil: // served or gone meanwhile
@@ -74,7 +76,7 @@ func (p *Pool) serveLocked(set *lanes.Set, choices []choice) bool {
 }
 
 // placeLocked gives the batch to the i-th lane or the next one with room.
-func (p *Pool) placeLocked(set *lanes.Set, i int, b *lanes.Batch) bool {
+func (p *Pool) placeLocked(set *wire.Lanes, i int, b *wire.Batch) bool {
 	n := set.Len()
 	for left := n; left > 0; left-- {
 		if p.giveLocked(set.Lane(i), b, p.maxInFlight) {
@@ -87,7 +89,7 @@ func (p *Pool) placeLocked(set *lanes.Set, i int, b *lanes.Batch) bool {
 
 // giveLocked puts the batch on the lane. If the pool becomes the lane's writer by
 // that, unlock writes.
-func (p *Pool) giveLocked(lane *lanes.Lane, b *lanes.Batch, limit int) (ok bool) {
+func (p *Pool) giveLocked(lane *wire.Lane, b *wire.Batch, limit int) (ok bool) {
 	ok, flush := lane.Dispatch(b, limit)
 	if flush {
 		p.flushes = append(p.flushes, lane)

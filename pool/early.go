@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A handshake that was answered is no proof that the server is of use: one that
@@ -104,11 +104,11 @@ var errNoAnswer = errors.New("no answer within the stall timeout")
 
 // prove sends a PING over a new connection and waits for the reply, whatever it
 // is. A connection that fails is closed.
-func (p *Pool) prove(lane *lanes.Lane) error {
+func (p *Pool) prove(lane *wire.Lane) error {
 	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
 	defer cancel()
 	call, b := newPing()
-	lanes.RoundTrip(ctx, lane, call, b)
+	wire.RoundTrip(ctx, lane, call, b)
 	if _, err := b.Reply(0); err == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // The errors of package redislanes, which has all of them, that full and closed
@@ -44,7 +44,7 @@ func closeReason(err error) string {
 		reason string
 	}{
 		{errIdle, CloseIdle}, {errUnclean, CloseUnclean}, {errRenewed, CloseRenewed}, {redislanes.ErrStalled, CloseStalled},
-		{redislanes.ErrClosed, CloseByClient}, {redislanes.ErrRetired, CloseByClient}, {lanes.ErrClosed, CloseByClient}, {io.EOF, CloseByServer},
+		{redislanes.ErrClosed, CloseByClient}, {redislanes.ErrRetired, CloseByClient}, {wire.ErrClosed, CloseByClient}, {io.EOF, CloseByServer},
 		{resp.ErrProtocol, CloseProtocol}, {os.ErrDeadlineExceeded, CloseTimeout},
 	} {
 		if errors.Is(err, r.err) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // maxDials bounds the dials at a time to one server, so that a failover does
@@ -38,7 +39,7 @@ func (p *Pool) wantLocked() bool {
 func (p *Pool) dial() {
 	m := &member{pool: p}
 	began := time.Now()
-	lane, err := p.dialer.DialFor(p.ctx, p.addr, m)
+	lane, err := wire.DialFor(p.ctx, p.dialer, p.addr, m)
 	took := time.Since(began)
 	p.mu.Lock()
 	if err == nil && p.doubtfulLocked() {

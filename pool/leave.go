@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A connection leaves its pool in one way, whatever the reason. leaveLocked takes
@@ -15,7 +15,7 @@ import (
 
 // An exit is a lane that is to be closed once the lock is released.
 type exit struct {
-	lane *lanes.Lane
+	lane *wire.Lane
 	why  error
 	now  bool // and not only when nothing is in flight
 }
@@ -43,8 +43,8 @@ func (e exit) carryOut() {
 	}
 }
 
-// Closed is part of lanes.Events.
-func (m *member) Closed(l *lanes.Lane) {
+// Closed is part of wire.Events.
+func (m *member) Closed(l *wire.Lane) {
 	p, err := m.pool, l.Err()
 	p.mu.Lock()
 	if m.state == dialling {
@@ -94,7 +94,7 @@ func (p *Pool) dropLocked(m *member) {
 // joinLocked makes a member of the connection that was dialled. If it has been
 // closed already, or nobody wants it any more, it leaves at once, so that every
 // dial that succeeded is counted out in the end.
-func (p *Pool) joinLocked(m *member, lane *lanes.Lane) {
+func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
 	if p.shared && p.size.ranged() {
 		lane.CountIn(&p.flying)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -39,7 +40,7 @@ func consistent(t *testing.T, p *Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var counted controller
-	var chosen []*lanes.Lane
+	var chosen []*wire.Lane
 	for i, m := range p.members {
 		require.True(t, p.shared || m.place == i)
 		require.NotContains(t, []state{dialling, gone}, m.state)
@@ -175,7 +176,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		defer p.Close()
 		synctest.Wait()
 		m := &member{pool: p}
-		lane, err := p.dialer.DialFor(t.Context(), p.addr, m)
+		lane, err := wire.DialFor(t.Context(), p.dialer, p.addr, m)
 		require.NoError(t, err)
 		lane.Fail(io.EOF)
 		synctest.Wait()

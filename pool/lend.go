@@ -3,25 +3,25 @@ package pool
 import (
 	"context"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Lend waits for a connection, or dials one, and lends it until it is
 // returned. The error wraps redislanes.ErrNotSent.
 func (p *Pool) Lend(ctx context.Context) (*Lent, error) {
 	if ctx == nil {
-		return nil, lanes.NotSent(p.addr, errNilContext)
+		return nil, wire.NotSent(p.addr, errNilContext)
 	}
 	if p.shared {
 		from, err := p.lenderPool()
 		if err != nil {
-			return nil, lanes.NotSent(p.addr, err)
+			return nil, wire.NotSent(p.addr, err)
 		}
 		return from.Lend(ctx)
 	}
 	m, w, err := p.takeOrWait()
 	if err != nil {
-		return nil, lanes.NotSent(p.addr, err)
+		return nil, wire.NotSent(p.addr, err)
 	}
 	if m != nil {
 		return newLent(m), nil
@@ -33,7 +33,7 @@ func (p *Pool) Lend(ctx context.Context) (*Lent, error) {
 		}
 		return newLent(r.member), nil
 	case <-ctx.Done():
-		return nil, lanes.NotSent(p.addr, p.leaveQueue(w, ctx.Err()))
+		return nil, wire.NotSent(p.addr, p.leaveQueue(w, ctx.Err()))
 	}
 }
 
@@ -61,7 +61,7 @@ func (p *Pool) takeOrWait() (*member, *waiter, error) {
 			p.lendLocked(m)
 			return m, nil, nil
 		}
-		p.leaveLocked(m, lanes.ErrClosed, true) // it is closed, and its event on the way
+		p.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
 	}
 	w := &waiter{lend: make(chan lendResult, 1)}
 	return nil, w, p.waitLocked(w)

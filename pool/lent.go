@@ -12,7 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A Lent is one lending of a connection, which its user has to itself until
@@ -72,13 +72,13 @@ func (c *Lent) Address() string { return c.member.lane.Address() }
 
 // Do performs the action on this connection; part of radix.Conn.
 func (c *Lent) Do(ctx context.Context, action radix.Action) error {
-	return lanes.Perform(ctx, action, c)
+	return wire.Perform(ctx, action, c)
 }
 
 // EncodeDecode sends what marshal encodes, which must be whole commands, and
-// decodes their replies as [lanes.Lane.EncodeDecode] does; part of radix.Conn.
+// decodes their replies as [wire.Lane.EncodeDecode] does; part of radix.Conn.
 func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := lanes.Marshal(marshal)
+	request, err := wire.Marshal(marshal)
 	if err != nil || len(request) == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
@@ -86,7 +86,7 @@ func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) err
 	if err != nil {
 		return err
 	}
-	return lanes.Unmarshal(replies, unmarshalInto)
+	return wire.Unmarshal(replies, unmarshalInto)
 }
 
 // Exchange sends encoded commands, whatever they do to the connection but for
@@ -95,10 +95,10 @@ func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) err
 // returns what became of the first of them: an error that wraps
 // redislanes.ErrNotSent or redislanes.ErrUnknownOutcome.
 func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
-	call, batch := lanes.NewCall(), new(lanes.Batch)
+	call, batch := wire.NewCall(), new(wire.Batch)
 	batch.Reset(call, request)
 	var commands []command.Command
-	if _, err := lanes.Commands(request, func(from, to int) {
+	if _, err := wire.Commands(request, func(from, to int) {
 		batch.Add(from, to)
 		commands = append(commands, command.Of(request[from:to]))
 	}); err != nil {
@@ -106,7 +106,7 @@ func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, er
 	}
 	for _, sent := range commands {
 		if e := sent.Effect(); e == command.Streams || e == command.Silences {
-			return nil, lanes.NotSent(c.Address(), fmt.Errorf("%s: %w", sent.Name(), redislanes.ErrUnanswered))
+			return nil, wire.NotSent(c.Address(), fmt.Errorf("%s: %w", sent.Name(), redislanes.ErrUnanswered))
 		}
 	}
 	if err := c.begin(); err != nil {
@@ -115,7 +115,7 @@ func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, er
 	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
 		c.member.expectEnd()
 	}
-	lanes.RoundTrip(ctx, c.member.lane, call, batch)
+	wire.RoundTrip(ctx, c.member.lane, call, batch)
 	return c.end(commands, batch)
 }
 
@@ -124,7 +124,7 @@ func (c *Lent) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.returned {
-		return lanes.NotSent(c.Address(), redislanes.ErrReturned)
+		return wire.NotSent(c.Address(), redislanes.ErrReturned)
 	}
 	if c.trips++; c.trips > 1 {
 		c.session.unclean = true // in which order the commands ran is not known
@@ -141,7 +141,7 @@ func (m *member) expectEnd() {
 
 // end notes what the commands have done to the connection, and returns their
 // replies.
-func (c *Lent) end(commands []command.Command, batch *lanes.Batch) (replies []byte, err error) {
+func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.trips--

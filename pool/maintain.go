@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // quietTime is how long a connection is idle before its background goroutine
@@ -102,7 +102,7 @@ func (p *Pool) look(now time.Time) {
 // inspect judges the server, resizes the pool, asks connections that are idle
 // whether the server is alive, and lets them listen.
 func (p *Pool) inspect(now time.Time) {
-	var listen []*lanes.Lane
+	var listen []*wire.Lane
 	p.mu.Lock()
 	p.lookLocked(now)
 	p.trimLocked()
@@ -135,16 +135,16 @@ func (p *Pool) pingLocked(m *member) {
 	p.giveLocked(m.lane, b, p.maxInFlight)
 }
 
-func newPing() (*lanes.Call, *lanes.Batch) {
+func newPing() (*wire.Call, *wire.Batch) {
 	command := resp.AppendCommand(nil, "PING")
-	call, b := lanes.NewCall(), new(lanes.Batch)
+	call, b := wire.NewCall(), new(wire.Batch)
 	b.Reset(call, command)
 	b.Add(0, len(command))
 	return call, b
 }
 
 // carryOut unlocks mu, and lets the lanes listen.
-func (p *Pool) carryOut(listen []*lanes.Lane) {
+func (p *Pool) carryOut(listen []*wire.Lane) {
 	if suspected := p.watch.stage == suspect; suspected != p.announced {
 		p.announced = suspected
 		if suspected {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -27,11 +28,11 @@ type Pool struct {
 	tasks  sync.WaitGroup // dials and the maintenance
 
 	// Read without mu by shared pools.
-	set     atomic.Pointer[lanes.Set]
+	set     atomic.Pointer[wire.Lanes]
 	turn    atomic.Uint32
 	waiting atomic.Int32 // length of queue
 
-	flying    lanes.Load    // of the lanes of a shared pool with a range of sizes
+	flying    wire.Load     // of the lanes of a shared pool with a range of sizes
 	exhausted atomic.Uint64 // how many were refused for want of room
 
 	nextLook *time.Timer // for maintain
@@ -41,11 +42,11 @@ type Pool struct {
 	// locks of a lane.
 	mu          sync.Mutex
 	members     []*member
-	idle        []*member                // stack: the one used last is lent first
-	queue       list.List                // of *waiter
-	waiters     map[*lanes.Batch]*waiter // those in the queue
-	lenders     *Pool                    // lends connections of a shared pool
-	slow        *Pool                    // the lanes of a shared pool for slow commands
+	idle        []*member               // stack: the one used last is lent first
+	queue       list.List               // of *waiter
+	waiters     map[*wire.Batch]*waiter // those in the queue
+	lenders     *Pool                   // lends connections of a shared pool
+	slow        *Pool                   // the lanes of a shared pool for slow commands
 	dialing     int
 	failures    int // dials that failed, or stalls, in a row
 	lastErr     error
@@ -65,7 +66,7 @@ type Pool struct {
 	retired     bool
 	renewals    renewals
 	ended       []time.Duration // waits that OnWait has not been told of
-	flushes     []*lanes.Lane   // whose writer is who unlocks
+	flushes     []*wire.Lane    // whose writer is who unlocks
 	exits       []exit          // connections that unlock is to close
 	redial      *time.Timer     // set while the pool waits to dial again
 	closed      bool
@@ -88,7 +89,7 @@ const (
 // A member is a connection and its place in the pool.
 type member struct {
 	pool *Pool
-	lane *lanes.Lane
+	lane *wire.Lane
 	born time.Time
 
 	avoided atomic.Bool // the strategies do not see it, if they see others; set under pool.mu
@@ -116,7 +117,7 @@ func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error)
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	if err := lanes.CheckAddr(addr); err != nil {
+	if err := wire.CheckAddr(addr); err != nil {
 		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
 	}
 	return newPool(s, d, addr, log), nil
@@ -124,13 +125,13 @@ func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error)
 
 func newPool(s settings, d lanes.Dialer, addr string, log *slog.Logger) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{settings: s, addr: addr, dialer: d.Sealed(), log: guard.Logger(log), ctx: ctx, cancel: cancel,
-		waiters: make(map[*lanes.Batch]*waiter)}
+	p := &Pool{settings: s, addr: addr, dialer: wire.Sealed(d), log: guard.Logger(log), ctx: ctx, cancel: cancel,
+		waiters: make(map[*wire.Batch]*waiter)}
 	p.size = s.controller()
 	p.watch.stallTimeout = s.StallTimeout
 	p.looked, p.planned, p.nextLook = time.Now(), s.choresEvery(), time.NewTimer(s.choresEvery())
 	p.counters.closes = make(map[string]uint64)
-	p.set.Store(lanes.NewSet(nil, &p.turn))
+	p.set.Store(wire.NewLanes(nil, &p.turn))
 	p.mu.Lock()
 	p.growLocked()
 	p.mu.Unlock()
@@ -142,8 +143,8 @@ func newPool(s settings, d lanes.Dialer, addr string, log *slog.Logger) *Pool {
 func (p *Pool) Address() string { return p.addr }
 
 // Submit sends the batch over a connection, or queues it until one is free, or
-// fails it; it does not block. See lanes.Submitter for mine.
-func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
+// fails it; it does not block. See wire.Submitter for mine.
+func (p *Pool) Submit(b *wire.Batch) (mine bool) {
 	switch {
 	case b.Slow() && p.slowLanes > 0:
 		return p.submitSlow(b)
@@ -159,7 +160,7 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 			p.attend()
 			return true
 		}
-		p.leaveLocked(m, lanes.ErrClosed, true) // it is closed, and its event on the way
+		p.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
 	}
 	err := p.waitLocked(&waiter{batch: b})
 	p.unlock()
@@ -169,14 +170,14 @@ func (p *Pool) Submit(b *lanes.Batch) (mine bool) {
 	return false
 }
 
-func (p *Pool) submitShared(b *lanes.Batch) (mine bool) {
+func (p *Pool) submitShared(b *wire.Batch) (mine bool) {
 	switch waiting := p.waiting.Load(); {
 	case int(waiting) >= p.MaxWaiters: // without mu: under overload this is the usual case
 		b.Fail(p.addr, p.tooManyWait())
 		return false
 	case waiting == 0:
 		set := p.set.Load()
-		i, err := p.choose(set, b.Key())
+		i, err := p.choose(set.Set, b.Key())
 		if err != nil {
 			b.Fail(p.addr, err)
 			return false
@@ -225,7 +226,7 @@ func (p *Pool) askStrategy(set *lanes.Set, key int64) (i int, err error) {
 }
 
 // Abandon gives up waiting for a batch that was submitted.
-func (p *Pool) Abandon(b *lanes.Batch, cause error) {
+func (p *Pool) Abandon(b *wire.Batch, cause error) {
 	p.mu.Lock()
 	if w, ok := p.waiters[b]; ok {
 		cause = p.waitErrorLocked(w, cause)
@@ -256,8 +257,8 @@ func (p *Pool) popIdleLocked() *member {
 	return m
 }
 
-// Answered is part of lanes.Events.
-func (m *member) Answered(l *lanes.Lane) {
+// Answered is part of wire.Events.
+func (m *member) Answered(l *wire.Lane) {
 	p := m.pool
 	if p.shared {
 		if m.avoided.Load() {
@@ -284,7 +285,7 @@ func (p *Pool) publishLocked() {
 	if !p.shared {
 		return
 	}
-	open, healthy := make([]*lanes.Lane, 0, len(p.members)), make([]*lanes.Lane, 0, len(p.members))
+	open, healthy := make([]*wire.Lane, 0, len(p.members)), make([]*wire.Lane, 0, len(p.members))
 	for _, m := range p.members {
 		if m.state != shared {
 			continue
@@ -300,7 +301,7 @@ func (p *Pool) publishLocked() {
 	case len(healthy) > 0:
 		open = healthy
 	}
-	p.set.Store(lanes.NewSet(open, &p.turn))
+	p.set.Store(wire.NewLanes(open, &p.turn))
 }
 
 // Close closes all connections, also those that are lent. Batches in flight or

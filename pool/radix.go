@@ -6,6 +6,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -32,7 +33,7 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 }
 
 // Addr returns the server's address; part of radix.Client.
-func (p *Pool) Addr() net.Addr { return lanes.NetAddr(p.addr) }
+func (p *Pool) Addr() net.Addr { return wire.NetAddr(p.addr) }
 
 // Do performs the action; part of radix.Client. One that may share its
 // connection travels with the batches of others; for any other, and for commands
@@ -41,19 +42,19 @@ func (p *Pool) Addr() net.Addr { return lanes.NetAddr(p.addr) }
 func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 	switch {
 	case action == nil:
-		return lanes.NotSent(p.addr, errNilAction)
+		return wire.NotSent(p.addr, errNilAction)
 	case ctx == nil:
-		return lanes.NotSent(p.addr, errNilContext)
+		return wire.NotSent(p.addr, errNilContext)
 	}
 	if action.Properties().CanShareConn {
-		return lanes.Perform(ctx, action, sharedConn{p})
+		return wire.Perform(ctx, action, sharedConn{p})
 	}
 	conn, err := p.Lend(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Return()
-	return lanes.Perform(ctx, action, conn)
+	return wire.Perform(ctx, action, conn)
 }
 
 // sharedConn is the pool as a connection, for actions that do not care which
@@ -61,18 +62,18 @@ func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 type sharedConn struct{ *Pool }
 
 func (c sharedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	return lanes.EncodeDecode(ctx, c.Pool, marshal, unmarshalInto)
+	return wire.EncodeDecode(ctx, c.Pool, marshal, unmarshalInto)
 }
 
 // Close does nothing: the pool is not the action's.
 func (c sharedConn) Close() error { return nil }
 
-// Exclusive is part of lanes.Submitter.
+// Exclusive is part of wire.Submitter.
 func (p *Pool) Exclusive() bool { return false }
 
-var _ lanes.Lender = (*Pool)(nil)
+var _ wire.Lender = (*Pool)(nil)
 
-// Alone is part of lanes.Lender.
+// Alone is part of wire.Lender.
 func (p *Pool) Alone(ctx context.Context, use func(radix.Conn) error) error {
 	conn, err := p.Lend(ctx)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // TestFailFastKnowsWhoIsBack: a connection whose reply has arrived is not in use,
@@ -27,7 +27,7 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	p.mu.Lock()
 	m := p.popIdleLocked()
 	command := resp.AppendCommand(nil, "PING")
-	call, b := lanes.NewCall(), new(lanes.Batch)
+	call, b := wire.NewCall(), new(wire.Batch)
 	b.Reset(call, command)
 	b.Add(0, len(command))
 	call.Begin(1)
@@ -70,7 +70,7 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 		require.NoError(t, <-done)
 	})
 	p := &Pool{settings: settings{shared: true, maxInFlight: 2, maxQueued: 1000}}
-	p.set.Store(lanes.NewSet([]*lanes.Lane{new(lanes.Lane)}, &p.turn))
+	p.set.Store(wire.NewLanes([]*wire.Lane{new(wire.Lane)}, &p.turn))
 	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", p.inUse())
 }
 

@@ -1,6 +1,9 @@
 package pool
 
-import "github.com/redislanes/redislanes/lanes"
+import (
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
+)
 
 // Batches that are marked as slow travel on lanes of their own, so that nobody
 // else's commands queue behind them. Those lanes are a pool inside the pool, as
@@ -25,7 +28,7 @@ func (s settings) slowSettings() settings {
 	}
 }
 
-func (p *Pool) submitSlow(b *lanes.Batch) (mine bool) {
+func (p *Pool) submitSlow(b *wire.Batch) (mine bool) {
 	slow, err := p.slowPool()
 	if err != nil {
 		b.Fail(p.addr, err)

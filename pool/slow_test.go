@@ -13,23 +13,24 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
 // slowly is the pool for a batch that is marked as slow.
 type slowly struct{ *Pool }
 
-func (s slowly) Submit(b *lanes.Batch) bool {
+func (s slowly) Submit(b *wire.Batch) bool {
 	b.SetSlow(true)
 	return s.Pool.Submit(b)
 }
 
 func (s slowly) do(ctx context.Context, args ...string) error {
-	call, b := lanes.NewCall(), new(lanes.Batch)
+	call, b := wire.NewCall(), new(wire.Batch)
 	command := resp.AppendCommand(nil, args[0], args[1:]...)
 	b.Reset(call, command)
 	b.Add(0, len(command))
-	lanes.RoundTrip(ctx, s, call, b)
+	wire.RoundTrip(ctx, s, call, b)
 	_, err := b.Reply(0)
 	return err
 }

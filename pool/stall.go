@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A connection with batches in flight on which no byte arrives may mean a dead
@@ -126,7 +127,7 @@ func (p *Pool) askLocked() {
 // probe makes a connection, whose handshake the server has to answer, and closes
 // it. A refusal, as by a server that has no room for more clients, is an answer.
 func (p *Pool) probe(ctx context.Context) {
-	lane, err := p.dialer.Dial(ctx, p.addr)
+	lane, err := wire.Dial(ctx, p.dialer, p.addr)
 	if err == nil {
 		_ = lane.Close()
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -22,7 +23,7 @@ type markedSlow struct {
 	slow bool
 }
 
-func (s markedSlow) Submit(b *lanes.Batch) (mine bool) {
+func (s markedSlow) Submit(b *wire.Batch) (mine bool) {
 	b.SetSlow(s.slow)
 	return s.Pool.Submit(b)
 }
@@ -45,7 +46,7 @@ func TestDeadlineInTheQueue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c.kind, time.Second)
 				do := func(ctx context.Context) error {
-					return lanes.EncodeDecode(ctx, markedSlow{w.Pool, c.slow}, radix.Cmd(nil, "INCR", "k"), nil)
+					return wire.EncodeDecode(ctx, markedSlow{w.Pool, c.slow}, radix.Cmd(nil, "INCR", "k"), nil)
 				}
 				var callers sync.WaitGroup
 				for range c.holds {

@@ -7,14 +7,14 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A waiter is a batch, or somebody who wants to be lent a connection. It
 // leaves the queue under the pool's mu, so it is served, failed or abandoned,
 // and never two of these.
 type waiter struct {
-	batch *lanes.Batch
+	batch *wire.Batch
 	lend  chan lendResult // capacity 1; if batch is nil
 	since time.Time
 	place *list.Element // in the queue; nil: it has left
@@ -143,7 +143,7 @@ func (p *Pool) unlock() {
 		p.mu.Unlock()
 		return
 	}
-	var fewLanes [8]*lanes.Lane // more than that is no usual case, and may allocate
+	var fewLanes [8]*wire.Lane // more than that is no usual case, and may allocate
 	var fewWaits [8]time.Duration
 	flushes, ended, exits := append(fewLanes[:0], p.flushes...), append(fewWaits[:0], p.ended...), p.exits
 	clear(p.flushes)
@@ -175,7 +175,7 @@ func (p *Pool) failWaitersLocked(err error) {
 		if w := p.removeLocked(e); w.batch != nil {
 			w.batch.Fail(p.addr, err)
 		} else {
-			w.lend <- lendResult{err: lanes.NotSent(p.addr, err)}
+			w.lend <- lendResult{err: wire.NotSent(p.addr, err)}
 		}
 	}
 }
@@ -204,7 +204,7 @@ func (p *Pool) freeLocked(m *member) {
 		return
 	}
 	if w.batch == nil || !p.giveLocked(m.lane, w.batch, besidePing) {
-		p.leaveLocked(m, lanes.ErrClosed, true)
+		p.leaveLocked(m, wire.ErrClosed, true)
 		return
 	}
 	p.removeLocked(e)

@@ -179,7 +179,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a returned connection is still used", "pool/lent.go",
-		"\tif c.returned {\n\t\treturn lanes.NotSent(c.Address(), redislanes.ErrReturned)\n\t}\n", "",
+		"\tif c.returned {\n\t\treturn wire.NotSent(c.Address(), redislanes.ErrReturned)\n\t}\n", "",
 		"./pool", "TestReturnedConnectionIsInert", false,
 	},
 	{

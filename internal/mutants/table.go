@@ -13,25 +13,25 @@ var known = []mutant{
 		"./pool", "TestStalledServerIsGivenUp", false,
 	},
 	{
-		"1 callers wait behind a missing reply: no deadline of their own", "lanes/batch.go",
+		"1 callers wait behind a missing reply: no deadline of their own", "internal/wire/batch.go",
 		"case <-ctx.Done():\n\t\treturn ctx.Err()", "case <-make(chan struct{}):\n\t\treturn nil",
-		"./lanes", "TestCallerLeavesASilentServerAtItsDeadline", false,
+		"./internal/wire", "TestCallerLeavesASilentServerAtItsDeadline", false,
 	},
 	{
 		"2 the pool's lock is held over a round trip", "pool/pool.go",
 		"m.becomeLocked(busy)\n\t\t\tp.unlock()\n\t\t\tp.attend()\n\t\t\treturn true",
-		"m.becomeLocked(busy)\n\t\t\tlanes.Flush([]*lanes.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.unlock()\n\t\t\treturn true",
+		"m.becomeLocked(busy)\n\t\t\tlanes.Flush([]*wire.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.unlock()\n\t\t\treturn true",
 		"./pool", "TestSlowCommandsHoldNobodyUp", false,
 	},
 	{
-		"3 memory is written after the caller has left", "lanes/lane.go",
+		"3 memory is written after the caller has left", "internal/wire/lane.go",
 		"b.abandoned = true\n", "",
-		"./lanes", "TestNothingWritesToAnAbandonedBatch", true,
+		"./internal/wire", "TestNothingWritesToAnAbandonedBatch", true,
 	},
 	{
-		"4 an expired context closes a healthy connection", "lanes/lane.go",
+		"4 an expired context closes a healthy connection", "internal/wire/lane.go",
 		"\tif b.flush { // the caller left before it wrote", "\tl.Fail(cause)\n\tif b.flush { // the caller left before it wrote",
-		"./lanes", "TestNeighboursOfAnAbandonedBatch", false,
+		"./internal/wire", "TestNeighboursOfAnAbandonedBatch", false,
 	},
 	{
 		"5 a refused command takes the others with it once more", "cluster/retry.go",
@@ -74,7 +74,7 @@ var known = []mutant{
 		"./cluster", "TestCanaryInServerErrors", false,
 	},
 	{
-		"8 errors of a pipeline show its commands", "lanes/conn.go",
+		"8 errors of a pipeline show its commands", "internal/wire/conn.go",
 		"return withoutValues(err, &redislanes.DecodeError{Into: \"what a radix.Pipeline holds\"})", "return err",
 		"./cluster", "TestCanaryInTrouble", false,
 	},
@@ -84,12 +84,12 @@ var known = []mutant{
 		"./pipeline", "TestCutAtEveryOffset", false,
 	},
 	{
-		"9 unknown outcomes are reported as not sent", "lanes/batch.go",
+		"9 unknown outcomes are reported as not sent", "internal/wire/batch.go",
 		"if i < b.handed {", "if false {",
 		"./pipeline", "TestCutAtEveryOffset", false,
 	},
 	{
-		"10 a full lane lets callers overrun their deadlines (rueidis)", "lanes/batch.go",
+		"10 a full lane lets callers overrun their deadlines (rueidis)", "internal/wire/batch.go",
 		"case <-ctx.Done():\n\t\treturn ctx.Err()", "case <-make(chan struct{}):\n\t\treturn nil",
 		"./internal/faults", "TestDeadlineAtEveryWait/full_lane", false,
 	},

@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 var (
-	errNotSent = lanes.NotSent("a:1", errors.New("refused"))
+	errNotSent = wire.NotSent("a:1", errors.New("refused"))
 	errUnknown = &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // open returns an endpoint over an emulated cluster.
@@ -103,7 +103,7 @@ func TestKindsOfErrors(t *testing.T) {
 		"exhausted":        &redislanes.ExhaustedError{},
 		"server down":      &redislanes.DownError{},
 		"outcome unknown":  &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: redislanes.ErrStalled},
-		"not sent":         lanes.ErrClosed,
+		"not sent":         wire.ErrClosed,
 		"unexpected reply": fmt.Errorf("%w: total 0", errUnexpected),
 		"other":            fmt.Errorf("strange"),
 	} {

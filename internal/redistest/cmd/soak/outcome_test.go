@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 func TestClassify(t *testing.T) {
@@ -21,7 +21,7 @@ func TestClassify(t *testing.T) {
 	}{
 		{"no error", nil, acknowledged},
 		{"unknown", &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}, unknown},
-		{"unknown, because of a closed lane", &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: lanes.ErrClosed}, unknown},
+		{"unknown, because of a closed lane", &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: wire.ErrClosed}, unknown},
 		{"not sent", fmt.Errorf("x: %w", redislanes.ErrNotSent), notSent},
 		{"closed", redislanes.ErrClosed, notSent},
 		{"refused", fmt.Errorf("x: %w", redislanes.ErrRefused), refused},

@@ -1,0 +1,106 @@
+package main
+
+// ofLanes are protections in package lanes and in what it stands on: commands,
+// replies and guarded calls.
+var ofLanes = []mutant{
+	{
+		"bytes are written behind a hole in the stream", "internal/wire/write.go",
+		"\tfirst := l.failLocked(err)\n\tl.mu.Unlock()\n\tl.end(first)\n", "\tl.mu.Unlock()\n\tl.Fail(err)\n",
+		"./internal/wire", "TestNothingIsWrittenBehindAHole", false,
+	},
+	{
+		"deadlines of any connection are relied on", "internal/wire/close.go",
+		"\treturn false\n}\n\n// Drain", "\treturn true\n}\n\n// Drain",
+		"./internal/wire", "TestCallersLeaveConnectionsWithoutDeadlines", false,
+	},
+	{
+		"closing waits for a connection that does not end", "internal/wire/close.go",
+		"\t\tl.forced = true\n", "",
+		"./internal/wire", "TestStubbornConnectionsAreLeftBehind", false,
+	},
+	{
+		"a late read writes into a batch that is used again", "internal/wire/close.go",
+		"l.forced && late != nil && !late.done {", "late == nil && !late.done {",
+		"./internal/wire", "TestLateReadHasNoMemoryOfTheBatch", false,
+	},
+	{
+		"a dial waits for a function that does not end", "internal/wire/dial.go",
+		"foreign := d.NetDial != nil || d.Credentials != nil", "foreign := false",
+		"./internal/wire", "TestDialEndsWithItsContext", false,
+	},
+	{
+		"idle lanes keep large buffers", "internal/wire/lane.go",
+		"\t\tl.wbuf, l.spare = shrink(l.wbuf), shrink(l.spare)\n", "",
+		"./internal/wire", "TestWriteBuffersShrink", false,
+	},
+	{
+		"a handshake that was cut off counts as refused", "internal/wire/handshake.go",
+		"if refused := d.refusal(s, reply); !s.optional || ofAll(refused) {", "if refused := d.refusal(s, reply); refused != nil {",
+		"./internal/wire", "TestBrokenHandshakeIsNoRefusal", false,
+	},
+	{
+		"attributes reach the decoder, which recurses for each", "internal/wire/decode.go",
+		"\treplies = resp.WithoutAttributes(replies)\n", "",
+		"./internal/wire", "TestDeepRepliesAreDecoded", false,
+	},
+	{
+		"small requests queue behind large replies", "lanes/strategy.go",
+		"used < firstFitDepth && !s.LargeReply(i)", "used < firstFitDepth",
+		"./internal/wire", "TestFirstFitAvoidsLargeReplies", false,
+	},
+	{
+		"an upload over a slow link is taken for silence", "internal/wire/write.go",
+		"\t\t\tl.progress.Add(1) // room for it became free: the other side takes bytes\n", "",
+		"./pool", "TestSteadyUploadIsNotSilence", false,
+	},
+	{
+		"a blocking command holds up a lane of a pool", "internal/wire/request.go",
+		"if lender, ok := to.(Lender); ok {", "if lender, ok := to.(Lender); ok && r == nil {",
+		"./pool", "TestDoLendsToWhatBlocks", false,
+	},
+	{
+		"what gets no reply goes over a connection of others", "internal/wire/request.go",
+		"\t\tcase command.Held:\n\t\t\treturn r.Refused()\n", "",
+		"./pool", "TestDoRefusesWhatChangesAConnection", false,
+	},
+	{
+		"batches on lanes that broke stay part of the load", "internal/wire/close.go",
+		"\t\t\tl.load.remove(1)\n", "\t\t\tl.load.remove(0)\n",
+		"./pool", "TestLostLanesAreNoLoad", false,
+	},
+	{
+		"start: an address that holds a password is printed", "internal/wire/addr.go",
+		"return errNoAddr", "return nil",
+		"./cluster", "TestAddressesWithPasswords", false,
+	},
+	{
+		"a second look after the context's end misses a batch", "internal/wire/batch.go",
+		"return c.pending.Add(1) == 1, err", "if err != nil {\n\t\treturn false, err\n\t}\n\treturn c.pending.Add(1) == 1, err",
+		"./cluster", "TestSequentialDeadline", false,
+	},
+	{
+		"redirects wait for the replies of other nodes", "internal/wire/batch.go",
+		"left > 0 && !c.alarm.Swap(false);", "left > 0;",
+		"./cluster", "TestNoBarrierBetweenNodes", false,
+	},
+	{
+		"a panic of a user's function ends the process", "internal/guard/guard.go",
+		"if v := recover(); v != nil {", "if v := any(nil); v != nil {",
+		"./pool", "TestPanickingCallbacks", false,
+	},
+	{
+		"a reply that is nested too deep closes a shared lane", "internal/resp/framer.go",
+		"\tf.refuse(TooDeep)\n", "\tif f != nil {\n\t\treturn ErrProtocol\n\t}\n",
+		"./internal/wire", "TestTooDeepEndsThatCommandOnly", false,
+	},
+	{
+		"attributes without end", "internal/resp/framer.go",
+		"f.attributes > f.limits.Attributes {", "false {",
+		"./internal/wire", "TestTooDeepEndsThatCommandOnly/attributes", false,
+	},
+	{
+		"a blocking command that radix does not know holds up a shared lane", "internal/command/rule.go",
+		"\tcase t&Blocking != 0:\n\t\treturn Alone\n", "",
+		"./cluster", "TestBlockingCommandsAreLentAConnection", false,
+	},
+}

@@ -1,0 +1,83 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// reused sends the same commands again and again without new memory.
+type reused struct {
+	lane  *Lane
+	call  *Call
+	batch Batch
+	arena []byte
+	mine  []*Batch
+}
+
+func newReused(l *Lane) *reused {
+	arena := resp.AppendCommand(nil, "INCRBY", "limit:{user:12345}", "1")
+	return &reused{lane: l, call: NewCall(), arena: resp.AppendCommand(arena, "EXPIRE", "limit:{user:12345}", "60")}
+}
+
+func (r *reused) trip(tb testing.TB) {
+	first, _ := resp.Cut(r.arena)
+	r.batch.Reset(r.call, r.arena)
+	r.batch.Add(0, len(first))
+	r.batch.Add(len(first), len(r.arena))
+	r.call.Begin(1)
+	if r.lane.Submit(&r.batch) {
+		r.mine = append(r.mine[:0], &r.batch)
+		Flush(r.mine)
+		r.batch.Read(tb.Context())
+	}
+	if err := r.call.Wait(tb.Context()); err != nil || r.batch.Failed() {
+		tb.Fatal(err)
+	}
+}
+
+// counter answers every two commands at once, without memory of its own.
+func counter(p *peer) {
+	request := len(newReused(nil).arena)
+	buf, answer, got := make([]byte, 4096), []byte(":123\r\n:1\r\n"), 0
+	for {
+		n, err := p.in.Read(buf)
+		if err != nil {
+			return
+		}
+		for got += n; got >= request; got -= request {
+			if _, err := p.Write(answer); err != nil {
+				return
+			}
+		}
+	}
+}
+
+func TestRoundTripAllocatesNothing(t *testing.T) {
+	r := newReused(dial(t, scripted(t, counter)))
+	for range 100 {
+		r.trip(t)
+	}
+	require.Zero(t, testing.AllocsPerRun(1000, func() { r.trip(t) }))
+}
+
+func BenchmarkRoundTrip(b *testing.B) {
+	r := newReused(dial(b, scripted(b, counter)))
+	b.ReportAllocs()
+	for b.Loop() {
+		r.trip(b)
+	}
+}
+
+func BenchmarkShared(b *testing.B) {
+	l := dial(b, scripted(b, counter))
+	b.SetParallelism(64)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for r := newReused(l); pb.Next(); {
+			r.trip(b)
+		}
+	})
+}

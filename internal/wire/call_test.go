@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ended lets the batch, which no lane has taken, end: with an error or with a
+// reply to each command.
+func (b *Batch) end(trouble bool) {
+	if trouble {
+		b.Fail("addr", ErrClosed)
+		return
+	}
+	b.done = true
+	b.call.complete(b)
+}
+
+// TestNextReturnsAtTheFirstTrouble: a batch that fails is known while another
+// one is out; one without an error wakes nobody.
+func TestNextReturnsAtTheFirstTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		call := NewCall()
+		var slow, good, bad, more Batch
+		for _, b := range []*Batch{&slow, &good, &bad, &more} {
+			b.Reset(call, nil)
+		}
+		call.Begin(3)
+		began := time.Now()
+		time.AfterFunc(time.Second, func() { good.end(false) })
+		time.AfterFunc(2*time.Second, func() { bad.end(true) })
+		time.AfterFunc(4*time.Second, func() { more.end(true) })
+		time.AfterFunc(5*time.Second, func() { slow.end(false) })
+
+		complete, err := call.Next(t.Context(), nil)
+		require.NoError(t, err)
+		require.False(t, complete)
+		require.True(t, bad.Troubled())
+		require.Equal(t, 2*time.Second, time.Since(began))
+
+		call.More(1)
+		complete, err = call.Next(t.Context(), time.After(time.Second))
+		require.NoError(t, err)
+		require.False(t, complete)
+		require.Equal(t, 3*time.Second, time.Since(began), "it is due")
+
+		complete, err = call.Next(t.Context(), nil)
+		require.NoError(t, err)
+		require.False(t, complete)
+		require.True(t, more.Troubled())
+		require.Equal(t, 4*time.Second, time.Since(began))
+
+		complete, err = call.Next(t.Context(), nil)
+		require.NoError(t, err)
+		require.True(t, complete)
+		require.False(t, slow.Troubled() || good.Troubled())
+		require.Equal(t, 5*time.Second, time.Since(began))
+
+		call.Begin(1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for range 2 { // to look again does no harm
+			complete, err = call.Next(ctx, nil)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.False(t, complete)
+		}
+	})
+}
+
+// TestCallIsUsedAgain lets batches end from other goroutines while the caller
+// takes what ends first, adds more, and uses the Call and the batches for the
+// next request as soon as all are complete. A wake-up that is late must not end
+// the next request.
+func TestCallIsUsedAgain(t *testing.T) {
+	call := NewCall()
+	const size = 4
+	batches := make([]Batch, 2*size)
+	for round := range 3000 {
+		for i := range batches {
+			batches[i].Reset(call, nil)
+		}
+		var ends sync.WaitGroup
+		submit := func(from, to int) {
+			for i := from; i < to; i++ {
+				ends.Go(func() { batches[i].end((round+i)%3 == 0) })
+			}
+		}
+		call.Begin(size)
+		submit(0, size)
+		_, err := call.Next(t.Context(), nil)
+		require.NoError(t, err)
+		call.More(size)
+		submit(size, 2*size)
+		for complete := false; !complete; {
+			complete, err = call.Next(t.Context(), nil)
+			require.NoError(t, err)
+		}
+		for i := range batches {
+			require.True(t, batches[i].done)
+			require.Equal(t, (round+i)%3 == 0, batches[i].Troubled())
+		}
+		if round%2 == 0 {
+			ends.Wait() // else some may still be on their way out
+		}
+	}
+}

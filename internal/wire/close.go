@@ -1,0 +1,135 @@
+package wire
+
+import (
+	"bytes"
+	"crypto/tls"
+	"net"
+	"time"
+)
+
+// closePatience is how long a connection may go on reading or writing after it
+// was closed.
+const closePatience = time.Second
+
+// keepsDeadlines reports whether conn's deadlines end its reads. Others may refuse
+// them (a channel of SSH does), ignore them, or break by them, and there is no way
+// to find out without a read.
+func keepsDeadlines(conn net.Conn) bool {
+	switch c := conn.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		return true
+	case *tls.Conn:
+		return keepsDeadlines(c.NetConn())
+	}
+	return false
+}
+
+// Drain closes the lane because of err when nothing is in flight any more, at
+// once if that is so already. Until then it takes no new batches. No command's
+// outcome becomes unknown by it.
+func (l *Lane) Drain(err error) {
+	l.mu.Lock()
+	l.leaving.CompareAndSwap(nil, &err)
+	idle := l.gauge.InFlight.Load() == 0
+	l.mu.Unlock()
+	if idle {
+		l.Fail(err)
+	}
+}
+
+// Fail closes the lane because of err. Batches in flight end with err as the
+// cause: not sent, or with an unknown outcome, by command.
+func (l *Lane) Fail(err error) {
+	l.mu.Lock()
+	first := l.failLocked(err)
+	l.mu.Unlock()
+	l.end(first)
+}
+
+// failLocked makes the lane take nothing more, because of err. It reports whether
+// that was not so before; end must be told.
+func (l *Lane) failLocked(err error) (first bool) {
+	if l.err == nil {
+		l.err, first = err, true
+	}
+	return first
+}
+
+// end closes the connection of a lane that has just failed.
+func (l *Lane) end(first bool) {
+	if first {
+		l.hangUp()
+		close(l.closed)
+	}
+	l.settle()
+}
+
+// hangUp closes the connection. If it is not simply a socket, that may block
+// (over TLS, for a last message) and need not end reads and writes.
+func (l *Lane) hangUp() {
+	if l.raw != nil {
+		_ = l.conn.Close()
+		return
+	}
+	go func() { _ = l.conn.Close() }()
+	time.AfterFunc(closePatience, func() {
+		l.mu.Lock()
+		l.forced = true
+		l.mu.Unlock()
+		close(l.lost)
+		l.settle()
+	})
+}
+
+// settle ends all batches of a closed lane, once nobody reads or writes any
+// more: until then, the count of bytes handed to the socket may still change,
+// and replies may still arrive. After closePatience neither is waited for: what
+// was handed over then counts as handed over, and replies are not taken.
+func (l *Lane) settle() {
+	l.replyMu.Lock()
+	l.mu.Lock()
+	busy := l.reader == caller || !l.forced && (l.writing || l.reader == background)
+	if l.err == nil || busy || l.settled {
+		l.mu.Unlock()
+		l.replyMu.Unlock()
+		return
+	}
+	l.settled = true
+	if late := l.oldest; l.forced && late != nil && !late.done {
+		late.buf = bytes.Clone(late.buf) // a read that does not end may be into its memory
+	}
+	l.reader, l.claimant = nobody, nil
+	err, handed := l.err, l.handed
+	first := l.oldest
+	if first == nil {
+		first = l.head
+	} else {
+		last := first
+		for last.next != nil {
+			last = last.next
+		}
+		last.next = l.head
+	}
+	l.oldest, l.head, l.tail = nil, nil, nil
+	if l.wbuf = nil; !l.writing { // or else it is the writer's, who may yet come back
+		l.spare = nil
+	}
+	l.mu.Unlock()
+	for b := first; b != nil; b = b.next {
+		if !b.done {
+			b.fail(l.addr, err, b.handedAt(handed))
+		}
+	}
+	l.replyMu.Unlock()
+	for b := first; b != nil; {
+		next := b.next
+		b.next = nil
+		l.gauge.InFlight.Add(-1)
+		if b.counted {
+			l.load.remove(1)
+		}
+		b.call.complete(b)
+		b = next
+	}
+	l.events.Closed(l)
+}

@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"context"
+	"net"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/redislanes/redislanes"
+)
+
+var _ radix.Conn = (*Lane)(nil)
+
+// Addr returns the server's address as it was dialled.
+func (l *Lane) Addr() net.Addr { return NetAddr(l.addr) }
+
+// NetAddr is a host:port as a net.Addr of the network "tcp".
+type NetAddr string
+
+// Network returns "tcp".
+func (NetAddr) Network() string { return "tcp" }
+
+func (a NetAddr) String() string { return string(a) }
+
+// Do performs the action on the lane; part of radix.Conn.
+func (l *Lane) Do(ctx context.Context, action radix.Action) error {
+	return Perform(ctx, action, l)
+}
+
+// EncodeDecode sends what marshal encodes, which must be whole commands, and
+// decodes their replies into unmarshalInto on the caller's goroutine; part of
+// radix.Conn. Unlike radix's own connections it never touches unmarshalInto
+// after it has returned. A nil unmarshalInto discards replies that are not
+// errors; a nil marshal, as pub/sub needs it, is an error.
+func (l *Lane) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	return EncodeDecode(ctx, l, marshal, unmarshalInto)
+}
+
+// Perform performs the action on the connection. The error of a radix.Pipeline,
+// whose text shows a command with its arguments, is replaced as by [Unmarshal].
+func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
+	if _, ok := action.(*radix.Pipeline); !ok {
+		return action.Perform(ctx, on)
+	}
+	trip := trip{Conn: on}
+	err := action.Perform(ctx, &trip)
+	if trip.err != nil {
+		return trip.err
+	}
+	return withoutValues(err, &redislanes.DecodeError{Into: "what a radix.Pipeline holds"})
+}
+
+// A trip is a connection that remembers what went wrong on it.
+type trip struct {
+	radix.Conn
+	err error
+}
+
+func (t *trip) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	t.err = t.Conn.EncodeDecode(ctx, marshal, unmarshalInto)
+	return t.err
+}
+
+// A Submitter takes batches: a lane or a pool.
+type Submitter interface {
+	// Submit enqueues the batch, lets it wait for room, or fails it, without
+	// blocking. Only if mine is set must the caller, who will wait for the
+	// batch, [Flush] it and call Batch.Read before it waits.
+	Submit(b *Batch) (mine bool)
+	// Abandon gives up waiting for a batch that was submitted.
+	Abandon(b *Batch, cause error)
+	// Address returns the server's address, host:port.
+	Address() string
+	// Exclusive reports whether the caller has the connection to itself, and
+	// may send commands that change its state.
+	Exclusive() bool
+}
+
+// EncodeDecode is [Lane.EncodeDecode] over anything that takes batches; see
+// [Request.Exchange].
+func EncodeDecode(ctx context.Context, to Submitter, marshal, unmarshalInto any) error {
+	r, err := Encode(marshal)
+	if err != nil || r.Len() == 0 {
+		return err // an empty radix.Pipeline does nothing
+	}
+	return r.Exchange(ctx, to, unmarshalInto)
+}
+
+// RoundTrip submits one batch and waits for its replies or the context's end.
+func RoundTrip(ctx context.Context, to Submitter, call *Call, b *Batch) {
+	if err := ctx.Err(); err != nil {
+		b.Refuse(to.Address(), err)
+		return
+	}
+	call.Begin(1)
+	if to.Submit(b) {
+		Flush([]*Batch{b})
+		b.Read(ctx)
+	}
+	if err := call.Wait(ctx); err != nil {
+		to.Abandon(b, err)
+	}
+}
+
+// join returns the replies, one behind the other, or the error of the first
+// command that has none.
+func (b *Batch) join() ([]byte, error) {
+	if len(b.replies) < b.Len() {
+		_, err := b.Reply(len(b.replies))
+		return nil, err
+	}
+	return b.buf, nil
+}

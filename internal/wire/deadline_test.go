@@ -1,0 +1,236 @@
+package wire
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The time in these tests is that of a synctest bubble: exact.
+
+// slack is how late a caller may be on one lane after it was cancelled, besides
+// ownReadMax. After a deadline it is not late at all.
+const slack = lastLook
+
+func pipeLane(t *testing.T, handler func(p *peer)) *Lane {
+	l := dialWith(t, pipeDialer(t, handler), "pipe:1", noEvents{})
+	quieten(t, l)
+	return l
+}
+
+// silent answers PING and is silent from the first other command on.
+func silent(p *peer) {
+	for {
+		args, err := p.command()
+		if err != nil {
+			return
+		}
+		if args[0] != "PING" {
+			_, _ = p.command() // until the connection ends
+			return
+		}
+		p.send("+PONG\r\n")
+	}
+}
+
+func TestCallerLeavesASilentServerAtItsDeadline(t *testing.T) {
+	for _, timeout := range []time.Duration{time.Microsecond, time.Millisecond, 9 * time.Millisecond, 50 * time.Millisecond, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			l := pipeLane(t, silent)
+			b, begin := newTrip([]string{"INCR", "k"}), time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			RoundTrip(ctx, l, b.call, b)
+			assert.Equal(t, timeout, time.Since(begin))
+			_, err := b.Reply(0)
+			wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.NoError(t, l.Err(), "a deadline of one caller does not close the lane")
+			require.Equal(t, 1, l.InFlight())
+		})
+	}
+}
+
+func TestCallerLeavesWhenItIsCancelled(t *testing.T) {
+	for _, after := range []time.Duration{time.Nanosecond, time.Millisecond, 11 * time.Millisecond, 25 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			l := pipeLane(t, silent)
+			b, begin := newTrip([]string{"INCR", "k"}), time.Now()
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(after, cancel)
+			RoundTrip(ctx, l, b.call, b)
+			assert.LessOrEqual(t, time.Since(begin), after+ownReadMax+slack)
+			_, err := b.Reply(0)
+			wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+			require.ErrorIs(t, err, context.Canceled)
+		})
+	}
+}
+
+func TestContextThatHasEndedSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pipeLane(t, silent)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		b := newTrip([]string{"INCR", "k"})
+		RoundTrip(ctx, l, b.call, b)
+		_, err := b.Reply(0)
+		wantOutcome(t, err, redislanes.ErrNotSent)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Zero(t, l.InFlight())
+	})
+}
+
+// A server that sends a byte now and then must not keep a caller in its read.
+func TestCallerLeavesADribblingServer(t *testing.T) {
+	var every time.Duration
+	dribble := func(p *peer) {
+		for {
+			args, err := p.command()
+			if err != nil {
+				return
+			}
+			if args[0] == "PING" {
+				p.send("+PONG\r\n")
+				continue
+			}
+			p.send("+whole\r\n$10000\r\n")
+			for range 10000 {
+				if time.Sleep(every); !p.send("x") {
+					return
+				}
+			}
+		}
+	}
+	for name, with := range map[string]func(context.Context) (context.Context, context.CancelFunc){
+		"deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 31*time.Millisecond)
+		},
+		"cancelled": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(31*time.Millisecond, cancel)
+			return ctx, cancel
+		},
+	} {
+		for _, every = range []time.Duration{2 * time.Millisecond, lastLook / 3} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := pipeLane(t, dribble)
+					b, begin := newTrip([]string{"GET", "a"}, []string{"GET", "b"}), time.Now()
+					ctx, cancel := with(t.Context())
+					defer cancel()
+					RoundTrip(ctx, l, b.call, b)
+					if name == "deadline" {
+						assert.Equal(t, 31*time.Millisecond, time.Since(begin))
+					}
+					assert.LessOrEqual(t, time.Since(begin), 31*time.Millisecond+every+slack)
+					require.Equal(t, []string{"+whole\r\n", ""}, b.texts(), "what has arrived is there")
+					_, err := b.Reply(1)
+					wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+				})
+			})
+		}
+	}
+}
+
+// A caller that reads from several lanes has the replies of those that
+// answered, although it waited for one that did not until its context's end.
+func TestOneSilentServerCostsOnlyItsCommands(t *testing.T) {
+	for _, timeout := range []time.Duration{2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond} {
+		for _, cancelled := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				lanes := []*Lane{pipeLane(t, silent), pipeLane(t, silent), pipeLane(t, silent), pipeLane(t, (*peer).echo), pipeLane(t, (*peer).echo)}
+				ctx, cancel := context.WithCancel(t.Context())
+				if cancelled {
+					time.AfterFunc(timeout, cancel)
+				} else {
+					ctx, cancel = context.WithTimeout(ctx, timeout)
+				}
+				defer cancel()
+				begin, call := time.Now(), NewCall()
+				batches := make([]*Batch, len(lanes))
+				call.Begin(len(lanes))
+				for i, l := range lanes {
+					batches[i] = new(Batch)
+					batches[i].fill(call, []string{"INCR", "k"})
+					require.True(t, l.Submit(batches[i]))
+				}
+				Flush(batches)
+				for _, b := range batches {
+					b.Read(ctx)
+				}
+				err := call.Wait(ctx)
+				require.Error(t, err)
+				for i, l := range lanes {
+					l.Abandon(batches[i], err)
+				}
+				if !cancelled { // the lanes that were looked at first left time for the others
+					assert.Equal(t, timeout, time.Since(begin))
+				}
+				assert.LessOrEqual(t, time.Since(begin), timeout+ownReadMax+3*slack)
+				for i, want := range []string{"", "", "", "+OK\r\n", "+OK\r\n"} {
+					require.Equal(t, want, batches[i].texts()[0], "lane %d, timeout %v", i, timeout)
+				}
+			})
+		}
+	}
+}
+
+func TestBackgroundReaderTakesOverAfterOwnReadMax(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pipeLane(t, silent)
+		begin := time.Now()
+		b := newTrip([]string{"GET", "k"})
+		b.call.Begin(1)
+		require.True(t, l.Submit(b))
+		Flush([]*Batch{b})
+		b.Read(t.Context())
+		require.Equal(t, ownReadMax, time.Since(begin))
+		require.Equal(t, background, l.role())
+	})
+}
+
+func TestWriteTimeoutClosesTheLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := pipeDialer(t, func(p *peer) { <-t.Context().Done() })
+		d.WriteTimeout = 3 * time.Second
+		l := dialWith(t, d, "pipe:1", noEvents{})
+		b, begin := newTrip([]string{"SET", "k", "v"}, []string{"SET", "k", "v"}), time.Now()
+		RoundTrip(t.Context(), l, b.call, b)
+		require.Equal(t, 3*time.Second, time.Since(begin))
+		_, err := b.Reply(1)
+		require.Error(t, err)
+		require.Error(t, l.Err())
+	})
+}
+
+// The timeout is for a socket that accepts nothing, not for a slow one.
+func TestWriteTimeoutSparesASlowServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		value := strings.Repeat("v", 1<<20)
+		d := pipeDialer(t, func(p *peer) {
+			buf := make([]byte, 4<<10)
+			for got := 0; got < len(value); {
+				time.Sleep(100 * time.Millisecond)
+				n, err := p.Read(buf)
+				if err != nil {
+					return
+				}
+				got += n
+			}
+			p.send("+OK\r\n")
+			_, _ = p.Read(buf)
+		})
+		l := dialWith(t, d, "pipe:1", noEvents{})
+		b, begin := newTrip([]string{"SET", "k", value}), time.Now()
+		RoundTrip(t.Context(), l, b.call, b)
+		require.Equal(t, []string{"+OK\r\n"}, b.texts())
+		require.Greater(t, time.Since(begin), 20*time.Second)
+	})
+}

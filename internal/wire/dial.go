@@ -1,0 +1,187 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A dialer is a Dialer with its defaults.
+type dialer struct{ lanes.Dialer }
+
+// WithDefaults returns d with its zero fields set.
+func WithDefaults(d lanes.Dialer) lanes.Dialer {
+	if d.Protocol == 0 {
+		d.Protocol = 2
+	}
+	for _, f := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&d.Timeout, 5 * time.Second}, {&d.WriteTimeout, 5 * time.Second}, {&d.KeepAlive, 15 * time.Second}} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	if d.NetDial == nil {
+		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive}).DialContext
+	}
+	d.Limits = lanes.Limits(resp.Limits(d.Limits).WithDefaults())
+	return d
+}
+
+// Sealed returns a Dialer that does the same and holds no password where fmt
+// could find it: Format is not asked for a Dialer in an unexported field.
+func Sealed(d lanes.Dialer) lanes.Dialer {
+	if d.Credentials == nil && d.Password != "" {
+		username, password := d.Username, d.Password
+		d.Username, d.Password = "", ""
+		d.Credentials = func(context.Context) (string, string, error) { return username, password, nil }
+	}
+	return d
+}
+
+// Dial connects to addr, host:port, and authenticates. The context and Timeout
+// bound the whole of it. A wrong password is a [redislanes.HandshakeError].
+func Dial(ctx context.Context, d lanes.Dialer, addr string) (*Lane, error) {
+	return DialFor(ctx, d, addr, noEvents{})
+}
+
+// DialFor is Dial for a pool that wants to be told of the lane's events.
+func DialFor(ctx context.Context, d lanes.Dialer, addr string, events Events) (*Lane, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	if err := CheckAddr(addr); err != nil {
+		return nil, fmt.Errorf("lanes: the address cannot be used: %w", err)
+	}
+	foreign := d.NetDial != nil || d.Credentials != nil
+	settings := dialer{WithDefaults(d)}
+	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	open := settings.open
+	if foreign {
+		open = settings.openElsewhere
+	}
+	conn, err := open(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	return newLane(addr, conn, settings, events), nil
+}
+
+// open connects and authenticates.
+func (d dialer) open(ctx context.Context, addr string) (net.Conn, error) {
+	if d.Credentials != nil {
+		if err := d.askCredentials(ctx); err != nil {
+			return nil, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)
+		}
+	}
+	conn, err := d.connect(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.handshake(ctx, addr, conn); err != nil {
+		_ = conn.Close()
+		return nil, withAddr(addr, err)
+	}
+	return conn, nil
+}
+
+// openPatience is how long after the context's end open may go on to say where it
+// was held up.
+const openPatience = 100 * time.Millisecond
+
+// openElsewhere is open on a goroutine of its own, for functions and connections
+// of users that may not end when the context does, or not even when they are
+// closed. Such a goroutine is left behind.
+func (d dialer) openElsewhere(ctx context.Context, addr string) (net.Conn, error) {
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	opened, left := make(chan result), make(chan struct{})
+	defer close(left)
+	go func() {
+		conn, err := d.open(ctx, addr)
+		select {
+		case opened <- result{conn, err}:
+		case <-left:
+			if err == nil {
+				_ = conn.Close()
+			}
+		}
+	}()
+	select {
+	case r := <-opened:
+		return r.conn, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-opened:
+		return r.conn, r.err
+	case <-time.After(openPatience):
+	}
+	return nil, fmt.Errorf("%s: Dialer.NetDial, its connection or Dialer.Credentials does not end with its context: %w", addr, ctx.Err())
+}
+
+// askCredentials calls a user's function; so do callNetDial and shakeHands.
+func (d *dialer) askCredentials(ctx context.Context) (err error) {
+	defer guard.Catch("Dialer.Credentials", &err)
+	d.Username, d.Password, err = d.Credentials(ctx)
+	return err
+}
+
+func (d dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, err error) {
+	defer guard.Catch("Dialer.NetDial", &err)
+	conn, err = d.NetDial(ctx, "tcp", addr)
+	if conn == nil && err == nil {
+		err = errors.New("Dialer.NetDial returned neither a connection nor an error")
+	}
+	return conn, err
+}
+
+func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
+	defer guard.Catch("a callback of Dialer.TLS", &err)
+	return conn.HandshakeContext(ctx)
+}
+
+func (d dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
+	conn, err := d.callNetDial(ctx, addr)
+	if err != nil {
+		return nil, withAddr(addr, err)
+	}
+	if d.TLS == nil {
+		return conn, nil
+	}
+	config := d.TLS.Clone()
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	secure := tls.Client(conn, config)
+	if err := shakeHands(ctx, secure); err != nil {
+		_ = conn.Close()
+		return nil, withAddr(addr, tlsFailure(err))
+	}
+	return secure, nil
+}
+
+// withAddr names the server, unless the error does so already.
+func withAddr(addr string, err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) && op.Addr != nil && op.Addr.String() == addr {
+		return err
+	}
+	return fmt.Errorf("%s: %w", addr, err)
+}
+
+type noEvents struct{}
+
+func (noEvents) Answered(*Lane) {}
+func (noEvents) Closed(*Lane)   {}

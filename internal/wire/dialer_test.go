@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+func TestDialRealServers(t *testing.T) {
+	const user, password = "app", "canary-0123"
+	for name, o := range map[string]redistest.Options{
+		"plain": {}, "TLS": {TLS: true}, "users": {Username: user, Password: password},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.StartServer(t, o)
+			addr := server.Addrs()[0]
+			good := []lanes.Dialer{{}, {Protocol: 3}, {ClientName: "me", ReadOnly: true}, {KeepAlive: -1}}
+			if o.Password != "" {
+				good = []lanes.Dialer{
+					{Password: password}, {Username: user, Password: password},
+					{Protocol: 3, Password: password}, {Protocol: 3, Username: user, Password: password},
+				}
+				refuseWrongPasswords(t, addr, user)
+			}
+			for _, d := range good {
+				d.TLS = server.TLSConfig()
+				l := dialWith(t, d, addr, noEvents{})
+				require.NoError(t, l.ping(t))
+				require.Equal(t, addr, l.Address())
+				require.Equal(t, addr, l.Addr().String())
+				require.Equal(t, "tcp", l.Addr().Network())
+				b := newTrip([]string{"HGETALL", "nothing"}, []string{"CLIENT", "LIST"})
+				RoundTrip(within(t, patience), l, b.call, b)
+				empty := "*0\r\n"
+				if d.Protocol == 3 {
+					empty = "%0\r\n"
+				}
+				require.Equal(t, empty, b.texts()[0])
+				require.Contains(t, b.texts()[1], " name="+d.ClientName+" ")
+			}
+		})
+	}
+}
+
+func refuseWrongPasswords(t *testing.T, addr, user string) {
+	const wrong = "canary-wrong"
+	for _, d := range []lanes.Dialer{
+		{Password: wrong}, {Username: user, Password: wrong}, {Username: "nobody", Password: wrong},
+		{Protocol: 3, Password: wrong}, {Protocol: 3, Username: user, Password: wrong},
+	} {
+		_, err := Dial(within(t, patience), d, addr)
+		var refused *redislanes.HandshakeError
+		require.ErrorAs(t, err, &refused)
+		require.Contains(t, refused.Reply, "WRONGPASS")
+		require.Contains(t, err.Error(), addr)
+		require.NotContains(t, err.Error(), wrong)
+	}
+}
+
+func TestDialTLSThatIsNotTrusted(t *testing.T) {
+	server := redistest.StartServer(t, redistest.Options{TLS: true})
+	config := server.TLSConfig()
+	config.RootCAs = nil
+	_, err := Dial(within(t, patience), lanes.Dialer{TLS: config}, server.Addrs()[0])
+	require.ErrorContains(t, err, "TLS handshake")
+	require.ErrorContains(t, err, server.Addrs()[0])
+}
+
+func TestDialNobodyListens(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := ln.Addr().String()
+	require.NoError(t, ln.Close())
+	_, err = Dial(within(t, patience), lanes.Dialer{}, addr)
+	require.ErrorContains(t, err, addr)
+	var op *net.OpError
+	require.ErrorAs(t, err, &op)
+
+	_, err = Dial(within(t, patience), lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("no route")
+	}}, "host:1")
+	require.EqualError(t, err, "host:1: no route")
+}
+
+func TestDialerValidateNamesTheField(t *testing.T) {
+	require.NoError(t, lanes.Dialer{}.Validate())
+	require.NoError(t, WithDefaults(lanes.Dialer{}).Validate())
+	for want, d := range map[string]lanes.Dialer{
+		"lanes: Dialer.Protocol = 4: must be 2 or 3":                              {Protocol: 4},
+		"lanes: Dialer.Timeout = -1ns: must not be negative":                      {Timeout: -1},
+		"lanes: Dialer.WriteTimeout = -1ns: must not be negative":                 {WriteTimeout: -1},
+		`lanes: Dialer.Username = "app" without a Password`:                       {Username: "app"},
+		"lanes: Dialer.Limits.Bulk = -1: must not be negative":                    {Limits: lanes.Limits{Bulk: -1}},
+		"lanes: Dialer.Limits.Depth = 5000: must be at most 4096":                 {Limits: lanes.Limits{Depth: 5000}},
+		"lanes: Dialer.Limits.Elements = 2000000000: must be at most 1073741824":  {Limits: lanes.Limits{Elements: 2e9}},
+		"lanes: Dialer.WriteTimeout = -1m0s: must not be negative":                {WriteTimeout: -time.Minute},
+		"lanes: Dialer.Protocol = -1: must be 2 or 3":                             {Protocol: -1, Timeout: -1},
+		"lanes: Dialer.Limits.Reply = -9223372036854775808: must not be negative": {Limits: lanes.Limits{Reply: -1 << 63}},
+	} {
+		assert.EqualError(t, d.Validate(), want)
+		_, err := Dial(t.Context(), d, "127.0.0.1:1")
+		assert.EqualError(t, err, want)
+	}
+}
+
+func TestDialerDefaults(t *testing.T) {
+	d := WithDefaults(lanes.Dialer{})
+	assert.Equal(t, 2, d.Protocol)
+	assert.Equal(t, 5*time.Second, d.Timeout)
+	assert.Equal(t, 5*time.Second, d.WriteTimeout)
+	assert.Equal(t, 15*time.Second, d.KeepAlive)
+	assert.NotNil(t, d.NetDial)
+	kept := WithDefaults(lanes.Dialer{Protocol: 3, Timeout: 1, WriteTimeout: 2, KeepAlive: -1, Limits: lanes.Limits{Bulk: 7}})
+	assert.Equal(t, []any{3, time.Duration(1), time.Duration(2), time.Duration(-1), int64(7)},
+		[]any{kept.Protocol, kept.Timeout, kept.WriteTimeout, kept.KeepAlive, kept.Limits.Bulk})
+}

@@ -1,0 +1,156 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func begun(commands ...[]string) *Batch {
+	b := newTrip(commands...)
+	b.call.Begin(1)
+	return b
+}
+
+func TestEnqueueKeepsTheLimit(t *testing.T) {
+	addr, got, answer := gated(t)
+	events := new(counting)
+	l := dialWith(t, lanes.Dialer{}, addr, events)
+	a, b, c := begun([]string{"ECHO", "a"}), begun([]string{"ECHO", "b"}), begun([]string{"ECHO", "c"})
+	require.True(t, l.Enqueue(a, 2))
+	require.True(t, l.Enqueue(b, 2))
+	require.False(t, l.Enqueue(c, 2))
+	require.Equal(t, 2, l.InFlight())
+	ok, flush := l.Dispatch(c, 2)
+	require.False(t, ok || flush)
+
+	Flush([]*Batch{a, b})
+	for _, reply := range []string{":1\r\n", ":2\r\n"} {
+		<-got
+		answer <- reply
+	}
+	require.NoError(t, a.call.Wait(within(t, patience)))
+	require.NoError(t, b.call.Wait(within(t, patience)))
+	until(t, "the pool was told of room", func() bool { return events.answered.Load() > 0 })
+	require.True(t, l.Enqueue(c, 1))
+	Flush([]*Batch{c})
+	<-got
+	answer <- ":3\r\n"
+	c.Read(within(t, patience))
+	require.NoError(t, c.call.Wait(within(t, patience)))
+	assert.Equal(t, []string{":3\r\n"}, c.texts())
+}
+
+func TestOneWriterFlushesForAll(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	a, b, c := begun([]string{"ECHO", "a"}), begun([]string{"ECHO", "b"}), begun([]string{"ECHO", "c"})
+	ok, flush := l.Dispatch(a, 10)
+	require.True(t, ok)
+	require.True(t, flush, "nobody else writes")
+	require.True(t, l.Enqueue(b, 10))
+	ok, flush = l.Dispatch(c, 10)
+	require.True(t, ok)
+	require.False(t, flush, "the first dispatcher has the role")
+	Flush([]*Batch{b}) // has no duty
+	require.False(t, l.idleWriter())
+
+	l.Flush()
+	require.True(t, l.idleWriter())
+	for _, b := range []*Batch{a, b, c} {
+		b.Read(within(t, patience))
+		require.NoError(t, b.call.Wait(within(t, patience)))
+	}
+	assert.Equal(t, []string{"$1\r\na\r\n", "$1\r\nb\r\n", "$1\r\nc\r\n"}, append(append(a.texts(), b.texts()...), c.texts()...))
+}
+
+func TestDispatchedBatchOnAQuietLaneIsRead(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	quieten(t, l)
+	b := begun([]string{"ECHO", "x"})
+	ok, flush := l.Dispatch(b, 1)
+	require.True(t, ok && flush)
+	require.Equal(t, background, l.role(), "its caller does not know that it could read")
+	l.Flush()
+	require.NoError(t, b.call.Wait(within(t, patience)))
+	assert.Equal(t, []string{"$1\r\nx\r\n"}, b.texts())
+}
+
+func TestClosedLaneTakesNothing(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	require.NoError(t, l.Close())
+	b := begun([]string{"PING"})
+	require.False(t, l.Enqueue(b, 10))
+	ok, flush := l.Dispatch(b, 10)
+	require.False(t, ok || flush)
+	require.Zero(t, l.InFlight())
+	require.False(t, l.Submit(b))
+	require.NoError(t, b.call.Wait(t.Context()))
+	_, err := b.Reply(0)
+	wantOutcome(t, err, redislanes.ErrNotSent)
+	require.ErrorIs(t, err, ErrClosed)
+}
+
+// One wake-up for a call, in whatever order its batches end.
+func TestCallOfSeveralBatches(t *testing.T) {
+	addr := scripted(t, (*peer).echo)
+	open, closed := dial(t, addr), dial(t, addr)
+	require.NoError(t, closed.Close())
+	call := NewCall()
+	a, b, c := new(Batch), new(Batch), new(Batch)
+	for range 100 { // the same memory again and again
+		a.fill(call, []string{"ECHO", "a"})
+		b.fill(call, []string{"ECHO", "b"}, []string{"NOPE"})
+		c.fill(call, []string{"ECHO", "c"})
+		call.Begin(3)
+		require.True(t, open.Submit(a))
+		require.True(t, open.Submit(b))
+		require.False(t, closed.Submit(c))
+		mine := []*Batch{a, b}
+		Flush(mine)
+		for _, b := range mine {
+			b.Read(within(t, patience))
+		}
+		require.NoError(t, call.Wait(within(t, patience)))
+		require.Equal(t, []string{"$1\r\na\r\n"}, a.texts())
+		require.Equal(t, []string{"$1\r\nb\r\n", "+OK\r\n"}, b.texts())
+		require.True(t, c.Failed())
+		require.True(t, c.Troubled())
+		require.False(t, a.Troubled() || b.Troubled())
+	}
+}
+
+func TestBatchOfScatteredCommands(t *testing.T) {
+	arena := []byte("aabbbcdddd")
+	b := new(Batch)
+	b.Reset(NewCall(), arena)
+	for _, s := range []span{{0, 2}, {2, 5}, {6, 10}, {5, 6}} {
+		b.Add(s.from, s.to)
+	}
+	var got []string
+	b.Each(func(command []byte) { got = append(got, string(command)) })
+	assert.Equal(t, []string{"aa", "bbb", "dddd", "c"}, got)
+	assert.Equal(t, 4, b.Len())
+	assert.Len(t, b.runs, 3, "neighbours are copied at once")
+	b.start = 100
+	for stream, want := range map[uint64]int{0: 0, 101: 0, 102: 1, 104: 1, 105: 2, 109: 3, 110: 4, 1000: 4} {
+		assert.Equal(t, want, b.handedAt(stream), "up to %d", stream)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	addr, got, answer := gated(t)
+	l := dial(t, addr)
+	before := l.Progress()
+	b := begun([]string{"ECHO", "x"})
+	require.True(t, l.Submit(b))
+	Flush([]*Batch{b})
+	<-got
+	require.Equal(t, before, l.Progress(), "the server has shown no life")
+	answer <- ":1\r\n"
+	b.Read(within(t, patience))
+	require.NoError(t, b.call.Wait(within(t, patience)))
+	require.NotEqual(t, before, l.Progress())
+}

@@ -1,0 +1,175 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// step is one command of the handshake.
+type step struct {
+	name     string
+	args     []string
+	optional bool // older servers do not know it
+}
+
+func (d dialer) steps() []step {
+	var steps []step
+	switch user := d.Username; {
+	case d.Protocol == 3 && d.Password != "":
+		if user == "" {
+			user = "default"
+		}
+		steps = append(steps, step{"HELLO", []string{"3", "AUTH", user, d.Password}, false})
+	case d.Protocol == 3:
+		steps = append(steps, step{"HELLO", []string{"3"}, false})
+	case user != "":
+		steps = append(steps, step{"AUTH", []string{user, d.Password}, false})
+	case d.Password != "":
+		steps = append(steps, step{"AUTH", []string{d.Password}, false})
+	}
+	steps = append(steps,
+		step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, true},
+		step{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, true})
+	if d.ClientName != "" {
+		steps = append(steps, step{"CLIENT", []string{"SETNAME", d.ClientName}, false})
+	}
+	switch {
+	case d.ReadOnly:
+		steps = append(steps, step{"READONLY", nil, true})
+	case d.Member != nil:
+		steps = append(steps, step{"READWRITE", nil, true}) // changes nothing: it is the default
+	}
+	if d.Member != nil {
+		steps = append(steps, step{"CLUSTER", []string{"MYID"}, true})
+	}
+	return steps
+}
+
+// greetingLimits bound each reply of the handshake, the longest of which is that
+// to HELLO: whoever answers may not be a Redis server at all.
+var greetingLimits = resp.Limits{Bulk: 4 << 10, Elements: 64, Line: 4 << 10, Reply: 16 << 10}.WithDefaults()
+
+// handshake sends all steps at once and reads their replies.
+func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() }) // not all connections know deadlines
+	defer stop()
+	steps := d.steps()
+	var out []byte
+	for _, s := range steps {
+		out = resp.AppendCommand(out, s.name, s.args...)
+	}
+	_, failed := conn.Write(out)
+	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits), plain: d.TLS == nil}
+	if failed != nil { // the server may have said why before it hung up
+		reply, err := in.next()
+		if err == nil && resp.IsError(reply) {
+			return d.refusal(steps[0], reply)
+		}
+		if err == nil || errors.Is(err, io.EOF) {
+			err = failed
+		}
+		return in.failure(ctx, err)
+	}
+	var replies [2][]byte // to the last two steps
+	for _, s := range steps {
+		reply, err := in.next()
+		replies[0], replies[1] = replies[1], reply
+		if err != nil {
+			return in.failure(ctx, err)
+		}
+		if resp.IsError(reply) {
+			if refused := d.refusal(s, reply); !s.optional || ofAll(refused) {
+				return refused
+			}
+		} else if s.name == "HELLO" && isSentinel(reply) {
+			return &redislanes.HandshakeError{Command: s.name, Hint: hintSentinel}
+		}
+	}
+	if len(in.buf) > 0 {
+		return in.failure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
+	}
+	if d.Member != nil {
+		if err := d.Member(addr, replies[0], replies[1]); err != nil {
+			return err
+		}
+	}
+	if !stop() { // the context ended at the last moment, and the connection with it
+		return in.failure(ctx, ctx.Err())
+	}
+	return nil
+}
+
+// refusal returns the server's error without the credentials, which it may
+// quote: one that does not know HELLO quotes its arguments, up to some length.
+func (d dialer) refusal(s step, reply []byte) *redislanes.HandshakeError {
+	text, _, _ := strings.Cut(string(resp.ErrorText(reply)), ", with args beginning with")
+	if d.Password != "" {
+		text = strings.ReplaceAll(text, d.Password, "(password)")
+	}
+	e := &redislanes.HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
+	e.Hint = hint(e)
+	return e
+}
+
+// failure says why the handshake has ended without a refusal. What is no RESP from
+// its first byte on comes from something else than a Redis server, which is as
+// good as a refusal.
+func (s *replyStream) failure(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case s.replies > 0:
+	case errors.Is(err, resp.ErrProtocol):
+		return &redislanes.HandshakeError{Hint: hintOfStranger(s.first), Cause: err}
+	case s.plain && len(s.first) == 0:
+		return fmt.Errorf("handshake: the server hung up without a word, as one does that wants TLS (Dialer.TLS), or goes down: %w", err)
+	}
+	return fmt.Errorf("handshake: %w", err)
+}
+
+// replyStream reads replies one by one, none beyond those that were asked for.
+type replyStream struct {
+	conn   net.Conn
+	framer *resp.Framer
+	buf    []byte
+
+	plain   bool   // not over TLS
+	replies int    // that were read
+	first   []byte // what came first
+}
+
+func (s *replyStream) next() ([]byte, error) {
+	var reply []byte
+	for {
+		if len(s.buf) == 0 {
+			chunk := make([]byte, 4096)
+			n, err := s.conn.Read(chunk)
+			if n == 0 && err != nil {
+				return nil, err
+			}
+			s.buf = chunk[:n]
+			if s.first == nil {
+				s.first = s.buf
+			}
+		}
+		n, done, err := s.framer.Next(s.buf)
+		if err != nil {
+			return nil, err
+		}
+		reply = append(reply, s.buf[:n]...)
+		s.buf = s.buf[n:]
+		if done {
+			s.replies++
+			return reply, nil
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// answering is a server that gives the replies one by one and then echoes.
+func answering(t testing.TB, replies ...string) string {
+	return listen(t, func(p *peer) {
+		for _, reply := range replies {
+			if _, err := p.command(); err != nil {
+				return
+			}
+			p.send(reply)
+		}
+		p.echo()
+	})
+}
+
+func TestHandshakeWithAnOldServer(t *testing.T) {
+	const unknown = "-ERR unknown subcommand or wrong number of arguments for 'SETINFO'\r\n"
+	l := dialWith(t, lanes.Dialer{ReadOnly: true}, answering(t, unknown, unknown, "-ERR This instance has cluster support disabled\r\n"), noEvents{})
+	require.NoError(t, l.ping(t))
+}
+
+func TestHandshakeSendsWhatWasAskedFor(t *testing.T) {
+	for want, d := range map[string]lanes.Dialer{
+		"":                        {},
+		"HELLO 3":                 {Protocol: 3},
+		"HELLO 3 AUTH default pw": {Protocol: 3, Password: "pw"},
+		"HELLO 3 AUTH me pw":      {Protocol: 3, Username: "me", Password: "pw"},
+		"AUTH pw":                 {Password: "pw"},
+		"AUTH me pw":              {Username: "me", Password: "pw", ReadOnly: true, ClientName: "x"},
+	} {
+		var got []string
+		for _, s := range (dialer{WithDefaults(d)}).steps() {
+			got = append(got, strings.TrimSpace(s.name+" "+strings.Join(s.args, " ")))
+		}
+		all := []string{"CLIENT SETINFO LIB-NAME redislanes", "CLIENT SETINFO LIB-VER " + lanes.Version}
+		if want != "" {
+			all = append([]string{want}, all...)
+		}
+		if d.ReadOnly {
+			all = append(all, "CLIENT SETNAME x", "READONLY")
+		}
+		assert.Equal(t, all, got)
+	}
+}
+
+func TestHandshakeRefusals(t *testing.T) {
+	const password = "canary"
+	for _, c := range []struct {
+		reply, want string
+		d           lanes.Dialer
+	}{
+		{"-WRONGPASS invalid\r\n", `handshake: AUTH: "WRONGPASS invalid"`, lanes.Dialer{Password: password}},
+		{"-NOPROTO sorry\r\n", `handshake: HELLO: "NOPROTO sorry"; Dialer.Protocol = 3 needs Redis 6`, lanes.Dialer{Protocol: 3}},
+		{"!7\r\nERR a\r\n\r\n", `handshake: HELLO: "ERR a\r\n"`, lanes.Dialer{Protocol: 3}},
+		// What Redis 5 and 7 say if they do not know a command; the second is cut off.
+		{"-ERR unknown command `HELLO`, with args beginning with: `3`, `AUTH`, `default`, `canary`, \r\n",
+			`handshake: HELLO: "ERR unknown command ` + "`HELLO`" + `"; Dialer.Protocol = 3 needs Redis 6`, lanes.Dialer{Protocol: 3, Password: password}},
+		{"-ERR unknown command 'AUTH', with args beginning with: 'cana\r\n",
+			`handshake: AUTH: "ERR unknown command 'AUTH'"`, lanes.Dialer{Password: password}},
+		{"-ERR bad canary, canary!\r\n", `handshake: AUTH: "ERR bad (password), (password)!"`, lanes.Dialer{Password: password}},
+	} {
+		addr := answering(t, c.reply)
+		_, err := Dial(within(t, patience), c.d, addr)
+		require.EqualError(t, err, addr+": "+c.want)
+		var refused *redislanes.HandshakeError
+		require.ErrorAs(t, err, &refused)
+		for _, verb := range []string{"%v", "%+v", "%#v"} {
+			require.NotContains(t, fmt.Sprintf(verb, refused), password)
+		}
+	}
+}
+
+// Such servers do not wait for a command.
+func TestServerThatRefusesAndHangsUp(t *testing.T) {
+	addr := listen(t, func(p *peer) { // all is read, so that the reply is not lost in a reset
+		p.take(2)
+		p.send("-ERR max number of clients reached\r\n")
+	})
+	_, err := Dial(within(t, patience), lanes.Dialer{}, addr)
+	require.ErrorContains(t, err, "max number of clients reached")
+	var refused *redislanes.HandshakeError
+	require.ErrorAs(t, err, &refused)
+}
+
+func TestHandshakeGarbage(t *testing.T) {
+	for _, reply := range []string{"HTTP/1.1 400\r\n", "$-7\r\n", "+OK\r\n+OK\r\n+more\r\n", "+OK\r\n+OK\r\n$9"} {
+		addr := listen(t, func(p *peer) {
+			p.take(2)
+			p.send(reply)
+			p.echo()
+		})
+		_, err := Dial(within(t, patience), lanes.Dialer{}, addr)
+		require.ErrorIs(t, err, resp.ErrProtocol, "%q", reply)
+	}
+}
+
+func TestDialTimeout(t *testing.T) {
+	for name, deaf := range map[string]bool{"silent": false, "deaf": true} {
+		t.Run(name, func(t *testing.T) {
+			for _, cancelled := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					d := lanes.Dialer{Timeout: 3 * time.Second, NetDial: pipeTo(t, deaf)}
+					want := context.DeadlineExceeded
+					if cancelled {
+						d.Timeout, want = time.Hour, context.Canceled
+						time.AfterFunc(3*time.Second, cancel)
+					}
+					defer cancel()
+					begin := time.Now()
+					_, err := Dial(ctx, d, "pipe:1")
+					require.ErrorIs(t, err, want)
+					require.ErrorContains(t, err, "pipe:1: handshake: ")
+					require.Equal(t, 3*time.Second, time.Since(begin))
+				})
+			}
+		})
+	}
+}
+
+// pipeTo dials a pipe at whose other end nobody answers, or even reads.
+func pipeTo(t *testing.T, deaf bool) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		var task sync.WaitGroup
+		if !deaf {
+			task.Go(func() { _, _ = io.Copy(io.Discard, server) })
+		}
+		t.Cleanup(func() {
+			_ = server.Close()
+			task.Wait()
+		})
+		return client, nil
+	}
+}

@@ -1,0 +1,82 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/stretchr/testify/require"
+)
+
+// A failing connection fails the second piece of a large write when it is told
+// to, and would take what comes behind it.
+type failing struct {
+	net.Conn
+	pieces       int
+	second, fail chan struct{}
+	behind       int // bytes
+}
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.pieces == 0 && len(p) < writePiece {
+		return f.Conn.Write(p) // the handshake
+	}
+	switch f.pieces++; f.pieces {
+	case 1:
+		return len(p), nil
+	case 2:
+		close(f.second)
+		<-f.fail
+		return 0, errors.New("a piece was lost")
+	}
+	f.behind += len(p)
+	return len(p), nil
+}
+
+// Nothing is enqueued behind a hole in the stream: it would be written, and
+// reported as not sent, since its place in the stream is behind what was handed
+// to the socket. The waits here only make the lock go to those who want it one by
+// one, as a sync.Mutex does when they have waited for a millisecond: a batch then
+// comes between any two times that a failed writer takes the lock.
+func TestNothingIsWrittenBehindAHole(t *testing.T) {
+	const starving = 2 * time.Millisecond
+	addr := scripted(t, func(p *peer) { p.take(1) })
+	for range 5 {
+		conn := &failing{second: make(chan struct{}), fail: make(chan struct{})}
+		d := lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (_ net.Conn, err error) {
+			conn.Conn, err = new(net.Dialer).DialContext(ctx, network, addr)
+			return conn, err
+		}}
+		l, err := Dial(within(t, patience), d, addr)
+		require.NoError(t, err)
+		large := begun([]string{"SET", "k", string(make([]byte, 4*writePiece))})
+		require.True(t, l.Submit(large))
+		Flush([]*Batch{large})
+		<-conn.second
+
+		l.mu.Lock()
+		go func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+		}()
+		time.Sleep(starving)
+		l.mu.Unlock()
+		l.mu.Lock()
+		close(conn.fail)
+		time.Sleep(starving)
+		behind, enqueued := begun([]string{"PING"}), make(chan bool)
+		go func() { enqueued <- l.Enqueue(behind, 10) }()
+		time.Sleep(starving)
+		l.mu.Unlock()
+		if <-enqueued {
+			Flush([]*Batch{behind})
+		}
+		require.NoError(t, l.Close())
+		require.NoError(t, large.call.Wait(within(t, patience)))
+		require.Zero(t, conn.behind, "bytes behind the hole")
+		require.False(t, behind.Failed(), "it was not taken")
+	}
+}

@@ -1,0 +1,314 @@
+package wire
+
+import (
+	"math/rand/v2"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// Who reads from the connection. Only the holder of the role touches rbuf, the
+// framer and the read deadline.
+type reader uint8
+
+const (
+	nobody     reader = iota
+	claimed           // the claimant will read, unless somebody enqueues before
+	caller            // the claimant is reading its own batch
+	background        // the background goroutine reads until the lane falls quiet
+)
+
+// Events is what a lane tells its pool. The methods are called without a lock
+// held, by whichever goroutine was reading or writing, and must not block.
+type Events interface {
+	// Answered says that batches were completed and room became free.
+	Answered(l *Lane)
+	// Closed says that the lane has failed or was closed. Called once.
+	Closed(l *Lane)
+}
+
+// A Lane is one connection to a Redis server, shared by many callers in FIFO
+// order. [Dial] makes it. All methods are safe for concurrent use.
+type Lane struct {
+	addr         string
+	conn         net.Conn
+	raw          syscall.RawConn // nil where writes must go through conn
+	timed        bool            // conn's read deadlines can be relied on, so callers may read
+	events       Events
+	writeTimeout time.Duration
+	load         *Load // of the lanes of its pool; nil: nobody counts
+	limits       resp.Limits
+	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
+
+	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
+	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
+	grown    atomic.Bool           // rbuf is larger than it was; set by the reader
+	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
+	lent     atomic.Bool
+	clock    atomic.Int32 // see clock.go
+	trip     atomic.Int64 // how long the batch took that was timed last, in nanoseconds
+
+	// mu guards what follows, up to the next blank line; never held across I/O.
+	mu       sync.Mutex
+	wbuf     []byte // what is to be written next
+	queued   uint64 // bytes of the stream that were enqueued
+	handed   uint64 // bytes of the stream that were handed to the socket
+	writing  bool   // somebody has the role of the writer
+	reader   reader
+	claimant *Batch
+	head     *Batch // FIFO of batches that the reader has not taken yet
+	tail     *Batch
+	err      error // why the lane is closed
+	forced   bool  // its connection did not end in time when it was closed
+	settled  bool
+
+	// Owned by the role of the writer.
+	spare []byte
+	small int         // writes in a row that needed no large buffer
+	late  *time.Timer // fails the lane when a write takes too long
+	out   []byte
+	wrote int
+	werr  error
+	try   func(fd uintptr) bool
+
+	// replyMu guards the FIFO that the reader has taken and the replies of all
+	// batches; never held across I/O. It is taken before mu.
+	replyMu sync.Mutex
+	oldest  *Batch
+
+	// Owned by the role of the reader.
+	rbuf   []byte
+	framer *resp.Framer
+	readBy time.Time // the read deadline that is set
+
+	wake   chan struct{} // tells the background goroutine that it is the reader
+	closed chan struct{}
+	ended  chan struct{} // closed when the background goroutine has returned
+	lost   chan struct{} // closed when it is not waited for any more
+}
+
+const unlimited = 1<<31 - 1
+
+func newLane(addr string, conn net.Conn, d dialer, events Events) *Lane {
+	l := &Lane{
+		addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout, limits: resp.Limits(d.Limits),
+		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(resp.Limits(d.Limits)),
+		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
+		reader: background, // so that an unused lane notices when the server hangs up
+	}
+	l.gauge.ID = rand.Uint64()
+	l.raw, l.timed, l.maxQueued = rawWriter(conn), d.NetDialKeepsDeadlines || keepsDeadlines(conn), unlimited
+	l.try = l.tryWrite
+	l.wake <- struct{}{}
+	go l.readInBackground()
+	return l
+}
+
+// Address returns the server's address, host:port, as it was dialled.
+func (l *Lane) Address() string { return l.addr }
+
+// InFlight returns how many batches were enqueued and are not complete yet.
+func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
+
+// Progress returns a number that changes whenever bytes arrive, and whenever
+// some are written that had to wait for room: a server that is slow to take an
+// upload is not silent. Bytes that only fill the socket's buffer do not count,
+// as a server that has stopped has room for those, too.
+func (l *Lane) Progress() uint64 { return l.progress.Load() }
+
+// SetLent marks the lane as lent to one user, who may block it for as long as
+// a command like BLPOP takes.
+func (l *Lane) SetLent(lent bool) { l.lent.Store(lent) }
+
+// Lent reports whether the lane is lent to one user.
+func (l *Lane) Lent() bool { return l.lent.Load() }
+
+// SetMaxQueued sets how many bytes may wait to be written before [Lane.Enqueue]
+// refuses a batch; there is no such limit before. A batch that finds nothing
+// waiting is taken whatever its size. It must be called before the lane is shared.
+func (l *Lane) SetMaxQueued(bytes int) { l.maxQueued = bytes }
+
+// Enqueue puts the batch at the end of the lane's FIFO. It returns false, and
+// leaves the batch alone, if the lane is closed, has limit batches in flight, or
+// has as many bytes waiting to be written as [Lane.SetMaxQueued] allows.
+// The caller, who will wait for the batch, must then [Flush] it and call
+// Batch.Read.
+func (l *Lane) Enqueue(b *Batch, limit int) bool {
+	ok, flush := l.enqueue(b, limit, true)
+	b.flush = flush
+	return ok
+}
+
+// Dispatch is Enqueue by somebody else than the one who waits for the batch
+// and may use it again as soon as it is complete. If flush is set, the
+// dispatcher must call [Lane.Flush].
+func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
+	return l.enqueue(b, limit, false)
+}
+
+func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
+	l.mu.Lock()
+	full := int(l.gauge.InFlight.Load()) >= limit || len(l.wbuf) > 0 && len(l.wbuf)+b.size() > l.maxQueued
+	if full || l.err != nil || l.leaving.Load() != nil {
+		l.mu.Unlock()
+		return false, false
+	}
+	b.lane, b.start = l, l.queued
+	l.wbuf = b.appendTo(l.wbuf)
+	l.queued += uint64(b.size())
+	b.arena = nil
+	if l.head == nil {
+		l.head = b
+	} else {
+		l.tail.next = b
+	}
+	l.tail = b
+	l.gauge.InFlight.Add(1)
+	if l.load != nil && !b.uncounted {
+		b.counted = true
+		l.load.add()
+	}
+	if l.clock.Load() == clockArmed {
+		l.startClockLocked(b)
+	}
+	flush = !l.writing
+	l.writing = true
+	wake := l.assignReaderLocked(b, mayRead)
+	l.mu.Unlock()
+	if wake {
+		l.wake <- struct{}{}
+	}
+	return true, flush
+}
+
+// assignReaderLocked gives b a claim on the role of the reader if nobody has
+// it. An unused claim is lost to the background goroutine as soon as a second
+// batch needs the lane: its caller may be held up on another lane.
+func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
+	switch {
+	case l.reader == nobody && mayRead && l.timed:
+		l.reader, l.claimant, b.reads = claimed, b, true
+	case l.reader == nobody || l.reader == claimed:
+		l.reader, l.claimant = background, nil
+		return true
+	}
+	return false
+}
+
+// Submit enqueues the batch without a limit; see [Submitter]. A closed lane
+// fails the batch.
+func (l *Lane) Submit(b *Batch) (mine bool) {
+	if !l.Enqueue(b, unlimited) {
+		b.Fail(l.addr, l.refusal())
+		return false
+	}
+	return true
+}
+
+// refusal returns why the lane takes no batches.
+func (l *Lane) refusal() error {
+	if why := l.leaving.Load(); why != nil {
+		return *why
+	}
+	return l.Err()
+}
+
+// Abandon gives up waiting for the batch; see [Batch.Abandon].
+func (l *Lane) Abandon(b *Batch, cause error) { b.Abandon(cause) }
+
+// Exclusive reports whether the lane is lent; part of [Submitter].
+func (l *Lane) Exclusive() bool { return l.Lent() }
+
+// Err returns why the lane is closed, nil if it is open.
+func (l *Lane) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Watch makes the background goroutine listen on an idle lane, so that it
+// notices at once when the server closes the connection, and gives back the
+// memory that the lane needed for something large.
+func (l *Lane) Watch() {
+	l.mu.Lock()
+	wake := l.err == nil && l.reader == nobody
+	idle := l.gauge.InFlight.Load() == 0
+	poke := l.err == nil && l.reader == background && idle && l.timed && l.grown.Load()
+	if wake {
+		l.reader = background
+	}
+	if idle && !l.writing {
+		l.wbuf, l.spare = shrink(l.wbuf), shrink(l.spare)
+	}
+	l.mu.Unlock()
+	switch {
+	case wake:
+		l.wake <- struct{}{}
+	case poke:
+		// It sits in a read with a large buffer. If the role has changed hands
+		// meanwhile, somebody's read ends early, which it may at any time.
+		_ = l.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// Close closes the connection. Batches in flight end with an error. It waits
+// for the background goroutine's end, so the methods of [Events] must not call
+// it; they may call Fail. Where the connection is not a socket of package net and
+// its own Close does not end a read or a write, it waits for a second and leaves
+// the goroutine behind.
+func (l *Lane) Close() error {
+	l.Fail(ErrClosed)
+	select {
+	case <-l.ended:
+	case <-l.lost:
+	}
+	return nil
+}
+
+// Flush writes what was enqueued on the batches' lanes, where their callers
+// have got the role of the writer. If a lane is busy it lets other goroutines
+// run first, once for all lanes, so that they can enqueue too and share the
+// write.
+func Flush(batches []*Batch) {
+	for _, b := range batches {
+		if b.flush && b.lane.gauge.InFlight.Load() > 1 {
+			runtime.Gosched()
+			break
+		}
+	}
+	for _, b := range batches {
+		if b.flush {
+			b.flush = false
+			b.lane.write()
+		}
+	}
+}
+
+// Flush writes what was enqueued. Only who was told to by [Lane.Dispatch] may
+// call it.
+func (l *Lane) Flush() { l.write() }
+
+// abandon settles under replyMu whether the batch is complete or abandoned.
+func (l *Lane) abandon(b *Batch, cause error) {
+	l.replyMu.Lock()
+	if !b.done {
+		b.abandoned = true
+		// What the lane still holds of it will be written sooner or later.
+		b.fail(l.addr, cause, b.Len())
+	}
+	l.replyMu.Unlock()
+	if b.flush { // the caller left before it wrote
+		b.flush = false
+		l.write()
+	}
+	if b.reads {
+		b.reads = false
+		l.dropClaim(b)
+	}
+}

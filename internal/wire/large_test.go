@@ -1,0 +1,227 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// Replies of all sizes and kinds, in pieces of all sizes: each batch has exactly
+// its own bytes.
+func TestRepliesOfAllSizes(t *testing.T) {
+	const commands = 8
+	pieces := make(chan []string, 1)
+	addr := scripted(t, func(p *peer) {
+		for p.take(commands) {
+			for _, piece := range <-pieces {
+				if !p.send(piece) {
+					return
+				}
+			}
+		}
+	})
+	l := dial(t, addr)
+	b := new(Batch)
+	request := make([][]string, commands)
+	for i := range request {
+		request[i] = []string{"GET", "key"}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range 60 {
+		var stream strings.Builder
+		want := make([]string, commands)
+		for i := range want {
+			if random.IntN(4) == 0 {
+				stream.WriteString(">2\r\n$7\r\nmessage\r\n" + bulk(random))
+			}
+			want[i] = randomReply(random)
+			stream.WriteString(want[i])
+		}
+		b.fill(NewCall(), request...)
+		pieces <- inPieces(random, stream.String())
+		RoundTrip(within(t, patience), l, b.call, b)
+		for i, got := range b.texts() {
+			require.True(t, want[i] == got, "round %d, reply %d: %d bytes, want %d", round, i, len(got), len(want[i]))
+		}
+	}
+	require.NoError(t, l.Err())
+}
+
+func randomReply(random *rand.Rand) string {
+	switch random.IntN(4) {
+	case 0:
+		return fmt.Sprintf(":%d\r\n", random.Int64())
+	case 1:
+		return "|1\r\n+ttl\r\n" + bulk(random) + bulk(random) // behind an attribute
+	case 2:
+		return "*3\r\n" + bulk(random) + "+OK\r\n" + bulk(random)
+	}
+	return bulk(random)
+}
+
+// bulk is a bulk string of 0 to 1 MiB, about as often of each power of two.
+func bulk(random *rand.Rand) string {
+	size := random.IntN(1 << random.IntN(21))
+	return string(resp.AppendBulk(nil, bytes.Repeat([]byte{byte('a' + random.IntN(26))}, size)))
+}
+
+func inPieces(random *rand.Rand, stream string) (pieces []string) {
+	for most := 1 << (8 + random.IntN(13)); stream != ""; {
+		n := min(1+random.IntN(most), len(stream))
+		pieces, stream = append(pieces, stream[:n]), stream[n:]
+	}
+	return pieces
+}
+
+// Under the race detector: callers leave in the middle of a large reply, which
+// goes on arriving, and look at what they have.
+func TestAbandonedInALargeReply(t *testing.T) {
+	const size = 300_000
+	release := make(chan struct{}, 1)
+	addr := scripted(t, func(p *peer) {
+		for p.take(2) {
+			p.send(fmt.Sprintf("$3\r\none\r\n$%d\r\n%s", size, strings.Repeat("x", size/2)))
+			<-release
+			p.send(strings.Repeat("x", size/2) + "\r\n")
+		}
+	})
+	l := dial(t, addr)
+	for range 30 {
+		b := newTrip([]string{"GET", "1"}, []string{"GET", "2"})
+		ctx, leave := context.WithCancel(t.Context())
+		done := start(ctx, l, b)
+		until(t, "half of the reply is there", func() bool {
+			l.replyMu.Lock()
+			defer l.replyMu.Unlock()
+			return len(b.buf) > size/2
+		})
+		leave()
+		await(t, "the caller", done)
+		release <- struct{}{}
+		require.Equal(t, []string{"$3\r\none\r\n", ""}, b.texts())
+		require.Equal(t, size/2, bytes.Count(b.buf, []byte("x")))
+		until(t, "the lane has done with it", func() bool { return l.InFlight() == 0 })
+	}
+	require.NoError(t, l.Err())
+}
+
+// While a large reply arrives on a lane, FirstFit takes another one.
+func TestFirstFitAvoidsLargeReplies(t *testing.T) {
+	for name, header := range map[string]string{"bulk": "$300000\r\n", "elements": "*60000\r\n"} {
+		release := make(chan struct{})
+		rest := strings.Repeat("x", 150_000) + "\r\n"
+		half := header + strings.Repeat("x", 150_000)
+		if name == "elements" {
+			rest = strings.Repeat(":123\r\n", 30_000)
+			half = header + rest
+		}
+		addr := scripted(t, func(p *peer) {
+			if p.take(1) {
+				p.send(half)
+				<-release
+				p.send(rest)
+			}
+			_, _ = p.command()
+		})
+		held := dial(t, addr)
+		set := NewLanes([]*Lane{held, dial(t, scripted(t, (*peer).echo))}, new(atomic.Uint32))
+		require.Equal(t, 0, lanes.FirstFit(set.Set, -1), name)
+		b := newTrip([]string{"GET", "1"})
+		done := start(within(t, patience), held, b)
+		until(t, "half of the reply is there", func() bool { return set.LargeReply(0) })
+		require.Equal(t, 1, lanes.FirstFit(set.Set, -1), name)
+		require.Equal(t, 0, lanes.FirstFit(NewLanes(set.lanes[:1], new(atomic.Uint32)).Set, -1), "there is no other")
+		close(release)
+		await(t, "the reply", done)
+		require.Equal(t, []string{half + rest}, b.texts())
+		until(t, "the reply is over", func() bool { return !set.LargeReply(0) })
+		require.Equal(t, 0, lanes.FirstFit(set.Set, -1), name)
+	}
+}
+
+// A length is only a claim: memory is for what has arrived.
+func TestMemoryFollowsWhatArrives(t *testing.T) {
+	const arrived = 3 << 20
+	addr := scripted(t, func(p *peer) {
+		if p.take(1) {
+			p.send(fmt.Sprintf("$%d\r\n%s", 500<<20, strings.Repeat("x", arrived)))
+			_, _ = p.command() // until the lane is closed
+		}
+	})
+	l := dial(t, addr)
+	b := newTrip([]string{"GET", "1"})
+	ctx, leave := context.WithCancel(t.Context())
+	done := start(ctx, l, b)
+	until(t, "it has arrived", func() bool {
+		l.replyMu.Lock()
+		defer l.replyMu.Unlock()
+		return len(b.buf) > arrived
+	})
+	leave()
+	await(t, "the caller", done)
+	require.LessOrEqual(t, cap(b.buf), 3*arrived)
+}
+
+// The limit of a whole reply holds inside of a bulk string, too.
+func TestLargeReplyBeyondTheLimit(t *testing.T) {
+	addr := scripted(t, func(p *peer) {
+		if p.take(1) {
+			p.send(fmt.Sprintf("$%d\r\n%s\r\n", 1<<20, strings.Repeat("x", 1<<20)))
+		}
+	})
+	l := dialWith(t, lanes.Dialer{Limits: lanes.Limits{Reply: 100_000}}, addr, noEvents{})
+	b := newTrip([]string{"GET", "1"})
+	RoundTrip(within(t, patience), l, b.call, b)
+	_, err := b.Reply(0)
+	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+	require.ErrorIs(t, err, resp.ErrProtocol)
+	require.ErrorContains(t, err, "more than 100000 bytes")
+}
+
+// A reply of many elements makes the lane's read buffer grow; a quiet lane gives
+// it back.
+func TestReadBufferGrowsAndShrinks(t *testing.T) {
+	elements := strings.Repeat("$4\r\nname\r\n", 200_000)
+	addr := scripted(t, func(p *peer) {
+		for {
+			args, err := p.command()
+			switch {
+			case err != nil:
+				return
+			case args[0] == "PING":
+				p.send("+PONG\r\n")
+			default:
+				p.send("*200000\r\n" + elements)
+			}
+		}
+	})
+	l := dial(t, addr)
+	quieten(t, l)
+	b := newTrip([]string{"HGETALL", "1"})
+	RoundTrip(within(t, patience), l, b.call, b)
+	require.Equal(t, "*200000\r\n"+elements, b.texts()[0])
+	until(t, "the caller has given up the role of the reader", func() bool { return l.role() != caller })
+	require.NoError(t, l.Close())
+	grown := len(l.rbuf)
+	require.Greater(t, grown, minReadBuffer)
+	require.LessOrEqual(t, grown, maxReadBuffer)
+
+	l = dial(t, addr)
+	b = newTrip([]string{"HGETALL", "1"})
+	RoundTrip(within(t, patience), l, b.call, b)
+	quieten(t, l)
+	l.Watch()
+	require.NoError(t, l.ping(t))
+	require.NoError(t, l.Close())
+	require.Len(t, l.rbuf, minReadBuffer)
+}

@@ -1,0 +1,49 @@
+package wire
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestMemberIsAsked: with what a server without cluster mode replies to the last
+// two commands of the handshake, on connections of both kinds.
+func TestMemberIsAsked(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	addr := server.Addrs()[0]
+	const disabled = "-ERR This instance has cluster support disabled\r\n"
+	for _, readOnly := range []bool{false, true} {
+		var told []string
+		verdict := error(nil)
+		d := lanes.Dialer{ReadOnly: readOnly, Member: func(addr string, mode, id []byte) error {
+			told = []string{addr, string(mode), string(id)}
+			return verdict
+		}}
+		l, err := Dial(t.Context(), d, addr)
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+		require.Equal(t, []string{addr, disabled, disabled}, told)
+		verdict = errors.New("another one is meant")
+		_, err = Dial(t.Context(), d, addr)
+		require.ErrorIs(t, err, verdict)
+		require.ErrorContains(t, err, addr)
+	}
+}
+
+// TestAddressWithAPassword is refused without showing it.
+func TestAddressWithAPassword(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"redis://:canary@h:1", "u:canary@h:1", "h:1?password=canary"} {
+		_, err := Dial(t.Context(), lanes.Dialer{}, addr)
+		require.ErrorContains(t, err, "Dialer.Password")
+		require.NotContains(t, err.Error(), "canary")
+	}
+	for _, addr := range []string{"h:1", "[::1]:6379", "/run/redis.sock"} {
+		require.NoError(t, CheckAddr(addr))
+	}
+}

@@ -1,0 +1,121 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// scene sends the pieces, each by itself as far as TCP lets it, as the answer
+// to a batch of n commands.
+func scene(t *testing.T, n int, pieces ...string) (l *Lane, b *Batch) {
+	t.Helper()
+	addr := scripted(t, func(p *peer) {
+		if !p.take(n) {
+			return
+		}
+		for _, piece := range pieces {
+			p.send(piece)
+		}
+		p.echo()
+	})
+	l = dial(t, addr)
+	commands := make([][]string, n)
+	for i := range commands {
+		commands[i] = []string{"GET", "k"}
+	}
+	b = newTrip(commands...)
+	RoundTrip(within(t, patience), l, b.call, b)
+	return l, b
+}
+
+func bytewise(text string) (pieces []string) {
+	for _, c := range []byte(text) {
+		pieces = append(pieces, string([]byte{c}))
+	}
+	return pieces
+}
+
+func TestPushMessagesAreIgnored(t *testing.T) {
+	const push = ">2\r\n+invalidate\r\n*1\r\n$1\r\nk\r\n"
+	const attribute = "|1\r\n+a\r\n+b\r\n"
+	for name, stream := range map[string]string{
+		"before":            push + ":1\r\n$1\r\na\r\n",
+		"between":           ":1\r\n" + push + push + "$1\r\na\r\n",
+		"behind":            ":1\r\n$1\r\na\r\n" + push,
+		"everywhere":        push + ":1\r\n" + push + "$1\r\na\r\n" + push + push,
+		"empty":             ">0\r\n:1\r\n>0\r\n$1\r\na\r\n>0\r\n",
+		"with an attribute": attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, pieces := range [][]string{{stream}, bytewise(stream)} {
+				l, b := scene(t, 2, pieces...)
+				require.Equal(t, []string{":1\r\n", "$1\r\na\r\n"}, b.texts())
+				require.NoError(t, l.ping(t), "the lane is in step")
+			}
+		})
+	}
+	// In any two pieces, straight into deliver.
+	const stream = attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n" + push
+	for i := range stream {
+		l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}}
+		b := newTrip([]string{"GET"}, []string{"GET"})
+		b.call.Begin(1)
+		l.head, l.tail = b, b
+		for _, piece := range []string{stream[:i], stream[i:]} {
+			_, err := l.deliver([]byte(piece))
+			require.NoError(t, err)
+		}
+		require.Equal(t, []string{":1\r\n", "$1\r\na\r\n"}, b.texts(), "split at %d", i)
+	}
+}
+
+func TestAttributesBelongToTheirReply(t *testing.T) {
+	const first, second = "|1\r\n+ttl\r\n:5\r\n-ERR no\r\n", "|0\r\n*1\r\n|1\r\n+a\r\n+b\r\n_\r\n"
+	for _, pieces := range [][]string{{first + second}, bytewise(first + second)} {
+		l, b := scene(t, 2, pieces...)
+		assert.Equal(t, []string{first, second}, b.texts())
+		assert.Equal(t, 1, b.Errors())
+		assert.NoError(t, l.Err())
+	}
+}
+
+func TestUnaskedBytesCloseTheLane(t *testing.T) {
+	for _, unasked := range []string{":1\r\n", "+OK\r\n", "-ERR x\r\n", "$1", "|1\r\n+a\r\n+b\r\n", "\r\n"} {
+		l, b := scene(t, 1, "+mine\r\n"+unasked)
+		require.Equal(t, []string{"+mine\r\n"}, b.texts())
+		until(t, "the lane is closed", func() bool { return l.Err() != nil })
+		require.ErrorIs(t, l.Err(), resp.ErrProtocol, "%q", unasked)
+	}
+}
+
+func TestGarbageBehindWholeReplies(t *testing.T) {
+	for _, garbage := range []string{"$-5\r\n", "*2147483647\r\n", "HTTP/1.1 400\r\n", "+x\n"} {
+		l, b := scene(t, 3, "+first\r\n:2\r\n"+garbage)
+		require.Equal(t, []string{"+first\r\n", ":2\r\n", ""}, b.texts())
+		_, err := b.Reply(2)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, err, resp.ErrProtocol)
+		require.ErrorIs(t, l.Err(), resp.ErrProtocol)
+	}
+}
+
+func TestLimitsOfTheDialerHold(t *testing.T) {
+	addr := scripted(t, func(p *peer) {
+		if p.take(1) {
+			p.send("$1025\r\n")
+			p.echo()
+		}
+	})
+	l := dialWith(t, lanes.Dialer{Limits: lanes.Limits{Bulk: 1024}}, addr, noEvents{})
+	b := newTrip([]string{"GET", "k"})
+	RoundTrip(within(t, patience), l, b.call, b)
+	_, err := b.Reply(0)
+	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+	require.ErrorIs(t, err, resp.ErrProtocol)
+}

@@ -1,0 +1,290 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+const (
+	// A caller reads its own replies for ownReadMin to ownReadMax; a deadline
+	// is only set anew when less than ownReadMin of the last one is left.
+	ownReadMin = 3 * time.Millisecond
+	ownReadMax = 10 * time.Millisecond
+
+	// At its context's end a caller looks once more for replies that have
+	// arrived while it read from another lane.
+	lastLook = 250 * time.Microsecond
+
+	// The background reader goes back to sleep after so many reads in a row
+	// that carried one batch at most and left none in flight.
+	quietReads = 8
+)
+
+var errNotACommand = errors.New("lanes: the request is not a sequence of whole commands")
+
+// readOwn reads until b is complete, if b still has the claim.
+func (l *Lane) readOwn(ctx context.Context, b *Batch) {
+	l.mu.Lock()
+	if l.reader != claimed || l.claimant != b {
+		l.mu.Unlock()
+		return
+	}
+	l.reader = caller
+	l.mu.Unlock()
+
+	var err error
+	for ended := false; !b.done && err == nil; {
+		ended = l.limitOwnRead(ctx, ended)
+		_, err = l.readOnce()
+	}
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		l.Fail(err)
+	}
+	l.endRead()
+	l.events.Answered(l)
+}
+
+// limitOwnRead makes the next read end soon: the caller must notice when its
+// context ends, and the context's cancellation does not interrupt a read. It
+// takes half of the time that is left at most: the caller may have to read from
+// other lanes, too. The result is to be passed to the next call.
+func (l *Lane) limitOwnRead(ctx context.Context, ended bool) bool {
+	if ended {
+		return true // the last look may take what is left of it
+	}
+	now, limit := time.Now(), ownReadMax
+	if end, ok := ctx.Deadline(); ok {
+		limit = min(limit, end.Sub(now)/2)
+	}
+	if ctx.Err() != nil || limit < 0 {
+		ended, limit = true, lastLook
+	}
+	if limit == ownReadMax && l.readBy.Sub(now) > ownReadMin {
+		return false
+	}
+	l.readBy = now.Add(limit)
+	_ = l.conn.SetReadDeadline(l.readBy)
+	return ended
+}
+
+// endRead gives up the role of the reader: to the background goroutine, if
+// batches wait for replies.
+func (l *Lane) endRead() {
+	l.mu.Lock()
+	l.endReadLocked()
+}
+
+// endReadLocked unlocks mu.
+func (l *Lane) endReadLocked() {
+	wake := l.err == nil && l.gauge.InFlight.Load() > 0
+	l.reader, l.claimant = nobody, nil
+	if wake {
+		l.reader = background
+	}
+	failed := l.err != nil
+	l.mu.Unlock()
+	switch {
+	case wake:
+		l.wake <- struct{}{}
+	case failed:
+		l.settle()
+	}
+}
+
+// dropClaim passes on the claim of a batch that will not read.
+func (l *Lane) dropClaim(b *Batch) {
+	l.mu.Lock()
+	if l.reader != claimed || l.claimant != b {
+		l.mu.Unlock()
+		return
+	}
+	l.endReadLocked()
+}
+
+func (l *Lane) readInBackground() {
+	defer close(l.ended)
+	for {
+		select {
+		case <-l.wake:
+			l.serve()
+		case <-l.closed:
+			l.leave()
+			return
+		}
+	}
+}
+
+// serve reads for everybody until the lane has been quiet for a while.
+func (l *Lane) serve() {
+	l.readBy = time.Time{}
+	_ = l.conn.SetReadDeadline(time.Time{})
+	if l.gauge.InFlight.Load() == 0 {
+		l.shrinkReads() // before it sits in an idle lane's read
+	}
+	for quiet := 0; ; {
+		batches, err := l.readOnce()
+		if batches > 0 {
+			l.events.Answered(l)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) && l.timed && l.Err() == nil { // see Watch
+			_ = l.conn.SetReadDeadline(time.Time{})
+			if l.gauge.InFlight.Load() == 0 {
+				l.shrinkReads()
+			}
+			continue
+		}
+		if err != nil {
+			l.Fail(err)
+			l.endRead()
+			return
+		}
+		if quiet++; batches > 1 || l.gauge.InFlight.Load() > 0 {
+			quiet = 0
+		}
+		if quiet >= quietReads && l.retire() {
+			return
+		}
+	}
+}
+
+// leave gives up the role of the reader, which the background goroutine may
+// have been given and not have taken up, for ever.
+func (l *Lane) leave() {
+	l.mu.Lock()
+	if l.reader == background {
+		l.reader = nobody
+	}
+	l.mu.Unlock()
+	l.settle()
+}
+
+// retire gives up the role of the reader if nothing is in flight.
+func (l *Lane) retire() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil || l.gauge.InFlight.Load() > 0 {
+		return false
+	}
+	l.shrinkReads()
+	l.reader = nobody
+	if !l.writing {
+		l.wbuf, l.spare = shrink(l.wbuf), shrink(l.spare)
+	}
+	return true
+}
+
+// deliver gives the bytes to the batches they belong to and completes those
+// that have all their replies.
+func (l *Lane) deliver(p []byte) (batches int, err error) {
+	var first, last *Batch
+	counted := 0
+	l.replyMu.Lock()
+	for len(p) > 0 && err == nil {
+		b := l.oldest
+		if b == nil {
+			if b = l.takeFIFO(); b == nil {
+				var n int
+				if n, err = l.unasked(p); err == nil {
+					p = p[n:]
+				}
+				continue
+			}
+			l.oldest = b
+		}
+		var n int
+		n, err = l.fill(b, p)
+		p = p[n:]
+		if err == nil && b.answered == b.Len() {
+			l.oldest, b.next = b.next, nil
+			b.done = true
+			if !b.began.IsZero() {
+				l.stopClock(b)
+			}
+			if last == nil {
+				first = b
+			} else {
+				last.next = b
+			}
+			last = b
+			batches++
+			if b.counted {
+				counted++
+			}
+		}
+	}
+	l.replyMu.Unlock()
+	if counted > 0 {
+		l.load.remove(counted)
+	}
+	if l.gauge.InFlight.Add(-int32(batches)) == 0 {
+		if why := l.leaving.Load(); why != nil {
+			l.Fail(*why) // which ends no batch: there is none
+		}
+	}
+	for b := first; b != nil; {
+		next := b.next
+		b.next = nil
+		b.call.complete(b)
+		b = next
+	}
+	return batches, err
+}
+
+// takeFIFO takes over all that has been enqueued.
+func (l *Lane) takeFIFO() *Batch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.head
+	l.head, l.tail = nil, nil
+	return b
+}
+
+// fill gives bytes to b until it has all its replies or the bytes are used up.
+func (l *Lane) fill(b *Batch, p []byte) (n int, err error) {
+	stored := 0 // of p, up to here
+	base := len(b.buf)
+	for n < len(p) && b.answered < b.Len() {
+		used, done, err := l.framer.Next(p[n:])
+		n += used
+		if err != nil {
+			b.store(p[stored : n-used]) // the whole replies before
+			return n, err
+		}
+		if l.framer.Kind() == '>' { // out of band, no reply to any command
+			b.store(p[stored : n-used])
+			b.cut() // its attributes
+			stored, base = n, len(b.buf)
+			continue
+		}
+		if why := l.framer.Refused(); why != resp.NotRefused {
+			b.store(p[stored : n-used])
+			b.cut() // what came before the limit
+			if done {
+				b.store(resp.AppendRefusal(nil, why, l.limits))
+				b.answer(len(b.buf), '-')
+			}
+			stored, base = n, len(b.buf)
+			continue
+		}
+		if done {
+			b.answer(base+n-stored, l.framer.Kind())
+		}
+	}
+	b.store(p[stored:n])
+	return n, nil
+}
+
+// unasked handles bytes that no batch waits for: only RESP3's push messages
+// are legal.
+func (l *Lane) unasked(p []byte) (n int, err error) {
+	n, _, err = l.framer.Next(p)
+	if err == nil && l.framer.Kind() != '>' {
+		err = fmt.Errorf("%w: the server sent a reply of type %q that nobody waits for", resp.ErrProtocol, l.framer.Kind())
+	}
+	return n, err
+}

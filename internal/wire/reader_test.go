@@ -1,0 +1,160 @@
+package wire
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// gated is a server that answers a command when it is told to.
+func gated(t testing.TB) (addr string, got <-chan []string, answer chan<- string) {
+	commands, replies := make(chan []string, 100), make(chan string, 100)
+	addr = scripted(t, func(p *peer) {
+		for {
+			args, err := p.command()
+			if err != nil {
+				return
+			}
+			if args[0] == "PING" {
+				p.send("+PONG\r\n")
+				continue
+			}
+			commands <- args
+			select {
+			case reply := <-replies:
+				p.send(reply)
+			case <-t.Context().Done():
+				return
+			}
+		}
+	})
+	return addr, commands, replies
+}
+
+func TestCallerAloneReadsItsOwnReplies(t *testing.T) {
+	addr, got, answer := gated(t)
+	l := dial(t, addr)
+	quieten(t, l)
+	for i := range 20 {
+		b := newTrip([]string{"ECHO", "x"})
+		b.call.Begin(1)
+		require.True(t, l.Submit(b))
+		require.Equal(t, claimed, l.role())
+		Flush([]*Batch{b})
+		<-got
+		answer <- fmt.Sprintf(":%d\r\n", i)
+		b.Read(within(t, patience)) // could not return but for ownReadMax, if nobody read
+		require.True(t, b.done)
+		require.Equal(t, nobody, l.role(), "and no background reader is woken")
+		require.NoError(t, b.call.Wait(t.Context()))
+		require.Equal(t, []string{fmt.Sprintf(":%d\r\n", i)}, b.texts())
+	}
+}
+
+func TestClaimIsLostToASecondBatch(t *testing.T) {
+	addr, _, answer := gated(t)
+	l := dial(t, addr)
+	quieten(t, l)
+	first, second := newTrip([]string{"ECHO", "1"}), newTrip([]string{"ECHO", "2"})
+	first.call.Begin(1)
+	second.call.Begin(1)
+	require.True(t, l.Submit(first))
+	require.Equal(t, claimed, l.role())
+	require.True(t, l.Submit(second))
+	require.Equal(t, background, l.role())
+	Flush([]*Batch{first, second})
+	answer <- ":1\r\n"
+	answer <- ":2\r\n"
+
+	// The first caller is held up elsewhere: the second has its reply all the same.
+	require.NoError(t, second.call.Wait(within(t, patience)))
+	assert.Equal(t, []string{":2\r\n"}, second.texts())
+	first.Read(within(t, patience)) // does nothing
+	require.NoError(t, first.call.Wait(within(t, patience)))
+	assert.Equal(t, []string{":1\r\n"}, first.texts())
+}
+
+func TestBackgroundReaderTakesOverFromASlowRead(t *testing.T) {
+	addr, got, answer := gated(t)
+	l := dial(t, addr)
+	quieten(t, l)
+	b := newTrip([]string{"ECHO", "x"})
+	done := start(within(t, patience), l, b)
+	<-got
+	until(t, "the background reader has taken over", func() bool { return l.role() == background })
+	answer <- "+late\r\n"
+	await(t, "the reply", done)
+	assert.Equal(t, []string{"+late\r\n"}, b.texts())
+	quieten(t, l)
+}
+
+func TestCallerReadsForThoseBehindIt(t *testing.T) {
+	addr, got, answer := gated(t)
+	l := dial(t, addr)
+	quieten(t, l)
+	first, second := newTrip([]string{"ECHO", "1"}), newTrip([]string{"ECHO", "2"})
+	firstDone := start(within(t, patience), l, first)
+	<-got
+	secondDone := start(within(t, patience), l, second)
+	until(t, "both are in flight", func() bool { return l.InFlight() == 2 })
+	answer <- ":1\r\n"
+	await(t, "the first", firstDone)
+	<-got
+	answer <- ":2\r\n"
+	await(t, "the second", secondDone)
+	assert.Equal(t, []string{":1\r\n", ":2\r\n"}, append(first.texts(), second.texts()...))
+	assert.Zero(t, l.InFlight())
+}
+
+// A caller that leaves between Enqueue and Read gives up its roles: nobody
+// else would ever write or read.
+func TestAbandonBeforeFlushAndRead(t *testing.T) {
+	addr := scripted(t, (*peer).echo)
+	for _, flushed := range []bool{false, true} {
+		l := dial(t, addr)
+		quieten(t, l)
+		b := newTrip([]string{"ECHO", "x"})
+		b.call.Begin(1)
+		require.True(t, l.Submit(b))
+		if flushed {
+			Flush([]*Batch{b})
+		}
+		l.Abandon(b, assert.AnError)
+		_, err := b.Reply(0)
+		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
+		require.NoError(t, l.ping(t))
+		until(t, "the abandoned batch is gone", func() bool { return l.InFlight() == 0 })
+		require.True(t, l.idleWriter())
+	}
+}
+
+func TestWatchNoticesAHangUp(t *testing.T) {
+	hangUp := make(chan struct{})
+	addr := scripted(t, func(p *peer) {
+		go p.echo()
+		<-hangUp
+	})
+	events := new(counting)
+	l := dialWith(t, lanes.Dialer{}, addr, events)
+	quieten(t, l)
+	l.Watch()
+	l.Watch() // again: nothing
+	require.Equal(t, background, l.role())
+	require.NoError(t, l.ping(t))
+	close(hangUp)
+	until(t, "the lane is closed", func() bool { return events.closed.Load() == 1 })
+	require.Error(t, l.Err())
+	l.Watch()
+}
+
+func TestUnusedLaneNoticesAHangUp(t *testing.T) {
+	addr := scripted(t, func(*peer) {})
+	events := new(counting)
+	l := dialWith(t, lanes.Dialer{}, addr, events)
+	until(t, "the lane is closed", func() bool { return events.closed.Load() == 1 })
+	require.EqualError(t, l.Err(), "EOF")
+}

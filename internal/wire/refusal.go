@@ -1,0 +1,86 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// refusalText is the server's error as it came, but for credentials.
+func refusalText(e *redislanes.HandshakeError) string {
+	text, _ := strconv.Unquote(e.Reply)
+	return text
+}
+
+// ofAll reports whether the server would refuse any command: then it does not
+// matter that the one it has refused is not needed.
+func ofAll(e *redislanes.HandshakeError) bool {
+	switch e.Code() {
+	case "NOAUTH", "DENIED":
+		return true
+	}
+	return refusalText(e) == resp.TooManyClients
+}
+
+const (
+	hintHTTP     = "an HTTP server answers there"
+	hintStranger = "what answers there is no Redis server"
+	hintWantsTLS = "the server wants TLS: set Dialer.TLS"
+	hintNoTLS    = "the server speaks no TLS: leave Dialer.TLS out, or dial its port for TLS"
+	hintSentinel = "a Sentinel answers there: give the addresses of Redis servers"
+)
+
+// hint says what to do about the server's error.
+func hint(e *redislanes.HandshakeError) string {
+	switch code := e.Code(); {
+	case code == "NOAUTH":
+		return "set Dialer.Password or Dialer.Credentials"
+	case code == "NOPERM":
+		return "the ACL user lacks the permission"
+	case code == "NOPROTO", e.Command == "HELLO" && strings.HasPrefix(refusalText(e), "ERR unknown command"):
+		return "Dialer.Protocol = 3 needs Redis 6"
+	}
+	return ""
+}
+
+// hintOfStranger says what sends such bytes instead of RESP.
+func hintOfStranger(first []byte) string {
+	switch {
+	case bytes.HasPrefix(first, []byte("HTTP/")):
+		return hintHTTP
+	case isTLSAlert(first):
+		return hintWantsTLS
+	}
+	return hintStranger
+}
+
+// isTLSAlert: a record of type 21 and version 3.x. Source: RFC 8446, 5.1.
+func isTLSAlert(p []byte) bool { return len(p) >= 2 && p[0] == 21 && p[1] == 3 }
+
+// isSentinel looks at the reply to HELLO, in which a Sentinel says what it is.
+func isSentinel(hello []byte) bool {
+	return bytes.Contains(hello, []byte("$4\r\nmode\r\n$8\r\nsentinel\r\n"))
+}
+
+// tlsFailure says why the TLS handshake has failed.
+func tlsFailure(err error) error {
+	var record tls.RecordHeaderError
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("TLS handshake: no answer, as from a server that speaks no TLS: %w", err)
+	}
+	if !errors.As(err, &record) {
+		return fmt.Errorf("TLS handshake: %w", err)
+	}
+	hint := hintNoTLS
+	if string(record.RecordHeader[:]) == "HTTP/" {
+		hint = hintHTTP
+	}
+	return &redislanes.HandshakeError{Command: "TLS", Hint: hint, Cause: err}
+}

@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// What answers and is no Redis server, or wants something else of the Dialer, is
+// named, and counts as a refusal: dialling again at once is of no use.
+func TestHandshakeErrorsSayWhatIsWrong(t *testing.T) {
+	sentinel := "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:3\r\n" +
+		"$4\r\nmode\r\n$8\r\nsentinel\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n+OK\r\n+OK\r\n"
+	for _, c := range []struct {
+		d          lanes.Dialer
+		answer     string
+		code, want string
+	}{
+		{lanes.Dialer{}, "HTTP/1.1 400 Bad Request\r\n\r\n", "", `handshake: resp: protocol error: 'H' is not a RESP type; an HTTP server answers there`},
+		{lanes.Dialer{}, "\x15\x03\x03\x00\x02\x02\x46", "", `handshake: resp: protocol error: '\x15' is not a RESP type; the server wants TLS: set Dialer.TLS`},
+		{lanes.Dialer{}, "SSH-2.0-x\r\n", "", `handshake: resp: protocol error: 'S' is not a RESP type; what answers there is no Redis server`},
+		{lanes.Dialer{Protocol: 3}, sentinel, "", `handshake: HELLO: a Sentinel answers there: give the addresses of Redis servers`},
+		{lanes.Dialer{}, "-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n", "NOAUTH",
+			`handshake: CLIENT: "NOAUTH Authentication required."; set Dialer.Password or Dialer.Credentials`},
+		{lanes.Dialer{Protocol: 3}, "-NOAUTH HELLO must be called with the client already authenticated\r\n", "NOAUTH",
+			`handshake: HELLO: "NOAUTH HELLO must be called with the client already authenticated"; set Dialer.Password or Dialer.Credentials`},
+		{lanes.Dialer{}, "-ERR max number of clients reached\r\n", "ERR", `handshake: CLIENT: "ERR max number of clients reached"`},
+		{lanes.Dialer{}, "-DENIED Redis is running in protected mode.\r\n", "DENIED", `handshake: CLIENT: "DENIED Redis is running in protected mode."`},
+		{lanes.Dialer{ClientName: "x"}, "+OK\r\n+OK\r\n-NOPERM this user\r\n", "NOPERM", `handshake: CLIENT: "NOPERM this user"; the ACL user lacks the permission`},
+	} {
+		addr := listen(t, func(p *peer) { // all is read, so that the reply is not lost in a reset
+			p.take(len(dialer{WithDefaults(c.d)}.steps()))
+			p.send(c.answer)
+		})
+		_, err := Dial(within(t, patience), c.d, addr)
+		require.EqualError(t, err, addr+": "+c.want)
+		var refused *redislanes.HandshakeError
+		require.ErrorAs(t, err, &refused)
+		require.Equal(t, c.code, refused.Code())
+		if refused.Command == "" {
+			require.ErrorIs(t, err, resp.ErrProtocol)
+		}
+	}
+}
+
+// A server that is cut off in the middle has refused nothing, and one that hangs
+// up at once may come back.
+func TestBrokenHandshakeIsNoRefusal(t *testing.T) {
+	for answer, want := range map[string]string{
+		"":                                      "handshake: the server hung up without a word, as one does that wants TLS (Dialer.TLS), or goes down: ",
+		"-ERR unknown subcommand 'SETINFO'\r\n": "handshake: EOF",
+	} {
+		addr := listen(t, func(p *peer) {
+			p.take(2)
+			p.send(answer)
+		})
+		_, err := Dial(within(t, patience), lanes.Dialer{}, addr)
+		require.ErrorContains(t, err, addr+": "+want)
+		var refused *redislanes.HandshakeError
+		require.False(t, errors.As(err, &refused), "%v", err)
+	}
+}
+
+func TestTLSWhereThereIsNone(t *testing.T) {
+	config := &tls.Config{InsecureSkipVerify: true} // there is nothing to verify
+	for answer, want := range map[string]string{
+		"-ERR unknown command\r\n":     "; the server speaks no TLS: leave Dialer.TLS out, or dial its port for TLS",
+		"HTTP/1.1 400 Bad Request\r\n": "; an HTTP server answers there",
+	} {
+		addr := listen(t, func(p *peer) {
+			_, _ = p.in.Peek(1)
+			_, _ = p.in.Discard(p.in.Buffered())
+			p.send(answer)
+			_, _ = p.in.ReadByte()
+		})
+		_, err := Dial(within(t, patience), lanes.Dialer{TLS: config}, addr)
+		require.ErrorContains(t, err, addr+": handshake: TLS: tls: first record does not look like a TLS handshake"+want)
+		var refused *redislanes.HandshakeError
+		require.ErrorAs(t, err, &refused)
+	}
+	silent := listen(t, func(p *peer) { _, _ = io.Copy(io.Discard, p) })
+	_, err := Dial(t.Context(), lanes.Dialer{TLS: config, Timeout: 20 * time.Millisecond}, silent)
+	require.ErrorContains(t, err, "TLS handshake: no answer, as from a server that speaks no TLS: ")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+// The same with real servers.
+func TestPasswordAndTLSOfRealServers(t *testing.T) {
+	secret := redistest.StartServer(t, redistest.Options{Password: "secret"})
+	_, err := Dial(within(t, patience), lanes.Dialer{ReadOnly: true}, secret.Addrs()[0])
+	require.ErrorContains(t, err, `handshake: READONLY: "NOAUTH Authentication required."; set Dialer.Password`)
+
+	secure := redistest.StartServer(t, redistest.Options{TLS: true})
+	_, err = Dial(within(t, patience), lanes.Dialer{}, secure.Addrs()[0])
+	require.ErrorContains(t, err, "Dialer.TLS")
+	_, port, err := net.SplitHostPort(secure.Addrs()[0])
+	require.NoError(t, err)
+	l, err := Dial(within(t, patience), lanes.Dialer{TLS: secure.TLSConfig()}, "localhost:"+port)
+	require.NoError(t, err)
+	require.True(t, l.timed)
+	require.NoError(t, l.Close())
+}

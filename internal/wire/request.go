@@ -1,0 +1,192 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A Request is what one exchange of a radix action sends: whole commands,
+// encoded and judged once. Make it with [Encode]; it is not safe for concurrent
+// use.
+type Request struct {
+	encoded []byte
+	ends    []int
+	traits  command.Traits // of any of the commands
+	held    string         // the first that changes its connection
+	slow    bool
+}
+
+// Encode encodes what radix would write to a connection. It returns an error if
+// that is not a sequence of whole commands; an empty radix.Pipeline has none.
+func Encode(marshal any) (*Request, error) {
+	encoded, err := AppendRequest(nil, marshal)
+	if err != nil {
+		return nil, err
+	}
+	r := &Request{encoded: encoded}
+	_, err = Commands(encoded, func(from, to int) {
+		r.ends = append(r.ends, to)
+		r.Judge(command.Of(encoded[from:to]))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Judge notes how one of the commands may travel, if more is known of it than
+// the table tells.
+func (r *Request) Judge(c command.Command) {
+	t := c.Traits()
+	if t.Way() == command.Held && r.held == "" {
+		r.held = c.Name()
+	}
+	r.traits |= t
+}
+
+// Len returns the number of commands.
+func (r *Request) Len() int { return len(r.ends) }
+
+// Encoded returns all commands, one behind the other.
+func (r *Request) Encoded() []byte { return r.encoded }
+
+// Bounds returns where the i-th command is in [Request.Encoded].
+func (r *Request) Bounds(i int) (from, to int) {
+	if i > 0 {
+		from = r.ends[i-1]
+	}
+	return from, r.ends[i]
+}
+
+// Way returns how all of the request may travel.
+func (r *Request) Way() command.Way { return r.traits.Way() }
+
+// SetSlow says whether the request travels on lanes for slow commands.
+func (r *Request) SetSlow(slow bool) { r.slow = slow }
+
+// Refused returns the error for a request that changes its connection and came
+// to one that others share.
+func (r *Request) Refused() error { return fmt.Errorf("lanes: %s: %w", r.held, redislanes.ErrShared) }
+
+// A Lender is a [Submitter] that can lend a connection to what must not travel
+// with the commands of others.
+type Lender interface {
+	// Alone calls use with a connection that nobody else has meanwhile, or
+	// returns an error that wraps [redislanes.ErrNotSent].
+	Alone(ctx context.Context, use func(radix.Conn) error) error
+}
+
+// Exchange sends the request and decodes its replies into what into points to,
+// as [Lane.EncodeDecode] does. Over what others share, commands that change
+// their connection are refused with [redislanes.ErrShared], and those that may block are
+// lent a connection, where there are more ([Lender]).
+func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
+	if !to.Exclusive() {
+		switch r.Way() {
+		case command.Held:
+			return r.Refused()
+		case command.Alone:
+			if lender, ok := to.(Lender); ok {
+				return lender.Alone(ctx, func(alone radix.Conn) error {
+					return alone.EncodeDecode(ctx, resp3.RawMessage(r.encoded), into)
+				})
+			}
+		}
+	}
+	call, batch := NewCall(), new(Batch)
+	batch.Reset(call, r.encoded)
+	for i := range r.ends {
+		batch.Add(r.Bounds(i))
+	}
+	batch.SetSlow(r.slow)
+	RoundTrip(ctx, to, call, batch)
+	replies, err := batch.join()
+	if err != nil {
+		return err
+	}
+	return Unmarshal(replies, into)
+}
+
+// Marshal encodes what radix would write to a connection.
+func Marshal(marshal any) ([]byte, error) { return AppendRequest(nil, marshal) }
+
+// AppendRequest appends what radix would write to a connection; it may be
+// anything if it was not a command.
+func AppendRequest(b []byte, marshal any) ([]byte, error) {
+	if marshal == nil {
+		return b, fmt.Errorf("lanes: reading without a command is not possible on a lane, pub/sub needs a radix connection: %w", redislanes.ErrNotSent)
+	}
+	c := codecs.Get().(*codec)
+	c.written = b
+	err := resp3.Marshal(c, marshal, c.options())
+	b, c.written = c.written, nil
+	codecs.Put(c)
+	return b, err
+}
+
+// A codec is what radix's encoding and decoding needs. radix keeps one for each
+// connection: its options are not safe for concurrent use, and making them costs
+// more than encoding a command.
+type codec struct {
+	written  []byte
+	replies  bytes.Reader
+	buffered *bufio.Reader // of replies
+	opts     *radixresp.Opts
+	fresh    radixresp.Opts
+}
+
+var codecs = sync.Pool{New: func() any {
+	opts := radixresp.NewOpts()
+	return &codec{opts: opts, fresh: *opts, buffered: bufio.NewReader(nil)}
+}}
+
+// options returns the options as they were made: users' marshalers may have
+// changed them.
+func (c *codec) options() *radixresp.Opts {
+	*c.opts = c.fresh
+	return c.opts
+}
+
+// decode decodes replies as radix does. used is how much of them it has looked at.
+func (c *codec) decode(replies []byte, into any) (used int, err error) {
+	c.replies.Reset(replies)
+	c.buffered.Reset(&c.replies)
+	err = resp3.Unmarshal(c.buffered, into, c.options())
+	used = len(replies) - c.replies.Len() - c.buffered.Buffered()
+	c.replies.Reset(nil)
+	return used, err
+}
+
+var _ io.Writer = (*codec)(nil)
+
+// Write is part of io.Writer.
+func (c *codec) Write(p []byte) (int, error) {
+	c.written = append(c.written, p...)
+	return len(p), nil
+}
+
+// Commands calls each with the bounds of every command of an encoded request
+// and returns their number.
+func Commands(request []byte, each func(from, to int)) (n int, err error) {
+	for from := 0; from < len(request); n++ {
+		size := resp.CommandLen(request[from:])
+		if size == 0 {
+			return n, errNotACommand
+		}
+		each(from, from+size)
+		from += size
+	}
+	return n, nil
+}

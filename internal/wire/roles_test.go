@@ -1,0 +1,129 @@
+package wire
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The reader may still deliver replies and the writer still count bytes: until
+// both have ended, no batch of a lane that failed is settled.
+func TestDrainWaitsForReaderAndWriter(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	quieten(t, l)
+	b := begun([]string{"PING"})
+	require.True(t, l.Submit(b))
+	l.mu.Lock()
+	require.Equal(t, claimed, l.reader)
+	l.reader = caller
+	l.mu.Unlock()
+
+	require.NoError(t, l.Close()) // the background goroutine has ended, too
+	require.Equal(t, 1, l.InFlight())
+	l.endRead()
+	require.Equal(t, 1, l.InFlight(), "it has the role of the writer")
+	Flush([]*Batch{b})
+	require.Zero(t, l.InFlight())
+	require.NoError(t, b.call.Wait(t.Context()))
+	_, err := b.Reply(0)
+	wantOutcome(t, err, redislanes.ErrNotSent)
+}
+
+func TestDrainByTheReaderIfTheWriterEndsFirst(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	quieten(t, l)
+	b := begun([]string{"PING"})
+	require.True(t, l.Submit(b))
+	l.mu.Lock()
+	l.reader = caller
+	l.mu.Unlock()
+	Flush([]*Batch{b})
+	require.NoError(t, l.Close())
+	require.Equal(t, 1, l.InFlight())
+	l.endRead()
+	require.Zero(t, l.InFlight())
+	_, err := b.Reply(0)
+	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+}
+
+// A batch that was enqueued when the last read had just returned must not be
+// left without a reader.
+func TestReaderDoesNotRetireWhileABatchWaits(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	quieten(t, l)
+	l.Watch()
+	b := begun([]string{"PING"})
+	require.True(t, l.Submit(b))
+	require.False(t, b.reads)
+	require.False(t, l.retire())
+	require.Equal(t, background, l.role())
+	Flush([]*Batch{b})
+	require.NoError(t, b.call.Wait(within(t, patience)))
+}
+
+// A claim that is dropped while somebody else enqueues is passed on once: two
+// wake-ups would make two readers.
+func TestClaimIsPassedOnOnce(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	for range 2000 {
+		l.mu.Lock()
+		idle := l.reader == nobody && len(l.wake) == 0
+		l.mu.Unlock()
+		if !idle {
+			quieten(t, l)
+		}
+		a, b := begun([]string{"PING"}), begun([]string{"PING"})
+		require.True(t, l.Submit(a))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if l.Submit(b) {
+				Flush([]*Batch{b})
+				b.Read(t.Context())
+			}
+			_ = b.call.Wait(t.Context())
+		}()
+		l.Abandon(a, assert.AnError)
+		await(t, "the neighbour", done)
+		require.Equal(t, []string{"+OK\r\n"}, b.texts())
+	}
+}
+
+// lying is a connection like TLS, of whose failed writes more may have been
+// sent than they say.
+type lying struct {
+	net.Conn
+	fails bool
+}
+
+func (c *lying) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if c.fails {
+		return 0, errors.New("nothing was sent")
+	}
+	return n, err
+}
+
+func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
+	addr := scripted(t, func(p *peer) { _, _ = io.Copy(io.Discard, p) })
+	tcp, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer tcp.Close()
+	conn := &lying{Conn: tcp}
+	require.NoError(t, dialer{WithDefaults(lanes.Dialer{})}.handshake(t.Context(), "", conn))
+	conn.fails = true
+	l := newLane(addr, conn, dialer{WithDefaults(lanes.Dialer{})}, noEvents{})
+	defer l.Close()
+	b := newTrip(large(4, writePiece/3)...)
+	RoundTrip(within(t, patience), l, b.call, b)
+	for i, want := range []error{redislanes.ErrUnknownOutcome, redislanes.ErrUnknownOutcome, redislanes.ErrNotSent, redislanes.ErrNotSent} {
+		_, err := b.Reply(i)
+		wantOutcome(t, err, want)
+	}
+}

@@ -1,0 +1,246 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A timeless connection knows no deadlines, like a channel of SSH.
+type timeless struct{ net.Conn }
+
+var errNoDeadlines = errors.New("deadlines are not supported")
+
+func (timeless) SetDeadline(time.Time) error      { return errNoDeadlines }
+func (timeless) SetReadDeadline(time.Time) error  { return errNoDeadlines }
+func (timeless) SetWriteDeadline(time.Time) error { return errNoDeadlines }
+
+// A stubborn connection is timeless, and Close ends neither itself nor what the
+// connection is doing, until the test's end.
+type stubborn struct {
+	timeless
+	release chan struct{}
+}
+
+func (s stubborn) Close() error {
+	<-s.release
+	return s.Conn.Close()
+}
+
+// wrapped returns d with its connections wrapped.
+func wrapped(d lanes.Dialer, wrap func(net.Conn) net.Conn) lanes.Dialer {
+	dial := d.NetDial
+	d.NetDialKeepsDeadlines = false
+	d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		return wrap(conn), err
+	}
+	return d
+}
+
+func makeTimeless(c net.Conn) net.Conn { return timeless{c} }
+
+// makeStubborn returns a wrapper and what ends its connections.
+func makeStubborn() (wrap func(net.Conn) net.Conn, release func()) {
+	done := make(chan struct{})
+	return func(c net.Conn) net.Conn { return stubborn{timeless{c}, done} }, sync.OnceFunc(func() { close(done) })
+}
+
+// A caller reads its replies itself where deadlines are relied on.
+func TestNetDialKeepsDeadlines(t *testing.T) {
+	for _, keeps := range []bool{true, false} {
+		d := wrapped(pipeDialer(t, silent), func(c net.Conn) net.Conn { return struct{ net.Conn }{c} })
+		d.NetDialKeepsDeadlines = keeps
+		l := dialWith(t, d, "pipe:1", noEvents{})
+		quieten(t, l)
+		b := newTrip([]string{"PING"})
+		b.call.Begin(1)
+		require.True(t, l.Submit(b))
+		require.Equal(t, keeps, b.reads)
+		Flush([]*Batch{b})
+		b.Read(t.Context())
+		require.NoError(t, b.call.Wait(within(t, patience)))
+		require.Equal(t, []string{"+PONG\r\n"}, b.texts())
+	}
+}
+
+func TestCallersLeaveConnectionsWithoutDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := dialWith(t, wrapped(pipeDialer(t, silent), makeTimeless), "pipe:1", noEvents{})
+		quieten(t, l)
+		b, begin := newTrip([]string{"INCR", "k"}), time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		RoundTrip(ctx, l, b.call, b)
+		assert.Equal(t, 50*time.Millisecond, time.Since(begin))
+		_, err := b.Reply(0)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+		require.NoError(t, l.Err())
+
+		begin = time.Now()
+		require.NoError(t, l.Close())
+		require.Zero(t, time.Since(begin))
+	})
+}
+
+// A connection that goes on when it was closed costs its lane's closing a second,
+// and callers without a deadline no more than that.
+func TestStubbornConnectionsAreLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrap, release := makeStubborn()
+		events := new(counting)
+		d := wrapped(pipeDialer(t, silent), wrap)
+		defer release()
+		l, err := DialFor(t.Context(), d, "pipe:1", events)
+		require.NoError(t, err)
+		b := newTrip([]string{"INCR", "k"})
+		done := start(t.Context(), l, b)
+		synctest.Wait()
+
+		begin := time.Now()
+		require.NoError(t, l.Close())
+		require.Equal(t, closePatience, time.Since(begin))
+		<-done
+		_, err = b.Reply(0)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+		synctest.Wait()
+		require.Equal(t, int32(1), events.closed.Load())
+		require.NoError(t, l.Close())
+		require.Equal(t, closePatience, time.Since(begin), "once")
+	})
+}
+
+// What a read brings after its lane was given up goes nowhere.
+func TestLateReadHasNoMemoryOfTheBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrap, release := makeStubborn()
+		more := make(chan bool)
+		d := wrapped(pipeDialer(t, func(p *peer) {
+			p.take(2)
+			p.send("+OK\r\n$40000\r\n" + strings.Repeat("x", 20000))
+			<-more
+			p.send(strings.Repeat("y", 20000) + "\r\n")
+		}), wrap)
+		defer release()
+		l, err := Dial(t.Context(), d, "pipe:1")
+		require.NoError(t, err)
+		b := newTrip([]string{"GET", "a"}, []string{"GET", "b"})
+		done := start(t.Context(), l, b)
+		synctest.Wait()
+		require.NoError(t, l.Close())
+		<-done
+		require.Equal(t, []string{"+OK\r\n", ""}, b.texts())
+		memory := b.buf[:cap(b.buf)]
+		close(more)
+		synctest.Wait()
+		require.NotContains(t, string(memory), "y")
+		require.Equal(t, []string{"+OK\r\n", ""}, b.texts())
+		require.Zero(t, l.InFlight())
+	})
+}
+
+func TestWriteTimeoutWithoutDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrap, release := makeStubborn()
+		d := wrapped(pipeDialer(t, func(*peer) { <-t.Context().Done() }), wrap)
+		d.WriteTimeout = 3 * time.Second
+		defer release()
+		l, err := Dial(t.Context(), d, "pipe:1")
+		require.NoError(t, err)
+		b, begin := newTrip([]string{"SET", "k", "v"}), time.Now()
+		RoundTrip(t.Context(), l, b.call, b)
+		require.Equal(t, d.WriteTimeout+closePatience, time.Since(begin))
+		_, err = b.Reply(0)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, err, errWriteTimeout)
+	})
+}
+
+// A dial ends with its context, whatever the user's part in it does.
+func TestDialEndsWithItsContext(t *testing.T) {
+	var ended chan struct{}
+	for name, c := range map[string]struct {
+		dialer func(t *testing.T) lanes.Dialer
+		late   time.Duration
+	}{
+		"timeless": {func(t *testing.T) lanes.Dialer { return wrapped(lanes.Dialer{NetDial: pipeTo(t, false)}, makeTimeless) }, 0},
+		"deaf":     {func(t *testing.T) lanes.Dialer { return wrapped(lanes.Dialer{NetDial: pipeTo(t, true)}, makeTimeless) }, 0},
+		"stubborn": {func(t *testing.T) lanes.Dialer {
+			return wrapped(lanes.Dialer{NetDial: pipeTo(t, false)}, func(c net.Conn) net.Conn { return stubborn{timeless{c}, ended} })
+		}, openPatience},
+		"NetDial": {func(*testing.T) lanes.Dialer {
+			return lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
+				<-ended
+				return nil, errors.New("at last")
+			}}
+		}, openPatience},
+		"Credentials": {func(*testing.T) lanes.Dialer {
+			return lanes.Dialer{Credentials: func(context.Context) (string, string, error) {
+				<-ended
+				return "", "", errors.New("at last")
+			}}
+		}, openPatience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended = make(chan struct{})
+				defer close(ended)
+				d := c.dialer(t)
+				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+				begin := time.Now()
+				_, err := Dial(ctx, d, "pipe:1")
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.ErrorContains(t, err, "pipe:1: ")
+				require.Equal(t, 50*time.Millisecond+c.late, time.Since(begin))
+			})
+		})
+	}
+}
+
+// A lateWriter ends a write of a command when its lane has been given up.
+type lateWriter struct {
+	net.Conn
+	greeted *atomic.Bool
+}
+
+func (w lateWriter) Write(p []byte) (int, error) {
+	if !w.greeted.Load() {
+		return w.Conn.Write(p)
+	}
+	time.Sleep(closePatience + time.Millisecond)
+	return len(p), nil
+}
+
+// What a writer does after its lane was given up is no race, which only the race
+// detector can tell.
+func TestLateWriteOwnsItsBuffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrap, release := makeStubborn()
+		defer release()
+		greeted := new(atomic.Bool)
+		d := wrapped(pipeDialer(t, silent), func(c net.Conn) net.Conn { return lateWriter{wrap(c), greeted} })
+		l, err := Dial(t.Context(), d, "pipe:1")
+		require.NoError(t, err)
+		greeted.Store(true)
+		b := newTrip([]string{"SET", "k", "v"})
+		done := start(t.Context(), l, b)
+		synctest.Wait()
+		require.NoError(t, l.Close())
+		<-done
+		_, err = b.Reply(0)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+		time.Sleep(time.Second)
+	})
+}

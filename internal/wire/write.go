@@ -1,0 +1,140 @@
+package wire
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// errWriteTimeout is why a lane is closed whose socket takes no bytes.
+var errWriteTimeout = fmt.Errorf("the socket took no bytes for longer than the write timeout: %w", os.ErrDeadlineExceeded)
+
+const (
+	// A caller writes so many times at most; it has its own deadline, and those
+	// who keep the lane busy must not hold it up.
+	maxWrites = 16
+
+	// Each piece of so many bytes gets the write timeout for itself.
+	writePiece = 64 << 10
+)
+
+// largeBuffer is what a write buffer may keep while its lane is quiet.
+const largeBuffer = 64 << 10
+
+func shrink(buf []byte) []byte {
+	if cap(buf) > largeBuffer {
+		return nil
+	}
+	return buf
+}
+
+// write writes until nothing is left. The caller has the role of the writer,
+// and has lost it when write returns. It does not block: when the socket
+// accepts no more, a goroutine goes on.
+func (l *Lane) write() {
+	for range maxWrites {
+		buf, ok := l.takeOutput()
+		if !ok {
+			return
+		}
+		n := 0
+		if l.raw != nil {
+			var err error
+			if n, err = l.writeNow(buf); err != nil {
+				l.writeFailed(len(buf)-n, err)
+				return
+			}
+		}
+		if n < len(buf) {
+			go l.writeBlocking(buf, n)
+			return
+		}
+		l.keep(buf)
+	}
+	go l.write()
+}
+
+// keep makes buf the spare buffer, but for a large one after many writes in a row
+// that had no need of it.
+func (l *Lane) keep(buf []byte) {
+	if l.small++; len(buf) > largeBuffer {
+		l.small = 0
+	}
+	if l.small >= SpareTrips {
+		buf = shrink(buf)
+	}
+	l.spare = buf
+}
+
+// takeOutput swaps the buffers. All of the result counts as handed to the
+// socket from here on; writeFailed takes back what certainly was not. Without
+// output, or on a closed lane, it gives up the role of the writer.
+func (l *Lane) takeOutput() (buf []byte, ok bool) {
+	l.mu.Lock()
+	if len(l.wbuf) == 0 || l.err != nil {
+		l.writing = false
+		failed := l.err != nil
+		l.mu.Unlock()
+		if failed {
+			l.settle()
+		}
+		return nil, false
+	}
+	buf = l.wbuf
+	l.wbuf, l.spare = l.spare[:0], nil
+	l.handed += uint64(len(buf))
+	l.mu.Unlock()
+	return buf, true
+}
+
+// writeNow hands to the socket what it accepts at once.
+func (l *Lane) writeNow(buf []byte) (n int, err error) {
+	l.out, l.wrote, l.werr = buf, 0, nil
+	err = l.raw.Write(l.try)
+	l.out = nil
+	if err == nil {
+		err = l.werr
+	}
+	return l.wrote, err
+}
+
+// writeBlocking writes what the socket did not accept at once, and then
+// whatever was enqueued meanwhile.
+func (l *Lane) writeBlocking(buf []byte, from int) {
+	if l.late == nil { // not all connections know deadlines
+		l.late = time.AfterFunc(l.writeTimeout, func() { l.Fail(errWriteTimeout) })
+	}
+	for from < len(buf) {
+		to := min(from+writePiece, len(buf))
+		l.late.Reset(l.writeTimeout)
+		n, err := l.conn.Write(buf[from:to])
+		if err != nil {
+			l.late.Stop()
+			from += n
+			if l.raw == nil {
+				from = to // TLS may have sent more than it says
+			}
+			l.writeFailed(len(buf)-from, err)
+			return
+		}
+		if l.raw != nil || from > 0 {
+			l.progress.Add(1) // room for it became free: the other side takes bytes
+		}
+		from = to
+	}
+	l.late.Stop()
+	l.keep(buf)
+	l.write()
+}
+
+// writeFailed gives up the role of the writer and closes the lane, both at once:
+// what would be written next would not be at its place in the stream. The last
+// left bytes were not accepted by the socket.
+func (l *Lane) writeFailed(left int, err error) {
+	l.mu.Lock()
+	l.handed -= uint64(left)
+	l.writing = false
+	first := l.failLocked(err)
+	l.mu.Unlock()
+	l.end(first)
+}
