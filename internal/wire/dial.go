@@ -63,7 +63,7 @@ func DialFor(ctx context.Context, d lanes.Dialer, addr string, events Events) (*
 	}
 	foreign := d.NetDial != nil || d.Credentials != nil
 	settings := dialer{WithDefaults(d)}
-	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
 	open := settings.open
 	if foreign {
