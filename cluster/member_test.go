@@ -3,8 +3,9 @@ package cluster
 import (
 	"testing"
 
-	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
 )
 
 func TestAdmit(t *testing.T) {

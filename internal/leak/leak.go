@@ -31,7 +31,7 @@ func run(m interface{ Run() int }, stderr io.Writer, patience time.Duration) int
 	if len(left) == 0 {
 		return 0
 	}
-	fmt.Fprintf(stderr, "leak: the tests passed, but %s\n", describe(left))
+	_, _ = fmt.Fprintf(stderr, "leak: the tests passed, but %s\n", describe(left))
 	return 1
 }
 

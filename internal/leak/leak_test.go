@@ -72,7 +72,7 @@ func TestFindsHoweverItWaits(t *testing.T) {
 				select {
 				case <-end:
 					return
-				default:
+				default: //nolint:staticcheck // SA5004: it is to spin
 				}
 			}
 		},

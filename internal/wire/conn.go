@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/mediocregopher/radix/v4"
+
 	"github.com/redislanes/redislanes"
 )
 

@@ -6,9 +6,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
-	"github.com/stretchr/testify/require"
 )
 
 var errLeaving = errors.New("the server is leaving")

@@ -3,10 +3,11 @@ package wire
 import (
 	"testing"
 
-	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 func begun(commands ...[]string) *Batch {

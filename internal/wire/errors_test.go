@@ -7,9 +7,10 @@ import (
 	"net"
 	"testing"
 
-	"github.com/redislanes/redislanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
 )
 
 func TestOutcomeErrorHasOneOutcome(t *testing.T) {

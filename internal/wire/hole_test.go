@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A failing connection fails the second piece of a large write when it is told

@@ -1,8 +1,9 @@
 package wire
 
 import (
-	"github.com/redislanes/redislanes/lanes"
 	"sync/atomic"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // Lanes are the lanes of one server among which a strategy chooses, by the Set.

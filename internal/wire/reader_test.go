@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // gated is a server that answers a command when it is told to.

@@ -6,8 +6,9 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 func nestedReply(depth int) string { return strings.Repeat("*1\r\n", depth) + ":1\r\n" }

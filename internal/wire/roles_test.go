@@ -6,10 +6,11 @@ import (
 	"net"
 	"testing"
 
-	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // The reader may still deliver replies and the writer still count bytes: until

@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A wake-up that got lost leaves a caller hanging: few callers, with random

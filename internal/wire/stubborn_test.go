@@ -11,10 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A timeless connection knows no deadlines, like a channel of SSH.
