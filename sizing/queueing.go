@@ -1,4 +1,4 @@
-package pool
+package sizing
 
 import (
 	"math"
@@ -24,7 +24,7 @@ func RequestsInFlight(rate float64, mean time.Duration) float64 {
 	return math.Min(positive(rate)*max(mean, 0).Seconds(), math.MaxFloat64)
 }
 
-// Utilization returns which part of a [Fixed] pool is in use on average,
+// Utilization returns which part of a pool.Fixed pool is in use on average,
 // ρ = λ/(c·µ) = λ × trip ÷ size: trips begin at the given rate, a second, and
 // each occupies one of size connections for the time of one trip. A result of 1
 // or more says that the queue grows without end. Bad values are clamped as in
@@ -73,7 +73,7 @@ func ErlangC(size int, load float64) float64 {
 }
 
 // ExpectedWait returns the mean time that a trip waits for a connection of a
-// [Fixed] pool, those that need not wait included: trips begin independently of
+// pool.Fixed pool, those that need not wait included: trips begin independently of
 // each other at the given rate, a second, and take the given time on average.
 // By the M/M/c model it is C(size, load) × trip ÷ (size − load), with
 // [ErlangC] as C. Its source is that of ErlangC; a modern account is L.
@@ -94,7 +94,7 @@ func ExpectedWait(rate float64, trip time.Duration, size int) time.Duration {
 }
 
 // ClosedThroughput returns the most trips a second that so many callers can
-// make over a [Fixed] pool of the given size to one server. Each sends its next
+// make over a pool.Fixed pool of the given size to one server. Each sends its next
 // trip when it has the reply to the last one and has then thought for a while:
 // a closed loop, as in most benchmarks. The bound is
 //

@@ -1,8 +1,8 @@
-package pool
+package sizing
 
 import "math"
 
-// RecommendedSize returns how many connections a [Fixed] pool needs for the
+// RecommendedSize returns how many connections a pool.Fixed pool needs for the
 // given number of concurrent callers, each of which sends so many pipelines
 // (one for each node that a request touches) at a time. Efficiency, usually 2
 // to 3, says how many callers one connection serves because they do not all

@@ -1,4 +1,4 @@
-package pool_test
+package sizing_test
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/sizing"
 )
 
 func TestRecommendedSize(t *testing.T) {
@@ -23,7 +23,7 @@ func TestRecommendedSize(t *testing.T) {
 		{1, 1, 3, 1}, {10, 1, 3, 4}, {0, 0, 0, 1}, {-5, 3, -1, 3}, {1 << 40, 1 << 20, 1, 1<<31 - 1},
 		{100, 1, math.NaN(), 100}, {100, 1, math.Inf(1), 1}, {100, 1, 1e-300, 1<<31 - 1},
 	} {
-		require.Equal(t, c.want, pool.RecommendedSize(c.callers, c.pipelines, c.efficiency), "%+v", c)
+		require.Equal(t, c.want, sizing.RecommendedSize(c.callers, c.pipelines, c.efficiency), "%+v", c)
 	}
 }
 
@@ -31,18 +31,18 @@ func TestRecommendedLanes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		callers     int
-		priority    pool.Priority
+		priority    sizing.Priority
 		least, most int
 	}{
-		{-1, pool.Throughput, 4, 4}, {0, pool.Throughput, 4, 4}, {9, pool.Throughput, 4, 4},
-		{10, pool.Throughput, 4, 8}, {99, pool.Throughput, 4, 8},
-		{100, pool.Throughput, 8, 16}, {499, pool.Throughput, 8, 16},
-		{500, pool.Throughput, 16, 32}, {math.MaxInt, pool.Throughput, 16, 32},
-		{1, pool.Latency, 8, 8}, {5000, pool.Latency, 8, 8},
-		{1, pool.Memory, 4, 4}, {5000, pool.Memory, 4, 4},
-		{50, pool.Priority(99), 4, 8},
+		{-1, sizing.Throughput, 4, 4}, {0, sizing.Throughput, 4, 4}, {9, sizing.Throughput, 4, 4},
+		{10, sizing.Throughput, 4, 8}, {99, sizing.Throughput, 4, 8},
+		{100, sizing.Throughput, 8, 16}, {499, sizing.Throughput, 8, 16},
+		{500, sizing.Throughput, 16, 32}, {math.MaxInt, sizing.Throughput, 16, 32},
+		{1, sizing.Latency, 8, 8}, {5000, sizing.Latency, 8, 8},
+		{1, sizing.Memory, 4, 4}, {5000, sizing.Memory, 4, 4},
+		{50, sizing.Priority(99), 4, 8},
 	} {
-		least, most := pool.RecommendedLanes(c.callers, c.priority)
+		least, most := sizing.RecommendedLanes(c.callers, c.priority)
 		require.Equal(t, []int{c.least, c.most}, []int{least, most}, "%+v", c)
 	}
 }
@@ -58,12 +58,12 @@ func TestErlangC(t *testing.T) {
 		{1, 0.5, 0.5}, {2, 1, 1.0 / 3}, {3, 2, 4.0 / 9}, {10, 8, 0.40918}, {5, 0, 0}, {5, 5, 1}, {5, 6, 1},
 		{0, 0.5, 0.5}, {-3, 2, 1}, {5, -1, 0}, {5, math.NaN(), 0}, {5, math.Inf(1), 1}, {5, math.Inf(-1), 0},
 	} {
-		require.InDelta(t, c.want, pool.ErlangC(c.size, c.load), 1e-5, "%+v", c)
+		require.InDelta(t, c.want, sizing.ErlangC(c.size, c.load), 1e-5, "%+v", c)
 	}
 	for size := 1; size <= 60; size++ {
 		for _, rho := range []float64{0.01, 0.3, 0.7, 0.95, 0.999} {
 			load := rho * float64(size)
-			require.InDelta(t, erlangCByTheBook(size, load), pool.ErlangC(size, load), 1e-9, "%d, %v", size, load)
+			require.InDelta(t, erlangCByTheBook(size, load), sizing.ErlangC(size, load), 1e-9, "%d, %v", size, load)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestExpectedWaitOfASimulatedQueue(t *testing.T) {
 		size int
 		rate float64 // trips of 1 s take c.size·ρ
 	}{{1, 0.5}, {2, 1.4}, {5, 4}, {10, 7}} {
-		model := pool.ExpectedWait(c.rate, time.Second, c.size).Seconds()
+		model := sizing.ExpectedWait(c.rate, time.Second, c.size).Seconds()
 		random := rand.New(rand.NewPCG(1, uint64(c.size)))
 		require.InEpsilon(t, simulate(c.size, random.ExpFloat64, random.ExpFloat64, c.rate), model, 0.05, "%+v", c)
 		same := func() float64 { return 1 }
@@ -140,8 +140,8 @@ func TestClosedLoop(t *testing.T) {
 		{3, 5, 0, 0, math.MaxFloat64, 0},
 		{3, 5, -time.Second, -time.Second, math.MaxFloat64, 0},
 	} {
-		require.InEpsilon(t, c.rate+1, pool.ClosedThroughput(c.callers, c.size, c.trip, c.think)+1, 1e-9, "%+v", c)
-		require.Equal(t, c.wait, pool.ClosedWait(c.callers, c.size, c.trip, c.think), "%+v", c)
+		require.InEpsilon(t, c.rate+1, sizing.ClosedThroughput(c.callers, c.size, c.trip, c.think)+1, 1e-9, "%+v", c)
+		require.Equal(t, c.wait, sizing.ClosedWait(c.callers, c.size, c.trip, c.think), "%+v", c)
 	}
 }
 
@@ -153,32 +153,32 @@ func TestQueueWait(t *testing.T) {
 	}{
 		{90, 10, time.Millisecond, 9 * time.Millisecond}, {1, 10, time.Millisecond, 100 * time.Microsecond},
 		{0, 10, time.Second, 0}, {-1, 10, time.Second, 0}, {5, 0, time.Second, 5 * time.Second},
-		{5, 1, -time.Second, 0}, {math.MaxInt, 1, time.Hour, pool.Forever},
+		{5, 1, -time.Second, 0}, {math.MaxInt, 1, time.Hour, sizing.Forever},
 	} {
-		require.Equal(t, c.want, pool.QueueWait(c.waiting, c.size, c.trip), "%+v", c)
+		require.Equal(t, c.want, sizing.QueueWait(c.waiting, c.size, c.trip), "%+v", c)
 	}
 }
 
 func TestLittlesLaw(t *testing.T) {
 	t.Parallel()
-	require.InDelta(t, 24, pool.RequestsInFlight(12_000, 2*time.Millisecond), 1e-9)
-	require.InDelta(t, 0.48, pool.Utilization(12_000, 2*time.Millisecond, 50), 1e-9)
-	require.InDelta(t, 24, pool.Utilization(12_000, 2*time.Millisecond, -1), 1e-9)
+	require.InDelta(t, 24, sizing.RequestsInFlight(12_000, 2*time.Millisecond), 1e-9)
+	require.InDelta(t, 0.48, sizing.Utilization(12_000, 2*time.Millisecond, 50), 1e-9)
+	require.InDelta(t, 24, sizing.Utilization(12_000, 2*time.Millisecond, -1), 1e-9)
 	for _, rate := range []float64{-1, math.NaN(), math.Inf(-1)} {
-		require.Zero(t, pool.RequestsInFlight(rate, time.Second))
+		require.Zero(t, sizing.RequestsInFlight(rate, time.Second))
 	}
-	require.Zero(t, pool.RequestsInFlight(5, -time.Second))
-	require.Equal(t, math.MaxFloat64, pool.RequestsInFlight(math.Inf(1), time.Hour))
+	require.Zero(t, sizing.RequestsInFlight(5, -time.Second))
+	require.Equal(t, math.MaxFloat64, sizing.RequestsInFlight(math.Inf(1), time.Hour))
 }
 
 func TestCollisions(t *testing.T) {
 	t.Parallel()
-	require.InDelta(t, 0.5073, pool.CollisionProbability(23, 365), 1e-4, "the birthday problem itself")
-	require.InDelta(t, 1-4.0*3*2*1/256, pool.CollisionProbability(4, 4), 1e-12)
+	require.InDelta(t, 0.5073, sizing.CollisionProbability(23, 365), 1e-4, "the birthday problem itself")
+	require.InDelta(t, 1-4.0*3*2*1/256, sizing.CollisionProbability(4, 4), 1e-12)
 	for _, lanes := range []int{1, 2, 4, 8, 16, 32, 64, 1000} {
 		exact, estimate := 0.0, 0.0
 		for batches := range lanes + 2 {
-			p, e := pool.CollisionProbability(batches, lanes), pool.CollisionEstimate(batches, lanes)
+			p, e := sizing.CollisionProbability(batches, lanes), sizing.CollisionEstimate(batches, lanes)
 			require.GreaterOrEqual(t, p, exact, "more batches collide more often")
 			require.GreaterOrEqual(t, e, estimate)
 			require.LessOrEqual(t, e, p+1e-12, "the estimate is never too high")
@@ -190,11 +190,11 @@ func TestCollisions(t *testing.T) {
 		require.Equal(t, 1.0, exact, "more batches than lanes")
 	}
 	for _, few := range []int{-1, 0, 1} {
-		require.Zero(t, pool.CollisionProbability(few, 4))
-		require.Zero(t, pool.CollisionEstimate(few, 4))
+		require.Zero(t, sizing.CollisionProbability(few, 4))
+		require.Zero(t, sizing.CollisionEstimate(few, 4))
 	}
-	require.Equal(t, 1.0, pool.CollisionProbability(2, -1))
-	require.InDelta(t, pool.CollisionProbability(1000, 1<<20), pool.CollisionProbability(1000, math.MaxInt), 0)
+	require.Equal(t, 1.0, sizing.CollisionProbability(2, -1))
+	require.InDelta(t, sizing.CollisionProbability(1000, 1<<20), sizing.CollisionProbability(1000, math.MaxInt), 0)
 }
 
 // FuzzSizing: whatever goes in, what comes out can be used.
@@ -205,34 +205,34 @@ func FuzzSizing(f *testing.F) {
 	f.Add(math.MaxInt, 1<<20, math.MaxFloat64, int64(1), int64(1))
 	f.Fuzz(func(t *testing.T, a, b int, x float64, trip, think int64) {
 		z, s := time.Duration(think), time.Duration(trip)
-		size := pool.RecommendedSize(a, b, x)
+		size := sizing.RecommendedSize(a, b, x)
 		require.True(t, size >= 1 && size <= math.MaxInt32, size)
-		least, most := pool.RecommendedLanes(a, pool.Priority(b))
+		least, most := sizing.RecommendedLanes(a, sizing.Priority(b))
 		require.True(t, least >= 4 && most >= least && most <= 32)
-		for _, p := range []float64{pool.ErlangC(b, x), pool.CollisionProbability(a, b), pool.CollisionEstimate(a, b)} {
+		for _, p := range []float64{sizing.ErlangC(b, x), sizing.CollisionProbability(a, b), sizing.CollisionEstimate(a, b)} {
 			require.True(t, p >= 0 && p <= 1, p)
 		}
-		for _, n := range []float64{pool.RequestsInFlight(x, s), pool.Utilization(x, s, b), pool.ClosedThroughput(a, b, s, z)} {
+		for _, n := range []float64{sizing.RequestsInFlight(x, s), sizing.Utilization(x, s, b), sizing.ClosedThroughput(a, b, s, z)} {
 			require.True(t, n >= 0 && n <= math.MaxFloat64, n)
 		}
-		for _, d := range []time.Duration{pool.QueueWait(a, b, s), pool.ExpectedWait(x, s, b), pool.ClosedWait(a, b, s, z)} {
+		for _, d := range []time.Duration{sizing.QueueWait(a, b, s), sizing.ExpectedWait(x, s, b), sizing.ClosedWait(a, b, s, z)} {
 			require.GreaterOrEqual(t, d, time.Duration(0))
 		}
-		require.GreaterOrEqual(t, pool.ExpectedWait(x, s, b), pool.ExpectedWait(x/2, s, b), "less load, no longer wait")
+		require.GreaterOrEqual(t, sizing.ExpectedWait(x, s, b), sizing.ExpectedWait(x/2, s, b), "less load, no longer wait")
 		if b < 1<<20 {
-			require.GreaterOrEqual(t, pool.ErlangC(b, x), pool.ErlangC(b+1, x)-1e-12, "one more connection, no longer wait")
+			require.GreaterOrEqual(t, sizing.ErlangC(b, x), sizing.ErlangC(b+1, x)-1e-12, "one more connection, no longer wait")
 		}
 	})
 }
 
 // 500 callers, each of which sends to 4 nodes at a time.
 func ExampleRecommendedSize() {
-	fmt.Println(pool.RecommendedSize(500, 4, 2.5))
+	fmt.Println(sizing.RecommendedSize(500, 4, 2.5))
 	// Output: 800
 }
 
 func ExampleRecommendedLanes() {
-	least, most := pool.RecommendedLanes(200, pool.Throughput)
+	least, most := sizing.RecommendedLanes(200, sizing.Throughput)
 	fmt.Println(least, most)
 	// Output: 8 16
 }
@@ -242,7 +242,7 @@ func ExampleRecommendedLanes() {
 func ExampleClosedThroughput() {
 	for _, size := range []int{10, 50} {
 		fmt.Printf("%d: %.0f trips a second, %v in the queue\n", size,
-			pool.ClosedThroughput(100, size, time.Millisecond, 0), pool.ClosedWait(100, size, time.Millisecond, 0))
+			sizing.ClosedThroughput(100, size, time.Millisecond, 0), sizing.ClosedWait(100, size, time.Millisecond, 0))
 	}
 	// Output:
 	// 10: 10000 trips a second, 9ms in the queue
@@ -253,8 +253,8 @@ func ExampleClosedThroughput() {
 // average; how many more make the wait short?
 func ExampleExpectedWait() {
 	for _, size := range []int{8, 9, 10, 12, 16} {
-		switch wait := pool.ExpectedWait(8000, time.Millisecond, size); wait {
-		case pool.Forever:
+		switch wait := sizing.ExpectedWait(8000, time.Millisecond, size); wait {
+		case sizing.Forever:
 			fmt.Println(size, "the queue grows without end")
 		default:
 			fmt.Println(size, wait.Round(time.Microsecond))
@@ -270,6 +270,6 @@ func ExampleExpectedWait() {
 
 // Five batches on 16 lanes that are chosen by chance.
 func ExampleCollisionProbability() {
-	fmt.Printf("%.3f, estimated %.3f\n", pool.CollisionProbability(5, 16), pool.CollisionEstimate(5, 16))
+	fmt.Printf("%.3f, estimated %.3f\n", sizing.CollisionProbability(5, 16), sizing.CollisionEstimate(5, 16))
 	// Output: 0.500, estimated 0.465
 }
