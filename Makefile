@@ -44,7 +44,7 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help test steady lint bench fuzz soak sim faults mutants peers compare demo tools
+.PHONY: help api test steady lint bench fuzz soak sim faults mutants peers compare demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,9 @@ test: ## Install redis-server and a C compiler if missing, then run all modules'
 		echo "test $$module"; \
 		REDISLANES_REQUIRE_REDIS=1 $(GO) -C "$$module" test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) ./...; \
 	done
+
+api: ## Write down every exported name of the public packages in api.txt
+	$(GO) run ./internal/api > api.txt.new && mv api.txt.new api.txt
 
 steady: ## Run make test RUNS times (10) beside LOOPS busy loops (4); keeps the logs of failed runs
 	@scripts/ensure-deps.sh redis-server cc >&2

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // split separates the name of a command line from its arguments. "”" is an
@@ -36,12 +38,12 @@ func TestCommandSlot(t *testing.T) {
 		"XREAD BLOCK 0 STREAMS {t}a {t}b 0 0": "t",
 	} {
 		name, args := split(line)
-		slot, ok, err := CommandSlot(name, args)
+		slot, ok, err := commandSlot(name, args)
 		require.NoError(t, err, line)
 		assert.True(t, ok, line)
 		assert.Equal(t, Slot(want), slot, line)
 	}
-	_, ok, err := CommandSlot("PING", nil)
+	_, ok, err := commandSlot("PING", nil)
 	assert.False(t, ok)
 	assert.NoError(t, err)
 }
@@ -53,7 +55,7 @@ func TestCrossSlotError(t *testing.T) {
 		"EVAL canary 2 canary1 canary2", "MSET {canary1} canary {canary1} canary canary2 canary",
 	} {
 		name, args := split(line)
-		_, ok, err := CommandSlot(name, args)
+		_, ok, err := commandSlot(name, args)
 		assert.False(t, ok)
 		require.ErrorIs(t, err, redislanes.ErrCrossSlot, line)
 		require.ErrorIs(t, err, redislanes.ErrNotSent, line)
@@ -63,7 +65,7 @@ func TestCrossSlotError(t *testing.T) {
 		assert.ElementsMatch(t, []uint16{Slot("canary1"), Slot("canary2")}, cross.Slots[:])
 		assert.NotContains(t, err.Error(), "canary")
 	}
-	_, _, err := CommandSlot("mget", []string{"foo", "bar"})
+	_, _, err := commandSlot("mget", []string{"foo", "bar"})
 	assert.EqualError(t, err, "cluster: MGET: keys in different slots, 12182 and 5061")
 }
 
@@ -74,8 +76,8 @@ func TestCommandSlotDoesNotAllocate(t *testing.T) {
 	} {
 		name, args := split(line)
 		assert.Zero(t, testing.AllocsPerRun(100, func() {
-			_, _, _ = CommandSlot(name, args)
-			_ = CommandTraits(name, args)
+			_, _, _ = commandSlot(name, args)
+			_ = commandTraits(name, args)
 		}), line)
 	}
 }
@@ -89,8 +91,18 @@ func BenchmarkCommandSlot(b *testing.B) {
 		b.Run(fmt.Sprintf("%s/args=%d", name, len(args)), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _, _ = CommandSlot(name, args)
+				_, _, _ = commandSlot(name, args)
 			}
 		})
 	}
+}
+
+func commandSlot(name string, args []string) (slot uint16, ok bool, err error) {
+	var buf [256]byte
+	return slotOf(command.Of(resp.AppendCommand(buf[:0], name, args...)))
+}
+
+func commandTraits(name string, args []string) command.Traits {
+	var buf [256]byte
+	return command.Of(resp.AppendCommand(buf[:0], name, args...)).Traits()
 }

@@ -57,7 +57,7 @@ func sortOf(encoded []byte) sort {
 	switch _, any := keys.Next(); {
 	case !any:
 		return keyless
-	case cmd.Traits()&ReadOnly != 0:
+	case cmd.Traits()&command.ReadOnly != 0:
 		return reading
 	}
 	return writing

@@ -126,7 +126,7 @@ func (r *Request) Commit(buf []byte, slot int32) {
 	case len(buf) <= from || resp.Elements(buf[from:]) < 1:
 		r.refuse("command %d is not one encoded command", r.Len())
 	default:
-		if c := command.Of(buf[from:]); c.Traits()&(Stateful|Blocking) != 0 {
+		if c := command.Of(buf[from:]); c.Traits()&(command.Stateful|command.Blocking) != 0 {
 			r.refuse("command %d, %s, must have its connection to itself: use radix.WithConn", r.Len(), c.Name())
 		}
 	}
@@ -181,15 +181,15 @@ func (r *Request) repeatable() bool {
 
 // Mark marks the i-th command by its traits: as [Request.Repeatable] if it only
 // reads, as slow, and by what it is, as [Request.Expiry].
-func (r *Request) Mark(i int, t Traits) {
-	if t&ReadOnly != 0 {
+func (r *Request) Mark(i int, t command.Traits) {
+	if t&command.ReadOnly != 0 {
 		r.Repeatable(i)
 		r.marks[i] |= markReads
 	}
 	if i > 0 && setsExpiry(r.command(i), r.command(i-1)) {
 		r.marks[i] |= markExpiry
 	}
-	if t&Slow != 0 {
+	if t&command.Slow != 0 {
 		r.SetSlow(i, true)
 	}
 }

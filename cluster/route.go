@@ -64,7 +64,7 @@ func (c *Client) Append(r *Request, buf []byte) error {
 }
 
 // judge returns how a command travels in a request.
-func (c *Client) judge(cmd command.Command) (slot int32, t Traits, err error) {
+func (c *Client) judge(cmd command.Command) (slot int32, t command.Traits, err error) {
 	if !cmd.Known() && cmd.Name() == "" {
 		return 0, 0, errNoName
 	}

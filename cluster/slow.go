@@ -38,7 +38,7 @@ func (c Config) overrides() (overrides, error) {
 }
 
 // apply returns the traits of the command with these settings.
-func (o overrides) apply(c command.Command) Traits {
+func (o overrides) apply(c command.Command) command.Traits {
 	t := c.Traits()
 	if len(o) == 0 {
 		return t
@@ -47,9 +47,9 @@ func (o overrides) apply(c command.Command) Traits {
 	case !set:
 		return t
 	case slow:
-		return t | Slow
+		return t | command.Slow
 	}
-	return t &^ Slow
+	return t &^ command.Slow
 }
 
 // noteSlowSlots notes the slots of the commands that are marked as slow. The

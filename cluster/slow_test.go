@@ -27,7 +27,7 @@ func TestSlowCommands(t *testing.T) {
 		"MSET" + many(200): false, "MSET" + many(202): true, "mget": false,
 	} {
 		name, args := split(line)
-		assert.Equal(t, want, CommandTraits(name, args)&Slow != 0, line)
+		assert.Equal(t, want, commandTraits(name, args)&command.Slow != 0, line)
 	}
 }
 
@@ -52,11 +52,11 @@ func TestSlowAndFastNames(t *testing.T) {
 				for _, name := range []string{name, strings.ToLower(name)} {
 					args := []string{"a"}
 					cmd := command.Of(resp.AppendCommand(nil, name, args...))
-					assert.Equal(t, list.want, names.apply(cmd)&Slow != 0, name)
+					assert.Equal(t, list.want, names.apply(cmd)&command.Slow != 0, name)
 				}
 			}
 		}
-		assert.Equal(t, ReadOnly, names.apply(command.Of(resp.AppendCommand(nil, "HGETALL", "a")))&^Slow, "the other traits stay")
+		assert.Equal(t, command.ReadOnly, names.apply(command.Of(resp.AppendCommand(nil, "HGETALL", "a")))&^command.Slow, "the other traits stay")
 	}
 }
 
@@ -74,7 +74,7 @@ func TestSetSlow(t *testing.T) {
 		r.SetSlow(step.i, step.slow)
 		require.Equal(t, step.want, r.slow)
 	}
-	r.Mark(1, Slow|ReadOnly)
+	r.Mark(1, command.Slow|command.ReadOnly)
 	require.Equal(t, []mark{0, markSlow | markRepeatable | markReads, 0}, r.marks)
 	r.Reset()
 	require.Zero(t, r.slow)

@@ -194,7 +194,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a request holds what cannot travel with others", "cluster/request.go",
-		"c.Traits()&(Stateful|Blocking) != 0", "c.Traits() == 255",
+		"c.Traits()&(command.Stateful|command.Blocking) != 0", "c.Traits() == 255",
 		"./cluster", "TestRequestsAreRefusedAtTheDoor", false,
 	},
 	{

@@ -1,0 +1,3 @@
+package shown
+
+func OnlyInTests() {}
