@@ -43,7 +43,7 @@ func run(out io.Writer, root string) error {
 	}
 	w := bufio.NewWriter(out)
 	for _, line := range lines {
-		fmt.Fprintln(w, line)
+		_, _ = fmt.Fprintln(w, line) // Flush has the error
 	}
 	return w.Flush()
 }
