@@ -56,10 +56,12 @@ func TestRedirectedDoNotWaitForRefused(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	cancel()
 	require.Error(t, <-done)
-	if err := refused.Err(); !errors.Is(err, redislanes.ErrUnknownOutcome) { // which it is if a try was in flight at the end
-		require.ErrorIs(t, err, redislanes.ErrRefused)
+	// The end may meet a try before it is sent, or a reply before it is read.
+	err := refused.Err()
+	require.True(t, errors.Is(err, redislanes.ErrRefused) || errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrUnknownOutcome), "%v", err)
+	if err := followed.Err(); err != nil {
+		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 	}
-	require.NoError(t, followed.Err())
 }
 
 // TestExpiryFollowsItsCounter: the server refuses INCRBY and runs the EXPIRE

@@ -16,7 +16,63 @@ func printed(t *testing.T, root string) string {
 	return out.String()
 }
 
+// library is a module, by file. It is not in testdata: whatever looks for modules
+// here would find the other one.
+var library = map[string]string{
+	"other/go.mod":              "module other\n",
+	"other/other.go":            "package other\n\nfunc Elsewhere() {}\n",
+	"internal/hidden/hidden.go": "package hidden\n\nfunc Hidden() {}\n",
+	"program/main.go":           "package main\n\nfunc Exported() {}\n\nfunc main() {}\n",
+	"shown/shown_test.go":       "package shown\n\nfunc OnlyInTests() {}\n",
+	"shown/shown.go": `package shown
+
+import "io"
+
+const (
+	One, two = 1, 2
+	Three    = 3
+)
+
+var Failed error
+
+func Do(a, b int, more ...string) (n int, err error) { return one(a) }
+
+func one(n int) (int, error) { return n, nil }
+
+type Open struct {
+	io.Reader
+	Name, Value string
+	hidden      func()
+	OnEvent     func(string) error
+}
+
+func (o *Open) Close() error { return nil }
+
+func (o Open) quiet() {}
+
+type shut struct{ Field int }
+
+func (shut) Method() {}
+
+type Closed interface {
+	io.Closer
+	Do(n int) string
+	secret()
+}
+
+type Number int
+
+type Same = Number
+`,
+}
+
 func TestNames(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range library {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
 	require.Equal(t, `shown: const One
 shown: const Three
 shown: func Do(a, b int, more ...string) (n int, err error)
@@ -33,7 +89,7 @@ shown: type Open struct, Value string
 shown: type Open struct, embeds io.Reader
 shown: type Same = Number
 shown: var Failed
-`, printed(t, filepath.Join("testdata", "library")))
+`, printed(t, root))
 }
 
 // TestAPIIsWrittenDown fails where the public surface is not what api.txt says: a

@@ -1,3 +1,0 @@
-package shown
-
-func OnlyInTests() {}
