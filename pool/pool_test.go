@@ -52,6 +52,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	ctx := within(t, 20*time.Second)
 	conn, err := p.Lend(ctx)
 	require.NoError(t, err)
+	before := p.Stats().WaitCount // Lend may have waited for the dial
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
@@ -70,7 +71,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	for i, n := range order {
 		require.Equal(t, i, n)
 	}
-	require.EqualValues(t, 20, s.WaitCount-1, "the first Lend waited for the dial")
+	require.EqualValues(t, 20, s.WaitCount-before)
 	require.Positive(t, s.WaitTime)
 }
 
