@@ -13,7 +13,7 @@ type DecodeError struct {
 	Into  string // the type of the receiver, such as *int
 	Kind  byte   // the type byte of the reply; 0 if it is not known
 	Index int    // which of several replies it was; the first is 0
-	Cause error  // its text may show the reply, and a command with its arguments
+	Cause error  `json:"-"` // its text may show the reply, and a command with its arguments
 }
 
 func (e *DecodeError) Error() string {

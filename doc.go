@@ -15,7 +15,7 @@
 // and the context allow, and what has an unknown outcome only if it just reads or was
 // marked as idempotent. Errors such as [ErrExhausted] and [ErrDown] say why a
 // command was not sent; they wrap ErrNotSent. A [CommandError] names the command
-// and the node. No error holds arguments, keys or credentials.
+// and the node. No error shows arguments, keys or credentials in its text.
 //
 // Package cluster has the client, package pipeline what most programs use of it,
 // package pool the kinds of connection pools, package lanes how servers are dialled
