@@ -14,6 +14,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/pool"
@@ -289,12 +290,12 @@ func TestServerBecomesACluster(t *testing.T) {
 	s.tell(s.fakes[0], nil)
 	client := s.open(t, cluster.Config{})
 	ctx := within(t, 10*time.Second)
-	r := new(cluster.Request)
+	r := new(engine.Request)
 	command := resp.AppendCommand(nil, "MGET", "a", "b")
-	require.NoError(t, client.Append(r, command))
+	require.NoError(t, (*engine.Client)(client).Append(r, command))
 	r.Reset()
 	s.all(s.parts("node"))
 	require.NoError(t, client.Sync(ctx))
-	require.ErrorIs(t, client.Append(r, command), redislanes.ErrCrossSlot)
+	require.ErrorIs(t, (*engine.Client)(client).Append(r, command), redislanes.ErrCrossSlot)
 	require.Zero(t, owner(t, ctx, client, 0))
 }

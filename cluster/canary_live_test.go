@@ -16,11 +16,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // What must not be seen anywhere: passwords, keys, values and scripts contain
@@ -191,7 +191,7 @@ func TestCanaryInServerErrors(t *testing.T) {
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", mineKey, "canary-value")))
 	owner, err := real.Owner(ctx, cluster.Slot(mineKey))
 	require.NoError(t, err)
-	direct, err := pool.New(pool.Laned{}, config.Dialer, owner.Addr(), mine.logger())
+	direct, err := nodepool.New(nodepool.Laned{}, config.Dialer, owner.Addr(), mine.logger())
 	require.NoError(t, err)
 	defer direct.Close()
 	for door, do := range doors(client, direct) {
@@ -209,7 +209,7 @@ func TestCanaryInServerErrors(t *testing.T) {
 }
 
 // doors are the ways in which a command can be sent.
-func doors(client *cluster.Client, direct *pool.Pool) map[string]func(context.Context, []string) error {
+func doors(client *cluster.Client, direct *nodepool.Pool) map[string]func(context.Context, []string) error {
 	cmd := func(command []string) radix.Action {
 		return radix.Cmd(nil, command[0], command[1:]...)
 	}
@@ -290,7 +290,7 @@ func decodingErrors(t *testing.T, ctx context.Context, mine *coalMine, client *c
 }
 
 // showAll prints what there is to print, and the metrics.
-func showAll(t *testing.T, mine *coalMine, config cluster.Config, client *cluster.Client, direct *pool.Pool) {
+func showAll(t *testing.T, mine *coalMine, config cluster.Config, client *cluster.Client, direct *nodepool.Pool) {
 	t.Helper()
 	clients, err := client.Clients()
 	require.NoError(t, err)

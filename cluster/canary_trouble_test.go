@@ -13,6 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -211,7 +212,7 @@ func TestCanaryInHandshakes(t *testing.T) {
 		t.Helper()
 		_, err := cluster.Config{Logger: mine.logger(), Dialer: d}.New(ctx, []string{addr})
 		mine.failed(t, name, err)
-		p, err := pool.New(pool.Laned{}, d, addr, mine.logger())
+		p, err := nodepool.New(nodepool.Laned{}, d, addr, mine.logger())
 		require.NoError(t, err)
 		mine.failed(t, name, p.Do(ctx, radix.Cmd(nil, "SET", "canary-key", "canary-value")))
 		mine.show("Pool", p)

@@ -2,237 +2,88 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"net"
-	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
-	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/wire"
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/engine"
 )
 
 // A Client sends commands to the nodes of a Redis Cluster. Make it with
 // [Config.New]. All methods are safe for concurrent use.
-type Client struct {
-	cfg   Config
-	seeds []string
-
-	slowLanes bool // the pools have lanes for slow commands
-	slow      overrides
-	book      commandBook
-
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
-
-	topology atomic.Pointer[topology]
-	stale    chan struct{} // capacity 1: something hints that the map is out of date
-	counters counters
-	strange  map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
-	troubles troubles
-	now      func() time.Time // what an Observer's times are taken from
-
-	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
-	nodes     map[string]*node
-	strangers int          // nodes that redirects have named and the last map did not hold
-	syncs     []chan error // callers of Sync that wait
-	closed    bool
-}
+type Client engine.Client
 
 var (
 	_ radix.Client      = (*Client)(nil)
 	_ radix.MultiClient = (*Client)(nil)
 )
 
-func newClient(cfg Config, seeds []string) *Client {
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: pool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), now: time.Now}
-	c.slow, _ = cfg.overrides() // validated
-	c.topology.Store(newTopology(nil, nil))
-	return c
+func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
+
+// Do performs any radix action on the node that owns its keys, which must be
+// in one slot. Where they are is read from the commands themselves, not from the
+// action's properties, which name them wrongly for many commands; only an action
+// that is lent a connection, such as radix.WithConn, goes by the key that it
+// names. Redirects are followed for each command by itself, also inside a
+// radix.Pipeline. Blocking commands and actions that cannot share a connection
+// are lent one.
+//
+// A command without a key goes to one and the same node as long as that is in the
+// map and not down: the owner of the lowest slot. So EVALSHA without keys finds the script of
+// SCRIPT LOAD, CONFIG GET what CONFIG SET set, and a SCAN loop goes over that
+// node's keys; to reach all nodes, use [Client.Clients].
+//
+// Errors of the server are resp3.SimpleError, as from radix itself, wrapped in
+// a [redislanes.CommandError]; if the action was lent a connection, only those that say that
+// the command was not executed (see [redislanes.ErrRefused]). Such an error is always that of
+// the call, also if a receiver takes errors for values.
+func (c *Client) Do(ctx context.Context, action radix.Action) error {
+	return c.engine().Do(ctx, action)
 }
 
-// Addr returns the first of the addresses that New was given; part of
-// radix.Client.
-func (c *Client) Addr() net.Addr {
-	_ = c.current()
-	return wire.NetAddr(c.seeds[0])
-}
-
-// Primary returns the address of the node that owns the slot, as far as the
-// client knows; "" if none does.
-func (c *Client) Primary(slot uint16) string {
-	if slot >= SlotCount {
-		return ""
-	}
-	if n := c.current().primary(int32(slot)); n != nil {
-		return n.addr
-	}
-	return ""
+// DoSecondary is Do on a replica, which may lag behind its primary. Where
+// there is none, it is Do. All commands for a slot go to one and the same replica
+// as long as the map has the same ones, so that an SSCAN loop does not mix the
+// cursors of two, nor a reader see an older value after a newer one; the slots of
+// a primary are shared out among its replicas. A command without a key has one
+// replica, too. What the replica does not answer, the primary does.
+func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
+	return c.engine().DoSecondary(ctx, action)
 }
 
 // Clients returns a client for each node, by the primary's address; part of
 // radix.MultiClient. They do not follow redirects, and closing them does
 // nothing.
-func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
-	if err := c.usable(context.Background()); err != nil {
-		return nil, err
-	}
-	t := c.current()
-	sets := make(map[string]radix.ReplicaSet, len(t.nodes))
-	for i, n := range t.nodes {
-		set := radix.ReplicaSet{Primary: nodeClient{n, asPrimary}}
-		for _, r := range t.replicas[i] {
-			set.Secondaries = append(set.Secondaries, nodeClient{r, asReplica})
-		}
-		sets[n.addr] = set
-	}
-	return sets, nil
-}
+func (c *Client) Clients() (map[string]radix.ReplicaSet, error) { return c.engine().Clients() }
 
-// maxStrangers bounds the nodes that only redirects have named: a server that
-// invents addresses must not make us open connections without end.
-const maxStrangers = 64
+// Addr returns the first of the addresses that New was given; part of
+// radix.Client.
+func (c *Client) Addr() net.Addr { return c.engine().Addr() }
 
-// node returns the node that a redirect named, making it if it is new; nil if
-// there are too many already that no map of the slots holds, or if AddrMap fails.
-func (c *Client) node(to redirect) *node {
-	addr := to.addr
-	if !to.dialled {
-		var err error
-		if addr, err = c.mapped(addr); err != nil {
-			guard.Log(c.cfg.Logger, err)
-			return nil
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.nodes[addr] == nil {
-		if c.strangers == maxStrangers {
-			return nil
-		}
-		c.strangers++
-	}
-	n := c.nodeLocked(addr)
-	n.named.Store(true)
-	return n
-}
+// Primary returns the address of the node that owns the slot, as far as the
+// client knows; "" if none does.
+func (c *Client) Primary(slot uint16) string { return c.engine().Primary(slot) }
 
-func (c *Client) nodeLocked(addr string) *node {
-	n, ok := c.nodes[addr]
-	if !ok {
-		n = &node{addr: addr, client: c, closed: c.closed}
-		c.nodes[addr] = n
-	}
-	return n
-}
-
-// learn notes what the MOVED of one wave said, all at once: the table of the
-// slots is copied for each call.
-func (c *Client) learn(moves []move) {
-	if len(moves) == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.topology.Store(c.topology.Load().withOwners(moves))
-}
-
-// leaveHome sends commands without a key elsewhere, if they go to the node at the
-// address, which is down: what they have left there is not to be had. Where all
-// nodes are down, they stay: the table of the slots is copied for each move.
-func (c *Client) leaveHome(addr string) {
-	t := c.topology.Load()
-	if n := t.primary(noKey); n == nil || n.addr != addr {
-		return
-	}
-	next := t.withoutHome()
-	if next == t {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.topology.Load() == t { // else the next command that fails may try again
-		c.topology.Store(next)
-	}
-}
-
-// use replaces the topology by a map that was believed when judged was in use. What
-// MOVED has taught meanwhile stays. Nodes that the map does not hold any more
-// are drained.
-func (c *Client) use(judged *topology, v *view) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	moves := c.topology.Load().movesSince(judged)
-	t := newTopology(v, c.nodeLocked).withOwners(moves)
-	t.settle(c.topology.Load())
-	c.topology.Store(t)
-	current := t.all()
-	c.strangers = 0
-	for addr, n := range c.nodes {
-		named := n.named.Swap(false)
-		switch {
-		case slices.Contains(current, n):
-		case named: // a node that imports its first slot is in no map yet
-			c.strangers++
-		default:
-			delete(c.nodes, addr)
-			if !c.closed {
-				c.tasks.Go(func() { c.drain(n) })
-			}
-		}
-	}
-}
-
-const (
-	drainTime  = 5 * time.Second
-	drainCheck = 10 * time.Millisecond
-)
-
-// drain closes a node once what is in flight has its replies, or after
-// drainTime. Requests that come for it with an old map go elsewhere.
-func (c *Client) drain(n *node) {
-	defer n.left()
-	defer n.close()
-	n.retire()
-	limit := time.NewTimer(drainTime)
-	defer limit.Stop()
-	check := time.NewTicker(drainCheck)
-	defer check.Stop()
-	for !n.quiet() {
-		select {
-		case <-check.C:
-		case <-limit.C:
-			return
-		case <-c.ctx.Done():
-			return
-		}
-	}
-}
+// Sync fetches the map of the slots now and returns when it is in use.
+func (c *Client) Sync(ctx context.Context) error { return c.engine().Sync(ctx) }
 
 // Close closes all connections. Commands in flight end with an error that
 // wraps ErrClosed. It returns when no goroutine of the client is left; closing
 // again does nothing.
-func (c *Client) Close() error {
-	if c == nil || c.ctx == nil {
-		return errNotMade
-	}
-	c.mu.Lock()
-	c.closed = true
-	c.cancel()
-	nodes := make([]*node, 0, len(c.nodes))
-	for _, n := range c.nodes {
-		nodes = append(nodes, n)
-	}
-	c.mu.Unlock()
-	for _, n := range nodes {
-		n.close()
-	}
-	c.tasks.Wait()
-	return nil
-}
+func (c *Client) Close() error { return c.engine().Close() }
+
+// String describes the client.
+func (c *Client) String() string { return c.engine().String() }
+
+// Format prints String for every verb: fmt would read fields that are changing.
+func (c *Client) Format(f fmt.State, verb rune) { c.engine().Format(f, verb) }
+
+// SlowCommands returns the names, in upper case and sorted, of the commands that
+// are slow by default: those that read or combine whole collections or the key
+// space (HGETALL, LRANGE, KEYS, SCAN, SORT, SUNION and the like), scripts, and
+// DEL, EXISTS, MGET, MSET, MSETNX, PFCOUNT, PFMERGE, TOUCH and UNLINK, which are
+// slow only with more than 100 keys. Besides, 1,000 commands or more of one
+// request for one node travel as slow ones do, whatever they are.
+func SlowCommands() []string { return command.SlowNames() }

@@ -2,19 +2,10 @@ package cluster
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"math"
-	"net"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
-	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -79,86 +70,7 @@ type Config struct {
 
 // WhileContextLasts is a [Config.DownGrace] without an end: calls try again until
 // they succeed or their context ends. Give them one with a deadline.
-const WhileContextLasts time.Duration = math.MaxInt64
-
-const (
-	defaultRefreshEvery = 15 * time.Second
-	leastRefreshEvery   = quickSpacing // each dials a connection and asks a server for all slots
-	defaultMaxRedirects = 8
-	mostRedirects       = 1 << 10
-	defaultDownGrace    = time.Second
-)
-
-func (c Config) withDefaults() Config {
-	if c.Pool == nil {
-		c.Pool = pool.Laned{}
-	}
-	if c.RefreshEvery == 0 {
-		c.RefreshEvery = defaultRefreshEvery
-	}
-	if c.MaxRedirects == 0 {
-		c.MaxRedirects = defaultMaxRedirects
-	}
-	if c.DownGrace == 0 {
-		c.DownGrace = defaultDownGrace
-	}
-	if c.AddrMap == nil {
-		c.AddrMap = func(addr string) string { return addr }
-	}
-	c.Logger = guard.Logger(c.Logger)
-	return c
-}
-
-func (c Config) validate(addrs []string) error {
-	if _, err := c.overrides(); err != nil {
-		return err
-	}
-	if err := pool.Validate(c.Pool); err != nil {
-		return err
-	}
-	if err := c.Dialer.Validate(); err != nil {
-		return err
-	}
-	if c.Dialer.Member != nil {
-		return fmt.Errorf("cluster: Config.Dialer.Member is set: the client sets it itself")
-	}
-	if 0 < c.RefreshEvery && c.RefreshEvery < leastRefreshEvery {
-		return fmt.Errorf("cluster: Config.RefreshEvery = %v: must be at least %v, or negative for never", c.RefreshEvery, leastRefreshEvery)
-	}
-	if c.MaxRedirects > mostRedirects {
-		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)
-	}
-	if len(addrs) == 0 {
-		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
-	}
-	for i, addr := range addrs {
-		if err := wire.CheckAddr(addr); err != nil {
-			return fmt.Errorf("cluster: addrs[%d] cannot be used: %w", i, err)
-		}
-		if err := validAddr(addr); err != nil {
-			return fmt.Errorf("cluster: addrs[%d] = %q: %w", i, addr, err)
-		}
-	}
-	return nil
-}
-
-func validAddr(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	var wrong *net.AddrError
-	switch n, bad := strconv.ParseUint(port, 10, 16); {
-	case errors.As(err, &wrong):
-		return fmt.Errorf("want host:port: %s", wrong.Err)
-	case err != nil:
-		return fmt.Errorf("want host:port: %w", err)
-	case strings.ContainsFunc(addr, unicode.IsSpace):
-		return errors.New("want host:port: there is a blank in it")
-	case bad != nil || n == 0:
-		return fmt.Errorf("port %q: want a number from 1 to 65535", port)
-	case host == "":
-		return errors.New("want host:port: the host is empty")
-	}
-	return nil
-}
+const WhileContextLasts = engine.WhileContextLasts
 
 // New connects to the first of the addresses (host:port, blanks around it are
 // ignored) that answers, learns the cluster's nodes and slots from it, and
@@ -175,23 +87,20 @@ func validAddr(addr string) error {
 // no address gives a map, the error is, or wraps, an [redislanes.UnreachableError] with
 // each address and its cause.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
-	if ctx == nil {
-		return nil, fmt.Errorf("cluster: New: %w", errNilContext)
+	client, err := c.settings().New(ctx, addrs)
+	return (*Client)(client), err
+}
+
+func (c Config) settings() engine.Config {
+	s := engine.Config{
+		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
+		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Logger: c.Logger,
 	}
-	addrs = slices.Clone(addrs)
-	for i := range addrs {
-		addrs[i] = strings.TrimSpace(addrs[i])
+	if c.Pool != nil {
+		s.Pool = c.Pool.Settings()
 	}
-	c = c.withDefaults()
-	if err := c.validate(addrs); err != nil {
-		return nil, err
+	if c.Observer != nil {
+		s.Observer = observer{c.Observer}
 	}
-	c.Dialer = wire.Sealed(c.Dialer)
-	client := newClient(c, addrs)
-	if err := client.start(ctx); err != nil {
-		_ = client.Close()
-		return nil, err
-	}
-	client.tasks.Go(client.keepFresh)
-	return client, nil
+	return s
 }

@@ -7,8 +7,8 @@
 // cluster mode is a cluster of one node. The Client is a radix.Client and a
 // radix.MultiClient, so that programs written for radix work with it.
 //
-// [Client.Exec] sends many encoded commands at once, grouped by node or slot;
-// package pipeline is its face for users.
+// Many commands at once, grouped by node or slot, are the business of package
+// pipeline.
 //
 // It knows where the keys of each command are and how the command may travel:
 // whether it only reads, blocks, changes its connection or is slow. Slow commands

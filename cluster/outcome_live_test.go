@@ -13,6 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -108,7 +109,7 @@ func TestNothingPrintsThePassword(t *testing.T) {
 	server := redistest.StartServer(t, redistest.Options{Password: "canary"})
 	config := cluster.Config{Dialer: lanes.Dialer{Password: "canary"}}
 	client := open(t, config, server.Addrs())
-	p, err := pool.New(pool.Laned{}, config.Dialer, server.Addrs()[0], nil)
+	p, err := nodepool.New(nodepool.Laned{}, config.Dialer, server.Addrs()[0], nil)
 	require.NoError(t, err)
 	defer p.Close()
 	clients, err := client.Clients()

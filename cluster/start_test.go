@@ -14,6 +14,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -170,7 +171,7 @@ func TestClientsThatWereNotMade(t *testing.T) {
 		require.ErrorContains(t, c.Do(ctx, ping), made)
 		require.ErrorIs(t, c.DoSecondary(ctx, ping), redislanes.ErrNotSent)
 		require.ErrorContains(t, c.Sync(ctx), made)
-		require.ErrorContains(t, c.Exec(ctx, new(cluster.Request), cluster.How{}), made)
+		require.ErrorContains(t, (*engine.Client)(c).Exec(ctx, new(engine.Request), engine.How{}), made)
 		_, err := c.Clients()
 		require.ErrorContains(t, err, made)
 		require.ErrorContains(t, c.Close(), made)
@@ -189,11 +190,11 @@ func TestClientsThatWereNotMade(t *testing.T) {
 	require.ErrorContains(t, client.Do(none, ping), isNil)
 	require.ErrorContains(t, client.DoSecondary(none, ping), isNil)
 	require.ErrorContains(t, client.Sync(none), isNil)
-	require.ErrorContains(t, client.Exec(none, new(cluster.Request), cluster.How{}), isNil)
+	require.ErrorContains(t, (*engine.Client)(client).Exec(none, new(engine.Request), engine.How{}), isNil)
 	_, err := cluster.Config{}.New(none, []string{f.addr()})
 	require.ErrorContains(t, err, isNil)
 	require.ErrorContains(t, client.Do(ctx, nil), "action is nil")
-	require.ErrorContains(t, client.Exec(ctx, nil, cluster.How{}), "request is nil")
+	require.ErrorContains(t, (*engine.Client)(client).Exec(ctx, nil, engine.How{}), "request is nil")
 	sets, err := client.Clients()
 	require.NoError(t, err)
 	for _, set := range sets {
@@ -209,25 +210,25 @@ func TestRequestsAreRefusedAtTheDoor(t *testing.T) {
 	f.start()
 	client := open(t, cluster.Config{RefreshEvery: -1}, []string{f.addr()})
 	ctx := within(t, 5*time.Second)
-	incr := func(r *cluster.Request, slot int32) { r.Commit(resp.AppendCommand(r.Buffer(), "INCR", "k"), slot) }
-	for want, spoil := range map[string]func(r *cluster.Request){
-		"slot 16384":      func(r *cluster.Request) { incr(r, 16384) },
-		"slot -2":         func(r *cluster.Request) { incr(r, -2) },
-		"MULTI":           func(r *cluster.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "MULTI"), -1) },
-		"BLPOP":           func(r *cluster.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "BLPOP", "k", "0"), 1) },
-		"REPLCONF":        func(r *cluster.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "REPLCONF", "ACK", "0"), -1) },
-		"not one encoded": func(r *cluster.Request) { r.Commit(r.Buffer(), 1) },
-		"command 1 is no": func(r *cluster.Request) { r.Commit(append(r.Buffer(), "*0\r\n"...), 1) },
+	incr := func(r *engine.Request, slot int32) { r.Commit(resp.AppendCommand(r.Buffer(), "INCR", "k"), slot) }
+	for want, spoil := range map[string]func(r *engine.Request){
+		"slot 16384":      func(r *engine.Request) { incr(r, 16384) },
+		"slot -2":         func(r *engine.Request) { incr(r, -2) },
+		"MULTI":           func(r *engine.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "MULTI"), -1) },
+		"BLPOP":           func(r *engine.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "BLPOP", "k", "0"), 1) },
+		"REPLCONF":        func(r *engine.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "REPLCONF", "ACK", "0"), -1) },
+		"not one encoded": func(r *engine.Request) { r.Commit(r.Buffer(), 1) },
+		"command 1 is no": func(r *engine.Request) { r.Commit(append(r.Buffer(), "*0\r\n"...), 1) },
 	} {
-		var r cluster.Request
+		var r engine.Request
 		incr(&r, 1)
 		spoil(&r)
-		err := client.Exec(ctx, &r, cluster.How{})
+		err := (*engine.Client)(client).Exec(ctx, &r, engine.How{})
 		require.ErrorContains(t, err, want)
 		require.ErrorIs(t, err, redislanes.ErrNotSent)
 		require.Zero(t, r.Trips())
 		r.Reset()
 		incr(&r, 1)
-		require.NoError(t, client.Exec(ctx, &r, cluster.How{}))
+		require.NoError(t, (*engine.Client)(client).Exec(ctx, &r, engine.How{}))
 	}
 }

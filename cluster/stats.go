@@ -1,19 +1,6 @@
 package cluster
 
-import (
-	"fmt"
-	"io"
-	"sync/atomic"
-
-	"github.com/redislanes/redislanes/pool"
-)
-
-type counters struct {
-	moved, ask               atomic.Uint64
-	refused, notSent         atomic.Uint64
-	repeated                 atomic.Uint64
-	refreshes, refreshErrors atomic.Uint64
-}
+import "github.com/redislanes/redislanes/pool"
 
 // Stats is a snapshot of a client. Counters count from its beginning.
 type Stats struct {
@@ -41,37 +28,15 @@ type NodeStats struct {
 	Pool pool.Stats
 }
 
-// String describes the client.
-func (c *Client) String() string {
-	if c == nil {
-		return "cluster.Client(nil)"
-	}
-	return fmt.Sprintf("cluster.Client{%v}", c.seeds)
-}
-
-// Format prints String for every verb: fmt would read fields that are changing.
-func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
-
 // Stats returns a snapshot. It is safe to call while the client works.
 func (c *Client) Stats() Stats {
+	from := c.engine().Stats()
 	s := Stats{
-		Slots: c.current().covered(),
-		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),
-		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(), Repeated: c.counters.repeated.Load(),
-		Refreshes: c.counters.refreshes.Load(), RefreshErrors: c.counters.refreshErrors.Load(),
+		Slots: from.Slots, Moved: from.Moved, Ask: from.Ask, Refused: from.Refused, NotSent: from.NotSent,
+		Repeated: from.Repeated, Refreshes: from.Refreshes, RefreshErrors: from.RefreshErrors,
 	}
-	c.mu.Lock()
-	nodes := make([]*node, 0, len(c.nodes))
-	for _, n := range c.nodes {
-		nodes = append(nodes, n)
-	}
-	c.mu.Unlock()
-	for _, n := range nodes {
-		for u := range n.pools {
-			if p := n.pools[u].Load(); p != nil {
-				s.Nodes = append(s.Nodes, NodeStats{Role: use(u).String(), Pool: p.Stats()})
-			}
-		}
+	for _, n := range from.Nodes {
+		s.Nodes = append(s.Nodes, NodeStats{Role: n.Role, Pool: pool.Stats(n.Pool)})
 	}
 	return s
 }

@@ -38,10 +38,6 @@ type Dialer struct {
 	// ClientName is set with CLIENT SETNAME unless it is empty.
 	ClientName string
 
-	// ReadOnly sends READONLY, so that a replica answers reads. A server
-	// without cluster mode, which refuses the command, is used all the same.
-	ReadOnly bool
-
 	// Timeout bounds connecting, the TLS handshake and authentication
 	// together. Default 5 s.
 	Timeout time.Duration
@@ -56,13 +52,6 @@ type Dialer struct {
 
 	// Limits bound what a reply may cost; zero fields take their defaults.
 	Limits Limits
-
-	// Member, if not nil, decides whether the server is the one that is meant. It
-	// is given the address and the server's replies, as they came, to READWRITE
-	// (READONLY if ReadOnly is set) and CLUSTER MYID, with which each handshake
-	// then ends, without a round trip of their own. Its error fails the dial. It
-	// is called from many goroutines. A cluster.Client sets it.
-	Member func(addr string, mode, id []byte) error
 
 	// NetDial, if not nil, makes the connections instead of net.Dialer, with
 	// "tcp" as the network. The deadlines of what it returns are not relied on,

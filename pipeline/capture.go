@@ -9,7 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -17,7 +17,7 @@ import (
 // A capture is a connection that sends nothing: it appends what an action would
 // send to the request, and notes where the action wants its reply.
 type capture struct {
-	client  *cluster.Client
+	client  *engine.Client
 	request []byte
 	trips   int
 	into    any

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
 )
 
 // leave sends off the call's own flights. The caller goes with the last of them.
@@ -43,7 +43,7 @@ func (c *Counters) split(flights []*flight, keep bool) []*flight {
 func (c *Counters) byNode(flights []*flight) (groups [][]*flight) {
 	var addrs []string
 	for _, f := range flights {
-		addr := c.client.Primary(cluster.Slot(f.lineup.key))
+		addr := c.client.Primary(engine.Slot(f.lineup.key))
 		at := slices.Index(addrs, addr)
 		if at < 0 {
 			at = len(addrs)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -44,7 +45,7 @@ type CountersConfig struct {
 // passed or Close is called, for at most 10,000 keys at a time. The error of a hit
 // beyond these says so.
 type Counters struct {
-	client *cluster.Client
+	client *engine.Client
 	cfg    CountersConfig
 	seed   maphash.Seed
 	shards [counterShards]counterShard
@@ -85,7 +86,7 @@ type Hit struct {
 // NewCounters returns counters that live on the client's cluster. With a nil
 // client every hit is an error.
 func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
-	counters := &Counters{client: client, cfg: c, seed: maphash.MakeSeed()}
+	counters := &Counters{client: (*engine.Client)(client), cfg: c, seed: maphash.MakeSeed()}
 	for i := range counters.shards {
 		counters.shards[i].out = make(map[string]*lineup)
 	}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"github.com/redislanes/redislanes/cluster"
 )
 
 // A debt is a key that may exist without its time to live: its INCRBY ran, or
@@ -95,7 +97,7 @@ func (d *debts) some() (keys []string, owed []debt) {
 func (c *Counters) payThese(keys []string, owed []debt) (settled bool) {
 	ctx, cancel := context.WithTimeout(c.debts.ctx, debtWait)
 	defer cancel()
-	p := New(c.client)
+	p := New((*cluster.Client)(c.client))
 	replies := make([]Reply, len(keys))
 	for i, key := range keys {
 		replies[i] = c.appendExpiry(p, key, owed[i].ttl)

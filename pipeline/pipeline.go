@@ -13,6 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -22,8 +23,17 @@ type Config struct {
 	// Group says which commands travel together. Default cluster.ByNode.
 	Group cluster.Grouping
 
+	// By default the groups are handed to their connections one after the other
+	// without waiting for any of them, and the caller is woken once, when all
+	// have their replies. Two other ways exist to be compared with; at most one
+	// of them may be set. Commands that are sent again go the default way.
+
+	// Goroutines sends each group from a goroutine of its own, which waits for
+	// its replies, and joins them with a sync.WaitGroup. The last group, or the
+	// only one, is sent by the caller.
+	Goroutines bool
+
 	// Sequential sends a group only when the one before it has its replies.
-	// It exists to be compared with.
 	Sequential bool
 
 	// Idempotent marks all commands as [Reply.Idempotent] does. INCRBY is not
@@ -31,11 +41,12 @@ type Config struct {
 	Idempotent bool
 }
 
-// New returns an empty pipeline that sends to the client. An unknown Group is
-// an error of Do. A nil client is an error of all that the pipeline is asked to
+// New returns an empty pipeline that sends to the client. Settings that cannot be
+// used are an error of Do. A nil client is an error of all that the pipeline is asked to
 // do, as it is for the zero Pipeline: New itself cannot return one.
 func (c Config) New(client *cluster.Client) *Pipeline {
-	p := &Pipeline{client: client, how: cluster.How{Group: c.Group, Sequential: c.Sequential}, idempotent: c.Idempotent}
+	how := engine.How{Group: engine.Grouping(c.Group), Sequential: c.Sequential, Goroutines: c.Goroutines}
+	p := &Pipeline{client: (*engine.Client)(client), how: how, idempotent: c.Idempotent}
 	if client != nil {
 		p.state = appending
 	}
@@ -54,9 +65,9 @@ func New(client *cluster.Client) *Pipeline { return Config{}.New(client) }
 // of pipelines may use one client. The zero Pipeline has no client, and refuses
 // everything: use [New].
 type Pipeline struct {
-	client  *cluster.Client
-	how     cluster.How
-	request cluster.Request
+	client  *engine.Client
+	how     engine.How
+	request engine.Request
 
 	idempotent bool // all commands are
 
@@ -178,7 +189,7 @@ func expiry(ttl time.Duration) (name string, n int64) {
 
 func (p *Pipeline) commit(b []byte, key string) Reply {
 	if key != p.lastKey || key == "" {
-		p.lastKey, p.lastSlot = key, int32(cluster.Slot(key))
+		p.lastKey, p.lastSlot = key, int32(engine.Slot(key))
 	}
 	p.lastAt = p.request.Len()
 	p.request.CommitKnown(b, p.lastSlot)

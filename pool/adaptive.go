@@ -1,8 +1,9 @@
 package pool
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
 )
 
 // Adaptive is a pool like [Fixed] whose number of connections follows the
@@ -31,25 +32,7 @@ type Adaptive struct {
 	Options
 }
 
-const defaultIdleTimeout = 10 * time.Second
-
-func (a Adaptive) settings() (settings, error) {
-	orDefault(&a.Min, 1)
-	orDefault(&a.Max, max(DefaultSingleSize, a.Min))
-	orDefault(&a.IdleTimeout, defaultIdleTimeout)
-	a.Options = a.withDefaults()
-	err := firstError(inRange("Adaptive", "Min", a.Min, mostConnections), inRange("Adaptive", "Max", a.Max, mostConnections), a.validate("Adaptive"))
-	switch {
-	case err != nil:
-	case a.Min > a.Max:
-		err = fmt.Errorf("pool: Adaptive.Min = %d is more than Max = %d", a.Min, a.Max)
-	case a.IdleTimeout < 0:
-		err = fmt.Errorf("pool: Adaptive.IdleTimeout = %v: must not be negative", a.IdleTimeout)
-	}
-	return settings{Options: a.Options, kind: "adaptive", min: a.Min, max: a.Max, idleTimeout: a.IdleTimeout, maxInFlight: 1}, err
-}
-
-func (a Adaptive) inCluster() Config {
-	orDefault(&a.Max, max(DefaultSize, a.Min))
-	return a
+// Settings is part of [Config].
+func (a Adaptive) Settings() nodepool.Config {
+	return nodepool.Adaptive{Min: a.Min, Max: a.Max, IdleTimeout: a.IdleTimeout, Options: nodepool.Options(a.Options)}
 }

@@ -1,16 +1,15 @@
-// Package pool keeps the connections to one Redis server.
+// Package pool has the settings and the figures of the connections to one Redis
+// server.
 //
 // The kinds of pool differ in who may use a connection at the same time:
 // [Fixed] lends each of a fixed number of connections to one caller's batch at
 // a time; [Adaptive] does so with a number that follows the load; [Laned] lets
-// all callers share a few, and has others for slow commands. They are settings
-// of one [Pool], which dials, replaces broken connections with backoff and full
-// jitter, queues what finds no free connection (first in, first out, bounded),
-// closes stalled connections and counts what happens.
+// all callers share a few, and has others for slow commands. A batch is the
+// commands of one request for one server. Every pool dials by itself, replaces
+// broken connections with backoff and full jitter, queues what finds no free
+// connection (first in, first out, bounded), closes stalled connections and
+// counts what happens ([Stats]).
 //
-// Nothing blocks: a batch that must wait is put on a queue, and whoever frees
-// a connection sends it. The caller waits in one place, for all its batches.
-//
-// It does not know slots, nodes' roles or redirects: package cluster does.
-// [Custom] puts a pool under radix's own Cluster.
+// A program gives the settings to cluster.Config, which makes a pool for each
+// node. [Custom] puts pools under radix's own Cluster.
 package pool

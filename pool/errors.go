@@ -1,14 +1,6 @@
 package pool
 
-import (
-	"errors"
-	"io"
-	"os"
-
-	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/internal/wire"
-)
+import "github.com/redislanes/redislanes"
 
 // The errors of package redislanes, which has all of them, that full and closed
 // pools give.
@@ -16,40 +8,3 @@ var (
 	ErrExhausted = redislanes.ErrExhausted
 	ErrClosed    = redislanes.ErrClosed
 )
-
-// Reasons why connections are closed, as Stats.Closes counts them.
-const (
-	CloseByClient  = "client"   // the pool was closed, or its server has left the cluster
-	CloseIdle      = "idle"     // the pool shrank
-	CloseStalled   = "stalled"  // the server was silent too long
-	CloseByServer  = "server"   // the server hung up
-	CloseTimeout   = "timeout"  // the socket accepted no bytes
-	CloseProtocol  = "protocol" // the server sent what is not RESP
-	CloseUnclean   = "unclean"  // its user left a transaction open, or the like
-	CloseRenewed   = "renewed"  // the server has changed its role
-	CloseIOFailure = "io"       // reset, unreachable and the like
-)
-
-var (
-	errIdle    = errors.New("connection idle")
-	errUnclean = errors.New("connection left in an unknown state by its user")
-
-	errNilAction  = errors.New("the action is nil")
-	errNilContext = errors.New("the context is nil: pass one, such as context.Background()")
-)
-
-func closeReason(err error) string {
-	for _, r := range []struct {
-		err    error
-		reason string
-	}{
-		{errIdle, CloseIdle}, {errUnclean, CloseUnclean}, {errRenewed, CloseRenewed}, {redislanes.ErrStalled, CloseStalled},
-		{redislanes.ErrClosed, CloseByClient}, {redislanes.ErrRetired, CloseByClient}, {wire.ErrClosed, CloseByClient}, {io.EOF, CloseByServer},
-		{resp.ErrProtocol, CloseProtocol}, {os.ErrDeadlineExceeded, CloseTimeout},
-	} {
-		if errors.Is(err, r.err) {
-			return r.reason
-		}
-	}
-	return CloseIOFailure
-}

@@ -4,33 +4,38 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"sync"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
 
-// A pool to one server is a radix.Client by itself.
+// The settings go to cluster.Config, which makes a pool for each node.
 func Example() {
-	server, err := redistest.LaunchEmulated(1) // in place of a Redis server
+	servers, err := redistest.LaunchEmulated(3) // in place of a Redis Cluster
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer server.Close()
-	p, err := pool.New(pool.Fixed{Size: 2}, lanes.Dialer{}, server.Addrs()[0], nil)
+	defer servers.Close()
+	ctx := context.Background()
+	client, err := cluster.Config{Pool: pool.Fixed{Size: 2}}.New(ctx, servers.Addrs())
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer p.Close()
+	defer client.Close()
 	var n int
-	if err := p.Do(context.Background(), radix.Cmd(&n, "INCR", "hits")); err != nil {
+	if err := client.Do(ctx, radix.Cmd(&n, "INCR", "hits")); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(n, p.Stats().Kind)
-	// Output: 1 fixed
+	for _, node := range client.Stats().Nodes { // of those that were used
+		fmt.Println(n, node.Pool.Kind, node.Pool.Size)
+	}
+	// Output: 1 fixed 2
 }
 
 // Custom puts laned pools under radix's own Cluster.
@@ -57,28 +62,34 @@ func ExampleCustom() {
 }
 
 // An adaptive pool has the connections that its callers need at a time. Here
-// five users have one each, until they return it.
+// five users have one each at the same time.
 func ExampleAdaptive() {
 	server, err := redistest.LaunchEmulated(1)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	p, err := pool.New(pool.Adaptive{Min: 2, Max: 10, IdleTimeout: time.Minute}, lanes.Dialer{}, server.Addrs()[0], nil)
+	ctx := context.Background()
+	client, err := cluster.Config{Pool: pool.Adaptive{Min: 2, Max: 10, IdleTimeout: time.Minute}}.New(ctx, server.Addrs())
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer p.Close()
+	defer client.Close()
+	var users, all sync.WaitGroup
+	all.Add(5)
 	for range 5 {
-		conn, err := p.Lend(context.Background())
-		if err != nil {
-			log.Fatal(err)
-		}
-		defer conn.Return()
+		users.Go(func() {
+			_ = client.Do(ctx, radix.WithConn("", func(context.Context, radix.Conn) error {
+				all.Done()
+				all.Wait()
+				return nil
+			}))
+		})
 	}
-	s := p.Stats()
-	fmt.Println(s.Lent, "lent; grown from Min:", s.Grows > 0, "to enough:", s.Target >= 5)
-	// Output: 5 lent; grown from Min: true to enough: true
+	users.Wait()
+	s := client.Stats().Nodes[0].Pool
+	fmt.Println("grown from Min:", s.Grows > 0, "to enough:", s.Target >= 5)
+	// Output: grown from Min: true to enough: true
 }
 
 // A laned pool with a range adds lanes when many batches are in flight. With
@@ -89,16 +100,17 @@ func ExampleLaned() {
 		log.Fatal(err)
 	}
 	defer server.Close()
-	p, err := pool.New(pool.Laned{Lanes: 2, MaxLanes: 8}, lanes.Dialer{}, server.Addrs()[0], nil)
+	ctx := context.Background()
+	client, err := cluster.Config{Pool: pool.Laned{Lanes: 2, MaxLanes: 8}}.New(ctx, server.Addrs())
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer p.Close()
+	defer client.Close()
 	var n int
-	if err := p.Do(context.Background(), radix.Cmd(&n, "INCRBY", "hits", "3")); err != nil {
+	if err := client.Do(ctx, radix.Cmd(&n, "INCRBY", "hits", "3")); err != nil {
 		log.Fatal(err)
 	}
-	s := p.Stats()
+	s := client.Stats().Nodes[0].Pool
 	fmt.Println(n, s.Kind, s.Target, "of", s.Size)
 	// Output: 3 laned 2 of 8
 }

@@ -1,10 +1,12 @@
 package pool
 
+import "github.com/redislanes/redislanes/internal/nodepool"
+
 // The number of connections of a [Fixed] pool, and the most of an [Adaptive]
 // one, unless they are set.
 const (
-	DefaultSize       = 50 // to each node of a cluster
-	DefaultSingleSize = 10 // to a server that stands alone
+	DefaultSize       = nodepool.DefaultSize       // 50, to each node of a cluster
+	DefaultSingleSize = nodepool.DefaultSingleSize // 10, to a server that stands alone
 )
 
 // Fixed is a pool of Size connections, each of which serves one batch at a
@@ -17,14 +19,7 @@ type Fixed struct {
 	Options
 }
 
-func (f Fixed) settings() (settings, error) {
-	orDefault(&f.Size, DefaultSingleSize)
-	f.Options = f.withDefaults()
-	err := firstError(inRange("Fixed", "Size", f.Size, mostConnections), f.validate("Fixed"))
-	return settings{Options: f.Options, kind: "fixed", min: f.Size, max: f.Size, maxInFlight: 1}, err
-}
-
-func (f Fixed) inCluster() Config {
-	orDefault(&f.Size, DefaultSize)
-	return f
+// Settings is part of [Config].
+func (f Fixed) Settings() nodepool.Config {
+	return nodepool.Fixed{Size: f.Size, Options: nodepool.Options(f.Options)}
 }

@@ -1,9 +1,8 @@
-package pool
+package pool_test
 
 import (
 	"context"
-	"fmt"
-	"sync"
+	"reflect"
 	"testing"
 	"time"
 
@@ -11,179 +10,122 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
 )
 
-// TestManyCallers: every caller gets its own replies, and no pool has more
-// connections than it may.
-func TestManyCallers(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
-	for name, kind := range kinds {
-		t.Run(name, func(t *testing.T) {
-			p := open(t, kind, server)
-			ctx := within(t, 20*time.Second)
-			var wg sync.WaitGroup
-			for caller := range 40 {
-				wg.Go(func() {
-					for round := range 100 {
-						want, got := fmt.Sprint(caller, ":", round), ""
-						if err := p.Do(ctx, radix.Cmd(&got, "ECHO", want)); err != nil || got != want {
-							t.Errorf("got %q, %v; want %q", got, err, want)
-							return
-						}
-					}
-				})
+func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+
+// filled returns a value of c's type in which no field is zero, and no two numbers
+// are equal.
+func filled(c pool.Config) reflect.Value {
+	v := reflect.New(reflect.TypeOf(c)).Elem()
+	n := int64(1)
+	var fill func(v reflect.Value)
+	fill = func(v reflect.Value) {
+		switch n++; v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				fill(v.Field(i))
 			}
-			wg.Wait()
-			s := p.Stats()
-			require.LessOrEqual(t, s.Open, 3)
-			require.EqualValues(t, s.Open+s.Dialing, s.Dials)
-			until(t, "nothing is in flight", func() bool { return p.Quiet() })
-		})
+		case reflect.Int, reflect.Int64:
+			v.SetInt(n)
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.Func:
+			v.Set(reflect.MakeFunc(v.Type(), nil))
+		default:
+			panic("what fills a " + v.Kind().String() + "?")
+		}
+	}
+	fill(v)
+	return v
+}
+
+// TestSettingsAreComplete: every field of the settings arrives where it is used,
+// under the same name.
+func TestSettingsAreComplete(t *testing.T) {
+	t.Parallel()
+	for _, c := range []pool.Config{pool.Fixed{}, pool.Adaptive{}, pool.Laned{}} {
+		from := filled(c)
+		to := reflect.ValueOf(from.Interface().(pool.Config).Settings())
+		require.Equal(t, from.Type().Name(), to.Type().Name())
+		same(t, from.Type().Name(), from, to)
 	}
 }
 
-// TestWaitersAreServedInOrder blocks the only connection and queues commands
-// one after the other.
-func TestWaitersAreServedInOrder(t *testing.T) {
+func same(t *testing.T, name string, from, to reflect.Value) {
+	t.Helper()
+	require.Equal(t, from.NumField(), to.NumField(), name)
+	for i := range from.NumField() {
+		field := name + "." + from.Type().Field(i).Name
+		other := to.FieldByName(from.Type().Field(i).Name)
+		require.True(t, other.IsValid(), field)
+		switch v := from.Field(i); v.Kind() {
+		case reflect.Struct:
+			same(t, field, v, other)
+		case reflect.Func:
+			require.False(t, other.IsNil(), field)
+		default:
+			require.Equal(t, v.Interface(), other.Interface(), field)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
-	p := open(t, Fixed{Size: 1}, server)
-	ctx := within(t, 20*time.Second)
-	conn, err := p.Lend(ctx)
+	require.NoError(t, pool.Validate(pool.Adaptive{Min: 2, Max: 4}))
+	require.EqualError(t, pool.Validate(nil), "pool: the Config is nil: pass Fixed{}, Adaptive{} or Laned{}")
+	require.EqualError(t, pool.Validate(pool.Laned{Lanes: -1}), "pool: Laned.Lanes = -1: must not be negative")
+}
+
+// TestCustomRefuses: what cannot be used is an error of the function that Custom
+// returns, and names the field.
+func TestCustomRefuses(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]pool.Config{"the Config is nil": nil, "Fixed.Size = -1": pool.Fixed{Size: -1}} {
+		client, err := pool.Custom(c, lanes.Dialer{})(t.Context(), "tcp", "127.0.0.1:1")
+		require.ErrorContains(t, err, want)
+		require.Nil(t, client)
+	}
+}
+
+// TestCustom: the face does what the pool behind it does.
+func TestCustom(t *testing.T) {
+	t.Parallel()
+	server, err := redistest.LaunchEmulated(1)
 	require.NoError(t, err)
-	before := p.Stats().WaitCount // Lend may have waited for the dial
-	var wg sync.WaitGroup
-	for i := range 20 {
-		wg.Go(func() {
-			if err := p.Do(ctx, radix.FlatCmd(nil, "RPUSH", "order", i)); err != nil {
-				t.Error(err)
-			}
-		})
-		until(t, "the command waits", func() bool { return p.Stats().Waiters == i+1 })
-	}
-	require.Equal(t, 1.0, p.Stats().Saturation())
-	conn.Return()
-	wg.Wait()
-	s := p.Stats() // LRANGE may have to wait until the connection is free
-	var order []int
-	require.NoError(t, p.Do(ctx, radix.Cmd(&order, "LRANGE", "order", "0", "-1")))
-	for i, n := range order {
-		require.Equal(t, i, n)
-	}
-	require.EqualValues(t, 20, s.WaitCount-before)
-	require.Positive(t, s.WaitTime)
-}
-
-func TestExhausted(t *testing.T) {
-	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
-	for name, c := range map[string]struct {
-		options Options
-		limit   string
-	}{
-		"fail fast":   {Options{FailFast: true}, "1 connections in use"},
-		"max waiters": {Options{MaxWaiters: 2}, "2 callers waiting"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := open(t, Fixed{Size: 1, Options: c.options}, server)
-			ctx := within(t, 10*time.Second)
-			conn, err := p.Lend(ctx)
-			require.NoError(t, err)
-			var wg sync.WaitGroup
-			for i := range c.options.MaxWaiters {
-				wg.Go(func() { _ = p.Do(ctx, radix.Cmd(nil, "PING")) })
-				until(t, "it waits", func() bool { return p.Stats().Waiters == i+1 })
-			}
-			for _, err := range []error{p.Do(ctx, radix.Cmd(nil, "PING")), lendError(ctx, p)} {
-				require.ErrorIs(t, err, redislanes.ErrExhausted)
-				require.ErrorIs(t, err, redislanes.ErrNotSent)
-				require.ErrorContains(t, err, p.Address())
-				require.ErrorContains(t, err, c.limit)
-			}
-			require.EqualValues(t, 2, p.Stats().Exhausted)
-			conn.Return()
-			wg.Wait()
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-		})
-	}
-}
-
-func lendError(ctx context.Context, p *Pool) error {
-	_, err := p.Lend(ctx)
-	return err
-}
-
-// TestLeavingTheQueue: who leaves at the deadline is told that nothing was
-// sent, and nothing is sent later.
-func TestLeavingTheQueue(t *testing.T) {
-	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
-	p := open(t, Fixed{Size: 1}, server)
-	conn, err := p.Lend(within(t, 5*time.Second))
-	require.NoError(t, err)
-	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	err = p.Do(short, radix.Cmd(nil, "SET", "left", "1"))
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.ErrorIs(t, err, redislanes.ErrNotSent)
-	require.ErrorIs(t, lendError(short, p), context.DeadlineExceeded)
-	require.Zero(t, p.Stats().Waiters)
-	conn.Return()
-	require.Empty(t, get(t, p, "left"))
+	client, err := pool.Custom(pool.Fixed{}, lanes.Dialer{})(ctx, "tcp", server.Addrs()[0])
+	require.NoError(t, err)
+	p := client.(*pool.Pool)
+	var n int
+	require.NoError(t, p.Do(ctx, radix.Cmd(&n, "INCR", "hits")))
+	require.Equal(t, 1, n)
+	require.Equal(t, server.Addrs()[0], p.Addr().String())
+	require.Equal(t, "pool.Pool{fixed, "+server.Addrs()[0]+"}", p.String())
+	require.Equal(t, pool.DefaultSize, p.Stats().Size, "as for a node of a cluster")
+	require.Equal(t, reflect.TypeFor[pool.Stats]().NumField(), reflect.TypeFor[nodepool.Stats]().NumField())
+	require.NoError(t, p.Close())
+	require.ErrorIs(t, p.Do(ctx, radix.Cmd(&n, "INCR", "hits")), redislanes.ErrClosed)
 }
 
-func TestAdaptiveGrowsAndShrinks(t *testing.T) {
+func TestSaturation(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
-	p := open(t, Adaptive{Min: 2, Max: 6, IdleTimeout: 50 * time.Millisecond, Options: Options{StallTimeout: 100 * time.Millisecond}}, server)
-	ctx := within(t, 10*time.Second)
-	until(t, "it has Min connections", func() bool { return p.Stats().Open == 2 })
-	var conns []*Lent
-	for range 6 {
-		conn, err := p.Lend(ctx)
-		require.NoError(t, err)
-		conns = append(conns, conn)
-	}
-	require.Equal(t, 6, p.Stats().Open)
-	for _, c := range conns {
-		c.Return()
-	}
-	until(t, "it is back at Min", func() bool { return p.Stats().Open == 2 })
-	require.EqualValues(t, 4, p.Stats().Closes[CloseIdle])
-	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-}
-
-// TestLending: a lent connection is nobody else's, and what its user leaves
-// behind reaches nobody.
-func TestLending(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
-	for name, kind := range kinds {
-		t.Run(name, func(t *testing.T) {
-			p := open(t, kind, server)
-			ctx := within(t, 10*time.Second)
-			id := func(c *Lent) (n int) {
-				require.NoError(t, c.Do(ctx, radix.Cmd(&n, "CLIENT", "ID")))
-				return n
-			}
-			c, err := p.Lend(ctx)
-			require.NoError(t, err)
-			require.Equal(t, 1, p.Stats().Lent)
-			require.NoError(t, c.Do(ctx, radix.Cmd(nil, "SELECT", "3")))
-			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "SET", name, "in 0")))
-			first := id(c)
-			c.Return()
-			until(t, "it was closed", func() bool { return p.Stats().Closes[CloseUnclean] == 1 })
-			seen := map[int]bool{}
-			for range 4 {
-				c, err := p.Lend(ctx)
-				require.NoError(t, err)
-				seen[id(c)] = true
-				c.Return()
-			}
-			require.NotContains(t, seen, first)
-			require.Equal(t, "in 0", get(t, p, name))
-			require.Zero(t, p.Stats().Lent)
-		})
+	for _, c := range []struct {
+		stats pool.Stats
+		want  float64
+	}{
+		{pool.Stats{}, 0},
+		{pool.Stats{Kind: "laned"}, 0},
+		{pool.Stats{Kind: "fixed", Size: 4, InUse: 4}, 1},
+		{pool.Stats{Kind: "adaptive", Size: 8, Target: 4, InUse: 2}, 0.25},
+		{pool.Stats{Kind: "laned", Size: 2, InUse: 2, Capacity: 2048, InFlight: 512, SlowInFlight: 1024}, 0.25},
+	} {
+		require.Equal(t, c.want, c.stats.Saturation(), "%+v", c.stats)
 	}
 }

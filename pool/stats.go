@@ -1,19 +1,23 @@
 package pool
 
 import (
-	"fmt"
-	"io"
-	"maps"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
 )
 
-type counters struct {
-	waits             uint64
-	waited            time.Duration
-	dials, dialErrors uint64
-	downs, suspects   uint64
-	closes            map[string]uint64
-}
+// Reasons why connections are closed, as Stats.Closes counts them.
+const (
+	CloseByClient  = nodepool.CloseByClient  // the pool was closed, or its server has left the cluster
+	CloseIdle      = nodepool.CloseIdle      // the pool shrank
+	CloseStalled   = nodepool.CloseStalled   // the server was silent too long
+	CloseByServer  = nodepool.CloseByServer  // the server hung up
+	CloseTimeout   = nodepool.CloseTimeout   // the socket accepted no bytes
+	CloseProtocol  = nodepool.CloseProtocol  // the server sent what is not RESP
+	CloseUnclean   = nodepool.CloseUnclean   // its user left a transaction open, or the like
+	CloseRenewed   = nodepool.CloseRenewed   // the server has changed its role
+	CloseIOFailure = nodepool.CloseIOFailure // reset, unreachable and the like
+)
 
 // Stats is a snapshot of a pool. Counters count from the pool's beginning.
 type Stats struct {
@@ -76,68 +80,24 @@ func (s Stats) Saturation() float64 {
 	return float64(used) / float64(of)
 }
 
-// String describes the pool.
-func (p *Pool) String() string { return "pool.Pool{" + p.kind + ", " + p.addr + "}" }
+// Reasons why a pool with a range of sizes changes the wanted one.
+const (
+	GrowWaiters    = nodepool.GrowWaiters    // callers waited
+	GrowSaturation = nodepool.GrowSaturation // more than 90 % in use
+	ShrinkQuiet    = nodepool.ShrinkQuiet    // less than 30 % in use for IdleTimeout
+)
 
-// Format prints String for every verb: fmt would read fields that are changing.
-func (p *Pool) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
+// A Resize is a decision to have another number of connections. To dial or
+// close them takes its time after that.
+type Resize = struct {
+	Time     time.Time
+	From, To int    // wanted connections
+	Reason   string // GrowWaiters, GrowSaturation or ShrinkQuiet
 
-// Stats returns a snapshot. It is safe and cheap to call while the pool works.
-func (p *Pool) Stats() Stats {
-	p.mu.Lock()
-	s := Stats{
-		Addr: p.addr, Kind: p.kind, Size: p.max, Open: len(p.members), Dialing: p.dialing,
-		Capacity: p.max, Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
-		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
-		Down: !p.down.IsZero(), Downs: p.counters.downs,
-		Suspect: p.watch.stage == suspect && p.down.IsZero(), Suspects: p.counters.suspects,
-		Closes: maps.Clone(p.counters.closes),
-		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
-	}
-	for _, m := range p.members {
-		n := m.lane.InFlight()
-		s.InFlight += n
-		switch {
-		case m.state == lent:
-			s.Lent++
-			s.InUse++
-		case m.state == busy, m.state != isIdle && n > 0: // a PING is no use
-			s.InUse++
-		}
-		if p.shared {
-			s.LaneInFlight = append(s.LaneInFlight, n)
-		}
-	}
-	s.Idle = s.Open - s.InUse
-	lenders, slow := p.lenders, p.slow
-	p.mu.Unlock()
-	if p.shared {
-		s.Capacity = p.max * p.maxInFlight
-	}
-	if lenders != nil {
-		s.addPart(lenders.Stats())
-	}
-	if slow != nil {
-		part := slow.Stats()
-		s.SlowInFlight, s.SlowLaneInFlight = part.InFlight, part.LaneInFlight
-		s.addPart(part)
-	}
-	return s
-}
-
-// addPart adds what counts for the connections that a shared pool lends, and for
-// its lanes for slow commands, as well.
-func (s *Stats) addPart(l Stats) {
-	s.Lent += l.Lent
-	s.Extra += l.Open
-	s.Dialing += l.Dialing
-	s.Waiters += l.Waiters
-	s.WaitCount += l.WaitCount
-	s.WaitTime += l.WaitTime
-	s.Exhausted += l.Exhausted
-	s.Dials += l.Dials
-	s.DialErrors += l.DialErrors
-	for reason, n := range l.Closes {
-		s.Closes[reason] += n
-	}
+	// What led to it: the highest load since the pool's last look, divided by
+	// what From connections carry, more than 1 if callers waited; and how many
+	// waited at that moment. For ShrinkQuiet, the load is that of the whole
+	// quiet time.
+	Saturation float64
+	Waiters    int
 }

@@ -8,9 +8,9 @@ var mutants = slices.Concat(known, ofLanes, ofPool, ofCluster, ofPipeline)
 // known are the faults of other clients, in the order of docs/faults.md.
 var known = []mutant{
 	{
-		"1 callers wait behind a missing reply: no stall watchdog", "pool/stall.go",
+		"1 callers wait behind a missing reply: no stall watchdog", "internal/nodepool/stall.go",
 		"if m.state != lent && (v.stalled ||", "if m == nil && (v.stalled ||",
-		"./pool", "TestStalledServerIsGivenUp", false,
+		"./internal/nodepool", "TestStalledServerIsGivenUp", false,
 	},
 	{
 		"1 callers wait behind a missing reply: no deadline of their own", "internal/wire/batch.go",
@@ -18,10 +18,10 @@ var known = []mutant{
 		"./internal/wire", "TestCallerLeavesASilentServerAtItsDeadline", false,
 	},
 	{
-		"2 the pool's lock is held over a round trip", "pool/pool.go",
+		"2 the pool's lock is held over a round trip", "internal/nodepool/pool.go",
 		"m.becomeLocked(busy)\n\t\t\tp.unlock()\n\t\t\tp.attend()\n\t\t\treturn true",
-		"m.becomeLocked(busy)\n\t\t\tlanes.Flush([]*wire.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.unlock()\n\t\t\treturn true",
-		"./pool", "TestSlowCommandsHoldNobodyUp", false,
+		"m.becomeLocked(busy)\n\t\t\twire.Flush([]*wire.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.unlock()\n\t\t\treturn true",
+		"./internal/nodepool", "TestSlowCommandsHoldNobodyUp", false,
 	},
 	{
 		"3 memory is written after the caller has left", "internal/wire/lane.go",
@@ -34,7 +34,7 @@ var known = []mutant{
 		"./internal/wire", "TestNeighboursOfAnAbandonedBatch", false,
 	},
 	{
-		"5 a refused command takes the others with it once more", "cluster/retry.go",
+		"5 a refused command takes the others with it once more", "internal/engine/retry.go",
 		"\tx.keepOrder(commands)\n", "\tif slices.Contains(x.steps, toRetry) {\n\t\tfor k := range x.steps {\n\t\t\tx.steps[k] = toRetry\n\t\t}\n\t}\n",
 		"./cluster", "TestRefusedForNow", false,
 	},
@@ -54,17 +54,17 @@ var known = []mutant{
 		"./internal/resp", "TestFramerRefuses", false,
 	},
 	{
-		"7 one dead seed fails the start and refreshes", "cluster/refresh.go",
+		"7 one dead seed fails the start and refreshes", "internal/engine/refresh.go",
 		"\t\t\tc.count(&votes, a, failed)\n", "\t\t\tif a.err != nil {\n\t\t\t\treturn nil, a.err\n\t\t\t}\n\t\t\tc.count(&votes, a, failed)\n",
 		"./cluster", "TestDeadSeeds", false,
 	},
 	{
-		"7 an unknown endpoint is dialled as :port", "cluster/parse.go",
+		"7 an unknown endpoint is dialled as :port", "internal/engine/parse.go",
 		"\t\th = asked\n", "",
 		"./cluster", "TestUnknownEndpoints", false,
 	},
 	{
-		"8 MOVED and ASK reach the caller", "cluster/verdict.go",
+		"8 MOVED and ASK reach the caller", "internal/engine/verdict.go",
 		"return x.follow(i, to)\n", "return stands\n",
 		"./cluster", "TestRadixPipelineFollowsRedirects", false,
 	},
@@ -79,7 +79,7 @@ var known = []mutant{
 		"./cluster", "TestCanaryInTrouble", false,
 	},
 	{
-		"9 a command whose reply was lost is sent again (go-redis)", "cluster/verdict.go",
+		"9 a command whose reply was lost is sent again (go-redis)", "internal/engine/verdict.go",
 		"if x.request.marks[i]&markRepeatable == 0 {", "if false {",
 		"./pipeline", "TestCutAtEveryOffset", false,
 	},
@@ -94,7 +94,7 @@ var known = []mutant{
 		"./internal/faults", "TestDeadlineAtEveryWait/full_lane", false,
 	},
 	{
-		"10 a command refused with LOADING is not sent again (rueidis)", "cluster/redirect.go",
+		"10 a command refused with LOADING is not sent again (rueidis)", "internal/engine/redirect.go",
 		"case \"CLUSTERDOWN\", \"LOADING\", \"MASTERDOWN\":", "case \"CLUSTERDOWN\", \"MASTERDOWN\":",
 		"./cluster", "TestRefusedForNow/LOADING", false,
 	},

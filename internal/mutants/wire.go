@@ -51,22 +51,22 @@ var ofLanes = []mutant{
 	{
 		"an upload over a slow link is taken for silence", "internal/wire/write.go",
 		"\t\t\tl.progress.Add(1) // room for it became free: the other side takes bytes\n", "",
-		"./pool", "TestSteadyUploadIsNotSilence", false,
+		"./internal/nodepool", "TestSteadyUploadIsNotSilence", false,
 	},
 	{
 		"a blocking command holds up a lane of a pool", "internal/wire/request.go",
 		"if lender, ok := to.(Lender); ok {", "if lender, ok := to.(Lender); ok && r == nil {",
-		"./pool", "TestDoLendsToWhatBlocks", false,
+		"./internal/nodepool", "TestDoLendsToWhatBlocks", false,
 	},
 	{
 		"what gets no reply goes over a connection of others", "internal/wire/request.go",
 		"\t\tcase command.Held:\n\t\t\treturn r.Refused()\n", "",
-		"./pool", "TestDoRefusesWhatChangesAConnection", false,
+		"./internal/nodepool", "TestDoRefusesWhatChangesAConnection", false,
 	},
 	{
 		"batches on lanes that broke stay part of the load", "internal/wire/close.go",
 		"\t\t\tl.load.remove(1)\n", "\t\t\tl.load.remove(0)\n",
-		"./pool", "TestLostLanesAreNoLoad", false,
+		"./internal/nodepool", "TestLostLanesAreNoLoad", false,
 	},
 	{
 		"start: an address that holds a password is printed", "internal/wire/addr.go",
@@ -86,7 +86,7 @@ var ofLanes = []mutant{
 	{
 		"a panic of a user's function ends the process", "internal/guard/guard.go",
 		"if v := recover(); v != nil {", "if v := any(nil); v != nil {",
-		"./pool", "TestPanickingCallbacks", false,
+		"./internal/nodepool", "TestPanickingCallbacks", false,
 	},
 	{
 		"a reply that is nested too deep closes a shared lane", "internal/resp/framer.go",

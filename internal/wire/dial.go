@@ -13,8 +13,26 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
+// A Purpose is what the handshake asks of a server besides what a program's Dialer
+// says.
+type Purpose struct {
+	// ReadOnly sends READONLY, so that a replica answers reads. A server
+	// without cluster mode, which refuses the command, is used all the same.
+	ReadOnly bool
+
+	// Member, if not nil, decides whether the server is the one that is meant. It
+	// is given the address and the server's replies, as they came, to READWRITE
+	// (READONLY if ReadOnly is set) and CLUSTER MYID, with which each handshake
+	// then ends, without a round trip of their own. Its error fails the dial. It
+	// is called from many goroutines.
+	Member func(addr string, mode, id []byte) error
+}
+
 // A dialer is a Dialer with its defaults.
-type dialer struct{ lanes.Dialer }
+type dialer struct {
+	lanes.Dialer
+	Purpose
+}
 
 // WithDefaults returns d with its zero fields set.
 func WithDefaults(d lanes.Dialer) lanes.Dialer {
@@ -50,11 +68,15 @@ func Sealed(d lanes.Dialer) lanes.Dialer {
 // Dial connects to addr, host:port, and authenticates. The context and Timeout
 // bound the whole of it. A wrong password is a [redislanes.HandshakeError].
 func Dial(ctx context.Context, d lanes.Dialer, addr string) (*Lane, error) {
-	return DialFor(ctx, d, addr, noEvents{})
+	return DialFor(ctx, d, Purpose{}, addr, noEvents{})
 }
 
-// DialFor is Dial for a pool that wants to be told of the lane's events.
-func DialFor(ctx context.Context, d lanes.Dialer, addr string, events Events) (*Lane, error) {
+// DialFor is Dial with a purpose, for a pool that wants to be told of the lane's
+// events; nil: nobody is.
+func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, events Events) (*Lane, error) {
+	if events == nil {
+		events = noEvents{}
+	}
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
@@ -62,7 +84,7 @@ func DialFor(ctx context.Context, d lanes.Dialer, addr string, events Events) (*
 		return nil, fmt.Errorf("lanes: the address cannot be used: %w", err)
 	}
 	foreign := d.NetDial != nil || d.Credentials != nil
-	settings := dialer{WithDefaults(d)}
+	settings := dialer{WithDefaults(d), purpose}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
 	open := settings.open

@@ -23,7 +23,7 @@ func TestDialRealServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := redistest.StartServer(t, o)
 			addr := server.Addrs()[0]
-			good := []lanes.Dialer{{}, {Protocol: 3}, {ClientName: "me", ReadOnly: true}, {KeepAlive: -1}}
+			good := []lanes.Dialer{{}, {Protocol: 3}, {ClientName: "me"}, {KeepAlive: -1}}
 			if o.Password != "" {
 				good = []lanes.Dialer{
 					{Password: password}, {Username: user, Password: password},

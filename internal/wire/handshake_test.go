@@ -34,7 +34,9 @@ func answering(t testing.TB, replies ...string) string {
 
 func TestHandshakeWithAnOldServer(t *testing.T) {
 	const unknown = "-ERR unknown subcommand or wrong number of arguments for 'SETINFO'\r\n"
-	l := dialWith(t, lanes.Dialer{ReadOnly: true}, answering(t, unknown, unknown, "-ERR This instance has cluster support disabled\r\n"), noEvents{})
+	l, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{ReadOnly: true}, answering(t, unknown, unknown, "-ERR This instance has cluster support disabled\r\n"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	require.NoError(t, l.ping(t))
 }
 
@@ -45,17 +47,17 @@ func TestHandshakeSendsWhatWasAskedFor(t *testing.T) {
 		"HELLO 3 AUTH default pw": {Protocol: 3, Password: "pw"},
 		"HELLO 3 AUTH me pw":      {Protocol: 3, Username: "me", Password: "pw"},
 		"AUTH pw":                 {Password: "pw"},
-		"AUTH me pw":              {Username: "me", Password: "pw", ReadOnly: true, ClientName: "x"},
+		"AUTH me pw":              {Username: "me", Password: "pw", ClientName: "x"},
 	} {
 		var got []string
-		for _, s := range (dialer{WithDefaults(d)}).steps() {
+		for _, s := range (dialer{WithDefaults(d), Purpose{ReadOnly: d.ClientName != ""}}).steps() {
 			got = append(got, strings.TrimSpace(s.name+" "+strings.Join(s.args, " ")))
 		}
 		all := []string{"CLIENT SETINFO LIB-NAME redislanes", "CLIENT SETINFO LIB-VER " + lanes.Version}
 		if want != "" {
 			all = append([]string{want}, all...)
 		}
-		if d.ReadOnly {
+		if d.ClientName != "" {
 			all = append(all, "CLIENT SETNAME x", "READONLY")
 		}
 		assert.Equal(t, all, got)

@@ -20,16 +20,16 @@ func TestMemberIsAsked(t *testing.T) {
 	for _, readOnly := range []bool{false, true} {
 		var told []string
 		verdict := error(nil)
-		d := lanes.Dialer{ReadOnly: readOnly, Member: func(addr string, mode, id []byte) error {
+		purpose := Purpose{ReadOnly: readOnly, Member: func(addr string, mode, id []byte) error {
 			told = []string{addr, string(mode), string(id)}
 			return verdict
 		}}
-		l, err := Dial(t.Context(), d, addr)
+		l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr, nil)
 		require.NoError(t, err)
 		require.NoError(t, l.Close())
 		require.Equal(t, []string{addr, disabled, disabled}, told)
 		verdict = errors.New("another one is meant")
-		_, err = Dial(t.Context(), d, addr)
+		_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr, nil)
 		require.ErrorIs(t, err, verdict)
 		require.ErrorContains(t, err, addr)
 	}

@@ -40,7 +40,7 @@ func TestHandshakeErrorsSayWhatIsWrong(t *testing.T) {
 		{lanes.Dialer{ClientName: "x"}, "+OK\r\n+OK\r\n-NOPERM this user\r\n", "NOPERM", `handshake: CLIENT: "NOPERM this user"; the ACL user lacks the permission`},
 	} {
 		addr := listen(t, func(p *peer) { // all is read, so that the reply is not lost in a reset
-			p.take(len(dialer{WithDefaults(c.d)}.steps()))
+			p.take(len(dialer{Dialer: WithDefaults(c.d)}.steps()))
 			p.send(c.answer)
 		})
 		_, err := Dial(within(t, patience), c.d, addr)
@@ -98,7 +98,7 @@ func TestTLSWhereThereIsNone(t *testing.T) {
 // The same with real servers.
 func TestPasswordAndTLSOfRealServers(t *testing.T) {
 	secret := redistest.StartServer(t, redistest.Options{Password: "secret"})
-	_, err := Dial(within(t, patience), lanes.Dialer{ReadOnly: true}, secret.Addrs()[0])
+	_, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{ReadOnly: true}, secret.Addrs()[0], nil)
 	require.ErrorContains(t, err, `handshake: READONLY: "NOAUTH Authentication required."; set Dialer.Password`)
 
 	secure := redistest.StartServer(t, redistest.Options{TLS: true})

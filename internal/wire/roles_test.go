@@ -117,9 +117,9 @@ func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
 	require.NoError(t, err)
 	defer tcp.Close()
 	conn := &lying{Conn: tcp}
-	require.NoError(t, dialer{WithDefaults(lanes.Dialer{})}.handshake(t.Context(), "", conn))
+	require.NoError(t, dialer{Dialer: WithDefaults(lanes.Dialer{})}.handshake(t.Context(), "", conn))
 	conn.fails = true
-	l := newLane(addr, conn, dialer{WithDefaults(lanes.Dialer{})}, noEvents{})
+	l := newLane(addr, conn, dialer{Dialer: WithDefaults(lanes.Dialer{})}, noEvents{})
 	defer l.Close()
 	b := newTrip(large(4, writePiece/3)...)
 	RoundTrip(within(t, patience), l, b.call, b)

@@ -103,7 +103,7 @@ func TestStubbornConnectionsAreLeftBehind(t *testing.T) {
 		events := new(counting)
 		d := wrapped(pipeDialer(t, silent), wrap)
 		defer release()
-		l, err := DialFor(t.Context(), d, "pipe:1", events)
+		l, err := DialFor(t.Context(), d, Purpose{}, "pipe:1", events)
 		require.NoError(t, err)
 		b := newTrip([]string{"INCR", "k"})
 		done := start(t.Context(), l, b)

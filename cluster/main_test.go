@@ -1,9 +1,0 @@
-package cluster
-
-import (
-	"testing"
-
-	"github.com/redislanes/redislanes/internal/redistest"
-)
-
-func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }

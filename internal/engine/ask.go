@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+const (
+	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES, and maxMapBulk
+	// a string in them: 16,384 ranges with a few nodes each have less, and so have
+	// 1,000 nodes with 16,384 slots that are on their way.
+	maxMap     = 16 << 20
+	maxMapBulk = 2 << 20
+)
+
+// An answer is what one server says of the cluster.
+type answer struct {
+	addr string
+	id   string // the server's own; "" if it does not tell
+	view *view
+	err  error // why there is no view
+}
+
+// question asks one server for its map of the slots, with the config epochs and
+// its ID if it tells them: CLUSTER NODES may be forbidden.
+func (c *Client) question(ctx context.Context, addr string) answer {
+	a := answer{addr: addr}
+	dialer := wire.WithDefaults(c.cfg.Dialer)
+	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
+	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
+	var myID string
+	purpose := wire.Purpose{Member: func(_ string, _, id []byte) error {
+		myID = idOf(id)
+		return nil
+	}}
+	lane, err := wire.DialFor(ctx, dialer, purpose, addr, nil)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	defer lane.Close()
+	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
+	defer cancel()
+	slots, err := c.roundTrip(ctx, lane)
+	if err != nil {
+		a.err = err
+		return a
+	}
+	a.id = slots.told.self
+	if a.id == "" {
+		a.id = myID
+	}
+	if a.view = slots.view; a.view == nil {
+		a.view = newView(slots.ranges, slots.told)
+		a.view.sure = myID != "" && slots.told.self == myID && len(a.view.claims) > 0 && slots.told.knows(a.view.claims)
+	}
+	return a
+}
+
+// mapReply is the replies to CLUSTER SLOTS and CLUSTER NODES.
+type mapReply struct {
+	ranges []slotRange
+	told   nodesTold
+	view   *view // of a server without cluster mode
+}
+
+func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, err error) {
+	request := resp.AppendCommand(nil, "CLUSTER", "SLOTS")
+	end := len(request)
+	request = resp.AppendCommand(request, "CLUSTER", "NODES")
+	call, batch := wire.NewCall(), new(wire.Batch)
+	batch.Reset(call, request)
+	batch.Add(0, end)
+	batch.Add(end, len(request))
+	wire.RoundTrip(ctx, lane, call, batch)
+	reply, err := batch.Reply(0)
+	switch {
+	case err != nil:
+		return m, err
+	case resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply)):
+		m.view = singleView(lane.Address())
+		return m, nil
+	case resp.IsError(reply):
+		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
+	}
+	m.ranges, err = parseSlots(reply, lane.Address())
+	if err == nil && len(m.ranges) == 0 {
+		err = errors.New("it knows of no slots: is it part of a cluster?")
+	}
+	if err != nil {
+		return m, &redislanes.MapError{Addr: lane.Address(), Reason: err.Error()}
+	}
+	if err := c.translate(m.ranges); err != nil {
+		return m, err
+	}
+	if reply, err := batch.Reply(1); err == nil {
+		m.told, _ = parseNodes(reply) // without it the epochs are unknown
+	}
+	return m, nil
+}
+
+// explain says what to do about a server's refusal of CLUSTER SLOTS.
+func (c *Client) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
+	switch adviceFor(said) {
+	case needsPermission:
+		return fmt.Errorf("%w; the ACL user needs +cluster|slots", err)
+	case needsPassword:
+		return fmt.Errorf("%w; set Config.Dialer.Password or Credentials", err)
+	case needsCluster:
+		reply, asked := askFor(ctx, lane, "ROLE")
+		if asked == nil && bytes.Contains(reply, []byte("\r\nsentinel\r\n")) {
+			return fmt.Errorf("%w; a Sentinel answers there: give the addresses of Redis servers", err)
+		}
+		return fmt.Errorf("%w; is it a Redis server of version 3 or newer?", err)
+	}
+	return err
+}
+
+// askFor sends one command and returns its reply.
+func askFor(ctx context.Context, lane *wire.Lane, name string) ([]byte, error) {
+	request := resp.AppendCommand(nil, name)
+	call, batch := wire.NewCall(), new(wire.Batch)
+	batch.Reset(call, request)
+	batch.Add(0, len(request))
+	wire.RoundTrip(ctx, lane, call, batch)
+	return batch.Reply(0)
+}
+
+// translate asks AddrMap for each address that the server has told.
+func (c *Client) translate(ranges []slotRange) (err error) {
+	for _, r := range ranges {
+		for i, n := range r.nodes {
+			if n.dialled {
+				continue
+			}
+			if r.nodes[i].addr, err = c.mapped(n.addr); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mapped asks AddrMap, without a lock held.
+func (c *Client) mapped(addr string) (to string, err error) {
+	defer guard.Catch("Config.AddrMap", &err)
+	return c.cfg.AddrMap(addr), nil
+}
+
+// idOf returns the ID in a reply to CLUSTER MYID, "" if there is none.
+func idOf(reply []byte) string {
+	r := replyReader{b: reply}
+	id, err := r.text("an ID")
+	if err != nil {
+		return ""
+	}
+	return string(id)
+}

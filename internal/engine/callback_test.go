@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A rude user gives a client functions that panic while on is set.
+type rude struct{ on atomic.Bool }
+
+func (r *rude) panics() {
+	if r.on.Load() {
+		panic("boom")
+	}
+}
+
+func (r *rude) Pool(PoolInfo) PoolObserver { r.panics(); return r }
+func (r *rude) Request(RequestInfo)        { r.panics() }
+func (r *rude) Waited(time.Duration)       { r.panics() }
+func (r *rude) Left()                      { r.panics() }
+
+func (r *rude) mapped(addr string) string { r.panics(); return addr }
+
+func (r *rude) choose(s *lanes.Set, key int64) int {
+	r.panics()
+	return lanes.FirstFit(s, key)
+}
+
+// TestPanickingCallbacks: a function of the user's that panics costs what it was
+// called for, at most, and the client works on.
+func TestPanickingCallbacks(t *testing.T) {
+	server := redistest.StartEmulated(t, 3)
+	for name, c := range map[string]struct {
+		set  func(*Config, *rude)
+		sync string // the error of a refresh
+		do   string // the error of a command
+	}{
+		"Observer":       {set: func(c *Config, r *rude) { c.Observer, c.Pool = r, nodepool.Fixed{Size: 1} }},
+		"AddrMap":        {func(c *Config, r *rude) { c.AddrMap = r.mapped }, "Config.AddrMap panicked: boom", ""},
+		"Laned.Strategy": {func(c *Config, r *rude) { c.Pool = nodepool.Laned{Strategy: r.choose} }, "", "Laned.Strategy panicked: boom"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := new(rude)
+			cfg := Config{RefreshEvery: -1, DownGrace: -1}
+			c.set(&cfg, r)
+			ctx := redistest.Within(t, 10*time.Second)
+			client, err := cfg.New(ctx, server.Addrs())
+			require.NoError(t, err)
+			defer client.Close()
+			try := func(sync, do string) {
+				for _, key := range []string{"a", "b", "c", "d"} {
+					expect(t, client.Do(ctx, radix.Cmd(nil, "INCR", key)), do)
+				}
+				expect(t, client.Sync(ctx), sync)
+			}
+			if name != "Observer" { // else the pools are made while it panics
+				try("", "")
+			}
+			r.on.Store(true)
+			try(c.sync, c.do)
+			require.Equal(t, SlotCount, client.Stats().Slots)
+			r.on.Store(false)
+			try("", "")
+		})
+	}
+}
+
+func expect(t *testing.T, err error, text string) {
+	t.Helper()
+	if text == "" {
+		require.NoError(t, err)
+	} else {
+		require.ErrorContains(t, err, text)
+	}
+}

@@ -1,0 +1,31 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+)
+
+// TestSilentNodesAreAskedLast: the map of the slots is fetched elsewhere first.
+func TestSilentNodesAreAskedLast(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	ctx := redistest.Within(t, 20*time.Second)
+	client, err := Config{RefreshEvery: -1}.New(ctx, e.Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	for _, key := range redistest.KeysInSlots(12, "asked") {
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", key)))
+	}
+	e.Nodes()[1].Close()
+	require.Eventually(t, func() bool { return len(client.silentNodes()) == 1 }, 10*time.Second, time.Millisecond)
+	for range 20 {
+		addrs := client.candidates(client.topology.Load())
+		require.ElementsMatch(t, e.Addrs(), addrs)
+		require.Equal(t, e.Addrs()[1], addrs[2])
+	}
+}

@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A Client is that of package cluster, with what package pipeline needs besides.
+type Client struct {
+	cfg   Config
+	seeds []string
+
+	slowLanes bool // the pools have lanes for slow commands
+	slow      overrides
+	book      commandBook
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	topology atomic.Pointer[topology]
+	stale    chan struct{} // capacity 1: something hints that the map is out of date
+	counters counters
+	strange  map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
+	troubles troubles
+	now      func() time.Time // what an Observer's times are taken from
+
+	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
+	nodes     map[string]*node
+	strangers int          // nodes that redirects have named and the last map did not hold
+	syncs     []chan error // callers of Sync that wait
+	closed    bool
+}
+
+var (
+	_ radix.Client      = (*Client)(nil)
+	_ radix.MultiClient = (*Client)(nil)
+)
+
+func newClient(cfg Config, seeds []string) *Client {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
+		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), now: time.Now}
+	c.slow, _ = cfg.overrides() // validated
+	c.topology.Store(newTopology(nil, nil))
+	return c
+}
+
+// Addr is part of radix.Client.
+func (c *Client) Addr() net.Addr {
+	_ = c.current()
+	return wire.NetAddr(c.seeds[0])
+}
+
+// Primary returns the address of the node that owns the slot, as far as the
+// client knows; "" if none does.
+func (c *Client) Primary(slot uint16) string {
+	if slot >= SlotCount {
+		return ""
+	}
+	if n := c.current().primary(int32(slot)); n != nil {
+		return n.addr
+	}
+	return ""
+}
+
+// Clients is part of radix.MultiClient.
+func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
+	if err := c.usable(context.Background()); err != nil {
+		return nil, err
+	}
+	t := c.current()
+	sets := make(map[string]radix.ReplicaSet, len(t.nodes))
+	for i, n := range t.nodes {
+		set := radix.ReplicaSet{Primary: nodeClient{n, asPrimary}}
+		for _, r := range t.replicas[i] {
+			set.Secondaries = append(set.Secondaries, nodeClient{r, asReplica})
+		}
+		sets[n.addr] = set
+	}
+	return sets, nil
+}
+
+// maxStrangers bounds the nodes that only redirects have named: a server that
+// invents addresses must not make us open connections without end.
+const maxStrangers = 64
+
+// node returns the node that a redirect named, making it if it is new; nil if
+// there are too many already that no map of the slots holds, or if AddrMap fails.
+func (c *Client) node(to redirect) *node {
+	addr := to.addr
+	if !to.dialled {
+		var err error
+		if addr, err = c.mapped(addr); err != nil {
+			guard.Log(c.cfg.Logger, err)
+			return nil
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes[addr] == nil {
+		if c.strangers == maxStrangers {
+			return nil
+		}
+		c.strangers++
+	}
+	n := c.nodeLocked(addr)
+	n.named.Store(true)
+	return n
+}
+
+func (c *Client) nodeLocked(addr string) *node {
+	n, ok := c.nodes[addr]
+	if !ok {
+		n = &node{addr: addr, client: c, closed: c.closed}
+		c.nodes[addr] = n
+	}
+	return n
+}
+
+// learn notes what the MOVED of one wave said, all at once: the table of the
+// slots is copied for each call.
+func (c *Client) learn(moves []move) {
+	if len(moves) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.topology.Store(c.topology.Load().withOwners(moves))
+}
+
+// leaveHome sends commands without a key elsewhere, if they go to the node at the
+// address, which is down: what they have left there is not to be had. Where all
+// nodes are down, they stay: the table of the slots is copied for each move.
+func (c *Client) leaveHome(addr string) {
+	t := c.topology.Load()
+	if n := t.primary(noKey); n == nil || n.addr != addr {
+		return
+	}
+	next := t.withoutHome()
+	if next == t {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.topology.Load() == t { // else the next command that fails may try again
+		c.topology.Store(next)
+	}
+}
+
+// use replaces the topology by a map that was believed when judged was in use. What
+// MOVED has taught meanwhile stays. Nodes that the map does not hold any more
+// are drained.
+func (c *Client) use(judged *topology, v *view) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	moves := c.topology.Load().movesSince(judged)
+	t := newTopology(v, c.nodeLocked).withOwners(moves)
+	t.settle(c.topology.Load())
+	c.topology.Store(t)
+	current := t.all()
+	c.strangers = 0
+	for addr, n := range c.nodes {
+		named := n.named.Swap(false)
+		switch {
+		case slices.Contains(current, n):
+		case named: // a node that imports its first slot is in no map yet
+			c.strangers++
+		default:
+			delete(c.nodes, addr)
+			if !c.closed {
+				c.tasks.Go(func() { c.drain(n) })
+			}
+		}
+	}
+}
+
+const (
+	drainTime  = 5 * time.Second
+	drainCheck = 10 * time.Millisecond
+)
+
+// drain closes a node once what is in flight has its replies, or after
+// drainTime. Requests that come for it with an old map go elsewhere.
+func (c *Client) drain(n *node) {
+	defer n.left()
+	defer n.close()
+	n.retire()
+	limit := time.NewTimer(drainTime)
+	defer limit.Stop()
+	check := time.NewTicker(drainCheck)
+	defer check.Stop()
+	for !n.quiet() {
+		select {
+		case <-check.C:
+		case <-limit.C:
+			return
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// Close closes all connections. Commands in flight end with an error that
+// wraps ErrClosed. It returns when no goroutine of the client is left; closing
+// again does nothing.
+func (c *Client) Close() error {
+	if c == nil || c.ctx == nil {
+		return errNotMade
+	}
+	c.mu.Lock()
+	c.closed = true
+	c.cancel()
+	nodes := make([]*node, 0, len(c.nodes))
+	for _, n := range c.nodes {
+		nodes = append(nodes, n)
+	}
+	c.mu.Unlock()
+	for _, n := range nodes {
+		n.close()
+	}
+	c.tasks.Wait()
+	return nil
+}

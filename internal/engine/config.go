@@ -1,0 +1,135 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// Config is that of package cluster, whose fields have the documentation.
+type Config struct {
+	Pool         nodepool.Config
+	Dialer       lanes.Dialer
+	RefreshEvery time.Duration
+	MaxRedirects int
+	DownGrace    time.Duration
+	Slow, Fast   []string
+	AddrMap      func(addr string) string
+	Observer     Observer
+	Logger       *slog.Logger
+}
+
+// WhileContextLasts is that of package cluster.
+const WhileContextLasts time.Duration = math.MaxInt64
+
+const (
+	defaultRefreshEvery = 15 * time.Second
+	leastRefreshEvery   = quickSpacing // each dials a connection and asks a server for all slots
+	defaultMaxRedirects = 8
+	mostRedirects       = 1 << 10
+	defaultDownGrace    = time.Second
+)
+
+func (c Config) withDefaults() Config {
+	if c.Pool == nil {
+		c.Pool = nodepool.Laned{}
+	}
+	if c.RefreshEvery == 0 {
+		c.RefreshEvery = defaultRefreshEvery
+	}
+	if c.MaxRedirects == 0 {
+		c.MaxRedirects = defaultMaxRedirects
+	}
+	if c.DownGrace == 0 {
+		c.DownGrace = defaultDownGrace
+	}
+	if c.AddrMap == nil {
+		c.AddrMap = func(addr string) string { return addr }
+	}
+	c.Logger = guard.Logger(c.Logger)
+	return c
+}
+
+func (c Config) validate(addrs []string) error {
+	if _, err := c.overrides(); err != nil {
+		return err
+	}
+	if err := nodepool.Validate(c.Pool); err != nil {
+		return err
+	}
+	if err := c.Dialer.Validate(); err != nil {
+		return err
+	}
+	if 0 < c.RefreshEvery && c.RefreshEvery < leastRefreshEvery {
+		return fmt.Errorf("cluster: Config.RefreshEvery = %v: must be at least %v, or negative for never", c.RefreshEvery, leastRefreshEvery)
+	}
+	if c.MaxRedirects > mostRedirects {
+		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)
+	}
+	if len(addrs) == 0 {
+		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
+	}
+	for i, addr := range addrs {
+		if err := wire.CheckAddr(addr); err != nil {
+			return fmt.Errorf("cluster: addrs[%d] cannot be used: %w", i, err)
+		}
+		if err := validAddr(addr); err != nil {
+			return fmt.Errorf("cluster: addrs[%d] = %q: %w", i, addr, err)
+		}
+	}
+	return nil
+}
+
+func validAddr(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	var wrong *net.AddrError
+	switch n, bad := strconv.ParseUint(port, 10, 16); {
+	case errors.As(err, &wrong):
+		return fmt.Errorf("want host:port: %s", wrong.Err)
+	case err != nil:
+		return fmt.Errorf("want host:port: %w", err)
+	case strings.ContainsFunc(addr, unicode.IsSpace):
+		return errors.New("want host:port: there is a blank in it")
+	case bad != nil || n == 0:
+		return fmt.Errorf("port %q: want a number from 1 to 65535", port)
+	case host == "":
+		return errors.New("want host:port: the host is empty")
+	}
+	return nil
+}
+
+// New is that of package cluster.
+func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
+	if ctx == nil {
+		return nil, fmt.Errorf("cluster: New: %w", errNilContext)
+	}
+	addrs = slices.Clone(addrs)
+	for i := range addrs {
+		addrs[i] = strings.TrimSpace(addrs[i])
+	}
+	c = c.withDefaults()
+	if err := c.validate(addrs); err != nil {
+		return nil, err
+	}
+	c.Dialer = wire.Sealed(c.Dialer)
+	client := newClient(c, addrs)
+	if err := client.start(ctx); err != nil {
+		_ = client.Close()
+		return nil, err
+	}
+	client.tasks.Go(client.keepFresh)
+	return client, nil
+}

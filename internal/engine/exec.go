@@ -1,0 +1,295 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// How says how a [Request] is sent. The zero value is the fast way: grouped by
+// node, all groups at once.
+type How struct {
+	Group      Grouping
+	Sequential bool // send a group only when the one before it has its replies
+	Goroutines bool // send each group from a goroutine that waits for its replies
+
+	replica  bool // to replicas, where there are any
+	noFollow bool // MOVED and ASK stand
+}
+
+func (h How) validate() error {
+	if h.Sequential && h.Goroutines {
+		return errors.New("pipeline: Config.Sequential and Config.Goroutines are both set: leave one of them out")
+	}
+	return h.Group.validate()
+}
+
+// Exec sends all commands of the request, follows redirects of single
+// commands, and returns when each has a reply or an error, at the latest when
+// the context ends. It sends commands that were refused for now again, and
+// those that were not sent, but one whose outcome is unknown only if it was
+// marked as [Request.Repeatable]. An EXPIRE that ran before a command on its key
+// which is sent again runs once more after it.
+//
+// The error says only that How, the Request or the client cannot be used, and
+// that nothing was sent; what became of the commands is in the Request, which must be Reset before it is executed
+// again.
+func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
+	if r == nil {
+		return fmt.Errorf("cluster: Exec: the request is nil: %w", redislanes.ErrNotSent)
+	}
+	if err := how.validate(); err != nil {
+		return err
+	}
+	if len(r.places) > 0 {
+		return fmt.Errorf("cluster: a request of %d commands was executed before: Reset it first", len(r.bounds))
+	}
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	if r.err != nil {
+		return r.err
+	}
+	if len(r.bounds) == 0 {
+		return nil
+	}
+	if r.unknown {
+		if err := c.learnAll(ctx, r); err != nil {
+			return err
+		}
+	}
+	if c.cfg.Observer == nil {
+		c.exec(ctx, r, how)
+		return nil
+	}
+	began := c.now()
+	c.exec(ctx, r, how)
+	c.observe(r, c.now().Sub(began))
+	return nil
+}
+
+func (c *Client) exec(ctx context.Context, r *Request, how How) {
+	r.places = grown(r.places, len(r.bounds))
+	if r.slow > 0 && c.slowLanes {
+		r.noteSlowSlots()
+	}
+	f := r.begin()
+	f.call.Begin(0)
+	placed := c.firstWave(ctx, r, f, how)
+	if placed && !how.replica {
+		r.clean = f.await(ctx, c) && f.clean()
+	}
+	if !r.clean {
+		again := retry{client: c, request: r, flight: f, how: how}
+		again.run(ctx)
+	}
+	c.troubles.endedBy(r)
+}
+
+// firstWave sends all commands by the map of the slots. It reports whether all
+// of them have a trip.
+func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) (placed bool) {
+	t := c.topology.Load()
+	if len(t.nodes) == 0 {
+		for i := range r.places {
+			r.places[i].err = noOwnerError(r.slots[i])
+		}
+		return false
+	}
+	placed = true
+	var n int
+	r.groups, n = r.grouper.group(r.groups, r.slots, &t.owner, t.home, len(t.nodes), how.Group)
+	fast := n
+	if len(r.slowSlots) > 0 {
+		fast, n = r.splitSlow(n)
+	}
+	first := f.used
+	f.now = c.troubles.begun.Load()
+	for i := range n {
+		f.trip(nil, r.arena, how.Goroutines).SetSlow(i >= fast)
+	}
+	for i, g := range r.groups {
+		if g < 0 {
+			r.places[i] = place{err: noOwnerError(r.slots[i])}
+			placed = false
+			continue
+		}
+		tr := f.trips[first+int(g)]
+		if tr.pool == nil {
+			tr.pool = c.poolFor(t, r.slots[i], how)
+			tr.SetKey(int64(r.slots[i]))
+		}
+		r.places[i] = place{trip: tr, pos: tr.Len()}
+		tr.Add(r.bounds[i].from, r.bounds[i].to)
+	}
+	if trips := f.trips[first:f.used]; how.Goroutines {
+		f.sendEach(ctx, c, trips)
+	} else {
+		f.send(ctx, trips, how.Sequential)
+	}
+	return placed
+}
+
+// poolFor returns the pool of the node that commands for the slot go to. The
+// slot has an owner, or is -1.
+func (c *Client) poolFor(t *topology, slot int32, how How) *nodepool.Pool {
+	if how.replica {
+		if n := t.replica(slot); n != nil {
+			return n.pool(asReplica)
+		}
+	}
+	return t.primary(slot).pool(asPrimary)
+}
+
+func noOwnerError(slot int32) error {
+	if slot < 0 {
+		return fmt.Errorf("no slot is served: %w: %w", redislanes.ErrNoOwner, redislanes.ErrNotSent)
+	}
+	return fmt.Errorf("slot %d: %w: %w", slot, redislanes.ErrNoOwner, redislanes.ErrNotSent)
+}
+
+// largeTrip is the number of commands from which on a trip travels on lanes for
+// slow commands, whatever they are: it keeps a server busy for a millisecond.
+const largeTrip = 1000
+
+// markLarge makes a trip of many commands a slow one.
+func (t *trip) markLarge() {
+	if t.Len() >= largeTrip {
+		t.SetSlow(true)
+	}
+}
+
+// send submits the trips. If they are to go one after the other, it waits for
+// each.
+func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) {
+	if !sequential {
+		f.submit(ctx, trips)
+		return
+	}
+	for i := range trips {
+		f.submit(ctx, trips[i:i+1])
+		for f.open && ctx.Err() == nil {
+			if complete, err := f.call.Next(ctx, nil); err == nil {
+				f.open = !complete
+			}
+		}
+	}
+}
+
+// sendEach sends each trip from a goroutine of its own, but for the last, whose is
+// the caller's, and returns when all have ended.
+func (f *flight) sendEach(ctx context.Context, c *Client, trips []*trip) {
+	var others sync.WaitGroup
+	for i, t := range trips {
+		t.markLarge()
+		if i < len(trips)-1 {
+			others.Go(func() { wire.RoundTrip(ctx, t.pool, t.own, &t.Batch) })
+		} else {
+			wire.RoundTrip(ctx, t.pool, t.own, &t.Batch)
+		}
+	}
+	others.Wait()
+	if err := ctx.Err(); err != nil && slices.ContainsFunc(trips, func(t *trip) bool { return t.Failed() }) {
+		f.open = true // lanes may still hold batches
+		f.leave(c, err)
+	}
+}
+
+func (f *flight) submit(ctx context.Context, trips []*trip) {
+	if err := ctx.Err(); err != nil {
+		for _, t := range trips {
+			t.Refuse(t.pool.Address(), err)
+		}
+		return
+	}
+	f.call.More(len(trips))
+	f.open = true
+	f.mine = f.mine[:0]
+	for _, t := range trips {
+		t.markLarge()
+		if t.pool.Submit(&t.Batch) {
+			f.mine = append(f.mine, &t.Batch)
+		}
+	}
+	wire.Flush(f.mine)
+	// Where the last one was written, replies come last: while the caller sleeps
+	// there, those of the others arrive, and it need not sleep for them.
+	for _, b := range slices.Backward(f.mine) {
+		b.Read(ctx)
+	}
+}
+
+// await waits for the trips. It reports whether all are complete; if not, one of
+// them has ended in trouble, or the context has ended.
+func (f *flight) await(ctx context.Context, c *Client) (complete bool) {
+	if !f.open {
+		return true
+	}
+	complete, err := f.call.Next(ctx, nil)
+	if err != nil {
+		f.leave(c, err)
+		return false
+	}
+	f.open = !complete
+	return complete
+}
+
+// clean reports whether all trips, which are complete, have all replies, and no
+// error among them.
+func (f *flight) clean() bool {
+	for _, t := range f.trips[:f.used] {
+		if t.Failed() || t.Errors() > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// leave gives up the trips that are not known to be complete, at the context's
+// end. A deadline hints at a node that does not answer.
+func (f *flight) leave(c *Client, err error) {
+	if !f.open || f.abandoned {
+		return
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		c.hint()
+	}
+	f.abandon(err)
+}
+
+func (f *flight) abandon(cause error) {
+	f.abandoned, f.open = true, false
+	for _, t := range f.trips[f.settled:f.used] {
+		if !t.judged {
+			t.pool.Abandon(&t.Batch, cause)
+		}
+	}
+}
+
+func grown[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// wait sleeps for d or until the context ends.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

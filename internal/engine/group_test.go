@@ -1,0 +1,172 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestGroupingNames(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "ByNode", ByNode.String())
+	assert.Equal(t, "BySlot", BySlot.String())
+	assert.Equal(t, "Grouping(7)", Grouping(7).String())
+	assert.NoError(t, ByNode.validate())
+	assert.NoError(t, BySlot.validate())
+	assert.EqualError(t, Grouping(7).validate(), "pipeline: Config.Group is Grouping(7): want ByNode or BySlot")
+}
+
+func TestGroup(t *testing.T) {
+	t.Parallel()
+	owner := new([SlotCount]uint16) // slots 0-9 are of node 0, 10-19 of node 1, and so on
+	for i := range owner {
+		owner[i] = uint16(i / 10)
+	}
+	owner[5] = noOwner
+	for _, test := range []struct {
+		name                   string
+		slots                  []int32
+		byNode, bySlot         []int32
+		nodeGroups, slotGroups int
+	}{
+		{name: "none"},
+		{"one", []int32{3}, []int32{0}, []int32{0}, 1, 1},
+		{"first appearance", []int32{25, 3, 24, 4, 3}, []int32{0, 1, 0, 1, 1}, []int32{0, 1, 2, 3, 1}, 2, 4},
+		{"keyless only", []int32{-1, -1}, []int32{0, 0}, []int32{0, 0}, 1, 1},
+		{"keyless first", []int32{-1, 12, -1, 1}, []int32{0, 0, 0, 1}, []int32{0, 1, 0, 2}, 2, 3},
+		{"keyless last", []int32{1, 22, -1}, []int32{0, 1, 2}, []int32{0, 1, 2}, 3, 3},
+		{"no owner", []int32{5, 12, 5}, []int32{-1, 0, -1}, []int32{-1, 0, -1}, 1, 1},
+		{"no owner, keyless", []int32{5, -1}, []int32{-1, 0}, []int32{-1, 0}, 1, 1},
+		{"no owner only", []int32{5, 5}, []int32{-1, -1}, []int32{-1, -1}, 0, 0},
+		{"no such node", []int32{30, 29}, []int32{-1, 0}, []int32{-1, 0}, 1, 1},
+		{"no such slot", []int32{SlotCount, 0}, []int32{-1, 0}, []int32{-1, 0}, 1, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var g grouper
+			groups, n := g.group(nil, test.slots, owner, 1, 3, ByNode)
+			assert.Equal(t, fmt.Sprint(test.byNode), fmt.Sprint(groups))
+			assert.Equal(t, test.nodeGroups, n)
+			groups, n = g.group(groups, test.slots, owner, 1, 3, BySlot)
+			assert.Equal(t, fmt.Sprint(test.bySlot), fmt.Sprint(groups))
+			assert.Equal(t, test.slotGroups, n)
+		})
+	}
+}
+
+// modelGroup is group written without regard to speed.
+func modelGroup(slots []int32, owner *[SlotCount]uint16, home uint16, nodes int, by Grouping) ([]int32, int) {
+	numbers := map[int32]int32{}
+	groups := make([]int32, len(slots))
+	for i, slot := range slots {
+		node := home
+		if slot >= 0 {
+			node = owner[slot]
+		}
+		if int(node) >= nodes {
+			groups[i] = -1
+			continue
+		}
+		id := slot
+		if by == ByNode {
+			id = int32(node)
+		}
+		if _, found := numbers[id]; !found {
+			numbers[id] = int32(len(numbers))
+		}
+		groups[i] = numbers[id]
+	}
+	return groups, len(numbers)
+}
+
+func TestGroupEqualsModel(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var g grouper
+	var groups []int32
+	g.stamp = ^uint32(0) - 100 // so that the stamp wraps around on the way
+	var nodes int
+	home := uint16(0)
+	owner := new([SlotCount]uint16)
+	for round := range 3000 {
+		if round%100 == 0 {
+			nodes = 1 + rnd.IntN(20)
+			home = uint16(rnd.IntN(nodes + 1)) // or none
+			for i := range owner {
+				owner[i] = uint16(rnd.IntN(nodes))
+				if rnd.IntN(30) == 0 {
+					owner[i] = noOwner
+				}
+			}
+		}
+		n := rnd.IntN(40)
+		if round%100 == 0 {
+			n = rnd.IntN(20000)
+		}
+		slots := make([]int32, n)
+		spread := 1 + rnd.Int32N(SlotCount)
+		for i := range slots {
+			slots[i] = rnd.Int32N(spread)
+			if round%3 == 0 { // slots that differ in their high bits only
+				slots[i] = slots[i] << 7 % SlotCount
+			}
+			if rnd.IntN(10) == 0 {
+				slots[i] = -1
+			}
+		}
+		for _, by := range []Grouping{ByNode, BySlot} {
+			var count int
+			groups, count = g.group(groups, slots, owner, home, nodes, by)
+			want, wantCount := modelGroup(slots, owner, home, nodes, by)
+			require.Equal(t, want, groups, "%v of %v", by, slots)
+			require.Equal(t, wantCount, count)
+		}
+	}
+}
+
+func TestGroupDoesNotAllocate(t *testing.T) {
+	var g grouper
+	owner, slots := benchmarkSlots(20, 10)
+	groups, _ := g.group(nil, slots, owner, 0, 3, BySlot)
+	for _, by := range []Grouping{ByNode, BySlot} {
+		assert.Zero(t, testing.AllocsPerRun(100, func() {
+			groups, _ = g.group(groups, slots, owner, 0, 3, by)
+		}))
+	}
+	assert.LessOrEqual(t, len(g.cells), 64, "a small pipeline needs a small table")
+}
+
+// benchmarkSlots returns n slots, distinct ones each appearing equally often,
+// and the owners among three nodes.
+func benchmarkSlots(n, distinct int) (*[SlotCount]uint16, []int32) {
+	owner := new([SlotCount]uint16)
+	for i := range owner {
+		owner[i] = uint16(i * 3 / SlotCount)
+	}
+	rnd := rand.New(rand.NewPCG(5, 6))
+	perm := rnd.Perm(SlotCount)
+	slots := make([]int32, n)
+	for i := range slots {
+		slots[i] = int32(perm[i%distinct])
+	}
+	return owner, slots
+}
+
+func BenchmarkGroup(b *testing.B) {
+	for _, c := range []struct {
+		commands, slots int
+		by              Grouping
+	}{{20, 20, ByNode}, {20, 10, BySlot}, {10000, 5000, ByNode}, {10000, 5000, BySlot}} {
+		b.Run(fmt.Sprintf("commands=%d/slots=%d/%v", c.commands, c.slots, c.by), func(b *testing.B) {
+			owner, slots := benchmarkSlots(c.commands, c.slots)
+			var g grouper
+			groups, _ := g.group(nil, slots, owner, 0, 3, c.by)
+			b.ReportAllocs()
+			for b.Loop() {
+				groups, _ = g.group(groups, slots, owner, 0, 3, c.by)
+			}
+		})
+	}
+}

@@ -1,0 +1,267 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A commandBook is what servers have told of commands that the table does not
+// hold, of modules for example: each is asked for once, by COMMAND INFO, however
+// many callers want to know. The zero value is empty.
+type commandBook struct {
+	mu        sync.Mutex // guards what follows; never held across I/O
+	inquiries map[string]*inquiry
+}
+
+// An inquiry is what came, or is to come, of asking for one command.
+type inquiry struct {
+	done chan struct{} // closed when what follows is there
+	rule *command.Rule // nil: no server knows the command, or tells
+	old  time.Time     // from when on it is asked again; zero: never
+
+	since  time.Time // when the first of those began that failed one behind the other
+	failed bool      // no node answered
+}
+
+const (
+	maxInquiries = 512 // names come from the program, but may come from its users
+	maxName      = 64
+
+	askTime     = time.Second            // for all nodes
+	askNext     = 100 * time.Millisecond // how long the next one is not asked while an answer is out
+	unknownTime = time.Minute            // a module may be loaded meanwhile
+	failedTime  = 2 * time.Second        // no node answered
+)
+
+// learned returns the command as servers know it, if the table does not. If
+// none knows it, none tells, or the answer makes no sense, the command stays as
+// it is: its first argument is taken for its key, and only a redirect of that
+// slot is followed. While no node answers, it is asked for again by the rule for all
+// troubles: within the grace, for calls that have as much time. The error is that
+// of the context.
+func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Command, error) {
+	if cmd.Known() {
+		return cmd, nil
+	}
+	name := cmd.Name()
+	if name == "" || len(name) > maxName {
+		return cmd, nil
+	}
+	left := time.Duration(-1)
+	for tries := 1; ; tries++ {
+		l := c.inquiry(name)
+		if l == nil {
+			return cmd, nil
+		}
+		err := l.wait(ctx)
+		if err == nil {
+			if !l.failed {
+				return cmd.With(l.rule), nil
+			}
+			now := time.Now()
+			if left < 0 {
+				left = timeLeft(ctx, now)
+			}
+			if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left, c.cfg.DownGrace) {
+				return cmd, nil
+			}
+			err = wait(ctx, backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
+		}
+		if err != nil {
+			return cmd, &redislanes.CommandError{Command: name, Err: wire.NotSent("", err)}
+		}
+	}
+}
+
+// wait returns when the inquiry has ended, at the latest when the context ends.
+func (l *inquiry) wait(ctx context.Context) error {
+	select {
+	case <-l.done: // also if the context has ended
+		return nil
+	default:
+	}
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// inquiry returns what is known of the name, asking for it if need be; nil if the
+// client is closed.
+func (c *Client) inquiry(name string) *inquiry {
+	c.book.mu.Lock()
+	defer c.book.mu.Unlock()
+	before := c.book.inquiries[name]
+	if before != nil && !before.outdated() {
+		return before
+	}
+	l := &inquiry{done: make(chan struct{}), since: time.Now()}
+	if before != nil && before.failed { // it is outdated, so it has ended
+		l.since = before.since
+	}
+	if !c.begin(func() { c.inquire(name, l) }) {
+		return nil
+	}
+	c.book.makeRoomLocked()
+	c.book.inquiries[name] = l
+	return l
+}
+
+func (l *inquiry) outdated() bool {
+	select {
+	case <-l.done:
+		return !l.old.IsZero() && time.Now().After(l.old)
+	default:
+		return false
+	}
+}
+
+// makeRoomLocked forgets an inquiry if there are too many.
+func (b *commandBook) makeRoomLocked() {
+	if b.inquiries == nil {
+		b.inquiries = make(map[string]*inquiry)
+	}
+	for name := range b.inquiries {
+		if len(b.inquiries) < maxInquiries {
+			return
+		}
+		delete(b.inquiries, name) // who waits for it has it
+	}
+}
+
+// inquire asks one node after the other, the next one as soon as the last has
+// failed or is slow, until one tells. While nobody does, and the grace lasts, it is
+// outdated at once.
+func (c *Client) inquire(name string, l *inquiry) {
+	defer close(l.done)
+	ctx, cancel := context.WithTimeout(c.ctx, askTime)
+	defer cancel()
+	nodes := c.informants()
+	answers := make(chan lore, len(nodes))
+	stagger := time.NewTimer(0)
+	defer stagger.Stop()
+	asked := 0
+	for failed := 0; failed < len(nodes); {
+		var more <-chan time.Time
+		if asked < len(nodes) {
+			more = stagger.C
+		}
+		select {
+		case <-more:
+			n := nodes[asked]
+			asked++
+			c.tasks.Go(func() { answers <- c.askNode(ctx, n, name) })
+			stagger.Reset(askNext)
+		case a := <-answers:
+			if a.answered {
+				if l.rule = a.rule; a.rule == nil {
+					l.old = time.Now().Add(unknownTime)
+				}
+				return
+			}
+			failed++
+			stagger.Reset(0)
+		case <-ctx.Done():
+			failed = len(nodes)
+		}
+	}
+	now := time.Now()
+	l.failed, l.old = true, now
+	if !mayTryAgain(&trouble{since: l.since}, now, 0, c.cfg.DownGrace) {
+		l.old = now.Add(failedTime)
+	}
+}
+
+// informants returns whom to ask: the node of commands without a key and two
+// others, first those that are neither down nor suspect.
+func (c *Client) informants() []*node {
+	t := c.topology.Load()
+	var nodes []*node
+	if home := t.primary(noKey); home != nil {
+		nodes = append(nodes, home)
+	}
+	for _, n := range t.nodes {
+		if !slices.Contains(nodes, n) {
+			nodes = append(nodes, n)
+		}
+	}
+	var answering, others []*node
+	for _, n := range nodes {
+		if n.answers() {
+			answering = append(answering, n)
+		} else {
+			others = append(others, n)
+		}
+	}
+	const most = 3
+	nodes = append(answering, others...)
+	return nodes[:min(most, len(nodes))]
+}
+
+// Lore is what a node says of a command; if it has not answered, another one
+// should be asked.
+type lore struct {
+	rule     *command.Rule
+	answered bool
+}
+
+func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
+	request := resp.AppendCommand(nil, "COMMAND", "INFO", name)
+	call, batch := wire.NewCall(), new(wire.Batch)
+	batch.Reset(call, request)
+	batch.Add(0, len(request))
+	wire.RoundTrip(ctx, n.pool(asPrimary), call, batch)
+	reply, err := batch.Reply(0)
+	if err != nil {
+		return lore{}
+	}
+	if resp.IsError(reply) { // no right to ask, or not now
+		return lore{answered: classify(resp.ErrorText(reply), n.addr).verdict == final}
+	}
+	rule, err := command.ParseInfo(reply, name)
+	if err != nil {
+		c.cfg.Logger.Warn("cluster: COMMAND INFO makes no sense", "node", n.addr, "command", name, "error", err)
+	}
+	return lore{rule, true}
+}
+
+// learnAll finds the slots of the request's commands that the table does not
+// hold.
+func (c *Client) learnAll(ctx context.Context, r *Request) error {
+	for i, m := range r.marks {
+		if m&markUnknown == 0 {
+			continue
+		}
+		cmd, err := c.learned(ctx, command.Of(r.command(i)))
+		if err != nil {
+			return err
+		}
+		slot, traits, err := c.judge(cmd)
+		if err != nil {
+			return &redislanes.CommandError{Command: cmd.Name(), Err: err}
+		}
+		r.slots[i] = slot
+		r.Mark(i, traits)
+	}
+	return nil
+}
+
+// begin runs the task as one that Close waits for; false if the client is closed.
+func (c *Client) begin(task func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.tasks.Go(task)
+	return true
+}

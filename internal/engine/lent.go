@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A lending performs an action on a connection of its own. That a connection
+// cannot be had, or that the server refuses the action, is tried again as for
+// other commands; once the action has begun, only if it may be performed twice
+// and the server says that it did not run.
+type lending struct {
+	client   *Client
+	action   radix.Action
+	slot     int32
+	how      How
+	canRetry bool
+	once     bool // it is one exchange: it has not run if each of its commands was refused
+
+	to      *nodepool.Pool // nil: to be chosen by the map
+	asking  bool
+	attempt attempt
+	began   time.Time     // when the first try ended
+	had     time.Duration // what the context left then
+	seen    seen          // in the last try
+	sent    uint64        // when that began, see troubles.begun
+}
+
+func (l *lending) run(ctx context.Context) error {
+	for {
+		l.attempt.tries++
+		conn, err := l.lend(ctx)
+		again := false
+		if err == nil {
+			if err = l.perform(ctx, conn); err == nil {
+				l.succeeded()
+				return nil
+			}
+			again = l.follow(ctx, err)
+		} else {
+			again = l.mayLendAgain(ctx, err)
+		}
+		if !again {
+			return l.explain(err)
+		}
+	}
+}
+
+// lend gets a connection: from where a redirect pointed, or by the map.
+func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
+	if l.to == nil {
+		t := l.client.topology.Load()
+		if t.primary(l.slot) == nil {
+			return nil, fmt.Errorf("cluster: %w", noOwnerError(l.slot))
+		}
+		l.to = l.client.poolFor(t, l.slot, l.how)
+	}
+	return l.to.Lend(ctx)
+}
+
+func (l *lending) perform(ctx context.Context, conn *nodepool.Lent) error {
+	defer conn.Return()
+	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
+	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen})
+}
+
+// succeeded notes what the action's commands have proved.
+func (l *lending) succeeded() {
+	slot := l.slot
+	if l.seen.ran == keyless {
+		slot = noKey
+	}
+	l.client.troubles.succeeded(l.to.Address(), l.seen.ran, slot, nil, l.sent)
+}
+
+// sort is that of an action which has not begun: nobody knows whether it writes.
+func (l *lending) sort() sort {
+	if l.slot < 0 {
+		return keyless
+	}
+	return reading
+}
+
+// explain adds to the error how long the action was tried.
+func (l *lending) explain(err error) error {
+	took := time.Duration(0)
+	if !l.began.IsZero() {
+		took = time.Since(l.began)
+	}
+	return l.attempt.explain(err, l.began, took)
+}
+
+// mayLendAgain waits and reports whether another connection may be asked for.
+func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || !l.client.passes(err, l.how.replica) {
+		return false
+	}
+	addr := ""
+	if l.to != nil {
+		addr = l.to.Address()
+	}
+	now := time.Now()
+	return l.again(ctx, l.client.unanswered(err, addr, l.sort(), l.slot, now), &l.client.counters.notSent, now)
+}
+
+// again applies the rule for all troubles: it waits and reports whether there is
+// to be another try. What a replica does not answer is the primary's.
+func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, now time.Time) bool {
+	l.client.hint()
+	if l.began.IsZero() {
+		l.began, l.had = now, timeLeft(ctx, now)
+	}
+	l.attempt.hops, l.attempt.trouble = 0, &t
+	l.to, l.asking = nil, false
+	grace := l.client.cfg.DownGrace
+	switch {
+	case l.how.replica:
+		l.how.replica = false
+	case !mayTryAgain(&t, now, l.had, grace), wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
+		return false
+	}
+	count.Add(1)
+	return true
+}
+
+// follow judges the server's error. It reports whether the action is to be
+// performed again.
+func (l *lending) follow(ctx context.Context, err error) bool {
+	var reply resp3.SimpleError
+	if !errors.As(err, &reply) {
+		return false
+	}
+	addr := l.to.Address()
+	to := classify([]byte(reply.S), addr)
+	switch to.verdict {
+	case moved, ask:
+		return l.redirect(to)
+	case final, noScript:
+		return false
+	case readOnly:
+		if !l.how.replica {
+			l.to.Renew()
+		}
+	}
+	if !l.mayRepeat() || ctx.Err() != nil {
+		l.client.hint()
+		return false
+	}
+	now := time.Now()
+	at := siteOf(to.verdict, addr, l.seen.refused, l.slot, nil)
+	return l.again(ctx, l.client.troubles.note(at, false, l.attempt.since(at), now), &l.client.counters.refused, now)
+}
+
+// mayRepeat tells whether the action that the server refused may be performed
+// again.
+func (l *lending) mayRepeat() bool { return l.canRetry || l.once && !l.seen.some }
+
+// redirect notes where a redirect points. It reports whether the action may be
+// performed there.
+func (l *lending) redirect(to redirect) bool {
+	c := l.client
+	if to.verdict == moved {
+		c.hint()
+	}
+	n := c.node(to)
+	if n != nil && to.verdict == moved {
+		c.learn([]move{{to.slot, n}})
+	}
+	if n == nil || !l.mayRepeat() || l.slot != int32(to.slot) || l.attempt.hops >= c.cfg.MaxRedirects {
+		return false
+	}
+	if to.verdict == moved {
+		c.counters.moved.Add(1)
+	} else {
+		c.counters.ask.Add(1)
+	}
+	l.attempt.hops++
+	l.to, l.asking = n.pool(asPrimary), to.verdict == ask
+	return true
+}

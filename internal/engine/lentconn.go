@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A lentConn is a lent connection whose replies are judged as they came: what
+// the server refused or redirected is an error, whatever the receiver makes of
+// error replies (resp3.RawMessage and resp3.SimpleError take them as values).
+// An asking one sends ASKING before the commands that need it.
+type lentConn struct {
+	*nodepool.Lent
+	asking bool
+	seen   *seen
+}
+
+// seen is what the commands that an action sent over its connection tell of the
+// node's troubles.
+type seen struct {
+	ran     sort // what the success of those that ran proves
+	refused sort // of the first that was refused
+	refusal bool // there is one
+	some    bool // commands were not refused
+}
+
+// note looks at the commands of an exchange and their replies.
+func (s *seen) note(commands [][]byte, replies []byte, addr string) {
+	for _, encoded := range commands {
+		var reply []byte
+		reply, replies = resp.Cut(replies)
+		switch refused := isRefusal(reply, addr); {
+		case !refused:
+			s.some = true
+			if !resp.IsError(reply) { // which it may be before the server looks whether it may write
+				s.ran = max(s.ran, sortOf(encoded))
+			}
+		case !s.refusal:
+			s.refused, s.refusal = sortOf(encoded), true
+		}
+	}
+}
+
+// sortOf returns what the command's success proves.
+func sortOf(encoded []byte) sort {
+	cmd := command.Of(encoded)
+	keys := cmd.Keys()
+	switch _, any := keys.Next(); {
+	case !any:
+		return keyless
+	case cmd.Traits()&command.ReadOnly != 0:
+		return reading
+	}
+	return writing
+}
+
+func (c lentConn) Do(ctx context.Context, action radix.Action) error {
+	return wire.Perform(ctx, action, c)
+}
+
+func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	request, err := wire.Marshal(marshal)
+	if err != nil || len(request) == 0 {
+		return err
+	}
+	commands, err := commandsOf(request)
+	if err != nil {
+		return err
+	}
+	var asked []bool
+	sent := request
+	if c.asking {
+		sent, asked = withAsking(commands, c.InTransaction())
+	}
+	replies, err := c.Exchange(ctx, sent)
+	if err != nil {
+		return err
+	}
+	replies = without(replies, asked)
+	c.seen.note(commands, replies, c.Address())
+	refused := refusedOf(commands, replies, c.Address())
+	if refused != nil && !c.seen.some {
+		return refused // before a receiver has seen it: all of it may be sent again
+	}
+	if err := wire.Unmarshal(replies, unmarshalInto); err != nil {
+		var failed *redislanes.DecodeError
+		if errors.As(err, &failed) && failed.Index < len(commands) {
+			return &redislanes.CommandError{Command: commandName(commands[failed.Index]), Addr: c.Address(), Err: err}
+		}
+		return err
+	}
+	return refused
+}
+
+// commandsOf returns the commands of an encoded request.
+func commandsOf(request []byte) (commands [][]byte, err error) {
+	_, err = wire.Commands(request, func(from, to int) { commands = append(commands, request[from:to]) })
+	return commands, err
+}
+
+// withAsking returns the request with an ASKING before each command, and which
+// of its commands are those. Inside a transaction there is none: it would be
+// queued and executed with the others, and the one before MULTI holds until EXEC
+// (resetClient in the server's source).
+func withAsking(commands [][]byte, inTransaction bool) (request []byte, asked []bool) {
+	for _, encoded := range commands {
+		if !inTransaction {
+			request, asked = resp.AppendCommand(request, "ASKING"), append(asked, true)
+		}
+		request, asked = append(request, encoded...), append(asked, false)
+		switch command.Of(encoded).Effect() {
+		case command.OpensTransaction:
+			inTransaction = true
+		case command.EndsTransaction:
+			inTransaction = false
+		}
+	}
+	return request, asked
+}
+
+// without returns the replies but for those that are marked.
+func without(replies []byte, marked []bool) (kept []byte) {
+	if marked == nil {
+		return replies
+	}
+	for _, drop := range marked {
+		var first []byte
+		if first, replies = resp.Cut(replies); !drop {
+			kept = append(kept, first...)
+		}
+	}
+	return kept
+}
+
+// refusedOf returns the error of the first command that the server at addr did
+// not run but might later or elsewhere, nil if there is none.
+func refusedOf(commands [][]byte, replies []byte, addr string) error {
+	for _, encoded := range commands {
+		var reply []byte
+		if reply, replies = resp.Cut(replies); isRefusal(reply, addr) {
+			return radixresp.ErrConnUsable{Err: replyError(encoded, addr, reply)}
+		}
+	}
+	return nil
+}
+
+// isRefusal tells whether the server at addr says that it did not run a command,
+// and that it, or another one, might.
+func isRefusal(reply []byte, addr string) bool {
+	if !resp.IsError(reply) {
+		return false
+	}
+	v := classify(resp.ErrorText(reply), addr).verdict
+	return v != final && v != noScript
+}

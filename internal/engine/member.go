@@ -1,0 +1,32 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// admit decides for each new connection whether the server at the address may
+// be sent commands, by its replies to READWRITE (or READONLY) and CLUSTER MYID.
+// What a server refuses to tell, because of an ACL or because it is loading its
+// data, is not held against it.
+func (c *Client) admit(addr string, mode, id []byte) error {
+	t := c.topology.Load()
+	switch {
+	case t.view == nil || t.view.single:
+		return nil
+	case isDisabled(mode) || isDisabled(id):
+		c.hint()
+		return fmt.Errorf("%w: cluster support is disabled there", redislanes.ErrNotMember)
+	}
+	if known := t.view.at[addr]; !t.view.sure || known == "" || idOf(id) == "" || t.view.ids[idOf(id)] {
+		return nil
+	}
+	c.hint()
+	return fmt.Errorf("%w: its node ID is not in the map of the slots", redislanes.ErrNotMember)
+}
+
+func isDisabled(reply []byte) bool {
+	return resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply))
+}

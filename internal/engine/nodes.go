@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A node is one server of the cluster. Its pools are made when they are first
+// needed: most clients never read from replicas.
+type node struct {
+	addr   string
+	client *Client
+
+	named atomic.Bool // a redirect named it since the last refresh
+
+	pools [2]atomic.Pointer[nodepool.Pool] // by use; nil until it is needed
+
+	mu        sync.Mutex // guards the making of pools, and what follows; never held across I/O
+	observers [2]PoolObserver
+	retired   bool
+	closed    bool
+}
+
+// use says what a connection to a node is for.
+type use int
+
+const (
+	asPrimary use = iota
+	asReplica     // connections send READONLY
+)
+
+// String returns the role that Stats and metrics show.
+func (u use) String() string { return [...]string{asPrimary: "primary", asReplica: "replica"}[u] }
+
+func (n *node) pool(u use) *nodepool.Pool {
+	if p := n.pools[u].Load(); p != nil {
+		return p
+	}
+	return n.makePool(u)
+}
+
+func (n *node) makePool(u use) *nodepool.Pool {
+	o := n.poolObserver(u) // a user's function, so before the lock is taken
+	p, used := n.poolWith(u, o)
+	if !used {
+		n.tellLeft(o) // another caller was faster, or the node has left
+	}
+	return p
+}
+
+// poolWith returns the pool, made with the observer unless it exists.
+func (n *node) poolWith(u use, o PoolObserver) (p *nodepool.Pool, used bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.pools[u].Load(); p != nil {
+		return p, false
+	}
+	settings := n.client.poolConfig()
+	if o != nil {
+		settings = nodepool.WithOnWait(settings, o.Waited)
+	}
+	purpose := wire.Purpose{ReadOnly: u == asReplica, Member: n.client.admit}
+	// New has validated the settings; they are the only source of errors.
+	p, err := nodepool.NewFor(settings, n.client.cfg.Dialer, purpose, n.addr, n.client.cfg.Logger)
+	if err != nil {
+		panic("cluster: settings that New accepted are refused: " + err.Error())
+	}
+	if n.retired {
+		p.Retire()
+	}
+	if n.closed {
+		_ = p.Close()
+	}
+	n.pools[u].Store(p)
+	if n.closed {
+		return p, false
+	}
+	n.observers[u] = o
+	return p, true
+}
+
+// poolConfig returns the settings of a node's pool; their default size depends
+// on whether there is a cluster.
+func (c *Client) poolConfig() nodepool.Config {
+	if c.topology.Load().single {
+		return c.cfg.Pool
+	}
+	return nodepool.InCluster(c.cfg.Pool)
+}
+
+// open returns the pools that exist.
+func (n *node) open() []*nodepool.Pool {
+	var open []*nodepool.Pool
+	for u := range n.pools {
+		if p := n.pools[u].Load(); p != nil {
+			open = append(open, p)
+		}
+	}
+	return open
+}
+
+// answers tells whether the node is neither down nor suspect, as far as is known.
+func (n *node) answers() bool {
+	p := n.pools[asPrimary].Load()
+	return p == nil || p.Answers()
+}
+
+func (n *node) quiet() bool {
+	for _, p := range n.open() {
+		if !p.Quiet() {
+			return false
+		}
+	}
+	return true
+}
+
+// retire makes the pools refuse new batches.
+func (n *node) retire() {
+	n.mu.Lock()
+	n.retired = true
+	n.mu.Unlock()
+	for _, p := range n.open() {
+		p.Retire()
+	}
+}
+
+func (n *node) close() {
+	n.mu.Lock() // a pool that is being made is closed by its maker, or seen here
+	n.closed = true
+	n.mu.Unlock()
+	for _, p := range n.open() {
+		_ = p.Close()
+	}
+}
+
+// nodeClient is a node as Client.Clients hands it out. Close does nothing: the
+// pools belong to the Client.
+type nodeClient struct {
+	node *node
+	use  use
+}
+
+var _ radix.Client = nodeClient{}
+
+func (c nodeClient) Addr() net.Addr { return wire.NetAddr(c.node.addr) }
+
+func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
+	p := c.node.pool(c.use)
+	if action == nil || ctx == nil {
+		return p.Do(ctx, action) // which says so
+	}
+	if !action.Properties().CanShareConn {
+		return p.Do(ctx, action)
+	}
+	return wire.Perform(ctx, action, nodeConn{p, c.node.client})
+}
+
+func (c nodeClient) Close() error { return nil }
+
+// nodeConn is a node's pool as a connection for one action, which sends slow
+// commands over lanes for them and lends a connection to blocking ones.
+type nodeConn struct {
+	*nodepool.Pool
+	client *Client
+}
+
+func (c nodeConn) Do(ctx context.Context, action radix.Action) error {
+	return wire.Perform(ctx, action, c)
+}
+
+func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	r, err := wire.Encode(marshal)
+	if err != nil || r.Len() == 0 {
+		return err // an empty radix.Pipeline does nothing
+	}
+	for i := range r.Len() {
+		from, to := r.Bounds(i)
+		cmd, err := c.client.learned(ctx, command.Of(r.Encoded()[from:to]))
+		if err != nil {
+			return err
+		}
+		r.Judge(cmd)
+		if c.client.slow.apply(cmd)&command.Slow != 0 {
+			r.SetSlow(true)
+		}
+	}
+	return r.Exchange(ctx, c.Pool, unmarshalInto)
+}
+
+func (c nodeConn) Close() error { return nil }

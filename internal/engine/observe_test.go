@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A witness is an Observer that remembers. It asks the client something, which
+// it could not if it were called with a lock held.
+type witness struct {
+	client atomic.Pointer[Client]
+
+	mu       sync.Mutex
+	requests []RequestInfo
+	waits    int
+	pools    map[PoolInfo]int // less those whose node has left
+}
+
+type poolWitness struct {
+	*witness
+	pool PoolInfo
+}
+
+func (w *witness) ask() {
+	if c := w.client.Load(); c != nil {
+		_ = c.Stats()
+	}
+}
+
+func (w *witness) Request(r RequestInfo) {
+	w.ask()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.requests = append(w.requests, r)
+}
+
+func (w *witness) Pool(p PoolInfo) PoolObserver {
+	w.ask()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pools == nil {
+		w.pools = make(map[PoolInfo]int)
+	}
+	w.pools[p]++
+	return poolWitness{w, p}
+}
+
+func (p poolWitness) Waited(time.Duration) {
+	p.ask()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits++
+}
+
+func (p poolWitness) Left() {
+	p.ask()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pools[p.pool]--; p.pools[p.pool] == 0 {
+		delete(p.pools, p.pool)
+	}
+}
+
+// last returns the request that was told of last, and how many there were.
+func (w *witness) last() (RequestInfo, int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.requests) == 0 {
+		return RequestInfo{}, 0
+	}
+	return w.requests[len(w.requests)-1], len(w.requests)
+}
+
+// watchedClient returns a client of an emulated cluster whose clock goes on by a
+// second at each reading, and the number of readings.
+func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *atomic.Int64) {
+	client, err := c.New(redistest.Within(t, 10*time.Second), e.Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	var readings atomic.Int64
+	client.now = func() time.Time { return time.Unix(readings.Add(1), 0) }
+	return client, &readings
+}
+
+func TestObserverIsToldOfRequests(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	w := new(witness)
+	client, readings := watchedClient(t, e, Config{Observer: w, DownGrace: -1, RefreshEvery: -1})
+	w.client.Store(client)
+	keys := redistest.KeysInSlots(10, "observed")
+	refused := e.Owner(Slot(keys[0]))
+
+	count := func(ctx context.Context) (r Request) {
+		for _, key := range keys {
+			r.Commit(resp.AppendCommand(r.Buffer(), "INCRBY", key, "1"), int32(Slot(key)))
+		}
+		require.NoError(t, client.Exec(ctx, &r, How{}))
+		return r
+	}
+	ctx := redistest.Within(t, 10*time.Second)
+	count(ctx)
+	got, n := w.last()
+	require.Equal(t, 1, n)
+	require.Equal(t, RequestInfo{Took: time.Second, Commands: 10, Trips: 3, Outcome: OutcomeOK}, got)
+	require.EqualValues(t, 2, readings.Load(), "the clock is read at the beginning and at the end")
+
+	e.Inject(refused, func(cmd string, _ []string) string {
+		if cmd == "INCRBY" {
+			return "NOPERM not for you"
+		}
+		return ""
+	})
+	count(ctx)
+	got, _ = w.last()
+	require.Equal(t, OutcomeError, got.Outcome)
+	require.Positive(t, got.Failed)
+	require.Less(t, got.Failed, 10)
+
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	count(gone)
+	got, n = w.last()
+	require.Equal(t, 3, n)
+	require.Equal(t, RequestInfo{Took: time.Second, Commands: 10, Failed: 10, Trips: 3, Outcome: OutcomeNotSent}, got)
+
+	require.Error(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", keys[0], "1")))
+	got, n = w.last()
+	require.Equal(t, 4, n, "radix actions are requests, too")
+	require.Equal(t, 1, got.Commands)
+
+	var empty Request
+	require.NoError(t, client.Exec(ctx, &empty, How{}))
+	require.NoError(t, client.Close())
+	require.Error(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", keys[0], "1")))
+	_, n = w.last()
+	require.Equal(t, 4, n, "nothing was sent, and nothing is told")
+}
+
+// TestNoObserverNoClock gates the hot path.
+func TestNoObserverNoClock(t *testing.T) {
+	t.Parallel()
+	client, readings := watchedClient(t, redistest.StartEmulated(t, 1), Config{})
+	for range 10 {
+		require.NoError(t, client.Do(redistest.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", "hits", "1")))
+	}
+	require.Zero(t, readings.Load())
+}
+
+// TestObserverIsToldOfPools: each pool once, however many callers make it, and
+// again when the node has left; not when the client is closed.
+func TestObserverIsToldOfPools(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 2)
+	w := new(witness)
+	client, _ := watchedClient(t, e, Config{Observer: w, Pool: nodepool.Fixed{Size: 1}, RefreshEvery: -1})
+	w.client.Store(client)
+	keys := redistest.KeysInSlots(10, "observed")
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			for _, key := range keys {
+				if err := client.Do(redistest.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", key, "1")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	want := map[PoolInfo]int{}
+	waits := 0
+	for _, n := range client.Stats().Nodes {
+		want[PoolInfo{Addr: n.Pool.Addr, Role: "primary", Kind: "fixed"}] = 1
+		waits += int(n.Pool.WaitCount)
+	}
+	require.Len(t, want, 2)
+	w.mu.Lock()
+	require.Equal(t, want, w.pools)
+	require.Equal(t, waits, w.waits)
+	require.Positive(t, waits, "20 callers, one connection")
+	w.mu.Unlock()
+
+	for slot := range uint16(SlotCount) {
+		e.Move(slot, 0)
+	}
+	require.NoError(t, client.Sync(redistest.Within(t, 10*time.Second)))
+	delete(want, PoolInfo{Addr: e.Addrs()[1], Role: "primary", Kind: "fixed"})
+	require.Eventually(t, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.pools) == 1
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, client.Close())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.Equal(t, want, w.pools)
+}

@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"bytes"
+
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// keepOrder sees to it that the commands of a slot take effect in their order: a
+// command behind which a later one of its slot has run stands, since it would
+// undo what that one did, and the caller was told. Reads undo nothing of each
+// other: one stands only if a write has run behind it. For ASK this is so only if
+// they share a key: the others are where the slot comes from.
+//
+// An EXPIRE behind its command is no such later one. It goes again with the
+// command, or the key might live for ever; to set the same time to live twice
+// does no harm.
+func (x *retry) keepOrder(commands []int) {
+	someAgain, someRan := false, false
+	for _, s := range x.steps {
+		someAgain, someRan = someAgain || s.again(), someRan || s == ran
+	}
+	if !someAgain || !someRan {
+		return
+	}
+	all, writes := newLater(), newLater()
+	for k := len(commands) - 1; k >= 0; k-- {
+		i := commands[k]
+		s, marks := x.steps[k], x.request.marks[i]
+		behind := all
+		if marks&markReads != 0 {
+			behind = writes
+		}
+		switch {
+		case x.request.slots[i] < 0:
+			continue
+		case s == ran && marks&markExpiry == 0:
+			all.add(x.request, i)
+			if marks&markReads == 0 {
+				writes.add(x.request, i)
+			}
+		case s == toAsk && behind.sharesKey(x.request, i), s.again() && s != toAsk && behind.slots[x.request.slots[i]]:
+			x.steps[k], x.attempts[i].overtaken = stands, true
+		case s.again():
+			x.repeatExpiries(commands[k:], x.steps[k:])
+		}
+	}
+}
+
+// later is the slots and keys of commands that have run.
+type later struct {
+	slots map[int32]bool
+	keys  map[string]bool
+}
+
+func newLater() later { return later{make(map[int32]bool), make(map[string]bool)} }
+
+func (l later) add(r *Request, i int) {
+	l.slots[r.slots[i]] = true
+	eachKey(r.command(i), func(key string) { l.keys[key] = true })
+}
+
+// sharesKey tells whether one of them has a key of the i-th command.
+func (l later) sharesKey(r *Request, i int) (found bool) {
+	eachKey(r.command(i), func(key string) { found = found || l.keys[key] })
+	return found
+}
+
+// repeatExpiries repeats what has run of the EXPIREs behind the first command.
+func (x *retry) repeatExpiries(commands []int, steps []step) {
+	for k := 1; k < len(commands) && commands[k] == commands[k-1]+1 && x.request.marks[commands[k]]&markExpiry != 0; k++ {
+		if steps[k] == ran {
+			steps[k], x.attempts[commands[k]].why = toRepeat, wasEarly
+		}
+	}
+}
+
+// eachKey calls f with the keys of an encoded command.
+func eachKey(encoded []byte, f func(key string)) {
+	keys := command.Of(encoded).Keys()
+	for key, ok := keys.Next(); ok; key, ok = keys.Next() {
+		f(string(key))
+	}
+}
+
+// setsExpiry tells whether the command only sets the time to live of the key of
+// the one before it.
+func setsExpiry(command, before []byte) bool {
+	name, ok := resp.Argument(command, 0)
+	if !ok || len(name) < len("EXPIRE") || len(name) > len("PEXPIREAT") {
+		return false
+	}
+	if c := name[0] | 0x20; c != 'e' && c != 'p' || !isExpire(name) {
+		return false
+	}
+	key, ok := resp.Argument(command, 1)
+	other, also := resp.Argument(before, 1)
+	return ok && also && bytes.Equal(key, other)
+}
+
+// isExpire tells EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT, in any case.
+func isExpire(name []byte) bool {
+	if name[0]|0x20 == 'p' {
+		name = name[1:]
+	}
+	const at = 2
+	return bytes.EqualFold(name, []byte("EXPIRE")) || len(name) == len("EXPIRE")+at && bytes.EqualFold(name, []byte("EXPIREAT"))
+}

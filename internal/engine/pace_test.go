@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A piped is a server at the other end of a pipe, for tests with a clock of
+// their own. It answers CLUSTER SLOTS after a while, and notes when it was asked.
+type piped struct {
+	answersAfter time.Duration
+	mu           sync.Mutex // guards asked
+	asked        []time.Time
+}
+
+func (p *piped) dial(context.Context, string, string) (net.Conn, error) {
+	client, server := net.Pipe()
+	go p.serve(server) // the bubble waits for its end
+	return client, nil
+}
+
+func (p *piped) serve(conn net.Conn) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	for {
+		args := 0
+		if _, err := fmt.Fscanf(in, "*%d\r\n", &args); err != nil {
+			return
+		}
+		var words []string
+		for range args {
+			size := 0
+			if _, err := fmt.Fscanf(in, "$%d\r\n", &size); err != nil {
+				return
+			}
+			arg := make([]byte, size+2)
+			if _, err := io.ReadFull(in, arg); err != nil {
+				return
+			}
+			words = append(words, string(arg[:size]))
+		}
+		reply := "+OK\r\n"
+		if strings.Join(words, " ") == "CLUSTER SLOTS" {
+			p.mu.Lock()
+			p.asked = append(p.asked, time.Now())
+			p.mu.Unlock()
+			time.Sleep(p.answersAfter)
+			reply = "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$4\r\nnode\r\n:1\r\n$1\r\nx\r\n"
+		}
+		if _, err := io.WriteString(conn, reply); err != nil {
+			return
+		}
+	}
+}
+
+// times returns when it was asked since the last call.
+func (p *piped) times() []time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	asked := p.asked
+	p.asked = nil
+	return asked
+}
+
+// TestRefreshesAreSpaced: with hints all the time, the first refreshes follow
+// each other fast, the later ones slowly, until it was calm for a while.
+func TestRefreshesAreSpaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := &piped{}
+		client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: p.dial}}.New(t.Context(), []string{"node:1"})
+		require.NoError(t, err)
+		defer client.Close()
+		const trouble = 5 * time.Second
+		for range 2 {
+			time.Sleep(calmTime + time.Second)
+			p.times()
+			for range trouble / time.Millisecond {
+				client.hint()
+				time.Sleep(time.Millisecond)
+			}
+			asked := p.times()
+			for i := 1; i < len(asked); i++ {
+				gap := asked[i].Sub(asked[i-1])
+				if i <= quickRefreshes {
+					assert.Truef(t, gap >= 50*time.Millisecond && gap <= 105*time.Millisecond, "refresh %d after %v", i, gap)
+				} else {
+					assert.Truef(t, gap >= 500*time.Millisecond && gap <= 605*time.Millisecond, "refresh %d after %v", i, gap)
+				}
+			}
+			assert.InDelta(t, 18, len(asked), 2)
+		}
+	})
+}
+
+// TestQuestionHasTheDialersTimeout: a server that needs three seconds for its
+// map is waited for, one that needs longer than the timeout is not.
+func TestQuestionHasTheDialersTimeout(t *testing.T) {
+	t.Parallel()
+	for _, timeout := range []time.Duration{4 * time.Second, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &piped{answersAfter: 3 * time.Second}
+			began := time.Now()
+			client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: p.dial, Timeout: timeout}}.New(t.Context(), []string{"node:1"})
+			if timeout < p.answersAfter {
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.Equal(t, timeout, time.Since(began))
+				time.Sleep(p.answersAfter) // the bubble must be empty at its end
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, p.answersAfter, time.Since(began))
+			require.NoError(t, client.Close())
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// nodesTold is what a server replied to CLUSTER NODES, as far as it is needed
+// to judge its map of the slots.
+type nodesTold struct {
+	self   string            // the server's own ID
+	epochs map[string]uint64 // the config epoch by ID, also of replicas, whose is that of their primary
+}
+
+// maxNodes bounds how many nodes parseNodes reads.
+const maxNodes = 16 << 10
+
+var errNodes = errors.New("cluster: CLUSTER NODES reply")
+
+// parseNodes reads a complete RESP2 or RESP3 reply to CLUSTER NODES. A line is
+//
+//	<id> <ip:port@cport,hostname> <flags> <primary> <ping> <pong> <config epoch> <link> <slots>...
+//
+// (documentation of the command). Errors name the line.
+func parseNodes(reply []byte) (nodesTold, error) {
+	text, err := nodesText(reply)
+	if err != nil {
+		return nodesTold{}, err
+	}
+	told := nodesTold{epochs: make(map[string]uint64)}
+	for number := 1; len(text) > 0; number++ {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		fields := bytes.Fields(line[:min(len(line), 1024)]) // slots may follow, thousands of them
+		const id, flags, epoch, needed = 0, 2, 6, 8
+		if len(fields) == 0 {
+			continue
+		}
+		if len(fields) < needed || number > maxNodes {
+			return nodesTold{}, fmt.Errorf("%w, line %d: want at least %d fields, and at most %d lines", errNodes, number, needed, maxNodes)
+		}
+		n, err := strconv.ParseUint(string(fields[epoch]), 10, 64)
+		if err != nil {
+			return nodesTold{}, fmt.Errorf("%w, line %d: want a config epoch in field %d", errNodes, number, epoch+1)
+		}
+		told.epochs[string(fields[id])] = n
+		for flag := range bytes.SplitSeq(fields[flags], []byte(",")) {
+			if string(flag) == "myself" {
+				told.self = string(fields[id])
+			}
+		}
+	}
+	return told, nil
+}
+
+// nodesText returns the text of a bulk, simple or verbatim string.
+func nodesText(reply []byte) ([]byte, error) {
+	if len(reply) > 0 && reply[0] == '=' { // =<length>\r\ntxt:<text>\r\n
+		reply = append([]byte{'$'}, reply[1:]...)
+		text, err := nodesText(reply)
+		if err != nil || len(text) < len("txt:") {
+			return nil, fmt.Errorf("%w: want a verbatim string", errNodes)
+		}
+		return text[len("txt:"):], nil
+	}
+	r := replyReader{b: reply}
+	text, err := r.text("a string")
+	if err != nil || text == nil || r.off != len(reply) {
+		return nil, fmt.Errorf("%w: want a string", errNodes)
+	}
+	return text, nil
+}
+
+// knows tells whether the nodes that claim slots are among those told.
+func (t nodesTold) knows(claims []claim) bool {
+	for _, c := range claims {
+		if _, ok := t.epochs[c.id]; !ok {
+			return false
+		}
+	}
+	return true
+}

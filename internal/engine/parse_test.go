@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Replies of redis-server 7.0.15, with one range of slots.
+const (
+	replyHead  = "*1\r\n*3\r\n:0\r\n:8000\r\n"
+	replyID    = ":7001\r\n$40\r\n636174f2d8919ec24ac0f4be44b53219ffeb4f29\r\n"
+	replyIPv4  = replyHead + "*4\r\n$8\r\n10.1.2.3\r\n" + replyID + "*0\r\n"
+	replyIPv6  = replyHead + "*4\r\n$7\r\nfd00::7\r\n" + replyID + "%0\r\n"
+	replyEmpty = replyHead + "*4\r\n$0\r\n\r\n" + replyID + "*2\r\n$8\r\nhostname\r\n$9\r\nh.example\r\n"
+	replyName  = replyHead + "*4\r\n$9\r\nh.example\r\n" + replyID + "*2\r\n$2\r\nip\r\n$8\r\n10.1.2.3\r\n"
+	// cluster-preferred-endpoint-type hostname without a hostname
+	replyNoName  = replyHead + "*4\r\n$1\r\n?\r\n" + replyID + "*2\r\n$2\r\nip\r\n$8\r\n10.1.2.3\r\n"
+	replyNoName3 = replyHead + "*4\r\n$1\r\n?\r\n" + replyID + "%1\r\n$2\r\nip\r\n$7\r\nfd00::7\r\n"
+	replyNoIP    = replyHead + "*4\r\n$1\r\n?\r\n" + replyID + "*2\r\n$2\r\nip\r\n$0\r\n\r\n"
+	// cluster-preferred-endpoint-type unknown-endpoint
+	replyNull  = replyHead + "*4\r\n$-1\r\n" + replyID + "*4\r\n$2\r\nip\r\n$8\r\n10.1.2.3\r\n$8\r\nhostname\r\n$9\r\nh.example\r\n"
+	replyNull3 = replyHead + "*4\r\n_\r\n" + replyID + "%2\r\n$2\r\nip\r\n$8\r\n10.1.2.3\r\n$8\r\nhostname\r\n$9\r\nh.example\r\n"
+)
+
+func TestParseSlotsEndpoints(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ reply, addr string }{
+		"IPv4":                 {replyIPv4, "10.1.2.3:7001"},
+		"IPv6":                 {replyIPv6, "[fd00::7]:7001"},
+		"empty":                {replyEmpty, "asked:7001"},
+		"name":                 {replyName, "h.example:7001"},
+		"no name, IP":          {replyNoName, "10.1.2.3:7001"},
+		"no name, IPv6, RESP3": {replyNoName3, "[fd00::7]:7001"},
+		"no name, no IP":       {replyNoIP, "asked:7001"},
+		"null":                 {replyNull, "asked:7001"},
+		"null, RESP3":          {replyNull3, "asked:7001"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ranges, err := parseSlots([]byte(test.reply), "asked:7000")
+			require.NoError(t, err)
+			id := "636174f2d8919ec24ac0f4be44b53219ffeb4f29"
+			assert.Equal(t, []slotRange{{0, 8000, []nodeAddr{{addr: test.addr, id: id, dialled: strings.HasPrefix(test.addr, "asked")}}}}, ranges)
+		})
+	}
+}
+
+func TestParseSlots(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reply string
+		want  []slotRange
+	}{
+		"no range": {"*0\r\n", []slotRange{}},
+		"no node":  {"*1\r\n*2\r\n:0\r\n:0\r\n", []slotRange{{0, 0, nil}}},
+		"old server, no ID": {
+			"*1\r\n*3\r\n:5\r\n:6\r\n*2\r\n$1\r\na\r\n:1\r\n",
+			[]slotRange{{5, 6, []nodeAddr{{addr: "a:1", id: ""}}}},
+		},
+		"replicas": {
+			"*2\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:2\r\n$1\r\ny\r\n" +
+				"*3\r\n:6\r\n:16383\r\n*3\r\n+b\r\n:65535\r\n+z\r\n",
+			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}, {addr: "b:2", id: "y"}}}, {6, 16383, []nodeAddr{{addr: "b:65535", id: "z"}}}},
+		},
+		"unknown replica": {
+			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\n?\r\n:0\r\n$1\r\ny\r\n",
+			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}}}},
+		},
+		"unknown primary": {
+			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$-1\r\n:0\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:1\r\n$1\r\ny\r\n",
+			[]slotRange{{0, 5, nil}},
+		},
+		"more elements than today": {
+			"*1\r\n*3\r\n:0\r\n:5\r\n*6\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n_\r\n*2\r\n,1.5\r\n#t\r\n%1\r\n+a\r\n~1\r\n(123\r\n",
+			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}}}},
+		},
+		"metadata with other types": {
+			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n%3\r\n+n\r\n:7\r\n*1\r\n+ip\r\n+v\r\n+ip\r\n+h\r\n",
+			[]slotRange{{0, 5, []nodeAddr{{addr: "h:1", id: "x"}}}},
+		},
+		"value named ip": {
+			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n*4\r\n+name\r\n+ip\r\n+hostname\r\n+wrong\r\n",
+			[]slotRange{{0, 5, []nodeAddr{{addr: "asked:1", id: "x", dialled: true}}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ranges, err := parseSlots([]byte(test.reply), "asked:7000")
+			require.NoError(t, err)
+			assert.Equal(t, test.want, ranges)
+		})
+	}
+}
+
+func TestParseSlotsErrors(t *testing.T) {
+	t.Parallel()
+	node := func(n string) string { return "*1\r\n*3\r\n:0\r\n:5\r\n" + n }
+	for reply, want := range map[string]string{
+		"":                                     "byte 0: want an array of slot ranges, got the end",
+		"+OK\r\n":                              "byte 0: want an array of slot ranges",
+		"*-1\r\n":                              "byte 0: want an array of slot ranges",
+		"_\r\n":                                "byte 0: want an array of slot ranges",
+		"*":                                    "byte 0: want an array",
+		"*1\r":                                 "byte 0: want an array",
+		"*1\r\n":                               "byte 0: want an array of slot ranges",
+		"*999999999\r\n:1\r\n":                 "byte 0: want an array",
+		"*99999999999999999999\r\n":            "byte 0: want an array",
+		"*0\r\n*0\r\n":                         `byte 4: want the end of the reply, got "*0\r\n"`,
+		"*1\r\n*1\r\n:1\r\n":                   "byte 4: want a slot range",
+		"*1\r\n*2\r\n:5\r\n:4\r\n":             "byte 12: want the last slot of a range from 5 to 16383",
+		"*1\r\n*2\r\n:0\r\n:16384\r\n":         "byte 12: want the last slot of a range from 0 to 16383",
+		"*1\r\n*2\r\n:-1\r\n:3\r\n":            "byte 8: want the first slot of a range",
+		"*1\r\n*2\r\n+1\r\n:3\r\n":             "byte 8: want the first slot of a range",
+		node("+x\r\n"):                         "byte 16: want a node",
+		node("*1\r\n+x\r\n"):                   "byte 16: want a node",
+		node("*2\r\n:1\r\n:1\r\n"):             "byte 20: want an endpoint",
+		node("*2\r\n$-5\r\n:1\r\n"):            "byte 20: want an endpoint",
+		node("*2\r\n$9\r\na\r\n:1\r\n"):        "byte 20: want an endpoint",
+		node("*2\r\n$1\r\nabc\r\n:1\r\n"):      "byte 20: want an endpoint",
+		node("*2\r\n$3\r\na\nb\r\n:1\r\n"):     "byte 20: want an endpoint of printable characters",
+		node("*2\r\n+a\r\n:0\r\n"):             "byte 24: want a port from 1 to 65535",
+		node("*2\r\n+a\r\n:65536\r\n"):         "byte 24: want a port from 1 to 65535",
+		node("*2\r\n+?\r\n:-1\r\n"):            "byte 24: want a port from 0 to 65535",
+		node("*3\r\n+a\r\n:1\r\n:1\r\n"):       "byte 28: want a node ID",
+		node("*4\r\n+a\r\n:1\r\n+x\r\n!2\r\n"): "byte 32: want a value",
+		node("*4\r\n+a\r\n:1\r\n+x\r\n" + strings.Repeat("*1\r\n", 9) + "_\r\n"): "want a value nested less deep",
+	} {
+		_, err := parseSlots([]byte(reply), "asked:7000")
+		assert.ErrorContains(t, err, "cluster: CLUSTER SLOTS reply, byte ", "%q", reply)
+		assert.ErrorContains(t, err, want, "%q", reply)
+	}
+	_, err := parseSlots([]byte("-ERR unknown command 'CLUSTER', with args beginning with: 'SLOTS' \r\n"), "asked:7000")
+	assert.EqualError(t, err, "cluster: CLUSTER SLOTS: ERR unknown command 'CLUSTER'")
+}
+
+// Every reply that ends too early or has a byte changed must be refused or
+// parsed, but never make the parser panic or allocate much.
+func TestParseSlotsDamaged(t *testing.T) {
+	t.Parallel()
+	for _, reply := range []string{replyIPv6, replyNull, replyNull3, replyNoName3} {
+		for i := range reply {
+			_, err := parseSlots([]byte(reply[:i]), "asked:7000")
+			assert.Error(t, err, "%q", reply[:i])
+			for _, c := range "\x00\r\n*$%:_-9" {
+				_, _ = parseSlots([]byte(reply[:i]+string(c)+reply[i+1:]), "asked:7000")
+			}
+		}
+	}
+}
+
+func TestParseSlotsLarge(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", SlotCount)
+	for i := range SlotCount {
+		fmt.Fprintf(&b, "*3\r\n:%d\r\n:%d\r\n*3\r\n$8\r\n10.1.2.3\r\n:7001\r\n$1\r\nx\r\n", i, i)
+	}
+	ranges, err := parseSlots([]byte(b.String()), "asked:7000")
+	require.NoError(t, err)
+	assert.Len(t, ranges, SlotCount)
+	assert.Equal(t, slotRange{16383, 16383, []nodeAddr{{addr: "10.1.2.3:7001", id: "x"}}}, ranges[16383])
+}
+
+func FuzzParseSlots(f *testing.F) {
+	for _, reply := range []string{
+		replyIPv4, replyIPv6, replyEmpty, replyName, replyNoName, replyNoName3, replyNoIP, replyNull, replyNull3,
+		"*0\r\n", "-ERR no\r\n", "*1\r\n*2\r\n:0\r\n:0\r\n", "*99999\r\n",
+	} {
+		f.Add([]byte(reply), "10.0.0.1:7000")
+	}
+	f.Fuzz(func(t *testing.T, reply []byte, asked string) {
+		ranges, err := parseSlots(reply, asked)
+		if err != nil {
+			return
+		}
+		for _, r := range ranges {
+			if r.first > r.last || r.last >= SlotCount {
+				t.Errorf("range %d to %d", r.first, r.last)
+			}
+			for _, n := range r.nodes {
+				if strings.ContainsAny(n.addr, "\r\n\x00") && !strings.ContainsAny(asked, "\r\n\x00") {
+					t.Errorf("address %q", n.addr)
+				}
+			}
+		}
+	})
+}

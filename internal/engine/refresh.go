@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/guard"
+)
+
+const (
+	// askStagger is how long the next server is not asked while an answer is out.
+	askStagger = 500 * time.Millisecond
+
+	// firstDoubt is how long the first contact waits for other seeds once one has
+	// given a map that is doubtful.
+	firstDoubt = time.Second
+)
+
+// hint asks for a refresh soon. It never blocks.
+func (c *Client) hint() {
+	select {
+	case c.stale <- struct{}{}:
+	default:
+	}
+}
+
+// Sync fetches the map of the slots now and returns when it is in use.
+func (c *Client) Sync(ctx context.Context) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return redislanes.ErrClosed
+	}
+	c.syncs = append(c.syncs, done)
+	c.mu.Unlock()
+	c.hint()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("cluster: waiting for a refresh: %w", ctx.Err())
+	case <-c.ctx.Done():
+		return redislanes.ErrClosed
+	}
+}
+
+// keepFresh refreshes when it is hinted at, asked to by Sync, and now and then,
+// one at a time.
+func (c *Client) keepFresh() {
+	var tick <-chan time.Time
+	if c.cfg.RefreshEvery > 0 {
+		ticker := time.NewTicker(c.cfg.RefreshEvery)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	spacing := time.NewTimer(0)
+	defer spacing.Stop()
+	var spaced <-chan time.Time // not nil while a hint waits for the spacing
+	next := time.Now()
+	var pace pacer
+	for {
+		select {
+		case <-c.stale:
+			if c.nobodySyncs() {
+				if spaced == nil {
+					spacing.Reset(time.Until(next))
+					spaced = spacing.C
+				}
+				continue
+			}
+		case <-spaced:
+		case <-tick:
+		case <-c.ctx.Done():
+			return
+		}
+		spaced = nil
+		c.refreshForAll()
+		now := time.Now()
+		next = now.Add(pace.after(now))
+	}
+}
+
+func (c *Client) nobodySyncs() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.syncs) == 0
+}
+
+func (c *Client) refreshForAll() {
+	c.mu.Lock()
+	waiting := c.syncs
+	c.syncs = nil
+	c.mu.Unlock()
+	err := c.refresh(c.ctx)
+	if err != nil && c.ctx.Err() == nil {
+		c.cfg.Logger.Warn("refresh failed", "error", err)
+		guard.Log(c.cfg.Logger, err)
+	}
+	for _, done := range waiting {
+		done <- err
+	}
+}
+
+// refresh asks the known nodes in random order, then the seeds, until a map of
+// the slots can be believed. It uses connections of its own: the pools may be
+// saturated, and the question must not wait behind requests.
+func (c *Client) refresh(ctx context.Context) error {
+	t := c.topology.Load()
+	said, err := c.ask(ctx, t, c.candidates(t))
+	if err != nil {
+		c.counters.refreshErrors.Add(1)
+		return err
+	}
+	c.counters.refreshes.Add(1)
+	c.use(t, said)
+	return nil
+}
+
+// candidates returns whom to ask: first the nodes that MOVED has named, which
+// know their slots best, and last those that do not answer, each of which would
+// hold up the next one.
+func (c *Client) candidates(t *topology) []string {
+	var addrs []string
+	seen := make(map[string]bool)
+	add := func(addr string) {
+		if !seen[addr] {
+			seen[addr] = true
+			addrs = append(addrs, addr)
+		}
+	}
+	for _, l := range t.taught() {
+		add(l.addr)
+	}
+	named := len(addrs)
+	for _, n := range t.all() {
+		add(n.addr)
+	}
+	known := addrs[named:]
+	rand.Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
+	for _, seed := range c.seeds {
+		add(seed)
+	}
+	silent := c.silentNodes()
+	slices.SortStableFunc(addrs, func(a, b string) int { return cmp.Compare(silent[a], silent[b]) })
+	return addrs
+}
+
+// silentNodes returns 1 for the addresses of nodes that are down or suspect.
+func (c *Client) silentNodes() map[string]int {
+	silent := make(map[string]int)
+	for _, n := range c.topology.Load().all() {
+		for _, p := range n.open() {
+			if !p.Answers() {
+				silent[n.addr] = 1
+			}
+		}
+	}
+	return silent
+}
+
+// ask asks one address after the other, the next one as soon as the last has
+// failed, left a doubt or is slow, and returns the first map that can be
+// believed.
+func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan answer, len(addrs))
+	votes := poll{use: t.view, taught: t.taught(), seeds: c.seeds}
+	failed := &redislanes.UnreachableError{}
+	stagger := time.NewTimer(0)
+	defer stagger.Stop()
+	var enough <-chan time.Time
+	asked := 0
+	for answered := 0; answered < len(addrs); {
+		var more <-chan time.Time
+		if asked < len(addrs) {
+			more = stagger.C
+		}
+		select {
+		case <-more:
+			addr := addrs[asked]
+			asked++
+			c.tasks.Go(func() { answers <- c.question(ctx, addr) })
+			stagger.Reset(askStagger)
+		case a := <-answers:
+			answered++
+			c.count(&votes, a, failed)
+			if said := votes.early(); said != nil {
+				return said, nil
+			}
+			if votes.use == nil && len(votes.votes) == 1 {
+				enough = time.After(firstDoubt)
+			}
+			stagger.Reset(0)
+		case <-enough:
+			answered = len(addrs)
+		case <-ctx.Done():
+			failed = withRest(failed, addrs, ctx.Err())
+			answered = len(addrs)
+		}
+	}
+	if said := votes.final(); said != nil {
+		return said, nil
+	}
+	return nil, failed
+}
+
+// count adds an answer to the votes, and to the causes of a failure.
+func (c *Client) count(votes *poll, a answer, failed *redislanes.UnreachableError) {
+	if a.err != nil {
+		votes.failed++
+		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: a.err})
+		return
+	}
+	wrong := votes.add(a.addr, a.id, a.view)
+	if wrong != noDoubt {
+		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: &redislanes.MapError{Addr: a.addr, Reason: wrong.String()}})
+	}
+	c.logDoubt(a.addr, wrong)
+}
+
+// logDoubt warns of a server that is none of the cluster's, once until it has
+// given a map without a doubt. Refreshes run one at a time.
+func (c *Client) logDoubt(addr string, wrong doubt) {
+	if wrong < foreign {
+		delete(c.strange, addr)
+		return
+	}
+	if c.strange[addr] != wrong && c.topology.Load().view != nil {
+		c.strange[addr] = wrong
+		c.cfg.Logger.Warn("a server's map of the slots is not used", "addr", addr, "reason", wrong.String())
+	}
+}

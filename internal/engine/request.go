@@ -1,0 +1,315 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A Request is encoded commands for keys in any slots, and what became of
+// them: the form in which commands travel through the package. The zero value
+// is empty. It is not safe for concurrent use.
+type Request struct {
+	arena  []byte // all commands, one behind the other
+	bounds []bound
+	slots  []int32 // of each command; -1 without a key
+	places []place
+	marks  []mark // of each command
+
+	unknown   bool    // there is a command that servers have to be asked for
+	slow      int     // commands that are marked as slow
+	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
+
+	grouper grouper
+	groups  []int32
+	numbers []int32 // of groups, for splitSlow
+	flight  *flight
+	clean   bool
+	err     error // why it cannot be executed
+	spare   int   // uses in a row that needed little of arena
+
+	attempts []attempt // of each command, if some had to be sent again
+	began    time.Time // when the first of these ended
+	took     time.Duration
+}
+
+type bound struct{ from, to int }
+
+// A mark is what is known of a command.
+type mark uint8
+
+const (
+	markRepeatable mark = 1 << iota // it may run twice
+	markSlow
+	markReads   // it only reads
+	markUnknown // servers have to be asked for it
+	markExpiry  // it only sets the time to live of the key of the command before it
+)
+
+// A place is where a command's reply is.
+type place struct {
+	trip *trip
+	pos  int   // the reply's number in the trip
+	err  error // why there was no trip
+}
+
+// A trip is what goes to one node at once.
+type trip struct {
+	wire.Batch
+	pool *nodepool.Pool
+	own  *wire.Call // instead of the flight's, if a goroutine waits for this trip alone
+
+	judged   bool   // a retry has decided about its commands
+	commands []int  // which ones, for a retry
+	proves   sort   // what its success proves, for troubles
+	sent     uint64 // see troubles.begun
+	kept     bool   // a command's reply is in it, for retry.reclaim
+}
+
+// A flight is the trips of one request. It is used again for the next request,
+// but for one that was abandoned: lanes may still hold its batches.
+type flight struct {
+	call      *wire.Call
+	trips     []*trip
+	used      int           // of trips, in all waves so far
+	reclaimed int           // trips that are not among them any more
+	settled   int           // how many of the first trips are complete, and judged
+	mine      []*wire.Batch // those that the caller must flush and read
+	open      bool          // not all trips are known to be complete
+	now       uint64        // when trips that are made now are sent, see troubles.begun
+	abandoned bool
+}
+
+// largeArena is what a Request may keep however little it needs.
+const largeArena = 64 << 10
+
+// Reset makes the Request empty. Replies got from it before are invalid.
+func (r *Request) Reset() {
+	if r.spare++; cap(r.arena) <= largeArena || len(r.arena) >= cap(r.arena)/4 {
+		r.spare = 0
+	} else if r.spare == wire.SpareTrips {
+		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
+	}
+	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
+	r.clean, r.err, r.attempts = false, nil, nil
+	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
+	if r.flight != nil {
+		r.flight.used, r.flight.settled, r.flight.reclaimed = 0, 0, 0
+	}
+}
+
+// String describes the Request by its number of commands.
+func (r *Request) String() string { return fmt.Sprintf("cluster.Request{%d commands}", r.Len()) }
+
+// Format prints String for every verb: fmt would print the commands.
+func (r *Request) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// Len returns the number of commands.
+func (r *Request) Len() int { return len(r.bounds) }
+
+// Buffer returns the memory that the encoded commands are in. A command is
+// appended to it and then made known with [Request.Commit].
+func (r *Request) Buffer() []byte { return r.arena }
+
+// Commit takes over buf, which is [Request.Buffer] with one command appended,
+// for keys in the slot; -1 for a command without a key. What cannot travel with
+// others, such as MULTI, SUBSCRIBE or BLPOP, or is not one command, makes
+// [Client.Exec] refuse the whole request.
+func (r *Request) Commit(buf []byte, slot int32) {
+	switch from := len(r.arena); {
+	case len(buf) <= from || resp.Elements(buf[from:]) < 1:
+		r.refuse("command %d is not one encoded command", r.Len())
+	default:
+		if c := command.Of(buf[from:]); c.Traits()&(command.Stateful|command.Blocking) != 0 {
+			r.refuse("command %d, %s, must have its connection to itself: use radix.WithConn", r.Len(), c.Name())
+		}
+	}
+	r.CommitKnown(buf, slot)
+}
+
+// CommitKnown is Commit for a command that is known to travel with others, which
+// Commit looks up.
+func (r *Request) CommitKnown(buf []byte, slot int32) {
+	if slot < -1 || slot >= SlotCount {
+		r.refuse("command %d is for slot %d: want 0 to %d, or -1 for one without a key", r.Len(), slot, SlotCount-1)
+	}
+	from := len(r.arena)
+	if len(buf) < from {
+		r.refuse("command %d has a buffer without those before it: append to Buffer", r.Len())
+		buf = r.arena
+	}
+	r.add(from, len(buf), slot)
+	r.arena = buf
+}
+
+// refuse notes the first reason why the request cannot be executed.
+func (r *Request) refuse(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("cluster: request: "+format+": %w", append(args, redislanes.ErrNotSent)...)
+	}
+}
+
+func (r *Request) add(from, to int, slot int32) {
+	r.bounds = append(r.bounds, bound{from, to})
+	r.slots = append(r.slots, slot)
+	r.marks = append(r.marks, 0)
+}
+
+// Repeatable says of the i-th command that running it twice does no harm: it is
+// sent again even if its outcome is unknown.
+func (r *Request) Repeatable(i int) { r.marks[i] |= markRepeatable }
+
+// Expiry says of the i-th command that it only sets the time to live of the key
+// of the command before it. If that one is sent again, so is this one.
+func (r *Request) Expiry(i int) { r.marks[i] |= markExpiry }
+
+// repeatable reports whether all commands may run twice.
+func (r *Request) repeatable() bool {
+	for _, m := range r.marks {
+		if m&markRepeatable == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Mark marks the i-th command by its traits: as [Request.Repeatable] if it only
+// reads, as slow, and by what it is, as [Request.Expiry].
+func (r *Request) Mark(i int, t command.Traits) {
+	if t&command.ReadOnly != 0 {
+		r.Repeatable(i)
+		r.marks[i] |= markReads
+	}
+	if i > 0 && setsExpiry(r.command(i), r.command(i-1)) {
+		r.marks[i] |= markExpiry
+	}
+	if t&command.Slow != 0 {
+		r.SetSlow(i, true)
+	}
+}
+
+// SetSlow says of the i-th command whether it is slow. In laned pools that have
+// lanes for slow commands, it travels on one of these, with all other commands of
+// its slot in the request, so that they keep their order.
+func (r *Request) SetSlow(i int, slow bool) {
+	if r.marks[i]&markSlow != 0 {
+		r.slow--
+	}
+	r.marks[i] &^= markSlow
+	if slow {
+		r.marks[i] |= markSlow
+		r.slow++
+	}
+}
+
+// Reply returns the i-th command's reply as it came, valid until Reset, after
+// the Request was executed. The error is a [redislanes.CommandError]: for an error reply,
+// and for a command without a reply.
+func (r *Request) Reply(i int) ([]byte, error) {
+	reply, addr, err := r.outcome(i)
+	switch {
+	case err != nil:
+		return nil, &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, err)}
+	case resp.IsError(reply):
+		return nil, &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, saidError(reply))}
+	}
+	return reply, nil
+}
+
+// Raw returns the i-th command's reply as it came, also one that is an error, for
+// receivers that take errors as values; nil if there is none.
+func (r *Request) Raw(i int) []byte {
+	reply, _, _ := r.outcome(i)
+	return reply
+}
+
+// Undecodable returns an error of decoding the i-th command's reply as a
+// [redislanes.CommandError], which names the command and its node.
+func (r *Request) Undecodable(i int, err error) error {
+	_, addr, _ := r.outcome(i)
+	return &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: err}
+}
+
+// undecodable is Undecodable for an error of wire.Unmarshal of all replies; one of
+// the server stays as it is.
+func (r *Request) undecodable(err error) error {
+	var failed *redislanes.DecodeError
+	if errors.As(err, &failed) && failed.Index < r.Len() {
+		return r.Undecodable(failed.Index, err)
+	}
+	return err
+}
+
+// errNotExecuted also stands where Exec has refused the request.
+var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
+
+// outcome returns the reply, also if it is an error, or why there is none.
+func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
+	if len(r.places) == 0 {
+		return nil, "", errNotExecuted
+	}
+	p := r.places[i]
+	if p.trip == nil {
+		return nil, "", p.err
+	}
+	reply, err = p.trip.Reply(p.pos)
+	return reply, p.trip.pool.Address(), err
+}
+
+func (r *Request) command(i int) []byte {
+	return r.arena[r.bounds[i].from:r.bounds[i].to]
+}
+
+// Trips returns how many groups of commands were sent, in all waves.
+func (r *Request) Trips() int {
+	if r.flight == nil {
+		return 0
+	}
+	return r.flight.used + r.flight.reclaimed
+}
+
+// Node returns the address of the node that replied to the i-th command, ""
+// if none did.
+func (r *Request) Node(i int) string {
+	_, addr, _ := r.outcome(i)
+	return addr
+}
+
+// begin returns a flight that no lane holds any more.
+func (r *Request) begin() *flight {
+	if r.flight == nil || r.flight.abandoned {
+		r.flight = &flight{call: wire.NewCall()}
+	}
+	return r.flight
+}
+
+// trip returns an empty trip to the pool, for which a goroutine may wait alone.
+func (f *flight) trip(p *nodepool.Pool, arena []byte, alone bool) *trip {
+	if f.used == len(f.trips) {
+		f.trips = append(f.trips, new(trip))
+	}
+	t := f.trips[f.used]
+	f.used++
+	t.pool = p
+	t.judged, t.commands, t.proves, t.sent = false, t.commands[:0], keyless, f.now
+	call := f.call
+	if alone {
+		if t.own == nil {
+			t.own = wire.NewCall()
+		}
+		call = t.own
+	}
+	t.Reset(call, arena)
+	return t
+}
+
+// Clean reports whether every command was answered in the first wave, without
+// an error. If not, each reply must be looked at.
+func (r *Request) Clean() bool { return r.clean }

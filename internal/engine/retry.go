@@ -1,0 +1,346 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+)
+
+const (
+	minRetryBackoff = 2 * time.Millisecond
+	maxRetryBackoff = 250 * time.Millisecond
+)
+
+// backoff returns how long to wait before a command is sent again that was sent
+// n times: a random time up to minRetryBackoff, doubled for each but the first,
+// and no longer than what is left. Source: M. Brooker, "Exponential Backoff and
+// Jitter", AWS Architecture Blog, 2015 ("full jitter").
+func backoff(n int, left time.Duration) time.Duration {
+	limit := min(minRetryBackoff<<min(n-1, 20), maxRetryBackoff)
+	return rand.N(min(limit, max(left, minRetryBackoff))) + 1
+}
+
+// A retry sends commands again that the server has certainly not executed:
+// redirected and refused ones, and those that were not sent. Each goes alone;
+// commands that ran are never repeated, but for an EXPIRE behind one that did not
+// (see order.go). Redirected ones go at once, the others after a backoff, and
+// commands of one slot together, so that they keep their order. Nothing waits
+// for the replies of another node: a trip is judged when it ends in trouble,
+// while others are in flight. All commands of a slot that are in flight are in
+// one trip.
+type retry struct {
+	client  *Client
+	request *Request
+	flight  *flight
+	how     How
+
+	attempts []attempt // of each command; the request's, too
+	bySlot   map[int32]route
+	moves    []move             // what the MOVED that were judged last said
+	nodes    map[nodeAddr]*node // that redirects named
+
+	unplaced []int         // commands that got no trip and were not judged yet
+	now      []int         // those of the next wave, in order
+	later    []int         // those that wait until due, in order
+	due      time.Time     // unless later is empty
+	patience time.Time     // until when replicas may be silent; zero: for ever
+	had      time.Duration // what the context left when the first trip had ended in trouble
+
+	steps  []step // of the commands that are being judged
+	asking bound  // an ASKING in the request's arena
+	many   int    // how many trips are too many to keep those that nobody needs
+}
+
+// An attempt is what a retry knows of one command.
+type attempt struct {
+	tries     int   // how often it was sent, or could not be sent
+	hops      int   // redirects that were followed one behind the other
+	why       why   // it is sent again
+	overtaken bool  // a later command of its slot has run
+	to        route // where the last redirect sent it; without a node: by the map
+	trouble   *trouble
+}
+
+// A route is where a redirect sends a command.
+type route struct {
+	node   *node
+	asking bool
+}
+
+// why says for what reason a command is sent again.
+type why uint8
+
+const (
+	wasRefused why = iota
+	wasNotSent
+	wasUnknown
+	wasMoved
+	wasAsked
+	wasEarly // an EXPIRE
+)
+
+// run judges and sends until nothing is left that may be sent again.
+func (x *retry) run(ctx context.Context) {
+	x.begin(ctx)
+	defer func() { x.request.took = time.Since(x.request.began) }()
+	for !x.flight.abandoned && ctx.Err() == nil { // else the outcomes stand
+		x.judgeEnded()
+		if len(x.now) == 0 && len(x.later) > 0 && !time.Now().Before(x.due) {
+			x.now, x.later = x.later, nil
+		}
+		switch {
+		case len(x.now) > 0:
+			x.send(ctx)
+			continue
+		case !x.flight.open && len(x.later) == 0:
+			return
+		}
+		x.wait(ctx)
+	}
+	x.flight.leave(x.client, ctx.Err())
+}
+
+// begin notes which commands travel on which trip.
+func (x *retry) begin(ctx context.Context) {
+	r := x.request
+	x.attempts = make([]attempt, len(r.bounds))
+	r.attempts, r.began = x.attempts, time.Now()
+	x.bySlot, x.nodes = make(map[int32]route), make(map[nodeAddr]*node)
+	for i, p := range r.places {
+		x.attempts[i].tries = 1
+		if p.trip == nil {
+			x.unplaced = append(x.unplaced, i)
+		} else {
+			p.trip.commands = append(p.trip.commands, i)
+		}
+	}
+	x.had = timeLeft(ctx, r.began)
+	if x.had < math.MaxInt64 && x.how.replica && r.repeatable() {
+		x.patience = r.began.Add(x.had / 2)
+	}
+}
+
+// wait returns when a trip has ended, when something is due, or at the
+// context's end.
+func (x *retry) wait(ctx context.Context) {
+	f := x.flight
+	until := x.due
+	if len(x.later) == 0 {
+		until = x.patience
+	} else if !x.patience.IsZero() && f.open && x.patience.Before(until) {
+		until = x.patience
+	}
+	if !f.open {
+		_ = wait(ctx, time.Until(until))
+		return
+	}
+	var due <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		due = timer.C
+	}
+	if complete, err := f.call.Next(ctx, due); err != nil {
+		f.leave(x.client, err)
+	} else if complete {
+		f.open = false
+	}
+	if !x.patience.IsZero() && f.open && !f.abandoned && !time.Now().Before(x.patience) {
+		x.giveUpReplicas()
+	}
+}
+
+// judgeEnded judges the commands that have no trip, and those whose trip has
+// ended in trouble.
+func (x *retry) judgeEnded() {
+	if unplaced := x.unplaced; len(unplaced) > 0 {
+		x.unplaced = nil
+		x.judgeAll(unplaced)
+	}
+	f := x.flight
+	for _, t := range f.trips[f.settled:f.used] {
+		if !t.judged && t.Troubled() {
+			t.judged = true
+			x.judgeAll(t.commands)
+		}
+	}
+	if !f.open {
+		f.settled = f.used
+	}
+}
+
+// judgeAll decides about commands, in order, that have travelled together: all of
+// their slots that were in flight.
+func (x *retry) judgeAll(commands []int) {
+	now := time.Now()
+	x.steps = x.steps[:0]
+	clear(x.nodes) // one may have left since, and come back as another
+	for _, i := range commands {
+		delete(x.bySlot, x.request.slots[i])
+	}
+	for _, i := range commands {
+		x.attempts[i].to = route{}
+		x.steps = append(x.steps, x.judge(i, now))
+	}
+	x.client.learn(x.moves)
+	x.moves = x.moves[:0]
+	x.keepOrder(commands)
+	if slices.Contains(x.steps, toTurn) {
+		x.how.replica, x.patience = false, time.Time{}
+	}
+	x.schedule(commands, now)
+}
+
+// schedule puts commands that go again into the next wave, or among those that
+// wait, if they have to, or if another one of their slot has to.
+func (x *retry) schedule(commands []int, now time.Time) {
+	waits := make(map[int32]bool)
+	tries, left := 0, time.Duration(math.MaxInt64)
+	for k, i := range commands {
+		if x.steps[k] == toRetry {
+			waits[x.request.slots[i]] = true
+			tries, left = max(tries, x.attempts[i].tries), min(left, x.left(i, now))
+		}
+	}
+	if len(waits) > 0 {
+		if due := now.Add(backoff(tries, left)); len(x.later) == 0 || due.Before(x.due) {
+			x.due = due
+		}
+	}
+	for k, i := range commands {
+		slot := x.request.slots[i]
+		switch step := x.steps[k]; {
+		case !step.again():
+			continue
+		case step == toRetry, slot >= 0 && waits[slot]:
+			x.later = append(x.later, i)
+		default:
+			x.now = append(x.now, i)
+		}
+	}
+	slices.Sort(x.now)
+	slices.Sort(x.later)
+}
+
+// left returns how long the command may be sent again.
+func (x *retry) left(i int, now time.Time) time.Duration {
+	if t := x.attempts[i].trouble; t != nil {
+		return x.client.cfg.DownGrace - now.Sub(t.since)
+	}
+	return maxRetryBackoff
+}
+
+// send sends the wave.
+func (x *retry) send(ctx context.Context) {
+	r, f := x.request, x.flight
+	t := x.client.topology.Load()
+	asking := x.askingBounds()
+	x.reclaim()
+	first := f.used
+	f.now = x.client.troubles.begun.Load()
+	for _, i := range x.now {
+		x.count(i)
+		to, asks, err := x.target(t, i)
+		if err != nil {
+			r.places[i] = place{err: err}
+			x.unplaced = append(x.unplaced, i)
+			continue
+		}
+		tr := x.tripTo(to, i, first)
+		if asks {
+			tr.Add(asking.from, asking.to)
+		}
+		r.places[i] = place{trip: tr, pos: tr.Len()}
+		tr.Add(r.bounds[i].from, r.bounds[i].to)
+		tr.commands = append(tr.commands, i)
+	}
+	x.now = x.now[:0]
+	f.send(ctx, f.trips[first:f.used], x.how.Sequential)
+}
+
+// fewTrips is how many trips are kept whether they are needed or not.
+const fewTrips = 64
+
+// reclaim gives back trips of earlier waves, once there are many: a call may try
+// for as long as it likes. Needed are those that hold what became of a command
+// which does not go now.
+func (x *retry) reclaim() {
+	f := x.flight
+	if x.many = max(x.many, fewTrips); f.open || f.used < x.many {
+		return
+	}
+	for _, t := range f.trips[:f.used] {
+		t.kept = false
+	}
+	for _, i := range x.now {
+		x.request.places[i] = place{}
+	}
+	for _, p := range x.request.places {
+		if p.trip != nil {
+			p.trip.kept = true
+		}
+	}
+	needed := 0
+	for i, t := range f.trips[:f.used] {
+		if t.kept {
+			f.trips[needed], f.trips[i] = t, f.trips[needed]
+			needed++
+		}
+	}
+	f.reclaimed += f.used - needed
+	f.used, f.settled = needed, needed
+	x.many = 2 * needed
+}
+
+// count counts what is sent again.
+func (x *retry) count(i int) {
+	x.attempts[i].tries++
+	c := &x.client.counters
+	switch x.attempts[i].why {
+	case wasRefused:
+		c.refused.Add(1)
+	case wasNotSent:
+		c.notSent.Add(1)
+	case wasUnknown:
+		c.repeated.Add(1)
+	case wasMoved:
+		c.moved.Add(1)
+	case wasAsked:
+		c.ask.Add(1)
+	}
+}
+
+// tripTo returns this wave's trip to the pool that the i-th command may join.
+func (x *retry) tripTo(p *nodepool.Pool, i, first int) *trip {
+	slow := x.request.travelsSlow(i)
+	for _, t := range x.flight.trips[first:x.flight.used] {
+		if t.pool == p && t.Slow() == slow {
+			return t
+		}
+	}
+	t := x.flight.trip(p, x.request.arena, false)
+	t.SetSlow(slow)
+	t.SetKey(int64(x.request.slots[i]))
+	return t
+}
+
+// giveUpReplicas lets the primary answer what no replica has answered, while
+// there is still time. Only commands that may run twice come here.
+func (x *retry) giveUpReplicas() {
+	x.judgeEnded()
+	old := x.flight
+	old.abandon(errSilent)
+	x.flight = x.request.begin()
+	x.flight.call.Begin(0)
+	for _, t := range old.trips[old.settled:old.used] {
+		if !t.judged {
+			t.judged = true
+			x.judgeAll(t.commands)
+		}
+	}
+	x.patience = time.Time{}
+}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redislanes/redislanes"
+)
+
+const (
+	minStartBackoff = 50 * time.Millisecond
+	maxStartBackoff = time.Second
+)
+
+// start fetches the first map of the slots. What will pass, such as a server
+// that is loading its data, is waited for.
+func (c *Client) start(ctx context.Context) error {
+	pause := minStartBackoff
+	for {
+		err := c.refresh(ctx)
+		if err == nil || ctx.Err() != nil || !willPass(err) {
+			return err
+		}
+		c.cfg.Logger.Info("no server is ready yet", "error", err)
+		if ended := wait(ctx, pause/2+rand.N(pause/2)); ended != nil {
+			return fmt.Errorf("%w; the context ended before one was ready: %w", err, ended)
+		}
+		pause = min(2*pause, maxStartBackoff)
+	}
+}
+
+// willPass tells whether any server has said that it is not ready for now.
+func willPass(err error) bool {
+	var all *redislanes.UnreachableError
+	if !errors.As(err, &all) {
+		return false
+	}
+	for _, cause := range all.Causes {
+		var refused *redislanes.HandshakeError
+		if errors.Is(cause.Err, redislanes.ErrRefused) || errors.As(cause.Err, &refused) && passing(refused) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	errNilContext = errors.New("the context is nil: pass one, such as context.Background()")
+	errNilAction  = errors.New("the action is nil")
+	errNotMade    = errors.New("cluster: the Client was not made with Config.New")
+)
+
+// usable refuses what no call can work with. Only a client that New has made has
+// a context.
+func (c *Client) usable(ctx context.Context) error {
+	switch {
+	case c == nil || c.ctx == nil:
+		return fmt.Errorf("%w: %w", errNotMade, redislanes.ErrNotSent)
+	case ctx == nil:
+		return fmt.Errorf("cluster: %w: %w", errNilContext, redislanes.ErrNotSent)
+	case c.ctx.Err() != nil:
+		return redislanes.ErrClosed
+	}
+	return nil
+}
+
+// current returns the topology. A client that was not made is a mistake in the
+// program, and methods without an error say so in a panic.
+func (c *Client) current() *topology {
+	if c == nil || c.ctx == nil {
+		panic(errNotMade.Error())
+	}
+	return c.topology.Load()
+}

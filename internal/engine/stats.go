@@ -1,0 +1,74 @@
+package engine
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+)
+
+type counters struct {
+	moved, ask               atomic.Uint64
+	refused, notSent         atomic.Uint64
+	repeated                 atomic.Uint64
+	refreshes, refreshErrors atomic.Uint64
+}
+
+// Stats is that of package cluster, whose fields have the documentation.
+type Stats struct {
+	Nodes []NodeStats
+
+	Slots int
+
+	Moved   uint64
+	Ask     uint64
+	Refused uint64
+	NotSent uint64
+
+	Repeated uint64
+
+	Refreshes     uint64
+	RefreshErrors uint64
+}
+
+// NodeStats is a snapshot of one pool of a node.
+type NodeStats struct {
+	Role string
+	Pool nodepool.Stats
+}
+
+// String describes the client.
+func (c *Client) String() string {
+	if c == nil {
+		return "cluster.Client(nil)"
+	}
+	return fmt.Sprintf("cluster.Client{%v}", c.seeds)
+}
+
+// Format prints String for every verb: fmt would read fields that are changing.
+func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// Stats returns a snapshot. It is safe to call while the client works.
+func (c *Client) Stats() Stats {
+	s := Stats{
+		Slots: c.current().covered(),
+		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),
+		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(), Repeated: c.counters.repeated.Load(),
+		Refreshes: c.counters.refreshes.Load(), RefreshErrors: c.counters.refreshErrors.Load(),
+	}
+	c.mu.Lock()
+	nodes := make([]*node, 0, len(c.nodes))
+	for _, n := range c.nodes {
+		nodes = append(nodes, n)
+	}
+	c.mu.Unlock()
+	for _, n := range nodes {
+		for u := range n.pools {
+			if p := n.pools[u].Load(); p != nil {
+				s.Nodes = append(s.Nodes, NodeStats{Role: use(u).String(), Pool: p.Stats()})
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,289 @@
+package engine
+
+import (
+	"context"
+	"hash/maphash"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A sort ranks commands by what it proves that a server runs one: it may answer
+// commands without keys while it refuses all others, and read while it refuses
+// to write.
+type sort uint8
+
+const (
+	keyless sort = iota
+	reading
+	writing
+	sorts
+)
+
+// A site is what a trouble is a trouble of: a node, for commands of one sort, or
+// a slot.
+type site struct {
+	addr    string // of a node; "": a slot is meant
+	sort    sort
+	slot    int32
+	command uint64 // of a slot: only for commands with this fingerprint, unless it is 0
+}
+
+// A trouble is why commands are refused, or cannot be sent. It begins with the
+// first of them, whatever happens to the next ones, and ends with a success.
+type trouble struct {
+	site
+	since  time.Time // when it began
+	heard  time.Time // when the last command met it
+	born   uint64    // see troubles.begun
+	unsent bool      // the last command was not sent, rather than refused
+	silent bool      // in what note returns: the node says nothing, and refuses no connection
+}
+
+// String names the site.
+func (s site) String() string {
+	switch {
+	case s.addr != "":
+		return "node " + s.addr
+	case s.slot == noKey:
+		return "the whole cluster"
+	}
+	return "slot " + strconv.Itoa(int(s.slot))
+}
+
+// mayTryAgain is the rule by which everything is tried again that did not run:
+// within the grace since its trouble began. What comes later is tried once, and so
+// is a call for a node that is silent, if it had less time left than the grace when
+// it met the trouble. To notice the silence has cost calls half a second of whole
+// deadlines, and a failover, which servers also begin by noticing it, will hardly
+// come in what is left of such a call. A server that refuses connections may be one
+// that starts, and soon does not.
+func mayTryAgain(t *trouble, now time.Time, left, grace time.Duration) bool {
+	if t.silent && left < grace && grace != WhileContextLasts {
+		return false
+	}
+	return now.Sub(t.since) < grace
+}
+
+// timeLeft returns how much time the context leaves.
+func timeLeft(ctx context.Context, now time.Time) time.Duration {
+	if end, ok := ctx.Deadline(); ok {
+		return end.Sub(now)
+	}
+	return math.MaxInt64
+}
+
+const (
+	// forgetTrouble is after how long a trouble that nobody has met any more
+	// counts as ended: nobody knows.
+	forgetTrouble = time.Minute
+
+	// maxTroubles bounds what is remembered of slots, and apart from that of nodes.
+	// One more than that has a trouble of its own in each call.
+	maxTroubles = 4096
+)
+
+// troubles are those that have not ended.
+type troubles struct {
+	open atomic.Int32 // how many: requests without trouble look no further if there are none
+
+	// begun counts those that have begun. Commands are sent at what it says: one
+	// that was sent before a trouble began proves nothing of the trouble's end,
+	// whenever its reply arrives.
+	begun atomic.Uint64
+
+	mu      sync.Mutex // guards what follows
+	at      map[site]*trouble
+	slots   map[int32]int // how many of them are of each slot
+	ofSlots int           // of all slots
+	gaps    *gaps         // slots without an owner; nil: none were ever
+	swept   time.Time     // when those that nobody meets any more were last looked for
+}
+
+// note returns the trouble that a command has met at the site, which began now
+// unless it is known, or since says otherwise.
+func (t *troubles) note(at site, unsent bool, since, now time.Time) trouble {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forgetLocked(now)
+	known, ok := t.at[at]
+	if !ok {
+		known = &trouble{site: at, since: now, born: t.begun.Add(1)}
+		if t.roomLocked(at) {
+			t.addLocked(known)
+		}
+	}
+	known.heard, known.unsent = now, unsent
+	if !since.IsZero() && since.Before(known.since) {
+		known.since = since
+	}
+	return *known
+}
+
+// noteGap is note for a slot that has no owner in the map m.
+func (t *troubles) noteGap(m *topology, slot int32, now time.Time) trouble {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forgetLocked(now)
+	if t.gaps == nil {
+		t.gaps = new(gaps)
+	}
+	since := t.gaps.note(m, slot, func() uint64 { return t.begun.Add(1) }, now)
+	t.countLocked()
+	return trouble{site: site{slot: slot}, since: since, heard: now, unsent: true}
+}
+
+// roomLocked tells whether one more trouble may be remembered. Those of slots,
+// which may be one for each key, leave those of nodes their room.
+func (t *troubles) roomLocked(at site) bool {
+	if at.addr == "" {
+		return t.ofSlots < maxTroubles
+	}
+	return len(t.at)-t.ofSlots < maxTroubles
+}
+
+func (t *troubles) addLocked(known *trouble) {
+	if t.at == nil {
+		t.at, t.slots = make(map[site]*trouble), make(map[int32]int)
+	}
+	t.at[known.site] = known
+	if known.addr == "" {
+		t.ofSlots++
+		t.slots[known.slot]++
+	}
+	t.countLocked()
+}
+
+func (t *troubles) endLocked(known *trouble) {
+	delete(t.at, known.site)
+	if known.addr == "" {
+		t.ofSlots--
+		if t.slots[known.slot]--; t.slots[known.slot] == 0 {
+			delete(t.slots, known.slot)
+		}
+	}
+	t.countLocked()
+}
+
+func (t *troubles) countLocked() {
+	n := len(t.at)
+	if t.gaps != nil {
+		n += t.gaps.open
+	}
+	t.open.Store(int32(n))
+}
+
+// forgetLocked ends the troubles that nobody has met for long.
+func (t *troubles) forgetLocked(now time.Time) {
+	if now.Sub(t.swept) < time.Second {
+		return
+	}
+	t.swept = now
+	for _, known := range t.at {
+		if now.Sub(known.heard) > forgetTrouble {
+			t.endLocked(known)
+		}
+	}
+	if t.gaps != nil {
+		t.gaps.forget(now.Add(-forgetTrouble))
+		t.countLocked()
+	}
+}
+
+// answeredLocked says that the node has run a command of the sort, sent at the
+// time. That ends troubles for commands of which it proves no less, and that it
+// could not be reached.
+func (t *troubles) answeredLocked(addr string, by sort, sent uint64) {
+	for s := range sorts {
+		if known := t.at[site{addr: addr, sort: s}]; known != nil && known.born <= sent && (s <= by || known.unsent) {
+			t.endLocked(known)
+		}
+	}
+}
+
+// ranLocked says that a command for a key in the slot has run, sent at the time. A
+// TRYAGAIN is about certain keys, so only the same command ends it.
+func (t *troubles) ranLocked(slot int32, command []byte, sent uint64) {
+	if slot < 0 {
+		return
+	}
+	if t.gaps != nil && t.gaps.open > 0 {
+		t.gaps.ran(slot, sent)
+		t.countLocked()
+	}
+	if t.slots[slot] == 0 {
+		return // before the command is looked at, which costs
+	}
+	for _, at := range [...]site{{slot: slot}, {slot: slot, command: fingerprint(command)}} {
+		if known := t.at[at]; known != nil && known.born <= sent {
+			t.endLocked(known)
+		}
+	}
+}
+
+// succeeded ends the troubles that the success of one command, which was sent at
+// the time, proves to have ended.
+func (t *troubles) succeeded(addr string, by sort, slot int32, command []byte, sent uint64) {
+	if t.open.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answeredLocked(addr, by, sent)
+	t.ranLocked(slot, command, sent)
+}
+
+// endedBy ends the troubles that the request's successes prove to have ended,
+// but for trips that were judged command by command.
+func (t *troubles) endedBy(r *Request) {
+	if t.open.Load() == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forgetLocked(time.Now())
+	for i := range r.places {
+		tr := r.places[i].trip
+		if tr == nil || tr.judged || tr.Failed() || tr.Errors() > 0 {
+			continue
+		}
+		tr.proves = max(tr.proves, r.sort(i))
+		if t.ofSlots > 0 || t.gaps != nil {
+			t.ranLocked(r.slots[i], r.command(i), tr.sent)
+		}
+	}
+	for _, tr := range r.flight.trips[:r.flight.used] {
+		if !tr.judged && !tr.Failed() && tr.Errors() == 0 {
+			t.answeredLocked(tr.pool.Address(), tr.proves, tr.sent)
+		}
+	}
+}
+
+// sort returns what the i-th command's success proves.
+func (r *Request) sort(i int) sort {
+	switch {
+	case r.slots[i] < 0:
+		return keyless
+	case r.marks[i]&markReads != 0:
+		return reading
+	}
+	return writing
+}
+
+var fingerprints = maphash.MakeSeed()
+
+// fingerprint tells commands of a slot apart: by name, first key and number of
+// arguments.
+func fingerprint(command []byte) uint64 {
+	var h maphash.Hash
+	h.SetSeed(fingerprints)
+	_, _ = h.WriteString(commandName(command))
+	key, _ := resp.Argument(command, 1)
+	_, _ = h.Write(key)
+	_ = h.WriteByte(byte(resp.Elements(command)))
+	return max(h.Sum64(), 1)
+}

@@ -1,0 +1,209 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTroubles plays what befalls commands and asks since when each site is in
+// trouble.
+func TestTroubles(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	writes, reads, keys := site{addr: "a", sort: writing}, site{addr: "a", sort: reading}, site{addr: "a", sort: keyless}
+	other, slot := site{addr: "b", sort: writing}, site{slot: 7}
+	mget, mset := site{slot: 7, command: fingerprint([]byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n"))}, site{slot: 7, command: 1}
+	type event struct {
+		at      site
+		unsent  bool
+		since   int // 0: the pool does not say
+		success *sort
+		slot    int32
+		command string
+		early   uint64 // how many troubles had not begun when it was sent
+	}
+	earlier := func(e event) event {
+		e.early = 1
+		return e
+	}
+	success := func(s sort, slot int32, command string) event {
+		return event{at: site{addr: "a"}, success: &s, slot: slot, command: command}
+	}
+	for name, c := range map[string]struct {
+		events []event // one each second
+		of     site
+		want   int // since which second the next command at the site is in trouble
+	}{
+		"nothing before":               {nil, writes, 0},
+		"it keeps its beginning":       {[]event{{at: writes}, {at: writes}}, writes, 0},
+		"whatever comes next":          {[]event{{at: writes, unsent: true}, {at: writes}}, writes, 0},
+		"the pool knows better":        {[]event{{at: writes}, {at: writes, unsent: true, since: -5}}, writes, -5},
+		"another node's":               {[]event{{at: other}}, writes, 1},
+		"a slot is no node":            {[]event{{at: slot}}, writes, 1},
+		"a node is no slot":            {[]event{{at: writes}}, slot, 1},
+		"writes are not reads":         {[]event{{at: writes}}, reads, 1},
+		"ended by a write":             {[]event{{at: writes}, success(writing, 1, "")}, writes, 2},
+		"not by an earlier one":        {[]event{{at: writes}, earlier(success(writing, 1, ""))}, writes, 0},
+		"a slot not by an earlier one": {[]event{{at: slot}, earlier(success(reading, 7, ""))}, slot, 0},
+		"not by a read":                {[]event{{at: writes}, success(reading, 1, "")}, writes, 0},
+		"not by one without a key":     {[]event{{at: reads}, success(keyless, -1, "")}, reads, 0},
+		"a read ends that of reads":    {[]event{{at: reads}, success(reading, 1, "")}, reads, 2},
+		"a write ends that of reads":   {[]event{{at: reads}, success(writing, 1, "")}, reads, 2},
+		"and that without keys":        {[]event{{at: keys}, success(writing, 1, "")}, keys, 2},
+		"any reply ends not sent":      {[]event{{at: writes, unsent: true}, success(keyless, -1, "")}, writes, 2},
+		"not that of another node":     {[]event{{at: other}, success(writing, 1, "")}, other, 0},
+		"a slot by its own":            {[]event{{at: slot}, success(reading, 7, "")}, slot, 2},
+		"not by another slot":          {[]event{{at: slot}, success(writing, 8, "")}, slot, 0},
+		"TRYAGAIN not by other keys":   {[]event{{at: mget}, success(writing, 7, "*2\r\n$4\r\nMGET\r\n$1\r\nj\r\n")}, mget, 0},
+		"but by its own":               {[]event{{at: mget}, success(reading, 7, "*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n")}, mget, 2},
+		"one command is not another":   {[]event{{at: mset}}, mget, 1},
+		"what nobody meets is no more": {append([]event{{at: writes}}, make([]event, 70)...), writes, 71},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var all troubles
+			for i, e := range c.events {
+				switch {
+				case e.success != nil:
+					all.succeeded(e.at.addr, *e.success, e.slot, []byte(e.command), all.begun.Load()-e.early)
+				case e.at == site{}: // nothing
+				default:
+					since := time.Time{}
+					if e.since != 0 {
+						since = at(e.since)
+					}
+					all.note(e.at, e.unsent, since, at(i))
+				}
+			}
+			now := at(len(c.events))
+			got := all.note(c.of, false, time.Time{}, now)
+			require.Equal(t, at(c.want), got.since)
+			require.Equal(t, len(all.at), int(all.open.Load()))
+		})
+	}
+}
+
+// TestTroublesAreBounded: a server that refuses commands for ever new keys must
+// not make the client remember all of them.
+func TestTroublesAreBounded(t *testing.T) {
+	t.Parallel()
+	var all troubles
+	now := time.Now()
+	for i := range 3 * maxTroubles {
+		all.note(site{slot: int32(i % SlotCount), command: uint64(i)}, false, time.Time{}, now)
+	}
+	require.Len(t, all.at, maxTroubles)
+	node := site{addr: "a"}
+	all.note(node, false, time.Time{}, now)
+	require.Equal(t, now, all.note(node, false, time.Time{}, now.Add(time.Second)).since, "those of slots leave room for it")
+	later := now.Add(2 * forgetTrouble)
+	all.note(site{addr: "b"}, false, time.Time{}, later)
+	require.Equal(t, 1, len(all.at))
+	require.Zero(t, all.ofSlots)
+	require.Empty(t, all.slots)
+}
+
+// TestTroubleOfASlotCostsOthersNothing: while a slot is in trouble, the commands
+// of all requests are looked at under one lock. Only those of the slot may cost
+// more than a look.
+func TestTroubleOfASlotCostsOthersNothing(t *testing.T) {
+	var all troubles
+	mget := []byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n")
+	all.note(site{slot: 7, command: fingerprint(mget)}, false, time.Time{}, time.Now())
+	require.Zero(t, testing.AllocsPerRun(100, func() { all.succeeded("a", reading, 8, mget, 1) }))
+	require.EqualValues(t, 1, all.open.Load())
+	all.succeeded("a", reading, 7, mget, 1)
+	require.Zero(t, all.open.Load())
+}
+
+// TestSitesAreNamed in errors.
+func TestSitesAreNamed(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "node a:1", site{addr: "a:1", sort: writing}.String())
+	require.Equal(t, "slot 866", site{slot: 866, command: 1}.String())
+	require.Equal(t, "the whole cluster", site{slot: noKey}.String())
+}
+
+// TestMayTryAgain is the rule.
+func TestMayTryAgain(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for _, c := range []struct {
+		lasted, grace time.Duration
+		want          bool
+	}{
+		{0, time.Second, true}, {time.Second - 1, time.Second, true}, {time.Second, time.Second, false},
+		{time.Hour, time.Second, false}, {0, -1, false}, {time.Hour, -1, false},
+		{0, WhileContextLasts, true}, {1000 * time.Hour, WhileContextLasts, true},
+	} {
+		for _, left := range []time.Duration{0, time.Second - 1, time.Second, math.MaxInt64} {
+			began := now.Add(-c.lasted)
+			got := mayTryAgain(&trouble{since: began}, now, left, c.grace)
+			require.Equal(t, c.want, got, fmt.Sprint(c))
+			got = mayTryAgain(&trouble{since: began, silent: true}, now, left, c.grace)
+			long := left >= time.Second || c.grace == WhileContextLasts
+			require.Equal(t, c.want && long, got, fmt.Sprint("silent ", c, left))
+		}
+	}
+}
+
+// TestRetryBackoff: full jitter, doubled for each try, bounded, and within what
+// is left of the grace.
+func TestRetryBackoff(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 3, 7, 8, 9, 22, 70} {
+		for _, left := range []time.Duration{-time.Second, 0, time.Millisecond, 50 * time.Millisecond, WhileContextLasts} {
+			limit := min(minRetryBackoff<<min(n-1, 20), maxRetryBackoff, max(left, minRetryBackoff))
+			longest := time.Duration(0)
+			for range 200 {
+				d := backoff(n, left)
+				if d <= 0 || d > limit {
+					t.Fatalf("%v with a limit of %v", d, limit)
+				}
+				longest = max(longest, d)
+			}
+			require.Greater(t, longest, limit/2, "the jitter must use the whole range")
+		}
+	}
+}
+
+// TestGaps: slots that are lost at once share a trouble, whatever is lost later;
+// one of them that is served again ends it.
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
+	lacking := func(slots ...int) *topology {
+		m := new(topology)
+		for _, slot := range slots {
+			m.owner[slot] = noOwner
+		}
+		return m
+	}
+	var all troubles
+	since := func(m *topology, slot int32, now int) time.Time { return all.noteGap(m, slot, at(now)).since }
+	first := lacking(1, 2)
+	require.Equal(t, at(0), since(first, 1, 0))
+	require.Equal(t, at(0), since(first, 2, 3))
+	require.Equal(t, at(5), since(lacking(1, 2, 8, 9), 8, 5))
+	require.Equal(t, at(0), since(lacking(1, 2, 8, 9), 2, 6), "another shard's loss does not make it begin anew")
+	require.EqualValues(t, 2, all.open.Load())
+	require.Equal(t, at(0), since(lacking(1), 1, 7))
+	require.Equal(t, at(0), since(first, 2, 8))
+	all.succeeded("a", reading, 8, nil, all.begun.Load())
+	all.succeeded("a", reading, 1, nil, 0)
+	require.EqualValues(t, 1, all.open.Load(), "an earlier reply ends nothing")
+	require.Equal(t, at(9), since(lacking(2, 9), 9, 9))
+	require.Equal(t, at(0), since(lacking(2, 9), 2, 10))
+	all.succeeded("a", reading, 1, nil, all.begun.Load())
+	require.Equal(t, at(11), since(lacking(2, 9), 2, 11))
+	require.Equal(t, at(200), since(lacking(2, 9), 2, 200), "what nobody meets is no more")
+	for slot := range 3 * mostLosses {
+		since(lacking(slot), int32(slot), 201)
+	}
+	require.LessOrEqual(t, int(all.open.Load()), mostLosses)
+}

@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"errors"
+	"net"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A step is what happens next to a command that was sent.
+type step uint8
+
+const (
+	ran      step = iota // it has run, or may have: the outcome stands
+	stands               // it has not run, and will not be sent again
+	toFollow             // MOVED: another node should have it, at once
+	toAsk                // ASK: the same, but only for its keys
+	toTurn               // the primary should have it, at once
+	toRetry              // later
+	toRepeat             // it has run, at once again: see order.go
+)
+
+// again tells whether the command is to be sent again.
+func (s step) again() bool { return s > stands }
+
+// judge decides about the i-th command by its outcome.
+func (x *retry) judge(i int, now time.Time) step {
+	reply, addr, err := x.request.outcome(i)
+	switch {
+	case err != nil:
+		return x.judgeFailure(i, addr, err, now)
+	case !resp.IsError(reply):
+		x.succeeded(i, addr)
+		return ran
+	}
+	text := resp.ErrorText(reply)
+	switch to := classify(text, addr); to.verdict {
+	case final, noScript:
+		// Not a success: the server may say so before it looks whether it may write.
+		x.attempts[i].trouble = nil
+		return ran
+	case moved, ask:
+		return x.follow(i, to)
+	default:
+		return x.judgeRefusal(i, to.verdict, addr, now)
+	}
+}
+
+// succeeded notes that the server runs commands.
+func (x *retry) succeeded(i int, addr string) {
+	x.attempts[i].trouble = nil
+	r := x.request
+	x.client.troubles.succeeded(addr, r.sort(i), r.slots[i], r.command(i), r.places[i].trip.sent)
+}
+
+// judgeRefusal decides for a command that the server refused for now.
+func (x *retry) judgeRefusal(i int, v verdict, addr string, now time.Time) step {
+	if v == readOnly && !x.how.replica {
+		x.request.places[i].trip.pool.Renew()
+	}
+	at := siteOf(v, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
+	t := x.client.troubles.note(at, false, x.attempts[i].since(at), now)
+	return x.inTrouble(i, wasRefused, t, now)
+}
+
+// siteOf returns whose trouble the refusal of a command is.
+func siteOf(v verdict, addr string, s sort, slot int32, command []byte) site {
+	switch {
+	case v == unserved && slot >= 0:
+		return site{slot: slot}
+	case v == tryAgain && slot >= 0:
+		return site{slot: slot, command: fingerprint(command)}
+	}
+	return site{addr: addr, sort: s}
+}
+
+// since returns since when the command itself has met trouble at the site, zero
+// if it has not: not all troubles are remembered.
+func (a *attempt) since(at site) time.Time {
+	if a.trouble != nil && a.trouble.site == at {
+		return a.trouble.since
+	}
+	return time.Time{}
+}
+
+// judgeFailure decides for a command without a reply.
+func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step {
+	because, final := wasNotSent, stands
+	if !errors.Is(err, redislanes.ErrNotSent) {
+		because, final = wasUnknown, ran
+		if x.request.marks[i]&markRepeatable == 0 {
+			return ran
+		}
+	}
+	if !x.client.passes(err, x.how.replica) {
+		return final
+	}
+	t := x.client.unanswered(err, addr, x.request.sort(i), x.request.slots[i], now)
+	if s := x.inTrouble(i, because, t, now); s.again() {
+		return s
+	}
+	return final
+}
+
+// inTrouble applies the one rule for all troubles. What a replica does not
+// answer is the primary's, whatever time it is.
+func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) step {
+	x.client.hint()
+	a := &x.attempts[i]
+	a.why, a.hops, a.trouble = because, 0, &t
+	switch {
+	case x.how.replica:
+		return toTurn
+	case mayTryAgain(&t, now, x.had, x.client.cfg.DownGrace):
+		return toRetry
+	}
+	return stands
+}
+
+// unanswered notes the trouble of a command that got no reply because of err.
+func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time.Time) trouble {
+	if errors.Is(err, redislanes.ErrNoOwner) {
+		return c.troubles.noteGap(c.topology.Load(), slot, now)
+	}
+	if slot == noKey && errors.Is(err, redislanes.ErrDown) {
+		c.leaveHome(addr)
+	}
+	t := c.troubles.note(site{addr: addr, sort: s}, true, beganAt(err), now)
+	t.silent = isSilence(err)
+	return t
+}
+
+// isSilence tells whether the server is down because it says nothing, rather than
+// that it refuses connections or has closed them.
+func isSilence(err error) bool {
+	var late net.Error
+	return errors.Is(err, redislanes.ErrDown) &&
+		(errors.Is(err, redislanes.ErrSuspect) || errors.Is(err, redislanes.ErrStalled) || errors.As(err, &late) && late.Timeout())
+}
+
+// beganAt returns since when the pool knows of the trouble, zero if it does not
+// say.
+func beganAt(err error) time.Time {
+	var dead *redislanes.DownError
+	if errors.As(err, &dead) {
+		return dead.Since
+	}
+	return time.Time{}
+}
+
+// passes tells whether there is any use in sending a command again that got no
+// reply, because of err, or on the primary, if that was a replica's.
+func (c *Client) passes(err error, replica bool) bool {
+	if errors.Is(err, redislanes.ErrExhausted) || c.ctx.Err() != nil {
+		return false // the service wants to know at once
+	}
+	var refused *redislanes.HandshakeError // a wrong password does not get better
+	return replica || !errors.As(err, &refused) || passing(refused)
+}
+
+// follow notes where a redirect sends the command and, for MOVED, the slot.
+func (x *retry) follow(i int, to redirect) step {
+	a, slot := &x.attempts[i], x.request.slots[i]
+	if to.verdict == moved || x.how.noFollow {
+		x.client.hint()
+	}
+	if x.how.noFollow || slot != int32(to.slot) || a.hops >= x.client.cfg.MaxRedirects {
+		return stands
+	}
+	n := x.named(to)
+	if n == nil {
+		return stands
+	}
+	a.hops++
+	a.to = route{node: n, asking: to.verdict == ask}
+	x.bySlot[slot] = a.to
+	if a.to.asking {
+		a.why = wasAsked
+		return toAsk
+	}
+	a.why = wasMoved
+	x.moves = append(x.moves, move{to.slot, n})
+	return toFollow
+}
+
+// named returns the node that a redirect named, which is looked up once for
+// commands that are judged together.
+func (x *retry) named(to redirect) *node {
+	at := nodeAddr{addr: to.addr, dialled: to.dialled}
+	n, ok := x.nodes[at]
+	if !ok {
+		n = x.client.node(to)
+		x.nodes[at] = n
+	}
+	return n
+}
+
+// target returns where the command goes: to where a redirect sent it or, since
+// commands of one slot must keep their order, where the last redirect sent
+// another command of the slot; else by the map.
+func (x *retry) target(t *topology, i int) (p *nodepool.Pool, asking bool, err error) {
+	slot := x.request.slots[i]
+	to, ok := x.bySlot[slot]
+	if slot < 0 || !ok {
+		to = x.attempts[i].to
+	}
+	if to.node != nil {
+		return to.node.pool(asPrimary), to.asking, nil
+	}
+	if t.primary(slot) == nil {
+		return nil, false, noOwnerError(slot)
+	}
+	return x.client.poolFor(t, slot, x.how), false, nil
+}
+
+// askingBounds returns where an ASKING is in the arena: behind all commands. The
+// trips of this wave must be made after it.
+func (x *retry) askingBounds() bound {
+	if x.asking.to == 0 {
+		from := len(x.request.arena)
+		x.request.arena = resp.AppendCommand(x.request.arena, "ASKING")
+		x.asking = bound{from, len(x.request.arena)}
+	}
+	return x.asking
+}
+
+// errSilent is why a replica's answer is not waited for any more.
+var errSilent = errors.New("the replica is silent")

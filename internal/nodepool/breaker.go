@@ -1,0 +1,96 @@
+package nodepool
+
+import (
+	"errors"
+	"time"
+
+	"github.com/redislanes/redislanes"
+)
+
+// downErrorLocked returns why nothing is sent to the server, nil if it is up as
+// far as is known.
+func (p *Pool) downErrorLocked() error {
+	switch {
+	case !p.down.IsZero():
+		return p.downSince(p.down, p.lastErr)
+	case p.watch.stage == suspect:
+		return p.downSince(p.silentSince, redislanes.ErrSuspect)
+	}
+	return nil
+}
+
+func (p *Pool) downSince(since time.Time, cause error) *redislanes.DownError {
+	return &redislanes.DownError{Addr: p.addr, Since: since, Cause: cause, Lasted: time.Since(since)}
+}
+
+// Answers reports whether the server is neither down nor suspect, as far as is
+// known.
+func (p *Pool) Answers() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.downErrorLocked() == nil
+}
+
+// suspectLocked opens the breaker though there are connections: those who wait
+// fail, and so does who comes next.
+func (p *Pool) suspectLocked(since time.Time) {
+	p.silentSince = since
+	p.counters.suspects++
+	p.failWaitersLocked(p.downErrorLocked())
+}
+
+// livesLocked is told that the server has shown life, and whether that ends a
+// suspicion. A question that is out is withdrawn: lost on its way, it would stand
+// in for that of the next silence.
+func (p *Pool) livesLocked(cleared bool) {
+	p.silentSince = time.Time{}
+	if p.question != nil {
+		p.question()
+	}
+	if cleared {
+		p.publishLocked()
+	}
+}
+
+// tripLocked opens the breaker if there is no connection left: those who wait
+// fail, and so does who comes next. The probe is a dial with its handshake, one
+// at a time and never a caller's command, whose outcome could become unknown.
+func (p *Pool) tripLocked(cause error) {
+	p.lastErr = cause
+	if len(p.members) > 0 {
+		return
+	}
+	if p.down.IsZero() {
+		p.down = time.Now()
+		if !p.silentSince.IsZero() {
+			p.down = p.silentSince // the trouble is the same
+		}
+		p.counters.downs++
+	}
+	p.failWaitersLocked(p.downErrorLocked())
+}
+
+// lostLocked trips if the connection was lost because the server has stalled,
+// while it could not be dialled either, or while it is suspect: without a
+// connection nobody would ask it again.
+func (p *Pool) lostLocked(err error) {
+	if errors.Is(err, redislanes.ErrStalled) {
+		p.failures++
+	} else if p.lastErr != nil {
+		err = p.lastErr // why it cannot be dialled says more than how a connection ended
+	}
+	if p.failures > 0 || p.watch.stage == suspect {
+		p.tripLocked(err)
+	}
+}
+
+// recoverLocked closes the breaker: a dial has succeeded.
+func (p *Pool) recoverLocked() {
+	p.failures, p.lastErr, p.down = 0, nil, time.Time{}
+	p.livesLocked(p.watch.answered())
+}
+
+func refusedHandshake(err error) bool {
+	var refused *redislanes.HandshakeError
+	return errors.As(err, &refused)
+}

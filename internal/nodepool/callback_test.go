@@ -1,0 +1,315 @@
+package nodepool
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// rude returns a function that panics while it is told to.
+func rude() (maybe func(), on *atomic.Bool) {
+	on = new(atomic.Bool)
+	return func() {
+		if on.Load() {
+			panic("boom")
+		}
+	}, on
+}
+
+// crowd lets so many callers make a request at a time, and returns the first error
+// of each.
+func crowd(t *testing.T, p *Pool, n int) (errs []error) {
+	errs = make([]error, n)
+	var callers sync.WaitGroup
+	for i := range n {
+		callers.Go(func() { errs[i] = p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")) })
+	}
+	callers.Wait()
+	return errs
+}
+
+// TestStrategyMayAskThePool: a strategy that looks at the statistics hangs nobody,
+// neither in Submit nor when it is asked for those who waited.
+func TestStrategyMayAskThePool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pool atomic.Pointer[Pool]
+		var waited atomic.Bool
+		p, err := New(Laned{Lanes: 2, MaxInFlight: 1, Strategy: func(s *lanes.Set, key int64) int {
+			if p := pool.Load(); p != nil && p.Stats().Waiters > 0 {
+				waited.Store(true)
+			}
+			return lanes.LeastUsed(s, key)
+		}}, simulatedServer(t, time.Millisecond), "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		pool.Store(p)
+		for _, err := range crowd(t, p, 50) {
+			require.NoError(t, err)
+		}
+		require.True(t, waited.Load(), "it was never asked for one who waited")
+	})
+}
+
+// TestPanickingStrategy: a strategy that panics costs those whose batches it was
+// asked about, with an error that names it, and nobody else.
+func TestPanickingStrategy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		maybe, on := rude()
+		log := new(logged)
+		p, err := New(Laned{Lanes: 2, MaxInFlight: 1, Strategy: func(s *lanes.Set, key int64) int {
+			maybe()
+			return lanes.LeastUsed(s, key)
+		}}, simulatedServer(t, time.Millisecond), "simulated:1", slog.New(log))
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(10 * time.Millisecond)
+		results := make(chan []error)
+		go func() { results <- crowd(t, p, 20) }()
+		synctest.Wait()
+		require.Equal(t, 18, p.Stats().Waiters)
+		on.Store(true) // now it is asked for those who wait
+		served := 0
+		for _, err := range <-results {
+			if err == nil {
+				served++
+				continue
+			}
+			require.ErrorIs(t, err, redislanes.ErrNotSent)
+			require.ErrorContains(t, err, "Laned.Strategy panicked: boom")
+		}
+		require.Equal(t, 2, served)
+		require.ErrorContains(t, crowd(t, p, 1)[0], "Laned.Strategy panicked: boom")
+		require.True(t, log.has("callback panicked"))
+		on.Store(false)
+		for _, err := range crowd(t, p, 50) {
+			require.NoError(t, err)
+		}
+		consistent(t, p)
+	})
+}
+
+// TestPanickingCallbacks: what panics on the pool's own goroutines fails a dial or
+// nothing at all, and the pool works on.
+func TestPanickingCallbacks(t *testing.T) {
+	maybe, on := rude()
+	for name, c := range map[string]struct {
+		set   func(*lanes.Dialer, *Options) slog.Handler
+		fails bool // the dial
+	}{
+		"Dialer.Credentials": {func(d *lanes.Dialer, _ *Options) slog.Handler {
+			d.Credentials = func(context.Context) (string, string, error) { maybe(); return "", "", nil }
+			return nil
+		}, true},
+		"Dialer.NetDial": {func(d *lanes.Dialer, _ *Options) slog.Handler {
+			dial := d.NetDial
+			d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+				maybe()
+				return dial(ctx, network, addr)
+			}
+			return nil
+		}, true},
+		"Options.OnWait": {func(_ *lanes.Dialer, o *Options) slog.Handler {
+			o.OnWait = func(time.Duration) { maybe() }
+			return nil
+		}, false},
+		"Logger": {func(*lanes.Dialer, *Options) slog.Handler { return rudeLog{maybe} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dialer, log := simulatedServer(t, time.Millisecond), new(logged)
+				var o Options
+				var handler slog.Handler = log
+				if h := c.set(&dialer, &o); h != nil {
+					handler = h
+				}
+				on.Store(true)
+				p, err := New(Fixed{Size: 2, Options: o}, dialer, "simulated:1", slog.New(handler))
+				require.NoError(t, err)
+				defer p.Close()
+				for _, err := range crowd(t, p, 10) { // some wait
+					if c.fails {
+						assert.ErrorIs(t, err, redislanes.ErrNotSent)
+						assert.ErrorContains(t, err, name+" panicked: boom")
+					} else {
+						assert.NoError(t, err)
+					}
+				}
+				if name != "Logger" {
+					assert.True(t, log.has("callback panicked"))
+				}
+				p.mu.Lock() // a connection is closed, which is logged
+				for _, m := range p.members {
+					p.leaveLocked(m, errIdle, true)
+				}
+				p.unlock()
+				time.Sleep(time.Second)
+				on.Store(false)
+				time.Sleep(2 * time.Second)
+				for _, err := range crowd(t, p, 10) {
+					assert.NoError(t, err)
+				}
+				consistent(t, p)
+			})
+		})
+	}
+}
+
+// TestPanickingAction: an action that panics on a connection of its own, or while
+// it is encoded or decoded, panics in its caller's hands, and the pool has the
+// connection back.
+func TestPanickingAction(t *testing.T) {
+	for name, kind := range map[string]Config{"fixed": Fixed{Size: 1}, "laned": Laned{Lanes: 1, MaxLent: 1}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, kind, time.Millisecond)
+				for _, action := range []radix.Action{
+					radix.WithConn("k", func(context.Context, radix.Conn) error { panic("boom") }),
+					radix.WithConn("k", func(ctx context.Context, c radix.Conn) error {
+						_ = c.Do(ctx, radix.Cmd(nil, "MULTI"))
+						panic("boom")
+					}),
+					rudeAction{},
+					radix.Cmd(rudeText{}, "GET", "k"),
+				} {
+					require.PanicsWithValue(t, "boom", func() { _ = w.Do(t.Context(), action) })
+					require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+					conn, err := w.Lend(t.Context())
+					require.NoError(t, err)
+					conn.Return()
+				}
+				require.Zero(t, w.Stats().Lent)
+				consistent(t, w.Pool)
+			})
+		})
+	}
+}
+
+type rudeText struct{}
+
+func (rudeText) UnmarshalText([]byte) error { panic("boom") }
+
+// A rudeAction shares its connection, and panics when it is encoded.
+type rudeAction struct{}
+
+func (rudeAction) Properties() radix.ActionProperties {
+	return radix.ActionProperties{CanShareConn: true}
+}
+
+func (rudeAction) Perform(ctx context.Context, conn radix.Conn) error {
+	return conn.EncodeDecode(ctx, rudeAction{}, nil)
+}
+
+func (rudeAction) MarshalRESP(io.Writer, *radixresp.Opts) error { panic("boom") }
+
+// A rudeLog is a slog.Handler that may panic.
+type rudeLog struct{ maybe func() }
+
+func (h rudeLog) Enabled(context.Context, slog.Level) bool  { return true }
+func (h rudeLog) Handle(context.Context, slog.Record) error { h.maybe(); return nil }
+func (h rudeLog) WithAttrs([]slog.Attr) slog.Handler        { return h }
+func (h rudeLog) WithGroup(string) slog.Handler             { return h }
+
+// logged keeps the messages, and asks a pool for its statistics at each.
+type logged struct {
+	pool     atomic.Pointer[Pool]
+	mu       sync.Mutex
+	messages map[string]int
+}
+
+func (l *logged) has(message string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.messages[message] > 0
+}
+
+func (l *logged) Enabled(context.Context, slog.Level) bool { return true }
+func (l *logged) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *logged) WithGroup(string) slog.Handler            { return l }
+
+func (l *logged) Handle(_ context.Context, r slog.Record) error {
+	if p := l.pool.Load(); p != nil {
+		_ = p.Stats()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.messages == nil {
+		l.messages = make(map[string]int)
+	}
+	l.messages[r.Message]++
+	return nil
+}
+
+// TestLoggerMayAskThePool: no message is logged with the pool's lock held.
+func TestLoggerMayAskThePool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &brief{after: time.Millisecond}
+		log := new(logged)
+		p, err := New(Adaptive{Min: 1, Max: 9, IdleTimeout: time.Second}, lanes.Dialer{NetDial: server.dial}, "brief:1", slog.New(log))
+		require.NoError(t, err)
+		log.pool.Store(p)
+		time.Sleep(time.Second)
+		server.well.Store(true)
+		time.Sleep(4 * time.Second)
+		for _, err := range crowd(t, p, 20) {
+			assert.NoError(t, err)
+		}
+		time.Sleep(4 * time.Second)
+		require.NoError(t, p.Close())
+		server.tasks.Wait()
+		for _, message := range []string{"dial failed", "connection closed", "pool resized"} {
+			require.True(t, log.has(message), message)
+		}
+	})
+}
+
+// TestStrategyTakesItsTime: while a strategy thinks about one who waits, somebody
+// else may serve that one, or it may leave. Each batch is answered once.
+func TestStrategyTakesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(Laned{Lanes: 3, MaxInFlight: 1, Strategy: func(s *lanes.Set, key int64) int {
+			time.Sleep(3 * time.Millisecond)
+			return lanes.LeastUsed(s, key)
+		}}, simulatedServer(t, time.Millisecond), "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(10 * time.Millisecond)
+		var served, left atomic.Int64
+		var callers sync.WaitGroup
+		for i := range 60 {
+			callers.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*2*time.Millisecond)
+				defer cancel()
+				switch err := p.Do(ctx, radix.Cmd(nil, "INCR", "k")); {
+				case err == nil:
+					served.Add(1)
+				case errors.Is(err, context.DeadlineExceeded):
+					left.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		callers.Wait()
+		time.Sleep(time.Second) // what callers have left in flight is answered
+		require.EqualValues(t, 60, served.Load()+left.Load())
+		require.Positive(t, served.Load())
+		require.Positive(t, left.Load())
+		require.True(t, p.Quiet(), "%+v", p.Stats())
+		consistent(t, p)
+	})
+}

@@ -1,0 +1,16 @@
+// Package nodepool keeps the connections to one Redis server; package pool is
+// its face, with the documentation of its settings and figures.
+//
+// The kinds of pool differ in who may use a connection at the same time:
+// [Fixed] lends each of a fixed number of connections to one caller's batch at
+// a time; [Adaptive] does so with a number that follows the load; [Laned] lets
+// all callers share a few, and has others for slow commands. They are settings
+// of one [Pool], which dials, replaces broken connections with backoff and full
+// jitter, queues what finds no free connection (first in, first out, bounded),
+// closes stalled connections and counts what happens.
+//
+// Nothing blocks: a batch that must wait is put on a queue, and whoever frees
+// a connection sends it. The caller waits in one place, for all its batches.
+//
+// It does not know slots, nodes' roles or redirects: package engine does.
+package nodepool

@@ -1,0 +1,68 @@
+package nodepool
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestSlowOnWaitHoldsNobodyUp: the batch that waited is written before OnWait is
+// told of its wait, whoever frees the connection.
+func TestSlowOnWaitHoldsNobodyUp(t *testing.T) {
+	for name, free := range map[string]func(*Lent){
+		"by a return": func(conn *Lent) { conn.Return() },
+		"by a dial":   func(conn *Lent) { _ = conn.Close(); conn.Return() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, Fixed{Size: 1, Options: Options{OnWait: func(time.Duration) { time.Sleep(time.Second) }}}, time.Millisecond)
+				conn, err := w.Lend(t.Context())
+				require.NoError(t, err)
+				time.Sleep(2 * time.Second) // OnWait was told of the first dial
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				defer cancel()
+				var wg sync.WaitGroup
+				wg.Go(func() { assert.NoError(t, w.Do(ctx, radix.Cmd(nil, "INCR", "k"))) })
+				synctest.Wait()
+				go free(conn)
+				wg.Wait()
+				time.Sleep(10 * time.Second)
+			})
+		})
+	}
+}
+
+// TestSlowStrategyHoldsNobodyUp: what was given to a lane is written before the
+// strategy is asked about those who wait behind it.
+func TestSlowStrategyHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers = maxAsked + 6
+		var asked, answered, meanwhile atomic.Int64
+		w := newWorld(t, Laned{Lanes: 1, Strategy: func(*lanes.Set, int64) int {
+			if asked.Add(1) == callers {
+				time.Sleep(time.Second)
+				meanwhile.Store(answered.Load())
+			}
+			return 0
+		}}, time.Millisecond)
+		var wg sync.WaitGroup
+		for range callers { // all wait for the dial
+			wg.Go(func() {
+				assert.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				answered.Add(1)
+			})
+		}
+		wg.Wait()
+		time.Sleep(2 * time.Second)
+		require.GreaterOrEqual(t, meanwhile.Load(), int64(maxAsked))
+	})
+}

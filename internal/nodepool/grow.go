@@ -1,0 +1,130 @@
+package nodepool
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// maxDials bounds the dials at a time to one server, so that a failover does
+// not end in a storm of connections.
+const maxDials = 4
+
+// growLocked starts the dials that the pool needs and may make now.
+func (p *Pool) growLocked() {
+	p.stretchLocked()
+	for p.wantLocked() && p.redial == nil && !p.closed && !p.retired {
+		p.dialing++
+		p.counters.dials++
+		p.tasks.Go(p.dial)
+	}
+}
+
+// wantLocked reports whether one more dial is needed and allowed: up to the
+// wanted number of connections, and up to max with those that are on their way
+// out. After a failure one dial tells whether the server is back.
+func (p *Pool) wantLocked() bool {
+	limit := maxDials
+	if p.failures > 0 || p.spacedLocked() {
+		limit = 1
+	}
+	wanted := p.size.open+p.dialing < p.size.target && len(p.members)+p.dialing < p.max || !p.down.IsZero()
+	return wanted && p.dialing < limit
+}
+
+// dial makes one connection. It goes on when the caller that needed it has
+// left; only Close cancels it.
+func (p *Pool) dial() {
+	m := &member{pool: p}
+	began := time.Now()
+	lane, err := wire.DialFor(p.ctx, p.dialer, p.purpose, p.addr, m)
+	took := time.Since(began)
+	p.mu.Lock()
+	if err == nil && p.doubtfulLocked() {
+		p.mu.Unlock()
+		err = p.prove(lane)
+		p.mu.Lock()
+	}
+	p.dialing--
+	if err != nil {
+		p.dialFailedLocked(err)
+		return
+	}
+	p.recoverLocked()
+	p.watch.dialled(took)
+	p.joinLocked(m, lane)
+	p.spaceLocked()
+	p.growLocked()
+	ended := p.closed
+	p.unlock()
+	switch {
+	case ended:
+		_ = lane.Close() // which waits for the end of its goroutine
+	case p.shared:
+		p.dispatch()
+	}
+}
+
+// dialFailedLocked schedules the next dial. It unlocks mu.
+func (p *Pool) dialFailedLocked(err error) {
+	p.counters.dialErrors++
+	p.attemptFailedLocked(err)
+	closed := p.closed
+	p.unlock()
+	if !closed {
+		p.log.Warn("dial failed", "addr", p.addr, "error", err)
+		guard.Log(p.log, err)
+	}
+}
+
+// attemptFailedLocked notes that a connection could not be had, and schedules
+// the next dial.
+func (p *Pool) attemptFailedLocked(err error) {
+	p.failures++
+	p.lastErr = err
+	if p.dialing == 0 {
+		p.tripLocked(err)
+	}
+	p.redialLaterLocked()
+}
+
+func (p *Pool) redialLaterLocked() {
+	if !p.closed && p.redial == nil {
+		p.redial = time.AfterFunc(p.backoffLocked(), p.dialAgain)
+	}
+}
+
+// backoffLocked returns a random time, "full jitter", up to MinBackoff doubled
+// for every failure in a row but the first, and for every connection that died
+// young; while the server is down, no longer than half of the time that it has
+// been so. Source: M. Brooker, "Exponential Backoff
+// and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake
+// is alive and unlikely to change its mind: it is asked again slowly.
+func (p *Pool) backoffLocked() time.Duration {
+	if refusedHandshake(p.lastErr) {
+		return p.MaxBackoff/2 + rand.N(p.MaxBackoff/2+1)
+	}
+	limit := p.MinBackoff
+	for i := 1; i < p.failures+max(0, p.early-sparedEarly) && limit < p.MaxBackoff; i++ {
+		limit *= 2
+	}
+	if !p.down.IsZero() && p.early == 0 {
+		limit = min(limit, max(p.MinBackoff, time.Since(p.down)/2))
+	}
+	return rand.N(min(limit, p.MaxBackoff)) + 1
+}
+
+func (p *Pool) dialAgain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.redial = nil
+	p.growLocked()
+}
+
+// startLocked begins to watch over a connection.
+func (m *member) startLocked() {
+	m.progress, m.since, m.waits, m.silent = m.lane.Progress(), time.Now(), false, 0
+	_ = m.lane.Trip() // the last one may have been a blocking command's
+}

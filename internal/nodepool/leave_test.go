@@ -1,0 +1,299 @@
+package nodepool
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// balanced fails the test unless every dial that succeeded is open or was
+// counted out.
+func balanced(t *testing.T, p *Pool) {
+	t.Helper()
+	s := p.Stats()
+	closed := uint64(0)
+	for _, n := range s.Closes {
+		closed += n
+	}
+	require.Equal(t, s.Dials-s.DialErrors-uint64(s.Dialing), uint64(s.Open+s.Extra)+closed, "%+v", s)
+}
+
+// consistent fails the test unless the pool's lists, states and counts agree.
+func consistent(t *testing.T, p *Pool) {
+	t.Helper()
+	balanced(t, p)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var counted controller
+	var chosen []*wire.Lane
+	for i, m := range p.members {
+		require.True(t, p.shared || m.place == i)
+		require.NotContains(t, []state{dialling, gone}, m.state)
+		require.Equal(t, m.state == isIdle, slices.Contains(p.idle, m))
+		counted.count(m.state, 1)
+		if m.state == shared {
+			chosen = append(chosen, m.lane)
+		}
+	}
+	require.Equal(t, []int{counted.open, counted.inUse}, []int{p.size.open, p.size.inUse})
+	set := p.set.Load()
+	for i := range set.Len() {
+		require.True(t, slices.Contains(chosen, set.Lane(i)))
+	}
+	for _, part := range p.partsLocked() {
+		consistent(t, part)
+	}
+}
+
+// A moody server answers dials and commands by chance.
+type moody struct {
+	*rand.Rand // guarded by mu
+	mu         sync.Mutex
+	tasks      sync.WaitGroup
+	conns      []net.Conn // guarded by mu; those of the servers' side
+}
+
+func (m *moody) chance(one int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.IntN(one) == 0
+}
+
+func (m *moody) dial(context.Context, string, string) (net.Conn, error) {
+	time.Sleep(time.Millisecond)
+	if m.chance(8) {
+		return nil, io.ErrUnexpectedEOF
+	}
+	client, server := net.Pipe()
+	m.mu.Lock()
+	m.conns = append(m.conns, server)
+	m.mu.Unlock()
+	m.tasks.Go(func() { m.serve(server) })
+	return client, nil
+}
+
+// serve answers commands, or only the two of the greeting, until it hangs up.
+func (m *moody) serve(conn net.Conn) {
+	defer conn.Close()
+	last := m.chance(4)
+	in := bufio.NewReader(conn)
+	for n := 1; ; n++ {
+		if _, err := readCommand(in); err != nil || m.chance(100) {
+			return
+		}
+		if _, err := io.WriteString(conn, "+OK\r\n"); err != nil || n == 2 && last {
+			return
+		}
+	}
+}
+
+// cut closes one connection.
+func (m *moody) cut() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.conns); n > 0 {
+		_ = m.conns[m.IntN(n)].Close()
+	}
+}
+
+// TestConnectionsAreCountedOut lets chance do to a pool what servers, networks
+// and users do to it, and does the accounts after each step.
+func TestConnectionsAreCountedOut(t *testing.T) {
+	for name, kind := range map[string]Config{
+		"fixed":    Fixed{Size: 4},
+		"adaptive": Adaptive{Min: 1, Max: 6, IdleTimeout: time.Second},
+		"laned":    Laned{Lanes: 2, MaxLanes: 4, MaxInFlight: 2, MaxLent: 3, IdleTimeout: time.Second},
+	} {
+		for seed := range uint64(3) {
+			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { countOut(t, kind, seed) })
+			})
+		}
+	}
+}
+
+func countOut(t *testing.T, kind Config, seed uint64) {
+	server := &moody{Rand: rand.New(rand.NewPCG(seed, 1))}
+	p, err := New(kind, lanes.Dialer{NetDial: server.dial}, "moody:1", nil)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	var users sync.WaitGroup
+	for range 6 {
+		users.Go(func() {
+			for ctx.Err() == nil {
+				short, done := context.WithTimeout(ctx, 50*time.Millisecond)
+				use(short, p, server)
+				done()
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	for range 60 {
+		time.Sleep(30 * time.Millisecond)
+		switch {
+		case server.chance(4):
+			p.Renew()
+		case server.chance(4):
+			server.cut()
+		}
+		consistent(t, p)
+	}
+	p.Retire()
+	consistent(t, p)
+	cancel()
+	users.Wait()
+	synctest.Wait()
+	consistent(t, p)
+	require.Zero(t, p.Stats().Open+p.Stats().Extra, "a retired pool that nobody uses has no connection")
+	require.NoError(t, p.Close())
+	synctest.Wait()
+	consistent(t, p)
+	server.tasks.Wait()
+}
+
+// TestClosedBeforeItJoined: a connection that the server closes between the
+// handshake and its registration is counted, too.
+func TestClosedBeforeItJoined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(Fixed{Size: 1}, simulatedServer(t, 0), "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		synctest.Wait()
+		m := &member{pool: p}
+		lane, err := wire.DialFor(t.Context(), p.dialer, p.purpose, p.addr, m)
+		require.NoError(t, err)
+		lane.Fail(io.EOF)
+		synctest.Wait()
+		p.mu.Lock()
+		p.counters.dials++
+		p.joinLocked(m, lane)
+		p.unlock()
+		synctest.Wait()
+		require.EqualValues(t, 1, p.Stats().Closes[CloseByServer])
+		consistent(t, p)
+	})
+}
+
+// use does one of the things that users do.
+func use(ctx context.Context, p *Pool, by *moody) {
+	if by.chance(2) {
+		_ = p.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+		return
+	}
+	conn, err := p.Lend(ctx)
+	if err != nil {
+		return
+	}
+	defer conn.Return()
+	switch {
+	case by.chance(4):
+		_ = conn.Do(ctx, radix.Cmd(nil, "SELECT", "3"))
+	case by.chance(4):
+		_ = conn.Close()
+	default:
+		_ = conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestReturnedAfterRetire: a pool that was retired while a connection was lent
+// closes it when it comes back, and so does one that was renewed.
+func TestReturnedAfterRetire(t *testing.T) {
+	for name, c := range map[string]struct {
+		end    func(*Pool)
+		reason string
+	}{
+		"retired": {(*Pool).Retire, CloseByClient},
+		"renewed": {(*Pool).Renew, CloseRenewed},
+	} {
+		for _, kind := range []Config{Fixed{Size: 1}, Laned{Lanes: 1, MaxLent: 1}} {
+			t.Run(name+" "+Kind(kind), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, kind, time.Millisecond)
+					conn, err := w.Lend(t.Context())
+					require.NoError(t, err)
+					time.Sleep(2 * renewAge)
+					before := w.Stats().Closes[c.reason]
+					c.end(w.Pool)
+					synctest.Wait()
+					require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")), "its user goes on")
+					between := w.Stats().Closes[c.reason]
+					conn.Return()
+					synctest.Wait()
+					require.Equal(t, between+1, w.Stats().Closes[c.reason], "before it all: %d", before)
+					consistent(t, w.Pool)
+				})
+			})
+		}
+	}
+}
+
+// A slowEnd is a connection on which a read ends only when it is let go, although
+// the connection was closed.
+type slowEnd struct {
+	net.Conn
+	letGo chan struct{}
+}
+
+func (c slowEnd) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		<-c.letGo
+	}
+	return n, err
+}
+
+// TestClosedConnectionIsNotLent: a connection that is closed when its user
+// returns it, of which the pool has not been told yet, is not given to the one who
+// waits; that one gets another.
+func TestClosedConnectionIsNotLent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		letGo := make(chan struct{})
+		dialer := simulatedServer(t, time.Millisecond)
+		pipe := dialer.NetDial
+		dialer.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := pipe(ctx, network, addr)
+			return slowEnd{conn, letGo}, err
+		}
+		p, err := New(Fixed{Size: 1}, dialer, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		first, err := p.Lend(t.Context())
+		require.NoError(t, err)
+		lane := first.member.lane
+		next := make(chan *Lent)
+		go func() {
+			conn, err := p.Lend(t.Context())
+			assert.NoError(t, err)
+			next <- conn
+		}()
+		synctest.Wait()
+		require.Equal(t, 1, p.Stats().Waiters)
+		time.Sleep(2 * youth)
+		lane.Fail(io.EOF)
+		first.Return()
+		synctest.Wait()
+		require.Equal(t, 1, p.Stats().Waiters, "a closed connection was lent")
+		close(letGo)
+		conn := <-next
+		require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		conn.Return()
+		consistent(t, p)
+	})
+}

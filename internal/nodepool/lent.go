@@ -1,0 +1,173 @@
+package nodepool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A Lent is one lending of a connection, which its user has to itself until
+// [Lent.Return], for transactions and blocking commands. It is a radix.Conn.
+//
+// It is for one goroutine at a time. Nothing breaks if several use it, but a
+// connection on which commands were under way at the same time is not lent
+// again.
+type Lent struct {
+	member *member
+
+	mu       sync.Mutex // guards what follows; never held across I/O
+	returned bool
+	trips    int // requests that wait for replies
+	session  session
+}
+
+var _ radix.Conn = (*Lent)(nil)
+
+func newLent(m *member) *Lent { return &Lent{member: m} }
+
+// Return gives the connection back. From then on c is of no use: what is sent
+// over it fails with [redislanes.ErrReturned], and returning it again does nothing. The
+// connection is closed and replaced unless it is certain that the next user
+// finds it as this one did: no open transaction, no watched key, no reply that
+// is missing, no command under way, none that changes the connection (SELECT,
+// CLIENT REPLY and the like).
+func (c *Lent) Return() {
+	c.mu.Lock()
+	again := c.returned
+	c.returned = true
+	clean := c.trips == 0 && c.session.clean()
+	c.mu.Unlock()
+	if !again {
+		c.member.pool.takeBack(c.member, clean)
+	}
+}
+
+// Close closes the connection; part of radix.Conn. It must still be returned.
+// After that, Close does nothing.
+func (c *Lent) Close() error {
+	c.mu.Lock()
+	returned := c.returned
+	c.session.unclean = true
+	c.mu.Unlock()
+	if returned {
+		return nil
+	}
+	return c.member.lane.Close()
+}
+
+// Addr returns the server's address; part of radix.Conn.
+func (c *Lent) Addr() net.Addr { return c.member.lane.Addr() }
+
+// Address returns the server's address, host:port.
+func (c *Lent) Address() string { return c.member.lane.Address() }
+
+// Do performs the action on this connection; part of radix.Conn.
+func (c *Lent) Do(ctx context.Context, action radix.Action) error {
+	return wire.Perform(ctx, action, c)
+}
+
+// EncodeDecode sends what marshal encodes, which must be whole commands, and
+// decodes their replies as [wire.Lane.EncodeDecode] does; part of radix.Conn.
+func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	request, err := wire.Marshal(marshal)
+	if err != nil || len(request) == 0 {
+		return err // an empty radix.Pipeline does nothing
+	}
+	replies, err := c.Exchange(ctx, request)
+	if err != nil {
+		return err
+	}
+	return wire.Unmarshal(replies, unmarshalInto)
+}
+
+// Exchange sends encoded commands, whatever they do to the connection but for
+// those that [redislanes.ErrUnanswered] is for, and returns their replies as they came, one
+// behind the other, also those that are errors. If some have no reply, it
+// returns what became of the first of them: an error that wraps
+// redislanes.ErrNotSent or redislanes.ErrUnknownOutcome.
+func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
+	call, batch := wire.NewCall(), new(wire.Batch)
+	batch.Reset(call, request)
+	var commands []command.Command
+	if _, err := wire.Commands(request, func(from, to int) {
+		batch.Add(from, to)
+		commands = append(commands, command.Of(request[from:to]))
+	}); err != nil {
+		return nil, err
+	}
+	for _, sent := range commands {
+		if e := sent.Effect(); e == command.Streams || e == command.Silences {
+			return nil, wire.NotSent(c.Address(), fmt.Errorf("%s: %w", sent.Name(), redislanes.ErrUnanswered))
+		}
+	}
+	if err := c.begin(); err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
+		c.member.expectEnd()
+	}
+	wire.RoundTrip(ctx, c.member.lane, call, batch)
+	return c.end(commands, batch)
+}
+
+// begin notes that a request is under way, unless the connection was returned.
+func (c *Lent) begin() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.returned {
+		return wire.NotSent(c.Address(), redislanes.ErrReturned)
+	}
+	if c.trips++; c.trips > 1 {
+		c.session.unclean = true // in which order the commands ran is not known
+	}
+	return nil
+}
+
+// expectEnd notes that the user makes the server hang up.
+func (m *member) expectEnd() {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	m.spent = errUnclean
+}
+
+// end notes what the commands have done to the connection, and returns their
+// replies.
+func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byte, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trips--
+	for i, sent := range commands {
+		reply, missing := batch.Reply(i)
+		if missing != nil && err == nil {
+			err = missing
+		}
+		if notSent(missing) {
+			break
+		}
+		c.session = c.session.after(sent, answerOf(reply))
+		replies = append(replies, reply...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return replies, nil
+}
+
+// InTransaction reports whether the server queues commands: after MULTI, until
+// EXEC or DISCARD.
+func (c *Lent) InTransaction() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session.multi
+}
+
+func notSent(err error) bool { return errors.Is(err, redislanes.ErrNotSent) }

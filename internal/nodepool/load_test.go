@@ -1,0 +1,26 @@
+package nodepool
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+)
+
+// TestLoadIsWhatIsInFlight: a caller that has its reply, and makes its next
+// request before the connection is free again, is one caller and not two.
+func TestLoadIsWhatIsInFlight(t *testing.T) {
+	t.Parallel()
+	p := open(t, Adaptive{Min: 1, Max: 2}, redistest.StartServer(t, redistest.Options{}))
+	_ = get(t, p, "k")
+	until(t, "the connection is idle", func() bool { return p.Stats().Idle == 1 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.members[0]
+	m.state = busy // as long as its lane has not told the pool
+	require.Zero(t, p.loadLocked())
+	m.state = lent
+	require.Equal(t, 1, p.loadLocked())
+	m.state = isIdle
+}

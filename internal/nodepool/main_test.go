@@ -1,0 +1,60 @@
+package nodepool
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+
+var within = redistest.Within
+
+// open returns a pool to a real server.
+func open(t testing.TB, c Config, server *redistest.Cluster) *Pool {
+	t.Helper()
+	p, err := New(c, lanes.Dialer{}, server.Addrs()[0], nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+// until waits for something that another goroutine or process brings about.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for ctx := within(t, 10*time.Second); !ok(); {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+func get(t testing.TB, p *Pool, key string) string {
+	t.Helper()
+	var got string
+	require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(&got, "GET", key)))
+	return got
+}
+
+var kinds = map[string]Config{
+	"fixed":    Fixed{Size: 3},
+	"adaptive": Adaptive{Min: 1, Max: 3},
+	"laned":    Laned{Lanes: 3},
+}
+
+// unsuspecting makes the pool take its time, half of the stall timeout, before it
+// asks a silent server, as if round trips usually took very long.
+func unsuspecting(p *Pool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watch.usual, p.watch.timed = time.Hour, true
+}

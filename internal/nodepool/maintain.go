@@ -1,0 +1,160 @@
+package nodepool
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// quietTime is how long a connection is idle before its background goroutine
+// listens on it for the server's hanging up.
+const quietTime = time.Second
+
+// The pool looks at its server often while batches are in flight or wait
+// (lookEvery), and looks after its connections now and then (choresEvery). An
+// idle pool does only the latter.
+
+// lookEvery returns how often the server is looked at while batches are in
+// flight.
+func (s settings) lookEvery() time.Duration {
+	return max(min(minSilence, s.StallTimeout/2)/looksInSilence, time.Millisecond)
+}
+
+// choresEvery returns how often the connections are looked after.
+func (s settings) choresEvery() time.Duration {
+	every := min(s.StallTimeout/4, quietTime/2)
+	if s.PingEvery > 0 {
+		every = min(every, s.PingEvery/2)
+	}
+	if s.min < s.max {
+		every = min(every, s.idleTimeout/4)
+	}
+	return max(every, time.Millisecond)
+}
+
+// attend sees to it that somebody looks soon, since a batch is in flight now.
+// But for the first batch after a quiet time, that is one atomic load.
+func (p *Pool) attend() {
+	if !p.attended.Load() && p.attended.CompareAndSwap(false, true) {
+		p.nextLook.Reset(p.lookEvery())
+	}
+}
+
+// maintain looks at the server and the connections until the pool is closed.
+func (p *Pool) maintain() {
+	defer p.nextLook.Stop()
+	chores := time.Now().Add(p.choresEvery())
+	for {
+		select {
+		case <-p.nextLook.C:
+		case <-p.ctx.Done():
+			return
+		}
+		now := time.Now()
+		if now.Before(chores) {
+			p.look(now)
+		} else {
+			p.inspect(now)
+			chores = now.Add(p.choresEvery())
+		}
+		p.plan(max(chores.Sub(now), time.Millisecond))
+	}
+}
+
+// plan sets the time of the next look, after rest at the latest.
+func (p *Pool) plan(rest time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.planned = min(p.lookEvery(), rest); !p.busyLocked() {
+		p.nextLook.Reset(rest)
+		p.attended.Store(false)
+		// A caller that saw it set before has enqueued its batch before that.
+		if !p.busyLocked() || !p.attended.CompareAndSwap(false, true) {
+			p.planned = rest
+			return
+		}
+	}
+	p.nextLook.Reset(p.planned)
+}
+
+// busyLocked reports whether there is something to be looked at.
+func (p *Pool) busyLocked() bool {
+	if p.active || p.queue.Len() > 0 || p.watch.stage != answers && len(p.members) > 0 {
+		return true
+	}
+	for _, m := range p.members {
+		if m.state != lent && m.lane.InFlight() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// look judges the server.
+func (p *Pool) look(now time.Time) {
+	p.mu.Lock()
+	p.judgeLocked(now)
+	p.carryOut(nil)
+}
+
+// inspect judges the server, resizes the pool, asks connections that are idle
+// whether the server is alive, and lets them listen.
+func (p *Pool) inspect(now time.Time) {
+	var listen []*wire.Lane
+	p.mu.Lock()
+	p.lookLocked(now)
+	p.trimLocked()
+	p.judgeLocked(now)
+	for _, m := range p.members {
+		idle := now.Sub(m.since)
+		switch {
+		case m.state == lent || m.state == leaving || m.lane.InFlight() > 0:
+		case p.PingEvery > 0 && idle >= p.PingEvery:
+			p.pingLocked(m)
+		case idle >= quietTime:
+			listen = append(listen, m.lane)
+		}
+	}
+	p.growLocked()
+	p.carryOut(listen)
+}
+
+// besidePing is how many batches a connection of one caller may have in flight:
+// that caller's and a PING. A connection that is pinged is to be had all the
+// same, and one caller at a time is what the stack of idle ones sees to.
+const besidePing = 2
+
+// pingLocked sends a PING over an idle connection; if nothing comes back, the
+// connection has stalled.
+func (p *Pool) pingLocked(m *member) {
+	call, b := newPing()
+	call.Begin(1)
+	b.Uncounted()
+	p.giveLocked(m.lane, b, p.maxInFlight)
+}
+
+func newPing() (*wire.Call, *wire.Batch) {
+	command := resp.AppendCommand(nil, "PING")
+	call, b := wire.NewCall(), new(wire.Batch)
+	b.Reset(call, command)
+	b.Add(0, len(command))
+	return call, b
+}
+
+// carryOut unlocks mu, and lets the lanes listen.
+func (p *Pool) carryOut(listen []*wire.Lane) {
+	if suspected := p.watch.stage == suspect; suspected != p.announced {
+		p.announced = suspected
+		if suspected {
+			p.noteLocked(slog.LevelWarn, "server suspect: silent, and no answer over another connection")
+		} else {
+			p.noteLocked(slog.LevelInfo, "server not suspect any more")
+		}
+	}
+	p.unlock()
+	for _, l := range listen {
+		l.Watch()
+	}
+}

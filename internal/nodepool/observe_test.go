@@ -1,0 +1,159 @@
+package nodepool
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A waitLog is an OnWait that asks the pool something, which it could not if it
+// were called with the pool's lock held.
+type waitLog struct {
+	pool  atomic.Pointer[Pool]
+	mu    sync.Mutex
+	waits []time.Duration
+}
+
+func (w *waitLog) add(wait time.Duration) {
+	if p := w.pool.Load(); p != nil {
+		_ = p.Stats()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waits = append(w.waits, wait)
+}
+
+func (w *waitLog) total() (n int, sum time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, wait := range w.waits {
+		sum += wait
+	}
+	return len(w.waits), sum
+}
+
+// busyPool returns a pool whose only connection is lent, and what it tells.
+func busyPool(t *testing.T) (*Pool, *Lent, *waitLog) {
+	server := redistest.StartEmulated(t, 1)
+	log := new(waitLog)
+	p, err := New(Fixed{Size: 1, Options: Options{OnWait: log.add}}, lanes.Dialer{}, server.Addrs()[0], nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = p.Close() })
+	log.pool.Store(p)
+	conn, err := p.Lend(within(t, 5*time.Second))
+	require.NoError(t, err)
+	until(t, "the wait for the dial is told", func() bool { n, _ := log.total(); return n == int(p.Stats().WaitCount) })
+	log.mu.Lock()
+	log.waits = nil
+	log.mu.Unlock()
+	return p, conn, log
+}
+
+// TestOnWaitIsToldOfEveryEnd queues batches and users, and ends their waits in
+// each way there is.
+func TestOnWaitIsToldOfEveryEnd(t *testing.T) {
+	t.Parallel()
+	const waiters = 6
+	for name, end := range map[string]func(p *Pool, conn *Lent, cancel context.CancelFunc){
+		"served":  func(_ *Pool, conn *Lent, _ context.CancelFunc) { conn.Return() },
+		"gave up": func(_ *Pool, _ *Lent, cancel context.CancelFunc) { cancel() },
+		"closed":  func(p *Pool, _ *Lent, _ context.CancelFunc) { _ = p.Close() },
+		"retired": func(p *Pool, _ *Lent, _ context.CancelFunc) { p.Retire() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, conn, log := busyPool(t)
+			before := p.Stats()
+			ctx, cancel := context.WithCancel(within(t, 10*time.Second))
+			defer cancel()
+			var wg sync.WaitGroup
+			for i := range waiters {
+				wg.Go(func() {
+					if i%2 == 0 {
+						_ = p.Do(ctx, radix.Cmd(nil, "PING"))
+					} else if c, err := p.Lend(ctx); err == nil {
+						c.Return()
+					}
+				})
+			}
+			until(t, "all wait", func() bool { return p.Stats().Waiters == waiters })
+			n, _ := log.total()
+			require.Zero(t, n, "nobody has waited to the end")
+			end(p, conn, cancel)
+			wg.Wait()
+			until(t, "all waits are told", func() bool { n, _ := log.total(); return n >= waiters })
+			n, sum := log.total()
+			after := p.Stats()
+			require.Equal(t, waiters, n)
+			require.Equal(t, after.WaitTime-before.WaitTime, sum)
+		})
+	}
+}
+
+// TestOnWaitOnlyOfThoseWhoWait: to find a connection free is no wait.
+func TestOnWaitOnlyOfThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	p, conn, log := busyPool(t)
+	conn.Return()
+	for range 20 {
+		until(t, "the connection is free", func() bool { return p.Stats().InUse == 0 })
+		require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
+	}
+	n, _ := log.total()
+	require.Zero(t, n)
+}
+
+// TestOnWaitOfManyAtOnce: more than fit on the stack are told, too, and a few
+// cost nothing.
+func TestOnWaitOfManyAtOnce(t *testing.T) {
+	told := 0
+	p := &Pool{settings: settings{Options: Options{OnWait: func(time.Duration) { told++ }}}}
+	tell := func(n int) {
+		p.mu.Lock()
+		for i := range n {
+			p.ended = append(p.ended, time.Duration(i))
+		}
+		p.unlock()
+	}
+	tell(100)
+	require.Equal(t, 100, told)
+	require.Zero(t, testing.AllocsPerRun(100, func() { tell(8) }))
+}
+
+func TestWithOnWait(t *testing.T) {
+	t.Parallel()
+	var told []string
+	note := func(who string) func(time.Duration) {
+		return func(wait time.Duration) { told = append(told, who+wait.String()) }
+	}
+	for _, c := range []struct {
+		config Config
+		want   []string
+	}{
+		{Fixed{Size: 7}, []string{"added1s"}},
+		{Fixed{Size: 7, Options: Options{OnWait: note("own")}}, []string{"own1s", "added1s"}},
+		{InCluster(Fixed{Size: 7}), []string{"added1s"}},
+	} {
+		for _, config := range []Config{WithOnWait(c.config, note("added")), InCluster(WithOnWait(c.config, note("added")))} {
+			told = nil
+			s, err := config.settings()
+			require.NoError(t, err)
+			s.OnWait(time.Second)
+			require.Equal(t, c.want, told)
+			require.Equal(t, []any{"fixed", 7}, []any{s.kind, s.max})
+			require.Equal(t, "fixed", Kind(config))
+		}
+	}
+	s, err := InCluster(WithOnWait(Fixed{}, note(""))).settings()
+	require.NoError(t, err)
+	require.Equal(t, DefaultSize, s.max)
+	require.ErrorContains(t, Validate(WithOnWait(Fixed{Size: -1}, note(""))), "Fixed.Size = -1")
+}

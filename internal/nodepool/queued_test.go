@@ -1,0 +1,56 @@
+package nodepool
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestLanesAreBoundedByBytes: large values for a server that takes none wait with
+// their callers, not in a copy on the lane.
+func TestLanesAreBoundedByBytes(t *testing.T) {
+	t.Parallel()
+	const callers, size = 60, 256 << 10
+	server := redistest.StartServer(t, redistest.Options{})
+	proxy := redistest.StartProxy(t, server.Addrs()[0])
+	quiet := Options{StallTimeout: time.Minute, PingEvery: -1}
+	p, err := New(Laned{Lanes: 1, MaxQueuedBytes: 4 * size, Options: quiet}, lanes.Dialer{NetDial: dialSmall}, proxy.Addr(), nil)
+	require.NoError(t, err)
+	defer p.Close()
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	unsuspecting(p)
+	proxy.Stall(redistest.ToServer)
+	value := strings.Repeat("x", size)
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			if err := p.Do(ctx, radix.Cmd(nil, "APPEND", "k", value)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	until(t, "all callers wait", func() bool {
+		s := p.Stats()
+		return s.InFlight+s.Waiters == callers
+	})
+	require.LessOrEqual(t, p.Stats().InFlight, callers/2, "what the socket took, what is being written and what waits behind")
+	proxy.Flow(redistest.ToServer)
+	wg.Wait()
+	var n int
+	require.NoError(t, p.Do(ctx, radix.Cmd(&n, "STRLEN", "k")))
+	require.Equal(t, callers*size, n)
+}
+
+func TestQueuedBytesAreValidated(t *testing.T) {
+	t.Parallel()
+	require.EqualError(t, Validate(Laned{MaxQueuedBytes: -1}), "pool: Laned.MaxQueuedBytes = -1: must not be negative")
+	require.EqualError(t, Validate(Laned{MaxQueuedBytes: 2e9}), "pool: Laned.MaxQueuedBytes = 2000000000: must be at most 1073741824")
+}

@@ -1,0 +1,48 @@
+package nodepool
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestQuitIsTheUsersDoing: connections that users end say nothing of the server.
+func TestQuitIsTheUsersDoing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &brief{commands: 1}
+		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: server.dial}, "brief:1", nil)
+		require.NoError(t, err)
+		for range 3 * sparedEarly {
+			c, err := p.Lend(t.Context())
+			require.NoError(t, err)
+			_, err = say(t.Context(), c, "QUIT")
+			require.NoError(t, err)
+			c.Return()
+		}
+		time.Sleep(time.Second)
+		p.mu.Lock()
+		require.Zero(t, p.early)
+		require.False(t, p.doubtfulLocked())
+		p.mu.Unlock()
+		require.EqualValues(t, 3*sparedEarly, p.Stats().Closes[CloseUnclean])
+		require.NoError(t, p.Close())
+		server.tasks.Wait()
+	})
+}
+
+// TestDownErrorKeepsItsText: its time is that of the error, not of the look at it.
+func TestDownErrorKeepsItsText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Pool{addr: "h:1", down: time.Now(), lastErr: errNoAnswer}
+		time.Sleep(time.Second)
+		err := p.downErrorLocked()
+		require.EqualError(t, err, "pool: h:1: server down for 1s: no answer within the stall timeout")
+		text := err.Error()
+		time.Sleep(time.Minute)
+		require.EqualError(t, err, text)
+	})
+}

@@ -1,0 +1,110 @@
+package nodepool
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// TestFailFastKnowsWhoIsBack: a connection whose reply has arrived is not in use,
+// though the pool has not been told yet.
+func TestFailFastKnowsWhoIsBack(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	p := open(t, Fixed{Size: 1, Options: Options{FailFast: true}}, server)
+	ctx := within(t, 10*time.Second)
+	conn, err := p.Lend(ctx)
+	require.NoError(t, err)
+	conn.Return()
+	p.mu.Lock()
+	m := p.popIdleLocked()
+	command := resp.AppendCommand(nil, "PING")
+	call, b := wire.NewCall(), new(wire.Batch)
+	b.Reset(call, command)
+	b.Add(0, len(command))
+	call.Begin(1)
+	require.True(t, p.giveLocked(m.lane, b, besidePing))
+	m.becomeLocked(busy)
+	require.ErrorIs(t, p.refusalLocked(), redislanes.ErrExhausted)
+	for _, lane := range p.flushes {
+		lane.Flush()
+	}
+	p.flushes = nil
+	require.NoError(t, call.Wait(ctx)) // the lane waits for p.mu to tell of it
+	if err := p.refusalLocked(); err != nil {
+		p.mu.Unlock()
+		t.Fatal(err)
+	}
+	require.NoError(t, p.waitLocked(&waiter{lend: make(chan lendResult, 1)}))
+	require.ErrorIs(t, p.refusalLocked(), redislanes.ErrExhausted, "somebody waits for that one")
+	w := p.queue.Front().Value.(*waiter)
+	p.unlock()
+	p.takeBack((<-w.lend).member, true)
+}
+
+// TestFailFastNamesTheLimit: of a laned pool, batches or bytes.
+func TestFailFastNamesTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 1, MaxInFlight: 2, Options: Options{FailFast: true}})
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+		h.hold(everything)
+		done := make(chan error, 3)
+		for range cap(done) {
+			go func() { done <- p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")) }()
+			synctest.Wait()
+		}
+		err := <-done
+		require.ErrorIs(t, err, redislanes.ErrExhausted)
+		require.ErrorContains(t, err, "2 batches in flight on every lane (MaxInFlight)")
+		h.hold(nothing)
+		require.NoError(t, <-done)
+		require.NoError(t, <-done)
+	})
+	p := &Pool{settings: settings{shared: true, maxInFlight: 2, maxQueued: 1000}}
+	p.set.Store(wire.NewLanes([]*wire.Lane{new(wire.Lane)}, &p.turn))
+	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", p.inUse())
+}
+
+// TestUnansweredDialBesideLentConnections: those who wait for a dial that is not
+// answered learn so as soon as if none were lent, unless what is lent shows life.
+func TestUnansweredDialBesideLentConnections(t *testing.T) {
+	for name, kind := range map[string]Config{"fixed": Fixed{Size: 2}, "adaptive": Adaptive{Max: 2}, "laned": Laned{Lanes: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.pool(t, kind)
+				conn, err := p.Lend(t.Context())
+				require.NoError(t, err)
+				time.Sleep(time.Second)
+				if name == "fixed" { // its second connection is there
+					second, err := p.Lend(t.Context())
+					require.NoError(t, err)
+					h.lose(true)
+					require.NoError(t, second.Close())
+					second.Return()
+				}
+				h.lose(true)
+				began := time.Now()
+				_, err = p.Lend(t.Context())
+				require.ErrorIs(t, err, redislanes.ErrSuspect)
+				require.Less(t, time.Since(began), time.Second)
+				h.lose(false)
+				time.Sleep(5 * time.Second)
+				again, err := p.Lend(t.Context())
+				require.NoError(t, err, "the server answers again")
+				again.Return()
+				conn.Return()
+			})
+		})
+	}
+}

@@ -1,0 +1,178 @@
+package nodepool
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Reasons why a pool with a range of sizes changes the wanted one.
+const (
+	GrowWaiters    = "waiters"
+	GrowSaturation = "saturation"
+	ShrinkQuiet    = "quiet"
+)
+
+// A Resize is that of package pool, whose fields have the documentation. It has no
+// type of its own so that pool.Stats(s) converts.
+type Resize = struct {
+	Time     time.Time
+	From, To int
+	Reason   string
+
+	Saturation float64
+	Waiters    int
+}
+
+// A controller is a control and what it is told.
+type controller struct {
+	control
+	open    int // connections that serve: neither closed nor about to be
+	inUse   int // of these, those that serve one caller
+	load    int // the highest load since the last look; of a shared pool, when batches waited
+	grows   uint64
+	shrinks uint64
+	last    Resize
+}
+
+// ranged reports whether the size can change at all.
+func (c *controller) ranged() bool { return c.min < c.max }
+
+func (s settings) controller() controller {
+	fill := growTo
+	if s.kind == "lent" {
+		fill = 100 // as many as are wanted: a spare one would rarely be used
+	}
+	depth := min(s.maxInFlight, laneDepth)
+	return controller{control: control{
+		min: s.min, max: s.max, depth: depth, fill: fill, quiet: s.idleTimeout, target: s.min,
+	}}
+}
+
+// becomeLocked changes what the connection is doing, and keeps count.
+func (m *member) becomeLocked(to state) {
+	c := &m.pool.size
+	c.count(m.state, -1)
+	c.count(to, 1)
+	m.state = to
+	if to == busy || to == lent {
+		m.pool.noteLoadLocked()
+	}
+}
+
+// noteLoadLocked keeps the highest load since the last look, as far as it has not
+// been counted by the lanes of a shared pool. Of an exclusive one, a caller may
+// have its reply, and even be back with its next batch, before the connection is
+// free again, so a new record is counted exactly. Beyond what is wanted anyway,
+// the load need not be known so well.
+func (p *Pool) noteLoadLocked() {
+	c := &p.size
+	if c.ranged() && (p.shared || c.inUse+p.queue.Len() > c.load && c.load <= c.carries(c.target)) {
+		c.load = max(c.load, p.loadLocked())
+	}
+}
+
+// loadLocked returns the load of this moment. PINGs do not count.
+func (p *Pool) loadLocked() int {
+	if p.shared {
+		return p.flying.Now() + p.queue.Len()
+	}
+	n := p.queue.Len()
+	for _, m := range p.members {
+		if m.state == lent || m.state == busy && m.lane.InFlight() > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *controller) count(s state, n int) {
+	switch s {
+	case busy, lent:
+		c.inUse += n
+		c.open += n
+	case isIdle, shared:
+		c.open += n
+	}
+}
+
+// stretchLocked grows the wanted size at once if callers wait for more
+// connections than there are or will be.
+func (p *Pool) stretchLocked() {
+	c := &p.size
+	waiters, open := p.queue.Len(), c.open+p.dialing
+	if waiters == 0 {
+		return
+	}
+	p.noteLoadLocked()
+	if c.target == c.max || open < c.target || p.closed || p.retired {
+		return
+	}
+	load := p.loadLocked()
+	s := sample{now: time.Now(), open: open, load: load, waiters: waiters}
+	if to, why := c.grow(s); why != "" {
+		p.resizeLocked(to, why, s)
+	}
+}
+
+// lookLocked lets the law see what happened since the last look. A server that
+// is down has no load, which says nothing of the load that it will have.
+func (p *Pool) lookLocked(now time.Time) {
+	c := &p.size
+	if !c.ranged() || p.closed || p.retired {
+		return
+	}
+	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: c.load}
+	if p.shared {
+		s.load = max(s.load, p.flying.TakePeak())
+	}
+	c.load = p.loadLocked()
+	if !p.down.IsZero() {
+		c.low = false
+		return
+	}
+	to, why := c.look(s)
+	switch why {
+	case "":
+		return
+	case ShrinkQuiet:
+		s.load = c.peak
+	}
+	p.resizeLocked(to, why, s)
+}
+
+func (p *Pool) resizeLocked(to int, why string, s sample) {
+	c := &p.size
+	c.last = Resize{
+		Time: s.now, From: c.target, To: to, Reason: why,
+		Saturation: float64(s.load) / float64(max(1, c.carries(c.target))), Waiters: s.waiters,
+	}
+	if to > c.target {
+		c.grows++
+	} else {
+		c.shrinks++
+	}
+	c.resize(to)
+	level := slog.LevelInfo
+	if p.kind == "lent" {
+		level = slog.LevelDebug
+	}
+	p.noteLocked(level, "pool resized", "from", c.last.From, "to", to,
+		"reason", why, "saturation", c.last.Saturation, "waiters", s.waiters)
+}
+
+// trimLocked takes connections that are not wanted any more away from callers:
+// of an exclusive pool those that have been idle longest, of a shared one the
+// youngest, which the default strategy uses least. What is in flight on them
+// comes to its end first.
+func (p *Pool) trimLocked() {
+	surplus := p.size.open - p.size.target
+	for ; surplus > 0 && len(p.idle) > 0; surplus-- {
+		p.leaveLocked(p.idle[0], errIdle, false)
+	}
+	for i := len(p.members) - 1; i >= 0 && surplus > 0; i-- {
+		if m := p.members[i]; m.state == shared {
+			p.leaveLocked(m, errIdle, false)
+			surplus--
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package nodepool
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestResizingLosesNothing lets the load of a real server rise and fall, and
+// counts: connections come and go under traffic, and no command fails.
+func TestResizingLosesNothing(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	for name, c := range map[string]Config{
+		"adaptive": Adaptive{Min: 1, Max: 12, IdleTimeout: 100 * time.Millisecond},
+		"laned":    Laned{Lanes: 1, MaxLanes: 6, MaxInFlight: 4, IdleTimeout: 100 * time.Millisecond},
+		"laned, round robin": Laned{Lanes: 2, MaxLanes: 8, MaxInFlight: 4, Strategy: lanes.RoundRobin,
+			IdleTimeout: 100 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := open(t, c, server)
+			var done atomic.Int64
+			var wg sync.WaitGroup
+			callers := newGate()
+			for i := range 40 {
+				wg.Go(func() {
+					for callers.admits(i) {
+						if err := p.Do(t.Context(), radix.Cmd(nil, "INCR", name)); err != nil {
+							t.Error(err)
+							return
+						}
+						done.Add(1)
+					}
+				})
+			}
+			for swing := range uint64(3) {
+				callers.open(40)
+				until(t, "it has grown", func() bool { s := p.Stats(); return s.Target == s.Size && s.Open == s.Size })
+				callers.open(2)
+				until(t, "it has shrunk", func() bool {
+					s := p.Stats()
+					return s.Shrinks > swing && s.Target < s.Size/2 && s.Open == s.Target
+				})
+			}
+			callers.close()
+			wg.Wait()
+			require.Equal(t, strconv.Itoa(int(done.Load())), get(t, p, name))
+			s := p.Stats()
+			require.Equal(t, []string{CloseIdle}, keys(s.Closes))
+		})
+	}
+}
+
+// A gate lets so many callers pass; the others wait.
+type gate struct {
+	changed sync.Cond
+	callers int // guarded by changed.L; negative when it is closed
+}
+
+func newGate() *gate { return &gate{changed: sync.Cond{L: new(sync.Mutex)}} }
+
+// admits waits until the i-th caller may pass. It returns false when the gate is
+// closed.
+func (g *gate) admits(i int) bool {
+	g.changed.L.Lock()
+	defer g.changed.L.Unlock()
+	for g.callers >= 0 && i >= g.callers {
+		g.changed.Wait()
+	}
+	return g.callers >= 0
+}
+
+func (g *gate) open(callers int) {
+	g.changed.L.Lock()
+	g.callers = callers
+	g.changed.L.Unlock()
+	g.changed.Broadcast()
+}
+
+func (g *gate) close() { g.open(-1) }
+
+func keys(m map[string]uint64) (all []string) {
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}
+
+// TestPeakOfLanes compares what the pool takes the load of lanes for with what
+// it was.
+func TestPeakOfLanes(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	p := open(t, Laned{Lanes: 3, MaxLanes: 4, Strategy: lanes.RoundRobin}, server)
+	ctx := within(t, 10*time.Second)
+	until(t, "it is connected", func() bool { return p.Stats().Open == 3 })
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	until(t, "it is quiet", func() bool { return p.flying.Now() == 0 })
+	p.flying.TakePeak()
+	require.Zero(t, p.flying.TakePeak())
+	for range 5 {
+		require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	}
+	require.Equal(t, 1, p.flying.TakePeak(), "one at a time, on three lanes")
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if err := p.Do(ctx, radix.Cmd(nil, "INCR", "k")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	until(t, "all are in flight", func() bool { return p.Stats().InFlight == 20 })
+	require.Equal(t, 20, p.flying.Now())
+	require.Equal(t, 20, p.flying.TakePeak())
+	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
+	wg.Wait()
+	require.Equal(t, 20, p.flying.TakePeak(), "they were in flight since the last look")
+	require.Zero(t, p.flying.TakePeak())
+}

@@ -1,0 +1,385 @@
+package nodepool
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// The time in these tests is that of a synctest bubble: hours pass in seconds,
+// with a real Pool and a server at the other end of net.Pipe.
+
+// simulatedServer answers each command with +OK after the latency, and those of
+// the handshake at once. Dials take a millisecond.
+func simulatedServer(t *testing.T, latency time.Duration) lanes.Dialer {
+	var tasks sync.WaitGroup
+	t.Cleanup(tasks.Wait)
+	return lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		time.Sleep(time.Millisecond)
+		due := make(chan time.Time, 1<<10) // more than are in flight on a lane
+		tasks.Go(func() {
+			defer close(due)
+			for in := bufio.NewReader(server); ; {
+				switch name, err := readCommand(in); {
+				case err != nil:
+					return
+				case name == "CLIENT":
+					due <- time.Now()
+				default:
+					due <- time.Now().Add(latency)
+				}
+			}
+		})
+		tasks.Go(func() {
+			defer server.Close()
+			for at := range due {
+				time.Sleep(time.Until(at))
+				if _, err := io.WriteString(server, "+OK\r\n"); err != nil {
+					return
+				}
+			}
+		})
+		return client, nil
+	}}
+}
+
+func readCommand(in *bufio.Reader) (name string, err error) {
+	line, err := in.ReadString('\n')
+	n, _ := strconv.Atoi(strings.Trim(line, "*\r\n"))
+	for i := 0; i < 2*n && err == nil; i++ {
+		if line, err = in.ReadString('\n'); i == 1 {
+			name = strings.TrimSpace(line)
+		}
+	}
+	return name, err
+}
+
+// A world is a pool under a load, in a bubble.
+type world struct {
+	*Pool
+	t     *testing.T
+	begin time.Time
+	lost  atomic.Int64 // commands that failed
+}
+
+func newWorld(t *testing.T, c Config, latency time.Duration) *world {
+	p, err := New(c, simulatedServer(t, latency), "simulated:1", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return &world{Pool: p, t: t, begin: time.Now()}
+}
+
+// run lets as many callers as the load says make one request after the other.
+// The others look every second whether it is their turn.
+func (w *world) run(length time.Duration, most int, load func(at time.Duration) int, request func(caller int) error) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), length)
+	defer cancel()
+	begin := time.Now()
+	var callers sync.WaitGroup
+	for i := range most {
+		callers.Go(func() {
+			for ctx.Err() == nil {
+				if i >= load(time.Since(begin)) {
+					time.Sleep(time.Second)
+				} else if request(i) != nil {
+					w.lost.Add(1)
+				}
+			}
+		})
+	}
+	for tick := time.NewTicker(time.Second); ctx.Err() == nil; <-tick.C {
+		s := w.Stats()
+		if s.Target < w.min || s.Target > w.max || s.Open > w.max || s.Dialing > maxDials {
+			w.t.Errorf("out of bounds: %+v", s)
+		}
+	}
+	callers.Wait()
+	require.Zero(w.t, w.lost.Load())
+}
+
+// hold has a connection to itself for a while, and then thinks.
+func (w *world) hold(int) error {
+	conn, err := w.Lend(w.t.Context())
+	if err != nil {
+		return err
+	}
+	time.Sleep(time.Second)
+	conn.Return()
+	time.Sleep(500 * time.Millisecond)
+	return nil
+}
+
+func (w *world) command(int) error { return w.Do(w.t.Context(), radix.Cmd(nil, "INCR", "k")) }
+
+// always is a load that stays.
+func always(n int) func(time.Duration) int { return func(time.Duration) int { return n } }
+
+func every(period, part time.Duration, high, low int) func(time.Duration) int {
+	return func(at time.Duration) int {
+		if at%period < part {
+			return high
+		}
+		return low
+	}
+}
+
+// swing is how often a pool grows at most while the load rises from Min to Max:
+// each time by a fifth or more.
+const swing = 14
+
+// TestLoadsOfAllShapes bounds how often a pool changes its size under each load, in as
+// many minutes as show it, and wants it back at Min when the load has gone. The callers are
+// more than the connections that they use, as they think between requests.
+func TestLoadsOfAllShapes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name           string
+		minutes        int
+		load           func(at time.Duration) int
+		grows, shrinks uint64 // at most
+	}{
+		{"steady", 10, always(20), 4, 0},
+		{"one step up and down", 20, every(time.Hour, 10*time.Minute, 60, 3), 3, 1},
+		{"steps every five minutes", 20, every(10*time.Minute, 5*time.Minute, 60, 3), 2 * 5, 2},
+		{"ramp", 30, func(at time.Duration) int { return int(60 - 60*math.Abs(at.Minutes()/15-1)) }, swing, 4},
+		{"bursts closer than the quiet time", 10, every(8*time.Second, time.Second, 40, 1), 5, 0},
+		{"bursts farther apart", 10, every(time.Minute, 2*time.Second, 40, 1), 10 * swing, 10},
+		{"a wave", 20, func(at time.Duration) int { return 30 + int(28*math.Sin(at.Minutes()/10*2*math.Pi)) }, 2 * swing, 2 * 2},
+		{"noise", 10, func(at time.Duration) int { return 15 + rand.New(rand.NewPCG(uint64(at/time.Second), 4)).IntN(30) }, 6, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, Adaptive{Min: 4, Max: 50}, time.Millisecond)
+				w.run(time.Duration(c.minutes)*time.Minute, 60, c.load, w.hold)
+				s := w.Stats()
+				t.Logf("grew %d times, shrank %d times, last %+v", s.Grows, s.Shrinks, s.LastResize)
+				require.LessOrEqual(t, s.Grows, c.grows)
+				require.LessOrEqual(t, s.Shrinks, c.shrinks)
+				require.Positive(t, s.Grows)
+				w.run(time.Minute, 0, always(0), nil)
+				s = w.Stats()
+				require.Equal(t, []int{4, 4}, []int{s.Target, s.Open}, "back at Min")
+				require.EqualValues(t, s.Dials-4, s.Closes[CloseIdle])
+			})
+		})
+	}
+}
+
+// TestStepOfCallers is 10, 500 and 10 callers again, in pools that fewer
+// connections serve well, or only the most.
+func TestStepOfCallers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config     Config
+		high, rest int // wanted connections
+	}{
+		"adaptive":             {Adaptive{Min: 10, Max: 100}, 100, 10},
+		"adaptive, large":      {Adaptive{Min: 10, Max: 1000}, 667, 10},
+		"adaptive, small Min":  {Adaptive{Min: 2, Max: 100}, 100, 14},
+		"laned":                {Laned{Lanes: 1, MaxLanes: 16}, 3, 1},
+		"laned, few in flight": {Laned{Lanes: 4, MaxLanes: 16, MaxInFlight: 40}, 16, 4},
+		"laned, round robin":   {Laned{Lanes: 1, MaxLanes: 16, Strategy: lanes.RoundRobin}, 3, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, c.config, 500*time.Millisecond)
+				w.run(30*time.Second, 10, always(10), w.command)
+				before := w.Stats()
+				w.run(2*time.Second, 500, always(500), w.command)
+				settled := w.Stats()
+				t.Logf("grew %d times, %+v", settled.Grows-before.Grows, settled.LastResize)
+				require.LessOrEqual(t, settled.Grows-before.Grows, uint64(4))
+				w.run(5*time.Second, 500, always(500), w.command)
+				high := w.Stats()
+				require.Equal(t, []int{c.high, c.high}, []int{high.Target, high.Open})
+				require.Equal(t, settled.Grows, high.Grows, "no resize once it has settled")
+				require.Equal(t, before.Shrinks, high.Shrinks)
+				w.run(time.Minute, 10, always(10), w.command)
+				low := w.Stats()
+				require.Equal(t, []int{c.rest, c.rest}, []int{low.Target, low.Open})
+				require.Equal(t, high.Grows, low.Grows)
+				require.Equal(t, uint64(1), low.Shrinks-high.Shrinks)
+			})
+		})
+	}
+}
+
+// TestCallersRestAtMin: as many callers as connections are no reason to grow,
+// though the next batch may come before the connection of the last one is free.
+func TestCallersRestAtMin(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Adaptive{Min: 6, Max: 50}, 100*time.Millisecond)
+		w.run(30*time.Second, 6, always(6), w.command)
+		s := w.Stats()
+		require.Zero(t, s.LastResize)
+		require.Equal(t, 6, s.Open)
+	})
+}
+
+// TestBurstsBetweenLooks: the pool sees the peaks of lanes, not only what is in
+// flight when it looks. Or it would shrink and grow all the time.
+func TestBurstsBetweenLooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Laned{Lanes: 1, MaxLanes: 8, MaxInFlight: 25}, 5*time.Millisecond)
+		burst := func(int) error {
+			err := w.command(0)
+			time.Sleep(3*time.Second + 7*time.Millisecond - time.Since(w.begin)%(3*time.Second))
+			return err
+		}
+		w.run(time.Minute, 100, always(100), burst)
+		grown := w.Stats()
+		w.run(2*time.Minute, 100, always(100), burst)
+		s := w.Stats()
+		require.Contains(t, []int{5, 6}, s.Target)
+		require.Equal(t, grown.Grows, s.Grows)
+		require.Zero(t, s.Shrinks)
+	})
+}
+
+// TestLanesAreDrained: who is in flight on a lane that is taken away gets the
+// reply. Here the latency is longer than the quiet time.
+func TestLanesAreDrained(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		patient := Options{StallTimeout: time.Hour}
+		w := newWorld(t, Laned{Lanes: 1, MaxLanes: 8, MaxInFlight: 4, Strategy: lanes.RoundRobin, Options: patient}, time.Minute)
+		w.run(time.Second, 24, always(24), w.command)
+		require.Equal(t, 8, w.Stats().Target)
+		w.run(10*time.Minute, 2, func(at time.Duration) int { return 1 + int(at/(25*time.Second))%2 }, w.command)
+		s := w.Stats()
+		require.Equal(t, []int{1, 1}, []int{s.Target, s.Open})
+		require.EqualValues(t, 7, s.Closes[CloseIdle])
+	})
+}
+
+// TestPingsAreNoLoad: they neither keep a pool large nor make it grow.
+func TestPingsAreNoLoad(t *testing.T) {
+	t.Parallel()
+	often := Options{PingEvery: time.Second, StallTimeout: time.Hour}
+	for name, c := range map[string]Config{
+		"adaptive": Adaptive{Min: 1, Max: 20, IdleTimeout: time.Minute, Options: often},
+		"laned":    Laned{Lanes: 1, MaxLanes: 20, IdleTimeout: time.Minute, MaxInFlight: 1, Options: often},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, c, 20*time.Second) // PINGs, too, are in flight for long
+				w.run(time.Second, 15, always(15), w.command)
+				grown := w.Stats()
+				require.Equal(t, 20, grown.Target)
+				w.run(2*time.Minute, 0, always(0), nil)
+				s := w.Stats()
+				require.Equal(t, []int{1, 1}, []int{s.Target, s.Open})
+				require.Equal(t, grown.Grows, s.Grows)
+			})
+		})
+	}
+}
+
+// TestDownIsNoQuietTime: a pool keeps its size while the server is down, since
+// the load will be back, and dials no faster than before.
+func TestDownIsNoQuietTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		var dials atomic.Int64
+		d := simulatedServer(t, 100*time.Millisecond)
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if dials.Add(1); down.Load() {
+				return nil, fmt.Errorf("dial %s: connection refused", addr)
+			}
+			return dial(ctx, network, addr)
+		}
+		p, err := New(Adaptive{Min: 2, Max: 30}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		w := &world{Pool: p, t: t, begin: time.Now()}
+		w.run(5*time.Second, 20, always(20), w.command)
+		target := w.Stats().Target
+		require.GreaterOrEqual(t, target, 20)
+		down.Store(true)
+		dials.Store(0)
+		p.mu.Lock()
+		members := append([]*member(nil), p.members...)
+		p.mu.Unlock()
+		for _, m := range members {
+			m.lane.Fail(io.EOF)
+		}
+		time.Sleep(time.Minute)
+		s := w.Stats()
+		require.True(t, s.Down)
+		require.Equal(t, target, s.Target)
+		require.Less(t, dials.Load(), int64(60*4), "one dial at a time, with backoff of up to a second")
+		down.Store(false)
+		time.Sleep(2 * time.Second)
+		require.Equal(t, target, w.Stats().Open)
+		w.run(time.Minute, 0, always(0), nil)
+		require.Equal(t, 2, w.Stats().Open)
+	})
+}
+
+// TestResizesAreShown: in Stats and in the log.
+func TestResizesAreShown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var log strings.Builder
+		logger := slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, nil))
+		p, err := New(Adaptive{Min: 2, Max: 30}, simulatedServer(t, 100*time.Millisecond), "simulated:1", logger)
+		require.NoError(t, err)
+		defer p.Close()
+		require.Equal(t, 2, p.Stats().Target)
+		w := &world{Pool: p, t: t, begin: time.Now()}
+		w.run(time.Minute, 2, always(2), w.command)
+		require.Zero(t, w.Stats().LastResize)
+		w.run(time.Second, 3, always(3), w.command)
+		s := w.Stats()
+		grown := s.LastResize
+		require.WithinRange(t, grown.Time, w.begin.Add(time.Minute), time.Now())
+		grown.Time = time.Time{}
+		require.Equal(t, Resize{From: 2, To: 4, Reason: GrowWaiters, Saturation: 1.5, Waiters: 1}, grown)
+		w.run(time.Minute, 0, always(0), nil)
+		s = w.Stats()
+		require.Equal(t, []uint64{1, 1}, []uint64{s.Grows, s.Shrinks})
+		require.Equal(t, ShrinkQuiet, s.LastResize.Reason)
+		require.Equal(t, []int{4, 2}, []int{s.LastResize.From, s.LastResize.To})
+		mu.Lock()
+		defer mu.Unlock()
+		require.Contains(t, log.String(), `level=INFO msg="pool resized" addr=simulated:1 from=2 to=4 reason=waiters saturation=1.5 waiters=1`)
+		require.Contains(t, log.String(), `from=4 to=2 reason=quiet saturation=0 waiters=0`)
+	})
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}

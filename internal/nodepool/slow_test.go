@@ -1,0 +1,245 @@
+package nodepool
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// slowly is the pool for a batch that is marked as slow.
+type slowly struct{ *Pool }
+
+func (s slowly) Submit(b *wire.Batch) bool {
+	b.SetSlow(true)
+	return s.Pool.Submit(b)
+}
+
+func (s slowly) do(ctx context.Context, args ...string) error {
+	call, b := wire.NewCall(), new(wire.Batch)
+	command := resp.AppendCommand(nil, args[0], args[1:]...)
+	b.Reset(call, command)
+	b.Add(0, len(command))
+	wire.RoundTrip(ctx, s, call, b)
+	_, err := b.Reply(0)
+	return err
+}
+
+// stuck returns a pool to a server whose replies to GET are held up on their
+// connections until release is called.
+func stuck(t *testing.T, c Config) (p *Pool, release func()) {
+	server := redistest.StartServer(t, redistest.Options{})
+	proxy := redistest.StartProxy(t, server.Addrs()[0])
+	gate := make(chan struct{})
+	release = sync.OnceFunc(func() { close(gate) })
+	t.Cleanup(release)
+	proxy.Inject(func(command []string) string {
+		if command[0] == "GET" {
+			<-gate
+		}
+		return ""
+	})
+	p, err := New(c, lanes.Dialer{}, proxy.Addr(), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = p.Close() })
+	return p, release
+}
+
+var patient = Options{StallTimeout: time.Hour, PingEvery: -1}
+
+func TestSlowLanesAreDialledWhenNeeded(t *testing.T) {
+	t.Parallel()
+	p, release := stuck(t, Laned{Lanes: 1, Options: patient})
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+	require.EqualValues(t, 1, p.Stats().Dials)
+	require.Nil(t, p.Stats().SlowLaneInFlight)
+
+	done := make(chan error, 4)
+	for range cap(done) {
+		go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
+	}
+	until(t, "the slow batches are on their lanes", func() bool { return p.Stats().SlowInFlight == 4 })
+	until(t, "both lanes are there", func() bool { return len(p.Stats().SlowLaneInFlight) == 2 })
+	s := p.Stats()
+	require.Zero(t, s.InFlight)
+	require.Equal(t, 1, s.Open)
+	require.Equal(t, 1, s.Size)
+	require.EqualValues(t, 3, s.Dials)
+	require.False(t, p.Quiet())
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")), "nobody queues behind them")
+	release()
+	for range cap(done) {
+		require.NoError(t, <-done)
+	}
+	until(t, "it is quiet", p.Quiet)
+}
+
+// TestSlowBatchesElsewhere: pools without lanes for slow batches ignore the mark.
+func TestSlowBatchesElsewhere(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	for name, c := range map[string]Config{
+		"fixed": Fixed{Size: 1}, "adaptive": Adaptive{Max: 1}, "laned": Laned{Lanes: 1, NoSlowLanes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.False(t, HasSlowLanes(c))
+			p := open(t, c, server)
+			require.NoError(t, slowly{p}.do(within(t, 5*time.Second), "GET", "k"))
+			require.Nil(t, p.Stats().SlowLaneInFlight)
+			require.Equal(t, 1, p.Stats().Open)
+		})
+	}
+	require.True(t, HasSlowLanes(Laned{}))
+	require.False(t, HasSlowLanes(Laned{SlowLanes: -1}), "such settings cannot be used")
+}
+
+// TestLeavingSlowLanes: a caller that leaves the queue of the slow lanes was not
+// sent, one that leaves a lane has an unknown outcome.
+func TestLeavingSlowLanes(t *testing.T) {
+	t.Parallel()
+	p, release := stuck(t, Laned{Lanes: 1, SlowLanes: 1, MaxInFlight: 1, Options: patient})
+	ctx, cancel := context.WithCancel(within(t, 20*time.Second))
+	inFlight, waiting := make(chan error, 1), make(chan error, 1)
+	go func() { inFlight <- slowly{p}.do(ctx, "GET", "k") }()
+	until(t, "the lane is full", func() bool { return p.Stats().SlowInFlight == 1 })
+	go func() { waiting <- slowly{p}.do(ctx, "SET", "k", "v") }()
+	until(t, "the next batch waits", func() bool { return p.Stats().Waiters == 1 })
+	require.False(t, p.Quiet())
+	require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
+	cancel()
+	require.ErrorIs(t, <-inFlight, redislanes.ErrUnknownOutcome)
+	require.ErrorIs(t, <-waiting, redislanes.ErrNotSent)
+	require.Zero(t, p.Stats().Waiters)
+	release()
+	until(t, "it is quiet", p.Quiet)
+	require.Empty(t, get(t, p, "k"))
+}
+
+// TestSlowQueueIsBounded: MaxWaiters and FailFast hold for the lanes of slow
+// batches by themselves.
+func TestSlowQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]Options{
+		"1 callers waiting":                 {MaxWaiters: 1, StallTimeout: time.Hour},
+		"1 batches in flight on every lane": {FailFast: true, StallTimeout: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, release := stuck(t, Laned{Lanes: 1, SlowLanes: 1, MaxInFlight: 1, Options: options})
+			ctx := within(t, 20*time.Second)
+			done := make(chan error, 2)
+			begun := 1
+			go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
+			until(t, "the lane is full", func() bool { return p.Stats().SlowInFlight == 1 })
+			if !options.FailFast {
+				begun++
+				go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
+				until(t, "the queue is full", func() bool { return p.Stats().Waiters == 1 })
+			}
+			err := slowly{p}.do(ctx, "GET", "k")
+			require.ErrorIs(t, err, redislanes.ErrExhausted)
+			require.ErrorContains(t, err, name+" for slow commands")
+			require.EqualValues(t, 1, p.Stats().Exhausted)
+			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+			release()
+			for range begun {
+				require.NoError(t, <-done)
+			}
+		})
+	}
+}
+
+// TestRetireWithSlowLanes: what is in flight gets its reply, and nothing new is
+// taken.
+func TestRetireWithSlowLanes(t *testing.T) {
+	t.Parallel()
+	p, release := stuck(t, Laned{Lanes: 1, Options: patient})
+	ctx := within(t, 20*time.Second)
+	done := make(chan error, 1)
+	go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
+	until(t, "it is in flight", func() bool { return p.Stats().SlowInFlight == 1 })
+	p.Retire()
+	require.ErrorIs(t, slowly{p}.do(ctx, "GET", "k"), redislanes.ErrRetired)
+	require.False(t, p.Quiet())
+	release()
+	require.NoError(t, <-done)
+	until(t, "all connections are closed", func() bool { s := p.Stats(); return s.Open == 0 && len(s.SlowLaneInFlight) == 0 })
+
+	late, _ := stuck(t, Laned{Lanes: 1})
+	late.Retire()
+	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), redislanes.ErrRetired, "also if there was no slow batch before")
+	require.NoError(t, late.Close())
+	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), redislanes.ErrRetired)
+}
+
+// TestCloseWithSlowLanes ends what is in flight and what waits.
+func TestCloseWithSlowLanes(t *testing.T) {
+	t.Parallel()
+	p, release := stuck(t, Laned{Lanes: 1, SlowLanes: 1, MaxInFlight: 1, Options: patient})
+	inFlight, waiting := make(chan error, 1), make(chan error, 1)
+	go func() { inFlight <- slowly{p}.do(context.Background(), "GET", "k") }()
+	until(t, "it is in flight", func() bool { return p.Stats().SlowInFlight == 1 })
+	go func() { waiting <- slowly{p}.do(context.Background(), "GET", "k") }()
+	until(t, "the next one waits", func() bool { return p.Stats().Waiters == 1 })
+	require.NoError(t, p.Close())
+	require.ErrorIs(t, <-inFlight, redislanes.ErrClosed)
+	require.ErrorIs(t, <-waiting, redislanes.ErrClosed)
+	require.ErrorIs(t, slowly{p}.do(context.Background(), "GET", "k"), redislanes.ErrClosed)
+	release()
+}
+
+// TestRenewReachesAllConnections: after the server has changed its role, lanes
+// for slow batches and idle connections for lending are replaced, too.
+func TestRenewReachesAllConnections(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	p := open(t, Laned{Lanes: 1, SlowLanes: 1}, server)
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
+	conn, err := p.Lend(ctx)
+	require.NoError(t, err)
+	conn.Return()
+	until(t, "the shared lane is there, which nobody has used yet", func() bool { return p.Stats().Open == 1 })
+	p.mu.Lock()
+	pools := append(p.partsLocked(), p)
+	p.mu.Unlock()
+	require.Len(t, pools, 3)
+	for _, pool := range pools {
+		pool.mu.Lock()
+		for _, m := range pool.members {
+			m.born = m.born.Add(-time.Hour)
+		}
+		pool.mu.Unlock()
+	}
+	p.Renew()
+	until(t, "three connections are closed", func() bool { return p.Stats().Closes[CloseRenewed] == 3 })
+	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+}
+
+// TestSlowLanesAreDownWithTheServer: they fail at once, and come back.
+func TestSlowLanesAreDownWithTheServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	p := open(t, Laned{Lanes: 1, SlowLanes: 1}, server)
+	ctx := within(t, 20*time.Second)
+	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
+	require.NoError(t, server.Nodes()[0].Kill())
+	until(t, "slow batches fail with ErrDown", func() bool {
+		err := slowly{p}.do(ctx, "GET", "k")
+		require.Error(t, err)
+		return errors.Is(err, redislanes.ErrDown)
+	})
+	require.NoError(t, server.Nodes()[0].Restart(ctx))
+	until(t, "it works again", func() bool { return slowly{p}.do(ctx, "GET", "k") == nil })
+}

@@ -1,0 +1,140 @@
+package nodepool
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A connection with batches in flight on which no byte arrives may mean a dead
+// server, a broken connection, or a server that lives and makes writers wait:
+// during a graceful failover Redis Cluster does so for up to five seconds
+// (CLUSTER_MF_TIMEOUT in its source), and still answers everything else. To
+// close connections then would turn commands that are about to run into ones
+// with an unknown outcome. So the pool asks the server over another connection
+// before it judges (watch.go).
+
+// judgeLocked looks at all connections and does what the watch says. What has
+// stalled is to be closed once the lock is released.
+func (p *Pool) judgeLocked(now time.Time) {
+	passed := p.passedLocked(now)
+	waited := max(p.observeLocked(now, passed), p.unansweredDialLocked(passed))
+	v := p.watch.look(passed, waited)
+	if v.suspect {
+		p.suspectLocked(now.Add(-min(waited, p.watch.quiet)))
+	}
+	if v.ask {
+		p.askLocked()
+	}
+	changed := v.suspect
+	for _, m := range p.members {
+		if silent := m.state == shared && m.silent >= p.watch.unusual(); m.avoided.Load() != silent {
+			m.avoided.Store(silent)
+			changed = true
+		}
+		if m.state != lent && (v.stalled || m.silent >= p.PauseTimeout) {
+			p.leaveLocked(m, redislanes.ErrStalled, true) // also those that are idle: the next callers need not find that out
+		}
+	}
+	if changed {
+		p.publishLocked()
+		p.tasks.Go(p.dispatch) // a lane that is back may have room for those who wait
+	}
+}
+
+// passedLocked returns how much time counts as passed since the last look: what
+// was planned and, for a busy machine, as much as between two looks. Beyond that
+// the process, or the whole machine, was frozen, which is no silence of the
+// server.
+func (p *Pool) passedLocked(now time.Time) time.Duration {
+	passed := min(max(0, now.Sub(p.looked)), p.planned+p.lookEvery())
+	p.looked = now
+	return passed
+}
+
+// observeLocked notes which connections have received bytes since the last look,
+// and returns the longest time that one has waited for some. Connections that
+// are lent may be silent for as long as their users like.
+func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.Duration) {
+	p.active = false
+	for _, m := range p.members {
+		inFlight := m.state != lent && m.lane.InFlight() > 0
+		switch progress := m.lane.Progress(); {
+		case progress != m.progress:
+			m.progress, m.since, m.silent = progress, now, 0
+			p.active = true
+		case !inFlight:
+			m.silent = 0
+		case m.waits:
+			m.silent += passed
+		}
+		m.waits = inFlight
+		longest = max(longest, m.silent)
+		if trip := m.lane.Trip(); trip > 0 && m.state != lent {
+			p.watch.trip(trip)
+		}
+	}
+	if p.active {
+		p.livesLocked(p.watch.heard())
+	}
+	return longest
+}
+
+// unansweredDialLocked returns for how long callers have waited for a dial, with
+// no connection there but lent ones, whose silence says nothing. The dial is a
+// question already.
+func (p *Pool) unansweredDialLocked(passed time.Duration) time.Duration {
+	switch {
+	case p.dialing == 0 || slices.ContainsFunc(p.members, func(m *member) bool { return m.state != lent }):
+		p.dialSilent = 0
+	case p.queue.Len() > 0 || p.watch.stage == suspect:
+		p.dialSilent += passed
+	}
+	return p.dialSilent
+}
+
+// trust puts a connection that has answered back into the set at once.
+func (m *member) trust() {
+	p := m.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cleared := p.watch.heard()
+	if m.avoided.Load() {
+		m.avoided.Store(false)
+		m.silent = 0
+		p.publishLocked()
+	}
+	p.livesLocked(cleared)
+}
+
+// askLocked asks the server whether it lives. While no connection is left, the
+// dials of the breaker do.
+func (p *Pool) askLocked() {
+	if p.question != nil || p.closed || len(p.members) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
+	p.question = cancel
+	p.tasks.Go(func() {
+		defer cancel()
+		p.probe(ctx)
+	})
+}
+
+// probe makes a connection, whose handshake the server has to answer, and closes
+// it. A refusal, as by a server that has no room for more clients, is an answer.
+func (p *Pool) probe(ctx context.Context) {
+	lane, err := wire.DialFor(ctx, p.dialer, p.purpose, p.addr, nil)
+	if err == nil {
+		_ = lane.Close()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.question = nil
+	if err == nil || refusedHandshake(err) {
+		p.livesLocked(p.watch.answered())
+	}
+}

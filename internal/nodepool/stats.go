@@ -1,0 +1,122 @@
+package nodepool
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"time"
+)
+
+type counters struct {
+	waits             uint64
+	waited            time.Duration
+	dials, dialErrors uint64
+	downs, suspects   uint64
+	closes            map[string]uint64
+}
+
+// Stats is that of package pool, whose fields have the documentation.
+type Stats struct {
+	Addr string
+	Kind string
+
+	Size    int
+	Target  int
+	Open    int
+	InUse   int
+	Idle    int
+	Dialing int
+	Lent    int
+	Extra   int
+
+	Capacity     int
+	InFlight     int
+	LaneInFlight []int
+
+	SlowInFlight     int
+	SlowLaneInFlight []int
+
+	Waiters   int
+	WaitCount uint64
+	WaitTime  time.Duration
+	Exhausted uint64
+
+	Down  bool
+	Downs uint64
+
+	Suspect  bool
+	Suspects uint64
+
+	Dials      uint64
+	DialErrors uint64
+	Closes     map[string]uint64
+
+	Grows, Shrinks uint64
+	LastResize     Resize
+}
+
+// String describes the pool.
+func (p *Pool) String() string { return "pool.Pool{" + p.kind + ", " + p.addr + "}" }
+
+// Format prints String for every verb: fmt would read fields that are changing.
+func (p *Pool) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
+
+// Stats returns a snapshot. It is safe and cheap to call while the pool works.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	s := Stats{
+		Addr: p.addr, Kind: p.kind, Size: p.max, Open: len(p.members), Dialing: p.dialing,
+		Capacity: p.max, Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
+		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
+		Down: !p.down.IsZero(), Downs: p.counters.downs,
+		Suspect: p.watch.stage == suspect && p.down.IsZero(), Suspects: p.counters.suspects,
+		Closes: maps.Clone(p.counters.closes),
+		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
+	}
+	for _, m := range p.members {
+		n := m.lane.InFlight()
+		s.InFlight += n
+		switch {
+		case m.state == lent:
+			s.Lent++
+			s.InUse++
+		case m.state == busy, m.state != isIdle && n > 0: // a PING is no use
+			s.InUse++
+		}
+		if p.shared {
+			s.LaneInFlight = append(s.LaneInFlight, n)
+		}
+	}
+	s.Idle = s.Open - s.InUse
+	lenders, slow := p.lenders, p.slow
+	p.mu.Unlock()
+	if p.shared {
+		s.Capacity = p.max * p.maxInFlight
+	}
+	if lenders != nil {
+		s.addPart(lenders.Stats())
+	}
+	if slow != nil {
+		part := slow.Stats()
+		s.SlowInFlight, s.SlowLaneInFlight = part.InFlight, part.LaneInFlight
+		s.addPart(part)
+	}
+	return s
+}
+
+// addPart adds what counts for the connections that a shared pool lends, and for
+// its lanes for slow commands, as well.
+func (s *Stats) addPart(l Stats) {
+	s.Lent += l.Lent
+	s.Extra += l.Open
+	s.Dialing += l.Dialing
+	s.Waiters += l.Waiters
+	s.WaitCount += l.WaitCount
+	s.WaitTime += l.WaitTime
+	s.Exhausted += l.Exhausted
+	s.Dials += l.Dials
+	s.DialErrors += l.DialErrors
+	for reason, n := range l.Closes {
+		s.Closes[reason] += n
+	}
+}

@@ -1,0 +1,203 @@
+package nodepool
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A brief server answers so many commands on each connection after the greeting,
+// and hangs up a while after the last one.
+type brief struct {
+	commands int
+	after    time.Duration
+
+	dials atomic.Int64
+	well  atomic.Bool // it answers everything
+	tasks sync.WaitGroup
+}
+
+func (b *brief) dial(context.Context, string, string) (net.Conn, error) {
+	b.dials.Add(1)
+	time.Sleep(50 * time.Microsecond)
+	client, server := net.Pipe()
+	b.tasks.Go(func() { b.serve(server) })
+	return client, nil
+}
+
+func (b *brief) serve(conn net.Conn) {
+	defer conn.Close()
+	left := b.commands + 2 // the greeting
+	for in := bufio.NewReader(conn); left > 0 || b.well.Load(); left-- {
+		if _, err := readCommand(in); err != nil {
+			return
+		}
+		if _, err := io.WriteString(conn, "+OK\r\n"); err != nil {
+			return
+		}
+	}
+	time.Sleep(b.after)
+}
+
+// TestNoDialStorm counts the dials of two seconds to servers that answer the
+// greeting, or a little more, and hang up.
+func TestNoDialStorm(t *testing.T) {
+	for kind, config := range map[string]Config{
+		"fixed": InCluster(Fixed{}), "laned": Laned{},
+	} {
+		for name, server := range map[string]*brief{
+			"after the greeting":    {},
+			"10 ms after it":        {after: 10 * time.Millisecond},
+			"after a command":       {commands: 1},
+			"at the second command": {commands: 1, after: time.Millisecond},
+			"150 ms after it":       {after: 150 * time.Millisecond},
+		} {
+			t.Run(kind+" "+name, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) { storm(t, config, server) })
+			})
+		}
+	}
+}
+
+func storm(t *testing.T, config Config, server *brief) {
+	p, err := New(config, lanes.Dialer{NetDial: server.dial}, "brief:1", nil)
+	require.NoError(t, err)
+	defer p.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var callers sync.WaitGroup
+	var unknown atomic.Int64
+	for range 5 {
+		callers.Go(func() {
+			for ctx.Err() == nil {
+				if err := p.Do(ctx, radix.Cmd(nil, "INCR", "k")); errors.Is(err, redislanes.ErrUnknownOutcome) {
+					unknown.Add(1)
+				}
+				time.Sleep(4 * time.Millisecond)
+			}
+		})
+	}
+	time.Sleep(2 * time.Second)
+	dials := server.dials.Load()
+	bound := 50
+	if s := p.Stats(); server.commands > 0 || server.after > 0 {
+		bound += s.Target // it may have that many before the first one is closed
+	}
+	assert.LessOrEqual(t, dials, int64(bound))
+	consistent(t, p)
+	server.well.Store(true)
+	time.Sleep(4 * time.Second)
+	assert.Equal(t, p.Stats().Target, p.Stats().Open, "all is well again")
+	assert.NoError(t, p.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+	cancel()
+	callers.Wait()
+	require.NoError(t, p.Close())
+	server.tasks.Wait()
+	t.Logf("%d dials in 2 s, %d unknown outcomes", dials, unknown.Load())
+	if server.commands == 0 {
+		assert.LessOrEqual(t, unknown.Load(), int64(2*maxDials), "new connections must prove themselves")
+	}
+}
+
+func TestJudgeEnd(t *testing.T) {
+	for _, c := range []struct {
+		reason   string
+		age      time.Duration
+		answered bool
+		want     omen
+	}{
+		{CloseByServer, 0, false, stillborn},
+		{CloseIOFailure, youth - 1, false, stillborn},
+		{CloseProtocol, 0, false, stillborn},
+		{CloseByServer, 0, true, early},
+		{CloseProtocol, youth - 1, true, early},
+		{CloseByServer, youth, false, lived}, // a proxy reaps idle connections
+		{CloseByServer, time.Hour, true, lived},
+		{CloseTimeout, 5 * time.Second, true, lived},
+		{CloseByClient, 0, false, lived},
+		{CloseIdle, 0, false, lived},
+		{CloseUnclean, 0, true, lived},
+		{CloseRenewed, 0, false, lived},
+		{CloseStalled, 0, false, lived},
+	} {
+		require.Equal(t, c.want, judgeEnd(c.reason, c.age, c.answered), "%+v", c)
+	}
+}
+
+// TestReapedConnections: a proxy that closes connections which have been idle for
+// some seconds is no server that is down, and each is replaced at once.
+func TestReapedConnections(t *testing.T) {
+	for name, kind := range map[string]Config{"fixed": Fixed{Size: 3}, "laned": Laned{}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				proxy := &brief{after: 3 * time.Second}
+				p, err := New(kind, lanes.Dialer{NetDial: proxy.dial}, "proxy:1", nil)
+				require.NoError(t, err)
+				for range 500 {
+					time.Sleep(100 * time.Millisecond)
+					s := p.Stats()
+					assert.False(t, s.Down)
+					assert.Equal(t, s.Size, s.Open+s.Dialing)
+				}
+				assert.Zero(t, p.Stats().Downs)
+				assert.Zero(t, p.Stats().DialErrors)
+				require.NoError(t, p.Close())
+				proxy.tasks.Wait()
+			})
+		})
+	}
+}
+
+// TestRenewalsAreSpaced: a server that keeps saying that it is a replica does not
+// make the pool replace its connections each second.
+func TestRenewalsAreSpaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Fixed{Size: 5}, time.Millisecond)
+		for range 600 {
+			time.Sleep(100 * time.Millisecond)
+			w.Renew()
+		}
+		s := w.Stats()
+		require.LessOrEqual(t, s.Closes[CloseRenewed], uint64(5*8), "at 1, 2, 4, 8, 16, 32, 48 s")
+		time.Sleep(time.Minute)
+		before := s.Closes[CloseRenewed]
+		w.Renew()
+		synctest.Wait()
+		require.Equal(t, before+5, w.Stats().Closes[CloseRenewed], "after a quiet time, at once")
+	})
+}
+
+// TestEvictingServer: a real server that may not spend memory on clients.
+func TestEvictingServer(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartServer(t, redistest.Options{})
+	_ = server.Nodes()[0].Do(t.Context(), nil, "CONFIG", "SET", "maxmemory-clients", "1")
+	p := open(t, Laned{}, server)
+	ctx := within(t, time.Second)
+	for ctx.Err() == nil {
+		short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+		_ = p.Do(short, radix.Cmd(nil, "PING"))
+		<-short.Done()
+		cancel()
+	}
+	t.Log(p.Stats())
+	require.LessOrEqual(t, p.Stats().Dials, uint64(50))
+	balanced(t, p)
+}

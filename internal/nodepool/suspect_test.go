@@ -1,0 +1,416 @@
+package nodepool
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A holder is a server, in a bubble, that takes all commands and can be told
+// which to leave without an answer for the time being, and what comes behind them.
+type holder struct {
+	mu    sync.Mutex
+	cond  *sync.Cond
+	holds func(command string) bool
+	dials int
+	lost  bool // what is dialled
+	ends  []net.Conn
+	tasks sync.WaitGroup
+}
+
+func everything(string) bool         { return true }
+func nothing(string) bool            { return false }
+func handshakes(command string) bool { return command == "CLIENT" }
+func writes(command string) bool     { return command == "INCR" }
+func blocking(command string) bool   { return command == "BLPOP" }
+
+// pool returns a pool to the server, which answers everything for now.
+func (h *holder) pool(t *testing.T, c Config) *Pool {
+	h.cond, h.holds = sync.NewCond(&h.mu), nothing
+	p, err := New(c, lanes.Dialer{NetDial: h.dial}, "simulated:1", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		h.hold(nothing)
+		require.NoError(t, p.Close())
+		h.tasks.Wait()
+	})
+	return p
+}
+
+func (h *holder) hold(which func(command string) bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.holds = which
+	h.cond.Broadcast()
+}
+
+func (h *holder) wait(command string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for h.holds(command) {
+		h.cond.Wait()
+	}
+}
+
+// reset closes all connections.
+func (h *holder) reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, end := range h.ends {
+		_ = end.Close()
+	}
+	h.ends = nil
+}
+
+func (h *holder) dialled() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dials
+}
+
+func (h *holder) lose(dials bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lost = dials
+}
+
+func (h *holder) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	h.mu.Lock()
+	h.dials++
+	lost := h.lost
+	h.mu.Unlock()
+	if lost {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	client, server := net.Pipe()
+	h.mu.Lock()
+	h.ends = append(h.ends, server)
+	h.mu.Unlock()
+	commands := make(chan string, 1<<10)
+	h.tasks.Go(func() {
+		defer close(commands)
+		for in := bufio.NewReader(server); ; {
+			name, err := readCommand(in)
+			if err != nil {
+				return
+			}
+			commands <- name
+		}
+	})
+	h.tasks.Go(func() {
+		defer server.Close()
+		for name := range commands {
+			time.Sleep(time.Millisecond)
+			h.wait(name)
+			if _, err := io.WriteString(server, "+OK\r\n"); err != nil {
+				break
+			}
+		}
+		for range commands { // so that the other one ends
+		}
+	})
+	return client, nil
+}
+
+var suspiciousKinds = map[string]Config{
+	"laned":    Laned{},
+	"fixed":    Fixed{Size: 20},
+	"adaptive": Adaptive{Min: 2, Max: 20},
+}
+
+// incr counts with a deadline, and returns how long that took.
+func incr(p *Pool, deadline time.Duration) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	defer cancel()
+	began := time.Now()
+	err = p.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+	return time.Since(began), err
+}
+
+// TestSilentServerIsSuspect: with the defaults, calls with a deadline of 100 ms
+// take it for 0.6 s at most after the server has frozen. Then they fail at once,
+// as not sent, nothing is closed, and the first byte ends it.
+func TestSilentServerIsSuspect(t *testing.T) {
+	for name, kind := range suspiciousKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.pool(t, kind)
+				var callers sync.WaitGroup
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				frozen := time.Now().Add(time.Second)
+				for range 4 {
+					callers.Go(func() {
+						for ctx.Err() == nil {
+							began := time.Now()
+							took, err := incr(p, 100*ms)
+							switch after := began.Sub(frozen); {
+							case after < -100*ms && err != nil:
+								t.Errorf("%v before: %v", -after, err)
+							case after > 600*ms && took > 0:
+								t.Errorf("a call that began %v after took %v: %v", after, took, err)
+							case after > 600*ms:
+								var down *redislanes.DownError
+								require.ErrorAs(t, err, &down)
+								require.ErrorIs(t, err, redislanes.ErrSuspect)
+								require.ErrorIs(t, err, redislanes.ErrDown)
+								require.ErrorIs(t, err, redislanes.ErrNotSent)
+								require.WithinDuration(t, frozen, down.Since, 50*ms)
+							}
+							time.Sleep(5 * ms)
+						}
+					})
+				}
+				time.Sleep(time.Until(frozen))
+				h.hold(everything)
+				time.Sleep(2 * time.Second)
+				stop()
+				callers.Wait()
+				s := p.Stats()
+				require.True(t, s.Suspect)
+				require.False(t, s.Down)
+				require.EqualValues(t, 1, s.Suspects)
+				require.Empty(t, s.Closes)
+				require.NotZero(t, s.InFlight, "what is in flight stays")
+				require.ErrorIs(t, lendError(t.Context(), p), redislanes.ErrSuspect)
+				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), redislanes.ErrSuspect)
+
+				h.hold(handshakes) // a byte of an old batch is enough
+				time.Sleep(2 * ms)
+				require.False(t, p.Stats().Suspect)
+				_, err := incr(p, 100*ms)
+				require.NoError(t, err)
+				h.hold(nothing)
+				require.NoError(t, lendError(t.Context(), p))
+			})
+		})
+	}
+}
+
+// TestSuspicionEndsInStall: StallTimeout decides when connections are closed, and
+// the trouble began when the silence did.
+func TestSuspicionEndsInStall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{})
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		time.Sleep(time.Minute) // the last byte is long ago
+		frozen := time.Now()
+		h.hold(everything)
+		err := p.Do(t.Context(), radix.Cmd(nil, "INCR", "k"))
+		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, err, redislanes.ErrStalled)
+		require.InDelta(t, p.StallTimeout, time.Since(frozen), float64(100*ms))
+		synctest.Wait()
+		var down *redislanes.DownError
+		_, err = incr(p, 100*ms)
+		require.ErrorAs(t, err, &down)
+		require.ErrorIs(t, err, redislanes.ErrStalled)
+		require.WithinDuration(t, frozen, down.Since, 50*ms)
+		require.True(t, p.Stats().Down)
+		require.False(t, p.Stats().Suspect)
+		h.hold(nothing)
+		time.Sleep(p.MaxBackoff + 10*ms)
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+	})
+}
+
+// TestPausedServerIsNotSuspect: as in a graceful failover, writes wait for five
+// seconds, and the server answers elsewhere. It is asked now and then only.
+func TestPausedServerIsNotSuspect(t *testing.T) {
+	for name, kind := range suspiciousKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.pool(t, kind)
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				time.Sleep(time.Second)
+				h.hold(writes)
+				before := h.dialled()
+				done := make(chan error, 1)
+				go func() { done <- p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
+				time.Sleep(5 * time.Second)
+				s := p.Stats()
+				require.Zero(t, s.Suspects)
+				require.Empty(t, s.Closes)
+				require.InDelta(t, before+5, h.dialled(), 2)
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+				h.hold(nothing)
+				require.NoError(t, <-done)
+			})
+		})
+	}
+}
+
+// TestUnansweredDialIsSilence: where no connection is left, and a dial gets no
+// answer, callers do not wait for the dial's end either.
+func TestUnansweredDialIsSilence(t *testing.T) {
+	for name, c := range map[string]struct {
+		known bool // the server was reached before
+		limit time.Duration
+	}{"known": {true, 750 * ms}, "never reached": {false, 3200 * ms}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.pool(t, Laned{})
+				transaction := func() error {
+					ctx, cancel := context.WithTimeout(t.Context(), 100*ms)
+					defer cancel()
+					return p.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+						return conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+					}))
+				}
+				if c.known {
+					require.NoError(t, transaction())
+				}
+				h.hold(everything)
+				frozen := time.Now()
+				for time.Since(frozen) < c.limit {
+					require.Error(t, transaction())
+					time.Sleep(ms)
+				}
+				for range 100 {
+					began := time.Now()
+					err := transaction()
+					require.ErrorIs(t, err, redislanes.ErrSuspect)
+					require.Equal(t, began, time.Now())
+					var down *redislanes.DownError
+					require.ErrorAs(t, err, &down)
+					require.WithinDuration(t, frozen, down.Since, 200*ms)
+				}
+				time.Sleep(10 * time.Second) // the dial has failed
+				var down *redislanes.DownError
+				require.ErrorAs(t, transaction(), &down)
+				if c.known { // else it is the pool's own lanes whose dials have failed
+					require.WithinDuration(t, frozen, down.Since, 200*ms, "the trouble is the same")
+				}
+				h.hold(nothing)
+				time.Sleep(10 * time.Second)
+				require.NoError(t, transaction())
+			})
+		})
+	}
+}
+
+// TestBlockedUsersAreNotSilence: a connection that is lent may be silent.
+func TestBlockedUsersAreNotSilence(t *testing.T) {
+	for name, kind := range suspiciousKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.pool(t, kind)
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				h.hold(blocking)
+				done := make(chan error, 1)
+				go func() {
+					conn, err := p.Lend(context.Background())
+					if err == nil {
+						err = conn.Do(context.Background(), radix.Cmd(nil, "BLPOP", "k", "0"))
+						conn.Return()
+					}
+					done <- err
+				}()
+				time.Sleep(ms * 10)
+				before := h.dialled()
+				time.Sleep(30 * time.Second)
+				s := p.Stats()
+				require.Zero(t, s.Suspects)
+				require.Empty(t, s.Closes[CloseStalled])
+				require.Equal(t, before, h.dialled(), "nobody was asked")
+				h.hold(nothing)
+				require.NoError(t, <-done)
+			})
+		})
+	}
+}
+
+// TestOwnFreezeIsNotTheServers: between two looks, the process was stopped for
+// longer than each of the timeouts. The reply has long arrived; nobody has read it.
+func TestOwnFreezeIsNotTheServers(t *testing.T) {
+	for name, kind := range suspiciousKinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.pool(t, kind)
+				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				h.hold(everything)
+				done := make(chan error, 1)
+				go func() { done <- p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
+				time.Sleep(200 * ms)
+				p.inspect(time.Now().Add(4 * time.Second))
+				p.inspect(time.Now().Add(time.Hour))
+				require.False(t, p.Stats().Suspect)
+				h.hold(nothing)
+				require.NoError(t, <-done)
+				require.Empty(t, p.Stats().Closes)
+			})
+		})
+	}
+}
+
+// TestIdlePoolDoesNotLook: often, that is.
+func TestIdlePoolDoesNotLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{})
+		looks := func() (n int) {
+			last := time.Time{}
+			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(ms) {
+				p.mu.Lock()
+				if p.looked != last {
+					last = p.looked
+					n++
+				}
+				p.mu.Unlock()
+			}
+			return n
+		}
+		require.LessOrEqual(t, looks(), 21)
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		require.LessOrEqual(t, looks(), 25)
+		h.hold(everything)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		go func() { _ = p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
+		require.Greater(t, looks(), 60)
+	})
+}
+
+// TestSuspectWithoutConnections: a suspect server whose last connection is lost is
+// dialled until it is back, also by a pool that wants no connection for now.
+func TestSuspectWithoutConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{IdleTimeout: time.Second, Options: Options{PingEvery: 600 * time.Millisecond}})
+		alone := radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(nil, "SET", "k", "v"))
+		})
+		require.NoError(t, p.Do(t.Context(), alone))
+		h.hold(everything)
+		time.Sleep(2 * time.Second) // the idle connection was pinged, the server asked, and the pool has shrunk
+		require.ErrorIs(t, p.Do(t.Context(), alone), redislanes.ErrSuspect)
+		require.Zero(t, p.lenders.Stats().Target)
+		h.reset()
+		h.hold(nothing)
+		time.Sleep(2 * time.Second)
+		require.NoError(t, p.Do(t.Context(), alone))
+	})
+}

@@ -1,0 +1,57 @@
+package nodepool
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// dialSmall dials TCP with a small write buffer, as a slow link has one.
+func dialSmall(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		err = tcp.SetWriteBuffer(64 << 10)
+	}
+	return conn, err
+}
+
+// dialHidden is dialSmall, but the lane does not see the socket.
+func dialHidden(ctx context.Context, network, addr string) (net.Conn, error) {
+	conn, err := dialSmall(ctx, network, addr)
+	return struct{ net.Conn }{conn}, err
+}
+
+// TestSteadyUploadIsNotSilence: a value travels for several times as long as a
+// connection may be silent. It arrives, once.
+func TestSteadyUploadIsNotSilence(t *testing.T) {
+	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
+		"socket": dialSmall, "wrapped": dialHidden,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.StartServer(t, redistest.Options{})
+			proxy := redistest.StartProxy(t, server.Addrs()[0])
+			p, err := New(Laned{Lanes: 1, Options: Options{
+				StallTimeout: 400 * time.Millisecond, PauseTimeout: 600 * time.Millisecond, PingEvery: -1,
+			}}, lanes.Dialer{NetDial: dial}, proxy.Addr(), nil)
+			require.NoError(t, err)
+			defer p.Close()
+			ctx := within(t, 20*time.Second)
+			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
+			const size = 6 << 20
+			proxy.Throttle(redistest.ToServer, 5<<20)
+			var n int
+			require.NoError(t, p.Do(ctx, radix.Cmd(&n, "APPEND", "k", strings.Repeat("x", size))))
+			require.Equal(t, size, n, "it ran once")
+			require.Zero(t, p.Stats().Closes[CloseStalled])
+		})
+	}
+}
