@@ -81,7 +81,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s)
 
 soak: ## Reshard, fail over, stall and kill a cluster under load (DURATION=10m, SEED=1)
 	@scripts/ensure-deps.sh redis-server >&2
-	@$(GO) build -o bin/soak ./internal/redistest/cmd/soak
+	@$(GO) build -o bin/soak ./internal/servers/cmd/soak
 	@bin/soak -for $(DURATION) -seed $(SEED) $(SOAKFLAGS)
 
 sim: ## Run the client in simulated worlds (SEEDS=500 FROM=1 SIMFLAGS)

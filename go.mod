@@ -4,7 +4,7 @@
 //	go            sync.WaitGroup.Go, and testing/synctest in tests
 //	client_golang native histograms; only metrics and tests import it
 //	protobuf      CVE-2024-24786; client_golang itself would do with 1.28.1
-//	miniredis     CLIENT SETNAME; only tests, bench and examples import it
+//	miniredis     CLIENT SETNAME; only redistest imports it
 //	testify       WithinRange; only tests import it
 module github.com/redislanes/redislanes
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -16,10 +16,10 @@ import (
 // goroutine stacks and file descriptors of this process, and bytes and file
 // descriptors of the server. It needs a redis-server of its own.
 func BenchmarkConnections(b *testing.B) {
-	if !redistest.HaveServer() {
+	if !servers.HaveServer() {
 		b.Skip("needs redis-server")
 	}
-	server := redistest.StartServer(b, redistest.Options{})
+	server := servers.StartServer(b, servers.Options{})
 	node := server.Nodes()[0]
 	for _, kind := range []struct {
 		name string
@@ -82,7 +82,7 @@ func (f footprint) report(b *testing.B, connections int) {
 	per(f.serverFiles, "server-fds/conn")
 }
 
-func footprintOf(b *testing.B, node *redistest.Node) (f footprint) {
+func footprintOf(b *testing.B, node *servers.Node) (f footprint) {
 	b.Helper()
 	runtime.GC()
 	runtime.GC() // what pools of the runtime kept
@@ -101,7 +101,7 @@ func openFiles(process string) int64 {
 	return int64(len(entries))
 }
 
-func usedMemory(b *testing.B, node *redistest.Node) int64 {
+func usedMemory(b *testing.B, node *servers.Node) int64 {
 	b.Helper()
 	var n int64
 	if err := node.Do(b.Context(), &n, "EVAL", `return tonumber(string.match(redis.call("INFO", "memory"), "used_memory:(%d+)"))`, "0"); err != nil {
@@ -111,7 +111,7 @@ func usedMemory(b *testing.B, node *redistest.Node) int64 {
 }
 
 // settle waits until the server has closed the connections, too.
-func settle(b *testing.B, node *redistest.Node, before footprint) {
+func settle(b *testing.B, node *servers.Node, before footprint) {
 	b.Helper()
 	for end := time.Now().Add(time.Minute); openFiles(fmt.Sprint(node.Pid())) > before.serverFiles; runtime.Gosched() {
 		if time.Now().After(end) {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // laneSettings are what BenchmarkLanes compares: how many lanes, and how one of

@@ -14,8 +14,9 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/leak"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 const launchTimeout = time.Minute
@@ -72,8 +73,8 @@ func chooseTarget(ctx context.Context) (t target, what string, err error) {
 		t.dialer = lanes.Dialer{Username: os.Getenv("REDIS_USERNAME"), Password: os.Getenv("REDIS_PASSWORD")}
 		what, err = describe(ctx, t)
 		return t, what + ", from REDIS_ADDRS", err
-	case redistest.HaveServer():
-		started, err := redistest.LaunchCluster(ctx, redistest.Options{Primaries: 3})
+	case servers.HaveServer():
+		started, err := servers.LaunchCluster(ctx, servers.Options{Primaries: 3})
 		if err != nil {
 			return t, "", err
 		}
@@ -81,8 +82,8 @@ func chooseTarget(ctx context.Context) (t target, what string, err error) {
 		t.addrs = started.Addrs()
 		what, err = describe(ctx, t)
 		return t, what + ", started by this run", err
-	case os.Getenv(redistest.RequireEnv) == "1":
-		return t, "", errors.New(redistest.RequireEnv + " is 1, but there is no redis-server")
+	case os.Getenv(servers.RequireEnv) == "1":
+		return t, "", errors.New(servers.RequireEnv + " is 1, but there is no redis-server")
 	default:
 		emulated, err := redistest.LaunchEmulated(3)
 		if err != nil {

@@ -12,9 +12,10 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 var poolKinds = map[string]pool.Config{
@@ -26,7 +27,7 @@ var poolKinds = map[string]pool.Config{
 // TestActions runs radix's kinds of action on a real cluster.
 func TestActions(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
 	for name, kind := range poolKinds {
 		t.Run(name, func(t *testing.T) {
 			client := open(t, cluster.Config{Pool: kind}, real.Addrs())
@@ -166,7 +167,7 @@ func testActionErrors(t *testing.T, client *cluster.Client, prefix string) {
 	require.ErrorIs(t, err, redislanes.ErrCrossSlot)
 }
 
-func testSecondary(t *testing.T, real *redistest.Cluster) {
+func testSecondary(t *testing.T, real *servers.Cluster) {
 	client := open(t, cluster.Config{}, real.Addrs())
 	ctx := within(t, 10*time.Second)
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "secondary", "v")))
@@ -194,7 +195,7 @@ func testSecondary(t *testing.T, real *redistest.Cluster) {
 
 func TestServerWithoutClusterMode(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	client := open(t, cluster.Config{}, server.Addrs())
 	ctx := within(t, 5*time.Second)
 	for i := range 30 {
@@ -211,7 +212,7 @@ func TestServerWithoutClusterMode(t *testing.T) {
 
 func TestTLSAndACLUser(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, TLS: true, Username: "limiter", Password: "canary"})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, TLS: true, Username: "limiter", Password: "canary"})
 	for _, protocol := range []int{2, 3} {
 		d := lanes.Dialer{Username: "limiter", Password: "canary", TLS: real.TLSConfig(), Protocol: protocol}
 		client := open(t, cluster.Config{Dialer: d}, real.Addrs())

@@ -14,14 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestNodeWithANewAddress kills a node and starts it again on another port.
 func TestNodeWithANewAddress(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{})
+	real := servers.StartCluster(t, servers.Options{})
 	ctx := within(t, 30*time.Second)
 	client := open(t, cluster.Config{RefreshEvery: -1}, real.Addrs())
 	key := redistest.KeyInSlot(0, "moving")
@@ -48,7 +49,7 @@ func TestNodeWithANewAddress(t *testing.T) {
 // and an empty one in MOVED.
 func TestUnknownEndpoints(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Directives: []string{"cluster-preferred-endpoint-type unknown-endpoint"}})
+	real := servers.StartCluster(t, servers.Options{Directives: []string{"cluster-preferred-endpoint-type unknown-endpoint"}})
 	ctx := within(t, 30*time.Second)
 	var ranges [][]any
 	require.NoError(t, real.Nodes()[0].Do(ctx, &ranges, "CLUSTER", "SLOTS"))
@@ -63,7 +64,7 @@ func TestUnknownEndpoints(t *testing.T) {
 
 // useAllSlots counts keys all over the slots, lets one of them move, and counts
 // again.
-func useAllSlots(t *testing.T, ctx context.Context, client *cluster.Client, real *redistest.Cluster) {
+func useAllSlots(t *testing.T, ctx context.Context, client *cluster.Client, real *servers.Cluster) {
 	t.Helper()
 	keys := make([]string, 300)
 	for i := range keys {
@@ -109,7 +110,7 @@ func useAllSlots(t *testing.T, ctx context.Context, client *cluster.Client, real
 // TestNamesBehindNAT: the servers tell names that only AddrMap can resolve.
 func TestNamesBehindNAT(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{})
+	real := servers.StartCluster(t, servers.Options{})
 	ctx := within(t, 30*time.Second)
 	for i, n := range real.Nodes() {
 		require.NoError(t, n.Do(ctx, nil, "CONFIG", "SET", "cluster-announce-hostname", fmt.Sprintf("node-%d.internal", i),

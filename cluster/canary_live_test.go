@@ -17,7 +17,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pipeline"
@@ -180,7 +180,7 @@ var refusedCommands = [][]string{
 // through every door of the library.
 func TestCanaryInServerErrors(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Username: "app", Password: "canary-password"})
+	real := servers.StartCluster(t, servers.Options{Username: "app", Password: "canary-password"})
 	ctx := within(t, 30*time.Second)
 	for _, n := range real.Nodes() {
 		require.NoError(t, n.Do(ctx, nil, "ACL", "SETUSER", "app", "-flushall", "-acl|setuser"))

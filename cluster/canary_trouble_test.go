@@ -14,7 +14,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -243,8 +243,8 @@ func TestCanaryInHandshakes(t *testing.T) {
 	none := lanes.Dialer{Credentials: func(context.Context) (string, string, error) {
 		return "app", "canary-password", errors.New("vault is closed")
 	}}
-	plain := redistest.StartServer(t, redistest.Options{Password: "canary-right"})
-	secure := redistest.StartServer(t, redistest.Options{TLS: true, Password: "canary-right"})
+	plain := servers.StartServer(t, servers.Options{Password: "canary-right"})
+	secure := servers.StartServer(t, servers.Options{TLS: true, Password: "canary-right"})
 	fails("Credentials", none, plain.Addrs()[0])
 	for _, d := range []lanes.Dialer{secret, old, asked} {
 		fails("wrong password", d, plain.Addrs()[0])

@@ -12,12 +12,13 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
-var within = redistest.Within
+var within = servers.Within
 
 func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
 	t.Helper()
@@ -103,7 +104,7 @@ func TestOneSeedThatAnswersIsEnough(t *testing.T) {
 
 func TestWrongPasswordIsNotShown(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{Password: "right-canary"})
+	server := servers.StartServer(t, servers.Options{Password: "right-canary"})
 	_, err := cluster.Config{Dialer: lanes.Dialer{Password: "wrong-canary"}}.New(within(t, 5*time.Second), server.Addrs())
 	require.ErrorContains(t, err, "WRONGPASS")
 	require.NotContains(t, err.Error(), "canary")
@@ -111,7 +112,7 @@ func TestWrongPasswordIsNotShown(t *testing.T) {
 	require.True(t, errors.As(err, &refused))
 	require.Equal(t, "AUTH", refused.Command)
 
-	real := redistest.StartCluster(t, redistest.Options{Password: "right-canary"})
+	real := servers.StartCluster(t, servers.Options{Password: "right-canary"})
 	_, err = cluster.Config{Dialer: lanes.Dialer{Password: "wrong-canary"}}.New(within(t, 5*time.Second), real.Addrs())
 	require.Equal(t, 1, strings.Count(err.Error(), "WRONGPASS"), "the server's words once: %v", err)
 	for _, addr := range real.Addrs() {

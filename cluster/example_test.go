@@ -9,8 +9,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A program written for radix changes the constructor and nothing else.

@@ -16,10 +16,11 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/leak"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // say answers with a text.
@@ -222,7 +223,7 @@ type bystander struct {
 }
 
 func newBystander(t *testing.T) *bystander {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	b := &bystander{client: open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}}, server.Addrs())}
 	b.check(t)
 	return b

@@ -13,7 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -26,7 +26,7 @@ var unknownNames = []string{"rename-command EVAL X.EVAL", "rename-command BLPOP 
 // each is asked for once.
 func TestUnknownCommandsAreAskedFor(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Directives: unknownNames})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Directives: unknownNames})
 	ctx := within(t, 30*time.Second)
 	client := open(t, onlyShared, real.Addrs())
 	for i := range 20 {
@@ -82,7 +82,7 @@ func infoNumber2(t *testing.T, info, prefix string) (n int) {
 // key, and a redirect of another slot is not followed.
 func TestNobodyTellsOfACommand(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Username: "limited", Password: "canary",
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Username: "limited", Password: "canary",
 		Directives: append([]string{"rename-command GET X.GET"}, unknownNames...)})
 	ctx := within(t, 30*time.Second)
 	for _, n := range real.Nodes() {

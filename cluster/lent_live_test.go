@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -23,7 +23,7 @@ var onlyShared = cluster.Config{Pool: pool.Laned{Lanes: 1, SlowLanes: 1}}
 // itself, and commands on the same node and slot are answered.
 func TestBlockingCommandsAreLentAConnection(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, onlyShared, real.Addrs())
 	push, add := []string{"RPUSH", "{b}list", "v"}, []string{"ZADD", "{b}zset", "1", "v"}
 	ctx := within(t, 30*time.Second)
@@ -109,7 +109,7 @@ func requireFreeLanes(t *testing.T, client *cluster.Client) {
 // the transaction, and makes EXEC fail if it changes a watched key.
 func TestTransactionsAreLentAConnection(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, onlyShared, real.Addrs())
 	ctx := within(t, 30*time.Second)
 	for _, disturbed := range []bool{false, true} {
@@ -143,7 +143,7 @@ func TestTransactionsAreLentAConnection(t *testing.T) {
 // its connection has one to itself.
 func TestScriptsMayBeLentAConnection(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, onlyShared, real.Addrs())
 	ctx := within(t, 30*time.Second)
 	script := radix.NewEvalScript("return redis.call('BLPOP', KEYS[1], 0)")

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // TestLentRedirectsReachNoReceiver: a blocking command, or a transaction, whose
@@ -18,7 +18,7 @@ import (
 // values. A transaction behind an ASK has the results of its own commands only.
 func TestLentRedirectsReachNoReceiver(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	ctx := within(t, 30*time.Second)
 	const tag = "{moving}"
 	slot := cluster.Slot(tag)

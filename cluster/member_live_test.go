@@ -13,7 +13,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // logged collects what a client logs.
@@ -50,7 +51,7 @@ func TestStandaloneServerAtANodesAddress(t *testing.T) {
 
 func standaloneAtANodesAddress(t *testing.T, config cluster.Config) {
 	t.Helper()
-	real := redistest.StartCluster(t, redistest.Options{Directives: []string{"cluster-require-full-coverage no"}})
+	real := servers.StartCluster(t, servers.Options{Directives: []string{"cluster-require-full-coverage no"}})
 	ctx := within(t, 30*time.Second)
 	log := &logged{}
 	busy := open(t, config, real.Addrs())

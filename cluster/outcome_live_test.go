@@ -14,10 +14,11 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestLostReplies stalls the only server until its connections are given up.
@@ -25,7 +26,7 @@ import (
 // again, INCRBY is not.
 func TestLostReplies(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	stall := pool.Options{StallTimeout: 200 * time.Millisecond}
 	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1, Options: stall}}, server.Addrs())
 	ctx := within(t, 20*time.Second)
@@ -83,7 +84,7 @@ func TestRefusedIsAnOutcome(t *testing.T) {
 // is in use.
 func TestCredentialsAreAskedForOnEveryDial(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{Password: "old-canary"})
+	server := servers.StartServer(t, servers.Options{Password: "old-canary"})
 	ctx := within(t, 20*time.Second)
 	var password atomic.Value
 	password.Store("old-canary")
@@ -106,7 +107,7 @@ func TestCredentialsAreAskedForOnEveryDial(t *testing.T) {
 // TestNothingPrintsThePassword formats everything that holds it.
 func TestNothingPrintsThePassword(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{Password: "canary"})
+	server := servers.StartServer(t, servers.Options{Password: "canary"})
 	config := cluster.Config{Dialer: lanes.Dialer{Password: "canary"}}
 	client := open(t, config, server.Addrs())
 	p, err := nodepool.New(nodepool.Laned{}, config.Dialer, server.Addrs()[0], nil)

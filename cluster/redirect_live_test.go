@@ -13,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestMigratingSlot sends pipelines through a slot that is being migrated: keys
@@ -22,7 +23,7 @@ import (
 // command may run twice, and each EXPIRE must find its key.
 func TestMigratingSlot(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	ctx := within(t, 30*time.Second)
 	const tag = "{migrating}"
 	slot := cluster.Slot(tag)
@@ -85,7 +86,7 @@ func TestMigratingSlot(t *testing.T) {
 // has moved: no node can answer until the other one has moved, too.
 func TestTryAgain(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	ctx := within(t, 30*time.Second)
 	client := open(t, cluster.Config{DownGrace: time.Hour, RefreshEvery: -1}, real.Addrs())
 	slot := cluster.Slot("{again}")

@@ -14,9 +14,10 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // refuse makes every node reply with the text to the first n tries of the
@@ -182,7 +183,7 @@ func TestDeadNode(t *testing.T) {
 // it, goes to the primary, and the replica keeps its connections.
 func TestWriteToReplica(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 1, Replicas: 1})
+	real := servers.StartCluster(t, servers.Options{Primaries: 1, Replicas: 1})
 	client := open(t, cluster.Config{}, real.Addrs())
 	ctx := within(t, 20*time.Second)
 	var n int
@@ -198,7 +199,7 @@ func TestWriteToReplica(t *testing.T) {
 // since the name may lead to another server now.
 func TestDemotedServer(t *testing.T) {
 	t.Parallel()
-	server, other := redistest.StartServer(t, redistest.Options{}), redistest.StartServer(t, redistest.Options{})
+	server, other := servers.StartServer(t, servers.Options{}), servers.StartServer(t, servers.Options{})
 	client := open(t, cluster.Config{DownGrace: time.Hour}, server.Addrs())
 	ctx := within(t, 20*time.Second)
 	p := pipeline.New(client)
@@ -225,7 +226,7 @@ func TestDemotedServer(t *testing.T) {
 // some soon.
 func TestTooManyClients(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	ctx := within(t, 20*time.Second)
 	client := open(t, cluster.Config{DownGrace: time.Hour}, server.Addrs())
 	conn, err := (radix.Dialer{}).Dial(ctx, "tcp", server.Addrs()[0])

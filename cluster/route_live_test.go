@@ -14,8 +14,9 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // keyElsewhere are commands whose keys radix does not know, with %s for a key.
@@ -40,7 +41,7 @@ var keyElsewhere = [][]string{
 // the owner of its keys, however it is sent.
 func TestKeysAreReadFromTheCommand(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	ctx := within(t, 30*time.Second)
 	client := open(t, cluster.Config{}, real.Addrs())
 	clients, err := client.Clients()
@@ -117,7 +118,7 @@ func TestCrossSlotIsRefusedUnsent(t *testing.T) {
 // next one finds, through Do and in pipelines with keys of all nodes.
 func TestCommandsWithoutAKeyHaveOneNode(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
 	ctx := within(t, 30*time.Second)
 	client := open(t, cluster.Config{}, real.Addrs())
 	for _, do := range []func(context.Context, radix.Action) error{client.Do, client.DoSecondary} {

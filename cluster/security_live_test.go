@@ -17,17 +17,18 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestTLSServerIsChecked: a server whose certificate comes from another CA, or
 // is for another name, is not spoken to.
 func TestTLSServerIsChecked(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{TLS: true})
-	other := redistest.StartServer(t, redistest.Options{TLS: true})
+	real := servers.StartCluster(t, servers.Options{TLS: true})
+	other := servers.StartServer(t, servers.Options{TLS: true})
 	ctx := within(t, 20*time.Second)
 	useTLS(t, ctx, open(t, cluster.Config{Dialer: lanes.Dialer{TLS: real.TLSConfig()}}, real.Addrs()))
 
@@ -65,8 +66,8 @@ func useTLS(t *testing.T, ctx context.Context, client *cluster.Client) {
 // TestTLSClientCertificates: the servers demand a certificate.
 func TestTLSClientCertificates(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{TLS: true, ClientCerts: true})
-	other := redistest.StartServer(t, redistest.Options{TLS: true, ClientCerts: true})
+	real := servers.StartCluster(t, servers.Options{TLS: true, ClientCerts: true})
+	other := servers.StartServer(t, servers.Options{TLS: true, ClientCerts: true})
 	ctx := within(t, 20*time.Second)
 	useTLS(t, ctx, open(t, cluster.Config{Dialer: lanes.Dialer{TLS: real.TLSConfig()}}, real.Addrs()))
 
@@ -88,7 +89,7 @@ func TestTLSClientCertificates(t *testing.T) {
 
 // rejected returns how often the nodes have refused the command for want of a
 // permission, by their own count.
-func rejected(t *testing.T, ctx context.Context, real *redistest.Cluster, command string) (n int) {
+func rejected(t *testing.T, ctx context.Context, real *servers.Cluster, command string) (n int) {
 	t.Helper()
 	for _, node := range real.Nodes() {
 		var info string
@@ -109,7 +110,7 @@ func rejected(t *testing.T, ctx context.Context, real *redistest.Cluster, comman
 // TestACLUser: what a user may not do reaches the caller at once.
 func TestACLUser(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Directives: []string{
+	real := servers.StartCluster(t, servers.Options{Directives: []string{
 		"user counting on >canary-password ~app:* +get +incrby +expire +multi +exec +cluster|slots",
 		"user blind on >canary-password ~* +@all -cluster",
 	}})
@@ -166,7 +167,7 @@ type rotating struct {
 	admins   []radix.Conn
 }
 
-func startRotating(t *testing.T, ctx context.Context, real *redistest.Cluster, password string) *rotating {
+func startRotating(t *testing.T, ctx context.Context, real *servers.Cluster, password string) *rotating {
 	t.Helper()
 	r := &rotating{}
 	r.password.Store(password)
@@ -206,7 +207,7 @@ func TestPasswordRotation(t *testing.T) {
 	for name, kind := range poolKinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			real := redistest.StartCluster(t, redistest.Options{Password: "canary-1"})
+			real := servers.StartCluster(t, servers.Options{Password: "canary-1"})
 			ctx := within(t, 30*time.Second)
 			r := startRotating(t, ctx, real, "canary-1")
 			config := cluster.Config{Pool: kind, RefreshEvery: -1}

@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A held command is one whose replies a proxy holds up, with everything behind
@@ -56,7 +57,7 @@ func (h *held) wait(t *testing.T) string {
 
 // slowSetup is a client that reaches the cluster through proxies which hold up
 // commands of these names.
-func slowSetup(t *testing.T, real *redistest.Cluster, c cluster.Config, names ...string) (*cluster.Client, *held) {
+func slowSetup(t *testing.T, real *servers.Cluster, c cluster.Config, names ...string) (*cluster.Client, *held) {
 	proxies := redistest.StartProxies(t, real.Addrs())
 	h := hold(t, proxies, names...)
 	c.AddrMap, c.RefreshEvery = proxies.AddrMap, -1
@@ -127,7 +128,7 @@ var slowWays = map[string]func(context.Context, *cluster.Client, string) error{
 // same key, on the same node, is answered meanwhile.
 func TestFastPassesSlow(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	for way, slow := range slowWays {
 		t.Run(way, func(t *testing.T) {
 			client, h := slowSetup(t, real, cluster.Config{Pool: oneLane(false), Slow: []string{"HMGET"}},
@@ -155,7 +156,7 @@ func TestFastPassesSlow(t *testing.T) {
 // shows that TestFastPassesSlow can fail.
 func TestFastQueuesBehindSlow(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	for name, c := range map[string]struct {
 		config cluster.Config
 		mark   func(pipeline.Reply)

@@ -13,8 +13,9 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestSlowKeepsTheOrderOfItsSlot: within a request, the commands of a slot that
@@ -22,7 +23,7 @@ import (
 // caller that leaves early has their replies.
 func TestSlowKeepsTheOrderOfItsSlot(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client, h := slowSetup(t, real, cluster.Config{Pool: oneLane(false)}, "LRANGE")
 	for _, group := range []cluster.Grouping{cluster.ByNode, cluster.BySlot} {
 		ctx, cancel := context.WithCancel(within(t, 20*time.Second))

@@ -15,8 +15,8 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/engine"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -75,7 +75,7 @@ func TestLoadingServerIsWaitedFor(t *testing.T) {
 
 func TestTooManyClientsAtTheStart(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	ctx := within(t, 20*time.Second)
 	conn, err := radix.Dial(ctx, "tcp", server.Addrs()[0])
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 // TestSentinelIsNamed asks a real one.
 func TestSentinelIsNamed(t *testing.T) {
 	t.Parallel()
-	redistest.RequireServer(t)
+	servers.RequireServer(t)
 	_, port, _ := net.SplitHostPort(closedPort(t))
 	sentinel := exec.Command("redis-server", filepath.Join(t.TempDir(), "sentinel.conf"), "--port", port, "--bind", "127.0.0.1", "--sentinel")
 	require.NoError(t, exec.Command("touch", sentinel.Args[1]).Run())

@@ -15,9 +15,10 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // until waits for an event; ctx is how long.
@@ -97,7 +98,7 @@ func (l *traffic) end(t *testing.T) {
 
 func TestDeadSeeds(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{})
+	real := servers.StartCluster(t, servers.Options{})
 	ctx := within(t, 30*time.Second)
 	dead := []string{closedPort(t), closedPort(t), closedPort(t)}
 
@@ -130,7 +131,7 @@ func TestDeadSeeds(t *testing.T) {
 }
 
 // named counts the node's connections with the client's name.
-func named(t *testing.T, ctx context.Context, n *redistest.Node, name string) int {
+func named(t *testing.T, ctx context.Context, n *servers.Node, name string) int {
 	t.Helper()
 	var list string
 	require.NoError(t, n.Do(ctx, &list, "CLIENT", "LIST"))
@@ -151,7 +152,7 @@ func quarter(i int) []uint16 {
 func TestNodesJoinAndLeave(t *testing.T) {
 	t.Parallel()
 	const name = "watched"
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 4, Directives: []string{"cluster-allow-replica-migration no"}})
+	real := servers.StartCluster(t, servers.Options{Primaries: 4, Directives: []string{"cluster-allow-replica-migration no"}})
 	ctx := within(t, 60*time.Second)
 	nodes := real.Nodes()
 	leaver, joiner := nodes[2], nodes[3]
@@ -207,7 +208,7 @@ func TestNodesJoinAndLeave(t *testing.T) {
 
 // stat returns how often the node has run the command (a subcommand is
 // name|sub), by its own count.
-func stat(t *testing.T, ctx context.Context, n *redistest.Node, command string) int {
+func stat(t *testing.T, ctx context.Context, n *servers.Node, command string) int {
 	t.Helper()
 	var info string
 	require.NoError(t, n.Do(ctx, &info, "INFO", "commandstats"))
@@ -224,7 +225,7 @@ func stat(t *testing.T, ctx context.Context, n *redistest.Node, command string) 
 // TestNoRefreshStorm counts CLUSTER SLOTS while 200 callers meet a failover.
 func TestNoRefreshStorm(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
 	client := open(t, cluster.Config{RefreshEvery: -1}, real.Addrs())
 	ctx := within(t, 60*time.Second)
 	l := startLoad(client, 200, redistest.KeysInSlots(6, "storm"))

@@ -3,7 +3,7 @@ package metrics_test
 import (
 	"testing"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
-func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }

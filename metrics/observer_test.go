@@ -14,10 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // observed has seen a request of each outcome, and waits for two nodes.
@@ -95,9 +96,9 @@ func TestWaitsEndWithTheNode(t *testing.T) {
 
 // TestObserverOfAClient: all figures agree with those that the client counts.
 func TestObserverOfAClient(t *testing.T) {
-	servers := redistest.StartEmulated(t, 3)
+	emulated := redistest.StartEmulated(t, 3)
 	o := metrics.NewObserver()
-	client := observedClient(t, servers.Addrs(), pool.Fixed{Size: 1}, o)
+	client := observedClient(t, emulated.Addrs(), pool.Fixed{Size: 1}, o)
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
@@ -144,11 +145,11 @@ func TestObserverDoesNotAllocate(t *testing.T) {
 		p.Waited(3 * time.Millisecond)
 	}))
 
-	servers := redistest.StartCluster(t, redistest.Options{Primaries: 3})
-	client := observedClient(t, servers.Addrs(), pool.Laned{Lanes: 1}, metrics.NewObserver())
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	client := observedClient(t, real.Addrs(), pool.Laned{Lanes: 1}, metrics.NewObserver())
 	requests := pipeline.New(client)
 	keys := redistest.KeysInSlots(10, "allocs")
-	ctx := redistest.Within(t, time.Minute)
+	ctx := servers.Within(t, time.Minute)
 	request := func() {
 		requests.Reset()
 		for _, key := range keys {

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestAppendAllocations: a request of 20 commands of radix.Cmd allocates
@@ -17,7 +18,7 @@ import (
 // radix's options were made for each command and each reply. Not parallel: it
 // counts allocations.
 func TestAppendAllocations(t *testing.T) {
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
 	ctx := within(t, 30*time.Second)
 	p := pipeline.New(client)

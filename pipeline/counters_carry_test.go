@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestCarriedByNode: keys that were counted together, and of which one has moved

@@ -16,9 +16,10 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A step is one hit and the total its caller got: an edge from the total before
@@ -76,7 +77,7 @@ func TestSequential(t *testing.T) {
 // sequential INCRBYs.
 func TestCountersModel(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
 	const callers, calls = 32, 200
@@ -120,7 +121,7 @@ func TestCountersModel(t *testing.T) {
 }
 
 // incrbys returns how many INCRBY the cluster has executed.
-func incrbys(t *testing.T, c *redistest.Cluster) (n int) {
+func incrbys(t *testing.T, c *servers.Cluster) (n int) {
 	t.Helper()
 	for _, node := range c.Nodes() {
 		var stats string
@@ -239,7 +240,7 @@ func TestHitsOfBothSigns(t *testing.T) {
 // alone are told.
 func TestHitsThatOverflow(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}}, []string{proxy.Addr()})
 	w := &tower{proxy: proxy, counters: pipeline.NewCounters(client, pipeline.CountersConfig{})}

@@ -13,16 +13,17 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestCounters: the totals that concurrent callers get for one key are those
 // of INCRBYs one after the other.
 func TestCounters(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
 	defer counters.Close()
@@ -95,7 +96,7 @@ func TestCountersErrors(t *testing.T) {
 
 // TestHitDoesNotAllocate gates the hot path of a key that nobody else counts.
 func TestHitDoesNotAllocate(t *testing.T) {
-	real := redistest.StartServer(t, redistest.Options{})
+	real := servers.StartServer(t, servers.Options{})
 	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}}, real.Addrs())
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
 	ctx := within(t, time.Minute)

@@ -14,13 +14,14 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // immortal returns the keys of the server without a time to live.
-func immortal(t *testing.T, server *redistest.Cluster, keys []string) (found []string) {
+func immortal(t *testing.T, server *servers.Cluster, keys []string) (found []string) {
 	t.Helper()
 	p := pipeline.New(open(t, cluster.Config{}, server.Addrs()))
 	left := make([]pipeline.Reply, len(keys))
@@ -40,7 +41,7 @@ func immortal(t *testing.T, server *redistest.Cluster, keys []string) (found []s
 // EXPIRE. It leaves no key without its time to live.
 func TestMemoryStorm(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	client := open(t, cluster.Config{}, server.Addrs())
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
 	ctx := within(t, 30*time.Second)
@@ -135,7 +136,7 @@ func TestPartsExpire(t *testing.T) {
 // afterwards has its time to live.
 func TestCutHitExpires(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	const incrby = len("*3\r\n$6\r\nINCRBY\r\n$5\r\nc0000\r\n$1\r\n1\r\n")
 	const expire = len("*4\r\n$6\r\nEXPIRE\r\n$5\r\nc0000\r\n$4\r\n3600\r\n$2\r\nNX\r\n")

@@ -11,16 +11,17 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A cutTest sends a pipeline of 20 commands, ten INCRBY with their EXPIRE, over
 // a connection that breaks at some byte, and compares what the caller was told
 // with what the server holds.
 type cutTest struct {
-	server *redistest.Cluster
+	server *servers.Cluster
 	proxy  *redistest.Proxy
 	seen   map[string]int
 }
@@ -103,7 +104,7 @@ func TestCutAtEveryOffset(t *testing.T) {
 	for d, size := range map[redistest.Direction]int{redistest.ToServer: request, redistest.ToClient: replies} {
 		t.Run(d.String(), func(t *testing.T) {
 			t.Parallel()
-			server := redistest.StartServer(t, redistest.Options{})
+			server := servers.StartServer(t, servers.Options{})
 			c := &cutTest{server, redistest.StartProxy(t, server.Addrs()[0]), make(map[string]int)}
 			for n := range size {
 				var cut <-chan struct{}

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -21,7 +21,7 @@ import (
 // reply is the right one.
 func TestLargePipelines(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 4}} {
 		t.Run(name, func(t *testing.T) {
 			client := open(t, cluster.Config{Pool: kind}, real.Addrs())

@@ -9,16 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A client with 3 nodes and 4 lanes to each needs at most 1 MiB of heap when it
 // is idle, also after it has carried a large load. Not parallel: it measures the
 // heap.
 func TestMemoryOfAnIdleClient(t *testing.T) {
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	before := heap()
 	// Pings end the work of background readers, so that the test need not wait.
 	kind := pool.Laned{Lanes: 4, Options: pool.Options{PingEvery: 10 * time.Millisecond}}

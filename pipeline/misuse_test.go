@@ -11,8 +11,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestAppendAfterDo: what is appended to a pipeline that was done is refused,

@@ -13,17 +13,18 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestPipelines sends ten keys in ten slots over every kind of pool, grouped
 // and sent in every way, on a real cluster.
 func TestPipelines(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	for name, kind := range map[string]pool.Config{
 		"fixed": pool.Fixed{Size: 4}, "adaptive": pool.Adaptive{Min: 1, Max: 8}, "laned": pool.Laned{Lanes: 2},
 	} {
@@ -76,7 +77,7 @@ func countOnce(t *testing.T, p *pipeline.Pipeline, keys []string, want int64) {
 
 func TestReplies(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartServer(t, redistest.Options{})
+	real := servers.StartServer(t, servers.Options{})
 	for _, protocol := range []int{2, 3} {
 		client := open(t, cluster.Config{Dialer: lanes.Dialer{Protocol: protocol}}, real.Addrs())
 		p := pipeline.New(client)
@@ -130,7 +131,7 @@ func TestReplies(t *testing.T) {
 // TestExpireNX: only a key without a time to live gets one.
 func TestExpireNX(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartServer(t, redistest.Options{})
+	real := servers.StartServer(t, servers.Options{})
 	p := pipeline.New(open(t, cluster.Config{}, real.Addrs()))
 	for key, ttl := range map[string]time.Duration{"s": time.Hour, "ms": time.Hour + time.Millisecond} {
 		p.Reset()
@@ -153,7 +154,7 @@ func TestExpireNX(t *testing.T) {
 // TestSteadyUser: the window of a user who does not rest ends all the same.
 func TestSteadyUser(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartServer(t, redistest.Options{})
+	real := servers.StartServer(t, servers.Options{})
 	p := pipeline.New(open(t, cluster.Config{}, real.Addrs()))
 	ctx := within(t, 30*time.Second)
 	for before := int64(0); ; {
@@ -270,7 +271,7 @@ func TestLifeOfAReply(t *testing.T) {
 // and no error shows an argument.
 func TestFailedNeighbours(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, cluster.Config{}, real.Addrs())
 	p := pipeline.New(client)
 	p.Cmd("SET", "text", "canary")
@@ -304,7 +305,7 @@ func TestFailedNeighbours(t *testing.T) {
 // goes on nothing was counted twice.
 func TestStalledNode(t *testing.T) {
 	t.Parallel()
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, NodeTimeout: 10 * time.Second})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, NodeTimeout: 10 * time.Second})
 	for name, kind := range map[string]pool.Config{
 		"fixed": pool.Fixed{Size: 4}, "adaptive": pool.Adaptive{Min: 1, Max: 4}, "laned": pool.Laned{Lanes: 2},
 	} {
@@ -312,7 +313,7 @@ func TestStalledNode(t *testing.T) {
 	}
 }
 
-func testStalledNode(t *testing.T, real *redistest.Cluster, kind pool.Config) {
+func testStalledNode(t *testing.T, real *servers.Cluster, kind pool.Config) {
 	client := open(t, cluster.Config{Pool: kind}, real.Addrs())
 	keys := redistest.KeysInSlots(9, t.Name())
 	p := pipeline.New(client)
@@ -357,7 +358,7 @@ func testStalledNode(t *testing.T, real *redistest.Cluster, kind pool.Config) {
 
 // TestReusedPipelineDoesNotAllocate gates the hot path.
 func TestReusedPipelineDoesNotAllocate(t *testing.T) {
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}}, real.Addrs())
 	keys := redistest.KeysInSlots(10, "allocs")
 	p := pipeline.New(client)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // raceDetector is whether the tests run with it: sync.Pool then loses what it is

@@ -10,7 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -19,7 +19,7 @@ import (
 // has failed in any case.
 func TestReceiversOfErrors(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	client := open(t, cluster.Config{}, server.Addrs())
 	ctx := within(t, 10*time.Second)
 	const text = "WRONGTYPE Operation against a key holding the wrong kind of value"

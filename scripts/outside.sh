@@ -6,7 +6,8 @@
 #
 # Each folder of scripts/testdata/outside is a program outside of this module,
 # with its go.mod before the import and after it. older has lower versions of
-# what the library needs, settled has others, which must stay.
+# what the library needs, settled has others, which must stay. tested also uses
+# redistest, and its test must pass.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -44,6 +45,9 @@ for folder in scripts/testdata/outside/*/; do
 		exit 1
 	fi
 	"$go" vet ./...
+	if [ "$name" = tested ]; then
+		"$go" test ./...
+	fi
 	"$go" mod edit -dropreplace="$library"
 	cd "$root"
 	if [ "${1:-}" = update ]; then

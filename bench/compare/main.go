@@ -40,7 +40,7 @@ func main() {
 }
 
 // signalled returns a context that ends with the first SIGINT or SIGTERM. The
-// second one ends the process at once; redistest's watchdog then stops the
+// second one ends the process at once; internal/servers' watchdog then stops the
 // servers.
 func signalled() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -10,7 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	redistest.VerifyNoLeaks(m)
+	servers.VerifyNoLeaks(m)
 }
 
 // result is what a use of the command left.
@@ -58,7 +59,7 @@ func run(t *testing.T, args ...string) result {
 
 // TestQuick runs quick.yaml on a real cluster and looks at all that comes out.
 func TestQuick(t *testing.T) {
-	redistest.RequireServer(t)
+	servers.RequireServer(t)
 	r := run(t, "-f", "settings/quick.yaml", "-stats", "-png")
 	require.Equal(t, ok, r.status, r.errors)
 	for _, row := range []string{

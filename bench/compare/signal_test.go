@@ -16,7 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 )
@@ -30,7 +31,7 @@ type child struct {
 
 func start(t *testing.T, args ...string) *child {
 	t.Helper()
-	c := &child{cmd: exec.CommandContext(redistest.Within(t, time.Minute), os.Args[0], args...)}
+	c := &child{cmd: exec.CommandContext(servers.Within(t, time.Minute), os.Args[0], args...)}
 	c.mark = "REDISLANES_COMPARE_MARK=" + t.TempDir()
 	c.cmd.Env = append(os.Environ(), commandEnv+"=1", "REDIS_ADDRS=", c.mark)
 	out, err := c.cmd.StdoutPipe()
@@ -70,7 +71,7 @@ func (c *child) left(t *testing.T) (all []string) {
 // servers and a network running: the first turn's results come out, and nothing
 // is left behind.
 func TestInterrupt(t *testing.T) {
-	redistest.RequireServer(t)
+	servers.RequireServer(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
 			file := write(t, `

@@ -13,13 +13,13 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // peers is one run.
 type peers struct {
 	settings
-	servers *redistest.Cluster
+	servers *servers.Cluster
 	addrs   []string // of the primaries
 	limit   float64  // commands a second of redis-benchmark; 0: not measured
 	results map[cell]*result
@@ -71,11 +71,11 @@ func run() error {
 func (p *peers) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	servers, err := redistest.LaunchCluster(ctx, redistest.Options{Primaries: p.primaries, Replicas: p.replicas})
+	started, err := servers.LaunchCluster(ctx, servers.Options{Primaries: p.primaries, Replicas: p.replicas})
 	if err != nil {
 		return err
 	}
-	p.servers, p.addrs = servers, servers.Addrs()[:p.primaries]
+	p.servers, p.addrs = started, started.Addrs()[:p.primaries]
 	return nil
 }
 

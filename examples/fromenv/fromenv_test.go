@@ -16,12 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
 type vars = map[string]string
 
@@ -97,7 +98,7 @@ func limiter(t *testing.T, e *redistest.Emulated) func(now time.Time) string {
 // TestTLS: with its own name, without, by a stranger, and with a client's
 // certificate.
 func TestTLS(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{TLS: true, ClientCerts: true, Password: "canary-password"})
+	server := servers.StartServer(t, servers.Options{TLS: true, ClientCerts: true, Password: "canary-password"})
 	ca, cert, key := server.TLSFiles()
 	full := vars{
 		"REDIS_URL": server.Addrs()[0], "REDIS_AUTH": "canary-password", "REDIS_TLS": "true",
@@ -140,7 +141,7 @@ func TestTLS(t *testing.T) {
 // TestHostnameVerification: a certificate for another name is refused, unless the
 // name is not to be verified.
 func TestHostnameVerification(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{TLS: true})
+	server := servers.StartServer(t, servers.Options{TLS: true})
 	ca, _, _ := server.TLSFiles()
 	for skip, want := range map[string]string{"true": "", "false": "not redis.example"} {
 		v, err := read(vars{"REDIS_URL": "a:1", "REDIS_TLS": "true", "REDIS_TLS_CACERT": ca, "REDIS_TLS_SKIP_HOSTNAME_VERIFICATION": skip})

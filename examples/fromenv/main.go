@@ -22,7 +22,7 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 const embeddedNodes = 3

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // dialServer starts a redis-server and connects to it.
@@ -30,7 +30,7 @@ func dialBinary(t *testing.T, binary string) (context.Context, radix.Conn) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	t.Cleanup(cancel)
-	conn, err := radix.Dial(ctx, "tcp", redistest.StartServer(t, redistest.Options{Binary: binary}).Addrs()[0])
+	conn, err := radix.Dial(ctx, "tcp", servers.StartServer(t, servers.Options{Binary: binary}).Addrs()[0])
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return ctx, conn
@@ -246,7 +246,7 @@ func elements(encoded []byte) (list []string) {
 // that the table does not.
 func TestTableHoldsEveryCommand(t *testing.T) {
 	t.Parallel()
-	for _, binary := range redistest.Servers() {
+	for _, binary := range servers.Servers() {
 		t.Run(filepath.Base(filepath.Dir(binary))+"/"+filepath.Base(binary), func(t *testing.T) {
 			t.Parallel()
 			ctx, conn := dialBinary(t, binary)

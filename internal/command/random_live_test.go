@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // linesPerCommand is how many lines are made up for each command.
@@ -41,7 +41,7 @@ func seed(t *testing.T) uint64 {
 func TestKeysOfRandomLinesEqualServers(t *testing.T) {
 	t.Parallel()
 	seed := seed(t)
-	for _, binary := range redistest.Servers() {
+	for _, binary := range servers.Servers() {
 		t.Run(filepath.Base(filepath.Dir(binary))+"/"+filepath.Base(binary), func(t *testing.T) {
 			t.Parallel()
 			ctx, conn := dialBinary(t, binary)

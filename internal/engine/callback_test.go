@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A rude user gives a client functions that panic while on is set.
@@ -51,7 +52,7 @@ func TestPanickingCallbacks(t *testing.T) {
 			r := new(rude)
 			cfg := Config{RefreshEvery: -1, DownGrace: -1}
 			c.set(&cfg, r)
-			ctx := redistest.Within(t, 10*time.Second)
+			ctx := servers.Within(t, 10*time.Second)
 			client, err := cfg.New(ctx, server.Addrs())
 			require.NoError(t, err)
 			defer client.Close()

@@ -7,14 +7,15 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestSilentNodesAreAskedLast: the map of the slots is fetched elsewhere first.
 func TestSilentNodesAreAskedLast(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
-	ctx := redistest.Within(t, 20*time.Second)
+	ctx := servers.Within(t, 20*time.Second)
 	client, err := Config{RefreshEvery: -1}.New(ctx, e.Addrs())
 	require.NoError(t, err)
 	defer client.Close()

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A witness is an Observer that remembers. It asks the client something, which
@@ -84,7 +85,7 @@ func (w *witness) last() (RequestInfo, int) {
 // watchedClient returns a client of an emulated cluster whose clock goes on by a
 // second at each reading, and the number of readings.
 func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *atomic.Int64) {
-	client, err := c.New(redistest.Within(t, 10*time.Second), e.Addrs())
+	client, err := c.New(servers.Within(t, 10*time.Second), e.Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	var readings atomic.Int64
@@ -108,7 +109,7 @@ func TestObserverIsToldOfRequests(t *testing.T) {
 		require.NoError(t, client.Exec(ctx, &r, How{}))
 		return r
 	}
-	ctx := redistest.Within(t, 10*time.Second)
+	ctx := servers.Within(t, 10*time.Second)
 	count(ctx)
 	got, n := w.last()
 	require.Equal(t, 1, n)
@@ -152,7 +153,7 @@ func TestNoObserverNoClock(t *testing.T) {
 	t.Parallel()
 	client, readings := watchedClient(t, redistest.StartEmulated(t, 1), Config{})
 	for range 10 {
-		require.NoError(t, client.Do(redistest.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", "hits", "1")))
+		require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", "hits", "1")))
 	}
 	require.Zero(t, readings.Load())
 }
@@ -170,7 +171,7 @@ func TestObserverIsToldOfPools(t *testing.T) {
 	for range 20 {
 		wg.Go(func() {
 			for _, key := range keys {
-				if err := client.Do(redistest.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", key, "1")); err != nil {
+				if err := client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", key, "1")); err != nil {
 					t.Error(err)
 				}
 			}
@@ -193,7 +194,7 @@ func TestObserverIsToldOfPools(t *testing.T) {
 	for slot := range uint16(SlotCount) {
 		e.Move(slot, 0)
 	}
-	require.NoError(t, client.Sync(redistest.Within(t, 10*time.Second)))
+	require.NoError(t, client.Sync(servers.Within(t, 10*time.Second)))
 	delete(want, PoolInfo{Addr: e.Addrs()[1], Role: "primary", Kind: "fixed"})
 	require.Eventually(t, func() bool {
 		w.mu.Lock()

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // raw sends a command and returns the reply as it came.
@@ -66,7 +66,7 @@ func TestRealCluster(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
-	addrs := redistest.StartCluster(t, redistest.Options{Primaries: 3}).Addrs()
+	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
 	conns := dialAll(t, ctx, addrs)
 	t.Run("slots", func(t *testing.T) { realSlots(t, ctx, conns[addrs[0]]) })
 	t.Run("MOVED", func(t *testing.T) { realMoved(t, ctx, addrs, conns) })

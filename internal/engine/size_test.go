@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestDefaultSizes: more connections to each node of a cluster than to a server
@@ -16,7 +17,7 @@ import (
 func TestDefaultSizes(t *testing.T) {
 	t.Parallel()
 	nodes := redistest.StartEmulated(t, 3).Addrs()
-	alone := redistest.StartServer(t, redistest.Options{}).Addrs()
+	alone := servers.StartServer(t, servers.Options{}).Addrs()
 	for _, c := range []struct {
 		pool                 nodepool.Config
 		inCluster, forSingle int
@@ -33,7 +34,7 @@ func TestDefaultSizes(t *testing.T) {
 
 // poolSize returns the size of the pool that the first command makes.
 func poolSize(t *testing.T, p nodepool.Config, addrs []string) int {
-	ctx := redistest.Within(t, 10*time.Second)
+	ctx := servers.Within(t, 10*time.Second)
 	client, err := Config{Pool: p}.New(ctx, addrs)
 	require.NoError(t, err)
 	defer client.Close()

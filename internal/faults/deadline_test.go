@@ -12,17 +12,18 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A waitTest is a place where a call may have to wait for ever. Its set-up
 // returns the call, which is to be back at its deadline.
 type waitTest struct {
 	name  string
-	setUp func(t *testing.T, s *redistest.Cluster, p *redistest.Proxy) func(ctx context.Context) error
+	setUp func(t *testing.T, s *servers.Cluster, p *redistest.Proxy) func(ctx context.Context) error
 }
 
 func count(client *cluster.Client) func(ctx context.Context) error {
@@ -37,40 +38,40 @@ func count(client *cluster.Client) func(ctx context.Context) error {
 // warm sends something, so that there are connections.
 func warm(t *testing.T, client *cluster.Client) {
 	t.Helper()
-	require.NoError(t, count(client)(redistest.Within(t, 10*time.Second)))
+	require.NoError(t, count(client)(servers.Within(t, 10*time.Second)))
 }
 
 var waitTests = []waitTest{
-	{"queue of an exclusive pool", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"queue of an exclusive pool", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{Pool: pool.Fixed{Size: 1}}, []string{p.Addr()})
 		warm(t, client)
 		occupy(t, client)
 		return count(client)
 	}},
-	{"lent connections", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"lent connections", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{Pool: pool.Laned{MaxLent: 1}}, []string{p.Addr()})
 		occupy(t, client)
 		return func(ctx context.Context) error {
 			return client.Do(ctx, radix.WithConn("k", func(context.Context, radix.Conn) error { return nil }))
 		}
 	}},
-	{"full lane", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"full lane", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1, MaxInFlight: 1}}, []string{p.Addr()})
 		warm(t, client)
 		p.Stall(redistest.ToClient)
 		leave(t, client)
 		return count(client)
 	}},
-	{"dial", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"dial", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: hangs(p.Addr(), 1)}}, []string{p.Addr()})
 		return count(client)
 	}},
-	{"handshake", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"handshake", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{}, []string{p.Addr()})
 		p.Stall(redistest.ToClient)
 		return count(client)
 	}},
-	{"write", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"write", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: smallBuffer}}, []string{p.Addr()})
 		warm(t, client)
 		p.Stall(redistest.ToServer)
@@ -78,38 +79,38 @@ var waitTests = []waitTest{
 		huge.Cmd("SET", "k", string(make([]byte, 10<<20))) // more than all buffers on the way hold
 		return huge.Do
 	}},
-	{"reply", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"reply", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{}, []string{p.Addr()})
 		warm(t, client)
 		p.Stall(redistest.ToClient)
 		return count(client)
 	}},
-	{"reply over TLS or another connection of the user's", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"reply over TLS or another connection of the user's", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{Dialer: lanes.Dialer{NetDial: hidden}}, []string{p.Addr()})
 		warm(t, client)
 		p.Stall(redistest.ToClient)
 		return count(client)
 	}},
-	{"half of a reply", func(t *testing.T, s *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
-		require.NoError(t, s.Nodes()[0].Do(redistest.Within(t, 10*time.Second), nil, "SET", "big", string(make([]byte, 1<<20))))
+	{"half of a reply", func(t *testing.T, s *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
+		require.NoError(t, s.Nodes()[0].Do(servers.Within(t, 10*time.Second), nil, "SET", "big", string(make([]byte, 1<<20))))
 		client := open(t, cluster.Config{}, []string{p.Addr()})
 		warm(t, client)
 		p.Throttle(redistest.ToClient, 100_000)
 		return func(ctx context.Context) error { return client.Do(ctx, radix.Cmd(nil, "GET", "big")) }
 	}},
-	{"refresh", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"refresh", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{}, []string{p.Addr()})
 		p.Stall(redistest.ToClient)
 		return client.Sync
 	}},
-	{"start", func(_ *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"start", func(_ *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		p.Stall(redistest.ToClient)
 		return func(ctx context.Context) error {
 			_, err := cluster.Config{}.New(ctx, []string{p.Addr()})
 			return err
 		}
 	}},
-	{"backoff", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"backoff", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		p.Inject(func(command []string) string {
 			if command[0] == "INCRBY" {
 				return "-LOADING Redis is loading the dataset in memory\r\n"
@@ -118,7 +119,7 @@ var waitTests = []waitTest{
 		})
 		return count(open(t, cluster.Config{DownGrace: time.Hour}, []string{p.Addr()}))
 	}},
-	{"blocking command", func(t *testing.T, _ *redistest.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"blocking command", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{}, []string{p.Addr()})
 		return func(ctx context.Context) error { return client.Do(ctx, radix.Cmd(nil, "BLPOP", "list", "0")) }
 	}},
@@ -127,7 +128,7 @@ var waitTests = []waitTest{
 // TestDeadlineAtEveryWait: wherever a call waits, it is back at its deadline,
 // and at once if it is cancelled, without a deadline, too.
 func TestDeadlineAtEveryWait(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for _, w := range waitTests {
 		for _, cancelled := range []bool{false, true} {
 			name := w.name + ", deadline"

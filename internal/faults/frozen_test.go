@@ -11,9 +11,10 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // bound returns how long something may take: strictly, or beside other load.
@@ -62,9 +63,9 @@ func TestFrozenPrimaryIsSuspect(t *testing.T) {
 	for name, downGrace := range map[string]time.Duration{"defaults": 0, "no grace": -1} {
 		t.Run(name, func(t *testing.T) {
 			parallel(t)
-			real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Directives: []string{"cluster-require-full-coverage no"}})
+			real := servers.StartCluster(t, servers.Options{Primaries: 3, Directives: []string{"cluster-require-full-coverage no"}})
 			client := open(t, cluster.Config{DownGrace: downGrace}, real.Addrs())
-			ctx := redistest.Within(t, 60*time.Second)
+			ctx := servers.Within(t, 60*time.Second)
 			keys := redistest.KeysInSlots(9, "frozen")
 			l := startLoad(client, 0, keys, 100*time.Millisecond)
 			p := pipeline.New(client)
@@ -108,9 +109,9 @@ func (l *load) again(t *testing.T, client *cluster.Client) *load {
 // served within a second of the replica's promotion.
 func TestFrozenPrimaryWithAReplica(t *testing.T) {
 	parallel(t)
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
 	client := open(t, cluster.Config{}, real.Addrs())
-	ctx := redistest.Within(t, 60*time.Second)
+	ctx := servers.Within(t, 60*time.Second)
 	l := startLoad(client, 16, redistest.KeysInSlots(30, "promoted"), 100*time.Millisecond)
 	defer l.end()
 	until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })

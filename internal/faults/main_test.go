@@ -16,11 +16,11 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
 var strict = os.Getenv("REDISLANES_STRICT") == "1"
 
@@ -42,7 +42,7 @@ func grace() time.Duration {
 
 func open(t testing.TB, c cluster.Config, addrs []string) *cluster.Client {
 	t.Helper()
-	client, err := c.New(redistest.Within(t, 20*time.Second), addrs)
+	client, err := c.New(servers.Within(t, 20*time.Second), addrs)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	return client
@@ -81,7 +81,7 @@ type load struct {
 	stop    context.CancelFunc
 	callers sync.WaitGroup
 
-	bare     [redistest.BareWaits]time.Duration // how late bare waits were, unless strict
+	bare     [servers.BareWaits]time.Duration // how late bare waits were, unless strict
 	stopBare func()
 }
 
@@ -92,7 +92,7 @@ func startLoad(client *cluster.Client, callers int, keys []string, deadline time
 	ctx, cancel := context.WithCancel(context.Background())
 	l.stop, l.stopBare = cancel, func() {}
 	if !strict {
-		l.stopBare = redistest.StartBareWaits(func(i int, deadline, back time.Time) {
+		l.stopBare = servers.StartBareWaits(func(i int, deadline, back time.Time) {
 			l.bare[i] = max(l.bare[i], back.Sub(deadline))
 		})
 	}
@@ -200,7 +200,7 @@ func sum(counts []atomic.Int64) (n int64) {
 func (l *load) verify(t *testing.T, client *cluster.Client, lossless bool) {
 	t.Helper()
 	require.Nil(t, l.stray.Load(), "an error without an outcome")
-	ctx := redistest.Within(t, 20*time.Second)
+	ctx := servers.Within(t, 20*time.Second)
 	for i, key := range l.keys {
 		var held int64
 		require.NoError(t, client.Do(ctx, radix.Cmd(&held, "GET", key)))

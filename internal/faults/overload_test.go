@@ -15,15 +15,16 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // slowCluster is a cluster behind links with so many bytes a second for each
 // connection, so that what it carries is known and less than this machine can do.
 func slowCluster(t *testing.T, kind pool.Config, bytesPerSecond int) *cluster.Client {
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	proxies := redistest.StartProxies(t, real.Addrs())
 	for _, p := range proxies {
 		p.Throttle(redistest.ToServer, bytesPerSecond)
@@ -57,7 +58,7 @@ func TestOverload(t *testing.T) {
 	for name, c := range settings {
 		t.Run(name, func(t *testing.T) {
 			client := slowCluster(t, c.kind, c.bytesPerSecond)
-			ctx := redistest.Within(t, 60*time.Second)
+			ctx := servers.Within(t, 60*time.Second)
 			keys := redistest.KeysInSlots(6, "overload")
 			l := startLoad(client, 50, keys, 0)
 			began := time.Now()
@@ -68,8 +69,8 @@ func TestOverload(t *testing.T) {
 
 			l.deadline = 100 * time.Millisecond
 			before := heap()
-			var late [redistest.BareWaits]time.Duration
-			stop := redistest.StartBareWaits(func(i int, deadline, back time.Time) { late[i] = max(late[i], back.Sub(deadline)) })
+			var late [servers.BareWaits]time.Duration
+			stop := servers.StartBareWaits(func(i int, deadline, back time.Time) { late[i] = max(late[i], back.Sub(deadline)) })
 			t.Cleanup(stop)
 			peak, exhausted := l.flood(ctx, t, client, 4*carried, 3*time.Second)
 			stop()
@@ -153,12 +154,12 @@ func TestExhausted(t *testing.T) {
 		"waiters":   {pool.Fixed{Size: 1, Options: pool.Options{MaxWaiters: 1}}, "1 callers waiting"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := redistest.StartServer(t, redistest.Options{})
+			server := servers.StartServer(t, servers.Options{})
 			client := open(t, cluster.Config{Pool: c.kind}, server.Addrs())
 			warm(t, client)
 			occupy(t, client)
 			l := startLoad(client, 4, []string{"k"}, 0)
-			until(t, redistest.Within(t, 20*time.Second), "calls fail", func() bool { return sum(l.undone) > 100 })
+			until(t, servers.Within(t, 20*time.Second), "calls fail", func() bool { return sum(l.undone) > 100 })
 			var limit *redislanes.ExhaustedError
 			l.mu.Lock()
 			err := l.first

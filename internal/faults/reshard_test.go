@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestReshardingAndFailover moves slots of each of three primaries with their
@@ -19,9 +20,9 @@ func TestReshardingAndFailover(t *testing.T) {
 	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 10}} {
 		t.Run(name, func(t *testing.T) {
 			parallel(t)
-			real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+			real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
 			client := open(t, cluster.Config{Pool: kind}, real.Addrs())
-			ctx := redistest.Within(t, 120*time.Second)
+			ctx := servers.Within(t, 120*time.Second)
 			perMove := 400
 			if strict {
 				perMove = 1200
@@ -71,10 +72,10 @@ func keysThatMove(slots int) (keys []string) {
 }
 
 // primary returns the i-th pair's primary: node i or its replica i+3.
-func primary(t *testing.T, c *redistest.Cluster, i int) *redistest.Node {
+func primary(t *testing.T, c *servers.Cluster, i int) *servers.Node {
 	t.Helper()
-	for _, n := range []*redistest.Node{c.Nodes()[i], c.Nodes()[i+3]} {
-		if ok, err := n.IsPrimary(redistest.Within(t, 5*time.Second)); err == nil && ok {
+	for _, n := range []*servers.Node{c.Nodes()[i], c.Nodes()[i+3]} {
+		if ok, err := n.IsPrimary(servers.Within(t, 5*time.Second)); err == nil && ok {
 			return n
 		}
 	}
@@ -83,9 +84,9 @@ func primary(t *testing.T, c *redistest.Cluster, i int) *redistest.Node {
 }
 
 // failOver lets the i-th pair's replica take over gracefully.
-func failOver(t *testing.T, c *redistest.Cluster, i int) {
+func failOver(t *testing.T, c *servers.Cluster, i int) {
 	t.Helper()
-	ctx := redistest.Within(t, 30*time.Second)
+	ctx := servers.Within(t, 30*time.Second)
 	replica := c.Nodes()[i+3]
 	if primary(t, c, i) == replica {
 		replica = c.Nodes()[i]

@@ -9,9 +9,10 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestStoppedPrimary stops one of three primaries. Calls with a deadline of 100
@@ -21,9 +22,9 @@ func TestStoppedPrimary(t *testing.T) {
 	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 10}} {
 		t.Run(name, func(t *testing.T) {
 			parallel(t)
-			real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Directives: []string{"cluster-require-full-coverage no"}})
+			real := servers.StartCluster(t, servers.Options{Primaries: 3, Directives: []string{"cluster-require-full-coverage no"}})
 			client := open(t, cluster.Config{Pool: kind}, real.Addrs())
-			ctx := redistest.Within(t, 60*time.Second)
+			ctx := servers.Within(t, 60*time.Second)
 			keys := redistest.KeysInSlots(9, "stopped")
 			stopped := real.Nodes()[0]
 			var onStopped []bool
@@ -92,9 +93,9 @@ func closes(client *cluster.Client) map[string]uint64 {
 // the node any more: a rate limiter can fail open at once.
 func TestStoppedPrimaryFailsFast(t *testing.T) {
 	parallel(t)
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Directives: []string{"cluster-require-full-coverage no"}})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Directives: []string{"cluster-require-full-coverage no"}})
 	client := open(t, cluster.Config{Pool: pool.Laned{Options: pool.Options{StallTimeout: 300 * time.Millisecond}}}, real.Addrs())
-	ctx := redistest.Within(t, 60*time.Second)
+	ctx := servers.Within(t, 60*time.Second)
 	keys := redistest.KeysInSlots(9, "fast")
 	l := startLoad(client, 10, keys, 100*time.Millisecond)
 	defer l.end()

@@ -8,18 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A trouble is what happens to a pair of primary and replica.
 type trouble struct {
 	name     string
 	lossless bool // Redis itself loses nothing by it
-	happen   func(t *testing.T, ctx context.Context, primary, replica *redistest.Node)
+	happen   func(t *testing.T, ctx context.Context, primary, replica *servers.Node)
 }
 
-func command(name string, args ...string) func(*testing.T, context.Context, *redistest.Node, *redistest.Node) {
-	return func(t *testing.T, ctx context.Context, primary, _ *redistest.Node) {
+func command(name string, args ...string) func(*testing.T, context.Context, *servers.Node, *servers.Node) {
+	return func(t *testing.T, ctx context.Context, primary, _ *servers.Node) {
 		require.NoError(t, primary.Do(ctx, nil, name, args...))
 	}
 }
@@ -28,12 +29,12 @@ var troubles = []trouble{
 	{"DEBUG SLEEP", true, command("DEBUG", "SLEEP", "0.4")},
 	{"CLIENT PAUSE ALL", true, command("CLIENT", "PAUSE", "400", "ALL")},
 	{"CLIENT PAUSE WRITE", true, command("CLIENT", "PAUSE", "400", "WRITE")},
-	{"CLIENT KILL", true, func(t *testing.T, ctx context.Context, primary, _ *redistest.Node) {
+	{"CLIENT KILL", true, func(t *testing.T, ctx context.Context, primary, _ *servers.Node) {
 		for range 20 {
 			require.NoError(t, primary.Do(ctx, nil, "CLIENT", "KILL", "TYPE", "normal"))
 		}
 	}},
-	{"SIGSTOP and SIGCONT", true, func(t *testing.T, ctx context.Context, primary, _ *redistest.Node) {
+	{"SIGSTOP and SIGCONT", true, func(t *testing.T, ctx context.Context, primary, _ *servers.Node) {
 		require.NoError(t, primary.Pause())
 		pause, cancel := context.WithTimeout(ctx, 400*time.Millisecond) // less than the node timeout
 		defer cancel()
@@ -45,8 +46,8 @@ var troubles = []trouble{
 	{"CLUSTER FAILOVER TAKEOVER", false, takeOver("TAKEOVER")},
 }
 
-func takeOver(mode string) func(*testing.T, context.Context, *redistest.Node, *redistest.Node) {
-	return func(t *testing.T, ctx context.Context, _, replica *redistest.Node) {
+func takeOver(mode string) func(*testing.T, context.Context, *servers.Node, *servers.Node) {
+	return func(t *testing.T, ctx context.Context, _, replica *servers.Node) {
 		require.NoError(t, replica.Failover(ctx, mode))
 		until(t, ctx, "the replica has taken over", func() bool {
 			ok, err := replica.IsPrimary(ctx)
@@ -60,11 +61,11 @@ func takeOver(mode string) func(*testing.T, context.Context, *redistest.Node, *r
 // each call was back in time, and the totals are right.
 func TestTroubleUnderLoad(t *testing.T) {
 	parallel(t)
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1, NodeTimeout: 2 * time.Second})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1, NodeTimeout: 2 * time.Second})
 	client := open(t, cluster.Config{}, real.Addrs())
 	for i, trouble := range troubles {
 		t.Run(trouble.name, func(t *testing.T) {
-			ctx := redistest.Within(t, 30*time.Second)
+			ctx := servers.Within(t, 30*time.Second)
 			first := primary(t, real, i%3)
 			second := real.Nodes()[i%3]
 			if second == first {
@@ -108,9 +109,9 @@ func served(t *testing.T, ctx context.Context, l *load) time.Duration {
 // takes loses only what was in flight when the primary died.
 func TestKilledPrimaryFailsNoCall(t *testing.T) {
 	parallel(t)
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
 	client := open(t, cluster.Config{DownGrace: cluster.WhileContextLasts}, real.Addrs())
-	ctx := redistest.Within(t, 60*time.Second)
+	ctx := servers.Within(t, 60*time.Second)
 	l := startLoad(client, 8, redistest.KeysInSlots(30, "waiting"), 30*time.Second)
 	defer l.end()
 	until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })
@@ -131,9 +132,9 @@ func TestKilledPrimaryFailsNoCall(t *testing.T) {
 // its slots are served again within a second of the replica's promotion.
 func TestKilledPrimary(t *testing.T) {
 	parallel(t)
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3, Replicas: 1})
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
 	client := open(t, cluster.Config{}, real.Addrs())
-	ctx := redistest.Within(t, 60*time.Second)
+	ctx := servers.Within(t, 60*time.Second)
 	l := startLoad(client, 32, redistest.KeysInSlots(30, "killed"), 100*time.Millisecond)
 	defer l.end()
 	until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })

@@ -9,9 +9,10 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // inSet reports whether the strategies see the connection.
@@ -95,7 +96,7 @@ func TestSilentLanesAreAvoided(t *testing.T) {
 // TestBytesPutALaneBack: bytes of a reply that is not complete count, too.
 func TestBytesPutALaneBack(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	p, err := New(Laned{Lanes: 2, NoSlowLanes: true, Options: patient}, lanes.Dialer{}, proxy.Addr(), nil)
 	require.NoError(t, err)
@@ -129,7 +130,7 @@ func TestBytesPutALaneBack(t *testing.T) {
 // TestClosedLanesAreNotChosen: a lane that is being replaced is not in the set.
 func TestClosedLanesAreNotChosen(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	p, err := New(Laned{Lanes: 2, Options: Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}}, lanes.Dialer{}, proxy.Addr(), nil)
 	require.NoError(t, err)

@@ -4,15 +4,15 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // BenchmarkPool makes requests of one command, with callers that find a connection
 // free and with more than may be in flight, which wait.
 func BenchmarkPool(b *testing.B) {
-	server := redistest.StartServer(b, redistest.Options{})
+	server := servers.StartServer(b, servers.Options{})
 	for _, c := range []struct {
 		name    string
 		config  Config

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -31,7 +31,7 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 	for name, kind := range impatientKinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.StartServer(t, redistest.Options{})
+			server := servers.StartServer(t, servers.Options{})
 			p := open(t, kind, server)
 			require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")))
 			until(t, "no dial of the beginning is left", func() bool { s := p.Stats(); return s.Open >= 2 && s.Dialing == 0 })
@@ -67,7 +67,7 @@ func TestIdleConnectionsArePinged(t *testing.T) {
 	for name, kind := range impatientKinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.StartServer(t, redistest.Options{})
+			server := servers.StartServer(t, servers.Options{})
 			p := open(t, kind, server)
 			until(t, "it is connected", func() bool { return p.Stats().Open >= 2 })
 			node := server.Nodes()[0]
@@ -85,7 +85,7 @@ func TestIdleConnectionsArePinged(t *testing.T) {
 // adaptive pool still shrinks.
 func TestPingsAreNotUse(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Adaptive{Min: 1, Max: 4, IdleTimeout: 300 * time.Millisecond,
 		Options: Options{PingEvery: 10 * time.Millisecond}}, server)
 	ctx := within(t, 20*time.Second)
@@ -106,7 +106,7 @@ func TestPingsAreNotUse(t *testing.T) {
 // over and over.
 func TestRefusedHandshakesAreSlow(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{Password: "right"})
+	server := servers.StartServer(t, servers.Options{Password: "right"})
 	p, err := New(Laned{Lanes: 4, Options: Options{MinBackoff: time.Nanosecond, MaxBackoff: time.Hour}},
 		lanes.Dialer{Password: "wrong"}, server.Addrs()[0], nil)
 	require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestRenewUnderTraffic(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.StartServer(t, redistest.Options{})
+			server := servers.StartServer(t, servers.Options{})
 			p := open(t, kind, server)
 			calls, stop := traffic(t, p, nil)
 			until(t, "connections are old enough, and replaced", func() bool {
@@ -165,7 +165,7 @@ func TestRenewUnderTraffic(t *testing.T) {
 // TestRetireUnderTraffic: what is in flight gets its replies, everything else
 // was not sent.
 func TestRetireUnderTraffic(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			for range 20 {

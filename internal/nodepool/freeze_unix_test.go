@@ -18,7 +18,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -37,7 +37,7 @@ func TestFrozenProcess(t *testing.T) {
 		return
 	}
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	child := exec.CommandContext(within(t, 20*time.Second), os.Args[0], "-test.run=^TestFrozenProcess$")
 	child.Env = append(os.Environ(), freezeServer+"="+server.Addrs()[0])
 	in, err := child.StdinPipe()

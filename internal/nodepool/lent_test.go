@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // say sends a command, as words, over the connection and returns the reply as
@@ -31,7 +31,7 @@ func say(ctx context.Context, c radix.Conn, command string) (reply string, err e
 // clean are kept.
 func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
 	ctx := within(t, 30*time.Second)
 	for _, test := range []struct {
@@ -110,7 +110,7 @@ func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 // nothing over it and disturbs nobody who has it now.
 func TestReturnedConnectionIsInert(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range map[string]Config{"fixed": Fixed{Size: 1}, "laned": Laned{Lanes: 1}} {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, kind, server)
@@ -172,7 +172,7 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 // a goroutine that waits or for one that has left, is not lent again.
 func TestReturnDuringACommand(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	ctx := within(t, 20*time.Second)
 	for name, leaves := range map[string]bool{"the goroutine waits": false, "the goroutine has left": true} {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestReturnDuringACommand(t *testing.T) {
 // connection of their own, and the race detector is content.
 func TestReturnBesideUse(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 2}, server)
 	ctx := within(t, 20*time.Second)
 	for round := range 100 {
@@ -247,7 +247,7 @@ func TestReturnBesideUse(t *testing.T) {
 // is no reason to close it.
 func TestContextThatHasEndedLeavesALentConnectionClean(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
 	c, err := p.Lend(within(t, 10*time.Second))
 	require.NoError(t, err)
@@ -264,7 +264,7 @@ func TestContextThatHasEndedLeavesALentConnectionClean(t *testing.T) {
 // reply until the context's end.
 func TestUnansweredCommandsAreRefused(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
 	ctx := within(t, 10*time.Second)
 	c, err := p.Lend(ctx)

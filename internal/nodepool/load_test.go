@@ -5,14 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // TestLoadIsWhatIsInFlight: a caller that has its reply, and makes its next
 // request before the connection is free again, is one caller and not two.
 func TestLoadIsWhatIsInFlight(t *testing.T) {
 	t.Parallel()
-	p := open(t, Adaptive{Min: 1, Max: 2}, redistest.StartServer(t, redistest.Options{}))
+	p := open(t, Adaptive{Min: 1, Max: 2}, servers.StartServer(t, servers.Options{}))
 	_ = get(t, p, "k")
 	until(t, "the connection is idle", func() bool { return p.Stats().Idle == 1 })
 	p.mu.Lock()

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // TestSlowCommandsHoldNobodyUp: while commands on some connections get no reply,
 // those on another one do, and so does everything that the pool is asked.
 func TestSlowCommandsHoldNobodyUp(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 3}, server)
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
@@ -42,7 +42,7 @@ func TestSlowCommandsHoldNobodyUp(t *testing.T) {
 // queue for the lock of those who are served, or they overrun their deadlines.
 func TestRefusalTakesNoLock(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Laned{Lanes: 1, MaxInFlight: 1, Options: Options{MaxWaiters: 1}}, server)
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))

@@ -7,16 +7,16 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
-func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
-var within = redistest.Within
+var within = servers.Within
 
 // open returns a pool to a real server.
-func open(t testing.TB, c Config, server *redistest.Cluster) *Pool {
+func open(t testing.TB, c Config, server *servers.Cluster) *Pool {
 	t.Helper()
 	p, err := New(c, lanes.Dialer{}, server.Addrs()[0], nil)
 	require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // A waitLog is an OnWait that asks the pool something, which it could not if it

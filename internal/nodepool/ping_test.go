@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestPingsTakeNoConnection: while PINGs are out on all connections, callers and
@@ -21,7 +22,7 @@ import (
 // count as use.
 func TestPingsTakeNoConnection(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	const size = 3
 	p, err := New(Fixed{Size: size, Options: Options{FailFast: true, StallTimeout: time.Hour, PingEvery: time.Hour}},

@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // TestManyCallers: every caller gets its own replies, and no pool has more
 // connections than it may.
 func TestManyCallers(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, kind, server)
@@ -47,7 +47,7 @@ func TestManyCallers(t *testing.T) {
 // one after the other.
 func TestWaitersAreServedInOrder(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
 	ctx := within(t, 20*time.Second)
 	conn, err := p.Lend(ctx)
@@ -77,7 +77,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 
 func TestExhausted(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for name, c := range map[string]struct {
 		options Options
 		limit   string
@@ -118,7 +118,7 @@ func lendError(ctx context.Context, p *Pool) error {
 // sent, and nothing is sent later.
 func TestLeavingTheQueue(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
 	conn, err := p.Lend(within(t, 5*time.Second))
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func TestLeavingTheQueue(t *testing.T) {
 
 func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Adaptive{Min: 2, Max: 6, IdleTimeout: 50 * time.Millisecond, Options: Options{StallTimeout: 100 * time.Millisecond}}, server)
 	ctx := within(t, 10*time.Second)
 	until(t, "it has Min connections", func() bool { return p.Stats().Open == 2 })
@@ -157,7 +157,7 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 // TestLending: a lent connection is nobody else's, and what its user leaves
 // behind reaches nobody.
 func TestLending(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, kind, server)

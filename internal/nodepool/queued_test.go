@@ -9,8 +9,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestLanesAreBoundedByBytes: large values for a server that takes none wait with
@@ -18,7 +19,7 @@ import (
 func TestLanesAreBoundedByBytes(t *testing.T) {
 	t.Parallel()
 	const callers, size = 60, 256 << 10
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	quiet := Options{StallTimeout: time.Minute, PingEvery: -1}
 	p, err := New(Laned{Lanes: 1, MaxQueuedBytes: 4 * size, Options: quiet}, lanes.Dialer{NetDial: dialSmall}, proxy.Addr(), nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -18,7 +18,7 @@ import (
 // though the pool has not been told yet.
 func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1, Options: Options{FailFast: true}}, server)
 	ctx := within(t, 10*time.Second)
 	conn, err := p.Lend(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -18,7 +18,7 @@ import (
 // counts: connections come and go under traffic, and no command fails.
 func TestResizingLosesNothing(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for name, c := range map[string]Config{
 		"adaptive": Adaptive{Min: 1, Max: 12, IdleTimeout: 100 * time.Millisecond},
 		"laned":    Laned{Lanes: 1, MaxLanes: 6, MaxInFlight: 4, IdleTimeout: 100 * time.Millisecond},
@@ -99,7 +99,7 @@ func keys(m map[string]uint64) (all []string) {
 // it was.
 func TestPeakOfLanes(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Laned{Lanes: 3, MaxLanes: 4, Strategy: lanes.RoundRobin}, server)
 	ctx := within(t, 10*time.Second)
 	until(t, "it is connected", func() bool { return p.Stats().Open == 3 })

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 func TestSession(t *testing.T) {
@@ -109,7 +109,7 @@ func FuzzSession(f *testing.F) {
 type connState map[string]string
 
 // connectionState asks the server about the connection with the id.
-func connectionState(ctx context.Context, t *testing.T, server *redistest.Node, id string) connState {
+func connectionState(ctx context.Context, t *testing.T, server *servers.Node, id string) connState {
 	t.Helper()
 	var line string
 	require.NoError(t, server.Do(ctx, nil, "MSET", "a", "1", "b", "1"))
@@ -129,7 +129,7 @@ func connectionState(ctx context.Context, t *testing.T, server *redistest.Node, 
 // after commands of transactions only, whenever the server says so, it is clean.
 func TestSessionAgreesWithTheServer(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	node := server.Nodes()[0]
 	p := open(t, Fixed{Size: 1}, server)
 	ctx := within(t, 30*time.Second)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -18,7 +18,7 @@ import (
 // may share a connection, hold up nobody, through Do and through a custom pool.
 func TestDoLendsToWhatBlocks(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Laned{Lanes: 1}, server)
 	custom, err := Dial(within(t, 10*time.Second), Laned{Lanes: 1}, lanes.Dialer{}, server.Addrs()[0])
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestDoLendsToWhatBlocks(t *testing.T) {
 // connection means, is not sent.
 func TestDoRefusesWhatChangesAConnection(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	ctx := within(t, 20*time.Second)
 	custom, err := Dial(ctx, Laned{Lanes: 1}, lanes.Dialer{}, server.Addrs()[0])
 	require.NoError(t, err)

@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // slowly is the pool for a batch that is marked as slow.
@@ -38,7 +39,7 @@ func (s slowly) do(ctx context.Context, args ...string) error {
 // stuck returns a pool to a server whose replies to GET are held up on their
 // connections until release is called.
 func stuck(t *testing.T, c Config) (p *Pool, release func()) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	gate := make(chan struct{})
 	release = sync.OnceFunc(func() { close(gate) })
@@ -88,7 +89,7 @@ func TestSlowLanesAreDialledWhenNeeded(t *testing.T) {
 // TestSlowBatchesElsewhere: pools without lanes for slow batches ignore the mark.
 func TestSlowBatchesElsewhere(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for name, c := range map[string]Config{
 		"fixed": Fixed{Size: 1}, "adaptive": Adaptive{Max: 1}, "laned": Laned{Lanes: 1, NoSlowLanes: true},
 	} {
@@ -202,7 +203,7 @@ func TestCloseWithSlowLanes(t *testing.T) {
 // for slow batches and idle connections for lending are replaced, too.
 func TestRenewReachesAllConnections(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Laned{Lanes: 1, SlowLanes: 1}, server)
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
@@ -230,7 +231,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 // TestSlowLanesAreDownWithTheServer: they fail at once, and come back.
 func TestSlowLanesAreDownWithTheServer(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Laned{Lanes: 1, SlowLanes: 1}, server)
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))

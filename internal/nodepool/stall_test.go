@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // pausedServer is a simulated server that makes writers wait until resume is
@@ -125,7 +126,7 @@ func TestPauseTimeout(t *testing.T) {
 // while the server answers on the other one.
 func TestSilentConnection(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	p, err := New(Laned{Lanes: 1, Options: Options{StallTimeout: 100 * time.Millisecond, PauseTimeout: 300 * time.Millisecond}},
 		lanes.Dialer{}, proxy.Addr(), nil)

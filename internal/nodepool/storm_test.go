@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -187,7 +187,7 @@ func TestRenewalsAreSpaced(t *testing.T) {
 // TestEvictingServer: a real server that may not spend memory on clients.
 func TestEvictingServer(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	_ = server.Nodes()[0].Do(t.Context(), nil, "CONFIG", "SET", "maxmemory-clients", "1")
 	p := open(t, Laned{}, server)
 	ctx := within(t, time.Second)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -22,7 +22,7 @@ func TestServerComesBack(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.StartServer(t, redistest.Options{})
+			server := servers.StartServer(t, servers.Options{})
 			p := open(t, kind, server)
 			ctx := within(t, 20*time.Second)
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
@@ -82,7 +82,7 @@ func TestStalledServerIsGivenUp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.StartServer(t, redistest.Options{})
+			server := servers.StartServer(t, servers.Options{})
 			p := open(t, kind, server)
 			require.NoError(t, p.Do(context.Background(), radix.Cmd(nil, "PING")))
 			node := server.Nodes()[0]
@@ -104,7 +104,7 @@ func TestStalledServerIsGivenUp(t *testing.T) {
 // replaced before somebody's command is lost on it.
 func TestServerHangsUpOnIdleConnections(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Laned{Lanes: 1}, server)
 	ctx := within(t, 20*time.Second)
 	for range 50 { // the background reader has gone to sleep
@@ -122,7 +122,7 @@ func TestServerHangsUpOnIdleConnections(t *testing.T) {
 
 // TestCloseDuringTraffic: everybody gets a reply or an error, and nobody hangs.
 func TestCloseDuringTraffic(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			for range 10 {

@@ -10,8 +10,9 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // dialSmall dials TCP with a small write buffer, as a slow link has one.
@@ -37,7 +38,7 @@ func TestSteadyUploadIsNotSilence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := redistest.StartServer(t, redistest.Options{})
+			server := servers.StartServer(t, servers.Options{})
 			proxy := redistest.StartProxy(t, server.Addrs()[0])
 			p, err := New(Laned{Lanes: 1, Options: Options{
 				StallTimeout: 400 * time.Millisecond, PauseTimeout: 600 * time.Millisecond, PingEvery: -1,

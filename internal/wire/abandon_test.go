@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -83,9 +83,9 @@ func TestNothingWritesToAnAbandonedBatch(t *testing.T) {
 // Callers with deadlines about as long as the server takes: each has its own
 // value or an error, also over TLS, whose reads are interrupted, too.
 func TestRandomDeadlinesOnASharedLane(t *testing.T) {
-	for name, o := range map[string]redistest.Options{"plain": {}, "TLS": {TLS: true}} {
+	for name, o := range map[string]servers.Options{"plain": {}, "TLS": {TLS: true}} {
 		t.Run(name, func(t *testing.T) {
-			server := redistest.StartServer(t, o)
+			server := servers.StartServer(t, o)
 			l := dialWith(t, lanes.Dialer{TLS: server.TLSConfig()}, server.Addrs()[0], noEvents{})
 			var tasks sync.WaitGroup
 			for caller := range 8 {

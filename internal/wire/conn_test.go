@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
 func TestLaneAsRadixConn(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	for _, protocol := range []int{2, 3} {
 		l := dialWith(t, lanes.Dialer{Protocol: protocol}, server.Addrs()[0], noEvents{})
 		ctx := within(t, patience)
@@ -53,7 +53,7 @@ func TestLaneAsRadixConn(t *testing.T) {
 }
 
 func TestEvalScriptSendsTheScriptOnce(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	l := dial(t, server.Addrs()[0])
 	script := radix.NewEvalScript("return redis.call('INCRBY', KEYS[1], ARGV[1])")
 	for want := 5; want <= 15; want += 5 { // NOSCRIPT, EVAL; then EVALSHA
@@ -68,7 +68,7 @@ func TestEvalScriptSendsTheScriptOnce(t *testing.T) {
 }
 
 func TestPipelineWithAnErrorReply(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	l := dial(t, server.Addrs()[0])
 	var before, after string
 	p := radix.NewPipeline()
@@ -106,7 +106,7 @@ func TestReceiverIsNotTouchedAfterReturn(t *testing.T) {
 }
 
 func TestStatefulCommandsNeedALentLane(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	l := dial(t, server.Addrs()[0])
 	ctx := within(t, patience)
 	for _, command := range [][]string{{"MULTI"}, {"multi"}, {"SELECT", "1"}, {"SUBSCRIBE", "x"}, {"CLIENT", "REPLY", "OFF"}, {"client", "reply", "skip"}, {"WATCH", "k"},

@@ -11,17 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
 func TestDialRealServers(t *testing.T) {
 	const user, password = "app", "canary-0123"
-	for name, o := range map[string]redistest.Options{
+	for name, o := range map[string]servers.Options{
 		"plain": {}, "TLS": {TLS: true}, "users": {Username: user, Password: password},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := redistest.StartServer(t, o)
+			server := servers.StartServer(t, o)
 			addr := server.Addrs()[0]
 			good := []lanes.Dialer{{}, {Protocol: 3}, {ClientName: "me"}, {KeepAlive: -1}}
 			if o.Password != "" {
@@ -67,7 +67,7 @@ func refuseWrongPasswords(t *testing.T, addr, user string) {
 }
 
 func TestDialTLSThatIsNotTrusted(t *testing.T) {
-	server := redistest.StartServer(t, redistest.Options{TLS: true})
+	server := servers.StartServer(t, servers.Options{TLS: true})
 	config := server.TLSConfig()
 	config.RootCAs = nil
 	_, err := Dial(within(t, patience), lanes.Dialer{TLS: config}, server.Addrs()[0])

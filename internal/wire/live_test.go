@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
 func TestManyCallersGetTheirOwnReplies(t *testing.T) {
-	for name, o := range map[string]redistest.Options{"plain": {}, "TLS": {TLS: true}} {
+	for name, o := range map[string]servers.Options{"plain": {}, "TLS": {TLS: true}} {
 		t.Run(name, func(t *testing.T) {
-			server := redistest.StartServer(t, o)
+			server := servers.StartServer(t, o)
 			l := dialWith(t, lanes.Dialer{TLS: server.TLSConfig()}, server.Addrs()[0], noEvents{})
 			var tasks sync.WaitGroup
 			for caller := range 200 {
@@ -50,7 +50,7 @@ func TestLargePipelinesDoNotDeadlock(t *testing.T) {
 	const commands, size = 10_000, 1 << 10
 	for name, d := range map[string]lanes.Dialer{"raw": {}, "not raw": {NetDial: dialHidden}} {
 		t.Run(name, func(t *testing.T) {
-			server := redistest.StartServer(t, redistest.Options{})
+			server := servers.StartServer(t, servers.Options{})
 			l := dialWith(t, d, server.Addrs()[0], noEvents{})
 			var tasks sync.WaitGroup
 			for caller := range 3 {

@@ -11,12 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
-func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
 // patience is how long a test waits for what must happen.
 const patience = 20 * time.Second

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -14,7 +14,7 @@ import (
 // two commands of the handshake, on connections of both kinds.
 func TestMemberIsAsked(t *testing.T) {
 	t.Parallel()
-	server := redistest.StartServer(t, redistest.Options{})
+	server := servers.StartServer(t, servers.Options{})
 	addr := server.Addrs()[0]
 	const disabled = "-ERR This instance has cluster support disabled\r\n"
 	for _, readOnly := range []bool{false, true} {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -97,11 +97,11 @@ func TestTLSWhereThereIsNone(t *testing.T) {
 
 // The same with real servers.
 func TestPasswordAndTLSOfRealServers(t *testing.T) {
-	secret := redistest.StartServer(t, redistest.Options{Password: "secret"})
+	secret := servers.StartServer(t, servers.Options{Password: "secret"})
 	_, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{ReadOnly: true}, secret.Addrs()[0], nil)
 	require.ErrorContains(t, err, `handshake: READONLY: "NOAUTH Authentication required."; set Dialer.Password`)
 
-	secure := redistest.StartServer(t, redistest.Options{TLS: true})
+	secure := servers.StartServer(t, servers.Options{TLS: true})
 	_, err = Dial(within(t, patience), lanes.Dialer{}, secure.Addrs()[0])
 	require.ErrorContains(t, err, "Dialer.TLS")
 	_, port, err := net.SplitHostPort(secure.Addrs()[0])

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // liveCommands is how many commands the fidelity test compares with each server;
@@ -37,7 +37,7 @@ func liveCommands(t *testing.T) int {
 type twin struct {
 	t        *testing.T
 	ctx      context.Context
-	real     *redistest.Cluster
+	real     *servers.Cluster
 	model    *Cluster
 	gen      generator
 	pairs    []*pair
@@ -54,7 +54,7 @@ func newTwin(t *testing.T, binary string, dialect Dialect, seed uint64) *twin {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	t.Cleanup(cancel)
 	w := &twin{t: t, ctx: ctx, seed: seed}
-	w.real = redistest.StartCluster(t, redistest.Options{
+	w.real = servers.StartCluster(t, servers.Options{
 		Primaries: 2, Replicas: 1, Binary: binary, NodeTimeout: 15 * time.Second,
 		Directives: []string{"cluster-allow-replica-migration no"},
 	})
@@ -90,7 +90,7 @@ func dialectOf(t *testing.T, binary string) (Dialect, bool) {
 
 // requireRedis70 skips the test if the server in the PATH is another one.
 func requireRedis70(t *testing.T) {
-	redistest.RequireServer(t)
+	servers.RequireServer(t)
 	if dialect, known := dialectOf(t, "redis-server"); !known || dialect != Redis70 {
 		t.Skip("the server in the PATH is not Redis 7.0")
 	}
@@ -117,8 +117,8 @@ func TestFidelity(t *testing.T) {
 
 // eachServer runs the test with each server that there is, if the model knows it.
 func eachServer(t *testing.T, test func(t *testing.T, binary string, dialect Dialect)) {
-	redistest.RequireServer(t)
-	for _, binary := range redistest.Servers() {
+	servers.RequireServer(t)
+	for _, binary := range servers.Servers() {
 		t.Run(filepath.Base(binary), func(t *testing.T) {
 			dialect, known := dialectOf(t, binary)
 			if !known {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // What the model knows of commands before they run is what a server tells.
@@ -17,7 +17,7 @@ func TestCommandTable(t *testing.T) {
 	requireRedis70(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	server := redistest.StartServer(t, redistest.Options{}).Nodes()[0]
+	server := servers.StartServer(t, servers.Options{}).Nodes()[0]
 	for _, c := range commands {
 		var told [][]any
 		require.NoError(t, server.Do(ctx, &told, "COMMAND", "INFO", c.name))

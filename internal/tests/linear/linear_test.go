@@ -15,11 +15,11 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-func TestMain(m *testing.M) { redistest.VerifyNoLeaks(m) }
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
 // An increment is one INCRBY and what its caller was told.
 type increment struct {
@@ -97,8 +97,8 @@ func (h *history) record(p *pipeline.Pipeline, caller int, key string, began tim
 // node and connections are killed, and lets porcupine look for an order of all
 // increments that explains every total that was returned.
 func TestLinearizable(t *testing.T) {
-	real := redistest.StartCluster(t, redistest.Options{Primaries: 3})
-	ctx := redistest.Within(t, 60*time.Second)
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	ctx := servers.Within(t, 60*time.Second)
 	client, err := cluster.Config{}.New(ctx, real.Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })

@@ -31,20 +31,20 @@ type Endpoint struct {
 func (t *Targets) Open(ctx context.Context, l settings.Load) (*Endpoint, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	servers, err := t.servers(ctx, l.Primaries)
+	target, err := t.target(ctx, l.Primaries)
 	if err != nil {
 		return nil, err
 	}
 	keys := newKeySet(l)
 	if scenarioOf(l).reads() {
-		if err := t.prepareOnce(ctx, servers, l, keys); err != nil {
+		if err := t.prepareOnce(ctx, target, l, keys); err != nil {
 			return nil, err
 		}
 	}
 	c := cluster.Config{Pool: l.Pool.Config(), Dialer: t.dialer}
-	addrs := servers.addrs
+	addrs := target.addrs
 	if l.RoundTrip > 0 || l.Bandwidth > 0 {
-		n, err := t.network(ctx, servers, l)
+		n, err := t.network(ctx, target, l)
 		if err != nil {
 			return nil, err
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
 	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // open returns an endpoint over an emulated cluster.

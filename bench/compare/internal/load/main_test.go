@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
 func TestMain(m *testing.M) {
@@ -16,5 +16,5 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	redistest.VerifyNoLeaks(m)
+	servers.VerifyNoLeaks(m)
 }

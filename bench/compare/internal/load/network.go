@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // networkEnv marks the process that is a network.

@@ -12,7 +12,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/redistest"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
@@ -28,14 +28,14 @@ type Targets struct {
 
 	given    []string // addresses of an existing cluster
 	dialer   lanes.Dialer
-	clusters map[int]*servers // by the number of primaries; 0 for the given one
+	clusters map[int]*target // by the number of primaries; 0 for the given one
 	networks map[string]*network
 }
 
-// servers are one cluster.
-type servers struct {
+// A target is one cluster.
+type target struct {
 	addrs    []string // of all primaries
-	launched *redistest.Cluster
+	launched *servers.Cluster
 	version  string
 	prepared map[string]bool
 }
@@ -45,7 +45,7 @@ type servers struct {
 // go before those given; a user and password come from REDIS_USERNAME and
 // REDIS_PASSWORD only.
 func NewTargets(addrs []string) *Targets {
-	t := &Targets{given: addrs, clusters: make(map[int]*servers), networks: make(map[string]*network)}
+	t := &Targets{given: addrs, clusters: make(map[int]*target), networks: make(map[string]*network)}
 	if env := os.Getenv("REDIS_ADDRS"); env != "" {
 		t.given = strings.Split(env, ",")
 	}
@@ -58,24 +58,24 @@ func NewTargets(addrs []string) *Targets {
 // Given reports whether an existing cluster is measured.
 func (t *Targets) Given() bool { return len(t.given) > 0 }
 
-// servers returns a cluster of so many primaries, or the given one.
-func (t *Targets) servers(ctx context.Context, primaries int) (*servers, error) {
+// target returns a cluster of so many primaries, or the given one.
+func (t *Targets) target(ctx context.Context, primaries int) (*target, error) {
 	if t.Given() {
 		primaries = 0
 	}
 	if s := t.clusters[primaries]; s != nil {
 		return s, nil
 	}
-	s := &servers{prepared: make(map[string]bool)}
+	s := &target{prepared: make(map[string]bool)}
 	seeds := t.given
 	if !t.Given() {
-		if !redistest.HaveServer() {
+		if !servers.HaveServer() {
 			return nil, errors.New("no redis-server in the PATH: install it, or name an existing cluster in REDIS_ADDRS")
 		}
 		t.say(fmt.Sprintf("a cluster of %d", primaries))
 		start, cancel := context.WithTimeout(ctx, launchTimeout)
 		defer cancel()
-		launched, err := redistest.LaunchCluster(start, redistest.Options{Primaries: primaries})
+		launched, err := servers.LaunchCluster(start, servers.Options{Primaries: primaries})
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (t *Targets) servers(ctx context.Context, primaries int) (*servers, error) 
 }
 
 // describe asks the cluster for its primaries and its version.
-func (s *servers) describe(ctx context.Context, d lanes.Dialer, seeds []string) error {
+func (s *target) describe(ctx context.Context, d lanes.Dialer, seeds []string) error {
 	client, err := cluster.Config{Dialer: d}.New(ctx, seeds)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func version(ctx context.Context, client *cluster.Client) string {
 	return "unknown"
 }
 
-func (t *Targets) prepareOnce(ctx context.Context, s *servers, l settings.Load, keys *keySet) error {
+func (t *Targets) prepareOnce(ctx context.Context, s *target, l settings.Load, keys *keySet) error {
 	what := preparedAs(l)
 	if s.prepared[what] {
 		return nil
@@ -137,7 +137,7 @@ func (t *Targets) prepareOnce(ctx context.Context, s *servers, l settings.Load, 
 }
 
 // network returns the network of the load before the servers.
-func (t *Targets) network(ctx context.Context, s *servers, l settings.Load) (*network, error) {
+func (t *Targets) network(ctx context.Context, s *target, l settings.Load) (*network, error) {
 	key := fmt.Sprint(l.Primaries, l.RoundTrip, l.Bandwidth)
 	if n := t.networks[key]; n != nil {
 		return n, nil

@@ -1,0 +1,237 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+)
+
+// A Node is one redis-server process. Its methods are safe for concurrent use.
+type Node struct {
+	cluster *Cluster
+	port    atomic.Int32
+	bus     atomic.Int32
+	dir     string
+	id      string
+
+	mu    sync.Mutex // guards what follows
+	cmd   *exec.Cmd
+	done  chan struct{} // closed when the process has ended
+	alone bool          // the process is a server without cluster mode
+}
+
+// Addr returns the node's address, host:port.
+func (n *Node) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(n.Port())) }
+
+// Port returns the node's port.
+func (n *Node) Port() int { return int(n.port.Load()) }
+
+// ID returns the node's ID in its cluster, "" without cluster mode.
+func (n *Node) ID() string { return n.id }
+
+// Pid returns the process's ID.
+func (n *Node) Pid() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cmd.Process.Pid
+}
+
+// Log returns the end of the server's log.
+func (n *Node) Log() string {
+	b, err := os.ReadFile(filepath.Join(n.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	const tail = 4 << 10
+	return string(b[max(0, len(b)-tail):])
+}
+
+// Do performs a command over a connection of its own.
+func (n *Node) Do(ctx context.Context, rcv any, cmd string, args ...string) error {
+	conn, err := n.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.Do(ctx, radix.Cmd(rcv, cmd, args...)); err != nil {
+		return fmt.Errorf("servers: %s: %s: %w", n.Addr(), cmd, err)
+	}
+	return nil
+}
+
+func (n *Node) dial(ctx context.Context) (radix.Conn, error) {
+	d := radix.Dialer{AuthPass: n.cluster.options.Password}
+	if config := n.cluster.TLSConfig(); config != nil {
+		d.NetDialer = tlsDialer{config}
+	}
+	return d.Dial(ctx, "tcp", n.Addr())
+}
+
+// start starts the process and waits until it accepts connections. It returns
+// errPort if the port was taken.
+func (n *Node) start(ctx context.Context) error { return n.startIn(ctx, n.dir, false) }
+
+func (n *Node) startIn(ctx context.Context, dir string, alone bool) error {
+	logFile := filepath.Join(dir, "log")
+	cmd := exec.Command(n.cluster.options.Binary, "redis.conf")
+	cmd.Dir = dir
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("servers: starting redis-server: %w", err)
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		n.cluster.watchdog.forget(cmd.Process.Pid)
+		close(done)
+	}()
+	n.mu.Lock()
+	n.cmd, n.done, n.alone = cmd, done, alone
+	n.mu.Unlock()
+	n.cluster.watchdog.watch(cmd.Process.Pid)
+	return poll(ctx, "redis-server accepts connections at "+n.Addr(), func() (bool, error) {
+		select {
+		case <-done:
+			b, _ := os.ReadFile(logFile)
+			if strings.Contains(string(b), "Failed listening") || strings.Contains(string(b), "bind: Address already in use") {
+				return false, errPort
+			}
+			return false, fmt.Errorf("servers: redis-server ended at its start:\n%s", b)
+		default:
+		}
+		var pong string
+		return n.Do(ctx, &pong, "PING") == nil, nil
+	})
+}
+
+var errPort = errors.New("servers: the port was taken meanwhile")
+
+func (n *Node) signal(s os.Signal) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("servers: signal %v to %s: %w", s, n.Addr(), err)
+	}
+	return nil
+}
+
+// Kill kills the process and waits for its end.
+func (n *Node) Kill() error {
+	err := n.signal(os.Kill)
+	n.mu.Lock()
+	done := n.done
+	n.mu.Unlock()
+	<-done
+	return err
+}
+
+// Pause stops the process with SIGSTOP: its connections stay open and nothing
+// is answered.
+func (n *Node) Pause() error { return n.signal(pauseSignal) }
+
+// Resume lets a paused process go on.
+func (n *Node) Resume() error { return n.signal(resumeSignal) }
+
+// Restart starts the process again, on its port and with its folder, and waits
+// until it answers. The process must have ended.
+func (n *Node) Restart(ctx context.Context) error {
+	if n.running() {
+		return fmt.Errorf("servers: Restart of %s, which is running: Kill it first", n.Addr())
+	}
+	return n.start(ctx)
+}
+
+// RestartAlone starts a server without cluster mode and without keys at the
+// node's address, as a client finds it where an address was given to another
+// server, or where a node was restarted without its settings. The process must
+// have ended. Kill ends the server, and Restart brings the node back.
+func (n *Node) RestartAlone(ctx context.Context) error {
+	if n.running() {
+		return fmt.Errorf("servers: RestartAlone of %s, which is running: Kill it first", n.Addr())
+	}
+	dir := filepath.Join(n.dir, "alone")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("servers: %w", err)
+	}
+	if err := n.cluster.configure(n, dir, true); err != nil {
+		return err
+	}
+	return n.startIn(ctx, dir, true)
+}
+
+// RestartElsewhere is Restart on another port.
+func (n *Node) RestartElsewhere(ctx context.Context) error {
+	if n.running() {
+		return fmt.Errorf("servers: RestartElsewhere of %s, which is running: Kill it first", n.Addr())
+	}
+	const attempts = 3
+	var err error
+	for range attempts {
+		var ports []int
+		if ports, err = freePorts(2); err != nil {
+			return err
+		}
+		n.port.Store(int32(ports[0]))
+		n.bus.Store(int32(ports[1]))
+		if n.cluster.major < 7 {
+			n.bus.Store(int32(ports[0] + 10000))
+		}
+		if err = n.cluster.configure(n, n.dir, n.cluster.single); err != nil {
+			return err
+		}
+		if err = n.start(ctx); !errors.Is(err, errPort) {
+			return err
+		}
+	}
+	return err
+}
+
+// Ports are chosen below those that systems give to outgoing connections, so
+// that a node which is started again finds its port free.
+const firstPort, endPort = 20000, 32000
+
+// freePorts returns n ports that are free now.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for tries := 100 * n; len(ports) < n && tries > 0; tries-- {
+		port := firstPort + rand.IntN(endPort-firstPort)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		defer l.Close()
+		ports = append(ports, port)
+	}
+	if len(ports) < n {
+		return nil, fmt.Errorf("servers: no %d free ports from %d to %d", n, firstPort, endPort)
+	}
+	return ports, nil
+}
+
+// poll asks again and again until ok, an error, or the context's end.
+func poll(ctx context.Context, what string, ok func() (bool, error)) error {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		done, err := ok()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("servers: waiting until %s: %w", what, ctx.Err())
+		}
+	}
+}

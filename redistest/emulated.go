@@ -1,0 +1,312 @@
+package redistest
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// Emulated is a cluster of miniredis nodes in this process, all primaries. It
+// has true slot maps, MOVED, ASK and CROSSSLOT; keys do not expire by
+// themselves. Its methods are safe for concurrent use; nodes are numbered from
+// 0.
+type Emulated struct {
+	nodes []*miniredis.Miniredis
+	addrs []string // of nodes; miniredis forgets them when it is closed
+	peers sync.Map // *server.Peer of clients; not of scripts
+
+	mu        sync.Mutex // guards what follows
+	owner     [slotCount]int
+	importing map[uint16]int // slots on their way, and where to
+	asking    map[*server.Peer]bool
+	inject    []func(cmd string, args []string) string
+	calls     []map[string]int
+}
+
+// StartEmulated starts an emulated cluster for the test and stops it at its
+// end.
+func StartEmulated(tb testing.TB, primaries int) *Emulated {
+	tb.Helper()
+	e, err := LaunchEmulated(primaries)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// LaunchEmulated starts an emulated cluster, which the caller must Close.
+func LaunchEmulated(primaries int) (*Emulated, error) {
+	if primaries < 1 {
+		return nil, fmt.Errorf("redistest: primaries = %d: must be positive", primaries)
+	}
+	e := &Emulated{
+		importing: make(map[uint16]int), asking: make(map[*server.Peer]bool),
+		inject: make([]func(string, []string) string, primaries),
+	}
+	for slot := range e.owner {
+		e.owner[slot] = slot * primaries / slotCount
+	}
+	for range primaries {
+		m := miniredis.NewMiniRedis()
+		if err := m.Start(); err != nil {
+			_ = e.Close()
+			return nil, fmt.Errorf("redistest: miniredis: %w", err)
+		}
+		e.nodes = append(e.nodes, m)
+		e.addrs = append(e.addrs, m.Addr())
+		e.calls = append(e.calls, make(map[string]int))
+	}
+	for i, m := range e.nodes {
+		m.Server().SetPreHook(func(p *server.Peer, cmd string, args ...string) bool { return e.hook(i, p, cmd, args) })
+	}
+	return e, nil
+}
+
+// Close stops all nodes.
+func (e *Emulated) Close() error {
+	for _, m := range e.nodes {
+		m.Close()
+	}
+	return nil
+}
+
+// Addrs returns the addresses of all nodes, host:port.
+func (e *Emulated) Addrs() []string { return slices.Clone(e.addrs) }
+
+// Nodes returns the miniredis nodes.
+func (e *Emulated) Nodes() []*miniredis.Miniredis { return e.nodes }
+
+// FastForward moves the time of all nodes on: keys whose time to live ends in it
+// are gone.
+func (e *Emulated) FastForward(d time.Duration) {
+	for _, m := range e.nodes {
+		m.FastForward(d)
+	}
+}
+
+// Owner returns the node that owns the slot.
+func (e *Emulated) Owner(slot uint16) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.owner[slot]
+}
+
+// Move gives the slot and its keys, which must be strings, to another node at
+// once. The node that had it replies MOVED from then on.
+func (e *Emulated) Move(slot uint16, node int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	from, to := e.nodes[e.owner[slot]], e.nodes[node]
+	e.owner[slot] = node
+	delete(e.importing, slot)
+	if from != to {
+		moveKeys(from, to, slot)
+	}
+}
+
+// StartMigration makes the slot's owner reply ASK for keys that it does not
+// have. The target serves them to clients that say ASKING, and replies MOVED to
+// others.
+func (e *Emulated) StartMigration(slot uint16, to int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.importing[slot] = to
+}
+
+// FinishMigration moves the keys that are left and makes the target the owner.
+func (e *Emulated) FinishMigration(slot uint16) {
+	e.mu.Lock()
+	to, ok := e.importing[slot]
+	e.mu.Unlock()
+	if ok {
+		e.Move(slot, to)
+	}
+}
+
+// Inject lets reply decide about each command that reaches the node, except
+// CLUSTER and those of scripts: a text that it returns is the error reply, and
+// the command does not run. It must not call methods of e. A nil reply ends it.
+func (e *Emulated) Inject(node int, reply func(cmd string, args []string) string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.inject[node] = reply
+}
+
+// Calls returns how many commands of the name, in capitals, the node has run.
+func (e *Emulated) Calls(node int, cmd string) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.calls[node][cmd]
+}
+
+// hook answers in the node's place what a node of a cluster answers
+// differently, and reports whether it did. It is not atomic with the command:
+// do not move slots that are written to at the same time.
+func (e *Emulated) hook(node int, p *server.Peer, cmd string, args []string) bool {
+	if e.inScript(p) {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch cmd {
+	case "CLUSTER":
+		return e.cluster(p, args)
+	case "ASKING":
+		e.asking[p] = true
+		p.WriteOK()
+		return true
+	case "READONLY", "READWRITE":
+		p.WriteOK()
+		return true
+	}
+	asked := e.asking[p]
+	if asked {
+		e.asking[p] = false
+	}
+	refusal := ""
+	if f := e.inject[node]; f != nil {
+		refusal = f(cmd, args)
+	}
+	if refusal == "" {
+		refusal = e.redirect(node, asked, commandKeys(cmd, args))
+	}
+	if refusal != "" {
+		p.WriteError(refusal)
+		return true
+	}
+	e.calls[node][cmd]++
+	return false
+}
+
+// inScript reports whether the command comes from a script, whose keys have
+// been checked and which holds miniredis' lock: miniredis runs such commands
+// for a peer that it has made, with a context, for them.
+func (e *Emulated) inScript(p *server.Peer) bool {
+	if _, known := e.peers.Load(p); known {
+		return false
+	}
+	if p.Ctx != nil {
+		return true
+	}
+	e.peers.Store(p, nil)
+	p.OnDisconnect(func() {
+		e.peers.Delete(p)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.asking, p)
+	})
+	return false
+}
+
+// commandKeys returns a command's keys.
+func commandKeys(cmd string, args []string) (keys []string) {
+	for all := command.Of(resp.AppendCommand(nil, cmd, args...)).Keys(); ; {
+		key, ok := all.Next()
+		if !ok {
+			return keys
+		}
+		keys = append(keys, string(key))
+	}
+}
+
+// redirect returns the error for a command that the node does not serve.
+func (e *Emulated) redirect(node int, asked bool, keys []string) string {
+	if len(keys) == 0 {
+		return ""
+	}
+	slot := radix.ClusterSlot([]byte(keys[0]))
+	missing := 0
+	for _, key := range keys {
+		if radix.ClusterSlot([]byte(key)) != slot {
+			return "CROSSSLOT Keys in request don't hash to the same slot"
+		}
+		if !e.nodes[node].Exists(key) {
+			missing++
+		}
+	}
+	to, migrating := e.importing[slot]
+	switch {
+	case e.owner[slot] == node && migrating && missing == len(keys):
+		return fmt.Sprintf("ASK %d %s", slot, e.addrs[to])
+	case e.owner[slot] == node && migrating && missing > 0, migrating && to == node && asked && missing > 0 && len(keys) > 1:
+		return "TRYAGAIN Multiple keys request during rehashing of slot"
+	case e.owner[slot] == node, migrating && to == node && asked:
+		return ""
+	}
+	return fmt.Sprintf("MOVED %d %s", slot, e.addrs[e.owner[slot]])
+}
+
+// cluster answers CLUSTER SLOTS, KEYSLOT and INFO.
+func (e *Emulated) cluster(p *server.Peer, args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	switch strings.ToUpper(args[0]) {
+	case "SLOTS":
+		e.writeSlots(p)
+	case "KEYSLOT":
+		if len(args) != 2 {
+			return false
+		}
+		p.WriteInt(int(radix.ClusterSlot([]byte(args[1]))))
+	case "INFO":
+		p.WriteBulk(fmt.Sprintf("cluster_state:ok\r\ncluster_slots_assigned:%d\r\ncluster_slots_ok:%[1]d\r\ncluster_size:%d\r\n", slotCount, len(e.nodes)))
+	default:
+		return false
+	}
+	return true
+}
+
+func (e *Emulated) writeSlots(p *server.Peer) {
+	var starts []int
+	for slot := range e.owner {
+		if slot == 0 || e.owner[slot] != e.owner[slot-1] {
+			starts = append(starts, slot)
+		}
+	}
+	p.WriteLen(len(starts))
+	for i, start := range starts {
+		end := slotCount - 1
+		if i+1 < len(starts) {
+			end = starts[i+1] - 1
+		}
+		host, portText, _ := net.SplitHostPort(e.addrs[e.owner[start]])
+		port, _ := strconv.Atoi(portText)
+		p.WriteLen(3)
+		p.WriteInt(start)
+		p.WriteInt(end)
+		p.WriteLen(3)
+		p.WriteBulk(host)
+		p.WriteInt(port)
+		p.WriteBulk(fmt.Sprintf("%040x", e.owner[start]+1))
+	}
+}
+
+func moveKeys(from, to *miniredis.Miniredis, slot uint16) {
+	for _, key := range from.Keys() {
+		if radix.ClusterSlot([]byte(key)) != slot {
+			continue
+		}
+		value, err := from.Get(key)
+		if err != nil {
+			panic("redistest: only strings can be moved: key " + strconv.Quote(key) + ": " + err.Error())
+		}
+		ttl := from.TTL(key)
+		_ = to.Set(key, value)
+		to.SetTTL(key, ttl)
+		from.Del(key)
+	}
+}

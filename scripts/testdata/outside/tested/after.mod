@@ -1,0 +1,13 @@
+module example.com/tested
+
+go 1.25.0
+
+require github.com/redislanes/redislanes v0.0.0
+
+require (
+	github.com/alicebob/gopher-json v0.0.0-20200520072559-a9ecdc9d1d3a // indirect
+	github.com/alicebob/miniredis/v2 v2.31.0 // indirect
+	github.com/mediocregopher/radix/v4 v4.1.4 // indirect
+	github.com/tilinna/clock v1.0.2 // indirect
+	github.com/yuin/gopher-lua v1.1.0 // indirect
+)
