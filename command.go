@@ -37,7 +37,7 @@ func (e *CommandError) Error() string {
 	if e.Addr != "" {
 		at = " on " + e.Addr
 	}
-	return fmt.Sprintf("cluster: %s%s: %v", e.Command, at, e.Err)
+	return fmt.Sprintf(prefix+"%s%s: %s", e.Command, at, text(e.Err, e.Addr))
 }
 
 // Unwrap returns Err.

@@ -21,7 +21,7 @@ func (e *DecodeError) Error() string {
 	if name := kinds[e.Kind]; name != "" {
 		what = ", " + name + ","
 	}
-	return fmt.Sprintf("lanes: the reply%s cannot be decoded into %s", what, e.Into)
+	return fmt.Sprintf(prefix+"the reply%s cannot be decoded into %s", what, e.Into)
 }
 
 var kinds = map[byte]string{

@@ -17,5 +17,5 @@ func ExampleOutcomeError() {
 	case errors.Is(err, redislanes.ErrUnknownOutcome):
 		fmt.Println("perhaps executed:", err)
 	}
-	// Output: not executed, send again: lanes: redis-1:6379: not sent: context deadline exceeded
+	// Output: not executed, send again: redislanes: redis-1:6379: not sent: context deadline exceeded
 }

@@ -43,7 +43,7 @@ type ExhaustedError struct {
 }
 
 func (e *ExhaustedError) Error() string {
-	return fmt.Sprintf("pool: %s: %v: %s; raise the limit, or shed load", e.Addr, ErrExhausted, e.Limit)
+	return fmt.Sprintf(prefix+"%s: pool exhausted: %s; raise the limit, or shed load", e.Addr, e.Limit)
 }
 
 // Unwrap returns ErrExhausted.
@@ -104,7 +104,7 @@ type DownError struct {
 }
 
 func (e *DownError) Error() string {
-	return fmt.Sprintf("pool: %s: server down for %v: %v", e.Addr, e.Lasted.Round(time.Millisecond), e.Cause)
+	return fmt.Sprintf(prefix+"%s: server down for %v: %s", e.Addr, e.Lasted.Round(time.Millisecond), text(e.Cause, e.Addr))
 }
 
 // Unwrap returns ErrDown and the cause.

@@ -30,9 +30,9 @@ type OutcomeError struct {
 
 func (e *OutcomeError) Error() string {
 	if e.Addr == "" {
-		return fmt.Sprintf("lanes: %v: %v", e.Outcome, e.Cause)
+		return fmt.Sprintf(prefix+"%v: %s", e.Outcome, text(e.Cause, ""))
 	}
-	return fmt.Sprintf("lanes: %s: %v: %v", e.Addr, e.Outcome, e.Cause)
+	return fmt.Sprintf(prefix+"%s: %v: %s", e.Addr, e.Outcome, text(e.Cause, e.Addr))
 }
 
 // Unwrap returns the outcome and the cause.

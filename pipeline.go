@@ -9,10 +9,10 @@ import (
 
 var (
 	// ErrPending is the error of a reply before Do has returned.
-	ErrPending = errors.New("pipeline: no reply yet: call Do first")
+	ErrPending = errors.New("no reply yet: call Do first")
 
 	// ErrStale is the error of a reply whose pipeline was reset.
-	ErrStale = errors.New("pipeline: the pipeline was reset since this reply was given")
+	ErrStale = errors.New("the pipeline was reset since this reply was given")
 
 	// ErrNull is wrapped by the error when Redis replied null, as GET does for
 	// a key that does not exist, where a value was asked for.
@@ -23,7 +23,7 @@ var (
 // second Do would count twice: it sends nothing, and the replies of the first one
 // stay. A command that is appended in between is refused with this error, which
 // then comes with ErrNotSent.
-var ErrExecuted = errors.New("pipeline: it was done already, call Reset before it is used again")
+var ErrExecuted = errors.New("the pipeline was done already, call Reset before it is used again")
 
 // ErrExpiry is the error of a hit that was counted, and whose Total is set: only
 // its EXPIRE failed, so that the key may have no time to live yet. The next hit
@@ -42,7 +42,7 @@ type PipelineError struct {
 }
 
 func (e *PipelineError) Error() string {
-	return fmt.Sprintf("pipeline: %d of %d commands failed, the first: %v", e.Failed, e.Total, e.First)
+	return fmt.Sprintf(prefix+"%d of %d commands failed, the first: %s", e.Failed, e.Total, text(e.First, ""))
 }
 
 // Unwrap returns First.

@@ -13,7 +13,7 @@ var ErrNotPipelinable = fmt.Errorf("command cannot be pipelined, use Client.Do o
 
 // ErrCrossSlot is wrapped by the error for a command whose keys lie in more
 // than one slot, which Redis Cluster refuses.
-var ErrCrossSlot = errors.New("cluster: keys in different slots")
+var ErrCrossSlot = errors.New("keys in different slots")
 
 // A CrossSlotError tells which command has keys in more than one slot. It
 // unwraps to ErrCrossSlot and, since the command was not sent, ErrNotSent.
@@ -25,7 +25,7 @@ type CrossSlotError struct {
 
 // Error names the command and the two slots.
 func (e *CrossSlotError) Error() string {
-	return fmt.Sprintf("cluster: %s: keys in different slots, %d and %d", e.Command, e.Slots[0], e.Slots[1])
+	return fmt.Sprintf(prefix+"%s: keys in different slots, %d and %d", e.Command, e.Slots[0], e.Slots[1])
 }
 
 // Unwrap returns ErrCrossSlot and ErrNotSent.

@@ -36,7 +36,7 @@ func (e *UnreachableError) Error() string {
 	var texts []string
 	addrs := make(map[string][]string)
 	for _, c := range e.Causes {
-		text := strings.TrimPrefix(c.Err.Error(), c.Addr+": ")
+		text := text(c.Err, c.Addr)
 		if addrs[text] == nil {
 			texts = append(texts, text)
 		}
@@ -49,7 +49,7 @@ func (e *UnreachableError) Error() string {
 	if slices.ContainsFunc(e.Causes, AddrError.answered) {
 		what = "no node gives a map of the slots"
 	}
-	return "cluster: " + what + ": " + strings.Join(texts, "; ")
+	return prefix + what + ": " + strings.Join(texts, "; ")
 }
 
 // answered tells whether the error is, or is about, what a server sent.

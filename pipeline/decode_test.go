@@ -47,20 +47,20 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		err  error
 		want string
 	}{
-		"Do":                   {client.Do(ctx, radix.Cmd(new(int), "GET", "k")), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *int"},
-		"FlatCmd, a channel":   {client.Do(ctx, radix.FlatCmd(new(chan int), "GET", "k")), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *chan int"},
-		"an array into an int": {client.Do(ctx, radix.Cmd(new(int64), "LRANGE", "l", "0", "-1")), "cluster: LRANGE" + at + "lanes: the reply, an array, cannot be decoded into *int64"},
-		"radix.Pipeline":       {inPipeline(new(int), "GET"), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *int"},
-		"radix.Pipeline, kept": {inPipeline(new(chan int), "GET"), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *chan int"},
+		"Do":                   {client.Do(ctx, radix.Cmd(new(int), "GET", "k")), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
+		"FlatCmd, a channel":   {client.Do(ctx, radix.FlatCmd(new(chan int), "GET", "k")), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *chan int"},
+		"an array into an int": {client.Do(ctx, radix.Cmd(new(int64), "LRANGE", "l", "0", "-1")), "redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into *int64"},
+		"radix.Pipeline":       {inPipeline(new(int), "GET"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
+		"radix.Pipeline, kept": {inPipeline(new(chan int), "GET"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *chan int"},
 		"a lent connection": {client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(new(int), "GET", "k"))
-		})), "cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *int"},
-		"Append": {appended(new(uint8)), "pipeline: 1 of 1 commands failed, the first: cluster: GET" + at + "lanes: the reply, a string, cannot be decoded into *uint8"},
+		})), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
+		"Append": {appended(new(uint8)), "redislanes: 1 of 1 commands failed, the first: GET" + at + "the reply, a string, cannot be decoded into *uint8"},
 		"Into": {reply(func(r pipeline.Reply) error { return r.Into(new([]int)) }, "LRANGE", "l", "0", "-1"),
-			"cluster: LRANGE" + at + "lanes: the reply, an array, cannot be decoded into *[]int"},
-		"Int":   {reply(toInt, "GET", "k"), "cluster: GET" + at + "resp: reply of type '$' is not an integer"},
-		"Text":  {reply(func(r pipeline.Reply) error { _, err := r.Text(); return err }, "LRANGE", "l", "0", "-1"), "cluster: LRANGE" + at + "resp: reply of type '*' is not a string"},
-		"Float": {reply(func(r pipeline.Reply) error { _, err := r.Float(); return err }, "GET", "k"), "cluster: GET" + at + "pipeline: the reply is not a number"},
+			"redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into *[]int"},
+		"Int":   {reply(toInt, "GET", "k"), "redislanes: GET" + at + "reply of type '$' is not an integer"},
+		"Text":  {reply(func(r pipeline.Reply) error { _, err := r.Text(); return err }, "LRANGE", "l", "0", "-1"), "redislanes: LRANGE" + at + "reply of type '*' is not a string"},
+		"Float": {reply(func(r pipeline.Reply) error { _, err := r.Float(); return err }, "GET", "k"), "redislanes: GET" + at + "the reply is not a number"},
 	} {
 		require.EqualError(t, c.err, c.want, name)
 		var failed *redislanes.CommandError
@@ -69,5 +69,5 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		require.NotErrorIs(t, c.err, redislanes.ErrUnknownOutcome)
 	}
 	require.ErrorIs(t, reply(toInt, "GET", "{k}nothing"), redislanes.ErrNull)
-	require.EqualError(t, reply(toInt, "GET", "{k}nothing"), "resp: null reply")
+	require.EqualError(t, reply(toInt, "GET", "{k}nothing"), "null reply")
 }

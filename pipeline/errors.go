@@ -11,7 +11,7 @@ import (
 type expiryError struct{ cause error }
 
 func (e *expiryError) Error() string {
-	return fmt.Sprintf("pipeline: %v: %v", redislanes.ErrExpiry, e.cause)
+	return fmt.Sprintf("%v: %v", redislanes.ErrExpiry, e.cause)
 }
 
 // Is is part of errors.Is.

@@ -101,7 +101,7 @@ func (r Reply) Float() (float64, error) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return 0, r.undecodable(errors.New("pipeline: the reply is not a number"))
+		return 0, r.undecodable(errors.New("the reply is not a number"))
 	}
 	return f, nil
 }

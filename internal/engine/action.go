@@ -31,7 +31,7 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		return err
 	}
 	if action == nil {
-		return fmt.Errorf("cluster: %w: %w", errNilAction, redislanes.ErrNotSent)
+		return fmt.Errorf("redislanes: %w: %w", errNilAction, redislanes.ErrNotSent)
 	}
 	properties := action.Properties()
 	how.noFollow = !properties.CanRetry && !properties.CanPipeline

@@ -26,7 +26,7 @@ type How struct {
 
 func (h How) validate() error {
 	if h.Sequential && h.Goroutines {
-		return errors.New("pipeline: Config.Sequential and Config.Goroutines are both set: leave one of them out")
+		return fmt.Errorf("Config.Sequential and Config.Goroutines are both set: leave one of them out: %w", redislanes.ErrNotSent)
 	}
 	return h.Group.validate()
 }
@@ -43,13 +43,13 @@ func (h How) validate() error {
 // again.
 func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if r == nil {
-		return fmt.Errorf("cluster: Exec: the request is nil: %w", redislanes.ErrNotSent)
+		return fmt.Errorf("the request is nil: %w", redislanes.ErrNotSent)
 	}
 	if err := how.validate(); err != nil {
 		return err
 	}
 	if len(r.places) > 0 {
-		return fmt.Errorf("cluster: a request of %d commands was executed before: Reset it first", len(r.bounds))
+		return fmt.Errorf("a request of %d commands was executed before: Reset it first", len(r.bounds))
 	}
 	if err := c.usable(ctx); err != nil {
 		return err

@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/redislanes/redislanes"
 )
 
 // Grouping says which commands of a pipeline travel together. The zero value
@@ -31,7 +33,7 @@ func (g Grouping) String() string {
 
 func (g Grouping) validate() error {
 	if g > BySlot {
-		return fmt.Errorf("pipeline: Config.Group is %v: want ByNode or BySlot", g)
+		return fmt.Errorf("Config.Group is %v: want ByNode or BySlot: %w", g, redislanes.ErrNotSent)
 	}
 	return nil
 }

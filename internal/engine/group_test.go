@@ -16,7 +16,7 @@ func TestGroupingNames(t *testing.T) {
 	assert.Equal(t, "Grouping(7)", Grouping(7).String())
 	assert.NoError(t, ByNode.validate())
 	assert.NoError(t, BySlot.validate())
-	assert.EqualError(t, Grouping(7).validate(), "pipeline: Config.Group is Grouping(7): want ByNode or BySlot")
+	assert.EqualError(t, Grouping(7).validate(), "Config.Group is Grouping(7): want ByNode or BySlot: not sent")
 }
 
 func TestGroup(t *testing.T) {

@@ -66,7 +66,7 @@ func TestCrossSlotError(t *testing.T) {
 		assert.NotContains(t, err.Error(), "canary")
 	}
 	_, _, err := commandSlot("mget", []string{"foo", "bar"})
-	assert.EqualError(t, err, "cluster: MGET: keys in different slots, 12182 and 5061")
+	assert.EqualError(t, err, "redislanes: MGET: keys in different slots, 12182 and 5061")
 }
 
 func TestCommandSlotDoesNotAllocate(t *testing.T) {

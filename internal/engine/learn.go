@@ -229,7 +229,7 @@ func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
 	}
 	rule, err := command.ParseInfo(reply, name)
 	if err != nil {
-		c.cfg.Logger.Warn("cluster: COMMAND INFO makes no sense", "node", n.addr, "command", name, "error", err)
+		c.cfg.Logger.Warn("COMMAND INFO makes no sense", "node", n.addr, "command", name, "error", err)
 	}
 	return lore{rule, true}
 }

@@ -60,7 +60,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 	if l.to == nil {
 		t := l.client.topology.Load()
 		if t.primary(l.slot) == nil {
-			return nil, fmt.Errorf("cluster: %w", noOwnerError(l.slot))
+			return nil, fmt.Errorf("redislanes: %w", noOwnerError(l.slot))
 		}
 		l.to = l.client.poolFor(t, l.slot, l.how)
 	}

@@ -46,7 +46,7 @@ const (
 func parseSlots(reply []byte, asked string) ([]slotRange, error) {
 	if len(reply) > 0 && reply[0] == '-' {
 		msg, _, _ := bytes.Cut(reply[1:], crlf)
-		return nil, fmt.Errorf("cluster: CLUSTER SLOTS: %s", resp.Redact(string(msg)))
+		return nil, fmt.Errorf("CLUSTER SLOTS: %s", resp.Redact(string(msg)))
 	}
 	p := slotsParser{replyReader: replyReader{b: reply}, askedHost: hostOf(asked)}
 	n, err := p.array("an array of slot ranges", 0, SlotCount)
@@ -230,7 +230,7 @@ func (r *replyReader) fail(at int, want string) error {
 	if at < len(r.b) {
 		got = strconv.QuoteToASCII(string(r.b[at:min(at+12, len(r.b))]))
 	}
-	return fmt.Errorf("cluster: CLUSTER SLOTS reply, byte %d: want %s, got %s", at, want, got)
+	return fmt.Errorf("CLUSTER SLOTS reply, byte %d: want %s, got %s", at, want, got)
 }
 
 // line reads the first line of a value: its type and the text after it.

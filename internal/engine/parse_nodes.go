@@ -17,7 +17,7 @@ type nodesTold struct {
 // maxNodes bounds how many nodes parseNodes reads.
 const maxNodes = 16 << 10
 
-var errNodes = errors.New("cluster: CLUSTER NODES reply")
+var errNodes = errors.New("CLUSTER NODES reply")
 
 // parseNodes reads a complete RESP2 or RESP3 reply to CLUSTER NODES. A line is
 //

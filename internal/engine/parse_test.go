@@ -128,11 +128,11 @@ func TestParseSlotsErrors(t *testing.T) {
 		node("*4\r\n+a\r\n:1\r\n+x\r\n" + strings.Repeat("*1\r\n", 9) + "_\r\n"): "want a value nested less deep",
 	} {
 		_, err := parseSlots([]byte(reply), "asked:7000")
-		assert.ErrorContains(t, err, "cluster: CLUSTER SLOTS reply, byte ", "%q", reply)
+		assert.ErrorContains(t, err, "CLUSTER SLOTS reply, byte ", "%q", reply)
 		assert.ErrorContains(t, err, want, "%q", reply)
 	}
 	_, err := parseSlots([]byte("-ERR unknown command 'CLUSTER', with args beginning with: 'SLOTS' \r\n"), "asked:7000")
-	assert.EqualError(t, err, "cluster: CLUSTER SLOTS: ERR unknown command 'CLUSTER'")
+	assert.EqualError(t, err, "CLUSTER SLOTS: ERR unknown command 'CLUSTER'")
 }
 
 // Every reply that ends too early or has a byte changed must be refused or

@@ -47,7 +47,7 @@ func (c *Client) Sync(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("cluster: waiting for a refresh: %w", ctx.Err())
+		return fmt.Errorf("redislanes: waiting for a refresh: %w", ctx.Err())
 	case <-c.ctx.Done():
 		return redislanes.ErrClosed
 	}

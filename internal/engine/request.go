@@ -152,7 +152,7 @@ func (r *Request) CommitKnown(buf []byte, slot int32) {
 // refuse notes the first reason why the request cannot be executed.
 func (r *Request) refuse(format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("cluster: request: "+format+": %w", append(args, redislanes.ErrNotSent)...)
+		r.err = fmt.Errorf("request: "+format+": %w", append(args, redislanes.ErrNotSent)...)
 	}
 }
 

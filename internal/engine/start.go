@@ -60,7 +60,7 @@ func (c *Client) usable(ctx context.Context) error {
 	case c == nil || c.ctx == nil:
 		return fmt.Errorf("%w: %w", errNotMade, redislanes.ErrNotSent)
 	case ctx == nil:
-		return fmt.Errorf("cluster: %w: %w", errNilContext, redislanes.ErrNotSent)
+		return fmt.Errorf("redislanes: %w: %w", errNilContext, redislanes.ErrNotSent)
 	case c.ctx.Err() != nil:
 		return redislanes.ErrClosed
 	}

@@ -40,7 +40,7 @@ func TestDownErrorKeepsItsText(t *testing.T) {
 		p := &Pool{addr: "h:1", down: time.Now(), lastErr: errNoAnswer}
 		time.Sleep(time.Second)
 		err := p.downErrorLocked()
-		require.EqualError(t, err, "pool: h:1: server down for 1s: no answer within the stall timeout")
+		require.EqualError(t, err, "redislanes: h:1: server down for 1s: no answer within the stall timeout")
 		text := err.Error()
 		time.Sleep(time.Minute)
 		require.EqualError(t, err, text)

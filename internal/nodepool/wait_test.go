@@ -92,6 +92,6 @@ func TestDeadlineWhileDialling(t *testing.T) {
 		defer cancel()
 		_, err = p.Lend(short)
 		require.ErrorIs(t, err, redislanes.ErrNotSent)
-		require.EqualError(t, err, "lanes: silent:1: not sent: waited 20ms, 0 of 2 in use, 2 being dialled, 1 waiting: context deadline exceeded")
+		require.EqualError(t, err, "redislanes: silent:1: not sent: waited 20ms, 0 of 2 in use, 2 being dialled, 1 waiting: context deadline exceeded")
 	})
 }

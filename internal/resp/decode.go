@@ -8,7 +8,7 @@ import (
 )
 
 // ErrNull says that a reply is null where a value was asked for.
-var ErrNull = errors.New("resp: null reply")
+var ErrNull = errors.New("null reply")
 
 // TypeError says that a reply is of another type than was asked for.
 type TypeError struct {
@@ -17,7 +17,7 @@ type TypeError struct {
 }
 
 func (e *TypeError) Error() string {
-	return fmt.Sprintf("resp: reply of type %q is not %s", e.Kind, e.Want)
+	return fmt.Sprintf("reply of type %q is not %s", e.Kind, e.Want)
 }
 
 // Cut returns the first of several replies, which were framed before, and what

@@ -43,7 +43,7 @@ func TestIntOfOtherReplies(t *testing.T) {
 		}
 	}
 	_, err := Int([]byte("*0\r\n"))
-	assert.EqualError(t, err, "resp: reply of type '*' is not an integer")
+	assert.EqualError(t, err, "reply of type '*' is not an integer")
 }
 
 func TestBytes(t *testing.T) {

@@ -42,5 +42,5 @@ func ExampleInt() {
 	// Output:
 	// 42 <nil>
 	// 42 <nil>
-	// 0 resp: null reply
+	// 0 null reply
 }

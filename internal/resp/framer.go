@@ -9,7 +9,7 @@ import (
 
 // ErrProtocol is wrapped by every error of a [Framer]. After one, the stream
 // has no known boundary any more and must be closed.
-var ErrProtocol = errors.New("resp: protocol error")
+var ErrProtocol = errors.New("protocol error")
 
 type state uint8
 

@@ -27,8 +27,8 @@ func TestOutcomeErrorHasOneOutcome(t *testing.T) {
 	var found *net.OpError
 	require.ErrorAs(t, err, &found)
 	assert.Same(t, op, found)
-	assert.EqualError(t, err, "lanes: a:1: outcome unknown: read tcp: reset")
-	assert.EqualError(t, NotSent("", op), "lanes: not sent: read tcp: reset", "no server was chosen yet")
+	assert.EqualError(t, err, "redislanes: a:1: outcome unknown: read tcp: reset")
+	assert.EqualError(t, NotSent("", op), "redislanes: not sent: read tcp: reset", "no server was chosen yet")
 }
 
 func TestNotSentKeepsWhatSaysSoAlready(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 	quietReads = 8
 )
 
-var errNotACommand = errors.New("lanes: the request is not a sequence of whole commands")
+var errNotACommand = errors.New("the request is not a sequence of whole commands")
 
 // readOwn reads until b is complete, if b still has the claim.
 func (l *Lane) readOwn(ctx context.Context, b *Batch) {

@@ -78,7 +78,7 @@ func (r *Request) SetSlow(slow bool) { r.slow = slow }
 
 // Refused returns the error for a request that changes its connection and came
 // to one that others share.
-func (r *Request) Refused() error { return fmt.Errorf("lanes: %s: %w", r.held, redislanes.ErrShared) }
+func (r *Request) Refused() error { return fmt.Errorf("redislanes: %s: %w", r.held, redislanes.ErrShared) }
 
 // A Lender is a [Submitter] that can lend a connection to what must not travel
 // with the commands of others.
@@ -126,7 +126,7 @@ func Marshal(marshal any) ([]byte, error) { return AppendRequest(nil, marshal) }
 // anything if it was not a command.
 func AppendRequest(b []byte, marshal any) ([]byte, error) {
 	if marshal == nil {
-		return b, fmt.Errorf("lanes: reading without a command is not possible on a lane, pub/sub needs a radix connection: %w", redislanes.ErrNotSent)
+		return b, fmt.Errorf("redislanes: reading without a command is not possible on a lane, pub/sub needs a radix connection: %w", redislanes.ErrNotSent)
 	}
 	c := codecs.Get().(*codec)
 	c.written = b
