@@ -28,10 +28,15 @@ type load struct {
 }
 
 func newLoad(client *cluster.Client, s scenario, keys keySet, callers int) *load {
+	return newLoadSent(pipeline.Config{}, client, s, keys, callers)
+}
+
+// newLoadSent is newLoad for pipelines that are sent in a way of their own.
+func newLoadSent(how pipeline.Config, client *cluster.Client, s scenario, keys keySet, callers int) *load {
 	l := &load{client: client, callers: make([]*caller, callers)}
 	for i := range l.callers {
 		l.callers[i] = &caller{
-			scenario: s, all: keys, pipeline: pipeline.New(client),
+			scenario: s, all: keys, pipeline: how.New(client),
 			// A seed for each caller makes runs alike.
 			random: rand.New(rand.NewPCG(uint64(i), 0)),
 			keys:   make([]string, 0, s.keysPerRequest()),

@@ -8,7 +8,7 @@ import (
 )
 
 // expand makes runs and endpoints of what was read. What belongs to the client
-// (pool, group, sequential) varies within a run, so that it is compared; what
+// (pool, group, fan_out) varies within a run, so that it is compared; what
 // belongs to the load and the network varies between runs.
 func (s *source) expand(d *decoder) {
 	if len(s.endpoints) == 0 {
@@ -67,11 +67,6 @@ func clientName(f *field, l *Load) string {
 	switch f.name {
 	case "group":
 		return "by " + l.Group
-	case "sequential":
-		if l.Sequential {
-			return "sequential"
-		}
-		return "parallel"
 	default:
 		return fmt.Sprint(f.get(l))
 	}

@@ -13,6 +13,10 @@ const (
 	zipf    = "zipf"
 	byNode  = "node"
 	bySlot  = "slot"
+
+	async      = "async"
+	goroutines = "goroutines"
+	sequential = "sequential"
 )
 
 // Scenarios are the names of all scenarios, as package load knows them.
@@ -67,8 +71,8 @@ var fields = []field{
 		get: func(l *Load) any { return l.Primaries }},
 	{name: "group", ofClient: true, set: choice([]string{byNode, bySlot}, func(l *Load) *string { return &l.Group }),
 		get: func(l *Load) any { return l.Group }},
-	{name: "sequential", ofClient: true, set: boolean(func(l *Load) *bool { return &l.Sequential }),
-		get: func(l *Load) any { return l.Sequential }},
+	{name: "fan_out", ofClient: true, set: choice([]string{async, goroutines, sequential}, func(l *Load) *string { return &l.FanOut }),
+		get: func(l *Load) any { return l.FanOut }},
 	{name: "pool", ofClient: true, set: setPool, get: func(l *Load) any { return l.Pool.String() }},
 }
 

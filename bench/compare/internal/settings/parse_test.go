@@ -34,7 +34,7 @@ func TestMistakes(t *testing.T) {
 		{"bad size", "slow_size: 12XB", `f.yaml:1:12: slow_size: "12XB": want a size with a unit`},
 		{"share", "slow_share: 2", `f.yaml:1:13: slow_share: "2": want a number from 0 to 1`},
 		{"not a number", "rate: .nan", `f.yaml:1:7: rate: ".nan": want a number`},
-		{"bool", "sequential: 1", `f.yaml:1:13: sequential: "1": want true or false`},
+		{"bool", "hash_tags: 1", `f.yaml:1:12: hash_tags: "1": want true or false`},
 		{"scenario", "scenario: mixed_2key", `f.yaml:1:11: scenario: "mixed_2key": want one of fixed_key, `},
 		{"suggested scenario", "scenario: mixed_2key", `did you mean "mixed_2keys"?`},
 		{"group", "group: nodes", `did you mean "node"?`},
@@ -103,7 +103,7 @@ vary:
   callers: [15, 40]
   pool: [{kind: fixed, size: 10}, {kind: laned, lanes: 2, strategy: affinity}]
   round_trip: [0, 1ms, 5ms]
-  sequential: [true, false]
+  fan_out: [sequential, async]
 `))
 	require.NoError(t, err)
 	var runs, endpoints []string
@@ -120,10 +120,10 @@ vary:
 		"callers=40 round_trip=0", "callers=40 round_trip=1ms", "callers=40 round_trip=5ms",
 	}, runs)
 	require.Equal(t, []string{
-		"fixed-10 sequential", "fixed-10 parallel", "laned-2-affinity sequential", "laned-2-affinity parallel",
+		"fixed-10 sequential", "fixed-10 async", "laned-2-affinity sequential", "laned-2-affinity async",
 	}, endpoints)
 	require.Equal(t, []Value{{"callers", 40}, {"round_trip", "1ms"}}, f.Runs[4].Varied)
-	require.True(t, f.Runs[4].Endpoints[2].Load.Sequential)
+	require.Equal(t, "sequential", f.Runs[4].Endpoints[2].Load.FanOut)
 	require.Equal(t, 2, f.Runs[4].Endpoints[2].Load.Pool.Config().(pool.Laned).Lanes)
 }
 

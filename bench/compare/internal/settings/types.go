@@ -38,26 +38,26 @@ type Endpoint struct {
 
 // A Load is the settings of one endpoint.
 type Load struct {
-	Scenario   string
-	Callers    int
-	Steps      []Step // instead of Callers and Duration
-	Duration   time.Duration
-	WarmUp     time.Duration
-	Rounds     int
-	Seed       uint64
-	Rate       float64       // requests a second of an open loop; 0: a closed loop
-	Timeout    time.Duration // of each request; 0: none
-	Keys       Keys
-	ValueSize  int     // bytes
-	SlowShare  float64 // of the requests; negative: the scenario's
-	SlowSize   int     // bytes of a slow reply
-	HashTags   bool
-	RoundTrip  time.Duration // added by a proxy
-	Bandwidth  int           // bytes a second of each connection; 0: no bound
-	Primaries  int
-	Group      string // "node" or "slot"
-	Sequential bool
-	Pool       Pool
+	Scenario  string
+	Callers   int
+	Steps     []Step // instead of Callers and Duration
+	Duration  time.Duration
+	WarmUp    time.Duration
+	Rounds    int
+	Seed      uint64
+	Rate      float64       // requests a second of an open loop; 0: a closed loop
+	Timeout   time.Duration // of each request; 0: none
+	Keys      Keys
+	ValueSize int     // bytes
+	SlowShare float64 // of the requests; negative: the scenario's
+	SlowSize  int     // bytes of a slow reply
+	HashTags  bool
+	RoundTrip time.Duration // added by a proxy
+	Bandwidth int           // bytes a second of each connection; 0: no bound
+	Primaries int
+	Group     string // "node" or "slot"
+	FanOut    string // "async", "goroutines" or "sequential"
+	Pool      Pool
 
 	at map[string]*yaml.Node // where each key was set
 }
@@ -82,7 +82,7 @@ func defaults() Load {
 		Duration: 2 * time.Second, WarmUp: 300 * time.Millisecond, Rounds: 3, Seed: 1,
 		Keys:      Keys{Number: 10_000, Distribution: uniform, Skew: 1.1},
 		ValueSize: 100, SlowShare: -1, SlowSize: 500_000,
-		Primaries: 3, Group: byNode, Pool: Pool{Kind: laned},
+		Primaries: 3, Group: byNode, FanOut: async, Pool: Pool{Kind: laned},
 		at: make(map[string]*yaml.Node),
 	}
 }
