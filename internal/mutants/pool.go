@@ -18,8 +18,8 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestPausedServerIsNotStalled", false,
 	},
 	{
-		"a lane that is taken away is cut", "internal/nodepool/resize.go",
-		"p.leaveLocked(m, errIdle, false)\n\t\t\tsurplus--", "p.leaveLocked(m, errIdle, true)\n\t\t\tsurplus--",
+		"a lane that is taken away is cut", "internal/nodepool/shared.go",
+		"a.leaveLocked(m, errIdle, false)", "a.leaveLocked(m, errIdle, true)",
 		"./internal/nodepool", "TestLanesAreDrained", false,
 	},
 	{
@@ -48,7 +48,7 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestStrategyTakesItsTime", false,
 	},
 	{
-		"FailFast refuses a caller that is back before its connection is", "internal/nodepool/waiter.go",
+		"FailFast refuses a caller that is back before its connection is", "internal/nodepool/exclusive.go",
 		"m.state == busy && m.lane.InFlight() == 0 {\n\t\t\tfree++", "false && m.state == busy {\n\t\t\tfree++",
 		"./internal/nodepool", "TestFailFastKnowsWhoIsBack", false,
 	},
@@ -68,12 +68,12 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestStuckLog", false,
 	},
 	{
-		"a slow OnWait holds up the bytes of others", "internal/nodepool/waiter.go",
+		"a slow OnWait holds up the bytes of others", "internal/nodepool/monitor.go",
 		"\tfor _, lane := range flushes {\n\t\tlane.Flush()\n\t}\n", "\tdefer func() {\n\t\tfor _, lane := range flushes {\n\t\t\tlane.Flush()\n\t\t}\n\t}()\n",
 		"./internal/nodepool", "TestSlowOnWaitHoldsNobodyUp", false,
 	},
 	{
-		"a closed connection is lent to the one who waits", "internal/nodepool/waiter.go",
+		"a closed connection is lent to the one who waits", "internal/nodepool/exclusive.go",
 		"w.batch == nil && m.lane.Err() == nil", "w.batch == nil",
 		"./internal/nodepool", "TestClosedConnectionIsNotLent", false,
 	},
@@ -88,12 +88,12 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestClosedBeforeItJoined", false,
 	},
 	{
-		"a pool shrinks by what it sees at the moment", "internal/nodepool/resize.go",
-		"s.load = max(s.load, p.flying.TakePeak())", "s.load = p.flying.Now()",
+		"a pool shrinks by what it sees at the moment", "internal/nodepool/shared.go",
+		"return a.load.TakePeak()", "return a.load.Now()",
 		"./internal/nodepool", "TestBurstsBetweenLooks", false,
 	},
 	{
-		"a connection counts as in use after its caller has the reply", "internal/nodepool/resize.go",
+		"a connection counts as in use after its caller has the reply", "internal/nodepool/exclusive.go",
 		"m.state == busy && m.lane.InFlight() > 0 {", "m.state == busy {",
 		"./internal/nodepool", "TestLoadIsWhatIsInFlight", false,
 	},
@@ -113,18 +113,18 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestIdleConnectionsArePinged", false,
 	},
 	{
-		"lanes copy commands without bounds", "internal/nodepool/leave.go",
-		"\t\tlane.SetMaxQueued(p.maxQueued)\n", "",
+		"lanes copy commands without bounds", "internal/nodepool/shared.go",
+		"\tm.lane.SetMaxQueued(a.maxQueued)\n", "",
 		"./internal/nodepool", "TestLanesAreBoundedByBytes", false,
 	},
 	{
-		"who is refused queues for the lock of those who are served", "internal/nodepool/pool.go",
-		"case int(waiting) >= p.MaxWaiters:", "case false:",
+		"who is refused queues for the lock of those who are served", "internal/nodepool/shared.go",
+		"case int(waiting) >= a.MaxWaiters:", "case false:",
 		"./internal/nodepool", "TestRefusalTakesNoLock", false,
 	},
 	{
-		"a connection with an unanswered PING is taken first", "internal/nodepool/pool.go",
-		"for i > 0 && p.idle[i].lane.InFlight() > 0 {\n", "for false {\n",
+		"a connection with an unanswered PING is taken first", "internal/nodepool/exclusive.go",
+		"for i > 0 && a.idle[i].lane.InFlight() > 0 {\n", "for false {\n",
 		"./internal/nodepool", "TestUnansweredPingIsPassedOver", false,
 	},
 	{
@@ -133,7 +133,7 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestEachSilenceIsAsked", false,
 	},
 	{
-		"PINGs take connections from callers", "internal/nodepool/maintain.go",
+		"PINGs take connections from callers", "internal/nodepool/exclusive.go",
 		"const besidePing = 2", "const besidePing = 1",
 		"./internal/nodepool", "TestPingsTakeNoConnection", false,
 	},
@@ -153,8 +153,8 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestUnansweredDialIsSilence", false,
 	},
 	{
-		"a suspicion outlives the first byte", "internal/nodepool/pool.go",
-		"p.livesLocked(p.watch.heard())", "_ = p",
+		"a suspicion outlives the first byte", "internal/nodepool/exclusive.go",
+		"a.livesLocked(a.watch.heard())", "_ = a",
 		"./internal/nodepool", "TestSilentServerIsSuspect", false,
 	},
 	{

@@ -18,9 +18,9 @@ var known = []mutant{
 		"./internal/wire", "TestCallerLeavesASilentServerAtItsDeadline", false,
 	},
 	{
-		"2 the pool's lock is held over a round trip", "internal/nodepool/pool.go",
-		"m.becomeLocked(busy)\n\t\t\tp.unlock()\n\t\t\tp.attend()\n\t\t\treturn true",
-		"m.becomeLocked(busy)\n\t\t\twire.Flush([]*wire.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t\ttime.Sleep(time.Millisecond)\n\t\t\t}\n\t\t\tp.unlock()\n\t\t\treturn true",
+		"2 the pool's lock is held over a round trip", "internal/nodepool/exclusive.go",
+		"m.becomeLocked(busy)\n\t\t\ta.mu.Unlock()\n\t\t\ta.attend()\n\t\t\treturn true",
+		"m.becomeLocked(busy)\n\t\t\twire.Flush([]*wire.Batch{b})\n\t\t\tb.Read(context.Background())\n\t\t\tfor m.lane.InFlight() > 0 && m.lane.Err() == nil {\n\t\t\t}\n\t\t\ta.mu.Unlock()\n\t\t\treturn true",
 		"./internal/nodepool", "TestSlowCommandsHoldNobodyUp", false,
 	},
 	{

@@ -17,7 +17,7 @@ import (
 
 // inSet reports whether the strategies see the connection.
 func inSet(p *Pool, l *wire.Lane) bool {
-	set := p.set.Load()
+	set := sharedIn(p).set.Load()
 	for i := range set.Len() {
 		if set.Lane(i) == l {
 			return true
@@ -56,8 +56,8 @@ func TestSilentLanesAreAvoided(t *testing.T) {
 	const size = 3
 	p, release := stuck(t, Laned{Lanes: size, NoSlowLanes: true, Options: patient})
 	ctx := within(t, 20*time.Second)
-	until(t, "all lanes are there", func() bool { return p.set.Load().Len() == size })
-	all := p.set.Load()
+	until(t, "all lanes are there", func() bool { return sharedIn(p).set.Load().Len() == size })
+	all := sharedIn(p).set.Load()
 	done := make(chan error, size)
 	for i := range size {
 		// FirstFit takes the first lane that it sees.
@@ -66,11 +66,11 @@ func TestSilentLanesAreAvoided(t *testing.T) {
 		lookOn(t, p, all.Lane(i))
 		if i < size-1 {
 			require.False(t, inSet(p, all.Lane(i)))
-			require.Equal(t, size-1-i, p.set.Load().Len())
+			require.Equal(t, size-1-i, sharedIn(p).set.Load().Len())
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 		}
 	}
-	require.Equal(t, size, p.set.Load().Len(), "if all are silent, all are used")
+	require.Equal(t, size, sharedIn(p).set.Load().Len(), "if all are silent, all are used")
 	require.Len(t, p.Stats().LaneInFlight, size)
 	release()
 	for range size {
@@ -86,11 +86,11 @@ func TestSilentLanesAreAvoided(t *testing.T) {
 		}
 		return true
 	})
-	require.Equal(t, size, p.set.Load().Len())
+	require.Equal(t, size, sharedIn(p).set.Load().Len())
 	for range 2 * looksInSilence {
 		p.look(time.Now().Add(time.Hour))
 	}
-	require.Equal(t, size, p.set.Load().Len(), "idle lanes are not silent ones")
+	require.Equal(t, size, sharedIn(p).set.Load().Len(), "idle lanes are not silent ones")
 }
 
 // TestBytesPutALaneBack: bytes of a reply that is not complete count, too.
@@ -104,8 +104,8 @@ func TestBytesPutALaneBack(t *testing.T) {
 	ctx := within(t, 20*time.Second)
 	const size = 8 << 20
 	require.NoError(t, p.Do(ctx, radix.FlatCmd(nil, "SETRANGE", "large", size-1, "x")))
-	until(t, "all lanes are there", func() bool { return p.set.Load().Len() == 2 })
-	first := p.set.Load().Lane(0)
+	until(t, "all lanes are there", func() bool { return sharedIn(p).set.Load().Len() == 2 })
+	first := sharedIn(p).set.Load().Lane(0)
 	proxy.Stall(redistest.ToClient)
 	got := make(chan int, 1)
 	go func() {
@@ -135,12 +135,12 @@ func TestClosedLanesAreNotChosen(t *testing.T) {
 	p, err := New(Laned{Lanes: 2, Options: Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}}, lanes.Dialer{}, proxy.Addr(), nil)
 	require.NoError(t, err)
 	defer p.Close()
-	until(t, "all lanes are there", func() bool { return p.set.Load().Len() == 2 })
-	lost := p.set.Load().Lane(0)
+	until(t, "all lanes are there", func() bool { return sharedIn(p).set.Load().Len() == 2 })
+	lost := sharedIn(p).set.Load().Lane(0)
 	proxy.Refuse(true)
 	lost.Fail(context.DeadlineExceeded)
 	until(t, "the lane has left the set", func() bool { return !inSet(p, lost) })
-	require.Equal(t, 1, p.set.Load().Len())
+	require.Equal(t, 1, sharedIn(p).set.Load().Len())
 	var callers sync.WaitGroup
 	for range 8 {
 		callers.Go(func() {

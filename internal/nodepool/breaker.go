@@ -48,7 +48,7 @@ func (p *Pool) livesLocked(cleared bool) {
 		p.question()
 	}
 	if cleared {
-		p.publishLocked()
+		p.access.changedLocked()
 	}
 }
 

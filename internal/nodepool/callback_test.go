@@ -156,7 +156,7 @@ func TestPanickingCallbacks(t *testing.T) {
 				for _, m := range p.members {
 					p.leaveLocked(m, errIdle, true)
 				}
-				p.unlock()
+				p.mu.Unlock()
 				time.Sleep(time.Second)
 				on.Store(false)
 				time.Sleep(2 * time.Second)

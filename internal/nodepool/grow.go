@@ -48,32 +48,24 @@ func (p *Pool) dial() {
 		p.mu.Lock()
 	}
 	p.dialing--
-	if err != nil {
-		p.dialFailedLocked(err)
-		return
+	if err == nil {
+		p.recoverLocked()
+		p.watch.dialled(took)
+		p.joinLocked(m, lane)
+		p.spaceLocked()
+		p.growLocked()
+	} else {
+		p.counters.dialErrors++
+		p.attemptFailedLocked(err)
 	}
-	p.recoverLocked()
-	p.watch.dialled(took)
-	p.joinLocked(m, lane)
-	p.spaceLocked()
-	p.growLocked()
 	ended := p.closed
-	p.unlock()
+	p.mu.Unlock()
 	switch {
-	case ended:
+	case err == nil && ended:
 		_ = lane.Close() // which waits for the end of its goroutine
-	case p.shared:
-		p.dispatch()
-	}
-}
-
-// dialFailedLocked schedules the next dial. It unlocks mu.
-func (p *Pool) dialFailedLocked(err error) {
-	p.counters.dialErrors++
-	p.attemptFailedLocked(err)
-	closed := p.closed
-	p.unlock()
-	if !closed {
+	case err == nil:
+		p.access.dispatch()
+	case !ended:
 		p.log.Warn("dial failed", "addr", p.addr, "error", err)
 		guard.Log(p.log, err)
 	}

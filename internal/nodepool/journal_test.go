@@ -35,7 +35,7 @@ func TestStuckLog(t *testing.T) {
 			for _, m := range p.members {
 				p.leaveLocked(m, errIdle, true)
 			}
-			p.unlock()
+			p.mu.Unlock()
 			time.Sleep(time.Second)
 			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 			p.mu.Lock()

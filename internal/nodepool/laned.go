@@ -84,7 +84,13 @@ func (l Laned) validateSlow() error {
 // inCluster: lanes are shared, so the default is the same everywhere.
 func (l Laned) inCluster() Config { return l }
 
+// The kinds of the pools inside a laned one.
+const (
+	kindLent = "lent"
+	kindSlow = "slow"
+)
+
 // lentSettings are those of the extra connections that a shared pool lends.
 func (s settings) lentSettings() settings {
-	return settings{Options: s.Options, kind: "lent", min: 0, max: s.maxLent, idleTimeout: s.idleTimeout, maxInFlight: 1}
+	return settings{Options: s.Options, kind: kindLent, min: 0, max: s.maxLent, idleTimeout: s.idleTimeout, maxInFlight: 1}
 }

@@ -2,14 +2,13 @@ package nodepool
 
 import (
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A connection leaves its pool in one way, whatever the reason. leaveLocked takes
-// it from those who choose connections, unlock closes its lane, and the lane's
+// it from those who choose connections, Unlock closes its lane, and the lane's
 // Closed, at last, makes leftLocked count it out. One that the server closes
 // begins with Closed.
 
@@ -21,18 +20,12 @@ type exit struct {
 }
 
 // leaveLocked sees to it that nobody is given the connection any more, and that
-// unlock closes it because of why: now, or when nothing is in flight on it. Until
+// Unlock closes it because of why: now, or when nothing is in flight on it. Until
 // then it stays a member, and counts as open.
 func (p *Pool) leaveLocked(m *member, why error, now bool) {
-	if i := slices.Index(p.idle, m); i >= 0 {
-		p.idle = slices.Delete(p.idle, i, i+1)
-	}
-	chosen := m.state == shared
 	m.becomeLocked(leaving)
-	if chosen {
-		p.publishLocked()
-	}
-	p.exits = append(p.exits, exit{m.lane, why, now})
+	p.access.withdrawLocked(m)
+	p.mu.exits = append(p.mu.exits, exit{m.lane, why, now})
 }
 
 func (e exit) carryOut() {
@@ -55,7 +48,7 @@ func (m *member) Closed(l *wire.Lane) {
 	if !p.closed && !p.retired {
 		p.noteLocked(slog.LevelDebug, "connection closed", "reason", closeReason(err), "error", err)
 	}
-	p.unlock()
+	p.mu.Unlock()
 }
 
 // leftLocked is the end of every connection that was a member.
@@ -63,32 +56,14 @@ func (p *Pool) leftLocked(m *member, err error) {
 	if m.state == gone {
 		return
 	}
-	if j := slices.Index(p.idle, m); j >= 0 {
-		p.idle = slices.Delete(p.idle, j, j+1)
-	}
 	m.becomeLocked(gone)
 	if m.spent != nil {
 		err = m.spent // it was to leave anyway, and says nothing of the server
 	}
-	p.dropLocked(m)
+	p.access.dropLocked(m)
 	p.counters.closes[closeReason(err)]++
-	p.publishLocked()
 	p.judgeEndLocked(m, err)
 	p.growLocked()
-}
-
-// dropLocked takes the connection out of the members. Those of a shared pool are in
-// order, as its strategies see them; of others there may be 65,536, and the last one
-// takes the place.
-func (p *Pool) dropLocked(m *member) {
-	if p.shared {
-		p.members = slices.DeleteFunc(p.members, func(o *member) bool { return o == m })
-		return
-	}
-	last := len(p.members) - 1
-	p.members[m.place], p.members[last].place = p.members[last], m.place
-	p.members[last] = nil
-	p.members = p.members[:last]
 }
 
 // joinLocked makes a member of the connection that was dialled. If it has been
@@ -96,9 +71,6 @@ func (p *Pool) dropLocked(m *member) {
 // dial that succeeded is counted out in the end.
 func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
-	if p.shared && p.size.ranged() {
-		lane.CountIn(&p.flying)
-	}
 	m.startLocked()
 	m.place = len(p.members)
 	p.members = append(p.members, m)
@@ -108,11 +80,7 @@ func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 		p.leftLocked(m, m.cause)
 	case p.closed || p.retired:
 		p.leaveLocked(m, p.endedLocked(), true)
-	case p.shared:
-		lane.SetMaxQueued(p.maxQueued)
-		m.becomeLocked(shared)
-		p.publishLocked()
 	default:
-		p.freeLocked(m)
+		p.access.offerLocked(m)
 	}
 }

@@ -44,18 +44,20 @@ func consistent(t *testing.T, p *Pool) {
 	for i, m := range p.members {
 		require.True(t, p.shared || m.place == i)
 		require.NotContains(t, []state{dialling, gone}, m.state)
-		require.Equal(t, m.state == isIdle, slices.Contains(p.idle, m))
+		require.Equal(t, m.state == isIdle, slices.Contains(idleIn(p), m))
 		counted.count(m.state, 1)
 		if m.state == shared {
 			chosen = append(chosen, m.lane)
 		}
 	}
 	require.Equal(t, []int{counted.open, counted.inUse}, []int{p.size.open, p.size.inUse})
-	set := p.set.Load()
-	for i := range set.Len() {
-		require.True(t, slices.Contains(chosen, set.Lane(i)))
+	if a, ok := p.access.(*sharedAccess); ok {
+		set := a.set.Load()
+		for i := range set.Len() {
+			require.True(t, slices.Contains(chosen, set.Lane(i)))
+		}
 	}
-	for _, part := range p.partsLocked() {
+	for _, part := range p.access.partsLocked() {
 		consistent(t, part)
 	}
 }
@@ -183,7 +185,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		p.mu.Lock()
 		p.counters.dials++
 		p.joinLocked(m, lane)
-		p.unlock()
+		p.mu.Unlock()
 		synctest.Wait()
 		require.EqualValues(t, 1, p.Stats().Closes[CloseByServer])
 		consistent(t, p)

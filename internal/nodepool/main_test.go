@@ -24,6 +24,19 @@ func open(t testing.TB, c Config, server *servers.Cluster) *Pool {
 	return p
 }
 
+// sharedIn and exclusiveIn return the access of a pool of that kind, idleIn the
+// idle connections of one of either kind.
+func sharedIn(p *Pool) *sharedAccess { return p.access.(*sharedAccess) }
+
+func exclusiveIn(p *Pool) *exclusiveAccess { return p.access.(*exclusiveAccess) }
+
+func idleIn(p *Pool) []*member {
+	if a, ok := p.access.(*exclusiveAccess); ok {
+		return a.idle
+	}
+	return nil
+}
+
 // until waits for something that another goroutine or process brings about.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()

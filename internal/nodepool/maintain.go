@@ -121,18 +121,15 @@ func (p *Pool) inspect(now time.Time) {
 	p.carryOut(listen)
 }
 
-// besidePing is how many batches a connection of one caller may have in flight:
-// that caller's and a PING. A connection that is pinged is to be had all the
-// same, and one caller at a time is what the stack of idle ones sees to.
-const besidePing = 2
-
 // pingLocked sends a PING over an idle connection; if nothing comes back, the
 // connection has stalled.
 func (p *Pool) pingLocked(m *member) {
 	call, b := newPing()
 	call.Begin(1)
 	b.Uncounted()
-	p.giveLocked(m.lane, b, p.maxInFlight)
+	if p.mu.giveLocked(m.lane, b, p.maxInFlight) {
+		m.ping = call
+	}
 }
 
 func newPing() (*wire.Call, *wire.Batch) {
@@ -153,7 +150,7 @@ func (p *Pool) carryOut(listen []*wire.Lane) {
 			p.noteLocked(slog.LevelInfo, "server not suspect any more")
 		}
 	}
-	p.unlock()
+	p.mu.Unlock()
 	for _, l := range listen {
 		l.Watch()
 	}

@@ -115,13 +115,13 @@ func TestOnWaitOnlyOfThoseWhoWait(t *testing.T) {
 // cost nothing.
 func TestOnWaitOfManyAtOnce(t *testing.T) {
 	told := 0
-	p := &Pool{settings: settings{Options: Options{OnWait: func(time.Duration) { told++ }}}}
+	m := &monitor{tell: func(time.Duration) { told++ }}
 	tell := func(n int) {
-		p.mu.Lock()
+		m.Lock()
 		for i := range n {
-			p.ended = append(p.ended, time.Duration(i))
+			m.endedLocked(time.Duration(i))
 		}
-		p.unlock()
+		m.Unlock()
 	}
 	tell(100)
 	require.Equal(t, 100, told)

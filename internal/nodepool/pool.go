@@ -28,12 +28,9 @@ type Pool struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup // dials and the maintenance
 
-	// Read without mu by shared pools.
-	set     atomic.Pointer[wire.Lanes]
-	turn    atomic.Uint32
-	waiting atomic.Int32 // length of queue
+	access access // who may use the connections
 
-	flying    wire.Load     // of the lanes of a shared pool with a range of sizes
+	waiting   atomic.Int32  // length of queue, for those who have not got mu
 	exhausted atomic.Uint64 // how many were refused for want of room
 
 	nextLook *time.Timer // for maintain
@@ -41,13 +38,10 @@ type Pool struct {
 
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
-	mu          sync.Mutex
+	mu          monitor
 	members     []*member
-	idle        []*member               // stack: the one used last is lent first
 	queue       list.List               // of *waiter
 	waiters     map[*wire.Batch]*waiter // those in the queue
-	lenders     *Pool                   // lends connections of a shared pool
-	slow        *Pool                   // the lanes of a shared pool for slow commands
 	dialing     int
 	failures    int // dials that failed, or stalls, in a row
 	lastErr     error
@@ -66,10 +60,7 @@ type Pool struct {
 	journal     journal
 	retired     bool
 	renewals    renewals
-	ended       []time.Duration // waits that OnWait has not been told of
-	flushes     []*wire.Lane    // whose writer is who unlocks
-	exits       []exit          // connections that unlock is to close
-	redial      *time.Timer     // set while the pool waits to dial again
+	redial      *time.Timer // set while the pool waits to dial again
 	closed      bool
 	counters    counters
 }
@@ -104,6 +95,17 @@ type member struct {
 	silent   time.Duration // for how long something has been in flight and no byte has arrived
 	spent    error         // why it is to leave when its user returns it
 	cause    error         // why it was closed before it was a member
+	ping     *wire.Call    // of the last PING; nil: there was none
+}
+
+// inFlight returns how many batches are in flight on the connection, without a
+// PING. It is called under pool.mu.
+func (m *member) inFlight() int {
+	n := m.lane.InFlight()
+	if m.ping != nil && !m.ping.Complete() {
+		n--
+	}
+	return max(0, n)
 }
 
 // New returns a pool for the server at addr, host:port, with the defaults for a
@@ -137,7 +139,14 @@ func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log 
 	p.watch.stallTimeout = s.StallTimeout
 	p.looked, p.planned, p.nextLook = time.Now(), s.choresEvery(), time.NewTimer(s.choresEvery())
 	p.counters.closes = make(map[string]uint64)
-	p.set.Store(wire.NewLanes(nil, &p.turn))
+	if s.shared {
+		p.access = newSharedAccess(p)
+	} else {
+		p.access = &exclusiveAccess{Pool: p}
+	}
+	if p.OnWait != nil {
+		p.mu.tell = p.tellOnWait
+	}
 	p.mu.Lock()
 	p.growLocked()
 	p.mu.Unlock()
@@ -150,86 +159,7 @@ func (p *Pool) Address() string { return p.addr }
 
 // Submit sends the batch over a connection, or queues it until one is free, or
 // fails it; it does not block. See wire.Submitter for mine.
-func (p *Pool) Submit(b *wire.Batch) (mine bool) {
-	switch {
-	case b.Slow() && p.slowLanes > 0:
-		return p.submitSlow(b)
-	case p.shared:
-		return p.submitShared(b)
-	}
-	p.mu.Lock()
-	for len(p.idle) > 0 && p.downErrorLocked() == nil {
-		m := p.popIdleLocked()
-		if m.lane.Enqueue(b, besidePing) {
-			m.becomeLocked(busy)
-			p.unlock()
-			p.attend()
-			return true
-		}
-		p.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
-	}
-	err := p.waitLocked(&waiter{batch: b})
-	p.unlock()
-	if err != nil {
-		b.Fail(p.addr, err)
-	}
-	return false
-}
-
-func (p *Pool) submitShared(b *wire.Batch) (mine bool) {
-	switch waiting := p.waiting.Load(); {
-	case int(waiting) >= p.MaxWaiters: // without mu: under overload this is the usual case
-		b.Fail(p.addr, p.tooManyWait())
-		return false
-	case waiting == 0:
-		set := p.set.Load()
-		i, err := p.choose(set.Set, b.Key())
-		if err != nil {
-			b.Fail(p.addr, err)
-			return false
-		}
-		for left := set.Len(); left > 0; left-- {
-			if set.Lane(i).Enqueue(b, p.maxInFlight) {
-				p.attend()
-				return true
-			}
-			if i++; i == set.Len() {
-				i = 0
-			}
-		}
-	}
-	p.mu.Lock()
-	err := p.waitLocked(&waiter{batch: b})
-	p.mu.Unlock()
-	if err != nil {
-		b.Fail(p.addr, err)
-		return false
-	}
-	p.dispatch() // room may have become free before b was in the queue
-	return false
-}
-
-// choose asks the strategy, without the lock; an index out of range counts as the
-// nearest turn. A strategy that panics costs the batch that it was asked about.
-func (p *Pool) choose(set *lanes.Set, key int64) (i int, err error) {
-	n := set.Len()
-	if n == 0 {
-		return 0, nil
-	}
-	i, err = p.askStrategy(set, key)
-	switch {
-	case err != nil:
-		guard.Log(p.log, err)
-	case i < 0 || i >= n:
-		i = int(uint(i) % uint(n))
-	}
-	return i, err
-}
-
-func (p *Pool) askStrategy(set *lanes.Set, key int64) (i int, err error) {
-	defer guard.Catch("Laned.Strategy", &err)
-	return p.strategy(set, key), nil
-}
+func (p *Pool) Submit(b *wire.Batch) (mine bool) { return p.access.submit(b) }
 
 // Abandon gives up waiting for a batch that was submitted.
 func (p *Pool) Abandon(b *wire.Batch, cause error) {
@@ -239,76 +169,17 @@ func (p *Pool) Abandon(b *wire.Batch, cause error) {
 		p.removeLocked(w.place)
 		b.Refuse(p.addr, cause)
 	}
-	slow := p.slow
-	p.unlock()
-	if slow != nil && b.Slow() {
-		slow.Abandon(b, cause)
+	part := p.access.partOfLocked(b)
+	p.mu.Unlock()
+	if part != nil {
+		part.Abandon(b, cause)
 		return
 	}
 	b.Abandon(cause)
 }
 
-// popIdleLocked takes the idle connection that was used last, and one whose PING
-// has not been answered only if there is no other.
-func (p *Pool) popIdleLocked() *member {
-	i := len(p.idle) - 1
-	for i > 0 && p.idle[i].lane.InFlight() > 0 {
-		i--
-	}
-	if p.idle[i].lane.InFlight() > 0 {
-		i = len(p.idle) - 1
-	}
-	m := p.idle[i]
-	p.idle = slices.Delete(p.idle, i, i+1)
-	return m
-}
-
 // Answered is part of wire.Events.
-func (m *member) Answered(l *wire.Lane) {
-	p := m.pool
-	if p.shared {
-		if m.avoided.Load() {
-			m.trust()
-		}
-		if p.waiting.Load() > 0 {
-			p.dispatch()
-		}
-		return
-	}
-	p.mu.Lock()
-	if p.watch.stage == suspect {
-		p.livesLocked(p.watch.heard())
-	}
-	if m.state == busy && l.InFlight() == 0 {
-		p.freeLocked(m)
-	}
-	p.unlock()
-}
-
-// publishLocked makes the set of shared lanes what it is now: those that are open
-// and not silent or, if all are silent, all, but none if the server is suspect.
-func (p *Pool) publishLocked() {
-	if !p.shared {
-		return
-	}
-	open, healthy := make([]*wire.Lane, 0, len(p.members)), make([]*wire.Lane, 0, len(p.members))
-	for _, m := range p.members {
-		if m.state != shared {
-			continue
-		}
-		open = append(open, m.lane)
-		if !m.avoided.Load() {
-			healthy = append(healthy, m.lane)
-		}
-	}
-	switch {
-	case p.watch.stage == suspect:
-		open = nil
-	case len(healthy) > 0:
-		open = healthy
-	}
-	p.set.Store(wire.NewLanes(open, &p.turn))
-}
+func (m *member) Answered(*wire.Lane) { m.pool.access.answered(m) }
 
 // Close closes all connections, also those that are lent. Batches in flight or
 // waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no
@@ -345,12 +216,11 @@ func (p *Pool) end() {
 	why := p.endedLocked()
 	p.failWaitersLocked(why)
 	members := slices.Clone(p.members)
-	p.idle = nil // none needs to be found in it
 	for _, m := range members {
 		p.leaveLocked(m, why, true)
 	}
-	parts := p.partsLocked()
-	p.unlock()
+	parts := p.access.partsLocked()
+	p.mu.Unlock()
 	for _, m := range members {
 		_ = m.lane.Close()
 	}

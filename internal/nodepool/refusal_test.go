@@ -25,19 +25,19 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	require.NoError(t, err)
 	conn.Return()
 	p.mu.Lock()
-	m := p.popIdleLocked()
+	m := exclusiveIn(p).popLocked()
 	command := resp.AppendCommand(nil, "PING")
 	call, b := wire.NewCall(), new(wire.Batch)
 	b.Reset(call, command)
 	b.Add(0, len(command))
 	call.Begin(1)
-	require.True(t, p.giveLocked(m.lane, b, besidePing))
+	require.True(t, p.mu.giveLocked(m.lane, b, besidePing))
 	m.becomeLocked(busy)
 	require.ErrorIs(t, p.refusalLocked(), redislanes.ErrExhausted)
-	for _, lane := range p.flushes {
+	for _, lane := range p.mu.flushes {
 		lane.Flush()
 	}
-	p.flushes = nil
+	p.mu.flushes = nil
 	require.NoError(t, call.Wait(ctx)) // the lane waits for p.mu to tell of it
 	if err := p.refusalLocked(); err != nil {
 		p.mu.Unlock()
@@ -46,7 +46,7 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	require.NoError(t, p.waitLocked(&waiter{lend: make(chan lendResult, 1)}))
 	require.ErrorIs(t, p.refusalLocked(), redislanes.ErrExhausted, "somebody waits for that one")
 	w := p.queue.Front().Value.(*waiter)
-	p.unlock()
+	p.mu.Unlock()
 	p.takeBack((<-w.lend).member, true)
 }
 
@@ -69,9 +69,9 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 		require.NoError(t, <-done)
 		require.NoError(t, <-done)
 	})
-	p := &Pool{settings: settings{shared: true, maxInFlight: 2, maxQueued: 1000}}
-	p.set.Store(wire.NewLanes([]*wire.Lane{new(wire.Lane)}, &p.turn))
-	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", p.inUse())
+	a := newSharedAccess(&Pool{settings: settings{maxInFlight: 2, maxQueued: 1000}})
+	a.set.Store(wire.NewLanes([]*wire.Lane{new(wire.Lane)}, &a.turn))
+	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", a.limitLocked())
 }
 
 // TestUnansweredDialBesideLentConnections: those who wait for a dial that is not

@@ -28,7 +28,7 @@ type controller struct {
 	control
 	open    int // connections that serve: neither closed nor about to be
 	inUse   int // of these, those that serve one caller
-	load    int // the highest load since the last look; of a shared pool, when batches waited
+	highest int // load since the last look; of a shared pool, when batches waited
 	grows   uint64
 	shrinks uint64
 	last    Resize
@@ -39,7 +39,7 @@ func (c *controller) ranged() bool { return c.min < c.max }
 
 func (s settings) controller() controller {
 	fill := growTo
-	if s.kind == "lent" {
+	if s.kind == kindLent {
 		fill = 100 // as many as are wanted: a spare one would rarely be used
 	}
 	depth := min(s.maxInFlight, laneDepth)
@@ -59,31 +59,15 @@ func (m *member) becomeLocked(to state) {
 	}
 }
 
-// noteLoadLocked keeps the highest load since the last look, as far as it has not
-// been counted by the lanes of a shared pool. Of an exclusive one, a caller may
-// have its reply, and even be back with its next batch, before the connection is
-// free again, so a new record is counted exactly. Beyond what is wanted anyway,
-// the load need not be known so well.
+// noteLoadLocked keeps the highest load since the last look.
 func (p *Pool) noteLoadLocked() {
-	c := &p.size
-	if c.ranged() && (p.shared || c.inUse+p.queue.Len() > c.load && c.load <= c.carries(c.target)) {
-		c.load = max(c.load, p.loadLocked())
+	if c := &p.size; c.ranged() && p.access.recordLocked() {
+		c.highest = max(c.highest, p.loadLocked())
 	}
 }
 
 // loadLocked returns the load of this moment. PINGs do not count.
-func (p *Pool) loadLocked() int {
-	if p.shared {
-		return p.flying.Now() + p.queue.Len()
-	}
-	n := p.queue.Len()
-	for _, m := range p.members {
-		if m.state == lent || m.state == busy && m.lane.InFlight() > 0 {
-			n++
-		}
-	}
-	return n
-}
+func (p *Pool) loadLocked() int { return p.access.loadLocked() + p.queue.Len() }
 
 func (c *controller) count(s state, n int) {
 	switch s {
@@ -121,11 +105,8 @@ func (p *Pool) lookLocked(now time.Time) {
 	if !c.ranged() || p.closed || p.retired {
 		return
 	}
-	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: c.load}
-	if p.shared {
-		s.load = max(s.load, p.flying.TakePeak())
-	}
-	c.load = p.loadLocked()
+	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: max(c.highest, p.access.takePeakLocked())}
+	c.highest = p.loadLocked()
 	if !p.down.IsZero() {
 		c.low = false
 		return
@@ -153,26 +134,16 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 	}
 	c.resize(to)
 	level := slog.LevelInfo
-	if p.kind == "lent" {
+	if p.kind == kindLent {
 		level = slog.LevelDebug
 	}
 	p.noteLocked(level, "pool resized", "from", c.last.From, "to", to,
 		"reason", why, "saturation", c.last.Saturation, "waiters", s.waiters)
 }
 
-// trimLocked takes connections that are not wanted any more away from callers:
-// of an exclusive pool those that have been idle longest, of a shared one the
-// youngest, which the default strategy uses least. What is in flight on them
-// comes to its end first.
+// trimLocked takes connections that are not wanted any more away from callers.
 func (p *Pool) trimLocked() {
-	surplus := p.size.open - p.size.target
-	for ; surplus > 0 && len(p.idle) > 0; surplus-- {
-		p.leaveLocked(p.idle[0], errIdle, false)
-	}
-	for i := len(p.members) - 1; i >= 0 && surplus > 0; i-- {
-		if m := p.members[i]; m.state == shared {
-			p.leaveLocked(m, errIdle, false)
-			surplus--
-		}
+	if surplus := p.size.open - p.size.target; surplus > 0 {
+		p.access.trimLocked(surplus)
 	}
 }

@@ -104,13 +104,13 @@ func TestPeakOfLanes(t *testing.T) {
 	ctx := within(t, 10*time.Second)
 	until(t, "it is connected", func() bool { return p.Stats().Open == 3 })
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-	until(t, "it is quiet", func() bool { return p.flying.Now() == 0 })
-	p.flying.TakePeak()
-	require.Zero(t, p.flying.TakePeak())
+	until(t, "it is quiet", func() bool { return sharedIn(p).load.Now() == 0 })
+	sharedIn(p).load.TakePeak()
+	require.Zero(t, sharedIn(p).load.TakePeak())
 	for range 5 {
 		require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 	}
-	require.Equal(t, 1, p.flying.TakePeak(), "one at a time, on three lanes")
+	require.Equal(t, 1, sharedIn(p).load.TakePeak(), "one at a time, on three lanes")
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "PAUSE", "100000", "WRITE"))
 	var wg sync.WaitGroup
 	for range 20 {
@@ -121,10 +121,10 @@ func TestPeakOfLanes(t *testing.T) {
 		})
 	}
 	until(t, "all are in flight", func() bool { return p.Stats().InFlight == 20 })
-	require.Equal(t, 20, p.flying.Now())
-	require.Equal(t, 20, p.flying.TakePeak())
+	require.Equal(t, 20, sharedIn(p).load.Now())
+	require.Equal(t, 20, sharedIn(p).load.TakePeak())
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "UNPAUSE"))
 	wg.Wait()
-	require.Equal(t, 20, p.flying.TakePeak(), "they were in flight since the last look")
-	require.Zero(t, p.flying.TakePeak())
+	require.Equal(t, 20, sharedIn(p).load.TakePeak(), "they were in flight since the last look")
+	require.Zero(t, sharedIn(p).load.TakePeak())
 }

@@ -29,8 +29,8 @@ func (p *Pool) Renew() {
 	if p.renewals.due(now) && p.drainLocked(errRenewed, func(m *member) bool { return now.Sub(m.born) >= renewAge }) {
 		p.renewals.note(now)
 	}
-	parts := p.partsLocked()
-	p.unlock()
+	parts := p.access.partsLocked()
+	p.mu.Unlock()
 	for _, part := range parts {
 		part.Renew()
 	}
@@ -61,8 +61,8 @@ func (p *Pool) Retire() {
 	p.retired = true
 	p.failWaitersLocked(redislanes.ErrRetired)
 	p.drainLocked(redislanes.ErrRetired, func(*member) bool { return true })
-	parts := p.partsLocked()
-	p.unlock()
+	parts := p.access.partsLocked()
+	p.mu.Unlock()
 	for _, part := range parts {
 		part.Retire()
 	}

@@ -10,8 +10,6 @@ import (
 // the connections are that it lends: with a queue, a watchdog and a breaker of
 // its own. It is made when the first slow batch comes.
 
-const kindSlow = "slow"
-
 // HasSlowLanes reports whether pools with these settings have lanes for batches
 // that are marked as slow. Others ignore the mark.
 func HasSlowLanes(c Config) bool {
@@ -28,36 +26,11 @@ func (s settings) slowSettings() settings {
 	}
 }
 
-func (p *Pool) submitSlow(b *wire.Batch) (mine bool) {
-	slow, err := p.slowPool()
+func (a *sharedAccess) submitSlow(b *wire.Batch) (mine bool) {
+	slow, err := a.part(&a.slow, settings.slowSettings)
 	if err != nil {
-		b.Fail(p.addr, err)
+		b.Fail(a.addr, err)
 		return false
 	}
 	return slow.Submit(b)
-}
-
-func (p *Pool) slowPool() (*Pool, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err := p.endedLocked(); err != nil {
-		return nil, err
-	}
-	if err := p.downErrorLocked(); err != nil {
-		return nil, err
-	}
-	if p.slow == nil {
-		p.slow = newPool(p.slowSettings(), p.dialer, p.purpose, p.addr, p.log)
-	}
-	return p.slow, nil
-}
-
-// partsLocked returns the pools inside a shared pool that exist.
-func (p *Pool) partsLocked() (parts []*Pool) {
-	for _, part := range [...]*Pool{p.lenders, p.slow} {
-		if part != nil {
-			parts = append(parts, part)
-		}
-	}
-	return parts
 }

@@ -212,7 +212,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	conn.Return()
 	until(t, "the shared lane is there, which nobody has used yet", func() bool { return p.Stats().Open == 1 })
 	p.mu.Lock()
-	pools := append(p.partsLocked(), p)
+	pools := append(p.access.partsLocked(), p)
 	p.mu.Unlock()
 	require.Len(t, pools, 3)
 	for _, pool := range pools {

@@ -40,8 +40,8 @@ func (p *Pool) judgeLocked(now time.Time) {
 		}
 	}
 	if changed {
-		p.publishLocked()
-		p.tasks.Go(p.dispatch) // a lane that is back may have room for those who wait
+		p.access.changedLocked()
+		p.tasks.Go(p.access.dispatch) // a lane that is back may have room for those who wait
 	}
 }
 
@@ -94,20 +94,6 @@ func (p *Pool) unansweredDialLocked(passed time.Duration) time.Duration {
 		p.dialSilent += passed
 	}
 	return p.dialSilent
-}
-
-// trust puts a connection that has answered back into the set at once.
-func (m *member) trust() {
-	p := m.pool
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	cleared := p.watch.heard()
-	if m.avoided.Load() {
-		m.avoided.Store(false)
-		m.silent = 0
-		p.publishLocked()
-	}
-	p.livesLocked(cleared)
 }
 
 // askLocked asks the server whether it lives. While no connection is left, the

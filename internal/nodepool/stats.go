@@ -66,7 +66,7 @@ func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	s := Stats{
 		Addr: p.addr, Kind: p.kind, Size: p.max, Open: len(p.members), Dialing: p.dialing,
-		Capacity: p.max, Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
+		Capacity: p.access.capacity(), Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: !p.down.IsZero(), Downs: p.counters.downs,
 		Suspect: p.watch.stage == suspect && p.down.IsZero(), Suspects: p.counters.suspects,
@@ -74,32 +74,22 @@ func (p *Pool) Stats() Stats {
 		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
 	}
 	for _, m := range p.members {
-		n := m.lane.InFlight()
+		n := m.inFlight()
 		s.InFlight += n
 		switch {
 		case m.state == lent:
 			s.Lent++
 			s.InUse++
-		case m.state == busy, m.state != isIdle && n > 0: // a PING is no use
+		case m.state == busy, n > 0:
 			s.InUse++
-		}
-		if p.shared {
-			s.LaneInFlight = append(s.LaneInFlight, n)
 		}
 	}
 	s.Idle = s.Open - s.InUse
-	lenders, slow := p.lenders, p.slow
+	p.access.statsLocked(&s)
+	parts := p.access.partsLocked()
 	p.mu.Unlock()
-	if p.shared {
-		s.Capacity = p.max * p.maxInFlight
-	}
-	if lenders != nil {
-		s.addPart(lenders.Stats())
-	}
-	if slow != nil {
-		part := slow.Stats()
-		s.SlowInFlight, s.SlowLaneInFlight = part.InFlight, part.LaneInFlight
-		s.addPart(part)
+	for _, part := range parts {
+		s.addPart(part.Stats())
 	}
 	return s
 }
@@ -107,6 +97,9 @@ func (p *Pool) Stats() Stats {
 // addPart adds what counts for the connections that a shared pool lends, and for
 // its lanes for slow commands, as well.
 func (s *Stats) addPart(l Stats) {
+	if l.Kind == kindSlow {
+		s.SlowInFlight, s.SlowLaneInFlight = l.InFlight, l.LaneInFlight
+	}
 	s.Lent += l.Lent
 	s.Extra += l.Open
 	s.Dialing += l.Dialing

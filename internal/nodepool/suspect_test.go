@@ -407,7 +407,7 @@ func TestSuspectWithoutConnections(t *testing.T) {
 		h.hold(everything)
 		time.Sleep(2 * time.Second) // the idle connection was pinged, the server asked, and the pool has shrunk
 		require.ErrorIs(t, p.Do(t.Context(), alone), redislanes.ErrSuspect)
-		require.Zero(t, p.lenders.Stats().Target)
+		require.Zero(t, sharedIn(p).lenders.Stats().Target)
 		h.reset()
 		h.hold(nothing)
 		time.Sleep(2 * time.Second)

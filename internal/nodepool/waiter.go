@@ -49,44 +49,13 @@ func (p *Pool) refusalLocked() error {
 		return p.endedLocked()
 	case down != nil:
 		return down
-	case p.FailFast && p.fullLocked():
+	case p.FailFast && p.access.fullLocked():
 		p.exhausted.Add(1)
-		return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.inUse()}
+		return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.access.limitLocked()}
 	case p.queue.Len() >= p.MaxWaiters:
 		return p.tooManyWait()
 	}
 	return nil
-}
-
-// fullLocked reports whether all connections are in use. A caller is back before
-// its connection is: those that have answered, and are about to be free, are not in
-// use if there are more of them than callers that wait.
-func (p *Pool) fullLocked() bool {
-	if len(p.members) < p.max {
-		return false
-	}
-	if p.shared {
-		return true
-	}
-	free := -p.queue.Len()
-	for i := 0; i < len(p.members) && free <= 0; i++ {
-		if m := p.members[i]; m.state == busy && m.lane.InFlight() == 0 {
-			free++
-		}
-	}
-	return free <= 0
-}
-
-// inUse says which limit makes all connections in use. Lanes with room for batches
-// have none for their bytes.
-func (p *Pool) inUse() string {
-	switch {
-	case !p.shared:
-		return p.limit(p.max, "connections in use")
-	case p.room(p.set.Load()) > 0:
-		return p.limit(p.maxQueued, "bytes queued on every lane") + " (MaxQueuedBytes)"
-	}
-	return p.limit(p.maxInFlight, "batches in flight on every lane") + " (MaxInFlight)"
 }
 
 func (p *Pool) tooManyWait() error {
@@ -106,17 +75,11 @@ func (p *Pool) ofKind(what string) string {
 
 // waitErrorLocked says what somebody waited for in vain who is still queued.
 func (p *Pool) waitErrorLocked(w *waiter, cause error) error {
-	e := &redislanes.WaitError{
-		Waited: time.Since(w.since), Used: p.size.inUse, Of: p.max, What: p.ofKind("in use"),
+	used, of, what := p.access.usageLocked()
+	return &redislanes.WaitError{
+		Waited: time.Since(w.since), Used: used, Of: of, What: what,
 		Dialing: p.dialing, Waiting: p.queue.Len(), Cause: cause,
 	}
-	if p.shared {
-		e.Used, e.Of, e.What = 0, p.max*p.maxInFlight, p.ofKind("in flight")
-		for _, m := range p.members {
-			e.Used += m.lane.InFlight()
-		}
-	}
-	return e
 }
 
 func (p *Pool) removeLocked(e *list.Element) *waiter {
@@ -128,41 +91,15 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 	p.waiting.Add(-1)
 	waited := time.Since(w.since)
 	p.counters.waited += waited
-	if p.OnWait != nil {
-		p.ended = append(p.ended, waited)
-	}
+	p.mu.endedLocked(waited)
 	return w
 }
 
-// unlock unlocks mu, then writes what was given to lanes, closes the connections
-// that leave, and tells OnWait of the waits that have ended. Who may have caused
-// one of these uses it in place of mu.Unlock. OnWait is last: nobody's bytes wait
-// for a user's function.
-func (p *Pool) unlock() {
-	if len(p.flushes)+len(p.exits)+len(p.ended) == 0 {
-		p.mu.Unlock()
-		return
-	}
-	var fewLanes [8]*wire.Lane // more than that is no usual case, and may allocate
-	var fewWaits [8]time.Duration
-	flushes, ended, exits := append(fewLanes[:0], p.flushes...), append(fewWaits[:0], p.ended...), p.exits
-	clear(p.flushes)
-	p.flushes, p.ended, p.exits = p.flushes[:0], p.ended[:0], nil
-	p.mu.Unlock()
-	for _, lane := range flushes {
-		lane.Flush()
-	}
-	for _, e := range exits {
-		e.carryOut()
-	}
-	for _, wait := range ended {
-		if err := p.tellOnWait(wait); err != nil {
-			guard.Log(p.log, err)
-		}
-	}
+func (p *Pool) tellOnWait(wait time.Duration) {
+	guard.Log(p.log, p.callOnWait(wait))
 }
 
-func (p *Pool) tellOnWait(wait time.Duration) (err error) {
+func (p *Pool) callOnWait(wait time.Duration) (err error) {
 	defer guard.Catch("Options.OnWait", &err)
 	p.OnWait(wait)
 	return nil
@@ -178,35 +115,4 @@ func (p *Pool) failWaitersLocked(err error) {
 			w.lend <- lendResult{err: wire.NotSent(p.addr, err)}
 		}
 	}
-}
-
-// freeLocked gives a connection that nobody uses to the waiter at the head, or
-// to the idle ones.
-//
-// One that is closed is given to nobody: its event is on the way, and makes the
-// pool dial another one for those who wait.
-func (p *Pool) freeLocked(m *member) {
-	if m.spent != nil {
-		p.leaveLocked(m, m.spent, false)
-		return
-	}
-	e := p.queue.Front()
-	if e == nil {
-		m.becomeLocked(isIdle)
-		p.idle = append(p.idle, m)
-		return
-	}
-	w := e.Value.(*waiter)
-	if w.batch == nil && m.lane.Err() == nil {
-		p.removeLocked(e)
-		p.lendLocked(m)
-		w.lend <- lendResult{member: m}
-		return
-	}
-	if w.batch == nil || !p.giveLocked(m.lane, w.batch, besidePing) {
-		p.leaveLocked(m, wire.ErrClosed, true)
-		return
-	}
-	p.removeLocked(e)
-	m.becomeLocked(busy)
 }

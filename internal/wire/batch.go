@@ -47,6 +47,9 @@ func (c *Call) Wait(ctx context.Context) error {
 	return nil
 }
 
+// Complete reports whether all batches are complete, before the caller waits.
+func (c *Call) Complete() bool { return c.pending.Load() <= 1 }
+
 // Next is Wait, but also returns when a batch has ended in trouble since the
 // last Next, which Batch.Troubled tells, or when due fires, which may be nil.
 // complete says that all batches are complete. The caller counts as one more

@@ -76,22 +76,39 @@ func (l *Lane) limitOwnRead(ctx context.Context, ended bool) bool {
 // batches wait for replies.
 func (l *Lane) endRead() {
 	l.mu.Lock()
-	l.endReadLocked()
+	next := l.resignLocked()
+	l.mu.Unlock()
+	l.handOver(next)
 }
 
-// endReadLocked unlocks mu.
-func (l *Lane) endReadLocked() {
-	wake := l.err == nil && l.gauge.InFlight.Load() > 0
+// A successor is what comes after a reader.
+type successor uint8
+
+const (
+	noReader   successor = iota // until somebody claims the role
+	wokenUp                     // the background goroutine, which sleeps
+	settlement                  // the lane has failed: nobody reads any more
+)
+
+// resignLocked gives up the role of the reader, and says who has it next. The
+// caller must hand it over once it has unlocked.
+func (l *Lane) resignLocked() successor {
 	l.reader, l.claimant = nobody, nil
-	if wake {
-		l.reader = background
-	}
-	failed := l.err != nil
-	l.mu.Unlock()
 	switch {
-	case wake:
+	case l.err != nil:
+		return settlement
+	case l.gauge.InFlight.Load() > 0:
+		l.reader = background
+		return wokenUp
+	}
+	return noReader
+}
+
+func (l *Lane) handOver(to successor) {
+	switch to {
+	case wokenUp:
 		l.wake <- struct{}{}
-	case failed:
+	case settlement:
 		l.settle()
 	}
 }
@@ -103,7 +120,9 @@ func (l *Lane) dropClaim(b *Batch) {
 		l.mu.Unlock()
 		return
 	}
-	l.endReadLocked()
+	next := l.resignLocked()
+	l.mu.Unlock()
+	l.handOver(next)
 }
 
 func (l *Lane) readInBackground() {

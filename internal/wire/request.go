@@ -78,7 +78,9 @@ func (r *Request) SetSlow(slow bool) { r.slow = slow }
 
 // Refused returns the error for a request that changes its connection and came
 // to one that others share.
-func (r *Request) Refused() error { return fmt.Errorf("redislanes: %s: %w", r.held, redislanes.ErrShared) }
+func (r *Request) Refused() error {
+	return fmt.Errorf("redislanes: %s: %w", r.held, redislanes.ErrShared)
+}
 
 // A Lender is a [Submitter] that can lend a connection to what must not travel
 // with the commands of others.

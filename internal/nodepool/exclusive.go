@@ -1,0 +1,225 @@
+package nodepool
+
+import (
+	"context"
+	"slices"
+
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// exclusiveAccess gives each connection to one batch or user at a time. Those who
+// find none free wait, and whoever frees one gives it to the first of them.
+type exclusiveAccess struct {
+	*Pool
+	idle []*member // stack, guarded by mu: the one used last is given first
+}
+
+// besidePing is how many batches a connection of one caller may have in flight:
+// that caller's and a PING. A connection that is pinged is to be had all the
+// same, and one caller at a time is what the stack of idle ones sees to.
+const besidePing = 2
+
+func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {
+	a.mu.Lock()
+	for len(a.idle) > 0 && a.downErrorLocked() == nil {
+		m := a.popLocked()
+		if m.lane.Enqueue(b, besidePing) {
+			m.becomeLocked(busy)
+			a.mu.Unlock()
+			a.attend()
+			return true
+		}
+		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
+	}
+	err := a.waitLocked(&waiter{batch: b})
+	a.mu.Unlock()
+	if err != nil {
+		b.Fail(a.addr, err)
+	}
+	return false
+}
+
+// popLocked takes the idle connection that was used last, and one whose PING has
+// not been answered only if there is no other.
+func (a *exclusiveAccess) popLocked() *member {
+	i := len(a.idle) - 1
+	for i > 0 && a.idle[i].lane.InFlight() > 0 {
+		i--
+	}
+	if a.idle[i].lane.InFlight() > 0 {
+		i = len(a.idle) - 1
+	}
+	m := a.idle[i]
+	a.idle = slices.Delete(a.idle, i, i+1)
+	return m
+}
+
+func (a *exclusiveAccess) lend(ctx context.Context) (*Lent, error) {
+	m, w, err := a.takeOrWait()
+	if err != nil {
+		return nil, wire.NotSent(a.addr, err)
+	}
+	if m != nil {
+		return newLent(m), nil
+	}
+	select {
+	case r := <-w.lend:
+		if r.err != nil {
+			return nil, r.err
+		}
+		return newLent(r.member), nil
+	case <-ctx.Done():
+		return nil, wire.NotSent(a.addr, a.leaveQueue(w, ctx.Err()))
+	}
+}
+
+func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.idle) > 0 && a.downErrorLocked() == nil {
+		m := a.popLocked()
+		if m.lane.Err() == nil {
+			m.lendLocked()
+			return m, nil, nil
+		}
+		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
+	}
+	w := &waiter{lend: make(chan lendResult, 1)}
+	return nil, w, a.waitLocked(w)
+}
+
+// leaveQueue takes w out of the queue; a connection that it was given in the
+// last moment goes to the next one. It returns cause, with what w waited for.
+func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
+	a.mu.Lock()
+	if w.place != nil {
+		cause = a.waitErrorLocked(w, cause)
+		a.removeLocked(w.place)
+		a.mu.Unlock()
+		return cause
+	}
+	a.mu.Unlock()
+	if r := <-w.lend; r.member != nil {
+		a.takeBack(r.member, true)
+	}
+	return cause
+}
+
+func (a *exclusiveAccess) answered(m *member) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.watch.stage == suspect {
+		a.livesLocked(a.watch.heard())
+	}
+	if m.state == busy && m.lane.InFlight() == 0 {
+		a.offerLocked(m)
+	}
+}
+
+// offerLocked gives the connection to the waiter at the head, or puts it among the
+// idle ones.
+//
+// One that is closed is given to nobody: its event is on the way, and makes the
+// pool dial another one for those who wait.
+func (a *exclusiveAccess) offerLocked(m *member) {
+	if m.spent != nil {
+		a.leaveLocked(m, m.spent, false)
+		return
+	}
+	e := a.queue.Front()
+	if e == nil {
+		m.becomeLocked(isIdle)
+		a.idle = append(a.idle, m)
+		return
+	}
+	w := e.Value.(*waiter)
+	if w.batch == nil && m.lane.Err() == nil {
+		a.removeLocked(e)
+		m.lendLocked()
+		w.lend <- lendResult{member: m}
+		return
+	}
+	if w.batch == nil || !a.mu.giveLocked(m.lane, w.batch, besidePing) {
+		a.leaveLocked(m, wire.ErrClosed, true)
+		return
+	}
+	a.removeLocked(e)
+	m.becomeLocked(busy)
+}
+
+func (a *exclusiveAccess) withdrawLocked(m *member) {
+	if a.closed { // all of them leave, and none needs to be found
+		a.idle = nil
+		return
+	}
+	if i := slices.Index(a.idle, m); i >= 0 {
+		a.idle = slices.Delete(a.idle, i, i+1)
+	}
+}
+
+// dropLocked puts the last connection in the place of the one that goes: there may
+// be 65,536.
+func (a *exclusiveAccess) dropLocked(m *member) {
+	a.withdrawLocked(m)
+	last := len(a.members) - 1
+	a.members[m.place], a.members[last].place = a.members[last], m.place
+	a.members[last] = nil
+	a.members = a.members[:last]
+}
+
+// trimLocked takes those that have been idle longest.
+func (a *exclusiveAccess) trimLocked(surplus int) {
+	for ; surplus > 0 && len(a.idle) > 0; surplus-- {
+		a.leaveLocked(a.idle[0], errIdle, false)
+	}
+}
+
+func (a *exclusiveAccess) loadLocked() (n int) {
+	for _, m := range a.members {
+		if m.state == lent || m.state == busy && m.lane.InFlight() > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// recordLocked: a caller may have its reply, and even be back with its next batch,
+// before the connection is free again, so a new record is counted exactly. Beyond
+// what is wanted anyway, the load need not be known so well.
+func (a *exclusiveAccess) recordLocked() bool {
+	c := &a.size
+	return c.inUse+a.queue.Len() > c.highest && c.highest <= c.carries(c.target)
+}
+
+// fullLocked: a caller is back before its connection is. Those that have answered,
+// and are about to be free, are not in use if there are more of them than callers
+// that wait.
+func (a *exclusiveAccess) fullLocked() bool {
+	if len(a.members) < a.max {
+		return false
+	}
+	free := -a.queue.Len()
+	for i := 0; i < len(a.members) && free <= 0; i++ {
+		if m := a.members[i]; m.state == busy && m.lane.InFlight() == 0 {
+			free++
+		}
+	}
+	return free <= 0
+}
+
+func (a *exclusiveAccess) limitLocked() string { return a.limit(a.max, "connections in use") }
+
+func (a *exclusiveAccess) usageLocked() (used, of int, what string) {
+	return a.size.inUse, a.max, a.ofKind("in use")
+}
+
+func (a *exclusiveAccess) capacity() int { return a.max }
+
+// The connections themselves look for those who wait, the load is counted by
+// becomeLocked, and there is nothing inside.
+func (a *exclusiveAccess) dispatch()                      {}
+func (a *exclusiveAccess) changedLocked()                 {}
+func (a *exclusiveAccess) takePeakLocked() int            { return 0 }
+func (a *exclusiveAccess) partsLocked() []*Pool           { return nil }
+func (a *exclusiveAccess) partOfLocked(*wire.Batch) *Pool { return nil }
+func (a *exclusiveAccess) statsLocked(*Stats)             {}

@@ -1,0 +1,65 @@
+package nodepool
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A monitor is the lock of a pool together with what was decided under it and must
+// be done without it: I/O, and calls of users' functions. There is no way to
+// unlock that forgets it.
+type monitor struct {
+	mutex   sync.Mutex
+	flushes []*wire.Lane             // whose writer the goroutine that unlocks is
+	exits   []exit                   // connections that it is to close
+	waits   []time.Duration          // that have ended
+	tell    func(wait time.Duration) // of them; nil: nobody is told
+}
+
+// Lock takes the lock. Like that of a mutex, it must not be called by a goroutine
+// that has it.
+func (m *monitor) Lock() { m.mutex.Lock() }
+
+// Unlock releases the lock, then writes what was given to lanes, closes the
+// connections that leave, and tells of the waits that have ended. That is last:
+// nobody's bytes wait for a user's function.
+func (m *monitor) Unlock() {
+	if len(m.flushes)+len(m.exits)+len(m.waits) == 0 {
+		m.mutex.Unlock()
+		return
+	}
+	var fewLanes [8]*wire.Lane // more than that is no usual case, and may allocate
+	var fewWaits [8]time.Duration
+	flushes, waits, exits := append(fewLanes[:0], m.flushes...), append(fewWaits[:0], m.waits...), m.exits
+	clear(m.flushes)
+	m.flushes, m.waits, m.exits = m.flushes[:0], m.waits[:0], nil
+	m.mutex.Unlock()
+	for _, lane := range flushes {
+		lane.Flush()
+	}
+	for _, e := range exits {
+		e.carryOut()
+	}
+	for _, wait := range waits {
+		m.tell(wait)
+	}
+}
+
+// endedLocked notes a wait that has ended.
+func (m *monitor) endedLocked(wait time.Duration) {
+	if m.tell != nil {
+		m.waits = append(m.waits, wait)
+	}
+}
+
+// giveLocked puts the batch on the lane. If that makes the caller the lane's
+// writer, Unlock writes.
+func (m *monitor) giveLocked(lane *wire.Lane, b *wire.Batch, limit int) (ok bool) {
+	ok, flush := lane.Dispatch(b, limit)
+	if flush {
+		m.flushes = append(m.flushes, lane)
+	}
+	return ok
+}

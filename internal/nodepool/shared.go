@@ -1,0 +1,234 @@
+package nodepool
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// sharedAccess gives all connections to everybody: a strategy chooses among them
+// for each batch. Batches wait when every lane is at its limit. What cannot share a
+// connection is lent one by a pool inside, and slow commands have another.
+type sharedAccess struct {
+	*Pool
+
+	set  atomic.Pointer[wire.Lanes] // those that the strategy sees
+	turn atomic.Uint32
+	load wire.Load // of the lanes, if their number can change
+
+	lenders *Pool // lends connections; guarded by mu, as is slow; nil until one is needed
+	slow    *Pool // has the lanes for slow commands
+}
+
+func newSharedAccess(p *Pool) *sharedAccess {
+	a := &sharedAccess{Pool: p}
+	a.set.Store(wire.NewLanes(nil, &a.turn))
+	return a
+}
+
+func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
+	if b.Slow() && a.slowLanes > 0 {
+		return a.submitSlow(b)
+	}
+	switch waiting := a.waiting.Load(); {
+	case int(waiting) >= a.MaxWaiters: // without mu: under overload this is the usual case
+		b.Fail(a.addr, a.tooManyWait())
+		return false
+	case waiting == 0:
+		set := a.set.Load()
+		i, err := a.choose(set.Set, b.Key())
+		if err != nil {
+			b.Fail(a.addr, err)
+			return false
+		}
+		for left := set.Len(); left > 0; left-- {
+			if set.Lane(i).Enqueue(b, a.maxInFlight) {
+				a.attend()
+				return true
+			}
+			if i++; i == set.Len() {
+				i = 0
+			}
+		}
+	}
+	a.mu.Lock()
+	err := a.waitLocked(&waiter{batch: b})
+	a.mu.Unlock()
+	if err != nil {
+		b.Fail(a.addr, err)
+		return false
+	}
+	a.dispatch() // room may have become free before b was in the queue
+	return false
+}
+
+// choose asks the strategy, without the lock; an index out of range counts as the
+// nearest turn. A strategy that panics costs the batch that it was asked about.
+func (a *sharedAccess) choose(set *lanes.Set, key int64) (i int, err error) {
+	n := set.Len()
+	if n == 0 {
+		return 0, nil
+	}
+	i, err = a.askStrategy(set, key)
+	switch {
+	case err != nil:
+		guard.Log(a.log, err)
+	case i < 0 || i >= n:
+		i = int(uint(i) % uint(n))
+	}
+	return i, err
+}
+
+func (a *sharedAccess) askStrategy(set *lanes.Set, key int64) (i int, err error) {
+	defer guard.Catch("Laned.Strategy", &err)
+	return a.strategy(set, key), nil
+}
+
+func (a *sharedAccess) lend(ctx context.Context) (*Lent, error) {
+	from, err := a.part(&a.lenders, settings.lentSettings)
+	if err != nil {
+		return nil, wire.NotSent(a.addr, err)
+	}
+	return from.Lend(ctx)
+}
+
+// part returns a pool inside, which is made when it is first needed.
+func (a *sharedAccess) part(of **Pool, with func(settings) settings) (*Pool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.endedLocked(); err != nil {
+		return nil, err
+	}
+	if err := a.downErrorLocked(); err != nil {
+		return nil, err
+	}
+	if *of == nil {
+		*of = newPool(with(a.settings), a.dialer, a.purpose, a.addr, a.log)
+	}
+	return *of, nil
+}
+
+func (a *sharedAccess) partsLocked() (parts []*Pool) {
+	for _, part := range [...]*Pool{a.lenders, a.slow} {
+		if part != nil {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func (a *sharedAccess) partOfLocked(b *wire.Batch) *Pool {
+	if b.Slow() {
+		return a.slow
+	}
+	return nil
+}
+
+func (a *sharedAccess) answered(m *member) {
+	if m.avoided.Load() {
+		a.trust(m)
+	}
+	if a.waiting.Load() > 0 {
+		a.dispatch()
+	}
+}
+
+// trust puts a connection that has answered back into the set at once.
+func (a *sharedAccess) trust(m *member) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	cleared := a.watch.heard()
+	if m.avoided.Load() {
+		m.avoided.Store(false)
+		m.silent = 0
+		a.publishLocked()
+	}
+	a.livesLocked(cleared)
+}
+
+// offerLocked is for new connections only: one that is shared is never given back.
+func (a *sharedAccess) offerLocked(m *member) {
+	m.lane.SetMaxQueued(a.maxQueued)
+	if a.size.ranged() {
+		m.lane.CountIn(&a.load)
+	}
+	m.becomeLocked(shared)
+	a.publishLocked()
+}
+
+func (a *sharedAccess) withdrawLocked(*member) { a.publishLocked() }
+
+// dropLocked keeps the others in their order, as strategies see them.
+func (a *sharedAccess) dropLocked(m *member) {
+	a.members = slices.DeleteFunc(a.members, func(o *member) bool { return o == m })
+	a.publishLocked()
+}
+
+func (a *sharedAccess) changedLocked() { a.publishLocked() }
+
+// publishLocked makes the set what it is now: the lanes that are open and not
+// silent or, if all are silent, all, but none if the server is suspect.
+func (a *sharedAccess) publishLocked() {
+	open, healthy := make([]*wire.Lane, 0, len(a.members)), make([]*wire.Lane, 0, len(a.members))
+	for _, m := range a.members {
+		if m.state != shared {
+			continue
+		}
+		open = append(open, m.lane)
+		if !m.avoided.Load() {
+			healthy = append(healthy, m.lane)
+		}
+	}
+	switch {
+	case a.watch.stage == suspect:
+		open = nil
+	case len(healthy) > 0:
+		open = healthy
+	}
+	a.set.Store(wire.NewLanes(open, &a.turn))
+}
+
+// trimLocked takes the youngest, which the default strategy uses least. What is in
+// flight on them comes to its end first.
+func (a *sharedAccess) trimLocked(surplus int) {
+	for i := len(a.members) - 1; i >= 0 && surplus > 0; i-- {
+		if m := a.members[i]; m.state == shared {
+			a.leaveLocked(m, errIdle, false)
+			surplus--
+		}
+	}
+}
+
+// The lanes count the load by themselves, so any look at it is one.
+func (a *sharedAccess) loadLocked() int     { return a.load.Now() }
+func (a *sharedAccess) recordLocked() bool  { return true }
+func (a *sharedAccess) takePeakLocked() int { return a.load.TakePeak() }
+
+func (a *sharedAccess) fullLocked() bool { return len(a.members) == a.max }
+
+// limitLocked: lanes with room for batches have none for their bytes.
+func (a *sharedAccess) limitLocked() string {
+	if a.room(a.set.Load()) > 0 {
+		return a.limit(a.maxQueued, "bytes queued on every lane") + " (MaxQueuedBytes)"
+	}
+	return a.limit(a.maxInFlight, "batches in flight on every lane") + " (MaxInFlight)"
+}
+
+func (a *sharedAccess) usageLocked() (used, of int, what string) {
+	for _, m := range a.members {
+		used += m.lane.InFlight()
+	}
+	return used, a.capacity(), a.ofKind("in flight")
+}
+
+func (a *sharedAccess) capacity() int { return a.max * a.maxInFlight }
+
+func (a *sharedAccess) statsLocked(s *Stats) {
+	for _, m := range a.members {
+		s.LaneInFlight = append(s.LaneInFlight, m.inFlight())
+	}
+}
