@@ -7,6 +7,17 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
+// A breaker is what the pool knows of dials, and of connections that have ended.
+type breaker struct {
+	dialing   int
+	failures  int   // dials that failed, or stalls, in a row
+	lastErr   error // of these
+	early     int   // connections in a row that were of use and died young
+	lastEarly time.Time
+	down      time.Time   // since when the server is down; zero: it is up, as far as is known
+	redial    *time.Timer // set while the pool waits to dial again
+}
+
 // downErrorLocked returns why nothing is sent to the server, nil if it is up as
 // far as is known.
 func (p *Pool) downErrorLocked() error {

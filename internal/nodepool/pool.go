@@ -38,31 +38,18 @@ type Pool struct {
 
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
-	mu          monitor
-	members     []*member
-	queue       list.List               // of *waiter
-	waiters     map[*wire.Batch]*waiter // those in the queue
-	dialing     int
-	failures    int // dials that failed, or stalls, in a row
-	lastErr     error
-	early       int       // connections in a row that were of use and died young
-	lastEarly   time.Time // when the last of them did
-	down        time.Time // since when the server is down; zero: it is up, as far as is known
-	watch       watch
-	silentSince time.Time     // of a suspect; else zero
-	dialSilent  time.Duration // for how long callers have waited for an unanswered dial
-	question    func()        // withdraws the one that is out; nil: none is
-	announced   bool          // the log was told of a suspicion
-	looked      time.Time     // when the maintenance last looked
-	planned     time.Duration // how long after that it is to look again
-	active      bool          // it saw that bytes had arrived
-	size        controller    // how many connections are wanted
-	journal     journal
-	retired     bool
-	renewals    renewals
-	redial      *time.Timer // set while the pool waits to dial again
-	closed      bool
-	counters    counters
+	mu       monitor
+	members  []*member
+	queue    list.List               // of *waiter
+	waiters  map[*wire.Batch]*waiter // those in the queue
+	breaker                          // what dials and the ends of connections have shown
+	health                           // what the silence of connections has shown
+	size     controller              // how many connections are wanted
+	journal  journal
+	renewals renewals
+	counters counters
+	retired  bool
+	closed   bool
 }
 
 // state says what a connection is doing.

@@ -37,7 +37,7 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 // TestDownErrorKeepsItsText: its time is that of the error, not of the look at it.
 func TestDownErrorKeepsItsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &Pool{addr: "h:1", down: time.Now(), lastErr: errNoAnswer}
+		p := &Pool{addr: "h:1", breaker: breaker{down: time.Now(), lastErr: errNoAnswer}}
 		time.Sleep(time.Second)
 		err := p.downErrorLocked()
 		require.EqualError(t, err, "redislanes: h:1: server down for 1s: no answer within the stall timeout")

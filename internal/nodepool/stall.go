@@ -17,6 +17,18 @@ import (
 // with an unknown outcome. So the pool asks the server over another connection
 // before it judges (watch.go).
 
+// A health is what the pool knows of its server's silence.
+type health struct {
+	watch       watch
+	silentSince time.Time     // of a suspect; else zero
+	dialSilent  time.Duration // for how long callers have waited for an unanswered dial
+	question    func()        // withdraws the one that is out; nil: none is
+	announced   bool          // the log was told of a suspicion
+	looked      time.Time     // when the maintenance last looked
+	planned     time.Duration // how long after that it is to look again
+	active      bool          // it saw that bytes had arrived
+}
+
 // judgeLocked looks at all connections and does what the watch says. What has
 // stalled is to be closed once the lock is released.
 func (p *Pool) judgeLocked(now time.Time) {
