@@ -34,7 +34,7 @@ type Stats struct {
 	Extra   int // connections of a laned pool besides Open: those to be lent, lent or not, and lanes for slow commands
 
 	Capacity     int   // batches that may be in flight at a time
-	InFlight     int   // batches in flight
+	InFlight     int   // batches in flight; the PINGs of idle connections are none, here and above
 	LaneInFlight []int // the same for each open connection; nil unless the pool is laned
 
 	// Batches in flight on the lanes for slow commands of a laned pool, besides

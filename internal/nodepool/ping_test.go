@@ -17,6 +17,37 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
+// withPings returns how many batches are in flight, PINGs included.
+func withPings(p *Pool) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.members {
+		n += m.lane.InFlight()
+	}
+	return n
+}
+
+// TestPingsAreNoUse: PINGs that are out are no load of a laned pool, nor keep it
+// from being quiet.
+func TestPingsAreNoUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 2, Options: Options{PingEvery: time.Second, StallTimeout: time.Minute}})
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		h.hold(everything)
+		time.Sleep(1600 * ms)
+		require.Equal(t, 2, withPings(p))
+		s := p.Stats()
+		require.Equal(t, []int{0, 2, 0}, []int{s.InUse, s.Idle, s.InFlight})
+		require.Equal(t, []int{0, 0}, s.LaneInFlight)
+		require.True(t, p.Quiet())
+		go func() { _ = p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")) }()
+		synctest.Wait()
+		s = p.Stats()
+		require.Equal(t, []int{1, 1, 1}, []int{s.InUse, s.Idle, s.InFlight})
+	})
+}
+
 // TestPingsTakeNoConnection: while PINGs are out on all connections, callers and
 // users get one all the same, whether they may wait or not, and the PINGs do not
 // count as use.
@@ -32,7 +63,8 @@ func TestPingsTakeNoConnection(t *testing.T) {
 	until(t, "all connections are there", func() bool { return p.Stats().Idle == size })
 	proxy.Stall(redistest.ToClient)
 	p.inspect(time.Now().Add(p.PingEvery))
-	require.Equal(t, size, p.Stats().InFlight, "each connection is pinged")
+	require.Equal(t, size, withPings(p), "each connection is pinged")
+	require.Zero(t, p.Stats().InFlight)
 	require.Zero(t, p.Stats().InUse)
 
 	ctx := within(t, 20*time.Second)
@@ -43,7 +75,7 @@ func TestPingsTakeNoConnection(t *testing.T) {
 		go func() { done <- p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
 	}
 	go func() { done <- conn.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
-	until(t, "each has a connection", func() bool { s := p.Stats(); return s.InUse == size && s.InFlight == 2*size })
+	until(t, "each has a connection", func() bool { return p.Stats().InUse == size && withPings(p) == 2*size })
 	require.ErrorIs(t, p.Do(ctx, radix.Cmd(nil, "INCR", "k")), redislanes.ErrExhausted, "there is one caller to a connection")
 	proxy.Flow(redistest.ToClient)
 	for range size {
@@ -92,7 +124,7 @@ func TestUnansweredPingIsPassedOver(t *testing.T) {
 		first.Return()
 		second.Return()
 		time.Sleep(1600 * ms)
-		require.Equal(t, 1, p.Stats().InFlight, "a PING is out")
+		require.Equal(t, 1, withPings(p), "a PING is out")
 
 		_, err = incr(p, 100*ms)
 		require.NoError(t, err)
