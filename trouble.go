@@ -20,8 +20,11 @@ type TroubleError struct {
 // "(after 5 tries in 0.9 s; node 127.0.0.1:7000 in trouble for 1.2 s)".
 func (e *TroubleError) Error() string {
 	tries := "1 try"
-	if e.Tries > 1 {
+	switch {
+	case e.Tries > 1:
 		tries = fmt.Sprintf("%d tries in %s", e.Tries, seconds(e.Took))
+	case e.Tries == 0:
+		tries = "no try"
 	}
 	if e.Where == "" {
 		return fmt.Sprintf("%v (after %s)", e.Err, tries)

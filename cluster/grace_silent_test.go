@@ -11,6 +11,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // TestSilentNodeHoldsUpNoShortCall: a node that answers nothing, and refuses no
@@ -55,6 +57,49 @@ func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSilentNodeHoldsUpNoHit: a hit on a key of which a flight is out, at a node that
+// is silent, does not wait for that flight, whose caller has all the time in the
+// world. Hits on the key at a node that answers do.
+func TestSilentNodeHoldsUpNoHit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Laned{Options: pool.Options{StallTimeout: time.Minute}}})
+		counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+		hit := func(within time.Duration) (pipeline.Hit, time.Duration) {
+			hits := []pipeline.Hit{{Key: keyOf(0, 2), By: 1}}
+			began := time.Now()
+			_ = counters.Hit(soon(t, within), hits)
+			return hits[0], time.Since(began)
+		}
+		first, _ := hit(time.Second)
+		require.NoError(t, first.Err)
+		w.set(func() { w.silent[nodeA] = true })
+		out := make(chan pipeline.Hit)
+		go func() {
+			h, _ := hit(30 * time.Second)
+			out <- h
+		}()
+		synctest.Wait()
+		next, took := hit(100 * time.Millisecond)
+		require.ErrorIs(t, next.Err, context.DeadlineExceeded)
+		require.Equal(t, 100*time.Millisecond, took, "nobody knows yet that the node is silent")
+		time.Sleep(2 * time.Second)
+		next, took = hit(100 * time.Millisecond)
+		require.ErrorIs(t, next.Err, redislanes.ErrSuspect)
+		require.ErrorIs(t, next.Err, redislanes.ErrNotSent)
+		require.Zero(t, took)
+		var trouble *redislanes.TroubleError
+		require.ErrorAs(t, next.Err, &trouble)
+		require.Equal(t, "node "+nodeA, trouble.Where)
+		var failed *redislanes.CommandError
+		require.ErrorAs(t, next.Err, &failed)
+		require.Equal(t, nodeA, failed.Addr)
+
+		require.ErrorIs(t, (<-out).Err, redislanes.ErrUnknownOutcome)
+		require.NoError(t, counters.Close())
+	})
 }
 
 // TestSilentNodeMayComeBack: calls with more time than the grace, and all if they are to

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -23,6 +24,7 @@ type counterShard struct {
 // in its shard from the first hit until nobody waits any more.
 type lineup struct {
 	key     string
+	slot    int32 // of the key; negative: nobody has needed it yet
 	shard   *counterShard
 	owner   *hitCall // that the flight which is out belongs to; nil for a carrier
 	own     *flight  // the owner's, which takes its further hits until it leaves
@@ -52,12 +54,27 @@ func (c *Counters) join(call *hitCall, hits []Hit) {
 		case l.owner == call && l.own.takes(h.By):
 			l.own.add(m)
 		default:
-			c.lastWaitingLocked(l, h.By).add(m)
-			if l.carrier != nil {
-				l.carrier.gathered.Add(1)
-			}
+			c.waitLocked(l, m)
 		}
 		s.mu.Unlock()
+	}
+}
+
+// waitLocked lines the hit up for a flight that waits, unless the key's node is down
+// or suspect and the call would not wait for it if it sent the hit by itself: the
+// flight that is out may be under way until the connection is given up.
+func (c *Counters) waitLocked(l *lineup, m *member) {
+	if l.slot < 0 {
+		l.slot = int32(engine.Slot(l.key))
+	}
+	if err := c.client.Hopeless("INCRBY", uint16(l.slot), m.call.deadline); err != nil {
+		m.err = err
+		m.call.pending.Add(-1) // the caller counts as one more until it waits
+		return
+	}
+	c.lastWaitingLocked(l, m.by).add(m)
+	if l.carrier != nil {
+		l.carrier.gathered.Add(1)
 	}
 }
 
@@ -73,7 +90,7 @@ func (c *Counters) lastWaitingLocked(l *lineup, by int64) *flight {
 // lineUpLocked makes the lineup of a key that is not out.
 func (c *Counters) lineUpLocked(s *counterShard, key string) *lineup {
 	l := c.lineups.Get().(*lineup)
-	*l = lineup{key: key, shard: s, waiting: l.waiting[:0]}
+	*l = lineup{key: key, slot: -1, shard: s, waiting: l.waiting[:0]}
 	s.out[key] = l
 	s.most = max(s.most, len(s.out))
 	return l

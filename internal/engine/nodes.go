@@ -110,7 +110,7 @@ func (n *node) open() []*nodepool.Pool {
 // answers tells whether the node is neither down nor suspect, as far as is known.
 func (n *node) answers() bool {
 	p := n.pools[asPrimary].Load()
-	return p == nil || p.Answers()
+	return p == nil || p.Down() == nil
 }
 
 func (n *node) quiet() bool {

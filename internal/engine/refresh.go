@@ -159,7 +159,7 @@ func (c *Client) silentNodes() map[string]int {
 	silent := make(map[string]int)
 	for _, n := range c.topology.Load().all() {
 		for _, p := range n.open() {
-			if !p.Answers() {
+			if p.Down() != nil {
 				silent[n.addr] = 1
 			}
 		}

@@ -2,12 +2,14 @@ package engine
 
 import (
 	"errors"
+	"math"
 	"net"
 	"time"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A step is what happens next to a command that was sent.
@@ -131,6 +133,40 @@ func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time
 	t := c.troubles.note(site{addr: addr, sort: s}, true, beganAt(err), now)
 	t.silent = isSilence(err)
 	return t
+}
+
+// Hopeless returns the error of a command that writes to the slot, if it would fail
+// at once, sent now by a call that ends at the deadline, zero for never; nil if it
+// may be sent, or is to wait. It is for callers that would have to wait before they
+// send. While the slot's node is up, it costs a few atomic loads.
+func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error {
+	n := c.topology.Load().primary(int32(slot))
+	if n == nil {
+		return nil // whose slot it is may be known by the time it is sent
+	}
+	p := n.pools[asPrimary].Load()
+	if p == nil {
+		return nil
+	}
+	down := p.Down()
+	if down == nil {
+		return nil
+	}
+	err := wire.NotSent(n.addr, down)
+	if c.passes(down, false) {
+		now := time.Now()
+		t := c.unanswered(down, n.addr, writing, int32(slot), now)
+		c.hint()
+		left := time.Duration(math.MaxInt64)
+		if !deadline.IsZero() {
+			left = deadline.Sub(now)
+		}
+		if mayTryAgain(&t, now, left, c.cfg.DownGrace) {
+			return nil
+		}
+		err = &redislanes.TroubleError{Where: t.String(), Since: t.since, For: now.Sub(t.since), Err: err}
+	}
+	return &redislanes.CommandError{Command: command, Addr: n.addr, Err: err}
 }
 
 // isSilence tells whether the server is down because it says nothing, rather than

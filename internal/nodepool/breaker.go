@@ -2,6 +2,7 @@ package nodepool
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -16,6 +17,8 @@ type breaker struct {
 	lastEarly time.Time
 	down      time.Time   // since when the server is down; zero: it is up, as far as is known
 	redial    *time.Timer // set while the pool waits to dial again
+
+	refuses atomic.Bool // whether downErrorLocked returns an error, for those who have not got mu
 }
 
 // downErrorLocked returns why nothing is sent to the server, nil if it is up as
@@ -34,12 +37,21 @@ func (p *Pool) downSince(since time.Time, cause error) *redislanes.DownError {
 	return &redislanes.DownError{Addr: p.addr, Since: since, Cause: cause, Lasted: time.Since(since)}
 }
 
-// Answers reports whether the server is neither down nor suspect, as far as is
-// known.
-func (p *Pool) Answers() bool {
+// Down returns why nothing is sent to the server: a redislanes.DownError, or nil
+// if it is neither down nor suspect, as far as is known, which costs one atomic
+// load.
+func (p *Pool) Down() error {
+	if !p.refuses.Load() {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.downErrorLocked() == nil
+	return p.downErrorLocked()
+}
+
+// judgedLocked must be called after every change of what downErrorLocked looks at.
+func (p *Pool) judgedLocked() {
+	p.refuses.Store(!p.down.IsZero() || p.watch.stage == suspect)
 }
 
 // suspectLocked opens the breaker though there are connections: those who wait
@@ -47,6 +59,7 @@ func (p *Pool) Answers() bool {
 func (p *Pool) suspectLocked(since time.Time) {
 	p.silentSince = since
 	p.counters.suspects++
+	p.judgedLocked()
 	p.failWaitersLocked(p.downErrorLocked())
 }
 
@@ -55,6 +68,7 @@ func (p *Pool) suspectLocked(since time.Time) {
 // in for that of the next silence.
 func (p *Pool) livesLocked(cleared bool) {
 	p.silentSince = time.Time{}
+	p.judgedLocked()
 	if p.question != nil {
 		p.question()
 	}
@@ -78,6 +92,7 @@ func (p *Pool) tripLocked(cause error) {
 		}
 		p.counters.downs++
 	}
+	p.judgedLocked()
 	p.failWaitersLocked(p.downErrorLocked())
 }
 
