@@ -15,39 +15,53 @@ import (
 )
 
 // TestGoroutinesDeadline: the same with a goroutine for each node, whichever is
-// silent. The other one's reply is there.
+// late. The other one's reply is there, and the late one, which comes in the end,
+// is none of the pipeline's next commands'.
 func TestGoroutinesDeadline(t *testing.T) {
-	for name, silent := range map[string]int{"goroutine": 0, "caller": 1} { // the last node's is the caller's
+	for name, late := range map[string]int{"goroutine": 0, "caller": 1} { // the last node's is the caller's
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { goroutinesDeadline(t, silent) })
+			synctest.Test(t, func(t *testing.T) { goroutinesDeadline(t, late) })
 		})
 	}
 }
 
-func goroutinesDeadline(t *testing.T, silent int) {
-	w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+func goroutinesDeadline(t *testing.T, late int) {
+	var delays sync.Map // of the nodes
+	nodes := [...]string{nodeA, nodeB}
+	w := newWorld(func(addr string, _ []string) string {
+		if d, ok := delays.Load(addr); ok {
+			time.Sleep(d.(time.Duration))
+		}
+		if addr == nodes[late] {
+			return ":99\r\n"
+		}
+		return one
+	}, nodeA, nodeB)
 	client := w.open(t, cluster.Config{RefreshEvery: -1})
 	keys := [...]string{keyOf(0, 2), keyOf(1, 2)}
 	for _, key := range keys {
 		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", key)))
 	}
-	w.set(func() { w.silent[[...]string{nodeA, nodeB}[silent]] = true })
+	delays.Store(nodes[late], 100*time.Millisecond)
 	p := pipeline.Config{Goroutines: true}.New(client)
 	replies := [...]pipeline.Reply{p.IncrBy(keys[0], 1), p.IncrBy(keys[1], 1)}
 	began := time.Now()
 	require.Error(t, p.Do(soon(t, 50*time.Millisecond)))
 	require.Equal(t, 50*time.Millisecond, time.Since(began))
-	require.ErrorIs(t, replies[silent].Err(), redislanes.ErrUnknownOutcome)
-	total, err := replies[1-silent].Int()
+	require.ErrorIs(t, replies[late].Err(), redislanes.ErrUnknownOutcome)
+	total, err := replies[1-late].Int()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, total)
 
-	p.Reset() // nothing of the silent one is left for the next commands
-	again := p.IncrBy(keys[1-silent], 1)
+	delays.Store(nodes[1-late], 200*time.Millisecond)
+	p.Reset()
+	again := [...]pipeline.Reply{p.IncrBy(keys[1-late], 1), p.IncrBy(keys[1-late], 1)}
 	require.NoError(t, p.Do(soon(t, time.Second)))
-	total, err = again.Int()
-	require.NoError(t, err)
-	require.EqualValues(t, 1, total)
+	for _, reply := range again {
+		total, err = reply.Int()
+		require.NoError(t, err)
+		require.EqualValues(t, 1, total)
+	}
 }
 
 // TestGoroutinesAreJudged: what was redirected or refused is sent again, as with

@@ -3,6 +3,16 @@ package main
 // ofCluster are protections in package engine.
 var ofCluster = []mutant{
 	{
+		"a goroutine's batch is used again though a lane still holds it", "internal/engine/exec.go",
+		"\t\tf.open = true // lanes may still hold batches\n", "",
+		"./cluster", "TestGoroutinesDeadline", false,
+	},
+	{
+		"a trip that a goroutine sent is not judged", "internal/engine/exec.go",
+		"\t\tf.sendEach(ctx, c, trips)\n", "\t\tf.sendEach(ctx, c, trips)\n\t\tf.settled = f.used\n",
+		"./cluster", "TestGoroutinesAreJudged", false,
+	},
+	{
 		"a storm of refreshes", "internal/engine/pace.go",
 		"refreshSpacing = 500 * time.Millisecond", "refreshSpacing = time.Millisecond",
 		"./cluster", "TestNoRefreshStorm", false,

@@ -3,6 +3,11 @@ package main
 // ofPipeline are protections in package pipeline.
 var ofPipeline = []mutant{
 	{
+		"a hit waits for a flight to a node that is silent", "pipeline/lineup.go",
+		"m.call.deadline); err != nil {", "m.call.deadline); err != nil && false {",
+		"./cluster", "TestSilentNodeHoldsUpNoHit", false,
+	},
+	{
 		"a call that ends leaves its key without a time to live", "pipeline/flight.go",
 		"if f.outcome.owes && f.ttl > 0 {", "if false {",
 		"./pipeline", "TestDebtsArePaid", false,

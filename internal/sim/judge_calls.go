@@ -195,7 +195,7 @@ func failOpen(h *History) string {
 			if c.Began < f.At || c.Began+most >= f.until() || c.Misuse || c.Blocks || c.Large || c.Bulk || c.took() <= most || h.closedBy(c.Ended) {
 				continue
 			}
-			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.linedUp(c) && !h.crowded(c) {
+			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.crowded(c) {
 				return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",
 					c.ID, c.Kind, c.Began, f.name, c.Began-f.At, c.Began-since, c.took(), h.Terms.Grace)
 			}
@@ -212,7 +212,7 @@ func stalled(h *History) string {
 			continue
 		}
 		for _, c := range h.Calls {
-			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Blocks || c.Large || c.Misuse || h.linedUp(c) || h.crowded(c) {
+			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Blocks || c.Large || c.Misuse || h.crowded(c) {
 				continue
 			}
 			return fmt.Sprintf("call %d (%s) began at %v, and took %v while %q lasted: connections are closed after %v of silence",
@@ -268,17 +268,6 @@ func (c *Call) knownSince(known map[meeting]time.Duration) time.Duration {
 		}
 	}
 	return since
-}
-
-// linedUp reports whether a hit of the call may have waited for the flight of
-// somebody else's on the same key, which stays under way as long as the server is
-// only suspect.
-func (h *History) linedUp(c *Call) bool {
-	return slices.ContainsFunc(h.Calls, func(o *Call) bool {
-		return o != c && o.Began <= c.Began && o.Ended > c.Began && slices.ContainsFunc(o.Commands, func(theirs Command) bool {
-			return theirs.Name == hit && slices.ContainsFunc(c.Commands, func(ours Command) bool { return ours.Key == theirs.Key })
-		})
-	})
 }
 
 // alone reports whether no other fault is about while the k-th one is, or
