@@ -38,7 +38,8 @@ func (e *OutcomeError) Error() string {
 // Unwrap returns the outcome and the cause.
 func (e *OutcomeError) Unwrap() []error { return []error{e.Outcome, cause{e.Cause}} }
 
-// A cause is an error but for the outcomes in it.
+// A cause is an error but for the outcomes in it: by one that wraps ErrNotSent, an
+// INCRBY of which the outcome is unknown would be sent again.
 type cause struct{ error }
 
 func (c cause) Is(target error) bool {

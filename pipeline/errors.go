@@ -7,7 +7,8 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
-// An expiryError is an ErrExpiry with its cause.
+// An expiryError is an ErrExpiry with its cause, of which the outcome is not shown:
+// after ErrNotSent, callers would count a hit again that was counted.
 type expiryError struct{ cause error }
 
 func (e *expiryError) Error() string {

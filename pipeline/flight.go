@@ -176,8 +176,9 @@ func (c *Counters) oweFor(f *flight) {
 	}
 }
 
-// land notes for the members of a flight what became of them. A key that is still
-// out is left to the carrier.
+// land notes for the members of a flight what became of them: the flight's total is
+// the last member's, and each one before has what the next one has, less what that
+// one added. A key that is still out is left to the carrier.
 func (c *Counters) land(f *flight, keep bool, next *carrier) {
 	l := f.lineup
 	s := l.shard

@@ -72,7 +72,9 @@ func namedKeys(keys []string) []string {
 }
 
 // routedConn is the cluster as a connection, for one action: each of its
-// exchanges travels to the node that owns its slot at that time.
+// exchanges travels to the node that owns its slot at that time, and redirects are
+// followed for each command by itself. To perform the action again on another node,
+// as radix does, would repeat commands that ran.
 type routedConn struct {
 	client   *Client
 	slot     int32 // of an exchange without a key

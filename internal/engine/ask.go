@@ -148,7 +148,8 @@ func (c *Client) translate(ranges []slotRange) (err error) {
 	return nil
 }
 
-// mapped asks AddrMap, without a lock held.
+// mapped asks AddrMap, without a lock held, for an address that a server names;
+// never for one that was dialled, as the host in place of a NULL endpoint was.
 func (c *Client) mapped(addr string) (to string, err error) {
 	defer guard.Catch("Config.AddrMap", &err)
 	return c.cfg.AddrMap(addr), nil

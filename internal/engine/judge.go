@@ -5,7 +5,8 @@ import (
 )
 
 // A doubt is why a server's map of the slots is not used as it came, in the
-// order of what it takes to use it all the same.
+// order of what it takes to use it all the same. Before maps were judged, a server
+// that came to a known address took all slots for good, and counters began at 1.
 type doubt uint8
 
 const (

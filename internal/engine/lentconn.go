@@ -16,7 +16,8 @@ import (
 
 // A lentConn is a lent connection whose replies are judged as they came: what
 // the server refused or redirected is an error, whatever the receiver makes of
-// error replies (resp3.RawMessage and resp3.SimpleError take them as values).
+// error replies (resp3.RawMessage and resp3.SimpleError take them as values, so
+// that a BLPOP succeeded with a MOVED).
 // An asking one sends ASKING before the commands that need it.
 type lentConn struct {
 	*nodepool.Lent

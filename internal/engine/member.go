@@ -8,9 +8,10 @@ import (
 )
 
 // admit decides for each new connection whether the server at the address may
-// be sent commands, by its replies to READWRITE (or READONLY) and CLUSTER MYID.
-// What a server refuses to tell, because of an ACL or because it is loading its
-// data, is not held against it.
+// be sent commands, by its replies to READWRITE (or READONLY) and CLUSTER MYID: a
+// dial that succeeds says nothing of what answers, and a node that was restarted
+// without cluster mode is still in the other nodes' maps. What a server refuses to
+// tell, because of an ACL or because it is loading its data, is not held against it.
 func (c *Client) admit(addr string, mode, id []byte) error {
 	t := c.topology.Load()
 	switch {

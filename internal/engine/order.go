@@ -9,9 +9,10 @@ import (
 
 // keepOrder sees to it that the commands of a slot take effect in their order: a
 // command behind which a later one of its slot has run stands, since it would
-// undo what that one did, and the caller was told. Reads undo nothing of each
-// other: one stands only if a write has run behind it. For ASK this is so only if
-// they share a key: the others are where the slot comes from.
+// undo what that one did, and the caller was told (a SET k 1 that was refused with
+// LOADING was sent again behind SET k 2). Reads undo nothing of each other: one
+// stands only if a write has run behind it. For ASK this is so only if they share a
+// key: the others are where the slot comes from.
 //
 // An EXPIRE behind its command is no such later one. It goes again with the
 // command, or the key might live for ever; to set the same time to live twice

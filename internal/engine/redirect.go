@@ -11,7 +11,7 @@ import (
 // A verdict is what an error reply means for the command that got it. Every
 // verdict but final says that the server did not run the command. What becomes
 // of a command is decided by the texts of errors here and, for what Counters
-// send, in pipeline/said.go; lanes/refusal.go judges refused handshakes.
+// send, in pipeline/said.go; internal/wire/refusal.go judges refused handshakes.
 type verdict uint8
 
 const (

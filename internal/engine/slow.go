@@ -45,7 +45,8 @@ func (o overrides) apply(c command.Command) command.Traits {
 }
 
 // noteSlowSlots notes the slots of the commands that are marked as slow. The
-// other commands of these slots must travel with them, to keep their order.
+// other commands of these slots must travel with them, in later waves too: an
+// LRANGE between two RPUSHes on its key must see the first and not the second.
 func (r *Request) noteSlowSlots() {
 	for i, m := range r.marks {
 		if m&markSlow != 0 {
@@ -64,8 +65,8 @@ func (r *Request) travelsSlow(i int) bool {
 
 // splitSlow takes the commands that travel slow out of the n groups, and makes
 // groups of their own for them, behind the others. Groups that would be empty are
-// left out. It returns how many groups are left of the fast ones, and how many
-// there are in all.
+// left out: a batch without commands never completes. It returns how many groups
+// are left of the fast ones, and how many there are in all.
 func (r *Request) splitSlow(n int) (fast, all int) {
 	next := int32(0)
 	for _, slow := range [...]bool{false, true} {

@@ -61,7 +61,8 @@ func newTopology(v *view, find func(addr string) *node) *topology {
 // before it (nil if there was none) as long as they are there, so that such
 // commands find what others of them have left (SCRIPT LOAD, CONFIG SET, a SCAN
 // that has begun); otherwise the owner of the lowest slot, which is the same for
-// all clients, and its first replica.
+// all clients, and its first replica. When they went to any node, EVALSHA did not
+// find its script, and a SCAN loop mixed the keys of nodes.
 func (t *topology) settle(before *topology) {
 	t.home = noOwner
 	if i := slices.IndexFunc(t.owner[:], func(i uint16) bool { return i != noOwner }); i >= 0 {

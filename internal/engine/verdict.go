@@ -93,6 +93,7 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step 
 	because, final := wasNotSent, stands
 	if !errors.Is(err, redislanes.ErrNotSent) {
 		because, final = wasUnknown, ran
+		// Whether it may run twice is the request's to say, never the error's.
 		if x.request.marks[i]&markRepeatable == 0 {
 			return ran
 		}
@@ -197,7 +198,9 @@ func (c *Client) passes(err error, replica bool) bool {
 	return replica || !errors.As(err, &refused) || passing(refused)
 }
 
-// follow notes where a redirect sends the command and, for MOVED, the slot.
+// follow notes where a redirect sends the command and, for MOVED, the slot. One
+// for another slot than the command's is not followed: what a script or a strange
+// server makes up must not lead the client astray.
 func (x *retry) follow(i int, to redirect) step {
 	a, slot := &x.attempts[i], x.request.slots[i]
 	if to.verdict == moved || x.how.noFollow {

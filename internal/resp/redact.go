@@ -41,7 +41,9 @@ func Redact(msg string) string {
 	}
 	if code, _, _ := strings.Cut(msg, " "); !constantTexts[code] {
 		if i := nextQuote(msg, 0); cut && i >= 0 {
-			return printable(msg[:i+1] + hidden) // where the quotation ends is not known
+			// Where the quotation ends is not known: an argument stood behind a quote
+			// of which the other one had been cut off.
+			return printable(msg[:i+1] + hidden)
 		}
 		msg = hideQuoted(msg)
 	}

@@ -16,6 +16,6 @@
 //
 // A lane is FIFO, so a slow reply delays those behind it (pools keep lanes of
 // their own for batches that are marked as slow). It does not reconnect (package
-// pool does) and knows nothing of slots (package cluster does). Pub/sub needs a
+// nodepool does) and knows nothing of slots (package engine does). Pub/sub needs a
 // connection of its own; use radix's.
 package wire

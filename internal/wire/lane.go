@@ -118,8 +118,9 @@ func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
 
 // Progress returns a number that changes whenever bytes arrive, and whenever
 // some are written that had to wait for room: a server that is slow to take an
-// upload is not silent. Bytes that only fill the socket's buffer do not count,
-// as a server that has stopped has room for those, too.
+// upload is not silent (one of 40 MiB was closed as stalled). Bytes that only fill
+// the socket's buffer do not count, as a server that has stopped has room for
+// those, too.
 func (l *Lane) Progress() uint64 { return l.progress.Load() }
 
 // SetLent marks the lane as lent to one user, who may block it for as long as
@@ -147,7 +148,8 @@ func (l *Lane) Enqueue(b *Batch, limit int) bool {
 
 // Dispatch is Enqueue by somebody else than the one who waits for the batch
 // and may use it again as soon as it is complete. If flush is set, the
-// dispatcher must call [Lane.Flush].
+// dispatcher must call [Lane.Flush]; it is not noted in the batch, which may be in
+// use for the next request before the dispatcher looks at it again.
 func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 	return l.enqueue(b, limit, false)
 }

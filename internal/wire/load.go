@@ -3,8 +3,10 @@ package wire
 import "sync/atomic"
 
 // A Load is how many batches are in flight on the lanes that it was given to
-// ([Lane.CountIn]), all together. The zero value is ready to use; its methods are
-// safe for concurrent use.
+// ([Lane.CountIn]), all together. The peaks of single lanes, added up, count a
+// caller twice that has moved from one to another: a pool with the load of 3 lanes
+// grew to 5. The zero value is ready to use; its methods are safe for concurrent
+// use.
 type Load struct{ now, peak atomic.Int64 }
 
 // Now returns how many batches are in flight.

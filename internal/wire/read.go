@@ -52,7 +52,8 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) {
 // limitOwnRead makes the next read end soon: the caller must notice when its
 // context ends, and the context's cancellation does not interrupt a read. It
 // takes half of the time that is left at most: the caller may have to read from
-// other lanes, too. The result is to be passed to the next call.
+// other lanes, too, and a node that is silent must not cost it the replies that
+// have arrived from the others. The result is to be passed to the next call.
 func (l *Lane) limitOwnRead(ctx context.Context, ended bool) bool {
 	if ended {
 		return true // the last look may take what is left of it

@@ -128,8 +128,9 @@ func (l *Lane) writeBlocking(buf []byte, from int) {
 }
 
 // writeFailed gives up the role of the writer and closes the lane, both at once:
-// what would be written next would not be at its place in the stream. The last
-// left bytes were not accepted by the socket.
+// what would be written next would not be at its place in the stream. (A batch
+// that was enqueued in between was written behind the hole, and reported as not
+// sent.) The last left bytes were not accepted by the socket.
 func (l *Lane) writeFailed(left int, err error) {
 	l.mu.Lock()
 	l.handed -= uint64(left)
