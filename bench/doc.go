@@ -31,12 +31,13 @@
 // compare CPU. With 100 callers ns/op is the time between answers, not the
 // latency of one.
 //
-// BenchmarkLanes is mixed_10keys by number of lanes, strategy, round trip and
+// BenchmarkFanOut is mixed_10keys by the way in which the groups of a request are
+// sent (pipeline.Config), BenchmarkLanes by number of lanes, strategy, round trip and
 // callers. BenchmarkStages is where the time of one caller's request goes.
 // BenchmarkConnections is what an idle connection costs, here and in the server.
 //
 // BenchmarkPipelineAppend is the encoding of 20 commands and the slots of their
-// keys, without I/O. BenchmarkSlot and BenchmarkGroup are in package cluster,
+// keys, without I/O. BenchmarkSlot and BenchmarkGroup are in internal/engine,
 // BenchmarkEncode and BenchmarkFrame in internal/resp.
 //
 // # On which cluster

@@ -14,7 +14,7 @@ import (
 )
 
 // stages are what a request of mixed_10keys spends its time on. Grouping by node
-// is within do; BenchmarkGroup in package cluster has it alone.
+// is within do; BenchmarkGroup in internal/engine has it alone.
 type stages struct {
 	keys   time.Duration // making the names of the keys
 	slots  time.Duration // their slots, which appending computes as well
