@@ -3,7 +3,7 @@
 GO ?= go
 
 # What the targets act on; set them on the command line, e.g.
-#   make test PKG=./lanes TESTFLAGS='-run TestBatch -v'
+#   make test PKG=./internal/wire TESTFLAGS='-run TestWrite -v'
 #   make bench BENCH=mixed_10keys COUNT=10 > new.txt
 PKG         ?= ./...
 TESTFLAGS   ?=

@@ -19,5 +19,6 @@
 //
 // Package cluster has the client, package pipeline what most programs use of it,
 // package pool the kinds of connection pools, package lanes how servers are dialled
-// and connections are chosen.
+// and connections are chosen, package metrics what Prometheus sees, package sizing
+// formulas for sizes of pools, and package redistest a cluster for a program's tests.
 package redislanes

@@ -26,11 +26,12 @@ type Config struct {
 	// By default the groups are handed to their connections one after the other
 	// without waiting for any of them, and the caller is woken once, when all
 	// have their replies. Two other ways exist to be compared with; at most one
-	// of them may be set. Commands that are sent again go the default way.
+	// of them may be set.
 
 	// Goroutines sends each group from a goroutine of its own, which waits for
 	// its replies, and joins them with a sync.WaitGroup. The last group, or the
-	// only one, is sent by the caller.
+	// only one, is sent by the caller. Commands that are sent again go the default
+	// way.
 	Goroutines bool
 
 	// Sequential sends a group only when the one before it has its replies.

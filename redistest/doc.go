@@ -10,6 +10,6 @@
 // the test ends; Launch functions are for other programs.
 //
 // The emulated cluster has no replicas, failovers or memory limits, and keys expire
-// only when a test moves the time (miniredis' FastForward): what depends on those
+// only when a test moves the time ([Emulated.FastForward]): what depends on those
 // needs real servers.
 package redistest
