@@ -78,7 +78,7 @@ redislanes_redirects_total{kind="moved"} 0
 }
 
 // TestEveryCloseReasonFromTheStart compares with the constants of package
-// pool, so that a new one is not forgotten.
+// nodepool, so that a new one is not forgotten.
 func TestEveryCloseReasonFromTheStart(t *testing.T) {
 	c := metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: pool.Stats{Addr: "a:1", Kind: "fixed"}}}})
 	text := exposition(t, c)
@@ -90,7 +90,7 @@ func TestEveryCloseReasonFromTheStart(t *testing.T) {
 }
 
 func closeReasons(t *testing.T) []string {
-	file, err := parser.ParseFile(token.NewFileSet(), "../pool/errors.go", nil, 0)
+	file, err := parser.ParseFile(token.NewFileSet(), "../internal/nodepool/errors.go", nil, 0)
 	require.NoError(t, err)
 	var reasons []string
 	ast.Inspect(file, func(n ast.Node) bool {
