@@ -46,8 +46,10 @@ func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 	require.NoError(t, counters.Close())
 	require.Less(t, time.Since(began), 15*time.Second)
 	for range calls {
+		// One that leaves at the same moment as its flight does not know what became
+		// of that.
 		err := <-failed
-		require.True(t, errors.Is(err, redislanes.ErrRefused) || errors.Is(err, redislanes.ErrNotSent), err)
+		require.True(t, errors.Is(err, redislanes.ErrRefused) || errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrUnknownOutcome), err)
 	}
 }
 
