@@ -9,6 +9,10 @@ import (
 )
 
 // A breaker is what the pool knows of dials, and of connections that have ended.
+//
+// It is our own because the libraries for breakers count results of calls and let a
+// caller's call through as the probe: a caller's INCRBY must never be one, as its
+// outcome could become unknown, and connections say more than results do.
 type breaker struct {
 	dialing   int
 	failures  int   // dials that failed, or stalls, in a row
@@ -55,7 +59,8 @@ func (p *Pool) judgedLocked() {
 }
 
 // suspectLocked opens the breaker though there are connections: those who wait
-// fail, and so does who comes next.
+// fail, and so does who comes next. What is in flight stays: it may be about to run,
+// and to close its connection would make its outcome unknown.
 func (p *Pool) suspectLocked(since time.Time) {
 	p.silentSince = since
 	p.counters.suspects++

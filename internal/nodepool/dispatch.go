@@ -19,7 +19,7 @@ type choice struct {
 // dispatch gives waiting batches to shared lanes that have room. The strategy, a
 // user's function, is asked about them without the lock, and before the pool has
 // the role of a lane's writer; when it has answered, somebody else may have served
-// some of them.
+// some of them. A strategy that called Stats under it hung all callers.
 func (a *sharedAccess) dispatch() {
 	var few [maxAsked]choice
 	a.mu.Lock()

@@ -14,7 +14,8 @@ import (
 // evicts its clients, or a balancer without anybody behind it, answers and hangs
 // up. So a connection that dies young counts as a failed dial or spaces the next
 // one, and while there is such trouble a new connection has to answer a PING before
-// anybody is given it.
+// anybody is given it. Without that, a server that evicted its clients got 30,000
+// connections in two seconds.
 
 const (
 	// youth is how long a connection must live to say nothing against its

@@ -16,9 +16,12 @@ type exclusiveAccess struct {
 
 // besidePing is how many batches a connection of one caller may have in flight:
 // that caller's and a PING. A connection that is pinged is to be had all the
-// same, and one caller at a time is what the stack of idle ones sees to.
+// same, and one caller at a time is what the stack of idle ones sees to: FailFast
+// refused callers when all idle connections were pinged at once.
 const besidePing = 2
 
+// submit enqueues the batch under mu, so that a late answered cannot give back a
+// connection that somebody has taken meanwhile.
 func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {
 	a.mu.Lock()
 	for len(a.idle) > 0 && a.downErrorLocked() == nil {
@@ -193,7 +196,7 @@ func (a *exclusiveAccess) recordLocked() bool {
 
 // fullLocked: a caller is back before its connection is. Those that have answered,
 // and are about to be free, are not in use if there are more of them than callers
-// that wait.
+// that wait: FailFast refused callers that had just been answered.
 func (a *exclusiveAccess) fullLocked() bool {
 	if len(a.members) < a.max {
 		return false

@@ -23,6 +23,11 @@ type Resize = struct {
 	Waiters    int
 }
 
+// Following the load has three steps. Noting: an exclusive pool counts connections
+// in use and their peak in becomeLocked, the lanes of a shared one count batches by
+// themselves. Deciding: control, which is pure, is asked at every wait and at every
+// look. Doing: growLocked dials up to the target, trimLocked takes what is above it.
+
 // A controller is a control and what it is told.
 type controller struct {
 	control

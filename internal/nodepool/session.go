@@ -9,7 +9,7 @@ import (
 // as its next user is concerned. The zero value is a connection as it was lent.
 // Whatever is not known for certain makes it unclean: closing a connection costs
 // a dial, and lending an unclean one gives somebody QUEUED for a command that
-// never runs.
+// never runs. By their names alone, MULTI and UNWATCH looked clean.
 type session struct {
 	multi   bool // in a transaction: commands are queued
 	watches bool // keys are watched

@@ -35,7 +35,9 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 		return a.submitSlow(b)
 	}
 	switch waiting := a.waiting.Load(); {
-	case int(waiting) >= a.MaxWaiters: // without mu: under overload this is the usual case
+	case int(waiting) >= a.MaxWaiters:
+		// Without mu: under overload this is the usual case, and those that are
+		// refused kept those that are served waiting for the lock.
 		b.Fail(a.addr, a.tooManyWait())
 		return false
 	case waiting == 0:

@@ -60,7 +60,8 @@ func (p *Pool) judgeLocked(now time.Time) {
 // passedLocked returns how much time counts as passed since the last look: what
 // was planned and, for a busy machine, as much as between two looks. Beyond that
 // the process, or the whole machine, was frozen, which is no silence of the
-// server.
+// server: a process that was stopped for four seconds closed connections whose
+// replies had arrived.
 func (p *Pool) passedLocked(now time.Time) time.Duration {
 	passed := min(max(0, now.Sub(p.looked)), p.planned+p.lookEvery())
 	p.looked = now
