@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 // joined puts hits on flights that never leave.
@@ -56,7 +59,10 @@ func heapInUse() int64 {
 // TestLetGather: a carrier waits for hits on its own keys, not for those of
 // others.
 func TestLetGather(t *testing.T) {
-	c := NewCounters(nil, CountersConfig{})
+	client, err := cluster.Config{RefreshEvery: -1}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	c := NewCounters(client, CountersConfig{})
 	carriers := make(map[string]*carrier)
 	for _, key := range []string{"mine", "other"} {
 		call := joined(c, Hit{Key: key, By: 1})
