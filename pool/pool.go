@@ -34,7 +34,7 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 }
 
 // Validate returns an error that names the field and the value if the settings
-// cannot be used. Whoever makes a pool checks them, too.
+// cannot be used. cluster.Config.New and what [Custom] returns give the same error.
 func Validate(c Config) error { return nodepool.Validate(settings(c)) }
 
 func settings(c Config) nodepool.Config {

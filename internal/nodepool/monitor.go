@@ -47,8 +47,8 @@ func (m *monitor) Unlock() {
 	}
 }
 
-// endedLocked notes a wait that has ended.
-func (m *monitor) endedLocked(wait time.Duration) {
+// noteWaitLocked notes a wait that has ended.
+func (m *monitor) noteWaitLocked(wait time.Duration) {
 	if m.tell != nil {
 		m.waits = append(m.waits, wait)
 	}

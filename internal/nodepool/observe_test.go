@@ -119,7 +119,7 @@ func TestOnWaitOfManyAtOnce(t *testing.T) {
 	tell := func(n int) {
 		m.Lock()
 		for i := range n {
-			m.endedLocked(time.Duration(i))
+			m.noteWaitLocked(time.Duration(i))
 		}
 		m.Unlock()
 	}

@@ -91,7 +91,7 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 	p.waiting.Add(-1)
 	waited := time.Since(w.since)
 	p.counters.waited += waited
-	p.mu.endedLocked(waited)
+	p.mu.noteWaitLocked(waited)
 	return w
 }
 

@@ -27,7 +27,7 @@ func allow(client *cluster.Client, key string, limit int64) bool {
 	defer cancel()
 	p := pipeline.New(client)
 	hits := p.IncrBy(key, 1)
-	p.Expire(key, time.Minute)
+	p.ExpireNX(key, time.Minute)
 	_ = p.Do(ctx)
 	total, err := hits.Int()
 	return err != nil || total <= limit
