@@ -1,0 +1,158 @@
+package limit
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// bucketLimiter returns a limiter on an emulated cluster, whose script's clock is
+// set by hand.
+func bucketLimiter(t *testing.T) (l *Limiter, pass func(d time.Duration)) {
+	t.Helper()
+	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 3).Addrs())
+	require.NoError(t, err)
+	l, err = New(client, Config{Budget: 10 * time.Second})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, l.Close())
+		require.NoError(t, client.Close())
+	})
+	var mu sync.Mutex
+	now := int64(1_000_000)
+	l.clock = func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return strconv.FormatInt(now, 10)
+	}
+	return l, func(d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		now += d.Microseconds()
+	}
+}
+
+// TestTokenBucket against a model: one caller at random times and costs.
+func TestTokenBucket(t *testing.T) {
+	t.Parallel()
+	l, pass := bucketLimiter(t)
+	bucket := l.must(t, Rule{Name: "b", Limit: 10, Burst: 25, Window: time.Second, Algorithm: TokenBucket})
+	random := rand.New(rand.NewPCG(1, 2))
+	const per = 100 * time.Millisecond
+	missing := time.Duration(0) // until the bucket is full
+	allowed, denied := 0, 0
+	for range 2000 {
+		gap := time.Duration(random.Int64N(int64(300 * time.Millisecond))).Truncate(time.Microsecond)
+		pass(gap)
+		missing = max(0, missing-gap)
+		cost := 1 + random.Int64N(4)
+		r := l.Allow(t.Context(), Request{bucket, "k", cost})
+		require.NoError(t, r.Err)
+		next := missing + time.Duration(cost)*per
+		require.Equal(t, next <= 25*per, r.Allowed)
+		if r.Allowed {
+			allowed++
+			missing = next
+			require.Zero(t, r.RetryAfter)
+		} else {
+			denied++
+			require.Equal(t, next-25*per, r.RetryAfter)
+		}
+		require.EqualValues(t, (25*per-missing)/per, r.Remaining)
+		require.Equal(t, missing, r.ResetAfter)
+	}
+	require.Greater(t, allowed, 500)
+	require.Greater(t, denied, 200)
+	require.Equal(t, Never, l.Allow(t.Context(), Request{bucket, "k", 26}).RetryAfter)
+}
+
+// TestTokensComeBack: of calls that another limit denies, also that of one with
+// windows, and none of those that the bucket has denied itself.
+func TestTokensComeBack(t *testing.T) {
+	t.Parallel()
+	l, _ := bucketLimiter(t)
+	bucket := l.must(t, Rule{Name: "b", Limit: 5, Window: time.Hour, Algorithm: TokenBucket})
+	window := l.must(t, Rule{Name: "w", Limit: 2, Window: time.Hour})
+	other := l.must(t, Rule{Name: "o", Limit: 1, Window: time.Hour, Algorithm: TokenBucket})
+	both := func() Result {
+		return l.Allow(t.Context(), Request{Limit: bucket, Key: "k"}, Request{Limit: window, Key: "k"})
+	}
+	require.True(t, both().Allowed)
+	require.True(t, both().Allowed)
+	for range 5 {
+		r := both()
+		require.False(t, r.Allowed)
+		require.NoError(t, r.Err)
+	}
+	require.EqualValues(t, 2, l.count(t, window, "k"))
+	r := l.Allow(t.Context(), Request{Limit: bucket, Key: "k"}, Request{Limit: other, Key: "k"})
+	require.True(t, r.Allowed)
+	require.EqualValues(t, 2, r.Each[0].Remaining, "three of five are taken")
+	r = l.Allow(t.Context(), Request{Limit: bucket, Key: "k"}, Request{Limit: other, Key: "k"})
+	require.False(t, r.Allowed)
+	r = l.Allow(t.Context(), Request{Limit: bucket, Key: "k", Cost: 2})
+	require.True(t, r.Allowed)
+	require.Zero(t, r.Remaining)
+}
+
+// TestTokenBucketOfRealServers: their clock, scripts that they forget, and many
+// callers: there are never more hits than the burst and what has flowed in since.
+func TestTokenBucketOfRealServers(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	client, err := cluster.Config{}.New(t.Context(), real.Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	l, err := New(client, Config{Budget: 10 * time.Second})
+	require.NoError(t, err)
+	defer l.Close()
+	bucket := l.must(t, Rule{Name: "b", Limit: 200, Burst: 50, Window: time.Second, Algorithm: TokenBucket})
+	keys := redistest.KeysInSlots(3, "k")
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	var mu sync.Mutex
+	allowed := make(map[string]int64)
+	var callers sync.WaitGroup
+	for i := range 8 {
+		callers.Go(func() {
+			for n := i; ctx.Err() == nil; n++ {
+				key := keys[n%len(keys)]
+				r := l.Allow(context.Background(), Request{Limit: bucket, Key: key})
+				if !assert.NoError(t, r.Err) {
+					return
+				}
+				if r.Allowed {
+					mu.Lock()
+					allowed[key]++
+					mu.Unlock()
+				}
+				if n%100 == 0 {
+					for _, node := range real.Nodes() {
+						assert.NoError(t, node.Do(context.Background(), nil, "SCRIPT", "FLUSH"))
+					}
+				}
+			}
+		})
+	}
+	callers.Wait()
+	flowed := int64(200*time.Since(began).Seconds()) + 1
+	for _, key := range keys {
+		require.LessOrEqual(t, allowed[key], 50+flowed)
+		require.Greater(t, allowed[key], int64(50))
+	}
+	var ttl int64
+	require.NoError(t, client.Do(t.Context(), radix.Cmd(&ttl, "PTTL", bucket.key(l.cfg.Prefix, keys[0], 0))))
+	require.Positive(t, ttl)
+}

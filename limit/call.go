@@ -1,0 +1,234 @@
+package limit
+
+import (
+	"errors"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// A call is one call of Allow on its way. It is used again for the next one.
+type call struct {
+	asks   []ask
+	hits   []pipeline.Hit
+	draws  []*draw // of token buckets
+	each   []Decision
+	denied bool // by a limit that is not in the shadow
+}
+
+// An ask is a request, and where its hits are.
+type ask struct {
+	limit   *Limit
+	cost    int64
+	window  window
+	asked   bool  // Redis is
+	hit     int   // its first one in hits; a sliding window's second one is of the window before
+	counted bool  // the first one was, as far as is known
+	now     int64 // hits in the window, with this one
+	before  int64 // hits in the window before
+	draw    *draw // of a token bucket, which has no hits
+}
+
+// begin prepares the hits. It reports whether there are any: not if the call is
+// decided already.
+func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
+	c.asks, c.hits, c.draws, c.denied = c.asks[:0], c.hits[:0], c.draws[:0], false
+	for i, r := range requests {
+		d := &c.each[i]
+		if r.Limit == nil || r.Cost < 0 {
+			d.Err = errNoLimit
+			if r.Limit != nil {
+				d.Err, d.Limit = errBadCost, r.Limit.rule.Limit
+			}
+			c.denied = true // a mistake in the program must be seen
+			c.asks = append(c.asks, ask{})
+			continue
+		}
+		rule := &r.Limit.rule
+		a := ask{limit: r.Limit, cost: max(r.Cost, 1), window: windowAt(now, rule.Window)}
+		d.Limit = rule.Limit
+		if a.cost > rule.burst() {
+			d.RetryAfter = Never
+			c.denied = c.denied || !rule.Shadow
+		}
+		c.asks = append(c.asks, a)
+	}
+	if c.denied {
+		return false
+	}
+	for i := range c.asks {
+		switch a := &c.asks[i]; {
+		case c.each[i].RetryAfter != 0:
+		case a.limit.rule.Algorithm == TokenBucket:
+			c.addDraw(l, a, requests[i].Key)
+		default:
+			c.addHits(l.cfg.Prefix, a, requests[i].Key)
+		}
+	}
+	return len(c.hits)+len(c.draws) > 0
+}
+
+func (c *call) addDraw(l *Limiter, a *ask, key string) {
+	d := newDraw(a.limit.key(l.cfg.Prefix, key, 0), &a.limit.rule, a.cost, l.now())
+	a.asked, a.draw = true, &d
+	c.draws = append(c.draws, &d)
+}
+
+// refuse denies all requests because of a mistake.
+func (c *call) refuse(err error) {
+	c.asks, c.hits, c.draws, c.denied = c.asks[:0], c.hits[:0], c.draws[:0], true
+	for i := range c.each {
+		c.each[i].Err = err
+		c.asks = append(c.asks, ask{})
+	}
+}
+
+func (c *call) addHits(prefix string, a *ask, key string) {
+	windows := 1
+	if a.limit.rule.Algorithm == SlidingWindow {
+		windows = 2
+	}
+	a.asked, a.hit = true, len(c.hits)
+	c.hits = append(c.hits, pipeline.Hit{Key: a.limit.key(prefix, key, a.window.number), By: a.cost, TTL: a.window.ttl(windows)})
+	if windows == 2 {
+		// INCRBY 0 reads, and merges with the hits of others that read.
+		c.hits = append(c.hits, pipeline.Hit{Key: a.limit.key(prefix, key, a.window.number-1), TTL: a.window.ttl(1)})
+	}
+}
+
+// decide draws the conclusions from the totals.
+func (c *call) decide() {
+	for i := range c.asks {
+		a, d := &c.asks[i], &c.each[i]
+		if !a.asked {
+			continue
+		}
+		rule := &a.limit.rule
+		if err := c.failure(a); err != nil {
+			d.Err, d.Allowed = err, !rule.FailClosed
+		} else {
+			a.judge(d)
+		}
+		c.denied = c.denied || !d.Allowed && !rule.Shadow
+	}
+}
+
+// failure returns why it is not known how many hits there are, and notes how many
+// there are. A hit of which only the time to live could not be set was counted.
+func (c *call) failure(a *ask) error {
+	if a.draw != nil {
+		a.counted = a.draw.err == nil && a.draw.allowed
+		return a.draw.err
+	}
+	h := &c.hits[a.hit]
+	if h.Err != nil && !errors.Is(h.Err, redislanes.ErrExpiry) {
+		return h.Err
+	}
+	a.counted, a.now = true, h.Total
+	if a.limit.rule.Algorithm != SlidingWindow {
+		return nil
+	}
+	h = &c.hits[a.hit+1]
+	if h.Err != nil && !errors.Is(h.Err, redislanes.ErrExpiry) {
+		return h.Err
+	}
+	a.before = h.Total
+	return nil
+}
+
+// judge decides by the hits.
+func (a *ask) judge(d *Decision) {
+	if b := a.draw; b != nil {
+		d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter = b.allowed, b.remaining, b.retryAt, b.resetAt
+		return
+	}
+	w, limit := a.window, a.limit.rule.Limit
+	d.ResetAfter = w.left()
+	if a.limit.rule.Algorithm == SlidingWindow {
+		d.ResetAfter += w.length
+	}
+	free := limit - a.now - w.share(a.before) // may not overflow: totals are far from the ends of int64, or Redis refuses them
+	if d.Allowed = free >= 0; d.Allowed {
+		d.Remaining = free
+		return
+	}
+	if !a.limit.rule.CountDenied {
+		free += a.cost // it is taken back
+	}
+	d.Remaining, d.RetryAfter = max(0, free), a.retryAfter(limit)
+}
+
+// retryAfter returns when the hits of others leave room for this one, which is
+// denied.
+func (a *ask) retryAfter(limit int64) time.Duration {
+	w, others := a.window, a.now-a.cost
+	if a.limit.rule.CountDenied {
+		others = a.now
+	}
+	if a.limit.rule.Algorithm != SlidingWindow {
+		return w.left()
+	}
+	if room := limit - others - a.cost; room >= 0 {
+		return max(1, w.untilShareIs(a.before, room)-w.elapsed)
+	}
+	return w.left() + w.untilShareIs(others, limit-a.cost)
+}
+
+// owes reports whether hits have to be taken back, and prepares them: those of a
+// call that was denied, and of shadow limits that would have denied theirs. What
+// remains is as if they were taken back already.
+func (c *call) owes(l *Limiter) bool {
+	back := c.hits[:0]
+	c.draws = c.draws[:0]
+	for i := range c.asks {
+		a := &c.asks[i]
+		if !a.counted || a.limit.rule.CountDenied || !c.denied && c.each[i].Allowed {
+			continue
+		}
+		if c.each[i].Allowed {
+			c.each[i].Remaining += a.cost
+		}
+		if a.draw != nil {
+			d := newDraw(a.draw.key, &a.limit.rule, -a.cost, l.now())
+			c.draws = append(c.draws, &d)
+			continue
+		}
+		h := c.hits[a.hit] // in front of which there are as many or more
+		back = append(back, pipeline.Hit{Key: h.Key, By: -a.cost, TTL: h.TTL})
+	}
+	c.hits = back
+	return len(c.hits)+len(c.draws) > 0
+}
+
+// result chooses the decision that says most.
+func (c *call) result() Result {
+	r := Result{Each: c.each}
+	r.Allowed = !c.denied
+	first := true
+	for i := range c.each {
+		d := &c.each[i]
+		unknown := !c.asks[i].asked && d.Err == nil && d.RetryAfter == 0 // the call was denied before
+		if a := &c.asks[i]; unknown || a.limit != nil && a.limit.rule.Shadow || c.denied && d.Allowed {
+			continue
+		}
+		if first || d.RetryAfter > r.RetryAfter || d.RetryAfter == r.RetryAfter && d.Err == nil && d.Remaining < r.Remaining {
+			r.Decision, first = *d, false
+		}
+	}
+	r.Allowed = !c.denied
+	return r
+}
+
+// largeCall is how many requests a call is kept for.
+const largeCall = 256
+
+// end gives up what must not live on.
+func (c *call) end() {
+	if c.each = nil; cap(c.asks) > largeCall {
+		c.asks, c.hits, c.draws = nil, nil, nil
+	}
+	clear(c.asks[:cap(c.asks)])
+	clear(c.hits[:cap(c.hits)])
+	clear(c.draws[:cap(c.draws)])
+}

@@ -1,0 +1,63 @@
+package limit_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// A user may have two hits a minute and a tenant a hundred, of which those that the
+// user's limit denies are none.
+func Example() {
+	servers, err := redistest.LaunchEmulated(3) // in place of a Redis Cluster
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx := context.Background()
+	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+	limiter, err := limit.New(client, limit.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer limiter.Close()
+
+	perUser, err := limiter.Limit(limit.Rule{Name: "user", Limit: 2, Window: time.Minute, Algorithm: limit.TokenBucket})
+	if err != nil {
+		log.Fatal(err)
+	}
+	perTenant, err := limiter.Limit(limit.Rule{Name: "tenant", Limit: 100, Window: 24 * time.Hour})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for range 3 {
+		r := limiter.Allow(ctx, limit.Request{Limit: perUser, Key: "42"}, limit.Request{Limit: perTenant, Key: "acme"})
+		fmt.Println(r.Allowed, r.Remaining, r.Each[1].Remaining)
+	}
+	// Output:
+	// true 1 99
+	// true 0 98
+	// false 0 98
+}
+
+// Handler limits what comes over HTTP.
+func ExampleLimiter_Handler() {
+	serve := func(limiter *limit.Limiter, perAddress *limit.Limit, app http.Handler) error {
+		return http.ListenAndServe(":8080", limiter.Handler(app, func(r *http.Request) []limit.Request {
+			host, _, _ := net.SplitHostPort(r.RemoteAddr)
+			return []limit.Request{{Limit: perAddress, Key: host}}
+		}))
+	}
+	_ = serve
+}

@@ -1,0 +1,67 @@
+package limit
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+func TestHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{})
+		user := l.must(t, Rule{Name: "user", Limit: 2, Window: time.Minute})
+		path := l.must(t, Rule{Name: "path", Limit: 100, Window: time.Hour, FailClosed: true})
+		shadow := l.must(t, Rule{Name: "shadow", Limit: 0, Window: time.Hour, Shadow: true})
+		served := 0
+		h := l.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			served++
+			w.WriteHeader(http.StatusNoContent)
+		}), func(r *http.Request) (requests []Request) {
+			switch r.URL.Path {
+			case "/free":
+				return nil
+			case "/large":
+				return []Request{{Limit: user, Key: "u", Cost: 3}}
+			}
+			return []Request{{Limit: user, Key: "u"}, {Limit: path, Key: r.URL.Path}, {Limit: shadow, Key: "s"}}
+		})
+		get := func(path string) *http.Response {
+			r := httptest.NewRecorder()
+			h.ServeHTTP(r, httptest.NewRequest(http.MethodGet, path, nil))
+			return r.Result()
+		}
+		atWindow(time.Hour)
+		time.Sleep(20500 * time.Millisecond)
+		const policy = `"user";q=2;w=60, "path";q=100;w=3600`
+		for _, want := range []struct {
+			path               string
+			status             int
+			policy, now, again string
+		}{
+			{"/a", 204, policy, `"user";r=1;t=40, "path";r=99;t=3580`, ""},
+			{"/a", 204, policy, `"user";r=0;t=40, "path";r=98;t=3580`, ""},
+			{"/a", 429, policy, `"user";r=0;t=40, "path";r=98;t=3580`, "40"},
+			{"/large", 429, `"user";q=2;w=60`, "", ""},
+			{"/free", 204, "", "", ""},
+		} {
+			r := get(want.path)
+			require.Equal(t, want.status, r.StatusCode, want.path)
+			require.Equal(t, want.policy, r.Header.Get("RateLimit-Policy"))
+			require.Equal(t, want.now, r.Header.Get("RateLimit"))
+			require.Equal(t, want.again, r.Header.Get("Retry-After"))
+		}
+		require.Equal(t, 3, served)
+		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		r := get("/b")
+		require.Equal(t, http.StatusServiceUnavailable, r.StatusCode)
+		require.Equal(t, policy, r.Header.Get("RateLimit-Policy"))
+		require.Empty(t, r.Header.Get("RateLimit"))
+	})
+}

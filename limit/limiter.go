@@ -1,0 +1,181 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// Config is the settings of a [Limiter]. The zero value works.
+type Config struct {
+	// Prefix is what all keys begin with. Default "limit:".
+	Prefix string
+
+	// Budget is how long a call of Allow may take, if its context does not end
+	// earlier. What Redis has not decided by then fails open or closed. Default
+	// 100 ms; at most an hour.
+	Budget time.Duration
+}
+
+const (
+	defaultPrefix = "limit:"
+	defaultBudget = 100 * time.Millisecond
+	mostBudget    = time.Hour
+)
+
+// A Limiter decides about hits. Make it with [New]. All methods are safe for
+// concurrent use.
+type Limiter struct {
+	cfg      Config
+	counters *pipeline.Counters
+	calls    sync.Pool     // of *call
+	scripted sync.Pool     // of *pipeline.Pipeline
+	clock    func() string // of token buckets, in tests; nil: the server's
+}
+
+// New returns a limiter whose counts are on the client's cluster. The client stays
+// the caller's: it must be closed after the limiter.
+func New(client *cluster.Client, c Config) (*Limiter, error) {
+	switch {
+	case client == nil:
+		return nil, errors.New("limit: the client is nil: use the one that cluster.Config.New returned")
+	case c.Budget < 0 || c.Budget > mostBudget:
+		return nil, fmt.Errorf("limit: Config.Budget = %v: must be 0 to %v", c.Budget, mostBudget)
+	}
+	if c.Budget == 0 {
+		c.Budget = defaultBudget
+	}
+	if c.Prefix == "" {
+		c.Prefix = defaultPrefix
+	}
+	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{})}
+	l.calls.New = func() any { return new(call) }
+	l.scripted.New = func() any { return pipeline.New(client) }
+	return l, nil
+}
+
+// Close waits for the calls that are running. Later ones are decided without
+// Redis, with redislanes.ErrClosed.
+func (l *Limiter) Close() error { return l.counters.Close() }
+
+// A Limit is a [Rule] that hits can be counted by.
+type Limit struct{ rule Rule }
+
+// Limit returns a limit with the settings, or an error that names the one that
+// cannot be used. It asks nobody: limits can be made at any time, and thrown away.
+func (l *Limiter) Limit(r Rule) (*Limit, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	return &Limit{r}, nil
+}
+
+// Rule returns the limit's settings.
+func (l *Limit) Rule() Rule { return l.rule }
+
+// A Request is a hit on one key of a limit.
+type Request struct {
+	Limit *Limit
+	Key   string // what is limited, such as a user; any bytes
+	Cost  int64  // how many hits it is. Default 1
+}
+
+// A Decision is what became of a request, or of all requests of a call.
+type Decision struct {
+	Allowed   bool
+	Limit     int64 // that of the rule
+	Remaining int64 // hits that are allowed still, at this moment
+
+	// ResetAfter is when the window ends, after which all hits are allowed again,
+	// of a sliding window at the end of the next one.
+	ResetAfter time.Duration
+
+	// RetryAfter is when the request may be allowed, if nobody else has a hit
+	// until then: 0 if it was, and [Never] if its cost is more than the limit.
+	RetryAfter time.Duration
+
+	// Err is why Redis could not be asked, or its answer did not arrive: then the
+	// decision is that of the rule's FailClosed, and Remaining and the times are 0.
+	// It is an error of package redislanes; with redislanes.ErrUnknownOutcome the hit
+	// may have been counted. A mistake in the request is an error, too.
+	Err error
+}
+
+// Never is the RetryAfter of a request that can never be allowed.
+const Never time.Duration = 1<<63 - 1
+
+// A Result is the decision about a call. Of several limits it has the figures of
+// the one that denied the call for longest or, if none has, of the one with the
+// least hits remaining.
+type Result struct {
+	Decision
+
+	// Each has the decisions about the requests, in their order, also those of
+	// shadow limits. Of requests that Redis was not asked about, since another one
+	// could not be allowed, only Limit is set.
+	Each []Decision
+}
+
+// Allow decides about the requests, all of them or none. It returns after the
+// budget, or at the context's end, at the latest.
+//
+// A call that is allowed takes one round trip, but for the first token bucket at a
+// server, which does not know the script yet. If it is denied, what was counted of
+// it is taken back in a second one, within the same budget, unless the rule has
+// CountDenied. If that fails, or its outcome is unknown, the hits stay counted until
+// their window ends: a limit may then allow fewer hits, and never more.
+func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
+	c := l.calls.Get().(*call)
+	c.each = make([]Decision, len(requests))
+	if ctx == nil {
+		c.refuse(errNilContext)
+	} else if c.begin(l, requests, time.Now()) {
+		ctx, cancel := context.WithTimeout(ctx, l.cfg.Budget)
+		defer cancel()
+		l.ask(ctx, c)
+		if c.decide(); c.owes(l) {
+			l.ask(ctx, c)
+		}
+	}
+	result := c.result()
+	c.end()
+	l.calls.Put(c)
+	return result
+}
+
+// ask sends the hits and the draws of the call, at once. Each has its error.
+func (l *Limiter) ask(ctx context.Context, c *call) {
+	var counted sync.WaitGroup
+	switch {
+	case len(c.draws) == 0:
+		_ = l.counters.Hit(ctx, c.hits)
+		return
+	case len(c.hits) > 0:
+		counted.Go(func() { _ = l.counters.Hit(ctx, c.hits) })
+	}
+	p := l.scripted.Get().(*pipeline.Pipeline)
+	run(ctx, p, c.draws)
+	counted.Wait()
+	p.Reset()
+	l.scripted.Put(p)
+}
+
+// now returns what stands in for the time of servers.
+func (l *Limiter) now() string {
+	if l.clock == nil {
+		return ""
+	}
+	return l.clock()
+}
+
+var (
+	errNoLimit = errors.New("limit: Request.Limit is nil: use one that Limiter.Limit returned")
+	errBadCost = errors.New("limit: Request.Cost is negative")
+
+	errNilContext = errors.New("limit: the context is nil: pass one, such as context.Background()")
+)

@@ -1,0 +1,290 @@
+package limit
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+// atWindow sleeps until a window of the length begins.
+func atWindow(length time.Duration) {
+	time.Sleep(windowAt(time.Now(), length).left())
+}
+
+func TestFixedWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		perMinute := l.must(t, Rule{Name: "user", Limit: 3, Window: time.Minute})
+		atWindow(time.Minute)
+		time.Sleep(10 * time.Second)
+		for left := int64(2); left >= 0; left-- {
+			r := l.Allow(t.Context(), Request{Limit: perMinute, Key: "42"})
+			require.True(t, r.Allowed)
+			require.NoError(t, r.Err)
+			require.EqualValues(t, 3, r.Limit)
+			require.Equal(t, left, r.Remaining)
+			require.Zero(t, r.RetryAfter)
+			require.InDelta(t, 50*time.Second, r.ResetAfter, float64(10*time.Millisecond))
+			require.Equal(t, []Decision{r.Decision}, r.Each)
+		}
+		r := l.Allow(t.Context(), Request{Limit: perMinute, Key: "42"})
+		require.False(t, r.Allowed)
+		require.Zero(t, r.Remaining)
+		require.Equal(t, r.ResetAfter, r.RetryAfter)
+		require.EqualValues(t, 3, l.count(t, perMinute, "42"), "what was denied is taken back")
+		require.True(t, l.Allow(t.Context(), Request{Limit: perMinute, Key: "43"}).Allowed, "another key")
+		time.Sleep(r.RetryAfter)
+		require.True(t, l.Allow(t.Context(), Request{Limit: perMinute, Key: "42"}).Allowed, "the next window")
+	})
+}
+
+// TestCosts: a hit that is too large for what remains leaves it for smaller ones.
+func TestCosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "bytes", Limit: 10, Window: time.Hour})
+		require.True(t, l.Allow(t.Context(), Request{limit, "k", 7}).Allowed)
+		r := l.Allow(t.Context(), Request{limit, "k", 5})
+		require.False(t, r.Allowed)
+		require.EqualValues(t, 3, r.Remaining)
+		require.True(t, l.Allow(t.Context(), Request{limit, "k", 3}).Allowed)
+		r = l.Allow(t.Context(), Request{limit, "other", 11})
+		require.False(t, r.Allowed)
+		require.Equal(t, Never, r.RetryAfter)
+		require.Zero(t, l.count(t, limit, "other"), "Redis is not asked")
+	})
+}
+
+// TestAllOrNothing: a call that one limit denies counts for none of them.
+func TestAllOrNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		user := l.must(t, Rule{Name: "user", Limit: 100, Window: time.Hour})
+		path := l.must(t, Rule{Name: "path", Limit: 2, Window: time.Minute})
+		seen := l.must(t, Rule{Name: "seen", Limit: 100, Window: time.Hour, CountDenied: true})
+		all := func() Result {
+			return l.Allow(t.Context(), Request{Limit: user, Key: "u"}, Request{Limit: path, Key: "p"}, Request{Limit: seen, Key: "s"})
+		}
+		atWindow(time.Hour)
+		for range 2 {
+			require.True(t, all().Allowed)
+		}
+		for range 5 {
+			r := all()
+			require.False(t, r.Allowed)
+			require.Equal(t, []bool{true, false, true}, []bool{r.Each[0].Allowed, r.Each[1].Allowed, r.Each[2].Allowed})
+			require.Equal(t, r.Each[1], r.Decision)
+			require.EqualValues(t, 98, r.Each[0].Remaining, "it is taken back")
+		}
+		require.EqualValues(t, 2, l.count(t, user, "u"))
+		require.EqualValues(t, 2, l.count(t, path, "p"))
+		require.EqualValues(t, 7, l.count(t, seen, "s"), "CountDenied")
+	})
+}
+
+// TestShadow: a limit in the shadow decides, and denies nothing.
+func TestShadow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		shadow := l.must(t, Rule{Name: "shadow", Limit: 1, Window: time.Hour, Shadow: true})
+		real := l.must(t, Rule{Name: "real", Limit: 5, Window: time.Hour})
+		for i := range 5 {
+			r := l.Allow(t.Context(), Request{Limit: shadow, Key: "k"}, Request{Limit: real, Key: "k"}, Request{Limit: shadow, Key: "k", Cost: 2})
+			require.True(t, r.Allowed)
+			require.Equal(t, i == 0, r.Each[0].Allowed)
+			require.Equal(t, Never, r.Each[2].RetryAfter)
+			require.Equal(t, r.Each[1], r.Decision)
+		}
+		require.EqualValues(t, 1, l.count(t, shadow, "k"))
+		require.EqualValues(t, 5, l.count(t, real, "k"))
+	})
+}
+
+// TestWithoutRedis: within the budget, what cannot be decided fails open or closed.
+func TestWithoutRedis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{Budget: 30 * time.Millisecond})
+		open := l.must(t, Rule{Name: "open", Limit: 5, Window: time.Hour})
+		closed := l.must(t, Rule{Name: "closed", Limit: 5, Window: time.Hour, FailClosed: true})
+		require.True(t, l.Allow(t.Context(), Request{Limit: open, Key: "k"}, Request{Limit: closed, Key: "k"}).Allowed)
+		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		began := time.Now()
+		r := l.Allow(t.Context(), Request{Limit: open, Key: "k"})
+		require.True(t, r.Allowed)
+		require.ErrorIs(t, r.Err, redislanes.ErrUnknownOutcome)
+		require.Equal(t, 30*time.Millisecond, time.Since(began))
+		r = l.Allow(t.Context(), Request{Limit: open, Key: "k2"}, Request{Limit: closed, Key: "k2"})
+		require.False(t, r.Allowed)
+		require.Error(t, r.Err)
+		require.True(t, r.Each[0].Allowed)
+		require.False(t, r.Each[1].Allowed)
+		short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		began = time.Now()
+		require.True(t, l.Allow(short, Request{Limit: open, Key: "k3"}).Allowed)
+		require.Equal(t, 10*time.Millisecond, time.Since(began), "the context's end")
+	})
+}
+
+func TestMistakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
+		for want, requests := range map[string][]Request{
+			"Request.Limit is nil": {{Limit: limit, Key: "k"}, {Key: "k"}}, "Cost is negative": {{Limit: limit, Key: "k", Cost: -1}, {Limit: limit, Key: "k"}},
+		} {
+			r := l.Allow(t.Context(), requests...)
+			require.False(t, r.Allowed)
+			require.ErrorContains(t, r.Err, want)
+		}
+		var none context.Context
+		require.ErrorContains(t, l.Allow(none, Request{Limit: limit, Key: "k"}).Err, "the context is nil")
+		require.True(t, l.Allow(t.Context()).Allowed)
+		require.Zero(t, l.count(t, limit, "k"))
+		_, err := New(nil, Config{})
+		require.ErrorContains(t, err, "the client is nil")
+		_, err = New(w.client, Config{Budget: -1})
+		require.ErrorContains(t, err, "Config.Budget = -1ns")
+		for want, rule := range map[string]Rule{
+			`Rule.Name = ""`: {Limit: 1, Window: time.Second}, `Rule.Name = "a:b"`: {Name: "a:b", Window: time.Second},
+			"Limit = -1": {Name: "a", Limit: -1, Window: time.Second}, "Window = 1ms": {Name: "a", Window: time.Millisecond},
+			"Algorithm = Algorithm(7)": {Name: "a", Window: time.Second, Algorithm: 7},
+		} {
+			_, err := l.Limit(rule)
+			require.ErrorContains(t, err, want)
+		}
+		require.NoError(t, l.Close())
+		require.ErrorIs(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Err, redislanes.ErrClosed)
+	})
+}
+
+// TestSlidingWindow against a model: one caller at random times, compared with the
+// definition.
+func TestSlidingWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		const limit, window = 20, 10 * time.Second
+		sliding := l.must(t, Rule{Name: "s", Limit: limit, Window: window, Algorithm: SlidingWindow})
+		random := rand.New(rand.NewPCG(1, 2))
+		hits := make(map[int64]int64) // by window
+		var last Result
+		var due time.Time
+		allowed, denied := 0, 0
+		for range 3000 {
+			time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
+			cost := 1 + random.Int64N(3)
+			w := windowAt(time.Now(), window)
+			weight := float64(w.left()) / float64(window)
+			estimate := int64(math.Floor(float64(hits[w.number-1])*weight)) + hits[w.number] + cost
+			r := l.Allow(t.Context(), Request{sliding, "k", cost})
+			require.NoError(t, r.Err)
+			require.Equal(t, estimate <= limit, r.Allowed, "%d", estimate)
+			if r.Allowed {
+				allowed++
+				hits[w.number] += cost
+				require.Equal(t, limit-estimate, r.Remaining)
+			} else {
+				denied++
+				require.Equal(t, limit-estimate+cost, r.Remaining)
+				require.Positive(t, r.RetryAfter)
+				last, due = r, time.Now().Add(r.RetryAfter)
+			}
+		}
+		require.Greater(t, allowed, 100)
+		require.Greater(t, denied, 100)
+		_, _ = last, due
+	})
+}
+
+// TestRetryAfter: a hit that comes when its predecessor was told is allowed, and one
+// that comes a little earlier is not.
+func TestRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		random := rand.New(rand.NewPCG(3, 4))
+		for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
+			limit := l.must(t, Rule{Name: "r", Limit: 50, Window: time.Minute, Algorithm: algorithm})
+			for i := range 200 {
+				key := algorithm.String() + string(rune('a'+i%26)) + string(rune('a'+i/26))
+				for range 1 + random.IntN(3) { // fill it, perhaps in two windows
+					l.Allow(t.Context(), Request{limit, key, 1 + random.Int64N(50)})
+					time.Sleep(time.Duration(random.Int64N(int64(40 * time.Second))))
+				}
+				cost := 1 + random.Int64N(50)
+				r := l.Allow(t.Context(), Request{limit, key, cost})
+				if r.Allowed {
+					continue
+				}
+				const trip = 10 * time.Millisecond // the decision is as of a moment before
+				if r.RetryAfter > trip {
+					time.Sleep(r.RetryAfter - trip)
+					assert.False(t, l.Allow(t.Context(), Request{limit, key, cost}).Allowed, "%s: %v", key, r)
+				}
+				time.Sleep(trip)
+				assert.True(t, l.Allow(t.Context(), Request{limit, key, cost}).Allowed, "%s: %v", key, r)
+			}
+		}
+	})
+}
+
+// TestNeverMoreNeverFewer: with many callers, costs and limits at a time, no window
+// allows more than its limit; and one with enough demand allows all of it.
+func TestNeverMoreNeverFewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{Budget: time.Second})
+		limits := []*Limit{
+			l.must(t, Rule{Name: "a", Limit: 100, Window: time.Second}), l.must(t, Rule{Name: "b", Limit: 60, Window: time.Second}),
+			l.must(t, Rule{Name: "c", Limit: 1000, Window: 10 * time.Second}),
+		}
+		atWindow(10 * time.Second)
+		var mu sync.Mutex
+		allowed := make(map[[3]any]int64)
+		var callers sync.WaitGroup
+		for i := range 20 {
+			callers.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(i), 5))
+				for end := time.Now().Add(4900 * time.Millisecond); time.Now().Before(end); {
+					var requests []Request
+					for _, limit := range limits {
+						if random.IntN(2) == 0 {
+							requests = append(requests, Request{limit, string(rune('x' + random.IntN(2))), 1 + random.Int64N(3)})
+						}
+					}
+					now := time.Now()
+					r := l.Allow(t.Context(), requests...)
+					if r.Allowed {
+						mu.Lock()
+						for _, q := range requests {
+							allowed[[3]any{q.Limit, q.Key, windowAt(now, q.Limit.rule.Window).number}] += q.Cost
+						}
+						mu.Unlock()
+					}
+					assert.NoError(t, r.Err)
+					time.Sleep(time.Duration(random.Int64N(int64(2 * time.Millisecond))))
+				}
+			})
+		}
+		callers.Wait()
+		full := 0
+		for at, n := range allowed {
+			limit := at[0].(*Limit).rule
+			require.LessOrEqual(t, n, limit.Limit, "%v", at)
+			if n == limit.Limit {
+				full++
+			}
+		}
+		require.Greater(t, full, 10, "of %d windows", len(allowed))
+	})
+}

@@ -1,0 +1,70 @@
+package limit
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/leak"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// A world is a Redis Cluster in memory, whose time is that of a synctest bubble.
+type world struct {
+	net    *simnet.Network
+	model  *model.Cluster
+	client *cluster.Client
+}
+
+// newWorld makes three primaries, half a millisecond away, and a client.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{net: simnet.New(1), model: model.New(model.Options{Seed: 1, Primaries: 3})}
+	w.net.Impose("", "", simnet.Conditions{Latency: 250 * time.Microsecond})
+	var addrs []string
+	for _, n := range w.model.Nodes() {
+		w.net.Listen(n.Addr(), w.model.Serve(n))
+		addrs = append(addrs, n.Addr())
+	}
+	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, RefreshEvery: -1}.New(t.Context(), addrs)
+	require.NoError(t, err)
+	w.client = client
+	t.Cleanup(func() {
+		require.NoError(t, client.Close())
+		w.net.Close()
+	})
+	return w
+}
+
+func (w *world) limiter(t *testing.T, c Config) *Limiter {
+	t.Helper()
+	l, err := New(w.client, c)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+func (l *Limiter) must(t *testing.T, r Rule) *Limit {
+	t.Helper()
+	limit, err := l.Limit(r)
+	require.NoError(t, err)
+	return limit
+}
+
+// count returns what is counted on the key, without a hit.
+func (l *Limiter) count(t *testing.T, of *Limit, key string) int64 {
+	t.Helper()
+	a := ask{limit: of, window: windowAt(time.Now(), of.rule.Window)}
+	c := new(call)
+	c.addHits(l.cfg.Prefix, &a, key)
+	c.hits[0].By = 0
+	require.NoError(t, l.counters.Hit(context.Background(), c.hits))
+	return c.hits[0].Total
+}
