@@ -12,6 +12,7 @@ go 1.25.0
 
 require (
 	github.com/alicebob/miniredis/v2 v2.31.0
+	github.com/hashicorp/golang-lru/v2 v2.0.7
 	github.com/mediocregopher/radix/v4 v4.1.4
 	github.com/prometheus/client_golang v1.14.0
 	github.com/prometheus/common v0.37.0

@@ -22,12 +22,22 @@ type ask struct {
 	limit   *Limit
 	cost    int64
 	window  window
-	asked   bool  // Redis is
+	asked   bool // Redis is
+	key     string
 	hit     int   // its first one in hits; a sliding window's second one is of the window before
 	counted bool  // the first one was, as far as is known
 	now     int64 // hits in the window, with this one
 	before  int64 // hits in the window before
 	draw    *draw // of a token bucket, which has no hits
+}
+
+// number returns the number of the window in the key; a bucket has one key for
+// ever.
+func (a *ask) number() int64 {
+	if a.limit.rule.Algorithm == TokenBucket {
+		return 0
+	}
+	return a.window.number
 }
 
 // begin prepares the hits. It reports whether there are any: not if the call is
@@ -48,8 +58,10 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 		rule := &r.Limit.rule
 		a := ask{limit: r.Limit, cost: max(r.Cost, 1), window: windowAt(now, rule.Window)}
 		d.Limit = rule.Limit
-		if a.cost > rule.burst() {
+		if a.key = r.Limit.key(l.cfg.Prefix, r.Key, a.number()); a.cost > rule.burst() {
 			d.RetryAfter = Never
+		}
+		if d.RetryAfter == Never || l.near.denies(a.key, a.cost, now, d) {
 			c.denied = c.denied || !rule.Shadow
 		}
 		c.asks = append(c.asks, a)
@@ -61,7 +73,7 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 		switch a := &c.asks[i]; {
 		case c.each[i].RetryAfter != 0:
 		case a.limit.rule.Algorithm == TokenBucket:
-			c.addDraw(l, a, requests[i].Key)
+			c.addDraw(l, a)
 		default:
 			c.addHits(l.cfg.Prefix, a, requests[i].Key)
 		}
@@ -69,8 +81,8 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 	return len(c.hits)+len(c.draws) > 0
 }
 
-func (c *call) addDraw(l *Limiter, a *ask, key string) {
-	d := newDraw(a.limit.key(l.cfg.Prefix, key, 0), &a.limit.rule, a.cost, l.now())
+func (c *call) addDraw(l *Limiter, a *ask) {
+	d := newDraw(a.key, &a.limit.rule, a.cost, l.now())
 	a.asked, a.draw = true, &d
 	c.draws = append(c.draws, &d)
 }
@@ -90,7 +102,7 @@ func (c *call) addHits(prefix string, a *ask, key string) {
 		windows = 2
 	}
 	a.asked, a.hit = true, len(c.hits)
-	c.hits = append(c.hits, pipeline.Hit{Key: a.limit.key(prefix, key, a.window.number), By: a.cost, TTL: a.window.ttl(windows)})
+	c.hits = append(c.hits, pipeline.Hit{Key: a.key, By: a.cost, TTL: a.window.ttl(windows)})
 	if windows == 2 {
 		// INCRBY 0 reads, and merges with the hits of others that read.
 		c.hits = append(c.hits, pipeline.Hit{Key: a.limit.key(prefix, key, a.window.number-1), TTL: a.window.ttl(1)})
@@ -173,6 +185,22 @@ func (a *ask) retryAfter(limit int64) time.Duration {
 		return max(1, w.untilShareIs(a.before, room)-w.elapsed)
 	}
 	return w.left() + w.untilShareIs(others, limit-a.cost)
+}
+
+// remember notes the keys that are over their limits.
+func (c *call) remember(l *Limiter) {
+	now := time.Now()
+	for i := range c.asks {
+		a, d := &c.asks[i], &c.each[i]
+		if !a.asked || d.Err != nil || d.Allowed {
+			continue
+		}
+		most := l.cfg.Budget
+		if a.limit.rule.CountDenied || a.draw != nil {
+			most = Never
+		}
+		l.near.note(a.key, a.cost, now, d, most)
+	}
 }
 
 // owes reports whether hits have to be taken back, and prepares them: those of a

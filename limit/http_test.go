@@ -58,6 +58,7 @@ func TestHandler(t *testing.T) {
 			require.Equal(t, want.again, r.Header.Get("Retry-After"))
 		}
 		require.Equal(t, 3, served)
+		time.Sleep(time.Second) // the near cache has forgotten the user
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		r := get("/b")
 		require.Equal(t, http.StatusServiceUnavailable, r.StatusCode)

@@ -20,12 +20,22 @@ type Config struct {
 	// earlier. What Redis has not decided by then fails open or closed. Default
 	// 100 ms; at most an hour.
 	Budget time.Duration
+
+	// NearCache is how many keys are remembered that are over their limit, so that
+	// a key that is hit again and again costs no command: until their window ends or
+	// tokens have come back. Where denied hits are taken back (not CountDenied, and no
+	// TokenBucket) it is for no longer than Budget, since a key may seem over its limit
+	// for so long only because of hits that are about to be. Default 10,000;
+	// negative for none; at most 10,000,000.
+	NearCache int
 }
 
 const (
 	defaultPrefix = "limit:"
 	defaultBudget = 100 * time.Millisecond
 	mostBudget    = time.Hour
+	defaultNear   = 10_000
+	mostNear      = 10_000_000
 )
 
 // A Limiter decides about hits. Make it with [New]. All methods are safe for
@@ -33,6 +43,7 @@ const (
 type Limiter struct {
 	cfg      Config
 	counters *pipeline.Counters
+	near     *near
 	calls    sync.Pool     // of *call
 	scripted sync.Pool     // of *pipeline.Pipeline
 	clock    func() string // of token buckets, in tests; nil: the server's
@@ -44,16 +55,21 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	switch {
 	case client == nil:
 		return nil, errors.New("limit: the client is nil: use the one that cluster.Config.New returned")
+	case c.NearCache > mostNear:
+		return nil, fmt.Errorf("limit: Config.NearCache = %d: must be at most %d", c.NearCache, mostNear)
 	case c.Budget < 0 || c.Budget > mostBudget:
 		return nil, fmt.Errorf("limit: Config.Budget = %v: must be 0 to %v", c.Budget, mostBudget)
 	}
 	if c.Budget == 0 {
 		c.Budget = defaultBudget
 	}
+	if c.NearCache == 0 {
+		c.NearCache = defaultNear
+	}
 	if c.Prefix == "" {
 		c.Prefix = defaultPrefix
 	}
-	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{})}
+	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache))}
 	l.calls.New = func() any { return new(call) }
 	l.scripted.New = func() any { return pipeline.New(client) }
 	return l, nil
@@ -99,6 +115,10 @@ type Decision struct {
 	// until then: 0 if it was, and [Never] if its cost is more than the limit.
 	RetryAfter time.Duration
 
+	// Near says that the request was denied without Redis, since the near cache
+	// remembers that its key is over the limit.
+	Near bool
+
 	// Err is why Redis could not be asked, or its answer did not arrive: then the
 	// decision is that of the rule's FailClosed, and Remaining and the times are 0.
 	// It is an error of package redislanes; with redislanes.ErrUnknownOutcome the hit
@@ -138,7 +158,9 @@ func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
 		ctx, cancel := context.WithTimeout(ctx, l.cfg.Budget)
 		defer cancel()
 		l.ask(ctx, c)
-		if c.decide(); c.owes(l) {
+		c.decide()
+		c.remember(l)
+		if c.owes(l) {
 			l.ask(ctx, c)
 		}
 	}

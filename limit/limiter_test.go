@@ -68,7 +68,7 @@ func TestCosts(t *testing.T) {
 // TestAllOrNothing: a call that one limit denies counts for none of them.
 func TestAllOrNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newWorld(t).limiter(t, Config{})
+		l := newWorld(t).limiter(t, Config{NearCache: -1})
 		user := l.must(t, Rule{Name: "user", Limit: 100, Window: time.Hour})
 		path := l.must(t, Rule{Name: "path", Limit: 2, Window: time.Minute})
 		seen := l.must(t, Rule{Name: "seen", Limit: 100, Window: time.Hour, CountDenied: true})
@@ -155,6 +155,8 @@ func TestMistakes(t *testing.T) {
 		require.Zero(t, l.count(t, limit, "k"))
 		_, err := New(nil, Config{})
 		require.ErrorContains(t, err, "the client is nil")
+		_, err = New(w.client, Config{NearCache: 1e9})
+		require.ErrorContains(t, err, "Config.NearCache = 1000000000: must be at most")
 		_, err = New(w.client, Config{Budget: -1})
 		require.ErrorContains(t, err, "Config.Budget = -1ns")
 		for want, rule := range map[string]Rule{
@@ -174,7 +176,7 @@ func TestMistakes(t *testing.T) {
 // definition.
 func TestSlidingWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newWorld(t).limiter(t, Config{})
+		l := newWorld(t).limiter(t, Config{NearCache: -1})
 		const limit, window = 20, 10 * time.Second
 		sliding := l.must(t, Rule{Name: "s", Limit: limit, Window: window, Algorithm: SlidingWindow})
 		random := rand.New(rand.NewPCG(1, 2))
@@ -206,6 +208,39 @@ func TestSlidingWindow(t *testing.T) {
 		require.Greater(t, denied, 100)
 		_, _ = last, due
 	})
+}
+
+// TestNearCache: a key that is over its limit costs no command until its window
+// ends, for hits that cost no less. Where denied hits are taken back, it is asked
+// about again after the budget.
+func TestNearCache(t *testing.T) {
+	for _, counted := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newWorld(t).limiter(t, Config{})
+			limit := l.must(t, Rule{Name: "r", Limit: 10, Window: time.Minute, CountDenied: counted})
+			other := l.must(t, Rule{Name: "o", Limit: 10, Window: time.Minute})
+			atWindow(time.Minute)
+			require.True(t, l.Allow(t.Context(), Request{limit, "k", 8}).Allowed)
+			r := l.Allow(t.Context(), Request{limit, "k", 3})
+			require.False(t, r.Allowed || r.Near)
+			time.Sleep(50 * time.Millisecond)
+			r = l.Allow(t.Context(), Request{other, "k", 1}, Request{limit, "k", 3})
+			require.False(t, r.Allowed)
+			require.True(t, r.Near)
+			require.InDelta(t, time.Minute-50*time.Millisecond, r.RetryAfter, float64(10*time.Millisecond))
+			require.Equal(t, r.RetryAfter, r.ResetAfter)
+			require.Zero(t, l.count(t, other, "k"))
+			r = l.Allow(t.Context(), Request{limit, "k", 2})
+			require.False(t, r.Near, "it may be allowed")
+			require.Equal(t, !counted, r.Allowed)
+			time.Sleep(200 * time.Millisecond)
+			r = l.Allow(t.Context(), Request{limit, "k", 3})
+			require.False(t, r.Allowed)
+			require.Equal(t, counted, r.Near)
+			atWindow(time.Minute)
+			require.True(t, l.Allow(t.Context(), Request{limit, "k", 3}).Allowed)
+		})
+	}
 }
 
 // TestRetryAfter: a hit that comes when its predecessor was told is allowed, and one

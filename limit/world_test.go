@@ -62,6 +62,7 @@ func (l *Limiter) must(t *testing.T, r Rule) *Limit {
 func (l *Limiter) count(t *testing.T, of *Limit, key string) int64 {
 	t.Helper()
 	a := ask{limit: of, window: windowAt(time.Now(), of.rule.Window)}
+	a.key = of.key(l.cfg.Prefix, key, a.number())
 	c := new(call)
 	c.addHits(l.cfg.Prefix, &a, key)
 	c.hits[0].By = 0

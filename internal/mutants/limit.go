@@ -28,6 +28,16 @@ var ofLimit = []mutant{
 		"./limit", "TestWithoutRedis", false,
 	},
 	{
+		"the near cache denies smaller hits", "limit/near.go",
+		"!ok || cost < f.cost ||", "!ok ||",
+		"./limit", "TestNearCache", false,
+	},
+	{
+		"the near cache outlives hits that are taken back", "limit/call.go",
+		"most := l.cfg.Budget\n", "most := Never\n",
+		"./limit", "TestNearCache", false,
+	},
+	{
 		"the window before does not count", "limit/call.go",
 		"free := limit - a.now - w.share(a.before)", "free := limit - a.now",
 		"./limit", "TestSlidingWindow", false,

@@ -1,0 +1,67 @@
+package limit
+
+import (
+	"hash/maphash"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// near remembers keys that are over their limit, so that the hits that follow are
+// denied without Redis. Its keys are those of Redis. It is nil if nothing is to be
+// remembered.
+type near struct {
+	seed   maphash.Seed
+	shards []*lru.Cache[string, full]
+}
+
+// A full is a key that is over its limit.
+type full struct {
+	cost         int64 // the least one that was denied
+	remaining    int64
+	until        time.Time // when Redis is to be asked again
+	retry, reset time.Time
+}
+
+const nearShards = 16 // each with a lock of its own
+
+func newNear(keys int) *near {
+	if keys == 0 {
+		return nil
+	}
+	n := &near{seed: maphash.MakeSeed()}
+	for range nearShards {
+		shard, _ := lru.New[string, full](max(1, keys/nearShards)) // an error only for a size of 0
+		n.shards = append(n.shards, shard)
+	}
+	return n
+}
+
+func (n *near) shard(key string) *lru.Cache[string, full] {
+	return n.shards[maphash.String(n.seed, key)%nearShards]
+}
+
+// denies fills in the decision if the key is known to be over its limit, for a hit
+// of the cost.
+func (n *near) denies(key string, cost int64, now time.Time, d *Decision) bool {
+	if n == nil {
+		return false
+	}
+	f, ok := n.shard(key).Get(key)
+	if !ok || cost < f.cost || !now.Before(f.until) {
+		return false
+	}
+	d.Near, d.Remaining = true, f.remaining
+	d.RetryAfter, d.ResetAfter = max(1, f.retry.Sub(now)), max(0, f.reset.Sub(now))
+	return true
+}
+
+// note remembers a denied hit.
+func (n *near) note(key string, cost int64, now time.Time, d *Decision, most time.Duration) {
+	if n == nil || d.RetryAfter == Never {
+		return
+	}
+	f := full{cost: cost, remaining: d.Remaining, retry: now.Add(d.RetryAfter), reset: now.Add(d.ResetAfter)}
+	f.until = now.Add(min(d.RetryAfter, most))
+	n.shard(key).Add(key, f)
+}
