@@ -150,11 +150,15 @@ type Result struct {
 // CountDenied. If that fails, or its outcome is unknown, the hits stay counted until
 // their window ends: a limit may then allow fewer hits, and never more.
 func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
+	return l.allowAt(ctx, time.Now(), requests)
+}
+
+func (l *Limiter) allowAt(ctx context.Context, now time.Time, requests []Request) Result {
 	c := l.calls.Get().(*call)
 	c.each = make([]Decision, len(requests))
 	if ctx == nil {
 		c.refuse(errNilContext)
-	} else if c.begin(l, requests, time.Now()) {
+	} else if c.begin(l, requests, now) {
 		ctx, cancel := context.WithTimeout(ctx, l.cfg.Budget)
 		defer cancel()
 		l.ask(ctx, c)

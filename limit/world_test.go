@@ -8,13 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/internal/leak"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/lanes"
 )
-
-func TestMain(m *testing.M) { leak.Main(m) }
 
 // A world is a Redis Cluster in memory, whose time is that of a synctest bubble.
 type world struct {
