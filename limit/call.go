@@ -4,6 +4,8 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -24,11 +26,13 @@ type ask struct {
 	window  window
 	asked   bool // Redis is
 	key     string
-	hit     int   // its first one in hits; a sliding window's second one is of the window before
-	counted bool  // the first one was, as far as is known
-	now     int64 // hits in the window, with this one
-	before  int64 // hits in the window before
-	draw    *draw // of a token bucket, which has no hits
+	user    string            // the key that the user gave
+	taken   *rate.Reservation // of the local bucket
+	hit     int               // its first one in hits; a sliding window's second one is of the window before
+	counted bool              // the first one was, as far as is known
+	now     int64             // hits in the window, with this one
+	before  int64             // hits in the window before
+	draw    *draw             // of a token bucket, which has no hits
 }
 
 // number returns the number of the window in the key; a bucket has one key for
@@ -51,12 +55,12 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 			if r.Limit != nil {
 				d.Err, d.Limit = errBadCost, r.Limit.rule.Limit
 			}
-			c.denied = true // a mistake in the program must be seen
+			d.mistake, c.denied = true, true // it must be seen
 			c.asks = append(c.asks, ask{})
 			continue
 		}
 		rule := &r.Limit.rule
-		a := ask{limit: r.Limit, cost: max(r.Cost, 1), window: windowAt(now, rule.Window)}
+		a := ask{limit: r.Limit, user: r.Key, cost: max(r.Cost, 1), window: windowAt(now, rule.Window)}
 		d.Limit = rule.Limit
 		if a.key = r.Limit.key(l.cfg.Prefix, r.Key, a.number()); a.cost > rule.burst() {
 			d.RetryAfter = Never
@@ -91,7 +95,7 @@ func (c *call) addDraw(l *Limiter, a *ask) {
 func (c *call) refuse(err error) {
 	c.asks, c.hits, c.draws, c.denied = c.asks[:0], c.hits[:0], c.draws[:0], true
 	for i := range c.each {
-		c.each[i].Err = err
+		c.each[i].Err, c.each[i].mistake = err, true
 		c.asks = append(c.asks, ask{})
 	}
 }
@@ -110,7 +114,8 @@ func (c *call) addHits(prefix string, a *ask, key string) {
 }
 
 // decide draws the conclusions from the totals.
-func (c *call) decide() {
+func (c *call) decide(l *Limiter) {
+	now := time.Now()
 	for i := range c.asks {
 		a, d := &c.asks[i], &c.each[i]
 		if !a.asked {
@@ -119,6 +124,10 @@ func (c *call) decide() {
 		rule := &a.limit.rule
 		if err := c.failure(a); err != nil {
 			d.Err, d.Allowed = err, !rule.FailClosed
+			if l.local != nil {
+				a.taken = l.local.take(rule, a.user, a.cost, now)
+				d.Allowed = a.taken != nil
+			}
 		} else {
 			a.judge(d)
 		}
@@ -211,6 +220,9 @@ func (c *call) owes(l *Limiter) bool {
 	c.draws = c.draws[:0]
 	for i := range c.asks {
 		a := &c.asks[i]
+		if a.taken != nil && c.denied {
+			a.taken.Cancel()
+		}
 		if !a.counted || a.limit.rule.CountDenied || !c.denied && c.each[i].Allowed {
 			continue
 		}

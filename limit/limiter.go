@@ -28,6 +28,15 @@ type Config struct {
 	// for so long only because of hits that are about to be. Default 10,000;
 	// negative for none; at most 10,000,000.
 	NearCache int
+
+	// Instances, if not 0, is how many processes share the limits. While Redis
+	// cannot decide, each of them allows its share: a token bucket in this process,
+	// for each key, with Limit / Instances tokens in a Window. It stands in for
+	// failing open or closed. At most 100,000 keys have one at a time.
+	Instances int
+
+	// Observer, if not nil, is told of decisions.
+	Observer Observer
 }
 
 const (
@@ -44,6 +53,7 @@ type Limiter struct {
 	cfg      Config
 	counters *pipeline.Counters
 	near     *near
+	local    *local
 	calls    sync.Pool     // of *call
 	scripted sync.Pool     // of *pipeline.Pipeline
 	clock    func() string // of token buckets, in tests; nil: the server's
@@ -55,6 +65,8 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	switch {
 	case client == nil:
 		return nil, errors.New("limit: the client is nil: use the one that cluster.Config.New returned")
+	case c.Instances < 0:
+		return nil, fmt.Errorf("limit: Config.Instances = %d: must not be negative", c.Instances)
 	case c.NearCache > mostNear:
 		return nil, fmt.Errorf("limit: Config.NearCache = %d: must be at most %d", c.NearCache, mostNear)
 	case c.Budget < 0 || c.Budget > mostBudget:
@@ -69,7 +81,7 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	if c.Prefix == "" {
 		c.Prefix = defaultPrefix
 	}
-	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache))}
+	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
 	l.calls.New = func() any { return new(call) }
 	l.scripted.New = func() any { return pipeline.New(client) }
 	return l, nil
@@ -120,10 +132,13 @@ type Decision struct {
 	Near bool
 
 	// Err is why Redis could not be asked, or its answer did not arrive: then the
-	// decision is that of the rule's FailClosed, and Remaining and the times are 0.
+	// decision is that of the rule's FailClosed, or of Config.Instances, and Remaining
+	// and the times are 0.
 	// It is an error of package redislanes; with redislanes.ErrUnknownOutcome the hit
 	// may have been counted. A mistake in the request is an error, too.
 	Err error
+
+	mistake bool
 }
 
 // Never is the RetryAfter of a request that can never be allowed.
@@ -162,7 +177,7 @@ func (l *Limiter) allowAt(ctx context.Context, now time.Time, requests []Request
 		ctx, cancel := context.WithTimeout(ctx, l.cfg.Budget)
 		defer cancel()
 		l.ask(ctx, c)
-		c.decide()
+		c.decide(l)
 		c.remember(l)
 		if c.owes(l) {
 			l.ask(ctx, c)
@@ -171,6 +186,9 @@ func (l *Limiter) allowAt(ctx context.Context, now time.Time, requests []Request
 	result := c.result()
 	c.end()
 	l.calls.Put(c)
+	if l.cfg.Observer != nil {
+		l.cfg.Observer.Decided(time.Since(now), requests, result)
+	}
 	return result
 }
 

@@ -137,6 +137,67 @@ func TestWithoutRedis(t *testing.T) {
 	})
 }
 
+// TestInstances: while Redis cannot decide, each process allows its share of the
+// limit, and a call that another limit denies takes nothing of it.
+func TestInstances(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{Instances: 4})
+		limit := l.must(t, Rule{Name: "r", Limit: 40, Window: time.Minute, FailClosed: true})
+		small := l.must(t, Rule{Name: "s", Limit: 4, Window: time.Minute})
+		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 40}).Allowed)
+		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		time.Sleep(time.Hour)
+		allow := func(requests ...Request) bool {
+			r := l.Allow(t.Context(), requests...)
+			for _, d := range r.Each {
+				require.Error(t, d.Err)
+			}
+			return r.Allowed
+		}
+		require.True(t, allow(Request{limit, "k", 1}, Request{small, "k", 1}))
+		for range 5 {
+			require.False(t, allow(Request{limit, "k", 1}, Request{small, "k", 1}))
+		}
+		require.True(t, allow(Request{limit, "k", 9}), "what the other one denied was given back")
+		require.False(t, allow(Request{limit, "k", 2}))
+		require.True(t, allow(Request{limit, "k2", 10}))
+		time.Sleep(30 * time.Second)
+		require.True(t, allow(Request{limit, "k", 5}), "half a share has come back")
+		require.False(t, allow(Request{limit, "k", 2}))
+	})
+}
+
+// An observer that keeps the outcomes.
+type outcomes []string
+
+func (o *outcomes) Decided(_ time.Duration, _ []Request, r Result) {
+	for i := range r.Each {
+		*o = append(*o, r.Each[i].Outcome().String())
+	}
+}
+
+func TestObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, seen := newWorld(t), new(outcomes)
+		l := w.limiter(t, Config{Observer: seen})
+		one := l.must(t, Rule{Name: "one", Limit: 1, Window: time.Hour})
+		many := l.must(t, Rule{Name: "many", Limit: 100, Window: time.Hour, FailClosed: true})
+		for _, requests := range [][]Request{
+			{{Limit: one, Key: "k"}, {Limit: many, Key: "k"}}, {{Limit: one, Key: "k"}, {Limit: many, Key: "k"}},
+			{{Limit: many, Key: "k"}, {Limit: one, Key: "k"}}, {{Limit: one}, {}},
+		} {
+			l.Allow(t.Context(), requests...)
+		}
+		require.Equal(t, outcomes{"allowed", "allowed", "denied", "allowed", "not_asked", "denied_near", "not_asked", "mistaken"}, *seen)
+		*seen = nil
+		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		l.Allow(t.Context(), Request{Limit: one, Key: "k2"}, Request{Limit: many, Key: "k2"})
+		require.Equal(t, outcomes{"failed_open", "failed_closed"}, *seen)
+		require.Equal(t, "mistaken", Outcome(200).String())
+	})
+}
+
 func TestMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
