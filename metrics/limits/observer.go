@@ -1,0 +1,102 @@
+package limits
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redislanes/redislanes/limit"
+)
+
+// An Observer counts the decisions of limiters. Make it with [NewObserver], give it
+// to limiters as limit.Config.Observer, and register it; it is a
+// prometheus.Collector. All methods are safe for concurrent use.
+//
+// Its metrics are redislanes_limit_decisions_total, by the limit's name, the outcome
+// (limit.Outcome) and whether the limit is in the shadow, and the histogram
+// redislanes_limit_duration_seconds, of whole calls, by whether they were allowed.
+type Observer struct {
+	decisions *prometheus.CounterVec
+	took      *prometheus.HistogramVec
+	byResult  [2]prometheus.Observer // of took: denied, allowed
+
+	limits sync.Map // *counters, by name
+}
+
+// counters are those of one limit: in the open and in the shadow.
+type counters [2][limit.Outcomes]prometheus.Counter
+
+var (
+	_ limit.Observer       = (*Observer)(nil)
+	_ prometheus.Collector = (*Observer)(nil)
+)
+
+// NewObserver returns an observer whose metrics have the labels besides their own,
+// which are limit, outcome, shadow and allowed. The histogram has buckets from
+// 100 µs to 1 s, with those around usual deadlines, and native ones.
+func NewObserver(labels prometheus.Labels) *Observer {
+	o := &Observer{
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "redislanes_limit_decisions_total", ConstLabels: labels,
+			Help: "Decisions about requests, by limit and outcome.",
+		}, []string{"limit", "outcome", "shadow"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "redislanes_limit_duration_seconds", ConstLabels: labels,
+			Help:    "How long calls took that decided about requests.",
+			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1},
+
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
+		}, []string{"allowed"}),
+	}
+	for i := range o.byResult { // a rate needs a value to start from
+		o.byResult[i] = o.took.WithLabelValues(strconv.FormatBool(i == 1))
+	}
+	return o
+}
+
+// Decided is part of limit.Observer.
+func (o *Observer) Decided(took time.Duration, requests []limit.Request, result limit.Result) {
+	for i := range result.Each {
+		if of := requests[i].Limit; of != nil {
+			rule := of.Rule()
+			o.of(rule.Name)[index(rule.Shadow)][result.Each[i].Outcome()].Inc()
+		}
+	}
+	o.byResult[index(result.Allowed)].Observe(took.Seconds())
+}
+
+func index(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// of returns the counters of the limit. Their labels are looked up once.
+func (o *Observer) of(name string) *counters {
+	if known, ok := o.limits.Load(name); ok {
+		return known.(*counters)
+	}
+	made := new(counters)
+	for shadow := range made {
+		for outcome := range made[shadow] {
+			made[shadow][outcome] = o.decisions.WithLabelValues(name, limit.Outcome(outcome).String(), strconv.FormatBool(shadow == 1))
+		}
+	}
+	known, _ := o.limits.LoadOrStore(name, made)
+	return known.(*counters)
+}
+
+// Describe is part of prometheus.Collector.
+func (o *Observer) Describe(ch chan<- *prometheus.Desc) {
+	o.decisions.Describe(ch)
+	o.took.Describe(ch)
+}
+
+// Collect is part of prometheus.Collector.
+func (o *Observer) Collect(ch chan<- prometheus.Metric) {
+	o.decisions.Collect(ch)
+	o.took.Collect(ch)
+}

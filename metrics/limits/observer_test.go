@@ -1,0 +1,67 @@
+package limits_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/leak"
+	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/metrics/limits"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// TestObserver: each decision is counted once, under its limit and outcome, and no
+// key is in any label.
+func TestObserver(t *testing.T) {
+	t.Parallel()
+	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 3).Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	o := limits.NewObserver(prometheus.Labels{"service": "s"})
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(o))
+	l, err := limit.New(client, limit.Config{Observer: o, Budget: 10 * time.Second, NearCache: -1})
+	require.NoError(t, err)
+	defer l.Close()
+	two, err := l.Limit(limit.Rule{Name: "two", Limit: 2, Window: time.Hour})
+	require.NoError(t, err)
+	shadow, err := l.Limit(limit.Rule{Name: "dark", Limit: 1, Window: time.Hour, Shadow: true})
+	require.NoError(t, err)
+	for range 3 {
+		l.Allow(t.Context(), limit.Request{Limit: two, Key: "canary"}, limit.Request{Limit: shadow, Key: "canary"})
+	}
+	l.Allow(t.Context(), limit.Request{Key: "canary"})
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	got := make(map[string]float64)
+	for _, f := range families {
+		require.NotContains(t, f.String(), "canary")
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, label := range m.GetLabel() {
+				name += " " + label.GetValue()
+			}
+			if n := m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount()); n > 0 {
+				got[name] = n
+			}
+		}
+	}
+	require.Equal(t, map[string]float64{
+		"redislanes_limit_decisions_total two allowed s false": 2,
+		"redislanes_limit_decisions_total two denied s false":  1,
+		"redislanes_limit_decisions_total dark allowed s true": 1,
+		"redislanes_limit_decisions_total dark denied s true":  2,
+		"redislanes_limit_duration_seconds true s":             2,
+		"redislanes_limit_duration_seconds false s":            2,
+	}, got)
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+}
