@@ -13,6 +13,7 @@ type Observer interface {
 // An Outcome is what became of a request, for metrics.
 type Outcome uint8
 
+// What may become of a request.
 const (
 	Allowed      Outcome = iota // within its limit
 	Denied                      // over its limit

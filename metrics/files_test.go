@@ -12,7 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/metrics"
+	"github.com/redislanes/redislanes/metrics/limits"
 )
 
 // metricName matches names as they are written in queries and in prose.
@@ -22,6 +24,10 @@ func exported(t *testing.T) map[string]bool {
 	reg := prometheus.NewRegistry()
 	require.NoError(t, reg.Register(metrics.NewCollector(busy())))
 	require.NoError(t, reg.Register(observed()))
+	return gathered(t, reg)
+}
+
+func gathered(t *testing.T, reg *prometheus.Registry) map[string]bool {
 	families, err := reg.Gather()
 	require.NoError(t, err)
 	names := make(map[string]bool)
@@ -29,6 +35,14 @@ func exported(t *testing.T) map[string]bool {
 		names[family.GetName()] = true
 	}
 	return names
+}
+
+// ofLimits returns what package metrics/limits exports.
+func ofLimits(t *testing.T) map[string]bool {
+	reg, o := prometheus.NewRegistry(), limits.NewObserver(nil)
+	require.NoError(t, reg.Register(o))
+	o.Decided(0, []limit.Request{{Limit: new(limit.Limit)}}, limit.Result{Each: make([]limit.Decision, 1)})
+	return gathered(t, reg)
 }
 
 // metricsIn returns the metrics that a text names; queries name a histogram by
@@ -47,6 +61,9 @@ func metricsIn(text []byte, names map[string]bool) []string {
 
 func TestFilesNameOnlyWhatIsExported(t *testing.T) {
 	names := exported(t)
+	for name := range ofLimits(t) {
+		names[name] = true
+	}
 	for _, file := range []string{"alerts.yaml", "dashboard.json", "../docs/metrics.md"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -67,6 +84,11 @@ func TestDocsAndDashboardNameAllThatIsExported(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			require.Contains(t, found, name, file)
 		}
+	}
+	text, err := os.ReadFile("../docs/metrics.md")
+	require.NoError(t, err)
+	for name := range ofLimits(t) {
+		require.Contains(t, string(text), name)
 	}
 }
 
