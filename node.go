@@ -49,7 +49,7 @@ func (e *ExhaustedError) Error() string {
 // Unwrap returns ErrExhausted.
 func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
 
-// A WaitError says that the context of a batch, or of a user who wanted to be lent
+// A WaitError says that the context of a batch, or of a user that wanted to be lent
 // a connection, ended while it waited. It is found by errors.As; the error of the
 // command wraps ErrNotSent and the context's error.
 type WaitError struct {

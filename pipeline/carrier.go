@@ -175,7 +175,7 @@ func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) {
 // more, if there is any. It does so just before it wakes the last one: Go's
 // scheduler runs next what has become ready last, and puts what this displaces
 // at the end of the processor's queue. So the carrier has its turn behind the
-// callers, who by then have made their next hits: 90 on a flight, with 100 callers on
+// callers, which by then have made their next hits: 90 on a flight, with 100 callers on
 // one key. With no carrier that waits they were 43, in two groups that flew in turn,
 // and 76 with one that only yielded, since that puts it on the queue of all
 // processors. Two or three flights of a key at a time were no faster.

@@ -65,7 +65,7 @@ type Counters struct {
 
 	mu     sync.Mutex // guards what follows
 	closed bool
-	active sync.WaitGroup // calls of Hit, carriers, and who pays debts
+	active sync.WaitGroup // calls of Hit, carriers, and payments of debts
 }
 
 // A Hit is one key's part of a call of [Counters.Hit], and its outcome.
@@ -104,7 +104,7 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 // succeeded, and an [Error] otherwise. The same key may be hit more than once.
 //
 // At the context's end the hits that have not left yet are taken back
-// (redislanes.ErrNotSent), and those that are under way go on, for those who share
+// (redislanes.ErrNotSent), and those that are under way go on, for the hits that share
 // their flights, with an unknown outcome (redislanes.ErrUnknownOutcome).
 func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	switch {

@@ -86,7 +86,7 @@ type flight struct {
 	shed     bool          // a hit was taken off, whose wishes may be among these
 	left     bool          // it takes nobody more
 
-	// What became of it; owned by whoever flies it.
+	// What became of it; owned by the goroutine that flies it.
 	sent    count
 	outcome counted
 	late    bool      // its time to live comes in a second pipeline

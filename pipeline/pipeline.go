@@ -62,7 +62,7 @@ func New(client *cluster.Client) *Pipeline { return Config{}.New(client) }
 // pipeline that is used again does not allocate.
 //
 // It is not safe for concurrent use: one goroutine at a time may use it and
-// its replies (the race detector finds those who do not keep to it). Any number
+// its replies (the race detector finds programs that do not keep to it). Any number
 // of pipelines may use one client. The zero Pipeline has no client, and refuses
 // everything: use [New].
 type Pipeline struct {

@@ -56,7 +56,7 @@ type Options struct {
 	// failure in a row, but not over MaxBackoff. Defaults 10 ms and 1 s.
 	MinBackoff, MaxBackoff time.Duration
 
-	// OnWait, if not nil, is told how long each batch and each user who wants to
+	// OnWait, if not nil, is told how long each batch and each user that wants to
 	// be lent a connection waited for one, when the wait ends, served or not.
 	// Those that found one free are not among them. It is called without a lock
 	// held, but by goroutines that others depend on: it must be quick and must

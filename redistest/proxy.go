@@ -127,7 +127,7 @@ func (p *Proxy) Inject(reply func(command []string) string) {
 	p.inject = reply
 }
 
-// Refuse makes the proxy hang up on whoever connects, or stop doing so.
+// Refuse makes the proxy hang up on new connections, or stop doing so.
 func (p *Proxy) Refuse(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

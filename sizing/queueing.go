@@ -127,7 +127,7 @@ func ClosedThroughput(callers, size int, trip, think time.Duration) float64 {
 // ClosedWait returns how long a caller of [ClosedThroughput] waits for a
 // connection each time, at least: by the interactive response time law (the
 // same source), callers ÷ throughput − trip − think. It is 0 as long as there
-// are connections for all who do not think, and at most [Forever].
+// are connections for all callers that do not think, and at most [Forever].
 func ClosedWait(callers, size int, trip, think time.Duration) time.Duration {
 	rate := ClosedThroughput(callers, size, trip, think)
 	if rate <= 0 {

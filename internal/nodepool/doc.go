@@ -1,7 +1,7 @@
 // Package nodepool keeps the connections to one Redis server; package pool is
 // its face, with the documentation of its settings and figures.
 //
-// The kinds of pool differ in who may use a connection at the same time:
+// The kinds of pool differ in how many may use a connection at the same time:
 // [Fixed] lends each of a fixed number of connections to one caller's batch at
 // a time; [Adaptive] does so with a number that follows the load; [Laned] lets
 // all callers share a few, and has others for slow commands. They are settings
