@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -97,7 +98,7 @@ func (c Config) settings() engine.Config {
 		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Logger: c.Logger,
 	}
 	if c.Pool != nil {
-		s.Pool = c.Pool.Settings()
+		s.Pool = nodepool.Of(c.Pool)
 	}
 	if c.Observer != nil {
 		s.Observer = observer{c.Observer}

@@ -120,6 +120,12 @@ func TestWrongPasswordIsNotShown(t *testing.T) {
 	}
 }
 
+func TestNilPool(t *testing.T) {
+	t.Parallel()
+	_, err := cluster.Config{Pool: (*pool.Fixed)(nil)}.New(t.Context(), []string{"127.0.0.1:1"})
+	require.ErrorContains(t, err, "the Config is a nil *pool.Fixed")
+}
+
 func TestBadNamesOfSlowCommands(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]cluster.Config{

@@ -23,7 +23,7 @@ var _ radix.Client = (*Pool)(nil)
 // needs it. Settings that cannot be used, and a server that cannot be reached,
 // are errors of the returned function.
 func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr string) (radix.Client, error) {
-	s := settings(c)
+	s := nodepool.Of(c)
 	return func(ctx context.Context, _, addr string) (radix.Client, error) {
 		p, err := nodepool.Dial(ctx, s, d, addr)
 		if err != nil {
@@ -35,14 +35,7 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 
 // Validate returns an error that names the field and the value if the settings
 // cannot be used. cluster.Config.New and what [Custom] returns give the same error.
-func Validate(c Config) error { return nodepool.Validate(settings(c)) }
-
-func settings(c Config) nodepool.Config {
-	if c == nil {
-		return nil // which nodepool refuses
-	}
-	return c.Settings()
-}
+func Validate(c Config) error { return nodepool.Validate(nodepool.Of(c)) }
 
 func (p *Pool) pool() *nodepool.Pool { return (*nodepool.Pool)(p) }
 

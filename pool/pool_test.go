@@ -79,6 +79,8 @@ func TestValidate(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, pool.Validate(pool.Adaptive{Min: 2, Max: 4}))
 	require.EqualError(t, pool.Validate(nil), "pool: the Config is nil: pass Fixed{}, Adaptive{} or Laned{}")
+	require.EqualError(t, pool.Validate((*pool.Laned)(nil)), "pool: the Config is a nil *pool.Laned: pass Fixed{}, Adaptive{} or Laned{}")
+	require.NoError(t, pool.Validate(&pool.Laned{}))
 	require.EqualError(t, pool.Validate(pool.Laned{Lanes: -1}), "pool: Laned.Lanes = -1: must not be negative")
 }
 

@@ -3,6 +3,7 @@ package nodepool
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/redislanes/redislanes/lanes"
@@ -18,6 +19,24 @@ type Config interface {
 	// be for each node of a cluster.
 	inCluster() Config
 }
+
+// Of returns the settings that a configuration of package pool stands for; nil for
+// nil. Those of a nil pointer cannot be used.
+func Of(c interface{ Settings() Config }) Config {
+	if c == nil {
+		return nil
+	}
+	if v := reflect.ValueOf(c); v.Kind() == reflect.Pointer && v.IsNil() {
+		return unusable{fmt.Errorf("pool: the Config is a nil %T: pass Fixed{}, Adaptive{} or Laned{}", c)}
+	}
+	return c.Settings()
+}
+
+// unusable are settings that cannot be used.
+type unusable struct{ why error }
+
+func (u unusable) settings() (settings, error) { return settings{}, u.why }
+func (u unusable) inCluster() Config           { return u }
 
 // InCluster returns the settings with the default size for each node of a
 // cluster, [DefaultSize], if they set none. Without it, a size that is not set
