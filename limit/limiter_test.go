@@ -222,8 +222,9 @@ func TestMistakes(t *testing.T) {
 		require.ErrorContains(t, err, "Config.Budget = -1ns")
 		for want, rule := range map[string]Rule{
 			`Rule.Name = ""`: {Limit: 1, Window: time.Second}, `Rule.Name = "a:b"`: {Name: "a:b", Window: time.Second},
-			"Limit = -1": {Name: "a", Limit: -1, Window: time.Second}, "Window = 1ms": {Name: "a", Window: time.Millisecond},
-			"Algorithm = Algorithm(7)": {Name: "a", Window: time.Second, Algorithm: 7},
+			"Limit = -1": {Name: "a", Limit: -1, Window: time.Second}, "Limit = 9000000000000": {Name: "a", Limit: 9e12, Window: time.Second}, "Window = 1ms": {Name: "a", Window: time.Millisecond},
+			"Algorithm = Algorithm(7)": {Name: "a", Window: time.Second, Algorithm: 7}, "Burst = 2: only a": {Name: "a", Window: time.Second, Burst: 2},
+			"Limit = 0: must be 1 to": {Name: "a", Window: time.Second, Algorithm: TokenBucket}, "Burst = -1": {Name: "a", Limit: 1, Window: time.Second, Algorithm: TokenBucket, Burst: -1},
 		} {
 			_, err := l.Limit(rule)
 			require.ErrorContains(t, err, want)

@@ -51,8 +51,8 @@ type Rule struct {
 	// counts. It should not be made from what users say.
 	Name string
 
-	// Limit is how many hits are allowed in a window, at least 0; of a TokenBucket 1
-	// to 1,000,000,000.
+	// Limit is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
+	// TokenBucket 1 to 1,000,000,000.
 	Limit int64
 
 	// Burst is how many hits a TokenBucket allows at once, 1 to 1,000,000,000.
@@ -85,7 +85,8 @@ const (
 	leastWindow = 100 * time.Millisecond
 	mostWindow  = 366 * 24 * time.Hour
 	longestName = 64
-	mostTokens  = 1_000_000_000 // the script's numbers are exact far beyond
+	mostLimit   = 1_000_000_000_000 // far from where Redis' counters overflow
+	mostTokens  = 1_000_000_000     // the script's numbers are exact far beyond
 )
 
 func (r *Rule) burst() int64 {
@@ -99,8 +100,8 @@ func (r Rule) validate() error {
 	switch {
 	case !validName(r.Name):
 		return fmt.Errorf("limit: Rule.Name = %q: want 1 to %d letters, digits, dots, underscores and hyphens", r.Name, longestName)
-	case r.Limit < 0:
-		return fmt.Errorf("limit: Rule %s: Limit = %d: must not be negative", r.Name, r.Limit)
+	case r.Limit < 0 || r.Limit > mostLimit:
+		return fmt.Errorf("limit: Rule %s: Limit = %d: must be 0 to %d", r.Name, r.Limit, mostLimit)
 	case r.Window < leastWindow || r.Window > mostWindow:
 		return fmt.Errorf("limit: Rule %s: Window = %v: must be %v to %v", r.Name, r.Window, leastWindow, mostWindow)
 	case r.Algorithm > TokenBucket:
