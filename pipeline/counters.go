@@ -83,10 +83,13 @@ type Hit struct {
 	Err error
 }
 
-// NewCounters returns counters that live on the client's cluster. With a nil
-// client every hit is an error.
+// NewCounters returns counters that live on the client's cluster. With a client that
+// cluster.Config.New has not made every hit is an error.
 func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
-	counters := &Counters{client: (*engine.Client)(client), cfg: c, seed: maphash.MakeSeed()}
+	counters := &Counters{cfg: c, seed: maphash.MakeSeed()}
+	if made := (*engine.Client)(client); made.Made() {
+		counters.client = made
+	}
 	for i := range counters.shards {
 		counters.shards[i].out = make(map[string]*lineup)
 	}

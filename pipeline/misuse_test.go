@@ -76,7 +76,7 @@ func TestPipelineWithoutClient(t *testing.T) {
 		})
 	}
 	hits := []pipeline.Hit{{Key: "k", By: 1, Total: 7}}
-	for name, c := range map[string]*pipeline.Counters{"zero": {}, "nil client": pipeline.NewCounters(nil, pipeline.CountersConfig{})} {
+	for name, c := range map[string]*pipeline.Counters{"zero": {}, "nil client": pipeline.NewCounters(nil, pipeline.CountersConfig{}), "not made": pipeline.NewCounters(new(cluster.Client), pipeline.CountersConfig{})} {
 		t.Run("counters/"+name, func(t *testing.T) {
 			require.ErrorContains(t, c.Hit(t.Context(), nil), "without a client")
 			require.ErrorContains(t, c.Hit(t.Context(), hits), "without a client")

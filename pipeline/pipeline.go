@@ -293,7 +293,9 @@ func (p *Pipeline) Do(ctx context.Context) error {
 		return &redislanes.PipelineError{Failed: len(p.refused), Total: p.Len() + len(p.refused), First: first}
 	}
 	if err := p.client.Exec(ctx, &p.request, p.how); err != nil {
-		p.err = fmt.Errorf("redislanes: %w", err)
+		if p.err = err; !strings.HasPrefix(err.Error(), "redislanes: ") {
+			p.err = fmt.Errorf("redislanes: %w", err)
+		}
 		return p.err
 	}
 	for i := range p.receivers {

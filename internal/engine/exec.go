@@ -196,9 +196,14 @@ func (f *flight) sendEach(ctx context.Context, c *Client, trips []*trip) {
 		}
 	}
 	others.Wait()
-	if err := ctx.Err(); err != nil && slices.ContainsFunc(trips, func(t *trip) bool { return t.Failed() }) {
-		f.open = true // lanes may still hold batches
-		f.leave(c, err)
+	if err := ctx.Err(); err != nil {
+		if slices.ContainsFunc(trips, func(t *trip) bool { return t.Failed() }) {
+			f.open = true // lanes may still hold batches
+			f.leave(c, err)
+		}
+		// Where a wait has ended with the context, a lane may be about to complete the
+		// batch although that has all replies.
+		f.abandoned = true
 	}
 }
 

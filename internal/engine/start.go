@@ -53,11 +53,14 @@ var (
 	errNotMade    = errors.New("cluster: the Client was not made with Config.New")
 )
 
+// Made reports whether New has made the client.
+func (c *Client) Made() bool { return c != nil && c.ctx != nil }
+
 // usable refuses what no call can work with. Only a client that New has made has
 // a context.
 func (c *Client) usable(ctx context.Context) error {
 	switch {
-	case c == nil || c.ctx == nil:
+	case !c.Made():
 		return fmt.Errorf("%w: %w", errNotMade, redislanes.ErrNotSent)
 	case ctx == nil:
 		return fmt.Errorf("redislanes: %w: %w", errNilContext, redislanes.ErrNotSent)
@@ -70,7 +73,7 @@ func (c *Client) usable(ctx context.Context) error {
 // current returns the topology. A client that was not made is a mistake in the
 // program, and methods without an error say so in a panic.
 func (c *Client) current() *topology {
-	if c == nil || c.ctx == nil {
+	if !c.Made() {
 		panic(errNotMade.Error())
 	}
 	return c.topology.Load()

@@ -156,16 +156,16 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 	err := wire.NotSent(n.addr, down)
 	if c.passes(down, false) {
 		now := time.Now()
-		t := c.unanswered(down, n.addr, writing, int32(slot), now)
+		met := c.unanswered(down, n.addr, writing, int32(slot), now)
 		c.hint()
 		left := time.Duration(math.MaxInt64)
 		if !deadline.IsZero() {
 			left = deadline.Sub(now)
 		}
-		if mayTryAgain(&t, now, left, c.cfg.DownGrace) {
+		if mayTryAgain(&met, now, left, c.cfg.DownGrace) {
 			return nil
 		}
-		err = &redislanes.TroubleError{Where: t.String(), Since: t.since, For: now.Sub(t.since), Err: err}
+		err = &redislanes.TroubleError{Where: met.String(), Since: met.since, For: now.Sub(met.since), Err: err}
 	}
 	return &redislanes.CommandError{Command: command, Addr: n.addr, Err: err}
 }

@@ -64,7 +64,4 @@ type access interface {
 	// that the batch was submitted to, nil for this pool itself.
 	partsLocked() []*Pool
 	partOfLocked(b *wire.Batch) *Pool
-
-	// statsLocked adds what Stats has of this kind of access alone.
-	statsLocked(s *Stats)
 }

@@ -225,4 +225,3 @@ func (a *exclusiveAccess) changedLocked()                 {}
 func (a *exclusiveAccess) takePeakLocked() int            { return 0 }
 func (a *exclusiveAccess) partsLocked() []*Pool           { return nil }
 func (a *exclusiveAccess) partOfLocked(*wire.Batch) *Pool { return nil }
-func (a *exclusiveAccess) statsLocked(*Stats)             {}

@@ -27,7 +27,7 @@ func (p *Pool) growLocked() {
 // out. After a failure one dial tells whether the server is back.
 func (p *Pool) wantLocked() bool {
 	limit := maxDials
-	if p.failures > 0 || p.spacedLocked() {
+	if p.failures > 0 || !p.down.IsZero() || p.spacedLocked() {
 		limit = 1
 	}
 	wanted := p.size.open+p.dialing < p.size.target && len(p.members)+p.dialing < p.max || !p.down.IsZero()

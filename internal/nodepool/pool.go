@@ -86,7 +86,8 @@ type member struct {
 }
 
 // inFlight returns how many batches are in flight on the connection, without a
-// PING. It is called under pool.mu.
+// PING, for those who look: for a moment it may be one too few. It is called under
+// pool.mu.
 func (m *member) inFlight() int {
 	n := m.lane.InFlight()
 	if m.ping != nil && !m.ping.Complete() {
@@ -217,8 +218,14 @@ func (p *Pool) end() {
 	p.tasks.Wait()
 }
 
-// Quiet reports whether nothing is in flight, waiting or lent.
+// Quiet reports whether nothing is in flight, waiting or lent. A PING is in flight,
+// too: whether there is anything else beside it cannot be told for certain.
 func (p *Pool) Quiet() bool {
-	s := p.Stats()
-	return s.InFlight == 0 && s.SlowInFlight == 0 && s.Waiters == 0 && s.Lent == 0
+	p.mu.Lock()
+	quiet := p.queue.Len() == 0 && !slices.ContainsFunc(p.members, func(m *member) bool {
+		return m.state == lent || m.lane.InFlight() > 0
+	})
+	parts := p.access.partsLocked()
+	p.mu.Unlock()
+	return quiet && !slices.ContainsFunc(parts, func(part *Pool) bool { return !part.Quiet() })
 }

@@ -72,6 +72,8 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 	a := newSharedAccess(&Pool{settings: settings{maxInFlight: 2, maxQueued: 1000}})
 	a.set.Store(wire.NewLanes([]*wire.Lane{new(wire.Lane)}, &a.turn))
 	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", a.limitLocked())
+	a.max, a.members = 1, make([]*member, 2) // one more than wanted, for now
+	require.True(t, a.fullLocked())
 }
 
 // TestUnansweredDialBesideLentConnections: those who wait for a dial that is not

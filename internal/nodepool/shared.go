@@ -210,7 +210,7 @@ func (a *sharedAccess) loadLocked() int     { return a.load.Now() }
 func (a *sharedAccess) recordLocked() bool  { return true }
 func (a *sharedAccess) takePeakLocked() int { return a.load.TakePeak() }
 
-func (a *sharedAccess) fullLocked() bool { return len(a.members) == a.max }
+func (a *sharedAccess) fullLocked() bool { return len(a.members) >= a.max }
 
 // limitLocked: lanes with room for batches have none for their bytes.
 func (a *sharedAccess) limitLocked() string {
@@ -228,9 +228,3 @@ func (a *sharedAccess) usageLocked() (used, of int, what string) {
 }
 
 func (a *sharedAccess) capacity() int { return a.max * a.maxInFlight }
-
-func (a *sharedAccess) statsLocked(s *Stats) {
-	for _, m := range a.members {
-		s.LaneInFlight = append(s.LaneInFlight, m.inFlight())
-	}
-}

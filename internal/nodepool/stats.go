@@ -76,6 +76,9 @@ func (p *Pool) Stats() Stats {
 	for _, m := range p.members {
 		n := m.inFlight()
 		s.InFlight += n
+		if p.shared {
+			s.LaneInFlight = append(s.LaneInFlight, n)
+		}
 		switch {
 		case m.state == lent:
 			s.Lent++
@@ -85,7 +88,6 @@ func (p *Pool) Stats() Stats {
 		}
 	}
 	s.Idle = s.Open - s.InUse
-	p.access.statsLocked(&s)
 	parts := p.access.partsLocked()
 	p.mu.Unlock()
 	for _, part := range parts {
