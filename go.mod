@@ -17,7 +17,6 @@ require (
 	github.com/prometheus/client_golang v1.14.0
 	github.com/prometheus/common v0.37.0
 	github.com/stretchr/testify v1.8.0
-	golang.org/x/time v0.8.0
 )
 
 require (

@@ -21,7 +21,10 @@ import (
 // server's, so that those of the processes need not agree; the last argument stands
 // in for it in tests.
 //
-// A negative cost gives tokens back, without going beyond a full bucket.
+// A bucket is never further from full than by its burst, whatever the rule was
+// before. A negative cost gives tokens back that were taken at the time of the fifth
+// argument, but for what has flowed in since: a full bucket would not have taken it.
+// Half a microsecond is for rounding: a double holds hundredths of them.
 const bucketText = `
 local per, burst, cost, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if not now then
@@ -29,17 +32,25 @@ if not now then
   now = (time[1] - 1735689600) * 1000000 + time[2]
 end
 local full = math.max(tonumber(redis.call("GET", KEYS[1]) or now), now)
-local next = math.max(full + cost * per, now)
+full = math.min(full, now + burst * per)
+local next = full + cost * per
+if cost < 0 then
+  local flowed = math.max(0, now - tonumber(ARGV[5]))
+  next = math.max(full + math.min(0, cost * per + flowed), now)
+end
 local wait = next - burst * per - now
-if cost > 0 and wait > 0 then
-  return {0, math.max(0, math.floor((now + burst * per - full) / per)), math.ceil(wait), math.ceil(full - now)}
+local function tokens(at)
+  return math.max(0, math.floor((now + burst * per - at + 0.5) / per))
+end
+if cost > 0 and wait > 0.5 then
+  return {0, tokens(full), math.ceil(wait), math.ceil(full - now), math.floor(now)}
 end
 if next > now then
   redis.call("SET", KEYS[1], string.format("%.3f", next), "PX", math.ceil((next - now) / 1000) + 1000)
 else
   redis.call("DEL", KEYS[1])
 end
-return {1, math.floor((now + burst * per - next) / per), 0, math.ceil(next - now)}
+return {1, tokens(next), 0, math.ceil(next - now), math.floor(now)}
 `
 
 var bucketHash = hashOf(bucketText)
@@ -52,19 +63,20 @@ func hashOf(script string) string {
 // A draw is a run of the script, for one ask.
 type draw struct {
 	key   string
-	args  [4]string // per, burst, cost, now
+	args  [5]string // per, burst, cost, now, when the tokens were taken
 	reply pipeline.Reply
 
 	allowed          bool
 	remaining        int64
 	retryAt, resetAt time.Duration // from now
+	at               int64         // when it ran, by the script's clock
 	err              error
 }
 
-func newDraw(key string, r *Rule, cost int64, now string) draw {
+func newDraw(key string, r *Rule, cost int64, now string, taken int64) draw {
 	per := float64(r.Window) / float64(time.Microsecond) / float64(r.Limit)
-	return draw{key: key, args: [4]string{
-		strconv.FormatFloat(per, 'f', -1, 64), strconv.FormatInt(r.burst(), 10), strconv.FormatInt(cost, 10), now,
+	return draw{key: key, args: [5]string{
+		strconv.FormatFloat(per, 'f', -1, 64), strconv.FormatInt(r.burst(), 10), strconv.FormatInt(cost, 10), now, strconv.FormatInt(taken, 10),
 	}}
 }
 
@@ -82,7 +94,7 @@ func send(ctx context.Context, p *pipeline.Pipeline, draws []*draw, command, scr
 	p.Reset()
 	for _, d := range draws {
 		// It takes microseconds, and must not queue behind scripts that do not.
-		d.reply = p.Cmd(command, script, "1", d.key, d.args[0], d.args[1], d.args[2], d.args[3]).Fast()
+		d.reply = p.Cmd(command, script, "1", d.key, d.args[0], d.args[1], d.args[2], d.args[3], d.args[4]).Fast()
 	}
 	_ = p.Do(ctx) // each reply has its error
 	for _, d := range draws {
@@ -104,10 +116,10 @@ func (d *draw) read() error {
 	if err := d.reply.Into(&n); err != nil {
 		return err
 	}
-	if len(n) != 4 {
-		return fmt.Errorf("limit: the script has replied with %d numbers, want 4", len(n))
+	if len(n) != 5 {
+		return fmt.Errorf("limit: the script has replied with %d numbers, want 5", len(n))
 	}
-	d.allowed, d.remaining = n[0] == 1, n[1]
+	d.allowed, d.remaining, d.at = n[0] == 1, n[1], n[4]
 	d.retryAt, d.resetAt = time.Duration(n[2])*time.Microsecond, time.Duration(n[3])*time.Microsecond
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/redistest"
@@ -104,6 +105,86 @@ func TestTokensComeBack(t *testing.T) {
 	r = l.Allow(t.Context(), Request{Limit: bucket, Key: "k", Cost: 2})
 	require.True(t, r.Allowed)
 	require.Zero(t, r.Remaining)
+}
+
+// TestTokensOfAnotherRule: a bucket whose rule has changed, or whose server's clock
+// has gone back, is empty at most.
+func TestTokensOfAnotherRule(t *testing.T) {
+	t.Parallel()
+	l, pass := bucketLimiter(t)
+	pass(2 * time.Hour)
+	daily := l.must(t, Rule{Name: "b", Limit: 10, Window: 24 * time.Hour, Algorithm: TokenBucket})
+	minutely := l.must(t, Rule{Name: "b", Limit: 10, Window: time.Minute, Algorithm: TokenBucket})
+	require.True(t, l.Allow(t.Context(), Request{daily, "k", 10}).Allowed)
+	r := l.Allow(t.Context(), Request{minutely, "k", 1})
+	require.False(t, r.Allowed)
+	require.Equal(t, 6*time.Second, r.RetryAfter)
+	pass(-time.Hour)
+	r = l.Allow(t.Context(), Request{minutely, "k", 1})
+	require.False(t, r.Allowed)
+	require.Equal(t, 6*time.Second, r.RetryAfter)
+}
+
+// TestTokensAreWhole: at times of today, whose fractions a double does not hold.
+func TestTokensAreWhole(t *testing.T) {
+	t.Parallel()
+	l, pass := bucketLimiter(t)
+	pass(60_000_000 * time.Second)
+	for _, limit := range []int64{3, 6, 7, 11, 13, 97, 1000, 999} {
+		bucket := l.must(t, Rule{Name: "b", Limit: limit, Window: time.Second, Algorithm: TokenBucket})
+		for left := limit - 1; left >= max(0, limit-20); left-- {
+			r := l.Allow(t.Context(), Request{Limit: bucket, Key: strconv.FormatInt(limit, 10)})
+			require.True(t, r.Allowed)
+			require.Equal(t, left, r.Remaining, "of %d", limit)
+		}
+	}
+}
+
+// TestTokensThatFlowedInMeanwhile are not given back: a full bucket would not have
+// taken them.
+func TestTokensThatFlowedInMeanwhile(t *testing.T) {
+	t.Parallel()
+	l, pass := bucketLimiter(t)
+	rule := Rule{Name: "b", Limit: 1000, Burst: 10, Window: time.Second, Algorithm: TokenBucket}
+	draws := func(cost, taken int64) *draw {
+		d := newDraw("k", &rule, cost, l.now(), taken)
+		c := &call{draws: []*draw{&d}}
+		l.ask(t.Context(), c)
+		require.NoError(t, d.err)
+		return &d
+	}
+	first := draws(10, 0)
+	require.True(t, first.allowed)
+	pass(10 * time.Millisecond)
+	require.True(t, draws(10, 0).allowed)
+	draws(-10, first.at)
+	require.False(t, draws(1, 0).allowed)
+	second := draws(1, 0)
+	require.False(t, second.allowed)
+	pass(5 * time.Millisecond)
+	third := draws(5, 0)
+	require.True(t, third.allowed)
+	pass(time.Millisecond)
+	draws(-5, third.at) // of which one has flowed in
+	require.True(t, draws(5, 0).allowed)
+	require.False(t, draws(1, 0).allowed)
+}
+
+// TestNearForgetsTokens: a bucket whose tokens are given back is asked again after
+// the budget.
+func TestNearForgetsTokens(t *testing.T) {
+	t.Parallel()
+	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	l, err := New(client, Config{Budget: 200 * time.Millisecond})
+	require.NoError(t, err)
+	bucket := l.must(t, Rule{Name: "b", Limit: 5, Window: time.Hour, Algorithm: TokenBucket})
+	r := l.Allow(t.Context(), Request{bucket, "k", 3}, Request{bucket, "k", 3})
+	require.False(t, r.Allowed)
+	require.Eventually(t, func() bool { return l.Allow(t.Context(), Request{bucket, "k", 3}).Allowed }, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, l.Allow(t.Context(), Request{bucket, "k2", 3}).Err, redislanes.ErrClosed)
 }
 
 // TestTokenBucketOfRealServers: their clock, scripts that they forget, and many

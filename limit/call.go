@@ -4,8 +4,6 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -17,6 +15,7 @@ type call struct {
 	draws  []*draw // of token buckets
 	each   []Decision
 	denied bool // by a limit that is not in the shadow
+	began  time.Time
 }
 
 // An ask is a request, and where its hits are.
@@ -26,13 +25,13 @@ type ask struct {
 	window  window
 	asked   bool // Redis is
 	key     string
-	user    string            // the key that the user gave
-	taken   *rate.Reservation // of the local bucket
-	hit     int               // its first one in hits; a sliding window's second one is of the window before
-	counted bool              // the first one was, as far as is known
-	now     int64             // hits in the window, with this one
-	before  int64             // hits in the window before
-	draw    *draw             // of a token bucket, which has no hits
+	user    string       // the key that the user gave
+	local   *localBucket // that tokens were taken from
+	hit     int          // its first one in hits; a sliding window's second one is of the window before
+	counted bool         // the first one was, as far as is known
+	now     int64        // hits in the window, with this one
+	before  int64        // hits in the window before
+	draw    *draw        // of a token bucket, which has no hits
 }
 
 // number returns the number of the window in the key; a bucket has one key for
@@ -47,7 +46,7 @@ func (a *ask) number() int64 {
 // begin prepares the hits. It reports whether there are any: not if the call is
 // decided already.
 func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
-	c.asks, c.hits, c.draws, c.denied = c.asks[:0], c.hits[:0], c.draws[:0], false
+	c.asks, c.hits, c.draws, c.denied, c.began = c.asks[:0], c.hits[:0], c.draws[:0], false, time.Now()
 	for i, r := range requests {
 		d := &c.each[i]
 		if r.Limit == nil || r.Cost < 0 {
@@ -65,7 +64,7 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 		if a.key = r.Limit.key(l.cfg.Prefix, r.Key, a.number()); a.cost > rule.burst() {
 			d.RetryAfter = Never
 		}
-		if d.RetryAfter == Never || l.near.denies(a.key, a.cost, now, d) {
+		if d.RetryAfter == Never || l.near.denies(a.key, rule, a.cost, now, d) {
 			c.denied = c.denied || !rule.Shadow
 		}
 		c.asks = append(c.asks, a)
@@ -79,14 +78,14 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
 		default:
-			c.addHits(l.cfg.Prefix, a, requests[i].Key)
+			c.addHits(&l.cfg, a)
 		}
 	}
 	return len(c.hits)+len(c.draws) > 0
 }
 
 func (c *call) addDraw(l *Limiter, a *ask) {
-	d := newDraw(a.key, &a.limit.rule, a.cost, l.now())
+	d := newDraw(a.key, &a.limit.rule, a.cost, l.now(), 0)
 	a.asked, a.draw = true, &d
 	c.draws = append(c.draws, &d)
 }
@@ -100,16 +99,16 @@ func (c *call) refuse(err error) {
 	}
 }
 
-func (c *call) addHits(prefix string, a *ask, key string) {
+func (c *call) addHits(cfg *Config, a *ask) {
 	windows := 1
 	if a.limit.rule.Algorithm == SlidingWindow {
 		windows = 2
 	}
 	a.asked, a.hit = true, len(c.hits)
-	c.hits = append(c.hits, pipeline.Hit{Key: a.key, By: a.cost, TTL: a.window.ttl(windows)})
+	c.hits = append(c.hits, pipeline.Hit{Key: a.key, By: a.cost, TTL: a.window.ttl(windows, cfg.Budget)})
 	if windows == 2 {
 		// INCRBY 0 reads, and merges with the hits of others that read.
-		c.hits = append(c.hits, pipeline.Hit{Key: a.limit.key(prefix, key, a.window.number-1), TTL: a.window.ttl(1)})
+		c.hits = append(c.hits, pipeline.Hit{Key: a.limit.key(cfg.Prefix, a.user, a.window.number-1), TTL: a.window.ttl(1, cfg.Budget)})
 	}
 }
 
@@ -125,8 +124,8 @@ func (c *call) decide(l *Limiter) {
 		if err := c.failure(a); err != nil {
 			d.Err, d.Allowed = err, !rule.FailClosed
 			if l.local != nil {
-				a.taken = l.local.take(rule, a.user, a.cost, now)
-				d.Allowed = a.taken != nil
+				a.local = l.local.take(rule, a.user, a.cost, now)
+				d.Allowed = a.local != nil
 			}
 		} else {
 			a.judge(d)
@@ -205,10 +204,10 @@ func (c *call) remember(l *Limiter) {
 			continue
 		}
 		most := l.cfg.Budget
-		if a.limit.rule.CountDenied || a.draw != nil {
+		if a.limit.rule.CountDenied {
 			most = Never
 		}
-		l.near.note(a.key, a.cost, now, d, most)
+		l.near.note(a.key, &a.limit.rule, a.cost, now, d, most)
 	}
 }
 
@@ -220,8 +219,8 @@ func (c *call) owes(l *Limiter) bool {
 	c.draws = c.draws[:0]
 	for i := range c.asks {
 		a := &c.asks[i]
-		if a.taken != nil && c.denied {
-			a.taken.Cancel()
+		if a.local != nil && c.denied {
+			l.local.give(a.local, &a.limit.rule, a.cost)
 		}
 		if !a.counted || a.limit.rule.CountDenied || !c.denied && c.each[i].Allowed {
 			continue
@@ -230,8 +229,10 @@ func (c *call) owes(l *Limiter) bool {
 			c.each[i].Remaining += a.cost
 		}
 		if a.draw != nil {
-			d := newDraw(a.draw.key, &a.limit.rule, -a.cost, l.now())
-			c.draws = append(c.draws, &d)
+			back := newDraw(a.draw.key, &a.limit.rule, -a.cost, l.now(), a.draw.at)
+			c.draws = append(c.draws, &back)
+			d := &c.each[i]
+			d.ResetAfter = max(0, d.ResetAfter-time.Duration(float64(a.cost)*float64(a.limit.rule.Window)/float64(a.limit.rule.Limit)))
 			continue
 		}
 		h := c.hits[a.hit] // in front of which there are as many or more
@@ -244,20 +245,54 @@ func (c *call) owes(l *Limiter) bool {
 // result chooses the decision that says most.
 func (c *call) result() Result {
 	r := Result{Each: c.each}
-	r.Allowed = !c.denied
-	first := true
+	var first error
+	chosen := -1
 	for i := range c.each {
 		d := &c.each[i]
-		unknown := !c.asks[i].asked && d.Err == nil && d.RetryAfter == 0 // the call was denied before
-		if a := &c.asks[i]; unknown || a.limit != nil && a.limit.rule.Shadow || c.denied && d.Allowed {
+		switch a := &c.asks[i]; {
+		case a.limit != nil && a.limit.rule.Shadow, c.denied && d.Allowed:
+			continue
+		case !a.asked && d.Err == nil && d.RetryAfter == 0: // the call was denied before
 			continue
 		}
-		if first || d.RetryAfter > r.RetryAfter || d.RetryAfter == r.RetryAfter && d.Err == nil && d.Remaining < r.Remaining {
-			r.Decision, first = *d, false
+		if d.Err != nil && first == nil {
+			first = d.Err
+		}
+		if chosen < 0 || d.saysMore(&c.each[chosen]) {
+			chosen = i
 		}
 	}
-	r.Allowed = !c.denied
+	if chosen >= 0 {
+		r.Decision = c.each[chosen]
+	}
+	if r.Allowed = !c.denied; r.Allowed {
+		r.Err = first
+	}
 	return r
+}
+
+// saysMore reports whether d says more about a call than e, of which both are
+// parts: both are allowed, or neither is.
+func (d *Decision) saysMore(e *Decision) bool {
+	switch {
+	case d.mistake || e.mistake:
+		return d.mistake && !e.mistake
+	case d.RetryAfter != e.RetryAfter:
+		return d.RetryAfter > e.RetryAfter
+	case (d.Err == nil) != (e.Err == nil):
+		return d.Err == nil
+	}
+	return d.Remaining < e.Remaining
+}
+
+// fail decides without Redis.
+func (c *call) fail(err error) {
+	for i := range c.asks {
+		if a, d := &c.asks[i], &c.each[i]; a.asked {
+			d.Err, d.Allowed = err, !a.limit.rule.FailClosed
+			c.denied = c.denied || !d.Allowed && !a.limit.rule.Shadow
+		}
+	}
 }
 
 // largeCall is how many requests a call is kept for.

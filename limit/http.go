@@ -1,7 +1,9 @@
 package limit
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -10,8 +12,9 @@ import (
 // requests of an HTTP request, none if it has no limits.
 //
 // Every response has the fields RateLimit-Policy, with the quota and the window in
-// seconds of each limit that is not in the shadow, and RateLimit, with what remains
-// and the seconds until the window's end, of those that Redis has decided about
+// seconds of each limit that is not in the shadow (of a bucket, the burst and the time
+// in which it flows in), and RateLimit, with what remains and the seconds until all is
+// there again, of those that Redis has decided about
 // (draft-ietf-httpapi-ratelimit-headers, version 10). One that is denied has the
 // status 429 and the field Retry-After, in seconds, unless it can never be allowed.
 // One that is denied without Redis, by FailClosed, has the status 503.
@@ -22,7 +25,7 @@ func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) h
 			next.ServeHTTP(w, r)
 			return
 		}
-		result := l.Allow(r.Context(), requests...)
+		result := l.Allow(context.WithoutCancel(r.Context()), requests...) // a client that has gone has had its hit
 		setFields(w.Header(), requests, result)
 		switch {
 		case result.Allowed:
@@ -45,7 +48,14 @@ func setFields(h http.Header, requests []Request, result Result) {
 			continue
 		}
 		rule := &requests[i].Limit.rule
-		policy = appendItem(policy, rule.Name, 'q', rule.burst(), 'w', seconds(rule.Window))
+		if slices.ContainsFunc(requests[:i], func(q Request) bool { return q.Limit != nil && q.Limit.rule.Name == rule.Name }) {
+			continue // a list has each name once
+		}
+		span := rule.Window
+		if rule.Algorithm == TokenBucket {
+			span = rule.refill() // in which the burst flows in
+		}
+		policy = appendItem(policy, rule.Name, 'q', rule.burst(), 'w', seconds(span))
 		if d.Err == nil && d.ResetAfter > 0 {
 			state = appendItem(state, rule.Name, 'r', d.Remaining, 't', seconds(d.ResetAfter))
 		}

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -58,11 +59,22 @@ func TestHandler(t *testing.T) {
 			require.Equal(t, want.again, r.Header.Get("Retry-After"))
 		}
 		require.Equal(t, 3, served)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		r := httptest.NewRequestWithContext(gone, http.MethodGet, "/gone", nil)
+		before := l.count(t, path, "/gone")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		require.Zero(t, before)
+		require.Zero(t, l.count(t, path, "/gone"), "the user is over the limit, whether there is a client or not")
+		time.Sleep(time.Minute)
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		require.EqualValues(t, 1, l.count(t, path, "/gone"), "it counts")
+		require.Equal(t, 4, served)
 		time.Sleep(time.Second) // the near cache has forgotten the user
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
-		r := get("/b")
-		require.Equal(t, http.StatusServiceUnavailable, r.StatusCode)
-		require.Equal(t, policy, r.Header.Get("RateLimit-Policy"))
-		require.Empty(t, r.Header.Get("RateLimit"))
+		away := get("/b")
+		require.Equal(t, http.StatusServiceUnavailable, away.StatusCode)
+		require.Equal(t, policy, away.Header.Get("RateLimit-Policy"))
+		require.Empty(t, away.Header.Get("RateLimit"))
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -22,17 +23,17 @@ type Config struct {
 	Budget time.Duration
 
 	// NearCache is how many keys are remembered that are over their limit, so that
-	// a key that is hit again and again costs no command: until their window ends or
-	// tokens have come back. Where denied hits are taken back (not CountDenied, and no
-	// TokenBucket) it is for no longer than Budget, since a key may seem over its limit
-	// for so long only because of hits that are about to be. Default 10,000;
-	// negative for none; at most 10,000,000.
+	// a key that is hit again and again costs no command: of a rule with CountDenied
+	// until the window ends, or the tokens are there; of others for no longer than
+	// Budget, since a key may be over its limit only because of hits that are about to
+	// be taken back. Default 10,000; negative for none; at most 10,000,000.
 	NearCache int
 
 	// Instances, if not 0, is how many processes share the limits. While Redis
 	// cannot decide, each of them allows its share: a token bucket in this process,
-	// for each key, with Limit / Instances tokens in a Window. It stands in for
-	// failing open or closed. At most 100,000 keys have one at a time.
+	// for each key, with Limit / Instances tokens in a Window, which when it is full
+	// also allows a hit that costs more. It stands in for failing open or closed. At
+	// most 100,000 keys have one at a time.
 	Instances int
 
 	// Observer, if not nil, is told of decisions.
@@ -57,6 +58,10 @@ type Limiter struct {
 	calls    sync.Pool     // of *call
 	scripted sync.Pool     // of *pipeline.Pipeline
 	clock    func() string // of token buckets, in tests; nil: the server's
+
+	mu     sync.Mutex // guards what follows
+	closed bool
+	active sync.WaitGroup // calls, and hits that are being taken back
 }
 
 // New returns a limiter whose counts are on the client's cluster. The client stays
@@ -87,9 +92,15 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	return l, nil
 }
 
-// Close waits for the calls that are running. Later ones are decided without
-// Redis, with redislanes.ErrClosed.
-func (l *Limiter) Close() error { return l.counters.Close() }
+// Close waits for the calls that are running, and until what they owe is taken back.
+// Later ones are decided without Redis, with redislanes.ErrClosed.
+func (l *Limiter) Close() error {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.active.Wait()
+	return l.counters.Close()
+}
 
 // A Limit is a [Rule] that hits can be counted by.
 type Limit struct{ rule Rule }
@@ -119,8 +130,9 @@ type Decision struct {
 	Limit     int64 // that of the rule
 	Remaining int64 // hits that are allowed still, at this moment
 
-	// ResetAfter is when the window ends, after which all hits are allowed again,
-	// of a sliding window at the end of the next one.
+	// ResetAfter is when all hits are allowed again, if there are none until then:
+	// when the window ends, of a sliding window the next one, and of a bucket when
+	// it is full.
 	ResetAfter time.Duration
 
 	// RetryAfter is when the request may be allowed, if nobody else has a hit
@@ -133,9 +145,8 @@ type Decision struct {
 
 	// Err is why Redis could not be asked, or its answer did not arrive: then the
 	// decision is that of the rule's FailClosed, or of Config.Instances, and Remaining
-	// and the times are 0.
-	// It is an error of package redislanes; with redislanes.ErrUnknownOutcome the hit
-	// may have been counted. A mistake in the request is an error, too.
+	// and the times are 0. With redislanes.ErrUnknownOutcome the hit may have been
+	// counted. A mistake in the request is an error, too.
 	Err error
 
 	mistake bool
@@ -144,9 +155,10 @@ type Decision struct {
 // Never is the RetryAfter of a request that can never be allowed.
 const Never time.Duration = 1<<63 - 1
 
-// A Result is the decision about a call. Of several limits it has the figures of
-// the one that denied the call for longest or, if none has, of the one with the
-// least hits remaining.
+// A Result is the decision about a call. If that is denied, it has the figures of the
+// limit that denied it for longest, but those of a mistake before all others; else of
+// the one with the least hits remaining. Err of a call that is allowed is the first
+// one of those that were decided without Redis.
 type Result struct {
 	Decision
 
@@ -161,9 +173,10 @@ type Result struct {
 //
 // A call that is allowed takes one round trip, but for the first token bucket at a
 // server, which does not know the script yet. If it is denied, what was counted of
-// it is taken back in a second one, within the same budget, unless the rule has
-// CountDenied. If that fails, or its outcome is unknown, the hits stay counted until
-// their window ends: a limit may then allow fewer hits, and never more.
+// it is taken back in a second one, unless the rule has CountDenied; that goes on
+// behind the caller's back if it takes longer than the budget. If it fails, or its
+// outcome is unknown, the hits stay counted until their window ends: a limit may then
+// allow fewer hits, and not more.
 func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
 	return l.allowAt(ctx, time.Now(), requests)
 }
@@ -171,25 +184,75 @@ func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
 func (l *Limiter) allowAt(ctx context.Context, now time.Time, requests []Request) Result {
 	c := l.calls.Get().(*call)
 	c.each = make([]Decision, len(requests))
-	if ctx == nil {
+	entered := l.enter()
+	if entered {
+		defer l.active.Done()
+	}
+	owes := false
+	switch {
+	case ctx == nil:
 		c.refuse(errNilContext)
-	} else if c.begin(l, requests, now) {
-		ctx, cancel := context.WithTimeout(ctx, l.cfg.Budget)
-		defer cancel()
-		l.ask(ctx, c)
-		c.decide(l)
-		c.remember(l)
-		if c.owes(l) {
-			l.ask(ctx, c)
-		}
+	case !c.begin(l, requests, now): // it is decided already
+	case !entered:
+		c.fail(redislanes.ErrClosed)
+	default:
+		owes = l.decide(ctx, c)
 	}
 	result := c.result()
-	c.end()
-	l.calls.Put(c)
+	if !owes {
+		c.end()
+		l.calls.Put(c)
+	} else {
+		l.takeBack(ctx, c)
+	}
 	if l.cfg.Observer != nil {
 		l.cfg.Observer.Decided(time.Since(now), requests, result)
 	}
 	return result
+}
+
+// decide asks Redis, and reports whether hits have to be taken back.
+func (l *Limiter) decide(ctx context.Context, c *call) (owes bool) {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.Budget)
+	defer cancel()
+	l.ask(ctx, c)
+	c.decide(l)
+	c.remember(l)
+	return c.owes(l)
+}
+
+// takeBack takes back what the call owes, with a budget of its own: also if the
+// caller has gone. It waits for that as long as the caller has time.
+func (l *Limiter) takeBack(ctx context.Context, c *call) {
+	done := make(chan struct{})
+	left := l.cfg.Budget - time.Since(c.began)
+	l.active.Add(1) // the caller has entered, and has not left
+	go func() {
+		defer l.active.Done()
+		defer close(done)
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Budget)
+		defer cancel()
+		l.ask(own, c)
+		c.end()
+		l.calls.Put(c)
+	}()
+	patience := time.NewTimer(left)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+}
+
+func (l *Limiter) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.active.Add(1)
+	return true
 }
 
 // ask sends the hits and the draws of the call, at once. Each has its error.
@@ -205,8 +268,9 @@ func (l *Limiter) ask(ctx context.Context, c *call) {
 	p := l.scripted.Get().(*pipeline.Pipeline)
 	run(ctx, p, c.draws)
 	counted.Wait()
-	p.Reset()
-	l.scripted.Put(p)
+	if p.Reset(); len(c.draws) <= largeCall {
+		l.scripted.Put(p)
+	}
 }
 
 // now returns what stands in for the time of servers.

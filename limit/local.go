@@ -2,19 +2,25 @@ package limit
 
 import (
 	"hash/maphash"
-	"math"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"golang.org/x/time/rate"
 )
 
 // local decides in this process while Redis cannot: each key has a token bucket
 // with this instance's share of its limit. It is nil if there is none.
 type local struct {
-	instances int
-	seed      maphash.Seed
-	shards    []*lru.Cache[string, *rate.Limiter]
+	share  float64 // of this instance
+	began  time.Time
+	seed   maphash.Seed
+	shards []*lru.Cache[localKey, *localBucket]
+}
+
+// A localKey holds the rule, so that a limit whose rule has changed begins anew.
+type localKey struct {
+	rule Rule
+	key  string
 }
 
 // localKeys bounds how many keys have a bucket at a time. One that is pushed out
@@ -25,37 +31,59 @@ func newLocal(instances int) *local {
 	if instances == 0 {
 		return nil
 	}
-	l := &local{instances: instances, seed: maphash.MakeSeed()}
+	l := &local{share: 1 / float64(instances), began: time.Now(), seed: maphash.MakeSeed()}
 	for range nearShards {
-		shard, _ := lru.New[string, *rate.Limiter](localKeys / nearShards) // an error only for a size of 0
+		shard, _ := lru.New[localKey, *localBucket](localKeys / nearShards) // an error only for a size of 0
 		l.shards = append(l.shards, shard)
 	}
 	return l
 }
 
-// take takes tokens, or returns nil if there are too few.
-func (l *local) take(r *Rule, key string, cost int64, now time.Time) *rate.Reservation {
-	taken := l.bucket(r, key).ReserveN(now, int(min(cost, math.MaxInt32)))
-	if !taken.OK() {
-		return nil
-	}
-	if taken.DelayFrom(now) > 0 {
-		taken.CancelAt(now)
-		return nil
-	}
-	return taken
+// A localBucket is a token bucket by the generic cell rate algorithm.
+type localBucket struct {
+	mu   sync.Mutex
+	full float64 // when it is full again, in nanoseconds since local.began
 }
 
-func (l *local) bucket(r *Rule, key string) *rate.Limiter {
-	key = r.Name + ":" + key
+// take takes tokens for a hit of the cost, and returns the bucket, or nil if there are
+// too few. A full bucket has enough for any cost, which later hits then wait for:
+// what is allowed at once may cost more than the share.
+func (l *local) take(r *Rule, key string, cost int64, now time.Time) *localBucket {
+	if r.Limit == 0 {
+		return nil
+	}
+	b, at, per := l.bucket(r, key), l.at(now), l.per(r)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	full := max(b.full, at)
+	next := full + float64(cost)*per
+	if full > at && next > at+max(1, float64(r.burst())*l.share)*per {
+		return nil
+	}
+	b.full = next
+	return b
+}
+
+// give takes back what take has taken.
+func (l *local) give(b *localBucket, r *Rule, cost int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.full -= float64(cost) * l.per(r)
+}
+
+func (l *local) at(now time.Time) float64 { return float64(now.Sub(l.began)) }
+
+// per returns the time in nanoseconds in which a token flows in.
+func (l *local) per(r *Rule) float64 { return float64(r.Window) / (float64(r.Limit) * l.share) }
+
+func (l *local) bucket(r *Rule, key string) *localBucket {
+	k := localKey{*r, key}
 	shard := l.shards[maphash.String(l.seed, key)%nearShards]
-	if b, ok := shard.Get(key); ok {
+	if b, ok := shard.Get(k); ok {
 		return b
 	}
-	share := float64(l.instances)
-	perSecond := rate.Limit(float64(r.Limit) / r.Window.Seconds() / share)
-	b := rate.NewLimiter(perSecond, int(math.Ceil(float64(min(r.burst(), math.MaxInt32))/share)))
-	if known, ok, _ := shard.PeekOrAdd(key, b); ok {
+	b := new(localBucket)
+	if known, ok, _ := shard.PeekOrAdd(k, b); ok {
 		return known
 	}
 	return b

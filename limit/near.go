@@ -17,7 +17,8 @@ type near struct {
 
 // A full is a key that is over its limit.
 type full struct {
-	cost         int64 // the least one that was denied
+	rule         Rule
+	cost         int64 // that was denied
 	remaining    int64
 	until        time.Time // when Redis is to be asked again
 	retry, reset time.Time
@@ -42,13 +43,13 @@ func (n *near) shard(key string) *lru.Cache[string, full] {
 }
 
 // denies fills in the decision if the key is known to be over its limit, for a hit
-// of the cost.
-func (n *near) denies(key string, cost int64, now time.Time, d *Decision) bool {
+// of the cost. A dearer one may be allowed only later, but in a fixed window.
+func (n *near) denies(key string, r *Rule, cost int64, now time.Time, d *Decision) bool {
 	if n == nil {
 		return false
 	}
 	f, ok := n.shard(key).Get(key)
-	if !ok || cost < f.cost || !now.Before(f.until) {
+	if !ok || f.rule != *r || !now.Before(f.until) || cost < f.cost || cost > f.cost && r.Algorithm != FixedWindow {
 		return false
 	}
 	d.Near, d.Remaining = true, f.remaining
@@ -57,11 +58,11 @@ func (n *near) denies(key string, cost int64, now time.Time, d *Decision) bool {
 }
 
 // note remembers a denied hit.
-func (n *near) note(key string, cost int64, now time.Time, d *Decision, most time.Duration) {
+func (n *near) note(key string, r *Rule, cost int64, now time.Time, d *Decision, most time.Duration) {
 	if n == nil || d.RetryAfter == Never {
 		return
 	}
-	f := full{cost: cost, remaining: d.Remaining, retry: now.Add(d.RetryAfter), reset: now.Add(d.ResetAfter)}
+	f := full{rule: *r, cost: cost, remaining: d.Remaining, retry: now.Add(d.RetryAfter), reset: now.Add(d.ResetAfter)}
 	f.until = now.Add(min(d.RetryAfter, most))
 	n.shard(key).Add(key, f)
 }

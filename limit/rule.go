@@ -2,6 +2,7 @@ package limit
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -25,9 +26,9 @@ const (
 	// TokenBucket is a bucket of Burst tokens, of which each hit takes one, and which
 	// gets Limit new ones in a Window, evenly spread: the generic cell rate
 	// algorithm. In a time as long as a window there are at most Burst + Limit hits.
-	// Its clock is that of the server that has the key. A denied hit takes nothing,
-	// without a second round trip. Each hit is a script of its own: those of many
-	// callers on one key do not travel as one.
+	// Its clock is that of the server that has the key. A hit that it denies takes
+	// nothing, without a second round trip. Each hit is a script of its own: those of
+	// many callers on one key do not travel as one.
 	TokenBucket
 )
 
@@ -48,7 +49,8 @@ func (a Algorithm) String() string {
 type Rule struct {
 	// Name tells the limit from others in keys, errors and metrics: 1 to 64 letters,
 	// digits, dots, underscores and hyphens. Two limits of one name share their
-	// counts. It should not be made from what users say.
+	// counts if they have the same Algorithm and Window; give others names of their
+	// own. It should not be made from what users say.
 	Name string
 
 	// Limit is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
@@ -69,8 +71,8 @@ type Rule struct {
 	// allowed.
 	FailClosed bool
 
-	// CountDenied leaves hits counted that were denied, by this limit or by another
-	// one of the same call. That saves the second round trip of a denied call, and
+	// CountDenied leaves hits counted that Redis has counted and that were denied, by
+	// this limit or by another one of the same call. That saves the second round trip of a denied call, and
 	// changes nothing for a limit with fixed windows that is used alone and with a
 	// cost of 1: nothing more is allowed in the window anyway. In a sliding window,
 	// denied hits then count against the ones after them.
@@ -86,9 +88,19 @@ const (
 	mostWindow  = 366 * 24 * time.Hour
 	longestName = 64
 	mostLimit   = 1_000_000_000_000 // far from where Redis' counters overflow
-	mostTokens  = 1_000_000_000     // the script's numbers are exact far beyond
+	mostTokens  = 1_000_000_000
 )
 
+// mostRefill is the longest time that a bucket may need until it is full.
+const mostRefill = 100 * 365 * 24 * time.Hour
+
+// refill returns how long an empty bucket needs until it is full.
+func (r *Rule) refill() time.Duration {
+	t := float64(r.Window) * float64(r.burst()) / float64(r.Limit)
+	return time.Duration(min(t, math.MaxInt64/2))
+}
+
+// burst returns how many hits may be allowed at once.
 func (r *Rule) burst() int64 {
 	if r.Algorithm == TokenBucket && r.Burst > 0 {
 		return r.Burst
@@ -112,6 +124,8 @@ func (r Rule) validate() error {
 		return fmt.Errorf("limit: Rule %s: Limit = %d: must be 1 to %d of a TokenBucket", r.Name, r.Limit, mostTokens)
 	case r.Burst < 0 || r.Burst > mostTokens:
 		return fmt.Errorf("limit: Rule %s: Burst = %d: must be 0 to %d", r.Name, r.Burst, mostTokens)
+	case r.Algorithm == TokenBucket && r.refill() > mostRefill:
+		return fmt.Errorf("limit: Rule %s: Burst = %d: it would take more than %d years to flow in", r.Name, r.burst(), mostRefill/(365*24*time.Hour))
 	}
 	return nil
 }

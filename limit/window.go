@@ -70,9 +70,14 @@ func (l *Limit) key(prefix, key string, number int64) string {
 // of all users do not expire at once.
 const spread = 10
 
+// slack is how much longer than a window and the budget its key lives, since the
+// clocks of processes differ.
+const slack = 5 * time.Second
+
 // ttl returns how long a key of the window must live that is needed until the end
-// of so many windows, this one included.
-func (w window) ttl(windows int) time.Duration {
+// of so many windows, this one included, and for calls that take the budget: one that
+// expired before them would begin to count anew.
+func (w window) ttl(windows int, budget time.Duration) time.Duration {
 	least := w.left() + time.Duration(windows-1)*w.length
-	return least + time.Second + rand.N(w.length/spread+1)
+	return least + budget + slack + rand.N(w.length/spread+1)
 }

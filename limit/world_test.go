@@ -58,10 +58,10 @@ func (l *Limiter) must(t *testing.T, r Rule) *Limit {
 // count returns what is counted on the key, without a hit.
 func (l *Limiter) count(t *testing.T, of *Limit, key string) int64 {
 	t.Helper()
-	a := ask{limit: of, window: windowAt(time.Now(), of.rule.Window)}
+	a := ask{limit: of, user: key, window: windowAt(time.Now(), of.rule.Window)}
 	a.key = of.key(l.cfg.Prefix, key, a.number())
 	c := new(call)
-	c.addHits(l.cfg.Prefix, &a, key)
+	c.addHits(&l.cfg, &a)
 	c.hits[0].By = 0
 	require.NoError(t, l.counters.Hit(context.Background(), c.hits))
 	return c.hits[0].Total

@@ -29,13 +29,43 @@ var ofLimit = []mutant{
 	},
 	{
 		"the near cache denies smaller hits", "limit/near.go",
-		"!ok || cost < f.cost ||", "!ok ||",
+		"cost < f.cost || ", "",
 		"./limit", "TestNearCache", false,
 	},
 	{
 		"the near cache outlives hits that are taken back", "limit/call.go",
 		"most := l.cfg.Budget\n", "most := Never\n",
 		"./limit", "TestNearCache", false,
+	},
+	{
+		"tokens of another rule keep a bucket empty", "limit/bucket.go",
+		"full = math.min(full, now + burst * per)\n", "",
+		"./limit", "TestTokensOfAnotherRule", false,
+	},
+	{
+		"tokens that have flowed in meanwhile are given back, too", "limit/bucket.go",
+		"cost * per + flowed)", "cost * per)",
+		"./limit", "TestTokensThatFlowedInMeanwhile", false,
+	},
+	{
+		"the near cache outlives tokens that are given back", "limit/call.go",
+		"if a.limit.rule.CountDenied {\n\t\t\tmost = Never", "if a.limit.rule.CountDenied || a.draw != nil {\n\t\t\tmost = Never",
+		"./limit", "TestNearForgetsTokens", false,
+	},
+	{
+		"a local share is used up by calls that were denied", "limit/local.go",
+		"\tb.full -= float64(cost) * l.per(r)\n", "",
+		"./limit", "TestInstances", false,
+	},
+	{
+		"what a caller owes that has gone stays counted", "limit/limiter.go",
+		"context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Budget)", "context.WithTimeout(ctx, l.cfg.Budget-time.Since(c.began))",
+		"./limit", "TestTakenBackLater", false,
+	},
+	{
+		"a client that has gone costs nothing", "limit/http.go",
+		"context.WithoutCancel(r.Context())", "r.Context()",
+		"./limit", "TestHandler", false,
 	},
 	{
 		"the window before does not count", "limit/call.go",

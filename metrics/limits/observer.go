@@ -59,10 +59,11 @@ func NewObserver(labels prometheus.Labels) *Observer {
 // Decided is part of limit.Observer.
 func (o *Observer) Decided(took time.Duration, requests []limit.Request, result limit.Result) {
 	for i := range result.Each {
-		if of := requests[i].Limit; of != nil {
-			rule := of.Rule()
-			o.of(rule.Name)[index(rule.Shadow)][result.Each[i].Outcome()].Inc()
+		var rule limit.Rule
+		if of := requests[i].Limit; of != nil { // else it is a mistake, of no limit
+			rule = of.Rule()
 		}
+		o.of(rule.Name)[index(rule.Shadow)][result.Each[i].Outcome()].Inc()
 	}
 	o.byResult[index(result.Allowed)].Observe(took.Seconds())
 }

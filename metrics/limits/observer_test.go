@@ -54,6 +54,7 @@ func TestObserver(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]float64{
+		"redislanes_limit_decisions_total  mistaken s false":   1,
 		"redislanes_limit_decisions_total two allowed s false": 2,
 		"redislanes_limit_decisions_total two denied s false":  1,
 		"redislanes_limit_decisions_total dark allowed s true": 1,
