@@ -25,7 +25,9 @@ import (
 
 // What must not be seen anywhere: passwords, keys, values and scripts contain
 // the first; numbers among the values are the second.
-const canary, numberCanary = "canary", "424242"
+// The number has more digits than the nanoseconds of a time, in which a shorter one
+// was once.
+const canary, numberCanary = "canary", "42424242424242"
 
 // A coalMine collects all texts that the library writes.
 type coalMine struct {
@@ -119,10 +121,10 @@ const mineKey = "{mine}canary-key"
 var refusedCommands = [][]string{
 	{"LPUSH", mineKey, "canary-value"},
 	{"INCRBY", mineKey, "canary-value"},
-	{"INCRBY", mineKey, "424242"},
+	{"INCRBY", mineKey, "42424242424242"},
 	{"INCRBYFLOAT", mineKey, "canary-value"},
 	{"SET", mineKey, "canary-value", "canary-option"},
-	{"SET", mineKey, "canary-value", "EX", "-424242"},
+	{"SET", mineKey, "canary-value", "EX", "-42424242424242"},
 	{"GET", mineKey, "canary-value"},
 	{"EXPIRE", mineKey, "canary-value"},
 	{"SETRANGE", mineKey, "canary-value", "x"},
@@ -135,11 +137,11 @@ var refusedCommands = [][]string{
 	{"XGROUP", "SETID", mineKey + "x", "canary-group", "$"},
 	{"XCLAIM", mineKey + "x", "canary-group", "c", "canary-time", "1-1"},
 	{"XINFO", "GROUPS", mineKey + "x"},
-	{"GEOADD", mineKey + "g", "424242", "424242", "canary-member"},
+	{"GEOADD", mineKey + "g", "42424242424242", "42424242424242", "canary-member"},
 	{"GEOSEARCH", mineKey + "g", "FROMMEMBER", "canary-member", "BYRADIUS", "1", "canary-unit"},
 	{"ZADD", mineKey + "z", "canary-score", "m"},
 	{"ZRANGE", mineKey + "z", "canary-from", "canary-to"},
-	{"HINCRBY", mineKey, "f", "424242"},
+	{"HINCRBY", mineKey, "f", "42424242424242"},
 	{"BITOP", "canary", mineKey, mineKey},
 	{"BITFIELD", mineKey, "GET", "canary", "0"},
 	{"RESTORE", mineKey + "r", "0", "canary-value"},
@@ -152,7 +154,7 @@ var refusedCommands = [][]string{
 	{"ACL", "SETUSER", "app", ">canary", "canary"},
 	{"ACL", "SETUSER", "app", "~canary"},
 	{"CLUSTER", "ADDSLOTS", "canary"},
-	{"CLUSTER", "SETSLOT", "424242", "NODE", "canary"},
+	{"CLUSTER", "SETSLOT", "42424242424242", "NODE", "canary"},
 	{"CLUSTER", "REPLICATE", "canary"},
 	{"SCRIPT", "LOAD", "canary-script"},
 	{"EVALSHA", "canary", "1", mineKey},
@@ -173,7 +175,7 @@ var refusedCommands = [][]string{
 	{"FUNCTION", "LOAD", "#!lua name=canary_script\nreturn canary_script()"},
 	{"FUNCTION", "DELETE", "canary-script"},
 	{"MULTI"},
-	{"SELECT", "424242"},
+	{"SELECT", "42424242424242"},
 }
 
 // TestCanaryInServerErrors lets a real cluster refuse commands in every way,

@@ -80,7 +80,7 @@ func failEverything(t *testing.T, mine *coalMine, name string, client *cluster.C
 	const key, value = "canary-key", "canary-value"
 	p := pipeline.New(client)
 	replies := []pipeline.Reply{
-		p.IncrBy(key, 424242), p.Cmd("SET", key, value), p.Cmd("GET", key), p.Cmd("EVAL", "canary-script", "1", key, value),
+		p.IncrBy(key, 42424242424242), p.Cmd("SET", key, value), p.Cmd("GET", key), p.Cmd("EVAL", "canary-script", "1", key, value),
 		p.Append(radix.Cmd(new(int), "GET", key)), p.Append(radix.Cmd(new([]float64), "LRANGE", key, "0", "-1")),
 	}
 	errs := map[string]error{"Pipeline.Do": p.Do(soon())}
@@ -94,7 +94,7 @@ func failEverything(t *testing.T, mine *coalMine, name string, client *cluster.C
 		}
 	}
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
-	hits := []pipeline.Hit{{Key: key, By: 424242, TTL: time.Hour}}
+	hits := []pipeline.Hit{{Key: key, By: 42424242424242, TTL: time.Hour}}
 	errs["Counters.Hit"] = counters.Hit(soon(), hits)
 	errs["Hit.Err"] = hits[0].Err
 	require.NoError(t, counters.Close())
@@ -126,7 +126,7 @@ func actions(key, value string) map[string]radix.Action {
 	trip.Append(radix.Cmd(new(int), "GET", key))
 	trip.Append(radix.Cmd(nil, "SET", key, value))
 	return map[string]radix.Action{
-		"Cmd": radix.Cmd(nil, "SET", key, value), "Cmd into int": radix.Cmd(new(int), "GET", key), "BLPOP": radix.Cmd(new([]int), "BLPOP", key, "424242"),
+		"Cmd": radix.Cmd(nil, "SET", key, value), "Cmd into int": radix.Cmd(new(int), "GET", key), "BLPOP": radix.Cmd(new([]int), "BLPOP", key, "42424242424242"),
 		"EvalScript": radix.NewEvalScript("canary-script").Cmd(new(int), []string{key}, value), "radix.Pipeline": trip,
 		"WithConn": radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(new(int), "GETSET", key, value))
@@ -189,7 +189,7 @@ func TestCanaryInRefusedCalls(t *testing.T) {
 		},
 	} {
 		p := pipeline.New(client)
-		beside, reply := p.IncrBy("canary-key", 424242), refused(p)
+		beside, reply := p.IncrBy("canary-key", 42424242424242), refused(p)
 		mine.failed(t, name, p.Do(ctx))
 		mine.failed(t, name, reply.Err())
 		mine.failed(t, name, beside.Err())
