@@ -24,9 +24,8 @@ import (
 )
 
 // What must not be seen anywhere: passwords, keys, values and scripts contain
-// the first; numbers among the values are the second.
-// The number has more digits than the nanoseconds of a time, in which a shorter one
-// was once.
+// the first; numbers among the values are the second, which has more digits than
+// the nanoseconds of a time: a shorter one was found in them once.
 const canary, numberCanary = "canary", "42424242424242"
 
 // A coalMine collects all texts that the library writes.
