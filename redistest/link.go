@@ -26,6 +26,10 @@ const (
 	chunkSize = 16 << 10
 	// chunksOnTheWay bounds what a delay may hold back on one connection.
 	chunksOnTheWay = 64
+
+	// throttledBuffer is what the socket before a slow direction holds. By itself
+	// the kernel lets it grow to megabytes, which a sender would take for sent.
+	throttledBuffer = 64 << 10
 )
 
 // reset ends the link as a network does: both sides get a reset.
@@ -60,7 +64,12 @@ func (l *link) carry(d Direction, from net.Conn) {
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		defer close(way)
+		bounded := false
 		for {
+			if tcp, ok := from.(*net.TCPConn); ok && !bounded && l.proxy.settings(d).rate > 0 {
+				_ = tcp.SetReadBuffer(throttledBuffer)
+				bounded = true
+			}
 			buf := make([]byte, chunkSize)
 			n, err := from.Read(buf)
 			if n > 0 {

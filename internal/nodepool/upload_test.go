@@ -41,13 +41,13 @@ func TestSteadyUploadIsNotSilence(t *testing.T) {
 			server := servers.StartServer(t, servers.Options{})
 			proxy := redistest.StartProxy(t, server.Addrs()[0])
 			p, err := New(Laned{Lanes: 1, Options: Options{
-				StallTimeout: 400 * time.Millisecond, PauseTimeout: 600 * time.Millisecond, PingEvery: -1,
+				StallTimeout: 800 * time.Millisecond, PauseTimeout: 1200 * time.Millisecond, PingEvery: -1,
 			}}, lanes.Dialer{NetDial: dial}, proxy.Addr(), nil)
 			require.NoError(t, err)
 			defer p.Close()
 			ctx := within(t, 20*time.Second)
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
-			const size = 6 << 20
+			const size = 12 << 20
 			proxy.Throttle(redistest.ToServer, 5<<20)
 			var n int
 			require.NoError(t, p.Do(ctx, radix.Cmd(&n, "APPEND", "k", strings.Repeat("x", size))))
