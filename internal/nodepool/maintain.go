@@ -110,7 +110,7 @@ func (p *Pool) inspect(now time.Time) {
 	for _, m := range p.members {
 		idle := now.Sub(m.since)
 		switch {
-		case m.state == lent || m.state == leaving || m.lane.InFlight() > 0:
+		case m.state != isIdle && m.state != shared || m.lane.InFlight() > 0: // nor one that is about to be free
 		case p.PingEvery > 0 && idle >= p.PingEvery:
 			p.pingLocked(m)
 		case idle >= quietTime:

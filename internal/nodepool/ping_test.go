@@ -85,6 +85,29 @@ func TestPingsTakeNoConnection(t *testing.T) {
 	require.Equal(t, "3", get(t, p, "k"))
 }
 
+// TestNoPingBetweenReplyAndRelease: a connection whose batch has been answered, and
+// that the pool has not been told of yet, gets no PING: it would stay in use until
+// that is answered, and count as load that no caller makes.
+func TestNoPingBetweenReplyAndRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := New(Fixed{Size: 1}, simulatedServer(t, time.Millisecond), "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(time.Second) // it is connected
+		p.mu.Lock()
+		m := p.members[0]
+		m.becomeLocked(busy)
+		p.mu.Unlock()
+		p.inspect(time.Now().Add(2 * p.PingEvery))
+		require.Zero(t, m.lane.InFlight())
+		p.mu.Lock()
+		m.becomeLocked(isIdle)
+		p.mu.Unlock()
+		p.inspect(time.Now().Add(2 * p.PingEvery))
+		require.Equal(t, 1, m.lane.InFlight())
+	})
+}
+
 // A deafened connection takes all bytes, and sends none of them once it is deaf.
 type deafened struct {
 	net.Conn
