@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
-
-	"github.com/redislanes/redislanes/internal/engine"
 )
 
 // leave sends off the call's own flights. The caller goes with the last of them.
@@ -23,42 +21,75 @@ func (c *Counters) leave(ctx context.Context, call *hitCall) {
 
 // split has flights to different nodes leave apart, so that a node which is slow
 // holds up its own keys only. It returns those to one of the nodes, which the
-// caller is to fly.
+// caller is to fly, in the memory of the flights.
 func (c *Counters) split(flights []*flight, keep bool) []*flight {
 	if len(flights) == 1 {
 		return flights
 	}
-	groups := c.byNode(flights)
-	for _, others := range groups[1:] {
-		c.active.Add(1)
-		go func() {
-			defer c.active.Done()
-			c.flyAlone(others, keep)
-		}()
-	}
-	return groups[0]
-}
-
-// byNode groups flights by the node that owns their keys now.
-func (c *Counters) byNode(flights []*flight) (groups [][]*flight) {
-	var addrs []string
-	for _, f := range flights {
-		addr := c.client.Primary(engine.Slot(f.lineup.key))
-		at := slices.Index(addrs, addr)
-		if at < 0 {
-			at = len(addrs)
-			addrs = append(addrs, addr)
-			groups = append(groups, nil)
+	var few [8]*group
+	own, others := flights[:1], few[:0]
+	first := c.primary(flights[0])
+	for _, f := range flights[1:] {
+		addr := c.primary(f)
+		if addr == first {
+			own = append(own, f)
+			continue
 		}
-		groups[at] = append(groups[at], f)
+		at := slices.IndexFunc(others, func(g *group) bool { return g.addr == addr })
+		if at < 0 {
+			at = len(others)
+			others = append(others, c.groups.Get().(*group))
+			others[at].addr, others[at].keep = addr, keep
+		}
+		others[at].flights = append(others[at].flights, f)
 	}
-	return groups
+	for _, g := range others {
+		c.active.Add(1)
+		go g.run()
+	}
+	return own
 }
 
-// flyAlone flies for no caller in particular.
+// primary returns the node that owns the flight's key now.
+func (c *Counters) primary(f *flight) string { return c.client.Primary(f.lineup.key.slot()) }
+
+// A group is flights to one node that leave apart from others.
+type group struct {
+	addr    string
+	flights []*flight
+	keep    bool   // see fly
+	run     func() // takes it there
+}
+
+func (c *Counters) newGroup() any {
+	g := new(group)
+	g.run = func() {
+		defer c.active.Done()
+		c.flyAlone(g.flights, g.keep)
+		if cap(g.flights) <= handyHits {
+			clear(g.flights)
+			g.flights = g.flights[:0]
+			c.groups.Put(g)
+		}
+	}
+	return g
+}
+
+// flyAlone flies for no caller in particular: until nobody is interested any more,
+// or to the Counters' end if somebody always is.
 func (c *Counters) flyAlone(flights []*flight, keep bool) {
-	ctx, cancel := c.lastDeadline(flights)
-	defer cancel()
+	var last time.Time
+	for _, f := range flights {
+		if f.forever {
+			c.fly(c.life, flights, keep)
+			return
+		}
+		if f.deadline.After(last) {
+			last = f.deadline
+		}
+	}
+	ctx := c.deadlines.Begin(context.Background(), last)
+	defer c.deadlines.End(ctx)
 	c.fly(ctx, flights, keep)
 }
 
@@ -67,6 +98,14 @@ func (c *Counters) flyAlone(flights []*flight, keep bool) {
 type carrier struct {
 	lineups  []*lineup
 	gathered atomic.Int64 // hits for these keys since
+	flights  []*flight    // that it takes
+	run      func()       // lets hits gather, and takes them
+}
+
+func (c *Counters) newCarrier() any {
+	next := new(carrier)
+	next.run = func() { c.carry(next) }
+	return next
 }
 
 // carry flies what has gathered. First it lets others run: those whose hits have
@@ -74,9 +113,10 @@ type carrier struct {
 func (c *Counters) carry(next *carrier) {
 	defer c.active.Done()
 	next.letGather()
-	if flights := c.depart(next); len(flights) > 0 {
-		c.flyAlone(c.split(flights, true), true)
+	if c.depart(next); len(next.flights) > 0 {
+		c.flyAlone(c.split(next.flights, true), true)
 	}
+	c.putBack(next)
 }
 
 // letGather lets others run while hits on the carrier's keys keep coming, and
@@ -97,23 +137,22 @@ func (next *carrier) letGather() (yields int) {
 	return yields
 }
 
-// depart returns the next flight of each key, which from now on takes nobody
-// more. A key for which nothing has gathered is out no more.
-func (c *Counters) depart(next *carrier) (flights []*flight) {
+// depart takes the next flight of each key, which from now on takes nobody more. A
+// key for which nothing has gathered is out no more. Nothing points to the carrier
+// then.
+func (c *Counters) depart(next *carrier) {
 	for _, l := range next.lineups {
 		s := l.shard
 		s.mu.Lock()
 		l.carrier = nil
 		if f := l.nextLocked(); f != nil {
 			f.leave()
-			flights = append(flights, f)
+			next.flights = append(next.flights, f)
 		} else {
 			c.dissolveLocked(l)
 		}
 		s.mu.Unlock()
 	}
-	c.putBack(next)
-	return flights
 }
 
 // nextLocked takes the first flight that somebody is left on; nil if there is
@@ -128,28 +167,14 @@ func (l *lineup) nextLocked() *flight {
 	return nil
 }
 
-// putBack keeps the carrier, which nothing points to any more, for another time.
+// putBack keeps the carrier for another time.
 func (c *Counters) putBack(next *carrier) {
 	if cap(next.lineups) <= handyHits {
 		clear(next.lineups)
-		next.lineups = next.lineups[:0]
+		clear(next.flights)
+		next.lineups, next.flights = next.lineups[:0], next.flights[:0]
 		c.carriers.Put(next)
 	}
-}
-
-// lastDeadline returns a context that ends when nobody is interested any more, or
-// at the Counters' end if somebody always is.
-func (c *Counters) lastDeadline(flights []*flight) (context.Context, context.CancelFunc) {
-	var last time.Time
-	for _, f := range flights {
-		if f.forever {
-			return c.life, func() {}
-		}
-		if f.deadline.After(last) {
-			last = f.deadline
-		}
-	}
-	return context.WithDeadline(context.Background(), last)
 }
 
 // fly sends the flights, tells their members, and starts a carrier for the keys
@@ -192,7 +217,7 @@ func (c *Counters) wake(flights []*flight, next *carrier) {
 	}
 	if len(next.lineups) > 0 {
 		c.active.Add(1)
-		go c.carry(next)
+		go next.run()
 	} else {
 		c.putBack(next)
 	}

@@ -29,8 +29,8 @@ type counted struct {
 }
 
 // append appends a count of the key.
-func (c *Counters) append(p *Pipeline, key string, by int64, ttl time.Duration) count {
-	x := count{total: p.IncrBy(key, by), expires: ttl > 0}
+func (c *Counters) append(p *Pipeline, key fullKey, by int64, ttl time.Duration) count {
+	x := count{total: p.incrBy(key, by), expires: ttl > 0}
 	if x.expires {
 		x.expiry = c.appendExpiry(p, key, ttl)
 		if i := int(x.expiry.index); i > 0 {
@@ -47,15 +47,15 @@ const expireIfNone = "if redis.call('PTTL',KEYS[1])==-1 then return redis.call('
 // outcome is unknown, that of INCRBY may be, too, and the key exist. It goes with
 // each hit: that the total is the hit's own sum is no sign of a new key, and made a
 // counter immortal when the reply to its first hit was lost.
-func (c *Counters) appendExpiry(p *Pipeline, key string, ttl time.Duration) Reply {
+func (c *Counters) appendExpiry(p *Pipeline, key fullKey, ttl time.Duration) Reply {
 	switch {
 	case c.cfg.ExpireEveryHit:
-		return p.Expire(key, ttl).Idempotent()
+		return p.expireEach(key, ttl).Idempotent()
 	case c.withoutNX.Load():
 		ms := max(ttl.Milliseconds(), 1)
-		return p.Cmd("EVAL", expireIfNone, "1", key, strconv.FormatInt(ms, 10)).Idempotent().Fast()
+		return p.Cmd("EVAL", expireIfNone, "1", key.String(), strconv.FormatInt(ms, 10)).Idempotent().Fast()
 	}
-	return p.ExpireNX(key, ttl).Idempotent()
+	return p.expireNX(key, ttl).Idempotent()
 }
 
 // outcome returns what became of the count, once its pipeline was done.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/deadline"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -57,6 +58,8 @@ type Counters struct {
 	flights   sync.Pool // of *flight
 	lineups   sync.Pool // of *lineup
 	carriers  sync.Pool // of *carrier
+	groups    sync.Pool // of *group
+	deadlines deadline.Contexts
 
 	debts debts // keys whose EXPIRE is still to be done
 
@@ -70,8 +73,12 @@ type Counters struct {
 
 // A Hit is one key's part of a call of [Counters.Hit], and its outcome.
 type Hit struct {
-	Key string
-	By  int64 // what is added; may be negative or 0
+	// Prefix and Key together are the key in Redis, so that a program need not put
+	// together keys that begin alike. Hits travel as one only if both are the same:
+	// a program should divide a key in one way.
+	Prefix, Key string
+
+	By int64 // what is added; may be negative or 0
 	// TTL is the key's time to live from its first hit on, or from this one with
 	// ExpireEveryHit; 0 or less leaves it alone. Of hits that travel together, the
 	// longest counts.
@@ -91,7 +98,7 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 		counters.client = made
 	}
 	for i := range counters.shards {
-		counters.shards[i].out = make(map[string]*lineup)
+		counters.shards[i].out = make(map[fullKey]*lineup)
 	}
 	counters.life, counters.end = context.WithCancel(context.Background())
 	counters.debts.ctx, counters.debts.stop = context.WithCancel(context.Background())
@@ -99,7 +106,7 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 	counters.calls.New = func() any { return &hitCall{done: make(chan struct{}, 1)} }
 	counters.flights.New = func() any { return new(flight) }
 	counters.lineups.New = func() any { return new(lineup) }
-	counters.carriers.New = func() any { return new(carrier) }
+	counters.carriers.New, counters.groups.New = counters.newCarrier, counters.newGroup
 	return counters
 }
 

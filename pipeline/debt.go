@@ -100,7 +100,7 @@ func (c *Counters) payThese(keys []string, owed []debt) (settled bool) {
 	p := New((*cluster.Client)(c.client))
 	replies := make([]Reply, len(keys))
 	for i, key := range keys {
-		replies[i] = c.appendExpiry(p, key, owed[i].ttl)
+		replies[i] = c.appendExpiry(p, fullKey{key: key}, owed[i].ttl)
 	}
 	_ = p.Do(ctx)
 	c.debts.mu.Lock()

@@ -1,12 +1,10 @@
 package pipeline
 
 import (
-	"hash/maphash"
 	"maps"
 	"sync"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -15,7 +13,7 @@ const counterShards = 64
 // A counterShard is the keys that are being counted now, by hash.
 type counterShard struct {
 	mu   sync.Mutex // guards what follows, and the lineups and flights of its keys; never held across I/O
-	out  map[string]*lineup
+	out  map[fullKey]*lineup
 	most int      // keys that out has had since it was made
 	_    [64]byte // a cache line for each shard's lock
 }
@@ -23,7 +21,7 @@ type counterShard struct {
 // A lineup is a key of which a flight is out, and the flights that wait. It is
 // in its shard from the first hit until nobody waits any more.
 type lineup struct {
-	key     string
+	key     fullKey
 	slot    int32 // of the key; negative: nobody has needed it yet
 	shard   *counterShard
 	owner   *hitCall // that the flight which is out belongs to; nil for a carrier
@@ -32,8 +30,8 @@ type lineup struct {
 	carrier *carrier // that lets hits gather and will take the next flight; nil while one is out
 }
 
-func (c *Counters) shard(key string) *counterShard {
-	return &c.shards[maphash.String(c.seed, key)%counterShards]
+func (c *Counters) shard(key fullKey) *counterShard {
+	return &c.shards[key.hash(c.seed)%counterShards]
 }
 
 // join puts each hit on a flight: one that waits because another one for the
@@ -42,12 +40,13 @@ func (c *Counters) join(call *hitCall, hits []Hit) {
 	for i := range hits {
 		h, m := &hits[i], &call.members[i]
 		*m = member{call: call, by: h.By, ttl: h.TTL}
-		s := c.shard(h.Key)
+		key := fullKey{h.Prefix, h.Key}
+		s := c.shard(key)
 		s.mu.Lock()
-		l := s.out[h.Key]
+		l := s.out[key]
 		switch {
 		case l == nil:
-			l = c.lineUpLocked(s, h.Key)
+			l = c.lineUpLocked(s, key)
 			l.owner, l.own = call, c.newFlight(l)
 			l.own.add(m)
 			call.own = append(call.own, l.own)
@@ -65,7 +64,7 @@ func (c *Counters) join(call *hitCall, hits []Hit) {
 // flight that is out may be under way until the connection is given up.
 func (c *Counters) waitLocked(l *lineup, m *member) {
 	if l.slot < 0 {
-		l.slot = int32(engine.Slot(l.key))
+		l.slot = int32(l.key.slot())
 	}
 	if err := c.client.Hopeless("INCRBY", uint16(l.slot), m.call.deadline); err != nil {
 		m.err = err
@@ -88,7 +87,7 @@ func (c *Counters) lastWaitingLocked(l *lineup, by int64) *flight {
 }
 
 // lineUpLocked makes the lineup of a key that is not out.
-func (c *Counters) lineUpLocked(s *counterShard, key string) *lineup {
+func (c *Counters) lineUpLocked(s *counterShard, key fullKey) *lineup {
 	l := c.lineups.Get().(*lineup)
 	*l = lineup{key: key, slot: -1, shard: s, waiting: l.waiting[:0]}
 	s.out[key] = l
@@ -114,7 +113,7 @@ const smallShard = 256
 // room for the most that were ever in it.
 func (s *counterShard) shrinkLocked() {
 	if n := len(s.out); s.most > smallShard && n < s.most/8 {
-		out := make(map[string]*lineup, n)
+		out := make(map[fullKey]*lineup, n)
 		maps.Copy(out, s.out)
 		s.out, s.most = out, n
 	}
@@ -125,7 +124,7 @@ func (s *counterShard) shrinkLocked() {
 func (c *Counters) takeBack(call *hitCall, hits []Hit, cause error) {
 	for i := range hits {
 		h, m := &hits[i], &call.members[i]
-		s := c.shard(h.Key)
+		s := c.shard(fullKey{h.Prefix, h.Key})
 		s.mu.Lock()
 		switch f := m.flight; {
 		case f == nil: // it has landed

@@ -79,7 +79,7 @@ type Pipeline struct {
 	receivers  []receiver // in the order of their commands
 	capture    capture
 
-	lastKey  string // of IncrBy or Expire, which usually come in pairs
+	lastKey  fullKey // of IncrBy or Expire, which usually come in pairs
 	lastSlot int32
 	lastAt   int // where in the request
 }
@@ -112,7 +112,7 @@ func (p *Pipeline) Reset() {
 	if p.state != clientless {
 		p.state = appending
 	}
-	p.lastKey, p.err = "", nil
+	p.lastKey, p.err = fullKey{}, nil
 	clear(p.refused)
 	clear(p.receivers)
 	p.refused, p.receivers = p.refused[:0], p.receivers[:0]
@@ -122,13 +122,15 @@ func (p *Pipeline) Reset() {
 func (p *Pipeline) Len() int { return p.request.Len() }
 
 // IncrBy appends INCRBY key n. Its reply is the new value.
-func (p *Pipeline) IncrBy(key string, n int64) Reply {
+func (p *Pipeline) IncrBy(key string, n int64) Reply { return p.incrBy(fullKey{key: key}, n) }
+
+func (p *Pipeline) incrBy(key fullKey, n int64) Reply {
 	if p.state != appending {
 		return p.refuse("INCRBY", p.unfit())
 	}
 	const head = "*3\r\n$6\r\nINCRBY\r\n"
 	b := append(p.request.Buffer(), head...)
-	b = resp.AppendBulk(b, key)
+	b = resp.AppendBulkOf(b, key.prefix, key.key)
 	b = resp.AppendBulkInt(b, n)
 	return p.commit(b, key)
 }
@@ -141,6 +143,10 @@ func (p *Pipeline) IncrBy(key string, n int64) Reply {
 // of a steady user never starts again: for a fixed window use [Pipeline.ExpireNX],
 // or a key that has the window's number in its name.
 func (p *Pipeline) Expire(key string, ttl time.Duration) Reply {
+	return p.expireEach(fullKey{key: key}, ttl)
+}
+
+func (p *Pipeline) expireEach(key fullKey, ttl time.Duration) Reply {
 	return p.expire("*3\r\n$6\r\nEXPIRE\r\n", "*3\r\n$7\r\nPEXPIRE\r\n", "", key, ttl)
 }
 
@@ -149,22 +155,26 @@ func (p *Pipeline) Expire(key string, ttl time.Duration) Reply {
 // first hit. Its reply is 1, or 0 if the key has a time to live or does not exist.
 // Servers before Redis 7 reply with an error; [Counters] work with them, too.
 func (p *Pipeline) ExpireNX(key string, ttl time.Duration) Reply {
+	return p.expireNX(fullKey{key: key}, ttl)
+}
+
+func (p *Pipeline) expireNX(key fullKey, ttl time.Duration) Reply {
 	return p.expire("*4\r\n$6\r\nEXPIRE\r\n", "*4\r\n$7\r\nPEXPIRE\r\n", "$2\r\nNX\r\n", key, ttl)
 }
 
 // expire appends one of two commands, the second for a ttl in milliseconds, which
 // begin with a head and end with an option.
-func (p *Pipeline) expire(seconds, milliseconds, option, key string, ttl time.Duration) Reply {
-	name, n := expiry(ttl)
+func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl time.Duration) Reply {
+	command, n := expiry(ttl)
 	if p.state != appending {
-		return p.refuse(name, p.unfit())
+		return p.refuse(command, p.unfit())
 	}
 	head := seconds
-	if name != "EXPIRE" {
+	if command != "EXPIRE" {
 		head = milliseconds
 	}
 	b := append(p.request.Buffer(), head...)
-	b = resp.AppendBulk(b, key)
+	b = resp.AppendBulkOf(b, key.prefix, key.key)
 	b = resp.AppendBulkInt(b, n)
 	b = append(b, option...)
 	follows := key == p.lastKey && p.lastAt == p.request.Len()-1
@@ -177,20 +187,20 @@ func (p *Pipeline) expire(seconds, milliseconds, option, key string, ttl time.Du
 
 // expiry returns the command that sets the time to live, and its number:
 // milliseconds if it is not whole seconds, and at least one.
-func expiry(ttl time.Duration) (name string, n int64) {
-	name, unit := "EXPIRE", time.Second
+func expiry(ttl time.Duration) (command string, n int64) {
+	command, unit := "EXPIRE", time.Second
 	if ttl%time.Second != 0 {
-		name, unit = "PEXPIRE", time.Millisecond
+		command, unit = "PEXPIRE", time.Millisecond
 	}
 	if n = int64(ttl / unit); n == 0 && ttl > 0 {
 		n = 1
 	}
-	return name, n
+	return command, n
 }
 
-func (p *Pipeline) commit(b []byte, key string) Reply {
-	if key != p.lastKey || key == "" {
-		p.lastKey, p.lastSlot = key, int32(engine.Slot(key))
+func (p *Pipeline) commit(b []byte, key fullKey) Reply {
+	if key != p.lastKey || key == (fullKey{}) {
+		p.lastKey, p.lastSlot = key, int32(key.slot())
 	}
 	p.lastAt = p.request.Len()
 	p.request.CommitKnown(b, p.lastSlot)

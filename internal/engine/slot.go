@@ -22,7 +22,7 @@ func Slot(key string) uint16 {
 			key = key[i : i+n]
 		}
 	}
-	return crc16(key) % SlotCount
+	return crc16(0, key) % SlotCount
 }
 
 // SlotBytes is Slot for a key that is held as bytes. It keeps no reference to
@@ -33,7 +33,30 @@ func SlotBytes(key []byte) uint16 {
 			key = key[i : i+n]
 		}
 	}
-	return crc16(key) % SlotCount
+	return crc16(0, key) % SlotCount
+}
+
+// SlotOfParts is Slot for the key that prefix and key are together.
+func SlotOfParts(prefix, key string) uint16 {
+	opens := strings.IndexByte(prefix, '{') + 1
+	if opens == 0 {
+		if i := strings.IndexByte(key, '{') + 1; i > 0 {
+			if n := strings.IndexByte(key[i:], '}'); n > 0 {
+				return crc16(0, key[i:i+n]) % SlotCount
+			}
+		}
+		return crc16(crc16(0, prefix), key) % SlotCount
+	}
+	tag := prefix[opens:]
+	switch n := strings.IndexByte(tag, '}'); {
+	case n > 0:
+		return crc16(0, tag[:n]) % SlotCount
+	case n < 0:
+		if n = strings.IndexByte(key, '}'); n > 0 || n == 0 && tag != "" {
+			return crc16(crc16(0, tag), key[:n]) % SlotCount
+		}
+	}
+	return crc16(crc16(0, prefix), key) % SlotCount
 }
 
 // crcPoly is the polynomial of CRC16/XMODEM, appendix A of the specification.
@@ -61,11 +84,10 @@ func makeCRCTables() *[8][256]uint16 {
 	return &t
 }
 
-// crc16 computes CRC16/XMODEM: polynomial 0x1021, initial value 0, neither
-// reflected nor inverted.
-func crc16[T string | []byte](s T) uint16 {
+// crc16 computes CRC16/XMODEM: polynomial 0x1021, neither reflected nor inverted. The
+// initial value is 0, or the CRC of what comes before s.
+func crc16[T string | []byte](crc uint16, s T) uint16 {
 	t := crcTables
-	crc := uint16(0)
 	for len(s) >= 8 {
 		crc = t[7][byte(crc>>8)^s[0]] ^ t[6][byte(crc)^s[1]] ^
 			t[5][s[2]] ^ t[4][s[3]] ^ t[3][s[4]] ^

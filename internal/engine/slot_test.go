@@ -12,15 +12,15 @@ import (
 func TestCRC16(t *testing.T) {
 	t.Parallel()
 	// The check value of appendix A of the Redis Cluster specification.
-	assert.Equal(t, uint16(0x31C3), crc16("123456789"))
-	assert.Equal(t, uint16(0x31C3), crc16([]byte("123456789")))
-	assert.Zero(t, crc16(""))
+	assert.Equal(t, uint16(0x31C3), crc16(0, "123456789"))
+	assert.Equal(t, uint16(0x31C3), crc16(0, []byte("123456789")))
+	assert.Zero(t, crc16(0, ""))
 
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
 		b := randomBytes(rnd, rnd.IntN(70))
-		if want := crc16Bitwise(b); crc16(b) != want || crc16(string(b)) != want {
-			t.Fatalf("crc16(%q) = %#x and %#x, want %#x", b, crc16(b), crc16(string(b)), want)
+		if want := crc16Bitwise(b); crc16(0, b) != want || crc16(0, string(b)) != want {
+			t.Fatalf("crc16(0, %q) = %#x and %#x, want %#x", b, crc16(0, b), crc16(0, string(b)), want)
 		}
 	}
 }
@@ -88,6 +88,11 @@ func FuzzSlot(f *testing.F) {
 		want := crc16Bitwise(hashed) % SlotCount
 		if got := SlotBytes(key); got != want || Slot(string(key)) != want {
 			t.Fatalf("SlotBytes(%q) = %d, Slot = %d, want %d", key, got, Slot(string(key)), want)
+		}
+		for i := range len(key) + 1 {
+			if got := SlotOfParts(string(key[:i]), string(key[i:])); got != want {
+				t.Fatalf("SlotOfParts(%q, %q) = %d, want %d", key[:i], key[i:], got, want)
+			}
 		}
 	})
 }

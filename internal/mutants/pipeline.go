@@ -29,7 +29,7 @@ var ofPipeline = []mutant{
 	},
 	{
 		"an EXPIRE whose outcome is unknown is not repeated", "pipeline/count.go",
-		"p.ExpireNX(key, ttl).Idempotent()", "p.ExpireNX(key, ttl)",
+		"p.expireNX(key, ttl).Idempotent()", "p.expireNX(key, ttl)",
 		"./pipeline", "TestCutHitExpires", false,
 	},
 	{
@@ -49,7 +49,7 @@ var ofPipeline = []mutant{
 	},
 	{
 		"a carrier's keys wait for each other's nodes", "pipeline/carrier.go",
-		"c.flyAlone(c.split(flights, true), true)", "c.flyAlone(flights, true)",
+		"c.flyAlone(c.split(next.flights, true), true)", "c.flyAlone(next.flights, true)",
 		"./pipeline", "TestCarriedByNode", false,
 	},
 	{
