@@ -234,6 +234,6 @@ func TestTokenBucketOfRealServers(t *testing.T) {
 		require.Greater(t, allowed[key], int64(50))
 	}
 	var ttl int64
-	require.NoError(t, client.Do(t.Context(), radix.Cmd(&ttl, "PTTL", bucket.key(l.cfg.Prefix, keys[0], 0))))
+	require.NoError(t, client.Do(t.Context(), radix.Cmd(&ttl, "PTTL", place{bucket.heads(0).now, keys[0]}.String())))
 	require.Positive(t, ttl)
 }

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -16,6 +17,7 @@ type call struct {
 	each   []Decision
 	denied bool // by a limit that is not in the shadow
 	began  time.Time
+	costs  map[place]int64 // of a call of many requests, by key
 }
 
 // An ask is a request, and where its hits are.
@@ -24,8 +26,7 @@ type ask struct {
 	cost    int64
 	window  window
 	asked   bool // Redis is
-	key     string
-	user    string       // the key that the user gave
+	place   place
 	local   *localBucket // that tokens were taken from
 	hit     int          // its first one in hits; a sliding window's second one is of the window before
 	counted bool         // the first one was, as far as is known
@@ -49,9 +50,9 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 	c.asks, c.hits, c.draws, c.denied, c.began = c.asks[:0], c.hits[:0], c.draws[:0], false, time.Now()
 	for i, r := range requests {
 		d := &c.each[i]
-		if r.Limit == nil || r.Cost < 0 {
+		if !r.Limit.made() || r.Cost < 0 {
 			d.Err = errNoLimit
-			if r.Limit != nil {
+			if r.Limit.made() {
 				d.Err, d.Limit = errBadCost, r.Limit.rule.Limit
 			}
 			d.mistake, c.denied = true, true // it must be seen
@@ -59,13 +60,16 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 			continue
 		}
 		rule := &r.Limit.rule
-		a := ask{limit: r.Limit, user: r.Key, cost: max(r.Cost, 1), window: windowAt(now, rule.Window)}
+		a := ask{limit: r.Limit, cost: max(r.Cost, 1), window: windowAt(now, rule.Window)}
+		a.place = place{r.Limit.heads(a.number()).now, r.Key}
 		d.Limit = rule.Limit
-		if a.key = r.Limit.key(l.cfg.Prefix, r.Key, a.number()); a.cost > rule.burst() {
+		if a.cost > rule.burst()-c.costBefore(&a) {
 			d.RetryAfter = Never
 		}
-		if d.RetryAfter == Never || l.near.denies(a.key, rule, a.cost, now, d) {
+		if d.RetryAfter == Never || l.near.denies(a.place, rule, a.cost, now, d) {
 			c.denied = c.denied || !rule.Shadow
+		} else if len(requests) > fewRequests {
+			c.noteCost(&a)
 		}
 		c.asks = append(c.asks, a)
 	}
@@ -84,8 +88,41 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 	return len(c.hits)+len(c.draws) > 0
 }
 
+// fewRequests is how many are looked through for others on the same key.
+const fewRequests = 32
+
+// costBefore returns what requests before this one of the call cost on the same key,
+// those that are to be asked about.
+func (c *call) costBefore(a *ask) (sum int64) {
+	if c.costs != nil {
+		return c.costs[a.place]
+	}
+	for i := range c.asks {
+		if c.asks[i].place == a.place && c.each[i].RetryAfter == 0 {
+			sum = plus(sum, c.asks[i].cost)
+		}
+	}
+	return sum
+}
+
+// noteCost is for calls of more than fewRequests.
+func (c *call) noteCost(a *ask) {
+	if c.costs == nil {
+		c.costs = make(map[place]int64)
+	}
+	c.costs[a.place] = plus(c.costs[a.place], a.cost)
+}
+
+// plus returns a + b, or the largest number there is; neither may be negative.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
 func (c *call) addDraw(l *Limiter, a *ask) {
-	d := newDraw(a.key, &a.limit.rule, a.cost, l.now(), 0)
+	d := newDraw(a.place.String(), &a.limit.rule, a.cost, l.now(), 0)
 	a.asked, a.draw = true, &d
 	c.draws = append(c.draws, &d)
 }
@@ -105,10 +142,10 @@ func (c *call) addHits(cfg *Config, a *ask) {
 		windows = 2
 	}
 	a.asked, a.hit = true, len(c.hits)
-	c.hits = append(c.hits, pipeline.Hit{Key: a.key, By: a.cost, TTL: a.window.ttl(windows, cfg.Budget)})
+	c.hits = append(c.hits, pipeline.Hit{Prefix: a.place.head, Key: a.place.key, By: a.cost, TTL: a.window.ttl(windows, cfg.Budget)})
 	if windows == 2 {
 		// INCRBY 0 reads, and merges with the hits of others that read.
-		c.hits = append(c.hits, pipeline.Hit{Key: a.limit.key(cfg.Prefix, a.user, a.window.number-1), TTL: a.window.ttl(1, cfg.Budget)})
+		c.hits = append(c.hits, pipeline.Hit{Prefix: a.limit.heads(a.window.number).before, Key: a.place.key, TTL: a.window.ttl(1, cfg.Budget)})
 	}
 }
 
@@ -124,7 +161,7 @@ func (c *call) decide(l *Limiter) {
 		if err := c.failure(a); err != nil {
 			d.Err, d.Allowed = err, !rule.FailClosed
 			if l.local != nil {
-				a.local = l.local.take(rule, a.user, a.cost, now)
+				a.local = l.local.take(rule, a.place.key, a.cost, now)
 				d.Allowed = a.local != nil
 			}
 		} else {
@@ -207,7 +244,7 @@ func (c *call) remember(l *Limiter) {
 		if a.limit.rule.CountDenied {
 			most = Never
 		}
-		l.near.note(a.key, &a.limit.rule, a.cost, now, d, most)
+		l.near.note(a.place, &a.limit.rule, a.cost, now, d, most)
 	}
 }
 
@@ -236,7 +273,7 @@ func (c *call) owes(l *Limiter) bool {
 			continue
 		}
 		h := c.hits[a.hit] // in front of which there are as many or more
-		back = append(back, pipeline.Hit{Key: h.Key, By: -a.cost, TTL: h.TTL})
+		back = append(back, pipeline.Hit{Prefix: h.Prefix, Key: h.Key, By: -a.cost, TTL: h.TTL})
 	}
 	c.hits = back
 	return len(c.hits)+len(c.draws) > 0
@@ -300,6 +337,7 @@ const largeCall = 256
 
 // end gives up what must not live on.
 func (c *call) end() {
+	c.costs = nil
 	if c.each = nil; cap(c.asks) > largeCall {
 		c.asks, c.hits, c.draws = nil, nil, nil
 	}

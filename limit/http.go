@@ -17,7 +17,8 @@ import (
 // there again, of those that Redis has decided about
 // (draft-ietf-httpapi-ratelimit-headers, version 10). One that is denied has the
 // status 429 and the field Retry-After, in seconds, unless it can never be allowed.
-// One that is denied without Redis, by FailClosed, has the status 503.
+// One that is denied without Redis, by FailClosed, has the status 503, and one of which a
+// Request is a mistake 500.
 func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests := of(r)
@@ -30,6 +31,8 @@ func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) h
 		switch {
 		case result.Allowed:
 			next.ServeHTTP(w, r)
+		case result.Outcome() == Mistaken:
+			http.Error(w, "the rate limit cannot be checked", http.StatusInternalServerError)
 		case result.Err != nil:
 			http.Error(w, "the rate limit cannot be checked now", http.StatusServiceUnavailable)
 		default:
@@ -42,30 +45,39 @@ func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) h
 }
 
 func setFields(h http.Header, requests []Request, result Result) {
-	var policy, state []byte
-	for i, d := range result.Each {
-		if requests[i].Limit == nil || requests[i].Limit.rule.Shadow {
+	policy, state := result.Fields(requests)
+	if policy != "" {
+		h.Set("RateLimit-Policy", policy)
+	}
+	if state != "" {
+		h.Set("RateLimit", state)
+	}
+}
+
+// Fields returns the values of the fields RateLimit-Policy and RateLimit for the
+// requests that the result is of, as [Limiter.Handler] sets them; an empty one is not
+// to be set.
+func (r Result) Fields(requests []Request) (policy, state string) {
+	var policies, states []byte
+	for i := range min(len(r.Each), len(requests)) {
+		d := &r.Each[i]
+		if !requests[i].Limit.made() || requests[i].Limit.rule.Shadow {
 			continue
 		}
 		rule := &requests[i].Limit.rule
-		if slices.ContainsFunc(requests[:i], func(q Request) bool { return q.Limit != nil && q.Limit.rule.Name == rule.Name }) {
+		if slices.ContainsFunc(requests[:i], func(q Request) bool { return q.Limit.made() && q.Limit.rule.Name == rule.Name }) {
 			continue // a list has each name once
 		}
 		span := rule.Window
 		if rule.Algorithm == TokenBucket {
 			span = rule.refill() // in which the burst flows in
 		}
-		policy = appendItem(policy, rule.Name, 'q', rule.burst(), 'w', seconds(span))
+		policies = appendItem(policies, rule.Name, 'q', rule.burst(), 'w', seconds(span))
 		if d.Err == nil && d.ResetAfter > 0 {
-			state = appendItem(state, rule.Name, 'r', d.Remaining, 't', seconds(d.ResetAfter))
+			states = appendItem(states, rule.Name, 'r', d.Remaining, 't', seconds(d.ResetAfter))
 		}
 	}
-	if policy != nil {
-		h.Set("RateLimit-Policy", string(policy))
-	}
-	if state != nil {
-		h.Set("RateLimit", string(state))
-	}
+	return string(policies), string(states)
 }
 
 // appendItem appends an item of a list of structured fields (RFC 9651): a name,

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/deadline"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -26,7 +28,8 @@ type Config struct {
 	// a key that is hit again and again costs no command: of a rule with CountDenied
 	// until the window ends, or the tokens are there; of others for no longer than
 	// Budget, since a key may be over its limit only because of hits that are about to
-	// be taken back. Default 10,000; negative for none; at most 10,000,000.
+	// be taken back. Of keys of more than 256 bytes, hashes are remembered. Default
+	// 10,000; negative for none; at most 10,000,000.
 	NearCache int
 
 	// Instances, if not 0, is how many processes share the limits. While Redis
@@ -55,8 +58,10 @@ type Limiter struct {
 	counters *pipeline.Counters
 	near     *near
 	local    *local
-	calls    sync.Pool     // of *call
-	scripted sync.Pool     // of *pipeline.Pipeline
+	calls    sync.Pool // of *call
+	scripted sync.Pool // of *pipeline.Pipeline
+	shown    sync.Pool // of *[]Request, for the observer
+	budgets  deadline.Contexts
 	clock    func() string // of token buckets, in tests; nil: the server's
 
 	mu     sync.Mutex // guards what follows
@@ -89,6 +94,7 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
 	l.calls.New = func() any { return new(call) }
 	l.scripted.New = func() any { return pipeline.New(client) }
+	l.shown.New = func() any { return new([]Request) }
 	return l, nil
 }
 
@@ -103,15 +109,20 @@ func (l *Limiter) Close() error {
 }
 
 // A Limit is a [Rule] that hits can be counted by.
-type Limit struct{ rule Rule }
+type Limit struct {
+	rule   Rule
+	head   string // of all its keys
+	recent atomic.Pointer[heads]
+}
 
 // Limit returns a limit with the settings, or an error that names the one that
-// cannot be used. It asks nobody: limits can be made at any time, and thrown away.
+// cannot be used. It asks nobody: limits can be made at any time, and thrown away. Its
+// keys begin with this limiter's Config.Prefix, also if another one is asked.
 func (l *Limiter) Limit(r Rule) (*Limit, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	return &Limit{r}, nil
+	return &Limit{rule: r, head: l.cfg.Prefix + r.Name + ":"}, nil
 }
 
 // Rule returns the limit's settings.
@@ -136,7 +147,8 @@ type Decision struct {
 	ResetAfter time.Duration
 
 	// RetryAfter is when the request may be allowed, if nobody else has a hit
-	// until then: 0 if it was, and [Never] if its cost is more than the limit.
+	// until then: 0 if it was, and [Never] if its cost, with those of the requests
+	// before it in the call that have the same limit and key, is more than the limit.
 	RetryAfter time.Duration
 
 	// Near says that the request was denied without Redis, since the near cache
@@ -206,19 +218,46 @@ func (l *Limiter) allowAt(ctx context.Context, now time.Time, requests []Request
 		l.takeBack(ctx, c)
 	}
 	if l.cfg.Observer != nil {
-		l.cfg.Observer.Decided(time.Since(now), requests, result)
+		l.show(time.Since(now), requests, result)
 	}
 	return result
 }
 
+// show tells the observer. It gets a copy of the requests, so that the caller's need
+// not be allocated.
+func (l *Limiter) show(took time.Duration, requests []Request, result Result) {
+	shown := l.shown.Get().(*[]Request)
+	*shown = append((*shown)[:0], requests...)
+	l.cfg.Observer.Decided(took, *shown, result)
+	if clear(*shown); cap(*shown) <= largeCall {
+		l.shown.Put(shown)
+	}
+}
+
 // decide asks Redis, and reports whether hits have to be taken back.
 func (l *Limiter) decide(ctx context.Context, c *call) (owes bool) {
-	ctx, cancel := context.WithTimeout(ctx, l.cfg.Budget)
-	defer cancel()
-	l.ask(ctx, c)
+	l.askInTime(ctx, c)
 	c.decide(l)
 	c.remember(l)
 	return c.owes(l)
+}
+
+// askInTime asks within the budget. Only a context that can be cancelled and does
+// not end before needs another one made from it.
+func (l *Limiter) askInTime(ctx context.Context, c *call) {
+	by := c.began.Add(l.cfg.Budget)
+	switch end, ends := ctx.Deadline(); {
+	case ends && !end.After(by):
+		l.ask(ctx, c)
+	case ctx.Done() == nil:
+		own := l.budgets.Begin(ctx, by)
+		defer l.budgets.End(own)
+		l.ask(own, c)
+	default:
+		own, cancel := context.WithDeadline(ctx, by)
+		defer cancel()
+		l.ask(own, c)
+	}
 }
 
 // takeBack takes back what the call owes, with a budget of its own: also if the
@@ -257,17 +296,22 @@ func (l *Limiter) enter() bool {
 
 // ask sends the hits and the draws of the call, at once. Each has its error.
 func (l *Limiter) ask(ctx context.Context, c *call) {
-	var counted sync.WaitGroup
 	switch {
 	case len(c.draws) == 0:
 		_ = l.counters.Hit(ctx, c.hits)
-		return
-	case len(c.hits) > 0:
+	case len(c.hits) == 0:
+		l.draw(ctx, c)
+	default:
+		var counted sync.WaitGroup
+		defer counted.Wait()
 		counted.Go(func() { _ = l.counters.Hit(ctx, c.hits) })
+		l.draw(ctx, c)
 	}
+}
+
+func (l *Limiter) draw(ctx context.Context, c *call) {
 	p := l.scripted.Get().(*pipeline.Pipeline)
 	run(ctx, p, c.draws)
-	counted.Wait()
 	if p.Reset(); len(c.draws) <= largeCall {
 		l.scripted.Put(p)
 	}
@@ -282,7 +326,7 @@ func (l *Limiter) now() string {
 }
 
 var (
-	errNoLimit = errors.New("limit: Request.Limit is nil: use one that Limiter.Limit returned")
+	errNoLimit = errors.New("limit: Request.Limit is nil, or was not made by Limiter.Limit: use one that it returned")
 	errBadCost = errors.New("limit: Request.Cost is negative")
 
 	errNilContext = errors.New("limit: the context is nil: pass one, such as context.Background()")

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -118,12 +120,21 @@ func TestWithoutRedis(t *testing.T) {
 		open := l.must(t, Rule{Name: "open", Limit: 5, Window: time.Hour})
 		closed := l.must(t, Rule{Name: "closed", Limit: 5, Window: time.Hour, FailClosed: true})
 		require.True(t, l.Allow(t.Context(), Request{Limit: open, Key: "k"}, Request{Limit: closed, Key: "k"}).Allowed)
-		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		lift := w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		began := time.Now()
 		r := l.Allow(t.Context(), Request{Limit: open, Key: "k"})
 		require.True(t, r.Allowed)
 		require.ErrorIs(t, r.Err, redislanes.ErrUnknownOutcome)
 		require.Equal(t, 30*time.Millisecond, time.Since(began))
+		for range 2 { // the second has a context that was used before
+			began = time.Now()
+			require.Error(t, l.Allow(context.Background(), Request{Limit: open, Key: "k"}).Err)
+			require.Equal(t, 30*time.Millisecond, time.Since(began), "the budget of a call whose context has no end")
+			lift()
+			time.Sleep(time.Minute) // it is connected again
+			require.NoError(t, l.Allow(context.Background(), Request{Limit: open, Key: "k"}).Err)
+			lift = w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		}
 		r = l.Allow(t.Context(), Request{Limit: open, Key: "k2"}, Request{Limit: closed, Key: "k2"})
 		require.False(t, r.Allowed)
 		require.Error(t, r.Err)
@@ -254,7 +265,8 @@ func TestMistakes(t *testing.T) {
 		l := w.limiter(t, Config{})
 		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
 		for want, requests := range map[string][]Request{
-			"Request.Limit is nil": {{Limit: limit, Key: "k"}, {Key: "k"}}, "Cost is negative": {{Limit: limit, Key: "k", Cost: -1}, {Limit: limit, Key: "k"}},
+			"Request.Limit is nil": {{Limit: limit, Key: "k"}, {Key: "k"}}, "was not made by": {{Limit: new(Limit), Key: "k"}},
+			"Cost is negative": {{Limit: limit, Key: "k", Cost: -1}, {Limit: limit, Key: "k"}},
 		} {
 			r := l.Allow(t.Context(), requests...)
 			require.False(t, r.Allowed)
@@ -349,6 +361,62 @@ func TestNearCache(t *testing.T) {
 			require.True(t, l.Allow(t.Context(), Request{limit, "k", 3}).Allowed)
 		})
 	}
+}
+
+// TestSameKeyTwice: requests of a call on one key can never be allowed if together they
+// cost more than the limit.
+func TestSameKeyTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		for _, a := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+			limit := l.must(t, Rule{Name: a.String(), Limit: 50, Window: time.Hour, Algorithm: a})
+			atWindow(time.Hour)
+			for _, n := range []int{2, 50, 51} { // requests
+				requests := make([]Request, n)
+				for i := range requests {
+					requests[i] = Request{limit, "k", 1}
+				}
+				requests[0].Cost = int64(52 - n)
+				r := l.Allow(t.Context(), requests...)
+				require.False(t, r.Allowed)
+				require.Equal(t, Never, r.RetryAfter, "%v, %d requests", a, n)
+				require.Zero(t, r.Each[0].RetryAfter)
+			}
+			r := l.Allow(t.Context(), Request{limit, "k", math.MaxInt64}, Request{limit, "k", math.MaxInt64}, Request{limit, "k", 1})
+			require.Equal(t, Never, r.Each[1].RetryAfter)
+			require.Zero(t, r.Each[2].RetryAfter, "those before it are not asked about")
+			r = l.Allow(t.Context(), Request{limit, "k", 25}, Request{limit, "other", 50}, Request{limit, "k", 25})
+			require.True(t, r.Allowed, "%v: %+v", a, r)
+		}
+		dark := l.must(t, Rule{Name: "shared", Limit: 5, Window: time.Hour, Shadow: true})
+		limit := l.must(t, Rule{Name: "shared", Limit: 12, Window: time.Hour})
+		for _, n := range []int{1, 50} { // of requests that are not asked about
+			requests := slices.Repeat([]Request{{dark, "k", 10}}, n)
+			r := l.Allow(t.Context(), append(requests, Request{limit, "k", 5})...)
+			require.True(t, r.Allowed, "what is not counted costs nothing: %+v", r)
+			require.Equal(t, Never, r.Each[0].RetryAfter)
+		}
+	})
+}
+
+// TestLongKeys: what is remembered of a long key is short, and of that key alone.
+func TestLongKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "r", Limit: 1, Window: time.Hour, CountDenied: true})
+		atWindow(time.Hour)
+		long := strings.Repeat("k", longKey+1)
+		for _, key := range []string{long, long + "k", long[1:]} {
+			require.True(t, l.Allow(t.Context(), Request{limit, key, 1}).Allowed)
+			require.False(t, l.Allow(t.Context(), Request{limit, key, 1}).Near)
+			require.True(t, l.Allow(t.Context(), Request{limit, key, 1}).Near)
+		}
+		for _, shard := range l.near.shards {
+			for _, at := range shard.Keys() {
+				require.LessOrEqual(t, len(at.key), longKey)
+			}
+		}
+	})
 }
 
 // TestRetryAfter: a hit that comes when its predecessor was told is allowed, and one

@@ -77,6 +77,7 @@ func (l *local) at(now time.Time) float64 { return float64(now.Sub(l.began)) }
 func (l *local) per(r *Rule) float64 { return float64(r.Window) / (float64(r.Limit) * l.share) }
 
 func (l *local) bucket(r *Rule, key string) *localBucket {
+	key = bounded(l.seed, key)
 	k := localKey{*r, key}
 	shard := l.shards[maphash.String(l.seed, key)%nearShards]
 	if b, ok := shard.Get(k); ok {

@@ -2,17 +2,19 @@ package limit
 
 import (
 	"hash/maphash"
+	"math/bits"
+	"strconv"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // near remembers keys that are over their limit, so that the hits that follow are
-// denied without Redis. Its keys are those of Redis. It is nil if nothing is to be
+// denied without Redis. It is nil if nothing is to be
 // remembered.
 type near struct {
 	seed   maphash.Seed
-	shards []*lru.Cache[string, full]
+	shards []*lru.Cache[place, full]
 }
 
 // A full is a key that is over its limit.
@@ -32,23 +34,36 @@ func newNear(keys int) *near {
 	}
 	n := &near{seed: maphash.MakeSeed()}
 	for range nearShards {
-		shard, _ := lru.New[string, full](max(1, keys/nearShards)) // an error only for a size of 0
+		shard, _ := lru.New[place, full](max(1, keys/nearShards)) // an error only for a size of 0
 		n.shards = append(n.shards, shard)
 	}
 	return n
 }
 
-func (n *near) shard(key string) *lru.Cache[string, full] {
-	return n.shards[maphash.String(n.seed, key)%nearShards]
+func (n *near) shard(at place) *lru.Cache[place, full] {
+	h := bits.RotateLeft64(maphash.String(n.seed, at.key), 1) ^ maphash.String(n.seed, at.head)
+	return n.shards[h%nearShards]
+}
+
+// longKey is how many bytes of what a user says are remembered. Of a longer key it is
+// a hash, so that the memory has a bound.
+const longKey = 256
+
+func bounded(seed maphash.Seed, key string) string {
+	if len(key) <= longKey {
+		return key
+	}
+	return strconv.FormatUint(maphash.String(seed, key), 36)
 }
 
 // denies fills in the decision if the key is known to be over its limit, for a hit
 // of the cost. A dearer one may be allowed only later, but in a fixed window.
-func (n *near) denies(key string, r *Rule, cost int64, now time.Time, d *Decision) bool {
+func (n *near) denies(at place, r *Rule, cost int64, now time.Time, d *Decision) bool {
 	if n == nil {
 		return false
 	}
-	f, ok := n.shard(key).Get(key)
+	at.key = bounded(n.seed, at.key)
+	f, ok := n.shard(at).Get(at)
 	if !ok || f.rule != *r || !now.Before(f.until) || cost < f.cost || cost > f.cost && r.Algorithm != FixedWindow {
 		return false
 	}
@@ -58,11 +73,12 @@ func (n *near) denies(key string, r *Rule, cost int64, now time.Time, d *Decisio
 }
 
 // note remembers a denied hit.
-func (n *near) note(key string, r *Rule, cost int64, now time.Time, d *Decision, most time.Duration) {
+func (n *near) note(at place, r *Rule, cost int64, now time.Time, d *Decision, most time.Duration) {
 	if n == nil || d.RetryAfter == Never {
 		return
 	}
+	at.key = bounded(n.seed, at.key)
 	f := full{rule: *r, cost: cost, remaining: d.Remaining, retry: now.Add(d.RetryAfter), reset: now.Add(d.ResetAfter)}
 	f.until = now.Add(min(d.RetryAfter, most))
-	n.shard(key).Add(key, f)
+	n.shard(at).Add(at, f)
 }

@@ -3,7 +3,6 @@ package limit
 import (
 	"math/bits"
 	"math/rand/v2"
-	"strconv"
 	"time"
 )
 
@@ -51,19 +50,6 @@ func (w window) untilShareIs(n, most int64) time.Duration {
 		left--
 	}
 	return w.length - left
-}
-
-// key returns the key of the hits in the window with the number: the window comes
-// before what the user has said, so that no two keys can be the same.
-func (l *Limit) key(prefix, key string, number int64) string {
-	b := make([]byte, 0, 96)
-	b = append(b, prefix...)
-	b = append(b, l.rule.Name...)
-	b = append(b, ':')
-	b = strconv.AppendInt(b, number, 36)
-	b = append(b, ':')
-	b = append(b, key...)
-	return string(b)
 }
 
 // spread is the part of a window by which keys live longer, at most, so that those

@@ -58,8 +58,8 @@ func (l *Limiter) must(t *testing.T, r Rule) *Limit {
 // count returns what is counted on the key, without a hit.
 func (l *Limiter) count(t *testing.T, of *Limit, key string) int64 {
 	t.Helper()
-	a := ask{limit: of, user: key, window: windowAt(time.Now(), of.rule.Window)}
-	a.key = of.key(l.cfg.Prefix, key, a.number())
+	a := ask{limit: of, window: windowAt(time.Now(), of.rule.Window)}
+	a.place = place{of.heads(a.number()).now, key}
 	c := new(call)
 	c.addHits(&l.cfg, &a)
 	c.hits[0].By = 0

@@ -24,7 +24,7 @@ var ofLimit = []mutant{
 	},
 	{
 		"the budget is not kept", "limit/limiter.go",
-		"context.WithTimeout(ctx, l.cfg.Budget)", "context.WithTimeout(ctx, l.cfg.Budget*10)",
+		"by := c.began.Add(l.cfg.Budget)", "by := c.began.Add(l.cfg.Budget * 10)",
 		"./limit", "TestWithoutRedis", false,
 	},
 	{

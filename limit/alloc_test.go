@@ -1,0 +1,63 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+)
+
+// TestDecisionAllocatesItsResult gates the hot path: of a call that is allowed, only
+// the decisions are allocated, whether it is of one limit or of five on three nodes.
+func TestDecisionAllocatesItsResult(t *testing.T) {
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	client, err := cluster.Config{}.New(t.Context(), real.Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	l, err := New(client, Config{Budget: time.Hour, Observer: quiet{}})
+	require.NoError(t, err)
+	defer l.Close()
+	tags := []string{"{b}", "{a}", "{c}", "{d}", "{e}"}
+	nodes := make(map[string]bool)
+	for _, tag := range tags {
+		nodes[client.Primary(cluster.Slot(tag))] = true
+	}
+	require.Len(t, nodes, 3)
+	var requests []Request
+	for i, a := range []Algorithm{FixedWindow, FixedWindow, FixedWindow, SlidingWindow, SlidingWindow} {
+		of, err := l.Limit(Rule{Name: fmt.Sprint("n", i), Limit: 1_000_000_000, Window: time.Hour, Algorithm: a})
+		require.NoError(t, err)
+		requests = append(requests, Request{Limit: of, Key: tags[i] + "user"})
+	}
+	sooner, cancel := context.WithTimeout(t.Context(), 50*time.Minute)
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"without an end": context.Background(), "that ends sooner": sooner} {
+		for _, n := range []int{1, 5} {
+			t.Run(fmt.Sprint(n, " limits, a context ", name), func(t *testing.T) {
+				decide := func() {
+					if r := l.Allow(ctx, requests[:n]...); !r.Allowed || r.Err != nil {
+						t.Fatal(r.Err)
+					}
+				}
+				for range 200 {
+					decide()
+				}
+				most := 1.0
+				if raceDetector {
+					most = 100
+				}
+				require.LessOrEqual(t, testing.AllocsPerRun(500, decide), most)
+			})
+		}
+	}
+}
+
+// A quiet observer does nothing with what it is told.
+type quiet struct{}
+
+func (quiet) Decided(time.Duration, []Request, Result) {}

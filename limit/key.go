@@ -1,0 +1,32 @@
+package limit
+
+import "strconv"
+
+// A place is a key in Redis: what the keys of a limit's window begin with, and what
+// the user has said. The window comes first, so that no two keys can be the same.
+type place struct{ head, key string }
+
+func (p place) String() string { return p.head + p.key }
+
+// heads are what the keys of a window begin with, and those of the one before. A
+// limit remembers those of its last window, so that a hit need not make them.
+type heads struct {
+	number      int64 // of the window
+	now, before string
+}
+
+func (l *Limit) heads(number int64) *heads {
+	if h := l.recent.Load(); h != nil && h.number == number {
+		return h
+	}
+	h := &heads{number, l.headOf(number), l.headOf(number - 1)}
+	l.recent.Store(h)
+	return h
+}
+
+func (l *Limit) headOf(number int64) string {
+	return l.head + strconv.FormatInt(number, 36) + ":"
+}
+
+// made reports whether a Limiter has made the limit.
+func (l *Limit) made() bool { return l != nil && l.head != "" }
