@@ -1,0 +1,96 @@
+package limitgrpc
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/redislanes/redislanes/limit"
+)
+
+// Unary returns an interceptor that asks the limiter before it calls the handler: of
+// names the requests of a call, none if it has no limits.
+//
+// The response's header has the fields ratelimit-policy and ratelimit as
+// limit.Limiter.Handler sets them. A call that is denied ends with the code
+// ResourceExhausted, with retry-after in its header, in seconds, and
+// google.rpc.RetryInfo among its details, unless it can never be allowed. One that is
+// denied without Redis, by FailClosed, ends with Unavailable, and one of which a
+// limit.Request is a mistake with Internal. A caller that has gone has had its hit.
+//
+// Fields are added to those that are in the header: of two interceptors, each adds its
+// own.
+func Unary(l *limit.Limiter, of func(ctx context.Context, info *grpc.UnaryServerInfo, message any) []limit.Request) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, message any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		set := func(header metadata.MD) error { return grpc.SetHeader(ctx, header) }
+		if err := ask(ctx, l, of(ctx, info, message), set); err != nil {
+			return nil, err
+		}
+		return handler(ctx, message)
+	}
+}
+
+// Stream is Unary for streams, which are asked about once, when they begin.
+func Stream(l *limit.Limiter, of func(ctx context.Context, info *grpc.StreamServerInfo) []limit.Request) grpc.StreamServerInterceptor {
+	return func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+		ctx := stream.Context()
+		if err := ask(ctx, l, of(ctx, info), stream.SetHeader); err != nil {
+			return err
+		}
+		return handler(server, stream)
+	}
+}
+
+// ask returns the error that a call ends with which is denied.
+func ask(ctx context.Context, l *limit.Limiter, requests []limit.Request, set func(metadata.MD) error) error {
+	if len(requests) == 0 {
+		return nil
+	}
+	result := l.Allow(context.WithoutCancel(ctx), requests...)
+	header := metadata.MD{}
+	policy, state := result.Fields(requests)
+	if policy != "" {
+		header.Set("ratelimit-policy", policy)
+	}
+	if state != "" {
+		header.Set("ratelimit", state)
+	}
+	retry := !result.Allowed && result.Err == nil && result.RetryAfter != limit.Never
+	if retry {
+		header.Set("retry-after", strconv.FormatInt(seconds(result.RetryAfter), 10))
+	}
+	_ = set(header) // it fails only when the header has been sent, which is not ours to mend
+	switch {
+	case result.Allowed:
+		return nil
+	case result.Outcome() == limit.Mistaken:
+		return status.Error(codes.Internal, "the rate limit cannot be checked")
+	case result.Err != nil:
+		return status.Error(codes.Unavailable, "the rate limit cannot be checked now")
+	case retry:
+		return retryIn(result.RetryAfter)
+	}
+	return status.Error(codes.ResourceExhausted, exceeded)
+}
+
+const exceeded = "rate limit exceeded"
+
+// retryIn returns the error that says when to try again.
+func retryIn(wait time.Duration) error {
+	s := status.New(codes.ResourceExhausted, exceeded)
+	if told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)}); err == nil {
+		s = told
+	}
+	return s.Err()
+}
+
+// seconds returns the time in whole seconds, rounded up: a client that comes back
+// then does not come too early.
+func seconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }
