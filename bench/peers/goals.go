@@ -45,6 +45,13 @@ func goals() []goal {
 	add(100, p99, false, [...]float64{0.6, 0.5, 0.3}, "fixed_key", "variable_key", "mixed_2keys", "mixed_10keys")
 	add(1, cpu, false, [...]float64{0.65, 0.55, 0.3}, "mixed_10keys")
 	add(1, cpu, false, [...]float64{0.9, 0.9, 1.0}, "fixed_key")
+	for _, rival := range []string{"redis_rate", "rueidis-script"} {
+		for _, s := range []string{"one_hot_key", "one_limit"} {
+			all = append(all, goal{100, s, "ours-fixed-window", rival, rate, true, 3})
+		}
+		all = append(all, goal{100, "five_limits", "ours-fixed-window", rival, rate, true, 5},
+			goal{100, "five_limits", "ours-fixed-window", rival + "-parallel", rate, true, 5})
+	}
 	return append(all, goal{100, "fixed_key", counters, "rueidis", rate, true, 4})
 }
 

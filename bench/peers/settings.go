@@ -19,6 +19,8 @@ type settings struct {
 	primaries, replicas int
 	limited             bool
 	large               bool
+	limits              bool
+	listed              bool // the scenarios are those of -keys
 	cpuProfile          string
 	memProfile          string
 }
@@ -35,6 +37,7 @@ func (s *settings) parse(args []string) error {
 	flags.IntVar(&s.primaries, "primaries", 3, "`number` of the cluster's primaries")
 	flags.IntVar(&s.replicas, "replicas", 1, "`number` of replicas of each")
 	flags.BoolVar(&s.large, "large", false, "measure large pipelines and large replies instead")
+	flags.BoolVar(&s.limits, "limits", false, "measure rate limiters instead")
 	flags.StringVar(&s.cpuProfile, "cpuprofile", "", "write a CPU profile of the whole run to the `file`")
 	flags.StringVar(&s.memProfile, "memprofile", "", "write a profile of the heap, and of every allocation since the start, to the `file`")
 	if err := flags.Parse(args); err != nil {
@@ -57,7 +60,11 @@ func (s *settings) choose(names, which, keys string) error {
 	if err != nil {
 		return fmt.Errorf("-clients: %w", err)
 	}
-	for _, c := range clients() {
+	them, all := clients(), scenarios
+	if s.limits {
+		them, all = limiters(), limitScenarios
+	}
+	for _, c := range them {
 		if name.MatchString(c.name) {
 			s.clients = append(s.clients, c)
 		}
@@ -65,13 +72,12 @@ func (s *settings) choose(names, which, keys string) error {
 	if name, err = regexp.Compile(which); err != nil {
 		return fmt.Errorf("-scenarios: %w", err)
 	}
-	all := scenarios
 	if keys != "" {
 		counts, err := numbers("keys", keys)
 		if err != nil {
 			return err
 		}
-		all = nil
+		all, s.listed = nil, true
 		for _, n := range counts {
 			all = append(all, mixed(n))
 		}
@@ -90,6 +96,8 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-clients: the expression matches none")
 	case len(s.scenarios) == 0:
 		return fmt.Errorf("-scenarios: the expression matches none")
+	case s.limits && (s.large || s.listed):
+		return fmt.Errorf("-limits: cannot be used with -large or -keys: it has scenarios of its own")
 	case s.rounds < 1:
 		return fmt.Errorf("-rounds %d: must be positive", s.rounds)
 	case s.during <= 0:

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/limit"
+)
+
+// What limiters are asked: to decide about a key, or about several, each of which has
+// a limit of its own.
+var limitScenarios = []scenario{
+	{name: "one_hot_key", fixed: 1},
+	{name: "one_limit", variable: 1},
+	{name: "five_limits", variable: 5},
+}
+
+// A limit that nothing reaches: what is measured are decisions, not denials.
+const (
+	manyHits   = 1_000_000_000
+	hitsWindow = time.Minute
+)
+
+var errDenied = errors.New("a hit was denied")
+
+// limiters returns ours first. Those of others decide about one key in a call; of
+// several, they are asked one after the other or all at once.
+func limiters() []client {
+	return []client{
+		ourLimiter("ours-fixed-window", limit.FixedWindow),
+		ourLimiter("ours-sliding-window", limit.SlidingWindow),
+		ourLimiter("ours-token-bucket", limit.TokenBucket),
+		{"redis_rate", openRedisRate(false)}, {"redis_rate-parallel", openRedisRate(true)},
+		{"rueidis-script", openRueidisScript(false)}, {"rueidis-script-parallel", openRueidisScript(true)},
+	}
+}
+
+func ourLimiter(name string, algorithm limit.Algorithm) client {
+	return client{name, func(ctx context.Context, addrs []string) (*session, error) {
+		c, err := cluster.Config{}.New(ctx, addrs)
+		if err != nil {
+			return nil, err
+		}
+		l, err := limit.New(c, limit.Config{Budget: time.Minute})
+		if err != nil {
+			return nil, err
+		}
+		var limits [5]*limit.Limit
+		for i := range limits {
+			rule := limit.Rule{Name: fmt.Sprint("limit", i), Limit: manyHits, Window: hitsWindow, Algorithm: algorithm}
+			if limits[i], err = l.Limit(rule); err != nil {
+				return nil, err
+			}
+		}
+		counting := func() request {
+			var requests []limit.Request
+			return func(ctx context.Context, keys []string) error {
+				requests = requests[:0]
+				for i, key := range keys {
+					requests = append(requests, limit.Request{Limit: limits[i], Key: key})
+				}
+				r := l.Allow(ctx, requests...)
+				if r.Err == nil && !r.Allowed {
+					return errDenied
+				}
+				return r.Err
+			}
+		}
+		return &session{counting: counting, close: func() { _ = l.Close(); _ = c.Close() }}, nil
+	}}
+}
+
+// A decision is a call of a limiter that decides about one key.
+type decision func(ctx context.Context, key string) error
+
+// deciding makes requests of decisions about one key each.
+func deciding(decide decision, parallel bool) request {
+	return func(ctx context.Context, keys []string) error {
+		if !parallel || len(keys) == 1 {
+			for _, key := range keys {
+				if err := decide(ctx, key); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		errs := make([]error, len(keys))
+		var all sync.WaitGroup
+		for i, key := range keys {
+			all.Go(func() { errs[i] = decide(ctx, key) })
+		}
+		all.Wait()
+		return errors.Join(errs...)
+	}
+}
+
+func openRedisRate(parallel bool) func(context.Context, []string) (*session, error) {
+	return func(_ context.Context, addrs []string) (*session, error) {
+		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, PoolSize: 50, PoolTimeout: time.Minute})
+		l := redis_rate.NewLimiter(c)
+		most := redis_rate.Limit{Rate: manyHits, Burst: manyHits, Period: hitsWindow}
+		decide := func(ctx context.Context, key string) error {
+			r, err := l.Allow(ctx, key, most)
+			if err == nil && r.Allowed != 1 {
+				err = errDenied
+			}
+			return err
+		}
+		return &session{counting: func() request { return deciding(decide, parallel) }, close: func() { _ = c.Close() }}, nil
+	}
+}
+
+// fixedWindow is a fixed window as limiters with a script have it: one key, whose time
+// to live the first hit sets.
+const fixedWindow = `
+local total = redis.call("INCRBY", KEYS[1], ARGV[1])
+if total == tonumber(ARGV[1]) then
+  redis.call("PEXPIRE", KEYS[1], ARGV[2])
+end
+return total`
+
+// openRueidisScript stands in for rueidislimiter, which the module proxy does not have:
+// one script for each key, over rueidis.
+func openRueidisScript(parallel bool) func(context.Context, []string) (*session, error) {
+	return func(_ context.Context, addrs []string) (*session, error) {
+		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs, DisableCache: true})
+		if err != nil {
+			return nil, err
+		}
+		script := rueidis.NewLuaScript(fixedWindow)
+		args := []string{"1", fmt.Sprint(hitsWindow.Milliseconds())}
+		decide := func(ctx context.Context, key string) error {
+			n, err := script.Exec(ctx, c, []string{"window:" + key}, args).AsInt64()
+			if err == nil && (n < 1 || n > manyHits) {
+				err = errDenied
+			}
+			return err
+		}
+		return &session{counting: func() request { return deciding(decide, parallel) }, close: c.Close}, nil
+	}
+}
