@@ -38,6 +38,12 @@ type Dialer struct {
 	// ClientName is set with CLIENT SETNAME unless it is empty.
 	ClientName string
 
+	// NoSetInfo leaves out CLIENT SETINFO, by which a server is told the library's
+	// name and version. Servers that do not know it say so, and that is all; it is for
+	// proxies that hang up on commands which they do not know. Where nothing else is
+	// to be said, a connection is greeted with PING.
+	NoSetInfo bool
+
 	// Timeout bounds connecting, the TLS handshake and authentication
 	// together. Default 5 s.
 	Timeout time.Duration

@@ -36,9 +36,11 @@ func (d dialer) steps() []step {
 	case d.Password != "":
 		steps = append(steps, step{"AUTH", []string{d.Password}, false})
 	}
-	steps = append(steps,
-		step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, true},
-		step{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, true})
+	if !d.NoSetInfo {
+		steps = append(steps,
+			step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, true},
+			step{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, true})
+	}
 	if d.ClientName != "" {
 		steps = append(steps, step{"CLIENT", []string{"SETNAME", d.ClientName}, false})
 	}
@@ -50,6 +52,9 @@ func (d dialer) steps() []step {
 	}
 	if d.Member != nil {
 		steps = append(steps, step{"CLUSTER", []string{"MYID"}, true})
+	}
+	if len(steps) == 0 { // nothing is a server that has not answered
+		steps = append(steps, step{"PING", nil, true})
 	}
 	return steps
 }

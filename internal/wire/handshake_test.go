@@ -64,6 +64,34 @@ func TestHandshakeSendsWhatWasAskedFor(t *testing.T) {
 	}
 }
 
+// TestHandshakeWithoutSetInfo: a proxy that hangs up on commands which it does not know
+// is asked for no more than it was asked for, and has to answer all the same.
+func TestHandshakeWithoutSetInfo(t *testing.T) {
+	for want, d := range map[string]lanes.Dialer{"PING": {NoSetInfo: true}, "AUTH": {NoSetInfo: true, Password: "pw"}} {
+		asked := make(chan string, 1)
+		addr := listen(t, func(p *peer) {
+			command, err := p.command()
+			if err != nil {
+				return
+			}
+			asked <- command[0]
+			p.send("+OK\r\n")
+			p.echo()
+		})
+		l, err := Dial(within(t, patience), d, addr)
+		require.NoError(t, err)
+		require.Equal(t, want, <-asked)
+		require.NoError(t, l.ping(t))
+		require.NoError(t, l.Close())
+	}
+	addr := listen(t, func(p *peer) {
+		p.take(1)
+		p.send("+PONG\r\n+unasked\r\n")
+	})
+	_, err := Dial(within(t, patience), lanes.Dialer{NoSetInfo: true}, addr)
+	require.ErrorContains(t, err, "more replies than commands")
+}
+
 func TestHandshakeRefusals(t *testing.T) {
 	const password = "canary"
 	for _, c := range []struct {
