@@ -147,7 +147,7 @@ var (
 // value to start from.
 var closeReasons = [...]string{
 	pool.CloseByClient, pool.CloseIdle, pool.CloseStalled, pool.CloseByServer,
-	pool.CloseTimeout, pool.CloseProtocol, pool.CloseUnclean, pool.CloseRenewed, pool.CloseIOFailure,
+	pool.CloseTimeout, pool.CloseProtocol, pool.CloseUnclean, pool.CloseRenewed, pool.CloseAged, pool.CloseIOFailure,
 }
 
 // What an Observer keeps.

@@ -51,6 +51,15 @@ type Options struct {
 	// s; negative for never.
 	PingEvery time.Duration
 
+	// MaxAge is how long a connection is used, less up to a tenth of it at random.
+	// Then it gets no more batches and is closed when nothing is in flight on it, or,
+	// if it is lent, when it is returned: no outcome becomes unknown by it. One
+	// connection in ten, and at least one, leaves at a time, and the next ones when
+	// these have been replaced; none does while the server cannot be dialled. It is
+	// for services that cut connections after some hours, certificates and passwords
+	// that change, and balancers. Default 0, for ever; at least a second.
+	MaxAge time.Duration
+
 	// MinBackoff and MaxBackoff bound the wait before the server is dialled
 	// again after a failure: a random time up to MinBackoff doubled for each
 	// failure in a row, but not over MaxBackoff. Defaults 10 ms and 1 s.

@@ -16,6 +16,7 @@ const (
 	CloseProtocol  = nodepool.CloseProtocol  // the server sent what is not RESP
 	CloseUnclean   = nodepool.CloseUnclean   // its user left a transaction open, or the like
 	CloseRenewed   = nodepool.CloseRenewed   // the server has changed its role
+	CloseAged      = nodepool.CloseAged      // it had reached MaxAge
 	CloseIOFailure = nodepool.CloseIOFailure // reset, unreachable and the like
 )
 

@@ -56,6 +56,7 @@ type Options struct {
 	StallTimeout           time.Duration
 	PauseTimeout           time.Duration
 	PingEvery              time.Duration
+	MaxAge                 time.Duration
 	MinBackoff, MaxBackoff time.Duration
 	OnWait                 func(wait time.Duration)
 }
@@ -78,6 +79,10 @@ const (
 	mostInFlight    = 1 << 20
 )
 
+// leastAge is the least MaxAge: a connection that lives for less costs more than it is
+// used.
+const leastAge = time.Second
+
 // leastStallTimeout is the shortest one in whose halves a pool that looks each
 // millisecond looks often enough (see lookEvery).
 const leastStallTimeout = 2 * looksInSilence * time.Millisecond // 16 ms
@@ -96,13 +101,16 @@ func (o Options) validate(kind string) error {
 	for _, f := range []struct {
 		name  string
 		value time.Duration
-	}{{"StallTimeout", o.StallTimeout}, {"PauseTimeout", o.PauseTimeout}, {"MinBackoff", o.MinBackoff}, {"MaxBackoff", o.MaxBackoff}} {
+	}{{"StallTimeout", o.StallTimeout}, {"PauseTimeout", o.PauseTimeout}, {"MinBackoff", o.MinBackoff}, {"MaxBackoff", o.MaxBackoff}, {"MaxAge", o.MaxAge}} {
 		if f.value < 0 {
 			return fmt.Errorf("pool: %s.%s = %v: must not be negative", kind, f.name, f.value)
 		}
 	}
 	if o.StallTimeout < leastStallTimeout {
 		return fmt.Errorf("pool: %s.StallTimeout = %v: must be at least %v, or a healthy server's pauses count as stalls", kind, o.StallTimeout, leastStallTimeout)
+	}
+	if o.MaxAge > 0 && o.MaxAge < leastAge {
+		return fmt.Errorf("pool: %s.MaxAge = %v: must be at least %v, or 0 for none", kind, o.MaxAge, leastAge)
 	}
 	if o.PauseTimeout < o.StallTimeout {
 		return fmt.Errorf("pool: %s.PauseTimeout = %v is less than StallTimeout = %v", kind, o.PauseTimeout, o.StallTimeout)

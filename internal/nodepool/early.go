@@ -52,7 +52,7 @@ func judgeEnd(reason string, age time.Duration, answered bool) omen {
 
 // ourReasons are those for which a pool closes connections itself. What a stall
 // means is the watchdog's business.
-var ourReasons = []string{CloseByClient, CloseIdle, CloseUnclean, CloseRenewed, CloseStalled}
+var ourReasons = []string{CloseByClient, CloseIdle, CloseUnclean, CloseRenewed, CloseAged, CloseStalled}
 
 // judgeEndLocked draws the conclusions from the end of a connection.
 func (p *Pool) judgeEndLocked(m *member, err error) {

@@ -52,6 +52,7 @@ func (p *Pool) dial() {
 		p.recoverLocked()
 		p.watch.dialled(took)
 		p.joinLocked(m, lane)
+		p.rotateLocked(time.Now())
 		p.spaceLocked()
 		p.growLocked()
 	} else {

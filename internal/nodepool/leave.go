@@ -73,6 +73,7 @@ func (p *Pool) leftLocked(m *member, err error) {
 // dial that succeeded is counted out in the end.
 func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
+	m.until = p.retirementLocked(m.born)
 	m.startLocked()
 	m.place = len(p.members)
 	p.members = append(p.members, m)

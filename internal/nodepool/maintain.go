@@ -117,6 +117,7 @@ func (p *Pool) inspect(now time.Time) {
 			listen = append(listen, m.lane)
 		}
 	}
+	p.rotateLocked(now)
 	p.growLocked()
 	p.carryOut(listen)
 }

@@ -67,9 +67,10 @@ const (
 
 // A member is a connection and its place in the pool.
 type member struct {
-	pool *Pool
-	lane *wire.Lane
-	born time.Time
+	pool  *Pool
+	lane  *wire.Lane
+	born  time.Time
+	until time.Time // when it is to leave because of its age
 
 	avoided atomic.Bool // the strategies do not see it, if they see others; set under pool.mu
 

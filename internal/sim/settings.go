@@ -66,6 +66,7 @@ func chooseOptions(r *rand.Rand) (o pool.Options, stall time.Duration) {
 		PingEvery:    oneOf(r, 0, 0, -1, time.Second, 3*time.Second),
 		MinBackoff:   oneOf(r, 0, 0, 50*time.Millisecond),
 		MaxBackoff:   oneOf(r, 0, 0, 200*time.Millisecond),
+		MaxAge:       oneOf(r, 0, 0, 0, 10*time.Second, time.Minute),
 	}
 	stall = o.StallTimeout
 	if stall == 0 {

@@ -21,6 +21,7 @@ type settings struct {
 	replicas    int
 	nodeTimeout time.Duration
 	pool        string
+	maxAge      time.Duration
 	callers     int
 	keys        int // shared by all callers
 	own         int // of each caller alone
@@ -42,6 +43,7 @@ func parseSettings(args []string, errors io.Writer) (settings, error) {
 	f.IntVar(&s.replicas, "replicas", 1, "number of replicas of each primary")
 	f.DurationVar(&s.nodeTimeout, "node-timeout", 2*time.Second, "cluster-node-timeout of the servers")
 	f.StringVar(&s.pool, "pool", "laned", "kind of the pools: fixed, adaptive or laned")
+	f.DurationVar(&s.maxAge, "max-age", 0, "how long connections are used; 0 for ever")
 	f.IntVar(&s.callers, "callers", 32, "number of callers")
 	f.IntVar(&s.keys, "keys", 100, "number of keys that all callers share")
 	f.IntVar(&s.own, "own", 20, "number of keys that each caller has for itself")
@@ -93,18 +95,22 @@ func (s settings) validate() error {
 			return fmt.Errorf("soak: -faults: %q: want some of %v", k, lossyKinds)
 		}
 	}
-	_, err := s.poolConfig()
-	return err
+	c, err := s.poolConfig()
+	if err != nil {
+		return err
+	}
+	return pool.Validate(c)
 }
 
 func (s settings) poolConfig() (pool.Config, error) {
+	o := pool.Options{MaxAge: s.maxAge}
 	switch s.pool {
 	case "fixed":
-		return pool.Fixed{}, nil
+		return pool.Fixed{Options: o}, nil
 	case "adaptive":
-		return pool.Adaptive{}, nil
+		return pool.Adaptive{Options: o}, nil
 	case "laned":
-		return pool.Laned{}, nil
+		return pool.Laned{Options: o}, nil
 	}
 	return nil, fmt.Errorf("soak: -pool = %q: want fixed, adaptive or laned", s.pool)
 }
