@@ -84,8 +84,8 @@ func (n *Node) addSlots(ctx context.Context, first, end int) error {
 }
 
 // WaitHealthy waits until every node that runs says that the cluster is ok and
-// that all slots are covered, all agree about the owners, and replicas are in
-// step with their primaries.
+// that all slots are covered, all agree about the owners and their config
+// epochs, and replicas are in step with their primaries.
 func (c *Cluster) WaitHealthy(ctx context.Context) error {
 	return poll(ctx, "the cluster is healthy", func() (bool, error) {
 		var views []string
@@ -136,6 +136,7 @@ func (n *Node) running() bool {
 type view struct {
 	owners   []string // IDs of the nodes with slots
 	slots    []string // of each owner, in the same order
+	epochs   []string // config epochs, in the same order
 	replicas int
 }
 
@@ -156,7 +157,7 @@ func (n *Node) view(ctx context.Context) (v view, ok bool) {
 	lines := slices.Sorted(strings.Lines(nodes)) // they begin with the ID
 	for _, line := range lines {
 		fields := strings.Fields(line)
-		const id, flags, slots = 0, 2, 8
+		const id, flags, epoch, slots = 0, 2, 6, 8
 		if len(fields) < slots || strings.Contains(fields[flags], "handshake") {
 			return v, false
 		}
@@ -167,6 +168,10 @@ func (n *Node) view(ctx context.Context) (v view, ok bool) {
 		if served := slices.DeleteFunc(fields[slots:], onTheirWay); len(served) > 0 {
 			v.owners = append(v.owners, fields[id])
 			v.slots = append(v.slots, strings.Join(served, ","))
+			if slices.Contains(v.epochs, fields[epoch]) {
+				return v, false // a collision, until one of the two takes the next epoch
+			}
+			v.epochs = append(v.epochs, fields[epoch])
 		}
 	}
 	return v, true

@@ -102,8 +102,8 @@ func (c *Cluster) moveKeys(ctx context.Context, slot uint16, from, to *Node) err
 	}
 }
 
-// MigrateSlotFinish moves the keys that are left and tells all primaries of the
-// slot's new owner.
+// MigrateSlotFinish moves the keys that are left, tells all primaries of the
+// slot's new owner, and returns when all nodes agree.
 func (c *Cluster) MigrateSlotFinish(ctx context.Context, slot uint16, to *Node) error {
 	from, err := c.Owner(ctx, slot)
 	if err != nil {
@@ -122,5 +122,5 @@ func (c *Cluster) MigrateSlotFinish(ctx context.Context, slot uint16, to *Node) 
 			return err
 		}
 	}
-	return nil
+	return c.WaitHealthy(ctx)
 }

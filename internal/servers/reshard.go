@@ -13,7 +13,10 @@ const reshardBatch = 100
 
 // Reshard moves the slots with their keys to the node, many at a time, as
 // redis-cli --cluster reshard does one by one. All of them must have the same
-// owner. It must not meet a failover.
+// owner. It must not meet a failover. It returns when all nodes agree: a node
+// that takes a slot gives itself the next config epoch without a vote, and two
+// that do so before they have heard of each other take the same one, of which
+// the cluster keeps either.
 func (c *Cluster) Reshard(ctx context.Context, slots []uint16, to *Node) error {
 	if len(slots) == 0 {
 		return nil
@@ -36,7 +39,7 @@ func (c *Cluster) Reshard(ctx context.Context, slots []uint16, to *Node) error {
 		}
 		slots = slots[n:]
 	}
-	return nil
+	return c.WaitHealthy(ctx)
 }
 
 func (c *Cluster) reshard(ctx context.Context, slots []uint16, from, to *Node, others []*Node) error {
