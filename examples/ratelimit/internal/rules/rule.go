@@ -1,0 +1,61 @@
+package rules
+
+import (
+	"time"
+
+	"github.com/redislanes/redislanes/limit"
+)
+
+// A Unit is the time that a limit holds for, as the files have it.
+type Unit string
+
+// windows has the length of each unit. A month is 30 days and a year 365: windows
+// follow one another from the beginning of 1970 on, and not the calendar.
+var windows = map[Unit]time.Duration{
+	"second": time.Second,
+	"minute": time.Minute,
+	"hour":   time.Hour,
+	"day":    24 * time.Hour,
+	"week":   7 * 24 * time.Hour,
+	"month":  30 * 24 * time.Hour,
+	"year":   365 * 24 * time.Hour,
+}
+
+const unitNames = "second, minute, hour, day, week, month or year"
+
+// A Rule is what a file says of the descriptors that it matches.
+type Rule struct {
+	Name            string       // of rate_limit.name; "" for none
+	Replaces        []string     // names of rules that do not count beside this one
+	Unlimited       bool         // then what follows is not set
+	Limit           *limit.Limit // its name tells it from all others
+	Unit            Unit
+	RequestsPerUnit uint32
+}
+
+// A Set is the rules of all domains. It does not change.
+type Set struct {
+	domains map[string]*node
+	rules   int
+}
+
+// Rules returns how many rules there are.
+func (s *Set) Rules() int { return s.rules }
+
+// Domains returns how many domains there are.
+func (s *Set) Domains() int { return len(s.domains) }
+
+// A node is a level of a domain: the descriptors that may follow those before.
+type node struct {
+	rule     *Rule // nil if no rule ends here
+	line     int   // where the descriptor is
+	file     string
+	exact    map[Entry]*node     // by key and value
+	any      map[string]*node    // by key: those without a value
+	prefixes map[string][]prefix // by key, the longest first: those with a value that ends in *
+}
+
+type prefix struct {
+	text string
+	node *node
+}

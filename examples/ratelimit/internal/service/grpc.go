@@ -1,0 +1,79 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+)
+
+// ShouldRateLimit is envoy.service.ratelimit.v3.RateLimitService's.
+func (s *Service) ShouldRateLimit(ctx context.Context, req *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
+	began := time.Now()
+	a, err := s.decide(ctx, req)
+	if err != nil {
+		s.Metrics.done("grpc", status.Code(err).String(), began)
+		return nil, err
+	}
+	s.Metrics.done("grpc", a.response.GetOverallCode().String(), began)
+	return a.response, nil
+}
+
+const (
+	// A peer that has been silent for so long is asked, and has as long again.
+	grpcKeepalive        = time.Minute
+	grpcKeepaliveTimeout = 20 * time.Second
+
+	// Clients that ask more often than this are cut off.
+	grpcLeastKeepalive = 10 * time.Second
+
+	grpcConnectTimeout = 10 * time.Second
+	grpcStreams        = 4096 // requests at a time on one connection
+	grpcAgeGrace       = time.Minute
+)
+
+func newGRPC(s *Service, h *Health, c ServerConfig) *grpc.Server {
+	server := grpc.NewServer(
+		grpc.MaxRecvMsgSize(s.MaxMessage),
+		grpc.MaxConcurrentStreams(grpcStreams),
+		grpc.ConnectionTimeout(grpcConnectTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: grpcKeepalive, Timeout: grpcKeepaliveTimeout,
+			MaxConnectionAge: c.MaxConnectionAge, MaxConnectionAgeGrace: grpcAgeGrace,
+		}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: grpcLeastKeepalive, PermitWithoutStream: true}),
+		grpc.WaitForHandlers(true),
+	)
+	pb.RegisterRateLimitServiceServer(server, s)
+	grpc_health_v1.RegisterHealthServer(server, h.server())
+	reflection.Register(server)
+	return server
+}
+
+// stopGRPC lets the requests that are running end, until the context does. It
+// reports whether all have.
+func stopGRPC(ctx context.Context, server *grpc.Server) bool {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		server.GracefulStop()
+	}()
+	select {
+	case <-stopped:
+		return true
+	case <-ctx.Done():
+	}
+	select {
+	case <-stopped: // at the same time
+		return true
+	default:
+		server.Stop()
+		<-stopped
+		return false
+	}
+}

@@ -1,0 +1,178 @@
+package service_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	types "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/redislanes/redislanes/redistest"
+)
+
+const (
+	ok      = pb.RateLimitResponse_OK
+	over    = pb.RateLimitResponse_OVER_LIMIT
+	unknown = pb.RateLimitResponse_UNKNOWN
+)
+
+func TestStatuses(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	res := w.ask(request("user=1", "plan=gold,path=/img/a", "free=x", "color=red", "bucket=1"))
+	require.Equal(t, ok, res.GetOverallCode())
+	require.Len(t, res.GetStatuses(), 5)
+	require.Empty(t, res.GetResponseHeadersToAdd())
+
+	user := res.GetStatuses()[0]
+	require.Equal(t, ok, user.GetCode())
+	require.Equal(t, "per_user", user.GetCurrentLimit().GetName())
+	require.EqualValues(t, 5, user.GetCurrentLimit().GetRequestsPerUnit())
+	require.Equal(t, pb.RateLimitResponse_RateLimit_YEAR, user.GetCurrentLimit().GetUnit())
+	require.EqualValues(t, 4, user.GetLimitRemaining())
+	reset := user.GetDurationUntilReset().AsDuration()
+	require.Greater(t, reset, time.Duration(0))
+	require.LessOrEqual(t, reset, 365*24*time.Hour)
+
+	require.EqualValues(t, 1, res.GetStatuses()[1].GetLimitRemaining())
+	require.EqualValues(t, math.MaxUint32, res.GetStatuses()[2].GetLimitRemaining())
+	require.Nil(t, res.GetStatuses()[2].GetCurrentLimit())
+	require.Equal(t, ok, res.GetStatuses()[3].GetCode())
+	require.Nil(t, res.GetStatuses()[3].GetCurrentLimit())
+	require.EqualValues(t, 9, res.GetStatuses()[4].GetLimitRemaining())
+	require.EqualValues(t, 1, w.metric("ratelimit_requests_total", "grpc", "OK"))
+}
+
+// TestAllOrNothing: a call that one limit denies counts for none.
+func TestAllOrNothing(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for range 5 {
+		require.Equal(t, ok, w.ask(request("tenant=acme", "user=1")).GetOverallCode())
+	}
+	for range 10 {
+		res := w.ask(request("tenant=acme", "user=1"))
+		require.Equal(t, over, res.GetOverallCode())
+		require.Equal(t, over, res.GetStatuses()[1].GetCode())
+		require.Zero(t, res.GetStatuses()[1].GetLimitRemaining())
+		require.Contains(t, []pb.RateLimitResponse_Code{ok, unknown}, res.GetStatuses()[0].GetCode()) // counted and taken back, or not asked
+		require.Len(t, res.GetResponseHeadersToAdd(), 1)
+		require.Equal(t, "retry-after", res.GetResponseHeadersToAdd()[0].GetKey())
+	}
+	require.EqualValues(t, 94, w.ask(request("tenant=acme")).GetStatuses()[0].GetLimitRemaining(), "5 and this one")
+	require.EqualValues(t, 10, w.metric("ratelimit_requests_total", "grpc", "OVER_LIMIT"))
+}
+
+func TestHits(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	req := request("tenant=1", "bucket=1", "sliding=1")
+	req.HitsAddend = 3
+	req.Descriptors[1].HitsAddend = wrapperspb.UInt64(8)
+	res := w.ask(req)
+	for i, want := range []uint32{97, 2, 4} {
+		require.Equal(t, want, res.GetStatuses()[i].GetLimitRemaining(), i)
+	}
+	req = request("bucket=1")
+	req.HitsAddend = 3
+	res = w.ask(req)
+	require.Equal(t, over, res.GetOverallCode())
+	require.EqualValues(t, 2, res.GetStatuses()[0].GetLimitRemaining(), "room that is left is left")
+	req.HitsAddend = 2
+	require.Equal(t, ok, w.ask(req).GetOverallCode())
+	req = request("tenant=1")
+	req.Descriptors[0].HitsAddend = wrapperspb.UInt64(math.MaxUint64)
+	require.Equal(t, over, w.ask(req).GetOverallCode())
+}
+
+func TestValuesAreApart(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for range 2 {
+		require.Equal(t, ok, w.ask(request("plan=gold,path=/img/a")).GetOverallCode())
+	}
+	require.Equal(t, over, w.ask(request("plan=gold,path=/img/a")).GetOverallCode())
+	require.Equal(t, ok, w.ask(request("plan=gold,path=/img/b")).GetOverallCode())
+	require.Equal(t, ok, w.ask(request("plan=gold,path=/css/a")).GetOverallCode(), "no rule")
+	req := request("banned=1")
+	require.Equal(t, over, w.ask(req).GetOverallCode())
+	req.Domain = "elsewhere"
+	require.Equal(t, ok, w.ask(req).GetOverallCode())
+}
+
+func TestShadow(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for i := range 3 {
+		res := w.ask(request("tried=1", "tenant=1"))
+		require.Equal(t, ok, res.GetOverallCode())
+		require.Equal(t, ok, res.GetStatuses()[0].GetCode())
+		require.Zero(t, res.GetStatuses()[0].GetLimitRemaining())
+		require.EqualValues(t, 99-i, res.GetStatuses()[1].GetLimitRemaining())
+	}
+}
+
+func TestReplaces(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for range 10 {
+		res := w.ask(request("user=1", "vip=1"))
+		require.Equal(t, ok, res.GetOverallCode())
+		require.Nil(t, res.GetStatuses()[0].GetCurrentLimit())
+	}
+	require.EqualValues(t, 4, w.ask(request("user=1")).GetStatuses()[0].GetLimitRemaining(), "it was not counted")
+}
+
+func TestOverride(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	req := request("anything=1", "tenant=1")
+	req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 2, Unit: types.RateLimitUnit_YEAR}
+	for i := range 2 {
+		res := w.ask(req)
+		require.Equal(t, ok, res.GetOverallCode())
+		require.EqualValues(t, 1-i, res.GetStatuses()[0].GetLimitRemaining())
+		require.EqualValues(t, 2, res.GetStatuses()[0].GetCurrentLimit().GetRequestsPerUnit())
+	}
+	require.Equal(t, over, w.ask(req).GetOverallCode())
+	req.Domain = "elsewhere"
+	require.Equal(t, ok, w.ask(req).GetOverallCode(), "no such domain")
+}
+
+func TestInvalid(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 1).Addrs(), options{})
+	many := make([]string, 1025)
+	for i := range many {
+		many[i] = "user=1"
+	}
+	change := func(f func(*pb.RateLimitRequest)) *pb.RateLimitRequest {
+		req := request("user=1", "tenant=1")
+		f(req)
+		return req
+	}
+	for want, req := range map[string]*pb.RateLimitRequest{
+		"domain is empty":                  change(func(r *pb.RateLimitRequest) { r.Domain = "" }),
+		"0 descriptors: want 1 to 1024":    request(),
+		"1025 descriptors: want 1 to 1024": request(many...),
+		"descriptor 2: is_negative_hits":   change(func(r *pb.RateLimitRequest) { r.Descriptors[1].IsNegativeHits = true }),
+		"descriptor 1: hits_addend = 0":    change(func(r *pb.RateLimitRequest) { r.Descriptors[0].HitsAddend = wrapperspb.UInt64(0) }),
+		`descriptor 1: limit: unit = "unknown": want `: change(func(r *pb.RateLimitRequest) {
+			r.Descriptors[0].Limit = new(ratelimit.RateLimitDescriptor_RateLimitOverride)
+		}),
+	} {
+		_, err := w.service.ShouldRateLimit(t.Context(), req)
+		require.Equal(t, codes.InvalidArgument, status.Code(err), "%v", err)
+		require.ErrorContains(t, err, want)
+	}
+	require.EqualValues(t, 6, w.metric("ratelimit_requests_total", "grpc", "InvalidArgument"))
+	_, err := w.service.ShouldRateLimit(t.Context(), request("user="+strings.Repeat("x", 64<<10)))
+	require.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
+}

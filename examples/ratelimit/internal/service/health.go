@@ -1,0 +1,151 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/redislanes/redislanes/cluster"
+)
+
+// healthEvery is how often those that watch the health over gRPC are told.
+const healthEvery = 500 * time.Millisecond
+
+// A node may be without a connection for as long: one that it has closed is replaced.
+const connecting = 1500 * time.Millisecond
+
+// A Source has the statistics of a client; a *cluster.Client is one.
+type Source interface{ Stats() cluster.Stats }
+
+// A Health says whether requests should come here: whether all nodes of Redis that
+// this process uses can be asked, and it is not about to stop.
+type Health struct {
+	redis    Source
+	grpc     *health.Server
+	draining context.Context
+	drain    context.CancelFunc
+	ended    context.Context // the watches have to end
+	end      context.CancelFunc
+
+	mu     sync.Mutex           // guards what follows
+	lonely map[string]time.Time // nodes without a connection, by address: since when
+}
+
+// NewHealth returns the health of a service that uses the client.
+func NewHealth(redis Source) *Health {
+	h := &Health{redis: redis, grpc: health.NewServer()}
+	h.draining, h.drain = context.WithCancel(context.Background())
+	h.ended, h.end = context.WithCancel(context.Background())
+	h.update()
+	return h
+}
+
+var errStopping = errors.New("the service is about to stop")
+
+// Ready returns why no requests should come, or nil.
+func (h *Health) Ready() error {
+	if h.draining.Err() != nil {
+		return errStopping
+	}
+	return h.trouble(h.redis.Stats(), time.Now())
+}
+
+// trouble returns what is wrong with Redis, as far as the client knows.
+func (h *Health) trouble(s cluster.Stats, now time.Time) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.lonely
+	h.lonely = make(map[string]time.Time)
+	var errs []error
+	if s.Slots < cluster.SlotCount {
+		errs = append(errs, fmt.Errorf("redis: %d of %d slots have no node", cluster.SlotCount-s.Slots, cluster.SlotCount))
+	}
+	for i := range s.Nodes {
+		p := &s.Nodes[i].Pool
+		switch {
+		case s.Nodes[i].Role != "primary": // limits do not use it
+		case p.Down:
+			errs = append(errs, fmt.Errorf("redis: node %s is down", p.Addr))
+		case p.Suspect:
+			errs = append(errs, fmt.Errorf("redis: node %s does not answer", p.Addr))
+		case p.Open == 0:
+			since, ok := before[p.Addr]
+			if !ok {
+				since = now
+			}
+			if h.lonely[p.Addr] = since; now.Sub(since) < connecting {
+				continue
+			}
+			errs = append(errs, fmt.Errorf("redis: there is no connection to node %s", p.Addr))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Drain makes the service not ready, for good.
+func (h *Health) Drain() {
+	h.drain()
+	h.grpc.Shutdown()
+}
+
+// Run tells those that watch the health over gRPC, until the context ends.
+func (h *Health) Run(ctx context.Context) {
+	tick := time.NewTicker(healthEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			h.update()
+		}
+	}
+}
+
+func (h *Health) update() {
+	status := grpc_health_v1.HealthCheckResponse_SERVING
+	if h.Ready() != nil {
+		status = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+	}
+	for _, service := range []string{"", pb.RateLimitService_ServiceDesc.ServiceName} {
+		h.grpc.SetServingStatus(service, status) // has no effect once it is shut down
+	}
+}
+
+// server returns grpc.health.v1.Health.
+func (h *Health) server() grpc_health_v1.HealthServer { return &healthServer{h.grpc, h} }
+
+type healthServer struct {
+	*health.Server
+	health *Health
+}
+
+// Check is part of grpc_health_v1.HealthServer.
+func (s *healthServer) Check(ctx context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+	s.health.update()
+	return s.Server.Check(ctx, req)
+}
+
+// Watch is part of grpc_health_v1.HealthServer. It ends when the service stops: a
+// graceful stop waits for all calls, and a watch has no end of its own.
+func (s *healthServer) Watch(req *grpc_health_v1.HealthCheckRequest, stream grpc_health_v1.Health_WatchServer) error {
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	defer context.AfterFunc(s.health.ended, cancel)()
+	return s.Server.Watch(req, watch{stream, ctx})
+}
+
+// A watch is a stream that ends with its context.
+type watch struct {
+	grpc_health_v1.Health_WatchServer
+	ctx context.Context
+}
+
+// Context is part of grpc.ServerStream.
+func (w watch) Context() context.Context { return w.ctx }

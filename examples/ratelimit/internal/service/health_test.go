@@ -1,0 +1,105 @@
+package service_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
+	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+const (
+	serving    = grpc_health_v1.HealthCheckResponse_SERVING
+	notServing = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+)
+
+func (w *world) health(of string) grpc_health_v1.HealthCheckResponse_ServingStatus {
+	w.t.Helper()
+	res, err := grpc_health_v1.NewHealthClient(w.conn).Check(w.t.Context(), &grpc_health_v1.HealthCheckRequest{Service: of})
+	require.NoError(w.t, err)
+	return res.GetStatus()
+}
+
+// TestNodeDown: the service lives, and is not ready.
+func TestNodeDown(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	w := start(t, e.Addrs(), options{
+		limit:   limit.Config{Budget: 100 * time.Millisecond},
+		cluster: cluster.Config{Pool: pool.Laned{Lanes: 1}},
+	})
+	w.ask(request("user=1"))
+	code, _, text := w.get(w.url + "/readyz")
+	require.Equal(t, http.StatusOK, code, text)
+	for _, of := range []string{"", pb.RateLimitService_ServiceDesc.ServiceName} {
+		require.Equal(t, serving, w.health(of))
+	}
+	_, err := grpc_health_v1.NewHealthClient(w.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "other"})
+	require.Equal(t, codes.NotFound, status.Code(err))
+	watch, err := grpc_health_v1.NewHealthClient(w.conn).Watch(t.Context(), new(grpc_health_v1.HealthCheckRequest))
+	require.NoError(t, err)
+	told, err := watch.Recv()
+	require.NoError(t, err)
+	require.Equal(t, serving, told.GetStatus())
+
+	e.Nodes()[0].Close()
+	w.until(func() bool {
+		w.ask(request("user=1")) // fails open
+		code, _, text = w.get(w.url + "/readyz")
+		return code == http.StatusServiceUnavailable
+	})
+	require.Contains(t, text, e.Addrs()[0])
+	require.Equal(t, notServing, w.health(""))
+	told, err = watch.Recv()
+	require.NoError(t, err)
+	require.Equal(t, notServing, told.GetStatus())
+	code, _, _ = w.get(w.url + "/healthz")
+	require.Equal(t, http.StatusOK, code)
+}
+
+type stats cluster.Stats
+
+func (s stats) Stats() cluster.Stats { return cluster.Stats(s) }
+
+func TestReady(t *testing.T) {
+	node := func(role string, p pool.Stats) cluster.NodeStats {
+		p.Addr = "10.0.0.1:6379"
+		return cluster.NodeStats{Role: role, Pool: p}
+	}
+	for _, c := range []struct {
+		slots int
+		node  cluster.NodeStats
+		want  string
+	}{
+		{cluster.SlotCount, node("primary", pool.Stats{Open: 1}), ""},
+		{cluster.SlotCount, node("replica", pool.Stats{Down: true}), ""},
+		{cluster.SlotCount - 100, node("primary", pool.Stats{Open: 1}), "redis: 100 of 16384 slots have no node"},
+		{cluster.SlotCount, node("primary", pool.Stats{Open: 1, Down: true}), "redis: node 10.0.0.1:6379 is down"},
+		{cluster.SlotCount, node("primary", pool.Stats{Open: 1, Suspect: true}), "redis: node 10.0.0.1:6379 does not answer"},
+		{cluster.SlotCount, node("primary", pool.Stats{}), "redis: there is no connection to node 10.0.0.1:6379"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := service.NewHealth(stats{Slots: c.slots, Nodes: []cluster.NodeStats{c.node}})
+			if err := h.Ready(); c.want == "" || c.node.Pool.Open == 0 { // it may be about to connect
+				require.NoError(t, err)
+			}
+			time.Sleep(2 * time.Second)
+			if err := h.Ready(); c.want == "" {
+				require.NoError(t, err)
+			} else {
+				require.EqualError(t, err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,70 @@
+package service
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
+)
+
+// Metrics are the service's own.
+type Metrics struct {
+	requests  *prometheus.CounterVec
+	took      *prometheus.HistogramVec
+	reloads   *prometheus.CounterVec
+	succeeded prometheus.Gauge
+	loaded    prometheus.Gauge
+}
+
+// NewMetrics returns metrics that are registered.
+func NewMetrics(registry prometheus.Registerer, store *rules.Store) *Metrics {
+	m := &Metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ratelimit_requests_total", Help: "Requests that were answered, by method and code.",
+		}, []string{"method", "code"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "ratelimit_request_duration_seconds", Help: "How long answers took.",
+			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1},
+
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
+		}, []string{"method"}),
+		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ratelimit_rules_reloads_total", Help: "How often the files of rules had changed, by what came of it.",
+		}, []string{"result"}),
+		succeeded: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ratelimit_rules_last_reload_successful", Help: "1 if the files of rules are those in force, 0 if there is a mistake in them.",
+		}),
+		loaded: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "ratelimit_rules_loaded_timestamp_seconds", Help: "When the rules in force were loaded.",
+		}),
+	}
+	inForce := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "ratelimit_rules", Help: "Rules in force.",
+	}, func() float64 { return float64(store.Set().Rules()) })
+	registry.MustRegister(m.requests, m.took, m.reloads, m.succeeded, m.loaded, inForce)
+	for _, result := range []string{"success", "error"} { // a rate needs a value to start from
+		m.reloads.WithLabelValues(result)
+	}
+	m.succeeded.Set(1)
+	m.loaded.SetToCurrentTime()
+	return m
+}
+
+// done counts a request that was answered.
+func (m *Metrics) done(method, code string, began time.Time) {
+	m.requests.WithLabelValues(method, code).Inc()
+	m.took.WithLabelValues(method).Observe(time.Since(began).Seconds())
+}
+
+// Reloaded counts a change of the files, and the mistake if there is one.
+func (m *Metrics) Reloaded(err error) {
+	if err != nil {
+		m.reloads.WithLabelValues("error").Inc()
+		m.succeeded.Set(0)
+		return
+	}
+	m.reloads.WithLabelValues("success").Inc()
+	m.succeeded.Set(1)
+	m.loaded.SetToCurrentTime()
+}

@@ -1,0 +1,104 @@
+package service
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
+)
+
+// mostDescriptors is how many descriptors a request may have: each may be a command to
+// Redis.
+const mostDescriptors = 1024
+
+// An ask is a descriptor of a request, and its rule.
+type ask struct {
+	rule *rules.Rule // nil if there is none
+	key  string
+	cost int64
+}
+
+// limited reports whether the limiter has to be asked.
+func (a *ask) limited() bool { return a.rule != nil && !a.rule.Unlimited }
+
+func invalid(format string, args ...any) error {
+	return status.Errorf(codes.InvalidArgument, format, args...)
+}
+
+// read finds the rules for a request.
+func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
+	switch n := len(req.GetDescriptors()); {
+	case req.GetDomain() == "":
+		return nil, invalid("domain is empty: want that of a file of rules")
+	case n == 0 || n > mostDescriptors:
+		return nil, invalid("%d descriptors: want 1 to %d", n, mostDescriptors)
+	}
+	set := s.Rules.Set()
+	asks := make([]ask, len(req.GetDescriptors()))
+	for i, d := range req.GetDescriptors() {
+		cost, err := costOf(req, d)
+		if err != nil {
+			return nil, invalid("descriptor %d: %v", i+1, err)
+		}
+		asks[i].cost = cost
+		entries := make([]rules.Entry, len(d.GetEntries()))
+		for j, e := range d.GetEntries() {
+			entries[j] = rules.Entry{Key: e.GetKey(), Value: e.GetValue()}
+		}
+		if o := d.GetLimit(); o != nil && set.Has(req.GetDomain()) {
+			unit := rules.Unit(strings.ToLower(o.GetUnit().String()))
+			asks[i].rule, asks[i].key, err = rules.Override(s.Limiter.Limit, req.GetDomain(), entries, o.GetRequestsPerUnit(), unit)
+			if err != nil {
+				return nil, invalid("descriptor %d: limit: %v", i+1, err)
+			}
+			continue
+		}
+		asks[i].rule, asks[i].key = set.Match(req.GetDomain(), entries)
+	}
+	replace(asks)
+	return asks, nil
+}
+
+// costOf returns how many hits a descriptor is.
+func costOf(req *pb.RateLimitRequest, d *ratelimit.RateLimitDescriptor) (int64, error) {
+	switch hits := d.GetHitsAddend(); {
+	case d.GetIsNegativeHits():
+		return 0, errNegative
+	case hits == nil:
+		return max(1, int64(req.GetHitsAddend())), nil
+	case hits.GetValue() == 0:
+		return 0, errNoHits
+	default:
+		return int64(min(hits.GetValue(), math.MaxInt64)), nil
+	}
+}
+
+// replace takes out the rules that others of the request replace.
+func replace(asks []ask) {
+	var replaced []string
+	for i := range asks {
+		if r := asks[i].rule; r != nil {
+			replaced = append(replaced, r.Replaces...)
+		}
+	}
+	if replaced == nil {
+		return
+	}
+	for i := range asks {
+		if r := asks[i].rule; r != nil && r.Name != "" && slices.Contains(replaced, r.Name) {
+			asks[i].rule = nil
+		}
+	}
+}
+
+var (
+	errNegative = errors.New("is_negative_hits: hits cannot be given back")
+	errNoHits   = errors.New("hits_addend = 0: a limit cannot be looked at without a hit; want 1 or more")
+)

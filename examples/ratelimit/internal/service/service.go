@@ -1,0 +1,162 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
+	"github.com/redislanes/redislanes/limit"
+)
+
+// Config is what a [Service] is made of.
+type Config struct {
+	Limiter    *limit.Limiter
+	Rules      *rules.Store
+	Metrics    *Metrics
+	Shedder    *Shedder // nil: no request is shed
+	MaxMessage int      // bytes of a request
+	Log        *slog.Logger
+}
+
+// A Service decides about requests.
+type Service struct {
+	pb.UnimplementedRateLimitServiceServer
+	Config
+}
+
+// New returns a service.
+func New(c Config) *Service { return &Service{Config: c} }
+
+// An answer is what became of a request.
+type answer struct {
+	response   *pb.RateLimitResponse
+	retryAfter int64 // seconds; 0 if it is not denied, or not known
+	failed     bool  // it is denied without Redis, by a limit that fails closed
+}
+
+// errShed is for requests that are not decided, to protect those that are.
+var errShed = status.Error(codes.Unavailable, "too many requests wait for Redis: try again later, or elsewhere")
+
+// decide decides about a request, with one call of the limiter for all its
+// descriptors. An error is a gRPC status.
+func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer, error) {
+	asks, err := s.read(req)
+	if err != nil {
+		return answer{}, err
+	}
+	requests := requestsOf(asks)
+	if len(requests) == 0 {
+		return answer{response: respond(asks, limit.Result{Decision: limit.Decision{Allowed: true}})}, nil
+	}
+	permit, ok := s.Shedder.enter()
+	if !ok {
+		return answer{}, errShed
+	}
+	var result limit.Result
+	defer func() { permit.leave(oneTrip(ctx, &result)) }()
+	// A client that has gone, or has no time left, is not waited for: its request does
+	// not go on either, and hits that are not sent yet are not counted.
+	result = s.Limiter.Allow(ctx, requests...)
+	if result.Outcome() == limit.Mistaken {
+		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
+		return answer{}, status.Error(codes.Internal, "the request cannot be decided")
+	}
+	a := answer{response: respond(asks, result)}
+	if !result.Allowed {
+		a.failed = result.Err != nil
+		a.retryAfter = seconds(result.RetryAfter)
+		a.response.ResponseHeadersToAdd = headers(a.retryAfter)
+	}
+	return a, nil
+}
+
+// requestsOf returns what the limiter is asked.
+func requestsOf(asks []ask) []limit.Request {
+	requests := make([]limit.Request, 0, len(asks))
+	for i := range asks {
+		if a := &asks[i]; a.limited() {
+			requests = append(requests, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost})
+		}
+	}
+	return requests
+}
+
+// respond says what became of each descriptor, and of all together.
+func respond(asks []ask, result limit.Result) *pb.RateLimitResponse {
+	r := &pb.RateLimitResponse{OverallCode: pb.RateLimitResponse_OK, Statuses: make([]*pb.RateLimitResponse_DescriptorStatus, len(asks))}
+	if !result.Allowed {
+		r.OverallCode = pb.RateLimitResponse_OVER_LIMIT
+	}
+	next := 0
+	for i := range asks {
+		switch a := &asks[i]; {
+		case a.limited():
+			r.Statuses[i] = statusOf(a.rule, &result.Each[next])
+			next++
+		case a.rule != nil && a.rule.Unlimited:
+			r.Statuses[i] = &pb.RateLimitResponse_DescriptorStatus{Code: pb.RateLimitResponse_OK, LimitRemaining: math.MaxUint32}
+		default:
+			r.Statuses[i] = &pb.RateLimitResponse_DescriptorStatus{Code: pb.RateLimitResponse_OK}
+		}
+	}
+	return r
+}
+
+// statusOf says what became of a descriptor that has a limit. What is not known is
+// not set: proxies show the limit with the least hits remaining to their clients.
+func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_DescriptorStatus {
+	s := &pb.RateLimitResponse_DescriptorStatus{Code: pb.RateLimitResponse_OK}
+	switch d.Outcome() {
+	case limit.NotAsked:
+		s.Code = pb.RateLimitResponse_UNKNOWN
+		return s
+	case limit.Denied, limit.DeniedNear, limit.FailedClosed:
+		if !rule.Limit.Rule().Shadow {
+			s.Code = pb.RateLimitResponse_OVER_LIMIT
+		}
+	}
+	if d.Err != nil {
+		return s
+	}
+	s.CurrentLimit = &pb.RateLimitResponse_RateLimit{Name: rule.Name, RequestsPerUnit: rule.RequestsPerUnit, Unit: units[rule.Unit]}
+	s.LimitRemaining = uint32(min(d.Remaining, math.MaxUint32))
+	if d.ResetAfter > 0 {
+		s.DurationUntilReset = durationpb.New(d.ResetAfter)
+	}
+	return s
+}
+
+// units has what the protocol calls the units of rules.
+var units = func() map[rules.Unit]pb.RateLimitResponse_RateLimit_Unit {
+	m := make(map[rules.Unit]pb.RateLimitResponse_RateLimit_Unit)
+	for name, unit := range pb.RateLimitResponse_RateLimit_Unit_value {
+		m[rules.Unit(strings.ToLower(name))] = pb.RateLimitResponse_RateLimit_Unit(unit)
+	}
+	return m
+}()
+
+// headers are for the client of a proxy that denies its request.
+func headers(retryAfter int64) []*core.HeaderValue {
+	if retryAfter == 0 {
+		return nil
+	}
+	return []*core.HeaderValue{{Key: "retry-after", Value: strconv.FormatInt(retryAfter, 10)}}
+}
+
+// seconds returns the time in whole seconds, rounded up; 0 for one that never comes.
+func seconds(d time.Duration) int64 {
+	if d == limit.Never {
+		return 0
+	}
+	return int64((d + time.Second - 1) / time.Second)
+}

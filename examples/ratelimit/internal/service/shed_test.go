@@ -1,0 +1,67 @@
+package service_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// hold makes the node hold back the replies to INCRBY until they are released, which
+// can be done more than once: the whole emulated cluster stands still meanwhile. The
+// channel says that one is held.
+func hold(e *redistest.Emulated) (held <-chan struct{}, release func()) {
+	first, done := make(chan struct{}), make(chan struct{})
+	var once, end sync.Once
+	e.Inject(0, func(cmd string, _ []string) string {
+		if cmd == "INCRBY" {
+			once.Do(func() { close(first) })
+			<-done
+		}
+		return ""
+	})
+	return first, func() { end.Do(func() { close(done) }) }
+}
+
+// TestShed: while as many requests wait for Redis as may, others are refused at once,
+// and those that need no limit are answered.
+func TestShed(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	w := start(t, e.Addrs(), options{shed: &service.ShedConfig{Min: 1, Max: 1, Initial: 1}})
+	held, release := hold(e)
+	defer release()
+	var client sync.WaitGroup
+	client.Go(func() {
+		res, err := w.service.ShouldRateLimit(context.Background(), request("user=1"))
+		if err != nil || res.GetOverallCode() != ok {
+			t.Errorf("the one that waits: %v, %v", res, err)
+		}
+	})
+	<-held
+	require.EqualValues(t, 1, w.metric("ratelimit_shed_in_flight"))
+	_, err := w.service.ShouldRateLimit(t.Context(), request("user=2"))
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.ErrorContains(t, err, "too many requests wait for Redis")
+	code, _, _ := w.post(w.url+"/json", `{"domain": "shop", "descriptors": [{"entries": [{"key": "user", "value": "2"}]}]}`)
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	code, _, _ = w.get(w.url + "/check?domain=shop&descriptor=user%3D2")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Equal(t, ok, w.ask(request("free=1", "color=red")).GetOverallCode())
+	require.EqualValues(t, 3, w.metric("ratelimit_shed_total"))
+
+	release()
+	client.Wait()
+	require.Equal(t, ok, w.ask(request("user=2")).GetOverallCode())
+	code, _, _ = w.get(w.url + "/check?domain=shop&descriptor=user%3D2")
+	require.Equal(t, http.StatusOK, code)
+	require.Zero(t, w.metric("ratelimit_shed_in_flight"))
+	require.EqualValues(t, 3, w.metric("ratelimit_shed_total"))
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"log/slog"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
+	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/metrics"
+	"github.com/redislanes/redislanes/metrics/limits"
+)
+
+//go:embed rules.yaml
+var defaultRules []byte
+
+// A program is what runs: from the client up to the listeners.
+type program struct {
+	log     *slog.Logger
+	metrics *service.Metrics
+	store   *rules.Store
+	watcher *rules.Watcher // nil: the rules do not change
+	server  *service.Server
+
+	closers []func() // in the order in which they were opened
+}
+
+func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err error) {
+	p = &program{log: log}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	client, err := p.connect(ctx, s, registry)
+	if err != nil {
+		return p, err
+	}
+	decisions := limits.NewObserver(nil)
+	registry.MustRegister(decisions)
+	config := s.Limit.config()
+	config.Observer = decisions
+	limiter, err := limit.New(client, config)
+	if err != nil {
+		return p, err
+	}
+	p.onClose(limiter.Close)
+	if err := p.load(s.Rules.Path, limiter); err != nil {
+		return p, err
+	}
+	p.metrics = service.NewMetrics(registry, p.store)
+	var shedder *service.Shedder
+	if s.Shed.On {
+		shedder = service.NewShedder(s.Shed.config(), registry)
+	}
+	health := service.NewHealth(client)
+	decider := service.New(service.Config{
+		Limiter: limiter, Rules: p.store, Metrics: p.metrics, Shedder: shedder, MaxMessage: s.Listen.MaxMessage, Log: log,
+	})
+	p.server, err = service.Listen(ctx, decider, health, registry, s.Listen.config())
+	return p, err
+}
+
+// connect makes the client, and a connection to each node, so that the health is
+// known before the first request.
+func (p *program) connect(ctx context.Context, s *settings, registry prometheus.Registerer) (*cluster.Client, error) {
+	config, err := s.config()
+	if err != nil {
+		return nil, err
+	}
+	addrs := s.Redis.Addrs
+	if len(addrs) == 0 {
+		emulated, err := startEmulated()
+		if err != nil {
+			return nil, err
+		}
+		p.onClose(emulated.close)
+		addrs = emulated.Addrs()
+		p.log.Info("no addresses are given: using a cluster that is emulated in this process", "nodes", len(addrs))
+	}
+	timed := metrics.NewObserver()
+	config.Observer, config.Logger = timed, p.log
+	ctx, cancel := context.WithTimeout(ctx, s.Redis.ConnectTimeout)
+	defer cancel()
+	client, err := config.New(ctx, addrs)
+	if err != nil {
+		return nil, err
+	}
+	p.onClose(client.Close)
+	registry.MustRegister(metrics.NewCollector(client), timed)
+	return client, p.warm(ctx, client)
+}
+
+// load opens the rules.
+func (p *program) load(path string, limiter *limit.Limiter) (err error) {
+	if path == "" {
+		p.store, err = rules.Fixed(rules.Source{Name: "rules.yaml (embedded)", Text: defaultRules}, limiter.Limit)
+		return err
+	}
+	if p.store, err = rules.Open(path, limiter.Limit); err != nil {
+		return err
+	}
+	if p.watcher, err = p.store.Watch(); err != nil {
+		return err
+	}
+	p.onClose(p.watcher.Close)
+	return nil
+}
+
+// run serves until the context ends and the last request is answered.
+func (p *program) run(ctx context.Context) error {
+	addrs := p.server.Addrs()
+	set := p.store.Set()
+	p.log.Info("serving", "grpc", addrs.GRPC, "http", addrs.HTTP, "admin", addrs.Admin, "domains", set.Domains(), "rules", set.Rules())
+	if p.watcher != nil {
+		watching, stop := context.WithCancel(context.Background())
+		var watcher sync.WaitGroup
+		watcher.Go(func() { p.watcher.Run(watching, p.reloaded, p.blind) })
+		defer watcher.Wait()
+		defer stop()
+	}
+	return p.server.Run(ctx)
+}
+
+// reloaded is told when the rules' files have changed.
+func (p *program) reloaded(err error) {
+	p.metrics.Reloaded(err)
+	if err != nil {
+		p.log.Error("the rules have a mistake: those before stay in force", "error", err)
+		return
+	}
+	set := p.store.Set()
+	p.log.Info("new rules are in force", "domains", set.Domains(), "rules", set.Rules())
+}
+
+// blind is told when changes of the rules' files may be seen late.
+func (p *program) blind(err error) {
+	p.log.Warn("changes of the rules may be seen late", "error", err)
+}
+
+// onClose notes what has to be closed at the end, the last one first.
+func (p *program) onClose(f func() error) {
+	p.closers = append(p.closers, func() {
+		if err := f(); err != nil {
+			p.log.Warn("closing", "error", err)
+		}
+	})
+}
+
+func (p *program) close() {
+	for i := len(p.closers) - 1; i >= 0; i-- {
+		p.closers[i]()
+	}
+	p.closers = nil
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
+	"github.com/redislanes/redislanes/internal/servers"
+)
+
+// A running is a program in this process.
+type running struct {
+	t       *testing.T
+	addrs   service.Addrs
+	log     *safeBuffer
+	stop    context.CancelFunc
+	stopped chan error
+}
+
+// launch runs the program with the arguments, on free ports.
+func launch(t *testing.T, args ...string) *running {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	r := &running{t: t, log: new(safeBuffer), stop: stop, stopped: make(chan error, 1)}
+	args = append([]string{"-grpc-addr=127.0.0.1:0", "-http-addr=127.0.0.1:0", "-admin-addr=127.0.0.1:0", "-drain-delay=0s"}, args...)
+	started := make(chan service.Addrs, 1)
+	go func() {
+		r.stopped <- run(ctx, args, io.Discard, r.log, func(p *program) { started <- p.server.Addrs() })
+	}()
+	t.Cleanup(stop)
+	select {
+	case r.addrs = <-started:
+	case err := <-r.stopped:
+		t.Fatalf("it has not started: %v\n%s", err, r.log)
+	}
+	return r
+}
+
+// end stops the program.
+func (r *running) end() {
+	r.t.Helper()
+	r.stop()
+	require.NoError(r.t, <-r.stopped, "%s", r.log)
+}
+
+func (r *running) get(url string) (int, string) {
+	r.t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Get("http://" + url)
+	require.NoError(r.t, err)
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	require.NoError(r.t, err)
+	return res.StatusCode, string(text)
+}
+
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// TestRun: without arguments, on an emulated cluster and with the rules that are in the
+// program.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	r := launch(t, "-log-format=json", "-shed")
+	code, text := r.get(r.addrs.HTTP + "/readyz")
+	require.Equal(t, http.StatusOK, code, text)
+	code, _ = r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=remote_address=198.51.100.7")
+	require.Equal(t, http.StatusTooManyRequests, code)
+	code, _ = r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=user=42&descriptor=plan=free,user=42")
+	require.Equal(t, http.StatusOK, code)
+	_, text = r.get(r.addrs.Admin + "/metrics")
+	for _, want := range []string{
+		"go_goroutines", "process_cpu_seconds_total", "redislanes_slots_owned 16384", "redislanes_request_duration_seconds",
+		`redislanes_limit_decisions_total{limit="shop.user",outcome="allowed",shadow="false"} 1`, "ratelimit_shed_limit 256",
+	} {
+		require.Contains(t, text, want)
+	}
+	r.end()
+	require.Contains(t, r.log.String(), `"msg":"serving"`)
+}
+
+// TestReload: the rules of a file are replaced while the program runs, but not by a
+// mistake, which is logged and counted.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(path+"~", []byte(text), 0o600))
+		require.NoError(t, os.Rename(path+"~", path))
+	}
+	const rule = "domain: d\ndescriptors: [{key: k, rate_limit: {unit: year, requests_per_unit: 0}}]\n"
+	write("domain: d\n")
+	r := launch(t, "-rules", path)
+	const check = "/check?domain=d&descriptor=k=1"
+	code, _ := r.get(r.addrs.HTTP + check)
+	require.Equal(t, http.StatusOK, code)
+	write(rule)
+	require.Eventually(t, func() bool {
+		code, _ := r.get(r.addrs.HTTP + check)
+		return code == http.StatusTooManyRequests
+	}, 10*time.Second, 10*time.Millisecond)
+	write("domain: d\ndescriptors: [{kye: k}]\n")
+	require.Eventually(t, func() bool { return strings.Contains(r.log.String(), path+`:2: a descriptor has an unknown field`) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, text := r.get(r.addrs.Admin + "/metrics")
+		return strings.Contains(text, `ratelimit_rules_reloads_total{result="error"} 1`) && strings.Contains(text, "ratelimit_rules_last_reload_successful 0")
+	}, 10*time.Second, 10*time.Millisecond)
+	code, _ = r.get(r.addrs.HTTP + check)
+	require.Equal(t, http.StatusTooManyRequests, code)
+	r.end()
+}
+
+// TestRunSecured: with a password and TLS, and without the right ones.
+func TestRunSecured(t *testing.T) {
+	server := servers.StartServer(t, servers.Options{TLS: true, ClientCerts: true, Password: "canary"})
+	ca, cert, key := server.TLSFiles()
+	secure := []string{"-addrs", server.Addrs()[0], "-tls", "-tls-ca", ca, "-tls-cert", cert, "-tls-key", key, "-pool=fixed", "-pool-size=2", "-log-level=debug"}
+	t.Setenv(passwordVariable, "canary")
+	r := launch(t, secure...)
+	code, text := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=plan=paid,user=42")
+	require.Equal(t, http.StatusOK, code, text)
+	code, text = r.get(r.addrs.HTTP + "/readyz")
+	require.Equal(t, http.StatusOK, code, text)
+	r.end()
+	require.NotContains(t, r.log.String(), "canary")
+
+	t.Setenv(passwordVariable, "canary2")
+	err := run(t.Context(), secure, io.Discard, io.Discard, nil)
+	require.ErrorContains(t, err, "WRONGPASS")
+	require.NotContains(t, err.Error(), "canary")
+}
+
+// TestRunRefuses: what cannot start says why, and leaves nothing behind.
+func TestRunRefuses(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("domain: d\nno: 1\n"), 0o600))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-rules", path}, path + ":2: the file has an unknown field"},
+		{[]string{"-rules", path + "x"}, "it cannot be read"},
+		{[]string{"-grpc-addr=nowhere"}, "gRPC listener: "},
+		{[]string{"-http-addr=127.0.0.1:0", "-grpc-addr=127.0.0.1:0", "-admin-addr=127.0.0.1:99999"}, "admin listener: "},
+		{[]string{"-addrs=127.0.0.1:1", "-connect-timeout=1s"}, "127.0.0.1:1"},
+		{[]string{"-instances=-2"}, "Config.Instances = -2"},
+	} {
+		err := run(t.Context(), c.args, io.Discard, io.Discard, nil)
+		require.ErrorContains(t, err, c.want)
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
+	"github.com/redislanes/redislanes/limit"
+)
+
+// settings is what the flags and the environment say. Each flag has a variable:
+// RATELIMIT_ and its name in capitals, with underscores. A number that is 0 is left to
+// the library.
+type settings struct {
+	Listen  listenSettings  `embed:"" group:"Listeners"`
+	Rules   rulesSettings   `embed:"" group:"Rules"`
+	Limit   limitSettings   `embed:"" group:"Limits"`
+	Shed    shedSettings    `embed:"" group:"Load shedding"`
+	Redis   redisSettings   `embed:"" group:"Redis"`
+	TLS     tlsSettings     `embed:"" group:"TLS to Redis"`
+	Cluster clusterSettings `embed:"" group:"Cluster"`
+	Pool    poolSettings    `embed:"" group:"Connections to each node"`
+	Log     logSettings     `embed:"" group:"Log"`
+}
+
+type listenSettings struct {
+	GRPCAddr  string `name:"grpc-addr" default:":8081" help:"Address for gRPC."`
+	HTTPAddr  string `name:"http-addr" default:":8080" help:"Address for HTTP."`
+	AdminAddr string `name:"admin-addr" default:"127.0.0.1:6070" help:"Address for /metrics and /debug/pprof."`
+	Pprof     bool   `name:"pprof" default:"true" negatable:"" help:"Serve /debug/pprof at the admin address."`
+
+	MaxMessage       int           `name:"max-message" default:"262144" help:"Bytes of a request, at most."`
+	MaxConnectionAge time.Duration `name:"grpc-max-connection-age" default:"0s" help:"How long a gRPC connection lives, so that clients find new instances; 0 for no end."`
+	DrainDelay       time.Duration `name:"drain-delay" default:"2s" help:"How long the service goes on after it has said that it is not ready, so that balancers notice."`
+	ShutdownTimeout  time.Duration `name:"shutdown-timeout" default:"10s" help:"How long requests that are running have then."`
+}
+
+func (l *listenSettings) config() service.ServerConfig {
+	return service.ServerConfig{
+		GRPCAddr: l.GRPCAddr, HTTPAddr: l.HTTPAddr, AdminAddr: l.AdminAddr, Pprof: l.Pprof,
+		MaxConnectionAge: l.MaxConnectionAge, DrainDelay: l.DrainDelay, ShutdownTimeout: l.ShutdownTimeout,
+	}
+}
+
+type rulesSettings struct {
+	Path string `name:"rules" placeholder:"PATH" help:"File of rules, or folder of such files; read again when they change. Without it, the rules in the program, for the domain shop."`
+}
+
+type limitSettings struct {
+	Prefix    string        `name:"prefix" default:"limit:" help:"What all keys begin with."`
+	Budget    time.Duration `name:"budget" default:"100ms" help:"How long Redis may take to decide; then limits fail open or closed."`
+	NearCache int           `name:"near-cache" default:"10000" help:"How many keys are remembered that are over their limit; -1 for none."`
+	Instances int           `name:"instances" default:"0" help:"How many instances of the service there are, if each is to allow its share while Redis cannot decide; 0 to fail open or closed."`
+}
+
+func (l *limitSettings) config() limit.Config {
+	return limit.Config{Prefix: l.Prefix, Budget: l.Budget, NearCache: l.NearCache, Instances: l.Instances}
+}
+
+type shedSettings struct {
+	On      bool `name:"shed" help:"Refuse requests when too many wait for Redis; how many those are follows how long it takes."`
+	Min     uint `name:"shed-min" default:"64" help:"How many requests may wait for Redis at a time in any case."`
+	Max     uint `name:"shed-max" default:"10000" help:"How many at most."`
+	Initial uint `name:"shed-initial" default:"256" help:"How many at the beginning."`
+}
+
+func (s *shedSettings) config() service.ShedConfig {
+	return service.ShedConfig{Min: s.Min, Max: s.Max, Initial: s.Initial}
+}
+
+// errHelp says that the user has asked for the usage, which was written.
+var errHelp = errors.New("help was shown")
+
+const description = "A rate limit service on a Redis Cluster, with Envoy's gRPC interface and HTTP. " +
+	"Each flag has a variable of the environment, which counts if the flag is not there. " +
+	"The password of Redis is in RATELIMIT_PASSWORD, or in a file."
+
+// parse reads the flags and the environment.
+func parse(args []string, stdout io.Writer) (*settings, error) {
+	s := new(settings)
+	helped := false
+	parser, err := kong.New(s,
+		kong.Name("ratelimit"), kong.Description(description),
+		kong.DefaultEnvars("RATELIMIT"), kong.Writers(stdout, stdout),
+		kong.Exit(func(int) { helped = true }),
+	)
+	if err != nil {
+		return nil, err
+	}
+	_, err = parser.Parse(withTwoDashes(args))
+	switch {
+	case helped:
+		return nil, errHelp
+	case err != nil:
+		return nil, seeHelp(err)
+	}
+	if err := s.check(); err != nil {
+		return nil, seeHelp(err)
+	}
+	return s, nil
+}
+
+func seeHelp(err error) error { return fmt.Errorf("%w (-help lists the settings)", err) }
+
+// withTwoDashes takes flags with one dash, as package flag does, too. There are no
+// flags of one letter that could be meant instead.
+func withTwoDashes(args []string) []string {
+	all := make([]string, len(args))
+	for i, arg := range args {
+		if len(arg) > 2 && arg[0] == '-' && 'a' <= arg[1] && arg[1] <= 'z' {
+			arg = "-" + arg
+		}
+		all[i] = arg
+	}
+	return all
+}
+
+// check finds values that cannot be used before anything is opened.
+func (s *settings) check() error {
+	errs := []error{
+		atLeast("max-message", s.Listen.MaxMessage, 1024),
+		atLeast("grpc-max-connection-age", s.Listen.MaxConnectionAge, 0),
+		atLeast("drain-delay", s.Listen.DrainDelay, 0),
+		atLeast("shutdown-timeout", s.Listen.ShutdownTimeout, time.Millisecond),
+		atLeast("connect-timeout", s.Redis.ConnectTimeout, time.Millisecond),
+		s.checkTogether(), s.Shed.check(), s.Redis.check(), s.TLS.check(), s.Pool.check(),
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	_, err := s.config()
+	return err
+}
+
+// checkTogether finds settings that do not fit together, or have no effect.
+func (s *settings) checkTogether() error {
+	var errs []error
+	if len(s.Redis.Addrs) == 0 && s.hasSecurity() {
+		errs = append(errs, fmt.Errorf("--username, --password-file, %s and --tls need --addrs: the emulated cluster has neither password nor TLS", passwordVariable))
+	}
+	if most := min(s.Listen.ShutdownTimeout, service.HTTPWriteTimeout); s.Limit.Budget >= most {
+		errs = append(errs, fmt.Errorf("--budget = %v: must be less than %v, the least of --shutdown-timeout and the time in which responses are written", s.Limit.Budget, most))
+	}
+	if before, after, open := strings.Cut(s.Limit.Prefix, "{"); open && !strings.Contains(after, "}") {
+		errs = append(errs, fmt.Errorf("--prefix: a brace is opened after %q and not closed: what comes from requests would choose the slots of keys", before))
+	}
+	return errors.Join(errs...)
+}
+
+func (s *settings) hasSecurity() bool {
+	return s.Redis.Username != "" || s.Redis.PasswordFile != "" || s.TLS.On || os.Getenv(passwordVariable) != ""
+}
+
+func (s *shedSettings) check() error {
+	if !s.On && *s != (shedSettings{Min: 64, Max: 10_000, Initial: 256}) {
+		return errors.New("--shed-min, --shed-initial and --shed-max need --shed")
+	}
+	if s.Min < 1 || s.Initial < s.Min || s.Max < s.Initial {
+		return fmt.Errorf("--shed-min = %d, --shed-initial = %d, --shed-max = %d: must be at least 1, and in this order", s.Min, s.Initial, s.Max)
+	}
+	return nil
+}
+
+func atLeast[N int | time.Duration](flag string, value, least N) error {
+	if value < least {
+		return fmt.Errorf("--%s = %v: must be at least %v", flag, value, least)
+	}
+	return nil
+}
+
+// config returns the settings of the client.
+func (s *settings) config() (cluster.Config, error) {
+	dialer, err := s.Redis.dialer()
+	if err != nil {
+		return cluster.Config{}, err
+	}
+	if dialer.TLS, err = s.TLS.config(); err != nil {
+		return cluster.Config{}, err
+	}
+	c := s.Cluster.config()
+	c.Dialer = dialer
+	c.Pool, err = s.Pool.config()
+	return c, err
+}
+
+// trimmed returns the words of a list without what is around them.
+func trimmed(list []string) []string {
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list
+}

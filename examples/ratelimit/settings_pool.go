@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+var strategies = map[string]lanes.Strategy{
+	"first-fit": lanes.FirstFit, "round-robin": lanes.RoundRobin, "least-used": lanes.LeastUsed,
+	"affinity": lanes.Affinity, "power-of-two": lanes.PowerOfTwo,
+}
+
+// poolSettings are those of all kinds of pool. A number that is 0 has the library's
+// default.
+type poolSettings struct {
+	Kind string `name:"pool" enum:"laned,fixed,adaptive" default:"laned" help:"Kind: laned (a few, which all share), fixed or adaptive."`
+
+	Size        int           `name:"pool-size" help:"Fixed: how many. Default 50 in a cluster, 10 to a server that stands alone."`
+	Min         int           `name:"pool-min" help:"Adaptive: least. Default 1."`
+	Max         int           `name:"pool-max" help:"Adaptive: most. Default as for --pool-size."`
+	IdleTimeout time.Duration `name:"pool-idle-timeout" help:"Adaptive and laned: how long there must be little load until connections are closed. Default 10s."`
+
+	Lanes          int    `name:"lanes" help:"Laned: how many, or the least. Default 4."`
+	MaxLanes       int    `name:"max-lanes" help:"Laned: most. Default as many as --lanes."`
+	Strategy       string `name:"lane-strategy" enum:"first-fit,round-robin,least-used,affinity,power-of-two" default:"first-fit" help:"Laned: how one is chosen: first-fit, round-robin, least-used, affinity or power-of-two."`
+	SlowLanes      int    `name:"slow-lanes" help:"Laned: how many for slow commands. Default 2."`
+	NoSlowLanes    bool   `name:"no-slow-lanes" help:"Laned: slow commands travel with the others."`
+	MaxInFlight    int    `name:"max-in-flight" help:"Laned: batches in flight on one, at most. Default 1024."`
+	MaxQueuedBytes int    `name:"max-queued-bytes" help:"Laned: bytes that wait to be written on one, at most. Default 8 MiB."`
+	MaxLent        int    `name:"max-lent" help:"Laned: extra ones for commands that need one of their own, at most. Default 50."`
+
+	MaxWaiters   int           `name:"max-waiters" help:"Batches that may wait for a connection. Default 4096."`
+	FailFast     bool          `name:"fail-fast" help:"Fail when all connections are in use, instead of waiting."`
+	StallTimeout time.Duration `name:"stall-timeout" help:"How long a node may be silent until its connections are closed. Default 3s."`
+	PauseTimeout time.Duration `name:"pause-timeout" help:"The same for one connection, while the node answers on others. Default 10s."`
+	PingEvery    time.Duration `name:"ping-every" help:"How long a connection is idle until it is sent a PING; negative for never. Default 10s."`
+	MinBackoff   time.Duration `name:"min-backoff" help:"Least wait before a node is dialled again. Default 10ms."`
+	MaxBackoff   time.Duration `name:"max-backoff" help:"Most. Default 1s."`
+}
+
+func (p *poolSettings) config() (pool.Config, error) {
+	o := pool.Options{
+		MaxWaiters: p.MaxWaiters, FailFast: p.FailFast, StallTimeout: p.StallTimeout, PauseTimeout: p.PauseTimeout,
+		PingEvery: p.PingEvery, MinBackoff: p.MinBackoff, MaxBackoff: p.MaxBackoff,
+	}
+	var c pool.Config
+	switch p.Kind {
+	case "fixed":
+		c = pool.Fixed{Size: p.Size, Options: o}
+	case "adaptive":
+		c = pool.Adaptive{Min: p.Min, Max: p.Max, IdleTimeout: p.IdleTimeout, Options: o}
+	default:
+		c = pool.Laned{
+			Lanes: p.Lanes, MaxLanes: p.MaxLanes, IdleTimeout: p.IdleTimeout, Strategy: strategies[p.Strategy],
+			SlowLanes: p.SlowLanes, NoSlowLanes: p.NoSlowLanes,
+			MaxInFlight: p.MaxInFlight, MaxQueuedBytes: p.MaxQueuedBytes, MaxLent: p.MaxLent, Options: o,
+		}
+	}
+	return c, pool.Validate(c)
+}
+
+// check refuses settings that would have no effect.
+func (p *poolSettings) check() error {
+	var errs []error
+	without := func(set bool, flag, kinds string) {
+		if set {
+			errs = append(errs, fmt.Errorf("--%s needs --pool=%s, and it is %s", flag, kinds, p.Kind))
+		}
+	}
+	if p.Kind != "fixed" {
+		without(p.Size != 0, "pool-size", "fixed")
+	} else {
+		without(p.IdleTimeout != 0, "pool-idle-timeout", "adaptive or laned")
+	}
+	if p.Kind != "adaptive" {
+		without(p.Min != 0, "pool-min", "adaptive")
+		without(p.Max != 0, "pool-max", "adaptive")
+	}
+	if p.Kind != "laned" {
+		without(p.Lanes != 0, "lanes", "laned")
+		without(p.MaxLanes != 0, "max-lanes", "laned")
+		without(p.Strategy != "first-fit", "lane-strategy", "laned")
+		without(p.SlowLanes != 0, "slow-lanes", "laned")
+		without(p.NoSlowLanes, "no-slow-lanes", "laned")
+		without(p.MaxInFlight != 0, "max-in-flight", "laned")
+		without(p.MaxQueuedBytes != 0, "max-queued-bytes", "laned")
+		without(p.MaxLent != 0, "max-lent", "laned")
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// passwordVariable is the only variable without a flag: arguments can be seen by
+// other users of the machine.
+const passwordVariable = "RATELIMIT_PASSWORD"
+
+type redisSettings struct {
+	Addrs          []string      `name:"addrs" placeholder:"HOST:PORT,..." help:"Some nodes of the cluster, or a server that stands alone. Without them, a cluster is emulated in the process."`
+	ConnectTimeout time.Duration `name:"connect-timeout" default:"10s" help:"How long it may take to find the cluster at the start."`
+	Username       string        `name:"username" help:"ACL user; the password is in RATELIMIT_PASSWORD or --password-file."`
+	PasswordFile   string        `name:"password-file" placeholder:"FILE" help:"File with the password, read for each connection, so that it can change."`
+
+	Protocol     int           `name:"protocol" default:"2" help:"Version of RESP: 2 or 3."`
+	ClientName   string        `name:"client-name" default:"ratelimit" help:"Name of the connections, for CLIENT LIST."`
+	DialTimeout  time.Duration `name:"dial-timeout" default:"5s" help:"How long a connection may take to be ready."`
+	WriteTimeout time.Duration `name:"write-timeout" default:"5s" help:"How long a connection may take no bytes."`
+	KeepAlive    time.Duration `name:"keep-alive" default:"15s" help:"Time between TCP keep-alive probes; negative for none."`
+}
+
+func (r *redisSettings) check() error {
+	var errs []error
+	for i, addr := range trimmed(r.Addrs) {
+		switch {
+		case strings.ContainsAny(addr, "@/"): // it may hold a password
+			errs = append(errs, fmt.Errorf("--addrs: address %d: want host:port, without a scheme or credentials", i+1))
+		case !strings.Contains(addr, ":"):
+			errs = append(errs, fmt.Errorf("--addrs: address %d = %q: want host:port", i+1, addr))
+		}
+	}
+	if r.PasswordFile != "" && os.Getenv(passwordVariable) != "" {
+		errs = append(errs, fmt.Errorf("--password-file besides %s: set one of them", passwordVariable))
+	}
+	return errors.Join(errs...)
+}
+
+func (r *redisSettings) dialer() (lanes.Dialer, error) {
+	d := lanes.Dialer{
+		Protocol: r.Protocol, ClientName: r.ClientName,
+		Timeout: r.DialTimeout, WriteTimeout: r.WriteTimeout, KeepAlive: r.KeepAlive,
+	}
+	if r.PasswordFile == "" {
+		d.Username = r.Username
+		d.Password = os.Getenv(passwordVariable)
+	} else {
+		if _, err := r.password(); err != nil {
+			return d, err
+		}
+		d.Credentials = func(context.Context) (string, string, error) {
+			password, err := r.password()
+			return r.Username, password, err
+		}
+	}
+	return d, d.Validate()
+}
+
+// password reads the file. A line's end is not part of a password.
+func (r *redisSettings) password() (string, error) {
+	text, err := os.ReadFile(r.PasswordFile)
+	if err != nil {
+		return "", fmt.Errorf("--password-file: %w", err)
+	}
+	password := strings.TrimRight(string(text), "\r\n")
+	if password == "" {
+		return "", fmt.Errorf("--password-file = %q: the file is empty", r.PasswordFile)
+	}
+	return password, nil
+}
+
+type tlsSettings struct {
+	On         bool   `name:"tls" help:"Connect to Redis with TLS."`
+	CA         string `name:"tls-ca" placeholder:"FILE" help:"Certificates of the authorities, in PEM. Without it, those of the system."`
+	Cert       string `name:"tls-cert" placeholder:"FILE" help:"Certificate of this client, in PEM; needs --tls-key."`
+	Key        string `name:"tls-key" placeholder:"FILE" help:"Key of the certificate, in PEM."`
+	ServerName string `name:"tls-server-name" placeholder:"HOST" help:"Name that the servers' certificates must have. Without it, the host that is dialled."`
+}
+
+func (t *tlsSettings) check() error {
+	switch {
+	case !t.On && *t != tlsSettings{}:
+		return errors.New("--tls-ca, --tls-cert, --tls-key and --tls-server-name need --tls")
+	case (t.Cert == "") != (t.Key == ""):
+		return errors.New("--tls-cert and --tls-key: want both or neither")
+	}
+	return nil
+}
+
+func (t *tlsSettings) config() (*tls.Config, error) {
+	if !t.On {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-ca: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--tls-ca = %q: there is no certificate in PEM in it", t.CA)
+		}
+	}
+	if t.Cert != "" && t.Key != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+type clusterSettings struct {
+	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`
+	MaxRedirects int               `name:"max-redirects" default:"8" help:"How many MOVED and ASK a request follows; negative for none."`
+	DownGrace    time.Duration     `name:"down-grace" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
+	WaitForNodes bool              `name:"wait-for-nodes" help:"Try commands for a node that is down again until the budget ends, however long it has been down."`
+	Slow         []string          `name:"slow" placeholder:"COMMAND,..." help:"Commands that are slow besides those that the library knows."`
+	Fast         []string          `name:"fast" placeholder:"COMMAND,..." help:"Commands that are not."`
+	AddrMap      map[string]string `name:"addr-map" placeholder:"HOST:PORT=HOST:PORT;..." help:"What to dial in place of addresses that the cluster names, behind NAT."`
+}
+
+func (c *clusterSettings) config() cluster.Config {
+	config := cluster.Config{
+		RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
+		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast),
+	}
+	if c.WaitForNodes {
+		config.DownGrace = cluster.WhileContextLasts
+	}
+	if len(c.AddrMap) > 0 {
+		config.AddrMap = func(addr string) string {
+			if to, ok := c.AddrMap[addr]; ok {
+				return to
+			}
+			return addr
+		}
+	}
+	return config
+}

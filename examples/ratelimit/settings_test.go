@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// everything sets each flag of the pools and the client to something else than its
+// default; those of one kind of pool are added.
+var everything = []string{
+	"-addrs", "a:1, b:2", "-username", "u", "-protocol", "3", "-client-name", "n", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
+	"-refresh-every", "1s", "-max-redirects", "3", "-down-grace", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
+	"-max-waiters", "7", "-fail-fast", "-stall-timeout", "1s", "-pause-timeout", "2s", "-ping-every", "3s", "-min-backoff", "4ms", "-max-backoff", "5s",
+	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9",
+}
+
+// leftOut are the fields without a setting, and why.
+var leftOut = map[string]string{
+	"Options.OnWait":               "metrics.Observer, which the service has, is told of each wait",
+	"limit.Config.Observer":        "the service's own, for /metrics",
+	"cluster.Config.Observer":      "the service's own, for /metrics",
+	"cluster.Config.Logger":        "the service's own",
+	"Dialer.Credentials":           "set by -password-file, in place of Username and Password",
+	"Dialer.TLS":                   "has settings of its own, -tls and so on, with files",
+	"Dialer.Limits":                "the replies of a limiter are numbers",
+	"Dialer.NetDial":               "a function",
+	"Dialer.NetDialKeepsDeadlines": "a property of NetDial",
+}
+
+// TestEveryFieldHasASetting: what the library can be told, the service can.
+func TestEveryFieldHasASetting(t *testing.T) {
+	t.Setenv(passwordVariable, "canary")
+	for kind, flags := range map[string][]string{
+		"fixed":    {"-pool", "fixed", "-pool-size", "3"},
+		"adaptive": {"-pool", "adaptive", "-pool-min", "2", "-pool-max", "4", "-pool-idle-timeout", "6s"},
+		"laned": {
+			"-pool", "laned", "-lanes", "2", "-max-lanes", "5", "-lane-strategy", "round-robin", "-slow-lanes", "3",
+			"-max-in-flight", "99", "-max-queued-bytes", "1000", "-max-lent", "11", "-pool-idle-timeout", "6s",
+		},
+		"no slow lanes": {"-lane-strategy", "affinity", "-no-slow-lanes"},
+	} {
+		s, err := parse(append(flags, everything...), io.Discard)
+		require.NoError(t, err, kind)
+		c, err := s.config()
+		require.NoError(t, err)
+		if l, ok := c.Pool.(pool.Laned); ok && l.NoSlowLanes {
+			require.Equal(t, pool.Laned{NoSlowLanes: true}.Lanes, l.Lanes)
+			continue
+		}
+		requireSet(t, "", reflect.ValueOf(c.Pool), "Laned.NoSlowLanes")
+		requireSet(t, "cluster.", reflect.ValueOf(c))
+		requireSet(t, "", reflect.ValueOf(c.Dialer))
+		requireSet(t, "limit.", reflect.ValueOf(s.Limit.config()))
+		require.Equal(t, "c:3", c.AddrMap("a:1"))
+		require.Equal(t, "x:9", c.AddrMap("x:9"))
+		require.Equal(t, []string{"EVAL", "EVALSHA"}, c.Fast)
+		require.Equal(t, []string{"a:1", "b:2"}, s.Redis.Addrs)
+	}
+}
+
+// requireSet fails if a field is zero that is not left out.
+func requireSet(t *testing.T, prefix string, v reflect.Value, besides ...string) {
+	t.Helper()
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name := prefix + v.Type().Name() + "." + f.Name
+		if _, ok := leftOut[name]; ok || len(besides) > 0 && name == besides[0] {
+			continue
+		}
+		if f.Type == reflect.TypeFor[pool.Options]() {
+			requireSet(t, "", v.Field(i))
+			continue
+		}
+		require.False(t, v.Field(i).IsZero(), "%s: no flag sets it, and leftOut has no reason", name)
+	}
+}
+
+// TestLeftOut: no reason is kept for a field that is not there.
+func TestLeftOut(t *testing.T) {
+	types := map[string]reflect.Type{
+		"Options": reflect.TypeFor[pool.Options](), "limit.Config": reflect.TypeFor[limit.Config](),
+		"cluster.Config": reflect.TypeFor[cluster.Config](), "Dialer": reflect.TypeFor[lanes.Dialer](),
+	}
+	for name := range leftOut {
+		i := strings.LastIndexByte(name, '.')
+		of := types[name[:i]]
+		require.NotNil(t, of, name)
+		_, ok := of.FieldByName(name[i+1:])
+		require.True(t, ok, name)
+	}
+}
+
+// TestDefaults: without flags, the library's settings are its own defaults, also where
+// a flag shows a number.
+func TestDefaults(t *testing.T) {
+	s, err := parse(nil, io.Discard)
+	require.NoError(t, err)
+	c, err := s.config()
+	require.NoError(t, err)
+	strategy := reflect.ValueOf(c.Pool.(pool.Laned).Strategy).Pointer()
+	require.Equal(t, reflect.ValueOf(lanes.FirstFit).Pointer(), strategy)
+	l := c.Pool.(pool.Laned)
+	l.Strategy = nil
+	require.Equal(t, pool.Laned{}, l)
+	require.Equal(t, limit.Config{Prefix: "limit:", Budget: 100 * time.Millisecond, NearCache: 10_000}, s.Limit.config())
+	require.False(t, s.Shed.On)
+	require.Equal(t, "127.0.0.1:6070", s.Listen.AdminAddr)
+}
+
+func TestEnvironment(t *testing.T) {
+	for name, value := range map[string]string{
+		"RATELIMIT_ADDRS": "a:1,b:2", "RATELIMIT_POOL": "adaptive", "RATELIMIT_POOL_MAX": "12", "RATELIMIT_MAX_WAITERS": "5",
+		"RATELIMIT_GRPC_MAX_CONNECTION_AGE": "1h", "RATELIMIT_SHED": "true", "RATELIMIT_LOG_LEVEL": "warn", "RATELIMIT_PPROF": "false",
+		"RATELIMIT_BUDGET": "5ms", "RATELIMIT_PASSWORD": "canary", "RATELIMIT_STALL_TIMEOUT": "2s",
+	} {
+		t.Setenv(name, value)
+	}
+	s, err := parse([]string{"--stall-timeout=4s"}, io.Discard)
+	require.NoError(t, err)
+	c, err := s.config()
+	require.NoError(t, err)
+	require.Equal(t, 12, c.Pool.(pool.Adaptive).Max)
+	require.Equal(t, 5, c.Pool.(pool.Adaptive).MaxWaiters)
+	require.Equal(t, 4*time.Second, c.Pool.(pool.Adaptive).StallTimeout, "a flag goes before its variable")
+	require.Equal(t, "canary", c.Dialer.Password)
+	require.Equal(t, time.Hour, s.Listen.MaxConnectionAge)
+	require.True(t, s.Shed.On)
+	require.False(t, s.Listen.Pprof)
+	require.Equal(t, 5*time.Millisecond, s.Limit.Budget)
+	require.NotContains(t, fmt.Sprintf("%v %+v", s, s), "canary")
+}
+
+func TestPasswordFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "password")
+	require.NoError(t, os.WriteFile(path, []byte("one\n"), 0o600))
+	s, err := parse([]string{"-addrs", "a:1", "-username", "u", "-password-file", path}, io.Discard)
+	require.NoError(t, err)
+	c, err := s.config()
+	require.NoError(t, err)
+	for _, want := range []string{"one", "two"} {
+		require.NoError(t, os.WriteFile(path, []byte(want+"\n"), 0o600))
+		user, password, err := c.Dialer.Credentials(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, "u", user)
+		require.Equal(t, want, password)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	require.NoError(t, os.WriteFile(empty, nil, 0o600))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-no-such-flag"}, "no-such-flag"},
+		{[]string{"rules.yaml"}, "rules.yaml"},
+		{[]string{"-password", "canary"}, "password"},
+		{[]string{"-addrs", "redis://u:canary@a:1"}, "--addrs: address 1: want host:port, without a scheme or credentials"},
+		{[]string{"-addrs", "a:1,b"}, `--addrs: address 2 = "b": want host:port`},
+		{[]string{"-pool", "elastic"}, "--pool"},
+		{[]string{"-pool", "fixed", "-lanes", "3"}, "--lanes needs --pool=laned, and it is fixed"},
+		{[]string{"-pool", "fixed", "-pool-idle-timeout", "3s"}, "--pool-idle-timeout needs --pool=adaptive or laned"},
+		{[]string{"-pool-size", "3"}, "--pool-size needs --pool=fixed, and it is laned"},
+		{[]string{"-pool-max", "3"}, "--pool-max needs --pool=adaptive"},
+		{[]string{"-lanes=-3"}, "Laned.Lanes = -3: must not be negative"},
+		{[]string{"-max-waiters=many"}, "max-waiters"},
+		{[]string{"-stall-timeout=3"}, "stall-timeout"},
+		{[]string{"-protocol=4"}, "Dialer.Protocol = 4: must be 2 or 3"},
+		{[]string{"-drain-delay=-1s"}, "--drain-delay = -1s: must be at least 0s"},
+		{[]string{"-shutdown-timeout=0s"}, "--shutdown-timeout = 0s: must be at least 1ms"},
+		{[]string{"-max-message=5"}, "--max-message = 5: must be at least 1024"},
+		{[]string{"-shed", "-shed-min=9", "-shed-initial=8"}, "--shed-min = 9, --shed-initial = 8, --shed-max = 10000: must be at least 1, and in this order"},
+		{[]string{"-shed-min=9"}, "need --shed"},
+		{[]string{"-budget=20s"}, "--budget = 20s: must be less than 10s"},
+		{[]string{"-prefix=a{b"}, `a brace is opened after "a" and not closed`},
+		{[]string{"-tls"}, "need --addrs"},
+		{[]string{"-username=u"}, "need --addrs"},
+		{[]string{"-addrs=a:1", "-username=u"}, `Dialer.Username = "u" without a Password`},
+		{[]string{"-addrs=a:1", "-tls-ca=ca.pem"}, "need --tls"},
+		{[]string{"-addrs=a:1", "-tls", "-tls-cert=c.pem"}, "--tls-cert and --tls-key: want both or neither"},
+		{[]string{"-addrs=a:1", "-tls", "-tls-ca=" + empty}, "there is no certificate in PEM in it"},
+		{[]string{"-addrs=a:1", "-tls", "-tls-ca=" + empty + "x"}, "--tls-ca: open"},
+		{[]string{"-addrs=a:1", "-tls", "-tls-cert=" + empty, "-tls-key=" + empty}, "--tls-cert and --tls-key: tls:"},
+		{[]string{"-addrs=a:1", "-password-file=" + empty}, "the file is empty"},
+		{[]string{"-addrs=a:1", "-password-file=" + empty + "x"}, "--password-file: open"},
+		{[]string{"-log-level=loud"}, "log-level"},
+		{[]string{"-log-format=xml"}, "log-format"},
+	} {
+		_, err := parse(c.args, io.Discard)
+		require.ErrorContains(t, err, c.want, "%v", c.args)
+		require.ErrorContains(t, err, "(-help lists the settings)")
+		if c.want != "password" {
+			require.NotContains(t, err.Error(), "canary")
+		}
+	}
+	t.Setenv("RATELIMIT_POOL_MAX", "many")
+	_, err := parse([]string{"-pool=adaptive"}, io.Discard)
+	require.ErrorContains(t, err, "RATELIMIT_POOL_MAX")
+}
+
+func TestHelp(t *testing.T) {
+	var out bytes.Buffer
+	_, err := parse([]string{"-help"}, &out)
+	require.ErrorIs(t, err, errHelp)
+	for _, want := range []string{"--addrs=HOST:PORT,...", "$RATELIMIT_ADDRS", "$RATELIMIT_MAX_IN_FLIGHT", "RATELIMIT_PASSWORD", "--grpc-addr=\":8081\""} {
+		require.Contains(t, out.String(), want)
+	}
+}
+
+// TestREADMEHasEverySetting: the table of settings is complete.
+func TestREADMEHasEverySetting(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	var out bytes.Buffer
+	_, err = parse([]string{"-help"}, &out)
+	require.ErrorIs(t, err, errHelp)
+	for word := range strings.FieldsSeq(out.String()) {
+		if name, ok := strings.CutPrefix(word, "--"); ok {
+			name, _, _ = strings.Cut(strings.TrimPrefix(name, "[no-]"), "=")
+			require.Contains(t, string(text), "`-"+strings.Trim(name, ".,;")+"`", "README.md")
+		}
+	}
+}
