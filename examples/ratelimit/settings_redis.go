@@ -26,6 +26,7 @@ type redisSettings struct {
 
 	Protocol     int           `name:"protocol" default:"2" help:"Version of RESP: 2 or 3."`
 	ClientName   string        `name:"client-name" default:"ratelimit" help:"Name of the connections, for CLIENT LIST."`
+	NoSetInfo    bool          `name:"no-set-info" help:"Leave out CLIENT SETINFO, for proxies that hang up on commands that they do not know."`
 	DialTimeout  time.Duration `name:"dial-timeout" default:"5s" help:"How long a connection may take to be ready."`
 	WriteTimeout time.Duration `name:"write-timeout" default:"5s" help:"How long a connection may take no bytes."`
 	KeepAlive    time.Duration `name:"keep-alive" default:"15s" help:"Time between TCP keep-alive probes; negative for none."`
@@ -49,7 +50,7 @@ func (r *redisSettings) check() error {
 
 func (r *redisSettings) dialer() (lanes.Dialer, error) {
 	d := lanes.Dialer{
-		Protocol: r.Protocol, ClientName: r.ClientName,
+		Protocol: r.Protocol, ClientName: r.ClientName, NoSetInfo: r.NoSetInfo,
 		Timeout: r.DialTimeout, WriteTimeout: r.WriteTimeout, KeepAlive: r.KeepAlive,
 	}
 	if r.PasswordFile == "" {

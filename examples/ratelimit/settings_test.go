@@ -23,9 +23,9 @@ import (
 // everything sets each flag of the pools and the client to something else than its
 // default; those of one kind of pool are added.
 var everything = []string{
-	"-addrs", "a:1, b:2", "-username", "u", "-protocol", "3", "-client-name", "n", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
+	"-addrs", "a:1, b:2", "-username", "u", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
 	"-refresh-every", "1s", "-max-redirects", "3", "-down-grace", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
-	"-max-waiters", "7", "-fail-fast", "-stall-timeout", "1s", "-pause-timeout", "2s", "-ping-every", "3s", "-min-backoff", "4ms", "-max-backoff", "5s",
+	"-max-waiters", "7", "-fail-fast", "-stall-timeout", "1s", "-pause-timeout", "2s", "-ping-every", "3s", "-max-age", "1h", "-min-backoff", "4ms", "-max-backoff", "5s",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9",
 }
 
@@ -178,6 +178,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-pool", "fixed", "-pool-idle-timeout", "3s"}, "--pool-idle-timeout needs --pool=adaptive or laned"},
 		{[]string{"-pool-size", "3"}, "--pool-size needs --pool=fixed, and it is laned"},
 		{[]string{"-pool-max", "3"}, "--pool-max needs --pool=adaptive"},
+		{[]string{"-max-age=5ms"}, "MaxAge = 5ms: must be"},
 		{[]string{"-lanes=-3"}, "Laned.Lanes = -3: must not be negative"},
 		{[]string{"-max-waiters=many"}, "max-waiters"},
 		{[]string{"-stall-timeout=3"}, "stall-timeout"},

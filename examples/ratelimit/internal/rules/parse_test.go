@@ -218,7 +218,7 @@ func TestMistakes(t *testing.T) {
 		{"domain: {}\n", "rules.yaml:1: domain: want a word"},
 		{"domain: d\nlimits: []\n", `rules.yaml:2: the file has an unknown field "limits": want domain, descriptors`},
 		{"domain: d\ndomain: e\n", "rules.yaml:2: the file has the field domain twice, also in line 1"},
-		{"domain: d\n---\ndomain: e\n", "rules.yaml:3: a second document"},
+		{"domain: d\n---\ndomain: e\n", "rules.yaml:2: a second document"},
 		{"domain: d\n---\n}\n", "rules.yaml:"},
 		{"domain: d\ndescriptors: k\n", "rules.yaml:2: descriptors: want a list"},
 		{"domain: d\ndescriptors:\n- k\n", "rules.yaml:3: a descriptor: want a mapping"},

@@ -17,9 +17,12 @@ type ShedConfig struct{ Min, Max, Initial uint }
 
 const (
 	// The limit is adjusted as often, once there are so many round trips.
-	shedWindow     = 100 * time.Millisecond
+	shedWindow     = 20 * time.Millisecond
 	shedMostWindow = time.Second
 	shedSamples    = 50
+
+	// How many windows make up what is usual. With few, an overload soon is.
+	shedBaseline = 1000
 
 	// The limit may be so many times what has been used of it, so that a burst finds
 	// room.
@@ -43,6 +46,7 @@ func NewShedder(c ShedConfig, registry prometheus.Registerer) *Shedder {
 			WithLimits(c.Min, c.Max, c.Initial).
 			WithMaxLimitFactor(shedHeadroom).
 			WithRecentWindow(shedWindow, shedMostWindow, shedSamples).
+			WithBaselineWindow(shedBaseline).
 			Build(),
 		shed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "ratelimit_shed_total", Help: "Requests that were refused since too many waited for Redis.",
