@@ -78,6 +78,11 @@ bench: ## Run the benchmarks one package at a time (BENCH, BENCHPKG, BENCHTIME, 
 
 fuzz: ## Run every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PKG)
+	@set -e; [ "$(PKG)" = ./... ] || exit 0; for module in $(filter-out .,$(modules)); do \
+		grep -rqs --include='*_test.go' '^func Fuzz' "$$module" || continue; \
+		echo "fuzz $$module"; \
+		(cd "$$module" && FUZZTIME=$(FUZZTIME) "$(CURDIR)/scripts/fuzz.sh"); \
+	done
 
 soak: ## Reshard, fail over, stall and kill a cluster under load (DURATION=10m, SEED=1)
 	@scripts/ensure-deps.sh redis-server >&2
