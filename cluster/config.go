@@ -65,7 +65,8 @@ type Config struct {
 	// timed.
 	Observer Observer
 
-	// Logger gets warnings and debug messages; default none.
+	// Logger is told of what changes: nodes that go down and come back, slots that
+	// move, trouble that lasts. docs/metrics.md lists the lines. Default none.
 	Logger *slog.Logger
 }
 

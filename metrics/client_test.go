@@ -105,6 +105,8 @@ func TestClientRedirectsAndRetries(t *testing.T) {
 	require.NoError(t, set(t, client, canaryKey))
 	text := exposition(t, metrics.NewCollector(client))
 	require.Contains(t, text, `redislanes_retries_total{cause="refused"} 1`)
+	require.Contains(t, text, `redislanes_error_replies_total{code="TRYAGAIN",kind="laned",node="`+servers.Addrs()[target]+`",role="primary"} 1`)
+	require.Contains(t, text, `redislanes_error_replies_total{code="ASK",kind="laned",node="`+servers.Addrs()[owner]+`",role="primary"} 1`)
 	require.NotContains(t, text, "canary")
 }
 

@@ -29,7 +29,7 @@ type options struct {
 // Collectors of several clients can be registered in one registry if they
 // differ in the value of such a label. Given more than once, the labels add
 // up. A name that is empty or not UTF-8, or that a metric has anyway (node, role,
-// kind, lane, result, reason, cause, direction), makes registering fail.
+// kind, lane, result, reason, code, cause, direction), makes registering fail.
 func WithConstLabels(labels prometheus.Labels) Option {
 	return func(o *options) {
 		if o.constLabels == nil {
@@ -51,6 +51,7 @@ type Collector struct {
 	slow      sample
 	dials     sample
 	closed    sample
+	replies   sample
 	slots     sample
 	redirects sample
 	retries   sample
@@ -76,6 +77,7 @@ func NewCollector(source Source, opts ...Option) *Collector {
 		slow:      newSample(slowInFlightMetric),
 		dials:     newSample(dialsMetric),
 		closed:    newSample(closedMetric),
+		replies:   newSample(errorRepliesMetric),
 		slots:     newSample(slotsMetric),
 		redirects: newSample(redirectsMetric),
 		retries:   newSample(retriesMetric),
@@ -93,7 +95,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.pool {
 		ch <- s.desc
 	}
-	for _, s := range [...]sample{c.lanes, c.inFlight, c.slow, c.resizes, c.dials, c.closed, c.slots, c.redirects, c.retries, c.refreshes} {
+	for _, s := range [...]sample{c.lanes, c.inFlight, c.slow, c.resizes, c.dials, c.closed, c.replies, c.slots, c.redirects, c.retries, c.refreshes} {
 		ch <- s.desc
 	}
 }
@@ -141,6 +143,9 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *poo
 		if !slices.Contains(closeReasons[:], reason) {
 			c.closed.send(ch, float64(n), node, role, s.Kind, reason)
 		}
+	}
+	for _, code := range errorCodes { // no others: a code may be a server's invention
+		c.replies.send(ch, float64(s.ErrorReplies[code]), node, role, s.Kind, code)
 	}
 }
 

@@ -89,6 +89,20 @@ func TestEveryCloseReasonFromTheStart(t *testing.T) {
 	require.Equal(t, len(reasons), testutil.CollectAndCount(c, "redislanes_connections_closed_total"))
 }
 
+// TestEveryErrorCodeFromTheStart, and none that a server has made up.
+func TestEveryErrorCodeFromTheStart(t *testing.T) {
+	c := metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: pool.Stats{
+		Addr: "a:1", Kind: "fixed", ErrorReplies: map[string]uint64{"OOM": 2, "CANARY": 1},
+	}}}})
+	text := exposition(t, c)
+	for _, code := range pool.ErrorCodes() {
+		want := map[bool]string{false: "0", true: "2"}[code == "OOM"]
+		require.Contains(t, text, `redislanes_error_replies_total{code="`+code+`",kind="fixed",node="a:1",role="primary"} `+want+"\n")
+	}
+	require.NotContains(t, text, "CANARY")
+	require.Equal(t, len(pool.ErrorCodes()), testutil.CollectAndCount(c, "redislanes_error_replies_total"))
+}
+
 func closeReasons(t *testing.T) []string {
 	file, err := parser.ParseFile(token.NewFileSet(), "../internal/nodepool/errors.go", nil, 0)
 	require.NoError(t, err)
@@ -189,5 +203,5 @@ func TestSeries(t *testing.T) {
 	s := lanedStats()
 	delete(s.Closes, "meteor")
 	one := testutil.CollectAndCount(metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: s}}}))
-	require.Equal(t, 18+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+2+10, one-base)
+	require.Equal(t, 18+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+2+10+len(pool.ErrorCodes()), one-base)
 }

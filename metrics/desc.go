@@ -34,6 +34,7 @@ var (
 	poolLabels   = []string{"node", "role", "kind"}
 	dialLabels   = []string{"node", "role", "kind", "result"}
 	closedLabels = []string{"node", "role", "kind", "reason"}
+	replyLabels  = []string{"node", "role", "kind", "code"}
 	resizeLabels = []string{"node", "role", "kind", "direction"}
 	laneLabels   = []string{"node", "role", "lane"}
 )
@@ -130,6 +131,9 @@ var (
 	closedMetric = metric{"connections_closed_total",
 		"Connections closed, by reason. client and idle are normal: the program closed the client, " +
 			"a pool shrank or a lent connection was not needed any more.", counter, closedLabels}
+	errorRepliesMetric = metric{"error_replies_total",
+		"Error replies of the node, by code (OOM, CLUSTERDOWN and so on; other). " +
+			"Those after which the client went elsewhere or tried again are among them.", counter, replyLabels}
 	slotsMetric = metric{"slots_owned",
 		"Hash slots that have a node, as far as the client knows; 16384 in a healthy cluster.", gauge, nil}
 	redirectsMetric = metric{"redirects_total",
@@ -149,6 +153,9 @@ var closeReasons = [...]string{
 	pool.CloseByClient, pool.CloseIdle, pool.CloseStalled, pool.CloseByServer,
 	pool.CloseTimeout, pool.CloseProtocol, pool.CloseUnclean, pool.CloseRenewed, pool.CloseAged, pool.CloseIOFailure,
 }
+
+// errorCodes are exported from the first scrape on, too.
+var errorCodes = pool.ErrorCodes()
 
 // What an Observer keeps.
 var (

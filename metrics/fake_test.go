@@ -22,7 +22,8 @@ func busy() fake {
 			{Role: "replica", Pool: pool.Stats{
 				Addr: "10.0.0.2:6379", Kind: "fixed", Size: 50, Target: 50, Open: 48, InUse: 36, Idle: 12, Dialing: 2, Lent: 4,
 				Capacity: 50, InFlight: 33, Dials: 60, DialErrors: 7,
-				Closes: map[string]uint64{pool.CloseIOFailure: 3},
+				Closes:       map[string]uint64{pool.CloseIOFailure: 3},
+				ErrorReplies: map[string]uint64{"OOM": 21, "other": 14, "CANARY": 1},
 			}},
 			{Role: "primary", Pool: pool.Stats{
 				Addr: "[2001:db8::3]:6379", Kind: "adaptive", Size: 20, Target: 3, Grows: 1, Capacity: 20,

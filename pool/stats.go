@@ -64,9 +64,21 @@ type Stats struct {
 	DialErrors uint64
 	Closes     map[string]uint64
 
+	// Error replies of the server by their code, which is one of [ErrorCodes]; only
+	// codes of which there were any. Those that the client followed, or sent the
+	// command again after, are among them. Errors inside of another reply, as that to
+	// EXEC, are not, and neither are replies that arrived when their callers had
+	// left, nor refused handshakes, which are DialErrors.
+	ErrorReplies map[string]uint64
+
 	Grows, Shrinks uint64 // how often Target has changed
 	LastResize     Resize // the last time; zero if it has not
 }
+
+// ErrorCodes returns the codes by which Stats.ErrorReplies counts, such as "OOM": a
+// fixed list, of which the last one, "other", stands for all codes that are not in
+// it. The code of an error reply is the first word of its text.
+func ErrorCodes() []string { return nodepool.ErrorCodes() }
 
 // Saturation returns what share of the pool is in use, 0 to 1: connections in
 // use by its size; for a laned pool, batches in flight by its capacity.

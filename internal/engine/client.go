@@ -31,9 +31,12 @@ type Client struct {
 	topology atomic.Pointer[topology]
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
-	strange  map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
 	troubles troubles
-	now      func() time.Time // what an Observer's times are taken from
+	journal  *guard.Journal
+	strange  map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
+
+	refreshLog refreshLog       // for refresh only
+	now        func() time.Time // what an Observer's times are taken from
 
 	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
 	nodes     map[string]*node
@@ -51,6 +54,8 @@ func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
 		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), now: time.Now}
+	c.journal = guard.NewJournal(cfg.Logger)
+	c.troubles.episodes.log = c.journal
 	c.slow, _ = cfg.overrides() // validated
 	c.topology.Store(newTopology(nil, nil))
 	return c
@@ -212,8 +217,8 @@ func (c *Client) drain(n *node) {
 }
 
 // Close closes all connections. Commands in flight end with an error that
-// wraps ErrClosed. It returns when no goroutine of the client is left; closing
-// again does nothing.
+// wraps ErrClosed. It returns when no goroutine of the client is left, but for one
+// in which the log does not return for seconds; closing again does nothing.
 func (c *Client) Close() error {
 	if c == nil || c.ctx == nil {
 		return errNotMade
@@ -230,5 +235,14 @@ func (c *Client) Close() error {
 		n.close()
 	}
 	c.tasks.Wait()
+	patience := time.NewTimer(logPatience)
+	defer patience.Stop()
+	select {
+	case <-c.journal.Close():
+	case <-patience.C:
+	}
 	return nil
 }
+
+// logPatience is how long Close waits for a log that does not return.
+const logPatience = 3 * time.Second

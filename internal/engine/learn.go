@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -229,7 +230,7 @@ func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
 	}
 	rule, err := command.ParseInfo(reply, name)
 	if err != nil {
-		c.cfg.Logger.Warn("COMMAND INFO makes no sense", "node", n.addr, "command", name, "error", err)
+		c.journal.Note(slog.LevelWarn, "COMMAND INFO makes no sense", "node", n.addr, "command", name, "error", err)
 	}
 	return lore{rule, true}
 }

@@ -157,7 +157,8 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	}
 	now := time.Now()
 	at := siteOf(to.verdict, addr, l.seen.refused, l.slot, nil)
-	return l.again(ctx, l.client.troubles.note(at, false, l.attempt.since(at), now), &l.client.counters.refused, now)
+	met := l.client.troubles.note(at, wire.ErrorCode([]byte(reply.S)), l.attempt.since(at), now)
+	return l.again(ctx, met, &l.client.counters.refused, now)
 }
 
 // mayRepeat tells whether the action that the server refused may be performed

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/guard"
 )
 
 const (
@@ -101,10 +101,7 @@ func (c *Client) refreshForAll() {
 	c.syncs = nil
 	c.mu.Unlock()
 	err := c.refresh(c.ctx)
-	if err != nil && c.ctx.Err() == nil {
-		c.cfg.Logger.Warn("refresh failed", "error", err)
-		guard.Log(c.cfg.Logger, err)
-	}
+	c.noteRefreshed(err)
 	for _, done := range waiting {
 		done <- err
 	}
@@ -122,6 +119,7 @@ func (c *Client) refresh(ctx context.Context) error {
 	}
 	c.counters.refreshes.Add(1)
 	c.use(t, said)
+	c.noteMoved()
 	return nil
 }
 
@@ -237,6 +235,6 @@ func (c *Client) logDoubt(addr string, wrong doubt) {
 	}
 	if c.strange[addr] != wrong && c.topology.Load().view != nil {
 		c.strange[addr] = wrong
-		c.cfg.Logger.Warn("a server's map of the slots is not used", "addr", addr, "reason", wrong.String())
+		c.journal.Note(slog.LevelWarn, "a server's map of the slots is not used", "addr", addr, "reason", wrong.String())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -24,7 +25,7 @@ func (c *Client) start(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil || !willPass(err) {
 			return err
 		}
-		c.cfg.Logger.Info("no server is ready yet", "error", err)
+		c.journal.Note(slog.LevelInfo, "no server is ready yet", "error", err)
 		if ended := wait(ctx, pause/2+rand.N(pause/2)); ended != nil {
 			return fmt.Errorf("%w; the context ended before one was ready: %w", err, ended)
 		}

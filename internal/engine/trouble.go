@@ -105,11 +105,14 @@ type troubles struct {
 	ofSlots int           // of all slots
 	gaps    *gaps         // slots without an owner; nil: none were ever
 	swept   time.Time     // when those that nobody meets any more were last looked for
+
+	episodes episodes // what the log is told
 }
 
 // note returns the trouble that a command has met at the site, which began now
-// unless it is known, or since says otherwise.
-func (t *troubles) note(at site, unsent bool, since, now time.Time) trouble {
+// unless it is known, or since says otherwise. The code is that with which the server
+// has refused the command; "" if it was not sent.
+func (t *troubles) note(at site, code string, since, now time.Time) trouble {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forgetLocked(now)
@@ -120,10 +123,11 @@ func (t *troubles) note(at site, unsent bool, since, now time.Time) trouble {
 			t.addLocked(known)
 		}
 	}
-	known.heard, known.unsent = now, unsent
+	known.heard, known.unsent = now, code == ""
 	if !since.IsZero() && since.Before(known.since) {
 		known.since = since
 	}
+	t.episodes.met(known, code, now)
 	return *known
 }
 
@@ -137,6 +141,9 @@ func (t *troubles) noteGap(m *topology, slot int32, now time.Time) trouble {
 	}
 	since := t.gaps.note(m, slot, func() uint64 { return t.begun.Add(1) }, now)
 	t.countLocked()
+	if t.gaps.open > 0 {
+		t.episodes.gap(m, since, now)
+	}
 	return trouble{site: site{slot: slot}, since: since, heard: now, unsent: true}
 }
 
@@ -154,6 +161,7 @@ func (t *troubles) addLocked(known *trouble) {
 		t.at, t.slots = make(map[site]*trouble), make(map[int32]int)
 	}
 	t.at[known.site] = known
+	t.episodes.began(known)
 	if known.addr == "" {
 		t.ofSlots++
 		t.slots[known.slot]++
@@ -161,8 +169,10 @@ func (t *troubles) addLocked(known *trouble) {
 	t.countLocked()
 }
 
-func (t *troubles) endLocked(known *trouble) {
+// endLocked ends a trouble, which isOver or isForgotten.
+func (t *troubles) endLocked(known *trouble, how string) {
 	delete(t.at, known.site)
+	t.episodes.ended(known, how)
 	if known.addr == "" {
 		t.ofSlots--
 		if t.slots[known.slot]--; t.slots[known.slot] == 0 {
@@ -176,6 +186,9 @@ func (t *troubles) countLocked() {
 	n := len(t.at)
 	if t.gaps != nil {
 		n += t.gaps.open
+		if t.gaps.open == 0 {
+			t.episodes.noGaps(isOver)
+		}
 	}
 	t.open.Store(int32(n))
 }
@@ -188,11 +201,13 @@ func (t *troubles) forgetLocked(now time.Time) {
 	t.swept = now
 	for _, known := range t.at {
 		if now.Sub(known.heard) > forgetTrouble {
-			t.endLocked(known)
+			t.endLocked(known, isForgotten)
 		}
 	}
 	if t.gaps != nil {
-		t.gaps.forget(now.Add(-forgetTrouble))
+		if t.gaps.forget(now.Add(-forgetTrouble)); t.gaps.open == 0 {
+			t.episodes.noGaps(isForgotten)
+		}
 		t.countLocked()
 	}
 }
@@ -203,7 +218,7 @@ func (t *troubles) forgetLocked(now time.Time) {
 func (t *troubles) answeredLocked(addr string, by sort, sent uint64) {
 	for s := range sorts {
 		if known := t.at[site{addr: addr, sort: s}]; known != nil && known.born <= sent && (s <= by || known.unsent) {
-			t.endLocked(known)
+			t.endLocked(known, isOver)
 		}
 	}
 }
@@ -223,7 +238,7 @@ func (t *troubles) ranLocked(slot int32, command []byte, sent uint64) {
 	}
 	for _, at := range [...]site{{slot: slot}, {slot: slot, command: fingerprint(command)}} {
 		if known := t.at[at]; known != nil && known.born <= sent {
-			t.endLocked(known)
+			t.endLocked(known, isOver)
 		}
 	}
 }

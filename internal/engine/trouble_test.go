@@ -76,11 +76,11 @@ func TestTroubles(t *testing.T) {
 					if e.since != 0 {
 						since = at(e.since)
 					}
-					all.note(e.at, e.unsent, since, at(i))
+					all.note(e.at, map[bool]string{false: "LOADING", true: ""}[e.unsent], since, at(i))
 				}
 			}
 			now := at(len(c.events))
-			got := all.note(c.of, false, time.Time{}, now)
+			got := all.note(c.of, "LOADING", time.Time{}, now)
 			require.Equal(t, at(c.want), got.since)
 			require.Equal(t, len(all.at), int(all.open.Load()))
 		})
@@ -94,14 +94,14 @@ func TestTroublesAreBounded(t *testing.T) {
 	var all troubles
 	now := time.Now()
 	for i := range 3 * maxTroubles {
-		all.note(site{slot: int32(i % SlotCount), command: uint64(i)}, false, time.Time{}, now)
+		all.note(site{slot: int32(i % SlotCount), command: uint64(i)}, "LOADING", time.Time{}, now)
 	}
 	require.Len(t, all.at, maxTroubles)
 	node := site{addr: "a"}
-	all.note(node, false, time.Time{}, now)
-	require.Equal(t, now, all.note(node, false, time.Time{}, now.Add(time.Second)).since, "those of slots leave room for it")
+	all.note(node, "LOADING", time.Time{}, now)
+	require.Equal(t, now, all.note(node, "LOADING", time.Time{}, now.Add(time.Second)).since, "those of slots leave room for it")
 	later := now.Add(2 * forgetTrouble)
-	all.note(site{addr: "b"}, false, time.Time{}, later)
+	all.note(site{addr: "b"}, "LOADING", time.Time{}, later)
 	require.Equal(t, 1, len(all.at))
 	require.Zero(t, all.ofSlots)
 	require.Empty(t, all.slots)
@@ -113,7 +113,7 @@ func TestTroublesAreBounded(t *testing.T) {
 func TestTroubleOfASlotCostsOthersNothing(t *testing.T) {
 	var all troubles
 	mget := []byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n")
-	all.note(site{slot: 7, command: fingerprint(mget)}, false, time.Time{}, time.Now())
+	all.note(site{slot: 7, command: fingerprint(mget)}, "LOADING", time.Time{}, time.Now())
 	require.Zero(t, testing.AllocsPerRun(100, func() { all.succeeded("a", reading, 8, mget, 1) }))
 	require.EqualValues(t, 1, all.open.Load())
 	all.succeeded("a", reading, 7, mget, 1)

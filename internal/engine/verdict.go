@@ -47,7 +47,7 @@ func (x *retry) judge(i int, now time.Time) step {
 	case moved, ask:
 		return x.follow(i, to)
 	default:
-		return x.judgeRefusal(i, to.verdict, addr, now)
+		return x.judgeRefusal(i, to.verdict, wire.ErrorCode(text), addr, now)
 	}
 }
 
@@ -59,12 +59,12 @@ func (x *retry) succeeded(i int, addr string) {
 }
 
 // judgeRefusal decides for a command that the server refused for now.
-func (x *retry) judgeRefusal(i int, v verdict, addr string, now time.Time) step {
+func (x *retry) judgeRefusal(i int, v verdict, code, addr string, now time.Time) step {
 	if v == readOnly && !x.how.replica {
 		x.request.places[i].trip.pool.Renew()
 	}
 	at := siteOf(v, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
-	t := x.client.troubles.note(at, false, x.attempts[i].since(at), now)
+	t := x.client.troubles.note(at, code, x.attempts[i].since(at), now)
 	return x.inTrouble(i, wasRefused, t, now)
 }
 
@@ -131,7 +131,7 @@ func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time
 	if slot == noKey && errors.Is(err, redislanes.ErrDown) {
 		c.leaveHome(addr)
 	}
-	t := c.troubles.note(site{addr: addr, sort: s}, true, beganAt(err), now)
+	t := c.troubles.note(site{addr: addr, sort: s}, "", beganAt(err), now)
 	t.silent = isSilence(err)
 	return t
 }

@@ -297,4 +297,9 @@ var ofCluster = []mutant{
 		"case !mayTryAgain(&t, now, l.had, grace), wait(", "case wait(",
 		"./cluster", "TestLentActionsKnowTheGrace", false,
 	},
+	{
+		"each slot that refuses a command for a moment is a line in the log", "internal/engine/episodes.go",
+		"!of.told.IsZero() || now.Sub(since) < lasting", "!of.told.IsZero()",
+		"./internal/engine", "TestLogOfTroubles", false,
+	},
 }

@@ -103,4 +103,19 @@ var ofLanes = []mutant{
 		"\tcase t&Blocking != 0:\n\t\treturn Alone\n", "",
 		"./cluster", "TestBlockingCommandsAreLentAConnection", false,
 	},
+	{
+		"error replies are not counted", "internal/wire/codes.go",
+		"if b.errors > 0 && l.errorReplies != nil {", "if false {",
+		"./internal/wire", "TestErrorRepliesAreCounted", false,
+	},
+	{
+		"each failed dial is a line in the log", "internal/guard/journal.go",
+		"now.Sub(t.last) < spacing", "t.events < 0",
+		"./internal/guard", "TestThrottle", false,
+	},
+	{
+		"lines for a log that does not return take memory without end", "internal/guard/journal.go",
+		"if j.closed || len(j.lines) >= maxLines {", "if j.closed {",
+		"./internal/guard", "TestJournalOfAStuckLog", false,
+	},
 }

@@ -2,10 +2,12 @@ package nodepool
 
 import (
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/guard"
 )
 
 // A breaker is what the pool knows of dials, and of connections that have ended.
@@ -21,6 +23,8 @@ type breaker struct {
 	lastEarly time.Time
 	down      time.Time   // since when the server is down; zero: it is up, as far as is known
 	redial    *time.Timer // set while the pool waits to dial again
+
+	dialsFailed guard.Throttle // of the log
 
 	refuses atomic.Bool // whether downErrorLocked returns an error, for those who have not got mu
 }
@@ -96,6 +100,7 @@ func (p *Pool) tripLocked(cause error) {
 			p.down = p.silentSince // the trouble is the same
 		}
 		p.counters.downs++
+		p.noteStateLocked(slog.LevelWarn, "server down", "error", cause)
 	}
 	p.judgedLocked()
 	p.failWaitersLocked(p.downErrorLocked())
@@ -117,6 +122,9 @@ func (p *Pool) lostLocked(err error) {
 
 // recoverLocked closes the breaker: a dial has succeeded.
 func (p *Pool) recoverLocked() {
+	if !p.down.IsZero() {
+		p.noteStateLocked(slog.LevelInfo, "server up again", "after", time.Since(p.down))
+	}
 	p.failures, p.lastErr, p.down = 0, nil, time.Time{}
 	p.livesLocked(p.watch.answered())
 }

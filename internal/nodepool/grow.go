@@ -67,7 +67,6 @@ func (p *Pool) dial() {
 	case err == nil:
 		p.access.dispatch()
 	case !ended:
-		p.log.Warn("dial failed", "addr", p.addr, "error", err)
 		guard.Log(p.log, err)
 	}
 }
@@ -75,6 +74,7 @@ func (p *Pool) dial() {
 // attemptFailedLocked notes that a connection could not be had, and schedules
 // the next dial.
 func (p *Pool) attemptFailedLocked(err error) {
+	p.noteDialFailedLocked(err)
 	p.failures++
 	p.lastErr = err
 	if p.dialing == 0 {

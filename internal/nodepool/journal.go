@@ -1,48 +1,50 @@
 package nodepool
 
-import "log/slog"
+import (
+	"log/slog"
+	"time"
+)
 
-// A log may be slow, and what it is told is decided under mu, by goroutines on which
-// callers and the judgement of the server depend. So lines are noted, and a
-// goroutine of its own writes them while there are any.
+// What the log is told. Lines are noted under mu, and written by a goroutine of the
+// journal.
 
-// maxLines bounds the lines that wait for the log. Further ones are dropped.
-const maxLines = 1024
-
-type line struct {
-	level   slog.Level
-	message string
-	args    []any
+// note adds a line about the server.
+func (p *Pool) note(level slog.Level, message string, args ...any) {
+	p.journal.Note(level, message, append([]any{"addr", p.addr}, args...)...)
 }
 
-type journal struct {
-	lines   []line
-	writing bool
-}
-
-func (p *Pool) noteLocked(level slog.Level, message string, args ...any) {
-	if len(p.journal.lines) >= maxLines {
+// noteStateLocked adds a line about what the server is. The pools inside of a pool
+// see the same.
+func (p *Pool) noteStateLocked(level slog.Level, message string, args ...any) {
+	if p.closed || p.retired {
 		return
 	}
-	p.journal.lines = append(p.journal.lines, line{level, message, append([]any{"addr", p.addr}, args...)})
-	if !p.journal.writing {
-		p.journal.writing = true
-		p.tasks.Go(p.writeJournal)
+	if p.kind == kindLent || p.kind == kindSlow {
+		level = slog.LevelDebug
+	}
+	p.note(level, message, args...)
+}
+
+// noteDialFailedLocked adds a line about the first connection that could not be had,
+// and then one in five seconds at most.
+func (p *Pool) noteDialFailedLocked(err error) {
+	if p.closed || p.retired {
+		return
+	}
+	if n, due := p.dialsFailed.Due(time.Now()); due {
+		p.note(slog.LevelWarn, "dial failed", "failures", n, "error", err)
 	}
 }
 
-func (p *Pool) writeJournal() {
-	for {
-		p.mu.Lock()
-		lines := p.journal.lines
-		p.journal.lines = nil
-		p.journal.writing = len(lines) > 0
-		p.mu.Unlock()
-		if len(lines) == 0 {
-			return
-		}
-		for _, l := range lines {
-			p.log.Log(p.ctx, l.level, l.message, l.args...)
-		}
+// noteSuspicionLocked adds a line when a suspicion has begun, and when it has ended.
+func (p *Pool) noteSuspicionLocked() {
+	suspected := p.watch.stage == suspect
+	switch {
+	case suspected && p.announced.IsZero():
+		p.announced = p.silentSince
+		p.noteStateLocked(slog.LevelWarn, "server suspect: silent, and no answer over another connection")
+	case !suspected && !p.announced.IsZero():
+		p.noteStateLocked(slog.LevelInfo, "server not suspect any more", "after", time.Since(p.announced))
+		p.announced = time.Time{}
 	}
 }

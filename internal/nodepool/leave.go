@@ -48,7 +48,7 @@ func (m *member) Closed(l *wire.Lane) {
 		p.leftLocked(m, err)
 	}
 	if !p.closed && !p.retired {
-		p.noteLocked(slog.LevelDebug, "connection closed", "reason", closeReason(err), "error", err)
+		p.note(slog.LevelDebug, "connection closed", "reason", closeReason(err), "error", err)
 	}
 	p.mu.Unlock()
 }
@@ -74,6 +74,7 @@ func (p *Pool) leftLocked(m *member, err error) {
 func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
 	m.until = p.retirementLocked(m.born)
+	lane.CountErrors(&p.errorReplies)
 	m.startLocked()
 	m.place = len(p.members)
 	p.members = append(p.members, m)

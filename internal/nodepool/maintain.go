@@ -1,7 +1,6 @@
 package nodepool
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
@@ -143,14 +142,7 @@ func newPing() (*wire.Call, *wire.Batch) {
 
 // carryOut unlocks mu, and lets the lanes listen.
 func (p *Pool) carryOut(listen []*wire.Lane) {
-	if suspected := p.watch.stage == suspect; suspected != p.announced {
-		p.announced = suspected
-		if suspected {
-			p.noteLocked(slog.LevelWarn, "server suspect: silent, and no answer over another connection")
-		} else {
-			p.noteLocked(slog.LevelInfo, "server not suspect any more")
-		}
-	}
+	p.noteSuspicionLocked()
 	p.mu.Unlock()
 	for _, l := range listen {
 		l.Watch()

@@ -23,6 +23,7 @@ type Pool struct {
 	dialer  lanes.Dialer
 	purpose wire.Purpose
 	log     *slog.Logger
+	journal *guard.Journal
 
 	ctx    context.Context // ends when the pool is closed
 	cancel context.CancelFunc
@@ -32,6 +33,8 @@ type Pool struct {
 
 	waiting   atomic.Int32  // length of queue, for those who have not got mu
 	exhausted atomic.Uint64 // how many were refused for want of room
+
+	errorReplies wire.ErrorCount
 
 	nextLook *time.Timer // for maintain
 	attended atomic.Bool // the next look is soon, as batches may be in flight
@@ -45,7 +48,6 @@ type Pool struct {
 	breaker                          // what dials and the ends of connections have shown
 	health                           // what the silence of connections has shown
 	size     controller              // how many connections are wanted
-	journal  journal
 	renewals renewals
 	counters counters
 	retired  bool
@@ -124,6 +126,7 @@ func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log 
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &Pool{settings: s, addr: addr, dialer: wire.Sealed(d), purpose: purpose, log: guard.Logger(log), ctx: ctx, cancel: cancel,
 		waiters: make(map[*wire.Batch]*waiter)}
+	p.journal = guard.NewJournal(p.log)
 	p.size = s.controller()
 	p.watch.stallTimeout = s.StallTimeout
 	p.looked, p.planned, p.nextLook = time.Now(), s.choresEvery(), time.NewTimer(s.choresEvery())
@@ -217,6 +220,7 @@ func (p *Pool) end() {
 		_ = part.Close()
 	}
 	p.tasks.Wait()
+	<-p.journal.Close()
 }
 
 // Quiet reports whether nothing is in flight, waiting or lent. A PING is in flight,

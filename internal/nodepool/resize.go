@@ -142,7 +142,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 	if p.kind == kindLent {
 		level = slog.LevelDebug
 	}
-	p.noteLocked(level, "pool resized", "from", c.last.From, "to", to,
+	p.note(level, "pool resized", "from", c.last.From, "to", to,
 		"reason", why, "saturation", c.last.Saturation, "waiters", s.waiters)
 }
 

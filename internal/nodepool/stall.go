@@ -23,7 +23,7 @@ type health struct {
 	silentSince time.Time     // of a suspect; else zero
 	dialSilent  time.Duration // for how long callers have waited for an unanswered dial
 	question    func()        // withdraws the one that is out; nil: none is
-	announced   bool          // the log was told of a suspicion
+	announced   time.Time     // since when the server is silent by what the log was told last; zero: it is not
 	looked      time.Time     // when the maintenance last looked
 	planned     time.Duration // how long after that it is to look again
 	active      bool          // it saw that bytes had arrived

@@ -5,6 +5,8 @@ import (
 	"io"
 	"maps"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 type counters struct {
@@ -51,9 +53,14 @@ type Stats struct {
 	DialErrors uint64
 	Closes     map[string]uint64
 
+	ErrorReplies map[string]uint64
+
 	Grows, Shrinks uint64
 	LastResize     Resize
 }
+
+// ErrorCodes is that of package pool.
+func ErrorCodes() []string { return wire.ErrorCodes() }
 
 // String describes the pool.
 func (p *Pool) String() string { return "pool.Pool{" + p.kind + ", " + p.addr + "}" }
@@ -70,7 +77,7 @@ func (p *Pool) Stats() Stats {
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: !p.down.IsZero(), Downs: p.counters.downs,
 		Suspect: p.watch.stage == suspect && p.down.IsZero(), Suspects: p.counters.suspects,
-		Closes: maps.Clone(p.counters.closes),
+		Closes: maps.Clone(p.counters.closes), ErrorReplies: p.errorReplies.ByCode(),
 		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
 	}
 	for _, m := range p.members {
@@ -113,5 +120,8 @@ func (s *Stats) addPart(l Stats) {
 	s.DialErrors += l.DialErrors
 	for reason, n := range l.Closes {
 		s.Closes[reason] += n
+	}
+	for code, n := range l.ErrorReplies {
+		s.ErrorReplies[code] += n
 	}
 }

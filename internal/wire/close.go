@@ -129,7 +129,7 @@ func (l *Lane) settle() {
 		if b.counted {
 			l.load.remove(1)
 		}
-		b.call.complete(b)
+		l.complete(b)
 		b = next
 	}
 	l.events.Closed(l)

@@ -42,7 +42,8 @@ type Lane struct {
 	timed        bool            // conn's read deadlines can be relied on, so callers may read
 	events       Events
 	writeTimeout time.Duration
-	load         *Load // of the lanes of its pool; nil: nobody counts
+	load         *Load       // of the lanes of its pool; nil: nobody counts
+	errorReplies *ErrorCount // of the lanes of its pool; nil: nobody counts
 	limits       resp.Limits
 	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
 

@@ -249,7 +249,7 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 	for b := first; b != nil; {
 		next := b.next
 		b.next = nil
-		b.call.complete(b)
+		l.complete(b)
 		b = next
 	}
 	return batches, err

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/guard"
+)
+
+// The log is told of troubles that last, and not of each: a slot that moves refuses
+// commands for a moment, and may be one of thousands. There is a line when a node has
+// been in trouble for a second, when single slots have, or when slots have had no
+// owner, and one when that is over.
+
+// lasting is how long a trouble must have lasted, and be met still, to be worth a
+// line.
+const lasting = time.Second
+
+const (
+	isOver      = "trouble over"
+	isForgotten = "trouble not met any more"
+)
+
+// episodes are what the log is told of troubles.
+type episodes struct {
+	log   *guard.Journal
+	nodes map[string]*episode // by address
+	slots episode             // of single slots
+	gaps  episode             // of slots without an owner
+}
+
+// An episode is a time in which there is trouble somewhere.
+type episode struct {
+	open int       // troubles that have not ended
+	told time.Time // since when, by what the log was told; zero: it was told nothing
+}
+
+// of returns the episode that a trouble belongs to, nil if there is none.
+func (e *episodes) of(at site) *episode {
+	if at.addr == "" {
+		return &e.slots
+	}
+	return e.nodes[at.addr]
+}
+
+func (e *episodes) began(t *trouble) {
+	of := e.of(t.site)
+	if of == nil {
+		if e.nodes == nil {
+			e.nodes = make(map[string]*episode)
+		}
+		of = new(episode)
+		e.nodes[t.addr] = of
+	}
+	of.open++
+}
+
+// met is told of each command that meets the trouble: refused with the code or, if
+// that is "", not sent.
+func (e *episodes) met(t *trouble, code string, now time.Time) {
+	of := e.of(t.site)
+	if of == nil || !of.isNews(t.since, now) {
+		return
+	}
+	if code == "" {
+		code = "not sent"
+	}
+	e.log.Note(slog.LevelWarn, "trouble", "where", t.place(), "for", now.Sub(t.since), "commands", code)
+}
+
+// isNews reports whether trouble since then is worth a line: one in each episode.
+func (of *episode) isNews(since, now time.Time) bool {
+	if !of.told.IsZero() || now.Sub(since) < lasting {
+		return false
+	}
+	of.told = since
+	return true
+}
+
+// place is where the log says that the trouble is.
+func (t *trouble) place() string {
+	if t.addr == "" {
+		return "slots"
+	}
+	return t.String()
+}
+
+// ended is told of each trouble that ends, and how.
+func (e *episodes) ended(t *trouble, how string) {
+	of := e.of(t.site)
+	if of == nil {
+		return
+	}
+	if of.open--; of.open > 0 {
+		return
+	}
+	e.end(of, t.place(), how)
+	delete(e.nodes, t.addr)
+}
+
+func (e *episodes) end(of *episode, where, how string) {
+	if !of.told.IsZero() {
+		e.log.Note(slog.LevelInfo, how, "where", where, "after", time.Since(of.told))
+	}
+	*of = episode{}
+}
+
+// gap is told of each command for a slot that has had no owner since then.
+func (e *episodes) gap(m *topology, since, now time.Time) {
+	e.gaps.open = 1
+	if e.gaps.isNews(since, now) {
+		e.log.Note(slog.LevelWarn, "slots have no owner", "slots", SlotCount-m.covered(), "for", now.Sub(since))
+	}
+}
+
+func (e *episodes) noGaps(how string) {
+	if e.gaps.open > 0 {
+		e.end(&e.gaps, "slots without an owner", how)
+	}
+}

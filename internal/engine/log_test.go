@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/guard"
+)
+
+// A logbook keeps the lines of a journal, without their times.
+type logbook struct {
+	text    bytes.Buffer
+	journal *guard.Journal
+}
+
+func newLogbook() *logbook {
+	b := new(logbook)
+	b.journal = guard.NewJournal(slog.New(slog.NewTextHandler(&b.text, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		},
+	})))
+	return b
+}
+
+// lines returns those that were written since the last time, in a bubble of
+// synctest.
+func (b *logbook) lines() []string {
+	synctest.Wait()
+	defer b.text.Reset()
+	if b.text.Len() == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(b.text.String()), "\n")
+}
+
+// TestLogOfTroubles: a trouble is worth a line once it has lasted for a second and
+// somebody meets it still, and one when it is over. All of one node share them, and so
+// do those of slots.
+func TestLogOfTroubles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := newLogbook()
+		all := troubles{episodes: episodes{log: book.journal}}
+		reads, writes := site{addr: "a:1", sort: reading}, site{addr: "a:1", sort: writing}
+
+		all.note(writes, "LOADING", time.Time{}, time.Now())
+		all.note(site{slot: 7}, "CLUSTERDOWN", time.Time{}, time.Now())
+		time.Sleep(lasting - 1)
+		all.note(writes, "LOADING", time.Time{}, time.Now())
+		all.note(reads, "LOADING", time.Time{}, time.Now())
+		all.succeeded("b:2", writing, 7, nil, all.begun.Load())
+		require.Empty(t, book.lines(), "none has lasted for a second, and the slot's is over")
+
+		time.Sleep(time.Nanosecond)
+		all.note(reads, "LOADING", time.Time{}, time.Now())
+		require.Empty(t, book.lines(), "that of reads has not")
+		all.note(writes, "LOADING", time.Time{}, time.Now())
+		require.Equal(t, []string{`level=WARN msg=trouble where="node a:1" for=1s commands=LOADING`}, book.lines())
+		time.Sleep(time.Minute - 2*time.Second)
+		all.note(reads, "LOADING", time.Time{}, time.Now())
+		all.note(writes, "LOADING", time.Time{}, time.Now())
+		all.succeeded("a:1", reading, 9, nil, all.begun.Load())
+		require.Empty(t, book.lines(), "one line for all, and writes are refused still")
+		time.Sleep(time.Second)
+		all.succeeded("a:1", writing, 9, nil, all.begun.Load())
+		require.Equal(t, []string{`level=INFO msg="trouble over" where="node a:1" after=1m0s`}, book.lines())
+		require.Empty(t, all.episodes.nodes)
+
+		for slot := range int32(100) {
+			all.note(site{slot: slot}, "CLUSTERDOWN", time.Time{}, time.Now())
+		}
+		time.Sleep(2 * time.Second)
+		for slot := range int32(100) {
+			all.note(site{slot: slot}, "CLUSTERDOWN", time.Time{}, time.Now())
+		}
+		require.Equal(t, []string{`level=WARN msg=trouble where=slots for=2s commands=CLUSTERDOWN`}, book.lines())
+		time.Sleep(2 * forgetTrouble)
+		all.note(writes, "", time.Now().Add(-3*time.Second), time.Now())
+		require.Equal(t, []string{
+			`level=INFO msg="trouble not met any more" where=slots after=2m2s`,
+			`level=WARN msg=trouble where="node a:1" for=3s commands="not sent"`,
+		}, book.lines())
+	})
+}
+
+// TestLogOfGaps: slots without an owner, likewise.
+func TestLogOfGaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := newLogbook()
+		all := troubles{episodes: episodes{log: book.journal}}
+		lacking := new(topology)
+		for slot := range 100 {
+			lacking.owner[slot] = noOwner
+		}
+		all.noteGap(lacking, 1, time.Now())
+		require.Empty(t, book.lines())
+		time.Sleep(time.Second)
+		all.noteGap(lacking, 2, time.Now())
+		all.noteGap(lacking, 3, time.Now())
+		require.Equal(t, []string{`level=WARN msg="slots have no owner" slots=100 for=1s`}, book.lines())
+		time.Sleep(time.Second)
+		all.succeeded("a:1", reading, 3, nil, all.begun.Load())
+		require.Equal(t, []string{`level=INFO msg="trouble over" where="slots without an owner" after=2s`}, book.lines())
+	})
+}
+
+// TestLogOfRefreshes: those that fail are told of now and then, with their number.
+func TestLogOfRefreshes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := newLogbook()
+		c := newClient(Config{}.withDefaults(), []string{"a:1"})
+		c.journal = book.journal
+		c.noteRefreshed(nil)
+		require.Empty(t, book.lines())
+		for range 12 {
+			c.noteRefreshed(errors.New("nobody answers"))
+			time.Sleep(500 * time.Millisecond)
+		}
+		c.noteRefreshed(nil)
+		c.noteRefreshed(nil)
+		require.Equal(t, []string{
+			`level=WARN msg="refresh failed" failures=1 error="nobody answers"`,
+			`level=WARN msg="refresh failed" failures=10 error="nobody answers"`,
+			`level=INFO msg="refresh succeeded again" after=6s`,
+		}, book.lines())
+		c.cancel()
+	})
+}
+
+// TestLogOfMoves: a map with other owners is one line, however many there are.
+func TestLogOfMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := newLogbook()
+		c := newClient(Config{}.withDefaults(), []string{"a:1"})
+		c.journal = book.journal
+		nodes := make([]*node, 20)
+		for i := range nodes {
+			nodes[i] = &node{addr: fmt.Sprintf("n:%02d", i)}
+		}
+		use := func(owner func(slot int) int) []string {
+			m := &topology{nodes: nodes}
+			for slot := range m.owner {
+				m.owner[slot] = noOwner
+				if i := owner(slot); i >= 0 {
+					m.owner[slot] = uint16(i)
+				}
+			}
+			c.topology.Store(m)
+			c.noteMoved()
+			return book.lines()
+		}
+		require.Empty(t, use(func(int) int { return 0 }), "the first map")
+		require.Empty(t, use(func(int) int { return 0 }))
+		require.Equal(t, []string{`level=INFO msg="slots moved" slots=102 shifts="100 from n:00 to n:01, 2 from n:00 to nobody"`}, use(func(slot int) int {
+			switch {
+			case slot < 100:
+				return 1
+			case slot < 102:
+				return -1
+			}
+			return 0
+		}))
+		lines := use(func(slot int) int { return slot % 20 })
+		require.Len(t, lines, 1)
+		require.Contains(t, lines[0], "slots moved")
+		require.Contains(t, lines[0], "otherwise")
+		require.Less(t, len(lines[0]), 400)
+		c.cancel()
+	})
+}

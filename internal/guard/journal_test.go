@@ -1,0 +1,111 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A stuck is a slog.Handler that does not return before it is released.
+type stuck struct {
+	release chan struct{}
+	lines   *[]string
+}
+
+func (s stuck) Enabled(context.Context, slog.Level) bool { return true }
+func (s stuck) WithAttrs([]slog.Attr) slog.Handler       { return s }
+func (s stuck) WithGroup(string) slog.Handler            { return s }
+func (s stuck) Handle(_ context.Context, r slog.Record) error {
+	<-s.release
+	*s.lines = append(*s.lines, r.Message)
+	return nil
+}
+
+// TestJournalOfAStuckLog: a log that does not return holds nobody up, what waits for
+// it is bounded, and all of that is written once it goes on.
+func TestJournalOfAStuckLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lines []string
+		log := stuck{make(chan struct{}), &lines}
+		j := NewJournal(slog.New(log))
+		j.Note(slog.LevelInfo, "a line")
+		synctest.Wait() // the log has it
+		for range 3 * maxLines {
+			j.Note(slog.LevelInfo, "a line")
+		}
+		written := j.Close()
+		j.Note(slog.LevelInfo, "too late")
+		synctest.Wait()
+		select {
+		case <-written:
+			t.Fatal("the log has not written anything")
+		default:
+		}
+		close(log.release)
+		<-written
+		require.Len(t, lines, 1+maxLines)
+		require.NotContains(t, lines, "too late")
+		<-j.Close() // again
+	})
+}
+
+// TestJournalIsInOrder: lines of one goroutine are written in their order, with what
+// they say, also after a time without any.
+func TestJournalIsInOrder(t *testing.T) {
+	var text bytes.Buffer
+	j := NewJournal(slog.New(slog.NewTextHandler(&text, nil)))
+	for i := range 100 {
+		j.Note(slog.LevelWarn, "line", "i", i)
+	}
+	<-j.Close()
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	require.Len(t, lines, 100)
+	for i, line := range lines {
+		require.True(t, strings.HasSuffix(line, fmt.Sprint(" level=WARN msg=line i=", i)), line)
+	}
+}
+
+// TestJournalWithoutALog: nothing is kept where nobody reads it.
+func TestJournalWithoutALog(t *testing.T) {
+	var none *Journal
+	none.Note(slog.LevelInfo, "a line")
+	<-none.Close()
+	j := NewJournal(nil)
+	require.Zero(t, testing.AllocsPerRun(100, func() { j.Note(slog.LevelInfo, "a line") }))
+	<-j.Close()
+}
+
+// TestJournalOfARudeLog: a log that panics costs its own line.
+func TestJournalOfARudeLog(t *testing.T) {
+	j := NewJournal(slog.New(rude{"Handle"}))
+	var notes sync.WaitGroup
+	for range 10 {
+		notes.Go(func() { j.Note(slog.LevelInfo, "a line") })
+	}
+	notes.Wait()
+	<-j.Close()
+}
+
+func TestThrottle(t *testing.T) {
+	var all Throttle
+	now := time.Unix(1000, 0)
+	told := 0
+	for i := range 1000 { // ten a second
+		if n, due := all.Due(now.Add(time.Duration(i) * 100 * time.Millisecond)); due {
+			require.Equal(t, map[bool]int{true: 1, false: 50}[told == 0], n)
+			told++
+		}
+	}
+	require.Equal(t, 20, told)
+	n, due := all.Due(now.Add(time.Hour))
+	require.True(t, due)
+	require.Equal(t, 50, n, "with those that were not told of")
+}
