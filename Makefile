@@ -44,24 +44,25 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help api test steady lint bench fuzz soak sim faults mutants peers compare demo tools
+.PHONY: help api test steady lint bench fuzz soak sim faults mutants drill peers compare demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
 
-test: ## Install redis-server and a C compiler if missing, then run all modules' tests with -race
-	@scripts/ensure-deps.sh redis-server cc
+test: ## Install redis-server, Prometheus and a C compiler if missing, then run all modules' tests with -race
+	@scripts/ensure-deps.sh redis-server cc prometheus
 	REDISLANES_REQUIRE_REDIS=1 $(GO) test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) $(PKG)
 	@set -e; [ "$(PKG)" = ./... ] || exit 0; for module in $(filter-out .,$(modules)); do \
 		echo "test $$module"; \
-		REDISLANES_REQUIRE_REDIS=1 $(GO) -C "$$module" test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) ./...; \
+		REDISLANES_REQUIRE_REDIS=1 REDISLANES_REQUIRE_PROMETHEUS=1 \
+			$(GO) -C "$$module" test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) ./...; \
 	done
 
 api: ## Write down every exported name of the public packages in api.txt
 	$(GO) run ./internal/api > api.txt.new && mv api.txt.new api.txt
 
 steady: ## Run make test RUNS times (10) beside LOOPS busy loops (4); keeps the logs of failed runs
-	@scripts/ensure-deps.sh redis-server cc >&2
+	@scripts/ensure-deps.sh redis-server cc prometheus >&2
 	@scripts/steady.sh $(RUNS) $(LOOPS)
 
 lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (the first run builds it: minutes)
@@ -96,6 +97,10 @@ faults: ## Run the fault tests alone, without -race, and with strict deadlines; 
 	@scripts/ensure-deps.sh redis-server >&2
 	@REDISLANES_REQUIRE_REDIS=1 REDISLANES_STRICT=1 $(GO) test -count=1 -v -timeout $(TESTTIMEOUT) ./internal/faults
 	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout $(TESTTIMEOUT) ./linear
+
+drill: ## Let a service run into outages, with Prometheus beside it: which alert fires, and when (minutes)
+	@scripts/ensure-deps.sh redis-server cc prometheus redis-exporter node-exporter >&2
+	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout 1h -run TestDrill ./drill -drill
 
 mutants: ## Take out one protection after the other: a test must fail for each
 	@scripts/ensure-deps.sh redis-server cc >&2

@@ -2,10 +2,9 @@
 //
 // [NewCollector] makes a prometheus.Collector that reads one snapshot,
 // cluster.Client.Stats, per scrape and turns it into gauges and counters.
-// Nothing happens between scrapes, so it costs requests nothing. Beside
-// the code are alerts.yaml, rules for Prometheus, and dashboard.json, a
-// dashboard for Grafana; docs/metrics.md says what each metric means, what is
-// healthy and what to do.
+// Nothing happens between scrapes, so it costs requests nothing. The folder
+// monitoring has rules for Prometheus and a dashboard for Grafana;
+// docs/metrics.md says what each metric means, what is healthy and what to do.
 //
 // Labels are addresses of nodes, numbers of lanes and fixed words. No key,
 // value, argument, user name or password is in any of them.

@@ -4,7 +4,9 @@
 #   scripts/ensure-deps.sh redis-server cc
 #
 # redis-server is what the tests start clusters from; cc, a C compiler, is what
-# go test -race needs. Quick and silent where both are there. Installs with
+# go test -race needs; prometheus, with its promtool, proves the rules in
+# monitoring, and redis-exporter and node-exporter are what monitoring/start.sh
+# starts beside it. Quick and silent where all of them are there. Installs with
 # apt-get (as root, or by a sudo that asks nothing) or with brew; elsewhere it
 # says what to install and exits with 1.
 set -euo pipefail
@@ -12,6 +14,8 @@ set -euo pipefail
 has() {
 	case $1 in
 	cc) command -v gcc >/dev/null || command -v clang >/dev/null || command -v cc >/dev/null ;;
+	prometheus) command -v prometheus >/dev/null && command -v promtool >/dev/null ;;
+	*-exporter) command -v "prometheus-$1" >/dev/null ;;
 	*) command -v "$1" >/dev/null ;;
 	esac
 }
@@ -19,7 +23,7 @@ has() {
 need=()
 for dep in "$@"; do
 	case $dep in
-	redis-server | cc) ;;
+	redis-server | cc | prometheus | redis-exporter | node-exporter) ;;
 	*)
 		echo "ensure-deps: unknown dependency $dep" >&2
 		exit 2
@@ -33,6 +37,8 @@ give_up() {
 	echo "Missing: ${need[*]}. $1 Install what is missing and try again:" >&2
 	echo "  redis-server: Redis 7.0 or later, in the PATH (package redis-server, redis or valkey-compat)" >&2
 	echo "  cc:           gcc or clang, for go test -race (macOS: xcode-select --install)" >&2
+	echo "  prometheus:   Prometheus 2.42 or later, with promtool, in the PATH" >&2
+	echo "  *-exporter:   prometheus-redis-exporter and prometheus-node-exporter in the PATH, as Debian names them" >&2
 	exit 1
 }
 
@@ -48,6 +54,8 @@ apt_install() {
 		case $dep in
 		redis-server) packages+=(redis-server) ;;
 		cc) packages+=(gcc libc6-dev) ;;
+		prometheus) packages+=(prometheus) ;;
+		*-exporter) packages+=("prometheus-$dep") ;;
 		esac
 	done
 	echo "installing ${packages[*]}" >&2
@@ -56,9 +64,12 @@ apt_install() {
 	root apt-get update -q >&2
 	root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
 		apt-get install -q -y --no-install-recommends "${packages[@]}" >&2
-	case " ${packages[*]} " in
-	*" redis-server "*) stop_service ;;
-	esac
+	local package
+	for package in "${packages[@]}"; do
+		case $package in
+		redis-server | prometheus*) stop_service "$package" ;;
+		esac
+	done
 }
 
 # stop_service stops the server that installing the package has just started
@@ -66,14 +77,19 @@ apt_install() {
 # by this script, so it never touches a server that was there before.
 stop_service() {
 	[ -d /run/systemd/system ] || return 0
-	root systemctl disable --now redis-server >&2 || echo "could not stop the redis-server service" >&2
+	root systemctl disable --now "$1" >&2 || echo "could not stop the service $1" >&2
 }
 
 brew_install() {
-	case " ${need[*]} " in
-	*" cc "*) give_up "brew does not install the compiler." ;;
-	esac
-	brew install redis >&2
+	local dep
+	for dep in "${need[@]}"; do
+		case $dep in
+		cc) give_up "brew does not install the compiler." ;;
+		*-exporter) give_up "brew has no package of that name." ;;
+		redis-server) brew install redis >&2 ;;
+		prometheus) brew install prometheus >&2 ;;
+		esac
+	done
 }
 
 if command -v apt-get >/dev/null; then

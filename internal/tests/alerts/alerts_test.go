@@ -9,51 +9,108 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/redislanes/redislanes/internal/servers"
 )
 
-// rules is the form of a file of alert rules.
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
+
+const monitoring = "../../../monitoring/"
+
+// rules is the form of a file of rules.
 type rules struct {
 	Groups []struct {
 		Name  string
-		Rules []struct {
-			Alert, Expr, For    string
-			Labels, Annotations map[string]string
+		Rules []rule
+	}
+}
+
+type rule struct {
+	Record, Alert, Expr, For string
+	Labels, Annotations      map[string]string
+}
+
+func read(t *testing.T, file string, strict bool, into any) {
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	dec := yaml.NewDecoder(bytes.NewReader(text))
+	dec.KnownFields(strict)
+	require.NoError(t, dec.Decode(into), file)
+}
+
+func alerts(t *testing.T) (all []rule) {
+	var file rules
+	read(t, monitoring+"alerts.yaml", true, &file)
+	for _, g := range file.Groups {
+		for _, r := range g.Rules {
+			if r.Alert != "" {
+				all = append(all, r)
+			}
+		}
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// TestForm: each alert says what is wrong and what to do, and the documentation has it.
+func TestForm(t *testing.T) {
+	docs, err := os.ReadFile("../../../docs/metrics.md")
+	require.NoError(t, err)
+	seen := make(map[string]bool)
+	for _, r := range alerts(t) {
+		require.Regexp(t, `^Redis(lanes)?[A-Z]\w+$`, r.Alert)
+		require.False(t, seen[r.Alert], "%s is there twice", r.Alert)
+		seen[r.Alert] = true
+		_, err := model.ParseDuration(r.For)
+		require.NoError(t, err, r.Alert)
+		require.Contains(t, []string{"warning", "critical"}, r.Labels["severity"], r.Alert)
+		for _, part := range []string{"summary", "description", "runbook"} {
+			require.NotEmpty(t, r.Annotations[part], "%s: %s", r.Alert, part)
+		}
+		require.Contains(t, string(docs), "`"+r.Alert+"`", "docs/metrics.md has it")
+		if strings.Contains(r.Expr, "_bucket") {
+			require.Fail(t, "an alert asks for classic buckets alone", r.Alert)
 		}
 	}
 }
 
-func TestAlerts(t *testing.T) {
-	text, err := os.ReadFile("../../../metrics/alerts.yaml")
-	require.NoError(t, err)
-	var file rules
-	dec := yaml.NewDecoder(bytes.NewReader(text))
-	dec.KnownFields(true)
-	require.NoError(t, dec.Decode(&file))
-	require.Len(t, file.Groups, 1)
-	docs, err := os.ReadFile("../../../docs/metrics.md")
-	require.NoError(t, err)
-	seen := make(map[string]bool)
-	for _, rule := range file.Groups[0].Rules {
-		require.Regexp(t, `^Redislanes[A-Z]\w+$`, rule.Alert)
-		require.False(t, seen[rule.Alert], "%s is there twice", rule.Alert)
-		seen[rule.Alert] = true
-		require.Regexp(t, `\bredislanes_\w+`, rule.Expr)
-		requireBalanced(t, rule.Expr)
-		_, err := model.ParseDuration(rule.For)
-		require.NoError(t, err, rule.Alert)
-		require.Contains(t, []string{"warning", "critical"}, rule.Labels["severity"], rule.Alert)
-		require.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
-		require.NotEmpty(t, rule.Annotations["description"], rule.Alert)
-		require.Contains(t, string(docs), "`"+rule.Alert+"`", "docs/metrics.md says what to do")
+// tests is the part of a file of tests of rules that is looked at here.
+type tests struct {
+	Tests []struct {
+		Name  string
+		Exprs []struct {
+			At      string                    `yaml:"eval_time"`
+			Samples []struct{ Labels string } `yaml:"exp_samples"`
+		} `yaml:"promql_expr_test"`
 	}
-	require.NotEmpty(t, seen)
 }
 
-// requireBalanced finds a bracket that was lost in an edit. It does not parse
-// PromQL: that would need Prometheus itself.
-func requireBalanced(t *testing.T, expr string) {
-	for _, pair := range []string{"()", "[]", "{}"} {
-		require.Equal(t, strings.Count(expr, pair[:1]), strings.Count(expr, pair[1:]), expr)
+// TestEveryAlertIsTested: there is a test in which it fires, and before that does not.
+func TestEveryAlertIsTested(t *testing.T) {
+	var file tests
+	read(t, monitoring+"alerts_test.yaml", false, &file)
+	fires := make(map[string]bool)
+	healthy := 0
+	for _, test := range file.Tests {
+		require.NotEmpty(t, test.Exprs, test.Name)
+		quiet := true
+		for _, e := range test.Exprs {
+			for _, s := range e.Samples {
+				_, rest, found := strings.Cut(s.Labels, `alertname="`)
+				require.True(t, found, s.Labels)
+				name, _, _ := strings.Cut(rest, `"`)
+				fires[name] = true
+				quiet = false
+			}
+		}
+		if quiet {
+			healthy++
+		}
 	}
-	require.Zero(t, strings.Count(expr, `"`)%2, expr)
+	for _, r := range alerts(t) {
+		require.True(t, fires[r.Alert], "no test of %s in alerts_test.yaml", r.Alert)
+		delete(fires, r.Alert)
+	}
+	require.Empty(t, fires, "there are no such alerts")
+	require.GreaterOrEqual(t, healthy, 10)
 }

@@ -1,2 +1,3 @@
-// Package alerts holds one test: the form of metrics/alerts.yaml.
+// Package alerts holds tests of what is in the folder monitoring: the form of the
+// rules, and what promtool and Prometheus make of rules and dashboard.
 package alerts
