@@ -43,7 +43,7 @@ type scene struct {
 
 var outages = []outage{
 	{
-		name: "none, while 1,000 slots move to and fro", pool: pool.Laned{}, lasts: 4 * time.Minute,
+		name: "none, while 1,000 slots move to and fro", pool: pool.Laned{}, lasts: 150 * time.Second,
 		begin: reshard,
 	},
 	{
@@ -137,7 +137,7 @@ func delay(proxies redistest.Proxies, trip time.Duration) {
 	}
 }
 
-// reshard moves slots to and fro until the test ends.
+// reshard moves slots to and fro, every 20 s, until the test ends.
 func reshard(t *testing.T, s *scene) {
 	nodes := s.cluster.Nodes()
 	slots := make([]uint16, 1000)
@@ -148,8 +148,14 @@ func reshard(t *testing.T, s *scene) {
 	ended := make(chan error, 1)
 	go func() {
 		for i := 1; ; i++ {
-			if err := s.cluster.Reshard(ctx, slots, nodes[i%2]); err != nil || ctx.Err() != nil {
+			if err := s.cluster.Reshard(ctx, slots, nodes[i%2]); err != nil {
 				ended <- err
+				return
+			}
+			select {
+			case <-time.After(20 * time.Second):
+			case <-ctx.Done():
+				ended <- nil
 				return
 			}
 		}
