@@ -68,7 +68,8 @@ type Stats struct {
 	// codes of which there were any. Those that the client followed, or sent the
 	// command again after, are among them. Errors inside of another reply, as that to
 	// EXEC, are not, and neither are replies that arrived when their callers had
-	// left, nor refused handshakes, which are DialErrors.
+	// left, those to the pool's own PINGs, those that stand for a reply beyond
+	// Dialer.Limits, nor refused handshakes, which are DialErrors.
 	ErrorReplies map[string]uint64
 
 	Grows, Shrinks uint64 // how often Target has changed

@@ -25,7 +25,8 @@ const (
 type episodes struct {
 	log   *guard.Journal
 	nodes map[string]*episode // by address
-	slots episode             // of single slots
+	slots episode             // of single slots, which the cluster does not serve
+	keys  episode             // of commands with several keys, some of which have moved (TRYAGAIN)
 	gaps  episode             // of slots without an owner
 }
 
@@ -37,10 +38,13 @@ type episode struct {
 
 // of returns the episode that a trouble belongs to, nil if there is none.
 func (e *episodes) of(at site) *episode {
-	if at.addr == "" {
-		return &e.slots
+	switch {
+	case at.addr != "":
+		return e.nodes[at.addr]
+	case at.command != 0:
+		return &e.keys
 	}
-	return e.nodes[at.addr]
+	return &e.slots
 }
 
 func (e *episodes) began(t *trouble) {
@@ -79,10 +83,13 @@ func (of *episode) isNews(since, now time.Time) bool {
 
 // place is where the log says that the trouble is.
 func (t *trouble) place() string {
-	if t.addr == "" {
-		return "slots"
+	switch {
+	case t.addr != "":
+		return t.String()
+	case t.command != 0:
+		return "keys of slots that move"
 	}
-	return t.String()
+	return "slots"
 }
 
 // ended is told of each trouble that ends, and how.

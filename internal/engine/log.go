@@ -16,6 +16,7 @@ import (
 type refreshLog struct {
 	failing time.Time // since when; zero: the last one has succeeded
 	failed  guard.Throttle
+	moved   guard.Throttle
 	told    *topology // the last map that it was told of
 }
 
@@ -26,6 +27,7 @@ func (c *Client) noteRefreshed(err error) {
 	case err == nil && !l.failing.IsZero():
 		c.journal.Note(slog.LevelInfo, "refresh succeeded again", "after", now.Sub(l.failing))
 		l.failing = time.Time{}
+		l.failed.Over()
 	case err == nil || c.ctx.Err() != nil:
 	default:
 		if l.failing.IsZero() {
@@ -38,14 +40,20 @@ func (c *Client) noteRefreshed(err error) {
 	}
 }
 
-// noteMoved tells of slots that have other owners than in the map before.
+// noteMoved tells of slots that have other owners than by the map that it told of last.
+// While slots move all the time, that is one line in five seconds at most.
 func (c *Client) noteMoved() {
-	before, after := c.refreshLog.told, c.topology.Load()
-	c.refreshLog.told = after
-	if before == nil {
-		return // the first map
+	l, after := &c.refreshLog, c.topology.Load()
+	if l.told == nil {
+		l.told = after // the first map
+		return
 	}
-	if all := shiftsBetween(before, after); len(all) > 0 {
+	all := shiftsBetween(l.told, after)
+	if len(all) == 0 {
+		return
+	}
+	if _, due := l.moved.Due(time.Now()); due {
+		l.told = after
 		slots, text := describe(all)
 		c.journal.Note(slog.LevelInfo, "slots moved", "slots", slots, "shifts", text)
 	}

@@ -94,6 +94,29 @@ func TestLogOfTroubles(t *testing.T) {
 	})
 }
 
+// TestLogOfKeysThatMove: keys that are refused while their slots move do not hide that
+// the cluster is down.
+func TestLogOfKeysThatMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		book := newLogbook()
+		all := troubles{episodes: episodes{log: book.journal}}
+		keys, slot := site{slot: 7, command: 1}, site{slot: 9}
+		for range 2 {
+			all.note(keys, "TRYAGAIN", time.Time{}, time.Now())
+			time.Sleep(lasting)
+		}
+		require.Equal(t, []string{`level=WARN msg=trouble where="keys of slots that move" for=1s commands=TRYAGAIN`}, book.lines())
+		for range 2 {
+			all.note(keys, "TRYAGAIN", time.Time{}, time.Now())
+			all.note(slot, "CLUSTERDOWN", time.Time{}, time.Now())
+			time.Sleep(lasting)
+		}
+		require.Equal(t, []string{`level=WARN msg=trouble where=slots for=1s commands=CLUSTERDOWN`}, book.lines())
+		all.succeeded("a:1", writing, 9, nil, all.begun.Load())
+		require.Equal(t, []string{`level=INFO msg="trouble over" where=slots after=2s`}, book.lines())
+	})
+}
+
 // TestLogOfGaps: slots without an owner, likewise.
 func TestLogOfGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -129,10 +152,13 @@ func TestLogOfRefreshes(t *testing.T) {
 		}
 		c.noteRefreshed(nil)
 		c.noteRefreshed(nil)
+		time.Sleep(time.Minute)
+		c.noteRefreshed(errors.New("nobody answers"))
 		require.Equal(t, []string{
 			`level=WARN msg="refresh failed" failures=1 error="nobody answers"`,
 			`level=WARN msg="refresh failed" failures=10 error="nobody answers"`,
 			`level=INFO msg="refresh succeeded again" after=6s`,
+			`level=WARN msg="refresh failed" failures=1 error="nobody answers"`,
 		}, book.lines())
 		c.cancel()
 	})
@@ -160,8 +186,9 @@ func TestLogOfMoves(t *testing.T) {
 			c.noteMoved()
 			return book.lines()
 		}
-		require.Empty(t, use(func(int) int { return 0 }), "the first map")
-		require.Empty(t, use(func(int) int { return 0 }))
+		at := func(i int) func(int) int { return func(int) int { return i } }
+		require.Empty(t, use(at(0)), "the first map")
+		require.Empty(t, use(at(0)))
 		require.Equal(t, []string{`level=INFO msg="slots moved" slots=102 shifts="100 from n:00 to n:01, 2 from n:00 to nobody"`}, use(func(slot int) int {
 			switch {
 			case slot < 100:
@@ -171,6 +198,14 @@ func TestLogOfMoves(t *testing.T) {
 			}
 			return 0
 		}))
+		for i := range 20 { // one slot after the other, for four seconds
+			time.Sleep(200 * time.Millisecond)
+			require.Empty(t, use(func(slot int) int { return min(slot/(i+1), 1) }), "one line in five seconds")
+		}
+		require.Empty(t, use(at(2)))
+		time.Sleep(time.Second)
+		require.Equal(t, []string{`level=INFO msg="slots moved" slots=16384 shifts="16282 from n:00 to n:02, 100 from n:01 to n:02, 2 from nobody to n:02"`}, use(at(2)))
+		time.Sleep(5 * time.Second)
 		lines := use(func(slot int) int { return slot % 20 })
 		require.Len(t, lines, 1)
 		require.Contains(t, lines[0], "slots moved")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// maxLines bounds the lines that wait for a log. Further ones are dropped.
+// maxLines bounds the lines that wait for a log. Further ones are dropped, and counted.
 const maxLines = 1024
 
 // A Journal writes lines to a log. That may be slow, or not return, and what it is
@@ -20,6 +20,7 @@ type Journal struct {
 
 	mu      sync.Mutex // guards what follows; nothing else is locked, and nobody called, under it
 	lines   []line
+	dropped int // for want of room, and not told yet
 	writing bool
 	closed  bool
 	ended   chan struct{} // closed once the journal is closed and all its lines are written
@@ -43,7 +44,11 @@ func (j *Journal) Note(level slog.Level, message string, args ...any) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.closed || len(j.lines) >= maxLines {
+	switch {
+	case j.closed:
+		return
+	case len(j.lines) >= maxLines:
+		j.dropped++
 		return
 	}
 	j.lines = append(j.lines, line{level, message, args})
@@ -72,6 +77,10 @@ func (j *Journal) take() []line {
 	defer j.mu.Unlock()
 	lines := j.lines
 	j.lines = nil
+	if j.dropped > 0 { // behind the lines that they came after
+		lines = append(lines, line{slog.LevelWarn, "lines dropped: the log is too slow", []any{"lines", j.dropped}})
+		j.dropped = 0
+	}
 	if len(lines) == 0 {
 		j.writing = false
 		j.endLocked()
@@ -124,3 +133,6 @@ func (t *Throttle) Due(now time.Time) (events int, due bool) {
 	events, t.events, t.last = t.events, 0, now
 	return events, true
 }
+
+// Over says that what happened is over: the next line stands for no event before.
+func (t *Throttle) Over() { t.events = 0 }

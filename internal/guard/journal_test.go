@@ -25,7 +25,9 @@ func (s stuck) WithAttrs([]slog.Attr) slog.Handler       { return s }
 func (s stuck) WithGroup(string) slog.Handler            { return s }
 func (s stuck) Handle(_ context.Context, r slog.Record) error {
 	<-s.release
-	*s.lines = append(*s.lines, r.Message)
+	text := r.Message
+	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
+	*s.lines = append(*s.lines, text)
 	return nil
 }
 
@@ -51,7 +53,8 @@ func TestJournalOfAStuckLog(t *testing.T) {
 		}
 		close(log.release)
 		<-written
-		require.Len(t, lines, 1+maxLines)
+		require.Len(t, lines, 1+maxLines+1)
+		require.Equal(t, fmt.Sprint("lines dropped: the log is too slow lines=", 2*maxLines), lines[1+maxLines])
 		require.NotContains(t, lines, "too late")
 		<-j.Close() // again
 	})
@@ -78,9 +81,11 @@ func TestJournalWithoutALog(t *testing.T) {
 	var none *Journal
 	none.Note(slog.LevelInfo, "a line")
 	<-none.Close()
-	j := NewJournal(nil)
-	require.Zero(t, testing.AllocsPerRun(100, func() { j.Note(slog.LevelInfo, "a line") }))
-	<-j.Close()
+	for name, log := range map[string]*slog.Logger{"nil": nil, "a default": Logger(nil), "a default's default": Logger(Logger(nil))} {
+		j := NewJournal(log)
+		require.Zero(t, testing.AllocsPerRun(100, func() { j.Note(slog.LevelInfo, "a line") }), name)
+		<-j.Close()
+	}
 }
 
 // TestJournalOfARudeLog: a log that panics costs its own line.
@@ -108,4 +113,9 @@ func TestThrottle(t *testing.T) {
 	n, due := all.Due(now.Add(time.Hour))
 	require.True(t, due)
 	require.Equal(t, 50, n, "with those that were not told of")
+	all.Due(now.Add(time.Hour))
+	all.Over()
+	n, due = all.Due(now.Add(2 * time.Hour))
+	require.True(t, due)
+	require.Equal(t, 1, n, "what is over is over")
 }

@@ -12,7 +12,7 @@ func Logger(log *slog.Logger) *slog.Logger {
 		return slog.New(slog.DiscardHandler)
 	}
 	h := log.Handler()
-	if _, ok := h.(handler); ok {
+	if _, ok := h.(handler); ok || h == slog.DiscardHandler {
 		return log
 	}
 	return slog.New(handler{h})

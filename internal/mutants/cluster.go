@@ -302,4 +302,14 @@ var ofCluster = []mutant{
 		"!of.told.IsZero() || now.Sub(since) < lasting", "!of.told.IsZero()",
 		"./internal/engine", "TestLogOfTroubles", false,
 	},
+	{
+		"each slot that moves is a line in the log", "internal/engine/log.go",
+		"if _, due := l.moved.Due(time.Now()); due {", "{",
+		"./internal/engine", "TestLogOfMoves", false,
+	},
+	{
+		"keys that move hide in the log that the cluster is down", "internal/engine/episodes.go",
+		"case at.command != 0:\n\t\treturn &e.keys\n", "",
+		"./internal/engine", "TestLogOfKeysThatMove", false,
+	},
 }

@@ -105,8 +105,18 @@ var ofLanes = []mutant{
 	},
 	{
 		"error replies are not counted", "internal/wire/codes.go",
-		"if b.errors > 0 && l.errorReplies != nil {", "if false {",
+		"if b.errors > 0 && l.errorReplies != nil && !b.uncounted {", "if false {",
 		"./internal/wire", "TestErrorRepliesAreCounted", false,
+	},
+	{
+		"replies that we refuse count as the server's errors", "internal/wire/codes.go",
+		"!resp.IsRefusal(text)", "true",
+		"./internal/wire", "TestRefusalsOfOurOwnAreNotCounted", false,
+	},
+	{
+		"refused PINGs count as errors of commands", "internal/wire/codes.go",
+		" && !b.uncounted {", " {",
+		"./internal/wire", "TestErrorRepliesOfPingsAreNotCounted", false,
 	},
 	{
 		"each failed dial is a line in the log", "internal/guard/journal.go",
@@ -115,7 +125,7 @@ var ofLanes = []mutant{
 	},
 	{
 		"lines for a log that does not return take memory without end", "internal/guard/journal.go",
-		"if j.closed || len(j.lines) >= maxLines {", "if j.closed {",
+		"case len(j.lines) >= maxLines:", "case false:",
 		"./internal/guard", "TestJournalOfAStuckLog", false,
 	},
 }

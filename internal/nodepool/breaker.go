@@ -126,6 +126,7 @@ func (p *Pool) recoverLocked() {
 		p.noteStateLocked(slog.LevelInfo, "server up again", "after", time.Since(p.down))
 	}
 	p.failures, p.lastErr, p.down = 0, nil, time.Time{}
+	p.dialsFailed.Over()
 	p.livesLocked(p.watch.answered())
 }
 

@@ -41,6 +41,9 @@ func (p *Pool) dial() {
 	began := time.Now()
 	lane, err := wire.DialFor(p.ctx, p.dialer, p.purpose, p.addr, m)
 	took := time.Since(began)
+	if err == nil {
+		lane.CountErrors(&p.errorReplies)
+	}
 	p.mu.Lock()
 	if err == nil && p.doubtfulLocked() {
 		p.mu.Unlock()

@@ -32,7 +32,19 @@ func (p *Pool) noteDialFailedLocked(err error) {
 		return
 	}
 	if n, due := p.dialsFailed.Due(time.Now()); due {
-		p.note(slog.LevelWarn, "dial failed", "failures", n, "error", err)
+		p.noteStateLocked(slog.LevelWarn, "dial failed", "failures", n, "error", err)
+	}
+}
+
+// noteRetiredLocked adds a line about a server that the log knows to be down or suspect:
+// there is no other that ends that. It must be called before the pool is retired.
+func (p *Pool) noteRetiredLocked() {
+	since := p.announced
+	if !p.down.IsZero() {
+		since = p.down
+	}
+	if !since.IsZero() {
+		p.noteStateLocked(slog.LevelInfo, "server not used any more", "after", time.Since(since))
 	}
 }
 

@@ -134,6 +134,59 @@ func TestLogOfAServerThatIsDown(t *testing.T) {
 		require.LessOrEqual(t, len(lines), 2)
 		time.Sleep(time.Minute)
 		require.Empty(t, book.lines(), "a healthy server is worth none")
+		p.mu.Lock()
+		p.noteDialFailedLocked(errors.New("nobody listens"))
+		p.mu.Unlock()
+		require.Equal(t, []string{`level=WARN msg="dial failed" failures=1 error="nobody listens"`}, book.lines(), "what was before is over")
+	})
+}
+
+// TestLogOfPoolsInside: they see the same server, and tell of it on level debug.
+func TestLogOfPoolsInside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var refuse, silent atomic.Bool
+		book := new(logbook)
+		p, err := New(Laned{Lanes: 1}, unreachable(simulatedServer(t, time.Millisecond), &refuse, &silent), "simulated:1", book.from(slog.LevelDebug))
+		require.NoError(t, err)
+		defer p.Close()
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		require.Empty(t, book.lines())
+		refuse.Store(true)
+		_, err = p.Lend(t.Context())
+		require.Error(t, err)
+		lines := book.lines()
+		require.Contains(t, lines, `level=DEBUG msg="dial failed" failures=1 error="simulated:1: nobody listens"`)
+		for _, line := range lines {
+			require.Contains(t, line, "level=DEBUG")
+		}
+	})
+}
+
+// TestLogOfAServerThatIsNotUsedAnyMore: that a server is down ends in the log when it
+// is the cluster's no longer.
+func TestLogOfAServerThatIsNotUsedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var refuse, silent atomic.Bool
+		refuse.Store(true)
+		book := new(logbook)
+		dialer := unreachable(simulatedServer(t, time.Millisecond), &refuse, &silent)
+		p, err := New(Laned{Lanes: 1}, dialer, "simulated:1", book.from(slog.LevelInfo))
+		require.NoError(t, err)
+		defer p.Close()
+		require.Error(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		require.Contains(t, book.lines(), `level=WARN msg="server down" error="simulated:1: nobody listens"`)
+		time.Sleep(time.Second)
+		_ = book.lines() // of further dials
+		p.Retire()
+		require.Equal(t, []string{`level=INFO msg="server not used any more" after=1s`}, book.lines())
+
+		refuse.Store(false)
+		up, err := New(Laned{Lanes: 1}, dialer, "simulated:1", book.from(slog.LevelInfo))
+		require.NoError(t, err)
+		defer up.Close()
+		require.NoError(t, up.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		up.Retire()
+		require.Empty(t, book.lines())
 	})
 }
 

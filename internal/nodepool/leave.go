@@ -74,7 +74,6 @@ func (p *Pool) leftLocked(m *member, err error) {
 func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
 	m.until = p.retirementLocked(m.born)
-	lane.CountErrors(&p.errorReplies)
 	m.startLocked()
 	m.place = len(p.members)
 	p.members = append(p.members, m)

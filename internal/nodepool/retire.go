@@ -58,6 +58,7 @@ func (r *renewals) note(now time.Time) {
 // returned. A retired pool still needs Close, which closes lent ones, too.
 func (p *Pool) Retire() {
 	p.mu.Lock()
+	p.noteRetiredLocked()
 	p.retired = true
 	p.failWaitersLocked(redislanes.ErrRetired)
 	p.drainLocked(redislanes.ErrRetired, func(*member) bool { return true })

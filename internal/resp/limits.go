@@ -1,6 +1,9 @@
 package resp
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // Limits bound what one reply may cost. A zero field takes its default. A reply
 // beyond Depth or Attributes is refused by itself ([Framer.Refused]), since a legal
@@ -77,4 +80,9 @@ func AppendRefusal(b []byte, t TooMuch, l Limits) []byte {
 		b = fmt.Appendf(b, "-TOOMANY the command ran, its reply has more than %d attributes, which is Limits.Attributes\r\n", l.Attributes)
 	}
 	return b
+}
+
+// IsRefusal reports whether the text is that of an error reply of [AppendRefusal].
+func IsRefusal(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("TOODEEP the command ran, ")) || bytes.HasPrefix(text, []byte("TOOMANY the command ran, "))
 }

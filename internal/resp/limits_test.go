@@ -161,6 +161,7 @@ func TestFramerRefusesOneReply(t *testing.T) {
 				require.Equal(t, want, split)
 			}
 			reply := AppendRefusal(nil, c.why, c.limits.WithDefaults())
+			require.True(t, IsRefusal(ErrorText(reply)))
 			_, done, err := NewFramer(Limits{}).Next(reply)
 			require.True(t, done && err == nil)
 			require.True(t, IsError(reply))

@@ -61,21 +61,25 @@ func (c *ErrorCount) ByCode() map[string]uint64 {
 // add counts the error replies of a batch that is about to be complete.
 func (c *ErrorCount) add(b *Batch) {
 	for i := range b.replies {
-		if reply, _ := b.Reply(i); resp.IsError(reply) {
-			c.of[codeIndex(resp.ErrorText(reply))].Add(1)
+		reply, _ := b.Reply(i)
+		if !resp.IsError(reply) {
+			continue
+		}
+		if text := resp.ErrorText(reply); !resp.IsRefusal(text) {
+			c.of[codeIndex(text)].Add(1)
 		}
 	}
 }
 
 // CountErrors makes the error replies that arrive from now on part of the count, but
-// for those that nobody waits for any more. It must be called before the lane is
-// used.
+// for those to uncounted batches, those that nobody waits for any more, and those that
+// stand for a reply beyond a limit. It must be called before the first batch is enqueued.
 func (l *Lane) CountErrors(count *ErrorCount) { l.errorReplies = count }
 
 // complete tells the batch's caller that it is complete, who may use it again from
 // then on.
 func (l *Lane) complete(b *Batch) {
-	if b.errors > 0 && l.errorReplies != nil { // a batch without errors costs no more than this
+	if b.errors > 0 && l.errorReplies != nil && !b.uncounted { // a batch without errors costs no more than the first
 		l.errorReplies.add(b)
 	}
 	b.call.complete(b)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestErrorRepliesAreCounted: each by the first word of its text, however its bytes
@@ -57,6 +59,39 @@ func TestErrorRepliesBeforeTheEndAreCounted(t *testing.T) {
 	RoundTrip(within(t, patience), l, b.call, b)
 	require.True(t, b.Failed())
 	require.Equal(t, map[string]uint64{"NOPERM": 1}, count.ByCode())
+}
+
+// TestRefusalsOfOurOwnAreNotCounted: an error reply that stands for a reply beyond a limit
+// is none of the server's.
+func TestRefusalsOfOurOwnAreNotCounted(t *testing.T) {
+	l := dialWith(t, lanes.Dialer{Limits: lanes.Limits{Depth: 1}}, scripted(t, func(p *peer) {
+		p.take(2)
+		p.send("*1\r\n*1\r\n:1\r\n-OOM no\r\n")
+		p.take(1)
+	}), noEvents{})
+	var count ErrorCount
+	l.CountErrors(&count)
+	b := newTrip([]string{"GET", "k"}, []string{"GET", "k"})
+	RoundTrip(within(t, patience), l, b.call, b)
+	require.Equal(t, 2, b.Errors())
+	require.Equal(t, map[string]uint64{"OOM": 1}, count.ByCode())
+}
+
+// TestErrorRepliesOfPingsAreNotCounted: a server that permits no PING refuses nothing
+// that a caller wants.
+func TestErrorRepliesOfPingsAreNotCounted(t *testing.T) {
+	l := dial(t, scripted(t, func(p *peer) {
+		p.take(1)
+		p.send("-NOPERM no\r\n")
+		p.take(1)
+	}))
+	var count ErrorCount
+	l.CountErrors(&count)
+	b := newTrip([]string{"PING"})
+	b.Uncounted()
+	RoundTrip(within(t, patience), l, b.call, b)
+	require.Equal(t, 1, b.Errors())
+	require.Empty(t, count.ByCode())
 }
 
 func TestErrorCode(t *testing.T) {
