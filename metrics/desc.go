@@ -176,9 +176,11 @@ var (
 // buckets' own.
 var observerLabels = append([]string{"outcome", "result", "le"}, poolLabels...)
 
-// durationBuckets reach from a round trip on loopback to the longest deadline.
+// durationBuckets reach from a round trip on loopback to the longest deadline. The
+// bounds of alerts (monitoring/alerts.yaml) are among them: between two buckets a
+// quantile is a guess.
 var durationBuckets = []float64{
-	50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10,
+	50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 20e-3, 25e-3, 50e-3, 80e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10,
 }
 
 // histogram returns the options of a histogram with classic and with native

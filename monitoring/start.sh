@@ -30,11 +30,12 @@ node_exporter_port=${NODE_EXPORTER_PORT:-9100}
 "$here/../scripts/ensure-deps.sh" prometheus redis-exporter node-exporter
 
 dir=$(mktemp -d)
-pids=()
 stop() {
-	local status=$?
+	local status=$? pids
 	trap '' INT TERM
-	[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
+	pids=$(jobs -p)
+	# shellcheck disable=SC2086 # they are several words
+	[ -z "$pids" ] || kill $pids 2>/dev/null || true
 	wait
 	rm -rf "$dir"
 	exit $status
@@ -54,7 +55,6 @@ start() {
 	local name=$1
 	shift
 	"$@" >"$dir/$name.log" 2>&1 &
-	pids+=($!)
 }
 
 mkdir "$dir/targets"

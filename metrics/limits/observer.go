@@ -45,7 +45,7 @@ func NewObserver(labels prometheus.Labels) *Observer {
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "redislanes_limit_duration_seconds", ConstLabels: labels,
 			Help:    "How long calls took that decided about requests.",
-			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1},
+			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.08, 0.1, 0.15, 0.25, 0.5, 1},
 
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
 		}, []string{"allowed"}),

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,40 @@ func TestHistograms(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestBoundsAreBuckets: a bound of P99 is one of the buckets. Between two of them
+// Prometheus guesses, and an alert fires far below its bound, or far above.
+func TestBoundsAreBuckets(t *testing.T) {
+	buckets := make(map[string][]float64)
+	registry := prometheus.NewRegistry()
+	requests, decisions := metrics.NewObserver(), limits.NewObserver(nil)
+	registry.MustRegister(requests, decisions)
+	requests.Pool(cluster.PoolInfo{Addr: "n1:6379", Role: "primary", Kind: "laned"})
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		for _, bucket := range family.GetMetric()[0].GetHistogram().GetBucket() {
+			buckets[family.GetName()] = append(buckets[family.GetName()], bucket.GetUpperBound())
+		}
+	}
+	histogram := map[string]string{
+		"request": "redislanes_request_duration_seconds", "limit": "redislanes_limit_duration_seconds", "wait": "redislanes_pool_wait_duration_seconds",
+	}
+	bounded := regexp.MustCompile(`redislanes:(\w+)_seconds:p99 > ([0-9.]+)(?: |\)|$)`)
+	found := 0
+	for _, r := range alerts(t) {
+		for _, match := range bounded.FindAllStringSubmatch(r.Expr, -1) {
+			bound, err := strconv.ParseFloat(match[2], 64)
+			if strings.Contains(r.Expr, match[2]+" * ") {
+				continue // times another quantile
+			}
+			require.NoError(t, err)
+			require.Contains(t, buckets[histogram[match[1]]], bound, "%s: %s", r.Alert, match[0])
+			found++
+		}
+	}
+	require.GreaterOrEqual(t, found, 5)
 }
 
 // startService serves the metrics of requests, waits and calls that all take 30 ms.
