@@ -139,8 +139,10 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 func TestSentinelIsNamed(t *testing.T) {
 	t.Parallel()
 	servers.RequireServer(t)
+	server, err := servers.Binary()
+	require.NoError(t, err)
 	_, port, _ := net.SplitHostPort(closedPort(t))
-	sentinel := exec.Command("redis-server", filepath.Join(t.TempDir(), "sentinel.conf"), "--port", port, "--bind", "127.0.0.1", "--sentinel")
+	sentinel := exec.Command(server, filepath.Join(t.TempDir(), "sentinel.conf"), "--port", port, "--bind", "127.0.0.1", "--sentinel")
 	require.NoError(t, exec.Command("touch", sentinel.Args[1]).Run())
 	require.NoError(t, sentinel.Start())
 	defer func() { _ = sentinel.Wait() }()

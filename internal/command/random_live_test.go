@@ -41,7 +41,7 @@ func seed(t *testing.T) uint64 {
 func TestKeysOfRandomLinesEqualServers(t *testing.T) {
 	t.Parallel()
 	seed := seed(t)
-	for _, binary := range servers.Servers() {
+	for _, binary := range servers.Servers(t) {
 		t.Run(filepath.Base(filepath.Dir(binary))+"/"+filepath.Base(binary), func(t *testing.T) {
 			t.Parallel()
 			ctx, conn := dialBinary(t, binary)

@@ -22,7 +22,7 @@ type Cluster struct {
 	single   bool
 	dir      string
 	watchdog *watchdog
-	major    int        // version of the servers
+	release  release
 	ca       *authority // nil without TLS
 	nodes    []*Node
 	close    sync.Once
@@ -31,8 +31,9 @@ type Cluster struct {
 const startTime = 60 * time.Second
 
 // StartCluster starts a Redis Cluster for the test and stops it at its end. If
-// the test fails, the ends of the servers' logs are printed. Without a
-// redis-server it skips the test; see [RequireServer].
+// the test fails, the ends of the servers' logs are printed. Without a server it
+// skips the test; see [RequireServer]. It also does where TLS is wanted of a
+// server that was built without.
 func StartCluster(tb testing.TB, o Options) *Cluster {
 	tb.Helper()
 	return start(tb, o, LaunchCluster)
@@ -50,6 +51,9 @@ func start(tb testing.TB, o Options, launch func(context.Context, Options) (*Clu
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	c, err := launch(ctx, o)
+	if errors.Is(err, errTLS) && (os.Getenv(ServerEnv) != "" || os.Getenv(RequireEnv) != "1") {
+		tb.Skip(err) // only of the default server it is asked that it has TLS
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -83,11 +87,16 @@ func LaunchServer(ctx context.Context, o Options) (*Cluster, error) {
 }
 
 func launch(ctx context.Context, o Options, n int, single bool) (*Cluster, error) {
-	if err := o.validate(); err != nil {
+	err := o.validate()
+	if err != nil {
 		return nil, err
 	}
+	if o.Binary == "" {
+		if o.Binary, err = Binary(); err != nil {
+			return nil, err
+		}
+	}
 	const attempts = 3
-	var err error
 	for range attempts {
 		var c *Cluster
 		if c, err = tryLaunch(ctx, o, n, single); err == nil {
@@ -116,7 +125,7 @@ func tryLaunch(ctx context.Context, o Options, n int, single bool) (*Cluster, er
 		return nil, fmt.Errorf("servers: %w", err)
 	}
 	c := &Cluster{options: o, single: single, dir: dir}
-	if c.major, err = serverMajor(o.Binary); err != nil {
+	if c.release, err = releaseOf(o.Binary); err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
@@ -139,18 +148,13 @@ func (c *Cluster) run(ctx context.Context, n int) error {
 		}
 		c.ca = ca
 	}
-	ports, err := freePorts(2 * n)
+	ports, err := freePorts(n, c.release)
 	if err != nil {
 		return err
 	}
 	for i := range n {
-		bus := ports[2*i+1]
-		if c.major < 7 {
-			bus = ports[2*i] + 10000 // servers before Redis 7 do not let it be chosen
-		}
 		node := &Node{cluster: c, dir: filepath.Join(c.dir, strconv.Itoa(i))}
-		node.port.Store(int32(ports[2*i]))
-		node.bus.Store(int32(bus))
+		node.listenAt(ports[i])
 		if err := c.prepare(node); err != nil {
 			return err
 		}
@@ -187,7 +191,7 @@ func (c *Cluster) configure(n *Node, dir string, single bool) error {
 		"rdb-del-sync-files yes",
 		"repl-diskless-sync yes", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
 	}
-	if c.major >= 7 {
+	if c.release.major >= 7 {
 		lines = append(lines, "enable-debug-command yes")
 	}
 	if c.ca != nil {
@@ -204,7 +208,7 @@ func (c *Cluster) configure(n *Node, dir string, single bool) error {
 	}
 	if !single {
 		lines = append(lines, "cluster-enabled yes", "cluster-config-file nodes.conf", "cluster-node-timeout "+strconv.FormatInt(c.options.NodeTimeout.Milliseconds(), 10), "cluster-replica-validity-factor 0")
-		if c.major >= 7 {
+		if c.release.choosesBus() {
 			lines = append(lines, "cluster-port "+strconv.Itoa(int(n.bus.Load())))
 		}
 	}

@@ -2,7 +2,8 @@
 //
 // [StartCluster] and [StartServer] run real redis-server processes on free
 // ports of the loopback interface; [LaunchCluster] and [LaunchServer] do so
-// outside a test. Everything is gone when the test ends, also after a panic or a
+// outside a test. [ServerEnv] chooses another server, such as an older one or
+// Valkey. Everything is gone when the test ends, also after a panic or a
 // kill: a small watchdog process sees to it. Package redistest has what runs in
 // the process, for machines without redis-server.
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -84,11 +83,16 @@ func (n *Node) dial(ctx context.Context) (radix.Conn, error) {
 func (n *Node) start(ctx context.Context) error { return n.startIn(ctx, n.dir, false) }
 
 func (n *Node) startIn(ctx context.Context, dir string, alone bool) error {
-	logFile := filepath.Join(dir, "log")
+	// What is wrong with its settings, a server tells before it opens its log.
+	output, err := os.Create(filepath.Join(dir, "output"))
+	if err != nil {
+		return fmt.Errorf("servers: %w", err)
+	}
+	defer output.Close()
 	cmd := exec.Command(n.cluster.options.Binary, "redis.conf")
-	cmd.Dir = dir
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, output, output
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("servers: starting redis-server: %w", err)
+		return fmt.Errorf("servers: starting %s: %w", n.cluster.options.Binary, err)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -100,14 +104,10 @@ func (n *Node) startIn(ctx context.Context, dir string, alone bool) error {
 	n.cmd, n.done, n.alone = cmd, done, alone
 	n.mu.Unlock()
 	n.cluster.watchdog.watch(cmd.Process.Pid)
-	return poll(ctx, "redis-server accepts connections at "+n.Addr(), func() (bool, error) {
+	return poll(ctx, "a server accepts connections at "+n.Addr(), func() (bool, error) {
 		select {
 		case <-done:
-			b, _ := os.ReadFile(logFile)
-			if strings.Contains(string(b), "Failed listening") || strings.Contains(string(b), "bind: Address already in use") {
-				return false, errPort
-			}
-			return false, fmt.Errorf("servers: redis-server ended at its start:\n%s", b)
+			return false, n.whyEnded(dir)
 		default:
 		}
 		var pong string
@@ -115,7 +115,24 @@ func (n *Node) startIn(ctx context.Context, dir string, alone bool) error {
 	})
 }
 
-var errPort = errors.New("servers: the port was taken meanwhile")
+var (
+	errPort = errors.New("servers: the port was taken meanwhile")
+	errTLS  = errors.New("servers: the server was built without TLS")
+)
+
+// whyEnded says why the process ended at its start.
+func (n *Node) whyEnded(dir string) error {
+	output, _ := os.ReadFile(filepath.Join(dir, "output"))
+	log, _ := os.ReadFile(filepath.Join(dir, "log"))
+	said := string(output) + string(log)
+	switch {
+	case strings.Contains(said, "Failed listening") || strings.Contains(said, "bind: Address already in use"):
+		return errPort
+	case strings.Contains(said, ">>> 'tls-port ") || strings.Contains(said, "Failed finding TLS support"):
+		return fmt.Errorf("%w: %s", errTLS, n.cluster.options.Binary)
+	}
+	return fmt.Errorf("servers: %s ended at its start:\n%s", n.cluster.options.Binary, said)
+}
 
 func (n *Node) signal(s os.Signal) error {
 	n.mu.Lock()
@@ -178,15 +195,11 @@ func (n *Node) RestartElsewhere(ctx context.Context) error {
 	const attempts = 3
 	var err error
 	for range attempts {
-		var ports []int
-		if ports, err = freePorts(2); err != nil {
+		var ports []ports
+		if ports, err = freePorts(1, n.cluster.release); err != nil {
 			return err
 		}
-		n.port.Store(int32(ports[0]))
-		n.bus.Store(int32(ports[1]))
-		if n.cluster.major < 7 {
-			n.bus.Store(int32(ports[0] + 10000))
-		}
+		n.listenAt(ports[0])
 		if err = n.cluster.configure(n, n.dir, n.cluster.single); err != nil {
 			return err
 		}
@@ -195,28 +208,6 @@ func (n *Node) RestartElsewhere(ctx context.Context) error {
 		}
 	}
 	return err
-}
-
-// Ports are chosen below those that systems give to outgoing connections, so
-// that a node which is started again finds its port free.
-const firstPort, endPort = 20000, 32000
-
-// freePorts returns n ports that are free now.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for tries := 100 * n; len(ports) < n && tries > 0; tries-- {
-		port := firstPort + rand.IntN(endPort-firstPort)
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-		if err != nil {
-			continue
-		}
-		defer l.Close()
-		ports = append(ports, port)
-	}
-	if len(ports) < n {
-		return nil, fmt.Errorf("servers: no %d free ports from %d to %d", n, firstPort, endPort)
-	}
-	return ports, nil
 }
 
 // poll asks again and again until ok, an error, or the context's end.

@@ -101,7 +101,8 @@ func TestCluster(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, i < 3, primary)
 		require.NotEmpty(t, n.ID())
-		require.Contains(t, n.Log(), "Ready to accept connections")
+		require.NoError(t, n.Do(ctx, nil, "DEBUG", "LOG", "the last line"))
+		require.Contains(t, n.Log(), "the last line")
 	}
 	t.Run("migration", func(t *testing.T) { testMigration(t, c) })
 	t.Run("failover", func(t *testing.T) {

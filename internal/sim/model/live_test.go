@@ -88,11 +88,13 @@ func dialectOf(t *testing.T, binary string) (Dialect, bool) {
 	return 0, false
 }
 
-// requireRedis70 skips the test if the server in the PATH is another one.
+// requireRedis70 skips the test if the server is another one.
 func requireRedis70(t *testing.T) {
 	servers.RequireServer(t)
-	if dialect, known := dialectOf(t, "redis-server"); !known || dialect != Redis70 {
-		t.Skip("the server in the PATH is not Redis 7.0")
+	binary, err := servers.Binary()
+	require.NoError(t, err)
+	if dialect, known := dialectOf(t, binary); !known || dialect != Redis70 {
+		t.Skip("the server is not Redis 7.0")
 	}
 }
 
@@ -117,8 +119,7 @@ func TestFidelity(t *testing.T) {
 
 // eachServer runs the test with each server that there is, if the model knows it.
 func eachServer(t *testing.T, test func(t *testing.T, binary string, dialect Dialect)) {
-	servers.RequireServer(t)
-	for _, binary := range servers.Servers() {
+	for _, binary := range servers.Servers(t) {
 		t.Run(filepath.Base(binary), func(t *testing.T) {
 			dialect, known := dialectOf(t, binary)
 			if !known {
