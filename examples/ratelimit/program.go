@@ -53,7 +53,8 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 		return p, err
 	}
 	p.onClose(limiter.Close)
-	if err := p.load(s.Rules.Path, limiter); err != nil {
+	limitOf := s.Rules.limitOf(limiter)
+	if err := p.load(s.Rules.Path, limitOf); err != nil {
 		return p, err
 	}
 	p.metrics = service.NewMetrics(registry, p.store)
@@ -63,7 +64,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	}
 	health := service.NewHealth(client)
 	decider := service.New(service.Config{
-		Limiter: limiter, Rules: p.store, Metrics: p.metrics, Shedder: shedder, MaxMessage: s.Listen.MaxMessage, Log: log,
+		Limiter: limiter, LimitOf: limitOf, Rules: p.store, Metrics: p.metrics, Shedder: shedder, MaxMessage: s.Listen.MaxMessage, Log: log,
 	})
 	p.server, err = service.Listen(ctx, decider, health, registry, s.Listen.config())
 	return p, err
@@ -100,12 +101,12 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 }
 
 // load opens the rules.
-func (p *program) load(path string, limiter *limit.Limiter) (err error) {
+func (p *program) load(path string, limitOf func(limit.Rule) (*limit.Limit, error)) (err error) {
 	if path == "" {
-		p.store, err = rules.Fixed(rules.Source{Name: "rules.yaml (embedded)", Text: defaultRules}, limiter.Limit)
+		p.store, err = rules.Fixed(rules.Source{Name: "rules.yaml (embedded)", Text: defaultRules}, limitOf)
 		return err
 	}
-	if p.store, err = rules.Open(path, limiter.Limit); err != nil {
+	if p.store, err = rules.Open(path, limitOf); err != nil {
 		return err
 	}
 	if p.watcher, err = p.store.Watch(); err != nil {
@@ -127,7 +128,11 @@ func (p *program) run(ctx context.Context) error {
 		defer watcher.Wait()
 		defer stop()
 	}
-	return p.server.Run(ctx)
+	err := p.server.Run(ctx)
+	if err == nil {
+		p.log.Info("stopped: every request was answered")
+	}
+	return err
 }
 
 // reloaded is told when the rules' files have changed.

@@ -103,6 +103,18 @@ func TestRun(t *testing.T) {
 	require.Contains(t, r.log.String(), `"msg":"serving"`)
 }
 
+// TestRunInShadow: nothing is denied, and the metrics say what would be.
+func TestRunInShadow(t *testing.T) {
+	t.Parallel()
+	r := launch(t, "-shadow")
+	code, _ := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=remote_address=198.51.100.7")
+	require.Equal(t, http.StatusOK, code)
+	_, text := r.get(r.addrs.Admin + "/metrics")
+	require.Regexp(t, `redislanes_limit_decisions_total{limit="shop.remote_address_198.51.100.7-[0-9a-f]{12}",outcome="denied",shadow="true"} 1\n`, text)
+	r.end()
+	require.Contains(t, r.log.String(), "stopped")
+}
+
 // TestReload: the rules of a file are replaced while the program runs, but not by a
 // mistake, which is logged and counted.
 func TestReload(t *testing.T) {

@@ -50,7 +50,19 @@ func (l *listenSettings) config() service.ServerConfig {
 }
 
 type rulesSettings struct {
-	Path string `name:"rules" placeholder:"PATH" help:"File of rules, or folder of such files; read again when they change. Without it, the rules in the program, for the domain shop."`
+	Path   string `name:"rules" placeholder:"PATH" help:"File of rules, or folder of such files; read again when they change. Without it, the rules in the program, for the domain shop."`
+	Shadow bool   `name:"shadow" help:"Deny nothing: all limits decide as if their rules had shadow_mode."`
+}
+
+// limitOf returns what makes the limits.
+func (r *rulesSettings) limitOf(l *limit.Limiter) func(limit.Rule) (*limit.Limit, error) {
+	if !r.Shadow {
+		return l.Limit
+	}
+	return func(rule limit.Rule) (*limit.Limit, error) {
+		rule.Shadow = true
+		return l.Limit(rule)
+	}
 }
 
 type limitSettings struct {

@@ -14,7 +14,7 @@ import (
 
 // ShouldRateLimit is envoy.service.ratelimit.v3.RateLimitService's.
 func (s *Service) ShouldRateLimit(ctx context.Context, req *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
-	began := time.Now()
+	began := s.Metrics.begin("grpc")
 	a, err := s.decide(ctx, req)
 	if err != nil {
 		s.Metrics.done("grpc", status.Code(err).String(), began)

@@ -92,6 +92,20 @@ func TestHits(t *testing.T) {
 	require.Equal(t, over, w.ask(req).GetOverallCode())
 }
 
+// TestCountDenied: what is denied counts, if the rule says so, but not what never fits.
+func TestCountDenied(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for _, c := range []struct {
+		hits uint32
+		want pb.RateLimitResponse_Code
+	}{{6, over}, {4, ok}, {3, over}, {1, over}} {
+		req := request("counted=1")
+		req.HitsAddend = c.hits
+		require.Equal(t, c.want, w.ask(req).GetOverallCode(), c.hits)
+	}
+}
+
 func TestValuesAreApart(t *testing.T) {
 	t.Parallel()
 	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
@@ -144,6 +158,21 @@ func TestOverride(t *testing.T) {
 	require.Equal(t, over, w.ask(req).GetOverallCode())
 	req.Domain = "elsewhere"
 	require.Equal(t, ok, w.ask(req).GetOverallCode(), "no such domain")
+}
+
+// TestUnits: each unit of rules is one of the protocol.
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 1).Addrs(), options{})
+	for number, name := range types.RateLimitUnit_name {
+		if unit := types.RateLimitUnit(number); unit != types.RateLimitUnit_UNKNOWN {
+			req := request("user=1")
+			req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 2, Unit: unit}
+			s := w.ask(req).GetStatuses()[0]
+			require.Equal(t, name, s.GetCurrentLimit().GetUnit().String())
+			require.Positive(t, s.GetDurationUntilReset().AsDuration())
+		}
+	}
 }
 
 func TestInvalid(t *testing.T) {

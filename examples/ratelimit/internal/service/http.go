@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"time"
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc/codes"
@@ -76,6 +75,9 @@ func (s *Service) serveJSON(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // the client has gone
 }
 
+// statusGone is for the metrics, as in nginx: the client has gone before its answer.
+const statusGone = 499
+
 // httpError writes an error of decide.
 func httpError(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
@@ -84,6 +86,8 @@ func httpError(w http.ResponseWriter, err error) {
 		code = http.StatusBadRequest
 	case codes.Unavailable:
 		code = http.StatusServiceUnavailable
+	case codes.Canceled, codes.DeadlineExceeded:
+		code = statusGone
 	}
 	http.Error(w, status.Convert(err).Message(), code)
 }
@@ -91,10 +95,10 @@ func httpError(w http.ResponseWriter, err error) {
 // measured counts requests, by the name and the status.
 func (s *Service) measured(name string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		began := time.Now()
+		began := s.Metrics.begin(name)
 		noted := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		defer func() { s.Metrics.done(name, strconv.Itoa(noted.status), began) }()
 		next.ServeHTTP(noted, r)
-		s.Metrics.done(name, strconv.Itoa(noted.status), began)
 	})
 }
 

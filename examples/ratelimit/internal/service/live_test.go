@@ -20,7 +20,7 @@ import (
 func TestLive(t *testing.T) {
 	t.Parallel()
 	redis := servers.StartCluster(t, servers.Options{})
-	w := start(t, redis.Addrs(), options{limit: limit.Config{Budget: 300 * time.Millisecond}})
+	w := start(t, redis.Addrs(), options{limit: limit.Config{Budget: 5 * time.Second}})
 	var allowed atomic.Int64
 	var clients sync.WaitGroup
 	for i := range 16 {

@@ -12,6 +12,7 @@ import (
 type Metrics struct {
 	requests  *prometheus.CounterVec
 	took      *prometheus.HistogramVec
+	inFlight  *prometheus.GaugeVec
 	reloads   *prometheus.CounterVec
 	succeeded prometheus.Gauge
 	loaded    prometheus.Gauge
@@ -29,6 +30,9 @@ func NewMetrics(registry prometheus.Registerer, store *rules.Store) *Metrics {
 
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
 		}, []string{"method"}),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "ratelimit_requests_in_flight", Help: "Requests that are being answered now, by method.",
+		}, []string{"method"}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ratelimit_rules_reloads_total", Help: "How often the files of rules had changed, by what came of it.",
 		}, []string{"result"}),
@@ -42,7 +46,7 @@ func NewMetrics(registry prometheus.Registerer, store *rules.Store) *Metrics {
 	inForce := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ratelimit_rules", Help: "Rules in force.",
 	}, func() float64 { return float64(store.Set().Rules()) })
-	registry.MustRegister(m.requests, m.took, m.reloads, m.succeeded, m.loaded, inForce)
+	registry.MustRegister(m.requests, m.took, m.inFlight, m.reloads, m.succeeded, m.loaded, inForce)
 	for _, result := range []string{"success", "error"} { // a rate needs a value to start from
 		m.reloads.WithLabelValues(result)
 	}
@@ -51,8 +55,15 @@ func NewMetrics(registry prometheus.Registerer, store *rules.Store) *Metrics {
 	return m
 }
 
+// begin counts a request that is to be answered, and returns the time.
+func (m *Metrics) begin(method string) (began time.Time) {
+	m.inFlight.WithLabelValues(method).Inc()
+	return time.Now()
+}
+
 // done counts a request that was answered.
 func (m *Metrics) done(method, code string, began time.Time) {
+	m.inFlight.WithLabelValues(method).Dec()
 	m.requests.WithLabelValues(method, code).Inc()
 	m.took.WithLabelValues(method).Observe(time.Since(began).Seconds())
 }

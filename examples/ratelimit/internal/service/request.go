@@ -54,7 +54,7 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 		}
 		if o := d.GetLimit(); o != nil && set.Has(req.GetDomain()) {
 			unit := rules.Unit(strings.ToLower(o.GetUnit().String()))
-			asks[i].rule, asks[i].key, err = rules.Override(s.Limiter.Limit, req.GetDomain(), entries, o.GetRequestsPerUnit(), unit)
+			asks[i].rule, asks[i].key, err = rules.Override(s.LimitOf, req.GetDomain(), entries, o.GetRequestsPerUnit(), unit)
 			if err != nil {
 				return nil, invalid("descriptor %d: limit: %v", i+1, err)
 			}

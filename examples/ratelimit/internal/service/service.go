@@ -21,6 +21,7 @@ import (
 // Config is what a [Service] is made of.
 type Config struct {
 	Limiter    *limit.Limiter
+	LimitOf    func(limit.Rule) (*limit.Limit, error) // for limits that requests bring with them; nil: Limiter.Limit
 	Rules      *rules.Store
 	Metrics    *Metrics
 	Shedder    *Shedder // nil: no request is shed
@@ -35,7 +36,12 @@ type Service struct {
 }
 
 // New returns a service.
-func New(c Config) *Service { return &Service{Config: c} }
+func New(c Config) *Service {
+	if c.LimitOf == nil {
+		c.LimitOf = c.Limiter.Limit
+	}
+	return &Service{Config: c}
+}
 
 // An answer is what became of a request.
 type answer struct {
@@ -63,10 +69,15 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 		return answer{}, errShed
 	}
 	var result limit.Result
-	defer func() { permit.leave(oneTrip(ctx, &result)) }()
-	// A client that has gone, or has no time left, is not waited for: its request does
-	// not go on either, and hits that are not sent yet are not counted.
-	result = s.Limiter.Allow(ctx, requests...)
+	inTime, cancel := early(ctx)
+	defer cancel()
+	defer func() { permit.leave(oneTrip(inTime, &result)) }()
+	// A client that has gone is not waited for: its request does not go on either, and
+	// hits that are not sent yet are not counted.
+	result = s.Limiter.Allow(inTime, requests...)
+	if err := ctx.Err(); err != nil {
+		return answer{}, status.FromContextError(err).Err() // nobody gets it
+	}
 	if result.Outcome() == limit.Mistaken {
 		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
 		return answer{}, status.Error(codes.Internal, "the request cannot be decided")
@@ -78,6 +89,17 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 		a.response.ResponseHeadersToAdd = headers(a.retryAfter)
 	}
 	return a, nil
+}
+
+// early returns a context that ends a little before the client's time does: what is
+// then decided without Redis, as the rule says, has to reach the client, which otherwise
+// decides by itself.
+func early(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, ends := ctx.Deadline()
+	if !ends {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, end.Add(-time.Until(end)/10))
 }
 
 // requestsOf returns what the limiter is asked.

@@ -44,6 +44,8 @@ descriptors:
     shadow_mode: true
   - key: closed
     rate_limit: {unit: year, requests_per_unit: 5, fail_closed: true}
+  - key: counted
+    rate_limit: {unit: year, requests_per_unit: 5, count_denied: true}
   - key: vip
     rate_limit: {unit: year, requests_per_unit: 50, replaces: [{name: per_user}]}
   - key: plan
