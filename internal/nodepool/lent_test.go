@@ -51,7 +51,7 @@ func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 		{"EXEC", true},    // errors: nothing was open
 		{"DISCARD", true}, //
 		{"MULTI; UNWATCH; EXEC", true},
-		{"MULTI; WATCH k; EXEC", true},
+		{"MULTI; WATCH k; EXEC", true}, // an error, by which some servers abort the transaction
 		{"MULTI", false},
 		{"MULTI; UNWATCH", false},
 		{"MULTI; MULTI", false},
@@ -64,14 +64,14 @@ func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 		{"WATCH k; MULTI; EXEC; WATCH k", false},
 		{"SELECT 3", false},
 		{"MULTI; SELECT 3; EXEC", false},
-		{"SCRIPT DEBUG YES", false},
-		{"SCRIPT DEBUG SYNC", false},
 		{"CLIENT SETNAME me", false},
 		{"CLIENT NO-EVICT ON", false},
 		{"CLIENT TRACKING ON", false},
 		{"HELLO 3 SETNAME me", false},
 		{"RESET", false},
 		{"READONLY", false},
+		{"SCRIPT DEBUG YES", false}, // at the end: no EVAL may follow, see below
+		{"SCRIPT DEBUG SYNC", false},
 	} {
 		t.Run(test.commands, func(t *testing.T) {
 			c, err := p.Lend(ctx)
@@ -79,9 +79,11 @@ func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 			_, _ = say(ctx, c, "SET s v")
 			id, err := say(ctx, c, "CLIENT ID")
 			require.NoError(t, err)
+			aborted := false // which we do not tell from other errors
 			for command := range strings.SplitSeq(test.commands, ";") {
 				if command != "" {
-					_, _ = say(ctx, c, command)
+					reply, _ := say(ctx, c, command)
+					aborted = aborted || strings.HasPrefix(reply, "-EXECABORT")
 				}
 			}
 			c.Return()
@@ -95,13 +97,16 @@ func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 				{"EVAL return(7) 0", ":7\r\n"},
 				{"MULTI", "+OK\r\n"}, {"INCRBY k 2", "+QUEUED\r\n"}, {"EXEC", "*1\r\n:5\r\n"},
 			} {
+				if strings.HasPrefix(test.commands, "SCRIPT DEBUG") && strings.HasPrefix(want.command, "EVAL") && server.IsValkey() {
+					continue // Valkey 9.1.2 crashes at the first EVAL after a debugger has hung up
+				}
 				got, err := say(ctx, next, want.command)
 				require.NoError(t, err)
 				require.Equal(t, want.reply, got, want.command)
 			}
 			now, err := say(ctx, next, "CLIENT ID")
 			require.NoError(t, err)
-			require.Equal(t, test.kept, id == now, "the same connection")
+			require.Equal(t, test.kept && !aborted, id == now, "the same connection")
 		})
 	}
 }

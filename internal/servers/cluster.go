@@ -219,6 +219,9 @@ func (c *Cluster) configure(n *Node, dir string, single bool) error {
 	return nil
 }
 
+// IsValkey reports whether the servers are Valkey.
+func (c *Cluster) IsValkey() bool { return c.release.valkey }
+
 // Close stops all processes and removes their files. Closing again does
 // nothing.
 func (c *Cluster) Close() error {

@@ -2,8 +2,10 @@ package servers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"github.com/mediocregopher/radix/v4"
 )
@@ -67,13 +69,22 @@ func (c *Cluster) reshard(ctx context.Context, slots []uint16, from, to *Node, o
 	return nil
 }
 
-// setSlots performs CLUSTER SETSLOT for all slots in one pipeline.
+// setSlots performs CLUSTER SETSLOT for all slots, in pipelines beside each other:
+// Valkey answers it when the replicas have it, too, and does nothing else for its
+// connection meanwhile.
 func (n *Node) setSlots(ctx context.Context, slots []uint16, state, id string) error {
-	p := radix.NewPipeline()
-	for _, slot := range slots {
-		p.Append(radix.Cmd(nil, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), state, id))
+	const perPipeline = 5
+	var pipelines sync.WaitGroup
+	errs := make([]error, (len(slots)+perPipeline-1)/perPipeline)
+	for i := range errs {
+		p := radix.NewPipeline()
+		for _, slot := range slots[i*perPipeline : min((i+1)*perPipeline, len(slots))] {
+			p.Append(radix.Cmd(nil, "CLUSTER", "SETSLOT", strconv.Itoa(int(slot)), state, id))
+		}
+		pipelines.Go(func() { errs[i] = n.pipeline(ctx, "CLUSTER SETSLOT "+state, p) })
 	}
-	return n.pipeline(ctx, "CLUSTER SETSLOT "+state, p)
+	pipelines.Wait()
+	return errors.Join(errs...)
 }
 
 // filled returns those of the slots that hold keys here. Where slots are

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/servers"
@@ -11,13 +12,16 @@ import (
 )
 
 // TestMemberIsAsked: with what a server without cluster mode replies to the last
-// two commands of the handshake, on connections of both kinds.
+// two commands of the handshake, on connections of both kinds. Some servers take
+// the first of them without cluster mode, too.
 func TestMemberIsAsked(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	addr := server.Addrs()[0]
 	const disabled = "-ERR This instance has cluster support disabled\r\n"
-	for _, readOnly := range []bool{false, true} {
+	for command, readOnly := range map[string]bool{"READWRITE": false, "READONLY": true} {
+		var mode resp3.RawMessage
+		require.NoError(t, server.Nodes()[0].Do(t.Context(), &mode, command))
 		var told []string
 		verdict := error(nil)
 		purpose := Purpose{ReadOnly: readOnly, Member: func(addr string, mode, id []byte) error {
@@ -27,7 +31,7 @@ func TestMemberIsAsked(t *testing.T) {
 		l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr, nil)
 		require.NoError(t, err)
 		require.NoError(t, l.Close())
-		require.Equal(t, []string{addr, disabled, disabled}, told)
+		require.Equal(t, []string{addr, string(mode), disabled}, told)
 		verdict = errors.New("another one is meant")
 		_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr, nil)
 		require.ErrorIs(t, err, verdict)

@@ -95,14 +95,20 @@ func TestTLSWhereThereIsNone(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// The same with real servers.
-func TestPasswordAndTLSOfRealServers(t *testing.T) {
+// The same with real servers. Those that do not know CLIENT SETINFO say so without
+// a password.
+func TestPasswordOfRealServer(t *testing.T) {
 	secret := servers.StartServer(t, servers.Options{Password: "secret"})
-	_, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{ReadOnly: true}, secret.Addrs()[0], nil)
-	require.ErrorContains(t, err, `handshake: READONLY: "NOAUTH Authentication required."; set Dialer.Password`)
+	for noSetInfo, commands := range map[bool]string{false: "(CLIENT|READONLY)", true: "READONLY"} {
+		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0], nil)
+		require.ErrorContains(t, err, `"NOAUTH Authentication required."; set Dialer.Password`)
+		require.Regexp(t, "handshake: "+commands+": ", err.Error())
+	}
+}
 
+func TestTLSOfRealServer(t *testing.T) {
 	secure := servers.StartServer(t, servers.Options{TLS: true})
-	_, err = Dial(within(t, patience), lanes.Dialer{}, secure.Addrs()[0])
+	_, err := Dial(within(t, patience), lanes.Dialer{}, secure.Addrs()[0])
 	require.ErrorContains(t, err, "Dialer.TLS")
 	_, port, err := net.SplitHostPort(secure.Addrs()[0])
 	require.NoError(t, err)

@@ -59,7 +59,8 @@ func (s *soak) inject(ctx context.Context, f fault, v view, node int, keys []str
 }
 
 // reshard moves slots one after the other. For a while, each is half on its
-// way: one of its keys has moved, the others have not.
+// way: one of its keys has moved, the others have not. Where the servers can
+// move a slot by themselves, half of the faults have them do so.
 func (s *soak) reshard(ctx, steps context.Context, f fault, v view, keys []string) error {
 	primaries := v.fit(f)
 	for _, i := range f.slots {
@@ -74,7 +75,13 @@ func (s *soak) reshard(ctx, steps context.Context, f fault, v view, keys []strin
 				targets = append(targets, n)
 			}
 		}
-		to := targets[f.target%len(targets)]
+		to := targets[f.target/2%len(targets)]
+		if s.cluster.HasMigrateSlots() && f.target%2 == 1 {
+			if err := s.cluster.MigrateSlots(steps, []uint16{slot}, to); err != nil {
+				return err
+			}
+			continue
+		}
 		err = s.cluster.MigrateSlotStart(steps, slot, to)
 		if err == nil {
 			err = s.cluster.MigrateKeys(steps, slot, to, keys[i])
