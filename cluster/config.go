@@ -60,6 +60,24 @@ type Config struct {
 	// names, for clusters behind NAT.
 	AddrMap func(addr string) string
 
+	// Sentinel, if not nil, says that the addresses New is given are those of
+	// Sentinels, which are asked for the primary and its replicas.
+	Sentinel *Sentinel
+
+	// Standalone says that the addresses are those of servers without cluster mode,
+	// or of proxies, and that they are sent no CLUSTER, READONLY, ROLE or COMMAND: for
+	// users that may not send them, and for proxies that hang up on commands which
+	// they do not know (see also Dialer.NoSetInfo). The first address that answers is
+	// used. A server that knows CLUSTER is recognized without this. MOVED is followed
+	// all the same, so that a Redis Cluster which may not be asked for its slots can
+	// be used.
+	Standalone bool
+
+	// Lazy lets New return before a server has answered. Until one has, calls fail at
+	// once with redislanes.ErrNotSent and the cause, and Client.Sync waits for the
+	// next attempt to connect; attempts follow each other within a second.
+	Lazy bool
+
 	// Observer, if not nil, is told how long requests take and how long they wait
 	// for connections, such as metrics.NewObserver(). Without one, no request is
 	// timed.
@@ -70,18 +88,37 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// Sentinel is how Redis Sentinel is asked for a primary. A failover is a change
+// of topology as in a cluster: commands that did not run go again to the new
+// primary within Config.DownGrace. A Sentinel is believed if the server that it
+// names says, in its reply to ROLE, that it is a primary, and if the config epoch is
+// not older than that of the primary in use, unless most Sentinels say the same.
+//
+// DoSecondary reads from the replicas that the Sentinels do not hold for down.
+// Config.AddrMap translates the addresses of all three.
+type Sentinel struct {
+	// Primary is the name by which the Sentinels know the primary, such as
+	// "mymaster". There is no default.
+	Primary string
+
+	// Dialer makes the connections to the Sentinels. It has nothing from
+	// Config.Dialer, which is for the servers: neither its password nor its TLS.
+	Dialer lanes.Dialer
+}
+
 // WhileContextLasts is a [Config.DownGrace] without an end: calls try again until
 // they succeed or their context ends. Give them one with a deadline.
 const WhileContextLasts = engine.WhileContextLasts
 
-// New connects to the first of the addresses (host:port, blanks around it are
-// ignored) that answers, learns the cluster's nodes and slots from it, and
+// New connects to the first of the addresses (host:port, or the absolute path of a
+// unix socket; blanks around it are ignored) that answers, learns the cluster's nodes and slots from it, and
 // returns a client. The context bounds only this. While a server is loading its
 // data or has too many clients, and none gives a map of the slots, New asks again
 // until the context ends.
 //
-// Of several servers without cluster mode the first that answers is used, and
-// another one, which has other data, only once it does not answer at all. Then
+// Of several servers without cluster mode the first that answers is used, unless it
+// says that it is a replica, and another one, which has other data, only once that
+// one is a replica or does not answer at all. Then
 // that one stays, also if the first comes back: to go to and fro would mix their
 // data.
 //
@@ -94,15 +131,19 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 }
 
 func (c Config) settings() engine.Config {
-	s := engine.Config{
+	settings := engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
 		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Logger: c.Logger,
+		Standalone: c.Standalone, Lazy: c.Lazy,
+	}
+	if s := c.Sentinel; s != nil {
+		settings.Sentinel = &engine.Sentinel{Primary: s.Primary, Dialer: s.Dialer}
 	}
 	if c.Pool != nil {
-		s.Pool = nodepool.Of(c.Pool)
+		settings.Pool = nodepool.Of(c.Pool)
 	}
 	if c.Observer != nil {
-		s.Observer = observer{c.Observer}
+		settings.Observer = observer{c.Observer}
 	}
-	return s
+	return settings
 }

@@ -35,6 +35,11 @@ type Dialer struct {
 	// which radix's types decode as they do with radix's own connections.
 	Protocol int
 
+	// Database is the number of the database that each connection selects. A Redis
+	// Cluster has only 0 and refuses others (Valkey has more from version 9 on).
+	// Default 0.
+	Database int
+
 	// ClientName is set with CLIENT SETNAME unless it is empty.
 	ClientName string
 
@@ -60,7 +65,7 @@ type Dialer struct {
 	Limits Limits
 
 	// NetDial, if not nil, makes the connections instead of net.Dialer, with
-	// "tcp" as the network. The deadlines of what it returns are not relied on,
+	// "tcp" as the network, or "unix" for the path of a socket. The deadlines of what it returns are not relied on,
 	// unless NetDialKeepsDeadlines is set or that is a *net.TCPConn, a *net.UnixConn
 	// or TLS over one of them: one goroutine for each connection then does all
 	// reading, which costs a call that is alone on its connection some microseconds.
@@ -93,6 +98,8 @@ func (d Dialer) Validate() error {
 	switch {
 	case d.Protocol != 0 && d.Protocol != 2 && d.Protocol != 3:
 		return fmt.Errorf("lanes: Dialer.Protocol = %d: must be 2 or 3", d.Protocol)
+	case d.Database < 0:
+		return fmt.Errorf("lanes: Dialer.Database = %d: must not be negative", d.Database)
 	case d.Timeout < 0:
 		return fmt.Errorf("lanes: Dialer.Timeout = %v: must not be negative", d.Timeout)
 	case d.WriteTimeout < 0:

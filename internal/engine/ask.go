@@ -32,6 +32,14 @@ type answer struct {
 // its ID if it tells them: CLUSTER NODES may be forbidden.
 func (c *Client) question(ctx context.Context, addr string) answer {
 	a := answer{addr: addr}
+	switch {
+	case c.cfg.Sentinel != nil:
+		a.view, a.err = c.askSentinel(ctx, addr)
+		return a
+	case c.cfg.Standalone:
+		a.view, a.err = c.greet(ctx, addr)
+		return a
+	}
 	dialer := wire.WithDefaults(c.cfg.Dialer)
 	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
@@ -64,6 +72,16 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 	return a
 }
 
+// greet makes sure that a server answers which is not asked for a map.
+func (c *Client) greet(ctx context.Context, addr string) (*view, error) {
+	lane, err := wire.DialFor(ctx, c.cfg.Dialer, wire.Purpose{}, addr, nil)
+	if err != nil {
+		return nil, err
+	}
+	lane.Close()
+	return singleView(addr), nil
+}
+
 // mapReply is the replies to CLUSTER SLOTS and CLUSTER NODES.
 type mapReply struct {
 	ranges []slotRange
@@ -86,6 +104,8 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		return m, err
 	case resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply)):
 		m.view = singleView(lane.Address())
+		role, err := askFor(ctx, lane, "ROLE")
+		m.view.follows = err == nil && errors.Is(admitPrimary("", nil, role), redislanes.ErrNotMember)
 		return m, nil
 	case resp.IsError(reply):
 		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
@@ -110,15 +130,15 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 func (c *Client) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
 	switch adviceFor(said) {
 	case needsPermission:
-		return fmt.Errorf("%w; the ACL user needs +cluster|slots", err)
+		return fmt.Errorf("%w; the ACL user needs +cluster|slots, or set Config.Standalone", err)
 	case needsPassword:
 		return fmt.Errorf("%w; set Config.Dialer.Password or Credentials", err)
 	case needsCluster:
 		reply, asked := askFor(ctx, lane, "ROLE")
 		if asked == nil && bytes.Contains(reply, []byte("\r\nsentinel\r\n")) {
-			return fmt.Errorf("%w; a Sentinel answers there: give the addresses of Redis servers", err)
+			return fmt.Errorf("%w; a Sentinel answers there: set Config.Sentinel, or give the addresses of Redis servers", err)
 		}
-		return fmt.Errorf("%w; is it a Redis server of version 3 or newer?", err)
+		return fmt.Errorf("%w; a server that may not be asked for CLUSTER needs Config.Standalone", err)
 	}
 	return err
 }

@@ -29,6 +29,9 @@ type Client struct {
 	tasks  sync.WaitGroup
 
 	topology atomic.Pointer[topology]
+
+	notStarted atomic.Pointer[error] // why there is no map yet; nil unless Config.Lazy is set
+
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
 	troubles troubles

@@ -28,6 +28,9 @@ type Config struct {
 	DownGrace    time.Duration
 	Slow, Fast   []string
 	AddrMap      func(addr string) string
+	Sentinel     *Sentinel
+	Standalone   bool
+	Lazy         bool
 	Observer     Observer
 	Logger       *slog.Logger
 }
@@ -59,6 +62,11 @@ func (c Config) withDefaults() Config {
 	if c.AddrMap == nil {
 		c.AddrMap = func(addr string) string { return addr }
 	}
+	if c.Sentinel != nil {
+		own := *c.Sentinel
+		own.Dialer = wire.Sealed(own.Dialer)
+		c.Sentinel = &own
+	}
 	c.Logger = guard.Logger(c.Logger)
 	return c
 }
@@ -79,6 +87,9 @@ func (c Config) validate(addrs []string) error {
 	if c.MaxRedirects > mostRedirects {
 		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)
 	}
+	if err := c.validateTopology(); err != nil {
+		return err
+	}
 	if len(addrs) == 0 {
 		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
 	}
@@ -93,7 +104,28 @@ func (c Config) validate(addrs []string) error {
 	return nil
 }
 
+func (c Config) validateTopology() error {
+	s := c.Sentinel
+	switch {
+	case s == nil:
+		return nil
+	case c.Standalone:
+		return errors.New("cluster: Config.Standalone besides Config.Sentinel: leave one of them out")
+	case s.Primary == "":
+		return errors.New("cluster: Config.Sentinel.Primary is empty: give the name that the Sentinels know the primary by")
+	case s.Dialer.Database != 0:
+		return fmt.Errorf("cluster: Config.Sentinel.Dialer.Database = %d: a Sentinel has no databases; set Config.Dialer.Database", s.Dialer.Database)
+	}
+	if err := s.Dialer.Validate(); err != nil {
+		return fmt.Errorf("cluster: Config.Sentinel: %w", err)
+	}
+	return nil
+}
+
 func validAddr(addr string) error {
+	if wire.IsPath(addr) {
+		return nil
+	}
 	host, port, err := net.SplitHostPort(addr)
 	var wrong *net.AddrError
 	switch n, bad := strconv.ParseUint(port, 10, 16); {
@@ -126,6 +158,10 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	}
 	c.Dialer = wire.Sealed(c.Dialer)
 	client := newClient(c, addrs)
+	if c.Lazy {
+		client.tasks.Go(client.startLate)
+		return client, nil
+	}
 	if err := client.start(ctx); err != nil {
 		_ = client.Close()
 		return nil, err

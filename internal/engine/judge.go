@@ -18,6 +18,7 @@ const (
 	foreign        // its nodes have IDs of which we know none
 	another        // it is another server without cluster mode than the one in use
 	alone          // cluster support is disabled there
+	replica        // the same, and it is a replica
 )
 
 // String says for logs and errors what is wrong.
@@ -27,10 +28,11 @@ func (d doubt) String() string {
 		holes:    "slots have no owner, and no other node says the same",
 		lost:     "slots that had an owner have none, and no other node says the same",
 		contrary: "it contradicts what MOVED replies have said since, and most primaries do not say the same",
-		older:    "it is older than the map in use by its config epochs, and most primaries do not say the same",
+		older:    "it is older than the map in use by its config epochs, and most primaries or Sentinels do not say the same",
 		foreign:  "its nodes have other IDs than ours: it is another cluster's",
 		another:  "cluster support is disabled there, and it is not the server in use",
 		alone:    "cluster support is disabled there: it is no node of the cluster",
+		replica:  "cluster support is disabled there, and it is a replica",
 	}[d]
 }
 
@@ -44,6 +46,10 @@ type lesson struct {
 // doubts. use is the map in use, nil at the first contact.
 func judge(use *view, taught []lesson, said *view) doubt {
 	switch {
+	case said.sentinels != nil:
+		return judgeSentinel(use, said)
+	case said.single && said.follows:
+		return replica
 	case said.single && (use == nil || !use.single):
 		return alone // at the first contact a cluster that another seed knows is preferred
 	case said.single && said.claims[0].addr != use.claims[0].addr:
@@ -54,6 +60,19 @@ func judge(use *view, taught []lesson, said *view) doubt {
 		return foreign
 	}
 	return judgeSlots(use, taught, said)
+}
+
+// judgeSentinel judges a primary that a Sentinel names. Each failover has a greater
+// config epoch than those before it.
+func judgeSentinel(use, said *view) doubt {
+	if use == nil {
+		return noDoubt
+	}
+	now, before := said.claims[0], use.claims[0]
+	if now.addr != before.addr && now.epoch <= before.epoch {
+		return older
+	}
+	return noDoubt
 }
 
 func judgeSlots(use *view, taught []lesson, said *view) doubt {
@@ -162,7 +181,7 @@ func (p *poll) final() *view {
 	case len(strangers) > 0:
 		return p.newCluster(strangers)
 	case p.use.single:
-		return fullest(p.votes) // the server in use does not answer
+		return fullest(p.upTo(another)) // the server in use does not answer, or is a replica now
 	}
 	return nil
 }
@@ -176,12 +195,15 @@ func (p *poll) of(d doubt) []vote {
 }
 
 // first chooses at the first contact: the map that covers most slots. Only
-// where nobody knows of a cluster there is none.
+// where nobody knows of a cluster there is none, and a replica is used only where
+// nobody else answers.
 func (p *poll) first() *view {
-	if v := fullest(p.upTo(foreign)); v != nil {
-		return v
+	for _, worst := range []doubt{foreign, alone, replica} {
+		if v := fullest(p.upTo(worst)); v != nil {
+			return v
+		}
 	}
-	return fullest(p.votes)
+	return nil
 }
 
 func fullest(votes []vote) *view {
@@ -194,8 +216,8 @@ func fullest(votes []vote) *view {
 	return best
 }
 
-// majority returns the map that more than half of the primaries have, or all
-// servers if none failed.
+// majority returns the map that more than half of the primaries have, or of the
+// Sentinels, or all servers if none failed.
 func (p *poll) majority(votes []vote, allAnswered bool) *view {
 	for _, v := range votes {
 		same := alike(votes, v)
@@ -204,6 +226,9 @@ func (p *poll) majority(votes []vote, allAnswered bool) *view {
 			if p.use.isPrimary(w.addr, w.id) {
 				primaries++
 			}
+		}
+		if p.use.sentinels != nil && 2*len(same) > len(p.votes)+p.failed {
+			return v.view
 		}
 		if 2*primaries > len(p.use.claims) || allAnswered && len(same) == len(votes) {
 			return v.view

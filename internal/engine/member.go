@@ -5,7 +5,25 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
+
+// purpose returns what the handshake with a node asks.
+func (c *Client) purpose(u use) wire.Purpose {
+	switch {
+	case c.cfg.Sentinel != nil && u == asPrimary:
+		return wire.Purpose{Role: true, Member: func(addr string, mode, role []byte) error {
+			err := admitPrimary(addr, mode, role)
+			if err != nil {
+				c.hint()
+			}
+			return err
+		}}
+	case c.cfg.Sentinel != nil, c.cfg.Standalone:
+		return wire.Purpose{}
+	}
+	return wire.Purpose{ReadOnly: u == asReplica, Member: c.admit}
+}
 
 // admit decides for each new connection whether the server at the address may
 // be sent commands, by its replies to READWRITE (or READONLY) and CLUSTER MYID: a

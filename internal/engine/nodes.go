@@ -67,7 +67,7 @@ func (n *node) poolWith(u use, o PoolObserver) (p *nodepool.Pool, used bool) {
 	if o != nil {
 		settings = nodepool.WithOnWait(settings, o.Waited)
 	}
-	purpose := wire.Purpose{ReadOnly: u == asReplica, Member: n.client.admit}
+	purpose := n.client.purpose(u)
 	// New has validated the settings; they are the only source of errors.
 	p, err := nodepool.NewFor(settings, n.client.cfg.Dialer, purpose, n.addr, n.client.cfg.Logger)
 	if err != nil {

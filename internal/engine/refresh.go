@@ -31,7 +31,7 @@ func (c *Client) hint() {
 
 // Sync fetches the map of the slots now and returns when it is in use.
 func (c *Client) Sync(ctx context.Context) error {
-	if err := c.usable(ctx); err != nil {
+	if err := c.open(ctx); err != nil {
 		return err
 	}
 	done := make(chan error, 1)
@@ -83,7 +83,7 @@ func (c *Client) keepFresh() {
 			return
 		}
 		spaced = nil
-		c.refreshForAll()
+		_ = c.refreshForAll() // the log was told
 		now := time.Now()
 		next = now.Add(pace.after(now))
 	}
@@ -95,7 +95,8 @@ func (c *Client) nobodySyncs() bool {
 	return len(c.syncs) == 0
 }
 
-func (c *Client) refreshForAll() {
+// refreshForAll refreshes and tells the callers of Sync that wait.
+func (c *Client) refreshForAll() error {
 	c.mu.Lock()
 	waiting := c.syncs
 	c.syncs = nil
@@ -105,6 +106,7 @@ func (c *Client) refreshForAll() {
 	for _, done := range waiting {
 		done <- err
 	}
+	return err
 }
 
 // refresh asks the known nodes in random order, then the seeds, until a map of
@@ -127,6 +129,9 @@ func (c *Client) refresh(ctx context.Context) error {
 // know their slots best, and last those that do not answer, each of which would
 // hold up the next one.
 func (c *Client) candidates(t *topology) []string {
+	if c.cfg.Sentinel != nil {
+		return c.sentinels(t)
+	}
 	var addrs []string
 	seen := make(map[string]bool)
 	add := func(addr string) {

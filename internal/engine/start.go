@@ -33,6 +33,54 @@ func (c *Client) start(ctx context.Context) error {
 	}
 }
 
+// startLate is start of a client that New does not wait for: until there is a map,
+// calls fail with what the last attempt has failed with.
+func (c *Client) startLate() {
+	pause := minStartBackoff
+	for {
+		err := c.refreshForAll()
+		if err == nil {
+			c.keepFresh()
+			return
+		}
+		c.notStarted.Store(&err)
+		if !c.pauseStart(pause/2 + rand.N(pause/2)) {
+			return
+		}
+		pause = min(2*pause, maxStartBackoff)
+	}
+}
+
+// pauseStart waits for the time, or until Sync is called. It reports whether the
+// client is open.
+func (c *Client) pauseStart(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.stale:
+			if c.nobodySyncs() {
+				continue
+			}
+		case <-timer.C:
+		case <-c.ctx.Done():
+			return false
+		}
+		return true
+	}
+}
+
+// started refuses calls for as long as there is no map of the slots.
+func (c *Client) started() error {
+	if c.topology.Load().view != nil {
+		return nil
+	}
+	if err := c.notStarted.Load(); err != nil {
+		return fmt.Errorf("%w: %w", *err, redislanes.ErrNotSent)
+	}
+	return fmt.Errorf("redislanes: no server has answered yet: %w", redislanes.ErrNotSent)
+}
+
 // willPass tells whether any server has said that it is not ready for now.
 func willPass(err error) bool {
 	var all *redislanes.UnreachableError
@@ -57,9 +105,17 @@ var (
 // Made reports whether New has made the client.
 func (c *Client) Made() bool { return c != nil && c.ctx != nil }
 
-// usable refuses what no call can work with. Only a client that New has made has
-// a context.
+// usable refuses what no call can work with.
 func (c *Client) usable(ctx context.Context) error {
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	return c.started()
+}
+
+// open refuses what has no use even before there is a map. Only a client that New
+// has made has a context.
+func (c *Client) open(ctx context.Context) error {
 	switch {
 	case !c.Made():
 		return fmt.Errorf("%w: %w", errNotMade, redislanes.ErrNotSent)

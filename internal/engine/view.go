@@ -5,13 +5,16 @@ import "slices"
 // A view is which node owns which slot, as one server tells it. It does not
 // change once it is made.
 type view struct {
-	owner  [SlotCount]uint16 // index into claims, or noOwner
-	claims []claim           // of the primaries that have slots
-	ranges []slotRange
-	ids    map[string]bool   // of all nodes that the server knows; empty if it tells none
-	at     map[string]string // the ID of the node at an address
-	sure   bool              // the IDs are those that the servers give in CLUSTER MYID
-	single bool              // cluster support is disabled
+	owner   [SlotCount]uint16 // index into claims, or noOwner
+	claims  []claim           // of the primaries that have slots
+	ranges  []slotRange
+	ids     map[string]bool   // of all nodes that the server knows; empty if it tells none
+	at      map[string]string // the ID of the node at an address
+	sure    bool              // the IDs are those that the servers give in CLUSTER MYID
+	single  bool              // cluster support is disabled
+	follows bool              // and the server is a replica
+
+	sentinels []string // that know of the primary; nil if none was asked
 }
 
 // A claim is a primary's to its slots. Of two nodes that claim a slot, the one
@@ -63,9 +66,12 @@ func newView(ranges []slotRange, told nodesTold) *view {
 	return v
 }
 
-// singleView is that of a server without cluster mode.
-func singleView(addr string) *view {
+// singleView is that of a server without cluster mode, and of its replicas.
+func singleView(addr string, replicas ...string) *view {
 	all := slotRange{first: 0, last: SlotCount - 1, nodes: []nodeAddr{{addr: addr}}}
+	for _, r := range replicas {
+		all.nodes = append(all.nodes, nodeAddr{addr: r})
+	}
 	v := newView([]slotRange{all}, nodesTold{})
 	v.single = true
 	return v

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,7 +16,7 @@ import (
 )
 
 // A Cluster is redis-server processes that this process has started: a Redis
-// Cluster, or one server without cluster mode. Its methods are safe for
+// Cluster, or one server without cluster mode, maybe with replicas and Sentinels. Its methods are safe for
 // concurrent use.
 type Cluster struct {
 	options  Options
@@ -26,6 +27,8 @@ type Cluster struct {
 	ca       *authority // nil without TLS
 	nodes    []*Node
 	close    sync.Once
+
+	sentinels []*Node
 }
 
 const startTime = 60 * time.Second
@@ -59,7 +62,7 @@ func start(tb testing.TB, o Options, launch func(context.Context, Options) (*Clu
 	}
 	tb.Cleanup(func() {
 		if tb.Failed() {
-			for _, n := range c.nodes {
+			for _, n := range slices.Concat(c.nodes, c.sentinels) {
 				tb.Logf("log of %s:\n%s", n.Addr(), n.Log())
 			}
 		}
@@ -227,7 +230,7 @@ func (c *Cluster) IsValkey() bool { return c.release.valkey }
 func (c *Cluster) Close() error {
 	var err error
 	c.close.Do(func() {
-		for _, n := range c.nodes {
+		for _, n := range slices.Concat(c.sentinels, c.nodes) {
 			err = errors.Join(err, n.Kill())
 		}
 		c.watchdog.quit()

@@ -23,6 +23,7 @@ type Node struct {
 	port    atomic.Int32
 	bus     atomic.Int32
 	dir     string
+	args    []string // besides the file of settings
 	id      string
 
 	mu    sync.Mutex // guards what follows
@@ -89,7 +90,7 @@ func (n *Node) startIn(ctx context.Context, dir string, alone bool) error {
 		return fmt.Errorf("servers: %w", err)
 	}
 	defer output.Close()
-	cmd := exec.Command(n.cluster.options.Binary, "redis.conf")
+	cmd := exec.Command(n.cluster.options.Binary, append([]string{"redis.conf"}, n.args...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, output, output
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("servers: starting %s: %w", n.cluster.options.Binary, err)

@@ -14,11 +14,11 @@ var _ radix.Conn = (*Lane)(nil)
 // Addr returns the server's address as it was dialled.
 func (l *Lane) Addr() net.Addr { return NetAddr(l.addr) }
 
-// NetAddr is a host:port as a net.Addr of the network "tcp".
+// NetAddr is a host:port, or the path of a unix socket, as a net.Addr.
 type NetAddr string
 
-// Network returns "tcp".
-func (NetAddr) Network() string { return "tcp" }
+// Network returns "tcp" or "unix".
+func (a NetAddr) Network() string { return network(string(a)) }
 
 func (a NetAddr) String() string { return string(a) }
 

@@ -26,6 +26,12 @@ type Purpose struct {
 	// then ends, without a round trip of their own. Its error fails the dial. It
 	// is called from many goroutines.
 	Member func(addr string, mode, id []byte) error
+
+	// Role asks for ROLE instead, whose reply Member is given as the id.
+	Role bool
+
+	// Sentinel says that a Sentinel is meant.
+	Sentinel bool
 }
 
 // A dialer is a Dialer with its defaults.
@@ -65,7 +71,7 @@ func Sealed(d lanes.Dialer) lanes.Dialer {
 	return d
 }
 
-// Dial connects to addr, host:port, and authenticates. The context and Timeout
+// Dial connects to addr, host:port or the path of a unix socket, and authenticates. The context and Timeout
 // bound the whole of it. A wrong password is a [redislanes.HandshakeError].
 func Dial(ctx context.Context, d lanes.Dialer, addr string) (*Lane, error) {
 	return DialFor(ctx, d, Purpose{}, addr, noEvents{})
@@ -162,7 +168,7 @@ func (d *dialer) askCredentials(ctx context.Context) (err error) {
 
 func (d dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, err error) {
 	defer guard.Catch("Dialer.NetDial", &err)
-	conn, err = d.NetDial(ctx, "tcp", addr)
+	conn, err = d.NetDial(ctx, network(addr), addr)
 	if conn == nil && err == nil {
 		err = errors.New("Dialer.NetDial returned neither a connection nor an error")
 	}

@@ -36,6 +36,9 @@ func (d dialer) steps() []step {
 	case d.Password != "":
 		steps = append(steps, step{"AUTH", []string{d.Password}, false})
 	}
+	if d.Database != 0 {
+		steps = append(steps, step{"SELECT", []string{strconv.Itoa(d.Database)}, false})
+	}
 	if !d.NoSetInfo {
 		steps = append(steps,
 			step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, true},
@@ -44,17 +47,26 @@ func (d dialer) steps() []step {
 	if d.ClientName != "" {
 		steps = append(steps, step{"CLIENT", []string{"SETNAME", d.ClientName}, false})
 	}
-	switch {
-	case d.ReadOnly:
-		steps = append(steps, step{"READONLY", nil, true})
-	case d.Member != nil:
-		steps = append(steps, step{"READWRITE", nil, true}) // changes nothing: it is the default
-	}
-	if d.Member != nil {
-		steps = append(steps, step{"CLUSTER", []string{"MYID"}, true})
-	}
+	steps = append(steps, d.questions()...)
 	if len(steps) == 0 { // nothing is a server that has not answered
 		steps = append(steps, step{"PING", nil, true})
+	}
+	return steps
+}
+
+// questions are the steps whose replies are the purpose's.
+func (p Purpose) questions() []step {
+	var steps []step
+	switch {
+	case p.Role:
+		return []step{{"ROLE", nil, true}}
+	case p.ReadOnly:
+		steps = append(steps, step{"READONLY", nil, true})
+	case p.Member != nil:
+		steps = append(steps, step{"READWRITE", nil, true}) // changes nothing: it is the default
+	}
+	if p.Member != nil {
+		steps = append(steps, step{"CLUSTER", []string{"MYID"}, true})
 	}
 	return steps
 }
@@ -96,7 +108,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 			if refused := d.refusal(s, reply); !s.optional || ofAll(refused) {
 				return refused
 			}
-		} else if s.name == "HELLO" && isSentinel(reply) {
+		} else if s.name == "HELLO" && !d.Sentinel && isSentinel(reply) {
 			return &redislanes.HandshakeError{Command: s.name, Hint: hintSentinel}
 		}
 	}

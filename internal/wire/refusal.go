@@ -34,7 +34,7 @@ const (
 	hintStranger = "what answers there is no Redis server"
 	hintWantsTLS = "the server wants TLS: set Dialer.TLS"
 	hintNoTLS    = "the server speaks no TLS: leave Dialer.TLS out, or dial its port for TLS"
-	hintSentinel = "a Sentinel answers there: give the addresses of Redis servers"
+	hintSentinel = "a Sentinel answers there: set cluster.Config.Sentinel, or give the addresses of Redis servers"
 )
 
 // hint says what to do about the server's error.
@@ -44,6 +44,10 @@ func hint(e *redislanes.HandshakeError) string {
 		return "set Dialer.Password or Dialer.Credentials"
 	case code == "NOPERM":
 		return "the ACL user lacks the permission"
+	case e.Command == "SELECT" && strings.Contains(refusalText(e), "cluster mode"):
+		return "a Redis Cluster has only database 0: leave Dialer.Database out"
+	case e.Command == "SELECT" && strings.Contains(refusalText(e), "out of range"):
+		return "the server has fewer databases than Dialer.Database asks for"
 	case code == "NOPROTO", e.Command == "HELLO" && strings.HasPrefix(refusalText(e), "ERR unknown command"):
 		return "Dialer.Protocol = 3 needs Redis 6"
 	}

@@ -30,7 +30,7 @@ func TestHandshakeErrorsSayWhatIsWrong(t *testing.T) {
 		{lanes.Dialer{}, "HTTP/1.1 400 Bad Request\r\n\r\n", "", `handshake: protocol error: 'H' is not a RESP type; an HTTP server answers there`},
 		{lanes.Dialer{}, "\x15\x03\x03\x00\x02\x02\x46", "", `handshake: protocol error: '\x15' is not a RESP type; the server wants TLS: set Dialer.TLS`},
 		{lanes.Dialer{}, "SSH-2.0-x\r\n", "", `handshake: protocol error: 'S' is not a RESP type; what answers there is no Redis server`},
-		{lanes.Dialer{Protocol: 3}, sentinel, "", `handshake: HELLO: a Sentinel answers there: give the addresses of Redis servers`},
+		{lanes.Dialer{Protocol: 3}, sentinel, "", `handshake: HELLO: a Sentinel answers there: set cluster.Config.Sentinel, or give the addresses of Redis servers`},
 		{lanes.Dialer{}, "-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n", "NOAUTH",
 			`handshake: CLIENT: "NOAUTH Authentication required."; set Dialer.Password or Dialer.Credentials`},
 		{lanes.Dialer{Protocol: 3}, "-NOAUTH HELLO must be called with the client already authenticated\r\n", "NOAUTH",

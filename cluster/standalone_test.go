@@ -1,0 +1,164 @@
+package cluster_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// A strictProxy counts, and hangs up on commands that it does not know, as
+// twemproxy does.
+type strictProxy struct {
+	mu      sync.Mutex
+	totals  map[string]int
+	unknown []string
+}
+
+func (p *strictProxy) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	go func() {
+		defer theirs.Close()
+		in := bufio.NewReader(theirs)
+		for {
+			cmd, err := readCommand(in)
+			if err != nil {
+				return
+			}
+			if _, err := io.WriteString(theirs, p.reply(cmd)); err != nil {
+				return
+			}
+			if p.hasUnknown() {
+				return
+			}
+		}
+	}()
+	return ours, nil
+}
+
+func (p *strictProxy) reply(cmd []string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch name := strings.ToUpper(cmd[0]); name {
+	case "PING":
+		return "+PONG\r\n"
+	case "EXPIRE", "MODULE.COMMAND":
+		return ":1\r\n"
+	case "GET":
+		return "$1\r\n1\r\n"
+	case "INCRBY":
+		n, _ := strconv.Atoi(cmd[2])
+		p.totals[cmd[1]] += n
+		return ":" + strconv.Itoa(p.totals[cmd[1]]) + "\r\n"
+	default:
+		p.unknown = append(p.unknown, strings.Join(cmd, " "))
+		return ""
+	}
+}
+
+func (p *strictProxy) hasUnknown() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.unknown) > 0
+}
+
+// TestStrictProxy: with Standalone and without SETINFO nothing is sent but what
+// the program sends, and PING.
+func TestStrictProxy(t *testing.T) {
+	t.Parallel()
+	p := &strictProxy{totals: make(map[string]int)}
+	config := cluster.Config{Standalone: true, Dialer: lanes.Dialer{NetDial: p.dial, NoSetInfo: true}}
+	ctx := within(t, 10*time.Second)
+	client, err := config.New(ctx, []string{"proxy:22121"})
+	require.NoError(t, err)
+	defer client.Close()
+	pipe := pipeline.New(client)
+	for i, key := range redistest.KeysInSlots(10, "proxy") {
+		total := pipe.IncrBy(key, int64(i))
+		pipe.Expire(key, time.Minute)
+		require.NoError(t, pipe.Do(ctx))
+		n, err := total.Int()
+		require.NoError(t, err)
+		require.EqualValues(t, i, n)
+		pipe.Reset()
+	}
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "MODULE.COMMAND", "key")))
+	var value string
+	require.NoError(t, client.DoSecondary(ctx, radix.Cmd(&value, "GET", "key")))
+	require.NoError(t, client.Sync(ctx))
+	require.Empty(t, p.unknown)
+}
+
+// TestClusterThatMayNotBeAsked: without the right to CLUSTER, the map is what MOVED
+// replies teach.
+func TestClusterThatMayNotBeAsked(t *testing.T) {
+	t.Parallel()
+	real := servers.StartCluster(t, servers.Options{Password: "secret",
+		Directives: []string{"user app on >secret ~* +@all -cluster -readwrite -command -role"}})
+	ctx := within(t, 30*time.Second)
+	dialer := lanes.Dialer{Username: "app", Password: "secret"}
+	_, err := cluster.Config{Dialer: dialer}.New(ctx, real.Addrs()[:1])
+	require.ErrorContains(t, err, "Config.Standalone")
+	client := open(t, cluster.Config{Standalone: true, Dialer: dialer}, real.Addrs()[:1])
+	keys := redistest.KeysInSlots(30, "unasked")
+	pipe := pipeline.New(client)
+	for want := int64(1); want <= 2; want++ {
+		pipe.Reset()
+		totals := make([]pipeline.Reply, len(keys))
+		for i, key := range keys {
+			totals[i] = pipe.IncrBy(key, 1)
+		}
+		require.NoError(t, pipe.Do(ctx))
+		for _, total := range totals {
+			n, err := total.Int()
+			require.NoError(t, err)
+			require.Equal(t, want, n)
+		}
+	}
+	require.Less(t, client.Stats().Moved, uint64(len(keys)), "the second pipeline knew the owners")
+	require.Len(t, client.Stats().Nodes, 3)
+}
+
+// TestUnixSocket speaks with a server over its socket, in a database of its own.
+func TestUnixSocket(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "socket") // the path must be short
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "redis.sock")
+	real := servers.StartServer(t, servers.Options{Primaries: 1, Directives: []string{"unixsocket " + path}})
+	ctx := within(t, 10*time.Second)
+	config, addrs, err := cluster.ParseURL("unix://" + path + "?db=2")
+	require.NoError(t, err)
+	client := open(t, config, addrs)
+	require.Equal(t, "unix", client.Addr().Network())
+	require.Equal(t, path, client.Primary(0))
+	pipe := pipeline.New(client)
+	total := pipe.IncrBy("here", 3)
+	require.NoError(t, pipe.Do(ctx))
+	n, err := total.Int()
+	require.NoError(t, err)
+	require.EqualValues(t, 3, n)
+	require.NoError(t, client.Do(ctx, radix.WithConn("here", func(ctx context.Context, conn radix.Conn) error {
+		return conn.Do(ctx, radix.Cmd(&n, "DBSIZE"))
+	})))
+	require.EqualValues(t, 1, n)
+	require.NoError(t, real.Nodes()[0].Do(ctx, &n, "DBSIZE"))
+	require.Zero(t, n, "database 0 is another one")
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+)
+
+// fieldsOf is an instance as a Sentinel tells it: an array with RESP2, a map with
+// RESP3.
+func fieldsOf(kind string, pairs ...string) string {
+	n := len(pairs)
+	if kind == "%" {
+		n /= 2
+	}
+	text := fmt.Sprintf("%s%d\r\n", kind, n)
+	for _, p := range pairs {
+		text += fmt.Sprintf("$%d\r\n%s\r\n", len(p), p)
+	}
+	return text
+}
+
+func TestParsePrimary(t *testing.T) {
+	t.Parallel()
+	const addr = "*2\r\n$9\r\n127.0.0.1\r\n$4\r\n6379\r\n"
+	for _, kind := range []string{"*", "%"} {
+		got, err := parsePrimary([]byte(addr), []byte(fieldsOf(kind, "name", "m", "ip", "old", "port", "1", "flags", "master", "config-epoch", "7")))
+		require.NoError(t, err)
+		require.Equal(t, instance{addr: "127.0.0.1:6379", epoch: 7}, got)
+	}
+	got, err := parsePrimary([]byte("*2\r\n$3\r\n::1\r\n$1\r\n1\r\n"), []byte("-NOPERM\r\n"))
+	require.NoError(t, err)
+	require.Equal(t, instance{addr: "[::1]:1"}, got)
+	for in, want := range map[string]error{
+		"*-1\r\n":                                 errNoPrimary,
+		"_\r\n":                                   errNoPrimary,
+		"*2\r\n$1\r\na\r\n$1\r\n0\r\n":            errSentinelReply,
+		"*2\r\n$1\r\na\r\n$5\r\n65536\r\n":        errSentinelReply,
+		"*2\r\n$1\r\n \r\n$1\r\n1\r\n":            errSentinelReply,
+		"*1\r\n$1\r\na\r\n":                       errSentinelReply,
+		"*3\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n": errSentinelReply,
+		"*2\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n": errSentinelReply,
+		":1\r\n": errSentinelReply,
+	} {
+		_, err := parsePrimary([]byte(in), nil)
+		require.ErrorIs(t, err, want, in)
+	}
+	_, err = parsePrimary([]byte("-IDONTKNOW what you want\r\n"), nil)
+	require.ErrorContains(t, err, "IDONTKNOW")
+}
+
+func TestParseInstances(t *testing.T) {
+	t.Parallel()
+	up := fieldsOf("*", "ip", "a", "port", "1", "flags", "slave")
+	down := fieldsOf("%", "ip", "b", "port", "2", "flags", "s_down,slave,disconnected")
+	got, err := parseInstances([]byte("*2\r\n" + up + down))
+	require.NoError(t, err)
+	require.Equal(t, []instance{{addr: "a:1", flags: []string{"slave"}}, {addr: "b:2", flags: []string{"s_down", "slave", "disconnected"}}}, got)
+	require.False(t, got[0].gone())
+	require.True(t, got[1].gone())
+	v := sentinelSaid{primary: instance{addr: "p:1", epoch: 3}, replicas: got, sentinels: []instance{{addr: "s:2"}, {addr: "s:1"}}}.view("s:1")
+	require.True(t, v.single)
+	require.Equal(t, []claim{{addr: "p:1", epoch: 3}}, v.claims)
+	require.Equal(t, []nodeAddr{{addr: "p:1"}, {addr: "a:1"}}, v.ranges[0].nodes)
+	require.Equal(t, []string{"s:1", "s:2"}, v.sentinels)
+	for _, in := range []string{"*1\r\n*1\r\n$1\r\na\r\n", "*1\r\n$1\r\na\r\n", "*1\r\n" + fieldsOf("*", "ip", "a"), ":0\r\n", ""} {
+		_, err := parseInstances([]byte(in))
+		require.Error(t, err, in)
+	}
+}
+
+func FuzzParseSentinel(f *testing.F) {
+	f.Add([]byte("*2\r\n$1\r\na\r\n$1\r\n1\r\n"), []byte(fieldsOf("*", "ip", "a", "port", "1", "config-epoch", "1")))
+	f.Add([]byte("*-1\r\n"), []byte("*1\r\n"+fieldsOf("%", "ip", "a", "port", "1", "flags", "s_down")))
+	f.Fuzz(func(t *testing.T, addr, instances []byte) {
+		if primary, err := parsePrimary(addr, instances); err == nil {
+			require.NoError(t, validAddr(primary.addr))
+		}
+		list, _ := parseInstances(instances)
+		for _, i := range list {
+			require.NoError(t, validAddr(i.addr))
+		}
+		_ = admitPrimary("", nil, instances)
+	})
+}
+
+// TestPollOfSentinels: one that knows of a failover is believed at once, one that
+// does not only together with most of the others.
+func TestPollOfSentinels(t *testing.T) {
+	t.Parallel()
+	said := func(text string) *view {
+		var addr string
+		var epoch uint64
+		_, err := fmt.Sscanf(text, "%s %d", &addr, &epoch)
+		require.NoError(t, err)
+		return sentinelSaid{primary: instance{addr: addr, epoch: epoch}}.view("s:1")
+	}
+	for name, test := range map[string]struct {
+		use    string
+		said   string // by each Sentinel; "-" is none
+		want   string // "" keeps the one in use
+		doubts string
+	}{
+		"first contact":          {"", "a:1 1", "a:1", "0"},
+		"the same":               {"a:1 1", "a:1 1", "a:1", "0"},
+		"the same, newer":        {"a:1 1", "a:1 2", "a:1", "0"},
+		"failover":               {"a:1 1", "b:1 2", "b:1", "0"},
+		"before the failover":    {"b:1 2", "a:1 1,-,-", "", "1"},
+		"one of three":           {"b:1 2", "a:1 1,-,b:1 2", "b:1", "10"},
+		"two of three":           {"b:1 2", "a:1 1,a:1 1,-", "a:1", "11"},
+		"the same epoch":         {"b:1 2", "a:1 2,-,-", "", "1"},
+		"monitored anew, by all": {"b:1 9", "a:1 0,a:1 0,a:1 0", "a:1", "111"},
+	} {
+		p := poll{}
+		if test.use != "" {
+			p.use = said(test.use)
+		}
+		doubts := ""
+		for i, text := range strings.Split(test.said, ",") {
+			if text == "-" {
+				p.failed++
+				continue
+			}
+			if p.add(fmt.Sprint("s:", i), "", said(text)) == noDoubt {
+				doubts += "0"
+			} else {
+				doubts += "1"
+			}
+		}
+		got := ""
+		if v := p.final(); v != nil {
+			got = v.claims[0].addr
+		}
+		require.Equal(t, test.want, got, name)
+		require.Equal(t, test.doubts, doubts, name)
+	}
+}
+
+func TestAdmitPrimary(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, admitPrimary("", nil, []byte("*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n")))
+	require.NoError(t, admitPrimary("", nil, []byte("-NOPERM no\r\n")))
+	err := admitPrimary("", nil, []byte("*5\r\n$5\r\nslave\r\n$1\r\na\r\n:1\r\n$9\r\nconnected\r\n:0\r\n"))
+	require.ErrorIs(t, err, redislanes.ErrNotMember)
+	require.ErrorContains(t, err, "its role is slave")
+}

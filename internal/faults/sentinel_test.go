@@ -1,0 +1,176 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestSentinelFailover lets callers count and read while Sentinels replace the
+// primary. Reads do not fail at all, and of the increments only those whose outcome
+// nobody knows: the Sentinels have the old primary cut all connections.
+func TestSentinelFailover(t *testing.T) {
+	for name, failOver := range map[string]func(context.Context, *servers.Cluster, *servers.Node) error{
+		"graceful": func(ctx context.Context, c *servers.Cluster, _ *servers.Node) error { return c.SentinelFailover(ctx) },
+		"killed":   func(_ context.Context, _ *servers.Cluster, primary *servers.Node) error { return primary.Kill() },
+		"silent":   func(_ context.Context, _ *servers.Cluster, primary *servers.Node) error { return primary.Pause() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			parallel(t)
+			const callers, patience = 10, 60 * time.Second
+			real := servers.StartWithSentinels(t, servers.Options{Replicas: 2})
+			ctx := servers.Within(t, patience)
+			client := open(t, cluster.Config{Sentinel: &cluster.Sentinel{Primary: servers.PrimaryName},
+				Pool: pool.Laned{}, DownGrace: patience}, real.SentinelAddrs()[:1])
+			old, err := real.WaitWatched(ctx)
+			require.NoError(t, err)
+			require.Equal(t, old.Addr(), client.Primary(0))
+			l := startLoad(client, callers, redistest.KeysInSlots(4, "watched"), 0)
+			defer l.end()
+			r := startReads(t, client, "watched")
+			until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 500 })
+
+			require.NoError(t, failOver(ctx, real, old))
+			until(t, ctx, "another server is the primary", func() bool { return client.Primary(0) != old.Addr() })
+			seen := sum(l.acknowledged)
+			until(t, ctx, "the load goes on", func() bool { return sum(l.acknowledged) > seen+500 })
+			switch name {
+			case "killed":
+				require.NoError(t, old.Restart(ctx))
+			case "silent":
+				require.NoError(t, old.Resume())
+			}
+			now, err := real.WaitWatched(ctx)
+			require.NoError(t, err)
+			require.NoError(t, client.Sync(ctx))
+			require.Equal(t, now.Addr(), client.Primary(0))
+			l.end()
+			r.end()
+			t.Logf("%v; %d reads; primary %s, before %s", l, r.reads.Load(), now.Addr(), old.Addr())
+			require.Zero(t, sum(l.undone), "%v", l.first)
+			require.LessOrEqual(t, sum(l.unknown), int64(callers*len(l.keys)))
+			l.verify(t, client, false)
+		})
+	}
+}
+
+// reads is a caller that reads, again and again.
+type reads struct {
+	reads atomic.Int64
+	stop  context.CancelFunc
+	done  sync.WaitGroup
+}
+
+func startReads(t *testing.T, client *cluster.Client, key string) *reads {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &reads{stop: cancel}
+	r.done.Go(func() {
+		for ctx.Err() == nil {
+			var value string
+			if err := client.Do(ctx, radix.Cmd(&value, "GET", key)); err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("a read failed: %v", err)
+				return
+			}
+			r.reads.Add(1)
+			rest()
+		}
+	})
+	return r
+}
+
+func (r *reads) end() {
+	r.stop()
+	r.done.Wait()
+}
+
+// TestSentinelSettings: passwords and databases are those of the servers and the
+// Sentinels, each its own, and mistakes are named.
+func TestSentinelSettings(t *testing.T) {
+	parallel(t)
+	const password = "canary-password"
+	real := servers.StartWithSentinels(t, servers.Options{Replicas: 1, Password: password})
+	ctx := servers.Within(t, 30*time.Second)
+	right := cluster.Sentinel{Primary: servers.PrimaryName}
+	right.Dialer.Password = password
+	config := cluster.Config{Sentinel: &right}
+	config.Dialer.Password = password
+	config.Dialer.Database = 3
+	client := open(t, config, real.SentinelAddrs())
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "here", "1")))
+	var keys int
+	require.NoError(t, client.Do(ctx, radix.Cmd(&keys, "DBSIZE")))
+	require.Equal(t, 1, keys)
+	require.NoError(t, real.Nodes()[0].Do(ctx, &keys, "DBSIZE"))
+	require.Zero(t, keys, "database 0 is another one")
+
+	require.Len(t, client.Stats().Nodes, 1)
+	until(t, ctx, "the replica has it", func() bool {
+		var value string
+		return client.DoSecondary(ctx, radix.Cmd(&value, "GET", "here")) == nil && value == "1"
+	})
+	require.Len(t, client.Stats().Nodes, 2, "the replica was read from")
+
+	for name, test := range map[string]struct {
+		change func(*cluster.Config)
+		addrs  []string
+		says   []string
+	}{
+		"another name": {func(c *cluster.Config) { c.Sentinel = &cluster.Sentinel{Primary: "other", Dialer: right.Dialer} },
+			real.SentinelAddrs(), []string{`no primary by the name "other"`}},
+		"no password": {func(c *cluster.Config) { c.Sentinel = &cluster.Sentinel{Primary: servers.PrimaryName} },
+			real.SentinelAddrs(), []string{"NOAUTH", "Config.Sentinel.Dialer.Password"}},
+		"no Sentinels":    {func(*cluster.Config) {}, real.Addrs(), []string{"give the addresses of Sentinels"}},
+		"not asked as it": {func(c *cluster.Config) { c.Sentinel = nil; c.Dialer.Database = 0 }, real.SentinelAddrs(), []string{"set Config.Sentinel"}},
+		"many databases":  {func(c *cluster.Config) { c.Dialer.Database = 1 << 20 }, real.SentinelAddrs(), []string{"fewer databases"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := config
+			test.change(&changed)
+			_, err := changed.New(ctx, test.addrs)
+			var unreachable *redislanes.UnreachableError
+			require.ErrorAs(t, err, &unreachable)
+			for _, text := range test.says {
+				require.ErrorContains(t, err, text)
+			}
+			require.NotContains(t, err.Error(), password)
+			t.Log(err)
+		})
+	}
+}
+
+// TestPrimaryAmongStandaloneServers: of servers without cluster mode that are given
+// by their addresses, the one that is no replica is used, also after they have
+// changed places.
+func TestPrimaryAmongStandaloneServers(t *testing.T) {
+	parallel(t)
+	real := servers.StartWithSentinels(t, servers.Options{Replicas: 1})
+	ctx := servers.Within(t, 60*time.Second)
+	before, err := real.WaitWatched(ctx)
+	require.NoError(t, err)
+	addrs := real.Addrs()
+	slices.Reverse(addrs) // the replica first
+	client := open(t, cluster.Config{DownGrace: cluster.WhileContextLasts}, addrs)
+	require.Equal(t, before.Addr(), client.Primary(0))
+	require.NoError(t, real.SentinelFailover(ctx))
+	now, err := real.WaitWatched(ctx)
+	require.NoError(t, err)
+	require.NotEqual(t, before, now)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "key", "1")))
+	until(t, ctx, "the new primary is used", func() bool {
+		return client.Sync(ctx) == nil && client.Primary(0) == now.Addr()
+	})
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "key", "2")))
+}
