@@ -23,14 +23,19 @@ var strategyNames = []string{"first-fit", "round-robin", "least-used", "affinity
 // stands alone is served by the same client: it finds that out by itself.
 func (v *variables) config() (cluster.Config, error) {
 	d := lanes.Dialer{Timeout: v.Timeout}
-	d.Username, d.Password = v.credentials()
+	d.Username, d.Password = v.Auth.credentials()
 	if v.TLS {
 		var err error
 		if d.TLS, err = v.tls(); err != nil {
 			return cluster.Config{}, err
 		}
 	}
-	return cluster.Config{Pool: v.pool(), Dialer: d}, nil
+	c := cluster.Config{Pool: v.pool(), Dialer: d}
+	if v.Type == "sentinel" {
+		c.Sentinel = &cluster.Sentinel{Primary: v.primaryName(), Dialer: lanes.Dialer{Timeout: v.Timeout, TLS: d.TLS}}
+		c.Sentinel.Dialer.Username, c.Sentinel.Dialer.Password = v.SentinelAuth.credentials()
+	}
+	return c, nil
 }
 
 func (v *variables) pool() pool.Config {

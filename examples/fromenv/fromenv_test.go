@@ -95,6 +95,25 @@ func limiter(t *testing.T, e *redistest.Emulated) func(now time.Time) string {
 	}
 }
 
+// TestSentinelAndSocket: the primary that Sentinels name, and a server's socket.
+func TestSentinelAndSocket(t *testing.T) {
+	dir, err := os.MkdirTemp("", "socket") // the path must be short
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "redis.sock")
+	watched := servers.StartWithSentinels(t, servers.Options{Replicas: 1, Password: "canary-password"})
+	servers.StartServer(t, servers.Options{Primaries: 1, Directives: []string{"unixsocket " + socket}})
+	for _, environment := range []vars{
+		{"REDIS_TYPE": "SENTINEL", "REDIS_URL": servers.PrimaryName + ", " + strings.Join(watched.SentinelAddrs(), ","),
+			"REDIS_AUTH": "canary-password", "REDIS_SENTINEL_AUTH": "canary-password"},
+		{"REDIS_SOCKET_TYPE": "unix", "REDIS_URL": socket},
+	} {
+		var out bytes.Buffer
+		require.NoError(t, run(t.Context(), environment, &out))
+		require.NotContains(t, out.String(), "canary")
+	}
+}
+
 // TestTLS: with its own name, without, by a stranger, and with a client's
 // certificate.
 func TestTLS(t *testing.T) {
@@ -174,9 +193,14 @@ func TestErrors(t *testing.T) {
 			[]string{"REDIS_POOL_SIZE", `REDIS_TLS = "maybe": want true or false`, `REDIS_TIMEOUT = "soon": want a duration`}},
 		{vars{"REDIS_TIMEOUT": "-1s"}, []string{"REDIS_TIMEOUT = -1s: want more than 0"}},
 		{vars{"REDIS_PIPELINE_WINDOW": "150"}, []string{`REDIS_PIPELINE_WINDOW = "150": want a duration such as 150us`}},
-		{vars{"REDIS_TYPE": "SENTINEL", "REDIS_URL": "mymaster,a:1"}, []string{"REDIS_TYPE = sentinel", "not supported", "single or cluster"}},
-		{vars{"REDIS_TYPE": "ring"}, []string{`REDIS_TYPE = "ring": want single or cluster`}},
-		{vars{"REDIS_SOCKET_TYPE": "unix", "REDIS_URL": "a:1"}, []string{`REDIS_SOCKET_TYPE = "unix": want tcp`}},
+		{vars{"REDIS_TYPE": "SENTINEL", "REDIS_URL": "mymaster"}, []string{"REDIS_URL with REDIS_TYPE = sentinel", "name,host:port"}},
+		{vars{"REDIS_TYPE": "SENTINEL", "REDIS_URL": "mymaster,u:canary@a:1"}, []string{"REDIS_URL: host 1: want host:port"}},
+		{vars{"REDIS_TYPE": "SENTINEL", "REDIS_URL": "m,a:1", "REDIS_SENTINEL_AUTH": "canary:"}, []string{"REDIS_SENTINEL_AUTH: want user:password"}},
+		{vars{"REDIS_URL": "a:1", "REDIS_SENTINEL_AUTH": "canary"}, []string{"REDIS_SENTINEL_AUTH with REDIS_TYPE = single"}},
+		{vars{"REDIS_TYPE": "ring"}, []string{`REDIS_TYPE = "ring": want single or cluster or sentinel`}},
+		{vars{"REDIS_SOCKET_TYPE": "unix", "REDIS_URL": "a:1"}, []string{"REDIS_SOCKET_TYPE = unix: want the absolute path"}},
+		{vars{"REDIS_SOCKET_TYPE": "unix", "REDIS_URL": "/s", "REDIS_TYPE": "cluster"}, []string{"want REDIS_TYPE = single"}},
+		{vars{"REDIS_SOCKET_TYPE": "pipe", "REDIS_URL": "a:1"}, []string{`REDIS_SOCKET_TYPE = "pipe": want tcp or unix`}},
 		{vars{"REDIS_URL": "a:1,b:2"}, []string{"REDIS_URL has 2 hosts", "REDIS_TYPE = cluster"}},
 		{vars{"REDIS_URL": "localhost"}, []string{`REDIS_URL: host 1 = "localhost": want host:port`}},
 		{vars{"REDIS_URL": "redis://u:canary@h:1"}, []string{"REDIS_URL: host 1: want host:port", "REDIS_AUTH"}},
@@ -250,7 +274,7 @@ func TestConfig(t *testing.T) {
 		"user:p:w ": {Username: "user", Password: "p:w "},
 	} {
 		v := variables{Auth: secret(auth)}
-		user, password := v.credentials()
+		user, password := v.Auth.credentials()
 		require.Equal(t, []string{want.Username, want.Password}, []string{user, password})
 	}
 }

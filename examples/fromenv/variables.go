@@ -17,8 +17,10 @@ import (
 type variables struct {
 	Type       string `env:"REDIS_TYPE" envDefault:"single"`
 	SocketType string `env:"REDIS_SOCKET_TYPE" envDefault:"tcp"`
-	URL        string `env:"REDIS_URL"` // host:port,...
+	URL        string `env:"REDIS_URL"` // host:port,..., name,host:port,... of Sentinels, or a path
 	Auth       secret `env:"REDIS_AUTH"`
+
+	SentinelAuth secret `env:"REDIS_SENTINEL_AUTH"`
 
 	TLS                         bool   `env:"REDIS_TLS" want:"true or false"`
 	TLSCACert                   string `env:"REDIS_TLS_CACERT"`
@@ -119,24 +121,29 @@ func (v *variables) check() error {
 }
 
 func (v *variables) checkServer() error {
-	if v.Type == "sentinel" {
-		return errors.New("REDIS_TYPE = sentinel: Sentinel is not supported; want single or cluster " +
-			"(pool.Custom puts these pools under radix's own Sentinel)")
-	}
 	errs := []error{
-		oneOf("REDIS_TYPE", v.Type, "single", "cluster"),
-		oneOf("REDIS_SOCKET_TYPE", v.SocketType, "tcp"),
+		oneOf("REDIS_TYPE", v.Type, "single", "cluster", "sentinel"),
+		oneOf("REDIS_SOCKET_TYPE", v.SocketType, "tcp", "unix"),
 	}
 	hosts, err := v.hosts()
 	errs = append(errs, err)
 	switch {
+	case v.SocketType == "unix" && v.Type != "single":
+		errs = append(errs, fmt.Errorf("REDIS_SOCKET_TYPE = unix with REDIS_TYPE = %s: want REDIS_TYPE = single", v.Type))
+	case v.Type == "sentinel" && err == nil && len(hosts) == 0:
+		errs = append(errs, errors.New("REDIS_URL with REDIS_TYPE = sentinel: want the primary's name and the Sentinels, name,host:port,host:port"))
+	case v.SentinelAuth != "" && v.Type != "sentinel":
+		errs = append(errs, fmt.Errorf("REDIS_SENTINEL_AUTH with REDIS_TYPE = %s: want REDIS_TYPE = sentinel", v.Type))
 	case err == nil && v.Type == "single" && len(hosts) > 1:
 		errs = append(errs, fmt.Errorf("REDIS_URL has %d hosts: want one with REDIS_TYPE = single, or REDIS_TYPE = cluster", len(hosts)))
 	case v.URL == "" && (v.TLS || v.Auth != ""):
 		errs = append(errs, errors.New("REDIS_TLS and REDIS_AUTH need REDIS_URL: the emulated cluster has neither"))
 	}
-	if user, password := v.credentials(); user != "" && password == "" {
+	if user, password := v.Auth.credentials(); user != "" && password == "" {
 		errs = append(errs, errors.New("REDIS_AUTH: want user:password, or the password of the default user: nothing follows the colon"))
+	}
+	if user, password := v.SentinelAuth.credentials(); user != "" && password == "" {
+		errs = append(errs, errors.New("REDIS_SENTINEL_AUTH: want user:password, or a password: nothing follows the colon"))
 	}
 	if !v.TLS && (v.TLSCACert != "" || v.TLSClientCert != "" || v.TLSClientKey != "" || v.TLSSkipHostnameVerification) {
 		errs = append(errs, errors.New("REDIS_TLS_... without REDIS_TLS: want REDIS_TLS = true, or none of them"))
@@ -154,6 +161,15 @@ func (v *variables) hosts() ([]string, error) {
 		return nil, nil
 	}
 	hosts := strings.Split(v.URL, ",")
+	if v.SocketType == "unix" {
+		if len(hosts) > 1 || !strings.HasPrefix(v.URL, "/") || strings.Contains(v.URL, "@") {
+			return nil, errors.New("REDIS_URL with REDIS_SOCKET_TYPE = unix: want the absolute path of one socket")
+		}
+		return hosts, nil
+	}
+	if v.Type == "sentinel" {
+		hosts = hosts[1:] // after the name
+	}
 	for i := range hosts {
 		hosts[i] = strings.TrimSpace(hosts[i])
 		switch {
@@ -167,13 +183,19 @@ func (v *variables) hosts() ([]string, error) {
 	return hosts, nil
 }
 
-// credentials returns what REDIS_AUTH says: user:password, or the password of
+// primaryName returns the name that the Sentinels know the primary by.
+func (v *variables) primaryName() string {
+	name, _, _ := strings.Cut(v.URL, ",")
+	return strings.TrimSpace(name)
+}
+
+// credentials returns what a variable says: user:password, or the password of
 // the default user.
-func (v *variables) credentials() (user, password string) {
-	if user, password, ok := strings.Cut(string(v.Auth), ":"); ok {
+func (s secret) credentials() (user, password string) {
+	if user, password, ok := strings.Cut(string(s), ":"); ok {
 		return user, password
 	}
-	return "", string(v.Auth)
+	return "", string(s)
 }
 
 // notices says which variables are accepted and change nothing.
