@@ -46,3 +46,18 @@ func ExampleSlot() {
 	// true
 	// 12739
 }
+
+func ExampleParseURL() {
+	config, addrs, err := cluster.ParseURL("redis://limiter:s%40cret@10.0.0.1:6379,10.0.0.2/2?timeout=500ms")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(addrs, config.Dialer.Username, config.Dialer.Database, config.Dialer.Timeout)
+
+	_, _, err = cluster.ParseURL("redis://limiter:s@cret@10.0.0.1")
+	fmt.Println(err)
+	// Output:
+	// [10.0.0.1:6379 10.0.0.2:6379] limiter 2 500ms
+	// cluster: ParseURL: user and password before @: /, @ and % must be percent-encoded
+}

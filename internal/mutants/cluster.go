@@ -164,8 +164,33 @@ var ofCluster = []mutant{
 	},
 	{
 		"map: one with smaller config epochs is believed", "internal/engine/judge.go",
-		"\t\treturn older\n", "\t\treturn noDoubt\n",
+		"< now.epoch && now.epoch < before.epoch:\n\t\treturn older\n", "< now.epoch && now.epoch < before.epoch:\n\t\treturn noDoubt\n",
 		"./cluster", "TestPartitionedPrimary", false,
+	},
+	{
+		"Sentinel: one that names the old primary is believed", "internal/engine/judge.go",
+		"now.addr != before.addr && now.epoch <= before.epoch", "now.addr == \"\"",
+		"./internal/engine", "TestPollOfSentinels", false,
+	},
+	{
+		"Sentinel: a server that is no primary is used", "internal/engine/sentinel.go",
+		"string(name) != \"master\"", "len(name) == 0",
+		"./internal/engine", "TestAdmitPrimary", false,
+	},
+	{
+		"a replica among standalone servers is used", "internal/engine/judge.go",
+		"case said.single && said.follows:", "case false:",
+		"./internal/faults", "TestPrimaryAmongStandaloneServers", false,
+	},
+	{
+		"a proxy is asked for COMMAND", "internal/engine/learn.go",
+		"cmd.Known() || c.cfg.Standalone", "cmd.Known()",
+		"./cluster", "TestStrictProxy", false,
+	},
+	{
+		"a lazy client does not say why", "internal/engine/start.go",
+		"\t\tc.notStarted.Store(&err)\n", "",
+		"./cluster", "TestLazy", false,
 	},
 	{
 		"map: one that contradicts MOVED is believed", "internal/engine/judge.go",

@@ -87,12 +87,12 @@ func (c *Cluster) watch(ctx context.Context) error {
 }
 
 func (c *Cluster) startSentinel(ctx context.Context, i int) (*Node, error) {
-	ports, err := freePorts(1)
+	ports, err := freePorts(1, c.release)
 	if err != nil {
 		return nil, err
 	}
 	n := &Node{cluster: c, dir: filepath.Join(c.dir, "sentinel"+strconv.Itoa(i)), args: []string{"--sentinel"}}
-	n.port.Store(int32(ports[0]))
+	n.listenAt(ports[0])
 	if err := os.Mkdir(n.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("servers: %w", err)
 	}
