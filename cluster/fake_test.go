@@ -97,6 +97,8 @@ func (f *fake) reply(w io.Writer, cmd []string) (goOn bool) {
 		return f.answer(w, cmd)
 	case name == "CLUSTER":
 		reply = f.cluster(strings.ToUpper(cmd[1]))
+	case name == "ROLE":
+		reply = "-ERR unknown command\r\n"
 	case name == "CLIENT", name == "AUTH", name == "READONLY", name == "READWRITE":
 		reply = "+OK\r\n"
 	case f.answer != nil:

@@ -109,7 +109,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	}{
 		"NOAUTH":   {"-NOAUTH Authentication required.\r\n", []string{"NOAUTH", "Dialer.Password"}},
 		"NOPERM":   {"-NOPERM this user has no permissions to run the 'cluster|slots' command\r\n", []string{"NOPERM", "+cluster|slots"}},
-		"unknown":  {"-ERR unknown command 'CLUSTER'\r\n", []string{"unknown command", "version 3"}},
+		"unknown":  {"-ERR unknown command 'CLUSTER'\r\n", []string{"unknown command", "Config.Standalone"}},
 		"no slots": {"*0\r\n", []string{"no slots"}},
 		"garbage":  {"*1\r\n:1\r\n", []string{"CLUSTER SLOTS reply"}},
 	} {
