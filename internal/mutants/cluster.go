@@ -169,7 +169,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"Sentinel: one that names the old primary is believed", "internal/engine/judge.go",
-		"now.addr != before.addr && now.epoch <= before.epoch", "now.addr == \"\"",
+		"now.addr != before.addr && now.epoch <= before.epoch", "now.addr == \"\" && before.addr == \"\"",
 		"./internal/engine", "TestPollOfSentinels", false,
 	},
 	{
