@@ -157,7 +157,9 @@ func TestOverride(t *testing.T) {
 	}
 	require.Equal(t, over, w.ask(req).GetOverallCode())
 	req.Domain = "elsewhere"
-	require.Equal(t, ok, w.ask(req).GetOverallCode(), "no such domain")
+	res := w.ask(req)
+	require.Equal(t, ok, res.GetOverallCode())
+	require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "no such domain")
 }
 
 // TestUnits: each unit of rules is one of the protocol.

@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 	require.Equal(t, http.StatusOK, code, text)
 	require.Regexp(t, `^"shop.plan_gold.path__img__-[0-9a-f]{12}";q=2;w=31536000, "shop.tenant";q=100;w=2592000$`, fields.Get("RateLimit-Policy"))
 	require.Regexp(t, `;r=1;t=\d+, "shop.tenant";r=99;t=\d+$`, fields.Get("RateLimit"))
-	code, _, _ = check("shop", "1", "plan=gold,path=/img/%2Ca")
+	code, _, _ = check("shop", "1", "pl%61n=gold,path=/img/%2Ca")
 	require.Equal(t, http.StatusOK, code)
 	code, fields, _ = check("shop", "", "plan=gold,path=/img/%2Ca")
 	require.Equal(t, http.StatusTooManyRequests, code)

@@ -62,6 +62,7 @@ func TestShed(t *testing.T) {
 	require.Equal(t, ok, w.ask(request("user=2")).GetOverallCode())
 	code, _, _ = w.get(w.url + "/check?domain=shop&descriptor=user%3D2")
 	require.Equal(t, http.StatusOK, code)
+	require.Equal(t, over, w.ask(request("banned=1")).GetOverallCode())
 	require.Zero(t, w.metric("ratelimit_shed_in_flight"))
 	require.EqualValues(t, 3, w.metric("ratelimit_shed_total"))
 }

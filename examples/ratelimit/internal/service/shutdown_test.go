@@ -70,6 +70,10 @@ func TestStopUnderLoad(t *testing.T) {
 		require.NoError(t, err)
 		told = res.GetStatus()
 	}
+	res, err := w.http.Get(w.url + "/healthz")
+	require.NoError(t, err)
+	require.NoError(t, res.Body.Close())
+	require.True(t, res.Close, "clients go elsewhere")
 	code, _, text := w.get(w.url + "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
 	require.Contains(t, text, "about to stop")
