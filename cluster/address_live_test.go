@@ -111,9 +111,12 @@ func useAllSlots(t *testing.T, ctx context.Context, client *cluster.Client, real
 func TestNamesBehindNAT(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{})
+	if real.Major() < 7 {
+		t.Skip("servers before Redis 7 have no names")
+	}
 	ctx := within(t, 30*time.Second)
 	for i, n := range real.Nodes() {
-		require.NoError(t, n.Do(ctx, nil, "CONFIG", "SET", "cluster-announce-hostname", fmt.Sprintf("node-%d.internal", i),
+		require.NoError(t, n.Configure(ctx, "cluster-announce-hostname", fmt.Sprintf("node-%d.internal", i),
 			"cluster-preferred-endpoint-type", "hostname"))
 	}
 	for _, n := range real.Nodes() {

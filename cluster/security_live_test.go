@@ -188,7 +188,8 @@ func (r *rotating) credentials(context.Context) (string, string, error) {
 func (r *rotating) change(t *testing.T, ctx context.Context, password string) {
 	t.Helper()
 	for _, admin := range r.admins {
-		require.NoError(t, admin.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "requirepass", password, "masterauth", password)))
+		require.NoError(t, admin.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "masterauth", password)))
+		require.NoError(t, admin.Do(ctx, radix.Cmd(nil, "CONFIG", "SET", "requirepass", password)))
 	}
 }
 

@@ -154,9 +154,9 @@ func TestKeysEqualServer(t *testing.T) {
 	for line := range command.KeysOfLines {
 		lines[line] = true
 	}
-	known := map[string]bool{}
+	known := map[string]serverCommand{}
 	for _, c := range serverCommands(t, ctx, conn) {
-		known[c.name] = true
+		known[c.name] = c
 		if !c.hasSubcommands && !slices.Contains(c.flags, "movablekeys") {
 			lines[c.line()] = true
 			continue
@@ -169,8 +169,12 @@ func TestKeysEqualServer(t *testing.T) {
 	for line := range lines {
 		encoded := command.Encode(line)
 		name := resp.CommandName(encoded)
-		if !known[strings.ToUpper(name)] || keyDifferences[line] != "" || keyDifferences[name] != "" {
+		c, isKnown := known[strings.ToUpper(name)]
+		if !isKnown || keyDifferences[line] != "" || keyDifferences[name] != "" {
 			continue
+		}
+		if strings.HasPrefix(line, "MIGRATE") && strings.Contains(line, "AUTH") && len(c.specs) == 0 {
+			continue // Redis 6 takes a password KEYS for the word
 		}
 		want := []string{}
 		err := conn.Do(ctx, radix.Cmd(&want, "COMMAND", append([]string{"GETKEYS"}, elements(encoded)...)...))
@@ -178,12 +182,12 @@ func TestKeysEqualServer(t *testing.T) {
 			continue // refused as malformed
 		}
 		assert.ElementsMatch(t, want, command.KeysOf(encoded), line)
-		if toldDifferently[strings.ToUpper(name)] == "" {
+		if c.tellsKeys() {
 			assert.ElementsMatch(t, want, command.KeysBy(command.Of(encoded).With(told(t, ctx, conn, name))), "%s, by COMMAND INFO", line)
 		}
 		checked++
 	}
-	assert.Greater(t, checked, 300)
+	assert.Greater(t, checked, 250)
 }
 
 // Where Traits are meant to differ from the flags of the server.
@@ -293,6 +297,13 @@ var toldDifferently = map[string]string{
 	"GEORADIUSBYMEMBER": "the same",
 	"XREADGROUP":        "STREAMS may be the name of a group",
 	"XREAD":             "what is malformed",
+}
+
+// tellsKeys reports whether the server tells where the keys are; Redis 6 only does
+// so where they always are at the same place.
+func (c serverCommand) tellsKeys() bool {
+	name, _, _ := strings.Cut(c.name, "|")
+	return toldDifferently[name] == "" && (c.hasSubcommands || len(c.specs) > 0 || !slices.Contains(c.flags, "movablekeys"))
 }
 
 // told returns the rule that the server tells of the command.

@@ -56,7 +56,7 @@ func TestKeysOfRandomLinesEqualServers(t *testing.T) {
 					continue
 				}
 				var rule *command.Rule // nil leaves the table's
-				if toldDifferently[name] == "" && (len(c.specs) > 0 || !slices.Contains(c.flags, "movablekeys")) {
+				if c.tellsKeys() {
 					rule = told(t, ctx, conn, name)
 				}
 				for range linesPerCommand {

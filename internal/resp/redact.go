@@ -67,6 +67,15 @@ var argumentFollows = []string{
 	"ERR Unexpected flag in script shebang: ",
 	"ERR Unknown lua shebang option: ",
 	"ERR Invalid metadata value given: ",
+	"ERR Invalid node name: ",
+	"ERR Invalid base port specified: ",
+	"ERR Invalid bus port specified: ",
+	"ERR Invalid TCP base port specified: ",
+	"ERR Invalid TCP bus port specified: ",
+	"ERR Syntax Error from arguments to loadex around ",
+	"ERR Unrecognized REPLCONF option: ",
+	"ERR Unsupported CONFIG parameter: ",
+	"ERR syntax error in FILTER expression near: ",
 }
 
 // constantTexts lists the codes of errors that quote nothing but settings.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Texts as redis-server 5 to 7.2 write them; "canary" stands for an argument.
+// Texts as Redis 5 to 8.2 and Valkey 9.1 write them; "canary" stands for an argument.
 func TestRedact(t *testing.T) {
 	t.Parallel()
 	for msg, want := range map[string]string{
@@ -44,6 +44,9 @@ func TestRedact(t *testing.T) {
 		"MISCONF Redis is configured, but it's unable":                                   "MISCONF Redis is configured, but it's unable",
 		"ERR a\x00b\x1bc\xffd\u0085e":                                                    "ERR a?b?c?d?e",
 		"ERR invalid longitude,latitude pair 424242.000000,424242.000000":                "ERR invalid longitude,latitude pair …",
+		"ERR Unsupported CONFIG parameter: canary":                                       "ERR Unsupported CONFIG parameter: …",
+		"ERR syntax error in FILTER expression near: .canary == 1":                       "ERR syntax error in FILTER expression near: …",
+		"ERR Invalid node name: canary":                                                  "ERR Invalid node name: …",
 		"ERR Unexpected engine in script shebang: canary":                                "ERR Unexpected engine in script shebang: …",
 		"ERR unknown subcommand 'a'" + strings.Repeat("canary'", MaxRedacted):            "ERR unknown subcommand '…",
 		strings.Repeat("'", 1<<20):                                                       "'…",

@@ -225,6 +225,10 @@ func (c *Cluster) configure(n *Node, dir string, single bool) error {
 // IsValkey reports whether the servers are Valkey.
 func (c *Cluster) IsValkey() bool { return c.release.valkey }
 
+// Major returns the major version of the servers: of Redis, or of Valkey, whose
+// first one is 7.
+func (c *Cluster) Major() int { return c.release.major }
+
 // Close stops all processes and removes their files. Closing again does
 // nothing.
 func (c *Cluster) Close() error {

@@ -71,6 +71,24 @@ func (n *Node) Do(ctx context.Context, rcv any, cmd string, args ...string) erro
 	return nil
 }
 
+// Configure performs CONFIG SET for each of the settings, names and values in
+// turns: servers before Redis 7 take one at a time.
+func (n *Node) Configure(ctx context.Context, settings ...string) error {
+	for ; len(settings) > 0; settings = settings[2:] {
+		if err := n.Do(ctx, nil, "CONFIG", "SET", settings[0], settings[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Knows reports whether the server has the command.
+func (n *Node) Knows(ctx context.Context, command string) (bool, error) {
+	var rows [][]any // a row of nothing for a command that it does not have
+	err := n.Do(ctx, &rows, "COMMAND", "INFO", command)
+	return len(rows) > 0 && len(rows[0]) > 0, err
+}
+
 func (n *Node) dial(ctx context.Context) (radix.Conn, error) {
 	d := radix.Dialer{AuthPass: n.cluster.options.Password}
 	if config := n.cluster.TLSConfig(); config != nil {
