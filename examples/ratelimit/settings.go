@@ -205,7 +205,7 @@ func (s *settings) config() (cluster.Config, error) {
 	c := s.Cluster.config()
 	c.Dialer = dialer
 	if c.Sentinel, err = s.Sentinel.config(s.Redis.DialTimeout, dialer.TLS); err != nil {
-		return c, fmt.Errorf("Sentinels: %w", err)
+		return c, fmt.Errorf("--sentinel-primary: %w", err)
 	}
 	c.Pool, err = s.Pool.config()
 	return c, err

@@ -194,7 +194,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-lazy"}, "need --addrs"},
 		{[]string{"-sentinel-primary=m"}, "need --addrs"},
 		{[]string{"-addrs=a:1", "-sentinel-username=u"}, "need --sentinel-primary"},
-		{[]string{"-addrs=a:1", "-sentinel-primary=m", "-sentinel-username=u"}, `Sentinels: lanes: Dialer.Username = "u" without a Password`},
+		{[]string{"-addrs=a:1", "-sentinel-primary=m", "-sentinel-username=u"}, `--sentinel-primary: lanes: Dialer.Username = "u" without a Password`},
 		{[]string{"-addrs=a:1", "-sentinel-primary=m", "-sentinel-tls"}, "--sentinel-tls needs --tls"},
 		{[]string{"-username=u"}, "need --addrs"},
 		{[]string{"-addrs=a:1", "-username=u"}, `Dialer.Username = "u" without a Password`},
