@@ -58,6 +58,23 @@ func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 // nothing.
 func (c *Client) Clients() (map[string]radix.ReplicaSet, error) { return c.engine().Clients() }
 
+// ForEachPrimary calls f for each primary of the map in use, all at once, and
+// returns when all calls have: for SCRIPT LOAD, DBSIZE, FLUSHALL, CONFIG SET and
+// what else is not about keys. The error joins those of f, each with the address of
+// its node. f's node does not follow redirects, and closing it does nothing; f must
+// be safe for concurrent use.
+//
+// A node that joins while this runs is missed: a program that cares calls
+// [Client.Sync] first.
+func (c *Client) ForEachPrimary(ctx context.Context, f func(ctx context.Context, node radix.Client) error) error {
+	return c.engine().ForEachPrimary(ctx, f)
+}
+
+// ForEachReplica is [Client.ForEachPrimary] for replicas.
+func (c *Client) ForEachReplica(ctx context.Context, f func(ctx context.Context, node radix.Client) error) error {
+	return c.engine().ForEachReplica(ctx, f)
+}
+
 // Addr returns the first of the addresses that New was given; part of
 // radix.Client.
 func (c *Client) Addr() net.Addr { return c.engine().Addr() }

@@ -2,15 +2,9 @@ package limit
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
-
-	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -53,12 +47,7 @@ end
 return {1, tokens(next), 0, math.ceil(next - now), math.floor(now)}
 `
 
-var bucketHash = hashOf(bucketText)
-
-func hashOf(script string) string {
-	sum := sha1.Sum([]byte(script))
-	return hex.EncodeToString(sum[:])
-}
+var bucketScript = pipeline.NewScript(bucketText)
 
 // A draw is a run of the script, for one ask.
 type draw struct {
@@ -80,34 +69,17 @@ func newDraw(key string, r *Rule, cost int64, now string, taken int64) draw {
 	}}
 }
 
-// run runs the script for all draws in one pipeline. What a server refuses since it
-// does not know the script goes again with its text.
+// run runs the script for all draws in one pipeline.
 func run(ctx context.Context, p *pipeline.Pipeline, draws []*draw) {
-	unknown := send(ctx, p, draws, "EVALSHA", bucketHash)
-	if len(unknown) > 0 {
-		send(ctx, p, unknown, "EVAL", bucketText)
-	}
-}
-
-// send returns the draws whose server does not know the script.
-func send(ctx context.Context, p *pipeline.Pipeline, draws []*draw, command, script string) (unknown []*draw) {
 	p.Reset()
 	for _, d := range draws {
 		// It takes microseconds, and must not queue behind scripts that do not.
-		d.reply = p.Cmd(command, script, "1", d.key, d.args[0], d.args[1], d.args[2], d.args[3], d.args[4]).Fast()
+		d.reply = p.Eval(bucketScript, []string{d.key}, d.args[:]...).Fast()
 	}
 	_ = p.Do(ctx) // each reply has its error
 	for _, d := range draws {
-		if d.err = d.read(); isNoScript(d.err) {
-			unknown = append(unknown, d)
-		}
+		d.err = d.read()
 	}
-	return unknown
-}
-
-func isNoScript(err error) bool {
-	var said resp3.SimpleError
-	return errors.As(err, &said) && strings.HasPrefix(said.S, "NOSCRIPT")
 }
 
 // read decodes the script's reply.

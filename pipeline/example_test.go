@@ -191,3 +191,57 @@ func ExampleReply_Fast() {
 	// <nil> [logout]
 	// <nil> []
 }
+
+// Scripts travel in pipelines like other commands, for keys in any slots.
+func ExamplePipeline_Eval() {
+	servers, err := redistest.LaunchEmulated(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	upTo := pipeline.NewScript(`
+		local n = redis.call("INCRBY", KEYS[1], ARGV[1])
+		return math.min(n, tonumber(ARGV[2]))`)
+	p := pipeline.New(client)
+	a := p.Eval(upTo, []string{"user:42"}, "3", "5")
+	b := p.Eval(upTo, []string{"path:/login"}, "8", "5")
+	if err := p.Do(ctx); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(a.Int())
+	fmt.Println(b.Int())
+	// Output:
+	// 3 <nil>
+	// 5 <nil>
+}
+
+func ExampleMGet() {
+	servers, err := redistest.LaunchEmulated(3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	if err := pipeline.MSet(ctx, client, "user:42", "Ada", "user:43", "Grace"); err != nil {
+		log.Fatal(err)
+	}
+	values, err := pipeline.MGet(ctx, client, "user:42", "user:99", "user:43")
+	fmt.Printf("%q %v\n", values, err)
+	// Output:
+	// ["Ada" "" "Grace"] <nil>
+}

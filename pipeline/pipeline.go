@@ -37,6 +37,12 @@ type Config struct {
 	// Sequential sends a group only when the one before it has its replies.
 	Sequential bool
 
+	// Replicas sends the commands to replicas, which may lag behind, as
+	// [cluster.Client.DoSecondary] does: all of a slot to the same one. Where there
+	// is none, and for what the replica does not answer or may not do, such as a write,
+	// it is the primary.
+	Replicas bool
+
 	// Idempotent marks all commands as [Reply.Idempotent] does. INCRBY is not
 	// idempotent.
 	Idempotent bool
@@ -46,7 +52,7 @@ type Config struct {
 // used are an error of Do. A nil client is an error of all that the pipeline is asked to
 // do, as it is for the zero Pipeline: New itself cannot return one.
 func (c Config) New(client *cluster.Client) *Pipeline {
-	how := engine.How{Group: engine.Grouping(c.Group), Sequential: c.Sequential, Goroutines: c.Goroutines}
+	how := engine.How{Group: engine.Grouping(c.Group), Sequential: c.Sequential, Goroutines: c.Goroutines, Replicas: c.Replicas}
 	p := &Pipeline{client: (*engine.Client)(client), how: how, idempotent: c.Idempotent}
 	if client != nil {
 		p.state = appending

@@ -97,10 +97,7 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 	}
 	p.onClose(client.Close)
 	registry.MustRegister(metrics.NewCollector(client), timed)
-	if err := p.warm(ctx, client); err != nil && !config.Lazy {
-		return nil, err
-	}
-	return client, nil
+	return client, p.warm(ctx, client)
 }
 
 // load opens the rules.

@@ -23,7 +23,7 @@ func (c *Client) Do(ctx context.Context, action radix.Action) error {
 
 // DoSecondary is Do on a replica.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
-	return c.do(ctx, action, How{replica: true})
+	return c.do(ctx, action, How{Replicas: true})
 }
 
 func (c *Client) do(ctx context.Context, action radix.Action, how How) error {

@@ -19,8 +19,8 @@ type How struct {
 	Group      Grouping
 	Sequential bool // send a group only when the one before it has its replies
 	Goroutines bool // send each group from a goroutine that waits for its replies
+	Replicas   bool // to replicas, where there are any
 
-	replica  bool // to replicas, where there are any
 	noFollow bool // MOVED and ASK stand
 }
 
@@ -80,10 +80,13 @@ func (c *Client) exec(ctx context.Context, r *Request, how How) {
 	if r.slow > 0 && c.slowLanes {
 		r.noteSlowSlots()
 	}
+	if len(r.scripts) > 0 && r.Len() > 1 {
+		r.spellOut()
+	}
 	f := r.begin()
 	f.call.Begin(0)
 	placed := c.firstWave(ctx, r, f, how)
-	if placed && !how.replica {
+	if placed && !how.Replicas {
 		r.clean = f.await(ctx, c) && f.clean()
 	}
 	if !r.clean {
@@ -140,7 +143,7 @@ func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) 
 // poolFor returns the pool of the node that commands for the slot go to. The
 // slot has an owner, or is -1.
 func (c *Client) poolFor(t *topology, slot int32, how How) *nodepool.Pool {
-	if how.replica {
+	if how.Replicas {
 		if n := t.replica(slot); n != nil {
 			return n.pool(asReplica)
 		}

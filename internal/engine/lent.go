@@ -101,7 +101,7 @@ func (l *lending) explain(err error) error {
 
 // mayLendAgain waits and reports whether another connection may be asked for.
 func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || !l.client.passes(err, l.how.replica) {
+	if ctx.Err() != nil || !l.client.passes(err, l.how.Replicas) {
 		return false
 	}
 	addr := ""
@@ -123,8 +123,8 @@ func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, no
 	l.to, l.asking = nil, false
 	grace := l.client.cfg.DownGrace
 	switch {
-	case l.how.replica:
-		l.how.replica = false
+	case l.how.Replicas:
+		l.how.Replicas = false
 	case !mayTryAgain(&t, now, l.had, grace), wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
 		return false
 	}
@@ -147,7 +147,7 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	case final, noScript:
 		return false
 	case readOnly:
-		if !l.how.replica {
+		if !l.how.Replicas {
 			l.to.Renew()
 		}
 	}

@@ -23,6 +23,9 @@ type Request struct {
 	places []place
 	marks  []mark // of each command
 
+	scripts []script      // of commands that run one by its hash, in their order
+	lastOf  map[int32]int // the last command of each of their slots
+
 	unknown   bool    // there is a command that servers have to be asked for
 	slow      int     // commands that are marked as slow
 	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
@@ -99,6 +102,8 @@ func (r *Request) Reset() {
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
 	r.clean, r.err, r.attempts = false, nil, nil
+	clear(r.scripts)
+	r.scripts = r.scripts[:0]
 	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
 	if r.flight != nil {
 		r.flight.used, r.flight.settled, r.flight.reclaimed = 0, 0, 0

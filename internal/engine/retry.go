@@ -80,7 +80,8 @@ const (
 	wasUnknown
 	wasMoved
 	wasAsked
-	wasEarly // an EXPIRE
+	wasEarly         // an EXPIRE
+	wasUnknownScript // EVALSHA of a script that the server does not know
 )
 
 // run judges and sends until nothing is left that may be sent again.
@@ -119,7 +120,7 @@ func (x *retry) begin(ctx context.Context) {
 		}
 	}
 	x.had = timeLeft(ctx, r.began)
-	if x.had < math.MaxInt64 && x.how.replica && r.repeatable() {
+	if x.had < math.MaxInt64 && x.how.Replicas && r.repeatable() {
 		x.patience = r.began.Add(x.had / 2)
 	}
 }
@@ -190,7 +191,7 @@ func (x *retry) judgeAll(commands []int) {
 	x.moves = x.moves[:0]
 	x.keepOrder(commands)
 	if slices.Contains(x.steps, toTurn) {
-		x.how.replica, x.patience = false, time.Time{}
+		x.how.Replicas, x.patience = false, time.Time{}
 	}
 	x.schedule(commands, now)
 }

@@ -18,7 +18,7 @@ type step uint8
 const (
 	ran      step = iota // it has run, or may have: the outcome stands
 	stands               // it has not run, and will not be sent again
-	toFollow             // MOVED: another node should have it, at once
+	toFollow             // MOVED: another node should have it, at once; NOSCRIPT: the same node
 	toAsk                // ASK: the same, but only for its keys
 	toTurn               // the primary should have it, at once
 	toRetry              // later
@@ -40,7 +40,14 @@ func (x *retry) judge(i int, now time.Time) step {
 	}
 	text := resp.ErrorText(reply)
 	switch to := classify(text, addr); to.verdict {
-	case final, noScript:
+	case noScript:
+		x.attempts[i].trouble = nil
+		if x.request.sendText(i) {
+			x.attempts[i].why = wasUnknownScript
+			return toFollow
+		}
+		return ran
+	case final:
 		// Not a success: the server may say so before it looks whether it may write.
 		x.attempts[i].trouble = nil
 		return ran
@@ -60,7 +67,7 @@ func (x *retry) succeeded(i int, addr string) {
 
 // judgeRefusal decides for a command that the server refused for now.
 func (x *retry) judgeRefusal(i int, v verdict, code, addr string, now time.Time) step {
-	if v == readOnly && !x.how.replica {
+	if v == readOnly && !x.how.Replicas {
 		x.request.places[i].trip.pool.Renew()
 	}
 	at := siteOf(v, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
@@ -98,7 +105,7 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step 
 			return ran
 		}
 	}
-	if !x.client.passes(err, x.how.replica) {
+	if !x.client.passes(err, x.how.Replicas) {
 		return final
 	}
 	t := x.client.unanswered(err, addr, x.request.sort(i), x.request.slots[i], now)
@@ -115,7 +122,7 @@ func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) step {
 	a := &x.attempts[i]
 	a.why, a.hops, a.trouble = because, 0, &t
 	switch {
-	case x.how.replica:
+	case x.how.Replicas:
 		return toTurn
 	case mayTryAgain(&t, now, x.had, x.client.cfg.DownGrace):
 		return toRetry

@@ -183,6 +183,16 @@ var ofCluster = []mutant{
 		"./internal/faults", "TestPrimaryAmongStandaloneServers", false,
 	},
 	{
+		"a script goes by its hash before others of its slot", "internal/engine/exec.go",
+		"\t\tr.spellOut()\n", "",
+		"./pipeline", "TestScriptKeepsItsOrder", false,
+	},
+	{
+		"NOSCRIPT stands", "internal/engine/verdict.go",
+		"if x.request.sendText(i) {", "if false {",
+		"./pipeline", "TestScript", false,
+	},
+	{
 		"a proxy is asked for COMMAND", "internal/engine/learn.go",
 		"cmd.Known() || c.cfg.Standalone", "cmd.Known()",
 		"./cluster", "TestStrictProxy", false,
@@ -289,7 +299,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a replica that refuses is asked again", "internal/engine/verdict.go",
-		"\tcase x.how.replica:\n\t\treturn toTurn\n", "",
+		"\tcase x.how.Replicas:\n\t\treturn toTurn\n", "",
 		"./cluster", "TestSecondaryFallsBack/LOADING", false,
 	},
 	{
@@ -299,7 +309,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a primary that is slow is taken for a silent replica", "internal/engine/retry.go",
-		"x.how.replica, x.patience = false, time.Time{}", "x.how.replica = false",
+		"x.how.Replicas, x.patience = false, time.Time{}", "x.how.Replicas = false",
 		"./cluster", "TestSlowPrimaryIsAskedOnce", false,
 	},
 	{
