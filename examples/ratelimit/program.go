@@ -97,7 +97,10 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 	}
 	p.onClose(client.Close)
 	registry.MustRegister(metrics.NewCollector(client), timed)
-	return client, p.warm(ctx, client)
+	if err := p.warm(ctx, client); err != nil && !config.Lazy {
+		return nil, err
+	}
+	return client, nil
 }
 
 // load opens the rules.

@@ -166,6 +166,43 @@ func TestRunSecured(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 }
 
+// TestRunWithSentinels: the addresses are those of Sentinels, with a password of
+// their own.
+func TestRunWithSentinels(t *testing.T) {
+	watched := servers.StartWithSentinels(t, servers.Options{Password: "canary"})
+	t.Setenv(passwordVariable, "canary")
+	t.Setenv(sentinelPasswordVariable, "canary")
+	r := launch(t, "-addrs", strings.Join(watched.SentinelAddrs(), ","), "-sentinel-primary", servers.PrimaryName)
+	code, text := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=plan=paid,user=42")
+	require.Equal(t, http.StatusOK, code, text)
+	r.end()
+	require.NotContains(t, r.log.String(), "canary")
+}
+
+// TestRunLazy: without a server the service starts and is not ready, and limits fail
+// open or closed, until there is one, on a unix socket.
+func TestRunLazy(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "redis.sock")
+	r := launch(t, "-addrs", socket, "-lazy")
+	defer r.end()
+	check := func(descriptor string) int {
+		code, _ := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=" + descriptor)
+		return code
+	}
+	require.Equal(t, http.StatusOK, check("user=42"))
+	require.Equal(t, http.StatusServiceUnavailable, check("purchase=1"))
+	code, _ := r.get(r.addrs.HTTP + "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+
+	servers.StartServer(t, servers.Options{Directives: []string{"unixsocket " + socket}})
+	require.Eventually(t, func() bool { return check("purchase=1") == http.StatusOK }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		code, _ := r.get(r.addrs.HTTP + "/readyz")
+		return code == http.StatusOK
+	}, 20*time.Second, 10*time.Millisecond)
+}
+
 // TestRunRefuses: what cannot start says why, and leaves nothing behind.
 func TestRunRefuses(t *testing.T) {
 	t.Parallel()

