@@ -6,9 +6,10 @@
 # redis-server is what the tests start clusters from; cc, a C compiler, is what
 # go test -race needs; prometheus, with its promtool, proves the rules in
 # monitoring, and redis-exporter and node-exporter are what monitoring/start.sh
-# starts beside it. Quick and silent where all of them are there. Installs with
-# apt-get (as root, or by a sudo that asks nothing) or with brew; elsewhere it
-# says what to install and exits with 1.
+# starts beside it; chromium, or a Google Chrome, is what one test looks at a page
+# with. Quick and silent where all of them are there. Installs with apt-get (as
+# root, or by a sudo that asks nothing) or with brew; elsewhere it says what to
+# install and exits with 1.
 set -euo pipefail
 
 has() {
@@ -16,6 +17,10 @@ has() {
 	cc) command -v gcc >/dev/null || command -v clang >/dev/null || command -v cc >/dev/null ;;
 	prometheus) command -v prometheus >/dev/null && command -v promtool >/dev/null ;;
 	*-exporter) command -v "prometheus-$1" >/dev/null ;;
+	chromium)
+		command -v chromium >/dev/null || command -v chromium-browser >/dev/null ||
+			command -v google-chrome >/dev/null || command -v google-chrome-stable >/dev/null
+		;;
 	*) command -v "$1" >/dev/null ;;
 	esac
 }
@@ -23,7 +28,7 @@ has() {
 need=()
 for dep in "$@"; do
 	case $dep in
-	redis-server | cc | prometheus | redis-exporter | node-exporter) ;;
+	redis-server | cc | prometheus | redis-exporter | node-exporter | chromium) ;;
 	*)
 		echo "ensure-deps: unknown dependency $dep" >&2
 		exit 2
@@ -39,6 +44,7 @@ give_up() {
 	echo "  cc:           gcc or clang, for go test -race (macOS: xcode-select --install)" >&2
 	echo "  prometheus:   Prometheus 2.42 or later, with promtool, in the PATH" >&2
 	echo "  *-exporter:   prometheus-redis-exporter and prometheus-node-exporter in the PATH, as Debian names them" >&2
+	echo "  chromium:     chromium or google-chrome in the PATH" >&2
 	exit 1
 }
 
@@ -56,6 +62,7 @@ apt_install() {
 		cc) packages+=(gcc libc6-dev) ;;
 		prometheus) packages+=(prometheus) ;;
 		*-exporter) packages+=("prometheus-$dep") ;;
+		chromium) packages+=(chromium) ;;
 		esac
 	done
 	echo "installing ${packages[*]}" >&2
@@ -86,6 +93,7 @@ brew_install() {
 		case $dep in
 		cc) give_up "brew does not install the compiler." ;;
 		*-exporter) give_up "brew has no package of that name." ;;
+		chromium) give_up "brew does not put a browser in the PATH." ;;
 		redis-server) brew install redis >&2 ;;
 		prometheus) brew install prometheus >&2 ;;
 		esac

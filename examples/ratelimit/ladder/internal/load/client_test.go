@@ -1,0 +1,100 @@
+package load
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	rls "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/redistest"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/fake"
+)
+
+func requests(t *testing.T, keys int, descriptors ...string) []*rls.RateLimitRequest {
+	t.Helper()
+	var all []Descriptor
+	for _, text := range descriptors {
+		d, err := ParseDescriptor(text)
+		require.NoError(t, err)
+		require.Equal(t, text, d.String())
+		all = append(all, d)
+	}
+	return Requests("test", all, keys)
+}
+
+// TestClient sends requests over several connections in turn.
+func TestClient(t *testing.T) {
+	s := fake.New(10, 0)
+	proxy := redistest.StartProxy(t, fake.Serve(t, s))
+	c, err := Dial(t.Context(), "service", proxy.Addr(), 3, requests(t, 12, "tenant=acme,user=u-*", "path=/"))
+	require.NoError(t, err)
+	defer c.Close()
+	require.Equal(t, 3, proxy.Dials())
+	for range 2 {
+		denied, err := c.Send(t.Context(), 11)
+		require.NoError(t, err)
+		require.False(t, denied)
+	}
+	require.Equal(t, map[string]int{
+		"test / tenant=acme user=u-000000 / path=/": 3, // of Dial
+		"test / tenant=acme user=u-000011 / path=/": 2,
+	}, s.Seen())
+	require.Equal(t, 3, proxy.Dials())
+}
+
+func TestDenied(t *testing.T) {
+	s := fake.New(10, 0)
+	s.Code = rls.RateLimitResponse_OVER_LIMIT
+	c, err := Dial(t.Context(), "service", fake.Serve(t, s), 1, requests(t, 1, "user=*"))
+	require.NoError(t, err)
+	defer c.Close()
+	denied, err := c.Send(t.Context(), 0)
+	require.NoError(t, err)
+	require.True(t, denied)
+}
+
+// TestDialErrors: each names the target and what is wrong with it.
+func TestDialErrors(t *testing.T) {
+	undecided := fake.New(10, 0)
+	undecided.Code = rls.RateLimitResponse_UNKNOWN
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	for name, c := range map[string]struct{ addr, want string }{
+		"nobody there":        {closed.Addr().String(), "refused"},
+		"another service":     {fake.Serve(t, nil), "Unimplemented"},
+		"replies say nothing": {fake.Serve(t, undecided), "neither OK nor OVER_LIMIT"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Dial(t.Context(), "service:1", c.addr, 2, requests(t, 1, "user=*"))
+			require.ErrorContains(t, err, "-target service:1: ")
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+// TestSilentServer: connecting ends with its context.
+func TestSilentServer(t *testing.T) {
+	proxy := redistest.StartProxy(t, fake.Serve(t, fake.New(1, 0)))
+	proxy.Stall(redistest.ToClient)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := Dial(ctx, "service:1", proxy.Addr(), 1, requests(t, 1, "user=*"))
+	require.ErrorContains(t, err, "-target service:1: ")
+}
+
+func TestParseDescriptor(t *testing.T) {
+	for _, text := range []string{"", "user", "=x", "user=*,", "user=*,,a=b"} {
+		_, err := ParseDescriptor(text)
+		require.ErrorContains(t, err, "want entries key=value", text)
+	}
+	for text, varies := range map[string]bool{"user=*": true, "a=b,user=u-*-x": true, "user=": false, "*=user": false} {
+		d, err := ParseDescriptor(text)
+		require.NoError(t, err)
+		require.Equal(t, varies, d.Varies(), text)
+	}
+}

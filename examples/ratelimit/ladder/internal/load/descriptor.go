@@ -1,0 +1,63 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	rlspb "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	rls "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+)
+
+// A Descriptor is the entries of one descriptor of each request. An asterisk in a
+// value stands for the number of the request's key.
+type Descriptor []Entry
+
+// An Entry is one pair of a descriptor.
+type Entry struct{ Key, Value string }
+
+// ParseDescriptor reads a descriptor such as tenant=acme,user=*.
+func ParseDescriptor(text string) (Descriptor, error) {
+	var d Descriptor
+	for pair := range strings.SplitSeq(text, ",") {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, fmt.Errorf("%q: want entries key=value with commas between them, such as tenant=acme,user=*", text)
+		}
+		d = append(d, Entry{key, value})
+	}
+	return d, nil
+}
+
+// String returns the text that ParseDescriptor reads.
+func (d Descriptor) String() string {
+	var pairs []string
+	for _, e := range d {
+		pairs = append(pairs, e.Key+"="+e.Value)
+	}
+	return strings.Join(pairs, ",")
+}
+
+// Varies reports whether requests differ by their key.
+func (d Descriptor) Varies() bool {
+	return slices.ContainsFunc(d, func(e Entry) bool { return strings.Contains(e.Value, "*") })
+}
+
+// Requests returns the requests of all keys, by the number of the key.
+func Requests(domain string, descriptors []Descriptor, keys int) []*rls.RateLimitRequest {
+	all := make([]*rls.RateLimitRequest, keys)
+	for i := range all {
+		number := fmt.Sprintf("%06d", i)
+		all[i] = &rls.RateLimitRequest{Domain: domain}
+		for _, d := range descriptors {
+			message := &rlspb.RateLimitDescriptor{}
+			for _, e := range d {
+				message.Entries = append(message.Entries, &rlspb.RateLimitDescriptor_Entry{
+					Key: e.Key, Value: strings.ReplaceAll(e.Value, "*", number),
+				})
+			}
+			all[i].Descriptors = append(all[i].Descriptors, message)
+		}
+	}
+	return all
+}

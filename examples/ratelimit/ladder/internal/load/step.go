@@ -1,0 +1,139 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Step is a load at one rate.
+type Step struct {
+	Rate        int           // requests a second that are due, at equal distances
+	WarmUp      time.Duration // of the same load, before what is measured
+	For         time.Duration // what is measured
+	Outstanding int           // requests that may be under way; those due beyond it fail
+	Timeout     time.Duration // of each request, from when it was due
+
+	// Key draws the key of the next request. One goroutine calls it.
+	Key func() int
+	// Send sends a request and reports whether it was denied. It is called from many
+	// goroutines.
+	Send func(ctx context.Context, key int) (denied bool, err error)
+	// Watch, if set, is called once a second while the step runs.
+	Watch func(Progress)
+}
+
+// A run is one use of a step.
+type run struct {
+	Step
+	began, measured, end time.Time // measured is when the warm-up ends
+	calls                sync.WaitGroup
+	outstanding          atomic.Int64
+	answered             atomic.Int64 // successes at any time
+
+	mu     sync.Mutex // guards result
+	result *Result
+}
+
+// Run sends the requests of the step and returns what became of those that were
+// due in the measured time, when all are answered or failed. The context's end
+// interrupts the step; requests under way count for nothing then.
+func (s Step) Run(ctx context.Context) *Result {
+	now := time.Now()
+	r := &run{Step: s, began: now, measured: now.Add(s.WarmUp), end: now.Add(s.WarmUp + s.For), result: newResult()}
+	stopWatching := r.watch()
+	r.dispatch(ctx)
+	last := time.Now()
+	r.calls.Wait()
+	stopWatching()
+	r.result.Took = s.For
+	if ctx.Err() != nil {
+		r.result.Interrupted = true
+		r.result.Took = max(0, min(s.For, last.Sub(r.measured)))
+	}
+	return r.result
+}
+
+// due returns when a request is due.
+func (r *run) due(i int) time.Time {
+	seconds, rest := time.Duration(i/r.Rate), time.Duration(i%r.Rate)
+	return r.began.Add(seconds*time.Second + rest*time.Second/time.Duration(r.Rate))
+}
+
+// dispatch begins each request when it is due. After a time in which this process
+// did not run it begins those that were missed at once.
+func (r *run) dispatch(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for i := 0; ; i++ {
+		due := r.due(i)
+		if !due.Before(r.end) {
+			return
+		}
+		if wait := time.Until(due); wait > 0 {
+			timer.Reset(wait)
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		r.begin(ctx, due)
+	}
+}
+
+// begin sends a request in a goroutine of its own, or lets it fail if too many are
+// outstanding. Only dispatch raises their number, so it stays within its bound.
+func (r *run) begin(ctx context.Context, due time.Time) {
+	outstanding := int(r.outstanding.Load())
+	if outstanding >= r.Outstanding {
+		now := time.Now()
+		r.note(request{due: due, sent: now, ended: now, err: errNotSent}, outstanding)
+		return
+	}
+	key := r.Key()
+	r.outstanding.Add(1)
+	r.calls.Go(func() {
+		defer r.outstanding.Add(-1)
+		q := r.call(ctx, due, key)
+		if q.err != nil && ctx.Err() != nil {
+			return
+		}
+		r.note(q, outstanding+1)
+	})
+}
+
+// A request is what became of one.
+type request struct {
+	due, sent, ended time.Time
+	denied           bool
+	err              error
+}
+
+func (r *run) call(ctx context.Context, due time.Time, key int) request {
+	q := request{due: due, sent: time.Now()}
+	ctx, cancel := context.WithDeadline(ctx, due.Add(r.Timeout))
+	q.denied, q.err = r.Send(ctx, key)
+	cancel()
+	q.ended = time.Now()
+	return q
+}
+
+// note counts a request, by when it was due: for the actual rate alone, a reply
+// counts by when it arrived.
+func (r *run) note(q request, outstanding int) {
+	if q.err == nil {
+		r.answered.Add(1)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if q.err == nil && !q.ended.Before(r.measured) && q.ended.Before(r.end) {
+		r.result.Answered++
+	}
+	if !q.due.Before(r.measured) {
+		r.result.add(q, outstanding)
+	}
+}

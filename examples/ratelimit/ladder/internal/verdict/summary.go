@@ -1,0 +1,45 @@
+package verdict
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// RecommendedShare is what part of the limit is recommended.
+const RecommendedShare = 0.8
+
+// A Summary is what the steps of a ladder say together. Rates are targets, in
+// requests a second; 0 is none.
+type Summary struct {
+	Recommended int `json:"recommended_per_second"` // 80 % of the limit
+	Limit       int `json:"limit_per_second"`       // the highest rate that holds, with all lower ones
+	Breaking    int `json:"breaking_per_second"`    // the lowest rate that does not
+	// HeldAbove is the highest rate that held although a lower one did not: noise,
+	// which the limit leaves out.
+	HeldAbove int `json:"held_above_per_second,omitempty"`
+}
+
+// Summarize judges all steps together, in any order. Those that were interrupted
+// say nothing.
+func Summarize(steps []Step) Summary {
+	var s Summary
+	for _, step := range sorted(steps) {
+		switch v := step.Verdict(); {
+		case v == Interrupted:
+		case v == Breaking && s.Breaking == 0:
+			s.Breaking = step.Target
+		case v == Breaking:
+		case s.Breaking == 0:
+			s.Limit = step.Target
+		default:
+			s.HeldAbove = step.Target
+		}
+	}
+	s.Recommended = int(math.Round(RecommendedShare * float64(s.Limit)))
+	return s
+}
+
+func sorted(steps []Step) []Step {
+	return slices.SortedStableFunc(slices.Values(steps), func(a, b Step) int { return cmp.Compare(a.Target, b.Target) })
+}
