@@ -15,7 +15,7 @@ import (
 )
 
 // climb runs a ladder in virtual time against a service of a known capacity.
-func climb(t *testing.T, ctx context.Context, s *fake.Service, args ...string) *report.Report {
+func climb(ctx context.Context, t *testing.T, s *fake.Service, args ...string) *report.Report {
 	t.Helper()
 	parsed, err := parse(append(args, "-target", "in:memory"), io.Discard)
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func verdicts(r *report.Report) map[int]verdict.Verdict {
 func TestLadder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		r := climb(t, t.Context(), fake.New(7, 8*time.Millisecond), "-from", "200", "-to", "600", "-step", "200", "-max", "5000",
+		r := climb(t.Context(), t, fake.New(7, 8*time.Millisecond), "-from", "200", "-to", "600", "-step", "200", "-max", "5000",
 			"-for", "2s", "-warmup", "500ms", "-pause", "1s", "-refine", "5", "-distribution", "zipf")
 		require.Equal(t, map[int]verdict.Verdict{
 			200: verdict.Excellent, 400: verdict.Excellent, 600: verdict.Excellent, 800: verdict.Excellent, 900: verdict.Acceptable,
@@ -60,7 +60,7 @@ func TestLadder(t *testing.T) {
 // and half of the requests fail.
 func TestBreakingByTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := climb(t, t.Context(), fake.New(5, 10*time.Millisecond), "-from", "1000", "-to", "1000", "-max", "1000", "-for", "4s", "-timeout", "500ms")
+		r := climb(t.Context(), t, fake.New(5, 10*time.Millisecond), "-from", "1000", "-to", "1000", "-max", "1000", "-for", "4s", "-timeout", "500ms")
 		require.Len(t, r.Steps, 1)
 		require.Equal(t, verdict.Breaking, r.Steps[0].Verdict)
 		require.InDelta(t, 0.5, r.Steps[0].FailureShare, 0.02)
@@ -86,7 +86,7 @@ func TestInterruption(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), c.after)
 				defer cancel()
 				began := time.Now()
-				r := climb(t, ctx, fake.New(7, time.Millisecond), "-from", "100", "-step", "100", "-to", "300", "-for", "10s", "-warmup", "1s")
+				r := climb(ctx, t, fake.New(7, time.Millisecond), "-from", "100", "-step", "100", "-to", "300", "-for", "10s", "-warmup", "1s")
 				require.InDelta(t, float64(c.after), float64(time.Since(began)), float64(2*time.Millisecond))
 				require.True(t, r.Interrupted)
 				require.Equal(t, c.want, verdicts(r))

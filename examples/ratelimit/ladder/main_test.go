@@ -180,6 +180,7 @@ func TestMisuse(t *testing.T) {
 		{"-target a:1 -descriptor user", `"user": want entries key=value`},
 		{"-target a:1 -descriptor user=x", "-descriptor user=x: want a value with *"},
 		{"-target a:1 -domain=", `-domain "": want a name`},
+		{"-target a:1 -json x -report ./x", "-json x and -report ./x: want two files"},
 		{"-target a:1 -nonsense", "-nonsense"},
 		{"-target a:1 more", `unexpected argument "more"`},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -123,7 +124,7 @@ func (s *settings) describe() string {
 // Bounds of what makes sense on one machine.
 const (
 	mostRate        = 10_000_000
-	mostKeys        = 10_000_000
+	mostKeys        = 1_000_000 // whose requests are made before
 	mostOutstanding = 1_000_000
 	mostConnections = 1_000
 	mostTimeout     = time.Minute
@@ -162,10 +163,10 @@ func (s *settings) check() error {
 	if float64(p.From)*s.measured.Seconds() < 1 {
 		return fmt.Errorf("-from %d with -for %v: want at least one request in each step", p.From, s.measured)
 	}
-	return s.checkKeys()
+	return s.checkRest()
 }
 
-func (s *settings) checkKeys() error {
+func (s *settings) checkRest() error {
 	varies := slices.ContainsFunc(s.descriptors, load.Descriptor.Varies)
 	switch {
 	case !(s.plan.Refine >= 0 && s.plan.Refine <= 100):
@@ -176,6 +177,8 @@ func (s *settings) checkKeys() error {
 		return fmt.Errorf("-skew %v: want more than 1, and at most 100", s.skew)
 	case s.domain == "":
 		return errors.New(`-domain "": want a name`)
+	case s.json != "" && filepath.Clean(s.json) == filepath.Clean(s.page):
+		return fmt.Errorf("-json %s and -report %s: want two files", s.json, s.page)
 	case s.keys > 1 && !varies:
 		return fmt.Errorf("-descriptor %s: want a value with * in it, which stands for the key, or -keys 1", s.describe())
 	}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // fail. Latencies are from 1 % to 100 % of the highest one.
 func result(rate int, failures int64, highest time.Duration) *load.Result {
 	r := &load.Result{
-		Successes: int64(rate)*10 - failures, Took: 10 * time.Second, MostOutstanding: 7,
+		Successes: int64(rate)*10 - failures, Took: 10 * time.Second, Replying: 10 * time.Second, MostOutstanding: 7,
 		Failures: make(map[string]load.Failure),
 		Latency:  hdrhistogram.New(1, time.Minute.Nanoseconds(), 3), Late: hdrhistogram.New(1, time.Minute.Nanoseconds(), 3),
 	}
@@ -116,6 +116,31 @@ func TestLines(t *testing.T) {
 	require.Contains(t, none, "breaking point:      not reached\n")
 	require.Contains(t, lines(map[int]int64{100: 1000}), "none: not even the lowest step held")
 	require.Contains(t, lines(map[int]int64{100: 0, 200: 2000, 300: 0}), "note:                300 requests a second held although a lower rate did not")
+}
+
+// TestNotes: a driver that is late, and denials that cost a service nothing, are
+// said.
+func TestNotes(t *testing.T) {
+	notes := func(late, highest time.Duration, denied int64) string {
+		r := New(nil)
+		step := result(1000, 0, highest)
+		step.Denied = denied
+		step.Late.Reset()
+		require.NoError(t, step.Late.RecordValue(late.Nanoseconds()))
+		r.Add(1000, step)
+		var all []string
+		for _, line := range r.Lines()[3:] {
+			require.Equal(t, "note", line.Name)
+			all = append(all, line.Text)
+		}
+		return strings.Join(all, "\n")
+	}
+	const ms = time.Millisecond
+	require.Empty(t, notes(2*ms, 3*ms, 500))
+	require.Empty(t, notes(9*ms, 40*ms, 0))
+	require.Contains(t, notes(9*ms, 15*ms, 0), "at 1,000 requests a second the driver sent late")
+	require.Contains(t, notes(11*ms, 100*ms, 0), "the driver sent late")
+	require.Contains(t, notes(1*ms, 3*ms, 600), "at 1,000 requests a second more than 5 % were over a limit")
 }
 
 // TestInterrupted: a step that was cut short is shown and says nothing; one that

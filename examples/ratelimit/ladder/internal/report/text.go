@@ -76,11 +76,7 @@ func (r *Report) Lines() []Line {
 	if step := r.step(s.Breaking); step != nil {
 		lines[2].Text = fmt.Sprintf("%s requests a second: %s", number(float64(s.Breaking)), step.Why)
 	}
-	if s.HeldAbove > 0 {
-		lines = append(lines, Line{"note", fmt.Sprintf("%s requests a second held although a lower rate did not: "+
-			"the machine was disturbed, or the rates are at the limit; measure again", number(float64(s.HeldAbove)))})
-	}
-	return lines
+	return append(lines, r.notes()...)
 }
 
 // step returns the first finished step with the target; nil if there is none.
