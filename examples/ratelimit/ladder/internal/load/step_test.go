@@ -82,7 +82,7 @@ func TestOverload(t *testing.T) {
 		require.EqualValues(t, 200, r.Successes)
 		require.InDelta(t, 100, r.Rate(), 1, "half of them are answered only after the measured time")
 		// Request i is due at 5i ms and answered at 10(i+1) ms.
-		equal(t, (5*100+10)*ms, r.Percentile(50.25))
+		equal(t, (5*100+10)*ms, r.Percentile(50.5))
 		equal(t, (5*199+10)*ms, r.Percentile(100))
 	})
 }

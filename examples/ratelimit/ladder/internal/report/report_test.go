@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
@@ -93,9 +94,9 @@ func TestTable(t *testing.T) {
 			continue
 		}
 		if width > 0 {
-			require.Len(t, line, width)
+			require.Equal(t, width, utf8.RuneCountInString(line), line)
 		}
-		width = len(line)
+		width = utf8.RuneCountInString(line)
 	}
 	require.Positive(t, width)
 }
