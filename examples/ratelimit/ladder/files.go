@@ -44,11 +44,20 @@ func (s *settings) create() (*files, error) {
 func (f *files) write(r *report.Report) error {
 	var errs []error
 	for _, o := range f.all {
-		if err := errors.Join(o.file.Truncate(0), o.write(r, o.file)); err != nil {
+		if err := errors.Join(empty(o.file), o.write(r, o.file)); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", o.flag, err))
 		}
 	}
 	return errors.Join(append(errs, f.close())...)
+}
+
+// empty truncates a file; pipes and devices have nothing to truncate.
+func empty(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return file.Truncate(0)
 }
 
 // close closes the files that are open.

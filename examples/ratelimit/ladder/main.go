@@ -98,7 +98,6 @@ func (s *settings) run(ctx context.Context, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer files.close()
 
 	l := ladder{settings: s, send: client.Send, progress: newProgress(errs), report: report.New(s.flags)}
 	l.run(ctx)

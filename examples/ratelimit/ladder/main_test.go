@@ -141,7 +141,7 @@ func TestUnreachable(t *testing.T) {
 	addr := closedAddr(t)
 	r := run(t, "-target", addr)
 	require.Equal(t, failed, r.status)
-	require.Contains(t, r.errors, "ladder: -target "+addr+": no rate-limit service answers there")
+	require.Contains(t, r.errors, "ladder: -target "+addr+": the first request failed: ")
 	require.Empty(t, r.out)
 }
 

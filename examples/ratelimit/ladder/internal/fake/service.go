@@ -19,6 +19,8 @@ type Service struct {
 	rls.UnimplementedRateLimitServiceServer
 	// Code is the answer to all requests.
 	Code rls.RateLimitResponse_Code
+	// Unlimited makes the answers those of a service that has no limit for requests.
+	Unlimited bool
 	// Each, if set, is called with the number of each request that is answered.
 	Each func(n int)
 
@@ -58,8 +60,14 @@ func (s *Service) ShouldRateLimit(ctx context.Context, q *rls.RateLimitRequest) 
 	if err := s.Wait(ctx); err != nil {
 		return nil, err
 	}
+	reply := &rls.RateLimitResponse{OverallCode: s.Code}
 	text := q.GetDomain()
 	for _, d := range q.GetDescriptors() {
+		status := &rls.RateLimitResponse_DescriptorStatus{Code: s.Code}
+		if !s.Unlimited {
+			status.CurrentLimit = &rls.RateLimitResponse_RateLimit{RequestsPerUnit: 1, Unit: rls.RateLimitResponse_RateLimit_DAY}
+		}
+		reply.Statuses = append(reply.Statuses, status)
 		text += " /"
 		for _, e := range d.GetEntries() {
 			text += " " + e.GetKey() + "=" + e.GetValue()
@@ -68,7 +76,7 @@ func (s *Service) ShouldRateLimit(ctx context.Context, q *rls.RateLimitRequest) 
 	s.mu.Lock()
 	s.seen[text]++
 	s.mu.Unlock()
-	return &rls.RateLimitResponse{OverallCode: s.Code}, nil
+	return reply, nil
 }
 
 // Count returns how many requests were answered.

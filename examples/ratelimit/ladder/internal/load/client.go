@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -45,26 +46,35 @@ func Dial(ctx context.Context, target, addr string, connections int, requests []
 	}
 	for range connections {
 		if _, err := c.Send(ctx, 0); err != nil {
-			return nil, errors.Join(fmt.Errorf("-target %s: no rate-limit service answers there: %w", target, err), c.Close())
+			return nil, errors.Join(fmt.Errorf("-target %s: the first request failed: %w", target, err), c.Close())
 		}
 	}
 	return c, nil
 }
 
-// Send sends the request of a key and reports whether it was denied.
+// Send sends the request of a key and reports whether it was denied. A reply that no
+// limit has decided is an error.
 func (c *Client) Send(ctx context.Context, key int) (denied bool, err error) {
 	service := c.services[c.turn.Add(1)%uint64(len(c.services))]
 	reply, err := service.ShouldRateLimit(ctx, c.requests[key])
 	if err != nil {
 		return false, err
 	}
-	switch reply.GetOverallCode() {
-	case rls.RateLimitResponse_OK:
-		return false, nil
-	case rls.RateLimitResponse_OVER_LIMIT:
-		return true, nil
+	switch code := reply.GetOverallCode(); {
+	case code != rls.RateLimitResponse_OK && code != rls.RateLimitResponse_OVER_LIMIT:
+		return false, errUndecided
+	case slices.ContainsFunc(reply.GetStatuses(), unlimited):
+		return false, errNoLimit
+	default:
+		return code == rls.RateLimitResponse_OVER_LIMIT, nil
 	}
-	return false, errUndecided
+}
+
+// unlimited reports whether a descriptor was decided by no limit. A service says so
+// where no rule matched, and where it failed open or closed without having asked
+// its store: under overload such replies are the quickest.
+func unlimited(s *rls.RateLimitResponse_DescriptorStatus) bool {
+	return s.GetCode() != rls.RateLimitResponse_UNKNOWN && s.GetCurrentLimit() == nil
 }
 
 // Close closes the connections.

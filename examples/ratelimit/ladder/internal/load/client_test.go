@@ -64,10 +64,13 @@ func TestDialErrors(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
+	unlimited := fake.New(10, 0)
+	unlimited.Unlimited = true
 	for name, c := range map[string]struct{ addr, want string }{
 		"nobody there":        {closed.Addr().String(), "refused"},
 		"another service":     {fake.Serve(t, nil), "Unimplemented"},
 		"replies say nothing": {fake.Serve(t, undecided), "neither OK nor OVER_LIMIT"},
+		"no rule":             {fake.Serve(t, unlimited), "no rule matches it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Dial(t.Context(), "service:1", c.addr, 2, requests(t, 1, "user=*"))

@@ -12,7 +12,7 @@ import (
 // A Result is what became of the requests that were due in the measured time of a
 // step.
 type Result struct {
-	Successes int64 // that were decided, either way
+	Successes int64 // that limits have decided, either way
 	Denied    int64 // of the successes, those over a limit
 	Failures  map[string]Failure
 	Answered  int64         // successes by the time at which their replies arrived
@@ -40,6 +40,7 @@ const longest = 2 * time.Minute
 var (
 	errNotSent   = errors.New("too many requests outstanding: the service is too slow for this rate, or -outstanding too low")
 	errUndecided = errors.New("the reply is neither OK nor OVER_LIMIT")
+	errNoLimit   = errors.New("a descriptor has no current_limit in the reply: no rule matches it, or the service has decided without its store")
 )
 
 func newResult() *Result {
@@ -119,6 +120,8 @@ func kindOf(err error) string {
 		return "not sent"
 	case errors.Is(err, errUndecided):
 		return "no decision"
+	case errors.Is(err, errNoLimit):
+		return "no limit"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "DeadlineExceeded"
 	}

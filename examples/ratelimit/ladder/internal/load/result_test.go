@@ -16,6 +16,7 @@ func TestKindOf(t *testing.T) {
 	for want, err := range map[string]error{
 		"not sent":         errNotSent,
 		"no decision":      errUndecided,
+		"no limit":         errNoLimit,
 		"Unavailable":      status.Error(codes.Unavailable, "away"),
 		"DeadlineExceeded": fmt.Errorf("late: %w", context.DeadlineExceeded),
 		"other":            errors.New("else"),

@@ -26,6 +26,9 @@ const (
 	plotWidth  = 7 * vg.Inch
 	plotHeight = 3.6 * vg.Inch
 	margin     = 0.12 * vg.Inch
+
+	// Texts are measured in another font than the browser shows them in.
+	widerFonts = 1.3
 )
 
 // A canvas is a plot with its legend at the right.
@@ -83,7 +86,7 @@ func (c *canvas) dashed(name string, points plotter.XYs, of color.Color) error {
 
 // svg draws the canvas as an element of a page.
 func (c *canvas) svg() template.HTML {
-	legendWidth := c.legend.Rectangle(draw.Canvas{}).Size().X + 2*margin
+	legendWidth := c.legend.Rectangle(draw.Canvas{}).Size().X*widerFonts + 2*margin
 	out := vgsvg.New(plotWidth+legendWidth, plotHeight)
 	all := draw.New(out)
 	all.SetColor(color.White)
