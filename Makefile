@@ -16,6 +16,8 @@ FUZZTIME    ?= 10s
 DURATION    ?= 10m
 SEED        ?= 1
 SOAKFLAGS   ?=
+SERVERS     ?=
+SOAK        ?= 2m
 SEEDS       ?= 500
 FROM        ?= 1
 SIMFLAGS    ?=
@@ -44,7 +46,7 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help api test steady lint bench fuzz soak sim faults mutants drill peers compare demo tools
+.PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants drill peers compare demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -89,6 +91,10 @@ soak: ## Reshard, fail over, stall and kill a cluster under load (DURATION=10m, 
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -o bin/soak ./internal/servers/cmd/soak
 	@bin/soak -for $(DURATION) -seed $(SEED) $(SOAKFLAGS)
+
+matrix: ## All tests, a soak (SOAK=2m) and the contract on each server (SERVERS, default all); logs in bin/matrix
+	@scripts/ensure-deps.sh redis-server cc >&2
+	@SOAK=$(SOAK) scripts/matrix.sh full $(SERVERS)
 
 sim: ## Run the client in simulated worlds (SEEDS=500 FROM=1 SIMFLAGS)
 	@$(GO) test -count=1 -timeout 2h -run TestWorlds ./internal/sim -sim.seeds=$(SEEDS) -sim.from=$(FROM) $(SIMFLAGS)
