@@ -82,7 +82,7 @@ run_short_tests() {
 short() {
 	local failed=0
 	part "$1" tests run_short_tests || failed=1
-	part "$1" soak "$logs/soak" -for 6s -seed 7 || failed=1
+	part "$1" soak "$logs/soak" -for 6s -seed 7 -faults reshard,failover,client-kill || failed=1
 	check_contract "$1" || failed=1
 	return $failed
 }
