@@ -19,7 +19,21 @@ import (
 // A watch is a Prometheus with its exporters.
 type watch struct{ url string }
 
+// startWatch runs start.sh. Others may take a port before its programs listen there: then
+// it ends, and is run again with other ports.
 func startWatch(t *testing.T, service string, nodes []string) *watch {
+	const tries = 5
+	for range tries {
+		if w := tryWatch(t, service, nodes); w != nil {
+			return w
+		}
+	}
+	require.Fail(t, "no ports are free for start.sh", "%d tries", tries)
+	return nil
+}
+
+// tryWatch returns nil if a port was taken.
+func tryWatch(t *testing.T, service string, nodes []string) *watch {
 	ports := freePorts(t, 3)
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	require.NoError(t, err)
@@ -27,23 +41,45 @@ func startWatch(t *testing.T, service string, nodes []string) *watch {
 	cmd.Env = append(os.Environ(), "PROMETHEUS_PORT="+ports[0], "REDIS_EXPORTER_PORT="+ports[1], "NODE_EXPORTER_PORT="+ports[2])
 	cmd.Stdout, cmd.Stderr = log, log
 	require.NoError(t, cmd.Start())
+	var ended error
+	end := make(chan struct{})
+	go func() {
+		defer close(end)
+		ended = cmd.Wait()
+	}()
+	said := func() string {
+		text, _ := os.ReadFile(log.Name())
+		return string(text)
+	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		require.NoError(t, cmd.Wait(), "start.sh stops what it has started")
 		_ = log.Close()
 		if t.Failed() {
-			text, _ := os.ReadFile(log.Name())
-			t.Logf("start.sh said:\n%s", text)
+			t.Logf("start.sh said:\n%s", said())
 		}
 	})
 	w := &watch{url: "http://127.0.0.1:" + ports[0]}
-	deadline := time.Now().Add(30 * time.Second)
-	for look := time.NewTicker(100 * time.Millisecond); ; <-look.C {
-		if _, err := w.alerts(); err == nil {
-			look.Stop()
+	deadline, look := time.After(30*time.Second), time.NewTicker(100*time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+			if _, err := w.alerts(); err != nil {
+				continue
+			}
+			t.Cleanup(func() {
+				_ = cmd.Process.Signal(syscall.SIGTERM)
+				<-end
+				require.NoError(t, ended, "start.sh stops what it has started")
+			})
 			return w
+		case <-end:
+			require.Contains(t, said(), "address already in use")
+			return nil
+		case <-deadline:
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+			<-end
+			require.Fail(t, "Prometheus does not start")
 		}
-		require.True(t, time.Now().Before(deadline), "Prometheus does not start")
 	}
 }
 
@@ -58,10 +94,12 @@ func freePorts(t *testing.T, n int) (ports []string) {
 	return ports
 }
 
-// An alert is how long it took to fire first, and for which nodes it fired.
+// An alert is how long it took to fire first, since when its expression had been true
+// then, and for which nodes it fired.
 type alert struct {
-	after time.Duration
-	nodes []string
+	after  time.Duration
+	active time.Time
+	nodes  []string
 }
 
 // firing returns the alerts that fire within the time.
@@ -71,24 +109,32 @@ func (w *watch) firing(t *testing.T, within time.Duration) map[string]alert {
 	defer look.Stop()
 	for time.Since(began) < within {
 		<-look.C
-		now, err := w.alerts()
+		now, err := w.alerts("firing")
 		require.NoError(t, err)
-		for _, labels := range now {
-			a, known := all[labels["alertname"]]
+		for _, f := range now {
+			name := f.Labels["alertname"]
+			a, known := all[name]
 			if !known {
-				a.after = time.Since(began)
+				a.after, a.active = time.Since(began), f.ActiveAt
 			}
-			if node := labels["node"]; node != "" && !slices.Contains(a.nodes, node) {
+			if node := f.Labels["node"]; node != "" && !slices.Contains(a.nodes, node) {
 				a.nodes = append(a.nodes, node)
 			}
-			all[labels["alertname"]] = a
+			all[name] = a
 		}
 	}
 	return all
 }
 
-// alerts returns the labels of those that fire now.
-func (w *watch) alerts() (firing []map[string]string, err error) {
+// state is what Prometheus says of an alert.
+type state struct {
+	State    string
+	ActiveAt time.Time
+	Labels   map[string]string
+}
+
+// alerts returns those that are now in one of the states: pending, firing.
+func (w *watch) alerts(states ...string) (those []state, err error) {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
 	response, err := client.Get(w.url + "/api/v1/alerts")
 	if err != nil {
@@ -96,20 +142,15 @@ func (w *watch) alerts() (firing []map[string]string, err error) {
 	}
 	defer response.Body.Close()
 	var answer struct {
-		Data struct {
-			Alerts []struct {
-				State  string
-				Labels map[string]string
-			}
-		}
+		Data struct{ Alerts []state }
 	}
 	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		return nil, err
 	}
 	for _, a := range answer.Data.Alerts {
-		if a.State == "firing" {
-			firing = append(firing, a.Labels)
+		if slices.Contains(states, a.State) {
+			those = append(those, a)
 		}
 	}
-	return firing, nil
+	return those, nil
 }
