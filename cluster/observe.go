@@ -32,6 +32,22 @@ type PoolObserver interface {
 	Left()
 }
 
+// A ConnObserver is a PoolObserver that is told of connections, too: what
+// Observer.Pool returns may be one.
+type ConnObserver interface {
+	PoolObserver
+
+	// Dialed is called after each attempt to connect, with how long that took, the
+	// handshake included. The error is nil if there is a connection now.
+	Dialed(took time.Duration, err error)
+
+	// Closed is called once for each connection, after it was open so long, with one
+	// of the reasons of pool.Stats.Closes, such as pool.CloseIdle, and the error behind
+	// it. So the connections are the calls of Dialed without an error, less those of
+	// Closed. A connection that ends as soon as it is there may have its Closed first.
+	Closed(reason string, open time.Duration, err error)
+}
+
 // PoolInfo says which pool it is.
 type PoolInfo struct {
 	Addr string // of the node, host:port

@@ -65,7 +65,7 @@ func (n *node) poolWith(u use, o PoolObserver) (p *nodepool.Pool, used bool) {
 	}
 	settings := n.client.poolConfig()
 	if o != nil {
-		settings = nodepool.WithOnWait(settings, o.Waited)
+		settings = nodepool.WithEvents(settings, eventsOf(o))
 	}
 	purpose := n.client.purpose(u)
 	// New has validated the settings; they are the only source of errors.

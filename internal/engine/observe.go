@@ -22,6 +22,22 @@ type PoolObserver interface {
 	Left()
 }
 
+// A ConnObserver is a PoolObserver that is told of connections, too.
+type ConnObserver interface {
+	PoolObserver
+	Dialed(took time.Duration, err error)
+	Closed(reason string, open time.Duration, err error)
+}
+
+// eventsOf returns what the observer is told by its pool.
+func eventsOf(o PoolObserver) nodepool.Events {
+	e := nodepool.Events{Waited: o.Waited}
+	if conns, ok := o.(ConnObserver); ok {
+		e.Dialed, e.Closed = conns.Dialed, conns.Closed
+	}
+	return e
+}
+
 // PoolInfo says which pool it is.
 type PoolInfo struct {
 	Addr string

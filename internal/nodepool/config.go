@@ -134,28 +134,9 @@ type settings struct {
 	strategy  lanes.Strategy
 	maxLent   int
 	slowLanes int // for batches that are marked as slow; 0: they travel with the others
+
+	events Events // Waited is in OnWait
 }
-
-// WithOnWait returns the settings with onWait told besides their own
-// [Options.OnWait]. It is for those who make pools by settings of others.
-func WithOnWait(c Config, onWait func(wait time.Duration)) Config { return watched{c, onWait} }
-
-type watched struct {
-	Config
-	onWait func(wait time.Duration)
-}
-
-func (w watched) settings() (settings, error) {
-	s, err := w.Config.settings()
-	if own := s.OnWait; own != nil {
-		s.OnWait = func(wait time.Duration) { own(wait); w.onWait(wait) }
-	} else {
-		s.OnWait = w.onWait
-	}
-	return s, err
-}
-
-func (w watched) inCluster() Config { return watched{w.Config.inCluster(), w.onWait} }
 
 // Kind returns the kind of the pools with these settings, as in Stats.Kind.
 func Kind(c Config) string {

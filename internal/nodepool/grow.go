@@ -51,6 +51,7 @@ func (p *Pool) dial() {
 		p.mu.Lock()
 	}
 	p.dialing--
+	p.mu.noteConnLocked(connEvent{lasted: took, err: err})
 	if err == nil {
 		p.recoverLocked()
 		p.watch.dialled(took)

@@ -64,6 +64,7 @@ func (p *Pool) leftLocked(m *member, err error) {
 	}
 	p.access.dropLocked(m)
 	p.counters.closes[closeReason(err)]++
+	p.mu.noteConnLocked(connEvent{ended: true, lasted: time.Since(m.born), reason: closeReason(err), err: err})
 	p.judgeEndLocked(m, err)
 	p.growLocked()
 }

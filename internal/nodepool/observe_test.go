@@ -128,7 +128,7 @@ func TestOnWaitOfManyAtOnce(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { tell(8) }))
 }
 
-func TestWithOnWait(t *testing.T) {
+func TestWithEvents(t *testing.T) {
 	t.Parallel()
 	var told []string
 	note := func(who string) func(time.Duration) {
@@ -142,7 +142,7 @@ func TestWithOnWait(t *testing.T) {
 		{Fixed{Size: 7, Options: Options{OnWait: note("own")}}, []string{"own1s", "added1s"}},
 		{InCluster(Fixed{Size: 7}), []string{"added1s"}},
 	} {
-		for _, config := range []Config{WithOnWait(c.config, note("added")), InCluster(WithOnWait(c.config, note("added")))} {
+		for _, config := range []Config{WithEvents(c.config, Events{Waited: note("added")}), InCluster(WithEvents(c.config, Events{Waited: note("added")}))} {
 			told = nil
 			s, err := config.settings()
 			require.NoError(t, err)
@@ -152,8 +152,8 @@ func TestWithOnWait(t *testing.T) {
 			require.Equal(t, "fixed", Kind(config))
 		}
 	}
-	s, err := InCluster(WithOnWait(Fixed{}, note(""))).settings()
+	s, err := InCluster(WithEvents(Fixed{}, Events{Waited: note("")})).settings()
 	require.NoError(t, err)
 	require.Equal(t, DefaultSize, s.max)
-	require.ErrorContains(t, Validate(WithOnWait(Fixed{Size: -1}, note(""))), "Fixed.Size = -1")
+	require.ErrorContains(t, Validate(WithEvents(Fixed{Size: -1}, Events{Waited: note("")})), "Fixed.Size = -1")
 }

@@ -139,6 +139,9 @@ func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log 
 	if p.OnWait != nil {
 		p.mu.tell = p.tellOnWait
 	}
+	if p.events.Dialed != nil || p.events.Closed != nil {
+		p.mu.told = p.tellConn
+	}
 	p.mu.Lock()
 	p.growLocked()
 	p.mu.Unlock()

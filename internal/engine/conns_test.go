@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// A connLog counts what it is told of connections, and asks the client something
+// meanwhile, which it could not under a lock.
+type connLog struct {
+	mu             sync.Mutex
+	client         *Client
+	dialed, failed int
+	closed         map[string]int
+}
+
+func (l *connLog) Pool(PoolInfo) PoolObserver { return l }
+func (l *connLog) Request(RequestInfo)        {}
+func (l *connLog) Waited(time.Duration)       {}
+func (l *connLog) Left()                      {}
+
+func (l *connLog) Dialed(took time.Duration, err error) {
+	l.note(func() {
+		if l.dialed++; err != nil {
+			l.dialed--
+			l.failed++
+		}
+	})
+}
+
+func (l *connLog) Closed(reason string, open time.Duration, err error) {
+	if open < 0 || err == nil {
+		panic("a connection without a life or a reason")
+	}
+	l.note(func() { l.closed[reason]++ })
+}
+
+func (l *connLog) note(what func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.client != nil {
+		_ = l.client.Stats()
+	}
+	what()
+}
+
+func (l *connLog) open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	open := l.dialed
+	for _, n := range l.closed {
+		open -= n
+	}
+	return open
+}
+
+// TestConnObserver: what is told adds up to the pools' own counts, for every kind,
+// and to no connection after Close.
+func TestConnObserver(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]nodepool.Config{"laned": nodepool.Laned{}, "fixed": nodepool.Fixed{Size: 3}, "adaptive": nodepool.Adaptive{Max: 5}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := redistest.StartEmulated(t, 3)
+			log := &connLog{closed: make(map[string]int)}
+			client, err := Config{Pool: kind, Observer: log}.New(t.Context(), e.Addrs())
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = client.Close() })
+			log.mu.Lock()
+			log.client = client
+			log.mu.Unlock()
+			for _, key := range redistest.KeysInSlots(9, "conns") {
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", key)))
+			}
+			same := func() bool {
+				open := 0
+				for _, n := range client.Stats().Nodes {
+					open += n.Pool.Open + n.Pool.Extra
+				}
+				return open == log.open() && open >= 3
+			}
+			require.Eventually(t, same, 10*time.Second, time.Millisecond)
+			require.NoError(t, client.Close())
+			require.Zero(t, log.open())
+			require.NotZero(t, log.closed[nodepool.CloseByClient])
+		})
+	}
+}
