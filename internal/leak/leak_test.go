@@ -18,17 +18,25 @@ const impatient = 20 * time.Millisecond
 
 func TestMain(m *testing.M) { Main(m) }
 
-// stay is a goroutine that stays until its test lets it go.
+// stay starts a goroutine that stays until its test lets it go. It runs when stay
+// returns.
 func stay(tb testing.TB) {
 	let, gone := make(chan struct{}), make(chan struct{})
-	go staying(let, gone)
+	startStaying(let, gone)
 	tb.Cleanup(func() {
 		close(let)
 		<-gone
 	})
 }
 
-func staying(let, gone chan struct{}) {
+func startStaying(let, gone chan struct{}) {
+	runs := make(chan struct{})
+	go staying(runs, let, gone)
+	<-runs
+}
+
+func staying(runs, let, gone chan struct{}) {
+	close(runs)
 	defer close(gone)
 	<-let
 }
@@ -101,7 +109,7 @@ func TestFindsHoweverItWaits(t *testing.T) {
 
 func TestWaitsForWhatEnds(t *testing.T) {
 	before, let, gone := Now(), make(chan struct{}), make(chan struct{})
-	go staying(let, gone)
+	startStaying(let, gone)
 	time.AfterFunc(5*time.Millisecond, func() { close(let) })
 	require.Empty(t, await(before, 20*time.Second))
 }
@@ -169,7 +177,7 @@ func TestMainExits(t *testing.T) {
 
 func TestLeaks(t *testing.T) {
 	if os.Getenv("LEAK_STAY") == "1" {
-		go staying(make(chan struct{}), make(chan struct{}))
+		startStaying(make(chan struct{}), make(chan struct{}))
 	}
 }
 
