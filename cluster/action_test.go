@@ -210,17 +210,22 @@ func TestServerWithoutClusterMode(t *testing.T) {
 	require.NoError(t, client.Sync(ctx))
 }
 
-func TestTLSAndACLUser(t *testing.T) {
+func TestPasswordsOfUsers(t *testing.T) {
 	t.Parallel()
-	real := servers.StartCluster(t, servers.Options{Primaries: 3, TLS: true, Username: "limiter", Password: "canary"})
-	for _, protocol := range []int{2, 3} {
-		d := lanes.Dialer{Username: "limiter", Password: "canary", TLS: real.TLSConfig(), Protocol: protocol}
-		client := open(t, cluster.Config{Dialer: d}, real.Addrs())
-		var n int
-		for i := range 10 {
-			require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(&n, "INCR", fmt.Sprint("tls", protocol, i))))
-			require.Equal(t, 1, n)
-		}
+	for name, tls := range map[string]bool{"plain": false, "TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			real := servers.StartCluster(t, servers.Options{Primaries: 3, TLS: tls, Username: "limiter", Password: "canary"})
+			for _, protocol := range []int{2, 3} {
+				d := lanes.Dialer{Username: "limiter", Password: "canary", TLS: real.TLSConfig(), Protocol: protocol}
+				client := open(t, cluster.Config{Dialer: d}, real.Addrs())
+				var n int
+				for i := range 10 {
+					require.NoError(t, client.Do(within(t, 5*time.Second), radix.Cmd(&n, "INCR", fmt.Sprint("user", protocol, i))))
+					require.Equal(t, 1, n)
+				}
+			}
+		})
 	}
 }
 
