@@ -167,13 +167,23 @@ func (c *Client) leaveHome(addr string) {
 }
 
 // use replaces the topology by a map that was believed when judged was in use. What
-// MOVED has taught meanwhile stays. Nodes that the map does not hold any more
+// MOVED has taught meanwhile stays, and where no server is asked for a map, all that
+// it has ever taught of nodes that answer. Nodes that the map does not hold any more
 // are drained.
 func (c *Client) use(judged *topology, v *view) {
+	var forget map[string]int
+	if c.cfg.Standalone {
+		forget = c.silentNodes()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	t := newTopology(v, c.nodeLocked)
+	if c.cfg.Standalone { // MOVED is all that there is to know
+		judged = t
+	}
 	moves := c.topology.Load().movesSince(judged)
-	t := newTopology(v, c.nodeLocked).withOwners(moves)
+	moves = slices.DeleteFunc(moves, func(m move) bool { return forget[m.to.addr] != 0 })
+	t = t.withOwners(moves)
 	t.settle(c.topology.Load())
 	c.topology.Store(t)
 	current := t.all()
