@@ -60,21 +60,18 @@ full() {
 short_tests='TestTable|TestKeys|TestTraits|TestRealCluster|TestPasswordOfRealServer|TestMemberIsAsked|TestReshardAgain|TestRestartAlone'
 short_tests+='|TestReshardingAndFailover/laned|TestLinearizable|TestSessionAgrees|TestLentComesBack|TestMigratingSlot|TestTryAgain'
 short_tests+='|TestUnknownCommands|TestCommandsWithoutAKey|TestCanaryInServerErrors|TestActions|TestExpireNX|TestCounters'
-short_packages=(cluster internal/command internal/engine internal/faults internal/nodepool internal/servers internal/wire pipeline internal/tests/linear)
+short_packages=(./cluster ./internal/command ./internal/engine ./internal/faults ./internal/nodepool ./internal/servers ./internal/wire ./pipeline)
 
 # prepare_short builds the tests once for all servers.
 prepare_short() {
 	mkdir -p "$logs/tests"
-	local package
-	for package in "${short_packages[@]}"; do
-		go -C "$package" test -c -o "$logs/tests/${package//\//-}" . || return
-	done
+	go test -c -o "$logs/tests/" "${short_packages[@]}" && go -C internal/tests test -c -o "$logs/tests/" ./linear
 }
 
 run_short_tests() {
 	local package failed=0
-	for package in "${short_packages[@]}"; do
-		(cd "$package" && "$logs/tests/${package//\//-}" -test.short -test.v -test.timeout 3m -test.run "$short_tests") || failed=1
+	for package in "${short_packages[@]}" ./internal/tests/linear; do
+		(cd "$package" && "$logs/tests/${package##*/}.test" -test.short -test.v -test.timeout 3m -test.run "$short_tests") || failed=1
 	done
 	return $failed
 }
