@@ -1,0 +1,121 @@
+package envoydriver
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestReceivers: of all types that the service's programs use, by both ways.
+func TestReceivers(t *testing.T) {
+	t.Parallel()
+	client := connect(t, topologies["cluster"](t))
+	pipe := func(rcv any, cmd, key string, args ...any) error {
+		return client.PipeDo(client.PipeAppend(nil, rcv, cmd, key, args...))
+	}
+	for name, do := range map[string]func(rcv any, cmd, key string, args ...any) error{"DoCmd": client.DoCmd, "PipeDo": pipe} {
+		t.Run(name, func(t *testing.T) {
+			var text string
+			require.NoError(t, do(nil, "SET", "text"+name, "bar"))
+			require.NoError(t, do(&text, "GET", "text"+name))
+			require.Equal(t, "bar", text)
+			require.NoError(t, do(nil, "SET", "text"+name, []byte("\x00\xff")))
+			require.NoError(t, do(&text, "GET", "text"+name))
+			require.Equal(t, "\x00\xff", text)
+
+			var small uint32
+			require.NoError(t, do(&small, "INCRBY", "n"+name, uint32(2)))
+			require.EqualValues(t, 2, small)
+			var large uint64
+			require.NoError(t, do(&large, "INCRBY", "n"+name, int64(1)<<40))
+			require.EqualValues(t, 1<<40+2, large)
+			missing := uint64(7)
+			require.NoError(t, do(&missing, "GET", "no"+name))
+			require.Zero(t, missing)
+			require.ErrorContains(t, do(&small, "GET", "text"+name), "GET")
+		})
+	}
+	require.NoError(t, client.PipeDo(nil))
+}
+
+// TestCommandErrors: an error of one command is a RedisError of the call, and takes
+// nothing from the others.
+func TestCommandErrors(t *testing.T) {
+	t.Parallel()
+	client := connect(t, topologies["cluster"](t))
+	keys := redistest.KeysInSlots(5, "wrong")
+	require.NoError(t, client.DoCmd(nil, "RPUSH", keys[2], "not a number"))
+	totals, err := hit(client, keys, 3)
+	requireRedisError(t, err, "WRONGTYPE")
+	require.Equal(t, []uint64{3, 3, 0, 3, 3}, totals)
+	var failure *redislanes.PipelineError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, 1, failure.Failed)
+
+	requireRedisError(t, client.DoCmd(nil, "INCRBY", keys[2], 1), "WRONGTYPE")
+	requireRedisError(t, client.DoCmd(nil, "INCRBY", keys[0], "much"), "not an integer")
+}
+
+func requireRedisError(tb testing.TB, err error, text string) {
+	tb.Helper()
+	var own RedisError
+	require.ErrorAs(tb, err, &own)
+	require.Equal(tb, err.Error(), own.Error())
+	require.ErrorContains(tb, err, text)
+	require.NotContains(tb, err.Error(), "canary")
+}
+
+// TestRefused: settings and servers that cannot be used are errors of New, without
+// a connection that stays and without a secret.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	e.Nodes()[0].RequireUserAuth("limiter", password)
+	single := servers.StartServer(t, servers.Options{}).Addrs()[0]
+	locked := e.Addrs()[0]
+	for name, c := range map[string]struct {
+		options Options
+		want    string
+	}{
+		"type":                    {Options{Type: "MEMCACHE", URL: single}, "want SINGLE, CLUSTER or SENTINEL"},
+		"no type":                 {Options{URL: single}, "want SINGLE, CLUSTER or SENTINEL"},
+		"no address":              {Options{Type: "SINGLE"}, "address 1"},
+		"two addresses":           {Options{Type: "SINGLE", URL: single + "," + single}, "2 addresses"},
+		"socket type":             {Options{Type: "SINGLE", SocketType: "udp", URL: single}, "want tcp; or unix"},
+		"socket of a cluster":     {Options{Type: "CLUSTER", SocketType: "unix", URL: "/redis.sock"}, "the type SINGLE"},
+		"address as a socket":     {Options{Type: "SINGLE", SocketType: "unix", URL: single}, "absolute path"},
+		"no such socket":          {Options{Type: "SINGLE", SocketType: "unix", URL: "/no/redis.sock"}, "no such file"},
+		"no Sentinels":            {Options{Type: "SENTINEL", URL: servers.PrimaryName}, "want name,host:port"},
+		"no name":                 {Options{Type: "SENTINEL", URL: "," + single}, "want name,host:port"},
+		"user without a password": {Options{Type: "SINGLE", URL: single, Auth: "limiter:"}, "Password"},
+		"negative timeout":        {Options{Type: "SINGLE", URL: single, Timeout: -1}, "Timeout = -1ns"},
+		"negative size":           {Options{Type: "SINGLE", URL: single, PoolSize: -1}, "-1"},
+		"no cluster":              {Options{Type: "CLUSTER", URL: single}, "cluster support disabled"},
+		"nobody there":            {Options{Type: "SINGLE", URL: "127.0.0.1:1"}, "refused"},
+		"no password":             {Options{Type: "SINGLE", URL: locked}, "NOAUTH"},
+		"wrong password":          {Options{Type: "SINGLE", URL: locked, Auth: "limiter:canary-wrong"}, "WRONGPASS"},
+		"secret in the address":   {Options{Type: "CLUSTER", URL: "limiter:canary-wrong@" + locked}, "URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := New(c.options)
+			require.Nil(t, client)
+			requireRedisError(t, err, c.want)
+		})
+	}
+}
+
+// TestURLs: the forms of cluster.ParseURL, with password and database.
+func TestURLs(t *testing.T) {
+	t.Parallel()
+	s := servers.StartServer(t, servers.Options{Password: password})
+	client := connect(t, Options{Type: "SINGLE", URL: "redis://:" + password + "@" + s.Addrs()[0] + "/2"})
+	_, err := hit(client, []string{"a"}, 1)
+	require.NoError(t, err)
+	var keyspace string
+	require.NoError(t, client.DoCmd(&keyspace, "INFO", "keyspace"))
+	require.Contains(t, keyspace, "db2:keys=1")
+}

@@ -1,0 +1,71 @@
+package envoydriver
+
+import (
+	"cmp"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// Options are the settings of a Client, most of them variables of the service.
+type Options struct {
+	Type         string        // REDIS_TYPE: SINGLE, CLUSTER or SENTINEL
+	SocketType   string        // REDIS_SOCKET_TYPE: tcp, the default, or unix for the path of a socket
+	URL          string        // REDIS_URL: host:port; several with commas; for SENTINEL behind name and comma
+	Auth         string        // REDIS_AUTH: user:password, or a password
+	SentinelAuth string        // REDIS_SENTINEL_AUTH: likewise
+	TLS          *tls.Config   // to servers and Sentinels; default none
+	PoolSize     int           // REDIS_POOL_SIZE: the most shared connections to each server; default 4
+	Timeout      time.Duration // REDIS_TIMEOUT: of connecting, and of each call; default 10 s
+	Logger       *slog.Logger  // see cluster.Config; default none
+
+	// Health, if not nil, is told true when there is a first connection, and false
+	// when the last one is gone; Conns is told of each that is opened (change 1) or
+	// closed (-1), and how many are open now. Their calls come one after the other.
+	Health func(healthy bool)
+	Conns  func(open, change int)
+}
+
+func (o Options) config() (c cluster.Config, addrs []string, err error) {
+	switch kind := strings.ToUpper(o.Type); {
+	case o.SocketType != "" && !strings.EqualFold(o.SocketType, "tcp"):
+		if addrs = []string{o.URL}; !strings.EqualFold(o.SocketType, "unix") || kind != "SINGLE" || !strings.HasPrefix(o.URL, "/") {
+			err = fmt.Errorf("Options.SocketType = %q: want tcp; or unix, the type SINGLE and the absolute path of a socket as URL", o.SocketType)
+		}
+	case kind == "SENTINEL":
+		name, list, _ := strings.Cut(o.URL, ",")
+		if c, addrs, err = cluster.ParseURL("redis-sentinel://" + list + "?master_name=" + url.QueryEscape(name)); err != nil {
+			err = fmt.Errorf("Options.URL: want name,host:port,host:port for the type SENTINEL: %w", err)
+		}
+	case kind == "SINGLE" || kind == "CLUSTER":
+		if c, addrs, err = cluster.ParseURL(o.URL); err == nil && kind == "SINGLE" && len(addrs) > 1 {
+			err = fmt.Errorf("Options.URL has %d addresses: want one for the type SINGLE", len(addrs))
+		}
+	default:
+		err = fmt.Errorf("Options.Type = %q: want SINGLE, CLUSTER or SENTINEL", o.Type)
+	}
+	c.Dialer = o.dialer(c.Dialer, o.Auth)
+	if c.Sentinel != nil {
+		c.Sentinel.Dialer = o.dialer(c.Sentinel.Dialer, o.SentinelAuth)
+	}
+	c.Pool, c.Logger = pool.Laned{MaxLanes: o.PoolSize}, o.Logger
+	return c, addrs, err
+}
+
+func (o Options) dialer(d lanes.Dialer, auth string) lanes.Dialer {
+	d.Timeout = cmp.Or(o.Timeout, d.Timeout, 10*time.Second)
+	d.TLS = cmp.Or(o.TLS, d.TLS)
+	if user, password, ok := strings.Cut(auth, ":"); ok {
+		d.Username, d.Password = user, password
+	} else if auth != "" {
+		d.Username, d.Password = "", auth
+	}
+	return d
+}

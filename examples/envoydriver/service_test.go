@@ -1,0 +1,180 @@
+package envoydriver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
+
+const password = "canary-password"
+
+// topologies start servers and return how they are reached.
+var topologies = map[string]func(t *testing.T) Options{
+	"single": func(t *testing.T) Options {
+		return Options{Type: "SINGLE", URL: servers.StartServer(t, servers.Options{}).Addrs()[0]}
+	},
+	"unix": func(t *testing.T) Options {
+		dir, err := os.MkdirTemp("", "socket") // the path must be short
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		socket := filepath.Join(dir, "redis.sock")
+		servers.StartServer(t, servers.Options{Directives: []string{"unixsocket " + socket}})
+		return Options{Type: "SINGLE", SocketType: "unix", URL: socket}
+	},
+	"single, TLS and password": func(t *testing.T) Options {
+		s := servers.StartServer(t, servers.Options{TLS: true, ClientCerts: true, Password: password})
+		return Options{Type: "single", URL: s.Addrs()[0], Auth: password, TLS: s.TLSConfig()}
+	},
+	"cluster": func(t *testing.T) Options {
+		return Options{Type: "CLUSTER", URL: strings.Join(servers.StartCluster(t, servers.Options{}).Addrs(), ",")}
+	},
+	"cluster, TLS and user": func(t *testing.T) Options {
+		c := servers.StartCluster(t, servers.Options{TLS: true, Username: "limiter", Password: password})
+		return Options{Type: "cluster", URL: strings.Join(c.Addrs(), ","), Auth: "limiter:" + password, TLS: c.TLSConfig()}
+	},
+	"sentinel, passwords": func(t *testing.T) Options {
+		c := servers.StartWithSentinels(t, servers.Options{Replicas: 1, Password: password})
+		return Options{Type: "SENTINEL", URL: sentinelURL(c), Auth: password, SentinelAuth: password}
+	},
+}
+
+func sentinelURL(c *servers.Cluster) string {
+	return servers.PrimaryName + "," + strings.Join(c.SentinelAddrs(), ",")
+}
+
+func connect(tb testing.TB, o Options) Client {
+	client, err := New(o)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, client.Close()) })
+	return client
+}
+
+const (
+	limit  = 5 // of each key
+	window = int64(60)
+)
+
+// hit counts a hit on each key as the service does, and returns the totals.
+func hit(client Client, keys []string, hits ...uint64) ([]uint64, error) {
+	totals := make([]uint64, len(keys))
+	var p Pipeline
+	for i, key := range keys {
+		p = client.PipeAppend(p, &totals[i], "INCRBY", key, hits[i%len(hits)])
+		p = client.PipeAppend(p, nil, "EXPIRE", key, window)
+	}
+	return totals, client.PipeDo(p)
+}
+
+// hitUnlessOver looks first, as the service does where it is set to stop counting:
+// if a key is at its limit, hits count on such keys only.
+func hitUnlessOver(client Client, keys []string) ([]uint64, error) {
+	totals := make([]uint64, len(keys))
+	var p Pipeline
+	for i, key := range keys {
+		p = client.PipeAppend(p, &totals[i], "GET", key)
+	}
+	if err := client.PipeDo(p); err != nil {
+		return nil, err
+	}
+	hits, someOver := make([]uint64, len(keys)), false
+	for _, total := range totals {
+		someOver = someOver || total >= limit
+	}
+	for i, total := range totals {
+		if !someOver || total >= limit {
+			hits[i] = 1
+		}
+	}
+	return hit(client, keys, hits...)
+}
+
+// TestFixedWindow is a request of the service with ten keys, in ten slots, at every
+// kind of server: counted, limited, and gone with its window.
+func TestFixedWindow(t *testing.T) {
+	t.Parallel()
+	for name, start := range topologies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := connect(t, start(t))
+			require.NotZero(t, client.NumActiveConns())
+			keys := redistest.KeysInSlots(10, "window")
+			for n := uint64(1); n <= limit+2; n++ {
+				totals, err := hit(client, keys, 1)
+				require.NoError(t, err)
+				for _, total := range totals {
+					require.Equal(t, n, total)
+				}
+			}
+			for _, key := range keys {
+				var ttl int64
+				require.NoError(t, client.DoCmd(&ttl, "TTL", key))
+				require.InDelta(t, window, ttl, 30)
+			}
+			stopsCounting(t, client)
+		})
+	}
+}
+
+// stopsCounting: the key that is over its limit goes on, and the others stay.
+func stopsCounting(t *testing.T, client Client) {
+	keys := redistest.KeysInSlots(10, "stop")
+	require.NoError(t, client.DoCmd(nil, "SET", keys[3], limit-2))
+	for n := uint64(1); n <= 4; n++ {
+		totals, err := hitUnlessOver(client, keys)
+		require.NoError(t, err)
+		for i, total := range totals {
+			if i == 3 {
+				require.Equal(t, limit-2+n, total)
+			} else {
+				require.Equal(t, min(n, 2), total, "key %d", i)
+			}
+		}
+	}
+}
+
+// TestManyCallers: no hit of concurrent requests is lost or counted twice, and no
+// two get the same total.
+func TestManyCallers(t *testing.T) {
+	t.Parallel()
+	const callers, each = 16, 50
+	client := connect(t, topologies["cluster"](t))
+	keys := redistest.KeysInSlots(4, "many")
+	failed, seen := make(chan error, callers), make(chan uint64, callers*each)
+	for range callers {
+		go func() {
+			failed <- func() error {
+				for range each {
+					totals, err := hit(client, keys, 1)
+					if err != nil {
+						return fmt.Errorf("hit: %w", err)
+					}
+					seen <- totals[0]
+				}
+				return nil
+			}()
+		}()
+	}
+	for range callers {
+		require.NoError(t, <-failed)
+	}
+	close(seen)
+	distinct := make(map[uint64]bool)
+	for total := range seen {
+		distinct[total] = true
+	}
+	require.Len(t, distinct, callers*each)
+	for _, key := range keys {
+		var total uint64
+		require.NoError(t, client.DoCmd(&total, "GET", key))
+		require.EqualValues(t, callers*each, total)
+	}
+}
