@@ -46,7 +46,7 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants drill peers compare demo tools
+.PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants drill envoy peers compare results pages demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -97,16 +97,20 @@ matrix: ## All tests, a soak (SOAK=2m) and the contract on each server (SERVERS,
 	@SOAK=$(SOAK) scripts/matrix.sh full $(SERVERS)
 
 sim: ## Run the client in simulated worlds (SEEDS=500 FROM=1 SIMFLAGS)
-	@$(GO) test -count=1 -timeout 2h -run TestWorlds ./internal/sim -sim.seeds=$(SEEDS) -sim.from=$(FROM) $(SIMFLAGS)
+	@$(GO) -C internal/sim test -count=1 -timeout 2h -run TestWorlds -sim.seeds=$(SEEDS) -sim.from=$(FROM) $(SIMFLAGS)
 
 faults: ## Run the fault tests alone, without -race, and with strict deadlines; prints figures
 	@scripts/ensure-deps.sh redis-server >&2
 	@REDISLANES_REQUIRE_REDIS=1 REDISLANES_STRICT=1 $(GO) test -count=1 -v -timeout $(TESTTIMEOUT) ./internal/faults
 	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout $(TESTTIMEOUT) ./linear
 
-drill: ## Let a service run into outages, with Prometheus beside it: which alert fires, and when (minutes)
+drill: ## Let a service run into outages, with Prometheus beside it: which alert fires, and when (minutes; DRILLFLAGS)
 	@scripts/ensure-deps.sh redis-server cc prometheus redis-exporter node-exporter >&2
-	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout 1h -run TestDrill ./drill -drill
+	@REDISLANES_REQUIRE_REDIS=1 $(GO) -C internal/tests test -count=1 -v -timeout 1h -run TestDrill ./drill -drill $(DRILLFLAGS)
+
+envoy: ## Run the tests of Envoy's rate limit service with examples/envoydriver in it
+	@scripts/ensure-deps.sh redis-server >&2
+	@examples/envoydriver/service-tests.sh
 
 mutants: ## Take out one protection after the other: a test must fail for each
 	@scripts/ensure-deps.sh redis-server cc >&2
@@ -121,6 +125,14 @@ compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compa
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -C bench/compare -o ../../bin/compare .
 	@bin/compare -f $(F) $(COMPAREFLAGS)
+
+results: ## Measure what has no raw file in bench/raw yet, and write the pages' tables (an hour and a half, resumable)
+	@scripts/ensure-deps.sh redis-server >&2
+	@scripts/results.sh
+
+pages: ## Write the tables of bench's pages from the raw files
+	@$(GO) run -C bench/peers . -rewrite ..
+	@$(GO) run -C bench/compare . -rewrite ..
 
 demo: ## Run examples/quickstart
 	@scripts/ensure-deps.sh redis-server

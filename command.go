@@ -21,9 +21,10 @@ var ErrRefused = errors.New("refused by the server")
 // ErrUnknownOutcome for a command that may run twice.
 var ErrOvertaken = errors.New("not sent again, since a later command of its slot has run")
 
-// A CommandError says which command failed on which node. It never holds
-// arguments. Err is, or wraps, resp3.SimpleError if the server replied with an
-// error, and ErrRefused as well if the command was not executed; a
+// A CommandError says which command failed on which node. It never prints
+// arguments. If the server replied with an error, errors.As finds a
+// resp3.SimpleError in Err, with the text as the server sent it, which may hold
+// some; and Err wraps ErrRefused if the command was not executed. Err is a
 // DecodeError or the like if the reply is not of the type that was asked
 // for; otherwise it wraps ErrNotSent or ErrUnknownOutcome.
 type CommandError struct {

@@ -3,8 +3,8 @@
 //
 // Every command ends in one of four ways, which errors.Is tells apart:
 //
-//   - done: there is a reply, which may be an error of the server (a
-//     resp3.SimpleError of radix, found by errors.As);
+//   - done: there is a reply, which may be an error of the server (errors.As finds
+//     a resp3.SimpleError of radix, with the text as the server sent it);
 //   - [ErrRefused]: the server said that it did not execute the command, and
 //     might later or elsewhere;
 //   - [ErrNotSent]: the server has not seen the command;

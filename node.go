@@ -30,8 +30,9 @@ var (
 	ErrReturned = fmt.Errorf("lent connection used after its return: %w", ErrNotSent)
 
 	// ErrUnanswered refuses commands on a lent connection after which replies are
-	// not one for each command: SUBSCRIBE and the like, MONITOR, SYNC, REPLCONF,
-	// CLIENT REPLY. Use a connection of radix.Dialer. It wraps ErrNotSent.
+	// not one for each command: REPLCONF and CLIENT REPLY, and SUBSCRIBE, MONITOR
+	// and the like unless the connection is as it was lent: in no transaction,
+	// with no key watched. Use a connection of radix.Dialer. It wraps ErrNotSent.
 	ErrUnanswered = fmt.Errorf("command that is not answered with one reply, use a connection of radix.Dialer: %w", ErrNotSent)
 )
 

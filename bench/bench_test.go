@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
@@ -18,13 +20,19 @@ const (
 )
 
 // BenchmarkScenario is every scenario over every pool with 100 callers.
-func BenchmarkScenario(b *testing.B) { benchmarkAll(b, manyCallers) }
+func BenchmarkScenario(b *testing.B) { benchmarkAll(b, sharedTarget(b), manyCallers) }
 
 // BenchmarkSingleCaller is every scenario over every pool with one caller.
-func BenchmarkSingleCaller(b *testing.B) { benchmarkAll(b, 1) }
+func BenchmarkSingleCaller(b *testing.B) { benchmarkAll(b, sharedTarget(b), 1) }
 
-func benchmarkAll(b *testing.B, callers int) {
-	target := sharedTarget(b)
+// BenchmarkTLS is every scenario over every pool with 100 callers, over TLS. It needs
+// a redis-server of its own.
+func BenchmarkTLS(b *testing.B) {
+	started := servers.StartCluster(b, servers.Options{TLS: true})
+	benchmarkAll(b, target{addrs: started.Addrs(), dialer: lanes.Dialer{TLS: started.TLSConfig()}}, manyCallers)
+}
+
+func benchmarkAll(b *testing.B, target target, callers int) {
 	// Names of their own for each run, so that one does not meet another's
 	// keys; as long as users' are.
 	keys := newKeySet(fmt.Sprintf("bench:%x:", time.Now().UnixNano()), variableKeys)

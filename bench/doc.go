@@ -10,13 +10,15 @@
 // BenchmarkScenario/<scenario>/<pool> has 100 callers in a closed loop: each
 // sends its next request when it has the answer to the last, through a
 // pipeline.Pipeline that it uses again and again. BenchmarkSingleCaller is the
-// same with one caller. A request is that of a rate limiter, INCRBY key 1 and
+// same with one caller, BenchmarkTLS the same over TLS. A request is that of a rate limiter, INCRBY key 1 and
 // EXPIRE key 60 for each of its keys:
 //
 //	fixed_key      always the same key
 //	variable_key   one of 10,000 keys at random
 //	mixed_2keys    the fixed key and one of the 10,000
-//	mixed_10keys   the fixed key and nine of the 10,000: 20 commands, all nodes
+//	mixed_10keys   five fixed keys and five of the 10,000: 20 commands, all nodes
+//
+// The fixed keys are spread evenly over the nodes.
 //
 // The pools, for each node: fixed-10, fixed-50 and fixed-100 lend a connection
 // to one caller at a time; adaptive does so with 10 to 100 by load; laned-1,

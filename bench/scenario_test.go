@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pool"
 )
 
 // A scenario is the keys of each request.
 type scenario struct {
 	name     string
-	fixed    int // keys that every request has: 0 or 1
+	fixed    int // keys that every request has
 	variable int // keys drawn at random for each request
 }
 
@@ -18,7 +19,7 @@ var scenarios = []scenario{
 	{"fixed_key", 1, 0},
 	{"variable_key", 0, 1},
 	{"mixed_2keys", 1, 1},
-	{"mixed_10keys", 1, 9},
+	{"mixed_10keys", 5, 5},
 }
 
 func (s scenario) keysPerRequest() int { return s.fixed + s.variable }
@@ -42,12 +43,22 @@ const variableKeys = 10_000
 
 // keySet is the names of all keys, made before the clock starts.
 type keySet struct {
-	fixed    string
+	fixed    []string
 	variable []string
 }
 
+const maxFixed = 5 // keys that every request of a scenario has
+
 func newKeySet(prefix string, variable int) keySet {
-	k := keySet{fixed: prefix + "fixed", variable: make([]string, variable)}
+	k := keySet{variable: make([]string, variable)}
+	// One after the other in each third of the slots: by their names alone, all of
+	// them could be on one node.
+	for i := 0; len(k.fixed) < maxFixed; i++ {
+		name := fmt.Sprintf("%sfixed-%d", prefix, i)
+		if int(cluster.Slot(name))*3/cluster.SlotCount == len(k.fixed)%3 {
+			k.fixed = append(k.fixed, name)
+		}
+	}
 	for i := range k.variable {
 		k.variable[i] = fmt.Sprintf("%suser-%05d", prefix, i)
 	}
@@ -56,9 +67,7 @@ func newKeySet(prefix string, variable int) keySet {
 
 // appendKeys appends the keys of one request.
 func (s scenario) appendKeys(to []string, k keySet, random *rand.Rand) []string {
-	for range s.fixed {
-		to = append(to, k.fixed)
-	}
+	to = append(to, k.fixed[:s.fixed]...)
 	for range s.variable {
 		to = append(to, k.variable[random.IntN(len(k.variable))])
 	}

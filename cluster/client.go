@@ -27,16 +27,22 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // action's properties, which name them wrongly for many commands; only an action
 // that is lent a connection, such as radix.WithConn, goes by the key that it
 // names. Redirects are followed for each command by itself, also inside a
-// radix.Pipeline. Blocking commands and actions that cannot share a connection
-// are lent one.
+// radix.Pipeline. Blocking commands, actions that cannot share a connection, and
+// a radix.Pipeline with a whole transaction, MULTI to EXEC, are lent one. A
+// transaction follows redirects as long as nothing of its pipeline has run.
+//
+// Inside radix.WithConn, SUBSCRIBE and MONITOR dial a connection of radix's, which
+// the function then has in place of the lent one, and on which a nil first argument
+// of EncodeDecode reads what comes without a command.
 //
 // A command without a key goes to one and the same node as long as that is in the
 // map and not down: the owner of the lowest slot. So EVALSHA without keys finds the script of
 // SCRIPT LOAD, CONFIG GET what CONFIG SET set, and a SCAN loop goes over that
 // node's keys; to reach all nodes, use [Client.Clients].
 //
-// Errors of the server are resp3.SimpleError, as from radix itself, wrapped in
-// a [redislanes.CommandError]; if the action was lent a connection, only those that say that
+// Errors of the server are found as resp3.SimpleError by errors.As, as with radix
+// itself, with the text as it was sent; what they print is without arguments. They
+// are wrapped in a [redislanes.CommandError]; if the action was lent a connection, only those that say that
 // the command was not executed (see [redislanes.ErrRefused]). Such an error is always that of
 // the call, also if a receiver takes errors for values.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {

@@ -2,10 +2,12 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -78,9 +80,9 @@ type Config struct {
 	// next attempt to connect; attempts follow each other within a second.
 	Lazy bool
 
-	// Observer, if not nil, is told how long requests take and how long they wait
-	// for connections, such as metrics.NewObserver(). Without one, no request is
-	// timed.
+	// Observer, if not nil, is told what requests become, how long they take and how
+	// long they wait for connections: metrics.New for Prometheus, redisotel.Config for
+	// OpenTelemetry. [Observers] makes one of several. Without one, no request is timed.
 	Observer Observer
 
 	// Logger is told of what changes: nodes that go down and come back, slots that
@@ -126,8 +128,24 @@ const WhileContextLasts = engine.WhileContextLasts
 // no address gives a map, the error is, or wraps, an [redislanes.UnreachableError] with
 // each address and its cause.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
-	client, err := c.settings().New(ctx, addrs)
-	return (*Client)(client), err
+	made, err := c.settings().New(ctx, addrs)
+	client := (*Client)(made)
+	if err != nil {
+		return client, err
+	}
+	if o, ok := c.Observer.(StatsObserver); ok {
+		if err := readStats(o, client.Stats); err != nil {
+			_ = client.Close()
+			return nil, fmt.Errorf("cluster: Config.Observer: %w", err)
+		}
+	}
+	return client, nil
+}
+
+// readStats calls a user's function.
+func readStats(o StatsObserver, stats func() Stats) (err error) {
+	defer guard.Catch("StatsObserver.ReadStats", &err)
+	return o.ReadStats(stats)
 }
 
 func (c Config) settings() engine.Config {
@@ -144,6 +162,12 @@ func (c Config) settings() engine.Config {
 	}
 	if c.Observer != nil {
 		settings.Observer = observer{c.Observer}
+	}
+	if o, ok := c.Observer.(ContextObserver); ok {
+		settings.Contexts = contexts{o}
+	}
+	if o, ok := c.Observer.(TopologyObserver); ok {
+		settings.Topology = topologies{o}
 	}
 	return settings
 }

@@ -38,7 +38,7 @@ func TestLeavingNodesFailNoCall(t *testing.T) {
 			client := open(t, cluster.Config{RefreshEvery: -1, Pool: kind}, []string{steady.addr()})
 			ctx := within(t, 30*time.Second)
 			end := callLeaver(t, ctx, client)
-			for range 100 {
+			for range 30 {
 				both.Store(!both.Load())
 				require.NoError(t, client.Sync(ctx))
 			}

@@ -71,10 +71,10 @@ func TestFailoverFailsNoCall(t *testing.T) {
 						w.set(func() { delete(w.dead, nodeA) })
 					})
 					failed := new(atomic.Int64)
-					const callers = 20
+					const callers = 5
 					for range callers {
 						go func() {
-							for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(10 * time.Millisecond) {
+							for began := time.Now(); time.Since(began) < 2*time.Second; time.Sleep(20 * time.Millisecond) {
 								if client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", keyOf(0, 2))) != nil {
 									failed.Add(1)
 								}
@@ -194,14 +194,14 @@ func TestGraceSettings(t *testing.T) {
 				w.set(func() { w.dead[nodeA] = m.text == "" })
 				began := time.Now()
 				call := func(client *cluster.Client) error {
-					return client.Do(soon(t, 20*time.Second), radix.Cmd(nil, "INCR", keyOf(0, 2)))
+					return client.Do(soon(t, 5*time.Second), radix.Cmd(nil, "INCR", keyOf(0, 2)))
 				}
 				require.Error(t, call(none))
 				require.Less(t, time.Since(began), 5*time.Millisecond)
 				require.Zero(t, none.Stats().Refused+none.Stats().NotSent)
 				began = time.Now()
 				require.ErrorContains(t, call(long), "tries in ")
-				require.Equal(t, 20*time.Second, time.Since(began).Round(10*time.Millisecond))
+				require.Equal(t, 5*time.Second, time.Since(began).Round(10*time.Millisecond))
 			})
 		})
 	}

@@ -69,7 +69,8 @@ func TestUnknownCommandsAreAskedFor(t *testing.T) {
 	for _, n := range real.Nodes() {
 		asked += stat(t, ctx, n, "command|info")
 	}
-	require.Equal(t, 3, asked)
+	require.GreaterOrEqual(t, asked, 3, "each of three names once")
+	require.LessOrEqual(t, asked, 3*3, "another node is asked, too, while one takes long to answer")
 }
 
 // learnPositions: servers before Redis 7 tell where the keys of a command are only if

@@ -1,14 +1,17 @@
 package cluster
 
 import (
+	"context"
 	"time"
-
-	"github.com/redislanes/redislanes/internal/engine"
 )
 
-// An Observer is told how long things take; metrics.Observer is one, with
-// histograms for Prometheus. Its methods are called from many goroutines, without
-// a lock held; they must be quick and must not block. A panic in them is logged.
+// An Observer is told what becomes of requests and how long things take; metrics.New
+// makes one for Prometheus. Its methods are called from many goroutines, without a
+// lock held; they must be quick and must not block. A panic in them is logged.
+//
+// An Observer is told more if it implements more: [ContextObserver],
+// [TopologyObserver], [StatsObserver], and what its method Pool returns [ConnObserver],
+// [DialObserver] and [GroupObserver]. [Observers] makes one Observer of several.
 type Observer interface {
 	// Pool is called before a pool to a node is made. What it returns is told of
 	// that pool, so that labels need to be looked up only here; nil: nobody is.
@@ -17,8 +20,46 @@ type Observer interface {
 	// Request is called at the end of each request, by the goroutine that made
 	// it: one pipeline, one flight of pipeline.Counters, or one round of commands
 	// of a radix action. Actions that are lent a connection are not among them: a
-	// blocking command takes as long as it likes.
+	// blocking command takes as long as it likes. It is not called for a
+	// [ContextObserver].
 	Request(r RequestInfo)
+}
+
+// A ContextObserver is an Observer that is told of the beginning of requests, too,
+// and is given the context of the call, by the goroutine that makes it. Actions that
+// are lent a connection, such as blocking commands and transactions, are among the
+// requests: see RequestStart.Lent.
+type ContextObserver interface {
+	Observer
+
+	// BeginRequest is called before the request is sent. EndRequest is given the
+	// context that it returns, which may hold a span or anything else, and so are
+	// the methods of a GroupObserver; nil stands for ctx. It does not change the
+	// request, which ends with the context of the call.
+	BeginRequest(ctx context.Context, s RequestStart) context.Context
+
+	// EndRequest is called at the end of the request, in place of Request.
+	EndRequest(ctx context.Context, s RequestStart, r RequestInfo)
+}
+
+// A TopologyObserver is an Observer that is told when the map of the slots changes.
+type TopologyObserver interface {
+	Observer
+
+	// TopologyChanged is called once a map is in use that differs from the one
+	// before, the first map included. What MOVED teaches is told with the map that is
+	// fetched because of it. The next map is fetched when it has returned.
+	TopologyChanged(c TopologyChange)
+}
+
+// A StatsObserver is an Observer that wants the client's statistics besides.
+type StatsObserver interface {
+	Observer
+
+	// ReadStats is given Client.Stats, once, before Config.New returns, which fails
+	// if there is an error. It must not keep the client from being closed: the
+	// function may be called at any time after that.
+	ReadStats(stats func() Stats) error
 }
 
 // A PoolObserver is told of one pool.
@@ -48,49 +89,27 @@ type ConnObserver interface {
 	Closed(reason string, open time.Duration, err error)
 }
 
-// PoolInfo says which pool it is.
-type PoolInfo struct {
-	Addr string // of the node, host:port
-	Role string // what the connections are for: "primary" or "replica"
-	Kind string // "fixed", "adaptive" or "laned"
+// A DialObserver is a PoolObserver that is told how long each step of connecting
+// took.
+type DialObserver interface {
+	PoolObserver
+
+	// DialEnded is called after each attempt to connect, as ConnObserver.Dialed is.
+	DialEnded(d DialInfo)
 }
 
-// RequestInfo is what became of a request.
-type RequestInfo struct {
-	Took     time.Duration // from the call to its end: waits, redirects and retries included
-	Commands int
-	Failed   int // commands without a reply, or whose reply is an error
-	Trips    int // groups of commands that were sent, redirects and retries included
-	Outcome  Outcome
-}
+// A GroupObserver is a PoolObserver that is told of groups: commands of one request
+// that travel together to the pool's node. It is called by the goroutine that makes
+// the request, so a group may have ended some time before EndGroup says so. Commands
+// that are lent a connection are in no group.
+type GroupObserver interface {
+	PoolObserver
 
-// Outcome is what became of a request: that of the command that fared worst.
-type Outcome uint8
+	// BeginGroup is called before the group is sent, with the context of the request
+	// as ContextObserver.BeginRequest returned it. EndGroup is given the context that it
+	// returns; nil stands for ctx.
+	BeginGroup(ctx context.Context, s GroupStart) context.Context
 
-// From best to worst.
-const (
-	OutcomeOK      = Outcome(engine.OutcomeOK)      // every command has a reply that is no error
-	OutcomeError   = Outcome(engine.OutcomeError)   // the server replied with an error
-	OutcomeNotSent = Outcome(engine.OutcomeNotSent) // redislanes.ErrNotSent
-	OutcomeUnknown = Outcome(engine.OutcomeUnknown) // redislanes.ErrUnknownOutcome
-
-	// Outcomes is how many outcomes there are.
-	Outcomes = engine.Outcomes
-)
-
-// String returns "ok", "error", "not_sent" or "unknown".
-func (o Outcome) String() string { return engine.Outcome(o).String() }
-
-// observer is an Observer as the engine calls it.
-type observer struct{ Observer }
-
-func (o observer) Pool(p engine.PoolInfo) engine.PoolObserver {
-	if of := o.Observer.Pool(PoolInfo(p)); of != nil {
-		return of
-	}
-	return nil
-}
-
-func (o observer) Request(r engine.RequestInfo) {
-	o.Observer.Request(RequestInfo{Took: r.Took, Commands: r.Commands, Failed: r.Failed, Trips: r.Trips, Outcome: Outcome(r.Outcome)})
+	// EndGroup is called once for each group that was begun, before the request ends.
+	EndGroup(ctx context.Context, s GroupStart, g GroupInfo)
 }

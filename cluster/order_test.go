@@ -64,7 +64,7 @@ func (m *moody) answer(addr string, cmd []string) string {
 // is not acknowledged has no effect.
 func TestOrderWithinASlot(t *testing.T) {
 	overtaken, again := 0, uint64(0)
-	for seed := range uint64(400) {
+	for seed := range uint64(150) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			m := &moody{random: random, moods: 1 + random.IntN(6), values: make(map[string]string)}

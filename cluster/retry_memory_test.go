@@ -14,7 +14,7 @@ import (
 )
 
 // TestLongTriesNeedNoMemory: a call that tries for hours needs no more memory than
-// one that tries for a minute, and forgets no reply that it has.
+// one that tries for half a minute, and forgets no reply that it has.
 func TestLongTriesNeedNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ill := new(atomic.Bool)
@@ -37,14 +37,14 @@ func TestLongTriesNeedNoMemory(t *testing.T) {
 			runtime.ReadMemStats(&m)
 			return m.HeapAlloc
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(30 * time.Second)
 		before := used()
-		time.Sleep(4 * time.Minute)
+		time.Sleep(90 * time.Second)
 		require.Less(t, used(), before+256<<10)
 		ill.Store(false)
 		require.NoError(t, <-done)
 		require.NoError(t, sick.Err())
 		require.NoError(t, well.Err())
-		require.Greater(t, p.Trips(), 500, "all that were sent")
+		require.Greater(t, p.Trips(), 200, "all that were sent")
 	})
 }

@@ -138,31 +138,28 @@ func named(t *testing.T, ctx context.Context, n *servers.Node, name string) int 
 	return strings.Count(list, " name="+name+" ")
 }
 
-// quarter returns the slots that the i-th of four primaries begins with.
-func quarter(i int) []uint16 {
-	slots := make([]uint16, cluster.SlotCount/4)
-	for j := range slots {
-		slots[j] = uint16(i*len(slots) + j)
-	}
-	return slots
-}
-
 // TestNodesJoinAndLeave lets a node without slots get some, and then another
 // one lose all of its slots and be forgotten, while callers count.
 func TestNodesJoinAndLeave(t *testing.T) {
 	t.Parallel()
 	const name = "watched"
-	real := servers.StartCluster(t, servers.Options{Primaries: 4, Directives: []string{"cluster-allow-replica-migration no"}})
+	const few = 200
+	most := (cluster.SlotCount - few) / 2
+	real := servers.StartCluster(t, servers.Options{
+		Primaries: 4, Slots: []int{most, most, few, 0}, Directives: []string{"cluster-allow-replica-migration no"},
+	})
 	ctx := within(t, 60*time.Second)
 	nodes := real.Nodes()
 	leaver, joiner := nodes[2], nodes[3]
-	require.NoError(t, real.Reshard(ctx, quarter(3), nodes[0]))
-	require.NoError(t, real.WaitHealthy(ctx))
+	var first, last []uint16
+	for i := range uint16(few) {
+		first, last = append(first, i), append(last, cluster.SlotCount-few+i)
+	}
 
-	keys := redistest.KeysInSlots(12, "join")
+	keys := redistest.KeysInSlots(9, "join")
+	keys = append(keys, redistest.KeyInSlot(first[1], "comes"), redistest.KeyInSlot(first[few-1], "comes"), redistest.KeyInSlot(last[1], "leaves"))
 	// A node with its first slots says CLUSTERDOWN for as long as it likes
-	// (CLUSTER_WRITABLE_DELAY in the server's source is 2 s), and one that learns
-	// of thousands of slots is silent for half a second and more.
+	// (CLUSTER_WRITABLE_DELAY in the server's source is 2 s).
 	client := open(t, cluster.Config{
 		Dialer:       lanes.Dialer{ClientName: name},
 		DownGrace:    cluster.WhileContextLasts,
@@ -174,12 +171,12 @@ func TestNodesJoinAndLeave(t *testing.T) {
 	require.Zero(t, named(t, ctx, joiner, name))
 	require.NotZero(t, named(t, ctx, leaver, name))
 
-	require.NoError(t, real.Reshard(ctx, quarter(3), joiner))
+	require.NoError(t, real.Reshard(ctx, first, joiner))
 	until(t, ctx, "the new node is used", func() bool { return named(t, ctx, joiner, name) > 0 })
 	l.more(t, ctx)
 	require.NotZero(t, stat(t, ctx, joiner, "incrby"))
 
-	require.NoError(t, real.Reshard(ctx, quarter(2), joiner))
+	require.NoError(t, real.Reshard(ctx, last, joiner))
 	for _, n := range nodes {
 		if n != leaver {
 			require.NoError(t, n.Do(ctx, nil, "CLUSTER", "FORGET", leaver.ID()))

@@ -36,7 +36,11 @@ func TestDecisionAllocatesItsResult(t *testing.T) {
 	}
 	sooner, cancel := context.WithTimeout(t.Context(), 50*time.Minute)
 	defer cancel()
-	for name, ctx := range map[string]context.Context{"without an end": context.Background(), "that ends sooner": sooner} {
+	cancellable, leave := context.WithCancel(t.Context())
+	defer leave()
+	for name, ctx := range map[string]context.Context{
+		"without an end": context.Background(), "that ends sooner": sooner, "that can be cancelled": cancellable,
+	} {
 		for _, n := range []int{1, 5} {
 			t.Run(fmt.Sprint(n, " limits, a context ", name), func(t *testing.T) {
 				decide := func() {

@@ -18,6 +18,7 @@ import (
 // A bucket is never further from full than by its burst, whatever the rule was
 // before. A negative cost gives tokens back that were taken at the time of the fifth
 // argument, but for what has flowed in since: a full bucket would not have taken it.
+// In place of that argument "look" leaves the bucket as it is.
 // Half a microsecond is for rounding: a double holds hundredths of them.
 const bucketText = `
 local per, burst, cost, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -39,6 +40,9 @@ end
 if cost > 0 and wait > 0.5 then
   return {0, tokens(full), math.ceil(wait), math.ceil(full - now), math.floor(now)}
 end
+if ARGV[5] == "look" then
+  return {1, tokens(full), 0, math.ceil(full - now), math.floor(now)}
+end
 if next > now then
   redis.call("SET", KEYS[1], string.format("%.3f", next), "PX", math.ceil((next - now) / 1000) + 1000)
 else
@@ -52,7 +56,7 @@ var bucketScript = pipeline.NewScript(bucketText)
 // A draw is a run of the script, for one ask.
 type draw struct {
 	key   string
-	args  [5]string // per, burst, cost, now, when the tokens were taken
+	args  [5]string // per, burst, cost, now, when the tokens were taken or "look"
 	reply pipeline.Reply
 
 	allowed          bool
@@ -68,6 +72,9 @@ func newDraw(key string, r *Rule, cost int64, now string, taken int64) draw {
 		strconv.FormatFloat(per, 'f', -1, 64), strconv.FormatInt(r.burst(), 10), strconv.FormatInt(cost, 10), now, strconv.FormatInt(taken, 10),
 	}}
 }
+
+// look makes the draw leave the tokens where they are.
+func (d *draw) look() { d.args[4] = "look" }
 
 // run runs the script for all draws in one pipeline.
 func run(ctx context.Context, p *pipeline.Pipeline, draws []*draw) {

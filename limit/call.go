@@ -24,6 +24,7 @@ type call struct {
 type ask struct {
 	limit   *Limit
 	cost    int64
+	look    bool // nothing is counted
 	window  window
 	asked   bool // Redis is
 	place   place
@@ -46,8 +47,8 @@ func (a *ask) number() int64 {
 
 // begin prepares the hits. It reports whether there are any: not if the call is
 // decided already.
-func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
-	c.asks, c.hits, c.draws, c.denied, c.began = c.asks[:0], c.hits[:0], c.draws[:0], false, time.Now()
+func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool {
+	c.asks, c.hits, c.draws, c.denied, c.began = c.asks[:0], c.hits[:0], c.draws[:0], false, began
 	for i, r := range requests {
 		d := &c.each[i]
 		if !r.Limit.made() || r.Cost < 0 {
@@ -60,7 +61,7 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 			continue
 		}
 		rule := &r.Limit.rule
-		a := ask{limit: r.Limit, cost: max(r.Cost, 1), window: windowAt(now, rule.Window)}
+		a := ask{limit: r.Limit, cost: max(r.Cost, 1), look: r.Look, window: windowAt(now, rule.Window)}
 		a.place = place{r.Limit.heads(a.number()).now, r.Key}
 		d.Limit = rule.Limit
 		if a.cost > rule.burst()-c.costBefore(&a) {
@@ -68,7 +69,7 @@ func (c *call) begin(l *Limiter, requests []Request, now time.Time) bool {
 		}
 		if d.RetryAfter == Never || l.near.denies(a.place, rule, a.cost, now, d) {
 			c.denied = c.denied || !rule.Shadow
-		} else if len(requests) > fewRequests {
+		} else if len(requests) > fewRequests && !a.look {
 			c.noteCost(&a)
 		}
 		c.asks = append(c.asks, a)
@@ -98,7 +99,7 @@ func (c *call) costBefore(a *ask) (sum int64) {
 		return c.costs[a.place]
 	}
 	for i := range c.asks {
-		if c.asks[i].place == a.place && c.each[i].RetryAfter == 0 {
+		if c.asks[i].place == a.place && c.each[i].RetryAfter == 0 && !c.asks[i].look {
 			sum = plus(sum, c.asks[i].cost)
 		}
 	}
@@ -123,6 +124,9 @@ func plus(a, b int64) int64 {
 
 func (c *call) addDraw(l *Limiter, a *ask) {
 	d := newDraw(a.place.String(), &a.limit.rule, a.cost, l.now(), 0)
+	if a.look {
+		d.look()
+	}
 	a.asked, a.draw = true, &d
 	c.draws = append(c.draws, &d)
 }
@@ -142,16 +146,18 @@ func (c *call) addHits(cfg *Config, a *ask) {
 		windows = 2
 	}
 	a.asked, a.hit = true, len(c.hits)
-	c.hits = append(c.hits, pipeline.Hit{Prefix: a.place.head, Key: a.place.key, By: a.cost, TTL: a.window.ttl(windows, cfg.Budget)})
+	by := a.cost
+	if a.look {
+		by = 0 // INCRBY 0 reads, and merges with the hits of others
+	}
+	c.hits = append(c.hits, pipeline.Hit{Prefix: a.place.head, Key: a.place.key, By: by, TTL: a.window.ttl(windows, cfg.Budget)})
 	if windows == 2 {
-		// INCRBY 0 reads, and merges with the hits of others that read.
 		c.hits = append(c.hits, pipeline.Hit{Prefix: a.limit.heads(a.window.number).before, Key: a.place.key, TTL: a.window.ttl(1, cfg.Budget)})
 	}
 }
 
 // decide draws the conclusions from the totals.
 func (c *call) decide(l *Limiter) {
-	now := time.Now()
 	for i := range c.asks {
 		a, d := &c.asks[i], &c.each[i]
 		if !a.asked {
@@ -161,7 +167,7 @@ func (c *call) decide(l *Limiter) {
 		if err := c.failure(a); err != nil {
 			d.Err, d.Allowed = err, !rule.FailClosed
 			if l.local != nil {
-				a.local = l.local.take(rule, a.place.key, a.cost, now)
+				a.local = l.local.take(rule, a.place.key, a.cost, time.Now())
 				d.Allowed = a.local != nil
 			}
 		} else {
@@ -175,14 +181,14 @@ func (c *call) decide(l *Limiter) {
 // there are. A hit of which only the time to live could not be set was counted.
 func (c *call) failure(a *ask) error {
 	if a.draw != nil {
-		a.counted = a.draw.err == nil && a.draw.allowed
+		a.counted = a.draw.err == nil && a.draw.allowed && !a.look
 		return a.draw.err
 	}
 	h := &c.hits[a.hit]
 	if h.Err != nil && !errors.Is(h.Err, redislanes.ErrExpiry) {
 		return h.Err
 	}
-	a.counted, a.now = true, h.Total
+	a.counted, a.now = !a.look, h.Total
 	if a.limit.rule.Algorithm != SlidingWindow {
 		return nil
 	}
@@ -206,11 +212,11 @@ func (a *ask) judge(d *Decision) {
 		d.ResetAfter += w.length
 	}
 	free := limit - a.now - w.share(a.before) // may not overflow: totals are far from the ends of int64, or Redis refuses them
-	if d.Allowed = free >= 0; d.Allowed {
+	if d.Allowed = free >= 0 && (!a.look || free >= a.cost); d.Allowed {
 		d.Remaining = free
 		return
 	}
-	if !a.limit.rule.CountDenied {
+	if !a.limit.rule.CountDenied && !a.look {
 		free += a.cost // it is taken back
 	}
 	d.Remaining, d.RetryAfter = max(0, free), a.retryAfter(limit)
@@ -220,7 +226,7 @@ func (a *ask) judge(d *Decision) {
 // denied.
 func (a *ask) retryAfter(limit int64) time.Duration {
 	w, others := a.window, a.now-a.cost
-	if a.limit.rule.CountDenied {
+	if a.limit.rule.CountDenied || a.look {
 		others = a.now
 	}
 	if a.limit.rule.Algorithm != SlidingWindow {
@@ -234,7 +240,9 @@ func (a *ask) retryAfter(limit int64) time.Duration {
 
 // remember notes the keys that are over their limits.
 func (c *call) remember(l *Limiter) {
-	now := time.Now()
+	if l.near == nil {
+		return
+	}
 	for i := range c.asks {
 		a, d := &c.asks[i], &c.each[i]
 		if !a.asked || d.Err != nil || d.Allowed {
@@ -244,7 +252,7 @@ func (c *call) remember(l *Limiter) {
 		if a.limit.rule.CountDenied {
 			most = Never
 		}
-		l.near.note(a.place, &a.limit.rule, a.cost, now, d, most)
+		l.near.note(a.place, &a.limit.rule, a.cost, time.Now(), d, most)
 	}
 }
 
@@ -256,7 +264,7 @@ func (c *call) owes(l *Limiter) bool {
 	c.draws = c.draws[:0]
 	for i := range c.asks {
 		a := &c.asks[i]
-		if a.local != nil && c.denied {
+		if a.local != nil && (c.denied || a.look) {
 			l.local.give(a.local, &a.limit.rule, a.cost)
 		}
 		if !a.counted || a.limit.rule.CountDenied || !c.denied && c.each[i].Allowed {

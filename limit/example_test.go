@@ -45,10 +45,12 @@ func Example() {
 		r := limiter.Allow(ctx, limit.Request{Limit: perUser, Key: "42"}, limit.Request{Limit: perTenant, Key: "acme"})
 		fmt.Println(r.Allowed, r.Remaining, r.Each[1].Remaining)
 	}
+	fmt.Println("remaining:", limiter.Allow(ctx, limit.Request{Limit: perTenant, Key: "acme", Look: true}).Remaining)
 	// Output:
 	// true 1 99
 	// true 0 98
 	// false 0 98
+	// remaining: 98
 }
 
 // Handler limits what comes over HTTP.

@@ -11,6 +11,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/deadline"
+	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -64,9 +65,7 @@ type Limiter struct {
 	budgets  deadline.Contexts
 	clock    func() string // of token buckets, in tests; nil: the server's
 
-	mu     sync.Mutex // guards what follows
-	closed bool
-	active sync.WaitGroup // calls, and hits that are being taken back
+	inside gate.Gate // calls, and hits that are being taken back
 }
 
 // New returns a limiter whose counts are on the client's cluster. The client stays
@@ -101,10 +100,7 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 // Close waits for the calls that are running, and until what they owe is taken back.
 // Later ones are decided without Redis, with redislanes.ErrClosed.
 func (l *Limiter) Close() error {
-	l.mu.Lock()
-	l.closed = true
-	l.mu.Unlock()
-	l.active.Wait()
+	l.inside.Close()
 	return l.counters.Close()
 }
 
@@ -133,13 +129,17 @@ type Request struct {
 	Limit *Limit
 	Key   string // what is limited, such as a user; any bytes
 	Cost  int64  // how many hits it is. Default 1
+
+	// Look asks whether the hit would be allowed, without counting it. If not, the
+	// whole call is denied, as by any other request of it.
+	Look bool
 }
 
 // A Decision is what became of a request, or of all requests of a call.
 type Decision struct {
 	Allowed   bool
 	Limit     int64 // that of the rule
-	Remaining int64 // hits that are allowed still, at this moment
+	Remaining int64 // hits that are allowed still, at this moment; of a look with its own
 
 	// ResetAfter is when all hits are allowed again, if there are none until then:
 	// when the window ends, of a sliding window the next one, and of a bucket when
@@ -190,21 +190,24 @@ type Result struct {
 // outcome is unknown, the hits stay counted until their window ends: a limit may then
 // allow fewer hits, and not more.
 func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
-	return l.allowAt(ctx, time.Now(), requests)
+	began := time.Now()
+	return l.allowAt(ctx, began, began, requests)
 }
 
-func (l *Limiter) allowAt(ctx context.Context, now time.Time, requests []Request) Result {
+// allowAt decides in the windows of now, which is not when the call began in tests
+// alone.
+func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []Request) Result {
 	c := l.calls.Get().(*call)
 	c.each = make([]Decision, len(requests))
-	entered := l.enter()
+	entered := l.inside.Enter()
 	if entered {
-		defer l.active.Done()
+		defer l.inside.Leave()
 	}
 	owes := false
 	switch {
 	case ctx == nil:
 		c.refuse(errNilContext)
-	case !c.begin(l, requests, now): // it is decided already
+	case !c.begin(l, requests, now, began): // it is decided already
 	case !entered:
 		c.fail(redislanes.ErrClosed)
 	default:
@@ -218,7 +221,7 @@ func (l *Limiter) allowAt(ctx context.Context, now time.Time, requests []Request
 		l.takeBack(ctx, c)
 	}
 	if l.cfg.Observer != nil {
-		l.show(time.Since(now), requests, result)
+		l.show(time.Since(began), requests, result)
 	}
 	return result
 }
@@ -242,22 +245,16 @@ func (l *Limiter) decide(ctx context.Context, c *call) (owes bool) {
 	return c.owes(l)
 }
 
-// askInTime asks within the budget. Only a context that can be cancelled and does
-// not end before needs another one made from it.
+// askInTime asks within the budget.
 func (l *Limiter) askInTime(ctx context.Context, c *call) {
 	by := c.began.Add(l.cfg.Budget)
-	switch end, ends := ctx.Deadline(); {
-	case ends && !end.After(by):
+	if end, ends := ctx.Deadline(); ends && !end.After(by) {
 		l.ask(ctx, c)
-	case ctx.Done() == nil:
-		own := l.budgets.Begin(ctx, by)
-		defer l.budgets.End(own)
-		l.ask(own, c)
-	default:
-		own, cancel := context.WithDeadline(ctx, by)
-		defer cancel()
-		l.ask(own, c)
+		return
 	}
+	own := l.budgets.Begin(ctx, by)
+	defer l.budgets.End(own)
+	l.ask(own, c)
 }
 
 // takeBack takes back what the call owes, with a budget of its own: also if the
@@ -265,9 +262,9 @@ func (l *Limiter) askInTime(ctx context.Context, c *call) {
 func (l *Limiter) takeBack(ctx context.Context, c *call) {
 	done := make(chan struct{})
 	left := l.cfg.Budget - time.Since(c.began)
-	l.active.Add(1) // the caller has entered, and has not left
+	l.inside.Stay()
 	go func() {
-		defer l.active.Done()
+		defer l.inside.Leave()
 		defer close(done)
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Budget)
 		defer cancel()
@@ -282,16 +279,6 @@ func (l *Limiter) takeBack(ctx context.Context, c *call) {
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-}
-
-func (l *Limiter) enter() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return false
-	}
-	l.active.Add(1)
-	return true
 }
 
 // ask sends the hits and the draws of the call, at once. Each has its error.

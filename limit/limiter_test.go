@@ -55,12 +55,12 @@ func TestCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{})
 		limit := l.must(t, Rule{Name: "bytes", Limit: 10, Window: time.Hour})
-		require.True(t, l.Allow(t.Context(), Request{limit, "k", 7}).Allowed)
-		r := l.Allow(t.Context(), Request{limit, "k", 5})
+		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 7}).Allowed)
+		r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 5})
 		require.False(t, r.Allowed)
 		require.EqualValues(t, 3, r.Remaining)
-		require.True(t, l.Allow(t.Context(), Request{limit, "k", 3}).Allowed)
-		r = l.Allow(t.Context(), Request{limit, "other", 11})
+		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 3}).Allowed)
+		r = l.Allow(t.Context(), Request{Limit: limit, Key: "other", Cost: 11})
 		require.False(t, r.Allowed)
 		require.Equal(t, Never, r.RetryAfter)
 		require.Zero(t, l.count(t, limit, "other"), "Redis is not asked")
@@ -166,16 +166,16 @@ func TestInstances(t *testing.T) {
 			}
 			return r.Allowed
 		}
-		require.True(t, allow(Request{limit, "k", 1}, Request{small, "k", 1}))
+		require.True(t, allow(Request{Limit: limit, Key: "k", Cost: 1}, Request{Limit: small, Key: "k", Cost: 1}))
 		for range 5 {
-			require.False(t, allow(Request{limit, "k", 1}, Request{small, "k", 1}))
+			require.False(t, allow(Request{Limit: limit, Key: "k", Cost: 1}, Request{Limit: small, Key: "k", Cost: 1}))
 		}
-		require.True(t, allow(Request{limit, "k", 9}), "what the other one denied was given back")
-		require.False(t, allow(Request{limit, "k", 2}))
-		require.True(t, allow(Request{limit, "k2", 10}))
+		require.True(t, allow(Request{Limit: limit, Key: "k", Cost: 9}), "what the other one denied was given back")
+		require.False(t, allow(Request{Limit: limit, Key: "k", Cost: 2}))
+		require.True(t, allow(Request{Limit: limit, Key: "k2", Cost: 10}))
 		time.Sleep(30 * time.Second)
-		require.True(t, allow(Request{limit, "k", 5}), "half a share has come back")
-		require.False(t, allow(Request{limit, "k", 2}))
+		require.True(t, allow(Request{Limit: limit, Key: "k", Cost: 5}), "half a share has come back")
+		require.False(t, allow(Request{Limit: limit, Key: "k", Cost: 2}))
 	})
 }
 
@@ -246,14 +246,14 @@ func TestResult(t *testing.T) {
 		both := func(a, b Request) (Result, Result) {
 			return l.Allow(t.Context(), a, b), l.Allow(t.Context(), b, a)
 		}
-		require.True(t, l.Allow(t.Context(), Request{minute, "k", 1}, Request{hour, "k", 1}).Allowed)
-		one, other := both(Request{minute, "k", 1}, Request{hour, "k", 1})
+		require.True(t, l.Allow(t.Context(), Request{Limit: minute, Key: "k", Cost: 1}, Request{Limit: hour, Key: "k", Cost: 1}).Allowed)
+		one, other := both(Request{Limit: minute, Key: "k", Cost: 1}, Request{Limit: hour, Key: "k", Cost: 1})
 		require.InDelta(t, time.Hour, one.RetryAfter, float64(time.Second))
 		require.InDelta(t, time.Hour, other.RetryAfter, float64(time.Second))
-		one, other = both(Request{Key: "k"}, Request{hour, "k", 5})
+		one, other = both(Request{Key: "k"}, Request{Limit: hour, Key: "k", Cost: 5})
 		require.ErrorIs(t, one.Err, errNoLimit)
 		require.ErrorIs(t, other.Err, errNoLimit)
-		one, other = both(Request{wide, "a", 1}, Request{wide, "b", 10})
+		one, other = both(Request{Limit: wide, Key: "a", Cost: 1}, Request{Limit: wide, Key: "b", Cost: 10})
 		require.EqualValues(t, 90, one.Remaining)
 		require.EqualValues(t, 80, other.Remaining)
 	})
@@ -306,13 +306,13 @@ func TestSlidingWindow(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		hits := make(map[int64]int64) // by window
 		allowed, denied := 0, 0
-		for range 3000 {
+		for range 1500 {
 			time.Sleep(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
 			cost := 1 + random.Int64N(3)
 			w := windowAt(time.Now(), window)
 			weight := float64(w.left()) / float64(window)
 			estimate := int64(math.Floor(float64(hits[w.number-1])*weight)) + hits[w.number] + cost
-			r := l.Allow(t.Context(), Request{sliding, "k", cost})
+			r := l.Allow(t.Context(), Request{Limit: sliding, Key: "k", Cost: cost})
 			require.NoError(t, r.Err)
 			require.Equal(t, estimate <= limit, r.Allowed, "%d", estimate)
 			if r.Allowed {
@@ -340,25 +340,25 @@ func TestNearCache(t *testing.T) {
 			limit := l.must(t, Rule{Name: "r", Limit: 10, Window: time.Minute, CountDenied: counted})
 			other := l.must(t, Rule{Name: "o", Limit: 10, Window: time.Minute})
 			atWindow(time.Minute)
-			require.True(t, l.Allow(t.Context(), Request{limit, "k", 8}).Allowed)
-			r := l.Allow(t.Context(), Request{limit, "k", 3})
+			require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 8}).Allowed)
+			r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 3})
 			require.False(t, r.Allowed || r.Near)
 			time.Sleep(50 * time.Millisecond)
-			r = l.Allow(t.Context(), Request{other, "k", 1}, Request{limit, "k", 3})
+			r = l.Allow(t.Context(), Request{Limit: other, Key: "k", Cost: 1}, Request{Limit: limit, Key: "k", Cost: 3})
 			require.False(t, r.Allowed)
 			require.True(t, r.Near)
 			require.InDelta(t, time.Minute-50*time.Millisecond, r.RetryAfter, float64(10*time.Millisecond))
 			require.Equal(t, r.RetryAfter, r.ResetAfter)
 			require.Zero(t, l.count(t, other, "k"))
-			r = l.Allow(t.Context(), Request{limit, "k", 2})
+			r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 2})
 			require.False(t, r.Near, "it may be allowed")
 			require.Equal(t, !counted, r.Allowed)
 			time.Sleep(200 * time.Millisecond)
-			r = l.Allow(t.Context(), Request{limit, "k", 3})
+			r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 3})
 			require.False(t, r.Allowed)
 			require.Equal(t, counted, r.Near)
 			atWindow(time.Minute)
-			require.True(t, l.Allow(t.Context(), Request{limit, "k", 3}).Allowed)
+			require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 3}).Allowed)
 		})
 	}
 }
@@ -374,7 +374,7 @@ func TestSameKeyTwice(t *testing.T) {
 			for _, n := range []int{2, 50, 51} { // requests
 				requests := make([]Request, n)
 				for i := range requests {
-					requests[i] = Request{limit, "k", 1}
+					requests[i] = Request{Limit: limit, Key: "k", Cost: 1}
 				}
 				requests[0].Cost = int64(52 - n)
 				r := l.Allow(t.Context(), requests...)
@@ -382,17 +382,17 @@ func TestSameKeyTwice(t *testing.T) {
 				require.Equal(t, Never, r.RetryAfter, "%v, %d requests", a, n)
 				require.Zero(t, r.Each[0].RetryAfter)
 			}
-			r := l.Allow(t.Context(), Request{limit, "k", math.MaxInt64}, Request{limit, "k", math.MaxInt64}, Request{limit, "k", 1})
+			r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: math.MaxInt64}, Request{Limit: limit, Key: "k", Cost: math.MaxInt64}, Request{Limit: limit, Key: "k", Cost: 1})
 			require.Equal(t, Never, r.Each[1].RetryAfter)
 			require.Zero(t, r.Each[2].RetryAfter, "those before it are not asked about")
-			r = l.Allow(t.Context(), Request{limit, "k", 25}, Request{limit, "other", 50}, Request{limit, "k", 25})
+			r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 25}, Request{Limit: limit, Key: "other", Cost: 50}, Request{Limit: limit, Key: "k", Cost: 25})
 			require.True(t, r.Allowed, "%v: %+v", a, r)
 		}
 		dark := l.must(t, Rule{Name: "shared", Limit: 5, Window: time.Hour, Shadow: true})
 		limit := l.must(t, Rule{Name: "shared", Limit: 12, Window: time.Hour})
 		for _, n := range []int{1, 50} { // of requests that are not asked about
-			requests := slices.Repeat([]Request{{dark, "k", 10}}, n)
-			r := l.Allow(t.Context(), append(requests, Request{limit, "k", 5})...)
+			requests := slices.Repeat([]Request{{Limit: dark, Key: "k", Cost: 10}}, n)
+			r := l.Allow(t.Context(), append(requests, Request{Limit: limit, Key: "k", Cost: 5})...)
 			require.True(t, r.Allowed, "what is not counted costs nothing: %+v", r)
 			require.Equal(t, Never, r.Each[0].RetryAfter)
 		}
@@ -407,9 +407,9 @@ func TestLongKeys(t *testing.T) {
 		atWindow(time.Hour)
 		long := strings.Repeat("k", longKey+1)
 		for _, key := range []string{long, long + "k", long[1:]} {
-			require.True(t, l.Allow(t.Context(), Request{limit, key, 1}).Allowed)
-			require.False(t, l.Allow(t.Context(), Request{limit, key, 1}).Near)
-			require.True(t, l.Allow(t.Context(), Request{limit, key, 1}).Near)
+			require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: key, Cost: 1}).Allowed)
+			require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: key, Cost: 1}).Near)
+			require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: key, Cost: 1}).Near)
 		}
 		for _, shard := range l.near.shards {
 			for _, at := range shard.Keys() {
@@ -427,24 +427,24 @@ func TestRetryAfter(t *testing.T) {
 		random := rand.New(rand.NewPCG(3, 4))
 		for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
 			limit := l.must(t, Rule{Name: "r", Limit: 50, Window: time.Minute, Algorithm: algorithm})
-			for i := range 200 {
+			for i := range 80 {
 				key := algorithm.String() + string(rune('a'+i%26)) + string(rune('a'+i/26))
 				for range 1 + random.IntN(3) { // fill it, perhaps in two windows
-					l.Allow(t.Context(), Request{limit, key, 1 + random.Int64N(50)})
+					l.Allow(t.Context(), Request{Limit: limit, Key: key, Cost: 1 + random.Int64N(50)})
 					time.Sleep(time.Duration(random.Int64N(int64(40 * time.Second))))
 				}
 				cost := 1 + random.Int64N(50)
-				r := l.Allow(t.Context(), Request{limit, key, cost})
+				r := l.Allow(t.Context(), Request{Limit: limit, Key: key, Cost: cost})
 				if r.Allowed {
 					continue
 				}
 				const trip = 10 * time.Millisecond // the decision is as of a moment before
 				if r.RetryAfter > trip {
 					time.Sleep(r.RetryAfter - trip)
-					assert.False(t, l.Allow(t.Context(), Request{limit, key, cost}).Allowed, "%s: %v", key, r)
+					assert.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: key, Cost: cost}).Allowed, "%s: %v", key, r)
 				}
 				time.Sleep(trip)
-				assert.True(t, l.Allow(t.Context(), Request{limit, key, cost}).Allowed, "%s: %v", key, r)
+				assert.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: key, Cost: cost}).Allowed, "%s: %v", key, r)
 			}
 		}
 	})
@@ -470,7 +470,7 @@ func TestNeverMoreNeverFewer(t *testing.T) {
 					var requests []Request
 					for _, limit := range limits {
 						if random.IntN(2) == 0 {
-							requests = append(requests, Request{limit, string(rune('x' + random.IntN(2))), 1 + random.Int64N(3)})
+							requests = append(requests, Request{Limit: limit, Key: string(rune('x' + random.IntN(2))), Cost: 1 + random.Int64N(3)})
 						}
 					}
 					now := time.Now()
@@ -497,5 +497,80 @@ func TestNeverMoreNeverFewer(t *testing.T) {
 			}
 		}
 		require.Greater(t, full, 10, "of %d windows", len(allowed))
+	})
+}
+
+// TestLook: it says what a hit would be told, and no hit is told anything else
+// because of it.
+func TestLook(t *testing.T) {
+	for name, rule := range map[string]Rule{
+		"fixed window":   {Algorithm: FixedWindow},
+		"sliding window": {Algorithm: SlidingWindow},
+		"denied counts":  {CountDenied: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{NearCache: -1})
+				rule.Name, rule.Limit, rule.Window = "user", 5, time.Minute
+				limit := l.must(t, rule)
+				atWindow(time.Minute)
+				for used, remaining := int64(0), int64(5); ; used, remaining = used+1, remaining-1 {
+					for range 3 {
+						r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 2, Look: true})
+						require.NoError(t, r.Err)
+						require.Equal(t, remaining >= 2, r.Allowed)
+						require.Equal(t, remaining, r.Remaining)
+						require.Equal(t, !r.Allowed, r.RetryAfter > 0)
+						require.Equal(t, used, l.count(t, limit, "k"))
+					}
+					if remaining == 0 {
+						break
+					}
+					require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed)
+				}
+			})
+		})
+	}
+}
+
+// TestLookWithOthers: a look that fails denies its call, and one of several requests
+// on a key takes nothing from the others.
+func TestLookWithOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "user", Limit: 5, Window: time.Minute})
+		banned := l.must(t, Rule{Name: "banned", Limit: 1, Window: time.Minute})
+		both := []Request{{Limit: limit, Key: "k"}, {Limit: banned, Key: "k", Look: true}}
+		atWindow(time.Minute)
+		require.True(t, l.Allow(t.Context(), both...).Allowed)
+		require.True(t, l.Allow(t.Context(), both...).Allowed, "a look is no hit")
+		require.True(t, l.Allow(t.Context(), Request{Limit: banned, Key: "k"}).Allowed)
+		r := l.Allow(t.Context(), both...)
+		require.False(t, r.Allowed)
+		require.Positive(t, r.RetryAfter)
+		require.EqualValues(t, 2, l.count(t, limit, "k"), "what was counted is taken back")
+		require.True(t, l.Allow(t.Context(), both...).Each[1].Near, "a look's answer is remembered")
+
+		look := Request{Limit: limit, Key: "k", Cost: 3, Look: true}
+		r = l.Allow(t.Context(), look, look, Request{Limit: limit, Key: "k", Cost: 3}, Request{Limit: limit, Key: "k2", Cost: 5})
+		require.True(t, r.Allowed)
+		require.EqualValues(t, 3, r.Each[0].Remaining)
+		require.Zero(t, r.Each[2].Remaining)
+	})
+}
+
+func TestLookWithoutRedis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{Instances: 1, Budget: 50 * time.Millisecond})
+		limit := l.must(t, Rule{Name: "user", Limit: 2, Window: time.Hour})
+		w.net.Impose("", "", simnet.Conditions{Latency: time.Minute})
+		look, hit := Request{Limit: limit, Key: "k", Look: true}, Request{Limit: limit, Key: "k"}
+		for range 5 {
+			require.True(t, l.Allow(t.Context(), look).Allowed)
+		}
+		require.True(t, l.Allow(t.Context(), hit).Allowed)
+		require.True(t, l.Allow(t.Context(), hit).Allowed)
+		require.False(t, l.Allow(t.Context(), look).Allowed)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -15,6 +16,7 @@ import (
 type near struct {
 	seed   maphash.Seed
 	shards []*lru.Cache[place, full]
+	until  atomic.Int64 // the latest full.until, in nanoseconds since 1970: after it nothing is denied
 }
 
 // A full is a key that is over its limit.
@@ -59,7 +61,7 @@ func bounded(seed maphash.Seed, key string) string {
 // denies fills in the decision if the key is known to be over its limit, for a hit
 // of the cost. A dearer one may be allowed only later, but in a fixed window.
 func (n *near) denies(at place, r *Rule, cost int64, now time.Time, d *Decision) bool {
-	if n == nil {
+	if n == nil || n.until.Load() <= now.UnixNano() {
 		return false
 	}
 	at.key = bounded(n.seed, at.key)
@@ -74,11 +76,14 @@ func (n *near) denies(at place, r *Rule, cost int64, now time.Time, d *Decision)
 
 // note remembers a denied hit.
 func (n *near) note(at place, r *Rule, cost int64, now time.Time, d *Decision, most time.Duration) {
-	if n == nil || d.RetryAfter == Never {
+	if d.RetryAfter == Never {
 		return
 	}
 	at.key = bounded(n.seed, at.key)
 	f := full{rule: *r, cost: cost, remaining: d.Remaining, retry: now.Add(d.RetryAfter), reset: now.Add(d.ResetAfter)}
 	f.until = now.Add(min(d.RetryAfter, most))
 	n.shard(at).Add(at, f)
+	for last := n.until.Load(); last < f.until.UnixNano() && !n.until.CompareAndSwap(last, f.until.UnixNano()); {
+		last = n.until.Load()
+	}
 }

@@ -74,7 +74,7 @@ func child(task string) error {
 	for time.Now().UnixMilli() < end {
 		for _, limit := range limits {
 			now := time.Now()
-			r := limiter.allowAt(ctx, now, []Request{{Limit: limit, Key: "k"}})
+			r := limiter.allowAt(ctx, now, time.Now(), []Request{{Limit: limit, Key: "k"}})
 			if r.Err != nil {
 				return r.Err
 			}

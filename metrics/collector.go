@@ -18,7 +18,7 @@ type Source interface {
 	Stats() cluster.Stats
 }
 
-// An Option is a setting of [NewCollector].
+// An Option is a setting of [New], [NewCollector] and [NewObserver].
 type Option func(*options)
 
 type options struct {
@@ -26,7 +26,7 @@ type options struct {
 }
 
 // WithConstLabels adds labels to every metric, such as {"client": "limits"}.
-// Collectors of several clients can be registered in one registry if they
+// The metrics of several clients can be registered in one registry if they
 // differ in the value of such a label. Given more than once, the labels add
 // up. A name that is empty or not UTF-8, or that a metric has anyway (node, role,
 // kind, lane, result, reason, code, cause, direction), makes registering fail.
@@ -52,6 +52,8 @@ type Collector struct {
 	dials     sample
 	closed    sample
 	replies   sample
+	sent      sample
+	received  sample
 	slots     sample
 	redirects sample
 	retries   sample
@@ -78,6 +80,8 @@ func NewCollector(source Source, opts ...Option) *Collector {
 		dials:     newSample(dialsMetric),
 		closed:    newSample(closedMetric),
 		replies:   newSample(errorRepliesMetric),
+		sent:      newSample(sentMetric),
+		received:  newSample(receivedMetric),
 		slots:     newSample(slotsMetric),
 		redirects: newSample(redirectsMetric),
 		retries:   newSample(retriesMetric),
@@ -95,7 +99,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, s := range c.pool {
 		ch <- s.desc
 	}
-	for _, s := range [...]sample{c.lanes, c.inFlight, c.slow, c.resizes, c.dials, c.closed, c.replies, c.slots, c.redirects, c.retries, c.refreshes} {
+	for _, s := range [...]sample{c.lanes, c.inFlight, c.slow, c.resizes, c.dials, c.closed, c.replies, c.sent, c.received, c.slots, c.redirects, c.retries, c.refreshes} {
 		ch <- s.desc
 	}
 }
@@ -136,6 +140,8 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *poo
 	c.resizes.send(ch, float64(s.Shrinks), node, role, s.Kind, "shrink")
 	c.dials.send(ch, float64(dialed(s)), node, role, s.Kind, "success")
 	c.dials.send(ch, float64(s.DialErrors), node, role, s.Kind, "error")
+	c.sent.send(ch, float64(s.BytesSent), node, role, s.Kind)
+	c.received.send(ch, float64(s.BytesReceived), node, role, s.Kind)
 	for _, reason := range closeReasons {
 		c.closed.send(ch, float64(s.Closes[reason]), node, role, s.Kind, reason)
 	}

@@ -134,6 +134,10 @@ var (
 	errorRepliesMetric = metric{"error_replies_total",
 		"Error replies of the node, by code (OOM, CLUSTERDOWN and so on; other). " +
 			"Those after which the client went elsewhere or tried again are among them.", counter, replyLabels}
+	sentMetric = metric{"sent_bytes_total",
+		"Bytes handed to the sockets of connections to a node, handshakes apart.", counter, poolLabels}
+	receivedMetric = metric{"received_bytes_total",
+		"Bytes read from the sockets of connections to a node, handshakes apart.", counter, poolLabels}
 	slotsMetric = metric{"slots_owned",
 		"Hash slots that have a node, as far as the client knows; 16384 in a healthy cluster.", gauge, nil}
 	redirectsMetric = metric{"redirects_total",
@@ -165,6 +169,9 @@ var (
 		labels: []string{"outcome"}}
 	waitMetric = metric{name: "pool_wait_duration_seconds",
 		help: "Time that those who found no free connection waited for one, served or not.", labels: poolLabels}
+	tripTimeMetric = metric{name: "trip_duration_seconds",
+		help: "Time from when a group of commands was sent to a node, or had to wait for a connection to it, to the last of its " +
+			"replies. Actions that are lent a connection are in none.", labels: poolLabels}
 	commandsMetric = metric{name: "commands_total",
 		help:   "Commands of requests that ended, by result (success or error; without a reply is an error).",
 		labels: []string{"result"}}

@@ -32,8 +32,8 @@ func (steady) Stats() cluster.Stats {
 	}
 }
 
-// An Observer is made before the client, which tells it of each request.
-func ExampleNewObserver() {
+// Metrics are made before the client, which tells them of each request.
+func ExampleNew() {
 	servers, err := redistest.LaunchEmulated(3) // in place of a Redis Cluster
 	if err != nil {
 		log.Fatal(err)
@@ -41,14 +41,14 @@ func ExampleNewObserver() {
 	defer servers.Close()
 	ctx := context.Background()
 
-	observer := metrics.NewObserver()
-	client, err := cluster.Config{Observer: observer}.New(ctx, servers.Addrs())
+	m := metrics.New()
+	client, err := cluster.Config{Observer: m}.New(ctx, servers.Addrs())
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer client.Close()
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(metrics.NewCollector(client), observer)
+	reg.MustRegister(m)
 
 	for range 5 {
 		if err := client.Do(ctx, radix.Cmd(nil, "INCRBY", "hits", "1")); err != nil {

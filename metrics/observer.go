@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,15 +15,17 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 )
 
-// An Observer keeps histograms of what a client's requests take and of how long
-// they wait for connections. Make it with [NewObserver], give it to one client
-// as cluster.Config.Observer, and register it; it is a prometheus.Collector. To
-// observe costs a request two readings of the clock and no allocation. All
-// methods are safe for concurrent use.
+// An Observer keeps histograms of what a client's requests take, of what each node
+// takes to answer, and of how long requests wait for connections. Make it with
+// [NewObserver], give it to one client as cluster.Config.Observer, and register it;
+// it is a prometheus.Collector. To observe costs a request a few readings of the clock
+// and no allocation. All methods are safe for concurrent use. [Metrics] has an Observer
+// and a [Collector] in one.
 type Observer struct {
 	invalid  error // why it cannot be registered; then it keeps nothing
 	requests *prometheus.HistogramVec
 	waits    *prometheus.HistogramVec
+	nodes    *prometheus.HistogramVec // what trips to them took
 	commands *prometheus.CounterVec
 	trips    prometheus.Counter
 
@@ -30,7 +33,7 @@ type Observer struct {
 	took              [cluster.Outcomes]prometheus.Observer
 	succeeded, failed prometheus.Counter
 
-	mu    sync.Mutex         // guards what follows, and the making and deleting of waits
+	mu    sync.Mutex         // guards what follows, and the making and deleting of waits and nodes
 	pools map[waitLabels]int // how many pools have these labels
 }
 
@@ -58,6 +61,7 @@ func NewObserver(opts ...Option) *Observer {
 	}
 	o.requests = prometheus.NewHistogramVec(requestMetric.histogram(from.constLabels), requestMetric.labels)
 	o.waits = prometheus.NewHistogramVec(waitMetric.histogram(from.constLabels), waitMetric.labels)
+	o.nodes = prometheus.NewHistogramVec(tripTimeMetric.histogram(from.constLabels), tripTimeMetric.labels)
 	o.commands = prometheus.NewCounterVec(commandsMetric.counter(from.constLabels), commandsMetric.labels)
 	o.trips = prometheus.NewCounter(tripsMetric.counter(from.constLabels))
 	for i := range o.took { // a rate needs a value to start from
@@ -104,23 +108,39 @@ func (o *Observer) Pool(p cluster.PoolInfo) cluster.PoolObserver {
 	labels := waitLabels{strings.ToValidUTF8(p.Addr, "\uFFFD"), p.Role, p.Kind}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	h, err := o.waits.GetMetricWithLabelValues(labels[:]...)
+	waits, err := o.waits.GetMetricWithLabelValues(labels[:]...)
+	if err != nil {
+		return nil
+	}
+	trips, err := o.nodes.GetMetricWithLabelValues(labels[:]...)
 	if err != nil {
 		return nil
 	}
 	o.pools[labels]++
-	return &poolObserver{Observer: h, of: o, labels: labels}
+	return &poolObserver{waits: waits, trips: trips, of: o, labels: labels}
 }
 
-// A poolObserver has the histogram of one pool.
+// A poolObserver has the histograms of one pool.
 type poolObserver struct {
-	prometheus.Observer
-	of     *Observer
-	labels waitLabels
+	waits, trips prometheus.Observer
+	of           *Observer
+	labels       waitLabels
 }
+
+var _ cluster.GroupObserver = (*poolObserver)(nil)
 
 // Waited is part of cluster.PoolObserver.
-func (p *poolObserver) Waited(wait time.Duration) { p.Observe(wait.Seconds()) }
+func (p *poolObserver) Waited(wait time.Duration) { p.waits.Observe(wait.Seconds()) }
+
+// BeginGroup is part of cluster.GroupObserver.
+func (p *poolObserver) BeginGroup(ctx context.Context, _ cluster.GroupStart) context.Context {
+	return ctx
+}
+
+// EndGroup is part of cluster.GroupObserver.
+func (p *poolObserver) EndGroup(_ context.Context, _ cluster.GroupStart, g cluster.GroupInfo) {
+	p.trips.Observe(g.Took.Seconds())
+}
 
 // Left ends the series, unless the node has come back meanwhile; part of
 // cluster.PoolObserver.
@@ -130,6 +150,7 @@ func (p *poolObserver) Left() {
 	if p.of.pools[p.labels]--; p.of.pools[p.labels] <= 0 {
 		delete(p.of.pools, p.labels)
 		p.of.waits.DeleteLabelValues(p.labels[:]...)
+		p.of.nodes.DeleteLabelValues(p.labels[:]...)
 	}
 }
 
@@ -141,6 +162,7 @@ func (o *Observer) Describe(ch chan<- *prometheus.Desc) {
 	}
 	o.requests.Describe(ch)
 	o.waits.Describe(ch)
+	o.nodes.Describe(ch)
 	o.commands.Describe(ch)
 	o.trips.Describe(ch)
 }
@@ -152,6 +174,7 @@ func (o *Observer) Collect(ch chan<- prometheus.Metric) {
 	}
 	o.requests.Collect(ch)
 	o.waits.Collect(ch)
+	o.nodes.Collect(ch)
 	o.commands.Collect(ch)
 	o.trips.Collect(ch)
 }

@@ -5,93 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync/atomic"
-	"time"
 )
-
-// leave sends off the call's own flights. The caller goes with the last of them.
-func (c *Counters) leave(ctx context.Context, call *hitCall) {
-	if len(call.own) == 0 {
-		return
-	}
-	for _, f := range call.own {
-		f.leave() // nobody else has seen it
-	}
-	c.fly(ctx, c.split(call.own, false), false)
-}
-
-// split has flights to different nodes leave apart, so that a node which is slow
-// holds up its own keys only. It returns those to one of the nodes, which the
-// caller is to fly, in the memory of the flights.
-func (c *Counters) split(flights []*flight, keep bool) []*flight {
-	if len(flights) == 1 {
-		return flights
-	}
-	var few [8]*group
-	own, others := flights[:1], few[:0]
-	first := c.primary(flights[0])
-	for _, f := range flights[1:] {
-		addr := c.primary(f)
-		if addr == first {
-			own = append(own, f)
-			continue
-		}
-		at := slices.IndexFunc(others, func(g *group) bool { return g.addr == addr })
-		if at < 0 {
-			at = len(others)
-			others = append(others, c.groups.Get().(*group))
-			others[at].addr, others[at].keep = addr, keep
-		}
-		others[at].flights = append(others[at].flights, f)
-	}
-	for _, g := range others {
-		c.active.Add(1)
-		go g.run()
-	}
-	return own
-}
-
-// primary returns the node that owns the flight's key now.
-func (c *Counters) primary(f *flight) string { return c.client.Primary(f.lineup.key.slot()) }
-
-// A group is flights to one node that leave apart from others.
-type group struct {
-	addr    string
-	flights []*flight
-	keep    bool   // see fly
-	run     func() // takes it there
-}
-
-func (c *Counters) newGroup() any {
-	g := new(group)
-	g.run = func() {
-		defer c.active.Done()
-		c.flyAlone(g.flights, g.keep)
-		if cap(g.flights) <= handyHits {
-			clear(g.flights)
-			g.flights = g.flights[:0]
-			c.groups.Put(g)
-		}
-	}
-	return g
-}
-
-// flyAlone flies for no caller in particular: until nobody is interested any more,
-// or to the Counters' end if somebody always is.
-func (c *Counters) flyAlone(flights []*flight, keep bool) {
-	var last time.Time
-	for _, f := range flights {
-		if f.forever {
-			c.fly(c.life, flights, keep)
-			return
-		}
-		if f.deadline.After(last) {
-			last = f.deadline
-		}
-	}
-	ctx := c.deadlines.Begin(context.Background(), last)
-	defer c.deadlines.End(ctx)
-	c.fly(ctx, flights, keep)
-}
 
 // A carrier takes what has gathered for keys to the servers, once their flights
 // have landed.
@@ -111,10 +25,11 @@ func (c *Counters) newCarrier() any {
 // carry flies what has gathered. First it lets others run: those whose hits have
 // just landed may have more.
 func (c *Counters) carry(next *carrier) {
-	defer c.active.Done()
+	defer c.inside.Leave()
 	next.letGather()
 	if c.depart(next); len(next.flights) > 0 {
-		c.flyAlone(c.split(next.flights, true), true)
+		next.flights = c.scatter(next.flights)
+		c.flyAlone(next.flights, func(ctx context.Context) { c.fly(ctx, next.flights, true) })
 	}
 	c.putBack(next)
 }
@@ -145,13 +60,17 @@ func (c *Counters) depart(next *carrier) {
 		s := l.shard
 		s.mu.Lock()
 		l.carrier = nil
-		if f := l.nextLocked(); f != nil {
+		f := l.nextLocked()
+		if f != nil {
 			f.leave()
 			next.flights = append(next.flights, f)
 		} else {
 			c.dissolveLocked(l)
 		}
 		s.mu.Unlock()
+		if f == nil {
+			c.putBackLineup(l)
+		}
 	}
 }
 
@@ -185,15 +104,18 @@ func (c *Counters) putBack(next *carrier) {
 // The flights land also if sending them panics, with an unknown outcome: the
 // caller may recover, and its keys must not be out for ever.
 func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) {
-	defer func() {
-		next := c.carriers.Get().(*carrier)
-		for _, f := range flights {
-			c.oweFor(f)
-			c.land(f, keep, next)
-		}
-		c.wake(flights, next)
-	}()
+	defer c.touchDown(flights, keep)
 	c.send(ctx, flights)
+}
+
+// touchDown lands the flights, whatever has become of them.
+func (c *Counters) touchDown(flights []*flight, keep bool) {
+	next := c.carriers.Get().(*carrier)
+	for _, f := range flights {
+		c.oweFor(f)
+		c.land(f, keep, next)
+	}
+	c.wake(flights, next)
 }
 
 // wake wakes the members of flights that have landed and starts the carrier for
@@ -213,10 +135,10 @@ func (c *Counters) wake(flights []*flight, next *carrier) {
 			}
 			last, f.members[i] = m.call, nil
 		}
-		c.flights.Put(f)
+		c.putBackFlight(f)
 	}
 	if len(next.lineups) > 0 {
-		c.active.Add(1)
+		c.inside.Stay()
 		go next.run()
 	} else {
 		c.putBack(next)

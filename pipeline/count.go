@@ -107,12 +107,24 @@ func (o counted) of(total int64, m *member) (int64, error) {
 
 // send sends the flights in one pipeline.
 func (c *Counters) send(ctx context.Context, flights []*flight) {
+	p := c.load(flights)
+	_ = p.Do(ctx) // each flight asks for its own error
+	c.conclude(ctx, p, flights)
+}
+
+// load returns a pipeline with the flights.
+func (c *Counters) load(flights []*flight) *Pipeline {
 	p := c.pipelines.Get().(*Pipeline)
 	p.Reset()
 	for _, f := range flights {
+		p.lastKey, p.lastSlot = f.lineup.key, int32(f.lineup.slot)
 		f.sent = c.append(p, f.lineup.key, f.sum, f.ttl)
 	}
-	_ = p.Do(ctx) // each flight asks for its own error
+	return p
+}
+
+// conclude notes what became of the flights, once their pipeline was done.
+func (c *Counters) conclude(ctx context.Context, p *Pipeline, flights []*flight) {
 	late, apart := false, false
 	for _, f := range flights {
 		f.outcome = f.sent.outcome()

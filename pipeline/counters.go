@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/deadline"
 	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -66,9 +67,7 @@ type Counters struct {
 	life context.Context // of what has no end of its own; Close ends it after closeTime
 	end  context.CancelFunc
 
-	mu     sync.Mutex // guards what follows
-	closed bool
-	active sync.WaitGroup // calls of Hit, carriers, and payments of debts
+	inside gate.Gate // calls of Hit, carriers, and payments of debts
 }
 
 // A Hit is one key's part of a call of [Counters.Hit], and its outcome.
@@ -98,12 +97,12 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 		counters.client = made
 	}
 	for i := range counters.shards {
-		counters.shards[i].out = make(map[fullKey]*lineup)
+		counters.shards[i].out = make(map[uint64]*lineup)
 	}
 	counters.life, counters.end = context.WithCancel(context.Background())
 	counters.debts.ctx, counters.debts.stop = context.WithCancel(context.Background())
 	counters.pipelines.New = func() any { return New(client) }
-	counters.calls.New = func() any { return &hitCall{done: make(chan struct{}, 1)} }
+	counters.calls.New = func() any { return counters.newCall() }
 	counters.flights.New = func() any { return new(flight) }
 	counters.lineups.New = func() any { return new(lineup) }
 	counters.carriers.New, counters.groups.New = counters.newCarrier, counters.newGroup
@@ -122,17 +121,17 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 		return fail(hits, errNoClient)
 	case ctx == nil:
 		return fail(hits, errNilContext)
-	case !c.enter():
+	case !c.inside.Enter():
 		return fail(hits, redislanes.ErrClosed)
 	}
-	defer c.active.Done()
+	defer c.inside.Leave()
 	if err := ctx.Err(); err != nil {
 		return fail(hits, wire.NotSent("", err))
 	}
 	if len(hits) == 0 {
 		return nil
 	}
-	if ctx.Done() == nil {
+	if own, _ := deadline.Channels(ctx); own == nil {
 		ctx = c.life
 	}
 	call := c.calls.Get().(*hitCall)
@@ -181,16 +180,6 @@ func firstFailure(hits []Hit) error {
 	return result
 }
 
-func (c *Counters) enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	c.active.Add(1)
-	return true
-}
-
 // closeTime is how long Close waits for what has no end of its own.
 const closeTime = 5 * time.Second
 
@@ -200,9 +189,7 @@ const closeTime = 5 * time.Second
 // others without a deadline, end after five seconds; the others at their
 // contexts' ends. The client stays open.
 func (c *Counters) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
+	c.inside.Shut()
 	if c.debts.stop != nil {
 		c.debts.stop()
 	}
@@ -210,7 +197,7 @@ func (c *Counters) Close() error {
 		defer c.end()
 		defer time.AfterFunc(closeTime, c.end).Stop()
 	}
-	c.active.Wait()
+	c.inside.Close()
 	return nil
 }
 

@@ -50,7 +50,7 @@ func (c *Counters) owe(key string, ttl time.Duration) (remembered bool) {
 	d.keys[key] = debt{ttl, time.Now().Add(debtLife)}
 	if !d.paying {
 		d.paying = true
-		c.active.Add(1) // a flight has not landed yet, so Close still waits
+		c.inside.Stay() // a flight has not landed yet, so Close still waits
 		go c.pay()
 	}
 	return true
@@ -58,7 +58,7 @@ func (c *Counters) owe(key string, ttl time.Duration) (remembered bool) {
 
 // pay sends what is owed until nothing is, or to the end.
 func (c *Counters) pay() {
-	defer c.active.Done()
+	defer c.inside.Leave()
 	for pause := minDebtPause; ; pause = min(2*pause, maxDebtPause) {
 		select {
 		case <-time.After(rand.N(pause) + 1):

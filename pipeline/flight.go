@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/deadline"
+	"github.com/redislanes/redislanes/internal/engine"
 )
 
 // A hitCall is one call of Counters.Hit that waits for its flights.
@@ -18,17 +20,30 @@ type hitCall struct {
 	members  []member
 	own      []*flight // that leave with this call
 	deadline time.Time // of its context; zero for none
+
+	// Of a call that flies to several nodes.
+	groups   []*group // its own flights by node; nil when they have landed, or go on apart from it
+	requests engine.Requests
+	ended    func(i int, finished bool)
+	ctx      context.Context // that they fly with
 }
 
 // handyHits is how many hits the memory that is kept from one call for the next
 // is for, however few the next one has.
 const handyHits = 1024
 
+func (c *Counters) newCall() *hitCall {
+	call := &hitCall{done: make(chan struct{}, 1)}
+	call.ended = func(i int, finished bool) { c.ended(call, i, finished) }
+	return call
+}
+
 func (c *hitCall) begin(ctx context.Context, n int) {
 	c.deadline, _ = ctx.Deadline()
 	c.pending.Store(int32(n) + 1)
 	c.members = slices.Grow(c.members[:0], n)[:n]
 	c.own = c.own[:0]
+	c.requests.Reset()
 }
 
 // handy reports whether the call is small enough to be kept for the next one.
@@ -38,12 +53,14 @@ func (c *hitCall) wait(ctx context.Context) error {
 	if c.pending.Add(-1) == 0 {
 		return nil
 	}
+	own, outer := deadline.Channels(ctx)
 	select {
 	case <-c.done:
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-own:
+	case <-outer:
 	}
+	return ctx.Err()
 }
 
 func (c *hitCall) landed() {
@@ -100,10 +117,22 @@ var uncertain = counted{owes: true, err: notCounted(&redislanes.OutcomeError{
 	Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("a panic while it was sent"),
 })}
 
-func (c *Counters) newFlight(l *lineup) *flight {
-	f := c.flights.Get().(*flight)
+func (c *Counters) newFlight(l *lineup) *flight { return c.flights.Get().(*flight).begin(l) }
+
+// begin empties the flight for hits on the lineup's key.
+func (f *flight) begin(l *lineup) *flight {
 	*f = flight{lineup: l, members: f.members[:0], outcome: uncertain}
 	return f
+}
+
+// putBackFlight keeps the memory of a flight that has landed, or of its whole lineup.
+func (c *Counters) putBackFlight(f *flight) {
+	switch l := f.lineup; {
+	case f != &l.first:
+		c.flights.Put(f)
+	case l.over:
+		c.putBackLineup(l)
+	}
 }
 
 // takes reports whether one more hit can travel along.

@@ -12,26 +12,54 @@ const counterShards = 64
 
 // A counterShard is the keys that are being counted now, by hash.
 type counterShard struct {
-	mu   sync.Mutex // guards what follows, and the lineups and flights of its keys; never held across I/O
-	out  map[fullKey]*lineup
-	most int      // keys that out has had since it was made
-	_    [64]byte // a cache line for each shard's lock
+	mu   sync.Mutex         // guards what follows, and the lineups and flights of its keys; never held across I/O
+	out  map[uint64]*lineup // by the hashes of keys, which are made once for a hit
+	most int                // hashes that out has had since it was made
+	_    [64]byte           // a cache line for each shard's lock
 }
 
 // A lineup is a key of which a flight is out, and the flights that wait. It is
 // in its shard from the first hit until nobody waits any more.
 type lineup struct {
 	key     fullKey
-	slot    int32 // of the key; negative: nobody has needed it yet
+	hash    uint64
+	next    *lineup // of another key with the same hash
+	slot    uint16  // of the key
 	shard   *counterShard
 	owner   *hitCall // that the flight which is out belongs to; nil for a carrier
 	own     *flight  // the owner's, which takes its further hits until it leaves
 	waiting []*flight
 	carrier *carrier // that lets hits gather and will take the next flight; nil while one is out
+	first   flight   // the owner's first one: most keys have no other
+	over    bool     // it is in its shard no more
 }
 
-func (c *Counters) shard(key fullKey) *counterShard {
-	return &c.shards[key.hash(c.seed)%counterShards]
+func (c *Counters) shard(hash uint64) *counterShard { return &c.shards[hash%counterShards] }
+
+// findLocked returns the lineup of the key; nil if it is not out.
+func (s *counterShard) findLocked(key fullKey, hash uint64) *lineup {
+	l := s.out[hash]
+	for l != nil && l.key != key {
+		l = l.next
+	}
+	return l
+}
+
+// removeLocked takes the lineup out.
+func (s *counterShard) removeLocked(l *lineup) {
+	first := s.out[l.hash]
+	switch {
+	case first == l && l.next == nil:
+		delete(s.out, l.hash)
+		s.shrinkLocked()
+	case first == l:
+		s.out[l.hash] = l.next
+	default:
+		for first.next != l {
+			first = first.next
+		}
+		first.next = l.next
+	}
 }
 
 // join puts each hit on a flight: one that waits because another one for the
@@ -41,13 +69,14 @@ func (c *Counters) join(call *hitCall, hits []Hit) {
 		h, m := &hits[i], &call.members[i]
 		*m = member{call: call, by: h.By, ttl: h.TTL}
 		key := fullKey{h.Prefix, h.Key}
-		s := c.shard(key)
+		hash := key.hash(c.seed)
+		s := c.shard(hash)
 		s.mu.Lock()
-		l := s.out[key]
+		l := s.findLocked(key, hash)
 		switch {
 		case l == nil:
-			l = c.lineUpLocked(s, key)
-			l.owner, l.own = call, c.newFlight(l)
+			l = c.lineUpLocked(s, key, hash)
+			l.owner, l.own = call, l.first.begin(l)
 			l.own.add(m)
 			call.own = append(call.own, l.own)
 		case l.owner == call && l.own.takes(h.By):
@@ -63,10 +92,7 @@ func (c *Counters) join(call *hitCall, hits []Hit) {
 // or suspect and the call would not wait for it if it sent the hit by itself: the
 // flight that is out may be under way until the connection is given up.
 func (c *Counters) waitLocked(l *lineup, m *member) {
-	if l.slot < 0 {
-		l.slot = int32(l.key.slot())
-	}
-	if err := c.client.Hopeless("INCRBY", uint16(l.slot), m.call.deadline); err != nil {
+	if err := c.client.Hopeless("INCRBY", l.slot, m.call.deadline); err != nil {
 		m.err = err
 		m.call.pending.Add(-1) // the caller counts as one more until it waits
 		return
@@ -74,6 +100,9 @@ func (c *Counters) waitLocked(l *lineup, m *member) {
 	c.lastWaitingLocked(l, m.by).add(m)
 	if l.carrier != nil {
 		l.carrier.gathered.Add(1)
+	}
+	if l.owner != nil {
+		l.owner.requests.Early() // its flight on this key may end before its others
 	}
 }
 
@@ -87,21 +116,26 @@ func (c *Counters) lastWaitingLocked(l *lineup, by int64) *flight {
 }
 
 // lineUpLocked makes the lineup of a key that is not out.
-func (c *Counters) lineUpLocked(s *counterShard, key fullKey) *lineup {
+func (c *Counters) lineUpLocked(s *counterShard, key fullKey, hash uint64) *lineup {
 	l := c.lineups.Get().(*lineup)
-	*l = lineup{key: key, slot: -1, shard: s, waiting: l.waiting[:0]}
-	s.out[key] = l
+	l.key, l.hash, l.slot, l.shard, l.over = key, hash, key.slot(), s, false
+	l.next = s.out[hash]
+	s.out[hash] = l
 	s.most = max(s.most, len(s.out))
 	return l
 }
 
-// dissolveLocked takes a key out, for which nobody waits any more.
+// dissolveLocked takes a key out, for which nobody waits any more. It must be put
+// back when nobody has its first flight any more either.
 func (c *Counters) dissolveLocked(l *lineup) {
-	s := l.shard
-	delete(s.out, l.key)
-	s.shrinkLocked()
+	l.shard.removeLocked(l)
+	l.over = true
+}
+
+// putBackLineup keeps the memory of a lineup that was dissolved.
+func (c *Counters) putBackLineup(l *lineup) {
 	clear(l.waiting)
-	*l = lineup{waiting: l.waiting[:0]}
+	l.waiting, l.key, l.next, l.shard, l.owner, l.own, l.carrier = l.waiting[:0], fullKey{}, nil, nil, nil, nil, nil
 	c.lineups.Put(l)
 }
 
@@ -113,7 +147,7 @@ const smallShard = 256
 // room for the most that were ever in it.
 func (s *counterShard) shrinkLocked() {
 	if n := len(s.out); s.most > smallShard && n < s.most/8 {
-		out := make(map[fullKey]*lineup, n)
+		out := make(map[uint64]*lineup, n)
 		maps.Copy(out, s.out)
 		s.out, s.most = out, n
 	}
@@ -124,7 +158,7 @@ func (s *counterShard) shrinkLocked() {
 func (c *Counters) takeBack(call *hitCall, hits []Hit, cause error) {
 	for i := range hits {
 		h, m := &hits[i], &call.members[i]
-		s := c.shard(fullKey{h.Prefix, h.Key})
+		s := c.shard(fullKey{h.Prefix, h.Key}.hash(c.seed))
 		s.mu.Lock()
 		switch f := m.flight; {
 		case f == nil: // it has landed

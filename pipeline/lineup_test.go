@@ -30,7 +30,7 @@ func TestShardsShrink(t *testing.T) {
 	}
 	before := heapInUse()
 	burst := func() { // of its own, so that nothing of it is left on this stack
-		hits := make([]Hit, 200_000)
+		hits := make([]Hit, 50_000)
 		for i := range hits {
 			hits[i] = Hit{Key: fmt.Sprint("burst", i), By: 1, TTL: time.Minute}
 		}
@@ -88,4 +88,31 @@ func TestLetGather(t *testing.T) {
 	<-stopped
 	joined(c, Hit{Key: "mine", By: 1})
 	require.EqualValues(t, 1, carriers["mine"].gathered.Load())
+}
+
+// TestKeysWithOneHash: keys of one hash are found and taken out each by itself, in any
+// order.
+func TestKeysWithOneHash(t *testing.T) {
+	const hash, keys = 7, 3
+	for _, order := range [][keys]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		c := NewCounters(nil, CountersConfig{})
+		s := c.shard(hash)
+		key := func(i int) fullKey { return fullKey{"k", fmt.Sprint(i)} }
+		for i := range keys {
+			c.lineUpLocked(s, key(i), hash)
+		}
+		gone := make(map[int]bool)
+		for _, i := range order {
+			for j := range keys {
+				l := s.findLocked(key(j), hash)
+				require.Equal(t, gone[j], l == nil)
+				require.True(t, l == nil || l.key == key(j))
+			}
+			l := s.findLocked(key(i), hash)
+			c.dissolveLocked(l)
+			c.putBackLineup(l)
+			gone[i] = true
+		}
+		require.Empty(t, s.out)
+	}
 }

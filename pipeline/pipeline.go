@@ -309,15 +309,20 @@ func (p *Pipeline) Do(ctx context.Context) error {
 		return &redislanes.PipelineError{Failed: len(p.refused), Total: p.Len() + len(p.refused), First: first}
 	}
 	if err := p.client.Exec(ctx, &p.request, p.how); err != nil {
-		if p.err = err; !strings.HasPrefix(err.Error(), "redislanes: ") {
-			p.err = fmt.Errorf("redislanes: %w", err)
-		}
+		p.fail(err)
 		return p.err
 	}
 	for i := range p.receivers {
 		p.receivers[i].receive(p)
 	}
 	return p.firstError()
+}
+
+// fail notes why nothing was sent.
+func (p *Pipeline) fail(err error) {
+	if p.err = err; !strings.HasPrefix(err.Error(), "redislanes: ") {
+		p.err = fmt.Errorf("redislanes: %w", err)
+	}
 }
 
 // receive gives the receiver the reply. One that takes errors as values, such as

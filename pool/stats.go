@@ -72,6 +72,10 @@ type Stats struct {
 	// Dialer.Limits, nor refused handshakes, which are DialErrors.
 	ErrorReplies map[string]uint64
 
+	// Bytes that were handed to sockets and that were read from them, by all
+	// connections, without their handshakes and what TLS adds.
+	BytesSent, BytesReceived uint64
+
 	Grows, Shrinks uint64 // how often Target has changed
 	LastResize     Resize // the last time; zero if it has not
 }

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
+	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 )
@@ -15,6 +17,7 @@ type comparison struct {
 	report   *report.Report
 	progress *progress
 	targets  *load.Targets
+	raw      *raw.Writer
 	stopped  error // what went wrong while stopping the servers
 }
 
@@ -24,6 +27,7 @@ func (c *comparison) run(ctx context.Context) error {
 	c.targets = load.NewTargets(c.file.Addrs)
 	c.targets.Launched = func(what string) { c.progress.say("starting " + what) }
 	c.report.Machine.Given = c.targets.Given()
+	c.raw.Start(c.file, c.report.Machine)
 	defer c.progress.end()
 	defer func() {
 		c.report.Machine.Redis = c.targets.RedisVersions()
@@ -62,11 +66,23 @@ func (c *comparison) measure(ctx context.Context, i int, r settings.Run) error {
 			if err := e.WarmUp(ctx); err != nil {
 				return err
 			}
-			to.Endpoints[j].Add(e.Measure(ctx))
-			if err := ctx.Err(); err != nil {
+			phases := e.Measure(ctx)
+			to.Endpoints[j].Add(phases)
+			c.raw.Turn(r.Name, s.Name, phases)
+			if err := rest(ctx, s.Load.CoolDown); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// rest waits between two turns, so that one does not meet what the one before has
+// left behind.
+func rest(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
 }

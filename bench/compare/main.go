@@ -11,8 +11,10 @@ import (
 	"regexp"
 	"syscall"
 
+	"github.com/redislanes/redislanes/internal/pages"
+
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
-	"github.com/redislanes/redislanes/bench/compare/internal/plot"
+	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 )
@@ -61,6 +63,10 @@ func signalled() (context.Context, context.CancelFunc) {
 type options struct {
 	file  string
 	json  string
+	html  string
+	raw   string
+	from  string
+	pages string
 	stats bool
 	plots string
 	png   bool
@@ -76,6 +82,12 @@ func command(ctx context.Context, args []string, out, progress io.Writer) int {
 		}
 		return misused
 	}
+	if o.pages != "" {
+		return o.rewrite(out, progress)
+	}
+	if o.from != "" {
+		return o.again(out, progress)
+	}
 	file, err := settings.Read(o.file)
 	if err != nil {
 		say(progress, "%v\n", err)
@@ -85,7 +97,15 @@ func command(ctx context.Context, args []string, out, progress io.Writer) int {
 		say(progress, "compare: %v\n", err)
 		return misused
 	}
+	files, err := o.create()
+	if err != nil {
+		say(progress, "compare: %v\n", err)
+		return failed
+	}
 	c := &comparison{file: file, report: report.New(file), progress: newProgress(progress, file.Took())}
+	if files.raw != nil {
+		c.raw = raw.NewWriter(files.raw)
+	}
 	err = c.run(ctx)
 	c.report.Finish()
 	switch {
@@ -94,11 +114,8 @@ func command(ctx context.Context, args []string, out, progress io.Writer) int {
 	case err != nil:
 		c.report.Failure = err.Error()
 	}
-	c.report.WriteTable(out)
-	if o.stats {
-		c.report.WriteStatistics(out)
-	}
-	if err := errors.Join(o.write(c.report), c.stopped); err != nil {
+	o.print(c.report, out)
+	if err := errors.Join(c.raw.End(c.report), files.write(c.report), c.stopped); err != nil {
 		say(progress, "compare: %v\n", err)
 		return failed
 	}
@@ -111,11 +128,64 @@ func command(ctx context.Context, args []string, out, progress io.Writer) int {
 	return ok
 }
 
+// again reports what was measured before, from its raw file.
+func (o options) again(out, progress io.Writer) int {
+	if o.only.String() != "" {
+		say(progress, "compare: -only chooses what to measure: it does not go with -from\n")
+		return misused
+	}
+	from, err := os.Open(o.from)
+	if err != nil {
+		say(progress, "compare: -from: %v\n", err)
+		return misused
+	}
+	defer from.Close()
+	r, err := raw.Read(o.from, from)
+	if err != nil {
+		say(progress, "compare: -from: %v\n", err)
+		return misused
+	}
+	files, err := o.create()
+	if err == nil {
+		o.print(r, out)
+		err = files.write(r)
+	}
+	if err != nil {
+		say(progress, "compare: %v\n", err)
+		return failed
+	}
+	return ok
+}
+
+// rewrite makes the tables of pages again.
+func (o options) rewrite(out, progress io.Writer) int {
+	changed, err := pages.Rewrite(o.pages, "compare", false, tableOf)
+	for _, name := range changed {
+		say(out, "wrote %s\n", name)
+	}
+	if err != nil {
+		say(progress, "compare: -rewrite: %v\n", err)
+		return failed
+	}
+	return ok
+}
+
+func (o options) print(r *report.Report, out io.Writer) {
+	r.WriteTable(out)
+	if o.stats {
+		r.WriteStatistics(out)
+	}
+}
+
 func parseFlags(args []string, w io.Writer) (o options, err error) {
 	f := flag.NewFlagSet("compare", flag.ContinueOnError)
 	f.SetOutput(w)
 	f.StringVar(&o.file, "f", "", "the `file` of settings (YAML); README.md has its format")
 	f.StringVar(&o.json, "json", "", "write everything to the `file` as JSON")
+	f.StringVar(&o.raw, "raw", "", "write each turn to the `file` as a line of JSON, while measuring")
+	f.StringVar(&o.from, "from", "", "measure nothing: report what the raw `file` holds")
+	f.StringVar(&o.pages, "rewrite", "", "measure nothing: make the tables of the pages in the `folder` again from their raw files")
+	f.StringVar(&o.html, "html", "", "write a page with tables and plots to the `file`")
 	f.BoolVar(&o.stats, "stats", false, "print all percentiles, moments and tests as well")
 	f.StringVar(&o.plots, "plots", "", "write plots (SVG) into the `folder`, which is made if need be")
 	f.BoolVar(&o.png, "png", false, "write the plots as PNG, too")
@@ -123,8 +193,11 @@ func parseFlags(args []string, w io.Writer) (o options, err error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if o.file == "" || f.NArg() > 0 {
-		say(w, "compare: want a file of settings: compare -f settings.yaml\n")
+	if o.pages != "" && o.file == "" && o.from == "" && f.NArg() == 0 {
+		return o, nil
+	}
+	if (o.file == "") == (o.from == "") || o.pages != "" || o.from != "" && o.raw != "" || f.NArg() > 0 {
+		say(w, "compare: want a file of settings: compare -f settings.yaml; or what was measured: compare -from file.jsonl\n")
 		f.Usage()
 		return o, errors.New("no file")
 	}
@@ -151,30 +224,6 @@ func (o options) choose(f *settings.File) error {
 		return fmt.Errorf("%s varies primaries, which the cluster of REDIS_ADDRS cannot do: unset REDIS_ADDRS, or use -only", f.Name)
 	}
 	return nil
-}
-
-// write writes the files that were asked for.
-func (o options) write(r *report.Report) error {
-	var errs []error
-	if o.json != "" {
-		errs = append(errs, writeFile(o.json, r.WriteJSON))
-	}
-	if o.plots != "" {
-		formats := []string{"svg"}
-		if o.png {
-			formats = append(formats, "png")
-		}
-		errs = append(errs, plot.Write(o.plots, formats, r))
-	}
-	return errors.Join(errs...)
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }
 
 // say prints; what cannot be printed has no better place to be reported.

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,11 +62,15 @@ func run(t *testing.T, args ...string) result {
 // TestQuick runs quick.yaml on a real cluster and looks at all that comes out.
 func TestQuick(t *testing.T) {
 	servers.RequireServer(t)
-	r := run(t, "-f", "settings/quick.yaml", "-stats", "-png")
+	page := filepath.Join(t.TempDir(), "page.html")
+	r := run(t, "-f", "settings/quick.yaml", "-stats", "-png", "-html", page)
 	require.Equal(t, ok, r.status, r.errors)
+	html, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(html), "<h1>Does everything work?</h1>")
 	for _, row := range []string{
 		"| scenario=mixed_2keys | fixed-10 ", "| scenario=mixed_2keys | laned-4 ",
-		"| scenario=shop        | fixed-10, fast |", "| scenario=shop        | laned-4 ",
+		"| scenario=shop        | fixed-10, fast   |", "| scenario=shop        | laned-4, writes  |", "| scenario=shop        | laned-4 ",
 	} {
 		require.Contains(t, r.out, row)
 	}
@@ -86,6 +92,10 @@ func TestQuick(t *testing.T) {
 			require.Positive(t, p.Rate)
 			require.Len(t, p.PerRound, 4)
 			require.Equal(t, p.Requests, p.Latency.Count)
+			require.NotEmpty(t, p.Bound)
+			require.Positive(t, p.Resources.IdleTrip.At(50))
+			require.Positive(t, p.Resources.LoadedTrip.At(50))
+			require.Positive(t, p.Resources.Servers.Busiest)
 			require.Len(t, p.Latency.Percentiles, 11)
 			require.Equal(t, i > 0, len(p.Tests) > 0, "tests are against the first endpoint")
 		}
@@ -115,6 +125,31 @@ vary: {callers: [1, 2, 4]}
 	require.Positive(t, e.Calls(0, "INCRBY"))
 }
 
+// TestRaw writes what is measured, and reports it again without measuring.
+func TestRaw(t *testing.T) {
+	e := redistest.StartEmulated(t, 2)
+	file := write(t, `
+question: Which?
+addrs: [`+e.Addrs()[0]+`]
+scenario: read_write
+keys: 100
+duration: 20ms
+rounds: 2
+rate: 1000
+sla: 1s
+vary: {pool: [{kind: fixed, size: 1}, {kind: fixed, size: 2}]}
+`)
+	lines := filepath.Join(t.TempDir(), "raw.jsonl")
+	first := run(t, "-f", file, "-raw", lines, "-stats")
+	require.Equal(t, ok, first.status, first.errors)
+	calls := e.Calls(0, "GET")
+	again := run(t, "-from", lines, "-stats")
+	require.Equal(t, ok, again.status, again.errors)
+	require.Equal(t, first.out, again.out)
+	require.Equal(t, first.plots, again.plots)
+	require.Equal(t, calls, e.Calls(0, "GET"))
+}
+
 // TestOnly leaves runs out by their names.
 func TestOnly(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
@@ -135,6 +170,10 @@ func TestMisuse(t *testing.T) {
 		"missing file": {[]string{"-f", "no-such-file"}, "no-such-file"},
 		"mistake":      {[]string{"-f", write(t, "callers: -1")}, `:1:10: callers: "-1": want a whole number`},
 		"flag":         {[]string{"-nonsense"}, "-nonsense"},
+		"both files":   {[]string{"-f", "settings/quick.yaml", "-from", "raw.jsonl"}, "want a file of settings"},
+		"no raw file":  {[]string{"-from", "no-such-file"}, "-from: open no-such-file"},
+		"not raw":      {[]string{"-from", "settings/quick.yaml"}, "-from: settings/quick.yaml: line 1: "},
+		"-from -only":  {[]string{"-from", "x", "-only", "y"}, "-only chooses what to measure"},
 		"expression":   {[]string{"-f", "settings/quick.yaml", "-only", "("}, "-only: "},
 		"no run":       {[]string{"-f", "settings/quick.yaml", "-only", "none"}, `the first one is "scenario=mixed_2keys"`},
 	} {
@@ -144,6 +183,34 @@ func TestMisuse(t *testing.T) {
 			require.Contains(t, r.errors, test.want)
 			require.Empty(t, r.out)
 			require.NotContains(t, r.errors, "starting")
+		})
+	}
+}
+
+// TestUnwritable: what cannot be written to is known before anything is measured,
+// and files that exist stay as they are.
+func TestUnwritable(t *testing.T) {
+	folder := t.TempDir()
+	file, kept := filepath.Join(folder, "file"), filepath.Join(folder, "kept")
+	for _, name := range []string{file, kept} {
+		require.NoError(t, os.WriteFile(name, []byte("text"), 0o600))
+	}
+	for name, args := range map[string][]string{
+		"-json":  {"-json", filepath.Join(file, "out.json")},
+		"-html":  {"-json", kept, "-html", filepath.Join(file, "out.html")},
+		"-raw":   {"-json", kept, "-raw", filepath.Join(file, "raw.jsonl")},
+		"-plots": {"-json", kept, "-plots", file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, errors bytes.Buffer
+			args := append([]string{"-f", "settings/quick.yaml"}, args...)
+			require.Equal(t, failed, command(t.Context(), args, &out, &errors))
+			require.Contains(t, errors.String(), "compare: "+name+": ")
+			require.NotContains(t, errors.String(), "starting")
+			require.Empty(t, out.String())
+			text, err := os.ReadFile(kept)
+			require.NoError(t, err)
+			require.Equal(t, "text", string(text))
 		})
 	}
 }
@@ -168,6 +235,16 @@ func TestUnreachable(t *testing.T) {
 	require.Equal(t, failed, r.status)
 	require.Contains(t, r.out, "ended early: run ")
 	require.Contains(t, r.report.Failure, addr)
+}
+
+// TestRest waits as long as it is told, and ends with its context.
+func TestRest(t *testing.T) {
+	began := time.Now()
+	require.NoError(t, rest(t.Context(), 5*time.Millisecond))
+	require.GreaterOrEqual(t, time.Since(began), 5*time.Millisecond)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, rest(ended, time.Hour), context.Canceled)
 }
 
 func write(t *testing.T, text string) string {

@@ -74,6 +74,7 @@ func TestInterrupt(t *testing.T) {
 	servers.RequireServer(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
 			file := write(t, `
 scenario: variable_key
 warm_up: 0

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -20,10 +23,26 @@ const ttl = time.Minute
 // A request sends INCRBY and EXPIRE for all keys and checks every reply.
 type request func(ctx context.Context, keys []string) error
 
+// A target is the cluster that is measured.
+type target struct {
+	addrs []string    // of the primaries
+	tls   *tls.Config // nil: TCP
+
+	// dial, if not nil, makes the connections, instead of what clients do by themselves.
+	dial dial
+}
+
+type dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// DialContext makes a dial what radix takes.
+func (d dial) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	return d(ctx, network, addr)
+}
+
 // A client is one of those that are compared.
 type client struct {
 	name string
-	open func(ctx context.Context, addrs []string) (*session, error)
+	open func(ctx context.Context, t target) (*session, error)
 }
 
 // A session is a client that is connected. counting and reading make a request
@@ -31,6 +50,7 @@ type client struct {
 // clients that have no part in the measurement of large replies.
 type session struct {
 	counting func() request
+	adding   adding         // for all callers
 	reading  func() request // GET of each key, whose values are largeValue bytes
 	close    func()
 }
@@ -41,21 +61,24 @@ func clients() []client {
 		ours("ours", pool.Laned{}),
 		ours("ours-fixed-50", pool.Fixed{Size: 50}),
 		{counters, openCounters},
-		{"rueidis", openRueidis},
+		rueidisClient("rueidis", 0), rueidisClient("rueidis-20us", 20*time.Microsecond), rueidisClient("rueidis-100us", 100*time.Microsecond),
 		goRedis(10), goRedis(50), goRedis(100),
-		radixClient("radix-parallel", true), radixClient("radix-sequential", false),
+		goRedisAuto("go-redis-auto", false), goRedisAuto("go-redis-auto-duplex", true),
+		radixClient("radix-parallel", 10, true), radixClient("radix-sequential", 10, false),
+		radixClient("radix-50-parallel", 50, true), radixClient("radix-100-parallel", 100, true),
 	}
 }
 
 func ours(name string, kind pool.Config) client {
-	return client{name, func(ctx context.Context, addrs []string) (*session, error) {
-		c, err := cluster.Config{Pool: kind}.New(ctx, addrs)
+	return client{name, func(ctx context.Context, t target) (*session, error) {
+		c, err := cluster.Config{Pool: kind, Dialer: lanes.Dialer{TLS: t.tls, NetDial: t.dial}}.New(ctx, t.addrs)
 		if err != nil {
 			return nil, err
 		}
 		return &session{
 			counting: func() request { return ourRequest(pipeline.New(c)) },
 			reading:  func() request { return ourReading(pipeline.New(c)) },
+			adding:   ourAdding(c),
 			close:    func() { _ = c.Close() },
 		}, nil
 	}}
@@ -105,8 +128,8 @@ func ourReading(p *pipeline.Pipeline) request {
 // counters is ours with hits on one key merged.
 const counters = "ours-counters"
 
-func openCounters(ctx context.Context, addrs []string) (*session, error) {
-	c, err := cluster.Config{}.New(ctx, addrs)
+func openCounters(ctx context.Context, t target) (*session, error) {
+	c, err := cluster.Config{Dialer: lanes.Dialer{TLS: t.tls, NetDial: t.dial}}.New(ctx, t.addrs)
 	if err != nil {
 		return nil, err
 	}
@@ -129,19 +152,30 @@ func openCounters(ctx context.Context, addrs []string) (*session, error) {
 			return nil
 		}
 	}
-	return &session{counting: counting, close: func() { _ = all.Close(); _ = c.Close() }}, nil
+	return &session{counting: counting, adding: countersAdding(all), close: func() { _ = all.Close(); _ = c.Close() }}, nil
 }
 
-func openRueidis(_ context.Context, addrs []string) (*session, error) {
-	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs, DisableCache: true})
-	if err != nil {
-		return nil, err
-	}
-	return &session{
-		counting: func() request { return rueidisRequest(c) },
-		reading:  func() request { return rueidisReading(c) },
-		close:    c.Close,
-	}, nil
+// rueidisClient is rueidis that waits for so long, at most, for others to share a
+// write with.
+func rueidisClient(name string, flushDelay time.Duration) client {
+	return client{name, func(_ context.Context, t target) (*session, error) {
+		o := rueidis.ClientOption{InitAddress: t.addrs, TLSConfig: t.tls, DisableCache: true, MaxFlushDelay: flushDelay}
+		if t.dial != nil {
+			o.DialCtxFn = func(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+				return t.dial(ctx, "tcp", addr)
+			}
+		}
+		c, err := rueidis.NewClient(o)
+		if err != nil {
+			return nil, err
+		}
+		return &session{
+			counting: func() request { return rueidisRequest(c) },
+			reading:  func() request { return rueidisReading(c) },
+			adding:   rueidisAdding(c),
+			close:    c.Close,
+		}, nil
+	}}
 }
 
 func rueidisRequest(c rueidis.Client) request {
@@ -176,11 +210,12 @@ func rueidisReading(c rueidis.Client) request {
 }
 
 func goRedis(size int) client {
-	return client{fmt.Sprintf("go-redis-%d", size), func(_ context.Context, addrs []string) (*session, error) {
-		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, PoolSize: size, PoolTimeout: time.Minute})
+	return client{fmt.Sprintf("go-redis-%d", size), func(_ context.Context, t target) (*session, error) {
+		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: t.addrs, TLSConfig: t.tls, Dialer: t.dial, PoolSize: size, PoolTimeout: time.Minute})
 		return &session{
 			counting: func() request { return goRedisRequest(c) },
 			reading:  func() request { return goRedisReading(c) },
+			adding:   goRedisAdding(c),
 			close:    func() { _ = c.Close() },
 		}, nil
 	}}
@@ -201,6 +236,47 @@ func goRedisRequest(c *redis.ClusterClient) request {
 		for _, r := range totals {
 			if n, err := r.Result(); err != nil || n < 1 {
 				return fmt.Errorf("total %d: %w", n, err)
+			}
+		}
+		return nil
+	}
+}
+
+// goRedisAuto is go-redis with the pipelines that it makes of all callers' commands:
+// one trip after the other, or commands and replies at the same time.
+func goRedisAuto(name string, fullDuplex bool) client {
+	return client{name, func(_ context.Context, t target) (*session, error) {
+		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: t.addrs, TLSConfig: t.tls, Dialer: t.dial})
+		options := *redis.DefaultAutoPipelineOptions()
+		options.FullDuplex = fullDuplex
+		auto, err := c.AsyncAutoPipelineWithOptions(&options)
+		if err != nil {
+			_ = c.Close()
+			return nil, err
+		}
+		return &session{
+			counting: func() request { return goRedisAutoRequest(auto) },
+			adding:   goRedisAutoAdding(auto),
+			close:    func() { _ = c.Close() },
+		}, nil
+	}}
+}
+
+func goRedisAutoRequest(auto *redis.AutoPipeliner) request {
+	var totals []*redis.IntCmd
+	var set []*redis.BoolCmd
+	return func(ctx context.Context, keys []string) error {
+		totals, set = totals[:0], set[:0]
+		for _, key := range keys {
+			totals = append(totals, auto.IncrBy(ctx, key, 1))
+			set = append(set, auto.Expire(ctx, key, ttl))
+		}
+		for i, r := range totals { // they wait for the replies
+			if n, err := r.Result(); err != nil || n < 1 {
+				return fmt.Errorf("total %d: %w", n, err)
+			}
+			if _, err := set[i].Result(); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -229,9 +305,16 @@ func goRedisReading(c *redis.ClusterClient) request {
 // radixClient is radix as rate limiters use it: its Cluster performs a pipeline
 // only within one slot, so there is one for each key, all at once or one after
 // the other.
-func radixClient(name string, parallel bool) client {
-	return client{name, func(ctx context.Context, addrs []string) (*session, error) {
-		c, err := radix.ClusterConfig{PoolConfig: radix.PoolConfig{Size: 10}}.New(ctx, addrs)
+func radixClient(name string, size int, parallel bool) client {
+	return client{name, func(ctx context.Context, t target) (*session, error) {
+		pools := radix.PoolConfig{Size: size}
+		switch {
+		case t.dial != nil:
+			pools.Dialer.NetDialer = t.dial
+		case t.tls != nil:
+			pools.Dialer.NetDialer = &tls.Dialer{Config: t.tls}
+		}
+		c, err := radix.ClusterConfig{PoolConfig: pools}.New(ctx, t.addrs)
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +331,7 @@ func radixClient(name string, parallel bool) client {
 				return radixParallel(ctx, c, keys)
 			}
 		}
-		return &session{counting: counting, close: func() { _ = c.Close() }}, nil
+		return &session{counting: counting, adding: radixAdding(c), close: func() { _ = c.Close() }}, nil
 	}}
 }
 

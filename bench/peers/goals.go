@@ -1,58 +1,60 @@
 package main
 
-import "time"
+import (
+	"slices"
+	"strings"
+)
 
-// A goal is a ratio of ours to a rival's that is to be reached.
+// A goal is a ratio of ours to a rival's that is to be reached in each round's
+// median: to that of the rivals' modes which is best in this figure. Where it is
+// beside nobody, it is about our figure itself.
 type goal struct {
 	callers   int
 	scenario  string
-	who       string // of ours
-	rival     string
+	who       string   // of ours
+	beside    []string // what the names of the rivals' modes begin with
 	figure    figure
 	atLeast   bool // else at most
 	threshold float64
 }
 
-// A figure is something measured.
-type figure struct {
-	name string
-	of   func(r *result) float64
-}
+const oursAlone = "ours"
 
 var (
-	rate = figure{"req/s", (*result).rate}
-	cpu  = figure{"cpu/req", func(r *result) float64 { return float64(r.cpuPerRequest()) }}
-	p99  = figure{"p99", func(r *result) float64 { return float64(r.percentile(99)) }}
+	rivals   = []string{"rueidis", "go-redis", "radix"}
+	limiting = []string{"redis_rate", "rueidis-script"}
+	usual    = []int{1, 2, 4, 8, 16}
+	many     = []int{100, 1000}
+	anyone   = slices.Concat(usual, many)
 )
 
-var rivals = [...]string{"rueidis", "go-redis-50", "radix-parallel"}
-
-// goals returns what is to be reached beside each rival.
-func goals() []goal {
-	var all []goal
-	add := func(callers int, f figure, atLeast bool, thresholds [len(rivals)]float64, scenarios ...string) {
-		for _, s := range scenarios {
-			for i, rival := range rivals {
-				all = append(all, goal{callers, s, "ours", rival, f, atLeast, thresholds[i]})
+// goals returns what is to be reached.
+func goals() (all []goal) {
+	add := func(callers []int, requests, tail, time float64, names ...string) {
+		for _, n := range callers {
+			for _, s := range names {
+				all = append(all, goal{n, s, oursAlone, rivals, rate, true, requests},
+					goal{n, s, oursAlone, rivals, p99, false, tail}, goal{n, s, oursAlone, rivals, cpu, false, time})
 			}
 		}
 	}
-	add(100, rate, true, [...]float64{1.6, 2.8, 5}, "mixed_10keys")
-	add(100, cpu, false, [...]float64{0.40, 0.20, 0.10}, "mixed_10keys")
-	add(100, rate, true, [...]float64{1.5, 3, 2.2}, "fixed_key")
-	add(100, rate, true, [...]float64{1.7, 3, 2.5}, "variable_key", "mixed_2keys")
-	add(100, cpu, false, [...]float64{0.50, 0.25, 0.40}, "fixed_key", "variable_key", "mixed_2keys")
-	add(100, p99, false, [...]float64{0.6, 0.5, 0.3}, "fixed_key", "variable_key", "mixed_2keys", "mixed_10keys")
-	add(1, cpu, false, [...]float64{0.65, 0.55, 0.3}, "mixed_10keys")
-	add(1, cpu, false, [...]float64{0.9, 0.9, 1.0}, "fixed_key")
-	for _, rival := range []string{"redis_rate", "rueidis-script"} {
-		for _, s := range []string{"one_hot_key", "one_limit"} {
-			all = append(all, goal{100, s, "ours-fixed-window", rival, rate, true, 3})
-		}
-		all = append(all, goal{100, "five_limits", "ours-fixed-window", rival, rate, true, 5},
-			goal{100, "five_limits", "ours-fixed-window", rival + "-parallel", rate, true, 5})
+	add(usual, 1, 1, 1, "fixed_key", "variable_key", "mixed_2keys")
+	add(usual, 1, 1, 0.6, "mixed_10keys")
+	add(many, 1.1, 0.9, 0.9, "fixed_key") // the server is the limit
+	add(many, 1.4, 0.8, 0.6, "variable_key", "mixed_2keys")
+	add(many, 1.4, 0.7, 0.35, "mixed_10keys")
+	for _, n := range many {
+		all = append(all, goal{n, "fixed_key", counters, rivals, rate, true, 4})
 	}
-	return append(all, goal{100, "fixed_key", counters, "rueidis", rate, true, 4})
+	for _, n := range anyone { // nothing merges
+		const s = "variable_key"
+		all = append(all, goal{n, s, counters, []string{oursAlone}, rate, true, 1}, goal{n, s, counters, []string{oursAlone}, p99, false, 1.1},
+			goal{n, s, counters, []string{oursAlone}, cpu, false, 1.2}, goal{n, s, counters, nil, allocs, false, 0.1})
+	}
+	for _, s := range []string{"one_hot_key", "one_limit"} {
+		all = append(all, goal{100, s, "ours-fixed-window", limiting, rate, true, 3})
+	}
+	return append(all, goal{100, "five_limits", "ours-fixed-window", limiting, rate, true, 5})
 }
 
 // limitShare is the share of redis-benchmark's commands a second that ours are
@@ -62,20 +64,37 @@ const (
 	limitCallers = 100
 )
 
-// A cell is one measurement's place.
-type cell struct {
-	callers  int
-	scenario string
-	client   string
+// ratio returns ours to the best mode's, and the name of that; it is "-" where the
+// goal is beside nobody. There is none if one of them was not measured.
+func (g goal) ratio(r *record, tls bool) (s spread, mode string) {
+	ours := r.turns[cell{tls, g.callers, g.scenario, g.who}]
+	if len(ours) == 0 {
+		return s, ""
+	}
+	if g.beside == nil {
+		return g.figure.over(ours), "-"
+	}
+	for _, client := range r.clients {
+		theirs := r.turns[cell{tls, g.callers, g.scenario, client}]
+		if !g.isBeside(client) {
+			continue
+		}
+		if to, ok := g.figure.ratio(ours, theirs); ok && (mode == "" || (to.median < s.median) == g.atLeast) {
+			s, mode = to, client
+		}
+	}
+	return s, mode
 }
 
-// ratio returns ours to the rival's, and whether both were measured.
-func (g goal) ratio(results map[cell]*result) (ratio float64, ok bool) {
-	ours, theirs := results[cell{g.callers, g.scenario, g.who}], results[cell{g.callers, g.scenario, g.rival}]
-	if ours == nil || theirs == nil || ours.requests == 0 || theirs.requests == 0 {
-		return 0, false
+// isBeside reports whether the client is a mode of one of the rivals. Our pipeline is
+// what it is called and no other of ours.
+func (g goal) isBeside(client string) bool {
+	for _, rival := range g.beside {
+		if client == rival || rival != oursAlone && strings.HasPrefix(client, rival+"-") {
+			return true
+		}
 	}
-	return g.figure.of(ours) / g.figure.of(theirs), true
+	return false
 }
 
 func (g goal) reached(ratio float64) bool {
@@ -83,15 +102,4 @@ func (g goal) reached(ratio float64) bool {
 		return ratio >= g.threshold
 	}
 	return ratio <= g.threshold
-}
-
-func round(d time.Duration) time.Duration {
-	switch {
-	case d >= 10*time.Millisecond:
-		return d.Round(100 * time.Microsecond)
-	case d >= time.Millisecond:
-		return d.Round(10 * time.Microsecond)
-	default:
-		return d.Round(100 * time.Nanosecond)
-	}
 }

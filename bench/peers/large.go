@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -67,7 +68,7 @@ func (p *peers) measureLarge(ctx context.Context) error {
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	say(t, "\nload\tclient\treq/s\tp50\tp99\tcpu/req\tMB allocated/req\treads/req\twrites/req\n")
 	for _, trial := range trials() {
-		for _, c := range p.clients {
+		for _, c := range p.settings.clients {
 			r, err := p.try(ctx, c, trial)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", c.name, trial, err)
@@ -75,8 +76,8 @@ func (p *peers) measureLarge(ctx context.Context) error {
 			if r == nil {
 				continue
 			}
-			say(t, "%s\t%s\t%.1f\t%v\t%v\t%v\t%.3f\t%.1f\t%.1f\n", trial, c.name, r.rate(), round(r.percentile(50)),
-				round(r.percentile(99)), round(r.cpuPerRequest()), r.perRequest(r.allocated)/1e6,
+			say(t, "%s\t%s\t%.1f\t%v\t%v\t%v\t%.3f\t%.1f\t%.1f\n", trial, c.name, r.rate(), rounded(r.percentile(50)),
+				rounded(r.percentile(99)), rounded(r.cpuPerRequest()), r.perRequest(r.allocated)/1e6,
 				r.perRequest(uint64(r.calls.reads)), r.perRequest(uint64(r.calls.writes)))
 		}
 	}
@@ -84,7 +85,7 @@ func (p *peers) measureLarge(ctx context.Context) error {
 }
 
 func (p *peers) writeValues(ctx context.Context) error {
-	c, err := cluster.Config{}.New(ctx, p.addrs)
+	c, err := cluster.Config{Dialer: lanes.Dialer{TLS: p.target.tls}}.New(ctx, p.addrs)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (p *peers) writeValues(ctx context.Context) error {
 
 // try returns nil if the client has no part in the trial.
 func (p *peers) try(ctx context.Context, c client, t trial) (*result, error) {
-	opened, err := c.open(ctx, p.addrs)
+	opened, err := c.open(ctx, p.target)
 	if err != nil {
 		return nil, err
 	}

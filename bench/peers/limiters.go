@@ -12,6 +12,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/limit"
 )
 
@@ -44,8 +45,8 @@ func limiters() []client {
 }
 
 func ourLimiter(name string, algorithm limit.Algorithm) client {
-	return client{name, func(ctx context.Context, addrs []string) (*session, error) {
-		c, err := cluster.Config{}.New(ctx, addrs)
+	return client{name, func(ctx context.Context, t target) (*session, error) {
+		c, err := cluster.Config{Dialer: lanes.Dialer{TLS: t.tls}}.New(ctx, t.addrs)
 		if err != nil {
 			return nil, err
 		}
@@ -102,9 +103,9 @@ func deciding(decide decision, parallel bool) request {
 	}
 }
 
-func openRedisRate(parallel bool) func(context.Context, []string) (*session, error) {
-	return func(_ context.Context, addrs []string) (*session, error) {
-		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, PoolSize: 50, PoolTimeout: time.Minute})
+func openRedisRate(parallel bool) func(context.Context, target) (*session, error) {
+	return func(_ context.Context, t target) (*session, error) {
+		c := redis.NewClusterClient(&redis.ClusterOptions{Addrs: t.addrs, TLSConfig: t.tls, PoolSize: 50, PoolTimeout: time.Minute})
 		l := redis_rate.NewLimiter(c)
 		most := redis_rate.Limit{Rate: manyHits, Burst: manyHits, Period: hitsWindow}
 		decide := func(ctx context.Context, key string) error {
@@ -129,9 +130,9 @@ return total`
 
 // openRueidisScript stands in for rueidislimiter, which the module proxy does not have:
 // one script for each key, over rueidis.
-func openRueidisScript(parallel bool) func(context.Context, []string) (*session, error) {
-	return func(_ context.Context, addrs []string) (*session, error) {
-		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs, DisableCache: true})
+func openRueidisScript(parallel bool) func(context.Context, target) (*session, error) {
+	return func(_ context.Context, t target) (*session, error) {
+		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: t.addrs, TLSConfig: t.tls, DisableCache: true})
 		if err != nil {
 			return nil, err
 		}

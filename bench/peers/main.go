@@ -8,21 +8,21 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/pages"
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
 // peers is one run.
 type peers struct {
 	settings
+	*record
+	target
 	servers *servers.Cluster
-	addrs   []string // of the primaries
-	limit   float64  // commands a second of redis-benchmark; 0: not measured
-	results map[cell]*result
+	out     *rawWriter
 }
 
 func main() {
@@ -33,57 +33,84 @@ func main() {
 }
 
 func run() error {
-	p := &peers{results: make(map[cell]*result)}
+	p := &peers{record: newRecord()}
 	if err := p.parse(os.Args[1:]); err != nil {
+		return err
+	}
+	if p.rewrite != "" {
+		changed, err := pages.Rewrite(p.rewrite, "peers", false, tableOf)
+		for _, name := range changed {
+			fmt.Println("wrote", name)
+		}
+		return err
+	}
+	if p.from != nil {
+		measured, err := readRaw(p.from)
+		if err == nil {
+			measured.report(os.Stdout)
+		}
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	var err error
+	if p.out, err = createRaw(p.raw); err != nil {
+		return err
+	}
 	if err := p.start(ctx); err != nil {
 		return err
 	}
 	defer p.servers.Close()
-	printMachine()
-	if p.large {
-		return p.measureLarge(ctx)
+	return p.all(ctx)
+}
+
+// all measures what the flags ask for, and reports it.
+func (p *peers) all(ctx context.Context) error {
+	began := p.newStart()
+	p.starts = append(p.starts, began)
+	if err := p.out.write(line{Start: &began}); err != nil {
+		return err
 	}
-	if p.limited {
-		var err error
-		if p.limit, err = limitOf(ctx, p.addrs[0]); err != nil {
-			return err
-		}
-		fmt.Printf("redis-benchmark -P 32: %.0f commands/s\n", p.limit)
+	if p.large {
+		fmt.Println(began)
+		return p.measureLarge(ctx)
 	}
 	stopProfiles, err := p.profile()
 	if err != nil {
 		return err
 	}
-	if err := p.measure(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		return err
+	err = p.measure(ctx)
+	ended := err == nil
+	if errors.Is(err, context.Canceled) {
+		err = nil // what was measured is reported
 	}
-	if err := stopProfiles(); err != nil {
+	if err = errors.Join(err, stopProfiles()); err != nil {
 		return err
 	}
 	p.report(os.Stdout)
-	return nil
+	if !ended {
+		return errors.New("was interrupted")
+	}
+	return p.out.end()
 }
 
 func (p *peers) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	started, err := servers.LaunchCluster(ctx, servers.Options{Primaries: p.primaries, Replicas: p.replicas})
+	started, err := servers.LaunchCluster(ctx, servers.Options{Primaries: p.primaries, Replicas: p.replicas, TLS: p.overTLS})
 	if err != nil {
 		return err
 	}
-	p.servers, p.addrs = started, started.Addrs()[:p.primaries]
+	p.servers, p.target = started, target{addrs: started.Addrs()[:p.primaries], tls: started.TLSConfig()}
 	return nil
 }
 
-func printMachine() {
+// serverVersion is what redis-server calls itself, without its build.
+func serverVersion() string {
 	server, _ := servers.Binary()
 	version, _ := exec.Command(server, "--version").Output()
-	fmt.Printf("%s, %s/%s, %d CPUs, %s; %s", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH,
-		runtime.NumCPU(), runtime.Version(), version)
+	words := strings.Fields(string(version))
+	return strings.Join(words[:min(3, len(words))], " ")
 }
 
 // measure lets each client have its turn in each round, so that what the machine
@@ -92,8 +119,22 @@ func (p *peers) measure(ctx context.Context) error {
 	if err := p.settle(ctx); err != nil {
 		return err
 	}
-	for _, callers := range p.callers {
-		for _, s := range p.scenarios {
+	if p.cutting {
+		return p.cutAll(ctx)
+	}
+	if p.limited {
+		ca, _, _ := p.servers.TLSFiles()
+		limit, err := limitOf(ctx, p.target, ca)
+		if err != nil {
+			return err
+		}
+		p.most[p.overTLS] = limit
+		if err := p.out.write(line{Limit: &limit}); err != nil {
+			return err
+		}
+	}
+	for _, callers := range p.settings.callers {
+		for _, s := range p.settings.scenarios {
 			if err := p.compare(ctx, callers, s); err != nil {
 				return err
 			}
@@ -117,12 +158,12 @@ func (p *peers) settle(ctx context.Context) error {
 	return nil
 }
 
-const warmUp = 300 * time.Millisecond
+const warmUp = 150 * time.Millisecond
 
 func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 	var loads []*load
-	for _, c := range p.clients {
-		opened, err := c.open(ctx, p.addrs)
+	for _, c := range p.settings.clients {
+		opened, err := c.open(ctx, p.target)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -132,8 +173,8 @@ func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 	for round := range p.rounds {
 		// In another order each time: who comes first finds servers that have just
 		// started, or those that the one before has left busy.
-		for _, i := range rand.New(rand.NewPCG(uint64(round), uint64(callers))).Perm(len(p.clients)) {
-			c := p.clients[i]
+		for _, i := range rand.New(rand.NewPCG(uint64(round), uint64(callers))).Perm(len(p.settings.clients)) {
+			c := p.settings.clients[i]
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -141,12 +182,17 @@ func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 			if err := loads[i].run(ctx, warmUp, newResult()); err != nil {
 				return fmt.Errorf("%s, warm-up: %w", c.name, err)
 			}
-			place := cell{callers, s.name, c.name}
-			if p.results[place] == nil {
-				p.results[place] = newResult()
-			}
-			if err := p.turn(ctx, loads[i], p.results[place]); err != nil {
+			r := newResult()
+			if err := p.turn(ctx, loads[i], r); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			t := turnOf(cell{p.overTLS, callers, s.name, c.name}, s, round, r)
+			if t.Requests == 0 {
+				return fmt.Errorf("%s: no request ended within %v: use a longer -for", c.name, p.during)
+			}
+			p.add(t)
+			if err := p.out.write(line{Turn: &t}); err != nil {
+				return err
 			}
 		}
 	}

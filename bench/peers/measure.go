@@ -22,7 +22,6 @@ type result struct {
 	calls     ioCalls                 // system calls of this process
 	executed  int64                   // INCRBY, by the servers' own count
 	latencies *hdrhistogram.Histogram // microseconds
-	rates     []float64               // requests a second, of each round
 }
 
 func newResult() *result { return &result{latencies: newHistogram()} }
@@ -86,7 +85,6 @@ func (l *load) run(ctx context.Context, during time.Duration, r *result) error {
 	r.during += took
 	r.mallocs += after.Mallocs - before.Mallocs
 	r.allocated += after.TotalAlloc - before.TotalAlloc
-	r.rates = append(r.rates, float64(n)/took.Seconds())
 	return nil
 }
 

@@ -3,79 +3,84 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
 )
 
 // report prints one table for each number of callers, and the goals.
-func (p *peers) report(w io.Writer) {
-	for _, callers := range p.callers {
-		say(w, "\n%d callers\n\n", callers)
-		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		say(t, "scenario\tclient\treq/s\tp50\tp99\tp99.9\tcpu/req\tallocs/req\treads/req\twrites/req\tINCRBY/key\treq/s of each round\n")
-		for _, s := range p.scenarios {
-			for _, c := range p.clients {
-				r := p.results[cell{callers, s.name, c.name}]
-				if r == nil {
+func (r *record) report(w io.Writer) {
+	for _, s := range r.starts {
+		say(w, "%v\n", s)
+	}
+	for _, callers := range r.callers {
+		say(w, "\n%d callers, medians of the rounds\n\n%v", callers, r.figures(callers))
+	}
+	if cuts := r.cutTable().String(); cuts != "" {
+		say(w, "\n%s", cuts)
+	}
+	if len(r.turns) > 0 {
+		goals, text := r.goals()
+		say(w, "\ngoals: ours to theirs\n\n%v\n%s\n", goals, text)
+	}
+}
+
+// figures is the table for a number of callers. A scenario over TLS has rows of its
+// own.
+func (r *record) figures(callers int) *table {
+	t := newTable("scenario", "client", "req/s", "of rounds", "p50", "p99", "p99.9", "CPU/req", "allocs/req", "reads/req", "writes/req", "INCRBY/key")
+	for _, tls := range r.over {
+		for _, s := range r.scenarios {
+			for _, client := range r.clients {
+				turns := r.turns[cell{tls, callers, s, client}]
+				if len(turns) == 0 {
 					continue
 				}
-				say(t, "%s\t%s\t%.0f\t%v\t%v\t%v\t%v\t%.1f\t%.3f\t%.3f\t%.3f\t%s\n", s.name, c.name, r.rate(),
-					round(r.percentile(50)), round(r.percentile(99)), round(r.percentile(99.9)),
-					round(r.cpuPerRequest()), r.perRequest(r.mallocs),
-					r.perRequest(uint64(r.calls.reads)), r.perRequest(uint64(r.calls.writes)),
-					r.perRequest(uint64(r.executed))/float64(s.keys()), rounds(r.rates))
+				of := func(f figure) float64 { return f.over(turns).median }
+				rates := rate.over(turns)
+				t.add(overText(s, tls), client, fmt.Sprintf("%.0f", rates.median), fmt.Sprintf("%.0f to %.0f", rates.low, rates.high),
+					duration(of(p50)), duration(of(p99)), duration(of(p999)), duration(of(cpu)), fmt.Sprintf("%.1f", of(allocs)),
+					fmt.Sprintf("%.3f", of(reads)), fmt.Sprintf("%.3f", of(writes)), fmt.Sprintf("%.3f", of(incrby)))
 			}
 		}
-		_ = t.Flush()
 	}
-	p.reportGoals(w)
+	return t
 }
 
-func rounds(rates []float64) string {
-	text := ""
-	for i, r := range rates {
-		if i > 0 {
-			text += " "
-		}
-		text += fmt.Sprintf("%.0f", r)
+func overText(scenario string, tls bool) string {
+	if tls {
+		return scenario + " over TLS"
 	}
-	return text
+	return scenario
 }
 
-func (p *peers) reportGoals(w io.Writer) {
-	say(w, "\ngoals: ours to theirs\n\n")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	say(t, "callers\tscenario\tours\tfigure\tbeside\tgoal\tmeasured\t\n")
-	short, all := 0, 0
-	for _, g := range goals() {
-		ratio, ok := g.ratio(p.results)
-		if !ok {
-			continue
-		}
-		all++
+// goals is the table of goals, and how many of them are reached.
+func (r *record) goals() (*table, string) {
+	t := newTable("callers", "scenario", "ours", "figure", "beside", "goal", "median", "in rounds", "")
+	reached, all := 0, 0
+	add := func(g goal, tls bool, ratio spread, mode string) {
 		verdict, sign := "reached", "≤"
 		if g.atLeast {
 			sign = "≥"
 		}
-		if !g.reached(ratio) {
-			verdict = "SHORT"
-			short++
+		if all++; g.reached(ratio.median) {
+			reached++
+		} else {
+			verdict = "**short**"
 		}
-		say(t, "%d\t%s\t%s\t%s\t%s\t%s %.2f\t%.2f\t%s\n", g.callers, g.scenario, g.who, g.figure.name, g.rival, sign, g.threshold, ratio, verdict)
+		t.add(fmt.Sprint(g.callers), overText(g.scenario, tls), g.who, g.figure.name, mode, fmt.Sprintf("%s %.2f", sign, g.threshold),
+			fmt.Sprintf("%.2f", ratio.median), fmt.Sprintf("%.2f to %.2f", ratio.low, ratio.high), verdict)
 	}
-	if ours := p.results[cell{limitCallers, "mixed_10keys", "ours"}]; ours != nil && p.limit > 0 {
-		all++
-		commands := ours.rate() * 20
-		verdict := "reached"
-		if commands < limitShare*p.limit {
-			verdict = "SHORT"
-			short++
+	for _, tls := range r.over {
+		for _, g := range goals() {
+			if ratio, mode := g.ratio(r, tls); mode != "" {
+				add(g, tls, ratio, mode)
+			}
 		}
-		say(t, "%d\tmixed_10keys\tours\tcommands/s\tredis-benchmark -P 32 (%.0f)\t≥ %.2f\t%.2f\t%s\n",
-			limitCallers, p.limit, limitShare, commands/p.limit, verdict)
+		ours, limit := r.turns[cell{tls, limitCallers, "mixed_10keys", oursAlone}], r.most[tls]
+		if len(ours) > 0 && limit > 0 {
+			share := rate.over(ours)
+			commands := float64(2*ours[0].Keys) / limit
+			add(goal{callers: limitCallers, scenario: "mixed_10keys", who: oursAlone, figure: figure{name: "commands/s"}, atLeast: true, threshold: limitShare},
+				tls, spread{share.low * commands, share.median * commands, share.high * commands}, fmt.Sprintf("redis-benchmark -P 32 (%.0f)", limit))
+		}
 	}
-	_ = t.Flush()
-	say(w, "\n%d of %d goals reached\n", all-short, all)
+	return t, fmt.Sprintf("%d of %d goals reached.", reached, all)
 }
-
-// say prints; what cannot be printed has no better place to be reported.
-func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/redislanes/redislanes/cluster"
 )
 
 // A scenario is the keys of each request: how many are the same for all, and
@@ -17,33 +19,41 @@ var scenarios = []scenario{
 	{name: "fixed_key", fixed: 1},
 	{name: "variable_key", variable: 1},
 	{name: "mixed_2keys", fixed: 1, variable: 1},
-	{name: "mixed_10keys", fixed: 1, variable: 9},
+	{name: "mixed_10keys", fixed: 5, variable: 5},
 }
 
-// mixed returns a scenario of n keys, one of which is the same for all.
+// mixed returns a scenario of n keys. Half of them, rounded up, are the same for all.
 func mixed(n int) scenario {
-	return scenario{name: fmt.Sprintf("mixed_%dkeys", n), fixed: 1, variable: n - 1}
+	return scenario{name: fmt.Sprintf("mixed_%dkeys", n), fixed: (n + 1) / 2, variable: n / 2}
 }
 
 func (s scenario) keys() int { return s.fixed + s.variable }
 
 const variableKeys = 10_000
 
-// keys are the names of all keys, made before the clock starts.
-var fixedKey, manyKeys = makeKeys()
+// maxKeys is how many keys -keys can ask for.
+const maxKeys = 10_000
 
-func makeKeys() (fixed string, many []string) {
+// The names of all keys are made before the clock starts.
+var fixedKeys, manyKeys = makeKeys()
+
+func makeKeys() (fixed, many []string) {
 	for i := range variableKeys {
 		many = append(many, fmt.Sprintf("limit:user-%05d:minute", i))
 	}
-	return "limit:everybody:minute", many
+	// Each third of the slots has as many fixed keys as the others: by their names
+	// alone, all five of mixed_10keys could be on one node.
+	for i := 0; len(fixed) < maxKeys/2; i++ {
+		name := fmt.Sprintf("limit:everybody-%d:minute", i)
+		if int(cluster.Slot(name))*3/cluster.SlotCount == len(fixed)%3 {
+			fixed = append(fixed, name)
+		}
+	}
+	return fixed, many
 }
 
 func (s scenario) draw(to []string, random *rand.Rand) []string {
-	to = to[:0]
-	for range s.fixed {
-		to = append(to, fixedKey)
-	}
+	to = append(to[:0], fixedKeys[:s.fixed]...)
 	from := manyKeys
 	if s.reading {
 		from = valueKeys

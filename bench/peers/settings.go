@@ -20,6 +20,11 @@ type settings struct {
 	limited             bool
 	large               bool
 	limits              bool
+	overTLS             bool
+	cutting             bool
+	raw                 string
+	from                []string // raw files; nil: measure
+	rewrite             string
 	listed              bool // the scenarios are those of -keys
 	cpuProfile          string
 	memProfile          string
@@ -27,23 +32,34 @@ type settings struct {
 
 func (s *settings) parse(args []string) error {
 	flags := flag.NewFlagSet("peers", flag.ExitOnError)
-	callers := flags.String("callers", "1,8,100,1000", "numbers of `callers`")
+	callers := flags.String("callers", "1,2,4,8,16,100,1000", "numbers of `callers`")
 	keys := flags.String("keys", "", "instead of the four scenarios, one for each of these `numbers` of keys in a request")
 	names := flags.String("clients", ".", "only clients whose name matches the regular `expression`")
 	which := flags.String("scenarios", ".", "only scenarios whose name matches the regular `expression`")
 	noLimit := flags.Bool("nolimit", false, "leave redis-benchmark out")
-	flags.DurationVar(&s.during, "for", 2*time.Second, "how long each client is measured in each round")
-	flags.IntVar(&s.rounds, "rounds", 3, "how often each client has its turn")
+	flags.DurationVar(&s.during, "for", 400*time.Millisecond, "how long each client is measured in each round")
+	flags.IntVar(&s.rounds, "rounds", 7, "how often each client has its turn")
 	flags.IntVar(&s.primaries, "primaries", 3, "`number` of the cluster's primaries")
 	flags.IntVar(&s.replicas, "replicas", 1, "`number` of replicas of each")
 	flags.BoolVar(&s.large, "large", false, "measure large pipelines and large replies instead")
 	flags.BoolVar(&s.limits, "limits", false, "measure rate limiters instead")
+	flags.BoolVar(&s.overTLS, "tls", false, "let servers and clients speak TLS")
+	flags.BoolVar(&s.cutting, "cuts", false, "cut connections at each byte instead, and count what became of the commands")
+	flags.StringVar(&s.raw, "raw", "", "write each turn to the `file` as a line of JSON, while measuring")
+	from := flags.String("from", "", "measure nothing: report what the raw `files`, with commas between, hold")
+	flags.StringVar(&s.rewrite, "rewrite", "", "measure nothing: make the tables of the pages in the `folder` again from their raw files")
 	flags.StringVar(&s.cpuProfile, "cpuprofile", "", "write a CPU profile of the whole run to the `file`")
 	flags.StringVar(&s.memProfile, "memprofile", "", "write a profile of the heap, and of every allocation since the start, to the `file`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	s.limited = !*noLimit
+	s.limited = !*noLimit && !s.limits && !s.large && !s.cutting
+	if *from != "" {
+		s.from = strings.Split(*from, ",")
+	}
+	if s.cutting {
+		s.primaries, s.replicas = 1, 0 // a connection carries all there is to cut
+	}
 	var err error
 	if s.callers, err = numbers("callers", *callers); err != nil {
 		return err
@@ -79,6 +95,9 @@ func (s *settings) choose(names, which, keys string) error {
 		}
 		all, s.listed = nil, true
 		for _, n := range counts {
+			if n > maxKeys {
+				return fmt.Errorf("-keys %s: want at most %d in a request", keys, maxKeys)
+			}
 			all = append(all, mixed(n))
 		}
 	}
@@ -96,6 +115,12 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-clients: the expression matches none")
 	case len(s.scenarios) == 0:
 		return fmt.Errorf("-scenarios: the expression matches none")
+	case s.from != nil && (s.raw != "" || s.rewrite != ""):
+		return fmt.Errorf("-from: cannot be used with -raw or -rewrite")
+	case s.large && s.raw != "":
+		return fmt.Errorf("-large: has no raw file")
+	case s.cutting && (s.large || s.limits || s.overTLS):
+		return fmt.Errorf("-cuts: cannot be used with -large, -limits or -tls")
 	case s.limits && (s.large || s.listed):
 		return fmt.Errorf("-limits: cannot be used with -large or -keys: it has scenarios of its own")
 	case s.rounds < 1:

@@ -87,8 +87,8 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 		addrs = emulated.Addrs()
 		p.log.Info("no addresses are given: using a cluster that is emulated in this process", "nodes", len(addrs))
 	}
-	timed := metrics.NewObserver()
-	config.Observer, config.Logger = timed, p.log
+	ofClient := metrics.New()
+	config.Observer, config.Logger = ofClient, p.log
 	ctx, cancel := context.WithTimeout(ctx, s.Redis.ConnectTimeout)
 	defer cancel()
 	client, err := config.New(ctx, addrs)
@@ -96,7 +96,7 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 		return nil, err
 	}
 	p.onClose(client.Close)
-	registry.MustRegister(metrics.NewCollector(client), timed)
+	registry.MustRegister(ofClient)
 	if err := p.warm(ctx, client); err != nil && !config.Lazy {
 		return nil, err
 	}

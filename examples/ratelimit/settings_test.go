@@ -31,7 +31,7 @@ var everything = []string{
 
 // leftOut are the fields without a setting, and why.
 var leftOut = map[string]string{
-	"Options.OnWait":               "metrics.Observer, which the service has, is told of each wait",
+	"Options.OnWait":               "metrics.Metrics, which the service has, are told of each wait",
 	"limit.Config.Observer":        "the service's own, for /metrics",
 	"cluster.Config.Observer":      "the service's own, for /metrics",
 	"cluster.Config.Logger":        "the service's own",

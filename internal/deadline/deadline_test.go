@@ -77,3 +77,80 @@ func TestChildren(t *testing.T) {
 		all.End(c)
 	})
 }
+
+// TestEndsWithItsOuterContext: at once, whether Err is asked, both channels are
+// waited for, or Done alone; and it is not used again.
+func TestEndsWithItsOuterContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all Contexts
+		for _, linked := range []bool{false, true} {
+			outer, cancel := context.WithCancelCause(t.Context())
+			c := all.Begin(outer, time.Now().Add(time.Hour))
+			if linked {
+				select {
+				case <-c.Done():
+					t.Fatal("it has not ended")
+				default:
+				}
+			}
+			own, its := Channels(c)
+			cancel(nil)
+			select {
+			case <-own:
+			case <-its:
+			}
+			require.ErrorIs(t, c.Err(), context.Canceled)
+			<-c.Done()
+			time.Sleep(2 * time.Hour)
+			require.ErrorIs(t, c.Err(), context.Canceled, "it stays what it was")
+			all.End(c)
+			require.NotSame(t, c, all.Begin(t.Context(), time.Now().Add(time.Second)))
+		}
+	})
+}
+
+// TestUsedAgain: the outer context of the last use does not end this one, whether
+// anybody waited for Done alone or not.
+func TestUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all Contexts
+		for _, linked := range []bool{false, true, false} {
+			outer, cancel := context.WithCancel(t.Context())
+			c := all.Begin(outer, time.Now().Add(time.Minute))
+			if linked {
+				c.Done()
+			}
+			all.End(c)
+			next := all.Begin(t.Context(), time.Now().Add(time.Minute))
+			cancel()
+			synctest.Wait()
+			require.NoError(t, next.Err())
+			all.End(next)
+		}
+	})
+}
+
+// TestNoRegistration: waiting for both channels allocates nothing.
+func TestNoRegistration(t *testing.T) {
+	outer, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all Contexts
+	ready := make(chan struct{}, 1)
+	once := func() {
+		c := all.Begin(outer, time.Now().Add(time.Hour))
+		own, its := Channels(c)
+		ready <- struct{}{}
+		select {
+		case <-ready:
+		case <-own:
+		case <-its:
+		}
+		all.End(c)
+	}
+	once()
+	most := 0.0
+	if raceDetector {
+		most = 10
+	}
+	require.LessOrEqual(t, testing.AllocsPerRun(1000, once), most)
+}

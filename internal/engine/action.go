@@ -97,11 +97,42 @@ func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
 }
 
 func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	encoded, err := wire.Encode(marshal)
-	if err != nil || encoded.Len() == 0 {
+	x, ok := c.client.exchanges.Get().(*sharedExchange)
+	if !ok {
+		x = new(sharedExchange)
+	}
+	err := c.exchange(ctx, x, marshal, unmarshalInto)
+	x.reset() // not after a panic of the program's
+	c.client.exchanges.Put(x)
+	return err
+}
+
+// A sharedExchange is the memory of an exchange over shared connections. Nothing of it
+// is in what a call returns.
+type sharedExchange struct {
+	encoded  wire.Request
+	commands []command.Command
+	request  Request
+	replies  []byte
+}
+
+// reset empties x, and drops what one large exchange has needed.
+func (x *sharedExchange) reset() {
+	x.request.Reset()
+	clear(x.commands)
+	if cap(x.request.arena) > largeArena || cap(x.replies) > largeArena {
+		*x = sharedExchange{}
+	}
+}
+
+func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, unmarshalInto any) error {
+	encoded, r := &x.encoded, &x.request
+	if err := encoded.Encode(r.Buffer(), marshal); err != nil || encoded.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
-	commands, slot, err := c.client.look(ctx, encoded, c.slot)
+	r.arena = encoded.Encoded()
+	commands, slot, err := c.client.look(ctx, encoded, x.commands[:0], c.slot)
+	x.commands = commands
 	if err != nil {
 		return err
 	}
@@ -110,19 +141,18 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 		return encoded.Refused()
 	case way == command.Alone || c.alone:
 		c.name = commandName(encoded.Encoded())
-		return c.lend(ctx, slot, exchange{marshal, unmarshalInto})
+		return c.lend(ctx, slot, encoded, exchange{marshal, unmarshalInto})
 	}
-	var r Request
-	r.arena = encoded.Encoded()
 	for i := range encoded.Len() {
 		from, to := encoded.Bounds(i)
 		r.add(from, to, slot)
 		r.Mark(i, c.client.slow.apply(commands[i]))
 	}
-	if err := c.client.Exec(ctx, &r, c.how); err != nil {
+	if err := c.client.Exec(ctx, r, c.how); err != nil {
 		return err
 	}
-	replies, refused, err := c.join(&r)
+	replies, refused, err := c.join(r, x.replies[:0])
+	x.replies = replies
 	switch {
 	case err != nil:
 		return err
@@ -135,25 +165,25 @@ func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto an
 	return refused
 }
 
-// look returns the commands of an exchange, as they are known here or to a
-// server, and the slot of all that have a key, or the given one if none has.
-func (c *Client) look(ctx context.Context, encoded *wire.Request, otherwise int32) (commands []command.Command, slot int32, err error) {
+// look appends the commands of an exchange, as they are known here or to a
+// server. It returns the slot of all that have a key, or the given one if none has.
+func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []command.Command, otherwise int32) (_ []command.Command, slot int32, err error) {
 	slot = noKey
 	for i := range encoded.Len() {
 		from, to := encoded.Bounds(i)
 		cmd, err := c.learned(ctx, command.Of(encoded.Encoded()[from:to]))
 		if err != nil {
-			return nil, 0, err
+			return commands, 0, err
 		}
 		encoded.Judge(cmd)
 		commands = append(commands, cmd)
 		s, err := c.slotOf(cmd)
 		switch {
 		case err != nil:
-			return nil, 0, err
+			return commands, 0, err
 		case s == noKey:
 		case slot != noKey && slot != s && !c.current().single:
-			return nil, 0, crossSlot(cmd.Name(), uint16(slot), uint16(s))
+			return commands, 0, crossSlot(cmd.Name(), uint16(slot), uint16(s))
 		default:
 			slot = s
 		}
@@ -166,8 +196,11 @@ func (c *Client) look(ctx context.Context, encoded *wire.Request, otherwise int3
 
 // lend performs what may block its connection, or may not share it, on one of
 // its own.
-func (c *routedConn) lend(ctx context.Context, slot int32, x exchange) error {
-	l := lending{client: c.client, action: x, slot: slot, how: c.how, canRetry: c.canRetry, once: !c.how.noFollow}
+func (c *routedConn) lend(ctx context.Context, slot int32, encoded *wire.Request, x exchange) error {
+	l := lending{client: c.client, action: x, slot: slot, how: c.how, canRetry: c.canRetry, once: !c.how.noFollow, commands: encoded.Len()}
+	if l.commands == 1 {
+		l.encoded = encoded.Encoded()
+	}
 	err := l.run(ctx)
 	if l.to != nil {
 		c.addr = l.to.Address()
@@ -184,15 +217,17 @@ func (x exchange) Perform(ctx context.Context, conn radix.Conn) error {
 	return conn.EncodeDecode(ctx, x.marshal, x.into)
 }
 
-// join returns the replies, also those that are errors, one behind the other,
-// or what became of the first command that has none. The error refused is that of
-// the first command that did not run: a receiver may take its reply for a value.
-func (c *routedConn) join(r *Request) (replies []byte, refused, err error) {
+// join appends the replies to buf, also those that are errors, or returns what became
+// of the first command that has none. The error refused is that of the first command
+// that did not run: a receiver may take its reply for a value.
+func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err error) {
+	replies = buf
 	failed := false
 	for i := range r.bounds {
 		reply, addr, err := r.outcome(i)
 		if err != nil {
-			return nil, nil, &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, err)}
+			failed := &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, err)}
+			return replies, nil, wire.AfterContext(failed)
 		}
 		if refused == nil && isRefusal(reply, addr) {
 			usable := radixresp.ErrConnUsable{Err: r.tried(i, saidError(reply))}
@@ -200,7 +235,11 @@ func (c *routedConn) join(r *Request) (replies []byte, refused, err error) {
 		}
 		if resp.IsError(reply) && !failed {
 			failed, c.name, c.addr = true, commandName(r.command(i)), addr
-			c.tried = func(err error) error { return r.tried(i, err) }
+			c.tried = nil
+			if r.attempts != nil {
+				told, began, took := r.attempts[i], r.began, r.took
+				c.tried = func(err error) error { return told.explain(err, began, took) }
+			}
 		}
 		replies = append(replies, reply...)
 	}
@@ -217,9 +256,9 @@ func (c *routedConn) explain(err error) error {
 	if !errors.As(err, &said) {
 		return err
 	}
-	usable := radixresp.ErrConnUsable{Err: said}
+	usable := radixresp.ErrConnUsable{Err: wire.Said(said.S)}
 	if v := classify([]byte(said.S), c.addr).verdict; v != final && v != noScript {
-		usable.Err = refusal{said}
+		usable.Err = refusal{wire.Said(said.S)}
 		if c.tried != nil {
 			usable.Err = c.tried(usable.Err)
 		}

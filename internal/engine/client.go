@@ -36,10 +36,13 @@ type Client struct {
 	counters counters
 	troubles troubles
 	journal  *guard.Journal
-	strange  map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
 
-	refreshLog refreshLog       // for refresh only
-	now        func() time.Time // what an Observer's times are taken from
+	exchanges sync.Pool // of *sharedExchange; each client has its own, so that a synctest bubble keeps what it has made
+
+	strange map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
+
+	refreshLog refreshLog           // for refresh only
+	now        func() time.Duration // what an Observer's times are taken from
 
 	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
 	nodes     map[string]*node
@@ -56,7 +59,7 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), now: time.Now}
+		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), now: wire.Now}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.troubles.episodes.log = c.journal
 	c.slow, _ = cfg.overrides() // validated

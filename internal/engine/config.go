@@ -32,6 +32,8 @@ type Config struct {
 	Standalone   bool
 	Lazy         bool
 	Observer     Observer
+	Contexts     ContextObserver  // Observer, if it is one
+	Topology     TopologyObserver // likewise
 	Logger       *slog.Logger
 }
 

@@ -4,16 +4,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // refusal is a server's error reply that wraps ErrRefused.
-type refusal struct{ resp3.SimpleError }
+type refusal struct{ *wire.SaidError }
 
-func (r refusal) Unwrap() []error { return []error{r.SimpleError, redislanes.ErrRefused} }
+func (r refusal) Unwrap() []error { return []error{r.SaidError, redislanes.ErrRefused} }
 
 // replyError turns a server's error reply into a CommandError.
 func replyError(command []byte, addr string, reply []byte) error {
@@ -23,17 +22,12 @@ func replyError(command []byte, addr string, reply []byte) error {
 // saidError turns a server's error reply into an error.
 func saidError(reply []byte) error {
 	text := resp.ErrorText(reply)
-	text = text[:min(len(text), maxErrorText)]
-	said := resp3.SimpleError{S: resp.Redact(string(text))}
+	said := wire.Said(text)
 	if v := classify(text, "").verdict; v != final && v != noScript {
 		return refusal{said}
 	}
 	return said
 }
-
-// maxErrorText is how much of an error reply is looked at: one byte more than
-// Redact shows, so that it knows that there was more.
-const maxErrorText = resp.MaxRedacted + 1
 
 func commandName(command []byte) string {
 	return strings.ToUpper(resp.CommandName(command))

@@ -65,17 +65,29 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 			return err
 		}
 	}
-	if c.cfg.Observer == nil {
-		c.exec(ctx, r, how)
-		return nil
+	f := c.prepare(ctx, r)
+	trips, placed := c.place(r, f, how)
+	if how.Goroutines {
+		f.sendEach(ctx, c, trips)
+	} else {
+		f.send(ctx, trips, how.Sequential)
 	}
-	began := c.now()
-	c.exec(ctx, r, how)
-	c.observe(r, c.now().Sub(began))
+	if placed && !how.Replicas {
+		r.clean = f.await(ctx, c) && f.clean()
+	}
+	if !r.clean {
+		again := retry{client: c, request: r, flight: f, how: how}
+		again.run(ctx)
+	}
+	c.end(r)
 	return nil
 }
 
-func (c *Client) exec(ctx context.Context, r *Request, how How) {
+// prepare makes the request ready for its first wave.
+func (c *Client) prepare(ctx context.Context, r *Request) *flight {
+	if c.cfg.Observer != nil {
+		c.observe(ctx, r)
+	}
 	r.places = grown(r.places, len(r.bounds))
 	if r.slow > 0 && c.slowLanes {
 		r.noteSlowSlots()
@@ -85,26 +97,26 @@ func (c *Client) exec(ctx context.Context, r *Request, how How) {
 	}
 	f := r.begin()
 	f.call.Begin(0)
-	placed := c.firstWave(ctx, r, f, how)
-	if placed && !how.Replicas {
-		r.clean = f.await(ctx, c) && f.clean()
-	}
-	if !r.clean {
-		again := retry{client: c, request: r, flight: f, how: how}
-		again.run(ctx)
-	}
-	c.troubles.endedBy(r)
+	return f
 }
 
-// firstWave sends all commands by the map of the slots. It reports whether all
-// of them have a trip.
-func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) (placed bool) {
+// end draws the conclusions from a request that has ended.
+func (c *Client) end(r *Request) {
+	c.troubles.endedBy(r)
+	if r.observed.client != nil {
+		r.observed.ended(r)
+	}
+}
+
+// place gives all commands places on trips, by the map of the slots. It reports
+// whether all of them have one.
+func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bool) {
 	t := c.topology.Load()
 	if len(t.nodes) == 0 {
 		for i := range r.places {
 			r.places[i].err = noOwnerError(r.slots[i])
 		}
-		return false
+		return nil, false
 	}
 	placed = true
 	var n int
@@ -132,12 +144,8 @@ func (c *Client) firstWave(ctx context.Context, r *Request, f *flight, how How) 
 		r.places[i] = place{trip: tr, pos: tr.Len()}
 		tr.Add(r.bounds[i].from, r.bounds[i].to)
 	}
-	if trips := f.trips[first:f.used]; how.Goroutines {
-		f.sendEach(ctx, c, trips)
-	} else {
-		f.send(ctx, trips, how.Sequential)
-	}
-	return placed
+	f.observed.nextWave(n)
+	return f.trips[first:f.used], placed
 }
 
 // poolFor returns the pool of the node that commands for the slot go to. The
@@ -189,6 +197,9 @@ func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) {
 // sendEach sends each trip from a goroutine of its own, but for the last, whose is
 // the caller's, and returns when all have ended.
 func (f *flight) sendEach(ctx context.Context, c *Client, trips []*trip) {
+	if f.observed != nil {
+		f.observed.begin(f.request, trips)
+	}
 	var others sync.WaitGroup
 	for i, t := range trips {
 		t.markLarge()
@@ -211,27 +222,37 @@ func (f *flight) sendEach(ctx context.Context, c *Client, trips []*trip) {
 }
 
 func (f *flight) submit(ctx context.Context, trips []*trip) {
+	if f.observed != nil {
+		f.observed.begin(f.request, trips)
+	}
+	f.open = f.open || ctx.Err() == nil // some may be in flight
+	f.mine = submit(ctx, f.call, trips, f.mine)
+}
+
+// submit hands the trips, which call is to wait for, to their pools, and writes and
+// reads what falls to the caller: the batches that it returns, in the memory of mine.
+func submit(ctx context.Context, call *wire.Call, trips []*trip, mine []*wire.Batch) []*wire.Batch {
+	mine = mine[:0]
 	if err := ctx.Err(); err != nil {
 		for _, t := range trips {
 			t.Refuse(t.pool.Address(), err)
 		}
-		return
+		return mine
 	}
-	f.call.More(len(trips))
-	f.open = true
-	f.mine = f.mine[:0]
+	call.More(len(trips))
 	for _, t := range trips {
 		t.markLarge()
 		if t.pool.Submit(&t.Batch) {
-			f.mine = append(f.mine, &t.Batch)
+			mine = append(mine, &t.Batch)
 		}
 	}
-	wire.Flush(f.mine)
+	wire.Flush(mine)
 	// Where the last one was written, replies come last: while the caller sleeps
 	// there, those of the others arrive, and it need not sleep for them.
-	for _, b := range slices.Backward(f.mine) {
+	for _, b := range slices.Backward(mine) {
 		b.Read(ctx)
 	}
+	return mine
 }
 
 // await waits for the trips. It reports whether all are complete; if not, one of

@@ -24,7 +24,9 @@ type lending struct {
 	slot     int32
 	how      How
 	canRetry bool
-	once     bool // it is one exchange: it has not run if each of its commands was refused
+	commands int    // that are known of it
+	encoded  []byte // the one command that it is; nil if it may send several
+	once     bool   // it is one exchange: it has not run if each of its commands was refused
 
 	to      *nodepool.Pool // nil: to be chosen by the map
 	asking  bool
@@ -33,15 +35,25 @@ type lending struct {
 	had     time.Duration // what the context left then
 	seen    seen          // in the last try
 	sent    uint64        // when that began, see troubles.begun
+
+	retries, redirects int
 }
 
 func (l *lending) run(ctx context.Context) error {
+	if l.client.cfg.Contexts == nil {
+		return l.perform(ctx)
+	}
+	return l.observed(ctx)
+}
+
+// perform tries until the action was performed, or has failed for good.
+func (l *lending) perform(ctx context.Context) error {
 	for {
 		l.attempt.tries++
 		conn, err := l.lend(ctx)
 		again := false
 		if err == nil {
-			if err = l.perform(ctx, conn); err == nil {
+			if err = l.performOn(ctx, conn); err == nil {
 				l.succeeded()
 				return nil
 			}
@@ -67,7 +79,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 	return l.to.Lend(ctx)
 }
 
-func (l *lending) perform(ctx context.Context, conn *nodepool.Lent) error {
+func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 	defer conn.Return()
 	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
 	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen})
@@ -129,6 +141,7 @@ func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, no
 		return false
 	}
 	count.Add(1)
+	l.retries++
 	return true
 }
 
@@ -185,6 +198,7 @@ func (l *lending) redirect(to redirect) bool {
 		c.counters.ask.Add(1)
 	}
 	l.attempt.hops++
+	l.redirects++
 	l.to, l.asking = n.pool(asPrimary), to.verdict == ask
 	return true
 }

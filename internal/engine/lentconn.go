@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -31,7 +32,7 @@ type seen struct {
 	ran     sort // what the success of those that ran proves
 	refused sort // of the first that was refused
 	refusal bool // there is one
-	some    bool // commands were not refused
+	some    bool // commands were not refused, and have run
 }
 
 // note looks at the commands of an exchange and their replies.
@@ -41,7 +42,7 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 		reply, replies = resp.Cut(replies)
 		switch refused := isRefusal(reply, addr); {
 		case !refused:
-			s.some = true
+			s.some = s.some || !isOfNoEffect(encoded, reply)
 			if !resp.IsError(reply) { // which it may be before the server looks whether it may write
 				s.ran = max(s.ran, sortOf(encoded))
 			}
@@ -49,6 +50,18 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 			s.refused, s.refusal = sortOf(encoded), true
 		}
 	}
+}
+
+// isOfNoEffect tells whether the command, which was not refused, has changed nothing but
+// its connection: one that opens a transaction, waits for EXEC, or was dropped by it.
+func isOfNoEffect(encoded, reply []byte) bool {
+	switch command.Of(encoded).Effect() {
+	case command.OpensTransaction, command.Watches, command.Unwatches:
+		return true
+	case command.EndsTransaction:
+		return bytes.HasPrefix(reply, []byte("-EXECABORT "))
+	}
+	return string(reply) == "+QUEUED\r\n"
 }
 
 // sortOf returns what the command's success proves.
@@ -69,8 +82,8 @@ func (c lentConn) Do(ctx context.Context, action radix.Action) error {
 }
 
 func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := wire.Marshal(marshal)
-	if err != nil || len(request) == 0 {
+	request, err := c.Prepare(ctx, marshal, unmarshalInto)
+	if request == nil {
 		return err
 	}
 	commands, err := commandsOf(request)

@@ -18,6 +18,7 @@ type refreshLog struct {
 	failed  guard.Throttle
 	moved   guard.Throttle
 	told    *topology // the last map that it was told of
+	shown   *topology // the last map that the observer was told of
 }
 
 // noteRefreshed tells of refreshes that fail, and of the first one that succeeds again.
@@ -67,8 +68,15 @@ const nobody = "nobody"
 
 func shiftsBetween(before, after *topology) map[shift]int {
 	all := make(map[shift]int)
+	if before.owner == after.owner && slices.Equal(before.nodes, after.nodes) {
+		return all
+	}
+	from, to, s := uint16(noOwner), uint16(noOwner), shift{nobody, nobody}
 	for slot := range int32(SlotCount) {
-		if s := (shift{before.ownerOf(slot), after.ownerOf(slot)}); s.from != s.to {
+		if i, j := before.owner[slot], after.owner[slot]; i != from || j != to { // most slots are as the one before
+			from, to, s = i, j, shift{before.ownerOf(slot), after.ownerOf(slot)}
+		}
+		if s.from != s.to {
 			all[s]++
 		}
 	}

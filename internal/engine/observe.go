@@ -1,19 +1,29 @@
 package engine
 
 import (
-	"errors"
+	"context"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // An Observer is that of package cluster, and so are the types below.
 type Observer interface {
 	Pool(p PoolInfo) PoolObserver
 	Request(r RequestInfo)
+}
+
+// A ContextObserver is told of requests with their contexts, in place of
+// Observer.Request.
+type ContextObserver interface {
+	BeginRequest(ctx context.Context, s RequestStart) context.Context
+	EndRequest(ctx context.Context, s RequestStart, r RequestInfo)
+}
+
+// A TopologyObserver is told of changes of the map of the slots.
+type TopologyObserver interface {
+	TopologyChanged(c TopologyChange)
 }
 
 // A PoolObserver is told of one pool.
@@ -29,14 +39,66 @@ type ConnObserver interface {
 	Closed(reason string, open time.Duration, err error)
 }
 
+// A DialObserver is told of dials, and how long their steps took.
+type DialObserver interface {
+	DialEnded(d nodepool.DialInfo)
+}
+
+// A GroupObserver is told of the groups of commands that the pool is given.
+type GroupObserver interface {
+	BeginGroup(ctx context.Context, s GroupStart) context.Context
+	EndGroup(ctx context.Context, s GroupStart, g GroupInfo)
+}
+
+// PoolParts is what a PoolObserver is told besides; each may be nil.
+type PoolParts struct {
+	Conns  ConnObserver
+	Dials  DialObserver
+	Groups GroupObserver
+}
+
+// A PoolComposite is a PoolObserver that does not implement the others itself.
+type PoolComposite interface {
+	PoolObserver
+	Parts() PoolParts
+}
+
+func partsOf(o PoolObserver) (p PoolParts) {
+	if composite, ok := o.(PoolComposite); ok {
+		return composite.Parts()
+	}
+	p.Conns, _ = o.(ConnObserver)
+	p.Dials, _ = o.(DialObserver)
+	p.Groups, _ = o.(GroupObserver)
+	return p
+}
+
 // eventsOf returns what the observer is told by its pool.
 func eventsOf(o PoolObserver) nodepool.Events {
 	e := nodepool.Events{Waited: o.Waited}
-	if conns, ok := o.(ConnObserver); ok {
-		e.Dialed, e.Closed = conns.Dialed, conns.Closed
+	p := partsOf(o)
+	if p.Conns != nil {
+		e.Closed = p.Conns.Closed
+	}
+	if p.Conns != nil || p.Dials != nil {
+		e.Dialed = func(d nodepool.DialInfo) {
+			if p.Conns != nil {
+				p.Conns.Dialed(d.Took, d.Err)
+			}
+			if p.Dials != nil {
+				p.Dials.DialEnded(d)
+			}
+		}
+	}
+	if p.Groups != nil {
+		e.Maker = &groupWatcher{p.Groups}
 	}
 	return e
 }
+
+// A groupWatcher is what a pool keeps for the engine. It is a pointer to a struct
+// so that finding it again for each group is one comparison.
+type groupWatcher struct{ GroupObserver }
 
 // PoolInfo says which pool it is.
 type PoolInfo struct {
@@ -45,13 +107,63 @@ type PoolInfo struct {
 	Kind string
 }
 
+// A Namer names commands: that of all of them, or "" if they have several.
+type Namer interface{ CommandName() string }
+
+// RequestStart is what is known of a request before it is sent.
+type RequestStart struct {
+	Commands int
+	Lent     bool
+	Names    Namer
+}
+
 // RequestInfo is what became of a request.
 type RequestInfo struct {
-	Took     time.Duration
-	Commands int
-	Failed   int
-	Trips    int
-	Outcome  Outcome
+	Took      time.Duration
+	Commands  int
+	Failed    int
+	Trips     int
+	Outcome   Outcome
+	Retries   int
+	Redirects int
+	Addr      string
+	Code      string
+	Err       error
+}
+
+// GroupStart is what is known of a group before it is sent.
+type GroupStart struct {
+	Commands   int
+	Bytes      int
+	Wave       int
+	Groups     int
+	Retried    int
+	Redirected int
+	Names      Namer
+}
+
+// GroupInfo is what became of a group.
+type GroupInfo struct {
+	Took    time.Duration
+	Bytes   int
+	Failed  int
+	Outcome Outcome
+	Code    string
+	Err     error
+}
+
+// TopologyChange is how a map of the slots differs from the one before.
+type TopologyChange struct {
+	Joined, Left []string
+	Moved        int
+	Moves        []SlotsMoved
+	Owned        int
+}
+
+// SlotsMoved is how many slots have gone from one node to another; "" is none.
+type SlotsMoved struct {
+	From, To string
+	Slots    int
 }
 
 // Outcome is what became of a request: that of the command that fared worst.
@@ -79,41 +191,6 @@ func (o Outcome) String() string {
 		return "not_sent"
 	}
 	return "unknown"
-}
-
-// observe tells the observer of a request that has ended.
-func (c *Client) observe(r *Request, took time.Duration) {
-	info := RequestInfo{Took: took, Commands: r.Len(), Trips: r.Trips()}
-	if !r.clean {
-		for i := range r.bounds {
-			if o := r.outcomeOf(i); o != OutcomeOK {
-				info.Failed++
-				info.Outcome = max(info.Outcome, o)
-			}
-		}
-	}
-	if err := c.tell(info); err != nil {
-		guard.Log(c.cfg.Logger, err)
-	}
-}
-
-func (c *Client) tell(info RequestInfo) (err error) {
-	defer guard.Catch("Observer.Request", &err)
-	c.cfg.Observer.Request(info)
-	return nil
-}
-
-func (r *Request) outcomeOf(i int) Outcome {
-	reply, _, err := r.outcome(i)
-	switch {
-	case err == nil && !resp.IsError(reply):
-		return OutcomeOK
-	case err == nil:
-		return OutcomeError
-	case errors.Is(err, redislanes.ErrNotSent):
-		return OutcomeNotSent
-	}
-	return OutcomeUnknown
 }
 
 // poolObserver asks who wants to know of the node's pool, nil if nobody does.

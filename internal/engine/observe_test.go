@@ -89,7 +89,7 @@ func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *ato
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
 	var readings atomic.Int64
-	client.now = func() time.Time { return time.Unix(readings.Add(1), 0) }
+	client.now = func() time.Duration { return time.Duration(readings.Add(1)) * time.Second }
 	return client, &readings
 }
 
@@ -125,6 +125,8 @@ func TestObserverIsToldOfRequests(t *testing.T) {
 	count(ctx)
 	got, _ = w.last()
 	require.Equal(t, OutcomeError, got.Outcome)
+	require.Equal(t, "NOPERM", got.Code)
+	require.NoError(t, got.Err, "each command has a reply")
 	require.Positive(t, got.Failed)
 	require.Less(t, got.Failed, 10)
 
@@ -133,6 +135,8 @@ func TestObserverIsToldOfRequests(t *testing.T) {
 	count(gone)
 	got, n = w.last()
 	require.Equal(t, 3, n)
+	require.ErrorIs(t, got.Err, context.Canceled)
+	got.Err = nil
 	require.Equal(t, RequestInfo{Took: time.Second, Commands: 10, Failed: 10, Trips: 3, Outcome: OutcomeNotSent}, got)
 
 	require.Error(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", keys[0], "1")))

@@ -35,6 +35,9 @@ type redirect struct {
 	dialled bool
 }
 
+// maxErrorText is how much of an error reply is judged.
+const maxErrorText = resp.MaxRedacted
+
 // classify judges the text of an error reply, without the leading '-' and the
 // line end. asked is the host:port of the server that replied; its host stands
 // in where MOVED or ASK name none (Redis Cluster specification, "MOVED

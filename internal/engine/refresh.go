@@ -122,6 +122,7 @@ func (c *Client) refresh(ctx context.Context) error {
 	c.counters.refreshes.Add(1)
 	c.use(t, said)
 	c.noteMoved()
+	c.tellTopology()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -34,9 +35,12 @@ type Request struct {
 	groups  []int32
 	numbers []int32 // of groups, for splitSlow
 	flight  *flight
+	placed  bool // of several that are executed at once: each command had a trip in the first wave
 	clean   bool
 	err     error // why it cannot be executed
 	spare   int   // uses in a row that needed little of arena
+
+	observed observation
 
 	attempts []attempt // of each command, if some had to be sent again
 	began    time.Time // when the first of these ended
@@ -74,12 +78,21 @@ type trip struct {
 	proves   sort   // what its success proves, for troubles
 	sent     uint64 // see troubles.begun
 	kept     bool   // a command's reply is in it, for retry.reclaim
+
+	// For the observation, if somebody is told of the group.
+	watcher    *groupWatcher   // nil: nobody is, or was already
+	observed   context.Context // as the observer returned it
+	of         *Request
+	start      GroupStart
+	retried    int // commands in it
+	redirected int
 }
 
 // A flight is the trips of one request. It is used again for the next request,
 // but for one that was abandoned: lanes may still hold its batches.
 type flight struct {
 	call      *wire.Call
+	shared    *wire.Call // waits for the trips that are made now instead, if it is set
 	trips     []*trip
 	used      int           // of trips, in all waves so far
 	reclaimed int           // trips that are not among them any more
@@ -88,6 +101,9 @@ type flight struct {
 	open      bool          // not all trips are known to be complete
 	now       uint64        // when trips that are made now are sent, see troubles.begun
 	abandoned bool
+
+	request  *Request
+	observed *observation // nil: nobody is told
 }
 
 // largeArena is what a Request may keep however little it needs.
@@ -292,7 +308,10 @@ func (r *Request) Node(i int) string {
 // begin returns a flight that no lane holds any more.
 func (r *Request) begin() *flight {
 	if r.flight == nil || r.flight.abandoned {
-		r.flight = &flight{call: wire.NewCall()}
+		r.flight = &flight{call: wire.NewCall(), request: r}
+	}
+	if r.flight.observed = nil; r.observed.client != nil {
+		r.flight.request, r.flight.observed = r, &r.observed
 	}
 	return r.flight
 }
@@ -306,7 +325,11 @@ func (f *flight) trip(p *nodepool.Pool, arena []byte, alone bool) *trip {
 	f.used++
 	t.pool = p
 	t.judged, t.commands, t.proves, t.sent = false, t.commands[:0], keyless, f.now
+	t.watcher, t.retried, t.redirected = nil, 0, 0
 	call := f.call
+	if f.shared != nil {
+		call = f.shared
+	}
 	if alone {
 		if t.own == nil {
 			t.own = wire.NewCall()

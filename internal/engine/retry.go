@@ -166,10 +166,12 @@ func (x *retry) judgeEnded() {
 	for _, t := range f.trips[f.settled:f.used] {
 		if !t.judged && t.Troubled() {
 			t.judged = true
+			f.observed.end(t)
 			x.judgeAll(t.commands)
 		}
 	}
 	if !f.open {
+		f.observed.endGroups(f)
 		f.settled = f.used
 	}
 }
@@ -252,6 +254,7 @@ func (x *retry) send(ctx context.Context) {
 			continue
 		}
 		tr := x.tripTo(to, i, first)
+		f.observed.count(tr, x.attempts[i].why)
 		if asks {
 			tr.Add(asking.from, asking.to)
 		}
@@ -260,6 +263,7 @@ func (x *retry) send(ctx context.Context) {
 		tr.commands = append(tr.commands, i)
 	}
 	x.now = x.now[:0]
+	f.observed.nextWave(f.used - first)
 	f.send(ctx, f.trips[first:f.used], x.how.Sequential)
 }
 
@@ -335,6 +339,7 @@ func (x *retry) giveUpReplicas() {
 	x.judgeEnded()
 	old := x.flight
 	old.abandon(errSilent)
+	old.observed.endGroups(old)
 	x.flight = x.request.begin()
 	x.flight.call.Begin(0)
 	for _, t := range old.trips[old.settled:old.used] {

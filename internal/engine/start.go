@@ -20,15 +20,18 @@ const (
 // that is loading its data, is waited for.
 func (c *Client) start(ctx context.Context) error {
 	pause := minStartBackoff
+	var unready error // says more than an attempt that the context's end cuts off
 	for {
 		err := c.refresh(ctx)
-		if err == nil || ctx.Err() != nil || !willPass(err) {
+		switch {
+		case err != nil && ctx.Err() != nil && unready != nil:
+			return fmt.Errorf("%w; the context ended before one was ready: %w", unready, ctx.Err())
+		case err == nil || ctx.Err() != nil || !willPass(err):
 			return err
 		}
 		c.journal.Note(slog.LevelInfo, "no server is ready yet", "error", err)
-		if ended := wait(ctx, pause/2+rand.N(pause/2)); ended != nil {
-			return fmt.Errorf("%w; the context ended before one was ready: %w", err, ended)
-		}
+		unready = err
+		_ = wait(ctx, pause/2+rand.N(pause/2)) // the next attempt ends at once if the context has ended
 		pause = min(2*pause, maxStartBackoff)
 	}
 }

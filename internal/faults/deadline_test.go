@@ -128,6 +128,7 @@ var waitTests = []waitTest{
 // TestDeadlineAtEveryWait: wherever a call waits, it is back at its deadline,
 // and at once if it is cancelled, without a deadline, too.
 func TestDeadlineAtEveryWait(t *testing.T) {
+	parallel(t)
 	server := servers.StartServer(t, servers.Options{})
 	for _, w := range waitTests {
 		for _, cancelled := range []bool{false, true} {
@@ -136,6 +137,7 @@ func TestDeadlineAtEveryWait(t *testing.T) {
 				name = w.name + ", cancelled"
 			}
 			t.Run(name, func(t *testing.T) {
+				parallel(t)
 				proxy := redistest.StartProxy(t, server.Addrs()[0])
 				call := w.setUp(t, server, proxy)
 				const after = 100 * time.Millisecond

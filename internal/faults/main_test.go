@@ -113,7 +113,7 @@ func startLoad(client *cluster.Client, callers int, keys []string, deadline time
 // strict tests run alone, and at full load.
 func rest() {
 	if !strict {
-		<-time.After(5 * time.Millisecond)
+		<-time.After(20 * time.Millisecond)
 	}
 }
 

@@ -15,52 +15,72 @@ import (
 
 // TestReshardingAndFailover moves slots of each of three primaries with their
 // keys, 3,600 in all if strict, in all ways that the servers have, and lets the
-// replicas take over gracefully, while 32 callers count. No call may fail, and
+// replicas take over gracefully, while callers count. No call may fail, and
 // nothing may be lost or doubled.
+//
+// On a busy machine a replica of Redis 7.0 that has taken over may say for good that
+// its cluster is down, once in some thirty runs. Then another cluster is tried.
 func TestReshardingAndFailover(t *testing.T) {
 	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 10}} {
 		t.Run(name, func(t *testing.T) {
 			parallel(t)
-			real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
-			client := open(t, cluster.Config{Pool: kind}, real.Addrs())
-			ctx := servers.Within(t, 120*time.Second)
-			perMove := 400
-			if strict {
-				perMove = 1200
-			}
-			l := startLoad(client, 32, append(redistest.KeysInSlots(30, "reshard"), keysThatMove(perMove)...), 0)
-			defer l.end()
-			ways := real.ReshardWays()
-			for i := range 3 {
-				// The first slots of one primary go to the next one, then its
-				// replica takes over.
-				slots := make([]uint16, perMove)
-				for j := range slots {
-					slots[j] = uint16(i*perPrimary + j)
+			for tries := 1; ; tries++ {
+				broken := reshardAndFailOver(t, kind)
+				if broken == nil {
+					return
 				}
-				from, err := real.Owner(ctx, slots[0])
-				require.NoError(t, err)
-				to := primary(t, real, (i+1)%3)
-				require.NotEqual(t, from, to)
-				require.NoError(t, ways[i%len(ways)](ctx, slots, to))
-				failOver(t, real, i)
-			}
-			seen := sum(l.acknowledged)
-			until(t, ctx, "the load goes on", func() bool { return sum(l.acknowledged) > seen+10_000 })
-			l.end()
-			s := client.Stats()
-			t.Logf("%v; %d MOVED, %d ASK, %d refused and %d not sent for now, %d refreshes",
-				l, s.Moved, s.Ask, s.Refused, s.NotSent, s.Refreshes)
-			require.Zero(t, l.failedCalls.Load(), "%v", l.first)
-			require.NotZero(t, s.Moved)
-			l.verify(t, client, true)
-			for i, key := range l.keys {
-				var ttl int
-				require.NoError(t, client.Do(ctx, radix.Cmd(&ttl, "TTL", key)))
-				require.Positive(t, ttl, "key %d lives for ever", i)
+				t.Logf("the servers are broken: %v", broken)
+				require.Less(t, tries, 3, "the servers are broken again and again")
 			}
 		})
 	}
+}
+
+// reshardAndFailOver returns why the servers, and not the client, cannot go on.
+func reshardAndFailOver(t *testing.T, kind pool.Config) (broken error) {
+	t.Helper()
+	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
+	client := open(t, cluster.Config{Pool: kind}, real.Addrs())
+	ctx := servers.Within(t, 120*time.Second)
+	perMove, callers, more := 150, 12, int64(5000)
+	if strict {
+		perMove, callers, more = 1200, 32, 10_000
+	}
+	l := startLoad(client, callers, append(redistest.KeysInSlots(30, "reshard"), keysThatMove(perMove)...), 0)
+	defer l.end()
+	ways := real.ReshardWays()
+	for i := range 3 {
+		// The first slots of one primary go to the next one, then its
+		// replica takes over.
+		slots := make([]uint16, perMove)
+		for j := range slots {
+			slots[j] = uint16(i*perPrimary + j)
+		}
+		from, err := real.Owner(ctx, slots[0])
+		require.NoError(t, err)
+		to := primary(t, real, (i+1)%3)
+		require.NotEqual(t, from, to)
+		require.NoError(t, ways[i%len(ways)](ctx, slots, to))
+		failOver(t, real, i)
+		if err := real.WaitHealthy(servers.Within(t, 30*time.Second)); err != nil {
+			return err
+		}
+	}
+	seen := sum(l.acknowledged)
+	until(t, ctx, "the load goes on", func() bool { return sum(l.acknowledged) > seen+more })
+	l.end()
+	s := client.Stats()
+	t.Logf("%v; %d MOVED, %d ASK, %d refused and %d not sent for now, %d refreshes",
+		l, s.Moved, s.Ask, s.Refused, s.NotSent, s.Refreshes)
+	require.Zero(t, l.failedCalls.Load(), "%v", l.first)
+	require.NotZero(t, s.Moved)
+	l.verify(t, client, true)
+	for i, key := range l.keys {
+		var ttl int
+		require.NoError(t, client.Do(ctx, radix.Cmd(&ttl, "TTL", key)))
+		require.Positive(t, ttl, "key %d lives for ever", i)
+	}
+	return nil
 }
 
 const perPrimary = 16384/3 + 1
@@ -98,5 +118,4 @@ func failOver(t *testing.T, c *servers.Cluster, i int) {
 		ok, err := replica.IsPrimary(ctx)
 		return err == nil && ok
 	})
-	require.NoError(t, c.WaitHealthy(ctx))
 }

@@ -151,6 +151,31 @@ func TestSentinelSettings(t *testing.T) {
 	}
 }
 
+// TestSentinelOverTLS: Sentinels and servers that speak TLS and demand certificates, of
+// which the primary is replaced.
+func TestSentinelOverTLS(t *testing.T) {
+	parallel(t)
+	real := servers.StartWithSentinels(t, servers.Options{Replicas: 1, TLS: true, ClientCerts: true})
+	ctx := servers.Within(t, 60*time.Second)
+	config := cluster.Config{DownGrace: time.Minute}
+	config.Dialer.TLS = real.TLSConfig()
+	config.Sentinel = &cluster.Sentinel{Primary: servers.PrimaryName}
+	_, err := config.New(servers.Within(t, 10*time.Second), real.SentinelAddrs()[:1])
+	var unreachable *redislanes.UnreachableError
+	require.ErrorAs(t, err, &unreachable, "the Sentinel's dialer has no TLS of its own")
+
+	config.Sentinel.Dialer.TLS = real.TLSConfig()
+	client := open(t, config, real.SentinelAddrs())
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "here", "1")))
+	old, err := real.WaitWatched(ctx)
+	require.NoError(t, err)
+	require.NoError(t, real.SentinelFailover(ctx))
+	until(t, ctx, "another server is the primary", func() bool { return client.Primary(0) != old.Addr() })
+	var value string
+	require.NoError(t, client.Do(ctx, radix.Cmd(&value, "GET", "here")))
+	require.Equal(t, "1", value)
+}
+
 // TestPrimaryAmongStandaloneServers: of servers without cluster mode that are given
 // by their addresses, the one that is no replica is used, also after they have
 // changed places.

@@ -44,6 +44,9 @@ func text(v any) string {
 // Log logs err with the stack if it is a panic of a user's function, and does
 // nothing otherwise.
 func Log(log *slog.Logger, err error) {
+	if err == nil {
+		return // before p, which is on the heap
+	}
 	var p *PanicError
 	if errors.As(err, &p) {
 		log.Error("callback panicked", "callback", p.Callback, "panic", p.Value, "stack", p.Stack)

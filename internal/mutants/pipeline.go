@@ -44,13 +44,23 @@ var ofPipeline = []mutant{
 	},
 	{
 		"a panic that the caller recovers leaves its key out", "pipeline/carrier.go",
-		"\tdefer func() {\n\t\tnext := c.carriers", "\tdefer func() {\n\t\tif e := recover(); e != nil {\n\t\t\tpanic(e)\n\t\t}\n\t\tnext := c.carriers",
+		"\tdefer c.touchDown(flights, keep)\n\tc.send(ctx, flights)", "\tc.send(ctx, flights)\n\tc.touchDown(flights, keep)",
 		"./pipeline", "TestPanicBelowHit", false,
 	},
 	{
 		"a carrier's keys wait for each other's nodes", "pipeline/carrier.go",
-		"c.flyAlone(c.split(next.flights, true), true)", "c.flyAlone(next.flights, true)",
+		"next.flights = c.scatter(next.flights)\n", "",
 		"./pipeline", "TestCarriedByNode", false,
+	},
+	{
+		"a call's keys wait for its slowest node", "pipeline/lineup.go",
+		"l.owner.requests.Early()", "_ = l.owner.requests.Early",
+		"./pipeline", "TestSlowNodeHoldsUpItsOwnKeys", false,
+	},
+	{
+		"a panic that the caller recovers leaves keys of several nodes out", "pipeline/leave.go",
+		"if g != nil {", "if g != nil && recover() == nil {",
+		"./pipeline", "TestPanicOfACallToSeveralNodes", false,
 	},
 	{
 		"carriers wait for hits on others' keys", "pipeline/lineup.go",

@@ -30,6 +30,7 @@ func simulate(chosen []*mutant, seeds, from int) {
 
 var (
 	firstFailure = regexp.MustCompile(`(?m)^first failure: (.*)$`)
+	fatal        = regexp.MustCompile(`(?m)^((?:panic|fatal error|runtime): .{0,100})`)
 	seedsDone    = regexp.MustCompile(`(?m)^(\d+) of \d+ seeds`)
 )
 
@@ -45,7 +46,7 @@ func (m *mutant) simulate(seeds, from int) (verdict string, noticed bool, err er
 	if err != nil {
 		return "", false, err
 	}
-	out, err := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-timeout", "150s", "-run", "TestWorlds", "./internal/sim",
+	out, err := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "240s", "-run", "TestWorlds", "./internal/sim",
 		"-sim.first", "-sim.seeds="+strconv.Itoa(seeds), "-sim.from="+strconv.Itoa(from)).CombinedOutput()
 	switch first := firstFailure.FindSubmatch(out); {
 	case bytes.Contains(out, []byte("[build failed]")):
@@ -60,8 +61,8 @@ func (m *mutant) simulate(seeds, from int) (verdict string, noticed bool, err er
 		done = all[len(all)-1][1]
 	}
 	how := "ends the process"
-	if bytes.Contains(out, []byte("panic: test timed out")) {
-		how = "hangs"
+	if why := fatal.FindSubmatch(out); why != nil {
+		how += " (" + string(why[1]) + ")"
 	}
 	return fmt.Sprintf("%s, after %s seeds", how, done), true, nil
 }

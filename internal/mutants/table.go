@@ -14,7 +14,7 @@ var known = []mutant{
 	},
 	{
 		"1 callers wait behind a missing reply: no deadline of their own", "internal/wire/batch.go",
-		"case <-ctx.Done():\n\t\treturn ctx.Err()", "case <-make(chan struct{}):\n\t\treturn nil",
+		"case <-own:\n\tcase <-outer:\n\t}\n\treturn ctx.Err()", "case <-outer:\n\t}\n\treturn nil",
 		"./internal/wire", "TestCallerLeavesASilentServerAtItsDeadline", false,
 	},
 	{
@@ -41,7 +41,7 @@ var known = []mutant{
 	{
 		"6 a negative length is believed", "internal/resp/framer.go",
 		"\t\treturn false, fmt.Errorf(\"%w: length -%d behind %q\", ErrProtocol, f.num, f.cur)\n", "",
-		"./cluster", "TestHostileServer", false,
+		"./internal/resp", "TestFramerRefuses", false,
 	},
 	{
 		"6 a huge bulk string is believed", "internal/resp/framer.go",
@@ -75,7 +75,7 @@ var known = []mutant{
 	},
 	{
 		"8 errors of a pipeline show its commands", "internal/wire/conn.go",
-		"return withoutValues(err, &redislanes.DecodeError{Into: \"what a radix.Pipeline holds\"})", "return err",
+		"return withoutValues(err, &redislanes.DecodeError{Into: \"what a radix.Pipeline holds\"})", "_ = (*redislanes.DecodeError)(nil)\n\treturn err",
 		"./cluster", "TestCanaryInTrouble", false,
 	},
 	{
@@ -90,7 +90,7 @@ var known = []mutant{
 	},
 	{
 		"10 a full lane lets callers overrun their deadlines (rueidis)", "internal/wire/batch.go",
-		"case <-ctx.Done():\n\t\treturn ctx.Err()", "case <-make(chan struct{}):\n\t\treturn nil",
+		"case <-own:\n\tcase <-outer:\n\t}\n\treturn ctx.Err()", "case <-outer:\n\t}\n\treturn nil",
 		"./internal/faults", "TestDeadlineAtEveryWait/full_lane", false,
 	},
 	{

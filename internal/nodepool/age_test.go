@@ -37,7 +37,7 @@ func TestMaxAge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, c.config, 3*time.Millisecond)
+				w := newWorld(t, c.config, 50*time.Millisecond)
 				time.Sleep(time.Second)
 				require.Equal(t, c.size, w.Stats().Open)
 				stop := make(chan struct{})

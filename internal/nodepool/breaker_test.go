@@ -168,7 +168,7 @@ func TestRetireUnderTraffic(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
-			for range 20 {
+			for range 8 {
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), nil, "DEL", "k"))
 				p := open(t, kind, server)
 				calls, stop := traffic(t, p, redislanes.ErrRetired)

@@ -4,15 +4,30 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Events are functions of a pool's user that are told what happens in it, without a
 // lock held; each may be nil.
 type Events struct {
 	Waited func(wait time.Duration)
-	Dialed func(took time.Duration, err error)
+	Dialed func(DialInfo)
 	Closed func(reason string, open time.Duration, err error)
+
+	// Maker is for whoever makes the pool, who finds it again with [Pool.Maker].
+	Maker any
 }
+
+// DialInfo is an attempt to connect that has ended.
+type DialInfo struct {
+	Began time.Time
+	Took  time.Duration
+	Steps wire.Steps
+	Err   error
+}
+
+// Maker returns what Events had for the one who has made the pool.
+func (p *Pool) Maker() any { return p.events.Maker }
 
 // WithEvents returns the settings with the events told besides their own
 // [Options.OnWait]. It is for those who make pools by settings of others.
@@ -40,6 +55,8 @@ func (w watched) inCluster() Config { return watched{w.Config.inCluster(), w.eve
 // A connEvent is an attempt to connect, or the end of a connection.
 type connEvent struct {
 	ended  bool
+	began  time.Time     // of the attempt
+	steps  wire.Steps    // likewise
 	lasted time.Duration // of the attempt, or of the connection
 	reason string        // for the end, as in Stats.Closes
 	err    error         // why the attempt failed, or the connection ended
@@ -54,7 +71,7 @@ func (p *Pool) callOfConn(e connEvent) (err error) {
 		p.events.Closed(e.reason, e.lasted, e.err)
 	case !e.ended && p.events.Dialed != nil:
 		defer guard.Catch("ConnObserver.Dialed", &err)
-		p.events.Dialed(e.lasted, e.err)
+		p.events.Dialed(DialInfo{Began: e.began, Took: e.lasted, Steps: e.steps, Err: e.err})
 	}
 	return nil
 }

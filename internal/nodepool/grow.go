@@ -39,10 +39,11 @@ func (p *Pool) wantLocked() bool {
 func (p *Pool) dial() {
 	m := &member{pool: p}
 	began := time.Now()
-	lane, err := wire.DialFor(p.ctx, p.dialer, p.purpose, p.addr, m)
+	lane, steps, err := wire.DialTimed(p.ctx, p.dialer, p.purpose, p.addr, m)
 	took := time.Since(began)
 	if err == nil {
 		lane.CountErrors(&p.errorReplies)
+		lane.CountTraffic(&p.traffic)
 	}
 	p.mu.Lock()
 	if err == nil && p.doubtfulLocked() {
@@ -51,7 +52,7 @@ func (p *Pool) dial() {
 		p.mu.Lock()
 	}
 	p.dialing--
-	p.mu.noteConnLocked(connEvent{lasted: took, err: err})
+	p.mu.noteConnLocked(connEvent{began: began, lasted: took, steps: steps, err: err})
 	if err == nil {
 		p.recoverLocked()
 		p.watch.dialled(took)

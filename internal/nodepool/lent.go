@@ -28,6 +28,7 @@ type Lent struct {
 	returned bool
 	trips    int // requests that wait for replies
 	session  session
+	stream   *stream // that it goes over instead, see Lent.Stream
 }
 
 var _ radix.Conn = (*Lent)(nil)
@@ -45,17 +46,25 @@ func (c *Lent) Return() {
 	again := c.returned
 	c.returned = true
 	clean := c.trips == 0 && c.session.clean()
+	stream := c.stream
 	c.mu.Unlock()
+	if stream != nil {
+		_ = stream.Close()
+	}
 	if !again {
 		c.member.pool.takeBack(c.member, clean)
 	}
 }
 
-// Close closes the connection; part of radix.Conn. It must still be returned.
-// After that, Close does nothing.
+// Close closes the connection, or only the [stream] that has taken its place; part of
+// radix.Conn. It must still be returned. After that, Close does nothing.
 func (c *Lent) Close() error {
 	c.mu.Lock()
-	returned := c.returned
+	returned, stream := c.returned, c.stream
+	if stream != nil {
+		c.mu.Unlock()
+		return stream.Close()
+	}
 	c.session.unclean = true
 	c.mu.Unlock()
 	if returned {
@@ -78,9 +87,9 @@ func (c *Lent) Do(ctx context.Context, action radix.Action) error {
 // EncodeDecode sends what marshal encodes, which must be whole commands, and
 // decodes their replies as [wire.Lane.EncodeDecode] does; part of radix.Conn.
 func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	request, err := wire.Marshal(marshal)
-	if err != nil || len(request) == 0 {
-		return err // an empty radix.Pipeline does nothing
+	request, err := c.Prepare(ctx, marshal, unmarshalInto)
+	if request == nil {
+		return err
 	}
 	replies, err := c.Exchange(ctx, request)
 	if err != nil {
@@ -90,7 +99,7 @@ func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) err
 }
 
 // Exchange sends encoded commands, whatever they do to the connection but for
-// those that [redislanes.ErrUnanswered] is for, and returns their replies as they came, one
+// those that have no replies or many ([redislanes.ErrUnanswered]), and returns their replies as they came, one
 // behind the other, also those that are errors. If some have no reply, it
 // returns what became of the first of them: an error that wraps
 // redislanes.ErrNotSent or redislanes.ErrUnknownOutcome.
@@ -157,7 +166,7 @@ func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byt
 		replies = append(replies, reply...)
 	}
 	if err != nil {
-		return nil, err
+		return nil, wire.AfterContext(err)
 	}
 	return replies, nil
 }

@@ -156,14 +156,14 @@ func TestLoadsOfAllShapes(t *testing.T) {
 		load           func(at time.Duration) int
 		grows, shrinks uint64 // at most
 	}{
-		{"steady", 10, always(20), 4, 0},
+		{"steady", 5, always(20), 4, 0},
 		{"one step up and down", 20, every(time.Hour, 10*time.Minute, 60, 3), 3, 1},
 		{"steps every five minutes", 20, every(10*time.Minute, 5*time.Minute, 60, 3), 2 * 5, 2},
 		{"ramp", 30, func(at time.Duration) int { return int(60 - 60*math.Abs(at.Minutes()/15-1)) }, swing, 4},
-		{"bursts closer than the quiet time", 10, every(8*time.Second, time.Second, 40, 1), 5, 0},
+		{"bursts closer than the quiet time", 5, every(8*time.Second, time.Second, 40, 1), 5, 0},
 		{"bursts farther apart", 10, every(time.Minute, 2*time.Second, 40, 1), 10 * swing, 10},
 		{"a wave", 20, func(at time.Duration) int { return 30 + int(28*math.Sin(at.Minutes()/10*2*math.Pi)) }, 2 * swing, 2 * 2},
-		{"noise", 10, func(at time.Duration) int { return 15 + rand.New(rand.NewPCG(uint64(at/time.Second), 4)).IntN(30) }, 6, 0},
+		{"noise", 5, func(at time.Duration) int { return 15 + rand.New(rand.NewPCG(uint64(at/time.Second), 4)).IntN(30) }, 6, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

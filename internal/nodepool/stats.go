@@ -55,6 +55,8 @@ type Stats struct {
 
 	ErrorReplies map[string]uint64
 
+	BytesSent, BytesReceived uint64
+
 	Grows, Shrinks uint64
 	LastResize     Resize
 }
@@ -78,6 +80,7 @@ func (p *Pool) Stats() Stats {
 		Down: !p.down.IsZero(), Downs: p.counters.downs,
 		Suspect: p.watch.stage == suspect && p.down.IsZero(), Suspects: p.counters.suspects,
 		Closes: maps.Clone(p.counters.closes), ErrorReplies: p.errorReplies.ByCode(),
+		BytesSent: p.traffic.Sent(), BytesReceived: p.traffic.Received(),
 		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
 	}
 	for _, m := range p.members {
@@ -118,6 +121,8 @@ func (s *Stats) addPart(l Stats) {
 	s.Exhausted += l.Exhausted
 	s.Dials += l.Dials
 	s.DialErrors += l.DialErrors
+	s.BytesSent += l.BytesSent
+	s.BytesReceived += l.BytesReceived
 	for reason, n := range l.Closes {
 		s.Closes[reason] += n
 	}

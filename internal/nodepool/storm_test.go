@@ -88,7 +88,7 @@ func storm(t *testing.T, config Config, server *brief) {
 				if err := p.Do(ctx, radix.Cmd(nil, "INCR", "k")); errors.Is(err, redislanes.ErrUnknownOutcome) {
 					unknown.Add(1)
 				}
-				time.Sleep(4 * time.Millisecond)
+				time.Sleep(10 * time.Millisecond)
 			}
 		})
 	}

@@ -33,6 +33,7 @@ func dialHidden(ctx context.Context, network, addr string) (net.Conn, error) {
 // TestSteadyUploadIsNotSilence: a value travels for several times as long as a
 // connection may be silent. It arrives, once.
 func TestSteadyUploadIsNotSilence(t *testing.T) {
+	t.Parallel()
 	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
 		"socket": dialSmall, "wrapped": dialHidden,
 	} {
@@ -41,14 +42,14 @@ func TestSteadyUploadIsNotSilence(t *testing.T) {
 			server := servers.StartServer(t, servers.Options{})
 			proxy := redistest.StartProxy(t, server.Addrs()[0])
 			p, err := New(Laned{Lanes: 1, Options: Options{
-				StallTimeout: 800 * time.Millisecond, PauseTimeout: 1200 * time.Millisecond, PingEvery: -1,
+				StallTimeout: 2 * time.Second, PauseTimeout: 3 * time.Second, PingEvery: -1,
 			}}, lanes.Dialer{NetDial: dial}, proxy.Addr(), nil)
 			require.NoError(t, err)
 			defer p.Close()
-			ctx := within(t, 20*time.Second)
+			ctx := within(t, 40*time.Second)
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 			const size = 12 << 20
-			proxy.Throttle(redistest.ToServer, 5<<20)
+			proxy.Throttle(redistest.ToServer, 2<<20) // 6 s
 			var n int
 			require.NoError(t, p.Do(ctx, radix.Cmd(&n, "APPEND", "k", strings.Repeat("x", size))))
 			require.Equal(t, size, n, "it ran once")

@@ -39,9 +39,14 @@ func TestLeavingTheQueueIsCheap(t *testing.T) {
 		}
 		return time.Since(began)
 	}
-	first := leave(false)
-	last := leave(true)
-	require.Less(t, last, 5*first+time.Second/5)
+	cheap := false
+	for i := 0; i < 5 && !cheap; i++ { // others may take the processors at any time
+		first := leave(false)
+		last := leave(true)
+		t.Logf("in order %v, backwards %v", first, last)
+		cheap = last < 5*first+time.Second/5
+	}
+	require.True(t, cheap, "the last one to come looks through all others")
 	require.Zero(t, p.Stats().Waiters)
 }
 

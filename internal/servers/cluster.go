@@ -197,12 +197,7 @@ func (c *Cluster) configure(n *Node, dir string, single bool) error {
 	if c.release.major >= 7 {
 		lines = append(lines, "enable-debug-command yes")
 	}
-	if c.ca != nil {
-		lines = append(lines, "port 0", "tls-port "+strconv.Itoa(n.Port()))
-		lines = append(lines, c.ca.directives(c.options.ClientCerts)...)
-	} else {
-		lines = append(lines, "port "+strconv.Itoa(n.Port()))
-	}
+	lines = append(lines, c.listening(n)...)
 	if p := c.options.Password; p != "" {
 		lines = append(lines, "requirepass "+p, "masterauth "+p)
 		if u := c.options.Username; u != "" {
@@ -220,6 +215,15 @@ func (c *Cluster) configure(n *Node, dir string, single bool) error {
 		return fmt.Errorf("servers: %w", err)
 	}
 	return nil
+}
+
+// listening returns the settings of the node's port.
+func (c *Cluster) listening(n *Node) []string {
+	port := strconv.Itoa(n.Port())
+	if c.ca == nil {
+		return []string{"port " + port}
+	}
+	return append(c.ca.directives(c.options.ClientCerts), "port 0", "tls-port "+port)
 }
 
 // IsValkey reports whether the servers are Valkey.

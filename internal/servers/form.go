@@ -2,10 +2,12 @@ package servers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 )
@@ -14,18 +16,23 @@ const slotCount = 16384
 
 // form makes the processes a cluster: slots, introductions, replicas.
 func (c *Cluster) form(ctx context.Context) error {
-	primaries := c.options.Primaries
+	primaries, first := c.options.Primaries, 0
 	for i, n := range c.nodes {
 		if err := n.Do(ctx, &n.id, "CLUSTER", "MYID"); err != nil {
 			return err
 		}
 		if err := n.Do(ctx, nil, "CLUSTER", "SET-CONFIG-EPOCH", strconv.Itoa(i+1)); err != nil {
+			// A node of another cluster introduces itself at a port that was its friend's.
+			if strings.Contains(err.Error(), "does not know any other node") {
+				return fmt.Errorf("%w: %w", errPort, err)
+			}
 			return err
 		}
-		if i < primaries {
-			if err := n.addSlots(ctx, i*slotCount/primaries, (i+1)*slotCount/primaries); err != nil {
+		if i < primaries && c.options.Slots[i] > 0 {
+			if err := n.addSlots(ctx, first, first+c.options.Slots[i]); err != nil {
 				return err
 			}
+			first += c.options.Slots[i]
 		}
 	}
 	for _, n := range c.nodes {
@@ -50,9 +57,15 @@ func (c *Cluster) form(ctx context.Context) error {
 	if err := c.WaitHealthy(ctx); err != nil {
 		return err
 	}
+	with := 0 // slots, or a primary that has some
+	for i := range c.nodes {
+		if c.options.Slots[i%primaries] > 0 {
+			with++
+		}
+	}
 	return poll(ctx, "CLUSTER SLOTS lists all nodes", func() (bool, error) {
 		for _, n := range c.nodes {
-			if listed := n.listed(ctx); listed != len(c.nodes) {
+			if listed := n.listed(ctx); listed != with {
 				return false, nil
 			}
 		}
@@ -87,7 +100,7 @@ func (n *Node) addSlots(ctx context.Context, first, end int) error {
 // that all slots are covered, all agree about the owners and their config
 // epochs, and replicas are in step with their primaries.
 func (c *Cluster) WaitHealthy(ctx context.Context) error {
-	return poll(ctx, "the cluster is healthy", func() (bool, error) {
+	err := poll(ctx, "the cluster is healthy", func() (bool, error) {
 		var views []string
 		for _, n := range c.nodes {
 			if !n.serving() {
@@ -101,6 +114,26 @@ func (c *Cluster) WaitHealthy(ctx context.Context) error {
 		}
 		return len(slices.Compact(views)) <= 1, nil
 	})
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, c.views())
+	}
+	return err
+}
+
+// views returns what each node says of the cluster, for an error.
+func (c *Cluster) views() string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var b strings.Builder
+	for _, n := range c.nodes {
+		var info, nodes string
+		if err := errors.Join(n.Do(ctx, &info, "CLUSTER", "INFO"), n.Do(ctx, &nodes, "CLUSTER", "NODES")); err != nil {
+			nodes = err.Error()
+		}
+		state, _, _ := strings.Cut(info, "\r\ncluster_slots_pfail")
+		fmt.Fprintf(&b, "\n%s: %s\n%s", n.Addr(), strings.ReplaceAll(state, "\r\n", ", "), nodes)
+	}
+	return b.String()
 }
 
 // allRun reports whether the nodes with these IDs are running.

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,6 +12,7 @@ import (
 type Options struct {
 	Primaries   int           // default 3; a server has one
 	Replicas    int           // of each primary; default 0
+	Slots       []int         // how many each primary has at first; default as many as the others
 	Username    string        // an ACL user with all rights, besides the default one; needs a Password
 	Password    string        // of the default user and of Username; default none
 	TLS         bool          // the servers speak TLS only, with a certificate of [Cluster.TLSConfig]'s CA
@@ -27,6 +29,11 @@ func (o Options) withDefaults() Options {
 	if o.NodeTimeout == 0 {
 		o.NodeTimeout = time.Second
 	}
+	if o.Slots == nil {
+		for i := range max(0, o.Primaries) {
+			o.Slots = append(o.Slots, (i+1)*slotCount/o.Primaries-i*slotCount/o.Primaries)
+		}
+	}
 	return o
 }
 
@@ -34,6 +41,8 @@ func (o Options) validate() error {
 	switch {
 	case o.Primaries < 1:
 		return fmt.Errorf("servers: Options.Primaries = %d: must be positive", o.Primaries)
+	case len(o.Slots) != o.Primaries || sum(o.Slots) != slotCount || slices.Min(o.Slots) < 0:
+		return fmt.Errorf("servers: Options.Slots = %d: want a number for each of %d primaries, and %d together", o.Slots, o.Primaries, slotCount)
 	case o.Replicas < 0:
 		return fmt.Errorf("servers: Options.Replicas = %d: must not be negative", o.Replicas)
 	case o.Username != "" && o.Password == "":
@@ -46,4 +55,11 @@ func (o Options) validate() error {
 		return fmt.Errorf("servers: Options.NodeTimeout = %v: must not be negative", o.NodeTimeout)
 	}
 	return nil
+}
+
+func sum(numbers []int) (all int) {
+	for _, n := range numbers {
+		all += n
+	}
+	return all
 }

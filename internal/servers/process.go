@@ -231,15 +231,14 @@ func (n *Node) RestartElsewhere(ctx context.Context) error {
 
 // poll asks again and again until ok, an error, or the context's end.
 func poll(ctx context.Context, what string, ok func() (bool, error)) error {
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	const longest = 25 * time.Millisecond
+	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
 		done, err := ok()
 		if done || err != nil {
 			return err
 		}
 		select {
-		case <-ticker.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return fmt.Errorf("servers: waiting until %s: %w", what, ctx.Err())
 		}

@@ -30,13 +30,13 @@ func StartWithSentinels(tb testing.TB, o Options) *Cluster {
 }
 
 // LaunchWithSentinels is [StartWithSentinels] for programs, which must Close what
-// it returns. Options.Password is also that of the Sentinels.
+// it returns. Options.Password is also that of the Sentinels, and TLS holds for them, too.
 func LaunchWithSentinels(ctx context.Context, o Options) (*Cluster, error) {
 	switch {
 	case o.Primaries > 1:
 		return nil, fmt.Errorf("servers: Options.Primaries = %d: with Sentinels there is one", o.Primaries)
-	case o.TLS || o.Username != "":
-		return nil, fmt.Errorf("servers: Options.TLS or Username: not with Sentinels")
+	case o.Username != "":
+		return nil, fmt.Errorf("servers: Options.Username: not with Sentinels")
 	}
 	c, err := launch(ctx, o.withDefaults(), 1+o.Replicas, true)
 	if err != nil {
@@ -98,11 +98,12 @@ func (c *Cluster) startSentinel(ctx context.Context, i int) (*Node, error) {
 	}
 	monitor := "sentinel monitor " + PrimaryName + " 127.0.0.1 " + strconv.Itoa(c.nodes[0].Port())
 	lines := []string{
-		"bind 127.0.0.1", "protected-mode no", "daemonize no", "logfile log", "port " + strconv.Itoa(n.Port()),
+		"bind 127.0.0.1", "protected-mode no", "daemonize no", "logfile log",
 		monitor + " " + strconv.Itoa(sentinelCount/2+1),
 		"sentinel down-after-milliseconds " + PrimaryName + " " + strconv.FormatInt(downAfter.Milliseconds(), 10),
 		"sentinel failover-timeout " + PrimaryName + " 5000",
 	}
+	lines = append(lines, c.listening(n)...)
 	if p := c.options.Password; p != "" {
 		lines = append(lines, "requirepass "+p, "sentinel sentinel-pass "+p, "sentinel auth-pass "+PrimaryName+" "+p)
 	}

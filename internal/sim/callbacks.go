@@ -48,6 +48,13 @@ const (
 // does: strategies and observers must not block.
 func (c callback) sleeper() bool { return c != theStrategy && c != theObserver }
 
+var (
+	_ cluster.ContextObserver  = (*user)(nil)
+	_ cluster.TopologyObserver = (*user)(nil)
+	_ cluster.GroupObserver    = (*user)(nil)
+	_ cluster.DialObserver     = (*user)(nil)
+)
+
 // A user is the functions that the client calls. All of them are safe for
 // concurrent use.
 type user struct {
@@ -57,6 +64,7 @@ type user struct {
 	client atomic.Pointer[cluster.Client]
 	inside atomic.Int32      // functions that call the client
 	seen   func(text string) // is given what is logged
+	line   func(slog.Record) // likewise
 
 	password func() string // the one that is right now
 }
@@ -130,6 +138,28 @@ func (u *user) Request(cluster.RequestInfo)                { u.behave(theObserve
 func (u *user) Waited(time.Duration)                       { u.behave(theObserver) }
 func (u *user) Left()                                      { u.behave(theObserver) }
 
+// BeginRequest and those that follow are those of observers that are told more.
+func (u *user) BeginRequest(ctx context.Context, _ cluster.RequestStart) context.Context {
+	u.behave(theObserver)
+	return ctx
+}
+
+func (u *user) EndRequest(context.Context, cluster.RequestStart, cluster.RequestInfo) {
+	u.behave(theObserver)
+}
+
+func (u *user) BeginGroup(ctx context.Context, _ cluster.GroupStart) context.Context {
+	u.behave(theObserver)
+	return ctx
+}
+
+func (u *user) EndGroup(context.Context, cluster.GroupStart, cluster.GroupInfo) {
+	u.behave(theObserver)
+}
+
+func (u *user) TopologyChanged(cluster.TopologyChange) { u.behave(theObserver) }
+func (u *user) DialEnded(cluster.DialInfo)             { u.behave(theObserver) }
+
 // Enabled, Handle, WithAttrs and WithGroup are those of a slog.Handler.
 func (u *user) Enabled(context.Context, slog.Level) bool { u.behave(theLogger); return true }
 
@@ -137,6 +167,7 @@ func (u *user) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
 	u.seen(text)
+	u.line(r)
 	u.behave(theLogger)
 	return errors.New("nobody keeps this")
 }

@@ -62,7 +62,7 @@ func TestReentranceEnds(t *testing.T) {
 			settings := choose(seed)
 			settings.Unset = false
 			w := &world{seed: seed, settings: settings, schedule: schedule}
-			w.rec.began = time.Now()
+			w.rec.begin()
 			w.build()
 			defer w.net.Close()
 			w.user.mood.Store(int32(reentrant))

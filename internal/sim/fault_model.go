@@ -22,7 +22,7 @@ func clusterKinds() []kind {
 		{name: "data lost", weight: 1, least: 200 * time.Millisecond, most: 2 * time.Second, after: restarts, begin: killed(model.Start{Empty: true})},
 		{name: "standalone", weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Standalone: true})},
 		{name: "stranger", weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Stranger: true})},
-		{name: "loading", brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: loading},
+		{name: "loading", local: true, brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: loading},
 		{name: "cluster down", brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: switched((*model.Node).Down, 4)},
 		{name: "brief refusal", brief: true, weight: 8, least: 50 * time.Millisecond, most: 750 * time.Millisecond, begin: briefRefusal},
 		{name: "out of memory", weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).OOM, 2)},
@@ -242,6 +242,9 @@ func clientsKilled(w *world, f Fault) func() {
 
 // wrongMap makes a node tell a map that is partial or wrong.
 func wrongMap(w *world, f Fault) func() {
+	if len(w.nodes) == 1 {
+		return nothing // nobody could contradict it
+	}
 	n := w.node(f)
 	self, other := n.Index(), int(f.With>>8)%w.settings.Primaries
 	tells := []func(slot uint16, owner int) int{

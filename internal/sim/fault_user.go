@@ -23,4 +23,6 @@ func userKinds() []kind {
 }
 
 // allKinds are all kinds of fault.
-func allKinds() []kind { return slices.Concat(networkKinds(), clusterKinds(), userKinds()) }
+func allKinds() []kind {
+	return slices.Concat(networkKinds(), clusterKinds(), replyKinds(), userKinds())
+}

@@ -3,11 +3,13 @@ package sim
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/limit"
 )
 
 // An Outcome is what the client said of a command.
@@ -35,6 +37,8 @@ func outcomeOf(err error) Outcome {
 	switch {
 	case err == nil, errors.Is(err, redislanes.ErrExpiry):
 		return Acked
+	case isTooMuch(err):
+		return Unknown // it ran
 	case notSent && unknown:
 		return Contrary
 	case unknown:
@@ -126,14 +130,20 @@ type Span struct{ From, To time.Duration }
 type History struct {
 	Calls      []*Call
 	Log        []Execution
-	Foreign    []Execution // at servers that are none of the cluster's
+	Foreign    []Execution     // at servers that are none of the cluster's
+	Broken     []Span          // from a reply that broke the protocol to the connection's end
+	Beyond     map[string]bool // commands, as text, of which a reply must not be believed
 	Dials      []Dial
 	Samples    []Sample
 	Refreshes  []Refreshing
 	Faults     []Fault
-	Texts      []string // of errors and log lines
+	Texts      []string // of errors and log lines, if they show a secret
+	Lines      []Line   // of the log, if their number is bounded
+	Nodes      []string // addresses, in the order in which faults name them
 	TTLs       map[string]TTL
 	Lost       map[string]bool // keys of which Redis has lost what it had acknowledged
+	Allowances []*Allowance
+	Start      time.Time // what times count from
 	Terms      Terms
 	End        time.Duration    // when the load ended
 	Closing    Span             // from when to when the client was closed while callers called it; zero: it was not
@@ -159,7 +169,11 @@ type Terms struct {
 	RoundTrip  time.Duration // a usual one
 	MaxConns   int           // to one node, by one pool
 	FewCalls   bool          // the pool refuses callers when it is full
+	Roomy      bool          // callers do not wait for each other's connections
 	NodesKnown int           // addresses at most
+	Rules      []limit.Rule
+	Budget     time.Duration // of a call of the limiter
+	Instances  int           // that share its limits when they cannot ask Redis
 }
 
 // index makes the executions of a command findable by its text, and when there were crowds.
@@ -180,13 +194,23 @@ func (h *History) executions(text string) []int { return h.Executions[text] }
 
 // A recorder gathers a history while the world runs.
 type recorder struct {
-	began time.Time
+	began atomic.Pointer[time.Time]
 
 	mu sync.Mutex // guards h
 	h  History
 }
 
-func (r *recorder) now() time.Duration { return time.Since(r.began) }
+// begin begins a history.
+func (r *recorder) begin() {
+	now := time.Now()
+	r.note(func(h *History) { *h = History{Start: now} })
+	r.began.Store(&now)
+}
+
+// at returns the time as it is noted.
+func (r *recorder) at(t time.Time) time.Duration { return t.Sub(*r.began.Load()) }
+
+func (r *recorder) now() time.Duration { return r.at(time.Now()) }
 
 func (r *recorder) note(f func(h *History)) {
 	r.mu.Lock()

@@ -95,7 +95,7 @@ func calm(h *History) string {
 // mayFail reports whether the command succeeded, or may fail in a healthy world.
 func (h *History) mayFail(c *Call, cmd *Command) bool {
 	switch {
-	case cmd.Outcome == Acked && cmd.Err == nil, h.closedBy(c.Ended), c.Misuse, c.Blocks, c.hasty():
+	case cmd.Outcome == Acked && cmd.Err == nil, isTooMuch(cmd.Err), h.closedBy(c.Ended), c.Misuse, c.Blocks, c.hasty():
 		return true
 	case errors.Is(cmd.Err, redislanes.ErrExhausted):
 		return h.Terms.FewCalls || h.crowded(c)

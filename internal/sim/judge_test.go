@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/limit"
 )
 
 var (
@@ -64,7 +66,33 @@ func honest() *History {
 	call("echo", 5*time.Second, Command{Text: "ECHO 1", Name: "ECHO", Slot: -1, Outcome: Acked, Reply: "1"})
 	call("dead", 21*time.Second, Command{Text: "SET y y=1", Name: "SET", Key: "y", Writes: true, Outcome: NotSent, Err: errNotSent}).Err = errNotSent
 	call("dead", 25*time.Second, Command{Text: "SET y y=2", Name: "SET", Key: "y", Writes: true, Outcome: Unknown, Err: errUnknown}).Err = errUnknown
+	honestLimits(h)
 	return h
+}
+
+// honestLimits adds calls of a limiter in one window: of three hits the third is
+// denied, also by a bucket; and one that Redis did not count fails closed.
+func honestLimits(h *History) {
+	h.Start = time.Unix(1e9, 0)
+	h.Terms.Budget = 100 * time.Millisecond
+	h.Terms.Rules = []limit.Rule{
+		{Name: "fixed", Limit: 2, Window: 10 * time.Second},
+		{Name: "sliding", Limit: 4, Window: 10 * time.Second, Algorithm: limit.SlidingWindow},
+		{Name: "bucket", Limit: 2, Window: 10 * time.Second, Algorithm: limit.TokenBucket},
+		{Name: "closed", Limit: 2, Window: 10 * time.Second, FailClosed: true},
+	}
+	ask := func(at time.Duration, allowed bool, rule int, cost int64, d limit.Decision) {
+		d.Allowed = allowed
+		h.Allowances = append(h.Allowances, &Allowance{Began: at, Ended: at + time.Millisecond, Asks: []Ask{{rule, "u", cost, d}}, Allowed: allowed})
+	}
+	for _, rule := range []int{0, 2} {
+		ask(52*time.Second, true, rule, 1, limit.Decision{Remaining: 1})
+		ask(53*time.Second, true, rule, 1, limit.Decision{})
+		ask(54*time.Second, false, rule, 1, limit.Decision{RetryAfter: 5 * time.Second})
+	}
+	ask(45*time.Second, true, 1, 4, limit.Decision{})
+	ask(55*time.Second, true, 1, 2, limit.Decision{})
+	ask(21*time.Second, false, 3, 1, limit.Decision{Err: errUnknown})
 }
 
 func TestHonestHistory(t *testing.T) {
@@ -100,6 +128,8 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"reply", "of another key", func(h *History) { h.Calls[0].Commands[4].Reply = "t=1" }},
 		{"reply", "before it was there", func(h *History) { h.Log[3].At = time.Hour }},
 		{"reply", "of another ECHO", func(h *History) { h.Calls[4].Commands[0].Reply = "2" }},
+		{"protocol", "a reply is believed that is none", func(h *History) { h.Beyond = map[string]bool{"SET t t=1": true} }},
+		{"protocol", "a broken connection is kept", func(h *History) { h.Broken = []Span{{3 * time.Second, 5 * time.Second}} }},
 		{"order", "commands of a slot change places", func(h *History) { h.Log[2], h.Log[3] = h.Log[3], h.Log[2] }},
 		{"order", "a value that is older than its command", func(h *History) { h.Calls[0].Commands[4].Reply = "k=1" }},
 		{"expiry", "EXPIRE ran before its INCRBY", func(h *History) { h.Log[0], h.Log[1] = h.Log[1], h.Log[0] }},
@@ -107,6 +137,28 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"hits", "counted, but not acknowledged", func(h *History) { ran(h, "INCRBY c 1", "8") }},
 		{"hits", "acknowledged, but not counted", func(h *History) { h.Log[5].Text = "INCRBY c 2" }},
 		{"hits", "a total is told twice", func(h *History) { h.Calls[1].Commands[1].Reply = "6" }},
+		{"limits", "a call overruns its budget", func(h *History) { h.Allowances[0].Ended += 100 * time.Millisecond }},
+		{"limits", "a call overruns its context", func(h *History) { h.Allowances[0].Limit = h.Allowances[0].Began; h.Allowances[0].Deadline = true }},
+		{"limits", "a call is allowed of which a part is denied", func(h *History) { h.Allowances[2].Allowed = true }},
+		{"limits", "a call is denied for nothing", func(h *History) { h.Allowances[0].Allowed = false }},
+		{"limits", "a hit fails open that must fail closed", func(h *History) {
+			h.Allowances[8].Allowed, h.Allowances[8].Asks[0].Allowed = true, true
+		}},
+		{"limits", "more remain than the limit", func(h *History) { h.Allowances[0].Asks[0].Remaining = 3 }},
+		{"limits", "a hit is to wait for longer than it takes", func(h *History) { h.Allowances[5].Asks[0].RetryAfter = time.Minute }},
+		{"limits", "more are allowed than the limit", func(h *History) {
+			h.Allowances[2].Allowed, h.Allowances[2].Asks[0].Allowed = true, true
+		}},
+		{"limits", "more are allowed than a bucket has tokens", func(h *History) {
+			h.Allowances[5].Allowed, h.Allowances[5].Asks[0].Allowed = true, true
+		}},
+		{"limits", "the window before does not count", func(h *History) { h.Allowances[7].Asks[0].Cost = 3 }},
+		{"limits", "a hit is denied though there is room", func(h *History) { h.Allowances[1].Began -= 30 * time.Second }},
+		{"limits", "what a bucket denied stays taken", func(h *History) { h.Allowances[3].Asks[0].Cost = 0 }},
+		{"limits", "Redis does not count in a healthy world", func(h *History) {
+			h.Terms.Roomy, h.Allowances[0].Asks[0].Err = true, errUnknown
+		}},
+		{"limits", "a share is used up by what was denied", func(h *History) { h.Terms.Instances = 2 }},
 		{"transaction", "a stranger inside", func(h *History) {
 			h.Log = append(h.Log[:7:7], Execution{Text: "PING"}, h.Log[7])
 		}},
@@ -136,6 +188,14 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[5].Ended, h.Faults[0].For, h.Terms.Notice = 30*time.Second, 20*time.Second, 5*time.Second
 		}},
 		{"grace", "calls wait for a dead node", func(h *History) { h.Calls[6].Ended += time.Second }},
+		{"prompt", "a call waits for nodes that it has nothing to do with", func(h *History) {
+			h.Terms.Roomy, h.Calls[1].Commands[0].Name, h.Calls[1].Limit = true, "HIT", 0
+			h.Calls[1].Ended += time.Second
+		}},
+		{"prompt", "a call waits for another node", func(h *History) {
+			h.Terms.Roomy, h.Nodes, h.Faults[0].kind = true, []string{"b:1"}, &kind{name: "stall", local: true}
+			h.Calls[1].Began, h.Calls[1].Ended, h.Calls[1].Limit = 22*time.Second, 24*time.Second, 0
+		}},
 		{"dials", "a storm", func(h *History) {
 			for range 200 {
 				h.Dials = append(h.Dials, Dial{3 * time.Second, "a:1"})
@@ -148,6 +208,15 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"gauges", "a connection is counted twice", func(h *History) { h.Samples[0].Balance = -1 }},
 		{"gauges", "a connection is forgotten", func(h *History) { h.Open = 4 }},
 		{"left", "a connection is left", func(h *History) { h.Left = 1 }},
+		{"journal", "a line for each failed dial", func(h *History) {
+			for i := range 13 {
+				h.Lines = append(h.Lines, Line{At: time.Duration(i) * time.Millisecond, Level: slog.LevelWarn, Text: "dial failed", Where: "a:1"})
+			}
+		}},
+		{"journal", "a line for each map", func(h *History) {
+			h.Lines = []Line{{At: time.Second, Text: "slots moved"}, {At: 2 * time.Second, Text: "slots moved"}}
+		}},
+		{"journal", "a line for what is over in a moment", func(h *History) { h.Lines = []Line{{Text: "trouble", Lasted: time.Millisecond}} }},
 		{"secrets", "a value is shown", func(h *History) { h.Texts = []string{"SET k " + canary} }},
 	}
 	for _, tt := range tests {

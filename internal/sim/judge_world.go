@@ -53,7 +53,7 @@ const mostRefreshes = 16
 // refreshes: the map of the slots is not fetched without bounds.
 func refreshes(h *History) string {
 	for i, r := range h.Refreshes {
-		for k := i; k >= 0 && h.Refreshes[k].At >= r.At-window; k-- {
+		for k := i; k >= 0 && (h.Refreshes[k].At >= r.At-window || k == i-1); k-- {
 			if n := r.Count - h.Refreshes[k].Count; n > mostRefreshes {
 				return fmt.Sprintf("%d refreshes in %v until %v", n, r.At-h.Refreshes[k].At, r.At)
 			}

@@ -38,6 +38,7 @@ func init() {
 		{"secondary", 5, (*attempt).secondary},
 		{"echo", 4, (*attempt).echo},
 		{"large value", 2, (*attempt).largeValue},
+		{allowing, 8, (*attempt).limits},
 		{"misuse", 4, (*attempt).misuse},
 		{burst, 1, (*attempt).burst},
 	}

@@ -36,6 +36,7 @@ type kind struct {
 	after       time.Duration // how long the world needs to be whole again behind it
 	slack       time.Duration // how late it may make calls
 	dead        bool          // a node does not answer, and nobody takes its place
+	local       bool          // it is of one node, the one with its number, and of no other
 	gentle      bool          // calls succeed all the same, if they have time
 	brief       bool          // likewise, if it lasts shorter than the grace
 	begin       func(w *world, f Fault) (end func())

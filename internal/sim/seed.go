@@ -17,6 +17,7 @@ const (
 	ofBurst
 	ofCall // with the number of the caller and that of its call
 	ofClosing
+	ofLimits
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -26,6 +27,7 @@ type Settings struct {
 
 	Config   cluster.Config
 	Strategy string
+	Limiter  limit.Config
 	Terms    Terms
 }
 
@@ -46,13 +48,17 @@ func choose(seed uint64) Settings {
 	s.Unset = chance(c, 8)
 	s.Terms = Terms{Grace: time.Second, RoundTrip: 2 * (s.Latency + s.Jitter), MaxConns: 4 + 2 + pool.DefaultSize}
 	stall := 3 * time.Second
+	s.Terms.Roomy = true
 	if !s.Unset {
 		var o pool.Options
 		o, stall = chooseOptions(c)
 		s.Config.Pool, s.Strategy, s.Terms.MaxConns = choosePool(c, o)
 		s.chooseRest(c)
+		l, laned := s.Config.Pool.(pool.Laned)
+		s.Terms.Roomy = laned && (l.MaxInFlight == 0 || l.MaxInFlight > 8) && l.MaxQueuedBytes != 1<<10
 		s.Terms.FewCalls = o.FailFast || o.MaxWaiters > 0
 	}
+	s.chooseLimits(source(seed, ofLimits, 0))
 	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
 	return s
@@ -117,6 +123,7 @@ func (s *Settings) chooseRest(r *rand.Rand) {
 	s.Config.Dialer.Protocol = oneOf(r, 0, 2, 3)
 	s.Config.Dialer.ClientName = oneOf(r, "", "limiter")
 	s.Config.Dialer.Timeout = oneOf(r, 0, 0, time.Second)
+	s.Config.Dialer.Limits = lanes.Limits{Depth: replyDepth, Attributes: replyAttributes}
 	s.Config.Dialer.WriteTimeout = oneOf(r, 0, 0, time.Second)
 	switch grace := s.Config.DownGrace; {
 	case grace == 0:

@@ -37,6 +37,7 @@ func TestWorlds(t *testing.T) {
 					t.Skip("another seed has failed")
 				}
 				defer p.ended.Add(1)
+				defer watch(seed)()
 				f := Run(t, seed)
 				if f != nil && !p.failed.Swap(true) {
 					fmt.Fprintf(os.Stderr, "first failure: seed %d, after %d others, %s: %s\n", seed, p.ended.Load(), f.Judge, short(f.Sentence))
@@ -47,6 +48,20 @@ func TestWorlds(t *testing.T) {
 			})
 		}
 	})
+}
+
+// watch ends the process if a world does not end, where the first failure is all that
+// is asked for. It returns what ends the watch.
+func watch(seed uint64) (end func()) {
+	const enough = time.Minute // of real time
+	if !*first {
+		return func() {}
+	}
+	timer := time.AfterFunc(enough, func() {
+		fmt.Fprintf(os.Stderr, "first failure: seed %d, returns: the world has not ended after %v of real time\n", seed, enough)
+		os.Exit(1)
+	})
+	return func() { timer.Stop() }
 }
 
 // report tells of a failure: how often the seed fails, and which of its faults

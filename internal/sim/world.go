@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -22,6 +23,9 @@ const (
 
 	// sampleEvery is how often the client is asked for its figures.
 	sampleEvery = time.Second
+
+	// calmly is how many of these times pass between two where nothing happens.
+	calmly = 4
 
 	us = "client" // the dialler's name in the network
 )
@@ -45,13 +49,15 @@ type world struct {
 	user     user
 	client   *cluster.Client
 	counters *pipeline.Counters
+	limiter  *limit.Limiter
+	limits   []*limit.Limit
 }
 
 // live makes the world of a seed, without the faults that are not among the
 // given ones, and returns its history. It is called in a bubble.
 func live(seed uint64, settings Settings, schedule Schedule) *History {
 	w := &world{seed: seed, settings: settings, schedule: schedule}
-	w.rec.began = time.Now()
+	w.rec.begin()
 	w.rec.h.Faults, w.rec.h.Terms = schedule.Faults, settings.Terms
 	w.build()
 	defer w.net.Close()
@@ -79,12 +85,30 @@ func (w *world) seen(text string) {
 	}
 }
 
+// line notes a line of the log.
+func (w *world) line(r slog.Record) {
+	l := Line{At: w.rec.now(), Level: r.Level, Text: r.Message}
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "addr", "where":
+			l.Where = a.Value.String()
+		case "for":
+			l.Lasted = a.Value.Duration()
+		}
+		return true
+	})
+	switch l.Text {
+	case "trouble", "slots moved", "refresh failed", "dial failed":
+		w.rec.note(func(h *History) { h.Lines = append(h.Lines, l) })
+	}
+}
+
 // build makes the network and the servers.
 func (w *world) build() {
 	w.net = simnet.New(derived(w.seed, ofNetwork))
 	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
 	w.model = model.New(model.Options{
-		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Executed: w.executed,
+		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Executed: w.executed, Broken: w.broken,
 	})
 	w.model.ReplicationLag(usualLag)
 	w.model.GossipLag(usualGossip)
@@ -95,6 +119,7 @@ func (w *world) build() {
 	for _, n := range w.nodes {
 		w.listen(n)
 		w.addrs = append(w.addrs, n.Addr())
+		w.rec.h.Nodes = w.addrs
 	}
 	if w.settings.Password {
 		first := canary + "first"
@@ -123,12 +148,8 @@ func (w *world) executed(e model.Execution) {
 	default:
 		return
 	}
-	text := name
-	for _, arg := range e.Args[1:] {
-		text += " " + string(arg)
-	}
 	x := Execution{
-		At: e.At.Sub(w.rec.began), Node: e.Node.Addr(), Conn: e.Conn, Text: text, Key: string(e.Args[1]), Reply: plain(e.Reply),
+		At: w.rec.at(e.At), Node: e.Node.Addr(), Conn: e.Conn, Text: textOf(e.Args), Key: string(e.Args[1]), Reply: plain(e.Reply),
 	}
 	foreign := w.foreign[e.Node.Index()].Load()
 	w.rec.note(func(h *History) {
@@ -136,6 +157,22 @@ func (w *world) executed(e model.Execution) {
 		if foreign {
 			h.Foreign = append(h.Foreign, x)
 		}
+	})
+}
+
+// textOf returns a command as text.
+func textOf(args [][]byte) string {
+	text := strings.ToUpper(string(args[0]))
+	for _, arg := range args[1:] {
+		text += " " + string(arg)
+	}
+	return text
+}
+
+// broken notes a session in which a reply broke the protocol.
+func (w *world) broken(_ *model.Node, since, ended time.Time) {
+	w.rec.note(func(h *History) {
+		h.Broken = append(h.Broken, Span{w.rec.at(since), w.rec.at(ended)})
 	})
 }
 
@@ -155,6 +192,7 @@ func plain(reply []byte) string {
 func (w *world) connect() error {
 	c := w.settings.Config
 	w.user.seed = derived(w.seed, ofUser)
+	w.user.line = w.line
 	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
 	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.net.Dialer(us), true
 	if !w.settings.KeepsDeadlines {
@@ -178,7 +216,7 @@ func (w *world) connect() error {
 	}
 	w.client, w.counters = client, pipeline.NewCounters(client, pipeline.CountersConfig{})
 	w.user.client.Store(client)
-	return nil
+	return w.makeLimiter()
 }
 
 // seeds returns the addresses that the client is told, of which the first may be
@@ -228,12 +266,14 @@ func (w *world) happen(f Fault) {
 func (w *world) sample(stop <-chan struct{}) {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
-	for {
+	for n := 0; ; n++ {
 		select {
 		case <-stop:
 			return
 		case <-tick.C:
-			w.look()
+			if n%calmly == 0 || w.schedule.busy(w.rec.now()) {
+				w.look()
+			}
 		}
 	}
 }
@@ -270,6 +310,9 @@ func (w *world) end() {
 		connected, open = w.look(), w.net.Open("")
 	}
 	w.rec.note(func(h *History) { h.Connected, h.Open = connected, open })
+	if err := w.limiter.Close(); err != nil {
+		w.unexpected("closing the limiter: %v", err)
+	}
 	if err := w.counters.Close(); err != nil {
 		w.unexpected("closing the counters: %v", err)
 	}
@@ -281,7 +324,7 @@ func (w *world) end() {
 	w.rec.note(func(h *History) {
 		h.Left = left
 		for _, d := range dials {
-			h.Dials = append(h.Dials, Dial{d.Began.Sub(w.rec.began), d.Addr})
+			h.Dials = append(h.Dials, Dial{w.rec.at(d.Began), d.Addr})
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/deadline"
 )
 
 // A Call waits for the batches of one request. It wakes its caller once,
@@ -20,6 +21,7 @@ import (
 type Call struct {
 	pending atomic.Int32
 	alarm   atomic.Bool   // a batch has ended in trouble since Next looked
+	early   atomic.Bool   // each batch that ends is as one in trouble
 	done    chan struct{} // tells the caller to look again; may do so for nothing
 }
 
@@ -31,6 +33,24 @@ func NewCall() *Call { return &Call{done: make(chan struct{}, 1)} }
 func (c *Call) Begin(n int) {
 	c.pending.Store(int32(n) + 1)
 	c.alarm.Store(false)
+	c.early.Store(false)
+}
+
+// Early makes Next return for each batch that ends, and once for those that have
+// ended already. Anybody may call it.
+func (c *Call) Early() {
+	if !c.early.Swap(true) {
+		c.alarm.Store(true)
+		c.wake()
+	}
+}
+
+// wake has the caller look again.
+func (c *Call) wake() {
+	select {
+	case c.done <- struct{}{}:
+	default:
+	}
 }
 
 // More prepares the Call for n batches more, while others may be pending.
@@ -51,7 +71,8 @@ func (c *Call) Wait(ctx context.Context) error {
 func (c *Call) Complete() bool { return c.pending.Load() <= 1 }
 
 // Next is Wait, but also returns when a batch has ended in trouble since the
-// last Next, which Batch.Troubled tells, or when due fires, which may be nil.
+// last Next, which Batch.Troubled tells, or any batch after Early, or when due fires,
+// which may be nil.
 // complete says that all batches are complete. The caller counts as one more
 // again, also after an error: a second Next must not miss a batch for it.
 func (c *Call) Next(ctx context.Context, due <-chan time.Time) (complete bool, err error) {
@@ -69,42 +90,49 @@ func (c *Call) sleepUntil(ctx context.Context, due <-chan time.Time) (fired bool
 	if due == nil {
 		return false, c.sleep(ctx)
 	}
+	own, outer := deadline.Channels(ctx)
 	select {
 	case <-c.done:
 		return false, nil
 	case <-due:
 		return true, nil
-	case <-ctx.Done():
-		return false, ctx.Err()
+	case <-own:
+	case <-outer:
 	}
+	return false, ctx.Err()
 }
 
 // sleep waits until there may be something new.
 func (c *Call) sleep(ctx context.Context) error {
-	if ctx.Done() == nil {
+	own, outer := deadline.Channels(ctx)
+	if own == nil {
 		<-c.done
 		return nil
 	}
 	select {
 	case <-c.done:
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-own:
+	case <-outer:
 	}
+	return ctx.Err()
 }
 
 // complete notes the batch's end. The batch may be in use again afterwards.
 func (c *Call) complete(b *Batch) {
 	trouble := b.errors > 0 || b.err != nil
+	if b.measured && b.took.Load() == 0 {
+		b.took.Store(max(1, int64(Now()-b.since)))
+	}
 	if trouble {
 		b.troubled.Store(true)
+	}
+	b.complete.Store(true)
+	if trouble = trouble || c.early.Load(); trouble {
 		c.alarm.Store(true)
 	}
 	if c.pending.Add(-1) == 0 || trouble {
-		select {
-		case c.done <- struct{}{}:
-		default:
-		}
+		c.wake()
 	}
 }
 
@@ -140,7 +168,12 @@ type Batch struct {
 	done      bool
 	abandoned bool
 
+	complete atomic.Bool
 	troubled atomic.Bool // it is complete, with an error or without all replies
+
+	measured bool          // it is to be known how long it takes
+	since    time.Duration // from when on, see Now
+	took     atomic.Int64  // nanoseconds, once it is complete
 
 	err     error // why commands behind the last reply have none
 	handed  int   // how many commands were handed to the socket whole, if err is set
@@ -205,6 +238,20 @@ func (b *Batch) Slow() bool { return b.slow }
 // before it is submitted; Reset takes that away.
 func (b *Batch) Uncounted() { b.uncounted = true }
 
+// Measure makes it known, once the batch is complete, how long it took since the
+// given time, which is one of [Now]. It must be called before the batch is submitted;
+// Reset takes it away.
+func (b *Batch) Measure(since time.Duration) { b.measured, b.since = true, since }
+
+// Took returns how long the batch took to be complete, or how long it has taken up
+// to now, if it was abandoned. It must have been [Batch.Measure]d.
+func (b *Batch) Took() time.Duration {
+	if took := b.took.Load(); took > 0 {
+		return time.Duration(took)
+	}
+	return Now() - b.since
+}
+
 // Add appends the command encoded in arena[from:to].
 func (b *Batch) Add(from, to int) {
 	size := to - from
@@ -218,12 +265,16 @@ func (b *Batch) Add(from, to int) {
 
 // Each calls f with every encoded command, before the batch is submitted. What
 // f gets is the caller's memory.
-func (b *Batch) Each(f func(command []byte)) {
+func (b *Batch) Each(f func(command []byte)) { b.EachIn(b.arena, f) }
+
+// EachIn is Each at any time until Reset, for a caller that still has the memory that
+// the commands were added from.
+func (b *Batch) EachIn(arena []byte, f func(command []byte)) {
 	next, before := 0, 0
 	for _, r := range b.runs { // no command is in two of them
 		for from := r.from; from < r.to; next++ {
 			to := from + b.ends[next] - before
-			f(b.arena[from:to])
+			f(arena[from:to])
 			from, before = to, b.ends[next]
 		}
 	}
@@ -231,6 +282,18 @@ func (b *Batch) Each(f func(command []byte)) {
 
 // Len returns the number of commands.
 func (b *Batch) Len() int { return len(b.ends) }
+
+// Size returns how many bytes the commands have.
+func (b *Batch) Size() int { return b.size() }
+
+// ReplySize returns how many bytes the replies have that arrived; like [Batch.Reply],
+// it may be called once the trip is over.
+func (b *Batch) ReplySize() int {
+	if n := len(b.replies); n > 0 {
+		return b.replies[n-1]
+	}
+	return 0
+}
 
 // Errors returns how many of the replies are errors of the server.
 func (b *Batch) Errors() int { return b.errors }
@@ -242,6 +305,10 @@ func (b *Batch) Failed() bool { return b.err != nil }
 // command without a reply. It may be called while the batch is in flight, by
 // the goroutine that waits for it; see [Call.Next].
 func (b *Batch) Troubled() bool { return b.troubled.Load() }
+
+// Complete reports whether the batch has ended. As Troubled, it may be called while
+// the batch is in flight.
+func (b *Batch) Complete() bool { return b.complete.Load() }
 
 // Reply returns the i-th command's reply as it came, valid until Reset, or an
 // error that says what became of the command. It may be called once the trip

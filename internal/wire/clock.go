@@ -2,6 +2,13 @@ package wire
 
 import "time"
 
+// epoch is what Now counts from.
+var epoch = time.Now()
+
+// Now returns how much time has passed since some moment before the first call. It
+// costs half of what time.Now does, which reads two clocks.
+func Now() time.Duration { return time.Since(epoch) }
+
 // How long a lane's trips take is measured by one batch now and then, when
 // somebody has asked for it: to read the clock for each would cost more than to
 // enqueue it.

@@ -44,7 +44,7 @@ func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
 	}
 	trip := trip{Conn: on}
 	err := action.Perform(ctx, &trip)
-	if trip.err != nil {
+	if trip.err != nil || err == nil {
 		return trip.err
 	}
 	return withoutValues(err, &redislanes.DecodeError{Into: "what a radix.Pipeline holds"})

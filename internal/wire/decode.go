@@ -11,8 +11,8 @@ import (
 )
 
 // Unmarshal decodes replies as radix does, without their attributes; nil discards
-// them, but for errors. An error of the server is a resp3.SimpleError without what
-// it quotes of the command's arguments; any other error is a [redislanes.DecodeError].
+// them, but for errors. An error of the server is a [SaidError]; any other error is a
+// [redislanes.DecodeError].
 func Unmarshal(replies []byte, into any) error {
 	replies = resp.WithoutAttributes(replies)
 	if into == nil {
@@ -35,14 +35,10 @@ func Unmarshal(replies []byte, into any) error {
 func firstError(replies []byte) error {
 	for first, rest := resp.Cut(replies); first != nil; first, rest = resp.Cut(rest) {
 		if resp.IsError(first) {
-			return serverError(string(resp.ErrorText(first)))
+			return radixresp.ErrConnUsable{Err: Said(resp.ErrorText(first))}
 		}
 	}
 	return nil
-}
-
-func serverError(text string) error {
-	return radixresp.ErrConnUsable{Err: resp3.SimpleError{S: resp.Redact(text)}}
 }
 
 // withoutValues returns an error of radix's decoding without arguments and values: the
@@ -51,12 +47,10 @@ func withoutValues(err error, failed *redislanes.DecodeError) error {
 	var simple resp3.SimpleError
 	var blob resp3.BlobError
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &simple):
-		return serverError(simple.S)
+		return radixresp.ErrConnUsable{Err: Said(simple.S)}
 	case errors.As(err, &blob):
-		return serverError(string(blob.B))
+		return radixresp.ErrConnUsable{Err: Said(blob.B)}
 	}
 	failed.Cause = err
 	return failed

@@ -80,14 +80,38 @@ func Dial(ctx context.Context, d lanes.Dialer, addr string) (*Lane, error) {
 // DialFor is Dial with a purpose, for a pool that wants to be told of the lane's
 // events; nil: nobody is.
 func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, events Events) (*Lane, error) {
+	lane, _, err := DialTimed(ctx, d, purpose, addr, events)
+	return lane, err
+}
+
+// Steps is how long the steps of an attempt to connect took. Those that it did not
+// reach, and those of one that did not end in time, are 0.
+type Steps struct{ Connect, TLS, Handshake time.Duration }
+
+// DialTimed is DialFor, and says how long its steps took.
+func DialTimed(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, events Events) (*Lane, Steps, error) {
 	if events == nil {
 		events = noEvents{}
 	}
+	conn, settings, took, err := connect(ctx, d, purpose, addr)
+	if err != nil {
+		return nil, took, err
+	}
+	return newLane(addr, conn, settings, events), took, nil
+}
+
+// Connect is DialFor without a lane: it returns the connection after its handshake.
+func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, error) {
+	conn, _, _, err := connect(ctx, d, purpose, addr)
+	return conn, err
+}
+
+func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, dialer, Steps, error) {
 	if err := d.Validate(); err != nil {
-		return nil, err
+		return nil, dialer{}, Steps{}, err
 	}
 	if err := CheckAddr(addr); err != nil {
-		return nil, fmt.Errorf("lanes: the address cannot be used: %w", err)
+		return nil, dialer{}, Steps{}, fmt.Errorf("lanes: the address cannot be used: %w", err)
 	}
 	foreign := d.NetDial != nil || d.Credentials != nil
 	settings := dialer{WithDefaults(d), purpose}
@@ -97,29 +121,28 @@ func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, 
 	if foreign {
 		open = settings.openElsewhere
 	}
-	conn, err := open(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	return newLane(addr, conn, settings, events), nil
+	conn, took, err := open(ctx, addr)
+	return conn, settings, took, err
 }
 
 // open connects and authenticates.
-func (d dialer) open(ctx context.Context, addr string) (net.Conn, error) {
+func (d dialer) open(ctx context.Context, addr string) (conn net.Conn, took Steps, err error) {
 	if d.Credentials != nil {
 		if err := d.askCredentials(ctx); err != nil {
-			return nil, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)
+			return nil, took, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)
 		}
 	}
-	conn, err := d.connect(ctx, addr)
+	if conn, err = d.connect(ctx, addr, &took); err != nil {
+		return nil, took, err
+	}
+	began := time.Now()
+	err = d.handshake(ctx, addr, conn)
+	took.Handshake = time.Since(began)
 	if err != nil {
-		return nil, err
-	}
-	if err := d.handshake(ctx, addr, conn); err != nil {
 		_ = conn.Close()
-		return nil, withAddr(addr, err)
+		return nil, took, withAddr(addr, err)
 	}
-	return conn, nil
+	return conn, took, nil
 }
 
 // openPatience is how long after the context's end open may go on to say where it
@@ -129,17 +152,18 @@ const openPatience = 100 * time.Millisecond
 // openElsewhere is open on a goroutine of its own, for functions and connections
 // of users that may not end when the context does, or not even when they are
 // closed. Such a goroutine is left behind.
-func (d dialer) openElsewhere(ctx context.Context, addr string) (net.Conn, error) {
+func (d dialer) openElsewhere(ctx context.Context, addr string) (net.Conn, Steps, error) {
 	type result struct {
 		conn net.Conn
+		took Steps
 		err  error
 	}
 	opened, left := make(chan result), make(chan struct{})
 	defer close(left)
 	go func() {
-		conn, err := d.open(ctx, addr)
+		conn, took, err := d.open(ctx, addr)
 		select {
-		case opened <- result{conn, err}:
+		case opened <- result{conn, took, err}:
 		case <-left:
 			if err == nil {
 				_ = conn.Close()
@@ -148,15 +172,15 @@ func (d dialer) openElsewhere(ctx context.Context, addr string) (net.Conn, error
 	}()
 	select {
 	case r := <-opened:
-		return r.conn, r.err
+		return r.conn, r.took, r.err
 	case <-ctx.Done():
 	}
 	select {
 	case r := <-opened:
-		return r.conn, r.err
+		return r.conn, r.took, r.err
 	case <-time.After(openPatience):
 	}
-	return nil, fmt.Errorf("%s: Dialer.NetDial, its connection or Dialer.Credentials does not end with its context: %w", addr, ctx.Err())
+	return nil, Steps{}, fmt.Errorf("%s: Dialer.NetDial, its connection or Dialer.Credentials does not end with its context: %w", addr, ctx.Err())
 }
 
 // askCredentials calls a user's function; so do callNetDial and shakeHands.
@@ -180,8 +204,10 @@ func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
 	return conn.HandshakeContext(ctx)
 }
 
-func (d dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
+func (d dialer) connect(ctx context.Context, addr string, took *Steps) (net.Conn, error) {
+	began := time.Now()
 	conn, err := d.callNetDial(ctx, addr)
+	took.Connect = time.Since(began)
 	if err != nil {
 		return nil, withAddr(addr, err)
 	}
@@ -193,7 +219,10 @@ func (d dialer) connect(ctx context.Context, addr string) (net.Conn, error) {
 		config.ServerName, _, _ = net.SplitHostPort(addr)
 	}
 	secure := tls.Client(conn, config)
-	if err := shakeHands(ctx, secure); err != nil {
+	began = time.Now()
+	err = shakeHands(ctx, secure)
+	took.TLS = time.Since(began)
+	if err != nil {
 		_ = conn.Close()
 		return nil, withAddr(addr, tlsFailure(err))
 	}

@@ -44,6 +44,7 @@ type Lane struct {
 	writeTimeout time.Duration
 	load         *Load       // of the lanes of its pool; nil: nobody counts
 	errorReplies *ErrorCount // of the lanes of its pool; nil: nobody counts
+	traffic      atomic.Pointer[Traffic]
 	limits       resp.Limits
 	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
 

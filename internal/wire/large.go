@@ -26,7 +26,7 @@ func (l *Lane) readOnce() (batches int, err error) {
 	if b, space := l.bulkSpace(); b != nil {
 		n, err := l.conn.Read(space)
 		if n > 0 {
-			l.progress.Add(1)
+			l.received(n)
 			if bad := l.tookBulk(b, n); bad != nil {
 				return 0, bad
 			}
@@ -35,7 +35,7 @@ func (l *Lane) readOnce() (batches int, err error) {
 	}
 	n, err := l.conn.Read(l.rbuf)
 	if n > 0 {
-		l.progress.Add(1)
+		l.received(n)
 		var bad error
 		if batches, bad = l.deliver(l.rbuf[:n]); bad != nil {
 			return batches, bad

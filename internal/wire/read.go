@@ -202,6 +202,7 @@ func (l *Lane) retire() bool {
 // that have all their replies.
 func (l *Lane) deliver(p []byte) (batches int, err error) {
 	var first, last *Batch
+	var now time.Duration // read once for all that are measured
 	counted := 0
 	l.replyMu.Lock()
 	for len(p) > 0 && err == nil {
@@ -224,6 +225,12 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 			b.done = true
 			if !b.began.IsZero() {
 				l.stopClock(b)
+			}
+			if b.measured {
+				if now == 0 {
+					now = Now()
+				}
+				b.took.Store(max(1, int64(now-b.since)))
 			}
 			if last == nil {
 				first = b

@@ -25,35 +25,73 @@ type Request struct {
 	ends    []int
 	traits  command.Traits // of any of the commands
 	held    string         // the first that changes its connection
+	changes bool           // one does so by more than transactions
+	session transactions
 	slow    bool
 }
 
 // Encode encodes what radix would write to a connection. It returns an error if
 // that is not a sequence of whole commands; an empty radix.Pipeline has none.
 func Encode(marshal any) (*Request, error) {
-	encoded, err := AppendRequest(nil, marshal)
-	if err != nil {
-		return nil, err
-	}
-	r := &Request{encoded: encoded}
-	_, err = Commands(encoded, func(from, to int) {
-		r.ends = append(r.ends, to)
-		r.Judge(command.Of(encoded[from:to]))
-	})
-	if err != nil {
+	r := new(Request)
+	if err := r.Encode(nil, marshal); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// Encode is the function of this name for a request that is used again. The commands
+// are in the memory of buf, as far as that suffices.
+func (r *Request) Encode(buf []byte, marshal any) error {
+	encoded, err := AppendRequest(buf[:0], marshal)
+	*r = Request{encoded: encoded, ends: r.ends[:0]}
+	if err != nil {
+		return err
+	}
+	_, err = Commands(encoded, func(from, to int) {
+		r.ends = append(r.ends, to)
+		c := command.Of(encoded[from:to])
+		r.session.after(c.Effect())
+		r.Judge(c)
+	})
+	return err
 }
 
 // Judge notes how one of the commands may travel, if more is known of it than
 // the table tells.
 func (r *Request) Judge(c command.Command) {
 	t := c.Traits()
-	if t.Way() == command.Held && r.held == "" {
-		r.held = c.Name()
+	if t.Way() == command.Held {
+		if r.held == "" {
+			r.held = c.Name()
+		}
+		r.changes = r.changes || !ofTransaction(c.Effect())
 	}
 	r.traits |= t
+}
+
+// transactions is what the commands of a request have done to a connection so far.
+type transactions struct{ open, watches, odd bool }
+
+// after notes the next command, whatever the server will make of it.
+func (t *transactions) after(e command.Effect) {
+	switch {
+	case e == command.OpensTransaction && !t.open:
+		t.open = true
+	case e == command.EndsTransaction && t.open:
+		t.open, t.watches = false, false
+	case e == command.Watches && !t.open:
+		t.watches = true
+	case e == command.Unwatches:
+		t.watches = t.watches && t.open
+	case ofTransaction(e):
+		t.odd = true
+	}
+}
+
+// ofTransaction tells whether EXEC or DISCARD ends the effect.
+func ofTransaction(e command.Effect) bool {
+	return command.OpensTransaction <= e && e <= command.Unwatches
 }
 
 // Len returns the number of commands.
@@ -70,8 +108,15 @@ func (r *Request) Bounds(i int) (from, to int) {
 	return from, r.ends[i]
 }
 
-// Way returns how all of the request may travel.
-func (r *Request) Way() command.Way { return r.traits.Way() }
+// Way returns how all of the request may travel. Whole transactions, which leave their
+// connection as it was, need not be held by their user.
+func (r *Request) Way() command.Way {
+	way := r.traits.Way()
+	if way == command.Held && !r.changes && r.session == (transactions{}) {
+		return command.Alone
+	}
+	return way
+}
 
 // SetSlow says whether the request travels on lanes for slow commands.
 func (r *Request) SetSlow(slow bool) { r.slow = slow }
@@ -92,8 +137,8 @@ type Lender interface {
 
 // Exchange sends the request and decodes its replies into what into points to,
 // as [Lane.EncodeDecode] does. Over what others share, commands that change
-// their connection are refused with [redislanes.ErrShared], and those that may block are
-// lent a connection, where there are more ([Lender]).
+// their connection are refused with [redislanes.ErrShared], and those that may block, or
+// are whole transactions, are lent a connection, where there are more ([Lender]).
 func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
 	if !to.Exclusive() {
 		switch r.Way() {
@@ -104,6 +149,9 @@ func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
 				return lender.Alone(ctx, func(alone radix.Conn) error {
 					return alone.EncodeDecode(ctx, resp3.RawMessage(r.encoded), into)
 				})
+			}
+			if r.held != "" {
+				return r.Refused()
 			}
 		}
 	}
@@ -116,7 +164,7 @@ func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
 	RoundTrip(ctx, to, call, batch)
 	replies, err := batch.join()
 	if err != nil {
-		return err
+		return AfterContext(err)
 	}
 	return Unmarshal(replies, into)
 }

@@ -72,7 +72,7 @@ func TestReaderDoesNotRetireWhileABatchWaits(t *testing.T) {
 // wake-ups would make two readers.
 func TestClaimIsPassedOnOnce(t *testing.T) {
 	l := dial(t, scripted(t, (*peer).echo))
-	for range 2000 {
+	for range 800 {
 		l.mu.Lock()
 		idle := l.reader == nobody && len(l.wake) == 0
 		l.mu.Unlock()

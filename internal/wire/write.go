@@ -84,6 +84,9 @@ func (l *Lane) takeOutput() (buf []byte, ok bool) {
 	l.wbuf, l.spare = l.spare[:0], nil
 	l.handed += uint64(len(buf))
 	l.mu.Unlock()
+	if t := l.traffic.Load(); t != nil {
+		t.sent.Add(uint64(len(buf)))
+	}
 	return buf, true
 }
 

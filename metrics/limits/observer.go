@@ -15,7 +15,7 @@ import (
 // prometheus.Collector. All methods are safe for concurrent use.
 //
 // Its metrics are redislanes_limit_decisions_total, by the limit's name, the outcome
-// (limit.Outcome) and whether the limit is in the shadow, and the histogram
+// (limit.Outcome) and whether the limit is in the shadow, but for requests that only look, and the histogram
 // redislanes_limit_duration_seconds, of whole calls, by whether they were allowed.
 type Observer struct {
 	decisions *prometheus.CounterVec
@@ -59,6 +59,9 @@ func NewObserver(labels prometheus.Labels) *Observer {
 // Decided is part of limit.Observer.
 func (o *Observer) Decided(took time.Duration, requests []limit.Request, result limit.Result) {
 	for i := range result.Each {
+		if requests[i].Look {
+			continue
+		}
 		var rule limit.Rule
 		if of := requests[i].Limit; of != nil { // else it is a mistake, of no limit
 			rule = of.Rule()

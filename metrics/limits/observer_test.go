@@ -38,6 +38,7 @@ func TestObserver(t *testing.T) {
 		l.Allow(t.Context(), limit.Request{Limit: two, Key: "canary"}, limit.Request{Limit: shadow, Key: "canary"})
 	}
 	l.Allow(t.Context(), limit.Request{Key: "canary"})
+	l.Allow(t.Context(), limit.Request{Limit: two, Key: "other", Look: true})
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	got := make(map[string]float64)
@@ -59,7 +60,7 @@ func TestObserver(t *testing.T) {
 		"redislanes_limit_decisions_total two denied s false":  1,
 		"redislanes_limit_decisions_total dark allowed s true": 1,
 		"redislanes_limit_decisions_total dark denied s true":  2,
-		"redislanes_limit_duration_seconds true s":             2,
+		"redislanes_limit_duration_seconds true s":             3,
 		"redislanes_limit_duration_seconds false s":            2,
 	}, got)
 	problems, err := testutil.GatherAndLint(registry)

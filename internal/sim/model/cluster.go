@@ -22,6 +22,9 @@ type Options struct {
 	// change all keys, in the order in which they ran. It must not call methods of
 	// the cluster.
 	Executed func(Execution)
+	// Broken is told of each session in which a reply broke the protocol: since when,
+	// and when it ended. It must not call methods of the cluster.
+	Broken func(n *Node, since, ended time.Time)
 	// Dialect is whose replies they give; Redis70 by default.
 	Dialect Dialect
 }
@@ -45,14 +48,15 @@ type Execution struct {
 type Cluster struct {
 	opts Options
 
-	mu     sync.Mutex // guards what follows, all nodes and sessions; never held while waiting
-	rand   *rand.Rand
-	nodes  []*Node
-	truth  *topology
-	gossip time.Duration // how late nodes learn of changes
-	lag    time.Duration // how late replicas apply writes
-	lost   map[string]bool
-	lastID uint64
+	mu      sync.Mutex // guards what follows, all nodes and sessions; never held while waiting
+	rand    *rand.Rand
+	nodes   []*Node
+	truth   *topology
+	gossip  time.Duration // how late nodes learn of changes
+	lag     time.Duration // how late replicas apply writes
+	lost    map[string]bool
+	lastID  uint64
+	scripts *interpreter
 }
 
 // New makes a cluster, in which primaries share the slots evenly and node

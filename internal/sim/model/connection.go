@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -25,6 +26,11 @@ func init() {
 	register("client|setinfo 4 noscript,loading,stale 0 0 0", setinfo).since = Valkey91
 	register("client|pause -3 admin,noscript,loading,stale 0 0 0", clientPause)
 	register("client|unpause 2 admin,noscript,loading,stale 0 0 0", func(c *call) { c.n.unpause(); c.ok() })
+	register("time 1 loading,stale,fast 0 0 0", func(c *call) {
+		c.array(2)
+		c.bulkString(strconv.FormatInt(c.now.Unix(), 10))
+		c.bulkString(strconv.Itoa(c.now.Nanosecond() / 1000))
+	})
 	register("info -1 loading,stale 0 0 0", info)
 }
 

@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 func init() {
 	register("expire -3 write,fast 1 1 1", func(c *call) { c.expireAfter(1000, false) })
@@ -106,5 +109,18 @@ func (c *call) remaining(unit int64, absolute bool) {
 			ms -= c.ms
 		}
 		c.int(int64(uint64(ms+unit/2) / uint64(unit)))
+	}
+}
+
+// Sweep deletes the keys whose time is over, as servers do in the background.
+func (c *Cluster) Sweep() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.settleAll(now)
+	for _, n := range c.nodes {
+		for key := range n.keys {
+			n.find([]byte(key), now.UnixMilli())
+		}
 	}
 }

@@ -17,6 +17,7 @@ type faults struct {
 	mayNot       map[string]bool
 	masterDown   bool
 	deaf         bool
+	interposed   Interposer
 	told         func(slot uint16, owner int) int
 	standalone   bool // a server without cluster mode
 	stranger     bool // a node of another cluster

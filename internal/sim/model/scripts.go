@@ -117,8 +117,8 @@ func (c *call) runScript(id string) {
 		s(&inner, keys, args)
 	} else if words, ok := singleCall(text, keys, args); ok {
 		inner.redis(words...)
-	} else {
-		c.err("ERR model: a script that the model does not know")
+	} else if !c.s.c.interpreted().run(&inner, text, keys, args) {
+		c.err("ERR Error compiling script (new function): user_script:1: syntax error")
 		return
 	}
 	switch c.b[from] {
@@ -130,6 +130,14 @@ func (c *call) runScript(id string) {
 		c.b = c.b[:from]
 		c.int(luaInt(n))
 	}
+}
+
+// interpreted returns what runs the scripts, which is made when it is first needed.
+func (c *Cluster) interpreted() *interpreter {
+	if c.scripts == nil {
+		c.scripts = newInterpreter()
+	}
+	return c.scripts
 }
 
 // luaInt is what a script makes of an integer: Lua has floating point numbers

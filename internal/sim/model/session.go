@@ -19,6 +19,7 @@ type Session struct {
 	silent   bool // CLIENT REPLY OFF
 	skip     int  // CLIENT REPLY SKIP: replies to leave out, the one to SKIP first
 	closing  bool
+	broken   time.Time // when a reply first broke the protocol
 
 	multi   bool
 	aborted bool // a command was refused while it was queued
@@ -69,6 +70,9 @@ func (s *Session) Close() {
 }
 
 func (s *Session) end() {
+	if f := s.c.opts.Broken; f != nil && !s.dead && !s.broken.IsZero() {
+		f(s.n, s.broken, time.Now())
+	}
 	s.dead = true
 	s.unwatch()
 	s.unsubscribeAll()
@@ -104,6 +108,7 @@ func (s *Session) startLocked(args [][]byte) *parked {
 	p := s.process(args, now)
 	s.n.serveBlocked(now)
 	if p == nil {
+		s.interpose(args, before, now)
 		s.mute(before)
 	}
 	return p

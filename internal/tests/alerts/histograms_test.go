@@ -91,7 +91,8 @@ func TestBoundsAreBuckets(t *testing.T) {
 	require.GreaterOrEqual(t, found, 5)
 }
 
-// startService serves the metrics of requests, waits and calls that all take 30 ms.
+// startService serves the metrics of requests, groups, waits and calls that all take
+// 30 ms.
 func startService(t *testing.T) (addr string) {
 	registry := prometheus.NewRegistry()
 	requests, decisions := metrics.NewObserver(), limits.NewObserver(nil)
@@ -103,6 +104,7 @@ func startService(t *testing.T) (addr string) {
 		for range 100 { // between any two scrapes
 			requests.Request(cluster.RequestInfo{Took: took, Commands: 2, Trips: 1})
 			pool.Waited(took)
+			pool.(cluster.GroupObserver).EndGroup(r.Context(), cluster.GroupStart{Commands: 2}, cluster.GroupInfo{Took: took})
 			decisions.Decided(took, []limit.Request{{Limit: new(limit.Limit)}}, limit.Result{Each: make([]limit.Decision, 1)})
 		}
 		page.ServeHTTP(w, r)

@@ -19,7 +19,10 @@ import (
 
 func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
-var drill = flag.Bool("drill", false, "run the drill, which takes minutes")
+var (
+	drill   = flag.Bool("drill", false, "run the drill, which takes minutes")
+	healthy = flag.Duration("healthy", 150*time.Second, "how long the service runs with no outage but slots on the move")
+)
 
 // calm is how long each service runs before its outage. No alert may fire in it.
 const calm = 75 * time.Second
@@ -33,7 +36,7 @@ type outage struct {
 	pool   pool.Config
 	proxy  time.Duration // that the way to the servers takes, there and back; 0: there is no proxy
 	begin  func(t *testing.T, s *scene)
-	lasts  time.Duration
+	lasts  time.Duration            // 0: as long as -healthy says
 	alerts map[string]time.Duration // that must fire, and after how long at most
 	may    []string                 // that are right as well; others are wrong
 }
@@ -56,7 +59,7 @@ type scene struct {
 
 var outages = []outage{
 	{
-		name: "none, while 1,000 slots move to and fro", pool: pool.Laned{}, lasts: 150 * time.Second,
+		name: "none, while 1,000 slots move to and fro", pool: pool.Laned{},
 		begin: reshard,
 	},
 	{
@@ -117,6 +120,9 @@ func TestDrill(t *testing.T) {
 		t.Skip("takes minutes: make drill")
 	}
 	for _, o := range outages {
+		if o.lasts == 0 {
+			o.lasts = *healthy
+		}
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
 			o.run(t)

@@ -43,9 +43,8 @@ func newCaller(client *cluster.Client, l settings.Load, keys *keySet, number int
 	}
 }
 
-// request sends one request, checks every reply, and says whether it was one of
-// the occasional slow ones.
-func (c *caller) request(ctx context.Context) (isSlow bool, err error) {
+// request sends one request, checks every reply, and says what it counts among.
+func (c *caller) request(ctx context.Context) (class, error) {
 	if c.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
@@ -54,10 +53,10 @@ func (c *caller) request(ctx context.Context) (isSlow bool, err error) {
 	c.pipeline.Reset()
 	c.replies = c.replies[:0]
 	if c.scenario.mix == nil {
-		return false, c.count(ctx)
+		return writes, c.count(ctx)
 	}
 	kind := c.scenario.draw(c.pick.random.Float64())
-	return kind == slow, c.serve(ctx, kind)
+	return kind.class(), c.serve(ctx, kind)
 }
 
 // count is the request of a rate limiter.
@@ -85,10 +84,7 @@ func (c *caller) drawKeys() []string {
 	if c.tags {
 		return c.keys.group[c.pick.index()]
 	}
-	c.drawn = c.drawn[:0]
-	for range c.scenario.fixed {
-		c.drawn = append(c.drawn, c.keys.fixed)
-	}
+	c.drawn = append(c.drawn[:0], c.keys.fixed...)
 	for range c.scenario.variable {
 		c.drawn = append(c.drawn, c.keys.many[c.pick.index()])
 	}
@@ -101,8 +97,14 @@ func (c *caller) serve(ctx context.Context, what kind) error {
 	switch what {
 	case get:
 		c.append("GET", c.keys.many[i])
+		for range c.scenario.several - 1 {
+			c.append("GET", c.keys.many[c.pick.index()])
+		}
 	case put:
-		c.append("SET", c.keys.many[i], c.value, "EX", preparedTTL) // without EX it would take the TTL away
+		c.set(c.keys.many[i])
+		for range c.scenario.several - 1 {
+			c.set(c.keys.many[c.pick.index()])
+		}
 	case hash:
 		c.append("HGETALL", c.keys.hashes[i])
 	case several:
@@ -124,6 +126,9 @@ func (c *caller) serve(ctx context.Context, what kind) error {
 	}
 	return nil
 }
+
+// set keeps the TTL, which SET without EX would take away.
+func (c *caller) set(key string) { c.append("SET", key, c.value, "EX", preparedTTL) }
 
 func (c *caller) append(name string, args ...string) {
 	c.replies = append(c.replies, c.pipeline.Cmd(name, args...))

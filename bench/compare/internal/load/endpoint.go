@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
+
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pool"
 
@@ -24,6 +26,11 @@ type Endpoint struct {
 	load    settings.Load
 	client  *cluster.Client
 	callers []*caller
+
+	dialer  radix.Dialer // of what follows
+	servers []string     // addresses of all primaries, past any network
+	probed  string       // address of one of them, over the network
+	network *network     // nil: none
 }
 
 // Open connects an endpoint to its cluster, over its network, and prepares what
@@ -42,25 +49,25 @@ func (t *Targets) Open(ctx context.Context, l settings.Load) (*Endpoint, error) 
 		}
 	}
 	c := cluster.Config{Pool: l.Pool.Config(), Dialer: t.dialer}
+	e := &Endpoint{load: l, dialer: t.plainDialer(), servers: target.addrs, probed: target.addrs[0]}
 	addrs := target.addrs
-	if l.RoundTrip > 0 || l.Bandwidth > 0 {
+	if l.HasNetwork() {
 		n, err := t.network(ctx, target, l)
 		if err != nil {
 			return nil, err
 		}
 		addrs, c.AddrMap = n.addrs(), n.addrMap
+		e.network, e.probed = n, n.addrMap(e.probed)
 	}
-	client, err := c.New(ctx, addrs)
-	if err != nil {
+	if e.client, err = c.New(ctx, addrs); err != nil {
 		return nil, err
 	}
-	e := &Endpoint{load: l, client: client}
 	most := 0
 	for _, p := range l.Phases() {
 		most = max(most, p.Callers)
 	}
 	for i := range most {
-		e.callers = append(e.callers, newCaller(client, l, keys, i))
+		e.callers = append(e.callers, newCaller(e.client, l, keys, i))
 	}
 	return e, nil
 }
@@ -126,15 +133,21 @@ func (e *Endpoint) Measure(ctx context.Context) []*Result {
 func (e *Endpoint) measure(ctx context.Context, phase settings.Step, origin time.Time) *Result {
 	r := NewResult()
 	r.Callers = phase.Callers
+	probe := e.dialProbe(ctx)
+	defer probe.close()
+	probe.idle(ctx, r.IdleTrips)
 	runtime.GC()
 	watching, stop := context.WithCancel(context.Background())
-	var watcher sync.WaitGroup
+	defer stop()
+	var watchers sync.WaitGroup
 	var use Use
+	servers, machine := e.serverCounts(ctx), e.machineCount(ctx)
 	before := counters(e.client.Stats())
 	var memory, memoryAfter runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	cpu, began := cpuTime(), time.Now()
-	watcher.Go(func() { use = watch(watching, e.client, origin) })
+	watchers.Go(func() { use = watch(watching, e.client, origin) })
+	watchers.Go(func() { probe.loaded(watching, r.LoadedTrips) })
 
 	e.run(ctx, phase, &recorder{result: r})
 
@@ -142,7 +155,9 @@ func (e *Endpoint) measure(ctx context.Context, phase settings.Step, origin time
 	runtime.ReadMemStats(&memoryAfter)
 	after := counters(e.client.Stats())
 	stop()
-	watcher.Wait()
+	watchers.Wait()
+	r.Machine = machineUse(machine, e.machineCount(ctx), &memory, &memoryAfter)
+	r.Servers = serverUse(servers, e.serverCounts(ctx), r.Took)
 	r.Mallocs, r.Bytes = memoryAfter.Mallocs-memory.Mallocs, memoryAfter.TotalAlloc-memory.TotalAlloc
 	r.Use = use
 	r.Use.Waited, r.Use.WaitTime = after.Waited-before.Waited, after.WaitTime-before.WaitTime

@@ -3,7 +3,7 @@ package load
 import (
 	"context"
 	"fmt"
-	"strings"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -30,12 +30,15 @@ func open(t *testing.T, e *redistest.Emulated, file string) *Endpoint {
 // TestScenariosCountRequests compares what was measured with what the servers
 // have executed.
 func TestScenariosCountRequests(t *testing.T) {
-	tests := map[string]map[string]int{ // commands of one request
+	tests := map[string]map[string]int{ // commands of one request, and settings after the scenario
 		"fixed_key":    {"INCRBY": 1, "EXPIRE": 1},
 		"mixed_10keys": {"INCRBY": 10, "EXPIRE": 10},
 		"head_of_line": {"GET": 1, "HGETALL": 1},
-		"read_write":   {"GET": 1, "SET": 1},
-		"shop":         {"GET": 1, "SET": 1, "MGET": 1, "HGETALL": 1},
+
+		"variable_key, keys_per_request: 3": {"INCRBY": 3, "EXPIRE": 3},
+		"mixed, keys_per_request: 4":        {"INCRBY": 4, "EXPIRE": 4},
+		"read_write":                        {"GET": 1, "SET": 1},
+		"shop":                              {"GET": 1, "SET": 1, "MGET": 1, "HGETALL": 1},
 	}
 	for scenario, commands := range tests {
 		t.Run(scenario, func(t *testing.T) {
@@ -50,15 +53,18 @@ func TestScenariosCountRequests(t *testing.T) {
 			r := results[0]
 			require.Empty(t, r.Errors)
 			require.Positive(t, r.Requests)
-			require.Equal(t, r.Requests, r.Fast.TotalCount()+r.Slow.TotalCount())
+			require.Equal(t, r.Requests, r.Fast().TotalCount()+r.Slow.TotalCount())
 			require.False(t, r.Partial)
 			sum := 0
 			for c, n := range commands {
 				executed := calls(e, c) - before[c]
-				if strings.HasSuffix(scenario, "key") || strings.HasSuffix(scenario, "keys") {
+				if commands["INCRBY"] > 0 {
 					require.EqualValues(t, r.Requests*int64(n), executed, c)
 				}
 				sum += executed
+			}
+			if n, ok := commands["SET"]; ok && n > 0 {
+				require.EqualValues(t, r.Writes.TotalCount(), calls(e, "SET")-before["SET"])
 			}
 			if commands["INCRBY"] == 0 {
 				require.EqualValues(t, r.Requests, sum)
@@ -72,6 +78,20 @@ func calls(e *redistest.Emulated, command string) (n int) {
 		n += e.Calls(i, command)
 	}
 	return n
+}
+
+// TestSeveralKeysPerRead: each request of read_write is so many GETs, or so many
+// SETs.
+func TestSeveralKeysPerRead(t *testing.T) {
+	e := redistest.StartEmulated(t, 3)
+	endpoint := open(t, e, "{scenario: read_write, keys_per_request: 4, callers: 2, duration: 100ms, keys: 100}")
+	gets, sets := calls(e, "GET"), calls(e, "SET")
+	r := endpoint.Measure(t.Context())[0]
+	require.Empty(t, r.Errors)
+	gets, sets = calls(e, "GET")-gets, calls(e, "SET")-sets
+	require.Zero(t, gets%4)
+	require.Zero(t, sets%4)
+	require.EqualValues(t, 4*r.Requests, gets+sets)
 }
 
 // TestErrorsAreNoThroughput lets the servers refuse every second INCRBY.
@@ -93,7 +113,7 @@ func TestErrorsAreNoThroughput(t *testing.T) {
 	require.Len(t, r.Errors, 1)
 	require.InDelta(t, r.Requests, r.Errors["error reply"].Count, 1)
 	require.Contains(t, r.Errors["error reply"].Example, "ERR injected")
-	require.Equal(t, r.Requests, r.Fast.TotalCount())
+	require.Equal(t, r.Requests, r.Fast().TotalCount())
 }
 
 // TestKindsOfErrors says in a word what went wrong.
@@ -189,7 +209,38 @@ func TestNetwork(t *testing.T) {
 	r := endpoint.Measure(t.Context())[0]
 	require.Empty(t, r.Errors)
 	require.Positive(t, r.Requests)
-	require.GreaterOrEqual(t, time.Duration(r.Fast.Min()), 4*time.Millisecond)
+	require.GreaterOrEqual(t, time.Duration(r.Fast().Min()), 4*time.Millisecond)
+}
+
+// TestJitter measures over a network whose delays vary: a request takes at least the
+// round trip, and on average what half of the jitter adds.
+func TestJitter(t *testing.T) {
+	e := redistest.StartEmulated(t, 1)
+	endpoint := open(t, e, "{scenario: fixed_key, callers: 1, duration: 500ms, round_trip: 2ms, jitter: 20ms}")
+	r := endpoint.Measure(t.Context())[0]
+	require.Empty(t, r.Errors)
+	require.GreaterOrEqual(t, time.Duration(r.Writes.Min()), 2*time.Millisecond)
+	require.Greater(t, time.Duration(r.Writes.Mean()), 6*time.Millisecond)
+}
+
+func TestDelays(t *testing.T) {
+	c, random := networkConfig{RoundTrip: 10, Jitter: 8}, rand.New(rand.NewPCG(1, 2))
+	seen := make(map[time.Duration]bool)
+	for range 1000 {
+		seen[c.delay(random)] = true
+	}
+	require.Equal(t, map[time.Duration]bool{5: true, 6: true, 7: true, 8: true}, seen)
+}
+
+// TestHiccups lets nothing pass for 60 ms now and then: a request that is under way
+// takes as long.
+func TestHiccups(t *testing.T) {
+	e := redistest.StartEmulated(t, 2)
+	endpoint := open(t, e, "{scenario: variable_key, callers: 4, duration: 500ms, hiccups: {every: 40ms, for: 60ms}}")
+	r := endpoint.Measure(t.Context())[0]
+	require.Empty(t, r.Errors)
+	require.Positive(t, r.Requests)
+	require.Greater(t, time.Duration(r.Writes.Max()), 50*time.Millisecond)
 }
 
 func TestAddingRounds(t *testing.T) {
@@ -197,10 +248,10 @@ func TestAddingRounds(t *testing.T) {
 	for i, r := range []*Result{a, b} {
 		tally := &tally{to: &recorder{result: r}}
 		for range 300 { // more than a tally holds
-			tally.add(false, time.Duration(i+1)*time.Millisecond)
+			tally.add(class(i), time.Duration(i+1)*time.Millisecond)
 		}
-		tally.add(true, time.Second)
-		tally.add(false, 10*time.Hour) // counts as the longest
+		tally.add(slowOnes, time.Second)
+		tally.add(reads, 10*time.Hour) // counts as the longest
 		tally.fail(errUnexpected)
 		tally.flush()
 		r.Took = time.Second
@@ -208,10 +259,14 @@ func TestAddingRounds(t *testing.T) {
 	}
 	require.EqualValues(t, 604, sum.Requests)
 	require.InDelta(t, 302, sum.Rate(), 1e-9)
-	require.EqualValues(t, 602, sum.Fast.TotalCount())
+	require.EqualValues(t, 602, sum.Fast().TotalCount())
 	require.EqualValues(t, 2, sum.Slow.TotalCount())
 	require.EqualValues(t, 604, sum.All().TotalCount())
-	require.EqualValues(t, 602, sum.Fast.TotalCount(), "All leaves its parts alone")
+	require.EqualValues(t, 302, sum.Reads.TotalCount(), "All leaves its parts alone")
+	require.EqualValues(t, 300, sum.Writes.TotalCount())
+	require.EqualValues(t, 300, sum.Within(time.Millisecond))
+	require.EqualValues(t, 600, sum.Within(999*time.Millisecond))
+	require.EqualValues(t, 602, sum.Within(time.Second))
 	require.EqualValues(t, 2, sum.Failed())
-	require.InEpsilon(t, longest, sum.Fast.Max(), 0.001)
+	require.InEpsilon(t, longest, sum.Fast().Max(), 0.001)
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/cluster"
 )
 
 // prefix begins all keys, so that they can be told from others of a cluster that
@@ -18,7 +19,7 @@ const slowHashes = 32
 // A keySet is the names of all keys, made before the clock starts. All callers
 // of an endpoint share it.
 type keySet struct {
-	fixed string
+	fixed []string // spread evenly over the slots
 	many  []string
 	// group holds, for each of many, keys of the same slot: those of an MGET, or
 	// of a request whose keys have hash tags.
@@ -29,7 +30,7 @@ type keySet struct {
 
 func newKeySet(l settings.Load) *keySet {
 	s := scenarioOf(l)
-	k := &keySet{fixed: prefix + "everybody:minute"}
+	k := &keySet{fixed: fixedKeys(s.fixed)}
 	for i := range l.Keys.Number {
 		k.many = append(k.many, fmt.Sprintf("%suser-%06d:minute", prefix, i))
 	}
@@ -46,6 +47,18 @@ func newKeySet(l settings.Load) *keySet {
 		k.slow = append(k.slow, fmt.Sprintf("%sslow-%d:%d", prefix, l.SlowSize, i))
 	}
 	return k
+}
+
+// fixedKeys returns n names, of which each third of the slots has as many as the
+// others: by their names alone, all of them could be on one node.
+func fixedKeys(n int) (names []string) {
+	for i := 0; len(names) < n; i++ {
+		name := fmt.Sprintf("%severybody-%d:minute", prefix, i)
+		if int(cluster.Slot(name))*3/cluster.SlotCount == len(names)%3 {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // groups returns n groups of keys, each of one user, whose name is the hash tag.

@@ -44,7 +44,7 @@ func (e *Endpoint) run(ctx context.Context, phase settings.Step, to *recorder) {
 func (e *Endpoint) closedLoop(ctx context.Context, end time.Time) func(*caller, *tally) {
 	return func(c *caller, t *tally) {
 		for began := time.Now(); began.Before(end); {
-			isSlow, err := c.request(ctx)
+			class, err := c.request(ctx)
 			if interrupted(ctx) {
 				return
 			}
@@ -52,7 +52,7 @@ func (e *Endpoint) closedLoop(ctx context.Context, end time.Time) func(*caller, 
 			if err != nil {
 				t.fail(err)
 			} else {
-				t.add(isSlow, now.Sub(began))
+				t.add(class, now.Sub(began))
 			}
 			began = now
 		}
@@ -109,14 +109,14 @@ func (e *Endpoint) openLoop(ctx context.Context, arrivals *schedule) func(*calle
 					return
 				}
 			}
-			isSlow, err := c.request(ctx)
+			class, err := c.request(ctx)
 			if interrupted(ctx) {
 				return
 			}
 			if err != nil {
 				t.fail(err)
 			} else {
-				t.add(isSlow, time.Since(at))
+				t.add(class, time.Since(at))
 			}
 		}
 	}

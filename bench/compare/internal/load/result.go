@@ -24,11 +24,17 @@ type Result struct {
 	Bytes    uint64 // allocated
 
 	// Latencies of requests that succeeded, in nanoseconds. Slow has those of
-	// the occasional slow requests, Fast all others.
-	Fast, Slow *hdrhistogram.Histogram
+	// the occasional slow requests; the others read or write.
+	Reads, Writes, Slow *hdrhistogram.Histogram
 
-	Errors map[string]Failure // by kind
-	Use    Use
+	// IdleTrips are round trips before the phase, LoadedTrips those during it, of
+	// PING on a connection of its own, in nanoseconds.
+	IdleTrips, LoadedTrips *hdrhistogram.Histogram
+
+	Errors  map[string]Failure // by kind
+	Use     Use
+	Machine MachineUse
+	Servers ServerUse
 	// Partial says that the phase was cut short.
 	Partial bool
 }
@@ -46,11 +52,13 @@ const longest = 2 * time.Minute
 // NewResult returns an empty result.
 func NewResult() *Result {
 	return &Result{
-		Fast:   hdrhistogram.New(1, longest.Nanoseconds(), 3),
-		Slow:   hdrhistogram.New(1, longest.Nanoseconds(), 3),
+		Reads: newHistogram(), Writes: newHistogram(), Slow: newHistogram(),
+		IdleTrips: newHistogram(), LoadedTrips: newHistogram(),
 		Errors: make(map[string]Failure),
 	}
 }
+
+func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest.Nanoseconds(), 3) }
 
 // Add adds another round.
 func (r *Result) Add(other *Result) {
@@ -60,12 +68,17 @@ func (r *Result) Add(other *Result) {
 	r.CPU += other.CPU
 	r.Mallocs += other.Mallocs
 	r.Bytes += other.Bytes
-	r.Fast.Merge(other.Fast)
+	r.Reads.Merge(other.Reads)
+	r.Writes.Merge(other.Writes)
 	r.Slow.Merge(other.Slow)
+	r.IdleTrips.Merge(other.IdleTrips)
+	r.LoadedTrips.Merge(other.LoadedTrips)
 	for kind, f := range other.Errors {
 		r.fail(kind, f)
 	}
 	r.Use.add(other.Use)
+	r.Machine.add(other.Machine)
+	r.Servers.add(other.Servers)
 	r.Partial = r.Partial || other.Partial
 }
 
@@ -102,14 +115,30 @@ func (r *Result) PerRequest(used float64) float64 {
 	return used / float64(r.Requests)
 }
 
-// All returns the latencies of fast and slow requests together.
-func (r *Result) All() *hdrhistogram.Histogram {
-	if r.Slow.TotalCount() == 0 {
-		return r.Fast
+// All returns the latencies of all requests together.
+func (r *Result) All() *hdrhistogram.Histogram { return together(r.Reads, r.Writes, r.Slow) }
+
+// Fast returns the latencies of all requests but the occasional slow ones.
+func (r *Result) Fast() *hdrhistogram.Histogram { return together(r.Reads, r.Writes) }
+
+func together(parts ...*hdrhistogram.Histogram) *hdrhistogram.Histogram {
+	all := newHistogram()
+	for _, h := range parts {
+		if h.TotalCount() > 0 {
+			all.Merge(h)
+		}
 	}
-	all := hdrhistogram.Import(r.Fast.Export())
-	all.Merge(r.Slow)
 	return all
+}
+
+// Within returns how many requests succeeded in so long a time.
+func (r *Result) Within(d time.Duration) (n int64) {
+	for _, bar := range r.All().Distribution() {
+		if bar.From <= d.Nanoseconds() {
+			n += bar.Count
+		}
+	}
+	return n
 }
 
 // kinds of errors, the more exact ones first.
@@ -148,25 +177,27 @@ type recorder struct {
 	result *Result
 }
 
+// A class is what a request's latency counts among.
+type class uint8
+
+const (
+	reads class = iota
+	writes
+	slowOnes
+	classes
+)
+
 // A tally is one caller's own memory of latencies, so that callers rarely meet
 // at the recorder's lock.
 type tally struct {
-	to         *recorder
-	fast, slow [256]int64
-	fasts      int
-	slows      int
+	to   *recorder
+	took [classes][256]int64
+	n    [classes]int
 }
 
-func (t *tally) add(isSlow bool, took time.Duration) {
-	v := min(max(1, took.Nanoseconds()), longest.Nanoseconds())
-	if isSlow {
-		t.slow[t.slows] = v
-		t.slows++
-	} else {
-		t.fast[t.fasts] = v
-		t.fasts++
-	}
-	if t.fasts == len(t.fast) || t.slows == len(t.slow) {
+func (t *tally) add(c class, took time.Duration) {
+	t.took[c][t.n[c]] = min(max(1, took.Nanoseconds()), longest.Nanoseconds())
+	if t.n[c]++; t.n[c] == len(t.took[c]) {
 		t.flush()
 	}
 }
@@ -174,14 +205,14 @@ func (t *tally) add(isSlow bool, took time.Duration) {
 func (t *tally) flush() {
 	t.to.mu.Lock()
 	defer t.to.mu.Unlock()
-	for _, v := range t.fast[:t.fasts] {
-		_ = t.to.result.Fast.RecordValue(v) // within its bounds, see add
+	r := t.to.result
+	for c, h := range [classes]*hdrhistogram.Histogram{r.Reads, r.Writes, r.Slow} {
+		for _, v := range t.took[c][:t.n[c]] {
+			_ = h.RecordValue(v) // within its bounds, see add
+		}
+		r.Requests += int64(t.n[c])
+		t.n[c] = 0
 	}
-	for _, v := range t.slow[:t.slows] {
-		_ = t.to.result.Slow.RecordValue(v)
-	}
-	t.to.result.Requests += int64(t.fasts + t.slows)
-	t.fasts, t.slows = 0, 0
 }
 
 func (t *tally) fail(err error) {

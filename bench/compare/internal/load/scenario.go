@@ -13,6 +13,9 @@ type scenario struct {
 
 	// slow is the share of requests with a large reply; the mix shares the rest.
 	slow float64
+
+	// several is how many keys a GET or SET of the mix is of, one command each.
+	several int
 }
 
 // A share is how many of the requests are of a kind.
@@ -33,8 +36,19 @@ const (
 	slow            // HGETALL of a large hash
 )
 
+func (k kind) class() class {
+	switch k {
+	case put:
+		return writes
+	case slow:
+		return slowOnes
+	default:
+		return reads
+	}
+}
+
 const (
-	severalKeys  = 5
+	severalKeys  = 5 // of an MGET
 	pipelineKeys = 10
 	hashFields   = 10
 )
@@ -42,8 +56,9 @@ const (
 var scenarios = map[string]scenario{
 	"fixed_key":    {fixed: 1},
 	"variable_key": {variable: 1},
+	"mixed":        {fixed: 1}, // as many as keys_per_request says, see scenarioOf
 	"mixed_2keys":  {fixed: 1, variable: 1},
-	"mixed_10keys": {fixed: 1, variable: 9},
+	"mixed_10keys": {fixed: 5, variable: 5},
 	"read_write":   {mix: []share{{0.5, get}, {0.5, put}}},
 	"shop":         {mix: []share{{0.80, get}, {0.15, put}, {0.025, hash}, {0.025, several}}, slow: 0.001},
 	"dashboard":    {mix: []share{{0.60, get}, {0.30, several}, {0.10, pipeline10}}, slow: 0.005},
@@ -53,6 +68,14 @@ var scenarios = map[string]scenario{
 // scenarioOf returns the load's scenario, with its own share of slow requests.
 func scenarioOf(l settings.Load) scenario {
 	s := scenarios[l.Scenario]
+	switch n := l.RequestKeys(); {
+	case n == 0 || s.mix != nil:
+		s.several = max(1, n)
+	case s.fixed > 0:
+		s.fixed, s.variable = (n+1)/2, n/2 // half of them, rounded up, are fixed
+	default:
+		s.variable = n
+	}
 	if l.SlowShare >= 0 && s.mix != nil {
 		s.slow = l.SlowShare
 	}

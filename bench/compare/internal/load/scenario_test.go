@@ -1,6 +1,7 @@
 package load
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -82,8 +83,23 @@ func TestKeysWithoutTags(t *testing.T) {
 	c := &caller{scenario: scenarioOf(l), keys: newKeySet(l), pick: newPicker(l, 0)}
 	keys := c.drawKeys()
 	require.Len(t, keys, 10)
-	require.Equal(t, c.keys.fixed, keys[0])
-	require.Contains(t, c.keys.many, keys[9])
+	require.Equal(t, c.keys.fixed, keys[:5])
+	require.Subset(t, c.keys.many, keys[5:])
+	nodes := make(map[int]int)
+	for _, key := range keys[:5] {
+		nodes[int(cluster.Slot(key))*3/cluster.SlotCount]++
+	}
+	require.Equal(t, map[int]int{0: 2, 1: 2, 2: 1}, nodes)
+}
+
+// TestHalfOfMixedIsFixed: with any number of keys, as with two and with ten.
+func TestHalfOfMixedIsFixed(t *testing.T) {
+	for n, want := range map[int][2]int{2: {1, 1}, 5: {3, 2}, 10: {5, 5}} {
+		s := scenarioOf(loadOf(t, fmt.Sprintf("{scenario: mixed, keys_per_request: %d}", n)))
+		require.Equal(t, want, [2]int{s.fixed, s.variable})
+	}
+	s := scenarioOf(loadOf(t, "{scenario: variable_key, keys_per_request: 3}"))
+	require.Equal(t, [2]int{0, 3}, [2]int{s.fixed, s.variable})
 }
 
 // TestPicker checks that a seed gives the same keys again, callers different

@@ -104,6 +104,11 @@ func (s *target) describe(ctx context.Context, d lanes.Dialer, seeds []string) e
 	return nil
 }
 
+// plainDialer dials connections of radix, for questions past the pools.
+func (t *Targets) plainDialer() radix.Dialer {
+	return radix.Dialer{AuthUser: t.dialer.Username, AuthPass: t.dialer.Password}
+}
+
 // version returns what a node says of itself. It is for the record only, so a
 // cluster that does not tell is as good.
 func version(ctx context.Context, client *cluster.Client) string {
@@ -138,13 +143,17 @@ func (t *Targets) prepareOnce(ctx context.Context, s *target, l settings.Load, k
 
 // network returns the network of the load before the servers.
 func (t *Targets) network(ctx context.Context, s *target, l settings.Load) (*network, error) {
-	key := fmt.Sprint(l.Primaries, l.RoundTrip, l.Bandwidth)
+	config := networkConfig{
+		RoundTrip: l.RoundTrip, Bandwidth: l.Bandwidth, Jitter: l.Jitter, HiccupEvery: l.Hiccups.Every, HiccupFor: l.Hiccups.For,
+	}
+	key := fmt.Sprint(l.Primaries, config)
 	if n := t.networks[key]; n != nil {
 		return n, nil
 	}
-	n, err := startNetwork(ctx, networkConfig{s.addrs, l.RoundTrip, l.Bandwidth})
+	config.Servers = s.addrs
+	n, err := startNetwork(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("network of %v, %d bytes/s: %w", l.RoundTrip, l.Bandwidth, err)
+		return nil, fmt.Errorf("network with a round trip of %v: %w", l.RoundTrip, err)
 	}
 	t.networks[key] = n
 	return n, nil

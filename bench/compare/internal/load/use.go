@@ -7,13 +7,15 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 )
 
-// Use is how an endpoint's pools were used.
+// Use is how an endpoint's pools were used, and how large this process was.
 type Use struct {
 	MaxWaiters    int           // batches waiting at a time, on all nodes together
 	MaxSaturation float64       // of the node where it was highest, 0 to 1
 	Waited        uint64        // batches that had to wait for a connection
 	WaitTime      time.Duration // how long, in all
 	Dials, Closes uint64        // connections opened and closed
+	MaxHeap       uint64        // bytes of objects, those that are garbage among them
+	MaxGoroutines int
 	Samples       []Sample
 }
 
@@ -25,6 +27,8 @@ type Sample struct {
 	InFlight   int           `json:"in_flight"` // batches
 	Waiters    int           `json:"waiters"`
 	Saturation float64       `json:"saturation"` // of the node where it was highest
+	Heap       uint64        `json:"heap_bytes"` // of objects, those that are garbage among them
+	Goroutines int           `json:"goroutines"`
 }
 
 func (u *Use) add(other Use) {
@@ -34,6 +38,8 @@ func (u *Use) add(other Use) {
 	u.WaitTime += other.WaitTime
 	u.Dials += other.Dials
 	u.Closes += other.Closes
+	u.MaxHeap = max(u.MaxHeap, other.MaxHeap)
+	u.MaxGoroutines = max(u.MaxGoroutines, other.MaxGoroutines)
 	u.Samples = append(u.Samples, other.Samples...)
 }
 
@@ -66,15 +72,18 @@ func sampleOf(s cluster.Stats, at time.Duration) Sample {
 	return sample
 }
 
-// watch samples the pools until the context ends.
+// watch samples the pools and this process until the context ends.
 func watch(ctx context.Context, client *cluster.Client, origin time.Time) (u Use) {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
+	state := newProcessState()
 	for {
 		s := sampleOf(client.Stats(), time.Since(origin))
+		s.Heap, s.Goroutines = state.read()
 		u.Samples = append(u.Samples, s)
 		u.MaxWaiters = max(u.MaxWaiters, s.Waiters)
 		u.MaxSaturation = max(u.MaxSaturation, s.Saturation)
+		u.MaxHeap, u.MaxGoroutines = max(u.MaxHeap, s.Heap), max(u.MaxGoroutines, s.Goroutines)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

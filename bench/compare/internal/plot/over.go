@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
@@ -43,14 +42,14 @@ func sweeps(r *report.Report) (all []*sweep) {
 			if !ok {
 				continue
 			}
-			rest := others(run.Varied, i)
+			rest := settings.Join(slices.Delete(slices.Clone(run.Varied), i, i+1))
 			j := slices.IndexFunc(all, func(s *sweep) bool { return s.key == v.Key && s.rest == rest })
 			if j < 0 {
 				all = append(all, &sweep{key: v.Key, rest: rest})
 				j = len(all) - 1
 			}
 			all[j].at = append(all[j].at, at)
-			all[j].text = append(all[j].text, fmt.Sprint(v.Value))
+			all[j].text = append(all[j].text, numberText(v.Value))
 			all[j].runs = append(all[j].runs, run)
 		}
 	}
@@ -74,85 +73,91 @@ func numeric(v any) (float64, bool) {
 	return 0, false
 }
 
-func others(varied []settings.Value, but int) string {
-	var parts []string
-	for i, v := range varied {
-		if i != but {
-			parts = append(parts, fmt.Sprintf("%s=%v", v.Key, v.Value))
-		}
+// numberText shortens large numbers.
+func numberText(v any) string {
+	switch v := v.(type) {
+	case int:
+		return rateText(float64(v))
+	case float64:
+		return rateText(v)
+	default:
+		return fmt.Sprint(v)
 	}
-	return strings.Join(parts, " ")
 }
 
 func (s *sweep) figure() (*figure, error) {
-	rates := newPlot("throughput", s.key, "requests per second")
-	times := newPlot("latency: P50 as lines, P99 as dotted lines", s.key, "latency (logarithmic)")
-	title := "Over " + s.key
-	if s.rest != "" {
-		title += ", " + s.rest
-	}
-	f := &figure{name: slug("over-" + s.key + "-" + s.rest), title: title, panels: []*plot.Plot{rates, times}, legend: newLegend()}
-	for i, name := range s.names() {
-		rate, p50, p99 := s.series(name)
-		line, err := curve(rates, rate, i, false)
-		if err != nil {
-			return nil, err
-		}
-		f.legend.Add(name, line)
-		if _, err := curve(times, p50, i, false); err != nil {
-			return nil, err
-		}
-		if _, err := curve(times, p99, i, true); err != nil {
-			return nil, err
-		}
-	}
-	var ticks []plot.Tick
+	over := axis{label: s.key}
 	for i, at := range s.at {
-		ticks = append(ticks, plot.Tick{Value: at, Label: s.text[i]})
+		over.add(at, s.text[i])
 	}
-	for _, p := range f.panels {
-		p.X.Tick.Marker = plot.ConstantTicks(ticks)
+	title := "Over " + s.key
+	for _, part := range []string{s.rest, s.runs[0].Conditions(s.key)} {
+		if part != "" {
+			title += ", " + part
+		}
 	}
-	rates.Y.Min, rates.Y.Tick.Marker = 0, rateTicks{}
-	logAxis(&times.Y)
-	return f, nil
+	f, err := lines(&figure{name: slug("over-" + s.key + "-" + s.rest), title: title}, over, s.series())
+	if err == nil && s.key == "rate" {
+		err = f.target(s.at)
+	}
+	return f, err
 }
 
-// names are those of the rows, in the order in which they come.
-func (s *sweep) names() (all []string) {
-	for _, run := range s.runs {
+// target draws the rate that was due beside that which was reached.
+func (f *figure) target(rates []float64) error {
+	var points plotter.XYs
+	for _, rate := range slices.Sorted(slices.Values(rates)) {
+		points = append(points, plotter.XY{X: rate, Y: rate})
+	}
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return err
+	}
+	line.Color, line.Width, line.Dashes = palette[6], vg.Points(1), []vg.Length{vg.Points(5), vg.Points(3)}
+	f.panels[0].Add(line)
+	f.legend.Add("rate that is due", line)
+	return nil
+}
+
+// series are the rows of all runs, in the order in which they come.
+func (s *sweep) series() (all []series) {
+	for i, run := range s.runs {
 		for _, r := range rows(run) {
-			if !slices.Contains(all, r.name) {
-				all = append(all, r.name)
+			j := slices.IndexFunc(all, func(of series) bool { return of.name == r.name })
+			if j < 0 {
+				j = len(all)
+				all = append(all, series{name: r.name})
 			}
+			all[j].points = append(all[j].points, point{s.at[i], r.phase})
 		}
 	}
 	return all
 }
 
-func (s *sweep) series(name string) (rate, p50, p99 plotter.XYs) {
-	for i, run := range s.runs {
-		for _, r := range rows(run) {
-			if r.name == name {
-				rate = append(rate, plotter.XY{X: s.at[i], Y: r.phase.Rate})
-				p50 = append(p50, plotter.XY{X: s.at[i], Y: max(ms(r.phase.Latency.At(50)), 0.001)})
-				p99 = append(p99, plotter.XY{X: s.at[i], Y: max(ms(r.phase.Latency.At(99)), 0.001)})
-			}
-		}
+// poolSizes draws a run over the size of its pools, where one kind has several.
+func poolSizes(name string, run *report.Run) (*figure, error) {
+	groups := run.BySize()
+	if len(groups) == 0 {
+		return nil, nil
 	}
-	return rate, p50, p99
+	over := axis{label: "connections to each node"}
+	var all []series
+	for _, g := range groups {
+		s := series{name: g.Name}
+		for _, e := range g.Endpoints {
+			over.add(float64(e.Connections()), fmt.Sprint(e.Connections()))
+			s.points = append(s.points, point{float64(e.Connections()), e.Phases[0]})
+		}
+		slices.SortFunc(s.points, func(a, b point) int { return int(a.at - b.at) })
+		all = append(all, s)
+	}
+	return lines(&figure{name: name + "-pool-size", title: "Over the size of the pool: " + run.Title()}, over, all)
 }
 
-func curve(p *plot.Plot, points plotter.XYs, i int, dotted bool) (*plotter.Line, error) {
-	line, dots, err := plotter.NewLinePoints(points)
-	if err != nil {
-		return nil, err
+// withFailures adds the share of failures to a name, if there is any worth it.
+func withFailures(name string, p *report.Phase) string {
+	if share := 100 * p.FailedShare(); share >= 0.1 {
+		return strings.TrimSpace(fmt.Sprintf("%s, %.3g %% failed", name, share))
 	}
-	line.LineStyle = lineStyle(i)
-	if dotted {
-		line.Width, line.Dashes = vg.Points(1), []vg.Length{vg.Points(1.5), vg.Points(2)}
-	}
-	dots.Shape, dots.Color, dots.Radius = shapes[0], line.Color, vg.Points(2.5)
-	p.Add(line, dots)
-	return line, nil
+	return name
 }

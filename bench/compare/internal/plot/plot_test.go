@@ -30,7 +30,7 @@ func drawn(t *testing.T, file string, formats ...string) (folder string, names [
 				result := load.NewResult()
 				result.Callers, result.Requests, result.Took = step.Callers, 1000, time.Second
 				for v := range int64(1000) {
-					require.NoError(t, result.Fast.RecordValue((v+1)*int64(i+j+1)*10_000))
+					require.NoError(t, result.Writes.RecordValue((v+1)*int64(i+j+1)*10_000))
 				}
 				result.Use.Samples = []load.Sample{{At: 0, Open: 3}, {At: time.Second, Open: 9}}
 				phases = append(phases, result)

@@ -53,47 +53,37 @@ func Write(folder string, formats []string, r *report.Report) error {
 // all makes the figures of each run, and those over several.
 func all(r *report.Report) ([]*figure, error) {
 	var figures []*figure
-	add := func(f *figure, err error) error {
-		if f != nil {
-			figures = append(figures, f)
-		}
-		return err
-	}
 	for i, run := range r.Runs {
-		name := fmt.Sprintf("run-%02d-%s", i+1, slug(run.Name))
-		for _, draw := range []func(string, *report.Run) (*figure, error){percentiles, throughput, latencies, connections} {
-			if err := add(draw(name, run)); err != nil {
-				return nil, err
-			}
+		more, err := ofRun(fmt.Sprintf("run-%02d-%s", i+1, slug(run.Name)), run)
+		if err != nil {
+			return nil, err
 		}
+		figures = append(figures, more...)
 	}
 	over, err := overSettings(r)
 	return append(figures, over...), err
 }
 
+// ofRun makes the figures of one run.
+func ofRun(name string, run *report.Run) (figures []*figure, err error) {
+	for _, draw := range []func(string, *report.Run) (*figure, error){poolSizes, throughput, latencies, percentiles, connections} {
+		f, err := draw(name, run)
+		if err != nil {
+			return nil, err
+		}
+		if f != nil {
+			figures = append(figures, f)
+		}
+	}
+	return figures, nil
+}
+
 // write draws the figure into a file.
 func (f *figure) write(name, format string) error {
-	height := f.height
-	if height == 0 {
-		height = panelHeight
-	}
-	legend := f.legend.Rectangle(draw.Canvas{})
-	legendWidth := legend.Size().X + 2*legendMargin
-	width := panelWidth*vg.Length(len(f.panels)) + legendWidth
-	height = max(height, legend.Size().Y+2*legendMargin)
-	w, err := draw.NewFormattedCanvas(width, height+titleHeight, format)
+	w, err := f.draw(format)
 	if err != nil {
 		return err
 	}
-	c := draw.New(w)
-	c.SetColor(white)
-	c.Fill(c.Rectangle.Path())
-	c.FillText(titleStyle(), vg.Point{X: 0.2 * vg.Inch, Y: height + titleHeight/4}, f.title)
-	for i, p := range f.panels {
-		left := panelWidth * vg.Length(i)
-		p.Draw(draw.Crop(c, left+legendMargin, left+panelWidth-width-legendMargin, legendMargin, -titleHeight))
-	}
-	f.legend.Draw(draw.Crop(c, width-legendWidth, -legendMargin, 0, -titleHeight-legendMargin))
 	out, err := os.Create(name)
 	if err != nil {
 		return err
@@ -103,6 +93,39 @@ func (f *figure) write(name, format string) error {
 		return err
 	}
 	return out.Close()
+}
+
+// legendRoom is what a legend has beyond its measured width: a browser may show it
+// in a wider font.
+const legendRoom = 1.2
+
+func (f *figure) draw(format string) (vg.CanvasWriterTo, error) {
+	height := f.height
+	if height == 0 {
+		height = panelHeight
+	}
+	legend := f.legend.Rectangle(draw.Canvas{})
+	legendWidth := legend.Size().X*legendRoom + 2*legendMargin
+	width := panelWidth*vg.Length(len(f.panels)) + legendWidth
+	height = max(height, legend.Size().Y+2*legendMargin)
+	w, err := draw.NewFormattedCanvas(width, height+titleHeight, format)
+	if err != nil {
+		return nil, err
+	}
+	c := draw.New(w)
+	c.SetColor(white)
+	c.Fill(c.Rectangle.Path())
+	title := titleStyle()
+	for title.Width(f.title)*legendRoom > width-0.4*vg.Inch && title.Font.Size > 7 {
+		title.Font.Size--
+	}
+	c.FillText(title, vg.Point{X: 0.2 * vg.Inch, Y: height + titleHeight/4}, f.title)
+	for i, p := range f.panels {
+		left := panelWidth * vg.Length(i)
+		p.Draw(draw.Crop(c, left+legendMargin, left+panelWidth-width-legendMargin, legendMargin, -titleHeight))
+	}
+	f.legend.Draw(draw.Crop(c, width-legendWidth, -legendMargin, 0, -titleHeight-legendMargin))
+	return w, nil
 }
 
 var unsafeInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)

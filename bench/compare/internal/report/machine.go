@@ -1,46 +1,13 @@
 package report
 
-import (
-	"bufio"
-	"os"
-	"runtime"
-	"strings"
-	"time"
-
-	"github.com/redislanes/redislanes/lanes"
-)
+import "github.com/redislanes/redislanes/internal/machine"
 
 // A Machine is where and with what the figures came about.
 type Machine struct {
-	Date    time.Time `json:"date"` // of the beginning
-	OS      string    `json:"os"`
-	Arch    string    `json:"arch"`
-	CPU     string    `json:"cpu,omitempty"`
-	CPUs    int       `json:"cpus"`
-	Go      string    `json:"go"`
-	Library string    `json:"redislanes"`
-	Redis   []string  `json:"redis"` // versions
-	Given   bool      `json:"existing_cluster"`
+	machine.Machine
+
+	Redis []string `json:"redis"` // versions
+	Given bool     `json:"existing_cluster"`
 }
 
-func thisMachine() Machine {
-	return Machine{
-		Date: time.Now().Truncate(time.Second), OS: runtime.GOOS, Arch: runtime.GOARCH, CPU: cpuModel(),
-		CPUs: runtime.NumCPU(), Go: runtime.Version(), Library: lanes.Version, Redis: []string{},
-	}
-}
-
-// cpuModel returns what Linux calls the processor; nothing elsewhere.
-func cpuModel() string {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
-}
+func thisMachine() Machine { return Machine{Machine: machine.This(), Redis: []string{}} }

@@ -10,6 +10,7 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/load"
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 	"github.com/redislanes/redislanes/bench/compare/internal/stats"
+	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
 )
 
 // A Report is everything that was measured. All durations in it are nanoseconds,
@@ -21,6 +22,8 @@ type Report struct {
 	Failure     string  `json:"failure,omitempty"` // what ended the comparison early
 	Machine     Machine `json:"machine"`
 	Runs        []*Run  `json:"runs"`
+	Limits      []Limit `json:"limits,omitempty"`
+	Sizes       []Size  `json:"sizes,omitempty"`
 }
 
 // A Run is endpoints that were measured in turn.
@@ -36,6 +39,8 @@ type Endpoint struct {
 	Name     string           `json:"name"`
 	Settings []settings.Value `json:"settings"`
 	Phases   []*Phase         `json:"phases"`
+
+	load settings.Load
 }
 
 // A Phase is one part of an endpoint's turns, over all rounds.
@@ -56,15 +61,26 @@ type Phase struct {
 	Dials         uint64                  `json:"connections_opened"`
 	Closes        uint64                  `json:"connections_closed"`
 	Latency       Latency                 `json:"latency"`
+	Resources     Resources               `json:"resources"`
+	Bound         string                  `json:"bound_by"` // what kept it from doing more
 	// Fast and Slow are set where the load has occasional slow requests.
 	Fast *Latency `json:"latency_fast,omitempty"`
 	Slow *Latency `json:"latency_slow,omitempty"`
+	// Reads and Writes are set where the load has both; slow requests are in
+	// neither.
+	Reads  *Latency `json:"latency_reads,omitempty"`
+	Writes *Latency `json:"latency_writes,omitempty"`
+
+	InTime  *float64        `json:"in_time,omitempty"` // share of the requests that were answered as the SLA says
+	Verdict verdict.Verdict `json:"verdict,omitempty"` // of an open loop
+	Why     string          `json:"why,omitempty"`     // it does not hold
 
 	PerRound []Round               `json:"rounds"`
 	Samples  []load.Sample         `json:"samples,omitempty"` // of the last round
 	Tests    map[string]stats.Test `json:"tests,omitempty"`   // against the first endpoint
 
-	sum *load.Result
+	load settings.Load
+	sum  *load.Result
 }
 
 // A Latency is a distribution of latencies, in nanoseconds.
@@ -105,7 +121,7 @@ func New(f *settings.File) *Report {
 func (r *Report) Begin(s settings.Run) *Run {
 	run := &Run{Name: s.Name, Varied: s.Varied, Rounds: s.Rounds}
 	for _, e := range s.Endpoints {
-		run.Endpoints = append(run.Endpoints, &Endpoint{Name: e.Name, Settings: e.Load.Values()})
+		run.Endpoints = append(run.Endpoints, &Endpoint{Name: e.Name, Settings: e.Load.Values(), load: e.Load})
 	}
 	r.Runs = append(r.Runs, run)
 	return run
@@ -115,7 +131,7 @@ func (r *Report) Begin(s settings.Run) *Run {
 func (e *Endpoint) Add(phases []*load.Result) {
 	for i, result := range phases {
 		if i == len(e.Phases) {
-			e.Phases = append(e.Phases, &Phase{sum: load.NewResult()})
+			e.Phases = append(e.Phases, &Phase{load: e.load, sum: load.NewResult()})
 		}
 		e.Phases[i].add(result)
 	}
@@ -124,11 +140,11 @@ func (e *Endpoint) Add(phases []*load.Result) {
 func (p *Phase) add(r *load.Result) {
 	p.sum.Add(r)
 	p.Samples = r.Use.Samples
-	all := r.All()
+	all, fast := r.All(), r.Fast()
 	p.PerRound = append(p.PerRound, Round{
 		Requests: r.Requests, Failed: r.Failed(), Rate: r.Rate(), Mean: all.Mean(), Partial: r.Partial,
 		P50: float64(all.ValueAtQuantile(50)), P99: float64(all.ValueAtQuantile(99)),
-		FastP50: float64(r.Fast.ValueAtQuantile(50)), FastP99: float64(r.Fast.ValueAtQuantile(99)),
+		FastP50: float64(fast.ValueAtQuantile(50)), FastP99: float64(fast.ValueAtQuantile(99)),
 		CPU: r.PerRequest(float64(r.CPU)),
 	})
 }
@@ -139,17 +155,34 @@ func (r *Report) Finish() {
 		run.Endpoints = slices.DeleteFunc(run.Endpoints, func(e *Endpoint) bool { return len(e.Phases) == 0 })
 		for i, e := range run.Endpoints {
 			for j, p := range e.Phases {
-				p.finish()
+				p.finish(r.Machine)
 				if i > 0 && j < len(run.Endpoints[0].Phases) {
 					p.Tests = compare(run.Endpoints[0].Phases[j].PerRound, p.PerRound, p.Slow != nil)
 				}
 			}
 		}
 	}
+	r.Limits, r.Sizes = r.limits(), r.sizes()
 	r.Runs = slices.DeleteFunc(r.Runs, func(run *Run) bool { return len(run.Endpoints) == 0 })
 }
 
-func (p *Phase) finish() {
+// FailedShare returns the share of the requests that failed; 0 without any.
+func (p *Phase) FailedShare() float64 {
+	if p.Failed == 0 {
+		return 0
+	}
+	return float64(p.Failed) / float64(p.Requests+p.Failed)
+}
+
+// FailedRate returns how many requests failed a second.
+func (p *Phase) FailedRate() float64 {
+	if p.Took <= 0 {
+		return 0
+	}
+	return float64(p.Failed) / p.Took.Seconds()
+}
+
+func (p *Phase) finish(m Machine) {
 	s := p.sum
 	p.Callers, p.Requests, p.Failed, p.Took, p.Rate = s.Callers, s.Requests, s.Failed(), s.Took, s.Rate()
 	p.Errors = maps.Clone(s.Errors)
@@ -157,10 +190,33 @@ func (p *Phase) finish() {
 	p.MaxWaiters, p.MaxSaturation = s.Use.MaxWaiters, s.Use.MaxSaturation
 	p.Waited, p.WaitTime, p.Dials, p.Closes = s.Use.Waited, s.Use.WaitTime, s.Use.Dials, s.Use.Closes
 	p.Latency = latencyOf(s.All())
+	p.Resources = resourcesOf(s, m.CPUs, !m.Given)
+	p.Bound = p.bound(p.load.Rate > 0, m.CPUs)
 	if s.Slow.TotalCount() > 0 {
-		fast, slow := latencyOf(s.Fast), latencyOf(s.Slow)
+		fast, slow := latencyOf(s.Fast()), latencyOf(s.Slow)
 		p.Fast, p.Slow = &fast, &slow
 	}
+	if s.Reads.TotalCount() > 0 && s.Writes.TotalCount() > 0 {
+		reads, writes := latencyOf(s.Reads), latencyOf(s.Writes)
+		p.Reads, p.Writes = &reads, &writes
+	}
+	p.judge()
+}
+
+// A part is the latencies of some of the requests.
+type part struct {
+	name    string
+	latency *Latency
+}
+
+// parts are the latencies of kinds of requests, where there are several.
+func (p *Phase) parts() (all []part) {
+	for _, k := range []part{{"fast", p.Fast}, {"reads", p.Reads}, {"writes", p.Writes}, {"slow", p.Slow}} {
+		if k.latency != nil {
+			all = append(all, k)
+		}
+	}
+	return all
 }
 
 func latencyOf(h *hdrhistogram.Histogram) Latency {

@@ -17,7 +17,7 @@ import (
 func turn(requests int) *load.Result {
 	r := load.NewResult()
 	r.Callers, r.Requests, r.Took, r.CPU, r.Mallocs = 5, int64(requests), 100*time.Millisecond, time.Second, 1000
-	_ = r.Fast.RecordValues(int64(time.Millisecond), int64(requests))
+	_ = r.Writes.RecordValues(int64(time.Millisecond), int64(requests))
 	return r
 }
 
@@ -48,16 +48,95 @@ func TestTable(t *testing.T) {
 	r.WriteTable(&out)
 	text := out.String()
 	require.True(t, strings.HasPrefix(text, "Which?\n\ntest.yaml: "))
-	require.Contains(t, text, "| mixed_10keys | fixed-3  |      400 |      0 |  2000 | 1ms | 1ms | 1ms | 1ms |   1ms |     5ms |        5.0 |           0 |       0.00 |")
-	require.Contains(t, text, "| mixed_10keys | laned-4  |     1000 |      7 | 10000 | ")
+	require.Contains(t, text, "| mixed_10keys | fixed-3  |      400 |      0 |     0 % |  2000 | 1ms | 1ms | 1ms | 1ms |   1ms | 1ms |     5ms |        5.0 |           0 |       0.00 |")
+	require.Contains(t, text, "| mixed_10keys | laned-4  |     1000 |      7 | 0.695 % | 10000 | ")
 	require.Contains(t, text, `| not sent | a\|b `)
 	require.Contains(t, text, "|          12 |       0.00 |")
 	require.Contains(t, text, "interrupted: ")
 	require.NotContains(t, text, "Connections, all nodes")
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "| mixed_10keys | fixed-3") {
-			require.Equal(t, 15, strings.Count(line, "|"))
+			require.Equal(t, 17, strings.Count(line, "|"))
+			break // the table of resources has other columns
 		}
+	}
+}
+
+// used is a round of a thousand requests on a machine whose processors were busy
+// for that share.
+func used(busy float64) *load.Result {
+	r := turn(1000)
+	r.CPU = 20 * time.Millisecond
+	r.Machine = load.MachineUse{Busy: time.Duration(busy * float64(time.Second)), All: time.Second, Pauses: 2, LongestPause: time.Millisecond}
+	r.Servers = load.ServerUse{Known: true, CPU: 30 * time.Millisecond, Busiest: 0.2, Received: 50_000, Sent: 2_000_000}
+	_ = r.IdleTrips.RecordValue(int64(2 * time.Millisecond))
+	_ = r.LoadedTrips.RecordValue(int64(4 * time.Millisecond))
+	r.Use.MaxHeap, r.Use.MaxGoroutines = 4_500_000, 77
+	return r
+}
+
+func TestResources(t *testing.T) {
+	r := reportOf(t, two)
+	r.Machine.CPUs = 2
+	r.Runs[0].Endpoints[0].Add([]*load.Result{used(0.5)})
+	r.Runs[0].Endpoints[1].Add([]*load.Result{used(0.95)})
+	r.Finish()
+	var out bytes.Buffer
+	r.WriteTable(&out)
+	require.Contains(t, out.String(), "| mixed_10keys | fixed-3  | round trip |      2ms |        4ms |         50 % |   0.20 |    0.30 |    0.20 |"+
+		"           30µs | 50 B |     2 KB |         2 |     1ms | 4.5 MB |         77 |")
+	require.Contains(t, out.String(), "| mixed_10keys | laned-4  | processors |")
+	require.Contains(t, out.String(), "- The processors of this machine were the limit, not the pool: its size says little there, "+
+		"and a larger machine would give other figures: mixed_10keys laned-4.\n")
+	require.Contains(t, out.String(), "- Other processes used more than 10 % of the processors: measure again when the machine is quiet: all rows.\n")
+	others := r.Runs[0].Endpoints[1].Phases[0].Resources.Others
+	require.InDelta(t, 0.95*2-0.2-0.3, *others, 1e-9)
+}
+
+// TestBounds: what kept a phase from doing more, and that busy processors go before
+// all else.
+func TestBounds(t *testing.T) {
+	busy, idle := 0.95, 0.2
+	for want, p := range map[string]*Phase{
+		byProcessors: {Requests: 100, Waited: 100, Resources: Resources{Machine: &busy, Servers: &ServerUse{Busiest: 1}}},
+		byServer:     {Requests: 100, Waited: 100, Resources: Resources{Machine: &idle, Servers: &ServerUse{Busiest: 0.9}}},
+		byPool:       {Requests: 100, Waited: 10, Resources: Resources{Machine: &idle}},
+		byRoundTrip:  {Requests: 100, Waited: 9},
+	} {
+		require.Equal(t, want, p.bound(false, 2))
+	}
+	require.Equal(t, byRate, (&Phase{Requests: 100}).bound(true, 2))
+
+	// Processors that others keep busy do not count while round trips are short.
+	trips := func(ms int64) *Latency {
+		return &Latency{Percentiles: []Percentile{{50, ms * int64(time.Millisecond)}}}
+	}
+	p := &Phase{Requests: 100, Waited: 100, Resources: Resources{Machine: &busy, IdleTrip: trips(10), LoadedTrip: trips(14)}}
+	require.Equal(t, byPool, p.bound(false, 2))
+	others := 1.0
+	p.Resources.Others = &others
+	require.Equal(t, byPool, p.bound(false, 2))
+	p.Waited = 50
+	require.Equal(t, byOthers, p.bound(false, 2))
+	p.Resources.LoadedTrip = trips(15)
+	require.Equal(t, byProcessors, p.bound(false, 2))
+}
+
+// TestMostlyFailed: an endpoint whose requests fail has no latencies to be judged
+// by.
+func TestMostlyFailed(t *testing.T) {
+	r := reportOf(t, two, []int{14}, []int{1000})
+	r.Runs[0].Endpoints[0].Phases[0].sum.Errors["deadline"] = load.Failure{Count: 86, Example: "late"}
+	r.Finish()
+	var out bytes.Buffer
+	r.WriteTable(&out)
+	require.Contains(t, out.String(), "|       14 |     86 |   86 % |")
+	require.Contains(t, out.String(), "- More than 1 % of the requests failed. The latencies are those of the others, and no measure of how it did: mixed_10keys fixed-3.\n")
+}
+
+func TestBytesText(t *testing.T) {
+	for v, want := range map[float64]string{0: "0 B", 999: "999 B", 1234: "1.23 KB", 5e6: "5 MB", 2.5e9: "2.5 GB"} {
+		require.Equal(t, want, bytesText(v))
 	}
 }
 

@@ -22,14 +22,10 @@ func (r *Report) WriteStatistics(w io.Writer) {
 	head = append(head, "mean", "std. dev.", "CV", "skewness", "exc. kurtosis")
 	t := &table{text: 2, head: head}
 	r.each(func(run *Run, e *Endpoint, p *Phase) {
-		name := e.Name
-		if len(e.Phases) > 1 {
-			name = fmt.Sprintf("%s [%d]", name, slices.Index(e.Phases, p)+1)
-		}
+		name := e.RowName(p)
 		t.latency(run.Name, name, p.Latency)
-		if p.Slow != nil {
-			t.latency(run.Name, name+", fast", *p.Fast)
-			t.latency(run.Name, name+", slow", *p.Slow)
+		for _, k := range p.parts() {
+			t.latency(run.Name, name+", "+k.name, *k.latency)
 		}
 	})
 	say(w, "\nLatencies:\n\n")
@@ -52,7 +48,7 @@ func (r *Report) writeTests(w io.Writer) {
 		for _, f := range figures {
 			if test, ok := p.Tests[f.name]; ok {
 				t.add(run.Name, e.Name, f.name, fmt.Sprintf("%.2f x", test.Ratio), fmt.Sprintf("%.3f", test.P),
-					fmt.Sprintf("%d, %d", test.N[0], test.N[1]), verdict(test))
+					fmt.Sprintf("%d, %d", test.N[0], test.N[1]), differs(test))
 			}
 		}
 	})
@@ -66,7 +62,7 @@ func (r *Report) writeTests(w io.Writer) {
 	t.write(w)
 }
 
-func verdict(t stats.Test) string {
+func differs(t stats.Test) string {
 	if t.Significant() {
 		return "yes"
 	}

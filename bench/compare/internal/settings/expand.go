@@ -2,6 +2,8 @@ package settings
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -76,8 +78,13 @@ func runName(varied []Value, l Load) string {
 	if len(varied) == 0 {
 		return l.Scenario
 	}
+	return Join(varied)
+}
+
+// Join returns the values as a text.
+func Join(values []Value) string {
 	var parts []string
-	for _, v := range varied {
+	for _, v := range values {
 		parts = append(parts, fmt.Sprintf("%s=%v", v.Key, v.Value))
 	}
 	return strings.Join(parts, " ")
@@ -152,11 +159,25 @@ func (l *Load) check(d *decoder) {
 			conflict("rate", "steps", "steps are of a closed loop: remove one of the two")
 		}
 	}
+	l.checkKeysPerRequest(conflict)
 	if l.HashTags && !tagged[l.Scenario] {
 		conflict("hash_tags", "scenario", "the scenario %s has none to switch on", l.Scenario)
 	}
 	if l.Keys.Distribution == uniform && l.at["keys"] != nil && l.Keys.Skew != defaults().Keys.Skew {
 		conflict("keys", "", "skew belongs to distribution: zipf")
+	}
+}
+
+// checkKeysPerRequest reports a number of keys that the scenario does not have.
+func (l *Load) checkKeysPerRequest(conflict func(key, other, format string, args ...any)) {
+	least, ok := keysPerRequest[l.Scenario]
+	switch {
+	case l.KeysPerRequest == 0:
+	case !ok:
+		conflict("keys_per_request", "scenario", "the scenario %s has its own number: choose one of %s", l.Scenario,
+			strings.Join(slices.Sorted(maps.Keys(keysPerRequest)), ", "))
+	case l.KeysPerRequest < least:
+		conflict("keys_per_request", "scenario", "the scenario %s has at least %d", l.Scenario, least)
 	}
 }
 

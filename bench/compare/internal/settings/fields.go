@@ -21,12 +21,16 @@ const (
 
 // Scenarios are the names of all scenarios, as package load knows them.
 var Scenarios = []string{
-	"fixed_key", "variable_key", "mixed_2keys", "mixed_10keys", "read_write", "shop", "dashboard", "head_of_line",
+	"fixed_key", "variable_key", "mixed", "mixed_2keys", "mixed_10keys", "read_write", "shop", "dashboard", "head_of_line",
 }
+
+// keysPerRequest is the least, and the default, number of keys of a request in the
+// scenarios that leave it to the file.
+var keysPerRequest = map[string]int{"variable_key": 1, "mixed": 2, "read_write": 1}
 
 // tagged scenarios have hash tags to switch on: their requests are of several
 // keys, or of one, that may be one user's.
-var tagged = map[string]bool{"fixed_key": true, "variable_key": true, "mixed_2keys": true, "mixed_10keys": true}
+var tagged = map[string]bool{"fixed_key": true, "variable_key": true, "mixed": true, "mixed_2keys": true, "mixed_10keys": true}
 
 // A field is one key of a load.
 type field struct {
@@ -41,6 +45,8 @@ type field struct {
 var fields = []field{
 	{name: "scenario", set: choice(Scenarios, func(l *Load) *string { return &l.Scenario }),
 		get: func(l *Load) any { return l.Scenario }},
+	{name: "keys_per_request", set: wholeNumber(1, 1000, func(l *Load) *int { return &l.KeysPerRequest }),
+		get: func(l *Load) any { return l.RequestKeys() }},
 	{name: "callers", set: wholeNumber(1, most, func(l *Load) *int { return &l.Callers }),
 		get: func(l *Load) any { return l.Callers }},
 	{name: "steps", set: setSteps, get: func(l *Load) any { return showSteps(l.Steps) }},
@@ -48,6 +54,8 @@ var fields = []field{
 		get: func(l *Load) any { return showSpan(l.Duration) }},
 	{name: "warm_up", set: span(0, func(l *Load) *time.Duration { return &l.WarmUp }),
 		get: func(l *Load) any { return showSpan(l.WarmUp) }},
+	{name: "cool_down", set: span(0, func(l *Load) *time.Duration { return &l.CoolDown }),
+		get: func(l *Load) any { return showSpan(l.CoolDown) }},
 	{name: "rounds", ofRun: true, set: wholeNumber(1, 1000, func(l *Load) *int { return &l.Rounds }),
 		get: func(l *Load) any { return l.Rounds }},
 	{name: "seed", set: seedNumber, get: func(l *Load) any { return l.Seed }},
@@ -55,6 +63,7 @@ var fields = []field{
 		get: func(l *Load) any { return l.Rate }},
 	{name: "timeout", set: span(0, func(l *Load) *time.Duration { return &l.Timeout }),
 		get: func(l *Load) any { return showSpan(l.Timeout) }},
+	{name: "sla", set: setSLA, get: func(l *Load) any { return showSLA(l.SLA) }},
 	{name: "keys", set: setKeys, get: func(l *Load) any { return showKeys(l.Keys) }},
 	{name: "value_size", set: size(1, 1e6, func(l *Load) *int { return &l.ValueSize }),
 		get: func(l *Load) any { return l.ValueSize }},
@@ -66,6 +75,9 @@ var fields = []field{
 		get: func(l *Load) any { return l.HashTags }},
 	{name: "round_trip", set: span(0, func(l *Load) *time.Duration { return &l.RoundTrip }),
 		get: func(l *Load) any { return showSpan(l.RoundTrip) }},
+	{name: "jitter", set: span(0, func(l *Load) *time.Duration { return &l.Jitter }),
+		get: func(l *Load) any { return showSpan(l.Jitter) }},
+	{name: "hiccups", set: setHiccups, get: func(l *Load) any { return showHiccups(l.Hiccups) }},
 	{name: "bandwidth", set: bandwidth, get: func(l *Load) any { return showBandwidth(l.Bandwidth) }},
 	{name: "primaries", set: wholeNumber(1, 8, func(l *Load) *int { return &l.Primaries }),
 		get: func(l *Load) any { return l.Primaries }},
@@ -135,6 +147,66 @@ func showSteps(steps []Step) string {
 		text += fmt.Sprintf("%d for %v", s.Callers, s.For)
 	}
 	return text
+}
+
+func setHiccups(d *decoder, n *yaml.Node, key string, l *Load) {
+	const want = "0, or a mapping such as {every: 1s, for: 50ms}"
+	if n.Kind == yaml.ScalarNode && n.Value == "0" {
+		l.Hiccups = Hiccups{}
+		return
+	}
+	sets := map[string]set{
+		"every": span(time.Millisecond, func(l *Load) *time.Duration { return &l.Hiccups.Every }),
+		"for":   span(time.Millisecond, func(l *Load) *time.Duration { return &l.Hiccups.For }),
+	}
+	l.Hiccups = Hiccups{}
+	mistakes := len(d.errors)
+	d.mapping(n, key, want, func(k, value *yaml.Node) {
+		if s := sets[k.Value]; s != nil {
+			s(d, value, join(key, k.Value), l)
+		} else {
+			d.unknown(k, join(key, k.Value), []string{"every", "for"})
+		}
+	})
+	if (l.Hiccups.Every == 0 || l.Hiccups.For == 0) && len(d.errors) == mistakes {
+		d.fail(n, key, "want both every and for, such as {every: 1s, for: 50ms}")
+	}
+}
+
+func showHiccups(h Hiccups) string {
+	if h.For == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%v every %v", h.For, h.Every)
+}
+
+func setSLA(d *decoder, n *yaml.Node, key string, l *Load) {
+	sets := map[string]set{
+		"within": span(0, func(l *Load) *time.Duration { return &l.SLA.Within }),
+		"share":  number(0, 1, true, func(l *Load) *float64 { return &l.SLA.Share }),
+	}
+	if n.Kind == yaml.ScalarNode {
+		sets["within"](d, n, key, l)
+		return
+	}
+	mistakes := len(d.errors)
+	d.mapping(n, key, "a duration, or a mapping such as {within: 10ms, share: 0.999}", func(k, value *yaml.Node) {
+		if s := sets[k.Value]; s != nil {
+			s(d, value, join(key, k.Value), l)
+		} else {
+			d.unknown(k, join(key, k.Value), []string{"within", "share"})
+		}
+	})
+	if l.SLA.Within == 0 && len(d.errors) == mistakes {
+		d.fail(n, join(key, "within"), "is missing: want a duration such as 10ms")
+	}
+}
+
+func showSLA(s SLA) string {
+	if s.Within == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%g%% within %v", s.Share*100, s.Within)
 }
 
 func setKeys(d *decoder, n *yaml.Node, key string, l *Load) {

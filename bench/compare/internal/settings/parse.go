@@ -29,7 +29,7 @@ func Parse(name string, data []byte) (*File, error) {
 	if len(doc.Content) == 0 {
 		return nil, &Error{name, 1, 1, "", "is empty: want a mapping of settings"}
 	}
-	s := &source{file: &File{Name: name}, load: defaults()}
+	s := &source{file: &File{Name: name, Text: data}, load: defaults()}
 	s.read(d, doc.Content[0])
 	if err := d.err(); err != nil {
 		return nil, err

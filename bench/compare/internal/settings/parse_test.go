@@ -52,6 +52,15 @@ func TestMistakes(t *testing.T) {
 		{"steps and callers", "callers: 5\nsteps: [{callers: 1, for: 1s}]", "f.yaml:2:1: callers: the steps say it already"},
 		{"steps and rate", "steps: [{callers: 1, for: 1s}]\nrate: 5", "f.yaml:2:1: rate: steps are of a closed loop"},
 		{"hash tags", "hash_tags: true\nscenario: shop", "f.yaml:2:1: hash_tags: the scenario shop has none"},
+		{"keys per request", "keys_per_request: 4", "f.yaml:1:1: keys_per_request: the scenario mixed_10keys has its own number: choose one of mixed, "},
+		{"one key per request", "keys_per_request: 1\nscenario: mixed", "f.yaml:2:1: keys_per_request: the scenario mixed has at least 2"},
+		{"cool-down", "cool_down: 1", `f.yaml:1:12: cool_down: "1": want a duration with a unit`},
+		{"sla share", "sla: {within: 1ms, share: 0}", `f.yaml:1:27: sla.share: "0": want a number above 0 to 1`},
+		{"sla without a time", "sla: {share: 0.9}", "f.yaml:1:6: sla.within: is missing"},
+		{"sla unknown", "sla: {withn: 1ms}", `did you mean "within"?`},
+		{"hiccups", "hiccups: 1s", `f.yaml:1:10: hiccups: "1s": want 0, or a mapping such as {every: 1s, for: 50ms}`},
+		{"half of hiccups", "hiccups: {for: 5ms}", "f.yaml:1:10: hiccups: want both every and for"},
+		{"no hiccup", "hiccups: {every: 1s, for: 0}", `hiccups.for: "0": want a duration`},
 		{"vary unknown", "vary: {caller: [1]}", `f.yaml:1:8: vary.caller: unknown key, did you mean "callers"?`},
 		{"vary no list", "vary: {callers: 1}", `f.yaml:1:17: vary.callers: "1": want a list of values`},
 		{"vary value", "vary: {callers: [1, x]}", `f.yaml:1:21: vary.callers[1]: "x": want a whole number`},
@@ -150,6 +159,42 @@ vary:
 	require.Equal(t, []int{7, 7, 5, 5}, callers)
 	require.Equal(t, Keys{50, "zipf", 1.5}, f.Runs[0].Endpoints[3].Load.Keys)
 	require.Equal(t, uniform, f.Runs[0].Endpoints[0].Load.Keys.Distribution)
+}
+
+func TestNetworks(t *testing.T) {
+	for file, want := range map[string]bool{
+		"{}": false, "hiccups: 0": false, "jitter: 1ms": true, "hiccups: {every: 1s, for: 5ms}": true, "bandwidth: 1MB/s": true,
+	} {
+		f, err := Parse("f.yaml", []byte(file))
+		require.NoError(t, err)
+		l := f.Runs[0].Endpoints[0].Load
+		require.Equal(t, want, l.HasNetwork(), file)
+		if l.Hiccups.For > 0 {
+			require.Contains(t, l.Values(), Value{"hiccups", "5ms every 1s"})
+		}
+	}
+}
+
+func TestSLA(t *testing.T) {
+	for file, want := range map[string]string{
+		"{}": "0", "sla: 10ms": "99% within 10ms", "sla: {within: 1s, share: 0.999}": "99.9% within 1s",
+	} {
+		f, err := Parse("f.yaml", []byte(file))
+		require.NoError(t, err)
+		require.Contains(t, f.Runs[0].Endpoints[0].Load.Values(), Value{"sla", want}, file)
+	}
+}
+
+// TestRequestKeys: the number of keys is the file's where the scenario has none.
+func TestRequestKeys(t *testing.T) {
+	for file, want := range map[string]int{
+		"scenario: mixed": 2, "{scenario: mixed, keys_per_request: 4}": 4, "{scenario: read_write, keys_per_request: 3}": 3,
+		"scenario: variable_key": 1, "scenario: mixed_10keys": 0,
+	} {
+		f, err := Parse("f.yaml", []byte(file))
+		require.NoError(t, err)
+		require.Equal(t, want, f.Runs[0].Endpoints[0].Load.RequestKeys(), file)
+	}
 }
 
 func TestSizes(t *testing.T) {

@@ -128,6 +128,19 @@ func (p Pool) Config() pool.Config {
 	}
 }
 
+// Connections returns the number of connections to each node that the pool is
+// named by: the most, of a pool that has a range.
+func (p Pool) Connections() int {
+	switch p.Kind {
+	case fixed:
+		return cmp.Or(p.Size, pool.DefaultSize)
+	case adaptive:
+		return cmp.Or(p.Max, max(pool.DefaultSize, p.Min))
+	default:
+		return cmp.Or(p.MaxLanes, p.Lanes, defaultLanes)
+	}
+}
+
 // String names the pool by what was set, such as laned-8-round_robin.
 func (p Pool) String() string {
 	name := p.Kind

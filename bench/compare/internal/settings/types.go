@@ -2,6 +2,8 @@ package settings
 
 import (
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -13,6 +15,7 @@ type File struct {
 	Question string   // that the comparison answers
 	Addrs    []string // of an existing cluster; empty: one is started
 	Runs     []Run
+	Text     []byte // what the file holds
 }
 
 // A Run is endpoints that are measured in turn, round after round, and compared
@@ -38,28 +41,46 @@ type Endpoint struct {
 
 // A Load is the settings of one endpoint.
 type Load struct {
-	Scenario  string
-	Callers   int
-	Steps     []Step // instead of Callers and Duration
-	Duration  time.Duration
-	WarmUp    time.Duration
-	Rounds    int
-	Seed      uint64
-	Rate      float64       // requests a second of an open loop; 0: a closed loop
-	Timeout   time.Duration // of each request; 0: none
-	Keys      Keys
-	ValueSize int     // bytes
-	SlowShare float64 // of the requests; negative: the scenario's
-	SlowSize  int     // bytes of a slow reply
-	HashTags  bool
-	RoundTrip time.Duration // added by a proxy
-	Bandwidth int           // bytes a second of each connection; 0: no bound
-	Primaries int
-	Group     string // "node" or "slot"
-	FanOut    string // "async", "goroutines" or "sequential"
-	Pool      Pool
+	Scenario       string
+	KeysPerRequest int // 0: the scenario's
+	Callers        int
+	Steps          []Step // instead of Callers and Duration
+	Duration       time.Duration
+	WarmUp         time.Duration
+	CoolDown       time.Duration // after each turn, without load
+	Rounds         int
+	Seed           uint64
+	Rate           float64       // requests a second of an open loop; 0: a closed loop
+	Timeout        time.Duration // of each request; 0: none
+	SLA            SLA
+	Keys           Keys
+	ValueSize      int     // bytes
+	SlowShare      float64 // of the requests; negative: the scenario's
+	SlowSize       int     // bytes of a slow reply
+	HashTags       bool
+	RoundTrip      time.Duration // added by a proxy
+	Jitter         time.Duration // added to it, up to so much
+	Hiccups        Hiccups
+	Bandwidth      int // bytes a second of each connection; 0: no bound
+	Primaries      int
+	Group          string // "node" or "slot"
+	FanOut         string // "async", "goroutines" or "sequential"
+	Pool           Pool
 
 	at map[string]*yaml.Node // where each key was set
+}
+
+// SLA is which share of the requests must be answered in time, those that fail
+// counted as late.
+type SLA struct {
+	Within time.Duration // 0: none
+	Share  float64
+}
+
+// Hiccups are times in which the network before a server lets nothing pass.
+type Hiccups struct {
+	Every time.Duration // on average, from the end of one to the next
+	For   time.Duration // 0: none
 }
 
 // Keys says how many keys there are and how they are drawn.
@@ -80,6 +101,7 @@ func defaults() Load {
 	return Load{
 		Scenario: "mixed_10keys", Callers: 100,
 		Duration: 2 * time.Second, WarmUp: 300 * time.Millisecond, Rounds: 3, Seed: 1,
+		SLA:       SLA{Share: 0.99},
 		Keys:      Keys{Number: 10_000, Distribution: uniform, Skew: 1.1},
 		ValueSize: 100, SlowShare: -1, SlowSize: 500_000,
 		Primaries: 3, Group: byNode, FanOut: async, Pool: Pool{Kind: laned},
@@ -101,6 +123,34 @@ func (l Load) Phases() []Step {
 	return []Step{{l.Callers, l.Duration}}
 }
 
+// HasNetwork reports whether there is a network to be put before the servers.
+func (l *Load) HasNetwork() bool {
+	return l.RoundTrip > 0 || l.Jitter > 0 || l.Hiccups.For > 0 || l.Bandwidth > 0
+}
+
+// RequestKeys returns how many keys a request has, in scenarios that leave it to
+// the file; 0 in others.
+func (l *Load) RequestKeys() int { return max(l.KeysPerRequest, keysPerRequest[l.Scenario]) }
+
+// ButPool is all settings but the pool's, as a text.
+func (l *Load) ButPool() string {
+	return Join(slices.DeleteFunc(l.Values(), func(v Value) bool { return v.Key == "pool" }))
+}
+
+// ClientButSize names what is the client's, but the size of its pool.
+func (l *Load) ClientButSize() string {
+	name := l.Pool
+	name.Size, name.Min, name.Max, name.Lanes, name.MaxLanes = 0, 0, 0, 0, 0
+	text := strings.Replace(name.String(), Pool{Kind: name.Kind}.String(), name.Kind, 1)
+	if l.Group != byNode {
+		text += " by " + l.Group
+	}
+	if l.FanOut != async {
+		text += " " + l.FanOut
+	}
+	return text
+}
+
 // Values returns all settings in the order of the reference, as they are shown.
 func (l Load) Values() []Value {
 	var all []Value
@@ -112,7 +162,7 @@ func (l Load) Values() []Value {
 
 // Took returns how long one turn takes at least.
 func (l Load) Took() time.Duration {
-	sum := l.WarmUp
+	sum := l.WarmUp + l.CoolDown
 	for _, p := range l.Phases() {
 		sum += p.For
 	}

@@ -92,6 +92,25 @@ func TestHits(t *testing.T) {
 	require.Equal(t, over, w.ask(req).GetOverallCode())
 }
 
+// TestLook: a descriptor whose hits_addend is 0 counts nothing, and is over its limit
+// when nothing remains.
+func TestLook(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	look := request("user=1")
+	look.Descriptors[0].HitsAddend = wrapperspb.UInt64(0)
+	hit := request("user=1")
+	for _, remaining := range []uint32{5, 4, 3, 2, 1} {
+		for range 2 {
+			res := w.ask(look)
+			require.Equal(t, ok, res.GetOverallCode())
+			require.Equal(t, remaining, res.GetStatuses()[0].GetLimitRemaining())
+		}
+		require.Equal(t, ok, w.ask(hit).GetOverallCode())
+	}
+	require.Equal(t, over, w.ask(look).GetOverallCode())
+}
+
 // TestCountDenied: what is denied counts, if the rule says so, but not what never fits.
 func TestCountDenied(t *testing.T) {
 	t.Parallel()
@@ -194,7 +213,6 @@ func TestInvalid(t *testing.T) {
 		"0 descriptors: want 1 to 1024":    request(),
 		"1025 descriptors: want 1 to 1024": request(many...),
 		"descriptor 2: is_negative_hits":   change(func(r *pb.RateLimitRequest) { r.Descriptors[1].IsNegativeHits = true }),
-		"descriptor 1: hits_addend = 0":    change(func(r *pb.RateLimitRequest) { r.Descriptors[0].HitsAddend = wrapperspb.UInt64(0) }),
 		`descriptor 1: limit: unit = "unknown": want `: change(func(r *pb.RateLimitRequest) {
 			r.Descriptors[0].Limit = new(ratelimit.RateLimitDescriptor_RateLimitOverride)
 		}),
@@ -203,7 +221,7 @@ func TestInvalid(t *testing.T) {
 		require.Equal(t, codes.InvalidArgument, status.Code(err), "%v", err)
 		require.ErrorContains(t, err, want)
 	}
-	require.EqualValues(t, 6, w.metric("ratelimit_requests_total", "grpc", "InvalidArgument"))
+	require.EqualValues(t, 5, w.metric("ratelimit_requests_total", "grpc", "InvalidArgument"))
 	_, err := w.service.ShouldRateLimit(t.Context(), request("user="+strings.Repeat("x", 64<<10)))
 	require.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
 }

@@ -23,6 +23,7 @@ type ask struct {
 	rule *rules.Rule // nil if there is none
 	key  string
 	cost int64
+	look bool // the hits are not to be counted
 }
 
 // limited reports whether the limiter has to be asked.
@@ -43,17 +44,17 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 	set := s.Rules.Set()
 	asks := make([]ask, len(req.GetDescriptors()))
 	for i, d := range req.GetDescriptors() {
-		cost, err := costOf(req, d)
-		if err != nil {
-			return nil, invalid("descriptor %d: %v", i+1, err)
+		if d.GetIsNegativeHits() {
+			return nil, invalid("descriptor %d: %v", i+1, errNegative)
 		}
-		asks[i].cost = cost
+		asks[i].cost, asks[i].look = costOf(req, d)
 		entries := make([]rules.Entry, len(d.GetEntries()))
 		for j, e := range d.GetEntries() {
 			entries[j] = rules.Entry{Key: e.GetKey(), Value: e.GetValue()}
 		}
 		if o := d.GetLimit(); o != nil && set.Has(req.GetDomain()) {
 			unit := rules.Unit(strings.ToLower(o.GetUnit().String()))
+			var err error
 			asks[i].rule, asks[i].key, err = rules.Override(s.LimitOf, req.GetDomain(), entries, o.GetRequestsPerUnit(), unit)
 			if err != nil {
 				return nil, invalid("descriptor %d: limit: %v", i+1, err)
@@ -66,17 +67,16 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 	return asks, nil
 }
 
-// costOf returns how many hits a descriptor is.
-func costOf(req *pb.RateLimitRequest, d *ratelimit.RateLimitDescriptor) (int64, error) {
+// costOf returns how many hits a descriptor is; with none of its own it asks whether
+// one would be allowed.
+func costOf(req *pb.RateLimitRequest, d *ratelimit.RateLimitDescriptor) (cost int64, look bool) {
 	switch hits := d.GetHitsAddend(); {
-	case d.GetIsNegativeHits():
-		return 0, errNegative
 	case hits == nil:
-		return max(1, int64(req.GetHitsAddend())), nil
+		return max(1, int64(req.GetHitsAddend())), false
 	case hits.GetValue() == 0:
-		return 0, errNoHits
+		return 1, true
 	default:
-		return int64(min(hits.GetValue(), math.MaxInt64)), nil
+		return int64(min(hits.GetValue(), math.MaxInt64)), false
 	}
 }
 
@@ -98,7 +98,4 @@ func replace(asks []ask) {
 	}
 }
 
-var (
-	errNegative = errors.New("is_negative_hits: hits cannot be given back")
-	errNoHits   = errors.New("hits_addend = 0: a limit cannot be looked at without a hit; want 1 or more")
-)
+var errNegative = errors.New("is_negative_hits: hits cannot be given back")

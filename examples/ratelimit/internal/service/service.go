@@ -107,7 +107,7 @@ func requestsOf(asks []ask) []limit.Request {
 	requests := make([]limit.Request, 0, len(asks))
 	for i := range asks {
 		if a := &asks[i]; a.limited() {
-			requests = append(requests, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost})
+			requests = append(requests, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost, Look: a.look})
 		}
 	}
 	return requests

@@ -1,0 +1,168 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// requireBrowserEnv makes the want of a browser a failure.
+const requireBrowserEnv = "REDISLANES_REQUIRE_CHROMIUM"
+
+func browser(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	const missing = "needs chromium or google-chrome in the PATH (scripts/ensure-deps.sh chromium installs it)"
+	if os.Getenv(requireBrowserEnv) != "" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
+// window is as high as the page, whose screenshot ends with it.
+const window = "--window-size=1600,5000"
+
+// browse runs a headless browser on a page.
+func browse(t *testing.T, page string, args ...string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	args = append([]string{
+		"--headless", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+		"--no-sandbox", // the page is ours, and root has no sandbox
+		"--user-data-dir=" + t.TempDir(), window,
+	}, args...)
+	cmd := exec.CommandContext(ctx, browser(t), append(args, "file://"+page)...)
+	var errors bytes.Buffer
+	cmd.Stderr = &errors
+	out, err := cmd.Output()
+	require.NoError(t, err, errors.String())
+	return out
+}
+
+// measuring is a script that writes down where the browser has put things, all
+// parts of the page unfolded, behind a mark in a page that is then dumped.
+const measuring = `<script>addEventListener("load", () => {
+	for (const d of document.querySelectorAll("details")) d.open = true
+	const box = e => { const r = e.getBoundingClientRect(); return {X: Math.round(r.left), Y: Math.round(r.top), W: Math.round(r.width), H: Math.round(r.height)} }
+	const room = 3 // of a text's box, above and below its letters
+	const overlap = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - room && b.top < a.bottom - room
+	const seen = {
+		Wide: document.documentElement.scrollWidth - innerWidth, High: document.documentElement.scrollHeight,
+		Rows: [...document.querySelectorAll("tbody tr")].filter(r => r.getBoundingClientRect().height > 10).length,
+		Figures: [...document.querySelectorAll("figure")].map(f => {
+			const svg = f.querySelector("svg"), r = svg.getBoundingClientRect()
+			const texts = [...svg.querySelectorAll("text")].map(t => ({t: t.textContent, r: t.getBoundingClientRect()})).filter(t => t.r.width > 0)
+			const cut = texts.filter(t => t.r.left < r.left || t.r.right > r.right || t.r.top < r.top || t.r.bottom > r.bottom)
+			const hidden = texts.flatMap((a, i) => texts.slice(i + 1).filter(b => overlap(a.r, b.r)).map(b => a.t + " and " + b.t))
+			return {Title: f.getAttribute("aria-label"), Box: box(svg), Texts: texts.length, Cut: cut.map(t => t.t), Hidden: hidden}
+		}),
+	}
+	const out = document.createElement("pre")
+	out.textContent = "MEASURED" + btoa(unescape(encodeURIComponent(JSON.stringify(seen)))) + "END"
+	document.body.append(out)
+})</script></body>`
+
+// seen is what the script writes.
+type seen struct {
+	Wide, High, Rows int
+	Figures          []struct {
+		Title       string
+		Box         struct{ X, Y, W, H int }
+		Texts       int
+		Cut, Hidden []string
+	}
+}
+
+// TestPageInABrowser looks at the page in a real browser: rows and plots have their
+// room, no text is cut or hides another, and curves and failures can be seen.
+func TestPageInABrowser(t *testing.T) {
+	browser(t)
+	var b bytes.Buffer
+	require.NoError(t, Write(measured(t), &b))
+	text := bytes.Replace(b.Bytes(), []byte("</body>"), []byte(measuring), 1)
+	require.NotEqual(t, b.Len(), len(text))
+	folder := t.TempDir()
+	name := filepath.Join(folder, "page.html")
+	require.NoError(t, os.WriteFile(name, text, 0o600))
+
+	s := look(t, name)
+	require.LessOrEqual(t, s.Wide, 0, "wider than the window")
+	require.Less(t, s.High, 5000)
+	require.Equal(t, 6+3+2+1+6, s.Rows) // figures, limits, sizes, errors, what they used
+	require.Len(t, s.Figures, 1+2*4)
+	shot := filepath.Join(folder, "page.png")
+	browse(t, name, "--screenshot="+shot)
+	picture := open(t, shot)
+	for _, f := range s.Figures {
+		box := image.Rect(f.Box.X, f.Box.Y, f.Box.X+f.Box.W, f.Box.Y+f.Box.H)
+		require.Greater(t, box.Dx(), 500, f.Title)
+		require.Greater(t, box.Dy(), 120, f.Title)
+		require.True(t, box.In(picture.Bounds()), "%s: %v", f.Title, box)
+		require.GreaterOrEqual(t, f.Texts, 6, f.Title)
+		require.Empty(t, f.Cut, f.Title)
+		require.Empty(t, f.Hidden, f.Title)
+		require.True(t, shows(picture, box, color.RGBA{0, 114, 178, 255}, 100), f.Title)
+	}
+	over := s.Figures[0]
+	require.Equal(t, "Over rate, 50 callers, round trip +1ms", over.Title)
+	failures := image.Rect(over.Box.X+over.Box.W*60/100, over.Box.Y, over.Box.X+over.Box.W*90/100, over.Box.Y+over.Box.H)
+	require.True(t, shows(picture, failures, color.RGBA{0, 114, 178, 255}, 50), "the failures of the first endpoint")
+}
+
+// look returns what the browser has laid out.
+func look(t *testing.T, name string) (s seen) {
+	t.Helper()
+	_, after, ok := bytes.Cut(browse(t, name, "--dump-dom"), []byte("<pre>MEASURED"))
+	require.True(t, ok, "the script did not run")
+	encoded, _, ok := bytes.Cut(after, []byte("END"))
+	require.True(t, ok)
+	var text []byte
+	require.NoError(t, json.Unmarshal([]byte(`"`+string(encoded)+`"`), &text))
+	require.NoError(t, json.Unmarshal(text, &s))
+	return s
+}
+
+func open(t *testing.T, name string) image.Image {
+	t.Helper()
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	picture, err := png.Decode(f)
+	require.NoError(t, err)
+	return picture
+}
+
+// shows reports whether so many pixels of a box have a colour, or one so near to it
+// as the edges of lines are.
+func shows(picture image.Image, box image.Rectangle, of color.Color, least int) bool {
+	n := 0
+	r, g, b, _ := of.RGBA()
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for x := box.Min.X; x < box.Max.X; x++ {
+			if pr, pg, pb, _ := picture.At(x, y).RGBA(); near(pr, r) && near(pg, g) && near(pb, b) {
+				if n++; n == least {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func near(a, b uint32) bool { return max(a, b)-min(a, b) < 30<<8 }

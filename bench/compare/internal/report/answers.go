@@ -1,0 +1,190 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redislanes/redislanes/bench/compare/internal/settings"
+	"github.com/redislanes/redislanes/bench/compare/internal/verdict"
+)
+
+// judge says how the phase did under an open loop, and which share of the requests
+// was in time. A part that was cut short says nothing of a rate.
+func (p *Phase) judge() {
+	f := verdict.Figures{
+		Target: p.load.Rate, Actual: p.Rate, Failed: p.FailedShare(), P99: p.Latency.At(99), Measured: p.Requests > 0,
+	}
+	if sla := p.load.SLA; sla.Within > 0 {
+		share := 0.0
+		if all := p.Requests + p.Failed; all > 0 {
+			share = float64(p.sum.Within(sla.Within)) / float64(all)
+		}
+		p.InTime, f.SLA, f.InTime = &share, sla.Share, share
+	}
+	if p.load.Rate > 0 && !p.sum.Partial {
+		p.Verdict, p.Why = verdict.Of(f), verdict.Why(f)
+	}
+}
+
+func (p *Phase) inTimeText() string {
+	if p.InTime == nil {
+		return ""
+	}
+	return percent(*p.InTime)
+}
+
+// A Limit is how many requests a second an endpoint serves, by the rates that were
+// measured.
+type Limit struct {
+	Run      string `json:"run,omitempty"` // what else tells its runs from the others
+	Endpoint string `json:"endpoint"`
+	verdict.Limit
+	Why string `json:"why,omitempty"` // it does not hold more
+}
+
+// limits are those of each endpoint whose rate was varied.
+func (r *Report) limits() (all []Limit) {
+	points := make(map[[2]string][]verdict.Point)
+	why := make(map[[2]string]map[float64]string)
+	var order [][2]string
+	r.each(func(run *Run, e *Endpoint, p *Phase) {
+		i := slices.IndexFunc(run.Varied, func(v settings.Value) bool { return v.Key == "rate" })
+		if i < 0 || p.Verdict == "" {
+			return
+		}
+		of := [2]string{settings.Join(slices.Delete(slices.Clone(run.Varied), i, i+1)), e.Name}
+		if points[of] == nil {
+			order = append(order, of)
+			why[of] = make(map[float64]string)
+		}
+		points[of] = append(points[of], verdict.Point{At: p.load.Rate, Holds: p.Verdict.Holds()})
+		why[of][p.load.Rate] = p.Why
+	})
+	for _, of := range order {
+		if len(points[of]) > 1 {
+			l := verdict.Highest(points[of])
+			all = append(all, Limit{of[0], of[1], l, why[of][l.Breaks]})
+		}
+	}
+	return all
+}
+
+func (r *Report) limitTable() *table {
+	t := &table{text: 2, last: true, head: []string{"run", "endpoint", "holds", "breaks at", "recommended (80 %)", "why it breaks"}}
+	for _, l := range r.Limits {
+		t.add(l.Run, l.Endpoint, rateOr(l.Holds, "none"), rateOr(l.Breaks, "not reached"), rateOr(l.Recommended, "none"), l.Why)
+	}
+	return t
+}
+
+func rateOr(rate float64, none string) string {
+	if rate == 0 {
+		return none
+	}
+	return fmt.Sprintf("%.0f", rate)
+}
+
+// enoughRate is the share of a kind's highest throughput, in a closed loop, from
+// which on a pool counts as large enough.
+const enoughRate = 0.95
+
+// A Size is how many connections to each node a kind of pool needs for a run's
+// load, by the sizes that were measured.
+type Size struct {
+	Run    string `json:"run"`
+	Pool   string `json:"pool"` // its kind, with what else of the client varied
+	Enough int    `json:"enough"`
+	Less   int    `json:"too_few"` // the largest that is not enough; 0: none was measured
+	Why    string `json:"why,omitempty"`
+	Bound  string `json:"bound_by,omitempty"` // what that one was bound by
+}
+
+// sizes are those of the kinds of pools that were measured in several sizes.
+func (r *Report) sizes() (all []Size) {
+	for _, run := range r.Runs {
+		for _, g := range run.BySize() {
+			if s, ok := g.size(run.Name); ok {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// A SizeGroup is the endpoints of a run that differ in the size of their pools.
+type SizeGroup struct {
+	Name      string
+	Endpoints []*Endpoint
+}
+
+// Connections is the size of an endpoint's pool, to each node.
+func (e *Endpoint) Connections() int { return e.load.Pool.Connections() }
+
+// BySize groups the run's endpoints by all but the size of the pool. Groups of one
+// size are left out.
+func (run *Run) BySize() (all []SizeGroup) {
+	for _, e := range run.Endpoints {
+		if len(e.Phases) != 1 {
+			continue
+		}
+		name, load := e.load.ClientButSize(), e.load.ButPool()
+		i := slices.IndexFunc(all, func(g SizeGroup) bool { return g.Name == name && g.Endpoints[0].load.ButPool() == load })
+		if i < 0 {
+			i = len(all)
+			all = append(all, SizeGroup{Name: name})
+		}
+		all[i].Endpoints = append(all[i].Endpoints, e)
+	}
+	return slices.DeleteFunc(all, func(g SizeGroup) bool {
+		first := g.Endpoints[0].Connections()
+		return !slices.ContainsFunc(g.Endpoints, func(e *Endpoint) bool { return e.Connections() != first })
+	})
+}
+
+// size finds the answer. In an open loop a pool is large enough if it holds; in a
+// closed one, if it does what the best does.
+func (g SizeGroup) size(run string) (s Size, ok bool) {
+	best := 0.0
+	for _, e := range g.Endpoints {
+		best = max(best, e.Phases[0].Rate)
+	}
+	var points []verdict.Point
+	of := make(map[int]*Phase)
+	for _, e := range g.Endpoints {
+		p := e.Phases[0]
+		if p.sum.Partial {
+			return s, false
+		}
+		holds := p.Rate >= enoughRate*best && p.FailedShare() <= verdict.MostFailures
+		if p.Verdict != "" {
+			holds = p.Verdict.Holds()
+		}
+		points = append(points, verdict.Point{At: float64(e.Connections()), Holds: holds})
+		of[e.Connections()] = p
+	}
+	enough, less := verdict.Fewest(points)
+	s = Size{Run: run, Pool: g.Name, Enough: int(enough), Less: int(less)}
+	if p := of[s.Less]; p != nil {
+		s.Bound, s.Why = p.Bound, p.Why
+		if p.Verdict == "" {
+			s.Why = fmt.Sprintf("%.0f %% of the best throughput, less than %.0f %%", 100*p.Rate/best, 100*enoughRate)
+		}
+	}
+	return s, true
+}
+
+func (r *Report) sizeTable() *table {
+	t := &table{text: 2, last: true, head: []string{"run", "pool", "enough", "too few", "bound by", "why"}}
+	for _, s := range r.Sizes {
+		t.add(s.Run, s.Pool, countOr(s.Enough, "none measured"), countOr(s.Less, "none measured"), s.Bound, strings.TrimSpace(s.Why))
+	}
+	return t
+}
+
+func countOr(n int, none string) string {
+	if n == 0 {
+		return none
+	}
+	return fmt.Sprint(n)
+}

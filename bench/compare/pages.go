@@ -1,0 +1,77 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/pages"
+
+	"github.com/redislanes/redislanes/bench/compare/internal/raw"
+	"github.com/redislanes/redislanes/bench/compare/internal/report"
+)
+
+// tableOf makes a table of the pages from a raw file: source, pool factor, or one that
+// Report.Markdown knows.
+func tableOf(t pages.Table) (string, error) {
+	if len(t.Files) != 1 {
+		return "", errors.New("want one raw file")
+	}
+	from, err := os.Open(t.Files[0])
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	r, err := raw.Read(filepath.Base(t.Files[0]), from)
+	if err != nil {
+		return "", err
+	}
+	switch commit := r.Machine.Commit; {
+	case r.Interrupted || r.Failure != "":
+		return "", errors.New("the run did not end: measure again")
+	case commit == "" || strings.HasSuffix(commit, "+"):
+		return "", fmt.Errorf("was measured with changes that no commit has: %q", commit)
+	}
+	switch t.Name {
+	case "source":
+		return r.Source(), nil
+	case "pool factor":
+		return poolFactor(r)
+	}
+	text := r.Markdown(t.Name)
+	if text == "" {
+		return "", errors.New("the raw file has no such table")
+	}
+	return text, nil
+}
+
+// poolFactor is throughput by round trip and grouping, over the size of the pool.
+func poolFactor(r *report.Report) (string, error) {
+	text := "| round trip added | by | 10 connections | 50 | 100 | 10 → 50 |\n|---|---|---|---|---|---|\n"
+	for _, run := range r.Runs {
+		added, err := time.ParseDuration(fmt.Sprint(run.Varied[0].Value))
+		if err != nil {
+			return "", err
+		}
+		rates := make(map[string]float64)
+		for _, e := range run.Endpoints {
+			if e.Phases[0].Failed > 0 {
+				return "", fmt.Errorf("%s %s: requests failed", run.Name, e.Name)
+			}
+			rates[e.Name] = e.Phases[0].Rate
+		}
+		for _, by := range []string{"node", "slot"} {
+			var of [3]float64
+			for i, size := range []int{10, 50, 100} {
+				if of[i] = rates[fmt.Sprintf("by %s fixed-%d", by, size)]; of[i] == 0 {
+					return "", fmt.Errorf("%s: has no rate of %d connections by %s", run.Name, size, by)
+				}
+			}
+			text += fmt.Sprintf("| %d ms | %s | %.0f | %.0f | %.0f | %.2f |\n", added.Milliseconds(), by, of[0], of[1], of[2], of[1]/of[0])
+		}
+	}
+	return text, nil
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// A cutTurn is what became of one client's commands when the connection that carried
+// them was reset: once at each byte of all that travels in one direction while one
+// caller sends a request of two INCRBY, and at every seventh byte while several do. A
+// line of a raw file.
+type cutTurn struct {
+	Client    string `json:"client"`
+	Callers   int    `json:"callers"`
+	Direction string `json:"direction"`
+	Cuts      int    `json:"cuts"`     // each at a byte of its own
+	Commands  int    `json:"commands"` // all that were sent
+	Done      int    `json:"done"`     // without an error
+	Lost      int    `json:"lost"`     // of these, not executed
+	Twice     int    `json:"twice"`    // executed more than once, with an error or without
+	Failed    int    `json:"failed"`   // with an error
+	Ran       int    `json:"ran"`      // of these, executed
+	Unknown   int    `json:"unknown"`  // of these, with an error that says that the outcome is unknown
+}
+
+const (
+	cutKeys     = 2 // of a request
+	cutTimeout  = 2 * time.Second
+	cutsAtMost  = 2_000
+	cutStep     = 7 // with several callers
+	readyWithin = 10 * time.Second
+)
+
+var cutCallers = []int{1, 4}
+
+// cutAll sweeps over all clients.
+func (p *peers) cutAll(ctx context.Context) error {
+	proxy, err := redistest.LaunchProxy(p.addrs[0])
+	if err != nil {
+		return err
+	}
+	defer proxy.Close()
+	through := p.target
+	through.dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, proxy.Addr())
+	}
+	for _, c := range p.settings.clients {
+		for _, callers := range cutCallers {
+			for _, d := range []redistest.Direction{redistest.ToServer, redistest.ToClient} {
+				fmt.Fprintf(os.Stderr, "%s, %d callers, cut %v\n", c.name, callers, d)
+				step := 1
+				if callers > 1 {
+					step = cutStep
+				}
+				s := &sweep{proxy: proxy, direction: d, step: step, turn: cutTurn{Client: c.name, Callers: callers, Direction: d.String()}}
+				if err := s.run(ctx, c, through); err != nil {
+					return fmt.Errorf("%s: %w", c.name, err)
+				}
+				if err := s.count(ctx, p.value); err != nil {
+					return err
+				}
+				p.cuts = append(p.cuts, s.turn)
+				if err := p.out.write(line{Cut: &s.turn}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// value looks at a counter over a connection of its own.
+func (p *peers) value(ctx context.Context, key string) (n int, err error) {
+	err = p.servers.Nodes()[0].Do(ctx, &n, "INCRBY", key, "0")
+	return n, err
+}
+
+// A sweep is cuts at one byte after the other, or at every so many.
+type sweep struct {
+	proxy     *redistest.Proxy
+	direction redistest.Direction
+	step      int
+	turn      cutTurn
+	keys      []string
+	errs      []error // of each key's command
+	add       adding
+}
+
+// run cuts at the first byte and so on until a cut comes behind all that
+// travels.
+func (s *sweep) run(ctx context.Context, c client, t target) error {
+	opened, err := c.open(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer opened.close()
+	s.add = opened.adding
+	for at := 0; at < cutsAtMost; at += s.step {
+		if err := s.ready(ctx); err != nil {
+			return err
+		}
+		cut := s.proxy.CutAfter(s.direction, at)
+		s.requests(ctx, at)
+		select {
+		case <-cut:
+			s.turn.Cuts++
+		default:
+			s.proxy.CutAfter(s.direction, -1)
+			return ctx.Err()
+		}
+	}
+	s.proxy.CutAfter(s.direction, -1)
+	return fmt.Errorf("requests of %d callers were still cut behind %d bytes", s.turn.Callers, cutsAtMost)
+}
+
+// ready waits until all callers' requests are answered again.
+func (s *sweep) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	for range s.turn.Callers {
+		for {
+			err := errors.Join(s.add(ctx, []string{"{ready}"})...)
+			if err == nil {
+				break
+			}
+			select {
+			case <-time.After(time.Millisecond):
+			case <-ctx.Done():
+				return fmt.Errorf("did not recover within %v: %w", readyWithin, err)
+			}
+		}
+	}
+	return nil
+}
+
+// requests lets each caller send one request for keys that nobody has used before.
+func (s *sweep) requests(ctx context.Context, at int) {
+	first := len(s.keys)
+	for i := range s.turn.Callers {
+		for k := range cutKeys {
+			s.keys = append(s.keys, fmt.Sprintf("cut:{%s-%d-%d-%d-%d}:%d", s.turn.Client, s.turn.Callers, s.direction, at, i, k))
+		}
+	}
+	s.errs = append(s.errs, make([]error, len(s.keys)-first)...)
+	ctx, cancel := context.WithTimeout(ctx, cutTimeout)
+	defer cancel()
+	var callers sync.WaitGroup
+	for i := range s.turn.Callers {
+		from := first + i*cutKeys
+		callers.Go(func() { copy(s.errs[from:], s.add(ctx, s.keys[from:from+cutKeys])) })
+	}
+	callers.Wait()
+}
+
+// count compares what the client said with the counters.
+func (s *sweep) count(ctx context.Context, value func(context.Context, string) (int, error)) error {
+	t := &s.turn
+	for i, key := range s.keys {
+		n, err := value(ctx, key)
+		if err != nil {
+			return err
+		}
+		t.Commands++
+		if n > 1 {
+			t.Twice++
+		}
+		if s.errs[i] == nil {
+			t.Done++
+			if n == 0 {
+				t.Lost++
+			}
+			continue
+		}
+		t.Failed++
+		if n > 0 {
+			t.Ran++
+			if errors.Is(s.errs[i], redislanes.ErrUnknownOutcome) {
+				t.Unknown++
+			}
+		}
+	}
+	return nil
+}
+
+// cutTable is what became of commands, client by client.
+func (r *record) cutTable() *table {
+	t := newTable("client", "callers", "connections cut, by bytes", "commands", "executed twice", "done, not executed", "failed",
+		"failed, executed", "of these, said to be of unknown outcome")
+	for _, c := range r.cuts {
+		t.add(c.Client, fmt.Sprint(c.Callers), fmt.Sprintf("%d, %s", c.Cuts, c.Direction), fmt.Sprint(c.Commands), fmt.Sprint(c.Twice),
+			fmt.Sprint(c.Lost), fmt.Sprint(c.Failed), fmt.Sprint(c.Ran), fmt.Sprint(c.Unknown))
+	}
+	return t
+}

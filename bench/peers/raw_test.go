@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/machine"
+	"github.com/redislanes/redislanes/internal/pages"
+)
+
+// writtenRaw is a raw file of two rounds with two clients.
+func writtenRaw(t *testing.T, name string, tls bool, ended bool) string {
+	t.Helper()
+	name = filepath.Join(t.TempDir(), name)
+	w, err := createRaw(name)
+	require.NoError(t, err)
+	began := start{Format: rawFormat, Machine: machine.Machine{Commit: "0123456789ab"}, TLS: tls, Rounds: 2}
+	require.NoError(t, w.write(line{Start: &began}))
+	limit := 1e6
+	require.NoError(t, w.write(line{Limit: &limit}))
+	for round := range 2 {
+		for i, client := range []string{"ours", "rueidis"} {
+			turned := turn{TLS: tls, Callers: 100, Scenario: "mixed_10keys", Keys: 10, Client: client, Round: round,
+				Requests: int64(60_000 / (i + 1)), Took: time.Second, CPU: time.Second, P99: time.Duration(i+1) * time.Millisecond}
+			require.NoError(t, w.write(line{Turn: &turned}))
+		}
+	}
+	if ended {
+		require.NoError(t, w.end())
+	}
+	return name
+}
+
+func TestRawFilesMakeTheReport(t *testing.T) {
+	r, err := readRaw([]string{writtenRaw(t, "tcp", false, true), writtenRaw(t, "tls", true, true)})
+	require.NoError(t, err)
+	var text strings.Builder
+	r.report(&text)
+	for _, want := range []string{
+		"| mixed_10keys          | ours    | 60000 | 60000 to 60000 |",
+		"| mixed_10keys over TLS | rueidis | 30000 | 30000 to 30000 |",
+		"| 100     | mixed_10keys          | ours | req/s      | rueidis                         | ≥ 1.40 | 2.00   | 2.00 to 2.00 | reached   |",
+		"| ours | p99        | rueidis                         | ≤ 0.70 | 0.50   | 0.50 to 0.50 | reached   |",
+		"| ours | cpu/req    | rueidis                         | ≤ 0.35 | 0.50   | 0.50 to 0.50 | **short** |",
+		"| ours | commands/s | redis-benchmark -P 32 (1000000) | ≥ 0.90 | 1.20   | 1.20 to 1.20 | reached   |",
+		"6 of 8 goals reached.",
+	} {
+		require.Contains(t, text.String(), want)
+	}
+}
+
+func TestRawFilesThatAreNoneAreRefused(t *testing.T) {
+	_, err := readRaw([]string{writtenRaw(t, "cut", false, false)})
+	require.ErrorContains(t, err, "has no last line")
+	write := func(text string) string {
+		name := filepath.Join(t.TempDir(), "raw")
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	for text, want := range map[string]string{
+		`{"turn":{"callers":1}}`:                   "line 1: want one line of the start",
+		`{"start":{"format":9}}`:                   "has format 9: want 1",
+		`{"start":{"format":1}}{}`:                 "line 2: is of no kind",
+		`{"start":{"format":1}}{"turn":{}}`:        "line 2: a turn without a request",
+		`{"start":{"format":1}}{"else":{}}`:        "unknown field",
+		`{"start":{"format":1}}{"start":{}}{"end"`: "line 2: want one line of the start",
+	} {
+		_, err := readRaw([]string{write(text)})
+		require.ErrorContains(t, err, want, text)
+	}
+	_, err = createRaw(filepath.Join(t.TempDir(), "none", "raw"))
+	require.ErrorContains(t, err, "-raw: ")
+}
+
+func TestTablesOfPages(t *testing.T) {
+	file := writtenRaw(t, "tcp", false, true)
+	for name, want := range map[string]string{"goals": "goals reached.", "callers 100": "| rueidis |", "source": "commit 0123456789ab"} {
+		text, err := tableOf(pages.Table{Files: []string{file}, Name: name})
+		require.NoError(t, err)
+		require.Contains(t, text, want)
+	}
+	for name, want := range map[string]string{"callers 8": "nothing for it", "cuts": "nothing for it", "else": "want one of"} {
+		_, err := tableOf(pages.Table{Files: []string{file}, Name: name})
+		require.ErrorContains(t, err, want)
+	}
+}

@@ -1,0 +1,172 @@
+#!/usr/bin/env bash
+# Builds Envoy's rate limit service with this driver in place of its own and runs the
+# service's tests that have to do with Redis: single servers, clusters, Sentinels, TLS
+# with and without certificates of clients, configuration by xDS. Needs redis-server
+# with TLS, redis-cli, openssl, and the ports of those tests, on 127.0.0.1 only.
+#
+# With -bench it compares the service's DoLimit, 4 keys a request, 100 callers, on a
+# cluster of three primaries: as it is, with only the constructor of its client
+# replaced, and with this driver.
+set -euo pipefail
+cd "$(dirname "$0")"
+export GOWORK=off
+version=v1.4.1-0.20260122083618-3fb702589d36
+driver=$PWD root=$(cd ../.. && pwd)
+
+tmp=$(mktemp -d)
+pids=()
+on_exit() {
+	redis-cli -p 6383 shutdown nosave >/dev/null 2>&1 || true # of a test that panicked
+	[ ${#pids[@]} -eq 0 ] || kill "${pids[@]}" 2>/dev/null || true
+	wait
+	rm -rf "$tmp"
+}
+trap on_exit EXIT
+
+# tests VERDICT lists the tests with it in the log.
+tests() { grep -oE -- "^ *--- $1: [^ ]+" "$tmp/log" | awk '{ print $3 }' || true; }
+
+# leaves VERDICT lists those of them that no other one is a part of.
+leaves() {
+	tests "$1" | awk '{ all[$0] } END {
+		for (t in all) {
+			leaf = 1
+			for (u in all) if (index(u, t "/") == 1) leaf = 0
+			if (leaf) print t
+		}
+	}' | LC_ALL=C sort
+}
+
+# ours lets the module in this folder use the library.
+ours() {
+	go mod edit -require github.com/redislanes/redislanes@v0.0.0 -replace "github.com/redislanes/redislanes=$root"
+	go mod tidy >/dev/null 2>&1
+}
+
+! redis-cli -p 6383 ping >/dev/null 2>&1 || { echo 'port 6383 is in use' && exit 1; }
+go mod download "github.com/envoyproxy/ratelimit@$version"
+cp -r "$(go env GOMODCACHE)/github.com/envoyproxy/ratelimit@$version" "$tmp/service"
+chmod -R u+w "$tmp/service"
+cp -r "$tmp/service" "$tmp/theirs"
+cp -r "$tmp/service" "$tmp/constructor"
+
+# The service, with its driver replaced.
+cd "$tmp/service"
+rm src/redis/driver.go src/redis/driver_impl.go
+for file in client connections driver options; do
+	sed 's/^package envoydriver$/package redis/' "$driver/$file.go" >"src/redis/lanes_$file.go"
+done
+cp "$driver/testdata/service/new.go" src/redis/lanes_new.go
+# A test puts actions into a mock that the mock does not look into.
+sed -i '/^\t\tAction: radix.FlatCmd(rcv, cmd/d; /^\t\tKey:    key,$/d; /mediocregopher.radix/d' test/redis/fixed_cache_impl_test.go
+ours
+
+if [ "${1:-}" = -bench ]; then
+	cd "$tmp/constructor"
+	sed -i -e '/clusterConfig := radix.ClusterConfig{/,/^\t\t}$/d' -e 's/= clusterConfig\.New(/= cluster.Config{}.New(/' \
+		-e 's,^\t"github.com/envoyproxy/ratelimit/src/utils"$,&\n\t"github.com/redislanes/redislanes/cluster",' src/redis/driver_impl.go
+	ours
+	for variant in theirs constructor service; do
+		cp "$driver/testdata/service/bench_test.go" "$tmp/$variant/test/redis/lanes_bench_test.go"
+		(cd "$tmp/$variant" && go test -c -o "$tmp/bench.$variant" ./test/redis)
+	done
+	rounds='for round in 1 2 3 4 5; do for variant in theirs constructor service; do
+		'"$tmp"'/bench.$variant -test.run "^$" -test.bench DoLimitOfFourKeys -test.benchtime 1s 2>/dev/null |
+			sed -n "s/^BenchmarkDoLimitOfFourKeys-[0-9]*/$variant\t/p"
+	done; done'
+	cd "$root"
+	go run ./internal/servers/cmd/cluster -primaries 3 -replicas 0 -- bash -c "$rounds"
+	exit
+fi
+
+echo '== unit tests of the driver and of what counts with it'
+# These compare the texts of errors, which are others, and nothing else fails.
+cat >"$tmp/texts" <<-'END'
+	TestDoCmd/connection_broken
+	TestNewClientImpl/WithPipelineWindow/auth_fail
+	TestNewClientImpl/WithPipelineWindow/auth_user_pass_fail
+	TestNewClientImpl/WithoutPipelineWindow/auth_fail
+	TestNewClientImpl/WithoutPipelineWindow/auth_user_pass_fail
+	TestNewClientImplSentinel/invalid_url_format_-_missing_sentinel_addresses
+	TestNewClientImplSentinel/invalid_url_format_-_only_master_name
+	TestPipeDo/WithPipelineWindow/connection_broken
+	TestPipeDo/WithoutPipelineWindow/connection_broken
+	TestPoolOnEmptyBehavior/CREATE_behavior_should_panic
+	TestPoolOnEmptyBehavior/ERROR_behavior_should_panic
+	TestPoolOnEmptyBehavior/case_insensitive_behavior_-_lowercase_'create'_panics
+	TestPoolOnEmptyBehavior/case_insensitive_behavior_-_lowercase_'error'_panics
+END
+go test -count=1 -v ./test/redis >"$tmp/log" 2>&1 || true
+leaves FAIL >"$tmp/failed"
+diff "$tmp/texts" "$tmp/failed" || { grep -v '^Flush' "$tmp/log" && exit 1; }
+echo "passed: $(leaves PASS | wc -l); of the texts of errors: $(wc -l <"$tmp/texts")"
+
+# serve PORT OPTION... starts a server.
+serve() {
+	local port=$1
+	shift
+	mkdir -p "$tmp/$port"
+	redis-server --port "$port" --bind 127.0.0.1 --dir "$tmp/$port" --save '' "$@" >"$tmp/$port/log" 2>&1 &
+	pids+=($!)
+}
+
+# watch PORT PRIMARY starts a Sentinel.
+watch() {
+	mkdir -p "$tmp/$1"
+	printf '%s\n' 'bind 127.0.0.1' "port $1" "sentinel monitor mymaster 127.0.0.1 $2 2" \
+		'sentinel auth-pass mymaster password123' >"$tmp/$1/sentinel.conf"
+	redis-server "$tmp/$1/sentinel.conf" --sentinel >"$tmp/$1/log" 2>&1 &
+	pids+=($!)
+}
+
+# answers PORT... waits for servers.
+answers() {
+	local port
+	for port in "$@"; do
+		timeout 20 bash -c "until redis-cli -p $port ping 2>/dev/null | grep -q PONG; do sleep 0.05; done"
+	done
+}
+
+openssl req -new -newkey rsa:2048 -days 2 -nodes -x509 -subj /CN=localhost -addext 'subjectAltName = DNS:localhost' \
+	-keyout test/integration/key.pem -out test/integration/cert.pem 2>/dev/null
+cert=$PWD/test/integration/cert.pem key=$PWD/test/integration/key.pem
+export REDISCLI_AUTH=password123
+password=(--requirepass password123)
+tls=(--tls-cert-file "$cert" --tls-key-file "$key" --tls-ca-cert-file "$cert")
+serve 6379
+serve 6380
+serve 6381 "${password[@]}" "${tls[@]}" --tls-port 16381 --tls-auth-clients no
+serve 6382 "${password[@]}" "${tls[@]}" --tls-port 16382 --tls-auth-clients no
+serve 6361 "${password[@]}" "${tls[@]}" --tls-port 16361 --tls-auth-clients yes
+for primary in 6392 6397; do
+	serve $primary "${password[@]}"
+	serve $((primary + 1)) "${password[@]}" --replicaof 127.0.0.1 $primary --masterauth password123
+done
+clusters=(6386 6387 6388 6389 6390 6391)
+for port in "${clusters[@]}"; do
+	serve "$port" "${password[@]}" --cluster-enabled yes
+done
+answers 6381 6382 6361 6392 6393 6397 6398 "${clusters[@]}"
+for port in 26394 26395 26396; do watch $port 6392; done
+for port in 26399 26400 26401; do watch $port 6397; done
+for first in 0 3; do
+	redis-cli --cluster create $(printf "127.0.0.1:%s " "${clusters[@]:first:3}") --cluster-replicas 0 --cluster-yes >"$tmp/create" 2>&1 ||
+		{ cat "$tmp/create" && exit 1; }
+done
+
+echo '== integration tests of the service'
+# Memcached has nothing to do with it. The tests count within a minute's window, and
+# fail when the minute ends: those that do get a second try.
+run() { TMPDIR=$tmp/empty SSL_CERT_FILE=$cert go test -count=1 -tags integration "$@" ./test/integration >"$tmp/log" 2>&1; }
+mkdir "$tmp/empty"
+run -v -skip Memcache || true
+grep -qE '^(ok|FAIL)' "$tmp/log" || { tail -50 "$tmp/log" && exit 1; }
+leaves PASS
+passed=$(leaves PASS | wc -l)
+for test in $(tests FAIL | sed 's,/.*,,' | sort -u); do
+	echo "once more: $test"
+	run -v -run "^$test\$" || { grep -vE '^\{' "$tmp/log" | tail -80 && exit 1; }
+	leaves PASS
+	passed=$((passed + $(leaves PASS | wc -l)))
+done
+echo "passed: $passed"

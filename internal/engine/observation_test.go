@@ -1,0 +1,356 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// A tracer remembers the requests and groups that it is told of, which its contexts
+// lead to.
+type tracer struct {
+	witness
+	mu      sync.Mutex
+	traced  []*tracedRequest
+	dials   []nodepool.DialInfo
+	changes []TopologyChange
+}
+
+type tracedRequest struct {
+	start   RequestStart
+	command string
+	info    *RequestInfo
+	groups  []*tracedGroup
+}
+
+type tracedGroup struct {
+	addr    string
+	start   GroupStart
+	command string
+	info    *GroupInfo
+}
+
+type (
+	requestKey struct{}
+	groupKey   struct{}
+)
+
+func (w *tracer) BeginRequest(ctx context.Context, s RequestStart) context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &tracedRequest{start: s, command: s.Names.CommandName()}
+	w.traced = append(w.traced, r)
+	return context.WithValue(ctx, requestKey{}, r)
+}
+
+func (w *tracer) EndRequest(ctx context.Context, s RequestStart, i RequestInfo) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := ctx.Value(requestKey{}).(*tracedRequest)
+	if r.info != nil || r.start != s {
+		panic("a request that ends twice, or another one")
+	}
+	r.info = &i
+}
+
+func (w *tracer) TopologyChanged(c TopologyChange) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.changes = append(w.changes, c)
+}
+
+func (w *tracer) Pool(p PoolInfo) PoolObserver {
+	w.witness.Pool(p)
+	return tracedPool{poolWitness{&w.witness, p}, w}
+}
+
+// last returns the request that began last, once it has ended.
+func (w *tracer) last(t *testing.T) tracedRequest {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.NotEmpty(t, w.traced)
+	r := *w.traced[len(w.traced)-1]
+	require.NotNil(t, r.info, "it has ended")
+	for _, g := range r.groups {
+		require.NotNil(t, g.info, "its groups have ended")
+	}
+	return r
+}
+
+type tracedPool struct {
+	poolWitness
+	of *tracer
+}
+
+func (p tracedPool) BeginGroup(ctx context.Context, s GroupStart) context.Context {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	g := &tracedGroup{addr: p.pool.Addr, start: s, command: s.Names.CommandName()}
+	r := ctx.Value(requestKey{}).(*tracedRequest)
+	r.groups = append(r.groups, g)
+	return context.WithValue(ctx, groupKey{}, g)
+}
+
+func (p tracedPool) EndGroup(ctx context.Context, s GroupStart, i GroupInfo) {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	g := ctx.Value(groupKey{}).(*tracedGroup)
+	if g.info != nil || g.start != s || ctx.Value(requestKey{}).(*tracedRequest).info != nil {
+		panic("a group that ends twice, another one, or one of a request that has ended")
+	}
+	g.info = &i
+}
+
+func (p tracedPool) DialEnded(d nodepool.DialInfo) {
+	p.of.mu.Lock()
+	defer p.of.mu.Unlock()
+	p.of.dials = append(p.of.dials, d)
+}
+
+func tracedClient(t *testing.T, addrs []string, c Config) (*Client, *tracer) {
+	w := new(tracer)
+	c.Observer, c.Contexts, c.Topology = w, w, w
+	client, err := c.New(servers.Within(t, 10*time.Second), addrs)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client, w
+}
+
+// hits returns a request that counts each key.
+func hits(keys []string) *Request {
+	r := new(Request)
+	for _, key := range keys {
+		r.Commit(resp.AppendCommand(r.Buffer(), "incrby", key, "1"), int32(Slot(key)))
+	}
+	return r
+}
+
+// TestGroupsAreTold: they add up to the request, whichever way it is sent.
+func TestGroupsAreTold(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	keys := redistest.KeysInSlots(12, "groups")
+	for name, how := range map[string]How{"at once": {}, "sequential": {Sequential: true}, "goroutines": {Goroutines: true}} {
+		t.Run(name, func(t *testing.T) {
+			client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1})
+			r := hits(keys)
+			bytes := len(r.arena)
+			require.NoError(t, client.Exec(servers.Within(t, 10*time.Second), r, how))
+			got := w.last(t)
+			require.Equal(t, "INCRBY", got.command)
+			require.Equal(t, RequestInfo{Took: got.info.Took, Commands: 12, Trips: 3}, *got.info)
+			require.Len(t, got.groups, 3)
+			commands, replies := 0, 0
+			for _, g := range got.groups {
+				require.Equal(t, "INCRBY", g.command)
+				require.Equal(t, 1, g.start.Wave)
+				require.Equal(t, 3, g.start.Groups)
+				require.Positive(t, g.info.Took)
+				require.LessOrEqual(t, g.info.Took, got.info.Took)
+				require.Equal(t, GroupInfo{Took: g.info.Took, Bytes: g.info.Bytes}, *g.info)
+				commands += g.start.Commands
+				bytes -= g.start.Bytes
+				replies += g.info.Bytes
+			}
+			require.Equal(t, 12, commands)
+			require.Zero(t, bytes, "of all commands")
+			require.GreaterOrEqual(t, replies, 12*len(":1\r\n"))
+			_, plain := w.witness.last()
+			require.Zero(t, plain, "EndRequest is in place of Request")
+		})
+	}
+}
+
+// TestRedirectedGroupsAreTold: a second wave, and why.
+func TestRedirectedGroupsAreTold(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 2)
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1})
+	key := redistest.KeysInSlots(1, "moved")[0]
+	from := e.Owner(Slot(key))
+	e.Move(Slot(key), 1-from)
+	ctx := servers.Within(t, 10*time.Second)
+	require.NoError(t, client.Exec(ctx, hits([]string{key}), How{}))
+	got := w.last(t)
+	require.Equal(t, 1, got.info.Redirects)
+	require.Zero(t, got.info.Retries)
+	require.Zero(t, got.info.Failed)
+	require.Empty(t, got.info.Addr, "two nodes had a part in it")
+	require.Len(t, got.groups, 2)
+	require.Equal(t, "MOVED", got.groups[0].info.Code)
+	require.Equal(t, OutcomeError, got.groups[0].info.Outcome)
+	require.Equal(t, 1, got.groups[1].start.Redirected)
+	require.Equal(t, 2, got.groups[1].start.Wave)
+	require.Equal(t, e.Addrs()[1-from], got.groups[1].addr)
+	require.Zero(t, got.groups[1].info.Failed)
+
+	left := 2
+	e.Inject(1-from, func(cmd string, _ []string) string {
+		if cmd == "INCRBY" && left > 0 {
+			left--
+			return "TRYAGAIN not yet"
+		}
+		return ""
+	})
+	require.NoError(t, client.Exec(ctx, hits([]string{key}), How{}))
+	got = w.last(t)
+	require.Equal(t, 2, got.info.Retries)
+	require.Equal(t, e.Addrs()[1-from], got.info.Addr)
+	require.Len(t, got.groups, 3)
+	require.Equal(t, 1, got.groups[2].start.Retried)
+}
+
+// TestSilentNodeIsTold: the group that got no answer lasts as long as its call, and
+// the others as long as they lasted.
+func TestSilentNodeIsTold(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 2)
+	ways := redistest.StartProxies(t, e.Addrs())
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, DownGrace: -1, AddrMap: ways.AddrMap})
+	keys := redistest.KeysInSlots(8, "silent")
+	ctx := servers.Within(t, 10*time.Second)
+	require.NoError(t, client.Exec(ctx, hits(keys), How{}))
+	silent := ways[e.Addrs()[0]]
+	silent.Stall(redistest.ToClient)
+	const deadline = time.Second // by then the other node has answered
+	short, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	require.NoError(t, client.Exec(short, hits(keys), How{}))
+	got := w.last(t)
+	require.Equal(t, OutcomeUnknown, got.info.Outcome)
+	require.ErrorIs(t, got.info.Err, redislanes.ErrUnknownOutcome)
+	require.Len(t, got.groups, 2)
+	slices.SortFunc(got.groups, func(a, b *tracedGroup) int { return int(a.info.Outcome) - int(b.info.Outcome) })
+	require.Equal(t, OutcomeOK, got.groups[0].info.Outcome)
+	require.Equal(t, silent.Addr(), got.groups[1].addr)
+	require.Equal(t, got.groups[1].start.Commands, got.groups[1].info.Failed)
+	require.Less(t, got.groups[0].info.Took, got.groups[1].info.Took)
+}
+
+// TestLendingsAreTold: with their redirects.
+func TestLendingsAreTold(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 2)
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, DownGrace: -1})
+	key := redistest.KeysInSlots(1, "lent")[0]
+	ctx := servers.Within(t, 10*time.Second)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "RPUSH", key, "1")))
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))
+	got := w.last(t)
+	require.Equal(t, "BLPOP", got.command)
+	require.True(t, got.start.Lent)
+	require.Equal(t, RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[e.Owner(Slot(key))]}, *got.info)
+
+	require.NoError(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, c radix.Conn) error {
+		return c.Do(ctx, radix.Cmd(nil, "GET", "{"+key+"}"))
+	})))
+	got = w.last(t)
+	require.Empty(t, got.command, "it may send several")
+	require.Zero(t, got.start.Commands)
+
+	from := e.Owner(Slot(key))
+	e.Move(Slot(key), 1-from)
+	_, err := e.Nodes()[1-from].Push(key, "1")
+	require.NoError(t, err)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))
+	got = w.last(t)
+	require.Equal(t, 1, got.info.Redirects)
+	require.Equal(t, 2, got.info.Trips)
+
+	e.Inject(1-from, func(cmd string, _ []string) string {
+		if cmd == "BLPOP" {
+			return "OOM no more"
+		}
+		return ""
+	})
+	require.Error(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))
+	got = w.last(t)
+	require.Equal(t, OutcomeError, got.info.Outcome)
+	require.Equal(t, "OOM", got.info.Code)
+	require.Error(t, got.info.Err)
+}
+
+// TestTopologyIsTold: the first map, slots that move, and a node that leaves.
+func TestTopologyIsTold(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 2)
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1})
+	addrs := e.Addrs()
+	sorted := slices.Sorted(slices.Values(addrs))
+	ctx := servers.Within(t, 10*time.Second)
+	next := func() TopologyChange {
+		require.NoError(t, client.Sync(ctx))
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		require.Len(t, w.changes, 1)
+		c := w.changes[0]
+		w.changes = nil
+		return c
+	}
+	first := next()
+	require.Equal(t, sorted, first.Joined)
+	require.Equal(t, SlotCount, first.Moved)
+	require.Equal(t, SlotCount, first.Owned)
+	slot := Slot("moves")
+	owner := e.Owner(slot)
+	e.Move(slot, 1-owner)
+	require.Equal(t, TopologyChange{Moved: 1, Owned: SlotCount, Moves: []SlotsMoved{{addrs[owner], addrs[1-owner], 1}}}, next())
+	for slot := range uint16(SlotCount) {
+		e.Move(slot, 0)
+	}
+	last := next()
+	require.Equal(t, []string{addrs[1]}, last.Left)
+	require.Empty(t, last.Joined)
+	require.NoError(t, client.Sync(ctx))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	require.Empty(t, w.changes, "the same map is no change")
+}
+
+// TestDialsAreTold: with their steps, and those that fail.
+func TestDialsAreTold(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, Pool: nodepool.Fixed{Size: 1}})
+	require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCR", "a")))
+	require.Eventually(t, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.dials) == 1
+	}, 10*time.Second, time.Millisecond)
+	d := w.dials[0]
+	require.NoError(t, d.Err)
+	require.Positive(t, d.Steps.Connect)
+	require.Positive(t, d.Steps.Handshake)
+	require.Zero(t, d.Steps.TLS)
+	require.LessOrEqual(t, d.Steps.Connect+d.Steps.Handshake, d.Took)
+	require.False(t, d.Began.IsZero())
+}
+
+// TestNamesOfCommands: no argument is taken for a name.
+func TestNamesOfCommands(t *testing.T) {
+	t.Parallel()
+	name := func(commands ...[]string) string {
+		var r Request
+		for _, c := range commands {
+			r.Commit(resp.AppendCommand(r.Buffer(), c[0], c[1:]...), noKey)
+		}
+		return r.CommandName()
+	}
+	require.Equal(t, "GET", name([]string{"get", "a"}, []string{"GET", "b"}))
+	require.Empty(t, name([]string{"GET", "a"}, []string{"SET", "a", "b"}, []string{"GET", "a"}))
+	require.Equal(t, "FT.SEARCH", name([]string{"ft.search", "a"}))
+	require.Empty(t, name([]string{"user:77:password", "a"}))
+	require.Empty(t, name())
+}

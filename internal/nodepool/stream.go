@@ -1,0 +1,118 @@
+package nodepool
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A stream is what a lending goes over from its first SUBSCRIBE or MONITOR on: a
+// connection of radix's, beside those of the pool, on which replies come without
+// commands. It has the settings of the pool's connections.
+type stream struct {
+	radix.Conn
+	stop func() bool // for what closes it with the pool
+}
+
+// Prepare encodes what an exchange sends. There is no request if there is nothing to
+// send, or if the exchange went over a [stream]: then it has ended, with the error.
+func (c *Lent) Prepare(ctx context.Context, marshal, unmarshalInto any) (request []byte, err error) {
+	if marshal != nil {
+		if request, err = wire.Marshal(marshal); err != nil || len(request) == 0 {
+			return nil, err
+		}
+	}
+	over, err := c.streamFor(ctx, request)
+	switch {
+	case err != nil:
+		return nil, err
+	case over != nil && marshal == nil:
+		return nil, over.EncodeDecode(ctx, nil, unmarshalInto)
+	case over != nil:
+		return nil, over.EncodeDecode(ctx, resp3.RawMessage(request), unmarshalInto)
+	case marshal == nil:
+		_, err = wire.Marshal(nil)
+	}
+	return request, err
+}
+
+// streamFor returns the stream of the lending, and makes one for a request that needs it,
+// unless the lent connection is in a state that a new one would not be in.
+func (c *Lent) streamFor(ctx context.Context, request []byte) (*stream, error) {
+	c.mu.Lock()
+	has, usable := c.stream, !c.returned && c.trips == 0 && c.session.clean()
+	c.mu.Unlock()
+	if has != nil || !usable || !hasStream(request) {
+		return has, nil
+	}
+	made, err := c.member.pool.dialStream(ctx)
+	if err != nil {
+		return nil, wire.NotSent(c.Address(), err)
+	}
+	c.mu.Lock()
+	if c.stream == nil && !c.returned {
+		c.stream = made
+	}
+	has = c.stream
+	c.mu.Unlock()
+	if has != made {
+		_ = made.Close()
+	}
+	return has, nil
+}
+
+// hasStream tells whether a command of the request has replies that are not one for it.
+func hasStream(request []byte) (has bool) {
+	_, err := wire.Commands(request, func(from, to int) {
+		has = has || command.Of(request[from:to]).Effect() == command.Streams
+	})
+	return has && err == nil
+}
+
+func (p *Pool) dialStream(ctx context.Context) (*stream, error) {
+	conn, err := wire.Connect(ctx, p.dialer, p.purpose, p.addr)
+	if err != nil {
+		return nil, err
+	}
+	over, err := radix.Dialer{NetDialer: connected{conn}}.Dial(ctx, "tcp", p.addr)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	s := &stream{Conn: over}
+	s.stop = context.AfterFunc(p.ctx, func() { _ = over.Close() })
+	return s, nil
+}
+
+// connected is the dialer of a connection that is there.
+type connected struct{ conn net.Conn }
+
+func (d connected) DialContext(context.Context, string, string) (net.Conn, error) { return d.conn, nil }
+
+// Close is part of radix.Conn.
+func (s *stream) Close() error {
+	s.stop()
+	return s.Conn.Close()
+}
+
+// EncodeDecode is part of radix.Conn. Errors of the server print what others do.
+func (s *stream) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	err := s.Conn.EncodeDecode(ctx, marshal, unmarshalInto)
+	var said resp3.SimpleError
+	if errors.As(err, &said) {
+		return radixresp.ErrConnUsable{Err: wire.Said(said.S)}
+	}
+	return err
+}
+
+// Do is part of radix.Conn.
+func (s *stream) Do(ctx context.Context, action radix.Action) error {
+	return wire.Perform(ctx, action, s)
+}

@@ -1,0 +1,94 @@
+package nodepool
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/servers"
+)
+
+// TestStream: a subscription on a lent connection gets what is published, has
+// the settings of the pool's connections, and leaves these as they were.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	p := open(t, Fixed{Size: 2}, server)
+	ctx := within(t, 10*time.Second)
+	c, err := p.Lend(ctx)
+	require.NoError(t, err)
+	reply, err := say(ctx, c, "SUBSCRIBE c")
+	require.NoError(t, err)
+	require.Equal(t, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", reply)
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PUBLISH", "c", "text")))
+	var raw resp3.RawMessage
+	require.NoError(t, c.EncodeDecode(ctx, nil, &raw))
+	require.Equal(t, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$4\r\ntext\r\n", string(raw))
+
+	soon, cancel := context.WithTimeout(ctx, time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, c.EncodeDecode(soon, nil, &raw), context.DeadlineExceeded)
+	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PUBLISH", "c", "later")))
+	require.NoError(t, c.EncodeDecode(ctx, nil, &raw), "the subscription goes on")
+	c.Return()
+	_, err = say(ctx, c, "PING")
+	require.Error(t, err)
+	require.Equal(t, "", get(t, p, "k"))
+	require.Zero(t, p.Stats().Closes[CloseUnclean], "the lent connection was not used")
+	var subscribers []any
+	for { // the server has to notice that the connection is closed
+		require.NoError(t, p.Do(ctx, radix.Cmd(&subscribers, "PUBSUB", "NUMSUB", "c")))
+		if subscribers[1].(int64) == 0 {
+			break
+		}
+	}
+}
+
+// TestStreamEndsWithThePool: who waits for a message is told.
+func TestStreamEndsWithThePool(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	p := open(t, Laned{Lanes: 1}, server)
+	ctx := within(t, 10*time.Second)
+	subscribed, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- p.Do(ctx, radix.WithConn("", func(ctx context.Context, conn radix.Conn) error {
+			own := radix.PubSubConfig{}.New(conn)
+			err := own.Subscribe(ctx, "c")
+			close(subscribed)
+			if err == nil {
+				_, err = own.Next(ctx)
+			}
+			return err
+		}))
+	}()
+	<-subscribed
+	require.NoError(t, p.Close())
+	require.Error(t, <-ended)
+	require.NoError(t, ctx.Err())
+}
+
+// TestNoStream: a connection that is not as it was lent gets no other in its place, and
+// what radix cannot read is refused.
+func TestNoStream(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	p := open(t, Fixed{Size: 1}, server)
+	ctx := within(t, 10*time.Second)
+	for before, refused := range map[string]string{"MULTI": "SUBSCRIBE c", "WATCH k": "MONITOR", "GET k": "CLIENT REPLY OFF"} {
+		c, err := p.Lend(ctx)
+		require.NoError(t, err)
+		_, err = say(ctx, c, before)
+		require.NoError(t, err)
+		_, err = say(ctx, c, refused)
+		require.ErrorIs(t, err, redislanes.ErrUnanswered)
+		var raw resp3.RawMessage
+		require.ErrorIs(t, c.EncodeDecode(ctx, nil, &raw), redislanes.ErrNotSent, "reading without a command")
+		c.Return()
+	}
+}

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// prompt: a call that has to do only with nodes that are well takes a few round trips,
+// whatever is the matter with the others.
+func prompt(h *History) string {
+	if !h.Terms.Roomy {
+		return ""
+	}
+	most := 12*h.Terms.RoundTrip + 20*time.Millisecond
+	at := h.servers()
+	for _, c := range h.Calls {
+		if c.took() <= most || !slices.Contains(promptKinds, c.Kind) || c.Bulk || c.Err != nil || h.closedBy(c.Ended) || h.crowded(c) {
+			continue
+		}
+		if f := h.disturbs(c, at); f == nil {
+			return fmt.Sprintf("call %d (%s) took %v, with a usual round trip of %v, and nothing was the matter where its keys are",
+				c.ID, c.Kind, c.took(), h.Terms.RoundTrip)
+		}
+	}
+	return ""
+}
+
+// promptKinds are those of calls that need no connection of their own.
+var promptKinds = []string{"pipeline", "values", "hits", "command", "push"}
+
+// A servedAt is where a key was written, and when.
+type servedAt struct {
+	at   time.Duration
+	node string
+}
+
+// servers returns for each key where it was written.
+func (h *History) servers() map[string][]servedAt {
+	all := make(map[string][]servedAt)
+	for i := range h.Log {
+		e := &h.Log[i]
+		if last := len(all[e.Key]) - 1; last < 0 || all[e.Key][last].node != e.Node {
+			all[e.Key] = append(all[e.Key], servedAt{e.At, e.Node})
+		}
+	}
+	return all
+}
+
+// disturbs returns a fault that may have held up the call; nil: none.
+func (h *History) disturbs(c *Call, at map[string][]servedAt) *Fault {
+	for i := range h.Faults {
+		f := &h.Faults[i]
+		if !f.overlaps(c.Began-healing, c.Ended+1) {
+			continue
+		}
+		if !f.local || len(h.Nodes) == 0 || slices.ContainsFunc(c.Commands, func(cmd Command) bool {
+			return !elsewhere(at[cmd.Key], h.Nodes[f.Node%len(h.Nodes)], c)
+		}) {
+			return f
+		}
+	}
+	return nil
+}
+
+// elsewhere reports whether the key was served by one node before and during the
+// call, which is another one.
+func elsewhere(served []servedAt, node string, c *Call) bool {
+	now := ""
+	for _, s := range served {
+		switch {
+		case s.at < c.Began-healing:
+			now = s.node
+		case s.at <= c.Ended && now != "" && s.node != now:
+			return false // it has moved
+		case now == "":
+			now = s.node
+		}
+	}
+	return now != "" && now != node
+}

@@ -1,0 +1,123 @@
+package sim
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/limit"
+)
+
+// An Allowance is one call of a limiter.
+type Allowance struct {
+	Began, Ended time.Duration
+	Limit        time.Duration // when its context ends; 0: never
+	Deadline     bool          // by a deadline, and not because it was cancelled
+	Asks         []Ask
+	Allowed      bool
+}
+
+// An Ask is one request of it, and what was decided.
+type Ask struct {
+	Rule int
+	Key  string
+	Cost int64
+	limit.Decision
+}
+
+// chooseLimits makes the rules of a world and the settings of its limiter.
+func (s *Settings) chooseLimits(r *rand.Rand) {
+	window := func() time.Duration {
+		return oneOf(r, 500*time.Millisecond, 2*time.Second, 10*time.Second, time.Minute)
+	}
+	few := func() int64 { return 2 + r.Int64N(10) }
+	rate := window()
+	s.Terms.Rules = []limit.Rule{
+		{Name: "fixed", Limit: few(), Window: window()},
+		{Name: "closed", Limit: few(), Window: window(), FailClosed: true},
+		{Name: "denied", Limit: few(), Window: window(), CountDenied: true},
+		{Name: "sliding", Limit: few(), Window: window(), Algorithm: limit.SlidingWindow},
+		{Name: "sliding", Limit: few(), Window: time.Second, Algorithm: limit.SlidingWindow},
+		{Name: "bucket", Limit: few(), Window: window(), Algorithm: limit.TokenBucket, FailClosed: true},
+		{Name: "burst", Limit: few(), Burst: few(), Window: window(), Algorithm: limit.TokenBucket},
+		{Name: "shadow", Limit: few(), Window: window(), Shadow: true},
+		{Name: changed, Limit: 1, Burst: 100, Window: rate, Algorithm: limit.TokenBucket},
+		{Name: changed, Limit: 100, Burst: 4, Window: rate, Algorithm: limit.TokenBucket},
+	}
+	s.Limiter = limit.Config{
+		Budget:    oneOf(r, 0, 0, s.Terms.RoundTrip*3/2+2*time.Millisecond, 300*time.Millisecond),
+		NearCache: oneOf(r, 0, 0, -1, 32), Instances: oneOf(r, 0, 0, 3),
+	}
+	s.Terms.Instances, s.Terms.Budget = s.Limiter.Instances, s.Limiter.Budget
+	if s.Terms.Budget == 0 {
+		s.Terms.Budget = 100 * time.Millisecond
+	}
+}
+
+// changed is the name of rules that share their keys, as when a rule is changed while
+// others still use it as it was.
+const changed = "changed"
+
+// makeLimiter makes the limiter and its limits.
+func (w *world) makeLimiter() error {
+	limiter, err := limit.New(w.client, w.settings.Limiter)
+	if err != nil {
+		return err
+	}
+	w.limiter = limiter
+	for _, rule := range w.settings.Terms.Rules {
+		l, err := limiter.Limit(rule)
+		if err != nil {
+			return err
+		}
+		w.limits = append(w.limits, l)
+	}
+	return nil
+}
+
+// allowing is the kind of calls that ask the limiter.
+const allowing = "limits"
+
+// limits asks the limiter several times, one call after the other.
+func (a *attempt) limits() {
+	rule, key := a.r.IntN(len(a.w.limits)), a.r.IntN(3)
+	for range 1 + a.r.IntN(12) {
+		if a.ctx.Err() != nil {
+			return
+		}
+		asks := []Ask{{Rule: rule, Key: fmt.Sprint("u", key)}}
+		if chance(a.r, 3) { // of all or nothing
+			asks = append(asks, Ask{Rule: a.r.IntN(len(a.w.limits)), Key: fmt.Sprint("u", a.r.IntN(3))})
+		}
+		for i := range asks {
+			asks[i].Cost = oneOf[int64](a.r, 1, 1, 1, 1, 2, 3)
+		}
+		if a.ask(asks); errors.Is(a.Err, redislanes.ErrClosed) {
+			return
+		}
+		select {
+		case <-time.After(time.Duration(a.r.Int64N(int64(150 * time.Millisecond)))):
+		case <-a.ctx.Done():
+		}
+	}
+}
+
+// ask makes one call of the limiter.
+func (a *attempt) ask(asks []Ask) {
+	requests := make([]limit.Request, len(asks))
+	for i := range asks {
+		requests[i] = limit.Request{Limit: a.w.limits[asks[i].Rule], Key: asks[i].Key, Cost: asks[i].Cost}
+	}
+	x := &Allowance{Began: a.w.rec.now(), Limit: a.Limit, Deadline: a.Deadline, Asks: asks}
+	result := a.w.limiter.Allow(a.ctx, requests...)
+	x.Ended, x.Allowed = a.w.rec.now(), result.Allowed
+	for i, d := range result.Each {
+		d.Err = a.w.frozen(d.Err)
+		a.Err = cmp.Or(a.Err, d.Err)
+		x.Asks[i].Decision = d
+	}
+	a.w.rec.note(func(h *History) { h.Allowances = append(h.Allowances, x) })
+}

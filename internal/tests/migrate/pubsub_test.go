@@ -1,0 +1,87 @@
+package migrate
+
+import (
+	"context"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+)
+
+// subscribed notes what comes to the subscriber, from a publisher at the same node.
+func (p *program) subscribed(conn radix.PubSubConn, addr string) {
+	publisher, err := radix.Dial(p.ctx, "tcp", addr)
+	require.NoError(p, err)
+	defer publisher.Close()
+	publish := func(channel string) {
+		require.NoError(p, publisher.Do(p.ctx, radix.Cmd(nil, "PUBLISH", channel, "of "+channel)))
+	}
+	require.NoError(p, conn.Subscribe(p.ctx, "news", "more"))
+	require.NoError(p, conn.PSubscribe(p.ctx, "w*"))
+	require.NoError(p, conn.Ping(p.ctx))
+	for _, channel := range []string{"other", "news", "weather", "more"} {
+		publish(channel)
+	}
+	for range 3 {
+		message, err := conn.Next(p.ctx)
+		p.saw("message", told(err), message.Type, message.Pattern, message.Channel, string(message.Message))
+	}
+	require.NoError(p, conn.Unsubscribe(p.ctx, "news"))
+	require.NoError(p, conn.PUnsubscribe(p.ctx))
+	publish("news")
+	publish("more")
+	message, err := conn.Next(p.ctx)
+	p.saw("after Unsubscribe", told(err), message.Channel, string(message.Message))
+	ctx, cancel := context.WithTimeout(p.ctx, 50*time.Millisecond)
+	defer cancel()
+	_, err = conn.Next(ctx)
+	p.saw("at a deadline", told(err))
+}
+
+// pubSub subscribes on connections that radix dials beside the client.
+func pubSub(p *program) {
+	addr := p.servers.Addrs()[0]
+	conn, err := radix.Dial(p.ctx, "tcp", addr)
+	require.NoError(p, err)
+	own := radix.PubSubConfig{}.New(conn)
+	p.subscribed(own, addr)
+	p.saw("Close", told(own.Close()))
+	lasting, err := radix.PersistentPubSubConnConfig{}.New(p.ctx, func() (string, string, error) { return "tcp", addr, nil })
+	require.NoError(p, err)
+	p.subscribed(lasting, addr)
+	p.saw("Close", told(lasting.Close()))
+}
+
+// pubSubLent subscribes on a connection that the client lends.
+func pubSubLent(p *program) {
+	err := p.client.Do(p.ctx, radix.WithConn("", func(_ context.Context, conn radix.Conn) error {
+		own := radix.PubSubConfig{}.New(conn)
+		p.subscribed(own, conn.Addr().String())
+		return own.Close()
+	}))
+	p.saw("WithConn", told(err))
+	var n int
+	p.saw("the client goes on", told(p.client.Do(p.ctx, radix.Cmd(&n, "INCR", "k"))), n)
+}
+
+// pubSubSharded subscribes to a channel of a slot, which radix has no methods for.
+func pubSubSharded(p *program) {
+	const channel = "{shard}news"
+	err := p.client.Do(p.ctx, radix.WithConn(channel, func(ctx context.Context, conn radix.Conn) error {
+		var said [3]resp3.RawMessage
+		if err := conn.EncodeDecode(ctx, radix.Cmd(nil, "SSUBSCRIBE", channel), &said[0]); err != nil {
+			return err
+		}
+		p.do(radix.Cmd(nil, "SPUBLISH", channel, "of the shard"))
+		if err := conn.EncodeDecode(ctx, nil, &said[1]); err != nil {
+			return err
+		}
+		p.saw("messages", string(said[0]), string(said[1]))
+		return conn.Close()
+	}))
+	p.saw("WithConn", told(err))
+	p.saw("the slot", cluster.Slot(channel))
+}

@@ -1,0 +1,139 @@
+package redisotel
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/redislanes/redislanes/cluster"
+)
+
+// An Observer is a cluster.Observer. Make it with [Config.New]. All methods are safe
+// for concurrent use; the client calls them.
+type Observer struct {
+	common      []attribute.KeyValue // of all spans and metrics
+	tracer      trace.Tracer         // nil: no spans
+	instruments instruments
+	stats       statistics
+
+	names   cache[operation, named]
+	records cache[result, []metric.RecordOption]
+}
+
+var (
+	_ cluster.ContextObserver  = (*Observer)(nil)
+	_ cluster.StatsObserver    = (*Observer)(nil)
+	_ cluster.TopologyObserver = (*Observer)(nil)
+)
+
+// A running is a span that is recorded, and that this observer has begun: the span in a
+// context may be another one's.
+type running struct {
+	trace.Span
+	began time.Time
+	group bool
+}
+
+// A runningKey is of one observer: several may be told of one request.
+type runningKey struct{ *Observer }
+
+// running returns the span in the context, nil if it is not recorded.
+func (o *Observer) running(ctx context.Context) *running {
+	r, _ := ctx.Value(runningKey{o}).(*running)
+	return r
+}
+
+// BeginRequest is part of cluster.ContextObserver.
+func (o *Observer) BeginRequest(ctx context.Context, s cluster.RequestStart) context.Context {
+	if o.tracer == nil {
+		return ctx
+	}
+	op := o.names.get(operationOf(s.Command(), s.Commands), o.named)
+	ctx, span := o.tracer.Start(ctx, op.span, op.start...)
+	if !span.IsRecording() {
+		return ctx
+	}
+	setBatch(span, s.Commands)
+	return context.WithValue(ctx, runningKey{o}, &running{Span: span, began: time.Now()})
+}
+
+// setBatch sets the size of a batch: one command is none.
+func setBatch(span trace.Span, commands int) {
+	if commands > 1 {
+		span.SetAttributes(semconv.DBOperationBatchSize(commands))
+	}
+}
+
+// EndRequest is part of cluster.ContextObserver.
+func (o *Observer) EndRequest(ctx context.Context, s cluster.RequestStart, r cluster.RequestInfo) {
+	if o.instruments.operations.Enabled(ctx) {
+		key := result{
+			operation: operationOf(s.Command(), s.Commands), addr: r.Addr, code: r.Code, failure: errorType(r.Outcome, r.Code, r.Err),
+		}
+		o.instruments.operations.Inst().Record(ctx, r.Took.Seconds(), o.records.get(key, o.record)...)
+	}
+	span := o.running(ctx)
+	if span == nil {
+		return
+	}
+	if r.Addr != "" {
+		span.SetAttributes(serverAttrs(r.Addr)...)
+	}
+	if r.Retries > 0 {
+		span.SetAttributes(retriesKey.Int(r.Retries))
+	}
+	if r.Redirects > 0 {
+		span.SetAttributes(redirectsKey.Int(r.Redirects))
+	}
+	span.tell(r.Outcome, r.Code, r.Err)
+	span.End()
+}
+
+// tell sets what says how it has ended, unless well.
+func (r *running) tell(outcome cluster.Outcome, code string, err error) {
+	if outcome == cluster.OutcomeOK {
+		return
+	}
+	r.SetAttributes(errorAttrs(outcome, code, err)...)
+	r.SetAttributes(outcomeKey.String(outcome.String()))
+	r.SetStatus(codes.Error, errorType(outcome, code, err))
+}
+
+// Request is part of cluster.Observer. It is not called.
+func (o *Observer) Request(cluster.RequestInfo) {}
+
+// TopologyChanged is part of cluster.TopologyObserver.
+func (o *Observer) TopologyChanged(c cluster.TopologyChange) {
+	ctx, common := context.Background(), metric.WithAttributes(o.common...)
+	o.instruments.joined.Add(ctx, int64(len(c.Joined)), common)
+	o.instruments.left.Add(ctx, int64(len(c.Left)), common)
+	o.instruments.moved.Add(ctx, int64(c.Moved), common)
+}
+
+// A result is what the attributes of an operation's duration depend on.
+type result struct {
+	operation
+	addr, code, failure string
+}
+
+func (o *Observer) record(r result) []metric.RecordOption {
+	attrs := append([]attribute.KeyValue(nil), o.common...)
+	if name := r.name(); name != "" {
+		attrs = append(attrs, semconv.DBOperationName(name))
+	}
+	if r.addr != "" {
+		attrs = append(attrs, serverAttrs(r.addr)...)
+	}
+	if r.code != "" && r.code != otherCode {
+		attrs = append(attrs, semconv.DBResponseStatusCode(r.code))
+	}
+	if r.failure != "" {
+		attrs = append(attrs, semconv.ErrorTypeKey.String(r.failure))
+	}
+	return []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attrs...))}
+}

@@ -1,0 +1,135 @@
+package redisotel
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/dbconv"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// observables are what is read from the client's statistics when metrics are
+// collected.
+type observables struct {
+	meter metric.Meter
+
+	count   dbconv.ClientConnectionCountObservable
+	max     dbconv.ClientConnectionMaxObservable
+	idleMax dbconv.ClientConnectionIdleMaxObservable
+	pending dbconv.ClientConnectionPendingRequestsObservable
+
+	refused   metric.Int64ObservableCounter
+	bytes     metric.Int64ObservableCounter
+	redirects metric.Int64ObservableCounter
+	retries   metric.Int64ObservableCounter
+	slots     metric.Int64ObservableUpDownCounter
+	down      metric.Int64ObservableUpDownCounter
+}
+
+func (o *observables) make(m metric.Meter) error {
+	o.meter = m
+	var failed [10]error
+	o.count, failed[0] = dbconv.NewClientConnectionCountObservable(m)
+	o.max, failed[1] = dbconv.NewClientConnectionMaxObservable(m)
+	o.idleMax, failed[2] = dbconv.NewClientConnectionIdleMaxObservable(m)
+	o.pending, failed[3] = dbconv.NewClientConnectionPendingRequestsObservable(m)
+	counter := func(err *error, name, unit, what string) metric.Int64ObservableCounter {
+		c, failed := m.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(what))
+		*err = failed
+		return c
+	}
+	o.refused = counter(&failed[4], "redislanes.connection.exhausted", "{request}", "Requests for a connection that were refused since the pool and its queue were full.")
+	o.bytes = counter(&failed[5], "redislanes.connection.io", "By", "Bytes to and from a node, handshakes apart.")
+	o.redirects = counter(&failed[6], "redislanes.redirects", "{redirect}", "Redirects that were followed.")
+	o.retries = counter(&failed[7], "redislanes.retries", "{command}", "Commands sent again, by why.")
+	o.slots, failed[8] = m.Int64ObservableUpDownCounter("redislanes.slots.owned", metric.WithUnit("{slot}"),
+		metric.WithDescription("Slots that have a node; 16384 in a healthy cluster."))
+	o.down, failed[9] = m.Int64ObservableUpDownCounter("redislanes.node.down", metric.WithUnit("{node}"),
+		metric.WithDescription("1 while a node is down or suspect and its commands fail at once."))
+	return errors.Join(failed[:]...)
+}
+
+func (o *observables) all() []metric.Observable {
+	return []metric.Observable{o.count.Inst(), o.max.Inst(), o.idleMax.Inst(), o.pending.Inst(),
+		o.refused, o.bytes, o.redirects, o.retries, o.slots, o.down}
+}
+
+// statistics is where the observables are read from.
+type statistics struct {
+	mu           sync.Mutex // guards what follows
+	registration metric.Registration
+	used         bool
+}
+
+// ReadStats is part of cluster.StatsObserver.
+func (o *Observer) ReadStats(stats func() cluster.Stats) error {
+	o.stats.mu.Lock()
+	defer o.stats.mu.Unlock()
+	if o.stats.used {
+		return errors.New("redisotel: the Observer is that of another client: give each client its own, with Config.Attributes to tell them apart")
+	}
+	o.stats.used = true
+	var err error
+	o.stats.registration, err = o.instruments.observed.meter.RegisterCallback(func(_ context.Context, to metric.Observer) error {
+		o.observe(to, stats())
+		return nil
+	}, o.instruments.observed.all()...)
+	return err
+}
+
+// Close ends what is read from the client's statistics. Call it when the client is
+// closed and others live on with the same MeterProvider.
+func (o *Observer) Close() error {
+	o.stats.mu.Lock()
+	defer o.stats.mu.Unlock()
+	if o.stats.registration == nil {
+		return nil
+	}
+	err := o.stats.registration.Unregister()
+	o.stats.registration = nil
+	return err
+}
+
+func (o *Observer) observe(to metric.Observer, s cluster.Stats) {
+	m := &o.instruments.observed
+	common := attribute.NewSet(o.common...)
+	to.ObserveInt64(m.slots, int64(s.Slots), metric.WithAttributeSet(common))
+	each := func(c metric.Int64ObservableCounter, n uint64, a attribute.KeyValue) {
+		to.ObserveInt64(c, int64(n), metric.WithAttributeSet(common), metric.WithAttributes(a))
+	}
+	each(m.redirects, s.Moved, kindKey.String("moved"))
+	each(m.redirects, s.Ask, kindKey.String("ask"))
+	each(m.retries, s.Refused, reasonKey.String("refused"))
+	each(m.retries, s.NotSent, reasonKey.String("not_sent"))
+	each(m.retries, s.Repeated, reasonKey.String("repeated"))
+	for i := range s.Nodes {
+		o.observePool(to, s.Nodes[i].Role, &s.Nodes[i].Pool)
+	}
+}
+
+// observePool tells of one pool. The connections that a laned pool lends are besides
+// its lanes, and are counted with them.
+func (o *Observer) observePool(to metric.Observer, role string, s *pool.Stats) {
+	m := &o.instruments.observed
+	set := metric.WithAttributeSet(attribute.NewSet(o.poolAttrs(s.Addr, role)...))
+	lent := min(s.Lent, s.Extra)
+	to.ObserveInt64(m.count.Inst(), int64(s.InUse+lent), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateUsed)))
+	to.ObserveInt64(m.count.Inst(), int64(s.Idle+s.Extra-lent), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateIdle)))
+	to.ObserveInt64(m.max.Inst(), int64(s.Size), set)
+	to.ObserveInt64(m.idleMax.Inst(), int64(s.Size), set)
+	to.ObserveInt64(m.pending.Inst(), int64(s.Waiters), set)
+	to.ObserveInt64(m.refused, int64(s.Exhausted), set)
+	to.ObserveInt64(m.bytes, int64(s.BytesSent), set, metric.WithAttributes(semconv.NetworkIODirectionTransmit))
+	to.ObserveInt64(m.bytes, int64(s.BytesReceived), set, metric.WithAttributes(semconv.NetworkIODirectionReceive))
+	down := int64(0)
+	if s.Down || s.Suspect {
+		down = 1
+	}
+	to.ObserveInt64(m.down, down, set)
+}

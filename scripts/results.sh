@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Measures what the pages of bench rest on, one raw file after the other, and writes
+# the pages' tables:
+#
+#   scripts/results.sh
+#
+# A raw file that is there is not measured again: remove it for that. So a run that
+# was interrupted goes on where it was; no step takes more than ten minutes, and all of
+# them take about an hour and a half. Nothing else should run on the machine. ONLY is a
+# regular expression that chooses raw files by their names, RAW another folder for them
+# (the pages are left alone then), PEERFLAGS flags for all steps of peers.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+raw=${RAW:-bench/raw}
+only=${ONLY:-.}
+if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
+	echo "results: there are changes that no commit has: commit them first, since raw files name the commit" >&2
+	[ "$raw" != bench/raw ] || exit 1
+fi
+mkdir -p "$raw" bin
+# Without buildvcs the programs ask git for the commit, which does not count raw files
+# that are new as changes.
+go build -C bench/peers -buildvcs=false -o ../../bin/peers .
+go build -C bench/compare -buildvcs=false -o ../../bin/compare .
+
+# step NAME COMMAND...: COMMAND -raw FILE, unless the raw file is there.
+step() {
+	local name=$1
+	shift
+	[[ $name =~ $only ]] || return 0
+	if [ -e "$raw/$name.jsonl" ]; then
+		echo "results: $name: is there"
+		return 0
+	fi
+	echo "results: $name: $(date +%H:%M:%S)"
+	"$@" -raw "bin/$name.jsonl" >"bin/$name.log" 2>&1 || {
+		tail -n 5 "bin/$name.log" >&2
+		echo "results: $name failed; bin/$name.log has what it said" >&2
+		return 1
+	}
+	mv "bin/$name.jsonl" "$raw/$name.jsonl"
+}
+
+read -r -a flags <<<"${PEERFLAGS:-}"
+for over in tcp tls; do
+	for callers in 1 2 4 8 16 100 1000; do
+		all=(-callers "$callers" ${flags[@]+"${flags[@]}"})
+		[ "$over" = tcp ] || all+=(-tls)
+		[ "$callers" = 100 ] || all+=(-nolimit) # the only goal beside redis-benchmark is of 100
+		step "peers-$over-$callers" bin/peers "${all[@]}"
+	done
+done
+step cuts-ours bin/peers -cuts -clients '^ours'
+step cuts-others bin/peers -cuts -clients '^(rueidis|go-redis-10|go-redis-auto|go-redis-auto-duplex|radix-parallel)$'
+step limits bin/peers -limits -callers 100 ${flags[@]+"${flags[@]}"}
+for file in sizing lanes nine-steps keys shop dashboard; do
+	step "$file" bin/compare -f "bench/compare/settings/$file.yaml"
+done
+
+[ "$raw" = bench/raw ] || exit 0
+bin/peers -rewrite bench
+bin/compare -rewrite bench
