@@ -38,7 +38,7 @@ func TestLoadCountsExactly(t *testing.T) {
 					require.Positive(t, took)
 				}
 
-				const sent = requests + callers*warmUpRequests
+				sent := requests + callers*l.warmUpShare()
 				fixed, variable := totals(t, l, keys)
 				require.Equal(t, sent*s.fixed, fixed)
 				require.Equal(t, sent*s.variable, variable)

@@ -16,9 +16,11 @@ import (
 const (
 	keyTTL = time.Minute
 
-	// warmUpRequests of each caller make sure that every node was used.
-	warmUpRequests = 50
-	warmUpTimeout  = 30 * time.Second
+	// warmUpRequests, shared out among the callers, make sure that every node was
+	// used. No caller sends more than warmUpEach.
+	warmUpRequests = 5000
+	warmUpEach     = 50
+	warmUpTimeout  = 2 * time.Minute
 )
 
 // A load is callers that send the requests of a scenario.
@@ -86,7 +88,7 @@ func (l *load) warmUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, warmUpTimeout)
 	defer cancel()
 	if err := l.each(ctx, func(ctx context.Context, c *caller) error {
-		for range warmUpRequests {
+		for range l.warmUpShare() {
 			if err := c.request(ctx); err != nil {
 				return err
 			}
@@ -106,6 +108,9 @@ func (l *load) warmUp(ctx context.Context) error {
 	}
 	return nil
 }
+
+// warmUpShare returns how many requests each caller sends before the clock starts.
+func (l *load) warmUpShare() int { return min(warmUpEach, warmUpRequests/len(l.callers)+1) }
 
 func (l *load) connected() bool {
 	for _, n := range l.client.Stats().Nodes {

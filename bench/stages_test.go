@@ -38,7 +38,7 @@ func BenchmarkStages(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	for range warmUpRequests {
+	for range warmUpEach {
 		send()
 	}
 	c.spent = stages{}
