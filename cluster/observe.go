@@ -19,9 +19,9 @@ type Observer interface {
 
 	// Request is called at the end of each request, by the goroutine that made
 	// it: one pipeline, one flight of pipeline.Counters, or one round of commands
-	// of a radix action. Actions that are lent a connection are not among them: a
-	// blocking command takes as long as it likes. It is not called for a
-	// [ContextObserver].
+	// of a radix action, to a node of [Client.ForEachPrimary] or Clients, too. Actions
+	// that are lent a connection are not among them: a blocking command takes as long
+	// as it likes. It is not called for a [ContextObserver].
 	Request(r RequestInfo)
 }
 

@@ -158,7 +158,7 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 		return p.Do(ctx, action) // which says so
 	}
 	if !action.Properties().CanShareConn {
-		return p.Do(ctx, action)
+		return c.node.observedAlone(action).of(ctx, func() error { return p.Do(ctx, action) })
 	}
 	return wire.Perform(ctx, action, nodeConn{p, c.node.client})
 }
@@ -192,7 +192,8 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 			r.SetSlow(true)
 		}
 	}
-	return r.Exchange(ctx, c.Pool, unmarshalInto)
+	o := nodeObservation{client: c.client, addr: c.Address(), request: r, lent: r.Way() == command.Alone}
+	return o.of(ctx, func() error { return r.Exchange(ctx, c.Pool, unmarshalInto) })
 }
 
 func (c nodeConn) Close() error { return nil }

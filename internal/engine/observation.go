@@ -243,18 +243,23 @@ func (l *lending) observed(ctx context.Context) error {
 	seen := c.beginRequest(ctx, start)
 	err := l.perform(ctx)
 	info := RequestInfo{
-		Took: c.now() - began, Commands: l.commands, Trips: l.attempt.tries,
-		Retries: l.retries, Redirects: l.redirects, Err: err,
+		Took: c.now() - began, Commands: l.commands, Trips: l.attempt.tries, Retries: l.retries, Redirects: l.redirects,
 	}
 	if l.to != nil {
 		info.Addr = l.to.Address()
 	}
-	if err != nil {
-		info.Failed = l.commands
-		info.Outcome, info.Code = outcomeOfAction(err)
-	}
+	info.failed(err, l.commands)
 	c.endRequest(seen, start, info)
 	return err
+}
+
+// failed notes the error of an action that has a connection to itself, which fails as a
+// whole.
+func (i *RequestInfo) failed(err error, commands int) {
+	if err != nil {
+		i.Err, i.Failed = err, commands
+		i.Outcome, i.Code = outcomeOfAction(err)
+	}
 }
 
 // outcomeOfAction returns what became of an action that has failed: its error may

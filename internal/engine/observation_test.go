@@ -281,6 +281,59 @@ func TestLendingsAreTold(t *testing.T) {
 	require.Error(t, got.info.Err)
 }
 
+// TestNodesRequestsAreTold: what the program sends to one node is a request, with the
+// commands that failed.
+func TestNodesRequestsAreTold(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1})
+	ctx := servers.Within(t, 10*time.Second)
+	at := func(action radix.Action) error {
+		return client.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error { return node.Do(ctx, action) })
+	}
+	require.NoError(t, at(radix.Cmd(nil, "SET", "a", "text")))
+	got := w.last(t)
+	require.Equal(t, "SET", got.command)
+	require.Equal(t, RequestStart{Commands: 1, Names: got.start.Names}, got.start)
+	require.Equal(t, RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
+	require.Positive(t, got.info.Took)
+
+	p := radix.NewPipeline()
+	p.Append(radix.Cmd(nil, "INCR", "a"))
+	p.Append(radix.Cmd(nil, "GET", "a"))
+	require.Error(t, at(p))
+	got = w.last(t)
+	require.Empty(t, got.command)
+	require.Equal(t, RequestInfo{
+		Took: got.info.Took, Commands: 2, Failed: 1, Trips: 1, Addr: e.Addrs()[0], Outcome: OutcomeError, Code: "ERR",
+	}, *got.info)
+
+	var n int
+	require.Error(t, at(radix.Cmd(&n, "GET", "a")), "it is no number")
+	require.Equal(t, OutcomeOK, w.last(t).info.Outcome, "there is a reply")
+
+	require.NoError(t, at(radix.WithConn("", func(ctx context.Context, c radix.Conn) error { return c.Do(ctx, radix.Cmd(nil, "GET", "a")) })))
+	got = w.last(t)
+	require.Equal(t, RequestStart{Lent: true, Names: got.start.Names}, got.start)
+	require.Equal(t, RequestInfo{Took: got.info.Took, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
+
+	require.Error(t, at(radix.Cmd(nil, "BLPOP", "a", "1")), "it is no list")
+	got = w.last(t)
+	require.True(t, got.start.Lent)
+	require.Equal(t, 1, got.info.Failed)
+	require.Equal(t, "WRONGTYPE", got.info.Code)
+
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	sets, err := client.Clients()
+	require.NoError(t, err)
+	require.Error(t, sets[e.Addrs()[0]].Primary.Do(ended, radix.Cmd(nil, "INCR", "b")))
+	got = w.last(t)
+	require.Equal(t, OutcomeNotSent, got.info.Outcome)
+	require.Equal(t, 1, got.info.Failed)
+	require.ErrorIs(t, got.info.Err, redislanes.ErrNotSent)
+}
+
 // TestTopologyIsTold: the first map, slots that move, and a node that leaves.
 func TestTopologyIsTold(t *testing.T) {
 	t.Parallel()

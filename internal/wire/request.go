@@ -28,6 +28,8 @@ type Request struct {
 	changes bool           // one does so by more than transactions
 	session transactions
 	slow    bool
+	failed  int    // see Failed
+	code    string // of the first error reply
 }
 
 // Encode encodes what radix would write to a connection. It returns an error if
@@ -108,6 +110,20 @@ func (r *Request) Bounds(i int) (from, to int) {
 	return from, r.ends[i]
 }
 
+// Failed returns how many commands of the last [Request.Exchange] have no reply, or one
+// that is an error, and the code of the first error reply. Those of one that was lent a
+// connection are not counted.
+func (r *Request) Failed() (commands int, code string) { return r.failed, r.code }
+
+func (r *Request) note(b *Batch) {
+	r.failed, r.code = b.errors+b.Len()-len(b.replies), ""
+	for i := 0; i < len(b.replies) && b.errors > 0 && r.code == ""; i++ {
+		if reply, err := b.Reply(i); err == nil && resp.IsError(reply) {
+			r.code = ErrorCode(resp.ErrorText(reply))
+		}
+	}
+}
+
 // Way returns how all of the request may travel. Whole transactions, which leave their
 // connection as it was, need not be held by their user.
 func (r *Request) Way() command.Way {
@@ -162,6 +178,7 @@ func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
 	}
 	batch.SetSlow(r.slow)
 	RoundTrip(ctx, to, call, batch)
+	r.note(batch)
 	replies, err := batch.join()
 	if err != nil {
 		return AfterContext(err)
