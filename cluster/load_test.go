@@ -20,7 +20,8 @@ type load struct {
 	callers                        sync.WaitGroup
 }
 
-// startLoad counts with 100 ms for each request.
+// startLoad counts with 100 ms for each request. Each caller rests for as long
+// between two, which leaves the processors room for the servers and for other tests.
 func startLoad(client *cluster.Client, callers int, keys []string) *load {
 	l := &load{
 		keys: keys, stop: make(chan struct{}),
@@ -31,12 +32,12 @@ func startLoad(client *cluster.Client, callers int, keys []string) *load {
 			p := pipeline.New(client)
 			replies := make([]pipeline.Reply, len(keys))
 			for {
+				l.request(p, replies)
 				select {
 				case <-l.stop:
 					return
-				default:
+				case <-time.After(100 * time.Millisecond):
 				}
-				l.request(p, replies)
 			}
 		})
 	}

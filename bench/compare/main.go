@@ -159,7 +159,7 @@ func (o options) again(out, progress io.Writer) int {
 
 // rewrite makes the tables of pages again.
 func (o options) rewrite(out, progress io.Writer) int {
-	changed, err := pages.Rewrite(o.pages, "compare", false, tableOf)
+	changed, err := pages.Rewrite(o.pages, "compare", false, tables())
 	for _, name := range changed {
 		say(out, "wrote %s\n", name)
 	}

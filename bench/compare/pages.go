@@ -14,34 +14,49 @@ import (
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
 )
 
-// tableOf makes a table of the pages from a raw file: source, pool factor, or one that
-// Report.Markdown knows.
-func tableOf(t pages.Table) (string, error) {
-	if len(t.Files) != 1 {
-		return "", errors.New("want one raw file")
+// tables returns what makes a table of the pages from a raw file: source, pool factor,
+// or one that Report.Markdown knows. It reads each file once.
+func tables() func(pages.Table) (string, error) {
+	reports := make(map[string]*report.Report)
+	return func(t pages.Table) (string, error) {
+		if len(t.Files) != 1 {
+			return "", errors.New("want one raw file")
+		}
+		name := t.Files[0]
+		if reports[name] == nil {
+			r, err := readRaw(name)
+			if err != nil {
+				return "", err
+			}
+			reports[name] = r
+		}
+		return tableOf(reports[name], t.Name)
 	}
-	from, err := os.Open(t.Files[0])
+}
+
+func readRaw(name string) (*report.Report, error) {
+	from, err := os.Open(name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer from.Close()
-	r, err := raw.Read(filepath.Base(t.Files[0]), from)
-	if err != nil {
-		return "", err
-	}
+	return raw.Read(filepath.Base(name), from)
+}
+
+func tableOf(r *report.Report, name string) (string, error) {
 	switch commit := r.Machine.Commit; {
 	case r.Interrupted || r.Failure != "":
 		return "", errors.New("the run did not end: measure again")
 	case commit == "" || strings.HasSuffix(commit, "+"):
 		return "", fmt.Errorf("was measured with changes that no commit has: %q", commit)
 	}
-	switch t.Name {
+	switch name {
 	case "source":
 		return r.Source(), nil
 	case "pool factor":
 		return poolFactor(r)
 	}
-	text := r.Markdown(t.Name)
+	text := r.Markdown(name)
 	if text == "" {
 		return "", errors.New("the raw file has no such table")
 	}
