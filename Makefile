@@ -53,12 +53,7 @@ help: ## List the targets
 
 test: ## Install redis-server, Prometheus and a C compiler if missing, then run all modules' tests with -race
 	@scripts/ensure-deps.sh redis-server cc prometheus
-	REDISLANES_REQUIRE_REDIS=1 $(GO) test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) $(PKG)
-	@set -e; [ "$(PKG)" = ./... ] || exit 0; for module in $(filter-out .,$(modules)); do \
-		echo "test $$module"; \
-		REDISLANES_REQUIRE_REDIS=1 REDISLANES_REQUIRE_PROMETHEUS=1 \
-			$(GO) -C "$$module" test -race -timeout $(TESTTIMEOUT) $(TESTFLAGS) ./...; \
-	done
+	@GO='$(GO)' scripts/test.sh $(PKG) -- -timeout $(TESTTIMEOUT) $(TESTFLAGS)
 
 api: ## Write down every exported name of the public packages in api.txt
 	$(GO) run ./internal/api > api.txt.new && mv api.txt.new api.txt

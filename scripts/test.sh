@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Runs tests with -race, as make test does:
+#
+#   scripts/test.sh PACKAGE... [-- FLAGS OF GO TEST...]
+#
+# With ./... alone it runs the nested modules' tests, too, one module after the
+# other beside the root's. The output of the root module comes first and as it is
+# made, then that of each other module. Exits with 1 if a module's tests failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export GOWORK=off REDISLANES_REQUIRE_REDIS=1
+
+packages=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+	packages+=("$1")
+	shift
+done
+[ $# -eq 0 ] || shift
+# Most tests wait for servers, so more of them run at a time than two processors
+# would have. .ci/run has a step of its own for go vet, and make lint is stricter.
+flags=(-race -vet=off -parallel 6)
+go=${GO:-go}
+
+if [ "${packages[*]}" != ./... ]; then
+	exec "$go" test "${flags[@]}" "$@" "${packages[@]}"
+fi
+
+logs=$(mktemp -d) || exit
+
+# nested tests the nested modules and writes what each says into a file of its own.
+nested() {
+	local module failed=0 n=10
+	for module in $(find . -name go.mod -not -path ./go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go\.mod$,,' | sort); do
+		n=$((n + 1))
+		{
+			echo "test $module"
+			REDISLANES_REQUIRE_PROMETHEUS=1 "$go" -C "$module" test "${flags[@]}" -p 1 "$@" ./... 2>&1 || failed=1
+		} >"$logs/$n"
+	done
+	return $failed
+}
+
+# Each job has a process group of its own, which can be ended as a whole.
+set -m
+jobs=()
+on_exit() {
+	[ ${#jobs[@]} -eq 0 ] || kill -- "${jobs[@]/#/-}"
+	wait
+	rm -rf "$logs"
+} 2>/dev/null
+trap on_exit EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+failed=0
+# In the background, as a trap waits for what runs in the foreground.
+nested "$@" </dev/null &
+jobs+=($!)
+"$go" test "${flags[@]}" -p 3 "$@" ./... </dev/null &
+jobs+=($!)
+wait "${jobs[1]}" || failed=1
+wait "${jobs[0]}" || failed=1
+jobs=()
+cat "$logs"/*
+exit $failed
