@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/command"
@@ -108,12 +109,14 @@ func FuzzSession(f *testing.F) {
 // user. Watched keys have changed by then, so that flags tell of them.
 type connState map[string]string
 
-// connectionState asks the server about the connection with the id.
-func connectionState(ctx context.Context, t *testing.T, server *servers.Node, id string) connState {
+// connectionState asks the server, over a connection beside, about the one with the id.
+func connectionState(ctx context.Context, t *testing.T, beside radix.Conn, id string) connState {
 	t.Helper()
 	var line string
-	require.NoError(t, server.Do(ctx, nil, "MSET", "a", "1", "b", "1"))
-	require.NoError(t, server.Do(ctx, &line, "CLIENT", "LIST", "ID", id))
+	p := radix.NewPipeline()
+	p.Append(radix.Cmd(nil, "MSET", "a", "1", "b", "1"))
+	p.Append(radix.Cmd(&line, "CLIENT", "LIST", "ID", id))
+	require.NoError(t, beside.Do(ctx, p))
 	s := connState{}
 	for field := range strings.FieldsSeq(line) {
 		switch name, value, _ := strings.Cut(field, "="); name {
@@ -133,9 +136,11 @@ func connectionState(ctx context.Context, t *testing.T, server *servers.Node, id
 func TestSessionAgreesWithTheServer(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
-	node := server.Nodes()[0]
 	p := open(t, Fixed{Size: 1}, server)
 	ctx := within(t, 30*time.Second)
+	beside, err := radix.Dial(ctx, "tcp", server.Addrs()[0])
+	require.NoError(t, err)
+	defer beside.Close()
 	transactions := []string{
 		"MULTI", "EXEC", "DISCARD", "WATCH a", "WATCH a b", "UNWATCH", "INCR a", "GET b", "LPUSH a v",
 		"EXEC now", "MULTI now", "WATCH", "UNWATCH a",
@@ -162,20 +167,22 @@ func TestSessionAgreesWithTheServer(t *testing.T) {
 		require.NoError(t, err)
 		id = strings.Trim(id, ":\r\n")
 		if pristine == nil {
-			pristine = connectionState(ctx, t, node, id)
+			pristine = connectionState(ctx, t, beside, id)
 		}
 		var did []string
 		aborted := false
 		for range 1 + random.IntN(7) {
 			did = append(did, words[random.IntN(len(words))])
 			reply, _ := say(ctx, c, did[len(did)-1])
+			require.NoError(t, ctx.Err(), "%q", did)
 			aborted = aborted || strings.HasPrefix(reply, "-EXECABORT") // which we do not tell from other errors
 		}
-		same := maps.Equal(connectionState(ctx, t, node, id), pristine)
+		state := connectionState(ctx, t, beside, id)
+		same := maps.Equal(state, pristine)
 		switch {
 		case c.session.clean():
 			kept++
-			require.True(t, same, "%q: %v", did, connectionState(ctx, t, node, id))
+			require.True(t, same, "%q: %v", did, state)
 		case !all && !aborted:
 			require.False(t, same, "%q", did)
 		}
