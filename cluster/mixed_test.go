@@ -24,7 +24,7 @@ func TestActionsDoNotMix(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
 	client := open(t, cluster.Config{}, e.Addrs())
-	ctx := within(t, 20*time.Second)
+	ctx := within(t, 2*time.Minute)
 	var callers sync.WaitGroup
 	for i := range 16 {
 		key := fmt.Sprint("{", i, "}key")

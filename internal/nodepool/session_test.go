@@ -137,7 +137,7 @@ func TestSessionAgreesWithTheServer(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
-	ctx := within(t, 30*time.Second)
+	ctx := within(t, 2*time.Minute)
 	beside, err := radix.Dial(ctx, "tcp", server.Addrs()[0])
 	require.NoError(t, err)
 	defer beside.Close()
