@@ -128,4 +128,19 @@ var ofLanes = []mutant{
 		"case len(j.lines) >= maxLines:", "case false:",
 		"./internal/guard", "TestJournalOfAStuckLog", false,
 	},
+	{
+		"what has gathered waits for others for ever", "internal/wire/gather.go",
+		"\tif completed == 0 {\n", "\tif completed >= 0 {\n",
+		"./internal/wire", "TestBatchesGather", false,
+	},
+	{
+		"batches gather on their way to far servers", "internal/wire/gather.go",
+		"shortest > 0 && shortest < int64(nearTrip)", "shortest >= 0",
+		"./internal/wire", "TestNothingGathers", false,
+	},
+	{
+		"a writer does not let others gather", "internal/wire/write.go",
+		"if l.err != nil || !l.gatheredLocked() {", "if l.err != nil || len(l.wbuf) == 0 {",
+		"./internal/wire", "TestWritersLetOthersGather", false,
+	},
 }

@@ -37,6 +37,10 @@ func (l *Lane) startClockLocked(b *Batch) {
 
 // stopClock notes how long the batch took, which has all its replies.
 func (l *Lane) stopClock(b *Batch) {
-	l.trip.Store(int64(time.Since(b.began)))
+	took := max(1, int64(time.Since(b.began)))
+	l.trip.Store(took)
+	if s := l.shortest.Load(); s == 0 || took < s {
+		l.shortest.Store(took)
+	}
 	l.clock.Store(clockStopped)
 }

@@ -55,12 +55,14 @@ type Lane struct {
 	lent     atomic.Bool
 	clock    atomic.Int32 // see clock.go
 	trip     atomic.Int64 // how long the batch took that was timed last, in nanoseconds
+	shortest atomic.Int64 // the shortest of these trips; 0 before there is one
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
 	mu       sync.Mutex
 	wbuf     []byte // what is to be written next
 	queued   uint64 // bytes of the stream that were enqueued
 	handed   uint64 // bytes of the stream that were handed to the socket
+	waiting  int    // batches in wbuf
 	writing  bool   // somebody has the role of the writer
 	reader   reader
 	claimant *Batch
@@ -181,8 +183,9 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 	if l.clock.Load() == clockArmed {
 		l.startClockLocked(b)
 	}
-	flush = !l.writing
-	l.writing = true
+	l.waiting++
+	flush = !l.writing && l.gatheredLocked()
+	l.writing = l.writing || flush
 	wake := l.assignReaderLocked(b, mayRead)
 	l.mu.Unlock()
 	if wake {

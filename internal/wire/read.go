@@ -253,9 +253,13 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 			l.Fail(*why) // which ends no batch: there is none
 		}
 	}
+	writes := l.mayWrite(batches)
 	for b := first; b != nil; {
 		next := b.next
 		b.next = nil
+		if writes && next == nil {
+			go l.write() // has its turn behind those that were woken before, and the last
+		}
 		l.complete(b)
 		b = next
 	}

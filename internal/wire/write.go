@@ -68,10 +68,10 @@ func (l *Lane) keep(buf []byte) {
 
 // takeOutput swaps the buffers. All of the result counts as handed to the
 // socket from here on; writeFailed takes back what certainly was not. Without
-// output, or on a closed lane, it gives up the role of the writer.
+// enough output, or on a closed lane, it gives up the role of the writer.
 func (l *Lane) takeOutput() (buf []byte, ok bool) {
 	l.mu.Lock()
-	if len(l.wbuf) == 0 || l.err != nil {
+	if l.err != nil || !l.gatheredLocked() {
 		l.writing = false
 		failed := l.err != nil
 		l.mu.Unlock()
@@ -83,6 +83,7 @@ func (l *Lane) takeOutput() (buf []byte, ok bool) {
 	buf = l.wbuf
 	l.wbuf, l.spare = l.spare[:0], nil
 	l.handed += uint64(len(buf))
+	l.waiting = 0
 	l.mu.Unlock()
 	if t := l.traffic.Load(); t != nil {
 		t.sent.Add(uint64(len(buf)))

@@ -1,0 +1,233 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A crowd is batches of one PING each on one lane, whose server says which commands
+// have arrived and replies when it is told to.
+type crowd struct {
+	t       *testing.T
+	lane    *Lane
+	all     []*Batch
+	arrived chan struct{}
+	answer  chan int
+}
+
+func newCrowd(t *testing.T, d lanes.Dialer) *crowd {
+	c := &crowd{t: t, arrived: make(chan struct{}, 1000), answer: make(chan int, 1000)}
+	addr := scripted(t, func(p *peer) {
+		go func() {
+			for n := range c.answer {
+				p.send(strings.Repeat("+PONG\r\n", n))
+			}
+		}()
+		for p.take(1) {
+			c.arrived <- struct{}{}
+		}
+	})
+	t.Cleanup(func() { close(c.answer) })
+	c.lane = dialWith(t, d, addr, nil)
+	return c
+}
+
+// enqueue enqueues n batches, as callers of their own do.
+func (c *crowd) enqueue(n int) {
+	for range n {
+		b := begun([]string{"PING"})
+		require.True(c.t, c.lane.Submit(b))
+		Flush([]*Batch{b})
+		c.all = append(c.all, b)
+	}
+}
+
+func (c *crowd) waiting() int {
+	until(c.t, "nobody writes", c.lane.idleWriter)
+	c.lane.mu.Lock()
+	defer c.lane.mu.Unlock()
+	return c.lane.waiting
+}
+
+// arrive waits until n more commands have reached the server.
+func (c *crowd) arrive(n int) {
+	for range n {
+		one := make(chan struct{})
+		go func() {
+			defer close(one)
+			<-c.arrived
+		}()
+		await(c.t, "the command's arrival", one)
+	}
+}
+
+// dialers are of connections that lanes write to by themselves, and of those that they
+// write to from goroutines, as TLS.
+var dialers = map[string]lanes.Dialer{"socket": {}, "wrapped": {NetDial: dialHidden}}
+
+// What is enqueued behind many batches waits until it is a quarter as many, or until the
+// replies to those have come, although nothing else is enqueued.
+func TestBatchesGather(t *testing.T) {
+	for name, d := range dialers {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowd(t, d)
+			c.lane.shortest.Store(int64(nearTrip) - 1)
+			c.enqueue(gatherFrom)
+			require.Zero(t, c.waiting())
+			c.enqueue(3)
+			require.Equal(t, 3, c.waiting())
+			c.enqueue(1)
+			require.Zero(t, c.waiting())
+			c.enqueue(2)
+			require.Equal(t, 2, c.waiting())
+			c.arrive(gatherFrom + 4)
+			require.Empty(t, c.arrived)
+
+			c.answer <- gatherFrom + 4 - 9
+			c.arrive(2)
+			c.answer <- 9 + 2
+			for _, b := range c.all {
+				require.NoError(t, b.call.Wait(within(t, patience)))
+				require.Equal(t, []string{"+PONG\r\n"}, b.texts())
+			}
+			require.Zero(t, c.lane.InFlight())
+		})
+	}
+}
+
+// A writer that comes back from the socket leaves what is too little for another write
+// to the replies.
+func TestWritersLetOthersGather(t *testing.T) {
+	c := newCrowd(t, lanes.Dialer{})
+	c.lane.shortest.Store(1)
+	c.enqueue(gatherFrom)
+	try, more := c.lane.try, 1
+	c.lane.try = func(fd uintptr) bool {
+		if more--; more == 0 {
+			b := begun([]string{"PING"})
+			assert.True(t, c.lane.Submit(b))
+			assert.False(t, b.flush)
+			c.all = append(c.all, b)
+		}
+		return try(fd)
+	}
+	c.enqueue(gatherFrom / gatherPart)
+	require.Equal(t, 1, c.waiting())
+	c.answer <- gatherFrom
+	c.arrive(len(c.all))
+	c.answer <- len(c.all) - gatherFrom
+	for _, b := range c.all {
+		require.NoError(t, b.call.Wait(within(t, patience)))
+	}
+}
+
+// Where a batch would wait for long, or it is not known, and where it is large, nothing
+// gathers.
+func TestNothingGathers(t *testing.T) {
+	for name, shortest := range map[string]int64{"far": int64(nearTrip), "unknown": 0} {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowd(t, lanes.Dialer{})
+			c.lane.shortest.Store(shortest)
+			c.enqueue(10 * gatherFrom)
+			require.Zero(t, c.waiting())
+		})
+	}
+	t.Run("large", func(t *testing.T) {
+		c := newCrowd(t, lanes.Dialer{})
+		c.lane.shortest.Store(1)
+		c.enqueue(gatherFrom)
+		require.Zero(t, c.waiting())
+		large := begun([]string{"PING", strings.Repeat("x", gatherBytes)})
+		require.True(t, c.lane.Submit(large))
+		Flush([]*Batch{large})
+		require.Zero(t, c.waiting())
+	})
+}
+
+// A lane that fails has not sent what gathered.
+func TestGatheredAreNotSent(t *testing.T) {
+	for name, d := range dialers {
+		t.Run(name, func(t *testing.T) {
+			c := newCrowd(t, d)
+			c.lane.shortest.Store(1)
+			c.enqueue(gatherFrom)
+			require.Zero(t, c.waiting())
+			c.enqueue(2)
+			require.Equal(t, 2, c.waiting())
+			require.NoError(t, c.lane.Close())
+			for i, b := range c.all {
+				require.NoError(t, b.call.Wait(within(t, patience)))
+				_, err := b.Reply(0)
+				if i < gatherFrom {
+					wantOutcome(t, err, redislanes.ErrUnknownOutcome)
+				} else {
+					wantOutcome(t, err, redislanes.ErrNotSent)
+				}
+			}
+		})
+	}
+}
+
+// Nobody who gathered is forgotten, whatever the others do: enough callers for
+// batches to gather, of which some leave in the midst.
+func TestNoGatheredBatchIsLost(t *testing.T) {
+	addr := scripted(t, (*peer).echo)
+	for name, d := range dialers {
+		t.Run(name, func(t *testing.T) {
+			l := dialWith(t, d, addr, nil)
+			l.shortest.Store(1)
+			var callers sync.WaitGroup
+			for id := range 3 * gatherFrom {
+				callers.Go(func() {
+					r := rand.New(rand.NewPCG(uint64(id), 1))
+					call, b := NewCall(), new(Batch)
+					for round := range 200 {
+						want := fmt.Sprintf("%d-%d", id, round)
+						b.fill(call, []string{"ECHO", want})
+						if oneTrip(t, r, l, call, b) {
+							call, b = NewCall(), new(Batch)
+							continue
+						}
+						assert.Equal(t, []string{fmt.Sprintf("$%d\r\n%s\r\n", len(want), want)}, b.texts())
+					}
+				})
+			}
+			finished := make(chan struct{})
+			go func() {
+				callers.Wait()
+				close(finished)
+			}()
+			await(t, "all callers", finished)
+			until(t, "nothing is in flight", func() bool { return l.InFlight() == 0 })
+			require.NoError(t, l.Err())
+			require.NoError(t, l.ping(t))
+		})
+	}
+}
+
+// The shortest trip is that of any that were timed.
+func TestShortestTrip(t *testing.T) {
+	l := dial(t, scripted(t, (*peer).echo))
+	require.Zero(t, l.shortest.Load())
+	for range 20 {
+		before := l.shortest.Load()
+		l.Trip()
+		b := newTrip([]string{"PING"})
+		RoundTrip(context.Background(), l, b.call, b)
+		after := l.shortest.Load()
+		require.Positive(t, after)
+		if before > 0 {
+			require.LessOrEqual(t, after, before)
+		}
+	}
+}
