@@ -18,7 +18,7 @@ done
 [ $# -eq 0 ] || shift
 # Most tests wait for servers, so more of them run at a time than two processors
 # would have. .ci/run has a step of its own for go vet, and make lint is stricter.
-flags=(-race -vet=off -parallel 6)
+flags=(-race -vet=off -parallel 4)
 go=${GO:-go}
 
 if [ "${packages[*]}" != ./... ]; then
@@ -57,7 +57,7 @@ failed=0
 # In the background, as a trap waits for what runs in the foreground.
 nested "$@" </dev/null &
 jobs+=($!)
-"$go" test "${flags[@]}" -p 3 "$@" ./... </dev/null &
+"$go" test "${flags[@]}" -p 2 "$@" ./... </dev/null &
 jobs+=($!)
 wait "${jobs[1]}" || failed=1
 wait "${jobs[0]}" || failed=1
