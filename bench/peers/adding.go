@@ -34,7 +34,7 @@ func countersAdding(all *pipeline.Counters) adding {
 	return func(ctx context.Context, keys []string) []error {
 		errs, hits := make([]error, len(keys)), make([]pipeline.Hit, len(keys))
 		for i, key := range keys {
-			hits[i] = pipeline.Hit{Key: key, By: 1, TTL: ttl}
+			hits[i] = pipeline.Hit{Key: key, By: 1, TTL: cutTTL}
 		}
 		_ = all.Hit(ctx, hits) // each hit has its own error
 		for i, hit := range hits {

@@ -23,7 +23,7 @@ type cutTurn struct {
 	Direction string `json:"direction"`
 	Cuts      int    `json:"cuts"`     // each at a byte of its own
 	Commands  int    `json:"commands"` // all that were sent
-	Done      int    `json:"done"`     // without an error
+	Done      int    `json:"done"`     // without an error, or with one that says that it was executed
 	Lost      int    `json:"lost"`     // of these, not executed
 	Twice     int    `json:"twice"`    // executed more than once, with an error or without
 	Failed    int    `json:"failed"`   // with an error
@@ -37,6 +37,7 @@ const (
 	cutsAtMost  = 2_000
 	cutStep     = 7 // with several callers
 	readyWithin = 10 * time.Second
+	cutTTL      = time.Hour // no counter expires before it is looked at
 )
 
 var cutCallers = []int{1, 4}
@@ -172,7 +173,8 @@ func (s *sweep) count(ctx context.Context, value func(context.Context, string) (
 		if n > 1 {
 			t.Twice++
 		}
-		if s.errs[i] == nil {
+		// That only a time to live was not set says that the hit was counted.
+		if s.errs[i] == nil || errors.Is(s.errs[i], redislanes.ErrExpiry) {
 			t.Done++
 			if n == 0 {
 				t.Lost++
