@@ -13,19 +13,19 @@ const (
 	gatherFrom = 16
 	// What waits is written when it is such a part of what was handed to the socket.
 	gatherPart = 4
-	// So many bytes are enough whatever else is under way; it is a record of TLS.
+	// So many bytes are enough whatever else is under way; it is a record of TLS. So is
+	// half of what may wait: a lane that is full of what gathers would refuse the rest.
 	gatherBytes = 16 << 10
 	// A server is near if the shortest of a lane's trips took less.
 	nearTrip = time.Millisecond
 )
 
-// gatheredLocked reports whether what waits is to be written now. It becomes true again
-// only when a batch is enqueued, is complete, or is the first that was timed: see
-// [Lane.mayWrite].
+// gatheredLocked reports whether what waits is to be written now. Once false, it becomes
+// true only when a batch is enqueued or complete; see [Lane.mayWrite].
 func (l *Lane) gatheredLocked() bool {
 	handed := int(l.gauge.InFlight.Load()) - l.waiting
 	return l.waiting > 0 &&
-		(handed < gatherFrom || l.waiting*gatherPart >= handed || len(l.wbuf) >= gatherBytes || !l.near())
+		(handed < gatherFrom || l.waiting*gatherPart >= handed || len(l.wbuf) >= min(gatherBytes, l.maxQueued/2) || !l.near())
 }
 
 // near reports whether a trip may be short, as far as is known.

@@ -154,6 +154,20 @@ func TestNothingGathers(t *testing.T) {
 	})
 }
 
+// What may wait at most is not used up by what gathers.
+func TestFullLanesDoNotGather(t *testing.T) {
+	c := newCrowd(t, lanes.Dialer{})
+	size := begun([]string{"PING"}).size()
+	c.lane.SetMaxQueued(4 * size)
+	c.lane.shortest.Store(1)
+	c.enqueue(10 * gatherFrom) // none is refused
+	c.arrive(10 * gatherFrom)
+	c.enqueue(1)
+	require.Equal(t, 1, c.waiting())
+	c.enqueue(1)
+	require.Zero(t, c.waiting())
+}
+
 // A lane that fails has not sent what gathered.
 func TestGatheredAreNotSent(t *testing.T) {
 	for name, d := range dialers {
