@@ -13,9 +13,14 @@ import (
 // turns is how often the clients of BenchmarkObserved take turns.
 const turns = 20
 
-// BenchmarkObserved tells what metrics cost: a client without an observer and one with
-// metrics.New() send the same requests in turns, so that both meet the same machine.
-// off-cpu-ns and on-cpu-ns are the CPU time of a request, cost-% is the difference.
+// sampled is the Config.ObserveOneIn of a client in BenchmarkObserved.
+const sampled = 64
+
+// BenchmarkObserved tells what metrics cost: a client without an observer, one with
+// metrics.New(), and one whose metrics see one request in 64, send the same requests
+// in turns, so that all meet the same machine. off-cpu-ns is the CPU time of a request
+// without metrics, cost-% what metrics add to it, and sampled-cost-% what those of the
+// sample add.
 func BenchmarkObserved(b *testing.B) {
 	if !haveCPUTime {
 		b.Skip("this system does not tell CPU times")
@@ -25,23 +30,29 @@ func BenchmarkObserved(b *testing.B) {
 	for _, s := range scenarios {
 		for _, callers := range []int{1, manyCallers} {
 			b.Run(fmt.Sprintf("%s/callers=%d", s.name, callers), func(b *testing.B) {
-				clients := [2]*cluster.Client{newClient(b, target, pool.Laned{}), newObservedClient(b, target, metrics.New())}
-				var loads [2]*load
+				clients := [...]*cluster.Client{
+					newClient(b, target, pool.Laned{}), newObservedClient(b, target, 1), newObservedClient(b, target, sampled),
+				}
+				loads := make([]*load, len(clients))
 				for i, client := range clients {
 					loads[i] = newLoad(client, s, keys, callers)
 					if err := loads[i].warmUp(b.Context()); err != nil {
 						b.Fatal(err)
 					}
 				}
-				compareCPU(b, loads)
+				used := compareCPU(b, loads)
+				b.ReportMetric(used[0], "off-cpu-ns")
+				b.ReportMetric(100*(used[1]/used[0]-1), "cost-%")
+				b.ReportMetric(100*(used[2]/used[0]-1), "sampled-cost-%")
 			})
 		}
 	}
 }
 
-func newObservedClient(tb testing.TB, t target, o cluster.Observer) *cluster.Client {
+// newObservedClient returns a client with metrics of one request in oneIn.
+func newObservedClient(tb testing.TB, t target, oneIn int) *cluster.Client {
 	tb.Helper()
-	client, err := cluster.Config{Pool: pool.Laned{}, Dialer: t.dialer, Observer: o}.New(tb.Context(), t.addrs)
+	client, err := cluster.Config{Pool: pool.Laned{}, Dialer: t.dialer, Observer: metrics.New(), ObserveOneIn: oneIn}.New(tb.Context(), t.addrs)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -49,10 +60,11 @@ func newObservedClient(tb testing.TB, t target, o cluster.Observer) *cluster.Cli
 	return client
 }
 
-// compareCPU lets the loads make b.N requests each, in turns.
-func compareCPU(b *testing.B, loads [2]*load) {
-	var used [2]time.Duration
-	var made int
+// compareCPU lets the loads make b.N requests each, in turns, and returns the CPU time
+// in nanoseconds that a request of each took.
+func compareCPU(b *testing.B, loads []*load) []float64 {
+	used := make([]float64, len(loads))
+	made := 0
 	latencies := make([]time.Duration, b.N)
 	b.ReportAllocs()
 	b.ResetTimer()
@@ -63,16 +75,17 @@ func compareCPU(b *testing.B, loads [2]*load) {
 		}
 		made += n
 		for k := range loads {
-			i := (turn + k) % len(loads) // neither always follows the other
+			i := (turn + k) % len(loads) // the first turn is not always of the same one
 			before := cpuTime()
 			if err := loads[i].run(b.Context(), n, latencies[:n], 1); err != nil {
 				b.Fatal(err)
 			}
-			used[i] += cpuTime() - before
+			used[i] += float64(cpuTime() - before)
 		}
 	}
 	b.StopTimer()
-	b.ReportMetric(float64(used[0])/float64(made), "off-cpu-ns")
-	b.ReportMetric(float64(used[1])/float64(made), "on-cpu-ns")
-	b.ReportMetric(100*(float64(used[1])/float64(used[0])-1), "cost-%")
+	for i := range used {
+		used[i] /= float64(made)
+	}
+	return used
 }

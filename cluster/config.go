@@ -85,6 +85,13 @@ type Config struct {
 	// OpenTelemetry. [Observers] makes one of several. Without one, no request is timed.
 	Observer Observer
 
+	// ObserveOneIn, if it is more than 1, is for services whose observer would cost
+	// too much: it is told of one request in so many, chosen at random, and of the
+	// groups of these, so that the others cost nothing. What it counts per request is
+	// that of the sample then. All dials, waits for connections and changes of the map
+	// are told as before, and Stats counts everything. Default 1, at most 1,000,000.
+	ObserveOneIn int
+
 	// Logger is told of what changes: nodes that go down and come back, slots that
 	// move, trouble that lasts. docs/metrics.md lists the lines. Default none.
 	Logger *slog.Logger
@@ -152,7 +159,7 @@ func (c Config) settings() engine.Config {
 	settings := engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
 		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Logger: c.Logger,
-		Standalone: c.Standalone, Lazy: c.Lazy,
+		Standalone: c.Standalone, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
 	}
 	if s := c.Sentinel; s != nil {
 		settings.Sentinel = &engine.Sentinel{Primary: s.Primary, Dialer: s.Dialer}

@@ -34,6 +34,7 @@ type Config struct {
 	Observer     Observer
 	Contexts     ContextObserver  // Observer, if it is one
 	Topology     TopologyObserver // likewise
+	ObserveOneIn int
 	Logger       *slog.Logger
 }
 
@@ -45,6 +46,7 @@ const (
 	leastRefreshEvery   = quickSpacing // each dials a connection and asks a server for all slots
 	defaultMaxRedirects = 8
 	mostRedirects       = 1 << 10
+	leastObserved       = 1_000_000
 	defaultDownGrace    = time.Second
 )
 
@@ -60,6 +62,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.DownGrace == 0 {
 		c.DownGrace = defaultDownGrace
+	}
+	if c.ObserveOneIn == 0 {
+		c.ObserveOneIn = 1
 	}
 	if c.AddrMap == nil {
 		c.AddrMap = func(addr string) string { return addr }
@@ -88,6 +93,9 @@ func (c Config) validate(addrs []string) error {
 	}
 	if c.MaxRedirects > mostRedirects {
 		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)
+	}
+	if c.ObserveOneIn < 0 || c.ObserveOneIn > leastObserved {
+		return fmt.Errorf("cluster: Config.ObserveOneIn = %d: must be 1 to %d, or 0 for 1", c.ObserveOneIn, leastObserved)
 	}
 	if err := c.validateTopology(); err != nil {
 		return err

@@ -85,7 +85,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 
 // prepare makes the request ready for its first wave.
 func (c *Client) prepare(ctx context.Context, r *Request) *flight {
-	if c.cfg.Observer != nil {
+	if c.sampled() {
 		c.observe(ctx, r)
 	}
 	r.places = grown(r.places, len(r.bounds))
@@ -311,12 +311,15 @@ func grown[T any](s []T, n int) []T {
 	return s
 }
 
-// wait sleeps for d or until the context ends.
-func wait(ctx context.Context, d time.Duration) error {
+// wait sleeps for d, or until the context ends, or until the client is closed, where
+// what is tried next fails at once.
+func (c *Client) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
+	case <-c.ctx.Done():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -73,7 +73,7 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left, c.cfg.DownGrace) {
 				return cmd, nil
 			}
-			err = wait(ctx, backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
+			err = c.wait(ctx, backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
 		}
 		if err != nil {
 			return cmd, &redislanes.CommandError{Command: name, Err: wire.NotSent("", err)}

@@ -40,7 +40,7 @@ type lending struct {
 }
 
 func (l *lending) run(ctx context.Context) error {
-	if l.client.cfg.Contexts == nil {
+	if l.client.cfg.Contexts == nil || !l.client.sampled() {
 		return l.perform(ctx)
 	}
 	return l.observed(ctx)
@@ -137,7 +137,7 @@ func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, no
 	switch {
 	case l.how.Replicas:
 		l.how.Replicas = false
-	case !mayTryAgain(&t, now, l.had, grace), wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
+	case !mayTryAgain(&t, now, l.had, grace), l.client.wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
 		return false
 	}
 	count.Add(1)

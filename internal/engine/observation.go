@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -26,6 +27,11 @@ type observation struct {
 	groups    int // of the wave
 	retries   int // commands, in all waves
 	redirects int
+}
+
+// sampled reports whether an observer is told of the next request.
+func (c *Client) sampled() bool {
+	return c.cfg.Observer != nil && (c.cfg.ObserveOneIn == 1 || rand.IntN(c.cfg.ObserveOneIn) == 0)
 }
 
 // observe tells the observer, which there is, of a request that begins.

@@ -30,7 +30,7 @@ func (n *node) observedAlone(action radix.Action) nodeObservation {
 // of performs the request and tells of it.
 func (o nodeObservation) of(ctx context.Context, perform func() error) error {
 	c := o.client
-	if c.cfg.Observer == nil || o.lent && c.cfg.Contexts == nil {
+	if o.lent && c.cfg.Contexts == nil || !c.sampled() {
 		return perform()
 	}
 	start := RequestStart{Lent: o.lent, Names: o}

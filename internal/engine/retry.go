@@ -90,7 +90,7 @@ func (x *retry) run(ctx context.Context) {
 	defer func() { x.request.took = time.Since(x.request.began) }()
 	for !x.flight.abandoned && ctx.Err() == nil { // else the outcomes stand
 		x.judgeEnded()
-		if len(x.now) == 0 && len(x.later) > 0 && !time.Now().Before(x.due) {
+		if len(x.now) == 0 && len(x.later) > 0 && (!time.Now().Before(x.due) || x.client.ctx.Err() != nil) {
 			x.now, x.later = x.later, nil
 		}
 		switch {
@@ -136,7 +136,7 @@ func (x *retry) wait(ctx context.Context) {
 		until = x.patience
 	}
 	if !f.open {
-		_ = wait(ctx, time.Until(until))
+		_ = x.client.wait(ctx, time.Until(until))
 		return
 	}
 	var due <-chan time.Time

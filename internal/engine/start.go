@@ -31,7 +31,7 @@ func (c *Client) start(ctx context.Context) error {
 		}
 		c.journal.Note(slog.LevelInfo, "no server is ready yet", "error", err)
 		unready = err
-		_ = wait(ctx, pause/2+rand.N(pause/2)) // the next attempt ends at once if the context has ended
+		_ = c.wait(ctx, pause/2+rand.N(pause/2)) // the next attempt ends at once if the context has ended
 		pause = min(2*pause, maxStartBackoff)
 	}
 }

@@ -3,6 +3,16 @@ package main
 // ofCluster are protections in package engine.
 var ofCluster = []mutant{
 	{
+		"a call that waits until it tries again outlives Close", "internal/engine/exec.go",
+		"\tcase <-c.ctx.Done():\n\t\treturn nil\n", "",
+		"./cluster", "TestCloseEndsWaits", false,
+	},
+	{
+		"a client that is told of one request in many times each of them", "internal/engine/observation.go",
+		"rand.IntN(c.cfg.ObserveOneIn) == 0", "rand.IntN(c.cfg.ObserveOneIn) >= 0",
+		"./internal/engine", "TestOneInSoManyIsObserved", false,
+	},
+	{
 		"a goroutine's batch is used again though a lane still holds it", "internal/engine/exec.go",
 		"\t\tf.open = true // lanes may still hold batches\n", "",
 		"./cluster", "TestGoroutinesDeadline", false,
@@ -329,7 +339,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"lent connections retry for as long as their context lasts", "internal/engine/lent.go",
-		"case !mayTryAgain(&t, now, l.had, grace), wait(", "case wait(",
+		"case !mayTryAgain(&t, now, l.had, grace), l.client.wait(", "case l.client.wait(",
 		"./cluster", "TestLentActionsKnowTheGrace", false,
 	},
 	{

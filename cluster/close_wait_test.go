@@ -1,0 +1,56 @@
+package cluster_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// TestCloseEndsWaits: calls that wait until they try again end with the client, and
+// not when it would have been time to. Those without a server name why they had none.
+func TestCloseEndsWaits(t *testing.T) {
+	t.Parallel()
+	refuse := func(string, []string) string { return "-CLUSTERDOWN Hash slot not served\r\n" }
+	calls := map[string]func(ctx context.Context, c *cluster.Client) error{
+		"pipeline": func(ctx context.Context, c *cluster.Client) error {
+			p := pipeline.New(c)
+			p.IncrBy(keyOf(0, 2), 1)
+			p.IncrBy(keyOf(1, 2), 1)
+			return p.Do(ctx)
+		},
+		"action": func(ctx context.Context, c *cluster.Client) error { return c.Do(ctx, radix.Cmd(nil, "INCR", "key")) },
+		"lent": func(ctx context.Context, c *cluster.Client) error {
+			return c.Do(ctx, radix.Cmd(nil, "BLPOP", "key", "1"))
+		},
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(refuse, nodeA, nodeB)
+				client := w.open(t, cluster.Config{DownGrace: cluster.WhileContextLasts})
+				const callers = 10 // each waits up to a quarter of a second between two tries
+				ended := make(chan time.Time, callers)
+				for range callers {
+					go func() {
+						if call(t.Context(), client) != nil {
+							ended <- time.Now()
+						}
+					}()
+				}
+				time.Sleep(10 * time.Second)
+				closed := time.Now()
+				require.NoError(t, client.Close())
+				for range callers {
+					require.Zero(t, (<-ended).Sub(closed))
+				}
+			})
+		})
+	}
+}
