@@ -100,8 +100,9 @@ type DialObserver interface {
 
 // A GroupObserver is a PoolObserver that is told of groups: commands of one request
 // that travel together to the pool's node. It is called by the goroutine that makes
-// the request, so a group may have ended some time before EndGroup says so. Commands
-// that are lent a connection are in no group.
+// the request, so a group may have ended some time before EndGroup says so. What is
+// sent over a lent connection at once is a group, too, where the Observer is a
+// [ContextObserver].
 type GroupObserver interface {
 	PoolObserver
 

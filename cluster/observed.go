@@ -54,6 +54,10 @@ type GroupStart struct {
 	Retried    int // commands that are sent again, but for redirects
 	Redirected int // commands that MOVED or ASK has sent there
 
+	// Lent says that the group goes over a connection that its request has to itself,
+	// where it may take as long as a command blocks. Its wave is the number of the try.
+	Lent bool
+
 	names engine.Namer
 }
 

@@ -92,6 +92,6 @@ func requestInfo(r engine.RequestInfo) RequestInfo {
 func groupStart(s engine.GroupStart) GroupStart {
 	return GroupStart{
 		Commands: s.Commands, Bytes: s.Bytes, Wave: s.Wave, Groups: s.Groups,
-		Retried: s.Retried, Redirected: s.Redirected, names: s.Names,
+		Retried: s.Retried, Redirected: s.Redirected, Lent: s.Lent, names: s.Names,
 	}
 }

@@ -138,8 +138,10 @@ func (p *poolObserver) BeginGroup(ctx context.Context, _ cluster.GroupStart) con
 }
 
 // EndGroup is part of cluster.GroupObserver.
-func (p *poolObserver) EndGroup(_ context.Context, _ cluster.GroupStart, g cluster.GroupInfo) {
-	p.trips.Observe(g.Took.Seconds())
+func (p *poolObserver) EndGroup(_ context.Context, s cluster.GroupStart, g cluster.GroupInfo) {
+	if !s.Lent { // a command may block for as long as it likes
+		p.trips.Observe(g.Took.Seconds())
+	}
 }
 
 // Left ends the series, unless the node has come back meanwhile; part of

@@ -37,6 +37,8 @@ type lending struct {
 	sent    uint64        // when that began, see troubles.begun
 
 	retries, redirects int
+	redirected         bool         // the last try is where a redirect pointed
+	told               *observation // whom it tells of its groups; nil: nobody is told
 }
 
 func (l *lending) run(ctx context.Context) error {
@@ -69,7 +71,7 @@ func (l *lending) perform(ctx context.Context) error {
 
 // lend gets a connection: from where a redirect pointed, or by the map.
 func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
-	if l.to == nil {
+	if l.redirected = l.to != nil; !l.redirected {
 		t := l.client.topology.Load()
 		if t.primary(l.slot) == nil {
 			return nil, fmt.Errorf("redislanes: %w", noOwnerError(l.slot))
@@ -82,7 +84,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 	defer conn.Return()
 	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
-	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen})
+	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen, l.groups()})
 }
 
 // succeeded notes what the action's commands have proved.

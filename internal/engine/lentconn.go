@@ -19,11 +19,12 @@ import (
 // the server refused or redirected is an error, whatever the receiver makes of
 // error replies (resp3.RawMessage and resp3.SimpleError take them as values, so
 // that a BLPOP succeeded with a MOVED).
-// An asking one sends ASKING before the commands that need it.
+// Where ASK has led to, it sends ASKING before the commands that need it.
 type lentConn struct {
 	*nodepool.Lent
 	asking bool
 	seen   *seen
+	groups *lentGroups // nil: nobody is told
 }
 
 // seen is what the commands that an action sent over its connection tell of the
@@ -90,16 +91,10 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	if err != nil {
 		return err
 	}
-	var asked []bool
-	sent := request
-	if c.asking {
-		sent, asked = withAsking(commands, c.InTransaction())
-	}
-	replies, err := c.Exchange(ctx, sent)
+	replies, err := c.exchange(ctx, commands, request)
 	if err != nil {
 		return err
 	}
-	replies = without(replies, asked)
 	c.seen.note(commands, replies, c.Address())
 	refused := refusedOf(commands, replies, c.Address())
 	if refused != nil && !c.seen.some {

@@ -206,13 +206,17 @@ func (o *observation) end(t *trip) {
 	info := t.info()
 	ctx := t.observed
 	t.watcher, t.observed = nil, nil
+	o.endGroup(ctx, w, t.start, info)
+	t.of = nil
+}
+
+func (o *observation) endGroup(ctx context.Context, w *groupWatcher, s GroupStart, info GroupInfo) {
 	err := func() (err error) {
 		defer guard.Catch("GroupObserver.EndGroup", &err)
-		w.EndGroup(ctx, t.start, info)
+		w.EndGroup(ctx, s, info)
 		return nil
 	}()
 	guard.Log(o.client.cfg.Logger, err)
-	t.of = nil
 }
 
 func (t *trip) info() GroupInfo {
@@ -238,25 +242,6 @@ func (o *observation) count(t *trip, why why) {
 		o.retries++
 		t.retried++
 	}
-}
-
-// observed tells the observer of a lending, which is a request that has a
-// connection to itself.
-func (l *lending) observed(ctx context.Context) error {
-	c := l.client
-	began := c.now()
-	start := RequestStart{Commands: l.commands, Lent: true, Names: l}
-	seen := c.beginRequest(ctx, start)
-	err := l.perform(ctx)
-	info := RequestInfo{
-		Took: c.now() - began, Commands: l.commands, Trips: l.attempt.tries, Retries: l.retries, Redirects: l.redirects,
-	}
-	if l.to != nil {
-		info.Addr = l.to.Address()
-	}
-	info.failed(err, l.commands)
-	c.endRequest(seen, start, info)
-	return err
 }
 
 // failed notes the error of an action that has a connection to itself, which fails as a

@@ -251,6 +251,12 @@ func TestLendingsAreTold(t *testing.T) {
 	require.Equal(t, "BLPOP", got.command)
 	require.True(t, got.start.Lent)
 	require.Equal(t, RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[e.Owner(Slot(key))]}, *got.info)
+	require.Len(t, got.groups, 1)
+	group := got.groups[0]
+	require.Equal(t, got.info.Addr, group.addr)
+	require.Equal(t, "BLPOP", group.command)
+	require.Equal(t, GroupStart{Commands: 1, Bytes: group.start.Bytes, Wave: 1, Groups: 1, Lent: true, Names: group.start.Names}, group.start)
+	require.Equal(t, GroupInfo{Took: group.info.Took, Bytes: len("*2\r\n$4\r\n\r\n$1\r\n1\r\n") + len(key)}, *group.info)
 
 	require.NoError(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, c radix.Conn) error {
 		return c.Do(ctx, radix.Cmd(nil, "GET", "{"+key+"}"))
@@ -258,6 +264,8 @@ func TestLendingsAreTold(t *testing.T) {
 	got = w.last(t)
 	require.Empty(t, got.command, "it may send several")
 	require.Zero(t, got.start.Commands)
+	require.Len(t, got.groups, 1)
+	require.Equal(t, "GET", got.groups[0].command)
 
 	from := e.Owner(Slot(key))
 	e.Move(Slot(key), 1-from)
@@ -267,6 +275,11 @@ func TestLendingsAreTold(t *testing.T) {
 	got = w.last(t)
 	require.Equal(t, 1, got.info.Redirects)
 	require.Equal(t, 2, got.info.Trips)
+	require.Len(t, got.groups, 2)
+	require.Equal(t, "MOVED", got.groups[0].info.Code)
+	require.Equal(t, 2, got.groups[1].start.Wave)
+	require.Equal(t, 1, got.groups[1].start.Redirected)
+	require.Equal(t, e.Addrs()[1-from], got.groups[1].addr)
 
 	e.Inject(1-from, func(cmd string, _ []string) string {
 		if cmd == "BLPOP" {
@@ -279,6 +292,16 @@ func TestLendingsAreTold(t *testing.T) {
 	require.Equal(t, OutcomeError, got.info.Outcome)
 	require.Equal(t, "OOM", got.info.Code)
 	require.Error(t, got.info.Err)
+	require.Equal(t, "OOM", got.groups[0].info.Code)
+	require.Equal(t, 1, got.groups[0].info.Failed)
+
+	var kept radix.Conn
+	require.NoError(t, client.Do(ctx, radix.WithConn(key, func(_ context.Context, c radix.Conn) error {
+		kept = c
+		return nil
+	})))
+	require.ErrorIs(t, kept.Do(ctx, radix.Cmd(nil, "GET", key)), redislanes.ErrReturned)
+	require.Empty(t, w.last(t).groups, "what comes after the request's end belongs to none")
 }
 
 // TestNodesRequestsAreTold: what the program sends to one node is a request, with the

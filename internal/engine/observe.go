@@ -139,6 +139,7 @@ type GroupStart struct {
 	Groups     int
 	Retried    int
 	Redirected int
+	Lent       bool
 	Names      Namer
 }
 

@@ -171,6 +171,13 @@ func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byt
 	return replies, nil
 }
 
+// Returned reports whether the connection was returned.
+func (c *Lent) Returned() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.returned
+}
+
 // InTransaction reports whether the server queues commands: after MULTI, until
 // EXEC or DISCARD.
 func (c *Lent) InTransaction() bool {

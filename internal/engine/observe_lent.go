@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// observed tells the observer of a lending, which is a request that has a
+// connection to itself.
+func (l *lending) observed(ctx context.Context) error {
+	c := l.client
+	began := c.now()
+	start := RequestStart{Commands: l.commands, Lent: true, Names: l}
+	l.told = &observation{client: c, ctx: c.beginRequest(ctx, start)}
+	err := l.perform(ctx)
+	info := RequestInfo{
+		Took: c.now() - began, Commands: l.commands, Trips: l.attempt.tries, Retries: l.retries, Redirects: l.redirects,
+	}
+	if l.to != nil {
+		info.Addr = l.to.Address()
+	}
+	info.failed(err, l.commands)
+	c.endRequest(l.told.ctx, start, info)
+	return err
+}
+
+// lentGroups tells an observer of what is sent over a lent connection, at once each.
+type lentGroups struct {
+	told       *observation
+	watcher    *groupWatcher
+	try        int
+	redirected bool // this try is where a redirect pointed
+}
+
+// groups returns what tells of the groups of this try; nil: nobody is told.
+func (l *lending) groups() *lentGroups {
+	if l.told == nil {
+		return nil
+	}
+	w, _ := l.to.Maker().(*groupWatcher)
+	if w == nil {
+		return nil
+	}
+	return &lentGroups{l.told, w, l.attempt.tries, l.redirected}
+}
+
+// begin tells of commands that are about to be sent, in so many bytes, and returns what
+// tells of their end. Asked is how many there are with an ASKING before each that needs
+// one, 0 if none does.
+func (g *lentGroups) begin(commands [][]byte, bytes, asked int) (end func(replies []byte, err error)) {
+	start := GroupStart{
+		Commands: max(len(commands), asked), Bytes: bytes, Wave: g.try, Groups: 1, Lent: true, Names: &sentAlone{commands},
+	}
+	switch {
+	case g.redirected:
+		start.Redirected = len(commands)
+	case g.try > 1:
+		start.Retried = len(commands)
+	}
+	began := g.told.client.now()
+	ctx := g.told.beginGroup(g.watcher, start)
+	return func(replies []byte, err error) {
+		info := GroupInfo{Took: g.told.client.now() - began, Bytes: len(replies)}
+		for range commands {
+			var reply []byte
+			if err == nil {
+				reply, replies = resp.Cut(replies)
+			}
+			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, err)
+		}
+		g.told.endGroup(ctx, g.watcher, start, info)
+	}
+}
+
+// exchange sends the commands and returns their replies.
+func (c lentConn) exchange(ctx context.Context, commands [][]byte, request []byte) ([]byte, error) {
+	sent, asked := request, []bool(nil)
+	if c.asking {
+		sent, asked = withAsking(commands, c.InTransaction())
+	}
+	end := func([]byte, error) {}
+	if c.groups != nil && !c.Returned() { // else it fails, and may be later than its request
+		end = c.groups.begin(commands, len(sent), len(asked))
+	}
+	replies, err := c.Exchange(ctx, sent)
+	if err == nil {
+		replies = without(replies, asked)
+	}
+	end(replies, err)
+	return replies, err
+}
+
+// sentAlone is the commands of one exchange. Its pointers can be compared, as what an
+// observer is told has to be.
+type sentAlone struct{ commands [][]byte }
+
+// CommandName returns the name of the commands, "" if they have several.
+func (s *sentAlone) CommandName() string {
+	var n commonName
+	for _, encoded := range s.commands {
+		if !n.add(encoded) {
+			break
+		}
+	}
+	return n.name()
+}
