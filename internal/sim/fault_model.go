@@ -35,7 +35,8 @@ func clusterKinds() []kind {
 		{name: "pause", weight: 2, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(true)},
 		{name: "clients killed", weight: 2, least: 10 * time.Millisecond, most: 10 * time.Millisecond, begin: clientsKilled},
 		{name: "deaf", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: switched((*model.Node).Deaf, 1)},
-		{name: "wrong map", gentle: true, weight: 6, least: time.Second, most: 20 * time.Second, begin: wrongMap},
+		{name: "old map", gentle: true, weight: 4, least: time.Second, most: 20 * time.Second, begin: wrongMap(true)},
+		{name: "false map", gentle: true, weight: 3, least: time.Second, most: 20 * time.Second, believed: true, begin: wrongMap(false)},
 		{name: "lag", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, begin: lag},
 	}
 }
@@ -240,8 +241,13 @@ func clientsKilled(w *world, f Fault) func() {
 	return nothing
 }
 
-// wrongMap makes a node tell a map that is partial or wrong.
-func wrongMap(w *world, f Fault) func() {
+// wrongMap makes a node tell a map that is partial or wrong. That of a node which was away
+// for long is outdated; otherwise it cannot be told from one that is newer than others.
+func wrongMap(outdated bool) func(w *world, f Fault) func() {
+	return func(w *world, f Fault) func() { return misled(w, f, outdated) }
+}
+
+func misled(w *world, f Fault, outdated bool) func() {
 	if len(w.nodes) == 1 {
 		return nothing // nobody could contradict it
 	}
@@ -263,8 +269,8 @@ func wrongMap(w *world, f Fault) func() {
 			return owner
 		},
 	}
-	n.Mislead(tells[f.With%uint64(len(tells))])
-	return func() { n.Mislead(nil) }
+	n.Mislead(tells[f.With%uint64(len(tells))], outdated)
+	return func() { n.Mislead(nil, false) }
 }
 
 // lag makes replicas and gossip late, and links to replicas slow.

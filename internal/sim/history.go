@@ -135,6 +135,7 @@ type History struct {
 	Beyond     map[string]bool // commands, as text, of which a reply must not be believed
 	Dials      []Dial
 	Samples    []Sample
+	Wrong      []Belief
 	Refreshes  []Refreshing
 	Faults     []Fault
 	Texts      []string // of errors and log lines, if they show a secret
@@ -163,17 +164,17 @@ type TTL struct {
 
 // Terms are what the settings promise, as the judges need it.
 type Terms struct {
-	Grace      time.Duration // DownGrace; negative: for ever
-	Notice     time.Duration // until a server that is dead is known to be
-	Stall      time.Duration // until connections to it are closed
-	RoundTrip  time.Duration // a usual one
-	MaxConns   int           // to one node, by one pool
-	FewCalls   bool          // the pool refuses callers when it is full
-	Roomy      bool          // callers do not wait for each other's connections
-	NodesKnown int           // addresses at most
-	Rules      []limit.Rule
-	Budget     time.Duration // of a call of the limiter
-	Instances  int           // that share its limits when they cannot ask Redis
+	Grace     time.Duration // DownGrace; negative: for ever
+	Notice    time.Duration // until a server that is dead is known to be
+	Stall     time.Duration // until connections to it are closed
+	RoundTrip time.Duration // a usual one
+	MaxConns  int           // to one node, by one pool
+	FewCalls  bool          // the pool refuses callers when it is full
+	Roomy     bool          // callers do not wait for each other's connections
+	Primaries int
+	Rules     []limit.Rule
+	Budget    time.Duration // of a call of the limiter
+	Instances int           // that share its limits when they cannot ask Redis
 }
 
 // index makes the executions of a command findable by its text, and when there were crowds.

@@ -39,6 +39,7 @@ var judges = []judge{
 	{"dials", dials},
 	{"retries", retries},
 	{"refreshes", refreshes},
+	{"map", believed},
 	{"gauges", gauges},
 	{"left", left},
 	{"journal", journal},

@@ -205,6 +205,9 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[5].Commands[0].Err = &redislanes.TroubleError{Tries: 50, Took: 500 * time.Millisecond, Err: errNotSent}
 		}},
 		{"refreshes", "a storm", func(h *History) { h.Refreshes[2].Count = 20 }},
+		{"map", "a slot is another node's", func(h *History) {
+			h.Terms.Primaries, h.Wrong = 3, []Belief{{At: time.Second, Slot: 7, Addr: "b:1"}}
+		}},
 		{"gauges", "a connection is counted twice", func(h *History) { h.Samples[0].Balance = -1 }},
 		{"gauges", "a connection is forgotten", func(h *History) { h.Open = 4 }},
 		{"left", "a connection is left", func(h *History) { h.Left = 1 }},

@@ -174,8 +174,11 @@ func (a *attempt) amount() int64 { return 1 + a.r.Int64N(1<<40) }
 // value returns a value that says whose it is.
 func (a *attempt) value(key string) string { return fmt.Sprintf("%s=%s%x", key, canary, a.r.Uint64()) }
 
+// counterKeys is how many keys are counted with pipelines.
+const counterKeys = 48
+
 // counter returns a key that all callers count with pipelines.
-func (a *attempt) counter() string { return fmt.Sprint("p:", a.r.IntN(48)) }
+func (a *attempt) counter() string { return fmt.Sprint("p:", a.r.IntN(counterKeys)) }
 
 // own returns a key that only this caller sets; any caller's, if it is to be read.
 func (a *attempt) own() string {
@@ -190,5 +193,5 @@ func someKey(r *rand.Rand, callers int) string {
 	case 1:
 		return fmt.Sprintf("v:{%d.%d}", r.IntN(callers), r.IntN(6))
 	}
-	return fmt.Sprint("p:", r.IntN(48))
+	return fmt.Sprint("p:", r.IntN(counterKeys))
 }

@@ -36,7 +36,7 @@ func (a *attempt) newPipeline() *pipeline.Pipeline {
 }
 
 // pipeline is the call of a rate limiter: INCRBY and EXPIRE for a few keys.
-func (a *attempt) pipeline() { a.count(1+a.r.IntN(6), 48) }
+func (a *attempt) pipeline() { a.count(1+a.r.IntN(6), counterKeys) }
 
 // largePipeline has many commands.
 func (a *attempt) largePipeline() {

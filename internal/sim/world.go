@@ -51,6 +51,7 @@ type world struct {
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
+	believed map[uint16]string // whose a slot is, as the client said last
 }
 
 // live makes the world of a seed, without the faults that are not among the
@@ -108,7 +109,7 @@ func (w *world) build() {
 	w.net = simnet.New(derived(w.seed, ofNetwork))
 	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
 	w.model = model.New(model.Options{
-		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Executed: w.executed, Broken: w.broken,
+		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Epoch: 100, Executed: w.executed, Broken: w.broken,
 	})
 	w.model.ReplicationLag(usualLag)
 	w.model.GossipLag(usualGossip)
@@ -214,6 +215,7 @@ func (w *world) connect() error {
 	if err != nil {
 		return err
 	}
+	w.believed = slotsOfLoad()
 	w.client, w.counters = client, pipeline.NewCounters(client, pipeline.CountersConfig{})
 	w.user.client.Store(client)
 	return w.makeLimiter()
@@ -281,6 +283,7 @@ func (w *world) sample(stop <-chan struct{}) {
 // look notes the client's figures and returns how many connections it says it
 // has.
 func (w *world) look() (connected int) {
+	w.askMap()
 	s, now := w.client.Stats(), w.rec.now()
 	w.rec.note(func(h *History) {
 		h.Refreshes = append(h.Refreshes, Refreshing{now, s.Refreshes + s.RefreshErrors})

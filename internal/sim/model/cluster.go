@@ -18,6 +18,8 @@ type Options struct {
 	Addr func(i int) string
 	// ID gives them their IDs, of 40 hexadecimal digits; random by default.
 	ID func(i int) string
+	// Epoch is added to the config epochs, which are 1 and so on.
+	Epoch uint64
 	// Executed is told each command with keys that a node has run, and those that
 	// change all keys, in the order in which they ran. It must not call methods of
 	// the cluster.
@@ -55,6 +57,7 @@ type Cluster struct {
 	gossip  time.Duration // how late nodes learn of changes
 	lag     time.Duration // how late replicas apply writes
 	lost    map[string]bool
+	tenures map[uint16][]tenure // that have ended, of slots whose owner has changed
 	lastID  uint64
 	scripts *interpreter
 }
@@ -68,11 +71,11 @@ func New(opts Options) *Cluster {
 	if opts.Addr == nil {
 		opts.Addr = func(i int) string { return fmt.Sprintf("10.0.0.%d:6379", i+1) }
 	}
-	c := &Cluster{opts: opts, rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]bool)}
+	c := &Cluster{opts: opts, rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]bool), tenures: make(map[uint16][]tenure)}
 	for i := range opts.Primaries * (1 + opts.Replicas) {
 		c.nodes = append(c.nodes, c.newNode(i))
 	}
-	c.truth = firstTopology(opts.Primaries, len(c.nodes))
+	c.truth = firstTopology(opts.Primaries, len(c.nodes), opts.Epoch)
 	for i, n := range c.nodes {
 		n.view, n.shard = c.truth, c.newID()
 		if p := c.truth.primary[i]; p >= 0 {

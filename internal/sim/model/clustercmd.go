@@ -58,6 +58,11 @@ func (n *Node) tells() *topology {
 	for slot := range t.owner {
 		t.owner[slot] = int16(n.told(uint16(slot), int(t.owner[slot])))
 	}
+	if n.outdated {
+		for i := range t.epoch {
+			t.epoch[i] = 1
+		}
+	}
 	return t
 }
 

@@ -19,6 +19,7 @@ type faults struct {
 	deaf         bool
 	interposed   Interposer
 	told         func(slot uint16, owner int) int
+	outdated     bool // what it tells
 	standalone   bool // a server without cluster mode
 	stranger     bool // a node of another cluster
 	alias        string
@@ -144,7 +145,7 @@ func (n *Node) rejoin(now time.Time) {
 
 // alone is the topology of a cluster of one node.
 func alone(node, nodes int) *topology {
-	t := firstTopology(1, nodes)
+	t := firstTopology(1, nodes, 0)
 	for slot := range t.owner {
 		t.owner[slot] = int16(node)
 	}
@@ -203,9 +204,9 @@ func (n *Node) Deaf(yes bool) { n.lock(func(time.Time) { n.deaf = yes }) }
 
 // Mislead makes the node tell another map than it goes by: the function says for
 // each slot which node, by its index, it tells for an owner, -1 for none. A nil
-// function ends it.
-func (n *Node) Mislead(tell func(slot uint16, owner int) int) {
-	n.lock(func(time.Time) { n.told = tell })
+// function ends it. An outdated map has config epochs that are over: 1 for all.
+func (n *Node) Mislead(tell func(slot uint16, owner int) int, outdated bool) {
+	n.lock(func(time.Time) { n.told, n.outdated = tell, outdated })
 }
 
 // Pause is CLIENT PAUSE: of all commands, or of writes.

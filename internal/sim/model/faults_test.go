@@ -129,11 +129,13 @@ func TestWhatNodesTell(t *testing.T) {
 				return -1
 			}
 			return b.Index()
-		})
+		}, true)
 		told := do(s, "CLUSTER SLOTS")
 		require.True(t, strings.HasPrefix(told, "*1\r\n*4\r\n:100\r\n:16383\r\n"), told)
 		require.Equal(t, "$-1\r\n", do(s, "GET "+keyAt(c, a)), "it knows better")
-		a.Mislead(nil)
+		require.NotContains(t, do(s, "CLUSTER NODES"), " connected 0-", "it tells of no slot that it has")
+		require.Contains(t, do(s, "CLUSTER NODES"), " 1 connected 100-16383\n", "by an epoch that was")
+		a.Mislead(nil, false)
 		require.Equal(t, before, do(s, "CLUSTER SLOTS"))
 
 		a.Deaf(true)

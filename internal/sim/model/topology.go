@@ -17,10 +17,10 @@ type topology struct {
 	rows    []slotRange // of owner; nil until somebody asks
 }
 
-func firstTopology(primaries, nodes int) *topology {
+func firstTopology(primaries, nodes int, epoch uint64) *topology {
 	t := &topology{
 		primary: make([]int, nodes), epoch: make([]uint64, nodes), failed: make([]bool, nodes),
-		current: uint64(nodes),
+		current: uint64(nodes) + epoch,
 	}
 	for i := range primaries {
 		for slot := i * SlotCount / primaries; slot < (i+1)*SlotCount/primaries; slot++ {
@@ -28,7 +28,7 @@ func firstTopology(primaries, nodes int) *topology {
 		}
 	}
 	for i := range nodes {
-		t.epoch[i] = uint64(i + 1)
+		t.epoch[i] = uint64(i+1) + epoch
 		if t.primary[i] = -1; i >= primaries {
 			t.primary[i] = i % primaries
 			t.epoch[i] = t.epoch[i%primaries]
@@ -94,6 +94,7 @@ type lesson struct {
 func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
 	next := c.truth.clone()
 	f(next)
+	c.noteTenures(c.truth, next, now)
 	c.truth = next
 	for _, n := range c.nodes {
 		if n.own != nil {
