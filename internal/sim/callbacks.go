@@ -65,6 +65,7 @@ type user struct {
 	inside atomic.Int32      // functions that call the client
 	seen   func(text string) // is given what is logged
 	line   func(slog.Record) // likewise
+	moved  func()            // is called when the map of the slots has changed
 
 	password func() string // the one that is right now
 }
@@ -157,8 +158,13 @@ func (u *user) EndGroup(context.Context, cluster.GroupStart, cluster.GroupInfo) 
 	u.behave(theObserver)
 }
 
-func (u *user) TopologyChanged(cluster.TopologyChange) { u.behave(theObserver) }
-func (u *user) DialEnded(cluster.DialInfo)             { u.behave(theObserver) }
+func (u *user) TopologyChanged(cluster.TopologyChange) {
+	if u.client.Load() != nil {
+		u.moved()
+	}
+	u.behave(theObserver)
+}
+func (u *user) DialEnded(cluster.DialInfo) { u.behave(theObserver) }
 
 // Enabled, Handle, WithAttrs and WithGroup are those of a slog.Handler.
 func (u *user) Enabled(context.Context, slog.Level) bool { u.behave(theLogger); return true }

@@ -35,8 +35,8 @@ func clusterKinds() []kind {
 		{name: "pause", weight: 2, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(true)},
 		{name: "clients killed", weight: 2, least: 10 * time.Millisecond, most: 10 * time.Millisecond, begin: clientsKilled},
 		{name: "deaf", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: switched((*model.Node).Deaf, 1)},
-		{name: "old map", gentle: true, weight: 4, least: time.Second, most: 20 * time.Second, begin: wrongMap(true)},
-		{name: "false map", gentle: true, weight: 3, least: time.Second, most: 20 * time.Second, believed: true, begin: wrongMap(false)},
+		{name: "old map", gentle: true, weight: 4, least: time.Second, most: 20 * time.Second, misleads: 1, begin: wrongMap(true)},
+		{name: "false map", gentle: true, weight: 3, least: time.Second, most: 20 * time.Second, misleads: 2, begin: wrongMap(false)},
 		{name: "lag", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, begin: lag},
 	}
 }

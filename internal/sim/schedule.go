@@ -39,7 +39,7 @@ type kind struct {
 	local       bool          // it is of one node, the one with its number, and of no other
 	gentle      bool          // calls succeed all the same, if they have time
 	brief       bool          // likewise, if it lasts shorter than the grace
-	believed    bool          // the client may believe a map that is wrong
+	misleads    int           // how much it takes to make the client believe a wrong map, where it takes 2
 	begin       func(w *world, f Fault) (end func())
 }
 

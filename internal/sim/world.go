@@ -51,6 +51,8 @@ type world struct {
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
+
+	mapMu    sync.Mutex
 	believed map[uint16]string // whose a slot is, as the client said last
 }
 
@@ -193,7 +195,7 @@ func plain(reply []byte) string {
 func (w *world) connect() error {
 	c := w.settings.Config
 	w.user.seed = derived(w.seed, ofUser)
-	w.user.line = w.line
+	w.user.line, w.user.moved = w.line, w.askMap
 	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
 	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.net.Dialer(us), true
 	if !w.settings.KeepsDeadlines {
