@@ -147,7 +147,7 @@ func (n *Node) whyEnded(dir string) error {
 	switch {
 	case strings.Contains(said, "Failed listening") || strings.Contains(said, "bind: Address already in use"):
 		return errPort
-	case strings.Contains(said, ">>> 'tls-port ") || strings.Contains(said, "Failed finding TLS support"):
+	case strings.Contains(said, ">>> 'tls-") || strings.Contains(said, "Failed finding TLS support"):
 		return fmt.Errorf("%w: %s", errTLS, n.cluster.options.Binary)
 	}
 	return fmt.Errorf("servers: %s ended at its start:\n%s", n.cluster.options.Binary, said)

@@ -70,7 +70,12 @@ func pubSubLent(p *program) {
 // pubSubSharded subscribes to a channel of a slot, which radix has no methods for.
 func pubSubSharded(p *program) {
 	const channel = "{shard}news"
-	err := p.client.Do(p.ctx, radix.WithConn(channel, func(ctx context.Context, conn radix.Conn) error {
+	known, err := p.servers.Nodes()[0].Knows(p.ctx, "SSUBSCRIBE")
+	require.NoError(p, err)
+	if !known {
+		p.Skip("the server does not know SSUBSCRIBE")
+	}
+	err = p.client.Do(p.ctx, radix.WithConn(channel, func(ctx context.Context, conn radix.Conn) error {
 		var said [3]resp3.RawMessage
 		if err := conn.EncodeDecode(ctx, radix.Cmd(nil, "SSUBSCRIBE", channel), &said[0]); err != nil {
 			return err
