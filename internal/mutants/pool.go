@@ -198,6 +198,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestReturnDuringACommand", false,
 	},
 	{
+		"a WATCH whose reply is beyond the limits leaves a connection clean", "internal/nodepool/session.go",
+		"\t\treturn beyond\n", "\t\treturn failed\n",
+		"./internal/nodepool", "TestSession", false,
+	},
+	{
 		"PINGs are load of a shared pool", "internal/nodepool/maintain.go",
 		"\tb.Uncounted()\n", "",
 		"./internal/nodepool", "TestPingsAreNoLoad", false,

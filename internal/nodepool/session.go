@@ -28,6 +28,7 @@ const (
 	null                 // null, which EXEC gives if a watched key has changed
 	queued               // QUEUED
 	failed               // an error
+	beyond               // a reply beyond the limits, which was not kept: the command ran, or failed
 	none                 // no reply came, though the command was sent
 )
 
@@ -36,6 +37,8 @@ func answerOf(reply []byte) answer {
 	switch {
 	case reply == nil:
 		return none
+	case resp.IsError(reply) && resp.IsRefusal(resp.ErrorText(reply)):
+		return beyond
 	case resp.IsError(reply):
 		return failed
 	case resp.IsNull(reply):
@@ -67,6 +70,8 @@ func (s session) transaction(e command.Effect, a answer) (next session, known bo
 	switch {
 	case e > command.ForNext:
 		return s, false
+	case a == beyond:
+		return s.used(e), e == command.NoEffect && !s.multi
 	case e == command.EndsTransaction && s.multi:
 		return session{}, done
 	case e == command.EndsTransaction, a == failed:

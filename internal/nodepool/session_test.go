@@ -19,6 +19,7 @@ import (
 func TestSession(t *testing.T) {
 	const ok = "+OK\r\n"
 	const bad = "-ERR no\r\n"
+	beyondLimits := string(resp.AppendRefusal(nil, resp.TooManyAttributes, resp.Limits{}))
 	open, watching, lost := session{multi: true}, session{watches: true}, session{unclean: true}
 	for _, test := range []struct {
 		before  session
@@ -30,6 +31,13 @@ func TestSession(t *testing.T) {
 		{session{}, "GET k", "_\r\n", session{}},
 		{session{}, "GET k", bad, session{}},
 		{session{}, "GET k", "", lost},
+		{session{}, "GET k", beyondLimits, session{}},
+		{watching, "GET k", beyondLimits, watching},
+		{session{}, "MULTI", beyondLimits, lost}, // what the server replied is not known
+		{session{}, "WATCH k", beyondLimits, lost},
+		{watching, "UNWATCH", beyondLimits, lost},
+		{open, "GET k", beyondLimits, lost},
+		{open, "EXEC", beyondLimits, lost},
 		{session{}, "GET k", "+QUEUED\r\n", lost}, // it was not open, as far as we knew
 		{session{}, "multi", ok, open},
 		{session{}, "MULTI", bad, session{}},
