@@ -11,7 +11,7 @@ import (
 func clusterKinds() []kind {
 	const gossips = 500 * time.Millisecond // until all nodes have heard of a change
 	return []kind{
-		{name: "migration", gentle: true, weight: 8, least: 100 * time.Millisecond, most: 6 * time.Second, begin: migration},
+		{name: "migration", harmless: true, gentle: true, weight: 8, least: 100 * time.Millisecond, most: 6 * time.Second, begin: migration},
 		{name: "graceful failover", gentle: true, weight: 5, least: 100 * time.Millisecond, most: 4800 * time.Millisecond, after: gossips, begin: gracefulFailover},
 		{name: "forced failover", weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(false)},
 		{name: "lossy failover", weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(true)},
@@ -22,22 +22,22 @@ func clusterKinds() []kind {
 		{name: "data lost", weight: 1, least: 200 * time.Millisecond, most: 2 * time.Second, after: restarts, begin: killed(model.Start{Empty: true})},
 		{name: "standalone", weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Standalone: true})},
 		{name: "stranger", weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Stranger: true})},
-		{name: "loading", local: true, brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: loading},
-		{name: "cluster down", brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: switched((*model.Node).Down, 4)},
-		{name: "brief refusal", brief: true, weight: 8, least: 50 * time.Millisecond, most: 750 * time.Millisecond, begin: briefRefusal},
-		{name: "out of memory", weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).OOM, 2)},
-		{name: "cannot save", weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
-		{name: "no replicas", brief: true, weight: 2, least: 200 * time.Millisecond, most: 6 * time.Second, dead: true, begin: switched((*model.Node).NoReplicas, 2)},
-		{name: "master down", gentle: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
+		{name: "loading", harmless: true, local: true, brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: loading},
+		{name: "cluster down", harmless: true, brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: switched((*model.Node).Down, 4)},
+		{name: "brief refusal", harmless: true, brief: true, weight: 8, least: 50 * time.Millisecond, most: 750 * time.Millisecond, begin: briefRefusal},
+		{name: "out of memory", harmless: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).OOM, 2)},
+		{name: "cannot save", harmless: true, weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
+		{name: "no replicas", harmless: true, brief: true, weight: 2, least: 200 * time.Millisecond, most: 6 * time.Second, dead: true, begin: switched((*model.Node).NoReplicas, 2)},
+		{name: "master down", harmless: true, gentle: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
 		{name: "max clients", weight: 2, least: time.Second, most: 4 * time.Second, begin: maxClients},
 		{name: "rotation", weight: 4, least: 10 * time.Millisecond, most: 3 * time.Second, begin: rotation},
-		{name: "pause of writes", weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(false)},
+		{name: "pause of writes", harmless: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(false)},
 		{name: "pause", weight: 2, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(true)},
 		{name: "clients killed", weight: 2, least: 10 * time.Millisecond, most: 10 * time.Millisecond, begin: clientsKilled},
-		{name: "deaf", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: switched((*model.Node).Deaf, 1)},
-		{name: "old map", gentle: true, weight: 4, least: time.Second, most: 20 * time.Second, misleads: 1, begin: wrongMap(true)},
-		{name: "false map", gentle: true, weight: 3, least: time.Second, most: 20 * time.Second, misleads: 2, begin: wrongMap(false)},
-		{name: "lag", gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, begin: lag},
+		{name: "deaf", harmless: true, gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: switched((*model.Node).Deaf, 1)},
+		{name: "old map", harmless: true, gentle: true, weight: 4, least: time.Second, most: 20 * time.Second, misleads: 1, begin: wrongMap(true)},
+		{name: "false map", harmless: true, gentle: true, weight: 3, least: time.Second, most: 20 * time.Second, misleads: 2, begin: wrongMap(false)},
+		{name: "lag", harmless: true, gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, begin: lag},
 	}
 }
 

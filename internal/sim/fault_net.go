@@ -11,8 +11,8 @@ import (
 func networkKinds() []kind {
 	const tick = 10 * time.Millisecond
 	return []kind{
-		{name: "latency", local: true, weight: 3, least: time.Second, most: 15 * time.Second, begin: latency},
-		{name: "thin link", local: true, weight: 3, least: time.Second, most: 10 * time.Second, begin: thinLink},
+		{name: "latency", harmless: true, local: true, weight: 3, least: time.Second, most: 15 * time.Second, begin: latency},
+		{name: "thin link", harmless: true, local: true, weight: 3, least: time.Second, most: 10 * time.Second, begin: thinLink},
 		{name: "stall", local: true, weight: 4, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: imposed(simnet.Conditions{Stall: simnet.Both})},
 		{name: "silence", local: true, weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: imposed(simnet.Conditions{Stall: simnet.ToClient})},
 		{name: "partition", local: true, weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, dead: true, begin: imposed(simnet.Conditions{Partition: simnet.Both})},
@@ -20,10 +20,10 @@ func networkKinds() []kind {
 		{name: "cut", weight: 3, least: tick, most: tick, begin: cut},
 		{name: "cut at a byte", weight: 5, least: 100 * time.Millisecond, most: 5 * time.Second, begin: cutAtByte},
 		{name: "half open", local: true, weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, begin: halfOpen},
-		{name: "refusal", local: true, weight: 2, least: time.Second, most: 10 * time.Second, begin: imposed(simnet.Conditions{Refuse: true})},
+		{name: "refusal", harmless: true, local: true, weight: 2, least: time.Second, most: 10 * time.Second, begin: imposed(simnet.Conditions{Refuse: true})},
 		{name: "gone", local: true, weight: 5, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: gone},
 		{name: "unreachable", local: true, weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, dead: true, begin: unreachable},
-		{name: "slow dials", local: true, weight: 2, least: time.Second, most: 10 * time.Second, begin: slowDials},
+		{name: "slow dials", harmless: true, local: true, weight: 2, least: time.Second, most: 10 * time.Second, begin: slowDials},
 		{name: "hang-ups", weight: 3, least: time.Second, most: 10 * time.Second, begin: hangUps},
 	}
 }

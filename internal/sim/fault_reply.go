@@ -13,8 +13,8 @@ import (
 func replyKinds() []kind {
 	return []kind{
 		{name: "hostile replies", weight: 6, least: 200 * time.Millisecond, most: 4 * time.Second, begin: hostile},
-		{name: "too much", gentle: true, weight: 5, least: 500 * time.Millisecond, most: 5 * time.Second, begin: tooMuch},
-		{name: "attributes", gentle: true, weight: 5, least: 500 * time.Millisecond, most: 5 * time.Second, begin: annotated},
+		{name: "too much", harmless: true, gentle: true, weight: 5, least: 500 * time.Millisecond, most: 5 * time.Second, begin: tooMuch},
+		{name: "attributes", harmless: true, gentle: true, weight: 5, least: 500 * time.Millisecond, most: 5 * time.Second, begin: annotated},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // An Outcome is what the client said of a command.
@@ -115,6 +116,8 @@ type Sample struct {
 	Addr    string // of a pool, with its role
 	Role    string
 	Balance int64 // Dials - DialErrors - Dialing - Open - Extra - Closes
+	Pool    pool.Stats
+	Errors  map[string]uint64 // error replies that the server gave until then, by code
 }
 
 // A Refreshing is how many maps of the slots were fetched until a moment.
@@ -150,6 +153,9 @@ type History struct {
 	Closing    Span             // from when to when the client was closed while callers called it; zero: it was not
 	Open       int              // connections of the network, two seconds after that
 	Connected  int              // connections that the client says it has then
+	Rested     time.Duration    // for how long nobody had called it when it was looked at last; 0: it was not
+	Rest       []Sample         // of that moment
+	HalfOpen   int              // connections then that the client has and no server
 	Left       int              // connections of the network after Close
 	Panicked   []string         // what the world did not expect
 	Executions map[string][]int // made by index, as are the next
@@ -169,6 +175,9 @@ type Terms struct {
 	Stall     time.Duration // until connections to it are closed
 	RoundTrip time.Duration // a usual one
 	MaxConns  int           // to one node, by one pool
+	MinConns  int           // the least size of a pool
+	Rest      time.Duration // until what nobody uses is closed, and what is broken is found out
+	Pings     bool          // idle connections are
 	FewCalls  bool          // the pool refuses callers when it is full
 	Roomy     bool          // callers do not wait for each other's connections
 	Primaries int

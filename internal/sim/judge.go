@@ -41,6 +41,7 @@ var judges = []judge{
 	{"refreshes", refreshes},
 	{"map", believed},
 	{"gauges", gauges},
+	{"figures", figures},
 	{"left", left},
 	{"journal", journal},
 	{"secrets", secrets},

@@ -14,6 +14,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/pool"
 )
 
 var (
@@ -25,13 +26,14 @@ var (
 // transaction and a mistake, a fault, and a call while a node is dead.
 func honest() *History {
 	h := &History{
-		Terms: Terms{Grace: time.Second, Notice: time.Second, Stall: time.Second, RoundTrip: time.Millisecond, MaxConns: 4},
+		Terms: Terms{Grace: time.Second, Notice: time.Second, Stall: time.Second, RoundTrip: time.Millisecond, MaxConns: 4, MinConns: 2},
 		TTLs:  map[string]TTL{"c": {Exists: true, Left: time.Minute}, "k": {Exists: true, Left: time.Second}},
 		Open:  3, Connected: 3, End: time.Minute,
 		Dials:     []Dial{{0, "a:1"}, {time.Second, "a:1"}},
 		Refreshes: []Refreshing{{0, 0}, {time.Second, 10}, {2 * time.Second, 12}},
-		Samples:   []Sample{{At: time.Second, Addr: "a:1"}},
-		Faults:    []Fault{{kind: &kind{name: "dead", dead: true}, At: 20 * time.Second, For: 10 * time.Second}},
+		Samples:   []Sample{sample(time.Second), sample(2 * time.Second)},
+		Rest:      []Sample{sample(50 * time.Second)}, Rested: 20 * time.Second,
+		Faults: []Fault{{kind: &kind{name: "dead", dead: true}, At: 20 * time.Second, For: 10 * time.Second}},
 	}
 	run := func(text, reply string) {
 		e := Execution{At: time.Duration(len(h.Log)) * time.Millisecond, Node: "a:1", Conn: 1, Text: text, Reply: reply}
@@ -68,6 +70,12 @@ func honest() *History {
 	call("dead", 25*time.Second, Command{Text: "SET y y=2", Name: "SET", Key: "y", Writes: true, Outcome: Unknown, Err: errUnknown}).Err = errUnknown
 	honestLimits(h)
 	return h
+}
+
+// sample is of a pool of 2 to 4 connections, and of a server that has given one error reply.
+func sample(at time.Duration) Sample {
+	p := pool.Stats{Size: 4, Target: 2, Open: 2, Idle: 2, Dials: 2, ErrorReplies: map[string]uint64{"OOM": 1}}
+	return Sample{At: at, Addr: "a:1", Role: "primary", Pool: p, Errors: map[string]uint64{"OOM": 1}}
 }
 
 // honestLimits adds calls of a limiter in one window: of three hits the third is
@@ -208,8 +216,21 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"map", "a slot is another node's", func(h *History) {
 			h.Terms.Primaries, h.Wrong = 3, []Belief{{At: time.Second, Slot: 7, Addr: "b:1"}}
 		}},
-		{"gauges", "a connection is counted twice", func(h *History) { h.Samples[0].Balance = -1 }},
 		{"gauges", "a connection is forgotten", func(h *History) { h.Open = 4 }},
+		{"figures", "a connection is counted twice", func(h *History) { h.Samples[0].Balance = -1 }},
+		{"figures", "more are wanted than may be", func(h *History) { h.Samples[0].Pool.Target = 5 }},
+		{"figures", "a connection is neither in use nor idle", func(h *History) { h.Samples[0].Pool.Idle = 0 }},
+		{"figures", "a lane is not counted", func(h *History) { h.Samples[0].Pool.LaneInFlight = []int{0} }},
+		{"figures", "an error reply that nobody gave", func(h *History) { h.Samples[1].Pool.ErrorReplies = map[string]uint64{"OOM": 2} }},
+		{"figures", "a pool shrinks while its server is down", func(h *History) {
+			h.Samples[0].Pool.Down, h.Samples[1].Pool.Down, h.Samples[1].Pool.Shrinks = true, true, 1
+		}},
+		{"figures", "a connection is lost for nothing", func(h *History) {
+			h.Samples[1].Pool.Closes = map[string]uint64{pool.CloseProtocol: 1}
+		}},
+		{"figures", "a connection is never given back", func(h *History) { h.Rest[0].Pool.InUse = 1 }},
+		{"figures", "a pool stays large", func(h *History) { h.Rest[0].Pool.Target = 3 }},
+		{"figures", "nobody notices what is broken", func(h *History) { h.HalfOpen = 1 }},
 		{"left", "a connection is left", func(h *History) { h.Left = 1 }},
 		{"journal", "a line for each failed dial", func(h *History) {
 			for i := range 13 {

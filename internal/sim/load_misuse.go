@@ -76,7 +76,7 @@ func noAction(a *attempt) error { return a.w.client.Do(a.ctx, nil) }
 // twice does a pipeline a second time, which must not count again.
 func twice(a *attempt) error {
 	p := pipeline.New(a.w.client)
-	p.Cmd("PING")
+	p.Cmd("ECHO", "x")
 	_ = p.Do(a.ctx)
 	key, value := a.mistaken()
 	r := p.Cmd("SET", key, value)
@@ -93,7 +93,7 @@ func lateUse(a *attempt) error {
 	var kept radix.Conn
 	err := a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
 		kept = conn
-		return conn.Do(ctx, radix.Cmd(nil, "PING"))
+		return conn.Do(ctx, radix.Cmd(nil, "ECHO", "x"))
 	}))
 	if kept == nil {
 		return err

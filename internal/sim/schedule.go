@@ -40,6 +40,7 @@ type kind struct {
 	gentle      bool          // calls succeed all the same, if they have time
 	brief       bool          // likewise, if it lasts shorter than the grace
 	misleads    int           // how much it takes to make the client believe a wrong map, where it takes 2
+	harmless    bool          // it breaks no connection
 	begin       func(w *world, f Fault) (end func())
 }
 

@@ -48,7 +48,7 @@ func choose(seed uint64) Settings {
 	s.Unset = chance(c, 8)
 	s.Terms = Terms{Primaries: s.Primaries, Grace: time.Second, RoundTrip: 2 * (s.Latency + s.Jitter), MaxConns: 4 + 2 + pool.DefaultSize}
 	stall := 3 * time.Second
-	s.Terms.Roomy = true
+	s.Terms.Roomy, s.Terms.Pings, s.Terms.Rest = true, true, restFor(pool.Options{})
 	if !s.Unset {
 		var o pool.Options
 		o, stall = chooseOptions(c)
@@ -57,11 +57,37 @@ func choose(seed uint64) Settings {
 		l, laned := s.Config.Pool.(pool.Laned)
 		s.Terms.Roomy = laned && (l.MaxInFlight == 0 || l.MaxInFlight > 8) && l.MaxQueuedBytes != 1<<10
 		s.Terms.FewCalls = o.FailFast || o.MaxWaiters > 0
+		s.Terms.Pings, s.Terms.Rest = o.PingEvery >= 0, restFor(o)
 	}
+	s.Terms.MinConns = leastConns(s.Config.Pool)
 	s.chooseLimits(source(seed, ofLimits, 0))
 	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
 	return s
+}
+
+// restFor returns how long a pool that nobody uses needs to be as small as it may be, and
+// to find out by PINGs which of its connections are broken.
+func restFor(o pool.Options) time.Duration {
+	const usual = 10 * time.Second // of IdleTimeout, PingEvery and PauseTimeout
+	rest := usual
+	if o.PingEvery > 0 {
+		rest = o.PingEvery
+	}
+	return max(usual, rest+max(usual, o.PauseTimeout)) + 3*time.Second
+}
+
+// leastConns returns the least size of a pool with these settings.
+func leastConns(c pool.Config) int {
+	switch c := c.(type) {
+	case pool.Fixed:
+		return c.Size
+	case pool.Adaptive:
+		return c.Min
+	case pool.Laned:
+		return c.Lanes
+	}
+	return 4
 }
 
 func chooseOptions(r *rand.Rand) (o pool.Options, stall time.Duration) {

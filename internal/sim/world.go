@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,6 +52,7 @@ type world struct {
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
+	failures map[string]map[string]uint64 // error replies of the servers by code; guarded as the history
 
 	mapMu    sync.Mutex
 	believed map[uint16]string // whose a slot is, as the client said last
@@ -108,10 +110,11 @@ func (w *world) line(r slog.Record) {
 
 // build makes the network and the servers.
 func (w *world) build() {
+	w.failures = make(map[string]map[string]uint64)
 	w.net = simnet.New(derived(w.seed, ofNetwork))
 	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
 	w.model = model.New(model.Options{
-		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Epoch: 100, Executed: w.executed, Broken: w.broken,
+		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Epoch: 100, Executed: w.executed, Broken: w.broken, Failed: w.failed,
 	})
 	w.model.ReplicationLag(usualLag)
 	w.model.GossipLag(usualGossip)
@@ -282,9 +285,9 @@ func (w *world) sample(stop <-chan struct{}) {
 	}
 }
 
-// look notes the client's figures and returns how many connections it says it
+// look notes the client's figures and returns them, and how many connections it says it
 // has.
-func (w *world) look() (connected int) {
+func (w *world) look() (connected int, looked []Sample) {
 	w.askMap()
 	s, now := w.client.Stats(), w.rec.now()
 	w.rec.note(func(h *History) {
@@ -295,26 +298,30 @@ func (w *world) look() (connected int) {
 				balance -= int64(closed)
 			}
 			connected += n.Pool.Open + n.Pool.Extra
-			if balance != 0 {
-				h.Samples = append(h.Samples, Sample{At: now, Addr: n.Pool.Addr, Role: n.Role, Balance: balance})
-			}
+			h.Samples = append(h.Samples, Sample{
+				At: now, Addr: n.Pool.Addr, Role: n.Role, Balance: balance, Pool: n.Pool, Errors: maps.Clone(w.failures[n.Pool.Addr]),
+			})
 		}
+		looked = h.Samples[len(h.Samples)-len(s.Nodes):]
 	})
-	return connected
+	return connected, looked
 }
 
 // end gathers the rest of the truth, and closes everything.
 func (w *world) end() {
 	w.truth()
-	connected, open := w.look(), w.net.Open("")
+	connected, _ := w.look()
+	open := w.net.Open("")
 	for range 20 { // a refresh has a connection that is no pool's
 		if connected == open {
 			break
 		}
 		time.Sleep(healing / 20)
-		connected, open = w.look(), w.net.Open("")
+		connected, _ = w.look()
+		open = w.net.Open("")
 	}
 	w.rec.note(func(h *History) { h.Connected, h.Open = connected, open })
+	w.rest()
 	if err := w.limiter.Close(); err != nil {
 		w.unexpected("closing the limiter: %v", err)
 	}

@@ -27,6 +27,9 @@ type Options struct {
 	// Broken is told of each session in which a reply broke the protocol: since when,
 	// and when it ended. It must not call methods of the cluster.
 	Broken func(n *Node, since, ended time.Time)
+	// Failed is told of each reply that is an error, before an Interposer changes it, and
+	// of its command. It must not call methods of the cluster.
+	Failed func(n *Node, args [][]byte, reply []byte)
 	// Dialect is whose replies they give; Redis70 by default.
 	Dialect Dialect
 }

@@ -108,10 +108,18 @@ func (s *Session) startLocked(args [][]byte) *parked {
 	p := s.process(args, now)
 	s.n.serveBlocked(now)
 	if p == nil {
+		s.tellFailed(args, before)
 		s.interpose(args, before, now)
 		s.mute(before)
 	}
 	return p
+}
+
+// tellFailed tells of the reply that begins there if it is an error.
+func (s *Session) tellFailed(args [][]byte, from int) {
+	if f := s.c.opts.Failed; f != nil && len(s.out.b) > from && s.out.b[from] == '-' {
+		f(s.n, args, s.out.b[from:])
+	}
 }
 
 // mute takes the reply back if the client has asked not to be told.
@@ -172,6 +180,7 @@ func (p *parked) wait(gone <-chan struct{}) *parked {
 		before := len(s.out.b)
 		s.out.b = append(s.out.b, p.out.b...)
 		s.closing = p.hangUp
+		s.tellFailed(p.args, before)
 		s.mute(before)
 	case p.expire == nil:
 		return s.startLocked(p.args)
@@ -180,6 +189,7 @@ func (p *parked) wait(gone <-chan struct{}) *parked {
 		before := len(s.out.b)
 		s.call.reply = &s.out
 		p.expire(&s.call)
+		s.tellFailed(p.args, before)
 		s.mute(before)
 	}
 	return nil

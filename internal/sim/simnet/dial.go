@@ -62,6 +62,12 @@ func (n *Network) Serving(addr string) int {
 	return n.count(addr, func(w *wire) bool { return !w.toServer.deaf })
 }
 
+// HalfOpen returns how many of the connections that diallers have not closed have no end
+// at the server any more.
+func (n *Network) HalfOpen(addr string) int {
+	return n.count(addr, func(w *wire) bool { return !w.toClient.deaf && w.toServer.deaf })
+}
+
 func (n *Network) count(addr string, counts func(*wire) bool) (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

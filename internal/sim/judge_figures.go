@@ -1,0 +1,154 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// figures: what the client says of its pools is possible, and keeps the settings.
+func figures(h *History) string {
+	before := make(map[poolOf]*Sample)
+	errors := make(map[string]map[string]uint64) // of one look, by address
+	for i := range h.Samples {
+		s := &h.Samples[i]
+		if i == 0 || h.Samples[i-1].At != s.At {
+			clear(errors)
+		}
+		was := before[s.of()]
+		if was != nil && was.Pool.Dials > s.Pool.Dials {
+			was = nil // it is a new pool
+		}
+		before[s.of()] = s
+		for _, wrong := range []string{h.sized(s), s.counted(errors), h.resized(was, s), h.kept(was, s)} {
+			if wrong != "" {
+				return fmt.Sprintf("%s (%s) at %v: %s", s.Addr, s.Role, s.At, wrong)
+			}
+		}
+	}
+	return h.rested()
+}
+
+// A poolOf names one of the client's pools.
+type poolOf struct{ addr, role string }
+
+func (s *Sample) of() poolOf { return poolOf{s.Addr, s.Role} }
+
+// sized: the numbers agree with each other and with the settings.
+func (h *History) sized(s *Sample) string {
+	p, inFlight := &s.Pool, 0
+	for _, n := range p.LaneInFlight {
+		inFlight += n
+	}
+	switch {
+	case s.Balance != 0:
+		return fmt.Sprintf("%+d connections that were dialled are neither open nor closed", s.Balance)
+	case p.Target > p.Size, p.Target < h.Terms.MinConns:
+		return fmt.Sprintf("%d connections are wanted, with %d to %d set", p.Target, h.Terms.MinConns, p.Size)
+	case p.InUse+p.Idle != p.Open, p.InUse < 0, p.Idle < 0:
+		return fmt.Sprintf("of %d connections %d are in use and %d idle", p.Open, p.InUse, p.Idle)
+	case p.LaneInFlight != nil && (inFlight != p.InFlight || len(p.LaneInFlight) != p.Open):
+		return fmt.Sprintf("%d batches are in flight on %d lanes, which have %v", p.InFlight, p.Open, p.LaneInFlight)
+	}
+	return ""
+}
+
+// counted: a client has seen no more error replies than its servers gave.
+func (s *Sample) counted(errors map[string]map[string]uint64) string {
+	sum := errors[s.Addr] // of the pools of one server
+	if sum == nil {
+		sum = make(map[string]uint64)
+		errors[s.Addr] = sum
+	}
+	for code, n := range s.Pool.ErrorReplies {
+		if sum[code] += n; sum[code] > s.Errors[code] {
+			return fmt.Sprintf("%d error replies %q are counted, and the server gave %d", sum[code], code, s.Errors[code])
+		}
+	}
+	return ""
+}
+
+// resized: a pool does not shrink while its server is down.
+func (h *History) resized(was, is *Sample) string {
+	if was == nil || !was.Pool.Down || !is.Pool.Down || was.Pool.Downs != is.Pool.Downs || was.Pool.Shrinks == is.Pool.Shrinks {
+		return ""
+	}
+	return fmt.Sprintf("the pool shrank to %d connections since %v, while its server was down all the time", is.Pool.Target, was.At)
+}
+
+// losses are the reasons for which connections are closed that something is wrong with.
+var losses = []string{pool.CloseStalled, pool.CloseByServer, pool.CloseTimeout, pool.CloseProtocol, pool.CloseIOFailure}
+
+// kept: no connection is lost while nothing happens, or only what harms none.
+func (h *History) kept(was, is *Sample) string {
+	if was == nil || h.Closing.From > 0 || len(h.Rest) > 0 && is.At >= h.Rest[0].At { // when the world breaks some
+		return ""
+	}
+	for _, f := range h.Faults {
+		if !f.harmless && f.overlaps(was.At-healing, is.At) {
+			return ""
+		}
+	}
+	for _, why := range losses {
+		if n := is.Pool.Closes[why] - was.Pool.Closes[why]; n > 0 {
+			return fmt.Sprintf("%d connections were lost (%s) since %v, when nothing was wrong with them", n, why, was.At)
+		}
+	}
+	return ""
+}
+
+// rested: when nobody calls any more, nothing is in flight, and a pool is as small as
+// it may be.
+func (h *History) rested() string {
+	for i := range h.Rest {
+		s := &h.Rest[i]
+		switch p := &s.Pool; {
+		case p.InFlight+p.SlowInFlight+p.InUse+p.Lent+p.Waiters > 0:
+			return fmt.Sprintf("%s (%s): nobody has called for %v, and %d batches are in flight, %d wait, %d connections are in use and %d lent",
+				s.Addr, s.Role, h.Rested, p.InFlight+p.SlowInFlight, p.Waiters, p.InUse, p.Lent)
+		case p.Target > h.Terms.MinConns:
+			return fmt.Sprintf("%s (%s): nobody has called for %v, and %d connections are wanted, of which %d are the least", s.Addr, s.Role, h.Rested, p.Target, h.Terms.MinConns)
+		}
+	}
+	if h.HalfOpen > 0 {
+		return fmt.Sprintf("%d connections are half open, and the client has not found out in %v", h.HalfOpen, h.Rested)
+	}
+	return ""
+}
+
+// failed counts an error reply. Those to PINGs count for no command.
+func (w *world) failed(n *model.Node, args [][]byte, reply []byte) {
+	if strings.EqualFold(string(args[0]), "PING") {
+		return
+	}
+	code, _, _ := strings.Cut(strings.TrimSuffix(string(reply[1:]), "\r\n"), " ")
+	if !slices.Contains(pool.ErrorCodes(), code) {
+		code = "other"
+	}
+	w.rec.note(func(*History) {
+		if w.failures[n.Addr()] == nil {
+			w.failures[n.Addr()] = make(map[string]uint64)
+		}
+		w.failures[n.Addr()][code]++
+	})
+}
+
+// rest lets time pass in which nobody calls, and connections are lost of which the
+// client does not learn.
+func (w *world) rest() {
+	if w.rec.h.Closing.From > 0 {
+		return
+	}
+	began := w.rec.now()
+	if w.settings.Terms.Pings {
+		w.net.Vanish(us, "", 0.5)
+	}
+	time.Sleep(w.settings.Terms.Rest)
+	_, looked := w.look()
+	halfOpen := w.net.HalfOpen("")
+	w.rec.note(func(h *History) { h.Rested, h.Rest, h.HalfOpen = w.rec.now()-began, looked, halfOpen })
+}
