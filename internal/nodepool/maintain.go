@@ -126,17 +126,18 @@ func (p *Pool) inspect(now time.Time) {
 func (p *Pool) pingLocked(m *member) {
 	call, b := newPing()
 	call.Begin(1)
-	b.Uncounted()
 	if p.mu.giveLocked(m.lane, b, p.maxInFlight) {
 		m.ping = call
 	}
 }
 
+// newPing returns a PING, which is no load and whose reply counts for no command.
 func newPing() (*wire.Call, *wire.Batch) {
 	command := resp.AppendCommand(nil, "PING")
 	call, b := wire.NewCall(), new(wire.Batch)
 	b.Reset(call, command)
 	b.Add(0, len(command))
+	b.Uncounted()
 	return call, b
 }
 

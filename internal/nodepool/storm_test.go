@@ -201,3 +201,41 @@ func TestEvictingServer(t *testing.T) {
 	require.LessOrEqual(t, p.Stats().Dials, uint64(50))
 	balanced(t, p)
 }
+
+// TestRefusedProofIsNotCounted: the PING with which a connection proves itself is no
+// command of a caller, so an error in reply is not counted.
+func TestRefusedProofIsNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dials, pings atomic.Int64
+		serve := func(conn net.Conn, left int) {
+			defer conn.Close()
+			for in := bufio.NewReader(conn); left > 0; left-- {
+				command, err := readCommand(in)
+				if err != nil {
+					return
+				}
+				reply := "+OK\r\n"
+				if command == "PING" {
+					reply = "-MASTERDOWN Link with MASTER is down\r\n"
+					pings.Add(1)
+				}
+				_, _ = io.WriteString(conn, reply)
+			}
+		}
+		p, err := New(Fixed{Size: 1, Options: Options{PingEvery: -1}}, lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
+			client, server := net.Pipe()
+			left := 100
+			if dials.Add(1) == 1 {
+				left = 2 // the greeting
+			}
+			go serve(server, left)
+			return client, nil
+		}}, "refusing:1", nil)
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		require.Positive(t, pings.Load())
+		require.Equal(t, 1, p.Stats().Open)
+		require.Empty(t, p.Stats().ErrorReplies)
+		require.NoError(t, p.Close())
+	})
+}
