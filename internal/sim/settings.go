@@ -21,6 +21,8 @@ type Settings struct {
 	KeepsDeadlines      bool
 	Refusal             error // of setting a deadline that is not kept
 	Password            bool
+	OneHost             bool // the nodes differ by their ports only
+	Unnamed             bool // and do not say which host it is
 	DeadSeed            bool // nobody is at the first address that the client is told
 	Unset               bool // everything is as the zero Config has it
 	Trace               bool // print errors and the log as they come
@@ -40,6 +42,8 @@ func choose(seed uint64) Settings {
 		Callers: 2 + r.IntN(5), KeepsDeadlines: chance(r, 2), Password: chance(r, 3),
 	}
 	s.DeadSeed = chance(r, 4)
+	s.OneHost = chance(r, 5)
+	s.Unnamed = s.OneHost && chance(r, 2)
 	if chance(r, 2) {
 		s.Refusal = errors.ErrUnsupported
 	}
@@ -168,9 +172,9 @@ func (s *Settings) String() string {
 		l.Strategy = nil
 		p = l
 	}
-	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, password %v\n"+
+	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, password %v, one host %v, unnamed %v\n"+
 		"%T%+v %s\nDownGrace %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v",
-		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Password,
+		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Password, s.OneHost, s.Unnamed,
 		p, p, s.Strategy, s.Config.DownGrace, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
 		s.Config.Dialer.Protocol, s.Config.Dialer.Timeout, s.Config.Dialer.WriteTimeout)
 }

@@ -113,9 +113,14 @@ func (w *world) build() {
 	w.failures = make(map[string]map[string]uint64)
 	w.net = simnet.New(derived(w.seed, ofNetwork))
 	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
-	w.model = model.New(model.Options{
-		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Epoch: 100, Executed: w.executed, Broken: w.broken, Failed: w.failed,
-	})
+	options := model.Options{
+		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Epoch: 100,
+		Unnamed: w.settings.Unnamed, Executed: w.executed, Broken: w.broken, Failed: w.failed,
+	}
+	if w.settings.OneHost {
+		options.Addr = func(i int) string { return fmt.Sprintf("10.0.0.1:%d", 7001+i) }
+	}
+	w.model = model.New(options)
 	w.model.ReplicationLag(usualLag)
 	w.model.GossipLag(usualGossip)
 	w.setPassword("")

@@ -16,6 +16,9 @@ type Options struct {
 	Replicas  int    // of each primary
 	// Addr names the nodes, primaries first; 10.0.0.1:6379 and so on by default.
 	Addr func(i int) string
+	// Unnamed nodes do not say under which host they are: it is the one that they were
+	// asked under (cluster-preferred-endpoint-type unknown-endpoint).
+	Unnamed bool
 	// ID gives them their IDs, of 40 hexadecimal digits; random by default.
 	ID func(i int) string
 	// Epoch is added to the config epochs, which are 1 and so on.
@@ -215,6 +218,14 @@ func (c *Cluster) newNode(i int) *Node {
 	}
 	n.pause.changed = make(chan struct{})
 	return n
+}
+
+// redirect returns the node's address as redirects have it.
+func (n *Node) redirect() string {
+	if n.c.opts.Unnamed {
+		return fmt.Sprintf(":%d", n.port)
+	}
+	return n.addr
 }
 
 // Addr returns the node's address.

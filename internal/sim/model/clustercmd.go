@@ -85,7 +85,11 @@ func clusterSlots(c *call) {
 		for _, i := range append([]int{r.owner}, replicas...) {
 			n := c.n.c.nodes[i]
 			c.array(4)
-			c.bulkString(n.host)
+			if c.n.c.opts.Unnamed {
+				c.null()
+			} else {
+				c.bulkString(n.host)
+			}
 			c.int(int64(n.port))
 			c.bulkString(c.n.idOf(n))
 			c.mapOf(0)

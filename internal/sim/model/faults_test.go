@@ -118,6 +118,18 @@ func TestFailoverOfTheDead(t *testing.T) {
 	})
 }
 
+// TestUnnamedNodes: as redis-server 7.0 with cluster-preferred-endpoint-type
+// unknown-endpoint.
+func TestUnnamedNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Primaries: 2, Unnamed: true})
+		s := c.Nodes()[0].NewSession(nil)
+		require.Contains(t, do(s, "CLUSTER SLOTS"), "\r\n*4\r\n$-1\r\n:6379\r\n$40\r\n")
+		key := keyAt(c, c.Nodes()[1])
+		require.Equal(t, fmt.Sprintf("-MOVED %d :6379\r\n", Slot([]byte(key))), do(s, "GET "+key))
+	})
+}
+
 func TestWhatNodesTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Primaries: 3, Replicas: 1})

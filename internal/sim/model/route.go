@@ -41,7 +41,7 @@ func (s *Session) route(cmd *command, args [][]byte, write bool) string {
 		if f.existing > 0 {
 			return errTryAgain
 		}
-		return fmt.Sprintf("ASK %d %s", f.slot, to.addr)
+		return fmt.Sprintf("ASK %d %s", f.slot, to.redirect())
 	}
 	switch {
 	case mine:
@@ -54,7 +54,7 @@ func (s *Session) route(cmd *command, args [][]byte, write bool) string {
 	case (s.readOnly || f.unseen && cmd.name == "exec") && n.view.primary[n.index] == owner && !write:
 		return ""
 	}
-	return fmt.Sprintf("MOVED %d %s", f.slot, n.c.nodes[owner].addr)
+	return fmt.Sprintf("MOVED %d %s", f.slot, n.c.nodes[owner].redirect())
 }
 
 // look looks at the keys of one command, of several in a transaction.

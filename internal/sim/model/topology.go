@@ -183,7 +183,7 @@ func (n *Node) redirectBlocked() {
 		if owner < 0 {
 			p.out.err(errUnbound)
 		} else {
-			p.out.errorf("MOVED %d %s", slot, n.c.nodes[owner].addr)
+			p.out.errorf("MOVED %d %s", slot, n.c.nodes[owner].redirect())
 		}
 		p.finish()
 	}
