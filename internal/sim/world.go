@@ -53,6 +53,7 @@ type world struct {
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
 	failures map[string]map[string]uint64 // error replies of the servers by code; guarded as the history
+	called   chan struct{} // closed when the callers have ended
 
 	mapMu    sync.Mutex
 	believed map[uint16]string // whose a slot is, as the client said last
@@ -254,10 +255,10 @@ func (w *world) run() {
 	}
 	stop := make(chan struct{})
 	others.Go(func() { w.sample(stop) })
-	done := make(chan struct{})
-	go func() { callers.Wait(); close(done) }()
+	w.called = make(chan struct{})
+	go func() { callers.Wait(); close(w.called) }()
 	select {
-	case <-done:
+	case <-w.called:
 	case <-time.After(length + patience):
 	}
 	w.rec.note(func(h *History) { h.End = w.rec.now() })
@@ -337,6 +338,10 @@ func (w *world) end() {
 		w.unexpected("closing the client: %v", err)
 	}
 	time.Sleep(healing)
+	select {
+	case <-w.called:
+	case <-time.After(patience): // some call has not returned
+	}
 	dials, left := w.net.Dials(), w.net.Open("")
 	w.rec.note(func(h *History) {
 		h.Left = left
