@@ -112,12 +112,14 @@ func (c *call) remaining(unit int64, absolute bool) {
 	}
 }
 
-// Sweep deletes the keys whose time is over, as servers do in the background.
+// Sweep deletes the keys whose time is over, as servers do in the background, and
+// forgets who owned slots before.
 func (c *Cluster) Sweep() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
 	c.settleAll(now)
+	clear(c.tenures)
 	for _, n := range c.nodes {
 		for key := range n.keys {
 			n.find([]byte(key), now.UnixMilli())
