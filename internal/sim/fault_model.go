@@ -29,6 +29,14 @@ func clusterKinds() []kind {
 		{name: "cannot save", harmless: true, weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
 		{name: "no replicas", harmless: true, brief: true, weight: 2, least: 200 * time.Millisecond, most: 6 * time.Second, dead: true, begin: switched((*model.Node).NoReplicas, 2)},
 		{name: "master down", harmless: true, gentle: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
+		{name: "loading", local: true, brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: loading},
+		{name: "cluster down", brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: switched((*model.Node).Down, 4)},
+		{name: "brief refusal", brief: true, weight: 8, least: 50 * time.Millisecond, most: 750 * time.Millisecond, begin: briefRefusal},
+		{name: "out of memory", weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).OOM, 2)},
+		{name: "cannot save", weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
+		{name: "flaky", brief: true, weight: 6, least: 100 * time.Millisecond, most: 4 * time.Second, dead: true, begin: flaky},
+		{name: "no replicas", brief: true, weight: 2, least: 200 * time.Millisecond, most: 6 * time.Second, dead: true, begin: switched((*model.Node).NoReplicas, 2)},
+		{name: "master down", gentle: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
 		{name: "max clients", weight: 2, least: time.Second, most: 4 * time.Second, begin: maxClients},
 		{name: "rotation", weight: 4, least: 10 * time.Millisecond, most: 3 * time.Second, begin: rotation},
 		{name: "pause of writes", harmless: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(false)},
@@ -193,6 +201,18 @@ func briefRefusal(w *world, f Fault) func() {
 		loading, switched((*model.Node).Down, 1), switched((*model.Node).Down, 2), switched((*model.Node).NoReplicas, 1),
 	}
 	return refusals[f.With%uint64(len(refusals))](w, f)
+}
+
+// flaky makes nodes refuse some commands, in the midst of pipelines.
+func flaky(w *world, f Fault) func() {
+	why := oneOf(f.draws(), model.NoReplicas, model.IsLoading, model.ClusterDown)
+	return switched(func(n *model.Node, on bool) {
+		every := 0
+		if on {
+			every = 2 + int(f.With>>8%6)
+		}
+		n.Flaky(every, why)
+	}, 3)(w, f)
 }
 
 func masterDown(w *world, f Fault) func() {

@@ -11,20 +11,24 @@ type faults struct {
 	oom          bool
 	misconf      bool
 	noReplicas   bool
-	maxClients   int
-	username     string
-	password     string
-	mayNot       map[string]bool
-	masterDown   bool
-	deaf         bool
-	interposed   Interposer
-	told         func(slot uint16, owner int) int
-	outdated     bool // what it tells
-	standalone   bool // a server without cluster mode
-	stranger     bool // a node of another cluster
-	alias        string
-	own          map[string]*entry // what it had as a member
-	pause        struct {
+	flaky        struct {
+		every, count int // it refuses each so many commands with keys; 0: none
+		text         string
+	}
+	maxClients int
+	username   string
+	password   string
+	mayNot     map[string]bool
+	masterDown bool
+	deaf       bool
+	interposed Interposer
+	told       func(slot uint16, owner int) int
+	outdated   bool // what it tells
+	standalone bool // a server without cluster mode
+	stranger   bool // a node of another cluster
+	alias      string
+	own        map[string]*entry // what it had as a member
+	pause      struct {
 		until   time.Time
 		all     bool
 		changed chan struct{}
@@ -167,6 +171,33 @@ func (n *Node) OOM(yes bool) { n.lock(func(time.Time) { n.oom = yes }) }
 
 // Misconf makes the node refuse writes because it cannot save.
 func (n *Node) Misconf(yes bool) { n.lock(func(time.Time) { n.misconf = yes }) }
+
+// Flaky makes the node refuse one in so many commands with keys, of those that write if
+// it is for want of replicas: what it thinks of itself changes all the time. 0 ends it.
+func (n *Node) Flaky(every int, why Refusal) {
+	n.lock(func(time.Time) { n.flaky.every, n.flaky.text = every, string(why) })
+}
+
+// A Refusal is why a node runs no command for now.
+type Refusal string
+
+// Those of a flaky node.
+const (
+	NoReplicas  Refusal = errNoReplicas
+	IsLoading   Refusal = errLoading
+	ClusterDown Refusal = errDown
+)
+
+// flickers returns why the command is refused, or nothing.
+func (n *Node) flickers(write bool) string {
+	if n.flaky.every == 0 || !write && n.flaky.text == errNoReplicas {
+		return ""
+	}
+	if n.flaky.count++; n.flaky.count%n.flaky.every != 0 {
+		return ""
+	}
+	return n.c.dialect().named(n.flaky.text)
+}
 
 // NoReplicas makes the node refuse writes because it has too few replicas.
 func (n *Node) NoReplicas(yes bool) { n.lock(func(time.Time) { n.noReplicas = yes }) }

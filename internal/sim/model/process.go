@@ -113,6 +113,9 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 			}
 			return text
 		}
+		if text := n.flickers(write); text != "" {
+			return text
+		}
 	}
 	oom := n.oom && (cmd.denyOOM || s.multi && n.c.dialect().oomInMulti && !runsWithoutMemory[cmd.name] || cmd.name == "exec" && s.queuesOOM())
 	switch {
