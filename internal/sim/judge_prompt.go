@@ -55,12 +55,18 @@ func (h *History) disturbs(c *Call, at map[string][]servedAt) *Fault {
 			continue
 		}
 		if !f.local || len(h.Nodes) == 0 || slices.ContainsFunc(c.Commands, func(cmd Command) bool {
-			return !elsewhere(at[cmd.Key], h.Nodes[f.Node%len(h.Nodes)], c)
+			return !c.writes(cmd.Key) || !elsewhere(at[cmd.Key], h.Nodes[f.Node%len(h.Nodes)], c)
 		}) {
 			return f
 		}
 	}
 	return nil
+}
+
+// writes reports whether a command of the call writes the key: where one is that is only
+// read, the log does not tell, since its slot may have moved since it was written.
+func (c *Call) writes(key string) bool {
+	return slices.ContainsFunc(c.Commands, func(cmd Command) bool { return cmd.Key == key && (cmd.Writes || cmd.Name == hit) })
 }
 
 // elsewhere reports whether the key was served by one node before and during the

@@ -280,6 +280,16 @@ func TestExcuses(t *testing.T) {
 			}, crowd,
 		},
 		"a burst beside a dead node": {"grace", func(h *History) { h.Calls[6].Ended += time.Second }, crowd},
+		"a key that is only read may be elsewhere by now": {
+			"prompt", func(h *History) {
+				h.Terms.Roomy, h.Nodes, h.Faults[0].kind = true, []string{"b:1"}, &kind{name: "stall", local: true}
+				h.Calls[1].Began, h.Calls[1].Ended, h.Calls[1].Limit = 22*time.Second, 24*time.Second, 0
+			}, func(h *History) {
+				for i := range h.Calls[1].Commands {
+					h.Calls[1].Commands[i].Name, h.Calls[1].Commands[i].Reply = "GET", null
+				}
+			},
+		},
 		"a transaction on a node that had the slot": {
 			"calm", func(h *History) {
 				h.Calls[2].Err = errMoved
