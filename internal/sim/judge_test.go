@@ -286,7 +286,8 @@ func TestExcuses(t *testing.T) {
 				h.Calls[1].Began, h.Calls[1].Ended, h.Calls[1].Limit = 22*time.Second, 24*time.Second, 0
 			}, func(h *History) {
 				for i := range h.Calls[1].Commands {
-					h.Calls[1].Commands[i].Name, h.Calls[1].Commands[i].Reply = "GET", null
+					cmd := &h.Calls[1].Commands[i]
+					cmd.Name, cmd.Reply, cmd.TTL = "GET", null, 0
 				}
 			},
 		},
