@@ -139,6 +139,7 @@ type History struct {
 	Dials      []Dial
 	Samples    []Sample
 	Wrong      []Belief
+	Asleep     time.Duration // until when there was no server
 	Refreshes  []Refreshing
 	Faults     []Fault
 	Texts      []string // of errors and log lines, if they show a secret

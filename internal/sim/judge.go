@@ -31,6 +31,7 @@ var judges = []judge{
 	{"transaction", transactions},
 	{"misuse", misuse},
 	{"closing", closing},
+	{"lazy", lazy},
 	{"calm", calm},
 	{"gentle", gentle},
 	{"grace", failOpen},

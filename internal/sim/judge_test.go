@@ -182,6 +182,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[4].Commands[0].settle("", errNotSent)
 			h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond}
 		}},
+		{"lazy", "a call waits for servers to start", func(h *History) {
+			h.Calls[4].Began, h.Calls[4].Ended, h.Calls[4].Err, h.Asleep = 0, 2*time.Second, errNotSent, 3*time.Second
+			h.Calls[4].Commands[0].settle("", errNotSent)
+		}},
 		{"calm", "a command fails for nothing", func(h *History) {
 			h.Calls[4].Err = errUnknown
 			h.Calls[4].Commands[0].settle("", errUnknown)

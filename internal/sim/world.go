@@ -222,6 +222,9 @@ func (w *world) connect() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	if c.Lazy {
+		w.sleep()
+	}
 	client, err := c.New(ctx, w.seeds())
 	if err != nil {
 		return err
