@@ -195,6 +195,9 @@ func failOpen(h *History) string {
 			if c.Began < f.At || c.Began+most >= f.until() || c.Misuse || c.Blocks || c.Large || c.Bulk || c.took() <= most || h.closedBy(c.Ended) {
 				continue
 			}
+			if !f.local && c.ran() {
+				continue // a part of it may have met a trouble that it is the first to know
+			}
 			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.crowded(c) {
 				return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",
 					c.ID, c.Kind, c.Began, f.name, c.Began-f.At, c.Began-since, c.took(), h.Terms.Grace)
@@ -206,6 +209,8 @@ func failOpen(h *History) string {
 
 // stalled: no call waits much longer than StallTimeout for a node that is dead, unless it
 // has a connection for itself, which may be silent for as long as its user likes.
+// stalled: no call waits much longer than StallTimeout for a node that is dead, but on
+// a connection that was lent, which its user may keep silent.
 func stalled(h *History) string {
 	most := h.Terms.Stall + h.Terms.Notice + max(h.Terms.Grace, 0) + time.Second
 	for k, f := range h.Faults {
@@ -214,6 +219,7 @@ func stalled(h *History) string {
 		}
 		for _, c := range h.Calls {
 			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Kind == transaction || c.Blocks || c.Large || c.Misuse || h.crowded(c) {
+			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Blocks || c.Kind == transaction || c.Large || c.Misuse || h.crowded(c) {
 				continue
 			}
 			return fmt.Sprintf("call %d (%s) began at %v, and took %v while %q lasted: connections are closed after %v of silence",
@@ -269,6 +275,11 @@ func (c *Call) knownSince(known map[meeting]time.Duration) time.Duration {
 		}
 	}
 	return since
+}
+
+// ran reports whether a command of the call has run.
+func (c *Call) ran() bool {
+	return slices.ContainsFunc(c.Commands, func(cmd Command) bool { return cmd.Outcome == Acked })
 }
 
 // alone reports whether no other fault is about while the k-th one is, or

@@ -37,6 +37,7 @@ func init() {
 		{"push", 3, (*attempt).push},
 		{"secondary", 5, (*attempt).secondary},
 		{"echo", 4, (*attempt).echo},
+		{eachPrimary, 3, (*attempt).echoes},
 		{"large value", 2, (*attempt).largeValue},
 		{allowing, 8, (*attempt).limits},
 		{"misuse", 4, (*attempt).misuse},

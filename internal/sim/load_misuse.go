@@ -14,6 +14,7 @@ func (a *attempt) misuse() {
 	a.Misuse = true
 	mistakes := []func(a *attempt) error{
 		crossSlot, transactionInPipeline, noNumber, unknownCommand, wrongReceiver, wrongArity, subscribing, silencing, noAction, twice, lateUse,
+		atNode("CLIENT", "REPLY", "OFF"), atNode("SUBSCRIBE", "news"), atNode("MULTI"), pipelined("CLIENT", "REPLY", "SKIP"), pipelined("MONITOR"),
 	}
 	a.Err = mistakes[a.r.IntN(len(mistakes))](a)
 	for i := range a.Commands {

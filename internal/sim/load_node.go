@@ -1,0 +1,62 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// eachPrimary is the kind of calls that go to all primaries, each as the node that it
+// is: what fails there is not sent elsewhere.
+const eachPrimary = "each primary"
+
+// echoes sends an ECHO to each primary, and waits for all of them.
+func (a *attempt) echoes() {
+	base := a.r.Uint64()
+	var mu sync.Mutex // guards the commands
+	a.Err = a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error {
+		text := fmt.Sprintf("%s%x.%v", canary, base, node.Addr())
+		said := ""
+		err := node.Do(ctx, radix.Cmd(&said, "ECHO", text))
+		cmd := Command{Text: "ECHO " + text, Name: "ECHO", Slot: -1}
+		cmd.settle(said, err)
+		mu.Lock()
+		defer mu.Unlock()
+		a.Commands = append(a.Commands, cmd)
+		return err
+	})
+	slices.SortFunc(a.Commands, func(x, y Command) int { return strings.Compare(x.Text, y.Text) })
+}
+
+// atNode does something that no connection may be used for which others use, too.
+func atNode(name string, args ...string) func(a *attempt) error {
+	return func(a *attempt) error {
+		sets, err := a.w.client.Clients()
+		if err != nil {
+			return err
+		}
+		for _, set := range sets {
+			if err := set.Primary.Do(a.ctx, radix.Cmd(nil, name, args...)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// pipelined appends the same to a pipeline.
+func pipelined(name string, args ...string) func(a *attempt) error {
+	return func(a *attempt) error {
+		key, value := a.mistaken()
+		p := pipeline.New(a.w.client)
+		p.Cmd("SET", key, value)
+		p.Cmd(name, args...)
+		return p.Do(a.ctx)
+	}
+}
