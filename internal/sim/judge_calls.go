@@ -209,8 +209,6 @@ func failOpen(h *History) string {
 
 // stalled: no call waits much longer than StallTimeout for a node that is dead, unless it
 // has a connection for itself, which may be silent for as long as its user likes.
-// stalled: no call waits much longer than StallTimeout for a node that is dead, but on
-// a connection that was lent, which its user may keep silent.
 func stalled(h *History) string {
 	most := h.Terms.Stall + h.Terms.Notice + max(h.Terms.Grace, 0) + time.Second
 	for k, f := range h.Faults {
@@ -219,7 +217,6 @@ func stalled(h *History) string {
 		}
 		for _, c := range h.Calls {
 			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Kind == transaction || c.Blocks || c.Large || c.Misuse || h.crowded(c) {
-			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Blocks || c.Kind == transaction || c.Large || c.Misuse || h.crowded(c) {
 				continue
 			}
 			return fmt.Sprintf("call %d (%s) began at %v, and took %v while %q lasted: connections are closed after %v of silence",

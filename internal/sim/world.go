@@ -53,7 +53,7 @@ type world struct {
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
 	failures map[string]map[string]uint64 // error replies of the servers by code; guarded as the history
-	called   chan struct{} // closed when the callers have ended
+	called   chan struct{}                // closed when the callers have ended
 
 	mapMu    sync.Mutex
 	believed map[uint16]string // whose a slot is, as the client said last
