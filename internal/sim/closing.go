@@ -38,7 +38,7 @@ func (w *world) closeEarly(at time.Duration, countersFirst bool) {
 func (h *History) closedBy(at time.Duration) bool { return h.Closing.From > 0 && at >= h.Closing.From }
 
 // closes is how long Close may take, and a call that it ends.
-const closes = 200 * time.Millisecond
+const closes = 20 * time.Millisecond
 
 // closing: Close takes little time, ends the calls that are under way, and lets
 // no other one succeed.
