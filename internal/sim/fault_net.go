@@ -12,7 +12,7 @@ func networkKinds() []kind {
 	const tick = 10 * time.Millisecond
 	return []kind{
 		{name: "latency", harmless: true, local: true, weight: 3, least: time.Second, most: 15 * time.Second, begin: latency},
-		{name: "thin link", harmless: true, local: true, weight: 3, least: time.Second, most: 10 * time.Second, begin: thinLink},
+		{name: "thin link", local: true, weight: 3, least: time.Second, most: 10 * time.Second, begin: thinLink},
 		{name: "stall", local: true, weight: 4, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: imposed(simnet.Conditions{Stall: simnet.Both})},
 		{name: "silence", local: true, weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: imposed(simnet.Conditions{Stall: simnet.ToClient})},
 		{name: "partition", local: true, weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, dead: true, begin: imposed(simnet.Conditions{Partition: simnet.Both})},
