@@ -140,6 +140,8 @@ type History struct {
 	Samples    []Sample
 	Wrong      []Belief
 	Asleep     time.Duration // until when there was no server
+	Ready      time.Duration // when servers were that New had to wait for
+	Started    time.Duration // when New returned
 	Refreshes  []Refreshing
 	Faults     []Fault
 	Texts      []string // of errors and log lines, if they show a secret

@@ -31,6 +31,7 @@ var judges = []judge{
 	{"transaction", transactions},
 	{"misuse", misuse},
 	{"closing", closing},
+	{"start", starts},
 	{"lazy", lazy},
 	{"calm", calm},
 	{"gentle", gentle},

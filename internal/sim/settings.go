@@ -23,6 +23,7 @@ type Settings struct {
 	Password            bool
 	OneHost             bool // the nodes differ by their ports only
 	Unnamed             bool // and do not say which host it is
+	Unready             int  // whether servers are ready when New is called
 	DeadSeed            bool // nobody is at the first address that the client is told
 	Unset               bool // everything is as the zero Config has it
 	Trace               bool // print errors and the log as they come
@@ -64,6 +65,9 @@ func choose(seed uint64) Settings {
 		s.Terms.Pings, s.Terms.Rest = o.PingEvery >= 0, restFor(o)
 	}
 	s.Terms.MinConns = leastConns(s.Config.Pool)
+	if !s.Config.Lazy && chance(r, 8) {
+		s.Unready = oneOf(r, allLoading, allFull)
+	}
 	s.chooseLimits(source(seed, ofLimits, 0))
 	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond

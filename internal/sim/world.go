@@ -225,10 +225,16 @@ func (w *world) connect() error {
 	if c.Lazy {
 		w.sleep()
 	}
+	if w.settings.Unready != allReady {
+		if err := w.unready(); err != nil {
+			return err
+		}
+	}
 	client, err := c.New(ctx, w.seeds())
 	if err != nil {
 		return err
 	}
+	w.rec.note(func(h *History) { h.Started = w.rec.now() })
 	w.believed = slotsOfLoad()
 	w.client, w.counters = client, pipeline.NewCounters(client, pipeline.CountersConfig{})
 	w.user.client.Store(client)

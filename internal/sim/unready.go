@@ -1,0 +1,60 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// In some worlds no server is ready yet when New is called, as after a restart of the
+// whole cluster: they load their data, or other programs have taken all of the
+// connections that they allow.
+
+const (
+	// readyAfter is when they are.
+	readyAfter = 3 * time.Second
+
+	// mostPause is the most that New lets pass between two looks at the servers.
+	mostPause = time.Second
+)
+
+// How the servers are when New is called.
+const (
+	allReady = iota
+	allLoading
+	allFull
+)
+
+var unreadyServers = kind{name: "servers that are not ready", after: wakes}
+
+// unready makes all servers refuse what New asks until they are ready.
+func (w *world) unready() error {
+	for _, n := range w.nodes {
+		if w.settings.Unready == allLoading {
+			n.Loading(readyAfter)
+			continue
+		}
+		other, err := w.net.Dialer("others")(context.Background(), "tcp", n.Addr())
+		if err != nil {
+			return err
+		}
+		n.MaxClients(1)
+		time.AfterFunc(readyAfter-w.rec.now(), func() {
+			n.MaxClients(0)
+			_ = other.Close() // the server may have closed it
+		})
+	}
+	w.rec.note(func(h *History) {
+		h.Faults = append([]Fault{{kind: &unreadyServers, For: readyAfter}}, h.Faults...)
+		h.Ready = readyAfter
+	})
+	return nil
+}
+
+// starts: New returns soon after servers are ready.
+func starts(h *History) string {
+	if most := h.Ready + mostPause + 500*time.Millisecond + 20*h.Terms.RoundTrip; h.Started > most {
+		return fmt.Sprintf("New took until %v, though servers were ready at %v", h.Started, h.Ready)
+	}
+	return ""
+}
