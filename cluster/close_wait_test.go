@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -53,4 +55,44 @@ func TestCloseEndsWaits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A stubborn connection does not end when it is closed, but when the test does.
+type stubborn struct {
+	net.Conn
+	release <-chan struct{}
+}
+
+func (c stubborn) Close() error {
+	<-c.release
+	return c.Conn.Close()
+}
+
+// TestCloseOfStubbornConnections: connections that do not end take Close a second, and
+// not one for each node and each kind of connection to it.
+func TestCloseOfStubbornConnections(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		w := newWorld(func(string, []string) string { return "$-1\r\n" }, nodeA, nodeB)
+		config := cluster.Config{Slow: []string{"GET"}, Dialer: lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := w.dial(ctx, network, addr)
+			return stubborn{conn, release}, err
+		}}}
+		client, err := config.New(t.Context(), []string{nodeA, nodeB})
+		require.NoError(t, err)
+		for i := range 2 {
+			for _, command := range [][]string{{"LPOP"}, {"GET"}, {"BLPOP"}} {
+				args := append(command, keyOf(i, 2))
+				if command[0] == "BLPOP" {
+					args = append(args, "1")
+				}
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, args[0], args[1:]...)))
+			}
+		}
+		began := time.Now()
+		require.NoError(t, client.Close())
+		require.Equal(t, time.Second, time.Since(began))
+	})
 }

@@ -247,9 +247,11 @@ func (c *Client) Close() error {
 		nodes = append(nodes, n)
 	}
 	c.mu.Unlock()
+	var closing sync.WaitGroup // at a time: connections that are not sockets may take a second to end
 	for _, n := range nodes {
-		n.close()
+		closing.Go(n.close)
 	}
+	closing.Wait()
 	c.tasks.Wait()
 	patience := time.NewTimer(logPatience)
 	defer patience.Stop()

@@ -136,9 +136,11 @@ func (n *node) close() {
 	n.mu.Lock() // a pool that is being made is closed by its maker, or seen here
 	n.closed = true
 	n.mu.Unlock()
+	var closing sync.WaitGroup
 	for _, p := range n.open() {
-		_ = p.Close()
+		closing.Go(func() { _ = p.Close() })
 	}
+	closing.Wait()
 }
 
 // nodeClient is a node as Client.Clients hands it out. Close does nothing: the

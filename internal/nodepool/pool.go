@@ -217,11 +217,11 @@ func (p *Pool) end() {
 	}
 	parts := p.access.partsLocked()
 	p.mu.Unlock()
-	for _, m := range members {
-		_ = m.lane.Close()
-	}
 	for _, part := range parts {
-		_ = part.Close()
+		p.tasks.Go(func() { _ = part.Close() })
+	}
+	for _, m := range members {
+		_ = m.lane.Close() // which waits until it has ended, as all others do meanwhile
 	}
 	p.tasks.Wait()
 	<-p.journal.Close()
