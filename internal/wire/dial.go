@@ -139,10 +139,20 @@ func (d dialer) open(ctx context.Context, addr string) (conn net.Conn, took Step
 	err = d.handshake(ctx, addr, conn)
 	took.Handshake = time.Since(began)
 	if err != nil {
-		_ = conn.Close()
+		discard(conn)
 		return nil, took, withAddr(addr, err)
 	}
 	return conn, took, nil
+}
+
+// discard closes a connection, and waits for that only if it cannot take long: why it is
+// of no use is not to be told later for it.
+func discard(conn net.Conn) {
+	if _, ok := conn.(*net.TCPConn); ok {
+		_ = conn.Close()
+		return
+	}
+	go func() { _ = conn.Close() }()
 }
 
 // openPatience is how long after the context's end open may go on to say where it

@@ -168,6 +168,28 @@ func TestWriteTimeoutWithoutDeadlines(t *testing.T) {
 	})
 }
 
+// Why a handshake failed is told at once, and not when its connection has ended.
+func TestRefusalBeforeItsConnectionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrap, release := makeStubborn()
+		defer release()
+		d := wrapped(lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
+			client, server := net.Pipe()
+			go func() {
+				defer server.Close()
+				for p := newPeer(server); p.take(1) && p.send("-WRONGPASS invalid username-password pair\r\n"); {
+				}
+			}()
+			return client, nil
+		}}, wrap)
+		d.Password = "wrong"
+		begin := time.Now()
+		_, err := Dial(t.Context(), d, "pipe:1")
+		require.ErrorAs(t, err, new(*redislanes.HandshakeError))
+		require.Zero(t, time.Since(begin))
+	})
+}
+
 // A dial ends with its context, whatever the user's part in it does.
 func TestDialEndsWithItsContext(t *testing.T) {
 	var ended chan struct{}
