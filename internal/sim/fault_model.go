@@ -11,11 +11,11 @@ import (
 func clusterKinds() []kind {
 	const gossips = 500 * time.Millisecond // until all nodes have heard of a change
 	return []kind{
-		{name: "migration", harmless: true, gentle: true, weight: 8, least: 100 * time.Millisecond, most: 6 * time.Second, begin: migration},
-		{name: "graceful failover", gentle: true, weight: 5, least: 100 * time.Millisecond, most: 4800 * time.Millisecond, after: gossips, begin: gracefulFailover},
-		{name: "forced failover", weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(false)},
-		{name: "lossy failover", weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(true)},
-		{name: "lost primary", weight: 5, least: 2 * time.Second, most: 8 * time.Second, after: restarts + gossips, begin: lostPrimary},
+		{name: "migration", moves: true, harmless: true, gentle: true, weight: 8, least: 100 * time.Millisecond, most: 6 * time.Second, begin: migration},
+		{name: "graceful failover", moves: true, gentle: true, weight: 5, least: 100 * time.Millisecond, most: 4800 * time.Millisecond, after: gossips, begin: gracefulFailover},
+		{name: "forced failover", moves: true, weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(false)},
+		{name: "lossy failover", moves: true, weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(true)},
+		{name: "lost primary", moves: true, weight: 5, least: 2 * time.Second, most: 8 * time.Second, after: restarts + gossips, begin: lostPrimary},
 		{name: "killed", weight: 4, least: 200 * time.Millisecond, most: 6 * time.Second, after: restarts, dead: true, begin: killed(model.Start{Down: restarts})},
 		{name: "killed, loads", weight: 3, least: 200 * time.Millisecond, most: 3 * time.Second, after: 2 * restarts, begin: killed(model.Start{Loading: 2 * restarts})},
 		{name: "restart", weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: restarts, begin: killed(model.Start{Loading: restarts / 2})},

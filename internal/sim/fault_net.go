@@ -93,8 +93,12 @@ func slowDials(w *world, f Fault) func() {
 }
 
 func hangUps(w *world, f Fault) func() {
-	if f.With&1 == 0 {
-		return w.impose(f, simnet.Conditions{HangUpAfter: 1 + time.Duration(f.With%uint64(100*time.Millisecond))})
+	switch after := f.With >> 2; f.With % 4 {
+	case 0: // it never gets anywhere, or lives for a few round trips
+		return w.impose(f, simnet.Conditions{HangUpAfter: 1 + time.Duration(after%uint64(100*time.Millisecond))})
+	case 1: // nearly as soon as the handshake is over
+		trips := 3 * 2 * (w.settings.Latency + w.settings.Jitter)
+		return w.impose(f, simnet.Conditions{HangUpAfter: trips + time.Duration(after%uint64(3*time.Millisecond))})
 	}
 	return w.impose(f, simnet.Conditions{HangUpBytes: 1 + int(f.With%2000)})
 }

@@ -163,6 +163,7 @@ type History struct {
 	Panicked   []string         // what the world did not expect
 	Executions map[string][]int // made by index, as are the next
 	Crowds     []Span
+	Blocked    []Span // when callers blocked connections of their own
 }
 
 // A TTL is the truth about a key at the end.
@@ -181,6 +182,7 @@ type Terms struct {
 	MinConns  int           // the least size of a pool
 	Rest      time.Duration // until what nobody uses is closed, and what is broken is found out
 	Pings     bool          // idle connections are
+	Stubborn  bool          // connections do not end when they are closed
 	FewCalls  bool          // the pool refuses callers when it is full
 	Roomy     bool          // callers do not wait for each other's connections
 	Primaries int
@@ -196,8 +198,11 @@ func (h *History) index() {
 		h.Executions[h.Log[i].Text] = append(h.Executions[h.Log[i].Text], i)
 	}
 	for _, c := range h.Calls {
-		if c.Kind == burst || c.Blocks || c.Large {
-			h.Crowds = append(h.Crowds, Span{c.Began, max(c.Began, c.Ended) + 100*time.Millisecond})
+		switch span := (Span{c.Began, max(c.Began, c.Ended) + 100*time.Millisecond}); {
+		case c.Kind == burst || c.Large:
+			h.Crowds = append(h.Crowds, span)
+		case c.Blocks:
+			h.Blocked = append(h.Blocked, span)
 		}
 	}
 }

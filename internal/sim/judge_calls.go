@@ -159,8 +159,11 @@ func ended(err error) bool {
 
 // crowded reports whether others kept connections busy during the call: many at
 // a time, or one who blocks.
-func (h *History) crowded(c *Call) bool {
-	return slices.ContainsFunc(h.Crowds, func(s Span) bool { return s.From <= c.Ended && c.Began <= s.To })
+func (h *History) crowded(c *Call) bool { return c.among(h.Crowds) || c.among(h.Blocked) }
+
+// among reports whether one of the spans was about during the call.
+func (c *Call) among(spans []Span) bool {
+	return slices.ContainsFunc(spans, func(s Span) bool { return s.From <= c.Ended && c.Began <= s.To })
 }
 
 // hasty reports whether the call's context ended so early that a healthy world

@@ -88,8 +88,12 @@ func (h *History) kept(was, is *Sample) string {
 	if was == nil || h.Closing.From > 0 || len(h.Rest) > 0 && is.At >= h.Rest[0].At { // when the world breaks some
 		return ""
 	}
+	about := 0
 	for _, f := range h.Faults {
-		if !f.harmless && f.overlaps(was.At-healing, is.At) {
+		if !f.overlaps(was.At-healing, is.At) {
+			continue
+		}
+		if about++; !f.harmless || about > 1 { // a server that pauses and cannot be dialled seems to be dead
 			return ""
 		}
 	}
@@ -114,7 +118,7 @@ func (h *History) rested() string {
 			return fmt.Sprintf("%s (%s): nobody has called for %v, and %d connections are wanted, of which %d are the least", s.Addr, s.Role, h.Rested, p.Target, h.Terms.MinConns)
 		}
 	}
-	if h.HalfOpen > 0 {
+	if h.HalfOpen > 0 && !h.Terms.Stubborn {
 		return fmt.Sprintf("%d connections are half open, and the client has not found out in %v", h.HalfOpen, h.Rested)
 	}
 	return ""

@@ -9,13 +9,13 @@ import (
 // prompt: a call that has to do only with nodes that are well takes a few round trips,
 // whatever is the matter with the others.
 func prompt(h *History) string {
-	if !h.Terms.Roomy {
+	if !h.Terms.Roomy || h.Terms.Stubborn { // a connection that is replaced takes a second to end
 		return ""
 	}
 	most := 12*h.Terms.RoundTrip + 20*time.Millisecond
 	at := h.servers()
 	for _, c := range h.Calls {
-		if c.took() <= most || !slices.Contains(promptKinds, c.Kind) || c.Bulk || c.Err != nil || h.closedBy(c.Ended) || h.crowded(c) {
+		if c.took() <= most || !slices.Contains(promptKinds, c.Kind) || c.Bulk || c.Err != nil || h.closedBy(c.Ended) || c.among(h.Crowds) {
 			continue
 		}
 		if f := h.disturbs(c, at); f == nil {
@@ -29,7 +29,7 @@ func prompt(h *History) string {
 // promptKinds are those of calls that need no connection of their own.
 var promptKinds = []string{"pipeline", "values", "hits", "command", "push"}
 
-// A servedAt is where a key was written, and when.
+// A servedAt is one time that a key was written, and where.
 type servedAt struct {
 	at   time.Duration
 	node string
@@ -40,9 +40,7 @@ func (h *History) servers() map[string][]servedAt {
 	all := make(map[string][]servedAt)
 	for i := range h.Log {
 		e := &h.Log[i]
-		if last := len(all[e.Key]) - 1; last < 0 || all[e.Key][last].node != e.Node {
-			all[e.Key] = append(all[e.Key], servedAt{e.At, e.Node})
-		}
+		all[e.Key] = append(all[e.Key], servedAt{e.At, e.Node})
 	}
 	return all
 }
@@ -55,7 +53,7 @@ func (h *History) disturbs(c *Call, at map[string][]servedAt) *Fault {
 			continue
 		}
 		if !f.local || len(h.Nodes) == 0 || slices.ContainsFunc(c.Commands, func(cmd Command) bool {
-			return !c.writes(cmd.Key) || !elsewhere(at[cmd.Key], h.Nodes[f.Node%len(h.Nodes)], c)
+			return !c.writes(cmd.Key) || !h.elsewhere(at[cmd.Key], h.Nodes[f.Node%len(h.Nodes)], c)
 		}) {
 			return f
 		}
@@ -71,9 +69,12 @@ func (c *Call) writes(key string) bool {
 
 // elsewhere reports whether the key was served by one node before and during the
 // call, which is another one.
-func elsewhere(served []servedAt, node string, c *Call) bool {
-	now := ""
+func (h *History) elsewhere(served []servedAt, node string, c *Call) bool {
+	now, seen := "", time.Duration(0)
 	for _, s := range served {
+		if s.at <= c.Ended {
+			seen = s.at
+		}
 		switch {
 		case s.at < c.Began-healing:
 			now = s.node
@@ -83,5 +84,5 @@ func elsewhere(served []servedAt, node string, c *Call) bool {
 			now = s.node
 		}
 	}
-	return now != "" && now != node
+	return now != "" && now != node && !slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.moves && f.overlaps(seen, c.Ended) })
 }

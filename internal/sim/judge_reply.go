@@ -17,7 +17,7 @@ const parting = 300 * time.Millisecond
 // allow, and a connection on which the protocol was broken is closed at once.
 func protocol(h *History) string {
 	for _, b := range h.Broken {
-		if most := h.Terms.RoundTrip + parting; b.To-b.From > most && !h.slowed(b) {
+		if most := h.Terms.RoundTrip + parting; b.To-b.From > most && !h.slowed(b) && !h.Terms.Stubborn {
 			return fmt.Sprintf("a server broke the protocol at %v, and its connection was kept until %v", b.From, b.To)
 		}
 	}

@@ -64,7 +64,7 @@ func refreshes(h *History) string {
 
 // gauges: the client has as many connections as it says.
 func gauges(h *History) string {
-	if h.Open != h.Connected {
+	if h.Open != h.Connected && !h.Terms.Stubborn {
 		return fmt.Sprintf("the client says that it has %d connections, and %d are open", h.Connected, h.Open)
 	}
 	return ""

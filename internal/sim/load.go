@@ -34,6 +34,8 @@ func init() {
 		{"forsaken", 2, (*attempt).forsaken},
 		{"blocking pipeline", 3, (*attempt).blockingPipeline},
 		{"pop", 3, (*attempt).pop},
+		{"await", 2, (*attempt).await},
+		{"replicated", 1, (*attempt).replicated},
 		{"push", 3, (*attempt).push},
 		{"secondary", 5, (*attempt).secondary},
 		{"echo", 4, (*attempt).echo},
@@ -158,7 +160,8 @@ const burst = "burst"
 func (a *attempt) burst() {
 	a.Limit = 0 // each of them has its own
 	var wg sync.WaitGroup
-	small := &action{name: "one of a burst", run: func(b *attempt) { b.Bulk = true; b.pipeline() }}
+	keys := oneOf(a.r, counterKeys, 1) // of which one may be hot
+	small := &action{name: "one of a burst", run: func(b *attempt) { b.Bulk = true; b.count(1+b.r.IntN(6), keys) }}
 	for i := range 10 + a.r.IntN(40) {
 		wg.Go(func() { a.w.call(source(a.w.seed, ofCall, 1<<63|uint64(a.ID+i)), a.ID+1+i, small) })
 	}

@@ -139,6 +139,26 @@ func (a *attempt) pop() {
 	})
 }
 
+// await waits for an element of a list that nobody appends to, by a command of which
+// radix does not know that it blocks.
+func (a *attempt) await() {
+	a.Blocks = true
+	list, timeout := "b"+a.own(), strconv.FormatFloat(0.05+a.r.Float64(), 'f', 2, 64)
+	a.Commands = []Command{{Text: "BLMOVE " + list, Name: "BLMOVE", Key: list, Slot: -1}}
+	var moved string
+	maybe := radix.Maybe{Rcv: &moved}
+	a.perform(radix.Cmd(&maybe, "BLMOVE", list, list, "LEFT", "RIGHT", timeout), orNull(&maybe, &moved))
+}
+
+// replicated waits at each primary for more replicas than there are.
+func (a *attempt) replicated() {
+	a.Blocks = true
+	timeout := strconv.Itoa(50 + a.r.IntN(1000))
+	a.Err = a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error {
+		return node.Do(ctx, radix.Cmd(nil, "WAIT", "9", timeout))
+	})
+}
+
 func (a *attempt) push() {
 	key, n := fmt.Sprint("l:", a.r.IntN(4)), int64(0)
 	value := a.value(key)

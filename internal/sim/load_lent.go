@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 )
@@ -13,6 +14,10 @@ import (
 // inside of the one, nor wait for the other.
 func (a *attempt) forsaken() {
 	a.Misuse, a.Err = true, errForsaken
+	if chance(a.r, 3) {
+		a.abandoned()
+		return
+	}
 	command := radix.Cmd(nil, "MULTI")
 	if chance(a.r, 2) {
 		command = radix.Cmd(nil, "BLPOP", "nothing", "4")
@@ -21,6 +26,22 @@ func (a *attempt) forsaken() {
 		ctx, cancel := context.WithTimeout(ctx, a.w.settings.Latency/2)
 		defer cancel()
 		_ = conn.Do(ctx, command)
+		return nil
+	}))
+}
+
+// abandoned leaves a goroutine behind that goes on waiting.
+func (a *attempt) abandoned() {
+	_ = a.w.client.Do(a.ctx, radix.WithConn(a.own(), func(within context.Context, conn radix.Conn) error {
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			_ = conn.Do(ctx, radix.Cmd(nil, "BLPOP", "nothing", "4"))
+		}()
+		select {
+		case <-time.After(a.w.settings.Latency / 2):
+		case <-within.Done():
+		}
 		return nil
 	}))
 }

@@ -13,7 +13,7 @@ import (
 func (a *attempt) misuse() {
 	a.Misuse = true
 	mistakes := []func(a *attempt) error{
-		crossSlot, transactionInPipeline, noNumber, unknownCommand, wrongReceiver, wrongArity, subscribing, silencing, noAction, twice, lateUse,
+		crossSlot, transactionInPipeline, noNumber, unknownCommand, wrongReceiver, wrongReceiverAlone, wrongArity, subscribing, silencing, noAction, twice, lateUse,
 		atNode("CLIENT", "REPLY", "OFF"), atNode("SUBSCRIBE", "news"), atNode("MULTI"), pipelined("CLIENT", "REPLY", "SKIP"), pipelined("MONITOR"),
 	}
 	a.Err = mistakes[a.r.IntN(len(mistakes))](a)
@@ -57,19 +57,38 @@ func unknownCommand(a *attempt) error {
 
 // wrongReceiver reads a value that is no number into one.
 func wrongReceiver(a *attempt) error {
-	key, n := "w"+a.own(), 0
+	return a.w.client.Do(a.ctx, a.undecodable("w"+a.own()))
+}
+
+// wrongReceiverAlone does so over a connection that it was lent.
+func wrongReceiverAlone(a *attempt) error {
+	key := "w" + a.own()
+	return a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+		return conn.Do(ctx, a.undecodable(key))
+	}))
+}
+
+// undecodable returns a pipeline with a reply that does not fit its receiver.
+func (a *attempt) undecodable(key string) radix.Action {
+	n := 0
 	p := radix.NewPipeline()
 	p.Append(radix.Cmd(nil, "SET", key, a.value(key)))
 	p.Append(radix.Cmd(&n, "GETSET", key, a.value(key)))
-	return a.w.client.Do(a.ctx, p)
+	return p
 }
 
 func wrongArity(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "GET")) }
 
-func subscribing(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "SUBSCRIBE", "news")) }
+func subscribing(a *attempt) error { return a.somewhere(radix.Cmd(nil, "SUBSCRIBE", "news")) }
 
-func silencing(a *attempt) error {
-	return a.w.client.Do(a.ctx, radix.Cmd(nil, "CLIENT", "REPLY", "OFF"))
+func silencing(a *attempt) error { return a.somewhere(radix.Cmd(nil, "CLIENT", "REPLY", "OFF")) }
+
+// somewhere performs the action at any node, or at all primaries.
+func (a *attempt) somewhere(action radix.Action) error {
+	if chance(a.r, 2) {
+		return a.w.client.Do(a.ctx, action)
+	}
+	return a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error { return node.Do(ctx, action) })
 }
 
 func noAction(a *attempt) error { return a.w.client.Do(a.ctx, nil) }

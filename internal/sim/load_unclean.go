@@ -24,6 +24,7 @@ func (a *attempt) unclean() {
 		{radix.Cmd(nil, "MULTI"), set, radix.Cmd(nil, "UNWATCH")},
 		{radix.Cmd(nil, "WATCH", key), radix.Cmd(nil, "MULTI"), set, radix.Cmd(nil, "DISCARD"), radix.Cmd(nil, "WATCH", key)},
 		{radix.Cmd(nil, "CLIENT", "NO-EVICT", "ON")},
+		{radix.Cmd(nil, "QUIT")},
 	}
 	steps := leaves[a.r.IntN(len(leaves))]
 	_ = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {

@@ -41,6 +41,7 @@ type kind struct {
 	brief       bool          // likewise, if it lasts shorter than the grace
 	misleads    int           // how much it takes to make the client believe a wrong map, where it takes 2
 	harmless    bool          // it breaks no connection
+	moves       bool          // slots have another node than before
 	begin       func(w *world, f Fault) (end func())
 }
 

@@ -18,6 +18,7 @@ const (
 	ofCall // with the number of the caller and that of its call
 	ofClosing
 	ofLimits
+	ofDialing
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

@@ -20,6 +20,7 @@ type Settings struct {
 	Callers             int
 	KeepsDeadlines      bool
 	Refusal             error // of setting a deadline that is not kept
+	Dialing             dialing
 	Password            bool
 	OneHost             bool // the nodes differ by their ports only
 	Unnamed             bool // and do not say which host it is
@@ -48,11 +49,13 @@ func choose(seed uint64) Settings {
 	if chance(r, 2) {
 		s.Refusal = errors.ErrUnsupported
 	}
+	s.Dialing = oneOf(source(seed, ofDialing, 0), wellBehaved, wellBehaved, wellBehaved, wellBehaved, wellBehaved, wellBehaved, late, stubborn)
 	s.Jitter = oneOf(r, 0, s.Latency/4, s.Latency)
 	c := source(seed, ofConfig, 0)
 	s.Unset = chance(c, 8)
 	s.Terms = Terms{Primaries: s.Primaries, Grace: time.Second, RoundTrip: 2 * (s.Latency + s.Jitter), MaxConns: 4 + 2 + pool.DefaultSize}
 	stall := 3 * time.Second
+	s.Terms.Stubborn = s.Dialing == stubborn
 	s.Terms.Roomy, s.Terms.Pings, s.Terms.Rest = true, true, restFor(pool.Options{})
 	if !s.Unset {
 		var o pool.Options
@@ -178,9 +181,9 @@ func (s *Settings) String() string {
 		l.Strategy = nil
 		p = l
 	}
-	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, password %v, one host %v, unnamed %v\n"+
+	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v\n"+
 		"%T%+v %s\nDownGrace %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v",
-		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Password, s.OneHost, s.Unnamed,
+		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed,
 		p, p, s.Strategy, s.Config.DownGrace, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
 		s.Config.Dialer.Protocol, s.Config.Dialer.Timeout, s.Config.Dialer.WriteTimeout)
 }

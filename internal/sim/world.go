@@ -52,6 +52,7 @@ type world struct {
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
+	over     chan struct{}                // closed when it has ended
 	failures map[string]map[string]uint64 // error replies of the servers by code; guarded as the history
 	called   chan struct{}                // closed when the callers have ended
 
@@ -111,6 +112,7 @@ func (w *world) line(r slog.Record) {
 
 // build makes the network and the servers.
 func (w *world) build() {
+	w.over = make(chan struct{})
 	w.failures = make(map[string]map[string]uint64)
 	w.net = simnet.New(derived(w.seed, ofNetwork))
 	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
@@ -206,10 +208,7 @@ func (w *world) connect() error {
 	w.user.seed = derived(w.seed, ofUser)
 	w.user.line, w.user.moved = w.line, w.askMap
 	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
-	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.net.Dialer(us), true
-	if !w.settings.KeepsDeadlines {
-		c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.net.TimelessDialer(us, w.settings.Refusal), false
-	}
+	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.netDial()
 	if !w.settings.Unset {
 		c.Observer, c.Logger, c.AddrMap = &w.user, slog.New(&w.user), w.user.addrMap
 	}
@@ -222,6 +221,11 @@ func (w *world) connect() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	if w.settings.DeadSeed { // whose user first mistakes a URL for an address
+		if _, err := c.New(ctx, []string{"redis://:" + canary + "@" + w.addrs[0]}); err != nil {
+			w.seen(err.Error())
+		}
+	}
 	if c.Lazy {
 		w.sleep()
 	}
@@ -346,6 +350,7 @@ func (w *world) end() {
 	if err := w.client.Close(); err != nil {
 		w.unexpected("closing the client: %v", err)
 	}
+	close(w.over)
 	time.Sleep(healing)
 	select {
 	case <-w.called:
