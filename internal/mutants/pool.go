@@ -164,7 +164,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a user that blocks counts as silence", "internal/nodepool/stall.go",
-		"inFlight := m.state != lent && m.lane.InFlight() > 0", "inFlight := m.lane.InFlight() > 0",
+		"inFlight := m.state != lent && m.lane.InFlight() > 0 &&", "inFlight := m.lane.InFlight() > 0 &&",
 		"./internal/nodepool", "TestBlockedUsersAreNotSilence", false,
 	},
 	{

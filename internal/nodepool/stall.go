@@ -70,11 +70,12 @@ func (p *Pool) passedLocked(now time.Time) time.Duration {
 
 // observeLocked notes which connections have received bytes since the last look,
 // and returns the longest time that one has waited for some. Connections that
-// are lent may be silent for as long as their users like.
+// are lent may be silent for as long as their users like, and those that were closed
+// and are not sockets need a moment to end.
 func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.Duration) {
 	p.active = false
 	for _, m := range p.members {
-		inFlight := m.state != lent && m.lane.InFlight() > 0
+		inFlight := m.state != lent && m.lane.InFlight() > 0 && m.lane.Err() == nil
 		switch progress := m.lane.Progress(); {
 		case progress != m.progress:
 			m.progress, m.since, m.silent = progress, now, 0

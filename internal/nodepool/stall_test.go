@@ -164,3 +164,37 @@ func TestEachSilenceIsAsked(t *testing.T) {
 		require.Zero(t, p.Stats().Suspects, "it answers elsewhere")
 	})
 }
+
+// A lingering connection takes its time to close.
+type lingering struct{ net.Conn }
+
+func (c lingering) Close() error {
+	time.Sleep(10 * time.Second)
+	return c.Conn.Close()
+}
+
+// TestClosedConnectionIsNoSilence: a connection that was closed, and has not ended yet,
+// says nothing of its server, which is not asked for it.
+func TestClosedConnectionIsNoSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		dial, dials := d.NetDial, 0
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials++
+			conn, err := dial(ctx, network, addr)
+			return lingering{conn}, err
+		}
+		p, err := New(Fixed{Size: 1, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
+			go func() { _ = conn.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
+			time.Sleep(time.Millisecond)
+			return nil
+		}))
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 2, dials, "the first connection and the one in its place")
+	})
+}
