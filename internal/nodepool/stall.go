@@ -129,7 +129,7 @@ func (p *Pool) askLocked() {
 func (p *Pool) probe(ctx context.Context) {
 	lane, err := wire.DialFor(ctx, p.dialer, p.purpose, p.addr, nil)
 	if err == nil {
-		_ = lane.Close()
+		defer func() { _ = lane.Close() }() // which may take its time
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
