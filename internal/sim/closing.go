@@ -46,10 +46,7 @@ func closing(h *History) string {
 	if h.Closing.From == 0 {
 		return ""
 	}
-	most := closes
-	if h.Terms.Stubborn {
-		most += time.Second // until connections are given up that do not end
-	}
+	most := closes + h.Terms.Parting
 	if took := h.Closing.To - h.Closing.From; took < 0 || took > most {
 		return fmt.Sprintf("Close began at %v and took %v", h.Closing.From, took)
 	}

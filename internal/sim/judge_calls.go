@@ -117,7 +117,7 @@ func gentle(h *History) string {
 			return "" // what is refused within a lent action or a script is not performed again, nor what would undo others
 		}
 		f := h.only(c)
-		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
+		if f == nil || h.Terms.Stubborn && h.crowded(c) || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
 			return ""
 		}
 		tryAgain := cmd.Outcome == Refused && (cmd.Name == "MSET" || cmd.Name == "MGET") // until all keys have moved

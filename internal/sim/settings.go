@@ -56,6 +56,7 @@ func choose(seed uint64) Settings {
 	s.Terms = Terms{Primaries: s.Primaries, Grace: time.Second, RoundTrip: 2 * (s.Latency + s.Jitter), MaxConns: 4 + 2 + pool.DefaultSize}
 	stall := 3 * time.Second
 	s.Terms.Stubborn = s.Dialing == stubborn
+	s.Terms.Parting = [...]time.Duration{late: 100 * time.Millisecond, stubborn: time.Second}[s.Dialing]
 	s.Terms.Roomy, s.Terms.Pings, s.Terms.Rest = true, true, restFor(pool.Options{})
 	if !s.Unset {
 		var o pool.Options
