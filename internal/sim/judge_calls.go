@@ -95,7 +95,7 @@ func calm(h *History) string {
 // mayFail reports whether the command succeeded, or may fail in a healthy world.
 func (h *History) mayFail(c *Call, cmd *Command) bool {
 	switch {
-	case cmd.Outcome == Acked && cmd.Err == nil, isTooMuch(cmd.Err), h.closedBy(c.Ended), c.Misuse, c.Blocks, c.hasty():
+	case cmd.Outcome == Acked && cmd.Err == nil, h.Terms.Stubborn, isTooMuch(cmd.Err), h.closedBy(c.Ended), c.Misuse, c.Blocks, c.hasty():
 		return true
 	case errors.Is(cmd.Err, redislanes.ErrExhausted):
 		return h.Terms.FewCalls || h.crowded(c)
@@ -117,7 +117,7 @@ func gentle(h *History) string {
 			return "" // what is refused within a lent action or a script is not performed again, nor what would undo others
 		}
 		f := h.only(c)
-		if f == nil || h.Terms.Stubborn && h.crowded(c) || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
+		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
 			return ""
 		}
 		tryAgain := cmd.Outcome == Refused && (cmd.Name == "MSET" || cmd.Name == "MGET") // until all keys have moved
