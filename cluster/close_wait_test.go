@@ -28,15 +28,25 @@ func TestCloseEndsWaits(t *testing.T) {
 			return p.Do(ctx)
 		},
 		"action": func(ctx context.Context, c *cluster.Client) error { return c.Do(ctx, radix.Cmd(nil, "INCR", "key")) },
+		"unknown": func(ctx context.Context, c *cluster.Client) error { // which servers are asked about
+			return c.Do(ctx, radix.Cmd(nil, "NOSUCH", "key"))
+		},
 		"lent": func(ctx context.Context, c *cluster.Client) error {
 			return c.Do(ctx, radix.Cmd(nil, "BLPOP", "key", "1"))
 		},
 	}
 	for name, call := range calls {
+		dead, silent, after := name == "action", name == "unknown", 10*time.Second
+		if silent {
+			after = 100 * time.Millisecond // while a question is out
+		}
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(refuse, nodeA, nodeB)
 				client := w.open(t, cluster.Config{DownGrace: cluster.WhileContextLasts})
+				w.set(func() {
+					w.dead[nodeA], w.dead[nodeB], w.silent[nodeA], w.silent[nodeB] = dead, dead, silent, silent
+				})
 				const callers = 10 // each waits up to a quarter of a second between two tries
 				ended := make(chan time.Time, callers)
 				for range callers {
@@ -46,7 +56,7 @@ func TestCloseEndsWaits(t *testing.T) {
 						}
 					}()
 				}
-				time.Sleep(10 * time.Second)
+				time.Sleep(after)
 				closed := time.Now()
 				require.NoError(t, client.Close())
 				for range callers {

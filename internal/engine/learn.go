@@ -66,6 +66,9 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			if !l.failed {
 				return cmd.With(l.rule), nil
 			}
+			if c.ctx.Err() != nil {
+				return cmd, nil // it will be refused
+			}
 			now := time.Now()
 			if left < 0 {
 				left = timeLeft(ctx, now)
