@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -177,6 +179,46 @@ func (a *attempt) secondary() {
 		return
 	}
 	a.Commands[0].settle(orNull(&maybe, &value)()[0], nil)
+}
+
+// replicas reads what callers have set, from replicas of several nodes.
+func (a *attempt) replicas() {
+	p := pipeline.Config{Replicas: true}.New(a.w.client)
+	var replies []pipeline.Reply
+	for range 1 + a.r.IntN(4) {
+		key := fmt.Sprintf("v:{%d.%d}", a.r.IntN(a.w.settings.Callers), a.r.IntN(6))
+		a.Commands = append(a.Commands, read("GET", key))
+		replies = append(replies, p.Cmd("GET", key))
+	}
+	a.do(p, replies)
+}
+
+// raw reads into what takes any reply for a value, also an error.
+func (a *attempt) raw() {
+	key := a.own()
+	a.Commands = []Command{read("GET", key)}
+	var said resp3.RawMessage
+	get := radix.Cmd(&said, "GET", key)
+	action := radix.Action(get)
+	if chance(a.r, 2) {
+		action = radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, get) })
+	}
+	a.perform(action, func() []string { return []string{valueOf(string(said))} })
+	if refused := (resp3.SimpleError{S: strings.TrimPrefix(a.Commands[0].Reply, "-")}); isTooMuch(refused) {
+		a.fail(refused)
+	}
+}
+
+// valueOf returns what an encoded reply to GET says; an error as it is.
+func valueOf(encoded string) string {
+	switch {
+	case strings.HasPrefix(encoded, "_"), strings.HasPrefix(encoded, "$-1"):
+		return null
+	case strings.HasPrefix(encoded, "$"):
+		_, value, _ := strings.Cut(encoded, "\r\n")
+		return strings.TrimSuffix(value, "\r\n")
+	}
+	return encoded
 }
 
 // echo is a command without a key.
