@@ -64,7 +64,7 @@ var ofLimit = []mutant{
 	},
 	{
 		"a client that has gone costs nothing", "limit/http.go",
-		"context.WithoutCancel(r.Context())", "r.Context()",
+		"context.WithoutCancel(r.Context())", "context.Context(r.Context())",
 		"./limit", "TestHandler", false,
 	},
 	{

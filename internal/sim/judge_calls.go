@@ -113,7 +113,7 @@ func gentle(h *History) string {
 		if h.mayFail(c, cmd) {
 			return ""
 		}
-		if c.Kind == transaction && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || errors.Is(cmd.Err, redislanes.ErrOvertaken) {
+		if (c.Kind == transaction || c.Kind == raw) && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || errors.Is(cmd.Err, redislanes.ErrOvertaken) {
 			return "" // what is refused within a lent action or a script is not performed again, nor what would undo others
 		}
 		f := h.only(c)

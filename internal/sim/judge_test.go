@@ -182,7 +182,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[4].Commands[0].settle("", errNotSent)
 			h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond}
 		}},
-		{"start", "New takes long", func(h *History) { h.Started, h.Ready = 5*time.Second, 3*time.Second }},
+		{"start", "New takes long", func(h *History) { h.Started, h.Ready = 6*time.Second, 3*time.Second }},
 		{"lazy", "a call waits for servers to start", func(h *History) {
 			h.Calls[4].Began, h.Calls[4].Ended, h.Calls[4].Err, h.Asleep = 0, 2*time.Second, errNotSent, 3*time.Second
 			h.Calls[4].Commands[0].settle("", errNotSent)
@@ -215,7 +215,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			}
 		}},
 		{"retries", "a storm", func(h *History) {
-			h.Calls[5].Commands[0].Err = &redislanes.TroubleError{Tries: 50, Took: 500 * time.Millisecond, Err: errNotSent}
+			h.Calls[5].Commands[0].Err = &redislanes.TroubleError{Tries: 90, Took: 500 * time.Millisecond, Err: errNotSent}
 		}},
 		{"refreshes", "a storm", func(h *History) { h.Refreshes[2].Count = 20 }},
 		{"map", "a slot is another node's", func(h *History) {

@@ -35,11 +35,11 @@ func dials(h *History) string {
 
 // retries: no command is sent again without bounds, whatever is wrong: within the
 // first tenth of a second often, and then every 25 ms at most in the long run,
-// with as many redirects for each as are followed.
+// with an ASK for each, which is a try of its own.
 func retries(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		var t *redislanes.TroubleError
-		if err := c.Commands[i].Err; !errors.As(err, &t) || t.Tries <= 20+int(t.Took/(25*time.Millisecond)) {
+		if err := c.Commands[i].Err; !errors.As(err, &t) || t.Tries <= 2*(20+int(t.Took/(25*time.Millisecond))) {
 			return ""
 		}
 		return fmt.Sprintf("%s: %d tries in %v", c.of(i), t.Tries, t.Took)

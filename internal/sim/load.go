@@ -39,7 +39,7 @@ func init() {
 		{"push", 3, (*attempt).push},
 		{"secondary", 5, (*attempt).secondary},
 		{"replicas", 4, (*attempt).replicas},
-		{"raw", 4, (*attempt).raw},
+		{raw, 4, (*attempt).raw},
 		{"echo", 4, (*attempt).echo},
 		{eachPrimary, 3, (*attempt).echoes},
 		{"large value", 2, (*attempt).largeValue},

@@ -193,7 +193,10 @@ func (a *attempt) replicas() {
 	a.do(p, replies)
 }
 
-// raw reads into what takes any reply for a value, also an error.
+// raw is the kind of calls that read into what takes any reply for a value, also an
+// error, over connections of others or their own.
+const raw = "raw"
+
 func (a *attempt) raw() {
 	key := a.own()
 	a.Commands = []Command{read("GET", key)}

@@ -53,7 +53,7 @@ func (w *world) unready() error {
 
 // starts: New returns soon after servers are ready.
 func starts(h *History) string {
-	if most := h.Ready + mostPause + 500*time.Millisecond + 20*h.Terms.RoundTrip; h.Started > most {
+	if most := h.Ready + mostPause + 1500*time.Millisecond + 20*h.Terms.RoundTrip; h.Started > most {
 		return fmt.Sprintf("New took until %v, though servers were ready at %v", h.Started, h.Ready)
 	}
 	return ""
