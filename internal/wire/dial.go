@@ -145,14 +145,24 @@ func (d dialer) open(ctx context.Context, addr string) (conn net.Conn, took Step
 	return conn, took, nil
 }
 
-// discard closes a connection, and waits for that only if it cannot take long: why it is
-// of no use is not to be told later for it.
+// discardPatience is how long a failed dial waits for its connection to end.
+const discardPatience = 10 * time.Millisecond
+
+// discard closes a connection, and waits only so long for its end: why it is of no use
+// is to be told by then.
 func discard(conn net.Conn) {
 	if _, ok := conn.(*net.TCPConn); ok {
 		_ = conn.Close()
 		return
 	}
-	go func() { _ = conn.Close() }()
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = conn.Close() }()
+	patience := time.NewTimer(discardPatience)
+	defer patience.Stop()
+	select {
+	case <-ended:
+	case <-patience.C:
+	}
 }
 
 // openPatience is how long after the context's end open may go on to say where it
