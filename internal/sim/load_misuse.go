@@ -14,7 +14,7 @@ func (a *attempt) misuse() {
 	a.Misuse = true
 	mistakes := []func(a *attempt) error{
 		crossSlot, transactionInPipeline, noNumber, unknownCommand, wrongReceiver, wrongReceiverAlone, wrongArity, subscribing, silencing, noAction, twice, lateUse,
-		atNode("CLIENT", "REPLY", "OFF"), atNode("SUBSCRIBE", "news"), atNode("MULTI"), pipelined("CLIENT", "REPLY", "SKIP"), pipelined("MONITOR"),
+		opening, pipelined("CLIENT", "REPLY", "SKIP"), pipelined("MONITOR"),
 	}
 	a.Err = mistakes[a.r.IntN(len(mistakes))](a)
 	for i := range a.Commands {
@@ -82,6 +82,8 @@ func wrongArity(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "
 func subscribing(a *attempt) error { return a.somewhere(radix.Cmd(nil, "SUBSCRIBE", "news")) }
 
 func silencing(a *attempt) error { return a.somewhere(radix.Cmd(nil, "CLIENT", "REPLY", "OFF")) }
+
+func opening(a *attempt) error { return a.somewhere(radix.Cmd(nil, "MULTI")) }
 
 // somewhere performs the action at any node, or at all primaries.
 func (a *attempt) somewhere(action radix.Action) error {

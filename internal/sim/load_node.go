@@ -34,23 +34,7 @@ func (a *attempt) echoes() {
 	slices.SortFunc(a.Commands, func(x, y Command) int { return strings.Compare(x.Text, y.Text) })
 }
 
-// atNode does something that no connection may be used for which others use, too.
-func atNode(name string, args ...string) func(a *attempt) error {
-	return func(a *attempt) error {
-		sets, err := a.w.client.Clients()
-		if err != nil {
-			return err
-		}
-		for _, set := range sets {
-			if err := set.Primary.Do(a.ctx, radix.Cmd(nil, name, args...)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-// pipelined appends the same to a pipeline.
+// pipelined appends to a pipeline what no connection may be used for which others use, too.
 func pipelined(name string, args ...string) func(a *attempt) error {
 	return func(a *attempt) error {
 		key, value := a.mistaken()
