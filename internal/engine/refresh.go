@@ -102,6 +102,9 @@ func (c *Client) refreshForAll() error {
 	c.syncs = nil
 	c.mu.Unlock()
 	err := c.refresh(c.ctx)
+	if err != nil && c.topology.Load().view == nil {
+		c.notStarted.Store(&err) // before anybody can ask
+	}
 	c.noteRefreshed(err)
 	for _, done := range waiting {
 		done <- err

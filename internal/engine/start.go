@@ -46,7 +46,6 @@ func (c *Client) startLate() {
 			c.keepFresh()
 			return
 		}
-		c.notStarted.Store(&err)
 		if !c.pauseStart(pause/2 + rand.N(pause/2)) {
 			return
 		}

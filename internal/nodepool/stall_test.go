@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -180,9 +181,10 @@ func TestClosedConnectionIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, resume := pausedServer(t)
 		defer resume()
-		dial, dials := d.NetDial, 0
+		var dials atomic.Int64
+		dial := d.NetDial
 		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			dials++
+			dials.Add(1)
 			conn, err := dial(ctx, network, addr)
 			return lingering{conn}, err
 		}
@@ -195,6 +197,6 @@ func TestClosedConnectionIsNoSilence(t *testing.T) {
 			return nil
 		}))
 		time.Sleep(5 * time.Second)
-		require.Equal(t, 2, dials, "the first connection and the one in its place")
+		require.EqualValues(t, 2, dials.Load(), "the first connection and the one in its place")
 	})
 }
