@@ -208,8 +208,8 @@ var ofCluster = []mutant{
 		"./cluster", "TestStrictProxy", false,
 	},
 	{
-		"a lazy client does not say why", "internal/engine/start.go",
-		"\t\tc.notStarted.Store(&err)\n", "",
+		"a lazy client does not say why", "internal/engine/refresh.go",
+		"\t\tc.notStarted.Store(&err) // before anybody can ask\n", "",
 		"./cluster", "TestLazy", false,
 	},
 	{
