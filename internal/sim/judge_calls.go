@@ -255,7 +255,7 @@ func (h *History) firstFailures(f Fault) map[meeting]time.Duration {
 			continue
 		}
 		for i := range c.Commands {
-			if cmd := &c.Commands[i]; cmd.Outcome != Acked {
+			if cmd := &c.Commands[i]; cmd.Outcome != Acked && h.mayConcern(f, c.met(cmd).addr) {
 				if at, ok := first[c.met(cmd)]; !ok || c.Began < at {
 					first[c.met(cmd)] = c.Began
 				}
@@ -265,13 +265,24 @@ func (h *History) firstFailures(f Fault) map[meeting]time.Duration {
 	return first
 }
 
+// mayConcern reports whether the fault may be why a command failed at the address; none
+// is given if the command did not come so far. A pool of one connection may be busy
+// elsewhere, too.
+func (h *History) mayConcern(f Fault, addr string) bool {
+	return !f.local || len(h.Nodes) == 0 || addr == "" || addr == h.Nodes[f.Node%len(h.Nodes)]
+}
+
 // knownSince returns when everything was known that the call met; negative: it
-// met nothing.
+// met nothing, or something else.
 func (c *Call) knownSince(known map[meeting]time.Duration) time.Duration {
 	since := time.Duration(-1)
 	for i := range c.Commands {
 		if cmd := &c.Commands[i]; cmd.Outcome != Acked {
-			since = max(since, known[c.met(cmd)])
+			at, ok := known[c.met(cmd)]
+			if !ok {
+				return -1
+			}
+			since = max(since, at)
 		}
 	}
 	return since

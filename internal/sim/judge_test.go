@@ -284,6 +284,14 @@ func TestExcuses(t *testing.T) {
 				h.Calls[4].Commands[0].settle("", errUnknown)
 			}, crowd,
 		},
+		"a connection that takes a second to end, to another node than the dead one": {
+			"grace", func(h *History) {
+				h.Nodes, h.Faults[0].kind = []string{"b:1"}, &kind{name: "stall", dead: true, local: true}
+				h.Calls[6].Ended += time.Second
+			}, func(h *History) {
+				h.Calls[6].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: errUnknown}
+			},
+		},
 		"a burst beside a dead node": {"grace", func(h *History) { h.Calls[6].Ended += time.Second }, crowd},
 		"a key that is only read may be elsewhere by now": {
 			"prompt", func(h *History) {
