@@ -59,7 +59,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a dial without an answer is waited for while connections are lent", "internal/nodepool/stall.go",
-		"return m.state != lent })", "return true })",
+		"return m.state != lent && m.lane.Err() == nil })", "return m.lane.Err() == nil })",
 		"./internal/nodepool", "TestUnansweredDialBesideLentConnections", false,
 	},
 	{
@@ -136,6 +136,11 @@ var ofPool = []mutant{
 		"PINGs take connections from callers", "internal/nodepool/exclusive.go",
 		"const besidePing = 2", "const besidePing = 1",
 		"./internal/nodepool", "TestPingsTakeNoConnection", false,
+	},
+	{
+		"a dial without an answer is waited for while a connection ends", "internal/nodepool/stall.go",
+		"m.state != lent && m.lane.Err() == nil })", "m.state != lent })",
+		"./internal/nodepool", "TestUnansweredDialBesideEndingConnection", false,
 	},
 	{
 		"silent lanes are chosen", "internal/nodepool/stall.go",

@@ -98,11 +98,11 @@ func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.
 }
 
 // unansweredDialLocked returns for how long callers have waited for a dial, with
-// no connection there but lent ones, whose silence says nothing. The dial is a
-// question already.
+// no connection there but lent ones and those that are ending, whose silence says
+// nothing. The dial is a question already.
 func (p *Pool) unansweredDialLocked(passed time.Duration) time.Duration {
 	switch {
-	case p.dialing == 0 || slices.ContainsFunc(p.members, func(m *member) bool { return m.state != lent }):
+	case p.dialing == 0 || slices.ContainsFunc(p.members, func(m *member) bool { return m.state != lent && m.lane.Err() == nil }):
 		p.dialSilent = 0
 	case p.queue.Len() > 0 || p.watch.stage == suspect:
 		p.dialSilent += passed

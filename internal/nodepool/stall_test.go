@@ -169,8 +169,10 @@ func TestEachSilenceIsAsked(t *testing.T) {
 // A lingering connection takes its time to close.
 type lingering struct{ net.Conn }
 
+const lingers = 10 * time.Second
+
 func (c lingering) Close() error {
-	time.Sleep(10 * time.Second)
+	time.Sleep(lingers)
 	return c.Conn.Close()
 }
 
@@ -198,5 +200,38 @@ func TestClosedConnectionIsNoSilence(t *testing.T) {
 		}))
 		time.Sleep(5 * time.Second)
 		require.EqualValues(t, 2, dials.Load(), "the first connection and the one in its place")
+	})
+}
+
+// TestUnansweredDialBesideEndingConnection: a server that answers no dial is suspect also
+// while a connection that was closed has not ended yet.
+func TestUnansweredDialBesideEndingConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		var silent atomic.Bool
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if silent.Load() {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			conn, err := dial(ctx, network, addr)
+			return lingering{conn}, err
+		}
+		p, err := New(Adaptive{Min: 1, Max: 2, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer time.Sleep(lingers) // until connections have ended
+		defer p.Close()
+		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
+			go func() { _ = conn.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
+			time.Sleep(time.Millisecond)
+			silent.Store(true)
+			return nil
+		}))
+		_, err = incr(p, 900*time.Millisecond)
+		require.Error(t, err)
+		require.NotZero(t, p.Stats().Suspects)
 	})
 }
