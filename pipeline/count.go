@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/redislanes/redislanes"
 )
 
 // A count is a flight, or one hit of it, as it goes to the server: an INCRBY and,
@@ -18,6 +16,7 @@ type count struct {
 	total   Reply
 	expiry  Reply
 	expires bool
+	known   bool // the key has its time to live already, as far as is known
 }
 
 // A counted is what became of a count.
@@ -28,9 +27,10 @@ type counted struct {
 	owes      bool  // its EXPIRE is still to be done
 }
 
-// append appends a count of the key.
-func (c *Counters) append(p *Pipeline, key fullKey, by int64, ttl time.Duration) count {
-	x := count{total: p.incrBy(key, by), expires: ttl > 0}
+// append appends a count of the key, without what sees to its time to live if it is
+// known to have one.
+func (c *Counters) append(p *Pipeline, key fullKey, by int64, ttl time.Duration, known bool) count {
+	x := count{total: p.incrBy(key, by), expires: ttl > 0 && !known, known: ttl > 0 && known}
 	if x.expires {
 		x.expiry = c.appendExpiry(p, key, ttl)
 		if i := int(x.expiry.index); i > 0 {
@@ -116,9 +116,19 @@ func (c *Counters) send(ctx context.Context, flights []*flight) {
 func (c *Counters) load(flights []*flight) *Pipeline {
 	p := c.pipelines.Get().(*Pipeline)
 	p.Reset()
+	var now uint32
+	var owners uint64
+	if c.expiries != nil {
+		now, owners = c.expiries.now(), c.client.Owners()
+	}
 	for _, f := range flights {
+		known := false
+		if c.expiries != nil {
+			f.mark, f.at = markOf(f.lineup.hash, owners), now
+			known = c.expiries.has(f.mark, now)
+		}
 		p.lastKey, p.lastSlot = f.lineup.key, int32(f.lineup.slot)
-		f.sent = c.append(p, f.lineup.key, f.sum, f.ttl)
+		f.sent = c.append(p, f.lineup.key, f.sum, f.ttl, known)
 	}
 	return p
 }
@@ -128,10 +138,15 @@ func (c *Counters) conclude(ctx context.Context, p *Pipeline, flights []*flight)
 	late, apart := false, false
 	for _, f := range flights {
 		f.outcome = f.sent.outcome()
-		if knowsNoNX(f.outcome.expiryErr) {
+		switch {
+		case knowsNoNX(f.outcome.expiryErr):
 			c.withoutNX.Store(true)
 			f.late = f.outcome.mayExist()
+		case f.sent.known:
+			f.late = f.outcome.mayExist() && c.mayLackExpiry(f)
+			f.outcome.owes = f.late // until it is done
 		}
+		c.learnExpiry(f)
 		f.apart = len(f.members) > 1 && overflows(f.outcome.err)
 		late, apart = late || f.late, apart || f.apart
 	}
@@ -147,12 +162,10 @@ func (c *Counters) conclude(ctx context.Context, p *Pipeline, flights []*flight)
 }
 
 // mayExist reports whether the INCRBY may have run.
-func (o counted) mayExist() bool {
-	return o.err == nil || errors.Is(o.err, redislanes.ErrUnknownOutcome)
-}
+func (o counted) mayExist() bool { return mayHaveRun(o.err) }
 
-// expireLate sets the times to live of flights by which it was found out that a
-// server does not know EXPIRE NX.
+// expireLate sets the times to live of flights by which it was found out that they
+// need it: a server does not know EXPIRE NX, or a key was deleted meanwhile.
 func (c *Counters) expireLate(ctx context.Context, p *Pipeline, flights []*flight) {
 	p.Reset()
 	for _, f := range flights {
@@ -164,6 +177,8 @@ func (c *Counters) expireLate(ctx context.Context, p *Pipeline, flights []*fligh
 	for _, f := range flights {
 		if f.late {
 			f.outcome = f.outcome.after(f.sent.expiry)
+			f.late, f.sent.known = false, false
+			c.learnExpiry(f)
 		}
 	}
 }
@@ -182,7 +197,7 @@ func (c *Counters) flyApart(ctx context.Context, p *Pipeline, flights []*flight)
 		}
 		f.parts = slices.Repeat([]counted{uncertain}, len(f.members))
 		for _, m := range f.members {
-			counts = append(counts, c.append(p, f.lineup.key, m.by, m.ttl))
+			counts = append(counts, c.append(p, f.lineup.key, m.by, m.ttl, false))
 		}
 	}
 	_ = p.Do(ctx)

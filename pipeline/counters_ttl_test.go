@@ -133,31 +133,38 @@ func TestPartsExpire(t *testing.T) {
 }
 
 // TestCutHitExpires: wherever the connection breaks in a hit, a key that exists
-// afterwards has its time to live.
+// afterwards has its time to live, also if it was known to have one and was deleted
+// meanwhile.
 func TestCutHitExpires(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
-	const incrby = len("*3\r\n$6\r\nINCRBY\r\n$5\r\nc0000\r\n$1\r\n1\r\n")
-	const expire = len("*4\r\n$6\r\nEXPIRE\r\n$5\r\nc0000\r\n$4\r\n3600\r\n$2\r\nNX\r\n")
-	var keys []string
-	hit := func(key string, arm func() <-chan struct{}) {
+	const incrby = len("*3\r\n$6\r\nINCRBY\r\n$6\r\nc00000\r\n$1\r\n1\r\n")
+	const expire = len("*4\r\n$6\r\nEXPIRE\r\n$6\r\nc00000\r\n$4\r\n3600\r\n$2\r\nNX\r\n")
+	hit := func(key string, known bool, arm func() <-chan struct{}) {
 		ctx := within(t, 20*time.Second)
 		client, err := cluster.Config{Pool: pool.Laned{Lanes: 1}, RefreshEvery: -1}.New(ctx, []string{proxy.Addr()})
 		require.NoError(t, err)
 		defer client.Close()
-		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "PING"))) // the connection is there
 		counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+		hits := []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}}
+		if known {
+			require.NoError(t, counters.Hit(ctx, hits))
+		}
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "DEL", key))) // the connection is there
 		cut := arm()
-		_ = counters.Hit(ctx, []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}})
+		_ = counters.Hit(ctx, hits)
 		<-cut
 		require.NoError(t, counters.Close())
 	}
-	for d, size := range map[redistest.Direction]int{redistest.ToServer: incrby + expire, redistest.ToClient: len(":1\r\n:1\r\n")} {
-		for n := range size {
-			key := fmt.Sprintf("c%d%03d", d, n)
-			keys = append(keys, key)
-			hit(key, func() <-chan struct{} { return proxy.CutAfter(d, n) })
+	var keys []string
+	for i, known := range []bool{false, true} {
+		for d, size := range map[redistest.Direction]int{redistest.ToServer: incrby + expire, redistest.ToClient: len(":1\r\n:1\r\n")} {
+			for n := range size {
+				key := fmt.Sprintf("c%d%d%03d", i, d, n)
+				keys = append(keys, key)
+				hit(key, known, func() <-chan struct{} { return proxy.CutAfter(d, n) })
+			}
 		}
 	}
 	require.Empty(t, immortal(t, server, keys))

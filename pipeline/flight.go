@@ -104,6 +104,8 @@ type flight struct {
 	left     bool          // it takes nobody more
 
 	// What became of it; owned by the goroutine that flies it.
+	mark    mark   // its key
+	at      uint32 // when it left, in ticks of what is known about times to live
 	sent    count
 	outcome counted
 	late    bool      // its time to live comes in a second pipeline

@@ -7,6 +7,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // overflows reports whether the server refused INCRBY because the sum would not
@@ -30,6 +31,22 @@ func mayComeTrue(err error) bool {
 		return true
 	}
 	return !errors.As(err, &simple)
+}
+
+// mayHaveRun reports whether a command with that error may have run: one that the server
+// refused has not, but one has of which it could not be read what the server said.
+func mayHaveRun(err error) bool {
+	if err == nil {
+		return true // without the allocation for simple
+	}
+	var simple resp3.SimpleError
+	switch {
+	case errors.Is(err, redislanes.ErrUnknownOutcome):
+		return true
+	case errors.As(err, &simple):
+		return resp.IsRefusal([]byte(simple.S))
+	}
+	return !errors.Is(err, redislanes.ErrNotSent)
 }
 
 // said reports whether the server replied with an error that holds the text.

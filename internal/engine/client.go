@@ -85,6 +85,10 @@ func (c *Client) Primary(slot uint16) string {
 	return ""
 }
 
+// Owners returns a number that changes whenever a slot gets another owner, as far as the
+// client knows.
+func (c *Client) Owners() uint64 { return c.current().version }
+
 // Clients is part of radix.MultiClient.
 func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 	if err := c.usable(context.Background()); err != nil {
@@ -188,6 +192,7 @@ func (c *Client) use(judged *topology, v *view) {
 	moves = slices.DeleteFunc(moves, func(m move) bool { return forget[m.to.addr] != 0 })
 	t = t.withOwners(moves)
 	t.settle(c.topology.Load())
+	t.follows(c.topology.Load())
 	c.topology.Store(t)
 	current := t.all()
 	c.strangers = 0

@@ -13,6 +13,7 @@ type topology struct {
 	replicas [][]*node         // of each primary, sorted: servers name them in different orders
 	single   bool              // a server without cluster mode: keys of one command may be in any slots
 	view     *view             // the map that is in use; owner differs by what MOVED has taught since
+	version  uint64            // changes whenever a slot gets another owner
 
 	home        uint16 // where commands without a key go: index into nodes, or noOwner
 	homeReplica *node  // the same for those that go to replicas; nil if there are none
@@ -138,6 +139,7 @@ func (t *topology) withOwners(moves []move) *topology {
 		}
 		next.owner[m.slot] = i
 	}
+	next.version++
 	return &next
 }
 
@@ -175,6 +177,14 @@ func (t *topology) movesSince(before *topology) []move {
 		}
 	}
 	return moves
+}
+
+// follows makes t a later version than before, if any slot has another owner.
+func (t *topology) follows(before *topology) {
+	t.version = before.version
+	if t.owner != before.owner || !slices.Equal(t.nodes, before.nodes) {
+		t.version++
+	}
 }
 
 // primary returns the owner of the slot, or the node of commands without a key;

@@ -24,8 +24,43 @@ var ofPipeline = []mutant{
 	},
 	{
 		"parts of a flight that overflows have no EXPIRE", "pipeline/count.go",
-		"c.append(p, f.lineup.key, m.by, m.ttl)", "c.append(p, f.lineup.key, m.by, 0)",
+		"c.append(p, f.lineup.key, m.by, m.ttl, false)", "c.append(p, f.lineup.key, m.by, 0, false)",
 		"./pipeline", "TestPartsExpire", false,
+	},
+	{
+		"a key that was deleted is believed to have its time to live", "pipeline/expiries.go",
+		"f.outcome.err != nil || f.outcome.total == f.sum ||", "f.outcome.err != nil ||",
+		"./pipeline", "TestExpireIsSentOnce", false,
+	},
+	{
+		"a key that may have been counted is believed to have its time to live", "pipeline/expiries.go",
+		"f.outcome.err != nil || f.outcome.total == f.sum ||", "f.outcome.total == f.sum ||",
+		"./pipeline", "TestCutHitExpires", false,
+	},
+	{
+		"a hit whose reply cannot be read is taken for one that did not run", "pipeline/said.go",
+		"return resp.IsRefusal([]byte(simple.S))", "return false",
+		"./pipeline", "TestSaid", false,
+	},
+	{
+		"a time to live is believed to be at a new primary", "pipeline/expiries.go",
+		"mark(hash ^ owners*golden)", "mark(hash)",
+		"./pipeline", "TestNewPrimaryIsSentExpire", false,
+	},
+	{
+		"an EXPIRE of a key that was not counted is believed", "pipeline/expiries.go",
+		"case f.late, f.outcome.err != nil, f.outcome.expiryErr != nil, f.outcome.total == 0:", "case false:",
+		"./pipeline", "TestRefusedKeyIsNotKnown", false,
+	},
+	{
+		"a key without a time to live is believed to have the one of the key before it", "pipeline/expiries.go",
+		"case f.ttl <= 0 && f.outcome.total == f.sum:", "case false:",
+		"./pipeline", "TestExpireIsSentOnce", false,
+	},
+	{
+		"a time to live is believed in for ever", "pipeline/expiries.go",
+		"min(ttl/rememberedPart, mostRemembered)", "time.Hour",
+		"./pipeline", "TestExpiriesRoom", false,
 	},
 	{
 		"an EXPIRE whose outcome is unknown is not repeated", "pipeline/count.go",

@@ -99,7 +99,7 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 		return true
 	case errors.Is(cmd.Err, redislanes.ErrExhausted):
 		return h.Terms.FewCalls || h.crowded(c)
-	case c.Kind == transaction && redirected(cmd.Err):
+	case (c.Kind == transaction || c.Kind == raw) && redirected(cmd.Err):
 		return true
 	}
 	return ended(cmd.Err) && h.crowded(c)
@@ -193,7 +193,7 @@ func failOpen(h *History) string {
 			continue
 		}
 		known := h.firstFailures(f)
-		most := 4*h.Terms.RoundTrip + 300*time.Millisecond
+		most := 4*h.Terms.RoundTrip + 300*time.Millisecond + h.Terms.Parting // a pool may wait for the end of a connection
 		for _, c := range h.Calls {
 			if c.Began < f.At || c.Began+most >= f.until() || c.Misuse || c.Blocks || c.Large || c.Bulk || c.took() <= most || h.closedBy(c.Ended) {
 				continue

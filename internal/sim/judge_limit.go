@@ -191,7 +191,7 @@ func (h *History) justified(rule *limit.Rule, asks []asked) string {
 	}
 	for _, a := range asks {
 		if a.Err != nil && a.hasTime(h) && !h.troubled(a.call.Began-healing, a.call.Ended) && !h.closedBy(a.call.Ended) &&
-			!h.crowded(&Call{Began: a.call.Began, Ended: a.call.Ended}) {
+			!h.crowded(&Call{Began: a.call.Began, Ended: a.call.Ended}) && h.Terms.Parting < h.Terms.Budget {
 			return fmt.Sprintf("%+v was not counted, two seconds after the last fault: %v", *rule, a)
 		}
 	}

@@ -164,7 +164,7 @@ func expiries(h *History) string {
 	}
 	for key, most := range promised {
 		if ttl := h.TTLs[key]; ttl.Exists && !owed[key] && (ttl.Left < 0 || ttl.Left > most) {
-			return fmt.Sprintf("%s has %v left at the end, and its hits were promised %v at most", key, ttl.Left, most)
+			return fmt.Sprintf("%s: %v are left at the end, and its hits were promised %v at most", key, ttl.Left, most)
 		}
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/pprof"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -37,8 +38,9 @@ func TestWorlds(t *testing.T) {
 					t.Skip("another seed has failed")
 				}
 				defer p.ended.Add(1)
-				defer watch(seed)()
+				ended := watch(seed)
 				f := Run(t, seed)
+				ended()
 				if f != nil && !p.failed.Swap(true) {
 					fmt.Fprintf(os.Stderr, "first failure: seed %d, after %d others, %s: %s\n", seed, p.ended.Load(), f.Judge, short(f.Sentence))
 				}
@@ -50,15 +52,14 @@ func TestWorlds(t *testing.T) {
 	})
 }
 
-// watch ends the process if a world does not end, where the first failure is all that
-// is asked for. It returns what ends the watch.
+// watch ends the process if a world does not end, and says what it is doing: what goes
+// round without a pause while the clock stands still takes all memory within a minute. It
+// returns what ends the watch.
 func watch(seed uint64) (end func()) {
-	const enough = time.Minute // of real time
-	if !*first {
-		return func() {}
-	}
+	const enough = 20 * time.Second // of real time
 	timer := time.AfterFunc(enough, func() {
 		fmt.Fprintf(os.Stderr, "first failure: seed %d, returns: the world has not ended after %v of real time\n", seed, enough)
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
 		os.Exit(1)
 	})
 	return func() { timer.Stop() }

@@ -376,7 +376,7 @@ func (w *world) truth() {
 		}
 		h.TTLs = make(map[string]TTL)
 		for i := range hitKeys {
-			for _, key := range []string{fmt.Sprint("c:", i), fmt.Sprint("s:", i)} {
+			for _, key := range []string{fmt.Sprint("c:", i), fmt.Sprint("s:", i), fmt.Sprint("d:", i)} {
 				_, exists := w.model.Value(key)
 				left, ok := w.model.TTL(key)
 				if !ok {

@@ -1,0 +1,78 @@
+package pipeline
+
+import (
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestExpiriesModel: what is remembered was noted, not forgotten since, and not for
+// longer than it may be.
+func TestExpiriesModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &expiries{began: time.Now()}
+		random := rand.New(rand.NewPCG(1, 2))
+		marks := make([]mark, 200)
+		for i := range marks { // in few buckets, so that they displace each other
+			marks[i] = mark(random.Uint32())<<32 | mark(random.IntN(4))
+		}
+		model := make(map[mark]time.Time)
+		found := 0
+		for range 100_000 {
+			m := marks[random.IntN(len(marks))]
+			switch random.IntN(4) {
+			case 0:
+				ttl := time.Duration(random.Int64N(int64(3 * time.Minute)))
+				e.keep(m, e.now(), ttl)
+				if until := time.Now().Add(min(ttl/8, 10*time.Second)); until.After(model[m]) {
+					model[m] = until
+				}
+			case 1:
+				e.forget(m)
+				delete(model, m)
+			case 2:
+				time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
+			case 3:
+				if e.has(m, e.now()) {
+					found++
+					require.True(t, time.Now().Before(model[m]))
+				}
+			}
+		}
+		require.Positive(t, found)
+	})
+}
+
+// TestExpiriesRoom: many keys are remembered at a time, each for an eighth of its time to
+// live or ten seconds.
+func TestExpiriesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &expiries{began: time.Now()}
+		const keys = 30_000
+		known := func(seed uint64) (n int) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			for range keys {
+				if e.has(mark(random.Uint64()), e.now()) {
+					n++
+				}
+			}
+			return n
+		}
+		for seed, ttl := range []time.Duration{80 * time.Millisecond, 24 * time.Second, time.Hour} {
+			random := rand.New(rand.NewPCG(uint64(seed), 0))
+			for range keys {
+				e.keep(mark(random.Uint64()), e.now(), ttl)
+			}
+			lasts := min(ttl/8, 10*time.Second)
+			time.Sleep(lasts - time.Nanosecond)
+			require.Greater(t, known(uint64(seed)), keys*98/100, ttl)
+			time.Sleep(time.Nanosecond)
+			require.Zero(t, known(uint64(seed)), ttl)
+		}
+		e.keep(1, e.now(), 79*time.Millisecond)
+		require.False(t, e.has(1, e.now()), "too short a time to be remembered")
+	})
+}
