@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -40,7 +41,8 @@ func limiters() []client {
 		ourLimiter("ours-sliding-window", limit.SlidingWindow),
 		ourLimiter("ours-token-bucket", limit.TokenBucket),
 		{"redis_rate", openRedisRate(false)}, {"redis_rate-parallel", openRedisRate(true)},
-		{"rueidis-script", openRueidisScript(false)}, {"rueidis-script-parallel", openRueidisScript(true)},
+		{"rueidis-two-keys", openScript(twoKeys, false)}, {"rueidis-two-keys-parallel", openScript(twoKeys, true)},
+		{"rueidis-script", openScript(shortScript, false)}, {"rueidis-script-parallel", openScript(shortScript, true)},
 	}
 }
 
@@ -119,27 +121,68 @@ func openRedisRate(parallel bool) func(context.Context, target) (*session, error
 	}
 }
 
-// fixedWindow is a fixed window as limiters with a script have it: one key, whose time
-// to live the first hit sets.
-const fixedWindow = `
+// A script is a fixed window in Lua, and what it is given for a key.
+type script struct {
+	lua  string
+	keys func(key string) []string
+	args func(now time.Time) []string
+	hits func(reply rueidis.RedisResult) (int64, error)
+}
+
+// shortScript is the least that a fixed window takes: one key, whose time to live the
+// first hit sets. It does not say when the window ends.
+var shortScript = script{
+	lua: `
 local total = redis.call("INCRBY", KEYS[1], ARGV[1])
 if total == tonumber(ARGV[1]) then
   redis.call("PEXPIRE", KEYS[1], ARGV[2])
 end
-return total`
+return total`,
+	keys: func(key string) []string { return []string{"window:" + key} },
+	args: func(time.Time) []string { return oneHit },
+	hits: func(reply rueidis.RedisResult) (int64, error) { return reply.AsInt64() },
+}
 
-// openRueidisScript stands in for rueidislimiter, which the module proxy does not have:
-// one script for each key, over rueidis.
-func openRueidisScript(parallel bool) func(context.Context, target) (*session, error) {
+var oneHit = []string{"1", fmt.Sprint(hitsWindow.Milliseconds())}
+
+// twoKeys does what rueidislimiter does, whose module is not in the module proxy: the
+// window's end has a key of its own, so that each decision says when it ends.
+var twoKeys = script{
+	lua: `
+local now, ends = tonumber(ARGV[2]), tonumber(redis.call("GET", KEYS[2]) or 0)
+if ends < now then
+  ends = tonumber(ARGV[3])
+  local until_then = ends + 1000
+  redis.call("SET", KEYS[2], ends, "PXAT", until_then)
+  redis.call("SET", KEYS[1], 0, "PXAT", until_then)
+end
+return {redis.call("INCRBY", KEYS[1], ARGV[1]), ends}`,
+	keys: func(key string) []string {
+		hits := "window:{" + key + "}"
+		return []string{hits, hits + ":ends"}
+	},
+	args: func(now time.Time) []string {
+		return []string{"1", strconv.FormatInt(now.UnixMilli(), 10), strconv.FormatInt(now.Add(hitsWindow).UnixMilli(), 10)}
+	},
+	hits: func(reply rueidis.RedisResult) (int64, error) {
+		hitsAndEnd, err := reply.AsIntSlice()
+		if err != nil || len(hitsAndEnd) != 2 {
+			return 0, err
+		}
+		return hitsAndEnd[0], nil
+	},
+}
+
+// openScript decides by one script for each key, over rueidis.
+func openScript(s script, parallel bool) func(context.Context, target) (*session, error) {
 	return func(_ context.Context, t target) (*session, error) {
 		c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: t.addrs, TLSConfig: t.tls, DisableCache: true})
 		if err != nil {
 			return nil, err
 		}
-		script := rueidis.NewLuaScript(fixedWindow)
-		args := []string{"1", fmt.Sprint(hitsWindow.Milliseconds())}
+		lua := rueidis.NewLuaScript(s.lua)
 		decide := func(ctx context.Context, key string) error {
-			n, err := script.Exec(ctx, c, []string{"window:" + key}, args).AsInt64()
+			n, err := s.hits(lua.Exec(ctx, c, s.keys(key), s.args(time.Now())))
 			if err == nil && (n < 1 || n > manyHits) {
 				err = errDenied
 			}
