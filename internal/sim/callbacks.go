@@ -66,6 +66,7 @@ type user struct {
 	seen   func(text string) // is given what is logged
 	line   func(slog.Record) // likewise
 	moved  func()            // is called when the map of the slots has changed
+	nat    bool              // the client needs other addresses than those that servers name
 
 	password func() string // the one that is right now
 }
@@ -130,6 +131,9 @@ func (u *user) credentials(context.Context) (username, password string, err erro
 
 func (u *user) addrMap(addr string) string {
 	u.behave(theAddrMap)
+	if u.nat {
+		return translated(addr)
+	}
 	return addr
 }
 

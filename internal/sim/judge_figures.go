@@ -134,10 +134,10 @@ func (w *world) failed(n *model.Node, args [][]byte, reply []byte) {
 		code = "other"
 	}
 	w.rec.note(func(*History) {
-		if w.failures[n.Addr()] == nil {
-			w.failures[n.Addr()] = make(map[string]uint64)
+		if w.failures[w.reached(n)] == nil {
+			w.failures[w.reached(n)] = make(map[string]uint64)
 		}
-		w.failures[n.Addr()][code]++
+		w.failures[w.reached(n)][code]++
 	})
 }
 

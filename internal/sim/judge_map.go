@@ -51,7 +51,7 @@ func (w *world) askMap() {
 			continue
 		}
 		w.believed[slot] = addr
-		if !w.model.OwnedSince(slot, addr, since) {
+		if !w.model.OwnedSince(slot, w.nodeAt(addr), since) {
 			w.rec.note(func(h *History) { h.Wrong = append(h.Wrong, Belief{now, slot, addr}) })
 		}
 	}

@@ -19,6 +19,7 @@ const (
 	ofClosing
 	ofLimits
 	ofDialing
+	ofNAT
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

@@ -24,6 +24,7 @@ type Settings struct {
 	Password            bool
 	OneHost             bool // the nodes differ by their ports only
 	Unnamed             bool // and do not say which host it is
+	NAT                 bool // the client reaches them at other hosts than they name
 	Unready             int  // whether servers are ready when New is called
 	DeadSeed            bool // nobody is at the first address that the client is told
 	Unset               bool // everything is as the zero Config has it
@@ -68,6 +69,8 @@ func choose(seed uint64) Settings {
 		s.Terms.FewCalls = o.FailFast || o.MaxWaiters > 0
 		s.Terms.Pings, s.Terms.Rest = o.PingEvery >= 0, restFor(o)
 	}
+	nat := source(seed, ofNAT, 0)
+	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
 	s.Terms.MinConns = leastConns(s.Config.Pool)
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
@@ -182,9 +185,9 @@ func (s *Settings) String() string {
 		l.Strategy = nil
 		p = l
 	}
-	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v\n"+
+	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v, NAT %v\n"+
 		"%T%+v %s\nDownGrace %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v",
-		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed,
+		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed, s.NAT,
 		p, p, s.Strategy, s.Config.DownGrace, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
 		s.Config.Dialer.Protocol, s.Config.Dialer.Timeout, s.Config.Dialer.WriteTimeout)
 }

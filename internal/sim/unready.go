@@ -34,7 +34,7 @@ func (w *world) unready() error {
 			n.Loading(readyAfter)
 			continue
 		}
-		other, err := w.net.Dialer("others")(context.Background(), "tcp", n.Addr())
+		other, err := w.net.Dialer("others")(context.Background(), "tcp", w.reached(n))
 		if err != nil {
 			return err
 		}

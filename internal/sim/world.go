@@ -132,7 +132,7 @@ func (w *world) build() {
 	w.hosts = make([]atomic.Pointer[simnet.Host], len(w.nodes))
 	for _, n := range w.nodes {
 		w.listen(n)
-		w.addrs = append(w.addrs, n.Addr())
+		w.addrs = append(w.addrs, w.reached(n))
 		w.rec.h.Nodes = w.addrs
 	}
 	if w.settings.Password {
@@ -148,7 +148,7 @@ func (w *world) build() {
 func (w *world) setPassword(p string) { w.password.Store(&p) }
 
 func (w *world) listen(n *model.Node) {
-	w.hosts[n.Index()].Store(w.net.Listen(n.Addr(), w.model.Serve(n)))
+	w.hosts[n.Index()].Store(w.net.Listen(w.reached(n), w.model.Serve(n)))
 }
 
 // executed notes what has taken effect on a primary.
@@ -163,7 +163,7 @@ func (w *world) executed(e model.Execution) {
 		return
 	}
 	x := Execution{
-		At: w.rec.at(e.At), Node: e.Node.Addr(), Conn: e.Conn, Text: textOf(e.Args), Key: string(e.Args[1]), Reply: plain(e.Reply),
+		At: w.rec.at(e.At), Node: w.reached(e.Node), Conn: e.Conn, Text: textOf(e.Args), Key: string(e.Args[1]), Reply: plain(e.Reply),
 	}
 	foreign := w.foreign[e.Node.Index()].Load()
 	w.rec.note(func(h *History) {
@@ -206,7 +206,7 @@ func plain(reply []byte) string {
 func (w *world) connect() error {
 	c := w.settings.Config
 	w.user.seed = derived(w.seed, ofUser)
-	w.user.line, w.user.moved = w.line, w.askMap
+	w.user.line, w.user.moved, w.user.nat = w.line, w.askMap, w.settings.NAT
 	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
 	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.netDial()
 	if !w.settings.Unset {
@@ -249,7 +249,7 @@ func (w *world) connect() error {
 // nobody's.
 func (w *world) seeds() []string {
 	if w.settings.DeadSeed {
-		return append([]string{"10.9.9.9:6379"}, w.addrs...)
+		return append([]string{nobody + "6379"}, w.addrs...)
 	}
 	return w.addrs
 }

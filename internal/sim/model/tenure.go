@@ -19,10 +19,10 @@ func (c *Cluster) noteTenures(before, after *topology, now time.Time) {
 
 // OwnedSince reports whether the node was, in truth, the slot's owner at some moment
 // from then on.
-func (c *Cluster) OwnedSince(slot uint16, addr string, since time.Time) bool {
+func (c *Cluster) OwnedSince(slot uint16, n *Node, since time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	is := func(owner int16) bool { return owner >= 0 && c.nodes[owner].addr == addr }
+	is := func(owner int16) bool { return owner >= 0 && c.nodes[owner] == n }
 	if is(c.truth.owner[slot]) {
 		return true
 	}

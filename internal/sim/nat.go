@@ -1,0 +1,40 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/redislanes/redislanes/internal/sim/model"
+)
+
+const (
+	inside  = "10.0.0."   // hosts as servers name themselves
+	outside = "192.0.2."  // where the client reaches them, in a world behind NAT
+	nobody  = "10.9.9.9:" // a host that there is not
+)
+
+// reached returns the address at which the client reaches the node.
+func (w *world) reached(n *model.Node) string {
+	if !w.settings.NAT {
+		return n.Addr()
+	}
+	return translated(n.Addr())
+}
+
+// nodeAt returns the node that the client reaches at the address; nil if there is none.
+func (w *world) nodeAt(addr string) *model.Node {
+	if i := slices.Index(w.addrs, addr); i >= 0 {
+		return w.nodes[i]
+	}
+	return nil
+}
+
+// translated is the AddrMap of a world behind NAT. It has no answer for its own answers:
+// nobody is where it sends those that ask.
+func translated(addr string) string {
+	if host, ok := strings.CutPrefix(addr, inside); ok {
+		return outside + host
+	}
+	_, port, _ := strings.Cut(addr, ":")
+	return nobody + port
+}
