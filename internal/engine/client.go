@@ -200,6 +200,9 @@ func (c *Client) use(judged *topology, v *view) {
 		named := n.named.Swap(false)
 		switch {
 		case slices.Contains(current, n):
+			if c.cfg.Sentinel != nil && !c.closed && !slices.Contains(t.nodes, n) {
+				c.demoteLocked(n)
+			}
 		case named: // a node that imports its first slot is in no map yet
 			c.strangers++
 		default:
@@ -222,11 +225,32 @@ func (c *Client) drain(n *node) {
 	defer n.left()
 	defer n.close()
 	n.retire()
+	c.await(n.quiet)
+}
+
+// demoteLocked gives up the pool of a node that is no primary any more, by what a Sentinel
+// says. All of its dials would be refused, and each ask for a refresh, for as long as the
+// node is a replica.
+func (c *Client) demoteLocked(n *node) {
+	p, o := n.release(asPrimary)
+	if p == nil {
+		return
+	}
+	c.tasks.Go(func() {
+		defer n.tellLeft(o)
+		defer p.Close()
+		p.Retire()
+		c.await(p.Quiet)
+	})
+}
+
+// await returns when it is quiet, after drainTime, or when the client is closed.
+func (c *Client) await(quiet func() bool) {
 	limit := time.NewTimer(drainTime)
 	defer limit.Stop()
 	check := time.NewTicker(drainCheck)
 	defer check.Stop()
-	for !n.quiet() {
+	for !quiet() {
 		select {
 		case <-check.C:
 		case <-limit.C:

@@ -122,6 +122,16 @@ func (n *node) quiet() bool {
 	return true
 }
 
+// release takes the pool away from the node, which makes another one when it is needed
+// again. Both results may be nil.
+func (n *node) release(u use) (*nodepool.Pool, PoolObserver) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	o := n.observers[u]
+	n.observers[u] = nil
+	return n.pools[u].Swap(nil), o
+}
+
 // retire makes the pools refuse new batches.
 func (n *node) retire() {
 	n.mu.Lock()

@@ -35,7 +35,7 @@ func clusterKinds() []kind {
 		{name: "pause of writes", harmless: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(false)},
 		{name: "pause", weight: 2, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(true)},
 		{name: "clients killed", weight: 2, least: 10 * time.Millisecond, most: 10 * time.Millisecond, begin: clientsKilled},
-		{name: "deaf", harmless: true, gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: switched((*model.Node).Deaf, 1)},
+		{name: "deaf", harmless: true, gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: deaf},
 		{name: "old map", harmless: true, gentle: true, weight: 4, least: time.Second, most: 20 * time.Second, misleads: 1, begin: wrongMap(true)},
 		{name: "false map", harmless: true, gentle: true, weight: 3, least: time.Second, most: 20 * time.Second, misleads: 2, begin: wrongMap(false)},
 		{name: "lag", harmless: true, gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, begin: lag},
@@ -150,8 +150,8 @@ func killed(how model.Start) func(w *world, f Fault) func() {
 func restartedAs(how model.Start) func(w *world, f Fault) func() {
 	return func(w *world, f Fault) func() {
 		n := w.node(f)
-		if how.Stranger && len(w.nodes) == 1 {
-			return nothing // nobody could tell it from the cluster made anew
+		if w.settings.Sentinels || how.Stranger && len(w.nodes) == 1 {
+			return nothing // nobody could tell it from the one that was there, made anew
 		}
 		w.kill(n)
 		w.foreign[n.Index()].Store(true)

@@ -31,6 +31,9 @@ func (a *attempt) mistaken() (key, value string) {
 }
 
 func crossSlot(a *attempt) error {
+	if a.w.settings.Sentinels { // where all slots are one server's it is none
+		return noNumber(a)
+	}
 	key, value := a.mistaken()
 	p := pipeline.New(a.w.client)
 	p.Cmd("SET", key, value)

@@ -20,6 +20,7 @@ const (
 	ofLimits
 	ofDialing
 	ofNAT
+	ofSentinels
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

@@ -123,6 +123,9 @@ func (w *world) build() {
 	if w.settings.OneHost {
 		options.Addr = func(i int) string { return fmt.Sprintf("10.0.0.1:%d", 7001+i) }
 	}
+	if w.settings.Sentinels {
+		options.Sentinels = sentinelAddrs
+	}
 	w.model = model.New(options)
 	w.model.ReplicationLag(usualLag)
 	w.model.GossipLag(usualGossip)
@@ -135,6 +138,7 @@ func (w *world) build() {
 		w.addrs = append(w.addrs, w.reached(n))
 		w.rec.h.Nodes = w.addrs
 	}
+	w.listenSentinels()
 	if w.settings.Password {
 		first := canary + "first"
 		w.setPassword(first)
@@ -221,6 +225,7 @@ func (w *world) connect() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
+	w.useSentinels(&c)
 	if w.settings.DeadSeed { // whose user first mistakes a URL for an address
 		if _, err := c.New(ctx, []string{"redis://:" + canary + "@" + w.addrs[0]}); err != nil {
 			w.seen(err.Error())
@@ -248,10 +253,14 @@ func (w *world) connect() error {
 // seeds returns the addresses that the client is told, of which the first may be
 // nobody's.
 func (w *world) seeds() []string {
-	if w.settings.DeadSeed {
-		return append([]string{nobody + "6379"}, w.addrs...)
+	addrs := w.addrs
+	if w.settings.Sentinels {
+		addrs = w.reachedSentinels()
 	}
-	return w.addrs
+	if w.settings.DeadSeed {
+		return append([]string{nobody + "6379"}, addrs...)
+	}
+	return addrs
 }
 
 // run lets the callers call, and the faults happen.

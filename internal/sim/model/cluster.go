@@ -19,6 +19,9 @@ type Options struct {
 	// Unnamed nodes do not say under which host they are: it is the one that they were
 	// asked under (cluster-preferred-endpoint-type unknown-endpoint).
 	Unnamed bool
+	// Sentinels are the addresses of those that watch the servers, which have no cluster
+	// mode then and one primary.
+	Sentinels []string
 	// ID gives them their IDs, of 40 hexadecimal digits; random by default.
 	ID func(i int) string
 	// Epoch is added to the config epochs, which are 1 and so on.
@@ -56,16 +59,17 @@ type Execution struct {
 type Cluster struct {
 	opts Options
 
-	mu      sync.Mutex // guards what follows, all nodes and sessions; never held while waiting
-	rand    *rand.Rand
-	nodes   []*Node
-	truth   *topology
-	gossip  time.Duration // how late nodes learn of changes
-	lag     time.Duration // how late replicas apply writes
-	lost    map[string]bool
-	tenures map[uint16][]tenure // that have ended, of slots whose owner has changed
-	lastID  uint64
-	scripts *interpreter
+	mu        sync.Mutex // guards what follows, all nodes and sessions; never held while waiting
+	rand      *rand.Rand
+	nodes     []*Node
+	truth     *topology
+	gossip    time.Duration // how late nodes learn of changes
+	lag       time.Duration // how late replicas apply writes
+	lost      map[string]bool
+	tenures   map[uint16][]tenure // that have ended, of slots whose owner has changed
+	lastID    uint64
+	sentinels []*Sentinel
+	scripts   *interpreter
 }
 
 // New makes a cluster, in which primaries share the slots evenly and node
@@ -87,6 +91,9 @@ func New(opts Options) *Cluster {
 		if p := c.truth.primary[i]; p >= 0 {
 			n.source, n.shard = c.nodes[p], c.nodes[p].shard
 		}
+	}
+	for _, addr := range opts.Sentinels {
+		c.sentinels = append(c.sentinels, &Sentinel{c: c, addr: addr, view: c.truth})
 	}
 	return c
 }
@@ -210,6 +217,7 @@ func (c *Cluster) newNode(i int) *Node {
 		watchers: make(map[string][]*Session), migrating: make(map[uint16]*Node), importing: make(map[uint16]*Node),
 		sessions: make(map[*Session]struct{}), channels: make(map[string][]*Session), scripts: make(map[string]string),
 	}
+	n.standalone = len(c.opts.Sentinels) > 0
 	if n.port, err = strconv.Atoi(port); err != nil {
 		panic("model: Options.Addr: " + err.Error())
 	}

@@ -32,6 +32,7 @@ func init() {
 		c.bulkString(strconv.Itoa(c.now.Nanosecond() / 1000))
 	})
 	register("info -1 loading,stale 0 0 0", info)
+	register("role 1 noscript,loading,stale,fast 0 0 0", role)
 }
 
 func ping(c *call) {

@@ -105,7 +105,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 	if n.mayNot[cmd.name] {
 		return s.forbidden(n.c.dialect().notAllowed, cmd.name)
 	}
-	if !n.standalone && cmd.routed() {
+	if cmd.routed() {
 		if text := s.route(cmd, args, write); text != "" {
 			if cmd.name == "exec" {
 				s.discard()

@@ -17,6 +17,9 @@ type keysFound struct {
 // route returns the redirection for a command whose keys the node does not serve,
 // or nothing.
 func (s *Session) route(cmd *command, args [][]byte, write bool) string {
+	if s.n.standalone {
+		return ""
+	}
 	f := keysFound{unseen: s.multi && s.n.c.dialect().newSlots && (cmd.name != "exec" || s.queuesMessages())}
 	if cmd.name != "exec" {
 		if text := s.look(&f, cmd, args); text != "" {

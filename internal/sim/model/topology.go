@@ -96,6 +96,9 @@ func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
 	f(next)
 	c.noteTenures(c.truth, next, now)
 	c.truth = next
+	for _, s := range c.sentinels {
+		s.learning = append(s.learning, lesson{now.Add(c.gossip), next})
+	}
 	for _, n := range c.nodes {
 		if n.own != nil {
 			continue

@@ -1,0 +1,67 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// In some worlds there is one primary without cluster mode, and Sentinels.
+
+var sentinelAddrs = []string{inside + "101:26379", inside + "102:26379", inside + "103:26379"}
+
+func (s *Settings) chooseSentinels(r *rand.Rand) {
+	if s.Unset || !chance(r, 10) {
+		return
+	}
+	s.Sentinels, s.Unnamed, s.Primaries, s.Replicas = true, false, 1, oneOf(r, 1, 1, 2)
+	s.Terms.Primaries = 1
+}
+
+// listenSentinels starts them.
+func (w *world) listenSentinels() {
+	for i, addr := range w.reachedSentinels() {
+		w.net.Listen(addr, w.model.Sentinels()[i].Serve)
+	}
+}
+
+// reachedSentinels returns the addresses at which the client reaches them.
+func (w *world) reachedSentinels() (addrs []string) {
+	for _, s := range w.model.Sentinels() {
+		addr := s.Addr()
+		if w.settings.NAT {
+			addr = translated(addr)
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs
+}
+
+// useSentinels makes the client ask them.
+func (w *world) useSentinels(c *cluster.Config) {
+	if w.settings.Sentinels {
+		c.Sentinel = &cluster.Sentinel{
+			Primary: model.SentinelPrimary,
+			Dialer: lanes.Dialer{
+				NetDial: c.Dialer.NetDial, NetDialKeepsDeadlines: c.Dialer.NetDialKeepsDeadlines, Timeout: c.Dialer.Timeout,
+			},
+		}
+	}
+}
+
+// deaf makes a node hear of no change, and a Sentinel, if there are any.
+func deaf(w *world, f Fault) func() {
+	end := switched((*model.Node).Deaf, 1)(w, f)
+	all := w.model.Sentinels()
+	if len(all) == 0 {
+		return end
+	}
+	s := all[f.With%uint64(len(all))]
+	s.Deaf(true)
+	return func() {
+		s.Deaf(false)
+		end()
+	}
+}
