@@ -186,6 +186,7 @@ type Terms struct {
 	Parting   time.Duration // until dials and connections are given up that do not end
 	FewCalls  bool          // the pool refuses callers when it is full
 	Roomy     bool          // callers do not wait for each other's connections
+	Blind     bool          // no server is asked for a map: MOVED is all that there is to know
 	Primaries int
 	Rules     []limit.Rule
 	Budget    time.Duration // of a call of the limiter

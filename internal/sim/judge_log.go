@@ -39,6 +39,9 @@ func executed(h *History) string {
 // members: nothing is executed by a server that is none of the cluster. With other
 // faults about, a wrong map may vouch for it, or another one have brought it back.
 func members(h *History) string {
+	if h.Terms.Blind {
+		return ""
+	}
 	for i := range h.Foreign {
 		e, about := &h.Foreign[i], 0
 		for _, f := range h.Faults {

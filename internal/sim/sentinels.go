@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
@@ -14,10 +15,15 @@ var sentinelAddrs = []string{inside + "101:26379", inside + "102:26379", inside 
 
 func (s *Settings) chooseSentinels(r *rand.Rand) {
 	if s.Unset || !chance(r, 10) {
+		s.Config.Standalone = !s.Unset && chance(r, 15)
+		s.Terms.Blind = s.Config.Standalone
 		return
 	}
 	s.Sentinels, s.Unnamed, s.Primaries, s.Replicas = true, false, 1, oneOf(r, 1, 1, 2)
 	s.Terms.Primaries = 1
+	if s.Terms.Grace >= 0 { // a demoted server names no other one: it takes a second try
+		s.Config.DownGrace, s.Terms.Grace = 0, time.Second
+	}
 }
 
 // listenSentinels starts them.

@@ -187,9 +187,9 @@ func (s *Settings) String() string {
 		l.Strategy = nil
 		p = l
 	}
-	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v, NAT %v, Sentinels %v\n"+
+	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v, NAT %v, Sentinels %v, Standalone %v\n"+
 		"%T%+v %s\nDownGrace %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v",
-		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed, s.NAT, s.Sentinels,
+		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed, s.NAT, s.Sentinels, s.Config.Standalone,
 		p, p, s.Strategy, s.Config.DownGrace, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
 		s.Config.Dialer.Protocol, s.Config.Dialer.Timeout, s.Config.Dialer.WriteTimeout)
 }
