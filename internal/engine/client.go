@@ -110,6 +110,11 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 // invents addresses must not make us open connections without end.
 const maxStrangers = 64
 
+// strangerTime is how long a node stays which a redirect has named and no map holds: it
+// may be about to get its first slot, and where no server is asked for a map, what is
+// known of it would be forgotten with it, that it is dead for one.
+const strangerTime = 10 * time.Second
+
 // node returns the node that a redirect named, making it if it is new; nil if
 // there are too many already that no map of the slots holds, or if AddrMap fails.
 func (c *Client) node(to redirect) *node {
@@ -130,7 +135,7 @@ func (c *Client) node(to redirect) *node {
 		c.strangers++
 	}
 	n := c.nodeLocked(addr)
-	n.named.Store(true)
+	n.named = time.Now()
 	return n
 }
 
@@ -197,13 +202,12 @@ func (c *Client) use(judged *topology, v *view) {
 	current := t.all()
 	c.strangers = 0
 	for addr, n := range c.nodes {
-		named := n.named.Swap(false)
 		switch {
 		case slices.Contains(current, n):
 			if c.cfg.Sentinel != nil && !c.closed && !slices.Contains(t.nodes, n) {
 				c.demoteLocked(n)
 			}
-		case named: // a node that imports its first slot is in no map yet
+		case time.Since(n.named) < strangerTime:
 			c.strangers++
 		default:
 			delete(c.nodes, addr)

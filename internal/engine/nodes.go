@@ -5,6 +5,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
@@ -19,7 +20,7 @@ type node struct {
 	addr   string
 	client *Client
 
-	named atomic.Bool // a redirect named it since the last refresh
+	named time.Time // when a redirect did it last; guarded by the client's mu
 
 	pools [2]atomic.Pointer[nodepool.Pool] // by use; nil until it is needed
 
