@@ -219,7 +219,7 @@ func stalled(h *History) string {
 			continue
 		}
 		for _, c := range h.Calls {
-			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Kind == transaction || c.Blocks || c.Large || c.Misuse || h.crowded(c) {
+			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Kind == transaction || c.Blocks || c.Large || c.Misuse || h.crowded(c) || h.lentOut(c) {
 				continue
 			}
 			return fmt.Sprintf("call %d (%s) began at %v, and took %v while %q lasted: connections are closed after %v of silence",
@@ -227,6 +227,18 @@ func stalled(h *History) string {
 		}
 	}
 	return ""
+}
+
+// lentOut reports whether the users of lent connections had as many as a pool makes, for a
+// while of the call.
+func (h *History) lentOut(c *Call) bool {
+	users := 0
+	for _, other := range h.Calls {
+		if (other.Kind == transaction || other.Kind == raw) && c.among([]Span{{other.Began, other.Ended}}) {
+			users++
+		}
+	}
+	return users >= h.Terms.MaxConns
 }
 
 // A meeting is where calls of a kind met trouble. Kinds differ because a node has
