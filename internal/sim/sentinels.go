@@ -6,6 +6,7 @@ import (
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -57,17 +58,25 @@ func (w *world) useSentinels(c *cluster.Config) {
 	}
 }
 
-// deaf makes a node hear of no change, and a Sentinel, if there are any.
+// deaf makes a node hear of no change, and one Sentinel or two, if there are any, which
+// may also be away.
 func deaf(w *world, f Fault) func() {
 	end := switched((*model.Node).Deaf, 1)(w, f)
 	all := w.model.Sentinels()
 	if len(all) == 0 {
 		return end
 	}
-	s := all[f.With%uint64(len(all))]
-	s.Deaf(true)
+	ends := []func(){end}
+	away := oneOf(f.draws(), simnet.Conditions{}, simnet.Conditions{Refuse: true}, simnet.Conditions{Blackhole: true}, simnet.Conditions{Partition: simnet.Both},
+		simnet.Conditions{Stall: simnet.Both})
+	for i := range 1 + f.With>>8%2 {
+		at := (f.With + i) % uint64(len(all))
+		all[at].Deaf(true)
+		ends = append(ends, func() { all[at].Deaf(false) }, w.net.Impose(us, w.reachedSentinels()[at], away))
+	}
 	return func() {
-		s.Deaf(false)
-		end()
+		for _, end := range ends {
+			end()
+		}
 	}
 }

@@ -123,7 +123,11 @@ func (n *Node) settle(now time.Time) {
 		if i >= 0 {
 			view := n.learning[i].view
 			n.learning = slices.Delete(n.learning, 0, i+1)
+			was := n.source
 			n.adopt(view, now)
+			if len(n.c.sentinels) > 0 && was == nil && n.source != nil {
+				n.hangUpAll() // Sentinels send CLIENT KILL TYPE normal behind REPLICAOF
+			}
 		}
 	}
 	if n.source != nil {
