@@ -189,6 +189,11 @@ func (c *Client) use(judged *topology, v *view) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for addr := range forget { // MOVED may name it again
+		if n := c.nodes[addr]; n != nil {
+			n.named = time.Now()
+		}
+	}
 	t := newTopology(v, c.nodeLocked)
 	if c.cfg.Standalone { // MOVED is all that there is to know
 		judged = t

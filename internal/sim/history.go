@@ -187,6 +187,7 @@ type Terms struct {
 	FewCalls  bool          // the pool refuses callers when it is full
 	Roomy     bool          // callers do not wait for each other's connections
 	Blind     bool          // no server is asked for a map: MOVED is all that there is to know
+	Sentinels bool          // which say who the primary is
 	Primaries int
 	Rules     []limit.Rule
 	Budget    time.Duration // of a call of the limiter

@@ -101,6 +101,8 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 		return h.Terms.FewCalls || h.crowded(c)
 	case (c.Kind == transaction || c.Kind == raw) && redirected(cmd.Err):
 		return true
+	case c.Kind == eachPrimary && h.Terms.Sentinels && errors.Is(cmd.Err, redislanes.ErrNotMember):
+		return true // it is one no more
 	}
 	return ended(cmd.Err) && h.crowded(c)
 }

@@ -9,7 +9,9 @@ import (
 // prompt: a call that has to do only with nodes that are well takes a few round trips,
 // whatever is the matter with the others.
 func prompt(h *History) string {
-	if !h.Terms.Roomy || h.Terms.Stubborn { // a connection that is replaced takes a second to end
+	// A connection that is replaced may take a second to end, and without a map other nodes
+	// are asked first.
+	if !h.Terms.Roomy || h.Terms.Stubborn || h.Terms.Blind {
 		return ""
 	}
 	most := 12*h.Terms.RoundTrip + 20*time.Millisecond

@@ -20,6 +20,9 @@ const backoffDials = 150
 // dials: no address is dialled without bounds, whatever is wrong with it.
 func dials(h *History) string {
 	most := 3*h.Terms.MaxConns + backoffDials
+	if h.Terms.Sentinels {
+		most += 3 * mostRefreshes // what each of them says is verified
+	}
 	recent := make(map[string][]time.Duration)
 	for _, d := range h.Dials {
 		r := append(recent[d.Addr], d.At)

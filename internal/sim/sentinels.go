@@ -21,7 +21,7 @@ func (s *Settings) chooseSentinels(r *rand.Rand) {
 		return
 	}
 	s.Sentinels, s.Unnamed, s.Primaries, s.Replicas = true, false, 1, oneOf(r, 1, 1, 2)
-	s.Terms.Primaries = 1
+	s.Terms.Primaries, s.Terms.Sentinels = 1, true
 	if s.Terms.Grace >= 0 { // a demoted server names no other one: it takes a second try
 		s.Config.DownGrace, s.Terms.Grace = 0, time.Second
 	}
@@ -58,15 +58,14 @@ func (w *world) useSentinels(c *cluster.Config) {
 	}
 }
 
-// deaf makes a node hear of no change, and one Sentinel or two, if there are any, which
-// may also be away.
+// deaf makes a node hear of no change or, where there are Sentinels, one of them or two,
+// which may also be away.
 func deaf(w *world, f Fault) func() {
-	end := switched((*model.Node).Deaf, 1)(w, f)
 	all := w.model.Sentinels()
 	if len(all) == 0 {
-		return end
+		return switched((*model.Node).Deaf, 1)(w, f)
 	}
-	ends := []func(){end}
+	var ends []func()
 	away := oneOf(f.draws(), simnet.Conditions{}, simnet.Conditions{Refuse: true}, simnet.Conditions{Blackhole: true}, simnet.Conditions{Partition: simnet.Both},
 		simnet.Conditions{Stall: simnet.Both})
 	for i := range 1 + f.With>>8%2 {

@@ -99,6 +99,13 @@ func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
 	for _, s := range c.sentinels {
 		s.learning = append(s.learning, lesson{now.Add(c.gossip), next})
 	}
+	if len(c.sentinels) > 0 { // which tell servers at once, not when a client asks
+		time.AfterFunc(c.gossip, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.settleAll(time.Now())
+		})
+	}
 	for _, n := range c.nodes {
 		if n.own != nil {
 			continue
