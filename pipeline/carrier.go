@@ -110,16 +110,16 @@ func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) {
 
 // touchDown lands the flights, whatever has become of them.
 func (c *Counters) touchDown(flights []*flight, keep bool) {
-	next := c.carriers.Get().(*carrier)
+	var next *carrier
 	for _, f := range flights {
 		c.oweFor(f)
-		c.land(f, keep, next)
+		next = c.land(f, keep, next)
 	}
 	c.wake(flights, next)
 }
 
 // wake wakes the members of flights that have landed and starts the carrier for
-// more, if there is any. It does so just before it wakes the last one: Go's
+// more, if there is one. It does so just before it wakes the last one: Go's
 // scheduler runs next what has become ready last, and puts what this displaces
 // at the end of the processor's queue. So the carrier has its turn behind the
 // callers, which by then have made their next hits: 90 on a flight, with 100 callers on
@@ -137,11 +137,9 @@ func (c *Counters) wake(flights []*flight, next *carrier) {
 		}
 		c.putBackFlight(f)
 	}
-	if len(next.lineups) > 0 {
+	if next != nil {
 		c.inside.Stay()
 		go next.run()
-	} else {
-		c.putBack(next)
 	}
 	last.landed()
 }

@@ -209,8 +209,9 @@ func (c *Counters) oweFor(f *flight) {
 
 // land notes for the members of a flight what became of them: the flight's total is
 // the last member's, and each one before has what the next one has, less what that
-// one added. A key that is still out is left to the carrier.
-func (c *Counters) land(f *flight, keep bool, next *carrier) {
+// one added. A key that is still out is left to the carrier, which land gets if there is
+// none yet, and returns.
+func (c *Counters) land(f *flight, keep bool, next *carrier) *carrier {
 	l := f.lineup
 	s := l.shard
 	s.mu.Lock()
@@ -226,10 +227,14 @@ func (c *Counters) land(f *flight, keep bool, next *carrier) {
 		m.flight = nil
 	}
 	l.owner, l.own = nil, nil
-	if keep || len(l.waiting) > 0 {
-		l.carrier = next
-		next.lineups = append(next.lineups, l)
-	} else {
+	if !keep && len(l.waiting) == 0 {
 		c.dissolveLocked(l)
+		return next
 	}
+	if next == nil {
+		next = c.carriers.Get().(*carrier)
+	}
+	l.carrier = next
+	next.lineups = append(next.lineups, l)
+	return next
 }

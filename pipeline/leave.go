@@ -25,6 +25,9 @@ func (c *Counters) leave(ctx context.Context, call *hitCall) {
 // divide divides flights by the node that owns their keys now, so that a node which
 // is slow holds up its own keys only. It returns no groups if there is one node.
 func (c *Counters) divide(groups []*group, flights []*flight) []*group {
+	if len(flights) == 1 {
+		return groups
+	}
 	first := c.primary(flights[0])
 	apart := slices.IndexFunc(flights, func(f *flight) bool { return c.primary(f) != first })
 	if apart < 0 {
