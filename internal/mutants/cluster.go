@@ -188,6 +188,16 @@ var ofCluster = []mutant{
 		"./internal/engine", "TestAdmitPrimary", false,
 	},
 	{
+		"Sentinel: a demoted primary is dialled for ever", "internal/engine/client.go",
+		"c.cfg.Sentinel != nil && !c.closed && !slices.Contains(t.nodes, n)", "false",
+		"./internal/sim/model", "TestDemotedPrimary", false,
+	},
+	{
+		"a dead node that only MOVED names is forgotten", "internal/engine/client.go",
+		"case time.Since(n.named) < strangerTime:", "case false:",
+		"./internal/sim/model", "TestDeadNodeBehindMoved", false,
+	},
+	{
 		"a replica among standalone servers is used", "internal/engine/judge.go",
 		"case said.single && said.follows:", "case false:",
 		"./internal/faults", "TestPrimaryAmongStandaloneServers", false,

@@ -48,7 +48,7 @@ const restarts = time.Second
 func (w *world) node(f Fault) *model.Node { return w.nodes[f.Node%len(w.nodes)] }
 
 // primary and replica return the node of a shard that has that role in truth; nil:
-// it has no replica.
+// it has no replica, or none that could take its place.
 func (w *world) primary(f Fault) *model.Node {
 	n := w.node(f)
 	if p := w.model.Primary(n); p != nil {
@@ -59,6 +59,9 @@ func (w *world) primary(f Fault) *model.Node {
 
 func (w *world) replica(f Fault) *model.Node {
 	p := w.primary(f)
+	if w.settings.NoCluster && !w.settings.Sentinels {
+		return nil // nobody would tell the client
+	}
 	for _, n := range w.nodes {
 		if w.model.Primary(n) == p && n.Up() {
 			return n
@@ -150,7 +153,7 @@ func killed(how model.Start) func(w *world, f Fault) func() {
 func restartedAs(how model.Start) func(w *world, f Fault) func() {
 	return func(w *world, f Fault) func() {
 		n := w.node(f)
-		if w.settings.Sentinels || how.Stranger && len(w.nodes) == 1 {
+		if w.settings.NoCluster || how.Stranger && len(w.nodes) == 1 {
 			return nothing // nobody could tell it from the one that was there, made anew
 		}
 		w.kill(n)

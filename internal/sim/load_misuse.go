@@ -31,7 +31,7 @@ func (a *attempt) mistaken() (key, value string) {
 }
 
 func crossSlot(a *attempt) error {
-	if s := &a.w.settings; s.Sentinels || s.Config.Standalone { // where all slots are one server's it is none
+	if s := &a.w.settings; s.NoCluster || s.Config.Standalone { // where all slots are one server's it is none
 		return noNumber(a)
 	}
 	key, value := a.mistaken()

@@ -20,7 +20,7 @@ const (
 	ofLimits
 	ofDialing
 	ofNAT
-	ofSentinels
+	ofServers
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

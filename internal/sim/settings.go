@@ -25,7 +25,9 @@ type Settings struct {
 	OneHost             bool // the nodes differ by their ports only
 	Unnamed             bool // and do not say which host it is
 	NAT                 bool // the client reaches them at other hosts than they name
-	Sentinels           bool // Sentinels tell who the primary is, of servers without cluster mode
+	NoCluster           bool // servers have no cluster mode, and there is one primary
+	Sentinels           bool // which tell who it is
+	Proxy               bool // there is a proxy before it
 	Unready             int  // whether servers are ready when New is called
 	DeadSeed            bool // nobody is at the first address that the client is told
 	Unset               bool // everything is as the zero Config has it
@@ -72,7 +74,7 @@ func choose(seed uint64) Settings {
 	}
 	nat := source(seed, ofNAT, 0)
 	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
-	s.chooseSentinels(source(seed, ofSentinels, 0))
+	s.chooseServers(source(seed, ofServers, 0))
 	s.Terms.MinConns = leastConns(s.Config.Pool)
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
@@ -187,9 +189,9 @@ func (s *Settings) String() string {
 		l.Strategy = nil
 		p = l
 	}
-	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v, NAT %v, Sentinels %v, Standalone %v\n"+
+	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v, NAT %v, no cluster %v, Sentinels %v, Standalone %v, proxy %v\n"+
 		"%T%+v %s\nDownGrace %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v",
-		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed, s.NAT, s.Sentinels, s.Config.Standalone,
+		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed, s.NAT, s.NoCluster, s.Sentinels, s.Config.Standalone, s.Proxy,
 		p, p, s.Strategy, s.Config.DownGrace, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
 		s.Config.Dialer.Protocol, s.Config.Dialer.Timeout, s.Config.Dialer.WriteTimeout)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -123,6 +124,7 @@ func (w *world) build() {
 	if w.settings.OneHost {
 		options.Addr = func(i int) string { return fmt.Sprintf("10.0.0.1:%d", 7001+i) }
 	}
+	options.NoCluster, options.Proxy = w.settings.NoCluster, w.settings.Proxy
 	if w.settings.Sentinels {
 		options.Sentinels = sentinelAddrs
 	}
@@ -253,9 +255,14 @@ func (w *world) connect() error {
 // seeds returns the addresses that the client is told, of which the first may be
 // nobody's.
 func (w *world) seeds() []string {
-	addrs := w.addrs
-	if w.settings.Sentinels {
+	addrs := slices.Clone(w.addrs)
+	switch {
+	case w.settings.Sentinels:
 		addrs = w.reachedSentinels()
+	case w.settings.NoCluster && w.settings.Config.Standalone: // the first that answers is used
+		addrs = addrs[:1]
+	case w.settings.NoCluster:
+		slices.Reverse(addrs) // replicas first
 	}
 	if w.settings.DeadSeed {
 		return append([]string{nobody + "6379"}, addrs...)

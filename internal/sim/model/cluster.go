@@ -19,8 +19,12 @@ type Options struct {
 	// Unnamed nodes do not say under which host they are: it is the one that they were
 	// asked under (cluster-preferred-endpoint-type unknown-endpoint).
 	Unnamed bool
-	// Sentinels are the addresses of those that watch the servers, which have no cluster
-	// mode then and one primary.
+	// NoCluster servers have no cluster mode, and there is one primary.
+	NoCluster bool
+	// Proxy servers hang up when they are asked what they are, as proxies do on commands
+	// that they do not know.
+	Proxy bool
+	// Sentinels are the addresses of those that watch such servers.
 	Sentinels []string
 	// ID gives them their IDs, of 40 hexadecimal digits; random by default.
 	ID func(i int) string
@@ -217,7 +221,7 @@ func (c *Cluster) newNode(i int) *Node {
 		watchers: make(map[string][]*Session), migrating: make(map[uint16]*Node), importing: make(map[uint16]*Node),
 		sessions: make(map[*Session]struct{}), channels: make(map[string][]*Session), scripts: make(map[string]string),
 	}
-	n.standalone = len(c.opts.Sentinels) > 0
+	n.standalone = c.opts.NoCluster
 	if n.port, err = strconv.Atoi(port); err != nil {
 		panic("model: Options.Addr: " + err.Error())
 	}

@@ -105,7 +105,7 @@ func (n *Node) Restart(how Start) {
 				n.own, n.keys = nil, n.own
 			}
 		}
-		n.dead, n.standalone, n.stranger = false, how.Standalone || len(n.c.opts.Sentinels) > 0, how.Stranger
+		n.dead, n.standalone, n.stranger = false, how.Standalone || n.c.opts.NoCluster, how.Stranger
 		n.loadingUntil, n.downUntil = now.Add(how.Loading), now.Add(max(how.Down, how.Loading))
 		n.pause.until, n.alias, n.inSync = time.Time{}, "", false
 		clear(n.scripts)

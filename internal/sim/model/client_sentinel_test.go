@@ -22,7 +22,7 @@ func TestDemotedPrimary(t *testing.T) {
 		network := simnet.New(1)
 		defer network.Close()
 		sentinels := []string{"10.0.0.101:26379", "10.0.0.102:26379", "10.0.0.103:26379"}
-		c := model.New(model.Options{Primaries: 1, Replicas: 2, Sentinels: sentinels})
+		c := model.New(model.Options{Primaries: 1, Replicas: 2, NoCluster: true, Sentinels: sentinels})
 		c.GossipLag(100 * time.Millisecond)
 		for _, n := range c.Nodes() {
 			network.Listen(n.Addr(), c.Serve(n))

@@ -10,18 +10,33 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// In some worlds there is one primary without cluster mode, and Sentinels.
+// In some worlds there is one primary without cluster mode, with Sentinels or without, and in
+// others a cluster whose client may not ask for the map of the slots.
 
 var sentinelAddrs = []string{inside + "101:26379", inside + "102:26379", inside + "103:26379"}
 
-func (s *Settings) chooseSentinels(r *rand.Rand) {
-	if s.Unset || !chance(r, 10) {
-		s.Config.Standalone = !s.Unset && chance(r, 15)
-		s.Terms.Blind = s.Config.Standalone
-		return
+// chooseServers chooses what there is in place of a cluster that tells of itself.
+func (s *Settings) chooseServers(r *rand.Rand) {
+	switch {
+	case s.Unset:
+	case chance(r, 10):
+		s.withoutCluster(oneOf(r, 1, 1, 2))
+		s.Sentinels, s.Terms.Sentinels = true, true
+	case chance(r, 15):
+		s.Config.Standalone, s.Terms.Blind = true, true
+	case chance(r, 15):
+		s.withoutCluster(oneOf(r, 0, 1, 2))
+		if s.Config.Standalone = chance(r, 2); s.Config.Standalone {
+			s.Proxy = true
+			s.Config.Dialer.NoSetInfo, s.Config.Dialer.Protocol, s.Config.Dialer.ClientName = true, 0, ""
+		}
 	}
-	s.Sentinels, s.Unnamed, s.Primaries, s.Replicas = true, false, 1, oneOf(r, 1, 1, 2)
-	s.Terms.Primaries, s.Terms.Sentinels = 1, true
+}
+
+// withoutCluster makes servers of one primary without cluster mode.
+func (s *Settings) withoutCluster(replicas int) {
+	s.NoCluster, s.Unnamed, s.Primaries, s.Replicas = true, false, 1, replicas
+	s.Terms.Primaries = 1
 	if s.Terms.Grace >= 0 { // a demoted server names no other one: it takes a second try
 		s.Config.DownGrace, s.Terms.Grace = 0, time.Second
 	}
