@@ -24,7 +24,7 @@ func (s *Settings) chooseServers(r *rand.Rand) {
 		s.Sentinels, s.Terms.Sentinels = true, true
 	case chance(r, 15):
 		s.Config.Standalone, s.Terms.Blind = true, true
-	case chance(r, 15):
+	case chance(r, 8):
 		s.withoutCluster(oneOf(r, 0, 1, 2))
 		if s.Config.Standalone = chance(r, 2); s.Config.Standalone {
 			s.Proxy = true
