@@ -70,7 +70,7 @@ func (w *world) caller(n int) {
 		if w.rec.now() >= length {
 			return
 		}
-		w.call(r, (n*10_000+k)*1000, pick(r))
+		w.call(r, (n*10_000+k)*1000, w.more(n, k, pick(r)))
 	}
 }
 
