@@ -12,6 +12,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/pipeline"
 )
 
 // moreActions take the place of some calls, so that the others stay what they were.
@@ -21,16 +22,17 @@ func init() {
 	moreActions = []action{
 		{"module", 1, (*attempt).module},
 		{raw, 1, (*attempt).rawReads},
+		{"replicas", 2, (*attempt).patientReads},
 	}
 }
 
 // more returns what takes the place of a caller's call, which mostly is the call itself.
 func (w *world) more(caller, k int, instead *action) *action {
 	r := source(w.seed, ofMore, uint64(caller)<<32|uint64(k))
-	if !chance(r, 12) {
+	if !chance(r, 9) {
 		return instead
 	}
-	return &moreActions[r.IntN(len(moreActions))]
+	return pick(r, moreActions)
 }
 
 // module counts by a command of a module, of which only servers know where its key is.
@@ -38,7 +40,28 @@ func (a *attempt) module() {
 	name := fmt.Sprintf("MODULE%d.INCRBY", a.r.IntN(model.Modules))
 	key, by, total := a.counter(), a.amount(), int64(0)
 	a.Commands = []Command{write(name, key, strconv.FormatInt(by, 10))}
-	a.perform(radix.FlatCmd(&total, name, by, key), number(&total))
+	if chance(a.r, 2) {
+		a.perform(radix.FlatCmd(&total, name, by, key), number(&total))
+		return
+	}
+	p := a.newPipeline()
+	a.do(p, []pipeline.Reply{p.Cmd(name, strconv.FormatInt(by, 10), key)})
+}
+
+// patientReads reads from replicas of most nodes, and has time to turn to primaries.
+func (a *attempt) patientReads() {
+	d := oneOf(a.r, 2*time.Second, 2*time.Second, 3*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	a.ctx, a.Limit, a.Deadline = ctx, a.Began+d, true
+	p := pipeline.Config{Replicas: true}.New(a.w.client)
+	var replies []pipeline.Reply
+	for range 6 {
+		key := fmt.Sprintf("v:{%d.%d}", a.r.IntN(a.w.settings.Callers), a.r.IntN(6))
+		a.Commands = append(a.Commands, read("GET", key))
+		replies = append(replies, p.Cmd("GET", key))
+	}
+	a.do(p, replies)
 }
 
 // rawReads reads keys one after the other into what takes any reply for a value.
