@@ -48,9 +48,9 @@ func (a *attempt) module() {
 	a.do(p, []pipeline.Reply{p.Cmd(name, strconv.FormatInt(by, 10), key)})
 }
 
-// patientReads reads from replicas of most nodes, and has time to turn to primaries.
+// patientReads reads from replicas of most nodes, mostly with time to turn to primaries.
 func (a *attempt) patientReads() {
-	d := oneOf(a.r, 2*time.Second, 2*time.Second, 3*time.Second)
+	d := oneOf[time.Duration](a.r, 200, 300, 500, 2000) * time.Millisecond
 	ctx, cancel := context.WithTimeout(context.Background(), d)
 	defer cancel()
 	a.ctx, a.Limit, a.Deadline = ctx, a.Began+d, true
