@@ -29,7 +29,7 @@ func clusterKinds() []kind {
 		{name: "cannot save", harmless: true, weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
 		{name: "flaky", harmless: true, brief: true, weight: 6, least: 100 * time.Millisecond, most: 4 * time.Second, dead: true, begin: flaky},
 		{name: "no replicas", harmless: true, brief: true, weight: 2, least: 200 * time.Millisecond, most: 6 * time.Second, dead: true, begin: switched((*model.Node).NoReplicas, 2)},
-		{name: "master down", harmless: true, gentle: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
+		{name: "master down", harmless: true, gentle: true, replicas: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
 		{name: "max clients", weight: 2, least: time.Second, most: 4 * time.Second, begin: maxClients},
 		{name: "rotation", weight: 4, least: 10 * time.Millisecond, most: 3 * time.Second, begin: rotation},
 		{name: "pause of writes", harmless: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(false)},

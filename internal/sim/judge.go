@@ -38,6 +38,7 @@ var judges = []judge{
 	{"grace", failOpen},
 	{"stall", stalled},
 	{"prompt", prompt},
+	{"replica", replicated},
 	{"dials", dials},
 	{"retries", retries},
 	{"refreshes", refreshes},

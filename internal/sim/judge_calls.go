@@ -221,7 +221,7 @@ func stalled(h *History) string {
 			continue
 		}
 		for _, c := range h.Calls {
-			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Kind == transaction || c.Blocks || c.Large || c.Misuse || h.crowded(c) || h.lentOut(c) {
+			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Kind == transaction || c.Kind == raw || c.Blocks || c.Large || c.Misuse || h.crowded(c) || h.lentOut(c) {
 				continue
 			}
 			return fmt.Sprintf("call %d (%s) began at %v, and took %v while %q lasted: connections are closed after %v of silence",

@@ -209,6 +209,13 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Terms.Roomy, h.Nodes, h.Faults[0].kind = true, []string{"b:1"}, &kind{name: "stall", local: true}
 			h.Calls[1].Began, h.Calls[1].Ended, h.Calls[1].Limit = 22*time.Second, 24*time.Second, 0
 		}},
+		{"replica", "a read fails while only replicas are in trouble", func(h *History) {
+			h.Terms.Roomy, h.Faults[0].kind = true, &kind{name: "master down", replicas: true}
+			h.Calls = append(h.Calls, &Call{
+				ID: 99, Kind: "secondary", Began: 22 * time.Second, Ended: 23 * time.Second, Limit: 24 * time.Second, Deadline: true, Err: errNotSent,
+				Commands: []Command{{Text: "GET k", Name: "GET", Key: "k", Slot: -1, Outcome: NotSent, Err: errNotSent}},
+			})
+		}},
 		{"dials", "a storm", func(h *History) {
 			for range 200 {
 				h.Dials = append(h.Dials, Dial{3 * time.Second, "a:1"})

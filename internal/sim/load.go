@@ -70,11 +70,11 @@ func (w *world) caller(n int) {
 		if w.rec.now() >= length {
 			return
 		}
-		w.call(r, (n*10_000+k)*1000, pick(r))
+		w.call(r, (n*10_000+k)*1000, w.more(n, k, pick(r, actions)))
 	}
 }
 
-func pick(r *rand.Rand) *action {
+func pick(r *rand.Rand, actions []action) *action {
 	all := 0
 	for i := range actions {
 		all += actions[i].weight

@@ -42,6 +42,7 @@ type kind struct {
 	misleads    int           // how much it takes to make the client believe a wrong map, where it takes 2
 	harmless    bool          // it breaks no connection
 	moves       bool          // slots have another node than before
+	replicas    bool          // it is of replicas only
 	begin       func(w *world, f Fault) (end func())
 }
 

@@ -21,6 +21,7 @@ const (
 	ofDialing
 	ofNAT
 	ofServers
+	ofMore // with the number of the caller and that of its call
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

@@ -166,7 +166,9 @@ func (w *world) executed(e model.Execution) {
 	switch name {
 	case "SET", "MSET", "INCRBY", "EXPIRE", "PEXPIRE", "RPUSH":
 	default:
-		return
+		if !strings.HasPrefix(name, "MODULE") {
+			return
+		}
 	}
 	x := Execution{
 		At: w.rec.at(e.At), Node: w.reached(e.Node), Conn: e.Conn, Text: textOf(e.Args), Key: string(e.Args[1]), Reply: plain(e.Reply),

@@ -16,6 +16,7 @@ type command struct {
 	run               func(*call)
 	since             Dialect
 	subs              map[string]*command
+	module            bool // no server has it that has not loaded a module
 }
 
 // commands holds all but subcommands.
