@@ -15,12 +15,14 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
+const module = "module"
+
 // moreActions take the place of some calls, so that the others stay what they were.
 var moreActions []action
 
 func init() {
 	moreActions = []action{
-		{"module", 1, (*attempt).module},
+		{module, 1, (*attempt).module},
 		{raw, 1, (*attempt).rawReads},
 		{"replicas", 2, (*attempt).patientReads},
 	}
@@ -32,7 +34,11 @@ func (w *world) more(caller, k int, instead *action) *action {
 	if !chance(r, 9) {
 		return instead
 	}
-	return pick(r, moreActions)
+	more := pick(r, moreActions)
+	if w.settings.Terms.Blind && more.name == module { // nobody is asked where its key is
+		return instead
+	}
+	return more
 }
 
 // module counts by a command of a module, of which only servers know where its key is.
