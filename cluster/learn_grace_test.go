@@ -41,6 +41,29 @@ func TestUnknownCommandWhileNodesAreSilent(t *testing.T) {
 	})
 }
 
+// TestUnknownCommandWhileNodesAreDead: once the grace of the nodes' trouble is over, a
+// command that was never asked for fails at once, too.
+func TestUnknownCommandWhileNodesAreDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		do := func(name string) {
+			require.Error(t, client.Do(soon(t, 5*time.Second), radix.Cmd(nil, name, keyOf(0, 2))))
+			require.Error(t, client.Do(soon(t, 5*time.Second), radix.Cmd(nil, name, keyOf(1, 2))))
+		}
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(0, 2))))
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(1, 2))))
+		w.set(func() { w.dead[nodeA], w.dead[nodeB] = true, true })
+		do("INCR")
+		for _, name := range []string{"MODULE.A", "MODULE.B", "MODULE.A"} {
+			time.Sleep(time.Second)
+			began := time.Now()
+			do(name)
+			require.Less(t, time.Since(began), 5*time.Millisecond, name)
+		}
+	})
+}
+
 // TestUnknownCommandOutlastsAFailover: within the grace, servers are asked again:
 // by a guess the command would have gone to the wrong node.
 func TestUnknownCommandOutlastsAFailover(t *testing.T) {

@@ -154,6 +154,7 @@ func (c *Client) inquire(name string, l *inquiry) {
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
 	asked := 0
+	var down []time.Time // since when those are that have failed because of it
 	for failed := 0; failed < len(nodes); {
 		var more <-chan time.Time
 		if asked < len(nodes) {
@@ -173,14 +174,28 @@ func (c *Client) inquire(name string, l *inquiry) {
 				return
 			}
 			failed++
+			if !a.down.IsZero() {
+				down = append(down, a.down)
+			}
 			stagger.Reset(0)
 		case <-ctx.Done():
 			failed = len(nodes)
 		}
 	}
+	l.fail(down, len(nodes), c.cfg.DownGrace)
+}
+
+// fail ends an inquiry of so many nodes that none has answered. Its trouble began, if all
+// of them are down, when the last one went down.
+func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
 	now := time.Now()
 	l.failed, l.old = true, now
-	if !mayTryAgain(&trouble{since: l.since}, now, 0, c.cfg.DownGrace) {
+	if len(down) > 0 && len(down) == nodes {
+		if last := slices.MaxFunc(down, time.Time.Compare); last.Before(l.since) {
+			l.since = last
+		}
+	}
+	if !mayTryAgain(&trouble{since: l.since}, now, 0, grace) {
 		l.old = now.Add(failedTime)
 	}
 }
@@ -216,6 +231,7 @@ func (c *Client) informants() []*node {
 type lore struct {
 	rule     *command.Rule
 	answered bool
+	down     time.Time // since when the node is down, if that is why it has not; else zero
 }
 
 func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
@@ -226,7 +242,7 @@ func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
 	wire.RoundTrip(ctx, n.pool(asPrimary), call, batch)
 	reply, err := batch.Reply(0)
 	if err != nil {
-		return lore{}
+		return lore{down: beganAt(err)}
 	}
 	if resp.IsError(reply) { // no right to ask, or not now
 		return lore{answered: classify(resp.ErrorText(reply), n.addr).verdict == final}
@@ -235,7 +251,7 @@ func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
 	if err != nil {
 		c.journal.Note(slog.LevelWarn, "COMMAND INFO makes no sense", "node", n.addr, "command", name, "error", err)
 	}
-	return lore{rule, true}
+	return lore{rule: rule, answered: true}
 }
 
 // learnAll finds the slots of the request's commands that the table does not

@@ -108,6 +108,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestLongTriesNeedNoMemory", false,
 	},
 	{
+		"the first use of an unknown command has a grace of its own", "internal/engine/learn.go",
+		"if len(down) > 0 && len(down) == nodes {", "if false {",
+		"./cluster", "TestUnknownCommandWhileNodesAreDead", false,
+	},
+	{
 		"an unknown command is routed by a guess while all nodes are down", "internal/engine/learn.go",
 		"if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,", "if true || !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,",
 		"./cluster", "TestUnknownCommandOutlastsAFailover", false,
