@@ -70,11 +70,13 @@ func (w *world) caller(n int) {
 		if w.rec.now() >= length {
 			return
 		}
-		w.call(r, (n*10_000+k)*1000, pick(r))
+		w.call(r, (n*10_000+k)*1000, pick(r, actions))
+		w.extra(n, k)
 	}
 }
 
-func pick(r *rand.Rand) *action {
+// pick returns an action chosen by weight.
+func pick(r *rand.Rand, actions []action) *action {
 	all := 0
 	for i := range actions {
 		all += actions[i].weight

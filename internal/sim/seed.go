@@ -19,6 +19,7 @@ const (
 	ofClosing
 	ofLimits
 	ofDialing
+	ofExtra // with the number of the caller and that of its call
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

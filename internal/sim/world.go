@@ -375,15 +375,18 @@ func (w *world) truth() {
 			}
 		}
 		h.TTLs = make(map[string]TTL)
-		for i := range hitKeys {
-			for _, key := range []string{fmt.Sprint("c:", i), fmt.Sprint("s:", i), fmt.Sprint("d:", i)} {
-				_, exists := w.model.Value(key)
-				left, ok := w.model.TTL(key)
-				if !ok {
-					left = -1
-				}
-				h.TTLs[key] = TTL{Exists: exists, Left: left}
+		_ = h.each(func(c *Call, i int) string {
+			cmd := &c.Commands[i]
+			if _, known := h.TTLs[cmd.Key]; cmd.Name != hit || known {
+				return ""
 			}
-		}
+			_, exists := w.model.Value(cmd.Key)
+			left, ok := w.model.TTL(cmd.Key)
+			if !ok {
+				left = -1
+			}
+			h.TTLs[cmd.Key] = TTL{Exists: exists, Left: left}
+			return ""
+		})
 	})
 }
