@@ -14,11 +14,15 @@ import (
 
 // Keys that are hit by one call only: no later hit makes good what it has left undone.
 
-// onceTTL is the time to live of these keys, most of which live to the world's end.
-const onceTTL = 25 * time.Minute
+// onceTTL is the time to live of these keys, most of which live to the world's end. Some
+// are deleted, and counted anew.
+const onceTTL = 15 * time.Minute
+
+// onceKeys is what these keys begin with.
+const onceKeys = "o:"
 
 // onceKey returns a key that no other call hits.
-func (a *attempt) onceKey(i int) string { return fmt.Sprintf("o:%d.%d", a.ID, i) }
+func (a *attempt) onceKey(i int) string { return fmt.Sprintf("%s%d.%d", onceKeys, a.ID, i) }
 
 // hitting returns a hit, and notes it as a command of the call.
 func (a *attempt) hitting(key string, by int64, ttl time.Duration) pipeline.Hit {
@@ -64,17 +68,25 @@ func (a *attempt) once() {
 const overflowing = "overflowing"
 
 // overflowing hits a key by more than it can count, after a hit that fits: the one is
-// counted and the other one refused.
+// counted and the other one refused, each by itself. In half of the calls the key is
+// deleted after their sum was refused, so that both are counted.
 func (a *attempt) overflowing() {
 	const room = 1000
 	hits := []pipeline.Hit{a.hitting(a.onceKey(0), math.MaxInt64-room, 0)}
 	if a.Err = a.w.counters.Hit(a.ctx, hits); a.counted(hits, 0) != nil {
 		return
 	}
-	a.Misuse = true
+	if chance(a.r, 2) {
+		go func() {
+			time.Sleep(a.w.settings.Latency)
+			p := pipeline.New(a.w.client)
+			p.Cmd("DEL", a.onceKey(0))
+			_ = p.Do(a.ctx)
+		}()
+	}
 	hits = []pipeline.Hit{a.hitting(a.onceKey(0), 1+a.r.Int64N(room), onceTTL), a.hitting(a.onceKey(0), 2*room, onceTTL)}
 	a.Err = a.w.counters.Hit(a.ctx, hits)
-	_ = a.counted(hits, 1)
+	a.Misuse = a.counted(hits, 1) != nil
 }
 
 // takenBack hits a key while a hit on it is under way, by callers of which the one who

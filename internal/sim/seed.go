@@ -19,6 +19,7 @@ const (
 	ofClosing
 	ofLimits
 	ofDialing
+	ofMore  // settings
 	ofExtra // with the number of the caller and that of its call
 )
 

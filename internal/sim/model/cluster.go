@@ -19,6 +19,8 @@ type Options struct {
 	// Unnamed nodes do not say under which host they are: it is the one that they were
 	// asked under (cluster-preferred-endpoint-type unknown-endpoint).
 	Unnamed bool
+	// WithoutNX makes EXPIRE have no options, as before Redis 7.
+	WithoutNX bool
 	// ID gives them their IDs, of 40 hexadecimal digits; random by default.
 	ID func(i int) string
 	// Epoch is added to the config epochs, which are 1 and so on.
