@@ -354,6 +354,19 @@ func TestDebtsArePaid(t *testing.T) {
 	}
 }
 
+// TestDebtsToOldServers: a server before Redis 7 gets the script, also if the debts are the
+// first to find out that it needs it.
+func TestDebtsToOldServers(t *testing.T) {
+	t.Parallel()
+	w := newTower(t, pipeline.CountersConfig{})
+	late := refuseExpiry(t, w.Emulated)
+	require.ErrorIs(t, w.counters.Hit(late.ctx, []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}), redislanes.ErrExpiry)
+	require.Zero(t, w.Nodes()[0].TTL("k"))
+	late.says.Store("ERR wrong number of arguments for 'expire' command")
+	require.Eventually(t, func() bool { return w.counters.Debts() == 0 }, 20*time.Second, time.Millisecond)
+	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
+}
+
 // TestDebtsEnd: Close ends the attempts, and so do a server that refuses for good
 // and a client that is closed.
 func TestDebtsEnd(t *testing.T) {

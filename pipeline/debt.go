@@ -98,6 +98,7 @@ func (c *Counters) payThese(keys []string, owed []debt) (settled bool) {
 	ctx, cancel := context.WithTimeout(c.debts.ctx, debtWait)
 	defer cancel()
 	p := New((*cluster.Client)(c.client))
+	byScript := c.withoutNX.Load()
 	replies := make([]Reply, len(keys))
 	for i, key := range keys {
 		replies[i] = c.appendExpiry(p, fullKey{key: key}, owed[i].ttl)
@@ -106,7 +107,12 @@ func (c *Counters) payThese(keys []string, owed []debt) (settled bool) {
 	c.debts.mu.Lock()
 	defer c.debts.mu.Unlock()
 	for i, key := range keys {
-		if !mayComeTrue(replies[i].Err()) && c.debts.keys[key] == owed[i] {
+		err := replies[i].Err()
+		if !byScript && knowsNoNX(err) {
+			c.withoutNX.Store(true) // and the debt stays
+			continue
+		}
+		if !mayComeTrue(err) && c.debts.keys[key] == owed[i] {
 			delete(c.debts.keys, key)
 			settled = true
 		}

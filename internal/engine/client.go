@@ -122,7 +122,7 @@ func (c *Client) node(to redirect) *node {
 	if !to.dialled {
 		var err error
 		if addr, err = c.mapped(addr); err != nil {
-			guard.Log(c.cfg.Logger, err)
+			c.journal.Panicked(err)
 			return nil
 		}
 	}

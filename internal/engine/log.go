@@ -37,7 +37,7 @@ func (c *Client) noteRefreshed(err error) {
 		if n, due := l.failed.Due(now); due {
 			c.journal.Note(slog.LevelWarn, "refresh failed", "failures", n, "error", err)
 		}
-		guard.Log(c.cfg.Logger, err)
+		c.journal.Panicked(err)
 	}
 }
 

@@ -59,7 +59,7 @@ func (c *Client) beginRequest(ctx context.Context, s RequestStart) context.Conte
 		defer guard.Catch("ContextObserver.BeginRequest", &err)
 		return c.cfg.Contexts.BeginRequest(ctx, s), nil
 	}()
-	guard.Log(c.cfg.Logger, err)
+	c.journal.Panicked(err)
 	if next == nil {
 		return ctx
 	}
@@ -68,7 +68,7 @@ func (c *Client) beginRequest(ctx context.Context, s RequestStart) context.Conte
 
 func (c *Client) endRequest(ctx context.Context, s RequestStart, info RequestInfo) {
 	if err := c.tellRequest(ctx, s, info); err != nil {
-		guard.Log(c.cfg.Logger, err)
+		c.journal.Panicked(err)
 	}
 }
 
@@ -179,7 +179,7 @@ func (o *observation) beginGroup(w *groupWatcher, s GroupStart) context.Context 
 		defer guard.Catch("GroupObserver.BeginGroup", &err)
 		return w.BeginGroup(o.ctx, s), nil
 	}()
-	guard.Log(o.client.cfg.Logger, err)
+	o.client.journal.Panicked(err)
 	if next == nil {
 		return o.ctx
 	}
@@ -216,7 +216,7 @@ func (o *observation) endGroup(ctx context.Context, w *groupWatcher, s GroupStar
 		w.EndGroup(ctx, s, info)
 		return nil
 	}()
-	guard.Log(o.client.cfg.Logger, err)
+	o.client.journal.Panicked(err)
 }
 
 func (t *trip) info() GroupInfo {

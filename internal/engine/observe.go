@@ -200,7 +200,7 @@ func (n *node) poolObserver(u use) PoolObserver {
 		return nil
 	}
 	o, err := n.askObserver(u)
-	guard.Log(n.client.cfg.Logger, err)
+	n.client.journal.Panicked(err)
 	return o
 }
 
@@ -231,5 +231,5 @@ func (n *node) tellLeft(o PoolObserver) {
 		o.Left()
 		return nil
 	}()
-	guard.Log(n.client.cfg.Logger, err)
+	n.client.journal.Panicked(err)
 }

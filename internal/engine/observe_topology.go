@@ -29,7 +29,7 @@ func (c *Client) tellTopology() {
 		c.cfg.Topology.TopologyChanged(change)
 		return nil
 	}()
-	guard.Log(c.cfg.Logger, err)
+	c.journal.Panicked(err)
 }
 
 func changeBetween(before, after *topology) TopologyChange {

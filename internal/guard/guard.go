@@ -41,14 +41,14 @@ func text(v any) string {
 	return fmt.Sprintf("a %T", v)
 }
 
-// Log logs err with the stack if it is a panic of a user's function, and does
-// nothing otherwise.
-func Log(log *slog.Logger, err error) {
+// Panicked notes err with the stack if it is a panic of a user's function, and does
+// nothing otherwise. The caller does not wait for the log.
+func (j *Journal) Panicked(err error) {
 	if err == nil {
 		return // before p, which is on the heap
 	}
 	var p *PanicError
 	if errors.As(err, &p) {
-		log.Error("callback panicked", "callback", p.Callback, "panic", p.Value, "stack", p.Stack)
+		j.Note(slog.LevelError, "callback panicked", "callback", p.Callback, "panic", p.Value, "stack", p.Stack)
 	}
 }

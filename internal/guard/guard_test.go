@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,8 +65,11 @@ func TestLogger(t *testing.T) {
 	var b bytes.Buffer
 	log := Logger(slog.New(slog.NewTextHandler(&b, nil)))
 	require.Same(t, log, Logger(log))
-	Log(log, errors.New("no panic"))
-	require.Empty(t, b.String())
-	Log(log.With("addr", "a:1"), fmt.Errorf("dial: %w", call(func() { panic("boom") })))
+	j := NewJournal(log.With("addr", "a:1"))
+	j.Panicked(nil)
+	j.Panicked(errors.New("no panic"))
+	j.Panicked(fmt.Errorf("dial: %w", call(func() { panic("boom") })))
+	<-j.Close()
 	require.Contains(t, b.String(), `level=ERROR msg="callback panicked" addr=a:1 callback=Config.F panic=boom stack=`)
+	require.Equal(t, 1, strings.Count(b.String(), "level="))
 }

@@ -68,6 +68,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestStuckLog", false,
 	},
 	{
+		"a caller waits for the log that is told of a panic", "internal/guard/guard.go",
+		"j.Note(slog.LevelError,", "_ = slog.LevelError\n\t\tj.log.Error(",
+		"./internal/nodepool", "TestStuckLogOfPanics", false,
+	},
+	{
 		"a slow OnWait holds up the bytes of others", "internal/nodepool/monitor.go",
 		"\tfor _, lane := range flushes {\n\t\tlane.Flush()\n\t}\n", "\tdefer func() {\n\t\tfor _, lane := range flushes {\n\t\t\tlane.Flush()\n\t\t}\n\t}()\n",
 		"./internal/nodepool", "TestSlowOnWaitHoldsNobodyUp", false,

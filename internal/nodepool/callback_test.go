@@ -94,6 +94,7 @@ func TestPanickingStrategy(t *testing.T) {
 		}
 		require.Equal(t, 2, served)
 		require.ErrorContains(t, crowd(t, p, 1)[0], "Laned.Strategy panicked: boom")
+		synctest.Wait()
 		require.True(t, log.has("callback panicked"))
 		on.Store(false)
 		for _, err := range crowd(t, p, 50) {
@@ -149,6 +150,7 @@ func TestPanickingCallbacks(t *testing.T) {
 						assert.NoError(t, err)
 					}
 				}
+				synctest.Wait()
 				if name != "Logger" {
 					assert.True(t, log.has("callback panicked"))
 				}

@@ -62,7 +62,7 @@ type connEvent struct {
 	err    error         // why the attempt failed, or the connection ended
 }
 
-func (p *Pool) tellConn(e connEvent) { guard.Log(p.log, p.callOfConn(e)) }
+func (p *Pool) tellConn(e connEvent) { p.journal.Panicked(p.callOfConn(e)) }
 
 func (p *Pool) callOfConn(e connEvent) (err error) {
 	switch {

@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -72,7 +71,7 @@ func (p *Pool) dial() {
 	case err == nil:
 		p.access.dispatch()
 	case !ended:
-		guard.Log(p.log, err)
+		p.journal.Panicked(err)
 	}
 }
 

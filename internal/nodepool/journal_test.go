@@ -57,6 +57,24 @@ func TestStuckLog(t *testing.T) {
 	})
 }
 
+// TestStuckLogOfPanics: whoever calls a user's function that panics does not wait for the
+// log, which says so.
+func TestStuckLogOfPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := stuckLog{make(chan struct{})}
+		o := Options{OnWait: func(time.Duration) { panic("boom") }}
+		p, err := New(Fixed{Size: 1, Options: o}, simulatedServer(t, time.Millisecond), "simulated:1", slog.New(log))
+		require.NoError(t, err)
+		began := time.Now()
+		for _, err := range crowd(t, p, 10) { // all but one wait
+			require.NoError(t, err)
+		}
+		require.Less(t, time.Since(began), time.Second)
+		require.NoError(t, p.Close())
+		close(log.release)
+	})
+}
+
 // A logbook keeps the lines of a log from a level on, without their times and the
 // address of the server.
 type logbook struct {

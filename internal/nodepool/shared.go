@@ -78,7 +78,7 @@ func (a *sharedAccess) choose(set *lanes.Set, key int64) (i int, err error) {
 	i, err = a.askStrategy(set, key)
 	switch {
 	case err != nil:
-		guard.Log(a.log, err)
+		a.journal.Panicked(err)
 	case i < 0 || i >= n:
 		i = int(uint(i) % uint(n))
 	}

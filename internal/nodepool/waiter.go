@@ -96,7 +96,7 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 }
 
 func (p *Pool) tellOnWait(wait time.Duration) {
-	guard.Log(p.log, p.callOnWait(wait))
+	p.journal.Panicked(p.callOnWait(wait))
 }
 
 func (p *Pool) callOnWait(wait time.Duration) (err error) {

@@ -65,6 +65,8 @@ type user struct {
 	inside atomic.Int32      // functions that call the client
 	seen   func(text string) // is given what is logged
 	line   func(slog.Record) // likewise
+	stuck  func() bool       // whether the log returns no more
+	over   <-chan struct{}   // until when
 	moved  func()            // is called when the map of the slots has changed
 	nat    bool              // the client needs other addresses than those that servers name
 
@@ -177,6 +179,10 @@ func (u *user) Handle(_ context.Context, r slog.Record) error {
 	text := r.Message
 	r.Attrs(func(a slog.Attr) bool { text += " " + a.String(); return true })
 	u.seen(text)
+	if u.stuck() {
+		<-u.over
+		return nil
+	}
 	u.line(r)
 	u.behave(theLogger)
 	return errors.New("nobody keeps this")

@@ -40,13 +40,17 @@ func (h *History) closedBy(at time.Duration) bool { return h.Closing.From > 0 &&
 // closes is how long Close may take, and a call that it ends.
 const closes = 20 * time.Millisecond
 
+// stuckLog is how long Close waits for a log that does not return: that of the pools, and
+// that of the client.
+const stuckLog = 6 * time.Second
+
 // closing: Close takes little time, ends the calls that are under way, and lets
 // no other one succeed.
 func closing(h *History) string {
 	if h.Closing.From == 0 {
 		return ""
 	}
-	most := closes + h.Terms.Parting
+	most := closes + max(h.Terms.Parting, h.Terms.Closing)
 	if took := h.Closing.To - h.Closing.From; took < 0 || took > most {
 		return fmt.Sprintf("Close began at %v and took %v", h.Closing.From, took)
 	}

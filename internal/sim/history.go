@@ -183,6 +183,7 @@ type Terms struct {
 	Rest      time.Duration // until what nobody uses is closed, and what is broken is found out
 	Pings     bool          // idle connections are
 	Stubborn  bool          // connections do not end when they are closed
+	Closing   time.Duration // that Close may take for the user's log
 	Parting   time.Duration // until dials and connections are given up that do not end
 	FewCalls  bool          // the pool refuses callers when it is full
 	Roomy     bool          // callers do not wait for each other's connections

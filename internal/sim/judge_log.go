@@ -2,12 +2,17 @@ package sim
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes"
 )
 
 // executed: what was acknowledged was executed once, what failed, was refused or
@@ -144,19 +149,25 @@ func (h *History) isOlder(get, set *Command) bool {
 	return len(at) == 0 || len(since) > 0 && at[len(at)-1] < since[0]
 }
 
-// expiries: no key is left without the time to live that it was promised.
+// expiries: no key is left without the time to live that it was promised, and none has
+// one that nobody wanted whose hit was sent.
 func expiries(h *History) string {
-	promised, owed := make(map[string]time.Duration), make(map[string]bool)
+	promised, excused, tried := make(map[string]time.Duration), make(map[string]bool), make(map[string]bool)
 	for _, c := range h.Calls {
 		for i := range c.Commands {
 			cmd := &c.Commands[i]
-			if cmd.Name == hit && cmd.Outcome == Acked {
-				promised[cmd.Key] = max(promised[cmd.Key], cmd.TTL)
+			if cmd.Name == hit {
+				if cmd.TTL == 0 && errors.Is(cmd.Err, redislanes.ErrExpiry) {
+					return fmt.Sprintf("%s: it has no time to live and the error of one: %v", c.of(i), cmd.Err)
+				}
+				if cmd.Outcome == Acked || cmd.Outcome == Unknown {
+					promised[cmd.Key] = max(promised[cmd.Key], cmd.TTL)
+				}
+				excused[cmd.Key] = excused[cmd.Key] || h.excusedExpiry(cmd)
+				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && (cmd.Outcome != NotSent || c.Kind == overflowing) // an EXPIRE goes with it
+				continue
 			}
-			if cmd.Name == hit && cmd.Err != nil && h.closedBy(c.Ended) {
-				owed[cmd.Key] = true // the client was closed before it could do more
-			}
-			if cmd.TTL == 0 || cmd.Name == hit || i == 0 || cmd.Outcome != Acked || c.Commands[i-1].Outcome != Acked {
+			if cmd.TTL == 0 || i == 0 || cmd.Outcome != Acked || c.Commands[i-1].Outcome != Acked {
 				continue
 			}
 			counted, expired := h.executions(c.Commands[i-1].Text), h.executions(cmd.Text)
@@ -166,11 +177,24 @@ func expiries(h *History) string {
 		}
 	}
 	for key, most := range promised {
-		if ttl := h.TTLs[key]; ttl.Exists && !owed[key] && (ttl.Left < 0 || ttl.Left > most) {
+		ttl := h.TTLs[key]
+		switch {
+		case !ttl.Exists || excused[key] || h.Lost[key] && strings.HasPrefix(key, onceKeys): // others are hit again
+		case most == 0 && ttl.Left >= 0 && !tried[key]:
+			return fmt.Sprintf("%s: %v are left at the end, and no hit that was sent wanted a time to live", key, ttl.Left)
+		case most > 0 && (ttl.Left < 0 || ttl.Left > most):
 			return fmt.Sprintf("%s: %v are left at the end, and its hits were promised %v at most", key, ttl.Left, most)
 		}
 	}
 	return ""
+}
+
+// excusedExpiry reports whether the key of the hit may be left without its time to live: the
+// server refused it for good, or the client was closed before it could do more.
+func (h *History) excusedExpiry(hit *Command) bool {
+	var said resp3.SimpleError
+	refused := errors.As(hit.Err, &said) && !errors.Is(hit.Err, redislanes.ErrRefused) && !isTooMuch(hit.Err)
+	return hit.Err != nil && h.Closing.From > 0 || errors.Is(hit.Err, redislanes.ErrExpiry) && refused
 }
 
 // hit is the name of a command that pipeline.Counters send as they like.
@@ -203,7 +227,7 @@ func hits(h *History) string {
 		}
 	}
 	for key, n := range acked {
-		if n > counted[key] || counted[key] > n+unknown[key] {
+		if more := counted[key] - n; more < 0 || more > unknown[key] { // sums may overflow, and differences do so, too
 			return fmt.Sprintf("%s: %d acknowledged, %d unknown, %d counted", key, n, unknown[key], counted[key])
 		}
 	}

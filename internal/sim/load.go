@@ -71,9 +71,11 @@ func (w *world) caller(n int) {
 			return
 		}
 		w.call(r, (n*10_000+k)*1000, w.more(n, k, pick(r, actions)))
+		w.extra(n, k)
 	}
 }
 
+// pick returns an action chosen by weight.
 func pick(r *rand.Rand, actions []action) *action {
 	all := 0
 	for i := range actions {

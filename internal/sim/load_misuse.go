@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/mediocregopher/radix/v4"
 
@@ -103,12 +104,22 @@ func twice(a *attempt) error {
 	p := pipeline.New(a.w.client)
 	p.Cmd("ECHO", "x")
 	_ = p.Do(a.ctx)
-	key, value := a.mistaken()
-	r := p.Cmd("SET", key, value)
+	r := a.late(p)
 	if err := p.Do(a.ctx); err == nil {
 		return nil
 	}
 	return r.Err()
+}
+
+// late appends a command to a pipeline that was done.
+func (a *attempt) late(p *pipeline.Pipeline) pipeline.Reply {
+	if chance(a.r, 2) {
+		key, by := a.counter(), a.amount()
+		a.Commands = append(a.Commands, write("INCRBY", key, strconv.FormatInt(by, 10)))
+		return p.IncrBy(key, by)
+	}
+	key, value := a.mistaken()
+	return p.Cmd("SET", key, value)
 }
 
 // lateUse keeps a connection that was lent and uses it when it may be somebody

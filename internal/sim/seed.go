@@ -21,7 +21,9 @@ const (
 	ofDialing
 	ofNAT
 	ofServers
-	ofMore // with the number of the caller and that of its call
+	ofMore   // with the number of the caller and that of its call
+	ofHabits // of servers and the log
+	ofExtra  // with the number of the caller and that of its call
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

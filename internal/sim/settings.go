@@ -22,16 +22,18 @@ type Settings struct {
 	Refusal             error // of setting a deadline that is not kept
 	Dialing             dialing
 	Password            bool
-	OneHost             bool // the nodes differ by their ports only
-	Unnamed             bool // and do not say which host it is
-	NAT                 bool // the client reaches them at other hosts than they name
-	NoCluster           bool // servers have no cluster mode, and there is one primary
-	Sentinels           bool // which tell who it is
-	Proxy               bool // there is a proxy before it
-	Unready             int  // whether servers are ready when New is called
-	DeadSeed            bool // nobody is at the first address that the client is told
-	Unset               bool // everything is as the zero Config has it
-	Trace               bool // print errors and the log as they come
+	OneHost             bool          // the nodes differ by their ports only
+	Unnamed             bool          // and do not say which host it is
+	NAT                 bool          // the client reaches them at other hosts than they name
+	NoCluster           bool          // servers have no cluster mode, and there is one primary
+	Sentinels           bool          // which tell who it is
+	Proxy               bool          // there is a proxy before it
+	Unready             int           // whether servers are ready when New is called
+	DeadSeed            bool          // nobody is at the first address that the client is told
+	Old                 bool          // servers know no EXPIRE NX
+	Stuck               time.Duration // from when on the log does not return; 0: it does
+	Unset               bool          // everything is as the zero Config has it
+	Trace               bool          // print errors and the log as they come
 
 	Config   cluster.Config
 	Strategy string
@@ -79,10 +81,20 @@ func choose(seed uint64) Settings {
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
 	}
+	s.chooseMore(source(seed, ofHabits, 0))
 	s.chooseLimits(source(seed, ofLimits, 0))
 	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
 	return s
+}
+
+// chooseMore chooses what servers and the log of some worlds are like.
+func (s *Settings) chooseMore(r *rand.Rand) {
+	s.Old = chance(r, 8)
+	if chance(r, 10) && !s.Unset {
+		s.Stuck = 1 + time.Duration(r.Int64N(int64(length)))
+		s.Terms.Closing = stuckLog
+	}
 }
 
 // restFor returns how long a pool that nobody uses needs to be as small as it may be, and

@@ -83,6 +83,9 @@ func (w *world) unexpected(format string, args ...any) {
 	w.rec.note(func(h *History) { h.Panicked = append(h.Panicked, fmt.Sprintf(format, args...)) })
 }
 
+// stuck reports whether the log returns no more.
+func (w *world) stuck() bool { return w.settings.Stuck > 0 && w.rec.now() >= w.settings.Stuck }
+
 // seen looks for secrets in a text that the client made.
 func (w *world) seen(text string) {
 	if w.settings.Trace {
@@ -119,7 +122,7 @@ func (w *world) build() {
 	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
 	options := model.Options{
 		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Epoch: 100,
-		Unnamed: w.settings.Unnamed, Executed: w.executed, Broken: w.broken, Failed: w.failed,
+		Unnamed: w.settings.Unnamed, WithoutNX: w.settings.Old, Executed: w.executed, Broken: w.broken, Failed: w.failed,
 	}
 	if w.settings.OneHost {
 		options.Addr = func(i int) string { return fmt.Sprintf("10.0.0.1:%d", 7001+i) }
@@ -215,6 +218,7 @@ func (w *world) connect() error {
 	c := w.settings.Config
 	w.user.seed = derived(w.seed, ofUser)
 	w.user.line, w.user.moved, w.user.nat = w.line, w.askMap, w.settings.NAT
+	w.user.stuck, w.user.over = w.stuck, w.over
 	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
 	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.netDial()
 	if !w.settings.Unset {
@@ -393,15 +397,18 @@ func (w *world) truth() {
 			}
 		}
 		h.TTLs = make(map[string]TTL)
-		for i := range hitKeys {
-			for _, key := range []string{fmt.Sprint("c:", i), fmt.Sprint("s:", i), fmt.Sprint("d:", i)} {
-				_, exists := w.model.Value(key)
-				left, ok := w.model.TTL(key)
-				if !ok {
-					left = -1
-				}
-				h.TTLs[key] = TTL{Exists: exists, Left: left}
+		_ = h.each(func(c *Call, i int) string {
+			cmd := &c.Commands[i]
+			if _, known := h.TTLs[cmd.Key]; cmd.Name != hit || known {
+				return ""
 			}
-		}
+			_, exists := w.model.Value(cmd.Key)
+			left, ok := w.model.TTL(cmd.Key)
+			if !ok {
+				left = -1
+			}
+			h.TTLs[cmd.Key] = TTL{Exists: exists, Left: left}
+			return ""
+		})
 	})
 }

@@ -21,6 +21,10 @@ func init() {
 type expireOptions struct{ nx, xx, gt, lt bool }
 
 func (c *call) expireOptions() (o expireOptions, ok bool) {
+	if len(c.args) > 3 && c.n.c.opts.WithoutNX {
+		c.wrongArity()
+		return o, false
+	}
 	for _, word := range c.args[3:] {
 		switch upper(word) {
 		case "NX":

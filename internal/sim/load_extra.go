@@ -1,0 +1,24 @@
+package sim
+
+// extras are calls that some callers make behind another one. They draw from a source of
+// their own.
+var extras []action
+
+func init() {
+	extras = []action{
+		{"once", 10, (*attempt).once},
+		{overflowing, 4, (*attempt).overflowing},
+		{"taken back", 4, (*attempt).takenBack},
+	}
+}
+
+// extraOf is how many calls of a caller there are for one of these.
+const extraOf = 6
+
+// extra makes one of them behind the k-th call of a caller, or none.
+func (w *world) extra(n, k int) {
+	r := source(w.seed, ofExtra, uint64(n)<<32|uint64(k))
+	if chance(r, extraOf) {
+		w.call(r, (n*10_000+k)*1000+500, pick(r, extras))
+	}
+}
