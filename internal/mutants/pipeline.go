@@ -39,7 +39,7 @@ var ofPipeline = []mutant{
 	},
 	{
 		"a hit whose reply cannot be read is taken for one that did not run", "pipeline/said.go",
-		"return resp.IsRefusal([]byte(simple.S))", "return false",
+		"return resp.IsRefusal([]byte(simple.S))", "return false && resp.IsRefusal(nil)",
 		"./pipeline", "TestSaid", false,
 	},
 	{
