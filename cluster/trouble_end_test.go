@@ -77,6 +77,13 @@ func TestReadsDoNotHideLentWrites(t *testing.T) {
 						require.NoError(t, client.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 							return conn.Do(ctx, radix.Cmd(nil, "GET", "k"))
 						})))
+						require.NoError(t, client.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+							return conn.Do(ctx, radix.Cmd(nil, "WATCH", "k"))
+						})))
+						require.NoError(t, client.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+							return conn.Do(ctx, radix.Cmd(nil, "EVAL", "return 1", "1", "k"))
+						})))
+						require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "EVAL", "return 1", "1", "k")))
 						took, _ = write()
 						require.Less(t, took, 5*time.Millisecond)
 					}
@@ -87,4 +94,43 @@ func TestReadsDoNotHideLentWrites(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestScriptsDoNotHideWrites: a server that refuses writes runs scripts that only read. A
+// script of which nobody knows whether it wrote does not end the trouble of writes.
+func TestScriptsDoNotHideWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ill := new(atomic.Bool)
+		ill.Store(true)
+		w := newWorld(func(_ string, cmd []string) string {
+			if cmd[0] == "INCR" && ill.Load() {
+				return "-NOREPLICAS Not enough good replicas to write.\r\n"
+			}
+			return one
+		}, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		write := func() (time.Duration, error) {
+			began := time.Now()
+			err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", "k"))
+			return time.Since(began), err
+		}
+		for range 2 {
+			ill.Store(true)
+			took, err := write()
+			require.ErrorIs(t, err, redislanes.ErrRefused)
+			require.InDelta(t, 1, took.Seconds(), 0.1)
+			for range 3 {
+				for _, script := range []radix.Action{
+					radix.Cmd(nil, "EVAL", "return 1", "1", "k"), radix.Cmd(nil, "FCALL", "f", "1", "k"), radix.Cmd(nil, "SPUBLISH", "k", "hello"),
+				} {
+					require.NoError(t, client.Do(t.Context(), script))
+					took, _ = write()
+					require.Less(t, took, 5*time.Millisecond)
+				}
+			}
+			ill.Store(false)
+			_, err = write()
+			require.NoError(t, err, "which ends the trouble")
+		}
+	})
 }

@@ -63,6 +63,8 @@ func (c *Counters) depart(next *carrier) {
 		f := l.nextLocked()
 		if f != nil {
 			f.leave()
+			l.out = f
+			s.doubtLocked(l)
 			next.flights = append(next.flights, f)
 		} else {
 			c.dissolveLocked(l)
@@ -125,7 +127,7 @@ func (c *Counters) touchDown(flights []*flight, keep bool) {
 // callers, which by then have made their next hits: 90 on a flight, with 100 callers on
 // one key. With no carrier that waits they were 43, in two groups that flew in turn,
 // and 76 with one that only yielded, since that puts it on the queue of all
-// processors. Two or three flights of a key at a time were no faster.
+// processors.
 func (c *Counters) wake(flights []*flight, next *carrier) {
 	var last *hitCall
 	for _, f := range flights {

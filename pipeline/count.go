@@ -125,7 +125,7 @@ func (c *Counters) load(flights []*flight) *Pipeline {
 		known := false
 		if c.expiries != nil {
 			f.mark, f.at = markOf(f.lineup.hash, owners), now
-			known = c.expiries.has(f.mark, now)
+			known = !f.doubted.Load() && c.expiries.has(f.mark, now)
 		}
 		p.lastKey, p.lastSlot = f.lineup.key, int32(f.lineup.slot)
 		f.sent = c.append(p, f.lineup.key, f.sum, f.ttl, known)

@@ -32,8 +32,9 @@ type CountersConfig struct {
 // than Redis can execute commands; each caller still gets the total that it
 // would have got if all INCRBYs had run one after another.
 //
-// A key that nobody else is counting is counted at once. While a flight for it
-// is out, further hits on it gather for the next flight. Make it with
+// A key that nobody else is counting is counted at once, and so are up to eight hits
+// on it beside each other. While more are out, or one INCRBY for several hits, further
+// ones gather for the next. Make it with
 // [NewCounters]; the zero Counters has no client and refuses every hit. All
 // methods are safe for concurrent use.
 //

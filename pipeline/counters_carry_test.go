@@ -21,13 +21,13 @@ func TestCarriedByNode(t *testing.T) {
 	stays, moves := redistest.KeyInSlot(1, "stays"), redistest.KeyInSlot(2, "moves")
 	both := func() []pipeline.Hit { return []pipeline.Hit{{Key: stays, By: 1}, {Key: moves, By: 1}} }
 
-	// Two keys on node 0 in one flight, and hits behind it.
+	// Two keys on node 0 that fly together, with two hits each, and hits behind them.
 	w.proxy.Stall(redistest.ToClient)
 	first := make(chan error, 1)
 	before := w.Calls(0, "INCRBY")
-	go func() { first <- w.counters.Hit(within(t, 20*time.Second), both()) }()
+	go func() { first <- w.counters.Hit(within(t, 20*time.Second), append(both(), both()...)) }()
 	require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == before+2 }, 10*time.Second, 100*time.Microsecond)
-	second := w.gather(t, both())
+	second := w.gather(t, append(both(), both()...))
 
 	// Their flight learns that one key has moved to node 1, which is slow.
 	w.Move(2, 1)
@@ -73,7 +73,7 @@ func TestPanicBelowHit(t *testing.T) {
 	w := newTower(t, pipeline.CountersConfig{})
 	ctx := within(t, 10*time.Second)
 	require.PanicsWithValue(t, "fragile", func() {
-		_ = w.counters.Hit(&fragile{Context: ctx}, []pipeline.Hit{{Key: "k", By: 1}, {Key: "k", By: -1}})
+		_ = w.counters.Hit(&fragile{Context: ctx}, []pipeline.Hit{{Key: "k", By: 1}, {Key: "k"}, {Key: "k", By: -1}})
 	})
 	hits := []pipeline.Hit{{Key: "k", By: 10}}
 	require.NoError(t, w.counters.Hit(ctx, hits))

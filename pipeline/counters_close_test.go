@@ -37,11 +37,12 @@ func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 		ctx := context.Background()
 		if i == 2 {
 			ctx = cancelable // it waits for the flight of another
-			require.Eventually(t, func() bool { return counters.Waiting("k") == 1 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return counters.Waiting("k") == 2 }, 10*time.Second, time.Millisecond)
 		}
-		go func() { failed <- counters.Hit(ctx, []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}) }()
+		hit := pipeline.Hit{Key: "k", By: 1, TTL: time.Hour}
+		go func() { failed <- counters.Hit(ctx, []pipeline.Hit{hit, hit}) }()
 	}
-	require.Eventually(t, func() bool { return counters.Waiting("k") == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return counters.Waiting("k") == 4 }, 10*time.Second, time.Millisecond)
 	began := time.Now()
 	require.NoError(t, counters.Close())
 	require.Less(t, time.Since(began), 15*time.Second)

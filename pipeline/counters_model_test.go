@@ -162,9 +162,19 @@ func newTowers(t *testing.T, nodes int, c pipeline.CountersConfig) *tower {
 
 // hit makes a call of one hit.
 func (w *tower) hit(ctx context.Context, h *pipeline.Hit) chan error {
+	return w.call(ctx, h, *h)
+}
+
+// lead makes a call whose flight has two hits, so that others on the key wait behind it:
+// a hit, and one that adds nothing.
+func (w *tower) lead(ctx context.Context, h *pipeline.Hit) chan error {
+	return w.call(ctx, h, *h, pipeline.Hit{Key: h.Key})
+}
+
+// call makes a call, of which h becomes the first hit.
+func (w *tower) call(ctx context.Context, h *pipeline.Hit, hits ...pipeline.Hit) chan error {
 	done := make(chan error, 1)
 	go func() {
-		hits := []pipeline.Hit{*h}
 		err := w.counters.Hit(ctx, hits)
 		*h = hits[0]
 		done <- err
@@ -172,12 +182,12 @@ func (w *tower) hit(ctx context.Context, h *pipeline.Hit) chan error {
 	return done
 }
 
-// hold lets the first hit leave and be executed, and its reply not arrive.
+// hold lets a flight leave and be executed, and its reply not arrive: others wait.
 func (w *tower) hold(t *testing.T, h *pipeline.Hit) chan error {
 	t.Helper()
 	w.proxy.Stall(redistest.ToClient)
 	before := w.Calls(0, "INCRBY")
-	done := w.hit(within(t, 20*time.Second), h)
+	done := w.lead(within(t, 20*time.Second), h)
 	require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") > before }, 10*time.Second, 100*time.Microsecond)
 	return done
 }
@@ -220,6 +230,33 @@ func TestHitsGather(t *testing.T) {
 	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
 }
 
+// TestHitsBesideEachOther: a few flights of one key are out at a time, while each has
+// one hit. What comes then gathers.
+func TestHitsBesideEachOther(t *testing.T) {
+	t.Parallel()
+	const beside, all = 8, 11
+	w := newTower(t, pipeline.CountersConfig{})
+	before := w.Calls(0, "INCRBY")
+	w.proxy.Stall(redistest.ToClient)
+	hits := make([]pipeline.Hit, all)
+	var done []chan error
+	for i := range hits {
+		hits[i] = pipeline.Hit{Key: "k", By: 1, TTL: time.Hour}
+		done = append(done, w.hit(within(t, 20*time.Second), &hits[i]))
+		if i < beside {
+			require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == before+i+1 }, 10*time.Second, 100*time.Microsecond)
+		} else {
+			w.awaitWaiting(t, "k", i+1-beside)
+		}
+	}
+	w.proxy.Flow(redistest.ToClient)
+	for i := range hits {
+		require.NoError(t, <-done[i])
+		require.EqualValues(t, i+1, hits[i].Total)
+	}
+	require.Equal(t, before+beside+1, w.Calls(0, "INCRBY"))
+}
+
 // TestHitsOfBothSigns: totals in between must not overflow, so that plus and
 // minus do not travel together.
 func TestHitsOfBothSigns(t *testing.T) {
@@ -248,7 +285,7 @@ func TestHitsThatOverflow(t *testing.T) {
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", fmt.Sprint(math.MaxInt64-11))))
 	proxy.Stall(redistest.ToClient)
-	first := w.hit(ctx, &pipeline.Hit{Key: "k", By: 1})
+	first := w.lead(ctx, &pipeline.Hit{Key: "k", By: 1})
 	require.Eventually(t, func() bool {
 		var n int64
 		return server.Nodes()[0].Do(ctx, &n, "GET", "k") == nil && n == math.MaxInt64-10
@@ -316,7 +353,7 @@ func TestOwnFlightAtTheDeadline(t *testing.T) {
 	w.proxy.Stall(redistest.ToClient)
 	ctx, cancel := context.WithCancel(t.Context())
 	own := pipeline.Hit{Key: "k", By: 1}
-	left := w.hit(ctx, &own)
+	left := w.lead(ctx, &own)
 	require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == 2 }, 10*time.Second, 100*time.Microsecond)
 	hits := []pipeline.Hit{{Key: "k", By: 10}}
 	others := w.gather(t, hits)

@@ -39,7 +39,7 @@ func TestSlowNodeHoldsUpItsOwnKeys(t *testing.T) {
 			if !c.after {
 				w.proxy.Stall(redistest.ToClient)
 			}
-			both := []pipeline.Hit{{Key: mine, By: 1}, {Key: its, By: 1}}
+			both := []pipeline.Hit{{Key: mine, By: 1}, {Key: its, By: 1}, {Key: mine}} // a flight of two hits, for which others wait
 			first := make(chan error, 1)
 			go func() { first <- w.counters.Hit(within(t, 20*time.Second), both) }()
 			at := 1

@@ -83,7 +83,7 @@ func TestRefusedFlight(t *testing.T) {
 	t.Parallel()
 	w := newTower(t, pipeline.CountersConfig{})
 	first := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
-	full := w.hit(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0, TTL: time.Hour})
+	full := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0, TTL: time.Hour})
 	require.Eventually(t, func() bool { return w.Calls(0, "EXPIRE") == 1 }, 10*time.Second, 100*time.Microsecond)
 	w.Nodes()[0].Del("k")
 	hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2, TTL: time.Hour}}
@@ -253,7 +253,7 @@ func TestTakenBackWithItsTTL(t *testing.T) {
 	w := newTower(t, pipeline.CountersConfig{})
 	first := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
 	stays := []pipeline.Hit{{Key: "k", By: 10, TTL: time.Minute}, {Key: "plain", By: 1}}
-	alone := w.hit(within(t, 20*time.Second), &pipeline.Hit{Key: "plain", By: 1})
+	alone := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "plain", By: 1})
 	require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == 3 }, 10*time.Second, 100*time.Microsecond)
 	others := w.gather(t, stays)
 	ctx, cancel := context.WithCancel(t.Context())

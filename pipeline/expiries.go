@@ -10,8 +10,9 @@ import (
 //
 // It may be wrong, since a key may be deleted, evicted, or lost with its node. So a
 // count without EXPIRE is followed by one if its total says that there was no key, if
-// its outcome is unknown, or if the slot has moved meanwhile; and nothing is remembered
-// for long, in case someone else's EXPIRE is what got lost. Two keys that look the same
+// its outcome is unknown, if the slot has moved meanwhile, or if a hit that gives the key
+// no time to live was under way with it; and nothing is remembered for long, in case
+// someone else's EXPIRE is what got lost. Two keys that look the same
 // here do no harm either, for the same reasons.
 type expiries struct {
 	buckets [1 << 13]expiryBucket // first, so that each is on a cache line of its own
@@ -87,7 +88,7 @@ func (e *expiries) forget(m mark) {
 // mayLackExpiry reports whether a key that was known to have its time to live, and may
 // have been counted, may be without one after all.
 func (c *Counters) mayLackExpiry(f *flight) bool {
-	return f.outcome.err != nil || f.outcome.total == f.sum || markOf(f.lineup.hash, c.client.Owners()) != f.mark
+	return f.outcome.err != nil || f.outcome.total == f.sum || markOf(f.lineup.hash, c.client.Owners()) != f.mark || f.doubted.Load()
 }
 
 // learnExpiry notes what a flight tells about its key's time to live. Nothing is known
@@ -97,7 +98,7 @@ func (c *Counters) learnExpiry(f *flight) {
 	case c.expiries == nil:
 	case f.late, f.outcome.err != nil, f.outcome.expiryErr != nil, f.outcome.total == 0:
 		c.expiries.forget(f.mark)
-	case f.ttl > 0 && !f.sent.known:
+	case f.ttl > 0 && !f.sent.known && !f.doubted.Load():
 		c.expiries.keep(f.mark, f.at, f.ttl)
 	case f.ttl <= 0 && f.outcome.total == f.sum: // a key that nobody has given one
 		c.expiries.forget(f.mark)

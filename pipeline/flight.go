@@ -102,6 +102,7 @@ type flight struct {
 	forever  bool          // somebody waits without a deadline
 	shed     bool          // a hit was taken off, whose wishes may be among these
 	left     bool          // it takes nobody more
+	doubted  atomic.Bool   // one beside it may create the key and give it no time to live
 
 	// What became of it; owned by the goroutine that flies it.
 	mark    mark   // its key
@@ -226,7 +227,7 @@ func (c *Counters) land(f *flight, keep bool, next *carrier) *carrier {
 		}
 		m.flight = nil
 	}
-	l.owner, l.own = nil, nil
+	l.owner, l.out = nil, nil
 	if !keep && len(l.waiting) == 0 {
 		c.dissolveLocked(l)
 		return next

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"maps"
+	"math/bits"
 	"sync"
 
 	"github.com/redislanes/redislanes"
@@ -18,16 +19,25 @@ type counterShard struct {
 	_    [64]byte           // a cache line for each shard's lock
 }
 
+// mostBeside is how many flights of one key may be out at a time while each has one hit.
+// Few callers need not wait for each other then: with eight of them, which hit ten keys
+// a call and share five, Counters made 0.9 times the calls of pipelines for 1.8 times the
+// processor time, and make 1.1 times for 1.3. Once a flight has several hits there is one
+// at a time, so that hits gather: with 100 callers two or three were no faster.
+const mostBeside = 8
+
 // A lineup is a key of which a flight is out, and the flights that wait. It is
-// in its shard from the first hit until nobody waits any more.
+// in its shard from the first hit until nobody waits any more. Up to mostBeside lineups
+// of one key are beside each other, but only at the first do others wait.
 type lineup struct {
 	key     fullKey
 	hash    uint64
-	next    *lineup // of another key with the same hash
+	next    *lineup // of another key with the same hash, or of the same key
+	place   uint8   // among those of the same key
 	slot    uint16  // of the key
 	shard   *counterShard
-	owner   *hitCall // that the flight which is out belongs to; nil for a carrier
-	own     *flight  // the owner's, which takes its further hits until it leaves
+	out     *flight  // nil while a carrier lets hits gather
+	owner   *hitCall // that the flight which is out belongs to, and that may add to it until it leaves; nil for a carrier
 	waiting []*flight
 	carrier *carrier // that lets hits gather and will take the next flight; nil while one is out
 	first   flight   // the owner's first one: most keys have no other
@@ -36,13 +46,46 @@ type lineup struct {
 
 func (c *Counters) shard(hash uint64) *counterShard { return &c.shards[hash%counterShards] }
 
-// findLocked returns the lineup of the key; nil if it is not out.
+// findLocked returns the first lineup of the key; nil if it is not out.
 func (s *counterShard) findLocked(key fullKey, hash uint64) *lineup {
 	l := s.out[hash]
-	for l != nil && l.key != key {
+	for l != nil && (l.place != 0 || l.key != key) {
 		l = l.next
 	}
 	return l
+}
+
+// besideLocked returns the place of one more lineup beside the first, for a flight with
+// one hit; none if the hit should wait.
+func (s *counterShard) besideLocked(first *lineup) (place uint8, free bool) {
+	if first.out == nil || len(first.out.members) > 1 || len(first.waiting) > 0 {
+		return 0, false
+	}
+	taken := uint8(1)
+	for l := s.out[first.hash]; l != nil; l = l.next {
+		if l.key == first.key {
+			taken |= 1 << l.place
+		}
+	}
+	place = uint8(bits.TrailingZeros8(^taken))
+	return place, place < mostBeside
+}
+
+// doubtLocked notes of the lineup's flight, and of those that are out beside it, that
+// the key may lose the time to live that it is known to have: one that gives it none
+// may create it anew.
+func (s *counterShard) doubtLocked(l *lineup) {
+	for beside := s.out[l.hash]; beside != nil; beside = beside.next {
+		if beside == l || beside.out == nil || beside.key != l.key {
+			continue
+		}
+		switch gives, besideGives := l.out.ttl > 0, beside.out.ttl > 0; {
+		case gives && !besideGives:
+			l.out.doubted.Store(true)
+		case besideGives && !gives:
+			beside.out.doubted.Store(true)
+		}
+	}
 }
 
 // removeLocked takes the lineup out.
@@ -73,19 +116,26 @@ func (c *Counters) join(call *hitCall, hits []Hit) {
 		s := c.shard(hash)
 		s.mu.Lock()
 		l := s.findLocked(key, hash)
-		switch {
-		case l == nil:
-			l = c.lineUpLocked(s, key, hash)
-			l.owner, l.own = call, l.first.begin(l)
-			l.own.add(m)
-			call.own = append(call.own, l.own)
-		case l.owner == call && l.own.takes(h.By):
-			l.own.add(m)
-		default:
+		if l == nil {
+			c.takeOffLocked(c.lineUpLocked(s, key, hash, 0), m)
+		} else if l.owner == call && l.out.takes(h.By) {
+			l.out.add(m)
+			s.doubtLocked(l)
+		} else if place, free := s.besideLocked(l); free {
+			c.takeOffLocked(c.lineUpLocked(s, key, hash, place), m)
+		} else {
 			c.waitLocked(l, m)
 		}
 		s.mu.Unlock()
 	}
+}
+
+// takeOffLocked puts the hit on a flight of its call's own.
+func (c *Counters) takeOffLocked(l *lineup, m *member) {
+	l.owner, l.out = m.call, l.first.begin(l)
+	l.out.add(m)
+	l.shard.doubtLocked(l)
+	m.call.own = append(m.call.own, l.out)
 }
 
 // waitLocked lines the hit up for a flight that waits, unless the key's node is down
@@ -115,10 +165,10 @@ func (c *Counters) lastWaitingLocked(l *lineup, by int64) *flight {
 	return l.waiting[len(l.waiting)-1]
 }
 
-// lineUpLocked makes the lineup of a key that is not out.
-func (c *Counters) lineUpLocked(s *counterShard, key fullKey, hash uint64) *lineup {
+// lineUpLocked makes a lineup of a key at a place where there is none.
+func (c *Counters) lineUpLocked(s *counterShard, key fullKey, hash uint64, place uint8) *lineup {
 	l := c.lineups.Get().(*lineup)
-	l.key, l.hash, l.slot, l.shard, l.over = key, hash, key.slot(), s, false
+	l.key, l.hash, l.place, l.slot, l.shard, l.over = key, hash, place, key.slot(), s, false
 	l.next = s.out[hash]
 	s.out[hash] = l
 	s.most = max(s.most, len(s.out))
@@ -135,7 +185,7 @@ func (c *Counters) dissolveLocked(l *lineup) {
 // putBackLineup keeps the memory of a lineup that was dissolved.
 func (c *Counters) putBackLineup(l *lineup) {
 	clear(l.waiting)
-	l.waiting, l.key, l.next, l.shard, l.owner, l.own, l.carrier = l.waiting[:0], fullKey{}, nil, nil, nil, nil, nil
+	l.waiting, l.key, l.next, l.shard, l.out, l.owner, l.carrier = l.waiting[:0], fullKey{}, nil, nil, nil, nil, nil
 	c.lineups.Put(l)
 }
 

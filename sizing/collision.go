@@ -1,6 +1,9 @@
 package sizing
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // CollisionProbability returns the probability that at least two of so many
 // batches in flight share a lane, if each is put on one of the lanes by chance:
@@ -48,4 +51,24 @@ func CollisionEstimate(batches, lanes int) float64 {
 	n := float64(min(max(lanes, 1), maxModelled))
 	k := float64(batches)
 	return -math.Expm1(-k * (k - 1) / (2 * n))
+}
+
+// BlockedShare returns the share of requests that find a slow one before them on
+// their lane, by head-of-line blocking: slow requests begin at the rate, a second,
+// each occupies its connection for so long, and all requests are put on the lanes in
+// turn or by chance. It is the utilisation of a lane by slow requests,
+//
+//	rate × slow / lanes
+//
+// and 1 from there on where they come faster than the lanes can carry them. Requests
+// that come by chance meet a lane as it is on average: R. W. Wolff, "Poisson Arrivals
+// See Time Averages", Operations Research 30(2), 1982. The share that waits for longer
+// than w is that of slow requests which take w less, as long as they do not queue
+// behind each other.
+//
+// Lanes below 1 count as 1; rates and times that are negative, or no number, as 0.
+// lanes.LeastUsed stays below it, since it avoids a lane that is occupied, and so do
+// lanes for slow commands, on which no fast ones travel.
+func BlockedShare(rate float64, slow time.Duration, lanes int) float64 {
+	return min(Utilization(rate, slow, lanes), 1)
 }

@@ -197,6 +197,40 @@ func TestCollisions(t *testing.T) {
 	require.InDelta(t, sizing.CollisionProbability(1000, 1<<20), sizing.CollisionProbability(1000, math.MaxInt), 0)
 }
 
+func TestBlockedShare(t *testing.T) {
+	t.Parallel()
+	require.InDelta(t, 0.1, sizing.BlockedShare(10, 10*time.Millisecond, 1), 1e-12)
+	require.InDelta(t, 0.025, sizing.BlockedShare(10, 10*time.Millisecond, 4), 1e-12)
+	require.Equal(t, 1.0, sizing.BlockedShare(1000, 10*time.Millisecond, 4), "more than the lanes carry")
+	require.InDelta(t, 0.1, sizing.BlockedShare(10, 10*time.Millisecond, -1), 1e-12)
+	for _, rate := range []float64{0, -1, math.NaN()} {
+		require.Zero(t, sizing.BlockedShare(rate, time.Second, 4))
+	}
+	require.Zero(t, sizing.BlockedShare(10, -time.Second, 4))
+	require.InDelta(t, simulatedBlocking(20, 0.01, 4), sizing.BlockedShare(20, 10*time.Millisecond, 4), 0.01)
+}
+
+// simulatedBlocking lets slow requests come by chance to lanes in turn, and a hundred
+// times as many looks by chance at lanes by chance: how many meet a slow one?
+func simulatedBlocking(rate, slow float64, lanes int) float64 {
+	const looksForEach, slowOnes = 100, 20_000
+	random := rand.New(rand.NewPCG(1, 2))
+	free := make([]float64, lanes) // from when on
+	met, looks, next := 0, 0, 0
+	for at := 0.0; next < slowOnes; at += random.ExpFloat64() / (rate * (1 + looksForEach)) {
+		if random.IntN(1+looksForEach) == 0 {
+			free[next%lanes] = max(free[next%lanes], at) + slow
+			next++
+			continue
+		}
+		looks++
+		if at < free[random.IntN(lanes)] {
+			met++
+		}
+	}
+	return float64(met) / float64(looks)
+}
+
 // FuzzSizing: whatever goes in, what comes out can be used.
 func FuzzSizing(f *testing.F) {
 	f.Add(100, 10, 2.0, int64(time.Millisecond), int64(0))
@@ -209,7 +243,7 @@ func FuzzSizing(f *testing.F) {
 		require.True(t, size >= 1 && size <= math.MaxInt32, size)
 		least, most := sizing.RecommendedLanes(a, sizing.Priority(b))
 		require.True(t, least >= 4 && most >= least && most <= 32)
-		for _, p := range []float64{sizing.ErlangC(b, x), sizing.CollisionProbability(a, b), sizing.CollisionEstimate(a, b)} {
+		for _, p := range []float64{sizing.ErlangC(b, x), sizing.CollisionProbability(a, b), sizing.CollisionEstimate(a, b), sizing.BlockedShare(x, s, b)} {
 			require.True(t, p >= 0 && p <= 1, p)
 		}
 		for _, n := range []float64{sizing.RequestsInFlight(x, s), sizing.Utilization(x, s, b), sizing.ClosedThroughput(a, b, s, z)} {
@@ -272,4 +306,14 @@ func ExampleExpectedWait() {
 func ExampleCollisionProbability() {
 	fmt.Printf("%.3f, estimated %.3f\n", sizing.CollisionProbability(5, 16), sizing.CollisionEstimate(5, 16))
 	// Output: 0.500, estimated 0.465
+}
+
+// One request in a hundred of 1,000 a second has a reply that takes 10 ms: how many
+// find one before them?
+func ExampleBlockedShare() {
+	fmt.Printf("one lane: %.3f\n", sizing.BlockedShare(10, 10*time.Millisecond, 1))
+	fmt.Printf("four:     %.3f\n", sizing.BlockedShare(10, 10*time.Millisecond, 4))
+	// Output:
+	// one lane: 0.100
+	// four:     0.025
 }

@@ -153,7 +153,7 @@ func TestTraits(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]Traits{
 		"GET a": ReadOnly, "mget a b": ReadOnly, "SET a 1": 0, "INCRBY a 1": 0, "EXPIRE a 1": 0, "GETEX a": 0,
-		"PING": ReadOnly, "EVAL x 0": Slow, "EVAL_RO x 0": ReadOnly | Slow, "SORT a": Slow, "NO.SUCH.COMMAND a": 0,
+		"PING": ReadOnly, "EVAL x 0": Slow | MayWrite, "FCALL f 0": Slow | MayWrite, "EVAL_RO x 0": ReadOnly | Slow, "SORT a": Slow, "NO.SUCH.COMMAND a": 0,
 		"OBJECT ENCODING a": ReadOnly, "memory usage a": ReadOnly, "MEMORY PURGE": 0, "XINFO STREAM a": ReadOnly,
 		"BLPOP a 0": Blocking, "BZMPOP 0 1 a MIN": Blocking, "BLMOVE a b LEFT LEFT 0": Blocking, "WAIT 1 0": Blocking,
 		"BRPOPLPUSH a b 0": Blocking, "WAITAOF 1 1 0": Blocking,
@@ -170,7 +170,7 @@ func TestTraits(t *testing.T) {
 		"CLIENT NO-TOUCH on": Stateful, "CLIENT KILL ID 1": 0, "CLIENT ID": ReadOnly, "CLIENT": Stateful, "CLIENT NO-SUCH": Stateful, "CLIENT LIST": ReadOnly,
 		"REPLCONF ACK 0": Stateful, "REPLCONF GETACK *": Stateful, "SHUTDOWN": Blocking,
 		"HGETALL a": ReadOnly | Slow, "SCRIPT DEBUG YES": Stateful,
-		"PUBLISH a b": 0, "CLUSTER SLOTS": ReadOnly, "CLUSTER FAILOVER": 0, "CONFIG GET x": ReadOnly, "CONFIG SET x y": 0,
+		"PUBLISH a b": MayWrite, "SPUBLISH a b": MayWrite, "PFCOUNT a": ReadOnly, "CLUSTER SLOTS": ReadOnly, "CLUSTER FAILOVER": 0, "CONFIG GET x": ReadOnly, "CONFIG SET x y": 0,
 		"DEBUG OBJECT a": ReadOnly, "DEBUG SLEEP 1": 0, "FLUSHALL": 0,
 	} {
 		assert.Equal(t, want, Of(encode(line)).Traits(), line)

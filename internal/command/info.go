@@ -83,8 +83,12 @@ func parseRule(raw []byte, name string, depth int) (*Rule, error) {
 // what changes a connection, but pub/sub has one, which PUBLISH shares.
 func (r *Rule) setFlags(flags []string) {
 	has := func(flag string) bool { return slices.Contains(flags, flag) }
-	if has("readonly") && !has("write") {
+	switch {
+	case has("write"):
+	case has("readonly"):
 		r.traits |= ReadOnly
+	case has("may_replicate"):
+		r.traits |= MayWrite
 	}
 	if has("blocking") {
 		r.traits |= Blocking

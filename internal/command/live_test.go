@@ -225,6 +225,7 @@ func TestTraitsEqualServer(t *testing.T) {
 			ctx, conn := dialBinary(t, binary)
 			commands := serverCommands(t, ctx, conn)
 			hasFlag := slices.ContainsFunc(commands, func(c serverCommand) bool { return slices.Contains(c.flags, "blocking") })
+			hasMayReplicate := slices.ContainsFunc(commands, func(c serverCommand) bool { return slices.Contains(c.flags, "may_replicate") })
 			for _, c := range commands {
 				if c.hasSubcommands || slices.Contains([]string{"COMMAND", "MEMORY", "PUBSUB"}, c.name) {
 					continue // each of them is a row of its own; Redis 6 does not tell of them
@@ -236,6 +237,10 @@ func TestTraitsEqualServer(t *testing.T) {
 				if slices.Contains(c.flags, "readonly") != (traits&command.ReadOnly != 0) {
 					assert.True(t, isListed(otherReadOnly+" "+aliens, c.name), c.name)
 					assert.NotContains(t, c.flags, "write", c.name)
+				}
+				if hasMayReplicate {
+					may := slices.Contains(c.flags, "may_replicate") && !slices.Contains(c.flags, "readonly")
+					assert.Equal(t, may, traits&command.MayWrite != 0, c.name)
 				}
 			}
 		})

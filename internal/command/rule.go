@@ -14,6 +14,10 @@ const (
 	// Stateful commands have an [Effect] on their connection, and so must not
 	// be sent over a shared one.
 	Stateful
+	// MayWrite commands write or only read, as the script does that they run; publishing
+	// counts, too. A server that refuses writes runs them, so that one of them proves
+	// nothing of writes. (The server's flag may_replicate.)
+	MayWrite
 	// Slow commands may keep the server or the connection busy for long, so
 	// that they have lanes of their own in a laned pool.
 	Slow

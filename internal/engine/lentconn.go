@@ -72,8 +72,10 @@ func sortOf(encoded []byte) sort {
 	switch _, any := keys.Next(); {
 	case !any:
 		return keyless
-	case cmd.Traits()&command.ReadOnly != 0:
+	case cmd.Traits()&command.ReadOnly != 0, cmd.Effect() == command.Watches: // a server that refuses writes lets keys be watched
 		return reading
+	case cmd.Traits()&command.MayWrite != 0, !cmd.Known():
+		return maybeWriting
 	}
 	return writing
 }

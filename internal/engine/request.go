@@ -57,7 +57,8 @@ const (
 	markSlow
 	markReads   // it only reads
 	markUnknown // servers have to be asked for it
-	markExpiry  // it only sets the time to live of the key of the command before it
+	markMayWrite
+	markExpiry // it only sets the time to live of the key of the command before it
 )
 
 // A place is where a command's reply is.
@@ -209,6 +210,9 @@ func (r *Request) Mark(i int, t command.Traits) {
 	if t&command.ReadOnly != 0 {
 		r.Repeatable(i)
 		r.marks[i] |= markReads
+	}
+	if t&command.MayWrite != 0 {
+		r.marks[i] |= markMayWrite
 	}
 	if i > 0 && setsExpiry(r.command(i), r.command(i-1)) {
 		r.marks[i] |= markExpiry

@@ -13,13 +13,14 @@ import (
 )
 
 // A sort ranks commands by what it proves that a server runs one: it may answer
-// commands without keys while it refuses all others, and read while it refuses
-// to write.
+// commands without keys while it refuses all others, read while it refuses to write,
+// and then run a script that only reads as well.
 type sort uint8
 
 const (
 	keyless sort = iota
 	reading
+	maybeWriting // a script, or a command that the table does not have
 	writing
 	sorts
 )
@@ -288,6 +289,8 @@ func (r *Request) sort(i int) sort {
 		return keyless
 	case r.marks[i]&markReads != 0:
 		return reading
+	case r.marks[i]&markMayWrite != 0:
+		return maybeWriting
 	}
 	return writing
 }

@@ -16,7 +16,7 @@ func TestTroubles(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
 	writes, reads, keys := site{addr: "a", sort: writing}, site{addr: "a", sort: reading}, site{addr: "a", sort: keyless}
-	other, slot := site{addr: "b", sort: writing}, site{slot: 7}
+	scripts, other, slot := site{addr: "a", sort: maybeWriting}, site{addr: "b", sort: writing}, site{slot: 7}
 	mget, mset := site{slot: 7, command: fingerprint([]byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n"))}, site{slot: 7, command: 1}
 	type event struct {
 		at      site
@@ -50,6 +50,10 @@ func TestTroubles(t *testing.T) {
 		"ended by a write":             {[]event{{at: writes}, success(writing, 1, "")}, writes, 2},
 		"not by an earlier one":        {[]event{{at: writes}, earlier(success(writing, 1, ""))}, writes, 0},
 		"a slot not by an earlier one": {[]event{{at: slot}, earlier(success(reading, 7, ""))}, slot, 0},
+		"not by a script":              {[]event{{at: writes}, success(maybeWriting, 1, "")}, writes, 0},
+		"a script's by a script":       {[]event{{at: scripts}, success(maybeWriting, 1, "")}, scripts, 2},
+		"a script's by a write":        {[]event{{at: scripts}, success(writing, 1, "")}, scripts, 2},
+		"a script's not by a read":     {[]event{{at: scripts}, success(reading, 1, "")}, scripts, 0},
 		"not by a read":                {[]event{{at: writes}, success(reading, 1, "")}, writes, 0},
 		"not by one without a key":     {[]event{{at: reads}, success(keyless, -1, "")}, reads, 0},
 		"a read ends that of reads":    {[]event{{at: reads}, success(reading, 1, "")}, reads, 2},

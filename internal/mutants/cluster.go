@@ -288,6 +288,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
+		"scripts end a trouble of writes", "internal/engine/trouble.go",
+		"return maybeWriting", "return writing",
+		"./cluster", "TestScriptsDoNotHideWrites", false,
+	},
+	{
 		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/verdict.go",
 		"x.attempts[i].trouble = nil\n\t\treturn ran", "x.succeeded(i, addr)\n\t\treturn ran",
 		"./cluster", "TestReadsDoNotHideWrites", false,

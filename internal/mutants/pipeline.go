@@ -103,6 +103,26 @@ var ofPipeline = []mutant{
 		"./pipeline", "TestLetGather", false,
 	},
 	{
+		"few callers wait for each other's hits on a key", "pipeline/lineup.go",
+		"return place, place < mostBeside", "return place, false",
+		"./pipeline", "TestHitsBesideEachOther", false,
+	},
+	{
+		"a hit relies on a time to live beside one that gives none", "pipeline/lineup.go",
+		"\t\t\tl.out.doubted.Store(true)", "",
+		"./pipeline", "TestDoubtsBeside", false,
+	},
+	{
+		"a hit on its way relies on a time to live beside one that gives none", "pipeline/lineup.go",
+		"\t\t\tbeside.out.doubted.Store(true)", "",
+		"./pipeline", "TestDoubtsBeside", false,
+	},
+	{
+		"a hit remembers a time to live that one beside it may have lost", "pipeline/expiries.go",
+		" && !f.doubted.Load():", ":",
+		"./pipeline", "TestDoubtsBeside", false,
+	},
+	{
 		"shards keep the memory of a burst", "pipeline/lineup.go",
 		"\ts.shrinkLocked()\n", "",
 		"./pipeline", "TestShardsShrink", false,
