@@ -51,7 +51,7 @@ func tooMuch(w *world, f Fault) func() {
 	deep, count := strings.Repeat("*1\r\n", 2*defaultDepth)+":1\r\n", f.With
 	return w.interpose(f, func(_ [][]byte, honest []byte, _ int) ([]byte, bool, bool) {
 		switch count++; {
-		case count%3 != 0:
+		case count%3 != 0, honest[0] == '-': // of a command that did not run nobody says that it did
 			return honest, false, false
 		case count%2 == 0 && !w.settings.Unset:
 			return append(bytes.Repeat([]byte("|0\r\n"), replyAttributes+1), honest...), true, false

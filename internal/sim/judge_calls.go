@@ -98,7 +98,7 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 	case cmd.Outcome == Acked && cmd.Err == nil, h.Terms.Stubborn, isTooMuch(cmd.Err), h.closedBy(c.Ended), c.Misuse, c.Blocks, c.hasty():
 		return true
 	case errors.Is(cmd.Err, redislanes.ErrExhausted):
-		return h.Terms.FewCalls || h.crowded(c)
+		return h.Terms.FewCalls || h.crowded(c) || h.lentOut(c)
 	case (c.Kind == transaction || c.Kind == raw) && redirected(cmd.Err):
 		return true
 	case c.Kind == eachPrimary && h.Terms.Sentinels && errors.Is(cmd.Err, redislanes.ErrNotMember):
@@ -203,7 +203,7 @@ func failOpen(h *History) string {
 			if !f.local && c.ran() {
 				continue // a part of it may have met a trouble that it is the first to know
 			}
-			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.crowded(c) {
+			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.crowded(c) && !h.lentOut(c) {
 				return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",
 					c.ID, c.Kind, c.Began, f.name, c.Began-f.At, c.Began-since, c.took(), h.Terms.Grace)
 			}
@@ -221,7 +221,7 @@ func stalled(h *History) string {
 			continue
 		}
 		for _, c := range h.Calls {
-			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Kind == transaction || c.Kind == raw || c.Blocks || c.Large || c.Misuse || h.crowded(c) || h.lentOut(c) {
+			if c.Began < f.At || c.Began+most >= f.until() || c.took() <= most || c.Kind == transaction || c.Kind == watching || c.Kind == raw || c.Blocks || c.Large || c.Misuse || h.crowded(c) || h.lentOut(c) {
 				continue
 			}
 			return fmt.Sprintf("call %d (%s) began at %v, and took %v while %q lasted: connections are closed after %v of silence",
@@ -231,13 +231,19 @@ func stalled(h *History) string {
 	return ""
 }
 
-// lentOut reports whether the users of lent connections had as many as a pool makes, for a
-// while of the call.
+// lentOut reports whether the users of lent connections, or the callers of a swarm, had as
+// many as a pool makes, for a while of the call.
 func (h *History) lentOut(c *Call) bool {
 	users := 0
 	for _, other := range h.Calls {
-		if (other.Kind == transaction || other.Kind == raw) && c.among([]Span{{other.Began, other.Ended}}) {
+		if other == c || !c.among([]Span{{other.Began, other.Ended}}) {
+			continue
+		}
+		switch other.Kind {
+		case transaction, raw, watching, unclean:
 			users++
+		case swarm:
+			users += leastOfASwarm
 		}
 	}
 	return users >= h.Terms.MaxConns

@@ -1,11 +1,15 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -13,22 +17,25 @@ import (
 // figures: what the client says of its pools is possible, and keeps the settings.
 func figures(h *History) string {
 	before := make(map[poolOf]*Sample)
-	errors := make(map[string]map[string]uint64) // of one look, by address
+	replied := make(map[string]map[string]uint64) // of one look, by address
 	for i := range h.Samples {
 		s := &h.Samples[i]
 		if i == 0 || h.Samples[i-1].At != s.At {
-			clear(errors)
+			clear(replied)
 		}
 		was := before[s.of()]
 		if was != nil && was.Pool.Dials > s.Pool.Dials {
 			was = nil // it is a new pool
 		}
 		before[s.of()] = s
-		for _, wrong := range []string{h.sized(s), s.counted(errors), h.resized(was, s), h.kept(was, s)} {
+		for _, wrong := range []string{h.sized(s), s.counted(replied), h.resized(was, s), h.kept(was, s)} {
 			if wrong != "" {
 				return fmt.Sprintf("%s (%s) at %v: %s", s.Addr, s.Role, s.At, wrong)
 			}
 		}
+	}
+	if wrong := h.uncounted(); wrong != "" {
+		return wrong
 	}
 	return h.rested()
 }
@@ -58,11 +65,11 @@ func (h *History) sized(s *Sample) string {
 }
 
 // counted: a client has seen no more error replies than its servers gave.
-func (s *Sample) counted(errors map[string]map[string]uint64) string {
-	sum := errors[s.Addr] // of the pools of one server
+func (s *Sample) counted(replied map[string]map[string]uint64) string {
+	sum := replied[s.Addr] // of the pools of one server
 	if sum == nil {
 		sum = make(map[string]uint64)
-		errors[s.Addr] = sum
+		replied[s.Addr] = sum
 	}
 	for code, n := range s.Pool.ErrorReplies {
 		if sum[code] += n; sum[code] > s.Errors[code] {
@@ -70,6 +77,71 @@ func (s *Sample) counted(errors map[string]map[string]uint64) string {
 		}
 	}
 	return ""
+}
+
+// uncounted: a client has counted the error replies that callers were told of, unless its
+// pools of the server are not those that they were at the time.
+func (h *History) uncounted() string {
+	if len(h.Samples) == 0 || h.Closing.From > 0 {
+		return ""
+	}
+	first, last := h.Samples[0].At, h.Samples[len(h.Samples)-1].At
+	counted, looks, all := make(map[string]map[string]uint64), make(map[poolOf]int), 0
+	before := make(map[poolOf]uint64)
+	fresh := make(map[string]bool) // addresses with a pool that was not there from the first to the last look
+	for i := range h.Samples {
+		s := &h.Samples[i]
+		if i == 0 || h.Samples[i-1].At != s.At {
+			all++
+		}
+		looks[s.of()]++
+		fresh[s.Addr] = fresh[s.Addr] || s.Pool.Dials < before[s.of()]
+		before[s.of()] = s.Pool.Dials
+		if s.At == last {
+			if counted[s.Addr] == nil {
+				counted[s.Addr] = make(map[string]uint64)
+			}
+			for code, n := range s.Pool.ErrorReplies {
+				counted[s.Addr][code] += n
+			}
+		}
+	}
+	for of, n := range looks {
+		fresh[of.addr] = fresh[of.addr] || n != all
+	}
+	for at, n := range h.toldErrors(first, last) {
+		if c, ok := counted[at.addr]; ok && !fresh[at.addr] && c[at.code] < n {
+			return fmt.Sprintf("%s: callers were told of %d error replies %q, and %d are counted", at.addr, n, at.code, c[at.code])
+		}
+	}
+	return ""
+}
+
+// An errorsOf names the error replies of a server with a code.
+type errorsOf struct{ addr, code string }
+
+// toldErrors returns how many error replies callers were told of in that time, of kinds of
+// calls in which each command has a reply of its own.
+func (h *History) toldErrors(from, to time.Duration) map[errorsOf]uint64 {
+	told := make(map[errorsOf]uint64)
+	for _, c := range h.Calls {
+		if c.Kind == "hits" || !slices.Contains(promptKinds, c.Kind) || c.Began < from || c.Ended > to {
+			continue
+		}
+		for i := range c.Commands {
+			var said resp3.SimpleError
+			var by *redislanes.CommandError
+			cmd := &c.Commands[i]
+			if cmd.Outcome != Failed || !errors.As(cmd.Err, &said) || !errors.As(cmd.Err, &by) {
+				continue
+			}
+			code, _, _ := strings.Cut(said.S, " ")
+			if slices.Contains(pool.ErrorCodes(), code) {
+				told[errorsOf{by.Addr, code}]++
+			}
+		}
+	}
+	return told
 }
 
 // resized: a pool does not shrink while its server is down.

@@ -195,7 +195,7 @@ func (h *History) justified(rule *limit.Rule, asks []asked) string {
 			return fmt.Sprintf("%+v was not counted, two seconds after the last fault: %v", *rule, a)
 		}
 	}
-	settled := 3*h.Terms.Budget + 2*h.Terms.RoundTrip
+	settled := 3*h.Terms.Budget + 2*h.Terms.RoundTrip // until the near cache has forgotten hits as large
 	for i, a := range asks {
 		from := a.call.Began - period(rule) - settled
 		if a.Allowed || a.Err != nil || a.RetryAfter == 0 || a.RetryAfter == limit.Never || h.troubled(from-healing, a.call.Ended) ||
@@ -204,7 +204,7 @@ func (h *History) justified(rule *limit.Rule, asks []asked) string {
 		}
 		used := a.Cost
 		for k, b := range asks {
-			counts := rule.CountDenied || b.admits() || b.Err != nil || b.call.Ended >= a.call.Began-settled
+			counts := rule.CountDenied || b.admits() || b.Err != nil || b.call.Ended >= a.call.Began-h.takenBack(a, b, settled)
 			if k != i && counts && b.call.Ended >= from && b.call.Began <= a.call.Ended {
 				used += b.Cost
 			}
@@ -214,6 +214,16 @@ func (h *History) justified(rule *limit.Rule, asks []asked) string {
 		}
 	}
 	return ""
+}
+
+// takenBack returns how long before the hit another one ended that may count still. Of
+// those on keys that one call asks about only the near cache may remember that long, and
+// those that are no larger.
+func (h *History) takenBack(a, b asked, settled time.Duration) time.Duration {
+	if strings.HasPrefix(a.Key, onesOwn) && (!a.Near || b.Cost > a.Cost) {
+		return 4*h.Terms.RoundTrip + 10*time.Millisecond
+	}
+	return settled
 }
 
 // hasTime reports whether the budget, and the context, leave time for a connection to be

@@ -1,18 +1,9 @@
 package sim
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
-	"github.com/redislanes/redislanes"
 )
 
 // executed: what was acknowledged was executed once, what failed, was refused or
@@ -149,122 +140,13 @@ func (h *History) isOlder(get, set *Command) bool {
 	return len(at) == 0 || len(since) > 0 && at[len(at)-1] < since[0]
 }
 
-// expiries: no key is left without the time to live that it was promised, and none has
-// one that nobody wanted whose hit was sent.
-func expiries(h *History) string {
-	promised, excused, tried := make(map[string]time.Duration), make(map[string]bool), make(map[string]bool)
-	for _, c := range h.Calls {
-		for i := range c.Commands {
-			cmd := &c.Commands[i]
-			if cmd.Name == hit {
-				if cmd.TTL == 0 && errors.Is(cmd.Err, redislanes.ErrExpiry) {
-					return fmt.Sprintf("%s: it has no time to live and the error of one: %v", c.of(i), cmd.Err)
-				}
-				if cmd.Outcome == Acked || cmd.Outcome == Unknown {
-					promised[cmd.Key] = max(promised[cmd.Key], cmd.TTL)
-				}
-				excused[cmd.Key] = excused[cmd.Key] || h.excusedExpiry(cmd)
-				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && (cmd.Outcome != NotSent || c.Kind == overflowing) // an EXPIRE goes with it
-				continue
-			}
-			if cmd.TTL == 0 || i == 0 || cmd.Outcome != Acked || c.Commands[i-1].Outcome != Acked {
-				continue
-			}
-			counted, expired := h.executions(c.Commands[i-1].Text), h.executions(cmd.Text)
-			if len(expired) == 0 || expired[len(expired)-1] < counted[0] {
-				return fmt.Sprintf("%s: is not behind what it is for:%s%s", c.of(i), h.told(expired), h.told(counted))
-			}
-		}
-	}
-	for key, most := range promised {
-		ttl := h.TTLs[key]
-		switch {
-		case !ttl.Exists || excused[key] || h.Lost[key] && strings.HasPrefix(key, onceKeys): // others are hit again
-		case most == 0 && ttl.Left >= 0 && !tried[key]:
-			return fmt.Sprintf("%s: %v are left at the end, and no hit that was sent wanted a time to live", key, ttl.Left)
-		case most > 0 && (ttl.Left < 0 || ttl.Left > most):
-			return fmt.Sprintf("%s: %v are left at the end, and its hits were promised %v at most", key, ttl.Left, most)
-		}
-	}
-	return ""
-}
-
-// excusedExpiry reports whether the key of the hit may be left without its time to live: the
-// server refused it for good, or the client was closed before it could do more.
-func (h *History) excusedExpiry(hit *Command) bool {
-	var said resp3.SimpleError
-	refused := errors.As(hit.Err, &said) && !errors.Is(hit.Err, redislanes.ErrRefused) && !isTooMuch(hit.Err)
-	return hit.Err != nil && h.Closing.From > 0 || errors.Is(hit.Err, redislanes.ErrExpiry) && refused
-}
-
-// hit is the name of a command that pipeline.Counters send as they like.
-const hit = "HIT"
-
-// hits: what callers were told of a counter is what was counted: acknowledged ≤
-// value ≤ acknowledged + unknown, and the totals are those of hits that were
-// counted one after the other.
-func hits(h *History) string {
-	acked, unknown, counted := make(map[string]int64), make(map[string]int64), make(map[string]int64)
-	spans := make(map[string][]told)
-	for i := range h.Log {
-		if by, ok := strings.CutPrefix(h.Log[i].Text, "INCRBY "+h.Log[i].Key+" "); ok {
-			n, _ := strconv.ParseInt(by, 10, 64)
-			counted[h.Log[i].Key] += n
-		}
-	}
-	for _, c := range h.Calls {
-		for i := range c.Commands {
-			cmd := &c.Commands[i]
-			switch {
-			case cmd.Name != hit:
-			case cmd.Outcome == Acked:
-				acked[cmd.Key] += cmd.By
-				total, _ := strconv.ParseInt(cmd.Reply, 10, 64)
-				spans[cmd.Key] = append(spans[cmd.Key], told{total - cmd.By, total, c, i})
-			case cmd.Outcome == Unknown, cmd.Outcome == Pending:
-				unknown[cmd.Key] += cmd.By
-			}
-		}
-	}
-	for key, n := range acked {
-		if more := counted[key] - n; more < 0 || more > unknown[key] { // sums may overflow, and differences do so, too
-			return fmt.Sprintf("%s: %d acknowledged, %d unknown, %d counted", key, n, unknown[key], counted[key])
-		}
-	}
-	for key, n := range unknown {
-		if _, ok := acked[key]; !ok && counted[key] > n {
-			return fmt.Sprintf("%s: nothing acknowledged, %d unknown, %d counted", key, n, counted[key])
-		}
-	}
-	maps.DeleteFunc(spans, func(key string, _ []told) bool { return h.Lost[key] })
-	return disjoint(spans)
-}
-
-// A told is the total that a hit was told, and the one before it.
-type told struct {
-	from, to int64
-	call     *Call
-	command  int
-}
-
-// disjoint: hits on a key that lives on were counted one after the other.
-func disjoint(hits map[string][]told) string {
-	for key, all := range hits {
-		slices.SortFunc(all, func(a, b told) int { return cmp.Compare(a.from, b.from) })
-		for i := 1; i < len(all); i++ {
-			a, b := all[i-1], all[i]
-			if b.from < a.to && a.call.Commands[a.command].TTL > 2*length {
-				return fmt.Sprintf("%s: %s and %s were told totals of the same hits: %d to %d, %d to %d",
-					key, a.call.of(a.command), b.call.of(b.command), a.from, a.to, b.from, b.to)
-			}
-		}
-	}
-	return ""
-}
-
-// transactions: nobody else's command is executed inside of one.
+// transactions: nobody else's command is executed inside of one, and none fails for a key
+// that somebody else has watched.
 func transactions(h *History) string {
 	for _, c := range h.Calls {
+		if errors.Is(c.Err, errUnwatched) {
+			return fmt.Sprintf("call %d (%s), which began at %v: %v", c.ID, c.Kind, c.Began, c.Err)
+		}
 		if c.Kind != transaction {
 			continue
 		}

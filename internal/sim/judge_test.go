@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,6 +59,7 @@ func honest() *History {
 	call("pipeline", time.Second, incr, expire, set, again, get)
 	run("INCRBY c 3", "3")
 	run("INCRBY c 4", "7")
+	run("INCRBY d 2", "2")
 	call("hits", 2*time.Second,
 		Command{Text: "HIT c 3", Name: hit, Key: "c", By: 3, TTL: time.Hour, Outcome: Acked, Reply: "3"},
 		Command{Text: "HIT c 4", Name: hit, Key: "c", By: 4, TTL: time.Hour, Outcome: Acked, Reply: "7"}).
@@ -68,6 +71,10 @@ func honest() *History {
 	call("echo", 5*time.Second, Command{Text: "ECHO 1", Name: "ECHO", Slot: -1, Outcome: Acked, Reply: "1"})
 	call("dead", 21*time.Second, Command{Text: "SET y y=1", Name: "SET", Key: "y", Writes: true, Outcome: NotSent, Err: errNotSent}).Err = errNotSent
 	call("dead", 25*time.Second, Command{Text: "SET y y=2", Name: "SET", Key: "y", Writes: true, Outcome: Unknown, Err: errUnknown}).Err = errUnknown
+	h.TTLs["d"] = TTL{Exists: true, Left: -1}
+	call("hits, of which one was not counted", 27*time.Second,
+		Command{Text: "HIT d 2", Name: hit, Key: "d", By: 2, Outcome: Acked, Reply: "2"},
+		Command{Text: "HIT d 9", Name: hit, Key: "d", By: 9, TTL: time.Hour, Outcome: Unknown, Err: errUnknown}).Err = errUnknown
 	honestLimits(h)
 	return h
 }
@@ -142,6 +149,26 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"order", "a value that is older than its command", func(h *History) { h.Calls[0].Commands[4].Reply = "k=1" }},
 		{"expiry", "EXPIRE ran before its INCRBY", func(h *History) { h.Log[0], h.Log[1] = h.Log[1], h.Log[0] }},
 		{"expiry", "a counter lives for ever", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }},
+		{"expiry", "a counter that may have been hit lives for ever", func(h *History) {
+			for i := range h.Calls[1].Commands {
+				h.Calls[1].Commands[i].settle("", errUnknown)
+			}
+			h.Calls[1].Err, h.TTLs["c"] = errUnknown, TTL{Exists: true, Left: -1}
+		}},
+		{"expiry", "a counter lives for ever, of which an unknown hit was counted that wants it to end", func(h *History) {
+			h.Log = append(h.Log, Execution{Text: "INCRBY d 9", Key: "d", Reply: "11"})
+		}},
+		{"expiry", "a counter has a time to live that nobody wants", func(h *History) {
+			h.Calls[1].Commands[0].TTL, h.Calls[1].Commands[1].TTL = 0, 0
+		}},
+		{"expiry", "a hit without a time to live has the error of one", func(h *History) {
+			h.Calls[1].Commands[1].TTL, h.Calls[1].Commands[1].Err, h.Calls[1].Err = 0, redislanes.ErrExpiry, redislanes.ErrExpiry
+		}},
+		{"expiry", "an EXPIRE is not repeated", func(h *History) {
+			unknown := &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
+			err := fmt.Errorf("%w: %w", redislanes.ErrExpiry, &redislanes.CommandError{Command: "EXPIRE", Addr: "a:1", Err: unknown})
+			h.Calls[1].Commands[1].Err, h.Calls[1].Err, h.Calls[1].Limit = err, err, 3*time.Second
+		}},
 		{"hits", "counted, but not acknowledged", func(h *History) { ran(h, "INCRBY c 1", "8") }},
 		{"hits", "acknowledged, but not counted", func(h *History) { h.Log[5].Text = "INCRBY c 2" }},
 		{"hits", "a total is told twice", func(h *History) { h.Calls[1].Commands[1].Reply = "6" }},
@@ -168,7 +195,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"limits", "a share is used up by what was denied", func(h *History) { h.Terms.Instances = 2 }},
 		{"transaction", "a stranger inside", func(h *History) {
-			h.Log = append(h.Log[:7:7], Execution{Text: "PING"}, h.Log[7])
+			h.Log = slices.Insert(h.Log, len(h.Log)-1, Execution{Text: "PING"})
+		}},
+		{"transaction", "what watches nothing does nothing", func(h *History) {
+			h.Calls = append(h.Calls, &Call{Kind: watching, Ended: 1, Err: errUnwatched})
 		}},
 		{"misuse", "a mistake has no error", func(h *History) { h.Calls[3].Err, h.Calls[3].Commands[0].Err = nil, nil }},
 		{"closing", "Close takes its time", func(h *History) { h.Closing = Span{40 * time.Second, 44 * time.Second} }},
@@ -234,6 +264,12 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"figures", "a connection is neither in use nor idle", func(h *History) { h.Samples[0].Pool.Idle = 0 }},
 		{"figures", "a lane is not counted", func(h *History) { h.Samples[0].Pool.LaneInFlight = []int{0} }},
 		{"figures", "an error reply that nobody gave", func(h *History) { h.Samples[1].Pool.ErrorReplies = map[string]uint64{"OOM": 2} }},
+		{"figures", "an error reply that is not counted", func(h *History) {
+			err := &redislanes.CommandError{Command: "GET", Addr: "a:1", Err: resp3.SimpleError{S: "MISCONF no"}}
+			failed := Command{Text: "GET k", Name: "GET", Key: "k", Outcome: Failed, Err: err}
+			at := 1500 * time.Millisecond
+			h.Calls = append(h.Calls, &Call{Kind: "pipeline", Misuse: true, Began: at, Ended: at, Err: err, Commands: []Command{failed}})
+		}},
 		{"figures", "a pool shrinks while its server is down", func(h *History) {
 			h.Samples[0].Pool.Down, h.Samples[1].Pool.Down, h.Samples[1].Pool.Shrinks = true, true, 1
 		}},
@@ -318,7 +354,7 @@ func TestExcuses(t *testing.T) {
 					h.Calls[2].Commands[i].settle("", errMoved)
 					h.Calls[2].Commands[i].Outcome = NotSent
 				}
-				h.Log = h.Log[:6]
+				h.Log = h.Log[:7]
 			}, nil,
 		},
 	} {

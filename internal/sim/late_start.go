@@ -35,7 +35,7 @@ func (w *world) sleep() {
 // lazy: calls of a client that has not found a server fail at once, as not sent.
 func lazy(h *History) string {
 	for _, c := range h.Calls {
-		if c.Ended >= h.Asleep || c.Misuse || c.Kind == allowing || c.Kind == burst {
+		if c.Ended >= h.Asleep || c.Misuse || c.Kind == allowing || c.Kind == burst || c.Kind == swarm {
 			continue
 		}
 		if c.took() > h.slackOf(c) || !errors.Is(c.Err, redislanes.ErrNotSent) {

@@ -30,7 +30,7 @@ func init() {
 		{"radix pipeline", 6, (*attempt).radixPipeline},
 		{"script", 4, (*attempt).script},
 		{transaction, 6, (*attempt).transaction},
-		{"unclean", 3, (*attempt).unclean},
+		{unclean, 3, (*attempt).unclean},
 		{"forsaken", 2, (*attempt).forsaken},
 		{"blocking pipeline", 3, (*attempt).blockingPipeline},
 		{"pop", 3, (*attempt).pop},

@@ -113,9 +113,11 @@ func (a *attempt) transaction() {
 			}
 		}
 	case maybe.Null:
-		a.Err = errWatched
+		if a.Err = errWatched; !watch {
+			a.Err = errUnwatched
+		}
 		for i := range a.Commands {
-			a.Commands[i].Outcome, a.Commands[i].Err = Failed, errWatched
+			a.Commands[i].Outcome, a.Commands[i].Err = Failed, a.Err
 		}
 	default:
 		for i, reply := range []string{ok, strconv.FormatInt(total, 10), okToo} {

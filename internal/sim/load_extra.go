@@ -9,11 +9,16 @@ func init() {
 		{"once", 10, (*attempt).once},
 		{overflowing, 4, (*attempt).overflowing},
 		{"taken back", 4, (*attempt).takenBack},
+		{swarm, 3, (*attempt).swarm},
+		{watching, 8, (*attempt).watcher},
+		{"fragile", 3, (*attempt).fragile},
+		{allowing, 4, (*attempt).fills},
+		{"refused pipeline", 3, (*attempt).refusedPipeline},
 	}
 }
 
 // extraOf is how many calls of a caller there are for one of these.
-const extraOf = 6
+const extraOf = 5
 
 // extra makes one of them behind the k-th call of a caller, or none.
 func (w *world) extra(n, k int) {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -95,7 +96,7 @@ func (a *attempt) limits() {
 		for i := range asks {
 			asks[i].Cost = oneOf[int64](a.r, 1, 1, 1, 1, 2, 3)
 		}
-		if a.ask(asks); errors.Is(a.Err, redislanes.ErrClosed) {
+		if a.ask(a.ctx, asks...); errors.Is(a.Err, redislanes.ErrClosed) {
 			return
 		}
 		select {
@@ -105,19 +106,23 @@ func (a *attempt) limits() {
 	}
 }
 
-// ask makes one call of the limiter.
-func (a *attempt) ask(asks []Ask) {
+// ask makes one call of the limiter, in a context that is the attempt's or ends with it.
+func (a *attempt) ask(ctx context.Context, asks ...Ask) {
 	requests := make([]limit.Request, len(asks))
 	for i := range asks {
 		requests[i] = limit.Request{Limit: a.w.limits[asks[i].Rule], Key: asks[i].Key, Cost: asks[i].Cost}
 	}
 	x := &Allowance{Began: a.w.rec.now(), Limit: a.Limit, Deadline: a.Deadline, Asks: asks}
-	result := a.w.limiter.Allow(a.ctx, requests...)
+	result := a.w.limiter.Allow(ctx, requests...)
 	x.Ended, x.Allowed = a.w.rec.now(), result.Allowed
 	for i, d := range result.Each {
 		d.Err = a.w.frozen(d.Err)
-		a.Err = cmp.Or(a.Err, d.Err)
 		x.Asks[i].Decision = d
 	}
-	a.w.rec.note(func(h *History) { h.Allowances = append(h.Allowances, x) })
+	a.w.rec.note(func(h *History) {
+		h.Allowances = append(h.Allowances, x)
+		for i := range asks {
+			a.Err = cmp.Or(a.Err, asks[i].Err)
+		}
+	})
 }

@@ -64,6 +64,28 @@ func (a *attempt) once() {
 	_ = a.counted(hits, 0)
 }
 
+// swarm is the kind of a call that is several callers, at least leastOfASwarm, who hit.
+const (
+	swarm         = "swarm"
+	leastOfASwarm = 6
+)
+
+// swarm is several callers who hit few keys nearly at the same moment, so that hits wait
+// for those that are under way.
+func (a *attempt) swarm() {
+	a.Limit = 0 // each of them has its own
+	var wg sync.WaitGroup
+	one := &action{name: "hits", run: (*attempt).hits}
+	for i := range leastOfASwarm + a.r.IntN(6) {
+		after := time.Duration(a.r.Int64N(int64(40 * time.Millisecond)))
+		wg.Go(func() {
+			time.Sleep(after)
+			a.w.call(source(a.w.seed, ofCall, 1<<62|uint64(a.ID+i)), a.ID+1+i, one)
+		})
+	}
+	wg.Wait()
+}
+
 // overflowing is the kind of calls whose hits on one key are too much together.
 const overflowing = "overflowing"
 
@@ -89,12 +111,14 @@ func (a *attempt) overflowing() {
 	a.Misuse = a.counted(hits, 1) != nil
 }
 
-// takenBack hits a key while a hit on it is under way, by callers of which the one who
-// wants a time to live does not stay.
+// takenBack hits a key while hits on it are under way together, by callers of which the
+// one that wants a time to live does not stay.
 func (a *attempt) takenBack() {
 	pause := a.w.settings.Latency / 4
 	hits := [][]pipeline.Hit{
-		{a.hitting(a.onceKey(0), a.amount(), 0)}, {a.hitting(a.onceKey(0), a.amount(), 0)}, {a.hitting(a.onceKey(0), a.amount(), onceTTL)},
+		{a.hitting(a.onceKey(0), a.amount(), 0), a.hitting(a.onceKey(0), a.amount(), 0)},
+		{a.hitting(a.onceKey(0), a.amount(), 0)},
+		{a.hitting(a.onceKey(0), a.amount(), onceTTL)},
 	}
 	var wg sync.WaitGroup
 	for i, h := range hits {
@@ -112,8 +136,10 @@ func (a *attempt) takenBack() {
 		})
 	}
 	wg.Wait()
+	settled := 0
 	for i, h := range hits {
-		err := a.counted(h, i)
+		err := a.counted(h, settled)
+		settled += len(h)
 		a.Misuse = a.Misuse || i == len(hits)-1 && err != nil // it had no time
 		a.Err = cmp.Or(a.Err, err)
 	}

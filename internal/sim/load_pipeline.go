@@ -129,6 +129,9 @@ func (a *attempt) hits() {
 		if chance(a.r, 5) {
 			h.Key, h.TTL = fmt.Sprint("s:", a.r.IntN(4)), time.Duration(3+a.r.IntN(8))*time.Second
 		}
+		if i > 0 && chance(a.r, 2) { // so that others wait behind the two
+			h.Key, h.TTL = hits[i-1].Key, hits[i-1].TTL
+		}
 		c := write(hit, h.Key, strconv.FormatInt(h.By, 10))
 		c.Writes, c.By, c.TTL = false, h.By, h.TTL
 		a.Commands = append(a.Commands, c)

@@ -9,6 +9,9 @@ import (
 
 var errOpen = errors.New("the transaction was never executed")
 
+// unclean is the kind of a call that leaves something behind on its connection.
+const unclean = "unclean"
+
 // unclean leaves something behind on a connection that it was lent, which the
 // next user must not find.
 func (a *attempt) unclean() {

@@ -90,7 +90,7 @@ func choose(seed uint64) Settings {
 
 // chooseMore chooses what servers and the log of some worlds are like.
 func (s *Settings) chooseMore(r *rand.Rand) {
-	s.Old = chance(r, 8)
+	s.Old = chance(r, 5)
 	if chance(r, 10) && !s.Unset {
 		s.Stuck = 1 + time.Duration(r.Int64N(int64(length)))
 		s.Terms.Closing = stuckLog

@@ -1,0 +1,39 @@
+package sim
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mediocregopher/radix/v4"
+)
+
+// errUnwatched is what a call has that was told that a watched key has changed, and had
+// watched none.
+var errUnwatched = errors.New("EXEC did nothing, though nothing was watched")
+
+// watching is the kind of calls that leave a watch behind on a connection of their own.
+const watching = "watcher"
+
+// watcher watches a key and returns the connection, which is no sign of a watch to whoever
+// is lent it next: the key changes, and a transaction that watches nothing runs all the
+// same.
+func (a *attempt) watcher() {
+	key := a.own()
+	_ = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+		return conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
+	}))
+	_ = a.w.client.Do(a.ctx, radix.Cmd(nil, "SET", key, a.value(key)))
+	var ok string
+	maybe := radix.Maybe{Rcv: radix.Tuple{&ok}}
+	err := a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+		for _, step := range []radix.Action{radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "SET", key, a.value(key))} {
+			if err := conn.Do(ctx, step); err != nil {
+				return err
+			}
+		}
+		return conn.Do(ctx, radix.Cmd(&maybe, "EXEC"))
+	}))
+	if a.Err = err; err == nil && maybe.Null {
+		a.Err = errUnwatched
+	}
+}
