@@ -121,13 +121,14 @@ compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compa
 	@$(GO) build -C bench/compare -o ../../bin/compare .
 	@bin/compare -f $(F) $(COMPAREFLAGS)
 
-results: ## Measure what has no raw file in bench/raw yet, and write the pages' tables (an hour and a half, resumable)
+results: ## Measure what has no raw file in bench/raw yet, and write the pages' tables (two hours, resumable)
 	@scripts/ensure-deps.sh redis-server >&2
 	@scripts/results.sh
 
 pages: ## Write the tables of bench's pages from the raw files
 	@$(GO) run -C bench/peers . -rewrite ..
 	@$(GO) run -C bench/compare . -rewrite ..
+	@$(GO) run ./bench/scale -rewrite bench
 
 demo: ## Run examples/quickstart
 	@scripts/ensure-deps.sh redis-server

@@ -6,7 +6,7 @@
 #
 # A raw file that is there is not measured again: remove it for that. So a run that
 # was interrupted goes on where it was; no step takes more than ten minutes, and all of
-# them take about an hour and a half. Nothing else should run on the machine. ONLY is a
+# them take about two hours. Nothing else should run on the machine. ONLY is a
 # regular expression that chooses raw files by their names, RAW another folder for them
 # (the pages are left alone then), PEERFLAGS flags for all steps of peers.
 set -euo pipefail
@@ -23,6 +23,7 @@ mkdir -p "$raw" bin
 # that are new as changes.
 go build -C bench/peers -buildvcs=false -o ../../bin/peers .
 go build -C bench/compare -buildvcs=false -o ../../bin/compare .
+go build -buildvcs=false -o bin/scale ./bench/scale
 
 # step NAME COMMAND...: COMMAND -raw FILE, unless the raw file is there.
 step() {
@@ -54,10 +55,13 @@ done
 step cuts-ours bin/peers -cuts -clients '^ours'
 step cuts-others bin/peers -cuts -clients '^(rueidis|go-redis-10|go-redis-auto|go-redis-auto-duplex|radix-parallel)$'
 step limits bin/peers -limits -callers 100 ${flags[@]+"${flags[@]}"}
-for file in sizing lanes nine-steps keys shop dashboard; do
+for file in sizing lanes nine-steps keys shop dashboard pool-size pool-factor adaptive pool-or-no-pool primaries \
+	fanout hash-tags head-of-line head-of-line-full rising-load; do
 	step "$file" bin/compare -f "bench/compare/settings/$file.yaml"
 done
+step scale bin/scale
 
 [ "$raw" = bench/raw ] || exit 0
 bin/peers -rewrite bench
 bin/compare -rewrite bench
+bin/scale -rewrite bench

@@ -60,7 +60,7 @@ func clients() []client {
 	return []client{
 		ours("ours", pool.Laned{}),
 		ours("ours-fixed-50", pool.Fixed{Size: 50}),
-		{counters, openCounters},
+		ourCounters(counters, true), ourCounters(countersOnce, false),
 		rueidisClient("rueidis", 0), rueidisClient("rueidis-20us", 20*time.Microsecond), rueidisClient("rueidis-100us", 100*time.Microsecond),
 		goRedis(10), goRedis(50), goRedis(100),
 		goRedisAuto("go-redis-auto", false), goRedisAuto("go-redis-auto-duplex", true),
@@ -125,34 +125,43 @@ func ourReading(p *pipeline.Pipeline) request {
 	}
 }
 
-// counters is ours with hits on one key merged.
-const counters = "ours-counters"
+// counters is ours with hits on one key merged. It sets the time to live with each
+// hit, as the others do; countersOnce does so where the key may have none, which is the
+// default.
+const counters, countersOnce = "ours-counters", "ours-counters-once"
 
-func openCounters(ctx context.Context, t target) (*session, error) {
-	c, err := cluster.Config{Dialer: lanes.Dialer{TLS: t.tls, NetDial: t.dial}}.New(ctx, t.addrs)
-	if err != nil {
-		return nil, err
-	}
-	all := pipeline.NewCounters(c, pipeline.CountersConfig{ExpireEveryHit: true}) // as the others do
-	counting := func() request {
-		var hits []pipeline.Hit
-		return func(ctx context.Context, keys []string) error {
-			hits = hits[:0]
-			for _, key := range keys {
-				hits = append(hits, pipeline.Hit{Key: key, By: 1, TTL: ttl})
-			}
-			if err := all.Hit(ctx, hits); err != nil {
-				return err
-			}
-			for _, h := range hits {
-				if h.Total < 1 {
-					return fmt.Errorf("total %d", h.Total)
-				}
-			}
-			return nil
+func ourCounters(name string, everyHit bool) client {
+	return client{name, func(ctx context.Context, t target) (*session, error) {
+		c, err := cluster.Config{Dialer: lanes.Dialer{TLS: t.tls, NetDial: t.dial}}.New(ctx, t.addrs)
+		if err != nil {
+			return nil, err
 		}
+		all := pipeline.NewCounters(c, pipeline.CountersConfig{ExpireEveryHit: everyHit})
+		return &session{
+			counting: func() request { return countersRequest(all) },
+			adding:   countersAdding(all),
+			close:    func() { _ = all.Close(); _ = c.Close() },
+		}, nil
+	}}
+}
+
+func countersRequest(all *pipeline.Counters) request {
+	var hits []pipeline.Hit
+	return func(ctx context.Context, keys []string) error {
+		hits = hits[:0]
+		for _, key := range keys {
+			hits = append(hits, pipeline.Hit{Key: key, By: 1, TTL: ttl})
+		}
+		if err := all.Hit(ctx, hits); err != nil {
+			return err
+		}
+		for _, h := range hits {
+			if h.Total < 1 {
+				return fmt.Errorf("total %d", h.Total)
+			}
+		}
+		return nil
 	}
-	return &session{counting: counting, adding: countersAdding(all), close: func() { _ = all.Close(); _ = c.Close() }}, nil
 }
 
 // rueidisClient is rueidis that waits for so long, at most, for others to share a

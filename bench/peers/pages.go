@@ -3,16 +3,23 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/redislanes/redislanes/internal/pages"
 )
+
+// ratioFigures have goals.
+var ratioFigures = []figure{rate, p99, cpu}
 
 // tableOf makes a table of the pages from raw files: one of
 //
 //	source        what was measured, and with what
 //	callers N     the figures for a number of callers
 //	goals         which goals are reached
+//	reached       how many
+//	WHO to others, FIGURE, and
+//	WHO to ours, FIGURE: the ratios of one of ours, over callers
 //	cuts          what became of commands when connections were cut
 func tableOf(t pages.Table) (string, error) {
 	r, err := readRaw(t.Files)
@@ -26,9 +33,20 @@ func tableOf(t pages.Table) (string, error) {
 	}
 	text := ""
 	var callers int
-	switch n, _ := fmt.Sscanf(t.Name, "callers %d", &callers); {
+	n, _ := fmt.Sscanf(t.Name, "callers %d", &callers)
+	sides, of, isRatio := strings.Cut(t.Name, ", ")
+	who, beside, _ := strings.Cut(sides, " to ")
+	switch {
 	case n == 1:
 		text = r.figures(callers).String()
+	case isRatio && (beside == "ours" || beside == "others"):
+		f := slices.IndexFunc(ratioFigures, func(f figure) bool { return f.name == of })
+		if f < 0 {
+			return "", fmt.Errorf("no ratios of %s", of)
+		}
+		text = r.ratios(who, beside == "ours", ratioFigures[f]).String()
+	case t.Name == "reached":
+		_, text = r.goals()
 	case t.Name == "goals":
 		goals, reached := r.goals()
 		text = goals.String() + "\n" + reached
@@ -39,7 +57,7 @@ func tableOf(t pages.Table) (string, error) {
 			text += "- " + s.String() + "\n"
 		}
 	default:
-		return "", errors.New("want one of source, callers N, goals and cuts")
+		return "", errors.New("want one of source, callers N, goals, reached, cuts, and WHO to others, FIGURE")
 	}
 	if text == "" {
 		return "", errors.New("the raw files have nothing for it")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 )
 
 // report prints one table for each number of callers, and the goals.
@@ -83,4 +84,55 @@ func (r *record) goals() (*table, string) {
 		}
 	}
 	return t, fmt.Sprintf("%d of %d goals reached.", reached, all)
+}
+
+// ratios is the table of a figure of one of ours in all scenarios, beside the best of the
+// others or, of Counters, beside our pipeline. What is short of its goal is in bold.
+func (r *record) ratios(who string, besidePipeline bool, f figure) *table {
+	callers := slices.Sorted(slices.Values(r.callers))
+	head := []string{"scenario"}
+	for _, n := range callers {
+		head = append(head, plural(n, "caller"))
+	}
+	t := newTable(head...)
+	for _, tls := range r.over {
+		for _, s := range r.scenarios {
+			row, any := []string{overText(s, tls)}, false
+			for _, n := range callers {
+				cell := r.ratioText(goal{callers: n, scenario: s, who: who, figure: f}, besidePipeline, tls)
+				row, any = append(row, cell), any || cell != ""
+			}
+			if any {
+				t.add(row...)
+			}
+		}
+	}
+	return t
+}
+
+// ratioText is the ratio of the goal of this place and figure; empty if there is none.
+func (r *record) ratioText(of goal, besidePipeline, tls bool) string {
+	for _, g := range goals() {
+		if g.callers != of.callers || g.scenario != of.scenario || g.who != of.who || g.figure.name != of.figure.name ||
+			len(g.beside) == 0 || besidePipeline != (g.beside[0] == oursAlone) {
+			continue
+		}
+		ratio, mode := g.ratio(r, tls)
+		if mode == "" {
+			continue
+		}
+		text := fmt.Sprintf("%.2f (%.2f to %.2f)", ratio.median, ratio.low, ratio.high)
+		if !g.reached(ratio.median) {
+			text = "**" + text + "**"
+		}
+		return text
+	}
+	return ""
+}
+
+func plural(n int, of string) string {
+	if n == 1 {
+		return fmt.Sprint(n, " ", of)
+	}
+	return fmt.Sprint(n, " ", of, "s")
 }

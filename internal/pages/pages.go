@@ -58,14 +58,17 @@ func Fill(page []byte, program string, tables Make) (filled []byte, made int, er
 	}
 }
 
-// Of returns the pages of the folder: its Markdown files and those one level below.
-func Of(folder string) ([]string, error) {
-	top, err := filepath.Glob(filepath.Join(folder, "*.md"))
-	if err != nil {
-		return nil, err
+// Of returns the pages of the folder: its Markdown files and those one level below, and
+// the README beside the folder.
+func Of(folder string) (all []string, err error) {
+	for _, pattern := range []string{"*.md", "*/*.md", "../README.md"} {
+		names, err := filepath.Glob(filepath.Join(folder, filepath.FromSlash(pattern)))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
 	}
-	below, err := filepath.Glob(filepath.Join(folder, "*", "*.md"))
-	return append(top, below...), err
+	return all, nil
 }
 
 // Rewrite makes the program's tables again in all pages of the folder. It reports

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A carried is what one client carried in one round, beside servers without work.
+type carried struct {
+	Procs   int `json:"procs"` // GOMAXPROCS
+	Nodes   int `json:"nodes"`
+	Lanes   int `json:"lanes"`
+	Keys    int `json:"keys"` // of a request
+	Callers int `json:"callers"`
+	Round   int `json:"round"`
+	usage
+}
+
+// A clientPlan is what measureClients asks: all combinations, in rounds.
+type clientPlan struct {
+	procs   []int
+	shapes  [][2]int // nodes, lanes to each
+	keys    []int
+	callers []int
+	warmUp  time.Duration
+	during  time.Duration
+	rounds  int
+}
+
+var wholeClientPlan = clientPlan{
+	procs: []int{1, 2}, shapes: [][2]int{{1, 1}, {1, 4}, {3, 1}, {3, 4}}, keys: []int{1, 10}, callers: []int{1, 100, 1000},
+	warmUp: 100 * time.Millisecond, during: 300 * time.Millisecond, rounds: 7,
+}
+
+// measureClients gives each cell its turn in each round.
+func measureClients(ctx context.Context, plan clientPlan, progress io.Writer, add func(carried) error) error {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, shape := range plan.shapes {
+		err := withServers(ctx, shape[0], func(addrs []string) error {
+			client, err := cluster.Config{Pool: pool.Laned{Lanes: shape[1]}}.New(ctx, addrs[:1])
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			for round := range plan.rounds {
+				say(progress, "%d nodes, %d lanes, round %d of %d\n", shape[0], shape[1], round+1, plan.rounds)
+				if err := plan.round(ctx, client, carried{Nodes: shape[0], Lanes: shape[1], Round: round}, add); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("%d nodes with %d lanes: %w", shape[0], shape[1], err)
+		}
+	}
+	return nil
+}
+
+func (p clientPlan) round(ctx context.Context, client *cluster.Client, c carried, add func(carried) error) (err error) {
+	for _, c.Keys = range p.keys {
+		for _, c.Callers = range p.callers {
+			for _, c.Procs = range p.procs {
+				runtime.GOMAXPROCS(c.Procs)
+				if _, err = run(ctx, client, c.Callers, c.Keys, p.warmUp); err != nil {
+					return err
+				}
+				if c.usage, err = run(ctx, client, c.Callers, c.Keys, p.during); err != nil {
+					return err
+				}
+				if err = add(c); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+// Scale asks what this machine cannot show by measuring a cluster: what the client
+// itself can carry, what a very large cluster costs it, and what a fleet of instances
+// does to the node of one hot key.
+//
+//	go run ./bench/scale -raw bench/raw/scale.jsonl
+//
+// The first two are measured beside servers that answer without work, in a process of
+// their own: each counts INCRBY and EXPIRE by their line ends and replies 1. What is left
+// is the client and the kernel. The third is a simulation of many instances, each of
+// which merges hits as [pipeline.Counters] does.
+//
+// Results are lines of JSON; -rewrite makes the tables of the pages from them.
+package main

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/machine"
+	"github.com/redislanes/redislanes/internal/pages"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	is, err := served()
+	if !is {
+		err = command(ctx, os.Args[1:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1)
+	}
+}
+
+func command(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("scale", flag.ContinueOnError)
+	raw := flags.String("raw", "", "write what is measured to the `file`, as lines of JSON")
+	from := flags.String("from", "", "measure nothing: print the tables of the raw `file`")
+	rewrite := flags.String("rewrite", "", "measure nothing: make the tables of the pages in the `folder` again")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%q: is no flag", flags.Arg(0))
+	case *rewrite != "":
+		changed, err := pages.Rewrite(*rewrite, "scale", false, tableOf)
+		for _, name := range changed {
+			fmt.Println("wrote", name)
+		}
+		return err
+	case *from != "":
+		r, err := readRaw(*from)
+		if err == nil {
+			r.report(os.Stdout)
+		}
+		return err
+	}
+	return measure(ctx, *raw)
+}
+
+// measure writes each result to the raw file, and all of them as tables to standard
+// output.
+func measure(ctx context.Context, raw string) error {
+	file := io.Discard
+	if raw != "" {
+		created, err := os.Create(raw)
+		if err != nil {
+			return fmt.Errorf("-raw: %w", err)
+		}
+		defer created.Close()
+		file = created
+	}
+	r, out := new(record), json.NewEncoder(file)
+	write := func(l line) error {
+		r.add(l)
+		return out.Encode(l)
+	}
+	r.machine = machine.This()
+	if err := write(line{Start: &start{rawFormat, r.machine}}); err != nil {
+		return err
+	}
+	if err := measureClients(ctx, wholeClientPlan, os.Stderr, func(c carried) error { return write(line{Client: &c}) }); err != nil {
+		return err
+	}
+	if err := measureLarge(ctx, wholeLargePlan, os.Stderr, func(l large) error { return write(line{Large: &l}) }); err != nil {
+		return err
+	}
+	for _, f := range wholeFleets() {
+		simulated := f.simulate(fleetDuring, 1)
+		if err := write(line{Fleet: &simulated}); err != nil {
+			return err
+		}
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	if err := write(line{End: &now}); err != nil {
+		return err
+	}
+	r.report(os.Stdout)
+	return nil
+}
+
+// report prints all tables.
+func (r *record) report(w io.Writer) {
+	m := r.machine
+	say(w, "%s, commit %s, %d CPUs (%s), %s\n", m.Date.UTC().Format(time.DateTime), m.Commit, m.CPUs, m.CPU, m.Go)
+	for _, rows := range [][][]string{r.clientRows(), r.largeRows(), r.fleetRows()} {
+		if len(rows) > 1 {
+			say(w, "\n%s", markdown(rows))
+		}
+	}
+}
+
+// say prints; what cannot be printed has no better place to be reported.
+func say(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

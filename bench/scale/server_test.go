@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/leak"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// TestMain is also the child process of tests that start one.
+func TestMain(m *testing.M) {
+	if is, err := served(); is {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	leak.Main(m)
+}
+
+// TestNullServersServeTheClient: the whole client works beside servers without work, and
+// every command has one reply.
+func TestNullServersServeTheClient(t *testing.T) {
+	c, err := startNull(5)
+	require.NoError(t, err)
+	t.Cleanup(c.close)
+	client, err := cluster.Config{}.New(t.Context(), c.addrs()[:1])
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	require.Equal(t, cluster.SlotCount, client.Stats().Slots)
+	for range 20 {
+		require.NoError(t, newCaller(client, 1, 200).request(t.Context()))
+	}
+	p := pipeline.New(client)
+	pong := p.Cmd("PING") // on a connection that counts
+	require.NoError(t, p.Do(t.Context()))
+	text, err := pong.Text()
+	require.NoError(t, err)
+	require.Equal(t, "PONG", text)
+	u, err := run(t.Context(), client, 8, 10, 50*time.Millisecond)
+	require.NoError(t, err)
+	require.Positive(t, u.Requests)
+	require.Len(t, client.Stats().Nodes, 5)
+}
+
+// TestCommandsAreCounted cuts two commands at every byte.
+func TestCommandsAreCounted(t *testing.T) {
+	two := resp.AppendCommand(resp.AppendCommand(nil, "INCRBY", "key", "1"), "EXPIRE", "key", "60")
+	first := len(resp.AppendCommand(nil, "INCRBY", "key", "1"))
+	for end := range len(two) + 1 {
+		commands, took := countCommands(two[:end])
+		want, bytes := 0, 0
+		if end >= first {
+			want, bytes = 1, first
+		}
+		if end == len(two) {
+			want, bytes = 2, end
+		}
+		require.Equal(t, want, commands, end)
+		require.Equal(t, bytes, took, end)
+	}
+}
+
+// TestSessionAnswersEachCommandOnce hands over a stream in pieces of all sizes.
+func TestSessionAnswersEachCommandOnce(t *testing.T) {
+	var stream []byte
+	for range 50 {
+		stream = resp.AppendCommand(stream, "INCRBY", "some:key", "1")
+		stream = resp.AppendCommand(stream, "EXPIRE", "some:key", "60")
+	}
+	stream = resp.AppendCommand(stream, "PING")
+	for size := 1; size <= len(stream); size += 13 {
+		s := session{cluster: new(nullCluster)}
+		var replies strings.Builder
+		var have []byte
+		for rest := stream; len(rest) > 0; {
+			n := min(size, len(rest))
+			have = append(have, rest[:n]...)
+			rest = rest[n:]
+			took, err := s.answer(&replies, have)
+			require.NoError(t, err)
+			have = have[took:]
+		}
+		require.Equal(t, strings.Repeat(":1\r\n", 100)+"+PONG\r\n", replies.String(), size)
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/redislanes/redislanes/internal/pages"
+)
+
+// tableOf makes a table of the pages: source, client, cluster or fleet.
+func tableOf(t pages.Table) (string, error) {
+	if len(t.Files) != 1 {
+		return "", errors.New("want one raw file")
+	}
+	r, err := readRaw(t.Files[0])
+	if err != nil {
+		return "", err
+	}
+	source, err := r.source()
+	if err != nil {
+		return "", err
+	}
+	var rows [][]string
+	switch t.Name {
+	case "source":
+		return source, nil
+	case "client":
+		rows = r.clientRows()
+	case "cluster":
+		rows = r.largeRows()
+	case "fleet":
+		rows = r.fleetRows()
+	default:
+		return "", errors.New("want one of source, client, cluster and fleet")
+	}
+	if len(rows) < 2 {
+		return "", errors.New("the raw file has nothing for it")
+	}
+	return markdown(rows), nil
+}
+
+// clientRows has a row for each load and shape, with the medians of the rounds for one
+// processor and for two.
+func (r *record) clientRows() [][]string {
+	rows := [][]string{{"keys", "nodes × lanes", "callers", "req/s, 1 processor", "CPU/req", "req/s, 2 processors", "CPU/req", "2 to 1", "waiting for locks/req"}}
+	type cell struct{ keys, nodes, lanes, callers int }
+	of := make(map[cell]map[int][]carried)
+	var order []cell
+	for _, c := range r.clients {
+		at := cell{c.Keys, c.Nodes, c.Lanes, c.Callers}
+		if of[at] == nil {
+			of[at] = make(map[int][]carried)
+			order = append(order, at)
+		}
+		of[at][c.Procs] = append(of[at][c.Procs], c)
+	}
+	slices.SortStableFunc(order, func(a, b cell) int { return a.keys - b.keys })
+	for _, at := range order {
+		one, two := of[at][1], of[at][2]
+		var ratios []float64
+		for i := range min(len(one), len(two)) {
+			ratios = append(ratios, two[i].rate()/one[i].rate())
+		}
+		rows = append(rows, []string{
+			fmt.Sprint(at.keys), fmt.Sprintf("%d × %d", at.nodes, at.lanes), fmt.Sprint(at.callers),
+			rates(one), cpus(one), rates(two), cpus(two), spread(ratios), short(median(two, func(c carried) float64 { return float64(c.perRequest(c.LockWait)) })),
+		})
+	}
+	return rows
+}
+
+func rates(of []carried) string {
+	return fmt.Sprintf("%.0f", median(of, carried.rate))
+}
+
+func cpus(of []carried) string {
+	return short(median(of, func(c carried) float64 { return float64(c.perRequest(c.CPU)) }))
+}
+
+func (r *record) largeRows() [][]string {
+	rows := [][]string{{"", "3 primaries", "50", "500"}}
+	of := make(map[int][]large)
+	for _, l := range r.large {
+		of[l.Primaries] = append(of[l.Primaries], l)
+	}
+	if len(of) == 0 {
+		return nil
+	}
+	for _, f := range []struct {
+		name string
+		of   func(large) float64
+		text func(float64) string
+	}{
+		{"start, with the first map", func(l large) float64 { return float64(l.Start) }, short},
+		{"heap then", func(l large) float64 { return float64(l.StartHeap) }, kilobytes},
+		{"a refresh of the map", func(l large) float64 { return float64(l.Refresh) }, short},
+		{"its CPU", func(l large) float64 { return float64(l.RefreshCPU) }, short},
+		{"what it allocates", func(l large) float64 { return float64(l.Refreshed) }, kilobytes},
+		{"first request of 1,000 keys, which dials", func(l large) float64 { return float64(l.First) }, short},
+		{"connections in the end", func(l large) float64 { return float64(l.Connections) }, number},
+		{"heap with them", func(l large) float64 { return float64(l.Heap) }, kilobytes},
+		{"goroutines", func(l large) float64 { return float64(l.Goroutines) }, number},
+		{"1,000 keys, one caller", func(l large) float64 { return float64(l.One.perRequest(l.One.Took)) }, short},
+		{"its CPU", func(l large) float64 { return float64(l.One.perRequest(l.One.CPU)) }, short},
+		{"its allocations", func(l large) float64 { return float64(l.One.Mallocs) / float64(l.One.Requests) }, tenths},
+		{fmt.Sprint("req/s of ", largeCallers, " callers"), func(l large) float64 { return l.Many.rate() }, number},
+		{"CPU of a request", func(l large) float64 { return float64(l.Many.perRequest(l.Many.CPU)) }, short},
+	} {
+		row := []string{f.name}
+		for _, primaries := range wholeLargePlan.primaries {
+			row = append(row, f.text(median(of[primaries], f.of)))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (r *record) fleetRows() [][]string {
+	rows := [][]string{{"hits/s of the fleet", "instances", "INCRBY/s", "hits an INCRBY", "node busy", "P50 of a hit", "P99"}}
+	for _, f := range r.fleets {
+		rows = append(rows, []string{
+			number(f.Rate * float64(f.Instances)), fmt.Sprint(f.Instances), number(float64(f.Flights) / f.During.Seconds()),
+			tenths(float64(f.Hits) / float64(f.Flights)), fmt.Sprintf("%.0f %%", 100*f.Busy), short(float64(f.P50)), short(float64(f.P99)),
+		})
+	}
+	return rows
+}
+
+func median[T any](of []T, figure func(T) float64) float64 {
+	var values []float64
+	for _, one := range of {
+		values = append(values, figure(one))
+	}
+	return middle(values)
+}
+
+func middle(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+func spread(values []float64) string {
+	if len(values) == 0 {
+		return ""
+	}
+	slices.Sort(values)
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", middle(values), values[0], values[len(values)-1])
+}
+
+func number(v float64) string { return fmt.Sprintf("%.0f", v) }
+func tenths(v float64) string { return fmt.Sprintf("%.1f", v) }
+
+func kilobytes(v float64) string {
+	if v < 1e6 {
+		return fmt.Sprintf("%.0f KB", v/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", v/1e6)
+}
+
+// short is nanoseconds with about three digits.
+func short(ns float64) string {
+	d := time.Duration(ns)
+	for unit := time.Duration(10); unit <= time.Second; unit *= 10 {
+		if d < 100*unit {
+			return d.Round(unit / 10).String()
+		}
+	}
+	return d.Round(time.Second).String()
+}
+
+func markdown(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var text strings.Builder
+	for n, row := range rows {
+		for i, cell := range row {
+			say(&text, "| %s%s ", cell, strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)))
+		}
+		text.WriteString("|\n")
+		if n == 0 {
+			for _, width := range widths {
+				say(&text, "|%s", strings.Repeat("-", width+2))
+			}
+			text.WriteString("|\n")
+		}
+	}
+	return text.String()
+}
