@@ -2,14 +2,17 @@ package cluster_test
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // TestUnknownCommandWhileNodesAreSilent: a command that servers have to be asked
@@ -83,5 +86,34 @@ func TestUnknownCommandOutlastsAFailover(t *testing.T) {
 		time.AfterFunc(400*time.Millisecond, func() { w.set(func() { clear(w.dead) }) })
 		require.NoError(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "MODULE.C", keyOf(0, 2), keyOf(1, 2))))
 		require.Equal(t, nodeB, <-at, "whose the key is")
+	})
+}
+
+// TestUnknownCommandWaitsForBusyConnections: a server whose only connection waits for
+// a reply is in no trouble. By a guess the command went to the wrong node, which the
+// simulated world noticed during a failover of 4 s.
+func TestUnknownCommandWaitsForBusyConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(func(addr string, cmd []string) string {
+			switch cmd[0] {
+			case "INCR":
+				time.Sleep(3 * time.Second) // as while a server pauses writes
+			case "COMMAND":
+				return "*1\r\n*6\r\n$8\r\n" + strings.ToLower(cmd[2]) + "\r\n:-3\r\n*1\r\n+write\r\n:2\r\n:2\r\n:1\r\n"
+			case "MODULE.C":
+				if addr != nodeB {
+					return "-MOVED 16383 " + nodeB + "\r\n"
+				}
+			}
+			return one
+		}, nodeA, nodeB)
+		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}})
+		var busy sync.WaitGroup
+		for i := range 2 {
+			busy.Go(func() { assert.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(i, 2)))) })
+		}
+		synctest.Wait()
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "MODULE.C", keyOf(0, 2), keyOf(1, 2))))
+		busy.Wait()
 	})
 }

@@ -45,8 +45,9 @@ const (
 // none knows it, none tells, or the answer makes no sense, the command stays as
 // it is: its first argument is taken for its key, and only a redirect of that
 // slot is followed. While no node answers, it is asked for again by the rule for all
-// troubles: within the grace, for calls that have as much time. The error is that
-// of the context.
+// troubles: within the grace, for calls that have as much time. That a node is slow to
+// answer is no trouble: the command would wait for it, too. The error is that of the
+// context.
 func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Command, error) {
 	if cmd.Known() || c.cfg.Standalone { // a proxy may hang up when it is asked for COMMAND
 		return cmd, nil
@@ -179,6 +180,8 @@ func (c *Client) inquire(name string, l *inquiry) {
 			}
 			stagger.Reset(0)
 		case <-ctx.Done():
+			// Connections are busy, or a server's silence has not been noticed yet.
+			l.since = time.Now()
 			failed = len(nodes)
 		}
 	}

@@ -113,6 +113,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestUnknownCommandWhileNodesAreDead", false,
 	},
 	{
+		"a busy connection counts as trouble for those that ask what a command is", "internal/engine/learn.go",
+		"\t\t\tl.since = time.Now()\n", "",
+		"./cluster", "TestUnknownCommandWaitsForBusyConnections", false,
+	},
+	{
 		"an unknown command is routed by a guess while all nodes are down", "internal/engine/learn.go",
 		"if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,", "if true || !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,",
 		"./cluster", "TestUnknownCommandOutlastsAFailover", false,
