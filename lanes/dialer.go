@@ -65,10 +65,12 @@ type Dialer struct {
 	Limits Limits
 
 	// NetDial, if not nil, makes the connections instead of net.Dialer, with
-	// "tcp" as the network, or "unix" for the path of a socket. The deadlines of what it returns are not relied on,
-	// unless NetDialKeepsDeadlines is set or that is a *net.TCPConn, a *net.UnixConn
-	// or TLS over one of them: one goroutine for each connection then does all
-	// reading, which costs a call that is alone on its connection some microseconds.
+	// "tcp" as the network, or "unix" for the path of a socket. The deadlines of what it
+	// returns are not relied on, unless NetDialKeepsDeadlines is set or that is a
+	// *net.TCPConn, a *net.UnixConn or TLS over one of them: one goroutine for each
+	// connection then does all reading, which costs a call that is alone on its
+	// connection some microseconds. So does a goroutine for each write where it is
+	// neither of the two; for TLS over them, set TLS and do not make it here.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// NetDialKeepsDeadlines says that the connections of NetDial keep read deadlines

@@ -54,6 +54,21 @@ var ofLanes = []mutant{
 		"./internal/nodepool", "TestSteadyUploadIsNotSilence", false,
 	},
 	{
+		"what TLS writes overtakes what waits for room", "internal/wire/socket.go",
+		"!s.flushing && len(s.rest) == 0", "!s.flushing",
+		"./internal/wire", "TestTLSSocketKeepsItsOrder", false,
+	},
+	{
+		"what TLS writes overtakes a write that waits", "internal/wire/socket.go",
+		"!s.flushing && len(s.rest) == 0", "len(s.rest) == 0",
+		"./internal/wire", "TestTLSSocketKeepsItsOrder", false,
+	},
+	{
+		"bytes over TLS that failed are reported as not sent", "internal/wire/write.go",
+		"\t\t\tn = to // TLS may have sent more than it says\n", "\t\t\tif err == nil {\n\t\t\t\tn = to\n\t\t\t}\n",
+		"./internal/wire", "TestFailedWriteOverTLSIsUnknown", false,
+	},
+	{
 		"a blocking command holds up a lane of a pool", "internal/wire/request.go",
 		"if lender, ok := to.(Lender); ok {", "if lender, ok := to.(Lender); ok && r == nil {",
 		"./internal/nodepool", "TestDoLendsToWhatBlocks", false,

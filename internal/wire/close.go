@@ -18,6 +18,8 @@ func keepsDeadlines(conn net.Conn) bool {
 	switch c := conn.(type) {
 	case *net.TCPConn, *net.UnixConn:
 		return true
+	case *tlsSocket:
+		return keepsDeadlines(c.Conn)
 	case *tls.Conn:
 		return keepsDeadlines(c.NetConn())
 	}
@@ -65,10 +67,10 @@ func (l *Lane) end(first bool) {
 	l.settle()
 }
 
-// hangUp closes the connection. If it is not simply a socket, that may block
-// (over TLS, for a last message) and need not end reads and writes.
+// hangUp closes the connection. If there is no socket that we know of, that may block
+// and need not end reads and writes.
 func (l *Lane) hangUp() {
-	if l.raw != nil {
+	if l.plain != nil || l.secure != nil {
 		_ = l.conn.Close()
 		return
 	}

@@ -94,13 +94,24 @@ func large(n, size int) (commands [][]string) {
 	return commands
 }
 
+// dialable starts a scripted server that lanes write to in the way with the name.
+func dialable(t testing.TB, way string, handler func(p *peer)) (addr string, d lanes.Dialer) {
+	switch way {
+	case "TLS":
+		return scriptedTLS(t, handler)
+	case "not a socket":
+		d.NetDial = dialHidden
+	}
+	return scripted(t, handler), d
+}
+
 // A server that reads nothing until the lane gives up must not find a complete
 // copy of a command that is reported as not sent.
 func TestServerThatReadsNothing(t *testing.T) {
-	for name, d := range map[string]lanes.Dialer{"raw": {}, "not raw": {NetDial: dialHidden}} {
+	for _, name := range []string{"socket", "TLS", "not a socket"} {
 		t.Run(name, func(t *testing.T) {
 			gaveUp, whole := make(chan struct{}), make(chan int, 1)
-			addr := scripted(t, func(p *peer) {
+			addr, d := dialable(t, name, func(p *peer) {
 				<-gaveUp
 				rest, _ := io.ReadAll(p.in)
 				n := 0

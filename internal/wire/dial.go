@@ -238,7 +238,7 @@ func (d dialer) connect(ctx context.Context, addr string, took *Steps) (net.Conn
 	if config.ServerName == "" {
 		config.ServerName, _, _ = net.SplitHostPort(addr)
 	}
-	secure := tls.Client(conn, config)
+	secure := tls.Client(belowTLS(conn), config)
 	began = time.Now()
 	err = shakeHands(ctx, secure)
 	took.TLS = time.Since(began)

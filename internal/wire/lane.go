@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
@@ -38,8 +37,9 @@ type Events interface {
 type Lane struct {
 	addr         string
 	conn         net.Conn
-	raw          syscall.RawConn // nil where writes must go through conn
-	timed        bool            // conn's read deadlines can be relied on, so callers may read
+	plain        *socket    // conn, where it is a socket
+	secure       *tlsSocket // below conn, where it is TLS over one; without either only a goroutine writes
+	timed        bool       // conn's read deadlines can be relied on, so callers may read
 	events       Events
 	writeTimeout time.Duration
 	load         *Load       // of the lanes of its pool; nil: nobody counts
@@ -76,10 +76,6 @@ type Lane struct {
 	spare []byte
 	small int         // writes in a row that needed no large buffer
 	late  *time.Timer // fails the lane when a write takes too long
-	out   []byte
-	wrote int
-	werr  error
-	try   func(fd uintptr) bool
 
 	// replyMu guards the FIFO that the reader has taken and the replies of all
 	// batches; never held across I/O. It is taken before mu.
@@ -107,8 +103,8 @@ func newLane(addr string, conn net.Conn, d dialer, events Events) *Lane {
 		reader: background, // so that an unused lane notices when the server hangs up
 	}
 	l.gauge.ID = rand.Uint64()
-	l.raw, l.timed, l.maxQueued = rawWriter(conn), d.NetDialKeepsDeadlines || keepsDeadlines(conn), unlimited
-	l.try = l.tryWrite
+	l.plain, l.secure = newSocket(conn), tlsSocketOf(conn)
+	l.timed, l.maxQueued = d.NetDialKeepsDeadlines || keepsDeadlines(conn), unlimited
 	l.wake <- struct{}{}
 	go l.readInBackground()
 	return l

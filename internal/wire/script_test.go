@@ -2,9 +2,11 @@ package wire
 
 import (
 	"bufio"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A peer is the server's side of one connection.
@@ -125,6 +128,26 @@ func listen(t testing.TB, handler func(p *peer)) string {
 		tasks.Wait()
 	})
 	return ln.Addr().String()
+}
+
+// secret returns the settings of a server with a certificate of its own, and those of
+// its clients.
+func secret(t testing.TB) (server, client *tls.Config) {
+	t.Helper()
+	web := httptest.NewTLSServer(nil)
+	defer web.Close()
+	return &tls.Config{Certificates: web.TLS.Certificates}, &tls.Config{InsecureSkipVerify: true} // nothing is tried of it
+}
+
+// scriptedTLS is scripted over TLS.
+func scriptedTLS(t testing.TB, handler func(p *peer)) (string, lanes.Dialer) {
+	server, client := secret(t)
+	return listen(t, func(p *peer) {
+		secure := newPeer(tls.Server(p.Conn, server))
+		if secure.handshake() == nil {
+			handler(secure)
+		}
+	}), lanes.Dialer{TLS: client}
 }
 
 // scripted is listen for a server that gets the handshake over with.

@@ -95,14 +95,16 @@ func oneTrip(t testing.TB, r *rand.Rand, l *Lane, call *Call, b *Batch) (left bo
 // Lanes fail at random moments of the traffic: every caller comes back, with
 // its own reply or one outcome, and every event comes once.
 func TestFailDuringTraffic(t *testing.T) {
-	addr := scripted(t, (*peer).echo)
+	ways := []string{"not a socket", "socket", "TLS"}
+	var addrs [3]string
+	var dialers [3]lanes.Dialer
+	for i, way := range ways {
+		addrs[i], dialers[i] = dialable(t, way, (*peer).echo)
+	}
 	cause := errors.New("the pool's reason")
 	for round := range 150 {
 		events := new(counting)
-		d := lanes.Dialer{}
-		if round%3 == 0 {
-			d.NetDial = dialHidden
-		}
+		addr, d := addrs[round%3], dialers[round%3]
 		l := dialWith(t, d, addr, events)
 		var tasks sync.WaitGroup
 		for id := range 6 {
@@ -165,10 +167,10 @@ func TestWriterHandsOver(t *testing.T) {
 	require.True(t, l.Submit(first))
 
 	written := 0
-	try := l.try
+	try := l.plain.try
 	finished := make(chan struct{})
 	var more []*Batch
-	l.try = func(fd uintptr) bool { // whenever something is written, more is enqueued
+	l.plain.try = func(fd uintptr) bool { // whenever something is written, more is enqueued
 		if written++; written == 2*maxWrites {
 			select {
 			case <-finished:

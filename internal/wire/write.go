@@ -37,15 +37,12 @@ func (l *Lane) write() {
 		if !ok {
 			return
 		}
-		n := 0
-		if l.raw != nil {
-			var err error
-			if n, err = l.writeNow(buf); err != nil {
-				l.writeFailed(len(buf)-n, err)
-				return
-			}
+		n, err := l.writeNow(buf)
+		if err != nil {
+			l.writeFailed(len(buf)-n, err)
+			return
 		}
-		if n < len(buf) {
+		if n < len(buf) || l.secure.full() {
 			go l.writeBlocking(buf, n)
 			return
 		}
@@ -93,13 +90,17 @@ func (l *Lane) takeOutput() (buf []byte, ok bool) {
 
 // writeNow hands to the socket what it accepts at once.
 func (l *Lane) writeNow(buf []byte) (n int, err error) {
-	l.out, l.wrote, l.werr = buf, 0, nil
-	err = l.raw.Write(l.try)
-	l.out = nil
-	if err == nil {
-		err = l.werr
+	switch {
+	case l.plain != nil:
+		return l.plain.write(buf)
+	case l.secure != nil:
+		for n < len(buf) && err == nil && !l.secure.full() {
+			to := min(n+writePiece, len(buf))
+			_, err = l.conn.Write(buf[n:to])
+			n = to // TLS may have sent more than it says
+		}
 	}
-	return l.wrote, err
+	return n, err
 }
 
 // writeBlocking writes what the socket did not accept at once, and then
@@ -108,27 +109,37 @@ func (l *Lane) writeBlocking(buf []byte, from int) {
 	if l.late == nil { // not all connections know deadlines
 		l.late = time.AfterFunc(l.writeTimeout, func() { l.Fail(errWriteTimeout) })
 	}
-	for from < len(buf) {
-		to := min(from+writePiece, len(buf))
+	waited := from > 0 || l.plain != nil || l.secure.full()
+	for from < len(buf) || l.secure.full() {
 		l.late.Reset(l.writeTimeout)
-		n, err := l.conn.Write(buf[from:to])
+		n, err := l.writePiece(buf[from:])
+		from += n
 		if err != nil {
 			l.late.Stop()
-			from += n
-			if l.raw == nil {
-				from = to // TLS may have sent more than it says
-			}
 			l.writeFailed(len(buf)-from, err)
 			return
 		}
-		if l.raw != nil || from > 0 {
+		if waited {
 			l.progress.Add(1) // room for it became free: the other side takes bytes
 		}
-		from = to
+		waited = true
 	}
 	l.late.Stop()
 	l.keep(buf)
 	l.write()
+}
+
+// writePiece writes one piece of buf, or what waits for room before it.
+func (l *Lane) writePiece(buf []byte) (n int, err error) {
+	if l.secure.full() {
+		return 0, l.secure.flush()
+	}
+	buf = buf[:min(writePiece, len(buf))]
+	n, err = l.conn.Write(buf)
+	if l.plain == nil {
+		n = len(buf) // TLS may have sent more than it says
+	}
+	return n, err
 }
 
 // writeFailed gives up the role of the writer and closes the lane, both at once:

@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"crypto/tls"
+	"net"
+	"sync"
+	"syscall"
+)
+
+// A socket is one of package net, to which can be written without waiting for room.
+// One goroutine at a time may write to it.
+type socket struct {
+	raw   syscall.RawConn
+	try   func(fd uintptr) bool // tryWrite, as a value
+	out   []byte
+	wrote int
+	err   error
+}
+
+// write hands over what is accepted at once.
+func (s *socket) write(p []byte) (n int, err error) {
+	s.out, s.wrote, s.err = p, 0, nil
+	err = s.raw.Write(s.try)
+	s.out = nil
+	if err == nil {
+		err = s.err
+	}
+	return s.wrote, err
+}
+
+// A tlsSocket is the socket below a TLS connection. What TLS makes of a lane's bytes
+// it hands over as far as that is accepted at once, and keeps the rest for flush: a
+// write to the TLS connection never waits for room, so that callers can do it.
+type tlsSocket struct {
+	net.Conn
+	shared bool // by a lane, which flushes; before, writes wait
+
+	// mu is never held while a write waits. TLS writes one record after another, but
+	// also from its Read and its Close.
+	mu       sync.Mutex
+	socket   *socket
+	rest     []byte
+	flushing bool
+}
+
+// belowTLS returns what a TLS connection is to use instead of conn.
+func belowTLS(conn net.Conn) net.Conn {
+	if s := newSocket(conn); s != nil {
+		return &tlsSocket{Conn: conn, socket: s}
+	}
+	return conn
+}
+
+// tlsSocketOf returns the socket below conn, nil if there is none. From now on it
+// does not wait for room.
+func tlsSocketOf(conn net.Conn) *tlsSocket {
+	if c, ok := conn.(*tls.Conn); ok {
+		if s, ok := c.NetConn().(*tlsSocket); ok {
+			s.shared = true
+			return s
+		}
+	}
+	return nil
+}
+
+// Write takes all of p.
+func (s *tlsSocket) Write(p []byte) (n int, err error) {
+	if !s.shared {
+		return s.Conn.Write(p)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.flushing && len(s.rest) == 0 {
+		if n, err = s.socket.write(p); err != nil {
+			return n, err
+		}
+	}
+	s.rest = append(s.rest, p[n:]...)
+	return len(p), nil
+}
+
+// full reports whether something waits for room.
+func (s *tlsSocket) full() bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flushing || len(s.rest) > 0
+}
+
+// flush writes what waits for room. Only the lane's writer may call it.
+func (s *tlsSocket) flush() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.flushing = true
+	for len(s.rest) > 0 && err == nil {
+		rest := s.rest
+		s.rest = nil
+		s.mu.Unlock()
+		_, err = s.Conn.Write(rest)
+		s.mu.Lock()
+	}
+	s.flushing = false
+	return err
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package wire
+
+import "net"
+
+// newSocket returns nil: without non-blocking writes, a goroutine writes.
+func newSocket(net.Conn) *socket { return nil }

@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// throttle makes the socket accept some bytes of each write only, or none.
+func (s *socket) throttle() {
+	try := s.try
+	r := rand.New(rand.NewPCG(1, 2))
+	s.try = func(fd uintptr) bool {
+		whole := s.out
+		if r.IntN(2) == 0 {
+			s.out = s.out[:r.IntN(min(len(s.out), 100)+1)]
+		}
+		ok := try(fd)
+		s.out = whole
+		return ok
+	}
+}
+
+// What a lane, its reader and its end write to the socket below TLS arrives in their
+// order, however little of it is accepted at once.
+func TestTLSSocketKeepsItsOrder(t *testing.T) {
+	const writes = 20_000
+	received := make(chan []byte, 1)
+	addr := listen(t, func(p *peer) {
+		all, _ := io.ReadAll(p.in)
+		received <- all
+	})
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	s := belowTLS(conn).(*tlsSocket)
+	s.shared = true
+	s.socket.throttle()
+
+	var want bytes.Buffer
+	var order sync.Mutex // TLS has one, too
+	write := func(n uint32) {
+		order.Lock()
+		defer order.Unlock()
+		record := binary.BigEndian.AppendUint32(nil, n)
+		want.Write(record)
+		_, err := s.Write(record)
+		assert.NoError(t, err)
+	}
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for n := range uint32(writes) {
+			write(n)
+		}
+	})
+	for n := range uint32(writes) {
+		write(n << 16)
+		if s.full() {
+			require.NoError(t, s.flush())
+		}
+	}
+	reader.Wait()
+	require.NoError(t, s.flush())
+	require.False(t, s.full())
+	require.NoError(t, conn.Close())
+	require.True(t, bytes.Equal(want.Bytes(), <-received))
+}
+
+// Callers of a lane over TLS get their replies also where the socket takes a part of
+// what they write.
+func TestTLSWhoseSocketIsFull(t *testing.T) {
+	addr, d := scriptedTLS(t, (*peer).echo)
+	l := dialWith(t, d, addr, noEvents{})
+	require.NotNil(t, l.secure)
+	l.secure.socket.throttle()
+	var tasks sync.WaitGroup
+	for id := range 8 {
+		tasks.Go(func() {
+			for n := range 100 {
+				value := fmt.Sprintf("%d-%0*d", id, 1<<(n%13), n)
+				b := newTrip([]string{"ECHO", value}, []string{"ECHO", value})
+				RoundTrip(within(t, patience), l, b.call, b)
+				want := fmt.Sprintf("$%d\r\n%s\r\n", len(value), value)
+				assert.Equal(t, []string{want, want}, b.texts())
+			}
+		})
+	}
+	tasks.Wait()
+	big := newTrip([]string{"ECHO", string(make([]byte, 5*writePiece))})
+	before := l.Progress()
+	RoundTrip(within(t, patience), l, big.call, big)
+	require.False(t, big.Failed())
+	require.Greater(t, l.Progress(), before)
+	until(t, "all is written", l.idleWriter)
+	require.False(t, l.secure.full())
+}
+
+// Of a write over TLS that failed, any part may have been sent.
+func TestFailedWriteOverTLSIsUnknown(t *testing.T) {
+	addr, d := scriptedTLS(t, func(p *peer) { _, _ = io.Copy(io.Discard, p) })
+	l := dialWith(t, d, addr, noEvents{})
+	l.secure.socket.try = func(uintptr) bool {
+		l.secure.socket.err = syscall.EPIPE
+		return true
+	}
+	b := newTrip(large(4, writePiece/3)...)
+	RoundTrip(within(t, patience), l, b.call, b)
+	for i, want := range []error{redislanes.ErrUnknownOutcome, redislanes.ErrUnknownOutcome, redislanes.ErrNotSent, redislanes.ErrNotSent} {
+		_, err := b.Reply(i)
+		wantOutcome(t, err, want)
+	}
+	require.ErrorIs(t, l.Err(), syscall.EPIPE)
+}
+
+// A lane over TLS ends at once, though it waits for room.
+func TestTLSEndsWhileItWaitsForRoom(t *testing.T) {
+	addr, d := scriptedTLS(t, func(p *peer) { <-t.Context().Done() })
+	d.WriteTimeout = 2 * patience
+	l, err := Dial(within(t, patience), lanes.Dialer(d), addr)
+	require.NoError(t, err)
+	b := newTrip([]string{"SET", "k", string(make([]byte, 64<<20))})
+	done := start(t.Context(), l, b)
+	until(t, "the socket is full", l.secure.full)
+	require.NoError(t, l.Close())
+	select {
+	case <-l.lost:
+		t.Error("it was given up")
+	default:
+	}
+	await(t, "the caller", done)
+	_, err = b.Reply(0)
+	wantOutcome(t, err, redislanes.ErrNotSent) // the command is not whole
+	until(t, "the writer is gone", l.idleWriter)
+}
