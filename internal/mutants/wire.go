@@ -61,7 +61,7 @@ var ofLanes = []mutant{
 	{
 		"what TLS writes overtakes a write that waits", "internal/wire/socket.go",
 		"!s.flushing && len(s.rest) == 0", "len(s.rest) == 0",
-		"./internal/wire", "TestTLSSocketKeepsItsOrder", false,
+		"./internal/wire", "TestTLSSocketBehindAWriteThatWaits", false,
 	},
 	{
 		"bytes over TLS that failed are reported as not sent", "internal/wire/write.go",

@@ -78,6 +78,47 @@ func TestTLSSocketKeepsItsOrder(t *testing.T) {
 	require.True(t, bytes.Equal(want.Bytes(), <-received))
 }
 
+// gatedWrites is a connection whose writes wait.
+type gatedWrites struct {
+	net.Conn
+	begun, gate chan struct{}
+}
+
+func (g gatedWrites) Write(p []byte) (int, error) {
+	g.begun <- struct{}{}
+	<-g.gate
+	return g.Conn.Write(p)
+}
+
+// What TLS writes while the lane's writer waits for room does not wait, and comes behind.
+func TestTLSSocketBehindAWriteThatWaits(t *testing.T) {
+	received := make(chan string, 1)
+	addr := listen(t, func(p *peer) {
+		all, _ := io.ReadAll(p.in)
+		received <- string(all)
+	})
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	defer conn.Close()
+	gated := gatedWrites{conn, make(chan struct{}, 2), make(chan struct{})}
+	s := &tlsSocket{Conn: gated, socket: newSocket(conn), shared: true}
+	try := s.socket.try
+	s.socket.try = func(uintptr) bool { return true } // takes nothing
+	_, err = s.Write([]byte("first, "))
+	require.NoError(t, err)
+	s.socket.try = try
+	flushed := make(chan error)
+	go func() { flushed <- s.flush() }()
+	<-gated.begun
+	_, err = s.Write([]byte("second"))
+	require.NoError(t, err)
+	require.True(t, s.full())
+	close(gated.gate)
+	require.NoError(t, <-flushed)
+	require.NoError(t, conn.Close())
+	require.Equal(t, "first, second", <-received)
+}
+
 // Callers of a lane over TLS get their replies also where the socket takes a part of
 // what they write.
 func TestTLSWhoseSocketIsFull(t *testing.T) {
