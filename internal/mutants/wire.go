@@ -64,6 +64,16 @@ var ofLanes = []mutant{
 		"./internal/wire", "TestTLSSocketBehindAWriteThatWaits", false,
 	},
 	{
+		"a small write that waits keeps its caller", "internal/wire/write.go",
+		"\t\tl.writeBy = now.Add(smallWriteMax)\n\t\t_ = l.conn.SetWriteDeadline(l.writeBy)\n", "\t\tl.writeBy = now.Add(smallWriteMax)\n",
+		"./internal/wire", "TestSmallWriteThatWaits", false,
+	},
+	{
+		"a write that waits has the deadline of the one before", "internal/wire/write.go",
+		"\t\tl.writeBy = time.Time{}\n\t\t_ = l.conn.SetWriteDeadline(l.writeBy)\n", "\t\tl.writeBy = time.Time{}\n",
+		"./internal/wire", "TestSmallWriteThatWaits", false,
+	},
+	{
 		"bytes over TLS that failed are reported as not sent", "internal/wire/write.go",
 		"\t\t\tn = to // TLS may have sent more than it says\n", "\t\t\tif err == nil {\n\t\t\t\tn = to\n\t\t\t}\n",
 		"./internal/wire", "TestFailedWriteOverTLSIsUnknown", false,

@@ -60,7 +60,7 @@ func TestRoundTripAllocatesNothing(t *testing.T) {
 	if raceDetector {
 		reads += 2 // and its buffers
 	}
-	for way, most := range map[string]float64{"socket": 0, "TLS": reads} {
+	for way, most := range map[string]float64{"socket": 0, "wrapped": 0, "TLS": reads} {
 		addr, d := dialable(t, way, counter)
 		r := newReused(dialWith(t, d, addr, noEvents{}))
 		for range 100 {
@@ -71,7 +71,7 @@ func TestRoundTripAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkRoundTrip(b *testing.B) {
-	for _, way := range []string{"socket", "TLS", "not a socket"} {
+	for _, way := range []string{"socket", "TLS", "wrapped", "not a socket"} {
 		b.Run(way, func(b *testing.B) {
 			addr, d := dialable(b, way, counter)
 			r := newReused(dialWith(b, d, addr, noEvents{}))
@@ -84,7 +84,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 }
 
 func BenchmarkShared(b *testing.B) {
-	for _, way := range []string{"socket", "TLS", "not a socket"} {
+	for _, way := range []string{"socket", "TLS", "wrapped", "not a socket"} {
 		b.Run(way, func(b *testing.B) {
 			addr, d := dialable(b, way, counter)
 			l := dialWith(b, d, addr, noEvents{})

@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -204,7 +207,7 @@ func TestWriteTimeoutClosesTheLane(t *testing.T) {
 		l := dialWith(t, d, "pipe:1", noEvents{})
 		b, begin := newTrip([]string{"SET", "k", "v"}, []string{"SET", "k", "v"}), time.Now()
 		RoundTrip(t.Context(), l, b.call, b)
-		require.Equal(t, 3*time.Second, time.Since(begin))
+		require.Equal(t, smallWriteMax+d.WriteTimeout, time.Since(begin))
 		_, err := b.Reply(1)
 		require.Error(t, err)
 		require.Error(t, l.Err())
@@ -233,5 +236,32 @@ func TestWriteTimeoutSparesASlowServer(t *testing.T) {
 		RoundTrip(t.Context(), l, b.call, b)
 		require.Equal(t, []string{"+OK\r\n"}, b.texts())
 		require.Greater(t, time.Since(begin), 20*time.Second)
+	})
+}
+
+// A small write through a user's connection that waits after all does not keep its caller,
+// and goes on where it was.
+func TestSmallWriteThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := pipeDialer(t, func(p *peer) {
+			first := make([]byte, 20)
+			_, _ = io.ReadFull(p.Conn, first)
+			time.Sleep(time.Second)
+			p.in = bufio.NewReader(io.MultiReader(bytes.NewReader(first), p.Conn))
+			p.echo()
+		})
+		l := dialWith(t, d, "pipe:1", noEvents{})
+		for _, value := range []string{"a", "b"} {
+			begin := time.Now()
+			b := newTrip([]string{"ECHO", value}, []string{"ECHO", value})
+			b.call.Begin(1)
+			require.True(t, l.Submit(b))
+			Flush([]*Batch{b})
+			require.LessOrEqual(t, time.Since(begin), smallWriteMax)
+			b.Read(t.Context())
+			require.NoError(t, b.call.Wait(t.Context()))
+			require.Equal(t, []string{"$1\r\n" + value + "\r\n", "$1\r\n" + value + "\r\n"}, b.texts())
+			time.Sleep(5 * time.Second) // long after the write deadline
+		}
 	})
 }

@@ -73,9 +73,11 @@ type Lane struct {
 	settled  bool
 
 	// Owned by the role of the writer.
-	spare []byte
-	small int         // writes in a row that needed no large buffer
-	late  *time.Timer // fails the lane when a write takes too long
+	spare   []byte
+	small   int         // writes in a row that needed no large buffer
+	late    *time.Timer // fails the lane when a write takes too long
+	alone   bool        // what is being written is all that has no reply yet
+	writeBy time.Time   // the write deadline that is set
 
 	// replyMu guards the FIFO that the reader has taken and the replies of all
 	// batches; never held across I/O. It is taken before mu.

@@ -95,16 +95,16 @@ func oneTrip(t testing.TB, r *rand.Rand, l *Lane, call *Call, b *Batch) (left bo
 // Lanes fail at random moments of the traffic: every caller comes back, with
 // its own reply or one outcome, and every event comes once.
 func TestFailDuringTraffic(t *testing.T) {
-	ways := []string{"not a socket", "socket", "TLS"}
-	var addrs [3]string
-	var dialers [3]lanes.Dialer
+	ways := []string{"not a socket", "socket", "TLS", "wrapped"}
+	var addrs [4]string
+	var dialers [4]lanes.Dialer
 	for i, way := range ways {
 		addrs[i], dialers[i] = dialable(t, way, (*peer).echo)
 	}
 	cause := errors.New("the pool's reason")
 	for round := range 150 {
 		events := new(counting)
-		addr, d := addrs[round%3], dialers[round%3]
+		addr, d := addrs[round%4], dialers[round%4]
 		l := dialWith(t, d, addr, events)
 		var tasks sync.WaitGroup
 		for id := range 6 {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -16,6 +17,15 @@ const (
 
 	// Each piece of so many bytes gets the write timeout for itself.
 	writePiece = 64 << 10
+
+	// For so little there is room in any socket's buffer that is empty.
+	smallWrite = 4 << 10
+
+	// A small write through a connection of a user's ends after smallWriteMin to
+	// smallWriteMax; a deadline is only set anew when less than smallWriteMin of the
+	// last one is left.
+	smallWriteMin = time.Millisecond
+	smallWriteMax = 3 * time.Millisecond
 )
 
 // largeBuffer is what a write buffer may keep while its lane is quiet.
@@ -80,6 +90,7 @@ func (l *Lane) takeOutput() (buf []byte, ok bool) {
 	buf = l.wbuf
 	l.wbuf, l.spare = l.spare[:0], nil
 	l.handed += uint64(len(buf))
+	l.alone = int(l.gauge.InFlight.Load()) == l.waiting
 	l.waiting = 0
 	l.mu.Unlock()
 	if t := l.traffic.Load(); t != nil {
@@ -99,6 +110,25 @@ func (l *Lane) writeNow(buf []byte) (n int, err error) {
 			_, err = l.conn.Write(buf[n:to])
 			n = to // TLS may have sent more than it says
 		}
+	case l.timed && l.alone && len(buf) <= smallWrite:
+		return l.writeSmall(buf)
+	}
+	return n, err
+}
+
+// writeSmall writes through a connection that may wait for room, although it has no
+// reason to. If it does all the same, a goroutine goes on.
+func (l *Lane) writeSmall(buf []byte) (n int, err error) {
+	if now := time.Now(); l.writeBy.Sub(now) < smallWriteMin {
+		l.writeBy = now.Add(smallWriteMax)
+		_ = l.conn.SetWriteDeadline(l.writeBy)
+	}
+	n, err = l.conn.Write(buf)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded) && l.Err() == nil:
+		return n, nil
+	case err != nil:
+		n = len(buf) // more may have been sent than it says
 	}
 	return n, err
 }
@@ -108,6 +138,10 @@ func (l *Lane) writeNow(buf []byte) (n int, err error) {
 func (l *Lane) writeBlocking(buf []byte, from int) {
 	if l.late == nil { // not all connections know deadlines
 		l.late = time.AfterFunc(l.writeTimeout, func() { l.Fail(errWriteTimeout) })
+	}
+	if !l.writeBy.IsZero() {
+		l.writeBy = time.Time{}
+		_ = l.conn.SetWriteDeadline(l.writeBy)
 	}
 	waited := from > 0 || l.plain != nil || l.secure.full()
 	for from < len(buf) || l.secure.full() {
