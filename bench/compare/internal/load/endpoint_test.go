@@ -11,6 +11,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -206,6 +207,21 @@ func TestInterrupted(t *testing.T) {
 func TestNetwork(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
 	endpoint := open(t, e, "{scenario: mixed_10keys, callers: 2, duration: 300ms, round_trip: 4ms, bandwidth: 50MB/s}")
+	r := endpoint.Measure(t.Context())[0]
+	require.Empty(t, r.Errors)
+	require.Positive(t, r.Requests)
+	require.GreaterOrEqual(t, time.Duration(r.Fast().Min()), 4*time.Millisecond)
+}
+
+// TestNetworkOfOnePrimary: the network is before a cluster of one node, too.
+func TestNetworkOfOnePrimary(t *testing.T) {
+	servers.RequireServer(t)
+	t.Setenv("REDIS_ADDRS", "")
+	targets := NewTargets(nil)
+	t.Cleanup(func() { require.NoError(t, targets.Close()) })
+	endpoint, err := targets.Open(t.Context(), loadOf(t, "{scenario: fixed_key, callers: 1, primaries: 1, duration: 200ms, round_trip: 4ms}"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = endpoint.Close() })
 	r := endpoint.Measure(t.Context())[0]
 	require.Empty(t, r.Errors)
 	require.Positive(t, r.Requests)

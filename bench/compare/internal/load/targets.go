@@ -75,7 +75,12 @@ func (t *Targets) target(ctx context.Context, primaries int) (*target, error) {
 		t.say(fmt.Sprintf("a cluster of %d", primaries))
 		start, cancel := context.WithTimeout(ctx, launchTimeout)
 		defer cancel()
-		launched, err := servers.LaunchCluster(start, servers.Options{Primaries: primaries})
+		launched, err := servers.LaunchCluster(start, servers.Options{
+			Primaries: primaries,
+			// A node that has met no other does not know its own address, and one without
+			// an address is reached where it was asked for the map: past the network.
+			Directives: []string{"cluster-announce-ip 127.0.0.1"},
+		})
 		if err != nil {
 			return nil, err
 		}
