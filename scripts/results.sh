@@ -56,7 +56,7 @@ step cuts-ours bin/peers -cuts -clients '^ours'
 step cuts-others bin/peers -cuts -clients '^(rueidis|go-redis-10|go-redis-auto|go-redis-auto-duplex|radix-parallel)$'
 step limits bin/peers -limits -callers 100 ${flags[@]+"${flags[@]}"}
 for file in sizing lanes nine-steps keys shop dashboard pool-size pool-factor adaptive pool-or-no-pool primaries \
-	fanout hash-tags head-of-line head-of-line-full rising-load; do
+	fanout hash-tags head-of-line head-of-line-full head-of-line-share rising-load; do
 	step "$file" bin/compare -f "bench/compare/settings/$file.yaml"
 done
 step scale bin/scale
