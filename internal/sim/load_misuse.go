@@ -2,10 +2,15 @@ package sim
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -15,7 +20,7 @@ func (a *attempt) misuse() {
 	a.Misuse = true
 	mistakes := []func(a *attempt) error{
 		crossSlot, transactionInPipeline, noNumber, unknownCommand, wrongReceiver, wrongReceiverAlone, wrongArity, subscribing, silencing, noAction, twice, lateUse,
-		opening, pipelined("CLIENT", "REPLY", "SKIP"), pipelined("MONITOR"),
+		opening, pipelined("CLIENT", "REPLY", "SKIP"), pipelined("MONITOR"), pipelined("BLPOP", "l:0", "1"), madeUp,
 	}
 	a.Err = mistakes[a.r.IntN(len(mistakes))](a)
 	for i := range a.Commands {
@@ -135,4 +140,22 @@ func lateUse(a *attempt) error {
 		return err
 	}
 	return kept.Do(a.ctx, radix.Cmd(nil, "SET", key, value))
+}
+
+// nowhere is an address that only a script names.
+const nowhere = "10.255.0.1:6379"
+
+// madeUp runs a script that makes up a redirect, for a slot that is not its key's. It is an
+// error like any other: nobody goes there.
+func madeUp(a *attempt) error {
+	key := a.own()
+	text := fmt.Sprintf("%s %d %s", oneOf(a.r, "MOVED", "ASK"), (cluster.Slot(key)+1)%cluster.SlotCount, nowhere)
+	p := pipeline.New(a.w.client)
+	p.Cmd("EVAL", "return {err=ARGV[1]}", "1", key, text)
+	err := p.Do(a.ctx)
+	var said resp3.SimpleError
+	if err != nil && !errors.As(err, &said) && strings.Contains(err.Error(), nowhere) {
+		return nil
+	}
+	return err
 }

@@ -182,6 +182,7 @@ EVAL incrby 1 k i
 EVAL incrby i k i
 EVAL expire 1 k t
 EVAL get 1 k
+EVAL madeup 1 k
 EVALSHA incrbysha 1 k i
 EVALSHA v 1 k
 EVALSHA v 0
@@ -275,6 +276,8 @@ func (g *generator) word(word, tag string) string {
 		return sha([]byte(incrbyScript))
 	case "get":
 		return "return redis.call('GET', KEYS[1])"
+	case "madeup":
+		return "return {err='MOVED 1 10.255.0.1:6379'}"
 	case "expire":
 		return "if redis.call('PTTL',KEYS[1])==-1 then return redis.call('PEXPIRE',KEYS[1],ARGV[1]) end return 0"
 	}

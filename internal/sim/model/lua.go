@@ -142,6 +142,11 @@ func (c *call) luaValue(v lua.LValue) {
 			c.status(string(ok))
 			return
 		}
+		if text, is := v.RawGetString("err").(lua.LString); is {
+			c.returned = true
+			c.err(string(text))
+			return
+		}
 		c.array(v.Len())
 		for i := 1; i <= v.Len(); i++ {
 			c.luaValue(v.RawGetInt(i))

@@ -15,6 +15,8 @@ type call struct {
 	ms   int64 // now
 	*reply
 	in where
+
+	returned bool // of a script: its error is a value that it returns
 }
 
 // where a command runs.

@@ -121,11 +121,11 @@ func (c *call) runScript(id string) {
 		c.err("ERR Error compiling script (new function): user_script:1: syntax error")
 		return
 	}
-	switch c.b[from] {
-	case '-':
+	switch kind := c.b[from]; {
+	case kind == '-' && !inner.returned:
 		c.b = append(c.b[:len(c.b)-2], strings.ReplaceAll(c.n.c.dialect().inScript, "%s", id)...)
 		c.b = append(c.b, "\r\n"...)
-	case ':':
+	case kind == ':':
 		n, _ := parseInt(c.b[from+1 : len(c.b)-2])
 		c.b = c.b[:from]
 		c.int(luaInt(n))
