@@ -20,12 +20,12 @@ func TestPagesAreWhatWasMeasured(t *testing.T) {
 
 // TestPagesNoticeAnotherFigure changes one figure of a raw file, and one of a page.
 func TestPagesNoticeAnotherFigure(t *testing.T) {
-	const file, other = "raw/pool-factor-long.jsonl", `"Requests":288,`
+	const file, other = "raw/pool-factor.jsonl", `"Requests":8646,`
 	whole, err := os.ReadFile(filepath.Join("..", file))
 	require.NoError(t, err)
 	lines := strings.SplitAfter(string(whole), "\n")
 	text := []byte(strings.Join(lines[:3], "") + strings.Join(lines[len(lines)-2:], "")) // the start, two turns, the end
-	require.Contains(t, string(text), `"Requests":287,`)
+	require.Contains(t, string(text), `"Requests":8645,`)
 	folder := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(folder, "raw"), 0o755))
 	raw := filepath.Join(folder, file)
@@ -39,7 +39,7 @@ func TestPagesNoticeAnotherFigure(t *testing.T) {
 	changed, err = pages.Rewrite(folder, "compare", true, tables())
 	require.NoError(t, err)
 	require.Empty(t, changed)
-	require.NoError(t, os.WriteFile(raw, []byte(strings.Replace(string(text), `"Requests":287,`, other, 1)), 0o644))
+	require.NoError(t, os.WriteFile(raw, []byte(strings.Replace(string(text), `"Requests":8645,`, other, 1)), 0o644))
 	changed, err = pages.Rewrite(folder, "compare", true, tables())
 	require.NoError(t, err)
 	require.Equal(t, []string{page}, changed)
