@@ -95,9 +95,14 @@ func (w *world) call(r *rand.Rand, id int, kind *action) {
 	a := &attempt{Call: &Call{ID: id, Kind: kind.name, Ended: -1}, w: w, r: r}
 	cancel := a.chooseContext()
 	defer cancel()
+	w.make(a, kind.run)
+}
+
+// make makes a call whose context is chosen.
+func (w *world) make(a *attempt, run func(a *attempt)) {
 	a.Began = w.rec.now()
 	w.rec.note(func(h *History) { h.Calls = append(h.Calls, a.Call) })
-	kind.run(a)
+	run(a)
 	a.Ended = w.rec.now()
 	a.Err = w.frozen(a.Err)
 	for i := range a.Commands {

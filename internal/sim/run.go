@@ -24,7 +24,13 @@ var Trace bool
 
 // Run makes the world of a seed and returns what is wrong with it; nil: nothing.
 func Run(t *testing.T, seed uint64) *Failure {
-	return run(t, seed, plan(source(seed, ofSchedule, 0), allKinds()))
+	return run(t, seed, scheduleOf(seed))
+}
+
+// scheduleOf returns the schedule of a seed.
+func scheduleOf(seed uint64) Schedule {
+	settings := choose(seed)
+	return plan(source(seed, ofSchedule, 0), kindsOf(seed, &settings))
 }
 
 func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {
@@ -56,7 +62,7 @@ func (f *Failure) Reproduced(t *testing.T, n int) (failed int) {
 }
 
 func (f *Failure) fails(t *testing.T, faults []Fault) bool {
-	s := plan(source(f.Seed, ofSchedule, 0), allKinds())
+	s := scheduleOf(f.Seed)
 	s.Faults = faults
 	again := run(t, f.Seed, s)
 	return again != nil && again.Judge == f.Judge

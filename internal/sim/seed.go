@@ -24,6 +24,7 @@ const (
 	ofMore   // with the number of the caller and that of its call
 	ofHabits // of servers and the log
 	ofExtra  // with the number of the caller and that of its call
+	ofScenes
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// A scene is a fault together with the calls that it is about: what random callers come
+// upon once in thousands of seeds, such as a read right behind a write that was refused, it
+// makes happen each time. What its calls are judged by is what all calls are.
+type scene struct {
+	kind // whose begin is made of play
+	fits func(s *Settings) bool
+	play func(p *play)
+}
+
+// A play is a scene while it is played. It may block; what it does at last undoes what it
+// did to the world.
+type play struct {
+	w     *world
+	f     Fault
+	r     *rand.Rand
+	calls int
+}
+
+// scenesOf is how many seeds there are for one whose schedule is made of scenes.
+const scenesOf = 3
+
+// kindsOf returns what may happen in the world of a seed.
+func kindsOf(seed uint64, s *Settings) []kind {
+	if !chance(source(seed, ofScenes, 0), scenesOf) && Only == "" {
+		return allKinds()
+	}
+	var kinds []kind
+	for _, sc := range scenes() {
+		if sc.fits != nil && !sc.fits(s) || Only != "" && Only != sc.name {
+			continue
+		}
+		k := sc.kind
+		k.begin = func(w *world, f Fault) func() {
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				sc.play(&play{w: w, f: f, r: f.draws()})
+			}()
+			return func() { <-done }
+		}
+		kinds = append(kinds, k)
+	}
+	if kinds == nil {
+		return allKinds()
+	}
+	return kinds
+}
+
+// Only is the name of the scene that is played in all worlds, and no other; "": all scenes,
+// in some worlds.
+var Only string
+
+// call makes a call of the scene, and returns it when it has ended. The context ends after
+// so long; 0: never.
+func (p *play) call(name string, within time.Duration, run func(a *attempt)) *Call {
+	p.calls++
+	return p.callAs(p.calls, name, within, run)
+}
+
+// callAs is call for those that are made beside each other, each with a number of its own
+// below 1,000.
+func (p *play) callAs(n int, name string, within time.Duration, run func(a *attempt)) *Call {
+	const behindCallers = 1_000_000_000
+	id := behindCallers + int(p.f.At/time.Millisecond)*1000 + n
+	a := &attempt{Call: &Call{ID: id, Kind: name, Ended: -1}, w: p.w, r: rand.New(rand.NewPCG(p.f.With, uint64(n))), ctx: context.Background()}
+	if within > 0 {
+		ctx, cancel := context.WithTimeout(a.ctx, within)
+		defer cancel()
+		a.ctx, a.Limit, a.Deadline = ctx, p.w.rec.now()+within, true
+	}
+	p.w.make(a, run)
+	return a.Call
+}
+
+// elapse lets time pass until so long after the scene's beginning.
+func (p *play) elapse(until time.Duration) { time.Sleep(p.f.At + until - p.w.rec.now()) }
+
+// keyAt returns a key of a prefix, which no other call uses, whose slot the model's node has.
+func (p *play) keyAt(node int, prefix string, n int) string {
+	for i := 0; ; i++ {
+		key := fmt.Sprintf("%s%d.%d.%d", prefix, int(p.f.At/time.Millisecond), n, i)
+		if owner := p.w.model.Owner(cluster.Slot(key)); owner == nil || owner.Index() == node || i == 4096 {
+			return key
+		}
+	}
+}
+
+func scenes() []scene {
+	return []scene{
+		{
+			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},
+			play: shortCallsWhileSilent,
+		},
+	}
+}
+
+// hit counts a key once, with a time to live.
+func (a *attempt) hit(key string) {
+	hits := []pipeline.Hit{a.hitting(key, a.amount(), onceTTL)}
+	a.Err = a.w.counters.Hit(a.ctx, hits)
+	_ = a.counted(hits, 0)
+}
+
+// shortCallsWhileSilent calls a node that does not answer, again and again, with less time
+// than it takes to know that.
+func shortCallsWhileSilent(p *play) {
+	n := p.w.node(p.f)
+	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Stall: simnet.Both})
+	defer end()
+	for i := 0; p.w.rec.now() < p.f.until()-time.Second; i++ {
+		key := p.keyAt(n.Index(), onceKeys, i)
+		p.call("hits", 100*time.Millisecond, func(a *attempt) { a.hit(key) })
+		time.Sleep(20 * time.Millisecond)
+	}
+}
