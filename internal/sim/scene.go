@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -88,12 +89,19 @@ func (p *play) callAs(n int, name string, within time.Duration, run func(a *atte
 // elapse lets time pass until so long after the scene's beginning.
 func (p *play) elapse(until time.Duration) { time.Sleep(p.f.At + until - p.w.rec.now()) }
 
-// keyAt returns a key of a prefix, which no other call uses, whose slot the model's node has.
+// keyAt returns a key with a prefix, which no other call uses, whose slot is the node's of
+// that index, or its primary's.
 func (p *play) keyAt(node int, prefix string, n int) string {
-	for i := 0; ; i++ {
-		key := fmt.Sprintf("%s%d.%d.%d", prefix, int(p.f.At/time.Millisecond), n, i)
-		if owner := p.w.model.Owner(cluster.Slot(key)); owner == nil || owner.Index() == node || i == 4096 {
-			return key
+	owner := p.w.nodes[node]
+	if primary := p.w.model.Primary(owner); primary != nil {
+		owner = primary
+	}
+	key := fmt.Appendf(nil, "%s%d.%d.", prefix, int(p.f.At/time.Millisecond), n)
+	for i := int64(0); ; i++ {
+		key := strconv.AppendInt(key, i, 10)
+		// A node that has none of a hundred slots has none at all.
+		if p.w.model.Owner(model.Slot(key)) == owner || i == 100 {
+			return string(key)
 		}
 	}
 }
