@@ -54,6 +54,9 @@ for over in tcp tls; do
 done
 step cuts-ours bin/peers -cuts -clients '^ours'
 step cuts-others bin/peers -cuts -clients '^(rueidis|go-redis-10|go-redis-auto|go-redis-auto-duplex|radix-parallel)$'
+step parts bin/peers -parts -for 2s -callers 1,4,100,1000 -clients '^(ours|ours-counters-once|rueidis|rueidis-100us|go-redis-auto)$'
+step parts-tls bin/peers -parts -tls -for 2s -callers 1,4,100,1000 -clients '^(ours|rueidis|rueidis-100us|go-redis-auto)$'
+step parts-limits bin/peers -parts -limits -for 2s -callers 100 -clients '^(ours-fixed-window|rueidis-two-keys-parallel|redis_rate)$'
 step limits bin/peers -limits -callers 100 ${flags[@]+"${flags[@]}"}
 for file in sizing lanes nine-steps keys shop dashboard pool-size pool-factor adaptive pool-or-no-pool primaries \
 	fanout hash-tags head-of-line head-of-line-full head-of-line-share rising-load; do

@@ -119,8 +119,11 @@ func (p *peers) measure(ctx context.Context) error {
 	if err := p.settle(ctx); err != nil {
 		return err
 	}
-	if p.cutting {
+	switch {
+	case p.cutting:
 		return p.cutAll(ctx)
+	case p.profiling:
+		return p.measureParts(ctx)
 	}
 	if p.limited {
 		ca, _, _ := p.servers.TLSFiles()
@@ -202,35 +205,4 @@ func (p *peers) compare(ctx context.Context, callers int, s scenario) error {
 		}
 	}
 	return nil
-}
-
-// turn measures one client once.
-func (p *peers) turn(ctx context.Context, l *load, r *result) error {
-	before, err := p.incrbys(ctx)
-	if err != nil {
-		return err
-	}
-	if err := l.run(ctx, p.during, r); err != nil {
-		return err
-	}
-	after, err := p.incrbys(ctx)
-	r.executed += after - before
-	return err
-}
-
-// incrbys returns how many INCRBY the primaries have executed.
-func (p *peers) incrbys(ctx context.Context) (n int64, err error) {
-	for _, node := range p.servers.Nodes()[:p.primaries] {
-		var stats string
-		if err := node.Do(ctx, &stats, "INFO", "commandstats"); err != nil {
-			return 0, err
-		}
-		for line := range strings.Lines(stats) {
-			var calls int64
-			if _, err := fmt.Sscanf(line, "cmdstat_incrby:calls=%d", &calls); err == nil {
-				n += calls
-			}
-		}
-	}
-	return n, nil
 }

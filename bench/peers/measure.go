@@ -21,6 +21,7 @@ type result struct {
 	allocated uint64                  // bytes
 	calls     ioCalls                 // system calls of this process
 	executed  int64                   // INCRBY, by the servers' own count
+	servers   time.Duration           // processor time of all servers
 	latencies *hdrhistogram.Histogram // microseconds
 }
 

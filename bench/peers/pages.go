@@ -18,6 +18,8 @@ var ratioFigures = []figure{rate, p99, cpu}
 //	callers N     the figures for a number of callers
 //	goals         which goals are reached
 //	reached       how many
+//	bounds        what the goals for rates leave to a client
+//	parts         what clients spend their time on
 //	WHO to others, FIGURE, and
 //	WHO to ours, FIGURE: the ratios of one of ours, over callers
 //	cuts          what became of commands when connections were cut
@@ -50,6 +52,10 @@ func tableOf(t pages.Table) (string, error) {
 	case t.Name == "goals":
 		goals, reached := r.goals()
 		text = goals.String() + "\n" + reached
+	case t.Name == "bounds":
+		text = r.bounds().String()
+	case t.Name == "parts":
+		text = r.partTable().String()
 	case t.Name == "cuts":
 		text = r.cutTable().String()
 	case t.Name == "source":
@@ -57,7 +63,7 @@ func tableOf(t pages.Table) (string, error) {
 			text += "- " + s.String() + "\n"
 		}
 	default:
-		return "", errors.New("want one of source, callers N, goals, reached, cuts, and WHO to others, FIGURE")
+		return "", errors.New("want one of source, callers N, goals, reached, bounds, parts, cuts, and WHO to others, FIGURE")
 	}
 	if text == "" {
 		return "", errors.New("the raw files have nothing for it")

@@ -16,12 +16,13 @@ import (
 // rawFormat is the version of the lines of a raw file.
 const rawFormat = 1
 
-// A line is one of four kinds, which have a field each.
+// A line is one of these kinds, which have a field each.
 type line struct {
 	Start *start     `json:"start,omitempty"` // the first line
 	Limit *float64   `json:"limit,omitempty"` // redis-benchmark's commands a second
 	Turn  *turn      `json:"turn,omitempty"`
 	Cut   *cutTurn   `json:"cut,omitempty"`
+	Parts *partTurn  `json:"parts,omitempty"`
 	End   *time.Time `json:"end,omitempty"` // the last line
 }
 
@@ -164,6 +165,10 @@ func (r *record) read(from io.Reader) error {
 			r.add(*l.Turn)
 		case l.Cut != nil:
 			r.cuts = append(r.cuts, *l.Cut)
+		case l.Parts != nil && (l.Parts.Requests < 1 || l.Parts.Took <= 0):
+			err = errors.New("a profile without a request or time")
+		case l.Parts != nil:
+			r.parts = append(r.parts, *l.Parts)
 		case l.End != nil:
 			return nil
 		default:

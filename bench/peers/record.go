@@ -16,6 +16,7 @@ type record struct {
 	most      map[bool]float64 // commands a second of redis-benchmark, by TLS; none: not measured
 	turns     map[cell][]turn
 	cuts      []cutTurn
+	parts     []partTurn
 	over      []bool // TLS or not; this and what follows in the order of the turns
 	callers   []int
 	scenarios []string

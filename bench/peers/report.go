@@ -17,6 +17,9 @@ func (r *record) report(w io.Writer) {
 	if cuts := r.cutTable().String(); cuts != "" {
 		say(w, "\n%s", cuts)
 	}
+	if parts := r.partTable().String(); parts != "" {
+		say(w, "\n%s", parts)
+	}
 	if len(r.turns) > 0 {
 		goals, text := r.goals()
 		say(w, "\ngoals: ours to theirs\n\n%v\n%s\n", goals, text)

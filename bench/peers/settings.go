@@ -22,6 +22,7 @@ type settings struct {
 	limits              bool
 	overTLS             bool
 	cutting             bool
+	profiling           bool
 	raw                 string
 	from                []string // raw files; nil: measure
 	rewrite             string
@@ -45,6 +46,7 @@ func (s *settings) parse(args []string) error {
 	flags.BoolVar(&s.limits, "limits", false, "measure rate limiters instead")
 	flags.BoolVar(&s.overTLS, "tls", false, "let servers and clients speak TLS")
 	flags.BoolVar(&s.cutting, "cuts", false, "cut connections at each byte instead, and count what became of the commands")
+	flags.BoolVar(&s.profiling, "parts", false, "profile each client once instead, and tell what it spends its time on")
 	flags.StringVar(&s.raw, "raw", "", "write each turn to the `file` as a line of JSON, while measuring")
 	from := flags.String("from", "", "measure nothing: report what the raw `files`, with commas between, hold")
 	flags.StringVar(&s.rewrite, "rewrite", "", "measure nothing: make the tables of the pages in the `folder` again from their raw files")
@@ -53,7 +55,7 @@ func (s *settings) parse(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	s.limited = !*noLimit && !s.limits && !s.large && !s.cutting
+	s.limited = !*noLimit && !s.limits && !s.large && !s.cutting && !s.profiling
 	if *from != "" {
 		s.from = strings.Split(*from, ",")
 	}
@@ -121,6 +123,8 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-large: has no raw file")
 	case s.cutting && (s.large || s.limits || s.overTLS):
 		return fmt.Errorf("-cuts: cannot be used with -large, -limits or -tls")
+	case s.profiling && (s.large || s.cutting || s.cpuProfile != "" || s.memProfile != ""):
+		return fmt.Errorf("-parts: cannot be used with -large, -cuts, -cpuprofile or -memprofile")
 	case s.limits && (s.large || s.listed):
 		return fmt.Errorf("-limits: cannot be used with -large or -keys: it has scenarios of its own")
 	case s.rounds < 1:

@@ -18,7 +18,8 @@ type turn struct {
 	Allocated uint64        `json:"allocated"` // bytes
 	Reads     int64         `json:"reads"`     // system calls of this process
 	Writes    int64         `json:"writes"`
-	Executed  int64         `json:"executed"` // INCRBY, by the servers' own count
+	Executed  int64         `json:"executed"`          // INCRBY, by the servers' own count
+	Servers   time.Duration `json:"servers,omitempty"` // processor time of all servers, by their own account; 0: not asked
 	P50       time.Duration `json:"p50"`
 	P99       time.Duration `json:"p99"`
 	P999      time.Duration `json:"p999"`
@@ -29,7 +30,7 @@ func turnOf(c cell, s scenario, round int, r *result) turn {
 	return turn{
 		TLS: c.tls, Callers: c.callers, Scenario: c.scenario, Keys: s.keys(), Client: c.client, Round: round,
 		Requests: r.requests, Took: r.during, CPU: r.cpu, Mallocs: r.mallocs, Allocated: r.allocated,
-		Reads: r.calls.reads, Writes: r.calls.writes, Executed: r.executed,
+		Reads: r.calls.reads, Writes: r.calls.writes, Executed: r.executed, Servers: r.servers,
 		P50: r.percentile(50), P99: r.percentile(99), P999: r.percentile(99.9),
 	}
 }
@@ -51,8 +52,9 @@ var (
 	p99  = figure{"p99", func(t turn) float64 { return float64(t.P99) }}
 	p999 = figure{"p99.9", func(t turn) float64 { return float64(t.P999) }}
 
-	allocs = figure{"allocs/req", func(t turn) float64 { return t.perRequest(float64(t.Mallocs)) }}
-	reads  = figure{"reads/req", func(t turn) float64 { return t.perRequest(float64(t.Reads)) }}
-	writes = figure{"writes/req", func(t turn) float64 { return t.perRequest(float64(t.Writes)) }}
-	incrby = figure{"INCRBY/key", func(t turn) float64 { return t.perRequest(float64(t.Executed)) / float64(t.Keys) }}
+	allocs  = figure{"allocs/req", func(t turn) float64 { return t.perRequest(float64(t.Mallocs)) }}
+	reads   = figure{"reads/req", func(t turn) float64 { return t.perRequest(float64(t.Reads)) }}
+	writes  = figure{"writes/req", func(t turn) float64 { return t.perRequest(float64(t.Writes)) }}
+	serving = figure{"servers/req", func(t turn) float64 { return t.perRequest(float64(t.Servers)) }}
+	incrby  = figure{"INCRBY/key", func(t turn) float64 { return t.perRequest(float64(t.Executed)) / float64(t.Keys) }}
 )

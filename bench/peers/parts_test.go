@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"math/big"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPartOf: the innermost function decides only among modules; a system call is what it is
+// for, whoever makes it.
+func TestPartOf(t *testing.T) {
+	for _, test := range []struct {
+		want      string
+		functions []string // the innermost one first
+	}{
+		{writing, []string{"internal/runtime/syscall/linux.Syscall6", "syscall.Syscall", "syscall.write", "syscall.Write", "github.com/redislanes/redislanes/internal/wire.(*socket).write"}},
+		{writing, []string{"syscall.write", "internal/poll.(*FD).Write", "crypto/tls.(*Conn).Write", "github.com/redis/rueidis.(*pipe)._backgroundWrite"}},
+		{reading, []string{"syscall.read", "syscall.Read", "internal/poll.(*FD).Read", "net.(*conn).Read", "bufio.(*Reader).fill"}},
+		{polling, []string{"internal/runtime/syscall/linux.EpollWait", "runtime.netpoll", "runtime.findRunnable", "runtime.schedule"}},
+		{scheduling, []string{"runtime.futex", "runtime.futexwakeup", "runtime.notewakeup", "runtime.wakep", "runtime.ready"}},
+		{scheduling, []string{"runtime.casgstatus", "runtime.selectgo", "github.com/redislanes/redislanes/internal/wire.(*Call).Wait"}},
+		{allocating, []string{"runtime.nextFreeFast", "runtime.mallocgc", "runtime.newobject", "github.com/redis/go-redis/v9.NewCmd"}},
+		{encrypting, []string{"crypto/internal/fips140/aes/gcm.gcmAesEnc", "crypto/tls.(*halfConn).encrypt", "github.com/redislanes/redislanes/internal/wire.(*Lane).write"}},
+		{inClient, []string{"runtime.memmove", "github.com/redislanes/redislanes/internal/wire.(*Lane).enqueue", "main.ourPipeline.func1"}},
+		{loading, []string{"strconv.AppendInt", "main.scenario.draw", "main.(*load).caller"}},
+		{loading, []string{"github.com/HdrHistogram/hdrhistogram-go.(*Histogram).RecordValue", "main.(*recorder).flush"}},
+		{elsewhere, []string{"runtime.goexit"}},
+	} {
+		require.Equal(t, test.want, partOf(test.functions), test.functions)
+	}
+}
+
+// TestPartsOfProfile profiles what is in this package.
+func TestPartsOfProfile(t *testing.T) {
+	var encoded bytes.Buffer
+	require.NoError(t, pprof.StartCPUProfile(&encoded))
+	n := big.NewInt(3)
+	for began := time.Now(); time.Since(began) < 300*time.Millisecond; {
+		new(big.Int).Exp(n, big.NewInt(1<<14), nil)
+	}
+	pprof.StopCPUProfile()
+	parts, err := partsOfProfile(encoded.Bytes())
+	require.NoError(t, err)
+	require.Positive(t, parts[inClient], "a test is part of a package with a path")
+	_, err = partsOfProfile([]byte("none"))
+	require.Error(t, err)
+}
+
+// TestBounds: what the servers take of the processors bounds the ratio.
+func TestBounds(t *testing.T) {
+	r := newRecord()
+	began := start{}
+	began.Machine.CPUs = 2
+	r.starts = append(r.starts, began)
+	for client, n := range map[string]int64{"ours": 100_000, "rueidis": 80_000} {
+		r.add(turn{Callers: 100, Scenario: "variable_key", Client: client, Keys: 1, Requests: n, Took: time.Second,
+			CPU: 500 * time.Millisecond, Servers: 1250 * time.Millisecond})
+	}
+	text := r.bounds().String()
+	want := []string{"|", "100", "|", "variable_key", "|", "ours", "|", "rueidis", "|", "1.40", "|", "1.25", "|", "20µs", "|", "12.5µs", "|", "5µs", "|", "2.5µs", "|", "2.00", "|", "**short**", "|"}
+	require.Equal(t, want, strings.Fields(strings.Split(text, "\n")[2]))
+	for c, turns := range r.turns {
+		turns[0].Servers = 1900 * time.Millisecond
+		r.turns[c] = turns
+	}
+	require.Contains(t, r.bounds().String(), "| out of reach |")
+	for c := range r.turns {
+		r.turns[c][0].Servers = 0
+	}
+	require.Empty(t, r.bounds().String(), "an older raw file does not have it")
+}
+
+// TestServedBy reads what a server says.
+func TestServedBy(t *testing.T) {
+	s := servedBy("# CPU\r\nused_cpu_sys:1.250000\r\nused_cpu_user:0.500000\r\nused_cpu_sys_children:9\r\n" +
+		"cmdstat_incrby:calls=4711,usec=1,usec_per_call=0.1\r\ncmdstat_incr:calls=1\r\n")
+	require.Equal(t, served{incrbys: 4711, cpu: 1750 * time.Millisecond}, s)
+}
