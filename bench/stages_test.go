@@ -23,13 +23,19 @@ type stages struct {
 	decode time.Duration // the totals
 }
 
-// BenchmarkStages is where the time of one caller's requests goes, stage by
-// stage. Looking at the clock between them costs some 50 ns each time. With many
+// BenchmarkStages is where the time of one caller's requests of two and of ten keys goes,
+// stage by stage. Looking at the clock between them costs some 50 ns each time. With many
 // callers a stage would mostly be others' turns on the processor: profile those.
 func BenchmarkStages(b *testing.B) {
-	target := sharedTarget(b)
-	client := newClient(b, target, pool.Laned{})
+	client := newClient(b, sharedTarget(b), pool.Laned{})
+	for _, keys := range []int{2, 10} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) { benchmarkStages(b, client, keys) })
+	}
+}
+
+func benchmarkStages(b *testing.B, client *cluster.Client, keys int) {
 	c := stagedCaller{
+		n:        keys,
 		prefix:   fmt.Sprintf("bench:%x:user-", time.Now().UnixNano()),
 		pipeline: pipeline.New(client), random: rand.New(rand.NewPCG(0, 0)),
 	}
@@ -54,6 +60,7 @@ func BenchmarkStages(b *testing.B) {
 }
 
 type stagedCaller struct {
+	n        int // keys of a request
 	prefix   string
 	pipeline *pipeline.Pipeline
 	random   *rand.Rand
@@ -72,7 +79,7 @@ func (c *stagedCaller) request(ctx context.Context) error {
 		began = now
 	}
 	c.keys = c.keys[:0]
-	for range 10 {
+	for range c.n {
 		c.keys = append(c.keys, c.prefix+strconv.Itoa(c.random.IntN(variableKeys)))
 	}
 	lap(&c.spent.keys)

@@ -54,6 +54,13 @@ for over in tcp tls; do
 done
 step cuts-ours bin/peers -cuts -clients '^ours'
 step cuts-others bin/peers -cuts -clients '^(rueidis|go-redis-10|go-redis-auto|go-redis-auto-duplex|radix-parallel)$'
+step large bin/peers -large -for 500ms -rounds 5 -clients '^(ours|ours-fixed-50|rueidis|go-redis-50)$'
+growing=(bin/peers -nolimit -rounds 5 -clients '^(ours|rueidis|rueidis-100us|go-redis-auto)$')
+step growth-callers "${growing[@]}" -scenarios mixed_10keys -callers 1,10,100,1000,10000
+step growth-keys "${growing[@]}" -callers 100 -keys 1,3,10,30,100,300,1000
+for primaries in 1 2 4 8; do
+	step "growth-primaries-$primaries" "${growing[@]}" -scenarios mixed_10keys -callers 100 -primaries "$primaries" -replicas 0
+done
 step parts bin/peers -parts -for 2s -callers 1,4,100,1000 -clients '^(ours|ours-counters-once|rueidis|rueidis-100us|go-redis-auto)$'
 step parts-tls bin/peers -parts -tls -for 2s -callers 1,4,100,1000 -clients '^(ours|rueidis|rueidis-100us|go-redis-auto)$'
 step parts-limits bin/peers -parts -limits -for 2s -callers 100 -clients '^(ours-fixed-window|rueidis-two-keys-parallel|redis_rate)$'
@@ -63,6 +70,7 @@ for file in sizing lanes nine-steps keys shop dashboard pool-size pool-factor ad
 	step "$file" bin/compare -f "bench/compare/settings/$file.yaml"
 done
 step scale bin/scale
+step memory bin/scale -memory
 
 [ "$raw" = bench/raw ] || exit 0
 bin/peers -rewrite bench

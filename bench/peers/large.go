@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -43,12 +42,14 @@ type trial struct {
 
 const besideCallers = 2
 
-func (t trial) String() string {
-	name := fmt.Sprintf("%s, %d callers", t.name, t.callers)
-	if t.beside != nil {
-		name += fmt.Sprintf(", beside %d callers of %s", besideCallers, t.beside.name)
+func (t trial) String() string { return fmt.Sprintf("%d callers, %s", t.callers, t.what()) }
+
+// what is the name of the load in raw files.
+func (t trial) what() string {
+	if t.beside == nil {
+		return t.name
 	}
-	return name
+	return fmt.Sprintf("%s beside %d callers of %s", t.name, besideCallers, t.beside.name)
 }
 
 func trials() []trial {
@@ -65,23 +66,25 @@ func (p *peers) measureLarge(ctx context.Context) error {
 	if err := p.writeValues(ctx); err != nil {
 		return err
 	}
-	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	say(t, "\nload\tclient\treq/s\tp50\tp99\tcpu/req\tMB allocated/req\treads/req\twrites/req\n")
-	for _, trial := range trials() {
-		for _, c := range p.settings.clients {
-			r, err := p.try(ctx, c, trial)
-			if err != nil {
-				return fmt.Errorf("%s: %s: %w", c.name, trial, err)
+	for round := range p.rounds {
+		for _, trial := range trials() {
+			for _, c := range p.settings.clients {
+				r, err := p.try(ctx, c, trial)
+				if err != nil {
+					return fmt.Errorf("%s: %s: %w", c.name, trial, err)
+				}
+				if r == nil || r.requests == 0 {
+					continue
+				}
+				t := turnOf(cell{p.overTLS, trial.callers, trial.what(), c.name}, trial.scenario, round, r)
+				p.add(t)
+				if err := p.out.write(line{Turn: &t}); err != nil {
+					return err
+				}
 			}
-			if r == nil {
-				continue
-			}
-			say(t, "%s\t%s\t%.1f\t%v\t%v\t%v\t%.3f\t%.1f\t%.1f\n", trial, c.name, r.rate(), rounded(r.percentile(50)),
-				rounded(r.percentile(99)), rounded(r.cpuPerRequest()), r.perRequest(r.allocated)/1e6,
-				r.perRequest(uint64(r.calls.reads)), r.perRequest(uint64(r.calls.writes)))
 		}
 	}
-	return t.Flush()
+	return nil
 }
 
 func (p *peers) writeValues(ctx context.Context) error {
@@ -114,7 +117,7 @@ func (p *peers) try(ctx context.Context, c client, t trial) (*result, error) {
 		if err := measured.run(ctx, warmUp, newResult()); err != nil {
 			return nil, err
 		}
-		return r, measured.run(ctx, p.during*time.Duration(p.rounds), r)
+		return r, p.turn(ctx, measured, r)
 	}
 	return r, p.tryBeside(ctx, measured, newLoad(*t.beside, besideCallers, opened), r)
 }
@@ -126,7 +129,7 @@ func (p *peers) tryBeside(ctx context.Context, measured, beside *load, r *result
 	go func() { other <- beside.run(during, time.Hour, newResult()) }()
 	err := measured.run(ctx, warmUp, newResult())
 	if err == nil {
-		err = measured.run(ctx, p.during*time.Duration(p.rounds), r)
+		err = p.turn(ctx, measured, r)
 	}
 	stop()
 	if failed := <-other; err == nil && !errors.Is(failed, context.Canceled) {

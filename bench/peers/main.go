@@ -71,10 +71,6 @@ func (p *peers) all(ctx context.Context) error {
 	if err := p.out.write(line{Start: &began}); err != nil {
 		return err
 	}
-	if p.large {
-		fmt.Println(began)
-		return p.measureLarge(ctx)
-	}
 	stopProfiles, err := p.profile()
 	if err != nil {
 		return err
@@ -87,7 +83,13 @@ func (p *peers) all(ctx context.Context) error {
 	if err = errors.Join(err, stopProfiles()); err != nil {
 		return err
 	}
-	p.report(os.Stdout)
+	if p.large {
+		t := newRows()
+		p.addRows(t)
+		say(os.Stdout, "%v\n\n%v", began, t)
+	} else {
+		p.report(os.Stdout)
+	}
 	if !ended {
 		return errors.New("was interrupted")
 	}
@@ -120,6 +122,8 @@ func (p *peers) measure(ctx context.Context) error {
 		return err
 	}
 	switch {
+	case p.large:
+		return p.measureLarge(ctx)
 	case p.cutting:
 		return p.cutAll(ctx)
 	case p.profiling:

@@ -18,6 +18,7 @@ var ratioFigures = []figure{rate, p99, cpu}
 //	callers N     the figures for a number of callers
 //	goals         which goals are reached
 //	reached       how many
+//	rows          a row for each load and client, of files that may have other numbers of primaries
 //	bounds        what the goals for rates leave to a client
 //	parts         what clients spend their time on
 //	WHO to others, FIGURE, and
@@ -52,6 +53,8 @@ func tableOf(t pages.Table) (string, error) {
 	case t.Name == "goals":
 		goals, reached := r.goals()
 		text = goals.String() + "\n" + reached
+	case t.Name == "rows":
+		return rowsOf(t.Files)
 	case t.Name == "bounds":
 		text = r.bounds().String()
 	case t.Name == "parts":
@@ -63,7 +66,7 @@ func tableOf(t pages.Table) (string, error) {
 			text += "- " + s.String() + "\n"
 		}
 	default:
-		return "", errors.New("want one of source, callers N, goals, reached, bounds, parts, cuts, and WHO to others, FIGURE")
+		return "", errors.New("want one of source, callers N, goals, reached, rows, bounds, parts, cuts, and WHO to others, FIGURE")
 	}
 	if text == "" {
 		return "", errors.New("the raw files have nothing for it")

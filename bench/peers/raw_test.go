@@ -19,7 +19,7 @@ func writtenRaw(t *testing.T, name string, tls bool, ended bool) string {
 	name = filepath.Join(t.TempDir(), name)
 	w, err := createRaw(name)
 	require.NoError(t, err)
-	began := start{Format: rawFormat, Machine: machine.Machine{Commit: "0123456789ab"}, TLS: tls, Rounds: 2}
+	began := start{Format: rawFormat, Machine: machine.Machine{Commit: "0123456789ab"}, TLS: tls, Primaries: 3, Rounds: 2}
 	require.NoError(t, w.write(line{Start: &began}))
 	limit := 1e6
 	require.NoError(t, w.write(line{Limit: &limit}))
@@ -80,7 +80,7 @@ func TestRawFilesThatAreNoneAreRefused(t *testing.T) {
 func TestTablesOfPages(t *testing.T) {
 	file := writtenRaw(t, "tcp", false, true)
 	for name, want := range map[string]string{"goals": "goals reached.", "callers 100": "| rueidis |", "source": "commit 0123456789ab",
-		"reached": "3 of 4 goals reached.", "ours to others, req/s": "| mixed_10keys | 2.00 (2.00 to 2.00) |",
+		"reached": "3 of 4 goals reached.", "rows": "| 3         | 100     | mixed_10keys | 10   | ours    | 60000 |", "ours to others, req/s": "| mixed_10keys | 2.00 (2.00 to 2.00) |",
 		"ours to others, cpu/req": "| mixed_10keys | **0.50 (0.50 to 0.50)** |"} {
 		text, err := tableOf(pages.Table{Files: []string{file}, Name: name})
 		require.NoError(t, err)

@@ -119,8 +119,6 @@ func (s *settings) validate() error {
 		return fmt.Errorf("-scenarios: the expression matches none")
 	case s.from != nil && (s.raw != "" || s.rewrite != ""):
 		return fmt.Errorf("-from: cannot be used with -raw or -rewrite")
-	case s.large && s.raw != "":
-		return fmt.Errorf("-large: has no raw file")
 	case s.cutting && (s.large || s.limits || s.overTLS):
 		return fmt.Errorf("-cuts: cannot be used with -large, -limits or -tls")
 	case s.profiling && (s.large || s.cutting || s.cpuProfile != "" || s.memProfile != ""):

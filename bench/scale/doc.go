@@ -3,11 +3,13 @@
 // does to the node of one hot key.
 //
 //	go run ./bench/scale -raw bench/raw/scale.jsonl
+//	go run ./bench/scale -memory -raw bench/raw/memory.jsonl
 //
 // The first two are measured beside servers that answer without work, in a process of
 // their own: each counts INCRBY and EXPIRE by their line ends and replies 1. What is left
 // is the client and the kernel. The third is a simulation of many instances, each of
-// which merges hits as [pipeline.Counters] does.
+// which merges hits as [pipeline.Counters] does. With -memory it asks beside the same
+// servers what a client keeps, by primaries and lanes.
 //
 // Results are lines of JSON; -rewrite makes the tables of the pages from them.
 package main

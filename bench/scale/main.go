@@ -31,6 +31,7 @@ func main() {
 func command(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("scale", flag.ContinueOnError)
 	raw := flags.String("raw", "", "write what is measured to the `file`, as lines of JSON")
+	memory := flags.Bool("memory", false, "measure only what clients keep in memory, by primaries and lanes")
 	from := flags.String("from", "", "measure nothing: print the tables of the raw `file`")
 	rewrite := flags.String("rewrite", "", "measure nothing: make the tables of the pages in the `folder` again")
 	if err := flags.Parse(args); err != nil {
@@ -52,12 +53,19 @@ func command(ctx context.Context, args []string) error {
 		}
 		return err
 	}
-	return measure(ctx, *raw)
+	what := wholeScale
+	if *memory {
+		what = memoryAlone
+	}
+	return measure(ctx, *raw, what)
 }
+
+// A measurement hands what it finds to write, one line after the other.
+type measurement func(ctx context.Context, write func(line) error) error
 
 // measure writes each result to the raw file, and all of them as tables to standard
 // output.
-func measure(ctx context.Context, raw string) error {
+func measure(ctx context.Context, raw string, what measurement) error {
 	file := io.Discard
 	if raw != "" {
 		created, err := os.Create(raw)
@@ -76,6 +84,18 @@ func measure(ctx context.Context, raw string) error {
 	if err := write(line{Start: &start{rawFormat, r.machine}}); err != nil {
 		return err
 	}
+	if err := what(ctx, write); err != nil {
+		return err
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	if err := write(line{End: &now}); err != nil {
+		return err
+	}
+	r.report(os.Stdout)
+	return nil
+}
+
+func wholeScale(ctx context.Context, write func(line) error) error {
 	if err := measureClients(ctx, wholeClientPlan, os.Stderr, func(c carried) error { return write(line{Client: &c}) }); err != nil {
 		return err
 	}
@@ -88,19 +108,18 @@ func measure(ctx context.Context, raw string) error {
 			return err
 		}
 	}
-	now := time.Now().UTC().Truncate(time.Second)
-	if err := write(line{End: &now}); err != nil {
-		return err
-	}
-	r.report(os.Stdout)
 	return nil
+}
+
+func memoryAlone(ctx context.Context, write func(line) error) error {
+	return measureFootprints(ctx, wholeFootprintPlan, os.Stderr, func(f footprint) error { return write(line{Memory: &f}) })
 }
 
 // report prints all tables.
 func (r *record) report(w io.Writer) {
 	m := r.machine
 	say(w, "%s, commit %s, %d CPUs (%s), %s\n", m.Date.UTC().Format(time.DateTime), m.Commit, m.CPUs, m.CPU, m.Go)
-	for _, rows := range [][][]string{r.clientRows(), r.largeRows(), r.fleetRows()} {
+	for _, rows := range [][][]string{r.clientRows(), r.largeRows(), r.footprintRows(), r.fleetRows()} {
 		if len(rows) > 1 {
 			say(w, "\n%s", markdown(rows))
 		}

@@ -20,6 +20,7 @@ type line struct {
 	Start  *start     `json:"start,omitempty"` // the first line
 	Client *carried   `json:"client,omitempty"`
 	Large  *large     `json:"cluster,omitempty"`
+	Memory *footprint `json:"memory,omitempty"`
 	Fleet  *fleetRun  `json:"fleet,omitempty"`
 	End    *time.Time `json:"end,omitempty"` // the last line
 }
@@ -34,7 +35,9 @@ type record struct {
 	machine machine.Machine
 	clients []carried
 	large   []large
-	fleets  []fleetRun
+
+	footprints []footprint
+	fleets     []fleetRun
 }
 
 func (r *record) add(l line) {
@@ -43,6 +46,8 @@ func (r *record) add(l line) {
 		r.clients = append(r.clients, *l.Client)
 	case l.Large != nil:
 		r.large = append(r.large, *l.Large)
+	case l.Memory != nil:
+		r.footprints = append(r.footprints, *l.Memory)
 	case l.Fleet != nil:
 		r.fleets = append(r.fleets, *l.Fleet)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/redislanes/redislanes/internal/pages"
 )
 
-// tableOf makes a table of the pages: source, client, cluster or fleet.
+// tableOf makes a table of the pages: source, client, cluster, memory or fleet.
 func tableOf(t pages.Table) (string, error) {
 	if len(t.Files) != 1 {
 		return "", errors.New("want one raw file")
@@ -32,10 +32,12 @@ func tableOf(t pages.Table) (string, error) {
 		rows = r.clientRows()
 	case "cluster":
 		rows = r.largeRows()
+	case "memory":
+		rows = r.footprintRows()
 	case "fleet":
 		rows = r.fleetRows()
 	default:
-		return "", errors.New("want one of source, client, cluster and fleet")
+		return "", errors.New("want one of source, client, cluster, memory and fleet")
 	}
 	if len(rows) < 2 {
 		return "", errors.New("the raw file has nothing for it")

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	cpuPerKey = figure{"CPU/key", func(t turn) float64 { return cpu.of(t) / float64(t.Keys) }}
+	megabytes = figure{"MB allocated/req", func(t turn) float64 { return t.perRequest(float64(t.Allocated)) / 1e6 }}
+)
+
+// newRows is a table with a row for each load and client, whatever the loads differ in.
+func newRows() *table {
+	return newTable("primaries", "callers", "scenario", "keys", "client", "req/s", "of rounds", "p50", "p99", "CPU/req", "CPU/key", "allocs/req",
+		megabytes.name, "reads/req", "writes/req")
+}
+
+// rowsOf has the rows of each file: they may have been measured with other numbers of primaries.
+func rowsOf(files []string) (string, error) {
+	t := newRows()
+	for _, name := range files {
+		r, err := readRaw([]string{name})
+		if err != nil {
+			return "", err
+		}
+		r.addRows(t)
+	}
+	text := t.String()
+	if text == "" {
+		return "", errors.New("the raw files have nothing for it")
+	}
+	return text, nil
+}
+
+func (r *record) addRows(t *table) {
+	for _, tls := range r.over {
+		for _, s := range r.scenarios {
+			for _, callers := range r.callers {
+				for _, client := range r.clients {
+					turns := r.turns[cell{tls, callers, s, client}]
+					if len(turns) == 0 {
+						continue
+					}
+					of := func(f figure) float64 { return f.over(turns).median }
+					rates := rate.over(turns)
+					t.add(fmt.Sprint(r.starts[0].Primaries), fmt.Sprint(callers), overText(s, tls), fmt.Sprint(turns[0].Keys), client,
+						digits(rates.median), digits(rates.low)+" to "+digits(rates.high), duration(of(p50)), duration(of(p99)),
+						duration(of(cpu)), duration(of(cpuPerKey)), fmt.Sprintf("%.1f", of(allocs)), fmt.Sprintf("%.3f", of(megabytes)),
+						fmt.Sprintf("%.3f", of(reads)), fmt.Sprintf("%.3f", of(writes)))
+				}
+			}
+		}
+	}
+}
+
+// digits is a rate with at least three digits.
+func digits(v float64) string {
+	if v < 100 {
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A footprint is what a client keeps: when all of its lanes are open and idle, and after a
+// load.
+type footprint struct {
+	Primaries   int   `json:"primaries"`
+	Lanes       int   `json:"lanes"` // to each
+	Round       int   `json:"round"`
+	Connections int   `json:"connections"`
+	Goroutines  int   `json:"goroutines"`
+	Idle        int64 `json:"idle"` // bytes of the heap that live on
+	Used        int64 `json:"used"` // the same behind footprintCallers with requests of ten keys
+}
+
+const footprintCallers = 100
+
+type footprintPlan struct {
+	primaries, lanes []int
+	rounds           int
+	during           time.Duration
+}
+
+var wholeFootprintPlan = footprintPlan{primaries: []int{1, 2, 4, 8}, lanes: []int{1, 4, 8, 16, 32}, rounds: 5, during: 300 * time.Millisecond}
+
+func measureFootprints(ctx context.Context, plan footprintPlan, progress io.Writer, add func(footprint) error) error {
+	for _, primaries := range plan.primaries {
+		err := withServers(ctx, primaries, func(addrs []string) error {
+			for round := range plan.rounds {
+				for _, lanes := range plan.lanes {
+					say(progress, "%d primaries, %d lanes, round %d of %d\n", primaries, lanes, round+1, plan.rounds)
+					f := footprint{Primaries: primaries, Lanes: lanes, Round: round}
+					if err := f.measure(ctx, addrs[0], plan.during); err != nil {
+						return err
+					}
+					if err := add(f); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("%d primaries: %w", primaries, err)
+		}
+	}
+	return nil
+}
+
+// measure fills everything in, with a client that is new.
+func (f *footprint) measure(ctx context.Context, seed string, during time.Duration) error {
+	goroutines, empty := runtime.NumGoroutine(), liveHeap()
+	client, err := cluster.Config{Pool: pool.Laned{Lanes: f.Lanes}, RefreshEvery: -1}.New(ctx, []string{seed})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	// Lanes are dialled when a node is first used.
+	if err := newCaller(client, 0, largeKeys).request(ctx); err != nil {
+		return err
+	}
+	if f.Connections, err = f.opened(ctx, client); err != nil {
+		return err
+	}
+	f.Goroutines, f.Idle = runtime.NumGoroutine()-goroutines, liveHeap()-empty
+	if _, err := run(ctx, client, footprintCallers, 10, during); err != nil {
+		return err
+	}
+	f.Used = liveHeap() - empty
+	return nil
+}
+
+// opened waits until all lanes are open and returns how many there are.
+func (f *footprint) opened(ctx context.Context, client *cluster.Client) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for {
+		n = 0
+		for _, node := range client.Stats().Nodes {
+			n += node.Pool.Open
+		}
+		if n == f.Primaries*f.Lanes {
+			return n, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return n, fmt.Errorf("%d of %d lanes are open: %w", n, f.Primaries*f.Lanes, ctx.Err())
+		}
+	}
+}
+
+// footprintRows has a row for each number of primaries, and the medians of the rounds for
+// each number of lanes: idle and behind a load.
+func (r *record) footprintRows() [][]string {
+	head := []string{"primaries"}
+	for _, lanes := range wholeFootprintPlan.lanes {
+		name := fmt.Sprint(lanes, " lanes")
+		if lanes == 1 {
+			name = "1 lane"
+		}
+		head = append(head, name)
+	}
+	rows := [][]string{head}
+	if len(r.footprints) == 0 {
+		return nil
+	}
+	for _, primaries := range wholeFootprintPlan.primaries {
+		row := []string{fmt.Sprint(primaries)}
+		for _, lanes := range wholeFootprintPlan.lanes {
+			var here []footprint
+			for _, f := range r.footprints {
+				if f.Primaries == primaries && f.Lanes == lanes {
+					here = append(here, f)
+				}
+			}
+			row = append(row, kilobytes(median(here, func(f footprint) float64 { return float64(f.Idle) }))+", "+
+				kilobytes(median(here, func(f footprint) float64 { return float64(f.Used) })))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
