@@ -13,7 +13,7 @@ var known = []mutant{
 		"./internal/nodepool", "TestStalledServerIsGivenUp", false,
 	},
 	{
-		"1 callers wait behind a missing reply: no deadline of their own", "internal/wire/batch.go",
+		"1 callers wait behind a missing reply: no deadline of their own", "internal/wire/call.go",
 		"case <-own:\n\tcase <-outer:\n\t}\n\treturn ctx.Err()", "case <-outer:\n\t}\n\treturn nil",
 		"./internal/wire", "TestCallerLeavesASilentServerAtItsDeadline", false,
 	},
@@ -89,7 +89,7 @@ var known = []mutant{
 		"./pipeline", "TestCutAtEveryOffset", false,
 	},
 	{
-		"10 a full lane lets callers overrun their deadlines (rueidis)", "internal/wire/batch.go",
+		"10 a full lane lets callers overrun their deadlines (rueidis)", "internal/wire/call.go",
 		"case <-own:\n\tcase <-outer:\n\t}\n\treturn ctx.Err()", "case <-outer:\n\t}\n\treturn nil",
 		"./internal/faults", "TestDeadlineAtEveryWait/full_lane", false,
 	},

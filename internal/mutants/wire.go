@@ -99,12 +99,12 @@ var ofLanes = []mutant{
 		"./cluster", "TestAddressesWithPasswords", false,
 	},
 	{
-		"a second look after the context's end misses a batch", "internal/wire/batch.go",
+		"a second look after the context's end misses a batch", "internal/wire/call.go",
 		"return c.pending.Add(1) == 1, err", "if err != nil {\n\t\treturn false, err\n\t}\n\treturn c.pending.Add(1) == 1, err",
 		"./cluster", "TestSequentialDeadline", false,
 	},
 	{
-		"redirects wait for the replies of other nodes", "internal/wire/batch.go",
+		"redirects wait for the replies of other nodes", "internal/wire/call.go",
 		"left > 0 && !c.alarm.Swap(false);", "left > 0;",
 		"./cluster", "TestNoBarrierBetweenNodes", false,
 	},

@@ -1,0 +1,136 @@
+package wire
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/deadline"
+)
+
+// A Call waits for the batches of one request. It wakes its caller once,
+// however many batches there are, unless one of them ends in trouble: with an
+// error reply, or with a command that has no reply. Make it with [NewCall].
+//
+// The order of use: Begin, enqueue the batches, [Flush], Batch.Read, Wait or
+// Next; after Next also More and so on. One goroutine does all of this; the
+// lanes complete the batches from theirs. A Call whose Wait or Next returned an
+// error must not be used again, nor any of its batches be added to: lanes may
+// still hold them.
+type Call struct {
+	pending atomic.Int32
+	alarm   atomic.Bool   // a batch has ended in trouble since Next looked
+	early   atomic.Bool   // each batch that ends is as one in trouble
+	done    chan struct{} // tells the caller to look again; may do so for nothing
+}
+
+// NewCall returns a Call that can be used many times in turn.
+func NewCall() *Call { return &Call{done: make(chan struct{}, 1)} }
+
+// Begin prepares the Call for n batches. The caller counts as one more until
+// it waits, so that batches that it reads itself need no wake-up.
+func (c *Call) Begin(n int) {
+	c.pending.Store(int32(n) + 1)
+	c.alarm.Store(false)
+	c.early.Store(false)
+}
+
+// Early makes Next return for each batch that ends, and once for those that have
+// ended already. Anybody may call it.
+func (c *Call) Early() {
+	if !c.early.Swap(true) {
+		c.alarm.Store(true)
+		c.wake()
+	}
+}
+
+// wake has the caller look again.
+func (c *Call) wake() {
+	select {
+	case c.done <- struct{}{}:
+	default:
+	}
+}
+
+// More prepares the Call for n batches more, while others may be pending.
+func (c *Call) More(n int) { c.pending.Add(int32(n)) }
+
+// Wait returns when all batches are complete or the context has ended, with
+// the context's error in the latter case.
+func (c *Call) Wait(ctx context.Context) error {
+	for left := c.pending.Add(-1); left > 0; left = c.pending.Load() {
+		if err := c.sleep(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Complete reports whether all batches are complete, before the caller waits.
+func (c *Call) Complete() bool { return c.pending.Load() <= 1 }
+
+// Next is Wait, but also returns when a batch has ended in trouble since the
+// last Next, which Batch.Troubled tells, or any batch after Early, or when due fires,
+// which may be nil.
+// complete says that all batches are complete. The caller counts as one more
+// again, also after an error: a second Next must not miss a batch for it.
+func (c *Call) Next(ctx context.Context, due <-chan time.Time) (complete bool, err error) {
+	for left := c.pending.Add(-1); left > 0 && !c.alarm.Swap(false); left = c.pending.Load() {
+		fired := false
+		if fired, err = c.sleepUntil(ctx, due); fired || err != nil {
+			break
+		}
+	}
+	return c.pending.Add(1) == 1, err
+}
+
+// sleepUntil is sleep until due fires, which may be nil.
+func (c *Call) sleepUntil(ctx context.Context, due <-chan time.Time) (fired bool, err error) {
+	if due == nil {
+		return false, c.sleep(ctx)
+	}
+	own, outer := deadline.Channels(ctx)
+	select {
+	case <-c.done:
+		return false, nil
+	case <-due:
+		return true, nil
+	case <-own:
+	case <-outer:
+	}
+	return false, ctx.Err()
+}
+
+// sleep waits until there may be something new.
+func (c *Call) sleep(ctx context.Context) error {
+	own, outer := deadline.Channels(ctx)
+	if own == nil {
+		<-c.done
+		return nil
+	}
+	select {
+	case <-c.done:
+		return nil
+	case <-own:
+	case <-outer:
+	}
+	return ctx.Err()
+}
+
+// complete notes the batch's end. The batch may be in use again afterwards.
+func (c *Call) complete(b *Batch) {
+	trouble := b.errors > 0 || b.err != nil
+	if b.measured && b.took.Load() == 0 {
+		b.took.Store(max(1, int64(Now()-b.since)))
+	}
+	if trouble {
+		b.troubled.Store(true)
+	}
+	b.complete.Store(true)
+	if trouble = trouble || c.early.Load(); trouble {
+		c.alarm.Store(true)
+	}
+	if c.pending.Add(-1) == 0 || trouble {
+		c.wake()
+	}
+}
