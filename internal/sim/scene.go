@@ -44,21 +44,26 @@ func kindsOf(seed uint64, s *Settings) []kind {
 		if sc.fits != nil && !sc.fits(s) || Only != "" && Only != sc.name {
 			continue
 		}
-		k := sc.kind
-		k.begin = func(w *world, f Fault) func() {
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				sc.play(&play{w: w, f: f, r: f.draws()})
-			}()
-			return func() { <-done }
-		}
-		kinds = append(kinds, k)
+		kinds = append(kinds, sc.played())
 	}
 	if kinds == nil {
 		return allKinds()
 	}
 	return kinds
+}
+
+// played returns the kind of faults that are the scene.
+func (sc *scene) played() kind {
+	k := sc.kind
+	k.begin = func(w *world, f Fault) func() {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			sc.play(&play{w: w, f: f, r: f.draws()})
+		}()
+		return func() { <-done }
+	}
+	return k
 }
 
 // Only is the name of the scene that is played in all worlds, and no other; "": all scenes,
