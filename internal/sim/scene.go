@@ -118,7 +118,7 @@ func scenes() []scene {
 			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},
 			play: shortCallsWhileSilent,
 		},
-	}, scenesOfSlots(), scenesOfGrace())
+	}, scenesOfSlots(), scenesOfGrace(), scenesOfRequests())
 }
 
 // hit counts a key once, with a time to live.
