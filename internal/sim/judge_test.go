@@ -115,6 +115,24 @@ func TestHonestHistory(t *testing.T) {
 	require.Empty(t, name+sentence)
 }
 
+var errOvertaken = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, redislanes.ErrRefused)
+
+// errUnserved is of a slot that nobody has served for three seconds.
+func errUnserved(h *History) error {
+	return &redislanes.TroubleError{
+		Where: "slot 7", Since: h.Start.Add(21 * time.Second), For: 3 * time.Second,
+		Err: errors.Join(redislanes.ErrRefused, resp3.SimpleError{S: "CLUSTERDOWN Hash slot not served"}),
+	}
+}
+
+// refuse adds a call of two reads of which the first is refused.
+func refuse(h *History, err error) {
+	refused, get := Command{Text: "GET k", Name: "GET", Key: "k"}, Command{Text: "GET k", Name: "GET", Key: "k", Outcome: Acked, Reply: "k=2"}
+	refused.settle("", err)
+	at := 24 * time.Second
+	h.Calls = append(h.Calls, &Call{ID: 98, Kind: "values", Began: at, Ended: at + time.Millisecond, Err: err, Commands: []Command{refused, get}})
+}
+
 // TestNoJudgeIsBlind falsifies an honest history in one place after the other.
 func TestNoJudgeIsBlind(t *testing.T) {
 	ran := func(h *History, text, reply string) {
@@ -147,6 +165,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"protocol", "a broken connection is kept", func(h *History) { h.Broken = []Span{{3 * time.Second, 5 * time.Second}} }},
 		{"order", "commands of a slot change places", func(h *History) { h.Log[2], h.Log[3] = h.Log[3], h.Log[2] }},
 		{"order", "a value that is older than its command", func(h *History) { h.Calls[0].Commands[4].Reply = "k=1" }},
+		{"overtaken", "a read yields to a read", func(h *History) { refuse(h, errOvertaken) }},
+		{"overtaken", "a script is not known", func(h *History) {
+			refuse(h, errors.Join(redislanes.ErrRefused, resp3.SimpleError{S: "NOSCRIPT No matching script. Please use EVAL."}))
+		}},
 		{"expiry", "EXPIRE ran before its INCRBY", func(h *History) { h.Log[0], h.Log[1] = h.Log[1], h.Log[0] }},
 		{"expiry", "a counter lives for ever", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }},
 		{"expiry", "a counter that may have been hit lives for ever", func(h *History) {
@@ -289,6 +311,17 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Lines = []Line{{At: time.Second, Text: "slots moved"}, {At: 2 * time.Second, Text: "slots moved"}}
 		}},
 		{"journal", "a line for what is over in a moment", func(h *History) { h.Lines = []Line{{Text: "trouble", Lasted: time.Millisecond}} }},
+		{"journal", "no line for what lasts", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }},
+		{"journal", "what moves hides what is nobody's", func(h *History) {
+			h.Terms.Logs, h.Lines = true, []Line{{At: 22 * time.Second, Text: "trouble", Where: "keys of slots that move", Lasted: time.Second}}
+			refuse(h, errUnserved(h))
+		}},
+		{"journal", "a line of a trouble that was over before", func(h *History) {
+			h.Terms.Logs, h.Lines = true, []Line{
+				{At: 10 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}, {At: 11 * time.Second, Text: "trouble over", Where: "slots"},
+			}
+			refuse(h, errUnserved(h))
+		}},
 		{"secrets", "a value is shown", func(h *History) { h.Texts = []string{"SET k " + canary} }},
 	}
 	for _, tt := range tests {
@@ -333,6 +366,18 @@ func TestExcuses(t *testing.T) {
 				h.Calls[6].Ended += time.Second
 			}, func(h *History) {
 				h.Calls[6].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: errUnknown}
+			},
+		},
+		"a read yields to a write": {
+			"overtaken", func(h *History) { refuse(h, errOvertaken) }, func(h *History) {
+				c := h.Calls[len(h.Calls)-1]
+				c.Commands = append(c.Commands, Command{Text: "SET k k=3", Name: "SET", Key: "k", Writes: true, Outcome: Acked, Reply: "OK"})
+				h.Log = append(h.Log, Execution{At: 24 * time.Second, Node: "a:1", Conn: 1, Text: "SET k k=3", Reply: "OK"})
+			},
+		},
+		"one line for several slots": {
+			"journal", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }, func(h *History) {
+				h.Lines = []Line{{At: 15 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}}
 			},
 		},
 		"a burst beside a dead node": {"grace", func(h *History) { h.Calls[6].Ended += time.Second }, crowd},
