@@ -16,22 +16,22 @@ import (
 func scenesOfGrace() []scene {
 	return []scene{
 		{
-			kind: kind{name: "writes are refused among reads", harmless: true, dead: true, weight: 5, least: 6 * time.Second, most: 8 * time.Second},
+			kind: kind{name: "writes are refused among reads", harmless: true, dead: true, weight: 6, least: 6 * time.Second, most: 8 * time.Second},
 			play: writesRefused,
 		},
 		{
-			kind: kind{name: "a slot is nobody's", harmless: true, dead: true, weight: 3, least: 6 * time.Second, most: 8 * time.Second},
+			kind: kind{name: "a slot is nobody's", harmless: true, dead: true, weight: 6, least: 6 * time.Second, most: 8 * time.Second},
 			fits: clustered, play: nobodysSlot,
 		},
 		{
-			kind: kind{name: "keys apart for long", moves: true, harmless: true, dead: true, weight: 5, least: 6 * time.Second, most: 8 * time.Second},
+			kind: kind{name: "keys apart for long", moves: true, harmless: true, dead: true, weight: 6, least: 6 * time.Second, most: 8 * time.Second},
 			fits: clustered, play: keysApart,
 		},
 	}
 }
 
 // enough is how much time a call has that may wait for a usual grace.
-const enough = 4 * time.Second
+const enough = 2 * time.Second
 
 // writesRefused writes to a node that refuses to, for want of replicas, and reads from it.
 // Halfway a command is answered that has waited since before.
