@@ -144,6 +144,12 @@ func givenUpWithin(p *play) {
 			continue
 		}
 		p.w.model.MoveKeys(slot, 1)
+		var fillers []string
+		for part := 0; len(fillers) < parts; part++ {
+			if filler, other := p.tagAt(n, 100*(i+1)+part); other != slot { // where it is on its way, too, and followed
+				fillers = append(fillers, filler)
+			}
+		}
 		given := time.AfterFunc(time.Second*filling*parts/bandwidth/2, func() { p.w.model.AbortMigration(slot) })
 		p.call("values", 0, func(a *attempt) {
 			a.Large = true
@@ -155,8 +161,7 @@ func givenUpWithin(p *play) {
 				replies = append(replies, pl.Cmd("SET", key, value))
 			}
 			set(tag, 0)
-			for part := range parts {
-				filler, _ := p.tagAt(n, 100*(i+1)+part)
+			for _, filler := range fillers {
 				set(filler, filling)
 			}
 			set(tag, 0)
