@@ -77,6 +77,14 @@ func (p *play) call(name string, within time.Duration, run func(a *attempt)) *Ca
 	return p.callAs(p.calls, name, within, run)
 }
 
+// callBy is call for one that ends with the scene, at the latest. There is none when that is
+// over.
+func (p *play) callBy(name string, most time.Duration, run func(a *attempt)) {
+	if left := p.f.until() - p.w.rec.now(); left > 0 {
+		p.call(name, min(most, left), run)
+	}
+}
+
 // callAs is call for those that are made beside each other, each with a number of its own
 // below 1,000.
 func (p *play) callAs(n int, name string, within time.Duration, run func(a *attempt)) *Call {

@@ -56,8 +56,8 @@ func writesRefused(p *play) {
 			kind string
 			run  func(a *attempt)
 		}{{"command", func(a *attempt) { a.sets(key) }}, {transacted, func(a *attempt) { a.transact("{" + key + "}n") }}} {
-			p.call(write.kind, enough, write.run)
-			p.call("read", enough, func(a *attempt) { a.gets(key) })
+			p.callBy(write.kind, enough, write.run)
+			p.callBy("read", enough, func(a *attempt) { a.gets(key) })
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -80,7 +80,7 @@ func nobodysSlot(p *play) {
 		p.w.model.Assign(slot, slot, n)
 	}()
 	for p.w.rec.now() < p.f.until()-time.Second {
-		p.call("command", enough, func(a *attempt) { a.sets(key) })
+		p.callBy("command", enough, func(a *attempt) { a.sets(key) })
 		time.Sleep(100 * time.Millisecond)
 	}
 }
@@ -97,7 +97,7 @@ func keysApart(p *play) {
 		return
 	}
 	for _, key := range []string{tag + "a", tag + "b"} {
-		p.call("command", time.Second, func(a *attempt) { a.sets(key) })
+		p.callBy("command", time.Second, func(a *attempt) { a.sets(key) })
 	}
 	if !p.w.model.Migrate(slot, to) {
 		return
@@ -107,18 +107,18 @@ func keysApart(p *play) {
 	disowning := p.f.At + p.f.For/4
 	defer n.Disown(gone, false)
 	for p.w.rec.now() < p.f.until()-time.Second {
-		p.call("several keys", enough, func(a *attempt) {
+		p.callBy("several keys", enough, func(a *attempt) {
 			pl := pipeline.New(a.w.client)
 			a.Commands = []Command{read("MGET", tag+"a")}
 			if a.do(pl, []pipeline.Reply{pl.Cmd("MGET", tag+"a", tag+"b")}); a.Commands[0].Outcome == Acked {
 				a.Commands[0].Reply = ""
 			}
 		})
-		p.call("read", enough, func(a *attempt) { a.gets(tag + "a") })
-		p.call("read", enough, func(a *attempt) { a.gets(tag + "b") })
+		p.callBy("read", enough, func(a *attempt) { a.gets(tag + "a") })
+		p.callBy("read", enough, func(a *attempt) { a.gets(tag + "b") })
 		if p.w.rec.now() > disowning {
 			n.Disown(gone, true)
-			p.call("unserved", enough, func(a *attempt) { a.sets(lost) })
+			p.callBy("unserved", enough, func(a *attempt) { a.sets(lost) })
 		}
 		time.Sleep(50 * time.Millisecond)
 	}

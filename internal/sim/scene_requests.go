@@ -48,9 +48,9 @@ func usedAgain(p *play) {
 				a.do(pl, replies)
 			}
 		}
-		p.call("pipeline", 100*time.Millisecond, count(late, prompt))
-		p.call("pipeline", 2*time.Second, count(late, prompt, late))
-		p.call("pipeline", 2*time.Second, count(prompt, prompt))
+		p.callBy("pipeline", 100*time.Millisecond, count(late, prompt))
+		p.callBy("pipeline", 2*time.Second, count(late, prompt, late))
+		p.callBy("pipeline", 2*time.Second, count(prompt, prompt))
 		time.Sleep(50 * time.Millisecond) // once the client is closed, calls take no time
 	}
 }
@@ -59,7 +59,7 @@ func usedAgain(p *play) {
 func unfit(p *play) {
 	n := p.w.primary(p.f)
 	for i, words := range [][]string{{"MULTI"}, {"BLPOP", "", "1"}, {"SUBSCRIBE", "news"}, {"CLIENT", "REPLY", "OFF"}} {
-		p.call("misuse", time.Second, func(a *attempt) {
+		p.callBy("misuse", time.Second, func(a *attempt) {
 			key := p.keyAt(n.Index(), "uf", i)
 			value := a.value(key)
 			a.Misuse, a.Commands = true, []Command{write("SET", key, value)}

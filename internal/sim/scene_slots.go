@@ -2,6 +2,7 @@ package sim
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -111,7 +112,7 @@ func aloneWhileMoving(p *play) {
 	}
 	for i := 0; i < 3 && p.w.rec.now() < p.f.until()-time.Second; i++ {
 		tag, slot := p.tagAt(n, i)
-		p.call("command", time.Second, func(a *attempt) {
+		p.callBy("command", time.Second, func(a *attempt) {
 			key, by, total := tag+"c", a.amount(), int64(0)
 			a.Commands = []Command{write("INCRBY", key, strconv.FormatInt(by, 10))}
 			a.perform(radix.FlatCmd(&total, "INCRBY", key, by), number(&total))
@@ -119,10 +120,10 @@ func aloneWhileMoving(p *play) {
 		if !p.w.model.Migrate(slot, to) {
 			continue
 		}
-		p.call("blocking pipeline", 0, func(a *attempt) { a.countAndBlock(tag) })
-		p.call(transacted, 5*time.Second, func(a *attempt) { a.transact(tag + "n") })
+		p.callBy("blocking pipeline", 5*time.Second, func(a *attempt) { a.countAndBlock(tag) })
+		p.callBy(transacted, 5*time.Second, func(a *attempt) { a.transact(tag + "n") })
 		p.w.model.FinishMigration(slot)
-		p.call(transacted, 5*time.Second, func(a *attempt) { a.transact(tag + "n") })
+		p.callBy(transacted, 5*time.Second, func(a *attempt) { a.transact(tag + "n") })
 	}
 }
 
@@ -139,7 +140,7 @@ func givenUpWithin(p *play) {
 	defer p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Bandwidth: bandwidth})()
 	for i := range 2 {
 		tag, slot := p.tagAt(n, i)
-		p.call("command", 0, func(a *attempt) { a.sets(tag) })
+		p.callBy("command", 5*time.Second, func(a *attempt) { a.sets(tag) })
 		if !p.w.model.Migrate(slot, to) {
 			continue
 		}
@@ -151,12 +152,12 @@ func givenUpWithin(p *play) {
 			}
 		}
 		given := time.AfterFunc(time.Second*filling*parts/bandwidth/2, func() { p.w.model.AbortMigration(slot) })
-		p.call("values", 0, func(a *attempt) {
+		p.callBy("values", 5*time.Second, func(a *attempt) {
 			a.Large = true
 			pl := pipeline.New(a.w.client)
 			var replies []pipeline.Reply
 			set := func(key string, more int) {
-				value := a.value(key) + string(make([]byte, more))
+				value := a.value(key) + strings.Repeat(".", more)
 				a.Commands = append(a.Commands, write("SET", key, value))
 				replies = append(replies, pl.Cmd("SET", key, value))
 			}
@@ -178,12 +179,12 @@ func givenUpWithin(p *play) {
 func readsAmongRefusals(p *play) {
 	n := p.w.primary(p.f)
 	tag, _ := p.tagAt(n, 0)
-	p.call("command", time.Second, func(a *attempt) { a.sets(tag) })
+	p.callBy("command", time.Second, func(a *attempt) { a.sets(tag) })
 	n.Flaky(2+int(p.f.With%2), oneOf(p.r, model.IsLoading, model.ClusterDown))
 	defer n.Flaky(0, model.IsLoading)
 	for p.w.rec.now() < p.f.until() {
 		writes := chance(p.r, 3)
-		p.call("values", 5*time.Second, func(a *attempt) {
+		p.callBy("values", 5*time.Second, func(a *attempt) {
 			pl := pipeline.New(a.w.client)
 			var replies []pipeline.Reply
 			for i := range 6 {
@@ -208,7 +209,7 @@ func newScripts(p *play) {
 	n := p.w.primary(p.f)
 	for i := range 3 {
 		tag, _ := p.tagAt(n, i)
-		p.call("values", 0, func(a *attempt) {
+		p.callBy("values", 5*time.Second, func(a *attempt) {
 			script := pipeline.NewScript("local n = " + strconv.FormatUint(a.r.Uint64()>>16, 10) + " return redis.call('INCRBY', KEYS[1], ARGV[1])")
 			pl := pipeline.New(a.w.client)
 			by, value := strconv.FormatInt(a.amount(), 10), a.value(tag)
