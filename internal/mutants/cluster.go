@@ -14,7 +14,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a goroutine's batch is used again though a lane still holds it", "internal/engine/exec.go",
-		"\t\tf.open = true // lanes may still hold batches\n", "",
+		"\tif err := ctx.Err(); err != nil {\n\t\tif slices.", "\tif err := ctx.Err(); err != nil && f == nil {\n\t\tif slices.",
 		"./cluster", "TestGoroutinesDeadline", false,
 	},
 	{

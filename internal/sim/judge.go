@@ -25,6 +25,7 @@ var judges = []judge{
 	{"reply", replies},
 	{"protocol", protocol},
 	{"order", order},
+	{"overtaken", overtaken},
 	{"expiry", expiries},
 	{"hits", hits},
 	{"limits", limits},

@@ -115,7 +115,7 @@ func gentle(h *History) string {
 		if h.mayFail(c, cmd) {
 			return ""
 		}
-		if (c.Kind == transaction || c.Kind == raw) && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || errors.Is(cmd.Err, redislanes.ErrOvertaken) {
+		if (c.Kind == transaction || c.Kind == raw) && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || gaveWay(cmd.Err) {
 			return "" // what is refused within a lent action or a script is not performed again, nor what would undo others
 		}
 		f := h.only(c)
@@ -128,6 +128,13 @@ func gentle(h *History) string {
 		}
 		return ""
 	})
+}
+
+// gaveWay reports whether a command was not sent again behind a later one, or that EXPIRE of
+// a hit of which the error says nothing but that the hit was counted.
+func gaveWay(err error) bool {
+	var by *redislanes.CommandError
+	return errors.Is(err, redislanes.ErrOvertaken) || errors.As(err, &by) && errors.Is(by, redislanes.ErrOvertaken)
 }
 
 // only returns the fault that is about during the call, or shortly before; nil:

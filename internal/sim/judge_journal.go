@@ -1,9 +1,16 @@
 package sim
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes"
 )
 
 // A Line is one of the log.
@@ -20,9 +27,11 @@ const (
 	lasting     = time.Second             // of a trouble that is worth a line
 )
 
-// journal: the log has no line for each of many like events, and none for what is over
-// in a moment.
-func journal(h *History) string {
+// journal: the log has no line for each of many like events, none for what is over
+// in a moment, and one for what lasts.
+func journal(h *History) string { return cmp.Or(manyLines(h), untold(h)) }
+
+func manyLines(h *History) string {
 	type of struct{ text, where string }
 	last := make(map[of][]time.Duration)
 	for _, l := range h.Lines {
@@ -49,4 +58,50 @@ func journal(h *History) string {
 		}
 	}
 	return ""
+}
+
+// untold: when commands have been refused for long because of single slots, the log says
+// so, and whether it is for want of an owner or because keys are on their way.
+func untold(h *History) string {
+	if !h.Terms.Logs {
+		return ""
+	}
+	return h.each(func(c *Call, i int) string {
+		cmd := &c.Commands[i]
+		var t *redislanes.TroubleError
+		var said resp3.SimpleError
+		if !errors.As(cmd.Err, &t) || !errors.As(cmd.Err, &said) || t.For < 2*lasting || h.only(c) == nil || h.closedBy(c.Ended) {
+			return ""
+		}
+		where := ""
+		switch {
+		case strings.HasPrefix(said.S, "TRYAGAIN "):
+			where = "keys of slots that move"
+		case said.S == "CLUSTERDOWN Hash slot not served":
+			where = "slots"
+		}
+		if where == "" || h.logs(where, t.Since.Sub(h.Start), c.Ended) {
+			return ""
+		}
+		return fmt.Sprintf("%s: the log says nothing of %s: %v", c.of(i), where, cmd.Err)
+	})
+}
+
+// logs reports whether the log says of a trouble at the place that began in that time, or
+// of one before that was not over.
+func (h *History) logs(where string, since, until time.Duration) (told bool) {
+	for _, l := range h.Lines {
+		switch {
+		case l.At > until:
+			return told
+		case l.Where != where:
+		case l.Text == "trouble":
+			if told = true; l.At >= since {
+				return true
+			}
+		case l.At < since:
+			told = false
+		}
+	}
+	return told
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
-	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -85,31 +84,6 @@ func sample(at time.Duration) Sample {
 	return Sample{At: at, Addr: "a:1", Role: "primary", Pool: p, Errors: map[string]uint64{"OOM": 1}}
 }
 
-// honestLimits adds calls of a limiter in one window: of three hits the third is
-// denied, also by a bucket; and one that Redis did not count fails closed.
-func honestLimits(h *History) {
-	h.Start = time.Unix(1e9, 0)
-	h.Terms.Budget = 100 * time.Millisecond
-	h.Terms.Rules = []limit.Rule{
-		{Name: "fixed", Limit: 2, Window: 10 * time.Second},
-		{Name: "sliding", Limit: 4, Window: 10 * time.Second, Algorithm: limit.SlidingWindow},
-		{Name: "bucket", Limit: 2, Window: 10 * time.Second, Algorithm: limit.TokenBucket},
-		{Name: "closed", Limit: 2, Window: 10 * time.Second, FailClosed: true},
-	}
-	ask := func(at time.Duration, allowed bool, rule int, cost int64, d limit.Decision) {
-		d.Allowed = allowed
-		h.Allowances = append(h.Allowances, &Allowance{Began: at, Ended: at + time.Millisecond, Asks: []Ask{{rule, "u", cost, d}}, Allowed: allowed})
-	}
-	for _, rule := range []int{0, 2} {
-		ask(52*time.Second, true, rule, 1, limit.Decision{Remaining: 1})
-		ask(53*time.Second, true, rule, 1, limit.Decision{})
-		ask(54*time.Second, false, rule, 1, limit.Decision{RetryAfter: 5 * time.Second})
-	}
-	ask(45*time.Second, true, 1, 4, limit.Decision{})
-	ask(55*time.Second, true, 1, 2, limit.Decision{})
-	ask(21*time.Second, false, 3, 1, limit.Decision{Err: errUnknown})
-}
-
 func TestHonestHistory(t *testing.T) {
 	name, sentence := judged(honest())
 	require.Empty(t, name+sentence)
@@ -147,6 +121,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"protocol", "a broken connection is kept", func(h *History) { h.Broken = []Span{{3 * time.Second, 5 * time.Second}} }},
 		{"order", "commands of a slot change places", func(h *History) { h.Log[2], h.Log[3] = h.Log[3], h.Log[2] }},
 		{"order", "a value that is older than its command", func(h *History) { h.Calls[0].Commands[4].Reply = "k=1" }},
+		{"overtaken", "a read yields to a read", func(h *History) { refuse(h, errOvertaken) }},
+		{"overtaken", "a script is not known", func(h *History) {
+			refuse(h, errors.Join(redislanes.ErrRefused, resp3.SimpleError{S: "NOSCRIPT No matching script. Please use EVAL."}))
+		}},
 		{"expiry", "EXPIRE ran before its INCRBY", func(h *History) { h.Log[0], h.Log[1] = h.Log[1], h.Log[0] }},
 		{"expiry", "a counter lives for ever", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }},
 		{"expiry", "a counter that may have been hit lives for ever", func(h *History) {
@@ -289,6 +267,17 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Lines = []Line{{At: time.Second, Text: "slots moved"}, {At: 2 * time.Second, Text: "slots moved"}}
 		}},
 		{"journal", "a line for what is over in a moment", func(h *History) { h.Lines = []Line{{Text: "trouble", Lasted: time.Millisecond}} }},
+		{"journal", "no line for what lasts", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }},
+		{"journal", "what moves hides what is nobody's", func(h *History) {
+			h.Terms.Logs, h.Lines = true, []Line{{At: 22 * time.Second, Text: "trouble", Where: "keys of slots that move", Lasted: time.Second}}
+			refuse(h, errUnserved(h))
+		}},
+		{"journal", "a line of a trouble that was over before", func(h *History) {
+			h.Terms.Logs, h.Lines = true, []Line{
+				{At: 10 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}, {At: 11 * time.Second, Text: "trouble over", Where: "slots"},
+			}
+			refuse(h, errUnserved(h))
+		}},
 		{"secrets", "a value is shown", func(h *History) { h.Texts = []string{"SET k " + canary} }},
 	}
 	for _, tt := range tests {
@@ -333,6 +322,18 @@ func TestExcuses(t *testing.T) {
 				h.Calls[6].Ended += time.Second
 			}, func(h *History) {
 				h.Calls[6].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: errUnknown}
+			},
+		},
+		"a read yields to a write": {
+			"overtaken", func(h *History) { refuse(h, errOvertaken) }, func(h *History) {
+				c := h.Calls[len(h.Calls)-1]
+				c.Commands = append(c.Commands, Command{Text: "SET k k=3", Name: "SET", Key: "k", Writes: true, Outcome: Acked, Reply: "OK"})
+				h.Log = append(h.Log, Execution{At: 24 * time.Second, Node: "a:1", Conn: 1, Text: "SET k k=3", Reply: "OK"})
+			},
+		},
+		"one line for several slots": {
+			"journal", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }, func(h *History) {
+				h.Lines = []Line{{At: 15 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}}
 			},
 		},
 		"a burst beside a dead node": {"grace", func(h *History) { h.Calls[6].Ended += time.Second }, crowd},

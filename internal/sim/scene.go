@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -43,21 +44,26 @@ func kindsOf(seed uint64, s *Settings) []kind {
 		if sc.fits != nil && !sc.fits(s) || Only != "" && Only != sc.name {
 			continue
 		}
-		k := sc.kind
-		k.begin = func(w *world, f Fault) func() {
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				sc.play(&play{w: w, f: f, r: f.draws()})
-			}()
-			return func() { <-done }
-		}
-		kinds = append(kinds, k)
+		kinds = append(kinds, sc.played())
 	}
 	if kinds == nil {
 		return allKinds()
 	}
 	return kinds
+}
+
+// played returns the kind of faults that are the scene.
+func (sc *scene) played() kind {
+	k := sc.kind
+	k.begin = func(w *world, f Fault) func() {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			sc.play(&play{w: w, f: f, r: f.draws()})
+		}()
+		return func() { <-done }
+	}
+	return k
 }
 
 // Only is the name of the scene that is played in all worlds, and no other; "": all scenes,
@@ -69,6 +75,14 @@ var Only string
 func (p *play) call(name string, within time.Duration, run func(a *attempt)) *Call {
 	p.calls++
 	return p.callAs(p.calls, name, within, run)
+}
+
+// callBy is call for one that ends with the scene, at the latest. There is none when that is
+// over.
+func (p *play) callBy(name string, most time.Duration, run func(a *attempt)) {
+	if left := p.f.until() - p.w.rec.now(); left > 0 {
+		p.call(name, min(most, left), run)
+	}
 }
 
 // callAs is call for those that are made beside each other, each with a number of its own
@@ -107,12 +121,12 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
-	return []scene{
+	return slices.Concat([]scene{
 		{
 			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},
 			play: shortCallsWhileSilent,
 		},
-	}
+	}, scenesOfSlots(), scenesOfGrace(), scenesOfRequests())
 }
 
 // hit counts a key once, with a time to live.

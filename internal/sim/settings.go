@@ -95,6 +95,7 @@ func (s *Settings) chooseMore(r *rand.Rand) {
 		s.Stuck = 1 + time.Duration(r.Int64N(int64(length)))
 		s.Terms.Closing = stuckLog
 	}
+	s.Terms.Logs = !s.Unset && s.Stuck == 0
 }
 
 // restFor returns how long a pool that nobody uses needs to be as small as it may be, and

@@ -109,7 +109,7 @@ func (w *world) line(r slog.Record) {
 		return true
 	})
 	switch l.Text {
-	case "trouble", "slots moved", "refresh failed", "dial failed":
+	case "trouble", "trouble over", "trouble not met any more", "slots moved", "refresh failed", "dial failed":
 		w.rec.note(func(h *History) { h.Lines = append(h.Lines, l) })
 	}
 }

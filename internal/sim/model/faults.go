@@ -24,6 +24,7 @@ type faults struct {
 	interposed Interposer
 	told       func(slot uint16, owner int) int
 	outdated   bool // what it tells
+	disowned   map[uint16]bool
 	standalone bool // a server without cluster mode
 	stranger   bool // a node of another cluster
 	alias      string
@@ -238,6 +239,19 @@ func (n *Node) Deaf(yes bool) { n.lock(func(time.Time) { n.deaf = yes }) }
 // function ends it. An outdated map has config epochs that are over: 1 for all.
 func (n *Node) Mislead(tell func(slot uint16, owner int) int, outdated bool) {
 	n.lock(func(time.Time) { n.told, n.outdated = tell, outdated })
+}
+
+// Disown makes the node serve a slot no more, as CLUSTER DELSLOTS does, of which the
+// others do not hear: they go on to say that it is the node's. false gives it back.
+func (n *Node) Disown(slot uint16, yes bool) {
+	n.lock(func(time.Time) {
+		if n.disowned == nil {
+			n.disowned = make(map[uint16]bool)
+		}
+		if n.disowned[slot] = yes; !yes {
+			delete(n.disowned, slot)
+		}
+	})
 }
 
 // Pause is CLIENT PAUSE: of all commands, or of writes.

@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+)
+
+var errOvertaken = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, redislanes.ErrRefused)
+
+// errUnserved is of a slot that nobody has served for three seconds.
+func errUnserved(h *History) error {
+	return &redislanes.TroubleError{
+		Where: "slot 7", Since: h.Start.Add(21 * time.Second), For: 3 * time.Second,
+		Err: errors.Join(redislanes.ErrRefused, resp3.SimpleError{S: "CLUSTERDOWN Hash slot not served"}),
+	}
+}
+
+// refuse adds a call of two reads of which the first is refused.
+func refuse(h *History, err error) {
+	refused, get := Command{Text: "GET k", Name: "GET", Key: "k"}, Command{Text: "GET k", Name: "GET", Key: "k", Outcome: Acked, Reply: "k=2"}
+	refused.settle("", err)
+	at := 24 * time.Second
+	h.Calls = append(h.Calls, &Call{ID: 98, Kind: "values", Began: at, Ended: at + time.Millisecond, Err: err, Commands: []Command{refused, get}})
+}
+
+// An onlyCounted is the error of a hit whose EXPIRE was refused: what became of that is its
+// cause's to say.
+type onlyCounted struct{ by *redislanes.CommandError }
+
+func (e onlyCounted) Error() string { return redislanes.ErrExpiry.Error() }
+
+func (e onlyCounted) Is(target error) bool { return target == redislanes.ErrExpiry }
+
+func (e onlyCounted) As(target any) bool {
+	by, ok := target.(**redislanes.CommandError)
+	if ok {
+		*by = e.by
+	}
+	return ok
+}
+
+func TestGaveWay(t *testing.T) {
+	expire := func(err error) error {
+		return onlyCounted{&redislanes.CommandError{Command: "EXPIRE", Addr: "a:1", Err: err}}
+	}
+	require.True(t, gaveWay(errOvertaken))
+	require.True(t, gaveWay(expire(errOvertaken)))
+	require.False(t, gaveWay(expire(redislanes.ErrRefused)))
+	require.False(t, gaveWay(nil))
+}
