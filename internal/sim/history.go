@@ -64,6 +64,7 @@ type Command struct {
 	Twice  bool          // may be executed more than once
 	By     int64         // of a hit: what was added
 	TTL    time.Duration // that the command promises to its key; 0: none
+	Sure   bool          // what is the matter does not concern it
 
 	Outcome Outcome
 	Reply   string // as text; "(nil)" for null

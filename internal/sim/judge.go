@@ -35,6 +35,7 @@ var judges = []judge{
 	{"lazy", lazy},
 	{"calm", calm},
 	{"gentle", gentle},
+	{"sure", sure},
 	{"grace", failOpen},
 	{"stall", stalled},
 	{"prompt", prompt},

@@ -227,6 +227,9 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"gentle", "a call fails in a grace that is long", func(h *History) {
 			h.Faults[0].kind, h.Terms.Grace = &kind{name: "loading", brief: true}, time.Minute
 		}},
+		{"sure", "a command fails that the dead node does not concern", func(h *History) {
+			h.Calls[5].Commands[0].Sure = true
+		}},
 		{"stall", "a call waits for a dead node all the time", func(h *History) {
 			h.Calls[5].Ended, h.Faults[0].For, h.Terms.Notice = 30*time.Second, 20*time.Second, 5*time.Second
 		}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -107,12 +108,12 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
-	return []scene{
+	return slices.Concat(silentScenes(), sharedScenes(), []scene{
 		{
 			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},
 			play: shortCallsWhileSilent,
 		},
-	}
+	})
 }
 
 // hit counts a key once, with a time to live.
@@ -132,5 +133,16 @@ func shortCallsWhileSilent(p *play) {
 		key := p.keyAt(n.Index(), onceKeys, i)
 		p.call("hits", 100*time.Millisecond, func(a *attempt) { a.hit(key) })
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// ownerOf returns the node that has the key's slot; nil: none.
+func (p *play) ownerOf(key string) *model.Node { return p.w.model.Owner(model.Slot([]byte(key))) }
+
+// move moves the key's slot, of which other nodes hear later.
+func (p *play) move(key string, to *model.Node) {
+	slot := model.Slot([]byte(key))
+	if p.w.model.Migrate(slot, to) {
+		p.w.model.FinishMigration(slot)
 	}
 }

@@ -43,6 +43,7 @@ type kind struct {
 	harmless    bool          // it breaks no connection
 	moves       bool          // slots have another node than before
 	replicas    bool          // it is of replicas only
+	idle        bool          // nothing is done to the world: there are only calls
 	begin       func(w *world, f Fault) (end func())
 }
 
