@@ -64,15 +64,23 @@ func manyAtOnce(p *play) {
 	}
 }
 
-// waitingAtNodes waits at each primary for more replicas than there are, as a command of
-// which radix knows no key, while others count there.
+// waitingAtNodes waits at each primary for an element that nobody appends, by a command of
+// which radix does not know that it blocks, while others count there.
 func waitingAtNodes(p *play) {
+	lists := make(map[string]string) // by address
+	for i := range p.w.settings.Primaries {
+		list := p.keyAt(i, "b"+sceneKeys, i)
+		if owner := p.ownerOf(list); owner != nil {
+			lists[p.w.reached(owner)] = list
+		}
+	}
 	var waits sync.WaitGroup
 	waits.Go(func() {
-		p.callAs(500, "replicated", 0, func(a *attempt) {
+		p.callAs(500, "await", 0, func(a *attempt) {
 			a.Blocks = true
 			a.Err = a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error {
-				return node.Do(ctx, radix.Cmd(nil, "WAIT", "9", "700"))
+				list, moved := lists[node.Addr().String()], ""
+				return node.Do(ctx, radix.Cmd(&radix.Maybe{Rcv: &moved}, "BLMOVE", list, list, "LEFT", "RIGHT", "0.7"))
 			})
 		})
 	})
