@@ -65,6 +65,7 @@ type Command struct {
 	By     int64         // of a hit: what was added
 	TTL    time.Duration // that the command promises to its key; 0: none
 	Sure   bool          // what is the matter does not concern it
+	Clear  bool          // it is given to no connection that may be of no use
 
 	Outcome Outcome
 	Reply   string // as text; "(nil)" for null

@@ -36,6 +36,7 @@ var judges = []judge{
 	{"calm", calm},
 	{"gentle", gentle},
 	{"sure", sure},
+	{"reason", reasons},
 	{"grace", failOpen},
 	{"stall", stalled},
 	{"prompt", prompt},

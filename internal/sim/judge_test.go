@@ -127,6 +127,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"expected", "a panic", func(h *History) { h.Panicked = []string{"boom"} }},
 		{"expected", "two commands are alike", func(h *History) { h.Calls[2].Commands[1].Text = h.Calls[2].Commands[0].Text }},
 		{"returns", "a call hangs", func(h *History) { h.Calls[0].Ended = -1 }},
+		{"returns", "a call takes for ever", func(h *History) { h.Calls[0].Ended += time.Hour }},
 		{"deadline", "a call is late", func(h *History) { h.Calls[1].Ended++ }},
 		{"outcome", "no outcome", func(h *History) { h.Calls[4].Commands[0].Outcome = Pending }},
 		{"outcome", "two outcomes", func(h *History) { h.Calls[4].Commands[0].settle("", errors.Join(errNotSent, errUnknown)) }},
@@ -229,6 +230,13 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"sure", "a command fails that the dead node does not concern", func(h *History) {
 			h.Calls[5].Commands[0].Sure = true
+		}},
+		{"sure", "a command is given to a connection that is of no use", func(h *History) {
+			h.Calls[6].Commands[0].Clear = true
+		}},
+		{"reason", "a call is not told why a server cannot be dialled", func(h *History) {
+			h.Faults[0].kind = &kind{name: "dead", reason: func(err error) bool { return errors.As(err, new(*redislanes.HandshakeError)) }}
+			h.Calls[5].Commands[0].Err = wire.NotSent("a:1", &redislanes.DownError{Addr: "a:1", Cause: io.EOF})
 		}},
 		{"stall", "a call waits for a dead node all the time", func(h *History) {
 			h.Calls[5].Ended, h.Faults[0].For, h.Terms.Notice = 30*time.Second, 20*time.Second, 5*time.Second

@@ -108,7 +108,7 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
-	return slices.Concat(silentScenes(), sharedScenes(), []scene{
+	return slices.Concat(silentScenes(), sharedScenes(), dialScenes(), []scene{
 		{
 			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},
 			play: shortCallsWhileSilent,

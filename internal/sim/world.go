@@ -49,6 +49,7 @@ type world struct {
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
 	user     user
+	hanging  atomic.Bool // dials do not end
 	client   *cluster.Client
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
