@@ -189,6 +189,7 @@ type Terms struct {
 	Parting   time.Duration // until dials and connections are given up that do not end
 	FewCalls  bool          // the pool refuses callers when it is full
 	Roomy     bool          // callers do not wait for each other's connections
+	Askers    int           // pools of a node that may ask whether it lives
 	Blind     bool          // no server is asked for a map: MOVED is all that there is to know
 	Sentinels bool          // which say who the primary is
 	Primaries int

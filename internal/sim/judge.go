@@ -42,6 +42,8 @@ var judges = []judge{
 	{"prompt", prompt},
 	{"replica", replicated},
 	{"dials", dials},
+	{"questions", questions},
+	{"renewals", renewals},
 	{"retries", retries},
 	{"refreshes", refreshes},
 	{"map", believed},

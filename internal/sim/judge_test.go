@@ -262,6 +262,24 @@ func TestNoJudgeIsBlind(t *testing.T) {
 				h.Dials = append(h.Dials, Dial{3 * time.Second, "a:1"})
 			}
 		}},
+		{"questions", "a server is asked all the time", func(h *History) {
+			for i := range 4 {
+				h.Dials = append(h.Dials, Dial{time.Second + time.Duration(i+1)*time.Millisecond, "a:1"})
+			}
+			h.Refreshes = nil
+		}},
+		{"questions", "a server that makes writers wait is asked all the time", func(h *History) {
+			h.Faults[0].kind, h.Faults[0].At, h.Faults[0].For = &kind{name: "pause", pauses: true}, 0, time.Second
+			h.Terms.Stall, h.Refreshes, h.Calls = 2*time.Second, nil, h.Calls[:5]
+			for i := range 13 {
+				h.Dials = append(h.Dials, Dial{time.Second + time.Duration(i+1)*time.Millisecond, "a:1"})
+			}
+		}},
+		{"renewals", "connections are replaced for ever", func(h *History) {
+			s := sample(20 * time.Second)
+			s.Pool.Dials, s.Pool.Closes = 21, map[string]uint64{pool.CloseRenewed: 19}
+			h.Samples = append(h.Samples, s)
+		}},
 		{"retries", "a storm", func(h *History) {
 			h.Calls[5].Commands[0].Err = &redislanes.TroubleError{Tries: 90, Took: 500 * time.Millisecond, Err: errNotSent}
 		}},

@@ -34,9 +34,12 @@ type play struct {
 // scenesOf is how many seeds there are for one whose schedule is made of scenes.
 const scenesOf = 3
 
+// scenic reports whether the schedule of a seed is made of scenes.
+func scenic(seed uint64) bool { return Only != "" || chance(source(seed, ofScenes, 0), scenesOf) }
+
 // kindsOf returns what may happen in the world of a seed.
 func kindsOf(seed uint64, s *Settings) []kind {
-	if !chance(source(seed, ofScenes, 0), scenesOf) && Only == "" {
+	if !scenic(seed) {
 		return allKinds()
 	}
 	var kinds []kind
@@ -108,7 +111,7 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
-	return slices.Concat(silentScenes(), sharedScenes(), dialScenes(), []scene{
+	return slices.Concat(silentScenes(), sharedScenes(), dialScenes(), waitScenes(), []scene{
 		{
 			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},
 			play: shortCallsWhileSilent,

@@ -36,7 +36,7 @@ func dialScenes() []scene {
 			kind: kind{name: "an idle connection is lost while its server is silent", weight: 3, least: 8500 * time.Millisecond, most: 8500 * time.Millisecond, after: redials},
 			fits: func(s *Settings) bool {
 				l, ok := s.Config.Pool.(pool.Laned)
-				return ok && l.PingEvery > 0 && l.IdleTimeout == 0 && s.Terms.Stall >= 2*time.Second && s.Terms.RoundTrip <= 12*time.Millisecond
+				return ok && l.PingEvery == time.Second && l.IdleTimeout == time.Second && s.Terms.Stall >= 2*time.Second && s.Terms.RoundTrip <= 12*time.Millisecond
 			},
 			play: lostWhileSilent,
 		},
@@ -93,7 +93,7 @@ func changedPassword(p *play) {
 }
 
 // lostWhileSilent loses a connection that nobody uses, when it has not answered a PING and
-// no dial was answered either.
+// no dial was answered either. By then the pool wants no connection any more.
 func lostWhileSilent(p *play) {
 	n := p.w.primary(p.f)
 	host, key := p.w.reached(n), p.keyAt(n.Index(), sceneKeys, 0)

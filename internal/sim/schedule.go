@@ -44,6 +44,7 @@ type kind struct {
 	moves       bool                 // slots have another node than before
 	replicas    bool                 // it is of replicas only
 	idle        bool                 // nothing is done to the world: there are only calls
+	pauses      bool                 // servers make commands wait, and answer others
 	reason      func(err error) bool // whether an error says why servers cannot be dialled
 	begin       func(w *world, f Fault) (end func())
 }
