@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 )
@@ -46,10 +47,12 @@ func (w *world) netDial() (_ netDial, keepsDeadlines bool) {
 	return dial, keepsDeadlines
 }
 
-// hangs is how long a dial hangs, whatever its context says.
+// hangs is how long a dial hangs, whatever its context says, until it fails.
 const hangs = time.Minute
 
-// mayHang returns dial, or what hangs first if dials do.
+var errHung = errors.New("nobody has answered")
+
+// mayHang returns dial, or what hangs if dials do.
 func (w *world) mayHang(dial netDial) netDial {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if w.hanging.Load() {
@@ -57,6 +60,7 @@ func (w *world) mayHang(dial netDial) netDial {
 			case <-w.over:
 			case <-time.After(hangs):
 			}
+			return nil, errHung
 		}
 		return dial(ctx, network, addr)
 	}

@@ -14,7 +14,7 @@ import (
 func sure(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		cmd := &c.Commands[i]
-		if (!cmd.Sure || cmd.Outcome == Acked) && (!cmd.Clear || cmd.Outcome != Unknown) || h.Terms.Stubborn || h.closedBy(c.Ended) || h.others(c) || h.Terms.FewCalls && errors.Is(cmd.Err, redislanes.ErrExhausted) {
+		if (!cmd.Sure || cmd.Outcome == Acked) && (!cmd.Clear || cmd.Outcome != Unknown || ended(cmd.Err)) || h.Terms.Stubborn || h.closedBy(c.Ended) || h.others(c) || h.Terms.FewCalls && errors.Is(cmd.Err, redislanes.ErrExhausted) {
 			return ""
 		}
 		if cmd.Clear {

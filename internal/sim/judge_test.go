@@ -233,6 +233,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"sure", "a command is given to a connection that is of no use", func(h *History) {
 			h.Calls[6].Commands[0].Clear = true
+			h.Calls[6].Commands[0].Err = &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
 		}},
 		{"reason", "a call is not told why a server cannot be dialled", func(h *History) {
 			h.Faults[0].kind = &kind{name: "dead", reason: func(err error) bool { return errors.As(err, new(*redislanes.HandshakeError)) }}
@@ -277,7 +278,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"renewals", "connections are replaced for ever", func(h *History) {
 			s := sample(20 * time.Second)
-			s.Pool.Dials, s.Pool.Closes = 21, map[string]uint64{pool.CloseRenewed: 19}
+			s.Pool.Dials, s.Pool.Closes = 27, map[string]uint64{pool.CloseRenewed: 25}
 			h.Samples = append(h.Samples, s)
 		}},
 		{"retries", "a storm", func(h *History) {

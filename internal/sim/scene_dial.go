@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -28,7 +29,7 @@ func dialScenes() []scene {
 			play: hollowHandshakes,
 		},
 		{
-			kind: kind{name: "a changed password", weight: 3, least: 2 * time.Second, most: 2 * time.Second, reason: refusedHandshake},
+			kind: kind{name: "a changed password", weight: 3, least: 2 * time.Second, most: 2 * time.Second, reason: refusedOrYoung},
 			fits: func(s *Settings) bool { return s.Password },
 			play: changedPassword,
 		},
@@ -71,7 +72,11 @@ func hollowHandshakes(p *play) {
 	}
 }
 
-func refusedHandshake(err error) bool { return errors.As(err, new(*redislanes.HandshakeError)) }
+// refusedOrYoung reports whether servers refuse handshakes, or one has ended a connection
+// right behind one, which counts as a dial that has failed.
+func refusedOrYoung(err error) bool {
+	return errors.As(err, new(*redislanes.HandshakeError)) || strings.Contains(err.Error(), "after the handshake")
+}
 
 // changedPassword loses half of the connections to a node, and then the others, after its
 // password was changed.
