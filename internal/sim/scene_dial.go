@@ -68,7 +68,7 @@ func hollowHandshakes(p *play) {
 			a.increment(key, false)
 			a.Commands[0].Clear = known
 		})
-		time.Sleep(trip / 8)
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -76,7 +76,7 @@ func oneLaneDead(p *play) {
 	for p.w.rec.now() < p.f.until()-time.Second {
 		late := p.w.rec.now() > p.f.At+2*time.Second
 		p.call("command", time.Second, func(a *attempt) { a.increment(key, late) })
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(60 * time.Millisecond)
 	}
 	p.w.net.Cut(us, p.w.reached(n), 1)
 }
