@@ -12,9 +12,11 @@ const (
 	// askedWithin is the time in which questions and renewals are bounded.
 	askedWithin = 6 * time.Second
 
-	// mostQuestions are those of one pool while its server makes writers wait: ever fewer, but
-	// for replies to others. mostOfNothing are those of a server with which nothing is the matter.
-	mostQuestions = 12
+	// mostQuestions are those of a pool while its server makes writers wait: ever fewer, but
+	// for replies to others, and moreQuestions those of one for slow commands. mostOfNothing
+	// are those of a server with which nothing is the matter.
+	mostQuestions = 8
+	moreQuestions = 4
 	mostOfNothing = 3
 
 	// renewedWithin is a time in which connections are replaced five times, by renewals that do
@@ -60,7 +62,7 @@ func (h *History) mostQuestions(s Span) int {
 			if !f.pauses || h.Terms.RoundTrip > 12*time.Millisecond || h.Terms.Stall < 2*time.Second {
 				return 1 << 30
 			}
-			most = mostQuestions * max(h.Terms.Askers, 1)
+			most = mostQuestions + moreQuestions*max(h.Terms.Askers-1, 0)
 		}
 	}
 	return most
