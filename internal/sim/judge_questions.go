@@ -15,8 +15,8 @@ const (
 	// mostQuestions are those of a pool while its server makes writers wait: ever fewer, but
 	// for replies to others, and moreQuestions those of one for slow commands. mostOfNothing
 	// are those of a server with which nothing is the matter.
-	mostQuestions = 8
-	moreQuestions = 4
+	mostQuestions = 9
+	moreQuestions = 6
 	mostOfNothing = 3
 
 	// renewedWithin is a time in which connections are replaced five times, by renewals that do
@@ -59,7 +59,7 @@ func (h *History) mostQuestions(s Span) int {
 	most := mostOfNothing
 	for _, f := range h.Faults {
 		if f.overlaps(s.From-2*healing, s.To) {
-			if !f.pauses || h.Terms.RoundTrip > 12*time.Millisecond || h.Terms.Stall < 2*time.Second {
+			if !f.pauses || most != mostOfNothing || h.Terms.RoundTrip > 12*time.Millisecond || h.Terms.Stall < 2*time.Second {
 				return 1 << 30
 			}
 			most = mostQuestions + moreQuestions*max(h.Terms.Askers-1, 0)

@@ -18,23 +18,23 @@ import (
 func dialScenes() []scene {
 	return []scene{
 		{
-			kind: kind{name: "dials that do not end", weight: 2, least: 7 * time.Second, most: 7 * time.Second},
+			kind: kind{name: "dials that do not end", weight: 3, least: 7 * time.Second, most: 7 * time.Second},
 			play: endlessDials,
 		},
 		{
-			kind: kind{name: "handshakes without a server", weight: 3, least: 4 * time.Second, most: 4 * time.Second},
+			kind: kind{name: "handshakes without a server", weight: 6, least: 4 * time.Second, most: 4 * time.Second},
 			fits: func(s *Settings) bool {
 				return s.Latency >= time.Millisecond && s.Jitter <= s.Latency/4 && s.Dialing == wellBehaved
 			},
 			play: hollowHandshakes,
 		},
 		{
-			kind: kind{name: "a changed password", weight: 3, least: 2 * time.Second, most: 2 * time.Second, reason: refusedOrYoung},
+			kind: kind{name: "a changed password", weight: 6, least: 2 * time.Second, most: 2 * time.Second, reason: refusedOrYoung},
 			fits: func(s *Settings) bool { return s.Password },
 			play: changedPassword,
 		},
 		{
-			kind: kind{name: "an idle connection is lost while its server is silent", weight: 3, least: 8500 * time.Millisecond, most: 8500 * time.Millisecond, after: redials},
+			kind: kind{name: "an idle connection is lost while its server is silent", weight: 12, least: 8500 * time.Millisecond, most: 8500 * time.Millisecond, after: redials},
 			fits: func(s *Settings) bool {
 				l, ok := s.Config.Pool.(pool.Laned)
 				return ok && l.PingEvery == time.Second && l.IdleTimeout == time.Second && s.Terms.Stall >= 2*time.Second && s.Terms.RoundTrip <= 12*time.Millisecond
@@ -68,7 +68,7 @@ func hollowHandshakes(p *play) {
 			a.increment(key, false)
 			a.Commands[0].Clear = known
 		})
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

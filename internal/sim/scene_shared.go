@@ -19,7 +19,7 @@ import (
 func sharedScenes() []scene {
 	return []scene{
 		{
-			kind: kind{name: "many callers at once", idle: true, weight: 2, least: time.Second, most: time.Second},
+			kind: kind{name: "many callers at once", idle: true, weight: 10, least: time.Second, most: time.Second},
 			fits: func(s *Settings) bool {
 				l, _ := s.Config.Pool.(pool.Laned)
 				return s.Latency+s.Jitter < 500*time.Microsecond && s.lanes() > 0 && s.lanes() <= 4 && (l.MaxInFlight == 0 || l.MaxInFlight > 8) && l.MaxQueuedBytes != 1<<10
@@ -27,16 +27,16 @@ func sharedScenes() []scene {
 			play: manyAtOnce,
 		},
 		{
-			kind: kind{name: "a node asked to wait", idle: true, weight: 2, least: time.Second, most: time.Second},
+			kind: kind{name: "a node asked to wait", idle: true, weight: 5, least: time.Second, most: time.Second},
 			fits: func(s *Settings) bool { return s.lanes() > 0 && s.Terms.Roomy },
 			play: waitingAtNodes,
 		},
 		{
-			kind: kind{name: "error replies", idle: true, weight: 2, least: time.Second, most: time.Second},
+			kind: kind{name: "error replies", idle: true, weight: 3, least: time.Second, most: time.Second},
 			play: errorReplies,
 		},
 		{
-			kind: kind{name: "a redirect beside a silent node", moves: true, weight: 3, least: time.Second, most: time.Second, after: 500 * time.Millisecond},
+			kind: kind{name: "a redirect beside a silent node", moves: true, weight: 4, least: time.Second, most: time.Second, after: 500 * time.Millisecond},
 			fits: func(s *Settings) bool { return s.Primaries >= 3 && !s.Terms.Blind },
 			play: redirectBesideSilence,
 		},

@@ -16,12 +16,12 @@ import (
 func silentScenes() []scene {
 	return []scene{
 		{
-			kind: kind{name: "a node whose dials get no answer", dead: true, weight: 3, least: 5500 * time.Millisecond, most: 7 * time.Second, after: redials},
+			kind: kind{name: "a node whose dials get no answer", dead: true, weight: 4, least: 5500 * time.Millisecond, most: 7 * time.Second, after: redials},
 			fits: func(s *Settings) bool { return s.Config.Dialer.Timeout == 0 },
 			play: unanswered,
 		},
 		{
-			kind: kind{name: "a lane without a server", weight: 3, least: 5 * time.Second, most: 5 * time.Second},
+			kind: kind{name: "a lane without a server", weight: 6, least: 5 * time.Second, most: 5 * time.Second},
 			fits: func(s *Settings) bool { return s.lanes() >= 2 && !slices.Contains(s.Config.Slow, "INCRBY") },
 			play: oneLaneDead,
 		},

@@ -15,31 +15,31 @@ import (
 func waitScenes() []scene {
 	return []scene{
 		{
-			kind: kind{name: "writers wait", harmless: true, pauses: true, weight: 2, least: 4900 * time.Millisecond, most: 4900 * time.Millisecond},
+			kind: kind{name: "writers wait", harmless: true, pauses: true, weight: 5, least: 4900 * time.Millisecond, most: 4900 * time.Millisecond},
 			fits: func(s *Settings) bool {
 				return s.Terms.RoundTrip <= 12*time.Millisecond && s.Terms.Stall >= 2*time.Second
 			},
 			play: writersWait,
 		},
 		{
-			kind: kind{name: "users wait", idle: true, weight: 2, least: 7 * time.Second, most: 7 * time.Second},
+			kind: kind{name: "users wait", idle: true, weight: 3, least: 7 * time.Second, most: 7 * time.Second},
 			fits: func(s *Settings) bool { return s.Terms.RoundTrip <= 12*time.Millisecond },
 			play: usersWait,
 		},
 		{
-			kind: kind{name: "back from silence", dead: true, weight: 3, least: 2 * time.Second, most: 2 * time.Second, after: redials},
+			kind: kind{name: "back from silence", dead: true, weight: 10, least: 8 * time.Second, most: 8 * time.Second, after: redials},
 			fits: func(s *Settings) bool {
 				return !s.Unset && s.lanes() == 0 && s.Terms.Grace == 0 && s.Terms.Notice < s.Terms.Stall && s.Dialing != stubborn
 			},
 			play: backFromSilence,
 		},
 		{
-			kind: kind{name: "a slow OnWait", weight: 3, least: time.Second, most: time.Second, slack: time.Second},
+			kind: kind{name: "a slow OnWait", weight: 6, least: time.Second, most: time.Second, slack: time.Second},
 			fits: func(s *Settings) bool { return !s.Unset && s.lanes() == 0 && s.Terms.MaxConns <= 5 },
 			play: slowOnWait,
 		},
 		{
-			kind: kind{name: "READONLY without end", weight: 2, least: 26 * time.Second, most: 26 * time.Second},
+			kind: kind{name: "READONLY without end", weight: 3, least: 26 * time.Second, most: 26 * time.Second},
 			play: readOnlyWithoutEnd,
 		},
 	}
@@ -87,17 +87,27 @@ func usersWait(p *play) {
 // commands. As soon as there is one reply it gets them again.
 func backFromSilence(p *play) {
 	n := p.w.primary(p.f)
-	key := p.keyAt(n.Index(), sceneKeys, 0)
+	for round := range 2 {
+		p.elapse(time.Duration(round) * p.f.For / 2)
+		p.silence(n, 500+round)
+		for i := range 8 {
+			time.Sleep(3 * time.Millisecond)
+			key := p.keyAt(n.Index(), sceneKeys, 10*round+i)
+			p.call("command", time.Second, func(a *attempt) { a.increment(key, true) })
+		}
+	}
+}
+
+// silence makes the node silent until that is known, and returns when a call has returned
+// that was under way meanwhile.
+func (p *play) silence(n *model.Node, call int) {
+	key := p.keyAt(n.Index(), sceneKeys, call)
 	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Partition: simnet.Both}) // a dial is tried again later
 	var held sync.WaitGroup
-	held.Go(func() { p.callAs(500, "command", 0, func(a *attempt) { a.increment(key, false) }) })
+	held.Go(func() { p.callAs(call, "command", 0, func(a *attempt) { a.increment(key, false) }) })
 	time.Sleep(p.w.settings.Terms.Notice + 50*time.Millisecond)
 	end()
 	held.Wait()
-	for range 8 {
-		time.Sleep(3 * time.Millisecond)
-		p.call("command", time.Second, func(a *attempt) { a.increment(key, true) })
-	}
 }
 
 // slowOnWait has a caller wait for a connection of which somebody else is told that it has

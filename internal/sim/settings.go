@@ -151,18 +151,19 @@ func (s *Settings) chooseSeldom(seed uint64) {
 	if !scenic(seed) {
 		return
 	}
-	if l, ok := s.Config.Pool.(pool.Laned); ok && l.PingEvery == time.Second {
+	l, laned := s.Config.Pool.(pool.Laned)
+	if laned && l.PingEvery == time.Second {
 		l.IdleTimeout = time.Second
 		s.Config.Pool = l
 	}
-	if chance(r, 4) {
+	if !laned && chance(r, 2) {
 		s.Config.DownGrace, s.Terms.Grace = -1, 0
 	}
 }
 
 // seldomOptions returns what scenes need, and chance gives them seldom.
 func seldomOptions(r *rand.Rand, o pool.Options) (_ pool.Options, stall time.Duration) {
-	o.PingEvery, o.StallTimeout, o.MaxAge = oneOf(r, 0, time.Second), 0, 0
+	o.PingEvery, o.StallTimeout, o.MaxAge = oneOf(r, 0, time.Second, time.Second), 0, 0
 	return o, 3 * time.Second
 }
 
