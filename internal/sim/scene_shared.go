@@ -104,7 +104,7 @@ func errorReplies(p *play) {
 		})
 		p.call("command", time.Second, func(a *attempt) {
 			a.increment(key, false)
-			a.Misuse = true
+			a.Misuse = a.Err != nil // which may have had another reason before
 		})
 	}
 }
