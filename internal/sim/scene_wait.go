@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -110,8 +111,9 @@ func (p *play) silence(n *model.Node, call int) {
 	held.Wait()
 }
 
-// slowOnWait has a caller wait for a connection of which somebody else is told that it has
-// ended, and takes his time.
+// slowOnWait has a caller wait for a connection, and the function that is told of the wait
+// take its time. Nobody else may wait: what reads the replies of a connection tells of the
+// wait of the next one that is given it.
 func slowOnWait(p *play) {
 	n := p.w.primary(p.f)
 	key := p.keyAt(n.Index(), sceneKeys, 0)
@@ -128,13 +130,30 @@ func slowOnWait(p *play) {
 		})
 	}
 	time.Sleep(200 * time.Millisecond)
-	users.Go(func() { p.callAs(500, "command", 250*time.Millisecond, func(a *attempt) { a.increment(key, true) }) })
+	var only atomic.Bool
+	users.Go(func() {
+		p.callAs(500, "command", 250*time.Millisecond, func(a *attempt) {
+			a.increment(key, false)
+			a.Commands[0].Sure = only.Load()
+		})
+	})
 	time.Sleep(20 * time.Millisecond)
+	only.Store(p.waiting(n) == 1)
 	p.w.user.waits.Store(int64(300 * time.Millisecond))
 	close(release)
 	time.Sleep(time.Millisecond)
 	p.w.user.waits.Store(0)
 	users.Wait()
+}
+
+// waiting returns how many callers wait for connections to the node.
+func (p *play) waiting(n *model.Node) (callers int) {
+	for _, s := range p.w.client.Stats().Nodes {
+		if s.Pool.Addr == p.w.reached(n) {
+			callers += s.Pool.Waiters
+		}
+	}
+	return callers
 }
 
 // readOnlyWithoutEnd has a node say that it is a replica, whatever the connection.
