@@ -28,7 +28,7 @@ func waitScenes() []scene {
 			play: usersWait,
 		},
 		{
-			kind: kind{name: "back from silence", dead: true, weight: 10, least: 8 * time.Second, most: 8 * time.Second, after: redials},
+			kind: kind{name: "back from silence", weight: 10, least: 8 * time.Second, most: 8 * time.Second, after: redials},
 			fits: func(s *Settings) bool {
 				return !s.Unset && s.lanes() == 0 && s.Terms.Grace == 0 && s.Terms.Notice < s.Terms.Stall && s.Dialing != stubborn
 			},
@@ -90,25 +90,27 @@ func backFromSilence(p *play) {
 	n := p.w.primary(p.f)
 	for round := range 2 {
 		p.elapse(time.Duration(round) * p.f.For / 2)
-		p.silence(n, 500+round)
+		answered := p.silence(n, 500+round)
 		for i := range 8 {
 			time.Sleep(3 * time.Millisecond)
 			key := p.keyAt(n.Index(), sceneKeys, 10*round+i)
-			p.call("command", time.Second, func(a *attempt) { a.increment(key, true) })
+			p.call("command", time.Second, func(a *attempt) { a.increment(key, answered) })
 		}
 	}
 }
 
 // silence makes the node silent until that is known, and returns when a call has returned
-// that was under way meanwhile.
-func (p *play) silence(n *model.Node, call int) {
+// that was under way meanwhile, and whether it got its reply then.
+func (p *play) silence(n *model.Node, call int) (answered bool) {
 	key := p.keyAt(n.Index(), sceneKeys, call)
 	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Partition: simnet.Both}) // a dial is tried again later
-	var held sync.WaitGroup
-	held.Go(func() { p.callAs(call, "command", 0, func(a *attempt) { a.increment(key, false) }) })
+	held := make(chan *Call, 1)
+	go func() { held <- p.callAs(call, "command", 0, func(a *attempt) { a.increment(key, false) }) }()
 	time.Sleep(p.w.settings.Terms.Notice + 50*time.Millisecond)
 	end()
-	held.Wait()
+	ended := p.w.rec.now()
+	c := <-held
+	return c.Err == nil && c.Ended >= ended && c.Ended-ended <= 2*p.w.settings.Terms.RoundTrip
 }
 
 // slowOnWait has a caller wait for a connection, and the function that is told of the wait
