@@ -2,14 +2,12 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -29,7 +27,7 @@ func dialScenes() []scene {
 			play: hollowHandshakes,
 		},
 		{
-			kind: kind{name: "a changed password", weight: 6, least: 2 * time.Second, most: 2 * time.Second, reason: refusedOrYoung},
+			kind: kind{name: "a changed password", weight: 6, least: 2 * time.Second, most: 2 * time.Second, reason: inVain},
 			fits: func(s *Settings) bool { return s.Password },
 			play: changedPassword,
 		},
@@ -72,11 +70,9 @@ func hollowHandshakes(p *play) {
 	}
 }
 
-// refusedOrYoung reports whether servers refuse handshakes, or one has ended a connection
-// right behind one, which counts as a dial that has failed.
-func refusedOrYoung(err error) bool {
-	return errors.As(err, new(*redislanes.HandshakeError)) || strings.Contains(err.Error(), "after the handshake")
-}
+// inVain reports whether an error tells of a handshake that was refused or cut off, or behind
+// which the connection was closed.
+func inVain(err error) bool { return strings.Contains(err.Error(), "handshake") }
 
 // changedPassword loses half of the connections to a node, and then the others, after its
 // password was changed.
