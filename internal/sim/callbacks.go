@@ -63,6 +63,7 @@ type user struct {
 	calls  [callbacks]atomic.Uint64
 	client atomic.Pointer[cluster.Client]
 	inside atomic.Int32      // functions that call the client
+	waits  atomic.Int64      // how long Waited takes
 	seen   func(text string) // is given what is logged
 	line   func(slog.Record) // likewise
 	stuck  func() bool       // whether the log returns no more
@@ -142,8 +143,11 @@ func (u *user) addrMap(addr string) string {
 // Pool, Request, Waited and Left are those of an observer.
 func (u *user) Pool(cluster.PoolInfo) cluster.PoolObserver { u.behave(theObserver); return u }
 func (u *user) Request(cluster.RequestInfo)                { u.behave(theObserver) }
-func (u *user) Waited(time.Duration)                       { u.behave(theObserver) }
-func (u *user) Left()                                      { u.behave(theObserver) }
+func (u *user) Waited(time.Duration) {
+	u.behave(theObserver)
+	time.Sleep(time.Duration(u.waits.Load()))
+}
+func (u *user) Left() { u.behave(theObserver) }
 
 // BeginRequest and those that follow are those of observers that are told more.
 func (u *user) BeginRequest(ctx context.Context, _ cluster.RequestStart) context.Context {

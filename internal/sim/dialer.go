@@ -2,7 +2,9 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"net"
+	"time"
 )
 
 // A dialing is how the program's NetDial and its connections behave.
@@ -27,6 +29,7 @@ func (w *world) netDial() (_ netDial, keepsDeadlines bool) {
 	if keepsDeadlines = s.KeepsDeadlines && s.Dialing != stubborn; keepsDeadlines {
 		dial = w.net.Dialer(us)
 	}
+	dial = w.mayHang(dial)
 	switch s.Dialing {
 	case late:
 		return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -42,6 +45,25 @@ func (w *world) netDial() (_ netDial, keepsDeadlines bool) {
 		}, keepsDeadlines
 	}
 	return dial, keepsDeadlines
+}
+
+// hangs is how long a dial hangs, whatever its context says, until it fails.
+const hangs = time.Minute
+
+var errHung = errors.New("nobody has answered")
+
+// mayHang returns dial, or what hangs if dials do.
+func (w *world) mayHang(dial netDial) netDial {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if w.hanging.Load() {
+			select {
+			case <-w.over:
+			case <-time.After(hangs):
+			}
+			return nil, errHung
+		}
+		return dial(ctx, network, addr)
+	}
 }
 
 // A stubbornConn ends when the world does.

@@ -64,6 +64,8 @@ type Command struct {
 	Twice  bool          // may be executed more than once
 	By     int64         // of a hit: what was added
 	TTL    time.Duration // that the command promises to its key; 0: none
+	Sure   bool          // what is the matter does not concern it
+	Clear  bool          // it is given to no connection that may be of no use
 
 	Outcome Outcome
 	Reply   string // as text; "(nil)" for null
@@ -187,6 +189,7 @@ type Terms struct {
 	Parting   time.Duration // until dials and connections are given up that do not end
 	FewCalls  bool          // the pool refuses callers when it is full
 	Roomy     bool          // callers do not wait for each other's connections
+	Askers    int           // pools of a node that may ask whether it lives
 	Blind     bool          // no server is asked for a map: MOVED is all that there is to know
 	Sentinels bool          // which say who the primary is
 	Logs      bool          // the log is written to

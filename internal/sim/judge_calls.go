@@ -13,11 +13,14 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
-// returns: every call comes back.
+// returns: every call comes back, and none takes for ever.
 func returns(h *History) string {
 	for _, c := range h.Calls {
 		if c.Ended < 0 {
 			return fmt.Sprintf("call %d (%s), which began at %v, has not returned", c.ID, c.Kind, c.Began)
+		}
+		if c.took() > patience {
+			return fmt.Sprintf("call %d (%s), which began at %v, took %v", c.ID, c.Kind, c.Began, c.took())
 		}
 	}
 	return ""

@@ -101,6 +101,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"expected", "a panic", func(h *History) { h.Panicked = []string{"boom"} }},
 		{"expected", "two commands are alike", func(h *History) { h.Calls[2].Commands[1].Text = h.Calls[2].Commands[0].Text }},
 		{"returns", "a call hangs", func(h *History) { h.Calls[0].Ended = -1 }},
+		{"returns", "a call takes for ever", func(h *History) { h.Calls[0].Ended += time.Hour }},
 		{"deadline", "a call is late", func(h *History) { h.Calls[1].Ended++ }},
 		{"outcome", "no outcome", func(h *History) { h.Calls[4].Commands[0].Outcome = Pending }},
 		{"outcome", "two outcomes", func(h *History) { h.Calls[4].Commands[0].settle("", errors.Join(errNotSent, errUnknown)) }},
@@ -205,6 +206,17 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"gentle", "a call fails in a grace that is long", func(h *History) {
 			h.Faults[0].kind, h.Terms.Grace = &kind{name: "loading", brief: true}, time.Minute
 		}},
+		{"sure", "a command fails that the dead node does not concern", func(h *History) {
+			h.Calls[5].Commands[0].Sure = true
+		}},
+		{"sure", "a command is given to a connection that is of no use", func(h *History) {
+			h.Calls[6].Commands[0].Clear = true
+			h.Calls[6].Commands[0].Err = &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
+		}},
+		{"reason", "a call is not told why a server cannot be dialled", func(h *History) {
+			h.Faults[0].kind = &kind{name: "dead", reason: func(err error) bool { return errors.As(err, new(*redislanes.HandshakeError)) }}
+			h.Calls[5].Commands[0].Err = wire.NotSent("a:1", &redislanes.DownError{Addr: "a:1", Cause: io.EOF})
+		}},
 		{"stall", "a call waits for a dead node all the time", func(h *History) {
 			h.Calls[5].Ended, h.Faults[0].For, h.Terms.Notice = 30*time.Second, 20*time.Second, 5*time.Second
 		}},
@@ -228,6 +240,24 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			for range 200 {
 				h.Dials = append(h.Dials, Dial{3 * time.Second, "a:1"})
 			}
+		}},
+		{"questions", "a server is asked all the time", func(h *History) {
+			for i := range 4 {
+				h.Dials = append(h.Dials, Dial{time.Second + time.Duration(i+1)*time.Millisecond, "a:1"})
+			}
+			h.Refreshes = nil
+		}},
+		{"questions", "a server that makes writers wait is asked all the time", func(h *History) {
+			h.Faults[0].kind, h.Faults[0].At, h.Faults[0].For = &kind{name: "pause", pauses: true}, 0, time.Second
+			h.Terms.Stall, h.Refreshes, h.Calls = 2*time.Second, nil, h.Calls[:5]
+			for i := range 13 {
+				h.Dials = append(h.Dials, Dial{time.Second + time.Duration(i+1)*time.Millisecond, "a:1"})
+			}
+		}},
+		{"renewals", "connections are replaced for ever", func(h *History) {
+			s := sample(20 * time.Second)
+			s.Pool.Dials, s.Pool.Closes = 27, map[string]uint64{pool.CloseRenewed: 25}
+			h.Samples = append(h.Samples, s)
 		}},
 		{"retries", "a storm", func(h *History) {
 			h.Calls[5].Commands[0].Err = &redislanes.TroubleError{Tries: 90, Took: 500 * time.Millisecond, Err: errNotSent}

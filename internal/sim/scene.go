@@ -34,9 +34,12 @@ type play struct {
 // scenesOf is how many seeds there are for one whose schedule is made of scenes.
 const scenesOf = 3
 
+// scenic reports whether the schedule of a seed is made of scenes.
+func scenic(seed uint64) bool { return Only != "" || chance(source(seed, ofScenes, 0), scenesOf) }
+
 // kindsOf returns what may happen in the world of a seed.
 func kindsOf(seed uint64, s *Settings) []kind {
-	if !chance(source(seed, ofScenes, 0), scenesOf) && Only == "" {
+	if !scenic(seed) {
 		return allKinds()
 	}
 	var kinds []kind
@@ -121,12 +124,14 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
-	return slices.Concat([]scene{
-		{
+	return slices.Concat(
+		[]scene{{
 			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},
 			play: shortCallsWhileSilent,
-		},
-	}, scenesOfSlots(), scenesOfGrace(), scenesOfRequests())
+		}},
+		scenesOfSlots(), scenesOfGrace(), scenesOfRequests(),
+		silentScenes(), sharedScenes(), dialScenes(), waitScenes(),
+	)
 }
 
 // hit counts a key once, with a time to live.
@@ -146,5 +151,16 @@ func shortCallsWhileSilent(p *play) {
 		key := p.keyAt(n.Index(), onceKeys, i)
 		p.call("hits", 100*time.Millisecond, func(a *attempt) { a.hit(key) })
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// ownerOf returns the node that has the key's slot; nil: none.
+func (p *play) ownerOf(key string) *model.Node { return p.w.model.Owner(model.Slot([]byte(key))) }
+
+// move moves the key's slot, of which other nodes hear later.
+func (p *play) move(key string, to *model.Node) {
+	slot := model.Slot([]byte(key))
+	if p.w.model.Migrate(slot, to) {
+		p.w.model.FinishMigration(slot)
 	}
 }

@@ -31,18 +31,21 @@ type Fault struct {
 // it.
 type kind struct {
 	name        string
-	weight      int           // how often it is chosen
-	least, most time.Duration // how long it lasts
-	after       time.Duration // how long the world needs to be whole again behind it
-	slack       time.Duration // how late it may make calls
-	dead        bool          // a node does not answer, and nobody takes its place
-	local       bool          // it is of one node, the one with its number, and of no other
-	gentle      bool          // calls succeed all the same, if they have time
-	brief       bool          // likewise, if it lasts shorter than the grace
-	misleads    int           // how much it takes to make the client believe a wrong map, where it takes 2
-	harmless    bool          // it breaks no connection
-	moves       bool          // slots have another node than before
-	replicas    bool          // it is of replicas only
+	weight      int                  // how often it is chosen
+	least, most time.Duration        // how long it lasts
+	after       time.Duration        // how long the world needs to be whole again behind it
+	slack       time.Duration        // how late it may make calls
+	dead        bool                 // a node does not answer, and nobody takes its place
+	local       bool                 // it is of one node, the one with its number, and of no other
+	gentle      bool                 // calls succeed all the same, if they have time
+	brief       bool                 // likewise, if it lasts shorter than the grace
+	misleads    int                  // how much it takes to make the client believe a wrong map, where it takes 2
+	harmless    bool                 // it breaks no connection
+	moves       bool                 // slots have another node than before
+	replicas    bool                 // it is of replicas only
+	idle        bool                 // nothing is done to the world: there are only calls
+	pauses      bool                 // servers make commands wait, and answer others
+	reason      func(err error) bool // whether an error says why servers cannot be dialled
 	begin       func(w *world, f Fault) (end func())
 }
 

@@ -67,8 +67,12 @@ func choose(seed uint64) Settings {
 	if !s.Unset {
 		var o pool.Options
 		o, stall = chooseOptions(c)
+		if seldom := source(seed, ofSeldom, 0); scenic(seed) && chance(seldom, 2) {
+			o, stall = seldomOptions(seldom, o)
+		}
 		s.Config.Pool, s.Strategy, s.Terms.MaxConns = choosePool(c, o)
 		s.chooseRest(c)
+		s.chooseSeldom(seed)
 		l, laned := s.Config.Pool.(pool.Laned)
 		s.Terms.Roomy = laned && (l.MaxInFlight == 0 || l.MaxInFlight > 8) && l.MaxQueuedBytes != 1<<10
 		s.Terms.FewCalls = o.FailFast || o.MaxWaiters > 0
@@ -77,6 +81,9 @@ func choose(seed uint64) Settings {
 	nat := source(seed, ofNAT, 0)
 	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
 	s.chooseServers(source(seed, ofServers, 0))
+	if s.Terms.Askers = 1; s.lanes() > 0 {
+		s.Terms.Askers = 2 // for slow commands, too
+	}
 	s.Terms.MinConns = leastConns(s.Config.Pool)
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
@@ -137,6 +144,28 @@ func chooseOptions(r *rand.Rand) (o pool.Options, stall time.Duration) {
 		stall = 3 * time.Second
 	}
 	return o, stall
+}
+
+// chooseSeldom is the other part of it.
+func (s *Settings) chooseSeldom(seed uint64) {
+	r := source(seed, ofSeldom, 1)
+	if !scenic(seed) {
+		return
+	}
+	l, laned := s.Config.Pool.(pool.Laned)
+	if laned && l.PingEvery == time.Second {
+		l.IdleTimeout = time.Second
+		s.Config.Pool = l
+	}
+	if !laned && chance(r, 2) {
+		s.Config.DownGrace, s.Terms.Grace = -1, 0
+	}
+}
+
+// seldomOptions returns what scenes need, and chance gives them seldom.
+func seldomOptions(r *rand.Rand, o pool.Options) (_ pool.Options, stall time.Duration) {
+	o.PingEvery, o.StallTimeout, o.MaxAge = oneOf(r, 0, time.Second, time.Second), 0, 0
+	return o, 3 * time.Second
 }
 
 // choosePool returns the settings of a pool, the name of its strategy, and the

@@ -49,6 +49,7 @@ type world struct {
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
 	user     user
+	hanging  atomic.Bool // dials do not end
 	client   *cluster.Client
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
@@ -66,7 +67,8 @@ type world struct {
 func live(seed uint64, settings Settings, schedule Schedule) *History {
 	w := &world{seed: seed, settings: settings, schedule: schedule}
 	w.rec.begin()
-	w.rec.h.Faults, w.rec.h.Terms = schedule.Faults, settings.Terms
+	w.rec.h.Faults = slices.DeleteFunc(slices.Clone(schedule.Faults), func(f Fault) bool { return f.idle })
+	w.rec.h.Terms = settings.Terms
 	w.build()
 	defer w.net.Close()
 	if err := w.connect(); err != nil {

@@ -174,7 +174,7 @@ func (n *Node) OOM(yes bool) { n.lock(func(time.Time) { n.oom = yes }) }
 func (n *Node) Misconf(yes bool) { n.lock(func(time.Time) { n.misconf = yes }) }
 
 // Flaky makes the node refuse one in so many commands with keys, of those that write if
-// it is for want of replicas: what it thinks of itself changes all the time. 0 ends it.
+// it is for want of replicas or for being one: what it thinks of itself changes all the time. 0 ends it.
 func (n *Node) Flaky(every int, why Refusal) {
 	n.lock(func(time.Time) { n.flaky.every, n.flaky.text = every, string(why) })
 }
@@ -187,11 +187,12 @@ const (
 	NoReplicas  Refusal = errNoReplicas
 	IsLoading   Refusal = errLoading
 	ClusterDown Refusal = errDown
+	ReadOnly    Refusal = errReadOnly
 )
 
 // flickers returns why the command is refused, or nothing.
 func (n *Node) flickers(write bool) string {
-	if n.flaky.every == 0 || !write && n.flaky.text == errNoReplicas {
+	if n.flaky.every == 0 || !write && (n.flaky.text == errNoReplicas || n.flaky.text == errReadOnly) {
 		return ""
 	}
 	if n.flaky.count++; n.flaky.count%n.flaky.every != 0 {

@@ -125,6 +125,22 @@ func (n *Network) Vanish(from, addr string, share float64) {
 	}
 }
 
+// VanishUsed is [Network.Vanish] for the connection that the dialler has written to last.
+func (n *Network) VanishUsed(from, addr string) {
+	var last *wire
+	at := int64(0)
+	for _, w := range n.chosen(from, addr, 1) {
+		w.mu.Lock()
+		if !w.toClient.deaf && w.used > at {
+			last, at = w, w.used
+		}
+		w.mu.Unlock()
+	}
+	if last != nil {
+		last.vanish()
+	}
+}
+
 // chosen returns open connections; whether one is among them, it decides for
 // itself.
 func (n *Network) chosen(from, addr string, share float64) []*wire {

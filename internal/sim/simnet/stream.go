@@ -199,6 +199,9 @@ func (s *stream) writeLocked(p []byte, now int64) (n int, err error) {
 		n, err = int(s.hang-s.sent), errHangUp
 	}
 	if n > 0 {
+		if s.way == ToServer {
+			s.wire.used = now
+		}
 		idle := s.first == len(s.marks)
 		s.sendLocked(p[:n], now)
 		if idle {

@@ -22,6 +22,7 @@ type wire struct {
 	jitter     rand.PCG
 	luck       rand.PCG
 	hangUp     *time.Timer
+	used       int64 // when the dialler wrote last
 }
 
 func newWire(n *Network, from string, h *Host, l *link, near address, seed uint64) *wire {

@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// silentScenes are of servers and connections that say nothing.
+func silentScenes() []scene {
+	return []scene{
+		{
+			kind: kind{name: "a node whose dials get no answer", dead: true, weight: 4, least: 5500 * time.Millisecond, most: 7 * time.Second, after: redials},
+			fits: func(s *Settings) bool { return s.Config.Dialer.Timeout == 0 },
+			play: unanswered,
+		},
+		{
+			kind: kind{name: "a lane without a server", weight: 6, least: 5 * time.Second, most: 5 * time.Second},
+			fits: func(s *Settings) bool { return s.lanes() >= 2 && !slices.Contains(s.Config.Slow, "INCRBY") },
+			play: oneLaneDead,
+		},
+	}
+}
+
+// lanes returns how many lanes there are to each node; 0: connections are not shared.
+func (s *Settings) lanes() int {
+	switch l, ok := s.Config.Pool.(pool.Laned); {
+	case ok:
+		return l.Lanes
+	case s.Unset:
+		return leastConns(nil)
+	}
+	return 0
+}
+
+// increment counts a key by one command.
+func (a *attempt) increment(key string, sure bool) {
+	by, total := a.amount(), int64(0)
+	a.Commands = []Command{write("INCRBY", key, strconv.FormatInt(by, 10))}
+	a.Commands[0].Sure = sure
+	a.perform(radix.FlatCmd(&total, "INCRBY", key, by), number(&total))
+}
+
+// sceneKeys is what the keys begin with that only scenes count.
+const sceneKeys = "x:"
+
+// unanswered calls a node to which all connections are lost, and which answers no dial.
+func unanswered(p *play) {
+	n := p.w.primary(p.f)
+	p.call("command", time.Second, func(a *attempt) { a.increment(p.keyAt(n.Index(), sceneKeys, 0), false) })
+	lift := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Blackhole: true})
+	p.w.net.Cut(us, p.w.reached(n), 1)
+	var calls sync.WaitGroup
+	for i := 1; p.w.rec.now() < p.f.until()-300*time.Millisecond; i++ {
+		key := p.keyAt(n.Index(), sceneKeys, i)
+		calls.Go(func() { p.callAs(i, "command", 0, func(a *attempt) { a.increment(key, false) }) })
+		time.Sleep(250 * time.Millisecond)
+	}
+	lift()
+	calls.Wait()
+}
+
+// oneLaneDead loses the server's end of a lane, so that what is sent over it gets no reply.
+// The others do as well as before, as soon as it has been silent for an unusual time.
+func oneLaneDead(p *play) {
+	n := p.w.primary(p.f)
+	key := p.keyAt(n.Index(), sceneKeys, 0)
+	p.call("command", time.Second, func(a *attempt) { a.increment(key, false) })
+	p.w.net.VanishUsed(us, p.w.reached(n))
+	for p.w.rec.now() < p.f.until()-time.Second {
+		late := p.w.rec.now() > p.f.At+2*time.Second
+		p.call("command", time.Second, func(a *attempt) { a.increment(key, late) })
+		time.Sleep(60 * time.Millisecond)
+	}
+	p.w.net.Cut(us, p.w.reached(n), 1)
+}
