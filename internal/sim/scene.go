@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // upon once in thousands of seeds, such as a read right behind a write that was refused, it
 // makes happen each time. What its calls are judged by is what all calls are.
 type scene struct {
-	kind // whose begin is made of play
+	kind // whose begin is made of play, where there is one
 	fits func(s *Settings) bool
 	play func(p *play)
 }
@@ -44,6 +45,10 @@ func kindsOf(seed uint64, s *Settings) []kind {
 			continue
 		}
 		k := sc.kind
+		if k.begin != nil {
+			kinds = append(kinds, k)
+			continue
+		}
 		k.begin = func(w *world, f Fault) func() {
 			done := make(chan struct{})
 			go func() {
@@ -107,6 +112,11 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
+	return slices.Concat(silentScenes(), moveScenes(), unknownScenes(), laneScenes(), mapScenes())
+}
+
+// silentScenes are about nodes that do not answer.
+func silentScenes() []scene {
 	return []scene{
 		{
 			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},

@@ -91,6 +91,7 @@ type Start struct {
 	Down       time.Duration // for how long it believes that the cluster is down; 2 s is usual
 	Standalone bool          // without cluster mode, until the next start
 	Stranger   bool          // as a primary of all slots of another cluster, until the next start
+	Epoch      uint64        // of that cluster, besides 1
 }
 
 // Restart ends the process, if it runs, and starts it again.
@@ -117,7 +118,7 @@ func (n *Node) Restart(how Start) {
 			n.source = nil
 		case how.Stranger:
 			n.alias, n.source = n.c.newID(), nil
-			n.view = alone(n.index, len(n.c.nodes))
+			n.view = alone(n.index, len(n.c.nodes), how.Epoch)
 			n.learning = nil
 		default:
 			n.rejoin(now)
@@ -148,8 +149,8 @@ func (n *Node) rejoin(now time.Time) {
 }
 
 // alone is the topology of a cluster of one node.
-func alone(node, nodes int) *topology {
-	t := firstTopology(1, nodes, 0)
+func alone(node, nodes int, epoch uint64) *topology {
+	t := firstTopology(1, nodes, epoch)
 	for slot := range t.owner {
 		t.owner[slot] = int16(node)
 	}
