@@ -34,9 +34,12 @@ type play struct {
 // scenesOf is how many seeds there are for one whose schedule is made of scenes.
 const scenesOf = 3
 
+// hasScenes reports whether the schedule of a seed is made of scenes.
+func hasScenes(seed uint64) bool { return chance(source(seed, ofScenes, 0), scenesOf) || Only != "" }
+
 // kindsOf returns what may happen in the world of a seed.
 func kindsOf(seed uint64, s *Settings) []kind {
-	if !chance(source(seed, ofScenes, 0), scenesOf) && Only == "" {
+	if !hasScenes(seed) {
 		return allKinds()
 	}
 	var kinds []kind
@@ -112,7 +115,7 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
-	return slices.Concat(silentScenes(), moveScenes(), unknownScenes(), laneScenes(), mapScenes())
+	return slices.Concat(silentScenes(), moveScenes(), unknownScenes(), laneScenes(), mapScenes(), singleScenes())
 }
 
 // silentScenes are about nodes that do not answer.

@@ -201,14 +201,19 @@ func whichReplica(p *play) {
 	}
 }
 
-// keyOfSlot returns a key for each slot.
-var keyOfSlot = sync.OnceValue(func() []string {
-	keys := make([]string, cluster.SlotCount)
-	for i, left := 0, len(keys); left > 0; i++ {
+// lostKeys returns keys in as many slots, none of which is that of a key that callers use.
+var lostKeys = sync.OnceValue(func() (keys []string) {
+	var taken [cluster.SlotCount]bool
+	for i := range counterKeys {
+		for _, key := range []string{"p:%d", "c:%d", "s:%d", "d:%d", "l:%d", "big:%d"} {
+			taken[cluster.Slot(fmt.Sprintf(key, i))] = true
+		}
+		taken[cluster.Slot(fmt.Sprintf("v:{%d.%d}", i/6, i%6))] = true
+	}
+	for i := 0; len(keys) < cluster.SlotCount/2; i++ {
 		key := fmt.Sprint("lost:", i)
-		if at := &keys[cluster.Slot(key)]; *at == "" {
-			*at = key
-			left--
+		if at := &taken[cluster.Slot(key)]; !*at {
+			*at, keys = true, append(keys, key)
 		}
 	}
 	return keys
@@ -237,27 +242,29 @@ func manySlots(p *play) {
 			a.Large = true
 			all := pipeline.New(a.w.client)
 			for range many {
-				all.Cmd("GET", keyOfSlot()[slot%cluster.SlotCount])
+				all.Cmd("GET", lostKeys()[slot%len(lostKeys())])
 				slot++
 			}
 			a.Err = all.Do(a.ctx)
 		})
 	}
-	for range 5 {
-		some(860)
+	for range 7 {
+		some(800)
 	}
 	n := p.w.primary(p.f)
 	n.Loading(p.f.For)
 	soon := p.w.settings.Terms.Grace + 500*time.Millisecond
 	for i := 0; p.w.rec.now()-p.f.At < p.f.For-time.Second; i++ {
-		some(30)
+		if p.w.rec.now()-p.f.At <= soon { // others have succeeded on some
+			some(30)
+		}
 		p.call("read", 300*time.Millisecond+p.fewTrips(), func(a *attempt) {
 			if p.w.rec.now()-p.f.At > soon {
 				a.Soon = p.fewTrips() + 100*time.Millisecond
 			}
 			a.get(p.keyAt(n.Index(), sceneKeys, i))
 		})
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	p.elapse(p.f.For)
 }

@@ -77,6 +77,9 @@ func choose(seed uint64) Settings {
 	nat := source(seed, ofNAT, 0)
 	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
 	s.chooseServers(source(seed, ofServers, 0))
+	if hasScenes(seed) {
+		s.chooseForScenes(source(seed, ofScenes, 1))
+	}
 	s.Terms.MinConns = leastConns(s.Config.Pool)
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
@@ -86,6 +89,17 @@ func choose(seed uint64) Settings {
 	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
 	return s
+}
+
+// chooseForScenes makes common what scenes need and what is rare.
+func (s *Settings) chooseForScenes(r *rand.Rand) {
+	s.DeadSeed = s.DeadSeed || chance(r, 2)
+	if s.Replicas == 1 && !s.NoCluster && chance(r, 3) {
+		s.Replicas = 2
+	}
+	if alone := chance(r, 12); alone && !s.Unset && !s.NoCluster && !s.Config.Standalone {
+		s.withoutCluster(oneOf(r, 0, 1, 2))
+	}
 }
 
 // chooseMore chooses what servers and the log of some worlds are like.

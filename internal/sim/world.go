@@ -53,6 +53,7 @@ type world struct {
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
+	door     *limit.Limit
 	over     chan struct{}                // closed when it has ended
 	failures map[string]map[string]uint64 // error replies of the servers by code; guarded as the history
 	called   chan struct{}                // closed when the callers have ended
