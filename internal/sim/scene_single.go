@@ -34,7 +34,7 @@ func singleScenes() []scene {
 		{
 			kind: kind{name: "another server answers sooner", harmless: true, weight: 8, least: 2500 * time.Millisecond, most: 3 * time.Second, after: redials},
 			fits: func(s *Settings) bool {
-				return s.NoCluster && !s.Sentinels && !s.Config.Standalone && s.DeadSeed && s.Latency <= 5*time.Millisecond && s.Config.Dialer.Timeout == 0
+				return s.NoCluster && !s.Sentinels && !s.Config.Standalone && s.DeadSeed && s.Dialing != stubborn && s.Latency <= 5*time.Millisecond && s.Config.Dialer.Timeout == 0
 			},
 			play: soonerServer,
 		},
@@ -120,7 +120,7 @@ func soonerServer(p *play) {
 	other := model.New(model.Options{Seed: p.f.With, Primaries: 1, NoCluster: true, WithoutNX: p.w.settings.Old, Executed: p.w.elsewhere})
 	n := other.Nodes()[0]
 	if p.w.settings.Password {
-		n.RequirePass("", *p.w.newest.Load(), true)
+		n.RequirePass("", *p.w.password.Load(), true)
 	}
 	host := p.w.net.Listen(nobody+"6379", other.Serve(n))
 	end := p.w.net.Impose(us, p.w.reached(p.w.primary(p.f)), simnet.Conditions{Latency: slow})
@@ -155,7 +155,8 @@ func leavingClients(p *play) {
 // doorRule is the limit of these clients.
 var doorRule = limit.Rule{Name: "door", Limit: 3, Window: time.Hour, Algorithm: limit.TokenBucket}
 
-// visits sends as many requests as are allowed, and one more by a client that stays.
+// visits sends as many requests as are allowed, and one more by a client that stays. The
+// others may have gone before anybody looks at their requests.
 func (p *play) visits(who string, leaves bool) error {
 	key := p.keyAt(0, who, 0)
 	handler := p.w.limiter.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(*http.Request) []limit.Request {
@@ -165,7 +166,7 @@ func (p *play) visits(who string, leaves bool) error {
 	for i := range doorRule.Limit + 1 {
 		ctx, cancel := context.WithCancel(context.Background())
 		if leaves && i < doorRule.Limit {
-			time.AfterFunc(p.w.settings.Latency/2, cancel)
+			cancel()
 		}
 		response := httptest.NewRecorder()
 		handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))

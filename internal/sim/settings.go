@@ -97,8 +97,9 @@ func (s *Settings) chooseForScenes(r *rand.Rand) {
 	if s.Replicas == 1 && !s.NoCluster && chance(r, 3) {
 		s.Replicas = 2
 	}
-	if alone := chance(r, 12); alone && !s.Unset && !s.NoCluster && !s.Config.Standalone {
+	if alone := chance(r, 8); alone && !s.Unset && !s.NoCluster && !s.Config.Standalone {
 		s.withoutCluster(oneOf(r, 0, 1, 2))
+		s.DeadSeed, s.Config.Dialer.Timeout = true, 0
 	}
 }
 
