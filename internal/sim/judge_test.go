@@ -213,6 +213,19 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond}
 		}},
 		{"start", "New takes long", func(h *History) { h.Started, h.Ready = 6*time.Second, 3*time.Second }},
+		{"scene", "a call fails that has to succeed", func(h *History) {
+			h.Terms.Roomy = true
+			h.Calls[5].Sure = true
+		}},
+		{"scene", "a call takes longer than it may", func(h *History) {
+			h.Terms.Roomy = true
+			h.Calls[5].Soon = h.Calls[5].took() - 1
+		}},
+		{"unlearned", "an old map is believed", func(h *History) { h.Unlearned = []Belief{{time.Second, 7, "a:1"}} }},
+		{"steady", "another replica is asked", func(h *History) {
+			h.Reads = []Execution{{Key: steadyKeys + "k", Node: "a:1"}, {Key: steadyKeys + "k", Node: "a:2"}}
+		}},
+		{"steady", "a replica is asked in place of the primary", func(h *History) { h.Reads = []Execution{{Key: freshKeys + "k", Node: "a:1"}} }},
 		{"lazy", "a call waits for servers to start", func(h *History) {
 			h.Calls[4].Began, h.Calls[4].Ended, h.Calls[4].Err, h.Asleep = 0, 2*time.Second, errNotSent, 3*time.Second
 			h.Calls[4].Commands[0].settle("", errNotSent)
@@ -389,4 +402,13 @@ func TestOutcomeOf(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, outcomeOf(tt.err), "%v", tt.err)
 	}
+}
+
+// A call of a client that has found no server says why, once it has looked for one.
+func TestLazySaysWhy(t *testing.T) {
+	said := fmt.Errorf("%w: %w", &redislanes.UnreachableError{}, redislanes.ErrNotSent)
+	h := &History{Asleep: asleep, Calls: []*Call{{Err: errNotSent}, {Began: 2 * tells, Ended: 2 * tells, Err: said}}}
+	require.Empty(t, lazy(h))
+	h.Calls[1].Err = errNotSent
+	require.Contains(t, lazy(h), "does not say why")
 }

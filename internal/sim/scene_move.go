@@ -15,14 +15,14 @@ func moveScenes() []scene {
 	return []scene{
 		{
 			kind: kind{name: "a node leaves", moves: true, weight: 4, least: 1500 * time.Millisecond, most: 2 * time.Second, after: gossips},
-			fits: tellsMap, play: leavingNode,
+			fits: both(tellsMap, func(s *Settings) bool { return s.Terms.Grace != 0 }), play: leavingNode, // what waits for a connection goes again
 		},
 		{
 			kind: kind{name: "slot 0 moves", moves: true, harmless: true, weight: 4, least: 800 * time.Millisecond, most: time.Second, after: gossips},
 			fits: tellsMap, play: movingHome,
 		},
 		{
-			kind: kind{name: "slow primary", harmless: true, weight: 4, least: 1500 * time.Millisecond, most: 1600 * time.Millisecond},
+			kind: kind{name: "slow primary", harmless: true, weight: 4, least: 1700 * time.Millisecond, most: 1800 * time.Millisecond},
 			fits: both(tellsMap, hasReplicas, func(s *Settings) bool { return s.Terms.Roomy && s.Latency <= 5*time.Millisecond }), play: slowPrimary,
 		},
 		{
@@ -97,6 +97,8 @@ func slowPrimary(p *play) {
 		defer r.MasterDown(false)
 	}
 	key := p.keyAt(primary.Index(), sceneKeys, 0)
+	p.call("read", time.Second, func(a *attempt) { a.get(key) }) // so that there are connections
+	p.elapse(150 * time.Millisecond)
 	end := p.w.net.Impose(us, p.w.reached(primary), simnet.Conditions{Latency: slow})
 	defer end()
 	p.call("read", 2*slow+380*time.Millisecond, func(a *attempt) {

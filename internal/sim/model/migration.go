@@ -76,7 +76,7 @@ func (c *Cluster) MoveSlots(slots []uint16, to *Node) {
 			from, moved[slot] = owner, true
 		}
 	}
-	if from == nil || !to.member() || to.source != nil {
+	if from == nil || !to.member() || to.source != nil || c.truth.primary[to.index] >= 0 {
 		return
 	}
 	var keys []string
