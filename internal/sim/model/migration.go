@@ -79,6 +79,9 @@ func (c *Cluster) MoveSlots(slots []uint16, to *Node) {
 	if from == nil || !to.member() || to.source != nil || c.truth.primary[to.index] >= 0 {
 		return
 	}
+	for slot := range moved {
+		from.migrating[slot], to.importing[slot] = to, from
+	}
 	var keys []string
 	for key := range from.keys {
 		if moved[Slot([]byte(key))] {
