@@ -17,17 +17,17 @@ import (
 // has little bandwidth.
 func laneScenes() []scene {
 	const lasts = 900 * time.Millisecond
-	beside := func(name string, large func(p *play, n *model.Node) func(a *attempt), fits ...func(s *Settings) bool) scene {
+	beside := func(name string, weight int, large func(p *play, n *model.Node) func(a *attempt), fits ...func(s *Settings) bool) scene {
 		return scene{
-			kind: kind{name: name, harmless: true, weight: 3, least: lasts, most: lasts, after: time.Second},
+			kind: kind{name: name, harmless: true, weight: weight, least: lasts, most: lasts, after: time.Second},
 			fits: both(append(fits, tellsMap, near, func(s *Settings) bool { return s.Terms.Roomy })...),
 			play: func(p *play) { smallBeside(p, large) },
 		}
 	}
 	return []scene{
-		beside("slow reply", slowReply, hasSlowLanes),
-		beside("large pipeline", largeTrip, hasSlowLanes),
-		beside("large reply", largeReply, packsLanes),
+		beside("slow reply", 3, slowReply, hasSlowLanes),
+		beside("large pipeline", 3, largeTrip, hasSlowLanes),
+		beside("large reply", 8, largeReply, packsLanes),
 	}
 }
 

@@ -75,18 +75,30 @@ func failoverAtOnce(p *play) {
 	p.elapse(p.f.For)
 }
 
-// mapsBesideSilence fetches the map again and again while a node is silent, which is known.
+// mapsBesideSilence calls a silent node with less time than the grace, which does not wait
+// as soon as that is known, and fetches the map again and again.
 func mapsBesideSilence(p *play) {
 	n := p.w.primary(p.f)
 	if len(p.w.model.SlotsOf(n)) == 0 {
 		return
 	}
+	p.call("write", time.Second, func(a *attempt) { a.incr(p.keyAt(n.Index(), sceneKeys, 999)) }) // so that there are connections
 	defer p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Stall: simnet.Both})()
-	i := 0
-	p.again(p.w.settings.Terms.Notice+time.Second, 50*time.Millisecond, "short", 100*time.Millisecond, func(a *attempt) {
-		a.incr(p.keyAt(n.Index(), sceneKeys, i))
-		i++
-	})
+	wait := p.beside(100, 1, "long", 3*time.Second, func(a *attempt, _ int) { a.incr(p.keyAt(n.Index(), sceneKeys, 0)) })
+	defer wait()
+	terms := &p.w.settings.Terms
+	if !p.untilDown(n, 3*terms.Notice) {
+		return
+	}
+	for i := range 4 {
+		p.call("short", 400*time.Millisecond, func(a *attempt) {
+			if terms.Grace >= time.Second {
+				a.Soon = p.fewTrips() + 100*time.Millisecond + terms.Parting
+			}
+			a.incr(p.keyAt(n.Index(), sceneKeys, 1+i))
+		})
+	}
+	time.Sleep(700 * time.Millisecond) // a refresh that began before it was known is over
 	for range 12 {
 		p.call("sync", time.Second, func(a *attempt) {
 			a.Soon = p.fewTrips() + 100*time.Millisecond
@@ -94,6 +106,18 @@ func mapsBesideSilence(p *play) {
 		})
 	}
 	p.elapse(p.f.For)
+}
+
+// untilDown waits until the client holds the node for down, for so long at most.
+func (p *play) untilDown(n *model.Node, most time.Duration) bool {
+	for from := p.w.rec.now(); p.w.rec.now()-from < most; time.Sleep(10 * time.Millisecond) {
+		for _, s := range p.w.client.Stats().Nodes {
+			if s.Pool.Addr == p.w.reached(n) && s.Role == "primary" && (s.Pool.Suspect || s.Pool.Down) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // believing notes if the client, which knows the slot's owner, believes until the time

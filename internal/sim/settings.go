@@ -97,6 +97,10 @@ func (s *Settings) chooseForScenes(r *rand.Rand) {
 	if s.Replicas == 1 && !s.NoCluster && chance(r, 3) {
 		s.Replicas = 2
 	}
+	if l, ok := s.Config.Pool.(pool.Laned); ok && l.Lanes > 1 && chance(r, 2) {
+		l.Strategy = lanes.FirstFit
+		s.Config.Pool, s.Strategy = l, "FirstFit"
+	}
 	if alone := chance(r, 8); alone && !s.Unset && !s.NoCluster && !s.Config.Standalone {
 		s.withoutCluster(oneOf(r, 0, 1, 2))
 		s.DeadSeed, s.Config.Dialer.Timeout = true, 0

@@ -23,9 +23,10 @@ type faults struct {
 	deaf       bool
 	interposed Interposer
 	told       func(slot uint16, owner int) int
-	outdated   bool // what it tells
-	standalone bool // a server without cluster mode
-	stranger   bool // a node of another cluster
+	outdated   bool      // what it tells
+	standalone bool      // a server without cluster mode
+	stranger   bool      // a node of another cluster
+	was        *topology // what a stranger went by as a member; nil: it is none
 	alias      string
 	own        map[string]*entry // what it had as a member
 	pause      struct {
@@ -118,6 +119,9 @@ func (n *Node) Restart(how Start) {
 			n.source = nil
 		case how.Stranger:
 			n.alias, n.source = n.c.newID(), nil
+			if n.was == nil {
+				n.was = n.view
+			}
 			n.view = alone(n.index, len(n.c.nodes), how.Epoch)
 			n.learning = nil
 		default:
@@ -139,6 +143,9 @@ func (n *Node) empty() {
 
 // rejoin makes the node a member as it was, which hears of the truth.
 func (n *Node) rejoin(now time.Time) {
+	if n.was != nil {
+		n.view, n.was = n.was, nil
+	}
 	if p := n.view.primary[n.index]; p >= 0 {
 		n.source = n.c.nodes[p]
 	}

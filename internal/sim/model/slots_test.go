@@ -39,4 +39,7 @@ func TestNodesDiffer(t *testing.T) {
 	require.NotEqual(t, say(a), say(b))
 	a.Restart(Start{Stranger: true, Epoch: 1000})
 	require.Contains(t, do(a.NewSession(nil), "CLUSTER NODES"), " 1001 connected 0-16383\n")
+	c.GossipLag(time.Second)
+	a.Restart(Start{})
+	require.Contains(t, do(a.NewSession(nil), "CLUSTER NODES"), " connected 0-8191\n", "it is what it was")
 }
