@@ -103,6 +103,17 @@ func (p *play) replicasOf(primary *model.Node) (all []*model.Node) {
 	return all
 }
 
+// alone reports whether no other fault is about while the scene is played.
+func (p *play) alone() bool {
+	others := 0
+	for _, f := range p.w.schedule.Faults {
+		if f.overlaps(p.f.At-2*healing, p.f.over()+healing) {
+			others++
+		}
+	}
+	return others == 1
+}
+
 // outage makes nodes refuse connections, and ends those that they have.
 func (p *play) outage(nodes ...*model.Node) (end func()) {
 	var ends []func()

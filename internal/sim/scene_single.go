@@ -117,6 +117,9 @@ func twoPrimaries(p *play) {
 // the one in use is slow.
 func soonerServer(p *play) {
 	const slow = 110 * time.Millisecond
+	if !p.alone() {
+		return // where the one in use does not answer, the other one is used
+	}
 	other := model.New(model.Options{Seed: p.f.With, Primaries: 1, NoCluster: true, WithoutNX: p.w.settings.Old, Executed: p.w.elsewhere})
 	n := other.Nodes()[0]
 	if p.w.settings.Password {
