@@ -134,3 +134,40 @@ func TestScriptsDoNotHideWrites(t *testing.T) {
 		}
 	})
 }
+
+// TestWatchDoesNotHideLoading: a server that is loading its data lets keys be watched, which
+// does not end the trouble of reads.
+func TestWatchDoesNotHideLoading(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ill := new(atomic.Bool)
+		ill.Store(true)
+		w := newWorld(func(_ string, cmd []string) string {
+			if cmd[0] == "GET" && ill.Load() {
+				return "-LOADING Redis is loading the dataset in memory\r\n"
+			}
+			return one
+		}, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		read := func() (time.Duration, error) {
+			began := time.Now()
+			err := client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "GET", "k"))
+			return time.Since(began), err
+		}
+		took, err := read()
+		require.ErrorIs(t, err, redislanes.ErrRefused)
+		require.InDelta(t, 1, took.Seconds(), 0.1)
+		for range 3 {
+			require.NoError(t, client.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+				return conn.Do(ctx, radix.Cmd(nil, "WATCH", "k"))
+			})))
+			took, _ = read()
+			require.Less(t, took, 5*time.Millisecond)
+		}
+		ill.Store(false)
+		_, err = read()
+		require.NoError(t, err, "which ends the trouble")
+		ill.Store(true)
+		took, _ = read()
+		require.InDelta(t, 1, took.Seconds(), 0.1)
+	})
+}

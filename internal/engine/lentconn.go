@@ -45,7 +45,7 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 		case !refused:
 			s.some = s.some || !isOfNoEffect(encoded, reply)
 			if !resp.IsError(reply) { // which it may be before the server looks whether it may write
-				s.ran = max(s.ran, sortOf(encoded))
+				s.ran = max(s.ran, provenBy(encoded))
 			}
 		case !s.refusal:
 			s.refused, s.refusal = sortOf(encoded), true
@@ -65,14 +65,23 @@ func isOfNoEffect(encoded, reply []byte) bool {
 	return string(reply) == "+QUEUED\r\n"
 }
 
-// sortOf returns what the command's success proves.
+// provenBy returns what the command's success proves. A server that is loading its data
+// lets keys be watched, and so does one that refuses writes.
+func provenBy(encoded []byte) sort {
+	if command.Of(encoded).Effect() == command.Watches {
+		return keyless
+	}
+	return sortOf(encoded)
+}
+
+// sortOf returns of which sort the command is.
 func sortOf(encoded []byte) sort {
 	cmd := command.Of(encoded)
 	keys := cmd.Keys()
 	switch _, any := keys.Next(); {
 	case !any:
 		return keyless
-	case cmd.Traits()&command.ReadOnly != 0, cmd.Effect() == command.Watches: // a server that refuses writes lets keys be watched
+	case cmd.Traits()&command.ReadOnly != 0, cmd.Effect() == command.Watches:
 		return reading
 	case cmd.Traits()&command.MayWrite != 0, !cmd.Known():
 		return maybeWriting

@@ -83,6 +83,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestReadsDoNotHideLentWrites", false,
 	},
 	{
+		"a WATCH that ran ends a trouble of reads", "internal/engine/lentconn.go",
+		"s.ran = max(s.ran, provenBy(encoded))", "s.ran = max(s.ran, sortOf(encoded))",
+		"./cluster", "TestWatchDoesNotHideLoading", false,
+	},
+	{
 		"a refusal is a receiver's value", "internal/engine/action.go",
 		"if refused == nil && isRefusal(reply, addr) {", "if false {",
 		"./cluster", "TestRefusalsReachNoReceiver", false,

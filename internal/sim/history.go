@@ -92,6 +92,8 @@ type Call struct {
 	Large        bool          // takes its time over a thin link
 	Blocks       bool          // takes as long as its own timeout
 	Bulk         bool          // too many callers at a time, so that some are refused
+	Sure         bool          // it succeeds, if nothing but its scene is about
+	Soon         time.Duration // it is over after so long, if nothing but its scene is about; 0: no matter
 	Err          error
 	Commands     []Command
 }
@@ -122,10 +124,12 @@ type Sample struct {
 	Errors  map[string]uint64 // error replies that the server gave until then, by code
 }
 
-// A Refreshing is how many maps of the slots were fetched until a moment.
+// A Refreshing is how many maps of the slots were fetched until a moment, but for those
+// that callers have asked for.
 type Refreshing struct {
 	At    time.Duration
-	Count uint64
+	Count int64
+	Asked int64 // those that callers have asked for
 }
 
 // A Span is a time during which something was the case.
@@ -141,6 +145,8 @@ type History struct {
 	Dials      []Dial
 	Samples    []Sample
 	Wrong      []Belief
+	Unlearned  []Belief      // of slots whose owner it had known already
+	Reads      []Execution   // by replicas, and by others that were not meant, of keys whose reads are noted
 	Asleep     time.Duration // until when there was no server
 	Ready      time.Duration // when servers were that New had to wait for
 	Started    time.Duration // when New returned

@@ -120,7 +120,8 @@ func (h *History) looks(f func(look)) {
 			l.dials[s.Addr][s.Role] = s.Pool.Dials
 		}
 		for ; refreshes < len(h.Refreshes) && h.Refreshes[refreshes].At <= at; refreshes++ {
-			count = h.Refreshes[refreshes].Count
+			r := h.Refreshes[refreshes]
+			count = uint64(r.Count + r.Asked)
 		}
 		l.refreshes = count
 		f(l)

@@ -31,7 +31,7 @@ func honest() *History {
 		TTLs:  map[string]TTL{"c": {Exists: true, Left: time.Minute}, "k": {Exists: true, Left: time.Second}},
 		Open:  3, Connected: 3, End: time.Minute,
 		Dials:     []Dial{{0, "a:1"}, {time.Second, "a:1"}},
-		Refreshes: []Refreshing{{0, 0}, {time.Second, 10}, {2 * time.Second, 12}},
+		Refreshes: []Refreshing{{0, 0, 0}, {time.Second, 10, 0}, {2 * time.Second, 12, 1}},
 		Samples:   []Sample{sample(time.Second), sample(2 * time.Second)},
 		Rest:      []Sample{sample(50 * time.Second)}, Rested: 20 * time.Second,
 		Faults: []Fault{{kind: &kind{name: "dead", dead: true}, At: 20 * time.Second, For: 10 * time.Second}},
@@ -192,6 +192,19 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond}
 		}},
 		{"start", "New takes long", func(h *History) { h.Started, h.Ready = 6*time.Second, 3*time.Second }},
+		{"scene", "a call fails that has to succeed", func(h *History) {
+			h.Terms.Roomy = true
+			h.Calls[5].Sure = true
+		}},
+		{"scene", "a call takes longer than it may", func(h *History) {
+			h.Terms.Roomy = true
+			h.Calls[5].Soon = h.Calls[5].took() - 1
+		}},
+		{"unlearned", "an old map is believed", func(h *History) { h.Unlearned = []Belief{{time.Second, 7, "a:1"}} }},
+		{"steady", "another replica is asked", func(h *History) {
+			h.Reads = []Execution{{Key: steadyKeys + "k", Node: "a:1"}, {Key: steadyKeys + "k", Node: "a:2"}}
+		}},
+		{"steady", "a replica is asked in place of the primary", func(h *History) { h.Reads = []Execution{{Key: freshKeys + "k", Node: "a:1"}} }},
 		{"lazy", "a call waits for servers to start", func(h *History) {
 			h.Calls[4].Began, h.Calls[4].Ended, h.Calls[4].Err, h.Asleep = 0, 2*time.Second, errNotSent, 3*time.Second
 			h.Calls[4].Commands[0].settle("", errNotSent)

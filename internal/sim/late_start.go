@@ -17,6 +17,9 @@ const (
 
 	// wakes is how long a client may take to find out that they do not.
 	wakes = 2 * time.Second
+
+	// tells is when it has tried to reach them, and calls fail with what came of it.
+	tells = time.Second
 )
 
 var lateServers = kind{name: "late servers", after: wakes}
@@ -40,6 +43,9 @@ func lazy(h *History) string {
 		}
 		if c.took() > h.slackOf(c) || !errors.Is(c.Err, redislanes.ErrNotSent) {
 			return fmt.Sprintf("call %d (%s) began at %v, before there were servers, took %v and had error %v", c.ID, c.Kind, c.Began, c.took(), c.Err)
+		}
+		if c.Began > tells && !errors.As(c.Err, new(*redislanes.UnreachableError)) {
+			return fmt.Sprintf("call %d (%s) began at %v, before there were servers, and its error does not say why there is none: %v", c.ID, c.Kind, c.Began, c.Err)
 		}
 	}
 	return ""

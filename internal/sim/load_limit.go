@@ -69,6 +69,9 @@ func (w *world) makeLimiter() error {
 		return err
 	}
 	w.limiter = limiter
+	if w.door, err = limiter.Limit(doorRule); err != nil {
+		return err
+	}
 	for _, rule := range w.settings.Terms.Rules {
 		l, err := limiter.Limit(rule)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 // upon once in thousands of seeds, such as a read right behind a write that was refused, it
 // makes happen each time. What its calls are judged by is what all calls are.
 type scene struct {
-	kind // whose begin is made of play
+	kind // whose begin is made of play, where there is one
 	fits func(s *Settings) bool
 	play func(p *play)
 }
@@ -58,6 +58,9 @@ func kindsOf(seed uint64, s *Settings) []kind {
 // played returns the kind of faults that are the scene.
 func (sc *scene) played() kind {
 	k := sc.kind
+	if k.begin != nil {
+		return k
+	}
 	k.begin = func(w *world, f Fault) func() {
 		done := make(chan struct{})
 		go func() {
@@ -131,6 +134,7 @@ func scenes() []scene {
 		}},
 		scenesOfSlots(), scenesOfGrace(), scenesOfRequests(),
 		silentScenes(), sharedScenes(), dialScenes(), waitScenes(),
+		moveScenes(), unknownScenes(), laneScenes(), mapScenes(), singleScenes(),
 	)
 }
 

@@ -47,9 +47,6 @@ func (a *attempt) increment(key string, sure bool) {
 	a.perform(radix.FlatCmd(&total, "INCRBY", key, by), number(&total))
 }
 
-// sceneKeys is what the keys begin with that only scenes count.
-const sceneKeys = "x:"
-
 // unanswered calls a node to which all connections are lost, and which answers no dial.
 func unanswered(p *play) {
 	n := p.w.primary(p.f)

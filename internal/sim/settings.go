@@ -81,6 +81,9 @@ func choose(seed uint64) Settings {
 	nat := source(seed, ofNAT, 0)
 	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
 	s.chooseServers(source(seed, ofServers, 0))
+	if scenic(seed) {
+		s.chooseForScenes(source(seed, ofScenes, 1))
+	}
 	if s.Terms.Askers = 1; s.lanes() > 0 {
 		s.Terms.Askers = 2 // for slow commands, too
 	}
@@ -93,6 +96,22 @@ func choose(seed uint64) Settings {
 	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
 	return s
+}
+
+// chooseForScenes makes common what scenes need and what is rare.
+func (s *Settings) chooseForScenes(r *rand.Rand) {
+	s.DeadSeed = s.DeadSeed || chance(r, 2)
+	if s.Replicas == 1 && !s.NoCluster && chance(r, 3) {
+		s.Replicas = 2
+	}
+	if l, ok := s.Config.Pool.(pool.Laned); ok && l.Lanes > 1 && chance(r, 2) {
+		l.Strategy = lanes.FirstFit
+		s.Config.Pool, s.Strategy = l, "FirstFit"
+	}
+	if alone := chance(r, 8); alone && !s.Unset && !s.NoCluster && !s.Config.Standalone {
+		s.withoutCluster(oneOf(r, 0, 1, 2))
+		s.DeadSeed, s.Config.Dialer.Timeout = true, 0
+	}
 }
 
 // chooseMore chooses what servers and the log of some worlds are like.

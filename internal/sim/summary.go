@@ -24,7 +24,7 @@ func (h *History) Summary() string {
 	}
 	refreshes := uint64(0)
 	if n := len(h.Refreshes); n > 0 {
-		refreshes = h.Refreshes[n-1].Count
+		refreshes = uint64(h.Refreshes[n-1].Count)
 	}
 	fmt.Fprintf(&b, "), %d executions, %d dials, %d refreshes, %d faults", len(h.Log), len(h.Dials), refreshes, len(h.Faults))
 	if h.Closing.From > 0 {

@@ -54,9 +54,12 @@ type world struct {
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
+	door     *limit.Limit
 	over     chan struct{}                // closed when it has ended
 	failures map[string]map[string]uint64 // error replies of the servers by code; guarded as the history
 	called   chan struct{}                // closed when the callers have ended
+	syncs    atomic.Uint64                // how often scenes have asked for a refresh
+	rare     atomic.Int32                 // how many commands are used that nobody had used
 
 	mapMu    sync.Mutex
 	believed map[uint16]string // whose a slot is, as the client said last
@@ -164,6 +167,7 @@ func (w *world) listen(n *model.Node) {
 
 // executed notes what has taken effect on a primary.
 func (w *world) executed(e model.Execution) {
+	w.noteRead(e)
 	if e.Replica || len(e.Args) < 3 || len(e.Reply) == 0 || e.Reply[0] == '-' {
 		return
 	}
@@ -334,7 +338,8 @@ func (w *world) look() (connected int, looked []Sample) {
 	w.askMap()
 	s, now := w.client.Stats(), w.rec.now()
 	w.rec.note(func(h *History) {
-		h.Refreshes = append(h.Refreshes, Refreshing{now, s.Refreshes + s.RefreshErrors})
+		asked := int64(w.syncs.Load())
+		h.Refreshes = append(h.Refreshes, Refreshing{now, int64(s.Refreshes+s.RefreshErrors) - asked, asked})
 		for _, n := range s.Nodes {
 			balance := int64(n.Pool.Dials) - int64(n.Pool.DialErrors) - int64(n.Pool.Dialing) - int64(n.Pool.Open) - int64(n.Pool.Extra)
 			for _, closed := range n.Pool.Closes {

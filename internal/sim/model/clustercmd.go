@@ -84,7 +84,7 @@ func clusterSlots(c *call) {
 	ranges := t.ranges()
 	c.array(len(ranges))
 	for _, r := range ranges {
-		replicas := t.replicas(r.owner)
+		replicas := c.n.heard(t.replicas(r.owner))
 		c.array(3 + len(replicas))
 		c.int(int64(r.first))
 		c.int(int64(r.last))
@@ -101,6 +101,16 @@ func clusterSlots(c *call) {
 			c.mapOf(0)
 		}
 	}
+}
+
+// heard returns replicas in the order in which the node has heard of them, which is not
+// that of others.
+func (n *Node) heard(replicas []int) []int {
+	if len(replicas) < 2 {
+		return replicas
+	}
+	first := n.index % len(replicas)
+	return slices.Concat(replicas[first:], replicas[:first])
 }
 
 func (c *call) nodes() string {

@@ -25,8 +25,9 @@ type faults struct {
 	told       func(slot uint16, owner int) int
 	outdated   bool // what it tells
 	disowned   map[uint16]bool
-	standalone bool // a server without cluster mode
-	stranger   bool // a node of another cluster
+	standalone bool      // a server without cluster mode
+	stranger   bool      // a node of another cluster
+	was        *topology // what a stranger went by as a member; nil: it is none
 	alias      string
 	own        map[string]*entry // what it had as a member
 	pause      struct {
@@ -92,6 +93,7 @@ type Start struct {
 	Down       time.Duration // for how long it believes that the cluster is down; 2 s is usual
 	Standalone bool          // without cluster mode, until the next start
 	Stranger   bool          // as a primary of all slots of another cluster, until the next start
+	Epoch      uint64        // of that cluster, besides 1
 }
 
 // Restart ends the process, if it runs, and starts it again.
@@ -118,7 +120,10 @@ func (n *Node) Restart(how Start) {
 			n.source = nil
 		case how.Stranger:
 			n.alias, n.source = n.c.newID(), nil
-			n.view = alone(n.index, len(n.c.nodes))
+			if n.was == nil {
+				n.was = n.view
+			}
+			n.view = alone(n.index, len(n.c.nodes), how.Epoch)
 			n.learning = nil
 		default:
 			n.rejoin(now)
@@ -139,6 +144,9 @@ func (n *Node) empty() {
 
 // rejoin makes the node a member as it was, which hears of the truth.
 func (n *Node) rejoin(now time.Time) {
+	if n.was != nil {
+		n.view, n.was = n.was, nil
+	}
 	if p := n.view.primary[n.index]; p >= 0 {
 		n.source = n.c.nodes[p]
 	}
@@ -149,8 +157,8 @@ func (n *Node) rejoin(now time.Time) {
 }
 
 // alone is the topology of a cluster of one node.
-func alone(node, nodes int) *topology {
-	t := firstTopology(1, nodes, 0)
+func alone(node, nodes int, epoch uint64) *topology {
+	t := firstTopology(1, nodes, epoch)
 	for slot := range t.owner {
 		t.owner[slot] = int16(node)
 	}

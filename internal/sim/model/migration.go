@@ -62,6 +62,54 @@ func (c *Cluster) FinishMigration(slot uint16) {
 	}, from, to)
 }
 
+// MoveSlots makes a primary the owner of slots that are another one's, with their keys: it
+// and the other one know at once, others when they hear of it.
+func (c *Cluster) MoveSlots(slots []uint16, to *Node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.settleAll(now)
+	moved := make(map[uint16]bool)
+	var from *Node
+	for _, slot := range slots {
+		if owner := c.ownerLocked(slot); owner != nil && owner != to && owner.member() && owner.migrating[slot] == nil && (from == nil || owner == from) {
+			from, moved[slot] = owner, true
+		}
+	}
+	if from == nil || !to.member() || to.source != nil || c.truth.primary[to.index] >= 0 {
+		return
+	}
+	for slot := range moved {
+		from.migrating[slot], to.importing[slot] = to, from
+	}
+	var keys []string
+	for key := range from.keys {
+		if moved[Slot([]byte(key))] {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	c.moveKeys(from, to, keys)
+	c.change(now, func(t *topology) {
+		for slot := range moved {
+			t.owner[slot] = int16(to.index)
+		}
+		t.bump(to.index)
+	}, from, to)
+}
+
+// SlotsOf returns the slots that the node owns, in order.
+func (c *Cluster) SlotsOf(n *Node) (slots []uint16) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for slot, owner := range c.truth.owner {
+		if int(owner) == n.index {
+			slots = append(slots, uint16(slot))
+		}
+	}
+	return slots
+}
+
 // AbortMigration leaves the slot where it was. Keys that were moved go back.
 func (c *Cluster) AbortMigration(slot uint16) {
 	c.mu.Lock()

@@ -24,6 +24,11 @@ type Conditions struct {
 	// connections from one dialler to one address; 0 for no limit.
 	Bandwidth int
 
+	// EachBandwidth is in bytes per second, for each direction of each connection, as one
+	// has on a link that loses packets; 0 for no limit. What is on its way when it is
+	// lifted arrives when it would have.
+	EachBandwidth int
+
 	// Stall holds up bytes, and ends of connections, as a server does that was
 	// stopped: dials succeed. What was held up arrives when the stall is over.
 	Stall Way
@@ -52,18 +57,19 @@ type Conditions struct {
 // and returns both at a time.
 func (c Conditions) and(d Conditions) Conditions {
 	return Conditions{
-		Latency:     c.Latency + d.Latency,
-		Jitter:      c.Jitter + d.Jitter,
-		Bandwidth:   smaller(c.Bandwidth, d.Bandwidth),
-		Stall:       c.Stall | d.Stall,
-		Partition:   c.Partition | d.Partition,
-		Refuse:      c.Refuse || d.Refuse,
-		SlowDial:    c.SlowDial + d.SlowDial,
-		Blackhole:   c.Blackhole || d.Blackhole,
-		CutToServer: smaller(c.CutToServer, d.CutToServer),
-		CutToClient: smaller(c.CutToClient, d.CutToClient),
-		HangUpBytes: smaller(c.HangUpBytes, d.HangUpBytes),
-		HangUpAfter: smaller(c.HangUpAfter, d.HangUpAfter),
+		Latency:       c.Latency + d.Latency,
+		Jitter:        c.Jitter + d.Jitter,
+		Bandwidth:     smaller(c.Bandwidth, d.Bandwidth),
+		EachBandwidth: smaller(c.EachBandwidth, d.EachBandwidth),
+		Stall:         c.Stall | d.Stall,
+		Partition:     c.Partition | d.Partition,
+		Refuse:        c.Refuse || d.Refuse,
+		SlowDial:      c.SlowDial + d.SlowDial,
+		Blackhole:     c.Blackhole || d.Blackhole,
+		CutToServer:   smaller(c.CutToServer, d.CutToServer),
+		CutToClient:   smaller(c.CutToClient, d.CutToClient),
+		HangUpBytes:   smaller(c.HangUpBytes, d.HangUpBytes),
+		HangUpAfter:   smaller(c.HangUpAfter, d.HangUpAfter),
 	}
 }
 

@@ -188,6 +188,24 @@ func TestBandwidthIsShared(t *testing.T) {
 	})
 }
 
+func TestEachBandwidth(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		a, sa := pair(t, n)
+		b, sb := pair(t, n)
+		lift := n.Impose("", "", Conditions{EachBandwidth: 100_000, Latency: ms})
+		began := time.Now()
+		write(t, a, strings.Repeat("a", 10_000))
+		write(t, b, strings.Repeat("b", 1_000))
+		_, err := read(sb, 1_000)
+		require.NoError(t, err)
+		require.Equal(t, 11*ms, time.Since(began), "it has its own")
+		lift()
+		_, err = read(sa, 10_000)
+		require.NoError(t, err)
+		require.Equal(t, 101*ms, time.Since(began))
+	})
+}
+
 // What waits for a thin link goes at the pace of the new one.
 func TestBandwidthChanges(t *testing.T) {
 	for name, c := range map[string]struct {

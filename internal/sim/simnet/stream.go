@@ -51,6 +51,7 @@ type stream struct {
 
 	sent, arrived, taken uint64 // bytes of the stream
 
+	busy     int64 // until when its own bandwidth is taken
 	last     int64 // when all that was sent will have arrived
 	fin      int64 // when the sender's end arrives, behind all bytes
 	rst      int64 // when a reset arrives; what arrives later is lost
@@ -227,7 +228,7 @@ func (s *stream) sendLocked(p []byte, now int64) {
 		return
 	}
 	piece := len(p)
-	if b := s.wire.conditions.Bandwidth; b > 0 {
+	if b := smaller(s.wire.conditions.Bandwidth, s.wire.conditions.EachBandwidth); b > 0 {
 		piece = max(minPiece, int(int64(b)*pieceTime/int64(time.Second)))
 	}
 	s.buf = append(s.buf, p...)
@@ -256,6 +257,10 @@ func (s *stream) arrivalLocked(now int64, n int) int64 {
 	at := now
 	if c.Bandwidth > 0 {
 		at = s.wire.link.occupy(s.way, now, int64(n)*int64(time.Second)/int64(c.Bandwidth))
+	}
+	if c.EachBandwidth > 0 {
+		s.busy = max(s.busy, at) + int64(n)*int64(time.Second)/int64(c.EachBandwidth)
+		at = s.busy
 	}
 	at += int64(c.Latency)
 	if c.Jitter > 0 {
