@@ -76,6 +76,31 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 	require.True(t, a.fullLocked())
 }
 
+// TestEachUnansweredDialIsNoticed: what was lent and given back between two looks has shown
+// that the server makes nobody wait. Each unanswered dial took twice as long as the last.
+func TestEachUnansweredDialIsNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 1, MaxLent: 8})
+		for range 5 {
+			conn, err := p.Lend(t.Context())
+			require.NoError(t, err)
+			defer conn.Return()
+			h.lose(true)
+			began := time.Now()
+			_, err = p.Lend(t.Context())
+			require.ErrorIs(t, err, redislanes.ErrSuspect)
+			require.Less(t, time.Since(began), 3*minSilence)
+			h.lose(false)
+			time.Sleep(5 * time.Second)
+			again, err := p.Lend(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, again.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+			again.Return()
+		}
+	})
+}
+
 // TestUnansweredDialBesideLentConnections: those who wait for a dial that is not
 // answered learn so as soon as if none were lent, unless what is lent shows life.
 func TestUnansweredDialBesideLentConnections(t *testing.T) {
