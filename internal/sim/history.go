@@ -90,6 +90,8 @@ type Call struct {
 	Large        bool          // takes its time over a thin link
 	Blocks       bool          // takes as long as its own timeout
 	Bulk         bool          // too many callers at a time, so that some are refused
+	Split        bool          // it has a batch for each slot
+	Spare        int           // how many connections were there for it when it began that were well and free; 0: it is not known
 	Err          error
 	Commands     []Command
 }
@@ -154,6 +156,7 @@ type History struct {
 	Terms      Terms
 	End        time.Duration    // when the load ended
 	Closing    Span             // from when to when the client was closed while callers called it; zero: it was not
+	Shut       time.Duration    // when the counters were closed before that; 0: they were not
 	Open       int              // connections of the network, two seconds after that
 	Connected  int              // connections that the client says it has then
 	Rested     time.Duration    // for how long nobody had called it when it was looked at last; 0: it was not
@@ -180,6 +183,7 @@ type Terms struct {
 	RoundTrip time.Duration // a usual one
 	MaxConns  int           // to one node, by one pool
 	MinConns  int           // the least size of a pool
+	Law       law           // by which pools follow their load
 	Rest      time.Duration // until what nobody uses is closed, and what is broken is found out
 	Pings     bool          // idle connections are
 	Stubborn  bool          // connections do not end when they are closed

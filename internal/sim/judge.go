@@ -39,6 +39,8 @@ var judges = []judge{
 	{"stall", stalled},
 	{"prompt", prompt},
 	{"replica", replicated},
+	{"spare", spared},
+	{"spare", spared},
 	{"dials", dials},
 	{"retries", retries},
 	{"refreshes", refreshes},

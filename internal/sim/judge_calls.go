@@ -97,6 +97,8 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 	switch {
 	case cmd.Outcome == Acked && cmd.Err == nil, h.Terms.Stubborn, isTooMuch(cmd.Err), h.closedBy(c.Ended), c.Misuse, c.Blocks, c.hasty():
 		return true
+	case h.Shut > 0 && c.Ended >= h.Shut && errors.Is(cmd.Err, redislanes.ErrClosed):
+		return true
 	case errors.Is(cmd.Err, redislanes.ErrExhausted):
 		return h.Terms.FewCalls || h.crowded(c) || h.lentOut(c)
 	case (c.Kind == transaction || c.Kind == raw) && redirected(cmd.Err):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -33,9 +34,12 @@ type play struct {
 // scenesOf is how many seeds there are for one whose schedule is made of scenes.
 const scenesOf = 3
 
+// playsScenes reports whether the schedule of a seed is made of scenes.
+func playsScenes(seed uint64) bool { return chance(source(seed, ofScenes, 0), scenesOf) || Only != "" }
+
 // kindsOf returns what may happen in the world of a seed.
 func kindsOf(seed uint64, s *Settings) []kind {
-	if !chance(source(seed, ofScenes, 0), scenesOf) && Only == "" {
+	if !playsScenes(seed) {
 		return allKinds()
 	}
 	var kinds []kind
@@ -107,12 +111,13 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
-	return []scene{
+	all := []scene{
 		{
 			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},
 			play: shortCallsWhileSilent,
 		},
 	}
+	return slices.Concat(all, loadScenes(), poolScenes())
 }
 
 // hit counts a key once, with a time to live.

@@ -43,6 +43,8 @@ type kind struct {
 	harmless    bool          // it breaks no connection
 	moves       bool          // slots have another node than before
 	replicas    bool          // it is of replicas only
+	answers     bool          // whoever dials a node has an answer within a few round trips
+	quiet       bool          // callers are to make few calls meanwhile
 	begin       func(w *world, f Fault) (end func())
 }
 
@@ -80,7 +82,9 @@ func plan(r *rand.Rand, kinds []kind) Schedule {
 		if episode.To > lastTrouble {
 			break
 		}
-		s.Busy, s.Faults = append(s.Busy, episode), append(s.Faults, faults...)
+		if s.Faults = append(s.Faults, faults...); slices.ContainsFunc(faults, func(f Fault) bool { return !f.quiet }) {
+			s.Busy = append(s.Busy, episode)
+		}
 		at = episode.To + 10*time.Second + time.Duration(r.Int64N(int64(50*time.Second)))
 	}
 	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return int(a.At - b.At) })

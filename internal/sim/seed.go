@@ -25,6 +25,7 @@ const (
 	ofHabits // of servers and the log
 	ofExtra  // with the number of the caller and that of its call
 	ofScenes
+	ofPools // that scenes are about
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

@@ -68,6 +68,7 @@ func choose(seed uint64) Settings {
 		var o pool.Options
 		o, stall = chooseOptions(c)
 		s.Config.Pool, s.Strategy, s.Terms.MaxConns = choosePool(c, o)
+		o = s.suitPool(seed, o)
 		s.chooseRest(c)
 		l, laned := s.Config.Pool.(pool.Laned)
 		s.Terms.Roomy = laned && (l.MaxInFlight == 0 || l.MaxInFlight > 8) && l.MaxQueuedBytes != 1<<10
@@ -77,7 +78,7 @@ func choose(seed uint64) Settings {
 	nat := source(seed, ofNAT, 0)
 	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
 	s.chooseServers(source(seed, ofServers, 0))
-	s.Terms.MinConns = leastConns(s.Config.Pool)
+	s.Terms.MinConns, s.Terms.Law = leastConns(s.Config.Pool), lawOf(s.Config.Pool)
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
 	}
