@@ -7,6 +7,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 )
 
@@ -53,6 +54,22 @@ func poolScenes() []scene {
 	}
 }
 
+// undo returns the function as one that is called once: when the scene's time is over, or
+// before.
+func (p *play) undo(end func()) func() {
+	once := sync.OnceFunc(end)
+	timer := time.AfterFunc(p.left(), once)
+	return func() { timer.Stop(); once() }
+}
+
+// left returns how much of the scene's time is left.
+func (p *play) left() time.Duration { return p.f.until() - p.w.rec.now() }
+
+// impose imposes conditions for the rest of the scene's time, or until they are lifted.
+func (p *play) impose(n *model.Node, c simnet.Conditions) (lift func()) {
+	return p.undo(p.w.net.Impose(us, p.w.reached(n), c))
+}
+
 // halfBroken breaks connections of which nobody learns until they are asked, and calls when
 // all have been, and those that are well have answered.
 func halfBroken(p *play) {
@@ -61,8 +78,11 @@ func halfBroken(p *play) {
 	for range 2 {
 		p.crowd(n.Index(), p.w.settings.Terms.Law.Least, time.Second)
 	}
+	if p.left() < 3*time.Second {
+		return // something else is the matter
+	}
 	p.w.net.Vanish(us, addr, 0.5)
-	defer p.w.net.Cut(us, addr, 1)
+	defer p.undo(func() { p.w.net.Cut(us, addr, 1) })()
 	time.Sleep(1700 * time.Millisecond)
 	for i := range 3 {
 		spare := p.whole(addr) - 1
@@ -87,8 +107,7 @@ func (p *play) whole(addr string) int {
 // besidePings calls while it takes long to answer the PINGs of idle connections.
 func besidePings(p *play) {
 	n := p.w.node(p.f)
-	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Latency: 80 * time.Millisecond})
-	defer end()
+	defer p.impose(n, simnet.Conditions{Latency: 80 * time.Millisecond})()
 	for round := range 2 {
 		p.elapse(time.Duration(round)*2*time.Second + time.Second)
 		var wg sync.WaitGroup
@@ -114,8 +133,7 @@ func besideLent(p *play) {
 		_ = p.w.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, _ radix.Conn) error { <-ctx.Done(); return nil }))
 	})
 	time.Sleep(200 * time.Millisecond)
-	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Blackhole: true})
-	defer end()
+	defer p.impose(n, simnet.Conditions{Blackhole: true})()
 	for p.w.rec.now() < p.f.until()-2*time.Second {
 		p.call(raw, 2*time.Second, func(a *attempt) {
 			var c Command
@@ -130,14 +148,14 @@ func besideLent(p *play) {
 // there, and loses the question; and then writes, while it answers all questions.
 func silenceAndPause(p *play) {
 	n := p.w.primary(p.f)
-	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Partition: simnet.Both})
-	held := sync.OnceFunc(end)
-	time.AfterFunc(400*time.Millisecond, held)
-	defer held()
+	time.AfterFunc(400*time.Millisecond, p.impose(n, simnet.Conditions{Partition: simnet.Both}))
 	p.crowd(n.Index(), 1, 10*time.Second)
 	p.elapse(405 * time.Millisecond)
-	n.Pause(1500*time.Millisecond, false)
-	defer n.Unpause()
+	if p.left() < time.Second {
+		return // something else is the matter
+	}
+	n.Pause(p.left()-100*time.Millisecond, false)
+	defer p.undo(n.Unpause)()
 	p.crowd(n.Index(), 1, 10*time.Second)
 }
 
@@ -151,7 +169,7 @@ func tooMuchToWatch(p *play) {
 		}
 		return tooDeep, false
 	})
-	defer n.Interpose(nil)
+	defer p.undo(func() { n.Interpose(nil) })()
 	for i := range 4 {
 		key := p.keyAt(n.Index(), "v:", i)
 		p.call(watching, 2*time.Second, func(a *attempt) { a.watch(key) })
@@ -162,7 +180,7 @@ func tooMuchToWatch(p *play) {
 // a PING, and then hang up right behind the reply.
 func hangUpsBehindPings(p *play) {
 	n := p.w.node(p.f)
-	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Refuse: true})
+	end := p.impose(n, simnet.Conditions{Refuse: true})
 	p.w.net.Cut(us, p.w.reached(n), 1)
 	p.elapse(500 * time.Millisecond)
 	n.HangUpBehind("ping")

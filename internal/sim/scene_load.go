@@ -23,7 +23,7 @@ func loadScenes() []scene {
 			play: writesWaitWhileItShrinks,
 		},
 		{
-			kind: kind{name: "a strategy takes its time", harmless: true, gentle: true, weight: 8, least: time.Second, most: 2 * time.Second, slack: 100 * slowness},
+			kind: kind{name: "a strategy takes its time", harmless: true, gentle: true, weight: 8, least: 2 * time.Second, most: 2 * time.Second, slack: 100 * slowness},
 			fits: func(s *Settings) bool { l := s.Terms.Law; return !l.Exclusive && l.Most > 0 && l.Depth*l.Most <= 32 },
 			play: strategyTakesItsTime,
 		},
@@ -72,7 +72,10 @@ func writesWaitWhileItShrinks(p *play) {
 	for range 2 {
 		p.crowd(n.Index(), l.high(), 5*time.Second)
 	}
-	n.Pause(p.f.until()-p.w.rec.now()-500*time.Millisecond, false)
+	if p.left() < 2*time.Second {
+		return // something else is the matter
+	}
+	n.Pause(p.left()-500*time.Millisecond, false)
 	p.crowd(n.Index(), l.low(), 20*time.Second)
 }
 
@@ -80,8 +83,8 @@ func writesWaitWhileItShrinks(p *play) {
 func strategyTakesItsTime(p *play) {
 	n, l := p.w.primary(p.f), p.w.settings.Terms.Law
 	p.w.user.mood.Store(int32(slow))
-	defer p.w.user.mood.Store(int32(well))
+	defer p.undo(func() { p.w.user.mood.Store(int32(well)) })()
 	for range 3 {
-		p.crowd(n.Index(), min(2*l.Depth*l.Most, 30), 5*time.Second)
+		p.crowd(n.Index(), min(2*l.Depth*l.Most, 30), 500*time.Millisecond)
 	}
 }
