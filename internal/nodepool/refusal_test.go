@@ -1,6 +1,8 @@
 package nodepool
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestFailFastKnowsWhoIsBack: a connection whose reply has arrived is not in use,
@@ -98,6 +101,34 @@ func TestEachUnansweredDialIsNoticed(t *testing.T) {
 			require.NoError(t, again.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 			again.Return()
 		}
+	})
+}
+
+// TestDialsThatTimeOutBesideLentConnections: dials that are given up before the pool wonders
+// are one silence.
+func TestDialsThatTimeOutBesideLentConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		h.cond, h.holds = sync.NewCond(&h.mu), nothing
+		p, err := New(Laned{Lanes: 1}, lanes.Dialer{NetDial: h.dial, Timeout: 100 * ms}, "simulated:1", nil)
+		require.NoError(t, err)
+		defer h.tasks.Wait()
+		defer p.Close()
+		conn, err := p.Lend(t.Context())
+		require.NoError(t, err)
+		defer conn.Return()
+		h.lose(true)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err = p.Lend(ctx)
+		require.ErrorIs(t, err, redislanes.ErrSuspect)
+		require.Less(t, time.Since(began), time.Second)
+		h.lose(false)
+		time.Sleep(5 * time.Second)
+		again, err := p.Lend(t.Context())
+		require.NoError(t, err, "the server answers again")
+		again.Return()
 	})
 }
 
