@@ -181,6 +181,7 @@ type Terms struct {
 	Notice    time.Duration // until a server that is dead is known to be
 	Stall     time.Duration // until connections to it are closed
 	RoundTrip time.Duration // a usual one
+	LeastTrip time.Duration // the shortest one
 	MaxConns  int           // to one node, by one pool
 	MinConns  int           // the least size of a pool
 	Law       law           // by which pools follow their load

@@ -40,6 +40,7 @@ var judges = []judge{
 	{"prompt", prompt},
 	{"replica", replicated},
 	{"spare", spared},
+	{"drained", drained},
 	{"spare", spared},
 	{"dials", dials},
 	{"retries", retries},

@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -26,7 +29,7 @@ func (h *History) roomy(was, is *Sample) string {
 
 // crowdAt returns how many calls of crowds were under way at the node at the same moment
 // within a time, as far as the log tells. Where faults are about besides the scene that
-// they are of, they may not have been.
+// they are of, those count that took one round trip and were nowhere else.
 func (h *History) crowdAt(addr string, within Span) (most int) {
 	about := 0
 	for _, f := range h.Faults {
@@ -34,12 +37,9 @@ func (h *History) crowdAt(addr string, within Span) (most int) {
 			about++
 		}
 	}
-	if about > 1 {
-		return 0
-	}
 	var spans []Span
 	for _, c := range h.Calls {
-		if c.Kind == crowding && c.Began >= within.From && c.Began <= within.To && h.ranAt(c, addr) {
+		if c.Kind == crowding && c.Began >= within.From && c.Began <= within.To && (about <= 1 || c.took() < 2*h.Terms.LeastTrip) && h.ranAt(c, addr) {
 			spans = append(spans, Span{c.Began, c.Ended})
 		}
 	}
@@ -129,4 +129,20 @@ func (c *Call) connections() int {
 		return max(1, len(c.Commands))
 	}
 	return 1
+}
+
+// drained: what a pool closes for reasons of its own, as it is idle or has reached its age,
+// costs no command its reply.
+func drained(h *History) string {
+	own := []string{"connection idle", "connection replaced"}
+	return h.each(func(c *Call, i int) string {
+		var lost *redislanes.OutcomeError
+		if !errors.As(c.Commands[i].Err, &lost) || lost.Outcome != redislanes.ErrUnknownOutcome || lost.Cause == nil {
+			return ""
+		}
+		if why := lost.Cause.Error(); slices.ContainsFunc(own, func(text string) bool { return strings.HasPrefix(why, text) }) {
+			return fmt.Sprintf("%s: its connection was closed while it was under way: %s", c.of(i), why)
+		}
+		return ""
+	})
 }

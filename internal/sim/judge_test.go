@@ -263,6 +263,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Faults[0].kind = &kind{name: "half of them are broken"}
 			h.Calls[6].Spare = 1
 		}},
+		{"drained", "a command is under way on a connection that is closed as idle", func(h *History) {
+			lost := &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("connection idle")}
+			h.Calls[6].Commands[0].Err, h.Calls[6].Err = lost, lost
+		}},
 		{"dials", "a storm", func(h *History) {
 			for range 200 {
 				h.Dials = append(h.Dials, Dial{3 * time.Second, "a:1"})

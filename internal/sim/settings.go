@@ -59,7 +59,7 @@ func choose(seed uint64) Settings {
 	s.Jitter = oneOf(r, 0, s.Latency/4, s.Latency)
 	c := source(seed, ofConfig, 0)
 	s.Unset = chance(c, 8)
-	s.Terms = Terms{Primaries: s.Primaries, Grace: time.Second, RoundTrip: 2 * (s.Latency + s.Jitter), MaxConns: 4 + 2 + pool.DefaultSize}
+	s.Terms = Terms{Primaries: s.Primaries, Grace: time.Second, RoundTrip: 2 * (s.Latency + s.Jitter), LeastTrip: 2 * s.Latency, MaxConns: 4 + 2 + pool.DefaultSize}
 	stall := 3 * time.Second
 	s.Terms.Stubborn = s.Dialing == stubborn
 	s.Terms.Parting = [...]time.Duration{late: 100 * time.Millisecond, stubborn: time.Second}[s.Dialing]
