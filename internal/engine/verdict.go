@@ -50,6 +50,10 @@ func (x *retry) judge(i int, now time.Time) step {
 	case final:
 		// Not a success: the server may say so before it looks whether it may write.
 		x.attempts[i].trouble = nil
+		if !x.how.Replicas && saysReadOnly(text) { // in a script: nothing else may tell
+			x.request.places[i].trip.pool.Renew()
+			x.client.hint()
+		}
 		return ran
 	case moved, ask:
 		return x.follow(i, to)
