@@ -15,6 +15,9 @@ const (
 
 // reached returns the address at which the client reaches the node.
 func (w *world) reached(n *model.Node) string {
+	if w.settings.Proxy { // behind which all of them are
+		n = w.nodes[0]
+	}
 	if !w.settings.NAT {
 		return n.Addr()
 	}

@@ -117,7 +117,7 @@ func scenes() []scene {
 			play: shortCallsWhileSilent,
 		},
 	}
-	return slices.Concat(all, loadScenes(), poolScenes())
+	return slices.Concat(all, loadScenes(), poolScenes(), proxyScenes())
 }
 
 // hit counts a key once, with a time to live.

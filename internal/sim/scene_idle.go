@@ -83,7 +83,7 @@ func halfBroken(p *play) {
 	}
 	p.w.net.Vanish(us, addr, 0.5)
 	defer p.undo(func() { p.w.net.Cut(us, addr, 1) })()
-	time.Sleep(1700 * time.Millisecond)
+	time.Sleep(1750 * time.Millisecond)
 	for i := range 3 {
 		spare := p.whole(addr) - 1
 		p.call("spare", 300*time.Millisecond, func(a *attempt) {

@@ -78,6 +78,7 @@ func choose(seed uint64) Settings {
 	nat := source(seed, ofNAT, 0)
 	s.NAT = !s.Unset && (chance(nat, 5) || s.Unnamed && chance(nat, 2))
 	s.chooseServers(source(seed, ofServers, 0))
+	s.suitServers(seed)
 	s.Terms.MinConns, s.Terms.Law = leastConns(s.Config.Pool), lawOf(s.Config.Pool)
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
