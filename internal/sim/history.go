@@ -194,6 +194,7 @@ type Terms struct {
 	Roomy     bool          // callers do not wait for each other's connections
 	Blind     bool          // no server is asked for a map: MOVED is all that there is to know
 	Sentinels bool          // which say who the primary is
+	Proxy     bool          // there is one before the servers
 	Primaries int
 	Rules     []limit.Rule
 	Budget    time.Duration // of a call of the limiter

@@ -94,7 +94,7 @@ func (h *History) trusted(was, is *Sample) string {
 // spared: a call is served at once while there are more connections that are well and free
 // than other calls.
 func spared(h *History) string {
-	most := 4*h.Terms.RoundTrip + 20*time.Millisecond
+	most := 8*h.Terms.RoundTrip + 20*time.Millisecond // a transaction takes six
 	for _, c := range h.Calls {
 		if c.Spare == 0 || h.closedBy(c.Ended) || h.only(c) == nil || h.others(c) >= c.Spare {
 			continue

@@ -13,7 +13,7 @@ import (
 // proxyScenes are about servers that change their roles behind one address.
 func proxyScenes() []scene {
 	return []scene{{
-		kind: kind{name: "a failover behind a proxy", moves: true, weight: 12, least: 2 * time.Second, most: 2 * time.Second},
+		kind: kind{name: "a failover behind a proxy", moves: true, quiet: true, weight: 12, least: 6 * time.Second, most: 6 * time.Second},
 		fits: func(s *Settings) bool { return s.Proxy && s.Replicas > 0 && s.Terms.MaxConns > 2 },
 		play: failoverBehindProxy,
 	}}
@@ -43,21 +43,17 @@ func (w *world) turn() bool {
 }
 
 // failoverBehindProxy has a replica take over, to which the proxy leads from then on, while
-// a user keeps a connection: it still leads to the old primary, when others want one.
+// a user keeps a connection: it still leads to the old primary when it is given back, and
+// beside it there is one that does not.
 func failoverBehindProxy(p *play) {
 	n := p.w.standIn()
 	if n == nil {
 		return
 	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	wg.Go(func() {
-		_ = p.w.client.Do(context.Background(), radix.WithConn("v:", func(context.Context, radix.Conn) error {
-			p.elapse(p.f.over() - p.f.At + healing + 100*time.Millisecond)
-			return nil
-		}))
-	})
-	p.elapse(1200 * time.Millisecond)
+	ctx, giveBack := context.WithCancel(context.Background())
+	var keeps sync.WaitGroup
+	keeps.Go(func() { _ = p.lent(func(context.Context, radix.Conn) error { <-ctx.Done(); return nil }) })
+	p.elapse(1500 * time.Millisecond)
 	p.w.model.Failover(n, false)
 	p.w.front.Store(int32(n.Index()))
 	p.w.listen(n)
@@ -65,8 +61,26 @@ func failoverBehindProxy(p *play) {
 		p.call("push", 2*time.Second, func(a *attempt) { a.pushTo(p.keyAt(n.Index(), "u:", i)) })
 		time.Sleep(100 * time.Millisecond)
 	}
-	wg.Wait()
-	for range 2 {
-		p.call(transaction, 2*time.Second, (*attempt).transaction)
+	well := 0
+	for range 3 { // of those that were made right before it, some may lead to the old one
+		time.Sleep(1200 * time.Millisecond)
+		well = 0
+		if p.lent(func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(nil, "SET", "of-a-proxy", "x"))
+		}) == nil {
+			well = 1
+		}
 	}
+	giveBack()
+	keeps.Wait()
+	time.Sleep(10 * time.Millisecond)
+	p.call(transaction, 2*time.Second, func(a *attempt) {
+		a.transaction()
+		a.Spare = well
+	})
+}
+
+// lent performs an action on a connection of its own, of which nobody keeps account.
+func (p *play) lent(action func(ctx context.Context, conn radix.Conn) error) error {
+	return p.w.client.Do(context.Background(), radix.WithConn("of-a-proxy", action))
 }

@@ -34,7 +34,7 @@ func (s *Settings) chooseServers(r *rand.Rand) {
 
 // behindProxy puts the servers behind a proxy, at one address.
 func (s *Settings) behindProxy() {
-	s.Config.Standalone, s.Proxy = true, true
+	s.Config.Standalone, s.Proxy, s.Terms.Proxy = true, true, true
 	s.Config.Dialer.NoSetInfo, s.Config.Dialer.Protocol, s.Config.Dialer.ClientName = true, 0, ""
 }
 
