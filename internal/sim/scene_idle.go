@@ -84,13 +84,18 @@ func halfBroken(p *play) {
 	p.w.net.Vanish(us, addr, 0.5)
 	defer p.undo(func() { p.w.net.Cut(us, addr, 1) })()
 	time.Sleep(1750 * time.Millisecond)
-	for i := range 3 {
-		spare := p.whole(addr) - 1
-		p.call("spare", 300*time.Millisecond, func(a *attempt) {
-			a.Spare = max(0, spare)
-			a.pushTo(p.keyAt(n.Index(), "u:", 500+i))
+	well := p.whole(addr)
+	var wg sync.WaitGroup
+	for i := range well / 2 {
+		key := p.keyAt(n.Index(), "u:", 500+i)
+		wg.Go(func() {
+			p.callAs(500+i, "spare", 300*time.Millisecond, func(a *attempt) {
+				a.Spare = well - 1
+				a.pushTo(key)
+			})
 		})
 	}
+	wg.Wait()
 }
 
 // whole returns how many connections of a node's pool have a server at their other end.
