@@ -15,11 +15,11 @@ import (
 func poolScenes() []scene {
 	pings := func(s *Settings) bool {
 		l := s.Terms.Law
-		return l.Exclusive && l.PingEvery == time.Second && s.Terms.RoundTrip <= 20*time.Millisecond
+		return l.Exclusive && l.PingEvery == time.Second && s.Terms.RoundTrip <= 80*time.Millisecond
 	}
 	return []scene{
 		{
-			kind: kind{name: "half of the idle connections are broken", local: true, quiet: true, weight: 8, least: 4 * time.Second, most: 4 * time.Second},
+			kind: kind{name: "half of the idle connections are broken", local: true, quiet: true, weight: 12, least: 8 * time.Second, most: 9 * time.Second},
 			fits: func(s *Settings) bool { return pings(s) && s.Terms.Law.Least >= 3 },
 			play: halfBroken,
 		},
@@ -71,25 +71,32 @@ func (p *play) impose(n *model.Node, c simnet.Conditions) (lift func()) {
 }
 
 // halfBroken breaks connections of which nobody learns until they are asked, and calls when
-// all have been, and those that are well have answered.
+// all have been, and those that are well have answered; again and again.
 func halfBroken(p *play) {
 	n := p.w.node(p.f)
 	addr := p.w.reached(n)
-	for range 2 {
-		p.crowd(n.Index(), p.w.settings.Terms.Law.Least, time.Second)
+	for p.left() > 3*time.Second {
+		for range 2 {
+			p.crowd(n.Index(), p.w.settings.Terms.Law.Least, 400*time.Millisecond)
+		}
+		p.w.net.Vanish(us, addr, 0.5)
+		cut := p.undo(func() { p.w.net.Cut(us, addr, 1) })
+		time.Sleep(1750 * time.Millisecond)
+		p.callWell(n, p.whole(addr))
+		cut()
+		time.Sleep(300 * time.Millisecond)
 	}
-	if p.left() < 3*time.Second {
-		return // something else is the matter
-	}
-	p.w.net.Vanish(us, addr, 0.5)
-	defer p.undo(func() { p.w.net.Cut(us, addr, 1) })()
-	time.Sleep(1750 * time.Millisecond)
-	well := p.whole(addr)
+}
+
+// callWell makes calls at the same moment, half as many as connections of the node are well.
+func (p *play) callWell(n *model.Node, well int) {
 	var wg sync.WaitGroup
-	for i := range well / 2 {
-		key := p.keyAt(n.Index(), "u:", 500+i)
+	for range well / 2 {
+		p.calls++
+		number := p.calls
+		key := p.keyAt(n.Index(), "u:", number)
 		wg.Go(func() {
-			p.callAs(500+i, "spare", 300*time.Millisecond, func(a *attempt) {
+			p.callAs(number, "spare", 300*time.Millisecond, func(a *attempt) {
 				a.Spare = well - 1
 				a.pushTo(key)
 			})
