@@ -48,12 +48,12 @@ func (x *retry) judge(i int, now time.Time) step {
 		}
 		return ran
 	case final:
-		// Not a success: the server may say so before it looks whether it may write.
-		x.attempts[i].trouble = nil
 		if !x.how.Replicas && saysReadOnly(text) { // in a script: nothing else may tell
 			x.request.places[i].trip.pool.Renew()
 			x.client.hint()
 		}
+		// Not a success: the server may say so before it looks whether it may write.
+		x.attempts[i].trouble = nil
 		return ran
 	case moved, ask:
 		return x.follow(i, to)

@@ -24,6 +24,14 @@ func (w *world) reached(n *model.Node) string {
 	return translated(n.Addr())
 }
 
+// listen lets a node be dialled, unless another one has its place behind a proxy.
+func (w *world) listen(n *model.Node) {
+	if w.settings.Proxy && n.Index() != int(w.front.Load()) && w.hosts[n.Index()].Load() != nil {
+		return
+	}
+	w.hosts[n.Index()].Store(w.net.Listen(w.reached(n), w.model.Serve(n)))
+}
+
 // nodeAt returns the node that the client reaches at the address; nil if there is none.
 func (w *world) nodeAt(addr string) *model.Node {
 	if i := slices.Index(w.addrs, addr); i >= 0 {

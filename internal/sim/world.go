@@ -159,14 +159,6 @@ func (w *world) build() {
 // setPassword tells the user the password.
 func (w *world) setPassword(p string) { w.password.Store(&p) }
 
-// listen lets a node be dialled, unless another one has its place behind a proxy.
-func (w *world) listen(n *model.Node) {
-	if w.settings.Proxy && n.Index() != int(w.front.Load()) && w.hosts[n.Index()].Load() != nil {
-		return
-	}
-	w.hosts[n.Index()].Store(w.net.Listen(w.reached(n), w.model.Serve(n)))
-}
-
 // executed notes what has taken effect on a primary.
 func (w *world) executed(e model.Execution) {
 	if e.Replica || len(e.Args) < 3 || len(e.Reply) == 0 || e.Reply[0] == '-' {
