@@ -111,7 +111,7 @@ func spared(h *History) string {
 func (h *History) others(c *Call) (n int) {
 	const about = 600 * time.Millisecond // a pool looks twice a second
 	every := h.Terms.Law.PingEvery
-	recent, pinged := Span{c.Began - 2*h.Terms.RoundTrip, c.Began}, Span{c.Began - every - about, c.Began - every}
+	recent, pinged := Span{c.Began - 2*h.Terms.RoundTrip - 20*time.Millisecond, c.Began}, Span{c.Began - every - about, c.Began - every}
 	for _, other := range h.Calls {
 		if other != c && (other.Spare == 0 || other.Began <= c.Began) && other.among([]Span{recent, pinged}) {
 			n += other.connections()

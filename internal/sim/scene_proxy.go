@@ -14,7 +14,9 @@ import (
 func proxyScenes() []scene {
 	return []scene{{
 		kind: kind{name: "a failover behind a proxy", moves: true, quiet: true, weight: 12, least: 6 * time.Second, most: 6 * time.Second},
-		fits: func(s *Settings) bool { return s.Proxy && s.Replicas > 0 && s.Terms.MaxConns > 2 },
+		fits: func(s *Settings) bool { // lanes are there before, and meet the refusal that tells of it
+			return s.Proxy && s.Replicas > 0 && s.Terms.Law.Most > 0 && !s.Terms.Law.Exclusive
+		},
 		play: failoverBehindProxy,
 	}}
 }
