@@ -109,7 +109,7 @@ func spared(h *History) string {
 // others returns how many connections to one node other calls may have had when the call
 // began, or may have left so that they are about to be asked whether they live.
 func (h *History) others(c *Call) (n int) {
-	const about = 600 * time.Millisecond // a pool looks twice a second
+	const about = 1100 * time.Millisecond // a pool looks twice a second, when bytes arrived and whom to ask
 	every := h.Terms.Law.PingEvery
 	recent, pinged := Span{c.Began - 2*h.Terms.RoundTrip - 20*time.Millisecond, c.Began}, Span{c.Began - every - about, c.Began - every}
 	for _, other := range h.Calls {

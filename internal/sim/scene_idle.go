@@ -75,13 +75,13 @@ func (p *play) impose(n *model.Node, c simnet.Conditions) (lift func()) {
 func halfBroken(p *play) {
 	n := p.w.node(p.f)
 	addr := p.w.reached(n)
-	for p.left() > 3*time.Second {
+	for p.left() > 3500*time.Millisecond {
 		for range 2 {
 			p.crowd(n.Index(), p.w.settings.Terms.Law.Least, 400*time.Millisecond)
 		}
 		p.w.net.Vanish(us, addr, 0.5)
 		cut := p.undo(func() { p.w.net.Cut(us, addr, 1) })
-		time.Sleep(1750 * time.Millisecond)
+		time.Sleep(2150 * time.Millisecond) // a pool looks twice a second, when bytes arrived and whom to ask
 		p.callWell(n, p.whole(addr))
 		cut()
 		time.Sleep(300 * time.Millisecond)
