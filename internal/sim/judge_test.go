@@ -257,7 +257,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			})
 		}},
 		{"spare", "a call waits beside connections that are free", func(h *History) {
-			h.Calls = append(h.Calls, &Call{ID: 99, Began: 22 * time.Second, Ended: 22100 * time.Millisecond, Spare: 1})
+			h.Calls = append(h.Calls, &Call{ID: 99, Began: 23 * time.Second, Ended: 23100 * time.Millisecond, Spare: 1})
 		}},
 		{"spare", "a call fails beside connections that are free", func(h *History) {
 			h.Faults[0].kind = &kind{name: "half of them are broken"}
