@@ -160,6 +160,10 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	case moved, ask:
 		return l.redirect(to)
 	case final, noScript:
+		if !l.how.Replicas && saysReadOnly([]byte(reply.S)) {
+			l.to.Renew()
+			l.client.hint()
+		}
 		return false
 	case readOnly:
 		if !l.how.Replicas {

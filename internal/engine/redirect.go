@@ -86,6 +86,20 @@ func fromScript(text []byte) bool {
 	return found && bytes.Contains(after, scriptPlace)
 }
 
+var (
+	readOnlyCode = []byte("READONLY ")
+	scriptError  = []byte("ERR Error running script ")
+	wrapped      = []byte(" -READONLY ")
+)
+
+// saysReadOnly tells whether the error says that the server is a replica, also that of a
+// command inside a script, which stands. Servers before Redis 7 wrap it: "ERR Error running
+// script (call to f_<sha1>): @user_script:1: @user_script: 1: -READONLY You can't write".
+func saysReadOnly(text []byte) bool {
+	text = text[:min(len(text), maxErrorText)]
+	return bytes.HasPrefix(text, readOnlyCode) || bytes.HasPrefix(text, scriptError) && bytes.Contains(text, wrapped)
+}
+
 // classifyAddr parses "slot host:port". The host may be an IPv6 address
 // without brackets.
 func classifyAddr(v verdict, text []byte, asked string) redirect {

@@ -81,6 +81,21 @@ func TestClassifyAllocatesForRedirectsOnly(t *testing.T) {
 	}
 }
 
+func TestSaysReadOnly(t *testing.T) {
+	t.Parallel()
+	for msg, want := range map[string]bool{
+		"READONLY You can't write against a read only replica.":                                                                                true,
+		"READONLY You can't write against a read only replica. script: b201f9, on @user_script:1.":                                             true,
+		"ERR Error running script (call to f_b201f9): @user_script:1: @user_script: 1: -READONLY You can't write against a read only replica.": true,
+		"ERR Error running script (call to f_b201f9): @user_script:1: @user_script: 1: -OOM command not allowed":                               false,
+		"ERR unknown command 'READONLY', with args":                                                                                            false,
+		"ERR value -READONLY x": false,
+		"":                      false,
+	} {
+		assert.Equal(t, want, saysReadOnly([]byte(msg)), msg)
+	}
+}
+
 func TestClusterDisabled(t *testing.T) {
 	t.Parallel()
 	assert.True(t, clusterDisabled([]byte("ERR This instance has cluster support disabled")))

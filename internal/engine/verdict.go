@@ -48,6 +48,10 @@ func (x *retry) judge(i int, now time.Time) step {
 		}
 		return ran
 	case final:
+		if !x.how.Replicas && saysReadOnly(text) { // in a script: nothing else may tell
+			x.request.places[i].trip.pool.Renew()
+			x.client.hint()
+		}
 		// Not a success: the server may say so before it looks whether it may write.
 		x.attempts[i].trouble = nil
 		return ran

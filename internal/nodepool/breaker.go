@@ -3,6 +3,7 @@ package nodepool
 import (
 	"errors"
 	"log/slog"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,7 @@ type breaker struct {
 	dialing   int
 	failures  int   // dials that failed, or stalls, in a row
 	lastErr   error // of these
+	gaveUp    bool  // the last dial had no answer in time
 	early     int   // connections in a row that were of use and died young
 	lastEarly time.Time
 	down      time.Time   // since when the server is down; zero: it is up, as far as is known
@@ -125,9 +127,15 @@ func (p *Pool) recoverLocked() {
 	if !p.down.IsZero() {
 		p.noteStateLocked(slog.LevelInfo, "server up again", "after", time.Since(p.down))
 	}
-	p.failures, p.lastErr, p.down = 0, nil, time.Time{}
+	p.failures, p.lastErr, p.gaveUp, p.down = 0, nil, false, time.Time{}
 	p.dialsFailed.Over()
 	p.livesLocked(p.watch.answered())
+}
+
+// timedOut reports whether a dial was given up without an answer.
+func timedOut(err error) bool {
+	var late net.Error
+	return errors.As(err, &late) && late.Timeout()
 }
 
 func refusedHandshake(err error) bool {

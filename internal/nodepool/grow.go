@@ -80,7 +80,7 @@ func (p *Pool) dial() {
 func (p *Pool) attemptFailedLocked(err error) {
 	p.noteDialFailedLocked(err)
 	p.failures++
-	p.lastErr = err
+	p.lastErr, p.gaveUp = err, timedOut(err)
 	if p.dialing == 0 {
 		p.tripLocked(err)
 	}

@@ -32,6 +32,9 @@ func (p *Pool) takeBack(m *member, clean bool) {
 	case !clean:
 		p.leaveLocked(m, errUnclean, true)
 	default:
+		if m.lane.Progress() != m.progress { // which no look has seen
+			p.watch.served()
+		}
 		m.startLocked()
 		p.access.offerLocked(m)
 	}

@@ -1,6 +1,8 @@
 package nodepool
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestFailFastKnowsWhoIsBack: a connection whose reply has arrived is not in use,
@@ -74,6 +77,59 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", a.limitLocked())
 	a.max, a.members = 1, make([]*member, 2) // one more than wanted, for now
 	require.True(t, a.fullLocked())
+}
+
+// TestEachUnansweredDialIsNoticed: what was lent and given back between two looks has shown
+// that the server makes nobody wait. Each unanswered dial took twice as long as the last.
+func TestEachUnansweredDialIsNoticed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 1, MaxLent: 8})
+		for range 5 {
+			conn, err := p.Lend(t.Context())
+			require.NoError(t, err)
+			defer conn.Return()
+			h.lose(true)
+			began := time.Now()
+			_, err = p.Lend(t.Context())
+			require.ErrorIs(t, err, redislanes.ErrSuspect)
+			require.Less(t, time.Since(began), 3*minSilence)
+			h.lose(false)
+			time.Sleep(5 * time.Second)
+			again, err := p.Lend(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, again.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+			again.Return()
+		}
+	})
+}
+
+// TestDialsThatTimeOutBesideLentConnections: dials that are given up before the pool wonders
+// are one silence.
+func TestDialsThatTimeOutBesideLentConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		h.cond, h.holds = sync.NewCond(&h.mu), nothing
+		p, err := New(Laned{Lanes: 1}, lanes.Dialer{NetDial: h.dial, Timeout: 100 * ms}, "simulated:1", nil)
+		require.NoError(t, err)
+		defer h.tasks.Wait()
+		defer p.Close()
+		conn, err := p.Lend(t.Context())
+		require.NoError(t, err)
+		defer conn.Return()
+		h.lose(true)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err = p.Lend(ctx)
+		require.ErrorIs(t, err, redislanes.ErrSuspect)
+		require.Less(t, time.Since(began), time.Second)
+		h.lose(false)
+		time.Sleep(5 * time.Second)
+		again, err := p.Lend(t.Context())
+		require.NoError(t, err, "the server answers again")
+		again.Return()
+	})
 }
 
 // TestUnansweredDialBesideLentConnections: those who wait for a dial that is not

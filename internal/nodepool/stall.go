@@ -97,12 +97,13 @@ func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.
 	return longest
 }
 
-// unansweredDialLocked returns for how long callers have waited for a dial, with
-// no connection there but lent ones and those that are ending, whose silence says
-// nothing. The dial is a question already.
+// unansweredDialLocked returns for how long callers have waited for a dial, and for the
+// next one behind those that were given up, with no connection there but lent ones and
+// those that are ending, whose silence says nothing. The dial is a question already.
 func (p *Pool) unansweredDialLocked(passed time.Duration) time.Duration {
+	dials := p.dialing > 0 || p.redial != nil && p.gaveUp
 	switch {
-	case p.dialing == 0 || slices.ContainsFunc(p.members, func(m *member) bool { return m.state != lent && m.lane.Err() == nil }):
+	case !dials || slices.ContainsFunc(p.members, func(m *member) bool { return m.state != lent && m.lane.Err() == nil }):
 		p.dialSilent = 0
 	case p.queue.Len() > 0 || p.watch.stage == suspect:
 		p.dialSilent += passed

@@ -97,9 +97,13 @@ func (w *watch) look(passed, waited time.Duration) (v verdict) {
 // heard says that bytes of the server arrived. It reports whether that ends a
 // suspicion.
 func (w *watch) heard() (cleared bool) {
-	w.excused = 0
+	w.served()
 	return w.lives()
 }
+
+// served says that bytes of the server have arrived at some time since its last answer to a
+// question: it makes nobody wait any more.
+func (w *watch) served() { w.excused = 0 }
 
 // answered says that the server has answered a question, or a dial.
 func (w *watch) answered() (cleared bool) {

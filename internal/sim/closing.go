@@ -22,7 +22,8 @@ func chooseClosing(seed uint64, s Schedule) (at time.Duration, countersFirst boo
 // closeEarly closes the client at that time.
 func (w *world) closeEarly(at time.Duration, countersFirst bool) {
 	time.Sleep(at - w.rec.now())
-	if countersFirst {
+	if countersFirst { // which waits for the hits that are under way
+		w.rec.note(func(h *History) { h.Shut = w.rec.now() })
 		if err := w.counters.Close(); err != nil {
 			w.unexpected("closing the counters: %v", err)
 		}

@@ -32,7 +32,7 @@ func clusterKinds() []kind {
 		{name: "master down", harmless: true, gentle: true, replicas: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
 		{name: "max clients", weight: 2, least: time.Second, most: 4 * time.Second, begin: maxClients},
 		{name: "rotation", weight: 4, least: 10 * time.Millisecond, most: 3 * time.Second, begin: rotation},
-		{name: "pause of writes", harmless: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(false)},
+		{name: "pause of writes", harmless: true, answers: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(false)},
 		{name: "pause", weight: 2, least: 200 * time.Millisecond, most: 5 * time.Second, begin: pause(true)},
 		{name: "clients killed", weight: 2, least: 10 * time.Millisecond, most: 10 * time.Millisecond, begin: clientsKilled},
 		{name: "deaf", harmless: true, gentle: true, weight: 2, least: time.Second, most: 8 * time.Second, after: gossips, begin: deaf},

@@ -28,6 +28,9 @@ const (
 	defaultDepth = 1024
 )
 
+// tooDeep is a reply that is nested too deep for any client here.
+var tooDeep = []byte(strings.Repeat("*1\r\n", 2*defaultDepth) + ":1\r\n")
+
 // breaking are replies that no server may give. What follows them means nothing.
 var breaking = []string{
 	"$-5\r\n", "*-7\r\n", "%-2\r\n", "$9223372036\r\n", "$99999999999999999999\r\n", "*999999999\r\n", "%600000000\r\n", "~16777217\r\n",
@@ -48,7 +51,7 @@ func hostile(w *world, f Fault) func() {
 // tooMuch makes a node go beyond the limits of the client in some of its replies, of
 // which the end can be found all the same.
 func tooMuch(w *world, f Fault) func() {
-	deep, count := strings.Repeat("*1\r\n", 2*defaultDepth)+":1\r\n", f.With
+	count := f.With
 	return w.interpose(f, func(_ [][]byte, honest []byte, _ int) ([]byte, bool, bool) {
 		switch count++; {
 		case count%3 != 0, honest[0] == '-': // of a command that did not run nobody says that it did
@@ -56,7 +59,7 @@ func tooMuch(w *world, f Fault) func() {
 		case count%2 == 0 && !w.settings.Unset:
 			return append(bytes.Repeat([]byte("|0\r\n"), replyAttributes+1), honest...), true, false
 		}
-		return []byte(deep), true, false
+		return tooDeep, true, false
 	})
 }
 

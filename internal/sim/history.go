@@ -94,6 +94,8 @@ type Call struct {
 	Bulk         bool          // too many callers at a time, so that some are refused
 	Sure         bool          // it succeeds, if nothing but its scene is about
 	Soon         time.Duration // it is over after so long, if nothing but its scene is about; 0: no matter
+	Split        bool          // it has a batch for each slot
+	Spare        int           // how many connections were there for it when it began that were well and free; 0: it is not known
 	Err          error
 	Commands     []Command
 }
@@ -162,6 +164,7 @@ type History struct {
 	Terms      Terms
 	End        time.Duration    // when the load ended
 	Closing    Span             // from when to when the client was closed while callers called it; zero: it was not
+	Shut       time.Duration    // when the counters were closed before that; 0: they were not
 	Open       int              // connections of the network, two seconds after that
 	Connected  int              // connections that the client says it has then
 	Rested     time.Duration    // for how long nobody had called it when it was looked at last; 0: it was not
@@ -186,8 +189,10 @@ type Terms struct {
 	Notice    time.Duration // until a server that is dead is known to be
 	Stall     time.Duration // until connections to it are closed
 	RoundTrip time.Duration // a usual one
+	LeastTrip time.Duration // the shortest one
 	MaxConns  int           // to one node, by one pool
 	MinConns  int           // the least size of a pool
+	Law       law           // by which pools follow their load
 	Rest      time.Duration // until what nobody uses is closed, and what is broken is found out
 	Pings     bool          // idle connections are
 	Stubborn  bool          // connections do not end when they are closed
@@ -199,6 +204,7 @@ type Terms struct {
 	Blind     bool          // no server is asked for a map: MOVED is all that there is to know
 	Sentinels bool          // which say who the primary is
 	Logs      bool          // the log is written to
+	Proxy     bool          // there is one before the servers
 	Primaries int
 	Rules     []limit.Rule
 	Budget    time.Duration // of a call of the limiter

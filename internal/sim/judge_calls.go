@@ -100,10 +100,14 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 	switch {
 	case cmd.Outcome == Acked && cmd.Err == nil, h.Terms.Stubborn, isTooMuch(cmd.Err), h.closedBy(c.Ended), c.Misuse, c.Blocks, c.hasty():
 		return true
+	case h.Shut > 0 && c.Ended >= h.Shut && errors.Is(cmd.Err, redislanes.ErrClosed):
+		return true
 	case errors.Is(cmd.Err, redislanes.ErrExhausted):
 		return h.Terms.FewCalls || h.crowded(c) || h.lentOut(c)
 	case (c.Kind == transaction || c.Kind == raw) && redirected(cmd.Err):
 		return true
+	case h.Terms.Proxy && (c.Kind == transaction || c.Kind == raw || c.Kind == "script") && demoted(cmd.Err):
+		return true // a connection that was made in the second before a failover
 	case c.Kind == eachPrimary && h.Terms.Sentinels && errors.Is(cmd.Err, redislanes.ErrNotMember):
 		return true // it is one no more
 	}
@@ -161,6 +165,13 @@ func (h *History) only(c *Call) (only *Fault) {
 func redirected(err error) bool {
 	var said resp3.SimpleError
 	return errors.As(err, &said) && strings.HasPrefix(said.Error(), "MOVED ")
+}
+
+// demoted reports whether a server says that it is a replica. Where others have its place
+// now, behind a proxy, its connections stay.
+func demoted(err error) bool {
+	var said resp3.SimpleError
+	return errors.As(err, &said) && strings.HasPrefix(said.Error(), "READONLY ")
 }
 
 // ended reports whether a command failed because its call's context ended, as it

@@ -28,7 +28,7 @@ func figures(h *History) string {
 			was = nil // it is a new pool
 		}
 		before[s.of()] = s
-		for _, wrong := range []string{h.sized(s), s.counted(replied), h.resized(was, s), h.kept(was, s)} {
+		for _, wrong := range []string{h.sized(s), s.counted(replied), h.resized(was, s), h.roomy(was, s), h.kept(was, s), h.unasked(was, s), h.trusted(was, s)} {
 			if wrong != "" {
 				return fmt.Sprintf("%s (%s) at %v: %s", s.Addr, s.Role, s.At, wrong)
 			}

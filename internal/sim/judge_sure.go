@@ -14,7 +14,7 @@ import (
 func sure(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		cmd := &c.Commands[i]
-		if (!cmd.Sure || cmd.Outcome == Acked) && (!cmd.Clear || cmd.Outcome != Unknown || ended(cmd.Err)) || h.Terms.Stubborn || h.closedBy(c.Ended) || h.others(c) || h.Terms.FewCalls && errors.Is(cmd.Err, redislanes.ErrExhausted) {
+		if (!cmd.Sure || cmd.Outcome == Acked) && (!cmd.Clear || cmd.Outcome != Unknown || ended(cmd.Err)) || h.Terms.Stubborn || h.closedBy(c.Ended) || h.notAlone(c) || h.Terms.FewCalls && errors.Is(cmd.Err, redislanes.ErrExhausted) {
 			return ""
 		}
 		if cmd.Clear {
@@ -24,8 +24,8 @@ func sure(h *History) string {
 	})
 }
 
-// others reports whether more than one fault is about during the call, or shortly before.
-func (h *History) others(c *Call) bool {
+// notAlone reports whether more than one fault is about during the call, or shortly before.
+func (h *History) notAlone(c *Call) bool {
 	n := 0
 	for _, f := range h.Faults {
 		if f.overlaps(c.Began-2*healing, c.Ended+time.Second) {

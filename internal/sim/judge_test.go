@@ -78,6 +78,16 @@ func honest() *History {
 	return h
 }
 
+// crowded adds calls that are made at the same moment.
+func crowded(h *History, at time.Duration, n int) {
+	for i := range n {
+		text := fmt.Sprintf("RPUSH u:%d x", i)
+		h.Log = slices.Insert(h.Log, 0, Execution{At: at, Node: "a:1", Text: text, Key: fmt.Sprint("u:", i), Reply: "1"})
+		push := Command{Text: text, Name: "RPUSH", Key: fmt.Sprint("u:", i), Slot: -1, Writes: true, Outcome: Acked, Reply: "1"}
+		h.Calls = append(h.Calls, &Call{ID: 100 + i, Kind: crowding, Began: at, Ended: at + 1, Commands: []Command{push}})
+	}
+}
+
 // sample is of a pool of 2 to 4 connections, and of a server that has given one error reply.
 func sample(at time.Duration) Sample {
 	p := pool.Stats{Size: 4, Target: 2, Open: 2, Idle: 2, Dials: 2, ErrorReplies: map[string]uint64{"OOM": 1}}
@@ -249,6 +259,17 @@ func TestNoJudgeIsBlind(t *testing.T) {
 				Commands: []Command{{Text: "GET k", Name: "GET", Key: "k", Slot: -1, Outcome: NotSent, Err: errNotSent}},
 			})
 		}},
+		{"spare", "a call waits beside connections that are free", func(h *History) {
+			h.Calls = append(h.Calls, &Call{ID: 99, Began: 23 * time.Second, Ended: 23100 * time.Millisecond, Spare: 1})
+		}},
+		{"spare", "a call fails beside connections that are free", func(h *History) {
+			h.Faults[0].kind = &kind{name: "half of them are broken"}
+			h.Calls[6].Spare = 1
+		}},
+		{"drained", "a command is under way on a connection that is closed as idle", func(h *History) {
+			lost := &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("connection idle")}
+			h.Calls[6].Commands[0].Err, h.Calls[6].Err = lost, lost
+		}},
 		{"dials", "a storm", func(h *History) {
 			for range 200 {
 				h.Dials = append(h.Dials, Dial{3 * time.Second, "a:1"})
@@ -296,6 +317,15 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"figures", "a connection is lost for nothing", func(h *History) {
 			h.Samples[1].Pool.Closes = map[string]uint64{pool.CloseProtocol: 1}
+		}},
+		{"figures", "a connection is closed for nothing", func(h *History) {
+			h.Samples[1].Pool.Closes = map[string]uint64{pool.CloseByClient: 1}
+		}},
+		{"figures", "a server is suspect that answers", func(h *History) { h.Samples[1].Pool.Suspects = 1 }},
+		{"figures", "a pool shrinks to less than its load", func(h *History) {
+			h.Terms.Law = law{Least: 1, Most: 4, Depth: 1, Quiet: time.Second}
+			crowded(h, 1500*time.Millisecond, 2)
+			h.Samples[1].Pool.LastResize = pool.Resize{Time: h.Start.Add(1800 * time.Millisecond), From: 4, To: 2, Reason: pool.ShrinkQuiet}
 		}},
 		{"figures", "a connection is never given back", func(h *History) { h.Rest[0].Pool.InUse = 1 }},
 		{"figures", "a pool stays large", func(h *History) { h.Rest[0].Pool.Target = 3 }},
@@ -389,6 +419,12 @@ func TestExcuses(t *testing.T) {
 					cmd := &h.Calls[1].Commands[i]
 					cmd.Name, cmd.Reply, cmd.TTL = "GET", null, 0
 				}
+			},
+		},
+		"another call may have the only connection that is well": {
+			"spare", func(h *History) { h.Calls[6].Spare = 1 },
+			func(h *History) {
+				h.Calls = append(h.Calls, &Call{ID: 99, Began: 24 * time.Second, Ended: 26 * time.Second})
 			},
 		},
 		"a transaction on a node that had the slot": {

@@ -85,7 +85,7 @@ func (a *attempt) transaction() {
 	maybe := radix.Maybe{Rcv: radix.Tuple{&ok, &total, &okToo}}
 	sent := false // EXEC
 	err := a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-		sent = false
+		sent, maybe.Null = false, false
 		var steps []radix.Action
 		if watch {
 			steps = append(steps, radix.Cmd(nil, "WATCH", key))
@@ -101,6 +101,13 @@ func (a *attempt) transaction() {
 		return conn.Do(ctx, radix.Cmd(&maybe, "EXEC"))
 	}))
 	switch {
+	case maybe.Null: // a Tuple takes none, which is an error
+		if a.Err = errWatched; !watch {
+			a.Err = errUnwatched
+		}
+		for i := range a.Commands {
+			a.Commands[i].Outcome, a.Commands[i].Err = Failed, a.Err
+		}
 	case err != nil:
 		a.fail(err)
 		undecodable := errors.As(err, new(*redislanes.DecodeError)) // a command in it failed
@@ -111,13 +118,6 @@ func (a *attempt) transaction() {
 			if !sent && a.Commands[i].Outcome != Contrary {
 				a.Commands[i].Outcome = NotSent
 			}
-		}
-	case maybe.Null:
-		if a.Err = errWatched; !watch {
-			a.Err = errUnwatched
-		}
-		for i := range a.Commands {
-			a.Commands[i].Outcome, a.Commands[i].Err = Failed, a.Err
 		}
 	default:
 		for i, reply := range []string{ok, strconv.FormatInt(total, 10), okToo} {
@@ -164,8 +164,11 @@ func (a *attempt) replicated() {
 }
 
 func (a *attempt) push() {
-	key, n := fmt.Sprint("l:", a.r.IntN(4)), int64(0)
-	value := a.value(key)
+	a.pushTo(fmt.Sprint("l:", a.r.IntN(4)))
+}
+
+func (a *attempt) pushTo(key string) {
+	n, value := int64(0), a.value(key)
 	a.Commands = []Command{write("RPUSH", key, value)}
 	a.perform(radix.Cmd(&n, "RPUSH", key, value), number(&n))
 }

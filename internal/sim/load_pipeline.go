@@ -32,7 +32,7 @@ func (a *attempt) newPipeline() *pipeline.Pipeline {
 	c := pipeline.Config{Sequential: chance(a.r, 20)}
 	c.Goroutines = !c.Sequential && chance(a.r, 12)
 	if chance(a.r, 10) {
-		c.Group = cluster.BySlot
+		c.Group, a.Split = cluster.BySlot, true
 	}
 	return c.New(a.w.client)
 }

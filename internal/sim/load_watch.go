@@ -17,8 +17,9 @@ const watching = "watcher"
 // watcher watches a key and returns the connection, which is no sign of a watch to whoever
 // is lent it next: the key changes, and a transaction that watches nothing runs all the
 // same.
-func (a *attempt) watcher() {
-	key := a.own()
+func (a *attempt) watcher() { a.watch(a.own()) }
+
+func (a *attempt) watch(key string) {
 	_ = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
 		return conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
 	}))
@@ -33,7 +34,7 @@ func (a *attempt) watcher() {
 		}
 		return conn.Do(ctx, radix.Cmd(&maybe, "EXEC"))
 	}))
-	if a.Err = err; err == nil && maybe.Null {
+	if a.Err = err; maybe.Null { // a Tuple takes none, which is an error
 		a.Err = errUnwatched
 	}
 }

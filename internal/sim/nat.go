@@ -15,10 +15,21 @@ const (
 
 // reached returns the address at which the client reaches the node.
 func (w *world) reached(n *model.Node) string {
+	if w.settings.Proxy { // behind which all of them are
+		n = w.nodes[0]
+	}
 	if !w.settings.NAT {
 		return n.Addr()
 	}
 	return translated(n.Addr())
+}
+
+// listen lets a node be dialled, unless another one has its place behind a proxy.
+func (w *world) listen(n *model.Node) {
+	if w.settings.Proxy && n.Index() != int(w.front.Load()) && w.hosts[n.Index()].Load() != nil {
+		return
+	}
+	w.hosts[n.Index()].Store(w.net.Listen(w.reached(n), w.model.Serve(n)))
 }
 
 // nodeAt returns the node that the client reaches at the address; nil if there is none.

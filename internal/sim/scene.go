@@ -135,6 +135,7 @@ func scenes() []scene {
 		scenesOfSlots(), scenesOfGrace(), scenesOfRequests(),
 		silentScenes(), sharedScenes(), dialScenes(), waitScenes(),
 		moveScenes(), unknownScenes(), laneScenes(), mapScenes(), singleScenes(),
+		loadScenes(), poolScenes(), proxyScenes(),
 	)
 }
 

@@ -46,6 +46,8 @@ type kind struct {
 	idle        bool                 // nothing is done to the world: there are only calls
 	pauses      bool                 // servers make commands wait, and answer others
 	reason      func(err error) bool // whether an error says why servers cannot be dialled
+	answers     bool                 // whoever dials a node has an answer within a few round trips
+	quiet       bool                 // callers are to make few calls meanwhile
 	begin       func(w *world, f Fault) (end func())
 }
 
@@ -83,7 +85,9 @@ func plan(r *rand.Rand, kinds []kind) Schedule {
 		if episode.To > lastTrouble {
 			break
 		}
-		s.Busy, s.Faults = append(s.Busy, episode), append(s.Faults, faults...)
+		if s.Faults = append(s.Faults, faults...); slices.ContainsFunc(faults, func(f Fault) bool { return !f.quiet }) {
+			s.Busy = append(s.Busy, episode)
+		}
 		at = episode.To + 10*time.Second + time.Duration(r.Int64N(int64(50*time.Second)))
 	}
 	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return int(a.At - b.At) })

@@ -26,6 +26,7 @@ const (
 	ofExtra  // with the number of the caller and that of its call
 	ofScenes
 	ofSeldom // settings that scenes need
+	ofPools  // that scenes are about
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

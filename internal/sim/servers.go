@@ -26,10 +26,23 @@ func (s *Settings) chooseServers(r *rand.Rand) {
 		s.Config.Standalone, s.Terms.Blind = true, true
 	case chance(r, 8):
 		s.withoutCluster(oneOf(r, 0, 1, 2))
-		if s.Config.Standalone = chance(r, 2); s.Config.Standalone {
-			s.Proxy = true
-			s.Config.Dialer.NoSetInfo, s.Config.Dialer.Protocol, s.Config.Dialer.ClientName = true, 0, ""
+		if chance(r, 2) {
+			s.behindProxy()
 		}
+	}
+}
+
+// behindProxy puts the servers behind a proxy, at one address.
+func (s *Settings) behindProxy() {
+	s.Config.Standalone, s.Proxy, s.Terms.Proxy = true, true, true
+	s.Config.Dialer.NoSetInfo, s.Config.Dialer.Protocol, s.Config.Dialer.ClientName = true, 0, ""
+}
+
+// suitServers puts some of the worlds whose schedule is made of scenes behind a proxy.
+func (s *Settings) suitServers(seed uint64) {
+	if scenic(seed) && !s.Unset && !s.NoCluster && !s.Config.Standalone && chance(source(seed, ofPools, 1), 6) {
+		s.withoutCluster(1)
+		s.behindProxy()
 	}
 }
 

@@ -59,7 +59,7 @@ func choose(seed uint64) Settings {
 	s.Jitter = oneOf(r, 0, s.Latency/4, s.Latency)
 	c := source(seed, ofConfig, 0)
 	s.Unset = chance(c, 8)
-	s.Terms = Terms{Primaries: s.Primaries, Grace: time.Second, RoundTrip: 2 * (s.Latency + s.Jitter), MaxConns: 4 + 2 + pool.DefaultSize}
+	s.Terms = Terms{Primaries: s.Primaries, Grace: time.Second, RoundTrip: 2 * (s.Latency + s.Jitter), LeastTrip: 2 * s.Latency, MaxConns: 4 + 2 + pool.DefaultSize}
 	stall := 3 * time.Second
 	s.Terms.Stubborn = s.Dialing == stubborn
 	s.Terms.Parting = [...]time.Duration{late: 100 * time.Millisecond, stubborn: time.Second}[s.Dialing]
@@ -71,6 +71,7 @@ func choose(seed uint64) Settings {
 			o, stall = seldomOptions(seldom, o)
 		}
 		s.Config.Pool, s.Strategy, s.Terms.MaxConns = choosePool(c, o)
+		o = s.suitPool(seed, o)
 		s.chooseRest(c)
 		s.chooseSeldom(seed)
 		l, laned := s.Config.Pool.(pool.Laned)
@@ -87,7 +88,8 @@ func choose(seed uint64) Settings {
 	if s.Terms.Askers = 1; s.lanes() > 0 {
 		s.Terms.Askers = 2 // for slow commands, too
 	}
-	s.Terms.MinConns = leastConns(s.Config.Pool)
+	s.suitServers(seed)
+	s.Terms.MinConns, s.Terms.Law = leastConns(s.Config.Pool), lawOf(s.Config.Pool)
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
 	}

@@ -45,6 +45,8 @@ type world struct {
 	nodes    []*model.Node
 	hosts    []atomic.Pointer[simnet.Host] // of the nodes
 	addrs    []string
+	front    atomic.Int32           // the node that a proxy leads to
+	turned   atomic.Int64           // when that changed
 	foreign  []atomic.Bool          // nodes that are none of the cluster for now
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
@@ -148,6 +150,7 @@ func (w *world) build() {
 		w.addrs = append(w.addrs, w.reached(n))
 		w.rec.h.Nodes = w.addrs
 	}
+	w.listen(w.nodes[w.front.Load()]) // whoever came last listens where all do
 	w.listenSentinels()
 	if w.settings.Password {
 		first := canary + "first"
@@ -160,10 +163,6 @@ func (w *world) build() {
 
 // setPassword tells the user the password.
 func (w *world) setPassword(p string) { w.password.Store(&p) }
-
-func (w *world) listen(n *model.Node) {
-	w.hosts[n.Index()].Store(w.net.Listen(w.reached(n), w.model.Serve(n)))
-}
 
 // executed notes what has taken effect on a primary.
 func (w *world) executed(e model.Execution) {

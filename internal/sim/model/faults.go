@@ -16,6 +16,7 @@ type faults struct {
 		text         string
 	}
 	maxClients int
+	hangsUp    string // behind which command
 	username   string
 	password   string
 	mayNot     map[string]bool
@@ -235,6 +236,10 @@ func (n *Node) RequirePass(username, password string, again bool) {
 		}
 	})
 }
+
+// HangUpBehind makes the node hang up right behind the reply to a command, named in lower
+// case; "" ends it.
+func (n *Node) HangUpBehind(name string) { n.lock(func(time.Time) { n.hangsUp = name }) }
 
 // MasterDown cuts a replica's link to its primary: it applies nothing, and
 // refuses reads.

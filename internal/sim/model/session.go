@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Session is one connection's state at a node. Its methods are for one
 // goroutine at a time.
@@ -111,6 +114,7 @@ func (s *Session) startLocked(args [][]byte) *parked {
 		s.tellFailed(args, before)
 		s.interpose(args, before, now)
 		s.mute(before)
+		s.closing = s.closing || s.n.hangsUp != "" && strings.EqualFold(string(args[0]), s.n.hangsUp)
 	}
 	return p
 }
