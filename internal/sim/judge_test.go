@@ -147,6 +147,12 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"protocol", "a broken connection is kept", func(h *History) { h.Broken = []Span{{3 * time.Second, 5 * time.Second}} }},
 		{"order", "commands of a slot change places", func(h *History) { h.Log[2], h.Log[3] = h.Log[3], h.Log[2] }},
 		{"order", "a value that is older than its command", func(h *History) { h.Calls[0].Commands[4].Reply = "k=1" }},
+		{"order", "a command is overtaken by its own EXPIRE", func(h *History) {
+			overtaken := fmt.Errorf("%w: %w", redislanes.ErrRefused, redislanes.ErrOvertaken)
+			c := h.Calls[0]
+			c.Commands, c.Err, h.Log[0].Text = c.Commands[:2], overtaken, ""
+			c.Commands[0].settle("", overtaken)
+		}},
 		{"expiry", "EXPIRE ran before its INCRBY", func(h *History) { h.Log[0], h.Log[1] = h.Log[1], h.Log[0] }},
 		{"expiry", "a counter lives for ever", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }},
 		{"expiry", "a counter that may have been hit lives for ever", func(h *History) {
@@ -160,6 +166,13 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"expiry", "a counter has a time to live that nobody wants", func(h *History) {
 			h.Calls[1].Commands[0].TTL, h.Calls[1].Commands[1].TTL = 0, 0
+		}},
+		{"expiry", "an EXPIRE was refused once, and not sent again by a later hit", func(h *History) {
+			h.Calls[1].Commands[0].Err = fmt.Errorf("%w: %w", redislanes.ErrExpiry, resp3.SimpleError{S: "NOPERM"})
+			h.Calls[1].Err, h.TTLs["c"] = redislanes.ErrExpiry, TTL{Exists: true, Left: -1}
+			later := Command{Text: "HIT c 2", Name: hit, Key: "c", By: 2, TTL: time.Hour, Outcome: Acked, Reply: "9"}
+			h.Calls = append(h.Calls, &Call{ID: 99, Kind: "hits", Began: 3 * time.Second, Ended: 3 * time.Second, Commands: []Command{later}})
+			h.Log = append(h.Log, Execution{Text: "INCRBY c 2", Key: "c", Reply: "9"})
 		}},
 		{"expiry", "a hit without a time to live has the error of one", func(h *History) {
 			h.Calls[1].Commands[1].TTL, h.Calls[1].Commands[1].Err, h.Calls[1].Err = 0, redislanes.ErrExpiry, redislanes.ErrExpiry

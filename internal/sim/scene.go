@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 // upon once in thousands of seeds, such as a read right behind a write that was refused, it
 // makes happen each time. What its calls are judged by is what all calls are.
 type scene struct {
-	kind // whose begin is made of play
-	fits func(s *Settings) bool
-	play func(p *play)
+	kind         // whose begin is made of play
+	primary bool // it is of a node that is a primary at the beginning
+	fits    func(s *Settings) bool
+	play    func(p *play)
 }
 
 // A play is a scene while it is played. It may block; what it does at last undoes what it
@@ -33,9 +35,12 @@ type play struct {
 // scenesOf is how many seeds there are for one whose schedule is made of scenes.
 const scenesOf = 3
 
+// playsScenes reports whether the schedule of a seed is made of scenes.
+func playsScenes(seed uint64) bool { return chance(source(seed, ofScenes, 0), scenesOf) || Only != "" }
+
 // kindsOf returns what may happen in the world of a seed.
 func kindsOf(seed uint64, s *Settings) []kind {
-	if !chance(source(seed, ofScenes, 0), scenesOf) && Only == "" {
+	if !playsScenes(seed) {
 		return allKinds()
 	}
 	var kinds []kind
@@ -44,6 +49,9 @@ func kindsOf(seed uint64, s *Settings) []kind {
 			continue
 		}
 		k := sc.kind
+		if sc.primary {
+			k.among = s.Primaries
+		}
 		k.begin = func(w *world, f Fault) func() {
 			done := make(chan struct{})
 			go func() {
@@ -107,6 +115,10 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
+	return slices.Concat(silentScenes(), expiryScenes(), lineupScenes(), limitScenes())
+}
+
+func silentScenes() []scene {
 	return []scene{
 		{
 			kind: kind{name: "short calls while a node is silent", local: true, dead: true, weight: 4, least: 4 * time.Second, most: 6 * time.Second},

@@ -66,7 +66,7 @@ type world struct {
 func live(seed uint64, settings Settings, schedule Schedule) *History {
 	w := &world{seed: seed, settings: settings, schedule: schedule}
 	w.rec.begin()
-	w.rec.h.Faults, w.rec.h.Terms = schedule.Faults, settings.Terms
+	w.rec.h.Faults, w.rec.h.Terms = schedule.disturbances(), settings.Terms
 	w.build()
 	defer w.net.Close()
 	if err := w.connect(); err != nil {
