@@ -15,7 +15,7 @@ import (
 func expiryScenes() []scene {
 	return []scene{
 		{
-			kind: kind{name: "keys that others change", quiet: true, weight: 3, least: time.Second, most: time.Second},
+			kind: kind{name: "keys that others change", idle: true, weight: 3, least: time.Second, most: time.Second},
 			play: keysOthersChange,
 		},
 		{

@@ -45,7 +45,7 @@ type kind struct {
 	replicas    bool          // it is of replicas only
 	among       int           // it is of one of so many nodes, the first ones; 0: of any
 	alone       bool          // nothing else begins in its episode
-	quiet       bool          // nothing is wrong: there are only calls
+	idle        bool          // nothing is done to the world: there are only calls
 	begin       func(w *world, f Fault) (end func())
 }
 
@@ -110,11 +110,6 @@ func draw(r *rand.Rand, kinds []kind) Fault {
 		f.Node %= k.among
 	}
 	return f
-}
-
-// disturbances returns the faults by which something is wrong.
-func (s *Schedule) disturbances() []Fault {
-	return slices.DeleteFunc(slices.Clone(s.Faults), func(f Fault) bool { return f.quiet })
 }
 
 // busy reports whether callers make many calls at the time.

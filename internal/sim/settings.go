@@ -68,6 +68,7 @@ func choose(seed uint64) Settings {
 		var o pool.Options
 		o, stall = chooseOptions(c)
 		s.Config.Pool, s.Strategy, s.Terms.MaxConns = choosePool(c, o)
+		s.makeRoom(seed, o)
 		s.chooseRest(c)
 		l, laned := s.Config.Pool.(pool.Laned)
 		s.Terms.Roomy = laned && (l.MaxInFlight == 0 || l.MaxInFlight > 8) && l.MaxQueuedBytes != 1<<10
@@ -170,6 +171,22 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string, m
 	st := oneOf(r, strategies...)
 	l.Strategy = st.is
 	return l, st.name, l.MaxLanes + max(l.SlowLanes, 2) + l.MaxLent
+}
+
+// makeRoom gives most worlds whose schedule is made of scenes lanes without bounds: elsewhere
+// callers may wait for each other, so that there is less to be seen.
+func (s *Settings) makeRoom(seed uint64, o pool.Options) {
+	r := source(seed, ofScenes, 1)
+	if !playsScenes(seed) || chance(r, 3) {
+		return
+	}
+	l, ok := s.Config.Pool.(pool.Laned)
+	if !ok {
+		l = pool.Laned{Lanes: 1 + r.IntN(2), MaxLanes: 2, MaxLent: 4, Strategy: lanes.FirstFit, Options: o}
+		s.Strategy = "FirstFit"
+	}
+	l.MaxInFlight, l.MaxQueuedBytes = 0, 0
+	s.Config.Pool, s.Terms.MaxConns = l, l.MaxLanes+max(l.SlowLanes, 2)+l.MaxLent
 }
 
 func (s *Settings) chooseRest(r *rand.Rand) {

@@ -66,7 +66,8 @@ type world struct {
 func live(seed uint64, settings Settings, schedule Schedule) *History {
 	w := &world{seed: seed, settings: settings, schedule: schedule}
 	w.rec.begin()
-	w.rec.h.Faults, w.rec.h.Terms = schedule.disturbances(), settings.Terms
+	w.rec.h.Faults = slices.DeleteFunc(slices.Clone(schedule.Faults), func(f Fault) bool { return f.idle })
+	w.rec.h.Terms = settings.Terms
 	w.build()
 	defer w.net.Close()
 	if err := w.connect(); err != nil {
