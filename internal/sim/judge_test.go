@@ -203,6 +203,15 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"limits", "the window before does not count", func(h *History) { h.Allowances[7].Asks[0].Cost = 3 }},
 		{"limits", "a hit is denied though there is room", func(h *History) { h.Allowances[1].Began -= 30 * time.Second }},
 		{"limits", "what a bucket denied stays taken", func(h *History) { h.Allowances[3].Asks[0].Cost = 0 }},
+		{"limits", "what was denied is not taken back", func(h *History) {
+			h.Terms.Roomy, h.Nodes = true, []string{"b:1"}
+			h.Faults[0].kind = &kind{name: "stall", local: true}
+			key := onesOwn + "{1}"
+			h.Log = append(h.Log, Execution{Node: "a:1", Text: "INCRBY limit:fixed:1:" + key + " 2", Key: "limit:fixed:1:" + key})
+			h.Allowances = append(h.Allowances, &Allowance{Began: 22 * time.Second, Ended: 22*time.Second + h.Terms.Budget, Asks: []Ask{
+				{0, key, 2, limit.Decision{Allowed: true}}, {3, "x", 1, limit.Decision{Err: errUnknown}},
+			}})
+		}},
 		{"limits", "Redis does not count in a healthy world", func(h *History) {
 			h.Terms.Roomy, h.Allowances[0].Asks[0].Err = true, errUnknown
 		}},

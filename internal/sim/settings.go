@@ -83,7 +83,7 @@ func choose(seed uint64) Settings {
 		s.Unready = oneOf(r, allLoading, allFull)
 	}
 	s.chooseMore(source(seed, ofHabits, 0))
-	s.chooseLimits(source(seed, ofLimits, 0))
+	s.chooseLimits(seed)
 	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
 	return s
