@@ -257,6 +257,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Terms.Roomy, h.Calls[1].Commands[0].Name, h.Calls[1].Limit = true, "HIT", 0
 			h.Calls[1].Ended += time.Second
 		}},
+		{"prompt", "few callers wait for each other", func(h *History) {
+			h.Terms.Roomy = true
+			h.Calls = append(h.Calls, &Call{Kind: beside, Began: 10 * time.Second, Ended: 10*time.Second + 2*h.Terms.RoundTrip})
+		}},
 		{"prompt", "a call waits for another node", func(h *History) {
 			h.Terms.Roomy, h.Nodes, h.Faults[0].kind = true, []string{"b:1"}, &kind{name: "stall", local: true}
 			h.Calls[1].Began, h.Calls[1].Ended, h.Calls[1].Limit = 22*time.Second, 24*time.Second, 0
