@@ -50,7 +50,7 @@ func expiries(h *History) string {
 	for key, most := range promised {
 		ttl := h.TTLs[key]
 		switch {
-		case !ttl.Exists || excused[key].stands || h.Lost[key] && strings.HasPrefix(key, onceKeys) && h.Changed[key] == 0: // others are hit again
+		case !ttl.Exists || excused[key].stands || h.Lost[key] && strings.HasPrefix(key, onceKeys): // others are hit again
 		case most == 0 && ttl.Left >= 0 && !tried[key]:
 			return fmt.Sprintf("%s: %v are left at the end, and no hit that was sent wanted a time to live", key, ttl.Left)
 		case most > 0 && (ttl.Left < 0 || ttl.Left > most):

@@ -115,7 +115,7 @@ func (p *play) keyAt(node int, prefix string, n int) string {
 }
 
 func scenes() []scene {
-	return slices.Concat(silentScenes(), expiryScenes(), lineupScenes(), besideScenes(), limitScenes())
+	return slices.Concat(silentScenes(), expiryScenes(), lineupScenes(), besideScenes(), beneathScenes(), limitScenes())
 }
 
 func silentScenes() []scene {

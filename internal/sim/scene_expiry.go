@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/sim/model"
@@ -15,12 +16,16 @@ import (
 func expiryScenes() []scene {
 	return []scene{
 		{
-			kind: kind{name: "keys that others change", idle: true, weight: 3, least: time.Second, most: time.Second},
+			kind: kind{name: "keys that others change", idle: true, alone: true, weight: 3, least: time.Second, most: time.Second},
 			play: keysOthersChange,
 		},
 		{
 			kind:    kind{name: "EXPIRE is forbidden for a while", harmless: true, alone: true, weight: 3, least: 3 * time.Second, most: 3 * time.Second},
 			primary: true, play: expireForbidden,
+		},
+		{
+			kind:    kind{name: "totals that cannot be read", harmless: true, alone: true, weight: 3, least: 3 * time.Second, most: 3 * time.Second},
+			primary: true, play: unreadableTotals,
 		},
 		{
 			kind:    kind{name: "connections break between hit and EXPIRE", alone: true, weight: 4, least: 5 * time.Second, most: 5 * time.Second},
@@ -113,6 +118,27 @@ func expireForbidden(p *play) {
 	}
 }
 
+// unreadableTotals counts keys that somebody has deleted, and whose totals are replies beyond
+// the limits.
+func unreadableTotals(p *play) {
+	keys := p.keysAt(p.w.node(p.f).Index(), 5)
+	for _, key := range keys {
+		p.hitOnce(key, onceTTL)
+		p.others("DEL", key)
+	}
+	deep := []byte(strings.Repeat("*1\r\n", 2*defaultDepth) + ":1\r\n")
+	end := p.w.interpose(p.f, func(args [][]byte, honest []byte, _ int) ([]byte, bool, bool) {
+		if !strings.EqualFold(string(args[0]), "INCRBY") || honest[0] == '-' {
+			return honest, false, false
+		}
+		return deep, true, false
+	})
+	defer end()
+	for _, key := range keys {
+		p.hitOnce(key, onceTTL)
+	}
+}
+
 // cutBeforeExpire resets connections when a hit's total has arrived, and the reply to its
 // EXPIRE has not.
 func cutBeforeExpire(p *play) {
@@ -140,6 +166,9 @@ func oldServerRefuses(p *play) {
 	n.Flaky(0, "")
 }
 
+// hitAgain is what keys begin with that are hit again when Redis has lost something of them.
+const hitAgain = "again:"
+
 // failoverLosesExpire has a replica become the primary that has the keys, and not the times
 // to live that they were given last. They are hit again when this is known, and until each
 // was.
@@ -148,9 +177,10 @@ func failoverLosesExpire(p *play) {
 	if r == nil || p.w.model.Primary(n) != nil {
 		return
 	}
-	keys := p.keysAt(n.Index(), 5)
-	for _, key := range keys {
-		p.hitOnce(key, 0)
+	var keys []string
+	for i := range 5 {
+		keys = append(keys, p.keyAt(n.Index(), hitAgain, i))
+		p.hitOnce(keys[i], 0)
 	}
 	time.Sleep(10 * usualLag)
 	p.w.model.ReplicationLag(5 * time.Second)

@@ -82,7 +82,7 @@ func choose(seed uint64) Settings {
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
 	}
-	s.chooseMore(source(seed, ofHabits, 0))
+	s.chooseMore(seed)
 	s.chooseLimits(seed)
 	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
@@ -90,9 +90,11 @@ func choose(seed uint64) Settings {
 }
 
 // chooseMore chooses what servers and the log of some worlds are like.
-func (s *Settings) chooseMore(r *rand.Rand) {
+func (s *Settings) chooseMore(seed uint64) {
+	r := source(seed, ofHabits, 0)
+	many := playsScenes(seed) && chance(source(seed, ofScenes, 2), 8)
 	s.Old = chance(r, 5)
-	if chance(r, 10) && !s.Unset {
+	if few := chance(r, 10); !s.Unset && (few || many) {
 		s.Stuck = 1 + time.Duration(r.Int64N(int64(length)))
 		s.Terms.Closing = stuckLog
 	}
