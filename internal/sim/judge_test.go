@@ -347,6 +347,11 @@ func TestExcuses(t *testing.T) {
 		"keys that lost something": {
 			"hits", func(h *History) { h.Calls[1].Commands[1].Reply = "6" }, func(h *History) { h.Lost = map[string]bool{"c": true} },
 		},
+		"a key that somebody else has given no end": {
+			"expiry", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }, func(h *History) {
+				h.Changed = map[string]time.Duration{"c": time.Hour}
+			},
+		},
 		"a burst takes its time": {
 			"calm", func(h *History) {
 				h.Calls[4].Err = errUnknown
