@@ -158,7 +158,8 @@ type History struct {
 	Lines      []Line   // of the log, if their number is bounded
 	Nodes      []string // addresses, in the order in which faults name them
 	TTLs       map[string]TTL
-	Lost       map[string]bool // keys of which Redis has lost what it had acknowledged
+	Lost       map[string]bool          // keys of which Redis has lost what it had acknowledged
+	Changed    map[string]time.Duration // when others did last what may have taken a key's time to live
 	Allowances []*Allowance
 	Start      time.Time // what times count from
 	Terms      Terms

@@ -19,7 +19,8 @@ import (
 // one that nobody wanted whose hit was sent.
 func expiries(h *History) string {
 	tallies := h.tallies()
-	promised, excused, tried := make(map[string]time.Duration), make(map[string]bool), make(map[string]bool)
+	promised, tried := make(map[string]time.Duration), make(map[string]bool)
+	excused := make(map[string]excuse)
 	for _, c := range h.Calls {
 		for i := range c.Commands {
 			cmd := &c.Commands[i]
@@ -30,10 +31,10 @@ func expiries(h *History) string {
 				if h.unrepeated(c, cmd) {
 					return fmt.Sprintf("%s: took %v, and its EXPIRE was not repeated: %v", c.of(i), c.took(), cmd.Err)
 				}
-				if cmd.Outcome == Acked || cmd.Outcome == Unknown && tallies[cmd.Key].mayHave(cmd.By) {
+				if c.Began >= h.Changed[cmd.Key] && (cmd.Outcome == Acked || cmd.Outcome == Unknown && tallies[cmd.Key].mayHave(cmd.By)) {
 					promised[cmd.Key] = max(promised[cmd.Key], cmd.TTL)
 				}
-				excused[cmd.Key] = excused[cmd.Key] || h.excusedExpiry(cmd)
+				excused[cmd.Key] = excused[cmd.Key].with(c, cmd, h.excusedExpiry(cmd))
 				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && (cmd.Outcome != NotSent || c.Kind == overflowing) // an EXPIRE goes with it
 				continue
 			}
@@ -49,7 +50,7 @@ func expiries(h *History) string {
 	for key, most := range promised {
 		ttl := h.TTLs[key]
 		switch {
-		case !ttl.Exists || excused[key] || h.Lost[key] && strings.HasPrefix(key, onceKeys): // others are hit again
+		case !ttl.Exists || excused[key].stands || h.Lost[key] && strings.HasPrefix(key, onceKeys): // others are hit again
 		case most == 0 && ttl.Left >= 0 && !tried[key]:
 			return fmt.Sprintf("%s: %v are left at the end, and no hit that was sent wanted a time to live", key, ttl.Left)
 		case most > 0 && (ttl.Left < 0 || ttl.Left > most):
@@ -57,6 +58,24 @@ func expiries(h *History) string {
 		}
 	}
 	return ""
+}
+
+// An excuse is that a key may be left without its time to live, by a hit that ended then.
+type excuse struct {
+	stands bool
+	since  time.Duration
+}
+
+// with returns the excuse behind one more hit, which stands until one succeeds that began
+// later and wanted a time to live.
+func (e excuse) with(c *Call, hit *Command, excused bool) excuse {
+	switch {
+	case excused:
+		return excuse{true, max(e.since, c.Ended)}
+	case e.stands && hit.TTL > 0 && hit.Outcome == Acked && hit.Err == nil && c.Began > e.since:
+		return excuse{}
+	}
+	return e
 }
 
 // excusedExpiry reports whether the key of the hit may be left without its time to live: the

@@ -21,8 +21,12 @@ func limits(h *History) string {
 			}
 		}
 	}
+	counted := h.countedKeys()
 	for at, asks := range h.asked() {
 		rule := &h.Terms.Rules[at.rule]
+		if s := h.stays(rule, counted[[2]string{rule.Name, at.key}], asks); s != "" {
+			return s
+		}
 		if h.lostOf(rule, at.key) || rule.Name == changed {
 			continue
 		}

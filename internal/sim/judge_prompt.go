@@ -25,7 +25,25 @@ func prompt(h *History) string {
 				c.ID, c.Kind, c.took(), h.Terms.RoundTrip)
 		}
 	}
-	return ""
+	return h.besideEachOther()
+}
+
+// besideEachOther: of hits on one key by few callers at the same moment most take one round
+// trip.
+func (h *History) besideEachOther() string {
+	all, late := 0, 0
+	for _, c := range h.Calls {
+		if c.Kind != beside || c.Err != nil || h.troubled(c.Began-healing, c.Ended) || h.closedBy(c.Ended) || c.among(h.Crowds) {
+			continue
+		}
+		if all++; c.took() > h.Terms.RoundTrip {
+			late++
+		}
+	}
+	if late <= all/2 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d hits took longer than %v, on a key that few callers hit at a time", late, all, h.Terms.RoundTrip)
 }
 
 // promptKinds are those of calls that need no connection of their own.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -136,6 +137,12 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"overtaken", "a script is not known", func(h *History) {
 			refuse(h, errors.Join(redislanes.ErrRefused, resp3.SimpleError{S: "NOSCRIPT No matching script. Please use EVAL."}))
 		}},
+		{"order", "a command is overtaken by its own EXPIRE", func(h *History) {
+			overtaken := fmt.Errorf("%w: %w", redislanes.ErrRefused, redislanes.ErrOvertaken)
+			c := h.Calls[0]
+			c.Commands, c.Err, h.Log[0].Text = c.Commands[:2], overtaken, ""
+			c.Commands[0].settle("", overtaken)
+		}},
 		{"expiry", "EXPIRE ran before its INCRBY", func(h *History) { h.Log[0], h.Log[1] = h.Log[1], h.Log[0] }},
 		{"expiry", "a counter lives for ever", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }},
 		{"expiry", "a counter that may have been hit lives for ever", func(h *History) {
@@ -149,6 +156,13 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"expiry", "a counter has a time to live that nobody wants", func(h *History) {
 			h.Calls[1].Commands[0].TTL, h.Calls[1].Commands[1].TTL = 0, 0
+		}},
+		{"expiry", "an EXPIRE was refused once, and not sent again by a later hit", func(h *History) {
+			h.Calls[1].Commands[0].Err = fmt.Errorf("%w: %w", redislanes.ErrExpiry, resp3.SimpleError{S: "NOPERM"})
+			h.Calls[1].Err, h.TTLs["c"] = redislanes.ErrExpiry, TTL{Exists: true, Left: -1}
+			later := Command{Text: "HIT c 2", Name: hit, Key: "c", By: 2, TTL: time.Hour, Outcome: Acked, Reply: "9"}
+			h.Calls = append(h.Calls, &Call{ID: 99, Kind: "hits", Began: 3 * time.Second, Ended: 3 * time.Second, Commands: []Command{later}})
+			h.Log = append(h.Log, Execution{Text: "INCRBY c 2", Key: "c", Reply: "9"})
 		}},
 		{"expiry", "a hit without a time to live has the error of one", func(h *History) {
 			h.Calls[1].Commands[1].TTL, h.Calls[1].Commands[1].Err, h.Calls[1].Err = 0, redislanes.ErrExpiry, redislanes.ErrExpiry
@@ -179,6 +193,15 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"limits", "the window before does not count", func(h *History) { h.Allowances[7].Asks[0].Cost = 3 }},
 		{"limits", "a hit is denied though there is room", func(h *History) { h.Allowances[1].Began -= 30 * time.Second }},
 		{"limits", "what a bucket denied stays taken", func(h *History) { h.Allowances[3].Asks[0].Cost = 0 }},
+		{"limits", "what was denied is not taken back", func(h *History) {
+			h.Terms.Roomy, h.Nodes = true, []string{"b:1"}
+			h.Faults[0].kind = &kind{name: "stall", local: true}
+			key := onesOwn + "{1}"
+			h.Log = append(h.Log, Execution{Node: "a:1", Text: "INCRBY limit:fixed:1:" + key + " 2", Key: "limit:fixed:1:" + key})
+			h.Allowances = append(h.Allowances, &Allowance{Began: 22 * time.Second, Ended: 22*time.Second + h.Terms.Budget, Asks: []Ask{
+				{0, key, 2, limit.Decision{Allowed: true}}, {3, "x", 1, limit.Decision{Err: errUnknown}},
+			}})
+		}},
 		{"limits", "Redis does not count in a healthy world", func(h *History) {
 			h.Terms.Roomy, h.Allowances[0].Asks[0].Err = true, errUnknown
 		}},
@@ -247,6 +270,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"prompt", "a call waits for nodes that it has nothing to do with", func(h *History) {
 			h.Terms.Roomy, h.Calls[1].Commands[0].Name, h.Calls[1].Limit = true, "HIT", 0
 			h.Calls[1].Ended += time.Second
+		}},
+		{"prompt", "few callers wait for each other", func(h *History) {
+			h.Terms.Roomy = true
+			h.Calls = append(h.Calls, &Call{Kind: beside, Began: 10 * time.Second, Ended: 10*time.Second + 2*h.Terms.RoundTrip})
 		}},
 		{"prompt", "a call waits for another node", func(h *History) {
 			h.Terms.Roomy, h.Nodes, h.Faults[0].kind = true, []string{"b:1"}, &kind{name: "stall", local: true}
@@ -382,6 +409,11 @@ func TestExcuses(t *testing.T) {
 	}{
 		"keys that lost something": {
 			"hits", func(h *History) { h.Calls[1].Commands[1].Reply = "6" }, func(h *History) { h.Lost = map[string]bool{"c": true} },
+		},
+		"a key that somebody else has given no end": {
+			"expiry", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }, func(h *History) {
+				h.Changed = map[string]time.Duration{"c": time.Hour}
+			},
 		},
 		"a burst takes its time": {
 			"calm", func(h *History) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -30,7 +29,8 @@ type Ask struct {
 }
 
 // chooseLimits makes the rules of a world and the settings of its limiter.
-func (s *Settings) chooseLimits(r *rand.Rand) {
+func (s *Settings) chooseLimits(seed uint64) {
+	r := source(seed, ofLimits, 0)
 	window := func() time.Duration {
 		return oneOf(r, 500*time.Millisecond, 2*time.Second, 10*time.Second, time.Minute)
 	}
@@ -51,6 +51,9 @@ func (s *Settings) chooseLimits(r *rand.Rand) {
 	s.Limiter = limit.Config{
 		Budget:    oneOf(r, 0, 0, s.Terms.RoundTrip*3/2+2*time.Millisecond, 300*time.Millisecond),
 		NearCache: oneOf(r, 0, 0, -1, 32), Instances: oneOf(r, 0, 0, 3),
+	}
+	if scenic(seed) { // tokens flow in within a call
+		s.Terms.Rules[6].Limit, s.Terms.Rules[6].Burst, s.Terms.Rules[6].Window = 100, 10, time.Second
 	}
 	s.Terms.Instances, s.Terms.Budget = s.Limiter.Instances, s.Limiter.Budget
 	if s.Terms.Budget == 0 {

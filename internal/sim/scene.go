@@ -17,9 +17,10 @@ import (
 // upon once in thousands of seeds, such as a read right behind a write that was refused, it
 // makes happen each time. What its calls are judged by is what all calls are.
 type scene struct {
-	kind // whose begin is made of play, where there is one
-	fits func(s *Settings) bool
-	play func(p *play)
+	kind         // whose begin is made of play, where there is one
+	primary bool // it is of a node that is a primary at the beginning
+	fits    func(s *Settings) bool
+	play    func(p *play)
 }
 
 // A play is a scene while it is played. It may block; what it does at last undoes what it
@@ -47,7 +48,7 @@ func kindsOf(seed uint64, s *Settings) []kind {
 		if sc.fits != nil && !sc.fits(s) || Only != "" && Only != sc.name {
 			continue
 		}
-		kinds = append(kinds, sc.played())
+		kinds = append(kinds, sc.played(s))
 	}
 	if kinds == nil {
 		return allKinds()
@@ -56,8 +57,11 @@ func kindsOf(seed uint64, s *Settings) []kind {
 }
 
 // played returns the kind of faults that are the scene.
-func (sc *scene) played() kind {
+func (sc *scene) played(s *Settings) kind {
 	k := sc.kind
+	if sc.primary {
+		k.among = s.Primaries
+	}
 	if k.begin != nil {
 		return k
 	}
@@ -136,6 +140,7 @@ func scenes() []scene {
 		silentScenes(), sharedScenes(), dialScenes(), waitScenes(),
 		moveScenes(), unknownScenes(), laneScenes(), mapScenes(), singleScenes(),
 		loadScenes(), poolScenes(), proxyScenes(),
+		expiryScenes(), lineupScenes(), besideScenes(), beneathScenes(), limitScenes(),
 	)
 }
 

@@ -23,7 +23,7 @@ func withWaits(seed uint64, s Schedule) Schedule {
 	k := (&scene{
 		kind: kind{name: closedWhileWaiting, harmless: true},
 		play: waitsForServers,
-	}).played()
+	}).played(new(Settings))
 	s.Faults = append(s.Faults, Fault{kind: &k, At: at - beforeClosing, For: 3 * beforeClosing})
 	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return s

@@ -48,6 +48,8 @@ type kind struct {
 	reason      func(err error) bool // whether an error says why servers cannot be dialled
 	answers     bool                 // whoever dials a node has an answer within a few round trips
 	quiet       bool                 // callers are to make few calls meanwhile
+	among       int                  // it is of one of so many nodes, the first ones; 0: of any
+	alone       bool                 // nothing else begins in its episode
 	begin       func(w *world, f Fault) (end func())
 }
 
@@ -77,9 +79,14 @@ func plan(r *rand.Rand, kinds []kind) Schedule {
 		episode, faults := Span{at - time.Second, at}, []Fault(nil)
 		for range oneOf(r, 1, 1, 1, 2, 2, 3) {
 			f := draw(r, kinds)
+			if f.alone && faults != nil {
+				break
+			}
 			f.At = at + time.Duration(r.Int64N(int64(2*time.Second)))
 			episode.To = max(episode.To, f.over())
-			faults = append(faults, f)
+			if faults = append(faults, f); f.alone {
+				break
+			}
 		}
 		episode.To += healing + time.Second
 		if episode.To > lastTrouble {
@@ -104,7 +111,11 @@ func draw(r *rand.Rand, kinds []kind) Fault {
 	i := slices.IndexFunc(kinds, func(k kind) bool { n -= k.weight; return n < 0 })
 	k := &kinds[i]
 	lasts := k.least + time.Duration(r.Int64N(int64(k.most-k.least)+1))
-	return Fault{kind: k, For: lasts, Node: r.IntN(1 << 16), With: r.Uint64N(1 << 32)}
+	f := Fault{kind: k, For: lasts, Node: r.IntN(1 << 16), With: r.Uint64N(1 << 32)}
+	if k.among > 0 {
+		f.Node %= k.among
+	}
+	return f
 }
 
 // busy reports whether callers make many calls at the time.

@@ -71,6 +71,7 @@ func choose(seed uint64) Settings {
 			o, stall = seldomOptions(seldom, o)
 		}
 		s.Config.Pool, s.Strategy, s.Terms.MaxConns = choosePool(c, o)
+		s.makeRoom(seed, o)
 		o = s.suitPool(seed, o)
 		s.chooseRest(c)
 		s.chooseSeldom(seed)
@@ -93,8 +94,8 @@ func choose(seed uint64) Settings {
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
 	}
-	s.chooseMore(source(seed, ofHabits, 0))
-	s.chooseLimits(source(seed, ofLimits, 0))
+	s.chooseMore(seed)
+	s.chooseLimits(seed)
 	s.Terms.Stall = stall
 	s.Terms.Notice = min(2*max(250*time.Millisecond, 20*s.Terms.RoundTrip), stall) + 300*time.Millisecond
 	return s
@@ -117,9 +118,11 @@ func (s *Settings) chooseForScenes(r *rand.Rand) {
 }
 
 // chooseMore chooses what servers and the log of some worlds are like.
-func (s *Settings) chooseMore(r *rand.Rand) {
+func (s *Settings) chooseMore(seed uint64) {
+	r := source(seed, ofHabits, 0)
+	many := scenic(seed) && chance(source(seed, ofScenes, 2), 8)
 	s.Old = chance(r, 5)
-	if chance(r, 10) && !s.Unset {
+	if few := chance(r, 10); !s.Unset && (few || many) {
 		s.Stuck = 1 + time.Duration(r.Int64N(int64(length)))
 		s.Terms.Closing = stuckLog
 	}
@@ -221,6 +224,22 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string, m
 	st := oneOf(r, strategies...)
 	l.Strategy = st.is
 	return l, st.name, l.MaxLanes + max(l.SlowLanes, 2) + l.MaxLent
+}
+
+// makeRoom gives most worlds whose schedule is made of scenes lanes without bounds: elsewhere
+// callers may wait for each other, so that there is less to be seen.
+func (s *Settings) makeRoom(seed uint64, o pool.Options) {
+	r := source(seed, ofScenes, 1)
+	if !scenic(seed) || chance(r, 3) {
+		return
+	}
+	l, ok := s.Config.Pool.(pool.Laned)
+	if !ok {
+		l = pool.Laned{Lanes: 1 + r.IntN(2), MaxLanes: 2, MaxLent: 4, Strategy: lanes.FirstFit, Options: o}
+		s.Strategy = "FirstFit"
+	}
+	l.MaxInFlight, l.MaxQueuedBytes = 0, 0
+	s.Config.Pool, s.Terms.MaxConns = l, l.MaxLanes+max(l.SlowLanes, 2)+l.MaxLent
 }
 
 func (s *Settings) chooseRest(r *rand.Rand) {

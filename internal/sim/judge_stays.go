@@ -1,0 +1,69 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redislanes/redislanes/limit"
+)
+
+// A countedBy is what servers have counted for a limit and a key that one call asks about,
+// less what was taken back, and which servers did.
+type countedBy struct {
+	sum   int64
+	nodes []string
+}
+
+// countedKeys returns that by the name of the rule and the key.
+func (h *History) countedKeys() map[[2]string]*countedBy {
+	all := make(map[[2]string]*countedBy)
+	for i := range h.Log {
+		e := &h.Log[i]
+		part := strings.SplitN(e.Key, ":", 4) // limit:name:window:key
+		by, ok := strings.CutPrefix(e.Text, "INCRBY "+e.Key+" ")
+		if !ok || len(part) < 4 || part[0] != "limit" || !strings.HasPrefix(part[3], onesOwn) {
+			continue
+		}
+		at := [2]string{part[1], part[3]}
+		if all[at] == nil {
+			all[at] = new(countedBy)
+		}
+		n, _ := strconv.ParseInt(by, 10, 64)
+		if all[at].sum += n; !slices.Contains(all[at].nodes, e.Node) {
+			all[at].nodes = append(all[at].nodes, e.Node)
+		}
+	}
+	return all
+}
+
+// stays: what a call was denied is taken back where its keys are, whatever is the matter
+// with other servers or has become of the caller.
+func (h *History) stays(rule *limit.Rule, counted *countedBy, asks []asked) string {
+	if counted == nil || rule.CountDenied || rule.Shadow || !h.Terms.Roomy || h.Terms.Stubborn {
+		return ""
+	}
+	most := int64(0)
+	for _, a := range asks {
+		if a.call.Allowed || a.Err != nil || h.mayStay(a.call, counted.nodes) {
+			most += a.Cost
+		}
+	}
+	if counted.sum <= most {
+		return ""
+	}
+	return fmt.Sprintf("%+v has counted %d, of which %d may stay so: %v", *rule, counted.sum, most, asks)
+}
+
+// mayStay reports whether something may be the matter with one of the servers until what
+// the call was denied would be taken back.
+func (h *History) mayStay(x *Allowance, nodes []string) bool {
+	by := x.Ended + 2*h.Terms.Budget
+	if h.closedBy(by) || h.crowded(&Call{Began: x.Began, Ended: by}) {
+		return true
+	}
+	return slices.ContainsFunc(h.Faults, func(f Fault) bool {
+		return f.overlaps(x.Began-healing, by) && (!f.local || len(h.Nodes) == 0 || slices.Contains(nodes, h.Nodes[f.Node%len(h.Nodes)]))
+	})
+}
