@@ -34,7 +34,7 @@ func expiries(h *History) string {
 				if c.Began >= h.Changed[cmd.Key] && (cmd.Outcome == Acked || cmd.Outcome == Unknown && tallies[cmd.Key].mayHave(cmd.By)) {
 					promised[cmd.Key] = max(promised[cmd.Key], cmd.TTL)
 				}
-				excused[cmd.Key] = excused[cmd.Key].with(c, cmd, h.excusedExpiry(cmd))
+				excused[cmd.Key] = excused[cmd.Key].with(c, cmd, h.excusedExpiry(c, cmd))
 				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && (cmd.Outcome != NotSent || c.Kind == overflowing) // an EXPIRE goes with it
 				continue
 			}
@@ -80,7 +80,10 @@ func (e excuse) with(c *Call, hit *Command, excused bool) excuse {
 
 // excusedExpiry reports whether the key of the hit may be left without its time to live: the
 // server refused it for good, or the client was closed before it could do more.
-func (h *History) excusedExpiry(hit *Command) bool {
+func (h *History) excusedExpiry(c *Call, hit *Command) bool {
+	if hit.Outcome == Unknown && slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.forbids && f.overlaps(c.Began, c.Ended) }) {
+		return true // its EXPIRE may have been refused, which stands
+	}
 	var said resp3.SimpleError
 	refused := errors.As(hit.Err, &said) && !errors.Is(hit.Err, redislanes.ErrRefused) && !isTooMuch(hit.Err)
 	return hit.Err != nil && h.Closing.From > 0 || errors.Is(hit.Err, redislanes.ErrExpiry) && refused

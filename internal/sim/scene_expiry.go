@@ -20,7 +20,7 @@ func expiryScenes() []scene {
 			play: keysOthersChange,
 		},
 		{
-			kind:    kind{name: "EXPIRE is forbidden for a while", harmless: true, alone: true, weight: 3, least: 3 * time.Second, most: 3 * time.Second},
+			kind:    kind{name: "EXPIRE is forbidden for a while", forbids: true, harmless: true, alone: true, weight: 3, least: 3 * time.Second, most: 3 * time.Second},
 			primary: true, play: expireForbidden,
 		},
 		{

@@ -12,7 +12,7 @@ import (
 
 func lineupScenes() []scene {
 	several := func(s *Settings) bool { return s.Primaries > 1 && !s.NoCluster }
-	mapped := func(s *Settings) bool { return !s.Terms.Blind } // else the key may be another node's meanwhile, as far as is known
+	mapped := func(s *Settings) bool { return !s.Terms.Blind && s.Dialing != stubborn } // else the key may be another node's meanwhile, as far as is known
 	silent := func(name string, weight int, lasts time.Duration) kind {
 		return kind{name: name, local: true, dead: true, alone: true, weight: weight, least: lasts, most: lasts}
 	}
@@ -36,10 +36,12 @@ func (a *attempt) hitTwice(key string) {
 // behindSilentNode has short calls hit a key of which hits are on their way to a node that
 // does not answer, whose caller has time.
 func behindSilentNode(p *play) {
+	n := p.w.node(p.f)
+	// Of a server that was never reached nobody knows when it is silent.
+	p.call("hits", 0, func(a *attempt) { a.hit(p.keyAt(n.Index(), onceKeys, 1)) })
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	defer p.stall()()
-	n := p.w.node(p.f)
 	key := p.keyAt(n.Index(), onceKeys, 0)
 	calls.Go(func() { p.callAs(900, "hits", 10*time.Second, func(a *attempt) { a.hitTwice(key) }) })
 	short := 4*p.w.settings.Terms.RoundTrip + 500*time.Millisecond + p.w.settings.Terms.Parting

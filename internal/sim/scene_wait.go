@@ -94,7 +94,11 @@ func backFromSilence(p *play) {
 		for i := range 8 {
 			time.Sleep(3 * time.Millisecond)
 			key := p.keyAt(n.Index(), sceneKeys, 10*round+i)
-			p.call("command", time.Second, func(a *attempt) { a.increment(key, answered) })
+			p.call("command", time.Second, func(a *attempt) {
+				a.increment(key, answered)
+				// What it was sent over may have lost bytes before, and wait to send them again.
+				a.Commands[0].Sure = answered && a.Commands[0].Outcome != Unknown
+			})
 		}
 	}
 }
