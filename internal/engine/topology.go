@@ -14,6 +14,7 @@ type topology struct {
 	single   bool              // a server without cluster mode: keys of one command may be in any slots
 	view     *view             // the map that is in use; owner differs by what MOVED has taught since
 	version  uint64            // changes whenever a slot gets another owner
+	learned  bool              // MOVED has taught something since
 
 	home        uint16 // where commands without a key go: index into nodes, or noOwner
 	homeReplica *node  // the same for those that go to replicas; nil if there are none
@@ -140,12 +141,13 @@ func (t *topology) withOwners(moves []move) *topology {
 		next.owner[m.slot] = i
 	}
 	next.version++
+	next.learned = true
 	return &next
 }
 
 // taught returns what MOVED has taught since the map was fetched.
 func (t *topology) taught() []lesson {
-	if t.view == nil {
+	if t.view == nil || !t.learned {
 		return nil
 	}
 	var lessons []lesson

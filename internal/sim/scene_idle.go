@@ -36,7 +36,7 @@ func poolScenes() []scene {
 			play: besideLent,
 		},
 		{
-			kind: kind{name: "a silence, and a pause of writes behind it", harmless: true, gentle: true, answers: true, weight: 4, least: 2 * time.Second, most: 2 * time.Second},
+			kind: kind{name: "a silence, and a pause of writes behind it", harmless: true, answers: true, weight: 4, least: 2 * time.Second, most: 2 * time.Second},
 			fits: func(s *Settings) bool { // a dial that callers wait for, and that is lost in the silence, is no question that is asked again
 				l := s.Terms.Law
 				return s.Latency <= time.Millisecond && l.Most > 0 && !l.Exclusive && l.MaxAge == 0
