@@ -387,4 +387,9 @@ var ofCluster = []mutant{
 		"case at.command != 0:\n\t\treturn &e.keys\n", "",
 		"./internal/engine", "TestLogOfKeysThatMove", false,
 	},
+	{
+		"a script's READONLY leaves its connections where they are", "internal/engine/verdict.go",
+		"if !x.how.Replicas && saysReadOnly(text) {", "if false {",
+		"./internal/sim/model", "TestScriptsBehindAFailover", false,
+	},
 }

@@ -227,4 +227,14 @@ var ofPool = []mutant{
 		"p.failures > 0 || p.watch.stage == suspect {", "p.failures > 0 {",
 		"./internal/nodepool", "TestSuspectWithoutConnections", false,
 	},
+	{
+		"bytes on what was lent and given back between two looks do not count", "internal/nodepool/lend.go",
+		"if m.lane.Progress() != m.progress {", "if false {",
+		"./internal/nodepool", "TestEachUnansweredDialIsNoticed", false,
+	},
+	{
+		"each dial that is given up begins the silence anew", "internal/nodepool/stall.go",
+		"dials := p.dialing > 0 || p.redial != nil && p.gaveUp", "dials := p.dialing > 0",
+		"./internal/nodepool", "TestDialsThatTimeOutBesideLentConnections", false,
+	},
 }

@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+)
+
+// TestExcuses: what looks wrong is not where Redis or the world is the cause.
+func TestExcuses(t *testing.T) {
+	crowd := func(h *History) {
+		h.Calls = append(h.Calls, &Call{ID: 100, Kind: burst, Began: 4 * time.Second, Ended: 26 * time.Second})
+	}
+	for name, tt := range map[string]struct {
+		judge         string
+		wrong, excuse func(h *History)
+	}{
+		"keys that lost something": {
+			"hits", func(h *History) { h.Calls[1].Commands[1].Reply = "6" }, func(h *History) { h.Lost = map[string]bool{"c": true} },
+		},
+		"a key that somebody else has given no end": {
+			"expiry", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }, func(h *History) {
+				h.Changed = map[string]time.Duration{"c": time.Hour}
+			},
+		},
+		"a burst takes its time": {
+			"calm", func(h *History) {
+				h.Calls[4].Err = errUnknown
+				h.Calls[4].Commands[0].settle("", errUnknown)
+			}, crowd,
+		},
+		"a connection that takes a second to end, to another node than the dead one": {
+			"grace", func(h *History) {
+				h.Nodes, h.Faults[0].kind = []string{"b:1"}, &kind{name: "stall", dead: true, local: true}
+				h.Calls[6].Ended += time.Second
+			}, func(h *History) {
+				h.Calls[6].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: errUnknown}
+			},
+		},
+		"a read yields to a write": {
+			"overtaken", func(h *History) { refuse(h, errOvertaken) }, func(h *History) {
+				c := h.Calls[len(h.Calls)-1]
+				c.Commands = append(c.Commands, Command{Text: "SET k k=3", Name: "SET", Key: "k", Writes: true, Outcome: Acked, Reply: "OK"})
+				h.Log = append(h.Log, Execution{At: 24 * time.Second, Node: "a:1", Conn: 1, Text: "SET k k=3", Reply: "OK"})
+			},
+		},
+		"one line for several slots": {
+			"journal", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }, func(h *History) {
+				h.Lines = []Line{{At: 15 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}}
+			},
+		},
+		"a burst beside a dead node": {"grace", func(h *History) { h.Calls[6].Ended += time.Second }, crowd},
+		"a key that is only read may be elsewhere by now": {
+			"prompt", func(h *History) {
+				h.Terms.Roomy, h.Nodes, h.Faults[0].kind = true, []string{"b:1"}, &kind{name: "stall", local: true}
+				h.Calls[1].Began, h.Calls[1].Ended, h.Calls[1].Limit = 22*time.Second, 24*time.Second, 0
+			}, func(h *History) {
+				for i := range h.Calls[1].Commands {
+					cmd := &h.Calls[1].Commands[i]
+					cmd.Name, cmd.Reply, cmd.TTL = "GET", null, 0
+				}
+			},
+		},
+		"another call may have the only connection that is well": {
+			"spare", func(h *History) { h.Calls[6].Spare = 1 },
+			func(h *History) {
+				h.Calls = append(h.Calls, &Call{ID: 99, Began: 24 * time.Second, Ended: 26 * time.Second})
+			},
+		},
+		"a transaction on a node that had the slot": {
+			"calm", func(h *History) {
+				h.Calls[2].Err = errMoved
+				for i := range h.Calls[2].Commands {
+					h.Calls[2].Commands[i].settle("", errMoved)
+					h.Calls[2].Commands[i].Outcome = NotSent
+				}
+				h.Log = h.Log[:7]
+			}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := honest()
+			tt.wrong(h)
+			if tt.excuse != nil {
+				found, _ := judged(h)
+				require.Equal(t, tt.judge, found)
+				tt.excuse(h)
+			}
+			found, sentence := judged(h)
+			require.Empty(t, found, sentence)
+		})
+	}
+}
+
+var errMoved = resp3.SimpleError{S: "MOVED 1 b:1"}
+
+func TestOutcomeOf(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want Outcome
+	}{
+		{nil, Acked},
+		{errNotSent, NotSent},
+		{errUnknown, Unknown},
+		{redislanes.ErrExhausted, NotSent},
+		{fmt.Errorf("x: %w", redislanes.ErrRefused), Refused},
+		{redislanes.ErrNotPipelinable, NotSent},
+		{context.DeadlineExceeded, Contrary},
+	} {
+		require.Equal(t, tt.want, outcomeOf(tt.err), "%v", tt.err)
+	}
+}
