@@ -32,14 +32,6 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, time.Minute.Microseconds(), 3)
 }
 
-func (r *result) rate() float64 { return float64(r.requests) / r.during.Seconds() }
-
-func (r *result) cpuPerRequest() time.Duration {
-	return time.Duration(float64(r.cpu) / float64(r.requests))
-}
-
-func (r *result) perRequest(n uint64) float64 { return float64(n) / float64(r.requests) }
-
 func (r *result) percentile(p float64) time.Duration {
 	return time.Duration(r.latencies.ValueAtQuantile(p)) * time.Microsecond
 }

@@ -137,7 +137,7 @@ func drained(h *History) string {
 	own := []string{"connection idle", "connection replaced"}
 	return h.each(func(c *Call, i int) string {
 		var lost *redislanes.OutcomeError
-		if !errors.As(c.Commands[i].Err, &lost) || lost.Outcome != redislanes.ErrUnknownOutcome || lost.Cause == nil {
+		if !errors.As(c.Commands[i].Err, &lost) || !errors.Is(lost.Outcome, redislanes.ErrUnknownOutcome) || lost.Cause == nil {
 			return ""
 		}
 		if why := lost.Cause.Error(); slices.ContainsFunc(own, func(text string) bool { return strings.HasPrefix(why, text) }) {
