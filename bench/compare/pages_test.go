@@ -64,7 +64,7 @@ func TestEveryRawFileIsUsed(t *testing.T) {
 	}
 	for _, file := range files {
 		used := strings.Contains(all.String(), "raw/"+filepath.Base(file))
-		for _, pattern := range []string{"raw/peers-tcp-*.jsonl", "raw/peers-tls-*.jsonl", "raw/cuts-*.jsonl"} {
+		for _, pattern := range []string{"raw/peers-tcp-*.jsonl", "raw/peers-tls-*.jsonl", "raw/cuts-*.jsonl", "raw/growth-primaries-*.jsonl"} {
 			matches, err := filepath.Match(pattern, "raw/"+filepath.Base(file))
 			require.NoError(t, err)
 			used = used || matches && strings.Contains(all.String(), pattern)
