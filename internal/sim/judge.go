@@ -44,7 +44,6 @@ var judges = []judge{
 	{"replica", replicated},
 	{"spare", spared},
 	{"drained", drained},
-	{"spare", spared},
 	{"dials", dials},
 	{"questions", questions},
 	{"renewals", renewals},
