@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
@@ -60,7 +59,7 @@ func isOfNoEffect(encoded, reply []byte) bool {
 	case command.OpensTransaction, command.Watches, command.Unwatches:
 		return true
 	case command.EndsTransaction:
-		return bytes.HasPrefix(reply, []byte("-EXECABORT "))
+		return resp.IsExecAbort(reply)
 	}
 	return string(reply) == "+QUEUED\r\n"
 }

@@ -204,7 +204,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a reply that never came leaves a connection clean", "internal/nodepool/session.go",
-		"done := a == ran || a == null", "done := a == ran || a == null || a == none",
+		"done, refused := a == ran || a == null,", "done, refused := a == ran || a == null || a == none,",
 		"./internal/nodepool", "TestReturnDuringACommand", false,
 	},
 	{

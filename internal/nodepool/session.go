@@ -24,12 +24,13 @@ func (s session) clean() bool { return s == session{} }
 type answer uint8
 
 const (
-	ran    answer = iota // any other reply
-	null                 // null, which EXEC gives if a watched key has changed
-	queued               // QUEUED
-	failed               // an error
-	beyond               // a reply beyond the limits, which was not kept: the command ran, or failed
-	none                 // no reply came, though the command was sent
+	ran     answer = iota // any other reply
+	null                  // null, which EXEC gives if a watched key has changed
+	queued                // QUEUED
+	failed                // an error
+	aborted               // the error EXECABORT
+	beyond                // a reply beyond the limits, which was not kept: the command ran, or failed
+	none                  // no reply came, though the command was sent
 )
 
 // answerOf classifies a complete reply; nil is one that did not come.
@@ -39,6 +40,8 @@ func answerOf(reply []byte) answer {
 		return none
 	case resp.IsError(reply) && resp.IsRefusal(resp.ErrorText(reply)):
 		return beyond
+	case resp.IsExecAbort(reply):
+		return aborted
 	case resp.IsError(reply):
 		return failed
 	case resp.IsNull(reply):
@@ -52,8 +55,9 @@ func answerOf(reply []byte) answer {
 // after returns the session once the server has answered the command. The rules
 // are those of "Transactions" in the manual of Redis: EXEC and DISCARD end a
 // transaction and unwatch all keys; UNWATCH inside of one is only queued; an
-// error means that nothing has changed, unless it is one to EXEC, which may have
-// discarded the transaction.
+// error means that nothing has changed, unless it is one to EXEC: EXECABORT says that
+// the transaction is discarded, as DISCARD does it (execCommandAbort in the server's
+// source); others do not say.
 func (s session) after(c command.Command, a answer) session {
 	next, known := s.transaction(c.Effect(), a)
 	if s.unclean || !known || !c.Known() {
@@ -66,16 +70,16 @@ func (s session) after(c command.Command, a answer) session {
 // known if the command changes more than the transaction, or if the answer is
 // not one that the server gives in this state.
 func (s session) transaction(e command.Effect, a answer) (next session, known bool) {
-	done := a == ran || a == null
+	done, refused := a == ran || a == null, a == failed || a == aborted
 	switch {
 	case e > command.ForNext:
 		return s, false
 	case a == beyond:
 		return s.used(e), e == command.NoEffect && !s.multi
-	case e == command.EndsTransaction && s.multi:
-		return session{}, done
-	case e == command.EndsTransaction, a == failed:
-		return s.used(e), a == failed
+	case e == command.EndsTransaction && (s.multi || a == aborted):
+		return session{}, done || a == aborted
+	case e == command.EndsTransaction, refused:
+		return s.used(e), refused
 	case e == command.OpensTransaction:
 		s.multi, known = true, !s.multi && done
 		return s, known // ASKING holds until EXEC, too (resetClient in the server's source)

@@ -1,6 +1,7 @@
 package resp
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -43,6 +44,12 @@ func IsError(reply []byte) bool {
 func IsNull(reply []byte) bool {
 	reply = SkipAttributes(reply)
 	return len(reply) >= 2 && (reply[0] == '_' || (reply[0] == '$' || reply[0] == '*') && reply[1] == '-')
+}
+
+// IsExecAbort reports whether a complete reply is EXECABORT: the error by which EXEC
+// says that the server has discarded the transaction, and run none of it.
+func IsExecAbort(reply []byte) bool {
+	return IsError(reply) && bytes.HasPrefix(ErrorText(reply), []byte("EXECABORT "))
 }
 
 // ErrorText returns the text of a complete error reply without its type byte,
