@@ -224,13 +224,22 @@ func failOpen(h *History) string {
 			if !f.local && c.ran() {
 				continue // a part of it may have met a trouble that it is the first to know
 			}
-			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.crowded(c) && !h.lentOut(c) {
+			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.crowded(c) && !h.lentOut(c) && !h.heardOf(f, c) {
 				return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",
 					c.ID, c.Kind, c.Began, f.name, c.Began-f.At, c.Began-since, c.took(), h.Terms.Grace)
 			}
 		}
 	}
 	return ""
+}
+
+// heardOf reports whether a user who waited since before the fault was answered so late
+// that the call may be the first to find the node silent again: one byte on a connection
+// from before ends all suspicion, though no dial is answered.
+func (h *History) heardOf(f Fault, c *Call) bool {
+	return slices.ContainsFunc(h.Calls, func(other *Call) bool {
+		return other.Blocks && other.Err == nil && other.Began < f.At && other.Ended < c.Ended && other.Ended+h.Terms.Notice >= c.Began
+	})
 }
 
 // stalled: no call waits much longer than StallTimeout for a node that is dead, unless it

@@ -56,6 +56,11 @@ func TestExcuses(t *testing.T) {
 			},
 		},
 		"a burst beside a dead node": {"grace", func(h *History) { h.Calls[6].Ended += time.Second }, crowd},
+		"a user who waited since before is answered by a node that is dead to dials": {
+			"grace", func(h *History) { h.Calls[6].Ended += time.Second }, func(h *History) {
+				h.Calls = append(h.Calls, &Call{ID: 99, Kind: "await", Began: 19 * time.Second, Ended: 25 * time.Second, Blocks: true})
+			},
+		},
 		"a key that is only read may be elsewhere by now": {
 			"prompt", func(h *History) {
 				h.Terms.Roomy, h.Nodes, h.Faults[0].kind = true, []string{"b:1"}, &kind{name: "stall", local: true}
