@@ -19,7 +19,8 @@ const (
 	wakes = 2 * time.Second
 
 	// tells is when it has tried to reach them, and calls fail with what came of it.
-	tells = time.Second
+	// A Sentinel's answer may come a second late, if its connection does not end.
+	tells = 2 * time.Second
 )
 
 var lateServers = kind{name: "late servers", after: wakes}
