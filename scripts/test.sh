@@ -30,6 +30,10 @@ logs=$(mktemp -d) || exit
 # nested tests the nested modules and writes what each says into a file of its own.
 nested() {
 	local module failed=0 n=10
+	{
+		echo "test ./bench/compare: its pages, without -race"
+		"$go" -C bench/compare test -vet=off -run '^TestPagesAreWhatWasMeasured$' "$@" . 2>&1 || failed=1
+	} >"$logs/$n"
 	for module in $(find . -name go.mod -not -path ./go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go\.mod$,,' | sort); do
 		n=$((n + 1))
 		{

@@ -11,13 +11,6 @@ import (
 	"github.com/redislanes/redislanes/internal/pages"
 )
 
-// TestPagesAreWhatWasMeasured makes the tables of the pages again from the raw files.
-func TestPagesAreWhatWasMeasured(t *testing.T) {
-	changed, err := pages.Rewrite("..", "compare", true, tables())
-	require.NoError(t, err)
-	require.Empty(t, changed, "differ from what was measured: run make pages")
-}
-
 // TestPagesNoticeAnotherFigure changes one figure of a raw file, and one of a page.
 func TestPagesNoticeAnotherFigure(t *testing.T) {
 	const file, other = "raw/pool-factor.jsonl", `"Requests":8646,`

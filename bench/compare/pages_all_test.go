@@ -1,0 +1,20 @@
+//go:build !race
+
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/pages"
+)
+
+// TestPagesAreWhatWasMeasured makes the tables of the pages again from the raw files. With
+// the race detector, which has nothing to find in arithmetic, it takes a minute and not
+// four seconds, so scripts/test.sh runs it without.
+func TestPagesAreWhatWasMeasured(t *testing.T) {
+	changed, err := pages.Rewrite("..", "compare", true, tables())
+	require.NoError(t, err)
+	require.Empty(t, changed, "differ from what was measured: run make pages")
+}
