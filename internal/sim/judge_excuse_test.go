@@ -50,6 +50,18 @@ func TestExcuses(t *testing.T) {
 				h.Log = append(h.Log, Execution{At: 24 * time.Second, Node: "a:1", Conn: 1, Text: "SET k k=3", Reply: "OK"})
 			},
 		},
+		"a key is first written after its slot has left the silent node": {
+			"replica", func(h *History) {
+				h.Terms.Roomy, h.Nodes, h.Faults[0].kind = true, []string{"b:1"}, &kind{name: "silence", local: true}
+				h.Log = append(h.Log, Execution{At: 40 * time.Second, Node: "a:1", Conn: 1, Text: "INCRBY late 1", Key: "late", Reply: "1"})
+				h.Calls = append(h.Calls, &Call{
+					ID: 99, Kind: "secondary", Began: 22 * time.Second, Ended: 23 * time.Second, Limit: 24 * time.Second, Deadline: true, Err: errNotSent,
+					Commands: []Command{{Text: "GET late", Name: "GET", Key: "late", Slot: -1, Outcome: NotSent, Err: errNotSent}},
+				})
+			}, func(h *History) {
+				h.Faults = append(h.Faults, Fault{kind: &kind{name: "migration", moves: true}, At: 35 * time.Second, For: time.Second})
+			},
+		},
 		"one line for several slots": {
 			"journal", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }, func(h *History) {
 				h.Lines = []Line{{At: 15 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}}

@@ -88,12 +88,12 @@ func (c *Call) writes(key string) bool {
 }
 
 // elsewhere reports whether the key was served by one node before and during the
-// call, which is another one.
+// call, or next after it, which is another one.
 func (h *History) elsewhere(served []servedAt, node string, c *Call) bool {
-	now, seen := "", time.Duration(0)
+	now, from, to := "", c.Began, c.Ended
 	for _, s := range served {
 		if s.at <= c.Ended {
-			seen = s.at
+			from = s.at
 		}
 		switch {
 		case s.at < c.Began-healing:
@@ -101,8 +101,8 @@ func (h *History) elsewhere(served []servedAt, node string, c *Call) bool {
 		case s.at <= c.Ended && now != "" && s.node != now:
 			return false // it has moved
 		case now == "":
-			now = s.node
+			now, to = s.node, max(to, s.at)
 		}
 	}
-	return now != "" && now != node && !slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.moves && f.overlaps(seen, c.Ended) })
+	return now != "" && now != node && !slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.moves && f.overlaps(from, to) })
 }
