@@ -18,6 +18,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestPausedServerIsNotStalled", false,
 	},
 	{
+		"a stalled connection that ends late is why the next one ends", "internal/nodepool/breaker.go",
+		"case !p.reached.After(m.stalled):", "default:",
+		"./internal/nodepool", "TestLateEndOfAStalledConnection", false,
+	},
+	{
 		"a lane that is taken away is cut", "internal/nodepool/shared.go",
 		"a.leaveLocked(m, errIdle, false)", "a.leaveLocked(m, errIdle, true)",
 		"./internal/nodepool", "TestLanesAreDrained", false,

@@ -18,10 +18,11 @@ import (
 // outcome could become unknown, and connections say more than results do.
 type breaker struct {
 	dialing   int
-	failures  int   // dials that failed, or stalls, in a row
-	lastErr   error // of these
-	gaveUp    bool  // the last dial had no answer in time
-	early     int   // connections in a row that were of use and died young
+	failures  int       // dials that failed, or stalls, in a row
+	lastErr   error     // of these
+	gaveUp    bool      // the last dial had no answer in time
+	reached   time.Time // when a dial last succeeded
+	early     int       // connections in a row that were of use and died young
 	lastEarly time.Time
 	down      time.Time   // since when the server is down; zero: it is up, as far as is known
 	redial    *time.Timer // set while the pool waits to dial again
@@ -110,12 +111,16 @@ func (p *Pool) tripLocked(cause error) {
 
 // lostLocked trips if the connection was lost because the server has stalled,
 // while it could not be dialled either, or while it is suspect: without a
-// connection nobody would ask it again.
-func (p *Pool) lostLocked(err error) {
-	if errors.Is(err, redislanes.ErrStalled) {
+// connection nobody would ask it again. One that has stalled may take its time to
+// end, and then says nothing of a server that has been reached meanwhile.
+func (p *Pool) lostLocked(m *member, err error) {
+	switch {
+	case !errors.Is(err, redislanes.ErrStalled):
+		if p.lastErr != nil {
+			err = p.lastErr // why it cannot be dialled says more than how a connection ended
+		}
+	case !p.reached.After(m.stalled):
 		p.failures++
-	} else if p.lastErr != nil {
-		err = p.lastErr // why it cannot be dialled says more than how a connection ended
 	}
 	if p.failures > 0 || p.watch.stage == suspect {
 		p.tripLocked(err)
@@ -127,7 +132,7 @@ func (p *Pool) recoverLocked() {
 	if !p.down.IsZero() {
 		p.noteStateLocked(slog.LevelInfo, "server up again", "after", time.Since(p.down))
 	}
-	p.failures, p.lastErr, p.gaveUp, p.down = 0, nil, false, time.Time{}
+	p.failures, p.lastErr, p.gaveUp, p.down, p.reached = 0, nil, false, time.Time{}, time.Now()
 	p.dialsFailed.Over()
 	p.livesLocked(p.watch.answered())
 }

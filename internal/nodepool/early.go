@@ -59,7 +59,7 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 	now := time.Now()
 	switch judgeEnd(closeReason(err), now.Sub(m.born), m.lane.Progress() > 0) {
 	case lived:
-		p.lostLocked(err)
+		p.lostLocked(m, err)
 	case early:
 		p.countEarlyLocked(now)
 		p.spaceLocked()

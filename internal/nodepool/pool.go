@@ -86,6 +86,7 @@ type member struct {
 	silent   time.Duration // for how long something has been in flight and no byte has arrived
 	spent    error         // why it is to leave when its user returns it
 	cause    error         // why it was closed before it was a member
+	stalled  time.Time     // when it was found to have stalled
 	ping     *wire.Call    // of the last PING; nil: there was none
 }
 

@@ -1,6 +1,7 @@
 package nodepool
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -48,6 +49,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 			changed = true
 		}
 		if m.state != lent && (v.stalled || m.silent >= p.PauseTimeout) {
+			m.stalled = cmp.Or(m.stalled, now)
 			p.leaveLocked(m, redislanes.ErrStalled, true) // also those that are idle: the next callers need not find that out
 		}
 	}

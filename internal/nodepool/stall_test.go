@@ -203,6 +203,37 @@ func TestClosedConnectionIsNoSilence(t *testing.T) {
 	})
 }
 
+// TestLateEndOfAStalledConnection: a connection that has stalled and ends only after the
+// server has been reached again is no failure of the server, and not why a later one ends.
+func TestLateEndOfAStalledConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		var conns []net.Conn
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			conns = append(conns, conn)
+			return lingering{conn}, err
+		}
+		p, err := New(Adaptive{Min: 1, Max: 2, Options: Options{PauseTimeout: 3 * time.Second, PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer time.Sleep(lingers) // until connections have ended
+		defer p.Close()
+		_, err = incr(p, 100*time.Millisecond)
+		require.Error(t, err)
+		time.Sleep(5*time.Second + lingers)
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+		require.EqualValues(t, 1, p.Stats().Closes[CloseStalled])
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+		synctest.Wait()
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
+	})
+}
+
 // TestUnansweredDialBesideEndingConnection: a server that answers no dial is suspect also
 // while a connection that was closed has not ended yet.
 func TestUnansweredDialBesideEndingConnection(t *testing.T) {
