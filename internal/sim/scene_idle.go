@@ -33,7 +33,7 @@ func poolScenes() []scene {
 			fits: func(s *Settings) bool {
 				return s.Terms.Law.Most > 0 && !s.Terms.Law.Exclusive && s.Terms.Law.Quiet <= time.Second
 			},
-			play: besideLent,
+			primary: true, play: besideLent,
 		},
 		{
 			kind: kind{name: "a silence, and a pause of writes behind it", harmless: true, answers: true, weight: 4, least: 2 * time.Second, most: 2 * time.Second},
@@ -135,7 +135,7 @@ func besidePings(p *play) {
 
 // besideLent has a user keep a connection, and others want one when none can be made.
 func besideLent(p *play) {
-	n := p.w.primary(p.f)
+	n := p.w.node(p.f) // not its primary: the judges take a local trouble for this node's
 	key := p.keyAt(n.Index(), "v:", 0)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
