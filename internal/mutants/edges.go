@@ -1,0 +1,38 @@
+package main
+
+// ofEdges are defects that were seen in this library where two mechanisms did one job,
+// or where it believed what it was told, and of which no other row is one.
+var ofEdges = []mutant{
+	{
+		"keys are looked for where radix does", "internal/command/keys.go",
+		"return countedKeys(args, int(r.first), int(r.step))\n\tcase byCountStore:", "return rangeKeys(args.Len(), 0, 0, 1)\n\tcase byCountStore:",
+		"./internal/command", "TestKeys", false,
+	},
+	{
+		"what changes a connection goes over one of others", "internal/command/rule.go",
+		"case t&Stateful != 0:", "case false:",
+		"./internal/nodepool", "TestDoRefusesWhatChangesAConnection", false,
+	},
+	{
+		"EXEC without MULTI clears what WATCH set", "internal/nodepool/session.go",
+		"case e == command.EndsTransaction && (s.multi || a == aborted):\n\t\treturn session{}, done || a == aborted",
+		"case e == command.EndsTransaction:\n\t\treturn session{}, true",
+		"./internal/nodepool", "TestSession", false,
+	},
+	{
+		"a strategy runs under the pool's lock", "internal/nodepool/dispatch.go",
+		"\t\ta.mu.Unlock()\n\t\tfor i := range choices {\n\t\t\tc := &choices[i]\n\t\t\tc.lane, c.err = a.choose(set.Set, c.key)\n\t\t}\n\t\ta.mu.Lock()\n",
+		"\t\tfor i := range choices {\n\t\t\tc := &choices[i]\n\t\t\tc.lane, c.err = a.choose(set.Set, c.key)\n\t\t}\n",
+		"./internal/nodepool", "TestStrategyMayAskThePool", false,
+	},
+	{
+		"map: a question has two seconds, whatever the timeout is", "internal/engine/ask.go",
+		"context.WithTimeout(ctx, dialer.Timeout)", "context.WithTimeout(ctx, 2e9)",
+		"./internal/engine", "TestQuestionHasTheDialersTimeout", false,
+	},
+	{
+		"calls give up before a failover is over", "internal/engine/trouble.go",
+		"return now.Sub(t.since) < grace\n", "return now.Sub(t.since) < min(grace, 300*time.Millisecond)\n",
+		"./cluster", "TestFailoverFailsNoCall", false,
+	},
+}
