@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,8 +23,9 @@ import (
 // their own. It answers CLUSTER SLOTS after a while, and notes when it was asked.
 type piped struct {
 	answersAfter time.Duration
-	mu           sync.Mutex // guards asked
+	mu           sync.Mutex // guards what follows
 	asked        []time.Time
+	slots        string // what it answers; "": that node:1 has all slots
 }
 
 func (p *piped) dial(context.Context, string, string) (net.Conn, error) {
@@ -56,9 +58,9 @@ func (p *piped) serve(conn net.Conn) {
 		if strings.Join(words, " ") == "CLUSTER SLOTS" {
 			p.mu.Lock()
 			p.asked = append(p.asked, time.Now())
+			reply = cmp.Or(p.slots, "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$4\r\nnode\r\n:1\r\n$1\r\nx\r\n")
 			p.mu.Unlock()
 			time.Sleep(p.answersAfter)
-			reply = "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$4\r\nnode\r\n:1\r\n$1\r\nx\r\n"
 		}
 		if _, err := io.WriteString(conn, reply); err != nil {
 			return

@@ -215,6 +215,9 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 			answered = len(addrs)
 		}
 	}
+	if votes.use != nil && ctx.Err() != nil {
+		return nil, failed // who was not waited for, or not asked, has not failed to answer
+	}
 	if said := votes.final(); said != nil {
 		return said, nil
 	}

@@ -248,6 +248,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestNodeOfAnotherCluster", false,
 	},
 	{
+		"map: who is not asked before Close has nothing against a map", "internal/engine/refresh.go",
+		"if votes.use != nil && ctx.Err() != nil {", "if false {",
+		"./internal/engine", "TestCloseBelievesNothing", false,
+	},
+	{
 		"map: one server is two witnesses", "internal/engine/judge.go",
 		"w.doubt <= lost && !w.by(v) && w.view", "w.doubt <= lost && w.view",
 		"./internal/engine", "TestPoll", false,
