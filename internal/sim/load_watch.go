@@ -16,12 +16,16 @@ const watching = "watcher"
 
 // watcher watches a key and returns the connection, which is no sign of a watch to whoever
 // is lent it next: the key changes, and a transaction that watches nothing runs all the
-// same.
-func (a *attempt) watcher() { a.watch(a.own()) }
+// same. Some send an EXEC before, which is an error and unwatches nothing.
+func (a *attempt) watcher() { a.watch(a.own(), chance(a.r, 2)) }
 
-func (a *attempt) watch(key string) {
+func (a *attempt) watch(key string, exec bool) {
 	_ = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-		return conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
+		err := conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
+		if err == nil && exec {
+			err = conn.Do(ctx, radix.Cmd(nil, "EXEC"))
+		}
+		return err
 	}))
 	_ = a.w.client.Do(a.ctx, radix.Cmd(nil, "SET", key, a.value(key)))
 	var ok string

@@ -184,7 +184,7 @@ func tooMuchToWatch(p *play) {
 	defer p.undo(func() { n.Interpose(nil) })()
 	for i := range 4 {
 		key := p.keyAt(n.Index(), "v:", i)
-		p.call(watching, 2*time.Second, func(a *attempt) { a.watch(key) })
+		p.call(watching, 2*time.Second, func(a *attempt) { a.watch(key, false) })
 	}
 }
 
