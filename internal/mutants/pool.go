@@ -33,6 +33,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestNoDialStorm", false,
 	},
 	{
+		"a failed proof waits for its connection to end", "internal/nodepool/early.go",
+		"p.tasks.Go(func() { _ = lane.Close() })", "_ = lane.Close()",
+		"./internal/nodepool", "TestFailedProofBeforeItsConnectionEnds", false,
+	},
+	{
 		"a server that hangs up after a command is dialled without end", "internal/nodepool/early.go",
 		"return p.early > sparedEarly", "return false",
 		"./internal/nodepool", "TestNoDialStorm", false,
