@@ -38,6 +38,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestFailedProofBeforeItsConnectionEnds", false,
 	},
 	{
+		"who has subscribed waits for a connection that does not end", "internal/nodepool/stream.go",
+		"go func() { ended <- s.Conn.Close() }()", "ended <- s.Conn.Close()",
+		"./internal/nodepool", "TestStubbornStream", false,
+	},
+	{
 		"a server that hangs up after a command is dialled without end", "internal/nodepool/early.go",
 		"return p.early > sparedEarly", "return false",
 		"./internal/nodepool", "TestNoDialStorm", false,
