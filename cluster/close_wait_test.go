@@ -78,6 +78,36 @@ func (c stubborn) Close() error {
 	return c.Conn.Close()
 }
 
+// stubborn returns a dialer whose connections do not end before the release.
+func (w *world) stubborn(release <-chan struct{}) lanes.Dialer {
+	return lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := w.dial(ctx, network, addr)
+		return stubborn{conn, release}, err
+	}}
+}
+
+// TestMapBeforeItsConnectionEnds: a map is in use as soon as a server has told it, and not
+// only when the connection over which it was asked has ended.
+func TestMapBeforeItsConnectionEnds(t *testing.T) {
+	t.Parallel()
+	for name, config := range map[string]cluster.Config{"cluster": {}, "standalone": {Standalone: true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				defer close(release)
+				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
+				config.Dialer = w.stubborn(release)
+				began := time.Now()
+				client, err := config.New(t.Context(), []string{nodeA, nodeB})
+				require.NoError(t, err)
+				defer client.Close()
+				require.NoError(t, client.Sync(t.Context()))
+				require.Zero(t, time.Since(began))
+			})
+		})
+	}
+}
+
 // TestCloseOfStubbornConnections: connections that do not end take Close a second, and
 // not one for each node and each kind of connection to it.
 func TestCloseOfStubbornConnections(t *testing.T) {
@@ -86,10 +116,7 @@ func TestCloseOfStubbornConnections(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		w := newWorld(func(string, []string) string { return "$-1\r\n" }, nodeA, nodeB)
-		config := cluster.Config{Slow: []string{"GET"}, Dialer: lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := w.dial(ctx, network, addr)
-			return stubborn{conn, release}, err
-		}}}
+		config := cluster.Config{Slow: []string{"GET"}, Dialer: w.stubborn(release)}
 		client, err := config.New(t.Context(), []string{nodeA, nodeB})
 		require.NoError(t, err)
 		for i := range 2 {

@@ -53,7 +53,7 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 		a.err = err
 		return a
 	}
-	defer lane.Close()
+	defer c.hangUp(lane)
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
 	slots, err := c.roundTrip(ctx, lane)
@@ -72,13 +72,19 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 	return a
 }
 
+// hangUp closes the connection of a question, and does not wait for its end: one that is
+// no socket may take a second, and the answer is there.
+func (c *Client) hangUp(lane *wire.Lane) {
+	c.tasks.Go(func() { _ = lane.Close() })
+}
+
 // greet makes sure that a server answers which is not asked for a map.
 func (c *Client) greet(ctx context.Context, addr string) (*view, error) {
 	lane, err := wire.DialFor(ctx, c.cfg.Dialer, wire.Purpose{}, addr, nil)
 	if err != nil {
 		return nil, err
 	}
-	lane.Close()
+	c.hangUp(lane)
 	return singleView(addr), nil
 }
 

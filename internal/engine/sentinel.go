@@ -91,7 +91,8 @@ func (c *Client) verifyPrimary(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	return lane.Close()
+	c.hangUp(lane)
+	return nil
 }
 
 // admitPrimary decides by the reply to ROLE whether the server may be sent what
@@ -153,7 +154,7 @@ func (c *Client) sentinelSays(ctx context.Context, addr string) (said sentinelSa
 	if err != nil {
 		return said, err
 	}
-	defer lane.Close()
+	defer c.hangUp(lane)
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
 	name := c.cfg.Sentinel.Primary

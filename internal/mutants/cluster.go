@@ -133,6 +133,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestSilentNodeHoldsUpNoShortCall", false,
 	},
 	{
+		"a map waits for its connection to end", "internal/engine/ask.go",
+		"c.tasks.Go(func() { _ = lane.Close() })", "_ = lane.Close()",
+		"./cluster", "TestMapBeforeItsConnectionEnds", false,
+	},
+	{
 		"the map of the slots is asked of silent nodes first", "internal/engine/refresh.go",
 		"silent[n.addr] = 1", "silent[n.addr] = 0",
 		"./internal/engine", "TestSilentNodesAreAskedLast", false,

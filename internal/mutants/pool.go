@@ -38,6 +38,16 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestNoDialStorm", false,
 	},
 	{
+		"a failed proof waits for its connection to end", "internal/nodepool/early.go",
+		"p.tasks.Go(func() { _ = lane.Close() })", "_ = lane.Close()",
+		"./internal/nodepool", "TestFailedProofBeforeItsConnectionEnds", false,
+	},
+	{
+		"who has subscribed waits for a connection that does not end", "internal/nodepool/stream.go",
+		"go func() { ended <- s.Conn.Close() }()", "ended <- s.Conn.Close()",
+		"./internal/nodepool", "TestStubbornStream", false,
+	},
+	{
 		"a server that hangs up after a command is dialled without end", "internal/nodepool/early.go",
 		"return p.early > sparedEarly", "return false",
 		"./internal/nodepool", "TestNoDialStorm", false,

@@ -29,6 +29,11 @@ var ofLanes = []mutant{
 		"./internal/wire", "TestDialEndsWithItsContext", false,
 	},
 	{
+		"a failed TLS handshake waits for its connection to end", "internal/wire/dial.go",
+		"\t\tdiscard(conn)\n\t\treturn nil, withAddr(addr, tlsFailure(err))", "\t\t_ = conn.Close()\n\t\treturn nil, withAddr(addr, tlsFailure(err))",
+		"./internal/wire", "TestFailedTLSBeforeItsConnectionEnds", false,
+	},
+	{
 		"idle lanes keep large buffers", "internal/wire/lane.go",
 		"\t\tl.wbuf, l.spare = shrink(l.wbuf), shrink(l.spare)\n", "",
 		"./internal/wire", "TestWriteBuffersShrink", false,

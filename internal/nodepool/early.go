@@ -117,6 +117,6 @@ func (p *Pool) prove(lane *wire.Lane) error {
 	if cause == nil {
 		cause = errNoAnswer
 	}
-	_ = lane.Close()
+	p.tasks.Go(func() { _ = lane.Close() }) // which may take its time
 	return fmt.Errorf("the handshake was answered and a PING after it was not: %w", cause)
 }

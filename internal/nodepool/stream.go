@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
@@ -83,7 +84,7 @@ func (p *Pool) dialStream(ctx context.Context) (*stream, error) {
 	}
 	over, err := radix.Dialer{NetDialer: connected{conn}}.Dial(ctx, "tcp", p.addr)
 	if err != nil {
-		_ = conn.Close()
+		go func() { _ = conn.Close() }()
 		return nil, err
 	}
 	s := &stream{Conn: over}
@@ -96,10 +97,23 @@ type connected struct{ conn net.Conn }
 
 func (d connected) DialContext(context.Context, string, string) (net.Conn, error) { return d.conn, nil }
 
+// streamPatience is how long Close waits for a connection that is no socket, and may
+// never end.
+const streamPatience = 10 * time.Millisecond
+
 // Close is part of radix.Conn.
 func (s *stream) Close() error {
 	s.stop()
-	return s.Conn.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Conn.Close() }()
+	patience := time.NewTimer(streamPatience)
+	defer patience.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-patience.C:
+		return nil
+	}
 }
 
 // EncodeDecode is part of radix.Conn. Errors of the server print what others do.

@@ -1,8 +1,12 @@
 package nodepool
 
 import (
+	"bufio"
 	"context"
+	"io"
+	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -11,6 +15,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestStream: a subscription on a lent connection gets what is published, has
@@ -71,6 +76,39 @@ func TestStreamEndsWithThePool(t *testing.T) {
 	require.NoError(t, p.Close())
 	require.Error(t, <-ended)
 	require.NoError(t, ctx.Err())
+}
+
+// TestStubbornStream: who has subscribed does not wait for a connection that does not end.
+func TestStubbornStream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		serve := func(conn net.Conn) {
+			defer conn.Close()
+			in := bufio.NewReader(conn)
+			for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
+				reply := "+OK\r\n"
+				if command == "SUBSCRIBE" {
+					reply = "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"
+				}
+				_, _ = io.WriteString(conn, reply)
+			}
+		}
+		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
+			client, server := net.Pipe()
+			go serve(server)
+			return lingering{client}, nil
+		}}, "pipe:1", nil)
+		require.NoError(t, err)
+		c, err := p.Lend(t.Context())
+		require.NoError(t, err)
+		_, err = say(t.Context(), c, "SUBSCRIBE c")
+		require.NoError(t, err)
+		began := time.Now()
+		c.Return()
+		require.LessOrEqual(t, time.Since(began), streamPatience)
+		require.NoError(t, p.Close())
+		time.Sleep(lingers)
+	})
 }
 
 // TestNoStream: a connection that is not as it was lent gets no other in its place, and

@@ -160,9 +160,11 @@ func besideLent(p *play) {
 // there, and loses the question; and then writes, while it answers all questions.
 func silenceAndPause(p *play) {
 	n := p.w.primary(p.f)
+	p.crowd(n.Index(), 1, 500*time.Millisecond) // it may be the first one there, and have to wait for a dial
+	began := p.w.rec.now() - p.f.At
 	time.AfterFunc(400*time.Millisecond, p.impose(n, simnet.Conditions{Partition: simnet.Both}))
 	p.crowd(n.Index(), 1, 10*time.Second)
-	p.elapse(405 * time.Millisecond)
+	p.elapse(began + 405*time.Millisecond)
 	if p.left() < time.Second {
 		return // something else is the matter
 	}

@@ -243,7 +243,7 @@ func (d dialer) connect(ctx context.Context, addr string, took *Steps) (net.Conn
 	err = shakeHands(ctx, secure)
 	took.TLS = time.Since(began)
 	if err != nil {
-		_ = conn.Close()
+		discard(conn)
 		return nil, withAddr(addr, tlsFailure(err))
 	}
 	return secure, nil

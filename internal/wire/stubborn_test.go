@@ -2,7 +2,9 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -186,6 +188,27 @@ func TestRefusalBeforeItsConnectionEnds(t *testing.T) {
 		begin := time.Now()
 		_, err := Dial(t.Context(), d, "pipe:1")
 		require.ErrorAs(t, err, new(*redislanes.HandshakeError))
+		require.LessOrEqual(t, time.Since(begin), discardPatience)
+	})
+}
+
+// TestFailedTLSBeforeItsConnectionEnds: likewise why there is no TLS.
+func TestFailedTLSBeforeItsConnectionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wrap, release := makeStubborn()
+		defer release()
+		d := wrapped(lanes.Dialer{TLS: &tls.Config{}, NetDial: func(context.Context, string, string) (net.Conn, error) {
+			client, server := net.Pipe()
+			go func() {
+				defer server.Close()
+				go func() { _, _ = io.Copy(io.Discard, server) }()
+				_, _ = io.WriteString(server, "-ERR unknown command\r\n")
+			}()
+			return client, nil
+		}}, wrap)
+		begin := time.Now()
+		_, err := Dial(t.Context(), d, "pipe:1")
+		require.ErrorAs(t, err, new(tls.RecordHeaderError))
 		require.LessOrEqual(t, time.Since(begin), discardPatience)
 	})
 }
