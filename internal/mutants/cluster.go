@@ -173,46 +173,6 @@ var ofCluster = []mutant{
 		"./cluster", "TestLentRedirectsReachNoReceiver", false,
 	},
 	{
-		"map: a server without cluster mode takes all slots", "internal/engine/judge.go",
-		"case said.single && (use == nil || !use.single):", "case false:",
-		"./cluster", "TestStandaloneSeed", false,
-	},
-	{
-		"map: commands are sent to a server without cluster mode", "internal/engine/member.go",
-		"case isDisabled(mode) || isDisabled(id):", "case false:",
-		"./cluster", "TestStandaloneServerAtANodesAddress/fixed", false,
-	},
-	{
-		"map: commands are sent to a node of another cluster", "internal/engine/member.go",
-		"idOf(id) == \"\" || t.view.ids[idOf(id)]", "true",
-		"./internal/engine", "TestAdmit", false,
-	},
-	{
-		"map: one that loses slots is believed", "internal/engine/judge.go",
-		"\t\treturn lost\n", "\t\treturn noDoubt\n",
-		"./cluster", "TestOneNodeClaimsOneSlot", false,
-	},
-	{
-		"map: one with smaller config epochs is believed", "internal/engine/judge.go",
-		"< now.epoch && now.epoch < before.epoch:\n\t\treturn older\n", "< now.epoch && now.epoch < before.epoch:\n\t\treturn noDoubt\n",
-		"./cluster", "TestPartitionedPrimary", false,
-	},
-	{
-		"Sentinel: one that names the old primary is believed", "internal/engine/judge.go",
-		"now.addr != before.addr && now.epoch <= before.epoch", "now.addr == \"\" && before.addr == \"\"",
-		"./internal/engine", "TestPollOfSentinels", false,
-	},
-	{
-		"Sentinel: a server that is no primary is used", "internal/engine/sentinel.go",
-		"string(name) != \"master\"", "len(name) == 0",
-		"./internal/engine", "TestAdmitPrimary", false,
-	},
-	{
-		"Sentinel: a demoted primary is dialled for ever", "internal/engine/client.go",
-		"c.cfg.Sentinel != nil && !c.closed && !slices.Contains(t.nodes, n)", "false",
-		"./internal/sim/model", "TestDemotedPrimary", false,
-	},
-	{
 		"a dead node that only MOVED names is forgotten", "internal/engine/client.go",
 		"case time.Since(n.named) < strangerTime:", "case false:",
 		"./internal/sim/model", "TestDeadNodeBehindMoved", false,
@@ -243,54 +203,9 @@ var ofCluster = []mutant{
 		"./cluster", "TestLazy", false,
 	},
 	{
-		"map: one that contradicts MOVED is believed", "internal/engine/judge.go",
-		"worst = max(worst, contrary)", "_ = contrary",
-		"./cluster", "TestMovedOutlivesOldMaps", false,
-	},
-	{
-		"map: another cluster's is believed", "internal/engine/judge.go",
-		"case !use.knows(said):", "case false:",
-		"./cluster", "TestNodeOfAnotherCluster", false,
-	},
-	{
-		"map: who is not asked before Close has nothing against a map", "internal/engine/refresh.go",
-		"if votes.use != nil && ctx.Err() != nil {", "if false {",
-		"./internal/engine", "TestCloseBelievesNothing", false,
-	},
-	{
-		"map: one server is two witnesses", "internal/engine/judge.go",
-		"w.doubt <= lost && !w.by(v) && w.view", "w.doubt <= lost && w.view",
-		"./internal/engine", "TestPoll", false,
-	},
-	{
-		"map: the host that was dialled is translated", "internal/engine/ask.go",
-		"if n.dialled {", "if false {",
-		"./cluster", "TestAddrMapIsAskedOnce", false,
-	},
-	{
-		"map: first refreshes of a trouble are as slow as later ones", "internal/engine/pace.go",
-		"if p.quick >= 1 {", "if false {",
-		"./internal/engine", "TestRefreshesAreSpaced", false,
-	},
-	{
-		"start: a server that is loading its data is not waited for", "internal/engine/start.go",
-		"errors.Is(cause.Err, redislanes.ErrRefused)", "false",
-		"./cluster", "TestLoadingServerIsWaitedFor", false,
-	},
-	{
-		"start: a server with too many clients is not waited for", "internal/engine/start.go",
-		" && passing(refused)", " && false",
-		"./cluster", "TestTooManyClientsAtTheStart", false,
-	},
-	{
 		"a request holds what cannot travel with others", "internal/engine/request.go",
 		"c.Traits()&(command.Stateful|command.Blocking) != 0", "c.Traits() == 255",
 		"./cluster", "TestRequestsAreRefusedAtTheDoor", false,
-	},
-	{
-		"map: a storm of MOVED copies it for each slot", "internal/engine/verdict.go",
-		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
-		"./cluster", "TestStormOfMovedIsCheap", false,
 	},
 	{
 		"calls retry for as long as their context lasts", "internal/engine/trouble.go",

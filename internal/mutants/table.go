@@ -3,7 +3,7 @@ package main
 import "slices"
 
 // mutants are all of them, by the package that holds the protection.
-var mutants = slices.Concat(known, ofLanes, ofPool, ofCluster, ofPipeline, ofLimit, ofEdges)
+var mutants = slices.Concat(known, ofLanes, ofPool, ofCluster, ofMap, ofPipeline, ofLimit, ofEdges)
 
 // known are the faults of other clients, in the order of docs/faults.md.
 var known = []mutant{
