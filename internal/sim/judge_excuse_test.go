@@ -61,6 +61,12 @@ func TestExcuses(t *testing.T) {
 				h.Calls = append(h.Calls, &Call{ID: 99, Kind: "await", Began: 19 * time.Second, Ended: 25 * time.Second, Blocks: true})
 			},
 		},
+		"a node that was never reached is known to be dead after StallTimeout": {
+			"grace", func(h *History) {
+				h.Nodes, h.Faults[0].kind, h.Terms.Stall = []string{"a:1"}, &kind{name: "stall", dead: true, local: true}, 3*time.Second
+				h.Calls[6].Ended += time.Second
+			}, func(h *History) { h.Nodes = []string{"b:1"} },
+		},
 		"a node that is dead to dials has answered meanwhile over a connection that was given back": {
 			"grace", func(h *History) {
 				h.Nodes, h.Faults[0].kind = []string{"a:1"}, &kind{name: "unreachable", dead: true, local: true}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -15,7 +16,7 @@ func (h *History) lateFor(f Fault, c *Call, known map[meeting]time.Duration) (si
 	if answered := h.answered(f, c); answered >= since {
 		since = c.knownSince(h.firstFailures(f, answered))
 	}
-	return since, since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace
+	return since, since >= 0 && c.Began >= since+h.notice(f, c, since)+h.Terms.Grace
 }
 
 // answered returns when the fault's node last answered all of a call of the same kind before
@@ -48,6 +49,38 @@ func (h *History) servedBy(node, key string, c *Call) bool {
 		}
 	}
 	return last == node
+}
+
+// notice returns how long it takes to know that the node is dead that the call met, and
+// others at the given time first. Of a server that was never reached nobody knows which
+// silence is unusual.
+func (h *History) notice(f Fault, c *Call, since time.Duration) time.Duration {
+	if !f.local || len(h.Nodes) == 0 {
+		return h.Terms.Notice
+	}
+	for i := range c.Commands {
+		cmd := &c.Commands[i]
+		if addr := cmp.Or(c.met(cmd).addr, h.nodeOf(f)); cmd.Outcome != Acked && !h.reached(addr, since) {
+			return max(h.Terms.Notice, h.Terms.Stall+300*time.Millisecond)
+		}
+	}
+	return h.Terms.Notice
+}
+
+// reached reports whether the client has had a connection to the primary by that time: it
+// said so when it was asked last, or a command has run there since.
+func (h *History) reached(addr string, by time.Duration) bool {
+	var asked time.Duration
+	for i := range h.Samples {
+		s := &h.Samples[i]
+		if s.Addr != addr || s.Role != "primary" || s.At > by {
+			continue
+		}
+		if asked = s.At; s.Pool.Dials > s.Pool.DialErrors+uint64(s.Pool.Dialing) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(h.Log, func(e Execution) bool { return e.Node == addr && e.At >= asked && e.At <= by })
 }
 
 // nodeOf returns the address of the only node that the fault is of.

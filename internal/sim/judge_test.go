@@ -196,6 +196,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[5].Ended, h.Faults[0].For, h.Terms.Notice = 30*time.Second, 20*time.Second, 5*time.Second
 		}},
 		{"grace", "calls wait for a dead node", func(h *History) { h.Calls[6].Ended += time.Second }},
+		{"grace", "calls wait longer than StallTimeout for a dead node that was never reached", func(h *History) {
+			h.Nodes, h.Faults[0].kind = []string{"b:1"}, &kind{name: "stall", dead: true, local: true}
+			h.Calls[6].Ended += time.Second
+		}},
 		{"grace", "calls wait for a dead node though another one answers", func(h *History) {
 			h.Nodes, h.Faults[0].kind = []string{"a:1"}, &kind{name: "stall", dead: true, local: true}
 			h.Calls[6].Ended += time.Second
