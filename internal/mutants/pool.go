@@ -198,6 +198,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestPausedServerIsNotSuspect", false,
 	},
 	{
+		"a pause counts for each connection that it holds up", "internal/nodepool/stall.go",
+		"shortest = trip\n", "p.watch.trip(trip)\n",
+		"./internal/nodepool", "TestOnePauseIsNothingUsual", false,
+	},
+	{
 		"a lent connection is returned twice", "internal/nodepool/lent.go",
 		"if !again {", "if again || !again {",
 		"./internal/nodepool", "TestReturnedConnectionIsInert", false,

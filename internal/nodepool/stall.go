@@ -76,6 +76,7 @@ func (p *Pool) passedLocked(now time.Time) time.Duration {
 // and are not sockets need a moment to end.
 func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.Duration) {
 	p.active = false
+	shortest := time.Duration(0) // of the trips that ended
 	for _, m := range p.members {
 		inFlight := m.state != lent && m.lane.InFlight() > 0 && m.lane.Err() == nil
 		switch progress := m.lane.Progress(); {
@@ -89,9 +90,12 @@ func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.
 		}
 		m.waits = inFlight
 		longest = max(longest, m.silent)
-		if trip := m.lane.Trip(); trip > 0 && m.state != lent {
-			p.watch.trip(trip)
+		if trip := m.lane.Trip(); trip > 0 && m.state != lent && (shortest == 0 || trip < shortest) {
+			shortest = trip
 		}
+	}
+	if shortest > 0 {
+		p.watch.trip(shortest) // all of them may have waited for the same thing
 	}
 	if p.active {
 		p.livesLocked(p.watch.heard())

@@ -166,6 +166,40 @@ func TestEachSilenceIsAsked(t *testing.T) {
 	})
 }
 
+// TestOnePauseIsNothingUsual: writes wait for five seconds, as in a graceful failover, on
+// all connections at once, which is one event. A server that falls silent later is suspect
+// as soon as any other.
+func TestOnePauseIsNothingUsual(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]Config{
+		"fixed": Fixed{Size: 10}, "laned": Laned{Lanes: 10, Strategy: lanes.RoundRobin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				h := new(holder)
+				p := h.pool(t, kind)
+				_, err := incr(p, time.Second)
+				require.NoError(t, err)
+				time.Sleep(time.Second)
+				h.hold(writes)
+				var writers sync.WaitGroup
+				for range 10 {
+					writers.Go(func() { _, _ = incr(p, time.Minute) })
+				}
+				time.Sleep(5 * time.Second)
+				h.hold(nothing)
+				writers.Wait()
+				time.Sleep(time.Second)
+				h.hold(everything)
+				_, err = incr(p, 2*minSilence+100*ms)
+				require.Error(t, err)
+				require.True(t, p.Stats().Suspect)
+			})
+		})
+	}
+}
+
 // A lingering connection takes its time to close.
 type lingering struct{ net.Conn }
 

@@ -215,7 +215,7 @@ func failOpen(h *History) string {
 		if !f.dead || !h.alone(k) {
 			continue
 		}
-		known := h.firstFailures(f)
+		known := h.firstFailures(f, f.At)
 		most := 4*h.Terms.RoundTrip + 300*time.Millisecond + h.Terms.Parting // a pool may wait for the end of a connection
 		for _, c := range h.Calls {
 			if c.Began < f.At || c.Began+most >= f.until() || c.Misuse || c.Blocks || c.Large || c.Bulk || c.took() <= most || h.closedBy(c.Ended) {
@@ -224,7 +224,7 @@ func failOpen(h *History) string {
 			if !f.local && c.ran() {
 				continue // a part of it may have met a trouble that it is the first to know
 			}
-			if since := c.knownSince(known); since >= 0 && c.Began >= since+h.Terms.Notice+h.Terms.Grace && !h.crowded(c) && !h.lentOut(c) && !h.heardOf(f, c) {
+			if since, late := h.lateFor(f, c, known); late && !h.crowded(c) && !h.lentOut(c) && !h.heardOf(f, c) {
 				return fmt.Sprintf("call %d (%s) began at %v, when %q had lasted for %v and was known for %v, and took %v: calls fail at once after the grace of %v",
 					c.ID, c.Kind, c.Began, f.name, c.Began-f.At, c.Began-since, c.took(), h.Terms.Grace)
 			}
@@ -297,11 +297,12 @@ func (c *Call) met(cmd *Command) meeting {
 	return at
 }
 
-// firstFailures returns when the first call began that met the fault in each way.
-func (h *History) firstFailures(f Fault) map[meeting]time.Duration {
+// firstFailures returns when the first call began, not before the given time, that met the
+// fault in each way.
+func (h *History) firstFailures(f Fault, from time.Duration) map[meeting]time.Duration {
 	first := make(map[meeting]time.Duration)
 	for _, c := range h.Calls {
-		if c.Began < f.At || c.Began >= f.until() || c.Misuse {
+		if c.Began < from || c.Began >= f.until() || c.Misuse {
 			continue
 		}
 		for i := range c.Commands {

@@ -73,6 +73,18 @@ func TestExcuses(t *testing.T) {
 				h.Calls = append(h.Calls, &Call{ID: 99, Kind: "await", Began: 19 * time.Second, Ended: 25 * time.Second, Blocks: true})
 			},
 		},
+		"a node that was never reached is known to be dead after StallTimeout": {
+			"grace", func(h *History) {
+				h.Nodes, h.Faults[0].kind, h.Terms.Stall = []string{"a:1"}, &kind{name: "stall", dead: true, local: true}, 3*time.Second
+				h.Calls[6].Ended += time.Second
+			}, func(h *History) { h.Nodes = []string{"b:1"} },
+		},
+		"a node that is dead to dials has answered meanwhile over a connection that was given back": {
+			"grace", func(h *History) {
+				h.Nodes, h.Faults[0].kind = []string{"a:1"}, &kind{name: "unreachable", dead: true, local: true}
+				h.Calls[6].Ended += time.Second
+			}, func(h *History) { answer(h, "y", "a:1") },
+		},
 		"a key that is only read may be elsewhere by now": {
 			"prompt", func(h *History) {
 				h.Terms.Roomy, h.Nodes, h.Faults[0].kind = true, []string{"b:1"}, &kind{name: "stall", local: true}
@@ -113,6 +125,15 @@ func TestExcuses(t *testing.T) {
 			require.Empty(t, found, sentence)
 		})
 	}
+}
+
+// answer has a node answer a call of the kind that met the one that is dead.
+func answer(h *History, key, node string) {
+	text := "SET " + key + " " + key + "=3"
+	h.Calls = append(h.Calls, &Call{ID: 99, Kind: "dead", Began: 24 * time.Second, Ended: 24*time.Second + 1, Commands: []Command{
+		{Text: text, Name: "SET", Key: key, Writes: true, Outcome: Acked, Reply: "OK"},
+	}})
+	h.Log = append(h.Log, Execution{At: 24 * time.Second, Node: node, Conn: 1, Text: text, Key: key, Reply: "OK"})
 }
 
 var errMoved = resp3.SimpleError{S: "MOVED 1 b:1"}

@@ -196,6 +196,15 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[5].Ended, h.Faults[0].For, h.Terms.Notice = 30*time.Second, 20*time.Second, 5*time.Second
 		}},
 		{"grace", "calls wait for a dead node", func(h *History) { h.Calls[6].Ended += time.Second }},
+		{"grace", "calls wait longer than StallTimeout for a dead node that was never reached", func(h *History) {
+			h.Nodes, h.Faults[0].kind = []string{"b:1"}, &kind{name: "stall", dead: true, local: true}
+			h.Calls[6].Ended += time.Second
+		}},
+		{"grace", "calls wait for a dead node though another one answers", func(h *History) {
+			h.Nodes, h.Faults[0].kind = []string{"a:1"}, &kind{name: "stall", dead: true, local: true}
+			h.Calls[6].Ended += time.Second
+			answer(h, "z", "b:1")
+		}},
 		{"prompt", "a call waits for nodes that it has nothing to do with", func(h *History) {
 			h.Terms.Roomy, h.Calls[1].Commands[0].Name, h.Calls[1].Limit = true, "HIT", 0
 			h.Calls[1].Ended += time.Second

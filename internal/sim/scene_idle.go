@@ -29,7 +29,7 @@ func poolScenes() []scene {
 			play: besidePings,
 		},
 		{
-			kind: kind{name: "dials without an answer beside a connection that is lent", local: true, dead: true, weight: 8, least: 8 * time.Second, most: 9 * time.Second},
+			kind: kind{name: "dials without an answer beside a connection that is lent", local: true, dead: true, weight: 8, least: 6 * time.Second, most: 7 * time.Second, after: besideLentLasts},
 			fits: func(s *Settings) bool {
 				return s.Terms.Law.Most > 0 && !s.Terms.Law.Exclusive && s.Terms.Law.Quiet <= time.Second
 			},
@@ -133,6 +133,10 @@ func besidePings(p *play) {
 	}
 }
 
+// besideLentLasts is how long others want a connection of a node, and a dial that was lost
+// may take when it is dead no more.
+const besideLentLasts = 2 * time.Second
+
 // besideLent has a user keep a connection, and others want one when none can be made.
 func besideLent(p *play) {
 	n := p.w.node(p.f) // not its primary: the judges take a local trouble for this node's
@@ -146,8 +150,8 @@ func besideLent(p *play) {
 	})
 	time.Sleep(200 * time.Millisecond)
 	defer p.impose(n, simnet.Conditions{Blackhole: true})()
-	for p.w.rec.now() < p.f.until()-2*time.Second {
-		p.call(raw, 2*time.Second, func(a *attempt) {
+	for p.left() > 0 {
+		p.call(raw, besideLentLasts, func(a *attempt) {
 			var c Command
 			c, a.Err = a.rawRead(key, true)
 			a.Commands = []Command{c}
