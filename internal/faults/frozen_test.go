@@ -57,8 +57,9 @@ func (r *record) callers(ctx context.Context, client *cluster.Client, l *load, m
 }
 
 // TestFrozenPrimaryIsSuspect: calls wait for a frozen node for about half a
-// second. After that, those that have less time than DownGrace, a second by
-// default, fail at once. When the node goes on, so do calls.
+// second, and their commands for the other nodes have their replies. After that,
+// calls that have less time than DownGrace, a second by default, fail at once.
+// When the node goes on, so do calls.
 func TestFrozenPrimaryIsSuspect(t *testing.T) {
 	for name, downGrace := range map[string]time.Duration{"defaults": 0, "no grace": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -70,6 +71,7 @@ func TestFrozenPrimaryIsSuspect(t *testing.T) {
 			l := startLoad(client, 0, keys, 100*time.Millisecond)
 			p := pipeline.New(client)
 			until(t, ctx, "all nodes are connected", func() bool { return l.call(p) == nil })
+			spared := l.elsewhere(t, ctx, real)
 			require.NoError(t, real.Nodes()[0].Pause())
 			defer func() { _ = real.Nodes()[0].Resume() }()
 			var r record
@@ -81,6 +83,9 @@ func TestFrozenPrimaryIsSuspect(t *testing.T) {
 			require.Less(t, r.unknown, bound(600*time.Millisecond, 2*time.Second))
 			require.Less(t, r.full, bound(600*time.Millisecond, time.Minute)) // a busy machine takes whole deadlines, too
 			l.inTime(t)
+			for _, i := range spared {
+				require.GreaterOrEqual(t, l.acknowledged[i].Load(), atLeast(l.calls.Load()), "commands for other nodes have their replies")
+			}
 			require.Empty(t, closes(client)[pool.CloseStalled], "what is in flight stays")
 			require.NoError(t, real.Nodes()[0].Resume())
 			took := served(t, ctx, l.again(t, client))
@@ -90,6 +95,39 @@ func TestFrozenPrimaryIsSuspect(t *testing.T) {
 			l.verify(t, client, true)
 		})
 	}
+}
+
+// atLeast is how many of n calls must have replies within 100 ms: all, but for
+// what a busy machine delays.
+func atLeast(n int64) int64 {
+	if strict {
+		return n
+	}
+	return n * 9 / 10
+}
+
+func closes(client *cluster.Client) map[string]uint64 {
+	all := make(map[string]uint64)
+	for _, n := range client.Stats().Nodes {
+		for reason, count := range n.Pool.Closes {
+			all[reason] += count
+		}
+	}
+	return all
+}
+
+// elsewhere returns which keys are not the first node's.
+func (l *load) elsewhere(t *testing.T, ctx context.Context, real *servers.Cluster) (spared []int) {
+	t.Helper()
+	for i, key := range l.keys {
+		owner, err := real.Owner(ctx, cluster.Slot(key))
+		require.NoError(t, err)
+		if owner != real.Nodes()[0] {
+			spared = append(spared, i)
+		}
+	}
+	require.NotEmpty(t, spared)
+	return spared
 }
 
 // again starts callers for a load that has none.

@@ -41,14 +41,14 @@ func TestOverload(t *testing.T) {
 		kind           pool.Config
 		bytesPerSecond int
 	}
-	waiters := 200
+	waiters, during := 200, 3*time.Second
 	o := pool.Options{MaxWaiters: waiters}
 	settings := map[string]setting{
 		"laned": {pool.Laned{Lanes: 2, MaxInFlight: 32, Options: o}, 50_000},
 		"fixed": {pool.Fixed{Size: 10, Options: o}, 10_000},
 	}
 	if !strict { // the same, smaller: what is left of busy processors must do
-		waiters = 50
+		waiters, during = 50, time.Second
 		o.MaxWaiters = waiters
 		settings = map[string]setting{
 			"laned": {pool.Laned{Lanes: 2, MaxInFlight: 13, Options: o}, 20_000},
@@ -72,7 +72,7 @@ func TestOverload(t *testing.T) {
 			var late [servers.BareWaits]time.Duration
 			stop := servers.StartBareWaits(func(i int, deadline, back time.Time) { late[i] = max(late[i], back.Sub(deadline)) })
 			t.Cleanup(stop)
-			peak, exhausted := l.flood(ctx, t, client, 4*carried, 3*time.Second)
+			peak, exhausted := l.flood(ctx, t, client, 4*carried, during)
 			stop()
 			bare := slices.Max(late[:])
 			t.Logf("carries %.0f calls/s, got %.0f; %v; latest %v after its deadline, a bare wait %v; heap %d KiB before, at most %d KiB",

@@ -25,7 +25,7 @@ var ofCluster = []mutant{
 	{
 		"a storm of refreshes", "internal/engine/pace.go",
 		"refreshSpacing = 500 * time.Millisecond", "refreshSpacing = time.Millisecond",
-		"./cluster", "TestNoRefreshStorm", false,
+		"./internal/engine", "TestRefreshesAreSpaced", false,
 	},
 	{
 		"a node that leaves takes commands with it", "internal/engine/client.go",
