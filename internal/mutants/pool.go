@@ -198,6 +198,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestPausedServerIsNotSuspect", false,
 	},
 	{
+		"the time of a dial counts as a round trip", "internal/nodepool/grow.go",
+		"p.watch.dialled(steps.Handshake)", "p.watch.dialled(took)",
+		"./internal/nodepool", "TestSlowDialIsNoSlowTrip", false,
+	},
+	{
 		"a pause counts for each connection that it holds up", "internal/nodepool/stall.go",
 		"shortest = trip\n", "p.watch.trip(trip)\n",
 		"./internal/nodepool", "TestOnePauseIsNothingUsual", false,

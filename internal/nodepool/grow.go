@@ -54,7 +54,7 @@ func (p *Pool) dial() {
 	p.mu.noteConnLocked(connEvent{began: began, lasted: took, steps: steps, err: err})
 	if err == nil {
 		p.recoverLocked()
-		p.watch.dialled(took)
+		p.watch.dialled(steps.Handshake)
 		p.joinLocked(m, lane)
 		p.rotateLocked(time.Now())
 		p.spaceLocked()

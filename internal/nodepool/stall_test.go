@@ -237,6 +237,28 @@ func TestClosedConnectionIsNoSilence(t *testing.T) {
 	})
 }
 
+// TestSlowDialIsNoSlowTrip: what is usual of a server that has been sent nothing but its
+// handshake is how long that took, and not what it takes to connect.
+func TestSlowDialIsNoSlowTrip(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			time.Sleep(100 * time.Millisecond)
+			return dial(ctx, network, addr)
+		}
+		p, err := New(Fixed{Size: 1}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error { return nil }))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		require.Less(t, p.watch.usual, 10*time.Millisecond)
+	})
+}
+
 // TestLateEndOfAStalledConnection: a connection that has stalled and ends only after the
 // server has been reached again is no failure of the server, and not why a later one ends.
 func TestLateEndOfAStalledConnection(t *testing.T) {

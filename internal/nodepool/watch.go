@@ -129,8 +129,8 @@ func (w *watch) trip(took time.Duration) {
 	w.usual += (took - w.usual) / tripShare
 }
 
-// dialled notes how long a dial took, which is all that is known of round trips
-// at the beginning.
+// dialled notes how long a handshake took, the only round trip that is known at the
+// beginning: all of it is sent at once.
 func (w *watch) dialled(took time.Duration) {
 	if !w.timed {
 		w.usual = max(took, 1)
