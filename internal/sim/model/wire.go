@@ -7,6 +7,7 @@ import (
 
 const (
 	chunkSize = 16 << 10
+	firstRoom = 2 << 10 // of a connection, most of which live for some commands
 	maxBulk   = 512 << 20
 	maxArgs   = 1<<31 - 1
 )
@@ -20,7 +21,7 @@ type parser struct {
 // room returns memory for the next bytes, to be told of with grew.
 func (p *parser) room() []byte {
 	if cap(p.buf)-len(p.buf) < 512 {
-		grown := make([]byte, len(p.buf), max(chunkSize, 2*len(p.buf)))
+		grown := make([]byte, len(p.buf), max(firstRoom, 4*len(p.buf)))
 		copy(grown, p.buf)
 		p.buf = grown
 	}
