@@ -78,6 +78,14 @@ func TestExcuses(t *testing.T) {
 				h.Calls = append(h.Calls, &Call{ID: 99, Began: 24 * time.Second, Ended: 26 * time.Second})
 			},
 		},
+		"another client is not closed": {
+			"closing", func(h *History) { h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond} },
+			func(h *History) {
+				for _, c := range h.Calls {
+					c.Own = c.Began > h.Closing.To
+				}
+			},
+		},
 		"a transaction on a node that had the slot": {
 			"calm", func(h *History) {
 				h.Calls[2].Err = errMoved

@@ -162,6 +162,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Terms.Roomy = true
 			h.Calls[5].Soon = h.Calls[5].took() - 1
 		}},
+		{"scene", "a call of another client fails when the client is closed", func(h *History) {
+			h.Terms.Roomy, h.Closing = true, Span{h.Calls[5].Began - 1, h.Calls[5].Began - 1}
+			h.Calls[5].Sure, h.Calls[5].Own = true, true
+		}},
 		{"unlearned", "an old map is believed", func(h *History) { h.Unlearned = []Belief{{time.Second, 7, "a:1"}} }},
 		{"steady", "another replica is asked", func(h *History) {
 			h.Reads = []Execution{{Key: steadyKeys + "k", Node: "a:1"}, {Key: steadyKeys + "k", Node: "a:2"}}
