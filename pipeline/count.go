@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/redislanes/redislanes"
 )
 
 // A count is a flight, or one hit of it, as it goes to the server: an INCRBY and,
@@ -48,10 +50,15 @@ const expireIfNone = "if redis.call('PTTL',KEYS[1])==-1 then return redis.call('
 // each hit: that the total is the hit's own sum is no sign of a new key, and made a
 // counter immortal when the reply to its first hit was lost.
 func (c *Counters) appendExpiry(p *Pipeline, key fullKey, ttl time.Duration) Reply {
-	switch {
-	case c.cfg.ExpireEveryHit:
+	if c.cfg.ExpireEveryHit {
 		return p.expireEach(key, ttl).Idempotent()
-	case c.withoutNX.Load():
+	}
+	return c.appendExpiryOnce(p, key, ttl)
+}
+
+// appendExpiryOnce appends what sets the time to live of a key that has none.
+func (c *Counters) appendExpiryOnce(p *Pipeline, key fullKey, ttl time.Duration) Reply {
+	if c.withoutNX.Load() {
 		ms := max(ttl.Milliseconds(), 1)
 		return p.Cmd("EVAL", expireIfNone, "1", key.String(), strconv.FormatInt(ms, 10)).Idempotent().Fast()
 	}
@@ -69,7 +76,7 @@ func (x count) outcome() (o counted) {
 
 // after returns what became of the count with that reply to its EXPIRE.
 func (o counted) after(expiry Reply) counted {
-	o.expiryErr, o.owes = nil, false
+	o.expiryErr, o.owes = nil, o.mayRunYet()
 	if err := expiry.Err(); err != nil {
 		o.expiryErr = &expiryError{err}
 		o.owes = o.mayExist() && mayComeTrue(err)
@@ -163,6 +170,10 @@ func (c *Counters) conclude(ctx context.Context, p *Pipeline, flights []*flight)
 
 // mayExist reports whether the INCRBY may have run.
 func (o counted) mayExist() bool { return mayHaveRun(o.err) }
+
+// mayRunYet reports whether the INCRBY may run after what was sent behind it: from another
+// connection, which is slow or was given up.
+func (o counted) mayRunYet() bool { return errors.Is(o.err, redislanes.ErrUnknownOutcome) }
 
 // expireLate sets the times to live of flights by which it was found out that they
 // need it: a server does not know EXPIRE NX, or a key was deleted meanwhile.

@@ -54,7 +54,9 @@ type CountersConfig struct {
 // hit has [redislanes.ErrExpiry] or an unknown outcome, and the Counters go on trying in the
 // background: until the server answers, a hit on the key has done it, an hour has
 // passed or Close is called, for at most 10,000 keys at a time. The error of a hit
-// beyond these says so.
+// beyond these says so. A hit of which the outcome is unknown may run later than its EXPIRE,
+// which found no key then. So EXPIRE and PTTL are sent for such a key, more and more rarely
+// for a minute, until it is known to live for longer than that.
 type Counters struct {
 	client *engine.Client
 	cfg    CountersConfig

@@ -195,13 +195,13 @@ func (f *flight) leave() {
 // oweFor remembers the flight's key if it may be left without its time to live.
 func (c *Counters) oweFor(f *flight) {
 	if f.outcome.owes && f.ttl > 0 {
-		if !c.owe(f.lineup.key.String(), f.ttl) {
+		if !c.owe(f.lineup.key.String(), f.ttl, !f.outcome.mayRunYet()) {
 			f.outcome = f.outcome.forgotten()
 		}
 	}
 	for i, part := range f.parts {
 		if m := f.members[i]; part.owes && m.ttl > 0 {
-			if !c.owe(f.lineup.key.String(), m.ttl) {
+			if !c.owe(f.lineup.key.String(), m.ttl, !part.mayRunYet()) {
 				f.parts[i] = part.forgotten()
 			}
 		}

@@ -13,6 +13,26 @@ var ofPipeline = []mutant{
 		"./pipeline", "TestDebtsArePaid", false,
 	},
 	{
+		"an EXPIRE that has overtaken its INCRBY is believed", "pipeline/count.go",
+		"o.expiryErr, o.owes = nil, o.mayRunYet()", "o.expiryErr, o.owes = nil, false",
+		"./pipeline", "TestLateHitExpires", false,
+	},
+	{
+		"a debt that is paid before its INCRBY runs is settled", "pipeline/debt.go",
+		"case err == nil && !x.debt.ran && x.debt.staysAt(time.Now(), x.left):", "case false:",
+		"./pipeline", "TestLateHitExpires", false,
+	},
+	{
+		"keys of hits that never run are asked for without end", "pipeline/debt.go",
+		"return now.Before(over) && gone.Before(over)", "_ = over\n\treturn true",
+		"./pipeline", "TestHitsThatNeverRun", false,
+	},
+	{
+		"an EXPIRE that is repeated moves the key's end", "pipeline/debt.go",
+		"if x.debt.heard.IsZero() {", "if true {",
+		"./pipeline", "TestHitsThatNeverRun", false,
+	},
+	{
 		"a script in place of EXPIRE NX does not follow its INCRBY", "pipeline/count.go",
 		"p.request.Expiry(i) // also if it is a script", "_ = i",
 		"./pipeline", "TestScriptFollowsItsCounter", false,

@@ -57,7 +57,7 @@ func closing(h *History) string {
 	}
 	for _, c := range h.Calls {
 		switch {
-		case c.Misuse || c.Kind == burst || c.Kind == swarm || c.Kind == allowing: // a limiter decides without Redis
+		case c.Misuse || c.Own || c.Kind == burst || c.Kind == swarm || c.Kind == allowing: // a limiter decides without Redis
 		case c.Began < h.Closing.From && c.Ended > h.Closing.To+closes+h.slackOf(c):
 			return fmt.Sprintf("call %d (%s) began at %v and ended at %v, but the client was closed at %v", c.ID, c.Kind, c.Began, c.Ended, h.Closing)
 		case c.Began > h.Closing.To && c.Err == nil:

@@ -95,6 +95,7 @@ type Call struct {
 	Sure         bool          // it succeeds, if nothing but its scene is about
 	Soon         time.Duration // it is over after so long, if nothing but its scene is about; 0: no matter
 	Split        bool          // it has a batch for each slot
+	Own          bool          // it has a client of its own, which is not closed before it ends
 	Spare        int           // how many connections were there for it when it began that were well and free; 0: it is not known
 	Err          error
 	Commands     []Command

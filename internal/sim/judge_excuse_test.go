@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // TestExcuses: what looks wrong is not where Redis or the world is the cause.
@@ -100,6 +101,22 @@ func TestExcuses(t *testing.T) {
 			"spare", func(h *History) { h.Calls[6].Spare = 1 },
 			func(h *History) {
 				h.Calls = append(h.Calls, &Call{ID: 99, Began: 24 * time.Second, Ended: 26 * time.Second})
+			},
+		},
+		"the only connection is replaced when something is to be taken back": {
+			"limits", keepsDenied, func(h *History) {
+				h.Terms.Law.Least, h.Terms.RoundTrip = 1, 10*time.Millisecond
+				late := sample(24 * time.Second)
+				late.Pool.Closes = map[string]uint64{pool.CloseAged: 1}
+				h.Samples = append(h.Samples, late)
+			},
+		},
+		"another client is not closed": {
+			"closing", func(h *History) { h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond} },
+			func(h *History) {
+				for _, c := range h.Calls {
+					c.Own = c.Began > h.Closing.To
+				}
 			},
 		},
 		"a transaction on a node that had the slot": {

@@ -213,11 +213,19 @@ func (w *world) failed(n *model.Node, args [][]byte, reply []byte) {
 	})
 }
 
-// rest lets time pass in which nobody calls, and connections are lost of which the
+// owing is until Counters ask no more for the key of a hit that may run late.
+const owing = 70 * time.Second
+
+// rest lets time pass in which nobody calls, nor do Counters in the background, and connections are lost of which the
 // client does not learn.
 func (w *world) rest() {
 	if w.rec.h.Closing.From > 0 {
 		return
+	}
+	ended := w.rec.now()
+	for w.rec.now() < ended+owing {
+		time.Sleep(calmly * sampleEvery)
+		w.look()
 	}
 	began := w.rec.now()
 	if w.settings.Terms.Pings {

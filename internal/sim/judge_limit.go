@@ -208,7 +208,7 @@ func (h *History) justified(rule *limit.Rule, asks []asked) string {
 		}
 		used := a.Cost
 		for k, b := range asks {
-			counts := rule.CountDenied || b.admits() || b.Err != nil || b.call.Ended >= a.call.Began-h.takenBack(a, b, settled)
+			counts := rule.CountDenied || b.admits() || b.Err != nil || h.replaced(b.call) || b.call.Ended >= a.call.Began-h.takenBack(a, b, settled)
 			if k != i && counts && b.call.Ended >= from && b.call.Began <= a.call.Ended {
 				used += b.Cost
 			}
@@ -233,9 +233,12 @@ func (h *History) takenBack(a, b asked, settled time.Duration) time.Duration {
 // hasTime reports whether the budget, and the context, leave time for a connection to be
 // made anew.
 func (a asked) hasTime(h *History) bool {
-	enough := 12*h.Terms.RoundTrip + 20*time.Millisecond
+	enough := h.Terms.anew()
 	return h.Terms.Roomy && h.Terms.Budget > enough && (a.call.Limit == 0 || a.call.Deadline && a.call.Limit-a.call.Began > enough)
 }
+
+// anew is how long a connection may take to be made anew, and a command over it.
+func (t *Terms) anew() time.Duration { return 12*t.RoundTrip + 20*time.Millisecond }
 
 // capacity returns how many hits the rule allows at once.
 func capacity(rule *limit.Rule) int64 {

@@ -18,7 +18,7 @@ func played(h *History) string {
 		return ""
 	}
 	for _, c := range h.Calls {
-		if !c.Sure && c.Soon == 0 || h.closedBy(c.Ended) || !h.Terms.Roomy && h.crowded(c) || c.among(h.Crowds) {
+		if !c.Sure && c.Soon == 0 || h.closedBy(c.Ended) && !c.Own || !h.Terms.Roomy && h.crowded(c) || c.among(h.Crowds) {
 			continue
 		}
 		f := h.only(c)

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/pool"
 )
 
 // A countedBy is what servers have counted for a limit and a key that one call asks about,
@@ -60,10 +62,36 @@ func (h *History) stays(rule *limit.Rule, counted *countedBy, asks []asked) stri
 // the call was denied would be taken back.
 func (h *History) mayStay(x *Allowance, nodes []string) bool {
 	by := x.Ended + 2*h.Terms.Budget
-	if h.closedBy(by) || h.crowded(&Call{Began: x.Began, Ended: by}) {
+	if h.closedBy(by) || h.crowded(&Call{Began: x.Began, Ended: by}) || h.replaced(x) {
 		return true
 	}
 	return slices.ContainsFunc(h.Faults, func(f Fault) bool {
 		return f.overlaps(x.Began-healing, by) && (!f.local || len(h.Nodes) == 0 || slices.Contains(nodes, h.Nodes[f.Node%len(h.Nodes)]))
 	})
+}
+
+// replaced reports whether the only connection of a pool has reached its age about when
+// something was to be taken back: it leaves before another one is there, for which the budget
+// has no time.
+func (h *History) replaced(x *Allowance) bool {
+	if h.Terms.Law.Least != 1 || h.Terms.Budget > h.Terms.anew() {
+		return false
+	}
+	from, by := x.Began-h.Terms.anew(), x.Ended+2*h.Terms.Budget
+	before := make(map[string]uint64) // by pool
+	var last time.Duration            // look at them that tells
+	for i := range h.Samples {
+		s := &h.Samples[i]
+		at, aged := s.Addr+s.Role, s.Pool.Closes[pool.CloseAged]
+		switch {
+		case last > 0 && s.At > last:
+			return false
+		case s.At >= from && aged > before[at]:
+			return true
+		case s.At >= by:
+			last = s.At
+		}
+		before[at] = aged
+	}
+	return false
 }

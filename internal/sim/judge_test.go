@@ -122,14 +122,16 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"limits", "the window before does not count", func(h *History) { h.Allowances[7].Asks[0].Cost = 3 }},
 		{"limits", "a hit is denied though there is room", func(h *History) { h.Allowances[1].Began -= 30 * time.Second }},
 		{"limits", "what a bucket denied stays taken", func(h *History) { h.Allowances[3].Asks[0].Cost = 0 }},
-		{"limits", "what was denied is not taken back", func(h *History) {
-			h.Terms.Roomy, h.Nodes = true, []string{"b:1"}
-			h.Faults[0].kind = &kind{name: "stall", local: true}
-			key := onesOwn + "{1}"
-			h.Log = append(h.Log, Execution{Node: "a:1", Text: "INCRBY limit:fixed:1:" + key + " 2", Key: "limit:fixed:1:" + key})
-			h.Allowances = append(h.Allowances, &Allowance{Began: 22 * time.Second, Ended: 22*time.Second + h.Terms.Budget, Asks: []Ask{
-				{0, key, 2, limit.Decision{Allowed: true}}, {3, "x", 1, limit.Decision{Err: errUnknown}},
-			}})
+		{"limits", "what was denied is not taken back", keepsDenied},
+		{"limits", "what was denied is not taken back long after the only connection was replaced", func(h *History) {
+			keepsDenied(h)
+			h.Terms.Law.Least, h.Terms.RoundTrip = 1, 10*time.Millisecond
+			for at, aged := range map[time.Duration]uint64{19 * time.Second: 1, 25 * time.Second: 1, 26 * time.Second: 2} {
+				s := sample(at)
+				s.Pool.Closes = map[string]uint64{pool.CloseAged: aged}
+				h.Samples = append(h.Samples, s)
+			}
+			slices.SortFunc(h.Samples, func(a, b Sample) int { return int(a.At - b.At) })
 		}},
 		{"limits", "Redis does not count in a healthy world", func(h *History) {
 			h.Terms.Roomy, h.Allowances[0].Asks[0].Err = true, errUnknown
@@ -161,6 +163,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"scene", "a call takes longer than it may", func(h *History) {
 			h.Terms.Roomy = true
 			h.Calls[5].Soon = h.Calls[5].took() - 1
+		}},
+		{"scene", "a call of another client fails when the client is closed", func(h *History) {
+			h.Terms.Roomy, h.Closing = true, Span{h.Calls[5].Began - 1, h.Calls[5].Began - 1}
+			h.Calls[5].Sure, h.Calls[5].Own = true, true
 		}},
 		{"unlearned", "an old map is believed", func(h *History) { h.Unlearned = []Belief{{time.Second, 7, "a:1"}} }},
 		{"steady", "another replica is asked", func(h *History) {
@@ -334,4 +340,15 @@ func TestNoJudgeIsBlind(t *testing.T) {
 	for _, j := range judges {
 		require.True(t, named[j.name], "no history is wrong for %s", j.name)
 	}
+}
+
+// keepsDenied keeps what a call was denied counted, at a server that nothing is the matter with.
+func keepsDenied(h *History) {
+	h.Terms.Roomy, h.Nodes = true, []string{"b:1"}
+	h.Faults[0].kind = &kind{name: "stall", local: true}
+	key := onesOwn + "{1}"
+	h.Log = append(h.Log, Execution{Node: "a:1", Text: "INCRBY limit:fixed:1:" + key + " 2", Key: "limit:fixed:1:" + key})
+	h.Allowances = append(h.Allowances, &Allowance{Began: 22 * time.Second, Ended: 22*time.Second + h.Terms.Budget, Asks: []Ask{
+		{0, key, 2, limit.Decision{Allowed: true}}, {3, "x", 1, limit.Decision{Err: errUnknown}},
+	}})
 }

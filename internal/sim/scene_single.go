@@ -73,7 +73,7 @@ func newClientOfSentinels(p *play) {
 	p.w.model.Failover(r, false)
 	p.elapse(400 * time.Millisecond)
 	p.call("read of a new client", 2*time.Second, func(a *attempt) {
-		a.Sure = true
+		a.Sure, a.Own = true, true
 		client, err := a.w.another(a.ctx)
 		if err != nil {
 			a.Err = err
