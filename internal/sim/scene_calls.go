@@ -114,11 +114,12 @@ func (p *play) alone() bool {
 	return others == 1
 }
 
-// outage makes nodes refuse connections, and ends those that they have.
+// outage makes nodes refuse connections, for the rest of the scene's time or until it ends, and
+// ends those that they have.
 func (p *play) outage(nodes ...*model.Node) (end func()) {
 	var ends []func()
 	for _, n := range nodes {
-		ends = append(ends, p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Refuse: true}))
+		ends = append(ends, p.impose(n, simnet.Conditions{Refuse: true}))
 		p.w.net.Cut(us, p.w.reached(n), 1)
 	}
 	return func() {

@@ -58,7 +58,7 @@ func endlessDials(p *play) {
 // hollowHandshakes has each connection to a node end right behind its handshake.
 func hollowHandshakes(p *play) {
 	n, trip := p.w.primary(p.f), 2*p.w.settings.Latency
-	lift := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{HangUpAfter: trip})
+	lift := p.impose(n, simnet.Conditions{HangUpAfter: trip})
 	defer lift()
 	for i := 0; p.w.rec.now() < p.f.until()-time.Second; i++ {
 		key, known := p.keyAt(n.Index(), sceneKeys, 0), p.w.rec.now() > p.f.At+500*time.Millisecond

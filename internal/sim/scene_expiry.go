@@ -145,7 +145,7 @@ func cutBeforeExpire(p *play) {
 	n := p.w.node(p.f)
 	for i, key := range p.keysAt(n.Index(), 6) {
 		by := int64(100 + i)
-		end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{CutToClient: len(":\r\n") + len(strconv.FormatInt(by, 10))})
+		end := p.impose(n, simnet.Conditions{CutToClient: len(":\r\n") + len(strconv.FormatInt(by, 10))})
 		lifted := time.AfterFunc(2*p.w.settings.Terms.RoundTrip+time.Millisecond, end)
 		p.call("hits", 2*time.Second, func(a *attempt) { a.hitAll(a.hitting(key, by, onceTTL)) })
 		if lifted.Stop() {

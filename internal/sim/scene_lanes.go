@@ -65,7 +65,7 @@ func smallBeside(p *play, large func(p *play, n *model.Node) func(a *attempt)) {
 		return
 	}
 	run := large(p, n)
-	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{EachBandwidth: eachBandwidth})
+	end := p.impose(n, simnet.Conditions{EachBandwidth: eachBandwidth})
 	defer end()
 	key := p.keyAt(n.Index(), sceneKeys, 1)
 	wait := p.beside(100, 1, "large", 5*time.Second, func(a *attempt, _ int) { run(a) })

@@ -95,7 +95,7 @@ func tokensLate(p *play) {
 		mine := Ask{Rule: bucket, Key: onesOwn + p.tagOf(well.Index(), i), Cost: capacity(rule)}
 		full := Ask{Rule: fixed, Key: p.tagOf(n.Index(), 900+i), Cost: capacity(&s.Terms.Rules[fixed])}
 		p.allow(10*i, 0, full)
-		end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Latency: late / 2})
+		end := p.impose(n, simnet.Conditions{Latency: late / 2})
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -25,7 +25,7 @@ func lineupScenes() []scene {
 
 // stall makes the scene's node say nothing.
 func (p *play) stall() (end func()) {
-	return p.w.net.Impose(us, p.w.reached(p.w.node(p.f)), simnet.Conditions{Stall: simnet.Both})
+	return p.impose(p.w.node(p.f), simnet.Conditions{Stall: simnet.Both})
 }
 
 // hitTwice counts a key twice at once, so that further hits on it wait.

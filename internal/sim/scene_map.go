@@ -83,7 +83,7 @@ func mapsBesideSilence(p *play) {
 		return
 	}
 	p.call("write", time.Second, func(a *attempt) { a.incr(p.keyAt(n.Index(), sceneKeys, 999)) }) // so that there are connections
-	defer p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Stall: simnet.Both})()
+	defer p.impose(n, simnet.Conditions{Stall: simnet.Both})()
 	wait := p.beside(100, 1, "long", 3*time.Second, func(a *attempt, _ int) { a.incr(p.keyAt(n.Index(), sceneKeys, 0)) })
 	defer wait()
 	terms := &p.w.settings.Terms
@@ -99,7 +99,7 @@ func mapsBesideSilence(p *play) {
 		})
 	}
 	time.Sleep(700 * time.Millisecond) // a refresh that began before it was known is over
-	for range 12 {
+	for i := 0; i < 12 && p.left() > time.Second; i++ { // beside another trouble each may take its whole time
 		p.call("sync", time.Second, func(a *attempt) {
 			a.Soon = p.fewTrips() + 100*time.Millisecond
 			a.sync()
@@ -156,7 +156,7 @@ func twoNames(p *play) {
 	host := p.w.net.Listen(alias, p.w.model.Serve(n))
 	for _, m := range p.w.nodes {
 		if m != n {
-			defer p.w.net.Impose(us, p.w.reached(m), simnet.Conditions{Refuse: true})()
+			defer p.impose(m, simnet.Conditions{Refuse: true})()
 		}
 	}
 	n.Mislead(func(_ uint16, owner int) int {
@@ -203,7 +203,7 @@ func movedBehindDeaf(p *play) {
 	if !p.w.model.Migrate(slot, to) {
 		return
 	}
-	defer p.w.net.Impose(us, p.w.reached(to), simnet.Conditions{Refuse: true})()
+	defer p.impose(to, simnet.Conditions{Refuse: true})()
 	p.w.model.FinishMigration(slot)
 	p.call("write", time.Second, func(a *attempt) { a.incr(key) })
 	wait := p.believing(slot, p.f.For-50*time.Millisecond)

@@ -99,7 +99,7 @@ func slowPrimary(p *play) {
 	key := p.keyAt(primary.Index(), sceneKeys, 0)
 	p.call("read", time.Second, func(a *attempt) { a.get(key) }) // so that there are connections
 	p.elapse(150 * time.Millisecond)
-	end := p.w.net.Impose(us, p.w.reached(primary), simnet.Conditions{Latency: slow})
+	end := p.impose(primary, simnet.Conditions{Latency: slow})
 	defer end()
 	p.call("read", 2*slow+380*time.Millisecond, func(a *attempt) {
 		a.Sure = true

@@ -32,7 +32,7 @@ func usedAgain(p *play) {
 	if other == nil {
 		return
 	}
-	defer p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Latency: 120 * time.Millisecond})()
+	defer p.impose(n, simnet.Conditions{Latency: 120 * time.Millisecond})()
 	for i := 0; p.w.rec.now() < p.f.until()-time.Second; i++ {
 		late, prompt := p.keyAt(n.Index(), "ua", 2*i), p.keyAt(other.Index(), "ua", 2*i+1)
 		pl := pipeline.Config{Goroutines: true}.New(p.w.client)

@@ -125,7 +125,7 @@ func redirectBesideSilence(p *play) {
 		return
 	}
 	p.move(moved, to)
-	end := p.w.net.Impose(us, p.w.reached(silent), simnet.Conditions{Stall: simnet.Both})
+	end := p.impose(silent, simnet.Conditions{Stall: simnet.Both})
 	p.call("pipeline", 600*time.Millisecond, func(a *attempt) {
 		pl := pipeline.New(a.w.client)
 		var replies []pipeline.Reply
@@ -146,7 +146,7 @@ func upload(p *play) {
 	const perSecond = 180_000 // so that what is in buffers is through before a server seems to be dead
 	size := int(perSecond * (p.w.settings.pauseTimeout() + 1500*time.Millisecond).Seconds())
 	n := p.w.primary(p.f)
-	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Bandwidth: perSecond})
+	end := p.impose(n, simnet.Conditions{Bandwidth: perSecond})
 	defer end()
 	p.call("large value", 13*time.Second, func(a *attempt) {
 		a.Large = true

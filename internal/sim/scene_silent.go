@@ -51,7 +51,7 @@ func (a *attempt) increment(key string, sure bool) {
 func unanswered(p *play) {
 	n := p.w.primary(p.f)
 	p.call("command", time.Second, func(a *attempt) { a.increment(p.keyAt(n.Index(), sceneKeys, 0), false) })
-	lift := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Blackhole: true})
+	lift := p.impose(n, simnet.Conditions{Blackhole: true})
 	p.w.net.Cut(us, p.w.reached(n), 1)
 	var calls sync.WaitGroup
 	for i := 1; p.w.rec.now() < p.f.until()-300*time.Millisecond; i++ {

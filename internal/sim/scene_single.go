@@ -126,7 +126,7 @@ func soonerServer(p *play) {
 		n.RequirePass("", *p.w.password.Load(), true)
 	}
 	host := p.w.net.Listen(nobody+"6379", other.Serve(n))
-	end := p.w.net.Impose(us, p.w.reached(p.w.primary(p.f)), simnet.Conditions{Latency: slow})
+	end := p.impose(p.w.primary(p.f), simnet.Conditions{Latency: slow})
 	for i := range 3 {
 		p.call("sync", 2*time.Second, (*attempt).sync)
 		p.call("write", 10*slow, func(a *attempt) { a.incr(p.keyAt(0, sceneKeys, i)) })

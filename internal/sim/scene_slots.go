@@ -137,7 +137,7 @@ func givenUpWithin(p *play) {
 	if to == nil {
 		return
 	}
-	defer p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Bandwidth: bandwidth})()
+	defer p.impose(n, simnet.Conditions{Bandwidth: bandwidth})()
 	for i := range 2 {
 		tag, slot := p.tagAt(n, i)
 		p.callBy("command", 5*time.Second, func(a *attempt) { a.sets(tag) })

@@ -107,7 +107,7 @@ func backFromSilence(p *play) {
 // that was under way meanwhile, and whether it got its reply then.
 func (p *play) silence(n *model.Node, call int) (answered bool) {
 	key := p.keyAt(n.Index(), sceneKeys, call)
-	end := p.w.net.Impose(us, p.w.reached(n), simnet.Conditions{Partition: simnet.Both}) // a dial is tried again later
+	end := p.impose(n, simnet.Conditions{Partition: simnet.Both}) // a dial is tried again later
 	held := make(chan *Call, 1)
 	go func() { held <- p.callAs(call, "command", 0, func(a *attempt) { a.increment(key, false) }) }()
 	time.Sleep(p.w.settings.Terms.Notice + 50*time.Millisecond)
