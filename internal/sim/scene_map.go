@@ -98,7 +98,7 @@ func mapsBesideSilence(p *play) {
 			a.incr(p.keyAt(n.Index(), sceneKeys, 1+i))
 		})
 	}
-	time.Sleep(700 * time.Millisecond) // a refresh that began before it was known is over
+	time.Sleep(700 * time.Millisecond)                  // a refresh that began before it was known is over
 	for i := 0; i < 12 && p.left() > time.Second; i++ { // beside another trouble each may take its whole time
 		p.call("sync", time.Second, func(a *attempt) {
 			a.Soon = p.fewTrips() + 100*time.Millisecond
