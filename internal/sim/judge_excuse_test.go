@@ -63,6 +63,11 @@ func TestExcuses(t *testing.T) {
 				h.Faults = append(h.Faults, Fault{kind: &kind{name: "migration", moves: true}, At: 35 * time.Second, For: time.Second})
 			},
 		},
+		"an upload over a thin link, which another one takes meanwhile": {
+			"sure", func(h *History) { h.Calls[5].Large, h.Calls[5].Commands[0].Sure = true, true }, func(h *History) {
+				h.Calls = append(h.Calls, &Call{ID: 99, Kind: "large value", Large: true, Began: 4 * time.Second, Ended: 26 * time.Second})
+			},
+		},
 		"one line for several slots": {
 			"journal", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }, func(h *History) {
 				h.Lines = []Line{{At: 15 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}}

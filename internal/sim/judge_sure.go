@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -14,7 +15,7 @@ import (
 func sure(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		cmd := &c.Commands[i]
-		if (!cmd.Sure || cmd.Outcome == Acked) && (!cmd.Clear || cmd.Outcome != Unknown || ended(cmd.Err)) || h.Terms.Stubborn || h.closedBy(c.Ended) || h.notAlone(c) || h.Terms.FewCalls && errors.Is(cmd.Err, redislanes.ErrExhausted) {
+		if (!cmd.Sure || cmd.Outcome == Acked) && (!cmd.Clear || cmd.Outcome != Unknown || ended(cmd.Err)) || h.Terms.Stubborn || h.closedBy(c.Ended) || h.notAlone(c) || c.Large && h.besideLarge(c) || h.Terms.FewCalls && errors.Is(cmd.Err, redislanes.ErrExhausted) {
 			return ""
 		}
 		if cmd.Clear {
@@ -33,6 +34,14 @@ func (h *History) notAlone(c *Call) bool {
 		}
 	}
 	return n > 1
+}
+
+// besideLarge reports whether another call had large values on their way meanwhile, which
+// may take all of a thin link for longer than a write may be stuck.
+func (h *History) besideLarge(c *Call) bool {
+	return slices.ContainsFunc(h.Calls, func(other *Call) bool {
+		return other != c && other.Large && other.Began < c.Ended && c.Began < other.Ended
+	})
 }
 
 // reasons: while it is known why servers cannot be dialled, calls that fail for that are told.
