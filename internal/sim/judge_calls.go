@@ -39,13 +39,17 @@ func deadlines(h *History) string {
 }
 
 // notices is how long a caller that reads by itself does not look whether its
-// context was cancelled. Deadlines it knows beforehand.
-const notices = 10 * time.Millisecond
+// context was cancelled. Deadlines it knows beforehand. Then it has a look, for lastLook,
+// at each other connection on which it would have read.
+const (
+	notices  = 10 * time.Millisecond
+	lastLook = 250 * time.Microsecond
+)
 
 // slackOf is how long the user's own functions may have kept the call.
 func (h *History) slackOf(c *Call) (slack time.Duration) {
 	if !c.Deadline {
-		slack = notices
+		slack = notices + time.Duration(len(h.Nodes))*lastLook
 	}
 	for _, f := range h.Faults {
 		if f.slack > 0 && f.overlaps(c.Began, c.Ended) {
