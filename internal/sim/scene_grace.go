@@ -27,6 +27,10 @@ func scenesOfGrace() []scene {
 			kind: kind{name: "keys apart for long", moves: true, harmless: true, dead: true, weight: 6, least: 6 * time.Second, most: 8 * time.Second},
 			fits: clustered, play: keysApart,
 		},
+		{
+			kind: kind{name: "a refusal within the grace", harmless: true, brief: true, weight: 4, least: 600 * time.Millisecond, most: 750 * time.Millisecond},
+			play: refusedForLess,
+		},
 	}
 }
 
@@ -122,4 +126,15 @@ func keysApart(p *play) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// refusedForLess refuses commands for less than a usual grace. Judge gentle wants those to
+// succeed that have the time.
+func refusedForLess(p *play) {
+	n := p.w.primary(p.f)
+	key := p.keyAt(n.Index(), sceneKeys, 0)
+	n.Down(true)
+	defer p.undo(func() { n.Down(false) })()
+	p.again(p.f.For-100*time.Millisecond, 10*time.Millisecond, "patient", 3*time.Second, func(a *attempt) { a.incr(key) })
+	p.elapse(p.f.For)
 }
