@@ -153,6 +153,16 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestEachSilenceIsAsked", false,
 	},
 	{
+		"a lost question outlives the connection that was silent", "internal/nodepool/stall.go",
+		"case p.watch.stage == answers:\n\t\tp.withdrawLocked()", "case false:\n\t\tp.withdrawLocked()",
+		"./internal/nodepool", "TestQuestionLeavesWithItsSilence", false,
+	},
+	{
+		"the last bytes of a connection are not heard", "internal/nodepool/leave.go",
+		"if m.lane.Progress() != m.progress {", "if false {",
+		"./internal/nodepool", "TestLastBytesAreHeard", false,
+	},
+	{
 		"PINGs take connections from callers", "internal/nodepool/exclusive.go",
 		"const besidePing = 2", "const besidePing = 1",
 		"./internal/nodepool", "TestPingsTakeNoConnection", false,

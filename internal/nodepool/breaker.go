@@ -76,16 +76,21 @@ func (p *Pool) suspectLocked(since time.Time) {
 }
 
 // livesLocked is told that the server has shown life, and whether that ends a
-// suspicion. A question that is out is withdrawn: lost on its way, it would stand
-// in for that of the next silence.
+// suspicion.
 func (p *Pool) livesLocked(cleared bool) {
 	p.silentSince = time.Time{}
 	p.judgedLocked()
-	if p.question != nil {
-		p.question()
-	}
+	p.withdrawLocked()
 	if cleared {
 		p.access.changedLocked()
+	}
+}
+
+// withdrawLocked withdraws the question that is out: lost on its way, it would stand in
+// for that of the next silence.
+func (p *Pool) withdrawLocked() {
+	if p.question != nil {
+		p.question()
 	}
 }
 

@@ -39,8 +39,11 @@ func (p *Pool) judgeLocked(now time.Time) {
 	if v.suspect {
 		p.suspectLocked(now.Add(-min(waited, p.watch.quiet)))
 	}
-	if v.ask {
+	switch {
+	case v.ask:
 		p.askLocked()
+	case p.watch.stage == answers:
+		p.withdrawLocked() // also when what was silent has left
 	}
 	changed := v.suspect
 	for _, m := range p.members {

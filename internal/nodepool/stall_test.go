@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -163,6 +164,68 @@ func TestEachSilenceIsAsked(t *testing.T) {
 		h.lose(false)
 		silence(time.Second)
 		require.Zero(t, p.Stats().Suspects, "it answers elsewhere")
+	})
+}
+
+// leaves has the connection leave on which a batch is in flight: now, or when it has its reply.
+func leaves(p *Pool, why error, now bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.leaveLocked(p.members[slices.IndexFunc(p.members, func(m *member) bool { return m.lane.InFlight() > 0 })], why, now)
+}
+
+// TestQuestionLeavesWithItsSilence: nor does it if the earlier silence ended because the
+// connection did.
+func TestQuestionLeavesWithItsSilence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 2})
+		_, err := incr(p, time.Second)
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		h.hold(writes)
+		h.lose(true)
+		done := make(chan error, 2)
+		write := func() { _, err := incr(p, time.Minute); done <- err }
+		go write()
+		time.Sleep(minSilence + 100*ms)
+		leaves(p, io.ErrUnexpectedEOF, true)
+		require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
+		h.lose(false)
+		time.Sleep(100 * ms)
+		go write()
+		time.Sleep(time.Second)
+		h.hold(nothing)
+		require.NoError(t, <-done)
+		require.Zero(t, p.Stats().Suspects, "it answers elsewhere")
+	})
+}
+
+// TestLastBytesAreHeard: the server's last reply on a connection, which ends behind it and
+// before anyone looks, ends a suspicion as any byte does.
+func TestLastBytesAreHeard(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 2})
+		_, err := incr(p, time.Second)
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		h.hold(everything)
+		h.lose(true)
+		done := make(chan error, 1)
+		go func() { _, err := incr(p, time.Minute); done <- err }()
+		time.Sleep(50 * ms)
+		leaves(p, errIdle, false)
+		time.Sleep(2*minSilence + 50*ms)
+		require.ErrorIs(t, p.Down(), redislanes.ErrSuspect)
+		h.hold(nothing)
+		require.NoError(t, <-done)
+		synctest.Wait()
+		require.NoError(t, p.Down())
+		_, err = incr(p, time.Second)
+		require.NoError(t, err)
 	})
 }
 
