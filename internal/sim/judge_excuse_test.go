@@ -116,6 +116,12 @@ func TestExcuses(t *testing.T) {
 				h.Samples = append(h.Samples, late)
 			},
 		},
+		"callers waited for connections when something was to be taken back": {
+			"limits", deniesAgain, func(h *History) {
+				h.Terms.RoundTrip = 60 * time.Millisecond
+				h.Samples = append(h.Samples, waited(51*time.Second, time.Second), waited(54*time.Second, time.Second+h.Terms.Budget-h.Terms.RoundTrip))
+			},
+		},
 		"another client is not closed": {
 			"closing", func(h *History) { h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond} },
 			func(h *History) {

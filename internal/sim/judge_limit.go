@@ -208,8 +208,10 @@ func (h *History) justified(rule *limit.Rule, asks []asked) string {
 		}
 		used := a.Cost
 		for k, b := range asks {
-			counts := rule.CountDenied || b.admits() || b.Err != nil || h.replaced(b.call) || b.call.Ended >= a.call.Began-h.takenBack(a, b, settled)
-			if k != i && counts && b.call.Ended >= from && b.call.Began <= a.call.Ended {
+			if k == i || b.call.Ended < from || b.call.Began > a.call.Ended {
+				continue
+			}
+			if rule.CountDenied || b.admits() || b.Err != nil || b.call.Ended >= a.call.Began-h.takenBack(a, b, settled) || h.replaced(b.call) || h.waited(b.call) {
 				used += b.Cost
 			}
 		}

@@ -77,21 +77,37 @@ func (h *History) replaced(x *Allowance) bool {
 	if h.Terms.Law.Least != 1 || h.Terms.Budget > h.Terms.anew() {
 		return false
 	}
-	from, by := x.Began-h.Terms.anew(), x.Ended+2*h.Terms.Budget
+	return h.grew(x.Began-h.Terms.anew(), x.Ended+2*h.Terms.Budget, 1, func(s *Sample) uint64 { return s.Pool.Closes[pool.CloseAged] })
+}
+
+// waited reports whether callers waited for connections to a server about when something was
+// to be taken back, for so long that the budget for that may have passed before it was sent:
+// where they wait for each other, and counting the time that they waited for all of them.
+func (h *History) waited(x *Allowance) bool {
+	least := h.Terms.Budget - h.Terms.RoundTrip // for a hit that waits for another one on its key, too
+	return !h.Terms.Roomy && h.grew(x.Began, x.Ended+2*h.Terms.Budget, uint64(max(1, least)), func(s *Sample) uint64 { return uint64(s.Pool.WaitTime) })
+}
+
+// grew reports whether the figure of some pool has grown by so much between the last look
+// at it before the time and the first one after it.
+func (h *History) grew(from, to time.Duration, least uint64, figure func(*Sample) uint64) bool {
 	before := make(map[string]uint64) // by pool
 	var last time.Duration            // look at them that tells
 	for i := range h.Samples {
 		s := &h.Samples[i]
-		at, aged := s.Addr+s.Role, s.Pool.Closes[pool.CloseAged]
-		switch {
-		case last > 0 && s.At > last:
+		at, is := s.Addr+s.Role, figure(s)
+		if last > 0 && s.At > last {
 			return false
-		case s.At >= from && aged > before[at]:
+		}
+		if s.At < from || is < before[at] { // a pool made anew begins with 0
+			before[at] = is
+		}
+		if is >= before[at]+least {
 			return true
-		case s.At >= by:
+		}
+		if s.At >= to {
 			last = s.At
 		}
-		before[at] = aged
 	}
 	return false
 }

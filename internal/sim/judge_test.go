@@ -133,6 +133,17 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			}
 			slices.SortFunc(h.Samples, func(a, b Sample) int { return int(a.At - b.At) })
 		}},
+		{"limits", "what was denied is not taken back, and callers waited at other times, or for a moment", func(h *History) {
+			deniesAgain(h)
+			h.Terms.RoundTrip = 60 * time.Millisecond
+			short := time.Second + h.Terms.Budget - h.Terms.RoundTrip - 1
+			h.Samples = append(h.Samples, waited(51*time.Second, time.Second), waited(54*time.Second, short), waited(55*time.Second, time.Minute))
+		}},
+		{"limits", "what was denied is not taken back where callers need not wait for each other", func(h *History) {
+			deniesAgain(h)
+			h.Terms.Roomy = true
+			h.Samples = append(h.Samples, waited(51*time.Second, 0), waited(54*time.Second, time.Second))
+		}},
 		{"limits", "Redis does not count in a healthy world", func(h *History) {
 			h.Terms.Roomy, h.Allowances[0].Asks[0].Err = true, errUnknown
 		}},
@@ -351,4 +362,21 @@ func keepsDenied(h *History) {
 	h.Allowances = append(h.Allowances, &Allowance{Began: 22 * time.Second, Ended: 22*time.Second + h.Terms.Budget, Asks: []Ask{
 		{0, key, 2, limit.Decision{Allowed: true}}, {3, "x", 1, limit.Decision{Err: errUnknown}},
 	}})
+}
+
+// deniesAgain denies a hit for which there is room if what was denied before is taken back.
+func deniesAgain(h *History) {
+	key := onesOwn + "{1}"
+	h.Allowances = append(h.Allowances, &Allowance{Began: 52 * time.Second, Ended: 52*time.Second + h.Terms.Budget, Asks: []Ask{
+		{0, key, 2, limit.Decision{Allowed: true}}, {1, "x", 5, limit.Decision{RetryAfter: limit.Never}},
+	}}, &Allowance{Began: 53 * time.Second, Ended: 53*time.Second + h.Terms.Budget, Asks: []Ask{
+		{0, key, 1, limit.Decision{RetryAfter: 7 * time.Second}},
+	}})
+}
+
+// waited returns a sample of a pool whose callers have waited for so long in all.
+func waited(at, long time.Duration) Sample {
+	s := sample(at)
+	s.Pool.WaitTime = long
+	return s
 }
