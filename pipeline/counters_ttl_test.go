@@ -355,16 +355,35 @@ func TestDebtsArePaid(t *testing.T) {
 }
 
 // TestDebtsToOldServers: a server before Redis 7 gets the script, also if the debts are the
-// first to find out that it needs it.
+// first to find out that it needs it, and again if it refuses what the script does.
 func TestDebtsToOldServers(t *testing.T) {
 	t.Parallel()
-	w := newTower(t, pipeline.CountersConfig{})
-	late := refuseExpiry(t, w.Emulated)
-	require.ErrorIs(t, w.counters.Hit(late.ctx, []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}), redislanes.ErrExpiry)
-	require.Zero(t, w.Nodes()[0].TTL("k"))
-	late.says.Store("ERR wrong number of arguments for 'expire' command")
-	require.Eventually(t, func() bool { return w.counters.Debts() == 0 }, 20*time.Second, time.Millisecond)
-	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
+	for name, refusal := range map[string]string{
+		"":            "",
+		"no replicas": "ERR Error running script (call to f_0ab1): @user_script:1: @user_script: 1: -NOREPLICAS Not enough good replicas to write.",
+		"a replica":   "READONLY You can't write against a read only replica. script: 0ab1, on @user_script:1.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newTower(t, pipeline.CountersConfig{})
+			late := refuseExpiry(t, w.Emulated)
+			require.ErrorIs(t, w.counters.Hit(late.ctx, []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}), redislanes.ErrExpiry)
+			require.Zero(t, w.Nodes()[0].TTL("k"))
+			scripts := 0
+			w.Inject(0, func(cmd string, _ []string) string {
+				switch cmd {
+				case "EXPIRE":
+					return "ERR wrong number of arguments for 'expire' command"
+				case "EVAL":
+					if scripts++; scripts <= 3 {
+						return refusal
+					}
+				}
+				return ""
+			})
+			require.Eventually(t, func() bool { return w.counters.Debts() == 0 }, 20*time.Second, time.Millisecond)
+			require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
+		})
+	}
 }
 
 // TestDebtsEnd: Close ends the attempts, and so do a server that refuses for good

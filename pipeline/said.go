@@ -27,11 +27,16 @@ func mayComeTrue(err error) bool {
 	switch {
 	case err == nil, errors.Is(err, redislanes.ErrClosed):
 		return false
-	case errors.Is(err, redislanes.ErrRefused):
+	case errors.Is(err, redislanes.ErrRefused), refusedInScript(err):
 		return true
 	}
 	return !errors.As(err, &simple)
 }
+
+// refusedInScript reports whether the server refused for now what a script of ours does
+// last, and which is all that it changes. Such an error stands for other scripts, of which
+// a part has run. Servers before Redis 7 have it in the midst of a text of their own.
+func refusedInScript(err error) bool { return said(err, "NOREPLICAS ") || said(err, "READONLY ") }
 
 // mayHaveRun reports whether a command with that error may have run: one that the server
 // refused has not, but one has of which it could not be read what the server said.

@@ -13,6 +13,11 @@ var ofPipeline = []mutant{
 		"./pipeline", "TestDebtsArePaid", false,
 	},
 	{
+		"a debt to an old server that refuses writes for now is given up", "pipeline/said.go",
+		"case errors.Is(err, redislanes.ErrRefused), refusedInScript(err):", "case errors.Is(err, redislanes.ErrRefused):",
+		"./pipeline", "TestDebtsToOldServers", false,
+	},
+	{
 		"an EXPIRE that has overtaken its INCRBY is believed", "pipeline/count.go",
 		"o.expiryErr, o.owes = nil, o.mayRunYet()", "o.expiryErr, o.owes = nil, false",
 		"./pipeline", "TestLateHitExpires", false,
