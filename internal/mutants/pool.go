@@ -23,6 +23,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestLateEndOfAStalledConnection", false,
 	},
 	{
+		"a dial that failed when it was wanted is why a connection ends later", "internal/nodepool/grow.go",
+		"if p.dialing == 0 && p.redial == nil && p.down.IsZero() {", "if false {",
+		"./internal/nodepool", "TestFailedDialIsForgotten", false,
+	},
+	{
 		"a lane that is taken away is cut", "internal/nodepool/shared.go",
 		"a.leaveLocked(m, errIdle, false)", "a.leaveLocked(m, errIdle, true)",
 		"./internal/nodepool", "TestLanesAreDrained", false,

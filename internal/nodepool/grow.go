@@ -118,6 +118,9 @@ func (p *Pool) dialAgain() {
 	defer p.mu.Unlock()
 	p.redial = nil
 	p.growLocked()
+	if p.dialing == 0 && p.redial == nil && p.down.IsZero() { // nobody wants it any more: it says nothing of later
+		p.failures, p.lastErr, p.gaveUp = 0, nil, false
+	}
 }
 
 // startLocked begins to watch over a connection.

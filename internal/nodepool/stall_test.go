@@ -322,6 +322,46 @@ func TestSlowDialIsNoSlowTrip(t *testing.T) {
 	})
 }
 
+// TestFailedDialIsForgotten: a dial that failed while it was wanted is not why a connection
+// ends minutes later, when nobody has wanted another one since.
+func TestFailedDialIsForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		var silent atomic.Bool
+		var conns []net.Conn
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if silent.Load() {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			conn, err := dial(ctx, network, addr)
+			conns = append(conns, conn)
+			return conn, err
+		}
+		d.Timeout = time.Second
+		p, err := New(Adaptive{Min: 1, Max: 2, IdleTimeout: time.Second, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error {
+			silent.Store(true)
+			_, err := incr(p, 5*time.Second)
+			require.Error(t, err, "wants a second connection")
+			return nil
+		}))
+		time.Sleep(time.Minute)
+		require.NotZero(t, p.Stats().DialErrors)
+		silent.Store(false)
+		time.Sleep(5 * time.Second) // a question may be out for as long as StallTimeout
+		require.NoError(t, p.Down(), "it has answered a question")
+		require.NoError(t, conns[0].Close())
+		synctest.Wait()
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
+	})
+}
+
 // TestLateEndOfAStalledConnection: a connection that has stalled and ends only after the
 // server has been reached again is no failure of the server, and not why a later one ends.
 func TestLateEndOfAStalledConnection(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -302,7 +303,7 @@ func (c *Call) met(cmd *Command) meeting {
 }
 
 // firstFailures returns when the first call began, not before the given time, that met the
-// fault in each way.
+// fault in each way. That one connection was reset says nothing of the others.
 func (h *History) firstFailures(f Fault, from time.Duration) map[meeting]time.Duration {
 	first := make(map[meeting]time.Duration)
 	for _, c := range h.Calls {
@@ -310,7 +311,9 @@ func (h *History) firstFailures(f Fault, from time.Duration) map[meeting]time.Du
 			continue
 		}
 		for i := range c.Commands {
-			if cmd := &c.Commands[i]; cmd.Outcome != Acked && h.mayConcern(f, c.met(cmd).addr) {
+			cmd := &c.Commands[i]
+			reset := cmd.Outcome == Unknown && errors.Is(cmd.Err, syscall.ECONNRESET)
+			if cmd.Outcome != Acked && !reset && h.mayConcern(f, c.met(cmd).addr) {
 				if at, ok := first[c.met(cmd)]; !ok || c.Began < at {
 					first[c.met(cmd)] = c.Began
 				}

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,6 +67,12 @@ func TestExcuses(t *testing.T) {
 		"an upload over a thin link, which another one takes meanwhile": {
 			"sure", func(h *History) { h.Calls[5].Large, h.Calls[5].Commands[0].Sure = true, true }, func(h *History) {
 				h.Calls = append(h.Calls, &Call{ID: 99, Kind: "large value", Large: true, Began: 4 * time.Second, Ended: 26 * time.Second})
+			},
+		},
+		"a reset connection is no sign of a dead node": {
+			"grace", func(h *History) { h.Calls[6].Ended += time.Second }, func(h *History) {
+				h.Calls[5].Commands[0].Outcome = Unknown
+				h.Calls[5].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: syscall.ECONNRESET}
 			},
 		},
 		"one line for several slots": {
