@@ -15,7 +15,7 @@ const (
 	// mostQuestions are those of a pool while its server makes writers wait: ever fewer, but
 	// for replies to others, and moreQuestions those of one for slow commands. mostOfNothing
 	// are those of a server with which nothing is the matter.
-	mostQuestions = 9
+	mostQuestions = 12
 	moreQuestions = 6
 	mostOfNothing = 3
 
