@@ -188,7 +188,11 @@ func (c *call) failure(a *ask) error {
 	if h.Err != nil && !errors.Is(h.Err, redislanes.ErrExpiry) {
 		return h.Err
 	}
-	a.counted, a.now = !a.look, h.Total
+	least := a.cost
+	if a.look {
+		least = 0
+	}
+	a.counted, a.now = !a.look, max(h.Total, least) // less was taken back from a key that was lost before
 	if a.limit.rule.Algorithm != SlidingWindow {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/pipeline"
 )
 
 // atWindow sleeps until a window of the length begins.
@@ -64,6 +65,23 @@ func TestCosts(t *testing.T) {
 		require.False(t, r.Allowed)
 		require.Equal(t, Never, r.RetryAfter)
 		require.Zero(t, l.count(t, limit, "other"), "Redis is not asked")
+	})
+}
+
+// TestLostCount: what is taken back from a key that was lost with its node leaves less than
+// nothing, of which no more remains than the limit.
+func TestLostCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
+			limit := l.must(t, Rule{Name: algorithm.String(), Limit: 10, Window: time.Hour, Algorithm: algorithm})
+			a := ask{limit: limit, window: windowAt(time.Now(), time.Hour)}
+			hits := []pipeline.Hit{{Prefix: limit.heads(a.number()).now, Key: "k", By: -5, TTL: time.Hour}}
+			require.NoError(t, l.counters.Hit(t.Context(), hits))
+			look := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true})
+			require.EqualValues(t, 10, look.Remaining)
+			require.EqualValues(t, 7, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 3}).Remaining)
+		}
 	})
 }
 

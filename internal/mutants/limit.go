@@ -77,4 +77,9 @@ var ofLimit = []mutant{
 		"if x.request.sendText(i) {", "if false {",
 		"./limit", "TestTokenBucket", false,
 	},
+	{
+		"more remains than the limit, of a key that was lost", "limit/call.go",
+		"max(h.Total, least)", "h.Total+0*least",
+		"./limit", "TestLostCount", false,
+	},
 }
