@@ -26,7 +26,7 @@ func moveScenes() []scene {
 			fits: both(tellsMap, hasReplicas, func(s *Settings) bool { return s.Terms.Roomy && s.Latency <= 5*time.Millisecond }), play: slowPrimary,
 		},
 		{
-			kind: kind{name: "hanging writes", moves: true, harmless: true, weight: 5, least: 4800 * time.Millisecond, most: 5 * time.Second, after: gossips},
+			kind: kind{name: "hanging writes", moves: true, weight: 5, least: 4800 * time.Millisecond, most: 5 * time.Second, after: gossips},
 			fits: both(tellsMap, hasReplicas), play: hangingWrites,
 		},
 	}
