@@ -253,7 +253,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[6].Commands[0].Err, h.Calls[6].Err = lost, lost
 		}},
 		{"dials", "a storm", func(h *History) {
-			for range 200 {
+			for range 250 {
 				h.Dials = append(h.Dials, Dial{3 * time.Second, "a:1"})
 			}
 		}},

@@ -12,10 +12,11 @@ import (
 // window is the time in which dials and refreshes are bounded.
 const window = 2 * time.Second
 
-// backoffDials are those of one window to a node that is dead: a dozen for each of
-// up to six pools, for slow commands, lent connections and reads among them, and
-// those for maps of the slots.
-const backoffDials = 150
+// backoffDials are those of one window to a node that is dead, for each of up to six
+// pools, for slow commands, lent connections and reads among them, and those for maps of
+// the slots: a dozen each, and three where MaxBackoff is 200 ms and eight connections are
+// of use before they are lost, which pools do not mind.
+const backoffDials = 220
 
 // dials: no address is dialled without bounds, whatever is wrong with it.
 func dials(h *History) string {
