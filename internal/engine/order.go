@@ -49,6 +49,23 @@ func (x *retry) keepOrder(commands []int) {
 	}
 }
 
+// keepPairs lets an EXPIRE that has not run share the fate of its command, if that has
+// not run either: they may have met troubles that did not begin at the same time, since
+// an EXPIRE may be a script.
+func (x *retry) keepPairs(commands []int) {
+	for k := 1; k < len(commands); k++ {
+		i, of := commands[k], x.steps[k-1]
+		switch s := x.steps[k]; {
+		case commands[k-1]+1 != i || x.request.marks[i]&markExpiry == 0:
+			continue
+		case of == stands && s.again():
+			x.steps[k] = stands
+		case of.again() && s == stands:
+			x.steps[k] = of
+		}
+	}
+}
+
 // later is the slots and keys of commands that have run.
 type later struct {
 	slots map[int32]bool

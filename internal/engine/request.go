@@ -189,7 +189,8 @@ func (r *Request) add(from, to int, slot int32) {
 func (r *Request) Repeatable(i int) { r.marks[i] |= markRepeatable }
 
 // Expiry says of the i-th command that it only sets the time to live of the key
-// of the command before it. If that one is sent again, so is this one. To look for
+// of the command before it. If that one is sent again, so is this one, and if it has
+// not run and is not sent again, this one is not either. To look for
 // such pairs among all commands, when one is sent again, took 1.3 s for 20,000 keys
 // of a slot.
 func (r *Request) Expiry(i int) { r.marks[i] |= markExpiry }

@@ -191,6 +191,7 @@ func (x *retry) judgeAll(commands []int) {
 	}
 	x.client.learn(x.moves)
 	x.moves = x.moves[:0]
+	x.keepPairs(commands)
 	x.keepOrder(commands)
 	if slices.Contains(x.steps, toTurn) {
 		x.how.Replicas, x.patience = false, time.Time{}

@@ -68,6 +68,16 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestStrategyTakesItsTime", false,
 	},
 	{
+		"FailFast refuses callers while the only lane is replaced", "internal/nodepool/shared.go",
+		"return a.size.open >= a.max", "return len(a.members) >= a.max",
+		"./internal/nodepool", "TestMaxAge", false,
+	},
+	{
+		"FailFast refuses callers while a connection that was used ends", "internal/nodepool/exclusive.go",
+		"if a.size.open < a.max {", "if len(a.members) < a.max {",
+		"./internal/nodepool", "TestFailFastBesideOneThatLeaves", false,
+	},
+	{
 		"FailFast refuses a caller that is back before its connection is", "internal/nodepool/exclusive.go",
 		"m.state == busy && m.lane.InFlight() == 0 {\n\t\t\tfree++", "false && m.state == busy {\n\t\t\tfree++",
 		"./internal/nodepool", "TestFailFastKnowsWhoIsBack", false,

@@ -23,6 +23,7 @@ const age = 10 * time.Second
 func TestMaxAge(t *testing.T) {
 	t.Parallel()
 	o := Options{MaxAge: age}
+	failFast := Options{MaxAge: age, FailFast: true}
 	for name, c := range map[string]struct {
 		config Config
 		size   int
@@ -33,6 +34,8 @@ func TestMaxAge(t *testing.T) {
 		"laned":     {Laned{Lanes: 4, Options: o}, 4},
 		"laned-1":   {Laned{Lanes: 1, Options: o}, 1},
 		"few waits": {Laned{Lanes: 2, MaxInFlight: 1, Options: o}, 2},
+		"fails":     {Fixed{Size: 4, Options: failFast}, 4},
+		"fails-1":   {Laned{Lanes: 1, Options: failFast}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -196,9 +196,10 @@ func (a *exclusiveAccess) recordLocked() bool {
 
 // fullLocked: a caller is back before its connection is. Those that have answered,
 // and are about to be free, are not in use if there are more of them than callers
-// that wait: FailFast refused callers that had just been answered.
+// that wait: FailFast refused callers that had just been answered. One that leaves is
+// in use no more, and another one follows it.
 func (a *exclusiveAccess) fullLocked() bool {
-	if len(a.members) < a.max {
+	if a.size.open < a.max {
 		return false
 	}
 	free := -a.queue.Len()

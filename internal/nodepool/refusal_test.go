@@ -53,6 +53,28 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	p.takeBack((<-w.lend).member, true)
 }
 
+// TestFailFastBesideOneThatLeaves: a connection that is on its way out, which may take a
+// while, is not in use. Whoever comes meanwhile waits for the next one.
+func TestFailFastBesideOneThatLeaves(t *testing.T) {
+	for name, c := range map[string]Config{
+		"fixed": Fixed{Size: 1, Options: Options{FailFast: true}}, "laned": Laned{Lanes: 1, Options: Options{FailFast: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, c, 50*time.Millisecond)
+				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
+				w.mu.Lock()
+				w.leaveLocked(w.members[0], errAged, false)
+				err := w.refusalLocked()
+				w.mu.Unlock()
+				require.NoError(t, err)
+				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
+				require.EqualValues(t, 1, w.Stats().Closes[CloseAged])
+			})
+		})
+	}
+}
+
 // TestFailFastNamesTheLimit: of a laned pool, batches or bytes.
 func TestFailFastNamesTheLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +97,7 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 	a := newSharedAccess(&Pool{settings: settings{maxInFlight: 2, maxQueued: 1000}})
 	a.set.Store(wire.NewLanes([]*wire.Lane{new(wire.Lane)}, &a.turn))
 	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", a.limitLocked())
-	a.max, a.members = 1, make([]*member, 2) // one more than wanted, for now
+	a.max, a.size.open = 1, 2 // one more than wanted, for now
 	require.True(t, a.fullLocked())
 }
 

@@ -210,7 +210,8 @@ func (a *sharedAccess) loadLocked() int     { return a.load.Now() }
 func (a *sharedAccess) recordLocked() bool  { return true }
 func (a *sharedAccess) takePeakLocked() int { return a.load.TakePeak() }
 
-func (a *sharedAccess) fullLocked() bool { return len(a.members) >= a.max }
+// fullLocked: one that leaves is in use no more, and another one follows it.
+func (a *sharedAccess) fullLocked() bool { return a.size.open >= a.max }
 
 // limitLocked: lanes with room for batches have none for their bytes.
 func (a *sharedAccess) limitLocked() string {
