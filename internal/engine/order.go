@@ -61,7 +61,7 @@ func (x *retry) keepPairs(commands []int) {
 		case of == stands && s.again():
 			x.steps[k] = stands
 		case of.again() && s == stands:
-			x.steps[k] = of
+			x.steps[k], x.attempts[i].trouble = of, x.attempts[i-1].trouble // how long it may go on is that one's, too
 		}
 	}
 }
