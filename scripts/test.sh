@@ -34,7 +34,7 @@ nested() {
 		echo "test ./bench/compare: its pages, without -race"
 		"$go" -C bench/compare test -vet=off -run '^TestPagesAreWhatWasMeasured$' "$@" . 2>&1 || failed=1
 	} >"$logs/$n"
-	for module in $(find . -name go.mod -not -path ./go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go\.mod$,,' | sort); do
+	for module in $(find . -name go.mod -not -path ./go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go\.mod$,,' | sort -r); do
 		n=$((n + 1))
 		{
 			echo "test $module"
@@ -61,7 +61,8 @@ failed=0
 # In the background, as a trap waits for what runs in the foreground.
 nested "$@" </dev/null &
 jobs+=($!)
-"$go" test "${flags[@]}" -p 2 "$@" ./... </dev/null &
+# The longest begin first, so that none is left alone at the end.
+"$go" test "${flags[@]}" -p 2 "$@" ./internal/faults ./pipeline ./cluster ./... </dev/null &
 jobs+=($!)
 wait "${jobs[1]}" || failed=1
 wait "${jobs[0]}" || failed=1
