@@ -20,6 +20,9 @@ done
 # would have. .ci/run has a step of its own for go vet, and make lint is stricter.
 flags=(-race -vet=off -parallel 4)
 go=${GO:-go}
+# A program that is built with -race sleeps for a second before it ends, in which
+# others may still report a race: with some sixty packages, half a minute.
+export GORACE=${GORACE:-atexit_sleep_ms=50}
 
 if [ "${packages[*]}" != ./... ]; then
 	exec "$go" test "${flags[@]}" "$@" "${packages[@]}"
