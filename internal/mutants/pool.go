@@ -19,8 +19,33 @@ var ofPool = []mutant{
 	},
 	{
 		"a stalled connection that ends late is why the next one ends", "internal/nodepool/breaker.go",
-		"case !p.reached.After(m.stalled):", "default:",
-		"./internal/nodepool", "TestLateEndOfAStalledConnection", false,
+		"p.failures+1, m.stalled", "p.failures+1, time.Time{}",
+		"./internal/nodepool", "TestOutlivedStall", false,
+	},
+	{
+		"a connection that stalled keeps others from being replaced", "internal/nodepool/maintain.go",
+		"\tp.retryLocked()\n", "",
+		"./internal/nodepool", "TestRotationBehindAStall", false,
+	},
+	{
+		"a dial that was lost in an outage is why a connection ends behind it", "internal/nodepool/breaker.go",
+		"p.failures > 0 && !p.outlivedLocked() ||", "p.failures > 0 ||",
+		"./internal/nodepool", "TestOutlivedDials", false,
+	},
+	{
+		"a dial that was lost in an outage refuses callers when it is given up", "internal/nodepool/grow.go",
+		"if p.dialing == 0 && !p.outlivedLocked() {", "if p.dialing == 0 {",
+		"./internal/nodepool", "TestOutlivedDials", false,
+	},
+	{
+		"a proof that was lost in an outage counts as a refusal", "internal/nodepool/breaker.go",
+		"errors.Is(err, errNoAnswer) || ", "",
+		"./internal/nodepool", "TestOutlivedProof", false,
+	},
+	{
+		"a dial is no reason to dial again a server that has answered since and is suspect", "internal/nodepool/breaker.go",
+		"p.heard.After(p.unheard) && p.watch.stage != suspect", "p.heard.After(p.unheard)",
+		"./internal/nodepool", "TestOutlivedFailure", false,
 	},
 	{
 		"a dial that failed when it was wanted is why a connection ends later", "internal/nodepool/grow.go",
@@ -274,7 +299,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a suspect server whose last connection is lost is never asked again", "internal/nodepool/breaker.go",
-		"p.failures > 0 || p.watch.stage == suspect {", "p.failures > 0 {",
+		"p.failures > 0 && !p.outlivedLocked() || p.watch.stage == suspect {", "p.failures > 0 && !p.outlivedLocked() {",
 		"./internal/nodepool", "TestSuspectWithoutConnections", false,
 	},
 	{

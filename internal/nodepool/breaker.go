@@ -21,7 +21,8 @@ type breaker struct {
 	failures  int       // dials that failed, or stalls, in a row
 	lastErr   error     // of these
 	gaveUp    bool      // the last dial had no answer in time
-	reached   time.Time // when a dial last succeeded
+	unheard   time.Time // since when the last of these had no answer; zero: it had one
+	heard     time.Time // when the server last showed life
 	early     int       // connections in a row that were of use and died young
 	lastEarly time.Time
 	down      time.Time   // since when the server is down; zero: it is up, as far as is known
@@ -78,7 +79,7 @@ func (p *Pool) suspectLocked(since time.Time) {
 // livesLocked is told that the server has shown life, and whether that ends a
 // suspicion.
 func (p *Pool) livesLocked(cleared bool) {
-	p.silentSince = time.Time{}
+	p.silentSince, p.heard = time.Time{}, time.Now()
 	p.judgedLocked()
 	p.withdrawLocked()
 	if cleared {
@@ -117,19 +118,24 @@ func (p *Pool) tripLocked(cause error) {
 // lostLocked trips if the connection was lost because the server has stalled,
 // while it could not be dialled either, or while it is suspect: without a
 // connection nobody would ask it again. One that has stalled may take its time to
-// end, and then says nothing of a server that has been reached meanwhile.
+// end, and then says nothing of a server that has shown life meanwhile.
 func (p *Pool) lostLocked(m *member, err error) {
 	switch {
-	case !errors.Is(err, redislanes.ErrStalled):
-		if p.lastErr != nil {
-			err = p.lastErr // why it cannot be dialled says more than how a connection ended
-		}
-	case !p.reached.After(m.stalled):
-		p.failures++
+	case errors.Is(err, redislanes.ErrStalled):
+		p.failures, p.unheard = p.failures+1, m.stalled
+	case p.lastErr != nil:
+		err = p.lastErr // why it cannot be dialled says more than how a connection ended
 	}
-	if p.failures > 0 || p.watch.stage == suspect {
+	if p.failures > 0 && !p.outlivedLocked() || p.watch.stage == suspect {
 		p.tripLocked(err)
 	}
+}
+
+// outlivedLocked reports whether the last failure was a silence, and the server has shown
+// life since that began: a dial that was lost in an outage is given up seconds after it,
+// and says nothing of the server then.
+func (p *Pool) outlivedLocked() bool {
+	return !p.unheard.IsZero() && p.heard.After(p.unheard) && p.watch.stage != suspect
 }
 
 // recoverLocked closes the breaker: a dial has succeeded.
@@ -137,15 +143,21 @@ func (p *Pool) recoverLocked() {
 	if !p.down.IsZero() {
 		p.noteStateLocked(slog.LevelInfo, "server up again", "after", time.Since(p.down))
 	}
-	p.failures, p.lastErr, p.gaveUp, p.down, p.reached = 0, nil, false, time.Time{}, time.Now()
+	p.forgiveLocked()
+	p.down = time.Time{}
 	p.dialsFailed.Over()
 	p.livesLocked(p.watch.answered())
 }
 
-// timedOut reports whether a dial was given up without an answer.
-func timedOut(err error) bool {
+// forgiveLocked forgets the failures.
+func (p *Pool) forgiveLocked() {
+	p.failures, p.lastErr, p.gaveUp, p.unheard = 0, nil, false, time.Time{}
+}
+
+// unanswered reports whether a dial, or the proof behind it, was given up without an answer.
+func unanswered(err error) bool {
 	var late net.Error
-	return errors.As(err, &late) && late.Timeout()
+	return errors.Is(err, errNoAnswer) || errors.As(err, &late) && late.Timeout()
 }
 
 func refusedHandshake(err error) bool {

@@ -65,7 +65,7 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 		p.spaceLocked()
 	case stillborn:
 		p.countEarlyLocked(now)
-		p.attemptFailedLocked(fmt.Errorf("the connection was closed %v after the handshake: %w", now.Sub(m.born).Round(time.Millisecond), err))
+		p.attemptFailedLocked(m.born, fmt.Errorf("the connection was closed %v after the handshake: %w", now.Sub(m.born).Round(time.Millisecond), err))
 	}
 }
 

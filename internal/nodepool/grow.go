@@ -39,7 +39,7 @@ func (p *Pool) dial() {
 	m := &member{pool: p}
 	began := time.Now()
 	lane, steps, err := wire.DialTimed(p.ctx, p.dialer, p.purpose, p.addr, m)
-	took := time.Since(began)
+	took, asked := time.Since(began), began
 	if err == nil {
 		lane.CountErrors(&p.errorReplies)
 		lane.CountTraffic(&p.traffic)
@@ -47,6 +47,7 @@ func (p *Pool) dial() {
 	p.mu.Lock()
 	if err == nil && p.doubtfulLocked() {
 		p.mu.Unlock()
+		asked = time.Now()
 		err = p.prove(lane)
 		p.mu.Lock()
 	}
@@ -61,7 +62,7 @@ func (p *Pool) dial() {
 		p.growLocked()
 	} else {
 		p.counters.dialErrors++
-		p.attemptFailedLocked(err)
+		p.attemptFailedLocked(asked, err)
 	}
 	ended := p.closed
 	p.mu.Unlock()
@@ -75,13 +76,16 @@ func (p *Pool) dial() {
 	}
 }
 
-// attemptFailedLocked notes that a connection could not be had, and schedules
-// the next dial.
-func (p *Pool) attemptFailedLocked(err error) {
+// attemptFailedLocked notes that a connection could not be had, for which the server was
+// asked at the given time, and schedules the next dial.
+func (p *Pool) attemptFailedLocked(asked time.Time, err error) {
 	p.noteDialFailedLocked(err)
 	p.failures++
-	p.lastErr, p.gaveUp = err, timedOut(err)
-	if p.dialing == 0 {
+	p.lastErr, p.gaveUp, p.unheard = err, unanswered(err), time.Time{}
+	if p.gaveUp {
+		p.unheard = asked
+	}
+	if p.dialing == 0 && !p.outlivedLocked() {
 		p.tripLocked(err)
 	}
 	p.redialLaterLocked()
@@ -117,9 +121,15 @@ func (p *Pool) dialAgain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.redial = nil
+	p.retryLocked()
+}
+
+// retryLocked grows the pool. If nobody wants another connection any more, what has failed
+// says nothing of later.
+func (p *Pool) retryLocked() {
 	p.growLocked()
-	if p.dialing == 0 && p.redial == nil && p.down.IsZero() { // nobody wants it any more: it says nothing of later
-		p.failures, p.lastErr, p.gaveUp = 0, nil, false
+	if p.dialing == 0 && p.redial == nil && p.down.IsZero() {
+		p.forgiveLocked()
 	}
 }
 

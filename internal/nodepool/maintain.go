@@ -116,6 +116,7 @@ func (p *Pool) inspect(now time.Time) {
 			listen = append(listen, m.lane)
 		}
 	}
+	p.retryLocked()
 	p.rotateLocked(now)
 	p.growLocked()
 	p.carryOut(listen)

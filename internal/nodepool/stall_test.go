@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -326,16 +327,27 @@ func TestSlowDialIsNoSlowTrip(t *testing.T) {
 // ends minutes later, when nobody has wanted another one since.
 func TestFailedDialIsForgotten(t *testing.T) {
 	t.Parallel()
+	t.Run("unanswered", func(t *testing.T) {
+		failedDial(t, func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	})
+	t.Run("refused", func(t *testing.T) {
+		failedDial(t, func(context.Context) error { return syscall.ECONNREFUSED })
+	})
+}
+
+func failedDial(t *testing.T, fails func(context.Context) error) {
 	synctest.Test(t, func(t *testing.T) {
 		d, resume := pausedServer(t)
 		defer resume()
-		var silent atomic.Bool
+		var failing atomic.Bool
 		var conns []net.Conn
 		dial := d.NetDial
 		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if silent.Load() {
-				<-ctx.Done()
-				return nil, ctx.Err()
+			if failing.Load() {
+				return nil, fails(ctx)
 			}
 			conn, err := dial(ctx, network, addr)
 			conns = append(conns, conn)
@@ -346,16 +358,16 @@ func TestFailedDialIsForgotten(t *testing.T) {
 		require.NoError(t, err)
 		defer p.Close()
 		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error {
-			silent.Store(true)
+			failing.Store(true)
 			_, err := incr(p, 5*time.Second)
 			require.Error(t, err, "wants a second connection")
 			return nil
 		}))
 		time.Sleep(time.Minute)
 		require.NotZero(t, p.Stats().DialErrors)
-		silent.Store(false)
+		failing.Store(false)
 		time.Sleep(5 * time.Second) // a question may be out for as long as StallTimeout
-		require.NoError(t, p.Down(), "it has answered a question")
+		require.NoError(t, p.Down(), "it has answered a question, or never been silent")
 		require.NoError(t, conns[0].Close())
 		synctest.Wait()
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")

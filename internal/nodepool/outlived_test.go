@@ -1,0 +1,195 @@
+package nodepool
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+)
+
+func closes(conn radix.Conn) error { return conn.Close() }
+
+// TestOutlivedDials: dials that were lost in an outage are given up long after it, and are
+// no reason to refuse callers when the only connection is lost, over which the server has
+// answered meanwhile: neither those that were given up before, nor the one that is later.
+func TestOutlivedDials(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		var outage atomic.Bool
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if outage.Load() {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return dial(ctx, network, addr)
+		}
+		d.Timeout = 2 * time.Second
+		p, err := New(Fixed{Size: 3, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(time.Second)
+		served := make(chan error, 1)
+		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
+			outage.Store(true)
+			for range 2 {
+				require.NoError(t, p.Alone(t.Context(), closes)) // and is followed by another one
+				time.Sleep(500 * time.Millisecond)
+			}
+			outage.Store(false)
+			require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "PING")))
+			time.Sleep(1400 * time.Millisecond)
+			require.EqualValues(t, 1, p.Stats().DialErrors)
+			require.Equal(t, 1, p.Stats().Dialing)
+			go func() { served <- p.Do(context.Background(), radix.Cmd(nil, "PING")) }()
+			synctest.Wait()
+			return closes(conn)
+		}))
+		require.NoError(t, <-served)
+		require.EqualValues(t, 2, p.Stats().DialErrors)
+		require.Zero(t, p.Stats().Downs)
+	})
+}
+
+// A deaf connection loses PINGs.
+type deaf struct{ net.Conn }
+
+func (c deaf) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte("PING")) {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// TestOutlivedProof: likewise a new connection whose proof was lost.
+func TestOutlivedProof(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		var outage, lossy atomic.Bool
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if outage.Load() {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			conn, err := dial(ctx, network, addr)
+			if lossy.Load() {
+				conn = deaf{conn}
+			}
+			return conn, err
+		}
+		d.Timeout = 100 * time.Millisecond
+		p, err := New(Fixed{Size: 2, Options: Options{StallTimeout: time.Second, PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(time.Second)
+		served := make(chan error, 1)
+		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
+			outage.Store(true)
+			require.NoError(t, p.Alone(t.Context(), closes))
+			time.Sleep(50 * time.Millisecond)
+			outage.Store(false)
+			lossy.Store(true)
+			time.Sleep(450 * time.Millisecond)
+			lossy.Store(false)
+			require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "PING")))
+			time.Sleep(500 * time.Millisecond)
+			require.EqualValues(t, 1, p.Stats().DialErrors)
+			require.Equal(t, 1, p.Stats().Dialing)
+			go func() { served <- p.Do(context.Background(), radix.Cmd(nil, "PING")) }()
+			synctest.Wait()
+			return closes(conn)
+		}))
+		require.NoError(t, <-served)
+		require.EqualValues(t, 2, p.Stats().DialErrors)
+		require.Zero(t, p.Stats().Downs)
+	})
+}
+
+// TestOutlivedFailure: what had an answer, as a refusal, counts whatever is heard later, and
+// so does a silence while the server is silent again: without a connection it would not be
+// dialled any more if nobody wants one.
+func TestOutlivedFailure(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for name, c := range map[string]struct {
+		unheard, heard time.Time
+		stage          stage
+		outlived       bool
+	}{
+		"a refusal":             {heard: now},
+		"nothing heard since":   {unheard: now, heard: now.Add(-time.Second)},
+		"never heard":           {unheard: now},
+		"heard since":           {unheard: now, heard: now.Add(time.Second), outlived: true},
+		"asked meanwhile":       {unheard: now, heard: now.Add(time.Second), stage: asked, outlived: true},
+		"suspect once again":    {unheard: now, heard: now.Add(time.Second), stage: suspect},
+		"suspect, never heard":  {unheard: now, stage: suspect},
+		"suspect and a refusal": {heard: now, stage: suspect},
+	} {
+		p := &Pool{breaker: breaker{unheard: c.unheard, heard: c.heard}, health: health{watch: watch{stage: c.stage}}}
+		require.Equal(t, c.outlived, p.outlivedLocked(), name)
+	}
+}
+
+// besideStalled calls use with a pool in which a connection has just stalled beside another
+// one, which was answered later, and with the server's hanging up.
+func besideStalled(t *testing.T, use func(t *testing.T, p *Pool, hangUp func())) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		var conns []net.Conn
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			conns = append(conns, conn)
+			return conn, err
+		}
+		o := Options{PauseTimeout: 3 * time.Second, PingEvery: -1, MaxAge: time.Minute}
+		p, err := New(Adaptive{Min: 1, Max: 2, Options: o}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(2 * time.Second)
+		_, err = incr(p, 100*time.Millisecond)
+		require.Error(t, err)
+		p.Renew() // which leaves what is in flight where it is
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+		for p.Stats().Closes[CloseStalled] == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		require.Equal(t, 1, p.Stats().Open)
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+		use(t, p, func() {
+			for _, conn := range conns {
+				_ = conn.Close()
+			}
+			synctest.Wait()
+		})
+	})
+}
+
+// TestOutlivedStall: a connection that stalled is not why one ends that was answered later.
+func TestOutlivedStall(t *testing.T) {
+	besideStalled(t, func(t *testing.T, p *Pool, hangUp func()) {
+		hangUp()
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
+	})
+}
+
+// TestRotationBehindAStall: nor does it keep that one from being replaced because of its age.
+func TestRotationBehindAStall(t *testing.T) {
+	besideStalled(t, func(t *testing.T, p *Pool, _ func()) {
+		time.Sleep(2 * time.Minute)
+		require.NotZero(t, p.Stats().Closes[CloseAged])
+	})
+}
