@@ -2,12 +2,14 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 )
@@ -97,10 +99,18 @@ func backFromSilence(p *play) {
 			p.call("command", time.Second, func(a *attempt) {
 				a.increment(key, answered)
 				// What it was sent over may have lost bytes before, and wait to send them again.
-				a.Commands[0].Sure = answered && a.Commands[0].Outcome != Unknown
+				// So may the dials, if nothing else is left.
+				a.Commands[0].Sure = answered && a.Commands[0].Outcome != Unknown && !waitedForDials(a.Commands[0].Err)
 			})
 		}
 	}
+}
+
+// waitedForDials reports whether a caller waited in vain for dials where there was no
+// connection.
+func waitedForDials(err error) bool {
+	var wait *redislanes.WaitError
+	return errors.As(err, &wait) && wait.Used == 0 && wait.Dialing > 0
 }
 
 // silence makes the node silent until that is known, and returns when a call has returned
