@@ -38,6 +38,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestOutlivedDials", false,
 	},
 	{
+		"a dial that was lost in an outage is the only one until it is given up", "internal/nodepool/grow.go",
+		"p.failures > 0 && !p.outlivedLocked() ||", "p.failures > 0 ||",
+		"./internal/nodepool", "TestDialsBesideALostOne", false,
+	},
+	{
 		"a proof that was lost in an outage counts as a refusal", "internal/nodepool/breaker.go",
 		"errors.Is(err, errNoAnswer) || ", "",
 		"./internal/nodepool", "TestOutlivedProof", false,

@@ -23,10 +23,11 @@ func (p *Pool) growLocked() {
 
 // wantLocked reports whether one more dial is needed and allowed: up to the
 // wanted number of connections, and up to max with those that are on their way
-// out. After a failure one dial tells whether the server is back.
+// out. After a failure one dial tells whether the server is back, unless that is known
+// already: the dial that is out may have been lost before.
 func (p *Pool) wantLocked() bool {
 	limit := maxDials
-	if p.failures > 0 || !p.down.IsZero() || p.spacedLocked() {
+	if p.failures > 0 && !p.outlivedLocked() || !p.down.IsZero() || p.spacedLocked() {
 		limit = 1
 	}
 	wanted := p.size.open+p.dialing < p.size.target && len(p.members)+p.dialing < p.max || !p.down.IsZero()

@@ -33,7 +33,7 @@ func TestOutlivedDials(t *testing.T) {
 			return dial(ctx, network, addr)
 		}
 		d.Timeout = 2 * time.Second
-		p, err := New(Fixed{Size: 3, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
+		p, err := New(Fixed{Size: 3, Options: Options{MinBackoff: 100 * time.Millisecond, PingEvery: -1}}, d, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()
 		time.Sleep(time.Second)
@@ -42,20 +42,63 @@ func TestOutlivedDials(t *testing.T) {
 			outage.Store(true)
 			for range 2 {
 				require.NoError(t, p.Alone(t.Context(), closes)) // and is followed by another one
-				time.Sleep(500 * time.Millisecond)
+				time.Sleep(time.Millisecond)
 			}
 			outage.Store(false)
 			require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "PING")))
-			time.Sleep(1400 * time.Millisecond)
-			require.EqualValues(t, 1, p.Stats().DialErrors)
-			require.Equal(t, 1, p.Stats().Dialing)
+			dialErrors(p, 1)
 			go func() { served <- p.Do(context.Background(), radix.Cmd(nil, "PING")) }()
 			synctest.Wait()
 			return closes(conn)
 		}))
 		require.NoError(t, <-served)
-		require.EqualValues(t, 2, p.Stats().DialErrors)
+		dialErrors(p, 2)
 		require.Zero(t, p.Stats().Downs)
+	})
+}
+
+// dialErrors waits until so many dials have failed.
+func dialErrors(p *Pool, n uint64) {
+	for p.Stats().DialErrors < n {
+		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// TestDialsBesideALostOne: nor is a dial that was lost all that the pool tries until it is
+// given up.
+func TestDialsBesideALostOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		defer resume()
+		var outage atomic.Bool
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if outage.Load() {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return dial(ctx, network, addr)
+		}
+		d.Timeout = 2 * time.Second
+		p, err := New(Fixed{Size: 2, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(time.Second)
+		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
+			outage.Store(true)
+			require.NoError(t, p.Alone(t.Context(), closes)) // and is followed by another one
+			time.Sleep(3 * time.Second)
+			outage.Store(false)
+			require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "PING")))
+			require.EqualValues(t, 1, p.Stats().DialErrors)
+			require.Equal(t, 1, p.Stats().Dialing)
+			return closes(conn)
+		}))
+		began := time.Now()
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+		require.Less(t, time.Since(began), 100*time.Millisecond)
+		require.EqualValues(t, 1, p.Stats().DialErrors)
 	})
 }
 
@@ -89,7 +132,8 @@ func TestOutlivedProof(t *testing.T) {
 			return conn, err
 		}
 		d.Timeout = 100 * time.Millisecond
-		p, err := New(Fixed{Size: 2, Options: Options{StallTimeout: time.Second, PingEvery: -1}}, d, "simulated:1", nil)
+		o := Options{StallTimeout: time.Second, MinBackoff: 100 * time.Millisecond, PingEvery: -1}
+		p, err := New(Fixed{Size: 2, Options: o}, d, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()
 		time.Sleep(time.Second)
@@ -103,15 +147,12 @@ func TestOutlivedProof(t *testing.T) {
 			time.Sleep(450 * time.Millisecond)
 			lossy.Store(false)
 			require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "PING")))
-			time.Sleep(500 * time.Millisecond)
-			require.EqualValues(t, 1, p.Stats().DialErrors)
-			require.Equal(t, 1, p.Stats().Dialing)
+			dialErrors(p, 2)
 			go func() { served <- p.Do(context.Background(), radix.Cmd(nil, "PING")) }()
 			synctest.Wait()
 			return closes(conn)
 		}))
 		require.NoError(t, <-served)
-		require.EqualValues(t, 2, p.Stats().DialErrors)
 		require.Zero(t, p.Stats().Downs)
 	})
 }
