@@ -112,7 +112,7 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		m.view = singleView(lane.Address())
 		role, err := askFor(ctx, lane, "ROLE")
 		m.view.follows = err == nil && errors.Is(admitPrimary("", nil, role), redislanes.ErrNotMember)
-		return m, nil
+		return m, err
 	case resp.IsError(reply):
 		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
 	}
@@ -126,8 +126,11 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	if err := c.translate(m.ranges); err != nil {
 		return m, err
 	}
-	if reply, err := batch.Reply(1); err == nil {
+	switch reply, err := batch.Reply(1); {
+	case err == nil:
 		m.told, _ = parseNodes(reply) // without it the epochs are unknown
+	case c.topology.Load().sure():
+		return m, err // it got lost, and all that is known of the nodes would be forgotten with it
 	}
 	return m, nil
 }

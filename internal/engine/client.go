@@ -40,6 +40,7 @@ type Client struct {
 	exchanges sync.Pool // of *sharedExchange; each client has its own, so that a synctest bubble keeps what it has made
 
 	strange map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
+	anew    *view            // of a cluster made anew, if the last refresh has found one; for refresh only
 
 	refreshLog refreshLog           // for refresh only
 	now        func() time.Duration // what an Observer's times are taken from

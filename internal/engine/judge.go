@@ -136,7 +136,9 @@ type poll struct {
 	taught []lesson
 	seeds  []string
 	votes  []vote
-	failed int // servers that gave no map
+	failed int   // servers that gave no map
+	before *view // what the refresh before this one has found of a cluster made anew; nil: nothing
+	found  *view // the same of this one
 }
 
 // add judges a map and counts it.
@@ -239,7 +241,8 @@ func (p *poll) majority(votes []vote, allAnswered bool) *view {
 
 // newCluster believes that the cluster was made anew if no node of ours answers
 // and the new one has more than half of our primaries' addresses, or of the
-// seeds: that is what a client which is started now would find.
+// seeds: that is what a client which is started now would find. Where servers failed to
+// answer it takes two refreshes: a connection to one of ours may have been reset just then.
 func (p *poll) newCluster(votes []vote) *view {
 	var newest *view
 	ours, seeds := 0, 0
@@ -258,9 +261,12 @@ func (p *poll) newCluster(votes []vote) *view {
 		}
 	}
 	if 2*ours > len(p.use.claims) || 2*seeds > len(p.seeds) {
-		return newest
+		p.found = newest
 	}
-	return nil
+	if p.failed > 0 && (p.before == nil || !p.before.knows(newest)) {
+		return nil
+	}
+	return p.found
 }
 
 // alike returns the votes for the same map, one of each server.

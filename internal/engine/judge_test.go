@@ -93,10 +93,10 @@ func TestJudge(t *testing.T) {
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	type said struct {
-		by    string // as in told; "": it failed
+		by    string // as in told; "": it failed; before: what the refresh before has found
 		slots []string
 	}
-	const failed = ""
+	const failed, before = "", "before"
 	oneSlot := []string{"a 0-0 1"}
 	for name, test := range map[string]struct {
 		use    []string
@@ -118,10 +118,12 @@ func TestPoll(t *testing.T) {
 		"only one node can be reached":                {thirds, nil, nil, []said{{"a", promoted}, {failed, nil}, {failed, nil}}, promoted},
 		"the only node has lost slots":                {[]string{"a 0-16383 1"}, nil, nil, []said{{"a", []string{"a 0-8000 1"}}}, []string{"a 0-8000 1"}},
 		"all were made anew":                          {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {"new/c", anew}}, anew},
-		"most were made anew, one is dead":            {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {failed, nil}}, anew},
+		"most were made anew, one fails":              {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {failed, nil}}, nil},
+		"the same, once more":                         {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {failed, nil}, {before, anew}}, anew},
+		"the same, once more, of another cluster":     {thirds, nil, nil, []said{{"new/a", anew}, {"new/b", anew}, {failed, nil}, {before, promoted}}, nil},
 		"one is another cluster's, the others fail":   {thirds, nil, nil, []said{{"new/a", anew}, {failed, nil}, {failed, nil}}, nil},
 		"one is another cluster's":                    {thirds, nil, nil, []said{{"new/a", anew}, {"b", thirds}}, thirds},
-		"made anew elsewhere, the seeds say":          {thirds, nil, []string{"x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {failed, nil}}, []string{"x 0-16383 1"}},
+		"made anew elsewhere, the seeds say":          {thirds, nil, []string{"x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, []string{"x 0-16383 1"}},
 		"several other clusters":                      {thirds, nil, nil, []said{{"new/a", []string{"new/a 0-16383 1"}}, {"new/b", []string{"new/b 0-16383 1"}}}, nil},
 		"nobody knows of some slots":                  {thirds[1:], nil, nil, []said{{"b", thirds[1:]}, {failed, nil}}, thirds[1:]},
 		"nobody knew of some slots, but one does":     {thirds[1:], nil, nil, []said{{"b", thirds[1:]}, {"c", thirds}}, thirds},
@@ -145,6 +147,8 @@ func TestPoll(t *testing.T) {
 					switch prefix, host, found := strings.Cut(s.by, "/"); {
 					case s.by == failed:
 						p.failed++
+					case s.by == before:
+						p.before = told(t, s.slots...)
 					case s.by == "single":
 						p.add("single:1", "", singleView("single:1"))
 					case found:

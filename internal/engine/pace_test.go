@@ -26,7 +26,12 @@ type piped struct {
 	mu           sync.Mutex // guards what follows
 	asked        []time.Time
 	slots        string // what it answers; "": that node:1 has all slots
+	id           string // the same of CLUSTER MYID
+	nodes        string // the same of CLUSTER NODES and ROLE
 }
+
+// lostReply is one that does not arrive.
+const lostReply = "lost"
 
 func (p *piped) dial(context.Context, string, string) (net.Conn, error) {
 	client, server := net.Pipe()
@@ -54,18 +59,33 @@ func (p *piped) serve(conn net.Conn) {
 			}
 			words = append(words, string(arg[:size]))
 		}
-		reply := "+OK\r\n"
-		if strings.Join(words, " ") == "CLUSTER SLOTS" {
-			p.mu.Lock()
-			p.asked = append(p.asked, time.Now())
-			reply = cmp.Or(p.slots, "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$4\r\nnode\r\n:1\r\n$1\r\nx\r\n")
-			p.mu.Unlock()
+		command := strings.Join(words, " ")
+		reply := p.reply(command)
+		if reply == lostReply {
+			return
+		}
+		if command == "CLUSTER SLOTS" {
 			time.Sleep(p.answersAfter)
 		}
 		if _, err := io.WriteString(conn, reply); err != nil {
 			return
 		}
 	}
+}
+
+func (p *piped) reply(command string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch command {
+	case "CLUSTER SLOTS":
+		p.asked = append(p.asked, time.Now())
+		return cmp.Or(p.slots, "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$4\r\nnode\r\n:1\r\n$1\r\nx\r\n")
+	case "CLUSTER MYID":
+		return cmp.Or(p.id, "+OK\r\n")
+	case "CLUSTER NODES", "ROLE":
+		return cmp.Or(p.nodes, "+OK\r\n")
+	}
+	return "+OK\r\n"
 }
 
 // times returns when it was asked since the last call.

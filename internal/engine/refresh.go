@@ -181,7 +181,8 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan answer, len(addrs))
-	votes := poll{use: t.view, taught: t.taught(), seeds: c.seeds}
+	votes := poll{use: t.view, taught: t.taught(), seeds: c.seeds, before: c.anew}
+	defer func() { c.anew = votes.found }()
 	failed := &redislanes.UnreachableError{}
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()

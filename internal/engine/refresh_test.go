@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,4 +65,70 @@ func TestCloseBelievesNothing(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestResetBesideAnotherCluster: a server of another cluster is at the address of the only
+// primary, and the connection over which the other node is asked for its map is reset. That
+// happens, and says nothing of the node: the next refresh asks it again.
+func TestResetBesideAnotherCluster(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const ours, theirs = "a 0-16383 a1", "a 0-16383 x1"
+		primary, replica := &piped{slots: slotsReply(t, ours)}, &piped{slots: slotsReply(t, ours)}
+		resets := 0
+		dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr == "a:1" {
+				return primary.dial(ctx, network, addr)
+			}
+			if resets > 0 {
+				resets--
+				return nil, syscall.ECONNRESET
+			}
+			return replica.dial(ctx, network, addr)
+		}
+		client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial}}.New(t.Context(), []string{"a:1", "r:1"})
+		require.NoError(t, err)
+		defer client.Close()
+		primary.mu.Lock()
+		primary.slots = slotsReply(t, theirs)
+		primary.mu.Unlock()
+		believed := func() string { return client.topology.Load().view.claims[0].id }
+		resets = 1
+		require.ErrorContains(t, client.Sync(t.Context()), "another cluster's")
+		require.Equal(t, "a1", believed())
+		require.NoError(t, client.Sync(t.Context()))
+		require.Equal(t, "a1", believed(), "the other node has answered")
+		resets = 2
+		require.Error(t, client.Sync(t.Context()), "what was found before counts no more")
+		require.NoError(t, client.Sync(t.Context()))
+		require.Equal(t, "x1", believed(), "nobody knows of another one")
+	})
+}
+
+// TestLostReplies: the connection over which a server is asked for its map ends before the
+// last reply has arrived. Without it less is known than before.
+func TestLostReplies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const nodes = "a1 a:1@1 myself,master - 0 0 7 connected 0-16383\n"
+		server := &piped{slots: slotsReply(t, "a 0-16383 a1"), id: "$2\r\na1\r\n"}
+		tells := func(slots, nodes string) {
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			server.slots, server.nodes = slots, nodes
+		}
+		tells(server.slots, lostReply)
+		client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: server.dial}}.New(t.Context(), []string{"a:1"})
+		require.NoError(t, err, "a server may not tell, and hang up")
+		defer client.Close()
+		require.False(t, client.topology.Load().sure())
+		tells(server.slots, fmt.Sprintf("$%d\r\n%s\r\n", len(nodes), nodes))
+		require.NoError(t, client.Sync(t.Context()))
+		require.True(t, client.topology.Load().sure())
+		tells(server.slots, lostReply)
+		require.Error(t, client.Sync(t.Context()))
+		require.True(t, client.topology.Load().sure(), "a stranger would be admitted")
+		tells("-ERR This instance has cluster support disabled\r\n", lostReply)
+		require.Error(t, client.question(t.Context(), "a:1").err, "it may be a replica")
+	})
 }

@@ -145,6 +145,9 @@ func (t *topology) withOwners(moves []move) *topology {
 	return &next
 }
 
+// sure reports whether the map in use has the IDs that servers give as their own.
+func (t *topology) sure() bool { return t.view != nil && t.view.sure }
+
 // taught returns what MOVED has taught since the map was fetched.
 func (t *topology) taught() []lesson {
 	if t.view == nil || !t.learned {

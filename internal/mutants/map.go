@@ -58,6 +58,21 @@ var ofMap = []mutant{
 		"./internal/engine", "TestCloseBelievesNothing", false,
 	},
 	{
+		"map: another cluster's is believed behind one reset connection", "internal/engine/judge.go",
+		"if p.failed > 0 && (p.before == nil || !p.before.knows(newest)) {", "if false {",
+		"./internal/engine", "TestResetBesideAnotherCluster", false,
+	},
+	{
+		"map: a lost reply makes all nodes unknown", "internal/engine/ask.go",
+		"case c.topology.Load().sure():", "case false:",
+		"./internal/engine", "TestLostReplies", false,
+	},
+	{
+		"map: a lost reply makes a replica a primary", "internal/engine/ask.go",
+		"ErrNotMember)\n\t\treturn m, err\n", "ErrNotMember)\n\t\treturn m, nil\n",
+		"./internal/engine", "TestLostReplies", false,
+	},
+	{
 		"map: one server is two witnesses", "internal/engine/judge.go",
 		"w.doubt <= lost && !w.by(v) && w.view", "w.doubt <= lost && w.view",
 		"./internal/engine", "TestPoll", false,
