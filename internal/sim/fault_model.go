@@ -157,11 +157,9 @@ func restartedAs(how model.Start) func(w *world, f Fault) func() {
 			return nothing // nobody could tell it from the one that was there, made anew
 		}
 		w.kill(n)
-		w.foreign[n.Index()].Store(true)
 		w.restart(n, how)
 		return func() {
 			w.kill(n)
-			w.foreign[n.Index()].Store(false)
 			w.restart(n, model.Start{})
 		}
 	}

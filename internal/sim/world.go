@@ -46,7 +46,6 @@ type world struct {
 	addrs    []string
 	front    atomic.Int32           // the node that a proxy leads to
 	turned   atomic.Int64           // when that changed
-	foreign  []atomic.Bool          // nodes that are none of the cluster for now
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
 	user     user
@@ -142,7 +141,6 @@ func (w *world) build() {
 	w.model.GossipLag(usualGossip)
 	w.setPassword("")
 	w.nodes = w.model.Nodes()
-	w.foreign = make([]atomic.Bool, len(w.nodes))
 	w.hosts = make([]atomic.Pointer[simnet.Host], len(w.nodes))
 	for _, n := range w.nodes {
 		w.listen(n)
@@ -180,10 +178,9 @@ func (w *world) executed(e model.Execution) {
 	x := Execution{
 		At: w.rec.at(e.At), Node: w.reached(e.Node), Conn: e.Conn, Text: textOf(e.Args), Key: string(e.Args[1]), Reply: plain(e.Reply),
 	}
-	foreign := w.foreign[e.Node.Index()].Load()
 	w.rec.note(func(h *History) {
 		h.Log = append(h.Log, x)
-		if foreign {
+		if e.Foreign {
 			h.Foreign = append(h.Foreign, x)
 		}
 	})
