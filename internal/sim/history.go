@@ -160,6 +160,7 @@ type History struct {
 	Nodes      []string // addresses, in the order in which faults name them
 	TTLs       map[string]TTL
 	Lost       map[string]bool          // keys of which Redis has lost what it had acknowledged
+	LastLost   map[string]time.Duration // when that was last
 	Changed    map[string]time.Duration // when others did last what may have taken a key's time to live
 	Allowances []*Allowance
 	Start      time.Time // what times count from

@@ -31,6 +31,11 @@ func TestExcuses(t *testing.T) {
 				h.Changed = map[string]time.Duration{"c": time.Hour}
 			},
 		},
+		"a key that lost its end behind the last hit": {
+			"expiry", func(h *History) {
+				h.TTLs["c"], h.Lost = TTL{Exists: true, Left: -1}, map[string]bool{"c": true}
+			}, func(h *History) { h.LastLost = map[string]time.Duration{"c": time.Hour} },
+		},
 		"a burst takes its time": {
 			"calm", func(h *History) {
 				h.Calls[4].Err = errUnknown

@@ -20,7 +20,7 @@ import (
 func expiries(h *History) string {
 	tallies := h.tallies()
 	promised, tried := make(map[string]time.Duration), make(map[string]bool)
-	excused := make(map[string]excuse)
+	excused, wanted := make(map[string]excuse), make(map[string]time.Duration)
 	for _, c := range h.Calls {
 		for i := range c.Commands {
 			cmd := &c.Commands[i]
@@ -33,6 +33,9 @@ func expiries(h *History) string {
 				}
 				if c.Began >= h.Changed[cmd.Key] && (cmd.Outcome == Acked || cmd.Outcome == Unknown && tallies[cmd.Key].mayHave(cmd.By)) {
 					promised[cmd.Key] = max(promised[cmd.Key], cmd.TTL)
+				}
+				if cmd.TTL > 0 && cmd.Outcome == Acked {
+					wanted[cmd.Key] = max(wanted[cmd.Key], c.Began)
 				}
 				excused[cmd.Key] = excused[cmd.Key].with(c, cmd, h.excusedExpiry(c, cmd))
 				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && (cmd.Outcome != NotSent || c.Kind == overflowing) // an EXPIRE goes with it
@@ -50,7 +53,7 @@ func expiries(h *History) string {
 	for key, most := range promised {
 		ttl := h.TTLs[key]
 		switch {
-		case !ttl.Exists || excused[key].stands || h.Lost[key] && strings.HasPrefix(key, onceKeys): // others are hit again
+		case !ttl.Exists || excused[key].stands || h.Lost[key] && (strings.HasPrefix(key, onceKeys) || h.LastLost[key] >= wanted[key]): // others are hit again
 		case most == 0 && ttl.Left >= 0 && !tried[key]:
 			return fmt.Sprintf("%s: %v are left at the end, and no hit that was sent wanted a time to live", key, ttl.Left)
 		case most > 0 && (ttl.Left < 0 || ttl.Left > most):

@@ -353,10 +353,10 @@ func (w *world) end() {
 // truth notes what has become of the keys.
 func (w *world) truth() {
 	w.rec.note(func(h *History) {
-		h.Lost = make(map[string]bool)
+		h.Lost, h.LastLost = make(map[string]bool), make(map[string]time.Duration)
 		for i := range h.Log {
 			if key := h.Log[i].Key; w.model.Lost(key) {
-				h.Lost[key] = true
+				h.Lost[key], h.LastLost[key] = true, w.rec.at(w.model.LastLost(key))
 			}
 		}
 		h.TTLs = make(map[string]TTL)

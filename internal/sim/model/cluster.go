@@ -69,10 +69,10 @@ type Cluster struct {
 	rand      *rand.Rand
 	nodes     []*Node
 	truth     *topology
-	gossip    time.Duration // how late nodes learn of changes
-	lag       time.Duration // how late replicas apply writes
-	lost      map[string]bool
-	tenures   map[uint16][]tenure // that have ended, of slots whose owner has changed
+	gossip    time.Duration        // how late nodes learn of changes
+	lag       time.Duration        // how late replicas apply writes
+	lost      map[string]time.Time // when it was last
+	tenures   map[uint16][]tenure  // that have ended, of slots whose owner has changed
 	lastID    uint64
 	sentinels []*Sentinel
 	scripts   *interpreter
@@ -87,7 +87,7 @@ func New(opts Options) *Cluster {
 	if opts.Addr == nil {
 		opts.Addr = func(i int) string { return fmt.Sprintf("10.0.0.%d:6379", i+1) }
 	}
-	c := &Cluster{opts: opts, rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]bool), tenures: make(map[uint16][]tenure)}
+	c := &Cluster{opts: opts, rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]time.Time), tenures: make(map[uint16][]tenure)}
 	for i := range opts.Primaries * (1 + opts.Replicas) {
 		c.nodes = append(c.nodes, c.newNode(i))
 	}
@@ -176,7 +176,10 @@ func (c *Cluster) TTL(key string) (left time.Duration, ok bool) {
 // Lost reports whether writes to the key, acknowledged or not, may have been
 // lost: at a failover or restart, where two nodes owned a slot for a while, or by
 // a node of another cluster, which is not there for ever.
-func (c *Cluster) Lost(key string) bool {
+func (c *Cluster) Lost(key string) bool { return !c.LastLost(key).IsZero() }
+
+// LastLost returns when the last of them was, the zero time if there is none.
+func (c *Cluster) LastLost(key string) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lost[key]

@@ -136,7 +136,7 @@ func (n *Node) Restart(how Start) {
 func (n *Node) empty() {
 	if n.source == nil {
 		for key := range n.keys {
-			n.c.lost[key] = true
+			n.c.lost[key] = time.Now()
 		}
 	}
 	clear(n.keys)

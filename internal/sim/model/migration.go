@@ -144,7 +144,7 @@ func (c *Cluster) forgetMigrations(n *Node) {
 
 func (c *Cluster) loseSlot(n *Node, slot uint16) {
 	for _, key := range n.inSlot(slot) {
-		c.lost[key] = true
+		c.lost[key] = time.Now()
 		n.remove(key)
 	}
 }

@@ -22,13 +22,13 @@ const keepEffects = 64
 func (n *Node) record(key string) {
 	c := n.c
 	if n.own != nil {
-		c.lost[key] = true
+		c.lost[key] = time.Now()
 	}
 	if n.source != nil || n.own != nil {
 		return
 	}
 	if owner := c.truth.owner[Slot([]byte(key))]; int(owner) != n.index && (owner < 0 || c.nodes[owner].migrating[Slot([]byte(key))] != n) {
-		c.lost[key] = true
+		c.lost[key] = time.Now()
 	}
 	if c.opts.Replicas == 0 {
 		return
@@ -158,12 +158,12 @@ func (n *Node) demote(p *Node, now time.Time) {
 func (c *Cluster) loseDifferences(a, b *Node) {
 	for key, e := range a.dataset() {
 		if !e.equals(b.dataset()[key]) {
-			c.lost[key] = true
+			c.lost[key] = time.Now()
 		}
 	}
 	for key := range b.dataset() {
 		if a.dataset()[key] == nil {
-			c.lost[key] = true
+			c.lost[key] = time.Now()
 		}
 	}
 }

@@ -180,7 +180,7 @@ func (n *Node) dropForeign() {
 	for key := range n.keys {
 		slot := Slot([]byte(key))
 		if n.view.owner[slot] != me && n.importing[slot] == nil {
-			n.c.lost[key] = true
+			n.c.lost[key] = time.Now()
 			n.remove(key)
 		}
 	}
