@@ -111,7 +111,7 @@ func (s *Settings) chooseForScenes(r *rand.Rand) {
 		l.Strategy = lanes.FirstFit
 		s.Config.Pool, s.Strategy = l, "FirstFit"
 	}
-	if alone := chance(r, 8); alone && !s.Unset && !s.NoCluster && !s.Config.Standalone {
+	if alone := chance(r, 5); alone && !s.Unset && !s.NoCluster && !s.Config.Standalone {
 		s.withoutCluster(oneOf(r, 0, 1, 2))
 		s.DeadSeed, s.Config.Dialer.Timeout = true, 0
 	}
@@ -235,7 +235,7 @@ func (s *Settings) makeRoom(seed uint64, o pool.Options) {
 	}
 	l, ok := s.Config.Pool.(pool.Laned)
 	if !ok {
-		l = pool.Laned{Lanes: 1 + r.IntN(2), MaxLanes: 2, MaxLent: 4, Strategy: lanes.FirstFit, Options: o}
+		l = pool.Laned{Lanes: oneOf(r, 1, 2, 2), MaxLanes: 2, MaxLent: 4, Strategy: lanes.FirstFit, Options: o}
 		s.Strategy = "FirstFit"
 	}
 	l.MaxInFlight, l.MaxQueuedBytes = 0, 0
