@@ -2,8 +2,10 @@ package sim
 
 import (
 	"errors"
+	"sync"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 )
@@ -23,6 +25,13 @@ func lastScenes() []scene {
 				l := s.Terms.Law
 				return l.Quiet <= time.Second && l.Depth*l.Most <= 28
 			}), play: oneMoreRefused,
+		},
+		{
+			kind: kind{name: "the only lane is replaced", harmless: true, alone: true, weight: 14, least: 12 * time.Second, most: 12 * time.Second},
+			fits: func(s *Settings) bool {
+				o, l := s.options(), s.Terms.Law
+				return o.FailFast && s.Latency <= 5*time.Millisecond && l.MaxAge == 10*time.Second && l.Most == 1 && l.Depth > 8 && s.Terms.Roomy && s.Dialing != stubborn
+			}, play: onlyLaneReplaced,
 		},
 	}
 }
@@ -52,6 +61,32 @@ func oneMoreRefused(p *play) {
 	end()
 	time.Sleep(1200 * time.Millisecond) // a dial that was to be tried again has been, if it is still wanted
 	p.losesLast(n)
+}
+
+// errHadRoom is what a call has that was refused though few others were about.
+var errHadRoom = errors.New("refused, and there was room for it")
+
+// onlyLaneReplaced has callers call all the time, so that there are always batches on the
+// lane, while it reaches its age. FailFast is for those for whom there is no room.
+func onlyLaneReplaced(p *play) {
+	n := p.w.primary(p.f)
+	defer p.impose(n, simnet.Conditions{Latency: 40 * time.Millisecond})()
+	var callers sync.WaitGroup
+	for i := range 3 {
+		key := p.keyAt(n.Index(), sceneKeys, i)
+		callers.Go(func() {
+			time.Sleep(time.Duration(i) * 30 * time.Millisecond)
+			for j := 0; p.left() > 500*time.Millisecond; j++ {
+				p.callAs(1+200*i+j, "read", 2*time.Second, func(a *attempt) {
+					if a.get(key); errors.Is(a.Err, redislanes.ErrExhausted) {
+						a.Sure, a.Err, a.Commands = true, errHadRoom, nil
+					}
+				})
+				time.Sleep(5 * time.Millisecond)
+			}
+		})
+	}
+	callers.Wait()
 }
 
 // errTakenForDown is what a look at a pool has whose server has been well.
