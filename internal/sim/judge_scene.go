@@ -14,9 +14,6 @@ import (
 // played: where nothing but a scene is about, those of its calls succeed that have to, and
 // are over as soon as they have to be.
 func played(h *History) string {
-	if h.Terms.Stubborn {
-		return ""
-	}
 	for _, c := range h.Calls {
 		if !c.Sure && c.Soon == 0 || h.closedBy(c.Ended) && !c.Own || !h.Terms.Roomy && h.crowded(c) || c.among(h.Crowds) {
 			continue

@@ -30,7 +30,7 @@ func Run(t *testing.T, seed uint64) *Failure {
 // scheduleOf returns the schedule of a seed.
 func scheduleOf(seed uint64) Schedule {
 	settings := choose(seed)
-	return withWaits(seed, plan(source(seed, ofSchedule, 0), kindsOf(seed, &settings)))
+	return withClosing(seed, &settings, plan(source(seed, ofSchedule, 0), kindsOf(seed, &settings)))
 }
 
 func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {

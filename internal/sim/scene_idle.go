@@ -29,7 +29,7 @@ func poolScenes() []scene {
 			play: besidePings,
 		},
 		{
-			kind: kind{name: "dials without an answer beside a connection that is lent", local: true, dead: true, weight: 8, least: 6 * time.Second, most: 7 * time.Second, after: besideLentLasts},
+			kind: kind{name: "dials without an answer beside a connection that is lent", local: true, dead: true, alone: true, weight: 10, least: 6 * time.Second, most: 7 * time.Second, after: besideLentLasts},
 			fits: func(s *Settings) bool {
 				return s.Terms.Law.Most > 0 && !s.Terms.Law.Exclusive && s.Terms.Law.Quiet <= time.Second
 			},
@@ -137,18 +137,22 @@ func besidePings(p *play) {
 // may take when it is dead no more.
 const besideLentLasts = 2 * time.Second
 
-// besideLent has a user keep a connection, and others want one when none can be made.
+// besideLent has a user keep a connection, for which the dial took long, and others want one
+// when none can be made.
 func besideLent(p *play) {
-	n := p.w.node(p.f) // not its primary: the judges take a local trouble for this node's
+	const slow = 150 * time.Millisecond // a dial says nothing of round trips
+	n := p.w.node(p.f)                  // not its primary: the judges take a local trouble for this node's
 	key := p.keyAt(n.Index(), "v:", 0)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
+	lift := p.impose(n, simnet.Conditions{SlowDial: slow})
 	wg.Go(func() {
 		_ = p.w.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, _ radix.Conn) error { <-ctx.Done(); return nil }))
 	})
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(slow + 200*time.Millisecond)
+	lift()
 	defer p.impose(n, simnet.Conditions{Blackhole: true})()
 	for p.left() > 0 {
 		p.call(raw, besideLentLasts, func(a *attempt) {

@@ -16,19 +16,28 @@ import (
 // laneScenes are about what is small beside what is large, over connections each of which
 // has little bandwidth.
 func laneScenes() []scene {
-	const lasts = 900 * time.Millisecond
+	const lasts = 1100 * time.Millisecond
 	beside := func(name string, weight int, large func(p *play, n *model.Node) func(a *attempt), fits ...func(s *Settings) bool) scene {
 		return scene{
-			kind: kind{name: name, harmless: true, weight: weight, least: lasts, most: lasts, after: time.Second},
-			fits: both(append(fits, tellsMap, near, func(s *Settings) bool { return s.Terms.Roomy })...),
+			kind: kind{name: name, harmless: true, alone: true, weight: weight, least: lasts, most: lasts, after: time.Second},
+			fits: both(append(fits, sharesWell)...),
 			play: func(p *play) { smallBeside(p, large) },
 		}
 	}
+	redirected := beside("slow reply behind a redirect", 12, redirectedReply, hasSlowLanes, tellsMap)
+	redirected.moves = true
 	return []scene{
-		beside("slow reply", 3, slowReply, hasSlowLanes),
-		beside("large pipeline", 3, largeTrip, hasSlowLanes),
-		beside("large reply", 8, largeReply, packsLanes),
+		redirected,
+		beside("slow reply", 4, slowReply, hasSlowLanes),
+		beside("large pipeline", 4, largeTrip, hasSlowLanes),
+		beside("large reply", 20, largeReply, packsLanes),
 	}
+}
+
+// sharesWell fits lanes without bounds, over which a few round trips take less than what is
+// large.
+func sharesWell(s *Settings) bool {
+	return s.Terms.Roomy && !s.Terms.Blind && s.Dialing != stubborn && s.Latency <= 5*time.Millisecond
 }
 
 // lanesOf returns the settings of lanes that callers share; ok is whether there are any.
@@ -52,9 +61,9 @@ func packsLanes(s *Settings) bool {
 }
 
 const (
-	// eachBandwidth is how much a connection has, and largeSize what takes it for half a
-	// second.
-	eachBandwidth = 300_000
+	// eachBandwidth is how much a connection has, and largeSize what takes it for three
+	// quarters of a second.
+	eachBandwidth = 200_000
 	largeSize     = 150_000
 )
 
@@ -78,9 +87,27 @@ func smallBeside(p *play, large func(p *play, n *model.Node) func(a *attempt)) {
 	p.elapse(p.f.For)
 }
 
+// redirectedReply is one of those, of a key that was at another node a moment ago.
+func redirectedReply(p *play, n *model.Node) func(a *attempt) {
+	from := p.otherPrimary(n)
+	if from == nil {
+		return slowReply(p, n)
+	}
+	key := p.keyAt(from.Index(), "large:", 0)
+	read := readsSlowly(p, key)
+	return func(a *attempt) {
+		p.move(key, n)
+		read(a)
+	}
+}
+
 // slowReply is that of a command which is known to be slow.
 func slowReply(p *play, n *model.Node) func(a *attempt) {
-	key := p.keyAt(n.Index(), "large:", 0)
+	return readsSlowly(p, p.keyAt(n.Index(), "large:", 0))
+}
+
+// readsSlowly appends to a list, and returns what reads all of it.
+func readsSlowly(p *play, key string) func(a *attempt) {
 	p.call("push", time.Second, func(a *attempt) {
 		args := []string{key}
 		for range 100 {

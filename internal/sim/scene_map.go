@@ -39,8 +39,12 @@ func mapScenes() []scene {
 			fits: both(tellsMap, near), play: movedBehindDeaf,
 		},
 		{
-			kind: kind{name: "which replica", harmless: true, weight: 6, least: 10 * time.Millisecond, most: 20 * time.Millisecond, after: time.Second},
-			fits: both(tellsMap, near, func(s *Settings) bool { return s.Replicas >= 2 }), play: whichReplica,
+			kind: kind{name: "which replica", harmless: true, alone: true, weight: 16, least: 10 * time.Millisecond, most: 20 * time.Millisecond, after: time.Second},
+			fits: both(tellsMap, func(s *Settings) bool { return s.Replicas >= 2 && s.Latency <= 5*time.Millisecond }), play: whichReplica,
+		},
+		{
+			kind: kind{name: "maps over connections that do not end", harmless: true, alone: true, weight: 12, least: time.Second, most: 1500 * time.Millisecond},
+			fits: both(near, func(s *Settings) bool { return s.Dialing == stubborn }), play: mapsOverStubborn,
 		},
 		{
 			kind: kind{name: "many slots without an owner", harmless: true, weight: 1, least: 4 * time.Second, most: 5 * time.Second},
@@ -223,6 +227,16 @@ func whichReplica(p *play) {
 		})
 		p.call("sync", time.Second, (*attempt).sync)
 	}
+}
+
+// mapsOverStubborn fetches the map again and again, each time over a connection that does
+// not end when it is closed.
+func mapsOverStubborn(p *play) {
+	p.again(p.f.For-200*time.Millisecond, 50*time.Millisecond, "sync", time.Second, func(a *attempt) {
+		a.Soon = p.fewTrips() + 100*time.Millisecond
+		a.sync()
+	})
+	p.elapse(p.f.For)
 }
 
 // lostKeys returns keys in as many slots, none of which is that of a key that callers use.

@@ -25,6 +25,14 @@ func silentScenes() []scene {
 			fits: func(s *Settings) bool { return s.lanes() >= 2 && !slices.Contains(s.Config.Slow, "INCRBY") },
 			play: oneLaneDead,
 		},
+		{
+			kind: kind{name: "a silence behind a pause", alone: true, weight: 20, least: 6500 * time.Millisecond, most: 6500 * time.Millisecond},
+			fits: both(near, func(s *Settings) bool {
+				l, t := s.Terms.Law, s.Terms
+				return l.Most >= 4 && l.Depth <= 4 && t.Stall >= 3*time.Second && t.Grace >= 0 && t.Grace <= time.Second && s.Dialing != stubborn
+			}),
+			play: silenceBehindPause,
+		},
 	}
 }
 
@@ -76,4 +84,33 @@ func oneLaneDead(p *play) {
 		time.Sleep(60 * time.Millisecond)
 	}
 	p.w.net.Cut(us, p.w.reached(n), 1)
+}
+
+// silenceBehindPause pauses writes of so many callers that all connections wait, which is one
+// thing out of the ordinary and not many. The node falls silent behind it, which is known as
+// soon as ever.
+func silenceBehindPause(p *play) {
+	const pause = 700 * time.Millisecond
+	n, l, terms := p.w.primary(p.f), p.w.settings.Terms.Law, &p.w.settings.Terms
+	p.crowd(n.Index(), l.Depth*l.Most, time.Second) // so that there are connections
+	for range 2 {
+		n.Pause(pause, false)
+		resume := p.undo(n.Unpause)
+		p.crowd(n.Index(), l.Depth*l.Most, 2*pause)
+		resume()
+		time.Sleep(600 * time.Millisecond) // until a pool has looked at its connections
+	}
+	defer p.stall()()
+	wait := p.beside(900, 1, "command", terms.Stall, func(a *attempt, _ int) { a.incr(p.keyAt(n.Index(), sceneKeys, 0)) })
+	defer wait()
+	known := p.w.rec.now() + terms.Notice + terms.Grace + 400*time.Millisecond
+	for p.left() > 500*time.Millisecond {
+		p.callBy("command", 300*time.Millisecond, func(a *attempt) {
+			if p.w.rec.now() > known {
+				a.Soon = p.fewTrips() + 100*time.Millisecond
+			}
+			a.incr(p.keyAt(n.Index(), sceneKeys, p.calls))
+		})
+		time.Sleep(20 * time.Millisecond)
+	}
 }

@@ -32,7 +32,7 @@ func singleScenes() []scene {
 			fits: watched, play: twoPrimaries,
 		},
 		{
-			kind: kind{name: "another server answers sooner", harmless: true, weight: 8, least: 2500 * time.Millisecond, most: 3 * time.Second, after: redials},
+			kind: kind{name: "another server answers sooner", harmless: true, alone: true, weight: 40, least: 2500 * time.Millisecond, most: 3 * time.Second, after: redials},
 			fits: func(s *Settings) bool {
 				return s.NoCluster && !s.Sentinels && !s.Config.Standalone && s.DeadSeed && s.Dialing != stubborn && s.Latency <= 5*time.Millisecond && s.Config.Dialer.Timeout == 0
 			},

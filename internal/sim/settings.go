@@ -71,8 +71,7 @@ func choose(seed uint64) Settings {
 			o, stall = seldomOptions(seldom, o)
 		}
 		s.Config.Pool, s.Strategy, s.Terms.MaxConns = choosePool(c, o)
-		s.makeRoom(seed, o)
-		o = s.suitPool(seed, o)
+		o = s.suitPool(seed, s.makeRoom(seed, o))
 		s.chooseRest(c)
 		s.chooseSeldom(seed)
 		l, laned := s.Config.Pool.(pool.Laned)
@@ -111,7 +110,7 @@ func (s *Settings) chooseForScenes(r *rand.Rand) {
 		l.Strategy = lanes.FirstFit
 		s.Config.Pool, s.Strategy = l, "FirstFit"
 	}
-	if alone := chance(r, 8); alone && !s.Unset && !s.NoCluster && !s.Config.Standalone {
+	if alone := chance(r, 5); alone && !s.Unset && !s.NoCluster && !s.Config.Standalone {
 		s.withoutCluster(oneOf(r, 0, 1, 2))
 		s.DeadSeed, s.Config.Dialer.Timeout = true, 0
 	}
@@ -227,19 +226,25 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string, m
 }
 
 // makeRoom gives most worlds whose schedule is made of scenes lanes without bounds: elsewhere
-// callers may wait for each other, so that there is less to be seen.
-func (s *Settings) makeRoom(seed uint64, o pool.Options) {
+// callers may wait for each other, so that there is less to be seen. Some have one that is
+// replaced when it is old. It returns the options.
+func (s *Settings) makeRoom(seed uint64, o pool.Options) pool.Options {
 	r := source(seed, ofScenes, 1)
 	if !scenic(seed) || chance(r, 3) {
-		return
+		return o
 	}
 	l, ok := s.Config.Pool.(pool.Laned)
 	if !ok {
-		l = pool.Laned{Lanes: 1 + r.IntN(2), MaxLanes: 2, MaxLent: 4, Strategy: lanes.FirstFit, Options: o}
+		l = pool.Laned{Lanes: oneOf(r, 1, 2, 2), MaxLanes: 2, MaxLent: 4, Strategy: lanes.FirstFit, Options: o}
 		s.Strategy = "FirstFit"
 	}
 	l.MaxInFlight, l.MaxQueuedBytes = 0, 0
+	if chance(r, 3) {
+		o.FailFast, o.MaxWaiters, o.MaxAge = true, 0, 10*time.Second
+		l.Lanes, l.MaxLanes, l.Options = 1, 1, o
+	}
 	s.Config.Pool, s.Terms.MaxConns = l, l.MaxLanes+max(l.SlowLanes, 2)+l.MaxLent
+	return o
 }
 
 func (s *Settings) chooseRest(r *rand.Rand) {
