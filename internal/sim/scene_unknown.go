@@ -23,6 +23,13 @@ func unknownScenes() []scene {
 			kind: kind{name: "long outage and a new command", weight: 4, least: 6 * time.Second, most: 7 * time.Second, after: redials},
 			fits: both(tellsMap, settled), play: newCommandInLongOutage,
 		},
+		{
+			kind: kind{name: "a new command while writers wait", harmless: true, pauses: true, alone: true, weight: 12, least: 4 * time.Second, most: 4 * time.Second},
+			fits: both(tellsMap, settled, func(s *Settings) bool {
+				return !s.Terms.FewCalls && s.Terms.Stall >= 2*time.Second
+			}),
+			play: newCommandWhileWritersWait,
+		},
 	}
 }
 
@@ -94,4 +101,24 @@ func newCommandInLongOutage(p *play) {
 		}
 	})
 	p.elapse(p.f.For)
+}
+
+// newCommandWhileWritersWait uses a new command while all nodes make writers wait, whose
+// connections can be asked for nothing meanwhile. It waits, too.
+func newCommandWhileWritersWait(p *play) {
+	n, many := p.w.primary(p.f), 2*max(p.w.settings.Terms.Law.Most, leastConns(nil))
+	if len(p.w.model.SlotsOf(n)) == 0 || p.otherPrimary(n) == nil {
+		return
+	}
+	for _, other := range p.w.nodes {
+		other.Pause(p.f.For, false)
+		defer other.Unpause()
+	}
+	wait := p.beside(100, many*p.w.settings.Primaries, "command", 0, func(a *attempt, i int) {
+		a.incr(p.keyAt(i%p.w.settings.Primaries, sceneKeys, i))
+	})
+	p.elapse(100 * time.Millisecond)
+	p.call(module, 10*time.Second, func(a *attempt) { a.Sure = a.rare(n.Index()) })
+	p.elapse(p.f.For)
+	wait()
 }
