@@ -25,8 +25,8 @@ func unknownScenes() []scene {
 		},
 		{
 			kind: kind{name: "a new command while writers wait", harmless: true, pauses: true, alone: true, weight: 12, least: 4 * time.Second, most: 4 * time.Second},
-			fits: both(tellsMap, settled, func(s *Settings) bool {
-				return !s.Terms.FewCalls && s.Terms.Stall >= 2*time.Second
+			fits: both(tellsMap, func(s *Settings) bool {
+				return s.Terms.Grace > 0 && s.Latency <= 5*time.Millisecond && !s.Terms.FewCalls
 			}),
 			play: newCommandWhileWritersWait,
 		},
@@ -118,7 +118,11 @@ func newCommandWhileWritersWait(p *play) {
 		a.incr(p.keyAt(i%p.w.settings.Primaries, sceneKeys, i))
 	})
 	p.elapse(100 * time.Millisecond)
-	p.call(module, 10*time.Second, func(a *attempt) { a.Sure = a.rare(n.Index()) })
+	p.call(module, 10*time.Second, func(a *attempt) {
+		if a.rare(n.Index()) {
+			a.Commands[0].Sure = true
+		}
+	})
 	p.elapse(p.f.For)
 	wait()
 }
