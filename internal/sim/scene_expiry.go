@@ -41,7 +41,7 @@ func expiryScenes() []scene {
 			primary: true, fits: func(s *Settings) bool { return s.Old }, play: oldServerRefuses,
 		},
 		{
-			kind:    kind{name: "scripts find out first that an old server loads", harmless: true, quiet: true, alone: true, weight: 16, least: 7 * time.Second, most: 7 * time.Second},
+			kind:    kind{name: "scripts find out first that an old server loads", harmless: true, quiet: true, alone: true, weight: 32, least: 7 * time.Second, most: 7 * time.Second},
 			primary: true, fits: func(s *Settings) bool { return s.Old && s.Terms.Grace > 0 }, play: oldServerLoads,
 		},
 		{

@@ -24,7 +24,7 @@ func unknownScenes() []scene {
 			fits: both(tellsMap, settled), play: newCommandInLongOutage,
 		},
 		{
-			kind: kind{name: "a new command while writers wait", harmless: true, pauses: true, alone: true, weight: 12, least: 4 * time.Second, most: 4 * time.Second},
+			kind: kind{name: "a new command while writers wait", harmless: true, pauses: true, alone: true, weight: 24, least: 4 * time.Second, most: 4 * time.Second},
 			fits: both(tellsMap, func(s *Settings) bool {
 				return s.Terms.Grace > 0 && s.Latency <= 5*time.Millisecond && !s.Terms.FewCalls
 			}),
@@ -106,7 +106,7 @@ func newCommandInLongOutage(p *play) {
 // newCommandWhileWritersWait uses a new command while all nodes make writers wait, whose
 // connections can be asked for nothing meanwhile. It waits, too.
 func newCommandWhileWritersWait(p *play) {
-	n, many := p.w.primary(p.f), 2*max(p.w.settings.Terms.Law.Most, leastConns(nil))
+	n, many := p.w.primary(p.f), 4*max(p.w.settings.Terms.Law.Most, leastConns(nil))
 	if len(p.w.model.SlotsOf(n)) == 0 || p.otherPrimary(n) == nil {
 		return
 	}
