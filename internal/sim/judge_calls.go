@@ -303,7 +303,8 @@ func (c *Call) met(cmd *Command) meeting {
 }
 
 // firstFailures returns when the first call began, not before the given time, that met the
-// fault in each way. That one connection was reset says nothing of the others.
+// fault in each way. That one connection was reset says nothing of the others, and that a
+// context has ended nothing of a server that answers.
 func (h *History) firstFailures(f Fault, from time.Duration) map[meeting]time.Duration {
 	first := make(map[meeting]time.Duration)
 	for _, c := range h.Calls {
@@ -313,7 +314,8 @@ func (h *History) firstFailures(f Fault, from time.Duration) map[meeting]time.Du
 		for i := range c.Commands {
 			cmd := &c.Commands[i]
 			reset := cmd.Outcome == Unknown && errors.Is(cmd.Err, syscall.ECONNRESET)
-			if cmd.Outcome != Acked && !reset && h.mayConcern(f, c.met(cmd).addr) {
+			over := f.harmless && cmd.Outcome != Refused && ended(cmd.Err)
+			if cmd.Outcome != Acked && !reset && !over && h.mayConcern(f, c.met(cmd).addr) {
 				if at, ok := first[c.met(cmd)]; !ok || c.Began < at {
 					first[c.met(cmd)] = c.Began
 				}

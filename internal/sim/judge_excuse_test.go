@@ -80,6 +80,15 @@ func TestExcuses(t *testing.T) {
 				h.Calls[5].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: syscall.ECONNRESET}
 			},
 		},
+		"a call that was cancelled is no sign of a refusal": {
+			"grace", func(h *History) {
+				h.Faults[0].kind = &kind{name: "loading", dead: true, harmless: true}
+				h.Calls[6].Ended += time.Second
+			}, func(h *History) {
+				h.Calls[5].Commands[0].Outcome = Unknown
+				h.Calls[5].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: context.Canceled}
+			},
+		},
 		"one line for several slots": {
 			"journal", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }, func(h *History) {
 				h.Lines = []Line{{At: 15 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}}

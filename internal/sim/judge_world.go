@@ -54,12 +54,17 @@ func retries(h *History) string {
 // of one that lasts, and a regular one.
 const mostRefreshes = 16
 
+// spacedRefreshes is how far apart those are of a trouble that lasts, at least: of a window
+// of which nothing was noted in between there may be more.
+const spacedRefreshes = 500 * time.Millisecond
+
 // refreshes: the map of the slots is not fetched without bounds.
 func refreshes(h *History) string {
 	for i, r := range h.Refreshes {
 		for k := i; k >= 0 && (h.Refreshes[k].At >= r.At-window || k == i-1); k-- {
-			if n := r.Count - h.Refreshes[k].Count; n > mostRefreshes {
-				return fmt.Sprintf("%d refreshes in %v until %v", n, r.At-h.Refreshes[k].At, r.At)
+			n, span := r.Count-h.Refreshes[k].Count, r.At-h.Refreshes[k].At
+			if more := max(0, span-window) / spacedRefreshes; n > mostRefreshes+int64(more) {
+				return fmt.Sprintf("%d refreshes in %v until %v", n, span, r.At)
 			}
 		}
 	}

@@ -30,16 +30,19 @@ func scriptsWhileRefused(p *play) {
 	keys := p.keysAt(n.Index(), 2)
 	within := 4*p.w.settings.Terms.RoundTrip + 400*time.Millisecond + p.w.settings.Terms.Parting
 	for p.w.rec.now() < p.f.until()-2*within {
-		p.call("script that reads", within, func(a *attempt) {
-			pl := pipeline.New(a.w.client)
-			said := pl.Cmd("EVAL", "return redis.call('GET', KEYS[1])", "1", keys[0])
-			a.Err = pl.Do(a.ctx)
-			a.Commands = []Command{{Text: "EVAL " + keys[0], Name: "EVAL", Key: keys[0], Slot: -1}}
-			a.Commands[0].settle("", said.Err())
-		})
+		p.call("script that reads", within, func(a *attempt) { a.readByScript(keys[0]) })
 		p.call("hits", within, func(a *attempt) { a.hitAll(a.hitting(keys[1], a.amount(), onceTTL)) })
 		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+// readByScript reads a key by a script.
+func (a *attempt) readByScript(key string) {
+	pl := pipeline.New(a.w.client)
+	said := pl.Cmd("EVAL", "return redis.call('GET', KEYS[1])", "1", key)
+	a.Err = pl.Do(a.ctx)
+	a.Commands = []Command{{Text: "EVAL " + key, Name: "EVAL", Key: key, Slot: -1}}
+	a.Commands[0].settle("", said.Err())
 }
 
 // panicsBesideStuckLog has functions of the user's panic, and calls that need them.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -30,6 +31,14 @@ func scenesOfGrace() []scene {
 		{
 			kind: kind{name: "a refusal within the grace", harmless: true, brief: true, weight: 4, least: 600 * time.Millisecond, most: 750 * time.Millisecond},
 			play: refusedForLess,
+		},
+		{
+			kind: kind{name: "refused, and again later", harmless: true, alone: true, weight: 6, least: 4500 * time.Millisecond, most: 5 * time.Second},
+			fits: func(s *Settings) bool { return s.Terms.Grace >= time.Second }, play: refusedAgain,
+		},
+		{
+			kind:    kind{name: "reads and watches while a node loads", harmless: true, local: true, dead: true, alone: true, weight: 6, least: 5 * time.Second, most: 6 * time.Second},
+			primary: true, play: loadsAmongWatches,
 		},
 	}
 }
@@ -137,4 +146,38 @@ func refusedForLess(p *play) {
 	defer p.undo(func() { n.Down(false) })()
 	p.again(p.f.For-100*time.Millisecond, 10*time.Millisecond, "patient", 3*time.Second, func(a *attempt) { a.incr(key) })
 	p.elapse(p.f.For)
+}
+
+// refusedAgain refuses commands until the grace is over, and again when some have succeeded
+// meanwhile: this is another trouble, which has a grace of its own.
+func refusedAgain(p *play) {
+	n := p.w.primary(p.f)
+	key := p.keyAt(n.Index(), sceneKeys, 0)
+	refused, again := p.w.settings.Terms.Grace+500*time.Millisecond, p.w.settings.Terms.Grace+time.Second
+	n.Down(true)
+	p.again(refused, 50*time.Millisecond, "command", 20*time.Millisecond, func(a *attempt) { a.incr(key) })
+	n.Down(false)
+	p.again(again, 20*time.Millisecond, "command", time.Second, func(a *attempt) { a.incr(key) })
+	n.Down(true)
+	time.AfterFunc(400*time.Millisecond, p.undo(func() { n.Down(false) }))
+	p.call("patient", 3*time.Second, func(a *attempt) {
+		a.Sure = true
+		a.incr(key)
+	})
+}
+
+// loadsAmongWatches reads from a node that loads its data, which lets keys be watched.
+func loadsAmongWatches(p *play) {
+	n := p.w.node(p.f)
+	key := p.keyAt(n.Index(), sceneKeys, 0)
+	n.Loading(p.f.For)
+	for p.left() > time.Second {
+		p.callBy("read", enough, func(a *attempt) { a.get(key) })
+		p.callBy("watch", enough, func(a *attempt) {
+			a.Err = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+				return conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
+			}))
+		})
+		time.Sleep(50 * time.Millisecond)
+	}
 }

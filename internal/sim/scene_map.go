@@ -23,12 +23,19 @@ func mapScenes() []scene {
 			fits: tellsMap,
 		},
 		{
-			kind: kind{name: "failover at once", moves: true, weight: 4, least: 700 * time.Millisecond, most: 800 * time.Millisecond, after: redials},
+			kind: kind{name: "failover at once", moves: true, alone: true, weight: 8, least: 700 * time.Millisecond, most: 800 * time.Millisecond, after: redials},
 			fits: both(tellsMap, near, hasReplicas), play: failoverAtOnce,
 		},
 		{
-			kind: kind{name: "maps beside a silent node", dead: true, weight: 4, least: 4 * time.Second, most: 5 * time.Second},
+			kind: kind{name: "maps beside a silent node", dead: true, alone: true, weight: 8, least: 4 * time.Second, most: 5 * time.Second},
 			fits: both(tellsMap, near), play: mapsBesideSilence,
+		},
+		{
+			kind: kind{name: "maps that take their time", harmless: true, gentle: true, alone: true, weight: 6, least: 8 * time.Second, most: 8 * time.Second},
+			fits: func(s *Settings) bool {
+				return !s.NoCluster && !s.Config.Standalone && s.Dialing != stubborn && s.Config.Dialer.Timeout == 0
+			},
+			play: slowMaps,
 		},
 		{
 			kind: kind{name: "one server, two names", harmless: true, misleads: 1, weight: 6, least: 400 * time.Millisecond, most: 500 * time.Millisecond, after: gossips},
@@ -110,6 +117,18 @@ func mapsBesideSilence(p *play) {
 		})
 	}
 	p.elapse(p.f.For)
+}
+
+// slowMaps fetches the map from servers that take long for it, and less than a dial may.
+func slowMaps(p *play) {
+	for _, n := range p.w.nodes {
+		n.Slow("cluster|slots", 2500*time.Millisecond)
+		defer n.Slow("", 0)
+	}
+	p.call("sync", p.f.For, func(a *attempt) { // it may have to wait for a refresh that has begun
+		a.Sure = true
+		a.sync()
+	})
 }
 
 // untilDown waits until the client holds the node for down, for so long at most.

@@ -23,6 +23,13 @@ func unknownScenes() []scene {
 			kind: kind{name: "long outage and a new command", weight: 4, least: 6 * time.Second, most: 7 * time.Second, after: redials},
 			fits: both(tellsMap, settled), play: newCommandInLongOutage,
 		},
+		{
+			kind: kind{name: "a new command while writers wait", harmless: true, pauses: true, alone: true, weight: 24, least: 4 * time.Second, most: 4 * time.Second},
+			fits: both(tellsMap, func(s *Settings) bool {
+				return s.Terms.Grace > 0 && s.Latency <= 5*time.Millisecond && !s.Terms.FewCalls
+			}),
+			play: newCommandWhileWritersWait,
+		},
 	}
 }
 
@@ -94,4 +101,28 @@ func newCommandInLongOutage(p *play) {
 		}
 	})
 	p.elapse(p.f.For)
+}
+
+// newCommandWhileWritersWait uses a new command while all nodes make writers wait, whose
+// connections can be asked for nothing meanwhile. It waits, too.
+func newCommandWhileWritersWait(p *play) {
+	n, many := p.w.primary(p.f), 4*max(p.w.settings.Terms.Law.Most, leastConns(nil))
+	if len(p.w.model.SlotsOf(n)) == 0 || p.otherPrimary(n) == nil {
+		return
+	}
+	for _, other := range p.w.nodes {
+		other.Pause(p.f.For, false)
+		defer other.Unpause()
+	}
+	wait := p.beside(100, many*p.w.settings.Primaries, "command", 0, func(a *attempt, i int) {
+		a.incr(p.keyAt(i%p.w.settings.Primaries, sceneKeys, i))
+	})
+	p.elapse(100 * time.Millisecond)
+	p.call(module, 10*time.Second, func(a *attempt) {
+		if a.rare(n.Index()) {
+			a.Commands[0].Sure = true
+		}
+	})
+	p.elapse(p.f.For)
+	wait()
 }

@@ -17,6 +17,10 @@ type faults struct {
 	}
 	maxClients int
 	hangsUp    string // behind which command
+	slow       struct {
+		name string
+		by   time.Duration
+	}
 	username   string
 	password   string
 	mayNot     map[string]bool
@@ -240,6 +244,23 @@ func (n *Node) RequirePass(username, password string, again bool) {
 // HangUpBehind makes the node hang up right behind the reply to a command, named in lower
 // case; "" ends it.
 func (n *Node) HangUpBehind(name string) { n.lock(func(time.Time) { n.hangsUp = name }) }
+
+// Slow makes the node take so long for a command, named in lower case, while it runs those
+// of other clients; 0 ends it.
+func (n *Node) Slow(name string, by time.Duration) {
+	n.lock(func(time.Time) { n.slow.name, n.slow.by = name, by })
+}
+
+// slows returns what the command waits for that takes its time; nil: it takes none, or has
+// waited.
+func (n *Node) slows(s *Session, cmd *command, args [][]byte, now time.Time) *parked {
+	if s.waited || n.slow.by == 0 || cmd.name != n.slow.name {
+		s.waited = false
+		return nil
+	}
+	s.waited = true
+	return &parked{s: s, args: args, until: now.Add(n.slow.by), wake: make(chan struct{})}
+}
 
 // MasterDown cuts a replica's link to its primary: it applies nothing, and
 // refuses reads.

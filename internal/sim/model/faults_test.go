@@ -209,6 +209,25 @@ func TestWhoMayComeIn(t *testing.T) {
 	})
 }
 
+// A command that takes its time holds up its client only, each time.
+func TestSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := New(Options{Primaries: 1}).Nodes()[0]
+		n.Slow("cluster|myid", time.Second)
+		took := func(command string) time.Duration {
+			began := time.Now()
+			require.NotEmpty(t, do(n.NewSession(nil), command))
+			return time.Since(began)
+		}
+		for range 2 {
+			require.Equal(t, time.Second, took("CLUSTER MYID"))
+			require.Zero(t, took("CLUSTER SLOTS"))
+		}
+		n.Slow("", 0)
+		require.Zero(t, took("CLUSTER MYID"))
+	})
+}
+
 // A client that sends much and reads nothing holds up nobody, itself neither, as
 // at a server that buffers replies.
 func TestReplyTheClientDoesNotRead(t *testing.T) {

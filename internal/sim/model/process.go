@@ -73,6 +73,9 @@ func (s *Session) process(args [][]byte, now time.Time) *parked {
 	if refusal := s.n.pausedFor(s, cmd, now); refusal {
 		return s.n.postpone(s, args)
 	}
+	if p := s.n.slows(s, cmd, args, now); p != nil {
+		return p
+	}
 	if s.multi && !runsInMulti[cmd.name] {
 		if !s.aborted && !s.dirty {
 			s.queue = append(s.queue, queued{cmd, args})

@@ -34,6 +34,7 @@ type Session struct {
 	deliver  func([]byte) // messages that nobody has asked for
 	close    func()       // what the server does to hang up at once
 	dead     bool
+	waited   bool    // the command that runs has, since it is slow
 	parked   *parked // what the command that runs has to wait for
 }
 
