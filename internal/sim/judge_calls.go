@@ -107,7 +107,7 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 		return true
 	case h.Shut > 0 && c.Ended >= h.Shut && errors.Is(cmd.Err, redislanes.ErrClosed):
 		return true
-	case errors.Is(cmd.Err, redislanes.ErrExhausted):
+	case exhausted(cmd.Err):
 		return h.Terms.FewCalls || h.crowded(c) || h.lentOut(c)
 	case (c.Kind == transaction || c.Kind == raw) && redirected(cmd.Err):
 		return true
@@ -147,6 +147,12 @@ func gentle(h *History) string {
 func gaveWay(err error) bool {
 	var by *redislanes.CommandError
 	return errors.Is(err, redislanes.ErrOvertaken) || errors.As(err, &by) && errors.Is(by, redislanes.ErrOvertaken)
+}
+
+// exhausted reports whether a pool was full for a command, or for that EXPIRE of a hit.
+func exhausted(err error) bool {
+	var by *redislanes.CommandError
+	return errors.Is(err, redislanes.ErrExhausted) || errors.As(err, &by) && errors.Is(by, redislanes.ErrExhausted)
 }
 
 // only returns the fault that is about during the call, or shortly before; nil:
