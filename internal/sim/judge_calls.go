@@ -149,7 +149,7 @@ func gaveWay(err error) bool {
 	return errors.Is(err, redislanes.ErrOvertaken) || errors.As(err, &by) && errors.Is(by, redislanes.ErrOvertaken)
 }
 
-// exhausted reports whether a pool was full for a command, or for that EXPIRE of a hit.
+// exhausted reports whether a pool was full for a command, or for the EXPIRE of a hit.
 func exhausted(err error) bool {
 	var by *redislanes.CommandError
 	return errors.Is(err, redislanes.ErrExhausted) || errors.As(err, &by) && errors.Is(by, redislanes.ErrExhausted)
