@@ -50,7 +50,7 @@ func expiries(h *History) string {
 	for key, most := range promised {
 		ttl := h.TTLs[key]
 		switch {
-		case !ttl.Exists || excused[key].stands || h.Lost[key] && strings.HasPrefix(key, onceKeys): // others are hit again
+		case !ttl.Exists || excused[key].stands || h.Lost[key] && (strings.HasPrefix(key, onceKeys) || h.expiredLast(key)): // others are hit again
 		case most == 0 && ttl.Left >= 0 && !tried[key]:
 			return fmt.Sprintf("%s: %v are left at the end, and no hit that was sent wanted a time to live", key, ttl.Left)
 		case most > 0 && (ttl.Left < 0 || ttl.Left > most):
@@ -58,6 +58,17 @@ func expiries(h *History) string {
 		}
 	}
 	return ""
+}
+
+// expiredLast reports whether the last of what took effect on the key was its EXPIRE: if a
+// failover has lost that, nobody has hit the key since.
+func (h *History) expiredLast(key string) bool {
+	for _, e := range slices.Backward(h.Log) {
+		if e.Key == key {
+			return strings.HasPrefix(e.Text, "EXPIRE")
+		}
+	}
+	return false
 }
 
 // An excuse is that a key may be left without its time to live, by a hit that ended then.
