@@ -23,6 +23,7 @@ type faults struct {
 	masterDown bool
 	deaf       bool
 	interposed Interposer
+	leftBehind uint64 // the last connection that leads to a replica; 0: none
 	told       func(slot uint16, owner int) int
 	outdated   bool // what it tells
 	disowned   map[uint16]bool
@@ -199,8 +200,22 @@ const (
 	ReadOnly    Refusal = errReadOnly
 )
 
+// Latest returns what tells connections that are there from later ones.
+func (n *Node) Latest() (conn uint64) {
+	n.lock(func(time.Time) { conn = n.c.lastID })
+	return conn
+}
+
+// LeaveBehind makes connections up to that one lead to a server that is a replica by now, while
+// the address leads to another one. 0 ends it.
+func (n *Node) LeaveBehind(conn uint64) { n.lock(func(time.Time) { n.leftBehind = conn }) }
+
 // flickers returns why the command is refused, or nothing.
-func (n *Node) flickers(write bool) string {
+func (s *Session) flickers(write bool) string {
+	n := s.n
+	if write && s.id <= n.leftBehind {
+		return n.c.dialect().named(errReadOnly)
+	}
 	if n.flaky.every == 0 || !write && (n.flaky.text == errNoReplicas || n.flaky.text == errReadOnly) {
 		return ""
 	}
