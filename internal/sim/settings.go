@@ -91,6 +91,7 @@ func choose(seed uint64) Settings {
 	}
 	s.suitServers(seed)
 	s.Terms.MinConns, s.Terms.Law = leastConns(s.Config.Pool), lawOf(s.Config.Pool)
+	s.Terms.FailFast = s.Terms.Law.Exclusive && s.options().FailFast && s.options().MaxWaiters == 0
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
 	}
