@@ -140,7 +140,7 @@ func scenes() []scene {
 		silentScenes(), sharedScenes(), dialScenes(), waitScenes(),
 		moveScenes(), unknownScenes(), laneScenes(), mapScenes(), singleScenes(),
 		loadScenes(), poolScenes(), proxyScenes(),
-		expiryScenes(), lineupScenes(), besideScenes(), beneathScenes(), limitScenes(), returnScenes(), lingerScenes(),
+		expiryScenes(), lineupScenes(), besideScenes(), beneathScenes(), limitScenes(), returnScenes(), lingerScenes(), proofScenes(),
 	)
 }
 

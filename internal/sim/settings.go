@@ -190,6 +190,7 @@ func (s *Settings) chooseSeldom(seed uint64) {
 // seldomOptions returns what scenes need, and chance gives them seldom.
 func seldomOptions(r *rand.Rand, o pool.Options) (_ pool.Options, stall time.Duration) {
 	o.PingEvery, o.StallTimeout, o.MaxAge = oneOf(r, 0, time.Second, time.Second), 0, 0
+	o.MaxBackoff = oneOf(r, 0, quickly)
 	return o, 3 * time.Second
 }
 

@@ -17,6 +17,7 @@ type faults struct {
 	}
 	maxClients int
 	hangsUp    string // behind which command
+	silences   string // at which command sessions fall silent
 	username   string
 	password   string
 	mayNot     map[string]bool
@@ -319,3 +320,7 @@ var mayWrite = map[string]bool{"eval": true, "evalsha": true, "publish": true}
 func (n *Node) postpone(s *Session, args [][]byte) *parked {
 	return &parked{s: s, args: args, until: n.pause.until, wake: n.pause.changed}
 }
+
+// SilentFrom makes each connection on which the command arrives, named in lower case, say
+// nothing from there on; "": no more of them.
+func (n *Node) SilentFrom(name string) { n.lock(func(time.Time) { n.silences = name }) }
