@@ -51,7 +51,7 @@ func closing(h *History) string {
 	if h.Closing.From == 0 {
 		return ""
 	}
-	most := closes + max(h.Terms.Parting, h.Terms.Closing)
+	most := closes + max(h.Terms.Parting, h.Terms.Closing, h.slackIn(h.Closing))
 	if took := h.Closing.To - h.Closing.From; took < 0 || took > most {
 		return fmt.Sprintf("Close began at %v and took %v", h.Closing.From, took)
 	}

@@ -29,7 +29,7 @@ func (w *world) netDial() (_ netDial, keepsDeadlines bool) {
 	if keepsDeadlines = s.KeepsDeadlines && s.Dialing != stubborn; keepsDeadlines {
 		dial = w.net.Dialer(us)
 	}
-	dial = w.mayHang(dial)
+	dial = w.mayLinger(w.mayHang(dial))
 	switch s.Dialing {
 	case late:
 		return func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -64,6 +64,33 @@ func (w *world) mayHang(dial netDial) netDial {
 		}
 		return dial(ctx, network, addr)
 	}
+}
+
+// mayLinger returns dial for connections that may take their time to end.
+func (w *world) mayLinger(dial netDial) netDial {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return lingeringConn{conn, w}, nil
+	}
+}
+
+// A lingeringConn is no socket: what it goes through has to say that it ends.
+type lingeringConn struct {
+	net.Conn
+	w *world
+}
+
+func (c lingeringConn) Close() error {
+	if most := time.Duration(c.w.lingers.Load()); most > 0 {
+		select {
+		case <-c.w.over:
+		case <-time.After(most):
+		}
+	}
+	return c.Conn.Close()
 }
 
 // A stubbornConn ends when the world does.

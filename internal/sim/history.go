@@ -202,6 +202,7 @@ type Terms struct {
 	Closing   time.Duration // that Close may take for the user's log
 	Parting   time.Duration // until dials and connections are given up that do not end
 	FewCalls  bool          // the pool refuses callers when it is full
+	FailFast  bool          // and only then, and each of its connections is for one caller
 	Roomy     bool          // callers do not wait for each other's connections
 	Askers    int           // pools of a node that may ask whether it lives
 	Blind     bool          // no server is asked for a map: MOVED is all that there is to know

@@ -52,9 +52,14 @@ func (h *History) slackOf(c *Call) (slack time.Duration) {
 	if !c.Deadline {
 		slack = notices + time.Duration(len(h.Nodes))*lastLook
 	}
+	return max(slack, h.slackIn(Span{c.Began, c.Ended}))
+}
+
+// slackIn is how long they may have kept somebody meanwhile.
+func (h *History) slackIn(s Span) (slack time.Duration) {
 	for _, f := range h.Faults {
-		if f.slack > 0 && f.overlaps(c.Began, c.Ended) {
-			return f.slack
+		if f.overlaps(s.From, s.To) {
+			slack = max(slack, f.slack)
 		}
 	}
 	return slack

@@ -15,7 +15,7 @@ import (
 func sure(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		cmd := &c.Commands[i]
-		if (!cmd.Sure || cmd.Outcome == Acked) && (!cmd.Clear || cmd.Outcome != Unknown || ended(cmd.Err)) || h.Terms.Stubborn || h.closedBy(c.Ended) || h.notAlone(c) || c.Large && h.besideLarge(c) || h.Terms.FewCalls && errors.Is(cmd.Err, redislanes.ErrExhausted) {
+		if (!cmd.Sure || cmd.Outcome == Acked) && (!cmd.Clear || cmd.Outcome != Unknown || ended(cmd.Err)) || h.Terms.Stubborn || h.closedBy(c.Ended) || h.notAlone(c) || c.Large && h.besideLarge(c) || h.mayBeFull(c) && errors.Is(cmd.Err, redislanes.ErrExhausted) {
 			return ""
 		}
 		if cmd.Clear {
@@ -23,6 +23,12 @@ func sure(h *History) string {
 		}
 		return fmt.Sprintf("%s: began at %v, and what was the matter does not concern it: %v", c.of(i), c.Began, cmd.Err)
 	})
+}
+
+// mayBeFull reports whether a pool may have been full when the call came that refuses callers
+// then. Where it can be told, callers had less connections than there may be.
+func (h *History) mayBeFull(c *Call) bool {
+	return h.Terms.FewCalls && (!h.Terms.FailFast || h.others(c) >= h.Terms.Law.Most)
 }
 
 // notAlone reports whether more than one fault is about during the call, or shortly before.

@@ -64,9 +64,10 @@ func (s *Settings) suitPool(seed uint64, o pool.Options) pool.Options {
 	switch r.IntN(3) {
 	case 0:
 		o.FailFast, o.PingEvery = chance(r, 2), time.Second
-		size := 5 + r.IntN(4)
+		size := 6 + r.IntN(5)
 		s.Config.Pool, s.Strategy, s.Terms.MaxConns = pool.Fixed{Size: size, Options: o}, "", size
 	case 1:
+		o.FailFast = chance(r, 4)
 		most := 7 + r.IntN(4)
 		s.Config.Pool, s.Strategy, s.Terms.MaxConns = pool.Adaptive{Min: 1, Max: most, IdleTimeout: time.Second, Options: o}, "", most
 	case 2:

@@ -141,6 +141,7 @@ func scenes() []scene {
 		moveScenes(), unknownScenes(), laneScenes(), mapScenes(), singleScenes(),
 		loadScenes(), poolScenes(), proxyScenes(),
 		expiryScenes(), lineupScenes(), besideScenes(), beneathScenes(), limitScenes(), lastScenes(),
+		returnScenes(), lingerScenes(), proofScenes(),
 	)
 }
 

@@ -19,7 +19,7 @@ func poolScenes() []scene {
 	}
 	return []scene{
 		{
-			kind: kind{name: "half of the idle connections are broken", local: true, quiet: true, weight: 12, least: 8 * time.Second, most: 9 * time.Second},
+			kind: kind{name: "half of the idle connections are broken", local: true, quiet: true, alone: true, weight: 16, least: 8 * time.Second, most: 9 * time.Second},
 			fits: func(s *Settings) bool { return pings(s) && s.Terms.Law.Least >= 3 },
 			play: halfBroken,
 		},
@@ -88,10 +88,10 @@ func halfBroken(p *play) {
 	}
 }
 
-// callWell makes calls at the same moment, half as many as connections of the node are well.
+// callWell makes calls at the same moment, one less than connections of the node are well.
 func (p *play) callWell(n *model.Node, well int) {
 	var wg sync.WaitGroup
-	for range well / 2 {
+	for range well - 1 {
 		p.calls++
 		number := p.calls
 		key := p.keyAt(n.Index(), "u:", number)

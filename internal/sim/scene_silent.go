@@ -33,6 +33,13 @@ func silentScenes() []scene {
 			}),
 			play: silenceBehindPause,
 		},
+		{
+			kind: kind{name: "a silence ends with its connection, and another one begins", local: true, quiet: true, alone: true, weight: 14, least: 3500 * time.Millisecond, most: 3500 * time.Millisecond, after: redials},
+			fits: func(s *Settings) bool {
+				return near(s) && s.lanes() >= 2 && s.Config.Dialer.Timeout == 0 && s.Terms.Stall >= 3*time.Second && s.Terms.Grace >= 0 && s.Terms.Grace <= time.Second && s.Dialing == wellBehaved
+			},
+			primary: true, play: silentAgain,
+		},
 	}
 }
 
@@ -113,4 +120,43 @@ func silenceBehindPause(p *play) {
 		})
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// silentAgain has a server make writers wait, while it takes long to dial it, so that the
+// question whether it lives has no answer yet when the connection is lost on which it was
+// silent. Where it is silent next, it is asked again, and answers at once.
+func silentAgain(p *play) {
+	n := p.w.node(p.f)
+	host := p.w.reached(n)
+	p.crowd(n.Index(), 1, time.Second)
+	if p.whole(host) < 2 || p.left() < 3300*time.Millisecond {
+		return
+	}
+	began := p.w.rec.now() - p.f.At
+	n.Pause(2400*time.Millisecond, false)
+	defer p.undo(n.Unpause)()
+	lift := p.impose(n, simnet.Conditions{SlowDial: 2500 * time.Millisecond})
+	var lost *Call
+	push := func(number int) (wait func()) {
+		key := p.keyAt(n.Index(), "u:", number)
+		return p.beside(number, 1, "push", 5*time.Second, func(a *attempt, _ int) {
+			a.pushTo(key)
+			if lost == nil {
+				lost = a.Call
+			} else {
+				a.Commands[0].Sure = lost.Commands[0].Outcome == Unknown
+			}
+		})
+	}
+	first := push(901)
+	p.elapse(began + 380*time.Millisecond)
+	p.w.net.CutUsed(us, host)
+	first()
+	time.Sleep(5 * time.Millisecond)
+	lift()
+	time.Sleep(40 * time.Millisecond) // until that is seen
+	second := push(902)
+	time.Sleep(650 * time.Millisecond)
+	push(903)()
+	second()
 }

@@ -37,8 +37,10 @@ func waitScenes() []scene {
 			play: backFromSilence,
 		},
 		{
-			kind: kind{name: "a slow OnWait", weight: 6, least: time.Second, most: time.Second, slack: time.Second},
-			fits: func(s *Settings) bool { return !s.Unset && s.lanes() == 0 && s.Terms.MaxConns <= 5 },
+			kind: kind{name: "a slow OnWait", alone: true, weight: 8, least: 1500 * time.Millisecond, most: 1500 * time.Millisecond, slack: time.Second},
+			fits: func(s *Settings) bool {
+				return !s.Unset && s.lanes() == 0 && s.Terms.MaxConns <= 10 && !s.Terms.FewCalls
+			},
 			play: slowOnWait,
 		},
 		{
@@ -145,7 +147,7 @@ func slowOnWait(p *play) {
 			})
 		})
 	}
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(200*time.Millisecond + 8*p.w.settings.Terms.RoundTrip) // they are dialled by and by
 	var only atomic.Bool
 	users.Go(func() {
 		p.callAs(500, "command", 250*time.Millisecond, func(a *attempt) {

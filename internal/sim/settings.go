@@ -90,6 +90,7 @@ func choose(seed uint64) Settings {
 	}
 	s.suitServers(seed)
 	s.Terms.MinConns, s.Terms.Law = leastConns(s.Config.Pool), lawOf(s.Config.Pool)
+	s.Terms.FailFast = s.Terms.Law.Exclusive && s.options().FailFast && s.options().MaxWaiters == 0
 	if !s.Config.Lazy && chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
 	}
@@ -188,6 +189,7 @@ func (s *Settings) chooseSeldom(seed uint64) {
 // seldomOptions returns what scenes need, and chance gives them seldom.
 func seldomOptions(r *rand.Rand, o pool.Options) (_ pool.Options, stall time.Duration) {
 	o.PingEvery, o.StallTimeout, o.MaxAge = oneOf(r, 0, time.Second, time.Second), 0, 0
+	o.MaxBackoff = oneOf(r, 0, quickly)
 	return o, 3 * time.Second
 }
 

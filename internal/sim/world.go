@@ -49,7 +49,8 @@ type world struct {
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
 	user     user
-	hanging  atomic.Bool // dials do not end
+	hanging  atomic.Bool  // dials do not end
+	lingers  atomic.Int64 // for how long connections go on that were closed
 	client   *cluster.Client
 	counters *pipeline.Counters
 	limiter  *limit.Limiter

@@ -17,6 +17,7 @@ type faults struct {
 	}
 	maxClients int
 	hangsUp    string // behind which command
+	silences   string // at which command sessions fall silent
 	slow       struct {
 		name string
 		by   time.Duration
@@ -27,6 +28,7 @@ type faults struct {
 	masterDown bool
 	deaf       bool
 	interposed Interposer
+	leftBehind uint64 // the last connection that leads to a replica; 0: none
 	told       func(slot uint16, owner int) int
 	outdated   bool // what it tells
 	disowned   map[uint16]bool
@@ -203,8 +205,22 @@ const (
 	ReadOnly    Refusal = errReadOnly
 )
 
+// Latest returns what tells connections that are there from later ones.
+func (n *Node) Latest() (conn uint64) {
+	n.lock(func(time.Time) { conn = n.c.lastID })
+	return conn
+}
+
+// LeaveBehind makes connections up to that one lead to a server that is a replica by now, while
+// the address leads to another one. 0 ends it.
+func (n *Node) LeaveBehind(conn uint64) { n.lock(func(time.Time) { n.leftBehind = conn }) }
+
 // flickers returns why the command is refused, or nothing.
-func (n *Node) flickers(write bool) string {
+func (s *Session) flickers(write bool) string {
+	n := s.n
+	if write && s.id <= n.leftBehind {
+		return n.c.dialect().named(errReadOnly)
+	}
 	if n.flaky.every == 0 || !write && (n.flaky.text == errNoReplicas || n.flaky.text == errReadOnly) {
 		return ""
 	}
@@ -325,3 +341,7 @@ var mayWrite = map[string]bool{"eval": true, "evalsha": true, "publish": true}
 func (n *Node) postpone(s *Session, args [][]byte) *parked {
 	return &parked{s: s, args: args, until: n.pause.until, wake: n.pause.changed}
 }
+
+// SilentFrom makes each connection on which the command arrives, named in lower case, say
+// nothing from there on; "": no more of them.
+func (n *Node) SilentFrom(name string) { n.lock(func(time.Time) { n.silences = name }) }

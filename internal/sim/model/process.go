@@ -127,7 +127,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 			}
 			return text
 		}
-		if text := n.flickers(write); text != "" {
+		if text := s.flickers(write); text != "" {
 			return text
 		}
 	}

@@ -106,6 +106,9 @@ func (s *Session) startLocked(args [][]byte) *parked {
 		s.closing = true
 		return nil
 	}
+	if s.n.silences != "" && strings.EqualFold(string(args[0]), s.n.silences) {
+		return &parked{s: s, args: args, wake: make(chan struct{})} // for ever
+	}
 	now := time.Now()
 	s.n.settle(now)
 	before := len(s.out.b)

@@ -127,7 +127,19 @@ func (n *Network) Vanish(from, addr string, share float64) {
 
 // VanishUsed is [Network.Vanish] for the connection that the dialler has written to last.
 func (n *Network) VanishUsed(from, addr string) {
-	var last *wire
+	if w := n.lastUsed(from, addr); w != nil {
+		w.vanish()
+	}
+}
+
+// CutUsed is [Network.Cut] for that connection.
+func (n *Network) CutUsed(from, addr string) {
+	if w := n.lastUsed(from, addr); w != nil {
+		w.cut()
+	}
+}
+
+func (n *Network) lastUsed(from, addr string) (last *wire) {
 	at := int64(0)
 	for _, w := range n.chosen(from, addr, 1) {
 		w.mu.Lock()
@@ -136,9 +148,7 @@ func (n *Network) VanishUsed(from, addr string) {
 		}
 		w.mu.Unlock()
 	}
-	if last != nil {
-		last.vanish()
-	}
+	return last
 }
 
 // chosen returns open connections; whether one is among them, it decides for
