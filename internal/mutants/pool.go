@@ -83,6 +83,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestStubbornStream", false,
 	},
 	{
+		"who has subscribed waits longer than the context lasts where connections keep no deadlines", "internal/wire/deadlines.go",
+		"!keepsDeadlines(conn) {", "!keepsDeadlines(conn) && false {",
+		"./internal/nodepool", "TestStreamKeepsDeadlines", false,
+	},
+	{
 		"a server that hangs up after a command is dialled without end", "internal/nodepool/early.go",
 		"return p.early > sparedEarly", "return false",
 		"./internal/nodepool", "TestNoDialStorm", false,
@@ -216,6 +221,11 @@ var ofPool = []mutant{
 		"a dial without an answer is waited for while a connection ends", "internal/nodepool/stall.go",
 		"m.state != lent && m.lane.Err() == nil })", "m.state != lent })",
 		"./internal/nodepool", "TestUnansweredDialBesideEndingConnection", false,
+	},
+	{
+		"a late reply to a user who has left says what is usual", "internal/nodepool/stall.go",
+		"m.state != lent && m.lane.Err() == nil && (shortest == 0", "m.state != lent && (shortest == 0",
+		"./internal/nodepool", "TestLateReplyToOneWhoLeftIsNoTrip", false,
 	},
 	{
 		"silent lanes are chosen", "internal/nodepool/stall.go",

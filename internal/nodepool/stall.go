@@ -93,7 +93,7 @@ func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.
 		}
 		m.waits = inFlight
 		longest = max(longest, m.silent)
-		if trip := m.lane.Trip(); trip > 0 && m.state != lent && (shortest == 0 || trip < shortest) {
+		if trip := m.lane.Trip(); trip > 0 && m.state != lent && m.lane.Err() == nil && (shortest == 0 || trip < shortest) {
 			shortest = trip
 		}
 	}

@@ -437,3 +437,39 @@ func TestUnansweredDialBesideEndingConnection(t *testing.T) {
 		require.NotZero(t, p.Stats().Suspects)
 	})
 }
+
+// TestLateReplyToOneWhoLeftIsNoTrip: how long a command took whose user left meanwhile, and
+// whose connection takes its time to end, does not say what is usual of the server.
+func TestLateReplyToOneWhoLeftIsNoTrip(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		dial := d.NetDial
+		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dial(ctx, network, addr)
+			return lingering{conn}, err
+		}
+		p, err := New(Laned{Lanes: 1, MaxLent: 1, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer time.Sleep(lingers) // until connections have ended
+		defer p.Close()
+		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
+			go func() { _ = conn.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
+			time.Sleep(time.Millisecond)
+			return nil
+		}))
+		time.Sleep(500 * time.Millisecond)
+		resume()
+		time.Sleep(100 * time.Millisecond)
+		p.mu.Lock()
+		parts := p.access.partsLocked()
+		p.mu.Unlock()
+		require.NotEmpty(t, parts)
+		for _, part := range parts {
+			part.mu.Lock()
+			usual := part.watch.usual
+			part.mu.Unlock()
+			require.Less(t, usual, 100*time.Millisecond)
+		}
+	})
+}

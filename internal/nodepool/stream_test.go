@@ -3,6 +3,7 @@ package nodepool
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"testing"
@@ -78,36 +79,79 @@ func TestStreamEndsWithThePool(t *testing.T) {
 	require.NoError(t, ctx.Err())
 }
 
+// subscription is a subscription over connections of NetDial, of a server that publishes
+// what it is given.
+func subscription(t *testing.T, keepsDeadlines bool, wrap func(net.Conn) net.Conn) (p *Pool, c *Lent, publish func(text string)) {
+	var subscriber net.Conn
+	serve := func(conn net.Conn) {
+		defer conn.Close()
+		in := bufio.NewReader(conn)
+		for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
+			reply := "+OK\r\n"
+			if command == "SUBSCRIBE" {
+				subscriber, reply = conn, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"
+			}
+			_, _ = io.WriteString(conn, reply)
+		}
+	}
+	dial := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go serve(server)
+		return wrap(client), nil
+	}
+	p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: dial, NetDialKeepsDeadlines: keepsDeadlines}, "pipe:1", nil)
+	require.NoError(t, err)
+	c, err = p.Lend(t.Context())
+	require.NoError(t, err)
+	_, err = say(t.Context(), c, "SUBSCRIBE c")
+	require.NoError(t, err)
+	return p, c, func(text string) {
+		_, err := fmt.Fprintf(subscriber, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$%d\r\n%s\r\n", len(text), text)
+		require.NoError(t, err)
+	}
+}
+
 // TestStubbornStream: who has subscribed does not wait for a connection that does not end.
 func TestStubbornStream(t *testing.T) {
 	t.Parallel()
+	for keepsDeadlines, patience := range map[bool]time.Duration{true: streamPatience, false: 0} {
+		t.Run(fmt.Sprintf("keeps deadlines: %v", keepsDeadlines), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, c, _ := subscription(t, keepsDeadlines, func(conn net.Conn) net.Conn { return lingering{conn} })
+				began := time.Now()
+				c.Return()
+				require.LessOrEqual(t, time.Since(began), patience)
+				require.NoError(t, p.Close())
+				time.Sleep(lingers)
+			})
+		})
+	}
+}
+
+// An untimed connection takes deadlines, and does not keep them.
+type untimed struct{ net.Conn }
+
+func (untimed) SetDeadline(time.Time) error      { return nil }
+func (untimed) SetReadDeadline(time.Time) error  { return nil }
+func (untimed) SetWriteDeadline(time.Time) error { return nil }
+
+// TestStreamKeepsDeadlines: who waits for a message does so no longer than the context
+// lasts, whatever the connection does, and loses no message by it.
+func TestStreamKeepsDeadlines(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		serve := func(conn net.Conn) {
-			defer conn.Close()
-			in := bufio.NewReader(conn)
-			for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
-				reply := "+OK\r\n"
-				if command == "SUBSCRIBE" {
-					reply = "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"
-				}
-				_, _ = io.WriteString(conn, reply)
-			}
-		}
-		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
-			client, server := net.Pipe()
-			go serve(server)
-			return lingering{client}, nil
-		}}, "pipe:1", nil)
-		require.NoError(t, err)
-		c, err := p.Lend(t.Context())
-		require.NoError(t, err)
-		_, err = say(t.Context(), c, "SUBSCRIBE c")
-		require.NoError(t, err)
+		p, c, publish := subscription(t, false, func(conn net.Conn) net.Conn { return untimed{conn} })
+		defer p.Close()
+		defer c.Return()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var raw resp3.RawMessage
 		began := time.Now()
-		c.Return()
-		require.LessOrEqual(t, time.Since(began), streamPatience)
-		require.NoError(t, p.Close())
-		time.Sleep(lingers)
+		require.ErrorIs(t, c.EncodeDecode(ctx, nil, &raw), context.DeadlineExceeded)
+		require.Equal(t, time.Second, time.Since(began))
+		publish("later")
+		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.Contains(t, string(raw), "later")
 	})
 }
 

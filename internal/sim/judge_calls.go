@@ -47,12 +47,16 @@ const (
 	lastLook = 250 * time.Microsecond
 )
 
-// slackOf is how long the user's own functions may have kept the call.
+// slackOf is how long the user's own functions may have kept the call, which are told of
+// each of its commands.
 func (h *History) slackOf(c *Call) (slack time.Duration) {
 	if !c.Deadline {
 		slack = notices + time.Duration(len(h.Nodes))*lastLook
 	}
-	return max(slack, h.slackIn(Span{c.Began, c.Ended}))
+	if slow := h.slackIn(Span{c.Began, c.Ended}); slow > 0 {
+		slack = max(slack, slow+time.Duration(len(c.Commands))*slowness)
+	}
+	return slack
 }
 
 // slackIn is how long they may have kept somebody meanwhile.

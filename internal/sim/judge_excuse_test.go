@@ -36,6 +36,11 @@ func TestExcuses(t *testing.T) {
 				h.TTLs["c"], h.Lost = TTL{Exists: true, Left: -1}, map[string]bool{"c": true}
 			}, func(h *History) { h.LastLost = map[string]time.Duration{"c": time.Hour} },
 		},
+		"functions that are slow whenever they are told of a command": {
+			"deadline", func(h *History) { h.Calls[1].Ended = h.Calls[1].Limit + 203*time.Millisecond }, func(h *History) {
+				h.Faults = append(h.Faults, Fault{kind: &kind{name: "slow functions", slack: 200 * time.Millisecond}, At: 2 * time.Second, For: time.Second})
+			},
+		},
 		"a burst takes its time": {
 			"calm", func(h *History) {
 				h.Calls[4].Err = errUnknown

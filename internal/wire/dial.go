@@ -100,12 +100,6 @@ func DialTimed(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string
 	return newLane(addr, conn, settings, events), took, nil
 }
 
-// Connect is DialFor without a lane: it returns the connection after its handshake.
-func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, error) {
-	conn, _, _, err := connect(ctx, d, purpose, addr)
-	return conn, err
-}
-
 func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, dialer, Steps, error) {
 	if err := d.Validate(); err != nil {
 		return nil, dialer{}, Steps{}, err
