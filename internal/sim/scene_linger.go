@@ -2,9 +2,12 @@ package sim
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
@@ -38,9 +41,8 @@ func lingerScenes() []scene {
 			}),
 		},
 		{
-			kind:    lingering("subscribers leave", 5, 2*time.Second),
-			primary: true, play: subscribersLeave,
-			fits: both(ends, func(s *Settings) bool { return s.KeepsDeadlines }), // radix closes the others by itself
+			kind:    lingering("subscribers leave", 10, 2500*time.Millisecond),
+			primary: true, fits: ends, play: subscribersLeave,
 		},
 	}
 }
@@ -100,18 +102,27 @@ func unansweredWhileEnding(p *play) {
 	})
 }
 
-// subscribersLeave has users subscribe and leave.
+// subscribersLeave has users subscribe, wait for a message that does not come, and leave.
 func subscribersLeave(p *play) {
 	if at, _ := chooseClosing(p.w.seed, p.w.schedule); at > 0 && at < p.f.over()+time.Second {
 		return // two that close a connection of radix's wait for each other by a mutex, for which time does not pass
 	}
+	const patience = 100 * time.Millisecond
 	key := p.keyAt(p.w.node(p.f).Index(), sceneKeys, 0)
 	defer p.linger()()
 	for range 3 {
 		p.call("subscriber", 0, func(a *attempt) {
-			a.Soon = p.fewTrips() + 50*time.Millisecond
+			a.Soon = p.fewTrips() + patience + 50*time.Millisecond
 			a.Err = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-				return conn.Do(ctx, radix.Cmd(nil, "SUBSCRIBE", "news"))
+				if err := conn.Do(ctx, radix.Cmd(nil, "SUBSCRIBE", "news")); err != nil {
+					return err
+				}
+				ctx, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
+				if err := conn.EncodeDecode(ctx, nil, new(resp3.RawMessage)); !errors.Is(err, context.DeadlineExceeded) {
+					return fmt.Errorf("waiting for a message: %w", err)
+				}
+				return nil
 			}))
 		})
 		time.Sleep(100 * time.Millisecond)
