@@ -26,7 +26,7 @@ func sure(h *History) string {
 }
 
 // mayBeFull reports whether a pool may have been full when the call came that refuses callers
-// then. Where it can be told, callers had less connections than there may be.
+// then. Where it can be told, callers had fewer connections than there may be.
 func (h *History) mayBeFull(c *Call) bool {
 	return h.Terms.FewCalls && (!h.Terms.FailFast || h.others(c) >= h.Terms.Law.Most)
 }
