@@ -76,9 +76,7 @@ func TestLargePipelinesDoNotDeadlock(t *testing.T) {
 			until(t, "the quiet lane gives large buffers back", func() bool {
 				l.Watch()
 				quieten(t, l)
-				l.mu.Lock()
-				defer l.mu.Unlock()
-				return cap(l.wbuf)+cap(l.spare) <= 2*largeBuffer
+				return l.buffers() <= 2*largeBuffer
 			})
 		})
 	}
