@@ -22,8 +22,9 @@ func lingerScenes() []scene {
 	lingering := func(name string, weight int, lasts time.Duration) kind {
 		return kind{name: name, local: true, quiet: true, alone: true, weight: weight, least: lasts, most: lasts, after: redials}
 	}
+	// What leaves because of its age has its place until it has ended.
 	ends := func(s *Settings) bool {
-		return s.Dialing == wellBehaved && s.Terms.RoundTrip <= 12*time.Millisecond
+		return s.Dialing == wellBehaved && s.Terms.RoundTrip <= 12*time.Millisecond && s.options().MaxAge == 0
 	}
 	return []scene{
 		{
