@@ -11,9 +11,27 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 func closes(conn radix.Conn) error { return conn.Close() }
+
+// cutOff returns a dialer whose dials are lost while there is an outage.
+func cutOff(t *testing.T) (d lanes.Dialer, outage *atomic.Bool) {
+	d, resume := pausedServer(t)
+	t.Cleanup(resume)
+	outage = new(atomic.Bool)
+	dial := d.NetDial
+	d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if outage.Load() {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return dial(ctx, network, addr)
+	}
+	return d, outage
+}
 
 // TestOutlivedDials: dials that were lost in an outage are given up long after it, and are
 // no reason to refuse callers when the only connection is lost, over which the server has
@@ -21,17 +39,7 @@ func closes(conn radix.Conn) error { return conn.Close() }
 func TestOutlivedDials(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, resume := pausedServer(t)
-		defer resume()
-		var outage atomic.Bool
-		dial := d.NetDial
-		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if outage.Load() {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			return dial(ctx, network, addr)
-		}
+		d, outage := cutOff(t)
 		d.Timeout = 2 * time.Second
 		p, err := New(Fixed{Size: 3, Options: Options{MinBackoff: 100 * time.Millisecond, PingEvery: -1}}, d, "simulated:1", nil)
 		require.NoError(t, err)
@@ -69,17 +77,7 @@ func dialErrors(p *Pool, n uint64) {
 func TestDialsBesideALostOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, resume := pausedServer(t)
-		defer resume()
-		var outage atomic.Bool
-		dial := d.NetDial
-		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if outage.Load() {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			return dial(ctx, network, addr)
-		}
+		d, outage := cutOff(t)
 		d.Timeout = 2 * time.Second
 		p, err := New(Fixed{Size: 2, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
 		require.NoError(t, err)
@@ -116,17 +114,12 @@ func (c deaf) Write(b []byte) (int, error) {
 func TestOutlivedProof(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d, resume := pausedServer(t)
-		defer resume()
-		var outage, lossy atomic.Bool
+		d, outage := cutOff(t)
+		var lossy atomic.Bool
 		dial := d.NetDial
 		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if outage.Load() {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
 			conn, err := dial(ctx, network, addr)
-			if lossy.Load() {
+			if err == nil && lossy.Load() {
 				conn = deaf{conn}
 			}
 			return conn, err
