@@ -1,7 +1,10 @@
 package envoydriver
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +18,7 @@ func TestReceivers(t *testing.T) {
 	t.Parallel()
 	client := connect(t, topologies["cluster"](t))
 	pipe := func(rcv any, cmd, key string, args ...any) error {
-		return client.PipeDo(client.PipeAppend(nil, rcv, cmd, key, args...))
+		return client.PipeDo(t.Context(), client.PipeAppend(nil, rcv, cmd, key, args...))
 	}
 	for name, do := range map[string]func(rcv any, cmd, key string, args ...any) error{"DoCmd": client.DoCmd, "PipeDo": pipe} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +42,7 @@ func TestReceivers(t *testing.T) {
 			require.ErrorContains(t, do(&small, "GET", "text"+name), "GET")
 		})
 	}
-	require.NoError(t, client.PipeDo(nil))
+	require.NoError(t, client.PipeDo(t.Context(), nil))
 }
 
 // TestCommandErrors: an error of one command is a RedisError of the call, and takes
@@ -101,7 +104,7 @@ func TestRefused(t *testing.T) {
 		"secret in the address":   {Options{Type: "CLUSTER", URL: "limiter:canary-wrong@" + locked}, "URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client, err := New(c.options)
+			client, err := New(t.Context(), c.options)
 			require.Nil(t, client)
 			requireRedisError(t, err, c.want)
 		})
@@ -118,4 +121,56 @@ func TestURLs(t *testing.T) {
 	var keyspace string
 	require.NoError(t, client.DoCmd(&keyspace, "INFO", "keyspace"))
 	require.Contains(t, keyspace, "db2:keys=1")
+}
+
+// TestRoutingKey: EVAL, whose first argument is no key, goes to the node of its key.
+func TestRoutingKey(t *testing.T) {
+	t.Parallel()
+	client := connect(t, topologies["cluster"](t))
+	keys := redistest.KeysInSlots(5, "script")
+	totals := make([]uint64, len(keys))
+	var p Pipeline
+	for i, key := range keys {
+		p = client.PipeAppend(p, nil, "SET", key, 10)
+		p = client.PipeAppendWithRoutingKey(p, key, &totals[i], "EVAL", "return redis.call('DECRBY', KEYS[1], ARGV[1])", 1, key, i)
+		require.Equal(t, key, p[2*i+1].Key)
+		require.Equal(t, []string{key}, p[2*i+1].Action.Properties().Keys)
+	}
+	require.NoError(t, client.PipeDo(t.Context(), p))
+	require.Equal(t, []uint64{10, 9, 8, 7, 6}, totals)
+}
+
+// withoutContext is the interface of services whose PipeDo takes no context.
+type withoutContext interface {
+	DoCmd(rcv any, cmd, key string, args ...any) error
+	PipeAppend(pipeline Pipeline, rcv any, cmd, key string, args ...any) Pipeline
+	PipeDo(pipeline Pipeline) error
+	Close() error
+	NumActiveConns() int
+}
+
+// TestWithoutContext: a Driver serves such a service, and its calls end by themselves.
+func TestWithoutContext(t *testing.T) {
+	t.Parallel()
+	c := servers.StartCluster(t, servers.Options{NodeTimeout: time.Minute})
+	var client withoutContext = WithoutContext{connect(t, Options{Type: "CLUSTER", URL: strings.Join(c.Addrs(), ","), Timeout: 3 * time.Second})}
+	pipe := func() ([]uint64, error) {
+		keys := redistest.KeysInSlots(3, "without")
+		totals := make([]uint64, len(keys))
+		var p Pipeline
+		for i, key := range keys {
+			p = client.PipeAppend(p, &totals[i], "INCRBY", key, uint64(1))
+			p = client.PipeAppend(p, nil, "EXPIRE", key, window)
+		}
+		return totals, client.PipeDo(p)
+	}
+	totals, err := pipe()
+	require.NoError(t, err)
+	require.Equal(t, []uint64{1, 1, 1}, totals)
+	require.NoError(t, c.Nodes()[1].Pause())
+	totals, err = pipe()
+	requireRedisError(t, err, "")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, []uint64{2, 0, 2}, totals)
+	require.NoError(t, c.Nodes()[1].Resume())
 }

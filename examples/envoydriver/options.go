@@ -24,7 +24,8 @@ type Options struct {
 	TLS          *tls.Config   // to servers and Sentinels; default none
 	PoolSize     int           // REDIS_POOL_SIZE: the most shared connections to each server; default 4
 	Timeout      time.Duration // REDIS_TIMEOUT: of connecting, and of each call; default 10 s
-	Logger       *slog.Logger  // see cluster.Config; default none
+	Startup      *Startup      // how New tries again; default nil: it tries once
+	Logger       *slog.Logger  // see cluster.Config, and each failed try of New; default none
 
 	// Health, if not nil, is told true when there is a first connection, and false
 	// when the last one is gone; Conns is told of each that is opened (change 1) or

@@ -172,7 +172,7 @@ func TestClose(t *testing.T) {
 			t.Parallel()
 			o := topologies[topology](t)
 			l := listen(&o)
-			client, err := New(o)
+			client, err := New(t.Context(), o)
 			require.NoError(t, err)
 			_, err = hit(client, redistest.KeysInSlots(9, "close"), 1)
 			require.NoError(t, err)

@@ -1,13 +1,23 @@
 #!/usr/bin/env bash
-# Builds Envoy's rate limit service with this driver in place of its own and runs the
-# service's tests that have to do with Redis: single servers, clusters, Sentinels, TLS
-# with and without certificates of clients, configuration by xDS. Needs redis-server
-# with TLS, redis-cli, openssl, and the ports of those tests, on 127.0.0.1 only.
+# Builds Envoy's rate limit service with this driver and runs the service's tests that
+# have to do with Redis: single servers, clusters, Sentinels, TLS with and without
+# certificates of clients, configuration by xDS. Needs redis-server with TLS,
+# redis-cli, openssl, and the ports of those tests, on 127.0.0.1 only.
+#
+#   ./service-tests.sh [-unit] [FOLDER]
+#   ./service-tests.sh -bench
+#
+# It tests the service twice: as it was in January 2026, and with the signatures of
+# mid-2026. With a FOLDER it tests a copy of that checkout instead. With -unit it leaves
+# out the integration tests, which take minutes.
 #
 # With -bench it compares the service's DoLimit, 4 keys a request, 100 callers, on a
 # cluster of three primaries: as it is, with only the constructor of its client
 # replaced, and with this driver.
 set -euo pipefail
+what=all
+case ${1:-} in -unit | -bench) what=$1 && shift ;; esac
+[ $# -eq 0 ] || checkout=$(cd "$1" && pwd)
 cd "$(dirname "$0")"
 export GOWORK=off
 version=v1.4.1-0.20260122083618-3fb702589d36
@@ -37,35 +47,23 @@ leaves() {
 	}' | LC_ALL=C sort
 }
 
-# ours lets the module in this folder use the library.
-ours() {
-	go mod edit -require github.com/redislanes/redislanes@v0.0.0 -replace "github.com/redislanes/redislanes=$root"
-	go mod tidy >/dev/null 2>&1
-}
-
 ! redis-cli -p 6383 ping >/dev/null 2>&1 || { echo 'port 6383 is in use' && exit 1; }
 go mod download "github.com/envoyproxy/ratelimit@$version"
-cp -r "$(go env GOMODCACHE)/github.com/envoyproxy/ratelimit@$version" "$tmp/service"
-chmod -R u+w "$tmp/service"
-cp -r "$tmp/service" "$tmp/theirs"
-cp -r "$tmp/service" "$tmp/constructor"
+source=$(go env GOMODCACHE)/github.com/envoyproxy/ratelimit@$version
 
-# The service, with its driver replaced.
-cd "$tmp/service"
-rm src/redis/driver.go src/redis/driver_impl.go
-for file in client connections driver options; do
-	sed 's/^package envoydriver$/package redis/' "$driver/$file.go" >"src/redis/lanes_$file.go"
-done
-cp "$driver/testdata/service/new.go" src/redis/lanes_new.go
-# A test puts actions into a mock that the mock does not look into.
-sed -i '/^\t\tAction: radix.FlatCmd(rcv, cmd/d; /^\t\tKey:    key,$/d; /mediocregopher.radix/d' test/redis/fixed_cache_impl_test.go
-ours
+# copy FROM NAME makes a copy of the service.
+copy() { cp -r "$1" "$tmp/$2" && chmod -R u+w "$tmp/$2"; }
 
-if [ "${1:-}" = -bench ]; then
+if [ $what = -bench ]; then
+	copy "$source" theirs
+	copy "$source" constructor
+	copy "$source" service
+	"$driver/put.sh" "$tmp/service"
 	cd "$tmp/constructor"
 	sed -i -e '/clusterConfig := radix.ClusterConfig{/,/^\t\t}$/d' -e 's/= clusterConfig\.New(/= cluster.Config{}.New(/' \
 		-e 's,^\t"github.com/envoyproxy/ratelimit/src/utils"$,&\n\t"github.com/redislanes/redislanes/cluster",' src/redis/driver_impl.go
-	ours
+	go mod edit -require github.com/redislanes/redislanes@v0.0.0 -replace "github.com/redislanes/redislanes=$root"
+	go mod tidy >/dev/null 2>&1
 	for variant in theirs constructor service; do
 		cp "$driver/testdata/service/bench_test.go" "$tmp/$variant/test/redis/lanes_bench_test.go"
 		(cd "$tmp/$variant" && go test -c -o "$tmp/bench.$variant" ./test/redis)
@@ -79,7 +77,17 @@ if [ "${1:-}" = -bench ]; then
 	exit
 fi
 
-echo '== unit tests of the driver and of what counts with it'
+services=()
+if [ -n "${checkout:-}" ]; then
+	copy "$checkout" checkout
+	services+=(checkout)
+else
+	copy "$source" january-2026
+	copy "$source" mid-2026
+	"$driver/testdata/service/contexts.sh" "$tmp/mid-2026"
+	services+=(january-2026 mid-2026)
+fi
+
 # These compare the texts of errors, which are others, and nothing else fails.
 cat >"$tmp/texts" <<-'END'
 	TestDoCmd/connection_broken
@@ -96,10 +104,18 @@ cat >"$tmp/texts" <<-'END'
 	TestPoolOnEmptyBehavior/case_insensitive_behavior_-_lowercase_'create'_panics
 	TestPoolOnEmptyBehavior/case_insensitive_behavior_-_lowercase_'error'_panics
 END
-go test -count=1 -v ./test/redis >"$tmp/log" 2>&1 || true
-leaves FAIL >"$tmp/failed"
-diff "$tmp/texts" "$tmp/failed" || { grep -v '^Flush' "$tmp/log" && exit 1; }
-echo "passed: $(leaves PASS | wc -l); of the texts of errors: $(wc -l <"$tmp/texts")"
+for service in "${services[@]}"; do
+	echo "== unit tests of the driver and of what counts with it: $service"
+	"$driver/put.sh" "$tmp/$service"
+	cd "$tmp/$service"
+	go vet ./src/redis
+	go build -o /dev/null ./...
+	go test -count=1 -v ./src/redis ./test/redis >"$tmp/log" 2>&1 || true
+	leaves FAIL >"$tmp/failed"
+	diff "$tmp/texts" "$tmp/failed" || { grep -v '^Flush' "$tmp/log" && exit 1; }
+	echo "passed: $(leaves PASS | wc -l); of the texts of errors: $(wc -l <"$tmp/texts")"
+done
+[ $what = all ] || exit 0
 
 # serve PORT OPTION... starts a server.
 serve() {
@@ -128,8 +144,8 @@ answers() {
 }
 
 openssl req -new -newkey rsa:2048 -days 2 -nodes -x509 -subj /CN=localhost -addext 'subjectAltName = DNS:localhost' \
-	-keyout test/integration/key.pem -out test/integration/cert.pem 2>/dev/null
-cert=$PWD/test/integration/cert.pem key=$PWD/test/integration/key.pem
+	-keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>/dev/null
+cert=$tmp/cert.pem key=$tmp/key.pem
 export REDISCLI_AUTH=password123
 password=(--requirepass password123)
 tls=(--tls-cert-file "$cert" --tls-key-file "$key" --tls-ca-cert-file "$cert")
@@ -154,19 +170,26 @@ for first in 0 3; do
 		{ cat "$tmp/create" && exit 1; }
 done
 
-echo '== integration tests of the service'
 # Memcached has nothing to do with it. The tests count within a minute's window, and
 # fail when the minute ends: those that do get a second try.
 run() { TMPDIR=$tmp/empty SSL_CERT_FILE=$cert go test -count=1 -tags integration "$@" ./test/integration >"$tmp/log" 2>&1; }
 mkdir "$tmp/empty"
-run -v -skip Memcache || true
-grep -qE '^(ok|FAIL)' "$tmp/log" || { tail -50 "$tmp/log" && exit 1; }
-leaves PASS
-passed=$(leaves PASS | wc -l)
-for test in $(tests FAIL | sed 's,/.*,,' | sort -u); do
-	echo "once more: $test"
-	run -v -run "^$test\$" || { grep -vE '^\{' "$tmp/log" | tail -80 && exit 1; }
+for service in "${services[@]}"; do
+	echo "== integration tests: $service"
+	cd "$tmp/$service"
+	cp "$cert" "$key" test/integration
+	for port in 6379 6380 6381 6382 6361 6392 6397 "${clusters[@]}"; do
+		redis-cli -p "$port" flushall >/dev/null 2>&1
+	done
+	run -v -skip Memcache || true
+	grep -qE '^(ok|FAIL)' "$tmp/log" || { tail -50 "$tmp/log" && exit 1; }
 	leaves PASS
-	passed=$((passed + $(leaves PASS | wc -l)))
+	passed=$(leaves PASS | wc -l)
+	for test in $(tests FAIL | sed 's,/.*,,' | sort -u); do
+		echo "once more: $test"
+		run -v -run "^$test\$" || { grep -vE '^\{' "$tmp/log" | tail -80 && exit 1; }
+		leaves PASS
+		passed=$((passed + $(leaves PASS | wc -l)))
+	done
+	echo "passed: $passed"
 done
-echo "passed: $passed"

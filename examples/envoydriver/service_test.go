@@ -1,6 +1,7 @@
 package envoydriver
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,8 +52,8 @@ func sentinelURL(c *servers.Cluster) string {
 	return servers.PrimaryName + "," + strings.Join(c.SentinelAddrs(), ",")
 }
 
-func connect(tb testing.TB, o Options) Client {
-	client, err := New(o)
+func connect(tb testing.TB, o Options) *Driver {
+	client, err := New(tb.Context(), o)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, client.Close()) })
 	return client
@@ -71,7 +72,7 @@ func hit(client Client, keys []string, hits ...uint64) ([]uint64, error) {
 		p = client.PipeAppend(p, &totals[i], "INCRBY", key, hits[i%len(hits)])
 		p = client.PipeAppend(p, nil, "EXPIRE", key, window)
 	}
-	return totals, client.PipeDo(p)
+	return totals, client.PipeDo(context.Background(), p)
 }
 
 // hitUnlessOver looks first, as the service does where it is set to stop counting:
@@ -82,7 +83,7 @@ func hitUnlessOver(client Client, keys []string) ([]uint64, error) {
 	for i, key := range keys {
 		p = client.PipeAppend(p, &totals[i], "GET", key)
 	}
-	if err := client.PipeDo(p); err != nil {
+	if err := client.PipeDo(context.Background(), p); err != nil {
 		return nil, err
 	}
 	hits, someOver := make([]uint64, len(keys)), false

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Puts this driver into a checkout of Envoy's rate limit service:
+#
+#   ./put.sh FOLDER
+#
+# It copies files into src/redis, adds a return to the constructor of the service's
+# client, and lets the service's go.mod use the library from here. The interface stays
+# that of the service: PipeDo with a context or without, the constructor with a context
+# and startup settings or without. A second run brings the files up to date.
+set -euo pipefail
+driver=$(cd "$(dirname "$0")" && pwd) root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "${1:?want the folder of the service}/src/redis"
+
+# The service of mid-2026 has both, and the first calls the second.
+constructor=NewClientImpl
+! grep -q '^func newClientImpl(' driver_impl.go || constructor=newClientImpl
+head=$(sed -n "/^func $constructor(/,/) Client {\$/p" driver_impl.go)
+parameters=$(tr -d '\n' <<<"$head" | sed 's/^[^(]*(//; s/) Client {$//' | tr ',' '\n' | awk 'NF { print $1 }')
+has() { grep -qx "$1" <<<"$parameters"; }
+
+for parameter in $parameters; do
+	case $parameter in
+	ctx | scope | useTls | auth | redisSocketType | redisType | url | poolSize | tlsConfig | healthCheckActiveConnection | srv | timeout) ;;
+	poolOnEmptyBehavior | sentinelAuth | startupInitialInterval | startupMaxInterval | startupMaxElapsedTime) ;;
+	# What these are for, the library does by itself.
+	pipelineWindow | pipelineLimit | clusterPipelineParallelism | closeConnectionOnReadOnlyError) ;;
+	*)
+		echo "$constructor has the parameter $parameter: this driver does not know what becomes of it; see put.sh" >&2
+		exit 1
+		;;
+	esac
+done
+
+context='context.Background()'
+! has ctx || context=ctx
+options='Type: redisType, SocketType: redisSocketType, URL: url, Auth: auth, SentinelAuth: sentinelAuth, PoolSize: poolSize, Timeout: timeout'
+! has startupInitialInterval ||
+	options+=', Startup: \&Startup{InitialInterval: startupInitialInterval, MaxInterval: startupMaxInterval, MaxElapsedTime: startupMaxElapsedTime}'
+call="newDriver($context, scope, srv, healthCheckActiveConnection, useTls, tlsConfig, poolOnEmptyBehavior, Options{$options})"
+grep -q 'PipeDo(ctx ' driver.go || call="WithoutContext{$call}"
+grep -q useDriver driver_impl.go || sed -i "/^func $constructor(/,/) Client {\$/s/) Client {\$/&\n\tif useDriver {\n\t\treturn $call\n\t}\n/" driver_impl.go
+
+for file in connections driver options startup; do
+	sed 's/^package envoydriver$/package redis/' "$driver/$file.go" >"lanes_$file.go"
+done
+cp "$driver/testdata/service/new.go" lanes_new.go
+cd ../..
+go mod edit -require github.com/redislanes/redislanes@v0.0.0 -replace "github.com/redislanes/redislanes=$root"
+go mod tidy >/dev/null 2>&1

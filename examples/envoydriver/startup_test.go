@@ -1,0 +1,182 @@
+package envoydriver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+var errRefused = errors.New("refused")
+
+// TestStartupRetries: the number of tries, and between which times the last one is.
+func TestStartupRetries(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		startup   *Startup
+		succeeds  int // the try that does; 0 for none
+		within    time.Duration
+		tries     int
+		least     time.Duration
+		most      time.Duration
+		cancelled bool
+	}{
+		"no startup":          {startup: nil, tries: 1},
+		"at once":             {startup: &Startup{}, succeeds: 1, tries: 1},
+		"defaults, doubled":   {startup: &Startup{}, succeeds: 5, tries: 5, least: 750 * time.Millisecond, most: 1500 * time.Millisecond},
+		"longest wait":        {startup: &Startup{MaxInterval: 100 * time.Millisecond}, succeeds: 11, tries: 11, least: 500 * time.Millisecond, most: time.Second},
+		"first wait too long": {startup: &Startup{InitialInterval: time.Hour, MaxInterval: time.Second}, succeeds: 2, tries: 2, least: 500 * time.Millisecond, most: time.Second},
+		"time is over": {startup: &Startup{InitialInterval: time.Second, MaxElapsedTime: time.Millisecond},
+			tries: 2, least: 500 * time.Millisecond, most: time.Second},
+		"context ends": {startup: &Startup{InitialInterval: time.Hour, MaxInterval: time.Hour}, within: time.Minute,
+			tries: 1, least: time.Minute, most: time.Minute, cancelled: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				if c.within > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.within)
+					defer cancel()
+				}
+				tries, began := 0, time.Now()
+				err := c.startup.retry(ctx, slog.New(slog.DiscardHandler), func() error {
+					if tries++; tries == c.succeeds {
+						return nil
+					}
+					return errRefused
+				})
+				if c.succeeds > 0 {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, errRefused)
+				}
+				require.Equal(t, c.cancelled, errors.Is(err, context.DeadlineExceeded))
+				require.Equal(t, c.tries, tries)
+				require.GreaterOrEqual(t, time.Since(began), c.least)
+				require.LessOrEqual(t, time.Since(began), c.most)
+			})
+		})
+	}
+}
+
+// A firstRecord is a handler that passes on the first record.
+type firstRecord struct {
+	slog.Handler
+	records chan<- slog.Record
+}
+
+func (h firstRecord) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h firstRecord) Handle(_ context.Context, r slog.Record) error {
+	select {
+	case h.records <- r:
+	default:
+	}
+	return nil
+}
+
+// TestStartup: New waits for a server that is not there yet, and says so; the service
+// is told that it is healthy only then.
+func TestStartup(t *testing.T) {
+	t.Parallel()
+	s := servers.StartServer(t, servers.Options{})
+	require.NoError(t, s.Nodes()[0].Kill())
+	records := make(chan slog.Record, 1)
+	o := Options{
+		Type: "SINGLE", URL: s.Addrs()[0], Startup: &Startup{InitialInterval: time.Millisecond, MaxInterval: time.Millisecond},
+		Logger: slog.New(firstRecord{slog.DiscardHandler, records}),
+	}
+	l := listen(&o)
+	connected := make(chan error, 1)
+	go func() {
+		client, err := New(servers.Within(t, patience), o)
+		if err == nil {
+			_, err = hit(client, []string{"a"}, 1)
+			err = errors.Join(err, client.Close())
+		}
+		connected <- err
+	}()
+	require.Contains(t, (<-records).Message, "trying again")
+	require.Empty(t, l.health)
+	require.NoError(t, s.Nodes()[0].Restart(servers.Within(t, patience)))
+	require.NoError(t, <-connected)
+	l.requireHealth(t, true)
+
+	// Settings that cannot be used are not tried again.
+	o.Type = "MEMCACHE"
+	_, err := New(t.Context(), o)
+	requireRedisError(t, err, "want SINGLE, CLUSTER or SENTINEL")
+}
+
+// TestStartupEnds: with its context, New returns, and says what failed.
+func TestStartupEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	records := make(chan slog.Record, 1)
+	returned := make(chan error, 1)
+	go func() {
+		_, err := New(ctx, Options{
+			Type: "SINGLE", URL: "127.0.0.1:1", Startup: &Startup{InitialInterval: time.Hour, MaxInterval: time.Hour},
+			Logger: slog.New(firstRecord{slog.DiscardHandler, records}),
+		})
+		returned <- err
+	}()
+	<-records
+	cancel()
+	err := <-returned
+	requireRedisError(t, err, "startup ended")
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "refused")
+}
+
+// TestContext: a request whose context has ended counts nothing, and one whose context
+// ends while servers are silent returns then; what it sent may have been counted.
+func TestContext(t *testing.T) {
+	t.Parallel()
+	c := servers.StartCluster(t, servers.Options{NodeTimeout: time.Minute})
+	client := connect(t, Options{Type: "CLUSTER", URL: strings.Join(c.Addrs(), ",")})
+	keys := redistest.KeysInSlots(3, "context") // one on each
+	pipe := func(ctx context.Context) ([]uint64, error) {
+		totals := make([]uint64, len(keys))
+		var p Pipeline
+		for i, key := range keys {
+			p = client.PipeAppend(p, &totals[i], "INCRBY", key, 1)
+		}
+		return totals, client.PipeDo(ctx, p)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	totals, err := pipe(ended)
+	requireRedisError(t, err, "")
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, redislanes.ErrNotSent)
+	require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
+	require.Equal(t, []uint64{0, 0, 0}, totals)
+	totals, err = pipe(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []uint64{1, 1, 1}, totals)
+
+	require.NoError(t, c.Nodes()[1].Pause())
+	deadline, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	totals, err = pipe(deadline)
+	requireRedisError(t, err, "")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
+	require.Equal(t, []uint64{2, 0, 2}, totals)
+	require.NoError(t, c.Nodes()[1].Resume())
+	totals = make([]uint64, 1)
+	eventually(t, func() error { return client.DoCmd(&totals[0], "GET", keys[1]) })
+	require.EqualValues(t, 2, totals[0])
+}
