@@ -3,6 +3,7 @@ package redislanes
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrNoOwner is wrapped by the error of a command whose slot no node serves.
@@ -38,7 +39,8 @@ func (e *CommandError) Error() string {
 	if e.Addr != "" {
 		at = " on " + e.Addr
 	}
-	return fmt.Sprintf(prefix+"%s%s: %s", e.Command, at, text(e.Err, e.Addr))
+	why := strings.TrimPrefix(text(e.Err, e.Addr), e.Command+": ")
+	return fmt.Sprintf(prefix+"%s%s: %s", e.Command, at, why)
 }
 
 // Unwrap returns Err.

@@ -11,9 +11,9 @@ var (
 	// callers may wait. It wraps ErrNotSent.
 	ErrExhausted = fmt.Errorf("pool exhausted: %w", ErrNotSent)
 
-	// ErrClosed says that the pool or the client was closed. It wraps
-	// ErrNotSent.
-	ErrClosed = fmt.Errorf("pool closed: %w", ErrNotSent)
+	// ErrClosed says that the client, pool, Counters or Limiter was closed; the text
+	// of the error says which. It wraps ErrNotSent.
+	ErrClosed = fmt.Errorf("closed: %w", ErrNotSent)
 
 	// ErrRetired says that the server is none of the cluster's any more, so that its
 	// pool takes nothing new. It wraps ErrNotSent.

@@ -3,6 +3,7 @@ package redislanes
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 var (
@@ -29,10 +30,11 @@ type OutcomeError struct {
 }
 
 func (e *OutcomeError) Error() string {
+	why := strings.TrimSuffix(text(e.Cause, e.Addr), ": "+ErrNotSent.Error()) // Outcome is what counts
 	if e.Addr == "" {
-		return fmt.Sprintf(prefix+"%v: %s", e.Outcome, text(e.Cause, ""))
+		return fmt.Sprintf(prefix+"%v: %s", e.Outcome, why)
 	}
-	return fmt.Sprintf(prefix+"%s: %v: %s", e.Addr, e.Outcome, text(e.Cause, e.Addr))
+	return fmt.Sprintf(prefix+"%s: %v: %s", e.Addr, e.Outcome, why)
 }
 
 // Unwrap returns the outcome and the cause.

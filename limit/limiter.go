@@ -209,7 +209,7 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 		c.refuse(errNilContext)
 	case !c.begin(l, requests, now, began): // it is decided already
 	case !entered:
-		c.fail(redislanes.ErrClosed)
+		c.fail(errClosed)
 	default:
 		owes = l.decide(ctx, c)
 	}
@@ -316,5 +316,6 @@ var (
 	errNoLimit = errors.New("limit: Request.Limit is nil, or was not made by Limiter.Limit: use one that it returned")
 	errBadCost = errors.New("limit: Request.Cost is negative")
 
+	errClosed     = fmt.Errorf("redislanes: the Limiter is %w", redislanes.ErrClosed)
 	errNilContext = errors.New("limit: the context is nil: pass one, such as context.Background()")
 )

@@ -137,7 +137,7 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	case ctx == nil:
 		return fail(hits, errNilContext)
 	case !c.inside.Enter():
-		return fail(hits, redislanes.ErrClosed)
+		return fail(hits, errClosed)
 	}
 	defer c.inside.Leave()
 	if err := ctx.Err(); err != nil {
@@ -155,7 +155,7 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	c.leave(ctx, call)
 	if err := call.wait(ctx); err != nil {
 		if ctx == c.life {
-			err = redislanes.ErrClosed
+			err = errClosed
 		}
 		c.takeBack(call, hits, err) // the call is not used again: flights may still hold its members
 	} else {

@@ -305,7 +305,7 @@ func (p *Pipeline) Do(ctx context.Context) error {
 	p.state = executed
 	if len(p.refused) > 0 {
 		first := p.refused[0].error()
-		p.err = fmt.Errorf("redislanes: nothing was sent, because of another command: %w: %w", first, redislanes.ErrNotSent)
+		p.err = &unsentError{first}
 		return &redislanes.PipelineError{Failed: len(p.refused), Total: p.Len() + len(p.refused), First: first}
 	}
 	if err := p.client.Exec(ctx, &p.request, p.how); err != nil {

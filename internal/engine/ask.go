@@ -181,7 +181,12 @@ func (c *Client) translate(ranges []slotRange) (err error) {
 // never for one that was dialled, as the host in place of a NULL endpoint was.
 func (c *Client) mapped(addr string) (to string, err error) {
 	defer guard.Catch("Config.AddrMap", &err)
-	return c.cfg.AddrMap(addr), nil
+	if to = c.cfg.AddrMap(addr); to != addr {
+		if err := wire.CheckAddr(to); err != nil { // it may hold a password
+			return "", fmt.Errorf("Config.AddrMap returned for %s what cannot be dialled: %w", addr, err)
+		}
+	}
+	return to, nil
 }
 
 // idOf returns the ID in a reply to CLUSTER MYID, "" if there is none.

@@ -38,7 +38,7 @@ func (c *Client) Sync(ctx context.Context) error {
 	c.mu.Lock()
 	if c.closed {
 		c.mu.Unlock()
-		return redislanes.ErrClosed
+		return errClosed
 	}
 	c.syncs = append(c.syncs, done)
 	c.mu.Unlock()
@@ -49,7 +49,7 @@ func (c *Client) Sync(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("redislanes: waiting for a refresh: %w", ctx.Err())
 	case <-c.ctx.Done():
-		return redislanes.ErrClosed
+		return errClosed
 	}
 }
 

@@ -101,6 +101,7 @@ func willPass(err error) bool {
 var (
 	errNilContext = errors.New("the context is nil: pass one, such as context.Background()")
 	errNilAction  = errors.New("the action is nil")
+	errClosed     = fmt.Errorf("redislanes: the client is %w", redislanes.ErrClosed)
 	errNotMade    = errors.New("cluster: the Client was not made with Config.New")
 )
 
@@ -124,7 +125,7 @@ func (c *Client) open(ctx context.Context) error {
 	case ctx == nil:
 		return fmt.Errorf("redislanes: %w: %w", errNilContext, redislanes.ErrNotSent)
 	case c.ctx.Err() != nil:
-		return redislanes.ErrClosed
+		return errClosed
 	}
 	return nil
 }

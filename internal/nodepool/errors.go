@@ -2,6 +2,7 @@ package nodepool
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -25,6 +26,7 @@ const (
 )
 
 var (
+	errClosed  = fmt.Errorf("the pool is %w", redislanes.ErrClosed)
 	errIdle    = errors.New("connection idle")
 	errUnclean = errors.New("connection left in an unknown state by its user")
 

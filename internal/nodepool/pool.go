@@ -106,10 +106,14 @@ func (m *member) inFlight() int {
 // background; a server that cannot be reached is no error here, but one of the
 // batches sent to it. The logger may be nil.
 func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error) {
+	if err := wire.CheckAddr(addr); err != nil {
+		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
+	}
 	return NewFor(c, d, wire.Purpose{}, addr, log)
 }
 
-// NewFor is New for connections with a purpose.
+// NewFor is New for connections with a purpose, and for an address that a server may
+// have named: one that cannot be dialled fails the batches, and not NewFor.
 func NewFor(c Config, d lanes.Dialer, purpose wire.Purpose, addr string, log *slog.Logger) (*Pool, error) {
 	if err := Validate(c); err != nil {
 		return nil, err
@@ -117,9 +121,6 @@ func NewFor(c Config, d lanes.Dialer, purpose wire.Purpose, addr string, log *sl
 	s, _ := c.settings()
 	if err := d.Validate(); err != nil {
 		return nil, err
-	}
-	if err := wire.CheckAddr(addr); err != nil {
-		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
 	}
 	return newPool(s, d, purpose, addr, log), nil
 }

@@ -75,7 +75,7 @@ func (p *Pool) endedLocked() error {
 	case p.retired:
 		return redislanes.ErrRetired
 	case p.closed:
-		return redislanes.ErrClosed
+		return errClosed
 	}
 	return nil
 }

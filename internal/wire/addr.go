@@ -5,6 +5,11 @@ import (
 	"strings"
 )
 
+var (
+	errAddrList = errors.New("it is a list: give each host:port by itself; cluster.ParseURL reads lists")
+	errBareIPv6 = errors.New("an IPv6 address needs brackets and a port, such as [::1]:6379")
+)
+
 var errNoAddr = errors.New("it is a URL or the like, want host:port; a password goes into Dialer.Password or Credentials, " +
 	"a user into Dialer.Username, TLS into Dialer.TLS; cluster.ParseURL reads URLs")
 
@@ -18,11 +23,18 @@ func network(addr string) string {
 	return "tcp"
 }
 
-// CheckAddr refuses addresses that may hold a password, such as
-// redis://:password@host, which errors and logs would show. Its error does not.
+// CheckAddr refuses what is not one address: a URL, which may hold a password, a list,
+// and an IPv6 address without brackets. Its error does not show the address.
 func CheckAddr(addr string) error {
-	if strings.Contains(addr, "://") || strings.ContainsAny(addr, "@?#") {
+	switch {
+	case strings.Contains(addr, "://") || strings.ContainsAny(addr, "@?#"):
 		return errNoAddr
+	case IsPath(addr):
+		return nil
+	case strings.Contains(addr, ","):
+		return errAddrList
+	case strings.Count(addr, ":") > 1 && !strings.HasPrefix(addr, "["):
+		return errBareIPv6
 	}
 	return nil
 }
