@@ -24,6 +24,8 @@ func clusterKinds() []kind {
 		{name: "stranger", weight: 3, least: 500 * time.Millisecond, most: 5 * time.Second, after: time.Second, begin: restartedAs(model.Start{Stranger: true})},
 		{name: "loading", harmless: true, local: true, brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: loading},
 		{name: "cluster down", harmless: true, brief: true, weight: 3, least: 200 * time.Millisecond, most: 5 * time.Second, dead: true, begin: switched((*model.Node).Down, 4)},
+		{name: "busy", harmless: true, local: true, brief: true, weight: 3, least: 200 * time.Millisecond, most: 4 * time.Second, dead: true, begin: switched((*model.Node).Busy, 1)},
+		{name: "odd rows", harmless: true, gentle: true, weight: 3, least: 2 * time.Second, most: 15 * time.Second, begin: oddRows},
 		{name: "brief refusal", harmless: true, brief: true, weight: 8, least: 50 * time.Millisecond, most: 750 * time.Millisecond, begin: briefRefusal},
 		{name: "out of memory", harmless: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).OOM, 2)},
 		{name: "cannot save", harmless: true, weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
@@ -193,6 +195,7 @@ func switched(turn func(n *model.Node, on bool), all uint64) func(w *world, f Fa
 func briefRefusal(w *world, f Fault) func() {
 	refusals := []func(w *world, f Fault) func(){
 		loading, switched((*model.Node).Down, 1), switched((*model.Node).Down, 2), switched((*model.Node).NoReplicas, 1),
+		switched((*model.Node).Busy, 1), switched((*model.Node).Busy, 2),
 	}
 	return refusals[f.With%uint64(len(refusals))](w, f)
 }

@@ -83,9 +83,16 @@ func annotated(w *world, f Fault) func() {
 // interpose changes the replies of the fault's node, and notes the commands whose
 // reply must not be believed.
 func (w *world) interpose(f Fault, change func(args [][]byte, honest []byte, resp int) (instead []byte, beyond, breaks bool)) func() {
-	n := w.node(f)
+	return w.interposeAt(w.node(f), change)
+}
+
+// interposeAt is interpose for a node.
+func (w *world) interposeAt(n *model.Node, change func(args [][]byte, honest []byte, resp int) (instead []byte, beyond, breaks bool)) func() {
 	n.Interpose(model.Interposer(func(args [][]byte, honest []byte, resp int) ([]byte, bool) {
 		instead, beyond, breaks := change(args, honest, resp)
+		if instead[0] == '-' && honest[0] != '-' {
+			w.failed(n, args, instead)
+		}
 		if beyond {
 			text := textOf(args)
 			w.rec.note(func(h *History) {

@@ -24,5 +24,5 @@ func userKinds() []kind {
 
 // allKinds are all kinds of fault.
 func allKinds() []kind {
-	return slices.Concat(networkKinds(), clusterKinds(), replyKinds(), userKinds())
+	return slices.Concat(networkKinds(), clusterKinds(), replyKinds(), userKinds(), stepKinds())
 }

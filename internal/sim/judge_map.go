@@ -54,7 +54,7 @@ func (w *world) askMap() {
 			continue
 		}
 		w.believed[slot] = addr
-		if !w.model.OwnedSince(slot, w.nodeAt(addr), since) {
+		if !w.ownedSince(slot, addr, since) {
 			w.rec.note(func(h *History) { h.Wrong = append(h.Wrong, Belief{now, slot, addr}) })
 		}
 	}

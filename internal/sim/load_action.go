@@ -212,7 +212,7 @@ func (a *attempt) raw() {
 		action = radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, get) })
 	}
 	a.perform(action, func() []string { return []string{valueOf(string(said))} })
-	if refused := (resp3.SimpleError{S: strings.TrimPrefix(a.Commands[0].Reply, "-")}); isTooMuch(refused) {
+	if refused := (resp3.SimpleError{S: strings.TrimPrefix(a.Commands[0].Reply, "-")}); isTooMuch(refused) || ofNoServer(refused) {
 		a.fail(refused)
 	}
 }

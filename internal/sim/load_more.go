@@ -92,7 +92,7 @@ func (a *attempt) rawRead(key string, alone bool) (Command, error) {
 		action = radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, get) })
 	}
 	err := a.w.client.Do(a.ctx, action)
-	if refused := (resp3.SimpleError{S: strings.TrimPrefix(string(said), "-")}); err == nil && isTooMuch(refused) {
+	if refused := (resp3.SimpleError{S: strings.TrimPrefix(string(said), "-")}); err == nil && (isTooMuch(refused) || ofNoServer(refused)) {
 		err = refused
 	}
 	c.settle(valueOf(string(said)), err)

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/redislanes/redislanes/internal/sim/model"
@@ -24,20 +23,13 @@ func (w *world) reached(n *model.Node) string {
 	return translated(n.Addr())
 }
 
-// listen lets a node be dialled, unless another one has its place behind a proxy.
+// listen lets a node be dialled, unless another one has its place behind a proxy or a name.
 func (w *world) listen(n *model.Node) {
-	if w.settings.Proxy && n.Index() != int(w.front.Load()) && w.hosts[n.Index()].Load() != nil {
+	elsewhere := w.settings.Proxy && n.Index() != int(w.front.Load()) || w.elsewhereNamed(n)
+	if elsewhere && w.hosts[n.Index()].Load() != nil {
 		return
 	}
 	w.hosts[n.Index()].Store(w.net.Listen(w.reached(n), w.model.Serve(n)))
-}
-
-// nodeAt returns the node that the client reaches at the address; nil if there is none.
-func (w *world) nodeAt(addr string) *model.Node {
-	if i := slices.Index(w.addrs, addr); i >= 0 {
-		return w.nodes[i]
-	}
-	return nil
 }
 
 // translated is the AddrMap of a world behind NAT. It has no answer for its own answers:

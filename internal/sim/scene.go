@@ -19,6 +19,7 @@ import (
 type scene struct {
 	kind         // whose begin is made of play, where there is one
 	primary bool // it is of a node that is a primary at the beginning
+	names   bool // it may be played where nodes of a shard share their name
 	fits    func(s *Settings) bool
 	play    func(p *play)
 }
@@ -41,17 +42,17 @@ func scenic(seed uint64) bool { return Only != "" || chance(source(seed, ofScene
 // kindsOf returns what may happen in the world of a seed.
 func kindsOf(seed uint64, s *Settings) []kind {
 	if !scenic(seed) {
-		return allKinds()
+		return s.suitNames(append(allKinds(), s.ownKinds()...))
 	}
 	var kinds []kind
 	for _, sc := range scenes() {
-		if sc.fits != nil && !sc.fits(s) || Only != "" && Only != sc.name {
+		if sc.fits != nil && !sc.fits(s) || s.Names.Shared && !sc.names || Only != "" && Only != sc.name {
 			continue
 		}
 		kinds = append(kinds, sc.played(s))
 	}
 	if kinds == nil {
-		return allKinds()
+		return s.suitNames(append(allKinds(), s.ownKinds()...))
 	}
 	return kinds
 }
@@ -142,6 +143,7 @@ func scenes() []scene {
 		loadScenes(), poolScenes(), proxyScenes(),
 		expiryScenes(), lineupScenes(), besideScenes(), beneathScenes(), limitScenes(), lastScenes(),
 		returnScenes(), lingerScenes(), proofScenes(),
+		namedScenes(), deadScenes(), stepScenes(), rowScenes(), replacedScenes(), tokenScenes(), repeatScenes(),
 	)
 }
 

@@ -54,7 +54,7 @@ func (w *world) another(ctx context.Context) (*cluster.Client, error) {
 		c.AddrMap = translated
 	}
 	if w.settings.Password {
-		c.Dialer.Credentials = func(context.Context) (string, string, error) { return "", *w.password.Load(), nil }
+		c.Dialer.Credentials = func(context.Context) (string, string, error) { return "", w.token(), nil }
 	}
 	w.useSentinels(&c)
 	return c.New(ctx, w.seeds())

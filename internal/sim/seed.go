@@ -27,6 +27,8 @@ const (
 	ofScenes
 	ofSeldom // settings that scenes need
 	ofPools  // that scenes are about
+	ofNames
+	ofTokens
 )
 
 // source returns the source of a seed for a concern. Part tells several of one

@@ -28,6 +28,8 @@ type Settings struct {
 	NoCluster           bool          // servers have no cluster mode, and there is one primary
 	Sentinels           bool          // which tell who it is
 	Proxy               bool          // there is a proxy before it
+	Names               naming        // that the nodes of a shard have together
+	Tokens              time.Duration // that what Credentials returns lives for; 0: it does not end
 	Unready             int           // whether servers are ready when New is called
 	DeadSeed            bool          // nobody is at the first address that the client is told
 	Old                 bool          // servers know no EXPIRE NX
@@ -89,6 +91,8 @@ func choose(seed uint64) Settings {
 		s.Terms.Askers = 2 // for slow commands, too
 	}
 	s.suitServers(seed)
+	s.chooseTokens(source(seed, ofTokens, 0))
+	s.chooseNames(source(seed, ofNames, 0))
 	s.Terms.MinConns, s.Terms.Law = leastConns(s.Config.Pool), lawOf(s.Config.Pool)
 	s.Terms.FailFast = s.Terms.Law.Exclusive && s.options().FailFast && s.options().MaxWaiters == 0
 	if !s.Config.Lazy && chance(r, 8) {
@@ -278,9 +282,9 @@ func (s *Settings) String() string {
 		l.Strategy = nil
 		p = l
 	}
-	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v, NAT %v, no cluster %v, Sentinels %v, Standalone %v, proxy %v\n"+
+	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v, NAT %v, no cluster %v, Sentinels %v, Standalone %v, proxy %v, names %+v, tokens %v\n"+
 		"%T%+v %s\nDownGrace %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v",
-		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed, s.NAT, s.NoCluster, s.Sentinels, s.Config.Standalone, s.Proxy,
+		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed, s.NAT, s.NoCluster, s.Sentinels, s.Config.Standalone, s.Proxy, s.Names, s.Tokens,
 		p, p, s.Strategy, s.Config.DownGrace, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
 		s.Config.Dialer.Protocol, s.Config.Dialer.Timeout, s.Config.Dialer.WriteTimeout)
 }

@@ -46,6 +46,7 @@ type world struct {
 	addrs    []string
 	front    atomic.Int32           // the node that a proxy leads to
 	turned   atomic.Int64           // when that changed
+	leads    []atomic.Int32         // the node that the name of each shard leads to; empty: nodes have names of their own
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
 	user     user
@@ -133,6 +134,9 @@ func (w *world) build() {
 	if w.settings.OneHost {
 		options.Addr = func(i int) string { return fmt.Sprintf("10.0.0.1:%d", 7001+i) }
 	}
+	if w.settings.Names.Shared {
+		options.Addr, options.Promoted = w.settings.named(), w.follow
+	}
 	options.NoCluster, options.Proxy = w.settings.NoCluster, w.settings.Proxy
 	if w.settings.Sentinels {
 		options.Sentinels = sentinelAddrs
@@ -142,19 +146,30 @@ func (w *world) build() {
 	w.model.GossipLag(usualGossip)
 	w.setPassword("")
 	w.nodes = w.model.Nodes()
+	if w.settings.Names.Shared {
+		w.leads = make([]atomic.Int32, w.settings.Primaries)
+		for i := range w.leads {
+			w.leads[i].Store(int32(i))
+		}
+	}
 	w.hosts = make([]atomic.Pointer[simnet.Host], len(w.nodes))
 	for _, n := range w.nodes {
 		w.listen(n)
 		w.addrs = append(w.addrs, w.reached(n))
 		w.rec.h.Nodes = w.addrs
 	}
+	for i := range w.leads {
+		w.listen(w.nodes[i])
+	}
 	w.listen(w.nodes[w.front.Load()]) // whoever came last listens where all do
 	w.listenSentinels()
 	if w.settings.Password {
 		first := canary + "first"
 		w.setPassword(first)
+		w.newest.Store(&first)
 		for _, n := range w.nodes {
 			n.RequirePass("", first, true)
+			n.Tokens(w.settings.Tokens)
 		}
 	}
 }
@@ -221,7 +236,7 @@ func (w *world) connect() error {
 	w.user.seed = derived(w.seed, ofUser)
 	w.user.line, w.user.moved, w.user.nat = w.line, w.askMap, w.settings.NAT
 	w.user.stuck, w.user.over = w.stuck, w.over
-	w.user.seen, w.user.password = w.seen, func() string { return *w.password.Load() }
+	w.user.seen, w.user.password = w.seen, w.token
 	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.netDial()
 	if !w.settings.Unset {
 		c.Observer, c.Logger, c.AddrMap = &w.user, slog.New(&w.user), w.user.addrMap

@@ -42,6 +42,9 @@ type Options struct {
 	// Failed is told of each reply that is an error, before an Interposer changes it, and
 	// of its command. It must not call methods of the cluster.
 	Failed func(n *Node, args [][]byte, reply []byte)
+	// Promoted is told of each replica that has become a primary. It must not call methods
+	// of the cluster.
+	Promoted func(n *Node)
 	// Dialect is whose replies they give; Redis70 by default.
 	Dialect Dialect
 }
@@ -76,6 +79,7 @@ type Cluster struct {
 	lastID    uint64
 	sentinels []*Sentinel
 	scripts   *interpreter
+	odd       Oddity
 }
 
 // New makes a cluster, in which primaries share the slots evenly and node

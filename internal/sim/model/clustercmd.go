@@ -82,10 +82,11 @@ func (n *Node) idOf(other *Node) string {
 func clusterSlots(c *call) {
 	t := c.n.tells()
 	ranges := t.ranges()
-	c.array(len(ranges))
+	moreNodes, moreRows := c.n.c.odd.more()
+	c.array(len(ranges) + moreRows)
 	for _, r := range ranges {
 		replicas := c.n.heard(t.replicas(r.owner))
-		c.array(3 + len(replicas))
+		c.array(3 + len(replicas) + moreNodes)
 		c.int(int64(r.first))
 		c.int(int64(r.last))
 		for _, i := range append([]int{r.owner}, replicas...) {
@@ -98,8 +99,12 @@ func clusterSlots(c *call) {
 			}
 			c.int(int64(n.port))
 			c.bulkString(c.n.idOf(n))
-			c.mapOf(0)
+			c.metadata()
 		}
+		c.oddReplica()
+	}
+	if moreRows > 0 {
+		c.bulkString("garbage")
 	}
 }
 
@@ -149,6 +154,7 @@ func (c *call) nodes() string {
 		}
 		b.WriteByte('\n')
 	}
+	b.WriteString(c.oddLines(c.n.id))
 	return b.String()
 }
 

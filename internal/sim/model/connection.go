@@ -58,8 +58,10 @@ func ping(c *call) {
 func (c *call) authenticate(username, password []byte) bool {
 	n := c.n
 	ok := string(username) == "default" || n.username != "" && string(username) == n.username
-	if ok && n.password != "" && string(password) == n.password || ok && n.password == "" && string(username) == "default" {
+	until, right := n.takes(string(password), c.now)
+	if ok && n.password != "" && right || ok && n.password == "" && string(username) == "default" {
 		c.s.authed, c.s.user = true, string(username)
+		c.s.expires(until)
 		return true
 	}
 	c.err(errWrongPass)

@@ -74,6 +74,9 @@ func (c *Cluster) promote(r *Node, lossy bool, now time.Time, told ...*Node) boo
 		t.failed[r.index], t.failed[p] = false, !old.up()
 	}, append(told, r)...)
 	c.forgetMigrations(old)
+	if f := c.opts.Promoted; f != nil {
+		f(r)
+	}
 	return true
 }
 

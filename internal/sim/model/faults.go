@@ -16,8 +16,11 @@ type faults struct {
 		text         string
 	}
 	maxClients int
-	hangsUp    string // behind which command
-	silences   string // at which command sessions fall silent
+	refusings  map[string]*refusing // by the command's name
+	busy       bool
+	tokens     time.Duration // that passwords live for; 0: they do not end
+	hangsUp    string        // behind which command
+	silences   string        // at which command sessions fall silent
 	slow       struct {
 		name string
 		by   time.Duration

@@ -66,6 +66,10 @@ func (s *Session) process(args [][]byte, now time.Time) *parked {
 			s.asking = false
 		}
 	}()
+	if refusal := s.n.refusesStep(cmd, args); refusal != "" {
+		s.refuse(cmd, refusal)
+		return nil
+	}
 	if refusal := s.refusal(cmd, args); refusal != "" {
 		s.refuse(cmd, refusal)
 		return nil
@@ -147,6 +151,8 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 		return errMasterDown
 	case s.call.now.Before(n.loadingUntil) && !n.c.dialect().runsWhileLoading(cmd):
 		return n.c.dialect().named(errLoading)
+	case n.busy && !cmd.flags["allow_busy"]:
+		return n.c.dialect().named(string(IsBusy))
 	}
 	return ""
 }

@@ -27,6 +27,7 @@ const (
 	errUnbound     = "CLUSTERDOWN Hash slot not served"
 	errNotPositive = "ERR value is out of range, must be positive"
 	errMaxClients  = "ERR max number of clients reached"
+	errFullMember  = "ERR max number of clients + cluster connections reached"
 )
 
 // A reply is what a command writes, in the session's version of RESP.

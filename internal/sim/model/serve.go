@@ -48,6 +48,9 @@ func (v *server) accept(n *Node) (refusal string) {
 	case !n.up():
 		return ""
 	case n.maxClients > 0 && len(n.sessions) >= n.maxClients:
+		if !n.standalone {
+			return errFullMember
+		}
 		return errMaxClients
 	}
 	v.s = n.newSession(v.out.deliver)

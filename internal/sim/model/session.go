@@ -17,6 +17,7 @@ type Session struct {
 	name     string
 	user     string // empty: the default one
 	authed   bool
+	until    time.Time // zero: without end
 	asking   bool
 	readOnly bool
 	silent   bool // CLIENT REPLY OFF

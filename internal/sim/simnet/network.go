@@ -125,6 +125,18 @@ func (n *Network) Vanish(from, addr string, share float64) {
 	}
 }
 
+// Forget resets the connections that are half open, so that their diallers learn of it.
+func (n *Network) Forget(from, addr string) {
+	for _, w := range n.chosen(from, addr, 1) {
+		w.mu.Lock()
+		halfOpen := !w.toClient.deaf && w.toServer.deaf
+		w.mu.Unlock()
+		if halfOpen {
+			w.cut()
+		}
+	}
+}
+
 // VanishUsed is [Network.Vanish] for the connection that the dialler has written to last.
 func (n *Network) VanishUsed(from, addr string) {
 	if w := n.lastUsed(from, addr); w != nil {

@@ -1,0 +1,111 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes/internal/sim/model"
+)
+
+// stepKinds are refusals of single commands, among them those that a client sends of its
+// own: in a handshake, for the map, behind a hit, before a script.
+func stepKinds() []kind {
+	return []kind{
+		{name: "a refused step", weight: 8, least: 200 * time.Millisecond, most: 4 * time.Second, begin: refusedStep},
+		{name: "refused steps", weight: 4, least: 200 * time.Millisecond, most: 2 * time.Second, begin: refusedSteps},
+	}
+}
+
+// steps are the commands that are refused.
+func steps() []string {
+	return []string{
+		"hello", "auth", "select", "client|setname", "client|setinfo", "readonly", "readwrite", "cluster|myid", "role", "asking", "ping",
+		"cluster|slots", "cluster|nodes", "command|info", "expire", "pexpire", "eval", "evalsha", "script|load", "multi", "exec", "incrby",
+	}
+}
+
+// refusedStep makes a node refuse one of them, once or for the fault's time. Connections
+// are lost at its beginning in half of the cases, so that there are handshakes.
+func refusedStep(w *world, f Fault) func() {
+	r := f.draws()
+	name, text := oneOf(r, steps()...), oneOf(r, model.PassingRefusals()...)
+	n := w.node(f)
+	n.Refuse(name, text, oneOf(r, 0, 0, 1))
+	if chance(r, 2) {
+		w.net.Cut(us, w.host(f), 1)
+	}
+	return func() { n.Refuse(name, "", 0) }
+}
+
+// refusedSteps makes all nodes refuse one of them.
+func refusedSteps(w *world, f Fault) func() {
+	r := f.draws()
+	name, text := oneOf(r, steps()...), oneOf(r, model.PassingRefusals()...)
+	for _, n := range w.nodes {
+		n.Refuse(name, text, oneOf(r, 0, 0, 1))
+	}
+	if chance(r, 2) {
+		w.net.Cut(us, "", 1)
+	}
+	return func() {
+		for _, n := range w.nodes {
+			n.Refuse(name, "", 0)
+		}
+	}
+}
+
+// oddRows puts something odd into the maps of all nodes.
+func oddRows(w *world, f Fault) func() {
+	w.model.Oddity(model.Oddity(1 + f.With%(model.Oddities-1)))
+	return func() { w.model.Oddity(model.NothingOdd) }
+}
+
+// ownKinds are faults of some worlds only.
+func (s *Settings) ownKinds() []kind {
+	if !s.Proxy {
+		return nil
+	}
+	return []kind{{name: proxyTexts, weight: 20, least: 200 * time.Millisecond, most: 4 * time.Second, begin: proxyErrors}}
+}
+
+const proxyTexts = "a proxy's own errors"
+
+var (
+	// twemproxy and Envoy reply these when they have lost a server that may have run the
+	// command, or have found none.
+	perhaps = []string{"ERR Connection timed out", "ERR Connection reset by peer", "ERR Host is down", "upstream failure", "upstream protocol error"}
+	nobodys = []string{"ERR Connection refused", "ERR No route to host", "no upstream host"}
+)
+
+// ofNoServer reports whether no server says so: what takes any reply for a value takes it for one.
+func ofNoServer(said resp3.SimpleError) bool {
+	return said.S == string(model.Unlisted) || slices.Contains(perhaps, said.S) || slices.Contains(nobodys, said.S)
+}
+
+// proxyErrors makes the proxy reply errors of its own, in place of replies of the server or
+// before the server sees the command.
+func proxyErrors(w *world, f Fault) func() {
+	r := f.draws()
+	n, text, count := w.nodes[w.front.Load()], oneOf(r, perhaps...), f.With
+	every := 1 + f.With>>8%3
+	var ends []func()
+	if !chance(r, 4) {
+		ends = append(ends, w.interposeAt(n, func(_ [][]byte, honest []byte, _ int) ([]byte, bool, bool) {
+			if count++; count%every != 0 || honest[0] == '-' {
+				return honest, false, false
+			}
+			return []byte("-" + text + "\r\n"), false, false
+		}))
+	}
+	if chance(r, 3) {
+		n.Refuse(model.Keyed, model.Refusal(oneOf(r, append(nobodys, perhaps...)...)), 0)
+		ends = append(ends, func() { n.Refuse(model.Keyed, "", 0) })
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}

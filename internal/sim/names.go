@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/sim/model"
+)
+
+// In some worlds the nodes of a shard have one name in the DNS, and announce that. It leads
+// to the node that is the shard's primary, at once or some seconds later. Connections from
+// before stay with the other one.
+
+// A naming is how these names follow failovers.
+type naming struct {
+	Shared bool
+	Late   time.Duration // by how much
+}
+
+// chooseNames chooses whether nodes of a shard share their name.
+func (s *Settings) chooseNames(r *rand.Rand) {
+	if !chance(r, 10) || s.Unset || s.NAT || s.OneHost || s.NoCluster || s.Sentinels {
+		return
+	}
+	s.Names.Shared, s.Replicas = true, max(s.Replicas, 1)
+	s.Names.Late = oneOf(r, 0, 0, 3*time.Second)
+}
+
+// named returns the addresses that the nodes announce; nil: their own.
+func (s *Settings) named() func(i int) string {
+	if !s.Names.Shared {
+		return nil
+	}
+	return func(i int) string { return fmt.Sprintf("shard%d.example:6379", i%s.Primaries) }
+}
+
+// shardOf returns the number of a node's shard.
+func (w *world) shardOf(n *model.Node) int { return n.Index() % w.settings.Primaries }
+
+// follow makes the name of a shard lead to its new primary.
+func (w *world) follow(n *model.Node) {
+	if !w.settings.Names.Shared {
+		return
+	}
+	time.AfterFunc(w.settings.Names.Late, func() {
+		old := w.nodes[w.leads[w.shardOf(n)].Swap(int32(n.Index()))]
+		w.hosts[old.Index()].Load().Close()
+		if n.Up() {
+			w.listen(n)
+		}
+	})
+}
+
+// elsewhereNamed reports whether the name of the node's shard leads to another one.
+func (w *world) elsewhereNamed(n *model.Node) bool {
+	return w.settings.Names.Shared && int(w.leads[w.shardOf(n)].Load()) != n.Index()
+}
+
+// suitNames makes kinds of faults what they are in the world: what moves slots is over when
+// the names have followed.
+func (s *Settings) suitNames(kinds []kind) []kind {
+	if s.Names.Late == 0 {
+		return kinds
+	}
+	for i := range kinds {
+		if k := &kinds[i]; k.moves {
+			k.after += s.Names.Late
+			k.gentle = false
+		}
+	}
+	return kinds
+}
+
+// nodesAt returns the nodes that the client reaches at the address.
+func (w *world) nodesAt(addr string) (all []*model.Node) {
+	for i := range w.addrs {
+		if w.addrs[i] == addr {
+			all = append(all, w.nodes[i])
+		}
+	}
+	return all
+}
+
+// ownedSince reports whether the slot has been that of a node at the address since then.
+func (w *world) ownedSince(slot uint16, addr string, since time.Time) bool {
+	return slices.ContainsFunc(w.nodesAt(addr), func(n *model.Node) bool { return w.model.OwnedSince(slot, n, since) })
+}
