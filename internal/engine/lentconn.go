@@ -33,6 +33,7 @@ type seen struct {
 	refused sort // of the first that was refused
 	refusal bool // there is one
 	some    bool // commands were not refused, and have run
+	wrote   bool // among these are some that may write
 }
 
 // note looks at the commands of an exchange and their replies.
@@ -42,7 +43,10 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 		reply, replies = resp.Cut(replies)
 		switch refused := isRefusal(reply, addr); {
 		case !refused:
-			s.some = s.some || !isOfNoEffect(encoded, reply)
+			if !isOfNoEffect(encoded, reply) {
+				s.some = true
+				s.wrote = s.wrote || command.Of(encoded).Traits()&command.ReadOnly == 0
+			}
 			if !resp.IsError(reply) { // which it may be before the server looks whether it may write
 				s.ran = max(s.ran, provenBy(encoded))
 			}

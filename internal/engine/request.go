@@ -278,8 +278,18 @@ func (r *Request) undecodable(err error) error {
 // errNotExecuted also stands where Exec has refused the request.
 var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
 
-// outcome returns the reply, also if it is an error, or why there is none.
+// outcome returns the reply, also if it is an error, or why there is none. It is what became of
+// the i-th command in all its tries.
 func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
+	reply, addr, err = r.lastTry(i)
+	if r.attempts != nil {
+		reply, err = r.attempts[i].outcome(reply, err)
+	}
+	return reply, addr, err
+}
+
+// lastTry is outcome for the last try alone.
+func (r *Request) lastTry(i int) (reply []byte, addr string, err error) {
 	if len(r.places) == 0 {
 		return nil, "", errNotExecuted
 	}
