@@ -24,6 +24,7 @@ type lentConn struct {
 	asking bool
 	seen   *seen
 	groups *lentGroups // nil: nobody is told
+	probes bool        // see wire.Probes
 }
 
 // seen is what the commands that an action sent over its connection tell of the
@@ -93,6 +94,7 @@ func sortOf(encoded []byte) sort {
 }
 
 func (c lentConn) Do(ctx context.Context, action radix.Action) error {
+	c.probes = wire.Probes(action)
 	return wire.Perform(ctx, action, c)
 }
 

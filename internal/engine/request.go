@@ -41,6 +41,7 @@ type Request struct {
 	spare   int   // uses in a row that needed little of arena
 
 	observed observation
+	probes   bool // see wire.Probes
 
 	attempts []attempt // of each command, if some had to be sent again
 	began    time.Time // when the first of these ended
@@ -118,7 +119,7 @@ func (r *Request) Reset() {
 		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
-	r.clean, r.err, r.attempts = false, nil, nil
+	r.clean, r.err, r.attempts, r.probes = false, nil, nil, false
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
 	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
