@@ -160,7 +160,7 @@ var ofLanes = []mutant{
 	},
 	{
 		"EVALSHA of a program's own never fails", "internal/wire/conn.go",
-		"return EncodesItself(action) && !p.CanPipeline && p.CanShareConn", "return EncodesItself(action) && p.CanShareConn",
+		"return !p.CanPipeline && p.CanShareConn", "return p.CanShareConn",
 		"./cluster", "TestUnknownScriptIsNoFailure", false,
 	},
 	{

@@ -52,7 +52,7 @@ func EncodesItself(action radix.Action) bool {
 // command depends on the reply to the first, but shares its connection.
 func Probes(action radix.Action) bool {
 	p := action.Properties()
-	return EncodesItself(action) && !p.CanPipeline && p.CanShareConn
+	return !p.CanPipeline && p.CanShareConn && EncodesItself(action)
 }
 
 // Perform performs the action on the connection. The error of a radix.Pipeline,
