@@ -170,10 +170,12 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	if action == nil || ctx == nil {
 		return p.Do(ctx, action) // which says so
 	}
-	if !action.Properties().CanShareConn {
-		return c.node.observedAlone(action).of(ctx, func() error { return p.Do(ctx, action) })
+	shares := action.Properties().CanShareConn
+	if !shares && !wire.EncodesItself(action) {
+		o := nodeObservation{client: c.node.client, addr: c.node.addr, lent: true}
+		return o.of(ctx, func() error { return p.Do(ctx, action) })
 	}
-	return wire.Perform(ctx, action, nodeConn{p, c.node.client})
+	return wire.Perform(ctx, action, nodeConn{p, c.node.client, !shares, wire.Probes(action)})
 }
 
 func (c nodeClient) Close() error { return nil }
@@ -182,10 +184,13 @@ func (c nodeClient) Close() error { return nil }
 // commands over lanes for them and lends a connection to blocking ones.
 type nodeConn struct {
 	*nodepool.Pool
-	client *Client
+	client   *Client
+	unshared bool // the action says that it cannot share a connection
+	probes   bool // see wire.Probes
 }
 
 func (c nodeConn) Do(ctx context.Context, action radix.Action) error {
+	c.probes = wire.Probes(action)
 	return wire.Perform(ctx, action, c)
 }
 
@@ -205,7 +210,10 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 			r.SetSlow(true)
 		}
 	}
-	o := nodeObservation{client: c.client, addr: c.Address(), request: r, lent: r.Way() == command.Alone}
+	if c.unshared {
+		r.Unshared()
+	}
+	o := nodeObservation{client: c.client, addr: c.Address(), request: r, lent: r.Way() == command.Alone, probes: c.probes}
 	return o.of(ctx, func() error { return r.Exchange(ctx, c.Pool, unmarshalInto) })
 }
 

@@ -63,6 +63,7 @@ type attempt struct {
 	overtaken bool  // a later command of its slot has run
 	to        route // where the last redirect sent it; without a node: by the map
 	trouble   *trouble
+	doubt     error // how the first try ended in which it may have run; nil if it only reads
 }
 
 // A route is where a redirect sends a command.
@@ -187,7 +188,11 @@ func (x *retry) judgeAll(commands []int) {
 	}
 	for _, i := range commands {
 		x.attempts[i].to = route{}
-		x.steps = append(x.steps, x.judge(i, now))
+		s := x.judge(i, now)
+		if s == stands {
+			s = x.attempts[i].final()
+		}
+		x.steps = append(x.steps, s)
 	}
 	x.client.learn(x.moves)
 	x.moves = x.moves[:0]

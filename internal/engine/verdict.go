@@ -28,9 +28,9 @@ const (
 // again tells whether the command is to be sent again.
 func (s step) again() bool { return s > stands }
 
-// judge decides about the i-th command by its outcome.
+// judge decides about the i-th command by its last try.
 func (x *retry) judge(i int, now time.Time) step {
-	reply, addr, err := x.request.outcome(i)
+	reply, addr, err := x.request.lastTry(i)
 	switch {
 	case err != nil:
 		return x.judgeFailure(i, addr, err, now)
@@ -108,6 +108,7 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step 
 		if x.request.marks[i]&markRepeatable == 0 {
 			return ran
 		}
+		x.doubt(i, err)
 	}
 	if !x.client.passes(err, x.how.Replicas) {
 		return final
