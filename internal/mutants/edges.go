@@ -9,6 +9,16 @@ var ofEdges = []mutant{
 		"./internal/command", "TestKeys", false,
 	},
 	{
+		"a header is believed that claims more than there is", "internal/resp/encode.go",
+		"if claimed > int64(len(rest)) {", "if false {",
+		"./internal/resp", "TestClaimsBeyondTheEnd", false,
+	},
+	{
+		"keys that are told to be far apart are looked for behind the end", "internal/command/keys.go",
+		"n > fit {", "n > given {",
+		"./internal/command", "TestCountsBeyondTheArguments", false,
+	},
+	{
 		"what changes a connection goes over one of others", "internal/command/rule.go",
 		"case t&Stateful != 0:", "case false:",
 		"./internal/nodepool", "TestDoRefusesWhatChangesAConnection", false,
