@@ -14,9 +14,9 @@ var ofEdges = []mutant{
 		"./internal/resp", "TestClaimsBeyondTheEnd", false,
 	},
 	{
-		"keys that are told to be far apart are looked for behind the end", "internal/command/keys.go",
-		"n > fit {", "n > given {",
-		"./internal/command", "TestCountsBeyondTheArguments", false,
+		"more keys are counted than there are arguments", "internal/command/keys.go",
+		"if fit := (max(0, given-first) + step - 1) / step; n > fit {", "if n > given {",
+		"./internal/command", "TestKeys", false,
 	},
 	{
 		"what changes a connection goes over one of others", "internal/command/rule.go",
