@@ -18,7 +18,7 @@ func TestAdmit(t *testing.T) {
 		refused        bool
 	}{
 		"the node":                        {"a:1", ok, id("id-a"), false},
-		"another node":                    {"a:1", ok, id("id-b"), false}, // it knows where the slots are
+		"another node":                    {"a:1", ok, id("id-b"), true}, // a connection to it would outlive the mistake
 		"a stranger":                      {"a:1", ok, id("id-x"), true},
 		"a stranger at a new address":     {"x:1", ok, id("id-x"), false}, // it may have joined
 		"standalone":                      {"a:1", disabled, disabled, true},
@@ -34,16 +34,16 @@ func TestAdmit(t *testing.T) {
 			c := newClient(Config{}.withDefaults(), []string{"a:1"})
 			v := told(t, thirds...)
 			v.sure = true
-			require.NoError(t, c.admit(test.addr, []byte(disabled), []byte(disabled)), "no map is in use")
+			require.NoError(t, c.admit(asPrimary, test.addr, []byte(disabled), []byte(disabled)), "no map is in use")
 			c.use(c.topology.Load(), v)
-			err := c.admit(test.addr, []byte(test.mode), []byte(test.id))
+			err := c.admit(asPrimary, test.addr, []byte(test.mode), []byte(test.id))
 			if test.refused {
 				require.ErrorIs(t, err, redislanes.ErrNotMember)
 				return
 			}
 			require.NoError(t, err)
 			c.use(c.topology.Load(), singleView("a:1"))
-			require.NoError(t, c.admit(test.addr, []byte(disabled), []byte(disabled)))
+			require.NoError(t, c.admit(asPrimary, test.addr, []byte(disabled), []byte(disabled)))
 		})
 	}
 }

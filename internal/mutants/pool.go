@@ -94,7 +94,7 @@ var ofPool = []mutant{
 	},
 	{
 		"connections are replaced each second for ever", "internal/nodepool/retire.go",
-		"r.pause = min(2*r.pause, maxRenewPause)", "r.pause = renewAge",
+		"r.pause = min(2*r.pause, maxRenewPause)", "r.pause = minRenewPause",
 		"./internal/nodepool", "TestRenewalsAreSpaced", false,
 	},
 	{

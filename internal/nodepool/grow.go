@@ -39,7 +39,7 @@ func (p *Pool) wantLocked() bool {
 func (p *Pool) dial() {
 	m := &member{pool: p}
 	began := time.Now()
-	lane, steps, err := wire.DialTimed(p.ctx, p.dialer, p.purpose, p.addr, m)
+	lane, steps, err := wire.DialTimed(p.ctx, p.dialer, m.asking(), p.addr, m)
 	took, asked := time.Since(began), began
 	if err == nil {
 		lane.CountErrors(&p.errorReplies)
