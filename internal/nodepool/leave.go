@@ -87,7 +87,7 @@ func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 		p.leftLocked(m, m.cause)
 	case p.closed || p.retired:
 		p.leaveLocked(m, p.endedLocked(), true)
-	case m.refused(): // the map has changed since the handshake
+	case m.outdatedLocked():
 		p.leaveLocked(m, errRenewed, true)
 	default:
 		p.access.offerLocked(m)

@@ -70,11 +70,12 @@ const (
 
 // A member is a connection and its place in the pool.
 type member struct {
-	pool  *Pool
-	lane  *wire.Lane
-	born  time.Time
-	until time.Time    // when it is to leave because of its age
-	admit func() error // asks again whether its server is the one that is meant; nil: any is
+	pool    *Pool
+	lane    *wire.Lane
+	renewal uint64 // the last one before it was dialled
+	born    time.Time
+	until   time.Time    // when it is to leave because of its age
+	admit   func() error // asks again whether its server is the one that is meant; nil: any is
 
 	avoided atomic.Bool // the strategies do not see it, if they see others; set under pool.mu
 

@@ -21,13 +21,14 @@ var errRenewed = errors.New("connection replaced: its address may lead to anothe
 
 // Renew replaces the connections, each when nothing is in flight on it, because a
 // server's reply says that the address may lead to another server now. Those that are
-// lent leave when they are returned. The first renewal is immediate. Those that follow
-// are spaced by 1, 2, 4, up to 16 s: if the last one did not help, the next one hardly
-// will. See [Pool.Readmit] for what is known for certain.
+// lent leave when they are returned, and those that are being dialled when they join.
+// The first renewal is immediate. Those that follow are spaced by 1, 2, 4, up to 16 s:
+// if the last one did not help, the next one hardly will. See [Pool.Readmit] for what is
+// known for certain.
 func (p *Pool) Renew() {
 	now := time.Now()
 	p.mu.Lock()
-	if p.renewals.due(now) && p.drainLocked(errRenewed, func(*member) bool { return true }) {
+	if p.renewals.due(now) && (p.drainLocked(errRenewed, func(*member) bool { return true }) || p.dialing > 0) {
 		p.renewals.note(now)
 	}
 	parts := p.access.partsLocked()
@@ -41,10 +42,15 @@ func (p *Pool) Renew() {
 // of itself when it was dialled, and replaces those that are not admitted any more: each
 // when nothing is in flight on it or, if it is lent, when it is returned. It must be
 // called when Member has come to answer otherwise. A connection that is being dialled
-// is asked about once more when it joins.
+// is asked about once more when it joins. A server that was refused is dialled again now.
 func (p *Pool) Readmit() {
 	p.mu.Lock()
 	p.drainLocked(errRenewed, func(m *member) bool { return m.spent == nil && m.refused() })
+	if p.redial != nil && errors.Is(p.lastErr, redislanes.ErrNotMember) {
+		p.redial.Stop()
+		p.redial = nil
+		p.retryLocked()
+	}
 	parts := p.access.partsLocked()
 	p.mu.Unlock()
 	for _, part := range parts {
@@ -67,10 +73,17 @@ func (m *member) asking() wire.Purpose {
 // refused reports whether the server of the connection would not be admitted now.
 func (m *member) refused() bool { return m.admit != nil && m.admit() != nil }
 
+// outdatedLocked reports whether the address may have got another meaning since the
+// connection was dialled.
+func (m *member) outdatedLocked() bool {
+	return m.renewal != m.pool.renewals.number || m.refused()
+}
+
 // renewals are the times at which the connections were replaced.
 type renewals struct {
-	last  time.Time
-	pause time.Duration // after it
+	number uint64 // of the last one
+	last   time.Time
+	pause  time.Duration // after it
 }
 
 func (r *renewals) due(now time.Time) bool { return now.Sub(r.last) >= r.pause }
@@ -82,6 +95,7 @@ func (r *renewals) note(now time.Time) {
 		r.pause = minRenewPause
 	}
 	r.last = now
+	r.number++
 }
 
 // Retire makes the pool refuse batches with ErrRetired, also those that wait,
