@@ -39,6 +39,7 @@ type names struct {
 	nodes []placing // the primary and its replicas
 	epoch int
 	dials map[string]int
+	noIDs bool // servers do not tell theirs, nor the config epochs
 }
 
 const (
@@ -152,10 +153,12 @@ func (w *names) reply(s *behind, cmd []string) string {
 }
 
 func (w *names) cluster(s *behind, sub string) string {
-	switch sub {
-	case "MYID":
+	switch {
+	case w.noIDs && sub != "SLOTS":
+		return "-NOPERM this user has no permissions\r\n"
+	case sub == "MYID":
 		return bulk(s.id)
-	case "SLOTS":
+	case sub == "SLOTS":
 		reply := fmt.Sprintf("*1\r\n*%d\r\n:0\r\n:16383\r\n", 2+len(w.nodes))
 		for _, n := range w.nodes {
 			host, port, _ := strings.Cut(n.addr, ":")

@@ -142,17 +142,39 @@ func TestRedirectToItselfWithoutAMap(t *testing.T) {
 	})
 }
 
+// TestStaleWithoutIDs: on all paths, a server that tells no ID is found out by its replies
+// alone.
+func TestStaleWithoutIDs(t *testing.T) {
+	stalePaths(t, movedTo(shard), func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind) {
+		w.mu.Lock()
+		w.noIDs = true
+		w.mu.Unlock()
+		require.NoError(t, client.Sync(t.Context()))
+		ran := w.runs(before)
+		w.lead(shard, after)
+		w.failOver()
+		err := p.do(soon(t, 2*time.Second), client)
+		if p.alone {
+			require.ErrorContains(t, err, "MOVED")
+			err = eventually(t, client, p)
+		}
+		require.NoError(t, err)
+		require.Equal(t, ran, w.runs(before))
+	})
+}
+
 // TestNameFollowsLater: the map names the new primary seconds before its name leads to it.
 // Nothing is sent to the old one then, and calls succeed soon after.
 func TestNameFollowsLater(t *testing.T) {
 	const late = 5 * time.Second
 	for name, test := range map[string]struct {
 		standalone bool
+		fails      error
 		soon       time.Duration // after the name leads to the new primary
 		dials      int
 	}{
-		"cluster":    {false, time.Second, 100},
-		"standalone": {true, 4 * time.Second, 30}, // only replies tell, so connections are replaced after 1, 2, 4 s
+		"cluster":    {false, redislanes.ErrNotMember, time.Second, 100},
+		"standalone": {true, redislanes.ErrRefused, 4 * time.Second, 30}, // only replies tell, so connections are replaced after 1, 2, 4 s
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -163,7 +185,7 @@ func TestNameFollowsLater(t *testing.T) {
 				w.failOver()
 				dialled := w.dialled(shard)
 				for began := time.Now(); time.Since(began) < late; time.Sleep(50 * time.Millisecond) {
-					require.ErrorIs(t, client.Do(soon(t, time.Second), incr), notRun(test.standalone))
+					require.ErrorIs(t, client.Do(soon(t, time.Second), incr), test.fails)
 				}
 				t.Log(w.dialled(shard)-dialled, "dials")
 				require.Less(t, w.dialled(shard)-dialled, test.dials)
@@ -175,13 +197,6 @@ func TestNameFollowsLater(t *testing.T) {
 			})
 		})
 	}
-}
-
-func notRun(standalone bool) error {
-	if standalone {
-		return redislanes.ErrRefused
-	}
-	return redislanes.ErrNotSent // or refused, in the first moments
 }
 
 // TestAnotherNodeAtTheAddress: the old server goes on to answer. When the map in use names
@@ -208,7 +223,7 @@ func TestAnotherNodeAtTheAddress(t *testing.T) {
 func TestAddressOfAnUnknownHost(t *testing.T) {
 	for _, code := range []string{"MOVED", "ASK"} {
 		t.Run(code, func(t *testing.T) {
-			stalePaths(t, redirectedTo(code, "?:7001"), func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind) {
+			stalePaths(t, redirectedTo(code, "?:7002"), func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind) {
 				w.lead(other, after)
 				w.mu.Lock()
 				w.nodes[1].addr = other
@@ -262,8 +277,8 @@ func TestNewNameOfANode(t *testing.T) {
 	}
 }
 
-// TestNewNameOfADeadNode: there is nothing to keep where the old name does not work.
-func TestNewNameOfADeadNode(t *testing.T) {
+// TestNewNameOfAnUnusedNode: where there are no connections, there is nothing to keep.
+func TestNewNameOfAnUnusedNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, before, after := failover(nil)
 		w.nodes = []placing{{shard, oldID}, {other, newID}}
