@@ -133,11 +133,10 @@ func TestRedirectToItselfWithoutAMap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, before, after := failover(movedTo(shard))
 		client := w.open(t, cluster.Config{Standalone: true})
-		incr := radix.Cmd(nil, "INCR", "k")
-		require.NoError(t, client.Do(t.Context(), incr))
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 		w.failOver()
 		w.lead(shard, after)
-		require.NoError(t, client.Do(t.Context(), incr))
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 		require.Equal(t, 1, w.runs(before))
 	})
 }
@@ -180,17 +179,16 @@ func TestNameFollowsLater(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, before, after := failover(movedTo(shard))
 				client := w.open(t, cluster.Config{Standalone: test.standalone, Pool: pool.Fixed{Size: 1}})
-				incr := radix.Cmd(nil, "INCR", "k")
-				require.NoError(t, client.Do(t.Context(), incr))
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 				w.failOver()
 				dialled := w.dialled(shard)
 				for began := time.Now(); time.Since(began) < late; time.Sleep(50 * time.Millisecond) {
-					require.ErrorIs(t, client.Do(soon(t, time.Second), incr), test.fails)
+					require.ErrorIs(t, client.Do(soon(t, time.Second), radix.Cmd(nil, "INCR", "k")), test.fails)
 				}
 				t.Log(w.dialled(shard)-dialled, "dials")
 				require.Less(t, w.dialled(shard)-dialled, test.dials)
 				w.lead(shard, after)
-				for began := time.Now(); client.Do(soon(t, time.Second), incr) != nil; time.Sleep(50 * time.Millisecond) {
+				for began := time.Now(); client.Do(soon(t, time.Second), radix.Cmd(nil, "INCR", "k")) != nil; time.Sleep(50 * time.Millisecond) {
 					require.Less(t, time.Since(began), test.soon)
 				}
 				require.Equal(t, 1, w.runs(before))
@@ -251,8 +249,7 @@ func TestNewNameOfANode(t *testing.T) {
 				var log bytes.Buffer
 				w, before, _ := failover(nil)
 				client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-				incr := radix.Cmd(nil, "INCR", "k")
-				require.NoError(t, client.Do(t.Context(), incr))
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 				w.lead(other, wrong)
 				w.mu.Lock()
 				w.nodes = []placing{{other, oldID}}
@@ -260,7 +257,7 @@ func TestNewNameOfANode(t *testing.T) {
 				dialled := w.dialled(shard)
 				for range 3 {
 					require.NoError(t, client.Sync(t.Context()))
-					require.NoError(t, client.Do(t.Context(), incr))
+					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 					require.Equal(t, shard, client.Primary(0))
 				}
 				require.Equal(t, 3, w.dialled(shard)-dialled, "only for the maps")
@@ -270,7 +267,7 @@ func TestNewNameOfANode(t *testing.T) {
 				w.lead(other, before)
 				require.NoError(t, client.Sync(t.Context()))
 				require.Equal(t, other, client.Primary(0))
-				require.NoError(t, client.Do(t.Context(), incr))
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 				require.NotZero(t, client.Stats().Slots)
 			})
 		})
@@ -302,14 +299,13 @@ func TestSentinelsPrimaryKeepsItsName(t *testing.T) {
 		config := cluster.Config{RefreshEvery: -1, Sentinel: &cluster.Sentinel{Primary: "it"}}
 		config.Sentinel.Dialer.NetDial = w.dial
 		client := w.open(t, config)
-		get := radix.Cmd(nil, "GET", "k")
-		require.NoError(t, client.Do(t.Context(), get))
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
 		w.lead(shard, after)
 		after.role, before.role = "master", "slave"
 		w.failOver()
 		require.NoError(t, client.Sync(t.Context()))
 		ran := w.runs(before)
-		require.NoError(t, client.Do(t.Context(), get))
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
 		require.Equal(t, ran, w.runs(before))
 		require.Equal(t, 1, w.runs(after))
 	})
