@@ -69,7 +69,8 @@ func (x *retry) succeeded(i int, addr string) {
 	x.client.troubles.succeeded(addr, r.sort(i), r.slots[i], r.command(i), r.places[i].trip.sent)
 }
 
-// judgeRefusal decides for a command that the server refused for now.
+// judgeRefusal decides for a command that the server refused for now, or redirected to no
+// other server.
 func (x *retry) judgeRefusal(i int, v verdict, code, addr string, now time.Time) step {
 	if v == stale || v == readOnly && !x.how.Replicas {
 		x.request.places[i].trip.pool.Renew()
