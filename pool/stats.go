@@ -15,7 +15,7 @@ const (
 	CloseTimeout   = nodepool.CloseTimeout   // the socket accepted no bytes
 	CloseProtocol  = nodepool.CloseProtocol  // the server sent what is not RESP
 	CloseUnclean   = nodepool.CloseUnclean   // its user left a transaction open, or the like
-	CloseRenewed   = nodepool.CloseRenewed   // the server has changed its role
+	CloseRenewed   = nodepool.CloseRenewed   // the address may lead to another server now
 	CloseAged      = nodepool.CloseAged      // it had reached MaxAge
 	CloseIOFailure = nodepool.CloseIOFailure // reset, unreachable and the like
 )

@@ -179,18 +179,24 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	addr := l.to.Address()
 	to := classify([]byte(reply.S), addr)
 	switch to.verdict {
-	case moved, ask:
-		return l.redirect(to)
+	case moved, ask, unnamed:
+		place := l.client.leadsTo(to)
+		if to.verdict = to.from(addr, place); to.verdict == moved || to.verdict == ask {
+			return l.redirect(to, place)
+		}
+		if l.slot != int32(to.slot) {
+			l.client.hint()
+			return false
+		}
 	case final, noScript:
 		if !l.how.Replicas && saysReadOnly([]byte(reply.S)) {
 			l.to.Renew()
 			l.client.hint()
 		}
 		return false
-	case readOnly:
-		if !l.how.Replicas {
-			l.to.Renew()
-		}
+	}
+	if to.verdict == stale || to.verdict == readOnly && !l.how.Replicas {
+		l.to.Renew()
 	}
 	if !l.mayRepeat() || ctx.Err() != nil {
 		l.client.hint()
@@ -208,12 +214,15 @@ func (l *lending) mayRepeat() bool { return l.canRetry || l.once && !l.seen.some
 
 // redirect notes where a redirect points. It reports whether the action may be
 // performed there.
-func (l *lending) redirect(to redirect) bool {
+func (l *lending) redirect(to redirect, place string) bool {
 	c := l.client
 	if to.verdict == moved {
 		c.hint()
 	}
-	n := c.node(to)
+	var n *node
+	if place != "" {
+		n = c.node(place)
+	}
 	if n != nil && to.verdict == moved {
 		c.learn([]move{{to.slot, n}})
 	}

@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -167,6 +169,35 @@ func (c nodeClient) Addr() net.Addr { return wire.NetAddr(c.node.addr) }
 
 func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	p := c.node.pool(c.use)
+	err := c.perform(ctx, p, action)
+	if err != nil {
+		c.node.client.learnFrom(err, p, c.use)
+	}
+	return err
+}
+
+// learnFrom draws from an error of the node what other calls draw from it: the caller,
+// who has chosen the node, gets it in any case.
+func (c *Client) learnFrom(err error, p *nodepool.Pool, u use) {
+	var said resp3.SimpleError
+	if !errors.As(err, &said) {
+		return
+	}
+	text := []byte(said.S)
+	to := classify(text, p.Address())
+	switch to.from(p.Address(), c.leadsTo(to)) {
+	case stale:
+		p.Renew()
+	case final, noScript, readOnly:
+		if u == asReplica || !saysReadOnly(text) {
+			return
+		}
+		p.Renew()
+	}
+	c.hint()
+}
+
+func (c nodeClient) perform(ctx context.Context, p *nodepool.Pool, action radix.Action) error {
 	if action == nil || ctx == nil {
 		return p.Do(ctx, action) // which says so
 	}

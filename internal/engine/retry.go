@@ -40,8 +40,8 @@ type retry struct {
 
 	attempts []attempt // of each command; the request's, too
 	bySlot   map[int32]route
-	moves    []move             // what the MOVED that were judged last said
-	nodes    map[nodeAddr]*node // that redirects named
+	moves    []move                // what the MOVED that were judged last said
+	named    map[nodeAddr]*leading // where redirects have led
 
 	unplaced []int         // commands that got no trip and were not judged yet
 	now      []int         // those of the next wave, in order
@@ -111,7 +111,7 @@ func (x *retry) begin(ctx context.Context) {
 	r := x.request
 	x.attempts = make([]attempt, len(r.bounds))
 	r.attempts, r.began = x.attempts, time.Now()
-	x.bySlot, x.nodes = make(map[int32]route), make(map[nodeAddr]*node)
+	x.bySlot, x.named = make(map[int32]route), make(map[nodeAddr]*leading)
 	for i, p := range r.places {
 		x.attempts[i].tries = 1
 		if p.trip == nil {
@@ -182,7 +182,7 @@ func (x *retry) judgeEnded() {
 func (x *retry) judgeAll(commands []int) {
 	now := time.Now()
 	x.steps = x.steps[:0]
-	clear(x.nodes) // one may have left since, and come back as another
+	clear(x.named) // one may have left since, and come back as another
 	for _, i := range commands {
 		delete(x.bySlot, x.request.slots[i])
 	}

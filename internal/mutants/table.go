@@ -65,7 +65,7 @@ var known = []mutant{
 	},
 	{
 		"8 MOVED and ASK reach the caller", "internal/engine/verdict.go",
-		"return x.follow(i, to)\n", "return stands\n",
+		"return x.follow(i, to, wire.ErrorCode(text), addr, now)\n", "return stands\n",
 		"./cluster", "TestRadixPipelineFollowsRedirects", false,
 	},
 	{
