@@ -13,7 +13,8 @@ var ErrNoOwner = errors.New("no node serves the slot")
 // it says that it did not execute them and might do so later or elsewhere:
 // MOVED, ASK, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS.
 // The client has sent them again for as long as its settings and the context
-// allow; a [TroubleError] says how long that was.
+// allow; a [TroubleError] says how long that was. A command that may have run
+// before it was refused has [ErrUnknownOutcome] instead.
 var ErrRefused = errors.New("refused by the server")
 
 // ErrOvertaken marks commands that were refused, and were not sent again because

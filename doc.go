@@ -13,7 +13,8 @@
 //
 // The library sends what was refused or not sent again for as long as its settings
 // and the context allow, and what has an unknown outcome only if it just reads or was
-// marked as idempotent. Errors such as [ErrExhausted] and [ErrDown] say why a
+// marked as idempotent. A write with an unknown outcome keeps it until the repeat has
+// a reply: see [ErrUnknownOutcome]. Errors such as [ErrExhausted] and [ErrDown] say why a
 // command was not sent; they wrap ErrNotSent. A [CommandError] names the command
 // and the node. No error shows arguments, keys or credentials in its text.
 //

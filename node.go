@@ -24,6 +24,12 @@ var (
 	// radix.WithConn, which lends one. It wraps [ErrNotSent].
 	ErrShared = fmt.Errorf("command changes the state of its connection, use radix.WithConn to be lent one: %w", ErrNotSent)
 
+	// ErrNoWrites refuses WAIT and WAITAOF outside of radix.WithConn. They wait for the
+	// writes that were sent over their own connection, so on any other connection they
+	// answer at once for writes that they do not know. Use radix.WithConn, and send the
+	// writes and then WAIT over the connection that it lends. It wraps [ErrNotSent].
+	ErrNoWrites = fmt.Errorf("command waits for the writes of its own connection, use radix.WithConn for it and the writes: %w", ErrNotSent)
+
 	// ErrReturned refuses what is sent over a lent connection after it was
 	// returned, also over the connection of a radix.WithConn whose function has
 	// returned: somebody else may have it. It wraps ErrNotSent.

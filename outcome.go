@@ -16,6 +16,12 @@ var (
 	// no reply: they may have been executed or not. Connections and pools never
 	// send them again; package cluster does so only with commands that just read
 	// or were marked as idempotent.
+	//
+	// A command that may write keeps its unknown outcome when it is sent again, until it
+	// has a reply that is no error, or an error about the command itself, such as
+	// WRONGTYPE. If the repeat is not sent or refused, the error says so in its text, but
+	// errors.Is finds neither ErrNotSent nor [ErrRefused], and errors.As no error of the
+	// server.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 )
 

@@ -6,9 +6,9 @@ import (
 )
 
 // ErrNotPipelinable refuses a command that cannot travel with others: one that
-// may block its connection or changes its state (BLPOP, MULTI, WATCH, SELECT,
-// SUBSCRIBE, ...). Use [Client.Do], with radix.WithConn for several. It wraps
-// ErrNotSent.
+// may block its connection or changes its state (BLPOP, XREAD with BLOCK, MULTI,
+// WATCH, SELECT, SUBSCRIBE, ...). Use Client.Do, with radix.WithConn for several. It
+// wraps ErrNotSent.
 var ErrNotPipelinable = fmt.Errorf("command cannot be pipelined, use Client.Do or radix.WithConn: %w", ErrNotSent)
 
 // ErrCrossSlot is wrapped by the error for a command whose keys lie in more

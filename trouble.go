@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A TroubleError says how long a command was tried that did not run, and how
-// long the trouble has lasted that it met. Err is what became of the last try.
+// A TroubleError says how long a command was tried in vain, and how long the
+// trouble has lasted that it met. Err is what became of the command.
 type TroubleError struct {
 	Where string        // "node 127.0.0.1:7000", "slot 866" or, if no slot is served, "the whole cluster"; "" if only redirects were followed
 	Since time.Time     // when the trouble began, as far as the client knows

@@ -12,8 +12,9 @@ import (
 )
 
 // ErrNotMember says that the server at a node's address is not that node: it is
-// none of a cluster, or one of another cluster. Nothing is sent to it, since it
-// would answer from other data; commands fail with ErrDown, which wraps
+// none of a cluster, one of another cluster, or another node of this one, as the old
+// primary is behind a name that has not followed a failover yet. Nothing is sent to it,
+// since it would answer from other data; commands fail with ErrDown, which wraps
 // this, until the address leads to the node again or the map of the slots names
 // another one.
 var ErrNotMember = errors.New("not a node of this cluster")

@@ -29,7 +29,12 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // names. Redirects are followed for each command by itself, also inside a
 // radix.Pipeline. Blocking commands, actions that cannot share a connection, and
 // a radix.Pipeline with a whole transaction, MULTI to EXEC, are lent one. A
-// transaction follows redirects as long as nothing of its pipeline has run.
+// transaction follows redirects as long as nothing of its pipeline has run. Whether a
+// command blocks depends on its arguments: XREAD does with BLOCK only.
+//
+// Outside of radix.WithConn, commands that change their connection are refused with
+// [redislanes.ErrShared], and WAIT and WAITAOF, which wait for the writes of their own
+// connection, with [redislanes.ErrNoWrites].
 //
 // Inside radix.WithConn, SUBSCRIBE and MONITOR dial a connection of radix's, which
 // the function then has in place of the lent one, and on which a nil first argument
@@ -61,7 +66,7 @@ func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 
 // Clients returns a client for each node, by the primary's address; part of
 // radix.MultiClient. They do not follow redirects, and closing them does
-// nothing.
+// nothing. They refuse what [Client.Do] refuses.
 func (c *Client) Clients() (map[string]radix.ReplicaSet, error) { return c.engine().Clients() }
 
 // ForEachPrimary calls f for each primary of the map in use, all at once, and

@@ -30,7 +30,7 @@ func (s RequestStart) Command() string { return nameBy(s.names) }
 type RequestInfo struct {
 	Took     time.Duration // from the call to its end: waits, redirects and retries included
 	Commands int
-	Failed   int // commands without a reply, or whose reply is an error
+	Failed   int // commands without a reply, or whose reply is an error, but for NOSCRIPT where EVAL follows
 	Trips    int // groups of commands that were sent, redirects and retries included
 	Outcome  Outcome
 
@@ -75,7 +75,7 @@ func nameBy(n engine.Namer) string {
 type GroupInfo struct {
 	Took    time.Duration // until the last reply arrived, a wait for a connection included
 	Bytes   int           // of the replies
-	Failed  int           // commands without a reply, or whose reply is an error, redirects included
+	Failed  int           // commands without a reply, or whose reply is an error, redirects included; NOSCRIPT as in RequestInfo
 	Outcome Outcome
 	Code    string // as in RequestInfo
 	Err     error

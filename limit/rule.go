@@ -84,11 +84,11 @@ type Rule struct {
 }
 
 const (
-	leastWindow = 100 * time.Millisecond
-	mostWindow  = 366 * 24 * time.Hour
-	longestName = 64
-	mostLimit   = 1_000_000_000_000 // far from where Redis' counters overflow
-	mostTokens  = 1_000_000_000
+	leastWindow       = 100 * time.Millisecond
+	mostWindow        = 366 * 24 * time.Hour
+	longestName       = 64
+	mostLimit   int64 = 1_000_000_000_000 // far from where Redis' counters overflow
+	mostTokens        = 1_000_000_000
 )
 
 // mostRefill is the longest time that a bucket may need until it is full.

@@ -42,6 +42,24 @@ func (c *capture) EncodeDecode(_ context.Context, marshal, unmarshalInto any) (e
 	return err
 }
 
+// take appends what the action, which is one command, would send.
+func (c *capture) take(action radix.Action) error {
+	from, pipelined := len(c.request), action.Properties().CanPipeline
+	if !pipelined && !wire.EncodesItself(action) {
+		return redislanes.ErrNotPipelinable
+	}
+	err := action.Perform(context.Background(), c)
+	if err == nil {
+		err = c.oneCommand(from)
+	}
+	// radix takes some commands for blocking by their names, whatever their arguments are (XREAD
+	// without BLOCK). What the client knows of the command says whether it blocks.
+	if err == nil && !pipelined && radix.DefaultActionProperties(resp.CommandName(c.request[from:])).CanPipeline {
+		return redislanes.ErrNotPipelinable // the action says so
+	}
+	return err
+}
+
 // oneCommand returns an error unless what was captured, behind the first from
 // bytes of the request, is one command.
 func (c *capture) oneCommand(from int) error {

@@ -263,11 +263,12 @@ func TestHitsOfBothSigns(t *testing.T) {
 	t.Parallel()
 	w := newTower(t, pipeline.CountersConfig{})
 	first := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-	hits := []pipeline.Hit{{Key: "k", By: math.MaxInt64 - 1}, {Key: "k", By: -5}, {Key: "k", By: 3}, {Key: "k", By: -1}}
+	// The emulated server counts with an int.
+	hits := []pipeline.Hit{{Key: "k", By: math.MaxInt - 1}, {Key: "k", By: -5}, {Key: "k", By: 3}, {Key: "k", By: -1}}
 	others := w.gather(t, hits)
 	w.proxy.Flow(redistest.ToClient)
 	require.NoError(t, <-first)
-	for i, want := range []int64{math.MaxInt64, math.MaxInt64 - 5, math.MaxInt64 - 2, math.MaxInt64 - 3} {
+	for i, want := range []int64{math.MaxInt, math.MaxInt - 5, math.MaxInt - 2, math.MaxInt - 3} {
 		require.NoError(t, <-others[i])
 		require.Equal(t, want, hits[i].Total)
 	}
@@ -283,7 +284,7 @@ func TestHitsThatOverflow(t *testing.T) {
 	w := &tower{proxy: proxy, counters: pipeline.NewCounters(client, pipeline.CountersConfig{})}
 	defer w.counters.Close()
 	ctx := within(t, 20*time.Second)
-	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", fmt.Sprint(math.MaxInt64-11))))
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", fmt.Sprint(int64(math.MaxInt64-11)))))
 	proxy.Stall(redistest.ToClient)
 	first := w.lead(ctx, &pipeline.Hit{Key: "k", By: 1})
 	require.Eventually(t, func() bool {

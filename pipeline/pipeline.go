@@ -217,7 +217,9 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 // one slot. A command without a key goes to one and the same node, as with
 // [cluster.Client.Do]. A command that this package does not know, of a module for
 // example, is looked up on a server when the pipeline is done. One that cannot
-// be sent gets an error as its reply, and Do sends nothing.
+// be sent gets an error as its reply, and Do sends nothing: one that may block or changes
+// its connection gets [redislanes.ErrNotPipelinable], WAIT and WAITAOF get
+// [redislanes.ErrNoWrites].
 func (p *Pipeline) Cmd(name string, args ...string) Reply {
 	if p.state != appending {
 		return p.refuse(name, p.unfit())
@@ -230,7 +232,9 @@ func (p *Pipeline) Cmd(name string, args ...string) Reply {
 
 // Append appends a radix action of one command, such as radix.Cmd, whose
 // receiver is set when Do returns. The reply may be used as well. It is treated
-// as by [Pipeline.Cmd].
+// as by [Pipeline.Cmd]: whether it may block depends on its arguments, and not on its
+// name, as for radix. An action that cannot be pipelined, such as that of a
+// radix.EvalScript, is refused: see [Pipeline.Eval].
 func (p *Pipeline) Append(action radix.Action) Reply {
 	switch {
 	case p.state != appending:
@@ -241,14 +245,7 @@ func (p *Pipeline) Append(action radix.Action) Reply {
 	conn := &p.capture
 	*conn = capture{client: p.client, request: p.request.Buffer()}
 	defer conn.forget()
-	if !action.Properties().CanPipeline {
-		return p.refuse(fmt.Sprintf("%T", action), redislanes.ErrNotPipelinable)
-	}
-	err := action.Perform(context.Background(), conn)
-	if err == nil {
-		err = conn.oneCommand(len(p.request.Buffer()))
-	}
-	if err != nil {
+	if err := conn.take(action); err != nil {
 		return p.refuse(fmt.Sprintf("%T", action), err)
 	}
 	if err := p.client.Append(&p.request, conn.request); err != nil {

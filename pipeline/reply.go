@@ -21,7 +21,8 @@ type Reply struct {
 }
 
 // Idempotent marks the command as one that may run twice without harm, before
-// Do: if a connection breaks and its outcome is unknown, it is sent again.
+// Do: if a connection breaks and its outcome is unknown, it is sent again. If the
+// repeat fails, the outcome stays unknown (redislanes.ErrUnknownOutcome).
 // Commands of Cmd that only read are marked from the start. It returns r.
 func (r Reply) Idempotent() Reply {
 	if r.markable() {

@@ -44,8 +44,9 @@ func (p *Pool) Addr() net.Addr { return p.pool().Addr() }
 
 // Do performs the action; part of radix.Client. One that may share its
 // connection travels with the commands of others; for any other, and for commands
-// that may block, a connection is lent while it runs. Commands that change their
-// connection are refused with redislanes.ErrShared outside of radix.WithConn.
+// that may block, a connection is lent while it runs. Outside of radix.WithConn,
+// commands that change their connection are refused with redislanes.ErrShared, and WAIT
+// and WAITAOF with redislanes.ErrNoWrites.
 func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.pool().Do(ctx, action) }
 
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.

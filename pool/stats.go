@@ -15,7 +15,7 @@ const (
 	CloseTimeout   = nodepool.CloseTimeout   // the socket accepted no bytes
 	CloseProtocol  = nodepool.CloseProtocol  // the server sent what is not RESP
 	CloseUnclean   = nodepool.CloseUnclean   // its user left a transaction open, or the like
-	CloseRenewed   = nodepool.CloseRenewed   // the server has changed its role
+	CloseRenewed   = nodepool.CloseRenewed   // the address may lead to another server now
 	CloseAged      = nodepool.CloseAged      // it had reached MaxAge
 	CloseIOFailure = nodepool.CloseIOFailure // reset, unreachable and the like
 )
@@ -66,7 +66,8 @@ type Stats struct {
 
 	// Error replies of the server by their code, which is one of [ErrorCodes]; only
 	// codes of which there were any. Those that the client followed, or sent the
-	// command again after, are among them. Errors inside of another reply, as that to
+	// command again after, are among them, and NOSCRIPT, although that is no failed
+	// command where EVAL follows (radix.EvalScript, pipeline.Pipeline.Eval). Errors inside of another reply, as that to
 	// EXEC, are not, and neither are replies that arrived when their callers had
 	// left, those to the pool's own PINGs, those that stand for a reply beyond
 	// Dialer.Limits, nor refused handshakes, which are DialErrors.

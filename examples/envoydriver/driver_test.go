@@ -35,7 +35,7 @@ func TestReceivers(t *testing.T) {
 			require.EqualValues(t, 2, small)
 			var large uint64
 			require.NoError(t, do(&large, "INCRBY", "n"+name, int64(1)<<40))
-			require.EqualValues(t, 1<<40+2, large)
+			require.Equal(t, uint64(1<<40+2), large)
 			missing := uint64(7)
 			require.NoError(t, do(&missing, "GET", "no"+name))
 			require.Zero(t, missing)

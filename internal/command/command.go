@@ -70,6 +70,17 @@ func SlowNames() []string {
 	return names
 }
 
+// Names returns the names, in upper case and sorted, of the commands in the table;
+// those of subcommands are NAME|SUBCOMMAND.
+func Names() []string {
+	var names []string
+	for _, row := range rows {
+		names = append(names, strings.Fields(row.names)...)
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Known reports whether the command is in the table, or has a rule that a
 // server told.
 func (c Command) Known() bool { return c.rule != &unknown }

@@ -2,6 +2,8 @@ package command
 
 import (
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,6 +48,26 @@ func TestParseInfo(t *testing.T) {
 		"*1\r\n*6\r\n+x\r\n:1\r\n*0\r\n:9999999999\r\n:1\r\n:1\r\n"} {
 		_, err := ParseInfo([]byte(bad), "x")
 		require.ErrorIs(t, err, ErrInfo, bad)
+	}
+}
+
+// TestCountsBeyondTheArguments: more keys than arguments are none, however far apart the
+// server says that they are. With 32 bits, 4,096 steps of 2²⁰ are no step.
+func TestCountsBeyondTheArguments(t *testing.T) {
+	t.Parallel()
+	far := strings.Replace(infoCount, "keystep\r\n:1\r\n", "keystep\r\n:1048576\r\n", 1)
+	for _, test := range []struct {
+		reply, count string
+		keys         []string
+	}{
+		{infoCount, "4200", slices.Repeat([]string{"c"}, 4200)}, {infoCount, "4201", []string{}},
+		{infoCount, "2147483648", []string{}}, {infoCount, "4294967297", []string{}}, {infoCount, "18446744073709551617", []string{}},
+		{far, "1", []string{"c"}}, {far, "2", []string{}}, {far, "2049", []string{}}, {far, "4096", []string{}}, {far, "4097", []string{}},
+	} {
+		rule, err := ParseInfo([]byte(test.reply), "x")
+		require.NoError(t, err)
+		c := Of(encode("X a " + test.count + strings.Repeat(" c", 4200))).With(rule)
+		assert.Equal(t, test.keys, keysBy(c), test.count)
 	}
 }
 

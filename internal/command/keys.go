@@ -106,13 +106,13 @@ func countedKeys(args resp.Args, at, step int) span {
 	}
 	n := 0
 	for _, c := range digits {
-		if c < '0' || c > '9' || n > given {
+		if c < '0' || c > '9' || n > given/10 {
 			return noKeys
 		}
 		n = n*10 + int(c-'0')
 	}
 	first := at + 1
-	if n > given || first+(n-1)*step >= given {
+	if fit := (max(0, given-first) + step - 1) / step; n > fit {
 		return noKeys // the server refuses more keys than arguments
 	}
 	return span{first, first + n*step, step, -1}

@@ -135,7 +135,7 @@ var rows = []struct {
 		CLIENT|TRACKING SCRIPT|DEBUG`},
 }
 
-// effectRows are what commands do to their connection; all others do nothing. A
+// effectRows are what commands do to their connection, or have to do with it; all others nothing. A
 // subcommand of CLIENT that is not listed is taken for one that changes it.
 var effectRows = []struct {
 	Effect
@@ -145,6 +145,7 @@ var effectRows = []struct {
 	{EndsTransaction, `DISCARD EXEC`},
 	{Watches, `WATCH`},
 	{Unwatches, `UNWATCH`},
+	{Awaits, `WAIT WAITAOF`},
 	{ForNext, `ASKING CLIENT|CACHING`},
 	{Changes, `
 		AUTH CLIENT CLIENT|CAPA CLIENT|IMPORT-SOURCE CLIENT|NO-EVICT CLIENT|NO-TOUCH

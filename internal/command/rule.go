@@ -11,8 +11,8 @@ const (
 	// Blocking commands may hold up their connection until data arrives or
 	// their own timeout ends.
 	Blocking
-	// Stateful commands have an [Effect] on their connection, and so must not
-	// be sent over a shared one.
+	// Stateful commands have an [Effect] on their connection, or are about what was
+	// sent over it before, and so must not be sent over a shared one.
 	Stateful
 	// MayWrite commands write or only read, as the script does that they run; publishing
 	// counts, too. A server that refuses writes runs them, so that one of them proves
@@ -30,7 +30,7 @@ type Way uint8
 const (
 	Shared Way = iota // with the commands of others
 	Alone             // it may block: over a connection that nobody else uses meanwhile
-	Held              // it changes its connection: only over one that its user holds
+	Held              // it changes its connection, or is about it: only over one that its user holds
 )
 
 // Way returns how a command of these traits may travel, or several of which any
@@ -45,7 +45,8 @@ func (t Traits) Way() Way {
 	return Shared
 }
 
-// An Effect is what a command does to the connection that it is sent over.
+// An Effect is what a command does to the connection that it is sent over, or has to do
+// with it.
 type Effect uint8
 
 // The effects.
@@ -55,6 +56,7 @@ const (
 	EndsTransaction         // EXEC, DISCARD: and no key is watched any more
 	Watches                 // WATCH
 	Unwatches               // UNWATCH; queued inside a transaction
+	Awaits                  // WAIT, WAITAOF: for the writes that were sent over it before
 	ForNext                 // ASKING, CLIENT CACHING: for the next command only
 	Changes                 // SELECT, AUTH, READONLY, CLIENT SETNAME, SCRIPT DEBUG, ...
 	Resets                  // RESET: also the authentication and the protocol
@@ -66,7 +68,7 @@ const (
 // String returns the effect in words.
 func (e Effect) String() string {
 	return [...]string{"none", "opens a transaction", "ends a transaction", "watches keys", "unwatches keys",
-		"is for the next command", "changes its connection", "resets its connection", "closes its connection",
+		"waits for the writes of its connection", "is for the next command", "changes its connection", "resets its connection", "closes its connection",
 		"has many replies", "has no reply"}[e]
 }
 

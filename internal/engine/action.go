@@ -36,7 +36,9 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 	properties := action.Properties()
 	how.noFollow = !properties.CanRetry && !properties.CanPipeline
 	conn := &routedConn{client: c, slot: noKey, how: how, canRetry: properties.CanRetry, alone: !properties.CanShareConn}
-	if !encodesItself(action) {
+	if wire.EncodesItself(action) {
+		conn.probes = wire.Probes(action)
+	} else {
 		slot, err := c.keysSlot(namedKeys(properties.Keys))
 		if err != nil {
 			return err
@@ -51,16 +53,6 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		return conn.explain(err)
 	}
 	return nil
-}
-
-// encodesItself reports whether the action is nothing but commands, one exchange
-// after the other, so that all there is to know of it is in what it encodes.
-func encodesItself(action radix.Action) bool {
-	switch action.(type) {
-	case radixresp.Marshaler, *radix.Pipeline:
-		return true
-	}
-	return false
 }
 
 // namedKeys is without the key of radix.WithConn(""), which stands for none.
@@ -78,7 +70,8 @@ func namedKeys(keys []string) []string {
 type routedConn struct {
 	client   *Client
 	slot     int32 // of an exchange without a key
-	alone    bool  // every exchange is lent a connection
+	alone    bool  // the action says that it cannot share a connection
+	probes   bool  // see wire.Probes
 	how      How
 	canRetry bool
 	name     string            // of the last command that the server refused
@@ -93,6 +86,8 @@ func (c *routedConn) Addr() net.Addr { return c.client.Addr() }
 func (c *routedConn) Close() error { return nil }
 
 func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
+	defer func(before bool) { c.probes = before }(c.probes)
+	c.probes = wire.Probes(action)
 	return wire.Perform(ctx, action, c)
 }
 
@@ -136,10 +131,13 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 	if err != nil {
 		return err
 	}
-	switch way := encoded.Way(); {
-	case way == command.Held:
+	if c.alone {
+		encoded.Unshared()
+	}
+	switch encoded.Way() {
+	case command.Held:
 		return encoded.Refused()
-	case way == command.Alone || c.alone:
+	case command.Alone:
 		c.name = commandName(encoded.Encoded())
 		return c.lend(ctx, slot, encoded, exchange{marshal, unmarshalInto})
 	}
@@ -148,6 +146,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 		r.add(from, to, slot)
 		r.Mark(i, c.client.slow.apply(commands[i]))
 	}
+	r.probes = c.probes
 	if err := c.client.Exec(ctx, r, c.how); err != nil {
 		return err
 	}

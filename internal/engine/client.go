@@ -40,6 +40,7 @@ type Client struct {
 	exchanges sync.Pool // of *sharedExchange; each client has its own, so that a synctest bubble keeps what it has made
 
 	strange map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
+	kept    []renaming       // nodes that keep an old address, which the log was told of; for refresh only
 	anew    *view            // of a cluster made anew, if the last refresh has found one; for refresh only
 
 	refreshLog refreshLog           // for refresh only
@@ -116,17 +117,23 @@ const maxStrangers = 64
 // known of it would be forgotten with it, that it is dead for one.
 const strangerTime = 10 * time.Second
 
-// node returns the node that a redirect named, making it if it is new; nil if
-// there are too many already that no map of the slots holds, or if AddrMap fails.
-func (c *Client) node(to redirect) *node {
-	addr := to.addr
-	if !to.dialled {
-		var err error
-		if addr, err = c.mapped(addr); err != nil {
-			c.journal.Panicked(err)
-			return nil
-		}
+// leadsTo returns the address that a redirect leads to, as it is dialled; "" if it names
+// none, or if AddrMap fails.
+func (c *Client) leadsTo(to redirect) string {
+	if to.addr == "" || to.dialled {
+		return to.addr
 	}
+	addr, err := c.mapped(to.addr)
+	if err != nil {
+		c.journal.Panicked(err)
+		return ""
+	}
+	return addr
+}
+
+// node returns the node at the address, which a redirect named, making it if it is new;
+// nil if there are too many already that no map of the slots holds.
+func (c *Client) node(addr string) *node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.nodes[addr] == nil {
@@ -182,8 +189,8 @@ func (c *Client) leaveHome(addr string) {
 // use replaces the topology by a map that was believed when judged was in use. What
 // MOVED has taught meanwhile stays, and where no server is asked for a map, all that
 // it has ever taught of nodes that answer. Nodes that the map does not hold any more
-// are drained.
-func (c *Client) use(judged *topology, v *view) {
+// are drained. It returns the map without what MOVED has taught.
+func (c *Client) use(judged *topology, v *view) (told *topology) {
 	var forget map[string]int
 	if c.cfg.Standalone {
 		forget = c.silentNodes()
@@ -196,6 +203,7 @@ func (c *Client) use(judged *topology, v *view) {
 		}
 	}
 	t := newTopology(v, c.nodeLocked)
+	told = t
 	if c.cfg.Standalone { // MOVED is all that there is to know
 		judged = t
 	}
@@ -222,6 +230,7 @@ func (c *Client) use(judged *topology, v *view) {
 			}
 		}
 	}
+	return told
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -38,6 +39,7 @@ type lending struct {
 
 	retries, redirects int
 	redirected         bool         // the last try is where a redirect pointed
+	doubted            int          // the number of the first try that ran commands
 	told               *observation // whom it tells of its groups; nil: nobody is told
 }
 
@@ -60,13 +62,33 @@ func (l *lending) perform(ctx context.Context) error {
 				return nil
 			}
 			again = l.follow(ctx, err)
+			l.noteDoubt(err)
 		} else {
 			again = l.mayLendAgain(ctx, err)
 		}
 		if !again {
-			return l.explain(err)
+			return l.explain(l.outcome(err))
 		}
 	}
+}
+
+// noteDoubt notes that the try which ended with the error has run commands: whatever becomes
+// of the next try, the action has not come to nothing.
+func (l *lending) noteDoubt(err error) {
+	if l.seen.wrote && l.attempt.doubt == nil {
+		l.attempt.doubt = errors.New("commands of the first try ran: " + err.Error())
+		l.doubted = l.attempt.tries
+	}
+}
+
+// outcome returns the error of the action whose last try ended with err. An error of the
+// action's own stands.
+func (l *lending) outcome(err error) error {
+	first := l.attempt.doubt
+	if first == nil || l.doubted == l.attempt.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
+		return err
+	}
+	return unknownAfter(first, err)
 }
 
 // lend gets a connection: from where a redirect pointed, or by the map.
@@ -84,7 +106,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 	defer conn.Return()
 	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
-	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen, l.groups()})
+	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen, l.groups(), false})
 }
 
 // succeeded notes what the action's commands have proved.
@@ -157,18 +179,24 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	addr := l.to.Address()
 	to := classify([]byte(reply.S), addr)
 	switch to.verdict {
-	case moved, ask:
-		return l.redirect(to)
+	case moved, ask, unnamed:
+		place := l.client.leadsTo(to)
+		if to.verdict = to.from(addr, place); to.verdict == moved || to.verdict == ask {
+			return l.redirect(to, place)
+		}
+		if l.slot != int32(to.slot) {
+			l.client.hint()
+			return false
+		}
 	case final, noScript:
 		if !l.how.Replicas && saysReadOnly([]byte(reply.S)) {
 			l.to.Renew()
 			l.client.hint()
 		}
 		return false
-	case readOnly:
-		if !l.how.Replicas {
-			l.to.Renew()
-		}
+	}
+	if to.verdict == stale || to.verdict == readOnly && !l.how.Replicas {
+		l.to.Renew()
 	}
 	if !l.mayRepeat() || ctx.Err() != nil {
 		l.client.hint()
@@ -186,12 +214,15 @@ func (l *lending) mayRepeat() bool { return l.canRetry || l.once && !l.seen.some
 
 // redirect notes where a redirect points. It reports whether the action may be
 // performed there.
-func (l *lending) redirect(to redirect) bool {
+func (l *lending) redirect(to redirect, place string) bool {
 	c := l.client
 	if to.verdict == moved {
 		c.hint()
 	}
-	n := c.node(to)
+	var n *node
+	if place != "" {
+		n = c.node(place)
+	}
 	if n != nil && to.verdict == moved {
 		c.learn([]move{{to.slot, n}})
 	}

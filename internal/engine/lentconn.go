@@ -24,6 +24,7 @@ type lentConn struct {
 	asking bool
 	seen   *seen
 	groups *lentGroups // nil: nobody is told
+	probes bool        // see wire.Probes
 }
 
 // seen is what the commands that an action sent over its connection tell of the
@@ -33,6 +34,7 @@ type seen struct {
 	refused sort // of the first that was refused
 	refusal bool // there is one
 	some    bool // commands were not refused, and have run
+	wrote   bool // among these are some that may write
 }
 
 // note looks at the commands of an exchange and their replies.
@@ -42,7 +44,10 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 		reply, replies = resp.Cut(replies)
 		switch refused := isRefusal(reply, addr); {
 		case !refused:
-			s.some = s.some || !isOfNoEffect(encoded, reply)
+			if !isOfNoEffect(encoded, reply) {
+				s.some = true
+				s.wrote = s.wrote || command.Of(encoded).Traits()&command.ReadOnly == 0
+			}
 			if !resp.IsError(reply) { // which it may be before the server looks whether it may write
 				s.ran = max(s.ran, provenBy(encoded))
 			}
@@ -89,6 +94,7 @@ func sortOf(encoded []byte) sort {
 }
 
 func (c lentConn) Do(ctx context.Context, action radix.Action) error {
+	c.probes = wire.Probes(action)
 	return wire.Perform(ctx, action, c)
 }
 

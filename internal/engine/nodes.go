@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -167,13 +169,44 @@ func (c nodeClient) Addr() net.Addr { return wire.NetAddr(c.node.addr) }
 
 func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	p := c.node.pool(c.use)
+	err := c.perform(ctx, p, action)
+	if err != nil {
+		c.node.client.learnFrom(err, p, c.use)
+	}
+	return err
+}
+
+// learnFrom draws from an error of the node what other calls draw from it: the caller,
+// who has chosen the node, gets it in any case.
+func (c *Client) learnFrom(err error, p *nodepool.Pool, u use) {
+	var said resp3.SimpleError
+	if !errors.As(err, &said) {
+		return
+	}
+	text := []byte(said.S)
+	to := classify(text, p.Address())
+	switch to.from(p.Address(), c.leadsTo(to)) {
+	case stale:
+		p.Renew()
+	case final, noScript, readOnly:
+		if u == asReplica || !saysReadOnly(text) {
+			return
+		}
+		p.Renew()
+	}
+	c.hint()
+}
+
+func (c nodeClient) perform(ctx context.Context, p *nodepool.Pool, action radix.Action) error {
 	if action == nil || ctx == nil {
 		return p.Do(ctx, action) // which says so
 	}
-	if !action.Properties().CanShareConn {
-		return c.node.observedAlone(action).of(ctx, func() error { return p.Do(ctx, action) })
+	shares := action.Properties().CanShareConn
+	if !shares && !wire.EncodesItself(action) {
+		o := nodeObservation{client: c.node.client, addr: c.node.addr, lent: true}
+		return o.of(ctx, func() error { return p.Do(ctx, action) })
 	}
-	return wire.Perform(ctx, action, nodeConn{p, c.node.client})
+	return wire.Perform(ctx, action, nodeConn{p, c.node.client, !shares, wire.Probes(action)})
 }
 
 func (c nodeClient) Close() error { return nil }
@@ -182,10 +215,13 @@ func (c nodeClient) Close() error { return nil }
 // commands over lanes for them and lends a connection to blocking ones.
 type nodeConn struct {
 	*nodepool.Pool
-	client *Client
+	client   *Client
+	unshared bool // the action says that it cannot share a connection
+	probes   bool // see wire.Probes
 }
 
 func (c nodeConn) Do(ctx context.Context, action radix.Action) error {
+	c.probes = wire.Probes(action)
 	return wire.Perform(ctx, action, c)
 }
 
@@ -205,7 +241,10 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 			r.SetSlow(true)
 		}
 	}
-	o := nodeObservation{client: c.client, addr: c.Address(), request: r, lent: r.Way() == command.Alone}
+	if c.unshared {
+		r.Unshared()
+	}
+	o := nodeObservation{client: c.client, addr: c.Address(), request: r, lent: r.Way() == command.Alone, probes: c.probes}
 	return o.of(ctx, func() error { return r.Exchange(ctx, c.Pool, unmarshalInto) })
 }
 

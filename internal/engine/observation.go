@@ -94,6 +94,9 @@ func (r *Request) info(took time.Duration) RequestInfo {
 	}
 	for i := range r.bounds {
 		reply, _, err := r.outcome(i)
+		if r.probes && saysNoScript(reply) {
+			continue
+		}
 		worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, err)
 	}
 	return info
@@ -130,6 +133,14 @@ func worse(outcome *Outcome, failed *int, code *string, why *error, reply []byte
 	if o == OutcomeError {
 		*code = wire.ErrorCode(resp.ErrorText(reply))
 	}
+}
+
+const noScriptCode = "NOSCRIPT"
+
+// saysNoScript tells whether the server does not know the script of EVALSHA. Where EVAL
+// follows, that is the first half of running a script and no failure.
+func saysNoScript(reply []byte) bool {
+	return resp.IsError(reply) && wire.ErrorCode(resp.ErrorText(reply)) == noScriptCode
 }
 
 func outcomeOf(reply []byte, err error) Outcome {
@@ -224,6 +235,9 @@ func (t *trip) info() GroupInfo {
 	if t.Troubled() || t.Failed() {
 		for i := range t.Len() {
 			reply, err := t.Reply(i)
+			if (t.of.probes || len(t.of.scripts) > 0) && saysNoScript(reply) {
+				continue
+			}
 			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, err)
 		}
 	}

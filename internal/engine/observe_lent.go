@@ -47,8 +47,8 @@ func (l *lending) groups() *lentGroups {
 
 // begin tells of commands that are about to be sent, in so many bytes, and returns what
 // tells of their end. Asked is how many there are with an ASKING before each that needs
-// one, 0 if none does.
-func (g *lentGroups) begin(commands [][]byte, bytes, asked int) (end func(replies []byte, err error)) {
+// one, 0 if none does. Where the action probes, NOSCRIPT is no failure.
+func (g *lentGroups) begin(commands [][]byte, bytes, asked int, probes bool) (end func(replies []byte, err error)) {
 	start := GroupStart{
 		Commands: max(len(commands), asked), Bytes: bytes, Wave: g.try, Groups: 1, Lent: true, Names: &sentAlone{commands},
 	}
@@ -67,6 +67,9 @@ func (g *lentGroups) begin(commands [][]byte, bytes, asked int) (end func(replie
 			if err == nil {
 				reply, replies = resp.Cut(replies)
 			}
+			if probes && saysNoScript(reply) {
+				continue
+			}
 			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, err)
 		}
 		g.told.endGroup(ctx, g.watcher, start, info)
@@ -81,7 +84,7 @@ func (c lentConn) exchange(ctx context.Context, commands [][]byte, request []byt
 	}
 	end := func([]byte, error) {}
 	if c.groups != nil && !c.Returned() { // else it fails, and may be later than its request
-		end = c.groups.begin(commands, len(sent), len(asked))
+		end = c.groups.begin(commands, len(sent), len(asked), c.probes)
 	}
 	replies, err := c.Exchange(ctx, sent)
 	if err == nil {

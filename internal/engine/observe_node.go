@@ -3,9 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/mediocregopher/radix/v4"
-	radixresp "github.com/mediocregopher/radix/v4/resp"
-
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -16,15 +13,7 @@ type nodeObservation struct {
 	addr    string
 	request *wire.Request // nil: an action that may send any number of commands
 	lent    bool          // it has a connection to itself, of which only ContextObservers are told
-}
-
-// observedAlone is the observation of an action that has a connection to itself.
-func (n *node) observedAlone(action radix.Action) nodeObservation {
-	o := nodeObservation{client: n.client, addr: n.addr, lent: true}
-	if _, ok := action.(radixresp.Marshaler); ok && n.client.cfg.Contexts != nil {
-		o.request, _ = wire.Encode(action) // to name it; one that cannot be encoded fails in a moment
-	}
-	return o
+	probes  bool          // see wire.Probes
 }
 
 // of performs the request and tells of it.
@@ -54,6 +43,10 @@ func (o nodeObservation) of(ctx context.Context, perform func() error) error {
 // receiver takes has not failed.
 func (o nodeObservation) outcome(info *RequestInfo, err error) {
 	if info.Failed, info.Code = o.request.Failed(); info.Failed == 0 {
+		return
+	}
+	if o.probes && info.Code == noScriptCode {
+		info.Failed, info.Code = 0, ""
 		return
 	}
 	info.Outcome = OutcomeError

@@ -36,15 +36,18 @@ func (x *retry) keepOrder(commands []int) {
 		switch {
 		case x.request.slots[i] < 0:
 			continue
-		case s == ran && marks&markExpiry == 0:
+		case s == toAsk && behind.sharesKey(x.request, i), s.again() && s != toAsk && behind.slots[x.request.slots[i]]:
+			x.attempts[i].overtaken = true
+			s = x.attempts[i].final()
+			x.steps[k] = s
+		case s.again():
+			x.repeatExpiries(commands[k:], x.steps[k:])
+		}
+		if s == ran && marks&markExpiry == 0 {
 			all.add(x.request, i)
 			if marks&markReads == 0 {
 				writes.add(x.request, i)
 			}
-		case s == toAsk && behind.sharesKey(x.request, i), s.again() && s != toAsk && behind.slots[x.request.slots[i]]:
-			x.steps[k], x.attempts[i].overtaken = stands, true
-		case s.again():
-			x.repeatExpiries(commands[k:], x.steps[k:])
 		}
 	}
 }
@@ -90,6 +93,9 @@ func (x *retry) repeatExpiries(commands []int, steps []step) {
 	for k := 1; k < len(commands) && commands[k] == commands[k-1]+1 && x.request.marks[commands[k]]&markExpiry != 0; k++ {
 		if steps[k] == ran {
 			steps[k], x.attempts[commands[k]].why = toRepeat, wasEarly
+			if reply, _, err := x.request.lastTry(commands[k]); err == nil && !resp.IsError(reply) {
+				x.doubt(commands[k], errEarly)
+			}
 		}
 	}
 }

@@ -24,15 +24,29 @@ const (
 	readOnly                  // READONLY: a write came to a replica
 	noReplicas                // NOREPLICAS: too few replicas for a write
 	noScript                  // NOSCRIPT: the script has to be sent along
+	unnamed                   // MOVED or ASK to a node of which the server knows no host name: "?"
+	stale                     // MOVED or ASK to where the reply came from: see redirect.from
 )
 
 // A redirect is a verdict; slot and addr (host:port) are those of MOVED and
-// ASK, dialled says that the host is that of the server which replied.
+// ASK, dialled says that the host is that of the server which replied. An unnamed
+// one has no addr.
 type redirect struct {
 	verdict verdict
 	slot    uint16
 	addr    string
 	dialled bool
+}
+
+// from returns the verdict on a redirect that came from an address and, by AddrMap, leads
+// to place. If these are the same, the server at the other end of the connection is not
+// the one that its address leads to now: names outlive servers. The connection is stale,
+// and the command did not run.
+func (r redirect) from(addr, place string) verdict {
+	if place == addr {
+		return stale
+	}
+	return r.verdict
 }
 
 // maxErrorText is how much of an error reply is judged.
@@ -120,7 +134,10 @@ func classifyAddr(v verdict, text []byte, asked string) redirect {
 	if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
 		host = host[1 : n-1]
 	}
-	if len(host) > 0 && !validHost(host) {
+	switch {
+	case string(host) == "?":
+		return redirect{verdict: unnamed, slot: uint16(slot)}
+	case len(host) > 0 && !validHost(host):
 		return redirect{}
 	}
 	to := redirect{verdict: v, slot: uint16(slot)}

@@ -18,7 +18,8 @@ func TestClassify(t *testing.T) {
 		"ASK 0 10.0.0.7:1":              {ask, 0, "10.0.0.7:1", false},
 		"MOVED 16383 h.example:65535":   {moved, 16383, "h.example:65535", false},
 		"MOVED 1 :6379":                 {moved, 1, "fd00::1:6379", true},
-		"MOVED 1 ?:6379":                {moved, 1, "fd00::1:6379", true},
+		"MOVED 1 ?:6379":                {unnamed, 1, "", false},
+		"ASK 1 ?:6379":                  {unnamed, 1, "", false},
 		"ASK 1 ::1:6379":                {ask, 1, "[::1]:6379", false},
 		"ASK 1 [fd00::7]:6379":          {ask, 1, "[fd00::7]:6379", false},
 		"MOVED 16384 127.0.0.1:6381":    {},
@@ -112,7 +113,7 @@ func FuzzClassify(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, msg []byte, asked, arg string) {
 		r := classify(msg, asked)
-		if (r.verdict == moved || r.verdict == ask) != (r.addr != "") || r.slot >= SlotCount || r.verdict > noScript {
+		if (r.verdict == moved || r.verdict == ask) != (r.addr != "") || r.slot >= SlotCount || r.verdict > unnamed {
 			t.Errorf("classify(%q) = %+v", msg, r)
 		}
 		s := resp.Redact(string(msg))

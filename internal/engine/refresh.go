@@ -123,7 +123,7 @@ func (c *Client) refresh(ctx context.Context) error {
 		return err
 	}
 	c.counters.refreshes.Add(1)
-	c.use(t, said)
+	c.adopt(ctx, t, said)
 	c.noteMoved()
 	c.tellTopology()
 	return nil

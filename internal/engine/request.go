@@ -41,6 +41,7 @@ type Request struct {
 	spare   int   // uses in a row that needed little of arena
 
 	observed observation
+	probes   bool // see wire.Probes
 
 	attempts []attempt // of each command, if some had to be sent again
 	began    time.Time // when the first of these ended
@@ -118,7 +119,7 @@ func (r *Request) Reset() {
 		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
-	r.clean, r.err, r.attempts = false, nil, nil
+	r.clean, r.err, r.attempts, r.probes = false, nil, nil, false
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
 	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
@@ -278,8 +279,18 @@ func (r *Request) undecodable(err error) error {
 // errNotExecuted also stands where Exec has refused the request.
 var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
 
-// outcome returns the reply, also if it is an error, or why there is none.
+// outcome returns the reply, also if it is an error, or why there is none. It is what became of
+// the i-th command in all its tries.
 func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
+	reply, addr, err = r.lastTry(i)
+	if r.attempts != nil {
+		reply, err = r.attempts[i].outcome(reply, err)
+	}
+	return reply, addr, err
+}
+
+// lastTry is outcome for the last try alone.
+func (r *Request) lastTry(i int) (reply []byte, addr string, err error) {
 	if len(r.places) == 0 {
 		return nil, "", errNotExecuted
 	}

@@ -40,8 +40,8 @@ type retry struct {
 
 	attempts []attempt // of each command; the request's, too
 	bySlot   map[int32]route
-	moves    []move             // what the MOVED that were judged last said
-	nodes    map[nodeAddr]*node // that redirects named
+	moves    []move                // what the MOVED that were judged last said
+	named    map[nodeAddr]*leading // where redirects have led
 
 	unplaced []int         // commands that got no trip and were not judged yet
 	now      []int         // those of the next wave, in order
@@ -63,6 +63,7 @@ type attempt struct {
 	overtaken bool  // a later command of its slot has run
 	to        route // where the last redirect sent it; without a node: by the map
 	trouble   *trouble
+	doubt     error // how the first try ended in which it may have run; nil if it only reads
 }
 
 // A route is where a redirect sends a command.
@@ -110,7 +111,7 @@ func (x *retry) begin(ctx context.Context) {
 	r := x.request
 	x.attempts = make([]attempt, len(r.bounds))
 	r.attempts, r.began = x.attempts, time.Now()
-	x.bySlot, x.nodes = make(map[int32]route), make(map[nodeAddr]*node)
+	x.bySlot, x.named = make(map[int32]route), make(map[nodeAddr]*leading)
 	for i, p := range r.places {
 		x.attempts[i].tries = 1
 		if p.trip == nil {
@@ -181,13 +182,17 @@ func (x *retry) judgeEnded() {
 func (x *retry) judgeAll(commands []int) {
 	now := time.Now()
 	x.steps = x.steps[:0]
-	clear(x.nodes) // one may have left since, and come back as another
+	clear(x.named) // one may have left since, and come back as another
 	for _, i := range commands {
 		delete(x.bySlot, x.request.slots[i])
 	}
 	for _, i := range commands {
 		x.attempts[i].to = route{}
-		x.steps = append(x.steps, x.judge(i, now))
+		s := x.judge(i, now)
+		if s == stands {
+			s = x.attempts[i].final()
+		}
+		x.steps = append(x.steps, s)
 	}
 	x.client.learn(x.moves)
 	x.moves = x.moves[:0]

@@ -28,9 +28,9 @@ const (
 // again tells whether the command is to be sent again.
 func (s step) again() bool { return s > stands }
 
-// judge decides about the i-th command by its outcome.
+// judge decides about the i-th command by its last try.
 func (x *retry) judge(i int, now time.Time) step {
-	reply, addr, err := x.request.outcome(i)
+	reply, addr, err := x.request.lastTry(i)
 	switch {
 	case err != nil:
 		return x.judgeFailure(i, addr, err, now)
@@ -55,8 +55,8 @@ func (x *retry) judge(i int, now time.Time) step {
 		// Not a success: the server may say so before it looks whether it may write.
 		x.attempts[i].trouble = nil
 		return ran
-	case moved, ask:
-		return x.follow(i, to)
+	case moved, ask, unnamed:
+		return x.follow(i, to, wire.ErrorCode(text), addr, now)
 	default:
 		return x.judgeRefusal(i, to.verdict, wire.ErrorCode(text), addr, now)
 	}
@@ -69,9 +69,10 @@ func (x *retry) succeeded(i int, addr string) {
 	x.client.troubles.succeeded(addr, r.sort(i), r.slots[i], r.command(i), r.places[i].trip.sent)
 }
 
-// judgeRefusal decides for a command that the server refused for now.
+// judgeRefusal decides for a command that the server refused for now, or redirected to no
+// other server.
 func (x *retry) judgeRefusal(i int, v verdict, code, addr string, now time.Time) step {
-	if v == readOnly && !x.how.Replicas {
+	if v == stale || v == readOnly && !x.how.Replicas {
 		x.request.places[i].trip.pool.Renew()
 	}
 	at := siteOf(v, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
@@ -82,7 +83,7 @@ func (x *retry) judgeRefusal(i int, v verdict, code, addr string, now time.Time)
 // siteOf returns whose trouble the refusal of a command is.
 func siteOf(v verdict, addr string, s sort, slot int32, command []byte) site {
 	switch {
-	case v == unserved && slot >= 0:
+	case (v == unserved || v == unnamed) && slot >= 0:
 		return site{slot: slot}
 	case v == tryAgain && slot >= 0:
 		return site{slot: slot, command: fingerprint(command)}
@@ -108,6 +109,7 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step 
 		if x.request.marks[i]&markRepeatable == 0 {
 			return ran
 		}
+		x.doubt(i, err)
 	}
 	if !x.client.passes(err, x.how.Replicas) {
 		return final
@@ -211,16 +213,23 @@ func (c *Client) passes(err error, replica bool) bool {
 
 // follow notes where a redirect sends the command and, for MOVED, the slot. One
 // for another slot than the command's is not followed: what a script or a strange
-// server makes up must not lead the client astray.
-func (x *retry) follow(i int, to redirect) step {
+// server makes up must not lead the client astray. One that leads nowhere else is a refusal.
+func (x *retry) follow(i int, to redirect, code, addr string, now time.Time) step {
 	a, slot := &x.attempts[i], x.request.slots[i]
-	if to.verdict == moved || x.how.noFollow {
+	if to.verdict != ask || x.how.noFollow {
 		x.client.hint()
 	}
-	if x.how.noFollow || slot != int32(to.slot) || a.hops >= x.client.cfg.MaxRedirects {
+	if slot != int32(to.slot) {
 		return stands
 	}
-	n := x.named(to)
+	at := x.placed(to)
+	if v := to.from(addr, at.place); v == stale || v == unnamed {
+		return x.judgeRefusal(i, v, code, addr, now)
+	}
+	if x.how.noFollow || a.hops >= x.client.cfg.MaxRedirects {
+		return stands
+	}
+	n := x.nodeAt(at)
 	if n == nil {
 		return stands
 	}
@@ -236,16 +245,32 @@ func (x *retry) follow(i int, to redirect) step {
 	return toFollow
 }
 
-// named returns the node that a redirect named, which is looked up once for
-// commands that are judged together.
-func (x *retry) named(to redirect) *node {
+// A leading is where a redirect leads. It is looked up once for commands that are judged
+// together.
+type leading struct {
+	place string // "": nowhere
+	node  *node  // nil: none was asked for, or there is none
+	asked bool
+}
+
+// placed returns where a redirect leads.
+func (x *retry) placed(to redirect) *leading {
 	at := nodeAddr{addr: to.addr, dialled: to.dialled}
-	n, ok := x.nodes[at]
+	l, ok := x.named[at]
 	if !ok {
-		n = x.client.node(to)
-		x.nodes[at] = n
+		l = &leading{place: x.client.leadsTo(to)}
+		x.named[at] = l
 	}
-	return n
+	return l
+}
+
+// nodeAt returns the node there, nil if there is none.
+func (x *retry) nodeAt(l *leading) *node {
+	if !l.asked && l.place != "" {
+		l.node = x.client.node(l.place)
+	}
+	l.asked = true
+	return l.node
 }
 
 // target returns where the command goes: to where a redirect sent it or, since

@@ -9,7 +9,7 @@ type view struct {
 	claims  []claim           // of the primaries that have slots
 	ranges  []slotRange
 	ids     map[string]bool   // of all nodes that the server knows; empty if it tells none
-	at      map[string]string // the ID of the node at an address
+	at      map[string]placed // the nodes at an address
 	sure    bool              // the IDs are those that the servers give in CLUSTER MYID
 	single  bool              // cluster support is disabled
 	follows bool              // and the server is a replica
@@ -35,7 +35,7 @@ func (c claim) sameNode(d claim) bool {
 // newView joins what a server replied to CLUSTER SLOTS and CLUSTER NODES. Of the
 // second it may have told nothing.
 func newView(ranges []slotRange, told nodesTold) *view {
-	v := &view{ranges: ranges, ids: make(map[string]bool), at: make(map[string]string)}
+	v := &view{ranges: ranges, ids: make(map[string]bool), at: placesOf(ranges)}
 	for i := range v.owner {
 		v.owner[i] = noOwner
 	}
@@ -46,7 +46,7 @@ func newView(ranges []slotRange, told nodesTold) *view {
 	for _, r := range ranges {
 		for _, n := range r.nodes {
 			if n.id != "" {
-				v.ids[n.id], v.at[n.addr] = true, n.id
+				v.ids[n.id] = true
 			}
 		}
 		if len(r.nodes) == 0 {

@@ -53,8 +53,33 @@ var ofCluster = []mutant{
 		"./cluster", "TestSlowStandaloneServerStays", false,
 	},
 	{
+		"a redirect to where it comes from is followed", "internal/engine/redirect.go",
+		"if place == addr {", "if false {",
+		"./cluster", "TestRedirectToItself/MOVED$", false,
+	},
+	{
+		"a stale connection stays in use", "internal/engine/verdict.go",
+		"v == stale || v == readOnly", "v == readOnly",
+		"./cluster", "TestRedirectToItselfWithoutAMap", false,
+	},
+	{
+		"a stale lent connection stays in use", "internal/engine/lent.go",
+		"to.verdict == stale || to.verdict == readOnly", "to.verdict == readOnly",
+		"./cluster", "TestStaleWithoutIDs", false,
+	},
+	{
+		"a stale connection of a node's own client stays in use", "internal/engine/nodes.go",
+		"\tcase stale:\n\t\tp.Renew()\n", "\tcase stale:\n",
+		"./cluster", "TestStaleWithoutIDs", false,
+	},
+	{
+		"a redirect to an unknown host is followed", "internal/engine/redirect.go",
+		"return redirect{verdict: unnamed, slot: uint16(slot)}", "",
+		"./cluster", "TestAddressOfAnUnknownHost", false,
+	},
+	{
 		"a redirect for another slot is followed", "internal/engine/verdict.go",
-		"x.how.noFollow || slot != int32(to.slot) || a.hops", "x.how.noFollow || a.hops",
+		"if slot != int32(to.slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
 		"./cluster", "TestRedirectForAnotherSlot", false,
 	},
 	{
@@ -164,7 +189,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a redirect of any slot is followed", "internal/engine/verdict.go",
-		"x.how.noFollow || slot != int32(to.slot)", "x.how.noFollow",
+		"if slot != int32(to.slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
 		"./cluster", "TestNobodyTellsOfACommand", false,
 	},
 	{

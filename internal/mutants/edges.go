@@ -9,6 +9,16 @@ var ofEdges = []mutant{
 		"./internal/command", "TestKeys", false,
 	},
 	{
+		"a header is believed that claims more than there is", "internal/resp/encode.go",
+		"if claimed > int64(len(rest)) {", "if false {",
+		"./internal/resp", "TestClaimsBeyondTheEnd", false,
+	},
+	{
+		"more keys are counted than there are arguments", "internal/command/keys.go",
+		"if fit := (max(0, given-first) + step - 1) / step; n > fit {", "if n > given {",
+		"./internal/command", "TestKeys", false,
+	},
+	{
 		"what changes a connection goes over one of others", "internal/command/rule.go",
 		"case t&Stateful != 0:", "case false:",
 		"./internal/nodepool", "TestDoRefusesWhatChangesAConnection", false,

@@ -14,8 +14,38 @@ var ofMap = []mutant{
 	},
 	{
 		"map: commands are sent to a node of another cluster", "internal/engine/member.go",
-		"idOf(id) == \"\" || t.view.ids[idOf(id)]", "true",
+		"!v.sure || id == \"\" ||", "true || id == \"\" ||",
 		"./internal/engine", "TestAdmit", false,
+	},
+	{
+		"map: a replica is taken for its primary, whose address it shares", "internal/engine/member.go",
+		"u == asPrimary && len(at.primaries) > 0", "false",
+		"./cluster", "TestNameFollowsLater", false,
+	},
+	{
+		"map: connections to another node than the address's stay in use", "internal/engine/member.go",
+		"if !now.means(addr, before) {", "if addr == \"\" {",
+		"./cluster", "TestAnotherNodeAtTheAddress", false,
+	},
+	{
+		"map: connections to the old primary stay in use behind the name that Sentinels tell", "internal/engine/member.go",
+		"|| now.epoch == was.epoch", "|| true",
+		"./cluster", "TestSentinelsPrimaryKeepsItsName", false,
+	},
+	{
+		"map: a node's new address is used that does not answer", "internal/engine/renamed.go",
+		"now := said.keeping(kept)", "now := said",
+		"./cluster", "TestNewNameOfANode", false,
+	},
+	{
+		"map: a node's new address is used at which another node answers", "internal/engine/renamed.go",
+		"told != \"\" && told != r.id", "told == r.from",
+		"./cluster", "TestNewNameOfANode", false,
+	},
+	{
+		"map: a node's new address is never used", "internal/engine/renamed.go",
+		"if len(unreached) < len(kept) {", "if false {",
+		"./cluster", "TestNewNameOfANode", false,
 	},
 	{
 		"map: one that loses slots is believed", "internal/engine/judge.go",

@@ -93,8 +93,23 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestNoDialStorm", false,
 	},
 	{
+		"a connection that was being dialled outlives a renewal", "internal/nodepool/retire.go",
+		"m.renewal != m.pool.renewals.number || m.refused()", "m.refused()",
+		"./internal/nodepool", "TestOutdatedWhileDialled", false,
+	},
+	{
+		"a connection that was being dialled is not asked about again", "internal/nodepool/retire.go",
+		"m.renewal != m.pool.renewals.number || m.refused()", "m.renewal != m.pool.renewals.number",
+		"./internal/nodepool", "TestOutdatedWhileDialled", false,
+	},
+	{
+		"a server that was refused is dialled late although it is admitted now", "internal/nodepool/retire.go",
+		"if p.redial != nil && errors.Is(p.lastErr, redislanes.ErrNotMember) {", "if false {",
+		"./internal/nodepool", "TestAdmittedAtOnce", false,
+	},
+	{
 		"connections are replaced each second for ever", "internal/nodepool/retire.go",
-		"r.pause = min(2*r.pause, maxRenewPause)", "r.pause = renewAge",
+		"r.pause = min(2*r.pause, maxRenewPause)", "r.pause = minRenewPause",
 		"./internal/nodepool", "TestRenewalsAreSpaced", false,
 	},
 	{

@@ -65,7 +65,7 @@ var known = []mutant{
 	},
 	{
 		"8 MOVED and ASK reach the caller", "internal/engine/verdict.go",
-		"return x.follow(i, to)\n", "return stands\n",
+		"return x.follow(i, to, wire.ErrorCode(text), addr, now)\n", "return stands\n",
 		"./cluster", "TestRadixPipelineFollowsRedirects", false,
 	},
 	{
@@ -87,6 +87,47 @@ var known = []mutant{
 		"9 unknown outcomes are reported as not sent", "internal/wire/batch.go",
 		"if i < b.handed {", "if false {",
 		"./pipeline", "TestCutAtEveryOffset", false,
+	},
+	{
+		"9 a repeat that was not sent hides that the command may have run", "internal/engine/doubt.go",
+		"a.doubt == nil && x.request.marks[i]&markReads == 0 {", "a == nil {",
+		"./cluster", "TestOnlyAReplyEndsADoubt", false,
+	},
+	{
+		"9 a command that may have run is refused by its repeat", "internal/engine/doubt.go",
+		"return !resp.IsError(reply) || isAboutCommand(resp.ErrorText(reply))", "return reply != nil",
+		"./cluster", "TestOnlyAReplyEndsADoubt", false,
+	},
+	{
+		"9 a program finds the repeat's refusal and not the doubt", "internal/engine/doubt.go",
+		"(errors.Is(target, context.DeadlineExceeded) || errors.Is(target, context.Canceled)) && errors.Is(r.again, target)",
+		"errors.Is(r.again, target) || target == context.Canceled",
+		"./cluster", "TestOnlyAReplyEndsADoubt", false,
+	},
+	{
+		"9 a read whose repeat was refused has an unknown outcome", "internal/engine/doubt.go",
+		"a.doubt == nil && x.request.marks[i]&markReads == 0 {", "a.doubt == nil {",
+		"./cluster", "TestReadsLeaveNoDoubt", false,
+	},
+	{
+		"9 an action whose first try ran in part was not sent", "internal/engine/lent.go",
+		"if l.seen.wrote && l.attempt.doubt == nil {", "if false {",
+		"./cluster", "TestDoubtAboutALentAction", false,
+	},
+	{
+		"a command that may have run takes its EXPIRE with it", "internal/engine/doubt.go",
+		"if a.doubt != nil {\n\t\treturn ran\n\t}", "",
+		"./cluster", "TestExpiryOfADoubtfulCommand", false,
+	},
+	{
+		"an EXPIRE that ran early was not executed", "internal/engine/order.go",
+		"x.doubt(commands[k], errEarly)", "_ = errEarly",
+		"./cluster", "TestExpiryThatRanEarly", false,
+	},
+	{
+		"a write runs behind one that was overtaken and may have run", "internal/engine/order.go",
+		"s = x.attempts[i].final()", "s = stands",
+		"./cluster", "TestDoubtfulCommandsKeepTheirOrder", false,
 	},
 	{
 		"10 a full lane lets callers overrun their deadlines (rueidis)", "internal/wire/call.go",

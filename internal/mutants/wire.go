@@ -129,6 +129,41 @@ var ofLanes = []mutant{
 		"./internal/wire", "TestTooDeepEndsThatCommandOnly/attributes", false,
 	},
 	{
+		"WAIT answers for a connection that wrote nothing", "internal/command/rows.go",
+		"\t{Awaits, `WAIT WAITAOF`},\n", "",
+		"./cluster", "TestWaitAmongItsWrites", false,
+	},
+	{
+		"XREAD without BLOCK cannot be pipelined", "pipeline/capture.go",
+		"!pipelined && radix.DefaultActionProperties(resp.CommandName(c.request[from:])).CanPipeline {", "!pipelined {",
+		"./cluster", "TestAllPathsAgree", false,
+	},
+	{
+		"XREAD without BLOCK is lent a connection", "internal/wire/request.go",
+		"if !radix.DefaultActionProperties(resp.CommandName(r.encoded[from:to])).CanShareConn {", "if from > to {",
+		"./cluster", "TestAllPathsAgree", false,
+	},
+	{
+		"a program's word that a command cannot share its connection is ignored", "internal/wire/request.go",
+		"\tr.traits |= command.Blocking\n", "",
+		"./cluster", "TestTheProgramsWordCounts", false,
+	},
+	{
+		"a script that the server does not know yet has failed", "internal/engine/observation.go",
+		"if r.probes && saysNoScript(reply) {", "if false {",
+		"./cluster", "TestUnknownScriptIsNoFailure", false,
+	},
+	{
+		"a script that a node does not know yet has failed", "internal/engine/observe_node.go",
+		"if o.probes && info.Code == noScriptCode {", "if false {",
+		"./cluster", "TestUnknownScriptIsNoFailure", false,
+	},
+	{
+		"EVALSHA of a program's own never fails", "internal/wire/conn.go",
+		"return !p.CanPipeline && p.CanShareConn", "return p.CanShareConn",
+		"./cluster", "TestUnknownScriptIsNoFailure", false,
+	},
+	{
 		"a blocking command that radix does not know holds up a shared lane", "internal/command/rule.go",
 		"\tcase t&Blocking != 0:\n\t\treturn Alone\n", "",
 		"./cluster", "TestBlockingCommandsAreLentAConnection", false,

@@ -20,7 +20,7 @@ const (
 	CloseTimeout   = "timeout"  // the socket accepted no bytes
 	CloseProtocol  = "protocol" // the server sent what is not RESP
 	CloseUnclean   = "unclean"  // its user left a transaction open, or the like
-	CloseRenewed   = "renewed"  // the server has changed its role
+	CloseRenewed   = "renewed"  // the address may lead to another server now
 	CloseAged      = "aged"     // it had reached MaxAge
 	CloseIOFailure = "io"       // reset, unreachable and the like
 )

@@ -87,6 +87,8 @@ func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 		p.leftLocked(m, m.cause)
 	case p.closed || p.retired:
 		p.leaveLocked(m, p.endedLocked(), true)
+	case m.outdatedLocked():
+		p.leaveLocked(m, errRenewed, true)
 	default:
 		p.access.offerLocked(m)
 	}

@@ -230,7 +230,7 @@ func TestReturnedAfterRetire(t *testing.T) {
 					w := newWorld(t, kind, time.Millisecond)
 					conn, err := w.Lend(t.Context())
 					require.NoError(t, err)
-					time.Sleep(2 * renewAge)
+					time.Sleep(2 * minRenewPause)
 					before := w.Stats().Closes[c.reason]
 					c.end(w.Pool)
 					synctest.Wait()

@@ -98,7 +98,7 @@ func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 				{"EVAL return(7) 0", ":7\r\n"},
 				{"MULTI", "+OK\r\n"}, {"INCRBY k 2", "+QUEUED\r\n"}, {"EXEC", "*1\r\n:5\r\n"},
 			} {
-				if strings.HasPrefix(test.commands, "SCRIPT DEBUG") && strings.HasPrefix(want.command, "EVAL") && server.IsValkey() {
+				if strings.HasPrefix(test.commands, "SCRIPT DEBUG") && strings.HasPrefix(want.command, "EVAL") && server.IsValkey() && server.Major() >= 9 {
 					continue // Valkey 9.1.2 crashes at the first EVAL after a debugger has hung up
 				}
 				got, err := say(ctx, next, want.command)

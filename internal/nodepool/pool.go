@@ -70,10 +70,12 @@ const (
 
 // A member is a connection and its place in the pool.
 type member struct {
-	pool  *Pool
-	lane  *wire.Lane
-	born  time.Time
-	until time.Time // when it is to leave because of its age
+	pool    *Pool
+	lane    *wire.Lane
+	renewal uint64 // the last one before it was dialled
+	born    time.Time
+	until   time.Time    // when it is to leave because of its age
+	admit   func() error // asks again whether its server is the one that is meant; nil: any is
 
 	avoided atomic.Bool // the strategies do not see it, if they see others; set under pool.mu
 
@@ -227,6 +229,13 @@ func (p *Pool) end() {
 	}
 	p.tasks.Wait()
 	<-p.journal.Close()
+}
+
+// Connected reports whether there is a connection.
+func (p *Pool) Connected() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != leaving })
 }
 
 // Quiet reports whether nothing is in flight, waiting or lent. A PING is in flight,

@@ -35,8 +35,9 @@ func (p *Pool) Addr() net.Addr { return wire.NetAddr(p.addr) }
 
 // Do performs the action; part of radix.Client. One that may share its
 // connection travels with the batches of others; for any other, and for commands
-// that may block, a connection is lent while it runs. Commands that change their
-// connection are refused with redislanes.ErrShared outside of radix.WithConn.
+// that may block, a connection is lent while it runs. Outside of radix.WithConn,
+// commands that change their connection are refused with redislanes.ErrShared, and WAIT
+// and WAITAOF with redislanes.ErrNoWrites.
 func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 	switch {
 	case action == nil:
@@ -44,8 +45,8 @@ func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 	case ctx == nil:
 		return wire.NotSent(p.addr, errNilContext)
 	}
-	if action.Properties().CanShareConn {
-		return wire.Perform(ctx, action, sharedConn{p})
+	if shares := action.Properties().CanShareConn; shares || wire.EncodesItself(action) {
+		return wire.Perform(ctx, action, sharedConn{p, !shares})
 	}
 	conn, err := p.Lend(ctx)
 	if err != nil {
@@ -57,10 +58,20 @@ func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 
 // sharedConn is the pool as a connection, for actions that do not care which
 // of the pool's connections each of their commands travels on.
-type sharedConn struct{ *Pool }
+type sharedConn struct {
+	*Pool
+	unshared bool // the action says that it cannot share a connection
+}
 
 func (c sharedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	return wire.EncodeDecode(ctx, c.Pool, marshal, unmarshalInto)
+	r, err := wire.Encode(marshal)
+	if err != nil || r.Len() == 0 {
+		return err // an empty radix.Pipeline does nothing
+	}
+	if c.unshared {
+		r.Unshared()
+	}
+	return r.Exchange(ctx, c.Pool, unmarshalInto)
 }
 
 // Close does nothing: the pool is not the action's.

@@ -103,18 +103,25 @@ func CommandLen(b []byte) int {
 	return len(b) - len(rest)
 }
 
-// header parses a type byte, a non-negative number and CRLF.
+// header parses a type byte, a non-negative number and CRLF. The number counts elements
+// or bytes that follow. One beyond the end of b is refused, so n fits an int on every
+// platform. Regression: TestClaimsBeyondTheEnd.
 func header(b []byte, kind byte) (n int, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != kind {
 		return 0, nil, false
 	}
 	const digits = 18 // fit an int64 without overflow
+	claimed := int64(0)
 	for i := 1; i < len(b) && i <= digits+1; i++ {
 		switch c := b[i]; {
 		case c >= '0' && c <= '9' && i <= digits:
-			n = n*10 + int(c-'0')
+			claimed = claimed*10 + int64(c-'0')
 		case c == '\r' && i > 1 && i+1 < len(b) && b[i+1] == '\n':
-			return n, b[i+2:], true
+			rest = b[i+2:]
+			if claimed > int64(len(rest)) {
+				return 0, nil, false
+			}
+			return int(claimed), rest, true
 		default:
 			return 0, nil, false
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 				s.Pool.Closes = map[string]uint64{pool.CloseAged: aged}
 				h.Samples = append(h.Samples, s)
 			}
-			slices.SortFunc(h.Samples, func(a, b Sample) int { return int(a.At - b.At) })
+			slices.SortFunc(h.Samples, func(a, b Sample) int { return cmp.Compare(a.At, b.At) })
 		}},
 		{"limits", "what was denied is not taken back, and callers waited at other times, or for a moment", func(h *History) {
 			deniesAgain(h)

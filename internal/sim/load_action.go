@@ -159,7 +159,9 @@ func (a *attempt) replicated() {
 	a.Blocks = true
 	timeout := strconv.Itoa(50 + a.r.IntN(1000))
 	a.Err = a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error {
-		return node.Do(ctx, radix.Cmd(nil, "WAIT", "9", timeout))
+		return node.Do(ctx, radix.WithConn("", func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(nil, "WAIT", "9", timeout))
+		}))
 	})
 }
 

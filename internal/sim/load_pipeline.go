@@ -58,7 +58,7 @@ func (a *attempt) count(n, keys int) {
 		a.Commands = append(a.Commands, write("INCRBY", key, strconv.FormatInt(by, 10)))
 		replies = append(replies, p.IncrBy(key, by))
 		// Its milliseconds make the command's text unique.
-		ttl := time.Minute + time.Duration(a.r.IntN(1<<22)*1000+1+a.r.IntN(999))*time.Millisecond
+		ttl := time.Minute + time.Duration(a.r.IntN(1<<22))*time.Second + time.Duration(1+a.r.IntN(999))*time.Millisecond
 		expire := write("PEXPIRE", key, strconv.FormatInt(ttl.Milliseconds(), 10))
 		if chance(a.r, 2) && !a.w.settings.Old {
 			expire.Text += " NX"

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,7 +141,7 @@ func (f *Failure) neighbours(b *strings.Builder, call *Call) {
 	near = slices.DeleteFunc(near, func(c *Call) bool {
 		return c.Began < call.Began-5*time.Second || c.Began > call.Ended+time.Second || c.Bulk
 	})
-	slices.SortStableFunc(near, func(a, b *Call) int { return int(a.Began - b.Began) })
+	slices.SortStableFunc(near, func(a, b *Call) int { return cmp.Compare(a.Began, b.Began) })
 	for _, c := range near[:min(len(near), 40)] {
 		fmt.Fprintf(b, "  %9.3fs to %9.3fs call %d (%s), %d commands: %v\n", c.Began.Seconds(), c.Ended.Seconds(), c.ID, c.Kind, len(c.Commands), c.Err)
 	}

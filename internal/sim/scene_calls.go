@@ -85,7 +85,7 @@ func (p *play) again(until, pause time.Duration, name string, within time.Durati
 // otherPrimary returns a primary that the given one is not; nil: there is none.
 func (p *play) otherPrimary(than *model.Node) *model.Node {
 	for i := range p.w.nodes {
-		n := p.w.nodes[(i+int(p.f.With))%len(p.w.nodes)]
+		n := p.w.nodes[(i+int(p.f.With%uint64(len(p.w.nodes))))%len(p.w.nodes)]
 		if n != than && n.Up() && p.w.model.Primary(n) == nil && len(p.w.model.SlotsOf(n)) > 0 {
 			return n
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -40,7 +41,7 @@ func withClosing(seed uint64, settings *Settings, s Schedule) Schedule {
 func (s *Schedule) add(sc *scene, settings *Settings, at, lasts time.Duration) {
 	k := sc.played(settings)
 	s.Faults = append(s.Faults, Fault{kind: &k, At: at, For: lasts})
-	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return int(a.At - b.At) })
+	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 }
 
 // asksBeforeClosing lets the only server that answers tell of no slots but its own. Who has

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -98,7 +99,7 @@ func plan(r *rand.Rand, kinds []kind) Schedule {
 		}
 		at = episode.To + 10*time.Second + time.Duration(r.Int64N(int64(50*time.Second)))
 	}
-	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return int(a.At - b.At) })
+	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return s
 }
 

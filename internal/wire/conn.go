@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
 
 	"github.com/redislanes/redislanes"
 )
@@ -34,6 +35,24 @@ func (l *Lane) Do(ctx context.Context, action radix.Action) error {
 // errors; a nil marshal, as pub/sub needs it, is an error.
 func (l *Lane) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	return EncodeDecode(ctx, l, marshal, unmarshalInto)
+}
+
+// EncodesItself reports whether the action is nothing but commands, one exchange
+// after the other, so that all there is to know of it is in what it encodes.
+func EncodesItself(action radix.Action) bool {
+	switch action.(type) {
+	case radixresp.Marshaler, *radix.Pipeline:
+		return true
+	}
+	return false
+}
+
+// Probes reports whether the action sends EVALSHA to find out whether the server knows its script,
+// and EVAL if not, as that of a radix.EvalScript does: it cannot be pipelined, since its second
+// command depends on the reply to the first, but shares its connection.
+func Probes(action radix.Action) bool {
+	p := action.Properties()
+	return !p.CanPipeline && p.CanShareConn && EncodesItself(action)
 }
 
 // Perform performs the action on the connection. The error of a radix.Pipeline,

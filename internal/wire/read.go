@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -25,7 +26,7 @@ const (
 	quietReads = 8
 )
 
-var errNotACommand = errors.New("the request is not a sequence of whole commands")
+var errNotACommand = fmt.Errorf("the request is not a sequence of whole commands: %w", redislanes.ErrNotSent)
 
 // readOwn reads until b is complete, if b still has the claim.
 func (l *Lane) readOwn(ctx context.Context, b *Batch) {

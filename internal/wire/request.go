@@ -24,7 +24,8 @@ type Request struct {
 	encoded []byte
 	ends    []int
 	traits  command.Traits // of any of the commands
-	held    string         // the first that changes its connection
+	held    string         // the first that changes its connection, or is about it
+	refusal error          // why that is refused on a connection of others
 	changes bool           // one does so by more than transactions
 	session transactions
 	slow    bool
@@ -65,7 +66,10 @@ func (r *Request) Judge(c command.Command) {
 	t := c.Traits()
 	if t.Way() == command.Held {
 		if r.held == "" {
-			r.held = c.Name()
+			r.held, r.refusal = c.Name(), redislanes.ErrShared
+			if c.Effect() == command.Awaits {
+				r.refusal = redislanes.ErrNoWrites
+			}
 		}
 		r.changes = r.changes || !ofTransaction(c.Effect())
 	}
@@ -137,10 +141,23 @@ func (r *Request) Way() command.Way {
 // SetSlow says whether the request travels on lanes for slow commands.
 func (r *Request) SetSlow(slow bool) { r.slow = slow }
 
-// Refused returns the error for a request that changes its connection and came
-// to one that others share.
+// Refused returns the error for a request that changes its connection, or is about it,
+// and came to one that others share.
 func (r *Request) Refused() error {
-	return fmt.Errorf("redislanes: %s: %w", r.held, redislanes.ErrShared)
+	return fmt.Errorf("redislanes: %s: %w", r.held, r.refusal)
+}
+
+// Unshared notes that the request's action says that it cannot share its connection. radix
+// says so of some commands by their names, whatever their arguments are (XREAD without
+// BLOCK): then only what the table tells of the commands counts.
+func (r *Request) Unshared() {
+	for i := range r.ends {
+		from, to := r.Bounds(i)
+		if !radix.DefaultActionProperties(resp.CommandName(r.encoded[from:to])).CanShareConn {
+			return
+		}
+	}
+	r.traits |= command.Blocking
 }
 
 // A Lender is a [Submitter] that can lend a connection to what must not travel

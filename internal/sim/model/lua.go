@@ -101,12 +101,13 @@ func (i *interpreter) redisCall(l *lua.LState) int {
 func (i *interpreter) read(reply []byte) (v lua.LValue, rest []byte) {
 	end := bytes.IndexByte(reply, '\r')
 	head, rest := string(reply[1:end]), reply[end+2:]
-	n, _ := strconv.Atoi(head)
+	number, _ := strconv.ParseInt(head, 10, 64)
+	n := int(number) // of a length
 	switch kind := reply[0]; {
 	case kind == '_', n < 0 && (kind == '$' || kind == '*'):
 		return lua.LFalse, rest
 	case kind == ':':
-		return lua.LNumber(n), rest
+		return lua.LNumber(number), rest
 	case kind == '$':
 		return lua.LString(rest[:n]), rest[n+2:]
 	case kind == '*':

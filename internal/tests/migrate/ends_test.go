@@ -45,7 +45,10 @@ func blocking(p *program) {
 	p.saw("the client goes on", told(p.client.Do(p.ctx, radix.Cmd(&pong, "PING"))), pong)
 
 	var n int
-	p.saw("WAIT", told(p.client.Do(p.ctx, radix.Cmd(&n, "WAIT", "0", "10"))) == "no error")
+	p.differs("WAIT", told(p.client.Do(p.ctx, radix.Cmd(&n, "WAIT", "0", "10"))), "no error", "another error")
+	p.saw("WAIT inside WithConn", told(p.client.Do(p.ctx, radix.WithConn("{l}c", func(ctx context.Context, conn radix.Conn) error {
+		return conn.Do(ctx, radix.Cmd(&n, "WAIT", "0", "10"))
+	}))))
 	var moved string
 	p.do(radix.Cmd(nil, "RPUSH", "{l}a", "3"))
 	p.saw("BRPOPLPUSH", told(p.client.Do(p.ctx, radix.Cmd(&moved, "BRPOPLPUSH", "{l}a", "{l}c", "1"))), moved)

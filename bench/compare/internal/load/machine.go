@@ -40,7 +40,8 @@ func (e *Endpoint) machineCount(ctx context.Context) (c machineCount) {
 	if times, err := cpu.TimesWithContext(ctx, false); err == nil && len(times) == 1 {
 		t := times[0]
 		busy := t.User + t.System + t.Nice + t.Irq + t.Softirq + t.Steal
-		c.busy, c.all = seconds(busy), seconds(busy+t.Idle+t.Iowait)
+		c.busy = seconds(busy)
+		c.all = c.busy + seconds(t.Idle+t.Iowait) // not less than busy by a rounding
 	}
 	if e.network != nil {
 		c.network = e.network.cpu(ctx)

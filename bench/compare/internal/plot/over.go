@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func poolSizes(name string, run *report.Run) (*figure, error) {
 			over.add(float64(e.Connections()), fmt.Sprint(e.Connections()))
 			s.points = append(s.points, point{float64(e.Connections()), e.Phases[0]})
 		}
-		slices.SortFunc(s.points, func(a, b point) int { return int(a.at - b.at) })
+		slices.SortFunc(s.points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
 		all = append(all, s)
 	}
 	return lines(&figure{name: name + "-pool-size", title: "Over the size of the pool: " + run.Title()}, over, all)

@@ -42,7 +42,7 @@ func TestStatuses(t *testing.T) {
 	require.LessOrEqual(t, reset, 365*24*time.Hour)
 
 	require.EqualValues(t, 1, res.GetStatuses()[1].GetLimitRemaining())
-	require.EqualValues(t, math.MaxUint32, res.GetStatuses()[2].GetLimitRemaining())
+	require.Equal(t, uint32(math.MaxUint32), res.GetStatuses()[2].GetLimitRemaining())
 	require.Nil(t, res.GetStatuses()[2].GetCurrentLimit())
 	require.Equal(t, ok, res.GetStatuses()[3].GetCode())
 	require.Nil(t, res.GetStatuses()[3].GetCurrentLimit())

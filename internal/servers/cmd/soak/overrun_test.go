@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func TestOverruns(t *testing.T) {
 	if a.late != 25 || a.over != [...]int64{23, 22, 22, 21, 9} || a.max() != 109*time.Millisecond {
 		t.Errorf("both: late %d, over the limits %v, at most %v", a.late, a.over, a.max())
 	}
-	falling := slices.IsSortedFunc(a.worst, func(x, y overrun) int { return int(y.by - x.by) })
+	falling := slices.IsSortedFunc(a.worst, func(x, y overrun) int { return cmp.Compare(y.by, x.by) })
 	if len(a.worst) != worstKept || !falling || a.worst[worstKept-1].by != 100*time.Millisecond {
 		t.Errorf("the worst: %v", a.worst)
 	}

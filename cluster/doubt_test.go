@@ -1,0 +1,333 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// A lostReply is a world of one node that runs the first command of a name and then cuts all
+// connections, so that its reply is lost.
+type lostReply struct {
+	*world
+	mu      sync.Mutex
+	seen    []string // the commands of the name
+	request cluster.RequestInfo
+}
+
+// newLostReply returns one that answers the command from the second time on with the reply; ""
+// takes no more connections instead.
+func newLostReply(name, reply string) *lostReply {
+	l := new(lostReply)
+	l.world = newWorld(func(addr string, cmd []string) string {
+		if cmd[0] != name {
+			return one
+		}
+		l.mu.Lock()
+		l.seen = append(l.seen, strings.Join(cmd, " "))
+		first := len(l.seen) == 1
+		l.mu.Unlock()
+		if !first {
+			return reply
+		}
+		l.set(func() { l.dead[addr] = true })
+		if reply != "" {
+			l.set(func() { delete(l.dead, addr) })
+		}
+		return one // which nobody reads
+	}, nodeA)
+	return l
+}
+
+func (l *lostReply) Pool(cluster.PoolInfo) cluster.PoolObserver { return nil }
+
+func (l *lostReply) Request(r cluster.RequestInfo) { l.request = r }
+
+// repeats are what a command meets that is sent again because its first outcome is unknown.
+var repeats = []struct {
+	reply string
+	ends  bool // it is the command's outcome
+}{
+	{"", false}, // no connection
+	{"-LOADING Redis is loading the dataset in memory\r\n", false},
+	{"-CLUSTERDOWN The cluster is down\r\n", false},
+	{"-CLUSTERDOWN Hash slot not served\r\n", false},
+	{"-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.\r\n", false},
+	{"-READONLY You can't write against a read only replica.\r\n", false},
+	{"-TRYAGAIN Multiple keys request during rehashing of slot\r\n", false},
+	{"-MOVED 1 127.0.0.1:7009\r\n", false}, // for another slot
+	{"-MOVED nonsense\r\n", false},
+	{"-OOM command not allowed when used memory > 'maxmemory'.\r\n", false},
+	{"-BUSY Redis is busy running a script.\r\n", false},
+	{"-MISCONF Redis is configured to save RDB snapshots\r\n", false},
+	{"-NOAUTH Authentication required.\r\n", false},
+	{"-NOPERM User limited has no permissions to run the command\r\n", false},
+	{"-ERR max number of clients reached\r\n", false},
+	{"-ERR upstream failure\r\n", false}, // a proxy
+	{"-SOMETHING that nobody knows\r\n", false},
+	{one, true},
+	{"$-1\r\n", true},
+	{"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n", true},
+	{"-ERR syntax error\r\n", true},
+	{"-ERR value is not an integer or out of range\r\n", true},
+}
+
+// TestOnlyAReplyEndsADoubt: a write that may run twice runs, its reply is lost, and the repeat
+// fails. The command's outcome is unknown, whatever the repeat met: it is neither not sent nor
+// refused. The observer is told the same.
+func TestOnlyAReplyEndsADoubt(t *testing.T) {
+	for _, c := range repeats {
+		t.Run(strings.Trim(c.reply, "-\r\n"), func(t *testing.T) {
+			for name, config := range map[string]pipeline.Config{
+				"": {Idempotent: true}, "goroutines": {Idempotent: true, Goroutines: true}, "sequential": {Idempotent: true, Sequential: true},
+			} {
+				t.Run(name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						l := newLostReply("SET", c.reply)
+						client := l.open(t, cluster.Config{RefreshEvery: -1, Observer: l})
+						p := config.New(client)
+						raw := resp3.RawMessage("untouched")
+						set := p.Append(radix.Cmd(&raw, "SET", "k", "canary"))
+						err := p.Do(soon(t, 5*time.Second))
+						require.GreaterOrEqual(t, len(l.seen), 1)
+						require.NotZero(t, client.Stats().Repeated)
+						if c.ends {
+							require.NotErrorIs(t, set.Err(), redislanes.ErrUnknownOutcome)
+							require.NotEqual(t, cluster.OutcomeUnknown, l.request.Outcome)
+							require.Equal(t, c.reply, string(raw))
+							return
+						}
+						require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
+						requireUnknown(t, set.Err(), c.reply)
+						require.Equal(t, cluster.OutcomeUnknown, l.request.Outcome)
+						require.Equal(t, 1, l.request.Failed)
+						require.ErrorIs(t, l.request.Err, redislanes.ErrUnknownOutcome)
+						require.Equal(t, "untouched", string(raw), "the repeat's error is not the command's reply")
+						require.Empty(t, set.Node())
+					})
+				})
+			}
+		})
+	}
+}
+
+// requireUnknown requires that the error says both why the outcome is unknown and what the repeat
+// met, and that a program finds only the first.
+func requireUnknown(t *testing.T, err error, reply string) {
+	t.Helper()
+	require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
+	for _, other := range []error{redislanes.ErrNotSent, redislanes.ErrRefused, redislanes.ErrDown} {
+		require.NotErrorIs(t, err, other)
+	}
+	var said resp3.SimpleError
+	require.False(t, errors.As(err, &said), "the server's reply to the repeat")
+	require.ErrorContains(t, err, "outcome unknown: ")
+	met := "not sent"
+	if reply != "" {
+		met, _, _ = strings.Cut(reply[1:], " ")
+	}
+	require.Regexp(t, "; sent again, the repeat: .*"+met, err.Error())
+	require.NotContains(t, err.Error(), "canary")
+}
+
+// TestReadsLeaveNoDoubt: what became of the last try of a command that only reads is its outcome.
+func TestReadsLeaveNoDoubt(t *testing.T) {
+	for reply, want := range map[string]error{
+		"": redislanes.ErrNotSent, "-LOADING Redis is loading the dataset in memory\r\n": redislanes.ErrRefused,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLostReply("GET", reply)
+			client := l.open(t, cluster.Config{RefreshEvery: -1})
+			err := client.Do(soon(t, 5*time.Second), radix.Cmd(nil, "GET", "k"))
+			require.ErrorIs(t, err, want)
+			require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
+		})
+	}
+}
+
+// TestDoubtAtTheEndOfTheContext: the context ends while the repeat cannot be sent. Both are found.
+func TestDoubtAtTheEndOfTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLostReply("SET", "")
+		client := l.open(t, cluster.Config{RefreshEvery: -1, DownGrace: time.Hour})
+		p := pipeline.New(client)
+		set := p.Cmd("SET", "k", "v").Idempotent()
+		require.Error(t, p.Do(soon(t, 300*time.Millisecond)))
+		require.ErrorIs(t, set.Err(), redislanes.ErrUnknownOutcome)
+		require.NotErrorIs(t, set.Err(), redislanes.ErrNotSent)
+	})
+}
+
+// TestExpiryOfADoubtfulCommand: a SET may have run whose repeat is refused for good, so the EXPIRE
+// behind it, which was refused for now, is still sent, or the key would live for ever.
+func TestExpiryOfADoubtfulCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLostReply("SET", "-MOVED 1 127.0.0.1:7009\r\n") // for another slot
+		inner, refused := l.answer, false
+		l.answer = func(addr string, cmd []string) string {
+			if cmd[0] == "EXPIRE" && !refused {
+				refused = true
+				return "-TRYAGAIN later\r\n"
+			}
+			return inner(addr, cmd)
+		}
+		client := l.open(t, cluster.Config{RefreshEvery: -1})
+		p := pipeline.Config{Idempotent: true}.New(client)
+		set := p.Cmd("SET", "k", "v")
+		expiry := p.Cmd("EXPIRE", "k", "60")
+		require.Error(t, p.Do(soon(t, 5*time.Second)))
+		requireUnknown(t, set.Err(), "-MOVED ")
+		require.NoError(t, expiry.Err())
+	})
+}
+
+// TestExpiryThatRanEarly: an EXPIRE ran, the command before it was refused and goes again, and
+// then both are refused. It is not true that the EXPIRE was not executed.
+func TestExpiryThatRanEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		w := newWorld(func(_ string, cmd []string) string {
+			if cmd[0] == "INCRBY" {
+				tries++
+			}
+			switch {
+			case tries > 1 && strings.HasSuffix(cmd[1], "k"):
+				return "-LOADING Redis is loading\r\n"
+			case cmd[0] == "INCRBY":
+				return "-TRYAGAIN later\r\n"
+			}
+			return one
+		}, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		p := pipeline.New(client)
+		count := p.IncrBy("k", 1)
+		expiry := p.Expire("k", time.Minute)
+		require.Error(t, p.Do(soon(t, 5*time.Second)))
+		require.ErrorIs(t, count.Err(), redislanes.ErrRefused)
+		require.NotErrorIs(t, count.Err(), redislanes.ErrUnknownOutcome)
+		requireUnknown(t, expiry.Err(), "-LOADING ")
+	})
+}
+
+// TestDoubtfulCommandsKeepTheirOrder: three writes are sent, their replies are lost, and of the repeats
+// the first two are sent elsewhere by ASK while the third runs. The second one shares a key with the
+// third, so it stands; since it may have run, the first one, which shares another key with it, must
+// not run behind it either.
+func TestDoubtfulCommandsKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w *world
+		var elsewhere []string
+		cut := false
+		ask := fmt.Sprintf("-ASK %d %s\r\n", cluster.Slot("{t}"), nodeB)
+		w = newWorld(func(addr string, cmd []string) string {
+			switch {
+			case addr == nodeB:
+				elsewhere = append(elsewhere, cmd[0])
+			case cmd[len(cmd)-1] == "first" && !cut: // which has all three
+				cut = true
+				w.set(func() { w.dead[addr] = true })
+				w.set(func() { delete(w.dead, addr) })
+			case cut && (cmd[len(cmd)-1] == "first" || cmd[len(cmd)-1] == "second"):
+				return ask
+			}
+			return one
+		}, nodeA)
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		p := pipeline.Config{Idempotent: true}.New(client)
+		first := p.Cmd("SET", "{t}2", "first")
+		second := p.Cmd("MSET", "{t}1", "second", "{t}2", "second")
+		third := p.Cmd("SET", "{t}1", "third")
+		require.Error(t, p.Do(soon(t, 5*time.Second)))
+		require.NoError(t, third.Err())
+		for _, r := range []pipeline.Reply{second, first} {
+			requireUnknown(t, r.Err(), "-ASK ")
+			require.ErrorIs(t, r.Err(), redislanes.ErrOvertaken)
+		}
+		require.NotContains(t, elsewhere, "SET")
+	})
+}
+
+// repeatable is an action on a connection of its own that may be performed twice.
+type repeatable struct{ radix.Action }
+
+func (r repeatable) Properties() radix.ActionProperties {
+	return radix.ActionProperties{Keys: r.Action.Properties().Keys, CanRetry: true}
+}
+
+// TestDoubtAboutALentAction: an action that may be performed twice has run a write when the server
+// refuses its next command, and the next try does not come about. To say that the action was not
+// sent would be a lie; if it has only read, it is the truth.
+func TestDoubtAboutALentAction(t *testing.T) {
+	for first, lost := range map[string]bool{"INCR": true, "GET": false} {
+		for _, met := range []string{"no connection", "LOADING"} {
+			t.Run(first+", "+met, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var w *world
+					tries := 0
+					w = newWorld(func(addr string, cmd []string) string {
+						switch {
+						case tries > 1 && (cmd[0] == "INCR" || cmd[0] == "GET"), cmd[0] == "LPUSH":
+							return "-LOADING Redis is loading\r\n"
+						}
+						return one
+					}, nodeA)
+					client := w.open(t, cluster.Config{RefreshEvery: -1})
+					err := client.Do(soon(t, 5*time.Second), repeatable{radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+						tries++
+						if err := conn.Do(ctx, radix.Cmd(nil, first, "k")); err != nil {
+							return err
+						}
+						err := conn.Do(ctx, radix.Cmd(nil, "LPUSH", "k", "v"))
+						if met == "no connection" {
+							w.set(func() { w.dead[nodeA] = true })
+						}
+						return err
+					})})
+					if met == "LOADING" {
+						require.Greater(t, tries, 1)
+					}
+					if lost {
+						requireUnknown(t, err, map[string]string{"LOADING": "-LOADING ", "no connection": ""}[met])
+					} else {
+						require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestDoubtKeepsADebt: the reply to a hit's EXPIRE is lost and its repeats are refused for now. The
+// Counters go on sending it, although the error is not a refusal.
+func TestDoubtKeepsADebt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLostReply("EXPIRE", "-LOADING Redis is loading the dataset in memory\r\n")
+		client := l.open(t, cluster.Config{RefreshEvery: -1})
+		counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+		defer counters.Close()
+		hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Minute}}
+		require.ErrorIs(t, counters.Hit(soon(t, 3*time.Second), hits), redislanes.ErrExpiry)
+		require.EqualValues(t, 1, hits[0].Total)
+		require.ErrorContains(t, hits[0].Err, "outcome unknown: ")
+		l.mu.Lock()
+		before := len(l.seen)
+		l.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		require.Greater(t, len(l.seen), before)
+	})
+}

@@ -1,0 +1,312 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A path is a way on which a command for the key k reaches a connection.
+type path struct {
+	config cluster.Config
+	do     func(ctx context.Context, c *cluster.Client) error
+	alone  bool // the caller decides whether the command is sent again
+}
+
+// paths are all of them. The pools are as small as they can be, so that each
+// connection was used before.
+func paths() map[string]path {
+	fixed, laned := pool.Fixed{Size: 1}, pool.Laned{Lanes: 1, SlowLanes: 1, MaxLent: 1}
+	incr := func(ctx context.Context, c *cluster.Client) error { return c.Do(ctx, radix.Cmd(nil, "INCR", "k")) }
+	blpop := func(ctx context.Context, c *cluster.Client) error {
+		return c.Do(ctx, radix.Cmd(nil, "BLPOP", "k", "1"))
+	}
+	onConn := func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, radix.Cmd(nil, "INCR", "k")) }
+	withConn := func(ctx context.Context, c *cluster.Client) error { return c.Do(ctx, radix.WithConn("k", onConn)) }
+	onNode := func(ctx context.Context, c *cluster.Client) error {
+		return c.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error { return node.Do(ctx, radix.Cmd(nil, "INCR", "k")) })
+	}
+	return map[string]path{
+		"fixed":            {config: cluster.Config{Pool: fixed}, do: incr},
+		"adaptive":         {config: cluster.Config{Pool: pool.Adaptive{Min: 1, Max: 1}}, do: incr},
+		"laned":            {config: cluster.Config{Pool: laned}, do: incr},
+		"slow lane":        {config: cluster.Config{Pool: laned, Slow: []string{"INCR"}}, do: incr},
+		"fixed, blocking":  {config: cluster.Config{Pool: fixed}, do: blpop},
+		"laned, blocking":  {config: cluster.Config{Pool: laned}, do: blpop},
+		"fixed, WithConn":  {config: cluster.Config{Pool: fixed}, do: withConn, alone: true},
+		"laned, WithConn":  {config: cluster.Config{Pool: laned}, do: withConn, alone: true},
+		"ForEachPrimary":   {config: cluster.Config{Pool: laned}, do: onNode, alone: true},
+		"a node, blocking": {config: cluster.Config{Pool: laned}, do: onNodeBlocking, alone: true},
+		"radix.Pipeline": {config: cluster.Config{Pool: laned}, do: func(ctx context.Context, c *cluster.Client) error {
+			p := radix.NewPipeline()
+			p.Append(radix.Cmd(nil, "INCR", "k"))
+			p.Append(radix.Cmd(nil, "INCR", "k"))
+			return c.Do(ctx, p)
+		}},
+		"pipeline": {config: cluster.Config{Pool: laned}, do: func(ctx context.Context, c *cluster.Client) error {
+			p := pipeline.New(c)
+			p.Cmd("INCR", "k")
+			p.Cmd("INCR", "k")
+			return p.Do(ctx)
+		}},
+		"DoSecondary": {config: cluster.Config{Pool: laned}, do: func(ctx context.Context, c *cluster.Client) error {
+			return c.DoSecondary(ctx, radix.Cmd(nil, "GET", "k"))
+		}},
+	}
+}
+
+func onNodeBlocking(ctx context.Context, c *cluster.Client) error {
+	return c.ForEachPrimary(ctx, func(ctx context.Context, node radix.Client) error {
+		return node.Do(ctx, radix.Cmd(nil, "BLPOP", "k", "1"))
+	})
+}
+
+// stalePaths tests each path in a world of its own, once its connections are open.
+func stalePaths(t *testing.T, refuses func(cmd []string) string, test func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind)) {
+	t.Helper()
+	for name, p := range paths() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, before, after := failover(refuses)
+				p.config.RefreshEvery = -1
+				client := w.open(t, p.config)
+				require.NoError(t, p.do(t.Context(), client))
+				require.NotZero(t, w.runs(before))
+				test(t, w, p, client, before, after)
+			})
+		})
+	}
+}
+
+// eventually repeats a call until the map that it has hinted at is there.
+func eventually(t *testing.T, client *cluster.Client, p path) (err error) {
+	t.Helper()
+	for range 10 {
+		time.Sleep(20 * time.Millisecond)
+		if err = p.do(soon(t, 2*time.Second), client); err == nil {
+			break
+		}
+	}
+	return err
+}
+
+// TestRedirectToItself: behind a name that both nodes of a shard share, the old primary
+// answers with a redirect to that name, which leads to the new one. To send the command
+// there over the same connection is of no use.
+func TestRedirectToItself(t *testing.T) {
+	for what, refuses := range map[string]func(cmd []string) string{
+		"MOVED": movedTo(shard), "ASK": redirectedTo("ASK", shard), "MOVED without a host": movedTo(":7001"),
+		"READONLY": func([]string) string { return "-READONLY You can't write against a read only replica.\r\n" },
+	} {
+		t.Run(what, func(t *testing.T) {
+			stalePaths(t, refuses, func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind) {
+				ran := w.runs(before)
+				w.lead(shard, after)
+				w.failOver()
+				err := p.do(soon(t, 2*time.Second), client)
+				if p.alone { // its caller is told, and the next one has another connection
+					require.ErrorContains(t, err, what[:3])
+					err = eventually(t, client, p)
+				}
+				require.NoError(t, err)
+				require.Equal(t, ran, w.runs(before), "nothing runs on the old one")
+				require.NotZero(t, w.runs(after))
+				require.Zero(t, client.Stats().Moved+client.Stats().Ask, "it is no hop")
+			})
+		})
+	}
+}
+
+// TestRedirectToItselfWithoutAMap: a balancer in front of single servers says the same.
+func TestRedirectToItselfWithoutAMap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, before, after := failover(movedTo(shard))
+		client := w.open(t, cluster.Config{Standalone: true})
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		w.failOver()
+		w.lead(shard, after)
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		require.Equal(t, 1, w.runs(before))
+	})
+}
+
+// TestStaleWithoutIDs: on all paths, a server that tells no ID is found out by its replies
+// alone.
+func TestStaleWithoutIDs(t *testing.T) {
+	stalePaths(t, movedTo(shard), func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind) {
+		w.mu.Lock()
+		w.noIDs = true
+		w.mu.Unlock()
+		require.NoError(t, client.Sync(t.Context()))
+		ran := w.runs(before)
+		w.lead(shard, after)
+		w.failOver()
+		err := p.do(soon(t, 2*time.Second), client)
+		if p.alone {
+			require.ErrorContains(t, err, "MOVED")
+			err = eventually(t, client, p)
+		}
+		require.NoError(t, err)
+		require.Equal(t, ran, w.runs(before))
+	})
+}
+
+// TestNameFollowsLater: the map names the new primary seconds before its name leads to it.
+// Nothing is sent to the old one then, and calls succeed soon after.
+func TestNameFollowsLater(t *testing.T) {
+	const late = 5 * time.Second
+	for name, test := range map[string]struct {
+		standalone bool
+		fails      error
+		soon       time.Duration // after the name leads to the new primary
+		dials      int
+	}{
+		"cluster":    {false, redislanes.ErrNotMember, time.Second, 100},
+		"standalone": {true, redislanes.ErrRefused, 4 * time.Second, 30}, // only replies tell, so connections are replaced after 1, 2, 4 s
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, before, after := failover(movedTo(shard))
+				client := w.open(t, cluster.Config{Standalone: test.standalone, Pool: pool.Fixed{Size: 1}})
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				w.failOver()
+				dialled := w.dialled(shard)
+				for began := time.Now(); time.Since(began) < late; time.Sleep(50 * time.Millisecond) {
+					require.ErrorIs(t, client.Do(soon(t, time.Second), radix.Cmd(nil, "INCR", "k")), test.fails)
+				}
+				t.Log(w.dialled(shard)-dialled, "dials")
+				require.Less(t, w.dialled(shard)-dialled, test.dials)
+				w.lead(shard, after)
+				for began := time.Now(); client.Do(soon(t, time.Second), radix.Cmd(nil, "INCR", "k")) != nil; time.Sleep(50 * time.Millisecond) {
+					require.Less(t, time.Since(began), test.soon)
+				}
+				require.Equal(t, 1, w.runs(before))
+			})
+		})
+	}
+}
+
+// TestAnotherNodeAtTheAddress: the old server goes on to answer. When the map in use names
+// another node at its address, nothing reaches it any more, over connections of any age.
+func TestAnotherNodeAtTheAddress(t *testing.T) {
+	stalePaths(t, func([]string) string { return "" }, func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind) {
+		synctest.Wait() // a dial that is refused by the old map would fail those that choose the node
+		w.mu.Lock()
+		w.nodes, w.epoch, w.leads[shard] = []placing{{shard, newID}}, 2, after
+		w.mu.Unlock()
+		require.NoError(t, client.Sync(t.Context()))
+		ran, dialled := w.runs(before), w.dialled(shard)
+		for range 10 {
+			require.NoError(t, p.do(t.Context(), client))
+			require.NoError(t, client.Sync(t.Context()))
+		}
+		require.Equal(t, ran, w.runs(before))
+		require.Less(t, w.dialled(shard)-dialled, 10+8, "connections are replaced once, beside a dial for each refresh")
+	})
+}
+
+// TestAddressOfAnUnknownHost: a MOVED or ASK to "?" says only that it is not here. The next
+// map tells where, and until then the command is refused.
+func TestAddressOfAnUnknownHost(t *testing.T) {
+	for _, code := range []string{"MOVED", "ASK"} {
+		t.Run(code, func(t *testing.T) {
+			stalePaths(t, redirectedTo(code, "?:7002"), func(t *testing.T, w *names, p path, client *cluster.Client, before, after *behind) {
+				w.lead(other, after)
+				w.mu.Lock()
+				w.nodes[1].addr = other
+				w.mu.Unlock()
+				w.failOver()
+				err := p.do(soon(t, 2*time.Second), client)
+				if p.alone {
+					require.ErrorContains(t, err, code)
+					err = eventually(t, client, p)
+				}
+				require.NoError(t, err)
+				require.NotZero(t, w.runs(after))
+				require.Equal(t, other, client.Primary(0))
+			})
+		})
+	}
+}
+
+// TestNewNameOfANode: the nodes call a node by a name that cannot be dialled here, or leads
+// to another one. Its working connections stay in use until the name works.
+func TestNewNameOfANode(t *testing.T) {
+	for name, wrong := range map[string]*behind{"no such host": nil, "another node": {id: "node-7"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				w, before, _ := failover(nil)
+				client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				w.lead(other, wrong)
+				w.mu.Lock()
+				w.nodes = []placing{{other, oldID}}
+				w.mu.Unlock()
+				dialled := w.dialled(shard)
+				for range 3 {
+					require.NoError(t, client.Sync(t.Context()))
+					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+					require.Equal(t, shard, client.Primary(0))
+				}
+				require.Equal(t, 3, w.dialled(shard)-dialled, "only for the maps")
+				synctest.Wait()
+				require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("new address does not answer")), log.String())
+
+				w.lead(other, before)
+				require.NoError(t, client.Sync(t.Context()))
+				require.Equal(t, other, client.Primary(0))
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				require.NotZero(t, client.Stats().Slots)
+			})
+		})
+	}
+}
+
+// TestNewNameOfAnUnusedNode: where there are no connections, there is nothing to keep.
+func TestNewNameOfAnUnusedNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, before, after := failover(nil)
+		w.nodes = []placing{{shard, oldID}, {other, newID}}
+		w.leads[other] = after
+		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}})
+		w.mu.Lock()
+		w.nodes[0].addr = "third:7001" // it was never used
+		w.leads["third:7001"] = before
+		delete(w.leads, shard)
+		w.mu.Unlock()
+		require.NoError(t, client.Sync(t.Context()))
+		require.Equal(t, "third:7001", client.Primary(0))
+	})
+}
+
+// TestSentinelsPrimaryKeepsItsName: the Sentinels tell of a failover, and the primary's name
+// is what it was. The old primary goes on to answer reads.
+func TestSentinelsPrimaryKeepsItsName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, before, after := failover(func([]string) string { return "" })
+		config := cluster.Config{RefreshEvery: -1, Sentinel: &cluster.Sentinel{Primary: "it"}}
+		config.Sentinel.Dialer.NetDial = w.dial
+		client := w.open(t, config)
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+		w.lead(shard, after)
+		after.role, before.role = "master", "slave"
+		w.failOver()
+		require.NoError(t, client.Sync(t.Context()))
+		ran := w.runs(before)
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+		require.Equal(t, ran, w.runs(before))
+		require.Equal(t, 1, w.runs(after))
+	})
+}

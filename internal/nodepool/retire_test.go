@@ -1,0 +1,92 @@
+package nodepool
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// TestOutdatedWhileDialled: a connection that was being dialled when its address may have
+// got another meaning is not used.
+func TestOutdatedWhileDialled(t *testing.T) {
+	for name, readmit := range map[string]bool{"renewal": false, "another map": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var asked atomic.Int32
+				var refuse atomic.Bool
+				greeted := make(chan struct{})
+				purpose := wire.Purpose{Member: func(string, []byte, []byte) error {
+					if asked.Add(1) == 1 { // in the first handshake
+						<-greeted
+					} else if refuse.Load() {
+						return redislanes.ErrNotMember
+					}
+					return nil
+				}}
+				p, err := NewFor(Fixed{Size: 1}, simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
+				require.NoError(t, err)
+				defer p.Close()
+				time.Sleep(time.Second)
+				if refuse.Store(readmit); readmit {
+					p.Readmit()
+				} else {
+					p.Renew()
+				}
+				close(greeted)
+				synctest.Wait()
+				require.EqualValues(t, 1, p.Stats().Closes[CloseRenewed])
+			})
+		})
+	}
+}
+
+// TestAdmittedAtOnce: a server that was refused is dialled when it would be admitted, and
+// not only after the backoff.
+func TestAdmittedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var admitted atomic.Bool
+		purpose := wire.Purpose{Member: func(string, []byte, []byte) error {
+			if !admitted.Load() {
+				return redislanes.ErrNotMember
+			}
+			return nil
+		}}
+		o := Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}
+		p, err := NewFor(Fixed{Size: 1, Options: o}, simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(time.Second)
+		require.ErrorIs(t, p.Down(), redislanes.ErrNotMember)
+		p.Readmit()
+		time.Sleep(time.Second)
+		require.ErrorIs(t, p.Down(), redislanes.ErrNotMember)
+		admitted.Store(true)
+		p.Readmit()
+		time.Sleep(10 * time.Millisecond)
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+	})
+}
+
+// TestReadmitSparesOthers: connections that are admitted stay, also those of pools inside.
+func TestReadmitSparesOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		purpose := wire.Purpose{Member: func(string, []byte, []byte) error { return nil }}
+		p, err := NewFor(Laned{Lanes: 2}, simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		conn, err := p.Lend(t.Context())
+		require.NoError(t, err)
+		conn.Return()
+		p.Readmit()
+		time.Sleep(time.Second)
+		require.EqualValues(t, 3, p.Stats().Dials)
+		require.Empty(t, p.Stats().Closes)
+	})
+}
