@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -81,7 +82,8 @@ var (
 
 // ofNoServer reports whether no server says so: what takes any reply for a value takes it for one.
 func ofNoServer(said resp3.SimpleError) bool {
-	return said.S == string(model.Unlisted) || slices.Contains(perhaps, said.S) || slices.Contains(nobodys, said.S)
+	text := strings.TrimSpace(said.S)
+	return text == string(model.Unlisted) || slices.Contains(perhaps, text) || slices.Contains(nobodys, text)
 }
 
 // proxyErrors makes the proxy reply errors of its own, in place of replies of the server or

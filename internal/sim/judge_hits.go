@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/sim/model"
 )
 
 // expiries: no key is left without the time to live that it was promised, and none has
@@ -88,14 +89,28 @@ func (h *History) excusedExpiry(c *Call, hit *Command) bool {
 		return true // its EXPIRE may have been refused, which stands
 	}
 	var said resp3.SimpleError
-	refused := errors.As(hit.Err, &said) && !errors.Is(hit.Err, redislanes.ErrRefused) && !isTooMuch(hit.Err)
+	refused := errors.As(hit.Err, &said) && !errors.Is(hit.Err, redislanes.ErrRefused) && !isTooMuch(hit.Err) && !passes(said)
 	return hit.Err != nil && h.Closing.From > 0 || errors.Is(hit.Err, redislanes.ErrExpiry) && refused
 }
 
+// passes reports whether a server refuses something for a while, and not for good, also
+// from within a script.
+func passes(said resp3.SimpleError) bool {
+	return ofNoServer(said) || slices.ContainsFunc(model.PassingRefusals(), func(r model.Refusal) bool {
+		code, _, _ := strings.Cut(string(r), " ")
+		return strings.Contains(said.S, string(r)) || code != "ERR" && strings.Contains(said.S, code+" ")
+	})
+}
+
 // unrepeated reports whether the hit's EXPIRE has an unknown outcome, although the call
-// had time to repeat it.
+// had time to repeat it. A script may make up any text, and would say the same again: where
+// one stands for EXPIRE, it is repeated behind the call.
 func (h *History) unrepeated(c *Call, hit *Command) bool {
 	var expire *redislanes.CommandError
+	var said resp3.SimpleError
+	if errors.As(hit.Err, &expire) && strings.HasPrefix(expire.Command, "EVAL") && errors.As(expire, &said) && ofNoServer(said) {
+		return false
+	}
 	return errors.Is(hit.Err, redislanes.ErrExpiry) && errors.As(hit.Err, &expire) && errors.Is(expire, redislanes.ErrUnknownOutcome) &&
 		!errors.Is(expire, redislanes.ErrOvertaken) && !ended(expire) && c.took() < h.Terms.Grace && (c.Limit == 0 || c.Ended < c.Limit) && !h.closedBy(c.Ended)
 }

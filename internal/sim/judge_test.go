@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pool"
@@ -93,6 +94,10 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			later := Command{Text: "HIT c 2", Name: hit, Key: "c", By: 2, TTL: time.Hour, Outcome: Acked, Reply: "9"}
 			h.Calls = append(h.Calls, &Call{ID: 99, Kind: "hits", Began: 3 * time.Second, Ended: 3 * time.Second, Commands: []Command{later}})
 			h.Log = append(h.Log, Execution{Text: "INCRBY c 2", Key: "c", Reply: "9"})
+		}},
+		{"expiry", "an EXPIRE was refused for a while, and never sent again", func(h *History) {
+			h.Calls[1].Commands[0].Err = fmt.Errorf("%w: %w", redislanes.ErrExpiry, resp3.SimpleError{S: string(model.IsBusy)})
+			h.Calls[1].Err, h.TTLs["c"] = redislanes.ErrExpiry, TTL{Exists: true, Left: -1}
 		}},
 		{"expiry", "a hit without a time to live has the error of one", func(h *History) {
 			h.Calls[1].Commands[1].TTL, h.Calls[1].Commands[1].Err, h.Calls[1].Err = 0, redislanes.ErrExpiry, redislanes.ErrExpiry

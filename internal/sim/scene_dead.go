@@ -40,7 +40,7 @@ func silentDeath(p *play) {
 					a.Sure = p.w.rec.now() >= served
 					a.pushTo(key)
 				})
-				time.Sleep(15 * time.Millisecond)
+				time.Sleep(25 * time.Millisecond)
 			}
 		})
 	}
