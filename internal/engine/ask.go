@@ -67,6 +67,7 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 	}
 	if a.view = slots.view; a.view == nil {
 		a.view = newView(slots.ranges, slots.told)
+		a.view.skips = slots.skips
 		a.view.sure = myID != "" && slots.told.self == myID && len(a.view.claims) > 0 && slots.told.knows(a.view.claims)
 	}
 	return a
@@ -92,6 +93,7 @@ func (c *Client) greet(ctx context.Context, addr string) (*view, error) {
 type mapReply struct {
 	ranges []slotRange
 	told   nodesTold
+	skips  []skip
 	view   *view // of a server without cluster mode
 }
 
@@ -116,7 +118,7 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	case resp.IsError(reply):
 		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
 	}
-	m.ranges, err = parseSlots(reply, lane.Address())
+	m.ranges, m.skips, err = parseSlots(reply, lane.Address())
 	if err == nil && len(m.ranges) == 0 {
 		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
@@ -129,6 +131,7 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	switch reply, err := batch.Reply(1); {
 	case err == nil:
 		m.told, _ = parseNodes(reply) // without it the epochs are unknown
+		m.skips = append(m.skips, m.told.skips...)
 	case c.topology.Load().sure():
 		return m, err // it got lost, and all that is known of the nodes would be forgotten with it
 	}

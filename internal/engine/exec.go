@@ -114,7 +114,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	t := c.topology.Load()
 	if len(t.nodes) == 0 {
 		for i := range r.places {
-			r.places[i].err = noOwnerError(r.slots[i])
+			r.places[i].err = t.noOwnerError(r.slots[i])
 		}
 		return nil, false
 	}
@@ -132,7 +132,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	}
 	for i, g := range r.groups {
 		if g < 0 {
-			r.places[i] = place{err: noOwnerError(r.slots[i])}
+			r.places[i] = place{err: t.noOwnerError(r.slots[i])}
 			placed = false
 			continue
 		}
@@ -157,13 +157,6 @@ func (c *Client) poolFor(t *topology, slot int32, how How) *nodepool.Pool {
 		}
 	}
 	return t.primary(slot).pool(asPrimary)
-}
-
-func noOwnerError(slot int32) error {
-	if slot < 0 {
-		return fmt.Errorf("no slot is served: %w: %w", redislanes.ErrNoOwner, redislanes.ErrNotSent)
-	}
-	return fmt.Errorf("slot %d: %w: %w", slot, redislanes.ErrNoOwner, redislanes.ErrNotSent)
 }
 
 // largeTrip is the number of commands from which on a trip travels on lanes for

@@ -192,13 +192,29 @@ func TestParseNodes(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	for _, reply := range []string{
-		"", "$-1\r\n", "_\r\n", ":1\r\n", "*0\r\n", "-ERR no\r\n", "$3\r\nabc\r\n", "$3\r\na b\r\nx", "=2\r\nab\r\n",
-		"+a b c d e f -1 h\r\n", "+a b c d e f g h\r\n",
+		"", "$-1\r\n", "_\r\n", ":1\r\n", "*0\r\n", "-ERR no\r\n", "$3\r\na b\r\nx", "=2\r\nab\r\n",
 	} {
 		_, err := parseNodes([]byte(reply))
 		assert.ErrorContains(t, err, "CLUSTER NODES", "%q", reply)
 	}
 }
+
+// TestOddLineCostsItself: the lines before and behind it are used.
+func TestOddLineCostsItself(t *testing.T) {
+	t.Parallel()
+	const line = "a1 10.0.0.1:7000@17000 myself,master - 0 0 7 connected 0-16383\n"
+	for _, odd := range []string{"abc\n", "a b c d e f -1 h\n", "a b c d e f g h\n"} {
+		got, err := parseNodes([]byte(bulkOf(odd + line + odd)))
+		require.NoError(t, err, odd)
+		require.Len(t, got.skips, 2, odd)
+		got.skips = nil
+		require.Equal(t, nodesTold{self: "a1", epochs: map[string]uint64{"a1": 7}}, got, odd)
+	}
+	_, err := parseNodes([]byte(bulkOf(strings.Repeat(line, maxNodes+1))))
+	require.ErrorContains(t, err, "lines")
+}
+
+func bulkOf(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
 
 func FuzzParseNodes(f *testing.F) {
 	f.Add([]byte("$52\r\na1 10.0.0.1:7000@17000 myself,master - 0 0 7 connected\r\n"))

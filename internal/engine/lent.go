@@ -74,7 +74,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 	if l.redirected = l.to != nil; !l.redirected {
 		t := l.client.topology.Load()
 		if t.primary(l.slot) == nil {
-			return nil, fmt.Errorf("redislanes: %w", noOwnerError(l.slot))
+			return nil, fmt.Errorf("redislanes: %w", t.noOwnerError(l.slot))
 		}
 		l.to = l.client.poolFor(t, l.slot, l.how)
 	}

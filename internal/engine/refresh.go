@@ -232,6 +232,7 @@ func (c *Client) count(votes *poll, a answer, failed *redislanes.UnreachableErro
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: a.err})
 		return
 	}
+	c.logSkips(a.addr, a.view.skips)
 	wrong := votes.add(a.addr, a.id, a.view)
 	if wrong != noDoubt {
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: &redislanes.MapError{Addr: a.addr, Reason: wrong.String()}})

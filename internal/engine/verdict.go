@@ -261,7 +261,7 @@ func (x *retry) target(t *topology, i int) (p *nodepool.Pool, asking bool, err e
 		return to.node.pool(asPrimary), to.asking, nil
 	}
 	if t.primary(slot) == nil {
-		return nil, false, noOwnerError(slot)
+		return nil, false, t.noOwnerError(slot)
 	}
 	return x.client.poolFor(t, slot, x.how), false, nil
 }
