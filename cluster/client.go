@@ -61,7 +61,8 @@ func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 
 // Clients returns a client for each node, by the primary's address; part of
 // radix.MultiClient. They do not follow redirects, and closing them does
-// nothing.
+// nothing. A failure on one of them asks for a new map of the slots, as any other failure
+// does, so that a later call of Clients leaves out nodes that have left.
 func (c *Client) Clients() (map[string]radix.ReplicaSet, error) { return c.engine().Clients() }
 
 // ForEachPrimary calls f for each primary of the map in use, all at once, and

@@ -103,6 +103,9 @@ func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 // end draws the conclusions from a request that has ended.
 func (c *Client) end(r *Request) {
 	c.troubles.endedBy(r)
+	if !r.clean {
+		c.noteOutcomes(r)
+	}
 	if r.observed.client != nil {
 		r.observed.ended(r)
 	}

@@ -61,6 +61,7 @@ func (l *lending) perform(ctx context.Context) error {
 			}
 			again = l.follow(ctx, err)
 		} else {
+			l.client.noteFailure(err)
 			again = l.mayLendAgain(ctx, err)
 		}
 		if !again {
@@ -84,7 +85,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 	defer conn.Return()
 	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
-	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen, l.groups()})
+	return wire.Perform(ctx, l.action, lentConn{conn, l.client, l.asking, &l.seen, l.groups()})
 }
 
 // succeeded notes what the action's commands have proved.

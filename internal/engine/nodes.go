@@ -171,12 +171,40 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 		return p.Do(ctx, action) // which says so
 	}
 	if !action.Properties().CanShareConn {
-		return c.node.observedAlone(action).of(ctx, func() error { return p.Do(ctx, action) })
+		return c.node.observedAlone(action).of(ctx, func() error {
+			return nodeConn{p, c.node.client}.Alone(ctx, func(conn radix.Conn) error { return wire.Perform(ctx, action, conn) })
+		})
 	}
 	return wire.Perform(ctx, action, nodeConn{p, c.node.client})
 }
 
 func (c nodeClient) Close() error { return nil }
+
+// nodeLent is a connection that a node's client has lent. Its failures ask for a refresh,
+// also if the program does not return them.
+type nodeLent struct {
+	*nodepool.Lent
+	client *Client
+}
+
+func (c nodeLent) Do(ctx context.Context, action radix.Action) error {
+	return wire.Perform(ctx, action, c)
+}
+
+func (c nodeLent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	request, err := c.Prepare(ctx, marshal, unmarshalInto)
+	if request == nil {
+		c.client.noteExchange(marshal, err)
+		return err
+	}
+	replies, err := c.Exchange(ctx, request)
+	if err != nil {
+		c.client.noteFailure(err)
+		return err
+	}
+	c.client.noteReplies(replies)
+	return wire.Unmarshal(replies, unmarshalInto)
+}
 
 // nodeConn is a node's pool as a connection for one action, which sends slow
 // commands over lanes for them and lends a connection to blocking ones.
@@ -206,7 +234,25 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		}
 	}
 	o := nodeObservation{client: c.client, addr: c.Address(), request: r, lent: r.Way() == command.Alone}
-	return o.of(ctx, func() error { return r.Exchange(ctx, c.Pool, unmarshalInto) })
+	return o.of(ctx, func() error {
+		err := r.Exchange(ctx, c, unmarshalInto)
+		if _, code := r.Failed(); hintsAt([]byte(code)) { // the receiver may take errors for values
+			c.client.hint()
+		}
+		c.client.noteFailure(err)
+		return err
+	})
+}
+
+// Alone is part of wire.Lender.
+func (c nodeConn) Alone(ctx context.Context, use func(radix.Conn) error) error {
+	conn, err := c.Lend(ctx)
+	if err != nil {
+		c.client.noteFailure(err)
+		return err
+	}
+	defer conn.Return()
+	return use(nodeLent{conn, c.client})
 }
 
 func (c nodeConn) Close() error { return nil }

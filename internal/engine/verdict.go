@@ -164,11 +164,11 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 	if down == nil {
 		return nil
 	}
+	c.noteFailure(down)
 	err := wire.NotSent(n.addr, down)
 	if c.passes(down, false) {
 		now := time.Now()
 		met := c.unanswered(down, n.addr, writing, int32(slot), now)
-		c.hint()
 		left := time.Duration(math.MaxInt64)
 		if !deadline.IsZero() {
 			left = deadline.Sub(now)

@@ -93,6 +93,21 @@ var ofMap = []mutant{
 		"./cluster", "TestMovedToNoAddress", false,
 	},
 	{
+		"map: an unknown outcome asks for no new one", "internal/engine/exec.go",
+		"\tif !r.clean {\n\t\tc.noteOutcomes(r)\n", "\tif false {\n\t\tc.noteOutcomes(r)\n",
+		"./cluster", "TestEachFailureAsksForAMap", false,
+	},
+	{
+		"map: what fails on a node's client asks for no new one", "internal/engine/failed.go",
+		"if err != nil && !saysNothing(err) {\n", "if false {\n",
+		"./cluster", "TestEachFailureAsksForAMap", false,
+	},
+	{
+		"map: a caller that leaves asks for a new one", "internal/engine/failed.go",
+		"errors.Is(err, context.Canceled), ", "",
+		"./cluster", "TestWhatAsksForNoMap", false,
+	},
+	{
 		"map: the host that was dialled is translated", "internal/engine/ask.go",
 		"if n.dialled {", "if false {",
 		"./cluster", "TestAddrMapIsAskedOnce", false,
