@@ -204,15 +204,15 @@ func TestWhatAsksForNoMap(t *testing.T) {
 		}
 	}
 	for name, path := range map[string]sidePath{
-		"an error about the command":            {wrongType, does(incrB), true},
-		"the same of a node":                    {wrongType, onB(incrB), true},
-		"the same, lent":                        {wrongType, does(lent(keyB, incrOn)), true},
-		"a reply that does not fit":             {replies("+text\r\n"), onB(func() radix.Action { return radix.Cmd(new(int), "INCR", keyB) }), true},
-		"a caller that leaves":                  {replies(""), canceled(onB(incrB)), true},
-		"a caller that leaves Do":               {replies(""), canceled(does(incrB)), true},
-		"a command that needs its connection":   {replies(one), onB(cmd("SUBSCRIBE", "news")), true},
-		"the program's own error":               {replies(one), does(lent(keyB, func(context.Context, radix.Conn) error { return errors.New("own") })), true},
-		"the program's own error, of a node":    {replies(one), onB(lent("", func(context.Context, radix.Conn) error { return errors.New("own") })), true},
+		"an error about the command":          {wrongType, does(incrB), true},
+		"the same of a node":                  {wrongType, onB(incrB), true},
+		"the same, lent":                      {wrongType, does(lent(keyB, incrOn)), true},
+		"a reply that does not fit":           {replies("+text\r\n"), onB(func() radix.Action { return radix.Cmd(new(int), "INCR", keyB) }), true},
+		"a caller that leaves":                {replies(""), canceled(onB(incrB)), true},
+		"a caller that leaves Do":             {replies(""), canceled(does(incrB)), true},
+		"a command that needs its connection": {replies(one), onB(cmd("SUBSCRIBE", "news")), true},
+		"the program's own error":             {replies(one), does(lent(keyB, func(context.Context, radix.Conn) error { return errors.New("own") })), true},
+		"the program's own error, of a node":  {replies(one), onB(lent("", func(context.Context, radix.Conn) error { return errors.New("own") })), true},
 		"no message in time": {replies(one), does(lent(keyB, func(ctx context.Context, c radix.Conn) error {
 			_ = c.EncodeDecode(ctx, cmd("SUBSCRIBE", "news")(), new(resp3.RawMessage))
 			return c.EncodeDecode(ctx, nil, new(resp3.RawMessage))

@@ -66,6 +66,11 @@ func TestOddNodeOfAMap(t *testing.T) {
 			}
 			f.start()
 			ctx := within(t, 10*time.Second)
+			allOdd := newFake(t)
+			allOdd.slots = func() string { return "*1\r\n*3\r\n:0\r\n:16383\r\n" + odd }
+			allOdd.start()
+			_, err := cluster.Config{}.New(ctx, []string{allOdd.addr()})
+			require.ErrorContains(t, err, "no primary in its CLUSTER SLOTS reply can be used")
 			running := open(t, cluster.Config{RefreshEvery: -1}, []string{f.addr()})
 			require.NoError(t, running.Sync(ctx))
 			mu.Lock()
@@ -80,7 +85,7 @@ func TestOddNodeOfAMap(t *testing.T) {
 				require.NoError(t, client.Sync(ctx))
 			}
 			require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", redistest.KeyInSlot(0, "odd"))))
-			err := client.Do(ctx, radix.Cmd(nil, "INCR", redistest.KeyInSlot(lastSlot, "odd")))
+			err = client.Do(ctx, radix.Cmd(nil, "INCR", redistest.KeyInSlot(lastSlot, "odd")))
 			require.ErrorIs(t, err, redislanes.ErrNoOwner)
 			require.ErrorIs(t, err, redislanes.ErrNotSent)
 			require.ErrorContains(t, err, "is left out of the map: ")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
@@ -119,7 +120,11 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
 	}
 	m.ranges, m.skips, err = parseSlots(reply, lane.Address())
-	if err == nil && len(m.ranges) == 0 {
+	usable := slices.ContainsFunc(m.ranges, func(r slotRange) bool { return len(r.nodes) > 0 })
+	switch {
+	case err == nil && !usable && len(m.skips) > 0:
+		err = fmt.Errorf("no primary in its CLUSTER SLOTS reply can be used; the first, %s: %s", m.skips[0].node, m.skips[0].reason)
+	case err == nil && len(m.ranges) == 0:
 		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
 	if err != nil {

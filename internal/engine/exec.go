@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -68,12 +67,12 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	f := c.prepare(ctx, r)
 	trips, placed := c.place(r, f, how)
 	if how.Goroutines {
-		f.sendEach(ctx, c, trips)
+		f.sendEach(ctx, trips)
 	} else {
 		f.send(ctx, trips, how.Sequential)
 	}
 	if placed && !how.Replicas {
-		r.clean = f.await(ctx, c) && f.clean()
+		r.clean = f.await(ctx) && f.clean()
 	}
 	if !r.clean {
 		again := retry{client: c, request: r, flight: f, how: how}
@@ -192,7 +191,7 @@ func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) {
 
 // sendEach sends each trip from a goroutine of its own, but for the last, whose is
 // the caller's, and returns when all have ended.
-func (f *flight) sendEach(ctx context.Context, c *Client, trips []*trip) {
+func (f *flight) sendEach(ctx context.Context, trips []*trip) {
 	if f.observed != nil {
 		f.observed.begin(f.request, trips)
 	}
@@ -209,7 +208,7 @@ func (f *flight) sendEach(ctx context.Context, c *Client, trips []*trip) {
 	if err := ctx.Err(); err != nil {
 		if slices.ContainsFunc(trips, func(t *trip) bool { return t.Failed() }) {
 			f.open = true // lanes may still hold batches
-			f.leave(c, err)
+			f.leave(err)
 		}
 		// Where a wait has ended with the context, a lane may be about to complete the
 		// batch although that has all replies.
@@ -253,13 +252,13 @@ func submit(ctx context.Context, call *wire.Call, trips []*trip, mine []*wire.Ba
 
 // await waits for the trips. It reports whether all are complete; if not, one of
 // them has ended in trouble, or the context has ended.
-func (f *flight) await(ctx context.Context, c *Client) (complete bool) {
+func (f *flight) await(ctx context.Context) (complete bool) {
 	if !f.open {
 		return true
 	}
 	complete, err := f.call.Next(ctx, nil)
 	if err != nil {
-		f.leave(c, err)
+		f.leave(err)
 		return false
 	}
 	f.open = !complete
@@ -277,16 +276,11 @@ func (f *flight) clean() bool {
 	return true
 }
 
-// leave gives up the trips that are not known to be complete, at the context's
-// end. A deadline hints at a node that does not answer.
-func (f *flight) leave(c *Client, err error) {
-	if !f.open || f.abandoned {
-		return
+// leave gives up the trips that are not known to be complete, at the context's end.
+func (f *flight) leave(err error) {
+	if f.open && !f.abandoned {
+		f.abandon(err)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		c.hint()
-	}
-	f.abandon(err)
 }
 
 func (f *flight) abandon(cause error) {

@@ -102,7 +102,7 @@ func (x *retry) run(ctx context.Context) {
 		}
 		x.wait(ctx)
 	}
-	x.flight.leave(x.client, ctx.Err())
+	x.flight.leave(ctx.Err())
 }
 
 // begin notes which commands travel on which trip.
@@ -146,7 +146,7 @@ func (x *retry) wait(ctx context.Context) {
 		due = timer.C
 	}
 	if complete, err := f.call.Next(ctx, due); err != nil {
-		f.leave(x.client, err)
+		f.leave(err)
 	} else if complete {
 		f.open = false
 	}

@@ -19,7 +19,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a trip that a goroutine sent is not judged", "internal/engine/exec.go",
-		"\t\tf.sendEach(ctx, c, trips)\n", "\t\tf.sendEach(ctx, c, trips)\n\t\tf.settled = f.used\n",
+		"\t\tf.sendEach(ctx, trips)\n", "\t\tf.sendEach(ctx, trips)\n\t\tf.settled = f.used\n",
 		"./cluster", "TestGoroutinesAreJudged", false,
 	},
 	{
@@ -278,8 +278,8 @@ var ofCluster = []mutant{
 		"./cluster", "TestSecondaryFallsBack/LOADING", false,
 	},
 	{
-		"deadlines are no hint", "internal/engine/exec.go",
-		"if errors.Is(err, context.DeadlineExceeded) {", "if errors.Is(err, context.Canceled) {",
+		"deadlines are no hint", "internal/engine/failed.go",
+		"errors.Is(err, context.Canceled), ", "errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), ",
 		"./cluster", "TestDeadlineIsAHint", false,
 	},
 	{
