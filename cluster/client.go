@@ -51,10 +51,11 @@ func (c *Client) Do(ctx context.Context, action radix.Action) error {
 
 // DoSecondary is Do on a replica, which may lag behind its primary. Where
 // there is none, it is Do. All commands for a slot go to one and the same replica
-// as long as the map has the same ones, so that an SSCAN loop does not mix the
-// cursors of two, nor a reader see an older value after a newer one; the slots of
+// as long as the map has the same ones and it is up, so that an SSCAN loop does not mix
+// the cursors of two, nor a reader see an older value after a newer one; the slots of
 // a primary are shared out among its replicas. A command without a key has one
-// replica, too. What the replica does not answer, the primary does.
+// replica, too. What the replica does not answer, another replica of the slot does, or
+// else the primary. [Config.Zone] prefers replicas that are near.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 	return c.engine().DoSecondary(ctx, action)
 }

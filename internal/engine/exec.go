@@ -140,7 +140,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 		}
 		tr := f.trips[first+int(g)]
 		if tr.pool == nil {
-			tr.pool = c.poolFor(t, r.slots[i], how)
+			tr.pool, tr.replica = c.poolFor(t, r.slots[i], how, nil)
 			tr.SetKey(int64(r.slots[i]))
 		}
 		r.places[i] = place{trip: tr, pos: tr.Len()}
@@ -150,15 +150,15 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	return f.trips[first:f.used], placed
 }
 
-// poolFor returns the pool of the node that commands for the slot go to. The
-// slot has an owner, or is -1.
-func (c *Client) poolFor(t *topology, slot int32, how How) *nodepool.Pool {
+// poolFor returns the pool of the node that commands for the slot go to, and the node if
+// it is a replica, which is none of those to avoid. The slot has an owner, or is -1.
+func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *nodepool.Pool, replica *node) {
 	if how.Replicas {
-		if n := t.replica(slot); n != nil {
-			return n.pool(asReplica)
+		if n := t.replica(slot, avoid); n != nil {
+			return n.pool(asReplica), n
 		}
 	}
-	return t.primary(slot).pool(asPrimary)
+	return t.primary(slot).pool(asPrimary), nil
 }
 
 // largeTrip is the number of commands from which on a trip travels on lanes for

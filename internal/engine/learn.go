@@ -218,7 +218,7 @@ func (c *Client) informants() []*node {
 	}
 	var answering, others []*node
 	for _, n := range nodes {
-		if n.answers() {
+		if n.answers(asPrimary) {
 			answering = append(answering, n)
 		} else {
 			others = append(others, n)

@@ -29,6 +29,8 @@ type lending struct {
 	once     bool   // it is one exchange: it has not run if each of its commands was refused
 
 	to      *nodepool.Pool // nil: to be chosen by the map
+	replica *node          // whose pool it is; nil: a primary's
+	avoid   []*node        // replicas that have not answered
 	asking  bool
 	attempt attempt
 	began   time.Time     // when the first try ended
@@ -77,7 +79,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 		if t.primary(l.slot) == nil {
 			return nil, fmt.Errorf("redislanes: %w", t.noOwnerError(l.slot))
 		}
-		l.to = l.client.poolFor(t, l.slot, l.how)
+		l.to, l.replica = l.client.poolFor(t, l.slot, l.how, l.avoid)
 	}
 	return l.to.Lend(ctx)
 }
@@ -116,7 +118,7 @@ func (l *lending) explain(err error) error {
 
 // mayLendAgain waits and reports whether another connection may be asked for.
 func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || !l.client.passes(err, l.how.Replicas) {
+	if ctx.Err() != nil || !l.client.passes(err, l.replica != nil) {
 		return false
 	}
 	addr := ""
@@ -128,18 +130,18 @@ func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
 }
 
 // again applies the rule for all troubles: it waits and reports whether there is
-// to be another try. What a replica does not answer is the primary's.
+// to be another try. What a replica does not answer is another one's or the primary's.
 func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, now time.Time) bool {
 	l.client.hint()
 	if l.began.IsZero() {
 		l.began, l.had = now, timeLeft(ctx, now)
 	}
 	l.attempt.hops, l.attempt.trouble = 0, &t
-	l.to, l.asking = nil, false
-	grace := l.client.cfg.DownGrace
+	replica, grace := l.replica, l.client.cfg.DownGrace
+	l.to, l.replica, l.asking = nil, nil, false
 	switch {
-	case l.how.Replicas:
-		l.how.Replicas = false
+	case replica != nil:
+		l.avoid = append(l.avoid, replica)
 	case !mayTryAgain(&t, now, l.had, grace), l.client.wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
 		return false
 	}
@@ -161,15 +163,16 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	case moved, ask:
 		return l.redirect(to)
 	case final, noScript:
-		if !l.how.Replicas && saysReadOnly([]byte(reply.S)) {
+		if l.replica == nil && saysReadOnly([]byte(reply.S)) {
 			l.to.Renew()
 			l.client.hint()
 		}
 		return false
 	case readOnly:
-		if !l.how.Replicas {
+		if l.replica == nil {
 			l.to.Renew()
 		}
+		l.how.Replicas = false // no replica writes
 	}
 	if !l.mayRepeat() || ctx.Err() != nil {
 		l.client.hint()
@@ -206,6 +209,6 @@ func (l *lending) redirect(to redirect) bool {
 	}
 	l.attempt.hops++
 	l.redirects++
-	l.to, l.asking = n.pool(asPrimary), to.verdict == ask
+	l.to, l.replica, l.asking = n.pool(asPrimary), nil, to.verdict == ask
 	return true
 }

@@ -108,9 +108,10 @@ func (n *node) open() []*nodepool.Pool {
 	return open
 }
 
-// answers tells whether the node is neither down nor suspect, as far as is known.
-func (n *node) answers() bool {
-	p := n.pools[asPrimary].Load()
+// answers tells whether the node is neither down nor suspect, as far as the pool for the
+// use knows.
+func (n *node) answers(u use) bool {
+	p := n.pools[u].Load()
 	return p == nil || p.Down() == nil
 }
 

@@ -25,7 +25,8 @@ type slotRange struct {
 type nodeAddr struct {
 	addr    string
 	id      string
-	zone    string // its availability zone; "" if that is not known
+	zone    string // its availability zone, as servers tell it; "" if they do not
+	near    bool   // that, or the one of Config.ZoneOf, is the client's
 	dialled bool   // the server did not tell the host: it is the one that was asked
 }
 

@@ -197,7 +197,7 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 		case <-more:
 			addr := addrs[asked]
 			asked++
-			c.tasks.Go(func() { answers <- c.question(ctx, addr) })
+			c.tasks.Go(func() { answers <- c.located(c.question(ctx, addr)) })
 			stagger.Reset(askStagger)
 		case a := <-answers:
 			answered++

@@ -108,13 +108,38 @@ var ofCluster = []mutant{
 		"./cluster", "TestBlockingPipelineIsNotRepeated", false,
 	},
 	{
-		"another server's map changes the replica of a slot", "internal/engine/topology.go",
+		"a replica that is down is read from while another one is up", "internal/engine/replicas.go",
+		"return n.answers(asReplica) && !slices", "return !slices",
+		"./cluster", "TestSilentReplica", false,
+	},
+	{
+		"the primary is read from while another replica is up", "internal/engine/replicas.go",
+		"!slices.Contains(avoid, n)", "len(avoid) == 0",
+		"./cluster", "TestAnotherReplicaBeforeThePrimary", false,
+	},
+	{
+		"replicas in other zones are read from first", "internal/engine/replicas.go",
+		"n.near = zone == c.cfg.Zone", "n.near = zone != c.cfg.Zone",
+		"./cluster", "TestZones", false,
+	},
+	{
+		"each replica is asked for a write", "internal/engine/verdict.go",
+		"x.how.Replicas = false // no replica writes", "_ = x",
+		"./cluster", "TestWriteToReplicas", false,
+	},
+	{
+		"a slow primary is asked twice where no replica was", "internal/engine/retry.go",
+		"if x.had < math.MaxInt64 && asked && r", "if _ = asked; x.had < math.MaxInt64 && x.how.Replicas && r",
+		"./cluster", "TestSlowPrimaryWithoutReplicas", false,
+	},
+	{
+		"another server's map changes the replica of a slot", "internal/engine/replicas.go",
 		"return strings.Compare(a.addr, b.addr)", "return 0 * strings.Compare(a.addr, b.addr)",
 		"./internal/engine", "TestReplicaOfASlot", false,
 	},
 	{
 		"commands without a key go round nodes that are down", "internal/engine/topology.go",
-		"if t.nodes[i].answers() {", "if t.nodes[i] != nil {",
+		"if t.nodes[i].answers(asPrimary) {", "if t.nodes[i] != nil {",
 		"./cluster", "TestKeylessWhileAllNodesAreDown", false,
 	},
 	{
@@ -274,7 +299,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a replica that refuses is asked again", "internal/engine/verdict.go",
-		"\tcase x.how.Replicas:\n\t\treturn toTurn\n", "",
+		"case replica != nil || x.givesUp:\n", "case x.givesUp:\n",
 		"./cluster", "TestSecondaryFallsBack/LOADING", false,
 	},
 	{
@@ -283,7 +308,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestDeadlineIsAHint", false,
 	},
 	{
-		"a primary that is slow is taken for a silent replica", "internal/engine/retry.go",
+		"a primary that is slow is taken for a silent replica", "internal/engine/verdict.go",
 		"x.how.Replicas, x.patience = false, time.Time{}", "x.how.Replicas = false",
 		"./cluster", "TestSlowPrimaryIsAskedOnce", false,
 	},
@@ -324,7 +349,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a script's READONLY leaves its connections where they are", "internal/engine/verdict.go",
-		"if !x.how.Replicas && saysReadOnly(text) {", "if false {",
+		"if x.replicaOf(i) == nil && saysReadOnly(text) {", "if false {",
 		"./internal/sim/model", "TestScriptsBehindAFailover", false,
 	},
 }
