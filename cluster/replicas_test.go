@@ -119,6 +119,7 @@ func TestSilentReplica(t *testing.T) {
 				for range 10 {
 					_, _ = read(soon(t, 200*time.Millisecond), client, "key")
 				}
+				before := client.Stats()
 				for range 5 {
 					began := time.Now()
 					got, err := read(soon(t, 200*time.Millisecond), client, "key")
@@ -126,6 +127,9 @@ func TestSilentReplica(t *testing.T) {
 					require.Contains(t, []string{nodeB, nodeC}, got)
 					require.NotEqual(t, usual, got)
 					require.Less(t, time.Since(began), 5*time.Millisecond)
+				}
+				if name != "lent" { // a pool's connections for lending know by themselves that they are down
+					require.Equal(t, before.NotSent, client.Stats().NotSent, "it is not tried while it is down")
 				}
 			})
 		})
