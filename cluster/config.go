@@ -62,6 +62,20 @@ type Config struct {
 	// names, for clusters behind NAT.
 	AddrMap func(addr string) string
 
+	// Zone, if it is not empty, is the availability zone that this program runs in: of the
+	// replicas of a slot, those in this zone are read from first, then others, then the
+	// primary ([Client.DoSecondary], pipeline.Config.Replicas). Nothing else depends on it.
+	// A node's zone is what ZoneOf says, or else what the servers tell in CLUSTER SLOTS, as
+	// Valkey does whose nodes have the setting availability-zone. Default none: all replicas
+	// of a slot are equal.
+	Zone string
+
+	// ZoneOf, if not nil, returns the availability zone of the node at an address
+	// (host:port, as AddrMap has translated it), or "" if it does not know. It is called
+	// for each node when a map of the slots has been fetched, must return soon and be safe
+	// for concurrent use. It needs Zone.
+	ZoneOf func(addr string) string
+
 	// Sentinel, if not nil, says that the addresses New is given are those of
 	// Sentinels, which are asked for the primary and its replicas.
 	Sentinel *Sentinel
@@ -158,7 +172,7 @@ func readStats(o StatsObserver, stats func() Stats) (err error) {
 func (c Config) settings() engine.Config {
 	settings := engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
-		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Logger: c.Logger,
+		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
 		Standalone: c.Standalone, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
 	}
 	if s := c.Sentinel; s != nil {

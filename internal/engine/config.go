@@ -28,6 +28,8 @@ type Config struct {
 	DownGrace    time.Duration
 	Slow, Fast   []string
 	AddrMap      func(addr string) string
+	Zone         string
+	ZoneOf       func(addr string) string
 	Sentinel     *Sentinel
 	Standalone   bool
 	Lazy         bool
@@ -96,6 +98,9 @@ func (c Config) validate(addrs []string) error {
 	}
 	if c.ObserveOneIn < 0 || c.ObserveOneIn > leastObserved {
 		return fmt.Errorf("cluster: Config.ObserveOneIn = %d: must be 1 to %d, or 0 for 1", c.ObserveOneIn, leastObserved)
+	}
+	if c.ZoneOf != nil && c.Zone == "" {
+		return errors.New("cluster: Config.ZoneOf without Config.Zone: set the zone that this program runs in, or leave ZoneOf out")
 	}
 	if err := c.validateTopology(); err != nil {
 		return err
