@@ -57,6 +57,11 @@ type Stats struct {
 	Suspect  bool
 	Suspects uint64 // how often that began
 
+	// How often a connection was silent for so long that no new batch was given to
+	// it (see Options.PauseTimeout). It is not counted for idle connections that are
+	// pinged because of another one and answer.
+	Silences uint64
+
 	// Dials that began, those of them that failed, and connections closed, by
 	// reason. Each dial that succeeded is open or was closed, at any moment:
 	// Dials - DialErrors - Dialing = Open + Extra + the sum of Closes.

@@ -16,6 +16,10 @@ const (
 	unusualTrips = 20
 	minSilence   = 250 * time.Millisecond
 
+	// Where a caller has given up on a connection, a silence of so many usual round
+	// trips is enough to doubt the connection, but not less than minDoubt.
+	minDoubt = 50 * time.Millisecond
+
 	// looksInSilence is how often the pool looks while a silence becomes unusual.
 	looksInSilence = 8
 
@@ -62,6 +66,16 @@ func (w *watch) unusual() time.Duration {
 		return w.stallTimeout / 2
 	}
 	return min(max(minSilence, unusualTrips*w.usual), w.stallTimeout/2)
+}
+
+// doubtful returns how long a silence puts a connection in doubt on which a caller has
+// given up.
+func (w *watch) doubtful() time.Duration {
+	doubtful := w.unusual()
+	if w.usual > 0 || w.timed {
+		doubtful = min(doubtful, max(minDoubt, unusualTrips*w.usual))
+	}
+	return doubtful
 }
 
 // patience returns after which silence the server is asked: an unusual one,
