@@ -27,7 +27,7 @@ type Stats struct {
 
 	Size    int // connections that the pool may have; of a laned pool, without lent ones and slow lanes
 	Target  int // of these, those that it wants now: Size unless it has a range
-	Open    int // connections that it has, likewise
+	Open    int // connections that it has, likewise; up to twice Size while some are silent
 	InUse   int // of these, those with a batch in flight or lent
 	Idle    int // of these, the others
 	Dialing int
