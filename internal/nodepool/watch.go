@@ -4,7 +4,7 @@ import "time"
 
 // A server is judged by what its connections show, in stages. A connection is
 // silent when batches are in flight on it and no byte has arrived for an unusual
-// time: strategies do not see it while others are not silent. A server that is
+// time: it is in doubt then (doubt.go), and replaced. A server that is
 // silent on all connections is asked over a new one. If it does not answer in as
 // long again it is suspect: it gets no new batches, and what is in flight stays.
 // If the silence lasts for the stall timeout, its connections are closed. One
