@@ -59,6 +59,10 @@ type Dialer struct {
 
 	// KeepAlive is the interval of TCP keep-alive probes; negative for none.
 	// Default 15 s.
+	//
+	// On Linux, without NetDial, a TCP connection also ends when the server's kernel
+	// has not acknowledged what was sent, or a probe, for WriteTimeout, but not before
+	// 10 s (TCP_USER_TIMEOUT). A server that is paused acknowledges.
 	KeepAlive time.Duration
 
 	// Limits bound what a reply may cost; zero fields take their defaults.

@@ -9,6 +9,21 @@ var ofLanes = []mutant{
 		"./internal/wire", "TestNothingIsWrittenBehindAHole", false,
 	},
 	{
+		"a command is written to a connection that was closed while it was idle", "internal/wire/lane.go",
+		"gone := l.hungUp()", "var gone error",
+		"./pool", "TestClosedWhileIdle", false,
+	},
+	{
+		"bytes that nobody reads hide the end of an idle connection", "internal/wire/socket_unix.go",
+		"n <= 0 || halfClosed(fd)", "n <= 0",
+		"./pool", "TestClosedWhileIdle", false,
+	},
+	{
+		"the kernel waits for an acknowledgement for a quarter of an hour", "internal/wire/dial.go",
+		", Control: limitUnacknowledged(d.WriteTimeout)", "",
+		"./internal/wire", "TestUnacknowledgedBytesAreLimited", false,
+	},
+	{
 		"deadlines of any connection are relied on", "internal/wire/close.go",
 		"\treturn false\n}\n\n// Drain", "\treturn true\n}\n\n// Drain",
 		"./internal/wire", "TestCallersLeaveConnectionsWithoutDeadlines", false,

@@ -114,7 +114,10 @@ func (a *exclusiveAccess) answered(m *member) {
 	if a.watch.stage == suspect {
 		a.livesLocked(a.watch.heard())
 	}
-	if m.state == busy && m.lane.InFlight() == 0 {
+	switch {
+	case m.state == inDoubt:
+		m.trustLocked()
+	case m.state == busy && m.lane.InFlight() == 0:
 		a.offerLocked(m)
 	}
 }
@@ -199,7 +202,7 @@ func (a *exclusiveAccess) recordLocked() bool {
 // that wait: FailFast refused callers that had just been answered. One that leaves is
 // in use no more, and another one follows it.
 func (a *exclusiveAccess) fullLocked() bool {
-	if a.size.open < a.max {
+	if a.size.open < a.max && a.spareLocked() {
 		return false
 	}
 	free := -a.queue.Len()

@@ -24,14 +24,16 @@ func (p *Pool) growLocked() {
 
 // wantLocked reports whether one more dial is needed and allowed: up to the
 // wanted number of connections, and up to max with those that are on their way
-// out. After a failure one dial tells whether the server is back, unless that is known
+// out. Those in doubt that are replaced do not count, up to mostTimes of max. After a failure one dial tells whether the server is back, unless that is known
 // already: the dial that is out may have been lost before.
 func (p *Pool) wantLocked() bool {
 	limit := maxDials
 	if p.failures > 0 && !p.outlivedLocked() || !p.down.IsZero() || p.spacedLocked() {
 		limit = 1
 	}
-	wanted := p.size.open+p.dialing < p.size.target && len(p.members)+p.dialing < p.max || !p.down.IsZero()
+	replaced := p.replacedLocked()
+	serving, all := p.size.open+p.size.doubted-replaced+p.dialing, len(p.members)-replaced+p.dialing
+	wanted := serving < p.size.target && all < p.max && p.spareLocked() || !p.down.IsZero()
 	return wanted && p.dialing < limit
 }
 
@@ -136,6 +138,6 @@ func (p *Pool) retryLocked() {
 
 // startLocked begins to watch over a connection.
 func (m *member) startLocked() {
-	m.progress, m.since, m.waits, m.silent = m.lane.Progress(), time.Now(), false, 0
+	m.progress, m.since, m.waits, m.silent, m.missed = m.lane.Progress(), time.Now(), false, 0, false
 	_ = m.lane.Trip() // the last one may have been a blocking command's
 }

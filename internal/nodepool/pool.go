@@ -63,6 +63,7 @@ const (
 	isIdle
 	busy    // one batch is in flight
 	lent    // one user has it
+	inDoubt // silent, or not heard since another fell silent: nobody is given it (see doubt.go)
 	shared  // for everybody
 	leaving // nobody is given it any more; it closes, perhaps once nothing is in flight
 	gone
@@ -77,7 +78,7 @@ type member struct {
 	until   time.Time    // when it is to leave because of its age
 	admit   func() error // asks again whether its server is the one that is meant; nil: any is
 
-	avoided atomic.Bool // the strategies do not see it, if they see others; set under pool.mu
+	doubted atomic.Bool // state is inDoubt; set under pool.mu
 
 	// Guarded by pool.mu.
 	state    state
@@ -86,6 +87,7 @@ type member struct {
 	since    time.Time     // when bytes were last seen to arrive
 	waits    bool          // something was in flight when it was last looked at
 	silent   time.Duration // for how long something has been in flight and no byte has arrived
+	missed   bool          // a caller has given up on it since bytes arrived last
 	spent    error         // why it is to leave when its user returns it
 	cause    error         // why it was closed before it was a member
 	stalled  time.Time     // when it was found to have stalled
@@ -170,6 +172,7 @@ func (p *Pool) Abandon(b *wire.Batch, cause error) {
 		b.Refuse(p.addr, cause)
 	}
 	part := p.access.partOfLocked(b)
+	p.missedLocked(b)
 	p.mu.Unlock()
 	if part != nil {
 		part.Abandon(b, cause)

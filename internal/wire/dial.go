@@ -54,7 +54,7 @@ func WithDefaults(d lanes.Dialer) lanes.Dialer {
 		}
 	}
 	if d.NetDial == nil {
-		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive}).DialContext
+		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
 	}
 	d.Limits = lanes.Limits(resp.Limits(d.Limits).WithDefaults())
 	return d
