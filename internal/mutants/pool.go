@@ -327,4 +327,19 @@ var ofPool = []mutant{
 		"dials := p.dialing > 0 || p.redial != nil && p.gaveUp", "dials := p.dialing > 0",
 		"./internal/nodepool", "TestDialsThatTimeOutBesideLentConnections", false,
 	},
+	{
+		"a pool of radix's Sentinel ends calls in flight when it is closed", "internal/nodepool/finish.go",
+		"\tp.drainCalls()\n", "",
+		"./pool", "TestCloseLetsCallsEnd|TestSentinelOfRadixFailsNoCall", false,
+	},
+	{
+		"a call that chose a pool before it was closed is refused", "internal/nodepool/finish.go",
+		"\tcase <-late.C:\n", "\tcase <-late.C:\n\tdefault:\n",
+		"./pool", "TestCloseLetsCallsEnd", false,
+	},
+	{
+		"Close waits for a call that blocks", "internal/nodepool/finish.go",
+		"\t\tp.calls.Leave()\n", "\t\tp.calls.Stay()\n",
+		"./pool", "TestCloseIsBounded", false,
+	},
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -30,6 +31,8 @@ type Pool struct {
 	tasks  sync.WaitGroup // dials and the maintenance
 
 	access access // who may use the connections
+
+	calls *gate.Gate // those of Do, of a pool that Dial made; nil: nobody drains them (see CloseDrained)
 
 	waiting   atomic.Int32  // length of queue, for those who have not got mu
 	exhausted atomic.Uint64 // how many were refused for want of room

@@ -6,6 +6,8 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -19,6 +21,7 @@ func Dial(ctx context.Context, c Config, d lanes.Dialer, addr string) (*Pool, er
 	if err != nil {
 		return nil, err
 	}
+	p.calls = new(gate.Gate)
 	if err := p.Do(ctx, radix.Cmd(nil, "PING")); err != nil {
 		_ = p.Close()
 		return nil, err
@@ -39,6 +42,12 @@ func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 		return wire.NotSent(p.addr, errNilAction)
 	case ctx == nil:
 		return wire.NotSent(p.addr, errNilContext)
+	}
+	if p.calls != nil {
+		if !p.calls.Enter() {
+			return wire.NotSent(p.addr, redislanes.ErrClosed)
+		}
+		defer p.calls.Leave()
 	}
 	if action.Properties().CanShareConn {
 		return wire.Perform(ctx, action, sharedConn{p})

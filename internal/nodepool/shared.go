@@ -110,6 +110,7 @@ func (a *sharedAccess) part(of **Pool, with func(settings) settings) (*Pool, err
 	}
 	if *of == nil {
 		*of = newPool(with(a.settings), a.dialer, a.purpose, a.addr, a.log)
+		(*of).calls = a.calls
 	}
 	return *of, nil
 }
