@@ -36,7 +36,8 @@ type Config struct {
 	// DownGrace is how long commands that did not run are sent again, with
 	// backoff and full jitter and within the context: those that were not sent,
 	// those that the server refused for now (TRYAGAIN, CLUSTERDOWN, LOADING,
-	// MASTERDOWN, READONLY, NOREPLICAS), and those whose slot no node serves. It
+	// MASTERDOWN, READONLY, NOREPLICAS), those whose node refuses what Dialer.Credentials
+	// has returned, and those whose slot no node serves. It
 	// counts from the beginning of the trouble, of a node or of a slot, and not
 	// from that of the call: from then on each call tries once and fails at once,
 	// until a command succeeds there or the slots have moved. A node that is
@@ -122,8 +123,8 @@ const WhileContextLasts = engine.WhileContextLasts
 // New connects to the first of the addresses (host:port, or the absolute path of a
 // unix socket; blanks around it are ignored) that answers, learns the cluster's nodes and slots from it, and
 // returns a client. The context bounds only this. While a server is loading its
-// data or has too many clients, and none gives a map of the slots, New asks again
-// until the context ends.
+// data, has too many clients or refuses what Dialer.Credentials has returned, and none
+// gives a map of the slots, New asks again until the context ends.
 //
 // Of several servers without cluster mode the first that answers is used, unless it
 // says that it is a replica, and another one, which has other data, only once that

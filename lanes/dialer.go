@@ -24,7 +24,10 @@ type Dialer struct {
 
 	// Credentials, if not nil, is asked for them on every dial instead, so that
 	// a password can change while the program runs. It is called from many
-	// goroutines. Its error fails the dial.
+	// goroutines. Its error fails the dial. If a server refuses what it has returned
+	// (WRONGPASS, NOAUTH, an expired token), it is asked again: New goes on until its
+	// context ends, and commands are retried within cluster.Config.DownGrace. A Password
+	// that a server refuses is final.
 	Credentials func(ctx context.Context) (username, password string, err error)
 
 	// TLS, if not nil, is used for every connection. An empty ServerName is

@@ -1,6 +1,7 @@
 package nodepool
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -103,9 +104,10 @@ func (p *Pool) redialLaterLocked() {
 // young; while the server is down, no longer than half of the time that it has
 // been so. Source: M. Brooker, "Exponential Backoff
 // and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake
-// is alive and unlikely to change its mind: it is asked again slowly.
+// is alive and unlikely to change its mind: it is asked again slowly, unless
+// Dialer.Credentials may return others.
 func (p *Pool) backoffLocked() time.Duration {
-	if refusedHandshake(p.lastErr) {
+	if refusedHandshake(p.lastErr) && !errors.Is(p.lastErr, wire.ErrCredentials) {
 		return p.MaxBackoff/2 + rand.N(p.MaxBackoff/2+1)
 	}
 	limit := p.MinBackoff

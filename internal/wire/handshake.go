@@ -135,6 +135,9 @@ func (d dialer) refusal(s step, reply []byte) *redislanes.HandshakeError {
 	}
 	e := &redislanes.HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
 	e.Hint = hint(e)
+	if d.mayChange && ofCredentials(s, e) {
+		e.Cause = ErrCredentials
+	}
 	if d.Sentinel { // which has settings of its own
 		e.Hint = strings.ReplaceAll(e.Hint, "Dialer.", "Config.Sentinel.Dialer.")
 	}
