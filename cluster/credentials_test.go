@@ -121,7 +121,7 @@ func TestNewAsksForCredentialsAgain(t *testing.T) {
 func TestPasswordThatIsWrongIsFinal(t *testing.T) {
 	password, resp3 := lanes.Dialer{Username: "app", Password: "wrong"}, lanes.Dialer{Credentials: token, Protocol: 3}
 	for text, d := range map[string]lanes.Dialer{
-		"WRONGPASS invalid username-password pair or user is disabled.":     password,
+		"WRONGPASS invalid username-password pair or user is disabled.": password,
 		"ERR invalid password":                                              password,
 		"NOPROTO unsupported protocol version":                              resp3,
 		"ERR unknown command `HELLO`, with args beginning with: `3` `AUTH`": resp3,

@@ -214,7 +214,7 @@ var ofPool = []mutant{
 	},
 	{
 		"PINGs take connections from callers", "internal/nodepool/exclusive.go",
-		"const besidePing = 2", "const besidePing = 1",
+		"const besidePing = 3", "const besidePing = 1",
 		"./internal/nodepool", "TestPingsTakeNoConnection", false,
 	},
 	{
@@ -341,5 +341,25 @@ var ofPool = []mutant{
 		"Close waits for a call that blocks", "internal/nodepool/finish.go",
 		"\t\tp.calls.Leave()\n", "\t\tp.calls.Stay()\n",
 		"./pool", "TestCloseIsBounded", false,
+	},
+	{
+		"the token of a connection that is in use expires", "internal/nodepool/maintain.go",
+		"\tp.authenticateLocked(now)\n", "",
+		"./cluster", "TestConnectionsOutliveTheirTokens", false,
+	},
+	{
+		"the token of a connection that is never idle expires", "internal/nodepool/exclusive.go",
+		"if m.readLoginLocked(); !m.sendLoginLocked() {", "if m.readLoginLocked(); false {",
+		"./cluster", "TestConnectionsOutliveTheirTokens", false,
+	},
+	{
+		"a connection that was lent for long is sent a token that has expired", "internal/nodepool/login.go",
+		"if time.Now().After(l.until) {", "if false {",
+		"./cluster", "TestConnectionsOutliveTheirTokens", false,
+	},
+	{
+		"each refusal of a token is logged", "internal/nodepool/login.go",
+		"l.failures++; l.failures == 1 {", "l.failures++; l.failures >= 1 {",
+		"./cluster", "TestReauthThatFails", false,
 	},
 }

@@ -18,7 +18,8 @@ func (p *Pool) growLocked() {
 	for p.wantLocked() && p.redial == nil && !p.closed && !p.retired {
 		p.dialing++
 		p.counters.dials++
-		p.tasks.Go(p.dial)
+		m := &member{pool: p, login: p.logins.current}
+		p.tasks.Go(func() { p.dial(m) })
 	}
 }
 
@@ -37,8 +38,7 @@ func (p *Pool) wantLocked() bool {
 
 // dial makes one connection. It goes on when the caller that needed it has
 // left; only Close cancels it.
-func (p *Pool) dial() {
-	m := &member{pool: p}
+func (p *Pool) dial(m *member) {
 	began := time.Now()
 	lane, steps, err := wire.DialTimed(p.ctx, p.dialer, p.purpose, p.addr, m)
 	took, asked := time.Since(began), began
