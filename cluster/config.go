@@ -76,6 +76,19 @@ type Config struct {
 	// be used.
 	Standalone bool
 
+	// NoIdentity leaves out the questions by which the client makes sure of servers, for
+	// users whose ACL forbids them: each refusal is an entry in the server's ACL LOG. Left
+	// out are READWRITE and CLUSTER MYID on each connection to a primary, CLUSTER MYID to a
+	// replica, CLUSTER NODES with each fetch of the map, and ROLE. What remains are CLUSTER
+	// SLOTS, READONLY for reads from replicas, PING and, unless Dialer.NoSetInfo is set,
+	// CLIENT SETINFO; docs/topologies.md has an ACL for that.
+	//
+	// The client then trusts addresses. It does not notice another cluster's server, or one
+	// without cluster mode, that takes over the address of a node, nor with Sentinels a
+	// primary that has become a replica, until a command is redirected or refused there. Nor
+	// does it tell an old map from a new one by config epochs.
+	NoIdentity bool
+
 	// Lazy lets New return before a server has answered. Until one has, calls fail at
 	// once with redislanes.ErrNotSent and the cause, and Client.Sync waits for the
 	// next attempt to connect; attempts follow each other within a second.
@@ -160,7 +173,7 @@ func (c Config) settings() engine.Config {
 	settings := engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
 		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Logger: c.Logger,
-		Standalone: c.Standalone, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
+		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
 	}
 	if s := c.Sentinel; s != nil {
 		settings.Sentinel = &engine.Sentinel{Primary: s.Primary, Dialer: s.Dialer}

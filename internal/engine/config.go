@@ -30,6 +30,7 @@ type Config struct {
 	AddrMap      func(addr string) string
 	Sentinel     *Sentinel
 	Standalone   bool
+	NoIdentity   bool
 	Lazy         bool
 	Observer     Observer
 	Contexts     ContextObserver  // Observer, if it is one
