@@ -105,9 +105,9 @@ type expiry struct {
 	first  atomic.Pointer[error]
 }
 
-func newExpiry(t *testing.T, c cluster.Config) *expiry {
+func newExpiry(t *testing.T, c cluster.Config, lasts time.Duration) *expiry {
 	t.Helper()
-	e := &expiry{tokenServer: &tokenServer{valid: 61 * time.Second, lasts: 20 * time.Minute}, log: new(syncLog),
+	e := &expiry{tokenServer: &tokenServer{valid: 61 * time.Second, lasts: lasts}, log: new(syncLog),
 		holds: 3 * time.Minute, rests: 5 * time.Second}
 	c.Dialer.NetDial, c.Dialer.Credentials = e.dial, e.credentials
 	c.RefreshEvery, c.Logger = -1, slog.New(slog.NewTextHandler(e.log, nil))
@@ -191,7 +191,7 @@ func TestConnectionsOutliveTheirTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c.Dialer.ReauthEvery = 10 * time.Minute
-				e := newExpiry(t, c)
+				e := newExpiry(t, c, 20*time.Minute)
 				defer e.client.Close()
 				e.call(t, time.Hour)
 				e.failedNone(t)
@@ -209,10 +209,24 @@ func TestConnectionsOutliveTheirTokens(t *testing.T) {
 	}
 }
 
+// TestBusyConnectionsOutliveTheirTokens: connections that are never idle are authenticated
+// between two callers.
+func TestBusyConnectionsOutliveTheirTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := cluster.Config{Pool: pool.Fixed{Size: 2}, Dialer: lanes.Dialer{ReauthEvery: time.Second}}
+		e := newExpiry(t, c, 5*time.Second)
+		defer e.client.Close()
+		e.rests, e.lanes = 0, true
+		e.call(t, 15*time.Second)
+		e.failedNone(t)
+		require.Zero(t, e.client.Stats().Nodes[0].Pool.Closes[pool.CloseByServer])
+	})
+}
+
 // TestTokensThatExpireCutConnections: without ReauthEvery.
 func TestTokensThatExpireCutConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := newExpiry(t, cluster.Config{})
+		e := newExpiry(t, cluster.Config{}, 20*time.Minute)
 		defer e.client.Close()
 		e.call(t, time.Hour)
 		require.NotZero(t, e.cuts.Load())
@@ -240,7 +254,7 @@ func TestReauthThatFails(t *testing.T) {
 			t.Run(what+", "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c.Dialer.ReauthEvery = 4 * time.Second
-					e := newExpiry(t, c)
+					e := newExpiry(t, c, 20*time.Minute)
 					defer e.client.Close()
 					e.holds, e.rests, e.lanes = time.Second, 200*time.Millisecond, name == "laned"
 					e.call(t, time.Second) // all connections are there

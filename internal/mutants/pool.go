@@ -350,7 +350,7 @@ var ofPool = []mutant{
 	{
 		"the token of a connection that is never idle expires", "internal/nodepool/exclusive.go",
 		"if m.readLoginLocked(); !m.sendLoginLocked() {", "if m.readLoginLocked(); false {",
-		"./cluster", "TestConnectionsOutliveTheirTokens", false,
+		"./cluster", "TestBusyConnectionsOutliveTheirTokens", false,
 	},
 	{
 		"a connection that was lent for long is sent a token that has expired", "internal/nodepool/login.go",
