@@ -126,7 +126,7 @@ func (n *network) dial(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-func incr(p *pool.Pool, deadline time.Duration) error {
+func count(p *pool.Pool, deadline time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	return p.Do(ctx, radix.Cmd(nil, "INCR", "k"))
@@ -142,7 +142,7 @@ func callers(p *pool.Pool, n int, length time.Duration, judge func(began time.Du
 			time.Sleep(time.Duration(i) * ms)
 			for time.Since(start) < length {
 				began := time.Since(start)
-				judge(began, incr(p, 100*ms))
+				judge(began, count(p, 100*ms))
 				time.Sleep(10 * ms)
 			}
 		})
@@ -209,12 +209,12 @@ func TestSilentDeathOfOneConnection(t *testing.T) {
 				time.Sleep(time.Second)
 				writing := 0 // the connection over which the next call goes
 				n.lose(func(conn int) bool { writing = conn; return false })
-				require.NoError(t, incr(p, time.Second))
+				require.NoError(t, count(p, time.Second))
 				lost := writing
 				n.lose(func(conn int) bool { return conn == lost })
-				require.ErrorIs(t, incr(p, 100*ms), redislanes.ErrUnknownOutcome)
+				require.ErrorIs(t, count(p, 100*ms), redislanes.ErrUnknownOutcome)
 				for range 100 {
-					require.NoError(t, incr(p, 100*ms))
+					require.NoError(t, count(p, 100*ms))
 					time.Sleep(10 * ms)
 				}
 				s := p.Stats()
@@ -242,12 +242,12 @@ func TestPauseIsBounded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := new(network)
 				p := n.pool(t, c.config)
-				require.NoError(t, incr(p, time.Second))
+				require.NoError(t, count(p, time.Second))
 				time.Sleep(time.Second)
 				n.hold(writes)
 				time.AfterFunc(5*time.Second, func() { n.hold(none) })
 				patient := make(chan error, 1)
-				go func() { patient <- incr(p, time.Minute) }()
+				go func() { patient <- count(p, time.Minute) }()
 				callers(p, c.callers, 6*time.Second, func(began time.Duration, err error) {
 					if s := p.Stats(); s.Open > 2*s.Size {
 						t.Errorf("%d connections are open, Size is %d", s.Open, s.Size)
@@ -292,7 +292,7 @@ func TestNoMoreUnknownOutcomes(t *testing.T) {
 				require.Empty(t, p.Stats().Closes)
 				n.hold(none)
 				time.Sleep(100 * ms)
-				require.NoError(t, incr(p, 100*ms))
+				require.NoError(t, count(p, 100*ms))
 			})
 		})
 	}
@@ -305,11 +305,11 @@ func TestFailFastWhileSilent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := new(network)
 		p := n.pool(t, pool.Fixed{Size: 1, Options: pool.Options{FailFast: true}})
-		require.NoError(t, incr(p, time.Second))
+		require.NoError(t, count(p, time.Second))
 		n.hold(writes)
 		for range 2 {
-			require.ErrorIs(t, incr(p, 100*ms), redislanes.ErrUnknownOutcome)
+			require.ErrorIs(t, count(p, 100*ms), redislanes.ErrUnknownOutcome)
 		}
-		require.ErrorIs(t, incr(p, 100*ms), redislanes.ErrExhausted)
+		require.ErrorIs(t, count(p, 100*ms), redislanes.ErrExhausted)
 	})
 }

@@ -16,7 +16,7 @@ const (
 	CloseProtocol  = nodepool.CloseProtocol  // the server sent what is not RESP
 	CloseUnclean   = nodepool.CloseUnclean   // its user left a transaction open, or the like
 	CloseRenewed   = nodepool.CloseRenewed   // the address may lead to another server now
-	CloseAged      = nodepool.CloseAged      // it had reached MaxAge
+	CloseAged      = nodepool.CloseAged      // it had reached MaxAge, or was lent for long when others were authenticated again
 	CloseIOFailure = nodepool.CloseIOFailure // reset, unreachable and the like
 )
 

@@ -49,6 +49,9 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 		myID = idOf(id)
 		return nil
 	}}
+	if c.cfg.NoIdentity {
+		purpose = wire.Purpose{}
+	}
 	lane, err := wire.DialFor(ctx, dialer, purpose, addr, nil)
 	if err != nil {
 		a.err = err
@@ -105,7 +108,9 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	call, batch := wire.NewCall(), new(wire.Batch)
 	batch.Reset(call, request)
 	batch.Add(0, end)
-	batch.Add(end, len(request))
+	if !c.cfg.NoIdentity {
+		batch.Add(end, len(request))
+	}
 	wire.RoundTrip(ctx, lane, call, batch)
 	reply, err := batch.Reply(0)
 	switch {
@@ -113,6 +118,9 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		return m, err
 	case resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply)):
 		m.view = singleView(lane.Address())
+		if c.cfg.NoIdentity {
+			return m, nil
+		}
 		role, err := askFor(ctx, lane, "ROLE")
 		m.view.follows = err == nil && errors.Is(admitPrimary("", nil, role), redislanes.ErrNotMember)
 		return m, err
@@ -132,6 +140,9 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	}
 	if err := c.translate(m.ranges); err != nil {
 		return m, err
+	}
+	if c.cfg.NoIdentity {
+		return m, nil
 	}
 	switch reply, err := batch.Reply(1); {
 	case err == nil:

@@ -32,6 +32,7 @@ type Config struct {
 	ZoneOf       func(addr string) string
 	Sentinel     *Sentinel
 	Standalone   bool
+	NoIdentity   bool
 	Lazy         bool
 	Observer     Observer
 	Contexts     ContextObserver  // Observer, if it is one

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A verdict is what an error reply means for the command that got it. Every
@@ -145,6 +147,9 @@ func classifyAddr(v verdict, text []byte, asked string) redirect {
 
 // passing tells whether a server that refused the handshake may accept it soon.
 func passing(e *redislanes.HandshakeError) bool {
+	if errors.Is(e, wire.ErrCredentials) {
+		return true
+	}
 	text, err := strconv.Unquote(e.Reply)
 	if err != nil {
 		return false

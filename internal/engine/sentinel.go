@@ -87,7 +87,11 @@ const verifyTime = time.Second
 func (c *Client) verifyPrimary(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
-	lane, err := wire.DialFor(ctx, c.cfg.Dialer, wire.Purpose{Role: true, Member: admitPrimary}, addr, nil)
+	purpose := wire.Purpose{Role: true, Member: admitPrimary}
+	if c.cfg.NoIdentity {
+		purpose = wire.Purpose{}
+	}
+	lane, err := wire.DialFor(ctx, c.cfg.Dialer, purpose, addr, nil)
 	if err != nil {
 		return err
 	}

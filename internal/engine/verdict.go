@@ -222,7 +222,7 @@ func (c *Client) passes(err error, replica bool) bool {
 	if errors.Is(err, redislanes.ErrExhausted) || c.ctx.Err() != nil {
 		return false // the service wants to know at once
 	}
-	var refused *redislanes.HandshakeError // a wrong password does not get better
+	var refused *redislanes.HandshakeError // a Dialer.Password that is wrong does not get better
 	return replica || !errors.As(err, &refused) || passing(refused)
 }
 

@@ -162,4 +162,14 @@ var ofMap = []mutant{
 		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
 		"./cluster", "TestStormOfMovedIsCheap", false,
 	},
+	{
+		"NoIdentity: connections ask all the same", "internal/engine/member.go",
+		"\tcase c.cfg.NoIdentity:\n", "\tcase false:\n",
+		"./cluster", "TestNarrowACL", false,
+	},
+	{
+		"NoIdentity: fetches of the map ask for epochs all the same", "internal/engine/ask.go",
+		"\tif !c.cfg.NoIdentity {\n", "\tif true {\n",
+		"./cluster", "TestNarrowACL", false,
+	},
 }

@@ -229,7 +229,7 @@ var ofPool = []mutant{
 	},
 	{
 		"PINGs take connections from callers", "internal/nodepool/exclusive.go",
-		"const besidePing = 2", "const besidePing = 1",
+		"const besidePing = 3", "const besidePing = 1",
 		"./internal/nodepool", "TestPingsTakeNoConnection", false,
 	},
 	{
@@ -371,5 +371,40 @@ var ofPool = []mutant{
 		"each dial that is given up begins the silence anew", "internal/nodepool/stall.go",
 		"dials := p.dialing > 0 || p.redial != nil && p.gaveUp", "dials := p.dialing > 0",
 		"./internal/nodepool", "TestDialsThatTimeOutBesideLentConnections", false,
+	},
+	{
+		"a pool of radix's Sentinel ends calls in flight when it is closed", "internal/nodepool/finish.go",
+		"\tp.drainCalls()\n", "",
+		"./pool", "TestCloseLetsCallsEnd|TestSentinelOfRadixFailsNoCall", false,
+	},
+	{
+		"a call that chose a pool before it was closed is refused", "internal/nodepool/finish.go",
+		"\tcase <-late.C:\n", "\tcase <-late.C:\n\tdefault:\n",
+		"./pool", "TestCloseLetsCallsEnd", false,
+	},
+	{
+		"Close waits for a call that blocks", "internal/nodepool/finish.go",
+		"\t\tp.calls.Leave()\n", "\t\tp.calls.Stay()\n",
+		"./pool", "TestCloseIsBounded", false,
+	},
+	{
+		"the token of a connection that is in use expires", "internal/nodepool/maintain.go",
+		"\tp.authenticateLocked(now)\n", "",
+		"./cluster", "TestConnectionsOutliveTheirTokens", false,
+	},
+	{
+		"the token of a connection that is never idle expires", "internal/nodepool/exclusive.go",
+		"if m.readLoginLocked(); !m.sendLoginLocked() {", "if m.readLoginLocked(); false {",
+		"./cluster", "TestBusyConnectionsOutliveTheirTokens", false,
+	},
+	{
+		"a connection that was lent for long is sent a token that has expired", "internal/nodepool/login.go",
+		"if time.Now().After(l.until) {", "if false {",
+		"./cluster", "TestConnectionsOutliveTheirTokens", false,
+	},
+	{
+		"each refusal of a token is logged", "internal/nodepool/login.go",
+		"l.failures++; l.failures == 1 {", "l.failures++; l.failures >= 1 {",
+		"./cluster", "TestReauthThatFails", false,
 	},
 }

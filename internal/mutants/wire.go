@@ -223,4 +223,14 @@ var ofLanes = []mutant{
 		"if l.err != nil || !l.gatheredLocked() {", "if l.err != nil || len(l.wbuf) == 0 {",
 		"./internal/wire", "TestWritersLetOthersGather", false,
 	},
+	{
+		"credentials that are refused once are given up", "internal/wire/handshake.go",
+		"if d.mayChange && ofCredentials(s, e) {", "if false {",
+		"./cluster", "TestRefusedCredentialsAreAskedForAgain|TestNewAsksForCredentialsAgain", false,
+	},
+	{
+		"a wrong password is tried again and again", "internal/wire/dial.go",
+		"\t\t\t\t*mayChange = false\n", "\t\t\t\t_ = mayChange\n",
+		"./cluster", "TestPasswordThatIsWrongIsFinal", false,
+	},
 }

@@ -127,8 +127,10 @@ func (p *Pool) askLocked() {
 // that is in doubt, or is closed. A refusal, as by a server that has no room for more
 // clients, is an answer.
 func (p *Pool) probe(ctx context.Context) {
-	m, began := &member{pool: p}, time.Now()
-	lane, steps, err := wire.DialTimed(ctx, p.dialer, p.purpose, p.addr, m)
+	p.mu.Lock()
+	m, began := p.newMemberLocked(), time.Now()
+	p.mu.Unlock()
+	lane, steps, err := wire.DialTimed(ctx, p.dialer, m.asking(), p.addr, m)
 	p.mu.Lock()
 	p.question = nil
 	if err == nil || refusedHandshake(err) {

@@ -15,10 +15,10 @@ type exclusiveAccess struct {
 }
 
 // besidePing is how many batches a connection of one caller may have in flight:
-// that caller's and a PING. A connection that is pinged is to be had all the
+// that caller's, a PING and an AUTH. A connection that is pinged is to be had all the
 // same, and one caller at a time is what the stack of idle ones sees to: FailFast
 // refused callers when all idle connections were pinged at once.
-const besidePing = 2
+const besidePing = 3
 
 // submit enqueues the batch under mu, so that a late answered cannot give back a
 // connection that somebody has taken meanwhile.
@@ -130,6 +130,9 @@ func (a *exclusiveAccess) answered(m *member) {
 func (a *exclusiveAccess) offerLocked(m *member) {
 	if m.spent != nil {
 		a.leaveLocked(m, m.spent, false)
+		return
+	}
+	if m.readLoginLocked(); !m.sendLoginLocked() {
 		return
 	}
 	e := a.queue.Front()

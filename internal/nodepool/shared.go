@@ -109,7 +109,10 @@ func (a *sharedAccess) part(of **Pool, with func(settings) settings) (*Pool, err
 		return nil, err
 	}
 	if *of == nil {
-		*of = newPool(with(a.settings), a.dialer, a.purpose, a.addr, a.log)
+		dialer := a.dialer
+		dialer.ReauthEvery = 0 // askLogin asks for all
+		*of = newPool(with(a.settings), dialer, a.purpose, a.addr, a.log)
+		(*of).calls = a.calls
 	}
 	return *of, nil
 }
