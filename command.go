@@ -6,7 +6,9 @@ import (
 	"strings"
 )
 
-// ErrNoOwner is wrapped by the error of a command whose slot no node serves.
+// ErrNoOwner is wrapped by the error of a command whose slot no node serves. If the
+// map of the slots names a primary for it that cannot be used, such as a node that speaks
+// TLS only, the error says which one and why.
 var ErrNoOwner = errors.New("no node serves the slot")
 
 // ErrRefused marks commands that the server replied to with an error by which

@@ -13,7 +13,7 @@ type HandshakeError struct {
 	Command string // that was refused, such as AUTH; "" if the server is none of Redis
 	Reply   string // the server's error, quoted; "" if that is not the reason
 	Hint    string // what is probably wrong and what to do about it; may be ""
-	Cause   error  // what was wrong with what the server sent, if that is the reason
+	Cause   error  // what was wrong with what the server sent, if that is the reason, or with what Dialer.Credentials returned
 }
 
 func (e *HandshakeError) Error() string {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -226,7 +229,7 @@ func TestMovedOutlivesOldMaps(t *testing.T) {
 func TestNodeOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 	s := newScripted(t, 3)
-	client := s.open(t, cluster.Config{})
+	client := open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}}, s.addrs()[1:])
 	ctx := within(t, 10*time.Second)
 	s.tell(s.fakes[0], []row{{s.fakes[0], "stranger", 0, 16383, 99}})
 	require.Zero(t, refreshes(ctx, client))
@@ -235,6 +238,41 @@ func TestNodeOfAnotherCluster(t *testing.T) {
 	s.fakes[2].close()
 	require.Equal(t, 20, refreshes(ctx, client))
 	require.Equal(t, s.fakes[1].addr(), client.Primary(8000))
+}
+
+// TestClusterIsReplaced: all of our nodes are gone for good, and most of the seeds. A
+// seed that answers, such as a DNS name, leads to the cluster that a new client would find.
+func TestClusterIsReplaced(t *testing.T) {
+	t.Parallel()
+	old, fresh := newScripted(t, 3), newScripted(t, 3)
+	fresh.all(fresh.parts("fresh"))
+	var replaced atomic.Bool
+	const name = "redis.example:6379"
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		switch {
+		case addr == name && replaced.Load():
+			addr = fresh.addrs()[0]
+		case addr == name:
+			addr = old.addrs()[0]
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	config := cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}, Dialer: lanes.Dialer{NetDial: dial}}
+	client := open(t, config, []string{closedPort(t), closedPort(t), name})
+	ctx := within(t, 10*time.Second)
+	require.Equal(t, old.fakes[0].addr(), client.Primary(0))
+
+	replaced.Store(true)
+	require.Zero(t, refreshes(ctx, client))
+	require.Equal(t, old.fakes[0].addr(), client.Primary(0), "nodes of ours answer, so the other cluster is a stranger")
+	for _, f := range old.fakes {
+		f.close()
+	}
+	_ = client.Sync(ctx)
+	require.NoError(t, client.Sync(ctx), "twice the same, and nobody else")
+	for slot := range fresh.fakes {
+		require.Equal(t, slot, owner(t, ctx, client, uint16(fresh.parts("")[slot].first)))
+	}
 }
 
 // TestClusterMadeAnew: all nodes have other IDs, and begin with small epochs.

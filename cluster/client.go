@@ -56,17 +56,20 @@ func (c *Client) Do(ctx context.Context, action radix.Action) error {
 
 // DoSecondary is Do on a replica, which may lag behind its primary. Where
 // there is none, it is Do. All commands for a slot go to one and the same replica
-// as long as the map has the same ones, so that an SSCAN loop does not mix the
-// cursors of two, nor a reader see an older value after a newer one; the slots of
+// as long as the map has the same ones and it is up, so that an SSCAN loop does not mix
+// the cursors of two, nor a reader see an older value after a newer one; the slots of
 // a primary are shared out among its replicas. A command without a key has one
-// replica, too. What the replica does not answer, the primary does.
+// replica, too. What the replica does not answer, another replica of the slot does, or
+// else the primary. [Config.Zone] prefers replicas that are near.
 func (c *Client) DoSecondary(ctx context.Context, action radix.Action) error {
 	return c.engine().DoSecondary(ctx, action)
 }
 
 // Clients returns a client for each node, by the primary's address; part of
 // radix.MultiClient. They do not follow redirects, and closing them does
-// nothing. They refuse what [Client.Do] refuses.
+// nothing. They refuse what [Client.Do] refuses. A failure on one of them asks for a new
+// map of the slots, as any other failure does, so that a later call of Clients leaves out
+// nodes that have left.
 func (c *Client) Clients() (map[string]radix.ReplicaSet, error) { return c.engine().Clients() }
 
 // ForEachPrimary calls f for each primary of the map in use, all at once, and

@@ -36,7 +36,8 @@ type Config struct {
 	// DownGrace is how long commands that did not run are sent again, with
 	// backoff and full jitter and within the context: those that were not sent,
 	// those that the server refused for now (TRYAGAIN, CLUSTERDOWN, LOADING,
-	// MASTERDOWN, READONLY, NOREPLICAS), and those whose slot no node serves. It
+	// MASTERDOWN, READONLY, NOREPLICAS), those whose node refuses what Dialer.Credentials
+	// has returned, and those whose slot no node serves. It
 	// counts from the beginning of the trouble, of a node or of a slot, and not
 	// from that of the call: from then on each call tries once and fails at once,
 	// until a command succeeds there or the slots have moved. A node that is
@@ -62,6 +63,20 @@ type Config struct {
 	// names, for clusters behind NAT.
 	AddrMap func(addr string) string
 
+	// Zone, if it is not empty, is the availability zone that this program runs in: of the
+	// replicas of a slot, those in this zone are read from first, then others, then the
+	// primary ([Client.DoSecondary], pipeline.Config.Replicas). Nothing else depends on it.
+	// A node's zone is what ZoneOf says, or else what the servers tell in CLUSTER SLOTS, as
+	// Valkey does whose nodes have the setting availability-zone. Default none: all replicas
+	// of a slot are equal.
+	Zone string
+
+	// ZoneOf, if not nil, returns the availability zone of the node at an address
+	// (host:port, as AddrMap has translated it), or "" if it does not know. It is called
+	// for each node when a map of the slots has been fetched, must return soon and be safe
+	// for concurrent use. It needs Zone.
+	ZoneOf func(addr string) string
+
 	// Sentinel, if not nil, says that the addresses New is given are those of
 	// Sentinels, which are asked for the primary and its replicas.
 	Sentinel *Sentinel
@@ -74,6 +89,19 @@ type Config struct {
 	// all the same, so that a Redis Cluster which may not be asked for its slots can
 	// be used.
 	Standalone bool
+
+	// NoIdentity leaves out the questions by which the client makes sure of servers, for
+	// users whose ACL forbids them: each refusal is an entry in the server's ACL LOG. Left
+	// out are READWRITE and CLUSTER MYID on each connection to a primary, CLUSTER MYID to a
+	// replica, CLUSTER NODES with each fetch of the map, and ROLE. What remains are CLUSTER
+	// SLOTS, READONLY for reads from replicas, PING and, unless Dialer.NoSetInfo is set,
+	// CLIENT SETINFO; docs/topologies.md has an ACL for that.
+	//
+	// The client then trusts addresses. It does not notice another cluster's server, or one
+	// without cluster mode, that takes over the address of a node, nor with Sentinels a
+	// primary that has become a replica, until a command is redirected or refused there. Nor
+	// does it tell an old map from a new one by config epochs.
+	NoIdentity bool
 
 	// Lazy lets New return before a server has answered. Until one has, calls fail at
 	// once with redislanes.ErrNotSent and the cause, and Client.Sync waits for the
@@ -122,8 +150,8 @@ const WhileContextLasts = engine.WhileContextLasts
 // New connects to the first of the addresses (host:port, or the absolute path of a
 // unix socket; blanks around it are ignored) that answers, learns the cluster's nodes and slots from it, and
 // returns a client. The context bounds only this. While a server is loading its
-// data or has too many clients, and none gives a map of the slots, New asks again
-// until the context ends.
+// data, has too many clients or refuses what Dialer.Credentials has returned, and none
+// gives a map of the slots, New asks again until the context ends.
 //
 // Of several servers without cluster mode the first that answers is used, unless it
 // says that it is a replica, and another one, which has other data, only once that
@@ -158,8 +186,8 @@ func readStats(o StatsObserver, stats func() Stats) (err error) {
 func (c Config) settings() engine.Config {
 	settings := engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
-		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Logger: c.Logger,
-		Standalone: c.Standalone, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
+		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
+		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
 	}
 	if s := c.Sentinel; s != nil {
 		settings.Sentinel = &engine.Sentinel{Primary: s.Primary, Dialer: s.Dialer}

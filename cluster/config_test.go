@@ -51,6 +51,7 @@ func TestNewRefusesBadSettings(t *testing.T) {
 		{"Min > Max", cluster.Config{Pool: pool.Adaptive{Min: 5, Max: 2}}, good, []string{"Adaptive.Min", "5", "Max", "2"}},
 		{"negative lanes", cluster.Config{Pool: pool.Laned{Lanes: -4}}, good, []string{"Laned.Lanes", "-4"}},
 		{"negative waiters", cluster.Config{Pool: pool.Fixed{Options: pool.Options{MaxWaiters: -2}}}, good, []string{"MaxWaiters", "-2"}},
+		{"zones of nodes without its own", cluster.Config{ZoneOf: func(string) string { return "a" }}, good, []string{"Config.ZoneOf without Config.Zone"}},
 		{"protocol", cluster.Config{Dialer: lanes.Dialer{Protocol: 4}}, good, []string{"Protocol", "4"}},
 		{"user without password", cluster.Config{Dialer: lanes.Dialer{Username: "bob"}}, good, []string{"Username", "bob"}},
 	} {

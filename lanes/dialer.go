@@ -24,8 +24,25 @@ type Dialer struct {
 
 	// Credentials, if not nil, is asked for them on every dial instead, so that
 	// a password can change while the program runs. It is called from many
-	// goroutines. Its error fails the dial.
+	// goroutines. Its error fails the dial. If a server refuses what it has returned
+	// (WRONGPASS, NOAUTH, an expired token), it is asked again: New goes on until its
+	// context ends, and commands are retried within cluster.Config.DownGrace. A Password
+	// that a server refuses is final.
 	Credentials func(ctx context.Context) (username, password string, err error)
+
+	// ReauthEvery is how often open connections are authenticated again, by AUTH with
+	// what Credentials returns then, for servers that cut connections when the token of
+	// their authentication expires. Set it well below the time after which they do so:
+	// it is shortened by up to a tenth, by chance, and a second try takes time. Default
+	// never; at least 1 s; it needs Credentials.
+	//
+	// Each pool asks Credentials once for all of its connections, on a goroutine of its
+	// own; what it returns must be valid for a minute. Commands go on meanwhile. A
+	// connection that is lent to one caller is sent AUTH when it is returned, or replaced
+	// if that is more than a minute later; one with a subscription is left alone. A failure
+	// is logged once and tried again, after a second at first and a minute at most. It
+	// closes no connection.
+	ReauthEvery time.Duration
 
 	// TLS, if not nil, is used for every connection. An empty ServerName is
 	// set to the host that is dialled.
@@ -59,6 +76,10 @@ type Dialer struct {
 
 	// KeepAlive is the interval of TCP keep-alive probes; negative for none.
 	// Default 15 s.
+	//
+	// On Linux, without NetDial, a TCP connection also ends when the server's kernel
+	// has not acknowledged what was sent, or a probe, for WriteTimeout, but not before
+	// 10 s (TCP_USER_TIMEOUT). A server that is paused acknowledges.
 	KeepAlive time.Duration
 
 	// Limits bound what a reply may cost; zero fields take their defaults.
@@ -97,6 +118,9 @@ type Limits struct {
 	Attributes int64 // attributes of RESP3 in one reply; default 1 Mi, at most 1 Gi
 }
 
+// leastReauthEvery is the least ReauthEvery: tokens live for minutes at least.
+const leastReauthEvery = time.Second
+
 // Validate returns an error that names the first field that cannot be used.
 func (d Dialer) Validate() error {
 	switch {
@@ -110,6 +134,12 @@ func (d Dialer) Validate() error {
 		return fmt.Errorf("lanes: Dialer.WriteTimeout = %v: must not be negative", d.WriteTimeout)
 	case d.Credentials != nil && d.Username+d.Password != "":
 		return fmt.Errorf("lanes: Dialer.Credentials besides a Username or Password: set one of them")
+	case d.ReauthEvery < 0:
+		return fmt.Errorf("lanes: Dialer.ReauthEvery = %v: must not be negative", d.ReauthEvery)
+	case 0 < d.ReauthEvery && d.ReauthEvery < leastReauthEvery:
+		return fmt.Errorf("lanes: Dialer.ReauthEvery = %v: must be at least %v, or 0 for never", d.ReauthEvery, leastReauthEvery)
+	case d.ReauthEvery > 0 && d.Credentials == nil:
+		return fmt.Errorf("lanes: Dialer.ReauthEvery = %v without Credentials: a Username and Password do not change", d.ReauthEvery)
 	case d.Username != "" && d.Password == "":
 		return fmt.Errorf("lanes: Dialer.Username = %q without a Password", d.Username)
 	}

@@ -1,7 +1,10 @@
 package lanes_test
 
 import (
+	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -26,4 +29,42 @@ func ExampleStrategy() {
 	set := lanes.NewSet([]*lanes.Gauge{busy, idle}, nil)
 	fmt.Println(byTenant(set, 7), byTenant(set, -1))
 	// Output: 1 1
+}
+
+// A tokenCache keeps a token while it is valid for some minutes more: each dial asks for
+// it, and each pool every ReauthEvery.
+type tokenCache struct {
+	user string
+	// fetch signs a token, as for ElastiCache and MemoryDB, or fetches one, as for
+	// Entra ID.
+	fetch func(ctx context.Context) (token string, until time.Time, err error)
+
+	mu    sync.Mutex // guards what follows
+	token string
+	until time.Time
+}
+
+func (c *tokenCache) Credentials(ctx context.Context) (username, password string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Until(c.until) < 5*time.Minute {
+		token, until, err := c.fetch(ctx)
+		if err != nil {
+			return "", "", err
+		}
+		c.token, c.until = token, until
+	}
+	return c.user, c.token, nil
+}
+
+// ElastiCache and MemoryDB with IAM take a token for 15 minutes, and cut a connection 12
+// hours after its last AUTH.
+func ExampleDialer_reauthEvery() {
+	tokens := &tokenCache{user: "app", fetch: func(context.Context) (string, time.Time, error) {
+		return "a presigned request", time.Now().Add(15 * time.Minute), nil // by the SDK of the service
+	}}
+	dialer := lanes.Dialer{Credentials: tokens.Credentials, ReauthEvery: 6 * time.Hour}
+	username, password, err := dialer.Credentials(context.Background())
+	fmt.Println(username, password, err, dialer.Validate())
+	// Output: app a presigned request <nil> <nil>
 }

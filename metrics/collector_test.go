@@ -203,5 +203,5 @@ func TestSeries(t *testing.T) {
 	s := lanedStats()
 	delete(s.Closes, "meteor")
 	one := testutil.CollectAndCount(metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: s}}}))
-	require.Equal(t, 18+2+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+2+10+len(pool.ErrorCodes()), one-base)
+	require.Equal(t, 19+2+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+2+10+len(pool.ErrorCodes()), one-base)
 }

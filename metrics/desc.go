@@ -106,6 +106,9 @@ var poolMetrics = [...]poolMetric{
 	{"pool_suspects_total",
 		"How often the node became suspect.",
 		counter, func(s *pool.Stats) float64 { return float64(s.Suspects) }},
+	{"pool_silences_total",
+		"How often a connection was silent for so long that no new batch was given to it.",
+		counter, func(s *pool.Stats) float64 { return float64(s.Silences) }},
 }
 
 func oneIf(yes bool) float64 {

@@ -35,15 +35,25 @@ type Options struct {
 	// once, whose cause is ErrSuspect, and what is in flight stays. Any byte or
 	// answer ends the suspicion. A server that answers elsewhere, as during a
 	// graceful failover, is not suspect. A dial that gets no answer while callers
-	// wait and no connection is left counts as silence, too. Of a laned pool, a
-	// connection that has been silent for that first time gets no more batches,
-	// unless all are.
+	// wait and no connection is left counts as silence, too.
 	StallTimeout time.Duration
 
 	// PauseTimeout is how long one connection may be silent while batches are
 	// in flight on it and the server answers on others, as it does while a
 	// graceful failover makes writers wait, for up to 5 s. Then the connection
 	// is closed. Default 10 s, but not less than StallTimeout.
+	//
+	// A connection is in doubt long before that: after the first silence of
+	// StallTimeout, or after 20 usual round trips and at least 50 ms if a caller has
+	// given up on it, as at the end of its deadline. Until a byte arrives on it, it gets
+	// no new batches and does not count for the size of the pool. What is in flight on it
+	// stays. The pool pings idle connections that have not been heard since the silence
+	// began, and nobody is given those either until they answer. If the server has not
+	// been heard since, it is asked over a new connection, which takes the place of one
+	// in doubt; batches wait for that. So a pool has up to twice its maximum of
+	// connections. Those that are too many leave, when nothing is in flight on them, once
+	// the silent ones are heard again. If all connections of a laned pool are in doubt,
+	// and no more may be opened, all are used.
 	PauseTimeout time.Duration
 
 	// PingEvery is how long a connection is idle before it is sent a PING, which

@@ -22,6 +22,9 @@ var _ radix.Client = (*Pool)(nil)
 // The clients are [*Pool]. Each connection sends READONLY, as radix's DoSecondary
 // needs it. Settings that cannot be used, and a server that cannot be reached,
 // are errors of the returned function.
+//
+// radix closes a pool when its server is no longer the primary, or has left the cluster,
+// while callers still use it. [Pool.Close] lets their calls end first.
 func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr string) (radix.Client, error) {
 	s := nodepool.Of(c)
 	return func(ctx context.Context, _, addr string) (radix.Client, error) {
@@ -52,12 +55,20 @@ func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.poo
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.
 func (p *Pool) Stats() Stats { return Stats(p.pool().Stats()) }
 
-// Close closes all connections, also those that are lent. Commands in flight or
-// waiting end with an error that wraps [ErrClosed]. It waits until no goroutine of
-// the pool is left, but no longer than three seconds: one in which a function of
-// the program does not return (a log, a strategy, OnWait, NetDial) is left behind.
-// Closing again does nothing.
-func (p *Pool) Close() error { return p.pool().Close() }
+// Close lets calls of Do end, for a second at most, and closes all connections.
+//
+//   - Calls in flight, or waiting for a connection, get their replies within that second.
+//   - Calls that begin in the first 10 ms are served. Later ones fail with [ErrClosed] and
+//     redislanes.ErrNotSent.
+//   - Close does not wait for calls while they run a command that may block, such as BLPOP,
+//     or receive messages of a subscription. It cuts their connections once all other calls
+//     have ended. A command that may block then ends with an unknown outcome.
+//   - Calls that have not ended after the second fail with an error that wraps [ErrClosed].
+//
+// Then it waits until no goroutine of the pool is left, for three seconds at most: one in
+// which a function of the program does not return (a log, a strategy, OnWait, NetDial) is
+// left behind. Closing again does nothing.
+func (p *Pool) Close() error { return p.pool().CloseDrained() }
 
 // String describes the pool by its kind and address.
 func (p *Pool) String() string { return p.pool().String() }

@@ -16,7 +16,7 @@ const (
 	CloseProtocol  = nodepool.CloseProtocol  // the server sent what is not RESP
 	CloseUnclean   = nodepool.CloseUnclean   // its user left a transaction open, or the like
 	CloseRenewed   = nodepool.CloseRenewed   // the address may lead to another server now
-	CloseAged      = nodepool.CloseAged      // it had reached MaxAge
+	CloseAged      = nodepool.CloseAged      // it had reached MaxAge, or was lent for long when others were authenticated again
 	CloseIOFailure = nodepool.CloseIOFailure // reset, unreachable and the like
 )
 
@@ -27,7 +27,7 @@ type Stats struct {
 
 	Size    int // connections that the pool may have; of a laned pool, without lent ones and slow lanes
 	Target  int // of these, those that it wants now: Size unless it has a range
-	Open    int // connections that it has, likewise
+	Open    int // connections that it has, likewise; up to twice Size while some are silent
 	InUse   int // of these, those with a batch in flight or lent
 	Idle    int // of these, the others
 	Dialing int
@@ -56,6 +56,11 @@ type Stats struct {
 	// connections stay open. Not set while it is down.
 	Suspect  bool
 	Suspects uint64 // how often that began
+
+	// How often a connection was silent for so long that no new batch was given to
+	// it (see Options.PauseTimeout). It is not counted for idle connections that are
+	// pinged because of another one and answer.
+	Silences uint64
 
 	// Dials that began, those of them that failed, and connections closed, by
 	// reason. Each dial that succeeded is open or was closed, at any moment:

@@ -128,6 +128,7 @@ func (t *tlsSettings) config() (*tls.Config, error) {
 
 type clusterSettings struct {
 	Standalone   bool              `name:"standalone" help:"Send no CLUSTER, READONLY, ROLE or COMMAND, to servers without cluster mode or proxies."`
+	NoIdentity   bool              `name:"no-identity" help:"Send no READWRITE, CLUSTER MYID, CLUSTER NODES or ROLE, for users whose ACL forbids them."`
 	Lazy         bool              `name:"lazy" help:"Start before a server has answered; until one has, limits fail open or closed."`
 	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`
 	MaxRedirects int               `name:"max-redirects" default:"8" help:"How many MOVED and ASK a request follows; negative for none."`
@@ -142,7 +143,7 @@ type clusterSettings struct {
 func (c *clusterSettings) config() cluster.Config {
 	config := cluster.Config{
 		RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
-		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast), Standalone: c.Standalone, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
+		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast), Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
 	}
 	if c.WaitForNodes {
 		config.DownGrace = cluster.WhileContextLasts

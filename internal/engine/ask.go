@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
@@ -48,6 +49,9 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 		myID = idOf(id)
 		return nil
 	}}
+	if c.cfg.NoIdentity {
+		purpose = wire.Purpose{}
+	}
 	lane, err := wire.DialFor(ctx, dialer, purpose, addr, nil)
 	if err != nil {
 		a.err = err
@@ -67,6 +71,7 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 	}
 	if a.view = slots.view; a.view == nil {
 		a.view = newView(slots.ranges, slots.told)
+		a.view.skips = slots.skips
 		a.view.sure = myID != "" && slots.told.self == myID && len(a.view.claims) > 0 && slots.told.knows(a.view.claims)
 	}
 	return a
@@ -92,6 +97,7 @@ func (c *Client) greet(ctx context.Context, addr string) (*view, error) {
 type mapReply struct {
 	ranges []slotRange
 	told   nodesTold
+	skips  []skip
 	view   *view // of a server without cluster mode
 }
 
@@ -102,7 +108,9 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	call, batch := wire.NewCall(), new(wire.Batch)
 	batch.Reset(call, request)
 	batch.Add(0, end)
-	batch.Add(end, len(request))
+	if !c.cfg.NoIdentity {
+		batch.Add(end, len(request))
+	}
 	wire.RoundTrip(ctx, lane, call, batch)
 	reply, err := batch.Reply(0)
 	switch {
@@ -110,14 +118,21 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		return m, err
 	case resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply)):
 		m.view = singleView(lane.Address())
+		if c.cfg.NoIdentity {
+			return m, nil
+		}
 		role, err := askFor(ctx, lane, "ROLE")
 		m.view.follows = err == nil && errors.Is(admitPrimary("", nil, role), redislanes.ErrNotMember)
 		return m, err
 	case resp.IsError(reply):
 		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
 	}
-	m.ranges, err = parseSlots(reply, lane.Address())
-	if err == nil && len(m.ranges) == 0 {
+	m.ranges, m.skips, err = parseSlots(reply, lane.Address())
+	usable := slices.ContainsFunc(m.ranges, func(r slotRange) bool { return len(r.nodes) > 0 })
+	switch {
+	case err == nil && !usable && len(m.skips) > 0:
+		err = fmt.Errorf("no primary in its CLUSTER SLOTS reply can be used; the first, %s: %s", m.skips[0].node, m.skips[0].reason)
+	case err == nil && len(m.ranges) == 0:
 		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
 	if err != nil {
@@ -126,9 +141,13 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	if err := c.translate(m.ranges); err != nil {
 		return m, err
 	}
+	if c.cfg.NoIdentity {
+		return m, nil
+	}
 	switch reply, err := batch.Reply(1); {
 	case err == nil:
 		m.told, _ = parseNodes(reply) // without it the epochs are unknown
+		m.skips = append(m.skips, m.told.skips...)
 	case c.topology.Load().sure():
 		return m, err // it got lost, and all that is known of the nodes would be forgotten with it
 	}

@@ -41,6 +41,7 @@ type Client struct {
 
 	strange map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
 	kept    []renaming       // nodes that keep an old address, which the log was told of; for refresh only
+	skipped map[skip]bool    // nodes that are left out of maps, which the log was told of; for refresh only
 	anew    *view            // of a cluster made anew, if the last refresh has found one; for refresh only
 
 	refreshLog refreshLog           // for refresh only
@@ -61,7 +62,7 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), now: wire.Now}
+		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), skipped: make(map[skip]bool), now: wire.Now}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.troubles.episodes.log = c.journal
 	c.slow, _ = cfg.overrides() // validated

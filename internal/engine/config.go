@@ -28,8 +28,11 @@ type Config struct {
 	DownGrace    time.Duration
 	Slow, Fast   []string
 	AddrMap      func(addr string) string
+	Zone         string
+	ZoneOf       func(addr string) string
 	Sentinel     *Sentinel
 	Standalone   bool
+	NoIdentity   bool
 	Lazy         bool
 	Observer     Observer
 	Contexts     ContextObserver  // Observer, if it is one
@@ -96,6 +99,9 @@ func (c Config) validate(addrs []string) error {
 	}
 	if c.ObserveOneIn < 0 || c.ObserveOneIn > leastObserved {
 		return fmt.Errorf("cluster: Config.ObserveOneIn = %d: must be 1 to %d, or 0 for 1", c.ObserveOneIn, leastObserved)
+	}
+	if c.ZoneOf != nil && c.Zone == "" {
+		return errors.New("cluster: Config.ZoneOf without Config.Zone: set the zone that this program runs in, or leave ZoneOf out")
 	}
 	if err := c.validateTopology(); err != nil {
 		return err

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -68,12 +67,12 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	f := c.prepare(ctx, r)
 	trips, placed := c.place(r, f, how)
 	if how.Goroutines {
-		f.sendEach(ctx, c, trips)
+		f.sendEach(ctx, trips)
 	} else {
 		f.send(ctx, trips, how.Sequential)
 	}
 	if placed && !how.Replicas {
-		r.clean = f.await(ctx, c) && f.clean()
+		r.clean = f.await(ctx) && f.clean()
 	}
 	if !r.clean {
 		again := retry{client: c, request: r, flight: f, how: how}
@@ -103,6 +102,9 @@ func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 // end draws the conclusions from a request that has ended.
 func (c *Client) end(r *Request) {
 	c.troubles.endedBy(r)
+	if !r.clean {
+		c.noteOutcomes(r)
+	}
 	if r.observed.client != nil {
 		r.observed.ended(r)
 	}
@@ -114,7 +116,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	t := c.topology.Load()
 	if len(t.nodes) == 0 {
 		for i := range r.places {
-			r.places[i].err = noOwnerError(r.slots[i])
+			r.places[i].err = t.noOwnerError(r.slots[i])
 		}
 		return nil, false
 	}
@@ -132,13 +134,13 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	}
 	for i, g := range r.groups {
 		if g < 0 {
-			r.places[i] = place{err: noOwnerError(r.slots[i])}
+			r.places[i] = place{err: t.noOwnerError(r.slots[i])}
 			placed = false
 			continue
 		}
 		tr := f.trips[first+int(g)]
 		if tr.pool == nil {
-			tr.pool = c.poolFor(t, r.slots[i], how)
+			tr.pool, tr.replica = c.poolFor(t, r.slots[i], how, nil)
 			tr.SetKey(int64(r.slots[i]))
 		}
 		r.places[i] = place{trip: tr, pos: tr.Len()}
@@ -148,22 +150,15 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	return f.trips[first:f.used], placed
 }
 
-// poolFor returns the pool of the node that commands for the slot go to. The
-// slot has an owner, or is -1.
-func (c *Client) poolFor(t *topology, slot int32, how How) *nodepool.Pool {
+// poolFor returns the pool of the node that commands for the slot go to, and the node if
+// it is a replica, which is none of those to avoid. The slot has an owner, or is -1.
+func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *nodepool.Pool, replica *node) {
 	if how.Replicas {
-		if n := t.replica(slot); n != nil {
-			return n.pool(asReplica)
+		if n := t.replica(slot, avoid); n != nil {
+			return n.pool(asReplica), n
 		}
 	}
-	return t.primary(slot).pool(asPrimary)
-}
-
-func noOwnerError(slot int32) error {
-	if slot < 0 {
-		return fmt.Errorf("no slot is served: %w: %w", redislanes.ErrNoOwner, redislanes.ErrNotSent)
-	}
-	return fmt.Errorf("slot %d: %w: %w", slot, redislanes.ErrNoOwner, redislanes.ErrNotSent)
+	return t.primary(slot).pool(asPrimary), nil
 }
 
 // largeTrip is the number of commands from which on a trip travels on lanes for
@@ -196,7 +191,7 @@ func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) {
 
 // sendEach sends each trip from a goroutine of its own, but for the last, whose is
 // the caller's, and returns when all have ended.
-func (f *flight) sendEach(ctx context.Context, c *Client, trips []*trip) {
+func (f *flight) sendEach(ctx context.Context, trips []*trip) {
 	if f.observed != nil {
 		f.observed.begin(f.request, trips)
 	}
@@ -213,7 +208,7 @@ func (f *flight) sendEach(ctx context.Context, c *Client, trips []*trip) {
 	if err := ctx.Err(); err != nil {
 		if slices.ContainsFunc(trips, func(t *trip) bool { return t.Failed() }) {
 			f.open = true // lanes may still hold batches
-			f.leave(c, err)
+			f.leave(err)
 		}
 		// Where a wait has ended with the context, a lane may be about to complete the
 		// batch although that has all replies.
@@ -257,13 +252,13 @@ func submit(ctx context.Context, call *wire.Call, trips []*trip, mine []*wire.Ba
 
 // await waits for the trips. It reports whether all are complete; if not, one of
 // them has ended in trouble, or the context has ended.
-func (f *flight) await(ctx context.Context, c *Client) (complete bool) {
+func (f *flight) await(ctx context.Context) (complete bool) {
 	if !f.open {
 		return true
 	}
 	complete, err := f.call.Next(ctx, nil)
 	if err != nil {
-		f.leave(c, err)
+		f.leave(err)
 		return false
 	}
 	f.open = !complete
@@ -281,16 +276,11 @@ func (f *flight) clean() bool {
 	return true
 }
 
-// leave gives up the trips that are not known to be complete, at the context's
-// end. A deadline hints at a node that does not answer.
-func (f *flight) leave(c *Client, err error) {
-	if !f.open || f.abandoned {
-		return
+// leave gives up the trips that are not known to be complete, at the context's end.
+func (f *flight) leave(err error) {
+	if f.open && !f.abandoned {
+		f.abandon(err)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		c.hint()
-	}
-	f.abandon(err)
 }
 
 func (f *flight) abandon(cause error) {

@@ -26,7 +26,7 @@ func TestSettle(t *testing.T) {
 	}
 	empty := newTopology(nil, find)
 	require.Nil(t, empty.primary(noKey))
-	require.Nil(t, empty.replica(noKey))
+	require.Nil(t, empty.replica(noKey, nil))
 	var before *topology
 	for _, step := range []struct {
 		name          string
@@ -45,9 +45,9 @@ func TestSettle(t *testing.T) {
 		now.settle(before)
 		require.Equal(t, step.home, now.primary(noKey).addr, step.name)
 		if step.replica == "" {
-			require.Nil(t, now.replica(noKey), step.name)
+			require.Nil(t, now.replica(noKey, nil), step.name)
 		} else {
-			require.Equal(t, step.replica, now.replica(noKey).addr, step.name)
+			require.Equal(t, step.replica, now.replica(noKey, nil).addr, step.name)
 		}
 		if len(now.nodes) > 1 {
 			require.NotEqual(t, step.home, now.withoutHome().primary(noKey).addr, step.name)
@@ -78,9 +78,9 @@ func TestReplicaOfASlot(t *testing.T) {
 	one, other := told("a", "b", "c"), told("c", "a", "b")
 	share := map[string]int{}
 	for slot := range int32(SlotCount) {
-		require.Same(t, one.replica(slot), one.replica(slot))
-		require.Same(t, one.replica(slot), other.replica(slot))
-		share[one.replica(slot).addr]++
+		require.Same(t, one.replica(slot, nil), one.replica(slot, nil))
+		require.Same(t, one.replica(slot, nil), other.replica(slot, nil))
+		share[one.replica(slot, nil).addr]++
 	}
 	for _, addr := range []string{"a", "b", "c"} {
 		require.InDelta(t, SlotCount/3, share[addr], 1)

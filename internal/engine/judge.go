@@ -239,13 +239,14 @@ func (p *poll) majority(votes []vote, allAnswered bool) *view {
 	return nil
 }
 
-// newCluster believes that the cluster was made anew if no node of ours answers
-// and the new one has more than half of our primaries' addresses, or of the
-// seeds: that is what a client which is started now would find. Where servers failed to
-// answer it takes two refreshes: a connection to one of ours may have been reset just then.
+// newCluster believes what a client that is started now would find: that the cluster
+// was made anew, if no node of ours answers, all that answers is one other cluster, and
+// a seed is part of it, or more than half of our primaries' addresses. Seeds that fail to
+// answer do not count: they may be gone for good. Where servers failed to answer it takes
+// two refreshes: a connection to one of ours may have been reset just then.
 func (p *poll) newCluster(votes []vote) *view {
 	var newest *view
-	ours, seeds := 0, 0
+	ours, seeded := 0, false
 	for _, v := range votes {
 		if !votes[0].view.knows(v.view) {
 			return nil // of several clusters
@@ -256,11 +257,9 @@ func (p *poll) newCluster(votes []vote) *view {
 		if slices.ContainsFunc(p.use.claims, func(c claim) bool { return c.addr == v.addr }) {
 			ours++
 		}
-		if slices.Contains(p.seeds, v.addr) {
-			seeds++
-		}
+		seeded = seeded || slices.Contains(p.seeds, v.addr)
 	}
-	if 2*ours > len(p.use.claims) || 2*seeds > len(p.seeds) {
+	if 2*ours > len(p.use.claims) || seeded {
 		p.found = newest
 	}
 	if p.failed > 0 && (p.before == nil || !p.before.knows(newest)) {

@@ -124,6 +124,12 @@ func TestPoll(t *testing.T) {
 		"one is another cluster's, the others fail":   {thirds, nil, nil, []said{{"new/a", anew}, {failed, nil}, {failed, nil}}, nil},
 		"one is another cluster's":                    {thirds, nil, nil, []said{{"new/a", anew}, {"b", thirds}}, thirds},
 		"made anew elsewhere, the seeds say":          {thirds, nil, []string{"x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, []string{"x 0-16383 1"}},
+		"replaced, one seed of three is alive":        {thirds, nil, []string{"dead:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, []string{"x 0-16383 1"}},
+		"the same, but for the first time":            {thirds, nil, []string{"dead:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {failed, nil}}, nil},
+		"the same, and a node of ours answers":        {thirds, nil, []string{"b:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {"b", thirds}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, thirds},
+		"the same, and ours answers with a loss":      {thirds, nil, []string{"b:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {"b", oneSlot}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, nil},
+		"replaced, and no seed says so":               {thirds, nil, []string{"dead:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, nil},
+		"replaced by two clusters, each with a seed":  {thirds, nil, []string{"x:1", "y:1"}, []said{{"x", []string{"x 0-16383 1"}}, {"y", []string{"y 0-16383 1"}}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, nil},
 		"several other clusters":                      {thirds, nil, nil, []said{{"new/a", []string{"new/a 0-16383 1"}}, {"new/b", []string{"new/b 0-16383 1"}}}, nil},
 		"nobody knows of some slots":                  {thirds[1:], nil, nil, []said{{"b", thirds[1:]}, {failed, nil}}, thirds[1:]},
 		"nobody knew of some slots, but one does":     {thirds[1:], nil, nil, []said{{"b", thirds[1:]}, {"c", thirds}}, thirds},
@@ -192,13 +198,29 @@ func TestParseNodes(t *testing.T) {
 		assert.Equal(t, want, got)
 	}
 	for _, reply := range []string{
-		"", "$-1\r\n", "_\r\n", ":1\r\n", "*0\r\n", "-ERR no\r\n", "$3\r\nabc\r\n", "$3\r\na b\r\nx", "=2\r\nab\r\n",
-		"+a b c d e f -1 h\r\n", "+a b c d e f g h\r\n",
+		"", "$-1\r\n", "_\r\n", ":1\r\n", "*0\r\n", "-ERR no\r\n", "$3\r\na b\r\nx", "=2\r\nab\r\n",
 	} {
 		_, err := parseNodes([]byte(reply))
 		assert.ErrorContains(t, err, "CLUSTER NODES", "%q", reply)
 	}
 }
+
+// TestOddLineCostsItself: the lines before and behind it are used.
+func TestOddLineCostsItself(t *testing.T) {
+	t.Parallel()
+	const line = "a1 10.0.0.1:7000@17000 myself,master - 0 0 7 connected 0-16383\n"
+	for _, odd := range []string{"abc\n", "a b c d e f -1 h\n", "a b c d e f g h\n"} {
+		got, err := parseNodes([]byte(bulkOf(odd + line + odd)))
+		require.NoError(t, err, odd)
+		require.Len(t, got.skips, 2, odd)
+		got.skips = nil
+		require.Equal(t, nodesTold{self: "a1", epochs: map[string]uint64{"a1": 7}}, got, odd)
+	}
+	_, err := parseNodes([]byte(bulkOf(strings.Repeat(line, maxNodes+1))))
+	require.ErrorContains(t, err, "lines")
+}
+
+func bulkOf(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
 
 func FuzzParseNodes(f *testing.F) {
 	f.Add([]byte("$52\r\na1 10.0.0.1:7000@17000 myself,master - 0 0 7 connected\r\n"))

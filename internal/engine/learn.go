@@ -218,7 +218,7 @@ func (c *Client) informants() []*node {
 	}
 	var answering, others []*node
 	for _, n := range nodes {
-		if n.answers() {
+		if n.answers(asPrimary) {
 			answering = append(answering, n)
 		} else {
 			others = append(others, n)
@@ -245,8 +245,10 @@ func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
 	wire.RoundTrip(ctx, n.pool(asPrimary), call, batch)
 	reply, err := batch.Reply(0)
 	if err != nil {
+		c.noteFailure(err)
 		return lore{down: beganAt(err)}
 	}
+	c.noteReplies(reply)
 	if resp.IsError(reply) { // no right to ask, or not now
 		return lore{answered: classify(resp.ErrorText(reply), n.addr).verdict == final}
 	}

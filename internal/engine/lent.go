@@ -30,6 +30,8 @@ type lending struct {
 	once     bool   // it is one exchange: it has not run if each of its commands was refused
 
 	to      *nodepool.Pool // nil: to be chosen by the map
+	replica *node          // whose pool it is; nil: a primary's
+	avoid   []*node        // replicas that have not answered
 	asking  bool
 	attempt attempt
 	began   time.Time     // when the first try ended
@@ -64,6 +66,7 @@ func (l *lending) perform(ctx context.Context) error {
 			again = l.follow(ctx, err)
 			l.noteDoubt(err)
 		} else {
+			l.client.noteFailure(err)
 			again = l.mayLendAgain(ctx, err)
 		}
 		if !again {
@@ -96,9 +99,9 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 	if l.redirected = l.to != nil; !l.redirected {
 		t := l.client.topology.Load()
 		if t.primary(l.slot) == nil {
-			return nil, fmt.Errorf("redislanes: %w", noOwnerError(l.slot))
+			return nil, fmt.Errorf("redislanes: %w", t.noOwnerError(l.slot))
 		}
-		l.to = l.client.poolFor(t, l.slot, l.how)
+		l.to, l.replica = l.client.poolFor(t, l.slot, l.how, l.avoid)
 	}
 	return l.to.Lend(ctx)
 }
@@ -106,7 +109,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 	defer conn.Return()
 	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
-	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen, l.groups(), false})
+	return wire.Perform(ctx, l.action, lentConn{conn, l.client, l.asking, &l.seen, l.groups(), false})
 }
 
 // succeeded notes what the action's commands have proved.
@@ -137,7 +140,7 @@ func (l *lending) explain(err error) error {
 
 // mayLendAgain waits and reports whether another connection may be asked for.
 func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || !l.client.passes(err, l.how.Replicas) {
+	if ctx.Err() != nil || !l.client.passes(err, l.replica != nil) {
 		return false
 	}
 	addr := ""
@@ -149,18 +152,18 @@ func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
 }
 
 // again applies the rule for all troubles: it waits and reports whether there is
-// to be another try. What a replica does not answer is the primary's.
+// to be another try. What a replica does not answer is another one's or the primary's.
 func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, now time.Time) bool {
 	l.client.hint()
 	if l.began.IsZero() {
 		l.began, l.had = now, timeLeft(ctx, now)
 	}
 	l.attempt.hops, l.attempt.trouble = 0, &t
-	l.to, l.asking = nil, false
-	grace := l.client.cfg.DownGrace
+	replica, grace := l.replica, l.client.cfg.DownGrace
+	l.to, l.replica, l.asking = nil, nil, false
 	switch {
-	case l.how.Replicas:
-		l.how.Replicas = false
+	case replica != nil:
+		l.avoid = append(l.avoid, replica)
 	case !mayTryAgain(&t, now, l.had, grace), l.client.wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
 		return false
 	}
@@ -189,13 +192,18 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 			return false
 		}
 	case final, noScript:
-		if !l.how.Replicas && saysReadOnly([]byte(reply.S)) {
+		if l.replica == nil && saysReadOnly([]byte(reply.S)) {
 			l.to.Renew()
 			l.client.hint()
 		}
 		return false
+	case readOnly:
+		if l.replica == nil {
+			l.to.Renew()
+		}
+		l.how.Replicas = false // no replica writes
 	}
-	if to.verdict == stale || to.verdict == readOnly && !l.how.Replicas {
+	if to.verdict == stale {
 		l.to.Renew()
 	}
 	if !l.mayRepeat() || ctx.Err() != nil {
@@ -236,6 +244,6 @@ func (l *lending) redirect(to redirect, place string) bool {
 	}
 	l.attempt.hops++
 	l.redirects++
-	l.to, l.asking = n.pool(asPrimary), to.verdict == ask
+	l.to, l.replica, l.asking = n.pool(asPrimary), nil, to.verdict == ask
 	return true
 }

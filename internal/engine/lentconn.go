@@ -21,6 +21,7 @@ import (
 // Where ASK has led to, it sends ASKING before the commands that need it.
 type lentConn struct {
 	*nodepool.Lent
+	client *Client
 	asking bool
 	seen   *seen
 	groups *lentGroups // nil: nobody is told
@@ -101,6 +102,7 @@ func (c lentConn) Do(ctx context.Context, action radix.Action) error {
 func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	request, err := c.Prepare(ctx, marshal, unmarshalInto)
 	if request == nil {
+		c.client.noteExchange(marshal, err)
 		return err
 	}
 	commands, err := commandsOf(request)
@@ -109,8 +111,10 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	}
 	replies, err := c.exchange(ctx, commands, request)
 	if err != nil {
+		c.client.noteFailure(err)
 		return err
 	}
+	c.client.noteReplies(replies)
 	c.seen.note(commands, replies, c.Address())
 	refused := refusedOf(commands, replies, c.Address())
 	if refused != nil && !c.seen.some {

@@ -13,6 +13,8 @@ import (
 // purpose returns what the handshake with a node asks.
 func (c *Client) purpose(u use) wire.Purpose {
 	switch {
+	case c.cfg.NoIdentity:
+		return wire.Purpose{ReadOnly: u == asReplica && c.cfg.Sentinel == nil && !c.cfg.Standalone}
 	case c.cfg.Sentinel != nil && u == asPrimary:
 		return wire.Purpose{Role: true, Member: func(addr string, mode, role []byte) error {
 			err := admitPrimary(addr, mode, role)

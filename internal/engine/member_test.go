@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 func TestAdmit(t *testing.T) {
@@ -86,5 +87,15 @@ func TestAdmitsSharedAddress(t *testing.T) {
 				require.NoError(t, err)
 			}
 		})
+	}
+}
+
+// TestNoIdentityAsksNothing: whatever the servers are.
+func TestNoIdentityAsksNothing(t *testing.T) {
+	for _, c := range []Config{{}, {Standalone: true}, {Sentinel: new(Sentinel)}} {
+		c.NoIdentity = true
+		client := &Client{cfg: c}
+		require.Equal(t, wire.Purpose{}, client.purpose(asPrimary))
+		require.Equal(t, wire.Purpose{ReadOnly: c.Sentinel == nil && !c.Standalone}, client.purpose(asReplica))
 	}
 }

@@ -110,9 +110,10 @@ func (n *node) open() []*nodepool.Pool {
 	return open
 }
 
-// answers tells whether the node is neither down nor suspect, as far as is known.
-func (n *node) answers() bool {
-	p := n.pools[asPrimary].Load()
+// answers tells whether the node is neither down nor suspect, as far as the pool for the
+// use knows.
+func (n *node) answers(u use) bool {
+	p := n.pools[u].Load()
 	return p == nil || p.Down() == nil
 }
 
@@ -176,8 +177,8 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	return err
 }
 
-// learnFrom draws from an error of the node what other calls draw from it: the caller,
-// who has chosen the node, gets it in any case.
+// learnFrom renews the node's connections where other calls would: the caller, who has
+// chosen the node, gets the error in any case.
 func (c *Client) learnFrom(err error, p *nodepool.Pool, u use) {
 	var said resp3.SimpleError
 	if !errors.As(err, &said) {
@@ -185,16 +186,9 @@ func (c *Client) learnFrom(err error, p *nodepool.Pool, u use) {
 	}
 	text := []byte(said.S)
 	to := classify(text, p.Address())
-	switch to.from(p.Address(), c.leadsTo(to)) {
-	case stale:
-		p.Renew()
-	case final, noScript, readOnly:
-		if u == asReplica || !saysReadOnly(text) {
-			return
-		}
+	if to.from(p.Address(), c.leadsTo(to)) == stale || u == asPrimary && saysReadOnly(text) {
 		p.Renew()
 	}
-	c.hint()
 }
 
 func (c nodeClient) perform(ctx context.Context, p *nodepool.Pool, action radix.Action) error {
@@ -202,14 +196,43 @@ func (c nodeClient) perform(ctx context.Context, p *nodepool.Pool, action radix.
 		return p.Do(ctx, action) // which says so
 	}
 	shares := action.Properties().CanShareConn
+	conn := nodeConn{p, c.node.client, !shares, wire.Probes(action)}
 	if !shares && !wire.EncodesItself(action) {
 		o := nodeObservation{client: c.node.client, addr: c.node.addr, lent: true}
-		return o.of(ctx, func() error { return p.Do(ctx, action) })
+		return o.of(ctx, func() error {
+			return conn.Alone(ctx, func(alone radix.Conn) error { return wire.Perform(ctx, action, alone) })
+		})
 	}
-	return wire.Perform(ctx, action, nodeConn{p, c.node.client, !shares, wire.Probes(action)})
+	return wire.Perform(ctx, action, conn)
 }
 
 func (c nodeClient) Close() error { return nil }
+
+// nodeLent is a connection that a node's client has lent. Its failures ask for a refresh,
+// also if the program does not return them.
+type nodeLent struct {
+	*nodepool.Lent
+	client *Client
+}
+
+func (c nodeLent) Do(ctx context.Context, action radix.Action) error {
+	return wire.Perform(ctx, action, c)
+}
+
+func (c nodeLent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	request, err := c.Prepare(ctx, marshal, unmarshalInto)
+	if request == nil {
+		c.client.noteExchange(marshal, err)
+		return err
+	}
+	replies, err := c.Exchange(ctx, request)
+	if err != nil {
+		c.client.noteFailure(err)
+		return err
+	}
+	c.client.noteReplies(replies)
+	return wire.Unmarshal(replies, unmarshalInto)
+}
 
 // nodeConn is a node's pool as a connection for one action, which sends slow
 // commands over lanes for them and lends a connection to blocking ones.
@@ -245,7 +268,25 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		r.Unshared()
 	}
 	o := nodeObservation{client: c.client, addr: c.Address(), request: r, lent: r.Way() == command.Alone, probes: c.probes}
-	return o.of(ctx, func() error { return r.Exchange(ctx, c.Pool, unmarshalInto) })
+	return o.of(ctx, func() error {
+		err := r.Exchange(ctx, c, unmarshalInto)
+		if _, code := r.Failed(); hintsAt([]byte(code)) { // the receiver may take errors for values
+			c.client.hint()
+		}
+		c.client.noteFailure(err)
+		return err
+	})
+}
+
+// Alone is part of wire.Lender.
+func (c nodeConn) Alone(ctx context.Context, use func(radix.Conn) error) error {
+	conn, err := c.Lend(ctx)
+	if err != nil {
+		c.client.noteFailure(err)
+		return err
+	}
+	defer conn.Return()
+	return use(nodeLent{conn, c.client})
 }
 
 func (c nodeConn) Close() error { return nil }

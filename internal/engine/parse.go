@@ -2,10 +2,12 @@ package engine
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -23,13 +25,16 @@ type slotRange struct {
 type nodeAddr struct {
 	addr    string
 	id      string
-	dialled bool // the server did not tell the host: it is the one that was asked
+	zone    string // its availability zone, as servers tell it; "" if they do not
+	near    bool   // that, or the one of Config.ZoneOf, is the client's
+	dialled bool   // the server did not tell the host: it is the one that was asked
 }
 
 // Bounds of what parseSlots accepts. A cluster has at most 1,000 nodes by the
 // advice of the specification, and replies are four arrays deep.
 const (
 	maxRangeNodes = 1024
+	maxNodeFields = 64
 	maxReplyDepth = 8
 	maxHostLength = 255
 )
@@ -37,151 +42,156 @@ const (
 // parseSlots reads a complete RESP2 or RESP3 reply to CLUSTER SLOTS, whose form
 // is that of the command's documentation. asked is the host:port of the server
 // that replied: its host stands in where a node's endpoint is NULL or empty,
-// or is "?" and the metadata has no IP. A node without an endpoint whose port
-// is 0 as well is unknown and left out; if it is the primary, its range has no
-// nodes.
+// or is "?" and the metadata has no IP.
 //
-// What it allocates is in proportion to the reply, whatever that claims to
-// hold. Errors name the offset in the reply and what was expected there.
-func parseSlots(reply []byte, asked string) ([]slotRange, error) {
+// A row that cannot be used costs itself only: a range of slots, or a node, is
+// skipped and reported. If the node is the primary, its range has no nodes. What is
+// no RESP is an error, which names the offset in the reply and what was expected
+// there. What parseSlots allocates is in proportion to the reply, whatever that
+// claims to hold.
+func parseSlots(reply []byte, asked string) ([]slotRange, []skip, error) {
 	if len(reply) > 0 && reply[0] == '-' {
 		msg, _, _ := bytes.Cut(reply[1:], crlf)
-		return nil, fmt.Errorf("CLUSTER SLOTS: %s", resp.Redact(string(msg)))
+		return nil, nil, fmt.Errorf("CLUSTER SLOTS: %s", resp.Redact(string(msg)))
 	}
 	p := slotsParser{replyReader: replyReader{b: reply}, askedHost: hostOf(asked)}
 	n, err := p.array("an array of slot ranges", 0, SlotCount)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ranges := make([]slotRange, 0, n)
 	for range n {
-		r, err := p.slotRange()
+		row, err := p.cut(maxReplyDepth - 1)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		ranges = append(ranges, r)
+		if r, ok := p.slotRange(row); ok {
+			ranges = append(ranges, r)
+		}
 	}
 	if p.off != len(p.b) {
-		return nil, p.fail(p.off, "the end of the reply")
+		return nil, nil, p.fail(p.off, "the end of the reply")
 	}
-	return ranges, nil
+	return ranges, p.skips, nil
 }
 
 type slotsParser struct {
 	replyReader
 	askedHost string
+	skips     []skip
 }
 
-func (p *slotsParser) slotRange() (slotRange, error) {
-	var r slotRange
-	n, err := p.array("a slot range of first, last and nodes", 2, 2+maxRangeNodes)
-	if err != nil {
-		return r, err
+// slotRange reads [first, last, node...]. It reports whether the range can be used.
+func (p *slotsParser) slotRange(row replyReader) (r slotRange, ok bool) {
+	first, last, n := 0, 0, 0
+	var err error
+	if n, err = row.array("a slot range of first, last and nodes", 2, 2+maxRangeNodes); err == nil {
+		if first, err = row.integer("the first slot of a range", 0, SlotCount-1); err == nil {
+			last, err = row.integer("the last slot of a range", first, SlotCount-1)
+		}
 	}
-	first, err := p.integer("the first slot of a range", 0, SlotCount-1)
 	if err != nil {
-		return r, err
-	}
-	last, err := p.integer("the last slot of a range", first, SlotCount-1)
-	if err != nil {
-		return r, err
+		p.skips = append(p.skips, skip{node: "a range of slots", reason: reasonOf(err)})
+		return r, false
 	}
 	r.first, r.last = uint16(first), uint16(last)
-	ownerless := false
 	for i := range n - 2 {
-		node, known, err := p.node()
+		cell, err := row.cut(maxReplyDepth - 2)
 		if err != nil {
-			return r, err
+			break // the row was framed before
 		}
-		if i == 0 && !known {
-			ownerless = true // a replica must not be taken for the primary
-		}
-		if known && !ownerless {
+		node, missing := p.node(cell)
+		switch {
+		case missing.reason == "":
 			r.nodes = append(r.nodes, node)
+			continue
+		case i == 0:
+			missing.first, missing.last, missing.primary = r.first, r.last, true
+		}
+		if p.skips = append(p.skips, missing); i == 0 {
+			break // a replica must not be taken for the primary
 		}
 	}
-	return r, nil
+	return r, true
 }
 
-// node reads [endpoint, port, id, metadata, ...]. known is false for a node
-// that has no address.
-func (p *slotsParser) node() (node nodeAddr, known bool, err error) {
-	n, err := p.array("a node of endpoint, port and ID", 2, 64)
-	if err != nil {
-		return node, false, err
+// node reads [endpoint, port, id, metadata, ...], or says why the node is skipped.
+func (p *slotsParser) node(row replyReader) (node nodeAddr, missing skip) {
+	var host, id []byte
+	var told metadata
+	port := 0
+	n, err := row.array("a node of endpoint, port and ID", 2, maxNodeFields)
+	if err == nil {
+		host, err = row.text("an endpoint")
 	}
-	at := p.off
-	host, err := p.text("an endpoint")
-	if err != nil {
-		return node, false, err
+	if err == nil {
+		port, err = row.integer("a port", 0, 65535)
 	}
-	if len(host) > 0 && !validHost(host) {
-		return node, false, p.fail(at, "an endpoint of printable characters")
+	if err == nil && n > 2 {
+		id, err = row.text("a node ID")
 	}
+	if err == nil && n > 3 {
+		told, err = row.metadata()
+	}
+	name := nodeName(host, port, id)
 	nameless := len(host) == 0 || string(host) == "?"
-	minPort := 1
-	if nameless {
-		minPort = 0
-	}
-	port, err := p.integer("a port", minPort, 65535)
-	if err != nil {
-		return node, false, err
-	}
-	var id, ip []byte
-	if n > 2 {
-		if id, err = p.text("a node ID"); err != nil {
-			return node, false, err
-		}
-	}
-	if n > 3 {
-		if ip, err = p.metadataIP(); err != nil {
-			return node, false, err
-		}
-	}
-	for range n - 4 {
-		if err := p.skip(maxReplyDepth - 3); err != nil {
-			return node, false, err
-		}
-	}
 	// NULL asks for the host that was asked even though the metadata has an
 	// IP, since that may be hidden behind a load balancer.
-	if string(host) == "?" && validHost(ip) {
-		host = ip
+	if ip, ok := usableHost(told.ip); string(host) == "?" && ok {
+		host, nameless = ip, false
 	}
-	node = nodeAddr{id: string(id)}
+	if !nameless && err == nil {
+		var usable bool
+		if host, usable = usableHost(host); !usable {
+			return node, skip{node: name, reason: unusableHost}
+		}
+	}
+	switch {
+	case err != nil:
+		return node, skip{node: name, reason: reasonOf(err)}
+	case port == 0:
+		return node, skip{node: name, reason: portZero}
+	}
+	node = nodeAddr{id: string(id), zone: string(told.zone)}
 	node.addr, node.dialled = joinAddr(host, port, p.askedHost)
-	return node, port != 0, nil
+	return node, skip{}
 }
 
-// metadataIP reads the metadata of a node, a map or a flat array of names and
-// values, and returns the value of "ip" if there is one.
-func (p *slotsParser) metadataIP() (ip []byte, err error) {
-	if p.off < len(p.b) && p.b[p.off] != '*' && p.b[p.off] != '%' {
-		return nil, p.skip(maxReplyDepth - 3)
+// metadata is what a node's row tells besides, as far as it is used.
+type metadata struct{ ip, zone []byte }
+
+// metadata reads the metadata of a node: a map, or a flat array of names and
+// values, or NULL.
+func (r *replyReader) metadata() (told metadata, err error) {
+	if r.off < len(r.b) && r.b[r.off] != '*' && r.b[r.off] != '%' || r.isNullArray() {
+		return told, r.skip(maxReplyDepth - 3)
 	}
-	n, err := p.elements("metadata")
+	n, err := r.elements("metadata")
 	if err != nil {
-		return nil, err
+		return told, err
 	}
-	var isIP bool
+	var name []byte
 	for i := range n {
-		if p.off < len(p.b) && p.b[p.off] != '$' && p.b[p.off] != '+' {
-			if err := p.skip(maxReplyDepth - 4); err != nil {
-				return nil, err
+		if r.off < len(r.b) && r.b[r.off] != '$' && r.b[r.off] != '+' {
+			if err := r.skip(maxReplyDepth - 4); err != nil {
+				return told, err
 			}
-			isIP = false
+			name = nil
 			continue
 		}
-		s, err := p.text("a name or value of metadata")
-		if err != nil {
-			return nil, err
+		s, err := r.text("a name or value of metadata")
+		switch {
+		case err != nil:
+			return told, err
+		case i%2 == 0:
+			name = s
+		case string(name) == "ip":
+			told.ip = s
+		case string(name) == "availability-zone":
+			told.zone = s
 		}
-		if isIP {
-			ip = s
-		}
-		isIP = i%2 == 0 && string(s) == "ip"
 	}
-	return ip, nil
+	return told, nil
 }
 
 // joinAddr returns host:port, with the host that was asked where none is told,
@@ -203,172 +213,18 @@ func hostOf(addr string) string {
 	return host
 }
 
-// validHost refuses what can be neither a name nor an IP address.
-func validHost(host []byte) bool {
-	if len(host) == 0 || len(host) > maxHostLength {
-		return false
+// usableHost returns the host without the brackets of an IPv6 address, and whether it
+// may be a name or an IP address. Names may be in any script: a resolver of the
+// user's (Dialer.NetDial, AddrMap) may know them.
+func usableHost(host []byte) ([]byte, bool) {
+	if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
+		host = host[1 : n-1]
 	}
-	for _, c := range host {
-		if c <= ' ' || c >= 0x7f || c == '[' || c == ']' {
-			return false
-		}
+	odd := func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("[]/@?#", r)
 	}
-	return true
+	ok := len(host) > 0 && len(host) <= maxHostLength && utf8.Valid(host) && !bytes.ContainsFunc(host, odd)
+	return host, ok
 }
 
 var crlf = []byte("\r\n")
-
-// A replyReader walks through a complete RESP frame that is not trusted.
-type replyReader struct {
-	b   []byte
-	off int
-}
-
-// fail describes what is wrong at an offset.
-func (r *replyReader) fail(at int, want string) error {
-	got := "the end"
-	if at < len(r.b) {
-		got = strconv.QuoteToASCII(string(r.b[at:min(at+12, len(r.b))]))
-	}
-	return fmt.Errorf("CLUSTER SLOTS reply, byte %d: want %s, got %s", at, want, got)
-}
-
-// line reads the first line of a value: its type and the text after it.
-func (r *replyReader) line(want string) (kind byte, text []byte, err error) {
-	if r.off >= len(r.b) {
-		return 0, nil, r.fail(r.off, want)
-	}
-	n := bytes.Index(r.b[r.off:], crlf)
-	if n < 1 {
-		return 0, nil, r.fail(r.off, want)
-	}
-	text = r.b[r.off+1 : r.off+n]
-	kind = r.b[r.off]
-	r.off += n + 2
-	return kind, text, nil
-}
-
-// array reads the header of an array with min to max elements.
-func (r *replyReader) array(want string, min, max int) (int, error) {
-	at := r.off
-	if at >= len(r.b) || r.b[at] != '*' {
-		return 0, r.fail(at, want)
-	}
-	n, err := r.elements(want)
-	if err == nil && (n < min || n > max) {
-		err = r.fail(at, want)
-	}
-	return n, err
-}
-
-// elements reads the header of an array or a map and returns how many values
-// follow: no more than there are bytes for.
-func (r *replyReader) elements(want string) (int, error) {
-	at := r.off
-	kind, text, err := r.line(want)
-	if err != nil {
-		return 0, err
-	}
-	n, err := atoi(text)
-	if kind == '%' {
-		n *= 2
-	}
-	if err != nil || n < 0 || n > (len(r.b)-r.off)/len("_\r\n") {
-		return 0, r.fail(at, want)
-	}
-	return n, nil
-}
-
-// integer reads a number between min and max.
-func (r *replyReader) integer(want string, min, max int) (int, error) {
-	at := r.off
-	kind, text, err := r.line(want)
-	if err != nil {
-		return 0, err
-	}
-	n, err := atoi(text)
-	if kind != ':' || err != nil || n < min || n > max {
-		return 0, r.fail(at, fmt.Sprintf("%s from %d to %d", want, min, max))
-	}
-	return n, nil
-}
-
-// text reads a bulk or simple string; of a null it returns nil.
-func (r *replyReader) text(want string) ([]byte, error) {
-	at := r.off
-	kind, text, err := r.line(want)
-	if err != nil {
-		return nil, err
-	}
-	switch kind {
-	case '+':
-		return text, nil
-	case '_':
-		if len(text) == 0 {
-			return nil, nil
-		}
-	case '$':
-		if string(text) == "-1" {
-			return nil, nil
-		}
-		if n, err := atoi(text); err == nil && n >= 0 {
-			return r.bulk(at, n, want)
-		}
-	}
-	return nil, r.fail(at, want)
-}
-
-// bulk reads n bytes and the line end after them.
-func (r *replyReader) bulk(at, n int, want string) ([]byte, error) {
-	if n > len(r.b)-r.off-len(crlf) || string(r.b[r.off+n:r.off+n+2]) != "\r\n" {
-		return nil, r.fail(at, want)
-	}
-	s := r.b[r.off : r.off+n]
-	r.off += n + 2
-	return s, nil
-}
-
-// skip passes over any value that is nested at most depth deep.
-func (r *replyReader) skip(depth int) error {
-	const want = "a value"
-	if r.off >= len(r.b) || depth <= 0 {
-		return r.fail(r.off, "a value nested less deep")
-	}
-	switch r.b[r.off] {
-	case '$', '+', '_':
-		_, err := r.text(want)
-		return err
-	case ':', ',', '#', '(':
-		_, _, err := r.line(want)
-		return err
-	case '*', '~', '%':
-		n, err := r.elements(want)
-		for i := 0; i < n && err == nil; i++ {
-			err = r.skip(depth - 1)
-		}
-		return err
-	}
-	return r.fail(r.off, want)
-}
-
-var errNumber = errors.New("not a number of up to nine digits")
-
-// atoi parses what RESP headers and ports may hold: no sign but '-', no more
-// digits than an int32 can hold.
-func atoi(b []byte) (int, error) {
-	digits, sign := b, 1
-	if len(b) > 0 && b[0] == '-' {
-		digits, sign = b[1:], -1
-	}
-	if len(digits) == 0 || len(digits) > 9 {
-		return 0, errNumber
-	}
-	n := 0
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, errNumber
-		}
-		n = n*10 + int(c-'0')
-	}
-	return sign * n, nil
-}

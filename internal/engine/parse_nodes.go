@@ -12,6 +12,7 @@ import (
 type nodesTold struct {
 	self   string            // the server's own ID
 	epochs map[string]uint64 // the config epoch by ID, also of replicas, whose is that of their primary
+	skips  []skip            // lines that do not parse
 }
 
 // maxNodes bounds how many nodes parseNodes reads.
@@ -23,7 +24,7 @@ var errNodes = errors.New("CLUSTER NODES reply")
 //
 //	<id> <ip:port@cport,hostname> <flags> <primary> <ping> <pong> <config epoch> <link> <slots>...
 //
-// (documentation of the command). Errors name the line.
+// (documentation of the command). A line that does not parse is skipped.
 func parseNodes(reply []byte) (nodesTold, error) {
 	text, err := nodesText(reply)
 	if err != nil {
@@ -38,12 +39,16 @@ func parseNodes(reply []byte) (nodesTold, error) {
 		if len(fields) == 0 {
 			continue
 		}
-		if len(fields) < needed || number > maxNodes {
-			return nodesTold{}, fmt.Errorf("%w, line %d: want at least %d fields, and at most %d lines", errNodes, number, needed, maxNodes)
+		if number > maxNodes {
+			return nodesTold{}, fmt.Errorf("%w: want at most %d lines", errNodes, maxNodes)
 		}
-		n, err := strconv.ParseUint(string(fields[epoch]), 10, 64)
+		n, err := uint64(0), errNodes
+		if len(fields) >= needed {
+			n, err = strconv.ParseUint(string(fields[epoch]), 10, 64)
+		}
 		if err != nil {
-			return nodesTold{}, fmt.Errorf("%w, line %d: want a config epoch in field %d", errNodes, number, epoch+1)
+			told.skips = append(told.skips, skip{node: plain(string(fields[id])), reason: oddLine})
+			continue
 		}
 		told.epochs[string(fields[id])] = n
 		for flag := range bytes.SplitSeq(fields[flags], []byte(",")) {

@@ -36,11 +36,16 @@ func TestParseSlotsEndpoints(t *testing.T) {
 		"no name, IP":          {replyNoName, "10.1.2.3:7001"},
 		"no name, IPv6, RESP3": {replyNoName3, "[fd00::7]:7001"},
 		"no name, no IP":       {replyNoIP, "asked:7001"},
+		"IPv6 in brackets":     {replyHead + "*4\r\n$9\r\n[fd00::7]\r\n" + replyID + "*0\r\n", "[fd00::7]:7001"},
+		"name of any script":   {replyHead + "*4\r\n$15\r\nb\u00fccher.example\r\n" + replyID + "*0\r\n", "b\u00fccher.example:7001"},
+		"no metadata":          {replyHead + "*4\r\n$8\r\n10.1.2.3\r\n" + replyID + "$-1\r\n", "10.1.2.3:7001"},
+		"no metadata, array":   {replyHead + "*4\r\n$8\r\n10.1.2.3\r\n" + replyID + "*-1\r\n", "10.1.2.3:7001"},
+		"no metadata, RESP3":   {replyHead + "*4\r\n$8\r\n10.1.2.3\r\n" + replyID + "_\r\n", "10.1.2.3:7001"},
 		"null":                 {replyNull, "asked:7001"},
 		"null, RESP3":          {replyNull3, "asked:7001"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ranges, err := parseSlots([]byte(test.reply), "asked:7000")
+			ranges, _, err := parseSlots([]byte(test.reply), "asked:7000")
 			require.NoError(t, err)
 			id := "636174f2d8919ec24ac0f4be44b53219ffeb4f29"
 			assert.Equal(t, []slotRange{{0, 8000, []nodeAddr{{addr: test.addr, id: id, dialled: strings.HasPrefix(test.addr, "asked")}}}}, ranges)
@@ -77,6 +82,10 @@ func TestParseSlots(t *testing.T) {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*6\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n_\r\n*2\r\n,1.5\r\n#t\r\n%1\r\n+a\r\n~1\r\n(123\r\n",
 			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}}}},
 		},
+		"availability zone": {
+			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n*4\r\n$17\r\navailability-zone\r\n$2\r\neu\r\n+ip\r\n+h\r\n",
+			[]slotRange{{0, 5, []nodeAddr{{addr: "h:1", id: "x", zone: "eu"}}}},
+		},
 		"metadata with other types": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n%3\r\n+n\r\n:7\r\n*1\r\n+ip\r\n+v\r\n+ip\r\n+h\r\n",
 			[]slotRange{{0, 5, []nodeAddr{{addr: "h:1", id: "x"}}}},
@@ -87,7 +96,7 @@ func TestParseSlots(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ranges, err := parseSlots([]byte(test.reply), "asked:7000")
+			ranges, _, err := parseSlots([]byte(test.reply), "asked:7000")
 			require.NoError(t, err)
 			assert.Equal(t, test.want, ranges)
 		})
@@ -108,31 +117,81 @@ func TestParseSlotsErrors(t *testing.T) {
 		"*999999999\r\n:1\r\n":                 "byte 0: want an array",
 		"*99999999999999999999\r\n":            "byte 0: want an array",
 		"*0\r\n*0\r\n":                         `byte 4: want the end of the reply, got "*0\r\n"`,
-		"*1\r\n*1\r\n:1\r\n":                   "byte 4: want a slot range",
-		"*1\r\n*2\r\n:5\r\n:4\r\n":             "byte 12: want the last slot of a range from 5 to 16383",
-		"*1\r\n*2\r\n:0\r\n:16384\r\n":         "byte 12: want the last slot of a range from 0 to 16383",
-		"*1\r\n*2\r\n:-1\r\n:3\r\n":            "byte 8: want the first slot of a range",
-		"*1\r\n*2\r\n+1\r\n:3\r\n":             "byte 8: want the first slot of a range",
-		node("+x\r\n"):                         "byte 16: want a node",
-		node("*1\r\n+x\r\n"):                   "byte 16: want a node",
-		node("*2\r\n:1\r\n:1\r\n"):             "byte 20: want an endpoint",
-		node("*2\r\n$-5\r\n:1\r\n"):            "byte 20: want an endpoint",
-		node("*2\r\n$9\r\na\r\n:1\r\n"):        "byte 20: want an endpoint",
-		node("*2\r\n$1\r\nabc\r\n:1\r\n"):      "byte 20: want an endpoint",
-		node("*2\r\n$3\r\na\nb\r\n:1\r\n"):     "byte 20: want an endpoint of printable characters",
-		node("*2\r\n+a\r\n:0\r\n"):             "byte 24: want a port from 1 to 65535",
-		node("*2\r\n+a\r\n:65536\r\n"):         "byte 24: want a port from 1 to 65535",
-		node("*2\r\n+?\r\n:-1\r\n"):            "byte 24: want a port from 0 to 65535",
-		node("*3\r\n+a\r\n:1\r\n:1\r\n"):       "byte 28: want a node ID",
+		"*1\r\n?\r\n":                          "byte 4: want a value",
+		node("*2\r\n$-5\r\n:1\r\n"):            "byte 20: want a value",
+		node("*2\r\n$9\r\na\r\n:1\r\n"):        "byte 20: want a value",
+		node("*2\r\n$1\r\nabc\r\n:1\r\n"):      "byte 20: want a value",
 		node("*4\r\n+a\r\n:1\r\n+x\r\n!2\r\n"): "byte 32: want a value",
 		node("*4\r\n+a\r\n:1\r\n+x\r\n" + strings.Repeat("*1\r\n", 9) + "_\r\n"): "want a value nested less deep",
 	} {
-		_, err := parseSlots([]byte(reply), "asked:7000")
+		_, _, err := parseSlots([]byte(reply), "asked:7000")
 		assert.ErrorContains(t, err, "CLUSTER SLOTS reply, byte ", "%q", reply)
 		assert.ErrorContains(t, err, want, "%q", reply)
 	}
-	_, err := parseSlots([]byte("-ERR unknown command 'CLUSTER', with args beginning with: 'SLOTS' \r\n"), "asked:7000")
+	_, _, err := parseSlots([]byte("-ERR unknown command 'CLUSTER', with args beginning with: 'SLOTS' \r\n"), "asked:7000")
 	assert.EqualError(t, err, "CLUSTER SLOTS: ERR unknown command 'CLUSTER'")
+}
+
+// TestOddRowCostsItself: the rows before and behind it are used. The slots of a primary
+// that is skipped have no owner, whatever replicas there are.
+func TestOddRowCostsItself(t *testing.T) {
+	t.Parallel()
+	const nodeA, nodeB = "*3\r\n+a\r\n:1\r\n+x\r\n", "*3\r\n+b\r\n:2\r\n+y\r\n"
+	a, b := nodeAddr{addr: "a:1", id: "x"}, nodeAddr{addr: "b:2", id: "y"}
+	for name, test := range map[string]struct{ odd, node, reason string }{
+		"port 0":                   {"*3\r\n+h\r\n:0\r\n+z\r\n", "h:0 (ID z)", "its port is 0"},
+		"port 0, no endpoint":      {"*3\r\n$-1\r\n:0\r\n+z\r\n", "without an address (ID z)", "its port is 0"},
+		"port 0, unknown":          {"*3\r\n+?\r\n:0\r\n+z\r\n", "?:0 (ID z)", "its port is 0"},
+		"port too large":           {"*2\r\n+h\r\n:65536\r\n", "h:0", "want a port from 0 to 65535"},
+		"port below 0":             {"*2\r\n+h\r\n:-1\r\n", "h:0", "want a port"},
+		"port in words":            {"*2\r\n+h\r\n+one\r\n", "h:0", "want a port"},
+		"line feed in the host":    {"*2\r\n$3\r\na\nb\r\n:1\r\n", `a\nb:1`, "its host is neither"},
+		"blank in the host":        {"*2\r\n+a b\r\n:1\r\n", "a b:1", "its host is neither"},
+		"path for a host":          {"*2\r\n+/tmp/s\r\n:1\r\n", "/tmp/s:1", "its host is neither"},
+		"host that is no UTF-8":    {"*2\r\n+\xff\r\n:1\r\n", `\xff:1`, "its host is neither"},
+		"brackets without a host":  {"*2\r\n+[]\r\n:1\r\n", "[]:1", "its host is neither"},
+		"endless host":             {"*2\r\n+" + strings.Repeat("h", 256) + "\r\n:1\r\n", strings.Repeat("h", maxNodeName), "its host is neither"},
+		"number for a host":        {"*2\r\n:1\r\n:1\r\n", "without an address", "want an endpoint"},
+		"number for an ID":         {"*3\r\n+h\r\n:1\r\n:1\r\n", "h:1", "want a node ID"},
+		"no node":                  {"+x\r\n", "without an address", "want a node"},
+		"null":                     {"*-1\r\n", "without an address", "want a node"},
+		"half a node":              {"*1\r\n+x\r\n", "without an address", "want a node"},
+		"error":                    {"-ERR no\r\n", "without an address", "want a node"},
+		"text for metadata's name": {"*4\r\n+?\r\n:0\r\n+z\r\n*1\r\n|1\r\n+k\r\n+v\r\n=5\r\ntxt:a\r\n", "?:0 (ID z)", "its port is 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reply := "*3\r\n" + // a replica, a primary, and a range of its own
+				"*5\r\n:0\r\n:5\r\n" + nodeA + test.odd + nodeB +
+				"*4\r\n:6\r\n:9\r\n" + test.odd + nodeB +
+				"*3\r\n:10\r\n:16383\r\n" + nodeB
+			ranges, skips, err := parseSlots([]byte(reply), "asked:7000")
+			require.NoError(t, err)
+			assert.Equal(t, []slotRange{{0, 5, []nodeAddr{a, b}}, {6, 9, nil}, {10, 16383, []nodeAddr{b}}}, ranges)
+			require.Len(t, skips, 2)
+			assert.False(t, skips[0].primary)
+			assert.True(t, skips[1].primary)
+			assert.Equal(t, uint16(6), skips[1].first)
+			assert.Equal(t, uint16(9), skips[1].last)
+			for _, s := range skips {
+				assert.Equal(t, test.node, s.node)
+				assert.Contains(t, s.reason, test.reason)
+				assert.NotContains(t, s.reason, "byte", "it would differ from reply to reply")
+			}
+		})
+	}
+	for name, odd := range map[string]string{
+		"one number": "*1\r\n:1\r\n", "no array": ":1\r\n", "null": "_\r\n",
+		"last before first": "*2\r\n:5\r\n:4\r\n", "slot too large": "*2\r\n:0\r\n:16384\r\n",
+		"slot below 0": "*2\r\n:-1\r\n:3\r\n", "slot in words": "*2\r\n+1\r\n:3\r\n",
+		"too many nodes": "*1027\r\n:1\r\n:2\r\n" + strings.Repeat(nodeA, 1025),
+	} {
+		good := "*3\r\n:0\r\n:5\r\n" + nodeA
+		ranges, skips, err := parseSlots([]byte("*3\r\n"+good+odd+good), "asked:7000")
+		require.NoError(t, err, name)
+		assert.Equal(t, []slotRange{{0, 5, []nodeAddr{a}}, {0, 5, []nodeAddr{a}}}, ranges, name)
+		assert.Len(t, skips, 1, name)
+	}
 }
 
 // Every reply that ends too early or has a byte changed must be refused or
@@ -141,10 +200,10 @@ func TestParseSlotsDamaged(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{replyIPv6, replyNull, replyNull3, replyNoName3} {
 		for i := range reply {
-			_, err := parseSlots([]byte(reply[:i]), "asked:7000")
+			_, _, err := parseSlots([]byte(reply[:i]), "asked:7000")
 			assert.Error(t, err, "%q", reply[:i])
 			for _, c := range "\x00\r\n*$%:_-9" {
-				_, _ = parseSlots([]byte(reply[:i]+string(c)+reply[i+1:]), "asked:7000")
+				_, _, _ = parseSlots([]byte(reply[:i]+string(c)+reply[i+1:]), "asked:7000")
 			}
 		}
 	}
@@ -157,7 +216,7 @@ func TestParseSlotsLarge(t *testing.T) {
 	for i := range SlotCount {
 		fmt.Fprintf(&b, "*3\r\n:%d\r\n:%d\r\n*3\r\n$8\r\n10.1.2.3\r\n:7001\r\n$1\r\nx\r\n", i, i)
 	}
-	ranges, err := parseSlots([]byte(b.String()), "asked:7000")
+	ranges, _, err := parseSlots([]byte(b.String()), "asked:7000")
 	require.NoError(t, err)
 	assert.Len(t, ranges, SlotCount)
 	assert.Equal(t, slotRange{16383, 16383, []nodeAddr{{addr: "10.1.2.3:7001", id: "x"}}}, ranges[16383])
@@ -171,7 +230,7 @@ func FuzzParseSlots(f *testing.F) {
 		f.Add([]byte(reply), "10.0.0.1:7000")
 	}
 	f.Fuzz(func(t *testing.T, reply []byte, asked string) {
-		ranges, err := parseSlots(reply, asked)
+		ranges, _, err := parseSlots(reply, asked)
 		if err != nil {
 			return
 		}

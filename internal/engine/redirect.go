@@ -2,10 +2,12 @@ package engine
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A verdict is what an error reply means for the command that got it. Every
@@ -20,11 +22,11 @@ const (
 	ask                       // ASK: the key may be on the node that imports the slot
 	tryAgain                  // TRYAGAIN: some of the keys are still on their way
 	down                      // CLUSTERDOWN, LOADING, MASTERDOWN: not now
-	unserved                  // CLUSTERDOWN for this slot only
+	unserved                  // CLUSTERDOWN for this slot only; MOVED or ASK to a node without an address
 	readOnly                  // READONLY: a write came to a replica
 	noReplicas                // NOREPLICAS: too few replicas for a write
 	noScript                  // NOSCRIPT: the script has to be sent along
-	unnamed                   // MOVED or ASK to a node of which the server knows no host name: "?"
+	unnamed                   // MOVED or ASK to a node whose address the server does not know: host "?" or port 0
 	stale                     // MOVED or ASK to where the reply came from: see redirect.from
 )
 
@@ -54,7 +56,7 @@ const maxErrorText = resp.MaxRedacted
 
 // classify judges the text of an error reply, without the leading '-' and the
 // line end. asked is the host:port of the server that replied; its host stands
-// in where MOVED or ASK name none (Redis Cluster specification, "MOVED
+// in where it is empty in MOVED or ASK (Redis Cluster specification, "MOVED
 // redirection"). A MOVED or ASK that is malformed is final, so that the caller
 // sees what the server wrote. It allocates for MOVED and ASK only.
 func classify(msg []byte, asked string) redirect {
@@ -114,8 +116,9 @@ func saysReadOnly(text []byte) bool {
 	return bytes.HasPrefix(text, readOnlyCode) || bytes.HasPrefix(text, scriptError) && bytes.Contains(text, wrapped)
 }
 
-// classifyAddr parses "slot host:port". The host may be an IPv6 address
-// without brackets.
+// classifyAddr parses "slot host:port". The host may be an IPv6 address without
+// brackets. A node without an address, whose host is "?" or whose port is 0, cannot be
+// followed: the command goes again by a new map.
 func classifyAddr(v verdict, text []byte, asked string) redirect {
 	slotText, addr, _ := bytes.Cut(text, space)
 	slot, err := atoi(slotText)
@@ -126,18 +129,15 @@ func classifyAddr(v verdict, text []byte, asked string) redirect {
 	if colon < 0 {
 		return redirect{}
 	}
-	host, portText := addr[:colon], addr[colon+1:]
+	host, portText, usable := addr[:colon], addr[colon+1:], false
 	port, err := atoi(portText)
-	if err != nil || port < 1 || port > 65535 {
+	if err != nil || port < 0 || port > 65535 {
 		return redirect{}
 	}
-	if n := len(host); n > 2 && host[0] == '[' && host[n-1] == ']' {
-		host = host[1 : n-1]
+	if port == 0 || string(host) == "?" {
+		return redirect{verdict: unnamed, slot: uint16(slot)} // the map may know the node's address
 	}
-	switch {
-	case string(host) == "?":
-		return redirect{verdict: unnamed, slot: uint16(slot)}
-	case len(host) > 0 && !validHost(host):
+	if host, usable = usableHost(host); !usable && len(host) > 0 {
 		return redirect{}
 	}
 	to := redirect{verdict: v, slot: uint16(slot)}
@@ -147,6 +147,9 @@ func classifyAddr(v verdict, text []byte, asked string) redirect {
 
 // passing tells whether a server that refused the handshake may accept it soon.
 func passing(e *redislanes.HandshakeError) bool {
+	if errors.Is(e, wire.ErrCredentials) {
+		return true
+	}
 	text, err := strconv.Unquote(e.Reply)
 	if err != nil {
 		return false

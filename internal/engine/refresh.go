@@ -197,7 +197,7 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 		case <-more:
 			addr := addrs[asked]
 			asked++
-			c.tasks.Go(func() { answers <- c.question(ctx, addr) })
+			c.tasks.Go(func() { answers <- c.located(c.question(ctx, addr)) })
 			stagger.Reset(askStagger)
 		case a := <-answers:
 			answered++
@@ -232,6 +232,7 @@ func (c *Client) count(votes *poll, a answer, failed *redislanes.UnreachableErro
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: a.err})
 		return
 	}
+	c.logSkips(a.addr, a.view.skips)
 	wrong := votes.add(a.addr, a.id, a.view)
 	if wrong != noDoubt {
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: &redislanes.MapError{Addr: a.addr, Reason: wrong.String()}})

@@ -73,7 +73,10 @@ type place struct {
 type trip struct {
 	wire.Batch
 	pool *nodepool.Pool
-	own  *wire.Call // instead of the flight's, if a goroutine waits for this trip alone
+
+	replica *node // whose pool it is; nil: a primary's
+
+	own *wire.Call // instead of the flight's, if a goroutine waits for this trip alone
 
 	judged   bool   // a retry has decided about its commands
 	commands []int  // which ones, for a retry
@@ -339,7 +342,7 @@ func (f *flight) trip(p *nodepool.Pool, arena []byte, alone bool) *trip {
 	}
 	t := f.trips[f.used]
 	f.used++
-	t.pool = p
+	t.pool, t.replica = p, nil
 	t.judged, t.commands, t.proves, t.sent = false, t.commands[:0], keyless, f.now
 	t.watcher, t.retried, t.redirected = nil, 0, 0
 	call := f.call

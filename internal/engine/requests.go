@@ -83,7 +83,7 @@ func (c *Client) awaitAll(ctx context.Context, rs *Requests, ended func(i int, f
 			if complete || f.complete() {
 				f.open = false
 			} else if err != nil {
-				f.leave(c, err)
+				f.leave(err)
 			} else {
 				if f.troubled() {
 					rs.Early() // it ends with its last trip, whatever the others do

@@ -42,6 +42,8 @@ type retry struct {
 	bySlot   map[int32]route
 	moves    []move                // what the MOVED that were judged last said
 	named    map[nodeAddr]*leading // where redirects have led
+	avoid    []*node               // replicas that have not answered
+	givesUp  bool                  // the replicas, and what was asked beside them
 
 	unplaced []int         // commands that got no trip and were not judged yet
 	now      []int         // those of the next wave, in order
@@ -66,9 +68,10 @@ type attempt struct {
 	doubt     error // how the first try ended in which it may have run; nil if it only reads
 }
 
-// A route is where a redirect sends a command.
+// A route is where a redirect sends a command, or the replica that was chosen for it.
 type route struct {
 	node   *node
+	use    use
 	asking bool
 }
 
@@ -103,7 +106,7 @@ func (x *retry) run(ctx context.Context) {
 		}
 		x.wait(ctx)
 	}
-	x.flight.leave(x.client, ctx.Err())
+	x.flight.leave(ctx.Err())
 }
 
 // begin notes which commands travel on which trip.
@@ -121,7 +124,8 @@ func (x *retry) begin(ctx context.Context) {
 		}
 	}
 	x.had = timeLeft(ctx, r.began)
-	if x.had < math.MaxInt64 && x.how.Replicas && r.repeatable() {
+	asked := slices.ContainsFunc(x.flight.trips[:x.flight.used], func(t *trip) bool { return t.replica != nil })
+	if x.had < math.MaxInt64 && asked && r.repeatable() {
 		x.patience = r.began.Add(x.had / 2)
 	}
 }
@@ -147,7 +151,7 @@ func (x *retry) wait(ctx context.Context) {
 		due = timer.C
 	}
 	if complete, err := f.call.Next(ctx, due); err != nil {
-		f.leave(x.client, err)
+		f.leave(err)
 	} else if complete {
 		f.open = false
 	}
@@ -198,9 +202,6 @@ func (x *retry) judgeAll(commands []int) {
 	x.moves = x.moves[:0]
 	x.keepPairs(commands)
 	x.keepOrder(commands)
-	if slices.Contains(x.steps, toTurn) {
-		x.how.Replicas, x.patience = false, time.Time{}
-	}
 	x.schedule(commands, now)
 }
 
@@ -253,13 +254,14 @@ func (x *retry) send(ctx context.Context) {
 	f.now = x.client.troubles.begun.Load()
 	for _, i := range x.now {
 		x.count(i)
-		to, asks, err := x.target(t, i)
+		to, replica, asks, err := x.target(t, i)
 		if err != nil {
 			r.places[i] = place{err: err}
 			x.unplaced = append(x.unplaced, i)
 			continue
 		}
 		tr := x.tripTo(to, i, first)
+		tr.replica = replica
 		f.observed.count(tr, x.attempts[i].why)
 		if asks {
 			tr.Add(asking.from, asking.to)
@@ -342,7 +344,9 @@ func (x *retry) tripTo(p *nodepool.Pool, i, first int) *trip {
 // giveUpReplicas lets the primary answer what no replica has answered, while
 // there is still time. Only commands that may run twice come here.
 func (x *retry) giveUpReplicas() {
+	x.how.Replicas = false
 	x.judgeEnded()
+	x.givesUp = true
 	old := x.flight
 	old.abandon(errSilent)
 	old.observed.endGroups(old)
@@ -354,5 +358,5 @@ func (x *retry) giveUpReplicas() {
 			x.judgeAll(t.commands)
 		}
 	}
-	x.patience = time.Time{}
+	x.patience, x.givesUp = time.Time{}, false
 }

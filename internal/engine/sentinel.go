@@ -87,7 +87,11 @@ const verifyTime = time.Second
 func (c *Client) verifyPrimary(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
-	lane, err := wire.DialFor(ctx, c.cfg.Dialer, wire.Purpose{Role: true, Member: admitPrimary}, addr, nil)
+	purpose := wire.Purpose{Role: true, Member: admitPrimary}
+	if c.cfg.NoIdentity {
+		purpose = wire.Purpose{}
+	}
+	lane, err := wire.DialFor(ctx, c.cfg.Dialer, purpose, addr, nil)
 	if err != nil {
 		return err
 	}
@@ -113,6 +117,7 @@ type sentinelSaid struct {
 	primary   instance
 	replicas  []instance
 	sentinels []instance
+	skips     []skip
 }
 
 // An instance is a server that a Sentinel watches, or another Sentinel.
@@ -138,7 +143,7 @@ func (s sentinelSaid) view(asked string) *view {
 	}
 	v := singleView(s.primary.addr, replicas...)
 	v.claims[0].epoch = s.primary.epoch
-	v.sentinels = []string{asked}
+	v.sentinels, v.skips = []string{asked}, s.skips
 	for _, other := range s.sentinels {
 		if !other.gone() && !slices.Contains(v.sentinels, other.addr) {
 			v.sentinels = append(v.sentinels, other.addr)
@@ -167,8 +172,10 @@ func (c *Client) sentinelSays(ctx context.Context, addr string) (said sentinelSa
 	if said.primary, err = parsePrimary(replies[0], replies[1]); err != nil {
 		return said, &redislanes.MapError{Addr: addr, Reason: c.sentinelRefusal(replies[0], err)}
 	}
-	said.replicas, _ = parseInstances(replies[2]) // without them there are only fewer to read from
-	said.sentinels, _ = parseInstances(replies[3])
+	var skips [2][]skip
+	said.replicas, skips[0], _ = parseInstances(replies[2]) // without them there are only fewer to read from
+	said.sentinels, skips[1], _ = parseInstances(replies[3])
+	said.skips = slices.Concat(skips[0], skips[1])
 	return said, nil
 }
 
@@ -240,7 +247,7 @@ func parsePrimary(addr, master []byte) (instance, error) {
 		return instance{}, err
 	}
 	r = replyReader{b: master}
-	if told, err := r.instance(); err == nil {
+	if told, _, _, err := r.instance(); err == nil {
 		primary.epoch = told.epoch
 	}
 	return primary, nil
@@ -248,43 +255,51 @@ func parsePrimary(addr, master []byte) (instance, error) {
 
 var errSentinelReply = errors.New("the reply to SENTINEL makes no sense")
 
-// parseInstances reads the reply to SENTINEL REPLICAS or SENTINELS.
-func parseInstances(reply []byte) ([]instance, error) {
+// parseInstances reads the reply to SENTINEL REPLICAS or SENTINELS. A row that cannot
+// be used is skipped.
+func parseInstances(reply []byte) (list []instance, skips []skip, err error) {
 	r := replyReader{b: reply}
 	n, err := r.array("an array of instances", 0, maxInstances)
 	if err != nil {
-		return nil, errSentinelReply
+		return nil, nil, errSentinelReply
 	}
-	list := make([]instance, 0, n)
 	for range n {
-		i, err := r.instance()
+		row, err := r.cut(maxReplyDepth - 1)
 		if err != nil {
-			return nil, err
+			return nil, nil, errSentinelReply
 		}
-		list = append(list, i)
+		told, host, port, err := row.instance()
+		if err == nil {
+			told.addr, err = instanceAddr(host, port)
+		}
+		if err != nil {
+			name := plain(net.JoinHostPort(string(host), string(port)))
+			skips = append(skips, skip{node: name, reason: "its row in the reply to SENTINEL cannot be used"})
+			continue
+		}
+		list = append(list, told)
 	}
-	return list, nil
+	return list, skips, nil
 }
 
-// instance reads names and values, in an array or a map.
-func (r *replyReader) instance() (instance, error) {
+// instance reads names and values, in an array or a map. Host and port are part of the
+// reply.
+func (r *replyReader) instance() (told instance, host, port []byte, err error) {
 	if r.off >= len(r.b) || r.b[r.off] != '*' && r.b[r.off] != '%' {
-		return instance{}, errSentinelReply
+		return told, host, port, errSentinelReply
 	}
 	n, err := r.elements("an instance")
 	if err != nil || n%2 != 0 || n > 2*maxFields {
-		return instance{}, errSentinelReply
+		return told, host, port, errSentinelReply
 	}
-	var told instance
-	var host, port []byte
 	for range n / 2 {
 		name, err := r.text("a name")
 		if err != nil {
-			return instance{}, errSentinelReply
+			return told, host, port, errSentinelReply
 		}
 		value, err := r.text("a value")
 		if err != nil {
-			return instance{}, errSentinelReply
+			return told, host, port, errSentinelReply
 		}
 		switch string(name) {
 		case "ip":
@@ -297,13 +312,13 @@ func (r *replyReader) instance() (instance, error) {
 			told.epoch, _ = strconv.ParseUint(string(value), 10, 64)
 		}
 	}
-	told.addr, err = instanceAddr(host, port)
-	return told, err
+	return told, host, port, nil
 }
 
 func instanceAddr(host, port []byte) (string, error) {
 	n, err := atoi(port)
-	if err != nil || n < 1 || n > 65535 || !validHost(host) {
+	host, usable := usableHost(host)
+	if err != nil || n < 1 || n > 65535 || !usable {
 		return "", fmt.Errorf("%w: %q is no host, or %q no port", errSentinelReply, host, port)
 	}
 	return net.JoinHostPort(string(host), string(port)), nil

@@ -57,7 +57,7 @@ func TestParseInstances(t *testing.T) {
 	t.Parallel()
 	up := fieldsOf("*", "ip", "a", "port", "1", "flags", "slave")
 	down := fieldsOf("%", "ip", "b", "port", "2", "flags", "s_down,slave,disconnected")
-	got, err := parseInstances([]byte("*2\r\n" + up + down))
+	got, _, err := parseInstances([]byte("*2\r\n" + up + down))
 	require.NoError(t, err)
 	require.Equal(t, []instance{{addr: "a:1", flags: []string{"slave"}}, {addr: "b:2", flags: []string{"s_down", "slave", "disconnected"}}}, got)
 	require.False(t, got[0].gone())
@@ -67,10 +67,36 @@ func TestParseInstances(t *testing.T) {
 	require.Equal(t, []claim{{addr: "p:1", epoch: 3}}, v.claims)
 	require.Equal(t, []nodeAddr{{addr: "p:1"}, {addr: "a:1"}}, v.ranges[0].nodes)
 	require.Equal(t, []string{"s:1", "s:2"}, v.sentinels)
-	for _, in := range []string{"*1\r\n*1\r\n$1\r\na\r\n", "*1\r\n$1\r\na\r\n", "*1\r\n" + fieldsOf("*", "ip", "a"), ":0\r\n", ""} {
-		_, err := parseInstances([]byte(in))
+	for _, in := range []string{":0\r\n", "", "*1\r\n", "*1\r\n*1\r\n$5\r\na\r\n"} {
+		_, _, err := parseInstances([]byte(in))
 		require.Error(t, err, in)
 	}
+}
+
+// TestOddInstanceCostsItself: the instances before and behind it are used.
+func TestOddInstanceCostsItself(t *testing.T) {
+	t.Parallel()
+	good := fieldsOf("*", "ip", "a", "port", "1", "flags", "slave")
+	for name, odd := range map[string]string{
+		"no port":          fieldsOf("*", "ip", "a"),
+		"port 0":           fieldsOf("*", "ip", "a", "port", "0"),
+		"no host":          fieldsOf("*", "port", "1"),
+		"odd host":         fieldsOf("*", "ip", "a b", "port", "1"),
+		"value without":    "*1\r\n$1\r\na\r\n",
+		"no array":         "$1\r\na\r\n",
+		"an array in it":   "*2\r\n$2\r\nip\r\n*1\r\n$1\r\na\r\n",
+		"null":             "*-1\r\n",
+		"error":            "-ERR no\r\n",
+		"more than enough": "*4096\r\n" + strings.Repeat("$1\r\na\r\n", 4096),
+	} {
+		got, skips, err := parseInstances([]byte("*3\r\n" + good + odd + good))
+		require.NoError(t, err, name)
+		require.Len(t, got, 2, name)
+		require.Len(t, skips, 1, name)
+	}
+	primary, err := parsePrimary([]byte("*2\r\n$5\r\n[::1]\r\n$1\r\n1\r\n"), []byte(fieldsOf("*", "ip", "?", "config-epoch", "7")))
+	require.NoError(t, err)
+	require.Equal(t, instance{addr: "[::1]:1", epoch: 7}, primary)
 }
 
 func FuzzParseSentinel(f *testing.F) {
@@ -80,7 +106,7 @@ func FuzzParseSentinel(f *testing.F) {
 		if primary, err := parsePrimary(addr, instances); err == nil {
 			require.NoError(t, validAddr(primary.addr))
 		}
-		list, _ := parseInstances(instances)
+		list, _, _ := parseInstances(instances)
 		for _, i := range list {
 			require.NoError(t, validAddr(i.addr))
 		}

@@ -48,7 +48,7 @@ func dialAll(t *testing.T, ctx context.Context, addrs []string) map[string]radix
 // slotOwner returns the address of the primary of a slot by CLUSTER SLOTS.
 func slotOwner(t *testing.T, ctx context.Context, conn radix.Conn, asked string, slot uint16) nodeAddr {
 	t.Helper()
-	ranges, err := parseSlots(raw(t, ctx, conn, "CLUSTER SLOTS"), asked)
+	ranges, _, err := parseSlots(raw(t, ctx, conn, "CLUSTER SLOTS"), asked)
 	require.NoError(t, err)
 	for _, r := range ranges {
 		if r.first <= slot && slot <= r.last {
@@ -177,7 +177,7 @@ func realEndpoints(t *testing.T, ctx context.Context, real *servers.Cluster, con
 // toldAddr returns the address by which the server tells of the node with the ID.
 func toldAddr(t *testing.T, ctx context.Context, conn radix.Conn, id string) string {
 	t.Helper()
-	ranges, err := parseSlots(raw(t, ctx, conn, "CLUSTER SLOTS"), "asked:1")
+	ranges, _, err := parseSlots(raw(t, ctx, conn, "CLUSTER SLOTS"), "asked:1")
 	require.NoError(t, err)
 	for _, r := range ranges {
 		require.NotEmpty(t, r.nodes)

@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // A topology is which node owns which slot, at one moment. It is immutable:
 // requests load it once and read it without a lock.
@@ -11,6 +8,7 @@ type topology struct {
 	owner    [SlotCount]uint16 // index into nodes, or noOwner
 	nodes    []*node           // primaries
 	replicas [][]*node         // of each primary, sorted: servers name them in different orders
+	near     []int             // how many of each primary's replicas, the first ones, are in the client's zone
 	single   bool              // a server without cluster mode: keys of one command may be in any slots
 	view     *view             // the map that is in use; owner differs by what MOVED has taught since
 	version  uint64            // changes whenever a slot gets another owner
@@ -31,6 +29,7 @@ func newTopology(v *view, find func(addr string) *node) *topology {
 	}
 	t.single = v.single
 	index := make(map[string]uint16)
+	near := make(map[*node]bool)
 	for _, r := range v.ranges {
 		if len(r.nodes) == 0 {
 			continue
@@ -49,12 +48,11 @@ func newTopology(v *view, find func(addr string) *node) *topology {
 		for _, replica := range r.nodes[1:] {
 			if n := find(replica.addr); !slices.Contains(t.replicas[i], n) {
 				t.replicas[i] = append(t.replicas[i], n)
+				near[n] = replica.near
 			}
 		}
 	}
-	for _, replicas := range t.replicas {
-		slices.SortFunc(replicas, func(a, b *node) int { return strings.Compare(a.addr, b.addr) })
-	}
+	t.sortReplicas(near)
 	t.settle(nil)
 	return t
 }
@@ -87,7 +85,7 @@ func (t *topology) settle(before *topology) {
 func (t *topology) withoutHome() *topology {
 	for k := 1; k < len(t.nodes); k++ {
 		i := (int(t.home) + k) % len(t.nodes)
-		if t.nodes[i].answers() {
+		if t.nodes[i].answers(asPrimary) {
 			next := *t
 			next.home = uint16(i)
 			return &next
@@ -125,7 +123,7 @@ func (t *topology) withOwners(moves []move) *topology {
 		return t
 	}
 	next := *t
-	next.nodes, next.replicas = slices.Clone(t.nodes), slices.Clone(t.replicas)
+	next.nodes, next.replicas, next.near = slices.Clone(t.nodes), slices.Clone(t.replicas), slices.Clone(t.near)
 	index := make(map[*node]uint16, len(next.nodes))
 	for i, n := range next.nodes {
 		index[n] = uint16(i)
@@ -136,7 +134,7 @@ func (t *topology) withOwners(moves []move) *topology {
 			i = uint16(len(next.nodes))
 			index[m.to] = i
 			next.nodes = append(next.nodes, m.to)
-			next.replicas = append(next.replicas, nil)
+			next.replicas, next.near = append(next.replicas, nil), append(next.near, 0)
 		}
 		next.owner[m.slot] = i
 	}
@@ -203,23 +201,6 @@ func (t *topology) primary(slot int32) *node {
 		return nil
 	}
 	return t.nodes[i]
-}
-
-// replica returns the replica for commands of the slot, or that of commands
-// without a key; nil if there is none. It is the same one while the owner's
-// replicas are: another one has other cursors, and may lag further behind.
-func (t *topology) replica(slot int32) *node {
-	if slot < 0 {
-		return t.homeReplica
-	}
-	if t.owner[slot] == noOwner {
-		return nil
-	}
-	replicas := t.replicas[t.owner[slot]]
-	if len(replicas) == 0 {
-		return nil
-	}
-	return replicas[int(slot)%len(replicas)]
 }
 
 // all returns primaries and replicas, each once.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -20,7 +21,7 @@ const (
 	stands               // it has not run, and will not be sent again
 	toFollow             // MOVED: another node should have it, at once; NOSCRIPT: the same node
 	toAsk                // ASK: the same, but only for its keys
-	toTurn               // the primary should have it, at once
+	toTurn               // another replica should have it, at once, or the primary
 	toRetry              // later
 	toRepeat             // it has run, at once again: see order.go
 )
@@ -48,7 +49,7 @@ func (x *retry) judge(i int, now time.Time) step {
 		}
 		return ran
 	case final:
-		if !x.how.Replicas && saysReadOnly(text) { // in a script: nothing else may tell
+		if x.replicaOf(i) == nil && saysReadOnly(text) { // in a script: nothing else may tell
 			x.request.places[i].trip.pool.Renew()
 			x.client.hint()
 		}
@@ -72,8 +73,10 @@ func (x *retry) succeeded(i int, addr string) {
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
 // other server.
 func (x *retry) judgeRefusal(i int, v verdict, code, addr string, now time.Time) step {
-	if v == stale || v == readOnly && !x.how.Replicas {
+	if v == stale || v == readOnly && x.replicaOf(i) == nil {
 		x.request.places[i].trip.pool.Renew()
+	} else if v == readOnly {
+		x.how.Replicas = false // no replica writes
 	}
 	at := siteOf(v, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
 	t := x.client.troubles.note(at, code, x.attempts[i].since(at), now)
@@ -111,7 +114,7 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step 
 		}
 		x.doubt(i, err)
 	}
-	if !x.client.passes(err, x.how.Replicas) {
+	if !x.client.passes(err, x.replicaOf(i) != nil) {
 		return final
 	}
 	t := x.client.unanswered(err, addr, x.request.sort(i), x.request.slots[i], now)
@@ -121,14 +124,26 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step 
 	return final
 }
 
+// replicaOf returns the replica that the i-th command was sent to; nil if there is none.
+func (x *retry) replicaOf(i int) *node {
+	if t := x.request.places[i].trip; t != nil {
+		return t.replica
+	}
+	return nil
+}
+
 // inTrouble applies the one rule for all troubles. What a replica does not
-// answer is the primary's, whatever time it is.
+// answer is another one's or the primary's, whatever time it is.
 func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) step {
 	x.client.hint()
 	a := &x.attempts[i]
 	a.why, a.hops, a.trouble = because, 0, &t
+	replica := x.replicaOf(i)
+	if replica != nil && !slices.Contains(x.avoid, replica) {
+		x.avoid = append(x.avoid, replica)
+	}
 	switch {
-	case x.how.Replicas:
+	case replica != nil || x.givesUp:
 		return toTurn
 	case mayTryAgain(&t, now, x.had, x.client.cfg.DownGrace):
 		return toRetry
@@ -166,11 +181,11 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 	if down == nil {
 		return nil
 	}
+	c.noteFailure(down)
 	err := wire.NotSent(n.addr, down)
 	if c.passes(down, false) {
 		now := time.Now()
 		met := c.unanswered(down, n.addr, writing, int32(slot), now)
-		c.hint()
 		left := time.Duration(math.MaxInt64)
 		if !deadline.IsZero() {
 			left = deadline.Sub(now)
@@ -207,7 +222,7 @@ func (c *Client) passes(err error, replica bool) bool {
 	if errors.Is(err, redislanes.ErrExhausted) || c.ctx.Err() != nil {
 		return false // the service wants to know at once
 	}
-	var refused *redislanes.HandshakeError // a wrong password does not get better
+	var refused *redislanes.HandshakeError // a Dialer.Password that is wrong does not get better
 	return replica || !errors.As(err, &refused) || passing(refused)
 }
 
@@ -276,19 +291,27 @@ func (x *retry) nodeAt(l *leading) *node {
 // target returns where the command goes: to where a redirect sent it or, since
 // commands of one slot must keep their order, where the last redirect sent
 // another command of the slot; else by the map.
-func (x *retry) target(t *topology, i int) (p *nodepool.Pool, asking bool, err error) {
+func (x *retry) target(t *topology, i int) (p *nodepool.Pool, replica *node, asking bool, err error) {
 	slot := x.request.slots[i]
 	to, ok := x.bySlot[slot]
 	if slot < 0 || !ok {
 		to = x.attempts[i].to
 	}
-	if to.node != nil {
-		return to.node.pool(asPrimary), to.asking, nil
+	switch {
+	case to.node != nil && to.use == asReplica:
+		return to.node.pool(asReplica), to.node, false, nil
+	case to.node != nil:
+		return to.node.pool(asPrimary), nil, to.asking, nil
+	case t.primary(slot) == nil:
+		return nil, nil, false, t.noOwnerError(slot)
 	}
-	if t.primary(slot) == nil {
-		return nil, false, noOwnerError(slot)
+	p, replica = x.client.poolFor(t, slot, x.how, x.avoid)
+	if replica == nil {
+		x.how.Replicas, x.patience = false, time.Time{}
+	} else if slot >= 0 {
+		x.bySlot[slot] = route{node: replica, use: asReplica}
 	}
-	return x.client.poolFor(t, slot, x.how), false, nil
+	return p, replica, false, nil
 }
 
 // askingBounds returns where an ASKING is in the arena: behind all commands. The

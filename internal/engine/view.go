@@ -8,6 +8,7 @@ type view struct {
 	owner   [SlotCount]uint16 // index into claims, or noOwner
 	claims  []claim           // of the primaries that have slots
 	ranges  []slotRange
+	skips   []skip
 	ids     map[string]bool   // of all nodes that the server knows; empty if it tells none
 	at      map[string]placed // the nodes at an address
 	sure    bool              // the IDs are those that the servers give in CLUSTER MYID

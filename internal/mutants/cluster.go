@@ -19,7 +19,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a trip that a goroutine sent is not judged", "internal/engine/exec.go",
-		"\t\tf.sendEach(ctx, c, trips)\n", "\t\tf.sendEach(ctx, c, trips)\n\t\tf.settled = f.used\n",
+		"\t\tf.sendEach(ctx, trips)\n", "\t\tf.sendEach(ctx, trips)\n\t\tf.settled = f.used\n",
 		"./cluster", "TestGoroutinesAreJudged", false,
 	},
 	{
@@ -64,12 +64,12 @@ var ofCluster = []mutant{
 	},
 	{
 		"a stale lent connection stays in use", "internal/engine/lent.go",
-		"to.verdict == stale || to.verdict == readOnly", "to.verdict == readOnly",
+		"if to.verdict == stale {\n\t\tl.to.Renew()", "if to.verdict == stale {",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
 		"a stale connection of a node's own client stays in use", "internal/engine/nodes.go",
-		"\tcase stale:\n\t\tp.Renew()\n", "\tcase stale:\n",
+		"c.leadsTo(to)) == stale || ", "c.leadsTo(to)) == unserved || ",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
@@ -133,13 +133,38 @@ var ofCluster = []mutant{
 		"./cluster", "TestBlockingPipelineIsNotRepeated", false,
 	},
 	{
-		"another server's map changes the replica of a slot", "internal/engine/topology.go",
+		"a replica that is down is read from while another one is up", "internal/engine/replicas.go",
+		"return n.answers(asReplica) && !slices", "return !slices",
+		"./cluster", "TestSilentReplica", false,
+	},
+	{
+		"the primary is read from while another replica is up", "internal/engine/replicas.go",
+		"!slices.Contains(avoid, n)", "len(avoid) == 0",
+		"./cluster", "TestAnotherReplicaBeforeThePrimary", false,
+	},
+	{
+		"replicas in other zones are read from first", "internal/engine/replicas.go",
+		"n.near = zone == c.cfg.Zone", "n.near = zone != c.cfg.Zone",
+		"./cluster", "TestZones", false,
+	},
+	{
+		"each replica is asked for a write", "internal/engine/verdict.go",
+		"x.how.Replicas = false // no replica writes", "_ = x",
+		"./cluster", "TestWriteToReplicas", false,
+	},
+	{
+		"a slow primary is asked twice where no replica was", "internal/engine/retry.go",
+		"if x.had < math.MaxInt64 && asked && r", "if _ = asked; x.had < math.MaxInt64 && x.how.Replicas && r",
+		"./cluster", "TestSlowPrimaryWithoutReplicas", false,
+	},
+	{
+		"another server's map changes the replica of a slot", "internal/engine/replicas.go",
 		"return strings.Compare(a.addr, b.addr)", "return 0 * strings.Compare(a.addr, b.addr)",
 		"./internal/engine", "TestReplicaOfASlot", false,
 	},
 	{
 		"commands without a key go round nodes that are down", "internal/engine/topology.go",
-		"if t.nodes[i].answers() {", "if t.nodes[i] != nil {",
+		"if t.nodes[i].answers(asPrimary) {", "if t.nodes[i] != nil {",
 		"./cluster", "TestKeylessWhileAllNodesAreDown", false,
 	},
 	{
@@ -299,16 +324,16 @@ var ofCluster = []mutant{
 	},
 	{
 		"a replica that refuses is asked again", "internal/engine/verdict.go",
-		"\tcase x.how.Replicas:\n\t\treturn toTurn\n", "",
+		"case replica != nil || x.givesUp:\n", "case x.givesUp:\n",
 		"./cluster", "TestSecondaryFallsBack/LOADING", false,
 	},
 	{
-		"deadlines are no hint", "internal/engine/exec.go",
-		"if errors.Is(err, context.DeadlineExceeded) {", "if errors.Is(err, context.Canceled) {",
+		"deadlines are no hint", "internal/engine/failed.go",
+		"errors.Is(err, context.Canceled), ", "errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), ",
 		"./cluster", "TestDeadlineIsAHint", false,
 	},
 	{
-		"a primary that is slow is taken for a silent replica", "internal/engine/retry.go",
+		"a primary that is slow is taken for a silent replica", "internal/engine/verdict.go",
 		"x.how.Replicas, x.patience = false, time.Time{}", "x.how.Replicas = false",
 		"./cluster", "TestSlowPrimaryIsAskedOnce", false,
 	},
@@ -349,7 +374,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a script's READONLY leaves its connections where they are", "internal/engine/verdict.go",
-		"if !x.how.Replicas && saysReadOnly(text) {", "if false {",
+		"if x.replicaOf(i) == nil && saysReadOnly(text) {", "if false {",
 		"./internal/sim/model", "TestScriptsBehindAFailover", false,
 	},
 }

@@ -108,6 +108,36 @@ var ofMap = []mutant{
 		"./internal/engine", "TestPoll", false,
 	},
 	{
+		"map: the replica of a primary that is left out takes its slots", "internal/engine/parse.go",
+		"if p.skips = append(p.skips, missing); i == 0 {", "if p.skips = append(p.skips, missing); i < 0 {",
+		"./internal/engine", "TestOddRowCostsItself", false,
+	},
+	{
+		"map: a node that speaks TLS only is dialled at port 0", "internal/engine/parse.go",
+		"case port == 0:", "case port < 0:",
+		"./cluster", "TestOddNodeOfAMap", false,
+	},
+	{
+		"a redirect to a node without an address is the call's error", "internal/engine/redirect.go",
+		"if port == 0 || string(host) == \"?\" {\n\t\treturn redirect{verdict: unnamed, slot: uint16(slot)}", "if port == 0 || string(host) == \"?\" {\n\t\treturn redirect{}",
+		"./cluster", "TestMovedToNoAddress", false,
+	},
+	{
+		"map: an unknown outcome asks for no new one", "internal/engine/exec.go",
+		"\tif !r.clean {\n\t\tc.noteOutcomes(r)\n", "\tif false {\n\t\tc.noteOutcomes(r)\n",
+		"./cluster", "TestEachFailureAsksForAMap", false,
+	},
+	{
+		"map: what fails on a node's client asks for no new one", "internal/engine/failed.go",
+		"if err != nil && !saysNothing(err) {\n", "if false {\n",
+		"./cluster", "TestEachFailureAsksForAMap", false,
+	},
+	{
+		"map: a caller that leaves asks for a new one", "internal/engine/failed.go",
+		"errors.Is(err, context.Canceled), ", "",
+		"./cluster", "TestWhatAsksForNoMap", false,
+	},
+	{
 		"map: the host that was dialled is translated", "internal/engine/ask.go",
 		"if n.dialled {", "if false {",
 		"./cluster", "TestAddrMapIsAskedOnce", false,
@@ -131,5 +161,15 @@ var ofMap = []mutant{
 		"map: a storm of MOVED copies it for each slot", "internal/engine/verdict.go",
 		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
 		"./cluster", "TestStormOfMovedIsCheap", false,
+	},
+	{
+		"NoIdentity: connections ask all the same", "internal/engine/member.go",
+		"\tcase c.cfg.NoIdentity:\n", "\tcase false:\n",
+		"./cluster", "TestNarrowACL", false,
+	},
+	{
+		"NoIdentity: fetches of the map ask for epochs all the same", "internal/engine/ask.go",
+		"\tif !c.cfg.NoIdentity {\n", "\tif true {\n",
+		"./cluster", "TestNarrowACL", false,
 	},
 }

@@ -13,7 +13,7 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestDeadServerFailsAtOnce", false,
 	},
 	{
-		"a paused server is taken for a dead one", "internal/nodepool/stall.go",
+		"a paused server is taken for a dead one", "internal/nodepool/doubt.go",
 		"if err == nil || refusedHandshake(err) {", "if false {",
 		"./internal/nodepool", "TestPausedServerIsNotStalled", false,
 	},
@@ -124,7 +124,7 @@ var ofPool = []mutant{
 	},
 	{
 		"FailFast refuses callers while a connection that was used ends", "internal/nodepool/exclusive.go",
-		"if a.size.open < a.max {", "if len(a.members) < a.max {",
+		"if a.size.open < a.max && a.spareLocked() {", "if len(a.members) < a.max {",
 		"./internal/nodepool", "TestFailFastBesideOneThatLeaves", false,
 	},
 	{
@@ -219,7 +219,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a lost question outlives the connection that was silent", "internal/nodepool/stall.go",
-		"case p.watch.stage == answers:\n\t\tp.withdrawLocked()", "case false:\n\t\tp.withdrawLocked()",
+		"case p.watch.stage == answers && p.size.doubted == 0:\n\t\tp.withdrawLocked()", "case false:\n\t\tp.withdrawLocked()",
 		"./internal/nodepool", "TestQuestionLeavesWithItsSilence", false,
 	},
 	{
@@ -229,7 +229,7 @@ var ofPool = []mutant{
 	},
 	{
 		"PINGs take connections from callers", "internal/nodepool/exclusive.go",
-		"const besidePing = 2", "const besidePing = 1",
+		"const besidePing = 3", "const besidePing = 1",
 		"./internal/nodepool", "TestPingsTakeNoConnection", false,
 	},
 	{
@@ -243,8 +243,38 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestLateReplyToOneWhoLeftIsNoTrip", false,
 	},
 	{
-		"silent lanes are chosen", "internal/nodepool/stall.go",
-		"silent := m.state == shared &&", "silent := false &&",
+		"a deadline that passes on a silent connection is not noticed", "internal/nodepool/pool.go",
+		"\tp.missedLocked(b)\n", "",
+		"./pool", "TestSilentDeathOfAllConnections", false,
+	},
+	{
+		"silent connections hold their places", "internal/nodepool/grow.go",
+		"replaced := p.replacedLocked()", "replaced := 0",
+		"./pool", "TestSilentDeathOfAllConnections", false,
+	},
+	{
+		"silent connections are replaced without bounds", "internal/nodepool/doubt.go",
+		"< mostTimes*p.max }", "< 100*p.max }",
+		"./pool", "TestPauseIsBounded", false,
+	},
+	{
+		"callers find out which connections died together", "internal/nodepool/doubt.go",
+		"\t\to.setDoubtLocked()\n", "",
+		"./pool", "TestNoMoreUnknownOutcomes", false,
+	},
+	{
+		"callers are given silent lanes while the server is asked", "internal/nodepool/shared.go",
+		"len(open) == 0 && a.question == nil", "len(open) == 0",
+		"./pool", "TestNoMoreUnknownOutcomes", false,
+	},
+	{
+		"FailFast waits for a connection that may not be opened", "internal/nodepool/exclusive.go",
+		"if a.size.open < a.max && a.spareLocked() {", "if a.size.open < a.max {",
+		"./pool", "TestFailFastWhileSilent", false,
+	},
+	{
+		"silent lanes are chosen", "internal/nodepool/doubt.go",
+		"m.silent >= p.watch.unusual() || m.missed", "false || m.missed",
 		"./internal/nodepool", "TestSilentLanesAreAvoided", false,
 	},
 	{
@@ -341,5 +371,40 @@ var ofPool = []mutant{
 		"each dial that is given up begins the silence anew", "internal/nodepool/stall.go",
 		"dials := p.dialing > 0 || p.redial != nil && p.gaveUp", "dials := p.dialing > 0",
 		"./internal/nodepool", "TestDialsThatTimeOutBesideLentConnections", false,
+	},
+	{
+		"a pool of radix's Sentinel ends calls in flight when it is closed", "internal/nodepool/finish.go",
+		"\tp.drainCalls()\n", "",
+		"./pool", "TestCloseLetsCallsEnd|TestSentinelOfRadixFailsNoCall", false,
+	},
+	{
+		"a call that chose a pool before it was closed is refused", "internal/nodepool/finish.go",
+		"\tcase <-late.C:\n", "\tcase <-late.C:\n\tdefault:\n",
+		"./pool", "TestCloseLetsCallsEnd", false,
+	},
+	{
+		"Close waits for a call that blocks", "internal/nodepool/finish.go",
+		"\t\tp.calls.Leave()\n", "\t\tp.calls.Stay()\n",
+		"./pool", "TestCloseIsBounded", false,
+	},
+	{
+		"the token of a connection that is in use expires", "internal/nodepool/maintain.go",
+		"\tp.authenticateLocked(now)\n", "",
+		"./cluster", "TestConnectionsOutliveTheirTokens", false,
+	},
+	{
+		"the token of a connection that is never idle expires", "internal/nodepool/exclusive.go",
+		"if m.readLoginLocked(); !m.sendLoginLocked() {", "if m.readLoginLocked(); false {",
+		"./cluster", "TestBusyConnectionsOutliveTheirTokens", false,
+	},
+	{
+		"a connection that was lent for long is sent a token that has expired", "internal/nodepool/login.go",
+		"if time.Now().After(l.until) {", "if false {",
+		"./cluster", "TestConnectionsOutliveTheirTokens", false,
+	},
+	{
+		"each refusal of a token is logged", "internal/nodepool/login.go",
+		"l.failures++; l.failures == 1 {", "l.failures++; l.failures >= 1 {",
+		"./cluster", "TestReauthThatFails", false,
 	},
 }

@@ -9,6 +9,21 @@ var ofLanes = []mutant{
 		"./internal/wire", "TestNothingIsWrittenBehindAHole", false,
 	},
 	{
+		"a command is written to a connection that was closed while it was idle", "internal/wire/lane.go",
+		"gone := l.hungUp()", "var gone error",
+		"./pool", "TestClosedWhileIdle", false,
+	},
+	{
+		"bytes that nobody reads hide the end of an idle connection", "internal/wire/socket_unix.go",
+		"n <= 0 || halfClosed(fd)", "n <= 0",
+		"./pool", "TestClosedWhileIdle", false,
+	},
+	{
+		"the kernel waits for an acknowledgement for a quarter of an hour", "internal/wire/dial.go",
+		", Control: limitUnacknowledged(d.WriteTimeout)", "",
+		"./internal/wire", "TestUnacknowledgedBytesAreLimited", false,
+	},
+	{
 		"deadlines of any connection are relied on", "internal/wire/close.go",
 		"\treturn false\n}\n\n// Drain", "\treturn true\n}\n\n// Drain",
 		"./internal/wire", "TestCallersLeaveConnectionsWithoutDeadlines", false,
@@ -207,5 +222,15 @@ var ofLanes = []mutant{
 		"a writer does not let others gather", "internal/wire/write.go",
 		"if l.err != nil || !l.gatheredLocked() {", "if l.err != nil || len(l.wbuf) == 0 {",
 		"./internal/wire", "TestWritersLetOthersGather", false,
+	},
+	{
+		"credentials that are refused once are given up", "internal/wire/handshake.go",
+		"if d.mayChange && ofCredentials(s, e) {", "if false {",
+		"./cluster", "TestRefusedCredentialsAreAskedForAgain|TestNewAsksForCredentialsAgain", false,
+	},
+	{
+		"a wrong password is tried again and again", "internal/wire/dial.go",
+		"\t\t\t\t*mayChange = false\n", "\t\t\t\t_ = mayChange\n",
+		"./cluster", "TestPasswordThatIsWrongIsFinal", false,
 	},
 }

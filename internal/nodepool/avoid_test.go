@@ -43,54 +43,51 @@ func avoided(p *Pool, l *wire.Lane) bool {
 	defer p.mu.Unlock()
 	for _, m := range p.members {
 		if m.lane == l {
-			return m.avoided.Load()
+			return m.doubted.Load()
 		}
 	}
 	return false
 }
 
-// TestSilentLanesAreAvoided holds up the lanes one after the other: the strategy
-// sees the others, all when there is none left, and each again when it answers.
+// TestSilentLanesAreAvoided holds up the lanes one after the other. The strategy sees the
+// others and the replacements of the silent ones, of which there are as many as lanes. It
+// sees all lanes when all are silent, and each lane again when it answers. Then the
+// surplus leaves.
 func TestSilentLanesAreAvoided(t *testing.T) {
 	t.Parallel()
 	const size = 3
 	p, release := stuck(t, Laned{Lanes: size, NoSlowLanes: true, Options: patient})
 	ctx := within(t, 20*time.Second)
-	until(t, "all lanes are there", func() bool { return sharedIn(p).set.Load().Len() == size })
-	all := sharedIn(p).set.Load()
-	done := make(chan error, size)
-	for i := range size {
-		// FirstFit takes the first lane that it sees.
+	lanesInSet := func(n int) {
+		until(t, "so many lanes are in the set", func() bool { return sharedIn(p).set.Load().Len() == n })
+	}
+	lanesInSet(size)
+	done := make(chan error, mostTimes*size)
+	for left := mostTimes*size - 1; left >= 0; left-- {
+		first := sharedIn(p).set.Load().Lane(0) // FirstFit takes it
 		go func() { done <- p.Do(ctx, radix.Cmd(nil, "GET", "k")) }()
-		until(t, "it is on its lane", func() bool { return all.InFlight(i) == 1 })
-		lookOn(t, p, all.Lane(i))
-		if i < size-1 {
-			require.False(t, inSet(p, all.Lane(i)))
-			require.Equal(t, size-1-i, sharedIn(p).set.Load().Len())
+		until(t, "it is on its lane", func() bool { return first.InFlight() == 1 })
+		lookOn(t, p, first)
+		if left > 0 {
+			lanesInSet(min(left, size))
+			require.False(t, inSet(p, first))
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 		}
 	}
-	require.Equal(t, size, sharedIn(p).set.Load().Len(), "if all are silent, all are used")
-	require.Len(t, p.Stats().LaneInFlight, size)
+	lanesInSet(mostTimes * size)
+	require.Len(t, p.Stats().LaneInFlight, mostTimes*size)
+	require.EqualValues(t, mostTimes*size, p.Stats().Silences)
 	release()
-	for range size {
+	for range mostTimes * size {
 		require.NoError(t, <-done)
 	}
-	until(t, "none is avoided", func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, m := range p.members {
-			if m.avoided.Load() {
-				return false
-			}
-		}
-		return true
-	})
-	require.Equal(t, size, sharedIn(p).set.Load().Len())
+	until(t, "the surplus has left", func() bool { return p.Stats().Open == size })
+	lanesInSet(size)
 	for range 2 * looksInSilence {
 		p.look(time.Now().Add(time.Hour))
 	}
-	require.Equal(t, size, sharedIn(p).set.Load().Len(), "idle lanes are not silent ones")
+	lanesInSet(size)
+	require.Len(t, p.Stats().Closes, 1, "idle lanes are not silent ones")
 }
 
 // TestBytesPutALaneBack: bytes of a reply that is not complete count, too.

@@ -21,7 +21,7 @@ const (
 	CloseProtocol  = "protocol" // the server sent what is not RESP
 	CloseUnclean   = "unclean"  // its user left a transaction open, or the like
 	CloseRenewed   = "renewed"  // the address may lead to another server now
-	CloseAged      = "aged"     // it had reached MaxAge
+	CloseAged      = "aged"     // it had reached MaxAge, or was lent for long when others were authenticated again
 	CloseIOFailure = "io"       // reset, unreachable and the like
 )
 
@@ -39,7 +39,7 @@ func closeReason(err error) string {
 		err    error
 		reason string
 	}{
-		{errIdle, CloseIdle}, {errUnclean, CloseUnclean}, {errRenewed, CloseRenewed}, {errAged, CloseAged}, {redislanes.ErrStalled, CloseStalled},
+		{errIdle, CloseIdle}, {errUnclean, CloseUnclean}, {errRenewed, CloseRenewed}, {errAged, CloseAged}, {errExpiring, CloseAged}, {redislanes.ErrStalled, CloseStalled},
 		{redislanes.ErrClosed, CloseByClient}, {redislanes.ErrRetired, CloseByClient}, {wire.ErrClosed, CloseByClient}, {io.EOF, CloseByServer},
 		{resp.ErrProtocol, CloseProtocol}, {os.ErrDeadlineExceeded, CloseTimeout},
 	} {

@@ -15,10 +15,10 @@ type exclusiveAccess struct {
 }
 
 // besidePing is how many batches a connection of one caller may have in flight:
-// that caller's and a PING. A connection that is pinged is to be had all the
+// that caller's, a PING and an AUTH. A connection that is pinged is to be had all the
 // same, and one caller at a time is what the stack of idle ones sees to: FailFast
 // refused callers when all idle connections were pinged at once.
-const besidePing = 2
+const besidePing = 3
 
 // submit enqueues the batch under mu, so that a late answered cannot give back a
 // connection that somebody has taken meanwhile.
@@ -114,7 +114,10 @@ func (a *exclusiveAccess) answered(m *member) {
 	if a.watch.stage == suspect {
 		a.livesLocked(a.watch.heard())
 	}
-	if m.state == busy && m.lane.InFlight() == 0 {
+	switch {
+	case m.state == inDoubt:
+		m.trustLocked()
+	case m.state == busy && m.lane.InFlight() == 0:
 		a.offerLocked(m)
 	}
 }
@@ -127,6 +130,9 @@ func (a *exclusiveAccess) answered(m *member) {
 func (a *exclusiveAccess) offerLocked(m *member) {
 	if m.spent != nil {
 		a.leaveLocked(m, m.spent, false)
+		return
+	}
+	if m.readLoginLocked(); !m.sendLoginLocked() {
 		return
 	}
 	e := a.queue.Front()
@@ -199,7 +205,7 @@ func (a *exclusiveAccess) recordLocked() bool {
 // that wait: FailFast refused callers that had just been answered. One that leaves is
 // in use no more, and another one follows it.
 func (a *exclusiveAccess) fullLocked() bool {
-	if a.size.open < a.max {
+	if a.size.open < a.max && a.spareLocked() {
 		return false
 	}
 	free := -a.queue.Len()

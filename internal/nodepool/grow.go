@@ -1,6 +1,7 @@
 package nodepool
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -17,21 +18,29 @@ func (p *Pool) growLocked() {
 	for p.wantLocked() && p.redial == nil && !p.closed && !p.retired {
 		p.dialing++
 		p.counters.dials++
-		m := &member{pool: p, renewal: p.renewals.number}
+		m := p.newMemberLocked()
 		p.tasks.Go(func() { p.dial(m) })
 	}
 }
 
+// newMemberLocked returns a member for a connection that is about to be dialled.
+func (p *Pool) newMemberLocked() *member {
+	return &member{pool: p, renewal: p.renewals.number, login: p.logins.current}
+}
+
 // wantLocked reports whether one more dial is needed and allowed: up to the
 // wanted number of connections, and up to max with those that are on their way
-// out. After a failure one dial tells whether the server is back, unless that is known
-// already: the dial that is out may have been lost before.
+// out. Those in doubt that are replaced do not count, up to mostTimes of max. After a
+// failure one dial tells whether the server is back, unless that is known already: the
+// dial that is out may have been lost before.
 func (p *Pool) wantLocked() bool {
 	limit := maxDials
 	if p.failures > 0 && !p.outlivedLocked() || !p.down.IsZero() || p.spacedLocked() {
 		limit = 1
 	}
-	wanted := p.size.open+p.dialing < p.size.target && len(p.members)+p.dialing < p.max || !p.down.IsZero()
+	replaced := p.replacedLocked()
+	serving, all := p.size.open+p.size.doubted-replaced+p.dialing, len(p.members)-replaced+p.dialing
+	wanted := serving < p.size.target && all < p.max && p.spareLocked() || !p.down.IsZero()
 	return wanted && p.dialing < limit
 }
 
@@ -103,9 +112,10 @@ func (p *Pool) redialLaterLocked() {
 // young; while the server is down, no longer than half of the time that it has
 // been so. Source: M. Brooker, "Exponential Backoff
 // and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake
-// is alive and unlikely to change its mind: it is asked again slowly.
+// is alive and unlikely to change its mind: it is asked again slowly, unless
+// Dialer.Credentials may return others.
 func (p *Pool) backoffLocked() time.Duration {
-	if refusedHandshake(p.lastErr) {
+	if refusedHandshake(p.lastErr) && !errors.Is(p.lastErr, wire.ErrCredentials) {
 		return p.MaxBackoff/2 + rand.N(p.MaxBackoff/2+1)
 	}
 	limit := p.MinBackoff
@@ -136,6 +146,6 @@ func (p *Pool) retryLocked() {
 
 // startLocked begins to watch over a connection.
 func (m *member) startLocked() {
-	m.progress, m.since, m.waits, m.silent = m.lane.Progress(), time.Now(), false, 0
+	m.progress, m.since, m.waits, m.silent, m.missed = m.lane.Progress(), time.Now(), false, 0, false
 	_ = m.lane.Trip() // the last one may have been a blocking command's
 }

@@ -52,6 +52,9 @@ func (c *Lent) Return() {
 		_ = stream.Close()
 	}
 	if !again {
+		if stream != nil {
+			c.member.pool.holdsUpClose()
+		}
 		c.member.pool.takeBack(c.member, clean)
 	}
 }
@@ -123,6 +126,10 @@ func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, er
 	}
 	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
 		c.member.expectEnd()
+	}
+	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Traits()&command.Blocking != 0 }) {
+		c.member.pool.holdsUpNobody()
+		defer c.member.pool.holdsUpClose()
 	}
 	wire.RoundTrip(ctx, c.member.lane, call, batch)
 	return c.end(commands, batch)

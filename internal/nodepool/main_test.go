@@ -1,6 +1,9 @@
 package nodepool
 
 import (
+	"context"
+	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,6 +65,29 @@ var kinds = map[string]Config{
 	"fixed":    Fixed{Size: 3},
 	"adaptive": Adaptive{Min: 1, Max: 3},
 	"laned":    Laned{Lanes: 3},
+}
+
+// noted makes the dialer note its connections. ends closes those that there are.
+func noted(d *lanes.Dialer) (ends func()) {
+	var mu sync.Mutex
+	var conns []net.Conn
+	dial := d.NetDial
+	d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			conns = append(conns, conn)
+		}
+		return conn, err
+	}
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	}
 }
 
 // unsuspecting makes the pool take its time, half of the stall timeout, before it

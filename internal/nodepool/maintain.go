@@ -118,6 +118,7 @@ func (p *Pool) inspect(now time.Time) {
 	}
 	p.retryLocked()
 	p.rotateLocked(now)
+	p.authenticateLocked(now)
 	p.growLocked()
 	p.carryOut(listen)
 }

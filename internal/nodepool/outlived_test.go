@@ -182,13 +182,7 @@ func besideStalled(t *testing.T, use func(t *testing.T, p *Pool, hangUp func()))
 	synctest.Test(t, func(t *testing.T) {
 		d, resume := pausedServer(t)
 		defer resume()
-		var conns []net.Conn
-		dial := d.NetDial
-		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dial(ctx, network, addr)
-			conns = append(conns, conn)
-			return conn, err
-		}
+		ends := noted(&d)
 		o := Options{PauseTimeout: 3 * time.Second, PingEvery: -1, MaxAge: time.Minute}
 		p, err := New(Adaptive{Min: 1, Max: 2, Options: o}, d, "simulated:1", nil)
 		require.NoError(t, err)
@@ -204,9 +198,7 @@ func besideStalled(t *testing.T, use func(t *testing.T, p *Pool, hangUp func()))
 		require.Equal(t, 1, p.Stats().Open)
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
 		use(t, p, func() {
-			for _, conn := range conns {
-				_ = conn.Close()
-			}
+			ends()
 			synctest.Wait()
 		})
 	})

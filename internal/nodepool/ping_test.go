@@ -124,7 +124,7 @@ func (c *deafened) Write(b []byte) (int, error) {
 }
 
 // TestUnansweredPingIsPassedOver: an idle connection whose PING is not answered is
-// given to nobody while there is another one, though it was used last.
+// given to nobody while there is another one, though it was used last. It is replaced.
 func TestUnansweredPingIsPassedOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestUnansweredPingIsPassedOver(t *testing.T) {
 		defer conn.Return()
 		require.Same(t, first.member, conn.member)
 		other, err := p.Lend(t.Context())
-		require.NoError(t, err, "better than none")
+		require.NoError(t, err, "the replacement")
 		other.Return()
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -31,6 +32,8 @@ type Pool struct {
 
 	access access // who may use the connections
 
+	calls *gate.Gate // those of Do, of a pool that Dial made; nil: nobody drains them (see CloseDrained)
+
 	waiting   atomic.Int32  // length of queue, for those who have not got mu
 	exhausted atomic.Uint64 // how many were refused for want of room
 
@@ -50,6 +53,7 @@ type Pool struct {
 	health                           // what the silence of connections has shown
 	size     controller              // how many connections are wanted
 	renewals renewals
+	logins   logins
 	counters counters
 	retired  bool
 	closed   bool
@@ -63,6 +67,7 @@ const (
 	isIdle
 	busy    // one batch is in flight
 	lent    // one user has it
+	inDoubt // silent, or not heard since another fell silent: nobody is given it (see doubt.go)
 	shared  // for everybody
 	leaving // nobody is given it any more; it closes, perhaps once nothing is in flight
 	gone
@@ -77,7 +82,7 @@ type member struct {
 	until   time.Time    // when it is to leave because of its age
 	admit   func() error // asks again whether its server is the one that is meant; nil: any is
 
-	avoided atomic.Bool // the strategies do not see it, if they see others; set under pool.mu
+	doubted atomic.Bool // state is inDoubt; set under pool.mu
 
 	// Guarded by pool.mu.
 	state    state
@@ -86,18 +91,24 @@ type member struct {
 	since    time.Time     // when bytes were last seen to arrive
 	waits    bool          // something was in flight when it was last looked at
 	silent   time.Duration // for how long something has been in flight and no byte has arrived
+	missed   bool          // a caller has given up on it since bytes arrived last
 	spent    error         // why it is to leave when its user returns it
 	cause    error         // why it was closed before it was a member
 	stalled  time.Time     // when it was found to have stalled
 	ping     *wire.Call    // of the last PING; nil: there was none
+	login    *login        // by which it was authenticated last; nil: by what its dial asked for
+	auth     *auth         // the AUTH that is in flight; nil: none is, as far as was looked
 }
 
 // inFlight returns how many batches are in flight on the connection, without a
-// PING, for those who look: for a moment it may be one too few. It is called under
-// pool.mu.
+// PING and an AUTH of the pool's, for those who look: for a moment it may be too few. It
+// is called under pool.mu.
 func (m *member) inFlight() int {
 	n := m.lane.InFlight()
 	if m.ping != nil && !m.ping.Complete() {
+		n--
+	}
+	if m.auth != nil && !m.auth.call.Complete() {
 		n--
 	}
 	return max(0, n)
@@ -136,6 +147,7 @@ func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log 
 	p.watch.stallTimeout = s.StallTimeout
 	p.looked, p.planned, p.nextLook = time.Now(), s.choresEvery(), time.NewTimer(s.choresEvery())
 	p.counters.closes = make(map[string]uint64)
+	p.logins.next = p.loginAfter(time.Now())
 	if s.shared {
 		p.access = newSharedAccess(p)
 	} else {
@@ -170,6 +182,7 @@ func (p *Pool) Abandon(b *wire.Batch, cause error) {
 		b.Refuse(p.addr, cause)
 	}
 	part := p.access.partOfLocked(b)
+	p.missedLocked(b)
 	p.mu.Unlock()
 	if part != nil {
 		part.Abandon(b, cause)
@@ -238,8 +251,8 @@ func (p *Pool) Connected() bool {
 	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != leaving })
 }
 
-// Quiet reports whether nothing is in flight, waiting or lent. A PING is in flight,
-// too: whether there is anything else beside it cannot be told for certain.
+// Quiet reports whether nothing is in flight, waiting or lent. A PING or AUTH of the
+// pool's is in flight, too: whether there is anything else beside it cannot be told for certain.
 func (p *Pool) Quiet() bool {
 	p.mu.Lock()
 	quiet := p.queue.Len() == 0 && !slices.ContainsFunc(p.members, func(m *member) bool {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -23,6 +24,7 @@ func Dial(ctx context.Context, c Config, d lanes.Dialer, addr string) (*Pool, er
 	if err != nil {
 		return nil, err
 	}
+	p.calls = new(gate.Gate)
 	if err := p.Do(ctx, radix.Cmd(nil, "PING")); err != nil {
 		_ = p.Close()
 		return nil, err
@@ -44,6 +46,12 @@ func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 		return wire.NotSent(p.addr, errNilAction)
 	case ctx == nil:
 		return wire.NotSent(p.addr, errNilContext)
+	}
+	if p.calls != nil {
+		if !p.calls.Enter() {
+			return wire.NotSent(p.addr, errClosed)
+		}
+		defer p.calls.Leave()
 	}
 	if shares := action.Properties().CanShareConn; shares || wire.EncodesItself(action) {
 		return wire.Perform(ctx, action, sharedConn{p, !shares})

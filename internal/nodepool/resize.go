@@ -32,7 +32,8 @@ type Resize = struct {
 type controller struct {
 	control
 	open    int // connections that serve: neither closed nor about to be
-	inUse   int // of these, those that serve one caller
+	doubted int // connections in doubt, which do not serve
+	inUse   int // of the open ones, those that serve one caller
 	highest int // load since the last look; of a shared pool, when batches waited
 	grows   uint64
 	shrinks uint64
@@ -81,6 +82,8 @@ func (c *controller) count(s state, n int) {
 		c.open += n
 	case isIdle, shared:
 		c.open += n
+	case inDoubt:
+		c.doubted += n
 	}
 }
 

@@ -30,7 +30,7 @@ func TestResizingLosesNothing(t *testing.T) {
 			p := open(t, c, server)
 			var done atomic.Int64
 			var wg sync.WaitGroup
-			callers := newGate()
+			callers := newTurnstile()
 			for i := range 40 {
 				wg.Go(func() {
 					for callers.admits(i) {
@@ -60,17 +60,17 @@ func TestResizingLosesNothing(t *testing.T) {
 	}
 }
 
-// A gate lets so many callers pass; the others wait.
-type gate struct {
+// A turnstile lets so many callers pass; the others wait.
+type turnstile struct {
 	changed sync.Cond
 	callers int // guarded by changed.L; negative when it is closed
 }
 
-func newGate() *gate { return &gate{changed: sync.Cond{L: new(sync.Mutex)}} }
+func newTurnstile() *turnstile { return &turnstile{changed: sync.Cond{L: new(sync.Mutex)}} }
 
-// admits waits until the i-th caller may pass. It returns false when the gate is
+// admits waits until the i-th caller may pass. It returns false when the turnstile is
 // closed.
-func (g *gate) admits(i int) bool {
+func (g *turnstile) admits(i int) bool {
 	g.changed.L.Lock()
 	defer g.changed.L.Unlock()
 	for g.callers >= 0 && i >= g.callers {
@@ -79,14 +79,14 @@ func (g *gate) admits(i int) bool {
 	return g.callers >= 0
 }
 
-func (g *gate) open(callers int) {
+func (g *turnstile) open(callers int) {
 	g.changed.L.Lock()
 	g.callers = callers
 	g.changed.L.Unlock()
 	g.changed.Broadcast()
 }
 
-func (g *gate) close() { g.open(-1) }
+func (g *turnstile) close() { g.open(-1) }
 
 func keys(m map[string]uint64) (all []string) {
 	for k := range m {

@@ -109,7 +109,10 @@ func (a *sharedAccess) part(of **Pool, with func(settings) settings) (*Pool, err
 		return nil, err
 	}
 	if *of == nil {
-		*of = newPool(with(a.settings), a.dialer, a.purpose, a.addr, a.log)
+		dialer := a.dialer
+		dialer.ReauthEvery = 0 // askLogin asks for all
+		*of = newPool(with(a.settings), dialer, a.purpose, a.addr, a.log)
+		(*of).calls = a.calls
 	}
 	return *of, nil
 }
@@ -131,7 +134,7 @@ func (a *sharedAccess) partOfLocked(b *wire.Batch) *Pool {
 }
 
 func (a *sharedAccess) answered(m *member) {
-	if m.avoided.Load() {
+	if m.doubted.Load() {
 		a.trust(m)
 	}
 	if a.waiting.Load() > 0 {
@@ -144,19 +147,20 @@ func (a *sharedAccess) trust(m *member) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	cleared := a.watch.heard()
-	if m.avoided.Load() {
-		m.avoided.Store(false)
-		m.silent = 0
-		a.publishLocked()
+	if m.state == inDoubt {
+		m.trustLocked()
 	}
 	a.livesLocked(cleared)
 }
 
-// offerLocked is for new connections only: one that is shared is never given back.
+// offerLocked is for new connections, and for those that are not in doubt any more: one
+// that is shared is never given back.
 func (a *sharedAccess) offerLocked(m *member) {
-	m.lane.SetMaxQueued(a.maxQueued)
-	if a.size.ranged() {
-		m.lane.CountIn(&a.load)
+	if m.state == dialling {
+		m.lane.SetMaxQueued(a.maxQueued)
+		if a.size.ranged() {
+			m.lane.CountIn(&a.load)
+		}
 	}
 	m.becomeLocked(shared)
 	a.publishLocked()
@@ -172,24 +176,24 @@ func (a *sharedAccess) dropLocked(m *member) {
 
 func (a *sharedAccess) changedLocked() { a.publishLocked() }
 
-// publishLocked makes the set what it is now: the lanes that are open and not
-// silent or, if all are silent, all, but none if the server is suspect.
+// publishLocked makes the set what it is now: the lanes that are not in doubt. If all
+// are in doubt, batches wait for the answer to the question that is out; without one, the
+// set has all lanes. It has none if the server is suspect.
 func (a *sharedAccess) publishLocked() {
-	open, healthy := make([]*wire.Lane, 0, len(a.members)), make([]*wire.Lane, 0, len(a.members))
+	open, doubted := make([]*wire.Lane, 0, len(a.members)), make([]*wire.Lane, 0, a.size.doubted)
 	for _, m := range a.members {
-		if m.state != shared {
-			continue
-		}
-		open = append(open, m.lane)
-		if !m.avoided.Load() {
-			healthy = append(healthy, m.lane)
+		switch m.state {
+		case shared:
+			open = append(open, m.lane)
+		case inDoubt:
+			doubted = append(doubted, m.lane)
 		}
 	}
 	switch {
 	case a.watch.stage == suspect:
 		open = nil
-	case len(healthy) > 0:
-		open = healthy
+	case len(open) == 0 && a.question == nil:
+		open = doubted
 	}
 	a.set.Store(wire.NewLanes(open, &a.turn))
 }
@@ -211,7 +215,7 @@ func (a *sharedAccess) recordLocked() bool  { return true }
 func (a *sharedAccess) takePeakLocked() int { return a.load.TakePeak() }
 
 // fullLocked: one that leaves is in use no more, and another one follows it.
-func (a *sharedAccess) fullLocked() bool { return a.size.open >= a.max }
+func (a *sharedAccess) fullLocked() bool { return a.size.open >= a.max || !a.spareLocked() }
 
 // limitLocked: lanes with room for batches have none for their bytes.
 func (a *sharedAccess) limitLocked() string {

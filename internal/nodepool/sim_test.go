@@ -84,6 +84,9 @@ func newWorld(t *testing.T, c Config, latency time.Duration) *world {
 	p, err := New(c, simulatedServer(t, latency), "simulated:1", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	if latency >= minSilence {
+		unsuspecting(p)
+	}
 	return &world{Pool: p, t: t, begin: time.Now()}
 }
 

@@ -2,12 +2,10 @@ package nodepool
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A connection with batches in flight on which no byte arrives may mean a dead
@@ -33,7 +31,7 @@ type health struct {
 // judgeLocked looks at all connections and does what the watch says. What has
 // stalled is to be closed once the lock is released.
 func (p *Pool) judgeLocked(now time.Time) {
-	passed := p.passedLocked(now)
+	passed, changed := p.passedLocked(now), p.size.doubted > 0
 	waited := max(p.observeLocked(now, passed), p.unansweredDialLocked(passed))
 	v := p.watch.look(passed, waited)
 	if v.suspect {
@@ -42,13 +40,13 @@ func (p *Pool) judgeLocked(now time.Time) {
 	switch {
 	case v.ask:
 		p.askLocked()
-	case p.watch.stage == answers:
+	case p.watch.stage == answers && p.size.doubted == 0:
 		p.withdrawLocked() // also when what was silent has left
 	}
-	changed := v.suspect
+	changed = changed || v.suspect
 	for _, m := range p.members {
-		if silent := m.state == shared && m.silent >= p.watch.unusual(); m.avoided.Load() != silent {
-			m.avoided.Store(silent)
+		if p.silentLocked(m) {
+			p.doubtLocked(m, now.Add(-m.silent))
 			changed = true
 		}
 		if m.state != lent && (v.stalled || m.silent >= p.PauseTimeout) {
@@ -57,6 +55,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 		}
 	}
 	if changed {
+		p.growLocked()
 		p.access.changedLocked()
 		p.tasks.Go(p.access.dispatch) // a lane that is back may have room for those who wait
 	}
@@ -84,10 +83,13 @@ func (p *Pool) observeLocked(now time.Time, passed time.Duration) (longest time.
 		inFlight := m.state != lent && m.lane.InFlight() > 0 && m.lane.Err() == nil
 		switch progress := m.lane.Progress(); {
 		case progress != m.progress:
-			m.progress, m.since, m.silent = progress, now, 0
+			m.progress, m.since, m.silent, m.missed = progress, now, 0, false
 			p.active = true
+			if m.state == inDoubt {
+				m.trustLocked()
+			}
 		case !inFlight:
-			m.silent = 0
+			m.silent, m.missed = 0, false
 		case m.waits:
 			m.silent += passed
 		}
@@ -118,33 +120,4 @@ func (p *Pool) unansweredDialLocked(passed time.Duration) time.Duration {
 		p.dialSilent += passed
 	}
 	return p.dialSilent
-}
-
-// askLocked asks the server whether it lives. While no connection is left, the
-// dials of the breaker do.
-func (p *Pool) askLocked() {
-	if p.question != nil || p.closed || len(p.members) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
-	p.question = cancel
-	p.tasks.Go(func() {
-		defer cancel()
-		p.probe(ctx)
-	})
-}
-
-// probe makes a connection, whose handshake the server has to answer, and closes
-// it. A refusal, as by a server that has no room for more clients, is an answer.
-func (p *Pool) probe(ctx context.Context) {
-	lane, err := wire.DialFor(ctx, p.dialer, p.purpose, p.addr, nil)
-	if err == nil {
-		defer func() { _ = lane.Close() }() // which may take its time
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.question = nil
-	if err == nil || refusedHandshake(err) {
-		p.livesLocked(p.watch.answered())
-	}
 }

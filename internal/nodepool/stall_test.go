@@ -343,15 +343,13 @@ func failedDial(t *testing.T, fails func(context.Context) error) {
 		d, resume := pausedServer(t)
 		defer resume()
 		var failing atomic.Bool
-		var conns []net.Conn
+		ends := noted(&d)
 		dial := d.NetDial
 		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if failing.Load() {
 				return nil, fails(ctx)
 			}
-			conn, err := dial(ctx, network, addr)
-			conns = append(conns, conn)
-			return conn, err
+			return dial(ctx, network, addr)
 		}
 		d.Timeout = time.Second
 		p, err := New(Adaptive{Min: 1, Max: 2, IdleTimeout: time.Second, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
@@ -368,7 +366,7 @@ func failedDial(t *testing.T, fails func(context.Context) error) {
 		failing.Store(false)
 		time.Sleep(5 * time.Second) // a question may be out for as long as StallTimeout
 		require.NoError(t, p.Down(), "it has answered a question, or never been silent")
-		require.NoError(t, conns[0].Close())
+		ends()
 		synctest.Wait()
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
 	})
@@ -381,11 +379,10 @@ func TestLateEndOfAStalledConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, resume := pausedServer(t)
 		defer resume()
-		var conns []net.Conn
+		ends := noted(&d)
 		dial := d.NetDial
 		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)
-			conns = append(conns, conn)
 			return lingering{conn}, err
 		}
 		p, err := New(Adaptive{Min: 1, Max: 2, Options: Options{PauseTimeout: 3 * time.Second, PingEvery: -1}}, d, "simulated:1", nil)
@@ -397,9 +394,7 @@ func TestLateEndOfAStalledConnection(t *testing.T) {
 		time.Sleep(5*time.Second + lingers)
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
 		require.EqualValues(t, 1, p.Stats().Closes[CloseStalled])
-		for _, conn := range conns {
-			_ = conn.Close()
-		}
+		ends()
 		synctest.Wait()
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
 	})

@@ -14,6 +14,7 @@ type counters struct {
 	waited            time.Duration
 	dials, dialErrors uint64
 	downs, suspects   uint64
+	silences          uint64
 	closes            map[string]uint64
 }
 
@@ -49,6 +50,8 @@ type Stats struct {
 	Suspect  bool
 	Suspects uint64
 
+	Silences uint64
+
 	Dials      uint64
 	DialErrors uint64
 	Closes     map[string]uint64
@@ -78,7 +81,7 @@ func (p *Pool) Stats() Stats {
 		Capacity: p.access.capacity(), Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: !p.down.IsZero(), Downs: p.counters.downs,
-		Suspect: p.watch.stage == suspect && p.down.IsZero(), Suspects: p.counters.suspects,
+		Suspect: p.watch.stage == suspect && p.down.IsZero(), Suspects: p.counters.suspects, Silences: p.counters.silences,
 		Closes: maps.Clone(p.counters.closes), ErrorReplies: p.errorReplies.ByCode(),
 		BytesSent: p.traffic.Sent(), BytesReceived: p.traffic.Received(),
 		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,
@@ -119,6 +122,7 @@ func (s *Stats) addPart(l Stats) {
 	s.WaitCount += l.WaitCount
 	s.WaitTime += l.WaitTime
 	s.Exhausted += l.Exhausted
+	s.Silences += l.Silences
 	s.Dials += l.Dials
 	s.DialErrors += l.DialErrors
 	s.BytesSent += l.BytesSent

@@ -60,6 +60,7 @@ func (c *Lent) streamFor(ctx context.Context, request []byte) (*stream, error) {
 	c.mu.Lock()
 	if c.stream == nil && !c.returned {
 		c.stream = made
+		c.member.pool.holdsUpNobody()
 	}
 	has = c.stream
 	c.mu.Unlock()

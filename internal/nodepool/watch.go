@@ -4,7 +4,7 @@ import "time"
 
 // A server is judged by what its connections show, in stages. A connection is
 // silent when batches are in flight on it and no byte has arrived for an unusual
-// time: strategies do not see it while others are not silent. A server that is
+// time: it is in doubt then (doubt.go), and replaced. A server that is
 // silent on all connections is asked over a new one. If it does not answer in as
 // long again it is suspect: it gets no new batches, and what is in flight stays.
 // If the silence lasts for the stall timeout, its connections are closed. One
@@ -15,6 +15,10 @@ const (
 	// minSilence: garbage collection, a slow disk or a busy processor take less.
 	unusualTrips = 20
 	minSilence   = 250 * time.Millisecond
+
+	// Where a caller has given up on a connection, a silence of so many usual round
+	// trips is enough to doubt the connection, but not less than minDoubt.
+	minDoubt = 50 * time.Millisecond
 
 	// looksInSilence is how often the pool looks while a silence becomes unusual.
 	looksInSilence = 8
@@ -62,6 +66,16 @@ func (w *watch) unusual() time.Duration {
 		return w.stallTimeout / 2
 	}
 	return min(max(minSilence, unusualTrips*w.usual), w.stallTimeout/2)
+}
+
+// doubtful returns how long a silence puts a connection in doubt on which a caller has
+// given up.
+func (w *watch) doubtful() time.Duration {
+	doubtful := w.unusual()
+	if w.usual > 0 || w.timed {
+		doubtful = min(doubtful, max(minDoubt, unusualTrips*w.usual))
+	}
+	return doubtful
 }
 
 // patience returns after which silence the server is asked: an unusual one,

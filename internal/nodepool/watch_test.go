@@ -154,3 +154,24 @@ func TestUsualTrip(t *testing.T) {
 	w.stallTimeout = 100 * ms
 	require.Equal(t, 50*ms, w.unusual(), "two silences fit into the stall timeout")
 }
+
+// TestDoubtfulSilence: it is as many usual trips as an unusual silence, with a lower least
+// time, and never longer than an unusual one.
+func TestDoubtfulSilence(t *testing.T) {
+	for name, c := range map[string]struct {
+		watch watch
+		want  time.Duration
+	}{
+		"a server that is near":         {watch{stallTimeout: 3 * time.Second, usual: ms / 10, timed: true}, 50 * ms},
+		"only a handshake is known":     {watch{stallTimeout: 3 * time.Second, usual: 4 * ms}, 80 * ms},
+		"a server that is far away":     {watch{stallTimeout: 3 * time.Second, usual: 40 * ms, timed: true}, 800 * ms},
+		"half of the stall timeout":     {watch{stallTimeout: 3 * time.Second, usual: time.Second, timed: true}, 1500 * ms},
+		"a stall timeout that is short": {watch{stallTimeout: 40 * ms, usual: ms, timed: true}, 20 * ms},
+		"nobody knows":                  {watch{stallTimeout: 3 * time.Second}, 1500 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, c.watch.doubtful())
+			require.LessOrEqual(t, c.watch.doubtful(), c.watch.unusual())
+		})
+	}
+}

@@ -199,6 +199,15 @@ func (b *Batch) Reply(i int) ([]byte, error) {
 	return nil, b.notSent
 }
 
+// Events returns who is told of the events of the lane that has taken the batch; nil if
+// none has. It is for whoever has submitted the batch.
+func (b *Batch) Events() Events {
+	if b.lane == nil {
+		return nil
+	}
+	return b.lane.events
+}
+
 // Read lets the caller read its own replies, if the lane was idle when the
 // batch was enqueued and nobody needs the lane meanwhile. It returns when they
 // have arrived or the lane's background reader has taken over, in a few

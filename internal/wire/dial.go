@@ -38,6 +38,8 @@ type Purpose struct {
 type dialer struct {
 	lanes.Dialer
 	Purpose
+
+	mayChange bool // the credentials: a program's function was asked for them
 }
 
 // WithDefaults returns d with its zero fields set.
@@ -54,7 +56,7 @@ func WithDefaults(d lanes.Dialer) lanes.Dialer {
 		}
 	}
 	if d.NetDial == nil {
-		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive}).DialContext
+		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
 	}
 	d.Limits = lanes.Limits(resp.Limits(d.Limits).WithDefaults())
 	return d
@@ -66,10 +68,24 @@ func Sealed(d lanes.Dialer) lanes.Dialer {
 	if d.Credentials == nil && d.Password != "" {
 		username, password := d.Username, d.Password
 		d.Username, d.Password = "", ""
-		d.Credentials = func(context.Context) (string, string, error) { return username, password, nil }
+		d.Credentials = func(ctx context.Context) (string, string, error) {
+			if mayChange, ok := ctx.Value(mayChangeKey{}).(*bool); ok {
+				*mayChange = false
+			}
+			return username, password, nil
+		}
 	}
 	return d
 }
+
+// mayChangeKey is the key of a *bool in the context of Dialer.Credentials, by which the
+// function of [Sealed] is told from one of a program's.
+type mayChangeKey struct{}
+
+// ErrCredentials is wrapped by the HandshakeError of a server that refuses what
+// Dialer.Credentials has returned: asked again, it may return others. A Username and
+// Password stay wrong.
+var ErrCredentials = errors.New("the server refuses what Dialer.Credentials has returned")
 
 // Dial connects to addr, host:port or the path of a unix socket, and authenticates. The context and Timeout
 // bound the whole of it. A wrong password is a [redislanes.HandshakeError].
@@ -108,7 +124,7 @@ func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 		return nil, dialer{}, Steps{}, fmt.Errorf("lanes: the address cannot be used: %w", err)
 	}
 	foreign := d.NetDial != nil || d.Credentials != nil
-	settings := dialer{WithDefaults(d), purpose}
+	settings := dialer{Dialer: WithDefaults(d), Purpose: purpose}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
 	open := settings.open
@@ -200,7 +216,8 @@ func (d dialer) openElsewhere(ctx context.Context, addr string) (net.Conn, Steps
 // askCredentials calls a user's function; so do callNetDial and shakeHands.
 func (d *dialer) askCredentials(ctx context.Context) (err error) {
 	defer guard.Catch("Dialer.Credentials", &err)
-	d.Username, d.Password, err = d.Credentials(ctx)
+	d.mayChange = true
+	d.Username, d.Password, err = d.Credentials(context.WithValue(ctx, mayChangeKey{}, &d.mayChange))
 	return err
 }
 

@@ -95,16 +95,20 @@ func TestDialerValidateNamesTheField(t *testing.T) {
 	require.NoError(t, lanes.Dialer{}.Validate())
 	require.NoError(t, WithDefaults(lanes.Dialer{}).Validate())
 	for want, d := range map[string]lanes.Dialer{
-		"lanes: Dialer.Protocol = 4: must be 2 or 3":                              {Protocol: 4},
-		"lanes: Dialer.Timeout = -1ns: must not be negative":                      {Timeout: -1},
-		"lanes: Dialer.WriteTimeout = -1ns: must not be negative":                 {WriteTimeout: -1},
-		`lanes: Dialer.Username = "app" without a Password`:                       {Username: "app"},
-		"lanes: Dialer.Limits.Bulk = -1: must not be negative":                    {Limits: lanes.Limits{Bulk: -1}},
-		"lanes: Dialer.Limits.Depth = 5000: must be at most 4096":                 {Limits: lanes.Limits{Depth: 5000}},
-		"lanes: Dialer.Limits.Elements = 2000000000: must be at most 1073741824":  {Limits: lanes.Limits{Elements: 2e9}},
-		"lanes: Dialer.WriteTimeout = -1m0s: must not be negative":                {WriteTimeout: -time.Minute},
-		"lanes: Dialer.Protocol = -1: must be 2 or 3":                             {Protocol: -1, Timeout: -1},
-		"lanes: Dialer.Limits.Reply = -9223372036854775808: must not be negative": {Limits: lanes.Limits{Reply: -1 << 63}},
+		"lanes: Dialer.Protocol = 4: must be 2 or 3":                           {Protocol: 4},
+		"lanes: Dialer.Timeout = -1ns: must not be negative":                   {Timeout: -1},
+		"lanes: Dialer.WriteTimeout = -1ns: must not be negative":              {WriteTimeout: -1},
+		`lanes: Dialer.Username = "app" without a Password`:                    {Username: "app"},
+		"lanes: Dialer.ReauthEvery = -1s: must not be negative":                {ReauthEvery: -time.Second},
+		"lanes: Dialer.ReauthEvery = 1ms: must be at least 1s, or 0 for never": {ReauthEvery: time.Millisecond},
+
+		"lanes: Dialer.ReauthEvery = 1h0m0s without Credentials: a Username and Password do not change": {ReauthEvery: time.Hour, Password: "p"},
+		"lanes: Dialer.Limits.Bulk = -1: must not be negative":                                          {Limits: lanes.Limits{Bulk: -1}},
+		"lanes: Dialer.Limits.Depth = 5000: must be at most 4096":                                       {Limits: lanes.Limits{Depth: 5000}},
+		"lanes: Dialer.Limits.Elements = 2000000000: must be at most 1073741824":                        {Limits: lanes.Limits{Elements: 2e9}},
+		"lanes: Dialer.WriteTimeout = -1m0s: must not be negative":                                      {WriteTimeout: -time.Minute},
+		"lanes: Dialer.Protocol = -1: must be 2 or 3":                                                   {Protocol: -1, Timeout: -1},
+		"lanes: Dialer.Limits.Reply = -9223372036854775808: must not be negative":                       {Limits: lanes.Limits{Reply: -1 << 63}},
 	} {
 		assert.EqualError(t, d.Validate(), want)
 		_, err := Dial(t.Context(), d, "127.0.0.1:1")

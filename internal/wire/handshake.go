@@ -31,10 +31,8 @@ func (d dialer) steps() []step {
 		steps = append(steps, step{"HELLO", []string{"3", "AUTH", user, d.Password}, false})
 	case d.Protocol == 3:
 		steps = append(steps, step{"HELLO", []string{"3"}, false})
-	case user != "":
-		steps = append(steps, step{"AUTH", []string{user, d.Password}, false})
-	case d.Password != "":
-		steps = append(steps, step{"AUTH", []string{d.Password}, false})
+	case user != "" || d.Password != "":
+		steps = append(steps, d.auth())
 	}
 	if d.Database != 0 {
 		steps = append(steps, step{"SELECT", []string{strconv.Itoa(d.Database)}, false})
@@ -135,6 +133,9 @@ func (d dialer) refusal(s step, reply []byte) *redislanes.HandshakeError {
 	}
 	e := &redislanes.HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
 	e.Hint = hint(e)
+	if d.mayChange && ofCredentials(s, e) {
+		e.Cause = ErrCredentials
+	}
 	if d.Sentinel { // which has settings of its own
 		e.Hint = strings.ReplaceAll(e.Hint, "Dialer.", "Config.Sentinel.Dialer.")
 	}

@@ -50,7 +50,7 @@ func TestHandshakeSendsWhatWasAskedFor(t *testing.T) {
 		"AUTH me pw":              {Username: "me", Password: "pw", ClientName: "x"},
 	} {
 		var got []string
-		for _, s := range (dialer{WithDefaults(d), Purpose{ReadOnly: d.ClientName != ""}}).steps() {
+		for _, s := range (dialer{Dialer: WithDefaults(d), Purpose: Purpose{ReadOnly: d.ClientName != ""}}).steps() {
 			got = append(got, strings.TrimSpace(s.name+" "+strings.Join(s.args, " ")))
 		}
 		all := []string{"CLIENT SETINFO LIB-NAME redislanes", "CLIENT SETINFO LIB-VER " + lanes.Version}

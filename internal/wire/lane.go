@@ -56,6 +56,7 @@ type Lane struct {
 	clock    atomic.Int32 // see clock.go
 	trip     atomic.Int64 // how long the batch took that was timed last, in nanoseconds
 	shortest atomic.Int64 // the shortest of these trips; 0 before there is one
+	restedAt atomic.Int64 // when nothing was in flight any more, as Now counts; see idle.go
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
 	mu       sync.Mutex
@@ -108,6 +109,7 @@ func newLane(addr string, conn net.Conn, d dialer, events Events) *Lane {
 	l.plain, l.secure = newSocket(conn), tlsSocketOf(conn)
 	l.timed, l.maxQueued = d.NetDialKeepsDeadlines || keepsDeadlines(conn), unlimited
 	l.wake <- struct{}{}
+	l.rest()
 	go l.readInBackground()
 	return l
 }
@@ -157,7 +159,11 @@ func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 }
 
 func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
+	gone := l.hungUp()
 	l.mu.Lock()
+	if gone != nil && l.failLocked(gone) {
+		go l.end(true) // which tells the pool, whose lock the caller may hold
+	}
 	full := int(l.gauge.InFlight.Load()) >= limit || len(l.wbuf) > 0 && len(l.wbuf)+b.size() > l.maxQueued
 	if full || l.err != nil || l.leaving.Load() != nil {
 		l.mu.Unlock()

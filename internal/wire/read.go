@@ -241,6 +241,7 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 		l.load.remove(counted)
 	}
 	if l.gauge.InFlight.Add(-int32(batches)) == 0 {
+		l.rest()
 		if why := l.leaving.Load(); why != nil {
 			l.Fail(*why) // which ends no batch: there is none
 		}

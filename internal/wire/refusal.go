@@ -29,6 +29,19 @@ func ofAll(e *redislanes.HandshakeError) bool {
 	return refusalText(e) == resp.TooManyClients
 }
 
+// ofCredentials reports whether the server refuses a step because of who asks: NOAUTH,
+// WRONGPASS and, as servers have many texts for tokens, any other refusal of AUTH. HELLO
+// may also be refused because the server does not know it, or the protocol.
+func ofCredentials(s step, e *redislanes.HandshakeError) bool {
+	switch code := e.Code(); {
+	case code == "NOAUTH" || code == "WRONGPASS":
+		return true
+	case ofAll(e) || code == "NOPROTO" || strings.HasPrefix(refusalText(e), "ERR unknown command"):
+		return false
+	}
+	return s.name == "AUTH" || s.name == "HELLO" && len(s.args) > 1
+}
+
 const (
 	hintHTTP     = "an HTTP server answers there"
 	hintStranger = "what answers there is no Redis server"

@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"io"
 	"net"
 	"syscall"
 )
@@ -25,6 +26,27 @@ func newSocket(conn net.Conn) *socket {
 	s := &socket{raw: raw}
 	s.try = s.tryWrite
 	return s
+}
+
+// ended returns why the socket is of no use, nil if nothing is known against it: the other
+// side has closed it, or it has an error. Bytes that are to be read stay there. It may be
+// called by many goroutines, beside reads and writes.
+func (s *socket) ended() (err error) {
+	closed := s.raw.Control(func(fd uintptr) {
+		var one [1]byte
+		n, _, failed := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		switch {
+		case failed == syscall.EAGAIN || failed == syscall.EINTR:
+		case failed != nil:
+			err = failed
+		case n <= 0 || halfClosed(fd):
+			err = io.EOF
+		}
+	})
+	if err == nil {
+		err = closed
+	}
+	return err
 }
 
 // tryWrite writes once. It always returns true, so that RawConn.Write does not

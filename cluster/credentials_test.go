@@ -1,0 +1,153 @@
+package cluster_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A guarded world refuses credentials for a while.
+type guarded struct {
+	*world
+	text    string
+	refuses atomic.Bool
+	asked   atomic.Int64 // for how many handshakes
+}
+
+func newGuarded(text string) *guarded {
+	g := &guarded{text: text}
+	g.world = newWorld(func(_ string, cmd []string) string {
+		switch cmd[0] {
+		case "AUTH", "HELLO":
+			g.asked.Add(1)
+			switch {
+			case g.refuses.Load():
+				return "-" + g.text + "\r\n"
+			case cmd[0] == "HELLO":
+				return "%1\r\n$4\r\nmode\r\n$7\r\ncluster\r\n"
+			}
+			return "+OK\r\n"
+		}
+		return one
+	}, nodeA, nodeB)
+	return g
+}
+
+// refuse makes the world refuse credentials for some time. Connections are cut, as
+// servers do with those whose token has expired.
+func (g *guarded) refuse(lasts time.Duration) {
+	time.Sleep(2 * time.Second) // idle connections notice their end then
+	g.refuses.Store(true)
+	g.set(func() { g.dead[nodeA], g.dead[nodeB] = true, true })
+	synctest.Wait()
+	g.set(func() { clear(g.dead) })
+	time.AfterFunc(lasts, func() { g.refuses.Store(false) })
+}
+
+func token(context.Context) (username, password string, err error) { return "app", "token", nil }
+
+// refusedCredentials are what servers say to credentials that another call of
+// Dialer.Credentials may put right.
+var refusedCredentials = []string{
+	"WRONGPASS invalid username-password pair or user is disabled.",
+	"NOAUTH Authentication required.",
+	"ERR invalid password",
+	"ERR invalid username-password pair",
+	"ERR the token has expired",
+	"SOMETHING nobody has heard of",
+}
+
+// TestRefusedCredentialsAreAskedForAgain: a server that refuses what Dialer.Credentials
+// has returned fails no call that has the time.
+func TestRefusedCredentialsAreAskedForAgain(t *testing.T) {
+	for _, text := range refusedCredentials {
+		for name, c := range map[string]cluster.Config{
+			"laned": {}, "fixed": {Pool: pool.Fixed{Size: 2}}, "RESP3": {Dialer: lanes.Dialer{Protocol: 3}},
+		} {
+			t.Run(name+", "+text, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := newGuarded(text)
+					c.Dialer.NetDial, c.Dialer.Credentials = g.dial, token
+					client, err := c.New(t.Context(), []string{nodeA, nodeB})
+					require.NoError(t, err)
+					defer client.Close()
+					require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+					g.refuse(400 * time.Millisecond)
+					for _, action := range []radix.Action{
+						radix.Cmd(nil, "INCR", "k"), radix.Cmd(nil, "BLPOP", "k", "1"),
+						radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, radix.Cmd(nil, "INCR", "k")) }),
+					} {
+						require.NoError(t, client.Do(soon(t, 3*time.Second), action))
+					}
+					require.Less(t, g.asked.Load(), int64(100))
+				})
+			})
+		}
+	}
+}
+
+// TestNewAsksForCredentialsAgain: until its context ends.
+func TestNewAsksForCredentialsAgain(t *testing.T) {
+	for _, text := range refusedCredentials {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGuarded(text)
+				g.refuse(3 * time.Second)
+				c := cluster.Config{Dialer: lanes.Dialer{NetDial: g.dial, Credentials: token}}
+				_, err := c.New(soon(t, time.Second), []string{nodeA})
+				var refused *redislanes.HandshakeError
+				require.ErrorAs(t, err, &refused)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				client, err := c.New(soon(t, 10*time.Second), []string{nodeA})
+				require.NoError(t, err)
+				require.NoError(t, client.Close())
+			})
+		})
+	}
+}
+
+// TestPasswordThatIsWrongIsFinal: nothing makes a Dialer.Password right, nor a server
+// know HELLO. Neither New nor calls wait, and the server is asked slowly.
+func TestPasswordThatIsWrongIsFinal(t *testing.T) {
+	password, resp3 := lanes.Dialer{Username: "app", Password: "wrong"}, lanes.Dialer{Credentials: token, Protocol: 3}
+	for text, d := range map[string]lanes.Dialer{
+		"WRONGPASS invalid username-password pair or user is disabled.": password,
+		"ERR invalid password":                                              password,
+		"NOPROTO unsupported protocol version":                              resp3,
+		"ERR unknown command `HELLO`, with args beginning with: `3` `AUTH`": resp3,
+	} {
+		t.Run(text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newGuarded(text)
+				d.NetDial = g.dial
+				client, err := cluster.Config{Dialer: d, RefreshEvery: -1}.New(t.Context(), []string{nodeA, nodeB})
+				require.NoError(t, err)
+				defer client.Close()
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				g.refuse(time.Hour)
+				time.Sleep(time.Millisecond)
+				var refused *redislanes.HandshakeError
+				for range 2 {
+					began := time.Now()
+					require.ErrorAs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "INCR", "k")), &refused)
+					require.Less(t, time.Since(began), 200*time.Millisecond, "far from the grace")
+				}
+				_, err = cluster.Config{Dialer: d}.New(t.Context(), []string{nodeA})
+				require.ErrorAs(t, err, &refused)
+				before := g.asked.Load()
+				time.Sleep(10 * time.Second)
+				require.Less(t, g.asked.Load()-before, int64(45), "one dial of each node in half a second at most")
+			})
+		})
+	}
+}

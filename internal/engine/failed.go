@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// Each failure asks for a refresh of the map, on whatever path it leaves the engine: that
+// of a request (Client.end), of a lent connection or a stream (lentConn, lending.perform),
+// of a client of one node (nodeConn, nodeLent), of a question about a command (askNode),
+// and of a call that is not made (Client.Hopeless). Side paths that did not ask kept
+// asking a node that had left the cluster until the next regular refresh.
+
+// noteFailure asks for a refresh because of err, unless that says nothing of the cluster.
+func (c *Client) noteFailure(err error) {
+	if err != nil && !saysNothing(err) {
+		c.hint()
+	}
+}
+
+// saysNothing reports whether the error is known to say nothing of the map of the slots: the
+// caller has left, its own pool is full, the program has made a mistake, or the server has
+// answered. Every other error may.
+func saysNothing(err error) bool {
+	var undecoded *redislanes.DecodeError
+	var refused *redislanes.HandshakeError
+	var said resp3.SimpleError
+	switch {
+	case errors.As(err, &undecoded), errors.Is(err, context.Canceled), errors.Is(err, redislanes.ErrExhausted):
+		return true
+	case errors.Is(err, redislanes.ErrShared), errors.Is(err, redislanes.ErrUnanswered), errors.Is(err, redislanes.ErrNoWrites),
+		errors.Is(err, redislanes.ErrReturned), errors.Is(err, redislanes.ErrNotPipelinable):
+		return true
+	case errors.As(err, &refused):
+		return false
+	case errors.As(err, &said):
+		return !hintsAt([]byte(said.S))
+	}
+	return false
+}
+
+// hintsAt reports whether a server's error is about more than the command: it, or another
+// node, might run it.
+func hintsAt(text []byte) bool {
+	v := classify(text, "").verdict
+	return v != final && v != noScript || saysReadOnly(text) || wire.ErrorCode(text) == "MOVED"
+}
+
+// noteReplies is noteFailure for replies, one behind the other: receivers may take errors
+// for values.
+func (c *Client) noteReplies(replies []byte) {
+	for len(replies) > 0 {
+		var reply []byte
+		reply, replies = resp.Cut(replies)
+		if resp.IsError(reply) && hintsAt(resp.ErrorText(reply)) {
+			c.hint()
+			return
+		}
+	}
+}
+
+// noteOutcomes is noteFailure for the commands of a request.
+func (c *Client) noteOutcomes(r *Request) {
+	var failed *trip // the last one; its other commands failed for the same cause
+	for i := range r.places {
+		if t := r.places[i].trip; t != nil && t == failed {
+			continue
+		}
+		reply, _, err := r.outcome(i)
+		if err != nil {
+			failed = r.places[i].trip
+		}
+		if err != nil && !saysNothing(err) || err == nil && resp.IsError(reply) && hintsAt(resp.ErrorText(reply)) {
+			c.hint()
+			return
+		}
+	}
+}
+
+// noteExchange is noteFailure for an exchange over a connection that somebody has to
+// itself. That no message came in time, where no command was sent, is no failure.
+func (c *Client) noteExchange(marshal any, err error) {
+	var late net.Error
+	if marshal == nil && (errors.Is(err, context.DeadlineExceeded) || errors.As(err, &late) && late.Timeout()) {
+		return
+	}
+	c.noteFailure(err)
+}

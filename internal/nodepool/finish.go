@@ -1,0 +1,59 @@
+package nodepool
+
+import "time"
+
+const (
+	// lateCalls is how long a pool that is being closed takes new calls: radix's
+	// Sentinel and Cluster take a pool out of use before they close it, but callers may
+	// have chosen it a moment before.
+	lateCalls = 10 * time.Millisecond
+
+	// drainTime bounds how long CloseDrained waits for calls. radix's Sentinel closes
+	// pools within a check of the topology, which has five seconds in all.
+	drainTime = time.Second
+)
+
+// CloseDrained is Close that lets calls of Do end first, for a second at most, also
+// those that wait for a connection. Calls that come in the first 10 ms are served, later
+// ones refused with ErrClosed. It waits for no call while that runs a command that may
+// block, or has a stream.
+func (p *Pool) CloseDrained() error {
+	p.drainCalls()
+	return p.Close()
+}
+
+func (p *Pool) drainCalls() {
+	late := time.NewTimer(lateCalls)
+	defer late.Stop()
+	select {
+	case <-late.C:
+	case <-p.ctx.Done(): // it is closed already
+		return
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		p.calls.Close()
+	}()
+	limit := time.NewTimer(drainTime - lateCalls)
+	defer limit.Stop()
+	select {
+	case <-drained:
+	case <-limit.C:
+	case <-p.ctx.Done():
+	}
+}
+
+// holdsUpNobody notes that the call which has a lent connection may last for as long as it
+// likes, so that CloseDrained does not wait for it, until holdsUpClose.
+func (p *Pool) holdsUpNobody() {
+	if p.calls != nil {
+		p.calls.Leave()
+	}
+}
+
+func (p *Pool) holdsUpClose() {
+	if p.calls != nil {
+		p.calls.Stay()
+	}
+}

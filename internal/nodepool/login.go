@@ -1,0 +1,187 @@
+package nodepool
+
+import (
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// Connections are authenticated again before the server cuts them (Dialer.ReauthEvery).
+// The pool asks for credentials, on a goroutine of its own, and gives them to the pools
+// inside. Each connection is sent AUTH as idle ones are sent PING: between the batches of
+// callers, and while it is not lent. If the server refuses, the connection stays as it is.
+
+const (
+	// The pause before others are asked for behind the first failure, and the longest.
+	minLoginPause = time.Second
+	maxLoginPause = time.Minute
+
+	// loginAge bounds how old credentials may be that are sent: tokens live for minutes.
+	loginAge = time.Minute
+)
+
+var errExpiring = errors.New("connection replaced: it was lent when the others were authenticated again")
+
+// A login is credentials for all connections. What servers answer is noted by the pools
+// inside, too.
+type login struct {
+	*wire.Login
+	until   time.Time // may be sent
+	taken   atomic.Bool
+	refused atomic.Pointer[error] // what the last server has said that does not take them
+	judged  bool                  // a failure followed, and it shows nothing any more; guarded by the outer pool's mu
+}
+
+// An auth is an AUTH that was sent.
+type auth struct {
+	*login
+	call  *wire.Call
+	batch *wire.Batch
+}
+
+// logins is what a pool knows of credentials.
+type logins struct {
+	current  *login    // that connections should have; nil: that of their dial
+	next     time.Time // when others are asked for
+	asking   bool
+	failures int       // in a row
+	since    time.Time // the first of these
+}
+
+// authenticateLocked sends AUTH over connections that have no current login, and sees to
+// it that others are asked for in time.
+func (p *Pool) authenticateLocked(now time.Time) {
+	p.spreadLoginLocked()
+	if p.dialer.ReauthEvery == 0 || p.closed || p.retired || p.logins.asking {
+		return
+	}
+	p.judgeLoginLocked(now)
+	if !now.Before(p.logins.next) {
+		p.logins.asking = true
+		p.tasks.Go(p.askLogin)
+	}
+}
+
+func (p *Pool) spreadLoginLocked() {
+	for _, m := range p.members {
+		if m.readLoginLocked(); m.state == isIdle || m.state == shared {
+			m.sendLoginLocked()
+		}
+	}
+}
+
+// sendLoginLocked sends AUTH unless the connection has the current login. If the lane has
+// no room, the next look does it. A connection that was lent for too long is replaced, if
+// there is reason to think that another one can be had. It reports whether it stays.
+func (m *member) sendLoginLocked() (stays bool) {
+	p, l := m.pool, m.pool.logins.current
+	if m.login == l || m.auth != nil {
+		return true
+	}
+	if time.Now().After(l.until) {
+		if l.refused.Load() != nil || !l.taken.Load() || p.failures > 0 || !p.down.IsZero() {
+			return true
+		}
+		p.leaveLocked(m, errExpiring, false)
+		return false
+	}
+	a := &auth{l, wire.NewCall(), new(wire.Batch)}
+	command := a.Command()
+	a.batch.Reset(a.call, command)
+	a.batch.Add(0, len(command))
+	a.batch.Uncounted()
+	a.call.Begin(1)
+	if p.mu.giveLocked(m.lane, a.batch, p.maxInFlight+besidePing) {
+		m.login, m.auth = l, a
+		p.attend()
+	}
+	return true
+}
+
+// readLoginLocked notes what the server has answered to AUTH.
+func (m *member) readLoginLocked() {
+	a := m.auth
+	if a == nil || !a.call.Complete() {
+		return
+	}
+	m.auth = nil
+	reply, err := a.batch.Reply(0)
+	if err != nil {
+		return // the connection has ended
+	}
+	if err = a.Refusal(reply); err != nil {
+		a.refused.Store(&err)
+	} else {
+		a.taken.Store(true)
+	}
+}
+
+// judgeLoginLocked draws the conclusions from the answers.
+func (p *Pool) judgeLoginLocked(now time.Time) {
+	l := p.logins.current
+	switch {
+	case l == nil || l.judged:
+	case l.refused.Load() != nil:
+		p.loginFailedLocked(now, *l.refused.Load())
+	case l.taken.Load() && p.logins.failures > 0:
+		p.noteStateLocked(slog.LevelInfo, "authenticated again", "after", now.Sub(p.logins.since))
+		p.logins.failures = 0
+	}
+}
+
+// loginFailedLocked sees to it that others are asked for soon. The first failure in a row
+// is logged.
+func (p *Pool) loginFailedLocked(now time.Time, err error) {
+	l := &p.logins
+	if l.current != nil {
+		l.current.judged = true
+	}
+	if l.failures++; l.failures == 1 {
+		l.since = now
+		p.noteStateLocked(slog.LevelWarn, "re-authentication failed; connections stay open", "error", err)
+	}
+	limit := minLoginPause
+	for i := 1; i < l.failures && limit < maxLoginPause; i++ {
+		limit *= 2
+	}
+	limit = min(limit, maxLoginPause, p.dialer.ReauthEvery)
+	l.next = now.Add(limit/2 + rand.N(limit/2+1))
+}
+
+// askLogin asks for credentials, and gives them to all connections.
+func (p *Pool) askLogin() {
+	asked, err := wire.AskLogin(p.ctx, p.dialer)
+	p.mu.Lock()
+	now := time.Now()
+	p.logins.asking = false
+	if err == nil {
+		p.logins.next = p.loginAfter(now)
+	} else {
+		p.loginFailedLocked(now, err)
+	}
+	pools := append(p.access.partsLocked(), p)
+	p.mu.Unlock()
+	if err != nil {
+		p.journal.Panicked(err)
+	}
+	if asked == nil {
+		return
+	}
+	l := &login{Login: asked, until: now.Add(loginAge)}
+	for _, to := range pools {
+		to.mu.Lock()
+		to.logins.current = l
+		to.spreadLoginLocked()
+		to.mu.Unlock()
+	}
+}
+
+// loginAfter returns when credentials are asked for again. A part of the time is by
+// chance, so that pools do not ask together.
+func (p *Pool) loginAfter(now time.Time) time.Time {
+	return now.Add(p.dialer.ReauthEvery - rand.N(p.dialer.ReauthEvery/10+1))
+}

@@ -1,0 +1,154 @@
+package pool_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// A quitter is a server that closes a connection when it has answered an INCR, and tells of
+// it.
+type quitter struct {
+	last  string // what it sends before
+	ran   atomic.Int64
+	ended chan struct{}
+}
+
+func (q *quitter) serve(conn net.Conn) {
+	in := bufio.NewReader(conn)
+	for {
+		line, err := in.ReadString('\n')
+		switch {
+		case err != nil:
+			_ = conn.Close()
+			return
+		case strings.HasPrefix(line, "*"): // each command begins with one, and no argument does
+			line, _ = in.ReadString('\n')
+			line, _ = in.ReadString('\n')
+			if strings.TrimSpace(line) != "INCR" {
+				_, _ = io.WriteString(conn, "+OK\r\n")
+				continue
+			}
+			q.ran.Add(1)
+			_, _ = io.WriteString(conn, ":1\r\n")
+			_, _ = io.WriteString(conn, q.last)
+			_ = conn.Close()
+			q.ended <- struct{}{}
+			return
+		}
+	}
+}
+
+func (q *quitter) listen(t *testing.T, config *tls.Config) (addr string) {
+	q.ended = make(chan struct{}, 1)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var tasks sync.WaitGroup
+	t.Cleanup(func() { _ = listener.Close(); tasks.Wait() })
+	tasks.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if config != nil {
+				conn = tls.Server(conn, config)
+			}
+			tasks.Go(func() { q.serve(conn) })
+		}
+	})
+	return listener.Addr().String()
+}
+
+// TestClosedWhileIdle: a server closes connections that are idle. Commands that come later
+// are not sent over them, and none has an unknown outcome.
+func TestClosedWhileIdle(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		config pool.Config
+		tls    bool
+		last   string
+	}{
+		"fixed":                       {config: pool.Fixed{Size: 1}},
+		"adaptive":                    {config: pool.Adaptive{Min: 1, Max: 2}},
+		"laned":                       {config: pool.Laned{Lanes: 1}},
+		"laned, with others":          {config: pool.Laned{Lanes: 3}},
+		"TLS, with its close_notify":  {config: pool.Fixed{Size: 1}, tls: true},
+		"TLS, laned":                  {config: pool.Laned{Lanes: 2}, tls: true},
+		"something is sent before it": {config: pool.Fixed{Size: 1}, last: ">2\r\n$1\r\na\r\n$1\r\nb\r\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if runtime.GOOS != "linux" && (c.tls || c.last != "") {
+				t.Skip("only Linux tells the end of a connection behind bytes that are to be read")
+			}
+			if runtime.GOOS == "windows" {
+				t.Skip("connections are not asked there")
+			}
+			d := lanes.Dialer{}
+			var server *tls.Config
+			if c.tls {
+				server, d.TLS = certificate(t)
+			}
+			q := &quitter{last: c.last}
+			client, err := pool.Custom(c.config, d)(t.Context(), "tcp", q.listen(t, server))
+			require.NoError(t, err)
+			defer client.Close()
+			ctx := servers.Within(t, 20*time.Second)
+			const calls = 8 // beyond that, dials are spaced
+			for i := range calls {
+				for range 20 { // until callers read their own replies
+					require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", "k")))
+				}
+				require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")), "call %d", i)
+				<-q.ended
+				<-time.After(10 * ms) // idle for longer than a busy connection
+			}
+			require.EqualValues(t, calls, q.ran.Load())
+		})
+	}
+}
+
+// certificate returns settings for a TLS server and its clients.
+func certificate(t *testing.T) (server, client *tls.Config) {
+	maker := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(maker.Close)
+	known := x509.NewCertPool()
+	known.AddCert(maker.Certificate())
+	return &tls.Config{Certificates: maker.TLS.Certificates}, &tls.Config{RootCAs: known}
+}
+
+// TestTicketsAreNoEnd: the session tickets of TLS 1.3, which are unread on an idle
+// connection, say nothing against it.
+func TestTicketsAreNoEnd(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{TLS: true})
+	client, err := pool.Custom(pool.Fixed{Size: 1}, lanes.Dialer{TLS: server.TLSConfig()})(t.Context(), "tcp", server.Addrs()[0])
+	require.NoError(t, err)
+	defer client.Close()
+	for range 20 {
+		require.NoError(t, client.Do(context.Background(), radix.Cmd(nil, "INCR", "k")))
+		<-time.After(10 * ms)
+	}
+	s := client.(*pool.Pool).Stats()
+	require.EqualValues(t, 1, s.Dials)
+	require.Empty(t, s.Closes)
+}
