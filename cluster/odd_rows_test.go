@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -96,6 +97,52 @@ func TestOddNodeOfAMap(t *testing.T) {
 			require.Equal(t, 1, strings.Count(log.String(), "left out of the map"), log.String())
 		})
 	}
+}
+
+// TestAddrMapHasNoAddressForANode: what Config.AddrMap returns for a node cannot be dialled,
+// which costs the slots of that node only.
+func TestAddrMapHasNoAddressForANode(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	f.slots = func() string { return oddMap(f.addr(), "*3\r\n"+bulk("far")+":6379\r\n"+bulk("two")) }
+	f.start()
+	ctx := within(t, 10*time.Second)
+	addrMap := func(addr string) string {
+		if addr == "far:6379" {
+			return "fd00::7"
+		}
+		return addr
+	}
+	client := open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1, AddrMap: addrMap}, []string{f.addr()})
+	require.NoError(t, client.Sync(ctx))
+	require.Equal(t, 8192, client.Stats().Slots)
+	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", redistest.KeyInSlot(0, "odd"))))
+	err := client.Do(ctx, radix.Cmd(nil, "INCR", redistest.KeyInSlot(lastSlot, "odd")))
+	require.ErrorIs(t, err, redislanes.ErrNoOwner)
+	require.ErrorContains(t, err, "Config.AddrMap returned for far:6379 what cannot be dialled")
+}
+
+// TestAddrMapFailsBesideAStranger: a server of another cluster has taken the address of one of
+// two nodes. The other one is asked, too, but AddrMap panics for what it tells: it is there,
+// and the stranger is not believed, however often it is asked.
+func TestAddrMapFailsBesideAStranger(t *testing.T) {
+	t.Parallel()
+	s := newScripted(t, 2)
+	var panics atomic.Bool
+	addrMap := func(addr string) string {
+		if panics.Load() && addr == s.fakes[1].addr() {
+			panic("no answer")
+		}
+		return addr
+	}
+	client := s.open(t, cluster.Config{RefreshEvery: -1, AddrMap: addrMap})
+	before := client.Primary(lastSlot)
+	panics.Store(true)
+	s.tell(s.fakes[0], []row{{s.fakes[0], "stranger", 0, lastSlot, 9}})
+	for range 3 {
+		require.Error(t, client.Sync(within(t, 10*time.Second)))
+	}
+	require.Equal(t, before, client.Primary(lastSlot))
 }
 
 // TestMovedToNoAddress: where MOVED names a node without an address, the map is fetched, and

@@ -128,6 +128,11 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
 	}
 	m.ranges, m.skips, err = parseSlots(reply, lane.Address())
+	if err == nil {
+		if failed := c.translate(&m); failed != nil {
+			return m, failed
+		}
+	}
 	usable := slices.ContainsFunc(m.ranges, func(r slotRange) bool { return len(r.nodes) > 0 })
 	switch {
 	case err == nil && !usable && len(m.skips) > 0:
@@ -137,9 +142,6 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	}
 	if err != nil {
 		return m, &redislanes.MapError{Addr: lane.Address(), Reason: err.Error()}
-	}
-	if err := c.translate(m.ranges); err != nil {
-		return m, err
 	}
 	if c.cfg.NoIdentity {
 		return m, nil
@@ -181,15 +183,41 @@ func askFor(ctx context.Context, lane *wire.Lane, name string) ([]byte, error) {
 	return batch.Reply(0)
 }
 
-// translate asks AddrMap for each address that the server has told.
-func (c *Client) translate(ranges []slotRange) (err error) {
-	for _, r := range ranges {
-		for i, n := range r.nodes {
+// An untranslated error is that of Config.AddrMap, which failed. A server has told its map.
+type untranslated struct{ error }
+
+func (e untranslated) Unwrap() error { return e.error }
+
+// An unusable error is about an address that Config.AddrMap has returned.
+type unusable struct{ error }
+
+func (e unusable) Unwrap() error { return e.error }
+
+// translate asks AddrMap for each address that the server has told. If what it returns is
+// no address, that node is skipped.
+func (c *Client) translate(m *mapReply) error {
+	for k := range m.ranges {
+		r := &m.ranges[k]
+		for i := 0; i < len(r.nodes); i++ {
+			n := &r.nodes[i]
 			if n.dialled {
 				continue
 			}
-			if r.nodes[i].addr, err = c.mapped(n.addr); err != nil {
-				return err
+			to, err := c.mapped(n.addr)
+			var wrong unusable
+			switch {
+			case errors.As(err, &wrong):
+				m.skips = append(m.skips, skip{node: plain(n.addr), reason: err.Error(), primary: i == 0, first: r.first, last: r.last})
+				if i == 0 {
+					r.nodes = nil // a replica must not be taken for the primary
+				} else {
+					r.nodes = slices.Delete(r.nodes, i, i+1)
+				}
+				i--
+			case err != nil:
+				return untranslated{err}
+			default:
+				n.addr = to
 			}
 		}
 	}
@@ -202,7 +230,7 @@ func (c *Client) mapped(addr string) (to string, err error) {
 	defer guard.Catch("Config.AddrMap", &err)
 	if to = c.cfg.AddrMap(addr); to != addr {
 		if err := wire.CheckAddr(to); err != nil { // it may hold a password
-			return "", fmt.Errorf("Config.AddrMap returned for %s what cannot be dialled: %w", addr, err)
+			return "", unusable{fmt.Errorf("Config.AddrMap returned for %s what cannot be dialled: %w", addr, err)}
 		}
 	}
 	return to, nil

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -229,6 +230,9 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 func (c *Client) count(votes *poll, a answer, failed *redislanes.UnreachableError) {
 	if a.err != nil {
 		votes.failed++
+		if errors.As(a.err, new(untranslated)) {
+			votes.unread++
+		}
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: a.err})
 		return
 	}
