@@ -155,7 +155,7 @@ func killed(how model.Start) func(w *world, f Fault) func() {
 func restartedAs(how model.Start) func(w *world, f Fault) func() {
 	return func(w *world, f Fault) func() {
 		n := w.node(f)
-		if w.settings.NoCluster || how.Stranger && len(w.nodes) == 1 {
+		if w.settings.NoCluster || how.Stranger && len(w.nodesAt(w.reached(n))) == len(w.nodes) {
 			return nothing // nobody could tell it from the one that was there, made anew
 		}
 		w.kill(n)

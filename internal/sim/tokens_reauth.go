@@ -1,4 +1,4 @@
 package sim
 
 // reauthenticates makes the client authenticate in time.
-func (s *Settings) reauthenticates() { s.Tokens = 0 }
+func (s *Settings) reauthenticates() { s.Config.Dialer.ReauthEvery = reauths }
