@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -84,7 +85,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 	defer conn.Return()
 	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
-	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, &l.seen, l.groups()})
+	return wire.Perform(ctx, l.action, lentConn{conn, l.asking, l.client.cfg.Standalone, &l.seen, l.groups()})
 }
 
 // succeeded notes what the action's commands have proved.
@@ -156,26 +157,23 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	}
 	addr := l.to.Address()
 	to := classify([]byte(reply.S), addr)
-	switch to.verdict {
-	case moved, ask:
+	replica := to.fate == fate.ReadOnly || fate.SaysReplica([]byte(reply.S)) // the latter also in a script
+	switch {
+	case to.fate == fate.Moved, to.fate == fate.Ask:
 		return l.redirect(to)
-	case final, noScript:
-		if !l.how.Replicas && saysReadOnly([]byte(reply.S)) {
-			l.to.Renew()
-			l.client.hint()
-		}
+	case replica && !l.how.Replicas:
+		l.to.Renew()
+		l.client.hint()
+	}
+	if !to.fate.Passes() {
 		return false
-	case readOnly:
-		if !l.how.Replicas {
-			l.to.Renew()
-		}
 	}
 	if !l.mayRepeat() || ctx.Err() != nil {
 		l.client.hint()
 		return false
 	}
 	now := time.Now()
-	at := siteOf(to.verdict, addr, l.seen.refused, l.slot, nil)
+	at := siteOf(to.fate, addr, l.seen.refused, l.slot, nil)
 	met := l.client.troubles.note(at, wire.ErrorCode([]byte(reply.S)), l.attempt.since(at), now)
 	return l.again(ctx, met, &l.client.counters.refused, now)
 }
@@ -188,23 +186,23 @@ func (l *lending) mayRepeat() bool { return l.canRetry || l.once && !l.seen.some
 // performed there.
 func (l *lending) redirect(to redirect) bool {
 	c := l.client
-	if to.verdict == moved {
+	if to.fate == fate.Moved {
 		c.hint()
 	}
 	n := c.node(to)
-	if n != nil && to.verdict == moved {
+	if n != nil && to.fate == fate.Moved {
 		c.learn([]move{{to.slot, n}})
 	}
 	if n == nil || !l.mayRepeat() || l.slot != int32(to.slot) || l.attempt.hops >= c.cfg.MaxRedirects {
 		return false
 	}
-	if to.verdict == moved {
+	if to.fate == fate.Moved {
 		c.counters.moved.Add(1)
 	} else {
 		c.counters.ask.Add(1)
 	}
 	l.attempt.hops++
 	l.redirects++
-	l.to, l.asking = n.pool(asPrimary), to.verdict == ask
+	l.to, l.asking = n.pool(asPrimary), to.fate == fate.Ask
 	return true
 }

@@ -21,9 +21,10 @@ import (
 // Where ASK has led to, it sends ASKING before the commands that need it.
 type lentConn struct {
 	*nodepool.Lent
-	asking bool
-	seen   *seen
-	groups *lentGroups // nil: nobody is told
+	asking  bool
+	proxied bool // see ambiguous
+	seen    *seen
+	groups  *lentGroups // nil: nobody is told
 }
 
 // seen is what the commands that an action sent over its connection tell of the
@@ -106,11 +107,11 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		return err
 	}
 	c.seen.note(commands, replies, c.Address())
-	refused := refusedOf(commands, replies, c.Address())
+	refused := c.refusedOf(commands, replies)
 	if refused != nil && !c.seen.some {
 		return refused // before a receiver has seen it: all of it may be sent again
 	}
-	if err := wire.Unmarshal(replies, unmarshalInto); err != nil {
+	if err := wire.Unmarshal(replies, unmarshalInto); err != nil && !isAmbiguous(refused) {
 		var failed *redislanes.DecodeError
 		if errors.As(err, &failed) && failed.Index < len(commands) {
 			return &redislanes.CommandError{Command: commandName(commands[failed.Index]), Addr: c.Address(), Err: err}
@@ -160,13 +161,20 @@ func without(replies []byte, marked []bool) (kept []byte) {
 	return kept
 }
 
-// refusedOf returns the error of the first command that the server at addr did
-// not run but might later or elsewhere, nil if there is none.
-func refusedOf(commands [][]byte, replies []byte, addr string) error {
+// refusedOf returns the error of the first command that the server did not run but
+// might later or elsewhere, or that it may have run; nil if there is none.
+func (c lentConn) refusedOf(commands [][]byte, replies []byte) error {
+	addr := c.Address()
 	for _, encoded := range commands {
 		var reply []byte
-		if reply, replies = resp.Cut(replies); isRefusal(reply, addr) {
-			return radixresp.ErrConnUsable{Err: replyError(encoded, addr, reply)}
+		reply, replies = resp.Cut(replies)
+		err := ambiguous(c.proxied, addr, reply)
+		if err == nil && isRefusal(reply, addr) {
+			err = saidError(reply)
+		}
+		if err != nil {
+			failed := &redislanes.CommandError{Command: commandName(encoded), Addr: addr, Err: err}
+			return radixresp.ErrConnUsable{Err: failed}
 		}
 	}
 	return nil
@@ -178,6 +186,5 @@ func isRefusal(reply []byte, addr string) bool {
 	if !resp.IsError(reply) {
 		return false
 	}
-	v := classify(resp.ErrorText(reply), addr).verdict
-	return v != final && v != noScript
+	return classify(resp.ErrorText(reply), addr).fate.Refused()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -28,8 +29,9 @@ func (c *Client) purpose(u use) wire.Purpose {
 // admit decides for each new connection whether the server at the address may
 // be sent commands, by its replies to READWRITE (or READONLY) and CLUSTER MYID: a
 // dial that succeeds says nothing of what answers, and a node that was restarted
-// without cluster mode is still in the other nodes' maps. What a server refuses to
-// tell, because of an ACL or because it is loading its data, is not held against it.
+// without cluster mode is still in the other nodes' maps. What an ACL forbids a server to
+// tell is not held against it. One that is loading its data is not asked: its refusal has
+// ended the handshake.
 func (c *Client) admit(addr string, mode, id []byte) error {
 	t := c.topology.Load()
 	switch {
@@ -47,5 +49,5 @@ func (c *Client) admit(addr string, mode, id []byte) error {
 }
 
 func isDisabled(reply []byte) bool {
-	return resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply))
+	return resp.IsError(reply) && fate.Of(resp.ErrorText(reply)) == fate.ClusterDisabled
 }

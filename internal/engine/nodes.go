@@ -171,7 +171,9 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 		return p.Do(ctx, action) // which says so
 	}
 	if !action.Properties().CanShareConn {
-		return c.node.observedAlone(action).of(ctx, func() error { return p.Do(ctx, action) })
+		return c.node.observedAlone(action).of(ctx, func() error {
+			return ambiguousError(c.node.client.cfg.Standalone, c.node.addr, p.Do(ctx, action))
+		})
 	}
 	return wire.Perform(ctx, action, nodeConn{p, c.node.client})
 }
@@ -206,7 +208,9 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		}
 	}
 	o := nodeObservation{client: c.client, addr: c.Address(), request: r, lent: r.Way() == command.Alone}
-	return o.of(ctx, func() error { return r.Exchange(ctx, c.Pool, unmarshalInto) })
+	return o.of(ctx, func() error {
+		return ambiguousError(c.client.cfg.Standalone, c.Address(), r.Exchange(ctx, c.Pool, unmarshalInto))
+	})
 }
 
 func (c nodeConn) Close() error { return nil }

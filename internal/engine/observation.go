@@ -224,6 +224,9 @@ func (t *trip) info() GroupInfo {
 	if t.Troubled() || t.Failed() {
 		for i := range t.Len() {
 			reply, err := t.Reply(i)
+			if err == nil {
+				err = ambiguous(t.of.proxied, t.pool.Address(), reply)
+			}
 			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, err)
 		}
 	}

@@ -37,6 +37,7 @@ type Request struct {
 	flight  *flight
 	placed  bool // of several that are executed at once: each command had a trip in the first wave
 	clean   bool
+	proxied bool  // see ambiguous
 	err     error // why it cannot be executed
 	spare   int   // uses in a row that needed little of arena
 
@@ -278,7 +279,8 @@ func (r *Request) undecodable(err error) error {
 // errNotExecuted also stands where Exec has refused the request.
 var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
 
-// outcome returns the reply, also if it is an error, or why there is none.
+// outcome returns the reply, also if it is an error, or why there is none. There are both
+// if the reply is of no use (see ambiguous).
 func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
 	if len(r.places) == 0 {
 		return nil, "", errNotExecuted
@@ -288,7 +290,11 @@ func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
 		return nil, "", p.err
 	}
 	reply, err = p.trip.Reply(p.pos)
-	return reply, p.trip.pool.Address(), err
+	addr = p.trip.pool.Address()
+	if err == nil {
+		err = ambiguous(r.proxied, addr, reply)
+	}
+	return reply, addr, err
 }
 
 func (r *Request) command(i int) []byte {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -39,27 +40,29 @@ func (x *retry) judge(i int, now time.Time) step {
 		return ran
 	}
 	text := resp.ErrorText(reply)
-	switch to := classify(text, addr); to.verdict {
-	case noScript:
+	switch to := classify(text, addr); {
+	case to.fate == fate.NoScript:
 		x.attempts[i].trouble = nil
 		if x.request.sendText(i) {
 			x.attempts[i].why = wasUnknownScript
 			return toFollow
 		}
 		return ran
-	case final:
-		if !x.how.Replicas && saysReadOnly(text) { // in a script: nothing else may tell
-			x.request.places[i].trip.pool.Renew()
-			x.client.hint()
-		}
-		// Not a success: the server may say so before it looks whether it may write.
-		x.attempts[i].trouble = nil
-		return ran
-	case moved, ask:
+	case to.fate == fate.Moved, to.fate == fate.Ask:
 		return x.follow(i, to)
-	default:
-		return x.judgeRefusal(i, to.verdict, wire.ErrorCode(text), addr, now)
+	case to.fate.Passes():
+		return x.judgeRefusal(i, to.fate, wire.ErrorCode(text), addr, now)
+	case to.fate.Refused():
+		x.attempts[i].trouble = nil
+		return stands
 	}
+	if !x.how.Replicas && fate.SaysReplica(text) { // in a script: nothing else may tell
+		x.request.places[i].trip.pool.Renew()
+		x.client.hint()
+	}
+	// Not a success: the server may say so before it looks whether it may write.
+	x.attempts[i].trouble = nil
+	return ran
 }
 
 // succeeded notes that the server runs commands.
@@ -70,21 +73,21 @@ func (x *retry) succeeded(i int, addr string) {
 }
 
 // judgeRefusal decides for a command that the server refused for now.
-func (x *retry) judgeRefusal(i int, v verdict, code, addr string, now time.Time) step {
-	if v == readOnly && !x.how.Replicas {
+func (x *retry) judgeRefusal(i int, f fate.Fate, code, addr string, now time.Time) step {
+	if f == fate.ReadOnly && !x.how.Replicas {
 		x.request.places[i].trip.pool.Renew()
 	}
-	at := siteOf(v, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
+	at := siteOf(f, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
 	t := x.client.troubles.note(at, code, x.attempts[i].since(at), now)
 	return x.inTrouble(i, wasRefused, t, now)
 }
 
 // siteOf returns whose trouble the refusal of a command is.
-func siteOf(v verdict, addr string, s sort, slot int32, command []byte) site {
+func siteOf(f fate.Fate, addr string, s sort, slot int32, command []byte) site {
 	switch {
-	case v == unserved && slot >= 0:
+	case f == fate.Unserved && slot >= 0:
 		return site{slot: slot}
-	case v == tryAgain && slot >= 0:
+	case f == fate.TryAgain && slot >= 0:
 		return site{slot: slot, command: fingerprint(command)}
 	}
 	return site{addr: addr, sort: s}
@@ -107,6 +110,9 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step 
 		// Whether it may run twice is the request's to say, never the error's.
 		if x.request.marks[i]&markRepeatable == 0 {
 			return ran
+		}
+		if isAmbiguous(err) && runsScript(x.request.command(i)) {
+			return ran // it makes up texts of its own, and would say the same again
 		}
 	}
 	if !x.client.passes(err, x.how.Replicas) {
@@ -206,7 +212,7 @@ func (c *Client) passes(err error, replica bool) bool {
 		return false // the service wants to know at once
 	}
 	var refused *redislanes.HandshakeError // a wrong password does not get better
-	return replica || !errors.As(err, &refused) || passing(refused)
+	return replica || !errors.As(err, &refused) || wire.Passes(refused)
 }
 
 // follow notes where a redirect sends the command and, for MOVED, the slot. One
@@ -214,7 +220,7 @@ func (c *Client) passes(err error, replica bool) bool {
 // server makes up must not lead the client astray.
 func (x *retry) follow(i int, to redirect) step {
 	a, slot := &x.attempts[i], x.request.slots[i]
-	if to.verdict == moved || x.how.noFollow {
+	if to.fate == fate.Moved || x.how.noFollow {
 		x.client.hint()
 	}
 	if x.how.noFollow || slot != int32(to.slot) || a.hops >= x.client.cfg.MaxRedirects {
@@ -225,7 +231,7 @@ func (x *retry) follow(i int, to redirect) step {
 		return stands
 	}
 	a.hops++
-	a.to = route{node: n, asking: to.verdict == ask}
+	a.to = route{node: n, asking: to.fate == fate.Ask}
 	x.bySlot[slot] = a.to
 	if a.to.asking {
 		a.why = wasAsked

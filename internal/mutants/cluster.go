@@ -89,7 +89,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a read ends the trouble of lent writes", "internal/engine/lent.go",
-		"siteOf(to.verdict, addr, l.seen.refused,", "siteOf(to.verdict, addr, l.sort(),",
+		"siteOf(to.fate, addr, l.seen.refused,", "siteOf(to.fate, addr, l.sort(),",
 		"./cluster", "TestReadsDoNotHideLentWrites", false,
 	},
 	{
@@ -99,7 +99,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a refusal is a receiver's value", "internal/engine/action.go",
-		"if refused == nil && isRefusal(reply, addr) {", "if false {",
+		"if err == nil && isRefusal(reply, addr) {", "if false {",
 		"./cluster", "TestRefusalsReachNoReceiver", false,
 	},
 	{
@@ -239,7 +239,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/verdict.go",
-		"x.attempts[i].trouble = nil\n\t\treturn ran", "x.succeeded(i, addr)\n\t\treturn ran",
+		"\tx.attempts[i].trouble = nil\n\treturn ran\n}", "\tx.succeeded(i, addr)\n\treturn ran\n}",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
@@ -324,7 +324,32 @@ var ofCluster = []mutant{
 	},
 	{
 		"a script's READONLY leaves its connections where they are", "internal/engine/verdict.go",
-		"if !x.how.Replicas && saysReadOnly(text) {", "if false {",
+		"if !x.how.Replicas && fate.SaysReplica(text) {", "if false {",
 		"./internal/sim/model", "TestScriptsBehindAFailover", false,
+	},
+	{
+		"an error inside a script of Valkey 9 is taken for a refusal", "internal/fate/fate.go",
+		"bytes.HasPrefix(after, scriptPlace) || ", "",
+		"./internal/fate", "TestOf", false,
+	},
+	{
+		"a cluster node with too many clients refuses for good", "internal/fate/texts.go",
+		"{\"ERR max number of clients \", NoRoom}", "{\"ERR max number of clients reached\", NoRoom}",
+		"./internal/fate", "TestOf", false,
+	},
+	{
+		"what a proxy makes up is taken for the server's word", "internal/engine/errors.go",
+		"if !proxied || !resp.IsError(reply) {", "if true {",
+		"./cluster", "TestFates", false,
+	},
+	{
+		"a script's own error is repeated over a proxy", "internal/engine/verdict.go",
+		"if isAmbiguous(err) && runsScript(x.request.command(i)) {", "if false {",
+		"./cluster", "TestUnlistedIsRepeatedIfSafe", false,
+	},
+	{
+		"a server that is full for now is dialled as slowly as with a wrong password", "internal/nodepool/breaker.go",
+		"&& !wire.Passes(refused)", "&& (true || !wire.Passes(refused))",
+		"./internal/nodepool", "TestRefusalsThatPass", false,
 	},
 }

@@ -94,7 +94,7 @@ var ofMap = []mutant{
 	},
 	{
 		"start: a server with too many clients is not waited for", "internal/engine/start.go",
-		" && passing(refused)", " && false",
+		" && wire.Passes(refused)", " && false",
 		"./cluster", "TestTooManyClientsAtTheStart", false,
 	},
 	{

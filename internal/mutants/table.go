@@ -94,8 +94,8 @@ var known = []mutant{
 		"./internal/faults", "TestDeadlineAtEveryWait/full_lane", false,
 	},
 	{
-		"10 a command refused with LOADING is not sent again (rueidis)", "internal/engine/redirect.go",
-		"case \"CLUSTERDOWN\", \"LOADING\", \"MASTERDOWN\":", "case \"CLUSTERDOWN\", \"MASTERDOWN\":",
+		"10 a command refused with LOADING is not sent again (rueidis)", "internal/fate/fate.go",
+		"\"LOADING\": Down, ", "",
 		"./cluster", "TestRefusedForNow/LOADING", false,
 	},
 }

@@ -102,10 +102,10 @@ func (p *Pool) redialLaterLocked() {
 // for every failure in a row but the first, and for every connection that died
 // young; while the server is down, no longer than half of the time that it has
 // been so. Source: M. Brooker, "Exponential Backoff
-// and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake
-// is alive and unlikely to change its mind: it is asked again slowly.
+// and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake for
+// good, because of a wrong password, is asked again slowly.
 func (p *Pool) backoffLocked() time.Duration {
-	if refusedHandshake(p.lastErr) {
+	if refusedForGood(p.lastErr) {
 		return p.MaxBackoff/2 + rand.N(p.MaxBackoff/2+1)
 	}
 	limit := p.MinBackoff
