@@ -13,10 +13,12 @@ var ErrNoOwner = errors.New("no node serves the slot")
 
 // ErrRefused marks commands that the server replied to with an error by which
 // it says that it did not execute them and might do so later or elsewhere:
-// MOVED, ASK, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS.
+// MOVED, ASK, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS, BUSY,
+// UNBLOCKED by a failover, OOM, MISCONF.
 // The client has sent them again for as long as its settings and the context
-// allow; a [TroubleError] says how long that was. A command that may have run
-// before it was refused has [ErrUnknownOutcome] instead.
+// allow; a [TroubleError] says how long that was. After OOM and MISCONF it has not: they
+// do not pass within moments. A command that may have run before it was refused has
+// [ErrUnknownOutcome] instead.
 var ErrRefused = errors.New("refused by the server")
 
 // ErrOvertaken marks commands that were refused, and were not sent again because

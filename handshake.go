@@ -9,6 +9,10 @@ import (
 // command with which a connection begins (a wrong password, too many clients), or
 // it is no Redis server, or speaks TLS and the lanes.Dialer does not. It holds no
 // credentials.
+//
+// A refusal that may end soon (BUSY, LOADING, MASTERDOWN, too many clients, a text that no
+// server sends) is waited for: the connection is dialled again with backoff, commands go
+// again within cluster.Config.DownGrace, and cluster.Config.New waits. Any other one is final.
 type HandshakeError struct {
 	Command string // that was refused, such as AUTH; "" if the server is none of Redis
 	Reply   string // the server's error, quoted; "" if that is not the reason

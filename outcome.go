@@ -15,7 +15,9 @@ var (
 	// ErrUnknownOutcome marks commands that were handed to the socket and got
 	// no reply: they may have been executed or not. Connections and pools never
 	// send them again; package cluster does so only with commands that just read
-	// or were marked as idempotent.
+	// or were marked as idempotent. Over cluster.Config.Standalone it also marks commands
+	// that got an error which no Redis or Valkey server sends, as proxies make them up;
+	// errors.As finds that as a resp3.SimpleError.
 	//
 	// A command that may write keeps its unknown outcome when it is sent again, until it
 	// has a reply that is no error, or an error about the command itself, such as

@@ -36,8 +36,8 @@ type Config struct {
 	// DownGrace is how long commands that did not run are sent again, with
 	// backoff and full jitter and within the context: those that were not sent,
 	// those that the server refused for now (TRYAGAIN, CLUSTERDOWN, LOADING,
-	// MASTERDOWN, READONLY, NOREPLICAS), those whose node refuses what Dialer.Credentials
-	// has returned, and those whose slot no node serves. It
+	// MASTERDOWN, READONLY, NOREPLICAS, BUSY, UNBLOCKED by a failover), those whose node
+	// refuses what Dialer.Credentials has returned, and those whose slot no node serves. It
 	// counts from the beginning of the trouble, of a node or of a slot, and not
 	// from that of the call: from then on each call tries once and fails at once,
 	// until a command succeeds there or the slots have moved. A node that is
@@ -88,6 +88,11 @@ type Config struct {
 	// used. A server that knows CLUSTER is recognized without this. MOVED is followed
 	// all the same, so that a Redis Cluster which may not be asked for its slots can
 	// be used.
+	//
+	// A proxy makes up errors after a command may have run. An error text that no Redis or
+	// Valkey server sends therefore means redislanes.ErrUnknownOutcome, also if a module or a
+	// script made it up. Commands that only read, or that were marked as idempotent, are sent
+	// again within DownGrace, unless they are scripts.
 	Standalone bool
 
 	// NoIdentity leaves out the questions by which the client makes sure of servers, for
@@ -150,7 +155,8 @@ const WhileContextLasts = engine.WhileContextLasts
 // New connects to the first of the addresses (host:port, or the absolute path of a
 // unix socket; blanks around it are ignored) that answers, learns the cluster's nodes and slots from it, and
 // returns a client. The context bounds only this. While a server is loading its
-// data, has too many clients or refuses what Dialer.Credentials has returned, and none
+// data, has too many clients, refuses what Dialer.Credentials has returned, or refuses to
+// answer for another reason that may pass, and none
 // gives a map of the slots, New asks again until the context ends.
 //
 // Of several servers without cluster mode the first that answers is used, unless it

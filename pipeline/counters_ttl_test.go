@@ -391,7 +391,7 @@ func TestDebtsToOldServers(t *testing.T) {
 func TestDebtsEnd(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*lateExpiry, *cluster.Client, *pipeline.Counters){
-		"refused for good": func(late *lateExpiry, _ *cluster.Client, _ *pipeline.Counters) { late.says.Store("NOPERM no") },
+		"refused for good": func(late *lateExpiry, _ *cluster.Client, _ *pipeline.Counters) { late.says.Store("WRONGTYPE no") },
 		"client closed":    func(_ *lateExpiry, client *cluster.Client, _ *pipeline.Counters) { _ = client.Close() },
 		"closed":           func(_ *lateExpiry, _ *cluster.Client, c *pipeline.Counters) { _ = c.Close() },
 	} {

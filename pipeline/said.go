@@ -2,63 +2,58 @@ package pipeline
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/fate"
 )
 
 // overflows reports whether the server refused INCRBY because the sum would not
-// fit, so that it has not run. (Redis' incrDecrCommand has this text.)
-func overflows(err error) bool { return said(err, "increment or decrement would overflow") }
+// fit, so that it has not run.
+func overflows(err error) bool {
+	f, said := fateOf(err)
+	return said && f == fate.Overflow
+}
 
 // knowsNoNX reports whether the server refused EXPIRE NX because it does not know
 // NX: before Redis 7, EXPIRE had two arguments.
 func knowsNoNX(err error) bool {
-	return said(err, "ERR wrong number of arguments") || said(err, "ERR syntax error") || said(err, "ERR Unsupported option")
+	f, said := fateOf(err)
+	return said && f == fate.Syntax
 }
 
-// mayComeTrue reports whether a command that failed may succeed if it is sent
-// again: the server's last word has not been heard, and the client is open.
+// mayComeTrue reports whether an EXPIRE that failed may succeed if it is sent again. It
+// does no harm twice, so that only what will never be done is given up: a server that is
+// busy, an ACL, or what a proxy makes up may change.
 func mayComeTrue(err error) bool {
-	var simple resp3.SimpleError
-	switch {
-	case err == nil, errors.Is(err, redislanes.ErrClosed):
+	if err == nil || errors.Is(err, redislanes.ErrClosed) {
 		return false
-	case errors.Is(err, redislanes.ErrRefused), refusedInScript(err):
-		return true
 	}
-	return !errors.As(err, &simple)
+	f, said := fateOf(err)
+	return !said || !f.Hopeless()
 }
-
-// refusedInScript reports whether the server refused for now what a script of ours does
-// last, and which is all that it changes. Such an error stands for other scripts, of which
-// a part has run. Servers before Redis 7 have it in the midst of a text of their own.
-func refusedInScript(err error) bool { return said(err, "NOREPLICAS ") || said(err, "READONLY ") }
 
 // mayHaveRun reports whether a command with that error may have run: one that the server
 // refused has not, but one has of which it could not be read what the server said.
 func mayHaveRun(err error) bool {
-	if err == nil {
-		return true // without the allocation for simple
-	}
-	var simple resp3.SimpleError
-	switch {
-	case errors.Is(err, redislanes.ErrUnknownOutcome):
+	if err == nil || errors.Is(err, redislanes.ErrUnknownOutcome) {
 		return true
-	case errors.As(err, &simple):
-		return resp.IsRefusal([]byte(simple.S))
+	}
+	if f, said := fateOf(err); said {
+		return f.MayHaveRun()
 	}
 	return !errors.Is(err, redislanes.ErrNotSent)
 }
 
-// said reports whether the server replied with an error that holds the text.
-func said(err error, text string) bool {
+// fateOf judges the error that the server replied with, if it did.
+func fateOf(err error) (f fate.Fate, said bool) {
 	if err == nil {
-		return false // without the allocation for simple
+		return 0, false // without the allocation for simple
 	}
 	var simple resp3.SimpleError
-	return errors.As(err, &simple) && strings.Contains(simple.S, text)
+	if !errors.As(err, &simple) {
+		return 0, false
+	}
+	return fate.Of([]byte(simple.S)), true
 }

@@ -25,6 +25,8 @@ func TestSaid(t *testing.T) {
 		{&expiryError{reply("ERR wrong number of arguments for 'pexpire' command")}, false, true, false},
 		{reply("ERR Unsupported option NX"), false, true, false},
 		{reply("ERR syntax error"), false, true, false},
+		{reply("upstream failure"), false, false, true},
+		{reply("IOERR error or timeout reading to target instance"), false, false, true},
 		{reply("NOPERM this user has no permissions to run the 'expire' command"), false, false, false},
 		{&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("increment or decrement would overflow")}, false, false, true},
 		{&redislanes.OutcomeError{Outcome: redislanes.ErrNotSent, Cause: errors.New("the pool is closed")}, false, false, false},

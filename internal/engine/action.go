@@ -158,7 +158,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 	case refused != nil && r.Len() == 1:
 		return refused
 	}
-	if err := wire.Unmarshal(replies, unmarshalInto); err != nil {
+	if err := wire.Unmarshal(replies, unmarshalInto); err != nil && !isAmbiguous(refused) {
 		return r.undecodable(err)
 	}
 	return refused
@@ -224,12 +224,15 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 	failed := false
 	for i := range r.bounds {
 		reply, addr, err := r.outcome(i)
-		if err != nil {
+		if err != nil && reply == nil {
 			failed := &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, err)}
 			return replies, nil, wire.AfterContext(failed)
 		}
-		if refused == nil && isRefusal(reply, addr) {
-			usable := radixresp.ErrConnUsable{Err: r.tried(i, saidError(reply))}
+		if err == nil && isRefusal(reply, addr) {
+			err = saidError(reply)
+		}
+		if refused == nil && err != nil {
+			usable := radixresp.ErrConnUsable{Err: r.tried(i, err)}
 			refused = &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: usable}
 		}
 		if resp.IsError(reply) && !failed {
@@ -256,7 +259,7 @@ func (c *routedConn) explain(err error) error {
 		return err
 	}
 	usable := radixresp.ErrConnUsable{Err: wire.Said(said.S)}
-	if v := classify([]byte(said.S), c.addr).verdict; v != final && v != noScript {
+	if classify([]byte(said.S), c.addr).fate.Refused() {
 		usable.Err = refusal{wire.Said(said.S)}
 		if c.tried != nil {
 			usable.Err = c.tried(usable.Err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -116,12 +117,15 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	switch {
 	case err != nil:
 		return m, err
-	case resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply)):
+	case isDisabled(reply):
 		m.view = singleView(lane.Address())
 		if c.cfg.NoIdentity {
 			return m, nil
 		}
 		role, err := askFor(ctx, lane, "ROLE")
+		if err == nil && refusedForNow(role) {
+			return m, replyError(resp.AppendCommand(nil, "ROLE"), lane.Address(), role)
+		}
 		m.view.follows = err == nil && errors.Is(admitPrimary("", nil, role), redislanes.ErrNotMember)
 		return m, err
 	case resp.IsError(reply):
@@ -147,6 +151,8 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		return m, nil
 	}
 	switch reply, err := batch.Reply(1); {
+	case err == nil && refusedForNow(reply):
+		return m, replyError(request[end:], lane.Address(), reply)
 	case err == nil:
 		m.told, _ = parseNodes(reply) // without it the epochs are unknown
 		m.skips = append(m.skips, m.told.skips...)
@@ -158,12 +164,12 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 
 // explain says what to do about a server's refusal of CLUSTER SLOTS.
 func (c *Client) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
-	switch adviceFor(said) {
-	case needsPermission:
+	switch fate.Of(said) {
+	case fate.NoPermission:
 		return fmt.Errorf("%w; the ACL user needs +cluster|slots, or set Config.Standalone", err)
-	case needsPassword:
+	case fate.Login:
 		return fmt.Errorf("%w; set Config.Dialer.Password or Credentials", err)
-	case needsCluster:
+	case fate.Unknown:
 		reply, asked := askFor(ctx, lane, "ROLE")
 		if asked == nil && bytes.Contains(reply, []byte("\r\nsentinel\r\n")) {
 			return fmt.Errorf("%w; a Sentinel answers there: set Config.Sentinel, or give the addresses of Redis servers", err)
@@ -171,6 +177,13 @@ func (c *Client) explain(ctx context.Context, lane *wire.Lane, err error, said [
 		return fmt.Errorf("%w; a server that may not be asked for CLUSTER needs Config.Standalone", err)
 	}
 	return err
+}
+
+// refusedForNow reports whether the reply to a question is an error that may not come
+// again, so that the question is asked again. A server that does not know the question, or
+// may not answer it, is done without its answer.
+func refusedForNow(reply []byte) bool {
+	return resp.IsError(reply) && fate.Of(resp.ErrorText(reply)).PassesForDial()
 }
 
 // askFor sends one command and returns its reply.

@@ -1,13 +1,13 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -43,32 +43,13 @@ func (a *attempt) outcome(reply []byte, err error) ([]byte, error) {
 
 // endsDoubt tells whether the reply to a command that was sent again is its outcome. An error
 // that is not known to be about the command may come from a server that did not look at it.
+// One that stands for a reply beyond the limits will do: the reply came.
 func endsDoubt(reply []byte) bool {
-	return !resp.IsError(reply) || isAboutCommand(resp.ErrorText(reply))
-}
-
-// aboutCommands are how errors begin that are about a command, its arguments or its key. None of
-// them depends on the server's state or on the login.
-var aboutCommands = [...]string{
-	"WRONGTYPE ", "CROSSSLOT ", "BUSYKEY ", "BUSYGROUP ", "NOGROUP ",
-	"ERR syntax error", "ERR wrong number of arguments", "ERR Unsupported option", "ERR value is ", "ERR hash value is ",
-	"ERR increment ", "ERR invalid expire time", "ERR no such key", "ERR index out of range", "ERR min or max ",
-	"ERR offset is out of range", "ERR bit offset is ", "ERR string exceeds maximum allowed size",
-	"ERR source and destination objects are the same",
-}
-
-// isAboutCommand tells whether the error is about the command. One that stands for a reply beyond
-// the limits is: the reply came.
-func isAboutCommand(text []byte) bool {
-	if resp.IsRefusal(text) {
+	if !resp.IsError(reply) {
 		return true
 	}
-	for _, begin := range aboutCommands {
-		if bytes.HasPrefix(text, []byte(begin)) {
-			return true
-		}
-	}
-	return false
+	text := resp.ErrorText(reply)
+	return fate.Of(text).AboutCommand() || resp.IsRefusal(text)
 }
 
 // unknownAfter returns the error of a command that may have run in the try that ended with first,

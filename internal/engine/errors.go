@@ -1,10 +1,14 @@
 package engine
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -23,10 +27,47 @@ func replyError(command []byte, addr string, reply []byte) error {
 func saidError(reply []byte) error {
 	text := resp.ErrorText(reply)
 	said := wire.Said(text)
-	if v := classify(text, "").verdict; v != final && v != noScript {
+	if classify(text, "").fate.Refused() {
 		return refusal{said}
 	}
 	return said
+}
+
+// ambiguous returns the error of a command that may have run although the reply is an error:
+// over [Config.Standalone] a proxy makes up texts that no server sends, such as
+// "ERR Connection timed out". It is nil for any other reply. Modules and scripts make up
+// texts, too; those of a script that has run in part are no different.
+func ambiguous(proxied bool, addr string, reply []byte) error {
+	if !proxied || !resp.IsError(reply) {
+		return nil
+	}
+	text := resp.ErrorText(reply)
+	if fate.Of(text) != fate.Unlisted {
+		return nil
+	}
+	return &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: wire.Said(text)}
+}
+
+// ambiguousError is ambiguous for a reply that is an error already; any other error stays.
+func ambiguousError(proxied bool, addr string, err error) error {
+	var said resp3.SimpleError
+	if !proxied || !errors.As(err, &said) || fate.Of([]byte(said.S)) != fate.Unlisted {
+		return err
+	}
+	return &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: err}
+}
+
+// isAmbiguous tells whether the error is one of ambiguous: there was a reply.
+func isAmbiguous(err error) bool {
+	var lost *redislanes.OutcomeError
+	var said *wire.SaidError
+	return errors.As(err, &lost) && errors.As(lost.Cause, &said)
+}
+
+// runsScript tells whether the command runs a script or a function.
+func runsScript(encoded []byte) bool {
+	name := commandName(encoded)
+	return strings.HasPrefix(name, "EVAL") || strings.HasPrefix(name, "FCALL")
 }
 
 func commandName(command []byte) string {

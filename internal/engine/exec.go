@@ -88,6 +88,7 @@ func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 		c.observe(ctx, r)
 	}
 	r.places = grown(r.places, len(r.bounds))
+	r.proxied = c.cfg.Standalone
 	if r.slow > 0 && c.slowLanes {
 		r.noteSlowSlots()
 	}

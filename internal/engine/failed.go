@@ -8,8 +8,8 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Each failure asks for a refresh of the map, on whatever path it leaves the engine: that
@@ -48,10 +48,7 @@ func saysNothing(err error) bool {
 
 // hintsAt reports whether a server's error is about more than the command: it, or another
 // node, might run it.
-func hintsAt(text []byte) bool {
-	v := classify(text, "").verdict
-	return v != final && v != noScript || saysReadOnly(text) || wire.ErrorCode(text) == "MOVED"
-}
+func hintsAt(text []byte) bool { return fate.Of(text).Passes() || fate.SaysReplica(text) }
 
 // noteReplies is noteFailure for replies, one behind the other: receivers may take errors
 // for values.

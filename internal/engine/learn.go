@@ -250,7 +250,7 @@ func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
 	}
 	c.noteReplies(reply)
 	if resp.IsError(reply) { // no right to ask, or not now
-		return lore{answered: classify(resp.ErrorText(reply), n.addr).verdict == final}
+		return lore{answered: !refusedForNow(reply)}
 	}
 	rule, err := command.ParseInfo(reply, name)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -181,37 +182,32 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	}
 	addr := l.to.Address()
 	to := classify([]byte(reply.S), addr)
-	switch to.verdict {
-	case moved, ask, unnamed:
+	switch to.fate {
+	case fate.Moved, fate.Ask, fate.Nowhere:
 		place := l.client.leadsTo(to)
-		if to.verdict = to.from(addr, place); to.verdict == moved || to.verdict == ask {
+		if to.fate = to.from(addr, place); to.fate == fate.Moved || to.fate == fate.Ask {
 			return l.redirect(to, place)
 		}
 		if l.slot != int32(to.slot) {
 			l.client.hint()
 			return false
 		}
-	case final, noScript:
-		if l.replica == nil && saysReadOnly([]byte(reply.S)) {
-			l.to.Renew()
-			l.client.hint()
-		}
-		return false
-	case readOnly:
-		if l.replica == nil {
-			l.to.Renew()
-		}
+	case fate.ReadOnly:
 		l.how.Replicas = false // no replica writes
 	}
-	if to.verdict == stale {
+	if to.fate == fate.Itself || l.replica == nil && (to.fate == fate.ReadOnly || fate.SaysReplica([]byte(reply.S))) { // the latter also in a script
 		l.to.Renew()
+		l.client.hint()
+	}
+	if !to.fate.Passes() {
+		return false
 	}
 	if !l.mayRepeat() || ctx.Err() != nil {
 		l.client.hint()
 		return false
 	}
 	now := time.Now()
-	at := siteOf(to.verdict, addr, l.seen.refused, l.slot, nil)
+	at := siteOf(to.fate, addr, l.seen.refused, l.slot, nil)
 	met := l.client.troubles.note(at, wire.ErrorCode([]byte(reply.S)), l.attempt.since(at), now)
 	return l.again(ctx, met, &l.client.counters.refused, now)
 }
@@ -224,26 +220,26 @@ func (l *lending) mayRepeat() bool { return l.canRetry || l.once && !l.seen.some
 // performed there.
 func (l *lending) redirect(to redirect, place string) bool {
 	c := l.client
-	if to.verdict == moved {
+	if to.fate == fate.Moved {
 		c.hint()
 	}
 	var n *node
 	if place != "" {
 		n = c.node(place)
 	}
-	if n != nil && to.verdict == moved {
+	if n != nil && to.fate == fate.Moved {
 		c.learn([]move{{to.slot, n}})
 	}
 	if n == nil || !l.mayRepeat() || l.slot != int32(to.slot) || l.attempt.hops >= c.cfg.MaxRedirects {
 		return false
 	}
-	if to.verdict == moved {
+	if to.fate == fate.Moved {
 		c.counters.moved.Add(1)
 	} else {
 		c.counters.ask.Add(1)
 	}
 	l.attempt.hops++
 	l.redirects++
-	l.to, l.replica, l.asking = n.pool(asPrimary), nil, to.verdict == ask
+	l.to, l.replica, l.asking = n.pool(asPrimary), nil, to.fate == fate.Ask
 	return true
 }

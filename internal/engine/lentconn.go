@@ -116,11 +116,11 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	}
 	c.client.noteReplies(replies)
 	c.seen.note(commands, replies, c.Address())
-	refused := refusedOf(commands, replies, c.Address())
+	refused := c.refusedOf(commands, replies)
 	if refused != nil && !c.seen.some {
 		return refused // before a receiver has seen it: all of it may be sent again
 	}
-	if err := wire.Unmarshal(replies, unmarshalInto); err != nil {
+	if err := wire.Unmarshal(replies, unmarshalInto); err != nil && !isAmbiguous(refused) {
 		var failed *redislanes.DecodeError
 		if errors.As(err, &failed) && failed.Index < len(commands) {
 			return &redislanes.CommandError{Command: commandName(commands[failed.Index]), Addr: c.Address(), Err: err}
@@ -170,13 +170,20 @@ func without(replies []byte, marked []bool) (kept []byte) {
 	return kept
 }
 
-// refusedOf returns the error of the first command that the server at addr did
-// not run but might later or elsewhere, nil if there is none.
-func refusedOf(commands [][]byte, replies []byte, addr string) error {
+// refusedOf returns the error of the first command that the server did not run but
+// might later or elsewhere, or that it may have run; nil if there is none.
+func (c lentConn) refusedOf(commands [][]byte, replies []byte) error {
+	addr := c.Address()
 	for _, encoded := range commands {
 		var reply []byte
-		if reply, replies = resp.Cut(replies); isRefusal(reply, addr) {
-			return radixresp.ErrConnUsable{Err: replyError(encoded, addr, reply)}
+		reply, replies = resp.Cut(replies)
+		err := ambiguous(c.client.cfg.Standalone, addr, reply)
+		if err == nil && isRefusal(reply, addr) {
+			err = saidError(reply)
+		}
+		if err != nil {
+			failed := &redislanes.CommandError{Command: commandName(encoded), Addr: addr, Err: err}
+			return radixresp.ErrConnUsable{Err: failed}
 		}
 	}
 	return nil
@@ -188,6 +195,5 @@ func isRefusal(reply []byte, addr string) bool {
 	if !resp.IsError(reply) {
 		return false
 	}
-	v := classify(resp.ErrorText(reply), addr).verdict
-	return v != final && v != noScript
+	return classify(resp.ErrorText(reply), addr).fate.Refused()
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -33,8 +34,8 @@ func (c *Client) purpose(u use) wire.Purpose {
 // replies to READWRITE (or READONLY) and CLUSTER MYID: for each new connection, and
 // for all that are open when the map names other nodes there. A dial that succeeds
 // says nothing of what answers, and a node that was restarted without cluster mode is
-// still in the other nodes' maps. What a server refuses to tell, because of an ACL or
-// because it is loading its data, is not held against it.
+// still in the other nodes' maps. What an ACL forbids a server to tell is not held against
+// it. One that is loading its data does not come here: its refusal has ended the handshake.
 func (c *Client) admit(u use, addr string, mode, id []byte) error {
 	t := c.topology.Load()
 	var err error
@@ -53,7 +54,7 @@ func (c *Client) admit(u use, addr string, mode, id []byte) error {
 }
 
 func isDisabled(reply []byte) bool {
-	return resp.IsError(reply) && clusterDisabled(resp.ErrorText(reply))
+	return resp.IsError(reply) && fate.Of(resp.ErrorText(reply)) == fate.ClusterDisabled
 }
 
 // placed is the IDs of the nodes that a map has at one address. There may be several:

@@ -12,6 +12,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -186,7 +187,7 @@ func (c *Client) learnFrom(err error, p *nodepool.Pool, u use) {
 	}
 	text := []byte(said.S)
 	to := classify(text, p.Address())
-	if to.from(p.Address(), c.leadsTo(to)) == stale || u == asPrimary && saysReadOnly(text) {
+	if to.from(p.Address(), c.leadsTo(to)) == fate.Itself || u == asPrimary && (to.fate == fate.ReadOnly || fate.SaysReplica(text)) {
 		p.Renew()
 	}
 }
@@ -200,7 +201,8 @@ func (c nodeClient) perform(ctx context.Context, p *nodepool.Pool, action radix.
 	if !shares && !wire.EncodesItself(action) {
 		o := nodeObservation{client: c.node.client, addr: c.node.addr, lent: true}
 		return o.of(ctx, func() error {
-			return conn.Alone(ctx, func(alone radix.Conn) error { return wire.Perform(ctx, action, alone) })
+			err := conn.Alone(ctx, func(alone radix.Conn) error { return wire.Perform(ctx, action, alone) })
+			return ambiguousError(c.node.client.cfg.Standalone, c.node.addr, err)
 		})
 	}
 	return wire.Perform(ctx, action, conn)
@@ -274,7 +276,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 			c.client.hint()
 		}
 		c.client.noteFailure(err)
-		return err
+		return ambiguousError(c.client.cfg.Standalone, c.Address(), err)
 	})
 }
 

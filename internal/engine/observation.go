@@ -238,6 +238,9 @@ func (t *trip) info() GroupInfo {
 			if (t.of.probes || len(t.of.scripts) > 0) && saysNoScript(reply) {
 				continue
 			}
+			if err == nil {
+				err = ambiguous(t.of.proxied, t.pool.Address(), reply)
+			}
 			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, err)
 		}
 	}

@@ -70,7 +70,11 @@ func (g *lentGroups) begin(commands [][]byte, bytes, asked int, probes bool) (en
 			if probes && saysNoScript(reply) {
 				continue
 			}
-			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, err)
+			became := err
+			if became == nil {
+				became = ambiguous(g.told.client.cfg.Standalone, "", reply)
+			}
+			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, became)
 		}
 		g.told.endGroup(ctx, g.watcher, start, info)
 	}

@@ -37,6 +37,7 @@ type Request struct {
 	flight  *flight
 	placed  bool // of several that are executed at once: each command had a trip in the first wave
 	clean   bool
+	proxied bool  // see ambiguous
 	err     error // why it cannot be executed
 	spare   int   // uses in a row that needed little of arena
 
@@ -283,7 +284,7 @@ func (r *Request) undecodable(err error) error {
 var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
 
 // outcome returns the reply, also if it is an error, or why there is none. It is what became of
-// the i-th command in all its tries.
+// the i-th command in all its tries. There are both if the reply is of no use (see ambiguous).
 func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
 	reply, addr, err = r.lastTry(i)
 	if r.attempts != nil {
@@ -302,7 +303,11 @@ func (r *Request) lastTry(i int) (reply []byte, addr string, err error) {
 		return nil, "", p.err
 	}
 	reply, err = p.trip.Reply(p.pos)
-	return reply, p.trip.pool.Address(), err
+	addr = p.trip.pool.Address()
+	if err == nil {
+		err = ambiguous(r.proxied, addr, reply)
+	}
+	return reply, addr, err
 }
 
 func (r *Request) command(i int) []byte {

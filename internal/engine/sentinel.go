@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -181,12 +182,12 @@ func (c *Client) sentinelSays(ctx context.Context, addr string) (said sentinelSa
 
 // sentinelRefusal says why a Sentinel names no primary.
 func (c *Client) sentinelRefusal(reply []byte, err error) string {
-	switch text := string(resp.ErrorText(reply)); {
-	case resp.IsError(reply) && adviceFor([]byte(text)) == needsPassword:
+	switch f := fate.Of(resp.ErrorText(reply)); {
+	case resp.IsError(reply) && f == fate.Login:
 		return err.Error() + "; set Config.Sentinel.Dialer.Password or Credentials"
 	case errors.Is(err, errNoPrimary):
 		return fmt.Sprintf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", c.cfg.Sentinel.Primary)
-	case resp.IsError(reply) && strings.HasPrefix(text, "ERR unknown command"):
+	case resp.IsError(reply) && f == fate.Unknown:
 		return "no Sentinel answers there, but a server: give the addresses of Sentinels, or leave Config.Sentinel out"
 	}
 	return err.Error()

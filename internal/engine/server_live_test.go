@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 )
@@ -106,14 +107,14 @@ func realMoved(t *testing.T, ctx context.Context, addrs []string, conns map[stri
 				assert.Equal(t, "+OK\r\n", string(reply))
 				continue
 			}
-			assert.Equal(t, redirect{moved, Slot(key), owner, false}, classify(errorOf(t, reply), addr))
+			assert.Equal(t, redirect{fate.Moved, Slot(key), owner, false}, classify(errorOf(t, reply), addr))
 		}
 	}
 	reply := errorOf(t, raw(t, ctx, conns[addrs[0]], "MGET foo bar"))
 	assert.Contains(t, string(reply), "CROSSSLOT")
-	assert.Equal(t, redirect{}, classify(reply, addrs[0]))
+	assert.Equal(t, redirect{fate: fate.Final}, classify(reply, addrs[0]))
 	reply = errorOf(t, raw(t, ctx, conns[addrs[0]], "EVALSHA x 0"))
-	assert.Equal(t, redirect{verdict: noScript}, classify(reply, addrs[0]))
+	assert.Equal(t, redirect{fate: fate.NoScript}, classify(reply, addrs[0]))
 }
 
 // realAsk marks a slot as on its way from one node to another, whereupon the
@@ -130,15 +131,15 @@ func realAsk(t *testing.T, ctx context.Context, addrs []string, conns map[string
 		raw(t, ctx, conns[from.addr], "CLUSTER SETSLOT "+slotText+" STABLE")
 	}()
 	reply := errorOf(t, raw(t, ctx, conns[from.addr], "GET {foo}absent"))
-	assert.Equal(t, redirect{ask, Slot(key), to.addr, false}, classify(reply, from.addr))
+	assert.Equal(t, redirect{fate.Ask, Slot(key), to.addr, false}, classify(reply, from.addr))
 	raw(t, ctx, conns[from.addr], "SET foo 1")
 	const some = "MGET foo {foo}absent"
 	reply = errorOf(t, raw(t, ctx, conns[from.addr], some))
-	if classify(reply, from.addr).verdict == ask { // by servers before Redis 7, and the target says the rest
+	if classify(reply, from.addr).fate == fate.Ask { // by servers before Redis 7, and the target says the rest
 		raw(t, ctx, conns[to.addr], "ASKING")
 		reply = errorOf(t, raw(t, ctx, conns[to.addr], some))
 	}
-	assert.Equal(t, redirect{verdict: tryAgain}, classify(reply, from.addr))
+	assert.Equal(t, redirect{fate: fate.TryAgain}, classify(reply, from.addr))
 }
 
 // realEndpoints: every way in which a server announces itself, in RESP2 and

@@ -8,7 +8,11 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 const (
@@ -83,7 +87,8 @@ func (c *Client) started() error {
 	return fmt.Errorf("redislanes: no server has answered yet: %w", redislanes.ErrNotSent)
 }
 
-// willPass tells whether any server has said that it is not ready for now.
+// willPass tells whether any server has said that it is not ready for now, or what no
+// server says: a question is safe to repeat.
 func willPass(err error) bool {
 	var all *redislanes.UnreachableError
 	if !errors.As(err, &all) {
@@ -91,7 +96,11 @@ func willPass(err error) bool {
 	}
 	for _, cause := range all.Causes {
 		var refused *redislanes.HandshakeError
-		if errors.Is(cause.Err, redislanes.ErrRefused) || errors.As(cause.Err, &refused) && passing(refused) {
+		var said resp3.SimpleError
+		switch {
+		case errors.Is(cause.Err, redislanes.ErrRefused), errors.As(cause.Err, &refused) && wire.Passes(refused):
+			return true
+		case refused == nil && errors.As(cause.Err, &said) && fate.Of([]byte(said.S)).MayHaveRun():
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -40,27 +41,29 @@ func (x *retry) judge(i int, now time.Time) step {
 		return ran
 	}
 	text := resp.ErrorText(reply)
-	switch to := classify(text, addr); to.verdict {
-	case noScript:
+	switch to := classify(text, addr); {
+	case to.fate == fate.NoScript:
 		x.attempts[i].trouble = nil
 		if x.request.sendText(i) {
 			x.attempts[i].why = wasUnknownScript
 			return toFollow
 		}
 		return ran
-	case final:
-		if x.replicaOf(i) == nil && saysReadOnly(text) { // in a script: nothing else may tell
-			x.request.places[i].trip.pool.Renew()
-			x.client.hint()
-		}
-		// Not a success: the server may say so before it looks whether it may write.
-		x.attempts[i].trouble = nil
-		return ran
-	case moved, ask, unnamed:
+	case to.fate == fate.Moved, to.fate == fate.Ask, to.fate == fate.Nowhere:
 		return x.follow(i, to, wire.ErrorCode(text), addr, now)
-	default:
-		return x.judgeRefusal(i, to.verdict, wire.ErrorCode(text), addr, now)
+	case to.fate.Passes():
+		return x.judgeRefusal(i, to.fate, wire.ErrorCode(text), addr, now)
+	case to.fate.Refused():
+		x.attempts[i].trouble = nil
+		return stands
 	}
+	if x.replicaOf(i) == nil && fate.SaysReplica(text) { // in a script: nothing else may tell
+		x.request.places[i].trip.pool.Renew()
+		x.client.hint()
+	}
+	// Not a success: the server may say so before it looks whether it may write.
+	x.attempts[i].trouble = nil
+	return ran
 }
 
 // succeeded notes that the server runs commands.
@@ -72,23 +75,23 @@ func (x *retry) succeeded(i int, addr string) {
 
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
 // other server.
-func (x *retry) judgeRefusal(i int, v verdict, code, addr string, now time.Time) step {
-	if v == stale || v == readOnly && x.replicaOf(i) == nil {
+func (x *retry) judgeRefusal(i int, f fate.Fate, code, addr string, now time.Time) step {
+	if f == fate.Itself || f == fate.ReadOnly && x.replicaOf(i) == nil {
 		x.request.places[i].trip.pool.Renew()
-	} else if v == readOnly {
+	} else if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
-	at := siteOf(v, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
+	at := siteOf(f, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
 	t := x.client.troubles.note(at, code, x.attempts[i].since(at), now)
 	return x.inTrouble(i, wasRefused, t, now)
 }
 
 // siteOf returns whose trouble the refusal of a command is.
-func siteOf(v verdict, addr string, s sort, slot int32, command []byte) site {
+func siteOf(f fate.Fate, addr string, s sort, slot int32, command []byte) site {
 	switch {
-	case (v == unserved || v == unnamed) && slot >= 0:
+	case (f == fate.Unserved || f == fate.Nowhere) && slot >= 0:
 		return site{slot: slot}
-	case v == tryAgain && slot >= 0:
+	case f == fate.TryAgain && slot >= 0:
 		return site{slot: slot, command: fingerprint(command)}
 	}
 	return site{addr: addr, sort: s}
@@ -111,6 +114,9 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step 
 		// Whether it may run twice is the request's to say, never the error's.
 		if x.request.marks[i]&markRepeatable == 0 {
 			return ran
+		}
+		if isAmbiguous(err) && runsScript(x.request.command(i)) {
+			return ran // it makes up texts of its own, and would say the same again
 		}
 		x.doubt(i, err)
 	}
@@ -223,7 +229,7 @@ func (c *Client) passes(err error, replica bool) bool {
 		return false // the service wants to know at once
 	}
 	var refused *redislanes.HandshakeError // a Dialer.Password that is wrong does not get better
-	return replica || !errors.As(err, &refused) || passing(refused)
+	return replica || !errors.As(err, &refused) || wire.Passes(refused)
 }
 
 // follow notes where a redirect sends the command and, for MOVED, the slot. One
@@ -231,15 +237,15 @@ func (c *Client) passes(err error, replica bool) bool {
 // server makes up must not lead the client astray. One that leads nowhere else is a refusal.
 func (x *retry) follow(i int, to redirect, code, addr string, now time.Time) step {
 	a, slot := &x.attempts[i], x.request.slots[i]
-	if to.verdict != ask || x.how.noFollow {
+	if to.fate != fate.Ask || x.how.noFollow {
 		x.client.hint()
 	}
 	if slot != int32(to.slot) {
 		return stands
 	}
 	at := x.placed(to)
-	if v := to.from(addr, at.place); v == stale || v == unnamed {
-		return x.judgeRefusal(i, v, code, addr, now)
+	if f := to.from(addr, at.place); f == fate.Itself || f == fate.Nowhere {
+		return x.judgeRefusal(i, f, code, addr, now)
 	}
 	if x.how.noFollow || a.hops >= x.client.cfg.MaxRedirects {
 		return stands
@@ -249,7 +255,7 @@ func (x *retry) follow(i int, to redirect, code, addr string, now time.Time) ste
 		return stands
 	}
 	a.hops++
-	a.to = route{node: n, asking: to.verdict == ask}
+	a.to = route{node: n, asking: to.fate == fate.Ask}
 	x.bySlot[slot] = a.to
 	if a.to.asking {
 		a.why = wasAsked

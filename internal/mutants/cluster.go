@@ -59,22 +59,22 @@ var ofCluster = []mutant{
 	},
 	{
 		"a stale connection stays in use", "internal/engine/verdict.go",
-		"v == stale || v == readOnly", "v == readOnly",
+		"f == fate.Itself || f == fate.ReadOnly", "f == fate.ReadOnly",
 		"./cluster", "TestRedirectToItselfWithoutAMap", false,
 	},
 	{
 		"a stale lent connection stays in use", "internal/engine/lent.go",
-		"if to.verdict == stale {\n\t\tl.to.Renew()", "if to.verdict == stale {",
+		"if to.fate == fate.Itself || l.replica == nil", "if l.replica == nil",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
 		"a stale connection of a node's own client stays in use", "internal/engine/nodes.go",
-		"c.leadsTo(to)) == stale || ", "c.leadsTo(to)) == unserved || ",
+		"c.leadsTo(to)) == fate.Itself || ", "c.leadsTo(to)) == fate.Unserved || ",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
 		"a redirect to an unknown host is followed", "internal/engine/redirect.go",
-		"return redirect{verdict: unnamed, slot: uint16(slot)}", "",
+		"return redirect{fate: fate.Nowhere, slot: uint16(slot)}", "",
 		"./cluster", "TestAddressOfAnUnknownHost", false,
 	},
 	{
@@ -114,7 +114,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a read ends the trouble of lent writes", "internal/engine/lent.go",
-		"siteOf(to.verdict, addr, l.seen.refused,", "siteOf(to.verdict, addr, l.sort(),",
+		"siteOf(to.fate, addr, l.seen.refused,", "siteOf(to.fate, addr, l.sort(),",
 		"./cluster", "TestReadsDoNotHideLentWrites", false,
 	},
 	{
@@ -124,7 +124,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a refusal is a receiver's value", "internal/engine/action.go",
-		"if refused == nil && isRefusal(reply, addr) {", "if false {",
+		"if err == nil && isRefusal(reply, addr) {", "if false {",
 		"./cluster", "TestRefusalsReachNoReceiver", false,
 	},
 	{
@@ -289,7 +289,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/verdict.go",
-		"x.attempts[i].trouble = nil\n\t\treturn ran", "x.succeeded(i, addr)\n\t\treturn ran",
+		"\tx.attempts[i].trouble = nil\n\treturn ran\n}", "\tx.succeeded(i, addr)\n\treturn ran\n}",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
@@ -374,7 +374,32 @@ var ofCluster = []mutant{
 	},
 	{
 		"a script's READONLY leaves its connections where they are", "internal/engine/verdict.go",
-		"if x.replicaOf(i) == nil && saysReadOnly(text) {", "if false {",
+		"if x.replicaOf(i) == nil && fate.SaysReplica(text) {", "if false {",
 		"./internal/sim/model", "TestScriptsBehindAFailover", false,
+	},
+	{
+		"an error inside a script of Valkey 9 is taken for a refusal", "internal/fate/fate.go",
+		"bytes.HasPrefix(after, scriptPlace) || ", "",
+		"./internal/fate", "TestOf", false,
+	},
+	{
+		"a cluster node with too many clients refuses for good", "internal/fate/texts.go",
+		"{\"ERR max number of clients \", NoRoom}", "{\"ERR max number of clients reached\", NoRoom}",
+		"./internal/fate", "TestOf", false,
+	},
+	{
+		"what a proxy makes up is taken for the server's word", "internal/engine/errors.go",
+		"if !proxied || !resp.IsError(reply) {", "if true {",
+		"./cluster", "TestFates", false,
+	},
+	{
+		"a script's own error is repeated over a proxy", "internal/engine/verdict.go",
+		"if isAmbiguous(err) && runsScript(x.request.command(i)) {", "if false {",
+		"./cluster", "TestUnlistedIsRepeatedIfSafe", false,
+	},
+	{
+		"a server that is full for now is dialled as slowly as with a wrong password", "internal/nodepool/breaker.go",
+		"&& !wire.Passes(refused)", "&& (true || !wire.Passes(refused))",
+		"./internal/nodepool", "TestRefusalsThatPass", false,
 	},
 }

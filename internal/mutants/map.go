@@ -119,7 +119,7 @@ var ofMap = []mutant{
 	},
 	{
 		"a redirect to a node without an address is the call's error", "internal/engine/redirect.go",
-		"if port == 0 || string(host) == \"?\" {\n\t\treturn redirect{verdict: unnamed, slot: uint16(slot)}", "if port == 0 || string(host) == \"?\" {\n\t\treturn redirect{}",
+		"if port == 0 || string(host) == \"?\" {\n\t\treturn redirect{fate: fate.Nowhere, slot: uint16(slot)}", "if port == 0 || string(host) == \"?\" {\n\t\treturn redirect{}",
 		"./cluster", "TestMovedToNoAddress", false,
 	},
 	{
@@ -154,7 +154,7 @@ var ofMap = []mutant{
 	},
 	{
 		"start: a server with too many clients is not waited for", "internal/engine/start.go",
-		" && passing(refused)", " && false",
+		" && wire.Passes(refused)", " && false",
 		"./cluster", "TestTooManyClientsAtTheStart", false,
 	},
 	{

@@ -95,7 +95,7 @@ var known = []mutant{
 	},
 	{
 		"9 a command that may have run is refused by its repeat", "internal/engine/doubt.go",
-		"return !resp.IsError(reply) || isAboutCommand(resp.ErrorText(reply))", "return reply != nil",
+		"return fate.Of(text).AboutCommand() || resp.IsRefusal(text)", "return true",
 		"./cluster", "TestOnlyAReplyEndsADoubt", false,
 	},
 	{
@@ -135,8 +135,8 @@ var known = []mutant{
 		"./internal/faults", "TestDeadlineAtEveryWait/full_lane", false,
 	},
 	{
-		"10 a command refused with LOADING is not sent again (rueidis)", "internal/engine/redirect.go",
-		"case \"CLUSTERDOWN\", \"LOADING\", \"MASTERDOWN\":", "case \"CLUSTERDOWN\", \"MASTERDOWN\":",
+		"10 a command refused with LOADING is not sent again (rueidis)", "internal/fate/fate.go",
+		"\"LOADING\": Down, ", "",
 		"./cluster", "TestRefusedForNow/LOADING", false,
 	},
 }

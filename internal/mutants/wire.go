@@ -55,8 +55,13 @@ var ofLanes = []mutant{
 	},
 	{
 		"a handshake that was cut off counts as refused", "internal/wire/handshake.go",
-		"if refused := d.refusal(s, reply); !s.optional || ofAll(refused) {", "if refused := d.refusal(s, reply); refused != nil {",
+		"if refused := d.refusal(s, reply); !s.need.spares(fate.Of(resp.ErrorText(reply))) {", "if refused := d.refusal(s, reply); fate.Of(nil) >= 0 {",
 		"./internal/wire", "TestBrokenHandshakeIsNoRefusal", false,
+	},
+	{
+		"an optional step that is refused for now counts as unsupported", "internal/wire/handshake.go",
+		"n >= should && f.Unsupported() ||", "n >= should ||",
+		"./internal/wire", "TestRefusedSteps", false,
 	},
 	{
 		"attributes reach the decoder, which recurses for each", "internal/wire/decode.go",

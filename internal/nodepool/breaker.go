@@ -9,6 +9,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A breaker is what the pool knows of dials, and of connections that have ended.
@@ -163,4 +164,10 @@ func unanswered(err error) bool {
 func refusedHandshake(err error) bool {
 	var refused *redislanes.HandshakeError
 	return errors.As(err, &refused)
+}
+
+// refusedForGood reports whether the server is unlikely to change its mind.
+func refusedForGood(err error) bool {
+	var refused *redislanes.HandshakeError
+	return errors.As(err, &refused) && !wire.Passes(refused)
 }

@@ -1,7 +1,6 @@
 package nodepool
 
 import (
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -111,11 +110,10 @@ func (p *Pool) redialLaterLocked() {
 // for every failure in a row but the first, and for every connection that died
 // young; while the server is down, no longer than half of the time that it has
 // been so. Source: M. Brooker, "Exponential Backoff
-// and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake
-// is alive and unlikely to change its mind: it is asked again slowly, unless
-// Dialer.Credentials may return others.
+// and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake for
+// good, because of a wrong password, is asked again slowly.
 func (p *Pool) backoffLocked() time.Duration {
-	if refusedHandshake(p.lastErr) && !errors.Is(p.lastErr, wire.ErrCredentials) {
+	if refusedForGood(p.lastErr) {
 		return p.MaxBackoff/2 + rand.N(p.MaxBackoff/2+1)
 	}
 	limit := p.MinBackoff

@@ -10,15 +10,33 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
 
 // step is one command of the handshake.
 type step struct {
-	name     string
-	args     []string
-	optional bool // older servers do not know it
+	name string
+	args []string
+	need need
+}
+
+// need is how much a step is needed.
+type need uint8
+
+const (
+	must   need = iota // the connection is of no use without it
+	should             // of no use, unless the server does not know the command
+	may                // the same, and an ACL may forbid it: it only asks or tells
+)
+
+// spares reports whether the connection can be used although the step was refused like
+// this. A server that does not know the command does without it. Any other refusal says
+// nothing of that: once READONLY was refused with BUSY, a replica redirected all reads for
+// as long as the connection lived.
+func (n need) spares(f fate.Fate) bool {
+	return n >= should && f.Unsupported() || n == may && f == fate.NoPermission
 }
 
 func (d dialer) steps() []step {
@@ -28,26 +46,26 @@ func (d dialer) steps() []step {
 		if user == "" {
 			user = "default"
 		}
-		steps = append(steps, step{"HELLO", []string{"3", "AUTH", user, d.Password}, false})
+		steps = append(steps, step{"HELLO", []string{"3", "AUTH", user, d.Password}, must})
 	case d.Protocol == 3:
-		steps = append(steps, step{"HELLO", []string{"3"}, false})
+		steps = append(steps, step{"HELLO", []string{"3"}, must})
 	case user != "" || d.Password != "":
 		steps = append(steps, d.auth())
 	}
 	if d.Database != 0 {
-		steps = append(steps, step{"SELECT", []string{strconv.Itoa(d.Database)}, false})
+		steps = append(steps, step{"SELECT", []string{strconv.Itoa(d.Database)}, must})
 	}
 	if !d.NoSetInfo {
 		steps = append(steps,
-			step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, true},
-			step{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, true})
+			step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, may},
+			step{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, may})
 	}
 	if d.ClientName != "" {
-		steps = append(steps, step{"CLIENT", []string{"SETNAME", d.ClientName}, false})
+		steps = append(steps, step{"CLIENT", []string{"SETNAME", d.ClientName}, must})
 	}
 	steps = append(steps, d.questions()...)
 	if len(steps) == 0 { // nothing is a server that has not answered
-		steps = append(steps, step{"PING", nil, true})
+		steps = append(steps, step{"PING", nil, may})
 	}
 	return steps
 }
@@ -57,14 +75,14 @@ func (p Purpose) questions() []step {
 	var steps []step
 	switch {
 	case p.Role:
-		return []step{{"ROLE", nil, true}}
+		return []step{{"ROLE", nil, may}}
 	case p.ReadOnly:
-		steps = append(steps, step{"READONLY", nil, true})
+		steps = append(steps, step{"READONLY", nil, should})
 	case p.Member != nil:
-		steps = append(steps, step{"READWRITE", nil, true}) // changes nothing: it is the default
+		steps = append(steps, step{"READWRITE", nil, may}) // changes nothing: it is the default
 	}
 	if p.Member != nil {
-		steps = append(steps, step{"CLUSTER", []string{"MYID"}, true})
+		steps = append(steps, step{"CLUSTER", []string{"MYID"}, may})
 	}
 	return steps
 }
@@ -103,7 +121,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 			return in.failure(ctx, err)
 		}
 		if resp.IsError(reply) {
-			if refused := d.refusal(s, reply); !s.optional || ofAll(refused) {
+			if refused := d.refusal(s, reply); !s.need.spares(fate.Of(resp.ErrorText(reply))) {
 				return refused
 			}
 		} else if s.name == "HELLO" && !d.Sentinel && isSentinel(reply) {

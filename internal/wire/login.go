@@ -57,7 +57,7 @@ func (l *Login) Refusal(reply []byte) error {
 // auth is the step that authenticates a connection which does not begin with HELLO.
 func (d dialer) auth() step {
 	if d.Username == "" {
-		return step{"AUTH", []string{d.Password}, false}
+		return step{"AUTH", []string{d.Password}, must}
 	}
-	return step{"AUTH", []string{d.Username, d.Password}, false}
+	return step{"AUTH", []string{d.Username, d.Password}, must}
 }

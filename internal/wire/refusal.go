@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/fate"
 )
 
 // refusalText is the server's error as it came, but for credentials.
@@ -19,24 +19,31 @@ func refusalText(e *redislanes.HandshakeError) string {
 	return text
 }
 
-// ofAll reports whether the server would refuse any command: then it does not
-// matter that the one it has refused is not needed.
-func ofAll(e *redislanes.HandshakeError) bool {
-	switch e.Code() {
-	case "NOAUTH", "DENIED":
-		return true
+// fateOf judges the server's error; false if that is not the reason.
+func fateOf(e *redislanes.HandshakeError) (f fate.Fate, refused bool) {
+	if e.Reply == "" {
+		return 0, false
 	}
-	return refusalText(e) == resp.TooManyClients
+	return fate.Of([]byte(refusalText(e))), true
+}
+
+// Passes reports whether the server that has refused the handshake may accept it soon, also
+// because Dialer.Credentials may return others. What is no Redis server, or speaks no TLS,
+// will not become one.
+func Passes(e *redislanes.HandshakeError) bool {
+	f, refused := fateOf(e)
+	return refused && f.PassesForDial() || errors.Is(e, ErrCredentials)
 }
 
 // ofCredentials reports whether the server refuses a step because of who asks: NOAUTH,
 // WRONGPASS and, as servers have many texts for tokens, any other refusal of AUTH. HELLO
 // may also be refused because the server does not know it, or the protocol.
 func ofCredentials(s step, e *redislanes.HandshakeError) bool {
+	f, _ := fateOf(e)
 	switch code := e.Code(); {
 	case code == "NOAUTH" || code == "WRONGPASS":
 		return true
-	case ofAll(e) || code == "NOPROTO" || strings.HasPrefix(refusalText(e), "ERR unknown command"):
+	case f == fate.NoRoom || f == fate.Unknown || code == "DENIED" || code == "NOPROTO":
 		return false
 	}
 	return s.name == "AUTH" || s.name == "HELLO" && len(s.args) > 1
@@ -52,16 +59,16 @@ const (
 
 // hint says what to do about the server's error.
 func hint(e *redislanes.HandshakeError) string {
-	switch code := e.Code(); {
+	switch f, code := fate.Of([]byte(refusalText(e))), e.Code(); {
 	case code == "NOAUTH":
 		return "set Dialer.Password or Dialer.Credentials"
-	case code == "NOPERM":
+	case f == fate.NoPermission:
 		return "the ACL user lacks the permission"
 	case e.Command == "SELECT" && strings.Contains(refusalText(e), "cluster mode"):
 		return "a Redis Cluster has only database 0: leave Dialer.Database out"
 	case e.Command == "SELECT" && strings.Contains(refusalText(e), "out of range"):
 		return "the server has fewer databases than Dialer.Database asks for"
-	case code == "NOPROTO", e.Command == "HELLO" && strings.HasPrefix(refusalText(e), "ERR unknown command"):
+	case code == "NOPROTO", e.Command == "HELLO" && f == fate.Unknown:
 		return "Dialer.Protocol = 3 needs Redis 6"
 	}
 	return ""
