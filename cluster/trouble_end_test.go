@@ -135,6 +135,44 @@ func TestScriptsDoNotHideWrites(t *testing.T) {
 	})
 }
 
+// TestRefusedDialDoesNotHideLoading: a server that is loading its data refuses handshakes, so
+// that nothing can be lent, and answers ECHO over connections from before. That does not end
+// the trouble of reads.
+func TestRefusedDialDoesNotHideLoading(t *testing.T) {
+	const loading = "-LOADING Redis is loading the dataset in memory\r\n"
+	synctest.Test(t, func(t *testing.T) {
+		ill := new(atomic.Bool)
+		w := newWorld(func(_ string, cmd []string) string {
+			if cmd[0] == "GET" && ill.Load() {
+				return loading
+			}
+			return one
+		}, nodeA)
+		w.handshake = func(cmd []string) string {
+			if cmd[0] == "READWRITE" && ill.Load() {
+				return loading
+			}
+			return ""
+		}
+		client := w.open(t, cluster.Config{RefreshEvery: -1})
+		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "ECHO", "x")))
+		ill.Store(true)
+		read := func() time.Duration {
+			began := time.Now()
+			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.Cmd(nil, "GET", "k")), redislanes.ErrRefused)
+			return time.Since(began)
+		}
+		require.InDelta(t, 1, read().Seconds(), 0.1)
+		for range 3 {
+			require.ErrorIs(t, client.Do(soon(t, 3*time.Second), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+				return conn.Do(ctx, radix.Cmd(nil, "WATCH", "k"))
+			})), redislanes.ErrNotSent)
+			require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "ECHO", "x")))
+			require.Less(t, read(), 5*time.Millisecond)
+		}
+	})
+}
+
 // TestWatchDoesNotHideLoading: a server that is loading its data lets keys be watched, which
 // does not end the trouble of reads.
 func TestWatchDoesNotHideLoading(t *testing.T) {

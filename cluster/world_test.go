@@ -24,6 +24,9 @@ type world struct {
 	// answer returns the reply to a command that is not part of the handshake.
 	// "" is silence, for ever on that connection.
 	answer func(addr string, cmd []string) string
+	// handshake returns the reply to a command of the handshake; "": the usual one. Nil:
+	// all of them.
+	handshake func(cmd []string) string
 
 	mu     sync.Mutex // guards what follows
 	slots  string     // the reply to CLUSTER SLOTS
@@ -102,6 +105,11 @@ func (w *world) reply(addr string, cmd []string) string {
 	w.mu.Lock()
 	silent, slots := w.silent[addr], w.slots
 	w.mu.Unlock()
+	if w.handshake != nil && !silent {
+		if reply := w.handshake(cmd); reply != "" {
+			return reply
+		}
+	}
 	switch name := strings.ToUpper(cmd[0]); {
 	case silent:
 		return ""

@@ -33,6 +33,20 @@ func saidError(reply []byte) error {
 	return said
 }
 
+// saidIn returns the text of the error reply, to a handshake or to a command, that err is
+// about; "" if it is about none.
+func saidIn(err error) string {
+	var handshake *redislanes.HandshakeError
+	var said resp3.SimpleError
+	switch {
+	case errors.As(err, &handshake):
+		return wire.RefusalText(handshake)
+	case errors.As(err, &said):
+		return said.S
+	}
+	return ""
+}
+
 // ambiguous returns the error of a command that may have run although the reply is an error:
 // over [Config.Standalone] a proxy makes up texts that no server sends, such as
 // "ERR Connection timed out". It is nil for any other reply. Modules and scripts make up

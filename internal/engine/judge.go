@@ -137,9 +137,10 @@ type poll struct {
 	seeds  []string
 	votes  []vote
 	failed int   // servers that gave no map
-	unread int   // of these, those whose map Config.AddrMap could not translate
 	before *view // what the refresh before this one has found of a cluster made anew; nil: nothing
 	found  *view // the same of this one
+
+	withheld int // servers that answered, and gave no map for now
 }
 
 // add judges a map and counts it.
@@ -244,10 +245,10 @@ func (p *poll) majority(votes []vote, allAnswered bool) *view {
 // was made anew, if no node of ours answers, all that answers is one other cluster, and
 // a seed is part of it, or more than half of our primaries' addresses. Seeds that fail to
 // answer do not count: they may be gone for good. Where servers failed to answer it takes
-// two refreshes: a connection to one of ours may have been reset just then. Servers whose
-// map could not be translated have answered, and may be ours.
+// two refreshes: a connection to one of ours may have been reset just then. A server
+// that answers, and does not tell its map for now, may be ours.
 func (p *poll) newCluster(votes []vote) *view {
-	if p.unread > 0 {
+	if p.withheld > 0 {
 		return nil
 	}
 	var newest *view

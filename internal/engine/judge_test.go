@@ -93,10 +93,10 @@ func TestJudge(t *testing.T) {
 func TestPoll(t *testing.T) {
 	t.Parallel()
 	type said struct {
-		by    string // as in told; "": it failed; unread: its map could not be translated; before: what the refresh before has found
+		by    string // as in told; "": it failed; withheld: it tells no map for now; before: what the refresh before has found
 		slots []string
 	}
-	const failed, unread, before = "", "unread", "before"
+	const failed, withheld, before = "", "withheld", "before"
 	oneSlot := []string{"a 0-0 1"}
 	for name, test := range map[string]struct {
 		use    []string
@@ -126,7 +126,7 @@ func TestPoll(t *testing.T) {
 		"made anew elsewhere, the seeds say":          {thirds, nil, []string{"x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, []string{"x 0-16383 1"}},
 		"replaced, one seed of three is alive":        {thirds, nil, []string{"dead:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, []string{"x 0-16383 1"}},
 		"the same, but for the first time":            {thirds, nil, []string{"dead:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {failed, nil}}, nil},
-		"the same, and AddrMap fails for others":      {thirds, nil, []string{"b:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {unread, nil}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, nil},
+		"the same, and another one may be ours":       {thirds, nil, []string{"b:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {withheld, nil}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, nil},
 		"the same, and a node of ours answers":        {thirds, nil, []string{"b:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {"b", thirds}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, thirds},
 		"the same, and ours answers with a loss":      {thirds, nil, []string{"b:1", "dead:2", "x:1"}, []said{{"x", []string{"x 0-16383 1"}}, {"b", oneSlot}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, nil},
 		"replaced, and no seed says so":               {thirds, nil, []string{"dead:1"}, []said{{"x", []string{"x 0-16383 1"}}, {failed, nil}, {before, []string{"x 0-16383 1"}}}, nil},
@@ -154,8 +154,8 @@ func TestPoll(t *testing.T) {
 					switch prefix, host, found := strings.Cut(s.by, "/"); {
 					case s.by == failed:
 						p.failed++
-					case s.by == unread:
-						p.failed, p.unread = p.failed+1, p.unread+1
+					case s.by == withheld:
+						p.failed, p.withheld = p.failed+1, p.withheld+1
 					case s.by == before:
 						p.before = told(t, s.slots...)
 					case s.by == "single":

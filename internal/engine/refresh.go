@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 )
 
 const (
@@ -230,8 +231,8 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 func (c *Client) count(votes *poll, a answer, failed *redislanes.UnreachableError) {
 	if a.err != nil {
 		votes.failed++
-		if errors.As(a.err, new(untranslated)) {
-			votes.unread++
+		if withholds(a.err) {
+			votes.withheld++
 		}
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: a.err})
 		return
@@ -242,6 +243,13 @@ func (c *Client) count(votes *poll, a answer, failed *redislanes.UnreachableErro
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: &redislanes.MapError{Addr: a.addr, Reason: wrong.String()}})
 	}
 	c.logDoubt(a.addr, wrong)
+}
+
+// withholds tells whether a server answered, and may tell its map the next time: it loads
+// its data, or is busy, or Config.AddrMap failed for an address in the map.
+func withholds(err error) bool {
+	text := saidIn(err)
+	return errors.As(err, new(untranslated)) || text != "" && fate.Of([]byte(text)).PassesForDial()
 }
 
 // logDoubt warns of a server that is none of the cluster's, once until it has

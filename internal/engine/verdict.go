@@ -165,9 +165,18 @@ func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time
 	if slot == noKey && errors.Is(err, redislanes.ErrDown) {
 		c.leaveHome(addr)
 	}
-	t := c.troubles.note(site{addr: addr, sort: s}, "", beganAt(err), now)
+	t := c.troubles.note(site{addr: addr, sort: s}, refusedDial(err), beganAt(err), now)
 	t.silent = isSilence(err)
 	return t
+}
+
+// refusedDial returns the code with which a server refuses connections for now, as while it
+// loads its data; "" if none can be made. Connections from before may be answered.
+func refusedDial(err error) string {
+	if text := saidIn(err); fate.Of([]byte(text)).Passes() {
+		return wire.ErrorCode([]byte(text))
+	}
+	return ""
 }
 
 // Hopeless returns the error of a command that writes to the slot, if it would fail

@@ -13,8 +13,9 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 )
 
-// refusalText is the server's error as it came, but for credentials.
-func refusalText(e *redislanes.HandshakeError) string {
+// RefusalText is the server's error as it came, but for credentials; "" if that is not the
+// reason.
+func RefusalText(e *redislanes.HandshakeError) string {
 	text, _ := strconv.Unquote(e.Reply)
 	return text
 }
@@ -24,7 +25,7 @@ func fateOf(e *redislanes.HandshakeError) (f fate.Fate, refused bool) {
 	if e.Reply == "" {
 		return 0, false
 	}
-	return fate.Of([]byte(refusalText(e))), true
+	return fate.Of([]byte(RefusalText(e))), true
 }
 
 // Passes reports whether the server that has refused the handshake may accept it soon, also
@@ -59,14 +60,14 @@ const (
 
 // hint says what to do about the server's error.
 func hint(e *redislanes.HandshakeError) string {
-	switch f, code := fate.Of([]byte(refusalText(e))), e.Code(); {
+	switch f, code := fate.Of([]byte(RefusalText(e))), e.Code(); {
 	case code == "NOAUTH":
 		return "set Dialer.Password or Dialer.Credentials"
 	case f == fate.NoPermission:
 		return "the ACL user lacks the permission"
-	case e.Command == "SELECT" && strings.Contains(refusalText(e), "cluster mode"):
+	case e.Command == "SELECT" && strings.Contains(RefusalText(e), "cluster mode"):
 		return "a Redis Cluster has only database 0: leave Dialer.Database out"
-	case e.Command == "SELECT" && strings.Contains(refusalText(e), "out of range"):
+	case e.Command == "SELECT" && strings.Contains(RefusalText(e), "out of range"):
 		return "the server has fewer databases than Dialer.Database asks for"
 	case code == "NOPROTO", e.Command == "HELLO" && f == fate.Unknown:
 		return "Dialer.Protocol = 3 needs Redis 6"
