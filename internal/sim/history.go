@@ -207,6 +207,7 @@ type Terms struct {
 	Askers    int           // pools of a node that may ask whether it lives
 	Blind     bool          // no server is asked for a map: MOVED is all that there is to know
 	Sentinels bool          // which say who the primary is
+	Names     bool          // the nodes of a shard share one
 	Logs      bool          // the log is written to
 	Proxy     bool          // there is one before the servers
 	Primaries int

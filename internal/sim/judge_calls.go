@@ -122,7 +122,7 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 		return true
 	case h.Terms.Proxy && (c.Kind == transaction || c.Kind == raw || c.Kind == "script") && demoted(cmd.Err):
 		return true // a connection that was made in the second before a failover
-	case c.Kind == eachPrimary && h.Terms.Sentinels && errors.Is(cmd.Err, redislanes.ErrNotMember):
+	case c.Kind == eachPrimary && (h.Terms.Sentinels || h.Terms.Names) && errors.Is(cmd.Err, redislanes.ErrNotMember):
 		return true // it is one no more
 	}
 	return ended(cmd.Err) && h.crowded(c)

@@ -24,7 +24,7 @@ func (s *Settings) chooseNames(r *rand.Rand) {
 	if !chance(r, 10) || s.Unset || s.NAT || s.OneHost || s.NoCluster || s.Sentinels {
 		return
 	}
-	s.Names.Shared, s.Replicas = true, max(s.Replicas, 1)
+	s.Names.Shared, s.Terms.Names, s.Replicas = true, true, max(s.Replicas, 1)
 	s.Names.Late = oneOf(r, 0, 0, 3*time.Second)
 }
 

@@ -62,7 +62,7 @@ func (s *stand) kill() {
 // own returns the settings for a client of a scene's own servers.
 func (p *play) own() cluster.Config {
 	c := p.w.settings.Config
-	c.Lazy, c.Dialer.Credentials, c.Sentinel = false, nil, nil
+	c.Lazy, c.Sentinel, c.Dialer.Credentials, c.Dialer.ReauthEvery = false, nil, nil, 0
 	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = p.w.netDial()
 	return c
 }

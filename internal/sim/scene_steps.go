@@ -59,7 +59,7 @@ func refusesReadOnly(p *play) {
 	before := p.redirects(all)
 	p.again(6500*time.Millisecond, 100*time.Millisecond, "read", time.Second, p.readsReplica(n, true))
 	p.call("read", time.Second, func(a *attempt) {
-		if a.Sure = true; p.redirects(all) > before {
+		if p.readsReplica(n, true)(a); a.Err == nil && p.redirects(all) > before {
 			a.Err = errRedirected
 		}
 	})
