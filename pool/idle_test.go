@@ -41,7 +41,7 @@ func (q *quitter) serve(conn net.Conn) {
 			_ = conn.Close()
 			return
 		case strings.HasPrefix(line, "*"): // each command begins with one, and no argument does
-			line, _ = in.ReadString('\n')
+			_, _ = in.ReadString('\n')
 			line, _ = in.ReadString('\n')
 			if strings.TrimSpace(line) != "INCR" {
 				_, _ = io.WriteString(conn, "+OK\r\n")

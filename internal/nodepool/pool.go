@@ -182,7 +182,9 @@ func (p *Pool) Abandon(b *wire.Batch, cause error) {
 		b.Refuse(p.addr, cause)
 	}
 	part := p.access.partOfLocked(b)
-	p.missedLocked(b)
+	if part == nil {
+		p.missedLocked(b) // else its lane is known under the part's lock
+	}
 	p.mu.Unlock()
 	if part != nil {
 		part.Abandon(b, cause)
