@@ -123,6 +123,11 @@ var ofCluster = []mutant{
 		"./cluster", "TestWatchDoesNotHideLoading", false,
 	},
 	{
+		"a server that refuses connections gives reads a new grace", "internal/engine/verdict.go",
+		"refusedDial(err), beganAt(err)", "\"\", beganAt(err)",
+		"./cluster", "TestRefusedDialDoesNotHideLoading", false,
+	},
+	{
 		"a refusal is a receiver's value", "internal/engine/action.go",
 		"if err == nil && isRefusal(reply, addr) {", "if false {",
 		"./cluster", "TestRefusalsReachNoReceiver", false,

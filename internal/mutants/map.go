@@ -93,6 +93,16 @@ var ofMap = []mutant{
 		"./internal/engine", "TestResetBesideAnotherCluster", false,
 	},
 	{
+		"map: another cluster's is believed beside servers that tell none for now", "internal/engine/judge.go",
+		"if p.withheld > 0 {", "if false {",
+		"./cluster", "TestWithheldMapBesideAStranger", false,
+	},
+	{
+		"map: what AddrMap returns for one node costs all of them", "internal/engine/ask.go",
+		"case errors.As(err, &wrong):", "case errors.As(err, &wrong) && false:",
+		"./cluster", "TestAddrMapHasNoAddressForANode", false,
+	},
+	{
 		"map: a lost reply makes all nodes unknown", "internal/engine/ask.go",
 		"case c.topology.Load().sure():", "case false:",
 		"./internal/engine", "TestLostReplies", false,
