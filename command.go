@@ -44,8 +44,12 @@ func (e *CommandError) Error() string {
 	if e.Addr != "" {
 		at = " on " + e.Addr
 	}
+	name := e.Command
+	if name == "" {
+		name = "a command without a name"
+	}
 	why := strings.TrimPrefix(text(e.Err, e.Addr), e.Command+": ")
-	return fmt.Sprintf(prefix+"%s%s: %s", e.Command, at, why)
+	return fmt.Sprintf(prefix+"%s%s: %s", name, at, why)
 }
 
 // Unwrap returns Err.

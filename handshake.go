@@ -14,7 +14,7 @@ import (
 // server sends) is waited for: the connection is dialled again with backoff, commands go
 // again within cluster.Config.DownGrace, and cluster.Config.New waits. Any other one is final.
 type HandshakeError struct {
-	Command string // that was refused, such as AUTH; "" if the server is none of Redis
+	Command string // that was refused, such as AUTH; "" if the server refuses whatever comes, or is none of Redis
 	Reply   string // the server's error, quoted; "" if that is not the reason
 	Hint    string // what is probably wrong and what to do about it; may be ""
 	Cause   error  // what was wrong with what the server sent, if that is the reason, or with what Dialer.Credentials returned

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	"github.com/mediocregopher/radix/v4"
 
@@ -75,6 +76,15 @@ func (c *capture) oneCommand(from int) error {
 		return fmt.Errorf("action of %d commands, want 1: append them one by one: %w", n, redislanes.ErrNotSent)
 	}
 	return nil
+}
+
+// actionName returns the name of the command that was captured of an action or, if none
+// was, the action's type.
+func actionName(action radix.Action, captured []byte) string {
+	if name := resp.CommandName(captured); name != "" {
+		return strings.ToUpper(name)
+	}
+	return strings.TrimPrefix(fmt.Sprintf("%T", action), "*")
 }
 
 // forget lets go of the action.

@@ -222,10 +222,10 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 // [redislanes.ErrNoWrites].
 func (p *Pipeline) Cmd(name string, args ...string) Reply {
 	if p.state != appending {
-		return p.refuse(name, p.unfit())
+		return p.refuse(strings.ToUpper(name), p.unfit())
 	}
 	if err := p.client.Append(&p.request, resp.AppendCommand(p.request.Buffer(), name, args...)); err != nil {
-		return p.refuse(name, err)
+		return p.refuse(strings.ToUpper(name), err)
 	}
 	return p.reply(p.request.Len() - 1)
 }
@@ -238,7 +238,7 @@ func (p *Pipeline) Cmd(name string, args ...string) Reply {
 func (p *Pipeline) Append(action radix.Action) Reply {
 	switch {
 	case p.state != appending:
-		return p.refuse(fmt.Sprintf("%T", action), p.unfit())
+		return p.refuse(actionName(action, nil), p.unfit())
 	case action == nil:
 		return p.refuse("Append", errNilAction)
 	}
@@ -246,10 +246,10 @@ func (p *Pipeline) Append(action radix.Action) Reply {
 	*conn = capture{client: p.client, request: p.request.Buffer()}
 	defer conn.forget()
 	if err := conn.take(action); err != nil {
-		return p.refuse(fmt.Sprintf("%T", action), err)
+		return p.refuse(actionName(action, conn.request[len(p.request.Buffer()):]), err)
 	}
 	if err := p.client.Append(&p.request, conn.request); err != nil {
-		return p.refuse(resp.CommandName(conn.request[len(p.request.Buffer()):]), err)
+		return p.refuse(actionName(action, conn.request[len(p.request.Buffer()):]), err)
 	}
 	i := p.request.Len() - 1
 	if conn.into != nil {
@@ -272,7 +272,7 @@ func (p *Pipeline) refuse(name string, err error) Reply {
 	if !errors.Is(err, redislanes.ErrNotSent) { // an action's own
 		err = fmt.Errorf("%w: %w", err, redislanes.ErrNotSent)
 	}
-	p.refused = append(p.refused, refusal{strings.ToUpper(name), err})
+	p.refused = append(p.refused, refusal{name, err})
 	return Reply{pipeline: p, index: int32(-len(p.refused)), generation: p.generation}
 }
 

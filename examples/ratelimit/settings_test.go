@@ -35,6 +35,8 @@ var leftOut = map[string]string{
 	"limit.Config.Observer":        "the service's own, for /metrics",
 	"cluster.Config.Observer":      "the service's own, for /metrics",
 	"cluster.Config.Logger":        "the service's own",
+	"cluster.Config.Zone":          "a limiter reads nothing from replicas",
+	"cluster.Config.ZoneOf":        "the same",
 	"Dialer.Credentials":           "set by -password-file, in place of Username and Password",
 	"Dialer.ReauthEvery":           "for tokens that expire, which a file does not hold",
 	"Dialer.TLS":                   "has settings of its own, -tls and so on, with files",

@@ -204,7 +204,7 @@ func (c *routedConn) lend(ctx context.Context, slot int32, encoded *wire.Request
 	if l.to != nil {
 		c.addr = l.to.Address()
 	}
-	return err
+	return wire.NameCommand(err, encoded.Encoded(), c.addr)
 }
 
 // An exchange is an action of one request and its replies.

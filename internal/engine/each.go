@@ -39,7 +39,7 @@ func (c *Client) forEach(ctx context.Context, name string, f func(context.Contex
 				if err := call(ctx, name, node, f); err != nil {
 					mu.Lock()
 					defer mu.Unlock()
-					failed = append(failed, fmt.Errorf("%s: %w", node.Addr(), err))
+					failed = append(failed, withNode(err, node.Addr().String()))
 				}
 			})
 		}
@@ -51,4 +51,13 @@ func (c *Client) forEach(ctx context.Context, name string, f func(context.Contex
 func call(ctx context.Context, name string, node radix.Client, f func(context.Context, radix.Client) error) (err error) {
 	defer guard.Catch("the function of "+name, &err)
 	return f(ctx, node)
+}
+
+// withNode names the node in an error of a user's function, unless the error does.
+func withNode(err error, addr string) error {
+	var named *redislanes.CommandError
+	if errors.As(err, &named) && named.Addr == addr {
+		return err
+	}
+	return fmt.Errorf("%s: %w", addr, err)
 }

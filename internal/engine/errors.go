@@ -68,7 +68,12 @@ func ambiguousError(proxied bool, addr string, err error) error {
 	if !proxied || !errors.As(err, &said) || fate.Of([]byte(said.S)) != fate.Unlisted {
 		return err
 	}
-	return &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: err}
+	lost := &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: wire.Said(said.S)}
+	var named *redislanes.CommandError
+	if errors.As(err, &named) {
+		return &redislanes.CommandError{Command: named.Command, Addr: named.Addr, Err: lost}
+	}
+	return lost
 }
 
 // isAmbiguous tells whether the error is one of ambiguous: there was a reply.

@@ -207,6 +207,7 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 		return false
 	}
 	now := time.Now()
+	l.attempt.replica = to.fate == fate.ReadOnly && l.client.topology.Load().single
 	at := siteOf(to.fate, addr, l.seen.refused, l.slot, nil)
 	met := l.client.troubles.note(at, wire.ErrorCode([]byte(reply.S)), l.attempt.since(at), now)
 	return l.again(ctx, met, &l.client.counters.refused, now)

@@ -120,11 +120,9 @@ func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	if refused != nil && !c.seen.some {
 		return refused // before a receiver has seen it: all of it may be sent again
 	}
-	if err := wire.Unmarshal(replies, unmarshalInto); err != nil && !isAmbiguous(refused) {
-		var failed *redislanes.DecodeError
-		if errors.As(err, &failed) && failed.Index < len(commands) {
-			return &redislanes.CommandError{Command: commandName(commands[failed.Index]), Addr: c.Address(), Err: err}
-		}
+	err = wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
+	var undecoded *redislanes.DecodeError
+	if refused == nil || errors.As(err, &undecoded) && !isAmbiguous(refused) {
 		return err
 	}
 	return refused

@@ -233,7 +233,7 @@ func (c nodeLent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 		return err
 	}
 	c.client.noteReplies(replies)
-	return wire.Unmarshal(replies, unmarshalInto)
+	return wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
 }
 
 // nodeConn is a node's pool as a connection for one action, which sends slow

@@ -65,6 +65,7 @@ type attempt struct {
 	overtaken bool  // a later command of its slot has run
 	to        route // where the last redirect sent it; without a node: by the map
 	trouble   *trouble
+	replica   bool  // a server without cluster mode has refused it because it is a replica
 	doubt     error // how the first try ended in which it may have run; nil if it only reads
 }
 

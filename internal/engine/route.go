@@ -7,7 +7,7 @@ import (
 	"github.com/redislanes/redislanes/internal/command"
 )
 
-var errNoName = fmt.Errorf("command without a name: %w", redislanes.ErrNotSent)
+var errNoName = fmt.Errorf("it needs one: %w", redislanes.ErrNotSent)
 
 // noKey is the slot of a command without a key.
 const noKey = -1

@@ -21,6 +21,9 @@ func (a *attempt) explain(err error, began time.Time, took time.Duration) error 
 	if a.overtaken {
 		err = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, err)
 	}
+	if a.replica {
+		err = fmt.Errorf("%w; the server is a replica: give New the address of its primary, or set Config.Sentinel", err)
+	}
 	switch {
 	case a.trouble != nil:
 		t := a.trouble

@@ -81,6 +81,7 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, code, addr string, now time.Tim
 	} else if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
+	x.attempts[i].replica = f == fate.ReadOnly && x.client.topology.Load().single
 	at := siteOf(f, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
 	t := x.client.troubles.note(at, code, x.attempts[i].since(at), now)
 	return x.inTrouble(i, wasRefused, t, now)
@@ -144,6 +145,7 @@ func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) step {
 	x.client.hint()
 	a := &x.attempts[i]
 	a.why, a.hops, a.trouble = because, 0, &t
+	a.replica = a.replica && because == wasRefused
 	replica := x.replicaOf(i)
 	if replica != nil && !slices.Contains(x.avoid, replica) {
 		x.avoid = append(x.avoid, replica)

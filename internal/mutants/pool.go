@@ -244,7 +244,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a deadline that passes on a silent connection is not noticed", "internal/nodepool/pool.go",
-		"\tp.missedLocked(b) //", "\t//",
+		"\t\tp.missedLocked(b) ", "\t\t_ = b ",
 		"./pool", "TestSilentDeathOfAllConnections", false,
 	},
 	{

@@ -3,7 +3,6 @@ package nodepool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -98,7 +97,7 @@ func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) err
 	if err != nil {
 		return err
 	}
-	return wire.Unmarshal(replies, unmarshalInto)
+	return wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
 }
 
 // Exchange sends encoded commands, whatever they do to the connection but for
@@ -118,11 +117,11 @@ func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, er
 	}
 	for _, sent := range commands {
 		if e := sent.Effect(); e == command.Streams || e == command.Silences {
-			return nil, wire.NotSent(c.Address(), fmt.Errorf("%s: %w", sent.Name(), redislanes.ErrUnanswered))
+			return nil, &redislanes.CommandError{Command: sent.Name(), Addr: c.Address(), Err: wire.NotSent(c.Address(), redislanes.ErrUnanswered)}
 		}
 	}
 	if err := c.begin(); err != nil {
-		return nil, err
+		return nil, wire.NameCommand(err, request, c.Address())
 	}
 	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Effect() == command.Closes }) {
 		c.member.expectEnd()
@@ -164,7 +163,7 @@ func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byt
 	for i, sent := range commands {
 		reply, missing := batch.Reply(i)
 		if missing != nil && err == nil {
-			err = missing
+			err = &redislanes.CommandError{Command: sent.Name(), Addr: c.Address(), Err: missing}
 		}
 		if notSent(missing) {
 			break

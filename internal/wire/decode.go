@@ -22,7 +22,7 @@ func Unmarshal(replies []byte, into any) error {
 	defer codecs.Put(c)
 	used, err := c.decode(replies, into)
 	if err == nil {
-		if i, failed := failedIn(into); failed {
+		if i, failed, said := failedIn(into); failed && !said {
 			return decodeError(nthReply(replies, i), i, into, errors.New("see radix.Pipeline"))
 		}
 		return nil

@@ -151,6 +151,9 @@ func (d dialer) refusal(s step, reply []byte) *redislanes.HandshakeError {
 	}
 	e := &redislanes.HandshakeError{Command: s.name, Reply: strconv.QuoteToASCII(text)}
 	e.Hint = hint(e)
+	if f, _ := fateOf(e); f == fate.NoRoom {
+		e.Command = "" // the server says so whatever comes first
+	}
 	if d.mayChange && ofCredentials(s, e) {
 		e.Cause = ErrCredentials
 	}

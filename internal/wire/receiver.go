@@ -29,19 +29,19 @@ func receiverType(into any, i int) string {
 	return name
 }
 
-// failedIn returns the first command of a radix.Pipeline that was decoded in vain,
-// if that was not because of an error of the server.
-func failedIn(into any) (i int, failed bool) {
+// failedIn returns the first command of a radix.Pipeline that has failed, which the
+// pipeline keeps to itself, and whether that is because of an error of the server.
+func failedIn(into any) (i int, failed, said bool) {
 	entries := structOf(reflect.ValueOf(into)).field("mm")
 	if entries.Kind() != reflect.Slice {
-		return 0, false
+		return 0, false, false
 	}
 	for i := range entries.Len() {
 		if err := (member{entries.Index(i)}).field("err"); err.Kind() == reflect.Interface && !err.IsNil() {
-			return i, !saidByServer(err.Elem())
+			return i, true, saidByServer(err.Elem())
 		}
 	}
-	return 0, false
+	return 0, false, false
 }
 
 func saidByServer(err reflect.Value) bool {

@@ -61,6 +61,8 @@ const (
 // hint says what to do about the server's error.
 func hint(e *redislanes.HandshakeError) string {
 	switch f, code := fate.Of([]byte(RefusalText(e))), e.Code(); {
+	case f == fate.NoRoom:
+		return "the server has no room for another client: raise its maxclients, or open fewer connections"
 	case code == "NOAUTH":
 		return "set Dialer.Password or Dialer.Credentials"
 	case f == fate.NoPermission:

@@ -144,7 +144,7 @@ func (r *Request) SetSlow(slow bool) { r.slow = slow }
 // Refused returns the error for a request that changes its connection, or is about it,
 // and came to one that others share.
 func (r *Request) Refused() error {
-	return fmt.Errorf("redislanes: %s: %w", r.held, r.refusal)
+	return &redislanes.CommandError{Command: r.held, Err: r.refusal}
 }
 
 // Unshared notes that the request's action says that it cannot share its connection. radix
@@ -179,9 +179,10 @@ func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
 			return r.Refused()
 		case command.Alone:
 			if lender, ok := to.(Lender); ok {
-				return lender.Alone(ctx, func(alone radix.Conn) error {
+				err := lender.Alone(ctx, func(alone radix.Conn) error {
 					return alone.EncodeDecode(ctx, resp3.RawMessage(r.encoded), into)
 				})
+				return NameCommand(err, r.encoded, to.Address())
 			}
 			if r.held != "" {
 				return r.Refused()
@@ -198,9 +199,10 @@ func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
 	r.note(batch)
 	replies, err := batch.join()
 	if err != nil {
-		return AfterContext(err)
+		from, end := r.Bounds(len(batch.replies)) // of the first command without a reply
+		return AfterContext(NameCommand(err, r.encoded[from:end], to.Address()))
 	}
-	return Unmarshal(replies, into)
+	return UnmarshalNamed(r.encoded, replies, into, to.Address())
 }
 
 // Marshal encodes what radix would write to a connection.

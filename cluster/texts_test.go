@@ -1,0 +1,142 @@
+package cluster_test
+
+import (
+	"context"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// A caller is what takes radix actions: a client, or a node's own client.
+type caller interface {
+	Do(ctx context.Context, action radix.Action) error
+}
+
+// calls are ways to send a command to Redis, by the command that errors name.
+func calls(on caller) map[string]func(context.Context) error {
+	do := func(action func() radix.Action) func(context.Context) error {
+		return func(ctx context.Context) error { return on.Do(ctx, action()) }
+	}
+	return map[string]func(context.Context) error{
+		"INCR":   do(func() radix.Action { return radix.Cmd(nil, "incr", "k") }),
+		"INCRBY": do(func() radix.Action { return radix.FlatCmd(nil, "INCRBY", "k", 5) }),
+		"BLPOP":  do(func() radix.Action { return radix.Cmd(nil, "BLPOP", "k", "1") }),
+		"DECR": do(func() radix.Action {
+			p := radix.NewPipeline()
+			p.Append(radix.Cmd(nil, "DECR", "k"))
+			p.Append(radix.Cmd(nil, "INCR", "k"))
+			return p
+		}),
+		"EVALSHA": do(func() radix.Action { return radix.NewEvalScript("return redis.call('INCR',KEYS[1])").Cmd(nil, []string{"k"}) }),
+		"GET": do(func() radix.Action {
+			return radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, radix.Cmd(nil, "GET", "k")) })
+		}),
+	}
+}
+
+// TestErrorsNameCommandNodeAndCause on every path, once each.
+func TestErrorsNameCommandNodeAndCause(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 3)
+	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}, DownGrace: time.Millisecond, RefreshEvery: -1}, e.Addrs())
+	require.NoError(t, client.Do(within(t, time.Second), radix.Cmd(nil, "HSET", "k", "f", "v")))
+	addr := client.Primary(cluster.Slot("k"))
+	sets, err := client.Clients()
+	require.NoError(t, err)
+	node := sets[addr].Primary
+	expect := func(command, cause string, err error) {
+		t.Helper()
+		require.Error(t, err, command)
+		require.Regexp(t, "^redislanes: "+command+" on "+regexp.QuoteMeta(addr)+": "+cause, err.Error())
+		require.NotRegexp(t, regexp.QuoteMeta(command)+": .*"+command+": |not sent: .*not sent|unknown: .*not sent|redislanes: .*redislanes: |\\*radix", err.Error())
+	}
+	for _, on := range []caller{client, node} {
+		for command, call := range calls(on) {
+			if command != "EVALSHA" { // whose error is that of its script
+				expect(command, "WRONGTYPE Operation against", call(within(t, time.Second)))
+			}
+		}
+	}
+	e.Close()
+	_ = client.Do(within(t, time.Second), radix.Cmd(nil, "GET", "k")) // the connection's end may be this call's cause
+	for _, on := range []caller{client, node} {
+		for command, call := range calls(on) {
+			if command == "GET" { // no connection could be lent, so no command was begun
+				command = "(radix.WithConn)"
+				require.Regexp(t, "^redislanes: "+regexp.QuoteMeta(addr)+": not sent: ", call(within(t, time.Second)).Error())
+				continue
+			}
+			expect(command, "not sent: server down for .*: connect: connection refused", call(within(t, time.Second)))
+		}
+	}
+	err = client.ForEachPrimary(within(t, time.Second), func(ctx context.Context, n radix.Client) error {
+		if n.Addr().String() != addr {
+			return nil
+		}
+		return n.Do(ctx, radix.Cmd(nil, "PING"))
+	})
+	expect("PING", "not sent: server down", err)
+}
+
+// TestErrorsOfWhatIsClosed say what is closed.
+func TestErrorsOfWhatIsClosed(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client := open(t, cluster.Config{}, e.Addrs())
+	ctx := within(t, time.Second)
+	sets, err := client.Clients()
+	require.NoError(t, err)
+	node := sets[e.Addrs()[0]].Primary
+	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	limiter, err := limit.New(client, limit.Config{})
+	require.NoError(t, err)
+	rule, err := limiter.Limit(limit.Rule{Name: "r", Limit: 1, Window: time.Minute})
+	require.NoError(t, err)
+	require.NoError(t, counters.Close())
+	require.NoError(t, limiter.Close())
+	hits := []pipeline.Hit{{Key: "k", By: 1}}
+	require.EqualError(t, counters.Hit(ctx, hits), "redislanes: 1 of 1 commands failed, the first: INCRBY: the Counters are closed: not sent")
+	require.EqualError(t, limiter.Allow(ctx, limit.Request{Limit: rule, Key: "k"}).Err, "redislanes: the Limiter is closed: not sent")
+	require.NoError(t, client.Close())
+	for _, call := range calls(client) {
+		require.EqualError(t, call(ctx), "redislanes: the client is closed: not sent")
+	}
+	require.EqualError(t, client.Sync(ctx), "redislanes: the client is closed: not sent")
+	_, err = pipeline.MGet(ctx, client, "a", "b")
+	require.EqualError(t, err, "redislanes: the client is closed: not sent")
+	require.EqualError(t, node.Do(ctx, radix.Cmd(nil, "GET", "k")), "redislanes: GET on "+e.Addrs()[0]+": not sent: the pool is closed")
+}
+
+// TestErrorsOfWhatIsNotAppended name the command and say nothing twice.
+func TestErrorsOfWhatIsNotAppended(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 2)
+	client := open(t, cluster.Config{}, e.Addrs())
+	keys := redistest.KeysInSlots(2, "k")
+	const cannot = ": command cannot be pipelined, use Client.Do or radix.WithConn: not sent"
+	for want, add := range map[string]func(p *pipeline.Pipeline) pipeline.Reply{
+		"BLPOP" + cannot:          func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("blpop", "k", "1") },
+		"BRPOP" + cannot:          func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "BRPOP", "k", "1")) },
+		"radix.withConn" + cannot: func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.WithConn("k", nil)) },
+		"radix.Pipeline: action of 0 commands, want 1: append them one by one: not sent": func(p *pipeline.Pipeline) pipeline.Reply {
+			return p.Append(radix.NewPipeline())
+		},
+		"a command without a name: it needs one: not sent": func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("") },
+		"MGET: keys in different slots, ":                  func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MGET", keys...) },
+	} {
+		p := pipeline.New(client)
+		other, refused := p.Cmd("GET", "k"), add(p)
+		require.ErrorContains(t, p.Do(within(t, time.Second)), want)
+		require.Regexp(t, "^redislanes: "+regexp.QuoteMeta(want), refused.Err().Error())
+		require.Regexp(t, "^redislanes: not sent, because of another command: "+regexp.QuoteMeta(want), other.Err().Error())
+	}
+}
