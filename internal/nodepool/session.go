@@ -2,6 +2,7 @@ package nodepool
 
 import (
 	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -29,7 +30,7 @@ const (
 	queued                // QUEUED
 	failed                // an error
 	aborted               // the error EXECABORT
-	beyond                // a reply beyond the limits, which was not kept: the command ran, or failed
+	beyond                // the command ran, or failed: the reply was beyond the limits and not kept, or is an error that a proxy made up
 	none                  // no reply came, though the command was sent
 )
 
@@ -38,7 +39,7 @@ func answerOf(reply []byte) answer {
 	switch {
 	case reply == nil:
 		return none
-	case resp.IsError(reply) && resp.IsRefusal(resp.ErrorText(reply)):
+	case resp.IsError(reply) && fate.Of(resp.ErrorText(reply)).MayHaveRun():
 		return beyond
 	case resp.IsExecAbort(reply):
 		return aborted

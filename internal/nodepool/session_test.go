@@ -18,7 +18,8 @@ import (
 
 func TestSession(t *testing.T) {
 	const ok = "+OK\r\n"
-	const bad = "-ERR no\r\n"
+	const bad = "-ERR syntax error\r\n"
+	const ofAProxy = "-ERR Connection timed out\r\n" // the command may have run
 	const execAbort = "-EXECABORT Transaction discarded because of previous errors.\r\n"
 	beyondLimits := string(resp.AppendRefusal(nil, resp.TooManyAttributes, resp.Limits{}))
 	open, watching, lost := session{multi: true}, session{watches: true}, session{unclean: true}
@@ -36,6 +37,13 @@ func TestSession(t *testing.T) {
 		{watching, "GET k", beyondLimits, watching},
 		{session{}, "MULTI", beyondLimits, lost}, // what the server replied is not known
 		{session{}, "WATCH k", beyondLimits, lost},
+		{session{}, "GET k", ofAProxy, session{}},
+		{watching, "GET k", ofAProxy, watching},
+		{session{}, "MULTI", ofAProxy, lost},
+		{session{}, "WATCH k", ofAProxy, lost},
+		{watching, "UNWATCH", ofAProxy, lost},
+		{open, "GET k", ofAProxy, lost},
+		{open, "EXEC", ofAProxy, lost},
 		{watching, "UNWATCH", beyondLimits, lost},
 		{open, "GET k", beyondLimits, lost},
 		{open, "EXEC", beyondLimits, lost},

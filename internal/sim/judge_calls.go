@@ -143,6 +143,9 @@ func gentle(h *History) string {
 		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
 			return ""
 		}
+		if c.Kind == eachPrimary && cmd.Outcome == Refused {
+			return "" // what is for one node is not sent again
+		}
 		tryAgain := cmd.Outcome == Refused && (cmd.Name == "MSET" || cmd.Name == "MGET") // until all keys have moved
 		if lasts := f.For + f.after; f.gentle && !tryAgain || (f.brief || tryAgain) && lasts < h.Terms.Grace-200*time.Millisecond {
 			return fmt.Sprintf("%s: failed during %q, which lasts %v: %v", c.of(i), f.name, lasts, cmd.Err)

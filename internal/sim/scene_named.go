@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"time"
 )
 
@@ -33,9 +34,13 @@ func nameLeadsElsewhere(p *play) {
 	for i := 0; p.left() > 2*time.Second; i++ {
 		key := p.keyAt(n.Index(), sceneKeys, i)
 		p.call("command", 2*time.Second, func(a *attempt) {
-			if a.Sure = p.w.rec.now() > well; a.Sure {
-				a.Soon = p.fewTrips() + 500*time.Millisecond
-			}
+			since := p.w.rec.now() > well
+			defer func() {
+				// A slot that has moved elsewhere is news to whoever has begun on a connection of its own.
+				if a.Sure = since && (!redirected(a.Err) || strings.Contains(a.Err.Error(), " "+p.w.reached(n)+": MOVED ") && strings.HasSuffix(a.Err.Error(), " "+p.w.reached(n))); a.Sure {
+					a.Soon = p.fewTrips() + 500*time.Millisecond
+				}
+			}()
 			switch i % 4 {
 			case 0:
 				a.setsAlone(key)
