@@ -37,7 +37,7 @@ func nameLeadsElsewhere(p *play) {
 			since := p.w.rec.now() > well
 			defer func() {
 				// A slot that has moved elsewhere is news to whoever has begun on a connection of its own.
-				if a.Sure = since && (!redirected(a.Err) || strings.Contains(a.Err.Error(), " "+p.w.reached(n)+": MOVED ") && strings.HasSuffix(a.Err.Error(), " "+p.w.reached(n))); a.Sure {
+				if a.Sure = since && (!redirected(a.Err) || movedTo(a.Err) == p.w.reached(n)); a.Sure {
 					a.Soon = p.fewTrips() + 500*time.Millisecond
 				}
 			}()
@@ -54,4 +54,13 @@ func nameLeadsElsewhere(p *play) {
 		})
 		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+// movedTo returns the address in a redirect.
+func movedTo(err error) string {
+	_, after, _ := strings.Cut(err.Error(), "MOVED ")
+	if words := strings.Fields(after); len(words) > 1 {
+		return words[1]
+	}
+	return ""
 }

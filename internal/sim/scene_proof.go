@@ -6,10 +6,11 @@ import "time"
 func proofScenes() []scene {
 	return []scene{{
 		kind: kind{name: "proofs that fail, and connections that take their time to end", alone: true, weight: 24, least: 6 * time.Second, most: 6 * time.Second},
-		// Behind a proxy, the handshake is a PING, too. The only connection may end because of others.
+		// Behind a proxy, the handshake is a PING, too. The only connection may end because of
+		// others, and one that is replaced because of its age has its place until it has ended.
 		fits: func(s *Settings) bool {
 			t := s.Terms
-			return s.Dialing != stubborn && t.RoundTrip <= 12*time.Millisecond && t.MaxConns >= 4 && s.options().MaxBackoff == quickly && !s.Proxy
+			return s.Dialing != stubborn && t.RoundTrip <= 12*time.Millisecond && t.MaxConns >= 4 && s.options().MaxBackoff == quickly && s.options().MaxAge == 0 && !s.Proxy
 		},
 		play: proofsThatFail,
 	}}
