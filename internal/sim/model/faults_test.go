@@ -191,7 +191,7 @@ func TestWhoMayComeIn(t *testing.T) {
 		go c.Serve(n)(conn)
 		said, err := io.ReadAll(client)
 		require.NoError(t, err)
-		require.Equal(t, "-ERR max number of clients reached\r\n", string(said))
+		require.Equal(t, "-ERR max number of clients + cluster connections reached\r\n", string(said))
 		n.MaxClients(0)
 
 		n.RequirePass("user", "secret", false)
