@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
@@ -99,15 +98,9 @@ func TestErrorsOfWhatIsClosed(t *testing.T) {
 	require.NoError(t, err)
 	node := sets[e.Addrs()[0]].Primary
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
-	limiter, err := limit.New(client, limit.Config{})
-	require.NoError(t, err)
-	rule, err := limiter.Limit(limit.Rule{Name: "r", Limit: 1, Window: time.Minute})
-	require.NoError(t, err)
 	require.NoError(t, counters.Close())
-	require.NoError(t, limiter.Close())
 	hits := []pipeline.Hit{{Key: "k", By: 1}}
 	require.EqualError(t, counters.Hit(ctx, hits), "redislanes: 1 of 1 commands failed, the first: INCRBY: the Counters are closed: not sent")
-	require.EqualError(t, limiter.Allow(ctx, limit.Request{Limit: rule, Key: "k"}).Err, "redislanes: the Limiter is closed: not sent")
 	require.NoError(t, client.Close())
 	for _, call := range calls(client) {
 		require.EqualError(t, call(ctx), "redislanes: the client is closed: not sent")
