@@ -9,7 +9,7 @@ import (
 func namedScenes() []scene {
 	return []scene{{
 		kind: kind{name: "a name leads to another node", moves: true, alone: true, weight: 20, least: 9 * time.Second, most: 9 * time.Second, after: time.Second},
-		fits: func(s *Settings) bool { return s.Names.Shared && s.Terms.Grace >= 0 }, names: true,
+		fits: func(s *Settings) bool { return s.Names.Shared && s.Terms.Grace >= 0 && s.Dialing != stubborn }, names: true,
 		primary: true, play: nameLeadsElsewhere,
 	}}
 }
