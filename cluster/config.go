@@ -34,11 +34,15 @@ type Config struct {
 	MaxRedirects int
 
 	// DownGrace is how long commands that did not run are sent again, with
-	// backoff and full jitter and within the context: those that were not sent,
-	// those that the server refused for now (TRYAGAIN, CLUSTERDOWN, LOADING,
-	// MASTERDOWN, READONLY, NOREPLICAS, BUSY, UNBLOCKED by a failover), those whose node
-	// refuses what Dialer.Credentials has returned, and those whose slot no node serves. It
-	// counts from the beginning of the trouble, of a node or of a slot, and not
+	// backoff and full jitter and within the context. These are commands
+	//
+	//   - that were not sent,
+	//   - that the server refused for now: TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN,
+	//     READONLY, NOREPLICAS, BUSY, UNBLOCKED by a failover,
+	//   - for a node that refuses what Dialer.Credentials has returned,
+	//   - for a slot that no node serves.
+	//
+	// It counts from the beginning of the trouble, of a node or of a slot, and not
 	// from that of the call: from then on each call tries once and fails at once,
 	// until a command succeeds there or the slots have moved. A node that is
 	// silent, rather than that it refuses connections, is in trouble since it fell
@@ -63,12 +67,12 @@ type Config struct {
 	// names, for clusters behind NAT.
 	AddrMap func(addr string) string
 
-	// Zone, if it is not empty, is the availability zone that this program runs in: of the
-	// replicas of a slot, those in this zone are read from first, then others, then the
-	// primary ([Client.DoSecondary], pipeline.Config.Replicas). Nothing else depends on it.
-	// A node's zone is what ZoneOf says, or else what the servers tell in CLUSTER SLOTS, as
-	// Valkey does whose nodes have the setting availability-zone. Default none: all replicas
-	// of a slot are equal.
+	// Zone, if it is not empty, is the availability zone that this program runs in. Reads
+	// from replicas ([Client.DoSecondary], pipeline.Config.Replicas) go to replicas of the slot
+	// in this zone first, then to others, then to the primary. Nothing else depends on it.
+	// A node's zone is what ZoneOf says, or else what the servers tell in CLUSTER SLOTS:
+	// Valkey does, if its nodes have the setting availability-zone. Default none: all
+	// replicas of a slot are equal.
 	Zone string
 
 	// ZoneOf, if not nil, returns the availability zone of the node at an address

@@ -36,7 +36,9 @@ func calls(on caller) map[string]func(context.Context) error {
 			p.Append(radix.Cmd(nil, "INCR", "k"))
 			return p
 		}),
-		"EVALSHA": do(func() radix.Action { return radix.NewEvalScript("return redis.call('INCR',KEYS[1])").Cmd(nil, []string{"k"}) }),
+		"EVALSHA": do(func() radix.Action {
+			return radix.NewEvalScript("return redis.call('INCR',KEYS[1])").Cmd(nil, []string{"k"})
+		}),
 		"GET": do(func() radix.Action {
 			return radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, radix.Cmd(nil, "GET", "k")) })
 		}),

@@ -21,6 +21,11 @@ const (
 	// firstDoubt is how long the first contact waits for other seeds once one has
 	// given a map that is doubtful.
 	firstDoubt = time.Second
+
+	// strangerDoubt is the same for a running client that was told of another cluster,
+	// which it takes if two refreshes find nothing else. They wait for as long as a server
+	// may be silent before it counts as stalled.
+	strangerDoubt = 1500 * time.Millisecond
 )
 
 // hint asks for a refresh soon. It never blocks.
@@ -189,7 +194,7 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
 	var enough <-chan time.Time
-	asked := 0
+	asked, pause := 0, askStagger
 	for answered := 0; answered < len(addrs); {
 		var more <-chan time.Time
 		if asked < len(addrs) {
@@ -200,18 +205,23 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 			addr := addrs[asked]
 			asked++
 			c.tasks.Go(func() { answers <- c.located(c.question(ctx, addr)) })
-			stagger.Reset(askStagger)
+			stagger.Reset(pause)
 		case a := <-answers:
 			answered++
 			c.count(&votes, a, failed)
 			if said := votes.early(); said != nil {
 				return said, nil
 			}
-			if votes.use == nil && len(votes.votes) == 1 {
+			switch {
+			case enough != nil:
+			case votes.use == nil && len(votes.votes) == 1:
 				enough = time.After(firstDoubt)
+			case votes.use != nil && len(votes.of(foreign)) > 0:
+				enough, pause = time.After(strangerDoubt), 0 // all others have as long
 			}
 			stagger.Reset(0)
 		case <-enough:
+			votes.failed += len(addrs) - answered
 			answered = len(addrs)
 		case <-ctx.Done():
 			failed = withRest(failed, addrs, ctx.Err())

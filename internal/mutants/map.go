@@ -182,4 +182,14 @@ var ofMap = []mutant{
 		"\tif !c.cfg.NoIdentity {\n", "\tif true {\n",
 		"./cluster", "TestNarrowACL", false,
 	},
+	{
+		"map: a new cluster waits for dials to nodes that swallow packets", "internal/engine/refresh.go",
+		"enough, pause = time.After(strangerDoubt), 0", "_ = 0",
+		"./cluster", "TestSilentClusterIsReplaced", false,
+	},
+	{
+		"map: a new cluster is taken before nodes of ours had time to answer", "internal/engine/refresh.go",
+		"strangerDoubt = 1500 * time.Millisecond", "strangerDoubt = 150 * time.Millisecond",
+		"./cluster", "TestSilentClusterIsReplaced", false,
+	},
 }
