@@ -143,7 +143,7 @@ func gentle(h *History) string {
 		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
 			return ""
 		}
-		if h.Terms.Names && h.Terms.Grace == 0 && errors.Is(cmd.Err, redislanes.ErrRefused) {
+		if h.Terms.Names && h.Terms.Grace == 0 && (cmd.Outcome == Refused || cmd.Outcome == NotSent) {
 			return "" // whoever meets the failover first would have to wait for a dial, and there is no time for that
 		}
 		var said resp3.SimpleError
