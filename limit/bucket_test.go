@@ -184,7 +184,9 @@ func TestNearForgetsTokens(t *testing.T) {
 	require.False(t, r.Allowed)
 	require.Eventually(t, func() bool { return l.Allow(t.Context(), Request{Limit: bucket, Key: "k", Cost: 3}).Allowed }, 10*time.Second, 10*time.Millisecond)
 	require.NoError(t, l.Close())
-	require.ErrorIs(t, l.Allow(t.Context(), Request{Limit: bucket, Key: "k2", Cost: 3}).Err, redislanes.ErrClosed)
+	err = l.Allow(t.Context(), Request{Limit: bucket, Key: "k2", Cost: 3}).Err
+	require.ErrorIs(t, err, redislanes.ErrClosed)
+	require.EqualError(t, err, "redislanes: the Limiter is closed: not sent")
 }
 
 // TestTokenBucketOfRealServers: their clock, scripts that they forget, and many
