@@ -91,7 +91,8 @@ func judgeSlots(use *view, taught []lesson, said *view) doubt {
 	for _, l := range taught {
 		now, ok := said.claimOf(int(l.slot))
 		before, owned := use.claimOf(int(l.slot))
-		newer := ok && owned && before.epoch > 0 && now.epoch > before.epoch
+		// A claim of the node that MOVED has named as no owner is renewed by other slots, too.
+		newer := ok && owned && before.epoch > 0 && now.epoch > before.epoch && !now.sameNode(before)
 		if !newer && (!ok || now.addr != l.addr) {
 			worst = max(worst, contrary)
 		}

@@ -40,6 +40,7 @@ func told(t testing.TB, claims ...string) *view {
 var (
 	thirds   = []string{"a 0-5460 1", "b 5461-10922 2", "c 10923-16383 3"}
 	anew     = []string{"new/a 0-5460 1", "new/b 5461-10922 2", "new/c 10923-16383 3"}
+	renewed  = []string{"a 0-5460 5", "b 5461-10922 2", "c 10923-16383 3"}
 	promoted = []string{"a2 0-5460 4", "b 5461-10922 2", "c 10923-16383 3"}
 )
 
@@ -112,6 +113,7 @@ func TestPoll(t *testing.T) {
 		"a partitioned primary, the others fail":      {promoted, nil, nil, []said{{"a", thirds}, {failed, nil}, {failed, nil}}, nil},
 		"a partitioned primary against MOVED":         {thirds, []lesson{{5, "a2:1"}}, nil, []said{{"a", thirds}, {"b", promoted}}, promoted},
 		"the same, and nobody else answers":           {thirds, []lesson{{5, "a2:1"}}, nil, []said{{"a", thirds}, {failed, nil}, {failed, nil}}, nil},
+		"a MOVED against a claim that was renewed":    {thirds, []lesson{{5, "a2:1"}}, nil, []said{{"a", renewed}, {failed, nil}, {failed, nil}}, nil},
 		"a MOVED that most primaries contradict":      {thirds, []lesson{{5, "a2:1"}}, nil, []said{{"a", thirds}, {"b", thirds}, {failed, nil}}, thirds},
 		"most primaries have gone back":               {promoted, nil, nil, []said{{"b", thirds}, {"c", thirds}, {failed, nil}}, thirds},
 		"one server twice is one witness":             {thirds, nil, nil, []said{{"a", oneSlot}, {"a", oneSlot}, {failed, nil}}, nil},

@@ -2,8 +2,8 @@ package nodepool
 
 import (
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A session is what the commands of one user have done to a connection, as far
@@ -39,7 +39,7 @@ func answerOf(reply []byte) answer {
 	switch {
 	case reply == nil:
 		return none
-	case resp.IsError(reply) && fate.Of(resp.ErrorText(reply)).MayHaveRun():
+	case resp.IsError(reply) && wire.MayHaveRun(resp.ErrorText(reply)):
 		return beyond
 	case resp.IsExecAbort(reply):
 		return aborted

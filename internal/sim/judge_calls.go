@@ -143,7 +143,11 @@ func gentle(h *History) string {
 		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
 			return ""
 		}
-		if c.Kind == eachPrimary && cmd.Outcome == Refused {
+		if h.Terms.Names && h.Terms.Grace == 0 && (cmd.Outcome == Refused || cmd.Outcome == NotSent) {
+			return "" // whoever meets the failover first would have to wait for a dial, and there is no time for that
+		}
+		var said resp3.SimpleError
+		if c.Kind == eachPrimary && errors.As(cmd.Err, &said) && passes(said) {
 			return "" // what is for one node is not sent again
 		}
 		tryAgain := cmd.Outcome == Refused && (cmd.Name == "MSET" || cmd.Name == "MGET") // until all keys have moved

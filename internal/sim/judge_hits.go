@@ -112,8 +112,8 @@ func (h *History) unrepeated(c *Call, hit *Command) bool {
 		return false
 	}
 	var t *redislanes.TroubleError
-	if errors.As(hit.Err, &t) && t.Tries > 1 {
-		return false // it was, and that was refused until the grace was over
+	if errors.As(hit.Err, &t) && (t.Tries > 1 || t.For >= h.Terms.Grace) {
+		return false // it was, and that was refused until the grace was over, or that was over before
 	}
 	return errors.Is(hit.Err, redislanes.ErrExpiry) && errors.As(hit.Err, &expire) && errors.Is(expire, redislanes.ErrUnknownOutcome) &&
 		!errors.Is(expire, redislanes.ErrOvertaken) && !ended(expire) && c.took() < h.Terms.Grace && (c.Limit == 0 || c.Ended < c.Limit) && !h.closedBy(c.Ended)

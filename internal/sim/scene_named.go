@@ -1,15 +1,18 @@
 package sim
 
 import (
+	"errors"
 	"strings"
 	"time"
+
+	"github.com/redislanes/redislanes"
 )
 
 // namedScenes are about shards whose nodes share one name in the DNS.
 func namedScenes() []scene {
 	return []scene{{
 		kind: kind{name: "a name leads to another node", moves: true, alone: true, weight: 20, least: 9 * time.Second, most: 9 * time.Second, after: time.Second},
-		fits: func(s *Settings) bool { return s.Names.Shared && s.Terms.Grace >= 0 }, names: true,
+		fits: func(s *Settings) bool { return s.Names.Shared && s.Terms.Grace >= 0 && s.Dialing != stubborn }, names: true,
 		primary: true, play: nameLeadsElsewhere,
 	}}
 }
@@ -36,8 +39,8 @@ func nameLeadsElsewhere(p *play) {
 		p.call("command", 2*time.Second, func(a *attempt) {
 			since := p.w.rec.now() > well
 			defer func() {
-				// A slot that has moved elsewhere is news to whoever has begun on a connection of its own.
-				if a.Sure = since && (!redirected(a.Err) || movedTo(a.Err) == p.w.reached(n)); a.Sure {
+				// A lent connection may lead to a node that never had the slot, of which MOVED tells.
+				if a.Sure = since && (!redirected(a.Err) || toItself(a.Err)); a.Sure {
 					a.Soon = p.fewTrips() + 500*time.Millisecond
 				}
 			}()
@@ -56,11 +59,10 @@ func nameLeadsElsewhere(p *play) {
 	}
 }
 
-// movedTo returns the address in a redirect.
-func movedTo(err error) string {
-	_, after, _ := strings.Cut(err.Error(), "MOVED ")
-	if words := strings.Fields(after); len(words) > 1 {
-		return words[1]
-	}
-	return ""
+// toItself reports whether a server redirects to the address at which it was called.
+func toItself(err error) bool {
+	var by *redislanes.CommandError
+	_, to, _ := strings.Cut(err.Error(), "MOVED ")
+	words := strings.Fields(to)
+	return errors.As(err, &by) && len(words) > 1 && words[1] == by.Addr
 }

@@ -70,7 +70,8 @@ func (p *play) own() cluster.Config {
 var errStillLost = errors.New("the client has not found the cluster that has taken the place of the old one")
 
 // clusterReplaced starts a client of a cluster of which two of three seeds are dead, and
-// replaces the cluster: other IDs, other addresses, and the name leads there. What a new
+// replaces the cluster: other IDs, other addresses, and the name leads there. The old ones
+// refuse connections, or leave them without an answer. What a new
 // client would find, the one that runs finds, too.
 func clusterReplaced(p *play) {
 	first := p.stand(0)
@@ -95,7 +96,11 @@ func clusterReplaced(p *play) {
 			return
 		}
 		time.Sleep(500 * time.Millisecond)
-		first.kill()
+		if first.kill(); p.f.With%2 == 0 { // as deleted pods do, in some networks
+			for _, n := range first.model.Nodes() {
+				defer p.w.net.Impose(us, n.Addr(), simnet.Conditions{Blackhole: true})()
+			}
+		}
 		time.Sleep(200 * time.Millisecond)
 		second := p.stand(1)
 		defer second.kill()

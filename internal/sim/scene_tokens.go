@@ -27,8 +27,7 @@ const (
 // chooseTokens chooses whether passwords end.
 func (s *Settings) chooseTokens(r *rand.Rand) {
 	if s.Password && !s.Unset && !s.NoCluster && chance(r, 3) {
-		s.Tokens = tokenLife
-		s.reauthenticates()
+		s.Tokens, s.Config.Dialer.ReauthEvery = tokenLife, reauths
 	}
 }
 

@@ -78,6 +78,7 @@ func live(seed uint64, settings Settings, schedule Schedule) *History {
 	defer w.net.Close()
 	if err := w.connect(); err != nil {
 		w.unexpected("New: %v", err)
+		close(w.over) // what is stubborn ends
 		return &w.rec.h
 	}
 	w.run()
