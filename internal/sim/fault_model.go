@@ -265,10 +265,10 @@ func wrongMap(outdated bool) func(w *world, f Fault) func() {
 }
 
 func misled(w *world, f Fault, outdated bool) func() {
-	if len(w.nodes) == 1 {
+	n := w.node(f)
+	if len(w.nodesAt(w.reached(n))) == len(w.nodes) {
 		return nothing // nobody could contradict it
 	}
-	n := w.node(f)
 	self, other := n.Index(), int(f.With>>8)%w.settings.Primaries
 	tells := []func(slot uint16, owner int) int{
 		func(uint16, int) int { return self },

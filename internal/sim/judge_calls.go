@@ -150,7 +150,7 @@ func gentle(h *History) string {
 		if c.Kind == eachPrimary && errors.As(cmd.Err, &said) && passes(said) {
 			return "" // what is for one node is not sent again
 		}
-		tryAgain := cmd.Outcome == Refused && (cmd.Name == "MSET" || cmd.Name == "MGET") // until all keys have moved
+		tryAgain := cmd.Outcome == Refused && (cmd.Name == "MSET" || cmd.Name == "MGET") && strings.Contains(cmd.Err.Error(), "TRYAGAIN") // until all keys have moved
 		if lasts := f.For + f.after; f.gentle && !tryAgain || (f.brief || tryAgain) && lasts < h.Terms.Grace-200*time.Millisecond {
 			return fmt.Sprintf("%s: failed during %q, which lasts %v: %v", c.of(i), f.name, lasts, cmd.Err)
 		}
