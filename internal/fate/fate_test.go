@@ -3,8 +3,6 @@ package fate
 import (
 	"bytes"
 	"fmt"
-	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -133,21 +131,6 @@ func TestWhatFollows(t *testing.T) {
 		assert.Equal(t, want, got, "fate %d", f)
 	}
 	assert.EqualValues(t, 22, fates, "a new fate needs a row")
-}
-
-// TestErrnosAreUnlisted: twemproxy replies with "ERR " and what strerror says. Servers
-// say "Invalid slot", and begin with "Function", too, which no socket says.
-func TestErrnosAreUnlisted(t *testing.T) {
-	t.Parallel()
-	for n := syscall.Errno(1); n < 134; n++ {
-		text := n.Error()
-		if n == syscall.EBADSLT || n == syscall.ENOSYS {
-			continue
-		}
-		for _, s := range []string{text, strings.ToUpper(text[:1]) + text[1:]} {
-			assert.Equal(t, Unlisted, Of([]byte("ERR "+s)), s)
-		}
-	}
 }
 
 // TestPrefixes: one that another one begins with would never be found.
