@@ -19,15 +19,16 @@ func (h *History) lateFor(f Fault, c *Call, known map[meeting]time.Duration) (si
 	return since, since >= 0 && c.Began >= since+h.notice(f, c, since)+h.Terms.Grace
 }
 
-// answered returns when the fault's node last answered all of a call of the same kind before
-// the given one began; 0: it did not. One that is dead to dials may do so over a connection
+// answered returns when the fault's node last answered all of a call before the given one
+// began that ends its trouble: one of the same kind, or one that writes; 0: it did not. One that is dead to dials may do so over a connection
 // from before, that a user has given back. Then there is no trouble until that is lost.
 func (h *History) answered(f Fault, c *Call) (last time.Duration) {
 	if !f.local || f.harmless || len(h.Nodes) == 0 { // else it may refuse one command and answer the next
 		return 0
 	}
 	for _, other := range h.Calls {
-		if other.Kind != c.Kind || other.Commands == nil || other.Began < f.At || other.Ended > c.Began || other.Ended <= last {
+		writes := slices.ContainsFunc(other.Commands, func(cmd Command) bool { return cmd.Writes && cmd.Slot >= 0 })
+		if other.Kind != c.Kind && !writes || other.Commands == nil || other.Began < f.At || other.Ended > c.Began || other.Ended <= last {
 			continue
 		}
 		if !slices.ContainsFunc(other.Commands, func(cmd Command) bool { return cmd.Outcome != Acked || !h.servedBy(h.nodeOf(f), cmd.Key, other) }) {
