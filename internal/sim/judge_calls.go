@@ -128,6 +128,9 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 	return ended(cmd.Err) && h.crowded(c)
 }
 
+// mapAfterHint is how long a refresh may take to follow a hint: the client spaces them.
+const mapAfterHint = 600 * time.Millisecond
+
 // gentle: during what is no more than a change, or a refusal that is over within
 // the grace, calls succeed that have time for it.
 func gentle(h *History) string {
@@ -143,8 +146,8 @@ func gentle(h *History) string {
 		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
 			return ""
 		}
-		if h.Terms.Names && h.Terms.Grace == 0 && (cmd.Outcome == Refused || cmd.Outcome == NotSent) {
-			return "" // whoever meets the failover first would have to wait for a dial, and there is no time for that
+		if h.Terms.Names && h.Terms.Grace >= 0 && h.Terms.Grace < mapAfterHint && (cmd.Outcome == Refused || cmd.Outcome == NotSent) {
+			return "" // behind the name is another node: calls wait for a dial and a map that says so, and there is no time for that
 		}
 		var said resp3.SimpleError
 		if c.Kind == eachPrimary && errors.As(cmd.Err, &said) && passes(said) {
