@@ -407,4 +407,9 @@ var ofPool = []mutant{
 		"l.failures++; l.failures == 1 {", "l.failures++; l.failures >= 1 {",
 		"./cluster", "TestReauthThatFails", false,
 	},
+	{
+		"slow commands excuse a dial without an answer", "internal/nodepool/watch.go",
+		"if w.unjoined {", "if false {",
+		"./internal/nodepool", "TestDialIsJudgedByHandshakes", false,
+	},
 }

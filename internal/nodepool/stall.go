@@ -32,7 +32,8 @@ type health struct {
 // stalled is to be closed once the lock is released.
 func (p *Pool) judgeLocked(now time.Time) {
 	passed, changed := p.passedLocked(now), p.size.doubted > 0
-	waited := max(p.observeLocked(now, passed), p.unansweredDialLocked(passed))
+	waited, dial := p.observeLocked(now, passed), p.unansweredDialLocked(passed)
+	p.watch.unjoined, waited = dial > 0, max(waited, dial)
 	v := p.watch.look(passed, waited)
 	if v.suspect {
 		p.suspectLocked(now.Add(-min(waited, p.watch.quiet)))

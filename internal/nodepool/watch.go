@@ -50,6 +50,9 @@ type watch struct {
 
 	usual time.Duration // round trip; 0: unknown
 	timed bool          // usual is of batches, not of a handshake
+
+	greeted  time.Duration // how long the last handshake took; 0: unknown
+	unjoined bool          // there is no connection, and the silence is that of a dial
 }
 
 // A verdict says what is to be done.
@@ -62,10 +65,14 @@ type verdict struct {
 // unusual returns how long a silence is unusual. Of a server that has never been
 // reached, nobody knows what is usual.
 func (w *watch) unusual() time.Duration {
-	if w.usual == 0 && !w.timed {
+	usual, known := w.usual, w.usual > 0 || w.timed
+	if w.unjoined { // slow commands say nothing of handshakes
+		usual, known = w.greeted, w.greeted > 0
+	}
+	if !known {
 		return w.stallTimeout / 2
 	}
-	return min(max(minSilence, unusualTrips*w.usual), w.stallTimeout/2)
+	return min(max(minSilence, unusualTrips*usual), w.stallTimeout/2)
 }
 
 // doubtful returns how long a silence puts a connection in doubt on which a caller has
@@ -146,6 +153,7 @@ func (w *watch) trip(took time.Duration) {
 // dialled notes how long a handshake took, the only round trip that is known at the
 // beginning: all of it is sent at once.
 func (w *watch) dialled(took time.Duration) {
+	w.greeted = max(took, 1)
 	if !w.timed {
 		w.usual = max(took, 1)
 	}

@@ -175,3 +175,18 @@ func TestDoubtfulSilence(t *testing.T) {
 		})
 	}
 }
+
+// TestDialIsJudgedByHandshakes: that the first command took long, as one on a lane for slow
+// ones, says nothing of how long a dial may be unanswered (seed 600406).
+func TestDialIsJudgedByHandshakes(t *testing.T) {
+	const tick = 31 * time.Millisecond
+	w := watch{stallTimeout: 3 * time.Second}
+	w.dialled(400 * time.Microsecond)
+	w.trip(700 * time.Millisecond)
+	require.Equal(t, w.stallTimeout/2, w.unusual())
+	w.unjoined = true
+	waited := tick
+	for ; !w.look(tick, waited).suspect; waited += tick {
+		require.Less(t, waited, 600*time.Millisecond)
+	}
+}
