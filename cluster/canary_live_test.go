@@ -230,6 +230,9 @@ func doors(client *cluster.Client, direct *nodepool.Pool) map[string]func(contex
 			return p.Do(ctx)
 		},
 		"Client.Do": func(ctx context.Context, command []string) error { return client.Do(ctx, cmd(command)) },
+		"Client.Cmd": func(ctx context.Context, command []string) error {
+			return client.Cmd(ctx, command[0], command[1:]).Err()
+		},
 		"Client.Do with a receiver": func(ctx context.Context, command []string) error {
 			return client.Do(ctx, radix.Cmd(new(string), command[0], command[1:]...))
 		},
@@ -290,7 +293,6 @@ func decodingErrors(t *testing.T, ctx context.Context, mine *coalMine, client *c
 		mine.failed(t, "Reply.Int", err)
 		_, err = reply.Float()
 		mine.failed(t, "Reply.Float", err)
-		mine.show("Reply", reply)
 	}
 }
 

@@ -2,12 +2,14 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
@@ -60,4 +62,28 @@ func ExampleParseURL() {
 	// Output:
 	// [10.0.0.1:6379 10.0.0.2:6379] limiter 2 500ms
 	// cluster: ParseURL: user and password before @: /, @ and % must be percent-encoded
+}
+
+func ExampleClient_Cmd() {
+	servers, err := redistest.LaunchEmulated(3) // in place of a Redis Cluster
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer servers.Close()
+	ctx := context.Background()
+	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close()
+
+	fmt.Println(client.Cmd(ctx, "INCRBY", "hits", 2))
+	hits, err := cluster.As[int](client.Cmd(ctx, "GET", "hits"))
+	fmt.Println(hits, err)
+	_, err = cluster.As[string](client.Cmd(ctx, "GET", "nobody"))
+	fmt.Println(errors.Is(err, redislanes.ErrNull))
+	// Output:
+	// 2
+	// 2 <nil>
+	// true
 }

@@ -35,9 +35,7 @@ func (c *Counters) append(p *Pipeline, key fullKey, by int64, ttl time.Duration,
 	x := count{total: p.incrBy(key, by), expires: ttl > 0 && !known, known: ttl > 0 && known}
 	if x.expires {
 		x.expiry = c.appendExpiry(p, key, ttl)
-		if i := int(x.expiry.index); i > 0 {
-			p.request.Expiry(i) // also if it is a script
-		}
+		p.list.Request.Expiry(p.Len() - 1) // also if it is a script
 	}
 	return x
 }

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/redislanes/redislanes"
 )
@@ -22,24 +21,10 @@ func (e *expiryError) Is(target error) bool { return target == redislanes.ErrExp
 // As is part of errors.As.
 func (e *expiryError) As(target any) bool { return errors.As(e.cause, target) }
 
-// An unsentError is that of the commands beside one that was refused when it was
-// appended. It wraps that one's error, which wraps ErrNotSent.
-type unsentError struct{ first error }
-
-func (e *unsentError) Error() string {
-	return "redislanes: not sent, because of another command: " + strings.TrimPrefix(e.first.Error(), "redislanes: ")
-}
-
-// Unwrap returns the error of the command that was refused.
-func (e *unsentError) Unwrap() error { return e.first }
-
 // What is asked of a pipeline or of Counters by mistake.
 var (
 	errClosed     = fmt.Errorf("the Counters are %w", redislanes.ErrClosed)
-	errLate       = fmt.Errorf("command appended after Do: %w: %w", redislanes.ErrExecuted, redislanes.ErrNotSent)
 	errNoClient   = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
 	errNilAction  = fmt.Errorf("the action is nil: %w", redislanes.ErrNotSent)
 	errNilContext = fmt.Errorf("the context is nil, use context.Background for none: %w", redislanes.ErrNotSent)
 )
-
-func (r refusal) error() error { return &redislanes.CommandError{Command: r.name, Err: r.err} }

@@ -73,7 +73,7 @@ func (c *Counters) newGroup() any {
 		defer c.putBackGroup(g)
 		c.flyAlone(g.flights, func(ctx context.Context) {
 			defer c.touchDown(g.flights, false)
-			c.client.Finish(ctx, &g.p.request)
+			c.client.Finish(ctx, &g.p.list.Request)
 			c.conclude(ctx, g.p, g.flights)
 		})
 	}
@@ -137,12 +137,12 @@ func (c *Counters) flyTogether(ctx context.Context, call *hitCall) {
 	}()
 	for _, g := range call.groups {
 		g.p = c.load(g.flights)
-		g.p.state = executed
-		call.requests.Add(&g.p.request)
+		g.p.list.Executed()
+		call.requests.Add(&g.p.list.Request)
 	}
 	if err := c.client.ExecAll(ctx, &call.requests, call.ended); err != nil {
 		for _, g := range call.groups {
-			g.p.fail(err)
+			g.p.list.Fail(err)
 			c.conclude(ctx, g.p, g.flights)
 		}
 	}
@@ -158,7 +158,7 @@ func (c *Counters) ended(call *hitCall, i int, finished bool) {
 		return
 	}
 	if !finished {
-		c.client.Finish(call.ctx, &g.p.request)
+		c.client.Finish(call.ctx, &g.p.list.Request)
 	}
 	c.conclude(call.ctx, g.p, g.flights)
 	call.groups[i] = nil

@@ -2,20 +2,16 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"sort"
 	"strings"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
-	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Config is how pipelines are sent. The zero value is the fast way.
@@ -53,11 +49,7 @@ type Config struct {
 // do, as it is for the zero Pipeline: New itself cannot return one.
 func (c Config) New(client *cluster.Client) *Pipeline {
 	how := engine.How{Group: engine.Grouping(c.Group), Sequential: c.Sequential, Goroutines: c.Goroutines, Replicas: c.Replicas}
-	p := &Pipeline{client: (*engine.Client)(client), how: how, idempotent: c.Idempotent}
-	if client != nil {
-		p.state = appending
-	}
-	return p
+	return &Pipeline{how: how, list: engine.NewCommands((*engine.Client)(client), c.Idempotent)}
 }
 
 // New returns an empty pipeline with the zero [Config]; see [Config.New].
@@ -72,70 +64,37 @@ func New(client *cluster.Client) *Pipeline { return Config{}.New(client) }
 // of pipelines may use one client. The zero Pipeline has no client, and refuses
 // everything: use [New].
 type Pipeline struct {
-	client  *engine.Client
 	how     engine.How
-	request engine.Request
-
-	idempotent bool // all commands are
-
-	generation uint32
-	state      state
-	refused    []refusal  // commands that are not in the request
-	err        error      // why Do has sent nothing
-	receivers  []receiver // in the order of their commands
-	capture    capture
+	list    engine.Commands
+	capture capture
 
 	lastKey  fullKey // of IncrBy or Expire, which usually come in pairs
 	lastSlot int32
 	lastAt   int // where in the request
 }
 
-type state uint8
-
-const (
-	clientless state = iota
-	appending
-	executed
-)
-
-// A refusal is why a command will not be sent.
-type refusal struct {
-	name string
-	err  error
-}
-
-// A receiver is where the reply of a radix action goes.
-type receiver struct {
-	command int // in the request
-	into    any
-	err     error
-}
+// A Reply is what one command of the pipeline got, valid from Do until Reset: see
+// [cluster.Reply].
+type Reply = cluster.Reply
 
 // Reset empties the pipeline. Replies that it gave before are invalid.
 func (p *Pipeline) Reset() {
-	p.request.Reset()
-	p.generation++
-	if p.state != clientless {
-		p.state = appending
-	}
-	p.lastKey, p.err = fullKey{}, nil
-	clear(p.refused)
-	clear(p.receivers)
-	p.refused, p.receivers = p.refused[:0], p.receivers[:0]
+	p.list.Reset()
+	p.lastKey = fullKey{}
 }
 
 // Len returns the number of commands, without those that were refused.
-func (p *Pipeline) Len() int { return p.request.Len() }
+func (p *Pipeline) Len() int { return p.list.Request.Len() }
 
 // IncrBy appends INCRBY key n. Its reply is the new value.
 func (p *Pipeline) IncrBy(key string, n int64) Reply { return p.incrBy(fullKey{key: key}, n) }
 
 func (p *Pipeline) incrBy(key fullKey, n int64) Reply {
-	if p.state != appending {
-		return p.refuse("INCRBY", p.unfit())
+	if err := p.list.Unfit(); err != nil {
+		return p.refuse("INCRBY", err)
 	}
 	const head = "*3\r\n$6\r\nINCRBY\r\n"
-	b := append(p.request.Buffer(), head...)
+	b := append(p.list.Request.Buffer(), head...)
 	b = resp.AppendBulkOf(b, key.prefix, key.key)
 	b = resp.AppendBulkInt(b, n)
 	return p.commit(b, key)
@@ -172,21 +131,22 @@ func (p *Pipeline) expireNX(key fullKey, ttl time.Duration) Reply {
 // begin with a head and end with an option.
 func (p *Pipeline) expire(seconds, milliseconds, option string, key fullKey, ttl time.Duration) Reply {
 	command, n := expiry(ttl)
-	if p.state != appending {
-		return p.refuse(command, p.unfit())
+	if err := p.list.Unfit(); err != nil {
+		return p.refuse(command, err)
 	}
 	head := seconds
 	if command != "EXPIRE" {
 		head = milliseconds
 	}
-	b := append(p.request.Buffer(), head...)
+	b := append(p.list.Request.Buffer(), head...)
 	b = resp.AppendBulkOf(b, key.prefix, key.key)
 	b = resp.AppendBulkInt(b, n)
 	b = append(b, option...)
-	follows := key == p.lastKey && p.lastAt == p.request.Len()-1
+	at := p.list.Request.Len()
+	follows := at > 0 && key == p.lastKey && p.lastAt == at-1
 	r := p.commit(b, key)
-	if follows && r.index > 0 {
-		p.request.Expiry(int(r.index))
+	if follows {
+		p.list.Request.Expiry(at)
 	}
 	return r
 }
@@ -208,9 +168,9 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 	if key != p.lastKey || key == (fullKey{}) {
 		p.lastKey, p.lastSlot = key, int32(key.slot())
 	}
-	p.lastAt = p.request.Len()
-	p.request.CommitKnown(b, p.lastSlot)
-	return p.reply(p.request.Len() - 1)
+	p.lastAt = p.list.Request.Len()
+	p.list.Request.CommitKnown(b, p.lastSlot)
+	return Reply(p.list.Last())
 }
 
 // Cmd appends any command. Its keys, which are found by its name, must be in
@@ -221,13 +181,13 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 // its connection gets [redislanes.ErrNotPipelinable], WAIT and WAITAOF get
 // [redislanes.ErrNoWrites].
 func (p *Pipeline) Cmd(name string, args ...string) Reply {
-	if p.state != appending {
-		return p.refuse(strings.ToUpper(name), p.unfit())
-	}
-	if err := p.client.Append(&p.request, resp.AppendCommand(p.request.Buffer(), name, args...)); err != nil {
+	if err := p.list.Unfit(); err != nil {
 		return p.refuse(strings.ToUpper(name), err)
 	}
-	return p.reply(p.request.Len() - 1)
+	if err := p.list.Client().Append(&p.list.Request, resp.AppendCommand(p.list.Request.Buffer(), name, args...)); err != nil {
+		return p.refuse(strings.ToUpper(name), err)
+	}
+	return Reply(p.list.Last())
 }
 
 // Append appends a radix action of one command, such as radix.Cmd, whose
@@ -236,53 +196,30 @@ func (p *Pipeline) Cmd(name string, args ...string) Reply {
 // name, as for radix. An action that cannot be pipelined, such as that of a
 // radix.EvalScript, is refused: see [Pipeline.Eval].
 func (p *Pipeline) Append(action radix.Action) Reply {
-	switch {
-	case p.state != appending:
-		return p.refuse(actionName(action, nil), p.unfit())
-	case action == nil:
+	if err := p.list.Unfit(); err != nil {
+		return p.refuse(actionName(action, nil), err)
+	}
+	if action == nil {
 		return p.refuse("Append", errNilAction)
 	}
 	conn := &p.capture
-	*conn = capture{client: p.client, request: p.request.Buffer()}
+	*conn = capture{client: p.list.Client(), request: p.list.Request.Buffer()}
 	defer conn.forget()
-	if err := conn.take(action); err != nil {
-		return p.refuse(actionName(action, conn.request[len(p.request.Buffer()):]), err)
+	err := conn.take(action)
+	if err == nil {
+		err = p.list.Client().Append(&p.list.Request, conn.request)
 	}
-	if err := p.client.Append(&p.request, conn.request); err != nil {
-		return p.refuse(actionName(action, conn.request[len(p.request.Buffer()):]), err)
+	if err != nil {
+		return p.refuse(actionName(action, conn.request[len(p.list.Request.Buffer()):]), err)
 	}
-	i := p.request.Len() - 1
 	if conn.into != nil {
-		p.receivers = append(p.receivers, receiver{command: i, into: conn.into})
+		p.list.Receive(conn.into)
 	}
-	return p.reply(i)
+	return Reply(p.list.Last())
 }
 
-// reply makes the reply of the command that was appended last.
-func (p *Pipeline) reply(i int) Reply {
-	if p.idempotent {
-		p.request.Repeatable(i)
-	}
-	return Reply{pipeline: p, index: int32(i), generation: p.generation}
-}
-
-// refuse notes a command that will not be sent; the indexes of refusals are
-// negative.
-func (p *Pipeline) refuse(name string, err error) Reply {
-	if !errors.Is(err, redislanes.ErrNotSent) { // an action's own
-		err = fmt.Errorf("%w: %w", err, redislanes.ErrNotSent)
-	}
-	p.refused = append(p.refused, refusal{name, err})
-	return Reply{pipeline: p, index: int32(-len(p.refused)), generation: p.generation}
-}
-
-// unfit returns why the pipeline takes no command now.
-func (p *Pipeline) unfit() error {
-	if p.state == clientless {
-		return errNoClient
-	}
-	return errLate
-}
+// refuse notes a command that will not be sent.
+func (p *Pipeline) refuse(name string, err error) Reply { return Reply(p.list.Refuse(name, err)) }
 
 // Do sends the commands and returns when each has its reply or an error, at
 // the latest when the context ends. The error is nil if all commands have a
@@ -290,84 +227,7 @@ func (p *Pipeline) unfit() error {
 // succeeded. An empty pipeline does nothing. If a command was refused when it
 // was appended, nothing is sent. A second Do without a Reset is [redislanes.ErrExecuted],
 // and changes nothing; commands that are appended in between are refused.
-func (p *Pipeline) Do(ctx context.Context) error {
-	switch {
-	case p.state == clientless:
-		return fmt.Errorf("pipeline: Do: %w", errNoClient)
-	case p.state == executed:
-		return redislanes.ErrExecuted
-	case ctx == nil:
-		return fmt.Errorf("pipeline: Do: %w", errNilContext)
-	}
-	p.state = executed
-	if len(p.refused) > 0 {
-		first := p.refused[0].error()
-		p.err = &unsentError{first}
-		return &redislanes.PipelineError{Failed: len(p.refused), Total: p.Len() + len(p.refused), First: first}
-	}
-	if err := p.client.Exec(ctx, &p.request, p.how); err != nil {
-		p.fail(err)
-		return p.err
-	}
-	for i := range p.receivers {
-		p.receivers[i].receive(p)
-	}
-	return p.firstError()
-}
-
-// fail notes why nothing was sent.
-func (p *Pipeline) fail(err error) {
-	if p.err = err; !strings.HasPrefix(err.Error(), "redislanes: ") {
-		p.err = fmt.Errorf("redislanes: %w", err)
-	}
-}
-
-// receive gives the receiver the reply. One that takes errors as values, such as
-// resp3.RawMessage, gets an error of the server, too, which is the command's
-// error all the same (errorOf).
-func (r *receiver) receive(p *Pipeline) {
-	if raw := p.request.Raw(r.command); raw != nil {
-		if r.err = wire.Unmarshal(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
-			r.err = p.request.Undecodable(r.command, r.err)
-		}
-	}
-}
-
-func (p *Pipeline) firstError() error {
-	if p.request.Clean() && len(p.receivers) == 0 {
-		return nil
-	}
-	var result *redislanes.PipelineError
-	for i := range p.Len() {
-		if err := p.errorOf(i); err != nil {
-			if result == nil {
-				result = &redislanes.PipelineError{First: err, Total: p.Len()}
-			}
-			result.Failed++
-		}
-	}
-	if result == nil {
-		return nil
-	}
-	return result
-}
-
-func (p *Pipeline) errorOf(i int) error {
-	if _, err := p.request.Reply(i); err != nil {
-		return err
-	}
-	at := search(len(p.receivers), i, func(k int) int { return p.receivers[k].command })
-	if at < len(p.receivers) && p.receivers[at].command == i {
-		return p.receivers[at].err
-	}
-	return nil
-}
-
-// search returns the place of i, or of what comes next, among n numbers that
-// rise.
-func search(n, i int, number func(k int) int) int {
-	return sort.Search(n, func(k int) bool { return number(k) >= i })
-}
+func (p *Pipeline) Do(ctx context.Context) error { return p.list.Do(ctx, p.how) }
 
 // String describes the Pipeline by its number of commands.
 func (p *Pipeline) String() string { return fmt.Sprintf("pipeline.Pipeline{%d commands}", p.Len()) }
@@ -377,4 +237,4 @@ func (p *Pipeline) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.Stri
 
 // Trips returns how many groups of commands the last Do sent, with those of
 // redirects.
-func (p *Pipeline) Trips() int { return p.request.Trips() }
+func (p *Pipeline) Trips() int { return p.list.Request.Trips() }

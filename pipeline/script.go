@@ -31,14 +31,14 @@ var errNoScript = errors.New("the script is nil or empty: make it with NewScript
 // Scripts are slow, as far as cluster.Config does not say otherwise: see
 // [Reply.Fast]. They are not idempotent unless marked.
 func (p *Pipeline) Eval(s *Script, keys []string, args ...string) Reply {
-	switch {
-	case p.state != appending:
-		return p.refuse("EVALSHA", p.unfit())
-	case s == nil || s.text == "":
-		return p.refuse("EVALSHA", errNoScript)
-	}
-	if err := p.client.AppendScript(&p.request, s.hash, s.text, keys, args); err != nil {
+	if err := p.list.Unfit(); err != nil {
 		return p.refuse("EVALSHA", err)
 	}
-	return p.reply(p.request.Len() - 1)
+	if s == nil || s.text == "" {
+		return p.refuse("EVALSHA", errNoScript)
+	}
+	if err := p.list.Client().AppendScript(&p.list.Request, s.hash, s.text, keys, args); err != nil {
+		return p.refuse("EVALSHA", err)
+	}
+	return Reply(p.list.Last())
 }

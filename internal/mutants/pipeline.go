@@ -39,7 +39,7 @@ var ofPipeline = []mutant{
 	},
 	{
 		"a script in place of EXPIRE NX does not follow its INCRBY", "pipeline/count.go",
-		"p.request.Expiry(i) // also if it is a script", "_ = i",
+		"p.list.Request.Expiry(p.Len() - 1) // also if it is a script", "_ = i",
 		"./pipeline", "TestScriptFollowsItsCounter", false,
 	},
 	{
@@ -154,7 +154,7 @@ var ofPipeline = []mutant{
 	},
 	{
 		"a command is appended to a pipeline that was done", "pipeline/pipeline.go",
-		"\tif p.state != appending {\n\t\treturn p.refuse(\"INCRBY\", p.unfit())\n\t}\n", "",
+		"\tif err := p.list.Unfit(); err != nil {\n\t\treturn p.refuse(\"INCRBY\", err)\n\t}\n", "",
 		"./pipeline", "TestAppendAfterDo", false,
 	},
 }

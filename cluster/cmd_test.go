@@ -1,0 +1,157 @@
+package cluster_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestCmd: one command with arguments of any type, and its reply.
+func TestCmd(t *testing.T) {
+	servers := redistest.StartEmulated(t, 2)
+	ctx := t.Context()
+	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	must := func(name string, args ...any) cluster.Reply {
+		t.Helper()
+		reply := client.Cmd(ctx, name, args...)
+		require.NoError(t, reply.Err())
+		return reply
+	}
+
+	for _, c := range []struct {
+		name    string
+		args    []any
+		want    any
+		printed string
+	}{
+		{"SET", []any{"n", 41}, "OK", `"OK"`},
+		{"INCRBY", []any{[]byte("n"), int64(1)}, int64(42), "42"},
+		{"get", []any{"n"}, "42", `"42"`},
+		{"GET", []any{"none"}, nil, "(nil)"},
+		{"SET", []any{"empty", ""}, "OK", `"OK"`},
+		{"GET", []any{"empty"}, "", `""`},
+		{"RPUSH", []any{"l", []string{"a", "b"}, 1.5}, int64(3), "3"},
+		{"LRANGE", []any{"l", 0, -1}, []any{"a", "b", "1.5"}, `["a" "b" "1.5"]`},
+		{"HSET", []any{"h", map[string]int{"f": 1}}, int64(1), "1"},
+		{"BLPOP", []any{"l", 1}, []any{"l", "a"}, `["l" "a"]`},
+		{"PING", nil, "PONG", `"PONG"`},
+		{"SET", []any{word("named"), word("7")}, "OK", `"OK"`},
+		{"MGET", []any{"{n}none"}, nil, "[(nil)]"},
+		{"GET", []any{"named"}, "7", `"7"`},
+	} {
+		reply := must(c.name, c.args...)
+		require.Equal(t, c.printed, fmt.Sprint(reply), "%s", c.name)
+		require.Equal(t, c.printed == "(nil)", reply.IsNull(), "%s", c.name)
+		switch want := c.want.(type) {
+		case int64:
+			n, err := reply.Int()
+			require.NoError(t, err)
+			require.Equal(t, want, n)
+		case string:
+			s, err := cluster.As[string](reply)
+			require.NoError(t, err)
+			require.Equal(t, want, s)
+		}
+		if c.name != "BLPOP" {
+			require.Contains(t, servers.Addrs(), reply.Node())
+		}
+	}
+	must("SET", "long", strings.Repeat("x", 5000))
+	require.Regexp(t, `^"x{1000,}\.\.\. \(5002 bytes\)$`, fmt.Sprintf("%+v", must("GET", "long")))
+}
+
+// TestAs: a key that does not exist is no empty value, whatever the type.
+func TestAs(t *testing.T) {
+	servers := redistest.StartEmulated(t, 1)
+	ctx := t.Context()
+	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+	require.NoError(t, client.Cmd(ctx, "SET", "n", 7).Err())
+	require.NoError(t, client.Cmd(ctx, "HSET", "h", "a", 1, "b", 2).Err())
+	get := func(key string) cluster.Reply { return client.Cmd(ctx, "GET", key) }
+
+	n, err := cluster.As[int](get("n"))
+	require.NoError(t, err)
+	require.Equal(t, 7, n)
+	p, err := cluster.As[*string](get("n"))
+	require.NoError(t, err)
+	require.Equal(t, "7", *p)
+	p, err = cluster.As[*string](get("none"))
+	require.NoError(t, err)
+	require.Nil(t, p)
+	_, err = cluster.As[string](get("none"))
+	require.ErrorIs(t, err, redislanes.ErrNull)
+	_, err = cluster.As[[]byte](get("none"))
+	require.ErrorIs(t, err, redislanes.ErrNull)
+	m, err := cluster.As[map[string]int](client.Cmd(ctx, "HGETALL", "h"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"a": 1, "b": 2}, m)
+	_, err = cluster.As[int](client.Cmd(ctx, "HGETALL", "h"))
+	require.ErrorContains(t, err, "redislanes: HGETALL on "+servers.Addrs()[0])
+
+	pipe := pipeline.New(client)
+	total := pipe.IncrBy("n", 1)
+	_, err = cluster.As[int](total)
+	require.ErrorIs(t, err, redislanes.ErrPending)
+	require.Equal(t, redislanes.ErrPending.Error(), total.String())
+	require.NoError(t, pipe.Do(ctx))
+	n, err = cluster.As[int](total)
+	require.NoError(t, err)
+	require.Equal(t, 8, n)
+}
+
+// TestCmdFails: what cannot be sent, or fails, is the error of the reply.
+func TestCmdFails(t *testing.T) {
+	servers := redistest.StartEmulated(t, 2)
+	ctx := t.Context()
+	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	require.NoError(t, err)
+	require.NoError(t, client.Cmd(ctx, "SET", "text", "secret").Err())
+
+	for _, c := range []struct {
+		name string
+		args []any
+		is   error
+		text string
+	}{
+		{"INCRBY", []any{"text", 1}, nil, "redislanes: INCRBY on 127.0.0.1:"},
+		{"MULTI", nil, redislanes.ErrShared, "MULTI"},
+		{"MGET", []any{"a", "b"}, redislanes.ErrCrossSlot, "MGET"},
+		{"SET", []any{"k", make(chan int)}, redislanes.ErrNotSent, "SET: argument 2 is a chan int, which cannot be sent"},
+		{"EXPIRE", []any{"k", time.Minute}, redislanes.ErrNotSent, "EXPIRE: argument 2 is a time.Duration: pass a number"},
+		{"SET", []any{"k", panics{}}, redislanes.ErrNotSent, "SET: the arguments of SET panicked"},
+		{"", nil, redislanes.ErrNotSent, "a command without a name"},
+	} {
+		reply := client.Cmd(ctx, c.name, c.args...)
+		require.ErrorContains(t, reply.Err(), c.text)
+		require.NotContains(t, reply.Err().Error(), "secret")
+		require.Equal(t, reply.Err().Error(), reply.String())
+		if c.is != nil {
+			require.ErrorIs(t, reply.Err(), c.is, c.text)
+		}
+		_, err := cluster.As[string](reply)
+		require.Equal(t, reply.Err(), err)
+	}
+	require.NoError(t, client.Close())
+	require.ErrorIs(t, client.Cmd(ctx, "GET", "k").Err(), redislanes.ErrClosed)
+	require.ErrorIs(t, client.Cmd(ctx, "BLPOP", "k", 1).Err(), redislanes.ErrClosed)
+	require.ErrorIs(t, (*cluster.Client)(nil).Cmd(ctx, "GET", "k").Err(), redislanes.ErrNotSent)
+	require.ErrorIs(t, cluster.Reply{}.Err(), redislanes.ErrPending)
+}
+
+type word string
+
+type panics struct{}
+
+func (panics) MarshalText() ([]byte, error) { panic("in the program") }

@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/engine"
+)
+
+// A Reply is what one command got: from [Client.Cmd], or from a pipeline, where it is valid
+// from the pipeline's Do until its Reset. Its methods return the error of the command
+// if it failed: a redislanes.CommandError, which wraps resp3.SimpleError for an
+// error of the server, and redislanes.ErrNotSent or redislanes.ErrUnknownOutcome where
+// there is no reply. A null, as GET replies for a key that does not exist, is
+// redislanes.ErrNull where a value was asked for; an empty string is a value.
+//
+// It prints as its value, or as its error. The replies of a pipeline follow the pipeline's
+// rule for concurrent use; that of Client.Cmd may be read by many goroutines.
+type Reply engine.Reply
+
+// Idempotent marks a pipeline's command as one that may run twice without harm, before
+// Do: if a connection breaks and its outcome is unknown, it is sent again. If the
+// repeat fails, the outcome stays unknown (redislanes.ErrUnknownOutcome).
+// Commands of Cmd that only read are marked from the start. It returns r.
+func (r Reply) Idempotent() Reply {
+	engine.Reply(r).Repeatable()
+	return r
+}
+
+// Slow marks a pipeline's command as slow, before Do. In a laned pool, slow commands
+// travel on lanes of their own (pool.Laned.SlowLanes), so that those of others do
+// not queue behind them; the other commands of the same slot go along, to keep
+// their order. Commands that [Config] says are slow are marked from the
+// start. It returns r.
+func (r Reply) Slow() Reply {
+	engine.Reply(r).SetSlow(true)
+	return r
+}
+
+// Fast takes the mark of Slow away, also one from the start: from an LRANGE of a
+// few elements, for example. It returns r.
+func (r Reply) Fast() Reply {
+	engine.Reply(r).SetSlow(false)
+	return r
+}
+
+// Err returns why the command failed, nil if it did not.
+func (r Reply) Err() error { return engine.Reply(r).Err() }
+
+// Int returns an integer, or a string that holds one.
+func (r Reply) Int() (int64, error) { return engine.Reply(r).Int() }
+
+// Float returns a number, or a string that holds one.
+func (r Reply) Float() (float64, error) { return engine.Reply(r).Float() }
+
+// Text returns a string, a status or a number as text.
+func (r Reply) Text() (string, error) {
+	b, err := r.Bytes()
+	return string(b), err
+}
+
+// Bytes is Text without a copy: the result must not be changed, and that of a pipeline's
+// command is valid until Reset.
+func (r Reply) Bytes() ([]byte, error) { return engine.Reply(r).Bytes() }
+
+// IsNull reports whether Redis replied null.
+func (r Reply) IsNull() bool { return engine.Reply(r).IsNull() }
+
+// Into decodes the reply into what into points to, by radix's rules (package
+// resp3): for arrays, maps and structs. A null becomes the zero value; [As] tells.
+func (r Reply) Into(into any) error { return engine.Reply(r).Into(into) }
+
+// Node returns the address of the node that replied, "" if none did.
+func (r Reply) Node() string { return engine.Reply(r).Node() }
+
+// String returns the reply as text to be read: a string in quotes, a number, (nil), or
+// lists and maps of these; the text of the error if the command failed. It is cut after
+// 1 KiB.
+func (r Reply) String() string { return engine.Reply(r).String() }
+
+// Format prints String for every verb.
+func (r Reply) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// As returns the reply as a T, by the rules of [Reply.Into]: a string, a number, a
+// []byte, a slice, map or struct of these. If T is a pointer, a null is nil. For any other T a
+// null is redislanes.ErrNull, so that a key that does not exist is not taken for an empty
+// value.
+//
+//	name, err := cluster.As[string](client.Cmd(ctx, "GET", "name"))
+//	tags, err := cluster.As[[]string](client.Cmd(ctx, "SMEMBERS", "tags"))
+func As[T any](r Reply) (T, error) {
+	var value, none T
+	switch err := r.Err(); {
+	case err != nil:
+		return none, err
+	case !r.IsNull():
+		if err := r.Into(&value); err != nil {
+			return none, err
+		}
+	case reflect.TypeFor[T]().Kind() != reflect.Pointer:
+		return none, redislanes.ErrNull
+	}
+	return value, nil
+}

@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// Commands are the commands of a program's pipeline, in the order in which it appended
+// them, and their replies after [Commands.Do]. The zero value has no client and refuses
+// everything. They are not safe for concurrent use.
+type Commands struct {
+	Request Request
+
+	client     *Client
+	state      state
+	idempotent bool // all commands are
+	generation uint32
+	refused    []rejected // commands that are not in the Request
+	err        error      // why Do has sent nothing
+	receivers  []receiver // in the order of their commands
+
+	name  string // of a command that had a dedicated connection
+	alone []byte // its reply; nil: there is no such command
+}
+
+type state uint8
+
+const (
+	clientless state = iota
+	appending
+	executed
+)
+
+// rejected is why a command will not be sent.
+type rejected struct {
+	name string
+	err  error
+}
+
+func (r rejected) error() error { return &redislanes.CommandError{Command: r.name, Err: r.err} }
+
+// A receiver is where the reply of a radix action goes.
+type receiver struct {
+	command int // in the Request
+	into    any
+	err     error
+}
+
+var (
+	errLate     = fmt.Errorf("command appended after Do: %w: %w", redislanes.ErrExecuted, redislanes.ErrNotSent)
+	errNoClient = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
+)
+
+// NewCommands returns an empty list for the client, which may be nil.
+func NewCommands(client *Client, idempotent bool) Commands {
+	c := Commands{client: client, idempotent: idempotent}
+	if client != nil {
+		c.state = appending
+	}
+	return c
+}
+
+// Client returns the client that the commands are for.
+func (c *Commands) Client() *Client { return c.client }
+
+// Unfit returns why no command can be appended now, nil if one can.
+func (c *Commands) Unfit() error {
+	switch c.state {
+	case appending:
+		return nil
+	case clientless:
+		return errNoClient
+	}
+	return errLate
+}
+
+// Last returns the reply of the command that was added to the Request last.
+func (c *Commands) Last() Reply {
+	i := c.Request.Len() - 1
+	if c.idempotent {
+		c.Request.Repeatable(i)
+	}
+	return Reply{of: c, index: int32(i), generation: c.generation}
+}
+
+// Receive has Do decode the reply of the last command into what into points to.
+func (c *Commands) Receive(into any) {
+	c.receivers = append(c.receivers, receiver{command: c.Request.Len() - 1, into: into})
+}
+
+// Refuse notes a command that will not be sent. The indexes of refusals are negative.
+func (c *Commands) Refuse(name string, err error) Reply {
+	if !errors.Is(err, redislanes.ErrNotSent) { // an action's own
+		err = fmt.Errorf("%w: %w", err, redislanes.ErrNotSent)
+	}
+	c.refused = append(c.refused, rejected{name, err})
+	return Reply{of: c, index: int32(-len(c.refused)), generation: c.generation}
+}
+
+// Reset removes all commands. Replies that were given before are invalid.
+func (c *Commands) Reset() {
+	c.Request.Reset()
+	c.generation++
+	if c.state != clientless {
+		c.state = appending
+	}
+	c.err = nil
+	clear(c.refused)
+	clear(c.receivers)
+	c.refused, c.receivers = c.refused[:0], c.receivers[:0]
+}
+
+// Executed says that the Request was executed without [Commands.Do].
+func (c *Commands) Executed() { c.state = executed }
+
+// Fail notes why nothing was sent.
+func (c *Commands) Fail(err error) {
+	if c.err = err; !strings.HasPrefix(err.Error(), "redislanes: ") {
+		c.err = fmt.Errorf("redislanes: %w", err)
+	}
+}
+
+// Do sends the commands and returns when each has its reply or an error. See
+// pipeline.Pipeline.Do.
+func (c *Commands) Do(ctx context.Context, how How) error {
+	switch {
+	case c.state == clientless:
+		return fmt.Errorf("pipeline: Do: %w", errNoClient)
+	case c.state == executed:
+		return redislanes.ErrExecuted
+	case ctx == nil:
+		return fmt.Errorf("pipeline: Do: %w: %w", errNilContext, redislanes.ErrNotSent)
+	}
+	c.state = executed
+	if len(c.refused) > 0 {
+		first := c.refused[0].error()
+		c.err = &unsentError{first}
+		n := len(c.refused)
+		return &redislanes.PipelineError{Failed: n, Total: c.Request.Len() + n, First: first}
+	}
+	if err := c.client.Exec(ctx, &c.Request, how); err != nil {
+		c.Fail(err)
+		return c.err
+	}
+	for i := range c.receivers {
+		c.receivers[i].receive(&c.Request)
+	}
+	return c.firstError()
+}
+
+// receive gives the receiver its reply. One that takes errors as values, such as
+// resp3.RawMessage, gets an error of the server, too, which is the command's
+// error all the same (errorOf).
+func (r *receiver) receive(of *Request) {
+	if raw := of.Raw(r.command); raw != nil {
+		if r.err = wire.Unmarshal(raw, r.into); errors.As(r.err, new(*redislanes.DecodeError)) {
+			r.err = of.Undecodable(r.command, r.err)
+		}
+	}
+}
+
+func (c *Commands) firstError() error {
+	if c.Request.Clean() && len(c.receivers) == 0 {
+		return nil
+	}
+	var result *redislanes.PipelineError
+	for i := range c.Request.Len() {
+		if err := c.errorOf(i); err != nil {
+			if result == nil {
+				result = &redislanes.PipelineError{First: err, Total: c.Request.Len()}
+			}
+			result.Failed++
+		}
+	}
+	if result == nil {
+		return nil
+	}
+	return result
+}
+
+func (c *Commands) errorOf(i int) error {
+	if _, err := c.Request.Reply(i); err != nil {
+		return err
+	}
+	at, ok := slices.BinarySearchFunc(c.receivers, i, func(r receiver, i int) int { return r.command - i })
+	if !ok {
+		return nil
+	}
+	return c.receivers[at].err
+}
+
+// An unsentError is that of the commands beside one that was refused when it was
+// appended. It wraps that one's error, which wraps ErrNotSent.
+type unsentError struct{ first error }
+
+func (e *unsentError) Error() string {
+	return "redislanes: not sent, because of another command: " + strings.TrimPrefix(e.first.Error(), "redislanes: ")
+}
+
+// Unwrap returns the error of the command that was refused.
+func (e *unsentError) Unwrap() error { return e.first }

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A Reply is the place of a command in [Commands]. Package cluster has its documentation
+// and its decoding.
+type Reply struct {
+	of         *Commands
+	index      int32
+	generation uint32
+}
+
+// Raw returns the reply as it came from the server, or the command's error.
+func (r Reply) Raw() ([]byte, error) {
+	c := r.of
+	switch {
+	case c == nil:
+		return nil, redislanes.ErrPending
+	case c.generation != r.generation:
+		return nil, redislanes.ErrStale
+	case r.index < 0:
+		return nil, c.refused[-r.index-1].error()
+	case c.state != executed:
+		return nil, redislanes.ErrPending
+	case c.err != nil:
+		return nil, c.err
+	case c.alone != nil:
+		return c.alone, nil
+	}
+	return c.Request.Reply(int(r.index))
+}
+
+// Err returns why the command failed, also if its reply could not be decoded into its
+// receiver.
+func (r Reply) Err() error {
+	if _, err := r.Raw(); err != nil || r.of.alone != nil {
+		return err
+	}
+	return r.of.errorOf(int(r.index))
+}
+
+// Int decodes the reply, as do those that follow: see cluster.Reply.
+func (r Reply) Int() (int64, error) {
+	raw, err := r.Raw()
+	if err != nil {
+		return 0, err
+	}
+	n, err := resp.Int(raw)
+	if err != nil {
+		return 0, r.undecodable(err)
+	}
+	return n, nil
+}
+
+// Float is as in cluster.Reply.
+func (r Reply) Float() (float64, error) {
+	b, err := r.Bytes()
+	if err != nil {
+		return 0, err
+	}
+	f, err := strconv.ParseFloat(string(b), 64)
+	if err != nil {
+		return 0, r.undecodable(errors.New("the reply is not a number"))
+	}
+	return f, nil
+}
+
+// Bytes returns memory of the reply.
+func (r Reply) Bytes() ([]byte, error) {
+	raw, err := r.Raw()
+	if err != nil {
+		return nil, err
+	}
+	b, err := resp.Bytes(raw)
+	if err != nil {
+		return nil, r.undecodable(err)
+	}
+	return b, nil
+}
+
+// IsNull is false if the command failed.
+func (r Reply) IsNull() bool {
+	raw, err := r.Raw()
+	return err == nil && resp.IsNull(raw)
+}
+
+// Into decodes by radix's rules.
+func (r Reply) Into(into any) error {
+	raw, err := r.Raw()
+	if err != nil {
+		return err
+	}
+	if err := wire.Unmarshal(raw, into); err != nil {
+		return r.undecodable(err)
+	}
+	return nil
+}
+
+// undecodable names the command and the node in the error of decoding its reply, but for
+// that of a null, which is a value like others.
+func (r Reply) undecodable(err error) error {
+	if errors.Is(err, resp.ErrNull) {
+		return err
+	}
+	if c := r.of; c.alone != nil {
+		return &redislanes.CommandError{Command: c.name, Err: err}
+	}
+	return r.of.Request.Undecodable(int(r.index), err)
+}
+
+// Node returns the address of the node that replied, "" if none did.
+func (r Reply) Node() string {
+	if _, err := r.Raw(); err != nil || r.of.alone != nil {
+		return ""
+	}
+	return r.of.Request.Node(int(r.index))
+}
+
+// Repeatable is [Request.Repeatable], if the command was not sent yet.
+func (r Reply) Repeatable() {
+	if r.markable() {
+		r.of.Request.Repeatable(int(r.index))
+	}
+}
+
+// SetSlow is [Request.SetSlow], if the command was not sent yet.
+func (r Reply) SetSlow(slow bool) {
+	if r.markable() {
+		r.of.Request.SetSlow(int(r.index), slow)
+	}
+}
+
+// markable reports whether the command is in the request and was not sent yet.
+func (r Reply) markable() bool {
+	c := r.of
+	return c != nil && c.generation == r.generation && r.index >= 0 && c.state == appending
+}
