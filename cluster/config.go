@@ -48,8 +48,8 @@ type Config struct {
 	// silent, rather than that it refuses connections, is in trouble since it fell
 	// silent, and is noticed half a second later (redislanes.ErrSuspect): from then on
 	// calls that have less time left than the grace do not wait for it either.
-	// Default 1 s, in which a failover may happen; [WhileContextLasts] for calls
-	// that would rather wait; negative for none.
+	// Default 1 s, in which a failover may happen, at least 1 ms; [WhileContextLasts] for
+	// calls that would rather wait; negative for none.
 	DownGrace time.Duration
 
 	// Slow names commands that are slow besides the [SlowCommands], and Fast

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/setting"
 )
 
 // Version is the version of the library, as CLIENT SETINFO reports it.
@@ -67,15 +68,15 @@ type Dialer struct {
 	NoSetInfo bool
 
 	// Timeout bounds connecting, the TLS handshake and authentication
-	// together. Default 5 s.
+	// together. Default 5 s, at least 1 ms.
 	Timeout time.Duration
 
 	// WriteTimeout is how long the socket may refuse to accept bytes before
-	// the lane is closed. Default 5 s.
+	// the lane is closed. Default 5 s, at least 1 ms.
 	WriteTimeout time.Duration
 
 	// KeepAlive is the interval of TCP keep-alive probes; negative for none.
-	// Default 15 s.
+	// Default 15 s, at least 1 s.
 	//
 	// On Linux, without NetDial, a TCP connection also ends when the server's kernel
 	// has not acknowledged what was sent, or a probe, for WriteTimeout, but not before
@@ -121,6 +122,9 @@ type Limits struct {
 // leastReauthEvery is the least ReauthEvery: tokens live for minutes at least.
 const leastReauthEvery = time.Second
 
+// leastKeepAlive is the least KeepAlive: kernels count whole seconds.
+const leastKeepAlive = time.Second
+
 // Validate returns an error that names the first field that cannot be used.
 func (d Dialer) Validate() error {
 	switch {
@@ -128,16 +132,8 @@ func (d Dialer) Validate() error {
 		return fmt.Errorf("lanes: Dialer.Protocol = %d: must be 2 or 3", d.Protocol)
 	case d.Database < 0:
 		return fmt.Errorf("lanes: Dialer.Database = %d: must not be negative", d.Database)
-	case d.Timeout < 0:
-		return fmt.Errorf("lanes: Dialer.Timeout = %v: must not be negative", d.Timeout)
-	case d.WriteTimeout < 0:
-		return fmt.Errorf("lanes: Dialer.WriteTimeout = %v: must not be negative", d.WriteTimeout)
 	case d.Credentials != nil && d.Username+d.Password != "":
 		return fmt.Errorf("lanes: Dialer.Credentials besides a Username or Password: set one of them")
-	case d.ReauthEvery < 0:
-		return fmt.Errorf("lanes: Dialer.ReauthEvery = %v: must not be negative", d.ReauthEvery)
-	case 0 < d.ReauthEvery && d.ReauthEvery < leastReauthEvery:
-		return fmt.Errorf("lanes: Dialer.ReauthEvery = %v: must be at least %v, or 0 for never", d.ReauthEvery, leastReauthEvery)
 	case d.ReauthEvery > 0 && d.Credentials == nil:
 		return fmt.Errorf("lanes: Dialer.ReauthEvery = %v without Credentials: a Username and Password do not change", d.ReauthEvery)
 	case d.Username != "" && d.Password == "":
@@ -146,7 +142,12 @@ func (d Dialer) Validate() error {
 	if err := resp.Limits(d.Limits).Validate(); err != nil {
 		return fmt.Errorf("lanes: Dialer.%w", err)
 	}
-	return nil
+	return cmp.Or(
+		setting.Duration("lanes: Dialer.Timeout", d.Timeout, setting.Least, 0, ""),
+		setting.Duration("lanes: Dialer.WriteTimeout", d.WriteTimeout, setting.Least, 0, ""),
+		setting.Duration("lanes: Dialer.ReauthEvery", d.ReauthEvery, leastReauthEvery, 0, "or 0 for never"),
+		setting.DurationOrNone("lanes: Dialer.KeepAlive", d.KeepAlive, leastKeepAlive, 0, "none"),
+	)
 }
 
 // String describes the Dialer without its password.

@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/deadline"
 	"github.com/redislanes/redislanes/internal/gate"
+	"github.com/redislanes/redislanes/internal/setting"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -22,7 +23,7 @@ type Config struct {
 
 	// Budget is how long a call of Allow may take, if its context does not end
 	// earlier. What Redis has not decided by then fails open or closed. Default
-	// 100 ms; at most an hour.
+	// 100 ms; 1 ms to an hour.
 	Budget time.Duration
 
 	// NearCache is how many keys are remembered that are over their limit, so that
@@ -78,8 +79,9 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("limit: Config.Instances = %d: must not be negative", c.Instances)
 	case c.NearCache > mostNear:
 		return nil, fmt.Errorf("limit: Config.NearCache = %d: must be at most %d", c.NearCache, mostNear)
-	case c.Budget < 0 || c.Budget > mostBudget:
-		return nil, fmt.Errorf("limit: Config.Budget = %v: must be 0 to %v", c.Budget, mostBudget)
+	}
+	if err := setting.Duration("limit: Config.Budget", c.Budget, setting.Least, mostBudget, ""); err != nil {
+		return nil, err
 	}
 	if c.Budget == 0 {
 		c.Budget = defaultBudget

@@ -300,6 +300,8 @@ func TestMistakes(t *testing.T) {
 		require.ErrorContains(t, err, "Config.NearCache = 1000000000: must be at most")
 		_, err = New(w.client, Config{Budget: -1})
 		require.ErrorContains(t, err, "Config.Budget = -1ns")
+		_, err = New(w.client, Config{Budget: 100}) // meant as milliseconds
+		require.ErrorContains(t, err, "Config.Budget = 100ns: must be 1ms to 1h0m0s")
 		for want, rule := range map[string]Rule{
 			`Rule.Name = ""`: {Limit: 1, Window: time.Second}, `Rule.Name = "a:b"`: {Name: "a:b", Window: time.Second},
 			"Limit = -1": {Name: "a", Limit: -1, Window: time.Second}, "Limit = 9000000000000": {Name: "a", Limit: 9e12, Window: time.Second}, "Window = 1ms": {Name: "a", Window: time.Millisecond},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/setting"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -91,8 +92,11 @@ func (c Config) validate(addrs []string) error {
 	if err := c.Dialer.Validate(); err != nil {
 		return err
 	}
-	if 0 < c.RefreshEvery && c.RefreshEvery < leastRefreshEvery {
-		return fmt.Errorf("cluster: Config.RefreshEvery = %v: must be at least %v, or negative for never", c.RefreshEvery, leastRefreshEvery)
+	if err := setting.DurationOrNone("cluster: Config.RefreshEvery", c.RefreshEvery, leastRefreshEvery, 0, "never"); err != nil {
+		return err
+	}
+	if err := setting.DurationOrNone("cluster: Config.DownGrace", c.DownGrace, setting.Least, 0, "none"); err != nil {
+		return err
 	}
 	if c.MaxRedirects > mostRedirects {
 		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)

@@ -95,18 +95,19 @@ func TestDialerValidateNamesTheField(t *testing.T) {
 	require.NoError(t, lanes.Dialer{}.Validate())
 	require.NoError(t, WithDefaults(lanes.Dialer{}).Validate())
 	for want, d := range map[string]lanes.Dialer{
-		"lanes: Dialer.Protocol = 4: must be 2 or 3":                           {Protocol: 4},
-		"lanes: Dialer.Timeout = -1ns: must not be negative":                   {Timeout: -1},
-		"lanes: Dialer.WriteTimeout = -1ns: must not be negative":              {WriteTimeout: -1},
-		`lanes: Dialer.Username = "app" without a Password`:                    {Username: "app"},
-		"lanes: Dialer.ReauthEvery = -1s: must not be negative":                {ReauthEvery: -time.Second},
-		"lanes: Dialer.ReauthEvery = 1ms: must be at least 1s, or 0 for never": {ReauthEvery: time.Millisecond},
+		"lanes: Dialer.Protocol = 4: must be 2 or 3":                               {Protocol: 4},
+		"lanes: Dialer.Timeout = -1ns: must be at least 1ms":                       {Timeout: -1},
+		"lanes: Dialer.WriteTimeout = -1ns: must be at least 1ms":                  {WriteTimeout: -1},
+		`lanes: Dialer.Username = "app" without a Password`:                        {Username: "app"},
+		"lanes: Dialer.ReauthEvery = -1s: must be at least 1s, or 0 for never":     {ReauthEvery: -time.Second},
+		"lanes: Dialer.KeepAlive = 1ms: must be at least 1s, or negative for none": {KeepAlive: time.Millisecond},
+		"lanes: Dialer.ReauthEvery = 1ms: must be at least 1s, or 0 for never":     {ReauthEvery: time.Millisecond, Credentials: noCredentials},
 
 		"lanes: Dialer.ReauthEvery = 1h0m0s without Credentials: a Username and Password do not change": {ReauthEvery: time.Hour, Password: "p"},
 		"lanes: Dialer.Limits.Bulk = -1: must not be negative":                                          {Limits: lanes.Limits{Bulk: -1}},
 		"lanes: Dialer.Limits.Depth = 5000: must be at most 4096":                                       {Limits: lanes.Limits{Depth: 5000}},
 		"lanes: Dialer.Limits.Elements = 2000000000: must be at most 1073741824":                        {Limits: lanes.Limits{Elements: 2e9}},
-		"lanes: Dialer.WriteTimeout = -1m0s: must not be negative":                                      {WriteTimeout: -time.Minute},
+		"lanes: Dialer.WriteTimeout = -1m0s: must be at least 1ms":                                      {WriteTimeout: -time.Minute},
 		"lanes: Dialer.Protocol = -1: must be 2 or 3":                                                   {Protocol: -1, Timeout: -1},
 		"lanes: Dialer.Limits.Reply = -9223372036854775808: must not be negative":                       {Limits: lanes.Limits{Reply: -1 << 63}},
 	} {
@@ -127,3 +128,5 @@ func TestDialerDefaults(t *testing.T) {
 	assert.Equal(t, []any{3, time.Duration(1), time.Duration(2), time.Duration(-1), int64(7)},
 		[]any{kept.Protocol, kept.Timeout, kept.WriteTimeout, kept.KeepAlive, kept.Limits.Bulk})
 }
+
+func noCredentials(context.Context) (username, password string, err error) { return "", "", nil }
