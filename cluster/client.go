@@ -12,7 +12,7 @@ import (
 )
 
 // A Client sends commands to the nodes of a Redis Cluster. Make it with
-// [Config.New]. All methods are safe for concurrent use.
+// [New], or with [Config.New] if it needs settings. All methods are safe for concurrent use.
 type Client engine.Client
 
 var (

@@ -187,6 +187,11 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	return client, nil
 }
 
+// New is [Config.New] with the zero Config: laned pools, plain TCP, no password.
+//
+//	client, err := cluster.New(ctx, []string{"127.0.0.1:7000"})
+func New(ctx context.Context, addrs []string) (*Client, error) { return Config{}.New(ctx, addrs) }
+
 // readStats calls a user's function.
 func readStats(o StatsObserver, stats func() Stats) (err error) {
 	defer guard.Catch("StatsObserver.ReadStats", &err)

@@ -71,7 +71,7 @@ func ExampleClient_Cmd() {
 	}
 	defer servers.Close()
 	ctx := context.Background()
-	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	client, err := cluster.New(ctx, servers.Addrs())
 	if err != nil {
 		log.Fatal(err)
 	}
