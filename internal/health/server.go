@@ -1,0 +1,103 @@
+package health
+
+import "time"
+
+// A State is what is known of a server.
+type State uint8
+
+const (
+	Up      State = iota // as far as is known
+	Suspect              // silent, and a question was not answered: it gets no new batches
+	Down                 // no connection is left and it cannot be had: dials ask whether it is back
+)
+
+// A Server is what is known of the health of one server. It is for one goroutine at a
+// time.
+type Server struct {
+	Limits
+	clock Clock
+	trips
+
+	state State
+	since time.Time // the last state other than Up
+	cause error     // of Down
+
+	heard   Time // when the server was last heard
+	asked   Time // when it was last asked because it is silent; 0: it is not
+	dial    Time // since when callers have waited for a dial, with no connection left; 0: none do
+	excused int  // questions that it has answered while connections were silent
+
+	failures int // in a row: dials, proofs, stalls
+	failure  Failure
+
+	young  int  // connections in a row that were of use and died young
+	joined Time // when the first connection joined after the last of these; 0: none has
+}
+
+// New returns what is known at the beginning: nothing. The first look is planned after
+// the given time.
+func New(l Limits, now time.Time, planned time.Duration) Server {
+	return Server{Limits: l, clock: newClock(now, planned)}
+}
+
+// State returns what is known of the server.
+func (s *Server) State() State { return s.state }
+
+// Since returns when the last state other than Up began. A server that is down was
+// silent before: it is the same outage.
+func (s *Server) Since() time.Time { return s.since }
+
+// Cause returns why the server is down.
+func (s *Server) Cause() error { return s.cause }
+
+// At returns the time of an event between two looks.
+func (s *Server) At(now time.Time) Time { return s.clock.at(now) }
+
+// Looked returns when the last look was.
+func (s *Server) Looked() time.Time { return s.clock.looked }
+
+// Plan says how long after the last look the next one is due.
+func (s *Server) Plan(next time.Duration) { s.clock.planned = next }
+
+// Answers reports whether the server is up and no question of a silence is open.
+func (s *Server) Answers() bool { return s.state == Up && s.asked == 0 }
+
+// Stirs reports whether the server was heard at the last look, or is not known to answer.
+func (s *Server) Stirs() bool { return s.heard >= s.clock.run || !s.Answers() }
+
+// HeardSince reports whether the server was heard since the given time.
+func (s *Server) HeardSince(t Time) bool { return s.heard > t }
+
+// Heard says that bytes of the server arrived.
+func (s *Server) Heard(now time.Time) {
+	s.Served()
+	s.lives(s.At(now))
+}
+
+// Served says that bytes have arrived at some time since the server's last answer to a
+// question: it makes nobody wait any more.
+func (s *Server) Served() { s.excused = 0 }
+
+// Answered says that the server has answered a probe.
+func (s *Server) Answered(now time.Time) {
+	if s.asked != 0 {
+		s.excused++
+	}
+	s.lives(s.At(now))
+}
+
+// lives ends all stages of a silence. What is down stays so until a dial succeeds.
+func (s *Server) lives(at Time) {
+	s.heard, s.asked = at, 0
+	if s.state == Suspect {
+		s.state = Up
+	}
+}
+
+// lose opens the breaker because of the cause.
+func (s *Server) lose(now time.Time, cause error) {
+	if s.state == Up {
+		s.since = now
+	}
+	s.state, s.cause = Down, cause
+}
