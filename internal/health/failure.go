@@ -5,6 +5,7 @@ import "time"
 // A Kind says what a failure is.
 type Kind uint8
 
+// What a failure is.
 const (
 	Unanswered Kind = iota // there was no answer in time
 	Refused                // the server, or its host, has refused
@@ -68,6 +69,7 @@ func (s *Server) forget() { s.failures, s.failure = 0, Failure{} }
 // An End is what a connection's end says of its server.
 type End uint8
 
+// What a connection's end says.
 const (
 	Lived     End = iota // nothing
 	DiedYoung            // the next dial should be spaced
@@ -108,7 +110,7 @@ func (s *Server) grownUp(at Time) {
 // to be asked by dials then.
 func (s *Server) Lost(now time.Time, c *Conn, stalled bool, err error, conns int) {
 	switch f := (Failure{Asked: c.waits, Err: err}); {
-	case stalled && c.waits != 0 && f.stands(s.heard):
+	case stalled && c.waits != 0:
 		s.failures++
 		s.failure = f
 	case !stalled && s.failure.Err != nil:

@@ -5,6 +5,7 @@ import "time"
 // A State is what is known of a server.
 type State uint8
 
+// What a server is.
 const (
 	Up      State = iota // as far as is known
 	Suspect              // silent, and a question was not answered: it gets no new batches

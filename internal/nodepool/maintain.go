@@ -179,7 +179,6 @@ func (p *Pool) inspect(now time.Time) {
 			listen = append(listen, m.lane)
 		}
 	}
-	p.retryLocked()
 	p.rotateLocked(now)
 	p.authenticateLocked(now)
 	p.growLocked()
