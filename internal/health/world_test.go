@@ -30,12 +30,12 @@ type world struct {
 // A link is one connection.
 type link struct {
 	Conn
-	name                     string
-	progress                 uint64
-	sent                     time.Time
-	inFlight, lent, ended    bool
-	trip                     time.Duration
-	doubted, stalled, missed bool
+	name                  string
+	progress              uint64
+	sent                  time.Time
+	trip                  time.Duration
+	inFlight, lent, ended bool
+	doubted, stalled      bool
 }
 
 func newWorld(l Limits) *world {
