@@ -182,8 +182,10 @@ func TestQuestionLeavesWithItsSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := new(holder)
-		p := h.pool(t, Laned{Lanes: 2})
-		_, err := incr(p, time.Second)
+		p := h.pool(t, Fixed{Size: 2})
+		other, err := p.Lend(t.Context()) // has no PING that would be answered
+		require.NoError(t, err)
+		_, err = incr(p, time.Second)
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		h.hold(writes)
@@ -196,6 +198,7 @@ func TestQuestionLeavesWithItsSilence(t *testing.T) {
 		require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
 		h.lose(false)
 		time.Sleep(100 * ms)
+		other.Return()
 		go write()
 		time.Sleep(time.Second)
 		h.hold(nothing)
