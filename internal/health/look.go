@@ -53,6 +53,10 @@ func (s *Server) Doubts(c *Conn) bool {
 // doubtful time itself. Others are in doubt because they were not heard either.
 func (s *Server) Replaces(c *Conn) bool { return c.missed || s.Silence(c) >= s.doubtful() }
 
+// Stalls reports whether the connection has been silent for so long that it is to be
+// closed, although the server answers elsewhere.
+func (s *Server) Stalls(c *Conn) bool { return s.Silence(c) >= s.PauseTimeout }
+
 // A Look is one look at all connections. See is called for each, then Judge.
 type Look struct {
 	s       *Server

@@ -88,7 +88,7 @@ func (w *world) look() {
 			c.doubted = true
 			w.say("doubt %s", c.name)
 		}
-		if !c.lent && !c.stalled && (v.Stalled || w.Silence(&c.Conn) >= w.PauseTimeout) {
+		if !c.lent && !c.stalled && (v.Stalled || w.Stalls(&c.Conn)) {
 			c.stalled, c.ended = true, true
 			w.say("stall %s", c.name)
 		}

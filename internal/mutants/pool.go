@@ -268,7 +268,7 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestSilentServerIsSuspect", false,
 	},
 	{
-		"a process takes its own freeze for the server's", "internal/health/clock.go",
+		"a process takes its own freeze for the server's", "internal/health/server.go",
 		"min(max(0, now.Sub(c.looked)), c.planned+slack)", "now.Sub(c.looked)",
 		"./internal/nodepool", "TestOwnFreezeIsNotTheServers", false,
 	},

@@ -15,9 +15,9 @@ import (
 // Package health judges the server. The pool tells it what happens, under mu, and does
 // what it says: here, refusing batches and drawing conclusions from connections that end.
 //
-// The breaker is our own because the libraries for breakers count results of calls and let
-// a caller's call through as the probe: a caller's INCRBY must never be one, as its
-// outcome could become unknown, and connections say more than results do.
+// Libraries for breakers count results of calls, and let a caller's call through as the
+// probe. A caller's INCRBY must never be one, as its outcome could become unknown, and
+// connections say more than results do.
 
 // healthLimits returns the settings that are about health.
 func (s settings) healthLimits() health.Limits {
@@ -50,9 +50,9 @@ func (p *Pool) Down() error {
 	return p.downErrorLocked()
 }
 
-// settleLocked must be called after whatever may change the state of the server. If the
-// server is suspect or down now, those who wait fail, and so does who comes next. What is
-// in flight stays: it may be about to run, and to close its connection would make its
+// settleLocked must be called after each event that may change the state of the server. If
+// the server is suspect or down now, queued batches fail, and new ones fail immediately. What
+// is in flight stays: it may be about to run, and to close its connection would make its
 // outcome unknown.
 func (p *Pool) settleLocked() {
 	was, is := health.State(p.outage.Load()), p.health.State()

@@ -15,7 +15,7 @@ import (
 const quietTime = time.Second
 
 // The pool looks at its server often while batches are in flight or wait
-// (lookEvery), and looks after its connections now and then (choresEvery). An
+// (health.Limits.LookEvery), and looks after its connections now and then (choresEvery). An
 // idle pool does only the latter.
 
 // choresEvery returns how often the connections are looked after.
@@ -130,7 +130,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 				changed = true
 			}
 		}
-		if m.state != lent && (v.Stalled || p.health.Silence(&m.health) >= p.PauseTimeout) {
+		if m.state != lent && (v.Stalled || p.health.Stalls(&m.health)) {
 			p.leaveLocked(m, redislanes.ErrStalled, true) // also those that are idle: the next callers need not find that out
 		}
 	}
