@@ -45,6 +45,10 @@ type trouble struct {
 	silent bool      // in what note returns: the node says nothing, and refuses no connection
 }
 
+// endsWith reports whether the success of a command that was sent at the time may prove
+// that the trouble is over: one that was sent before it began proves nothing.
+func (t *trouble) endsWith(sent uint64) bool { return t.born <= sent }
+
 // String names the site.
 func (s site) String() string {
 	switch {
@@ -104,8 +108,9 @@ type troubles struct {
 	at      map[site]*trouble
 	slots   map[int32]int // how many of them are of each slot
 	ofSlots int           // of all slots
-	gaps    *gaps         // slots without an owner; nil: none were ever
-	swept   time.Time     // when those that nobody meets any more were last looked for
+	gaps    []*gap
+	lacking *topology // the last map that was looked at for gaps
+	swept   time.Time // when those that nobody meets any more were last looked for
 
 	episodes episodes // what the log is told
 }
@@ -130,22 +135,6 @@ func (t *troubles) note(at site, code string, since, now time.Time) trouble {
 	}
 	t.episodes.met(known, code, now)
 	return *known
-}
-
-// noteGap is note for a slot that has no owner in the map m.
-func (t *troubles) noteGap(m *topology, slot int32, now time.Time) trouble {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.forgetLocked(now)
-	if t.gaps == nil {
-		t.gaps = new(gaps)
-	}
-	since := t.gaps.note(m, slot, func() uint64 { return t.begun.Add(1) }, now)
-	t.countLocked()
-	if t.gaps.open > 0 {
-		t.episodes.gap(m, since, now)
-	}
-	return trouble{site: site{slot: slot}, since: since, heard: now, unsent: true}
 }
 
 // roomLocked tells whether one more trouble may be remembered. Those of slots,
@@ -183,16 +172,7 @@ func (t *troubles) endLocked(known *trouble, how string) {
 	t.countLocked()
 }
 
-func (t *troubles) countLocked() {
-	n := len(t.at)
-	if t.gaps != nil {
-		n += t.gaps.open
-		if t.gaps.open == 0 {
-			t.episodes.noGaps(isOver)
-		}
-	}
-	t.open.Store(int32(n))
-}
+func (t *troubles) countLocked() { t.open.Store(int32(len(t.at) + len(t.gaps))) }
 
 // forgetLocked ends the troubles that nobody has met for long.
 func (t *troubles) forgetLocked(now time.Time) {
@@ -205,12 +185,7 @@ func (t *troubles) forgetLocked(now time.Time) {
 			t.endLocked(known, isForgotten)
 		}
 	}
-	if t.gaps != nil {
-		if t.gaps.forget(now.Add(-forgetTrouble)); t.gaps.open == 0 {
-			t.episodes.noGaps(isForgotten)
-		}
-		t.countLocked()
-	}
+	t.endGapsLocked(isForgotten, func(g *gap) bool { return now.Sub(g.heard) > forgetTrouble })
 }
 
 // answeredLocked says that the node has run a command of the sort, sent at the
@@ -218,7 +193,7 @@ func (t *troubles) forgetLocked(now time.Time) {
 // could not be reached.
 func (t *troubles) answeredLocked(addr string, by sort, sent uint64) {
 	for s := range sorts {
-		if known := t.at[site{addr: addr, sort: s}]; known != nil && known.born <= sent && (s <= by || known.unsent) {
+		if known := t.at[site{addr: addr, sort: s}]; known != nil && known.endsWith(sent) && (s <= by || known.unsent) {
 			t.endLocked(known, isOver)
 		}
 	}
@@ -230,15 +205,14 @@ func (t *troubles) ranLocked(slot int32, command []byte, sent uint64) {
 	if slot < 0 {
 		return
 	}
-	if t.gaps != nil && t.gaps.open > 0 {
-		t.gaps.ran(slot, sent)
-		t.countLocked()
+	if len(t.gaps) > 0 {
+		t.endGapsLocked(isOver, func(g *gap) bool { return g.has(slot) && g.endsWith(sent) })
 	}
 	if t.slots[slot] == 0 {
 		return // before the command is looked at, which costs
 	}
 	for _, at := range [...]site{{slot: slot}, {slot: slot, command: fingerprint(command)}} {
-		if known := t.at[at]; known != nil && known.born <= sent {
+		if known := t.at[at]; known != nil && known.endsWith(sent) {
 			t.endLocked(known, isOver)
 		}
 	}
@@ -271,7 +245,7 @@ func (t *troubles) endedBy(r *Request) {
 			continue
 		}
 		tr.proves = max(tr.proves, r.sort(i))
-		if t.ofSlots > 0 || t.gaps != nil {
+		if t.ofSlots+len(t.gaps) > 0 {
 			t.ranLocked(r.slots[i], r.command(i), tr.sent)
 		}
 	}

@@ -206,8 +206,8 @@ func TestGaps(t *testing.T) {
 	all.succeeded("a", reading, 1, nil, all.begun.Load())
 	require.Equal(t, at(11), since(lacking(2, 9), 2, 11))
 	require.Equal(t, at(200), since(lacking(2, 9), 2, 200), "what nobody meets is no more")
-	for slot := range 3 * mostLosses {
+	for slot := range 3 * mostGaps {
 		since(lacking(slot), int32(slot), 201)
 	}
-	require.LessOrEqual(t, int(all.open.Load()), mostLosses)
+	require.LessOrEqual(t, int(all.open.Load()), mostGaps)
 }
