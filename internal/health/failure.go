@@ -23,7 +23,8 @@ type Failure struct {
 // stands is the rule of evidence.
 func (f Failure) stands(heard Time) bool { return f.Kind != Unanswered || f.Asked >= heard }
 
-// Failure returns the last failure; Err is nil if there was none since a dial succeeded.
+// Failure returns the last failure: Err is why a server is down, nil if nothing has failed
+// since a dial succeeded.
 func (s *Server) Failure() Failure { return s.failure }
 
 // Against reports whether there is evidence against the server.
@@ -49,7 +50,7 @@ func (s *Server) Failed(now time.Time, f Failure, conns, dials int) {
 func (s *Server) Dialled(now time.Time, handshake time.Duration) {
 	s.forget()
 	s.Answered(now)
-	s.state, s.cause = Up, nil
+	s.state = Up
 	s.handshake = max(handshake, 1)
 	if s.young > 0 && s.joined == 0 {
 		s.joined = s.At(now)

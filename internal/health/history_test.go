@@ -137,6 +137,15 @@ func TestHistories(t *testing.T) {
 			{1050 * ms, "miss a", ""},
 			{1100 * ms, "", "doubt a"},
 		},
+		"all connections die silently, and new ones work": { // TestSilentDeathOfAllConnections
+			{0, "dial a; dialled a 1ms; join b; join c", ""},
+			{1000 * ms, "send a; send b", ""},
+			{1100 * ms, "miss a; replace", "doubt a, replace a"},
+			{1101 * ms, "miss b; answer; replace", "doubt b, replace a, replace b"},
+			{1102 * ms, "join d; send d", ""},
+			{1103 * ms, "reply d", ""},
+			{1350 * ms, "", ""}, // the server was heard: it is not asked yet
+		},
 		"bytes have arrived that no look has seen": {
 			{0, "dial a; dialled a 1ms", ""},
 			{1000 * ms, "send a", ""},
@@ -259,7 +268,7 @@ func TestCause(t *testing.T) {
 		{1000 * ms, "dial b; fail b forgood", ""},
 		{2000 * ms, "lose a", "down"},
 	})
-	require.EqualError(t, w.Cause(), "b forgood")
+	require.EqualError(t, w.Failure().Err, "b forgood")
 	require.Equal(t, w.now, w.Since())
 
 	w = newWorld(defaults)
@@ -268,9 +277,9 @@ func TestCause(t *testing.T) {
 		{1000 * ms, "send a", ""},
 		{2000 * ms, "lose a", "ask, doubt a, ask, suspect, ask, down"},
 	})
-	require.EqualError(t, w.Cause(), "end of a")
+	require.EqualError(t, w.Failure().Err, "end of a")
 	require.WithinDuration(t, w.began.Add(time.Second), w.Since(), 32*ms)
 	w.play(t, []step{{3000 * ms, "dial b; fail b refused", ""}})
-	require.EqualError(t, w.Cause(), "b refused")
+	require.EqualError(t, w.Failure().Err, "b refused")
 	require.WithinDuration(t, w.began.Add(time.Second), w.Since(), 32*ms)
 }

@@ -46,7 +46,6 @@ type Server struct {
 
 	state State
 	since time.Time // the last state other than Up
-	cause error     // of Down
 
 	heard   Time // when the server was last heard
 	asked   Time // when it was last asked because it is silent; 0: it is not
@@ -72,9 +71,6 @@ func (s *Server) State() State { return s.state }
 // Since returns when the last state other than Up began. A server that is down was
 // silent before: it is the same outage.
 func (s *Server) Since() time.Time { return s.since }
-
-// Cause returns why the server is down.
-func (s *Server) Cause() error { return s.cause }
 
 // At returns the time of an event between two looks.
 func (s *Server) At(now time.Time) Time { return s.clock.at(now) }
@@ -125,7 +121,7 @@ func (s *Server) lose(now time.Time, cause error) {
 	if s.state == Up {
 		s.since = now
 	}
-	s.state, s.cause = Down, cause
+	s.state, s.failure.Err = Down, cause
 }
 
 // A Time is how long the process had run since its [Clock] was started. The zero Time

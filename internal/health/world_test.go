@@ -148,6 +148,12 @@ func (w *world) happen(t *testing.T, event string) {
 		w.conns = slices.DeleteFunc(w.conns, func(o *link) bool { return o == c })
 		err := fmt.Errorf("end of %s", of)
 		w.Lost(w.now, &c.Conn, c.stalled, err, len(w.conns))
+	case "replace":
+		for _, c := range w.conns {
+			if c.doubted && w.Answers() && w.Replaces(&c.Conn) {
+				w.say("replace %s", c.name)
+			}
+		}
 	case "answer":
 		w.Answered(w.now)
 	case "heard":

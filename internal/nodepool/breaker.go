@@ -27,7 +27,7 @@ func (s settings) healthLimits() health.Limits {
 // downErrorLocked returns why nothing is sent to the server, nil if it is up as
 // far as is known.
 func (p *Pool) downErrorLocked() error {
-	cause := p.health.Cause()
+	cause := p.health.Failure().Err
 	switch p.health.State() {
 	case health.Up:
 		return nil

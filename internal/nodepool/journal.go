@@ -54,7 +54,7 @@ func (p *Pool) noteOutageLocked(was, is health.State) {
 	case is == health.Suspect:
 		p.noteStateLocked(slog.LevelWarn, "server suspect: silent, and no answer over another connection")
 	case is == health.Down:
-		p.noteStateLocked(slog.LevelWarn, "server down", "error", p.health.Cause())
+		p.noteStateLocked(slog.LevelWarn, "server down", "error", p.health.Failure().Err)
 	case was == health.Down:
 		p.noteStateLocked(slog.LevelInfo, "server up again", "after", after)
 	default:
