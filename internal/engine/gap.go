@@ -57,7 +57,7 @@ func (t *troubles) addGapLocked(m *topology, now time.Time) {
 		}
 		if added == nil {
 			if len(t.gaps) < mostGaps {
-				t.gaps = append(t.gaps, &gap{trouble: trouble{since: now, heard: now, born: t.begun.Add(1)}})
+				t.gaps = append(t.gaps, &gap{trouble: trouble{since: now, heard: now, met: t.events.Add(1)}})
 			}
 			added = t.gaps[len(t.gaps)-1]
 		}

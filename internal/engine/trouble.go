@@ -40,14 +40,14 @@ type trouble struct {
 	site
 	since  time.Time // when it began
 	heard  time.Time // when the last command met it
-	born   uint64    // see troubles.begun
+	met    uint64    // when that was, see troubles.events
 	unsent bool      // the last command was not sent, rather than refused
 	silent bool      // in what note returns: the node says nothing, and refuses no connection
 }
 
-// endsWith reports whether the success of a command that was sent at the time may prove
-// that the trouble is over: one that was sent before it began proves nothing.
-func (t *trouble) endsWith(sent uint64) bool { return t.born <= sent }
+// endsWith is the rule of evidence: the success of a command that was sent before the last
+// one met the trouble proves nothing, whenever its reply arrives.
+func (t *trouble) endsWith(sent uint64) bool { return t.met <= sent }
 
 // String names the site.
 func (s site) String() string {
@@ -99,10 +99,9 @@ const (
 type troubles struct {
 	open atomic.Int32 // how many: requests without trouble look no further if there are none
 
-	// begun counts those that have begun. Commands are sent at what it says: one
-	// that was sent before a trouble began proves nothing of the trouble's end,
-	// whenever its reply arrives.
-	begun atomic.Uint64
+	// events counts commands that have met a trouble. It is the time by which commands are
+	// sent and troubles are met, which costs requests no look at the clock.
+	events atomic.Uint64
 
 	mu      sync.Mutex // guards what follows
 	at      map[site]*trouble
@@ -124,12 +123,12 @@ func (t *troubles) note(at site, code string, since, now time.Time) trouble {
 	t.forgetLocked(now)
 	known, ok := t.at[at]
 	if !ok {
-		known = &trouble{site: at, since: now, born: t.begun.Add(1)}
+		known = &trouble{site: at, since: now}
 		if t.roomLocked(at) {
 			t.addLocked(known)
 		}
 	}
-	known.heard, known.unsent = now, code == ""
+	known.heard, known.met, known.unsent = now, t.events.Add(1), code == ""
 	if !since.IsZero() && since.Before(known.since) {
 		known.since = since
 	}

@@ -109,7 +109,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a reply from before a trouble ends it", "internal/engine/trouble.go",
-		"return t.born <= sent", "return true",
+		"return t.met <= sent", "return true",
 		"./cluster", "TestEarlierReplyEndsNoTrouble", false,
 	},
 	{
