@@ -54,7 +54,7 @@ func (p *Pool) dial(m *member, asked health.Time) {
 	p.dialing--
 	p.mu.noteConnLocked(connEvent{began: began, lasted: took, steps: steps, err: err})
 	if err == nil {
-		p.dialsFailed.Over()
+		p.failures.Over()
 		p.health.Dialled(time.Now(), steps.Handshake)
 		p.livesLocked()
 		p.joinLocked(m, lane)

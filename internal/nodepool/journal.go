@@ -33,7 +33,7 @@ func (p *Pool) noteDialFailedLocked(err error) {
 	if p.closed || p.retired {
 		return
 	}
-	if n, due := p.dialsFailed.Due(time.Now()); due {
+	if n, due := p.failures.Due(time.Now()); due {
 		p.noteStateLocked(slog.LevelWarn, "dial failed", "failures", n, "error", err)
 	}
 }

@@ -41,8 +41,9 @@ type Pool struct {
 	errorReplies wire.ErrorCount
 	traffic      wire.Traffic
 
-	nextLook *time.Timer // for maintain
-	attended atomic.Bool // the next look is soon, as batches may be in flight
+	nextLook *time.Timer   // for maintain
+	attended atomic.Bool   // the next look is soon, as batches may be in flight
+	outage   atomic.Uint32 // health.State that was settled last; changed under mu
 
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
@@ -51,14 +52,11 @@ type Pool struct {
 	queue    list.List               // of *waiter
 	waiters  map[*wire.Batch]*waiter // those in the queue
 	health   health.Server           // what connections and dials have shown of the server
-	outage   atomic.Uint32           // health.State that was told last, for those who have not got mu
 	dialing  int                     // dials under way
 	redial   *time.Timer             // set while the pool waits to dial again
-	question func()                  // withdraws the question that the server is asked over a new connection; nil: none is
-
-	dialsFailed guard.Throttle // of the log
-
-	size     controller // how many connections are wanted
+	question func()                  // withdraws the question to the server over a new connection; nil: none is out
+	failures guard.Throttle          // of dials, for the log
+	size     controller              // how many connections are wanted
 	renewals renewals
 	logins   logins
 	counters counters
