@@ -51,7 +51,7 @@ func (s *Server) Dialled(now time.Time, handshake time.Duration) {
 	s.forget()
 	s.Answered(now)
 	s.state = Up
-	s.handshake = max(handshake, 1)
+	s.greeted(handshake)
 	if s.young > 0 && s.joined == 0 {
 		s.joined = s.At(now)
 	}

@@ -198,6 +198,12 @@ func TestHistories(t *testing.T) {
 			{1400 * ms, "", "ask, ask, suspect"},
 		},
 
+		"a handshake that waited for a silent server is nothing usual": { // seeds 20082 and 20830
+			{0, "dial a; dialled a 1ms; lend a; dial b; dialled b 2s; lend b", ""},
+			{1000 * ms, "dial c; wait", ""},
+			{1600 * ms, "", "ask, ask, suspect"},
+		},
+
 		// The rule of evidence.
 		"a dial that was lost in an outage is given up later": { // seed 227470
 			{0, "dial a; dialled a 1ms; lend a", ""},

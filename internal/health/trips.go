@@ -5,17 +5,25 @@ import "time"
 // Trips are what is usual of a server.
 type trips struct {
 	usual     time.Duration // round trip of batches; 0: none has ended
-	handshake time.Duration // how long the last one took; 0: there was none
+	handshake time.Duration // the usual time of one; 0: there was none
 }
 
 // Trip notes how long a batch took.
-func (t *trips) Trip(took time.Duration) {
-	if t.usual == 0 {
-		t.usual = max(took, 1)
-		return
+func (t *trips) Trip(took time.Duration) { t.usual = blend(t.usual, took) }
+
+// greeted notes how long a handshake took. A short one says at once what the server can do.
+// A long one may have waited for a silent server, and counts as one slow command does.
+func (t *trips) greeted(took time.Duration) {
+	t.handshake = min(blend(t.handshake, took), max(took, 1))
+}
+
+// blend returns what is usual after one more, 0 if there was none.
+func blend(usual, took time.Duration) time.Duration {
+	if usual == 0 {
+		return max(took, 1)
 	}
-	took = min(took, tripLimit*max(t.usual, time.Millisecond))
-	t.usual = max(t.usual+(took-t.usual)/tripShare, 1)
+	took = min(took, tripLimit*max(usual, time.Millisecond))
+	return max(usual+(took-usual)/tripShare, 1)
 }
 
 // Usual returns the usual round trip of a batch. All of a handshake is sent at once, so

@@ -12,6 +12,7 @@ func TestUsualTrip(t *testing.T) {
 	require.Equal(t, s.StallTimeout/2, s.unusual(), "nobody knows")
 	s.Dialled(time.Now(), 0)
 	require.Equal(t, MinSilence, s.unusual())
+	s = New(Limits{StallTimeout: time.Hour}, time.Now(), ms)
 	s.Dialled(time.Now(), 20*ms)
 	require.Equal(t, 400*ms, s.unusual(), "a handshake is all that is known")
 	s.Trip(2 * ms)
@@ -65,6 +66,22 @@ func TestOnePauseIsOneTrip(t *testing.T) {
 	look.See(&conns[0], Sight{Progress: 2, Trip: 5 * time.Second, Ended: true}) // the late reply to one who has left
 	look.Judge(false, false)
 	require.Less(t, s.Usual(), 3*ms)
+}
+
+// TestUsualHandshake: one that waited for a silent server is nothing usual, and a short one
+// is at once.
+func TestUsualHandshake(t *testing.T) {
+	s := New(defaults, time.Now(), ms)
+	s.Dialled(time.Now(), time.Second)
+	require.Equal(t, time.Second, s.handshake)
+	s.Dialled(time.Now(), ms)
+	require.Equal(t, ms, s.handshake)
+	s.Dialled(time.Now(), time.Second)
+	require.Less(t, s.handshake, 2*ms)
+	for range 100 {
+		s.Dialled(time.Now(), 40*ms)
+	}
+	require.InDelta(t, 40*ms, s.handshake, float64(ms), "the server has moved away")
 }
 
 // TestClock: a clock counts what was planned between two looks, and a little more at them.
