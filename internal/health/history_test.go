@@ -204,6 +204,13 @@ func TestHistories(t *testing.T) {
 			{1600 * ms, "", "ask, ask, suspect"},
 		},
 
+		"nor is the only handshake, if batches are fast": { // seed 20830
+			{0, "dial a; dialled a 2s; send a", ""},
+			{1 * ms, "reply a", ""},
+			{100 * ms, "lend a; dial c; wait", ""},
+			{700 * ms, "", "ask, ask, suspect"},
+		},
+
 		// The rule of evidence.
 		"a dial that was lost in an outage is given up later": { // seed 227470
 			{0, "dial a; dialled a 1ms; lend a", ""},

@@ -35,13 +35,13 @@ func (t *trips) Usual() time.Duration {
 	return t.usual
 }
 
-// unusual returns how long a silence is unusual. That of a dial is judged by handshakes:
-// slow commands say nothing of them. Of a server that was never reached, nobody knows
+// unusual returns how long a silence is unusual. That of a dial is judged by
+// handshakes or by batches, whichever are faster: slow commands say nothing of handshakes. Of a server that was never reached, nobody knows
 // what is usual.
 func (s *Server) unusual() time.Duration {
 	usual := s.Usual()
 	if s.dial != 0 {
-		usual = s.handshake
+		usual = min(usual, s.handshake)
 	}
 	if usual == 0 {
 		return s.StallTimeout / 2
