@@ -129,7 +129,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 		fast, n = r.splitSlow(n)
 	}
 	first := f.used
-	f.now = c.troubles.begun.Load()
+	f.now = c.troubles.events.Load()
 	for i := range n {
 		f.trip(nil, r.arena, how.Goroutines).SetSlow(i >= fast)
 	}

@@ -1,94 +1,79 @@
 package engine
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Gaps are the slots that maps of the slots lacked, by when they were lost: all
-// that were lost at once are in trouble since then, and the loss of others later
-// does not make their trouble begin anew. It is for a whole shard that commands
-// wait, not for their slots.
-type gaps struct {
-	of     [SlotCount]uint8 // which loss; 0: the slot is not lost
-	losses [mostLosses + 1]loss
-	open   int
-	last   *topology // the last map that was looked at
+// A gap is an outage of slots that maps of the slots have lacked since the same time. The
+// loss of others later does not make it begin anew: commands wait for a whole shard, not
+// for their slots.
+type gap struct {
+	trouble
+	slots [SlotCount / 64]uint64 // a set
 }
 
-// A loss is the trouble of slots that were lost at once.
-type loss struct {
-	since, heard time.Time
-	born         uint64 // see troubles.begun; 0: it has ended
-}
+func (g *gap) has(slot int32) bool { return g.slots[slot/64]&(1<<(slot%64)) != 0 }
 
-// mostLosses bounds what is remembered: of one more, the slots join the last.
-const mostLosses = 100
+// mostGaps bounds what is remembered: the slots of one more join the last.
+const mostGaps = 100
 
-// note returns since when the slot, or any if it is noKey, has been lost. It looks
-// at each map once, and at those of which the slot is lost meanwhile.
-func (g *gaps) note(m *topology, slot int32, begin func() uint64, now time.Time) time.Time {
-	slot = max(slot, 0) // nothing is served, if a command without a key has no node
-	if g.last != m {
-		g.last = m
-		g.add(m, begin, now)
+// noteGap is note for a slot that has no owner in the map m. Slot 0 stands for a command
+// without a key: nothing is served if that has no node.
+func (t *troubles) noteGap(m *topology, slot int32, now time.Time) trouble {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forgetLocked(now)
+	if t.lacking != m {
+		t.lacking = m
+		t.addGapLocked(m, now)
 	}
-	n := g.of[slot]
-	if n == 0 {
-		return now // served again by a newer map than the command's
+	since := now // unless a newer map than the command's has the slot
+	if g := t.gapLocked(max(slot, 0)); g != nil {
+		g.heard, since = now, g.since
 	}
-	g.losses[n].heard = now
-	return g.losses[n].since
+	if t.countLocked(); len(t.gaps) > 0 {
+		t.episodes.gap(m, since, now)
+	}
+	return trouble{site: site{slot: slot}, since: since, heard: now, unsent: true}
 }
 
-// add adds the slots that the map lacks and that are not lost yet.
-func (g *gaps) add(m *topology, begin func() uint64, now time.Time) {
-	n := uint8(0)
+// gapLocked returns the gap that the slot is in; nil: none.
+func (t *troubles) gapLocked(slot int32) *gap {
+	for _, g := range t.gaps {
+		if g.has(slot) {
+			return g
+		}
+	}
+	return nil
+}
+
+// addGapLocked adds the slots that the map lacks and that are in no gap.
+func (t *troubles) addGapLocked(m *topology, now time.Time) {
+	var added *gap
 	for slot, owner := range m.owner {
-		if owner != noOwner || g.of[slot] != 0 {
+		if owner != noOwner || t.gapLocked(int32(slot)) != nil {
 			continue
 		}
-		if n == 0 {
-			n = g.free()
-			if g.losses[n].born == 0 {
-				g.losses[n] = loss{since: now, heard: now, born: begin()}
-				g.open++
+		if added == nil {
+			if len(t.gaps) < mostGaps {
+				t.gaps = append(t.gaps, &gap{trouble: trouble{since: now, heard: now, met: t.events.Add(1)}})
 			}
+			added = t.gaps[len(t.gaps)-1]
 		}
-		g.of[slot] = n
+		added.slots[slot/64] |= 1 << (slot % 64)
 	}
 }
 
-// free returns the number of a loss that has ended, or else the last one.
-func (g *gaps) free() uint8 {
-	for n := uint8(1); n < mostLosses; n++ {
-		if g.losses[n].born == 0 {
-			return n
-		}
+// endGapsLocked ends gaps, which isOver or isForgotten. Maps are looked at anew.
+func (t *troubles) endGapsLocked(how string, ended func(*gap) bool) {
+	before := len(t.gaps)
+	t.gaps = slices.DeleteFunc(t.gaps, ended)
+	if len(t.gaps) == before {
+		return
 	}
-	return mostLosses
-}
-
-// ran says that a command for the slot has run that was sent at the time: all that
-// was lost with it is back.
-func (g *gaps) ran(slot int32, sent uint64) {
-	if n := g.of[slot]; n != 0 && g.losses[n].born <= sent {
-		g.end(n)
+	if t.lacking = nil; len(t.gaps) == 0 {
+		t.episodes.noGaps(how)
 	}
-}
-
-// forget ends those that nobody has met since.
-func (g *gaps) forget(since time.Time) {
-	for n := range g.losses {
-		if g.losses[n].born != 0 && g.losses[n].heard.Before(since) {
-			g.end(uint8(n))
-		}
-	}
-}
-
-func (g *gaps) end(n uint8) {
-	g.losses[n], g.last = loss{}, nil
-	g.open--
-	for slot, of := range g.of {
-		if of == n {
-			g.of[slot] = 0
-		}
-	}
+	t.countLocked()
 }

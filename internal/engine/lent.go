@@ -38,7 +38,7 @@ type lending struct {
 	began   time.Time     // when the first try ended
 	had     time.Duration // what the context left then
 	seen    seen          // in the last try
-	sent    uint64        // when that began, see troubles.begun
+	sent    uint64        // when that began, see troubles.events
 
 	retries, redirects int
 	redirected         bool         // the last try is where a redirect pointed
@@ -109,7 +109,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 
 func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 	defer conn.Return()
-	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.begun.Load()
+	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.events.Load()
 	return wire.Perform(ctx, l.action, lentConn{conn, l.client, l.asking, &l.seen, l.groups(), false})
 }
 

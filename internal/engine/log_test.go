@@ -59,7 +59,7 @@ func TestLogOfTroubles(t *testing.T) {
 		time.Sleep(lasting - 1)
 		all.note(writes, "LOADING", time.Time{}, time.Now())
 		all.note(reads, "LOADING", time.Time{}, time.Now())
-		all.succeeded("b:2", writing, 7, nil, all.begun.Load())
+		all.succeeded("b:2", writing, 7, nil, all.events.Load())
 		require.Empty(t, book.lines(), "none has lasted for a second, and the slot's is over")
 
 		time.Sleep(time.Nanosecond)
@@ -70,10 +70,10 @@ func TestLogOfTroubles(t *testing.T) {
 		time.Sleep(time.Minute - 2*time.Second)
 		all.note(reads, "LOADING", time.Time{}, time.Now())
 		all.note(writes, "LOADING", time.Time{}, time.Now())
-		all.succeeded("a:1", reading, 9, nil, all.begun.Load())
+		all.succeeded("a:1", reading, 9, nil, all.events.Load())
 		require.Empty(t, book.lines(), "one line for all, and writes are refused still")
 		time.Sleep(time.Second)
-		all.succeeded("a:1", writing, 9, nil, all.begun.Load())
+		all.succeeded("a:1", writing, 9, nil, all.events.Load())
 		require.Equal(t, []string{`level=INFO msg="trouble over" where="node a:1" after=1m0s`}, book.lines())
 		require.Empty(t, all.episodes.nodes)
 
@@ -112,7 +112,7 @@ func TestLogOfKeysThatMove(t *testing.T) {
 			time.Sleep(lasting)
 		}
 		require.Equal(t, []string{`level=WARN msg=trouble where=slots for=1s commands=CLUSTERDOWN`}, book.lines())
-		all.succeeded("a:1", writing, 9, nil, all.begun.Load())
+		all.succeeded("a:1", writing, 9, nil, all.events.Load())
 		require.Equal(t, []string{`level=INFO msg="trouble over" where=slots after=2s`}, book.lines())
 	})
 }
@@ -133,7 +133,7 @@ func TestLogOfGaps(t *testing.T) {
 		all.noteGap(lacking, 3, time.Now())
 		require.Equal(t, []string{`level=WARN msg="slots have no owner" slots=100 for=1s`}, book.lines())
 		time.Sleep(time.Second)
-		all.succeeded("a:1", reading, 3, nil, all.begun.Load())
+		all.succeeded("a:1", reading, 3, nil, all.events.Load())
 		require.Equal(t, []string{`level=INFO msg="trouble over" where="slots without an owner" after=2s`}, book.lines())
 	})
 }

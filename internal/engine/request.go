@@ -82,7 +82,7 @@ type trip struct {
 	judged   bool   // a retry has decided about its commands
 	commands []int  // which ones, for a retry
 	proves   sort   // what its success proves, for troubles
-	sent     uint64 // see troubles.begun
+	sent     uint64 // see troubles.events
 	kept     bool   // a command's reply is in it, for retry.reclaim
 
 	// For the observation, if somebody is told of the group.
@@ -105,7 +105,7 @@ type flight struct {
 	settled   int           // how many of the first trips are complete, and judged
 	mine      []*wire.Batch // those that the caller must flush and read
 	open      bool          // not all trips are known to be complete
-	now       uint64        // when trips that are made now are sent, see troubles.begun
+	now       uint64        // when trips that are made now are sent, see troubles.events
 	abandoned bool
 
 	request  *Request

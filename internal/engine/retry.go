@@ -252,7 +252,7 @@ func (x *retry) send(ctx context.Context) {
 	asking := x.askingBounds()
 	x.reclaim()
 	first := f.used
-	f.now = x.client.troubles.begun.Load()
+	f.now = x.client.troubles.events.Load()
 	for _, i := range x.now {
 		x.count(i)
 		to, replica, asks, err := x.target(t, i)

@@ -40,10 +40,14 @@ type trouble struct {
 	site
 	since  time.Time // when it began
 	heard  time.Time // when the last command met it
-	born   uint64    // see troubles.begun
+	met    uint64    // when that was, see troubles.events
 	unsent bool      // the last command was not sent, rather than refused
 	silent bool      // in what note returns: the node says nothing, and refuses no connection
 }
+
+// endsWith is the rule of evidence: the success of a command that was sent before the last
+// one met the trouble proves nothing, whenever its reply arrives.
+func (t *trouble) endsWith(sent uint64) bool { return t.met <= sent }
 
 // String names the site.
 func (s site) String() string {
@@ -95,17 +99,17 @@ const (
 type troubles struct {
 	open atomic.Int32 // how many: requests without trouble look no further if there are none
 
-	// begun counts those that have begun. Commands are sent at what it says: one
-	// that was sent before a trouble began proves nothing of the trouble's end,
-	// whenever its reply arrives.
-	begun atomic.Uint64
+	// events counts commands that have met a trouble. It is the time by which commands are
+	// sent and troubles are met, which costs requests no look at the clock.
+	events atomic.Uint64
 
 	mu      sync.Mutex // guards what follows
 	at      map[site]*trouble
 	slots   map[int32]int // how many of them are of each slot
 	ofSlots int           // of all slots
-	gaps    *gaps         // slots without an owner; nil: none were ever
-	swept   time.Time     // when those that nobody meets any more were last looked for
+	gaps    []*gap
+	lacking *topology // the last map that was looked at for gaps
+	swept   time.Time // when those that nobody meets any more were last looked for
 
 	episodes episodes // what the log is told
 }
@@ -119,33 +123,17 @@ func (t *troubles) note(at site, code string, since, now time.Time) trouble {
 	t.forgetLocked(now)
 	known, ok := t.at[at]
 	if !ok {
-		known = &trouble{site: at, since: now, born: t.begun.Add(1)}
+		known = &trouble{site: at, since: now}
 		if t.roomLocked(at) {
 			t.addLocked(known)
 		}
 	}
-	known.heard, known.unsent = now, code == ""
+	known.heard, known.met, known.unsent = now, t.events.Add(1), code == ""
 	if !since.IsZero() && since.Before(known.since) {
 		known.since = since
 	}
 	t.episodes.met(known, code, now)
 	return *known
-}
-
-// noteGap is note for a slot that has no owner in the map m.
-func (t *troubles) noteGap(m *topology, slot int32, now time.Time) trouble {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.forgetLocked(now)
-	if t.gaps == nil {
-		t.gaps = new(gaps)
-	}
-	since := t.gaps.note(m, slot, func() uint64 { return t.begun.Add(1) }, now)
-	t.countLocked()
-	if t.gaps.open > 0 {
-		t.episodes.gap(m, since, now)
-	}
-	return trouble{site: site{slot: slot}, since: since, heard: now, unsent: true}
 }
 
 // roomLocked tells whether one more trouble may be remembered. Those of slots,
@@ -183,16 +171,7 @@ func (t *troubles) endLocked(known *trouble, how string) {
 	t.countLocked()
 }
 
-func (t *troubles) countLocked() {
-	n := len(t.at)
-	if t.gaps != nil {
-		n += t.gaps.open
-		if t.gaps.open == 0 {
-			t.episodes.noGaps(isOver)
-		}
-	}
-	t.open.Store(int32(n))
-}
+func (t *troubles) countLocked() { t.open.Store(int32(len(t.at) + len(t.gaps))) }
 
 // forgetLocked ends the troubles that nobody has met for long.
 func (t *troubles) forgetLocked(now time.Time) {
@@ -205,12 +184,7 @@ func (t *troubles) forgetLocked(now time.Time) {
 			t.endLocked(known, isForgotten)
 		}
 	}
-	if t.gaps != nil {
-		if t.gaps.forget(now.Add(-forgetTrouble)); t.gaps.open == 0 {
-			t.episodes.noGaps(isForgotten)
-		}
-		t.countLocked()
-	}
+	t.endGapsLocked(isForgotten, func(g *gap) bool { return now.Sub(g.heard) > forgetTrouble })
 }
 
 // answeredLocked says that the node has run a command of the sort, sent at the
@@ -218,7 +192,7 @@ func (t *troubles) forgetLocked(now time.Time) {
 // could not be reached.
 func (t *troubles) answeredLocked(addr string, by sort, sent uint64) {
 	for s := range sorts {
-		if known := t.at[site{addr: addr, sort: s}]; known != nil && known.born <= sent && (s <= by || known.unsent) {
+		if known := t.at[site{addr: addr, sort: s}]; known != nil && known.endsWith(sent) && (s <= by || known.unsent) {
 			t.endLocked(known, isOver)
 		}
 	}
@@ -230,15 +204,14 @@ func (t *troubles) ranLocked(slot int32, command []byte, sent uint64) {
 	if slot < 0 {
 		return
 	}
-	if t.gaps != nil && t.gaps.open > 0 {
-		t.gaps.ran(slot, sent)
-		t.countLocked()
+	if len(t.gaps) > 0 {
+		t.endGapsLocked(isOver, func(g *gap) bool { return g.has(slot) && g.endsWith(sent) })
 	}
 	if t.slots[slot] == 0 {
 		return // before the command is looked at, which costs
 	}
 	for _, at := range [...]site{{slot: slot}, {slot: slot, command: fingerprint(command)}} {
-		if known := t.at[at]; known != nil && known.born <= sent {
+		if known := t.at[at]; known != nil && known.endsWith(sent) {
 			t.endLocked(known, isOver)
 		}
 	}
@@ -271,7 +244,7 @@ func (t *troubles) endedBy(r *Request) {
 			continue
 		}
 		tr.proves = max(tr.proves, r.sort(i))
-		if t.ofSlots > 0 || t.gaps != nil {
+		if t.ofSlots+len(t.gaps) > 0 {
 			t.ranLocked(r.slots[i], r.command(i), tr.sent)
 		}
 	}

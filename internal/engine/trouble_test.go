@@ -25,7 +25,7 @@ func TestTroubles(t *testing.T) {
 		success *sort
 		slot    int32
 		command string
-		early   uint64 // how many troubles had not begun when it was sent
+		early   uint64 // how many commands had not met their trouble when it was sent
 	}
 	earlier := func(e event) event {
 		e.early = 1
@@ -49,6 +49,7 @@ func TestTroubles(t *testing.T) {
 		"writes are not reads":         {[]event{{at: writes}}, reads, 1},
 		"ended by a write":             {[]event{{at: writes}, success(writing, 1, "")}, writes, 2},
 		"not by an earlier one":        {[]event{{at: writes}, earlier(success(writing, 1, ""))}, writes, 0},
+		"not by one before the last":   {[]event{{at: writes}, {at: writes}, earlier(success(writing, 1, ""))}, writes, 0},
 		"a slot not by an earlier one": {[]event{{at: slot}, earlier(success(reading, 7, ""))}, slot, 0},
 		"not by a script":              {[]event{{at: writes}, success(maybeWriting, 1, "")}, writes, 0},
 		"a script's by a script":       {[]event{{at: scripts}, success(maybeWriting, 1, "")}, scripts, 2},
@@ -73,7 +74,7 @@ func TestTroubles(t *testing.T) {
 			for i, e := range c.events {
 				switch {
 				case e.success != nil:
-					all.succeeded(e.at.addr, *e.success, e.slot, []byte(e.command), all.begun.Load()-e.early)
+					all.succeeded(e.at.addr, *e.success, e.slot, []byte(e.command), all.events.Load()-e.early)
 				case e.at == site{}: // nothing
 				default:
 					since := time.Time{}
@@ -198,16 +199,16 @@ func TestGaps(t *testing.T) {
 	require.EqualValues(t, 2, all.open.Load())
 	require.Equal(t, at(0), since(lacking(1), 1, 7))
 	require.Equal(t, at(0), since(first, 2, 8))
-	all.succeeded("a", reading, 8, nil, all.begun.Load())
+	all.succeeded("a", reading, 8, nil, all.events.Load())
 	all.succeeded("a", reading, 1, nil, 0)
 	require.EqualValues(t, 1, all.open.Load(), "an earlier reply ends nothing")
 	require.Equal(t, at(9), since(lacking(2, 9), 9, 9))
 	require.Equal(t, at(0), since(lacking(2, 9), 2, 10))
-	all.succeeded("a", reading, 1, nil, all.begun.Load())
+	all.succeeded("a", reading, 1, nil, all.events.Load())
 	require.Equal(t, at(11), since(lacking(2, 9), 2, 11))
 	require.Equal(t, at(200), since(lacking(2, 9), 2, 200), "what nobody meets is no more")
-	for slot := range 3 * mostLosses {
+	for slot := range 3 * mostGaps {
 		since(lacking(slot), int32(slot), 201)
 	}
-	require.LessOrEqual(t, int(all.open.Load()), mostLosses)
+	require.LessOrEqual(t, int(all.open.Load()), mostGaps)
 }

@@ -109,7 +109,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a reply from before a trouble ends it", "internal/engine/trouble.go",
-		"known != nil && known.born <= sent && (s", "known != nil && (s",
+		"return t.met <= sent", "return true",
 		"./cluster", "TestEarlierReplyEndsNoTrouble", false,
 	},
 	{
@@ -304,7 +304,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"each command for a slot without an owner has a grace of its own", "internal/engine/gap.go",
-		"return g.losses[n].since", "return now",
+		"g.heard, since = now, g.since", "g.heard = now",
 		"./cluster", "TestNoOwnerGrace", false,
 	},
 	{

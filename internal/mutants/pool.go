@@ -18,29 +18,9 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestPausedServerIsNotStalled", false,
 	},
 	{
-		"a stalled connection that ends late is why the next one ends", "internal/nodepool/breaker.go",
-		"p.failures+1, m.stalled", "p.failures+1, time.Time{}",
-		"./internal/nodepool", "TestOutlivedStall", false,
-	},
-	{
-		"a connection that stalled keeps others from being replaced", "internal/nodepool/maintain.go",
-		"\tp.retryLocked()\n", "",
-		"./internal/nodepool", "TestRotationBehindAStall", false,
-	},
-	{
-		"a dial that was lost in an outage is why a connection ends behind it", "internal/nodepool/breaker.go",
-		"p.failures > 0 && !p.outlivedLocked() ||", "p.failures > 0 ||",
-		"./internal/nodepool", "TestOutlivedDials", false,
-	},
-	{
-		"a dial that was lost in an outage refuses callers when it is given up", "internal/nodepool/grow.go",
-		"if p.dialing == 0 && !p.outlivedLocked() {", "if p.dialing == 0 {",
-		"./internal/nodepool", "TestOutlivedDials", false,
-	},
-	{
-		"a dial that was lost in an outage is the only one until it is given up", "internal/nodepool/grow.go",
-		"p.failures > 0 && !p.outlivedLocked() ||", "p.failures > 0 ||",
-		"./internal/nodepool", "TestDialsBesideALostOne", false,
+		"what was asked before the server was heard is held against it", "internal/health/failure.go",
+		"f.Asked >= heard", "true",
+		"./internal/nodepool", "TestOutlivedDials|TestDialsBesideALostOne|TestOutlivedProof|TestOutlivedStall|TestRotationBehindAStall", false,
 	},
 	{
 		"a proof that was lost in an outage counts as a refusal", "internal/nodepool/breaker.go",
@@ -48,13 +28,8 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestOutlivedProof", false,
 	},
 	{
-		"a dial is no reason to dial again a server that has answered since and is suspect", "internal/nodepool/breaker.go",
-		"p.heard.After(p.unheard) && p.watch.stage != suspect", "p.heard.After(p.unheard)",
-		"./internal/nodepool", "TestOutlivedFailure", false,
-	},
-	{
 		"a dial that failed when it was wanted is why a connection ends later", "internal/nodepool/grow.go",
-		"if p.dialing == 0 && p.redial == nil && p.down.IsZero() {", "if false {",
+		"\t\tp.health.Unwanted()\n", "",
 		"./internal/nodepool", "TestFailedDialIsForgotten", false,
 	},
 	{
@@ -63,17 +38,17 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestLanesAreDrained", false,
 	},
 	{
-		"a server that hangs up after the handshake is dialled without end", "internal/nodepool/early.go",
-		"	return stillborn\n", "	return lived\n",
+		"a server that hangs up after the handshake is dialled without end", "internal/health/failure.go",
+		"\treturn Stillborn\n", "\treturn Lived\n",
 		"./internal/nodepool", "TestNoDialStorm", false,
 	},
 	{
-		"a successful handshake is believed", "internal/nodepool/early.go",
-		"return p.failures+p.early > 0", "return false",
+		"a successful handshake is believed", "internal/health/failure.go",
+		"return s.failures+s.young > 0", "return false",
 		"./internal/nodepool", "TestNoDialStorm", false,
 	},
 	{
-		"a failed proof waits for its connection to end", "internal/nodepool/early.go",
+		"a failed proof waits for its connection to end", "internal/nodepool/doubt.go",
 		"p.tasks.Go(func() { _ = lane.Close() })", "_ = lane.Close()",
 		"./internal/nodepool", "TestFailedProofBeforeItsConnectionEnds", false,
 	},
@@ -88,8 +63,8 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestStreamKeepsDeadlines", false,
 	},
 	{
-		"a server that hangs up after a command is dialled without end", "internal/nodepool/early.go",
-		"return p.early > sparedEarly", "return false",
+		"a server that hangs up after a command is dialled without end", "internal/health/failure.go",
+		"return s.young > SparedYoung", "return false",
 		"./internal/nodepool", "TestNoDialStorm", false,
 	},
 	{
@@ -104,7 +79,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a server that was refused is dialled late although it is admitted now", "internal/nodepool/retire.go",
-		"if p.redial != nil && errors.Is(p.lastErr, redislanes.ErrNotMember) {", "if false {",
+		"if p.redial != nil && errors.Is(p.health.Failure().Err, redislanes.ErrNotMember) {", "if false {",
 		"./internal/nodepool", "TestAdmittedAtOnce", false,
 	},
 	{
@@ -138,7 +113,7 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestQuitIsTheUsersDoing", false,
 	},
 	{
-		"a dial without an answer is waited for while connections are lent", "internal/nodepool/stall.go",
+		"a dial without an answer is waited for while connections are lent", "internal/nodepool/maintain.go",
 		"return m.state != lent && m.lane.Err() == nil })", "return m.lane.Err() == nil })",
 		"./internal/nodepool", "TestUnansweredDialBesideLentConnections", false,
 	},
@@ -189,7 +164,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a pool shrinks because its server is down", "internal/nodepool/resize.go",
-		"if !p.down.IsZero() {\n\t\tc.low = false\n\t\treturn\n\t}\n", "",
+		"if p.health.State() == health.Down {\n\t\tc.low = false", "if p.health.State() == 99 {\n\t\tc.low = false",
 		"./internal/nodepool", "TestDownIsNoQuietTime", false,
 	},
 	{
@@ -213,18 +188,18 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestUnansweredPingIsPassedOver", false,
 	},
 	{
-		"a lost question stands in for the next one", "internal/nodepool/breaker.go",
+		"a lost question stands in for the next one", "internal/nodepool/doubt.go",
 		"\t\tp.question()\n", "",
 		"./internal/nodepool", "TestEachSilenceIsAsked", false,
 	},
 	{
-		"a lost question outlives the connection that was silent", "internal/nodepool/stall.go",
-		"case p.watch.stage == answers && p.size.doubted == 0:\n\t\tp.withdrawLocked()", "case false:\n\t\tp.withdrawLocked()",
+		"a lost question outlives the connection that was silent", "internal/nodepool/maintain.go",
+		"case p.health.Answers() && p.size.doubted == 0:\n\t\tp.withdrawLocked()", "case false:\n\t\tp.withdrawLocked()",
 		"./internal/nodepool", "TestQuestionLeavesWithItsSilence", false,
 	},
 	{
 		"the last bytes of a connection are not heard", "internal/nodepool/leave.go",
-		"if m.lane.Progress() != m.progress {", "if false {",
+		"if m.health.Stirred(m.lane.Progress()) {", "if false {",
 		"./internal/nodepool", "TestLastBytesAreHeard", false,
 	},
 	{
@@ -233,13 +208,13 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestPingsTakeNoConnection", false,
 	},
 	{
-		"a dial without an answer is waited for while a connection ends", "internal/nodepool/stall.go",
+		"a dial without an answer is waited for while a connection ends", "internal/nodepool/maintain.go",
 		"m.state != lent && m.lane.Err() == nil })", "m.state != lent })",
 		"./internal/nodepool", "TestUnansweredDialBesideEndingConnection", false,
 	},
 	{
-		"a late reply to a user who has left says what is usual", "internal/nodepool/stall.go",
-		"m.state != lent && m.lane.Err() == nil && (shortest == 0", "m.state != lent && (shortest == 0",
+		"a late reply to a user who has left says what is usual", "internal/health/look.go",
+		"saw.Trip > 0 && !saw.Ended &&", "saw.Trip > 0 &&",
 		"./internal/nodepool", "TestLateReplyToOneWhoLeftIsNoTrip", false,
 	},
 	{
@@ -254,7 +229,7 @@ var ofPool = []mutant{
 	},
 	{
 		"silent connections are replaced without bounds", "internal/nodepool/doubt.go",
-		"< mostTimes*p.max }", "< 100*p.max }",
+		"< health.MostTimes*p.max }", "< 50*health.MostTimes*p.max }",
 		"./pool", "TestPauseIsBounded", false,
 	},
 	{
@@ -273,48 +248,48 @@ var ofPool = []mutant{
 		"./pool", "TestFailFastWhileSilent", false,
 	},
 	{
-		"silent lanes are chosen", "internal/nodepool/doubt.go",
-		"m.silent >= p.watch.unusual() || m.missed", "false || m.missed",
+		"silent lanes are chosen", "internal/health/look.go",
+		"silence >= s.unusual() || c.missed", "c.missed",
 		"./internal/nodepool", "TestSilentLanesAreAvoided", false,
 	},
 	{
-		"a frozen server takes callers' deadlines until it counts as stalled", "internal/nodepool/watch.go",
-		"w.stage, v.suspect = suspect, true", "w.unanswered = 0",
+		"a frozen server takes callers' deadlines until it counts as stalled", "internal/health/look.go",
+		", since >= s.unusual():", ", s.state == Suspect && since >= s.unusual():",
 		"./internal/nodepool", "TestSilentServerIsSuspect", false,
 	},
 	{
-		"callers wait for a dial that is not answered", "internal/nodepool/stall.go",
-		"p.dialSilent += passed", "p.dialSilent = 0",
+		"callers wait for a dial that is not answered", "internal/health/look.go",
+		"case s.dial == 0 && waited:", "case s.dial == 0 && false:",
 		"./internal/nodepool", "TestUnansweredDialIsSilence", false,
 	},
 	{
 		"a suspicion outlives the first byte", "internal/nodepool/exclusive.go",
-		"a.livesLocked(a.watch.heard())", "_ = a",
+		"a.health.Heard(time.Now())\n\t\ta.livesLocked()", "_ = time.Now()",
 		"./internal/nodepool", "TestSilentServerIsSuspect", false,
 	},
 	{
-		"a process takes its own freeze for the server's", "internal/nodepool/stall.go",
-		"min(max(0, now.Sub(p.looked)), p.planned+p.lookEvery())", "now.Sub(p.looked)",
+		"a process takes its own freeze for the server's", "internal/health/server.go",
+		"min(max(0, now.Sub(c.looked)), c.planned+slack)", "now.Sub(c.looked)",
 		"./internal/nodepool", "TestOwnFreezeIsNotTheServers", false,
 	},
 	{
-		"a user that blocks counts as silence", "internal/nodepool/stall.go",
-		"inFlight := m.state != lent && m.lane.InFlight() > 0 &&", "inFlight := m.lane.InFlight() > 0 &&",
+		"a user that blocks counts as silence", "internal/nodepool/maintain.go",
+		"\tif m.state == lent {\n\t\tsaw.Trip", "\tif false {\n\t\tsaw.Trip",
 		"./internal/nodepool", "TestBlockedUsersAreNotSilence", false,
 	},
 	{
-		"a server that makes writers wait is asked all the time", "internal/nodepool/watch.go",
-		"w.excused++", "w.excused = 0",
+		"a server that makes writers wait is asked all the time", "internal/health/server.go",
+		"s.excused++", "s.excused = 0",
 		"./internal/nodepool", "TestPausedServerIsNotSuspect", false,
 	},
 	{
 		"the time of a dial counts as a round trip", "internal/nodepool/grow.go",
-		"p.watch.dialled(steps.Handshake)", "p.watch.dialled(took)",
+		"p.health.Dialled(time.Now(), steps.Handshake)", "p.health.Dialled(time.Now(), took)",
 		"./internal/nodepool", "TestSlowDialIsNoSlowTrip", false,
 	},
 	{
-		"a pause counts for each connection that it holds up", "internal/nodepool/stall.go",
-		"shortest = trip\n", "p.watch.trip(trip)\n",
+		"a pause counts for each connection that it holds up", "internal/health/look.go",
+		"l.trip = saw.Trip\n", "s.Trip(saw.Trip)\n",
 		"./internal/nodepool", "TestOnePauseIsNothingUsual", false,
 	},
 	{
@@ -353,23 +328,23 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestPingsAreNoLoad", false,
 	},
 	{
-		"a wrong password is told as the end of the last connection, and dialled again fast", "internal/nodepool/breaker.go",
-		"err = p.lastErr //", "_ = p.lastErr //",
+		"a wrong password is told as the end of the last connection, and dialled again fast", "internal/health/failure.go",
+		"err = s.failure.Err //", "_ = s.failure.Err //",
 		"./internal/nodepool", "TestDownTellsWhyItCannotBeDialled", false,
 	},
 	{
-		"a suspect server whose last connection is lost is never asked again", "internal/nodepool/breaker.go",
-		"p.failures > 0 && !p.outlivedLocked() || p.watch.stage == suspect {", "p.failures > 0 && !p.outlivedLocked() {",
+		"a suspect server whose last connection is lost is never asked again", "internal/health/failure.go",
+		"return s.state != Up || s.failures > 0", "return s.state == Down || s.failures > 0",
 		"./internal/nodepool", "TestSuspectWithoutConnections", false,
 	},
 	{
 		"bytes on what was lent and given back between two looks do not count", "internal/nodepool/lend.go",
-		"if m.lane.Progress() != m.progress {", "if false {",
+		"if m.health.Stirred(m.lane.Progress()) {", "if false {",
 		"./internal/nodepool", "TestEachUnansweredDialIsNoticed", false,
 	},
 	{
-		"each dial that is given up begins the silence anew", "internal/nodepool/stall.go",
-		"dials := p.dialing > 0 || p.redial != nil && p.gaveUp", "dials := p.dialing > 0",
+		"each dial that is given up begins the silence anew", "internal/nodepool/maintain.go",
+		"p.dialing > 0 || p.redial != nil && p.health.GaveUp()", "p.dialing > 0",
 		"./internal/nodepool", "TestDialsThatTimeOutBesideLentConnections", false,
 	},
 	{
@@ -408,8 +383,8 @@ var ofPool = []mutant{
 		"./cluster", "TestReauthThatFails", false,
 	},
 	{
-		"slow commands excuse a dial without an answer", "internal/nodepool/watch.go",
-		"if w.unjoined {", "if false {",
-		"./internal/nodepool", "TestDialIsJudgedByHandshakes", false,
+		"slow commands excuse a dial without an answer", "internal/health/trips.go",
+		"if s.dial != 0 {", "if false {",
+		"./internal/health", "TestHistories", false,
 	},
 }

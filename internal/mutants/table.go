@@ -8,8 +8,8 @@ var mutants = slices.Concat(known, ofLanes, ofPool, ofCluster, ofMap, ofPipeline
 // known are the faults of other clients, in the order of docs/faults.md.
 var known = []mutant{
 	{
-		"1 callers wait behind a missing reply: no stall watchdog", "internal/nodepool/stall.go",
-		"if m.state != lent && (v.stalled ||", "if m == nil && (v.stalled ||",
+		"1 callers wait behind a missing reply: no stall watchdog", "internal/nodepool/maintain.go",
+		"if m.state != lent && (v.Stalled ||", "if m == nil && (v.Stalled ||",
 		"./internal/nodepool", "TestStalledServerIsGivenUp", false,
 	},
 	{

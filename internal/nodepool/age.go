@@ -26,7 +26,7 @@ func (p *Pool) retirementLocked(now time.Time) time.Time {
 // been replaced, so that the pool keeps its size; while no connection can be had, the
 // old ones stay.
 func (p *Pool) rotateLocked(now time.Time) {
-	if p.MaxAge == 0 || p.failures > 0 || !p.down.IsZero() || p.watch.stage != answers {
+	if p.MaxAge == 0 || p.health.Against() || !p.health.Answers() {
 		return
 	}
 	missing := p.size.target - p.size.open

@@ -9,6 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -31,7 +32,7 @@ func inSet(p *Pool, l *wire.Lane) bool {
 func lookOn(t *testing.T, p *Pool, l *wire.Lane) {
 	until(t, "the lane is avoided", func() bool {
 		p.mu.Lock()
-		next := p.looked.Add(p.lookEvery()) // the pool's own looks come between these
+		next := p.health.Looked().Add(p.health.LookEvery()) // the pool's own looks come between these
 		p.mu.Unlock()
 		p.look(next)
 		return avoided(p, l)
@@ -62,8 +63,8 @@ func TestSilentLanesAreAvoided(t *testing.T) {
 		until(t, "so many lanes are in the set", func() bool { return sharedIn(p).set.Load().Len() == n })
 	}
 	lanesInSet(size)
-	done := make(chan error, mostTimes*size)
-	for left := mostTimes*size - 1; left >= 0; left-- {
+	done := make(chan error, health.MostTimes*size)
+	for left := health.MostTimes*size - 1; left >= 0; left-- {
 		first := sharedIn(p).set.Load().Lane(0) // FirstFit takes it
 		go func() { done <- p.Do(ctx, radix.Cmd(nil, "GET", "k")) }()
 		until(t, "it is on its lane", func() bool { return first.InFlight() == 1 })
@@ -74,16 +75,16 @@ func TestSilentLanesAreAvoided(t *testing.T) {
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 		}
 	}
-	lanesInSet(mostTimes * size)
-	require.Len(t, p.Stats().LaneInFlight, mostTimes*size)
-	require.EqualValues(t, mostTimes*size, p.Stats().Silences)
+	lanesInSet(health.MostTimes * size)
+	require.Len(t, p.Stats().LaneInFlight, health.MostTimes*size)
+	require.EqualValues(t, health.MostTimes*size, p.Stats().Silences)
 	release()
-	for range mostTimes * size {
+	for range health.MostTimes * size {
 		require.NoError(t, <-done)
 	}
 	until(t, "the surplus has left", func() bool { return p.Stats().Open == size })
 	lanesInSet(size)
-	for range 2 * looksInSilence {
+	for range 2 * health.LooksInSilence {
 		p.look(time.Now().Add(time.Hour))
 	}
 	lanesInSet(size)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -116,7 +117,7 @@ func TestRefusedHandshakesAreSlow(t *testing.T) {
 		var refused *redislanes.HandshakeError
 		require.ErrorAs(t, p.Do(context.Background(), radix.Cmd(nil, "PING")), &refused)
 	}
-	require.LessOrEqual(t, p.Stats().Dials, uint64(maxDials))
+	require.LessOrEqual(t, p.Stats().Dials, uint64(health.MaxDials))
 }
 
 // traffic lets callers count until stop; which of their errors do not count as

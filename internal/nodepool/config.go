@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -83,10 +84,6 @@ const (
 // used.
 const leastAge = time.Second
 
-// leastStallTimeout is the shortest one in whose halves a pool that looks each
-// millisecond looks often enough (see lookEvery).
-const leastStallTimeout = 2 * looksInSilence * time.Millisecond // 16 ms
-
 func (o Options) withDefaults() Options {
 	orDefault(&o.MaxWaiters, defaultMaxWaiters)
 	orDefault(&o.StallTimeout, defaultStallTimeout)
@@ -106,8 +103,8 @@ func (o Options) validate(kind string) error {
 			return fmt.Errorf("pool: %s.%s = %v: must not be negative", kind, f.name, f.value)
 		}
 	}
-	if o.StallTimeout < leastStallTimeout {
-		return fmt.Errorf("pool: %s.StallTimeout = %v: must be at least %v, or a healthy server's pauses count as stalls", kind, o.StallTimeout, leastStallTimeout)
+	if o.StallTimeout < health.LeastStallTimeout {
+		return fmt.Errorf("pool: %s.StallTimeout = %v: must be at least %v, or a healthy server's pauses count as stalls", kind, o.StallTimeout, health.LeastStallTimeout)
 	}
 	if o.MaxAge > 0 && o.MaxAge < leastAge {
 		return fmt.Errorf("pool: %s.MaxAge = %v: must be at least %v, or 0 for none", kind, o.MaxAge, leastAge)

@@ -86,23 +86,6 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 	require.ErrorContains(t, err, "Protocol = 7")
 }
 
-// TestBackoff: full jitter, doubled for each failure, bounded.
-func TestBackoff(t *testing.T) {
-	t.Parallel()
-	p := &Pool{settings: settings{Options: Options{MinBackoff: 10 * time.Millisecond, MaxBackoff: 100 * time.Millisecond}}}
-	for p.failures = 1; p.failures < 70; p.failures++ {
-		limit := min(p.MaxBackoff, p.MinBackoff<<min(p.failures-1, 20))
-		longest := time.Duration(0)
-		for range 200 {
-			d := p.backoffLocked()
-			require.Positive(t, d)
-			require.LessOrEqual(t, d, limit)
-			longest = max(longest, d)
-		}
-		require.Greater(t, longest, limit/2, "the jitter must use the whole range")
-	}
-}
-
 func TestNewRefusesAddressesWithPasswords(t *testing.T) {
 	t.Parallel()
 	_, err := New(Fixed{}, lanes.Dialer{}, "redis://:canary@h:1", nil)

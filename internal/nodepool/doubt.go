@@ -2,8 +2,11 @@ package nodepool
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -16,10 +19,6 @@ import (
 // server is heard, the pool replaces the connections in doubt: that new connection is
 // the first replacement.
 
-// mostTimes is how many times its maximum of connections a pool may have while some are
-// in doubt.
-const mostTimes = 2
-
 // missedLocked notes that a caller has given up on the batch. If its connection has been
 // silent for a doubtful time, the connection is in doubt at once.
 func (p *Pool) missedLocked(b *wire.Batch) {
@@ -27,43 +26,27 @@ func (p *Pool) missedLocked(b *wire.Batch) {
 	if !ok || m.pool != p || m.state != busy && m.state != shared {
 		return
 	}
-	m.missed = true
-	if !m.waits || m.lane.Progress() != m.progress || m.lane.InFlight() == 0 {
-		return
-	}
-	now := time.Now()
-	// Beyond what was planned, this process may have been too busy to read.
-	silence := m.silent + min(max(0, now.Sub(p.looked)), p.planned)
-	if silence >= p.watch.doubtful() {
-		p.doubtLocked(m, now.Add(-silence))
+	if p.health.Missed(&m.health, time.Now(), m.lane.Progress()) && m.lane.InFlight() > 0 {
+		p.doubtLocked(m)
 		p.access.changedLocked()
 		p.growLocked()
 	}
 }
 
-// silentLocked reports whether the last look has shown that the connection is to be put
-// in doubt.
-func (p *Pool) silentLocked(m *member) bool {
-	switch m.state {
-	case isIdle, busy, shared: // an idle one has a PING in flight
-		return m.silent >= p.watch.unusual() || m.missed && m.silent >= p.watch.doubtful()
-	}
-	return false
-}
-
-// doubtLocked puts a connection in doubt that has been silent since the given time, and
-// sees to it that the pool learns of the others and of the server.
-func (p *Pool) doubtLocked(m *member, since time.Time) {
+// doubtLocked puts a silent connection in doubt, and sees to it that the pool learns of the
+// others and of the server.
+func (p *Pool) doubtLocked(m *member) {
+	since := m.health.WaitsSince()
 	p.counters.silences++
 	m.setDoubtLocked()
-	if !p.heard.After(since) {
+	if !p.health.HeardSince(since) {
 		p.askLocked()
 	}
 	if !p.spareLocked() {
 		return // nothing would take the places of the others
 	}
 	for _, o := range p.members {
-		if o.state != isIdle && o.state != shared || o.since.After(since) || o.lane.Progress() != o.progress {
+		if o.state != isIdle && o.state != shared || o.health.HeardSince(since) || o.health.Stirred(o.lane.Progress()) {
 			continue
 		}
 		if o.lane.InFlight() == 0 {
@@ -82,7 +65,7 @@ func (m *member) setDoubtLocked() {
 // trustLocked ends the doubt about a connection on which bytes have arrived.
 func (m *member) trustLocked() {
 	m.doubted.Store(false)
-	m.silent = 0
+	m.health.Trust()
 	if !m.pool.shared && m.lane.InFlight() > 0 {
 		m.becomeLocked(busy)
 		return
@@ -92,25 +75,24 @@ func (m *member) trustLocked() {
 
 // spareLocked reports whether the pool may have one more connection, beside those in
 // doubt.
-func (p *Pool) spareLocked() bool { return len(p.members)+p.dialing < mostTimes*p.max }
+func (p *Pool) spareLocked() bool { return len(p.members)+p.dialing < health.MostTimes*p.max }
 
 // replacedLocked returns how many connections in doubt do not hold their places: those
 // that have been silent for a doubtful time themselves, once the server is known to
 // answer.
 func (p *Pool) replacedLocked() (n int) {
-	if p.size.doubted == 0 || p.question != nil || p.watch.stage != answers {
+	if p.size.doubted == 0 || p.question != nil || !p.health.Answers() {
 		return 0
 	}
 	for _, m := range p.members {
-		if m.state == inDoubt && (m.missed || m.silent >= p.watch.doubtful()) {
+		if m.state == inDoubt && p.health.Replaces(&m.health) {
 			n++
 		}
 	}
 	return n
 }
 
-// askLocked asks the server whether it lives. While no connection is left, the
-// dials of the breaker do.
+// askLocked asks the server whether it lives. While no connection is left, dials do.
 func (p *Pool) askLocked() {
 	if p.question != nil || p.closed || len(p.members) == 0 {
 		return
@@ -121,6 +103,14 @@ func (p *Pool) askLocked() {
 		defer cancel()
 		p.probe(ctx)
 	})
+}
+
+// withdrawLocked withdraws the question that is out: lost on its way, it would stand in
+// for that of the next silence.
+func (p *Pool) withdrawLocked() {
+	if p.question != nil {
+		p.question()
+	}
 }
 
 // probe makes a connection, whose handshake the server has to answer. It replaces one
@@ -134,7 +124,8 @@ func (p *Pool) probe(ctx context.Context) {
 	p.mu.Lock()
 	p.question = nil
 	if err == nil || refusedHandshake(err) {
-		p.livesLocked(p.watch.answered())
+		p.health.Answered(time.Now())
+		p.livesLocked()
 	}
 	joins := err == nil && p.adoptsLocked()
 	if joins {
@@ -158,5 +149,27 @@ func (p *Pool) probe(ctx context.Context) {
 // adoptsLocked reports whether the connection of an answered question joins the pool. One
 // that would have to prove itself does not: the dial that follows does that.
 func (p *Pool) adoptsLocked() bool {
-	return p.replacedLocked() > 0 && p.wantLocked() && !p.closed && !p.retired && !p.doubtfulLocked()
+	return p.replacedLocked() > 0 && p.wantLocked() && !p.closed && !p.retired && !p.health.MustProve(time.Now())
+}
+
+var errNoAnswer = errors.New("no answer within the stall timeout")
+
+// prove sends a PING over a new connection and waits for the reply, whatever it
+// is. A connection that fails is closed. A handshake that was answered is no proof that
+// the server is of use: a server that evicted its clients got 30,000 connections in two
+// seconds.
+func (p *Pool) prove(lane *wire.Lane) error {
+	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
+	defer cancel()
+	call, b := newPing()
+	wire.RoundTrip(ctx, lane, call, b)
+	if _, err := b.Reply(0); err == nil {
+		return nil
+	}
+	cause := lane.Err() // not the batch's error, whose outcome is not that of any command of a caller
+	if cause == nil {
+		cause = errNoAnswer
+	}
+	p.tasks.Go(func() { _ = lane.Close() }) // which may take its time
+	return fmt.Errorf("the handshake was answered and a PING after it was not: %w", cause)
 }

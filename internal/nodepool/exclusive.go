@@ -3,7 +3,9 @@ package nodepool
 import (
 	"context"
 	"slices"
+	"time"
 
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -111,8 +113,9 @@ func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
 func (a *exclusiveAccess) answered(m *member) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.watch.stage == suspect {
-		a.livesLocked(a.watch.heard())
+	if a.health.State() == health.Suspect {
+		a.health.Heard(time.Now())
+		a.livesLocked()
 	}
 	switch {
 	case m.state == inDoubt:

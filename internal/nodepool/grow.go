@@ -4,12 +4,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 )
-
-// maxDials bounds the dials at a time to one server, so that a failover does
-// not end in a storm of connections.
-const maxDials = 4
 
 // growLocked starts the dials that the pool needs and may make now.
 func (p *Pool) growLocked() {
@@ -17,8 +14,8 @@ func (p *Pool) growLocked() {
 	for p.wantLocked() && p.redial == nil && !p.closed && !p.retired {
 		p.dialing++
 		p.counters.dials++
-		m := p.newMemberLocked()
-		p.tasks.Go(func() { p.dial(m) })
+		m, asked := p.newMemberLocked(), p.health.At(time.Now())
+		p.tasks.Go(func() { p.dial(m, asked) })
 	}
 }
 
@@ -29,42 +26,37 @@ func (p *Pool) newMemberLocked() *member {
 
 // wantLocked reports whether one more dial is needed and allowed: up to the
 // wanted number of connections, and up to max with those that are on their way
-// out. Those in doubt that are replaced do not count, up to mostTimes of max. After a
-// failure one dial tells whether the server is back, unless that is known already: the
-// dial that is out may have been lost before.
+// out. Those in doubt that are replaced do not count, up to health.MostTimes of max.
 func (p *Pool) wantLocked() bool {
-	limit := maxDials
-	if p.failures > 0 && !p.outlivedLocked() || !p.down.IsZero() || p.spacedLocked() {
-		limit = 1
-	}
 	replaced := p.replacedLocked()
 	serving, all := p.size.open+p.size.doubted-replaced+p.dialing, len(p.members)-replaced+p.dialing
-	wanted := serving < p.size.target && all < p.max && p.spareLocked() || !p.down.IsZero()
-	return wanted && p.dialing < limit
+	wanted := serving < p.size.target && all < p.max && p.spareLocked() || p.health.State() == health.Down
+	return wanted && p.dialing < p.health.Dials()
 }
 
-// dial makes one connection. It goes on when the caller that needed it has
-// left; only Close cancels it.
-func (p *Pool) dial(m *member) {
+// dial makes one connection, for which the server is asked at the given time. It goes on
+// when the caller that needed it has left; only Close cancels it.
+func (p *Pool) dial(m *member, asked health.Time) {
 	began := time.Now()
 	lane, steps, err := wire.DialTimed(p.ctx, p.dialer, m.asking(), p.addr, m)
-	took, asked := time.Since(began), began
+	took := time.Since(began)
 	if err == nil {
 		lane.CountErrors(&p.errorReplies)
 		lane.CountTraffic(&p.traffic)
 	}
 	p.mu.Lock()
-	if err == nil && p.doubtfulLocked() {
+	if now := time.Now(); err == nil && p.health.MustProve(now) {
+		asked = p.health.At(now)
 		p.mu.Unlock()
-		asked = time.Now()
 		err = p.prove(lane)
 		p.mu.Lock()
 	}
 	p.dialing--
 	p.mu.noteConnLocked(connEvent{began: began, lasted: took, steps: steps, err: err})
 	if err == nil {
-		p.recoverLocked()
-		p.watch.dialled(steps.Handshake)
+		p.failures.Over()
+		p.health.Dialled(time.Now(), steps.Handshake)
+		p.livesLocked()
 		p.joinLocked(m, lane)
 		p.rotateLocked(time.Now())
 		p.spaceLocked()
@@ -85,45 +77,19 @@ func (p *Pool) dial(m *member) {
 	}
 }
 
-// attemptFailedLocked notes that a connection could not be had, for which the server was
-// asked at the given time, and schedules the next dial.
-func (p *Pool) attemptFailedLocked(asked time.Time, err error) {
-	p.noteDialFailedLocked(err)
-	p.failures++
-	p.lastErr, p.gaveUp, p.unheard = err, unanswered(err), time.Time{}
-	if p.gaveUp {
-		p.unheard = asked
-	}
-	if p.dialing == 0 && !p.outlivedLocked() {
-		p.tripLocked(err)
-	}
-	p.redialLaterLocked()
-}
-
 func (p *Pool) redialLaterLocked() {
-	if !p.closed && p.redial == nil {
-		p.redial = time.AfterFunc(p.backoffLocked(), p.dialAgain)
+	if p.closed || p.redial != nil {
+		return
 	}
+	least, most := p.health.Backoff(time.Now())
+	p.redial = time.AfterFunc(least+rand.N(most-least)+1, p.dialAgain)
 }
 
-// backoffLocked returns a random time, "full jitter", up to MinBackoff doubled
-// for every failure in a row but the first, and for every connection that died
-// young; while the server is down, no longer than half of the time that it has
-// been so. Source: M. Brooker, "Exponential Backoff
-// and Jitter", AWS Architecture Blog, 2015. A server that refused the handshake for
-// good, because of a wrong password, is asked again slowly.
-func (p *Pool) backoffLocked() time.Duration {
-	if refusedForGood(p.lastErr) {
-		return p.MaxBackoff/2 + rand.N(p.MaxBackoff/2+1)
+// spaceLocked makes the next dial wait if connections die young.
+func (p *Pool) spaceLocked() {
+	if p.health.Spaced() {
+		p.redialLaterLocked()
 	}
-	limit := p.MinBackoff
-	for i := 1; i < p.failures+max(0, p.early-sparedEarly) && limit < p.MaxBackoff; i++ {
-		limit *= 2
-	}
-	if !p.down.IsZero() && p.early == 0 {
-		limit = min(limit, max(p.MinBackoff, time.Since(p.down)/2))
-	}
-	return rand.N(min(limit, p.MaxBackoff)) + 1
 }
 
 func (p *Pool) dialAgain() {
@@ -137,13 +103,14 @@ func (p *Pool) dialAgain() {
 // says nothing of later.
 func (p *Pool) retryLocked() {
 	p.growLocked()
-	if p.dialing == 0 && p.redial == nil && p.down.IsZero() {
-		p.forgiveLocked()
+	if p.dialing == 0 && p.redial == nil {
+		p.health.Unwanted()
 	}
 }
 
 // startLocked begins to watch over a connection.
 func (m *member) startLocked() {
-	m.progress, m.since, m.waits, m.silent, m.missed = m.lane.Progress(), time.Now(), false, 0, false
+	m.heard = time.Now()
+	m.pool.health.Start(&m.health, m.heard, m.lane.Progress())
 	_ = m.lane.Trip() // the last one may have been a blocking command's
 }

@@ -3,6 +3,8 @@ package nodepool
 import (
 	"log/slog"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/health"
 )
 
 // What the log is told. Lines are noted under mu, and written by a goroutine of the
@@ -31,7 +33,7 @@ func (p *Pool) noteDialFailedLocked(err error) {
 	if p.closed || p.retired {
 		return
 	}
-	if n, due := p.dialsFailed.Due(time.Now()); due {
+	if n, due := p.failures.Due(time.Now()); due {
 		p.noteStateLocked(slog.LevelWarn, "dial failed", "failures", n, "error", err)
 	}
 }
@@ -39,24 +41,23 @@ func (p *Pool) noteDialFailedLocked(err error) {
 // noteRetiredLocked adds a line about a server that the log knows to be down or suspect:
 // there is no other that ends that. It must be called before the pool is retired.
 func (p *Pool) noteRetiredLocked() {
-	since := p.announced
-	if !p.down.IsZero() {
-		since = p.down
-	}
-	if !since.IsZero() {
-		p.noteStateLocked(slog.LevelInfo, "server not used any more", "after", time.Since(since))
+	if p.health.State() != health.Up {
+		p.noteStateLocked(slog.LevelInfo, "server not used any more", "after", time.Since(p.health.Since()))
 	}
 }
 
-// noteSuspicionLocked adds a line when a suspicion has begun, and when it has ended.
-func (p *Pool) noteSuspicionLocked() {
-	suspected := p.watch.stage == suspect
+// noteOutageLocked adds a line when the server has become suspect or down, and when that
+// has ended.
+func (p *Pool) noteOutageLocked(was, is health.State) {
+	after := time.Since(p.health.Since())
 	switch {
-	case suspected && p.announced.IsZero():
-		p.announced = p.silentSince
+	case is == health.Suspect:
 		p.noteStateLocked(slog.LevelWarn, "server suspect: silent, and no answer over another connection")
-	case !suspected && !p.announced.IsZero():
-		p.noteStateLocked(slog.LevelInfo, "server not suspect any more", "after", time.Since(p.announced))
-		p.announced = time.Time{}
+	case is == health.Down:
+		p.noteStateLocked(slog.LevelWarn, "server down", "error", p.health.Failure().Err)
+	case was == health.Down:
+		p.noteStateLocked(slog.LevelInfo, "server up again", "after", after)
+	default:
+		p.noteStateLocked(slog.LevelInfo, "server not suspect any more", "after", after)
 	}
 }

@@ -47,7 +47,7 @@ func TestStuckLog(t *testing.T) {
 			time.Sleep(time.Second)
 			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 			p.mu.Lock()
-			require.True(t, p.looked.After(looked))
+			require.True(t, p.health.Looked().After(looked))
 			p.mu.Unlock()
 		}
 		began := time.Now()

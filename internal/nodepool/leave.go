@@ -63,8 +63,9 @@ func (p *Pool) leftLocked(m *member, err error) {
 		err = m.spent // it was to leave anyway, and says nothing of the server
 	}
 	p.access.dropLocked(m)
-	if m.lane.Progress() != m.progress { // which no look will see
-		p.livesLocked(p.watch.heard())
+	if m.health.Stirred(m.lane.Progress()) { // which no look will see
+		p.health.Heard(time.Now())
+		p.livesLocked()
 	}
 	p.counters.closes[closeReason(err)]++
 	p.mu.noteConnLocked(connEvent{ended: true, lasted: time.Since(m.born), reason: closeReason(err), err: err})

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -287,7 +288,7 @@ func TestClosedConnectionIsNotLent(t *testing.T) {
 		}()
 		synctest.Wait()
 		require.Equal(t, 1, p.Stats().Waiters)
-		time.Sleep(2 * youth)
+		time.Sleep(2 * health.Youth)
 		lane.Fail(io.EOF)
 		first.Return()
 		synctest.Wait()

@@ -32,8 +32,8 @@ func (p *Pool) takeBack(m *member, clean bool) {
 	case !clean:
 		p.leaveLocked(m, errUnclean, true)
 	default:
-		if m.lane.Progress() != m.progress { // which no look has seen
-			p.watch.served()
+		if m.health.Stirred(m.lane.Progress()) { // which no look has seen
+			p.health.Served()
 		}
 		m.startLocked()
 		p.access.offerLocked(m)

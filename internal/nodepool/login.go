@@ -83,7 +83,7 @@ func (m *member) sendLoginLocked() (stays bool) {
 		return true
 	}
 	if time.Now().After(l.until) {
-		if l.refused.Load() != nil || !l.taken.Load() || p.failures > 0 || !p.down.IsZero() {
+		if l.refused.Load() != nil || !l.taken.Load() || p.health.Against() {
 			return true
 		}
 		p.leaveLocked(m, errExpiring, false)

@@ -95,5 +95,7 @@ func noted(d *lanes.Dialer) (ends func()) {
 func unsuspecting(p *Pool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.watch.usual, p.watch.timed = time.Hour, true
+	for range 100 {
+		p.health.Trip(time.Hour)
+	}
 }

@@ -1,8 +1,11 @@
 package nodepool
 
 import (
+	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -12,14 +15,8 @@ import (
 const quietTime = time.Second
 
 // The pool looks at its server often while batches are in flight or wait
-// (lookEvery), and looks after its connections now and then (choresEvery). An
+// (health.Limits.LookEvery), and looks after its connections now and then (choresEvery). An
 // idle pool does only the latter.
-
-// lookEvery returns how often the server is looked at while batches are in
-// flight.
-func (s settings) lookEvery() time.Duration {
-	return max(min(minSilence, s.StallTimeout/2)/looksInSilence, time.Millisecond)
-}
 
 // choresEvery returns how often the connections are looked after.
 func (s settings) choresEvery() time.Duration {
@@ -37,7 +34,7 @@ func (s settings) choresEvery() time.Duration {
 // But for the first batch after a quiet time, that is one atomic load.
 func (p *Pool) attend() {
 	if !p.attended.Load() && p.attended.CompareAndSwap(false, true) {
-		p.nextLook.Reset(p.lookEvery())
+		p.nextLook.Reset(p.healthLimits().LookEvery())
 	}
 }
 
@@ -66,21 +63,23 @@ func (p *Pool) maintain() {
 func (p *Pool) plan(rest time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.planned = min(p.lookEvery(), rest); !p.busyLocked() {
+	next := min(p.health.LookEvery(), rest)
+	p.health.Plan(next)
+	if !p.busyLocked() {
 		p.nextLook.Reset(rest)
 		p.attended.Store(false)
 		// A caller that saw it set before has enqueued its batch before that.
 		if !p.busyLocked() || !p.attended.CompareAndSwap(false, true) {
-			p.planned = rest
+			p.health.Plan(rest)
 			return
 		}
 	}
-	p.nextLook.Reset(p.planned)
+	p.nextLook.Reset(next)
 }
 
 // busyLocked reports whether there is something to be looked at.
 func (p *Pool) busyLocked() bool {
-	if p.active || p.queue.Len() > 0 || p.watch.stage != answers && len(p.members) > 0 {
+	if p.queue.Len() > 0 || p.health.Stirs() && len(p.members) > 0 {
 		return true
 	}
 	for _, m := range p.members {
@@ -95,7 +94,71 @@ func (p *Pool) busyLocked() bool {
 func (p *Pool) look(now time.Time) {
 	p.mu.Lock()
 	p.judgeLocked(now)
-	p.carryOut(nil)
+	p.mu.Unlock()
+}
+
+// judgeLocked looks at all connections and does what health says. What has stalled is to
+// be closed once the lock is released.
+func (p *Pool) judgeLocked(now time.Time) {
+	changed := p.size.doubted > 0
+	look := p.health.Look(now)
+	for _, m := range p.members {
+		if !look.See(&m.health, m.sightLocked()) {
+			continue
+		}
+		if m.heard = now; m.state == inDoubt {
+			m.trustLocked()
+		}
+	}
+	dials := p.dialing > 0 || p.redial != nil && p.health.GaveUp()
+	v := look.Judge(dials && !p.joinedLocked(), p.queue.Len() > 0 || p.health.State() == health.Suspect)
+	if v.Heard {
+		p.livesLocked()
+	}
+	p.settleLocked()
+	switch {
+	case v.Ask:
+		p.askLocked()
+	case p.health.Answers() && p.size.doubted == 0:
+		p.withdrawLocked() // also when what was silent has left
+	}
+	for _, m := range p.members {
+		switch m.state {
+		case isIdle, busy, shared: // an idle one has a PING in flight
+			if p.health.Doubts(&m.health) {
+				p.doubtLocked(m)
+				changed = true
+			}
+		}
+		if m.state != lent && (v.Stalled || p.health.Stalls(&m.health)) {
+			p.leaveLocked(m, redislanes.ErrStalled, true) // also those that are idle: the next callers need not find that out
+		}
+	}
+	if changed {
+		p.growLocked()
+		p.access.changedLocked()
+		p.tasks.Go(p.access.dispatch) // a lane that is back may have room for those who wait
+	}
+}
+
+// sightLocked returns what a look sees of the connection. One that is lent may be silent
+// for as long as its user likes, and one that was closed and is no socket needs a moment
+// to end.
+func (m *member) sightLocked() health.Sight {
+	saw := health.Sight{Progress: m.lane.Progress(), Trip: m.lane.Trip()}
+	if m.state == lent {
+		saw.Trip = 0
+		return saw
+	}
+	saw.InFlight = m.lane.InFlight() > 0
+	saw.Ended = (saw.InFlight || saw.Trip > 0 || m.state == leaving) && m.lane.Err() != nil
+	return saw
+}
+
+// joinedLocked reports whether there is a connection whose silence would say something: it
+// is neither lent nor ending.
+func (p *Pool) joinedLocked() bool {
+	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != lent && m.lane.Err() == nil })
 }
 
 // inspect judges the server, resizes the pool, asks connections that are idle
@@ -107,7 +170,7 @@ func (p *Pool) inspect(now time.Time) {
 	p.trimLocked()
 	p.judgeLocked(now)
 	for _, m := range p.members {
-		idle := now.Sub(m.since)
+		idle := now.Sub(m.heard)
 		switch {
 		case m.state != isIdle && m.state != shared || m.lane.InFlight() > 0: // nor one that is about to be free
 		case p.PingEvery > 0 && idle >= p.PingEvery:
@@ -116,11 +179,13 @@ func (p *Pool) inspect(now time.Time) {
 			listen = append(listen, m.lane)
 		}
 	}
-	p.retryLocked()
 	p.rotateLocked(now)
 	p.authenticateLocked(now)
 	p.growLocked()
-	p.carryOut(listen)
+	p.mu.Unlock()
+	for _, l := range listen {
+		l.Watch()
+	}
 }
 
 // pingLocked sends a PING over an idle connection; if nothing comes back, the
@@ -141,13 +206,4 @@ func newPing() (*wire.Call, *wire.Batch) {
 	b.Add(0, len(command))
 	b.Uncounted()
 	return call, b
-}
-
-// carryOut unlocks mu, and lets the lanes listen.
-func (p *Pool) carryOut(listen []*wire.Lane) {
-	p.noteSuspicionLocked()
-	p.mu.Unlock()
-	for _, l := range listen {
-		l.Watch()
-	}
 }

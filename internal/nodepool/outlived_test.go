@@ -150,31 +150,6 @@ func TestOutlivedProof(t *testing.T) {
 	})
 }
 
-// TestOutlivedFailure: what had an answer, as a refusal, counts whatever is heard later, and
-// so does a silence while the server is silent again: without a connection it would not be
-// dialled any more if nobody wants one.
-func TestOutlivedFailure(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	for name, c := range map[string]struct {
-		unheard, heard time.Time
-		stage          stage
-		outlived       bool
-	}{
-		"a refusal":             {heard: now},
-		"nothing heard since":   {unheard: now, heard: now.Add(-time.Second)},
-		"never heard":           {unheard: now},
-		"heard since":           {unheard: now, heard: now.Add(time.Second), outlived: true},
-		"asked meanwhile":       {unheard: now, heard: now.Add(time.Second), stage: asked, outlived: true},
-		"suspect once again":    {unheard: now, heard: now.Add(time.Second), stage: suspect},
-		"suspect, never heard":  {unheard: now, stage: suspect},
-		"suspect and a refusal": {heard: now, stage: suspect},
-	} {
-		p := &Pool{breaker: breaker{unheard: c.unheard, heard: c.heard}, health: health{watch: watch{stage: c.stage}}}
-		require.Equal(t, c.outlived, p.outlivedLocked(), name)
-	}
-}
-
 // besideStalled calls use with a pool in which a connection has just stalled beside another
 // one, which was answered later, and with the server's hanging up.
 func besideStalled(t *testing.T, use func(t *testing.T, p *Pool, hangUp func())) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -40,8 +41,9 @@ type Pool struct {
 	errorReplies wire.ErrorCount
 	traffic      wire.Traffic
 
-	nextLook *time.Timer // for maintain
-	attended atomic.Bool // the next look is soon, as batches may be in flight
+	nextLook *time.Timer   // for maintain
+	attended atomic.Bool   // the next look is soon, as batches may be in flight
+	outage   atomic.Uint32 // health.State that was settled last; changed under mu
 
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
@@ -49,8 +51,11 @@ type Pool struct {
 	members  []*member
 	queue    list.List               // of *waiter
 	waiters  map[*wire.Batch]*waiter // those in the queue
-	breaker                          // what dials and the ends of connections have shown
-	health                           // what the silence of connections has shown
+	health   health.Server           // what connections and dials have shown of the server
+	dialing  int                     // dials under way
+	redial   *time.Timer             // set while the pool waits to dial again
+	question func()                  // withdraws the question to the server over a new connection; nil: none is out
+	failures guard.Throttle          // of dials, for the log
 	size     controller              // how many connections are wanted
 	renewals renewals
 	logins   logins
@@ -85,19 +90,15 @@ type member struct {
 	doubted atomic.Bool // state is inDoubt; set under pool.mu
 
 	// Guarded by pool.mu.
-	state    state
-	place    int           // in the members, unless the pool is shared
-	progress uint64        // of the lane, when it was last looked at
-	since    time.Time     // when bytes were last seen to arrive
-	waits    bool          // something was in flight when it was last looked at
-	silent   time.Duration // for how long something has been in flight and no byte has arrived
-	missed   bool          // a caller has given up on it since bytes arrived last
-	spent    error         // why it is to leave when its user returns it
-	cause    error         // why it was closed before it was a member
-	stalled  time.Time     // when it was found to have stalled
-	ping     *wire.Call    // of the last PING; nil: there was none
-	login    *login        // by which it was authenticated last; nil: by what its dial asked for
-	auth     *auth         // the AUTH that is in flight; nil: none is, as far as was looked
+	state  state
+	place  int // in the members, unless the pool is shared
+	health health.Conn
+	heard  time.Time  // when bytes were last seen to arrive, for those who look after idle connections
+	spent  error      // why it is to leave when its user returns it
+	cause  error      // why it was closed before it was a member
+	ping   *wire.Call // of the last PING; nil: there was none
+	login  *login     // by which it was authenticated last; nil: by what its dial asked for
+	auth   *auth      // the AUTH that is in flight; nil: none is, as far as was looked
 }
 
 // inFlight returns how many batches are in flight on the connection, without a
@@ -144,8 +145,8 @@ func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log 
 		waiters: make(map[*wire.Batch]*waiter)}
 	p.journal = guard.NewJournal(p.log)
 	p.size = s.controller()
-	p.watch.stallTimeout = s.StallTimeout
-	p.looked, p.planned, p.nextLook = time.Now(), s.choresEvery(), time.NewTimer(s.choresEvery())
+	p.health = health.New(s.healthLimits(), time.Now(), s.choresEvery())
+	p.nextLook = time.NewTimer(s.choresEvery())
 	p.counters.closes = make(map[string]uint64)
 	p.logins.next = p.loginAfter(time.Now())
 	if s.shared {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -16,7 +17,7 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 		server := &brief{commands: 1}
 		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: server.dial}, "brief:1", nil)
 		require.NoError(t, err)
-		for range 3 * sparedEarly {
+		for range 3 * health.SparedYoung {
 			c, err := p.Lend(t.Context())
 			require.NoError(t, err)
 			_, err = say(t.Context(), c, "QUIT")
@@ -25,10 +26,9 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		p.mu.Lock()
-		require.Zero(t, p.early)
-		require.False(t, p.doubtfulLocked())
+		require.False(t, p.health.MustProve(time.Now()))
 		p.mu.Unlock()
-		require.EqualValues(t, 3*sparedEarly, p.Stats().Closes[CloseUnclean])
+		require.EqualValues(t, 3*health.SparedYoung, p.Stats().Closes[CloseUnclean])
 		require.NoError(t, p.Close())
 		server.tasks.Wait()
 	})
@@ -37,7 +37,8 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 // TestDownErrorKeepsItsText: its time is that of the error, not of the look at it.
 func TestDownErrorKeepsItsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &Pool{addr: "h:1", breaker: breaker{down: time.Now(), lastErr: errNoAnswer}}
+		p := &Pool{addr: "h:1", health: health.New(health.Limits{}, time.Now(), 0)}
+		p.health.Failed(time.Now(), health.Failure{Err: errNoAnswer}, 0, 0)
 		time.Sleep(time.Second)
 		err := p.downErrorLocked()
 		require.EqualError(t, err, "redislanes: h:1: server down for 1s: no answer within the stall timeout")

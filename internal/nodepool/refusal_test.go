@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -115,7 +116,7 @@ func TestEachUnansweredDialIsNoticed(t *testing.T) {
 			began := time.Now()
 			_, err = p.Lend(t.Context())
 			require.ErrorIs(t, err, redislanes.ErrSuspect)
-			require.Less(t, time.Since(began), 3*minSilence)
+			require.Less(t, time.Since(began), 3*health.MinSilence)
 			h.lose(false)
 			time.Sleep(5 * time.Second)
 			again, err := p.Lend(t.Context())

@@ -3,6 +3,8 @@ package nodepool
 import (
 	"log/slog"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/health"
 )
 
 // Reasons why a pool with a range of sizes changes the wanted one.
@@ -115,7 +117,7 @@ func (p *Pool) lookLocked(now time.Time) {
 	}
 	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: max(c.highest, p.access.takePeakLocked())}
 	c.highest = p.loadLocked()
-	if !p.down.IsZero() {
+	if p.health.State() == health.Down {
 		c.low = false
 		return
 	}

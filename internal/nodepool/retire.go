@@ -46,7 +46,7 @@ func (p *Pool) Renew() {
 func (p *Pool) Readmit() {
 	p.mu.Lock()
 	p.drainLocked(errRenewed, func(m *member) bool { return m.spent == nil && m.refused() })
-	if p.redial != nil && errors.Is(p.lastErr, redislanes.ErrNotMember) {
+	if p.redial != nil && errors.Is(p.health.Failure().Err, redislanes.ErrNotMember) {
 		p.redial.Stop()
 		p.redial = nil
 		p.retryLocked()

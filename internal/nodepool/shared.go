@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -146,11 +148,11 @@ func (a *sharedAccess) answered(m *member) {
 func (a *sharedAccess) trust(m *member) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	cleared := a.watch.heard()
+	a.health.Heard(time.Now())
 	if m.state == inDoubt {
 		m.trustLocked()
 	}
-	a.livesLocked(cleared)
+	a.livesLocked()
 }
 
 // offerLocked is for new connections, and for those that are not in doubt any more: one
@@ -190,7 +192,7 @@ func (a *sharedAccess) publishLocked() {
 		}
 	}
 	switch {
-	case a.watch.stage == suspect:
+	case a.health.State() == health.Suspect:
 		open = nil
 	case len(open) == 0 && a.question == nil:
 		open = doubted

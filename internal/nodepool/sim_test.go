@@ -20,6 +20,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -84,7 +85,7 @@ func newWorld(t *testing.T, c Config, latency time.Duration) *world {
 	p, err := New(c, simulatedServer(t, latency), "simulated:1", nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, p.Close()) })
-	if latency >= minSilence {
+	if latency >= health.MinSilence {
 		unsuspecting(p)
 	}
 	return &world{Pool: p, t: t, begin: time.Now()}
@@ -110,7 +111,7 @@ func (w *world) run(length time.Duration, most int, load func(at time.Duration) 
 	}
 	for tick := time.NewTicker(time.Second); ctx.Err() == nil; <-tick.C {
 		s := w.Stats()
-		if s.Target < w.min || s.Target > w.max || s.Open > w.max || s.Dialing > maxDials {
+		if s.Target < w.min || s.Target > w.max || s.Open > w.max || s.Dialing > health.MaxDials {
 			w.t.Errorf("out of bounds: %+v", s)
 		}
 	}

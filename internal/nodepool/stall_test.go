@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
@@ -161,7 +162,7 @@ func TestEachSilenceIsAsked(t *testing.T) {
 		}
 		silence(0)
 		h.lose(true)
-		silence(minSilence + 100*ms)
+		silence(health.MinSilence + 100*ms)
 		h.lose(false)
 		silence(time.Second)
 		require.Zero(t, p.Stats().Suspects, "it answers elsewhere")
@@ -181,8 +182,10 @@ func TestQuestionLeavesWithItsSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := new(holder)
-		p := h.pool(t, Laned{Lanes: 2})
-		_, err := incr(p, time.Second)
+		p := h.pool(t, Fixed{Size: 2})
+		other, err := p.Lend(t.Context()) // has no PING that would be answered
+		require.NoError(t, err)
+		_, err = incr(p, time.Second)
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		h.hold(writes)
@@ -190,11 +193,12 @@ func TestQuestionLeavesWithItsSilence(t *testing.T) {
 		done := make(chan error, 2)
 		write := func() { _, err := incr(p, time.Minute); done <- err }
 		go write()
-		time.Sleep(minSilence + 100*ms)
+		time.Sleep(health.MinSilence + 100*ms)
 		leaves(p, io.ErrUnexpectedEOF, true)
 		require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
 		h.lose(false)
 		time.Sleep(100 * ms)
+		other.Return()
 		go write()
 		time.Sleep(time.Second)
 		h.hold(nothing)
@@ -219,7 +223,7 @@ func TestLastBytesAreHeard(t *testing.T) {
 		go func() { _, err := incr(p, time.Minute); done <- err }()
 		time.Sleep(50 * ms)
 		leaves(p, errIdle, false)
-		time.Sleep(2*minSilence + 50*ms)
+		time.Sleep(2*health.MinSilence + 50*ms)
 		require.ErrorIs(t, p.Down(), redislanes.ErrSuspect)
 		h.hold(nothing)
 		require.NoError(t, <-done)
@@ -256,7 +260,7 @@ func TestOnePauseIsNothingUsual(t *testing.T) {
 				writers.Wait()
 				time.Sleep(time.Second)
 				h.hold(everything)
-				_, err = incr(p, 2*minSilence+100*ms)
+				_, err = incr(p, 2*health.MinSilence+100*ms)
 				require.Error(t, err)
 				require.True(t, p.Stats().Suspect)
 			})
@@ -319,7 +323,7 @@ func TestSlowDialIsNoSlowTrip(t *testing.T) {
 		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error { return nil }))
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		require.Less(t, p.watch.usual, 10*time.Millisecond)
+		require.Less(t, p.health.Usual(), 10*time.Millisecond)
 	})
 }
 
@@ -462,7 +466,7 @@ func TestLateReplyToOneWhoLeftIsNoTrip(t *testing.T) {
 		require.NotEmpty(t, parts)
 		for _, part := range parts {
 			part.mu.Lock()
-			usual := part.watch.usual
+			usual := part.health.Usual()
 			part.mu.Unlock()
 			require.Less(t, usual, 100*time.Millisecond)
 		}

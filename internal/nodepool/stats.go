@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -80,8 +81,8 @@ func (p *Pool) Stats() Stats {
 		Addr: p.addr, Kind: p.kind, Size: p.max, Open: len(p.members), Dialing: p.dialing,
 		Capacity: p.access.capacity(), Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
-		Down: !p.down.IsZero(), Downs: p.counters.downs,
-		Suspect: p.watch.stage == suspect && p.down.IsZero(), Suspects: p.counters.suspects, Silences: p.counters.silences,
+		Down: p.health.State() == health.Down, Downs: p.counters.downs,
+		Suspect: p.health.State() == health.Suspect, Suspects: p.counters.suspects, Silences: p.counters.silences,
 		Closes: maps.Clone(p.counters.closes), ErrorReplies: p.errorReplies.ByCode(),
 		BytesSent: p.traffic.Sent(), BytesReceived: p.traffic.Received(),
 		Target: p.size.target, Grows: p.size.grows, Shrinks: p.size.shrinks, LastResize: p.size.last,

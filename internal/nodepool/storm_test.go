@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -110,32 +111,7 @@ func storm(t *testing.T, config Config, server *brief) {
 	server.tasks.Wait()
 	t.Logf("%d dials in 2 s, %d unknown outcomes", dials, unknown.Load())
 	if server.commands == 0 {
-		assert.LessOrEqual(t, unknown.Load(), int64(2*maxDials), "new connections must prove themselves")
-	}
-}
-
-func TestJudgeEnd(t *testing.T) {
-	for _, c := range []struct {
-		reason   string
-		age      time.Duration
-		answered bool
-		want     omen
-	}{
-		{CloseByServer, 0, false, stillborn},
-		{CloseIOFailure, youth - 1, false, stillborn},
-		{CloseProtocol, 0, false, stillborn},
-		{CloseByServer, 0, true, early},
-		{CloseProtocol, youth - 1, true, early},
-		{CloseByServer, youth, false, lived}, // a proxy reaps idle connections
-		{CloseByServer, time.Hour, true, lived},
-		{CloseTimeout, 5 * time.Second, true, lived},
-		{CloseByClient, 0, false, lived},
-		{CloseIdle, 0, false, lived},
-		{CloseUnclean, 0, true, lived},
-		{CloseRenewed, 0, false, lived},
-		{CloseStalled, 0, false, lived},
-	} {
-		require.Equal(t, c.want, judgeEnd(c.reason, c.age, c.answered), "%+v", c)
+		assert.LessOrEqual(t, unknown.Load(), int64(2*health.MaxDials), "new connections must prove themselves")
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
+const ms = time.Millisecond
+
 // A holder is a server, in a bubble, that takes all commands and can be told
 // which to leave without an answer for the time being, and what comes behind them.
 type holder struct {
@@ -375,8 +377,8 @@ func TestIdlePoolDoesNotLook(t *testing.T) {
 			last := time.Time{}
 			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(ms) {
 				p.mu.Lock()
-				if p.looked != last {
-					last = p.looked
+				if p.health.Looked() != last {
+					last = p.health.Looked()
 					n++
 				}
 				p.mu.Unlock()

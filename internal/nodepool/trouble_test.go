@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -71,7 +72,7 @@ func TestDialsAreSpaced(t *testing.T) {
 		require.ErrorIs(t, p.Do(within(t, 5*time.Second), radix.Cmd(nil, "PING")), redislanes.ErrNotSent)
 	}
 	until(t, "all dials have failed", func() bool { return p.Stats().Dialing == 0 })
-	require.LessOrEqual(t, p.Stats().Dials, uint64(maxDials))
+	require.LessOrEqual(t, p.Stats().Dials, uint64(health.MaxDials))
 }
 
 // TestStalledServerIsGivenUp: without a deadline, too, a call ends.

@@ -1,0 +1,161 @@
+package health
+
+import "time"
+
+// A Kind says what a failure is.
+type Kind uint8
+
+// What a failure is.
+const (
+	Unanswered Kind = iota // there was no answer in time
+	Refused                // the server, or its host, has refused
+	ForGood                // the same, and it is unlikely to change its mind
+)
+
+// A Failure is a question that had no good answer: a dial, the proof behind it, or a
+// batch on a connection that has stalled.
+type Failure struct {
+	Asked Time
+	Kind  Kind
+	Err   error
+}
+
+// stands is the rule of evidence.
+func (f Failure) stands(heard Time) bool { return f.Kind != Unanswered || f.Asked >= heard }
+
+// Failure returns the last failure: Err is why a server is down, nil if nothing has failed
+// since a dial succeeded.
+func (s *Server) Failure() Failure { return s.failure }
+
+// Against reports whether there is evidence against the server.
+func (s *Server) Against() bool {
+	return s.state != Up || s.failures > 0 && s.failure.stands(s.heard)
+}
+
+// GaveUp reports whether the last failure was a silence. The next dial asks the same
+// question.
+func (s *Server) GaveUp() bool { return s.failures > 0 && s.failure.Kind == Unanswered }
+
+// Failed notes that a connection could not be had. The server is down if no connection is
+// left, no other dial is out, and this is evidence against it.
+func (s *Server) Failed(now time.Time, f Failure, conns, dials int) {
+	s.failures++
+	s.failure = f
+	if conns+dials == 0 && s.Against() {
+		s.lose(now, f.Err)
+	}
+}
+
+// Dialled notes that a connection was had, and how long the handshake took.
+func (s *Server) Dialled(now time.Time, handshake time.Duration) {
+	s.forget()
+	s.Answered(now)
+	s.state = Up
+	s.greeted(handshake)
+	if s.young > 0 && s.joined == 0 {
+		s.joined = s.At(now)
+	}
+}
+
+// Unwanted says that nobody wants another connection. What has failed says nothing of
+// later.
+func (s *Server) Unwanted() {
+	if s.state != Down {
+		s.forget()
+	}
+}
+
+func (s *Server) forget() { s.failures, s.failure = 0, Failure{} }
+
+// An End is what a connection's end says of its server.
+type End uint8
+
+// What a connection's end says.
+const (
+	Lived     End = iota // nothing
+	DiedYoung            // the next dial should be spaced
+	Stillborn            // the dial has failed
+)
+
+// EndOf judges a connection that was closed at the given age, whether by the pool or its
+// user, and on which the server has answered something since the handshake, or not. A
+// handshake alone proves nothing: a server that evicts its clients, or a balancer without
+// anybody behind it, answers and hangs up.
+func EndOf(ours bool, age time.Duration, answered bool) End {
+	switch {
+	case ours || age >= Youth:
+		return Lived
+	case answered:
+		return DiedYoung
+	}
+	return Stillborn
+}
+
+// DiedYoung counts a connection that died young.
+func (s *Server) DiedYoung(now time.Time) {
+	s.grownUp(s.At(now))
+	s.young++
+	s.joined = 0
+}
+
+// grownUp ends the row of connections that died young if one has joined since, and none
+// has died until it was grown up.
+func (s *Server) grownUp(at Time) {
+	if s.joined != 0 && time.Duration(at-s.joined) >= Youth {
+		s.young, s.joined = 0, 0
+	}
+}
+
+// Lost notes the end of a connection, after which conns are left, and why it has ended.
+// The server is down if none is left and there is evidence against it; a suspect one has
+// to be asked by dials then.
+func (s *Server) Lost(now time.Time, c *Conn, stalled bool, err error, conns int) {
+	switch f := (Failure{Asked: c.waits, Err: err}); {
+	case stalled && c.waits != 0:
+		s.failures++
+		s.failure = f
+	case !stalled && s.failure.Err != nil:
+		err = s.failure.Err // why it cannot be dialled says more than how a connection ended
+	}
+	if conns == 0 && s.Against() {
+		s.lose(now, err)
+	}
+}
+
+// Spaced reports whether dials are to be spaced although they succeed.
+func (s *Server) Spaced() bool { return s.young > SparedYoung }
+
+// Dials returns how many dials may be out at a time. While there is evidence against the
+// server, one asks whether it is back.
+func (s *Server) Dials() int {
+	if s.Against() || s.Spaced() {
+		return 1
+	}
+	return MaxDials
+}
+
+// MustProve reports whether a new connection has to answer a PING before anybody is given
+// it.
+func (s *Server) MustProve(now time.Time) bool {
+	s.grownUp(s.At(now))
+	return s.failures+s.young > 0
+}
+
+// Backoff returns the bounds of the time until the next dial, which is to be chosen at
+// random: up to MinBackoff, doubled for every failure in a row but the first, and for every
+// connection that died young; while the server is down, no longer than half of the time that
+// it has been so. A server that refuses for good, because of a wrong password, is asked
+// slowly. Source: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015.
+func (s *Server) Backoff(now time.Time) (least, most time.Duration) {
+	if s.failure.Kind == ForGood {
+		return s.MaxBackoff / 2, s.MaxBackoff
+	}
+	most = s.MinBackoff
+	for i := 1; i < s.failures+max(0, s.young-SparedYoung) && most < s.MaxBackoff; i++ {
+		most *= 2
+	}
+	if s.state == Down && s.young == 0 {
+		most = min(most, max(s.MinBackoff, now.Sub(s.since)/2))
+	}
+	return 0, min(most, s.MaxBackoff)
+}

@@ -1,0 +1,104 @@
+package health
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var errTest = errors.New("failed")
+
+// TestEvidence is the one rule: what had no answer proves nothing if the server was heard
+// after it was asked. A refusal is an answer.
+func TestEvidence(t *testing.T) {
+	for _, c := range []struct {
+		kind         Kind
+		asked, heard Time
+		stands       bool
+	}{
+		{Unanswered, 5, 0, true},
+		{Unanswered, 5, 4, true},
+		{Unanswered, 5, 5, true},
+		{Unanswered, 5, 6, false},
+		{Refused, 5, 6, true},
+		{ForGood, 5, 6, true},
+	} {
+		require.Equal(t, c.stands, Failure{Asked: c.asked, Kind: c.kind}.stands(c.heard), "%+v", c)
+	}
+}
+
+func TestEndOf(t *testing.T) {
+	for _, c := range []struct {
+		ours     bool
+		age      time.Duration
+		answered bool
+		want     End
+	}{
+		{false, 0, false, Stillborn},
+		{false, Youth - 1, false, Stillborn},
+		{false, 0, true, DiedYoung},
+		{false, Youth - 1, true, DiedYoung},
+		{false, Youth, false, Lived}, // a proxy reaps idle connections
+		{false, time.Hour, true, Lived},
+		{true, 0, false, Lived},
+		{true, 0, true, Lived},
+	} {
+		require.Equal(t, c.want, EndOf(c.ours, c.age, c.answered), "%+v", c)
+	}
+}
+
+// TestDiedYoung: connections have to prove themselves behind one that died young, and dials
+// are spaced behind many in a row, until one that was made later has grown up.
+func TestDiedYoung(t *testing.T) {
+	now := time.Now()
+	s := New(defaults, now, time.Hour)
+	require.False(t, s.MustProve(now))
+	for range SparedYoung {
+		s.Dialled(now, ms)
+		now = now.Add(Youth - 1)
+		s.DiedYoung(now)
+		require.True(t, s.MustProve(now))
+		require.False(t, s.Spaced())
+		require.Equal(t, MaxDials, s.Dials())
+	}
+	s.DiedYoung(now)
+	require.True(t, s.Spaced())
+	require.Equal(t, 1, s.Dials())
+	now = now.Add(time.Minute)
+	require.True(t, s.MustProve(now), "nothing has joined since")
+	s.Dialled(now, ms)
+	require.True(t, s.MustProve(now.Add(Youth-1)))
+	require.False(t, s.MustProve(now.Add(Youth)))
+	require.False(t, s.Spaced())
+}
+
+// TestBackoff: doubled for each failure, bounded; no longer than half of an outage, and
+// slow where the server is unlikely to change its mind.
+func TestBackoff(t *testing.T) {
+	now := time.Now()
+	s := New(defaults, now, time.Hour)
+	for n := range 70 {
+		s.Failed(now, Failure{Kind: Refused, Err: errTest}, 1, 0)
+		least, most := s.Backoff(now)
+		require.Zero(t, least)
+		require.Equal(t, min(s.MaxBackoff, s.MinBackoff<<min(n, 20)), most)
+	}
+	s.Failed(now, Failure{Kind: Refused, Err: errTest}, 0, 0)
+	require.Equal(t, Down, s.State())
+	for _, c := range []struct{ down, most time.Duration }{{0, 10 * ms}, {100 * ms, 50 * ms}, {time.Minute, time.Second}} {
+		_, most := s.Backoff(now.Add(c.down))
+		require.Equal(t, c.most, most)
+	}
+	for range SparedYoung + 1 {
+		s.DiedYoung(now)
+	}
+	_, most := s.Backoff(now)
+	require.Equal(t, s.MaxBackoff, most, "a server that hangs up may be down for a moment each time")
+	s.Failed(now, Failure{Kind: ForGood, Err: errTest}, 0, 0)
+	least, most := s.Backoff(now)
+	require.Equal(t, []time.Duration{s.MaxBackoff / 2, s.MaxBackoff}, []time.Duration{least, most})
+	s.Dialled(now, ms)
+	require.NoError(t, s.Failure().Err)
+}

@@ -1,0 +1,158 @@
+package health
+
+import "time"
+
+// A Conn is what is known of one connection.
+type Conn struct {
+	progress uint64 // of its bytes, at the last look
+	heard    Time   // when bytes were last seen to arrive
+	waits    Time   // since when something has been in flight and no byte has arrived; 0: nothing is
+	missed   bool   // a caller has given up on it since
+	ended    bool   // it is closed: what it waited for is why it has ended, and no silence any more
+}
+
+// Start begins to watch a connection that joins or was given back.
+func (s *Server) Start(c *Conn, now time.Time, progress uint64) {
+	*c = Conn{progress: progress, heard: s.At(now)}
+}
+
+// Stirred reports whether bytes have arrived that no look has seen.
+func (c *Conn) Stirred(progress uint64) bool { return c.progress != progress }
+
+// Trust ends what is held against the connection.
+func (c *Conn) Trust() { c.waits, c.missed = 0, false }
+
+// Silence returns how long the connection had been silent at the last look.
+func (s *Server) Silence(c *Conn) time.Duration {
+	if c.waits == 0 || c.ended {
+		return 0
+	}
+	return time.Duration(s.clock.run - c.waits)
+}
+
+// WaitsSince returns since when the connection has been silent.
+func (c *Conn) WaitsSince() Time { return c.waits }
+
+// HeardSince reports whether bytes were seen to arrive since the given time.
+func (c *Conn) HeardSince(t Time) bool { return c.heard > t }
+
+// Missed notes that a caller has given up on a batch in flight. It reports whether the
+// connection is in doubt at once.
+func (s *Server) Missed(c *Conn, now time.Time, progress uint64) bool {
+	c.missed = true
+	return c.waits != 0 && !c.Stirred(progress) && time.Duration(s.At(now)-c.waits) >= s.doubtful()
+}
+
+// Doubts reports whether the connection has been silent for too long to be given to anybody.
+func (s *Server) Doubts(c *Conn) bool {
+	silence := s.Silence(c)
+	return silence >= s.unusual() || c.missed && silence >= s.doubtful()
+}
+
+// Replaces reports whether the connection, if it is in doubt, has been silent for a
+// doubtful time itself. Others are in doubt because they were not heard either.
+func (s *Server) Replaces(c *Conn) bool { return c.missed || s.Silence(c) >= s.doubtful() }
+
+// Stalls reports whether the connection has been silent for so long that it is to be
+// closed, although the server answers elsewhere.
+func (s *Server) Stalls(c *Conn) bool { return s.Silence(c) >= s.PauseTimeout }
+
+// A Look is one look at all connections. See is called for each, then Judge.
+type Look struct {
+	s       *Server
+	longest time.Duration // silence
+	trip    time.Duration // the shortest that has ended: all of them may have waited for the same thing
+	heard   bool
+}
+
+// A Sight is what a look sees of a connection.
+type Sight struct {
+	Progress uint64
+	InFlight bool          // something is in flight; never so for a lent connection, whose user may block it
+	Ended    bool          // it is closed and may need a moment to end
+	Trip     time.Duration // how long its last batch took; 0: none has ended
+}
+
+// Look begins a look.
+func (s *Server) Look(now time.Time) Look {
+	s.clock.look(now, s.LookEvery())
+	return Look{s: s}
+}
+
+// See notes what the look sees of a connection. It reports whether bytes have arrived.
+func (l *Look) See(c *Conn, saw Sight) (heard bool) {
+	s := l.s
+	switch heard = c.Stirred(saw.Progress); {
+	case heard:
+		*c = Conn{progress: saw.Progress, heard: s.clock.run}
+		l.heard = true
+	case saw.Ended:
+		c.ended = true
+		return false
+	case !saw.InFlight:
+		c.Trust()
+	}
+	if saw.InFlight && !saw.Ended && c.waits == 0 {
+		c.waits = s.clock.run
+	}
+	l.longest = max(l.longest, s.Silence(c))
+	if saw.Trip > 0 && !saw.Ended && (l.trip == 0 || saw.Trip < l.trip) {
+		l.trip = saw.Trip
+	}
+	return heard
+}
+
+// A Verdict says what is to be done.
+type Verdict struct {
+	Heard   bool // bytes have arrived
+	Ask     bool // ask the server over a new connection
+	Stalled bool // close the connections
+}
+
+// Judge ends the look. dials says whether a dial is out, or the next one behind those that
+// were given up, and no connection is there but lent ones and those that are ending; waited
+// whether callers wait for it.
+func (l *Look) Judge(dials, waited bool) (v Verdict) {
+	s := l.s
+	if l.trip > 0 {
+		s.Trip(l.trip)
+	}
+	if v.Heard = l.heard; v.Heard {
+		s.Served()
+		s.lives(s.clock.run)
+	}
+	s.grownUp(s.clock.run)
+	switch {
+	case !dials:
+		s.dial = 0
+	case s.dial == 0 && waited:
+		s.dial = s.clock.run
+	}
+	if s.dial != 0 {
+		l.longest = max(l.longest, time.Duration(s.clock.run-s.dial))
+	}
+	if s.state != Down { // else dials ask
+		v.Ask, v.Stalled = s.judge(min(l.longest, time.Duration(s.clock.run-s.heard)))
+	}
+	return v
+}
+
+// judge draws the conclusions from how long the whole server has been silent.
+func (s *Server) judge(silence time.Duration) (ask, stalled bool) {
+	since := time.Duration(s.clock.run - s.asked)
+	switch {
+	case s.asked == 0:
+		ask = silence >= s.patience()
+	case s.state == Up && silence < s.unusual():
+		s.asked = 0 // what was silent was closed
+	case s.state == Up && silence >= s.StallTimeout, since >= s.unusual():
+		ask = true
+		if s.state == Up {
+			s.state, s.since = Suspect, s.clock.looked.Add(-silence)
+		}
+	}
+	if ask {
+		s.asked = s.clock.run
+	}
+	return ask, s.state == Suspect && silence >= s.StallTimeout
+}

@@ -1,0 +1,98 @@
+package health
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestUsualTrip(t *testing.T) {
+	s := New(Limits{StallTimeout: time.Hour}, time.Now(), ms)
+	require.Equal(t, s.StallTimeout/2, s.unusual(), "nobody knows")
+	s.Dialled(time.Now(), 0)
+	require.Equal(t, MinSilence, s.unusual())
+	s = New(Limits{StallTimeout: time.Hour}, time.Now(), ms)
+	s.Dialled(time.Now(), 20*ms)
+	require.Equal(t, 400*ms, s.unusual(), "a handshake is all that is known")
+	s.Trip(2 * ms)
+	s.Dialled(time.Now(), 20*ms)
+	require.Equal(t, 2*ms, s.Usual(), "a batch says more")
+	s.Trip(time.Hour)
+	require.Less(t, s.Usual(), 4*ms, "one slow command is nothing usual")
+	for range 100 {
+		s.Trip(50 * ms)
+	}
+	require.InDelta(t, 50*ms, s.Usual(), float64(ms), "many are")
+	s.StallTimeout = 100 * ms
+	require.Equal(t, 50*ms, s.unusual(), "two silences fit into the stall timeout")
+}
+
+// TestDoubtfulSilence: it is as many usual trips as an unusual silence, with a lower least
+// time, and never longer than an unusual one.
+func TestDoubtfulSilence(t *testing.T) {
+	for name, c := range map[string]struct {
+		stall time.Duration
+		trips trips
+		want  time.Duration
+	}{
+		"a server that is near":         {3 * time.Second, trips{usual: ms / 10}, 50 * ms},
+		"only a handshake is known":     {3 * time.Second, trips{handshake: 4 * ms}, 80 * ms},
+		"a server that is far away":     {3 * time.Second, trips{usual: 40 * ms}, 800 * ms},
+		"half of the stall timeout":     {3 * time.Second, trips{usual: time.Second}, 1500 * ms},
+		"a stall timeout that is short": {40 * ms, trips{usual: ms}, 20 * ms},
+		"nobody knows":                  {3 * time.Second, trips{}, 1500 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Server{Limits: Limits{StallTimeout: c.stall}, trips: c.trips}
+			require.Equal(t, c.want, s.doubtful())
+			require.LessOrEqual(t, s.doubtful(), s.unusual())
+		})
+	}
+}
+
+// TestOnePauseIsOneTrip: a pause that holds up ten connections is one event.
+func TestOnePauseIsOneTrip(t *testing.T) {
+	s := New(defaults, time.Now(), ms)
+	s.Trip(ms)
+	conns := make([]Conn, 10)
+	look := s.Look(time.Now())
+	for i := range conns {
+		look.See(&conns[i], Sight{Progress: 1, Trip: 5 * time.Second})
+	}
+	look.Judge(false, false)
+	require.Less(t, s.Usual(), 3*ms)
+	look = s.Look(time.Now())
+	look.See(&conns[0], Sight{Progress: 2, Trip: 5 * time.Second, Ended: true}) // the late reply to one who has left
+	look.Judge(false, false)
+	require.Less(t, s.Usual(), 3*ms)
+}
+
+// TestUsualHandshake: one that waited for a silent server is nothing usual, and a short one
+// is at once.
+func TestUsualHandshake(t *testing.T) {
+	s := New(defaults, time.Now(), ms)
+	s.Dialled(time.Now(), time.Second)
+	require.Equal(t, time.Second, s.handshake)
+	s.Dialled(time.Now(), ms)
+	require.Equal(t, ms, s.handshake)
+	s.Dialled(time.Now(), time.Second)
+	require.Less(t, s.handshake, 2*ms)
+	for range 100 {
+		s.Dialled(time.Now(), 40*ms)
+	}
+	require.InDelta(t, 40*ms, s.handshake, float64(ms), "the server has moved away")
+}
+
+// TestClock: a clock counts what was planned between two looks, and a little more at them.
+func TestClock(t *testing.T) {
+	now := time.Now()
+	c := newClock(now, 30*ms)
+	require.Equal(t, Time(1), c.at(now.Add(-time.Second)))
+	require.Equal(t, Time(1+20*ms), c.at(now.Add(20*ms)))
+	require.Equal(t, Time(1+30*ms), c.at(now.Add(time.Hour)))
+	c.look(now.Add(time.Hour), 10*ms)
+	require.Equal(t, Time(1+40*ms), c.at(now.Add(time.Hour)))
+	c.look(now, 10*ms) // the clock of the machine was set back
+	require.Equal(t, Time(1+40*ms), c.at(now))
+}
