@@ -42,7 +42,6 @@ var leftOut = map[string]string{
 	"Dialer.TLS":                   "has settings of its own, -tls and so on, with files",
 	"Dialer.Limits":                "the replies of a limiter are numbers",
 	"Dialer.NetDial":               "a function",
-	"Dialer.NetDialKeepsDeadlines": "a property of NetDial",
 }
 
 // TestEveryFieldHasASetting: what the library can be told, the service can.

@@ -78,13 +78,8 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestFailedProofBeforeItsConnectionEnds", false,
 	},
 	{
-		"who has subscribed waits for a connection that does not end", "internal/nodepool/stream.go",
-		"go func() { ended <- s.Conn.Close() }()", "ended <- s.Conn.Close()",
-		"./internal/nodepool", "TestStubbornStream", false,
-	},
-	{
-		"who has subscribed waits longer than the context lasts where connections keep no deadlines", "internal/wire/deadlines.go",
-		"!keepsDeadlines(conn) {", "!keepsDeadlines(conn) && false {",
+		"who has subscribed waits longer than the context lasts where connections keep no deadlines", "internal/wire/relay.go",
+		"if newSocket(conn) != nil {", "if true {",
 		"./internal/nodepool", "TestStreamKeepsDeadlines", false,
 	},
 	{

@@ -1,30 +1,10 @@
 package wire
 
-import (
-	"bytes"
-	"crypto/tls"
-	"net"
-	"time"
-)
+import "time"
 
-// closePatience is how long a connection may go on reading or writing after it
-// was closed.
-const closePatience = time.Second
-
-// keepsDeadlines reports whether conn's deadlines end its reads. Others may refuse
-// them (a channel of SSH does), ignore them, or break by them, and there is no way
-// to find out without a read.
-func keepsDeadlines(conn net.Conn) bool {
-	switch c := conn.(type) {
-	case *net.TCPConn, *net.UnixConn:
-		return true
-	case *tlsSocket:
-		return keepsDeadlines(c.Conn)
-	case *tls.Conn:
-		return keepsDeadlines(c.NetConn())
-	}
-	return false
-}
+// endPatience is how long something may go on that should have ended: a user's function
+// after its context, and the reads of a connection whose writes fail.
+const endPatience = 100 * time.Millisecond
 
 // Drain closes the lane because of err when nothing is in flight any more, at
 // once if that is so already. Until then it takes no new batches. No command's
@@ -61,46 +41,25 @@ func (l *Lane) failLocked(err error) (first bool) {
 // end closes the connection of a lane that has just failed.
 func (l *Lane) end(first bool) {
 	if first {
-		l.hangUp()
+		_ = l.conn.Close() // which does not wait: see relay
 		close(l.closed)
 	}
 	l.settle()
 }
 
-// hangUp closes the connection. If there is no socket that we know of, that may block
-// and need not end reads and writes.
-func (l *Lane) hangUp() {
-	if l.plain != nil || l.secure != nil {
-		_ = l.conn.Close()
-		return
-	}
-	go func() { _ = l.conn.Close() }()
-	time.AfterFunc(closePatience, func() {
-		l.mu.Lock()
-		l.forced = true
-		l.mu.Unlock()
-		close(l.lost)
-		l.settle()
-	})
-}
-
 // settle ends all batches of a closed lane, once nobody reads or writes any
 // more: until then, the count of bytes handed to the socket may still change,
-// and replies may still arrive. After closePatience neither is waited for: what
-// was handed over then counts as handed over, and replies are not taken.
+// and replies may still arrive.
 func (l *Lane) settle() {
 	l.replyMu.Lock()
 	l.mu.Lock()
-	busy := l.reader == caller || !l.forced && (l.writing || l.reader == background)
+	busy := l.writing || l.reader == caller || l.reader == background
 	if l.err == nil || busy || l.settled {
 		l.mu.Unlock()
 		l.replyMu.Unlock()
 		return
 	}
 	l.settled = true
-	if late := l.oldest; l.forced && late != nil && !late.done {
-		late.buf = bytes.Clone(late.buf) // a read that does not end may be into its memory
-	}
 	l.reader, l.claimant = nobody, nil
 	err, handed := l.err, l.handed
 	first := l.oldest
@@ -114,9 +73,7 @@ func (l *Lane) settle() {
 		last.next = l.head
 	}
 	l.oldest, l.head, l.tail = nil, nil, nil
-	if l.wbuf = nil; !l.writing { // or else it is the writer's, who may yet come back
-		l.spare = nil
-	}
+	l.wbuf, l.spare = nil, nil
 	l.mu.Unlock()
 	for b := first; b != nil; b = b.next {
 		if !b.done {

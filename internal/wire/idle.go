@@ -24,11 +24,8 @@ func (l *Lane) hungUp() error {
 	if l.gauge.InFlight.Load() > 0 || int64(Now())-l.restedAt.Load() < int64(idleLeast) {
 		return nil
 	}
-	switch {
-	case l.plain != nil:
-		return l.plain.ended()
-	case l.secure != nil:
+	if l.secure != nil {
 		return l.secure.socket.ended()
 	}
-	return nil
+	return l.plain.ended()
 }

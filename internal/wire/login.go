@@ -2,8 +2,6 @@ package wire
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -13,26 +11,13 @@ import (
 // are authenticated again.
 type Login struct{ settings dialer }
 
-var errCredentialsHang = errors.New("Dialer.Credentials does not end with its context")
-
 // AskLogin asks Dialer.Credentials, for Dialer.Timeout at most. The Login is nil if
 // they are empty.
 func AskLogin(ctx context.Context, d lanes.Dialer) (*Login, error) {
 	settings := dialer{Dialer: WithDefaults(d)}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
-	answered := make(chan error, 1)
-	go func() { answered <- settings.askCredentials(ctx) }()
-	var err error
-	select {
-	case err = <-answered:
-	case <-ctx.Done():
-		select {
-		case err = <-answered:
-		case <-time.After(openPatience):
-			return nil, errCredentialsHang // and the settings are the function's
-		}
-	}
+	err := settings.askCredentials(ctx)
 	if err != nil || settings.Username+settings.Password == "" {
 		return nil, err
 	}

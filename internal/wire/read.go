@@ -2,9 +2,7 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -43,7 +41,7 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) {
 		ended = l.limitOwnRead(ctx, ended)
 		_, err = l.readOnce()
 	}
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err != nil && !interrupted(err) {
 		l.Fail(err)
 	}
 	l.endRead()
@@ -152,7 +150,7 @@ func (l *Lane) serve() {
 		if batches > 0 {
 			l.events.Answered(l)
 		}
-		if errors.Is(err, os.ErrDeadlineExceeded) && l.timed && l.Err() == nil { // see Watch
+		if interrupted(err) && l.Err() == nil { // see Watch
 			_ = l.conn.SetReadDeadline(time.Time{})
 			if l.gauge.InFlight.Load() == 0 {
 				l.shrinkReads()
