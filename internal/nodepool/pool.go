@@ -98,6 +98,7 @@ type member struct {
 	ping     *wire.Call    // of the last PING; nil: there was none
 	login    *login        // by which it was authenticated last; nil: by what its dial asked for
 	auth     *auth         // the AUTH that is in flight; nil: none is, as far as was looked
+	restore  *wire.Restore // that is in flight after its user returned it, or was not looked at
 }
 
 // inFlight returns how many batches are in flight on the connection, without a

@@ -47,7 +47,7 @@ func (c *Lent) Prepare(ctx context.Context, marshal, unmarshalInto any) (request
 // unless the lent connection is in a state that a new one would not be in.
 func (c *Lent) streamFor(ctx context.Context, request []byte) (*stream, error) {
 	c.mu.Lock()
-	has, usable := c.stream, !c.returned && c.trips == 0 && c.session.clean()
+	has, usable := c.stream, !c.returned && c.trips == 0 && c.conditionLocked() == clean
 	c.mu.Unlock()
 	if has != nil || !usable || !hasStream(request) {
 		return has, nil

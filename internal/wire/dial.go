@@ -139,7 +139,7 @@ func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 }
 
 // open connects and authenticates.
-func (d dialer) open(ctx context.Context, addr string) (conn net.Conn, took Steps, err error) {
+func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, took Steps, err error) {
 	if d.Credentials != nil {
 		if err := d.askCredentials(ctx); err != nil {
 			return nil, took, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)

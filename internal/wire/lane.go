@@ -45,7 +45,8 @@ type Lane struct {
 	errorReplies *ErrorCount // of the lanes of its pool; nil: nobody counts
 	traffic      atomic.Pointer[Traffic]
 	limits       resp.Limits
-	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
+	restore      func(*Login) []step // the commands of Restore
+	maxQueued    int                 // bytes of wbuf beyond which Enqueue refuses a batch
 
 	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
 	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
@@ -101,6 +102,7 @@ func newLane(addr string, conn net.Conn, d dialer, events Events) *Lane {
 	}
 	l.gauge.ID = rand.Uint64()
 	l.plain, l.secure = outletsOf(conn)
+	l.restore = d.restore
 	l.wake <- struct{}{}
 	l.rest()
 	go l.readInBackground()

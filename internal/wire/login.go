@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -45,4 +46,51 @@ func (d dialer) auth() step {
 		return step{"AUTH", []string{d.Password}, must}
 	}
 	return step{"AUTH", []string{d.Username, d.Password}, must}
+}
+
+// A Restore makes a connection as it was after its handshake, whatever its user did with it.
+type Restore struct {
+	Batch Batch
+	steps []step
+}
+
+// Restore returns what is to be submitted for that. It authenticates by the login; nil: by what
+// the dial did.
+func (l *Lane) Restore(login *Login) *Restore {
+	r := &Restore{steps: l.restore(login)}
+	var commands []byte
+	ends := make([]int, len(r.steps))
+	for i, s := range r.steps {
+		commands = resp.AppendCommand(commands, s.name, s.args...)
+		ends[i] = len(commands)
+	}
+	call := NewCall()
+	call.Begin(1)
+	r.Batch.Reset(call, commands)
+	for i, from := 0, 0; i < len(ends); i++ {
+		r.Batch.Add(from, ends[i])
+		from = ends[i]
+	}
+	r.Batch.Uncounted()
+	return r
+}
+
+// Restored reports whether the connection is as it was, once the batch is complete. Servers
+// before 6.2 do not know RESET.
+func (r *Restore) Restored() bool {
+	for i, s := range r.steps {
+		reply, err := r.Batch.Reply(i)
+		if err != nil || resp.IsError(reply) && !s.need.spares(fate.Of(resp.ErrorText(reply))) {
+			return false
+		}
+	}
+	return true
+}
+
+// restore returns RESET and the steps of the handshake.
+func (d dialer) restore(login *Login) []step {
+	if login != nil {
+		d.Username, d.Password = login.settings.Username, login.settings.Password
+	}
+	return append([]step{{"RESET", nil, must}}, d.steps()...)
 }
