@@ -109,7 +109,7 @@ var ofLanes = []mutant{
 		"./internal/nodepool", "TestLostLanesAreNoLoad", false,
 	},
 	{
-		"start: an address that holds a password is printed", "internal/wire/addr.go",
+		"start: an address that holds a password is printed", "internal/wire/dial.go",
 		"return errNoAddr", "return nil",
 		"./cluster", "TestAddressesWithPasswords", false,
 	},
@@ -179,17 +179,17 @@ var ofLanes = []mutant{
 		"./cluster", "TestBlockingCommandsAreLentAConnection", false,
 	},
 	{
-		"error replies are not counted", "internal/wire/codes.go",
+		"error replies are not counted", "internal/wire/measure.go",
 		"if b.errors > 0 && l.errorReplies != nil && !b.uncounted {", "if false {",
 		"./internal/wire", "TestErrorRepliesAreCounted", false,
 	},
 	{
-		"replies that we refuse count as the server's errors", "internal/wire/codes.go",
+		"replies that we refuse count as the server's errors", "internal/wire/measure.go",
 		"!resp.IsRefusal(text)", "true",
 		"./internal/wire", "TestRefusalsOfOurOwnAreNotCounted", false,
 	},
 	{
-		"refused PINGs count as errors of commands", "internal/wire/codes.go",
+		"refused PINGs count as errors of commands", "internal/wire/measure.go",
 		" && !b.uncounted {", " {",
 		"./internal/wire", "TestErrorRepliesOfPingsAreNotCounted", false,
 	},
@@ -204,12 +204,12 @@ var ofLanes = []mutant{
 		"./internal/guard", "TestJournalOfAStuckLog", false,
 	},
 	{
-		"what has gathered waits for others for ever", "internal/wire/gather.go",
+		"what has gathered waits for others for ever", "internal/wire/write.go",
 		"\tif completed == 0 {\n", "\tif completed >= 0 {\n",
 		"./internal/wire", "TestBatchesGather", false,
 	},
 	{
-		"batches gather on their way to far servers", "internal/wire/gather.go",
+		"batches gather on their way to far servers", "internal/wire/write.go",
 		"shortest > 0 && shortest < int64(nearTrip)", "shortest >= 0",
 		"./internal/wire", "TestNothingGathers", false,
 	},

@@ -73,8 +73,8 @@ type Lane struct {
 	settled  bool
 
 	// Owned by the role of the writer.
-	spare []byte
-	small int // writes in a row that needed no large buffer
+	spare   []byte
+	surplus surplus // of it
 
 	// replyMu guards the FIFO that the reader has taken and the replies of all
 	// batches; never held across I/O. It is taken before mu.
@@ -90,8 +90,6 @@ type Lane struct {
 	closed chan struct{}
 	ended  chan struct{} // closed when the background goroutine has returned
 }
-
-const unlimited = 1<<31 - 1
 
 func newLane(addr string, conn net.Conn, d dialer, events Events) *Lane {
 	l := &Lane{
@@ -313,3 +311,22 @@ func (l *Lane) abandon(b *Batch, cause error) {
 		l.dropClaim(b)
 	}
 }
+
+// Lanes are the lanes of one server among which a strategy chooses, by the Set.
+// They do not change.
+type Lanes struct {
+	*lanes.Set
+	lanes []*Lane
+}
+
+// NewLanes returns the lanes, which it keeps. Those of one server share the turn.
+func NewLanes(open []*Lane, turn *atomic.Uint32) *Lanes {
+	gauges := make([]*lanes.Gauge, len(open))
+	for i, l := range open {
+		gauges[i] = &l.gauge
+	}
+	return &Lanes{lanes.NewSet(gauges, turn), open}
+}
+
+// Lane returns the lane of index i.
+func (s *Lanes) Lane(i int) *Lane { return s.lanes[i] }

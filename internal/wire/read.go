@@ -9,21 +9,6 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-const (
-	// A caller reads its own replies for ownReadMin to ownReadMax; a deadline
-	// is only set anew when less than ownReadMin of the last one is left.
-	ownReadMin = 3 * time.Millisecond
-	ownReadMax = 10 * time.Millisecond
-
-	// At its context's end a caller looks once more for replies that have
-	// arrived while it read from another lane.
-	lastLook = 250 * time.Microsecond
-
-	// The background reader goes back to sleep after so many reads in a row
-	// that carried one batch at most and left none in flight.
-	quietReads = 8
-)
-
 var errNotACommand = fmt.Errorf("the request is not a sequence of whole commands: %w", redislanes.ErrNotSent)
 
 // readOwn reads until b is complete, if b still has the claim.

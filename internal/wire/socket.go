@@ -3,8 +3,10 @@ package wire
 import (
 	"crypto/tls"
 	"net"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // A socket is one of package net, to which can be written without waiting for room.
@@ -114,4 +116,16 @@ func (s *tlsSocket) flush() (err error) {
 	}
 	s.flushing = false
 	return err
+}
+
+// limitUnacknowledged returns a net.Dialer.Control for that, where the kernel knows it. What
+// it cannot set is left as it is.
+func limitUnacknowledged(writeTimeout time.Duration) func(network, addr string, raw syscall.RawConn) error {
+	limit := max(leastUnacknowledged, writeTimeout)
+	return func(network, _ string, raw syscall.RawConn) error {
+		if strings.HasPrefix(network, "tcp") {
+			_ = raw.Control(func(fd uintptr) { setUserTimeout(fd, limit) })
+		}
+		return nil
+	}
 }

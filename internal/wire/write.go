@@ -10,25 +10,6 @@ import (
 // errWriteTimeout is why a lane is closed whose socket takes no bytes.
 var errWriteTimeout = fmt.Errorf("the socket took no bytes for longer than the write timeout: %w", os.ErrDeadlineExceeded)
 
-const (
-	// A caller writes so many times at most; it has its own deadline, and those
-	// who keep the lane busy must not hold it up.
-	maxWrites = 16
-
-	// Each piece of so many bytes gets the write timeout for itself.
-	writePiece = 64 << 10
-)
-
-// largeBuffer is what a write buffer may keep while its lane is quiet.
-const largeBuffer = 64 << 10
-
-func shrink(buf []byte) []byte {
-	if cap(buf) > largeBuffer {
-		return nil
-	}
-	return buf
-}
-
 // write writes until nothing is left. The caller has the role of the writer,
 // and has lost it when write returns. It does not block: when the socket
 // accepts no more, a goroutine goes on.
@@ -52,14 +33,10 @@ func (l *Lane) write() {
 	go l.write()
 }
 
-// keep makes buf the spare buffer, but for a large one after many writes in a row
-// that had no need of it.
+// keep makes buf the spare buffer, but for a large one that was not needed for long.
 func (l *Lane) keep(buf []byte) {
-	if l.small++; len(buf) > largeBuffer {
-		l.small = 0
-	}
-	if l.small >= SpareTrips {
-		buf = shrink(buf)
+	if l.surplus.used(len(buf), cap(buf), largeBuffer) {
+		buf = nil
 	}
 	l.spare = buf
 }
@@ -147,4 +124,40 @@ func (l *Lane) writeFailed(left int, err error) {
 	first := l.failLocked(err)
 	l.mu.Unlock()
 	l.end(first)
+}
+
+// A write and the read of its replies cost the processors here and at the server more
+// than the commands of a small batch. So while many batches are under way, those behind
+// them wait until they are a quarter as many. Nobody watches a clock for that: the
+// replies that arrive make it true, and whoever reads them has the rest written. A
+// server answers a connection's commands in their order, so what waits would have its
+// turn no sooner by more than a round trip: only lanes to servers that are near gather.
+
+// gatheredLocked reports whether what waits is to be written now. Once false, it becomes
+// true only when a batch is enqueued or complete; see [Lane.mayWrite].
+func (l *Lane) gatheredLocked() bool {
+	handed := int(l.gauge.InFlight.Load()) - l.waiting
+	return l.waiting > 0 &&
+		(handed < gatherFrom || l.waiting*gatherPart >= handed || len(l.wbuf) >= min(gatherBytes, l.maxQueued/2) || !l.near())
+}
+
+// near reports whether a trip may be short, as far as is known.
+func (l *Lane) near() bool {
+	shortest := l.shortest.Load()
+	return shortest > 0 && shortest < int64(nearTrip)
+}
+
+// mayWrite gives the reader, by whom so many batches have become complete, the role of
+// the writer if those that wait are to be written for that, and nobody else has it.
+func (l *Lane) mayWrite(completed int) bool {
+	if completed == 0 {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writing || l.err != nil || !l.gatheredLocked() {
+		return false
+	}
+	l.writing = true
+	return true
 }
