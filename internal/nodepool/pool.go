@@ -217,8 +217,7 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// closePatience is how long Close waits for users' functions. Connections that are
-// not sockets may take a second of it to end.
+// closePatience is how long Close waits for users' functions.
 const closePatience = 3 * time.Second
 
 func (p *Pool) end() {
