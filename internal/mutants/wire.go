@@ -31,7 +31,7 @@ var ofLanes = []mutant{
 	{
 		"closing waits for a connection that does not end", "internal/wire/relay.go",
 		"go func() { _ = r.conn.Close() }() })", "_ = r.conn.Close() })",
-		"./internal/wire", "TestRelayBeforeAStubbornConnection", false,
+		"./internal/wire", "TestStubbornConnectionsAreLeftBehind", false,
 	},
 	{
 		"a deadline that the connection made is waited for again and again", "internal/wire/relay.go",
