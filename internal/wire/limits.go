@@ -96,15 +96,15 @@ type surplus int
 // used notes a use of the memory that has the given size. It reports whether the memory is
 // to be given up.
 func (s *surplus) used(need, size, keep int) (giveUp bool) {
-	if size <= keep || need >= size/4 {
+	switch {
+	case size <= keep: // it says nothing of the other one of two that are used in turn
+		return false
+	case need >= size/4:
 		*s = 0
 		return false
 	}
-	if *s++; *s < SpareTrips {
-		return false
-	}
-	*s = 0
-	return true
+	*s++
+	return *s >= SpareTrips
 }
 
 // shrink gives up a large buffer of a lane that is quiet.
