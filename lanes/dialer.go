@@ -87,22 +87,12 @@ type Dialer struct {
 	Limits Limits
 
 	// NetDial, if not nil, makes the connections instead of net.Dialer, with
-	// "tcp" as the network, or "unix" for the path of a socket. The deadlines of what it
-	// returns are not relied on, unless NetDialKeepsDeadlines is set or that is a
-	// *net.TCPConn, a *net.UnixConn or TLS over one of them: one goroutine for each
-	// connection then does all reading and one each write, which costs a call that is
-	// alone on its connection some microseconds. For TLS, set TLS and do not make it
-	// here: of connections that are none of package net, only small writes without
-	// others in flight are the callers' own.
+	// "tcp" as the network, or "unix" for the path of a socket. A connection that is
+	// no *net.TCPConn or *net.UnixConn is read and written by two goroutines of its own,
+	// which costs each call some microseconds. So callers' deadlines hold whatever the
+	// connection does with its own, and however long its Close takes. For TLS, set TLS
+	// and do not make it here.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
-
-	// NetDialKeepsDeadlines says that the connections of NetDial keep deadlines
-	// as those of package net do: one that is set ends the read or write that is going
-	// on, with an error that is os.ErrDeadlineExceeded and the number of its bytes, and
-	// another one lets them go on. So do wrappers that pass SetReadDeadline,
-	// SetWriteDeadline and what Read and Write return on to TCP.
-	// Where it is not true, callers come back after their contexts' ends.
-	NetDialKeepsDeadlines bool
 }
 
 // Limits bound what one reply of a server may cost. A zero field takes its

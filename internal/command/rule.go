@@ -58,7 +58,8 @@ const (
 	Unwatches               // UNWATCH; queued inside a transaction
 	Awaits                  // WAIT, WAITAOF: for the writes that were sent over it before
 	ForNext                 // ASKING, CLIENT CACHING: for the next command only
-	Changes                 // SELECT, AUTH, READONLY, CLIENT SETNAME, SCRIPT DEBUG, ...
+	Changes                 // SELECT, AUTH, READONLY, CLIENT SETNAME, ...: until RESET and another handshake
+	Lasts                   // CLIENT NO-EVICT, SCRIPT DEBUG, ...: longer than that, at least on some servers
 	Resets                  // RESET: also the authentication and the protocol
 	Closes                  // QUIT: the server hangs up
 	Streams                 // SUBSCRIBE, MONITOR, SYNC, ...: replies are not one per command
@@ -68,7 +69,7 @@ const (
 // String returns the effect in words.
 func (e Effect) String() string {
 	return [...]string{"none", "opens a transaction", "ends a transaction", "watches keys", "unwatches keys",
-		"waits for the writes of its connection", "is for the next command", "changes its connection", "resets its connection", "closes its connection",
+		"waits for the writes of its connection", "is for the next command", "changes its connection", "changes its connection for good", "resets its connection", "closes its connection",
 		"has many replies", "has no reply"}[e]
 }
 

@@ -24,10 +24,9 @@ var ofEdges = []mutant{
 		"./internal/nodepool", "TestDoRefusesWhatChangesAConnection", false,
 	},
 	{
-		"EXEC without MULTI clears what WATCH set", "internal/nodepool/session.go",
-		"case e == command.EndsTransaction && (s.multi || a == aborted):\n\t\treturn session{}, done || a == aborted",
-		"case e == command.EndsTransaction:\n\t\treturn session{}, true",
-		"./internal/nodepool", "TestSession", false,
+		"EXEC without MULTI clears what WATCH set", "internal/nodepool/lent.go",
+		"done := !resp.IsError(reply)", "done := sent.Effect() == command.EndsTransaction || !resp.IsError(reply)",
+		"./internal/nodepool", "TestUsage", false,
 	},
 	{
 		"a strategy runs under the pool's lock", "internal/nodepool/dispatch.go",

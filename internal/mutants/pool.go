@@ -53,13 +53,8 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestFailedProofBeforeItsConnectionEnds", false,
 	},
 	{
-		"who has subscribed waits for a connection that does not end", "internal/nodepool/stream.go",
-		"go func() { ended <- s.Conn.Close() }()", "ended <- s.Conn.Close()",
-		"./internal/nodepool", "TestStubbornStream", false,
-	},
-	{
-		"who has subscribed waits longer than the context lasts where connections keep no deadlines", "internal/wire/deadlines.go",
-		"!keepsDeadlines(conn) {", "!keepsDeadlines(conn) && false {",
+		"who has subscribed waits longer than the context lasts where connections keep no deadlines", "internal/wire/relay.go",
+		"if newSocket(conn) != nil {", "if true {",
 		"./internal/nodepool", "TestStreamKeepsDeadlines", false,
 	},
 	{
@@ -303,24 +298,39 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestReturnedConnectionIsInert", false,
 	},
 	{
-		"UNWATCH ends a transaction", "internal/nodepool/session.go",
-		"\tcase s.multi && e != command.Watches:\n\t\treturn s, a == queued\n", "\tcase s.multi && e == command.Unwatches:\n\t\treturn session{}, true\n\tcase s.multi && e != command.Watches:\n\t\treturn s, a == queued\n",
+		"MULTI leaves a connection as it was", "internal/nodepool/lent.go",
+		"u.open, u.multi = true, u.multi || done", "u.multi = u.multi || done",
 		"./internal/nodepool", "TestLentComesBackCleanOrNotAtAll", false,
 	},
 	{
 		"a connection with a command under way is lent again", "internal/nodepool/lent.go",
-		"clean := c.trips == 0 && c.session.clean()", "clean := c.session.clean()",
+		"case c.trips > 0:", "case c.trips > 1:",
 		"./internal/nodepool", "TestReturnDuringACommand", false,
 	},
 	{
-		"a reply that never came leaves a connection clean", "internal/nodepool/session.go",
-		"done, refused := a == ran || a == null,", "done, refused := a == ran || a == null || a == none,",
+		"a reply that never came leaves a connection clean", "internal/nodepool/lent.go",
+		"case reply == nil || !sent.Known():", "case !sent.Known():",
 		"./internal/nodepool", "TestReturnDuringACommand", false,
 	},
 	{
-		"a WATCH whose reply is beyond the limits leaves a connection clean", "internal/nodepool/session.go",
-		"\t\treturn beyond\n", "\t\treturn failed\n",
-		"./internal/nodepool", "TestSession", false,
+		"an EXEC that failed ends a transaction", "internal/nodepool/lent.go",
+		" && (done || resp.IsExecAbort(reply)):", ":",
+		"./internal/nodepool", "TestUsage", false,
+	},
+	{
+		"a connection is not restored", "internal/nodepool/lend.go",
+		"if left == clean || !m.restoreLocked() {", "if true {",
+		"./internal/nodepool", "TestLentComesBackCleanOrNotAtAll", false,
+	},
+	{
+		"a connection that was not restored is lent again", "internal/nodepool/exclusive.go",
+		"if m.restore = nil; !r.Restored() {", "if m.restore = nil; false {",
+		"./internal/nodepool", "TestRestore", false,
+	},
+	{
+		"a connection is restored with the credentials of nobody", "internal/wire/dial.go",
+		"func (d *dialer) open(ctx", "func (d dialer) open(ctx",
+		"./internal/nodepool", "TestRestore", false,
 	},
 	{
 		"PINGs are load of a shared pool", "internal/nodepool/maintain.go",

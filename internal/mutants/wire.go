@@ -24,29 +24,24 @@ var ofLanes = []mutant{
 		"./internal/wire", "TestUnacknowledgedBytesAreLimited", false,
 	},
 	{
-		"deadlines of any connection are relied on", "internal/wire/close.go",
-		"\treturn false\n}\n\n// Drain", "\treturn true\n}\n\n// Drain",
+		"deadlines of any connection are relied on", "internal/wire/relay.go",
+		"if newSocket(conn) != nil {", "if true {",
 		"./internal/wire", "TestCallersLeaveConnectionsWithoutDeadlines", false,
 	},
 	{
-		"closing waits for a connection that does not end", "internal/wire/close.go",
-		"\t\tl.forced = true\n", "",
+		"closing waits for a connection that does not end", "internal/wire/relay.go",
+		"go func() { _ = r.conn.Close() }() })", "_ = r.conn.Close() })",
 		"./internal/wire", "TestStubbornConnectionsAreLeftBehind", false,
 	},
 	{
-		"a late read writes into a batch that is used again", "internal/wire/close.go",
-		"l.forced && late != nil && !late.done {", "late == nil && !late.done {",
-		"./internal/wire", "TestLateReadHasNoMemoryOfTheBatch", false,
+		"a deadline that the connection made is waited for again and again", "internal/wire/relay.go",
+		"\t\terr = endError{err}\n", "",
+		"./internal/wire", "TestRelayEndsWithItsConnection", false,
 	},
 	{
 		"a dial waits for a function that does not end", "internal/wire/dial.go",
-		"foreign := d.NetDial != nil || d.Credentials != nil", "foreign := false",
+		"if d.foreign {", "if false {",
 		"./internal/wire", "TestDialEndsWithItsContext", false,
-	},
-	{
-		"a failed TLS handshake waits for its connection to end", "internal/wire/dial.go",
-		"\t\tdiscard(conn)\n\t\treturn nil, withAddr(addr, tlsFailure(err))", "\t\t_ = conn.Close()\n\t\treturn nil, withAddr(addr, tlsFailure(err))",
-		"./internal/wire", "TestFailedTLSBeforeItsConnectionEnds", false,
 	},
 	{
 		"idle lanes keep large buffers", "internal/wire/lane.go",
@@ -75,7 +70,7 @@ var ofLanes = []mutant{
 	},
 	{
 		"an upload over a slow link is taken for silence", "internal/wire/write.go",
-		"\t\t\tl.progress.Add(1) // room for it became free: the other side takes bytes\n", "",
+		"\t\tl.progress.Add(1) // room for it became free: the other side takes bytes\n", "",
 		"./internal/nodepool", "TestSteadyUploadIsNotSilence", false,
 	},
 	{
@@ -89,18 +84,13 @@ var ofLanes = []mutant{
 		"./internal/wire", "TestTLSSocketBehindAWriteThatWaits", false,
 	},
 	{
-		"a small write that waits keeps its caller", "internal/wire/write.go",
-		"\t\tl.writeBy = now.Add(smallWriteMax)\n\t\t_ = l.conn.SetWriteDeadline(l.writeBy)\n", "\t\tl.writeBy = now.Add(smallWriteMax)\n",
-		"./internal/wire", "TestSmallWriteThatWaits", false,
-	},
-	{
-		"a write that waits has the deadline of the one before", "internal/wire/write.go",
-		"\t\tl.writeBy = time.Time{}\n\t\t_ = l.conn.SetWriteDeadline(l.writeBy)\n", "\t\tl.writeBy = time.Time{}\n",
-		"./internal/wire", "TestSmallWriteThatWaits", false,
+		"a write has the deadline of one that has waited", "internal/wire/write.go",
+		"\t_ = l.conn.SetWriteDeadline(time.Time{})\n", "",
+		"./internal/wire", "TestWriteDeadlineIsTakenBack", false,
 	},
 	{
 		"bytes over TLS that failed are reported as not sent", "internal/wire/write.go",
-		"\t\t\tn = to // TLS may have sent more than it says\n", "\t\t\tif err == nil {\n\t\t\t\tn = to\n\t\t\t}\n",
+		"\t\tn = to // TLS may have sent more than it says\n", "\t\tif err == nil {\n\t\t\tn = to\n\t\t}\n",
 		"./internal/wire", "TestFailedWriteOverTLSIsUnknown", false,
 	},
 	{
@@ -119,7 +109,7 @@ var ofLanes = []mutant{
 		"./internal/nodepool", "TestLostLanesAreNoLoad", false,
 	},
 	{
-		"start: an address that holds a password is printed", "internal/wire/addr.go",
+		"start: an address that holds a password is printed", "internal/wire/dial.go",
 		"return errNoAddr", "return nil",
 		"./cluster", "TestAddressesWithPasswords", false,
 	},
@@ -189,17 +179,17 @@ var ofLanes = []mutant{
 		"./cluster", "TestBlockingCommandsAreLentAConnection", false,
 	},
 	{
-		"error replies are not counted", "internal/wire/codes.go",
+		"error replies are not counted", "internal/wire/measure.go",
 		"if b.errors > 0 && l.errorReplies != nil && !b.uncounted {", "if false {",
 		"./internal/wire", "TestErrorRepliesAreCounted", false,
 	},
 	{
-		"replies that we refuse count as the server's errors", "internal/wire/codes.go",
+		"replies that we refuse count as the server's errors", "internal/wire/measure.go",
 		"!resp.IsRefusal(text)", "true",
 		"./internal/wire", "TestRefusalsOfOurOwnAreNotCounted", false,
 	},
 	{
-		"refused PINGs count as errors of commands", "internal/wire/codes.go",
+		"refused PINGs count as errors of commands", "internal/wire/measure.go",
 		" && !b.uncounted {", " {",
 		"./internal/wire", "TestErrorRepliesOfPingsAreNotCounted", false,
 	},
@@ -214,12 +204,12 @@ var ofLanes = []mutant{
 		"./internal/guard", "TestJournalOfAStuckLog", false,
 	},
 	{
-		"what has gathered waits for others for ever", "internal/wire/gather.go",
+		"what has gathered waits for others for ever", "internal/wire/write.go",
 		"\tif completed == 0 {\n", "\tif completed >= 0 {\n",
 		"./internal/wire", "TestBatchesGather", false,
 	},
 	{
-		"batches gather on their way to far servers", "internal/wire/gather.go",
+		"batches gather on their way to far servers", "internal/wire/write.go",
 		"shortest > 0 && shortest < int64(nearTrip)", "shortest >= 0",
 		"./internal/wire", "TestNothingGathers", false,
 	},

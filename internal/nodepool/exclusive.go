@@ -105,7 +105,7 @@ func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
 	}
 	a.mu.Unlock()
 	if r := <-w.lend; r.member != nil {
-		a.takeBack(r.member, true)
+		a.takeBack(r.member, clean)
 	}
 	return cause
 }
@@ -134,6 +134,16 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 	if m.spent != nil {
 		a.leaveLocked(m, m.spent, false)
 		return
+	}
+	if r := m.restore; r != nil {
+		if !r.Batch.Complete() {
+			m.becomeLocked(busy)
+			return
+		}
+		if m.restore = nil; !r.Restored() {
+			a.leaveLocked(m, errUnclean, false)
+			return
+		}
 	}
 	if m.readLoginLocked(); !m.sendLoginLocked() {
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -26,7 +27,7 @@ type Lent struct {
 	mu       sync.Mutex // guards what follows; never held across I/O
 	returned bool
 	trips    int // requests that wait for replies
-	session  session
+	usage    usage
 	stream   *stream // that it goes over instead, see Lent.Stream
 }
 
@@ -36,15 +37,15 @@ func newLent(m *member) *Lent { return &Lent{member: m} }
 
 // Return gives the connection back. From then on c is of no use: what is sent
 // over it fails with [redislanes.ErrReturned], and returning it again does nothing. The
-// connection is closed and replaced unless it is certain that the next user
-// finds it as this one did: no open transaction, no watched key, no reply that
-// is missing, no command under way, none that changes the connection (SELECT,
-// CLIENT REPLY and the like).
+// next user finds the connection as this one did. After commands that change it (an open
+// transaction, WATCH, SELECT, CLIENT SETNAME), it is restored with RESET and its handshake,
+// or closed and replaced on servers before 6.2. It is closed, too, if a reply is missing, a
+// command is under way, or may have done what RESET does not undo.
 func (c *Lent) Return() {
 	c.mu.Lock()
 	again := c.returned
 	c.returned = true
-	clean := c.trips == 0 && c.session.clean()
+	left := c.conditionLocked()
 	stream := c.stream
 	c.mu.Unlock()
 	if stream != nil {
@@ -54,7 +55,7 @@ func (c *Lent) Return() {
 		if stream != nil {
 			c.member.pool.holdsUpClose()
 		}
-		c.member.pool.takeBack(c.member, clean)
+		c.member.pool.takeBack(c.member, left)
 	}
 }
 
@@ -67,7 +68,7 @@ func (c *Lent) Close() error {
 		c.mu.Unlock()
 		return stream.Close()
 	}
-	c.session.unclean = true
+	c.usage.condition = spoilt
 	c.mu.Unlock()
 	if returned {
 		return nil
@@ -142,7 +143,7 @@ func (c *Lent) begin() error {
 		return wire.NotSent(c.Address(), redislanes.ErrReturned)
 	}
 	if c.trips++; c.trips > 1 {
-		c.session.unclean = true // in which order the commands ran is not known
+		c.usage.condition = max(c.usage.condition, changed) // in which order the commands ran is not known
 	}
 	return nil
 }
@@ -168,13 +169,24 @@ func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byt
 		if notSent(missing) {
 			break
 		}
-		c.session = c.session.after(sent, answerOf(reply))
+		c.usage.note(sent, reply)
 		replies = append(replies, reply...)
 	}
 	if err != nil {
 		return nil, wire.AfterContext(err)
 	}
 	return replies, nil
+}
+
+// conditionLocked returns how the connection would come back now.
+func (c *Lent) conditionLocked() condition {
+	switch {
+	case c.trips > 0:
+		return spoilt
+	case c.usage.open:
+		return max(c.usage.condition, changed)
+	}
+	return c.usage.condition
 }
 
 // Returned reports whether the connection was returned.
@@ -189,7 +201,47 @@ func (c *Lent) Returned() bool {
 func (c *Lent) InTransaction() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.session.multi
+	return c.usage.multi
 }
 
 func notSent(err error) bool { return errors.Is(err, redislanes.ErrNotSent) }
+
+// A condition is how the user of a connection has left it.
+type condition uint8
+
+const (
+	clean   condition = iota // nothing but commands that leave it as it was, each with its reply
+	changed                  // RESET and the handshake make it as it was
+	spoilt                   // there is no telling
+)
+
+// usage is what the commands of one user have done to a connection. The zero value is a
+// connection as it was lent.
+type usage struct {
+	condition condition
+	open      bool // as changed, until a transaction ends: MULTI, WATCH or ASKING was sent
+	multi     bool // the server queues commands
+}
+
+// note notes that the command was sent, and its reply; nil is one that did not come.
+func (u *usage) note(sent command.Command, reply []byte) {
+	done := !resp.IsError(reply)
+	switch e := sent.Effect(); {
+	case reply == nil || !sent.Known():
+		u.condition = spoilt
+	case e == command.NoEffect || e == command.Awaits || e == command.Unwatches:
+	case e == command.OpensTransaction:
+		u.open, u.multi = true, u.multi || done
+	case e == command.Watches || e == command.ForNext:
+		u.open = true
+	case e == command.EndsTransaction && (done || resp.IsExecAbort(reply)):
+		u.open, u.multi = false, false
+	case e == command.EndsTransaction:
+	case e == command.Changes:
+		u.condition = max(u.condition, changed)
+	case e == command.Resets:
+		u.condition, u.multi = max(u.condition, changed), false
+	default:
+		u.condition = spoilt
+	}
+}

@@ -55,24 +55,24 @@ func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 		{"MULTI; GET; EXEC", true},     // EXECABORT
 		{"WATCH k; MULTI; GET; EXEC", true},
 		{"WATCH k; EXEC now", true}, // EXECABORT, too
-		{"MULTI", false},
-		{"MULTI; UNWATCH", false},
-		{"MULTI; MULTI", false},
-		{"MULTI; INCR k", false},
-		{"MULTI; DISCARD k", false}, // an error, and the transaction is still open
+		{"MULTI", true},
+		{"MULTI; UNWATCH", true},
+		{"MULTI; MULTI", true},
+		{"MULTI; INCR k", true},
+		{"MULTI; DISCARD k", true}, // an error, and the transaction is still open
 		{"MULTI; NOSUCHCOMMAND; EXEC; MULTI", false},
-		{"WATCH k", false},
-		{"WATCH k; EXEC", false}, // an error: k is still watched
-		{"WATCH k; DISCARD", false},
-		{"WATCH k; MULTI; EXEC; WATCH k", false},
-		{"SELECT 3", false},
-		{"MULTI; SELECT 3; EXEC", false},
-		{"CLIENT SETNAME me", false},
+		{"WATCH k", true},
+		{"WATCH k; EXEC", true}, // an error: k is still watched
+		{"WATCH k; DISCARD", true},
+		{"WATCH k; MULTI; EXEC; WATCH k", true},
+		{"SELECT 3", true},
+		{"MULTI; SELECT 3; EXEC", true},
+		{"CLIENT SETNAME me", true},
 		{"CLIENT NO-EVICT ON", false},
-		{"CLIENT TRACKING ON", false},
-		{"HELLO 3 SETNAME me", false},
-		{"RESET", false},
-		{"READONLY", false},
+		{"CLIENT TRACKING ON", true},
+		{"HELLO 3 SETNAME me", true},
+		{"RESET", true},
+		{"READONLY", true},
 		{"SCRIPT DEBUG YES", false}, // at the end: no EVAL may follow, see below
 		{"SCRIPT DEBUG SYNC", false},
 	} {

@@ -90,15 +90,16 @@ type member struct {
 	doubted atomic.Bool // state is inDoubt; set under pool.mu
 
 	// Guarded by pool.mu.
-	state  state
-	place  int // in the members, unless the pool is shared
-	health health.Conn
-	heard  time.Time  // when bytes were last seen to arrive, for those who look after idle connections
-	spent  error      // why it is to leave when its user returns it
-	cause  error      // why it was closed before it was a member
-	ping   *wire.Call // of the last PING; nil: there was none
-	login  *login     // by which it was authenticated last; nil: by what its dial asked for
-	auth   *auth      // the AUTH that is in flight; nil: none is, as far as was looked
+	state   state
+	place   int // in the members, unless the pool is shared
+	health  health.Conn
+	heard   time.Time     // when bytes were last seen to arrive, for those who look after idle connections
+	spent   error         // why it is to leave when its user returns it
+	cause   error         // why it was closed before it was a member
+	ping    *wire.Call    // of the last PING; nil: there was none
+	login   *login        // by which it was authenticated last; nil: by what its dial asked for
+	auth    *auth         // the AUTH that is in flight; nil: none is, as far as was looked
+	restore *wire.Restore // that is in flight after its user returned it, or was not looked at
 }
 
 // inFlight returns how many batches are in flight on the connection, without a
@@ -217,8 +218,7 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// closePatience is how long Close waits for users' functions. Connections that are
-// not sockets may take a second of it to end.
+// closePatience is how long Close waits for users' functions.
 const closePatience = 3 * time.Second
 
 func (p *Pool) end() {

@@ -51,7 +51,7 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	require.ErrorIs(t, p.refusalLocked(), redislanes.ErrExhausted, "somebody waits for that one")
 	w := p.queue.Front().Value.(*waiter)
 	p.mu.Unlock()
-	p.takeBack((<-w.lend).member, true)
+	p.takeBack((<-w.lend).member, clean)
 }
 
 // TestFailFastBesideOneThatLeaves: a connection that is on its way out, which may take a

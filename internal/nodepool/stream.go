@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
@@ -48,7 +47,7 @@ func (c *Lent) Prepare(ctx context.Context, marshal, unmarshalInto any) (request
 // unless the lent connection is in a state that a new one would not be in.
 func (c *Lent) streamFor(ctx context.Context, request []byte) (*stream, error) {
 	c.mu.Lock()
-	has, usable := c.stream, !c.returned && c.trips == 0 && c.session.clean()
+	has, usable := c.stream, !c.returned && c.trips == 0 && c.conditionLocked() == clean
 	c.mu.Unlock()
 	if has != nil || !usable || !hasStream(request) {
 		return has, nil
@@ -85,7 +84,7 @@ func (p *Pool) dialStream(ctx context.Context) (*stream, error) {
 	}
 	over, err := radix.Dialer{NetDialer: connected{conn}}.Dial(ctx, "tcp", p.addr)
 	if err != nil {
-		go func() { _ = conn.Close() }()
+		_ = conn.Close()
 		return nil, err
 	}
 	s := &stream{Conn: over}
@@ -98,23 +97,10 @@ type connected struct{ conn net.Conn }
 
 func (d connected) DialContext(context.Context, string, string) (net.Conn, error) { return d.conn, nil }
 
-// streamPatience is how long Close waits for a connection that is no socket, and may
-// never end.
-const streamPatience = 10 * time.Millisecond
-
 // Close is part of radix.Conn.
 func (s *stream) Close() error {
 	s.stop()
-	ended := make(chan error, 1)
-	go func() { ended <- s.Conn.Close() }()
-	patience := time.NewTimer(streamPatience)
-	defer patience.Stop()
-	select {
-	case err := <-ended:
-		return err
-	case <-patience.C:
-		return nil
-	}
+	return s.Conn.Close()
 }
 
 // EncodeDecode is part of radix.Conn. Errors of the server print what others do.

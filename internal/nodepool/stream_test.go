@@ -81,7 +81,7 @@ func TestStreamEndsWithThePool(t *testing.T) {
 
 // subscription is a subscription over connections of NetDial, of a server that publishes
 // what it is given.
-func subscription(t *testing.T, keepsDeadlines bool, wrap func(net.Conn) net.Conn) (p *Pool, c *Lent, publish func(text string)) {
+func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Pool, c *Lent, publish func(text string)) {
 	var subscriber net.Conn
 	serve := func(conn net.Conn) {
 		defer conn.Close()
@@ -99,7 +99,7 @@ func subscription(t *testing.T, keepsDeadlines bool, wrap func(net.Conn) net.Con
 		go serve(server)
 		return wrap(client), nil
 	}
-	p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: dial, NetDialKeepsDeadlines: keepsDeadlines}, "pipe:1", nil)
+	p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: dial}, "pipe:1", nil)
 	require.NoError(t, err)
 	c, err = p.Lend(t.Context())
 	require.NoError(t, err)
@@ -114,18 +114,14 @@ func subscription(t *testing.T, keepsDeadlines bool, wrap func(net.Conn) net.Con
 // TestStubbornStream: who has subscribed does not wait for a connection that does not end.
 func TestStubbornStream(t *testing.T) {
 	t.Parallel()
-	for keepsDeadlines, patience := range map[bool]time.Duration{true: streamPatience, false: 0} {
-		t.Run(fmt.Sprintf("keeps deadlines: %v", keepsDeadlines), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, c, _ := subscription(t, keepsDeadlines, func(conn net.Conn) net.Conn { return lingering{conn} })
-				began := time.Now()
-				c.Return()
-				require.LessOrEqual(t, time.Since(began), patience)
-				require.NoError(t, p.Close())
-				time.Sleep(lingers)
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p, c, _ := subscription(t, func(conn net.Conn) net.Conn { return lingering{conn} })
+		began := time.Now()
+		c.Return()
+		require.Zero(t, time.Since(began))
+		require.NoError(t, p.Close())
+		time.Sleep(lingers)
+	})
 }
 
 // An untimed connection takes deadlines, and does not keep them.
@@ -140,7 +136,7 @@ func (untimed) SetWriteDeadline(time.Time) error { return nil }
 func TestStreamKeepsDeadlines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, c, publish := subscription(t, false, func(conn net.Conn) net.Conn { return untimed{conn} })
+		p, c, publish := subscription(t, func(conn net.Conn) net.Conn { return untimed{conn} })
 		defer p.Close()
 		defer c.Return()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -22,11 +22,11 @@ func (d dialing) String() string {
 
 type netDial = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// netDial returns the program's NetDial, and whether its connections keep deadlines.
-func (w *world) netDial() (_ netDial, keepsDeadlines bool) {
+// netDial returns the program's NetDial.
+func (w *world) netDial() netDial {
 	s := &w.settings
 	dial := w.net.TimelessDialer(us, s.Refusal)
-	if keepsDeadlines = s.KeepsDeadlines && s.Dialing != stubborn; keepsDeadlines {
+	if s.KeepsDeadlines && s.Dialing != stubborn {
 		dial = w.net.Dialer(us)
 	}
 	dial = w.mayLinger(w.mayHang(dial))
@@ -34,7 +34,7 @@ func (w *world) netDial() (_ netDial, keepsDeadlines bool) {
 	case late:
 		return func(ctx context.Context, network, addr string) (net.Conn, error) {
 			return dial(context.WithoutCancel(ctx), network, addr)
-		}, keepsDeadlines
+		}
 	case stubborn:
 		return func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)
@@ -42,9 +42,9 @@ func (w *world) netDial() (_ netDial, keepsDeadlines bool) {
 				return nil, err
 			}
 			return stubbornConn{conn, w.over}, nil
-		}, keepsDeadlines
+		}
 	}
-	return dial, keepsDeadlines
+	return dial
 }
 
 // hangs is how long a dial hangs, whatever its context says, until it fails.

@@ -63,7 +63,7 @@ func (s *stand) kill() {
 func (p *play) own() cluster.Config {
 	c := p.w.settings.Config
 	c.Lazy, c.Sentinel, c.Dialer.Credentials, c.Dialer.ReauthEvery = false, nil, nil, 0
-	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = p.w.netDial()
+	c.Dialer.NetDial = p.w.netDial()
 	return c
 }
 

@@ -49,7 +49,7 @@ func singleScenes() []scene {
 func (w *world) another(ctx context.Context) (*cluster.Client, error) {
 	c := w.settings.Config
 	c.Lazy = false
-	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.netDial()
+	c.Dialer.NetDial = w.netDial()
 	if w.settings.NAT {
 		c.AddrMap = translated
 	}

@@ -80,7 +80,7 @@ func (w *world) useSentinels(c *cluster.Config) {
 		c.Sentinel = &cluster.Sentinel{
 			Primary: model.SentinelPrimary,
 			Dialer: lanes.Dialer{
-				NetDial: c.Dialer.NetDial, NetDialKeepsDeadlines: c.Dialer.NetDialKeepsDeadlines, Timeout: c.Dialer.Timeout,
+				NetDial: c.Dialer.NetDial, Timeout: c.Dialer.Timeout,
 			},
 		}
 	}

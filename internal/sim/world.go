@@ -238,7 +238,7 @@ func (w *world) connect() error {
 	w.user.line, w.user.moved, w.user.nat = w.line, w.askMap, w.settings.NAT
 	w.user.stuck, w.user.over = w.stuck, w.over
 	w.user.seen, w.user.password = w.seen, w.token
-	c.Dialer.NetDial, c.Dialer.NetDialKeepsDeadlines = w.netDial()
+	c.Dialer.NetDial = w.netDial()
 	if !w.settings.Unset {
 		c.Observer, c.Logger, c.AddrMap = &w.user, slog.New(&w.user), w.user.addrMap
 	}

@@ -32,13 +32,14 @@ type Batch struct {
 	reads bool      // the caller got a claim on the role of the reader
 
 	// The lane's replyMu guards these until the batch is done or abandoned.
-	buf       []byte
-	spare     int   // trips in a row that needed little of what is kept
-	replies   []int // for each reply, its end in buf
-	answered  int   // replies that arrived, also after the batch was abandoned
-	errors    int   // replies that are errors
-	done      bool
-	abandoned bool
+	buf         []byte
+	surplus     surplus // of buf
+	listSurplus surplus // of runs, ends and replies
+	replies     []int   // for each reply, its end in buf
+	answered    int     // replies that arrived, also after the batch was abandoned
+	errors      int     // replies that are errors
+	done        bool
+	abandoned   bool
 
 	complete atomic.Bool
 	troubled atomic.Bool // it is complete, with an error or without all replies
@@ -53,41 +54,18 @@ type Batch struct {
 	notSent error // err with ErrNotSent
 }
 
-// SpareTrips is after how many trips in a row that needed less than a quarter of
-// it a large memory is given up.
-const SpareTrips = 8
-
 // Reset empties the batch for the commands of call's next trip. Commands are
 // added as parts of arena, which must not change until the trip is over.
 func (b *Batch) Reset(call *Call, arena []byte) {
-	if cap(b.buf) > largeBuffer || cap(b.ends) > manyCommands {
-		b.giveUp()
-	}
-	*b = Batch{
-		call: call, arena: arena, key: -1, spare: b.spare,
-		runs: b.runs[:0], ends: b.ends[:0], buf: b.buf[:0], replies: b.replies[:0],
-	}
-}
-
-// manyCommands is how many commands a batch may keep memory for however few it
-// has.
-const manyCommands = 4096
-
-// giveUp gives up what the last trips needed little of.
-func (b *Batch) giveUp() {
-	buf := cap(b.buf) > largeBuffer && len(b.buf) < cap(b.buf)/4
-	list := cap(b.ends) > manyCommands && len(b.ends) < cap(b.ends)/4
-	if b.spare++; !buf && !list {
-		b.spare = 0
-	}
-	if b.spare < SpareTrips {
-		return
-	}
-	if b.spare = 0; buf {
+	if b.surplus.used(len(b.buf), cap(b.buf), largeBuffer) {
 		b.buf = nil
 	}
-	if list {
+	if b.listSurplus.used(len(b.ends), cap(b.ends), manyCommands) {
 		b.runs, b.ends, b.replies = nil, nil, nil
+	}
+	*b = Batch{
+		call: call, arena: arena, key: -1, surplus: b.surplus, listSurplus: b.listSurplus,
+		runs: b.runs[:0], ends: b.ends[:0], buf: b.buf[:0], replies: b.replies[:0],
 	}
 }
 

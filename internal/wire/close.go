@@ -1,31 +1,5 @@
 package wire
 
-import (
-	"bytes"
-	"crypto/tls"
-	"net"
-	"time"
-)
-
-// closePatience is how long a connection may go on reading or writing after it
-// was closed.
-const closePatience = time.Second
-
-// keepsDeadlines reports whether conn's deadlines end its reads. Others may refuse
-// them (a channel of SSH does), ignore them, or break by them, and there is no way
-// to find out without a read.
-func keepsDeadlines(conn net.Conn) bool {
-	switch c := conn.(type) {
-	case *net.TCPConn, *net.UnixConn:
-		return true
-	case *tlsSocket:
-		return keepsDeadlines(c.Conn)
-	case *tls.Conn:
-		return keepsDeadlines(c.NetConn())
-	}
-	return false
-}
-
 // Drain closes the lane because of err when nothing is in flight any more, at
 // once if that is so already. Until then it takes no new batches. No command's
 // outcome becomes unknown by it, as it does where a connection is closed once it
@@ -61,46 +35,25 @@ func (l *Lane) failLocked(err error) (first bool) {
 // end closes the connection of a lane that has just failed.
 func (l *Lane) end(first bool) {
 	if first {
-		l.hangUp()
+		_ = l.conn.Close() // which does not wait: see relay
 		close(l.closed)
 	}
 	l.settle()
 }
 
-// hangUp closes the connection. If there is no socket that we know of, that may block
-// and need not end reads and writes.
-func (l *Lane) hangUp() {
-	if l.plain != nil || l.secure != nil {
-		_ = l.conn.Close()
-		return
-	}
-	go func() { _ = l.conn.Close() }()
-	time.AfterFunc(closePatience, func() {
-		l.mu.Lock()
-		l.forced = true
-		l.mu.Unlock()
-		close(l.lost)
-		l.settle()
-	})
-}
-
 // settle ends all batches of a closed lane, once nobody reads or writes any
 // more: until then, the count of bytes handed to the socket may still change,
-// and replies may still arrive. After closePatience neither is waited for: what
-// was handed over then counts as handed over, and replies are not taken.
+// and replies may still arrive.
 func (l *Lane) settle() {
 	l.replyMu.Lock()
 	l.mu.Lock()
-	busy := l.reader == caller || !l.forced && (l.writing || l.reader == background)
+	busy := l.writing || l.reader == caller || l.reader == background
 	if l.err == nil || busy || l.settled {
 		l.mu.Unlock()
 		l.replyMu.Unlock()
 		return
 	}
 	l.settled = true
-	if late := l.oldest; l.forced && late != nil && !late.done {
-		late.buf = bytes.Clone(late.buf) // a read that does not end may be into its memory
-	}
 	l.reader, l.claimant = nobody, nil
 	err, handed := l.err, l.handed
 	first := l.oldest
@@ -114,9 +67,7 @@ func (l *Lane) settle() {
 		last.next = l.head
 	}
 	l.oldest, l.head, l.tail = nil, nil, nil
-	if l.wbuf = nil; !l.writing { // or else it is the writer's, who may yet come back
-		l.spare = nil
-	}
+	l.wbuf, l.spare = nil, nil
 	l.mu.Unlock()
 	for b := first; b != nil; b = b.next {
 		if !b.done {
@@ -135,4 +86,29 @@ func (l *Lane) settle() {
 		b = next
 	}
 	l.events.Closed(l)
+}
+
+// A server closes idle connections: CONFIG SET timeout, CLIENT KILL, a proxy that reaps. A
+// command that is written behind that ends with an unknown outcome. A lane that nobody
+// reads from does not notice, and a background reader may notice too late where the
+// processors are busy. So before the first batch after an idle time the lane asks its
+// socket whether the other side has closed it, which costs one system call. Between the
+// reply and the next command of a busy lane there is none.
+//
+// Over TLS, the socket below is asked, whose bytes are no application data: session tickets
+// or a close_notify. Only the end of the TCP connection counts, which Linux tells also
+// where bytes are still to be read. Elsewhere those hide it.
+
+// rest notes that nothing is in flight any more.
+func (l *Lane) rest() { l.restedAt.Store(int64(Now())) }
+
+// hungUp returns why an idle lane is of no use, nil if nothing is known against it.
+func (l *Lane) hungUp() error {
+	if l.gauge.InFlight.Load() > 0 || int64(Now())-l.restedAt.Load() < int64(idleLeast) {
+		return nil
+	}
+	if l.secure != nil {
+		return l.secure.socket.ended()
+	}
+	return l.plain.ended()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
@@ -39,6 +40,7 @@ type dialer struct {
 	lanes.Dialer
 	Purpose
 
+	foreign   bool // NetDial is a program's
 	mayChange bool // the credentials: a program's function was asked for them
 }
 
@@ -123,20 +125,22 @@ func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 	if err := CheckAddr(addr); err != nil {
 		return nil, dialer{}, Steps{}, fmt.Errorf("lanes: the address cannot be used: %w", err)
 	}
-	foreign := d.NetDial != nil || d.Credentials != nil
-	settings := dialer{Dialer: WithDefaults(d), Purpose: purpose}
+	settings := dialer{Dialer: WithDefaults(d), Purpose: purpose, foreign: d.NetDial != nil}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
-	open := settings.open
-	if foreign {
-		open = settings.openElsewhere
-	}
-	conn, took, err := open(ctx, addr)
+	conn, took, err := settings.open(ctx, addr)
 	return conn, settings, took, err
 }
 
+// Connect is DialFor without a lane: it returns the connection after its handshake. It
+// keeps deadlines, and its Close does not wait.
+func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, error) {
+	conn, _, _, err := connect(ctx, d, purpose, addr)
+	return conn, err
+}
+
 // open connects and authenticates.
-func (d dialer) open(ctx context.Context, addr string) (conn net.Conn, took Steps, err error) {
+func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, took Steps, err error) {
 	if d.Credentials != nil {
 		if err := d.askCredentials(ctx); err != nil {
 			return nil, took, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)
@@ -149,85 +153,86 @@ func (d dialer) open(ctx context.Context, addr string) (conn net.Conn, took Step
 	err = d.handshake(ctx, addr, conn)
 	took.Handshake = time.Since(began)
 	if err != nil {
-		discard(conn)
+		_ = conn.Close()
 		return nil, took, withAddr(addr, err)
 	}
 	return conn, took, nil
 }
 
-// discardPatience is how long a failed dial waits for its connection to end.
-const discardPatience = 10 * time.Millisecond
-
-// discard closes a connection, and waits only so long for its end: why it is of no use
-// is to be told by then.
-func discard(conn net.Conn) {
-	if _, ok := conn.(*net.TCPConn); ok {
-		_ = conn.Close()
-		return
+// askCredentials calls a user's function, as callNetDial and shakeHands do.
+func (d *dialer) askCredentials(ctx context.Context) error {
+	type login struct {
+		username, password string
+		mayChange          bool
 	}
-	ended := make(chan struct{})
-	go func() { defer close(ended); _ = conn.Close() }()
-	patience := time.NewTimer(discardPatience)
-	defer patience.Stop()
-	select {
-	case <-ended:
-	case <-patience.C:
+	got, err := callUser(ctx, "Dialer.Credentials", func() (l login, err error) {
+		l.mayChange = true
+		l.username, l.password, err = d.Credentials(context.WithValue(ctx, mayChangeKey{}, &l.mayChange))
+		return l, err
+	}, nil)
+	if err == nil {
+		d.Username, d.Password, d.mayChange = got.username, got.password, got.mayChange
 	}
-}
-
-// openPatience is how long after the context's end open may go on to say where it
-// was held up.
-const openPatience = 100 * time.Millisecond
-
-// openElsewhere is open on a goroutine of its own, for functions and connections
-// of users that may not end when the context does, or not even when they are
-// closed. Such a goroutine is left behind.
-func (d dialer) openElsewhere(ctx context.Context, addr string) (net.Conn, Steps, error) {
-	type result struct {
-		conn net.Conn
-		took Steps
-		err  error
-	}
-	opened, left := make(chan result), make(chan struct{})
-	defer close(left)
-	go func() {
-		conn, took, err := d.open(ctx, addr)
-		select {
-		case opened <- result{conn, took, err}:
-		case <-left:
-			if err == nil {
-				_ = conn.Close()
-			}
-		}
-	}()
-	select {
-	case r := <-opened:
-		return r.conn, r.took, r.err
-	case <-ctx.Done():
-	}
-	select {
-	case r := <-opened:
-		return r.conn, r.took, r.err
-	case <-time.After(openPatience):
-	}
-	return nil, Steps{}, fmt.Errorf("%s: Dialer.NetDial, its connection or Dialer.Credentials does not end with its context: %w", addr, ctx.Err())
-}
-
-// askCredentials calls a user's function; so do callNetDial and shakeHands.
-func (d *dialer) askCredentials(ctx context.Context) (err error) {
-	defer guard.Catch("Dialer.Credentials", &err)
-	d.mayChange = true
-	d.Username, d.Password, err = d.Credentials(context.WithValue(ctx, mayChangeKey{}, &d.mayChange))
 	return err
 }
 
 func (d dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, err error) {
-	defer guard.Catch("Dialer.NetDial", &err)
-	conn, err = d.NetDial(ctx, network(addr), addr)
-	if conn == nil && err == nil {
-		err = errors.New("Dialer.NetDial returned neither a connection nor an error")
+	dial := func() (net.Conn, error) { return d.NetDial(ctx, network(addr), addr) }
+	if d.foreign {
+		conn, err = callUser(ctx, "Dialer.NetDial", dial, func(late net.Conn) {
+			if late != nil {
+				_ = late.Close()
+			}
+		})
+	} else {
+		conn, err = dial()
 	}
-	return conn, err
+	switch {
+	case err != nil:
+		return nil, err
+	case conn == nil:
+		return nil, errors.New("Dialer.NetDial returned neither a connection nor an error")
+	}
+	return relayed(conn, d.WriteTimeout), nil
+}
+
+// callUser calls a user's function on a goroutine of its own, as it may not end when the
+// context does. Such a goroutine is left behind; discard is for a result that it has yet.
+func callUser[T any](ctx context.Context, name string, f func() (T, error), discard func(T)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	returned, left := make(chan result), make(chan struct{})
+	defer close(left)
+	go func() {
+		var r result
+		func() {
+			defer guard.Catch(name, &r.err)
+			r.value, r.err = f()
+		}()
+		select {
+		case returned <- r:
+		case <-left:
+			if r.err == nil && discard != nil {
+				discard(r.value)
+			}
+		}
+	}()
+	select {
+	case r := <-returned:
+		return r.value, r.err
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(endPatience)
+	defer patience.Stop()
+	select {
+	case r := <-returned:
+		return r.value, r.err
+	case <-patience.C:
+	}
+	var none T
+	return none, fmt.Errorf("%s does not end with its context: %w", name, ctx.Err())
 }
 
 func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
@@ -254,7 +259,7 @@ func (d dialer) connect(ctx context.Context, addr string, took *Steps) (net.Conn
 	err = shakeHands(ctx, secure)
 	took.TLS = time.Since(began)
 	if err != nil {
-		discard(conn)
+		_ = conn.Close()
 		return nil, withAddr(addr, tlsFailure(err))
 	}
 	return secure, nil
@@ -273,3 +278,37 @@ type noEvents struct{}
 
 func (noEvents) Answered(*Lane) {}
 func (noEvents) Closed(*Lane)   {}
+
+var (
+	errAddrList = errors.New("it is a list: give each host:port by itself; cluster.ParseURL reads lists")
+	errBareIPv6 = errors.New("an IPv6 address needs brackets and a port, such as [::1]:6379")
+)
+
+var errNoAddr = errors.New("it is a URL or the like, want host:port; a password goes into Dialer.Password or Credentials, " +
+	"a user into Dialer.Username, TLS into Dialer.TLS; cluster.ParseURL reads URLs")
+
+// IsPath tells whether the address is the path of a unix socket.
+func IsPath(addr string) bool { return strings.HasPrefix(addr, "/") }
+
+func network(addr string) string {
+	if IsPath(addr) {
+		return "unix"
+	}
+	return "tcp"
+}
+
+// CheckAddr refuses what is not one address: a URL, which may hold a password, a list,
+// and an IPv6 address without brackets. Its error does not show the address.
+func CheckAddr(addr string) error {
+	switch {
+	case strings.Contains(addr, "://") || strings.ContainsAny(addr, "@?#"):
+		return errNoAddr
+	case IsPath(addr):
+		return nil
+	case strings.Contains(addr, ","):
+		return errAddrList
+	case strings.Count(addr, ":") > 1 && !strings.HasPrefix(addr, "["):
+		return errBareIPv6
+	}
+	return nil
+}

@@ -1,10 +1,17 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
+
+	radixresp "github.com/mediocregopher/radix/v4/resp"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // ErrClosed is the cause when a lane was closed on this side. It wraps
@@ -19,4 +26,100 @@ func NotSent(addr string, err error) error {
 		return err
 	}
 	return &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrNotSent, Cause: err}
+}
+
+// A SaidError is an error of the server. What it prints holds no argument
+// ([resp.Redact]); errors.As finds a resp3.SimpleError with the text as it was sent,
+// for programs that parse the errors of their own scripts. It does not unwrap to that
+// one, since loggers print what errors unwrap to.
+type SaidError struct{ text string }
+
+// Said returns the error for a text of the server.
+func Said[T string | []byte](text T) *SaidError {
+	return &SaidError{strings.Clone(string(text[:min(len(text), maxSaid)]))}
+}
+
+func (e *SaidError) Error() string { return resp.Redact(e.text) }
+
+// Is is part of errors.Is.
+func (e *SaidError) Is(target error) bool {
+	said, ok := target.(resp3.SimpleError)
+	return ok && said.S == e.text
+}
+
+// As is part of errors.As.
+func (e *SaidError) As(target any) bool {
+	said, ok := target.(*resp3.SimpleError)
+	if ok {
+		said.S = e.text
+	}
+	return ok
+}
+
+// Format prints Error for every verb: fmt would print the text for %#v.
+func (e *SaidError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.Error()) }
+
+// AfterContext returns an error of a radix action: if the context's end is its cause,
+// it says, as radix does, that the connection can still be used.
+func AfterContext(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return radixresp.ErrConnUsable{Err: err}
+	}
+	return err
+}
+
+// NameCommand adds the command's name and the server's address to an error that says what
+// became of a command, unless they are there. Any other error stays as it is.
+func NameCommand(err error, encoded []byte, addr string) error {
+	var named *redislanes.CommandError
+	var said resp3.SimpleError
+	var undecoded *redislanes.DecodeError
+	var outcome *redislanes.OutcomeError
+	if addr == "" && errors.As(err, &outcome) {
+		addr = outcome.Addr
+	}
+	switch {
+	case err == nil, errors.As(err, &named):
+		return err
+	case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrUnknownOutcome), errors.As(err, &said), errors.As(err, &undecoded):
+		return &redislanes.CommandError{Command: strings.ToUpper(resp.CommandName(encoded)), Addr: addr, Err: err}
+	}
+	return err
+}
+
+// UnmarshalNamed is [Unmarshal] with the replies of a server to a request. Its error names
+// the command whose reply could not be decoded, or is the first error, also where a
+// radix.Pipeline keeps that to itself.
+func UnmarshalNamed(request, replies []byte, into any, addr string) error {
+	err := Unmarshal(replies, into)
+	if err == nil {
+		if i, _, said := failedIn(into); said {
+			err = firstError(nthReply(resp.WithoutAttributes(replies), i))
+		}
+	}
+	if err == nil {
+		return nil // before undecoded, which is on the heap
+	}
+	i := 0
+	var undecoded *redislanes.DecodeError
+	if errors.As(err, &undecoded) {
+		i = undecoded.Index
+	} else {
+		for reply, rest := resp.Cut(replies); reply != nil && !resp.IsError(reply); reply, rest = resp.Cut(rest) {
+			i++
+		}
+	}
+	return NameCommand(err, commandAt(request, i), addr)
+}
+
+// commandAt returns the i-th command of an encoded request.
+func commandAt(request []byte, i int) []byte {
+	for ; i > 0 && len(request) > 0; i-- {
+		size := resp.CommandLen(request)
+		if size == 0 {
+			break
+		}
+		request = request[size:]
+	}
+	return request
 }

@@ -111,8 +111,9 @@ func TestWritersLetOthersGather(t *testing.T) {
 	c := newCrowd(t, lanes.Dialer{})
 	c.lane.shortest.Store(1)
 	c.enqueue(gatherFrom)
-	try, more := c.lane.plain.try, 1
-	c.lane.plain.try = func(fd uintptr) bool {
+	raw := c.lane.plain.(*socket)
+	try, more := raw.try, 1
+	raw.try = func(fd uintptr) bool {
 		if more--; more == 0 {
 			b := begun([]string{"PING"})
 			assert.True(t, c.lane.Submit(b))

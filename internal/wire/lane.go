@@ -37,16 +37,16 @@ type Events interface {
 type Lane struct {
 	addr         string
 	conn         net.Conn
-	plain        *socket    // conn, where it is a socket
-	secure       *tlsSocket // below conn, where it is TLS over one; without either only a goroutine writes
-	timed        bool       // conn's read deadlines can be relied on, so callers may read
+	plain        outlet     // conn's, without TLS
+	secure       *tlsSocket // below conn, with TLS
 	events       Events
 	writeTimeout time.Duration
 	load         *Load       // of the lanes of its pool; nil: nobody counts
 	errorReplies *ErrorCount // of the lanes of its pool; nil: nobody counts
 	traffic      atomic.Pointer[Traffic]
 	limits       resp.Limits
-	maxQueued    int // bytes of wbuf beyond which Enqueue refuses a batch
+	restore      func(*Login) []step // the commands of Restore
+	maxQueued    int                 // bytes of wbuf beyond which Enqueue refuses a batch
 
 	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
 	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
@@ -70,15 +70,11 @@ type Lane struct {
 	head     *Batch // FIFO of batches that the reader has not taken yet
 	tail     *Batch
 	err      error // why the lane is closed
-	forced   bool  // its connection did not end in time when it was closed
 	settled  bool
 
 	// Owned by the role of the writer.
 	spare   []byte
-	small   int         // writes in a row that needed no large buffer
-	late    *time.Timer // fails the lane when a write takes too long
-	alone   bool        // what is being written is all that has no reply yet
-	writeBy time.Time   // the write deadline that is set
+	surplus surplus // of it
 
 	// replyMu guards the FIFO that the reader has taken and the replies of all
 	// batches; never held across I/O. It is taken before mu.
@@ -93,21 +89,18 @@ type Lane struct {
 	wake   chan struct{} // tells the background goroutine that it is the reader
 	closed chan struct{}
 	ended  chan struct{} // closed when the background goroutine has returned
-	lost   chan struct{} // closed when it is not waited for any more
 }
-
-const unlimited = 1<<31 - 1
 
 func newLane(addr string, conn net.Conn, d dialer, events Events) *Lane {
 	l := &Lane{
 		addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout, limits: resp.Limits(d.Limits),
 		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(resp.Limits(d.Limits)),
-		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}), lost: make(chan struct{}),
+		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}), maxQueued: unlimited,
 		reader: background, // so that an unused lane notices when the server hangs up
 	}
 	l.gauge.ID = rand.Uint64()
-	l.plain, l.secure = newSocket(conn), tlsSocketOf(conn)
-	l.timed, l.maxQueued = d.NetDialKeepsDeadlines || keepsDeadlines(conn), unlimited
+	l.plain, l.secure = outletsOf(conn)
+	l.restore = d.restore
 	l.wake <- struct{}{}
 	l.rest()
 	go l.readInBackground()
@@ -203,7 +196,7 @@ func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
 // batch needs the lane: its caller may be held up on another lane.
 func (l *Lane) assignReaderLocked(b *Batch, mayRead bool) (wake bool) {
 	switch {
-	case l.reader == nobody && mayRead && l.timed:
+	case l.reader == nobody && mayRead:
 		l.reader, l.claimant, b.reads = claimed, b, true
 	case l.reader == nobody || l.reader == claimed:
 		l.reader, l.claimant = background, nil
@@ -250,7 +243,7 @@ func (l *Lane) Watch() {
 	l.mu.Lock()
 	wake := l.err == nil && l.reader == nobody
 	idle := l.gauge.InFlight.Load() == 0
-	poke := l.err == nil && l.reader == background && idle && l.timed && l.grown.Load()
+	poke := l.err == nil && l.reader == background && idle && l.grown.Load()
 	if wake {
 		l.reader = background
 	}
@@ -270,15 +263,10 @@ func (l *Lane) Watch() {
 
 // Close closes the connection. Batches in flight end with an error. It waits
 // for the background goroutine's end, so the methods of [Events] must not call
-// it; they may call Fail. Where the connection is not a socket of package net and
-// its own Close does not end a read or a write, it waits for a second and leaves
-// the goroutine behind.
+// it; they may call Fail.
 func (l *Lane) Close() error {
 	l.Fail(ErrClosed)
-	select {
-	case <-l.ended:
-	case <-l.lost:
-	}
+	<-l.ended
 	return nil
 }
 
@@ -323,3 +311,22 @@ func (l *Lane) abandon(b *Batch, cause error) {
 		l.dropClaim(b)
 	}
 }
+
+// Lanes are the lanes of one server among which a strategy chooses, by the Set.
+// They do not change.
+type Lanes struct {
+	*lanes.Set
+	lanes []*Lane
+}
+
+// NewLanes returns the lanes, which it keeps. Those of one server share the turn.
+func NewLanes(open []*Lane, turn *atomic.Uint32) *Lanes {
+	gauges := make([]*lanes.Gauge, len(open))
+	for i, l := range open {
+		gauges[i] = &l.gauge
+	}
+	return &Lanes{lanes.NewSet(gauges, turn), open}
+}
+
+// Lane returns the lane of index i.
+func (s *Lanes) Lane(i int) *Lane { return s.lanes[i] }

@@ -8,19 +8,6 @@ import "github.com/redislanes/redislanes/internal/resp"
 // reads and 23 ms through the lane's read buffer. Everything else goes through that
 // buffer, which grows while reads fill it.
 
-const (
-	minReadBuffer = 16 << 10
-	maxReadBuffer = 256 << 10
-
-	// growAtOnce is how far a batch's memory grows at a time for what a reply
-	// says it will be, or else as much as has arrived: a length is only a claim.
-	growAtOnce = 1 << 20
-
-	// largeReply is how many bytes a reply has that others should not queue
-	// behind if they have the choice.
-	largeReply = 64 << 10
-)
-
 // readOnce reads once and delivers. It returns how many batches it completed.
 func (l *Lane) readOnce() (batches int, err error) {
 	if b, space := l.bulkSpace(); b != nil {

@@ -2,9 +2,8 @@ package wire
 
 import (
 	"context"
-	"errors"
-	"time"
 
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -13,26 +12,13 @@ import (
 // are authenticated again.
 type Login struct{ settings dialer }
 
-var errCredentialsHang = errors.New("Dialer.Credentials does not end with its context")
-
 // AskLogin asks Dialer.Credentials, for Dialer.Timeout at most. The Login is nil if
 // they are empty.
 func AskLogin(ctx context.Context, d lanes.Dialer) (*Login, error) {
 	settings := dialer{Dialer: WithDefaults(d)}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
-	answered := make(chan error, 1)
-	go func() { answered <- settings.askCredentials(ctx) }()
-	var err error
-	select {
-	case err = <-answered:
-	case <-ctx.Done():
-		select {
-		case err = <-answered:
-		case <-time.After(openPatience):
-			return nil, errCredentialsHang // and the settings are the function's
-		}
-	}
+	err := settings.askCredentials(ctx)
 	if err != nil || settings.Username+settings.Password == "" {
 		return nil, err
 	}
@@ -60,4 +46,51 @@ func (d dialer) auth() step {
 		return step{"AUTH", []string{d.Password}, must}
 	}
 	return step{"AUTH", []string{d.Username, d.Password}, must}
+}
+
+// A Restore makes a connection as it was after its handshake, whatever its user did with it.
+type Restore struct {
+	Batch Batch
+	steps []step
+}
+
+// Restore returns what is to be submitted for that. It authenticates by the login; nil: by what
+// the dial did.
+func (l *Lane) Restore(login *Login) *Restore {
+	r := &Restore{steps: l.restore(login)}
+	var commands []byte
+	ends := make([]int, len(r.steps))
+	for i, s := range r.steps {
+		commands = resp.AppendCommand(commands, s.name, s.args...)
+		ends[i] = len(commands)
+	}
+	call := NewCall()
+	call.Begin(1)
+	r.Batch.Reset(call, commands)
+	for i, from := 0, 0; i < len(ends); i++ {
+		r.Batch.Add(from, ends[i])
+		from = ends[i]
+	}
+	r.Batch.Uncounted()
+	return r
+}
+
+// Restored reports whether the connection is as it was, once the batch is complete. Servers
+// before 6.2 do not know RESET.
+func (r *Restore) Restored() bool {
+	for i, s := range r.steps {
+		reply, err := r.Batch.Reply(i)
+		if err != nil || resp.IsError(reply) && !s.need.spares(fate.Of(resp.ErrorText(reply))) {
+			return false
+		}
+	}
+	return true
+}
+
+// restore returns RESET and the steps of the handshake.
+func (d dialer) restore(login *Login) []step {
+	if login != nil {
+		d.Username, d.Password = login.settings.Username, login.settings.Password
+	}
+	return append([]step{{"RESET", nil, must}}, d.steps()...)
 }

@@ -139,7 +139,7 @@ func (c *counting) Closed(*Lane)   { c.closed.Add(1) }
 func pipeDialer(t testing.TB, handler func(p *peer)) lanes.Dialer {
 	var tasks sync.WaitGroup
 	t.Cleanup(tasks.Wait)
-	return lanes.Dialer{NetDialKeepsDeadlines: true, NetDial: func(context.Context, string, string) (net.Conn, error) {
+	return lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		tasks.Go(func() {
 			defer server.Close()

@@ -2,28 +2,11 @@ package wire
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
-)
-
-const (
-	// A caller reads its own replies for ownReadMin to ownReadMax; a deadline
-	// is only set anew when less than ownReadMin of the last one is left.
-	ownReadMin = 3 * time.Millisecond
-	ownReadMax = 10 * time.Millisecond
-
-	// At its context's end a caller looks once more for replies that have
-	// arrived while it read from another lane.
-	lastLook = 250 * time.Microsecond
-
-	// The background reader goes back to sleep after so many reads in a row
-	// that carried one batch at most and left none in flight.
-	quietReads = 8
 )
 
 var errNotACommand = fmt.Errorf("the request is not a sequence of whole commands: %w", redislanes.ErrNotSent)
@@ -43,7 +26,7 @@ func (l *Lane) readOwn(ctx context.Context, b *Batch) {
 		ended = l.limitOwnRead(ctx, ended)
 		_, err = l.readOnce()
 	}
-	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+	if err != nil && !interrupted(err) {
 		l.Fail(err)
 	}
 	l.endRead()
@@ -152,7 +135,7 @@ func (l *Lane) serve() {
 		if batches > 0 {
 			l.events.Answered(l)
 		}
-		if errors.Is(err, os.ErrDeadlineExceeded) && l.timed && l.Err() == nil { // see Watch
+		if interrupted(err) && l.Err() == nil { // see Watch
 			_ = l.conn.SetReadDeadline(time.Time{})
 			if l.gauge.InFlight.Load() == 0 {
 				l.shrinkReads()

@@ -114,6 +114,6 @@ func TestTLSOfRealServer(t *testing.T) {
 	require.NoError(t, err)
 	l, err := Dial(within(t, patience), lanes.Dialer{TLS: secure.TLSConfig()}, "localhost:"+port)
 	require.NoError(t, err)
-	require.True(t, l.timed)
+	require.NotNil(t, l.secure)
 	require.NoError(t, l.Close())
 }

@@ -119,12 +119,12 @@ func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
 	conn := &lying{Conn: tcp}
 	require.NoError(t, dialer{Dialer: WithDefaults(lanes.Dialer{})}.handshake(t.Context(), "", conn))
 	conn.fails = true
-	l := newLane(addr, conn, dialer{Dialer: WithDefaults(lanes.Dialer{})}, noEvents{})
+	l := newLane(addr, relayed(conn, patience), dialer{Dialer: WithDefaults(lanes.Dialer{})}, noEvents{})
 	defer l.Close()
 	b := newTrip(large(4, writePiece/3)...)
 	RoundTrip(within(t, patience), l, b.call, b)
-	for i, want := range []error{redislanes.ErrUnknownOutcome, redislanes.ErrUnknownOutcome, redislanes.ErrNotSent, redislanes.ErrNotSent} {
+	for i := range 2 { // the relay may have taken the others, too
 		_, err := b.Reply(i)
-		wantOutcome(t, err, want)
+		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 	}
 }

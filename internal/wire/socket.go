@@ -3,8 +3,10 @@ package wire
 import (
 	"crypto/tls"
 	"net"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // A socket is one of package net, to which can be written without waiting for room.
@@ -28,7 +30,24 @@ func (s *socket) write(p []byte) (n int, err error) {
 	return s.wrote, err
 }
 
-// A tlsSocket is the socket below a TLS connection. What TLS makes of a lane's bytes
+// An outlet takes what is written as far as there is room for it, without waiting: a
+// socket or a relay.
+type outlet interface {
+	// write returns how much of p it has taken. One goroutine at a time may call it.
+	write(p []byte) (n int, err error)
+	// ended returns why the connection is of no use, nil if nothing is known against it.
+	ended() error
+}
+
+// outletOf returns the outlet of what relayed has returned.
+func outletOf(conn net.Conn) outlet {
+	if r, ok := conn.(*relay); ok {
+		return r
+	}
+	return newSocket(conn)
+}
+
+// A tlsSocket is the outlet below a TLS connection. What TLS makes of a lane's bytes
 // it hands over as far as that is accepted at once, and keeps the rest for flush: a
 // write to the TLS connection never waits for room, so that callers can do it.
 type tlsSocket struct {
@@ -38,29 +57,23 @@ type tlsSocket struct {
 	// mu is never held while a write waits. TLS writes one record after another, but
 	// also from its Read and its Close.
 	mu       sync.Mutex
-	socket   *socket
+	socket   outlet
 	rest     []byte
 	flushing bool
 }
 
 // belowTLS returns what a TLS connection is to use instead of conn.
-func belowTLS(conn net.Conn) net.Conn {
-	if s := newSocket(conn); s != nil {
-		return &tlsSocket{Conn: conn, socket: s}
-	}
-	return conn
-}
+func belowTLS(conn net.Conn) net.Conn { return &tlsSocket{Conn: conn, socket: outletOf(conn)} }
 
-// tlsSocketOf returns the socket below conn, nil if there is none. From now on it
-// does not wait for room.
-func tlsSocketOf(conn net.Conn) *tlsSocket {
+// outletsOf returns what a lane writes to: secure over TLS, or else plain. From now on
+// secure does not wait for room.
+func outletsOf(conn net.Conn) (plain outlet, secure *tlsSocket) {
 	if c, ok := conn.(*tls.Conn); ok {
-		if s, ok := c.NetConn().(*tlsSocket); ok {
-			s.shared = true
-			return s
-		}
+		secure = c.NetConn().(*tlsSocket)
+		secure.shared = true
+		return nil, secure
 	}
-	return nil
+	return outletOf(conn), nil
 }
 
 // Write takes all of p.
@@ -103,4 +116,16 @@ func (s *tlsSocket) flush() (err error) {
 	}
 	s.flushing = false
 	return err
+}
+
+// limitUnacknowledged returns a net.Dialer.Control for that, where the kernel knows it. What
+// it cannot set is left as it is.
+func limitUnacknowledged(writeTimeout time.Duration) func(network, addr string, raw syscall.RawConn) error {
+	limit := max(leastUnacknowledged, writeTimeout)
+	return func(network, _ string, raw syscall.RawConn) error {
+		if strings.HasPrefix(network, "tcp") {
+			_ = raw.Control(func(fd uintptr) { setUserTimeout(fd, limit) })
+		}
+		return nil
+	}
 }

@@ -167,10 +167,11 @@ func TestWriterHandsOver(t *testing.T) {
 	require.True(t, l.Submit(first))
 
 	written := 0
-	try := l.plain.try
+	raw := l.plain.(*socket)
+	try := raw.try
 	finished := make(chan struct{})
 	var more []*Batch
-	l.plain.try = func(fd uintptr) bool { // whenever something is written, more is enqueued
+	raw.try = func(fd uintptr) bool { // whenever something is written, more is enqueued
 		if written++; written == 2*maxWrites {
 			select {
 			case <-finished:

@@ -10,34 +10,6 @@ import (
 // errWriteTimeout is why a lane is closed whose socket takes no bytes.
 var errWriteTimeout = fmt.Errorf("the socket took no bytes for longer than the write timeout: %w", os.ErrDeadlineExceeded)
 
-const (
-	// A caller writes so many times at most; it has its own deadline, and those
-	// who keep the lane busy must not hold it up.
-	maxWrites = 16
-
-	// Each piece of so many bytes gets the write timeout for itself.
-	writePiece = 64 << 10
-
-	// For so little there is room in any socket's buffer that is empty.
-	smallWrite = 4 << 10
-
-	// A small write through a connection of a user's ends after smallWriteMin to
-	// smallWriteMax; a deadline is only set anew when less than smallWriteMin of the
-	// last one is left.
-	smallWriteMin = time.Millisecond
-	smallWriteMax = 3 * time.Millisecond
-)
-
-// largeBuffer is what a write buffer may keep while its lane is quiet.
-const largeBuffer = 64 << 10
-
-func shrink(buf []byte) []byte {
-	if cap(buf) > largeBuffer {
-		return nil
-	}
-	return buf
-}
-
 // write writes until nothing is left. The caller has the role of the writer,
 // and has lost it when write returns. It does not block: when the socket
 // accepts no more, a goroutine goes on.
@@ -61,14 +33,10 @@ func (l *Lane) write() {
 	go l.write()
 }
 
-// keep makes buf the spare buffer, but for a large one after many writes in a row
-// that had no need of it.
+// keep makes buf the spare buffer, but for a large one that was not needed for long.
 func (l *Lane) keep(buf []byte) {
-	if l.small++; len(buf) > largeBuffer {
-		l.small = 0
-	}
-	if l.small >= SpareTrips {
-		buf = shrink(buf)
+	if l.surplus.used(len(buf), cap(buf), largeBuffer) {
+		buf = nil
 	}
 	l.spare = buf
 }
@@ -90,7 +58,6 @@ func (l *Lane) takeOutput() (buf []byte, ok bool) {
 	buf = l.wbuf
 	l.wbuf, l.spare = l.spare[:0], nil
 	l.handed += uint64(len(buf))
-	l.alone = int(l.gauge.InFlight.Load()) == l.waiting
 	l.waiting = 0
 	l.mu.Unlock()
 	if t := l.traffic.Load(); t != nil {
@@ -101,34 +68,13 @@ func (l *Lane) takeOutput() (buf []byte, ok bool) {
 
 // writeNow hands to the socket what it accepts at once.
 func (l *Lane) writeNow(buf []byte) (n int, err error) {
-	switch {
-	case l.plain != nil:
+	if l.secure == nil {
 		return l.plain.write(buf)
-	case l.secure != nil:
-		for n < len(buf) && err == nil && !l.secure.full() {
-			to := min(n+writePiece, len(buf))
-			_, err = l.conn.Write(buf[n:to])
-			n = to // TLS may have sent more than it says
-		}
-	case l.timed && l.alone && len(buf) <= smallWrite:
-		return l.writeSmall(buf)
 	}
-	return n, err
-}
-
-// writeSmall writes through a connection that may wait for room, although it has no
-// reason to. If it does all the same, a goroutine goes on.
-func (l *Lane) writeSmall(buf []byte) (n int, err error) {
-	if now := time.Now(); l.writeBy.Sub(now) < smallWriteMin {
-		l.writeBy = now.Add(smallWriteMax)
-		_ = l.conn.SetWriteDeadline(l.writeBy)
-	}
-	n, err = l.conn.Write(buf)
-	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded) && l.Err() == nil:
-		return n, nil
-	case err != nil:
-		n = len(buf) // more may have been sent than it says
+	for n < len(buf) && err == nil && !l.secure.full() {
+		to := min(n+writePiece, len(buf))
+		_, err = l.conn.Write(buf[n:to])
+		n = to // TLS may have sent more than it says
 	}
 	return n, err
 }
@@ -136,29 +82,17 @@ func (l *Lane) writeSmall(buf []byte) (n int, err error) {
 // writeBlocking writes what the socket did not accept at once, and then
 // whatever was enqueued meanwhile.
 func (l *Lane) writeBlocking(buf []byte, from int) {
-	if l.late == nil { // not all connections know deadlines
-		l.late = time.AfterFunc(l.writeTimeout, func() { l.Fail(errWriteTimeout) })
-	}
-	if !l.writeBy.IsZero() {
-		l.writeBy = time.Time{}
-		_ = l.conn.SetWriteDeadline(l.writeBy)
-	}
-	waited := from > 0 || l.plain != nil || l.secure.full()
 	for from < len(buf) || l.secure.full() {
-		l.late.Reset(l.writeTimeout)
+		_ = l.conn.SetWriteDeadline(time.Now().Add(l.writeTimeout))
 		n, err := l.writePiece(buf[from:])
 		from += n
 		if err != nil {
-			l.late.Stop()
 			l.writeFailed(len(buf)-from, err)
 			return
 		}
-		if waited {
-			l.progress.Add(1) // room for it became free: the other side takes bytes
-		}
-		waited = true
+		l.progress.Add(1) // room for it became free: the other side takes bytes
 	}
-	l.late.Stop()
+	_ = l.conn.SetWriteDeadline(time.Time{})
 	l.keep(buf)
 	l.write()
 }
@@ -170,7 +104,7 @@ func (l *Lane) writePiece(buf []byte) (n int, err error) {
 	}
 	buf = buf[:min(writePiece, len(buf))]
 	n, err = l.conn.Write(buf)
-	if l.plain == nil {
+	if l.secure != nil {
 		n = len(buf) // TLS may have sent more than it says
 	}
 	return n, err
@@ -181,10 +115,49 @@ func (l *Lane) writePiece(buf []byte) (n int, err error) {
 // that was enqueued in between was written behind the hole, and reported as not
 // sent.) The last left bytes were not accepted by the socket.
 func (l *Lane) writeFailed(left int, err error) {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = errWriteTimeout
+	}
 	l.mu.Lock()
 	l.handed -= uint64(left)
 	l.writing = false
 	first := l.failLocked(err)
 	l.mu.Unlock()
 	l.end(first)
+}
+
+// A write and the read of its replies cost the processors here and at the server more
+// than the commands of a small batch. So while many batches are under way, those behind
+// them wait until they are a quarter as many. Nobody watches a clock for that: the
+// replies that arrive make it true, and whoever reads them has the rest written. A
+// server answers a connection's commands in their order, so what waits would have its
+// turn no sooner by more than a round trip: only lanes to servers that are near gather.
+
+// gatheredLocked reports whether what waits is to be written now. Once false, it becomes
+// true only when a batch is enqueued or complete; see [Lane.mayWrite].
+func (l *Lane) gatheredLocked() bool {
+	handed := int(l.gauge.InFlight.Load()) - l.waiting
+	return l.waiting > 0 &&
+		(handed < gatherFrom || l.waiting*gatherPart >= handed || len(l.wbuf) >= min(gatherBytes, l.maxQueued/2) || !l.near())
+}
+
+// near reports whether a trip may be short, as far as is known.
+func (l *Lane) near() bool {
+	shortest := l.shortest.Load()
+	return shortest > 0 && shortest < int64(nearTrip)
+}
+
+// mayWrite gives the reader, by whom so many batches have become complete, the role of
+// the writer if those that wait are to be written for that, and nobody else has it.
+func (l *Lane) mayWrite(completed int) bool {
+	if completed == 0 {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writing || l.err != nil || !l.gatheredLocked() {
+		return false
+	}
+	l.writing = true
+	return true
 }

@@ -1,0 +1,255 @@
+package nodepool
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestUsage: how a connection comes back after commands and their replies.
+func TestUsage(t *testing.T) {
+	const ok, bad = "+OK\r\n", "-ERR syntax error\r\n"
+	const execAbort = "-EXECABORT Transaction discarded because of previous errors.\r\n"
+	beyondLimits := string(resp.AppendRefusal(nil, resp.TooManyAttributes, resp.Limits{}))
+	open := usage{open: true}
+	multi := usage{open: true, multi: true}
+	for _, test := range []struct {
+		before  usage
+		command string
+		reply   string // "": none came
+		after   usage
+	}{
+		{usage{}, "GET k", "$1\r\nv\r\n", usage{}},
+		{usage{}, "GET k", bad, usage{}},
+		{usage{}, "GET k", beyondLimits, usage{}},
+		{usage{}, "GET k", "", usage{condition: spoilt}},
+		{usage{}, "CLIENT id", ":1\r\n", usage{}},
+		{usage{}, "WAIT 0 0", ":0\r\n", usage{}},
+		{usage{}, "UNWATCH", ok, usage{}},
+		{usage{}, "NOSUCHCOMMAND", bad, usage{condition: spoilt}},
+		{usage{}, "CLIENT NOVELTY", ok, usage{condition: spoilt}},
+		{usage{}, "CLIENT NO-EVICT on", ok, usage{condition: spoilt}},
+		{usage{}, "SCRIPT debug yes", ok, usage{condition: spoilt}},
+		{usage{}, "QUIT", ok, usage{condition: spoilt}},
+		{usage{}, "SELECT 1", ok, usage{condition: changed}},
+		{usage{}, "SELECT 1", bad, usage{condition: changed}},
+		{usage{condition: spoilt}, "SELECT 1", ok, usage{condition: spoilt}},
+		{usage{condition: spoilt}, "RESET", "+RESET\r\n", usage{condition: spoilt}},
+		{multi, "RESET", "+RESET\r\n", usage{condition: changed, open: true}},
+		{usage{}, "multi", ok, multi},
+		{usage{}, "MULTI", bad, open},
+		{usage{}, "MULTI", beyondLimits, open},
+		{usage{}, "WATCH k", ok, open},
+		{usage{}, "WATCH k", "-MOVED 1 a:1\r\n", open},
+		{usage{}, "ASKING", ok, open},
+		{usage{}, "EXEC", bad, usage{}},
+		{open, "EXEC", bad, open},
+		{open, "UNWATCH", ok, open},
+		{multi, "MULTI", bad, multi},
+		{multi, "GET k", "+QUEUED\r\n", multi},
+		{multi, "SELECT 1", "+QUEUED\r\n", usage{condition: changed, open: true, multi: true}},
+		{multi, "DISCARD now", bad, multi},
+		{multi, "EXEC", bad, multi},
+		{multi, "EXEC", beyondLimits, multi},
+		{multi, "EXEC", "-EXECABORTED by somebody\r\n", multi},
+		{multi, "EXEC", "", usage{condition: spoilt, open: true, multi: true}},
+		{multi, "EXEC", execAbort, usage{}},
+		{multi, "EXEC", "!45\r\nEXECABORT Transaction discarded because of: x\r\n", usage{}},
+		{multi, "EXEC", "*1\r\n:1\r\n", usage{}},
+		{multi, "EXEC", "*-1\r\n", usage{}},
+		{multi, "EXEC", "_\r\n", usage{}},
+		{multi, "DISCARD", ok, usage{}},
+		{usage{condition: changed, open: true, multi: true}, "EXEC", "*0\r\n", usage{condition: changed}},
+	} {
+		var reply []byte
+		if test.reply != "" {
+			reply = []byte(test.reply)
+		}
+		words := strings.Fields(test.command)
+		got := test.before
+		got.note(command.Of(resp.AppendCommand(nil, words[0], words[1:]...)), reply)
+		require.Equal(t, test.after, got, "%+v, %s, %q", test.before, test.command, test.reply)
+	}
+}
+
+// FuzzUsage: whatever is sent and replied, a spoilt connection stays so, and a command without
+// a reply makes it so.
+func FuzzUsage(f *testing.F) {
+	f.Add([]byte("*1\r\n$5\r\nMULTI\r\n"), []byte("+OK\r\n"), true, uint8(0))
+	f.Add([]byte("*2\r\n$6\r\nSCRIPT\r\n$5\r\ndebug\r\n"), []byte("|1\r\n+a\r\n+b\r\n+QUEUED\r\n"), false, uint8(1))
+	f.Fuzz(func(t *testing.T, encoded, reply []byte, open bool, left uint8) {
+		before, sent := usage{open: open, condition: condition(left % 3)}, command.Of(encoded)
+		after := before
+		after.note(sent, reply)
+		require.GreaterOrEqual(t, after.condition, before.condition)
+		if open && !after.open {
+			require.Contains(t, []string{"EXEC", "DISCARD"}, sent.Name())
+		}
+		after.note(sent, nil)
+		require.Equal(t, spoilt, after.condition)
+	})
+}
+
+// A connState is what a server says of a connection, of what may differ for its next
+// user. Watched keys have changed by then, so that flags tell of them.
+type connState map[string]string
+
+// connectionState asks the server, over a connection beside, about the one with the id.
+func connectionState(ctx context.Context, t *testing.T, beside radix.Conn, id string) connState {
+	t.Helper()
+	var line string
+	p := radix.NewPipeline()
+	p.Append(radix.Cmd(nil, "MSET", "a", "1", "b", "1"))
+	p.Append(radix.Cmd(&line, "CLIENT", "LIST", "ID", id))
+	require.NoError(t, beside.Do(ctx, p))
+	s := connState{}
+	for field := range strings.FieldsSeq(line) {
+		switch name, value, _ := strings.Cut(field, "="); name {
+		case "flags", "db", "multi", "sub", "psub", "ssub", "name", "resp", "user", "redir", "lib-name":
+			s[name] = value
+		}
+	}
+	if !strings.Contains(s["flags"], "x") {
+		delete(s, "multi") // no transaction: Valkey tells 0 instead of -1 after a WATCH
+	}
+	return s
+}
+
+// TestNobodyInherits sends random commands to a real server: what it says of a connection
+// when that comes back is what it said at first.
+func TestNobodyInherits(t *testing.T) {
+	t.Parallel()
+	server := servers.StartServer(t, servers.Options{})
+	ctx := within(t, 2*time.Minute)
+	p, err := New(Fixed{Size: 1}, lanes.Dialer{ClientName: "me", Protocol: 3}, server.Addrs()[0], nil)
+	require.NoError(t, err)
+	defer p.Close()
+	beside, err := radix.Dial(ctx, "tcp", server.Addrs()[0])
+	require.NoError(t, err)
+	defer beside.Close()
+	transactions := []string{
+		"MULTI", "EXEC", "DISCARD", "WATCH a", "WATCH a b", "UNWATCH", "INCR a", "GET b", "LPUSH a v",
+		"EXEC now", "MULTI now", "WATCH", "UNWATCH a",
+	}
+	others := []string{
+		"DISCARD now", "SELECT 1", "SELECT 0", "SELECT 99", "RESET", "CLIENT SETNAME x", "CLIENT TRACKING ON", "CLIENT TRACKING OFF",
+		"CLIENT CACHING YES", "SCRIPT DEBUG NO", "ECHO x", "NOSUCHCOMMAND", "HELLO 3", "HELLO 2", "AUTH x y", "READONLY",
+		"CLIENT ID", "CLIENT GETNAME", "EVAL return(redis.call('SELECT',3)) 0", "EVAL return(1) 0", "CLIENT NO-EVICT ON",
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	var pristine connState
+	var did []string
+	last, kept := "", 0
+	for range 200 {
+		words := transactions
+		if random.IntN(3) == 0 {
+			words = append(words[:len(words):len(words)], others...)
+		}
+		c, err := p.Lend(ctx)
+		require.NoError(t, err)
+		id, err := say(ctx, c, "CLIENT ID")
+		require.NoError(t, err)
+		state := connectionState(ctx, t, beside, strings.Trim(id, ":\r\n"))
+		if pristine == nil {
+			pristine = state
+		}
+		require.Equal(t, pristine, state, "%q", did)
+		if id == last {
+			kept++
+		}
+		did, last = nil, id
+		for range 1 + random.IntN(7) {
+			did = append(did, words[random.IntN(len(words))])
+			_, _ = say(ctx, c, did[len(did)-1])
+			require.NoError(t, ctx.Err(), "%q", did)
+		}
+		c.Return()
+	}
+	require.Greater(t, kept, 100)
+}
+
+// TestRestore: plain commands and whole transactions cost nothing when their connection comes
+// back. Others cost RESET and the handshake, by the login that is current, and on a server
+// that does not know RESET the connection.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	restore := []string{"RESET", "AUTH", "SELECT", "CLIENT", "READONLY"}
+	for name, c := range map[string]struct {
+		commands string // separated by ;
+		old      bool
+		sent     []string
+		closes   uint64
+	}{
+		"plain":               {"GET k;BLPOP k 1", false, nil, 0},
+		"a whole transaction": {"WATCH k;MULTI;EXEC", false, nil, 0},
+		"an open transaction": {"MULTI", false, restore, 0},
+		"a database":          {"SELECT 1", false, restore, 0},
+		"unknown":             {"NOVELTY", false, nil, 1},
+		"on an old server":    {"SELECT 1", true, restore, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var sent []string
+				dial := func(context.Context, string, string) (net.Conn, error) {
+					client, server := net.Pipe()
+					go func() {
+						defer server.Close()
+						in := bufio.NewReader(server)
+						for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
+							sent = append(sent, command)
+							reply := "+OK\r\n"
+							if command == "RESET" && c.old {
+								reply = "-ERR unknown command 'RESET'\r\n"
+							}
+							_, _ = io.WriteString(server, reply)
+						}
+					}()
+					return client, nil
+				}
+				d := lanes.Dialer{NetDial: dial, Password: "secret", Database: 3, ClientName: "me", NoSetInfo: true}
+				p, err := NewFor(Fixed{Size: 1}, d, wire.Purpose{ReadOnly: true}, "pipe:1", nil)
+				require.NoError(t, err)
+				defer p.Close()
+				lent, err := p.Lend(t.Context())
+				require.NoError(t, err)
+				for command := range strings.SplitSeq(c.commands, ";") {
+					_, err := say(t.Context(), lent, command)
+					require.NoError(t, err)
+				}
+				synctest.Wait()
+				sent = nil
+				lent.Return()
+				lent, err = p.Lend(t.Context()) // which waits until it is restored
+				require.NoError(t, err)
+				lent.Return()
+				synctest.Wait()
+				if c.closes > 0 && len(sent) >= len(restore)-1 {
+					sent = sent[:len(sent)-len(restore)+1] // without the handshake of the next one
+				}
+				if len(c.sent) == 0 {
+					require.Empty(t, sent)
+				} else {
+					require.Equal(t, c.sent, sent)
+				}
+				require.Equal(t, c.closes, p.Stats().Closes[CloseUnclean])
+			})
+		})
+	}
+}

@@ -1,0 +1,116 @@
+package wire
+
+import (
+	"math"
+	"time"
+)
+
+// All times of the package, but for the defaults of Dialer ([WithDefaults]).
+const (
+	// ownReadMin to ownReadMax is how long a caller reads its own replies. A deadline is
+	// only set anew when less than ownReadMin of the last one is left.
+	ownReadMin = 3 * time.Millisecond
+	ownReadMax = 10 * time.Millisecond
+
+	// lastLook is how long a caller looks once more, at its context's end, for replies
+	// that have arrived while it read from another lane.
+	lastLook = 250 * time.Microsecond
+
+	// nearTrip is more than the shortest of a lane's trips takes if its server is near.
+	nearTrip = time.Millisecond
+
+	// idleLeast is how long a lane has been idle before its socket is asked whether the
+	// server has hung up.
+	idleLeast = 5 * time.Millisecond
+
+	// endPatience is how long something may go on that should have ended: a user's function
+	// after its context, and the reads of a connection whose writes fail.
+	endPatience = 100 * time.Millisecond
+
+	// leastUnacknowledged is the least time after which the kernel ends a connection whose
+	// bytes the other side does not acknowledge. It is that of a pool's PauseTimeout: a server
+	// may take no bytes for as long as a graceful failover makes writers wait, and Linux also
+	// counts the time in which the other side acknowledges probes and has no room.
+	leastUnacknowledged = 10 * time.Second
+)
+
+// All counts.
+const (
+	// SpareTrips is after how many uses in a row that needed less than a quarter of it a
+	// large memory is given up.
+	SpareTrips = 8
+
+	// maxWrites is how many times a caller writes at most: it has its own deadline, and
+	// others that keep the lane busy must not hold it up.
+	maxWrites = 16
+
+	// quietReads is after how many reads in a row that carried one batch at most, and left
+	// none in flight, the background reader goes back to sleep.
+	quietReads = 8
+
+	// While fewer batches than gatherFrom have been handed to the socket, nothing waits;
+	// what waits is written when it is a part of gatherPart of them.
+	gatherFrom = 16
+	gatherPart = 4
+
+	// unlimited is more batches, or bytes, than there may be.
+	unlimited = math.MaxInt32
+)
+
+// All sizes, in bytes if nothing else is said.
+const (
+	// largeBuffer and, of a batch's commands, manyCommands are how much memory is kept
+	// however little is needed.
+	largeBuffer  = 64 << 10
+	manyCommands = 4096
+
+	// A read buffer grows from minReadBuffer to maxReadBuffer while reads fill it, and is
+	// given up when the lane is quiet.
+	minReadBuffer = 16 << 10
+	maxReadBuffer = 256 << 10
+
+	// growAtOnce is how far a batch's memory grows at a time for what a reply says it will
+	// be, or else as much as has arrived: a length is only a claim.
+	growAtOnce = 1 << 20
+
+	// largeReply is how large a reply is that others should not queue behind if they have
+	// the choice.
+	largeReply = 64 << 10
+
+	// writePiece is what the write timeout is for.
+	writePiece = 64 << 10
+
+	// gatherBytes are enough to be written whatever else is under way; it is a record of
+	// TLS. So is half of what may wait: a lane that is full of what gathers would refuse
+	// the rest.
+	gatherBytes = 16 << 10
+
+	// maxSaid is how much of an error's text is kept: the server says how long it is.
+	maxSaid = 64 << 10
+)
+
+// A surplus counts the uses in a row of a memory that is larger than may be kept, and that
+// needed less than a quarter of it.
+type surplus int
+
+// used notes a use of the memory that has the given size. It reports whether the memory is
+// to be given up.
+func (s *surplus) used(need, size, keep int) (giveUp bool) {
+	switch {
+	case size <= keep: // it says nothing of the other one of two that are used in turn
+		return false
+	case need >= size/4:
+		*s = 0
+		return false
+	}
+	*s++
+	return *s >= SpareTrips
+}
+
+// shrink gives up a large buffer of a lane that is quiet.
+func shrink(buf []byte) []byte {
+	if cap(buf) > largeBuffer {
+		return nil
+	}
+	return buf
+}

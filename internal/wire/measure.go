@@ -1,0 +1,190 @@
+package wire
+
+import (
+	"bytes"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A Load is how many batches are in flight on the lanes that it was given to
+// ([Lane.CountIn]), all together. The peaks of single lanes, added up, count a
+// caller twice that has moved from one to another: a pool with the load of 3 lanes
+// grew to 5. The zero value is ready to use; its methods are safe for concurrent
+// use.
+type Load struct{ now, peak atomic.Int64 }
+
+// Now returns how many batches are in flight.
+func (l *Load) Now() int { return int(l.now.Load()) }
+
+// TakePeak returns how many batches were in flight at most since it was last
+// called, which begins a new span.
+func (l *Load) TakePeak() int {
+	for {
+		peak, now := l.peak.Load(), l.now.Load()
+		if l.peak.CompareAndSwap(peak, now) {
+			return int(max(peak, now))
+		}
+	}
+}
+
+func (l *Load) add() {
+	now := l.now.Add(1)
+	for {
+		peak := l.peak.Load()
+		if now <= peak || l.peak.CompareAndSwap(peak, now) {
+			return
+		}
+	}
+}
+
+func (l *Load) remove(n int) { l.now.Add(-int64(n)) }
+
+// CountIn makes the batches that are enqueued from now on part of the load, but
+// for those with [Batch.Uncounted]. It must be called before the lane is used.
+func (l *Lane) CountIn(load *Load) { l.load = load }
+
+// Traffic counts the bytes of all lanes that it was given to ([Lane.CountTraffic]),
+// once for each read and write. The zero value is ready to use; its methods are safe
+// for concurrent use.
+type Traffic struct{ sent, received atomic.Uint64 }
+
+// Sent returns how many bytes were handed to sockets.
+func (t *Traffic) Sent() uint64 { return t.sent.Load() }
+
+// Received returns how many bytes were read.
+func (t *Traffic) Received() uint64 { return t.received.Load() }
+
+// CountTraffic makes the bytes that are sent and received from now on part of the
+// count; those of the handshake are not among them.
+func (l *Lane) CountTraffic(t *Traffic) { l.traffic.Store(t) }
+
+// received notes that n bytes were read.
+func (l *Lane) received(n int) {
+	l.progress.Add(1)
+	if t := l.traffic.Load(); t != nil {
+		t.received.Add(uint64(n))
+	}
+}
+
+// errorCodes are what error replies are counted by: the first words of their texts,
+// from errors that all commands may get. It is a fixed list, so that no server adds to
+// it. The last one stands for all others.
+var errorCodes = [...]string{
+	"ASK", "BUSY", "CLUSTERDOWN", "CROSSSLOT", "ERR", "EXECABORT", "LOADING", "MASTERDOWN", "MISCONF", "MOVED",
+	"NOAUTH", "NOPERM", "NOREPLICAS", "NOSCRIPT", "OOM", "READONLY", "TRYAGAIN", "WRONGTYPE", "other",
+}
+
+const otherErrors = len(errorCodes) - 1
+
+var errorCodeIndex = func() map[string]int {
+	index := make(map[string]int)
+	for i, code := range errorCodes[:otherErrors] {
+		index[code] = i
+	}
+	return index
+}()
+
+// ErrorCodes returns what error replies are counted by.
+func ErrorCodes() []string { return append([]string(nil), errorCodes[:]...) }
+
+// ErrorCode returns what an error reply of the text is counted by. It does not
+// allocate.
+func ErrorCode(text []byte) string { return errorCodes[codeIndex(text)] }
+
+func codeIndex(text []byte) int {
+	code, _, _ := bytes.Cut(text, []byte(" "))
+	if i, ok := errorCodeIndex[string(code)]; ok {
+		return i
+	}
+	return otherErrors
+}
+
+// An ErrorCount counts error replies by their code, of all lanes that it was given
+// to ([Lane.CountErrors]). The zero value is ready to use; its methods are safe for
+// concurrent use.
+type ErrorCount struct {
+	of [len(errorCodes)]atomic.Uint64
+}
+
+// ByCode returns how many there were of each code of which there were any.
+func (c *ErrorCount) ByCode() map[string]uint64 {
+	counts := make(map[string]uint64)
+	for i := range c.of {
+		if n := c.of[i].Load(); n > 0 {
+			counts[errorCodes[i]] = n
+		}
+	}
+	return counts
+}
+
+// add counts the error replies of a batch that is about to be complete.
+func (c *ErrorCount) add(b *Batch) {
+	for i := range b.replies {
+		reply, _ := b.Reply(i)
+		if !resp.IsError(reply) {
+			continue
+		}
+		if text := resp.ErrorText(reply); !resp.IsRefusal(text) {
+			c.of[codeIndex(text)].Add(1)
+		}
+	}
+}
+
+// CountErrors makes the error replies that arrive from now on part of the count, but
+// for those to uncounted batches, those that nobody waits for any more, and those that
+// stand for a reply beyond a limit. It must be called before the first batch is enqueued.
+func (l *Lane) CountErrors(count *ErrorCount) { l.errorReplies = count }
+
+// complete tells the batch's caller that it is complete, who may use it again from
+// then on.
+func (l *Lane) complete(b *Batch) {
+	if b.errors > 0 && l.errorReplies != nil && !b.uncounted { // a batch without errors costs no more than the first
+		l.errorReplies.add(b)
+	}
+	b.call.complete(b)
+}
+
+// epoch is what Now counts from.
+var epoch = time.Now()
+
+// Now returns how much time has passed since some moment before the first call. It
+// costs half of what time.Now does, which reads two clocks.
+func Now() time.Duration { return time.Since(epoch) }
+
+// How long a lane's trips take is measured by one batch now and then, when
+// somebody has asked for it: to read the clock for each would cost more than to
+// enqueue it.
+
+// What a lane's clock does.
+const (
+	clockStopped int32 = iota
+	clockArmed         // the next batch is to be timed
+	clockRunning       // one is being timed
+)
+
+// Trip returns how long the batch took that was timed last, from its being
+// enqueued to its last reply; 0 if none was since Trip was last called. It makes
+// the lane time the next batch that it takes. It is for the one who looks after
+// the lane, its pool.
+func (l *Lane) Trip() time.Duration {
+	l.clock.CompareAndSwap(clockStopped, clockArmed)
+	return time.Duration(l.trip.Swap(0))
+}
+
+// startClockLocked times the batch, which is being enqueued.
+func (l *Lane) startClockLocked(b *Batch) {
+	b.began = time.Now()
+	l.clock.Store(clockRunning)
+}
+
+// stopClock notes how long the batch took, which has all its replies.
+func (l *Lane) stopClock(b *Batch) {
+	took := max(1, int64(time.Since(b.began)))
+	l.trip.Store(took)
+	if s := l.shortest.Load(); s == 0 || took < s {
+		l.shortest.Store(took)
+	}
+	l.clock.Store(clockStopped)
+}
