@@ -96,7 +96,7 @@ func (c *Counters) doubts(f *flight) bool {
 func (c *Counters) learnExpiry(f *flight) {
 	switch x := &f.sent; {
 	case c.expiries == nil:
-	case x.err != nil, x.expiry != nil, x.total == 0:
+	case x.total == 0, x.expiry != nil: // the total is 0 also if the hit failed
 		c.expiries.forget(f.mark)
 	case x.left > 0 && !f.doubted.Load():
 		c.expiries.keep(f.mark, f.at, x.left)

@@ -63,9 +63,14 @@ var ofPipeline = []mutant{
 		"./pipeline", "TestNewPrimaryIsSentExpire", false,
 	},
 	{
-		"a time to live of a key that was not counted is believed", "pipeline/expiries.go",
-		"case x.err != nil, x.expiry != nil, x.total == 0:", "case false:",
-		"./pipeline", "TestRefusedKeyIsNotKnown", false,
+		"a key whose time to live could not be set is believed to have it", "pipeline/expiries.go",
+		"case x.total == 0, x.expiry != nil:", "case x.total == 0 && x.expiry == nil:",
+		"./pipeline", "TestEndOfACallWithoutExpire", false,
+	},
+	{
+		"a key at 0 is taken for one that was deleted", "pipeline/expiries.go",
+		"case x.total == 0, x.expiry != nil:", "case x.expiry != nil:",
+		"./pipeline", "TestLooksTakeOneTrip", false,
 	},
 	{
 		"a key without a time to live is believed to have the one of the key before it", "pipeline/expiries.go",
