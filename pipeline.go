@@ -25,15 +25,6 @@ var (
 // then comes with ErrNotSent.
 var ErrExecuted = errors.New("the pipeline was done already, call Reset before it is used again")
 
-// ErrExpiry is the error of a hit that was counted, and whose Total is set: only
-// its EXPIRE failed, so that the key may have no time to live yet. The next hit
-// on it that has a TTL sets it, or the Counters do, which go on trying unless the
-// server refused it for good, or too many keys wait for theirs already, as the text
-// then says. To hit again because of this error would count
-// twice. The text has the cause, which errors.Is does not find: what it says of
-// outcomes, such as ErrNotSent, is not about the hit.
-var ErrExpiry = errors.New("counted, but the time to live is not set yet")
-
 // A PipelineError says that commands of a pipeline failed. The replies have the error
 // of each.
 type PipelineError struct {

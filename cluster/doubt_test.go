@@ -309,25 +309,3 @@ func TestDoubtAboutALentAction(t *testing.T) {
 		}
 	}
 }
-
-// TestDoubtKeepsADebt: the reply to a hit's EXPIRE is lost and its repeats are refused for now. The
-// Counters go on sending it, although the error is not a refusal.
-func TestDoubtKeepsADebt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLostReply("EXPIRE", "-LOADING Redis is loading the dataset in memory\r\n")
-		client := l.open(t, cluster.Config{RefreshEvery: -1})
-		counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
-		defer counters.Close()
-		hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Minute}}
-		require.ErrorIs(t, counters.Hit(soon(t, 3*time.Second), hits), redislanes.ErrExpiry)
-		require.EqualValues(t, 1, hits[0].Total)
-		require.ErrorContains(t, hits[0].Err, "outcome unknown: ")
-		l.mu.Lock()
-		before := len(l.seen)
-		l.mu.Unlock()
-		time.Sleep(10 * time.Second)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		require.Greater(t, len(l.seen), before)
-	})
-}

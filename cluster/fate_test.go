@@ -218,27 +218,28 @@ func TestUnlistedIsRepeatedIfSafe(t *testing.T) {
 	require.Greater(t, m.called("GET"), 1)
 }
 
-// TestFatesOfExpiry: an EXPIRE of Counters that got the text is sent again until it is
-// done, unless it can never succeed.
-func TestFatesOfExpiry(t *testing.T) {
+// TestFatesAroundAHit: whatever a server says to SET, PTTL or EXPIRE, a hit of Counters is
+// counted once, and fails only if the time to live of its key is not known to be set.
+func TestFatesAroundAHit(t *testing.T) {
 	t.Parallel()
 	ctx := within(t, 30*time.Second)
 	for _, standalone := range []bool{false, true} {
 		for _, text := range fateTexts {
-			m, client := newGrump(t, cluster.Config{Standalone: standalone})
-			counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
-			const bad = 2
-			m.arm("EXPIRE", text, bad)
-			hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Minute}}
-			_ = counters.Hit(ctx, hits)
-			require.EqualValues(t, 1, hits[0].Total, text)
-			if fate.Of([]byte(text)).Hopeless() {
-				require.Equal(t, 1, m.called("EXPIRE"), text)
-			} else {
-				until(t, ctx, text, func() bool { return m.called("EXPIRE") > bad })
+			for _, command := range []string{"SET", "PTTL", "EXPIRE"} {
+				m, client := newGrump(t, cluster.Config{Standalone: standalone, DownGrace: 10 * time.Millisecond})
+				counters := pipeline.NewCounters(client, pipeline.CountersConfig{ExpireEveryHit: command == "EXPIRE"})
+				m.arm(command, text, 1<<30)
+				hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Minute}}
+				if err := counters.Hit(ctx, hits); err != nil {
+					require.ErrorIs(t, err, redislanes.ErrUnknownOutcome, text)
+					require.ErrorContains(t, err, "counted, but", text)
+				} else {
+					require.NotEqual(t, "EXPIRE", command, text)
+					require.EqualValues(t, 1, hits[0].Total, text)
+				}
+				require.Equal(t, 1, m.called("INCRBY"), text)
+				require.NoError(t, counters.Close())
 			}
-			require.Equal(t, 1, m.called("INCRBY"), text)
-			require.NoError(t, counters.Close())
 		}
 	}
 }

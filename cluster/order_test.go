@@ -221,3 +221,39 @@ func TestExpiriesAreRepeated(t *testing.T) {
 		}
 	})
 }
+
+// TestCountGoesAgainAsAPair: an INCRBY of Pipeline.Count that is sent again, because it was
+// refused or redirected, has its SET in front of it again, in the same trip.
+func TestCountGoesAgainAsAPair(t *testing.T) {
+	for _, refusal := range []string{"-LOADING for a moment\r\n", "-MOVED %d " + nodeB + "\r\n", "-ASK %d " + nodeB + "\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			if strings.Contains(refusal, "%d") {
+				refusal = fmt.Sprintf(refusal, cluster.Slot("k"))
+			}
+			var seen []string
+			var mu sync.Mutex
+			w := newWorld(func(addr string, cmd []string) string {
+				mu.Lock()
+				defer mu.Unlock()
+				if cmd[0] == "SET" || cmd[0] == "INCRBY" {
+					seen = append(seen, cmd[0])
+				}
+				switch {
+				case cmd[0] == "INCRBY" && len(seen) == 2:
+					return refusal
+				case cmd[0] == "SET":
+					return "+OK\r\n"
+				}
+				return one
+			}, nodeA, nodeB)
+			client := w.open(t, cluster.Config{RefreshEvery: -1})
+			p := pipeline.New(client)
+			total := p.Count("k", 1, time.Minute)
+			require.NoError(t, p.Do(soon(t, 5*time.Second)))
+			n, err := total.Int()
+			require.NoError(t, err)
+			require.EqualValues(t, 1, n)
+			require.Equal(t, []string{"SET", "INCRBY", "SET", "INCRBY"}, seen, refusal)
+		})
+	}
+}

@@ -1,11 +1,9 @@
 package limit
 
 import (
-	"errors"
 	"math"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -178,14 +176,14 @@ func (c *call) decide(l *Limiter) {
 }
 
 // failure returns why it is not known how many hits there are, and notes how many
-// there are. A hit of which only the time to live could not be set was counted.
+// there are.
 func (c *call) failure(a *ask) error {
 	if a.draw != nil {
 		a.counted = a.draw.err == nil && a.draw.allowed && !a.look
 		return a.draw.err
 	}
 	h := &c.hits[a.hit]
-	if h.Err != nil && !errors.Is(h.Err, redislanes.ErrExpiry) {
+	if h.Err != nil {
 		return h.Err
 	}
 	least := a.cost
@@ -197,7 +195,7 @@ func (c *call) failure(a *ask) error {
 		return nil
 	}
 	h = &c.hits[a.hit+1]
-	if h.Err != nil && !errors.Is(h.Err, redislanes.ErrExpiry) {
+	if h.Err != nil {
 		return h.Err
 	}
 	a.before = h.Total

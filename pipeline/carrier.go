@@ -114,7 +114,6 @@ func (c *Counters) fly(ctx context.Context, flights []*flight, keep bool) {
 func (c *Counters) touchDown(flights []*flight, keep bool) {
 	var next *carrier
 	for _, f := range flights {
-		c.oweFor(f)
 		next = c.land(f, keep, next)
 	}
 	c.wake(flights, next)

@@ -2,218 +2,211 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A count is a flight, or one hit of it, as it goes to the server: an INCRBY and,
-// behind it, what sees to the key's time to live. Only this file knows that these
-// are two commands.
+// This file alone knows how "count, with a time to live" looks on the wire. A key of which
+// nothing is known takes three commands in one trip:
+//
+//	SET key 0 EX ttl NX   creates the key with its time to live
+//	INCRBY key n          counts
+//	PTTL key              says how long the key lives; with ExpireEveryHit: EXPIRE key ttl
+//
+// A key that is known to have its time to live takes INCRBY alone.
+
+// Count adds n to the counter at key, and creates the key with a time to live if it does
+// not exist: SET key 0 EX ttl NX, then INCRBY key n, in the same trip. Its reply is the new
+// total. Every version of Redis and Valkey knows these commands.
+//
+// Wherever the connection breaks, a key that INCRBY creates expires: if INCRBY is sent again,
+// SET is sent again in front of it. Count never changes the time to live of a key that
+// exists, and gives it none if it has none. Both commands count in Len and in Do's error. If
+// the server refuses SET but runs INCRBY, Do's error says so, and the key may have no time to
+// live. With a ttl of 0 or less Count is IncrBy.
+func (p *Pipeline) Count(key string, n int64, ttl time.Duration) Reply {
+	k := fullKey{key: key}
+	if ttl > 0 && p.list.Unfit() == nil {
+		p.create(k, ttl)
+	}
+	return p.incrBy(k, n)
+}
+
+// create appends what creates the key at 0, with its time to live, unless it exists. It goes
+// again in front of the command behind it.
+func (p *Pipeline) create(key fullKey, ttl time.Duration) Reply {
+	unit := "\r\n$2\r\nEX\r\n"
+	command, n := expiry(ttl)
+	if command != "EXPIRE" {
+		unit = "\r\n$2\r\nPX\r\n"
+	}
+	b := append(p.list.Request.Buffer(), "*6\r\n$3\r\nSET\r\n"...)
+	b = resp.AppendBulkOf(b, key.prefix, key.key)
+	b = append(b, "$1\r\n0"...)
+	b = append(b, unit...)
+	b = resp.AppendBulkInt(b, n)
+	r := p.commit(append(b, "$2\r\nNX\r\n"...), key)
+	p.list.Request.Ahead(p.Len() - 1)
+	return r.Idempotent()
+}
+
+// timeLeft appends PTTL for the key of the command before it, behind which it goes again.
+func (p *Pipeline) timeLeft(key fullKey) Reply {
+	b := append(p.list.Request.Buffer(), "*2\r\n$4\r\nPTTL\r\n"...)
+	r := p.commit(resp.AppendBulkOf(b, key.prefix, key.key), key)
+	p.list.Request.Expiry(p.Len() - 1)
+	p.list.Request.Reads(p.Len() - 1)
+	return r
+}
+
+// A count is hits on one key that travel as one INCRBY, and what became of them.
 type count struct {
-	total   Reply
-	expiry  Reply
-	expires bool
-	known   bool // the key has its time to live already, as far as is known
+	key   fullKey
+	by    int64
+	ttl   time.Duration // 0 or less: the key's end is left alone
+	every bool          // the time to live is set whether the key has one or not
+	known bool          // the key has its time to live, as far as is known
+	began time.Time     // when it was sent, if ttl is set
+
+	created, counted, end Reply  // of SET, INCRBY, and what is about the key's end
+	sent                  ending // what end replies to
+
+	total  int64
+	err    error         // why it was not counted, or is not known to be
+	left   time.Duration // how long the key lives from began on, at least; 0: it is not known
+	set    error         // why SET is not known to have run
+	expiry error         // it was counted, and the key may have no time to live
 }
 
-// A counted is what became of a count.
-type counted struct {
-	total     int64
-	err       error // why it was not counted, or is not known to be
-	expiryErr error // an ErrExpiry: it was counted, and that is all
-	owes      bool  // its EXPIRE is still to be done
-}
+// An ending is what is sent about the end of a key.
+type ending uint8
 
-// append appends a count of the key, without what sees to its time to live if it is
-// known to have one.
-func (c *Counters) append(p *Pipeline, key fullKey, by int64, ttl time.Duration, known bool) count {
-	x := count{total: p.incrBy(key, by), expires: ttl > 0 && !known, known: ttl > 0 && known}
-	if x.expires {
-		x.expiry = c.appendExpiry(p, key, ttl)
-		p.list.Request.Expiry(p.Len() - 1) // also if it is a script
+const (
+	nothing ending = iota
+	ask            // SET NX, and PTTL behind the rest
+	expire         // EXPIRE
+)
+
+// append appends the count's commands.
+func (x *count) append(p *Pipeline) {
+	timed := x.ttl > 0 && !x.known
+	if timed {
+		x.created = p.create(x.key, x.ttl)
 	}
-	return x
+	x.counted = p.incrBy(x.key, x.by)
+	switch x.sent = nothing; {
+	case timed && x.every:
+		x.appendEnd(p, expire)
+	case timed:
+		x.appendEnd(p, ask)
+	}
 }
 
-// expireIfNone is EXPIRE NX for servers that do not know it.
-const expireIfNone = "if redis.call('PTTL',KEYS[1])==-1 then return redis.call('PEXPIRE',KEYS[1],ARGV[1]) end return 0"
-
-// appendExpiry appends what sets the time to live, which may be done twice: if the
-// outcome is unknown, that of INCRBY may be, too, and the key exist. It goes with
-// each hit: that the total is the hit's own sum is no sign of a new key, and made a
-// counter immortal when the reply to its first hit was lost.
-func (c *Counters) appendExpiry(p *Pipeline, key fullKey, ttl time.Duration) Reply {
-	if c.cfg.ExpireEveryHit {
-		return p.expireEach(key, ttl).Idempotent()
+func (x *count) appendEnd(p *Pipeline, what ending) {
+	if x.sent = what; what == expire {
+		x.end = p.expireEach(x.key, x.ttl).Idempotent()
+	} else {
+		x.end = p.timeLeft(x.key)
 	}
-	return c.appendExpiryOnce(p, key, ttl)
 }
 
-// appendExpiryOnce appends what sets the time to live of a key that has none.
-func (c *Counters) appendExpiryOnce(p *Pipeline, key fullKey, ttl time.Duration) Reply {
-	if c.withoutNX.Load() {
-		ms := max(ttl.Milliseconds(), 1)
-		return p.Cmd("EVAL", expireIfNone, "1", key.String(), strconv.FormatInt(ms, 10)).Idempotent().Fast()
-	}
-	return p.expireNX(key, ttl).Idempotent()
-}
-
-// outcome returns what became of the count, once its pipeline was done.
-func (x count) outcome() (o counted) {
-	o.total, o.err = x.total.Int()
-	if x.expires {
-		o = o.after(x.expiry)
-	}
-	return o
-}
-
-// after returns what became of the count with that reply to its EXPIRE.
-func (o counted) after(expiry Reply) counted {
-	o.expiryErr, o.owes = nil, o.mayRunYet()
-	if err := expiry.Err(); err != nil {
-		o.expiryErr = &expiryError{err}
-		o.owes = o.mayExist() && mayComeTrue(err)
-	}
-	return o
-}
-
-// forgotten says in its errors that nobody will go on trying to set the time to
-// live.
-func (o counted) forgotten() counted {
-	if o.err != nil {
-		o.err = fmt.Errorf("%w; %s", o.err, untried)
-	}
-	var expiry *expiryError
-	if errors.As(o.expiryErr, &expiry) {
-		o.expiryErr = &expiryError{fmt.Errorf("%w; %s", expiry.cause, untried)}
-	}
-	return o
-}
-
-// untried is why an EXPIRE is not done in the background.
-var untried = fmt.Sprintf("only another hit will set the time to live: %d keys wait for theirs already, or the Counters were closed", mostDebts)
-
-// of returns the total and the error of a hit that was counted like this. One
-// without a time to live does not care what became of EXPIRE.
-func (o counted) of(total int64, m *member) (int64, error) {
+// read reads the replies, and returns what must be sent for a key that may have no time to
+// live. If doubted is set, a key that was known to have one may have lost it.
+func (x *count) read(doubted bool) ending {
+	x.total, x.err = x.counted.Int()
 	switch {
-	case o.err != nil:
-		return 0, o.err
-	case m.ttl > 0:
-		return total, o.expiryErr
+	case x.ttl <= 0 || !mayHaveRun(x.err):
+		return nothing
+	case x.sent != nothing:
+		return x.readEnd(false)
+	case x.looksNew():
+		return expire
+	case x.err != nil || doubted:
+		return ask
+	}
+	return nothing
+}
+
+// readEnd reads the replies about the key's end. They are to a second question if mending
+// is set.
+func (x *count) readEnd(mending bool) ending {
+	gave := false
+	if !mending || x.sent == ask {
+		x.set = x.created.Err()
+		gave = x.set == nil && !x.created.IsNull() && time.Since(x.began) < x.ttl
+	}
+	end, err := x.end.Int()
+	switch {
+	case err == nil && x.sent == expire:
+		x.left = x.ttl
+	case err == nil && end == -1:
+		return expire
+	case err == nil:
+		x.left = time.Duration(end) * time.Millisecond
+	case x.sent == expire || mending:
+		x.expiry = x.uncertain(err)
+	case x.looksNew() && !gave:
+		return expire
+	case !gave:
+		return ask
+	}
+	return nothing
+}
+
+// looksNew reports whether the total says that the key may not have existed.
+func (x *count) looksNew() bool { return x.err == nil && x.total == x.by }
+
+// uncertain returns the error of a count that ran, and whose key may have no time to live
+// because of err.
+func (x *count) uncertain(err error) error {
+	if x.set != nil {
+		err = fmt.Errorf("%w; %w", x.set, err)
+	}
+	return notCounted(&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: &expiryError{err}})
+}
+
+// of returns the total and the error of one of the count's hits. One without a time to live
+// does not care about the key's end.
+func (x *count) of(total int64, m *member) (int64, error) {
+	switch {
+	case x.err != nil:
+		return 0, x.err
+	case m.ttl > 0 && x.expiry != nil:
+		return 0, x.expiry
 	}
 	return total, nil
 }
 
-// send sends the flights in one pipeline.
-func (c *Counters) send(ctx context.Context, flights []*flight) {
-	p := c.load(flights)
-	_ = p.Do(ctx) // each flight asks for its own error
-	c.conclude(ctx, p, flights)
+// A mending is counts whose keys may have no time to live, and what is to be sent for them.
+type mending struct {
+	counts []*count
+	what   []ending
 }
 
-// load returns a pipeline with the flights.
-func (c *Counters) load(flights []*flight) *Pipeline {
-	p := c.pipelines.Get().(*Pipeline)
-	p.Reset()
-	var now uint32
-	var owners uint64
-	if c.expiries != nil {
-		now, owners = c.expiries.now(), c.client.Owners()
-	}
-	for _, f := range flights {
-		known := false
-		if c.expiries != nil {
-			f.mark, f.at = markOf(f.lineup.hash, owners), now
-			known = !f.doubted.Load() && c.expiries.has(f.mark, now)
-		}
-		p.lastKey, p.lastSlot = f.lineup.key, int32(f.lineup.slot)
-		f.sent = c.append(p, f.lineup.key, f.sum, f.ttl, known)
-	}
-	return p
-}
-
-// conclude notes what became of the flights, once their pipeline was done.
-func (c *Counters) conclude(ctx context.Context, p *Pipeline, flights []*flight) {
-	late, apart := false, false
-	for _, f := range flights {
-		f.outcome = f.sent.outcome()
-		switch {
-		case knowsNoNX(f.outcome.expiryErr):
-			c.withoutNX.Store(true)
-			f.late = f.outcome.mayExist()
-		case f.sent.known:
-			f.late = f.outcome.mayExist() && c.mayLackExpiry(f)
-			f.outcome.owes = f.late // until it is done
-		}
-		c.learnExpiry(f)
-		f.apart = len(f.members) > 1 && overflows(f.outcome.err)
-		late, apart = late || f.late, apart || f.apart
-	}
-	if late {
-		c.expireLate(ctx, p, flights)
-	}
-	if apart {
-		c.flyApart(ctx, p, flights)
-	}
-	if len(flights) <= handyHits {
-		c.pipelines.Put(p)
+func (m *mending) add(x *count, what ending) {
+	if what != nothing {
+		m.counts, m.what = append(m.counts, x), append(m.what, what)
 	}
 }
 
-// mayExist reports whether the INCRBY may have run.
-func (o counted) mayExist() bool { return mayHaveRun(o.err) }
-
-// mayRunYet reports whether the INCRBY may run after what was sent behind it: from another
-// connection, which is slow or was given up.
-func (o counted) mayRunYet() bool { return errors.Is(o.err, redislanes.ErrUnknownOutcome) }
-
-// expireLate sets the times to live of flights by which it was found out that they
-// need it: a server does not know EXPIRE NX, or a key was deleted meanwhile.
-func (c *Counters) expireLate(ctx context.Context, p *Pipeline, flights []*flight) {
-	p.Reset()
-	for _, f := range flights {
-		if f.late {
-			f.sent.expiry = c.appendExpiry(p, f.lineup.key, f.ttl)
+// run asks for the times to live, and sets those that are missing.
+func (m mending) run(ctx context.Context, p *Pipeline) {
+	for len(m.counts) > 0 {
+		p.Reset()
+		for i, x := range m.counts {
+			if m.what[i] == ask {
+				x.created = p.create(x.key, x.ttl)
+			}
+			x.appendEnd(p, m.what[i])
 		}
-	}
-	_ = p.Do(ctx)
-	for _, f := range flights {
-		if f.late {
-			f.outcome = f.outcome.after(f.sent.expiry)
-			f.late, f.sent.known = false, false
-			c.learnExpiry(f)
+		_ = p.Do(ctx) // each has its error
+		var next mending
+		for _, x := range m.counts {
+			next.add(x, x.readEnd(true))
 		}
-	}
-}
-
-// flyApart counts the hits of flights one by one whose sum the server refused
-// because it would overflow: its first parts may not, and each caller gets what it
-// would have got alone. Any other refusal is that of all hits: one by one after an
-// OOM, without the EXPIRE that had run in vain, they left 12,006 of 327,689 keys
-// without a time to live.
-func (c *Counters) flyApart(ctx context.Context, p *Pipeline, flights []*flight) {
-	p.Reset()
-	var counts []count
-	for _, f := range flights {
-		if !f.apart {
-			continue
-		}
-		f.parts = slices.Repeat([]counted{uncertain}, len(f.members))
-		for _, m := range f.members {
-			counts = append(counts, c.append(p, f.lineup.key, m.by, m.ttl, false))
-		}
-	}
-	_ = p.Do(ctx)
-	for _, f := range flights {
-		for i := range f.parts {
-			f.parts[i] = counts[0].outcome()
-			counts = counts[1:]
-		}
+		m = next
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -18,16 +17,16 @@ import (
 
 // CountersConfig is the settings of [Counters]. The zero value works.
 type CountersConfig struct {
-	// ExpireEveryHit sets the time to live anew with each hit, as EXPIRE does.
+	// ExpireEveryHit sets the time to live again with each hit, by EXPIRE.
 	// Then a key lives until it has not been hit for its TTL. By default it is set
-	// once, by the hit that creates the key, as EXPIRE NX does: that is the fixed
+	// once, by the hit that creates the key: that is the fixed
 	// window of a rate limiter, which begins with its first hit. With
 	// ExpireEveryHit the key of a steady user never expires.
 	ExpireEveryHit bool
 }
 
-// Counters counts hits on many keys: INCRBY and EXPIRE for each in one call,
-// as a rate limiter needs it. Hits of several callers on one key that wait at
+// Counters counts hits on many keys, each with a time to live, in one call, as a rate
+// limiter needs it. Hits of several callers on one key that wait at
 // the same time travel as one INCRBY, so that a hot key may be hit more often
 // than Redis can execute commands; each caller still gets the total that it
 // would have got if all INCRBYs had run one after another.
@@ -38,33 +37,33 @@ type CountersConfig struct {
 // [NewCounters]; the zero Counters has no client and refuses every hit. All
 // methods are safe for concurrent use.
 //
-// EXPIRE NX needs Redis 7. The first server that does not know it makes the
-// Counters do the same by a script, which takes PTTL and PEXPIRE, for good.
+// # Time to live
 //
-// EXPIRE NX goes with a hit only if the key may have no time to live, which halves the
-// commands of a steady load: for an eighth of the TTL, and at most ten seconds, after
-// one was acknowledged, further hits of these Counters are sent as INCRBY alone. Behind
-// those whose total says that the key was not there, or whose outcome is unknown, or
-// while slots have moved, an EXPIRE is sent all the same. A time to live that somebody
-// else takes away, by SET or PERSIST, is given again by a hit after that time. Of
-// at most 65,536 keys it is known, which takes 512 KiB.
+// A hit with a TTL sends SET key 0 EX ttl NX, INCRBY and PTTL in one trip: the key has its
+// time to live before it is counted. If the replies show a key without one, EXPIRE follows
+// in the same call. A key that is known to have its time to live gets INCRBY alone, for half
+// of the time that it has left and at most ten seconds. At most 65,536 keys are known, in
+// 512 KiB. Users need the right to send SET, INCRBY, PTTL and EXPIRE. All versions of Redis
+// and Valkey have these commands.
 //
-// A key that was counted is not left without its TTL. An EXPIRE of which the
-// outcome is unknown is repeated. If the call ends before it is acknowledged, the
-// hit has [redislanes.ErrExpiry] or an unknown outcome, and the Counters go on trying in the
-// background: until the server answers, a hit on the key has done it, an hour has
-// passed or Close is called, for at most 10,000 keys at a time. The error of a hit
-// beyond these says so. A hit of which the outcome is unknown may run later than its EXPIRE,
-// which found no key then. So EXPIRE and PTTL are sent for such a key, more and more rarely
-// for a minute, until it is known to live for longer than that.
+// When Hit has returned, a key that was counted has its time to live, with these exceptions:
+//
+//   - The hit's outcome is unknown, and SET was refused, or the key was there without a time to
+//     live, or a key that was known had been deleted. If the error says "counted, but", EXPIRE
+//     failed, too.
+//   - Others have taken the time to live away, by SET or PERSIST, or by deleting the key and
+//     creating it without one.
+//   - Redis has lost a write that it had acknowledged.
+//
+// The key then lives until a hit with a TTL finds it: the next one of Counters that do not
+// know the key, and one after ten seconds at the latest of others. Close leaves nothing to be done.
 type Counters struct {
 	client *engine.Client
 	cfg    CountersConfig
 	seed   maphash.Seed
 	shards [counterShards]counterShard
 
-	withoutNX atomic.Bool // a server does not know EXPIRE NX
-	expiries  *expiries   // nil if each hit is to set the time to live
+	expiries *expiries // nil if each hit is to set the time to live
 
 	pipelines sync.Pool // of *Pipeline
 	calls     sync.Pool // of *hitCall
@@ -74,12 +73,10 @@ type Counters struct {
 	groups    sync.Pool // of *group
 	deadlines deadline.Contexts
 
-	debts debts // keys whose EXPIRE is still to be done
-
 	life context.Context // of what has no end of its own; Close ends it after closeTime
 	end  context.CancelFunc
 
-	inside gate.Gate // calls of Hit, carriers, and payments of debts
+	inside gate.Gate // calls of Hit, and carriers
 }
 
 // A Hit is one key's part of a call of [Counters.Hit], and its outcome.
@@ -96,8 +93,8 @@ type Hit struct {
 	TTL time.Duration
 
 	Total int64 // the counter after the hit; 0 if it failed
-	// Err is as of [Reply]. If the hit was counted and only its EXPIRE failed, it
-	// is [redislanes.ErrExpiry], and Total is set.
+	// Err is as of [Reply]. The outcome of a hit that was counted, and whose key may have no
+	// time to live, is unknown (redislanes.ErrUnknownOutcome): it must not be made again.
 	Err error
 }
 
@@ -115,7 +112,6 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 		counters.shards[i].out = make(map[uint64]*lineup)
 	}
 	counters.life, counters.end = context.WithCancel(context.Background())
-	counters.debts.ctx, counters.debts.stop = context.WithCancel(context.Background())
 	counters.pipelines.New = func() any { return New(client) }
 	counters.calls.New = func() any { return counters.newCall() }
 	counters.flights.New = func() any { return new(flight) }
@@ -199,15 +195,11 @@ func firstFailure(hits []Hit) error {
 const closeTime = 5 * time.Second
 
 // Close makes further calls of Hit fail with redislanes.ErrClosed and waits for
-// those that are running, and for what is under way, but not for servers that
-// still owe an EXPIRE. Calls whose contexts cannot end, and what is under way for
+// those that are running, and for what is under way. Calls whose contexts cannot end, and what is under way for
 // others without a deadline, end after five seconds; the others at their
 // contexts' ends. The client stays open.
 func (c *Counters) Close() error {
 	c.inside.Shut()
-	if c.debts.stop != nil {
-		c.debts.stop()
-	}
 	if c.end != nil {
 		defer c.end()
 		defer time.AfterFunc(closeTime, c.end).Stop()

@@ -3,8 +3,6 @@ package pipeline_test
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -51,26 +49,5 @@ func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 		// of that.
 		err := <-failed
 		require.True(t, errors.Is(err, redislanes.ErrRefused) || errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrUnknownOutcome), err)
-	}
-}
-
-// TestTooManyDebts: the error of a hit says that nobody will set its time to live.
-// A key that is waiting for its own keeps its place.
-func TestTooManyDebts(t *testing.T) {
-	t.Parallel()
-	for key, forgotten := range map[string]bool{"7": false, "new": true} {
-		t.Run(key, func(t *testing.T) {
-			e := redistest.StartEmulated(t, 1)
-			late := refuseExpiry(t, e)
-			client := open(t, cluster.Config{}, e.Addrs())
-			counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
-			counters.FillDebts(strconv.Itoa)
-			hits := []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}}
-			require.ErrorIs(t, counters.Hit(late.ctx, hits), redislanes.ErrExpiry)
-			require.EqualValues(t, 1, hits[0].Total)
-			says := strings.Contains(hits[0].Err.Error(), "only another hit will set the time to live: 10000 keys wait")
-			require.Equal(t, forgotten, says, hits[0].Err)
-			require.NoError(t, counters.Close())
-		})
 	}
 }

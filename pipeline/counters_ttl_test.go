@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -84,7 +85,7 @@ func TestRefusedFlight(t *testing.T) {
 	w := newTower(t, pipeline.CountersConfig{})
 	first := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
 	full := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0, TTL: time.Hour})
-	require.Eventually(t, func() bool { return w.Calls(0, "EXPIRE") == 1 }, 10*time.Second, 100*time.Microsecond)
+	require.Eventually(t, func() bool { return w.Calls(0, "PTTL") == 1 }, 10*time.Second, 100*time.Microsecond)
 	w.Nodes()[0].Del("k")
 	hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2, TTL: time.Hour}}
 	others := w.gather(t, hits)
@@ -103,7 +104,10 @@ func TestRefusedFlight(t *testing.T) {
 		require.ErrorContains(t, hits[i].Err, "OOM")
 		require.Zero(t, hits[i].Total)
 	}
-	require.False(t, w.Nodes()[0].Exists("k"))
+	value, err := w.Nodes()[0].Get("k")
+	require.NoError(t, err)
+	require.Equal(t, "0", value, "only SET has run")
+	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
 }
 
 // TestPartsExpire: hits that go one by one since their sum would overflow have
@@ -129,7 +133,7 @@ func TestPartsExpire(t *testing.T) {
 		require.Equal(t, want, hits[i].Total)
 	}
 	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
-	require.Equal(t, 3, w.Calls(0, "EXPIRE"), "of the sum, and of two parts")
+	require.Equal(t, 3, w.Calls(0, "SET"), "for the sum, and for two parts")
 }
 
 // TestCutHitExpires: wherever the connection breaks in a hit, a key that exists
@@ -140,7 +144,9 @@ func TestCutHitExpires(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	const incrby = len("*3\r\n$6\r\nINCRBY\r\n$6\r\nc00000\r\n$1\r\n1\r\n")
-	const expire = len("*4\r\n$6\r\nEXPIRE\r\n$6\r\nc00000\r\n$4\r\n3600\r\n$2\r\nNX\r\n")
+	const set = len("*6\r\n$3\r\nSET\r\n$6\r\nc00000\r\n$1\r\n0\r\n$2\r\nEX\r\n$4\r\n3600\r\n$2\r\nNX\r\n")
+	const expire = len("*3\r\n$6\r\nEXPIRE\r\n$6\r\nc00000\r\n$4\r\n3600\r\n")
+	const pttl = len("*2\r\n$4\r\nPTTL\r\n$6\r\nc00000\r\n")
 	hit := func(key string, known bool, arm func() <-chan struct{}) {
 		ctx := within(t, 20*time.Second)
 		client, err := cluster.Config{Pool: pool.Laned{Lanes: 1}, RefreshEvery: -1}.New(ctx, []string{proxy.Addr()})
@@ -159,7 +165,11 @@ func TestCutHitExpires(t *testing.T) {
 	}
 	var keys []string
 	for i, known := range []bool{false, true} {
-		for d, size := range map[redistest.Direction]int{redistest.ToServer: incrby + expire, redistest.ToClient: len(":1\r\n:1\r\n")} {
+		sizes := map[redistest.Direction]int{redistest.ToServer: set + incrby + pttl, redistest.ToClient: len("+OK\r\n:1\r\n:3600000\r\n")}
+		if known {
+			sizes = map[redistest.Direction]int{redistest.ToServer: incrby + expire, redistest.ToClient: len(":1\r\n:1\r\n")}
+		}
+		for d, size := range sizes {
 			for n := range size {
 				key := fmt.Sprintf("c%d%d%03d", i, d, n)
 				keys = append(keys, key)
@@ -170,70 +180,22 @@ func TestCutHitExpires(t *testing.T) {
 	require.Empty(t, immortal(t, server, keys))
 }
 
-// TestTimeToLiveOnce: the first hit begins the window, the others do not move it,
-// also on a server that does not know EXPIRE NX; a key that a lost reply has left
-// without a window gets one.
+// TestTimeToLiveOnce: the first hit begins the window, the others do not move it; a key
+// that somebody has left without a window gets one.
 func TestTimeToLiveOnce(t *testing.T) {
 	t.Parallel()
-	for name, old := range map[string]bool{"Redis 7": false, "older": true} {
-		t.Run(name, func(t *testing.T) {
-			w := newTower(t, pipeline.CountersConfig{})
-			var tried atomic.Int64
-			if old {
-				w.Inject(0, func(cmd string, args []string) string {
-					if cmd == "EXPIRE" && len(args) > 2 {
-						tried.Add(1)
-						return "ERR wrong number of arguments for 'expire' command"
-					}
-					return ""
-				})
-			}
-			ctx := within(t, 10*time.Second)
-			hit := func(key string, ttl time.Duration) int64 {
-				hits := []pipeline.Hit{{Key: key, By: 2, TTL: ttl}}
-				require.NoError(t, w.counters.Hit(ctx, hits))
-				return hits[0].Total
-			}
-			for i := range 3 {
-				require.EqualValues(t, 2*(i+1), hit("k", time.Duration(i+1)*time.Minute))
-				require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"))
-			}
-			w.Nodes()[0].FastForward(time.Minute)
-			require.EqualValues(t, 2, hit("k", 1500*time.Millisecond), "the window has ended")
-			require.Equal(t, 1500*time.Millisecond, w.Nodes()[0].TTL("k"))
-
-			require.NoError(t, w.Nodes()[0].Set("lost", "40"))
-			require.EqualValues(t, 42, hit("lost", time.Minute))
-			require.Equal(t, time.Minute, w.Nodes()[0].TTL("lost"))
-			if old {
-				require.EqualValues(t, 1, tried.Load(), "found out once")
-			}
-		})
-	}
-}
-
-// TestScriptFollowsItsCounter: where a script stands in for EXPIRE NX, too, an
-// INCRBY that was refused for now goes again, and what sets its time to live behind
-// it.
-func TestScriptFollowsItsCounter(t *testing.T) {
-	t.Parallel()
 	w := newTower(t, pipeline.CountersConfig{})
-	var busy atomic.Bool
-	w.Inject(0, func(cmd string, args []string) string {
-		switch {
-		case cmd == "EXPIRE" && len(args) > 2:
-			return "ERR wrong number of arguments for 'expire' command"
-		case cmd == "INCRBY" && busy.Swap(false):
-			return "LOADING Redis is loading the dataset in memory"
-		}
-		return ""
-	})
-	ctx := within(t, 10*time.Second)
-	require.NoError(t, w.counters.Hit(ctx, []pipeline.Hit{{Key: "first", By: 1, TTL: time.Minute}}))
-	busy.Store(true)
-	require.NoError(t, w.counters.Hit(ctx, []pipeline.Hit{{Key: "k", By: 1, TTL: time.Minute}}))
-	require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"))
-	require.False(t, busy.Load())
+	for i := range 3 {
+		require.EqualValues(t, 2*(i+1), w.hitOnce(t, "k", 2, time.Duration(i+1)*time.Minute))
+		require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"))
+	}
+	w.Nodes()[0].FastForward(time.Minute)
+	require.EqualValues(t, 2, w.hitOnce(t, "k", 2, 1500*time.Millisecond), "the window has ended")
+	require.Equal(t, 1500*time.Millisecond, w.Nodes()[0].TTL("k"))
+
+	require.NoError(t, w.Nodes()[0].Set("lost", "40"))
+	require.EqualValues(t, 42, w.hitOnce(t, "lost", 2, time.Minute))
+	require.Equal(t, time.Minute, w.Nodes()[0].TTL("lost"))
 }
 
 // TestExpireEveryHit: each hit moves the key's end.
@@ -276,136 +238,76 @@ func TestTakenBackWithItsTTL(t *testing.T) {
 	require.Zero(t, w.Nodes()[0].TTL("plain"), "nobody who stayed asked for a time to live")
 }
 
-// TestOnlyExpireFails: who asked for a time to live is told, with the total and
-// what it means; who did not, is not.
-func TestOnlyExpireFails(t *testing.T) {
+// TestNoRightToExpire: a hit that asked for a time to live is told that it was counted, and
+// which rights its user needs; one that did not is given its total. Without the right to
+// send SET, or PTTL, the key gets its time to live all the same.
+func TestNoRightToExpire(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		forbidden []string
+		fails     bool
+	}{
+		{[]string{"SET"}, false}, {[]string{"PTTL"}, false}, {[]string{"EXPIRE"}, false}, {[]string{"SET", "PTTL"}, false},
+		{[]string{"SET", "EXPIRE"}, true}, {[]string{"SET", "PTTL", "EXPIRE"}, true},
+	} {
+		w := newTower(t, pipeline.CountersConfig{})
+		w.Inject(0, func(cmd string, _ []string) string {
+			if slices.Contains(c.forbidden, cmd) {
+				return "NOPERM this user has no permissions to run the '" + strings.ToLower(cmd) + "' command"
+			}
+			return ""
+		})
+		first := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
+		ahead := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0})
+		require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == 3 }, 10*time.Second, 100*time.Microsecond)
+		w.Nodes()[0].Del("k")
+		hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 100, TTL: time.Minute}}
+		others := w.gather(t, hits)
+		w.proxy.Flow(redistest.ToClient)
+		require.NoError(t, <-first)
+		require.NoError(t, <-ahead)
+		require.NoError(t, <-others[0])
+		require.EqualValues(t, 10, hits[0].Total)
+		err := <-others[1]
+		if !c.fails {
+			require.NoError(t, err, c.forbidden)
+			require.EqualValues(t, 110, hits[1].Total)
+			require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"), c.forbidden)
+			continue
+		}
+		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome, c.forbidden)
+		require.NotErrorIs(t, err, redislanes.ErrNotSent)
+		require.ErrorContains(t, err, "counted, but")
+		require.ErrorContains(t, err, "SET, INCRBY, PTTL and EXPIRE")
+		require.ErrorContains(t, err, "'expire' command")
+		require.Zero(t, hits[1].Total)
+	}
+}
+
+// TestEndOfACallWithoutExpire: a key that was deleted while it was known, and whose EXPIRE is
+// refused until the call ends, is unknown, and gets its time to live with the next hit.
+func TestEndOfACallWithoutExpire(t *testing.T) {
 	t.Parallel()
 	w := newTower(t, pipeline.CountersConfig{})
-	w.Inject(0, func(cmd string, _ []string) string {
-		if cmd == "EXPIRE" {
-			return "NOPERM this user has no permissions to run the 'expire' command"
-		}
-		return ""
-	})
-	first := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-	hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 100, TTL: time.Minute}}
-	others := w.gather(t, hits)
-	w.proxy.Flow(redistest.ToClient)
-	require.NoError(t, <-first)
-	require.NoError(t, <-others[0])
-	require.NoError(t, hits[0].Err)
-	require.EqualValues(t, 11, hits[0].Total)
-	require.ErrorIs(t, <-others[1], redislanes.ErrExpiry)
-	require.EqualValues(t, 111, hits[1].Total)
-	err := hits[1].Err
-	require.ErrorIs(t, err, redislanes.ErrExpiry)
-	require.ErrorContains(t, err, "NOPERM")
-	var command *redislanes.CommandError
-	require.ErrorAs(t, err, &command)
-	require.Equal(t, "EXPIRE", command.Command)
-	require.NotErrorIs(t, err, redislanes.ErrNotSent)
-	require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
-}
-
-// A lateExpiry refuses each EXPIRE with what it says, and ends the context when
-// INCRBY has its reply: at the second try.
-type lateExpiry struct {
-	says atomic.Value // string
-	ctx  context.Context
-}
-
-func refuseExpiry(t *testing.T, e *redistest.Emulated) *lateExpiry {
+	w.hitOnce(t, "k", 1, time.Hour)
+	w.Nodes()[0].Del("k")
 	ctx, cancel := context.WithCancel(within(t, 20*time.Second))
-	late := &lateExpiry{ctx: ctx}
-	late.says.Store("LOADING Redis is loading the dataset in memory")
-	tries := 0
-	e.Inject(0, func(cmd string, _ []string) string {
-		if cmd != "EXPIRE" {
+	var calm atomic.Bool
+	w.Inject(0, func(cmd string, _ []string) string {
+		if cmd != "EXPIRE" || calm.Load() {
 			return ""
 		}
-		if tries++; tries == 2 {
-			cancel()
-		}
-		return late.says.Load().(string)
+		cancel()
+		return "LOADING Redis is loading the dataset in memory"
 	})
-	return late
-}
-
-// TestDebtsArePaid: a key whose call ended before its EXPIRE was done gets its
-// time to live when the server answers, also if nobody hits it again.
-func TestDebtsArePaid(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]pipeline.CountersConfig{"once": {}, "every hit": {ExpireEveryHit: true}} {
-		t.Run(name, func(t *testing.T) {
-			w := newTower(t, c)
-			late := refuseExpiry(t, w.Emulated)
-			hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "plain", By: 1}}
-			require.ErrorIs(t, w.counters.Hit(late.ctx, hits), redislanes.ErrExpiry)
-			require.NoError(t, hits[1].Err)
-			require.EqualValues(t, 1, hits[0].Total)
-			require.Zero(t, w.Nodes()[0].TTL("k"))
-			require.Equal(t, 1, w.counters.Debts())
-			late.says.Store("")
-			require.Eventually(t, func() bool { return w.Nodes()[0].TTL("k") == time.Hour }, 20*time.Second, time.Millisecond)
-			require.Eventually(t, func() bool { return w.counters.Debts() == 0 }, 20*time.Second, time.Millisecond)
-			require.Zero(t, w.Nodes()[0].TTL("plain"))
-			require.Equal(t, 2, w.Calls(0, "INCRBY")-1, "none is repeated")
-		})
-	}
-}
-
-// TestDebtsToOldServers: a server before Redis 7 gets the script, also if the debts are the
-// first to find out that it needs it, and again if it refuses what the script does.
-func TestDebtsToOldServers(t *testing.T) {
-	t.Parallel()
-	for name, refusal := range map[string]string{
-		"":            "",
-		"no replicas": "ERR Error running script (call to f_0ab1): @user_script:1: @user_script: 1: -NOREPLICAS Not enough good replicas to write.",
-		"a replica":   "READONLY You can't write against a read only replica. script: 0ab1, on @user_script:1.",
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newTower(t, pipeline.CountersConfig{})
-			late := refuseExpiry(t, w.Emulated)
-			require.ErrorIs(t, w.counters.Hit(late.ctx, []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}), redislanes.ErrExpiry)
-			require.Zero(t, w.Nodes()[0].TTL("k"))
-			scripts := 0
-			w.Inject(0, func(cmd string, _ []string) string {
-				switch cmd {
-				case "EXPIRE":
-					return "ERR wrong number of arguments for 'expire' command"
-				case "EVAL":
-					if scripts++; scripts <= 3 {
-						return refusal
-					}
-				}
-				return ""
-			})
-			require.Eventually(t, func() bool { return w.counters.Debts() == 0 }, 20*time.Second, time.Millisecond)
-			require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
-		})
-	}
-}
-
-// TestDebtsEnd: Close ends the attempts, and so do a server that refuses for good
-// and a client that is closed.
-func TestDebtsEnd(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*lateExpiry, *cluster.Client, *pipeline.Counters){
-		"refused for good": func(late *lateExpiry, _ *cluster.Client, _ *pipeline.Counters) { late.says.Store("WRONGTYPE no") },
-		"client closed":    func(_ *lateExpiry, client *cluster.Client, _ *pipeline.Counters) { _ = client.Close() },
-		"closed":           func(_ *lateExpiry, _ *cluster.Client, c *pipeline.Counters) { _ = c.Close() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := redistest.StartEmulated(t, 1)
-			late := refuseExpiry(t, e)
-			client := open(t, cluster.Config{}, e.Addrs())
-			counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
-			hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}}
-			require.ErrorIs(t, counters.Hit(late.ctx, hits), redislanes.ErrExpiry)
-			require.True(t, counters.Paying())
-			end(late, client, counters)
-			require.Eventually(t, func() bool { return !counters.Paying() }, 20*time.Second, time.Millisecond)
-			require.NoError(t, counters.Close())
-		})
-	}
+	hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "plain", By: 1}}
+	require.ErrorIs(t, w.counters.Hit(ctx, hits), redislanes.ErrUnknownOutcome)
+	require.ErrorContains(t, hits[0].Err, "counted, but")
+	require.NotErrorIs(t, hits[0].Err, redislanes.ErrRefused)
+	require.NoError(t, hits[1].Err)
+	require.Zero(t, w.Nodes()[0].TTL("k"))
+	calm.Store(true)
+	require.EqualValues(t, 2, w.hitOnce(t, "k", 1, time.Hour))
+	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
+	require.Zero(t, w.Nodes()[0].TTL("plain"))
 }

@@ -7,8 +7,8 @@
 // one value or one typed error for each command. A command that fails does not
 // touch the others.
 //
-// [Counters] is the call of a rate limiter, INCRBY and EXPIRE for several
-// keys.
+// [Counters] is the call of a rate limiter, which counts several keys, each with a
+// time to live. [Pipeline.Count] does the same for one key in a pipeline of the caller's.
 //
 // Nothing here panics by itself. A mistake that New cannot return, such as a nil
 // client, is the error of the first call that can.

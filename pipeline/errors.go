@@ -1,22 +1,30 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 )
 
-// An expiryError is an ErrExpiry with its cause, of which the outcome is not shown:
-// after ErrNotSent, callers would count a hit again that was counted.
+// An expiryError says that a hit was counted and its key may have no time to live. The
+// outcome of the cause is not shown: after ErrNotSent, callers would count the hit again.
 type expiryError struct{ cause error }
 
 func (e *expiryError) Error() string {
-	return fmt.Sprintf("%v: %v", redislanes.ErrExpiry, e.cause)
+	rights := ""
+	if f, said := fateOf(e.cause); said && f == fate.NoPermission {
+		rights = " (the user needs the right to send SET, INCRBY, PTTL and EXPIRE)"
+	}
+	return fmt.Sprintf("counted, but the time to live may not be set%s: %v", rights, e.cause)
 }
 
-// Is is part of errors.Is.
-func (e *expiryError) Is(target error) bool { return target == redislanes.ErrExpiry }
+// Is is part of errors.Is. Of the cause, it finds the end of the context.
+func (e *expiryError) Is(target error) bool {
+	return (target == context.DeadlineExceeded || target == context.Canceled) && errors.Is(e.cause, target)
+}
 
 // As is part of errors.As.
 func (e *expiryError) As(target any) bool { return errors.As(e.cause, target) }

@@ -60,12 +60,11 @@ func Example_failOpen() {
 	_ = servers.Close() // Redis is gone
 
 	p := pipeline.New(client)
-	user := p.IncrBy("user:42", 1)
-	p.ExpireNX("user:42", time.Minute)
+	user := p.Count("user:42", 1, time.Minute)
 	_ = p.Do(ctx) // whether the hit was counted, its own reply tells
 	switch total, err := user.Int(); {
 	case err == nil:
-		fmt.Println("counted, also if ExpireNX failed:", total)
+		fmt.Println("counted:", total)
 	case errors.Is(err, redislanes.ErrUnknownOutcome):
 		fmt.Println("pass: perhaps counted")
 	default:
@@ -90,6 +89,25 @@ func ExamplePipeline_Do() {
 	// failed: true
 	// 1 <nil>
 	// true
+}
+
+// Count creates a key with its time to live before it counts: wherever the connection breaks,
+// the key expires.
+func ExamplePipeline_Count() {
+	client, done := example()
+	defer done()
+	p := pipeline.New(client)
+	for range 2 {
+		p.Reset()
+		total := p.Count("user:42", 1, time.Minute)
+		if err := p.Do(context.Background()); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(total.Int())
+	}
+	// Output:
+	// 1 <nil>
+	// 2 <nil>
 }
 
 // The window of a key begins with its first hit and ends, however steadily it is

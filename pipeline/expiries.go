@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// expiries remembers which keys have their time to live, so that a hit on one of them
-// need not send EXPIRE NX again: half of the commands of a steady load.
+// expiries remembers which keys have their time to live, so that a hit on one of them is
+// INCRBY alone.
 //
-// It may be wrong, since a key may be deleted, evicted, or lost with its node. So a
-// count without EXPIRE is followed by one if its total says that there was no key, if
-// its outcome is unknown, if the slot has moved meanwhile, or if a hit that gives the key
-// no time to live was under way with it; and nothing is remembered for long, in case
-// someone else's EXPIRE is what got lost. Two keys that look the same
-// here do no harm either, for the same reasons.
+// It may be wrong, since others may delete a key or take its time to live, and a server may
+// lose it. So a key is believed in for half of the time that it has left, and ten seconds at
+// most. A hit asks for its time to live again if the total says that the key was not there, if
+// its outcome is unknown, if the slot has moved, or if a hit that gives the key no time to
+// live was under way with it. Two keys that look the same here do no harm, for the same
+// reasons.
 type expiries struct {
 	buckets [1 << 13]expiryBucket // first, so that each is on a cache line of its own
 	began   time.Time
@@ -24,7 +24,7 @@ type expiryBucket [8]atomic.Uint64
 
 const (
 	mostRemembered = 10 * time.Second // that a key has its time to live
-	rememberedPart = 8                // of the time to live, if that is less
+	rememberedPart = 2                // of the time that it has left, if that is less
 
 	expiryTick = 10 * time.Millisecond
 )
@@ -40,8 +40,8 @@ func markOf(hash, owners uint64) mark {
 
 func (e *expiries) bucket(m mark) *expiryBucket { return &e.buckets[m%mark(len(e.buckets))] }
 
-// now returns the time in ticks, which begin anew after 497 days.
-func (e *expiries) now() uint32 { return uint32(time.Since(e.began) / expiryTick) }
+// at returns a time in ticks, which begin anew after 497 days.
+func (e *expiries) at(t time.Time) uint32 { return uint32(t.Sub(e.began) / expiryTick) }
 
 // has reports whether the key is known to have its time to live.
 func (e *expiries) has(m mark, now uint32) bool {
@@ -53,10 +53,10 @@ func (e *expiries) has(m mark, now uint32) bool {
 	return false
 }
 
-// keep notes that EXPIRE was acknowledged, which was sent at that time. It takes the
+// keep notes that the key had so much time left, at least, at that time. It takes the
 // place of what is forgotten first.
-func (e *expiries) keep(m mark, now uint32, ttl time.Duration) {
-	until := now + uint32(min(ttl/rememberedPart, mostRemembered)/expiryTick)
+func (e *expiries) keep(m mark, now uint32, left time.Duration) {
+	until := now + uint32(min(left/rememberedPart, mostRemembered)/expiryTick)
 	if until == now {
 		return
 	}
@@ -85,22 +85,22 @@ func (e *expiries) forget(m mark) {
 	}
 }
 
-// mayLackExpiry reports whether a key that was known to have its time to live, and may
-// have been counted, may be without one after all.
-func (c *Counters) mayLackExpiry(f *flight) bool {
-	return f.outcome.err != nil || f.outcome.total == f.sum || markOf(f.lineup.hash, c.client.Owners()) != f.mark || f.doubted.Load()
+// doubts reports whether a key that was known to have its time to live when the flight left
+// may have lost it.
+func (c *Counters) doubts(f *flight) bool {
+	return f.sent.known && (markOf(f.lineup.hash, c.client.Owners()) != f.mark || f.doubted.Load())
 }
 
 // learnExpiry notes what a flight tells about its key's time to live. Nothing is known
 // of a key at 0, which looks to a hit that adds nothing like one that is not there.
 func (c *Counters) learnExpiry(f *flight) {
-	switch {
+	switch x := &f.sent; {
 	case c.expiries == nil:
-	case f.late, f.outcome.err != nil, f.outcome.expiryErr != nil, f.outcome.total == 0:
+	case x.total == 0, x.expiry != nil: // the total is 0 also if the hit failed
 		c.expiries.forget(f.mark)
-	case f.ttl > 0 && !f.sent.known && !f.doubted.Load():
-		c.expiries.keep(f.mark, f.at, f.ttl)
-	case f.ttl <= 0 && f.outcome.total == f.sum: // a key that nobody has given one
+	case x.left > 0 && !f.doubted.Load():
+		c.expiries.keep(f.mark, f.at, x.left)
+	case x.left < 0, x.ttl <= 0 && x.looksNew(): // it is gone, or nobody has given it a time to live
 		c.expiries.forget(f.mark)
 	}
 }

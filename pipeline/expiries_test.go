@@ -26,8 +26,8 @@ func TestExpiriesModel(t *testing.T) {
 			switch random.IntN(4) {
 			case 0:
 				ttl := time.Duration(random.Int64N(int64(3 * time.Minute)))
-				e.keep(m, e.now(), ttl)
-				if until := time.Now().Add(min(ttl/8, 10*time.Second)); until.After(model[m]) {
+				e.keep(m, e.at(time.Now()), ttl)
+				if until := time.Now().Add(min(ttl/2, 10*time.Second)); until.After(model[m]) {
 					model[m] = until
 				}
 			case 1:
@@ -36,7 +36,7 @@ func TestExpiriesModel(t *testing.T) {
 			case 2:
 				time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 			case 3:
-				if e.has(m, e.now()) {
+				if e.has(m, e.at(time.Now())) {
 					found++
 					require.True(t, time.Now().Before(model[m]))
 				}
@@ -46,8 +46,8 @@ func TestExpiriesModel(t *testing.T) {
 	})
 }
 
-// TestExpiriesRoom: many keys are remembered at a time, each for an eighth of its time to
-// live or ten seconds.
+// TestExpiriesRoom: many keys are remembered at a time, each for half of the time that it has
+// left, or ten seconds.
 func TestExpiriesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &expiries{began: time.Now()}
@@ -55,24 +55,24 @@ func TestExpiriesRoom(t *testing.T) {
 		known := func(seed uint64) (n int) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			for range keys {
-				if e.has(mark(random.Uint64()), e.now()) {
+				if e.has(mark(random.Uint64()), e.at(time.Now())) {
 					n++
 				}
 			}
 			return n
 		}
-		for seed, ttl := range []time.Duration{80 * time.Millisecond, 24 * time.Second, time.Hour} {
+		for seed, ttl := range []time.Duration{20 * time.Millisecond, 8 * time.Second, time.Hour} {
 			random := rand.New(rand.NewPCG(uint64(seed), 0))
 			for range keys {
-				e.keep(mark(random.Uint64()), e.now(), ttl)
+				e.keep(mark(random.Uint64()), e.at(time.Now()), ttl)
 			}
-			lasts := min(ttl/8, 10*time.Second)
+			lasts := min(ttl/2, 10*time.Second)
 			time.Sleep(lasts - time.Nanosecond)
 			require.Greater(t, known(uint64(seed)), keys*98/100, ttl)
 			time.Sleep(time.Nanosecond)
 			require.Zero(t, known(uint64(seed)), ttl)
 		}
-		e.keep(1, e.now(), 79*time.Millisecond)
-		require.False(t, e.has(1, e.now()), "too short a time to be remembered")
+		e.keep(1, e.at(time.Now()), 19*time.Millisecond)
+		require.False(t, e.has(1, e.at(time.Now())), "too short a time to be remembered")
 	})
 }

@@ -105,18 +105,16 @@ type flight struct {
 	doubted  atomic.Bool   // one beside it may create the key and give it no time to live
 
 	// What became of it; owned by the goroutine that flies it.
-	mark    mark   // its key
-	at      uint32 // when it left, in ticks of what is known about times to live
-	sent    count
-	outcome counted
-	late    bool      // its time to live comes in a second pipeline
-	apart   bool      // the hits go one by one
-	parts   []counted // what became of each, then
+	mark  mark   // its key
+	at    uint32 // when it left, in ticks of what is known about times to live
+	sent  count
+	apart bool    // the hits go one by one
+	parts []count // what became of each, then
 }
 
 // uncertain is what became of a flight until its replies are there. It stays if
 // sending it panics.
-var uncertain = counted{owes: true, err: notCounted(&redislanes.OutcomeError{
+var uncertain = count{err: notCounted(&redislanes.OutcomeError{
 	Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("a panic while it was sent"),
 })}
 
@@ -124,7 +122,7 @@ func (c *Counters) newFlight(l *lineup) *flight { return c.flights.Get().(*fligh
 
 // begin empties the flight for hits on the lineup's key.
 func (f *flight) begin(l *lineup) *flight {
-	*f = flight{lineup: l, members: f.members[:0], outcome: uncertain}
+	*f = flight{lineup: l, members: f.members[:0], sent: uncertain}
 	return f
 }
 
@@ -192,22 +190,6 @@ func (f *flight) leave() {
 	}
 }
 
-// oweFor remembers the flight's key if it may be left without its time to live.
-func (c *Counters) oweFor(f *flight) {
-	if f.outcome.owes && f.ttl > 0 {
-		if !c.owe(f.lineup.key.String(), f.ttl, !f.outcome.mayRunYet()) {
-			f.outcome = f.outcome.forgotten()
-		}
-	}
-	for i, part := range f.parts {
-		if m := f.members[i]; part.owes && m.ttl > 0 {
-			if !c.owe(f.lineup.key.String(), m.ttl, !part.mayRunYet()) {
-				f.parts[i] = part.forgotten()
-			}
-		}
-	}
-}
-
 // land notes for the members of a flight what became of them: the flight's total is
 // the last member's, and each one before has what the next one has, less what that
 // one added. A key that is still out is left to the carrier, which land gets if there is
@@ -217,12 +199,12 @@ func (c *Counters) land(f *flight, keep bool, next *carrier) *carrier {
 	s := l.shard
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	total := f.outcome.total
+	total := f.sent.total
 	for i, m := range slices.Backward(f.members) {
 		if i < len(f.parts) {
 			m.total, m.err = f.parts[i].of(f.parts[i].total, m)
 		} else {
-			m.total, m.err = f.outcome.of(total, m)
+			m.total, m.err = f.sent.of(total, m)
 			total -= m.by
 		}
 		m.flight = nil

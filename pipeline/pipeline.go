@@ -118,7 +118,8 @@ func (p *Pipeline) expireEach(key fullKey, ttl time.Duration) Reply {
 // ExpireNX is Expire for a key that has no time to live yet (EXPIRE key ttl NX):
 // behind the INCRBY of each hit it makes a fixed window, which begins with the
 // first hit. Its reply is 1, or 0 if the key has a time to live or does not exist.
-// Servers before Redis 7 reply with an error; [Counters] work with them, too.
+// Servers before Redis 7 reply with an error. If the connection breaks between the two, a
+// new key has no time to live: [Pipeline.Count] sets it first, on any server.
 func (p *Pipeline) ExpireNX(key string, ttl time.Duration) Reply {
 	return p.expireNX(fullKey{key: key}, ttl)
 }

@@ -16,24 +16,6 @@ func overflows(err error) bool {
 	return said && f == fate.Overflow
 }
 
-// knowsNoNX reports whether the server refused EXPIRE NX because it does not know
-// NX: before Redis 7, EXPIRE had two arguments.
-func knowsNoNX(err error) bool {
-	f, said := fateOf(err)
-	return said && f == fate.Syntax
-}
-
-// mayComeTrue reports whether an EXPIRE that failed may succeed if it is sent again. It
-// does no harm twice, so that only what will never be done is given up: a server that is
-// busy, an ACL, or what a proxy makes up may change.
-func mayComeTrue(err error) bool {
-	if err == nil || errors.Is(err, redislanes.ErrClosed) {
-		return false
-	}
-	f, said := fateOf(err)
-	return !said || !f.Hopeless()
-}
-
 // mayHaveRun reports whether a command with that error may have run: one that the server
 // refused has not, but one has of which it could not be read what the server said.
 func mayHaveRun(err error) bool {

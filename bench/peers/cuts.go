@@ -173,8 +173,7 @@ func (s *sweep) count(ctx context.Context, value func(context.Context, string) (
 		if n > 1 {
 			t.Twice++
 		}
-		// That only a time to live was not set says that the hit was counted.
-		if s.errs[i] == nil || errors.Is(s.errs[i], redislanes.ErrExpiry) {
+		if s.errs[i] == nil {
 			t.Done++
 			if n == 0 {
 				t.Lost++

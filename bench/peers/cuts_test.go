@@ -9,7 +9,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -98,16 +97,4 @@ func TestSweepFindsWhatIsWrong(t *testing.T) {
 		return nil
 	})
 	require.Positive(t, swept(t, hiding, 3).Lost)
-}
-
-// TestCountedWithoutATimeToLive: an error of the EXPIRE alone says that the hit was
-// counted, which must be so.
-func TestCountedWithoutATimeToLive(t *testing.T) {
-	values := map[string]int{"counted": 1, "lost": 0, "unknown": 1}
-	s := &sweep{
-		keys: []string{"counted", "lost", "unknown"},
-		errs: []error{redislanes.ErrExpiry, redislanes.ErrExpiry, redislanes.ErrUnknownOutcome},
-	}
-	require.NoError(t, s.count(t.Context(), func(_ context.Context, key string) (int, error) { return values[key], nil }))
-	require.Equal(t, cutTurn{Commands: 3, Done: 2, Lost: 1, Failed: 1, Ran: 1, Unknown: 1}, s.turn)
 }

@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		out.printf("Cluster  %d of %d slots served\n", client.Stats().Slots, cluster.SlotCount)
 	}
 	out.printf("Pool     %s\n", s.describePool())
-	out.printf("Request  INCRBY key 1 and EXPIRE key %.0f NX for %s: %s in one call, in a group for each node\n\n",
+	out.printf("Request  SET key 0 EX %.0f NX and INCRBY key 1 for %s: %s in one call, in a group for each node\n\n",
 		keyTTL.Seconds(), count(s.keys, "key"), count(2*s.keys, "command"))
 
 	if err := sendAll(ctx, s, client, out); err != nil {

@@ -59,14 +59,13 @@ func send(ctx context.Context, p *pipeline.Pipeline, keys []string) ([]hit, erro
 	p.Reset()
 	totals := make([]pipeline.Reply, len(keys))
 	for i, key := range keys {
-		totals[i] = p.IncrBy(key, 1)
-		p.ExpireNX(key, keyTTL) // Expire would move the window along with each hit
+		totals[i] = p.Count(key, 1, keyTTL) // the key is created with its time to live
 	}
 	err := p.Do(ctx)
 
 	hits := make([]hit, len(keys))
 	for i, key := range keys {
-		total, err := totals[i].Int() // of INCRBY: that ExpireNX failed does not undo it
+		total, err := totals[i].Int()
 		hits[i] = hit{key: key, slot: cluster.Slot(key), node: totals[i].Node(), total: total, err: err}
 	}
 	return hits, err

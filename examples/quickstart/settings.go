@@ -32,8 +32,7 @@ where they went.
   REDIS_PASSWORD=... go run ./examples/quickstart -addrs redis.example:6379 -user limiter -tls
 
 It writes to keys that begin with "quickstart:" and expire a minute after their
-first hit, by EXPIRE NX, which needs Redis 7. The
-environment variable REDIS_PASSWORD is the password, if the cluster wants one.
+first hit. The environment variable REDIS_PASSWORD is the password, if the cluster wants one.
 
 Flags:
 `

@@ -86,6 +86,5 @@ func (r *repeated) Is(target error) bool {
 	return (errors.Is(target, context.DeadlineExceeded) || errors.Is(target, context.Canceled)) && errors.Is(r.again, target)
 }
 
-// errEarly is the doubt about an EXPIRE that ran before the command on its key, and is
-// repeated behind it.
+// errEarly is the doubt about a command that has run, and is repeated with the one on its key.
 var errEarly = errors.New("it ran before the command on its key did")

@@ -42,29 +42,13 @@ func (x *retry) keepOrder(commands []int) {
 			x.steps[k] = s
 		case s.again():
 			x.repeatExpiries(commands[k:], x.steps[k:])
+			x.repeatAhead(commands, k)
 		}
 		if s == ran && marks&markExpiry == 0 {
 			all.add(x.request, i)
 			if marks&markReads == 0 {
 				writes.add(x.request, i)
 			}
-		}
-	}
-}
-
-// keepPairs lets an EXPIRE that has not run share the fate of its command, if that has
-// not run either: they may have met troubles that did not begin at the same time, since
-// an EXPIRE may be a script.
-func (x *retry) keepPairs(commands []int) {
-	for k := 1; k < len(commands); k++ {
-		i, of := commands[k], x.steps[k-1]
-		switch s := x.steps[k]; {
-		case commands[k-1]+1 != i || x.request.marks[i]&markExpiry == 0:
-			continue
-		case of == stands && s.again():
-			x.steps[k] = stands
-		case of.again() && s == stands:
-			x.steps[k], x.attempts[i].trouble = of, x.attempts[i-1].trouble // how long it may go on is that one's, too
 		}
 	}
 }
@@ -93,11 +77,28 @@ func (x *retry) repeatExpiries(commands []int, steps []step) {
 	for k := 1; k < len(commands) && commands[k] == commands[k-1]+1 && x.request.marks[commands[k]]&markExpiry != 0; k++ {
 		if steps[k] == ran {
 			steps[k], x.attempts[commands[k]].why = toRepeat, wasEarly
-			if reply, _, err := x.request.lastTry(commands[k]); err == nil && !resp.IsError(reply) {
-				x.doubt(commands[k], errEarly)
-			}
+			x.doubtEarly(commands[k])
 		}
 	}
+}
+
+// doubtEarly notes that the command, which is repeated, has run.
+func (x *retry) doubtEarly(i int) {
+	if reply, _, err := x.request.lastTry(i); err == nil && !resp.IsError(reply) {
+		x.doubt(i, errEarly)
+	}
+}
+
+// repeatAhead repeats a [Request.Ahead] with the k-th of the commands, in front of it.
+func (x *retry) repeatAhead(commands []int, k int) {
+	if k == 0 || commands[k-1]+1 != commands[k] || x.request.marks[commands[k-1]]&markAhead == 0 {
+		return
+	}
+	ahead, of := &x.attempts[commands[k-1]], &x.attempts[commands[k]]
+	if x.steps[k-1] == ran {
+		x.doubtEarly(commands[k-1])
+	}
+	x.steps[k-1], ahead.why, ahead.to, ahead.trouble, ahead.hops = x.steps[k], of.why, of.to, of.trouble, of.hops
 }
 
 // eachKey calls f with the keys of an encoded command.

@@ -201,7 +201,6 @@ func (x *retry) judgeAll(commands []int) {
 	}
 	x.client.learn(x.moves)
 	x.moves = x.moves[:0]
-	x.keepPairs(commands)
 	x.keepOrder(commands)
 	x.schedule(commands, now)
 }

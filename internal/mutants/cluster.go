@@ -38,16 +38,6 @@ var ofCluster = []mutant{
 		"./cluster", "TestExpiryFollowsItsCounter", false,
 	},
 	{
-		"a call waits for the EXPIRE of a hit that was refused", "internal/engine/order.go",
-		"case of == stands && s.again():", "case false:",
-		"./pipeline", "TestScriptSharesItsCountersFate", false,
-	},
-	{
-		"an INCRBY goes again without the EXPIRE that was refused with it", "internal/engine/order.go",
-		"case of.again() && s == stands:", "case false:",
-		"./pipeline", "TestScriptSharesItsCountersFate", false,
-	},
-	{
 		"a standalone server that answers sooner takes the slots", "internal/engine/judge.go",
 		"return another // it has other data", "return noDoubt",
 		"./cluster", "TestSlowStandaloneServerStays", false,

@@ -121,7 +121,7 @@ var known = []mutant{
 	},
 	{
 		"an EXPIRE that ran early was not executed", "internal/engine/order.go",
-		"x.doubt(commands[k], errEarly)", "_ = errEarly",
+		"x.doubtEarly(commands[k])", "_ = errEarly",
 		"./cluster", "TestExpiryThatRanEarly", false,
 	},
 	{

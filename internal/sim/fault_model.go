@@ -29,7 +29,7 @@ func clusterKinds() []kind {
 		{name: "brief refusal", harmless: true, brief: true, weight: 8, least: 50 * time.Millisecond, most: 750 * time.Millisecond, begin: briefRefusal},
 		{name: "out of memory", harmless: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).OOM, 2)},
 		{name: "cannot save", harmless: true, weight: 1, least: 200 * time.Millisecond, most: 4 * time.Second, begin: switched((*model.Node).Misconf, 2)},
-		{name: "flaky", harmless: true, brief: true, weight: 6, least: 100 * time.Millisecond, most: 4 * time.Second, begin: flaky},
+		{name: "flaky", partly: true, harmless: true, brief: true, weight: 6, least: 100 * time.Millisecond, most: 4 * time.Second, begin: flaky},
 		{name: "no replicas", harmless: true, brief: true, weight: 2, least: 200 * time.Millisecond, most: 6 * time.Second, dead: true, begin: switched((*model.Node).NoReplicas, 2)},
 		{name: "master down", harmless: true, gentle: true, replicas: true, weight: 2, least: 200 * time.Millisecond, most: 4 * time.Second, begin: masterDown},
 		{name: "max clients", weight: 2, least: time.Second, most: 4 * time.Second, begin: maxClients},

@@ -14,8 +14,8 @@ import (
 // own: in a handshake, for the map, behind a hit, before a script.
 func stepKinds() []kind {
 	return []kind{
-		{name: "a refused step", weight: 8, least: 200 * time.Millisecond, most: 4 * time.Second, begin: refusedStep},
-		{name: "refused steps", weight: 4, least: 200 * time.Millisecond, most: 2 * time.Second, begin: refusedSteps},
+		{name: "a refused step", partly: true, weight: 8, least: 200 * time.Millisecond, most: 4 * time.Second, begin: refusedStep},
+		{name: "refused steps", partly: true, weight: 4, least: 200 * time.Millisecond, most: 2 * time.Second, begin: refusedSteps},
 	}
 }
 
@@ -23,7 +23,7 @@ func stepKinds() []kind {
 func steps() []string {
 	return []string{
 		"hello", "auth", "select", "client|setname", "client|setinfo", "readonly", "readwrite", "cluster|myid", "role", "asking", "ping",
-		"cluster|slots", "cluster|nodes", "command|info", "expire", "pexpire", "eval", "evalsha", "script|load", "multi", "exec", "incrby",
+		"cluster|slots", "cluster|nodes", "command|info", "set", "pttl", "expire", "pexpire", "eval", "evalsha", "script|load", "multi", "exec", "incrby",
 	}
 }
 
@@ -68,7 +68,7 @@ func (s *Settings) ownKinds() []kind {
 	if !s.Proxy {
 		return nil
 	}
-	return []kind{{name: proxyTexts, weight: 20, least: 200 * time.Millisecond, most: 4 * time.Second, begin: proxyErrors}}
+	return []kind{{name: proxyTexts, partly: true, weight: 20, least: 200 * time.Millisecond, most: 4 * time.Second, begin: proxyErrors}}
 }
 
 const proxyTexts = "a proxy's own errors"

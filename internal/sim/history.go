@@ -36,7 +36,7 @@ func outcomeOf(err error) Outcome {
 	notSent, unknown := errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrUnknownOutcome)
 	var said resp3.SimpleError
 	switch {
-	case err == nil, errors.Is(err, redislanes.ErrExpiry):
+	case err == nil:
 		return Acked
 	case isTooMuch(err):
 		return Unknown // it ran

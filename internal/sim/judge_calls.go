@@ -139,7 +139,7 @@ func gentle(h *History) string {
 		if h.mayFail(c, cmd) {
 			return ""
 		}
-		if (c.Kind == transaction || c.Kind == raw) && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || gaveWay(cmd.Err) {
+		if (c.Kind == transaction || c.Kind == raw) && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || errors.Is(cmd.Err, redislanes.ErrOvertaken) {
 			return "" // what is refused within a lent action or a script is not performed again, nor what would undo others
 		}
 		f := h.only(c)
@@ -161,17 +161,9 @@ func gentle(h *History) string {
 	})
 }
 
-// gaveWay reports whether a command was not sent again behind a later one, or that EXPIRE of
-// a hit of which the error says nothing but that the hit was counted.
-func gaveWay(err error) bool {
-	var by *redislanes.CommandError
-	return errors.Is(err, redislanes.ErrOvertaken) || errors.As(err, &by) && errors.Is(by, redislanes.ErrOvertaken)
-}
-
-// exhausted reports whether a pool was full for a command, or for the EXPIRE of a hit.
+// exhausted reports whether a pool was full for a command.
 func exhausted(err error) bool {
-	var by *redislanes.CommandError
-	return errors.Is(err, redislanes.ErrExhausted) || errors.As(err, &by) && errors.Is(by, redislanes.ErrExhausted)
+	return errors.Is(err, redislanes.ErrExhausted)
 }
 
 // only returns the fault that is about during the call, or shortly before; nil:

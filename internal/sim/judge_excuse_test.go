@@ -36,6 +36,19 @@ func TestExcuses(t *testing.T) {
 				h.TTLs["c"], h.Lost = TTL{Exists: true, Left: -1}, map[string]bool{"c": true}
 			}, func(h *History) { h.LastLost = map[string]time.Duration{"c": time.Hour} },
 		},
+		"a hit that says that only its time to live is missing": {
+			"expiry", func(h *History) {
+				for i := range h.Calls[1].Commands {
+					h.Calls[1].Commands[i].settle("", errUnknown)
+				}
+				h.Calls[1].Err, h.TTLs["c"] = errUnknown, TTL{Exists: true, Left: -1}
+			}, func(h *History) {
+				for i := range h.Calls[1].Commands {
+					h.Calls[1].Commands[i].settle("", errOnlyCounted)
+				}
+				h.Calls[1].Err = errOnlyCounted
+			},
+		},
 		"functions that are slow whenever they are told of a command": {
 			"deadline", func(h *History) { h.Calls[1].Ended = h.Calls[1].Limit + 203*time.Millisecond }, func(h *History) {
 				h.Faults = append(h.Faults, Fault{kind: &kind{name: "slow functions", slack: 200 * time.Millisecond}, At: 2 * time.Second, For: time.Second})
@@ -189,6 +202,8 @@ func answer(h *History, key, node string) {
 	}})
 	h.Log = append(h.Log, Execution{At: 24 * time.Second, Node: node, Conn: 1, Text: text, Key: key, Reply: "OK"})
 }
+
+var errOnlyCounted = fmt.Errorf("counted, but: %w", redislanes.ErrUnknownOutcome)
 
 var errMoved = resp3.SimpleError{S: "MOVED 1 b:1"}
 

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/sim/model"
 )
 
@@ -26,11 +24,8 @@ func expiries(h *History) string {
 		for i := range c.Commands {
 			cmd := &c.Commands[i]
 			if cmd.Name == hit {
-				if cmd.TTL == 0 && errors.Is(cmd.Err, redislanes.ErrExpiry) {
+				if cmd.TTL == 0 && onlyCounted(cmd.Err) {
 					return fmt.Sprintf("%s: it has no time to live and the error of one: %v", c.of(i), cmd.Err)
-				}
-				if h.unrepeated(c, cmd) {
-					return fmt.Sprintf("%s: took %v, and its EXPIRE was not repeated: %v", c.of(i), c.took(), cmd.Err)
 				}
 				if c.Began >= h.Changed[cmd.Key] && (cmd.Outcome == Acked || cmd.Outcome == Unknown && tallies[cmd.Key].mayHave(cmd.By)) {
 					promised[cmd.Key] = max(promised[cmd.Key], cmd.TTL)
@@ -38,8 +33,8 @@ func expiries(h *History) string {
 				if cmd.TTL > 0 && cmd.Outcome == Acked {
 					wanted[cmd.Key] = max(wanted[cmd.Key], c.Began)
 				}
-				excused[cmd.Key] = excused[cmd.Key].with(c, cmd, h.excusedExpiry(c, cmd))
-				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && (cmd.Outcome != NotSent || c.Kind == overflowing) // an EXPIRE goes with it
+				excused[cmd.Key] = excused[cmd.Key].with(c, cmd, h.mayLackExpiry(c, cmd))
+				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && (cmd.Outcome != NotSent || c.Kind == overflowing) // a SET goes before it
 				continue
 			}
 			if cmd.TTL == 0 || i == 0 || cmd.Outcome != Acked || c.Commands[i-1].Outcome != Acked {
@@ -82,15 +77,16 @@ func (e excuse) with(c *Call, hit *Command, excused bool) excuse {
 	return e
 }
 
-// excusedExpiry reports whether the key of the hit may be left without its time to live: the
-// server refused it for good, or the client was closed before it could do more.
-func (h *History) excusedExpiry(c *Call, hit *Command) bool {
-	if hit.Outcome == Unknown && slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.forbids && f.overlaps(c.Began, c.Ended) }) {
-		return true // its EXPIRE may have been refused, which stands
+// mayLackExpiry reports whether the key of the hit may be left without its time to live: its
+// outcome is unknown, and the error says so, or servers may have refused SET, or the key was
+// there without one, or had been deleted and may have been known to have one.
+func (h *History) mayLackExpiry(c *Call, hit *Command) bool {
+	if hit.Outcome != Unknown || hit.TTL <= 0 {
+		return false
 	}
-	var said resp3.SimpleError
-	refused := errors.As(hit.Err, &said) && !errors.Is(hit.Err, redislanes.ErrRefused) && !isTooMuch(hit.Err) && !passes(said)
-	return hit.Err != nil && h.Closing.From > 0 || errors.Is(hit.Err, redislanes.ErrExpiry) && refused
+	_, changed := h.Changed[hit.Key]
+	return onlyCounted(hit.Err) || changed || strings.HasPrefix(hit.Key, deletedKeys) || c.Kind == overflowing || c.Kind == takenBack ||
+		slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.partly && f.overlaps(c.Began, c.Ended) })
 }
 
 // passes reports whether a server refuses something for a while, and not for good, also
@@ -102,22 +98,8 @@ func passes(said resp3.SimpleError) bool {
 	})
 }
 
-// unrepeated reports whether the hit's EXPIRE has an unknown outcome, although the call
-// had time to repeat it. A script may make up any text, and would say the same again: where
-// one stands for EXPIRE, it is repeated behind the call.
-func (h *History) unrepeated(c *Call, hit *Command) bool {
-	var expire *redislanes.CommandError
-	var said resp3.SimpleError
-	if errors.As(hit.Err, &expire) && strings.HasPrefix(expire.Command, "EVAL") && errors.As(expire, &said) && ofNoServer(said) {
-		return false
-	}
-	var t *redislanes.TroubleError
-	if errors.As(hit.Err, &t) && (t.Tries > 1 || t.For >= h.Terms.Grace) {
-		return false // it was, and that was refused until the grace was over, or that was over before
-	}
-	return errors.Is(hit.Err, redislanes.ErrExpiry) && errors.As(hit.Err, &expire) && errors.Is(expire, redislanes.ErrUnknownOutcome) &&
-		!errors.Is(expire, redislanes.ErrOvertaken) && !ended(expire) && c.took() < h.Terms.Grace && (c.Limit == 0 || c.Ended < c.Limit) && !h.closedBy(c.Ended)
-}
+// onlyCounted reports whether the error says that a hit was counted, and no more.
+func onlyCounted(err error) bool { return err != nil && strings.Contains(err.Error(), "counted, but") }
 
 // hit is the name of a command that pipeline.Counters send as they like.
 const hit = "HIT"

@@ -3,11 +3,9 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"testing"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
-	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
 )
@@ -28,30 +26,4 @@ func refuse(h *History, err error) {
 	refused.settle("", err)
 	at := 24 * time.Second
 	h.Calls = append(h.Calls, &Call{ID: 98, Kind: "values", Began: at, Ended: at + time.Millisecond, Err: err, Commands: []Command{refused, get}})
-}
-
-// An onlyCounted is the error of a hit whose EXPIRE was refused: what became of that is its
-// cause's to say.
-type onlyCounted struct{ by *redislanes.CommandError }
-
-func (e onlyCounted) Error() string { return redislanes.ErrExpiry.Error() }
-
-func (e onlyCounted) Is(target error) bool { return target == redislanes.ErrExpiry }
-
-func (e onlyCounted) As(target any) bool {
-	by, ok := target.(**redislanes.CommandError)
-	if ok {
-		*by = e.by
-	}
-	return ok
-}
-
-func TestGaveWay(t *testing.T) {
-	expire := func(err error) error {
-		return onlyCounted{&redislanes.CommandError{Command: "EXPIRE", Addr: "a:1", Err: err}}
-	}
-	require.True(t, gaveWay(errOvertaken))
-	require.True(t, gaveWay(expire(errOvertaken)))
-	require.False(t, gaveWay(expire(redislanes.ErrRefused)))
-	require.False(t, gaveWay(nil))
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/pool"
@@ -89,23 +88,17 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[1].Commands[0].TTL, h.Calls[1].Commands[1].TTL = 0, 0
 		}},
 		{"expiry", "an EXPIRE was refused once, and not sent again by a later hit", func(h *History) {
-			h.Calls[1].Commands[0].Err = fmt.Errorf("%w: %w", redislanes.ErrExpiry, resp3.SimpleError{S: "NOPERM"})
-			h.Calls[1].Err, h.TTLs["c"] = redislanes.ErrExpiry, TTL{Exists: true, Left: -1}
+			for i := range h.Calls[1].Commands {
+				h.Calls[1].Commands[i].settle("", errOnlyCounted)
+			}
+			h.Calls[1].Err, h.TTLs["c"] = errOnlyCounted, TTL{Exists: true, Left: -1}
 			later := Command{Text: "HIT c 2", Name: hit, Key: "c", By: 2, TTL: time.Hour, Outcome: Acked, Reply: "9"}
 			h.Calls = append(h.Calls, &Call{ID: 99, Kind: "hits", Began: 3 * time.Second, Ended: 3 * time.Second, Commands: []Command{later}})
 			h.Log = append(h.Log, Execution{Text: "INCRBY c 2", Key: "c", Reply: "9"})
 		}},
-		{"expiry", "an EXPIRE was refused for a while, and never sent again", func(h *History) {
-			h.Calls[1].Commands[0].Err = fmt.Errorf("%w: %w", redislanes.ErrExpiry, resp3.SimpleError{S: string(model.IsBusy)})
-			h.Calls[1].Err, h.TTLs["c"] = redislanes.ErrExpiry, TTL{Exists: true, Left: -1}
-		}},
 		{"expiry", "a hit without a time to live has the error of one", func(h *History) {
-			h.Calls[1].Commands[1].TTL, h.Calls[1].Commands[1].Err, h.Calls[1].Err = 0, redislanes.ErrExpiry, redislanes.ErrExpiry
-		}},
-		{"expiry", "an EXPIRE is not repeated", func(h *History) {
-			unknown := &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
-			err := fmt.Errorf("%w: %w", redislanes.ErrExpiry, &redislanes.CommandError{Command: "EXPIRE", Addr: "a:1", Err: unknown})
-			h.Calls[1].Commands[1].Err, h.Calls[1].Err, h.Calls[1].Limit = err, err, 3*time.Second
+			h.Calls[1].Commands[1].settle("", errOnlyCounted)
+			h.Calls[1].Commands[1].TTL, h.Calls[1].Err = 0, errOnlyCounted
 		}},
 		{"hits", "counted, but not acknowledged", func(h *History) { ran(h, "INCRBY c 1", "8") }},
 		{"hits", "acknowledged, but not counted", func(h *History) { h.Log[5].Text = "INCRBY c 2" }},

@@ -8,7 +8,7 @@ func init() {
 	extras = []action{
 		{"once", 10, (*attempt).once},
 		{overflowing, 4, (*attempt).overflowing},
-		{"taken back", 4, (*attempt).takenBack},
+		{takenBack, 4, (*attempt).takenBack},
 		{swarm, 3, (*attempt).swarm},
 		{watching, 8, (*attempt).watcher},
 		{"fragile", 3, (*attempt).fragile},

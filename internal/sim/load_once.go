@@ -111,6 +111,9 @@ func (a *attempt) overflowing() {
 	a.Misuse = a.counted(hits, 1) != nil
 }
 
+// takenBack is the kind of calls of which the hit that wants a time to live does not stay.
+const takenBack = "taken back"
+
 // takenBack hits a key while hits on it are under way together, by callers of which the
 // one that wants a time to live does not stay.
 func (a *attempt) takenBack() {

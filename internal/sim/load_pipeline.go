@@ -145,13 +145,16 @@ func (a *attempt) hits() {
 	}
 }
 
+// deletedKeys is what keys begin with that others delete again and again.
+const deletedKeys = "d:"
+
 // recount hits a key of which it is known by then that it has its time to live, and hits
 // it again after somebody has deleted it. It takes six trips one after the other.
 func (a *attempt) recount() {
 	if at, ok := a.ctx.Deadline(); ok && time.Until(at) < 2*time.Second {
 		return
 	}
-	key, ttl := fmt.Sprint("d:", a.r.IntN(hitKeys)), 15*time.Minute
+	key, ttl := fmt.Sprint(deletedKeys, a.r.IntN(hitKeys)), 15*time.Minute
 	for range 2 {
 		p := pipeline.New(a.w.client)
 		p.Cmd("DEL", key)

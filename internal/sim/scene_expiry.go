@@ -2,15 +2,10 @@ package sim
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/mediocregopher/radix/v4"
-
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/pipeline"
@@ -25,7 +20,7 @@ func expiryScenes() []scene {
 			play: keysOthersChange,
 		},
 		{
-			kind:    kind{name: "EXPIRE is forbidden for a while", forbids: true, harmless: true, alone: true, weight: 3, least: 3 * time.Second, most: 3 * time.Second},
+			kind:    kind{name: "SET and EXPIRE are forbidden for a while", partly: true, harmless: true, alone: true, weight: 3, least: 3 * time.Second, most: 3 * time.Second},
 			primary: true, play: expireForbidden,
 		},
 		{
@@ -33,20 +28,12 @@ func expiryScenes() []scene {
 			primary: true, play: unreadableTotals,
 		},
 		{
-			kind:    kind{name: "connections break between hit and EXPIRE", alone: true, weight: 4, least: 5 * time.Second, most: 5 * time.Second},
+			kind:    kind{name: "connections break behind a hit's total", alone: true, weight: 4, least: 5 * time.Second, most: 5 * time.Second},
 			primary: true, play: cutBeforeExpire,
 		},
 		{
-			kind:    kind{name: "an old server refuses hits", harmless: true, alone: true, weight: 12, least: 4 * time.Second, most: 4 * time.Second},
-			primary: true, fits: func(s *Settings) bool { return s.Old }, play: oldServerRefuses,
-		},
-		{
-			kind:    kind{name: "scripts find out first that an old server loads", harmless: true, quiet: true, alone: true, weight: 32, least: 7 * time.Second, most: 7 * time.Second},
-			primary: true, fits: func(s *Settings) bool { return s.Old && s.Terms.Grace > 0 }, play: oldServerLoads,
-		},
-		{
-			kind: kind{name: "a hit is lost before the last one", alone: true, weight: 6, least: 7 * time.Second, most: 7 * time.Second},
-			fits: func(s *Settings) bool { return s.Terms.RoundTrip <= 12*time.Millisecond }, play: lostHit,
+			kind:    kind{name: "parts of hits are refused", partly: true, harmless: true, alone: true, weight: 5, least: 4 * time.Second, most: 4 * time.Second},
+			primary: true, play: partsRefused,
 		},
 		{
 			kind:    kind{name: "a failover loses an EXPIRE", moves: true, alone: true, weight: 5, least: 6 * time.Second, most: 6 * time.Second, after: time.Second},
@@ -105,11 +92,11 @@ func keysOthersChange(p *play) {
 		p.hitOnce(key, 0)
 		p.hitOnce(key, onceTTL)
 	}
-	const ttl = 4 * time.Second // is believed in for half a second
+	const ttl = 4 * time.Second // is believed in for two seconds
 	for _, key := range keys[3:] {
 		p.hitOnce(key, ttl)
 		p.others("PERSIST", key)
-		time.Sleep(ttl/8 + 50*time.Millisecond)
+		time.Sleep(ttl/2 + 50*time.Millisecond)
 		p.hitOnce(key, ttl)
 	}
 }
@@ -119,7 +106,7 @@ func keysOthersChange(p *play) {
 func expireForbidden(p *play) {
 	n := p.w.node(p.f)
 	keys := p.keysAt(n.Index(), 5)
-	n.Forbid("expire", "pexpire", "eval")
+	n.Forbid("set", "expire", "pexpire")
 	for _, key := range keys {
 		p.call("hits", time.Second, func(a *attempt) {
 			a.hitAll(a.hitting(key, a.amount(), onceTTL), a.hitting(key, a.amount(), 0))
@@ -152,13 +139,13 @@ func unreadableTotals(p *play) {
 	}
 }
 
-// cutBeforeExpire resets connections when a hit's total has arrived, and the reply to its
-// EXPIRE has not.
+// cutBeforeExpire resets connections when a hit's total has arrived, and the reply about its
+// time to live has not.
 func cutBeforeExpire(p *play) {
 	n := p.w.node(p.f)
 	for i, key := range p.keysAt(n.Index(), 6) {
 		by := int64(100 + i)
-		end := p.impose(n, simnet.Conditions{CutToClient: len(":\r\n") + len(strconv.FormatInt(by, 10))})
+		end := p.impose(n, simnet.Conditions{CutToClient: len("+OK\r\n:\r\n") + len(strconv.FormatInt(by, 10))})
 		lifted := time.AfterFunc(2*p.w.settings.Terms.RoundTrip+time.Millisecond, end)
 		p.call("hits", 2*time.Second, func(a *attempt) { a.hitAll(a.hitting(key, by, onceTTL)) })
 		if lifted.Stop() {
@@ -168,93 +155,15 @@ func cutBeforeExpire(p *play) {
 	}
 }
 
-// oldServerRefuses counts keys of a server before Redis 7 that refuses every third command,
-// and so now a hit and now the script behind it that sees to its time to live.
-func oldServerRefuses(p *play) {
+// partsRefused counts keys of a server that refuses every fourth command, and so now SET, now
+// INCRBY and now PTTL.
+func partsRefused(p *play) {
 	n := p.w.node(p.f)
-	n.Flaky(3, oneOf(p.r, model.IsLoading, model.ClusterDown))
+	n.Flaky(4, oneOf(p.r, model.IsLoading, model.ClusterDown))
 	for _, key := range p.keysAt(n.Index(), 10) {
 		p.hitOnce(key, onceTTL)
 	}
 	n.Flaky(0, "")
-}
-
-// oldServerLoads counts keys of a server before Redis 7 that loads its data, as a script has
-// found out so long before that scripts are refused at once. A hit waits for its end, and so
-// does the script that is its EXPIRE: what is counted has its time to live.
-func oldServerLoads(p *play) {
-	n, grace := p.w.node(p.f), p.w.settings.Terms.Grace
-	keys := p.keysAt(n.Index(), 9)
-	for round := range 3 {
-		p.hitOnce(keys[3*round], onceTTL) // nobody knows before what the server does not know
-		if p.left() < grace+2*time.Second {
-			return
-		}
-		n.Loading(grace + 500*time.Millisecond)
-		from := p.w.rec.now()
-		p.call("script that reads", 20*time.Millisecond, func(a *attempt) { a.readByScript(keys[0]) })
-		p.elapse(from - p.f.At + grace + 100*time.Millisecond)
-		for _, key := range keys[3*round+1 : 3*round+3] {
-			p.call("hits", 2*time.Second, func(a *attempt) {
-				a.hitAll(a.hitting(key, a.amount(), onceTTL))
-				a.Sure = errors.Is(a.Err, redislanes.ErrExpiry)
-			})
-		}
-	}
-}
-
-// errOutlived is what a call has that finds a key whose time to live is over.
-var errOutlived = errors.New("the key has outlived its time to live")
-
-// lostHit loses a hit, and makes another one, of counters that set the time to live anew with
-// each. That is when the key's end comes: what is owed to the first does not move it.
-func lostHit(p *play) {
-	const ttl = 3 * time.Second
-	n, trip := p.w.primary(p.f), p.w.settings.Terms.RoundTrip
-	keys := p.keysAt(n.Index(), 2)
-	counters := pipeline.NewCounters(p.w.client, pipeline.CountersConfig{ExpireEveryHit: true})
-	defer counters.Close()
-	hit := func(within time.Duration) *Call {
-		return p.call("hits", within, func(a *attempt) {
-			hits := []pipeline.Hit{a.hitting(keys[0], a.amount(), ttl)}
-			a.Err = counters.Hit(a.ctx, hits)
-			_ = a.counted(hits, 0)
-		})
-	}
-	p.hitOnce(keys[1], onceTTL) // so that there is a connection to lose
-	lift := p.impose(n, simnet.Conditions{CutToServer: 1})
-	lost := hit(200 * time.Millisecond)
-	lift()
-	if lost.Commands[0].Outcome != Unknown || !p.expired(keys[0], lost.Ended+2*trip) {
-		return
-	}
-	time.Sleep(2 * trip)
-	last := hit(time.Second)
-	if last.Err != nil {
-		return
-	}
-	p.elapse(last.Ended - p.f.At + ttl + 10*time.Millisecond)
-	p.call("read", time.Second, func(a *attempt) {
-		a.Sure = true
-		maybe := radix.Maybe{Rcv: new(string)}
-		if a.Err = a.w.client.Do(a.ctx, radix.Cmd(&maybe, "GET", keys[0])); a.Err == nil && !maybe.Null {
-			a.Err = errOutlived
-		}
-	})
-}
-
-// expired waits until a server has run an EXPIRE of the key, not before the given time, and
-// reports whether one has.
-func (p *play) expired(key string, from time.Duration) (has bool) {
-	for !has && p.left() > 5*time.Second {
-		time.Sleep(10 * time.Millisecond)
-		p.w.rec.note(func(h *History) {
-			has = slices.ContainsFunc(h.Log, func(e Execution) bool {
-				return e.At >= from && e.Key == key && strings.HasPrefix(e.Text, "EXPIRE ")
-			})
-		})
-	}
-	return has
 }
 
 // hitAgain is what keys begin with that are hit again when Redis has lost something of them.

@@ -26,7 +26,7 @@ func scenesOfSlots() []scene {
 			fits: clustered, play: givenUpWithin,
 		},
 		{
-			kind: kind{name: "reads among refusals", harmless: true, brief: true, dead: true, weight: 3, least: 400 * time.Millisecond, most: time.Second},
+			kind: kind{name: "reads among refusals", partly: true, harmless: true, brief: true, dead: true, weight: 3, least: 400 * time.Millisecond, most: time.Second},
 			play: readsAmongRefusals,
 		},
 		{

@@ -18,8 +18,8 @@ func stepScenes() []scene {
 			play: refusesReadOnly,
 		},
 		{
-			kind: kind{name: "EXPIRE is refused", harmless: true, weight: 14, least: 300 * time.Millisecond, most: 2500 * time.Millisecond, after: time.Second},
-			play: refusesExpire,
+			kind: kind{name: "SET or PTTL is refused", partly: true, harmless: true, weight: 14, least: 300 * time.Millisecond, most: 2500 * time.Millisecond, after: time.Second},
+			play: refusesAround,
 		},
 		{
 			kind: kind{name: "the password changes, and Credentials is late", quiet: true, alone: true, weight: 12, least: 3 * time.Second, most: 3 * time.Second},
@@ -84,13 +84,14 @@ func (p *play) redirects(nodes []*model.Node) (n uint64) {
 	return n
 }
 
-// refusesExpire makes nodes refuse the time to live of keys, that are counted meanwhile and
-// never again, for a while. It is sent again.
-func refusesExpire(p *play) {
+// refusesAround makes nodes refuse SET, or PTTL and EXPIRE, for a while, in which keys are
+// counted that nobody hits again. One of them gives the key its time to live.
+func refusesAround(p *play) {
+	names := oneOf(p.r, []string{"set"}, []string{"pttl", "expire", "pexpire"})
 	text := oneOf(p.r, model.PassingRefusals()...)
 	turn := func(text model.Refusal) {
 		for _, n := range p.w.nodes {
-			for _, name := range []string{"expire", "pexpire", "eval", "evalsha"} {
+			for _, name := range names {
 				n.Refuse(name, text, 0)
 			}
 		}

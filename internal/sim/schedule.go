@@ -50,7 +50,7 @@ type kind struct {
 	answers     bool                 // whoever dials a node has an answer within a few round trips
 	quiet       bool                 // callers are to make few calls meanwhile
 	among       int                  // it is of one of so many nodes, the first ones; 0: of any
-	forbids     bool                 // servers refuse an EXPIRE for good
+	partly      bool                 // servers refuse parts of a hit, and run others
 	alone       bool                 // nothing else begins in its episode
 	begin       func(w *world, f Fault) (end func())
 }
