@@ -11,6 +11,7 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -26,7 +27,7 @@ const (
 type answer struct {
 	addr string
 	id   string // the server's own; "" if it does not tell
-	view *view
+	view *slots.Map
 	err  error // why there is no view
 }
 
@@ -47,7 +48,7 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
 	var myID string
 	purpose := wire.Purpose{Member: func(_ string, _, id []byte) error {
-		myID = idOf(id)
+		myID = slots.NodeID(id)
 		return nil
 	}}
 	if c.cfg.NoIdentity {
@@ -61,19 +62,19 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 	defer c.hangUp(lane)
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
-	slots, err := c.roundTrip(ctx, lane)
+	said, err := c.roundTrip(ctx, lane)
 	if err != nil {
 		a.err = err
 		return a
 	}
-	a.id = slots.told.self
+	a.id = said.told.Self
 	if a.id == "" {
 		a.id = myID
 	}
-	if a.view = slots.view; a.view == nil {
-		a.view = newView(slots.ranges, slots.told)
-		a.view.skips = slots.skips
-		a.view.sure = myID != "" && slots.told.self == myID && len(a.view.claims) > 0 && slots.told.knows(a.view.claims)
+	if a.view = said.view; a.view == nil {
+		a.view = slots.NewMap(said.ranges, said.told)
+		a.view.Skips = said.skips
+		a.view.Sure = myID != "" && said.told.Self == myID && len(a.view.Claims) > 0 && said.told.Knows(a.view.Claims)
 	}
 	return a
 }
@@ -85,21 +86,21 @@ func (c *Client) hangUp(lane *wire.Lane) {
 }
 
 // greet makes sure that a server answers which is not asked for a map.
-func (c *Client) greet(ctx context.Context, addr string) (*view, error) {
+func (c *Client) greet(ctx context.Context, addr string) (*slots.Map, error) {
 	lane, err := wire.DialFor(ctx, c.cfg.Dialer, wire.Purpose{}, addr, nil)
 	if err != nil {
 		return nil, err
 	}
 	c.hangUp(lane)
-	return singleView(addr), nil
+	return slots.Single(addr), nil
 }
 
 // mapReply is the replies to CLUSTER SLOTS and CLUSTER NODES.
 type mapReply struct {
-	ranges []slotRange
-	told   nodesTold
-	skips  []skip
-	view   *view // of a server without cluster mode
+	ranges []slots.Range
+	told   slots.NodesReply
+	skips  []slots.Skip
+	view   *slots.Map // of a server without cluster mode
 }
 
 func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, err error) {
@@ -117,8 +118,8 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	switch {
 	case err != nil:
 		return m, err
-	case isDisabled(reply):
-		m.view = singleView(lane.Address())
+	case slots.ClusterDisabled(reply):
+		m.view = slots.Single(lane.Address())
 		if c.cfg.NoIdentity {
 			return m, nil
 		}
@@ -126,21 +127,21 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		if err == nil && refusedForNow(role) {
 			return m, replyError(resp.AppendCommand(nil, "ROLE"), lane.Address(), role)
 		}
-		m.view.follows = err == nil && errors.Is(admitPrimary("", nil, role), redislanes.ErrNotMember)
+		m.view.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrNotMember)
 		return m, err
 	case resp.IsError(reply):
 		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
 	}
-	m.ranges, m.skips, err = parseSlots(reply, lane.Address())
+	m.ranges, m.skips, err = slots.ParseSlots(reply, lane.Address())
 	if err == nil {
 		if failed := c.translate(&m); failed != nil {
 			return m, failed
 		}
 	}
-	usable := slices.ContainsFunc(m.ranges, func(r slotRange) bool { return len(r.nodes) > 0 })
+	usable := slices.ContainsFunc(m.ranges, func(r slots.Range) bool { return len(r.Nodes) > 0 })
 	switch {
 	case err == nil && !usable && len(m.skips) > 0:
-		err = fmt.Errorf("no primary in its CLUSTER SLOTS reply can be used; the first, %s: %s", m.skips[0].node, m.skips[0].reason)
+		err = fmt.Errorf("no primary in its CLUSTER SLOTS reply can be used; the first, %s: %s", m.skips[0].Node, m.skips[0].Reason)
 	case err == nil && len(m.ranges) == 0:
 		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
@@ -154,9 +155,9 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	case err == nil && refusedForNow(reply):
 		return m, replyError(request[end:], lane.Address(), reply)
 	case err == nil:
-		m.told, _ = parseNodes(reply) // without it the epochs are unknown
-		m.skips = append(m.skips, m.told.skips...)
-	case c.topology.Load().sure():
+		m.told, _ = slots.ParseNodes(reply) // without it the epochs are unknown
+		m.skips = append(m.skips, m.told.Skips...)
+	case c.topology.Load().Sure():
 		return m, err // it got lost, and all that is known of the nodes would be forgotten with it
 	}
 	return m, nil
@@ -211,26 +212,26 @@ func (e unusable) Unwrap() error { return e.error }
 func (c *Client) translate(m *mapReply) error {
 	for k := range m.ranges {
 		r := &m.ranges[k]
-		for i := 0; i < len(r.nodes); i++ {
-			n := &r.nodes[i]
-			if n.dialled {
+		for i := 0; i < len(r.Nodes); i++ {
+			n := &r.Nodes[i]
+			if n.Dialled {
 				continue
 			}
-			to, err := c.mapped(n.addr)
+			to, err := c.mapped(n.Addr)
 			var wrong unusable
 			switch {
 			case errors.As(err, &wrong):
-				m.skips = append(m.skips, skip{node: plain(n.addr), reason: err.Error(), primary: i == 0, first: r.first, last: r.last})
+				m.skips = append(m.skips, slots.Skip{Node: slots.Printable(n.Addr), Reason: err.Error(), Primary: i == 0, First: r.First, Last: r.Last})
 				if i == 0 {
-					r.nodes = nil // a replica must not be taken for the primary
+					r.Nodes = nil // a replica must not be taken for the primary
 				} else {
-					r.nodes = slices.Delete(r.nodes, i, i+1)
+					r.Nodes = slices.Delete(r.Nodes, i, i+1)
 				}
 				i--
 			case err != nil:
 				return untranslated{err}
 			default:
-				n.addr = to
+				n.Addr = to
 			}
 		}
 	}
@@ -247,14 +248,4 @@ func (c *Client) mapped(addr string) (to string, err error) {
 		}
 	}
 	return to, nil
-}
-
-// idOf returns the ID in a reply to CLUSTER MYID, "" if there is none.
-func idOf(reply []byte) string {
-	r := replyReader{b: reply}
-	id, err := r.text("an ID")
-	if err != nil {
-		return ""
-	}
-	return string(id)
 }

@@ -1,13 +1,17 @@
 package engine
 
-import "time"
+import (
+	"time"
+
+	"github.com/redislanes/redislanes/internal/slots"
+)
 
 // Gaps are the slots that maps of the slots lacked, by when they were lost: all
 // that were lost at once are in trouble since then, and the loss of others later
 // does not make their trouble begin anew. It is for a whole shard that commands
 // wait, not for their slots.
 type gaps struct {
-	of     [SlotCount]uint8 // which loss; 0: the slot is not lost
+	of     [slots.Count]uint8 // which loss; 0: the slot is not lost
 	losses [mostLosses + 1]loss
 	open   int
 	last   *topology // the last map that was looked at
@@ -41,8 +45,8 @@ func (g *gaps) note(m *topology, slot int32, begin func() uint64, now time.Time)
 // add adds the slots that the map lacks and that are not lost yet.
 func (g *gaps) add(m *topology, begin func() uint64, now time.Time) {
 	n := uint8(0)
-	for slot, owner := range m.owner {
-		if owner != noOwner || g.of[slot] != 0 {
+	for slot, owner := range m.Owner {
+		if owner != slots.NoOwner || g.of[slot] != 0 {
 			continue
 		}
 		if n == 0 {

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // slotOf returns the slot of all keys of the command; ok is false if it has none.
@@ -17,7 +18,7 @@ func slotOf(c command.Command) (slot uint16, ok bool, err error) {
 		if !more {
 			return slot, ok, nil
 		}
-		s := SlotBytes(key)
+		s := slots.OfBytes(key)
 		if ok && s != slot {
 			return 0, false, crossSlot(c.Name(), slot, s)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -208,10 +209,10 @@ func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
 func (c *Client) informants() []*node {
 	t := c.topology.Load()
 	var nodes []*node
-	if home := t.primary(noKey); home != nil {
+	if home := t.Primary(slots.NoKey); home != nil {
 		nodes = append(nodes, home)
 	}
-	for _, n := range t.nodes {
+	for _, n := range t.Nodes {
 		if !slices.Contains(nodes, n) {
 			nodes = append(nodes, n)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -99,8 +100,8 @@ func (l *lending) outcome(err error) error {
 func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 	if l.redirected = l.to != nil; !l.redirected {
 		t := l.client.topology.Load()
-		if t.primary(l.slot) == nil {
-			return nil, fmt.Errorf("redislanes: %w", t.noOwnerError(l.slot))
+		if t.Primary(l.slot) == nil {
+			return nil, fmt.Errorf("redislanes: %w", t.Map.NoOwnerError(l.slot))
 		}
 		l.to, l.replica = l.client.poolFor(t, l.slot, l.how, l.avoid)
 	}
@@ -117,7 +118,7 @@ func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 func (l *lending) succeeded() {
 	slot := l.slot
 	if l.seen.ran == keyless {
-		slot = noKey
+		slot = slots.NoKey
 	}
 	l.client.troubles.succeeded(l.to.Address(), l.seen.ran, slot, nil, l.sent)
 }
@@ -181,25 +182,25 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 		return false
 	}
 	addr := l.to.Address()
-	to := classify([]byte(reply.S), addr)
-	switch to.fate {
+	to := slots.ParseRedirect([]byte(reply.S), addr)
+	switch to.Fate {
 	case fate.Moved, fate.Ask, fate.Nowhere:
 		place := l.client.leadsTo(to)
-		if to.fate = to.from(addr, place); to.fate == fate.Moved || to.fate == fate.Ask {
+		if to.Fate = to.From(addr, place); to.Fate == fate.Moved || to.Fate == fate.Ask {
 			return l.redirect(to, place)
 		}
-		if l.slot != int32(to.slot) {
+		if l.slot != int32(to.Slot) {
 			l.client.hint()
 			return false
 		}
 	case fate.ReadOnly:
 		l.how.Replicas = false // no replica writes
 	}
-	if to.fate == fate.Itself || l.replica == nil && (to.fate == fate.ReadOnly || fate.SaysReplica([]byte(reply.S))) { // the latter also in a script
+	if to.Fate == fate.Itself || l.replica == nil && (to.Fate == fate.ReadOnly || fate.SaysReplica([]byte(reply.S))) { // the latter also in a script
 		l.to.Renew()
 		l.client.hint()
 	}
-	if !to.fate.Passes() {
+	if !to.Fate.Passes() {
 		return false
 	}
 	if !l.mayRepeat() || ctx.Err() != nil {
@@ -207,8 +208,8 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 		return false
 	}
 	now := time.Now()
-	l.attempt.replica = to.fate == fate.ReadOnly && l.client.topology.Load().single
-	at := siteOf(to.fate, addr, l.seen.refused, l.slot, nil)
+	l.attempt.replica = to.Fate == fate.ReadOnly && l.client.topology.Load().Single
+	at := siteOf(to.Fate, addr, l.seen.refused, l.slot, nil)
 	met := l.client.troubles.note(at, wire.ErrorCode([]byte(reply.S)), l.attempt.since(at), now)
 	return l.again(ctx, met, &l.client.counters.refused, now)
 }
@@ -219,28 +220,28 @@ func (l *lending) mayRepeat() bool { return l.canRetry || l.once && !l.seen.some
 
 // redirect notes where a redirect points. It reports whether the action may be
 // performed there.
-func (l *lending) redirect(to redirect, place string) bool {
+func (l *lending) redirect(to slots.Redirect, place string) bool {
 	c := l.client
-	if to.fate == fate.Moved {
+	if to.Fate == fate.Moved {
 		c.hint()
 	}
 	var n *node
 	if place != "" {
 		n = c.node(place)
 	}
-	if n != nil && to.fate == fate.Moved {
-		c.learn([]move{{to.slot, n}})
+	if n != nil && to.Fate == fate.Moved {
+		c.learn([]move{{Slot: to.Slot, To: n}})
 	}
-	if n == nil || !l.mayRepeat() || l.slot != int32(to.slot) || l.attempt.hops >= c.cfg.MaxRedirects {
+	if n == nil || !l.mayRepeat() || l.slot != int32(to.Slot) || l.attempt.hops >= c.cfg.MaxRedirects {
 		return false
 	}
-	if to.fate == fate.Moved {
+	if to.Fate == fate.Moved {
 		c.counters.moved.Add(1)
 	} else {
 		c.counters.ask.Add(1)
 	}
 	l.attempt.hops++
 	l.redirects++
-	l.to, l.replica, l.asking = n.pool(asPrimary), nil, to.fate == fate.Ask
+	l.to, l.replica, l.asking = n.pool(asPrimary), nil, to.Fate == fate.Ask
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -31,7 +32,7 @@ type Request struct {
 	slow      int     // commands that are marked as slow
 	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
 
-	grouper grouper
+	grouper slots.Grouper
 	groups  []int32
 	numbers []int32 // of groups, for splitSlow
 	flight  *flight
@@ -164,8 +165,8 @@ func (r *Request) Commit(buf []byte, slot int32) {
 // CommitKnown is Commit for a command that is known to travel with others, which
 // Commit looks up.
 func (r *Request) CommitKnown(buf []byte, slot int32) {
-	if slot < -1 || slot >= SlotCount {
-		r.refuse("command %d is for slot %d: want 0 to %d, or -1 for one without a key", r.Len(), slot, SlotCount-1)
+	if slot < -1 || slot >= slots.Count {
+		r.refuse("command %d is for slot %d: want 0 to %d, or -1 for one without a key", r.Len(), slot, slots.Count-1)
 	}
 	from := len(r.arena)
 	if len(buf) < from {

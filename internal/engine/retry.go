@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 const (
@@ -40,10 +41,10 @@ type retry struct {
 
 	attempts []attempt // of each command; the request's, too
 	bySlot   map[int32]route
-	moves    []move                // what the MOVED that were judged last said
-	named    map[nodeAddr]*leading // where redirects have led
-	avoid    []*node               // replicas that have not answered
-	givesUp  bool                  // the replicas, and what was asked beside them
+	moves    []move                      // what the MOVED that were judged last said
+	named    map[slots.NodeAddr]*leading // where redirects have led
+	avoid    []*node                     // replicas that have not answered
+	givesUp  bool                        // the replicas, and what was asked beside them
 
 	unplaced []int         // commands that got no trip and were not judged yet
 	now      []int         // those of the next wave, in order
@@ -115,7 +116,7 @@ func (x *retry) begin(ctx context.Context) {
 	r := x.request
 	x.attempts = make([]attempt, len(r.bounds))
 	r.attempts, r.began = x.attempts, time.Now()
-	x.bySlot, x.named = make(map[int32]route), make(map[nodeAddr]*leading)
+	x.bySlot, x.named = make(map[int32]route), make(map[slots.NodeAddr]*leading)
 	for i, p := range r.places {
 		x.attempts[i].tries = 1
 		if p.trip == nil {

@@ -5,37 +5,35 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 var errNoName = fmt.Errorf("it needs one: %w", redislanes.ErrNotSent)
-
-// noKey is the slot of a command without a key.
-const noKey = -1
 
 // slotOf returns the slot that the command travels by: that of its keys, which
 // must be the same for all but on a server without cluster mode, or noKey.
 func (c *Client) slotOf(cmd command.Command) (int32, error) {
 	slot, ok, err := slotOf(cmd)
 	switch {
-	case err != nil && c.current().single:
+	case err != nil && c.current().Single:
 		return 0, nil
 	case err != nil:
 		return 0, err
 	case !ok:
-		return noKey, nil
+		return slots.NoKey, nil
 	}
 	return int32(slot), nil
 }
 
 // keysSlot is slotOf for the keys that a radix action names.
 func (c *Client) keysSlot(keys []string) (slot int32, err error) {
-	slot = noKey
+	slot = slots.NoKey
 	for _, key := range keys {
-		s := int32(Slot(key))
-		if slot != noKey && s != slot && !c.current().single {
+		s := int32(slots.Of(key))
+		if slot != slots.NoKey && s != slot && !c.current().Single {
 			return 0, crossSlot("action", uint16(slot), uint16(s))
 		}
-		if slot == noKey {
+		if slot == slots.NoKey {
 			slot = s
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // A sort ranks commands by what it proves that a server runs one: it may answer
@@ -50,7 +51,7 @@ func (s site) String() string {
 	switch {
 	case s.addr != "":
 		return "node " + s.addr
-	case s.slot == noKey:
+	case s.slot == slots.NoKey:
 		return "the whole cluster"
 	}
 	return "slot " + strconv.Itoa(int(s.slot))

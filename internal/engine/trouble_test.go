@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // TestTroubles plays what befalls commands and asks since when each site is in
@@ -98,7 +100,7 @@ func TestTroublesAreBounded(t *testing.T) {
 	var all troubles
 	now := time.Now()
 	for i := range 3 * maxTroubles {
-		all.note(site{slot: int32(i % SlotCount), command: uint64(i)}, "LOADING", time.Time{}, now)
+		all.note(site{slot: int32(i % slots.Count), command: uint64(i)}, "LOADING", time.Time{}, now)
 	}
 	require.Len(t, all.at, maxTroubles)
 	node := site{addr: "a"}
@@ -129,7 +131,7 @@ func TestSitesAreNamed(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "node a:1", site{addr: "a:1", sort: writing}.String())
 	require.Equal(t, "slot 866", site{slot: 866, command: 1}.String())
-	require.Equal(t, "the whole cluster", site{slot: noKey}.String())
+	require.Equal(t, "the whole cluster", site{slot: slots.NoKey}.String())
 }
 
 // TestMayTryAgain is the rule.
@@ -181,10 +183,10 @@ func TestGaps(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
-	lacking := func(slots ...int) *topology {
+	lacking := func(lost ...int) *topology {
 		m := new(topology)
-		for _, slot := range slots {
-			m.owner[slot] = noOwner
+		for _, slot := range lost {
+			m.Owner[slot] = slots.NoOwner
 		}
 		return m
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -41,19 +42,19 @@ func (x *retry) judge(i int, now time.Time) step {
 		return ran
 	}
 	text := resp.ErrorText(reply)
-	switch to := classify(text, addr); {
-	case to.fate == fate.NoScript:
+	switch to := slots.ParseRedirect(text, addr); {
+	case to.Fate == fate.NoScript:
 		x.attempts[i].trouble = nil
 		if x.request.sendText(i) {
 			x.attempts[i].why = wasUnknownScript
 			return toFollow
 		}
 		return ran
-	case to.fate == fate.Moved, to.fate == fate.Ask, to.fate == fate.Nowhere:
+	case to.Fate == fate.Moved, to.Fate == fate.Ask, to.Fate == fate.Nowhere:
 		return x.follow(i, to, wire.ErrorCode(text), addr, now)
-	case to.fate.Passes():
-		return x.judgeRefusal(i, to.fate, wire.ErrorCode(text), addr, now)
-	case to.fate.Refused():
+	case to.Fate.Passes():
+		return x.judgeRefusal(i, to.Fate, wire.ErrorCode(text), addr, now)
+	case to.Fate.Refused():
 		x.attempts[i].trouble = nil
 		return stands
 	}
@@ -81,7 +82,7 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, code, addr string, now time.Tim
 	} else if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
-	x.attempts[i].replica = f == fate.ReadOnly && x.client.topology.Load().single
+	x.attempts[i].replica = f == fate.ReadOnly && x.client.topology.Load().Single
 	at := siteOf(f, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
 	t := x.client.troubles.note(at, code, x.attempts[i].since(at), now)
 	return x.inTrouble(i, wasRefused, t, now)
@@ -164,7 +165,7 @@ func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time
 	if errors.Is(err, redislanes.ErrNoOwner) {
 		return c.troubles.noteGap(c.topology.Load(), slot, now)
 	}
-	if slot == noKey && errors.Is(err, redislanes.ErrDown) {
+	if slot == slots.NoKey && errors.Is(err, redislanes.ErrDown) {
 		c.leaveHome(addr)
 	}
 	t := c.troubles.note(site{addr: addr, sort: s}, refusedDial(err), beganAt(err), now)
@@ -186,7 +187,7 @@ func refusedDial(err error) string {
 // may be sent, or is to wait. It is for callers that would have to wait before they
 // send. While the slot's node is up, it costs a few atomic loads.
 func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error {
-	n := c.topology.Load().primary(int32(slot))
+	n := c.topology.Load().Primary(int32(slot))
 	if n == nil {
 		return nil // whose slot it is may be known by the time it is sent
 	}
@@ -246,16 +247,16 @@ func (c *Client) passes(err error, replica bool) bool {
 // follow notes where a redirect sends the command and, for MOVED, the slot. One
 // for another slot than the command's is not followed: what a script or a strange
 // server makes up must not lead the client astray. One that leads nowhere else is a refusal.
-func (x *retry) follow(i int, to redirect, code, addr string, now time.Time) step {
+func (x *retry) follow(i int, to slots.Redirect, code, addr string, now time.Time) step {
 	a, slot := &x.attempts[i], x.request.slots[i]
-	if to.fate != fate.Ask || x.how.noFollow {
+	if to.Fate != fate.Ask || x.how.noFollow {
 		x.client.hint()
 	}
-	if slot != int32(to.slot) {
+	if slot != int32(to.Slot) {
 		return stands
 	}
 	at := x.placed(to)
-	if f := to.from(addr, at.place); f == fate.Itself || f == fate.Nowhere {
+	if f := to.From(addr, at.place); f == fate.Itself || f == fate.Nowhere {
 		return x.judgeRefusal(i, f, code, addr, now)
 	}
 	if x.how.noFollow || a.hops >= x.client.cfg.MaxRedirects {
@@ -266,14 +267,14 @@ func (x *retry) follow(i int, to redirect, code, addr string, now time.Time) ste
 		return stands
 	}
 	a.hops++
-	a.to = route{node: n, asking: to.fate == fate.Ask}
+	a.to = route{node: n, asking: to.Fate == fate.Ask}
 	x.bySlot[slot] = a.to
 	if a.to.asking {
 		a.why = wasAsked
 		return toAsk
 	}
 	a.why = wasMoved
-	x.moves = append(x.moves, move{to.slot, n})
+	x.moves = append(x.moves, move{Slot: to.Slot, To: n})
 	return toFollow
 }
 
@@ -286,8 +287,8 @@ type leading struct {
 }
 
 // placed returns where a redirect leads.
-func (x *retry) placed(to redirect) *leading {
-	at := nodeAddr{addr: to.addr, dialled: to.dialled}
+func (x *retry) placed(to slots.Redirect) *leading {
+	at := slots.NodeAddr{Addr: to.Addr, Dialled: to.Dialled}
 	l, ok := x.named[at]
 	if !ok {
 		l = &leading{place: x.client.leadsTo(to)}
@@ -319,8 +320,8 @@ func (x *retry) target(t *topology, i int) (p *nodepool.Pool, replica *node, ask
 		return to.node.pool(asReplica), to.node, false, nil
 	case to.node != nil:
 		return to.node.pool(asPrimary), nil, to.asking, nil
-	case t.primary(slot) == nil:
-		return nil, nil, false, t.noOwnerError(slot)
+	case t.Primary(slot) == nil:
+		return nil, nil, false, t.Map.NoOwnerError(slot)
 	}
 	p, replica = x.client.poolFor(t, slot, x.how, x.avoid)
 	if replica == nil {

@@ -48,12 +48,12 @@ var ofCluster = []mutant{
 		"./pipeline", "TestScriptSharesItsCountersFate", false,
 	},
 	{
-		"a standalone server that answers sooner takes the slots", "internal/engine/judge.go",
+		"a standalone server that answers sooner takes the slots", "internal/slots/judge.go",
 		"return another // it has other data", "return noDoubt",
 		"./cluster", "TestSlowStandaloneServerStays", false,
 	},
 	{
-		"a redirect to where it comes from is followed", "internal/engine/redirect.go",
+		"a redirect to where it comes from is followed", "internal/slots/redirect.go",
 		"if place == addr {", "if false {",
 		"./cluster", "TestRedirectToItself/MOVED$", false,
 	},
@@ -64,7 +64,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a stale lent connection stays in use", "internal/engine/lent.go",
-		"if to.fate == fate.Itself || l.replica == nil", "if l.replica == nil",
+		"if to.Fate == fate.Itself || l.replica == nil", "if l.replica == nil",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
@@ -73,13 +73,13 @@ var ofCluster = []mutant{
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
-		"a redirect to an unknown host is followed", "internal/engine/redirect.go",
-		"return redirect{fate: fate.Nowhere, slot: uint16(slot)}", "",
+		"a redirect to an unknown host is followed", "internal/slots/redirect.go",
+		"return Redirect{Fate: fate.Nowhere, Slot: uint16(slot)}", "",
 		"./cluster", "TestAddressOfAnUnknownHost", false,
 	},
 	{
 		"a redirect for another slot is followed", "internal/engine/verdict.go",
-		"if slot != int32(to.slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
+		"if slot != int32(to.Slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
 		"./cluster", "TestRedirectForAnotherSlot", false,
 	},
 	{
@@ -114,7 +114,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a read ends the trouble of lent writes", "internal/engine/lent.go",
-		"siteOf(to.fate, addr, l.seen.refused,", "siteOf(to.fate, addr, l.sort(),",
+		"siteOf(to.Fate, addr, l.seen.refused,", "siteOf(to.Fate, addr, l.sort(),",
 		"./cluster", "TestReadsDoNotHideLentWrites", false,
 	},
 	{
@@ -138,18 +138,18 @@ var ofCluster = []mutant{
 		"./cluster", "TestBlockingPipelineIsNotRepeated", false,
 	},
 	{
-		"a replica that is down is read from while another one is up", "internal/engine/replicas.go",
-		"return n.answers(asReplica) && !slices", "return !slices",
+		"a replica that is down is read from while another one is up", "internal/slots/replicas.go",
+		"return n.Answers(false) && !slices", "return !slices",
 		"./cluster", "TestSilentReplica", false,
 	},
 	{
-		"the primary is read from while another replica is up", "internal/engine/replicas.go",
+		"the primary is read from while another replica is up", "internal/slots/replicas.go",
 		"!slices.Contains(avoid, n)", "len(avoid) == 0",
 		"./cluster", "TestAnotherReplicaBeforeThePrimary", false,
 	},
 	{
 		"replicas in other zones are read from first", "internal/engine/replicas.go",
-		"n.near = zone == c.cfg.Zone", "n.near = zone != c.cfg.Zone",
+		"n.Near = zone == c.cfg.Zone", "n.Near = zone != c.cfg.Zone",
 		"./cluster", "TestZones", false,
 	},
 	{
@@ -163,13 +163,13 @@ var ofCluster = []mutant{
 		"./cluster", "TestSlowPrimaryWithoutReplicas", false,
 	},
 	{
-		"another server's map changes the replica of a slot", "internal/engine/replicas.go",
-		"return strings.Compare(a.addr, b.addr)", "return 0 * strings.Compare(a.addr, b.addr)",
-		"./internal/engine", "TestReplicaOfASlot", false,
+		"another server's map changes the replica of a slot", "internal/slots/replicas.go",
+		"return strings.Compare(a.Addr(), b.Addr())", "return 0 * strings.Compare(a.Addr(), b.Addr())",
+		"./internal/slots", "TestReplicaOfASlot", false,
 	},
 	{
-		"commands without a key go round nodes that are down", "internal/engine/topology.go",
-		"if t.nodes[i].answers(asPrimary) {", "if t.nodes[i] != nil {",
+		"commands without a key go round nodes that are down", "internal/slots/table.go",
+		"if t.Nodes[i].Answers(true) {", "if t.nodes[i] != nil {",
 		"./cluster", "TestKeylessWhileAllNodesAreDown", false,
 	},
 	{
@@ -208,9 +208,9 @@ var ofCluster = []mutant{
 		"./internal/engine", "TestSilentNodesAreAskedLast", false,
 	},
 	{
-		"commands without a key change their node when slots move", "internal/engine/topology.go",
-		"if i := slices.Index(t.nodes, before.primary(noKey)); i >= 0 {", "if i := -1; i >= 0 {",
-		"./internal/engine", "TestSettle", false,
+		"commands without a key change their node when slots move", "internal/slots/table.go",
+		"if i := slices.Index(t.Nodes, before.Primary(NoKey)); i >= 0 {", "if i := -1; i >= 0 {",
+		"./internal/slots", "TestSettle", false,
 	},
 	{
 		"an unknown command is routed by a guess", "internal/engine/exec.go",
@@ -219,7 +219,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a redirect of any slot is followed", "internal/engine/verdict.go",
-		"if slot != int32(to.slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
+		"if slot != int32(to.Slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
 		"./cluster", "TestNobodyTellsOfACommand", false,
 	},
 	{
@@ -243,8 +243,8 @@ var ofCluster = []mutant{
 		"./internal/sim/model", "TestDeadNodeBehindMoved", false,
 	},
 	{
-		"a replica among standalone servers is used", "internal/engine/judge.go",
-		"case said.single && said.follows:", "case false:",
+		"a replica among standalone servers is used", "internal/slots/judge.go",
+		"case said.Single && said.Follows:", "case false:",
 		"./internal/faults", "TestPrimaryAmongStandaloneServers", false,
 	},
 	{

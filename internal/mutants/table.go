@@ -59,7 +59,7 @@ var known = []mutant{
 		"./cluster", "TestDeadSeeds", false,
 	},
 	{
-		"7 an unknown endpoint is dialled as :port", "internal/engine/parse.go",
+		"7 an unknown endpoint is dialled as :port", "internal/slots/parse.go",
 		"\t\th = asked\n", "",
 		"./cluster", "TestUnknownEndpoints", false,
 	},

@@ -1,62 +1,62 @@
-package engine
+package slots
 
 import (
 	"bytes"
 	"strings"
 )
 
-// SlotCount is the number of hash slots of every Redis Cluster. Slots are
-// numbered 0 to SlotCount-1.
-const SlotCount = 16384
+// Count is the number of hash slots of every Redis Cluster. Slots are
+// numbered 0 to Count-1.
+const Count = 16384
 
-// Slot returns the hash slot of key, as the Redis Cluster specification
+// Of returns the hash slot of key, as the Redis Cluster specification
 // ("Key distribution model" and "Hash tags") defines it: CRC16 of the key
-// modulo SlotCount, where only the text between the first '{' and the first
+// modulo Count, where only the text between the first '{' and the first
 // '}' after it counts if that text is not empty. Keys are bytes: any key,
 // also an empty or a binary one, has a slot. It equals CLUSTER KEYSLOT.
 //
-// Slot does not allocate and is safe for concurrent use.
-func Slot(key string) uint16 {
+// Of does not allocate and is safe for concurrent use.
+func Of(key string) uint16 {
 	if i := strings.IndexByte(key, '{') + 1; i > 0 {
 		if n := strings.IndexByte(key[i:], '}'); n > 0 {
 			key = key[i : i+n]
 		}
 	}
-	return crc16(0, key) % SlotCount
+	return crc16(0, key) % Count
 }
 
-// SlotBytes is Slot for a key that is held as bytes. It keeps no reference to
+// OfBytes is Of for a key that is held as bytes. It keeps no reference to
 // key.
-func SlotBytes(key []byte) uint16 {
+func OfBytes(key []byte) uint16 {
 	if i := bytes.IndexByte(key, '{') + 1; i > 0 {
 		if n := bytes.IndexByte(key[i:], '}'); n > 0 {
 			key = key[i : i+n]
 		}
 	}
-	return crc16(0, key) % SlotCount
+	return crc16(0, key) % Count
 }
 
-// SlotOfParts is Slot for the key that prefix and key are together.
-func SlotOfParts(prefix, key string) uint16 {
+// OfParts is Of for the key that prefix and key are together.
+func OfParts(prefix, key string) uint16 {
 	opens := strings.IndexByte(prefix, '{') + 1
 	if opens == 0 {
 		if i := strings.IndexByte(key, '{') + 1; i > 0 {
 			if n := strings.IndexByte(key[i:], '}'); n > 0 {
-				return crc16(0, key[i:i+n]) % SlotCount
+				return crc16(0, key[i:i+n]) % Count
 			}
 		}
-		return crc16(crc16(0, prefix), key) % SlotCount
+		return crc16(crc16(0, prefix), key) % Count
 	}
 	tag := prefix[opens:]
 	switch n := strings.IndexByte(tag, '}'); {
 	case n > 0:
-		return crc16(0, tag[:n]) % SlotCount
+		return crc16(0, tag[:n]) % Count
 	case n < 0:
 		if n = strings.IndexByte(key, '}'); n > 0 || n == 0 && tag != "" {
-			return crc16(crc16(0, tag), key[:n]) % SlotCount
+			return crc16(crc16(0, tag), key[:n]) % Count
 		}
 	}
-	return crc16(crc16(0, prefix), key) % SlotCount
+	return crc16(crc16(0, prefix), key) % Count
 }
 
 // crcPoly is the polynomial of CRC16/XMODEM, appendix A of the specification.

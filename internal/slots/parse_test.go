@@ -1,4 +1,4 @@
-package engine
+package slots
 
 import (
 	"fmt"
@@ -45,10 +45,10 @@ func TestParseSlotsEndpoints(t *testing.T) {
 		"null, RESP3":          {replyNull3, "asked:7001"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ranges, _, err := parseSlots([]byte(test.reply), "asked:7000")
+			ranges, _, err := ParseSlots([]byte(test.reply), "asked:7000")
 			require.NoError(t, err)
 			id := "636174f2d8919ec24ac0f4be44b53219ffeb4f29"
-			assert.Equal(t, []slotRange{{0, 8000, []nodeAddr{{addr: test.addr, id: id, dialled: strings.HasPrefix(test.addr, "asked")}}}}, ranges)
+			assert.Equal(t, []Range{{0, 8000, []NodeAddr{{Addr: test.addr, ID: id, Dialled: strings.HasPrefix(test.addr, "asked")}}}}, ranges)
 		})
 	}
 }
@@ -57,46 +57,46 @@ func TestParseSlots(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		reply string
-		want  []slotRange
+		want  []Range
 	}{
-		"no range": {"*0\r\n", []slotRange{}},
-		"no node":  {"*1\r\n*2\r\n:0\r\n:0\r\n", []slotRange{{0, 0, nil}}},
+		"no range": {"*0\r\n", []Range{}},
+		"no node":  {"*1\r\n*2\r\n:0\r\n:0\r\n", []Range{{0, 0, nil}}},
 		"old server, no ID": {
 			"*1\r\n*3\r\n:5\r\n:6\r\n*2\r\n$1\r\na\r\n:1\r\n",
-			[]slotRange{{5, 6, []nodeAddr{{addr: "a:1", id: ""}}}},
+			[]Range{{5, 6, []NodeAddr{{Addr: "a:1", ID: ""}}}},
 		},
 		"replicas": {
 			"*2\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:2\r\n$1\r\ny\r\n" +
 				"*3\r\n:6\r\n:16383\r\n*3\r\n+b\r\n:65535\r\n+z\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}, {addr: "b:2", id: "y"}}}, {6, 16383, []nodeAddr{{addr: "b:65535", id: "z"}}}},
+			[]Range{{0, 5, []NodeAddr{{Addr: "a:1", ID: "x"}, {Addr: "b:2", ID: "y"}}}, {6, 16383, []NodeAddr{{Addr: "b:65535", ID: "z"}}}},
 		},
 		"unknown replica": {
 			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\n?\r\n:0\r\n$1\r\ny\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}}}},
+			[]Range{{0, 5, []NodeAddr{{Addr: "a:1", ID: "x"}}}},
 		},
 		"unknown primary": {
 			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$-1\r\n:0\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:1\r\n$1\r\ny\r\n",
-			[]slotRange{{0, 5, nil}},
+			[]Range{{0, 5, nil}},
 		},
 		"more elements than today": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*6\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n_\r\n*2\r\n,1.5\r\n#t\r\n%1\r\n+a\r\n~1\r\n(123\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{addr: "a:1", id: "x"}}}},
+			[]Range{{0, 5, []NodeAddr{{Addr: "a:1", ID: "x"}}}},
 		},
 		"availability zone": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n*4\r\n$17\r\navailability-zone\r\n$2\r\neu\r\n+ip\r\n+h\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{addr: "h:1", id: "x", zone: "eu"}}}},
+			[]Range{{0, 5, []NodeAddr{{Addr: "h:1", ID: "x", Zone: "eu"}}}},
 		},
 		"metadata with other types": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n%3\r\n+n\r\n:7\r\n*1\r\n+ip\r\n+v\r\n+ip\r\n+h\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{addr: "h:1", id: "x"}}}},
+			[]Range{{0, 5, []NodeAddr{{Addr: "h:1", ID: "x"}}}},
 		},
 		"value named ip": {
 			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n*4\r\n+name\r\n+ip\r\n+hostname\r\n+wrong\r\n",
-			[]slotRange{{0, 5, []nodeAddr{{addr: "asked:1", id: "x", dialled: true}}}},
+			[]Range{{0, 5, []NodeAddr{{Addr: "asked:1", ID: "x", Dialled: true}}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ranges, _, err := parseSlots([]byte(test.reply), "asked:7000")
+			ranges, _, err := ParseSlots([]byte(test.reply), "asked:7000")
 			require.NoError(t, err)
 			assert.Equal(t, test.want, ranges)
 		})
@@ -124,11 +124,11 @@ func TestParseSlotsErrors(t *testing.T) {
 		node("*4\r\n+a\r\n:1\r\n+x\r\n!2\r\n"): "byte 32: want a value",
 		node("*4\r\n+a\r\n:1\r\n+x\r\n" + strings.Repeat("*1\r\n", 9) + "_\r\n"): "want a value nested less deep",
 	} {
-		_, _, err := parseSlots([]byte(reply), "asked:7000")
+		_, _, err := ParseSlots([]byte(reply), "asked:7000")
 		assert.ErrorContains(t, err, "CLUSTER SLOTS reply, byte ", "%q", reply)
 		assert.ErrorContains(t, err, want, "%q", reply)
 	}
-	_, _, err := parseSlots([]byte("-ERR unknown command 'CLUSTER', with args beginning with: 'SLOTS' \r\n"), "asked:7000")
+	_, _, err := ParseSlots([]byte("-ERR unknown command 'CLUSTER', with args beginning with: 'SLOTS' \r\n"), "asked:7000")
 	assert.EqualError(t, err, "CLUSTER SLOTS: ERR unknown command 'CLUSTER'")
 }
 
@@ -137,7 +137,7 @@ func TestParseSlotsErrors(t *testing.T) {
 func TestOddRowCostsItself(t *testing.T) {
 	t.Parallel()
 	const nodeA, nodeB = "*3\r\n+a\r\n:1\r\n+x\r\n", "*3\r\n+b\r\n:2\r\n+y\r\n"
-	a, b := nodeAddr{addr: "a:1", id: "x"}, nodeAddr{addr: "b:2", id: "y"}
+	a, b := NodeAddr{Addr: "a:1", ID: "x"}, NodeAddr{Addr: "b:2", ID: "y"}
 	for name, test := range map[string]struct{ odd, node, reason string }{
 		"port 0":                   {"*3\r\n+h\r\n:0\r\n+z\r\n", "h:0 (ID z)", "its port is 0"},
 		"port 0, no endpoint":      {"*3\r\n$-1\r\n:0\r\n+z\r\n", "without an address (ID z)", "its port is 0"},
@@ -165,18 +165,18 @@ func TestOddRowCostsItself(t *testing.T) {
 				"*5\r\n:0\r\n:5\r\n" + nodeA + test.odd + nodeB +
 				"*4\r\n:6\r\n:9\r\n" + test.odd + nodeB +
 				"*3\r\n:10\r\n:16383\r\n" + nodeB
-			ranges, skips, err := parseSlots([]byte(reply), "asked:7000")
+			ranges, skips, err := ParseSlots([]byte(reply), "asked:7000")
 			require.NoError(t, err)
-			assert.Equal(t, []slotRange{{0, 5, []nodeAddr{a, b}}, {6, 9, nil}, {10, 16383, []nodeAddr{b}}}, ranges)
+			assert.Equal(t, []Range{{0, 5, []NodeAddr{a, b}}, {6, 9, nil}, {10, 16383, []NodeAddr{b}}}, ranges)
 			require.Len(t, skips, 2)
-			assert.False(t, skips[0].primary)
-			assert.True(t, skips[1].primary)
-			assert.Equal(t, uint16(6), skips[1].first)
-			assert.Equal(t, uint16(9), skips[1].last)
+			assert.False(t, skips[0].Primary)
+			assert.True(t, skips[1].Primary)
+			assert.Equal(t, uint16(6), skips[1].First)
+			assert.Equal(t, uint16(9), skips[1].Last)
 			for _, s := range skips {
-				assert.Equal(t, test.node, s.node)
-				assert.Contains(t, s.reason, test.reason)
-				assert.NotContains(t, s.reason, "byte", "it would differ from reply to reply")
+				assert.Equal(t, test.node, s.Node)
+				assert.Contains(t, s.Reason, test.reason)
+				assert.NotContains(t, s.Reason, "byte", "it would differ from reply to reply")
 			}
 		})
 	}
@@ -187,9 +187,9 @@ func TestOddRowCostsItself(t *testing.T) {
 		"too many nodes": "*1027\r\n:1\r\n:2\r\n" + strings.Repeat(nodeA, 1025),
 	} {
 		good := "*3\r\n:0\r\n:5\r\n" + nodeA
-		ranges, skips, err := parseSlots([]byte("*3\r\n"+good+odd+good), "asked:7000")
+		ranges, skips, err := ParseSlots([]byte("*3\r\n"+good+odd+good), "asked:7000")
 		require.NoError(t, err, name)
-		assert.Equal(t, []slotRange{{0, 5, []nodeAddr{a}}, {0, 5, []nodeAddr{a}}}, ranges, name)
+		assert.Equal(t, []Range{{0, 5, []NodeAddr{a}}, {0, 5, []NodeAddr{a}}}, ranges, name)
 		assert.Len(t, skips, 1, name)
 	}
 }
@@ -200,10 +200,10 @@ func TestParseSlotsDamaged(t *testing.T) {
 	t.Parallel()
 	for _, reply := range []string{replyIPv6, replyNull, replyNull3, replyNoName3} {
 		for i := range reply {
-			_, _, err := parseSlots([]byte(reply[:i]), "asked:7000")
+			_, _, err := ParseSlots([]byte(reply[:i]), "asked:7000")
 			assert.Error(t, err, "%q", reply[:i])
 			for _, c := range "\x00\r\n*$%:_-9" {
-				_, _, _ = parseSlots([]byte(reply[:i]+string(c)+reply[i+1:]), "asked:7000")
+				_, _, _ = ParseSlots([]byte(reply[:i]+string(c)+reply[i+1:]), "asked:7000")
 			}
 		}
 	}
@@ -212,14 +212,14 @@ func TestParseSlotsDamaged(t *testing.T) {
 func TestParseSlotsLarge(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", SlotCount)
-	for i := range SlotCount {
+	fmt.Fprintf(&b, "*%d\r\n", Count)
+	for i := range Count {
 		fmt.Fprintf(&b, "*3\r\n:%d\r\n:%d\r\n*3\r\n$8\r\n10.1.2.3\r\n:7001\r\n$1\r\nx\r\n", i, i)
 	}
-	ranges, _, err := parseSlots([]byte(b.String()), "asked:7000")
+	ranges, _, err := ParseSlots([]byte(b.String()), "asked:7000")
 	require.NoError(t, err)
-	assert.Len(t, ranges, SlotCount)
-	assert.Equal(t, slotRange{16383, 16383, []nodeAddr{{addr: "10.1.2.3:7001", id: "x"}}}, ranges[16383])
+	assert.Len(t, ranges, Count)
+	assert.Equal(t, Range{16383, 16383, []NodeAddr{{Addr: "10.1.2.3:7001", ID: "x"}}}, ranges[16383])
 }
 
 func FuzzParseSlots(f *testing.F) {
@@ -230,17 +230,17 @@ func FuzzParseSlots(f *testing.F) {
 		f.Add([]byte(reply), "10.0.0.1:7000")
 	}
 	f.Fuzz(func(t *testing.T, reply []byte, asked string) {
-		ranges, _, err := parseSlots(reply, asked)
+		ranges, _, err := ParseSlots(reply, asked)
 		if err != nil {
 			return
 		}
 		for _, r := range ranges {
-			if r.first > r.last || r.last >= SlotCount {
-				t.Errorf("range %d to %d", r.first, r.last)
+			if r.First > r.Last || r.Last >= Count {
+				t.Errorf("range %d to %d", r.First, r.Last)
 			}
-			for _, n := range r.nodes {
-				if strings.ContainsAny(n.addr, "\r\n\x00") && !strings.ContainsAny(asked, "\r\n\x00") {
-					t.Errorf("address %q", n.addr)
+			for _, n := range r.Nodes {
+				if strings.ContainsAny(n.Addr, "\r\n\x00") && !strings.ContainsAny(asked, "\r\n\x00") {
+					t.Errorf("address %q", n.Addr)
 				}
 			}
 		}

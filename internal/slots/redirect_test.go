@@ -1,4 +1,4 @@
-package engine
+package slots
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ import (
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	const script = " script: b201f910ce1b75088424bf4bff17678eaf744d6d, on @user_script:1."
-	for msg, want := range map[string]redirect{
+	for msg, want := range map[string]Redirect{
 		"MOVED 3999 127.0.0.1:6381":     {fate.Moved, 3999, "127.0.0.1:6381", false},
 		"ASK 0 10.0.0.7:1":              {fate.Ask, 0, "10.0.0.7:1", false},
 		"MOVED 16383 h.example:65535":   {fate.Moved, 16383, "h.example:65535", false},
@@ -47,16 +47,16 @@ func TestClassify(t *testing.T) {
 		"MOVED":                         {},
 		"MOVED1 1 a:1":                  {},
 		"moved 1 a:1":                   {},
-		"MOVED 1 a:1" + script:          {fate: fate.Perhaps},
+		"MOVED 1 a:1" + script:          {Fate: fate.Perhaps},
 		"":                              {},
 		" MOVED 1 a:1":                  {},
 
-		"TRYAGAIN Multiple keys request during rehashing of slot":           {fate: fate.TryAgain},
-		"WRONGTYPE Operation against a key holding the wrong kind of value": {fate: fate.Final},
+		"TRYAGAIN Multiple keys request during rehashing of slot":           {Fate: fate.TryAgain},
+		"WRONGTYPE Operation against a key holding the wrong kind of value": {Fate: fate.Final},
 		"-upstream failure": {},
 	} {
-		want.addr = strings.Replace(want.addr, "fd00::1:", "[fd00::1]:", 1)
-		assert.Equal(t, want, classify([]byte(msg), "[fd00::1]:7000"), "%q", msg)
+		want.Addr = strings.Replace(want.Addr, "fd00::1:", "[fd00::1]:", 1)
+		assert.Equal(t, want, ParseRedirect([]byte(msg), "[fd00::1]:7000"), "%q", msg)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestClassifyAllocatesForRedirectsOnly(t *testing.T) {
 		"ERR value is not an integer or out of range", "TRYAGAIN x", "CLUSTERDOWN Hash slot not served", "READONLY x",
 	} {
 		b := []byte(msg)
-		assert.Zero(t, testing.AllocsPerRun(100, func() { classify(b, "127.0.0.1:7000") }), msg)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { ParseRedirect(b, "127.0.0.1:7000") }), msg)
 	}
 }
 
@@ -78,8 +78,8 @@ func FuzzClassify(f *testing.F) {
 		f.Add([]byte(msg), "10.0.0.1:7000", "argument")
 	}
 	f.Fuzz(func(t *testing.T, msg []byte, asked, arg string) {
-		r := classify(msg, asked)
-		if (r.fate == fate.Moved || r.fate == fate.Ask) != (r.addr != "") || r.slot >= SlotCount || r.fate > fate.NoRoom {
+		r := ParseRedirect(msg, asked)
+		if (r.Fate == fate.Moved || r.Fate == fate.Ask) != (r.Addr != "") || r.Slot >= Count || r.Fate > fate.NoRoom {
 			t.Errorf("classify(%q) = %+v", msg, r)
 		}
 		s := resp.Redact(string(msg))

@@ -1,4 +1,4 @@
-package engine
+package slots
 
 import (
 	"fmt"
@@ -57,18 +57,18 @@ func TestSlotHashTags(t *testing.T) {
 		"":                     "",
 		"plain":                "plain",
 	} {
-		want := crc16Bitwise([]byte(hashed)) % SlotCount
-		assert.Equal(t, want, Slot(key), "Slot(%q)", key)
-		assert.Equal(t, want, SlotBytes([]byte(key)), "SlotBytes(%q)", key)
+		want := crc16Bitwise([]byte(hashed)) % Count
+		assert.Equal(t, want, Of(key), "Slot(%q)", key)
+		assert.Equal(t, want, OfBytes([]byte(key)), "SlotBytes(%q)", key)
 	}
-	assert.Equal(t, uint16(12182), Slot("foo"))
-	assert.Equal(t, uint16(5061), Slot("bar"))
+	assert.Equal(t, uint16(12182), Of("foo"))
+	assert.Equal(t, uint16(5061), Of("bar"))
 }
 
 func TestSlotDoesNotAllocate(t *testing.T) {
 	key, raw := "tenant:{42}:requests", []byte("tenant:{42}:requests")
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if Slot(key) != SlotBytes(raw) {
+		if Of(key) != OfBytes(raw) {
 			panic("unequal")
 		}
 	}))
@@ -85,12 +85,12 @@ func FuzzSlot(f *testing.F) {
 				hashed = []byte(tag)
 			}
 		}
-		want := crc16Bitwise(hashed) % SlotCount
-		if got := SlotBytes(key); got != want || Slot(string(key)) != want {
-			t.Fatalf("SlotBytes(%q) = %d, Slot = %d, want %d", key, got, Slot(string(key)), want)
+		want := crc16Bitwise(hashed) % Count
+		if got := OfBytes(key); got != want || Of(string(key)) != want {
+			t.Fatalf("SlotBytes(%q) = %d, Slot = %d, want %d", key, got, Of(string(key)), want)
 		}
 		for i := range len(key) + 1 {
-			if got := SlotOfParts(string(key[:i]), string(key[i:])); got != want {
+			if got := OfParts(string(key[:i]), string(key[i:])); got != want {
 				t.Fatalf("SlotOfParts(%q, %q) = %d, want %d", key[:i], key[i:], got, want)
 			}
 		}
@@ -127,7 +127,7 @@ func BenchmarkSlot(b *testing.B) {
 			b.SetBytes(int64(len(key)))
 			b.ReportAllocs()
 			for b.Loop() {
-				Slot(key)
+				Of(key)
 			}
 		})
 	}

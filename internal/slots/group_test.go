@@ -1,4 +1,4 @@
-package engine
+package slots
 
 import (
 	"fmt"
@@ -9,23 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestGroupingNames(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, "ByNode", ByNode.String())
-	assert.Equal(t, "BySlot", BySlot.String())
-	assert.Equal(t, "Grouping(7)", Grouping(7).String())
-	assert.NoError(t, ByNode.validate())
-	assert.NoError(t, BySlot.validate())
-	assert.EqualError(t, Grouping(7).validate(), "Config.Group is Grouping(7): want ByNode or BySlot: not sent")
-}
-
 func TestGroup(t *testing.T) {
 	t.Parallel()
-	owner := new([SlotCount]uint16) // slots 0-9 are of node 0, 10-19 of node 1, and so on
+	owner := new([Count]uint16) // slots 0-9 are of node 0, 10-19 of node 1, and so on
 	for i := range owner {
 		owner[i] = uint16(i / 10)
 	}
-	owner[5] = noOwner
+	owner[5] = NoOwner
 	for _, test := range []struct {
 		name                   string
 		slots                  []int32
@@ -42,14 +32,14 @@ func TestGroup(t *testing.T) {
 		{"no owner, keyless", []int32{5, -1}, []int32{-1, 0}, []int32{-1, 0}, 1, 1},
 		{"no owner only", []int32{5, 5}, []int32{-1, -1}, []int32{-1, -1}, 0, 0},
 		{"no such node", []int32{30, 29}, []int32{-1, 0}, []int32{-1, 0}, 1, 1},
-		{"no such slot", []int32{SlotCount, 0}, []int32{-1, 0}, []int32{-1, 0}, 1, 1},
+		{"no such slot", []int32{Count, 0}, []int32{-1, 0}, []int32{-1, 0}, 1, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var g grouper
-			groups, n := g.group(nil, test.slots, owner, 1, 3, ByNode)
+			var g Grouper
+			groups, n := g.Group(nil, test.slots, owner, 1, 3, false)
 			assert.Equal(t, fmt.Sprint(test.byNode), fmt.Sprint(groups))
 			assert.Equal(t, test.nodeGroups, n)
-			groups, n = g.group(groups, test.slots, owner, 1, 3, BySlot)
+			groups, n = g.Group(groups, test.slots, owner, 1, 3, true)
 			assert.Equal(t, fmt.Sprint(test.bySlot), fmt.Sprint(groups))
 			assert.Equal(t, test.slotGroups, n)
 		})
@@ -57,7 +47,7 @@ func TestGroup(t *testing.T) {
 }
 
 // modelGroup is group written without regard to speed.
-func modelGroup(slots []int32, owner *[SlotCount]uint16, home uint16, nodes int, by Grouping) ([]int32, int) {
+func modelGroup(slots []int32, owner *[Count]uint16, home uint16, nodes int, bySlot bool) ([]int32, int) {
 	numbers := map[int32]int32{}
 	groups := make([]int32, len(slots))
 	for i, slot := range slots {
@@ -70,7 +60,7 @@ func modelGroup(slots []int32, owner *[SlotCount]uint16, home uint16, nodes int,
 			continue
 		}
 		id := slot
-		if by == ByNode {
+		if !bySlot {
 			id = int32(node)
 		}
 		if _, found := numbers[id]; !found {
@@ -84,12 +74,12 @@ func modelGroup(slots []int32, owner *[SlotCount]uint16, home uint16, nodes int,
 func TestGroupEqualsModel(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 4))
-	var g grouper
+	var g Grouper
 	var groups []int32
 	g.stamp = ^uint32(0) - 100 // so that the stamp wraps around on the way
 	var nodes int
 	home := uint16(0)
-	owner := new([SlotCount]uint16)
+	owner := new([Count]uint16)
 	for round := range 3000 {
 		if round%100 == 0 {
 			nodes = 1 + rnd.IntN(20)
@@ -97,7 +87,7 @@ func TestGroupEqualsModel(t *testing.T) {
 			for i := range owner {
 				owner[i] = uint16(rnd.IntN(nodes))
 				if rnd.IntN(30) == 0 {
-					owner[i] = noOwner
+					owner[i] = NoOwner
 				}
 			}
 		}
@@ -106,33 +96,33 @@ func TestGroupEqualsModel(t *testing.T) {
 			n = rnd.IntN(20000)
 		}
 		slots := make([]int32, n)
-		spread := 1 + rnd.Int32N(SlotCount)
+		spread := 1 + rnd.Int32N(Count)
 		for i := range slots {
 			slots[i] = rnd.Int32N(spread)
 			if round%3 == 0 { // slots that differ in their high bits only
-				slots[i] = slots[i] << 7 % SlotCount
+				slots[i] = slots[i] << 7 % Count
 			}
 			if rnd.IntN(10) == 0 {
 				slots[i] = -1
 			}
 		}
-		for _, by := range []Grouping{ByNode, BySlot} {
+		for _, bySlot := range []bool{false, true} {
 			var count int
-			groups, count = g.group(groups, slots, owner, home, nodes, by)
-			want, wantCount := modelGroup(slots, owner, home, nodes, by)
-			require.Equal(t, want, groups, "%v of %v", by, slots)
+			groups, count = g.Group(groups, slots, owner, home, nodes, bySlot)
+			want, wantCount := modelGroup(slots, owner, home, nodes, bySlot)
+			require.Equal(t, want, groups, "%v of %v", bySlot, slots)
 			require.Equal(t, wantCount, count)
 		}
 	}
 }
 
 func TestGroupDoesNotAllocate(t *testing.T) {
-	var g grouper
+	var g Grouper
 	owner, slots := benchmarkSlots(20, 10)
-	groups, _ := g.group(nil, slots, owner, 0, 3, BySlot)
-	for _, by := range []Grouping{ByNode, BySlot} {
+	groups, _ := g.Group(nil, slots, owner, 0, 3, true)
+	for _, bySlot := range []bool{false, true} {
 		assert.Zero(t, testing.AllocsPerRun(100, func() {
-			groups, _ = g.group(groups, slots, owner, 0, 3, by)
+			groups, _ = g.Group(groups, slots, owner, 0, 3, bySlot)
 		}))
 	}
 	assert.LessOrEqual(t, len(g.cells), 64, "a small pipeline needs a small table")
@@ -140,13 +130,13 @@ func TestGroupDoesNotAllocate(t *testing.T) {
 
 // benchmarkSlots returns n slots, distinct ones each appearing equally often,
 // and the owners among three nodes.
-func benchmarkSlots(n, distinct int) (*[SlotCount]uint16, []int32) {
-	owner := new([SlotCount]uint16)
+func benchmarkSlots(n, distinct int) (*[Count]uint16, []int32) {
+	owner := new([Count]uint16)
 	for i := range owner {
-		owner[i] = uint16(i * 3 / SlotCount)
+		owner[i] = uint16(i * 3 / Count)
 	}
 	rnd := rand.New(rand.NewPCG(5, 6))
-	perm := rnd.Perm(SlotCount)
+	perm := rnd.Perm(Count)
 	slots := make([]int32, n)
 	for i := range slots {
 		slots[i] = int32(perm[i%distinct])
@@ -157,15 +147,15 @@ func benchmarkSlots(n, distinct int) (*[SlotCount]uint16, []int32) {
 func BenchmarkGroup(b *testing.B) {
 	for _, c := range []struct {
 		commands, slots int
-		by              Grouping
-	}{{20, 20, ByNode}, {20, 10, BySlot}, {10000, 5000, ByNode}, {10000, 5000, BySlot}} {
-		b.Run(fmt.Sprintf("commands=%d/slots=%d/%v", c.commands, c.slots, c.by), func(b *testing.B) {
+		bySlot          bool
+	}{{20, 20, false}, {20, 10, true}, {10000, 5000, false}, {10000, 5000, true}} {
+		b.Run(fmt.Sprintf("commands=%d/slots=%d/bySlot=%v", c.commands, c.slots, c.bySlot), func(b *testing.B) {
 			owner, slots := benchmarkSlots(c.commands, c.slots)
-			var g grouper
-			groups, _ := g.group(nil, slots, owner, 0, 3, c.by)
+			var g Grouper
+			groups, _ := g.Group(nil, slots, owner, 0, 3, c.bySlot)
 			b.ReportAllocs()
 			for b.Loop() {
-				groups, _ = g.group(groups, slots, owner, 0, 3, c.by)
+				groups, _ = g.Group(groups, slots, owner, 0, 3, c.bySlot)
 			}
 		})
 	}

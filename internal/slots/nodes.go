@@ -1,4 +1,4 @@
-package engine
+package slots
 
 import (
 	"bytes"
@@ -7,12 +7,12 @@ import (
 	"strconv"
 )
 
-// nodesTold is what a server replied to CLUSTER NODES, as far as it is needed
+// A NodesReply is what a server replied to CLUSTER NODES, as far as it is needed
 // to judge its map of the slots.
-type nodesTold struct {
-	self   string            // the server's own ID
-	epochs map[string]uint64 // the config epoch by ID, also of replicas, whose is that of their primary
-	skips  []skip            // lines that do not parse
+type NodesReply struct {
+	Self   string            // the server's own ID
+	Epochs map[string]uint64 // the config epoch by ID, also of replicas, whose is that of their primary
+	Skips  []Skip            // lines that do not parse
 }
 
 // maxNodes bounds how many nodes parseNodes reads.
@@ -20,17 +20,17 @@ const maxNodes = 16 << 10
 
 var errNodes = errors.New("CLUSTER NODES reply")
 
-// parseNodes reads a complete RESP2 or RESP3 reply to CLUSTER NODES. A line is
+// ParseNodes reads a complete RESP2 or RESP3 reply to CLUSTER NODES. A line is
 //
 //	<id> <ip:port@cport,hostname> <flags> <primary> <ping> <pong> <config epoch> <link> <slots>...
 //
 // (documentation of the command). A line that does not parse is skipped.
-func parseNodes(reply []byte) (nodesTold, error) {
+func ParseNodes(reply []byte) (NodesReply, error) {
 	text, err := nodesText(reply)
 	if err != nil {
-		return nodesTold{}, err
+		return NodesReply{}, err
 	}
-	told := nodesTold{epochs: make(map[string]uint64)}
+	told := NodesReply{Epochs: make(map[string]uint64)}
 	for number := 1; len(text) > 0; number++ {
 		var line []byte
 		line, text, _ = bytes.Cut(text, []byte("\n"))
@@ -40,20 +40,20 @@ func parseNodes(reply []byte) (nodesTold, error) {
 			continue
 		}
 		if number > maxNodes {
-			return nodesTold{}, fmt.Errorf("%w: want at most %d lines", errNodes, maxNodes)
+			return NodesReply{}, fmt.Errorf("%w: want at most %d lines", errNodes, maxNodes)
 		}
 		n, err := uint64(0), errNodes
 		if len(fields) >= needed {
 			n, err = strconv.ParseUint(string(fields[epoch]), 10, 64)
 		}
 		if err != nil {
-			told.skips = append(told.skips, skip{node: plain(string(fields[id])), reason: oddLine})
+			told.Skips = append(told.Skips, Skip{Node: Printable(string(fields[id])), Reason: oddLine})
 			continue
 		}
-		told.epochs[string(fields[id])] = n
+		told.Epochs[string(fields[id])] = n
 		for flag := range bytes.SplitSeq(fields[flags], []byte(",")) {
 			if string(flag) == "myself" {
-				told.self = string(fields[id])
+				told.Self = string(fields[id])
 			}
 		}
 	}
@@ -78,10 +78,10 @@ func nodesText(reply []byte) ([]byte, error) {
 	return text, nil
 }
 
-// knows tells whether the nodes that claim slots are among those told.
-func (t nodesTold) knows(claims []claim) bool {
+// Knows tells whether the nodes that claim slots are among those told.
+func (t NodesReply) Knows(claims []Claim) bool {
 	for _, c := range claims {
-		if _, ok := t.epochs[c.id]; !ok {
+		if _, ok := t.Epochs[c.ID]; !ok {
 			return false
 		}
 	}

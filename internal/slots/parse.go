@@ -1,4 +1,4 @@
-package engine
+package slots
 
 import (
 	"bytes"
@@ -12,22 +12,22 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A slotRange is a row of CLUSTER SLOTS: the slots first to last and the nodes
-// that serve them, nodes[0] being the primary. A range without a node has no
+// A Range is a row of CLUSTER SLOTS: the slots First to Last and the nodes
+// that serve them, Nodes[0] being the primary. A range without a node has no
 // owner, or none whose address is known.
-type slotRange struct {
-	first, last uint16
-	nodes       []nodeAddr
+type Range struct {
+	First, Last uint16
+	Nodes       []NodeAddr
 }
 
-// A nodeAddr is the address, host:port, and the ID of a node. Servers before
+// A NodeAddr is the address, host:port, and the ID of a node. Servers before
 // Redis 4 send no ID.
-type nodeAddr struct {
-	addr    string
-	id      string
-	zone    string // its availability zone, as servers tell it; "" if they do not
-	near    bool   // that, or the one of Config.ZoneOf, is the client's
-	dialled bool   // the server did not tell the host: it is the one that was asked
+type NodeAddr struct {
+	Addr    string
+	ID      string
+	Zone    string // its availability zone, as servers tell it; "" if they do not
+	Near    bool   // that, or the one of Config.ZoneOf, is the client's
+	Dialled bool   // the server did not tell the host: it is the one that was asked
 }
 
 // Bounds of what parseSlots accepts. A cluster has at most 1,000 nodes by the
@@ -39,7 +39,7 @@ const (
 	maxHostLength = 255
 )
 
-// parseSlots reads a complete RESP2 or RESP3 reply to CLUSTER SLOTS, whose form
+// ParseSlots reads a complete RESP2 or RESP3 reply to CLUSTER SLOTS, whose form
 // is that of the command's documentation. asked is the host:port of the server
 // that replied: its host stands in where a node's endpoint is NULL or empty,
 // or is "?" and the metadata has no IP.
@@ -49,17 +49,17 @@ const (
 // no RESP is an error, which names the offset in the reply and what was expected
 // there. What parseSlots allocates is in proportion to the reply, whatever that
 // claims to hold.
-func parseSlots(reply []byte, asked string) ([]slotRange, []skip, error) {
+func ParseSlots(reply []byte, asked string) ([]Range, []Skip, error) {
 	if len(reply) > 0 && reply[0] == '-' {
 		msg, _, _ := bytes.Cut(reply[1:], crlf)
 		return nil, nil, fmt.Errorf("CLUSTER SLOTS: %s", resp.Redact(string(msg)))
 	}
 	p := slotsParser{replyReader: replyReader{b: reply}, askedHost: hostOf(asked)}
-	n, err := p.array("an array of slot ranges", 0, SlotCount)
+	n, err := p.array("an array of slot ranges", 0, Count)
 	if err != nil {
 		return nil, nil, err
 	}
-	ranges := make([]slotRange, 0, n)
+	ranges := make([]Range, 0, n)
 	for range n {
 		row, err := p.cut(maxReplyDepth - 1)
 		if err != nil {
@@ -78,23 +78,23 @@ func parseSlots(reply []byte, asked string) ([]slotRange, []skip, error) {
 type slotsParser struct {
 	replyReader
 	askedHost string
-	skips     []skip
+	skips     []Skip
 }
 
 // slotRange reads [first, last, node...]. It reports whether the range can be used.
-func (p *slotsParser) slotRange(row replyReader) (r slotRange, ok bool) {
+func (p *slotsParser) slotRange(row replyReader) (r Range, ok bool) {
 	first, last, n := 0, 0, 0
 	var err error
 	if n, err = row.array("a slot range of first, last and nodes", 2, 2+maxRangeNodes); err == nil {
-		if first, err = row.integer("the first slot of a range", 0, SlotCount-1); err == nil {
-			last, err = row.integer("the last slot of a range", first, SlotCount-1)
+		if first, err = row.integer("the first slot of a range", 0, Count-1); err == nil {
+			last, err = row.integer("the last slot of a range", first, Count-1)
 		}
 	}
 	if err != nil {
-		p.skips = append(p.skips, skip{node: "a range of slots", reason: reasonOf(err)})
+		p.skips = append(p.skips, Skip{Node: "a range of slots", Reason: reasonOf(err)})
 		return r, false
 	}
-	r.first, r.last = uint16(first), uint16(last)
+	r.First, r.Last = uint16(first), uint16(last)
 	for i := range n - 2 {
 		cell, err := row.cut(maxReplyDepth - 2)
 		if err != nil {
@@ -102,11 +102,11 @@ func (p *slotsParser) slotRange(row replyReader) (r slotRange, ok bool) {
 		}
 		node, missing := p.node(cell)
 		switch {
-		case missing.reason == "":
-			r.nodes = append(r.nodes, node)
+		case missing.Reason == "":
+			r.Nodes = append(r.Nodes, node)
 			continue
 		case i == 0:
-			missing.first, missing.last, missing.primary = r.first, r.last, true
+			missing.First, missing.Last, missing.Primary = r.First, r.Last, true
 		}
 		if p.skips = append(p.skips, missing); i == 0 {
 			break // a replica must not be taken for the primary
@@ -116,7 +116,7 @@ func (p *slotsParser) slotRange(row replyReader) (r slotRange, ok bool) {
 }
 
 // node reads [endpoint, port, id, metadata, ...], or says why the node is skipped.
-func (p *slotsParser) node(row replyReader) (node nodeAddr, missing skip) {
+func (p *slotsParser) node(row replyReader) (node NodeAddr, missing Skip) {
 	var host, id []byte
 	var told metadata
 	port := 0
@@ -143,18 +143,18 @@ func (p *slotsParser) node(row replyReader) (node nodeAddr, missing skip) {
 	if !nameless && err == nil {
 		var usable bool
 		if host, usable = usableHost(host); !usable {
-			return node, skip{node: name, reason: unusableHost}
+			return node, Skip{Node: name, Reason: unusableHost}
 		}
 	}
 	switch {
 	case err != nil:
-		return node, skip{node: name, reason: reasonOf(err)}
+		return node, Skip{Node: name, Reason: reasonOf(err)}
 	case port == 0:
-		return node, skip{node: name, reason: portZero}
+		return node, Skip{Node: name, Reason: portZero}
 	}
-	node = nodeAddr{id: string(id), zone: string(told.zone)}
-	node.addr, node.dialled = joinAddr(host, port, p.askedHost)
-	return node, skip{}
+	node = NodeAddr{ID: string(id), Zone: string(told.zone)}
+	node.Addr, node.Dialled = joinAddr(host, port, p.askedHost)
+	return node, Skip{}
 }
 
 // metadata is what a node's row tells besides, as far as it is used.
