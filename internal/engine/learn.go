@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -75,10 +76,10 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			if left < 0 {
 				left = timeLeft(ctx, now)
 			}
-			if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left, c.cfg.DownGrace) {
+			if !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left, c.cfg.DownGrace) {
 				return cmd, nil
 			}
-			err = c.wait(ctx, backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
+			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
 		}
 		if err != nil {
 			return cmd, &redislanes.CommandError{Command: name, Err: wire.NotSent("", err)}
@@ -199,7 +200,7 @@ func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
 			l.since = last
 		}
 	}
-	if !mayTryAgain(&trouble{since: l.since}, now, 0, grace) {
+	if !(attempt.Outage{Since: l.since}).MayRetry(now, 0, grace) {
 		l.old = now.Add(failedTime)
 	}
 }

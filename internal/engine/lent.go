@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -35,7 +36,7 @@ type lending struct {
 	replica *node          // whose pool it is; nil: a primary's
 	avoid   []*node        // replicas that have not answered
 	asking  bool
-	attempt attempt
+	attempt history
 	began   time.Time     // when the first try ended
 	had     time.Duration // what the context left then
 	seen    seen          // in the last try
@@ -80,8 +81,8 @@ func (l *lending) perform(ctx context.Context) error {
 // noteDoubt notes that the try which ended with the error has run commands: whatever becomes
 // of the next try, the action has not come to nothing.
 func (l *lending) noteDoubt(err error) {
-	if l.seen.wrote && l.attempt.doubt == nil {
-		l.attempt.doubt = errors.New("commands of the first try ran: " + err.Error())
+	if l.seen.wrote && !l.attempt.doubt.Any() {
+		l.attempt.doubt.Note(errors.New("commands of the first try ran: " + err.Error()))
 		l.doubted = l.attempt.tries
 	}
 }
@@ -89,11 +90,11 @@ func (l *lending) noteDoubt(err error) {
 // outcome returns the error of the action whose last try ended with err. An error of the
 // action's own stands.
 func (l *lending) outcome(err error) error {
-	first := l.attempt.doubt
-	if first == nil || l.doubted == l.attempt.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
+	doubt := &l.attempt.doubt
+	if !doubt.Any() || l.doubted == l.attempt.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
 		return err
 	}
-	return unknownAfter(first, err)
+	return doubt.Unknown(err)
 }
 
 // lend gets a connection: from where a redirect pointed, or by the map.
@@ -163,10 +164,14 @@ func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, no
 	l.attempt.hops, l.attempt.trouble = 0, &t
 	replica, grace := l.replica, l.client.cfg.DownGrace
 	l.to, l.replica, l.asking = nil, nil, false
-	switch {
-	case replica != nil:
+	switch t.outage().Next(replica != nil, now, l.had, grace) {
+	case attempt.Turn:
 		l.avoid = append(l.avoid, replica)
-	case !mayTryAgain(&t, now, l.had, grace), l.client.wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
+	case attempt.Retry:
+		if l.client.wait(ctx, attempt.Backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil {
+			return false
+		}
+	default:
 		return false
 	}
 	count.Add(1)
@@ -196,7 +201,7 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	case fate.ReadOnly:
 		l.how.Replicas = false // no replica writes
 	}
-	if to.Fate == fate.Itself || l.replica == nil && (to.Fate == fate.ReadOnly || fate.SaysReplica([]byte(reply.S))) { // the latter also in a script
+	if attempt.Stale(to.Fate, []byte(reply.S), l.replica != nil) {
 		l.to.Renew()
 		l.client.hint()
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -205,7 +205,7 @@ func (c *Client) learnFrom(err error, p *nodepool.Pool, u use) {
 	}
 	text := []byte(said.S)
 	to := slots.ParseRedirect(text, p.Address())
-	if to.From(p.Address(), c.leadsTo(to)) == fate.Itself || u == asPrimary && (to.Fate == fate.ReadOnly || fate.SaysReplica(text)) {
+	if attempt.Stale(to.From(p.Address(), c.leadsTo(to)), text, u == asReplica) {
 		p.Renew()
 	}
 }

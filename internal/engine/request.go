@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -45,7 +46,7 @@ type Request struct {
 	observed observation
 	probes   bool // see wire.Probes
 
-	attempts []attempt // of each command, if some had to be sent again
+	attempts []history // of each command, if some had to be sent again
 	began    time.Time // when the first of these ended
 	took     time.Duration
 }
@@ -221,7 +222,7 @@ func (r *Request) Mark(i int, t command.Traits) {
 	if t&command.MayWrite != 0 {
 		r.marks[i] |= markMayWrite
 	}
-	if i > 0 && setsExpiry(r.command(i), r.command(i-1)) {
+	if i > 0 && attempt.SetsExpiry(r.command(i), r.command(i-1)) {
 		r.marks[i] |= markExpiry
 	}
 	if t&command.Slow != 0 {

@@ -17,7 +17,7 @@ func (r *Request) tried(i int, err error) error {
 
 // explain adds to a command's error what is known of it, if it was tried from
 // began on for the time that it took.
-func (a *attempt) explain(err error, began time.Time, took time.Duration) error {
+func (a *history) explain(err error, began time.Time, took time.Duration) error {
 	if a.overtaken {
 		err = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, err)
 	}
@@ -32,4 +32,16 @@ func (a *attempt) explain(err error, began time.Time, took time.Duration) error 
 		return &redislanes.TroubleError{Tries: a.tries, Took: took, Err: err}
 	}
 	return err
+}
+
+// outcome returns what became of the command, whose last try ended with the reply or the
+// error: an error with the outcome unknown if the last try proves nothing of an earlier one.
+func (a *history) outcome(reply []byte, err error) ([]byte, error) {
+	switch {
+	case a.doubt.Settled(reply, err):
+		return reply, err
+	case err == nil:
+		err = saidError(reply)
+	}
+	return nil, a.doubt.Unknown(err)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -15,56 +16,41 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A step is what happens next to a command that was sent.
-type step uint8
-
-const (
-	ran      step = iota // it has run, or may have: the outcome stands
-	stands               // it has not run, and will not be sent again
-	toFollow             // MOVED: another node should have it, at once; NOSCRIPT: the same node
-	toAsk                // ASK: the same, but only for its keys
-	toTurn               // another replica should have it, at once, or the primary
-	toRetry              // later
-	toRepeat             // it has run, at once again: see order.go
-)
-
-// again tells whether the command is to be sent again.
-func (s step) again() bool { return s > stands }
-
 // judge decides about the i-th command by its last try.
-func (x *retry) judge(i int, now time.Time) step {
+func (x *retry) judge(i int, now time.Time) attempt.Step {
 	reply, addr, err := x.request.lastTry(i)
 	switch {
 	case err != nil:
 		return x.judgeFailure(i, addr, err, now)
 	case !resp.IsError(reply):
 		x.succeeded(i, addr)
-		return ran
+		return attempt.Ran
 	}
 	text := resp.ErrorText(reply)
-	switch to := slots.ParseRedirect(text, addr); {
+	to := slots.ParseRedirect(text, addr)
+	switch {
 	case to.Fate == fate.NoScript:
 		x.attempts[i].trouble = nil
 		if x.request.sendText(i) {
 			x.attempts[i].why = wasUnknownScript
-			return toFollow
+			return attempt.Follow
 		}
-		return ran
+		return attempt.Ran
 	case to.Fate == fate.Moved, to.Fate == fate.Ask, to.Fate == fate.Nowhere:
-		return x.follow(i, to, wire.ErrorCode(text), addr, now)
+		return x.follow(i, to, text, addr, now)
 	case to.Fate.Passes():
-		return x.judgeRefusal(i, to.Fate, wire.ErrorCode(text), addr, now)
+		return x.judgeRefusal(i, to.Fate, text, addr, now)
 	case to.Fate.Refused():
 		x.attempts[i].trouble = nil
-		return stands
+		return attempt.Stands
 	}
-	if x.replicaOf(i) == nil && fate.SaysReplica(text) { // in a script: nothing else may tell
+	if attempt.Stale(to.Fate, text, x.replicaOf(i) != nil) {
 		x.request.places[i].trip.pool.Renew()
 		x.client.hint()
 	}
 	// Not a success: the server may say so before it looks whether it may write.
 	x.attempts[i].trouble = nil
-	return ran
+	return attempt.Ran
 }
 
 // succeeded notes that the server runs commands.
@@ -76,15 +62,15 @@ func (x *retry) succeeded(i int, addr string) {
 
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
 // other server.
-func (x *retry) judgeRefusal(i int, f fate.Fate, code, addr string, now time.Time) step {
-	if f == fate.Itself || f == fate.ReadOnly && x.replicaOf(i) == nil {
+func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now time.Time) attempt.Step {
+	if attempt.Stale(f, text, x.replicaOf(i) != nil) {
 		x.request.places[i].trip.pool.Renew()
 	} else if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
 	x.attempts[i].replica = f == fate.ReadOnly && x.client.topology.Load().Single
 	at := siteOf(f, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
-	t := x.client.troubles.note(at, code, x.attempts[i].since(at), now)
+	t := x.client.troubles.note(at, wire.ErrorCode(text), x.attempts[i].since(at), now)
 	return x.inTrouble(i, wasRefused, t, now)
 }
 
@@ -101,7 +87,7 @@ func siteOf(f fate.Fate, addr string, s sort, slot int32, command []byte) site {
 
 // since returns since when the command itself has met trouble at the site, zero
 // if it has not: not all troubles are remembered.
-func (a *attempt) since(at site) time.Time {
+func (a *history) since(at site) time.Time {
 	if a.trouble != nil && a.trouble.site == at {
 		return a.trouble.since
 	}
@@ -109,24 +95,22 @@ func (a *attempt) since(at site) time.Time {
 }
 
 // judgeFailure decides for a command without a reply.
-func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) step {
-	because, final := wasNotSent, stands
-	if !errors.Is(err, redislanes.ErrNotSent) {
-		because, final = wasUnknown, ran
-		// Whether it may run twice is the request's to say, never the error's.
-		if x.request.marks[i]&markRepeatable == 0 {
-			return ran
-		}
-		if isAmbiguous(err) && runsScript(x.request.command(i)) {
-			return ran // it makes up texts of its own, and would say the same again
-		}
+func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) attempt.Step {
+	r := x.request
+	again, final := attempt.Unanswered(err, r.marks[i]&markRepeatable != 0, isAmbiguous(err), runsScript(r.command(i)))
+	if !again {
+		return final
+	}
+	because := wasNotSent
+	if final == attempt.Ran {
+		because = wasUnknown
 		x.doubt(i, err)
 	}
 	if !x.client.passes(err, x.replicaOf(i) != nil) {
 		return final
 	}
 	t := x.client.unanswered(err, addr, x.request.sort(i), x.request.slots[i], now)
-	if s := x.inTrouble(i, because, t, now); s.again() {
+	if s := x.inTrouble(i, because, t, now); s.Again() {
 		return s
 	}
 	return final
@@ -140,9 +124,8 @@ func (x *retry) replicaOf(i int) *node {
 	return nil
 }
 
-// inTrouble applies the one rule for all troubles. What a replica does not
-// answer is another one's or the primary's, whatever time it is.
-func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) step {
+// inTrouble applies the one rule for all troubles.
+func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) attempt.Step {
 	x.client.hint()
 	a := &x.attempts[i]
 	a.why, a.hops, a.trouble = because, 0, &t
@@ -151,13 +134,7 @@ func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) step {
 	if replica != nil && !slices.Contains(x.avoid, replica) {
 		x.avoid = append(x.avoid, replica)
 	}
-	switch {
-	case replica != nil || x.givesUp:
-		return toTurn
-	case mayTryAgain(&t, now, x.had, x.client.cfg.DownGrace):
-		return toRetry
-	}
-	return stands
+	return t.outage().Next(replica != nil || x.givesUp, now, x.had, x.client.cfg.DownGrace)
 }
 
 // unanswered notes the trouble of a command that got no reply because of err.
@@ -208,7 +185,7 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 		if !deadline.IsZero() {
 			left = deadline.Sub(now)
 		}
-		if mayTryAgain(&met, now, left, c.cfg.DownGrace) {
+		if met.outage().MayRetry(now, left, c.cfg.DownGrace) {
 			return nil
 		}
 		err = &redislanes.TroubleError{Where: met.String(), Since: met.since, For: now.Sub(met.since), Err: err}
@@ -247,35 +224,35 @@ func (c *Client) passes(err error, replica bool) bool {
 // follow notes where a redirect sends the command and, for MOVED, the slot. One
 // for another slot than the command's is not followed: what a script or a strange
 // server makes up must not lead the client astray. One that leads nowhere else is a refusal.
-func (x *retry) follow(i int, to slots.Redirect, code, addr string, now time.Time) step {
+func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now time.Time) attempt.Step {
 	a, slot := &x.attempts[i], x.request.slots[i]
 	if to.Fate != fate.Ask || x.how.noFollow {
 		x.client.hint()
 	}
 	if slot != int32(to.Slot) {
-		return stands
+		return attempt.Stands
 	}
 	at := x.placed(to)
 	if f := to.From(addr, at.place); f == fate.Itself || f == fate.Nowhere {
-		return x.judgeRefusal(i, f, code, addr, now)
+		return x.judgeRefusal(i, f, text, addr, now)
 	}
 	if x.how.noFollow || a.hops >= x.client.cfg.MaxRedirects {
-		return stands
+		return attempt.Stands
 	}
 	n := x.nodeAt(at)
 	if n == nil {
-		return stands
+		return attempt.Stands
 	}
 	a.hops++
 	a.to = route{node: n, asking: to.Fate == fate.Ask}
 	x.bySlot[slot] = a.to
 	if a.to.asking {
 		a.why = wasAsked
-		return toAsk
+		return attempt.Ask
 	}
 	a.why = wasMoved
 	x.moves = append(x.moves, move{Slot: to.Slot, To: n})
-	return toFollow
+	return attempt.Follow
 }
 
 // A leading is where a redirect leads. It is looked up once for commands that are judged

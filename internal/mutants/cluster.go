@@ -33,18 +33,18 @@ var ofCluster = []mutant{
 		"./cluster", "TestLeavingNodesFailNoCall", false,
 	},
 	{
-		"a key lives for ever after a refused INCRBY", "internal/engine/order.go",
-		"if steps[k] == ran {", "if false {",
-		"./cluster", "TestExpiryFollowsItsCounter", false,
+		"a key lives for ever after a refused INCRBY", "internal/attempt/order.go",
+		"case head.Step.Again() && !c.Step.Again():", "case head.Step.Again() && c.Step == Stands:",
+		"./internal/attempt", "TestOrder", false,
 	},
 	{
-		"a call waits for the EXPIRE of a hit that was refused", "internal/engine/order.go",
-		"case of == stands && s.again():", "case false:",
+		"a call waits for the EXPIRE of a hit that was refused", "internal/attempt/order.go",
+		"case head.Step == Stands && c.Step.Again():", "case false:",
 		"./pipeline", "TestScriptSharesItsCountersFate", false,
 	},
 	{
-		"an INCRBY goes again without the EXPIRE that was refused with it", "internal/engine/order.go",
-		"case of.again() && s == stands:", "case false:",
+		"an INCRBY goes again without the EXPIRE that was refused with it", "internal/attempt/order.go",
+		"case head.Step.Again() && !c.Step.Again():", "case head.Step.Again() && c.Step == Ran:",
 		"./pipeline", "TestScriptSharesItsCountersFate", false,
 	},
 	{
@@ -58,18 +58,18 @@ var ofCluster = []mutant{
 		"./cluster", "TestRedirectToItself/MOVED$", false,
 	},
 	{
-		"a stale connection stays in use", "internal/engine/verdict.go",
-		"f == fate.Itself || f == fate.ReadOnly", "f == fate.ReadOnly",
+		"a stale connection stays in use", "internal/attempt/step.go",
+		"return f == fate.Itself || !replica", "return !replica",
 		"./cluster", "TestRedirectToItselfWithoutAMap", false,
 	},
 	{
 		"a stale lent connection stays in use", "internal/engine/lent.go",
-		"if to.Fate == fate.Itself || l.replica == nil", "if l.replica == nil",
+		"if attempt.Stale(to.Fate, []byte(reply.S), l.replica != nil) {", "if attempt.Stale(fate.Unserved, []byte(reply.S), l.replica != nil) {",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
 		"a stale connection of a node's own client stays in use", "internal/engine/nodes.go",
-		"c.leadsTo(to)) == fate.Itself || ", "c.leadsTo(to)) == fate.Unserved || ",
+		"if attempt.Stale(to.From(p.Address(), c.leadsTo(to)), text,", "if attempt.Stale(to.Fate, text,",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
@@ -79,7 +79,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a redirect for another slot is followed", "internal/engine/verdict.go",
-		"if slot != int32(to.Slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
+		"if slot != int32(to.Slot) {\n\t\treturn attempt.Stands", "if false {\n\t\treturn attempt.Stands",
 		"./cluster", "TestRedirectForAnotherSlot", false,
 	},
 	{
@@ -189,12 +189,12 @@ var ofCluster = []mutant{
 	},
 	{
 		"an unknown command is routed by a guess while all nodes are down", "internal/engine/learn.go",
-		"if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,", "if true || !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,",
+		"if !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left,", "if true || !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left,",
 		"./cluster", "TestUnknownCommandOutlastsAFailover", false,
 	},
 	{
-		"short calls wait for a silent node until the grace is over", "internal/engine/trouble.go",
-		"if t.silent && left < grace", "if left < 0 && left < grace",
+		"short calls wait for a silent node until the grace is over", "internal/attempt/outage.go",
+		"if o.Silent && left < window", "if left < 0 && left < window",
 		"./cluster", "TestSilentNodeHoldsUpNoShortCall", false,
 	},
 	{
@@ -219,7 +219,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a redirect of any slot is followed", "internal/engine/verdict.go",
-		"if slot != int32(to.Slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
+		"if slot != int32(to.Slot) {\n\t\treturn attempt.Stands", "if false {\n\t\treturn attempt.Stands",
 		"./cluster", "TestNobodyTellsOfACommand", false,
 	},
 	{
@@ -273,8 +273,8 @@ var ofCluster = []mutant{
 		"./cluster", "TestRequestsAreRefusedAtTheDoor", false,
 	},
 	{
-		"calls retry for as long as their context lasts", "internal/engine/trouble.go",
-		"return now.Sub(t.since) < grace", "return grace > 0",
+		"calls retry for as long as their context lasts", "internal/attempt/outage.go",
+		"return now.Sub(o.Since) < window", "return window > 0",
 		"./cluster", "TestDeadForGood/LOADING", false,
 	},
 	{
@@ -294,7 +294,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/verdict.go",
-		"\tx.attempts[i].trouble = nil\n\treturn ran\n}", "\tx.succeeded(i, addr)\n\treturn ran\n}",
+		"\tx.attempts[i].trouble = nil\n\treturn attempt.Ran\n}", "\tx.succeeded(i, addr)\n\treturn attempt.Ran\n}",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
@@ -308,18 +308,18 @@ var ofCluster = []mutant{
 		"./cluster", "TestNoOwnerGrace", false,
 	},
 	{
-		"a refused command undoes what a later one did", "internal/engine/order.go",
-		"s.again() && s != toAsk && behind.slots[x.request.slots[i]]:", "false:",
+		"a refused command undoes what a later one did", "internal/attempt/order.go",
+		"c.Step != Ask && behind.slots[c.Slot]:", "false:",
 		"./cluster", "TestOrderWithinASlot", false,
 	},
 	{
-		"a read that was refused is not sent again because others ran", "internal/engine/order.go",
-		"\t\t\tbehind = writes\n", "\t\t\tbehind = all\n",
+		"a read that was refused is not sent again because others ran", "internal/attempt/order.go",
+		"\t\tbehind = wrote\n", "\t\tbehind = ran\n",
 		"./cluster", "TestReadsOvertakeNoReads", false,
 	},
 	{
-		"a followed ASK undoes what a later command did", "internal/engine/order.go",
-		"case s == toAsk && behind.sharesKey(x.request, i), ", "case ",
+		"a followed ASK undoes what a later command did", "internal/attempt/order.go",
+		"case c.Step == Ask && behind.sharesKey(c), ", "case ",
 		"./cluster", "TestOrderWithinASlot", false,
 	},
 	{
@@ -329,7 +329,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a replica that refuses is asked again", "internal/engine/verdict.go",
-		"case replica != nil || x.givesUp:\n", "case x.givesUp:\n",
+		"Next(replica != nil || x.givesUp,", "Next(x.givesUp,",
 		"./cluster", "TestSecondaryFallsBack/LOADING", false,
 	},
 	{
@@ -359,7 +359,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"lent connections retry for as long as their context lasts", "internal/engine/lent.go",
-		"case !mayTryAgain(&t, now, l.had, grace), l.client.wait(", "case l.client.wait(",
+		"\tcase attempt.Retry:\n", "\tcase attempt.Retry, attempt.Stands:\n",
 		"./cluster", "TestLentActionsKnowTheGrace", false,
 	},
 	{
@@ -378,8 +378,8 @@ var ofCluster = []mutant{
 		"./internal/engine", "TestLogOfKeysThatMove", false,
 	},
 	{
-		"a script's READONLY leaves its connections where they are", "internal/engine/verdict.go",
-		"if x.replicaOf(i) == nil && fate.SaysReplica(text) {", "if false {",
+		"a script's READONLY leaves its connections where they are", "internal/attempt/step.go",
+		"(f == fate.ReadOnly || fate.SaysReplica(text))", "f == fate.ReadOnly",
 		"./internal/sim/model", "TestScriptsBehindAFailover", false,
 	},
 	{
@@ -398,8 +398,8 @@ var ofCluster = []mutant{
 		"./cluster", "TestFates", false,
 	},
 	{
-		"a script's own error is repeated over a proxy", "internal/engine/verdict.go",
-		"if isAmbiguous(err) && runsScript(x.request.command(i)) {", "if false {",
+		"a script's own error is repeated over a proxy", "internal/attempt/step.go",
+		"return repeatable && !(madeUp && script), Ran", "return repeatable, Ran",
 		"./cluster", "TestUnlistedIsRepeatedIfSafe", false,
 	},
 	{

@@ -1,4 +1,4 @@
-package engine
+package attempt
 
 import (
 	"context"
@@ -11,40 +11,44 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// doubt notes that the i-th command may have run in the try that ended with the error.
-// From then on only a reply about the command says what became of it. A command that only
-// reads leaves no doubt.
-func (x *retry) doubt(i int, err error) {
-	if a := &x.attempts[i]; a.doubt == nil && x.request.marks[i]&markReads == 0 {
-		a.doubt = err
+// A Doubt is how the first try of a command ended in which it may have run. The zero value
+// is no doubt. From then on only a reply about the command says what became of it. A command
+// that only reads leaves no doubt.
+type Doubt struct{ first error }
+
+// ErrEarly is the doubt about an EXPIRE that ran before the command on its key, and is
+// sent again behind it.
+var ErrEarly = errors.New("it ran before the command on its key did")
+
+// Note notes that the command may have run in the try that ended with the error.
+func (d *Doubt) Note(err error) {
+	if d.first == nil {
+		d.first = err
 	}
 }
 
-// final returns the step for a command that did not run in its last try and is not sent
+// Any tells whether there is a doubt.
+func (d *Doubt) Any() bool { return d.first != nil }
+
+// Final returns the step of a command that did not run in its last try and is not sent
 // again: in an earlier try it may have run.
-func (a *attempt) final() step {
-	if a.doubt != nil {
-		return ran
+func (d *Doubt) Final() Step {
+	if d.first != nil {
+		return Ran
 	}
-	return stands
+	return Stands
 }
 
-// outcome returns what became of the command, whose last try ended with the reply or the
-// error: an error with the outcome unknown if the last try proves nothing of an earlier one.
-func (a *attempt) outcome(reply []byte, err error) ([]byte, error) {
-	switch {
-	case a.doubt == nil, err == nil && endsDoubt(reply), errors.Is(err, redislanes.ErrUnknownOutcome):
-		return reply, err
-	case err == nil:
-		err = saidError(reply)
-	}
-	return nil, unknownAfter(a.doubt, err)
+// Settled tells whether the end of the last try says what became of the command: a reply,
+// or why there is none.
+func (d *Doubt) Settled(reply []byte, err error) bool {
+	return d.first == nil || err == nil && settles(reply) || errors.Is(err, redislanes.ErrUnknownOutcome)
 }
 
-// endsDoubt tells whether the reply to a command that was sent again is its outcome. An error
+// settles tells whether the reply to a command that was sent again is its outcome. An error
 // that is not known to be about the command may come from a server that did not look at it.
 // One that stands for a reply beyond the limits will do: the reply came.
-func endsDoubt(reply []byte) bool {
+func settles(reply []byte) bool {
 	if !resp.IsError(reply) {
 		return true
 	}
@@ -52,10 +56,11 @@ func endsDoubt(reply []byte) bool {
 	return fate.Of(text).AboutCommand() || resp.IsRefusal(text)
 }
 
-// unknownAfter returns the error of a command that may have run in the try that ended with first,
-// and was sent again in vain.
-func unknownAfter(first, again error) error {
+// Unknown returns the error of a command about which there is a doubt, and which was sent
+// again in vain.
+func (d *Doubt) Unknown(again error) error {
 	e := &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome}
+	first := d.first
 	var lost *redislanes.OutcomeError
 	if errors.As(first, &lost) {
 		e.Addr, first = lost.Addr, lost.Cause
@@ -85,7 +90,3 @@ func (r *repeated) Unwrap() error { return r.first }
 func (r *repeated) Is(target error) bool {
 	return (errors.Is(target, context.DeadlineExceeded) || errors.Is(target, context.Canceled)) && errors.Is(r.again, target)
 }
-
-// errEarly is the doubt about an EXPIRE that ran before the command on its key, and is
-// repeated behind it.
-var errEarly = errors.New("it ran before the command on its key did")
