@@ -45,38 +45,6 @@ type retry struct {
 	many   int            // how many trips are too many to keep those that nobody needs
 }
 
-// A history is what a retry knows of one command.
-type history struct {
-	tries     int   // how often it was sent, or could not be sent
-	hops      int   // redirects that were followed one behind the other
-	why       why   // it is sent again
-	overtaken bool  // a later command of its slot has run
-	to        route // where the last redirect sent it; without a node: by the map
-	trouble   *trouble
-	replica   bool // a server without cluster mode has refused it because it is a replica
-	doubt     attempt.Doubt
-}
-
-// A route is where a redirect sends a command, or the replica that was chosen for it.
-type route struct {
-	node   *node
-	use    use
-	asking bool
-}
-
-// why says for what reason a command is sent again.
-type why uint8
-
-const (
-	wasRefused why = iota
-	wasNotSent
-	wasUnknown
-	wasMoved
-	wasAsked
-	wasEarly         // an EXPIRE
-	wasUnknownScript // EVALSHA of a script that the server does not know
-)
-
 // run judges and sends until nothing is left that may be sent again.
 func (x *retry) run(ctx context.Context) {
 	x.begin(ctx)
@@ -375,11 +343,4 @@ func (x *retry) giveUpReplicas() {
 		}
 	}
 	x.patience, x.givesUp = time.Time{}, false
-}
-
-// doubt notes that the i-th command may have run in the try that ended with the error.
-func (x *retry) doubt(i int, err error) {
-	if x.request.marks[i]&markReads == 0 {
-		x.attempts[i].doubt.Note(err)
-	}
 }

@@ -23,7 +23,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestGoroutinesAreJudged", false,
 	},
 	{
-		"a storm of refreshes", "internal/engine/pace.go",
+		"a storm of refreshes", "internal/engine/refresh.go",
 		"refreshSpacing = 500 * time.Millisecond", "refreshSpacing = time.Millisecond",
 		"./internal/engine", "TestRefreshesAreSpaced", false,
 	},
@@ -78,7 +78,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestAddressOfAnUnknownHost", false,
 	},
 	{
-		"a redirect for another slot is followed", "internal/engine/verdict.go",
+		"a redirect for another slot is followed", "internal/engine/redirect.go",
 		"if slot != int32(to.Slot) {\n\t\treturn attempt.Stands", "if false {\n\t\treturn attempt.Stands",
 		"./cluster", "TestRedirectForAnotherSlot", false,
 	},
@@ -123,7 +123,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestWatchDoesNotHideLoading", false,
 	},
 	{
-		"a server that refuses connections gives reads a new grace", "internal/engine/verdict.go",
+		"a server that refuses connections gives reads a new grace", "internal/engine/unanswered.go",
 		"refusedDial(err), beganAt(err)", "\"\", beganAt(err)",
 		"./cluster", "TestRefusedDialDoesNotHideLoading", false,
 	},
@@ -148,7 +148,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestAnotherReplicaBeforeThePrimary", false,
 	},
 	{
-		"replicas in other zones are read from first", "internal/engine/replicas.go",
+		"replicas in other zones are read from first", "internal/engine/zone.go",
 		"n.Near = zone == c.cfg.Zone", "n.Near = zone != c.cfg.Zone",
 		"./cluster", "TestZones", false,
 	},
@@ -218,12 +218,12 @@ var ofCluster = []mutant{
 		"./cluster", "TestUnknownCommandsAreAskedFor", false,
 	},
 	{
-		"a redirect of any slot is followed", "internal/engine/verdict.go",
+		"a redirect of any slot is followed", "internal/engine/redirect.go",
 		"if slot != int32(to.Slot) {\n\t\treturn attempt.Stands", "if false {\n\t\treturn attempt.Stands",
 		"./cluster", "TestNobodyTellsOfACommand", false,
 	},
 	{
-		"a command with keys in two slots is sent", "internal/engine/keys.go",
+		"a command with keys in two slots is sent", "internal/engine/route.go",
 		"if ok && s != slot {", "if ok && s != slot && len(key) == 0 {",
 		"./cluster", "TestCrossSlotIsRefusedUnsent", false,
 	},
@@ -338,7 +338,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestDeadlineIsAHint", false,
 	},
 	{
-		"a primary that is slow is taken for a silent replica", "internal/engine/verdict.go",
+		"a primary that is slow is taken for a silent replica", "internal/engine/redirect.go",
 		"x.how.Replicas, x.patience = false, time.Time{}", "x.how.Replicas = false",
 		"./cluster", "TestSlowPrimaryIsAskedOnce", false,
 	},

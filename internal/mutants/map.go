@@ -153,7 +153,7 @@ var ofMap = []mutant{
 		"./cluster", "TestAddrMapIsAskedOnce", false,
 	},
 	{
-		"map: first refreshes of a trouble are as slow as later ones", "internal/engine/pace.go",
+		"map: first refreshes of a trouble are as slow as later ones", "internal/engine/refresh.go",
 		"if p.quick >= 1 {", "if false {",
 		"./internal/engine", "TestRefreshesAreSpaced", false,
 	},
@@ -168,7 +168,7 @@ var ofMap = []mutant{
 		"./cluster", "TestTooManyClientsAtTheStart", false,
 	},
 	{
-		"map: a storm of MOVED copies it for each slot", "internal/engine/verdict.go",
+		"map: a storm of MOVED copies it for each slot", "internal/engine/redirect.go",
 		"x.moves = append(x.moves, move{Slot: to.Slot, To: n})", "x.client.learn([]move{{Slot: to.Slot, To: n}})",
 		"./cluster", "TestStormOfMovedIsCheap", false,
 	},

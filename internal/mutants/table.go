@@ -105,7 +105,7 @@ var known = []mutant{
 		"./cluster", "TestOnlyAReplyEndsADoubt", false,
 	},
 	{
-		"9 a read whose repeat was refused has an unknown outcome", "internal/engine/retry.go",
+		"9 a read whose repeat was refused has an unknown outcome", "internal/engine/history.go",
 		"if x.request.marks[i]&markReads == 0 {", "if x != nil {",
 		"./cluster", "TestReadsLeaveNoDoubt", false,
 	},

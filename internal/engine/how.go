@@ -36,3 +36,21 @@ func (g Grouping) validate() error {
 	}
 	return nil
 }
+
+// How says how a [Request] is sent. The zero value is the fast way: grouped by
+// node, all groups at once.
+type How struct {
+	Group      Grouping
+	Sequential bool // send a group only when the one before it has its replies
+	Goroutines bool // send each group from a goroutine that waits for its replies
+	Replicas   bool // to replicas, where there are any
+
+	noFollow bool // MOVED and ASK stand
+}
+
+func (h How) validate() error {
+	if h.Sequential && h.Goroutines {
+		return fmt.Errorf("Config.Sequential and Config.Goroutines are both set: leave one of them out: %w", redislanes.ErrNotSent)
+	}
+	return h.Group.validate()
+}

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/redislanes/redislanes/internal/attempt"
+	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
+)
+
+// follow notes where a redirect sends the command and, for MOVED, the slot. One
+// for another slot than the command's is not followed: what a script or a strange
+// server makes up must not lead the client astray. One that leads nowhere else is a refusal.
+func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now time.Time) attempt.Step {
+	a, slot := &x.attempts[i], x.request.slots[i]
+	if to.Fate != fate.Ask || x.how.noFollow {
+		x.client.hint()
+	}
+	if slot != int32(to.Slot) {
+		return attempt.Stands
+	}
+	at := x.placed(to)
+	if f := to.From(addr, at.place); f == fate.Itself || f == fate.Nowhere {
+		return x.judgeRefusal(i, f, text, addr, now)
+	}
+	if x.how.noFollow || a.hops >= x.client.cfg.MaxRedirects {
+		return attempt.Stands
+	}
+	n := x.nodeAt(at)
+	if n == nil {
+		return attempt.Stands
+	}
+	a.hops++
+	a.to = route{node: n, asking: to.Fate == fate.Ask}
+	x.bySlot[slot] = a.to
+	if a.to.asking {
+		a.why = wasAsked
+		return attempt.Ask
+	}
+	a.why = wasMoved
+	x.moves = append(x.moves, move{Slot: to.Slot, To: n})
+	return attempt.Follow
+}
+
+// A leading is where a redirect leads. It is looked up once for commands that are judged
+// together.
+type leading struct {
+	place string // "": nowhere
+	node  *node  // nil: none was asked for, or there is none
+	asked bool
+}
+
+// placed returns where a redirect leads.
+func (x *retry) placed(to slots.Redirect) *leading {
+	at := slots.NodeAddr{Addr: to.Addr, Dialled: to.Dialled}
+	l, ok := x.named[at]
+	if !ok {
+		l = &leading{place: x.client.leadsTo(to)}
+		x.named[at] = l
+	}
+	return l
+}
+
+// nodeAt returns the node there, nil if there is none.
+func (x *retry) nodeAt(l *leading) *node {
+	if !l.asked && l.place != "" {
+		l.node = x.client.node(l.place)
+	}
+	l.asked = true
+	return l.node
+}
+
+// target returns where the command goes: to where a redirect sent it or, since
+// commands of one slot must keep their order, where the last redirect sent
+// another command of the slot; else by the map.
+func (x *retry) target(t *topology, i int) (p *nodepool.Pool, replica *node, asking bool, err error) {
+	slot := x.request.slots[i]
+	to, ok := x.bySlot[slot]
+	if slot < 0 || !ok {
+		to = x.attempts[i].to
+	}
+	switch {
+	case to.node != nil && to.use == asReplica:
+		return to.node.pool(asReplica), to.node, false, nil
+	case to.node != nil:
+		return to.node.pool(asPrimary), nil, to.asking, nil
+	case t.Primary(slot) == nil:
+		return nil, nil, false, t.Map.NoOwnerError(slot)
+	}
+	p, replica = x.client.poolFor(t, slot, x.how, x.avoid)
+	if replica == nil {
+		x.how.Replicas, x.patience = false, time.Time{}
+	} else if slot >= 0 {
+		x.bySlot[slot] = route{node: replica, use: asReplica}
+	}
+	return p, replica, false, nil
+}
+
+// askingBounds returns where an ASKING is in the arena: behind all commands. The
+// trips of this wave must be made after it.
+func (x *retry) askingBounds() bound {
+	if x.asking.to == 0 {
+		from := len(x.request.arena)
+		x.request.arena = resp.AppendCommand(x.request.arena, "ASKING")
+		x.asking = bound{from, len(x.request.arena)}
+	}
+	return x.asking
+}
