@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
@@ -23,6 +24,13 @@ const (
 	maxMapBulk = 2 << 20
 )
 
+// An asker asks servers and Sentinels what they know of the cluster, each over a connection
+// of its own.
+type asker struct {
+	cfg   Config
+	tasks *sync.WaitGroup // has the ends of connections
+}
+
 // An answer is what one server says of the cluster.
 type answer struct {
 	addr string
@@ -32,18 +40,19 @@ type answer struct {
 }
 
 // question asks one server for its map of the slots, with the config epochs and
-// its ID if it tells them: CLUSTER NODES may be forbidden.
-func (c *Client) question(ctx context.Context, addr string) answer {
+// its ID if it tells them: CLUSTER NODES may be forbidden. sure says that the map in use has
+// the IDs of the nodes, which must not be forgotten because a reply got lost.
+func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	a := answer{addr: addr}
 	switch {
-	case c.cfg.Sentinel != nil:
-		a.view, a.err = c.askSentinel(ctx, addr)
+	case q.cfg.Sentinel != nil:
+		a.view, a.err = q.askSentinel(ctx, addr)
 		return a
-	case c.cfg.Standalone:
-		a.view, a.err = c.greet(ctx, addr)
+	case q.cfg.Standalone:
+		a.view, a.err = q.greet(ctx, addr)
 		return a
 	}
-	dialer := wire.WithDefaults(c.cfg.Dialer)
+	dialer := wire.WithDefaults(q.cfg.Dialer)
 	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
 	var myID string
@@ -51,7 +60,7 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 		myID = slots.NodeID(id)
 		return nil
 	}}
-	if c.cfg.NoIdentity {
+	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
 	lane, err := wire.DialFor(ctx, dialer, purpose, addr, nil)
@@ -59,10 +68,10 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 		a.err = err
 		return a
 	}
-	defer c.hangUp(lane)
+	defer q.hangUp(lane)
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
-	said, err := c.roundTrip(ctx, lane)
+	said, err := q.roundTrip(ctx, lane, sure)
 	if err != nil {
 		a.err = err
 		return a
@@ -81,17 +90,17 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 
 // hangUp closes the connection of a question, and does not wait for its end: one that is
 // no socket may take a second, and the answer is there.
-func (c *Client) hangUp(lane *wire.Lane) {
-	c.tasks.Go(func() { _ = lane.Close() })
+func (q asker) hangUp(lane *wire.Lane) {
+	q.tasks.Go(func() { _ = lane.Close() })
 }
 
 // greet makes sure that a server answers which is not asked for a map.
-func (c *Client) greet(ctx context.Context, addr string) (*slots.Map, error) {
-	lane, err := wire.DialFor(ctx, c.cfg.Dialer, wire.Purpose{}, addr, nil)
+func (q asker) greet(ctx context.Context, addr string) (*slots.Map, error) {
+	lane, err := wire.DialFor(ctx, q.cfg.Dialer, wire.Purpose{}, addr, nil)
 	if err != nil {
 		return nil, err
 	}
-	c.hangUp(lane)
+	q.hangUp(lane)
 	return slots.Single(addr), nil
 }
 
@@ -103,14 +112,14 @@ type mapReply struct {
 	view   *slots.Map // of a server without cluster mode
 }
 
-func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, err error) {
+func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m mapReply, err error) {
 	request := resp.AppendCommand(nil, "CLUSTER", "SLOTS")
 	end := len(request)
 	request = resp.AppendCommand(request, "CLUSTER", "NODES")
 	call, batch := wire.NewCall(), new(wire.Batch)
 	batch.Reset(call, request)
 	batch.Add(0, end)
-	if !c.cfg.NoIdentity {
+	if !q.cfg.NoIdentity {
 		batch.Add(end, len(request))
 	}
 	wire.RoundTrip(ctx, lane, call, batch)
@@ -120,7 +129,7 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		return m, err
 	case slots.ClusterDisabled(reply):
 		m.view = slots.Single(lane.Address())
-		if c.cfg.NoIdentity {
+		if q.cfg.NoIdentity {
 			return m, nil
 		}
 		role, err := askFor(ctx, lane, "ROLE")
@@ -130,11 +139,11 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 		m.view.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrNotMember)
 		return m, err
 	case resp.IsError(reply):
-		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
+		return m, q.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
 	}
 	m.ranges, m.skips, err = slots.ParseSlots(reply, lane.Address())
 	if err == nil {
-		if failed := c.translate(&m); failed != nil {
+		if failed := q.translate(&m); failed != nil {
 			return m, failed
 		}
 	}
@@ -148,7 +157,7 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	if err != nil {
 		return m, &redislanes.MapError{Addr: lane.Address(), Reason: err.Error()}
 	}
-	if c.cfg.NoIdentity {
+	if q.cfg.NoIdentity {
 		return m, nil
 	}
 	switch reply, err := batch.Reply(1); {
@@ -157,14 +166,14 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	case err == nil:
 		m.told, _ = slots.ParseNodes(reply) // without it the epochs are unknown
 		m.skips = append(m.skips, m.told.Skips...)
-	case c.topology.Load().Sure():
+	case sure:
 		return m, err // it got lost, and all that is known of the nodes would be forgotten with it
 	}
 	return m, nil
 }
 
 // explain says what to do about a server's refusal of CLUSTER SLOTS.
-func (c *Client) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
+func (q asker) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
 	switch fate.Of(said) {
 	case fate.NoPermission:
 		return fmt.Errorf("%w; the ACL user needs +cluster|slots, or set Config.Standalone", err)
@@ -209,7 +218,7 @@ func (e unusable) Unwrap() error { return e.error }
 
 // translate asks AddrMap for each address that the server has told. If what it returns is
 // no address, that node is skipped.
-func (c *Client) translate(m *mapReply) error {
+func (q asker) translate(m *mapReply) error {
 	for k := range m.ranges {
 		r := &m.ranges[k]
 		for i := 0; i < len(r.Nodes); i++ {
@@ -217,7 +226,7 @@ func (c *Client) translate(m *mapReply) error {
 			if n.Dialled {
 				continue
 			}
-			to, err := c.mapped(n.Addr)
+			to, err := q.mapped(n.Addr)
 			var wrong unusable
 			switch {
 			case errors.As(err, &wrong):
@@ -240,9 +249,9 @@ func (c *Client) translate(m *mapReply) error {
 
 // mapped asks AddrMap, without a lock held, for an address that a server names;
 // never for one that was dialled, as the host in place of a NULL endpoint was.
-func (c *Client) mapped(addr string) (to string, err error) {
+func (q asker) mapped(addr string) (to string, err error) {
 	defer guard.Catch("Config.AddrMap", &err)
-	if to = c.cfg.AddrMap(addr); to != addr {
+	if to = q.cfg.AddrMap(addr); to != addr {
 		if err := wire.CheckAddr(to); err != nil { // it may hold a password
 			return "", unusable{fmt.Errorf("Config.AddrMap returned for %s what cannot be dialled: %w", addr, err)}
 		}

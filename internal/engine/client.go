@@ -21,6 +21,8 @@ type Client struct {
 	cfg   Config
 	seeds []string
 
+	asker asker
+
 	slowLanes bool // the pools have lanes for slow commands
 	slow      overrides
 	book      commandBook
@@ -64,6 +66,7 @@ func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
 		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Doubt), skipped: make(map[slots.Skip]bool), now: wire.Now}
+	c.asker = asker{cfg, &c.tasks}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.troubles.episodes.log = c.journal
 	c.slow, _ = cfg.overrides() // validated
@@ -125,7 +128,7 @@ func (c *Client) leadsTo(to slots.Redirect) string {
 	if to.Addr == "" || to.Dialled {
 		return to.Addr
 	}
-	addr, err := c.mapped(to.Addr)
+	addr, err := c.asker.mapped(to.Addr)
 	if err != nil {
 		c.journal.Panicked(err)
 		return ""

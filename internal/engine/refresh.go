@@ -205,7 +205,7 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.M
 		case <-more:
 			addr := addrs[asked]
 			asked++
-			c.tasks.Go(func() { answers <- c.located(c.question(ctx, addr)) })
+			c.tasks.Go(func() { answers <- c.asker.located(c.asker.question(ctx, addr, t.Sure())) })
 			stagger.Reset(pause)
 		case a := <-answers:
 			answered++

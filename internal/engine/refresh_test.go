@@ -129,6 +129,6 @@ func TestLostReplies(t *testing.T) {
 		require.Error(t, client.Sync(t.Context()))
 		require.True(t, client.topology.Load().Sure(), "a stranger would be admitted")
 		tells("-ERR This instance has cluster support disabled\r\n", lostReply)
-		require.Error(t, client.question(t.Context(), "a:1").err, "it may be a replica")
+		require.Error(t, client.asker.question(t.Context(), "a:1", true).err, "it may be a replica")
 	})
 }

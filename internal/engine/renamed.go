@@ -96,6 +96,6 @@ func (c *Client) reach(ctx context.Context, r slots.Renaming) error {
 	if err != nil {
 		return err
 	}
-	c.hangUp(lane)
+	c.asker.hangUp(lane)
 	return nil
 }

@@ -42,28 +42,28 @@ func (c *Client) sentinels(t *topology) []string {
 // Sentinels, and the primary for its role: a Sentinel that was cut off from the
 // others names the old one. Source: "Guidelines for Redis clients with support for
 // Redis Sentinel".
-func (c *Client) askSentinel(ctx context.Context, addr string) (*slots.Map, error) {
-	said, err := c.sentinelSays(ctx, addr)
+func (q asker) askSentinel(ctx context.Context, addr string) (*slots.Map, error) {
+	said, err := q.sentinelSays(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.translateInstances(&said); err != nil {
+	if err := q.translateInstances(&said); err != nil {
 		return nil, err
 	}
-	if err := c.verifyPrimary(ctx, said.Primary.Addr); err != nil {
+	if err := q.verifyPrimary(ctx, said.Primary.Addr); err != nil {
 		return nil, fmt.Errorf("the primary that it names: %w", err)
 	}
 	return said.Map(addr), nil
 }
 
 // translateInstances asks AddrMap for each address that the Sentinel has told.
-func (c *Client) translateInstances(said *slots.SentinelReply) (err error) {
-	if said.Primary.Addr, err = c.mapped(said.Primary.Addr); err != nil {
+func (q asker) translateInstances(said *slots.SentinelReply) (err error) {
+	if said.Primary.Addr, err = q.mapped(said.Primary.Addr); err != nil {
 		return err
 	}
 	for _, list := range [][]slots.Instance{said.Replicas, said.Sentinels} {
 		for i := range list {
-			if list[i].Addr, err = c.mapped(list[i].Addr); err != nil {
+			if list[i].Addr, err = q.mapped(list[i].Addr); err != nil {
 				return err
 			}
 		}
@@ -76,32 +76,32 @@ func (c *Client) translateInstances(said *slots.SentinelReply) (err error) {
 const verifyTime = time.Second
 
 // verifyPrimary fails unless the server at the address says that it is a primary.
-func (c *Client) verifyPrimary(ctx context.Context, addr string) error {
+func (q asker) verifyPrimary(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
 	purpose := wire.Purpose{Role: true, Member: slots.AdmitPrimary}
-	if c.cfg.NoIdentity {
+	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
-	lane, err := wire.DialFor(ctx, c.cfg.Dialer, purpose, addr, nil)
+	lane, err := wire.DialFor(ctx, q.cfg.Dialer, purpose, addr, nil)
 	if err != nil {
 		return err
 	}
-	c.hangUp(lane)
+	q.hangUp(lane)
 	return nil
 }
 
-func (c *Client) sentinelSays(ctx context.Context, addr string) (said slots.SentinelReply, err error) {
-	dialer := wire.WithDefaults(c.cfg.Sentinel.Dialer)
+func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.SentinelReply, err error) {
+	dialer := wire.WithDefaults(q.cfg.Sentinel.Dialer)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
 	lane, err := wire.DialFor(ctx, dialer, wire.Purpose{Sentinel: true}, addr, nil)
 	if err != nil {
 		return said, err
 	}
-	defer c.hangUp(lane)
+	defer q.hangUp(lane)
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
-	name := c.cfg.Sentinel.Primary
+	name := q.cfg.Sentinel.Primary
 	// The address of the first is the newer one while a failover is going on.
 	replies, err := askAll(ctx, lane, []string{"GET-MASTER-ADDR-BY-NAME", name}, []string{"MASTER", name},
 		[]string{"REPLICAS", name}, []string{"SENTINELS", name})
@@ -109,7 +109,7 @@ func (c *Client) sentinelSays(ctx context.Context, addr string) (said slots.Sent
 		return said, err
 	}
 	if said.Primary, err = slots.ParsePrimary(replies[0], replies[1]); err != nil {
-		return said, &redislanes.MapError{Addr: addr, Reason: c.sentinelRefusal(replies[0], err)}
+		return said, &redislanes.MapError{Addr: addr, Reason: q.sentinelRefusal(replies[0], err)}
 	}
 	var skips [2][]slots.Skip
 	said.Replicas, skips[0], _ = slots.ParseInstances(replies[2]) // without them there are only fewer to read from
@@ -119,12 +119,12 @@ func (c *Client) sentinelSays(ctx context.Context, addr string) (said slots.Sent
 }
 
 // sentinelRefusal says why a Sentinel names no primary.
-func (c *Client) sentinelRefusal(reply []byte, err error) string {
+func (q asker) sentinelRefusal(reply []byte, err error) string {
 	switch f := fate.Of(resp.ErrorText(reply)); {
 	case resp.IsError(reply) && f == fate.Login:
 		return err.Error() + "; set Config.Sentinel.Dialer.Password or Credentials"
 	case errors.Is(err, slots.ErrNoPrimary):
-		return fmt.Sprintf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", c.cfg.Sentinel.Primary)
+		return fmt.Sprintf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", q.cfg.Sentinel.Primary)
 	case resp.IsError(reply) && f == fate.Unknown:
 		return "no Sentinel answers there, but a server: give the addresses of Sentinels, or leave Config.Sentinel out"
 	}

@@ -149,7 +149,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"replicas in other zones are read from first", "internal/engine/zone.go",
-		"n.Near = zone == c.cfg.Zone", "n.Near = zone != c.cfg.Zone",
+		"n.Near = zone == q.cfg.Zone", "n.Near = zone != q.cfg.Zone",
 		"./cluster", "TestZones", false,
 	},
 	{
@@ -199,7 +199,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a map waits for its connection to end", "internal/engine/ask.go",
-		"c.tasks.Go(func() { _ = lane.Close() })", "_ = lane.Close()",
+		"q.tasks.Go(func() { _ = lane.Close() })", "_ = lane.Close()",
 		"./cluster", "TestMapBeforeItsConnectionEnds", false,
 	},
 	{

@@ -104,7 +104,7 @@ var ofMap = []mutant{
 	},
 	{
 		"map: a lost reply makes all nodes unknown", "internal/engine/ask.go",
-		"case c.topology.Load().Sure():", "case false:",
+		"case sure:", "case false:",
 		"./internal/engine", "TestLostReplies", false,
 	},
 	{
@@ -179,7 +179,7 @@ var ofMap = []mutant{
 	},
 	{
 		"NoIdentity: fetches of the map ask for epochs all the same", "internal/engine/ask.go",
-		"\tif !c.cfg.NoIdentity {\n", "\tif true {\n",
+		"\tif !q.cfg.NoIdentity {\n", "\tif true {\n",
 		"./cluster", "TestNarrowACL", false,
 	},
 	{
