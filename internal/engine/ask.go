@@ -35,8 +35,8 @@ type asker struct {
 type answer struct {
 	addr string
 	id   string // the server's own; "" if it does not tell
-	view *slots.Map
-	err  error // why there is no view
+	told *slots.Map
+	err  error // why there is no map
 }
 
 // question asks one server for its map of the slots, with the config epochs and
@@ -46,10 +46,10 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	a := answer{addr: addr}
 	switch {
 	case q.cfg.Sentinel != nil:
-		a.view, a.err = q.askSentinel(ctx, addr)
+		a.told, a.err = q.askSentinel(ctx, addr)
 		return a
 	case q.cfg.Standalone:
-		a.view, a.err = q.greet(ctx, addr)
+		a.told, a.err = q.greet(ctx, addr)
 		return a
 	}
 	dialer := wire.WithDefaults(q.cfg.Dialer)
@@ -80,10 +80,10 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	if a.id == "" {
 		a.id = myID
 	}
-	if a.view = said.view; a.view == nil {
-		a.view = slots.NewMap(said.ranges, said.told)
-		a.view.Skips = said.skips
-		a.view.Sure = myID != "" && said.told.Self == myID && len(a.view.Claims) > 0 && said.told.Knows(a.view.Claims)
+	if a.told = said.single; a.told == nil {
+		a.told = slots.NewMap(said.ranges, said.told)
+		a.told.Skips = said.skips
+		a.told.Sure = myID != "" && said.told.Self == myID && len(a.told.Claims) > 0 && said.told.Knows(a.told.Claims)
 	}
 	return a
 }
@@ -109,7 +109,7 @@ type mapReply struct {
 	ranges []slots.Range
 	told   slots.NodesReply
 	skips  []slots.Skip
-	view   *slots.Map // of a server without cluster mode
+	single *slots.Map // of a server without cluster mode
 }
 
 func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m mapReply, err error) {
@@ -128,7 +128,7 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 	case err != nil:
 		return m, err
 	case slots.ClusterDisabled(reply):
-		m.view = slots.Single(lane.Address())
+		m.single = slots.Single(lane.Address())
 		if q.cfg.NoIdentity {
 			return m, nil
 		}
@@ -136,7 +136,7 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 		if err == nil && refusedForNow(role) {
 			return m, replyError(resp.AppendCommand(nil, "ROLE"), lane.Address(), role)
 		}
-		m.view.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrNotMember)
+		m.single.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrNotMember)
 		return m, err
 	case resp.IsError(reply):
 		return m, q.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))

@@ -250,8 +250,8 @@ func (c *Client) count(votes *slots.Poll, a answer, failed *redislanes.Unreachab
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: a.err})
 		return
 	}
-	c.logSkips(a.addr, a.view.Skips)
-	wrong := votes.Add(a.addr, a.id, a.view)
+	c.logSkips(a.addr, a.told.Skips)
+	wrong := votes.Add(a.addr, a.id, a.told)
 	if wrong != slots.NoDoubt {
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: &redislanes.MapError{Addr: a.addr, Reason: wrong.String()}})
 	}

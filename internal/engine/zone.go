@@ -8,7 +8,7 @@ import (
 // located is an answer of which the nodes in the client's zone are known.
 func (q asker) located(a answer) answer {
 	if a.err == nil {
-		a.err = q.locate(a.view)
+		a.err = q.locate(a.told)
 	}
 	return a
 }

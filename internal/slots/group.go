@@ -23,7 +23,7 @@ type groupCell struct {
 // Group returns for each command the index of its group, 0 to n-1 in order of
 // first appearance, in dst, which is grown as needed. slots holds a slot per
 // command or -1 for a command without a key, owner the index of the node that
-// serves a slot or noOwner, home that of the node for commands without a key,
+// serves a slot or NoOwner, home that of the node for commands without a key,
 // nodes the number of nodes. bySlot puts only commands of one slot into a group; otherwise
 // those of all slots of a node are together.
 //

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// told makes a view of claims "node slots epoch", such as "a 0-9 3". The node a
+// told makes a map of claims "node slots epoch", such as "a 0-9 3". The node a
 // has the ID id-a and the address a:1; "old/a" has the ID old-a and the same
 // address.
 func told(t testing.TB, claims ...string) *Map {

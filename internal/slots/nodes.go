@@ -15,7 +15,7 @@ type NodesReply struct {
 	Skips  []Skip            // lines that do not parse
 }
 
-// maxNodes bounds how many nodes parseNodes reads.
+// maxNodes bounds how many nodes ParseNodes reads.
 const maxNodes = 16 << 10
 
 var errNodes = errors.New("CLUSTER NODES reply")

@@ -30,7 +30,7 @@ type NodeAddr struct {
 	Dialled bool   // the server did not tell the host: it is the one that was asked
 }
 
-// Bounds of what parseSlots accepts. A cluster has at most 1,000 nodes by the
+// Bounds of what ParseSlots accepts. A cluster has at most 1,000 nodes by the
 // advice of the specification, and replies are four arrays deep.
 const (
 	maxRangeNodes = 1024
@@ -47,7 +47,7 @@ const (
 // A row that cannot be used costs itself only: a range of slots, or a node, is
 // skipped and reported. If the node is the primary, its range has no nodes. What is
 // no RESP is an error, which names the offset in the reply and what was expected
-// there. What parseSlots allocates is in proportion to the reply, whatever that
+// there. What ParseSlots allocates is in proportion to the reply, whatever that
 // claims to hold.
 func ParseSlots(reply []byte, asked string) ([]Range, []Skip, error) {
 	if len(reply) > 0 && reply[0] == '-' {

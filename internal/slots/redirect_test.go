@@ -80,7 +80,7 @@ func FuzzClassify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, msg []byte, asked, arg string) {
 		r := ParseRedirect(msg, asked)
 		if (r.Fate == fate.Moved || r.Fate == fate.Ask) != (r.Addr != "") || r.Slot >= Count || r.Fate > fate.NoRoom {
-			t.Errorf("classify(%q) = %+v", msg, r)
+			t.Errorf("ParseRedirect(%q) = %+v", msg, r)
 		}
 		s := resp.Redact(string(msg))
 		if len(s) > 256 || !utf8.ValidString(s) || strings.ContainsAny(s, "\r\n\x00\x7f") {

@@ -182,7 +182,7 @@ func (t *Table[N]) Taught() []Lesson {
 	return lessons
 }
 
-// MovesSince returns what MOVED has taught since the topology was t.
+// MovesSince returns what MOVED has taught since the table was before.
 func (t *Table[N]) MovesSince(before *Table[N]) []Move[N] {
 	if t == before {
 		return nil

@@ -131,12 +131,12 @@ func TestChooseWithoutCluster(t *testing.T) {
 func FuzzChoose(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 1, 0, 2, 5, 1})
 	f.Fuzz(func(t *testing.T, choices []byte) {
-		views := [][]string{thirds, promoted, anew, thirds[1:], {"a 0-0 1"}, {"c 0-16383 7"}}
+		maps := [][]string{thirds, promoted, anew, thirds[1:], {"a 0-0 1"}, {"c 0-16383 7"}}
 		p := Poll{Use: told(t, thirds...), Seeds: []string{"a:1"}}
 		plain := false
 		for i := 0; i+1 < len(choices) && i < 12; i += 2 {
 			host := string(rune('a' + choices[i]%5))
-			v := told(t, views[int(choices[i+1])%len(views)]...)
+			v := told(t, maps[int(choices[i+1])%len(maps)]...)
 			plain = p.Add(host+":1", "id-"+host, v) == NoDoubt || plain
 		}
 		p.Failed = len(choices) % 3
