@@ -1,10 +1,10 @@
 package cluster
 
-import "github.com/redislanes/redislanes/internal/engine"
+import "github.com/redislanes/redislanes/internal/slots"
 
 // SlotCount is the number of hash slots of every Redis Cluster. Slots are
 // numbered 0 to SlotCount-1.
-const SlotCount = engine.SlotCount // 16,384
+const SlotCount = slots.Count // 16,384
 
 // Slot returns the hash slot of key, as the Redis Cluster specification
 // ("Key distribution model" and "Hash tags") defines it: CRC16 of the key
@@ -13,8 +13,8 @@ const SlotCount = engine.SlotCount // 16,384
 // also an empty or a binary one, has a slot. It equals CLUSTER KEYSLOT.
 //
 // Slot does not allocate and is safe for concurrent use.
-func Slot(key string) uint16 { return engine.Slot(key) }
+func Slot(key string) uint16 { return slots.Of(key) }
 
 // SlotBytes is Slot for a key that is held as bytes. It keeps no reference to
 // key.
-func SlotBytes(key []byte) uint16 { return engine.SlotBytes(key) }
+func SlotBytes(key []byte) uint16 { return slots.OfBytes(key) }

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 
-	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // A fullKey is a key in two parts, so that one which begins like many others need not
@@ -15,9 +15,9 @@ func (k fullKey) String() string { return k.prefix + k.key }
 
 func (k fullKey) slot() uint16 {
 	if k.prefix == "" {
-		return engine.Slot(k.key)
+		return slots.Of(k.key)
 	}
-	return engine.SlotOfParts(k.prefix, k.key)
+	return slots.OfParts(k.prefix, k.key)
 }
 
 func (k fullKey) hash(seed maphash.Seed) uint64 {

@@ -13,6 +13,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -35,7 +36,7 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 	}
 	properties := action.Properties()
 	how.noFollow = !properties.CanRetry && !properties.CanPipeline
-	conn := &routedConn{client: c, slot: noKey, how: how, canRetry: properties.CanRetry, alone: !properties.CanShareConn}
+	conn := &routedConn{client: c, slot: slots.NoKey, how: how, canRetry: properties.CanRetry, alone: !properties.CanShareConn}
 	if wire.EncodesItself(action) {
 		conn.probes = wire.Probes(action)
 	} else {
@@ -167,7 +168,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 // look appends the commands of an exchange, as they are known here or to a
 // server. It returns the slot of all that have a key, or the given one if none has.
 func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []command.Command, otherwise int32) (_ []command.Command, slot int32, err error) {
-	slot = noKey
+	slot = slots.NoKey
 	for i := range encoded.Len() {
 		from, to := encoded.Bounds(i)
 		cmd, err := c.learned(ctx, command.Of(encoded.Encoded()[from:to]))
@@ -180,14 +181,14 @@ func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []com
 		switch {
 		case err != nil:
 			return commands, 0, err
-		case s == noKey:
-		case slot != noKey && slot != s && !c.current().single:
+		case s == slots.NoKey:
+		case slot != slots.NoKey && slot != s && !c.current().Single:
 			return commands, 0, crossSlot(cmd.Name(), uint16(slot), uint16(s))
 		default:
 			slot = s
 		}
 	}
-	if slot == noKey {
+	if slot == slots.NoKey {
 		slot = otherwise
 	}
 	return commands, slot, nil
@@ -259,7 +260,7 @@ func (c *routedConn) explain(err error) error {
 		return err
 	}
 	usable := radixresp.ErrConnUsable{Err: wire.Said(said.S)}
-	if classify([]byte(said.S), c.addr).fate.Refused() {
+	if slots.ParseRedirect([]byte(said.S), c.addr).Fate.Refused() {
 		usable.Err = refusal{wire.Said(said.S)}
 		if c.tried != nil {
 			usable.Err = c.tried(usable.Err)

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -22,35 +24,43 @@ const (
 	maxMapBulk = 2 << 20
 )
 
+// An asker asks servers and Sentinels what they know of the cluster, each over a connection
+// of its own.
+type asker struct {
+	cfg   Config
+	tasks *sync.WaitGroup // has the ends of connections
+}
+
 // An answer is what one server says of the cluster.
 type answer struct {
 	addr string
 	id   string // the server's own; "" if it does not tell
-	view *view
-	err  error // why there is no view
+	told *slots.Map
+	err  error // why there is no map
 }
 
 // question asks one server for its map of the slots, with the config epochs and
-// its ID if it tells them: CLUSTER NODES may be forbidden.
-func (c *Client) question(ctx context.Context, addr string) answer {
+// its ID if it tells them: CLUSTER NODES may be forbidden. sure says that the map in use has
+// the IDs of the nodes, which must not be forgotten because a reply got lost.
+func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	a := answer{addr: addr}
 	switch {
-	case c.cfg.Sentinel != nil:
-		a.view, a.err = c.askSentinel(ctx, addr)
+	case q.cfg.Sentinel != nil:
+		a.told, a.err = q.askSentinel(ctx, addr)
 		return a
-	case c.cfg.Standalone:
-		a.view, a.err = c.greet(ctx, addr)
+	case q.cfg.Standalone:
+		a.told, a.err = q.greet(ctx, addr)
 		return a
 	}
-	dialer := wire.WithDefaults(c.cfg.Dialer)
+	dialer := wire.WithDefaults(q.cfg.Dialer)
 	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
 	var myID string
 	purpose := wire.Purpose{Member: func(_ string, _, id []byte) error {
-		myID = idOf(id)
+		myID = slots.NodeID(id)
 		return nil
 	}}
-	if c.cfg.NoIdentity {
+	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
 	lane, err := wire.DialFor(ctx, dialer, purpose, addr, nil)
@@ -58,58 +68,58 @@ func (c *Client) question(ctx context.Context, addr string) answer {
 		a.err = err
 		return a
 	}
-	defer c.hangUp(lane)
+	defer q.hangUp(lane)
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
-	slots, err := c.roundTrip(ctx, lane)
+	said, err := q.roundTrip(ctx, lane, sure)
 	if err != nil {
 		a.err = err
 		return a
 	}
-	a.id = slots.told.self
+	a.id = said.told.Self
 	if a.id == "" {
 		a.id = myID
 	}
-	if a.view = slots.view; a.view == nil {
-		a.view = newView(slots.ranges, slots.told)
-		a.view.skips = slots.skips
-		a.view.sure = myID != "" && slots.told.self == myID && len(a.view.claims) > 0 && slots.told.knows(a.view.claims)
+	if a.told = said.single; a.told == nil {
+		a.told = slots.NewMap(said.ranges, said.told)
+		a.told.Skips = said.skips
+		a.told.Sure = myID != "" && said.told.Self == myID && len(a.told.Claims) > 0 && said.told.Knows(a.told.Claims)
 	}
 	return a
 }
 
 // hangUp closes the connection of a question, and does not wait for its end: one that is
 // no socket may take a second, and the answer is there.
-func (c *Client) hangUp(lane *wire.Lane) {
-	c.tasks.Go(func() { _ = lane.Close() })
+func (q asker) hangUp(lane *wire.Lane) {
+	q.tasks.Go(func() { _ = lane.Close() })
 }
 
 // greet makes sure that a server answers which is not asked for a map.
-func (c *Client) greet(ctx context.Context, addr string) (*view, error) {
-	lane, err := wire.DialFor(ctx, c.cfg.Dialer, wire.Purpose{}, addr, nil)
+func (q asker) greet(ctx context.Context, addr string) (*slots.Map, error) {
+	lane, err := wire.DialFor(ctx, q.cfg.Dialer, wire.Purpose{}, addr, nil)
 	if err != nil {
 		return nil, err
 	}
-	c.hangUp(lane)
-	return singleView(addr), nil
+	q.hangUp(lane)
+	return slots.Single(addr), nil
 }
 
 // mapReply is the replies to CLUSTER SLOTS and CLUSTER NODES.
 type mapReply struct {
-	ranges []slotRange
-	told   nodesTold
-	skips  []skip
-	view   *view // of a server without cluster mode
+	ranges []slots.Range
+	told   slots.NodesReply
+	skips  []slots.Skip
+	single *slots.Map // of a server without cluster mode
 }
 
-func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, err error) {
+func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m mapReply, err error) {
 	request := resp.AppendCommand(nil, "CLUSTER", "SLOTS")
 	end := len(request)
 	request = resp.AppendCommand(request, "CLUSTER", "NODES")
 	call, batch := wire.NewCall(), new(wire.Batch)
 	batch.Reset(call, request)
 	batch.Add(0, end)
-	if !c.cfg.NoIdentity {
+	if !q.cfg.NoIdentity {
 		batch.Add(end, len(request))
 	}
 	wire.RoundTrip(ctx, lane, call, batch)
@@ -117,53 +127,53 @@ func (c *Client) roundTrip(ctx context.Context, lane *wire.Lane) (m mapReply, er
 	switch {
 	case err != nil:
 		return m, err
-	case isDisabled(reply):
-		m.view = singleView(lane.Address())
-		if c.cfg.NoIdentity {
+	case slots.ClusterDisabled(reply):
+		m.single = slots.Single(lane.Address())
+		if q.cfg.NoIdentity {
 			return m, nil
 		}
 		role, err := askFor(ctx, lane, "ROLE")
 		if err == nil && refusedForNow(role) {
 			return m, replyError(resp.AppendCommand(nil, "ROLE"), lane.Address(), role)
 		}
-		m.view.follows = err == nil && errors.Is(admitPrimary("", nil, role), redislanes.ErrNotMember)
+		m.single.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrNotMember)
 		return m, err
 	case resp.IsError(reply):
-		return m, c.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
+		return m, q.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
 	}
-	m.ranges, m.skips, err = parseSlots(reply, lane.Address())
+	m.ranges, m.skips, err = slots.ParseSlots(reply, lane.Address())
 	if err == nil {
-		if failed := c.translate(&m); failed != nil {
+		if failed := q.translate(&m); failed != nil {
 			return m, failed
 		}
 	}
-	usable := slices.ContainsFunc(m.ranges, func(r slotRange) bool { return len(r.nodes) > 0 })
+	usable := slices.ContainsFunc(m.ranges, func(r slots.Range) bool { return len(r.Nodes) > 0 })
 	switch {
 	case err == nil && !usable && len(m.skips) > 0:
-		err = fmt.Errorf("no primary in its CLUSTER SLOTS reply can be used; the first, %s: %s", m.skips[0].node, m.skips[0].reason)
+		err = fmt.Errorf("no primary in its CLUSTER SLOTS reply can be used; the first, %s: %s", m.skips[0].Node, m.skips[0].Reason)
 	case err == nil && len(m.ranges) == 0:
 		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
 	if err != nil {
 		return m, &redislanes.MapError{Addr: lane.Address(), Reason: err.Error()}
 	}
-	if c.cfg.NoIdentity {
+	if q.cfg.NoIdentity {
 		return m, nil
 	}
 	switch reply, err := batch.Reply(1); {
 	case err == nil && refusedForNow(reply):
 		return m, replyError(request[end:], lane.Address(), reply)
 	case err == nil:
-		m.told, _ = parseNodes(reply) // without it the epochs are unknown
-		m.skips = append(m.skips, m.told.skips...)
-	case c.topology.Load().sure():
+		m.told, _ = slots.ParseNodes(reply) // without it the epochs are unknown
+		m.skips = append(m.skips, m.told.Skips...)
+	case sure:
 		return m, err // it got lost, and all that is known of the nodes would be forgotten with it
 	}
 	return m, nil
 }
 
 // explain says what to do about a server's refusal of CLUSTER SLOTS.
-func (c *Client) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
+func (q asker) explain(ctx context.Context, lane *wire.Lane, err error, said []byte) error {
 	switch fate.Of(said) {
 	case fate.NoPermission:
 		return fmt.Errorf("%w; the ACL user needs +cluster|slots, or set Config.Standalone", err)
@@ -208,29 +218,29 @@ func (e unusable) Unwrap() error { return e.error }
 
 // translate asks AddrMap for each address that the server has told. If what it returns is
 // no address, that node is skipped.
-func (c *Client) translate(m *mapReply) error {
+func (q asker) translate(m *mapReply) error {
 	for k := range m.ranges {
 		r := &m.ranges[k]
-		for i := 0; i < len(r.nodes); i++ {
-			n := &r.nodes[i]
-			if n.dialled {
+		for i := 0; i < len(r.Nodes); i++ {
+			n := &r.Nodes[i]
+			if n.Dialled {
 				continue
 			}
-			to, err := c.mapped(n.addr)
+			to, err := q.mapped(n.Addr)
 			var wrong unusable
 			switch {
 			case errors.As(err, &wrong):
-				m.skips = append(m.skips, skip{node: plain(n.addr), reason: err.Error(), primary: i == 0, first: r.first, last: r.last})
+				m.skips = append(m.skips, slots.Skip{Node: slots.Printable(n.Addr), Reason: err.Error(), Primary: i == 0, First: r.First, Last: r.Last})
 				if i == 0 {
-					r.nodes = nil // a replica must not be taken for the primary
+					r.Nodes = nil // a replica must not be taken for the primary
 				} else {
-					r.nodes = slices.Delete(r.nodes, i, i+1)
+					r.Nodes = slices.Delete(r.Nodes, i, i+1)
 				}
 				i--
 			case err != nil:
 				return untranslated{err}
 			default:
-				n.addr = to
+				n.Addr = to
 			}
 		}
 	}
@@ -239,22 +249,12 @@ func (c *Client) translate(m *mapReply) error {
 
 // mapped asks AddrMap, without a lock held, for an address that a server names;
 // never for one that was dialled, as the host in place of a NULL endpoint was.
-func (c *Client) mapped(addr string) (to string, err error) {
+func (q asker) mapped(addr string) (to string, err error) {
 	defer guard.Catch("Config.AddrMap", &err)
-	if to = c.cfg.AddrMap(addr); to != addr {
+	if to = q.cfg.AddrMap(addr); to != addr {
 		if err := wire.CheckAddr(to); err != nil { // it may hold a password
 			return "", unusable{fmt.Errorf("Config.AddrMap returned for %s what cannot be dialled: %w", addr, err)}
 		}
 	}
 	return to, nil
-}
-
-// idOf returns the ID in a reply to CLUSTER MYID, "" if there is none.
-func idOf(reply []byte) string {
-	r := replyReader{b: reply}
-	id, err := r.text("an ID")
-	if err != nil {
-		return ""
-	}
-	return string(id)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -67,7 +68,7 @@ func TestPanickingCallbacks(t *testing.T) {
 			}
 			r.on.Store(true)
 			try(c.sync, c.do)
-			require.Equal(t, SlotCount, client.Stats().Slots)
+			require.Equal(t, slots.Count, client.Stats().Slots)
 			r.on.Store(false)
 			try("", "")
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -19,6 +20,8 @@ import (
 type Client struct {
 	cfg   Config
 	seeds []string
+
+	asker asker
 
 	slowLanes bool // the pools have lanes for slow commands
 	slow      overrides
@@ -39,10 +42,10 @@ type Client struct {
 
 	exchanges sync.Pool // of *sharedExchange; each client has its own, so that a synctest bubble keeps what it has made
 
-	strange map[string]doubt // servers that are none of the cluster's, which the log was told of; for refresh only
-	kept    []renaming       // nodes that keep an old address, which the log was told of; for refresh only
-	skipped map[skip]bool    // nodes that are left out of maps, which the log was told of; for refresh only
-	anew    *view            // of a cluster made anew, if the last refresh has found one; for refresh only
+	strange map[string]slots.Doubt // servers that are none of the cluster's, which the log was told of; for refresh only
+	kept    []slots.Renaming       // nodes that keep an old address, which the log was told of; for refresh only
+	skipped map[slots.Skip]bool    // nodes that are left out of maps, which the log was told of; for refresh only
+	anew    *slots.Map             // of a cluster made anew, if the last refresh has found one; for refresh only
 
 	refreshLog refreshLog           // for refresh only
 	now        func() time.Duration // what an Observer's times are taken from
@@ -62,11 +65,12 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), skipped: make(map[skip]bool), now: wire.Now}
+		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Doubt), skipped: make(map[slots.Skip]bool), now: wire.Now}
+	c.asker = asker{cfg, &c.tasks}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.troubles.episodes.log = c.journal
 	c.slow, _ = cfg.overrides() // validated
-	c.topology.Store(newTopology(nil, nil))
+	c.topology.Store(slots.NewTable[*node](nil, nil))
 	return c
 }
 
@@ -79,10 +83,10 @@ func (c *Client) Addr() net.Addr {
 // Primary returns the address of the node that owns the slot, as far as the
 // client knows; "" if none does.
 func (c *Client) Primary(slot uint16) string {
-	if slot >= SlotCount {
+	if slot >= slots.Count {
 		return ""
 	}
-	if n := c.current().primary(int32(slot)); n != nil {
+	if n := c.current().Primary(int32(slot)); n != nil {
 		return n.addr
 	}
 	return ""
@@ -90,7 +94,7 @@ func (c *Client) Primary(slot uint16) string {
 
 // Owners returns a number that changes whenever a slot gets another owner, as far as the
 // client knows.
-func (c *Client) Owners() uint64 { return c.current().version }
+func (c *Client) Owners() uint64 { return c.current().Version }
 
 // Clients is part of radix.MultiClient.
 func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
@@ -98,10 +102,10 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 		return nil, err
 	}
 	t := c.current()
-	sets := make(map[string]radix.ReplicaSet, len(t.nodes))
-	for i, n := range t.nodes {
+	sets := make(map[string]radix.ReplicaSet, len(t.Nodes))
+	for i, n := range t.Nodes {
 		set := radix.ReplicaSet{Primary: nodeClient{n, asPrimary}}
-		for _, r := range t.replicas[i] {
+		for _, r := range t.Replicas[i] {
 			set.Secondaries = append(set.Secondaries, nodeClient{r, asReplica})
 		}
 		sets[n.addr] = set
@@ -120,11 +124,11 @@ const strangerTime = 10 * time.Second
 
 // leadsTo returns the address that a redirect leads to, as it is dialled; "" if it names
 // none, or if AddrMap fails.
-func (c *Client) leadsTo(to redirect) string {
-	if to.addr == "" || to.dialled {
-		return to.addr
+func (c *Client) leadsTo(to slots.Redirect) string {
+	if to.Addr == "" || to.Dialled {
+		return to.Addr
 	}
-	addr, err := c.mapped(to.addr)
+	addr, err := c.asker.mapped(to.Addr)
 	if err != nil {
 		c.journal.Panicked(err)
 		return ""
@@ -165,7 +169,7 @@ func (c *Client) learn(moves []move) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.topology.Store(c.topology.Load().withOwners(moves))
+	c.topology.Store(c.topology.Load().WithOwners(moves))
 }
 
 // leaveHome sends commands without a key elsewhere, if they go to the node at the
@@ -173,10 +177,10 @@ func (c *Client) learn(moves []move) {
 // nodes are down, they stay: the table of the slots is copied for each move.
 func (c *Client) leaveHome(addr string) {
 	t := c.topology.Load()
-	if n := t.primary(noKey); n == nil || n.addr != addr {
+	if n := t.Primary(slots.NoKey); n == nil || n.addr != addr {
 		return
 	}
-	next := t.withoutHome()
+	next := t.WithoutHome()
 	if next == t {
 		return
 	}
@@ -191,7 +195,7 @@ func (c *Client) leaveHome(addr string) {
 // MOVED has taught meanwhile stays, and where no server is asked for a map, all that
 // it has ever taught of nodes that answer. Nodes that the map does not hold any more
 // are drained. It returns the map without what MOVED has taught.
-func (c *Client) use(judged *topology, v *view) (told *topology) {
+func (c *Client) use(judged *topology, v *slots.Map) (told *topology) {
 	var forget map[string]int
 	if c.cfg.Standalone {
 		forget = c.silentNodes()
@@ -203,23 +207,23 @@ func (c *Client) use(judged *topology, v *view) (told *topology) {
 			n.named = time.Now()
 		}
 	}
-	t := newTopology(v, c.nodeLocked)
+	t := slots.NewTable(v, c.nodeLocked)
 	told = t
 	if c.cfg.Standalone { // MOVED is all that there is to know
 		judged = t
 	}
-	moves := c.topology.Load().movesSince(judged)
-	moves = slices.DeleteFunc(moves, func(m move) bool { return forget[m.to.addr] != 0 })
-	t = t.withOwners(moves)
-	t.settle(c.topology.Load())
-	t.follows(c.topology.Load())
+	moves := c.topology.Load().MovesSince(judged)
+	moves = slices.DeleteFunc(moves, func(m move) bool { return forget[m.To.addr] != 0 })
+	t = t.WithOwners(moves)
+	t.Settle(c.topology.Load())
+	t.Follows(c.topology.Load())
 	c.topology.Store(t)
-	current := t.all()
+	current := t.All()
 	c.strangers = 0
 	for addr, n := range c.nodes {
 		switch {
 		case slices.Contains(current, n):
-			if c.cfg.Sentinel != nil && !c.closed && !slices.Contains(t.nodes, n) {
+			if c.cfg.Sentinel != nil && !c.closed && !slices.Contains(t.Nodes, n) {
 				c.demoteLocked(n)
 			}
 		case time.Since(n.named) < strangerTime:

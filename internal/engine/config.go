@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/setting"
@@ -43,7 +43,7 @@ type Config struct {
 }
 
 // WhileContextLasts is that of package cluster.
-const WhileContextLasts time.Duration = math.MaxInt64
+const WhileContextLasts = attempt.Forever
 
 const (
 	defaultRefreshEvery = 15 * time.Second

@@ -4,9 +4,12 @@
 //
 // [Client.Exec] sends a [Request] of encoded commands, grouped by node or slot,
 // follows MOVED and ASK for each command by itself, and decides for each one that
-// has no reply whether it is sent again. The rest of the package knows which node
-// owns a slot now: it keeps the map of the slots up to date in the background, and
-// judges what servers say of it before it believes it.
+// has no reply whether it is sent again. In the background the client asks servers for
+// the map of the slots.
+//
+// Two pure packages make the decisions, and this one carries them out: package slots knows
+// which node owns which slot and which map to trust, package attempt what happens next to a
+// command that was sent.
 //
 // It does not run commands on all nodes, split commands whose keys lie in
 // several slots (they are refused with [redislanes.ErrCrossSlot] before anything is

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // The log is told of troubles that last, and not of each: a slot that moves refuses
@@ -116,7 +117,7 @@ func (e *episodes) end(of *episode, where, how string) {
 func (e *episodes) gap(m *topology, since, now time.Time) {
 	e.gaps.open = 1
 	if e.gaps.isNews(since, now) {
-		e.log.Note(slog.LevelWarn, "slots have no owner", "slots", SlotCount-m.covered(), "for", now.Sub(since))
+		e.log.Note(slog.LevelWarn, "slots have no owner", "slots", slots.Count-m.Covered(), "for", now.Sub(since))
 	}
 }
 

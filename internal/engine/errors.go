@@ -10,6 +10,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -27,7 +28,7 @@ func replyError(command []byte, addr string, reply []byte) error {
 func saidError(reply []byte) error {
 	text := resp.ErrorText(reply)
 	said := wire.Said(text)
-	if classify(text, "").fate.Refused() {
+	if slots.ParseRedirect(text, "").Fate.Refused() {
 		return refusal{said}
 	}
 	return said

@@ -12,24 +12,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// How says how a [Request] is sent. The zero value is the fast way: grouped by
-// node, all groups at once.
-type How struct {
-	Group      Grouping
-	Sequential bool // send a group only when the one before it has its replies
-	Goroutines bool // send each group from a goroutine that waits for its replies
-	Replicas   bool // to replicas, where there are any
-
-	noFollow bool // MOVED and ASK stand
-}
-
-func (h How) validate() error {
-	if h.Sequential && h.Goroutines {
-		return fmt.Errorf("Config.Sequential and Config.Goroutines are both set: leave one of them out: %w", redislanes.ErrNotSent)
-	}
-	return h.Group.validate()
-}
-
 // Exec sends all commands of the request, follows redirects of single
 // commands, and returns when each has a reply or an error, at the latest when
 // the context ends. It sends commands that were refused for now again, and
@@ -115,15 +97,15 @@ func (c *Client) end(r *Request) {
 // whether all of them have one.
 func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bool) {
 	t := c.topology.Load()
-	if len(t.nodes) == 0 {
+	if len(t.Nodes) == 0 {
 		for i := range r.places {
-			r.places[i].err = t.noOwnerError(r.slots[i])
+			r.places[i].err = t.Map.NoOwnerError(r.slots[i])
 		}
 		return nil, false
 	}
 	placed = true
 	var n int
-	r.groups, n = r.grouper.group(r.groups, r.slots, &t.owner, t.home, len(t.nodes), how.Group)
+	r.groups, n = r.grouper.Group(r.groups, r.slots, &t.Owner, t.Home, len(t.Nodes), how.Group == BySlot)
 	fast := n
 	if len(r.slowSlots) > 0 {
 		fast, n = r.splitSlow(n)
@@ -135,7 +117,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	}
 	for i, g := range r.groups {
 		if g < 0 {
-			r.places[i] = place{err: t.noOwnerError(r.slots[i])}
+			r.places[i] = place{err: t.Map.NoOwnerError(r.slots[i])}
 			placed = false
 			continue
 		}
@@ -155,11 +137,11 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 // it is a replica, which is none of those to avoid. The slot has an owner, or is -1.
 func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *nodepool.Pool, replica *node) {
 	if how.Replicas {
-		if n := t.replica(slot, avoid); n != nil {
+		if n := t.Replica(slot, avoid); n != nil {
 			return n.pool(asReplica), n
 		}
 	}
-	return t.primary(slot).pool(asPrimary), nil
+	return t.Primary(slot).pool(asPrimary), nil
 }
 
 // largeTrip is the number of commands from which on a trip travels on lanes for

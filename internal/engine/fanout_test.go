@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -35,7 +36,7 @@ func TestGoroutinesThatEndWithTheContext(t *testing.T) {
 		cancel.Store(stop)
 		r.Reset()
 		for _, key := range keys {
-			r.Commit(resp.AppendCommand(r.Buffer(), "INCRBY", key, "1"), int32(Slot(key)))
+			r.Commit(resp.AppendCommand(r.Buffer(), "INCRBY", key, "1"), int32(slots.Of(key)))
 		}
 		require.NoError(t, client.Exec(ctx, &r, How{Goroutines: true}))
 		require.Error(t, ctx.Err())

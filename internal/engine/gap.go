@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // A gap is an outage of slots that maps of the slots have lacked since the same time. The
@@ -10,7 +12,7 @@ import (
 // for their slots.
 type gap struct {
 	trouble
-	slots [SlotCount / 64]uint64 // a set
+	slots [slots.Count / 64]uint64 // a set
 }
 
 func (g *gap) has(slot int32) bool { return g.slots[slot/64]&(1<<(slot%64)) != 0 }
@@ -51,8 +53,8 @@ func (t *troubles) gapLocked(slot int32) *gap {
 // addGapLocked adds the slots that the map lacks and that are in no gap.
 func (t *troubles) addGapLocked(m *topology, now time.Time) {
 	var added *gap
-	for slot, owner := range m.owner {
-		if owner != noOwner || t.gapLocked(int32(slot)) != nil {
+	for slot, owner := range m.Owner {
+		if owner != slots.NoOwner || t.gapLocked(int32(slot)) != nil {
 			continue
 		}
 		if added == nil {

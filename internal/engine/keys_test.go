@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // split separates the name of a command line from its arguments. "”" is an
@@ -41,7 +42,7 @@ func TestCommandSlot(t *testing.T) {
 		slot, ok, err := commandSlot(name, args)
 		require.NoError(t, err, line)
 		assert.True(t, ok, line)
-		assert.Equal(t, Slot(want), slot, line)
+		assert.Equal(t, slots.Of(want), slot, line)
 	}
 	_, ok, err := commandSlot("PING", nil)
 	assert.False(t, ok)
@@ -62,7 +63,7 @@ func TestCrossSlotError(t *testing.T) {
 		var cross *redislanes.CrossSlotError
 		require.True(t, errors.As(err, &cross))
 		assert.Equal(t, strings.ToUpper(name), cross.Command)
-		assert.ElementsMatch(t, []uint16{Slot("canary1"), Slot("canary2")}, cross.Slots[:])
+		assert.ElementsMatch(t, []uint16{slots.Of("canary1"), slots.Of("canary2")}, cross.Slots[:])
 		assert.NotContains(t, err.Error(), "canary")
 	}
 	_, _, err := commandSlot("mget", []string{"foo", "bar"})

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -74,10 +76,10 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			if left < 0 {
 				left = timeLeft(ctx, now)
 			}
-			if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left, c.cfg.DownGrace) {
+			if !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left, c.cfg.DownGrace) {
 				return cmd, nil
 			}
-			err = c.wait(ctx, backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
+			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
 		}
 		if err != nil {
 			return cmd, &redislanes.CommandError{Command: name, Err: wire.NotSent("", err)}
@@ -198,7 +200,7 @@ func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
 			l.since = last
 		}
 	}
-	if !mayTryAgain(&trouble{since: l.since}, now, 0, grace) {
+	if !(attempt.Outage{Since: l.since}).MayRetry(now, 0, grace) {
 		l.old = now.Add(failedTime)
 	}
 }
@@ -208,10 +210,10 @@ func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
 func (c *Client) informants() []*node {
 	t := c.topology.Load()
 	var nodes []*node
-	if home := t.primary(noKey); home != nil {
+	if home := t.Primary(slots.NoKey); home != nil {
 		nodes = append(nodes, home)
 	}
-	for _, n := range t.nodes {
+	for _, n := range t.Nodes {
 		if !slices.Contains(nodes, n) {
 			nodes = append(nodes, n)
 		}

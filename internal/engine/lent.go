@@ -11,8 +11,10 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -34,7 +36,7 @@ type lending struct {
 	replica *node          // whose pool it is; nil: a primary's
 	avoid   []*node        // replicas that have not answered
 	asking  bool
-	attempt attempt
+	attempt history
 	began   time.Time     // when the first try ended
 	had     time.Duration // what the context left then
 	seen    seen          // in the last try
@@ -79,8 +81,8 @@ func (l *lending) perform(ctx context.Context) error {
 // noteDoubt notes that the try which ended with the error has run commands: whatever becomes
 // of the next try, the action has not come to nothing.
 func (l *lending) noteDoubt(err error) {
-	if l.seen.wrote && l.attempt.doubt == nil {
-		l.attempt.doubt = errors.New("commands of the first try ran: " + err.Error())
+	if l.seen.wrote && !l.attempt.doubt.Any() {
+		l.attempt.doubt.Note(errors.New("commands of the first try ran: " + err.Error()))
 		l.doubted = l.attempt.tries
 	}
 }
@@ -88,19 +90,19 @@ func (l *lending) noteDoubt(err error) {
 // outcome returns the error of the action whose last try ended with err. An error of the
 // action's own stands.
 func (l *lending) outcome(err error) error {
-	first := l.attempt.doubt
-	if first == nil || l.doubted == l.attempt.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
+	doubt := &l.attempt.doubt
+	if !doubt.Any() || l.doubted == l.attempt.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
 		return err
 	}
-	return unknownAfter(first, err)
+	return doubt.Unknown(err)
 }
 
 // lend gets a connection: from where a redirect pointed, or by the map.
 func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 	if l.redirected = l.to != nil; !l.redirected {
 		t := l.client.topology.Load()
-		if t.primary(l.slot) == nil {
-			return nil, fmt.Errorf("redislanes: %w", t.noOwnerError(l.slot))
+		if t.Primary(l.slot) == nil {
+			return nil, fmt.Errorf("redislanes: %w", t.Map.NoOwnerError(l.slot))
 		}
 		l.to, l.replica = l.client.poolFor(t, l.slot, l.how, l.avoid)
 	}
@@ -117,7 +119,7 @@ func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 func (l *lending) succeeded() {
 	slot := l.slot
 	if l.seen.ran == keyless {
-		slot = noKey
+		slot = slots.NoKey
 	}
 	l.client.troubles.succeeded(l.to.Address(), l.seen.ran, slot, nil, l.sent)
 }
@@ -162,10 +164,14 @@ func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, no
 	l.attempt.hops, l.attempt.trouble = 0, &t
 	replica, grace := l.replica, l.client.cfg.DownGrace
 	l.to, l.replica, l.asking = nil, nil, false
-	switch {
-	case replica != nil:
+	switch t.outage().Next(replica != nil, now, l.had, grace) {
+	case attempt.Turn:
 		l.avoid = append(l.avoid, replica)
-	case !mayTryAgain(&t, now, l.had, grace), l.client.wait(ctx, backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil:
+	case attempt.Retry:
+		if l.client.wait(ctx, attempt.Backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil {
+			return false
+		}
+	default:
 		return false
 	}
 	count.Add(1)
@@ -181,25 +187,25 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 		return false
 	}
 	addr := l.to.Address()
-	to := classify([]byte(reply.S), addr)
-	switch to.fate {
+	to := slots.ParseRedirect([]byte(reply.S), addr)
+	switch to.Fate {
 	case fate.Moved, fate.Ask, fate.Nowhere:
 		place := l.client.leadsTo(to)
-		if to.fate = to.from(addr, place); to.fate == fate.Moved || to.fate == fate.Ask {
+		if to.Fate = to.From(addr, place); to.Fate == fate.Moved || to.Fate == fate.Ask {
 			return l.redirect(to, place)
 		}
-		if l.slot != int32(to.slot) {
+		if l.slot != int32(to.Slot) {
 			l.client.hint()
 			return false
 		}
 	case fate.ReadOnly:
 		l.how.Replicas = false // no replica writes
 	}
-	if to.fate == fate.Itself || l.replica == nil && (to.fate == fate.ReadOnly || fate.SaysReplica([]byte(reply.S))) { // the latter also in a script
+	if attempt.Stale(to.Fate, []byte(reply.S), l.replica != nil) {
 		l.to.Renew()
 		l.client.hint()
 	}
-	if !to.fate.Passes() {
+	if !to.Fate.Passes() {
 		return false
 	}
 	if !l.mayRepeat() || ctx.Err() != nil {
@@ -207,8 +213,8 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 		return false
 	}
 	now := time.Now()
-	l.attempt.replica = to.fate == fate.ReadOnly && l.client.topology.Load().single
-	at := siteOf(to.fate, addr, l.seen.refused, l.slot, nil)
+	l.attempt.replica = to.Fate == fate.ReadOnly && l.client.topology.Load().Single
+	at := siteOf(to.Fate, addr, l.seen.refused, l.slot, nil)
 	met := l.client.troubles.note(at, wire.ErrorCode([]byte(reply.S)), l.attempt.since(at), now)
 	return l.again(ctx, met, &l.client.counters.refused, now)
 }
@@ -219,28 +225,28 @@ func (l *lending) mayRepeat() bool { return l.canRetry || l.once && !l.seen.some
 
 // redirect notes where a redirect points. It reports whether the action may be
 // performed there.
-func (l *lending) redirect(to redirect, place string) bool {
+func (l *lending) redirect(to slots.Redirect, place string) bool {
 	c := l.client
-	if to.fate == fate.Moved {
+	if to.Fate == fate.Moved {
 		c.hint()
 	}
 	var n *node
 	if place != "" {
 		n = c.node(place)
 	}
-	if n != nil && to.fate == fate.Moved {
-		c.learn([]move{{to.slot, n}})
+	if n != nil && to.Fate == fate.Moved {
+		c.learn([]move{{Slot: to.Slot, To: n}})
 	}
-	if n == nil || !l.mayRepeat() || l.slot != int32(to.slot) || l.attempt.hops >= c.cfg.MaxRedirects {
+	if n == nil || !l.mayRepeat() || l.slot != int32(to.Slot) || l.attempt.hops >= c.cfg.MaxRedirects {
 		return false
 	}
-	if to.fate == fate.Moved {
+	if to.Fate == fate.Moved {
 		c.counters.moved.Add(1)
 	} else {
 		c.counters.ask.Add(1)
 	}
 	l.attempt.hops++
 	l.redirects++
-	l.to, l.replica, l.asking = n.pool(asPrimary), nil, to.fate == fate.Ask
+	l.to, l.replica, l.asking = n.pool(asPrimary), nil, to.Fate == fate.Ask
 	return true
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -193,5 +194,5 @@ func isRefusal(reply []byte, addr string) bool {
 	if !resp.IsError(reply) {
 		return false
 	}
-	return classify(resp.ErrorText(reply), addr).fate.Refused()
+	return slots.ParseRedirect(resp.ErrorText(reply), addr).Fate.Refused()
 }

@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // A refreshLog is what the log is told of refreshes, which run one at a time.
@@ -49,67 +48,45 @@ func (c *Client) noteMoved() {
 		l.told = after // the first map
 		return
 	}
-	all := shiftsBetween(l.told, after)
-	if len(all) == 0 {
+	change := slots.Diff(l.told, after)
+	if change.Moved == 0 {
 		return
 	}
 	if _, due := l.moved.Due(time.Now()); due {
 		l.told = after
-		slots, text := describe(all)
-		c.journal.Note(slog.LevelInfo, "slots moved", "slots", slots, "shifts", text)
+		c.journal.Note(slog.LevelInfo, "slots moved", "slots", change.Moved, "shifts", describe(change))
 	}
-}
-
-// A shift is where slots have gone.
-type shift struct{ from, to string }
-
-// nobody has the slots that have no owner.
-const nobody = "nobody"
-
-func shiftsBetween(before, after *topology) map[shift]int {
-	all := make(map[shift]int)
-	if before.owner == after.owner && slices.Equal(before.nodes, after.nodes) {
-		return all
-	}
-	from, to, s := uint16(noOwner), uint16(noOwner), shift{nobody, nobody}
-	for slot := range int32(SlotCount) {
-		if i, j := before.owner[slot], after.owner[slot]; i != from || j != to { // most slots are as the one before
-			from, to, s = i, j, shift{before.ownerOf(slot), after.ownerOf(slot)}
-		}
-		if s.from != s.to {
-			all[s]++
-		}
-	}
-	return all
-}
-
-func (t *topology) ownerOf(slot int32) string {
-	if n := t.primary(slot); n != nil {
-		return n.addr
-	}
-	return nobody
 }
 
 // maxShifts bounds the shifts of one line.
 const maxShifts = 8
 
-// describe returns how many slots have moved, and from where to where, the largest
-// shifts first.
-func describe(all map[shift]int) (slots int, text string) {
-	sorted := slices.SortedFunc(maps.Keys(all), func(a, b shift) int {
-		return cmp.Or(cmp.Compare(all[b], all[a]), strings.Compare(a.from, b.from), strings.Compare(a.to, b.to))
-	})
+// describe says from where to where slots have moved, the largest shifts first.
+func describe(change slots.Change) string {
 	var parts []string
-	named := 0
-	for i, s := range sorted {
-		slots += all[s]
-		if i < maxShifts {
-			named += all[s]
-			parts = append(parts, fmt.Sprintf("%d from %s to %s", all[s], s.from, s.to))
+	rest := change.Moved
+	for _, s := range change.Shifts[:min(len(change.Shifts), maxShifts)] {
+		rest -= s.Slots
+		parts = append(parts, fmt.Sprintf("%d from %s to %s", s.Slots, cmp.Or(s.From, "nobody"), cmp.Or(s.To, "nobody")))
+	}
+	if rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d otherwise", rest))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// maxTold bounds the skipped rows that are remembered: a server may invent them.
+const maxTold = 1024
+
+// logSkips tells the log of rows that are skipped, once of each node and reason. Refreshes
+// run one at a time.
+func (c *Client) logSkips(by string, skips []slots.Skip) {
+	for _, s := range skips {
+		what := slots.Skip{Node: s.Node, Reason: s.Reason}
+		if c.skipped[what] || len(c.skipped) >= maxTold {
+			continue
 		}
+		c.skipped[what] = true
+		c.journal.Note(slog.LevelWarn, "a node is left out of the map of the slots", "node", s.Node, "reason", s.Reason, "told_by", by)
 	}
-	if slots > named {
-		parts = append(parts, fmt.Sprintf("%d otherwise", slots-named))
-	}
-	return slots, strings.Join(parts, ", ")
 }

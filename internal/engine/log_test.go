@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // A logbook keeps the lines of a journal, without their times.
@@ -124,7 +125,7 @@ func TestLogOfGaps(t *testing.T) {
 		all := troubles{episodes: episodes{log: book.journal}}
 		lacking := new(topology)
 		for slot := range 100 {
-			lacking.owner[slot] = noOwner
+			lacking.Owner[slot] = slots.NoOwner
 		}
 		all.noteGap(lacking, 1, time.Now())
 		require.Empty(t, book.lines())
@@ -175,11 +176,11 @@ func TestLogOfMoves(t *testing.T) {
 			nodes[i] = &node{addr: fmt.Sprintf("n:%02d", i)}
 		}
 		use := func(owner func(slot int) int) []string {
-			m := &topology{nodes: nodes}
-			for slot := range m.owner {
-				m.owner[slot] = noOwner
+			m := &topology{Nodes: nodes}
+			for slot := range m.Owner {
+				m.Owner[slot] = slots.NoOwner
 				if i := owner(slot); i >= 0 {
-					m.owner[slot] = uint16(i)
+					m.Owner[slot] = uint16(i)
 				}
 			}
 			c.topology.Store(m)

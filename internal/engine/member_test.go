@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -33,8 +34,11 @@ func TestAdmit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newClient(Config{}.withDefaults(), []string{"a:1"})
-			v := told(t, thirds...)
-			v.sure = true
+			v := slots.NewMap([]slots.Range{
+				{First: 0, Last: 8191, Nodes: []slots.NodeAddr{{Addr: "a:1", ID: "id-a"}}},
+				{First: 8192, Last: slots.Count - 1, Nodes: []slots.NodeAddr{{Addr: "b:1", ID: "id-b"}}},
+			}, slots.NodesReply{Epochs: map[string]uint64{"id-a": 1, "id-b": 2}})
+			v.Sure = true
 			require.NoError(t, c.admit(asPrimary, test.addr, []byte(disabled), []byte(disabled)), "no map is in use")
 			c.use(c.topology.Load(), v)
 			err := c.admit(asPrimary, test.addr, []byte(test.mode), []byte(test.id))
@@ -43,49 +47,8 @@ func TestAdmit(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			c.use(c.topology.Load(), singleView("a:1"))
+			c.use(c.topology.Load(), slots.Single("a:1"))
 			require.NoError(t, c.admit(asPrimary, test.addr, []byte(disabled), []byte(disabled)))
-		})
-	}
-}
-
-// TestAdmitsSharedAddress: the nodes of a shard share an address, of which each pool wants
-// its own.
-func TestAdmitsSharedAddress(t *testing.T) {
-	t.Parallel()
-	at := func(addr, id string) nodeAddr { return nodeAddr{addr: addr, id: id} }
-	v := newView([]slotRange{
-		{0, 99, []nodeAddr{at("s:1", "p"), at("s:1", "r"), at("t:1", "q")}},
-		{100, 199, []nodeAddr{at("u:1", "o"), at("u:1", "")}},
-	}, nodesTold{epochs: map[string]uint64{"p": 1, "idle": 1}})
-	for name, test := range map[string]struct {
-		use      use
-		addr, id string
-		unsure   bool
-		refused  bool
-	}{
-		"the primary":                             {asPrimary, "s:1", "p", false, false},
-		"its replica":                             {asPrimary, "s:1", "r", false, true},
-		"the replica, for reads":                  {asReplica, "s:1", "r", false, false},
-		"the primary, for reads":                  {asReplica, "s:1", "p", false, false},
-		"a node of another address":               {asReplica, "s:1", "q", false, true},
-		"a replica that MOVED has named":          {asPrimary, "t:1", "q", false, false},
-		"its primary at the address of a replica": {asPrimary, "t:1", "p", false, true},
-		"a node without slots":                    {asPrimary, "s:1", "idle", false, true},
-		"a stranger":                              {asReplica, "s:1", "x", false, true},
-		"it tells no ID":                          {asPrimary, "s:1", "", false, false},
-		"the map does not tell all IDs":           {asReplica, "u:1", "r", false, false},
-		"the address is not in the map":           {asPrimary, "x:1", "x", false, false},
-		"the map is not sure":                     {asPrimary, "s:1", "x", true, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			v := *v
-			v.sure = !test.unsure
-			if err := v.admits(test.use, test.addr, test.id); test.refused {
-				require.ErrorIs(t, err, redislanes.ErrNotMember)
-			} else {
-				require.NoError(t, err)
-			}
 		})
 	}
 }

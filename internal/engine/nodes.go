@@ -11,9 +11,10 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
-	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -32,6 +33,12 @@ type node struct {
 	retired   bool
 	closed    bool
 }
+
+// A topology is the map in use, with the nodes that commands are sent to.
+type topology = slots.Table[*node]
+
+// A move is what a MOVED said.
+type move = slots.Move[*node]
 
 // use says what a connection to a node is for.
 type use int
@@ -94,7 +101,7 @@ func (n *node) poolWith(u use, o PoolObserver) (p *nodepool.Pool, used bool) {
 // poolConfig returns the settings of a node's pool; their default size depends
 // on whether there is a cluster.
 func (c *Client) poolConfig() nodepool.Config {
-	if c.topology.Load().single {
+	if c.topology.Load().Single {
 		return c.cfg.Pool
 	}
 	return nodepool.InCluster(c.cfg.Pool)
@@ -109,6 +116,17 @@ func (n *node) open() []*nodepool.Pool {
 		}
 	}
 	return open
+}
+
+// Addr is part of slots.Node.
+func (n *node) Addr() string { return n.addr }
+
+// Answers is part of slots.Node.
+func (n *node) Answers(primary bool) bool {
+	if primary {
+		return n.answers(asPrimary)
+	}
+	return n.answers(asReplica)
 }
 
 // answers tells whether the node is neither down nor suspect, as far as the pool for the
@@ -186,8 +204,8 @@ func (c *Client) learnFrom(err error, p *nodepool.Pool, u use) {
 		return
 	}
 	text := []byte(said.S)
-	to := classify(text, p.Address())
-	if to.from(p.Address(), c.leadsTo(to)) == fate.Itself || u == asPrimary && (to.fate == fate.ReadOnly || fate.SaysReplica(text)) {
+	to := slots.ParseRedirect(text, p.Address())
+	if attempt.Stale(to.From(p.Address(), c.leadsTo(to)), text, u == asReplica) {
 		p.Renew()
 	}
 }

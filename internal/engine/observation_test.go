@@ -14,6 +14,7 @@ import (
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -131,7 +132,7 @@ func tracedClient(t *testing.T, addrs []string, c Config) (*Client, *tracer) {
 func hits(keys []string) *Request {
 	r := new(Request)
 	for _, key := range keys {
-		r.Commit(resp.AppendCommand(r.Buffer(), "incrby", key, "1"), int32(Slot(key)))
+		r.Commit(resp.AppendCommand(r.Buffer(), "incrby", key, "1"), int32(slots.Of(key)))
 	}
 	return r
 }
@@ -178,8 +179,8 @@ func TestRedirectedGroupsAreTold(t *testing.T) {
 	e := redistest.StartEmulated(t, 2)
 	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1})
 	key := redistest.KeysInSlots(1, "moved")[0]
-	from := e.Owner(Slot(key))
-	e.Move(Slot(key), 1-from)
+	from := e.Owner(slots.Of(key))
+	e.Move(slots.Of(key), 1-from)
 	ctx := servers.Within(t, 10*time.Second)
 	require.NoError(t, client.Exec(ctx, hits([]string{key}), How{}))
 	got := w.last(t)
@@ -250,7 +251,7 @@ func TestLendingsAreTold(t *testing.T) {
 	got := w.last(t)
 	require.Equal(t, "BLPOP", got.command)
 	require.True(t, got.start.Lent)
-	require.Equal(t, RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[e.Owner(Slot(key))]}, *got.info)
+	require.Equal(t, RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[e.Owner(slots.Of(key))]}, *got.info)
 	require.Len(t, got.groups, 1)
 	group := got.groups[0]
 	require.Equal(t, got.info.Addr, group.addr)
@@ -267,8 +268,8 @@ func TestLendingsAreTold(t *testing.T) {
 	require.Len(t, got.groups, 1)
 	require.Equal(t, "GET", got.groups[0].command)
 
-	from := e.Owner(Slot(key))
-	e.Move(Slot(key), 1-from)
+	from := e.Owner(slots.Of(key))
+	e.Move(slots.Of(key), 1-from)
 	_, err := e.Nodes()[1-from].Push(key, "1")
 	require.NoError(t, err)
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))
@@ -376,13 +377,13 @@ func TestTopologyIsTold(t *testing.T) {
 	}
 	first := next()
 	require.Equal(t, sorted, first.Joined)
-	require.Equal(t, SlotCount, first.Moved)
-	require.Equal(t, SlotCount, first.Owned)
-	slot := Slot("moves")
+	require.Equal(t, slots.Count, first.Moved)
+	require.Equal(t, slots.Count, first.Owned)
+	slot := slots.Of("moves")
 	owner := e.Owner(slot)
 	e.Move(slot, 1-owner)
-	require.Equal(t, TopologyChange{Moved: 1, Owned: SlotCount, Moves: []SlotsMoved{{addrs[owner], addrs[1-owner], 1}}}, next())
-	for slot := range uint16(SlotCount) {
+	require.Equal(t, TopologyChange{Moved: 1, Owned: slots.Count, Moves: []SlotsMoved{{addrs[owner], addrs[1-owner], 1}}}, next())
+	for slot := range uint16(slots.Count) {
 		e.Move(slot, 0)
 	}
 	last := next()
@@ -420,7 +421,7 @@ func TestNamesOfCommands(t *testing.T) {
 	name := func(commands ...[]string) string {
 		var r Request
 		for _, c := range commands {
-			r.Commit(resp.AppendCommand(r.Buffer(), c[0], c[1:]...), noKey)
+			r.Commit(resp.AppendCommand(r.Buffer(), c[0], c[1:]...), slots.NoKey)
 		}
 		return r.CommandName()
 	}

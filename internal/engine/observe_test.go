@@ -13,6 +13,7 @@ import (
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -129,11 +130,11 @@ func TestObserverIsToldOfRequests(t *testing.T) {
 	client, readings := watchedClient(t, e, Config{Observer: w, DownGrace: -1, RefreshEvery: -1})
 	w.client.Store(client)
 	keys := redistest.KeysInSlots(10, "observed")
-	refused := e.Owner(Slot(keys[0]))
+	refused := e.Owner(slots.Of(keys[0]))
 
 	count := func(ctx context.Context) (r Request) {
 		for _, key := range keys {
-			r.Commit(resp.AppendCommand(r.Buffer(), "INCRBY", key, "1"), int32(Slot(key)))
+			r.Commit(resp.AppendCommand(r.Buffer(), "INCRBY", key, "1"), int32(slots.Of(key)))
 		}
 		require.NoError(t, client.Exec(ctx, &r, How{}))
 		return r
@@ -224,7 +225,7 @@ func TestObserverIsToldOfPools(t *testing.T) {
 	require.Positive(t, waits, "20 callers, one connection")
 	w.mu.Unlock()
 
-	for slot := range uint16(SlotCount) {
+	for slot := range uint16(slots.Count) {
 		e.Move(slot, 0)
 	}
 	require.NoError(t, client.Sync(servers.Within(t, 10*time.Second)))

@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"cmp"
-	"slices"
-	"strings"
-
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // tellTopology tells the observer how the map in use differs from the one that it
@@ -15,12 +12,8 @@ func (c *Client) tellTopology() {
 		return
 	}
 	l, after := &c.refreshLog, c.topology.Load()
-	before := l.shown
-	if before == nil {
-		before = newTopology(nil, nil)
-	}
+	change := changeBetween(l.shown, after)
 	l.shown = after
-	change := changeBetween(before, after)
 	if change.Moved == 0 && len(change.Joined)+len(change.Left) == 0 {
 		return
 	}
@@ -33,34 +26,10 @@ func (c *Client) tellTopology() {
 }
 
 func changeBetween(before, after *topology) TopologyChange {
-	was, is := before.all(), after.all()
-	change := TopologyChange{Joined: addrsWithout(is, was), Left: addrsWithout(was, is), Owned: after.covered()}
-	for s, n := range shiftsBetween(before, after) {
-		change.Moved += n
-		change.Moves = append(change.Moves, SlotsMoved{From: named(s.from), To: named(s.to), Slots: n})
+	d := slots.Diff(before, after)
+	change := TopologyChange{Joined: d.Joined, Left: d.Left, Moved: d.Moved, Owned: d.Owned}
+	for _, s := range d.Shifts {
+		change.Moves = append(change.Moves, SlotsMoved(s))
 	}
-	slices.SortFunc(change.Moves, func(a, b SlotsMoved) int {
-		return cmp.Or(cmp.Compare(b.Slots, a.Slots), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To))
-	})
 	return change
-}
-
-// named is the address of a shift for an observer.
-func named(addr string) string {
-	if addr == nobody {
-		return ""
-	}
-	return addr
-}
-
-// addrsWithout returns the sorted addresses of the nodes that are not among others.
-func addrsWithout(nodes, others []*node) []string {
-	var addrs []string
-	for _, n := range nodes {
-		if !slices.ContainsFunc(others, func(o *node) bool { return o.addr == n.addr }) {
-			addrs = append(addrs, n.addr)
-		}
-	}
-	slices.Sort(addrs)
-	return addrs
 }

@@ -1,73 +1,110 @@
 package engine
 
 import (
-	"bytes"
+	"time"
 
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// A redirect is what an error reply means; slot and addr (host:port) are those of MOVED
-// and ASK, dialled says that the host is that of the server which replied.
-type redirect struct {
-	fate    fate.Fate
-	slot    uint16
-	addr    string
-	dialled bool
+// follow notes where a redirect sends the command and, for MOVED, the slot. One
+// for another slot than the command's is not followed: what a script or a strange
+// server makes up must not lead the client astray. One that leads nowhere else is a refusal.
+func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now time.Time) attempt.Step {
+	a, slot := &x.attempts[i], x.request.slots[i]
+	if to.Fate != fate.Ask || x.how.noFollow {
+		x.client.hint()
+	}
+	if slot != int32(to.Slot) {
+		return attempt.Stands
+	}
+	at := x.placed(to)
+	if f := to.From(addr, at.place); f == fate.Itself || f == fate.Nowhere {
+		return x.judgeRefusal(i, f, text, addr, now)
+	}
+	if x.how.noFollow || a.hops >= x.client.cfg.MaxRedirects {
+		return attempt.Stands
+	}
+	n := x.nodeAt(at)
+	if n == nil {
+		return attempt.Stands
+	}
+	a.hops++
+	a.to = route{node: n, asking: to.Fate == fate.Ask}
+	x.bySlot[slot] = a.to
+	if a.to.asking {
+		a.why = wasAsked
+		return attempt.Ask
+	}
+	a.why = wasMoved
+	x.moves = append(x.moves, move{Slot: to.Slot, To: n})
+	return attempt.Follow
 }
 
-// from returns the fate of a command whose redirect came from an address and, by AddrMap,
-// leads to place. If these are the same, the server at the other end of the connection is
-// not the one that its address leads to now: names outlive servers. The connection is
-// stale, and the command did not run.
-func (r redirect) from(addr, place string) fate.Fate {
-	if place == addr {
-		return fate.Itself
-	}
-	return r.fate
+// A leading is where a redirect leads. It is looked up once for commands that are judged
+// together.
+type leading struct {
+	place string // "": nowhere
+	node  *node  // nil: none was asked for, or there is none
+	asked bool
 }
 
-// classify judges the text of an error reply, without the leading '-' and the
-// line end. asked is the host:port of the server that replied; its host stands
-// in where it is empty in MOVED or ASK (Redis Cluster specification, "MOVED
-// redirection"). A MOVED or ASK that is malformed is none that a server sends, so that
-// the caller sees what it wrote. It allocates for MOVED and ASK only.
-func classify(msg []byte, asked string) redirect {
-	f := fate.Of(msg)
-	if f != fate.Moved && f != fate.Ask {
-		return redirect{fate: f}
+// placed returns where a redirect leads.
+func (x *retry) placed(to slots.Redirect) *leading {
+	at := slots.NodeAddr{Addr: to.Addr, Dialled: to.Dialled}
+	l, ok := x.named[at]
+	if !ok {
+		l = &leading{place: x.client.leadsTo(to)}
+		x.named[at] = l
 	}
-	_, rest, _ := bytes.Cut(msg[:min(len(msg), resp.MaxRedacted)], space)
-	return classifyAddr(f, rest, asked)
+	return l
 }
 
-var space = []byte(" ")
+// nodeAt returns the node there, nil if there is none.
+func (x *retry) nodeAt(l *leading) *node {
+	if !l.asked && l.place != "" {
+		l.node = x.client.node(l.place)
+	}
+	l.asked = true
+	return l.node
+}
 
-// classifyAddr parses "slot host:port". The host may be an IPv6 address without
-// brackets. A node without an address, whose host is "?" or whose port is 0, cannot be
-// followed: the command goes again by a new map.
-func classifyAddr(f fate.Fate, text []byte, asked string) redirect {
-	slotText, addr, _ := bytes.Cut(text, space)
-	slot, err := atoi(slotText)
-	if err != nil || slotText[0] == '-' || slot >= SlotCount {
-		return redirect{}
+// target returns where the command goes: to where a redirect sent it or, since
+// commands of one slot must keep their order, where the last redirect sent
+// another command of the slot; else by the map.
+func (x *retry) target(t *topology, i int) (p *nodepool.Pool, replica *node, asking bool, err error) {
+	slot := x.request.slots[i]
+	to, ok := x.bySlot[slot]
+	if slot < 0 || !ok {
+		to = x.attempts[i].to
 	}
-	colon := bytes.LastIndexByte(addr, ':')
-	if colon < 0 {
-		return redirect{}
+	switch {
+	case to.node != nil && to.use == asReplica:
+		return to.node.pool(asReplica), to.node, false, nil
+	case to.node != nil:
+		return to.node.pool(asPrimary), nil, to.asking, nil
+	case t.Primary(slot) == nil:
+		return nil, nil, false, t.Map.NoOwnerError(slot)
 	}
-	host, portText, usable := addr[:colon], addr[colon+1:], false
-	port, err := atoi(portText)
-	if err != nil || port < 0 || port > 65535 {
-		return redirect{}
+	p, replica = x.client.poolFor(t, slot, x.how, x.avoid)
+	if replica == nil {
+		x.how.Replicas, x.patience = false, time.Time{}
+	} else if slot >= 0 {
+		x.bySlot[slot] = route{node: replica, use: asReplica}
 	}
-	if port == 0 || string(host) == "?" {
-		return redirect{fate: fate.Nowhere, slot: uint16(slot)} // the map may know the node's address
+	return p, replica, false, nil
+}
+
+// askingBounds returns where an ASKING is in the arena: behind all commands. The
+// trips of this wave must be made after it.
+func (x *retry) askingBounds() bound {
+	if x.asking.to == 0 {
+		from := len(x.request.arena)
+		x.request.arena = resp.AppendCommand(x.request.arena, "ASKING")
+		x.asking = bound{from, len(x.request.arena)}
 	}
-	if host, usable = usableHost(host); !usable && len(host) > 0 {
-		return redirect{}
-	}
-	to := redirect{fate: f, slot: uint16(slot)}
-	to.addr, to.dialled = joinAddr(host, port, hostOf(asked))
-	return to
+	return x.asking
 }

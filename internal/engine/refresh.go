@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 const (
@@ -109,7 +110,7 @@ func (c *Client) refreshForAll() error {
 	c.syncs = nil
 	c.mu.Unlock()
 	err := c.refresh(c.ctx)
-	if err != nil && c.topology.Load().view == nil {
+	if err != nil && c.topology.Load().Map == nil {
 		c.notStarted.Store(&err) // before anybody can ask
 	}
 	c.noteRefreshed(err)
@@ -151,11 +152,11 @@ func (c *Client) candidates(t *topology) []string {
 			addrs = append(addrs, addr)
 		}
 	}
-	for _, l := range t.taught() {
-		add(l.addr)
+	for _, l := range t.Taught() {
+		add(l.Addr)
 	}
 	named := len(addrs)
-	for _, n := range t.all() {
+	for _, n := range t.All() {
 		add(n.addr)
 	}
 	known := addrs[named:]
@@ -171,7 +172,7 @@ func (c *Client) candidates(t *topology) []string {
 // silentNodes returns 1 for the addresses of nodes that are down or suspect.
 func (c *Client) silentNodes() map[string]int {
 	silent := make(map[string]int)
-	for _, n := range c.topology.Load().all() {
+	for _, n := range c.topology.Load().All() {
 		for _, p := range n.open() {
 			if p.Down() != nil {
 				silent[n.addr] = 1
@@ -184,12 +185,12 @@ func (c *Client) silentNodes() map[string]int {
 // ask asks one address after the other, the next one as soon as the last has
 // failed, left a doubt or is slow, and returns the first map that can be
 // believed.
-func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, error) {
+func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.Map, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan answer, len(addrs))
-	votes := poll{use: t.view, taught: t.taught(), seeds: c.seeds, before: c.anew}
-	defer func() { c.anew = votes.found }()
+	votes := slots.Poll{Use: t.Map, Taught: t.Taught(), Seeds: c.seeds, Before: c.anew}
+	c.anew = nil
 	failed := &redislanes.UnreachableError{}
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
@@ -204,52 +205,54 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*view, e
 		case <-more:
 			addr := addrs[asked]
 			asked++
-			c.tasks.Go(func() { answers <- c.located(c.question(ctx, addr)) })
+			c.tasks.Go(func() { answers <- c.asker.located(c.asker.question(ctx, addr, t.Sure())) })
 			stagger.Reset(pause)
 		case a := <-answers:
 			answered++
 			c.count(&votes, a, failed)
-			if said := votes.early(); said != nil {
-				return said, nil
+			if chosen := votes.Choose(); chosen.Map != nil {
+				return chosen.Map, nil
 			}
 			switch {
 			case enough != nil:
-			case votes.use == nil && len(votes.votes) == 1:
+			case votes.Use == nil && len(votes.Votes) == 1:
 				enough = time.After(firstDoubt)
-			case votes.use != nil && len(votes.of(foreign)) > 0:
+			case votes.Use != nil && votes.Any(slots.Foreign):
 				enough, pause = time.After(strangerDoubt), 0 // all others have as long
 			}
 			stagger.Reset(0)
 		case <-enough:
-			votes.failed += len(addrs) - answered
+			votes.Failed += len(addrs) - answered
 			answered = len(addrs)
 		case <-ctx.Done():
 			failed = withRest(failed, addrs, ctx.Err())
 			answered = len(addrs)
 		}
 	}
-	if votes.use != nil && ctx.Err() != nil {
-		return nil, failed // who was not waited for, or not asked, has not failed to answer
+	if votes.Use != nil && ctx.Err() != nil {
+		return nil, failed // an address that was not asked, or not waited for, has not failed to answer
 	}
-	if said := votes.final(); said != nil {
-		return said, nil
+	votes.All = true
+	chosen := votes.Choose()
+	if c.anew = chosen.Found; chosen.Map == nil {
+		return nil, failed
 	}
-	return nil, failed
+	return chosen.Map, nil
 }
 
 // count adds an answer to the votes, and to the causes of a failure.
-func (c *Client) count(votes *poll, a answer, failed *redislanes.UnreachableError) {
+func (c *Client) count(votes *slots.Poll, a answer, failed *redislanes.UnreachableError) {
 	if a.err != nil {
-		votes.failed++
+		votes.Failed++
 		if withholds(a.err) {
-			votes.withheld++
+			votes.Withheld++
 		}
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: a.err})
 		return
 	}
-	c.logSkips(a.addr, a.view.skips)
-	wrong := votes.add(a.addr, a.id, a.view)
-	if wrong != noDoubt {
+	c.logSkips(a.addr, a.told.Skips)
+	wrong := votes.Add(a.addr, a.id, a.told)
+	if wrong != slots.NoDoubt {
 		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: &redislanes.MapError{Addr: a.addr, Reason: wrong.String()}})
 	}
 	c.logDoubt(a.addr, wrong)
@@ -264,13 +267,50 @@ func withholds(err error) bool {
 
 // logDoubt warns of a server that is none of the cluster's, once until it has
 // given a map without a doubt. Refreshes run one at a time.
-func (c *Client) logDoubt(addr string, wrong doubt) {
-	if wrong < foreign {
+func (c *Client) logDoubt(addr string, wrong slots.Doubt) {
+	if wrong < slots.Foreign {
 		delete(c.strange, addr)
 		return
 	}
-	if c.strange[addr] != wrong && c.topology.Load().view != nil {
+	if c.strange[addr] != wrong && c.topology.Load().Map != nil {
 		c.strange[addr] = wrong
 		c.journal.Note(slog.LevelWarn, "a server's map of the slots is not used", "addr", addr, "reason", wrong.String())
 	}
+}
+
+const (
+	// refreshSpacing is the least time between two refreshes that hints of
+	// requests ask for, so that a failover does not end in a storm of them.
+	refreshSpacing = 500 * time.Millisecond
+	refreshJitter  = 100 * time.Millisecond
+
+	// Some refreshes may follow each other faster, for most of the grace within which
+	// calls wait for a new owner (DownGrace): most changes are over in a moment. Up to
+	// quickRefreshes are saved, one every quickEvery.
+	quickRefreshes = 10
+	quickSpacing   = 50 * time.Millisecond
+	quickJitter    = 50 * time.Millisecond
+	quickEvery     = time.Second
+)
+
+// A pacer says how soon a refresh may follow the last one: a token bucket, from which
+// each refresh takes one. When a trouble was counted as over once nothing was fetched
+// for a while, regular refreshes every five seconds kept it going, and a failover was
+// noticed late.
+type pacer struct {
+	quick float64 // how many may be quick now
+	last  time.Time
+}
+
+// after notes a refresh that has ended now and returns the least time until the
+// next one that hints may ask for.
+func (p *pacer) after(now time.Time) time.Duration {
+	p.quick = min(p.quick+now.Sub(p.last).Seconds()/quickEvery.Seconds(), quickRefreshes)
+	p.last = now
+	if p.quick >= 1 {
+		p.quick--
+		return quickSpacing + rand.N(quickJitter)
+	}
+	p.quick = 0
+	return refreshSpacing + rand.N(refreshJitter)
 }

@@ -92,7 +92,7 @@ func TestResetBesideAnotherCluster(t *testing.T) {
 		primary.mu.Lock()
 		primary.slots = slotsReply(t, theirs)
 		primary.mu.Unlock()
-		believed := func() string { return client.topology.Load().view.claims[0].id }
+		believed := func() string { return client.topology.Load().Map.Claims[0].ID }
 		resets = 1
 		require.ErrorContains(t, client.Sync(t.Context()), "another cluster's")
 		require.Equal(t, "a1", believed())
@@ -121,14 +121,14 @@ func TestLostReplies(t *testing.T) {
 		client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: server.dial}}.New(t.Context(), []string{"a:1"})
 		require.NoError(t, err, "a server may not tell, and hang up")
 		defer client.Close()
-		require.False(t, client.topology.Load().sure())
+		require.False(t, client.topology.Load().Sure())
 		tells(server.slots, fmt.Sprintf("$%d\r\n%s\r\n", len(nodes), nodes))
 		require.NoError(t, client.Sync(t.Context()))
-		require.True(t, client.topology.Load().sure())
+		require.True(t, client.topology.Load().Sure())
 		tells(server.slots, lostReply)
 		require.Error(t, client.Sync(t.Context()))
-		require.True(t, client.topology.Load().sure(), "a stranger would be admitted")
+		require.True(t, client.topology.Load().Sure(), "a stranger would be admitted")
 		tells("-ERR This instance has cluster support disabled\r\n", lostReply)
-		require.Error(t, client.question(t.Context(), "a:1").err, "it may be a replica")
+		require.Error(t, client.asker.question(t.Context(), "a:1", true).err, "it may be a replica")
 	})
 }

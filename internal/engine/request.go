@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -31,7 +33,7 @@ type Request struct {
 	slow      int     // commands that are marked as slow
 	slowSlots []int32 // their slots, sorted, each once; none if the pools have no lanes for them
 
-	grouper grouper
+	grouper slots.Grouper
 	groups  []int32
 	numbers []int32 // of groups, for splitSlow
 	flight  *flight
@@ -44,7 +46,7 @@ type Request struct {
 	observed observation
 	probes   bool // see wire.Probes
 
-	attempts []attempt // of each command, if some had to be sent again
+	attempts []history // of each command, if some had to be sent again
 	began    time.Time // when the first of these ended
 	took     time.Duration
 }
@@ -165,8 +167,8 @@ func (r *Request) Commit(buf []byte, slot int32) {
 // CommitKnown is Commit for a command that is known to travel with others, which
 // Commit looks up.
 func (r *Request) CommitKnown(buf []byte, slot int32) {
-	if slot < -1 || slot >= SlotCount {
-		r.refuse("command %d is for slot %d: want 0 to %d, or -1 for one without a key", r.Len(), slot, SlotCount-1)
+	if slot < -1 || slot >= slots.Count {
+		r.refuse("command %d is for slot %d: want 0 to %d, or -1 for one without a key", r.Len(), slot, slots.Count-1)
 	}
 	from := len(r.arena)
 	if len(buf) < from {
@@ -228,7 +230,7 @@ func (r *Request) Mark(i int, t command.Traits) {
 	if t&command.MayWrite != 0 {
 		r.marks[i] |= markMayWrite
 	}
-	if i > 0 && setsExpiry(r.command(i), r.command(i-1)) {
+	if i > 0 && attempt.SetsExpiry(r.command(i), r.command(i-1)) {
 		r.marks[i] |= markExpiry
 	}
 	if t&command.Slow != 0 {

@@ -3,31 +3,19 @@ package engine
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 )
-
-const (
-	minRetryBackoff = 2 * time.Millisecond
-	maxRetryBackoff = 250 * time.Millisecond
-)
-
-// backoff returns how long to wait before a command is sent again that was sent
-// n times: a random time up to minRetryBackoff, doubled for each but the first,
-// and no longer than what is left. Source: M. Brooker, "Exponential Backoff and
-// Jitter", AWS Architecture Blog, 2015 ("full jitter").
-func backoff(n int, left time.Duration) time.Duration {
-	limit := min(minRetryBackoff<<min(n-1, 20), maxRetryBackoff)
-	return rand.N(min(limit, max(left, minRetryBackoff))) + 1
-}
 
 // A retry sends commands again that the server has certainly not executed:
 // redirected and refused ones, and those that were not sent. Each goes alone;
 // commands that ran are never repeated, but for an EXPIRE behind one that did not
-// (see order.go). Redirected ones go at once, the others after a backoff, and
+// (see attempt.Order). Redirected ones go at once, the others after a backoff, and
 // commands of one slot together, so that they keep their order. Nothing waits
 // for the replies of another node: a trip is judged when it ends in trouble,
 // while others are in flight. All commands of a slot that are in flight are in
@@ -38,12 +26,12 @@ type retry struct {
 	flight  *flight
 	how     How
 
-	attempts []attempt // of each command; the request's, too
+	attempts []history // of each command; the request's, too
 	bySlot   map[int32]route
-	moves    []move                // what the MOVED that were judged last said
-	named    map[nodeAddr]*leading // where redirects have led
-	avoid    []*node               // replicas that have not answered
-	givesUp  bool                  // the replicas, and what was asked beside them
+	moves    []move                      // what the MOVED that were judged last said
+	named    map[slots.NodeAddr]*leading // where redirects have led
+	avoid    []*node                     // replicas that have not answered
+	givesUp  bool                        // the replicas, and what was asked beside them
 
 	unplaced []int         // commands that got no trip and were not judged yet
 	now      []int         // those of the next wave, in order
@@ -52,42 +40,10 @@ type retry struct {
 	patience time.Time     // until when replicas may be silent; zero: for ever
 	had      time.Duration // what the context left when the first trip had ended in trouble
 
-	steps  []step // of the commands that are being judged
-	asking bound  // an ASKING in the request's arena
-	many   int    // how many trips are too many to keep those that nobody needs
+	steps  []attempt.Step // of the commands that are being judged
+	asking bound          // an ASKING in the request's arena
+	many   int            // how many trips are too many to keep those that nobody needs
 }
-
-// An attempt is what a retry knows of one command.
-type attempt struct {
-	tries     int   // how often it was sent, or could not be sent
-	hops      int   // redirects that were followed one behind the other
-	why       why   // it is sent again
-	overtaken bool  // a later command of its slot has run
-	to        route // where the last redirect sent it; without a node: by the map
-	trouble   *trouble
-	replica   bool  // a server without cluster mode has refused it because it is a replica
-	doubt     error // how the first try ended in which it may have run; nil if it only reads
-}
-
-// A route is where a redirect sends a command, or the replica that was chosen for it.
-type route struct {
-	node   *node
-	use    use
-	asking bool
-}
-
-// why says for what reason a command is sent again.
-type why uint8
-
-const (
-	wasRefused why = iota
-	wasNotSent
-	wasUnknown
-	wasMoved
-	wasAsked
-	wasEarly         // an EXPIRE
-	wasUnknownScript // EVALSHA of a script that the server does not know
-)
 
 // run judges and sends until nothing is left that may be sent again.
 func (x *retry) run(ctx context.Context) {
@@ -113,9 +69,9 @@ func (x *retry) run(ctx context.Context) {
 // begin notes which commands travel on which trip.
 func (x *retry) begin(ctx context.Context) {
 	r := x.request
-	x.attempts = make([]attempt, len(r.bounds))
+	x.attempts = make([]history, len(r.bounds))
 	r.attempts, r.began = x.attempts, time.Now()
-	x.bySlot, x.named = make(map[int32]route), make(map[nodeAddr]*leading)
+	x.bySlot, x.named = make(map[int32]route), make(map[slots.NodeAddr]*leading)
 	for i, p := range r.places {
 		x.attempts[i].tries = 1
 		if p.trip == nil {
@@ -194,8 +150,8 @@ func (x *retry) judgeAll(commands []int) {
 	for _, i := range commands {
 		x.attempts[i].to = route{}
 		s := x.judge(i, now)
-		if s == stands {
-			s = x.attempts[i].final()
+		if s == attempt.Stands {
+			s = x.attempts[i].doubt.Final()
 		}
 		x.steps = append(x.steps, s)
 	}
@@ -205,28 +161,62 @@ func (x *retry) judgeAll(commands []int) {
 	x.schedule(commands, now)
 }
 
+// keepOrder applies [attempt.Order] to commands that have travelled together.
+func (x *retry) keepOrder(commands []int) {
+	if !slices.ContainsFunc(x.steps, attempt.Step.Again) {
+		return
+	}
+	r, ended := x.request, make([]attempt.Command, len(commands))
+	for k, i := range commands {
+		ended[k] = attempt.Command{
+			Index: i, Encoded: r.command(i), Slot: r.slots[i], Step: x.steps[k], Doubt: x.attempts[i].doubt.Any(),
+			Reads: r.marks[i]&markReads != 0, Expiry: r.marks[i]&markExpiry != 0,
+			Ahead: r.marks[i]&markAhead != 0,
+		}
+	}
+	attempt.Order(ended)
+	for k, c := range ended {
+		a := &x.attempts[c.Index]
+		x.steps[k], a.overtaken = c.Step, a.overtaken || c.Overtaken
+		switch {
+		case c.Leads:
+			of := x.attempts[c.Index+1]
+			a.why, a.to, a.trouble, a.hops = of.why, of.to, of.trouble, of.hops
+		case c.Early:
+			a.why = wasEarly
+		case c.Along:
+			a.trouble = x.attempts[c.Index-1].trouble // how long it may go on is that one's, too
+		}
+		if c.Early {
+			if reply, _, err := r.lastTry(c.Index); err == nil && !resp.IsError(reply) {
+				x.doubt(c.Index, attempt.ErrEarly)
+			}
+		}
+	}
+}
+
 // schedule puts commands that go again into the next wave, or among those that
 // wait, if they have to, or if another one of their slot has to.
 func (x *retry) schedule(commands []int, now time.Time) {
 	waits := make(map[int32]bool)
 	tries, left := 0, time.Duration(math.MaxInt64)
 	for k, i := range commands {
-		if x.steps[k] == toRetry {
+		if x.steps[k] == attempt.Retry {
 			waits[x.request.slots[i]] = true
 			tries, left = max(tries, x.attempts[i].tries), min(left, x.left(i, now))
 		}
 	}
 	if len(waits) > 0 {
-		if due := now.Add(backoff(tries, left)); len(x.later) == 0 || due.Before(x.due) {
+		if due := now.Add(attempt.Backoff(tries, left)); len(x.later) == 0 || due.Before(x.due) {
 			x.due = due
 		}
 	}
 	for k, i := range commands {
 		slot := x.request.slots[i]
 		switch step := x.steps[k]; {
-		case !step.again():
+		case !step.Again():
 			continue
-		case step == toRetry, slot >= 0 && waits[slot]:
+		case step == attempt.Retry, slot >= 0 && waits[slot]:
 			x.later = append(x.later, i)
 		default:
 			x.now = append(x.now, i)
@@ -241,7 +231,7 @@ func (x *retry) left(i int, now time.Time) time.Duration {
 	if t := x.attempts[i].trouble; t != nil {
 		return x.client.cfg.DownGrace - now.Sub(t.since)
 	}
-	return maxRetryBackoff
+	return attempt.MaxBackoff
 }
 
 // send sends the wave.

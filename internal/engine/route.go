@@ -5,37 +5,35 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 var errNoName = fmt.Errorf("it needs one: %w", redislanes.ErrNotSent)
-
-// noKey is the slot of a command without a key.
-const noKey = -1
 
 // slotOf returns the slot that the command travels by: that of its keys, which
 // must be the same for all but on a server without cluster mode, or noKey.
 func (c *Client) slotOf(cmd command.Command) (int32, error) {
 	slot, ok, err := slotOf(cmd)
 	switch {
-	case err != nil && c.current().single:
+	case err != nil && c.current().Single:
 		return 0, nil
 	case err != nil:
 		return 0, err
 	case !ok:
-		return noKey, nil
+		return slots.NoKey, nil
 	}
 	return int32(slot), nil
 }
 
 // keysSlot is slotOf for the keys that a radix action names.
 func (c *Client) keysSlot(keys []string) (slot int32, err error) {
-	slot = noKey
+	slot = slots.NoKey
 	for _, key := range keys {
-		s := int32(Slot(key))
-		if slot != noKey && s != slot && !c.current().single {
+		s := int32(slots.Of(key))
+		if slot != slots.NoKey && s != slot && !c.current().Single {
 			return 0, crossSlot("action", uint16(slot), uint16(s))
 		}
-		if slot == noKey {
+		if slot == slots.NoKey {
 			slot = s
 		}
 	}
@@ -77,4 +75,28 @@ func (c *Client) judge(cmd command.Command) (slot int32, t command.Traits, err e
 	}
 	slot, err = c.slotOf(cmd)
 	return slot, t, err
+}
+
+// slotOf returns the slot of all keys of the command; ok is false if it has none.
+// Where the keys are follows the key specifications of the command (COMMAND INFO)
+// up to Redis 8 and Valkey 9; shard channels count as keys. Of a command that is not
+// known, of a module for example, the first argument is taken for its only key. The
+// error is a CrossSlotError. A command with too few or malformed arguments has no
+// slot, or that of the keys that can be told: the server then says what is wrong.
+func slotOf(c command.Command) (slot uint16, ok bool, err error) {
+	for keys := c.Keys(); ; {
+		key, more := keys.Next()
+		if !more {
+			return slot, ok, nil
+		}
+		s := slots.OfBytes(key)
+		if ok && s != slot {
+			return 0, false, crossSlot(c.Name(), slot, s)
+		}
+		slot, ok = s, true
+	}
+}
+
+func crossSlot(name string, a, b uint16) error {
+	return &redislanes.CrossSlotError{Command: name, Slots: [2]uint16{a, b}}
 }

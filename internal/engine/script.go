@@ -14,6 +14,8 @@ type script struct {
 	text    string
 }
 
+var lineEnd = []byte("\r\n")
+
 const evalSHA, eval = "EVALSHA", "EVAL"
 
 // AppendScript appends EVALSHA with the script's hash. It is EVAL with its text
@@ -69,11 +71,11 @@ func (r *Request) sendText(i int) bool {
 		return false
 	}
 	old := r.command(i)
-	begin := bytes.Index(old, crlf) + len(crlf)
+	begin := bytes.Index(old, lineEnd) + len(lineEnd)
 	rest := begin
 	for range 2 { // the name and the hash, each of which has two lines
 		for range 2 {
-			rest += bytes.Index(old[rest:], crlf) + len(crlf)
+			rest += bytes.Index(old[rest:], lineEnd) + len(lineEnd)
 		}
 	}
 	from := len(r.arena)

@@ -16,6 +16,7 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // raw sends a command and returns the reply as it came.
@@ -47,18 +48,18 @@ func dialAll(t *testing.T, ctx context.Context, addrs []string) map[string]radix
 }
 
 // slotOwner returns the address of the primary of a slot by CLUSTER SLOTS.
-func slotOwner(t *testing.T, ctx context.Context, conn radix.Conn, asked string, slot uint16) nodeAddr {
+func slotOwner(t *testing.T, ctx context.Context, conn radix.Conn, asked string, slot uint16) slots.NodeAddr {
 	t.Helper()
-	ranges, _, err := parseSlots(raw(t, ctx, conn, "CLUSTER SLOTS"), asked)
+	ranges, _, err := slots.ParseSlots(raw(t, ctx, conn, "CLUSTER SLOTS"), asked)
 	require.NoError(t, err)
 	for _, r := range ranges {
-		if r.first <= slot && slot <= r.last {
-			require.NotEmpty(t, r.nodes)
-			return r.nodes[0]
+		if r.First <= slot && slot <= r.Last {
+			require.NotEmpty(t, r.Nodes)
+			return r.Nodes[0]
 		}
 	}
 	t.Fatalf("slot %d has no owner in %v", slot, ranges)
-	return nodeAddr{}
+	return slots.NodeAddr{}
 }
 
 // TestRealCluster holds the pure parts against the servers of a real cluster.
@@ -70,7 +71,7 @@ func TestRealCluster(t *testing.T) {
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	addrs := real.Addrs()
 	conns := dialAll(t, ctx, addrs)
-	t.Run("slots", func(t *testing.T) { realSlots(t, ctx, conns[addrs[0]]) })
+	t.Run("told", func(t *testing.T) { realSlots(t, ctx, conns[addrs[0]]) })
 	t.Run("MOVED", func(t *testing.T) { realMoved(t, ctx, addrs, conns) })
 	t.Run("ASK", func(t *testing.T) { realAsk(t, ctx, addrs, conns) })
 	t.Run("endpoints", func(t *testing.T) { realEndpoints(t, ctx, real, conns[addrs[0]]) })
@@ -81,17 +82,17 @@ func TestRealCluster(t *testing.T) {
 func realSlots(t *testing.T, ctx context.Context, conn radix.Conn) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	const total, perTrip = 100_000, 1000
-	keys, slots := make([]string, perTrip), make([]int, perTrip)
+	keys, told := make([]string, perTrip), make([]int, perTrip)
 	for range total / perTrip {
 		trip := radix.NewPipeline()
 		for i := range keys {
-			keys[i] = string(randomBytes(rnd, rnd.IntN(40)))
-			trip.Append(radix.Cmd(&slots[i], "CLUSTER", "KEYSLOT", keys[i]))
+			keys[i] = string(randomKey(rnd, rnd.IntN(40)))
+			trip.Append(radix.Cmd(&told[i], "CLUSTER", "KEYSLOT", keys[i]))
 		}
 		require.NoError(t, conn.Do(ctx, trip))
 		for i, key := range keys {
-			if int(Slot(key)) != slots[i] {
-				t.Fatalf("Slot(%q) = %d, the server says %d", key, Slot(key), slots[i])
+			if int(slots.Of(key)) != told[i] {
+				t.Fatalf("Slot(%q) = %d, the server says %d", key, slots.Of(key), told[i])
 			}
 		}
 	}
@@ -99,7 +100,7 @@ func realSlots(t *testing.T, ctx context.Context, conn radix.Conn) {
 
 func realMoved(t *testing.T, ctx context.Context, addrs []string, conns map[string]radix.Conn) {
 	for _, key := range []string{"foo", "bar", "a", "b", "c"} {
-		owner := slotOwner(t, ctx, conns[addrs[0]], addrs[0], Slot(key)).addr
+		owner := slotOwner(t, ctx, conns[addrs[0]], addrs[0], slots.Of(key)).Addr
 		require.Contains(t, addrs, owner)
 		for _, addr := range addrs {
 			reply := raw(t, ctx, conns[addr], "SET "+key+" 1")
@@ -107,39 +108,39 @@ func realMoved(t *testing.T, ctx context.Context, addrs []string, conns map[stri
 				assert.Equal(t, "+OK\r\n", string(reply))
 				continue
 			}
-			assert.Equal(t, redirect{fate.Moved, Slot(key), owner, false}, classify(errorOf(t, reply), addr))
+			assert.Equal(t, slots.Redirect{Fate: fate.Moved, Slot: slots.Of(key), Addr: owner}, slots.ParseRedirect(errorOf(t, reply), addr))
 		}
 	}
 	reply := errorOf(t, raw(t, ctx, conns[addrs[0]], "MGET foo bar"))
 	assert.Contains(t, string(reply), "CROSSSLOT")
-	assert.Equal(t, redirect{fate: fate.Final}, classify(reply, addrs[0]))
+	assert.Equal(t, slots.Redirect{Fate: fate.Final}, slots.ParseRedirect(reply, addrs[0]))
 	reply = errorOf(t, raw(t, ctx, conns[addrs[0]], "EVALSHA x 0"))
-	assert.Equal(t, redirect{fate: fate.NoScript}, classify(reply, addrs[0]))
+	assert.Equal(t, slots.Redirect{Fate: fate.NoScript}, slots.ParseRedirect(reply, addrs[0]))
 }
 
 // realAsk marks a slot as on its way from one node to another, whereupon the
 // first one answers ASK for keys that it does not have.
 func realAsk(t *testing.T, ctx context.Context, addrs []string, conns map[string]radix.Conn) {
 	const key, slotText = "foo", "12182"
-	from := slotOwner(t, ctx, conns[addrs[0]], addrs[0], Slot(key))
-	to := slotOwner(t, ctx, conns[addrs[0]], addrs[0], (Slot(key)+SlotCount/2)%SlotCount)
+	from := slotOwner(t, ctx, conns[addrs[0]], addrs[0], slots.Of(key))
+	to := slotOwner(t, ctx, conns[addrs[0]], addrs[0], (slots.Of(key)+slots.Count/2)%slots.Count)
 	require.NotEqual(t, from, to)
-	raw(t, ctx, conns[to.addr], "CLUSTER SETSLOT "+slotText+" IMPORTING "+from.id)
-	raw(t, ctx, conns[from.addr], "CLUSTER SETSLOT "+slotText+" MIGRATING "+to.id)
+	raw(t, ctx, conns[to.Addr], "CLUSTER SETSLOT "+slotText+" IMPORTING "+from.ID)
+	raw(t, ctx, conns[from.Addr], "CLUSTER SETSLOT "+slotText+" MIGRATING "+to.ID)
 	defer func() {
-		raw(t, ctx, conns[to.addr], "CLUSTER SETSLOT "+slotText+" STABLE")
-		raw(t, ctx, conns[from.addr], "CLUSTER SETSLOT "+slotText+" STABLE")
+		raw(t, ctx, conns[to.Addr], "CLUSTER SETSLOT "+slotText+" STABLE")
+		raw(t, ctx, conns[from.Addr], "CLUSTER SETSLOT "+slotText+" STABLE")
 	}()
-	reply := errorOf(t, raw(t, ctx, conns[from.addr], "GET {foo}absent"))
-	assert.Equal(t, redirect{fate.Ask, Slot(key), to.addr, false}, classify(reply, from.addr))
-	raw(t, ctx, conns[from.addr], "SET foo 1")
+	reply := errorOf(t, raw(t, ctx, conns[from.Addr], "GET {foo}absent"))
+	assert.Equal(t, slots.Redirect{Fate: fate.Ask, Slot: slots.Of(key), Addr: to.Addr}, slots.ParseRedirect(reply, from.Addr))
+	raw(t, ctx, conns[from.Addr], "SET foo 1")
 	const some = "MGET foo {foo}absent"
-	reply = errorOf(t, raw(t, ctx, conns[from.addr], some))
-	if classify(reply, from.addr).fate == fate.Ask { // by servers before Redis 7, and the target says the rest
-		raw(t, ctx, conns[to.addr], "ASKING")
-		reply = errorOf(t, raw(t, ctx, conns[to.addr], some))
+	reply = errorOf(t, raw(t, ctx, conns[from.Addr], some))
+	if slots.ParseRedirect(reply, from.Addr).Fate == fate.Ask { // by servers before Redis 7, and the target says the rest
+		raw(t, ctx, conns[to.Addr], "ASKING")
+		reply = errorOf(t, raw(t, ctx, conns[to.Addr], some))
 	}
-	assert.Equal(t, redirect{fate: fate.TryAgain}, classify(reply, from.addr))
+	assert.Equal(t, slots.Redirect{Fate: fate.TryAgain}, slots.ParseRedirect(reply, from.Addr))
 }
 
 // realEndpoints: every way in which a server announces itself, in RESP2 and
@@ -178,12 +179,12 @@ func realEndpoints(t *testing.T, ctx context.Context, real *servers.Cluster, con
 // toldAddr returns the address by which the server tells of the node with the ID.
 func toldAddr(t *testing.T, ctx context.Context, conn radix.Conn, id string) string {
 	t.Helper()
-	ranges, _, err := parseSlots(raw(t, ctx, conn, "CLUSTER SLOTS"), "asked:1")
+	ranges, _, err := slots.ParseSlots(raw(t, ctx, conn, "CLUSTER SLOTS"), "asked:1")
 	require.NoError(t, err)
 	for _, r := range ranges {
-		require.NotEmpty(t, r.nodes)
-		if strings.Contains(id, r.nodes[0].id) {
-			return r.nodes[0].addr
+		require.NotEmpty(t, r.Nodes)
+		if strings.Contains(id, r.Nodes[0].ID) {
+			return r.Nodes[0].Addr
 		}
 	}
 	t.Fatalf("%s is in no range of %v", id, ranges)
@@ -206,4 +207,20 @@ func realSanitize(t *testing.T, ctx context.Context, conn radix.Conn) {
 		assert.NotContains(t, text, "canary", line)
 		assert.Greater(t, len(text), len("ERR x"), line)
 	}
+}
+
+// randomKey returns n bytes among which braces are frequent.
+func randomKey(rnd *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		switch c := rnd.Uint32(); c % 8 {
+		case 0:
+			b[i] = '{'
+		case 1:
+			b[i] = '}'
+		default:
+			b[i] = byte(c >> 8)
+		}
+	}
+	return b
 }

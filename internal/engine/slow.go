@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // overrides are what a client's settings say: which commands are slow, in upper
@@ -71,15 +72,15 @@ func (r *Request) splitSlow(n int) (fast, all int) {
 	next := int32(0)
 	for _, slow := range [...]bool{false, true} {
 		fast = int(next)
-		r.numbers = resize(r.numbers, n)
+		r.numbers = slices.Grow(r.numbers[:0], n)[:n]
 		for g := range r.numbers {
-			r.numbers[g] = noGroup
+			r.numbers[g] = slots.NoGroup
 		}
 		for i, g := range r.groups {
-			if g == noGroup || r.travelsSlow(i) != slow {
+			if g == slots.NoGroup || r.travelsSlow(i) != slow {
 				continue
 			}
-			if r.numbers[g] == noGroup {
+			if r.numbers[g] == slots.NoGroup {
 				r.numbers[g] = next
 				next++
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 func TestSlowCommands(t *testing.T) {
@@ -100,7 +101,7 @@ func TestSplitSlow(t *testing.T) {
 			}
 			group := max(slot, 0) / 4 // 12 slots on three nodes; the last has no owner
 			if slot >= 9 {
-				group = noGroup
+				group = slots.NoGroup
 			}
 			r.groups = append(r.groups, group)
 			used = max(used, int(group)+1)
@@ -128,7 +129,7 @@ func requireSplit(t *testing.T, r *Request, before []int32, fast, all int) {
 		}
 		for i, g := range before {
 			c := class{g, slow}
-			if _, found := numbers[c]; !found && g != noGroup && slowSlots[r.slots[i]] == slow {
+			if _, found := numbers[c]; !found && g != slots.NoGroup && slowSlots[r.slots[i]] == slow {
 				numbers[c] = next
 				next++
 			}
@@ -136,8 +137,8 @@ func requireSplit(t *testing.T, r *Request, before []int32, fast, all int) {
 	}
 	require.EqualValues(t, next, all)
 	for i, g := range before {
-		want := int32(noGroup)
-		if g != noGroup {
+		want := int32(slots.NoGroup)
+		if g != slots.NoGroup {
 			want = numbers[class{g, slowSlots[r.slots[i]]}]
 		}
 		require.Equal(t, want, r.groups[i], fmt.Sprint(r.slots, r.marks))
@@ -159,4 +160,14 @@ func TestSplitSlowDoesNotAllocate(t *testing.T) {
 	}
 	run()
 	require.Zero(t, testing.AllocsPerRun(100, run))
+}
+
+func TestGroupingNames(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "ByNode", ByNode.String())
+	assert.Equal(t, "BySlot", BySlot.String())
+	assert.Equal(t, "Grouping(7)", Grouping(7).String())
+	assert.NoError(t, ByNode.validate())
+	assert.NoError(t, BySlot.validate())
+	assert.EqualError(t, Grouping(7).validate(), "Config.Group is Grouping(7): want ByNode or BySlot: not sent")
 }

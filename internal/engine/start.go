@@ -78,7 +78,7 @@ func (c *Client) pauseStart(d time.Duration) bool {
 
 // started refuses calls for as long as there is no map of the slots.
 func (c *Client) started() error {
-	if c.topology.Load().view != nil {
+	if c.topology.Load().Map != nil {
 		return nil
 	}
 	if err := c.notStarted.Load(); err != nil {

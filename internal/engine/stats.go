@@ -52,7 +52,7 @@ func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String
 // Stats returns a snapshot. It is safe to call while the client works.
 func (c *Client) Stats() Stats {
 	s := Stats{
-		Slots: c.current().covered(),
+		Slots: c.current().Covered(),
 		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),
 		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(), Repeated: c.counters.repeated.Load(),
 		Refreshes: c.counters.refreshes.Load(), RefreshErrors: c.counters.refreshErrors.Load(),

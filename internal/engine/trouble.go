@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // A sort ranks commands by what it proves that a server runs one: it may answer
@@ -54,28 +56,14 @@ func (s site) String() string {
 	switch {
 	case s.addr != "":
 		return "node " + s.addr
-	case s.slot == noKey:
+	case s.slot == slots.NoKey:
 		return "the whole cluster"
 	}
 	return "slot " + strconv.Itoa(int(s.slot))
 }
 
-// mayTryAgain is the rule by which everything is tried again that did not run:
-// within the grace since its trouble began. It knows time and not counts: with 12
-// tries a failover of 600 ms failed nearly all calls, and a shard that was dead for
-// good cost each call up to a second.
-//
-// What comes later is tried once, and so is a call for a node that is silent, if it
-// had less time left than the grace when it met the trouble. To notice the silence
-// has cost calls half a second of whole deadlines, and a failover, which servers
-// also begin by noticing it, will hardly come in what is left of such a call. A
-// server that refuses connections may be one that starts, and soon does not.
-func mayTryAgain(t *trouble, now time.Time, left, grace time.Duration) bool {
-	if t.silent && left < grace && grace != WhileContextLasts {
-		return false
-	}
-	return now.Sub(t.since) < grace
-}
+// outage returns what the rule for retries has to know of the trouble.
+func (t *trouble) outage() attempt.Outage { return attempt.Outage{Since: t.since, Silent: t.silent} }
 
 // timeLeft returns how much time the context leaves.
 func timeLeft(ctx context.Context, now time.Time) time.Duration {

@@ -1,12 +1,12 @@
 package engine
 
 import (
-	"fmt"
-	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // TestTroubles plays what befalls commands and asks since when each site is in
@@ -99,7 +99,7 @@ func TestTroublesAreBounded(t *testing.T) {
 	var all troubles
 	now := time.Now()
 	for i := range 3 * maxTroubles {
-		all.note(site{slot: int32(i % SlotCount), command: uint64(i)}, "LOADING", time.Time{}, now)
+		all.note(site{slot: int32(i % slots.Count), command: uint64(i)}, "LOADING", time.Time{}, now)
 	}
 	require.Len(t, all.at, maxTroubles)
 	node := site{addr: "a"}
@@ -130,50 +130,7 @@ func TestSitesAreNamed(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "node a:1", site{addr: "a:1", sort: writing}.String())
 	require.Equal(t, "slot 866", site{slot: 866, command: 1}.String())
-	require.Equal(t, "the whole cluster", site{slot: noKey}.String())
-}
-
-// TestMayTryAgain is the rule.
-func TestMayTryAgain(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	for _, c := range []struct {
-		lasted, grace time.Duration
-		want          bool
-	}{
-		{0, time.Second, true}, {time.Second - 1, time.Second, true}, {time.Second, time.Second, false},
-		{time.Hour, time.Second, false}, {0, -1, false}, {time.Hour, -1, false},
-		{0, WhileContextLasts, true}, {1000 * time.Hour, WhileContextLasts, true},
-	} {
-		for _, left := range []time.Duration{0, time.Second - 1, time.Second, math.MaxInt64} {
-			began := now.Add(-c.lasted)
-			got := mayTryAgain(&trouble{since: began}, now, left, c.grace)
-			require.Equal(t, c.want, got, fmt.Sprint(c))
-			got = mayTryAgain(&trouble{since: began, silent: true}, now, left, c.grace)
-			long := left >= time.Second || c.grace == WhileContextLasts
-			require.Equal(t, c.want && long, got, fmt.Sprint("silent ", c, left))
-		}
-	}
-}
-
-// TestRetryBackoff: full jitter, doubled for each try, bounded, and within what
-// is left of the grace.
-func TestRetryBackoff(t *testing.T) {
-	t.Parallel()
-	for _, n := range []int{1, 2, 3, 7, 8, 9, 22, 70} {
-		for _, left := range []time.Duration{-time.Second, 0, time.Millisecond, 50 * time.Millisecond, WhileContextLasts} {
-			limit := min(minRetryBackoff<<min(n-1, 20), maxRetryBackoff, max(left, minRetryBackoff))
-			longest := time.Duration(0)
-			for range 200 {
-				d := backoff(n, left)
-				if d <= 0 || d > limit {
-					t.Fatalf("%v with a limit of %v", d, limit)
-				}
-				longest = max(longest, d)
-			}
-			require.Greater(t, longest, limit/2, "the jitter must use the whole range")
-		}
-	}
+	require.Equal(t, "the whole cluster", site{slot: slots.NoKey}.String())
 }
 
 // TestGaps: slots that are lost at once share a trouble, whatever is lost later;
@@ -182,10 +139,10 @@ func TestGaps(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
-	lacking := func(slots ...int) *topology {
+	lacking := func(lost ...int) *topology {
 		m := new(topology)
-		for _, slot := range slots {
-			m.owner[slot] = noOwner
+		for _, slot := range lost {
+			m.Owner[slot] = slots.NoOwner
 		}
 		return m
 	}

@@ -23,7 +23,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestGoroutinesAreJudged", false,
 	},
 	{
-		"a storm of refreshes", "internal/engine/pace.go",
+		"a storm of refreshes", "internal/engine/refresh.go",
 		"refreshSpacing = 500 * time.Millisecond", "refreshSpacing = time.Millisecond",
 		"./internal/engine", "TestRefreshesAreSpaced", false,
 	},
@@ -33,43 +33,53 @@ var ofCluster = []mutant{
 		"./cluster", "TestLeavingNodesFailNoCall", false,
 	},
 	{
-		"a key lives for ever after a refused INCRBY", "internal/engine/order.go",
-		"if steps[k] == ran {", "if false {",
-		"./cluster", "TestExpiryFollowsItsCounter", false,
+		"a key lives for ever after a refused INCRBY", "internal/attempt/order.go",
+		"case head.Step.Again() && !c.Step.Again():", "case head.Step.Again() && c.Step == Stands:",
+		"./internal/attempt", "TestOrder", false,
 	},
 	{
-		"a standalone server that answers sooner takes the slots", "internal/engine/judge.go",
+		"a call waits for the EXPIRE of a hit that was refused", "internal/attempt/order.go",
+		"case head.Step == Stands && c.Step.Again():", "case false:",
+		"./internal/attempt", "TestOrder", false,
+	},
+	{
+		"an INCRBY goes again without the EXPIRE that was refused with it", "internal/attempt/order.go",
+		"case head.Step.Again() && !c.Step.Again():", "case head.Step.Again() && c.Step == Ran:",
+		"./internal/attempt", "TestOrder", false,
+	},
+	{
+		"a standalone server that answers sooner takes the slots", "internal/slots/judge.go",
 		"return another // it has other data", "return noDoubt",
 		"./cluster", "TestSlowStandaloneServerStays", false,
 	},
 	{
-		"a redirect to where it comes from is followed", "internal/engine/redirect.go",
+		"a redirect to where it comes from is followed", "internal/slots/redirect.go",
 		"if place == addr {", "if false {",
 		"./cluster", "TestRedirectToItself/MOVED$", false,
 	},
 	{
-		"a stale connection stays in use", "internal/engine/verdict.go",
-		"f == fate.Itself || f == fate.ReadOnly", "f == fate.ReadOnly",
+		"a stale connection stays in use", "internal/attempt/step.go",
+		"return f == fate.Itself || !replica", "return !replica",
 		"./cluster", "TestRedirectToItselfWithoutAMap", false,
 	},
 	{
 		"a stale lent connection stays in use", "internal/engine/lent.go",
-		"if to.fate == fate.Itself || l.replica == nil", "if l.replica == nil",
+		"if attempt.Stale(to.Fate, []byte(reply.S), l.replica != nil) {", "if attempt.Stale(fate.Unserved, []byte(reply.S), l.replica != nil) {",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
 		"a stale connection of a node's own client stays in use", "internal/engine/nodes.go",
-		"c.leadsTo(to)) == fate.Itself || ", "c.leadsTo(to)) == fate.Unserved || ",
+		"if attempt.Stale(to.From(p.Address(), c.leadsTo(to)), text,", "if attempt.Stale(to.Fate, text,",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
 	{
-		"a redirect to an unknown host is followed", "internal/engine/redirect.go",
-		"return redirect{fate: fate.Nowhere, slot: uint16(slot)}", "",
+		"a redirect to an unknown host is followed", "internal/slots/redirect.go",
+		"return Redirect{Fate: fate.Nowhere, Slot: uint16(slot)}", "",
 		"./cluster", "TestAddressOfAnUnknownHost", false,
 	},
 	{
-		"a redirect for another slot is followed", "internal/engine/verdict.go",
-		"if slot != int32(to.slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
+		"a redirect for another slot is followed", "internal/engine/redirect.go",
+		"if slot != int32(to.Slot) {\n\t\treturn attempt.Stands", "if false {\n\t\treturn attempt.Stands",
 		"./cluster", "TestRedirectForAnotherSlot", false,
 	},
 	{
@@ -104,7 +114,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a read ends the trouble of lent writes", "internal/engine/lent.go",
-		"siteOf(to.fate, addr, l.seen.refused,", "siteOf(to.fate, addr, l.sort(),",
+		"siteOf(to.Fate, addr, l.seen.refused,", "siteOf(to.Fate, addr, l.sort(),",
 		"./cluster", "TestReadsDoNotHideLentWrites", false,
 	},
 	{
@@ -113,7 +123,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestWatchDoesNotHideLoading", false,
 	},
 	{
-		"a server that refuses connections gives reads a new grace", "internal/engine/verdict.go",
+		"a server that refuses connections gives reads a new grace", "internal/engine/unanswered.go",
 		"refusedDial(err), beganAt(err)", "\"\", beganAt(err)",
 		"./cluster", "TestRefusedDialDoesNotHideLoading", false,
 	},
@@ -128,18 +138,18 @@ var ofCluster = []mutant{
 		"./cluster", "TestBlockingPipelineIsNotRepeated", false,
 	},
 	{
-		"a replica that is down is read from while another one is up", "internal/engine/replicas.go",
-		"return n.answers(asReplica) && !slices", "return !slices",
+		"a replica that is down is read from while another one is up", "internal/slots/replicas.go",
+		"return n.Answers(false) && !slices", "return !slices",
 		"./cluster", "TestSilentReplica", false,
 	},
 	{
-		"the primary is read from while another replica is up", "internal/engine/replicas.go",
+		"the primary is read from while another replica is up", "internal/slots/replicas.go",
 		"!slices.Contains(avoid, n)", "len(avoid) == 0",
 		"./cluster", "TestAnotherReplicaBeforeThePrimary", false,
 	},
 	{
-		"replicas in other zones are read from first", "internal/engine/replicas.go",
-		"n.near = zone == c.cfg.Zone", "n.near = zone != c.cfg.Zone",
+		"replicas in other zones are read from first", "internal/engine/zone.go",
+		"n.Near = zone == q.cfg.Zone", "n.Near = zone != q.cfg.Zone",
 		"./cluster", "TestZones", false,
 	},
 	{
@@ -153,13 +163,13 @@ var ofCluster = []mutant{
 		"./cluster", "TestSlowPrimaryWithoutReplicas", false,
 	},
 	{
-		"another server's map changes the replica of a slot", "internal/engine/replicas.go",
-		"return strings.Compare(a.addr, b.addr)", "return 0 * strings.Compare(a.addr, b.addr)",
-		"./internal/engine", "TestReplicaOfASlot", false,
+		"another server's map changes the replica of a slot", "internal/slots/replicas.go",
+		"return strings.Compare(a.Addr(), b.Addr())", "return 0 * strings.Compare(a.Addr(), b.Addr())",
+		"./internal/slots", "TestReplicaOfASlot", false,
 	},
 	{
-		"commands without a key go round nodes that are down", "internal/engine/topology.go",
-		"if t.nodes[i].answers(asPrimary) {", "if t.nodes[i] != nil {",
+		"commands without a key go round nodes that are down", "internal/slots/table.go",
+		"if t.Nodes[i].Answers(true) {", "if t.nodes[i] != nil {",
 		"./cluster", "TestKeylessWhileAllNodesAreDown", false,
 	},
 	{
@@ -179,17 +189,17 @@ var ofCluster = []mutant{
 	},
 	{
 		"an unknown command is routed by a guess while all nodes are down", "internal/engine/learn.go",
-		"if !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,", "if true || !mayTryAgain(&trouble{since: l.since, silent: true}, now, left,",
+		"if !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left,", "if true || !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left,",
 		"./cluster", "TestUnknownCommandOutlastsAFailover", false,
 	},
 	{
-		"short calls wait for a silent node until the grace is over", "internal/engine/trouble.go",
-		"if t.silent && left < grace", "if left < 0 && left < grace",
+		"short calls wait for a silent node until the grace is over", "internal/attempt/outage.go",
+		"if o.Silent && left < window", "if left < 0 && left < window",
 		"./cluster", "TestSilentNodeHoldsUpNoShortCall", false,
 	},
 	{
 		"a map waits for its connection to end", "internal/engine/ask.go",
-		"c.tasks.Go(func() { _ = lane.Close() })", "_ = lane.Close()",
+		"q.tasks.Go(func() { _ = lane.Close() })", "_ = lane.Close()",
 		"./cluster", "TestMapBeforeItsConnectionEnds", false,
 	},
 	{
@@ -198,9 +208,9 @@ var ofCluster = []mutant{
 		"./internal/engine", "TestSilentNodesAreAskedLast", false,
 	},
 	{
-		"commands without a key change their node when slots move", "internal/engine/topology.go",
-		"if i := slices.Index(t.nodes, before.primary(noKey)); i >= 0 {", "if i := -1; i >= 0 {",
-		"./internal/engine", "TestSettle", false,
+		"commands without a key change their node when slots move", "internal/slots/table.go",
+		"if i := slices.Index(t.Nodes, before.Primary(NoKey)); i >= 0 {", "if i := -1; i >= 0 {",
+		"./internal/slots", "TestSettle", false,
 	},
 	{
 		"an unknown command is routed by a guess", "internal/engine/exec.go",
@@ -208,12 +218,12 @@ var ofCluster = []mutant{
 		"./cluster", "TestUnknownCommandsAreAskedFor", false,
 	},
 	{
-		"a redirect of any slot is followed", "internal/engine/verdict.go",
-		"if slot != int32(to.slot) {\n\t\treturn stands", "if false {\n\t\treturn stands",
+		"a redirect of any slot is followed", "internal/engine/redirect.go",
+		"if slot != int32(to.Slot) {\n\t\treturn attempt.Stands", "if false {\n\t\treturn attempt.Stands",
 		"./cluster", "TestNobodyTellsOfACommand", false,
 	},
 	{
-		"a command with keys in two slots is sent", "internal/engine/keys.go",
+		"a command with keys in two slots is sent", "internal/engine/route.go",
 		"if ok && s != slot {", "if ok && s != slot && len(key) == 0 {",
 		"./cluster", "TestCrossSlotIsRefusedUnsent", false,
 	},
@@ -233,8 +243,8 @@ var ofCluster = []mutant{
 		"./internal/sim/model", "TestDeadNodeBehindMoved", false,
 	},
 	{
-		"a replica among standalone servers is used", "internal/engine/judge.go",
-		"case said.single && said.follows:", "case false:",
+		"a replica among standalone servers is used", "internal/slots/judge.go",
+		"case said.Single && said.Follows:", "case false:",
 		"./internal/faults", "TestPrimaryAmongStandaloneServers", false,
 	},
 	{
@@ -263,8 +273,8 @@ var ofCluster = []mutant{
 		"./cluster", "TestRequestsAreRefusedAtTheDoor", false,
 	},
 	{
-		"calls retry for as long as their context lasts", "internal/engine/trouble.go",
-		"return now.Sub(t.since) < grace", "return grace > 0",
+		"calls retry for as long as their context lasts", "internal/attempt/outage.go",
+		"return now.Sub(o.Since) < window", "return window > 0",
 		"./cluster", "TestDeadForGood/LOADING", false,
 	},
 	{
@@ -284,7 +294,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/verdict.go",
-		"\tx.attempts[i].trouble = nil\n\treturn ran\n}", "\tx.succeeded(i, addr)\n\treturn ran\n}",
+		"\tx.attempts[i].trouble = nil\n\treturn attempt.Ran\n}", "\tx.succeeded(i, addr)\n\treturn attempt.Ran\n}",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
@@ -298,18 +308,18 @@ var ofCluster = []mutant{
 		"./cluster", "TestNoOwnerGrace", false,
 	},
 	{
-		"a refused command undoes what a later one did", "internal/engine/order.go",
-		"s.again() && s != toAsk && behind.slots[x.request.slots[i]]:", "false:",
+		"a refused command undoes what a later one did", "internal/attempt/order.go",
+		"c.Step != Ask && behind.slots[c.Slot]:", "false:",
 		"./cluster", "TestOrderWithinASlot", false,
 	},
 	{
-		"a read that was refused is not sent again because others ran", "internal/engine/order.go",
-		"\t\t\tbehind = writes\n", "\t\t\tbehind = all\n",
+		"a read that was refused is not sent again because others ran", "internal/attempt/order.go",
+		"\t\tbehind = wrote\n", "\t\tbehind = ran\n",
 		"./cluster", "TestReadsOvertakeNoReads", false,
 	},
 	{
-		"a followed ASK undoes what a later command did", "internal/engine/order.go",
-		"case s == toAsk && behind.sharesKey(x.request, i), ", "case ",
+		"a followed ASK undoes what a later command did", "internal/attempt/order.go",
+		"case c.Step == Ask && behind.sharesKey(c), ", "case ",
 		"./cluster", "TestOrderWithinASlot", false,
 	},
 	{
@@ -319,7 +329,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a replica that refuses is asked again", "internal/engine/verdict.go",
-		"case replica != nil || x.givesUp:\n", "case x.givesUp:\n",
+		"Next(replica != nil || x.givesUp,", "Next(x.givesUp,",
 		"./cluster", "TestSecondaryFallsBack/LOADING", false,
 	},
 	{
@@ -328,7 +338,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestDeadlineIsAHint", false,
 	},
 	{
-		"a primary that is slow is taken for a silent replica", "internal/engine/verdict.go",
+		"a primary that is slow is taken for a silent replica", "internal/engine/redirect.go",
 		"x.how.Replicas, x.patience = false, time.Time{}", "x.how.Replicas = false",
 		"./cluster", "TestSlowPrimaryIsAskedOnce", false,
 	},
@@ -349,7 +359,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"lent connections retry for as long as their context lasts", "internal/engine/lent.go",
-		"case !mayTryAgain(&t, now, l.had, grace), l.client.wait(", "case l.client.wait(",
+		"\tcase attempt.Retry:\n", "\tcase attempt.Retry, attempt.Stands:\n",
 		"./cluster", "TestLentActionsKnowTheGrace", false,
 	},
 	{
@@ -368,8 +378,8 @@ var ofCluster = []mutant{
 		"./internal/engine", "TestLogOfKeysThatMove", false,
 	},
 	{
-		"a script's READONLY leaves its connections where they are", "internal/engine/verdict.go",
-		"if x.replicaOf(i) == nil && fate.SaysReplica(text) {", "if false {",
+		"a script's READONLY leaves its connections where they are", "internal/attempt/step.go",
+		"(f == fate.ReadOnly || fate.SaysReplica(text))", "f == fate.ReadOnly",
 		"./internal/sim/model", "TestScriptsBehindAFailover", false,
 	},
 	{
@@ -388,8 +398,8 @@ var ofCluster = []mutant{
 		"./cluster", "TestFates", false,
 	},
 	{
-		"a script's own error is repeated over a proxy", "internal/engine/verdict.go",
-		"if isAmbiguous(err) && runsScript(x.request.command(i)) {", "if false {",
+		"a script's own error is repeated over a proxy", "internal/attempt/step.go",
+		"return repeatable && !(madeUp && script), Ran", "return repeatable, Ran",
 		"./cluster", "TestUnlistedIsRepeatedIfSafe", false,
 	},
 	{

@@ -40,8 +40,8 @@ var ofEdges = []mutant{
 		"./internal/engine", "TestQuestionHasTheDialersTimeout", false,
 	},
 	{
-		"calls give up before a failover is over", "internal/engine/trouble.go",
-		"return now.Sub(t.since) < grace\n", "return now.Sub(t.since) < min(grace, 300*time.Millisecond)\n",
+		"calls give up before a failover is over", "internal/attempt/outage.go",
+		"return now.Sub(o.Since) < window\n", "return now.Sub(o.Since) < min(window, 300*time.Millisecond)\n",
 		"./cluster", "TestFailoverFailsNoCall", false,
 	},
 }

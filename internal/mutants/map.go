@@ -3,43 +3,43 @@ package main
 // ofMap are protections in package engine: of the start, and of the map of the slots.
 var ofMap = []mutant{
 	{
-		"map: a server without cluster mode takes all slots", "internal/engine/judge.go",
-		"case said.single && (use == nil || !use.single):", "case false:",
+		"map: a server without cluster mode takes all slots", "internal/slots/judge.go",
+		"case said.Single && (use == nil || !use.Single):", "case false:",
 		"./cluster", "TestStandaloneSeed", false,
 	},
 	{
 		"map: commands are sent to a server without cluster mode", "internal/engine/member.go",
-		"case isDisabled(mode) || isDisabled(id):", "case false:",
+		"case slots.ClusterDisabled(mode) || slots.ClusterDisabled(id):", "case false:",
 		"./cluster", "TestStandaloneServerAtANodesAddress/fixed", false,
 	},
 	{
-		"map: commands are sent to a node of another cluster", "internal/engine/member.go",
-		"!v.sure || id == \"\" ||", "true || id == \"\" ||",
+		"map: commands are sent to a node of another cluster", "internal/slots/identity.go",
+		"!m.Sure || id == \"\" ||", "true || id == \"\" ||",
 		"./internal/engine", "TestAdmit", false,
 	},
 	{
-		"map: a replica is taken for its primary, whose address it shares", "internal/engine/member.go",
-		"u == asPrimary && len(at.primaries) > 0", "false",
+		"map: a replica is taken for its primary, whose address it shares", "internal/slots/identity.go",
+		"primary && len(at.primaries) > 0", "false",
 		"./cluster", "TestNameFollowsLater", false,
 	},
 	{
 		"map: connections to another node than the address's stay in use", "internal/engine/member.go",
-		"if !now.means(addr, before) {", "if addr == \"\" {",
+		"if !now.Means(addr, before) {", "if addr == \"\" {",
 		"./cluster", "TestAnotherNodeAtTheAddress", false,
 	},
 	{
-		"map: connections to the old primary stay in use behind the name that Sentinels tell", "internal/engine/member.go",
-		"|| now.epoch == was.epoch", "|| true",
+		"map: connections to the old primary stay in use behind the name that Sentinels tell", "internal/slots/identity.go",
+		"|| now.Epoch == was.Epoch", "|| true",
 		"./cluster", "TestSentinelsPrimaryKeepsItsName", false,
 	},
 	{
 		"map: a node's new address is used that does not answer", "internal/engine/renamed.go",
-		"now := said.keeping(kept)", "now := said",
+		"now := said.Keeping(kept)", "now := said",
 		"./cluster", "TestNewNameOfANode", false,
 	},
 	{
 		"map: a node's new address is used at which another node answers", "internal/engine/renamed.go",
-		"told != \"\" && told != r.id", "told == r.from",
+		"told != \"\" && told != r.ID", "told == r.From",
 		"./cluster", "TestNewNameOfANode", false,
 	},
 	{
@@ -48,53 +48,53 @@ var ofMap = []mutant{
 		"./cluster", "TestNewNameOfANode", false,
 	},
 	{
-		"map: one that loses slots is believed", "internal/engine/judge.go",
-		"\t\treturn lost\n", "\t\treturn noDoubt\n",
+		"map: one that loses slots is believed", "internal/slots/judge.go",
+		"\t\treturn lost\n", "\t\treturn NoDoubt\n",
 		"./cluster", "TestOneNodeClaimsOneSlot", false,
 	},
 	{
-		"map: one with smaller config epochs is believed", "internal/engine/judge.go",
-		"< now.epoch && now.epoch < before.epoch:\n\t\treturn older\n", "< now.epoch && now.epoch < before.epoch:\n\t\treturn noDoubt\n",
+		"map: one with smaller config epochs is believed", "internal/slots/judge.go",
+		"< now.Epoch && now.Epoch < before.Epoch:\n\t\treturn older\n", "< now.Epoch && now.Epoch < before.Epoch:\n\t\treturn NoDoubt\n",
 		"./cluster", "TestPartitionedPrimary", false,
 	},
 	{
-		"Sentinel: one that names the old primary is believed", "internal/engine/judge.go",
-		"now.addr != before.addr && now.epoch <= before.epoch", "now.addr == \"\" && before.addr == \"\"",
-		"./internal/engine", "TestPollOfSentinels", false,
+		"Sentinel: one that names the old primary is believed", "internal/slots/judge.go",
+		"now.Addr != before.Addr && now.Epoch <= before.Epoch", "now.Addr == \"\" && before.Addr == \"\"",
+		"./internal/slots", "TestPollOfSentinels", false,
 	},
 	{
-		"Sentinel: a server that is no primary is used", "internal/engine/sentinel.go",
+		"Sentinel: a server that is no primary is used", "internal/slots/sentinel.go",
 		"string(name) != \"master\"", "len(name) == 0",
-		"./internal/engine", "TestAdmitPrimary", false,
+		"./internal/slots", "TestAdmitPrimary", false,
 	},
 	{
 		"Sentinel: a demoted primary is dialled for ever", "internal/engine/client.go",
-		"c.cfg.Sentinel != nil && !c.closed && !slices.Contains(t.nodes, n)", "false",
+		"c.cfg.Sentinel != nil && !c.closed && !slices.Contains(t.Nodes, n)", "false",
 		"./internal/sim/model", "TestDemotedPrimary", false,
 	},
 	{
-		"map: one that contradicts MOVED is believed", "internal/engine/judge.go",
+		"map: one that contradicts MOVED is believed", "internal/slots/judge.go",
 		"worst = max(worst, contrary)", "_ = contrary",
 		"./cluster", "TestMovedOutlivesOldMaps", false,
 	},
 	{
-		"map: another cluster's is believed", "internal/engine/judge.go",
+		"map: another cluster's is believed", "internal/slots/judge.go",
 		"case !use.knows(said):", "case false:",
 		"./cluster", "TestNodeOfAnotherCluster", false,
 	},
 	{
 		"map: who is not asked before Close has nothing against a map", "internal/engine/refresh.go",
-		"if votes.use != nil && ctx.Err() != nil {", "if false {",
+		"if votes.Use != nil && ctx.Err() != nil {", "if false {",
 		"./internal/engine", "TestCloseBelievesNothing", false,
 	},
 	{
-		"map: another cluster's is believed behind one reset connection", "internal/engine/judge.go",
-		"if p.failed > 0 && (p.before == nil || !p.before.knows(newest)) {", "if false {",
+		"map: another cluster's is believed behind one reset connection", "internal/slots/trust.go",
+		"if p.Failed > 0 && (p.Before == nil || !p.Before.knows(newest)) {", "if false {",
 		"./internal/engine", "TestResetBesideAnotherCluster", false,
 	},
 	{
-		"map: another cluster's is believed beside servers that tell none for now", "internal/engine/judge.go",
-		"if p.withheld > 0 {", "if false {",
+		"map: another cluster's is believed beside servers that tell none for now", "internal/slots/trust.go",
+		"if p.Withheld > 0 {", "if false {",
 		"./cluster", "TestWithheldMapBesideAStranger", false,
 	},
 	{
@@ -104,7 +104,7 @@ var ofMap = []mutant{
 	},
 	{
 		"map: a lost reply makes all nodes unknown", "internal/engine/ask.go",
-		"case c.topology.Load().sure():", "case false:",
+		"case sure:", "case false:",
 		"./internal/engine", "TestLostReplies", false,
 	},
 	{
@@ -113,23 +113,23 @@ var ofMap = []mutant{
 		"./internal/engine", "TestLostReplies", false,
 	},
 	{
-		"map: one server is two witnesses", "internal/engine/judge.go",
-		"w.doubt <= lost && !w.by(v) && w.view", "w.doubt <= lost && w.view",
-		"./internal/engine", "TestPoll", false,
+		"map: one server is two witnesses", "internal/slots/trust.go",
+		"w.Doubt <= lost && !w.by(v) && w.Map", "w.Doubt <= lost && w.Map",
+		"./internal/slots", "TestChoose", false,
 	},
 	{
-		"map: the replica of a primary that is left out takes its slots", "internal/engine/parse.go",
+		"map: the replica of a primary that is left out takes its slots", "internal/slots/parse.go",
 		"if p.skips = append(p.skips, missing); i == 0 {", "if p.skips = append(p.skips, missing); i < 0 {",
-		"./internal/engine", "TestOddRowCostsItself", false,
+		"./internal/slots", "TestOddRowCostsItself", false,
 	},
 	{
-		"map: a node that speaks TLS only is dialled at port 0", "internal/engine/parse.go",
+		"map: a node that speaks TLS only is dialled at port 0", "internal/slots/parse.go",
 		"case port == 0:", "case port < 0:",
 		"./cluster", "TestOddNodeOfAMap", false,
 	},
 	{
-		"a redirect to a node without an address is the call's error", "internal/engine/redirect.go",
-		"if port == 0 || string(host) == \"?\" {\n\t\treturn redirect{fate: fate.Nowhere, slot: uint16(slot)}", "if port == 0 || string(host) == \"?\" {\n\t\treturn redirect{}",
+		"a redirect to a node without an address is the call's error", "internal/slots/redirect.go",
+		"if port == 0 || string(host) == \"?\" {\n\t\treturn Redirect{Fate: fate.Nowhere, Slot: uint16(slot)}", "if port == 0 || string(host) == \"?\" {\n\t\treturn Redirect{}",
 		"./cluster", "TestMovedToNoAddress", false,
 	},
 	{
@@ -149,11 +149,11 @@ var ofMap = []mutant{
 	},
 	{
 		"map: the host that was dialled is translated", "internal/engine/ask.go",
-		"if n.dialled {", "if false {",
+		"if n.Dialled {", "if false {",
 		"./cluster", "TestAddrMapIsAskedOnce", false,
 	},
 	{
-		"map: first refreshes of a trouble are as slow as later ones", "internal/engine/pace.go",
+		"map: first refreshes of a trouble are as slow as later ones", "internal/engine/refresh.go",
 		"if p.quick >= 1 {", "if false {",
 		"./internal/engine", "TestRefreshesAreSpaced", false,
 	},
@@ -168,8 +168,8 @@ var ofMap = []mutant{
 		"./cluster", "TestTooManyClientsAtTheStart", false,
 	},
 	{
-		"map: a storm of MOVED copies it for each slot", "internal/engine/verdict.go",
-		"x.moves = append(x.moves, move{to.slot, n})", "x.client.learn([]move{{to.slot, n}})",
+		"map: a storm of MOVED copies it for each slot", "internal/engine/redirect.go",
+		"x.moves = append(x.moves, move{Slot: to.Slot, To: n})", "x.client.learn([]move{{Slot: to.Slot, To: n}})",
 		"./cluster", "TestStormOfMovedIsCheap", false,
 	},
 	{
@@ -179,7 +179,7 @@ var ofMap = []mutant{
 	},
 	{
 		"NoIdentity: fetches of the map ask for epochs all the same", "internal/engine/ask.go",
-		"\tif !c.cfg.NoIdentity {\n", "\tif true {\n",
+		"\tif !q.cfg.NoIdentity {\n", "\tif true {\n",
 		"./cluster", "TestNarrowACL", false,
 	},
 	{

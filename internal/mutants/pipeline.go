@@ -33,8 +33,8 @@ var ofPipeline = []mutant{
 		"./pipeline", "TestCutHitExpires", false,
 	},
 	{
-		"an INCRBY goes again without the SET in front of it", "internal/engine/order.go",
-		"\t\t\tx.repeatAhead(commands, k)\n", "",
+		"an INCRBY goes again without the SET in front of it", "internal/attempt/order.go",
+		"ahead.Leads, ahead.Early, ahead.Step = true, ahead.Step == Ran, head.Step", "_ = ahead",
 		"./cluster", "TestCountGoesAgainAsAPair", false,
 	},
 	{

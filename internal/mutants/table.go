@@ -59,13 +59,13 @@ var known = []mutant{
 		"./cluster", "TestDeadSeeds", false,
 	},
 	{
-		"7 an unknown endpoint is dialled as :port", "internal/engine/parse.go",
+		"7 an unknown endpoint is dialled as :port", "internal/slots/parse.go",
 		"\t\th = asked\n", "",
 		"./cluster", "TestUnknownEndpoints", false,
 	},
 	{
 		"8 MOVED and ASK reach the caller", "internal/engine/verdict.go",
-		"return x.follow(i, to, wire.ErrorCode(text), addr, now)\n", "return stands\n",
+		"return x.follow(i, to, text, addr, now)\n", "return attempt.Stands\n",
 		"./cluster", "TestRadixPipelineFollowsRedirects", false,
 	},
 	{
@@ -79,8 +79,8 @@ var known = []mutant{
 		"./cluster", "TestCanaryInTrouble", false,
 	},
 	{
-		"9 a command whose reply was lost is sent again (go-redis)", "internal/engine/verdict.go",
-		"if x.request.marks[i]&markRepeatable == 0 {", "if false {",
+		"9 a command whose reply was lost is sent again (go-redis)", "internal/attempt/step.go",
+		"return repeatable && !", "return !",
 		"./pipeline", "TestCutAtEveryOffset", false,
 	},
 	{
@@ -89,44 +89,44 @@ var known = []mutant{
 		"./pipeline", "TestCutAtEveryOffset", false,
 	},
 	{
-		"9 a repeat that was not sent hides that the command may have run", "internal/engine/doubt.go",
-		"a.doubt == nil && x.request.marks[i]&markReads == 0 {", "a == nil {",
+		"9 a repeat that was not sent hides that the command may have run", "internal/attempt/doubt.go",
+		"\tif d.first == nil {\n\t\td.first = err", "\tif d == nil {\n\t\td.first = err",
 		"./cluster", "TestOnlyAReplyEndsADoubt", false,
 	},
 	{
-		"9 a command that may have run is refused by its repeat", "internal/engine/doubt.go",
+		"9 a command that may have run is refused by its repeat", "internal/attempt/doubt.go",
 		"return fate.Of(text).AboutCommand() || resp.IsRefusal(text)", "return fate.Of(text) < 99",
 		"./cluster", "TestOnlyAReplyEndsADoubt", false,
 	},
 	{
-		"9 a program finds the repeat's refusal and not the doubt", "internal/engine/doubt.go",
+		"9 a program finds the repeat's refusal and not the doubt", "internal/attempt/doubt.go",
 		"(errors.Is(target, context.DeadlineExceeded) || errors.Is(target, context.Canceled)) && errors.Is(r.again, target)",
 		"errors.Is(r.again, target) || target == context.Canceled",
 		"./cluster", "TestOnlyAReplyEndsADoubt", false,
 	},
 	{
-		"9 a read whose repeat was refused has an unknown outcome", "internal/engine/doubt.go",
-		"a.doubt == nil && x.request.marks[i]&markReads == 0 {", "a.doubt == nil {",
+		"9 a read whose repeat was refused has an unknown outcome", "internal/engine/history.go",
+		"if x.request.marks[i]&markReads == 0 {", "if x != nil {",
 		"./cluster", "TestReadsLeaveNoDoubt", false,
 	},
 	{
 		"9 an action whose first try ran in part was not sent", "internal/engine/lent.go",
-		"if l.seen.wrote && l.attempt.doubt == nil {", "if false {",
+		"if l.seen.wrote && !l.attempt.doubt.Any() {", "if false {",
 		"./cluster", "TestDoubtAboutALentAction", false,
 	},
 	{
-		"a command that may have run takes its EXPIRE with it", "internal/engine/doubt.go",
-		"if a.doubt != nil {\n\t\treturn ran\n\t}", "",
+		"a command that may have run takes its EXPIRE with it", "internal/attempt/doubt.go",
+		"\tif d.first != nil {\n\t\treturn Ran\n\t}", "",
 		"./cluster", "TestExpiryOfADoubtfulCommand", false,
 	},
 	{
-		"an EXPIRE that ran early was not executed", "internal/engine/order.go",
-		"x.doubtEarly(commands[k])", "_ = errEarly",
+		"an EXPIRE that ran early was not executed", "internal/engine/retry.go",
+		"x.doubt(c.Index, attempt.ErrEarly)", "_ = attempt.ErrEarly",
 		"./cluster", "TestExpiryThatRanEarly", false,
 	},
 	{
-		"a write runs behind one that was overtaken and may have run", "internal/engine/order.go",
-		"s = x.attempts[i].final()", "s = stands",
+		"a write runs behind one that was overtaken and may have run", "internal/attempt/order.go",
+		"if c.Step = Stands; c.Doubt {", "if c.Step = Stands; false {",
 		"./cluster", "TestDoubtfulCommandsKeepTheirOrder", false,
 	},
 	{

@@ -1,0 +1,155 @@
+package attempt
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/redislanes/redislanes/internal/command"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A Command is what [Order] has to know of a command whose try has ended.
+type Command struct {
+	Index   int    // its place in the request
+	Encoded []byte // whose keys are looked at for Ask
+	Slot    int32  // below 0: it has no key, and no order
+	Reads   bool   // it only reads
+	Expiry  bool   // it only sets the time to live of the key of the command directly before it
+	Ahead   bool   // it goes again in front of the command directly behind it, and may run twice
+	Doubt   bool   // it may have run in an earlier try
+
+	Step Step // what happens next by its own reply; Order changes it
+
+	// What Order has decided.
+	Overtaken bool // it is not sent again, since a later command of its slot has run
+	Early     bool // it ran before the command on its key did, and is sent again behind it
+	Along     bool // it had not run, and is sent again only because the command on its key is
+	Leads     bool // it is sent again in front of the command behind it, wherever that goes
+}
+
+// Order makes the commands of each slot take effect in their order or not at all. They have
+// travelled together and are in the order of their request.
+//
+//   - A command behind which a later one of its slot has run is not sent again: it would undo
+//     what that one did, and the caller was told. A read undoes nothing of other reads. After
+//     ASK this holds only for commands that share a key: the others are where the slot comes from.
+//   - A command and the EXPIREs directly behind it are a unit. If the command is sent again, so
+//     are they, also those that have run: the key might live forever, and to set the same time
+//     to live twice does no harm. If the command has not run and is not sent again, they are
+//     not either. An EXPIRE is never the later command that stops another one.
+//   - Whenever the command behind one that goes ahead is sent again, so are both.
+func Order(all []Command) {
+	if !slices.ContainsFunc(all, func(c Command) bool { return c.Step.Again() }) {
+		return
+	}
+	ran, wrote := newLater(), newLater()
+	for end := len(all); end > 0; {
+		first := end - 1
+		for first > 0 && all[first].Expiry && all[first].Index == all[first-1].Index+1 {
+			first--
+		}
+		head, expiries := &all[first], all[first+1:end]
+		end = first
+		if !head.Leads {
+			head.stopBehind(ran, wrote)
+		}
+		if head.Step.Again() && first > 0 && all[first-1].Ahead && all[first-1].Index == head.Index-1 {
+			ahead := &all[first-1]
+			ahead.Leads, ahead.Early, ahead.Step = true, ahead.Step == Ran, head.Step
+		}
+		for k := range expiries {
+			expiries[k].joins(head, ran, wrote)
+		}
+		if head.Step == Ran && !head.Expiry {
+			ran.add(head)
+			if !head.Reads {
+				wrote.add(head)
+			}
+		}
+	}
+}
+
+// joins decides for an EXPIRE by what becomes of the command on its key.
+func (c *Command) joins(head *Command, ran, wrote later) {
+	switch {
+	case head.Step.Again() && !c.Step.Again():
+		c.Early, c.Along = c.Step == Ran, c.Step == Stands
+		c.Step = head.Step
+	case head.Step == Stands && c.Step.Again():
+		c.Overtaken = head.Overtaken
+		c.stop()
+	case !head.Step.Again():
+		c.stopBehind(ran, wrote)
+	}
+}
+
+// stopBehind stops the command if a later one has run.
+func (c *Command) stopBehind(ran, wrote later) {
+	behind := ran
+	if c.Reads {
+		behind = wrote
+	}
+	switch {
+	case c.Slot < 0 || !c.Step.Again():
+	case c.Step == Ask && behind.sharesKey(c), c.Step != Ask && behind.slots[c.Slot]:
+		c.Overtaken = true
+		c.stop()
+	}
+}
+
+func (c *Command) stop() {
+	if c.Step = Stands; c.Doubt {
+		c.Step = Ran
+	}
+}
+
+// later is the slots and keys of commands that have run.
+type later struct {
+	slots map[int32]bool
+	keys  map[string]bool
+}
+
+func newLater() later { return later{make(map[int32]bool), make(map[string]bool)} }
+
+func (l later) add(c *Command) {
+	l.slots[c.Slot] = true
+	eachKey(c.Encoded, func(key string) { l.keys[key] = true })
+}
+
+// sharesKey tells whether one of them has a key of the command.
+func (l later) sharesKey(c *Command) (found bool) {
+	eachKey(c.Encoded, func(key string) { found = found || l.keys[key] })
+	return found
+}
+
+// eachKey calls f with the keys of an encoded command.
+func eachKey(encoded []byte, f func(key string)) {
+	keys := command.Of(encoded).Keys()
+	for key, ok := keys.Next(); ok; key, ok = keys.Next() {
+		f(string(key))
+	}
+}
+
+// SetsExpiry tells whether the command only sets the time to live of the key of the one
+// before it.
+func SetsExpiry(encoded, before []byte) bool {
+	name, ok := resp.Argument(encoded, 0)
+	if !ok || len(name) < len("EXPIRE") || len(name) > len("PEXPIREAT") {
+		return false
+	}
+	if c := name[0] | 0x20; c != 'e' && c != 'p' || !isExpire(name) {
+		return false
+	}
+	key, ok := resp.Argument(encoded, 1)
+	other, also := resp.Argument(before, 1)
+	return ok && also && bytes.Equal(key, other)
+}
+
+// isExpire tells EXPIRE, PEXPIRE, EXPIREAT and PEXPIREAT, in any case.
+func isExpire(name []byte) bool {
+	if name[0]|0x20 == 'p' {
+		name = name[1:]
+	}
+	const at = 2
+	return bytes.EqualFold(name, []byte("EXPIRE")) || len(name) == len("EXPIRE")+at && bytes.EqualFold(name, []byte("EXPIREAT"))
+}

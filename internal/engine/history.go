@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/attempt"
+)
+
+// A history is what a retry knows of one command.
+type history struct {
+	tries     int   // how often it was sent, or could not be sent
+	hops      int   // redirects that were followed one behind the other
+	why       why   // it is sent again
+	overtaken bool  // a later command of its slot has run
+	to        route // where the last redirect sent it; without a node: by the map
+	trouble   *trouble
+	replica   bool // a server without cluster mode has refused it because it is a replica
+	doubt     attempt.Doubt
+}
+
+// A route is where a redirect sends a command, or the replica that was chosen for it.
+type route struct {
+	node   *node
+	use    use
+	asking bool
+}
+
+// why says for what reason a command is sent again.
+type why uint8
+
+const (
+	wasRefused why = iota
+	wasNotSent
+	wasUnknown
+	wasMoved
+	wasAsked
+	wasEarly         // an EXPIRE
+	wasUnknownScript // EVALSHA of a script that the server does not know
+)
+
+// since returns since when the command itself has met trouble at the site, zero
+// if it has not: not all troubles are remembered.
+func (a *history) since(at site) time.Time {
+	if a.trouble != nil && a.trouble.site == at {
+		return a.trouble.since
+	}
+	return time.Time{}
+}
+
+// tried adds to the i-th command's error what the retries know of it.
+func (r *Request) tried(i int, err error) error {
+	if r.attempts == nil {
+		return err
+	}
+	return r.attempts[i].explain(err, r.began, r.took)
+}
+
+// explain adds to a command's error what is known of it, if it was tried from
+// began on for the time that it took.
+func (a *history) explain(err error, began time.Time, took time.Duration) error {
+	if a.overtaken {
+		err = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, err)
+	}
+	if a.replica {
+		err = fmt.Errorf("%w; the server is a replica: give New the address of its primary, or set Config.Sentinel", err)
+	}
+	switch {
+	case a.trouble != nil:
+		t := a.trouble
+		return &redislanes.TroubleError{Where: t.String(), Since: t.since, For: began.Add(took).Sub(t.since), Tries: a.tries, Took: took, Err: err}
+	case a.tries > 1:
+		return &redislanes.TroubleError{Tries: a.tries, Took: took, Err: err}
+	}
+	return err
+}
+
+// outcome returns what became of the command, whose last try ended with the reply or the
+// error: an error with the outcome unknown if the last try proves nothing of an earlier one.
+func (a *history) outcome(reply []byte, err error) ([]byte, error) {
+	switch {
+	case a.doubt.Settled(reply, err):
+		return reply, err
+	case err == nil:
+		err = saidError(reply)
+	}
+	return nil, a.doubt.Unknown(err)
+}
+
+// doubt notes that the i-th command may have run in the try that ended with the error.
+func (x *retry) doubt(i int, err error) {
+	if x.request.marks[i]&markReads == 0 {
+		x.attempts[i].doubt.Note(err)
+	}
+}

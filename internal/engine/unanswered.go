@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"errors"
+	"math"
+	"net"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/attempt"
+	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// judgeFailure decides for a command without a reply.
+func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) attempt.Step {
+	r := x.request
+	again, final := attempt.Unanswered(err, r.marks[i]&markRepeatable != 0, isAmbiguous(err), runsScript(r.command(i)))
+	if !again {
+		return final
+	}
+	because := wasNotSent
+	if final == attempt.Ran {
+		because = wasUnknown
+		x.doubt(i, err)
+	}
+	if !x.client.passes(err, x.replicaOf(i) != nil) {
+		return final
+	}
+	t := x.client.unanswered(err, addr, x.request.sort(i), x.request.slots[i], now)
+	if s := x.inTrouble(i, because, t, now); s.Again() {
+		return s
+	}
+	return final
+}
+
+// unanswered notes the trouble of a command that got no reply because of err.
+func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time.Time) trouble {
+	if errors.Is(err, redislanes.ErrNoOwner) {
+		return c.troubles.noteGap(c.topology.Load(), slot, now)
+	}
+	if slot == slots.NoKey && errors.Is(err, redislanes.ErrDown) {
+		c.leaveHome(addr)
+	}
+	t := c.troubles.note(site{addr: addr, sort: s}, refusedDial(err), beganAt(err), now)
+	t.silent = isSilence(err)
+	return t
+}
+
+// refusedDial returns the code with which a server refuses connections for now, as while it
+// loads its data; "" if none can be made. Connections from before may be answered.
+func refusedDial(err error) string {
+	if text := saidIn(err); fate.Of([]byte(text)).Passes() {
+		return wire.ErrorCode([]byte(text))
+	}
+	return ""
+}
+
+// Hopeless returns the error of a command that writes to the slot, if it would fail
+// at once, sent now by a call that ends at the deadline, zero for never; nil if it
+// may be sent, or is to wait. It is for callers that would have to wait before they
+// send. While the slot's node is up, it costs a few atomic loads.
+func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error {
+	n := c.topology.Load().Primary(int32(slot))
+	if n == nil {
+		return nil // whose slot it is may be known by the time it is sent
+	}
+	p := n.pools[asPrimary].Load()
+	if p == nil {
+		return nil
+	}
+	down := p.Down()
+	if down == nil {
+		return nil
+	}
+	c.noteFailure(down)
+	err := wire.NotSent(n.addr, down)
+	if c.passes(down, false) {
+		now := time.Now()
+		met := c.unanswered(down, n.addr, writing, int32(slot), now)
+		left := time.Duration(math.MaxInt64)
+		if !deadline.IsZero() {
+			left = deadline.Sub(now)
+		}
+		if met.outage().MayRetry(now, left, c.cfg.DownGrace) {
+			return nil
+		}
+		err = &redislanes.TroubleError{Where: met.String(), Since: met.since, For: now.Sub(met.since), Err: err}
+	}
+	return &redislanes.CommandError{Command: command, Addr: n.addr, Err: err}
+}
+
+// isSilence tells whether the server is down because it says nothing, rather than
+// that it refuses connections or has closed them.
+func isSilence(err error) bool {
+	var late net.Error
+	return errors.Is(err, redislanes.ErrDown) &&
+		(errors.Is(err, redislanes.ErrSuspect) || errors.Is(err, redislanes.ErrStalled) || errors.As(err, &late) && late.Timeout())
+}
+
+// beganAt returns since when the pool knows of the trouble, zero if it does not
+// say.
+func beganAt(err error) time.Time {
+	var dead *redislanes.DownError
+	if errors.As(err, &dead) {
+		return dead.Since
+	}
+	return time.Time{}
+}
+
+// passes tells whether there is any use in sending a command again that got no
+// reply, because of err, or on the primary, if that was a replica's.
+func (c *Client) passes(err error, replica bool) bool {
+	if errors.Is(err, redislanes.ErrExhausted) || c.ctx.Err() != nil {
+		return false // the service wants to know at once
+	}
+	var refused *redislanes.HandshakeError // a Dialer.Password that is wrong does not get better
+	return replica || !errors.As(err, &refused) || wire.Passes(refused)
+}

@@ -1,0 +1,86 @@
+package slots
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// ClusterDisabled tells whether the reply says that the server has no cluster mode.
+func ClusterDisabled(reply []byte) bool {
+	return resp.IsError(reply) && fate.Of(resp.ErrorText(reply)) == fate.ClusterDisabled
+}
+
+// ids are the IDs of the nodes that a map has at one address. There may be several:
+// the nodes of a shard may share a host name. A node without an ID is "".
+type ids struct{ primaries, all []string }
+
+func placesOf(ranges []Range) map[string]ids {
+	at := make(map[string]ids)
+	for _, r := range ranges {
+		for i, n := range r.Nodes {
+			p := at[n.Addr]
+			if p.all = withID(p.all, n.ID); i == 0 {
+				p.primaries = withID(p.primaries, n.ID)
+			}
+			at[n.Addr] = p
+		}
+	}
+	return at
+}
+
+func withID(ids []string, id string) []string {
+	if slices.Contains(ids, id) {
+		return ids
+	}
+	return append(ids, id)
+}
+
+// Admits refuses a server at an address of the map that is none of the nodes which the
+// map has there. For commands that are meant for a primary it has to be one, if the map
+// has one there. The safe side is to admit: where the map or the server tells no ID, and
+// at addresses that only redirects have named.
+func (m *Map) Admits(primary bool, addr, id string) error {
+	at := m.at[addr]
+	meant := at.all
+	if primary && len(at.primaries) > 0 {
+		meant = at.primaries
+	}
+	switch {
+	case !m.Sure || id == "" || len(meant) == 0 || slices.Contains(meant, id) || slices.Contains(meant, ""):
+		return nil
+	case !m.ids[id]:
+		return fmt.Errorf("%w: its node ID is not in the map of the slots", redislanes.ErrNotMember)
+	case slices.Contains(at.all, id):
+		return fmt.Errorf("%w: it is a replica, and the address is that of its primary, too", redislanes.ErrNotMember)
+	}
+	return fmt.Errorf("%w: by its node ID it is the node of another address", redislanes.ErrNotMember)
+}
+
+// Means tells whether the address leads to the same nodes by both maps, as far as they
+// tell. A failover that a Sentinel tells of may have changed the server behind a name.
+func (m *Map) Means(addr string, before *Map) bool {
+	if m.Sentinels != nil && before.Sentinels != nil {
+		now, was := m.Claims[0], before.Claims[0]
+		return addr != now.Addr || addr != was.Addr || now.Epoch == was.Epoch
+	}
+	now, was := m.at[addr], before.at[addr]
+	return !m.Sure || before.Sure && sameIDs(now.primaries, was.primaries) && sameIDs(now.all, was.all)
+}
+
+func sameIDs(a, b []string) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(id string) bool { return !slices.Contains(b, id) })
+}
+
+// NodeID returns the ID in a reply to CLUSTER MYID, "" if there is none.
+func NodeID(reply []byte) string {
+	r := replyReader{b: reply}
+	id, err := r.text("an ID")
+	if err != nil {
+		return ""
+	}
+	return string(id)
+}

@@ -1,0 +1,116 @@
+package slots
+
+// A Doubt is why a server's map of the slots is not used as it came, in the
+// order of what it takes to use it all the same. Before maps were judged, a server
+// that came to a known address took all slots for good, and counters began at 1.
+type Doubt uint8
+
+// The doubts.
+const (
+	NoDoubt  Doubt = iota
+	holes          // slots have no owner: another server may know more
+	lost           // slots that had an owner have none now
+	contrary       // it contradicts what MOVED has taught since the map in use
+	older          // a slot goes to a claim with a smaller config epoch
+	Foreign        // its nodes have IDs of which we know none
+	another        // it is another server without cluster mode than the one in use
+	alone          // cluster support is disabled there
+	replica        // the same, and it is a replica
+)
+
+// String says for logs and errors what is wrong.
+func (d Doubt) String() string {
+	return [...]string{
+		NoDoubt:  "nothing is wrong with it",
+		holes:    "slots have no owner, and no other node says the same",
+		lost:     "slots that had an owner have none, and no other node says the same",
+		contrary: "it contradicts what MOVED replies have said since, and most primaries do not say the same",
+		older:    "it is older than the map in use by its config epochs, and most primaries or Sentinels do not say the same",
+		Foreign:  "its nodes have other IDs than ours: it is another cluster's",
+		another:  "cluster support is disabled there, and it is not the server in use",
+		alone:    "cluster support is disabled there: it is no node of the cluster",
+		replica:  "cluster support is disabled there, and it is a replica",
+	}[d]
+}
+
+// A Lesson is what MOVED has taught since the map in use was fetched.
+type Lesson struct {
+	Slot uint16
+	Addr string
+}
+
+// judge says what is wrong with a server's map of the slots: the worst of all
+// doubts. use is the map in use, nil at the first contact.
+func judge(use *Map, taught []Lesson, said *Map) Doubt {
+	switch {
+	case said.Sentinels != nil:
+		return judgeSentinel(use, said)
+	case said.Single && said.Follows:
+		return replica
+	case said.Single && (use == nil || !use.Single):
+		return alone // at the first contact a cluster that another seed knows is preferred
+	case said.Single && said.Claims[0].Addr != use.Claims[0].Addr:
+		return another // it has other data
+	case use == nil || use.Single:
+		return judgeSlots(nil, nil, said)
+	case !use.knows(said):
+		return Foreign
+	}
+	return judgeSlots(use, taught, said)
+}
+
+// judgeSentinel judges a primary that a Sentinel names. Each failover has a greater
+// config epoch than those before it.
+func judgeSentinel(use, said *Map) Doubt {
+	if use == nil {
+		return NoDoubt
+	}
+	now, before := said.Claims[0], use.Claims[0]
+	if now.Addr != before.Addr && now.Epoch <= before.Epoch {
+		return older
+	}
+	return NoDoubt
+}
+
+func judgeSlots(use *Map, taught []Lesson, said *Map) Doubt {
+	worst := NoDoubt
+	is, was := uint16(NoOwner), uint16(NoOwner)
+	for slot, i := range said.owner {
+		j := uint16(NoOwner)
+		if use != nil {
+			j = use.owner[slot]
+		}
+		if slot == 0 || i != is || j != was { // most slots are as the one before
+			is, was = i, j
+			worst = max(worst, judgeSlot(use, said, slot))
+		}
+	}
+	for _, l := range taught {
+		now, ok := said.claimOf(int(l.Slot))
+		before, owned := use.claimOf(int(l.Slot))
+		// A claim of the node that MOVED has named as no owner is renewed by other slots, too.
+		newer := ok && owned && before.Epoch > 0 && now.Epoch > before.Epoch && !now.sameNode(before)
+		if !newer && (!ok || now.Addr != l.Addr) {
+			worst = max(worst, contrary)
+		}
+	}
+	return worst
+}
+
+func judgeSlot(use, said *Map, slot int) Doubt {
+	now, ok := said.claimOf(slot)
+	var before Claim
+	owned := false
+	if use != nil {
+		before, owned = use.claimOf(slot)
+	}
+	switch {
+	case !ok && owned:
+		return lost
+	case !ok:
+		return holes
+	case owned && !now.sameNode(before) && 0 < now.Epoch && now.Epoch < before.Epoch:
+		return older
+	}
+	return NoDoubt
+}

@@ -1,0 +1,89 @@
+package slots
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// A NodesReply is what a server replied to CLUSTER NODES, as far as it is needed
+// to judge its map of the slots.
+type NodesReply struct {
+	Self   string            // the server's own ID
+	Epochs map[string]uint64 // the config epoch by ID, also of replicas, whose is that of their primary
+	Skips  []Skip            // lines that do not parse
+}
+
+// maxNodes bounds how many nodes ParseNodes reads.
+const maxNodes = 16 << 10
+
+var errNodes = errors.New("CLUSTER NODES reply")
+
+// ParseNodes reads a complete RESP2 or RESP3 reply to CLUSTER NODES. A line is
+//
+//	<id> <ip:port@cport,hostname> <flags> <primary> <ping> <pong> <config epoch> <link> <slots>...
+//
+// (documentation of the command). A line that does not parse is skipped.
+func ParseNodes(reply []byte) (NodesReply, error) {
+	text, err := nodesText(reply)
+	if err != nil {
+		return NodesReply{}, err
+	}
+	told := NodesReply{Epochs: make(map[string]uint64)}
+	for number := 1; len(text) > 0; number++ {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte("\n"))
+		fields := bytes.Fields(line[:min(len(line), 1024)]) // slots may follow, thousands of them
+		const id, flags, epoch, needed = 0, 2, 6, 8
+		if len(fields) == 0 {
+			continue
+		}
+		if number > maxNodes {
+			return NodesReply{}, fmt.Errorf("%w: want at most %d lines", errNodes, maxNodes)
+		}
+		n, err := uint64(0), errNodes
+		if len(fields) >= needed {
+			n, err = strconv.ParseUint(string(fields[epoch]), 10, 64)
+		}
+		if err != nil {
+			told.Skips = append(told.Skips, Skip{Node: Printable(string(fields[id])), Reason: oddLine})
+			continue
+		}
+		told.Epochs[string(fields[id])] = n
+		for flag := range bytes.SplitSeq(fields[flags], []byte(",")) {
+			if string(flag) == "myself" {
+				told.Self = string(fields[id])
+			}
+		}
+	}
+	return told, nil
+}
+
+// nodesText returns the text of a bulk, simple or verbatim string.
+func nodesText(reply []byte) ([]byte, error) {
+	if len(reply) > 0 && reply[0] == '=' { // =<length>\r\ntxt:<text>\r\n
+		reply = append([]byte{'$'}, reply[1:]...)
+		text, err := nodesText(reply)
+		if err != nil || len(text) < len("txt:") {
+			return nil, fmt.Errorf("%w: want a verbatim string", errNodes)
+		}
+		return text[len("txt:"):], nil
+	}
+	r := replyReader{b: reply}
+	text, err := r.text("a string")
+	if err != nil || text == nil || r.off != len(reply) {
+		return nil, fmt.Errorf("%w: want a string", errNodes)
+	}
+	return text, nil
+}
+
+// Knows tells whether the nodes that claim slots are among those told.
+func (t NodesReply) Knows(claims []Claim) bool {
+	for _, c := range claims {
+		if _, ok := t.Epochs[c.ID]; !ok {
+			return false
+		}
+	}
+	return true
+}

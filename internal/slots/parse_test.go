@@ -1,0 +1,248 @@
+package slots
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Replies of redis-server 7.0.15, with one range of slots.
+const (
+	replyHead  = "*1\r\n*3\r\n:0\r\n:8000\r\n"
+	replyID    = ":7001\r\n$40\r\n636174f2d8919ec24ac0f4be44b53219ffeb4f29\r\n"
+	replyIPv4  = replyHead + "*4\r\n$8\r\n10.1.2.3\r\n" + replyID + "*0\r\n"
+	replyIPv6  = replyHead + "*4\r\n$7\r\nfd00::7\r\n" + replyID + "%0\r\n"
+	replyEmpty = replyHead + "*4\r\n$0\r\n\r\n" + replyID + "*2\r\n$8\r\nhostname\r\n$9\r\nh.example\r\n"
+	replyName  = replyHead + "*4\r\n$9\r\nh.example\r\n" + replyID + "*2\r\n$2\r\nip\r\n$8\r\n10.1.2.3\r\n"
+	// cluster-preferred-endpoint-type hostname without a hostname
+	replyNoName  = replyHead + "*4\r\n$1\r\n?\r\n" + replyID + "*2\r\n$2\r\nip\r\n$8\r\n10.1.2.3\r\n"
+	replyNoName3 = replyHead + "*4\r\n$1\r\n?\r\n" + replyID + "%1\r\n$2\r\nip\r\n$7\r\nfd00::7\r\n"
+	replyNoIP    = replyHead + "*4\r\n$1\r\n?\r\n" + replyID + "*2\r\n$2\r\nip\r\n$0\r\n\r\n"
+	// cluster-preferred-endpoint-type unknown-endpoint
+	replyNull  = replyHead + "*4\r\n$-1\r\n" + replyID + "*4\r\n$2\r\nip\r\n$8\r\n10.1.2.3\r\n$8\r\nhostname\r\n$9\r\nh.example\r\n"
+	replyNull3 = replyHead + "*4\r\n_\r\n" + replyID + "%2\r\n$2\r\nip\r\n$8\r\n10.1.2.3\r\n$8\r\nhostname\r\n$9\r\nh.example\r\n"
+)
+
+func TestParseSlotsEndpoints(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ reply, addr string }{
+		"IPv4":                 {replyIPv4, "10.1.2.3:7001"},
+		"IPv6":                 {replyIPv6, "[fd00::7]:7001"},
+		"empty":                {replyEmpty, "asked:7001"},
+		"name":                 {replyName, "h.example:7001"},
+		"no name, IP":          {replyNoName, "10.1.2.3:7001"},
+		"no name, IPv6, RESP3": {replyNoName3, "[fd00::7]:7001"},
+		"no name, no IP":       {replyNoIP, "asked:7001"},
+		"IPv6 in brackets":     {replyHead + "*4\r\n$9\r\n[fd00::7]\r\n" + replyID + "*0\r\n", "[fd00::7]:7001"},
+		"name of any script":   {replyHead + "*4\r\n$15\r\nb\u00fccher.example\r\n" + replyID + "*0\r\n", "b\u00fccher.example:7001"},
+		"no metadata":          {replyHead + "*4\r\n$8\r\n10.1.2.3\r\n" + replyID + "$-1\r\n", "10.1.2.3:7001"},
+		"no metadata, array":   {replyHead + "*4\r\n$8\r\n10.1.2.3\r\n" + replyID + "*-1\r\n", "10.1.2.3:7001"},
+		"no metadata, RESP3":   {replyHead + "*4\r\n$8\r\n10.1.2.3\r\n" + replyID + "_\r\n", "10.1.2.3:7001"},
+		"null":                 {replyNull, "asked:7001"},
+		"null, RESP3":          {replyNull3, "asked:7001"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ranges, _, err := ParseSlots([]byte(test.reply), "asked:7000")
+			require.NoError(t, err)
+			id := "636174f2d8919ec24ac0f4be44b53219ffeb4f29"
+			assert.Equal(t, []Range{{0, 8000, []NodeAddr{{Addr: test.addr, ID: id, Dialled: strings.HasPrefix(test.addr, "asked")}}}}, ranges)
+		})
+	}
+}
+
+func TestParseSlots(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		reply string
+		want  []Range
+	}{
+		"no range": {"*0\r\n", []Range{}},
+		"no node":  {"*1\r\n*2\r\n:0\r\n:0\r\n", []Range{{0, 0, nil}}},
+		"old server, no ID": {
+			"*1\r\n*3\r\n:5\r\n:6\r\n*2\r\n$1\r\na\r\n:1\r\n",
+			[]Range{{5, 6, []NodeAddr{{Addr: "a:1", ID: ""}}}},
+		},
+		"replicas": {
+			"*2\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:2\r\n$1\r\ny\r\n" +
+				"*3\r\n:6\r\n:16383\r\n*3\r\n+b\r\n:65535\r\n+z\r\n",
+			[]Range{{0, 5, []NodeAddr{{Addr: "a:1", ID: "x"}, {Addr: "b:2", ID: "y"}}}, {6, 16383, []NodeAddr{{Addr: "b:65535", ID: "z"}}}},
+		},
+		"unknown replica": {
+			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n*3\r\n$1\r\n?\r\n:0\r\n$1\r\ny\r\n",
+			[]Range{{0, 5, []NodeAddr{{Addr: "a:1", ID: "x"}}}},
+		},
+		"unknown primary": {
+			"*1\r\n*4\r\n:0\r\n:5\r\n*3\r\n$-1\r\n:0\r\n$1\r\nx\r\n*3\r\n$1\r\nb\r\n:1\r\n$1\r\ny\r\n",
+			[]Range{{0, 5, nil}},
+		},
+		"more elements than today": {
+			"*1\r\n*3\r\n:0\r\n:5\r\n*6\r\n$1\r\na\r\n:1\r\n$1\r\nx\r\n_\r\n*2\r\n,1.5\r\n#t\r\n%1\r\n+a\r\n~1\r\n(123\r\n",
+			[]Range{{0, 5, []NodeAddr{{Addr: "a:1", ID: "x"}}}},
+		},
+		"availability zone": {
+			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n*4\r\n$17\r\navailability-zone\r\n$2\r\neu\r\n+ip\r\n+h\r\n",
+			[]Range{{0, 5, []NodeAddr{{Addr: "h:1", ID: "x", Zone: "eu"}}}},
+		},
+		"metadata with other types": {
+			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n%3\r\n+n\r\n:7\r\n*1\r\n+ip\r\n+v\r\n+ip\r\n+h\r\n",
+			[]Range{{0, 5, []NodeAddr{{Addr: "h:1", ID: "x"}}}},
+		},
+		"value named ip": {
+			"*1\r\n*3\r\n:0\r\n:5\r\n*4\r\n+?\r\n:1\r\n+x\r\n*4\r\n+name\r\n+ip\r\n+hostname\r\n+wrong\r\n",
+			[]Range{{0, 5, []NodeAddr{{Addr: "asked:1", ID: "x", Dialled: true}}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ranges, _, err := ParseSlots([]byte(test.reply), "asked:7000")
+			require.NoError(t, err)
+			assert.Equal(t, test.want, ranges)
+		})
+	}
+}
+
+func TestParseSlotsErrors(t *testing.T) {
+	t.Parallel()
+	node := func(n string) string { return "*1\r\n*3\r\n:0\r\n:5\r\n" + n }
+	for reply, want := range map[string]string{
+		"":                                     "byte 0: want an array of slot ranges, got the end",
+		"+OK\r\n":                              "byte 0: want an array of slot ranges",
+		"*-1\r\n":                              "byte 0: want an array of slot ranges",
+		"_\r\n":                                "byte 0: want an array of slot ranges",
+		"*":                                    "byte 0: want an array",
+		"*1\r":                                 "byte 0: want an array",
+		"*1\r\n":                               "byte 0: want an array of slot ranges",
+		"*999999999\r\n:1\r\n":                 "byte 0: want an array",
+		"*99999999999999999999\r\n":            "byte 0: want an array",
+		"*0\r\n*0\r\n":                         `byte 4: want the end of the reply, got "*0\r\n"`,
+		"*1\r\n?\r\n":                          "byte 4: want a value",
+		node("*2\r\n$-5\r\n:1\r\n"):            "byte 20: want a value",
+		node("*2\r\n$9\r\na\r\n:1\r\n"):        "byte 20: want a value",
+		node("*2\r\n$1\r\nabc\r\n:1\r\n"):      "byte 20: want a value",
+		node("*4\r\n+a\r\n:1\r\n+x\r\n!2\r\n"): "byte 32: want a value",
+		node("*4\r\n+a\r\n:1\r\n+x\r\n" + strings.Repeat("*1\r\n", 9) + "_\r\n"): "want a value nested less deep",
+	} {
+		_, _, err := ParseSlots([]byte(reply), "asked:7000")
+		assert.ErrorContains(t, err, "CLUSTER SLOTS reply, byte ", "%q", reply)
+		assert.ErrorContains(t, err, want, "%q", reply)
+	}
+	_, _, err := ParseSlots([]byte("-ERR unknown command 'CLUSTER', with args beginning with: 'SLOTS' \r\n"), "asked:7000")
+	assert.EqualError(t, err, "CLUSTER SLOTS: ERR unknown command 'CLUSTER'")
+}
+
+// TestOddRowCostsItself: the rows before and behind it are used. The slots of a primary
+// that is skipped have no owner, whatever replicas there are.
+func TestOddRowCostsItself(t *testing.T) {
+	t.Parallel()
+	const nodeA, nodeB = "*3\r\n+a\r\n:1\r\n+x\r\n", "*3\r\n+b\r\n:2\r\n+y\r\n"
+	a, b := NodeAddr{Addr: "a:1", ID: "x"}, NodeAddr{Addr: "b:2", ID: "y"}
+	for name, test := range map[string]struct{ odd, node, reason string }{
+		"port 0":                   {"*3\r\n+h\r\n:0\r\n+z\r\n", "h:0 (ID z)", "its port is 0"},
+		"port 0, no endpoint":      {"*3\r\n$-1\r\n:0\r\n+z\r\n", "without an address (ID z)", "its port is 0"},
+		"port 0, unknown":          {"*3\r\n+?\r\n:0\r\n+z\r\n", "?:0 (ID z)", "its port is 0"},
+		"port too large":           {"*2\r\n+h\r\n:65536\r\n", "h:0", "want a port from 0 to 65535"},
+		"port below 0":             {"*2\r\n+h\r\n:-1\r\n", "h:0", "want a port"},
+		"port in words":            {"*2\r\n+h\r\n+one\r\n", "h:0", "want a port"},
+		"line feed in the host":    {"*2\r\n$3\r\na\nb\r\n:1\r\n", `a\nb:1`, "its host is neither"},
+		"blank in the host":        {"*2\r\n+a b\r\n:1\r\n", "a b:1", "its host is neither"},
+		"path for a host":          {"*2\r\n+/tmp/s\r\n:1\r\n", "/tmp/s:1", "its host is neither"},
+		"host that is no UTF-8":    {"*2\r\n+\xff\r\n:1\r\n", `\xff:1`, "its host is neither"},
+		"brackets without a host":  {"*2\r\n+[]\r\n:1\r\n", "[]:1", "its host is neither"},
+		"endless host":             {"*2\r\n+" + strings.Repeat("h", 256) + "\r\n:1\r\n", strings.Repeat("h", maxNodeName), "its host is neither"},
+		"number for a host":        {"*2\r\n:1\r\n:1\r\n", "without an address", "want an endpoint"},
+		"number for an ID":         {"*3\r\n+h\r\n:1\r\n:1\r\n", "h:1", "want a node ID"},
+		"no node":                  {"+x\r\n", "without an address", "want a node"},
+		"null":                     {"*-1\r\n", "without an address", "want a node"},
+		"half a node":              {"*1\r\n+x\r\n", "without an address", "want a node"},
+		"error":                    {"-ERR no\r\n", "without an address", "want a node"},
+		"text for metadata's name": {"*4\r\n+?\r\n:0\r\n+z\r\n*1\r\n|1\r\n+k\r\n+v\r\n=5\r\ntxt:a\r\n", "?:0 (ID z)", "its port is 0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reply := "*3\r\n" + // a replica, a primary, and a range of its own
+				"*5\r\n:0\r\n:5\r\n" + nodeA + test.odd + nodeB +
+				"*4\r\n:6\r\n:9\r\n" + test.odd + nodeB +
+				"*3\r\n:10\r\n:16383\r\n" + nodeB
+			ranges, skips, err := ParseSlots([]byte(reply), "asked:7000")
+			require.NoError(t, err)
+			assert.Equal(t, []Range{{0, 5, []NodeAddr{a, b}}, {6, 9, nil}, {10, 16383, []NodeAddr{b}}}, ranges)
+			require.Len(t, skips, 2)
+			assert.False(t, skips[0].Primary)
+			assert.True(t, skips[1].Primary)
+			assert.Equal(t, uint16(6), skips[1].First)
+			assert.Equal(t, uint16(9), skips[1].Last)
+			for _, s := range skips {
+				assert.Equal(t, test.node, s.Node)
+				assert.Contains(t, s.Reason, test.reason)
+				assert.NotContains(t, s.Reason, "byte", "it would differ from reply to reply")
+			}
+		})
+	}
+	for name, odd := range map[string]string{
+		"one number": "*1\r\n:1\r\n", "no array": ":1\r\n", "null": "_\r\n",
+		"last before first": "*2\r\n:5\r\n:4\r\n", "slot too large": "*2\r\n:0\r\n:16384\r\n",
+		"slot below 0": "*2\r\n:-1\r\n:3\r\n", "slot in words": "*2\r\n+1\r\n:3\r\n",
+		"too many nodes": "*1027\r\n:1\r\n:2\r\n" + strings.Repeat(nodeA, 1025),
+	} {
+		good := "*3\r\n:0\r\n:5\r\n" + nodeA
+		ranges, skips, err := ParseSlots([]byte("*3\r\n"+good+odd+good), "asked:7000")
+		require.NoError(t, err, name)
+		assert.Equal(t, []Range{{0, 5, []NodeAddr{a}}, {0, 5, []NodeAddr{a}}}, ranges, name)
+		assert.Len(t, skips, 1, name)
+	}
+}
+
+// Every reply that ends too early or has a byte changed must be refused or
+// parsed, but never make the parser panic or allocate much.
+func TestParseSlotsDamaged(t *testing.T) {
+	t.Parallel()
+	for _, reply := range []string{replyIPv6, replyNull, replyNull3, replyNoName3} {
+		for i := range reply {
+			_, _, err := ParseSlots([]byte(reply[:i]), "asked:7000")
+			assert.Error(t, err, "%q", reply[:i])
+			for _, c := range "\x00\r\n*$%:_-9" {
+				_, _, _ = ParseSlots([]byte(reply[:i]+string(c)+reply[i+1:]), "asked:7000")
+			}
+		}
+	}
+}
+
+func TestParseSlotsLarge(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", Count)
+	for i := range Count {
+		fmt.Fprintf(&b, "*3\r\n:%d\r\n:%d\r\n*3\r\n$8\r\n10.1.2.3\r\n:7001\r\n$1\r\nx\r\n", i, i)
+	}
+	ranges, _, err := ParseSlots([]byte(b.String()), "asked:7000")
+	require.NoError(t, err)
+	assert.Len(t, ranges, Count)
+	assert.Equal(t, Range{16383, 16383, []NodeAddr{{Addr: "10.1.2.3:7001", ID: "x"}}}, ranges[16383])
+}
+
+func FuzzParseSlots(f *testing.F) {
+	for _, reply := range []string{
+		replyIPv4, replyIPv6, replyEmpty, replyName, replyNoName, replyNoName3, replyNoIP, replyNull, replyNull3,
+		"*0\r\n", "-ERR no\r\n", "*1\r\n*2\r\n:0\r\n:0\r\n", "*99999\r\n",
+	} {
+		f.Add([]byte(reply), "10.0.0.1:7000")
+	}
+	f.Fuzz(func(t *testing.T, reply []byte, asked string) {
+		ranges, _, err := ParseSlots(reply, asked)
+		if err != nil {
+			return
+		}
+		for _, r := range ranges {
+			if r.First > r.Last || r.Last >= Count {
+				t.Errorf("range %d to %d", r.First, r.Last)
+			}
+			for _, n := range r.Nodes {
+				if strings.ContainsAny(n.Addr, "\r\n\x00") && !strings.ContainsAny(asked, "\r\n\x00") {
+					t.Errorf("address %q", n.Addr)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package slots
+
+import (
+	"bytes"
+
+	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+// A Redirect is what an error reply means; Slot and Addr (host:port) are those of MOVED
+// and ASK, Dialled says that the host is that of the server which replied.
+type Redirect struct {
+	Fate    fate.Fate
+	Slot    uint16
+	Addr    string
+	Dialled bool
+}
+
+// From returns the fate of a command whose redirect came from an address and, by AddrMap,
+// leads to place. If these are the same, the server at the other end of the connection is
+// not the one that its address leads to now: names outlive servers. The connection is
+// stale, and the command did not run.
+func (r Redirect) From(addr, place string) fate.Fate {
+	if place == addr {
+		return fate.Itself
+	}
+	return r.Fate
+}
+
+// ParseRedirect judges the text of an error reply, without the leading '-' and the
+// line end. asked is the host:port of the server that replied; its host stands
+// in where it is empty in MOVED or ASK (Redis Cluster specification, "MOVED
+// redirection"). A MOVED or ASK that is malformed is none that a server sends, so that
+// the caller sees what it wrote. It allocates for MOVED and ASK only.
+func ParseRedirect(msg []byte, asked string) Redirect {
+	f := fate.Of(msg)
+	if f != fate.Moved && f != fate.Ask {
+		return Redirect{Fate: f}
+	}
+	_, rest, _ := bytes.Cut(msg[:min(len(msg), resp.MaxRedacted)], space)
+	return classifyAddr(f, rest, asked)
+}
+
+var space = []byte(" ")
+
+// classifyAddr parses "slot host:port". The host may be an IPv6 address without
+// brackets. A node without an address, whose host is "?" or whose port is 0, cannot be
+// followed: the command goes again by a new map.
+func classifyAddr(f fate.Fate, text []byte, asked string) Redirect {
+	slotText, addr, _ := bytes.Cut(text, space)
+	slot, err := atoi(slotText)
+	if err != nil || slotText[0] == '-' || slot >= Count {
+		return Redirect{}
+	}
+	colon := bytes.LastIndexByte(addr, ':')
+	if colon < 0 {
+		return Redirect{}
+	}
+	host, portText, usable := addr[:colon], addr[colon+1:], false
+	port, err := atoi(portText)
+	if err != nil || port < 0 || port > 65535 {
+		return Redirect{}
+	}
+	if port == 0 || string(host) == "?" {
+		return Redirect{Fate: fate.Nowhere, Slot: uint16(slot)} // the map may know the node's address
+	}
+	if host, usable = usableHost(host); !usable && len(host) > 0 {
+		return Redirect{}
+	}
+	to := Redirect{Fate: f, Slot: uint16(slot)}
+	to.Addr, to.Dialled = joinAddr(host, port, hostOf(asked))
+	return to
+}

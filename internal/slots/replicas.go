@@ -1,0 +1,70 @@
+package slots
+
+import (
+	"slices"
+	"strings"
+)
+
+// Replica returns the replica for commands of the slot, or that of commands without a
+// key; nil if there is none that is up, as far as is known, and not among those to avoid.
+// It is the same one while it is up and the owner's replicas are the same: another one has
+// other cursors, and may lag further behind. Those in the client's zone come first.
+func (t *Table[N]) Replica(slot int32, avoid []N) (none N) {
+	if slot >= 0 {
+		if t.Owner[slot] == NoOwner {
+			return none
+		}
+		return t.replicaOf(int(t.Owner[slot]), int(slot), avoid)
+	}
+	if t.homeReplica == none || isReadable(t.homeReplica, avoid) {
+		return t.homeReplica
+	}
+	home := int(t.Home)
+	if t.Home == NoOwner {
+		home = 0
+	}
+	for k := range t.Replicas {
+		if n := t.replicaOf((home+k)%len(t.Replicas), 0, avoid); n != none {
+			return n
+		}
+	}
+	return none
+}
+
+// replicaOf chooses among the replicas of the i-th primary. Slots are shared out among
+// those of one zone.
+func (t *Table[N]) replicaOf(i, slot int, avoid []N) (none N) {
+	near := t.near[i]
+	for _, replicas := range [...][]N{t.Replicas[i][:near], t.Replicas[i][near:]} {
+		for k := range replicas {
+			if n := replicas[(slot+k)%len(replicas)]; isReadable(n, avoid) {
+				return n
+			}
+		}
+	}
+	return none
+}
+
+func isReadable[N Node](n N, avoid []N) bool {
+	return n.Answers(false) && !slices.Contains(avoid, n)
+}
+
+// sortReplicas brings the replicas of each primary in an order that does not depend on the
+// server which told of them: those that are near first.
+func (t *Table[N]) sortReplicas(near map[N]bool) {
+	t.near = make([]int, len(t.Replicas))
+	for i, replicas := range t.Replicas {
+		slices.SortFunc(replicas, func(a, b N) int {
+			if near[a] != near[b] {
+				if near[a] {
+					return -1
+				}
+				return 1
+			}
+			return strings.Compare(a.Addr(), b.Addr())
+		})
+		for t.near[i] < len(replicas) && near[replicas[t.near[i]]] {
+			t.near[i]++
+		}
+	}
+}

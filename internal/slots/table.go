@@ -1,0 +1,243 @@
+package slots
+
+import "slices"
+
+// NoOwner marks a slot that no node serves in a table of owners.
+const NoOwner = 0xFFFF
+
+// NoKey is the slot of a command without a key.
+const NoKey = -1
+
+// A Node is the server at an address, as the program that sends commands holds it.
+type Node interface {
+	comparable // the zero value is none
+	Addr() string
+	Answers(primary bool) bool // as far as is known, commands for a primary or those for a replica
+}
+
+// A Table is which node owns which slot, at one moment: the map in use, and what MOVED has
+// taught since. It is immutable: requests load it once and read it without a lock.
+type Table[N Node] struct {
+	Owner    [Count]uint16 // index into nodes, or NoOwner
+	Nodes    []N           // primaries
+	Replicas [][]N         // of each primary, sorted: servers name them in different orders
+	near     []int         // how many of each primary's replicas, the first ones, are in the client's zone
+	Single   bool          // a server without cluster mode: keys of one command may be in any slots
+	Map      *Map          // the map that is in use; owner differs by what MOVED has taught since
+	Version  uint64        // changes whenever a slot gets another owner
+	learned  bool          // MOVED has taught something since
+
+	Home        uint16 // where commands without a key go: index into nodes, or NoOwner
+	homeReplica N      // the same for those that go to replicas; nil if there are none
+}
+
+// NewTable builds a table; find returns the node of an address.
+func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
+	t := &Table[N]{Map: v, Home: NoOwner}
+	for i := range t.Owner {
+		t.Owner[i] = NoOwner
+	}
+	if v == nil {
+		return t
+	}
+	t.Single = v.Single
+	index := make(map[string]uint16)
+	near := make(map[N]bool)
+	for _, r := range v.Ranges {
+		if len(r.Nodes) == 0 {
+			continue
+		}
+		primary := r.Nodes[0].Addr
+		i, ok := index[primary]
+		if !ok {
+			i = uint16(len(t.Nodes))
+			index[primary] = i
+			t.Nodes = append(t.Nodes, find(primary))
+			t.Replicas = append(t.Replicas, nil)
+		}
+		for slot := int(r.First); slot <= int(r.Last); slot++ {
+			t.Owner[slot] = i
+		}
+		for _, replica := range r.Nodes[1:] {
+			if n := find(replica.Addr); !slices.Contains(t.Replicas[i], n) {
+				t.Replicas[i] = append(t.Replicas[i], n)
+				near[n] = replica.Near
+			}
+		}
+	}
+	t.sortReplicas(near)
+	t.Settle(nil)
+	return t
+}
+
+// Settle chooses the nodes that commands without a key go to: those of the map
+// before it (nil if there was none) as long as they are there, so that such
+// commands find what others of them have left (SCRIPT LOAD, CONFIG SET, a SCAN
+// that has begun); otherwise the owner of the lowest slot, which is the same for
+// all clients, and its first replica. When they went to any node, EVALSHA did not
+// find its script, and a SCAN loop mixed the keys of nodes.
+func (t *Table[N]) Settle(before *Table[N]) {
+	var none N
+	t.Home = NoOwner
+	if i := slices.IndexFunc(t.Owner[:], func(i uint16) bool { return i != NoOwner }); i >= 0 {
+		t.Home = t.Owner[i]
+	}
+	if before != nil {
+		if i := slices.Index(t.Nodes, before.Primary(NoKey)); i >= 0 {
+			t.Home = uint16(i)
+		}
+		if old := before.homeReplica; old != none && slices.ContainsFunc(t.Replicas, func(of []N) bool { return slices.Contains(of, old) }) {
+			t.homeReplica = old
+			return
+		}
+	}
+	t.homeReplica = t.firstReplica()
+}
+
+// WithoutHome returns a copy in which commands without a key go to another node,
+// or t itself if no other one answers, as far as is known.
+func (t *Table[N]) WithoutHome() *Table[N] {
+	for k := 1; k < len(t.Nodes); k++ {
+		i := (int(t.Home) + k) % len(t.Nodes)
+		if t.Nodes[i].Answers(true) {
+			next := *t
+			next.Home = uint16(i)
+			return &next
+		}
+	}
+	return t
+}
+
+// firstReplica returns a replica of home or, if it has none, of any node; nil if
+// there are none at all.
+func (t *Table[N]) firstReplica() (none N) {
+	if t.Home != NoOwner && len(t.Replicas[t.Home]) > 0 {
+		return t.Replicas[t.Home][0]
+	}
+	for _, replicas := range t.Replicas {
+		if len(replicas) > 0 {
+			return replicas[0]
+		}
+	}
+	return none
+}
+
+// A Move is what a MOVED said: the slot has another owner.
+type Move[N Node] struct {
+	Slot uint16
+	To   N
+}
+
+// WithOwners returns a copy in which the slots have the owners that MOVED named,
+// or t itself if they do already. The table of slots is copied once, however
+// many moves there are.
+func (t *Table[N]) WithOwners(moves []Move[N]) *Table[N] {
+	known := func(m Move[N]) bool { return t.Primary(int32(m.Slot)) == m.To }
+	if !slices.ContainsFunc(moves, func(m Move[N]) bool { return !known(m) }) {
+		return t
+	}
+	next := *t
+	next.Nodes, next.Replicas, next.near = slices.Clone(t.Nodes), slices.Clone(t.Replicas), slices.Clone(t.near)
+	index := make(map[N]uint16, len(next.Nodes))
+	for i, n := range next.Nodes {
+		index[n] = uint16(i)
+	}
+	for _, m := range moves {
+		i, ok := index[m.To]
+		if !ok {
+			i = uint16(len(next.Nodes))
+			index[m.To] = i
+			next.Nodes = append(next.Nodes, m.To)
+			next.Replicas, next.near = append(next.Replicas, nil), append(next.near, 0)
+		}
+		next.Owner[m.Slot] = i
+	}
+	next.Version++
+	next.learned = true
+	return &next
+}
+
+// Sure reports whether the map in use has the IDs that servers give as their own.
+func (t *Table[N]) Sure() bool { return t.Map != nil && t.Map.Sure }
+
+// Taught returns what MOVED has taught since the map was fetched.
+func (t *Table[N]) Taught() []Lesson {
+	if t.Map == nil || !t.learned {
+		return nil
+	}
+	var lessons []Lesson
+	is, was, differ := uint16(NoOwner), uint16(NoOwner), false
+	for slot, i := range t.Owner {
+		if i == NoOwner {
+			continue // MOVED always names an owner
+		}
+		if j := t.Map.owner[slot]; i != is || j != was { // most slots are as the one before
+			c, ok := t.Map.claimOf(slot)
+			is, was, differ = i, j, !ok || c.Addr != t.Nodes[i].Addr()
+		}
+		if differ {
+			lessons = append(lessons, Lesson{uint16(slot), t.Nodes[i].Addr()})
+		}
+	}
+	return lessons
+}
+
+// MovesSince returns what MOVED has taught since the table was before.
+func (t *Table[N]) MovesSince(before *Table[N]) []Move[N] {
+	if t == before {
+		return nil
+	}
+	var moves []Move[N]
+	var none N
+	for slot := range t.Owner {
+		if n := t.Primary(int32(slot)); n != none && n != before.Primary(int32(slot)) {
+			moves = append(moves, Move[N]{uint16(slot), n})
+		}
+	}
+	return moves
+}
+
+// Follows makes t a later version than before, if any slot has another owner.
+func (t *Table[N]) Follows(before *Table[N]) {
+	t.Version = before.Version
+	if t.Owner != before.Owner || !slices.Equal(t.Nodes, before.Nodes) {
+		t.Version++
+	}
+}
+
+// Primary returns the owner of the slot, or the node of commands without a key;
+// nil if there is none.
+func (t *Table[N]) Primary(slot int32) (none N) {
+	i := t.Home
+	if slot >= 0 {
+		i = t.Owner[slot]
+	}
+	if i == NoOwner {
+		return none
+	}
+	return t.Nodes[i]
+}
+
+// All returns primaries and replicas, each once.
+func (t *Table[N]) All() []N {
+	nodes := slices.Clone(t.Nodes)
+	for _, replicas := range t.Replicas {
+		for _, n := range replicas {
+			if !slices.Contains(nodes, n) {
+				nodes = append(nodes, n)
+			}
+		}
+	}
+	return nodes
+}
+
+// Covered returns how many slots have an owner.
+func (t *Table[N]) Covered() int {
+	n := 0
+	for _, i := range t.Owner {
+		if i != NoOwner {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,97 @@
+package slots
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A server is a node of the tests.
+type server struct {
+	addr string
+	down bool
+}
+
+func (s *server) Addr() string      { return s.addr }
+func (s *server) Answers(bool) bool { return !s.down }
+
+// TestSettle: commands without a key stay with their node and replica as long as
+// the map has them; otherwise they go where every client's go.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	nodes := map[string]*server{}
+	find := func(addr string) *server {
+		if nodes[addr] == nil {
+			nodes[addr] = &server{addr: addr}
+		}
+		return nodes[addr]
+	}
+	part := func(first, last uint16, addrs ...string) Range {
+		r := Range{First: first, Last: last}
+		for _, addr := range addrs {
+			r.Nodes = append(r.Nodes, NodeAddr{Addr: addr})
+		}
+		return r
+	}
+	empty := NewTable(nil, find)
+	require.Nil(t, empty.Primary(NoKey))
+	require.Nil(t, empty.Replica(NoKey, nil))
+	var before *Table[*server]
+	for _, step := range []struct {
+		name          string
+		ranges        []Range
+		home, replica string
+	}{
+		{"the lowest slot decides, not the order", []Range{part(8000, 16383, "b", "b1"), part(0, 7999, "a", "a1", "a2")}, "a", "a1"},
+		{"slots move", []Range{part(0, 15999, "b", "b1"), part(16000, 16383, "a", "a2", "a1")}, "a", "a1"},
+		{"a replica leaves", []Range{part(0, 15999, "b", "b1"), part(16000, 16383, "a", "a2")}, "a", "a2"},
+		{"it is the only one left elsewhere", []Range{part(0, 15999, "b", "b1"), part(16000, 16383, "a")}, "a", "b1"},
+		{"the node leaves", []Range{part(5, 16383, "b", "b1")}, "b", "b1"},
+		{"a failover", []Range{part(5, 16383, "b1", "b")}, "b1", "b"},
+		{"no replicas", []Range{part(0, 99, "c"), part(100, 16383, "b1")}, "b1", ""},
+	} {
+		now := NewTable(&Map{Ranges: step.ranges}, find)
+		now.Settle(before)
+		require.Equal(t, step.home, now.Primary(NoKey).addr, step.name)
+		if step.replica == "" {
+			require.Nil(t, now.Replica(NoKey, nil), step.name)
+		} else {
+			require.Equal(t, step.replica, now.Replica(NoKey, nil).addr, step.name)
+		}
+		if len(now.Nodes) > 1 {
+			require.NotEqual(t, step.home, now.WithoutHome().Primary(NoKey).addr, step.name)
+		}
+		require.Equal(t, now.Primary(NoKey), now.WithOwners([]Move[*server]{{1, find("new")}}).Primary(NoKey), step.name)
+		before = now
+	}
+}
+
+// TestReplicaOfASlot: it is the same one whichever server told the map, and each
+// replica has its share of the slots.
+func TestReplicaOfASlot(t *testing.T) {
+	t.Parallel()
+	nodes := map[string]*server{}
+	find := func(addr string) *server {
+		if nodes[addr] == nil {
+			nodes[addr] = &server{addr: addr}
+		}
+		return nodes[addr]
+	}
+	told := func(replicas ...string) *Table[*server] {
+		r := Range{First: 0, Last: Count - 1, Nodes: []NodeAddr{{Addr: "p"}}}
+		for _, addr := range replicas {
+			r.Nodes = append(r.Nodes, NodeAddr{Addr: addr})
+		}
+		return NewTable(&Map{Ranges: []Range{r}}, find)
+	}
+	one, other := told("a", "b", "c"), told("c", "a", "b")
+	share := map[string]int{}
+	for slot := range int32(Count) {
+		require.Same(t, one.Replica(slot, nil), one.Replica(slot, nil))
+		require.Same(t, one.Replica(slot, nil), other.Replica(slot, nil))
+		share[one.Replica(slot, nil).addr]++
+	}
+	for _, addr := range []string{"a", "b", "c"} {
+		require.InDelta(t, Count/3, share[addr], 1)
+	}
+}

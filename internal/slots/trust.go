@@ -1,0 +1,213 @@
+package slots
+
+import "slices"
+
+// A Poll is what the servers that were asked in one refresh have said. It is the input of
+// [Poll.Choose].
+type Poll struct {
+	Use    *Map     // the map in use; nil at the first contact
+	Taught []Lesson // what MOVED has taught since
+	Seeds  []string // the addresses that the program has given
+	Before *Map     // what the refresh before this one has found of a cluster made anew; nil: nothing
+
+	Votes    []Vote // what servers say, see Add
+	All      bool   // no other server is asked, or waited for
+	Failed   int    // servers that gave no map
+	Withheld int    // of these, servers that answered, and give no map for now
+}
+
+// A Vote is one server's map and what is wrong with it.
+type Vote struct {
+	Addr  string
+	ID    string // the server's own; "" if it does not tell
+	Map   *Map
+	Doubt Doubt
+}
+
+// by tells whether both are of one server.
+func (v Vote) by(w Vote) bool {
+	return Claim{Addr: v.Addr, ID: v.ID}.sameNode(Claim{Addr: w.Addr, ID: w.ID})
+}
+
+// Add judges a map and adds it to the votes.
+func (p *Poll) Add(addr, id string, said *Map) Doubt {
+	if !said.ids[id] {
+		id = "" // what does not fit its own map identifies nobody
+	}
+	v := Vote{addr, id, said, judge(p.Use, p.Taught, said)}
+	p.Votes = append(p.Votes, v)
+	return v.Doubt
+}
+
+// Any tells whether a map has this doubt.
+func (p *Poll) Any(d Doubt) bool {
+	return slices.ContainsFunc(p.Votes, func(v Vote) bool { return v.Doubt == d })
+}
+
+// A Choice is which map to use, and why.
+type Choice struct {
+	Map   *Map // nil: the one in use stays
+	Why   Why
+	Found *Map // of a cluster made anew, for Poll.Before of the next refresh
+}
+
+// Why is the reason for a choice.
+type Why string
+
+// The reasons.
+const (
+	NotYet       Why = "servers have not answered yet"
+	Nobody       Why = "no map can be trusted"
+	Plain        Why = "nothing is wrong with it"
+	TwoWitnesses Why = "two servers lack the same slots"
+	Fullest      Why = "at the first contact it covers most slots"
+	Majority     Why = "most primaries, most Sentinels or all servers say the same"
+	NoWorse      Why = "it lacks no slot that the map in use has"
+	MadeAnew     Why = "all that answers is another cluster"
+	OnlyServer   Why = "the server in use does not answer, and this one has no cluster mode either"
+)
+
+// Choose decides which map to trust. It is a pure function of the poll. Until all
+// servers are heard it chooses only what the others cannot make doubtful: a map with which
+// nothing is wrong, or one with gaps that two servers tell of.
+func (p *Poll) Choose() Choice {
+	if c := p.undoubted(); c.Map != nil || !p.All {
+		return c
+	}
+	ours, strangers := p.upTo(older), p.of(Foreign)
+	switch {
+	case p.Use == nil:
+		return p.first()
+	case len(ours) > 0:
+		if m := p.majority(ours, p.Failed == 0 && len(ours) == len(p.Votes)); m != nil {
+			return Choice{Map: m, Why: Majority}
+		}
+		return because(NoWorse, fullest(p.of(holes)))
+	case len(strangers) > 0:
+		m, found := p.newCluster(strangers)
+		c := because(MadeAnew, m)
+		c.Found = found
+		return c
+	case p.Use.Single:
+		return because(OnlyServer, fullest(p.upTo(another))) // it may be a replica now
+	}
+	return because(Nobody, nil)
+}
+
+// because returns a choice of the map, which may be nil.
+func because(why Why, m *Map) Choice {
+	if m == nil {
+		why = Nobody
+	}
+	return Choice{Map: m, Why: why}
+}
+
+// undoubted chooses a map that may be used although not all servers were asked.
+func (p *Poll) undoubted() Choice {
+	for i, v := range p.Votes {
+		switch {
+		case v.Doubt == NoDoubt:
+			return Choice{Map: v.Map, Why: Plain}
+		case v.Doubt <= lost && slices.ContainsFunc(p.Votes[:i], func(w Vote) bool {
+			return w.Doubt <= lost && !w.by(v) && w.Map.agrees(v.Map)
+		}):
+			return Choice{Map: v.Map, Why: TwoWitnesses}
+		}
+	}
+	return Choice{Why: NotYet}
+}
+
+func (p *Poll) upTo(d Doubt) []Vote {
+	return slices.DeleteFunc(slices.Clone(p.Votes), func(v Vote) bool { return v.Doubt > d })
+}
+
+func (p *Poll) of(d Doubt) []Vote {
+	return slices.DeleteFunc(slices.Clone(p.Votes), func(v Vote) bool { return v.Doubt != d })
+}
+
+// first chooses at the first contact: the map that covers most slots. A server without
+// cluster mode is used only where nobody knows of a cluster, and a replica only where
+// nobody else answers.
+func (p *Poll) first() Choice {
+	for _, worst := range []Doubt{Foreign, alone, replica} {
+		if m := fullest(p.upTo(worst)); m != nil {
+			return Choice{Map: m, Why: Fullest}
+		}
+	}
+	return Choice{Why: Nobody}
+}
+
+func fullest(votes []Vote) *Map {
+	var best *Map
+	for _, v := range votes {
+		if best == nil || v.Map.covered() > best.covered() {
+			best = v.Map
+		}
+	}
+	return best
+}
+
+// majority returns the map that more than half of the primaries have, or of the
+// Sentinels, or all servers if none failed.
+func (p *Poll) majority(votes []Vote, allAnswered bool) *Map {
+	for _, v := range votes {
+		same := alike(votes, v)
+		primaries := 0
+		for _, w := range same {
+			if p.Use.isPrimary(w.Addr, w.ID) {
+				primaries++
+			}
+		}
+		if p.Use.Sentinels != nil && 2*len(same) > len(p.Votes)+p.Failed {
+			return v.Map
+		}
+		if 2*primaries > len(p.Use.Claims) || allAnswered && len(same) == len(votes) {
+			return v.Map
+		}
+	}
+	return nil
+}
+
+// newCluster believes what a client that is started now would find: that the cluster
+// was made anew, if no node of ours answers, all that answers is one other cluster, and
+// a seed is part of it, or more than half of our primaries' addresses. Seeds that fail to
+// answer do not count: they may be gone for good. Where servers failed to answer it takes
+// two refreshes: a connection to one of ours may have been reset just then. A server
+// that answers, and does not tell its map for now, may be ours.
+func (p *Poll) newCluster(votes []Vote) (use, found *Map) {
+	if p.Withheld > 0 {
+		return nil, nil
+	}
+	var newest *Map
+	ours, seeded := 0, false
+	for _, v := range votes {
+		if !votes[0].Map.knows(v.Map) {
+			return nil, nil // of several clusters
+		}
+		if newest == nil || v.Map.newest() > newest.newest() {
+			newest = v.Map
+		}
+		if slices.ContainsFunc(p.Use.Claims, func(c Claim) bool { return c.Addr == v.Addr }) {
+			ours++
+		}
+		seeded = seeded || slices.Contains(p.Seeds, v.Addr)
+	}
+	if 2*ours > len(p.Use.Claims) || seeded {
+		found = newest
+	}
+	if p.Failed > 0 && (p.Before == nil || !p.Before.knows(newest)) {
+		return nil, found
+	}
+	return found, found
+}
+
+// alike returns the votes for the same map, one of each server.
+func alike(votes []Vote, v Vote) []Vote {
+	var same []Vote
+	for _, w := range votes {
+		if w.Map.agrees(v.Map) && !slices.ContainsFunc(same, w.by) {
+			same = append(same, w)
+		}
+	}
+	return same
+}
