@@ -118,7 +118,7 @@ func failEverything(t *testing.T, mine *coalMine, name string, client *cluster.C
 }
 
 // inPool returns the statistics of the only pool, if it exists yet.
-func inPool(client *cluster.Client) (s pool.Stats) {
+func inPool(client *cluster.Client) (s redislanes.PoolStats) {
 	for _, n := range client.Stats().Nodes {
 		s = n.Pool
 	}
@@ -220,7 +220,7 @@ func TestCanaryInHandshakes(t *testing.T) {
 		require.NoError(t, err)
 		mine.failed(t, name, p.Do(ctx, radix.Cmd(nil, "SET", "canary-key", "canary-value")))
 		mine.show("Pool", p)
-		mine.show("pool.Stats", p.Stats())
+		mine.show("redislanes.PoolStats", p.Stats())
 		require.NoError(t, p.Close())
 	}
 	// A plain server waits for the end of the line that TLS begins with.

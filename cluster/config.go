@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -188,7 +189,7 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 }
 
 // readStats calls a user's function.
-func readStats(o StatsObserver, stats func() Stats) (err error) {
+func readStats(o StatsObserver, stats func() redislanes.Stats) (err error) {
 	defer guard.Catch("StatsObserver.ReadStats", &err)
 	return o.ReadStats(stats)
 }

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"time"
+
+	"github.com/redislanes/redislanes"
 )
 
 // An Observer is told what becomes of requests and how long things take; metrics.New
@@ -59,7 +61,7 @@ type StatsObserver interface {
 	// ReadStats is given Client.Stats, once, before Config.New returns, which fails
 	// if there is an error. It must not keep the client from being closed: the
 	// function may be called at any time after that.
-	ReadStats(stats func() Stats) error
+	ReadStats(stats func() redislanes.Stats) error
 }
 
 // A PoolObserver is told of one pool.
@@ -83,7 +85,7 @@ type ConnObserver interface {
 	Dialed(took time.Duration, err error)
 
 	// Closed is called once for each connection, after it was open so long, with one
-	// of the reasons of pool.Stats.Closes, such as pool.CloseIdle, and the error behind
+	// of the reasons of redislanes.PoolStats.Closes, such as redislanes.CloseIdle, and the error behind
 	// it. So the connections are the calls of Dialed without an error, less those of
 	// Closed. A connection that ends as soon as it is there may have its Closed first.
 	Closed(reason string, open time.Duration, err error)

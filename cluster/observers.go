@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/redislanes/redislanes"
 )
 
 // Observers returns an Observer that tells all of the given ones, in their order, of
@@ -88,7 +90,7 @@ func (all several) TopologyChanged(c TopologyChange) {
 	}
 }
 
-func (all several) ReadStats(stats func() Stats) error {
+func (all several) ReadStats(stats func() redislanes.Stats) error {
 	var failed []error
 	for _, o := range all {
 		if s, ok := o.(StatsObserver); ok {

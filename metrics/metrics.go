@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 )
 
@@ -14,7 +15,7 @@ import (
 type Metrics struct {
 	observer  *Observer
 	collector *Collector
-	stats     atomic.Pointer[func() cluster.Stats] // nil before there is a client
+	stats     atomic.Pointer[func() redislanes.Stats] // nil before there is a client
 }
 
 var (
@@ -44,7 +45,7 @@ func (m *Metrics) Pool(p cluster.PoolInfo) cluster.PoolObserver { return m.obser
 func (m *Metrics) Request(r cluster.RequestInfo) { m.observer.Request(r) }
 
 // ReadStats is part of cluster.StatsObserver.
-func (m *Metrics) ReadStats(stats func() cluster.Stats) error {
+func (m *Metrics) ReadStats(stats func() redislanes.Stats) error {
 	if !m.stats.CompareAndSwap(nil, &stats) {
 		return errors.New("metrics: the Metrics are those of another client: give each client its own, with metrics.WithConstLabels to tell them apart")
 	}
@@ -53,11 +54,11 @@ func (m *Metrics) ReadStats(stats func() cluster.Stats) error {
 
 // Stats returns those of the client, the zero value before there is one; part of
 // [Source].
-func (m *Metrics) Stats() cluster.Stats {
+func (m *Metrics) Stats() redislanes.Stats {
 	if stats := m.stats.Load(); stats != nil {
 		return (*stats)()
 	}
-	return cluster.Stats{}
+	return redislanes.Stats{}
 }
 
 // Describe is part of prometheus.Collector.

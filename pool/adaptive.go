@@ -15,7 +15,7 @@ import (
 // At Min, all connections may be in use: the pool grows when callers wait.
 //
 // A server that becomes slow looks like a higher load, so Max is also a bound on
-// what a slow server is burdened with. [Stats] shows the wanted size as Target,
+// what a slow server is burdened with. [redislanes.PoolStats] shows the wanted size as Target,
 // and the last change with its reason.
 type Adaptive struct {
 	// Min and Max bound the number of connections to each server. Defaults 1,

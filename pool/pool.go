@@ -7,6 +7,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -53,7 +54,7 @@ func (p *Pool) Addr() net.Addr { return p.pool().Addr() }
 func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.pool().Do(ctx, action) }
 
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.
-func (p *Pool) Stats() Stats { return Stats(p.pool().Stats()) }
+func (p *Pool) Stats() redislanes.PoolStats { return p.pool().Stats() }
 
 // Close lets calls of Do end, for a second at most, and closes all connections.
 //
@@ -75,3 +76,8 @@ func (p *Pool) String() string { return p.pool().String() }
 
 // Format prints String for every verb.
 func (p *Pool) Format(f fmt.State, verb rune) { p.pool().Format(f, verb) }
+
+// ErrorCodes returns the codes by which redislanes.PoolStats.ErrorReplies counts, such as "OOM": a
+// fixed list, of which the last one, "other", stands for all codes that are not in
+// it. The code of an error reply is the first word of its text.
+func ErrorCodes() []string { return nodepool.ErrorCodes() }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -112,23 +111,6 @@ func TestCustom(t *testing.T) {
 	require.Equal(t, server.Addrs()[0], p.Addr().String())
 	require.Equal(t, "pool.Pool{fixed, "+server.Addrs()[0]+"}", p.String())
 	require.Equal(t, pool.DefaultSize, p.Stats().Size, "as for a node of a cluster")
-	require.Equal(t, reflect.TypeFor[pool.Stats]().NumField(), reflect.TypeFor[nodepool.Stats]().NumField())
 	require.NoError(t, p.Close())
 	require.ErrorIs(t, p.Do(ctx, radix.Cmd(&n, "INCR", "hits")), redislanes.ErrClosed)
-}
-
-func TestSaturation(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		stats pool.Stats
-		want  float64
-	}{
-		{pool.Stats{}, 0},
-		{pool.Stats{Kind: "laned"}, 0},
-		{pool.Stats{Kind: "fixed", Size: 4, InUse: 4}, 1},
-		{pool.Stats{Kind: "adaptive", Size: 8, Target: 4, InUse: 2}, 0.25},
-		{pool.Stats{Kind: "laned", Size: 2, InUse: 2, Capacity: 2048, InFlight: 512, SlowInFlight: 1024}, 0.25},
-	} {
-		require.Equal(t, c.want, c.stats.Saturation(), "%+v", c.stats)
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -89,7 +90,7 @@ func TestConnObserver(t *testing.T) {
 			require.Eventually(t, same, 10*time.Second, time.Millisecond)
 			require.NoError(t, client.Close())
 			require.Zero(t, log.open())
-			require.NotZero(t, log.closed[nodepool.CloseByClient])
+			require.NotZero(t, log.closed[redislanes.CloseByClient])
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -52,7 +53,7 @@ func judgeEnd(reason string, age time.Duration, answered bool) omen {
 
 // ourReasons are those for which a pool closes connections itself. What a stall
 // means is the watchdog's business.
-var ourReasons = []string{CloseByClient, CloseIdle, CloseUnclean, CloseRenewed, CloseAged, CloseStalled}
+var ourReasons = []string{redislanes.CloseByClient, redislanes.CloseIdle, redislanes.CloseUnclean, redislanes.CloseRenewed, redislanes.CloseAged, redislanes.CloseStalled}
 
 // judgeEndLocked draws the conclusions from the end of a connection.
 func (p *Pool) judgeEndLocked(m *member, err error) {

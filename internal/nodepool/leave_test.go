@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -187,7 +188,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		p.joinLocked(m, lane)
 		p.mu.Unlock()
 		synctest.Wait()
-		require.EqualValues(t, 1, p.Stats().Closes[CloseByServer])
+		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseByServer])
 		consistent(t, p)
 	})
 }
@@ -221,8 +222,8 @@ func TestReturnedAfterRetire(t *testing.T) {
 		end    func(*Pool)
 		reason string
 	}{
-		"retired": {(*Pool).Retire, CloseByClient},
-		"renewed": {(*Pool).Renew, CloseRenewed},
+		"retired": {(*Pool).Retire, redislanes.CloseByClient},
+		"renewed": {(*Pool).Renew, redislanes.CloseRenewed},
 	} {
 		for _, kind := range []Config{Fixed{Size: 1}, Laned{Lanes: 1, MaxLent: 1}} {
 			t.Run(name+" "+Kind(kind), func(t *testing.T) {

@@ -150,7 +150,7 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 		c.Return()
 	}
 	until(t, "it is back at Min", func() bool { return p.Stats().Open == 2 })
-	require.EqualValues(t, 4, p.Stats().Closes[CloseIdle])
+	require.EqualValues(t, 4, p.Stats().Closes[redislanes.CloseIdle])
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }
 
@@ -173,7 +173,7 @@ func TestLending(t *testing.T) {
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "SET", name, "in 0")))
 			first := id(c)
 			c.Return()
-			until(t, "it was closed", func() bool { return p.Stats().Closes[CloseUnclean] == 1 })
+			until(t, "it was closed", func() bool { return p.Stats().Closes[redislanes.CloseUnclean] == 1 })
 			seen := map[int]bool{}
 			for range 4 {
 				c, err := p.Lend(ctx)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -28,7 +29,7 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 		require.Zero(t, p.early)
 		require.False(t, p.doubtfulLocked())
 		p.mu.Unlock()
-		require.EqualValues(t, 3*sparedEarly, p.Stats().Closes[CloseUnclean])
+		require.EqualValues(t, 3*sparedEarly, p.Stats().Closes[redislanes.CloseUnclean])
 		require.NoError(t, p.Close())
 		server.tasks.Wait()
 	})

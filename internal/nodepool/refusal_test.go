@@ -69,7 +69,7 @@ func TestFailFastBesideOneThatLeaves(t *testing.T) {
 				w.mu.Unlock()
 				require.NoError(t, err)
 				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
-				require.EqualValues(t, 1, w.Stats().Closes[CloseAged])
+				require.EqualValues(t, 1, w.Stats().Closes[redislanes.CloseAged])
 			})
 		})
 	}

@@ -3,25 +3,9 @@ package nodepool
 import (
 	"log/slog"
 	"time"
+
+	"github.com/redislanes/redislanes"
 )
-
-// Reasons why a pool with a range of sizes changes the wanted one.
-const (
-	GrowWaiters    = "waiters"
-	GrowSaturation = "saturation"
-	ShrinkQuiet    = "quiet"
-)
-
-// A Resize is that of package pool, whose fields have the documentation. It has no
-// type of its own so that pool.Stats(s) converts.
-type Resize = struct {
-	Time     time.Time
-	From, To int
-	Reason   string
-
-	Saturation float64
-	Waiters    int
-}
 
 // Following the load has three steps. Noting: an exclusive pool counts connections
 // in use and their peak in becomeLocked, the lanes of a shared one count batches by
@@ -37,7 +21,7 @@ type controller struct {
 	highest int // load since the last look; of a shared pool, when batches waited
 	grows   uint64
 	shrinks uint64
-	last    Resize
+	last    redislanes.Resize
 }
 
 // ranged reports whether the size can change at all.
@@ -123,7 +107,7 @@ func (p *Pool) lookLocked(now time.Time) {
 	switch why {
 	case "":
 		return
-	case ShrinkQuiet:
+	case redislanes.ShrinkQuiet:
 		s.load = c.peak
 	}
 	p.resizeLocked(to, why, s)
@@ -131,7 +115,7 @@ func (p *Pool) lookLocked(now time.Time) {
 
 func (p *Pool) resizeLocked(to int, why string, s sample) {
 	c := &p.size
-	c.last = Resize{
+	c.last = redislanes.Resize{
 		Time: s.now, From: c.target, To: to, Reason: why,
 		Saturation: float64(s.load) / float64(max(1, c.carries(c.target))), Waiters: s.waiters,
 	}

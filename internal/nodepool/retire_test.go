@@ -41,7 +41,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 				}
 				close(greeted)
 				synctest.Wait()
-				require.EqualValues(t, 1, p.Stats().Closes[CloseRenewed])
+				require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseRenewed])
 			})
 		})
 	}

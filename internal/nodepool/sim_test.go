@@ -20,6 +20,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -181,7 +182,7 @@ func TestLoadsOfAllShapes(t *testing.T) {
 				w.run(time.Minute, 0, always(0), nil)
 				s = w.Stats()
 				require.Equal(t, []int{4, 4}, []int{s.Target, s.Open}, "back at Min")
-				require.EqualValues(t, s.Dials-4, s.Closes[CloseIdle])
+				require.EqualValues(t, s.Dials-4, s.Closes[redislanes.CloseIdle])
 			})
 		})
 	}
@@ -275,7 +276,7 @@ func TestLanesAreDrained(t *testing.T) {
 		w.run(10*time.Minute, 2, func(at time.Duration) int { return 1 + int(at/(25*time.Second))%2 }, w.command)
 		s := w.Stats()
 		require.Equal(t, []int{1, 1}, []int{s.Target, s.Open})
-		require.EqualValues(t, 7, s.Closes[CloseIdle])
+		require.EqualValues(t, 7, s.Closes[redislanes.CloseIdle])
 	})
 }
 
@@ -365,11 +366,11 @@ func TestResizesAreShown(t *testing.T) {
 		grown := s.LastResize
 		require.WithinRange(t, grown.Time, w.begin.Add(time.Minute), time.Now())
 		grown.Time = time.Time{}
-		require.Equal(t, Resize{From: 2, To: 4, Reason: GrowWaiters, Saturation: 1.5, Waiters: 1}, grown)
+		require.Equal(t, redislanes.Resize{From: 2, To: 4, Reason: redislanes.GrowWaiters, Saturation: 1.5, Waiters: 1}, grown)
 		w.run(time.Minute, 0, always(0), nil)
 		s = w.Stats()
 		require.Equal(t, []uint64{1, 1}, []uint64{s.Grows, s.Shrinks})
-		require.Equal(t, ShrinkQuiet, s.LastResize.Reason)
+		require.Equal(t, redislanes.ShrinkQuiet, s.LastResize.Reason)
 		require.Equal(t, []int{4, 2}, []int{s.LastResize.From, s.LastResize.To})
 		mu.Lock()
 		defer mu.Unlock()

@@ -216,7 +216,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	p.mu.Unlock()
 	require.Len(t, pools, 3)
 	p.Renew()
-	until(t, "three connections are closed", func() bool { return p.Stats().Closes[CloseRenewed] == 3 })
+	until(t, "three connections are closed", func() bool { return p.Stats().Closes[redislanes.CloseRenewed] == 3 })
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }

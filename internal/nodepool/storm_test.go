@@ -121,19 +121,19 @@ func TestJudgeEnd(t *testing.T) {
 		answered bool
 		want     omen
 	}{
-		{CloseByServer, 0, false, stillborn},
-		{CloseIOFailure, youth - 1, false, stillborn},
-		{CloseProtocol, 0, false, stillborn},
-		{CloseByServer, 0, true, early},
-		{CloseProtocol, youth - 1, true, early},
-		{CloseByServer, youth, false, lived}, // a proxy reaps idle connections
-		{CloseByServer, time.Hour, true, lived},
-		{CloseTimeout, 5 * time.Second, true, lived},
-		{CloseByClient, 0, false, lived},
-		{CloseIdle, 0, false, lived},
-		{CloseUnclean, 0, true, lived},
-		{CloseRenewed, 0, false, lived},
-		{CloseStalled, 0, false, lived},
+		{redislanes.CloseByServer, 0, false, stillborn},
+		{redislanes.CloseIOFailure, youth - 1, false, stillborn},
+		{redislanes.CloseProtocol, 0, false, stillborn},
+		{redislanes.CloseByServer, 0, true, early},
+		{redislanes.CloseProtocol, youth - 1, true, early},
+		{redislanes.CloseByServer, youth, false, lived}, // a proxy reaps idle connections
+		{redislanes.CloseByServer, time.Hour, true, lived},
+		{redislanes.CloseTimeout, 5 * time.Second, true, lived},
+		{redislanes.CloseByClient, 0, false, lived},
+		{redislanes.CloseIdle, 0, false, lived},
+		{redislanes.CloseUnclean, 0, true, lived},
+		{redislanes.CloseRenewed, 0, false, lived},
+		{redislanes.CloseStalled, 0, false, lived},
 	} {
 		require.Equal(t, c.want, judgeEnd(c.reason, c.age, c.answered), "%+v", c)
 	}
@@ -175,12 +175,12 @@ func TestRenewalsAreSpaced(t *testing.T) {
 			w.Renew()
 		}
 		s := w.Stats()
-		require.LessOrEqual(t, s.Closes[CloseRenewed], uint64(5*7), "at 0, 1, 3, 7, 15, 31, 47 s")
+		require.LessOrEqual(t, s.Closes[redislanes.CloseRenewed], uint64(5*7), "at 0, 1, 3, 7, 15, 31, 47 s")
 		time.Sleep(time.Minute)
-		before := s.Closes[CloseRenewed]
+		before := s.Closes[redislanes.CloseRenewed]
 		w.Renew()
 		synctest.Wait()
-		require.Equal(t, before+5, w.Stats().Closes[CloseRenewed], "after a quiet time, at once")
+		require.Equal(t, before+5, w.Stats().Closes[redislanes.CloseRenewed], "after a quiet time, at once")
 	})
 }
 
