@@ -17,7 +17,7 @@ type Source interface {
 	Stats() redislanes.Stats
 }
 
-// An Option is a setting of [New], [NewCollector] and [NewObserver].
+// An Option is a setting of [New] and [NewCollector].
 type Option func(*options)
 
 type options struct {

@@ -162,7 +162,7 @@ var closeReasons = redislanes.CloseReasons()
 // errorCodes are exported from the first scrape on, too.
 var errorCodes = pool.ErrorCodes()
 
-// What an Observer keeps.
+// What histograms keep.
 var (
 	requestMetric = metric{name: "request_duration_seconds",
 		help: "Time that requests took, with waits, redirects and retries, by outcome: ok, error (a reply is an error), " +
@@ -180,9 +180,9 @@ var (
 		help: "Groups of commands that went to a node at once, redirects and retries included."}
 )
 
-// observerLabels are the names that constant labels cannot have; le is the
+// ownLabels are the names that constant labels cannot have; le is the
 // buckets' own.
-var observerLabels = append([]string{"outcome", "result", "le"}, poolLabels...)
+var ownLabels = append([]string{"outcome", "result", "le"}, poolLabels...)
 
 // durationBuckets reach from a round trip on loopback to the longest deadline. The
 // bounds of alerts (monitoring/alerts.yaml) are among them: between two buckets a

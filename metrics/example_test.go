@@ -42,7 +42,7 @@ func ExampleNew() {
 	ctx := context.Background()
 
 	m := metrics.New()
-	client, err := cluster.Config{Observer: m}.New(ctx, servers.Addrs())
+	client, err := cluster.Config{Trace: m.Trace()}.New(ctx, servers.Addrs())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -66,8 +66,8 @@ type statistics struct {
 	used         bool
 }
 
-// ReadStats is part of cluster.StatsObserver.
-func (o *Observer) ReadStats(stats func() redislanes.Stats) error {
+// readStats is part of the Trace.
+func (o *Observer) readStats(stats func() redislanes.Stats) error {
 	o.stats.mu.Lock()
 	defer o.stats.mu.Unlock()
 	if o.stats.used {

@@ -24,7 +24,7 @@ import (
 // default; those of one kind of pool are added.
 var everything = []string{
 	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
-	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-observe-one-in", "5", "-max-redirects", "3", "-down-grace", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
+	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-trace-one-in", "5", "-max-redirects", "3", "-down-grace", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-fail-fast", "-stall-timeout", "1s", "-pause-timeout", "2s", "-ping-every", "3s", "-max-age", "1h", "-min-backoff", "4ms", "-max-backoff", "5s",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9",
 }
@@ -33,7 +33,7 @@ var everything = []string{
 var leftOut = map[string]string{
 	"Options.OnWait":               "metrics.Metrics, which the service has, are told of each wait",
 	"limit.Config.Observer":        "the service's own, for /metrics",
-	"cluster.Config.Observer":      "the service's own, for /metrics",
+	"cluster.Config.Trace":         "the service's own, for /metrics",
 	"cluster.Config.Logger":        "the service's own",
 	"cluster.Config.Zone":          "a limiter reads nothing from replicas",
 	"cluster.Config.ZoneOf":        "the same",

@@ -45,7 +45,8 @@ type Client struct {
 	anew    *view            // of a cluster made anew, if the last refresh has found one; for refresh only
 
 	refreshLog refreshLog           // for refresh only
-	now        func() time.Duration // what an Observer's times are taken from
+	traced     bool                 // requests are, or their groups
+	now        func() time.Duration // what the times of a Trace are taken from
 
 	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
 	nodes     map[string]*node
@@ -62,7 +63,7 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), skipped: make(map[skip]bool), now: wire.Now}
+		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), skipped: make(map[skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.troubles.episodes.log = c.journal
 	c.slow, _ = cfg.overrides() // validated
@@ -252,12 +253,12 @@ func (c *Client) drain(n *node) {
 // says. All of its dials would be refused, and each ask for a refresh, for as long as the
 // node is a replica.
 func (c *Client) demoteLocked(n *node) {
-	p, o := n.release(asPrimary)
+	p, info := n.release(asPrimary)
 	if p == nil {
 		return
 	}
 	c.tasks.Go(func() {
-		defer n.tellLeft(o)
+		defer n.tellClosed(info)
 		defer p.Close()
 		p.Retire()
 		c.await(p.Quiet)

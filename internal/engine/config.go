@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -34,10 +35,8 @@ type Config struct {
 	Standalone   bool
 	NoIdentity   bool
 	Lazy         bool
-	Observer     Observer
-	Contexts     ContextObserver  // Observer, if it is one
-	Topology     TopologyObserver // likewise
-	ObserveOneIn int
+	Trace        *redislanes.Trace
+	TraceOneIn   int
 	Logger       *slog.Logger
 }
 
@@ -49,7 +48,7 @@ const (
 	leastRefreshEvery   = quickSpacing // each dials a connection and asks a server for all slots
 	defaultMaxRedirects = 8
 	mostRedirects       = 1 << 10
-	leastObserved       = 1_000_000
+	mostTraceOneIn      = 1_000_000
 	defaultDownGrace    = time.Second
 )
 
@@ -66,8 +65,8 @@ func (c Config) withDefaults() Config {
 	if c.DownGrace == 0 {
 		c.DownGrace = defaultDownGrace
 	}
-	if c.ObserveOneIn == 0 {
-		c.ObserveOneIn = 1
+	if c.TraceOneIn == 0 {
+		c.TraceOneIn = 1
 	}
 	if c.AddrMap == nil {
 		c.AddrMap = func(addr string) string { return addr }
@@ -97,8 +96,8 @@ func (c Config) validate(addrs []string) error {
 	if c.MaxRedirects > mostRedirects {
 		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)
 	}
-	if c.ObserveOneIn < 0 || c.ObserveOneIn > leastObserved {
-		return fmt.Errorf("cluster: Config.ObserveOneIn = %d: must be 1 to %d, or 0 for 1", c.ObserveOneIn, leastObserved)
+	if c.TraceOneIn < 0 || c.TraceOneIn > mostTraceOneIn {
+		return fmt.Errorf("cluster: Config.TraceOneIn = %d: must be 1 to %d, or 0 for 1", c.TraceOneIn, mostTraceOneIn)
 	}
 	if c.ZoneOf != nil && c.Zone == "" {
 		return errors.New("cluster: Config.ZoneOf without Config.Zone: set the zone that this program runs in, or leave ZoneOf out")

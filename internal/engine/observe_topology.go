@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes"
 )
 
-// tellTopology tells the observer how the map in use differs from the one that it
+// tellTopology tells the trace how the map in use differs from the one that it
 // was told of last. Refreshes, which run one at a time, call it.
 func (c *Client) tellTopology() {
-	if c.cfg.Topology == nil {
+	if c.cfg.Trace == nil || c.cfg.Trace.TopologyChanged == nil {
 		return
 	}
 	l, after := &c.refreshLog, c.topology.Load()
@@ -24,28 +24,23 @@ func (c *Client) tellTopology() {
 	if change.Moved == 0 && len(change.Joined)+len(change.Left) == 0 {
 		return
 	}
-	err := func() (err error) {
-		defer guard.Catch("TopologyObserver.TopologyChanged", &err)
-		c.cfg.Topology.TopologyChanged(change)
-		return nil
-	}()
-	c.journal.Panicked(err)
+	c.tell("Trace.TopologyChanged", func() { c.cfg.Trace.TopologyChanged(change) })
 }
 
-func changeBetween(before, after *topology) TopologyChange {
+func changeBetween(before, after *topology) redislanes.TopologyChange {
 	was, is := before.all(), after.all()
-	change := TopologyChange{Joined: addrsWithout(is, was), Left: addrsWithout(was, is), Owned: after.covered()}
+	change := redislanes.TopologyChange{Joined: addrsWithout(is, was), Left: addrsWithout(was, is), Owned: after.covered()}
 	for s, n := range shiftsBetween(before, after) {
 		change.Moved += n
-		change.Moves = append(change.Moves, SlotsMoved{From: named(s.from), To: named(s.to), Slots: n})
+		change.Moves = append(change.Moves, redislanes.SlotsMoved{From: named(s.from), To: named(s.to), Slots: n})
 	}
-	slices.SortFunc(change.Moves, func(a, b SlotsMoved) int {
+	slices.SortFunc(change.Moves, func(a, b redislanes.SlotsMoved) int {
 		return cmp.Or(cmp.Compare(b.Slots, a.Slots), strings.Compare(a.From, b.From), strings.Compare(a.To, b.To))
 	})
 	return change
 }
 
-// named is the address of a shift for an observer.
+// named is the address of a shift for a trace.
 func named(addr string) string {
 	if addr == nobody {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -135,7 +136,8 @@ type settings struct {
 	maxLent   int
 	slowLanes int // for batches that are marked as slow; 0: they travel with the others
 
-	events Events // Waited is in OnWait
+	trace *redislanes.Trace    // nil: nobody is told
+	info  *redislanes.PoolInfo // what it is given
 }
 
 // Kind returns the kind of the pools with these settings, as in Stats.Kind.

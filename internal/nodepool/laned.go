@@ -92,5 +92,8 @@ const (
 
 // lentSettings are those of the extra connections that a shared pool lends.
 func (s settings) lentSettings() settings {
-	return settings{Options: s.Options, kind: kindLent, min: 0, max: s.maxLent, idleTimeout: s.idleTimeout, maxInFlight: 1}
+	return settings{
+		Options: s.Options, kind: kindLent, min: 0, max: s.maxLent, idleTimeout: s.idleTimeout, maxInFlight: 1,
+		trace: s.trace, info: s.info,
+	}
 }

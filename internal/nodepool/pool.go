@@ -153,12 +153,7 @@ func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log 
 	} else {
 		p.access = &exclusiveAccess{Pool: p}
 	}
-	if p.OnWait != nil {
-		p.mu.tell = p.tellOnWait
-	}
-	if p.events.Dialed != nil || p.events.Closed != nil {
-		p.mu.told = p.tellConn
-	}
+	p.listen()
 	p.mu.Lock()
 	p.growLocked()
 	p.mu.Unlock()

@@ -23,6 +23,7 @@ func (s settings) slowSettings() settings {
 	return settings{
 		Options: s.Options, kind: kindSlow, min: s.slowLanes, max: s.slowLanes,
 		shared: true, strategy: lanes.LeastUsed, maxInFlight: s.maxInFlight, maxQueued: s.maxQueued,
+		trace: s.trace, info: s.info,
 	}
 }
 

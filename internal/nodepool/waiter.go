@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -93,16 +92,6 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 	p.counters.waited += waited
 	p.mu.noteWaitLocked(waited)
 	return w
-}
-
-func (p *Pool) tellOnWait(wait time.Duration) {
-	p.journal.Panicked(p.callOnWait(wait))
-}
-
-func (p *Pool) callOnWait(wait time.Duration) (err error) {
-	defer guard.Catch("Options.OnWait", &err)
-	p.OnWait(wait)
-	return nil
 }
 
 // failWaitersLocked ends all who wait. It does so under mu, so that somebody who
