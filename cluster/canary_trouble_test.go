@@ -15,6 +15,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -216,7 +217,7 @@ func TestCanaryInHandshakes(t *testing.T) {
 		t.Helper()
 		_, err := cluster.Config{Logger: mine.logger(), Dialer: d}.New(ctx, []string{addr})
 		mine.failed(t, name, err)
-		p, err := nodepool.New(nodepool.Laned{}, d, addr, mine.logger())
+		p, err := nodepool.NewFor(nodepool.Settings{}, d, wire.Purpose{}, addr, mine.logger())
 		require.NoError(t, err)
 		mine.failed(t, name, p.Do(ctx, radix.Cmd(nil, "SET", "canary-key", "canary-value")))
 		mine.show("Pool", p)

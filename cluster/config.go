@@ -175,7 +175,11 @@ const WhileContextLasts = engine.WhileContextLasts
 // no address gives a map, the error is, or wraps, an [redislanes.UnreachableError] with
 // each address and its cause.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
-	made, err := c.settings().New(ctx, addrs)
+	settings, err := c.settings()
+	if err != nil {
+		return nil, err
+	}
+	made, err := settings.New(ctx, addrs)
 	client := (*Client)(made)
 	if err != nil {
 		return client, err
@@ -195,7 +199,7 @@ func readStats(t *redislanes.Trace, read func() redislanes.Stats) (err error) {
 	return t.Stats(read)
 }
 
-func (c Config) settings() engine.Config {
+func (c Config) settings() (engine.Config, error) {
 	settings := engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
 		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
@@ -204,8 +208,9 @@ func (c Config) settings() engine.Config {
 	if s := c.Sentinel; s != nil {
 		settings.Sentinel = &engine.Sentinel{Primary: s.Primary, Dialer: s.Dialer}
 	}
+	var err error
 	if c.Pool != nil {
-		settings.Pool = nodepool.Of(c.Pool)
+		settings.Pool, err = nodepool.Of(c.Pool)
 	}
-	return settings
+	return settings, err
 }

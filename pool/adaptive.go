@@ -32,7 +32,9 @@ type Adaptive struct {
 	Options
 }
 
-// Settings is part of [Config].
-func (a Adaptive) Settings() nodepool.Config {
-	return nodepool.Adaptive{Min: a.Min, Max: a.Max, IdleTimeout: a.IdleTimeout, Options: nodepool.Options(a.Options)}
+func (a Adaptive) settings() (nodepool.Settings, error) {
+	s := a.with(nodepool.Settings{Kind: nodepool.KindAdaptive, Min: a.Min, Max: a.Max, IdleTimeout: a.IdleTimeout})
+	d := s.WithDefaults(false)
+	return s, firstError(inRange("Adaptive", "Min", d.Min, mostConnections), inRange("Adaptive", "Max", d.Max, mostConnections),
+		validateOptions("Adaptive", d), inOrder("Adaptive", "Min", d.Min, "Max", d.Max, d.IdleTimeout))
 }

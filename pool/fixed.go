@@ -19,7 +19,8 @@ type Fixed struct {
 	Options
 }
 
-// Settings is part of [Config].
-func (f Fixed) Settings() nodepool.Config {
-	return nodepool.Fixed{Size: f.Size, Options: nodepool.Options(f.Options)}
+func (f Fixed) settings() (nodepool.Settings, error) {
+	s := f.with(nodepool.Settings{Kind: nodepool.KindFixed, Max: f.Size})
+	d := s.WithDefaults(false)
+	return s, firstError(inRange("Fixed", "Size", d.Max, mostConnections), validateOptions("Fixed", d))
 }

@@ -27,8 +27,11 @@ var _ radix.Client = (*Pool)(nil)
 // radix closes a pool when its server is no longer the primary, or has left the cluster,
 // while callers still use it. [Pool.Close] lets their calls end first.
 func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr string) (radix.Client, error) {
-	s := nodepool.Of(c)
+	s, invalid := settingsOf(c)
 	return func(ctx context.Context, _, addr string) (radix.Client, error) {
+		if invalid != nil {
+			return nil, invalid
+		}
 		p, err := nodepool.Dial(ctx, s, d, addr)
 		if err != nil {
 			return nil, err
@@ -36,10 +39,6 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 		return (*Pool)(p), nil
 	}
 }
-
-// Validate returns an error that names the field and the value if the settings
-// cannot be used. cluster.Config.New and what [Custom] returns give the same error.
-func Validate(c Config) error { return nodepool.Validate(nodepool.Of(c)) }
 
 func (p *Pool) pool() *nodepool.Pool { return (*nodepool.Pool)(p) }
 

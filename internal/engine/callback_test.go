@@ -56,9 +56,11 @@ func TestPanickingCallbacks(t *testing.T) {
 		sync string // the error of a refresh
 		do   string // the error of a command
 	}{
-		"Trace":          {set: func(c *Config, r *rude) { c.Trace, c.Pool = r.trace(), nodepool.Fixed{Size: 1} }},
+		"Trace": {set: func(c *Config, r *rude) {
+			c.Trace, c.Pool = r.trace(), nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}
+		}},
 		"AddrMap":        {func(c *Config, r *rude) { c.AddrMap = r.mapped }, "Config.AddrMap panicked: boom", ""},
-		"Laned.Strategy": {func(c *Config, r *rude) { c.Pool = nodepool.Laned{Strategy: r.choose} }, "", "Laned.Strategy panicked: boom"},
+		"Laned.Strategy": {func(c *Config, r *rude) { c.Pool = nodepool.Settings{Strategy: r.choose} }, "", "Laned.Strategy panicked: boom"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(rude)

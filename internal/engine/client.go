@@ -11,7 +11,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -63,7 +62,7 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), skipped: make(map[skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
+		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), skipped: make(map[skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.troubles.episodes.log = c.journal
 	c.slow, _ = cfg.overrides() // validated

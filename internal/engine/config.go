@@ -22,7 +22,7 @@ import (
 
 // Config is that of package cluster, whose fields have the documentation.
 type Config struct {
-	Pool         nodepool.Config
+	Pool         nodepool.Settings // valid
 	Dialer       lanes.Dialer
 	RefreshEvery time.Duration
 	MaxRedirects int
@@ -53,9 +53,6 @@ const (
 )
 
 func (c Config) withDefaults() Config {
-	if c.Pool == nil {
-		c.Pool = nodepool.Laned{}
-	}
 	if c.RefreshEvery == 0 {
 		c.RefreshEvery = defaultRefreshEvery
 	}
@@ -82,9 +79,6 @@ func (c Config) withDefaults() Config {
 
 func (c Config) validate(addrs []string) error {
 	if _, err := c.overrides(); err != nil {
-		return err
-	}
-	if err := nodepool.Validate(c.Pool); err != nil {
 		return err
 	}
 	if err := c.Dialer.Validate(); err != nil {

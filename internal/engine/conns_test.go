@@ -66,7 +66,7 @@ func (l *connLog) open() int {
 // and to no connection after Close.
 func TestConnectionsAreTold(t *testing.T) {
 	t.Parallel()
-	for name, kind := range map[string]nodepool.Config{"laned": nodepool.Laned{}, "fixed": nodepool.Fixed{Size: 3}, "adaptive": nodepool.Adaptive{Max: 5}} {
+	for name, kind := range map[string]nodepool.Settings{"laned": {}, "fixed": {Kind: nodepool.KindFixed, Max: 3}, "adaptive": {Kind: nodepool.KindAdaptive, Max: 5}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := redistest.StartEmulated(t, 3)

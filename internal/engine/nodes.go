@@ -68,9 +68,9 @@ func (n *node) poolWith(u use, info *redislanes.PoolInfo) (p *nodepool.Pool, use
 	if p := n.pools[u].Load(); p != nil {
 		return p, false
 	}
-	settings := n.client.poolConfig()
+	settings := n.client.poolSettings()
 	if info != nil {
-		settings = nodepool.WithTrace(settings, n.client.cfg.Trace, info)
+		settings.Trace, settings.Traced = n.client.cfg.Trace, info
 	}
 	purpose := n.client.purpose(u)
 	// New has validated the settings; they are the only source of errors.
@@ -92,13 +92,10 @@ func (n *node) poolWith(u use, info *redislanes.PoolInfo) (p *nodepool.Pool, use
 	return p, true
 }
 
-// poolConfig returns the settings of a node's pool; their default size depends
+// poolSettings returns the settings of a node's pool; their default size depends
 // on whether there is a cluster.
-func (c *Client) poolConfig() nodepool.Config {
-	if c.topology.Load().single {
-		return c.cfg.Pool
-	}
-	return nodepool.InCluster(c.cfg.Pool)
+func (c *Client) poolSettings() nodepool.Settings {
+	return c.cfg.Pool.WithDefaults(!c.topology.Load().single)
 }
 
 // open returns the pools that exist.

@@ -389,7 +389,7 @@ func TestTopologyIsTold(t *testing.T) {
 func TestDialsAreTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
-	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, Pool: nodepool.Fixed{Size: 1}})
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, Pool: nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}})
 	require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCR", "a")))
 	require.Eventually(t, func() bool {
 		w.mu.Lock()

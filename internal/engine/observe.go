@@ -5,7 +5,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/nodepool"
 )
 
 // tracesRequests reports whether the trace, which may be nil, is told of requests or of
@@ -60,7 +59,7 @@ func (n *node) tellOpened(u use) *redislanes.PoolInfo {
 	if cfg.Trace == nil {
 		return nil
 	}
-	info := &redislanes.PoolInfo{Addr: n.addr, Role: u.String(), Kind: nodepool.Kind(cfg.Pool)}
+	info := &redislanes.PoolInfo{Addr: n.addr, Role: u.String(), Kind: cfg.Pool.WithDefaults(false).Kind}
 	if f := cfg.Trace.PoolOpened; f != nil {
 		n.client.tell("Trace.PoolOpened", func() { f(info) })
 	}

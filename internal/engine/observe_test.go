@@ -194,7 +194,7 @@ func TestTraceIsToldOfPools(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 2)
 	w := new(witness)
-	client, _ := watchedClient(t, e, Config{Trace: w.trace(), Pool: nodepool.Fixed{Size: 1}, RefreshEvery: -1})
+	client, _ := watchedClient(t, e, Config{Trace: w.trace(), Pool: nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}, RefreshEvery: -1})
 	w.client.Store(client)
 	keys := redistest.KeysInSlots(10, "observed")
 	var wg sync.WaitGroup

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/lanes"
 )
 
 const age = 10 * time.Second
@@ -148,11 +147,4 @@ func TestMaxAgeOfNothing(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		require.EqualValues(t, 2, w.Stats().Dials)
 	})
-}
-
-func TestMaxAgeIsValidated(t *testing.T) {
-	for _, age := range []time.Duration{-1, time.Millisecond} {
-		_, err := New(Fixed{Options: Options{MaxAge: age}}, lanes.Dialer{}, "h:1", nil)
-		require.ErrorContains(t, err, "MaxAge")
-	}
 }

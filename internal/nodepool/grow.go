@@ -39,7 +39,7 @@ func (p *Pool) wantLocked() bool {
 	}
 	replaced := p.replacedLocked()
 	serving, all := p.size.open+p.size.doubted-replaced+p.dialing, len(p.members)-replaced+p.dialing
-	wanted := serving < p.size.target && all < p.max && p.spareLocked() || !p.down.IsZero()
+	wanted := serving < p.size.target && all < p.Max && p.spareLocked() || !p.down.IsZero()
 	return wanted && p.dialing < limit
 }
 

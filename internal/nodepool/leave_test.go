@@ -43,7 +43,7 @@ func consistent(t *testing.T, p *Pool) {
 	var counted controller
 	var chosen []*wire.Lane
 	for i, m := range p.members {
-		require.True(t, p.shared || m.place == i)
+		require.True(t, p.shared() || m.place == i)
 		require.NotContains(t, []state{dialling, gone}, m.state)
 		require.Equal(t, m.state == isIdle, slices.Contains(idleIn(p), m))
 		counted.count(m.state, 1)
@@ -226,7 +226,7 @@ func TestReturnedAfterRetire(t *testing.T) {
 		"renewed": {(*Pool).Renew, redislanes.CloseRenewed},
 	} {
 		for _, kind := range []Config{Fixed{Size: 1}, Laned{Lanes: 1, MaxLent: 1}} {
-			t.Run(name+" "+Kind(kind), func(t *testing.T) {
+			t.Run(name+" "+kind.settings().Kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, kind, time.Millisecond)
 					conn, err := w.Lend(t.Context())

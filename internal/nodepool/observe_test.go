@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -129,23 +130,21 @@ func TestOnWaitOfManyAtOnce(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { tell(8) }))
 }
 
-// TestWithTrace: the trace is told of waits besides OnWait, also where OnWait panics, and
-// the settings stay what they are.
-func TestWithTrace(t *testing.T) {
+// TestTraceBesideOnWait: the trace is told of waits, also where OnWait panics.
+func TestTraceBesideOnWait(t *testing.T) {
 	t.Parallel()
 	info := &redislanes.PoolInfo{Addr: "a:1"}
 	var told []redislanes.WaitInfo
 	trace := &redislanes.Trace{Waited: func(w redislanes.WaitInfo) { told = append(told, w) }}
 	for _, own := range []func(time.Duration){nil, func(time.Duration) { panic("boom") }} {
 		told = nil
-		config := InCluster(WithTrace(Fixed{Options: Options{OnWait: own}}, trace, info))
-		p, err := New(config, lanes.Dialer{}, "127.0.0.1:1", nil)
+		s := Settings{Kind: KindFixed, OnWait: own, Trace: trace, Traced: info}
+		p, err := NewFor(s.WithDefaults(true), lanes.Dialer{}, wire.Purpose{}, "127.0.0.1:1", nil)
 		require.NoError(t, err)
 		p.tellWait(time.Second)
 		require.Equal(t, []redislanes.WaitInfo{{Pool: info, Took: time.Second}}, told)
 		require.Same(t, info, p.Info())
-		require.Equal(t, DefaultSize, p.max)
+		require.Equal(t, DefaultSize, p.Max)
 		require.NoError(t, p.Close())
 	}
-	require.ErrorContains(t, Validate(WithTrace(Fixed{Size: -1}, trace, info)), "Fixed.Size = -1")
 }

@@ -29,12 +29,12 @@ func (c *controller) ranged() bool { return c.min < c.max }
 
 func (s settings) controller() controller {
 	fill := growTo
-	if s.kind == kindLent {
+	if s.Kind == kindLent {
 		fill = 100 // as many as are wanted: a spare one would rarely be used
 	}
-	depth := min(s.maxInFlight, laneDepth)
+	depth := min(s.MaxInFlight, laneDepth)
 	return controller{control: control{
-		min: s.min, max: s.max, depth: depth, fill: fill, quiet: s.idleTimeout, target: s.min,
+		min: s.Min, max: s.Max, depth: depth, fill: fill, quiet: s.IdleTimeout, target: s.Min,
 	}}
 }
 
@@ -126,7 +126,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 	}
 	c.resize(to)
 	level := slog.LevelInfo
-	if p.kind == kindLent {
+	if p.Kind == kindLent {
 		level = slog.LevelDebug
 	}
 	p.note(level, "pool resized", "from", c.last.From, "to", to,

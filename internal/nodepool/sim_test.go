@@ -111,7 +111,7 @@ func (w *world) run(length time.Duration, most int, load func(at time.Duration) 
 	}
 	for tick := time.NewTicker(time.Second); ctx.Err() == nil; <-tick.C {
 		s := w.Stats()
-		if s.Target < w.min || s.Target > w.max || s.Open > w.max || s.Dialing > maxDials {
+		if s.Target < w.Min || s.Target > w.Max || s.Open > w.Max || s.Dialing > maxDials {
 			w.t.Errorf("out of bounds: %+v", s)
 		}
 	}

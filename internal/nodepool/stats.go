@@ -23,7 +23,7 @@ type counters struct {
 func ErrorCodes() []string { return wire.ErrorCodes() }
 
 // String describes the pool.
-func (p *Pool) String() string { return "pool.Pool{" + p.kind + ", " + p.addr + "}" }
+func (p *Pool) String() string { return "pool.Pool{" + p.Kind + ", " + p.addr + "}" }
 
 // Format prints String for every verb: fmt would read fields that are changing.
 func (p *Pool) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
@@ -32,7 +32,7 @@ func (p *Pool) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()
 func (p *Pool) Stats() redislanes.PoolStats {
 	p.mu.Lock()
 	s := redislanes.PoolStats{
-		Addr: p.addr, Kind: p.kind, Size: p.max, Open: len(p.members), Dialing: p.dialing,
+		Addr: p.addr, Kind: p.Kind, Size: p.Max, Open: len(p.members), Dialing: p.dialing,
 		Capacity: p.access.capacity(), Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: !p.down.IsZero(), Downs: p.counters.downs,
@@ -44,7 +44,7 @@ func (p *Pool) Stats() redislanes.PoolStats {
 	for _, m := range p.members {
 		n := m.inFlight()
 		s.InFlight += n
-		if p.shared {
+		if p.shared() {
 			s.LaneInFlight = append(s.LaneInFlight, n)
 		}
 		switch {

@@ -58,7 +58,7 @@ func (b *brief) serve(conn net.Conn) {
 // greeting, or a little more, and hang up.
 func TestNoDialStorm(t *testing.T) {
 	for kind, config := range map[string]Config{
-		"fixed": InCluster(Fixed{}), "laned": Laned{},
+		"fixed": Fixed{Size: DefaultSize}, "laned": Laned{},
 	} {
 		for name, server := range map[string]*brief{
 			"after the greeting":    {},

@@ -66,7 +66,7 @@ func (p *Pool) tooManyWait() error {
 func (p *Pool) limit(n int, what string) string { return fmt.Sprintf("%d %s", n, p.ofKind(what)) }
 
 func (p *Pool) ofKind(what string) string {
-	if p.kind == kindSlow {
+	if p.Kind == kindSlow {
 		what += " for slow commands"
 	}
 	return what
