@@ -15,7 +15,7 @@ import (
 // How says how a [Request] is sent. The zero value is the fast way: grouped by
 // node, all groups at once.
 type How struct {
-	Group      Grouping
+	BySlot     bool // each group has the commands of one slot, and not those of a node
 	Sequential bool // send a group only when the one before it has its replies
 	Goroutines bool // send each group from a goroutine that waits for its replies
 	Replicas   bool // to replicas, where there are any
@@ -27,7 +27,7 @@ func (h How) validate() error {
 	if h.Sequential && h.Goroutines {
 		return fmt.Errorf("Config.Sequential and Config.Goroutines are both set: leave one of them out: %w", redislanes.ErrNotSent)
 	}
-	return h.Group.validate()
+	return nil
 }
 
 // Exec sends all commands of the request, follows redirects of single
@@ -123,7 +123,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	}
 	placed = true
 	var n int
-	r.groups, n = r.grouper.group(r.groups, r.slots, &t.owner, t.home, len(t.nodes), how.Group)
+	r.groups, n = r.grouper.group(r.groups, r.slots, &t.owner, t.home, len(t.nodes), how.BySlot)
 	fast := n
 	if len(r.slowSlots) > 0 {
 		fast, n = r.splitSlow(n)

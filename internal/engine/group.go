@@ -1,42 +1,6 @@
 package engine
 
-import (
-	"fmt"
-	"math/bits"
-
-	"github.com/redislanes/redislanes"
-)
-
-// Grouping says which commands of a pipeline travel together. The zero value
-// is ByNode.
-type Grouping uint8
-
-const (
-	// ByNode puts all commands whose slots are owned by one node into one
-	// group: as few trips as there are nodes.
-	ByNode Grouping = iota
-	// BySlot puts only commands of the same slot into one group: more and
-	// smaller trips. It exists to be compared with.
-	BySlot
-)
-
-// String returns the name of the constant.
-func (g Grouping) String() string {
-	switch g {
-	case ByNode:
-		return "ByNode"
-	case BySlot:
-		return "BySlot"
-	}
-	return fmt.Sprintf("Grouping(%d)", uint8(g))
-}
-
-func (g Grouping) validate() error {
-	if g > BySlot {
-		return fmt.Errorf("Config.Group is %v: want ByNode or BySlot: %w", g, redislanes.ErrNotSent)
-	}
-	return nil
-}
+import "math/bits"
 
 // noOwner marks a slot that no node serves in a table of owners.
 const noOwner = 0xFFFF
@@ -63,13 +27,14 @@ type groupCell struct {
 // first appearance, in dst, which is grown as needed. slots holds a slot per
 // command or -1 for a command without a key, owner the index of the node that
 // serves a slot or noOwner, home that of the node for commands without a key,
-// nodes the number of nodes.
+// nodes the number of nodes. The commands of a node are one group, or else those of each
+// slot.
 //
 // Commands without a key are a slot of their own, which home serves. The group of
 // a command whose slot has no owner is noGroup; n does not count it.
-func (g *grouper) group(dst []int32, slots []int32, owner *[SlotCount]uint16, home uint16, nodes int, by Grouping) (groups []int32, n int) {
+func (g *grouper) group(dst []int32, slots []int32, owner *[SlotCount]uint16, home uint16, nodes int, bySlot bool) (groups []int32, n int) {
 	groups = resize(dst, len(slots))
-	if by == BySlot {
+	if bySlot {
 		g.reset(tableSize(len(slots)))
 	} else {
 		g.reset(nodes)
@@ -88,7 +53,7 @@ func (g *grouper) group(dst []int32, slots []int32, owner *[SlotCount]uint16, ho
 			continue
 		}
 		var c *groupCell
-		if by == BySlot {
+		if bySlot {
 			c = g.find(uint16(slot))
 		} else {
 			c = &g.cells[node]

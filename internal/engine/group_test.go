@@ -9,16 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestGroupingNames(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, "ByNode", ByNode.String())
-	assert.Equal(t, "BySlot", BySlot.String())
-	assert.Equal(t, "Grouping(7)", Grouping(7).String())
-	assert.NoError(t, ByNode.validate())
-	assert.NoError(t, BySlot.validate())
-	assert.EqualError(t, Grouping(7).validate(), "Config.Group is Grouping(7): want ByNode or BySlot: not sent")
-}
-
 func TestGroup(t *testing.T) {
 	t.Parallel()
 	owner := new([SlotCount]uint16) // slots 0-9 are of node 0, 10-19 of node 1, and so on
@@ -46,10 +36,10 @@ func TestGroup(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var g grouper
-			groups, n := g.group(nil, test.slots, owner, 1, 3, ByNode)
+			groups, n := g.group(nil, test.slots, owner, 1, 3, false)
 			assert.Equal(t, fmt.Sprint(test.byNode), fmt.Sprint(groups))
 			assert.Equal(t, test.nodeGroups, n)
-			groups, n = g.group(groups, test.slots, owner, 1, 3, BySlot)
+			groups, n = g.group(groups, test.slots, owner, 1, 3, true)
 			assert.Equal(t, fmt.Sprint(test.bySlot), fmt.Sprint(groups))
 			assert.Equal(t, test.slotGroups, n)
 		})
@@ -57,7 +47,7 @@ func TestGroup(t *testing.T) {
 }
 
 // modelGroup is group written without regard to speed.
-func modelGroup(slots []int32, owner *[SlotCount]uint16, home uint16, nodes int, by Grouping) ([]int32, int) {
+func modelGroup(slots []int32, owner *[SlotCount]uint16, home uint16, nodes int, bySlot bool) ([]int32, int) {
 	numbers := map[int32]int32{}
 	groups := make([]int32, len(slots))
 	for i, slot := range slots {
@@ -70,7 +60,7 @@ func modelGroup(slots []int32, owner *[SlotCount]uint16, home uint16, nodes int,
 			continue
 		}
 		id := slot
-		if by == ByNode {
+		if !bySlot {
 			id = int32(node)
 		}
 		if _, found := numbers[id]; !found {
@@ -116,7 +106,7 @@ func TestGroupEqualsModel(t *testing.T) {
 				slots[i] = -1
 			}
 		}
-		for _, by := range []Grouping{ByNode, BySlot} {
+		for _, by := range []bool{false, true} {
 			var count int
 			groups, count = g.group(groups, slots, owner, home, nodes, by)
 			want, wantCount := modelGroup(slots, owner, home, nodes, by)
@@ -129,8 +119,8 @@ func TestGroupEqualsModel(t *testing.T) {
 func TestGroupDoesNotAllocate(t *testing.T) {
 	var g grouper
 	owner, slots := benchmarkSlots(20, 10)
-	groups, _ := g.group(nil, slots, owner, 0, 3, BySlot)
-	for _, by := range []Grouping{ByNode, BySlot} {
+	groups, _ := g.group(nil, slots, owner, 0, 3, true)
+	for _, by := range []bool{false, true} {
 		assert.Zero(t, testing.AllocsPerRun(100, func() {
 			groups, _ = g.group(groups, slots, owner, 0, 3, by)
 		}))
@@ -157,9 +147,9 @@ func benchmarkSlots(n, distinct int) (*[SlotCount]uint16, []int32) {
 func BenchmarkGroup(b *testing.B) {
 	for _, c := range []struct {
 		commands, slots int
-		by              Grouping
-	}{{20, 20, ByNode}, {20, 10, BySlot}, {10000, 5000, ByNode}, {10000, 5000, BySlot}} {
-		b.Run(fmt.Sprintf("commands=%d/slots=%d/%v", c.commands, c.slots, c.by), func(b *testing.B) {
+		by              bool
+	}{{20, 20, false}, {20, 10, true}, {10000, 5000, false}, {10000, 5000, true}} {
+		b.Run(fmt.Sprintf("commands=%d/slots=%d/bySlot=%v", c.commands, c.slots, c.by), func(b *testing.B) {
 			owner, slots := benchmarkSlots(c.commands, c.slots)
 			var g grouper
 			groups, _ := g.group(nil, slots, owner, 0, 3, c.by)
