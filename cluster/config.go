@@ -199,18 +199,24 @@ func readStats(t *redislanes.Trace, read func() redislanes.Stats) (err error) {
 	return t.Stats(read)
 }
 
-func (c Config) settings() (engine.Config, error) {
-	settings := engine.Config{
+// settings returns what the client runs on, or an error that names the field and the value.
+func (c Config) settings() (s engine.Config, err error) {
+	if err := c.validate(); err != nil {
+		return s, err
+	}
+	s = engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
-		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
+		AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
 		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Trace: c.Trace, TraceOneIn: c.TraceOneIn,
 	}
-	if s := c.Sentinel; s != nil {
-		settings.Sentinel = &engine.Sentinel{Primary: s.Primary, Dialer: s.Dialer}
+	if c.Sentinel != nil {
+		s.Sentinel, s.Primary = &c.Sentinel.Dialer, c.Sentinel.Primary
 	}
-	var err error
 	if c.Pool != nil {
-		settings.Pool, err = nodepool.Of(c.Pool)
+		if s.Pool, err = nodepool.Of(c.Pool); err != nil {
+			return s, err
+		}
 	}
-	return settings, err
+	s.Slow, err = engine.SlowAndFast(c.Slow, c.Fast)
+	return s, err
 }

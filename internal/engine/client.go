@@ -20,7 +20,6 @@ type Client struct {
 	seeds []string
 
 	slowLanes bool // the pools have lanes for slow commands
-	slow      overrides
 	book      commandBook
 
 	ctx    context.Context // ends with Close
@@ -65,7 +64,6 @@ func newClient(cfg Config, seeds []string) *Client {
 		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]doubt), skipped: make(map[skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.troubles.episodes.log = c.journal
-	c.slow, _ = cfg.overrides() // validated
 	c.topology.Store(newTopology(nil, nil))
 	return c
 }

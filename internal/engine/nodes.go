@@ -260,7 +260,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 			return err
 		}
 		r.Judge(cmd)
-		if c.client.slow.apply(cmd)&command.Slow != 0 {
+		if c.client.cfg.Slow.apply(cmd)&command.Slow != 0 {
 			r.SetSlow(true)
 		}
 	}

@@ -16,14 +16,7 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
-	"github.com/redislanes/redislanes/lanes"
 )
-
-// Sentinel is that of package cluster.
-type Sentinel struct {
-	Primary string
-	Dialer  lanes.Dialer
-}
 
 // Bounds of what a Sentinel may tell.
 const (
@@ -154,7 +147,7 @@ func (s sentinelSaid) view(asked string) *view {
 }
 
 func (c *Client) sentinelSays(ctx context.Context, addr string) (said sentinelSaid, err error) {
-	dialer := wire.WithDefaults(c.cfg.Sentinel.Dialer)
+	dialer := wire.WithDefaults(*c.cfg.Sentinel)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
 	lane, err := wire.DialFor(ctx, dialer, wire.Purpose{Sentinel: true}, addr, nil)
 	if err != nil {
@@ -163,7 +156,7 @@ func (c *Client) sentinelSays(ctx context.Context, addr string) (said sentinelSa
 	defer c.hangUp(lane)
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
-	name := c.cfg.Sentinel.Primary
+	name := c.cfg.Primary
 	// The address of the first is the newer one while a failover is going on.
 	replies, err := askAll(ctx, lane, []string{"GET-MASTER-ADDR-BY-NAME", name}, []string{"MASTER", name},
 		[]string{"REPLICAS", name}, []string{"SENTINELS", name})
@@ -186,7 +179,7 @@ func (c *Client) sentinelRefusal(reply []byte, err error) string {
 	case resp.IsError(reply) && f == fate.Login:
 		return err.Error() + "; set Config.Sentinel.Dialer.Password or Credentials"
 	case errors.Is(err, errNoPrimary):
-		return fmt.Sprintf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", c.cfg.Sentinel.Primary)
+		return fmt.Sprintf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", c.cfg.Primary)
 	case resp.IsError(reply) && f == fate.Unknown:
 		return "no Sentinel answers there, but a server: give the addresses of Sentinels, or leave Config.Sentinel out"
 	}

@@ -34,15 +34,15 @@ func TestSlowCommands(t *testing.T) {
 func TestSlowAndFastNames(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		config Config
-		slow   string
-		fast   string
+		setSlow, setFast []string
+		slow             string
+		fast             string
 	}{
-		{Config{Slow: []string{"hmget", "MGET"}}, "HMGET MGET HGETALL KEYS", "GET HGET DEL"},
-		{Config{Fast: []string{"EvalSha"}}, "EVAL HGETALL", "EVALSHA GET"},
-		{Config{Fast: command.SlowNames(), Slow: []string{"SORT", "GET"}}, "SORT GET", "HGETALL EVAL KEYS MGET"},
+		{[]string{"hmget", "MGET"}, nil, "HMGET MGET HGETALL KEYS", "GET HGET DEL"},
+		{nil, []string{"EvalSha"}, "EVAL HGETALL", "EVALSHA GET"},
+		{[]string{"SORT", "GET"}, command.SlowNames(), "SORT GET", "HGETALL EVAL KEYS MGET"},
 	} {
-		names, err := test.config.overrides()
+		names, err := SlowAndFast(test.setSlow, test.setFast)
 		require.NoError(t, err)
 		for _, list := range []struct {
 			names string
