@@ -1,5 +1,5 @@
-// Package redislanes holds the errors of all its packages, so that a program
-// that handles failures imports one package for them.
+// Package redislanes holds what its packages share: their errors, the statistics of a
+// client ([Stats]), and the functions that a client calls when something happens ([Trace]).
 //
 // Every command ends in one of four ways, which errors.Is tells apart:
 //

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 )
 
 const (
@@ -122,7 +122,7 @@ func (l *load) connected() bool {
 }
 
 // settled reports whether the pool has the connections that it wants.
-func settled(s pool.Stats) bool { return s.Open >= s.Target }
+func settled(s redislanes.PoolStats) bool { return s.Open >= s.Target }
 
 // run sends n requests, shared out among the callers as they get to them, and
 // notes every stride-th latency: that of request i*stride at index i.

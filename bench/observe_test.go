@@ -13,10 +13,10 @@ import (
 // turns is how often the clients of BenchmarkObserved take turns.
 const turns = 20
 
-// sampled is the Config.ObserveOneIn of a client in BenchmarkObserved.
+// sampled is the Config.TraceOneIn of a client in BenchmarkObserved.
 const sampled = 64
 
-// BenchmarkObserved tells what metrics cost: a client without an observer, one with
+// BenchmarkObserved tells what metrics cost: a client without a trace, one with
 // metrics.New(), and one whose metrics see one request in 64, send the same requests
 // in turns, so that all meet the same machine. off-cpu-ns is the CPU time of a request
 // without metrics, cost-% what metrics add to it, and sampled-cost-% what those of the
@@ -52,7 +52,7 @@ func BenchmarkObserved(b *testing.B) {
 // newObservedClient returns a client with metrics of one request in oneIn.
 func newObservedClient(tb testing.TB, t target, oneIn int) *cluster.Client {
 	tb.Helper()
-	client, err := cluster.Config{Pool: pool.Laned{}, Dialer: t.dialer, Observer: metrics.New(), ObserveOneIn: oneIn}.New(tb.Context(), t.addrs)
+	client, err := cluster.Config{Pool: pool.Laned{}, Dialer: t.dialer, Trace: metrics.New().Trace(), TraceOneIn: oneIn}.New(tb.Context(), t.addrs)
 	if err != nil {
 		tb.Fatal(err)
 	}

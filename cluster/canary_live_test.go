@@ -18,6 +18,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pipeline"
@@ -196,7 +197,7 @@ func TestCanaryInServerErrors(t *testing.T) {
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", mineKey, "canary-value")))
 	owner, err := real.Owner(ctx, cluster.Slot(mineKey))
 	require.NoError(t, err)
-	direct, err := nodepool.New(nodepool.Laned{}, config.Dialer, owner.Addr(), mine.logger())
+	direct, err := nodepool.NewFor(nodepool.Settings{}, config.Dialer, wire.Purpose{}, owner.Addr(), mine.logger())
 	require.NoError(t, err)
 	defer direct.Close()
 	for door, do := range doors(client, direct) {

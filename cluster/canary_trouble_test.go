@@ -15,6 +15,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -118,7 +119,7 @@ func failEverything(t *testing.T, mine *coalMine, name string, client *cluster.C
 }
 
 // inPool returns the statistics of the only pool, if it exists yet.
-func inPool(client *cluster.Client) (s pool.Stats) {
+func inPool(client *cluster.Client) (s redislanes.PoolStats) {
 	for _, n := range client.Stats().Nodes {
 		s = n.Pool
 	}
@@ -216,11 +217,11 @@ func TestCanaryInHandshakes(t *testing.T) {
 		t.Helper()
 		_, err := cluster.Config{Logger: mine.logger(), Dialer: d}.New(ctx, []string{addr})
 		mine.failed(t, name, err)
-		p, err := nodepool.New(nodepool.Laned{}, d, addr, mine.logger())
+		p, err := nodepool.NewFor(nodepool.Settings{}, d, wire.Purpose{}, addr, mine.logger())
 		require.NoError(t, err)
 		mine.failed(t, name, p.Do(ctx, radix.Cmd(nil, "SET", "canary-key", "canary-value")))
 		mine.show("Pool", p)
-		mine.show("pool.Stats", p.Stats())
+		mine.show("redislanes.PoolStats", p.Stats())
 		require.NoError(t, p.Close())
 	}
 	// A plain server waits for the end of the line that TLS begins with.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/engine"
 )
@@ -96,6 +97,9 @@ func (c *Client) Addr() net.Addr { return c.engine().Addr() }
 // Primary returns the address of the node that owns the slot, as far as the
 // client knows; "" if none does.
 func (c *Client) Primary(slot uint16) string { return c.engine().Primary(slot) }
+
+// Stats returns a snapshot. It is safe to call while the client works.
+func (c *Client) Stats() redislanes.Stats { return c.engine().Stats() }
 
 // Sync fetches the map of the slots now and returns when it is in use.
 func (c *Client) Sync(ctx context.Context) error { return c.engine().Sync(ctx) }

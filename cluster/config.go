@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -117,17 +118,18 @@ type Config struct {
 	// next attempt to connect; attempts follow each other within a second.
 	Lazy bool
 
-	// Observer, if not nil, is told what requests become, how long they take and how
-	// long they wait for connections: metrics.New for Prometheus, redisotel.Config for
-	// OpenTelemetry. [Observers] makes one of several. Without one, no request is timed.
-	Observer Observer
+	// Trace, if not nil, is functions that are told what requests become, how long they
+	// take and how long they wait for connections: metrics.New for Prometheus,
+	// redisotel.Config for OpenTelemetry. [redislanes.JoinTraces] makes one of several.
+	// Without one, no request is timed.
+	Trace *redislanes.Trace
 
-	// ObserveOneIn, if it is more than 1, is for services whose observer would cost
-	// too much: it is told of one request in so many, chosen at random, and of the
-	// groups of these, so that the others cost nothing. What it counts per request is
-	// that of the sample then. All dials, waits for connections and changes of the map
-	// are told as before, and Stats counts everything. Default 1, at most 1,000,000.
-	ObserveOneIn int
+	// TraceOneIn, if it is more than 1, is for services whose trace would cost too much:
+	// it is told of one request in so many, chosen at random, and of the groups of these,
+	// so that the others cost nothing. What it counts per request is that of the sample
+	// then. All dials, waits for connections and changes of the map are told as before,
+	// and Stats counts everything. Default 1, at most 1,000,000.
+	TraceOneIn int
 
 	// Logger is told of what changes: nodes that go down and come back, slots that
 	// move, trouble that lasts. docs/metrics.md lists the lines. Default none.
@@ -173,15 +175,19 @@ const WhileContextLasts = engine.WhileContextLasts
 // no address gives a map, the error is, or wraps, an [redislanes.UnreachableError] with
 // each address and its cause.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
-	made, err := c.settings().New(ctx, addrs)
+	settings, err := c.settings()
+	if err != nil {
+		return nil, err
+	}
+	made, err := settings.New(ctx, addrs)
 	client := (*Client)(made)
 	if err != nil {
 		return client, err
 	}
-	if o, ok := c.Observer.(StatsObserver); ok {
-		if err := readStats(o, client.Stats); err != nil {
+	if c.Trace != nil && c.Trace.Stats != nil {
+		if err := readStats(c.Trace, client.Stats); err != nil {
 			_ = client.Close()
-			return nil, fmt.Errorf("cluster: Config.Observer: %w", err)
+			return nil, fmt.Errorf("cluster: Config.Trace: %w", err)
 		}
 	}
 	return client, nil
@@ -193,31 +199,29 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 func New(ctx context.Context, addrs []string) (*Client, error) { return Config{}.New(ctx, addrs) }
 
 // readStats calls a user's function.
-func readStats(o StatsObserver, stats func() Stats) (err error) {
-	defer guard.Catch("StatsObserver.ReadStats", &err)
-	return o.ReadStats(stats)
+func readStats(t *redislanes.Trace, read func() redislanes.Stats) (err error) {
+	defer guard.Catch("Trace.Stats", &err)
+	return t.Stats(read)
 }
 
-func (c Config) settings() engine.Config {
-	settings := engine.Config{
-		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
-		Slow: c.Slow, Fast: c.Fast, AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
-		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
+// settings returns what the client runs on, or an error that names the field and the value.
+func (c Config) settings() (s engine.Config, err error) {
+	if err := c.validate(); err != nil {
+		return s, err
 	}
-	if s := c.Sentinel; s != nil {
-		settings.Sentinel = &engine.Sentinel{Primary: s.Primary, Dialer: s.Dialer}
+	s = engine.Config{
+		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
+		AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
+		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Trace: c.Trace, TraceOneIn: c.TraceOneIn,
+	}
+	if c.Sentinel != nil {
+		s.Sentinel, s.Primary = &c.Sentinel.Dialer, c.Sentinel.Primary
 	}
 	if c.Pool != nil {
-		settings.Pool = nodepool.Of(c.Pool)
+		if s.Pool, err = nodepool.Of(c.Pool); err != nil {
+			return s, err
+		}
 	}
-	if c.Observer != nil {
-		settings.Observer = observer{c.Observer}
-	}
-	if o, ok := c.Observer.(ContextObserver); ok {
-		settings.Contexts = contexts{o}
-	}
-	if o, ok := c.Observer.(TopologyObserver); ok {
-		settings.Topology = topologies{o}
-	}
-	return settings
+	s.Slow, err = engine.SlowAndFast(c.Slow, c.Fast)
+	return s, err
 }

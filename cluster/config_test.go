@@ -45,7 +45,7 @@ func TestNewRefusesBadSettings(t *testing.T) {
 		{"negative size", cluster.Config{Pool: pool.Fixed{Size: -1}}, good, []string{"Fixed.Size", "-1"}},
 		{"size 1e9", cluster.Config{Pool: pool.Fixed{Size: 1e9}}, good, []string{"Fixed.Size = 1000000000", "at most 65536"}},
 		{"too many redirects", cluster.Config{MaxRedirects: 1e9}, good, []string{"MaxRedirects = 1000000000", "at most 1024"}},
-		{"observed one in less than one", cluster.Config{ObserveOneIn: -1}, good, []string{"ObserveOneIn = -1", "1 to 1000000"}},
+		{"observed one in less than one", cluster.Config{TraceOneIn: -1}, good, []string{"TraceOneIn = -1", "1 to 1000000"}},
 		{"refreshes without a pause", cluster.Config{RefreshEvery: 1}, good, []string{"RefreshEvery = 1ns", "at least 50ms", "negative for never"}},
 		{"a grace without a unit", cluster.Config{DownGrace: 500}, good, []string{"DownGrace = 500ns", "at least 1ms", "500 * time.Millisecond is 500ms", "negative for none"}},
 		{"refreshes nearly so", cluster.Config{RefreshEvery: 49 * time.Millisecond}, good, []string{"RefreshEvery = 49ms"}},

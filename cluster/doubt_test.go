@@ -25,7 +25,7 @@ type lostReply struct {
 	*world
 	mu      sync.Mutex
 	seen    []string // the commands of the name
-	request cluster.RequestInfo
+	request redislanes.RequestInfo
 }
 
 // newLostReply returns one that answers the command from the second time on with the reply; ""
@@ -52,9 +52,13 @@ func newLostReply(name, reply string) *lostReply {
 	return l
 }
 
-func (l *lostReply) Pool(cluster.PoolInfo) cluster.PoolObserver { return nil }
-
-func (l *lostReply) Request(r cluster.RequestInfo) { l.request = r }
+func (l *lostReply) trace() *redislanes.Trace {
+	return &redislanes.Trace{EndRequest: func(_ context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
+		if !s.Lent {
+			l.request = r
+		}
+	}}
+}
 
 // repeats are what a command meets that is sent again because its first outcome is unknown.
 var repeats = []struct {
@@ -87,7 +91,7 @@ var repeats = []struct {
 
 // TestOnlyAReplyEndsADoubt: a write that may run twice runs, its reply is lost, and the repeat
 // fails. The command's outcome is unknown, whatever the repeat met: it is neither not sent nor
-// refused. The observer is told the same.
+// refused. The trace is told the same.
 func TestOnlyAReplyEndsADoubt(t *testing.T) {
 	for _, c := range repeats {
 		t.Run(strings.Trim(c.reply, "-\r\n"), func(t *testing.T) {
@@ -97,7 +101,7 @@ func TestOnlyAReplyEndsADoubt(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						l := newLostReply("SET", c.reply)
-						client := l.open(t, cluster.Config{RefreshEvery: -1, Observer: l})
+						client := l.open(t, cluster.Config{RefreshEvery: -1, Trace: l.trace()})
 						p := config.New(client)
 						raw := resp3.RawMessage("untouched")
 						set := p.Append(radix.Cmd(&raw, "SET", "k", "canary"))
@@ -106,13 +110,13 @@ func TestOnlyAReplyEndsADoubt(t *testing.T) {
 						require.NotZero(t, client.Stats().Repeated)
 						if c.ends {
 							require.NotErrorIs(t, set.Err(), redislanes.ErrUnknownOutcome)
-							require.NotEqual(t, cluster.OutcomeUnknown, l.request.Outcome)
+							require.NotEqual(t, redislanes.OutcomeUnknown, l.request.Outcome)
 							require.Equal(t, c.reply, string(raw))
 							return
 						}
 						require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 						requireUnknown(t, set.Err(), c.reply)
-						require.Equal(t, cluster.OutcomeUnknown, l.request.Outcome)
+						require.Equal(t, redislanes.OutcomeUnknown, l.request.Outcome)
 						require.Equal(t, 1, l.request.Failed)
 						require.ErrorIs(t, l.request.Err, redislanes.ErrUnknownOutcome)
 						require.Equal(t, "untouched", string(raw), "the repeat's error is not the command's reply")

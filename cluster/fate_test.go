@@ -319,31 +319,31 @@ func TestFatesAtTheStart(t *testing.T) {
 	}
 }
 
-// An outcomes observer notes what became of requests.
+// An outcomes trace notes what became of requests.
 type outcomes struct {
 	mu  sync.Mutex
-	all []cluster.Outcome
+	all []redislanes.Outcome
 }
 
-func (o *outcomes) Pool(cluster.PoolInfo) cluster.PoolObserver { return nil }
-
-func (o *outcomes) Request(r cluster.RequestInfo) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.all = append(o.all, r.Outcome)
+func (o *outcomes) trace() *redislanes.Trace {
+	return &redislanes.Trace{EndRequest: func(_ context.Context, _ redislanes.RequestStart, r redislanes.RequestInfo) {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.all = append(o.all, r.Outcome)
+	}}
 }
 
-// TestObserversFollowTheFate: what a proxy makes up is told as an unknown outcome, as the
+// TestTraceFollowsTheFate: what a proxy makes up is told as an unknown outcome, as the
 // caller is told.
-func TestObserversFollowTheFate(t *testing.T) {
+func TestTraceFollowsTheFate(t *testing.T) {
 	t.Parallel()
-	for standalone, want := range map[bool]cluster.Outcome{true: cluster.OutcomeUnknown, false: cluster.OutcomeError} {
+	for standalone, want := range map[bool]redislanes.Outcome{true: redislanes.OutcomeUnknown, false: redislanes.OutcomeFailed} {
 		o := new(outcomes)
-		m, client := newGrump(t, cluster.Config{Standalone: standalone, Observer: o})
+		m, client := newGrump(t, cluster.Config{Standalone: standalone, Trace: o.trace()})
 		m.arm("INCR", "upstream failure", 1)
 		require.Error(t, client.Do(within(t, 10*time.Second), radix.Cmd(nil, "INCR", "k")))
 		o.mu.Lock()
-		require.Equal(t, []cluster.Outcome{want}, o.all)
+		require.Equal(t, []redislanes.Outcome{want}, o.all)
 		o.mu.Unlock()
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
@@ -110,7 +111,7 @@ func TestNothingPrintsThePassword(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{Password: "canary"})
 	config := cluster.Config{Dialer: lanes.Dialer{Password: "canary"}}
 	client := open(t, config, server.Addrs())
-	p, err := nodepool.New(nodepool.Laned{}, config.Dialer, server.Addrs()[0], nil)
+	p, err := nodepool.NewFor(nodepool.Settings{}, config.Dialer, wire.Purpose{}, server.Addrs()[0], nil)
 	require.NoError(t, err)
 	defer p.Close()
 	clients, err := client.Clients()

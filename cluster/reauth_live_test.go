@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
@@ -51,7 +52,7 @@ func TestUsersAreRotated(t *testing.T) {
 			load.end(t)
 			require.NoError(t, pops())
 			for _, n := range client.Stats().Nodes {
-				require.Zero(t, n.Pool.Closes[pool.CloseByServer]+n.Pool.Closes[pool.CloseIOFailure], n.Pool.Closes)
+				require.Zero(t, n.Pool.Closes[redislanes.CloseByServer]+n.Pool.Closes[redislanes.CloseIOFailure], n.Pool.Closes)
 			}
 		})
 	}

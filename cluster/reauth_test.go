@@ -19,6 +19,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -196,8 +197,8 @@ func TestConnectionsOutliveTheirTokens(t *testing.T) {
 				e.call(t, time.Hour)
 				e.failedNone(t)
 				s := e.client.Stats().Nodes[0].Pool
-				require.Zero(t, s.Closes[pool.CloseByServer], s.Closes)
-				require.Zero(t, s.Closes[pool.CloseIOFailure], s.Closes)
+				require.Zero(t, s.Closes[redislanes.CloseByServer], s.Closes)
+				require.Zero(t, s.Closes[redislanes.CloseIOFailure], s.Closes)
 				asked, auths := e.asked.Load(), e.auths.Load()
 				time.Sleep(50 * time.Minute)
 				periods := e.asked.Load() - asked
@@ -219,7 +220,7 @@ func TestBusyConnectionsOutliveTheirTokens(t *testing.T) {
 		e.rests, e.lanes = 0, true
 		e.call(t, 15*time.Second)
 		e.failedNone(t)
-		require.Zero(t, e.client.Stats().Nodes[0].Pool.Closes[pool.CloseByServer])
+		require.Zero(t, e.client.Stats().Nodes[0].Pool.Closes[redislanes.CloseByServer])
 	})
 }
 
@@ -271,7 +272,7 @@ func TestReauthThatFails(t *testing.T) {
 					require.Equal(t, 1, e.log.count("authenticated again"), e.log.buf.String())
 					require.Greater(t, e.auths.Load(), auths)
 					s := e.client.Stats().Nodes[0].Pool
-					require.Zero(t, s.Closes[pool.CloseByServer]+s.Closes[pool.CloseIOFailure]+s.Closes[pool.CloseUnclean], s.Closes)
+					require.Zero(t, s.Closes[redislanes.CloseByServer]+s.Closes[redislanes.CloseIOFailure]+s.Closes[redislanes.CloseUnclean], s.Closes)
 					wrong(e, true)
 					time.Sleep(5 * time.Second)
 					began := time.Now()

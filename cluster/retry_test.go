@@ -16,7 +16,6 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -190,7 +189,7 @@ func TestWriteToReplica(t *testing.T) {
 	require.NoError(t, client.DoSecondary(ctx, radix.Cmd(&n, "INCRBY", "k", "3")))
 	require.Equal(t, 3, n)
 	for _, s := range client.Stats().Nodes {
-		require.Zero(t, s.Pool.Closes[pool.CloseRenewed])
+		require.Zero(t, s.Pool.Closes[redislanes.CloseRenewed])
 	}
 }
 
@@ -215,7 +214,7 @@ func TestDemotedServer(t *testing.T) {
 		done <- p.Do(ctx)
 	}()
 	require.Eventually(t, func() bool {
-		return client.Stats().Nodes[0].Pool.Closes[pool.CloseRenewed] > 0
+		return client.Stats().Nodes[0].Pool.Closes[redislanes.CloseRenewed] > 0
 	}, 10*time.Second, time.Millisecond)
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "REPLICAOF", "NO", "ONE"))
 	require.NoError(t, <-done)

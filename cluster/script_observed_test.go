@@ -9,47 +9,35 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A failures observer counts the commands that it is told have failed, in requests and in groups.
+// A failures trace counts the commands that it is told have failed, in requests and in groups.
 type failures struct {
 	mu               sync.Mutex
 	requests, groups int
-	outcomes         map[cluster.Outcome]int
+	outcomes         map[redislanes.Outcome]int
 	codes            map[string]int
 }
 
-func (f *failures) Pool(cluster.PoolInfo) cluster.PoolObserver { return groupFailures{f} }
-func (f *failures) Request(cluster.RequestInfo)                {}
-
-func (f *failures) BeginRequest(ctx context.Context, _ cluster.RequestStart) context.Context {
-	return ctx
-}
-
-func (f *failures) EndRequest(_ context.Context, _ cluster.RequestStart, r cluster.RequestInfo) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.requests += r.Failed
-	f.outcomes[r.Outcome]++
-	f.codes[r.Code]++
-}
-
-type groupFailures struct{ of *failures }
-
-func (g groupFailures) Waited(time.Duration) {}
-func (g groupFailures) Left()                {}
-
-func (g groupFailures) BeginGroup(ctx context.Context, _ cluster.GroupStart) context.Context {
-	return ctx
-}
-
-func (g groupFailures) EndGroup(_ context.Context, _ cluster.GroupStart, i cluster.GroupInfo) {
-	g.of.mu.Lock()
-	defer g.of.mu.Unlock()
-	g.of.groups += i.Failed
+func (f *failures) trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		EndRequest: func(_ context.Context, _ redislanes.RequestStart, r redislanes.RequestInfo) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.requests += r.Failed
+			f.outcomes[r.Outcome]++
+			f.codes[r.Code]++
+		},
+		EndGroup: func(_ context.Context, _ redislanes.GroupStart, g redislanes.GroupInfo) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.groups += g.Failed
+		},
+	}
 }
 
 // TestUnknownScriptIsNoFailure: EVALSHA of a script that the server does not know is the first half
@@ -84,8 +72,8 @@ func TestUnknownScriptIsNoFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := redistest.StartEmulated(t, 1)
-			seen := &failures{outcomes: make(map[cluster.Outcome]int), codes: make(map[string]int)}
-			client := open(t, cluster.Config{Observer: seen}, e.Addrs())
+			seen := &failures{outcomes: make(map[redislanes.Outcome]int), codes: make(map[string]int)}
+			client := open(t, cluster.Config{Trace: seen.trace()}, e.Addrs())
 			ctx := within(t, 10*time.Second)
 			clients, err := client.Clients()
 			require.NoError(t, err)
@@ -93,13 +81,13 @@ func TestUnknownScriptIsNoFailure(t *testing.T) {
 			require.Zero(t, seen.requests)
 			require.Zero(t, seen.groups)
 			require.Len(t, seen.outcomes, 1, "%v", seen.outcomes)
-			require.NotZero(t, seen.outcomes[cluster.OutcomeOK])
+			require.NotZero(t, seen.outcomes[redislanes.OutcomeOK])
 			require.EqualValues(t, 1, client.Stats().Nodes[0].Pool.ErrorReplies["NOSCRIPT"])
 
 			require.Error(t, client.Do(ctx, radix.Cmd(nil, "EVALSHA", "no-such-script", "1", "k")))
 			require.Equal(t, 1, seen.requests)
 			require.Equal(t, 1, seen.groups)
-			require.Equal(t, 1, seen.outcomes[cluster.OutcomeError])
+			require.Equal(t, 1, seen.outcomes[redislanes.OutcomeFailed])
 			require.Equal(t, 1, seen.codes["NOSCRIPT"])
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
@@ -65,7 +66,7 @@ func slowSetup(t *testing.T, real *servers.Cluster, c cluster.Config, names ...s
 }
 
 // stats returns the sum over the nodes.
-func stats(c *cluster.Client) (sum pool.Stats) {
+func stats(c *cluster.Client) (sum redislanes.PoolStats) {
 	for _, n := range c.Stats().Nodes {
 		sum.InFlight += n.Pool.InFlight
 		sum.SlowInFlight += n.Pool.SlowInFlight

@@ -8,17 +8,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes"
 )
 
 // A Source has statistics to export; a *cluster.Client is one. Stats must be
 // safe for concurrent use.
 type Source interface {
-	Stats() cluster.Stats
+	Stats() redislanes.Stats
 }
 
-// An Option is a setting of [New], [NewCollector] and [NewObserver].
+// An Option is a setting of [New] and [NewCollector].
 type Option func(*options)
 
 type options struct {
@@ -121,7 +120,7 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *pool.Stats) {
+func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *redislanes.PoolStats) {
 	// Servers name the nodes, and Prometheus refuses labels that are not UTF-8.
 	node := strings.ToValidUTF8(s.Addr, "\uFFFD")
 	for i := range poolMetrics {
@@ -146,7 +145,7 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *poo
 		c.closed.send(ch, float64(s.Closes[reason]), node, role, s.Kind, reason)
 	}
 	for reason, n := range s.Closes {
-		if !slices.Contains(closeReasons[:], reason) {
+		if !slices.Contains(closeReasons, reason) {
 			c.closed.send(ch, float64(n), node, role, s.Kind, reason)
 		}
 	}
@@ -156,7 +155,7 @@ func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *poo
 }
 
 // dialed returns how many dials succeeded: Dials counts those that began.
-func dialed(s *pool.Stats) uint64 {
+func dialed(s *redislanes.PoolStats) uint64 {
 	if unfinished := s.DialErrors + uint64(s.Dialing); unfinished < s.Dials {
 		return s.Dials - unfinished
 	}

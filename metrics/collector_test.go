@@ -3,11 +3,7 @@ package metrics_test
 import (
 	"bytes"
 	"flag"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +13,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -77,12 +73,11 @@ redislanes_redirects_total{kind="moved"} 0
 	require.Equal(t, 8, testutil.CollectAndCount(c))
 }
 
-// TestEveryCloseReasonFromTheStart compares with the constants of package
-// nodepool, so that a new one is not forgotten.
+// TestEveryCloseReasonFromTheStart: a rate needs a value to start from.
 func TestEveryCloseReasonFromTheStart(t *testing.T) {
-	c := metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: pool.Stats{Addr: "a:1", Kind: "fixed"}}}})
+	c := metrics.NewCollector(fake{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: redislanes.PoolStats{Addr: "a:1", Kind: "fixed"}}}})
 	text := exposition(t, c)
-	reasons := closeReasons(t)
+	reasons := redislanes.CloseReasons()
 	for _, reason := range reasons {
 		require.Contains(t, text, `redislanes_connections_closed_total{kind="fixed",node="a:1",reason="`+reason+`",role="primary"} 0`)
 	}
@@ -91,7 +86,7 @@ func TestEveryCloseReasonFromTheStart(t *testing.T) {
 
 // TestEveryErrorCodeFromTheStart, and none that a server has made up.
 func TestEveryErrorCodeFromTheStart(t *testing.T) {
-	c := metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: pool.Stats{
+	c := metrics.NewCollector(fake{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: redislanes.PoolStats{
 		Addr: "a:1", Kind: "fixed", ErrorReplies: map[string]uint64{"OOM": 2, "CANARY": 1},
 	}}}})
 	text := exposition(t, c)
@@ -103,37 +98,21 @@ func TestEveryErrorCodeFromTheStart(t *testing.T) {
 	require.Equal(t, len(pool.ErrorCodes()), testutil.CollectAndCount(c, "redislanes_error_replies_total"))
 }
 
-func closeReasons(t *testing.T) []string {
-	file, err := parser.ParseFile(token.NewFileSet(), "../internal/nodepool/errors.go", nil, 0)
-	require.NoError(t, err)
-	var reasons []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Close") {
-			reason, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			require.NoError(t, err)
-			reasons = append(reasons, reason)
-		}
-		return true
-	})
-	require.NotEmpty(t, reasons)
-	return reasons
-}
-
 // TestStrangeAddress: servers name the nodes, so a name may be anything, and a
 // scrape must survive it.
 func TestStrangeAddress(t *testing.T) {
 	s := lanedStats()
 	s.Addr = "h\xff\"\n:6379"
 	reg := prometheus.NewPedanticRegistry()
-	require.NoError(t, reg.Register(metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: s}}})))
+	require.NoError(t, reg.Register(metrics.NewCollector(fake{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: s}}})))
 	_, err := reg.Gather()
 	require.NoError(t, err)
 }
 
 // TestDialsNeverNegative: a source may not be as consistent as a pool.
 func TestDialsNeverNegative(t *testing.T) {
-	s := pool.Stats{Addr: "a:1", Kind: "fixed", Dials: 1, DialErrors: 1, Dialing: 1}
-	c := metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: s}}})
+	s := redislanes.PoolStats{Addr: "a:1", Kind: "fixed", Dials: 1, DialErrors: 1, Dialing: 1}
+	c := metrics.NewCollector(fake{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: s}}})
 	text := exposition(t, c)
 	require.Contains(t, text, `redislanes_dials_total{kind="fixed",node="a:1",result="success",role="primary"} 0`)
 }
@@ -202,6 +181,6 @@ func TestSeries(t *testing.T) {
 	base := testutil.CollectAndCount(metrics.NewCollector(fake{}))
 	s := lanedStats()
 	delete(s.Closes, "meteor")
-	one := testutil.CollectAndCount(metrics.NewCollector(fake{Nodes: []cluster.NodeStats{{Role: "primary", Pool: s}}}))
+	one := testutil.CollectAndCount(metrics.NewCollector(fake{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: s}}}))
 	require.Equal(t, 19+2+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+2+10+len(pool.ErrorCodes()), one-base)
 }

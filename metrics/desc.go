@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/pool"
 )
 
@@ -44,71 +45,71 @@ type poolMetric struct {
 	name  string
 	help  string
 	typ   prometheus.ValueType
-	value func(s *pool.Stats) float64
+	value func(s *redislanes.PoolStats) float64
 }
 
 var poolMetrics = [...]poolMetric{
 	{"pool_max_connections",
 		"Connections that the pool may have. A laned pool may have lent ones and lanes for slow commands besides.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.Size) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Size) }},
 	{"pool_target_connections",
 		"Connections that the pool wants now: max connections, or fewer if their number follows the load.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.Target) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Target) }},
 	{"pool_open_connections",
 		"Connections that the pool has, in use or idle. Lent connections of a laned pool and its lanes for slow commands are not among them.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.Open) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Open) }},
 	{"pool_in_use_connections",
 		"Open connections that have a batch in flight or are lent.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.InUse) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.InUse) }},
 	{"pool_idle_connections",
 		"Open connections that nobody uses.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.Idle) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Idle) }},
 	{"pool_lent_connections",
 		"Connections lent to one user, for a transaction or a blocking command. " +
 			"They are among the open ones, but besides them if the pool is laned.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.Lent) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Lent) }},
 	{"pool_dialing_connections",
 		"Connections that are being made.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.Dialing) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Dialing) }},
 	{"pool_in_flight_batches",
 		"Batches that were given to a connection and wait for replies.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.InFlight) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.InFlight) }},
 	{"pool_capacity_batches",
 		"Batches that may be in flight at a time: one for each connection; " +
 			"for laned pools, lanes multiplied by the limit of one lane.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.Capacity) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Capacity) }},
 	{"pool_saturation_ratio",
 		"Share of the pool in use, 0 to 1: connections in use divided by max connections; " +
 			"for laned pools, in-flight batches divided by capacity. At 1, callers wait or are refused.",
-		gauge, func(s *pool.Stats) float64 { return s.Saturation() }},
+		gauge, func(s *redislanes.PoolStats) float64 { return s.Saturation() }},
 	{"pool_waiters",
 		"Batches and users that wait for a free connection now.",
-		gauge, func(s *pool.Stats) float64 { return float64(s.Waiters) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Waiters) }},
 	{"pool_waits_total",
 		"Batches and users that had to wait for a free connection, counted when they begin to wait.",
-		counter, func(s *pool.Stats) float64 { return float64(s.WaitCount) }},
+		counter, func(s *redislanes.PoolStats) float64 { return float64(s.WaitCount) }},
 	{"pool_wait_seconds_total",
 		"Time spent waiting for a free connection, counted when the wait ends, served or not.",
-		counter, func(s *pool.Stats) float64 { return s.WaitTime.Seconds() }},
+		counter, func(s *redislanes.PoolStats) float64 { return s.WaitTime.Seconds() }},
 	{"pool_exhausted_total",
 		"Batches and users that were refused because the pool and its queue were full (ErrExhausted).",
-		counter, func(s *pool.Stats) float64 { return float64(s.Exhausted) }},
+		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Exhausted) }},
 	{"pool_down",
 		"1 while the node is down: commands for it fail at once (ErrDown), and one dial at a time asks whether it is back.",
-		gauge, func(s *pool.Stats) float64 { return oneIf(s.Down) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return oneIf(s.Down) }},
 	{"pool_downs_total",
 		"How often the node went down.",
-		counter, func(s *pool.Stats) float64 { return float64(s.Downs) }},
+		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Downs) }},
 	{"pool_suspect",
 		"1 while the node is suspect: it is silent and does not answer over another connection. " +
 			"Commands for it fail at once (ErrDown); its connections stay open until it counts as down.",
-		gauge, func(s *pool.Stats) float64 { return oneIf(s.Suspect) }},
+		gauge, func(s *redislanes.PoolStats) float64 { return oneIf(s.Suspect) }},
 	{"pool_suspects_total",
 		"How often the node became suspect.",
-		counter, func(s *pool.Stats) float64 { return float64(s.Suspects) }},
+		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Suspects) }},
 	{"pool_silences_total",
 		"How often a connection was silent for so long that no new batch was given to it.",
-		counter, func(s *pool.Stats) float64 { return float64(s.Silences) }},
+		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Silences) }},
 }
 
 func oneIf(yes bool) float64 {
@@ -156,15 +157,12 @@ var (
 
 // closeReasons are exported from the first scrape on, at 0: a rate needs a
 // value to start from.
-var closeReasons = [...]string{
-	pool.CloseByClient, pool.CloseIdle, pool.CloseStalled, pool.CloseByServer,
-	pool.CloseTimeout, pool.CloseProtocol, pool.CloseUnclean, pool.CloseRenewed, pool.CloseAged, pool.CloseIOFailure,
-}
+var closeReasons = redislanes.CloseReasons()
 
 // errorCodes are exported from the first scrape on, too.
 var errorCodes = pool.ErrorCodes()
 
-// What an Observer keeps.
+// What histograms keep.
 var (
 	requestMetric = metric{name: "request_duration_seconds",
 		help: "Time that requests took, with waits, redirects and retries, by outcome: ok, error (a reply is an error), " +
@@ -182,9 +180,9 @@ var (
 		help: "Groups of commands that went to a node at once, redirects and retries included."}
 )
 
-// observerLabels are the names that constant labels cannot have; le is the
+// ownLabels are the names that constant labels cannot have; le is the
 // buckets' own.
-var observerLabels = append([]string{"outcome", "result", "le"}, poolLabels...)
+var ownLabels = append([]string{"outcome", "result", "le"}, poolLabels...)
 
 // durationBuckets reach from a round trip on loopback to the longest deadline. The
 // bounds of alerts (monitoring/alerts.yaml) are among them: between two buckets a

@@ -12,9 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/metrics"
-	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -22,10 +22,10 @@ import (
 // run.
 type steady struct{}
 
-func (steady) Stats() cluster.Stats {
-	return cluster.Stats{
+func (steady) Stats() redislanes.Stats {
+	return redislanes.Stats{
 		Slots: cluster.SlotCount, Moved: 2, Refreshes: 5,
-		Nodes: []cluster.NodeStats{{Role: "primary", Pool: pool.Stats{
+		Nodes: []redislanes.NodeStats{{Role: "primary", Pool: redislanes.PoolStats{
 			Addr: "10.0.0.1:6379", Kind: "laned", Size: 2, Open: 2, InUse: 1, Idle: 1,
 			Capacity: 2048, InFlight: 512, LaneInFlight: []int{512, 0}, Dials: 2,
 		}}},
@@ -42,7 +42,7 @@ func ExampleNew() {
 	ctx := context.Background()
 
 	m := metrics.New()
-	client, err := cluster.Config{Observer: m}.New(ctx, servers.Addrs())
+	client, err := cluster.Config{Trace: m.Trace()}.New(ctx, servers.Addrs())
 	if err != nil {
 		log.Fatal(err)
 	}

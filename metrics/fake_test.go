@@ -3,42 +3,41 @@ package metrics_test
 import (
 	"time"
 
-	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes"
 )
 
 // fake is a Source of fixed figures.
-type fake cluster.Stats
+type fake redislanes.Stats
 
-func (f fake) Stats() cluster.Stats { return cluster.Stats(f) }
+func (f fake) Stats() redislanes.Stats { return redislanes.Stats(f) }
 
 // busy has every kind of pool, and every figure is one that no other has by
 // accident.
 func busy() fake {
 	return fake{
 		Slots: 16_383, Moved: 11, Ask: 3, Refused: 5, NotSent: 2, Repeated: 1, Refreshes: 40, RefreshErrors: 1,
-		Nodes: []cluster.NodeStats{
+		Nodes: []redislanes.NodeStats{
 			{Role: "primary", Pool: lanedStats()},
-			{Role: "replica", Pool: pool.Stats{
+			{Role: "replica", Pool: redislanes.PoolStats{
 				Addr: "10.0.0.2:6379", Kind: "fixed", Size: 50, Target: 50, Open: 48, InUse: 36, Idle: 12, Dialing: 2, Lent: 4,
 				Capacity: 50, InFlight: 33, Dials: 60, DialErrors: 7,
-				Closes:       map[string]uint64{pool.CloseIOFailure: 3},
+				Closes:       map[string]uint64{redislanes.CloseIOFailure: 3},
 				ErrorReplies: map[string]uint64{"OOM": 21, "other": 14, "CANARY": 1},
 			}},
-			{Role: "primary", Pool: pool.Stats{
+			{Role: "primary", Pool: redislanes.PoolStats{
 				Addr: "[2001:db8::3]:6379", Kind: "adaptive", Size: 20, Target: 3, Grows: 1, Capacity: 20,
 			}},
 		},
 	}
 }
 
-func lanedStats() pool.Stats {
-	return pool.Stats{
+func lanedStats() redislanes.PoolStats {
+	return redislanes.PoolStats{
 		Addr: "10.0.0.1:6379", Kind: "laned", Size: 8, Target: 4, Grows: 12, Shrinks: 10, Open: 3, InUse: 2, Idle: 1, Dialing: 1, Lent: 6,
 		Capacity: 4096, InFlight: 1024, LaneInFlight: []int{1000, 24, 0},
 		SlowInFlight: 15, SlowLaneInFlight: []int{10, 5},
 		Waiters: 9, WaitCount: 800, WaitTime: 1500 * time.Millisecond, Exhausted: 13,
 		Dials: 17, DialErrors: 4, Down: true, Downs: 2, Suspects: 3,
-		Closes: map[string]uint64{pool.CloseStalled: 8, pool.CloseIdle: 1, "meteor": 1},
+		Closes: map[string]uint64{redislanes.CloseStalled: 8, redislanes.CloseIdle: 1, "meteor": 1},
 	}
 }

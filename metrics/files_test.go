@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/metrics/limits"
 )
 
@@ -36,8 +35,9 @@ const (
 
 func exported(t *testing.T) map[string]bool {
 	reg := prometheus.NewRegistry()
-	require.NoError(t, reg.Register(metrics.NewCollector(busy())))
-	require.NoError(t, reg.Register(observed()))
+	m := observed()
+	require.NoError(t, m.Trace().Stats(busy().Stats))
+	require.NoError(t, reg.Register(m))
 	return gathered(t, reg)
 }
 

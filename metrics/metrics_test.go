@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/metrics"
@@ -19,8 +20,8 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// TestMetricsAreOneRegistration: what an Observer and a Collector have, before there
-// is a client and after.
+// TestMetricsAreOneRegistration: histograms and what a Collector has, before there is a
+// client and after.
 func TestMetricsAreOneRegistration(t *testing.T) {
 	emulated := redistest.StartEmulated(t, 3)
 	m := metrics.New(metrics.WithConstLabels(prometheus.Labels{"client": "limits"}))
@@ -28,34 +29,29 @@ func TestMetricsAreOneRegistration(t *testing.T) {
 	require.NoError(t, reg.Register(m))
 	require.Zero(t, testutil.CollectAndCount(m, "redislanes_slots_owned"), "there is no map yet")
 
-	client := observedClient(t, emulated.Addrs(), pool.Laned{Lanes: 1}, m)
+	client := observedClient(t, emulated.Addrs(), pool.Laned{Lanes: 1}, m.Trace())
 	for i := range 30 {
 		require.NoError(t, set(t, client, fmt.Sprint(canaryKey, i)))
 	}
-	both := prometheus.NewRegistry()
-	require.NoError(t, both.Register(metrics.NewCollector(client)))
-	require.NoError(t, both.Register(metrics.NewObserver()))
-	require.Equal(t, gathered(t, both), withoutWaits(gathered(t, reg)))
+	collector := prometheus.NewRegistry()
+	require.NoError(t, collector.Register(metrics.NewCollector(client)))
+	all := gathered(t, reg)
+	for name := range gathered(t, collector) {
+		require.Contains(t, all, name)
+	}
 	text := exposition(t, m)
 	require.Contains(t, text, `redislanes_slots_owned{client="limits"} 16384`)
 	require.Contains(t, text, `redislanes_request_duration_seconds_count{client="limits",outcome="ok"} 30`)
 
-	_, err := cluster.Config{Observer: m}.New(servers.Within(t, 10*time.Second), emulated.Addrs())
-	require.ErrorContains(t, err, "Config.Observer: metrics: the Metrics are those of another client")
-}
-
-// withoutWaits is without what an Observer has of pools, of which a new one knows none.
-func withoutWaits(names map[string]bool) map[string]bool {
-	delete(names, "redislanes_pool_wait_duration_seconds")
-	delete(names, "redislanes_trip_duration_seconds")
-	return names
+	_, err := cluster.Config{Trace: m.Trace()}.New(servers.Within(t, 10*time.Second), emulated.Addrs())
+	require.ErrorContains(t, err, "Config.Trace: metrics: the Metrics are those of another client")
 }
 
 // TestNodesInMetrics: what each node took, and the bytes to it and from it.
 func TestNodesInMetrics(t *testing.T) {
 	emulated := redistest.StartEmulated(t, 2)
 	m := metrics.New()
-	client := observedClient(t, emulated.Addrs(), pool.Fixed{Size: 1}, m)
+	client := observedClient(t, emulated.Addrs(), pool.Fixed{Size: 1}, m.Trace())
 	requests := pipeline.New(client)
 	keys := redistest.KeysInSlots(4, "nodes")
 	const rounds = 5
@@ -78,15 +74,15 @@ func TestNodesInMetrics(t *testing.T) {
 	}
 }
 
-// TestMetricsDoNotAllocate gates the hot path of what New returns, beside an observer
-// that is told of everything.
+// TestMetricsDoNotAllocate gates the hot path of what New returns, beside a trace that is
+// told of everything.
 func TestMetricsDoNotAllocate(t *testing.T) {
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	for name, observer := range map[string]cluster.Observer{
-		"alone": metrics.New(), "beside another": cluster.Observers(metrics.New(), counting{new(counts)}),
+	for name, trace := range map[string]*redislanes.Trace{
+		"alone": metrics.New().Trace(), "beside another": redislanes.JoinTraces(metrics.New().Trace(), new(counts).trace()),
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := observedClient(t, real.Addrs(), pool.Laned{Lanes: 1}, observer)
+			client := observedClient(t, real.Addrs(), pool.Laned{Lanes: 1}, trace)
 			requests := pipeline.New(client)
 			keys := redistest.KeysInSlots(10, "allocs")
 			ctx := servers.Within(t, time.Minute)
@@ -107,64 +103,56 @@ func TestMetricsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// counting is an observer that only counts.
-type counting struct{ *counts }
-
+// counts are what a trace is told, that only counts.
 type counts struct{ begun, ended, groups, groupsEnded int }
 
-func (c counting) Pool(cluster.PoolInfo) cluster.PoolObserver { return c }
-func (c counting) Request(cluster.RequestInfo)                {}
-func (c counting) Waited(time.Duration)                       {}
-func (c counting) Left()                                      {}
-
-func (c counting) BeginRequest(ctx context.Context, s cluster.RequestStart) context.Context {
-	if s.Command() != "INCRBY" && !s.Lent {
-		panic("another command")
+func (c *counts) trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		BeginRequest: func(ctx context.Context, s redislanes.RequestStart) context.Context {
+			if s.Command() != "INCRBY" && !s.Lent {
+				panic("another command")
+			}
+			c.begun++
+			return ctx
+		},
+		EndRequest: func(context.Context, redislanes.RequestStart, redislanes.RequestInfo) { c.ended++ },
+		BeginGroup: func(ctx context.Context, s redislanes.GroupStart) context.Context {
+			if s.Command() != "INCRBY" {
+				panic("another command")
+			}
+			c.groups++
+			return ctx
+		},
+		EndGroup: func(context.Context, redislanes.GroupStart, redislanes.GroupInfo) { c.groupsEnded++ },
 	}
-	c.begun++
-	return ctx
 }
 
-func (c counting) EndRequest(context.Context, cluster.RequestStart, cluster.RequestInfo) { c.ended++ }
-
-func (c counting) BeginGroup(ctx context.Context, s cluster.GroupStart) context.Context {
-	if s.Command() != "INCRBY" {
-		panic("another command")
-	}
-	c.groups++
-	return ctx
-}
-
-func (c counting) EndGroup(context.Context, cluster.GroupStart, cluster.GroupInfo) { c.groupsEnded++ }
-
-// TestObserversBesideEachOther: each is told of all that it wants to know.
-func TestObserversBesideEachOther(t *testing.T) {
+// TestTracesBesideEachOther: each is told of all that it wants to know.
+func TestTracesBesideEachOther(t *testing.T) {
 	emulated := redistest.StartEmulated(t, 2)
-	m, plain, counted := metrics.New(), metrics.NewObserver(), counting{new(counts)}
-	client := observedClient(t, emulated.Addrs(), pool.Laned{Lanes: 1}, cluster.Observers(nil, m, plain, counted))
+	m, other, counted := metrics.New(), metrics.New(), new(counts)
+	client := observedClient(t, emulated.Addrs(), pool.Laned{Lanes: 1}, redislanes.JoinTraces(nil, m.Trace(), other.Trace(), counted.trace()))
 	for range 3 {
 		require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", "a", "1")))
 	}
-	for _, c := range []prometheus.Collector{m, plain} {
+	for _, c := range []prometheus.Collector{m, other} {
 		text := exposition(t, c)
 		require.Contains(t, text, `redislanes_request_duration_seconds_count{outcome="ok"} 3`)
 		require.Regexp(t, `redislanes_trip_duration_seconds_count{.*} 3`, text)
 	}
-	require.Equal(t, counts{3, 3, 3, 3}, *counted.counts)
+	require.Equal(t, counts{3, 3, 3, 3}, *counted)
 	require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.WithConn("a", func(ctx context.Context, c radix.Conn) error {
 		return c.Do(ctx, radix.Cmd(nil, "INCRBY", "a", "1"))
 	})))
-	require.Equal(t, counts{4, 4, 4, 4}, *counted.counts)
+	require.Equal(t, counts{4, 4, 4, 4}, *counted)
 	require.Regexp(t, `redislanes_trip_duration_seconds_count{.*} 3`, exposition(t, m), "but for what may block")
-	require.Nil(t, cluster.Observers(nil, nil))
-	require.Same(t, m, cluster.Observers(m))
 }
 
 // TestCountersAreTold: each flight is a request, with its groups.
 func TestCountersAreTold(t *testing.T) {
 	emulated := redistest.StartEmulated(t, 3)
-	m, counted := metrics.New(), counting{new(counts)}
-	client := observedClient(t, emulated.Addrs(), pool.Laned{Lanes: 1}, cluster.Observers(m, counted))
+	m, counted := metrics.New(), new(counts)
+	client := observedClient(t, emulated.Addrs(), pool.Laned{Lanes: 1}, redislanes.JoinTraces(m.Trace(), counted.trace()))
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
 	t.Cleanup(func() { require.NoError(t, counters.Close()) })
 	var hits []pipeline.Hit

@@ -1,9 +1,9 @@
 // Package redisotel tells OpenTelemetry what a cluster client does: spans of requests,
 // and metrics, by the semantic conventions for databases.
 //
-// An [Observer] is made with [Config.New] and given to one client as
-// cluster.Config.Observer; cluster.Observers puts it beside others. It is a module of
-// its own, so that programs that do not use it do not have its dependencies.
+// An [Observer] is made with [Config.New]. Its trace is given to one client as
+// cluster.Config.Trace; redislanes.JoinTraces puts it beside others. The package is a
+// module of its own, so that programs that do not use it do not have its dependencies.
 //
 // A request is a span of kind client: one pipeline, one flight of pipeline.Counters, one
 // command or script, one action that is lent a connection. Its parent is the span in the

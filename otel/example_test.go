@@ -32,7 +32,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer observer.Close()
-	client, err := cluster.Config{Observer: observer}.New(ctx, servers.Addrs())
+	client, err := cluster.Config{Trace: observer.Trace()}.New(ctx, servers.Addrs())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -43,8 +43,8 @@ func newBackend(t *testing.T, sampler sdktrace.Sampler, attrs ...attribute.KeyVa
 }
 
 func (b *backend) client(t *testing.T, c cluster.Config, addrs []string) *cluster.Client {
-	if c.Observer == nil {
-		c.Observer = b.observer
+	if c.Trace == nil {
+		c.Trace = b.observer.Trace()
 	}
 	c.RefreshEvery = -1
 	if c.Pool == nil {

@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/cluster"
 )
 
 // mostEntries bounds what a cache holds. There are no more commands than a program
@@ -107,9 +106,9 @@ func serverAttrs(addr string) []attribute.KeyValue {
 const otherCode = "other"
 
 // errorType returns error.type of what has failed: a code, or one of a few words.
-func errorType(outcome cluster.Outcome, code string, err error) string {
+func errorType(outcome redislanes.Outcome, code string, err error) string {
 	switch {
-	case outcome == cluster.OutcomeOK:
+	case outcome == redislanes.OutcomeOK:
 		return ""
 	case code == otherCode:
 		return semconv.ErrorTypeOther.Value.AsString()
@@ -125,14 +124,14 @@ func errorType(outcome cluster.Outcome, code string, err error) string {
 		return "exhausted"
 	case errors.Is(err, redislanes.ErrNoOwner):
 		return "no_owner"
-	case outcome == cluster.OutcomeError:
+	case outcome == redislanes.OutcomeFailed:
 		return semconv.ErrorTypeOther.Value.AsString()
 	}
 	return outcome.String()
 }
 
 // errorAttrs are the attributes of what has failed, none if nothing has.
-func errorAttrs(outcome cluster.Outcome, code string, err error) (attrs []attribute.KeyValue) {
+func errorAttrs(outcome redislanes.Outcome, code string, err error) (attrs []attribute.KeyValue) {
 	what := errorType(outcome, code, err)
 	if what == "" {
 		return nil

@@ -2,6 +2,7 @@ package redisotel
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -10,11 +11,11 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 )
 
-// An Observer is a cluster.Observer. Make it with [Config.New]. All methods are safe
-// for concurrent use; the client calls them.
+// An Observer makes spans and metrics of what one client does. Make it with [Config.New].
+// All methods are safe for concurrent use.
 type Observer struct {
 	common      []attribute.KeyValue // of all spans and metrics
 	tracer      trace.Tracer         // nil: no spans
@@ -23,13 +24,18 @@ type Observer struct {
 
 	names   cache[operation, named]
 	records cache[result, []metric.RecordOption]
+	pools   sync.Map // *poolAttrs by *redislanes.PoolInfo
 }
 
-var (
-	_ cluster.ContextObserver  = (*Observer)(nil)
-	_ cluster.StatsObserver    = (*Observer)(nil)
-	_ cluster.TopologyObserver = (*Observer)(nil)
-)
+// Trace returns what the client tells, for cluster.Config.Trace. With a second client,
+// cluster.Config.New fails: each client needs an Observer of its own.
+func (o *Observer) Trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		BeginRequest: o.beginRequest, EndRequest: o.endRequest, BeginGroup: o.beginGroup, EndGroup: o.endGroup,
+		PoolOpened: o.poolOpened, PoolClosed: o.poolClosed, Waited: o.waited, Dialed: o.dialed, ConnClosed: o.connClosed,
+		TopologyChanged: o.topologyChanged, Stats: o.readStats,
+	}
+}
 
 // A running is a span that is recorded, and that this observer has begun: the span in a
 // context may be another one's.
@@ -48,8 +54,7 @@ func (o *Observer) running(ctx context.Context) *running {
 	return r
 }
 
-// BeginRequest is part of cluster.ContextObserver.
-func (o *Observer) BeginRequest(ctx context.Context, s cluster.RequestStart) context.Context {
+func (o *Observer) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
 	if o.tracer == nil {
 		return ctx
 	}
@@ -69,8 +74,7 @@ func setBatch(span trace.Span, commands int) {
 	}
 }
 
-// EndRequest is part of cluster.ContextObserver.
-func (o *Observer) EndRequest(ctx context.Context, s cluster.RequestStart, r cluster.RequestInfo) {
+func (o *Observer) endRequest(ctx context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
 	if o.instruments.operations.Enabled(ctx) {
 		key := result{
 			operation: operationOf(s.Command(), s.Commands), addr: r.Addr, code: r.Code, failure: errorType(r.Outcome, r.Code, r.Err),
@@ -95,8 +99,8 @@ func (o *Observer) EndRequest(ctx context.Context, s cluster.RequestStart, r clu
 }
 
 // tell sets what says how it has ended, unless well.
-func (r *running) tell(outcome cluster.Outcome, code string, err error) {
-	if outcome == cluster.OutcomeOK {
+func (r *running) tell(outcome redislanes.Outcome, code string, err error) {
+	if outcome == redislanes.OutcomeOK {
 		return
 	}
 	r.SetAttributes(errorAttrs(outcome, code, err)...)
@@ -104,11 +108,7 @@ func (r *running) tell(outcome cluster.Outcome, code string, err error) {
 	r.SetStatus(codes.Error, errorType(outcome, code, err))
 }
 
-// Request is part of cluster.Observer. It is not called.
-func (o *Observer) Request(cluster.RequestInfo) {}
-
-// TopologyChanged is part of cluster.TopologyObserver.
-func (o *Observer) TopologyChanged(c cluster.TopologyChange) {
+func (o *Observer) topologyChanged(c redislanes.TopologyChange) {
 	ctx, common := context.Background(), metric.WithAttributes(o.common...)
 	o.instruments.joined.Add(ctx, int64(len(c.Joined)), common)
 	o.instruments.left.Add(ctx, int64(len(c.Left)), common)

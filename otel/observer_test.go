@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	redisotel "github.com/redislanes/redislanes/otel"
 	"github.com/redislanes/redislanes/pipeline"
@@ -225,7 +226,7 @@ func TestMetrics(t *testing.T) {
 func TestBesideAnother(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	a, b := newBackend(t, sdktrace.AlwaysSample()), newBackend(t, sdktrace.AlwaysSample())
-	client := a.client(t, cluster.Config{Observer: cluster.Observers(a.observer, b.observer)}, e.Addrs())
+	client := a.client(t, cluster.Config{Trace: redislanes.JoinTraces(a.observer.Trace(), b.observer.Trace())}, e.Addrs())
 	t.Cleanup(func() { require.NoError(t, b.observer.Close()) })
 	require.NoError(t, client.Do(within(t), radix.Cmd(nil, "INCR", "a")))
 	require.Len(t, a.taken(), 1)
@@ -238,26 +239,28 @@ func TestNothingForWhatIsNotRecorded(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	off, err := redisotel.Config{TracerProvider: noop.NewTracerProvider(), MeterProvider: metricnoop.NewMeterProvider()}.New()
 	require.NoError(t, err)
-	pool := off.Pool(cluster.PoolInfo{Addr: e.Addrs()[0], Role: "primary", Kind: "laned"}).(cluster.GroupObserver)
+	silent, pool := off.Trace(), &redislanes.PoolInfo{Addr: e.Addrs()[0], Role: "primary", Kind: "laned"}
+	silent.PoolOpened(pool)
 	ctx := within(t)
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
-		requestOf(ctx, off, pool)
+		requestOf(ctx, silent, pool)
 	}))
 	metered := newBackend(t, sdktrace.NeverSample())
-	sampled := metered.observer.Pool(cluster.PoolInfo{Addr: e.Addrs()[0], Role: "primary", Kind: "laned"}).(cluster.GroupObserver)
+	sampled := metered.observer.Trace()
+	sampled.PoolOpened(pool)
 	tracer := metered.tracers.Tracer("test")
 	bare := testing.AllocsPerRun(1000, func() { _, _ = tracer.Start(ctx, "GET", trace.WithSpanKind(trace.SpanKindClient)) })
-	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { requestOf(ctx, metered.observer, sampled) }), bare+2,
+	require.LessOrEqual(t, testing.AllocsPerRun(1000, func() { requestOf(ctx, sampled, pool) }), bare+2,
 		"two histograms, one allocation each in the SDK")
 }
 
 // requestOf tells of one request with one group.
-func requestOf(ctx context.Context, o *redisotel.Observer, p cluster.GroupObserver) {
-	request, group := cluster.RequestStart{Commands: 1}, cluster.GroupStart{Commands: 1, Wave: 1, Groups: 1}
-	in := o.BeginRequest(ctx, request)
-	below := p.BeginGroup(in, group)
-	p.EndGroup(below, group, cluster.GroupInfo{Took: time.Millisecond})
-	o.EndRequest(in, request, cluster.RequestInfo{Took: time.Millisecond, Commands: 1, Trips: 1, Addr: "10.0.0.1:6379"})
+func requestOf(ctx context.Context, trace *redislanes.Trace, p *redislanes.PoolInfo) {
+	request, group := redislanes.RequestStart{Commands: 1}, redislanes.GroupStart{Pool: p, Commands: 1, Wave: 1, Groups: 1}
+	in := trace.BeginRequest(ctx, request)
+	below := trace.BeginGroup(in, group)
+	trace.EndGroup(below, group, redislanes.GroupInfo{Took: time.Millisecond})
+	trace.EndRequest(in, request, redislanes.RequestInfo{Took: time.Millisecond, Commands: 1, Trips: 1, Addr: "10.0.0.1:6379"})
 }
 
 func TestSettings(t *testing.T) {
@@ -269,7 +272,7 @@ func TestSettings(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)
 	b := newBackend(t, sdktrace.AlwaysSample())
 	_ = b.client(t, cluster.Config{}, e.Addrs())
-	_, err = cluster.Config{Observer: b.observer}.New(within(t), e.Addrs())
+	_, err = cluster.Config{Trace: b.observer.Trace()}.New(within(t), e.Addrs())
 	require.ErrorContains(t, err, "the Observer is that of another client")
 	o, err := redisotel.Config{}.New()
 	require.NoError(t, err, "the global providers")

@@ -9,17 +9,37 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 )
 
-// Pool is part of cluster.Observer.
-func (o *Observer) Pool(p cluster.PoolInfo) cluster.PoolObserver {
+// A poolAttrs has the attributes of one pool. They are built once.
+type poolAttrs struct {
+	server []attribute.KeyValue
+	all    []attribute.KeyValue
+	node   []metric.RecordOption
+	pool   []metric.RecordOption
+}
+
+func (o *Observer) poolOpened(p *redislanes.PoolInfo) { o.pools.Store(p, o.newPoolAttrs(p)) }
+
+func (o *Observer) poolClosed(p *redislanes.PoolInfo) { o.pools.Delete(p) }
+
+// of returns the attributes of the pool, which may be closed.
+func (o *Observer) of(p *redislanes.PoolInfo) *poolAttrs {
+	if of, ok := o.pools.Load(p); ok {
+		return of.(*poolAttrs)
+	}
+	return o.newPoolAttrs(p)
+}
+
+func (o *Observer) newPoolAttrs(p *redislanes.PoolInfo) *poolAttrs {
 	node := append(append([]attribute.KeyValue(nil), o.common...), serverAttrs(p.Addr)...)
 	node = append(node, roleKey.String(p.Role))
-	return &poolObserver{
-		of: o, server: serverAttrs(p.Addr), poolAttrs: o.poolAttrs(p.Addr, p.Role),
+	all := o.poolAttrs(p.Addr, p.Role)
+	return &poolAttrs{
+		server: serverAttrs(p.Addr), all: all,
 		node: []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(node...))},
-		pool: []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(o.poolAttrs(p.Addr, p.Role)...))},
+		pool: []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(all...))},
 	}
 }
 
@@ -28,64 +48,40 @@ func (o *Observer) poolAttrs(addr, role string) []attribute.KeyValue {
 	return append(append([]attribute.KeyValue(nil), o.common...), semconv.DBClientConnectionPoolName(addr+"/"+role))
 }
 
-// A poolObserver has the attributes of one pool.
-type poolObserver struct {
-	of        *Observer
-	server    []attribute.KeyValue
-	poolAttrs []attribute.KeyValue
-	node      []metric.RecordOption
-	pool      []metric.RecordOption
+func (o *Observer) waited(w redislanes.WaitInfo) {
+	o.instruments.waits.Inst().Record(context.Background(), w.Took.Seconds(), o.of(w.Pool).pool...)
 }
 
-var (
-	_ cluster.ConnObserver  = (*poolObserver)(nil)
-	_ cluster.DialObserver  = (*poolObserver)(nil)
-	_ cluster.GroupObserver = (*poolObserver)(nil)
-)
-
-// Waited is part of cluster.PoolObserver.
-func (p *poolObserver) Waited(wait time.Duration) {
-	p.of.instruments.waits.Inst().Record(context.Background(), wait.Seconds(), p.pool...)
-}
-
-// Left is part of cluster.PoolObserver.
-func (p *poolObserver) Left() {}
-
-// Dialed is part of cluster.ConnObserver; DialEnded knows more.
-func (p *poolObserver) Dialed(time.Duration, error) {}
-
-// DialEnded is part of cluster.DialObserver.
-func (p *poolObserver) DialEnded(d cluster.DialInfo) {
+func (o *Observer) dialed(d redislanes.DialInfo) {
 	ctx := context.Background()
 	if d.Err == nil {
-		p.of.instruments.dials.Inst().Record(ctx, d.Took.Seconds(), p.pool...)
+		o.instruments.dials.Inst().Record(ctx, d.Took.Seconds(), o.of(d.Pool).pool...)
 		return
 	}
-	p.of.instruments.dialErrors.Add(ctx, 1, metric.WithAttributes(p.poolAttrs...))
+	o.instruments.dialErrors.Add(ctx, 1, metric.WithAttributes(o.of(d.Pool).all...))
 }
 
-// Closed is part of cluster.ConnObserver.
-func (p *poolObserver) Closed(reason string, _ time.Duration, _ error) {
-	p.of.instruments.closed.Add(context.Background(), 1,
-		metric.WithAttributes(p.poolAttrs...), metric.WithAttributes(reasonKey.String(reason)))
+func (o *Observer) connClosed(c redislanes.CloseInfo) {
+	o.instruments.closed.Add(context.Background(), 1,
+		metric.WithAttributes(o.of(c.Pool).all...), metric.WithAttributes(reasonKey.String(c.Reason)))
 }
 
-// BeginGroup is part of cluster.GroupObserver. The only group of a request has no span
-// unless it fails: it would say what the request's says.
-func (p *poolObserver) BeginGroup(ctx context.Context, s cluster.GroupStart) context.Context {
-	if p.of.running(ctx) == nil || only(s) {
+// beginGroup begins no span for the only group of a request, which has one if it fails:
+// it would say what the request's says.
+func (o *Observer) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
+	if o.running(ctx) == nil || only(s) {
 		return ctx
 	}
-	return p.begin(ctx, s, time.Now())
+	return o.begin(ctx, s, time.Now())
 }
 
-func only(s cluster.GroupStart) bool { return s.Groups == 1 && s.Wave == 1 }
+func only(s redislanes.GroupStart) bool { return s.Groups == 1 && s.Wave == 1 }
 
 // begin begins the span of a group.
-func (p *poolObserver) begin(ctx context.Context, s cluster.GroupStart, at time.Time) context.Context {
-	op := p.of.names.get(operationOf(s.Command(), s.Commands), p.of.named)
-	ctx, span := p.of.tracer.Start(ctx, op.span,
-		append(op.start[:len(op.start):len(op.start)], trace.WithTimestamp(at), trace.WithAttributes(p.server...))...)
+func (o *Observer) begin(ctx context.Context, s redislanes.GroupStart, at time.Time) context.Context {
+	op := o.names.get(operationOf(s.Command(), s.Commands), o.named)
+	ctx, span := o.tracer.Start(ctx, op.span,
+		append(op.start[:len(op.start):len(op.start)], trace.WithTimestamp(at), trace.WithAttributes(o.of(s.Pool).server...))...)
 	if !span.IsRecording() {
 		return ctx
 	}
@@ -96,17 +92,16 @@ func (p *poolObserver) begin(ctx context.Context, s cluster.GroupStart, at time.
 	if s.Redirected > 0 {
 		span.SetAttributes(redirectsKey.Int(s.Redirected))
 	}
-	return context.WithValue(ctx, runningKey{p.of}, &running{Span: span, began: at, group: true})
+	return context.WithValue(ctx, runningKey{o}, &running{Span: span, began: at, group: true})
 }
 
-// EndGroup is part of cluster.GroupObserver.
-func (p *poolObserver) EndGroup(ctx context.Context, s cluster.GroupStart, g cluster.GroupInfo) {
-	if h := p.of.instruments.groups; h.Enabled(ctx) {
-		h.Record(ctx, g.Took.Seconds(), p.node...)
+func (o *Observer) endGroup(ctx context.Context, s redislanes.GroupStart, g redislanes.GroupInfo) {
+	if h := o.instruments.groups; h.Enabled(ctx) {
+		h.Record(ctx, g.Took.Seconds(), o.of(s.Pool).node...)
 	}
-	span := p.of.running(ctx)
-	if span != nil && only(s) && g.Outcome != cluster.OutcomeOK {
-		span = p.of.running(p.begin(ctx, s, span.began))
+	span := o.running(ctx)
+	if span != nil && only(s) && g.Outcome != redislanes.OutcomeOK {
+		span = o.running(o.begin(ctx, s, span.began))
 	}
 	if span == nil || !span.group {
 		return

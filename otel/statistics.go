@@ -10,8 +10,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/semconv/v1.43.0/dbconv"
 
-	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes"
 )
 
 // observables are what is read from the client's statistics when metrics are
@@ -67,8 +66,8 @@ type statistics struct {
 	used         bool
 }
 
-// ReadStats is part of cluster.StatsObserver.
-func (o *Observer) ReadStats(stats func() cluster.Stats) error {
+// readStats is part of the Trace.
+func (o *Observer) readStats(stats func() redislanes.Stats) error {
 	o.stats.mu.Lock()
 	defer o.stats.mu.Unlock()
 	if o.stats.used {
@@ -96,7 +95,7 @@ func (o *Observer) Close() error {
 	return err
 }
 
-func (o *Observer) observe(to metric.Observer, s cluster.Stats) {
+func (o *Observer) observe(to metric.Observer, s redislanes.Stats) {
 	m := &o.instruments.observed
 	common := attribute.NewSet(o.common...)
 	to.ObserveInt64(m.slots, int64(s.Slots), metric.WithAttributeSet(common))
@@ -115,7 +114,7 @@ func (o *Observer) observe(to metric.Observer, s cluster.Stats) {
 
 // observePool tells of one pool. The connections that a laned pool lends are besides
 // its lanes, and are counted with them.
-func (o *Observer) observePool(to metric.Observer, role string, s *pool.Stats) {
+func (o *Observer) observePool(to metric.Observer, role string, s *redislanes.PoolStats) {
 	m := &o.instruments.observed
 	set := metric.WithAttributeSet(attribute.NewSet(o.poolAttrs(s.Addr, role)...))
 	lent := min(s.Lent, s.Extra)

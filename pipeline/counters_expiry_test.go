@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
@@ -100,9 +102,9 @@ func TestNewPrimaryIsSentExpire(t *testing.T) {
 // requests counts the requests of a client.
 type requests struct{ atomic.Int64 }
 
-func (*requests) Pool(cluster.PoolInfo) cluster.PoolObserver { return nil }
-
-func (r *requests) Request(cluster.RequestInfo) { r.Add(1) }
+func (r *requests) trace() *redislanes.Trace {
+	return &redislanes.Trace{EndRequest: func(context.Context, redislanes.RequestStart, redislanes.RequestInfo) { r.Add(1) }}
+}
 
 // TestLooksTakeOneTrip: a key that is at 0 looks to a hit which adds nothing as if it
 // had not been there. What is about its time to live goes along each time, and not behind it.
@@ -110,7 +112,7 @@ func TestLooksTakeOneTrip(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
 	var sent requests
-	counters := pipeline.NewCounters(open(t, cluster.Config{Observer: &sent}, e.Addrs()), pipeline.CountersConfig{})
+	counters := pipeline.NewCounters(open(t, cluster.Config{Trace: sent.trace()}, e.Addrs()), pipeline.CountersConfig{})
 	w := &tower{Emulated: e, counters: counters}
 	for i := range 10 {
 		require.Zero(t, w.hitOnce(t, "k", 0, time.Hour))

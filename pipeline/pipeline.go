@@ -48,7 +48,7 @@ type Config struct {
 // used are an error of Do. A nil client is an error of all that the pipeline is asked to
 // do, as it is for the zero Pipeline: New itself cannot return one.
 func (c Config) New(client *cluster.Client) *Pipeline {
-	how := engine.How{Group: engine.Grouping(c.Group), Sequential: c.Sequential, Goroutines: c.Goroutines, Replicas: c.Replicas}
+	how := engine.How{BySlot: bool(c.Group), Sequential: c.Sequential, Goroutines: c.Goroutines, Replicas: c.Replicas}
 	return &Pipeline{how: how, list: engine.NewCommands((*engine.Client)(client), c.Idempotent)}
 }
 

@@ -234,17 +234,6 @@ func TestRefusedCommands(t *testing.T) {
 	}
 }
 
-func TestUnknownGroup(t *testing.T) {
-	t.Parallel()
-	e := redistest.StartEmulated(t, 1)
-	p := pipeline.Config{Group: 7}.New(open(t, cluster.Config{}, e.Addrs()))
-	r := p.IncrBy("k", 1)
-	err := p.Do(within(t, 5*time.Second))
-	require.ErrorContains(t, err, "Group")
-	require.ErrorContains(t, err, "7")
-	require.Equal(t, err, r.Err())
-}
-
 func TestClosedClient(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -15,7 +16,7 @@ import (
 // At Min, all connections may be in use: the pool grows when callers wait.
 //
 // A server that becomes slow looks like a higher load, so Max is also a bound on
-// what a slow server is burdened with. [Stats] shows the wanted size as Target,
+// what a slow server is burdened with. [redislanes.PoolStats] shows the wanted size as Target,
 // and the last change with its reason.
 type Adaptive struct {
 	// Min and Max bound the number of connections to each server. Defaults 1,
@@ -32,7 +33,9 @@ type Adaptive struct {
 	Options
 }
 
-// Settings is part of [Config].
-func (a Adaptive) Settings() nodepool.Config {
-	return nodepool.Adaptive{Min: a.Min, Max: a.Max, IdleTimeout: a.IdleTimeout, Options: nodepool.Options(a.Options)}
+func (a Adaptive) settings() (nodepool.Settings, error) {
+	s := a.with(nodepool.Settings{Kind: nodepool.KindAdaptive, Min: a.Min, Max: a.Max, IdleTimeout: a.IdleTimeout})
+	d := s.WithDefaults(false)
+	return s, cmp.Or(inRange("Adaptive", "Min", d.Min, mostConnections), inRange("Adaptive", "Max", d.Max, mostConnections),
+		validateOptions("Adaptive", d), inOrder("Adaptive", "Min", d.Min, "Max", d.Max, d.IdleTimeout))
 }

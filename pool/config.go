@@ -1,16 +1,37 @@
 package pool
 
 import (
+	"errors"
+	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
 )
 
-// Config is the settings of a pool: [Fixed], [Adaptive] or [Laned].
+// Config is the settings of a pool: [Fixed], [Adaptive] or [Laned]. There are no others.
 type Config interface {
-	// Settings returns the settings in the form in which the rest of this
-	// module takes them. A program has no use for it.
-	Settings() nodepool.Config
+	// settings returns what is set, or an error that names the field and the value.
+	settings() (nodepool.Settings, error)
+}
+
+func init() { nodepool.Of = func(c any) (nodepool.Settings, error) { return settingsOf(c.(Config)) } }
+
+func settingsOf(c Config) (nodepool.Settings, error) {
+	if c == nil {
+		return nodepool.Settings{}, errors.New("pool: the Config is nil: pass Fixed{}, Adaptive{} or Laned{}")
+	}
+	if v := reflect.ValueOf(c); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nodepool.Settings{}, fmt.Errorf("pool: the Config is a nil %T: pass Fixed{}, Adaptive{} or Laned{}", c)
+	}
+	return c.settings()
+}
+
+// Validate returns an error that names the field and the value if the settings
+// cannot be used. cluster.Config.New and what [Custom] returns give the same error.
+func Validate(c Config) error {
+	_, err := settingsOf(c)
+	return err
 }
 
 // Options are the settings that all kinds of pool have.
@@ -58,7 +79,7 @@ type Options struct {
 
 	// PingEvery is how long a connection is idle before it is sent a PING, which
 	// counts as a batch in flight for StallTimeout and PauseTimeout. Default 10
-	// s; negative for never.
+	// s, at least 10 ms; negative for never.
 	PingEvery time.Duration
 
 	// MaxAge is how long a connection is used, less up to a tenth of it at random.
@@ -72,7 +93,7 @@ type Options struct {
 
 	// MinBackoff and MaxBackoff bound the wait before the server is dialled
 	// again after a failure: a random time up to MinBackoff doubled for each
-	// failure in a row, but not over MaxBackoff. Defaults 10 ms and 1 s.
+	// failure in a row, but not over MaxBackoff. Defaults 10 ms and 1 s, at least 1 ms.
 	MinBackoff, MaxBackoff time.Duration
 
 	// OnWait, if not nil, is told how long each batch and each user that wants to
@@ -81,4 +102,12 @@ type Options struct {
 	// held, but by goroutines that others depend on: it must be quick and must
 	// not block. It is called from many goroutines. A panic in it is logged.
 	OnWait func(wait time.Duration)
+}
+
+// with adds the options to the settings.
+func (o Options) with(s nodepool.Settings) nodepool.Settings {
+	s.MaxWaiters, s.FailFast, s.OnWait = o.MaxWaiters, o.FailFast, o.OnWait
+	s.StallTimeout, s.PauseTimeout, s.PingEvery, s.MaxAge = o.StallTimeout, o.PauseTimeout, o.PingEvery, o.MaxAge
+	s.MinBackoff, s.MaxBackoff = o.MinBackoff, o.MaxBackoff
+	return s
 }

@@ -8,7 +8,7 @@
 // commands of one request for one server. Every pool dials by itself, replaces
 // broken connections with backoff and full jitter, queues what finds no free
 // connection (first in, first out, bounded), closes stalled connections and
-// counts what happens ([Stats]).
+// counts what happens ([redislanes.PoolStats]).
 //
 // A program gives the settings to cluster.Config, which makes a pool for each
 // node. [Custom] puts pools under radix's own Cluster.

@@ -1,6 +1,10 @@
 package pool
 
-import "github.com/redislanes/redislanes/internal/nodepool"
+import (
+	"cmp"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+)
 
 // The number of connections of a [Fixed] pool, and the most of an [Adaptive]
 // one, unless they are set.
@@ -19,7 +23,8 @@ type Fixed struct {
 	Options
 }
 
-// Settings is part of [Config].
-func (f Fixed) Settings() nodepool.Config {
-	return nodepool.Fixed{Size: f.Size, Options: nodepool.Options(f.Options)}
+func (f Fixed) settings() (nodepool.Settings, error) {
+	s := f.with(nodepool.Settings{Kind: nodepool.KindFixed, Max: f.Size})
+	d := s.WithDefaults(false)
+	return s, cmp.Or(inRange("Fixed", "Size", d.Max, mostConnections), validateOptions("Fixed", d))
 }

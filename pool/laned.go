@@ -1,6 +1,8 @@
 package pool
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -65,12 +67,24 @@ type Laned struct {
 	Options
 }
 
-// Settings is part of [Config].
-func (l Laned) Settings() nodepool.Config {
-	return nodepool.Laned{
-		Lanes: l.Lanes, MaxLanes: l.MaxLanes, IdleTimeout: l.IdleTimeout, Strategy: l.Strategy,
-		SlowLanes: l.SlowLanes, NoSlowLanes: l.NoSlowLanes,
-		MaxInFlight: l.MaxInFlight, MaxQueuedBytes: l.MaxQueuedBytes, MaxLent: l.MaxLent,
-		Options: nodepool.Options(l.Options),
+func (l Laned) settings() (nodepool.Settings, error) {
+	slow := l.SlowLanes
+	if l.NoSlowLanes {
+		slow = -1
 	}
+	s := l.with(nodepool.Settings{
+		Kind: nodepool.KindLaned, Min: l.Lanes, Max: l.MaxLanes, IdleTimeout: l.IdleTimeout, Strategy: l.Strategy,
+		SlowLanes: slow, MaxInFlight: l.MaxInFlight, MaxQueued: l.MaxQueuedBytes, MaxLent: l.MaxLent,
+	})
+	d := s.WithDefaults(false)
+	return s, cmp.Or(inRange("Laned", "Lanes", d.Min, mostLanes), inRange("Laned", "MaxLanes", d.Max, mostLanes), inRange("Laned", "MaxInFlight", d.MaxInFlight, mostInFlight),
+		inRange("Laned", "MaxLent", d.MaxLent, mostConnections), inRange("Laned", "MaxQueuedBytes", d.MaxQueued, mostQueuedBytes), l.validateSlow(),
+		inOrder("Laned", "Lanes", d.Min, "MaxLanes", d.Max, d.IdleTimeout), validateOptions("Laned", d))
+}
+
+func (l Laned) validateSlow() error {
+	if l.NoSlowLanes && l.SlowLanes > 0 {
+		return fmt.Errorf("pool: Laned.SlowLanes = %d although NoSlowLanes is set: leave one of them out", l.SlowLanes)
+	}
+	return inRange("Laned", "SlowLanes", l.SlowLanes, mostLanes)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -26,8 +27,11 @@ var _ radix.Client = (*Pool)(nil)
 // radix closes a pool when its server is no longer the primary, or has left the cluster,
 // while callers still use it. [Pool.Close] lets their calls end first.
 func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr string) (radix.Client, error) {
-	s := nodepool.Of(c)
+	s, invalid := settingsOf(c)
 	return func(ctx context.Context, _, addr string) (radix.Client, error) {
+		if invalid != nil {
+			return nil, invalid
+		}
 		p, err := nodepool.Dial(ctx, s, d, addr)
 		if err != nil {
 			return nil, err
@@ -35,10 +39,6 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 		return (*Pool)(p), nil
 	}
 }
-
-// Validate returns an error that names the field and the value if the settings
-// cannot be used. cluster.Config.New and what [Custom] returns give the same error.
-func Validate(c Config) error { return nodepool.Validate(nodepool.Of(c)) }
 
 func (p *Pool) pool() *nodepool.Pool { return (*nodepool.Pool)(p) }
 
@@ -53,7 +53,7 @@ func (p *Pool) Addr() net.Addr { return p.pool().Addr() }
 func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.pool().Do(ctx, action) }
 
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.
-func (p *Pool) Stats() Stats { return Stats(p.pool().Stats()) }
+func (p *Pool) Stats() redislanes.PoolStats { return p.pool().Stats() }
 
 // Close lets calls of Do end, for a second at most, and closes all connections.
 //
@@ -75,3 +75,8 @@ func (p *Pool) String() string { return p.pool().String() }
 
 // Format prints String for every verb.
 func (p *Pool) Format(f fmt.State, verb rune) { p.pool().Format(f, verb) }
+
+// ErrorCodes returns the codes by which redislanes.PoolStats.ErrorReplies counts, such as "OOM": a
+// fixed list, of which the last one, "other", stands for all codes that are not in
+// it. The code of an error reply is the first word of its text.
+func ErrorCodes() []string { return nodepool.ErrorCodes() }

@@ -2,7 +2,6 @@ package pool_test
 
 import (
 	"context"
-	"reflect"
 	"testing"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -18,62 +16,6 @@ import (
 )
 
 func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
-
-// filled returns a value of c's type in which no field is zero, and no two numbers
-// are equal.
-func filled(c pool.Config) reflect.Value {
-	v := reflect.New(reflect.TypeOf(c)).Elem()
-	n := int64(1)
-	var fill func(v reflect.Value)
-	fill = func(v reflect.Value) {
-		switch n++; v.Kind() {
-		case reflect.Struct:
-			for i := range v.NumField() {
-				fill(v.Field(i))
-			}
-		case reflect.Int, reflect.Int64:
-			v.SetInt(n)
-		case reflect.Bool:
-			v.SetBool(true)
-		case reflect.Func:
-			v.Set(reflect.MakeFunc(v.Type(), nil))
-		default:
-			panic("what fills a " + v.Kind().String() + "?")
-		}
-	}
-	fill(v)
-	return v
-}
-
-// TestSettingsAreComplete: every field of the settings arrives where it is used,
-// under the same name.
-func TestSettingsAreComplete(t *testing.T) {
-	t.Parallel()
-	for _, c := range []pool.Config{pool.Fixed{}, pool.Adaptive{}, pool.Laned{}} {
-		from := filled(c)
-		to := reflect.ValueOf(from.Interface().(pool.Config).Settings())
-		require.Equal(t, from.Type().Name(), to.Type().Name())
-		same(t, from.Type().Name(), from, to)
-	}
-}
-
-func same(t *testing.T, name string, from, to reflect.Value) {
-	t.Helper()
-	require.Equal(t, from.NumField(), to.NumField(), name)
-	for i := range from.NumField() {
-		field := name + "." + from.Type().Field(i).Name
-		other := to.FieldByName(from.Type().Field(i).Name)
-		require.True(t, other.IsValid(), field)
-		switch v := from.Field(i); v.Kind() {
-		case reflect.Struct:
-			same(t, field, v, other)
-		case reflect.Func:
-			require.False(t, other.IsNil(), field)
-		default:
-			require.Equal(t, v.Interface(), other.Interface(), field)
-		}
-	}
-}
 
 func TestValidate(t *testing.T) {
 	t.Parallel()
@@ -112,23 +54,6 @@ func TestCustom(t *testing.T) {
 	require.Equal(t, server.Addrs()[0], p.Addr().String())
 	require.Equal(t, "pool.Pool{fixed, "+server.Addrs()[0]+"}", p.String())
 	require.Equal(t, pool.DefaultSize, p.Stats().Size, "as for a node of a cluster")
-	require.Equal(t, reflect.TypeFor[pool.Stats]().NumField(), reflect.TypeFor[nodepool.Stats]().NumField())
 	require.NoError(t, p.Close())
 	require.ErrorIs(t, p.Do(ctx, radix.Cmd(&n, "INCR", "hits")), redislanes.ErrClosed)
-}
-
-func TestSaturation(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		stats pool.Stats
-		want  float64
-	}{
-		{pool.Stats{}, 0},
-		{pool.Stats{Kind: "laned"}, 0},
-		{pool.Stats{Kind: "fixed", Size: 4, InUse: 4}, 1},
-		{pool.Stats{Kind: "adaptive", Size: 8, Target: 4, InUse: 2}, 0.25},
-		{pool.Stats{Kind: "laned", Size: 2, InUse: 2, Capacity: 2048, InFlight: 512, SlowInFlight: 1024}, 0.25},
-	} {
-		require.Equal(t, c.want, c.stats.Saturation(), "%+v", c.stats)
-	}
 }

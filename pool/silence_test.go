@@ -190,7 +190,7 @@ func TestSilentDeathOfAllConnections(t *testing.T) {
 				s := p.Stats()
 				require.NotZero(t, s.Silences)
 				require.Zero(t, s.Suspects+s.Downs)
-				require.NotZero(t, s.Closes[pool.CloseStalled], "after PauseTimeout")
+				require.NotZero(t, s.Closes[redislanes.CloseStalled], "after PauseTimeout")
 				require.LessOrEqual(t, s.Open, s.Size)
 			})
 		})
@@ -224,7 +224,7 @@ func TestSilentDeathOfOneConnection(t *testing.T) {
 				time.Sleep(10 * time.Second)
 				s = p.Stats()
 				require.Equal(t, 3, s.Open)
-				require.Equal(t, map[string]uint64{pool.CloseStalled: 1}, s.Closes)
+				require.Equal(t, map[string]uint64{redislanes.CloseStalled: 1}, s.Closes)
 			})
 		})
 	}
@@ -261,7 +261,7 @@ func TestPauseIsBounded(t *testing.T) {
 				s := p.Stats()
 				require.LessOrEqual(t, s.Open, s.Size)
 				require.Zero(t, s.Suspects+s.Downs)
-				require.Zero(t, s.Closes[pool.CloseStalled])
+				require.Zero(t, s.Closes[redislanes.CloseStalled])
 			})
 		})
 	}

@@ -3,29 +3,26 @@ package envoydriver
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 )
 
-// connections counts those of all pools. It is a cluster.Observer, and the
-// cluster.ConnObserver of each pool.
+// connections counts those of all pools.
 type connections struct {
-	open   atomic.Int64 // for a moment below 0: Closed may come before Dialed
+	open   atomic.Int64 // for a moment below 0: ConnClosed may come before Dialed
 	mu     sync.Mutex   // held during changes and calls, so that what is told last is true
 	health func(bool)
 	told   func(open, change int)
 }
 
-func (c *connections) Pool(cluster.PoolInfo) cluster.PoolObserver { return c }
-func (c *connections) Request(cluster.RequestInfo)                {}
-func (c *connections) Waited(time.Duration)                       {}
-func (c *connections) Left()                                      {}
-func (c *connections) Closed(string, time.Duration, error)        { c.change(-1) }
-
-func (c *connections) Dialed(_ time.Duration, err error) {
-	if err == nil {
-		c.change(1)
+func (c *connections) trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		Dialed: func(d redislanes.DialInfo) {
+			if d.Err == nil {
+				c.change(1)
+			}
+		},
+		ConnClosed: func(redislanes.CloseInfo) { c.change(-1) },
 	}
 }
 

@@ -32,7 +32,7 @@ func New(ctx context.Context, o Options) (*Driver, error) {
 		return nil, failed(fmt.Errorf("envoydriver: %w", err))
 	}
 	d := &Driver{conns: &connections{health: o.Health, told: o.Conns}, timeout: config.Dialer.Timeout}
-	config.Observer = d.conns
+	config.Trace = d.conns.trace()
 	check := []string{"PING"}
 	if strings.EqualFold(o.Type, "CLUSTER") {
 		check = []string{"CLUSTER", "INFO"}

@@ -21,7 +21,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -80,7 +80,7 @@ func run(ctx context.Context, environment map[string]string, out io.Writer) erro
 func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format, args...) }
 
 // describe says which pools the request has used.
-func describe(s cluster.Stats, out io.Writer) {
+func describe(s redislanes.Stats, out io.Writer) {
 	for _, n := range s.Nodes {
 		say(out, "%s  %s pool, %d of %d connections\n", n.Pool.Addr, n.Pool.Kind, n.Pool.Open, n.Pool.Size)
 	}
@@ -88,7 +88,7 @@ func describe(s cluster.Stats, out io.Writer) {
 
 // healthy is what a health check would say: every node that is in use has a
 // connection.
-func healthy(s cluster.Stats) error {
+func healthy(s redislanes.Stats) error {
 	for _, n := range s.Nodes {
 		if n.Pool.Down || n.Pool.Open == 0 {
 			return fmt.Errorf("unhealthy: no connection to %s", n.Pool.Addr)

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 )
 
 // A printer writes until the first error, which it keeps.
@@ -62,9 +62,9 @@ func (p *printer) hits(hits []hit) {
 	p.table(rows)
 }
 
-func (p *printer) stats(s cluster.Stats) {
+func (p *printer) stats(s redislanes.Stats) {
 	p.printf("\nThe connections to each node now:\n\n")
-	slices.SortFunc(s.Nodes, func(a, b cluster.NodeStats) int { return strings.Compare(a.Pool.Addr, b.Pool.Addr) })
+	slices.SortFunc(s.Nodes, func(a, b redislanes.NodeStats) int { return strings.Compare(a.Pool.Addr, b.Pool.Addr) })
 	rows := [][]string{{"NODE", "POOL", "OPEN", "IN USE", "IN FLIGHT", "WAITERS", "DIALS"}}
 	for _, n := range s.Nodes {
 		rows = append(rows, []string{

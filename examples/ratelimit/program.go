@@ -88,7 +88,7 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 		p.log.Info("no addresses are given: using a cluster that is emulated in this process", "nodes", len(addrs))
 	}
 	ofClient := metrics.New()
-	config.Observer, config.Logger = ofClient, p.log
+	config.Trace, config.Logger = ofClient.Trace(), p.log
 	ctx, cancel := context.WithTimeout(ctx, s.Redis.ConnectTimeout)
 	defer cancel()
 	client, err := config.New(ctx, addrs)

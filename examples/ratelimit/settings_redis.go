@@ -134,7 +134,7 @@ type clusterSettings struct {
 	MaxRedirects int               `name:"max-redirects" default:"8" help:"How many MOVED and ASK a request follows; negative for none."`
 	DownGrace    time.Duration     `name:"down-grace" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
 	WaitForNodes bool              `name:"wait-for-nodes" help:"Try commands for a node that is down again until the budget ends, however long it has been down."`
-	ObserveOneIn int               `name:"observe-one-in" default:"1" help:"Observe one request to Redis in so many, to save processor time."`
+	TraceOneIn   int               `name:"trace-one-in" default:"1" help:"Trace one request to Redis in so many, to save processor time."`
 	Slow         []string          `name:"slow" placeholder:"COMMAND,..." help:"Commands that are slow besides those that the library knows."`
 	Fast         []string          `name:"fast" placeholder:"COMMAND,..." help:"Commands that are not."`
 	AddrMap      map[string]string `name:"addr-map" placeholder:"HOST:PORT=HOST:PORT;..." help:"What to dial in place of addresses that the cluster names, behind NAT."`
@@ -143,7 +143,7 @@ type clusterSettings struct {
 func (c *clusterSettings) config() cluster.Config {
 	config := cluster.Config{
 		RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
-		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast), Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, ObserveOneIn: c.ObserveOneIn,
+		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast), Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, TraceOneIn: c.TraceOneIn,
 	}
 	if c.WaitForNodes {
 		config.DownGrace = cluster.WhileContextLasts

@@ -24,24 +24,24 @@ import (
 // default; those of one kind of pool are added.
 var everything = []string{
 	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
-	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-observe-one-in", "5", "-max-redirects", "3", "-down-grace", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
+	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-trace-one-in", "5", "-max-redirects", "3", "-down-grace", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-fail-fast", "-stall-timeout", "1s", "-pause-timeout", "2s", "-ping-every", "3s", "-max-age", "1h", "-min-backoff", "4ms", "-max-backoff", "5s",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9",
 }
 
 // leftOut are the fields without a setting, and why.
 var leftOut = map[string]string{
-	"Options.OnWait":          "metrics.Metrics, which the service has, are told of each wait",
-	"limit.Config.Observer":   "the service's own, for /metrics",
-	"cluster.Config.Observer": "the service's own, for /metrics",
-	"cluster.Config.Logger":   "the service's own",
-	"cluster.Config.Zone":     "a limiter reads nothing from replicas",
-	"cluster.Config.ZoneOf":   "the same",
-	"Dialer.Credentials":      "set by -password-file, in place of Username and Password",
-	"Dialer.ReauthEvery":      "for tokens that expire, which a file does not hold",
-	"Dialer.TLS":              "has settings of its own, -tls and so on, with files",
-	"Dialer.Limits":           "the replies of a limiter are numbers",
-	"Dialer.NetDial":          "a function",
+	"Options.OnWait":        "metrics.Metrics, which the service has, are told of each wait",
+	"limit.Config.Observer": "the service's own, for /metrics",
+	"cluster.Config.Trace":  "the service's own, for /metrics",
+	"cluster.Config.Logger": "the service's own",
+	"cluster.Config.Zone":   "a limiter reads nothing from replicas",
+	"cluster.Config.ZoneOf": "the same",
+	"Dialer.Credentials":    "set by -password-file, in place of Username and Password",
+	"Dialer.ReauthEvery":    "for tokens that expire, which a file does not hold",
+	"Dialer.TLS":            "has settings of its own, -tls and so on, with files",
+	"Dialer.Limits":         "the replies of a limiter are numbers",
+	"Dialer.NetDial":        "a function",
 }
 
 // TestEveryFieldHasASetting: what the library can be told, the service can.

@@ -145,7 +145,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 	for i := range encoded.Len() {
 		from, to := encoded.Bounds(i)
 		r.add(from, to, slot)
-		r.Mark(i, c.client.slow.apply(commands[i]))
+		r.Mark(i, c.client.cfg.Slow.apply(commands[i]))
 	}
 	r.probes = c.probes
 	if err := c.client.Exec(ctx, r, c.how); err != nil {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -24,10 +26,20 @@ func (r *rude) panics() {
 	}
 }
 
-func (r *rude) Pool(PoolInfo) PoolObserver { r.panics(); return r }
-func (r *rude) Request(RequestInfo)        { r.panics() }
-func (r *rude) Waited(time.Duration)       { r.panics() }
-func (r *rude) Left()                      { r.panics() }
+func (r *rude) trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		BeginRequest:    func(ctx context.Context, _ redislanes.RequestStart) context.Context { r.panics(); return ctx },
+		EndRequest:      func(context.Context, redislanes.RequestStart, redislanes.RequestInfo) { r.panics() },
+		BeginGroup:      func(ctx context.Context, _ redislanes.GroupStart) context.Context { r.panics(); return ctx },
+		EndGroup:        func(context.Context, redislanes.GroupStart, redislanes.GroupInfo) { r.panics() },
+		PoolOpened:      func(*redislanes.PoolInfo) { r.panics() },
+		PoolClosed:      func(*redislanes.PoolInfo) { r.panics() },
+		Waited:          func(redislanes.WaitInfo) { r.panics() },
+		Dialed:          func(redislanes.DialInfo) { r.panics() },
+		ConnClosed:      func(redislanes.CloseInfo) { r.panics() },
+		TopologyChanged: func(redislanes.TopologyChange) { r.panics() },
+	}
+}
 
 func (r *rude) mapped(addr string) string { r.panics(); return addr }
 
@@ -45,9 +57,11 @@ func TestPanickingCallbacks(t *testing.T) {
 		sync string // the error of a refresh
 		do   string // the error of a command
 	}{
-		"Observer":       {set: func(c *Config, r *rude) { c.Observer, c.Pool = r, nodepool.Fixed{Size: 1} }},
+		"Trace": {set: func(c *Config, r *rude) {
+			c.Trace, c.Pool = r.trace(), nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}
+		}},
 		"AddrMap":        {func(c *Config, r *rude) { c.AddrMap = r.mapped }, "Config.AddrMap panicked: boom", ""},
-		"Laned.Strategy": {func(c *Config, r *rude) { c.Pool = nodepool.Laned{Strategy: r.choose} }, "", "Laned.Strategy panicked: boom"},
+		"Laned.Strategy": {func(c *Config, r *rude) { c.Pool = nodepool.Settings{Strategy: r.choose} }, "", "Laned.Strategy panicked: boom"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(rude)
@@ -63,7 +77,7 @@ func TestPanickingCallbacks(t *testing.T) {
 				}
 				expect(t, client.Sync(ctx), sync)
 			}
-			if name != "Observer" { // else the pools are made while it panics
+			if name != "Trace" { // else the pools are made while it panics
 				try("", "")
 			}
 			r.on.Store(true)

@@ -11,7 +11,6 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/internal/guard"
-	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -24,7 +23,6 @@ type Client struct {
 	asker asker
 
 	slowLanes bool // the pools have lanes for slow commands
-	slow      overrides
 	book      commandBook
 
 	ctx    context.Context // ends with Close
@@ -48,7 +46,8 @@ type Client struct {
 	anew    *slots.Map             // of a cluster made anew, if the last refresh has found one; for refresh only
 
 	refreshLog refreshLog           // for refresh only
-	now        func() time.Duration // what an Observer's times are taken from
+	traced     bool                 // requests are, or their groups
+	now        func() time.Duration // what the times of a Trace are taken from
 
 	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
 	nodes     map[string]*node
@@ -65,11 +64,10 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: nodepool.HasSlowLanes(cfg.Pool), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Doubt), skipped: make(map[slots.Skip]bool), now: wire.Now}
+		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Doubt), skipped: make(map[slots.Skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
 	c.asker = asker{cfg, &c.tasks}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.troubles.episodes.log = c.journal
-	c.slow, _ = cfg.overrides() // validated
 	c.topology.Store(slots.NewTable[*node](nil, nil))
 	return c
 }
@@ -256,12 +254,12 @@ func (c *Client) drain(n *node) {
 // says. All of its dials would be refused, and each ask for a refresh, for as long as the
 // node is a replica.
 func (c *Client) demoteLocked(n *node) {
-	p, o := n.release(asPrimary)
+	p, info := n.release(asPrimary)
 	if p == nil {
 		return
 	}
 	c.tasks.Go(func() {
-		defer n.tellLeft(o)
+		defer n.tellClosed(info)
 		defer p.Close()
 		p.Retire()
 		c.await(p.Quiet)

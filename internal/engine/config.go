@@ -12,52 +12,50 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/nodepool"
-	"github.com/redislanes/redislanes/internal/setting"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// Config is that of package cluster, whose fields have the documentation.
+// Config is what a client runs on. A field that is zero has its default. Package cluster
+// makes it of the settings of a user, which it checks, and has the documentation.
 type Config struct {
-	Pool         nodepool.Config
+	Pool         nodepool.Settings
 	Dialer       lanes.Dialer
 	RefreshEvery time.Duration
 	MaxRedirects int
 	DownGrace    time.Duration
-	Slow, Fast   []string
+	Slow         Overrides
 	AddrMap      func(addr string) string
 	Zone         string
 	ZoneOf       func(addr string) string
-	Sentinel     *Sentinel
+	Sentinel     *lanes.Dialer // of the Sentinels that are asked for the primary; nil: none are
+	Primary      string        // by the name that they know
 	Standalone   bool
 	NoIdentity   bool
 	Lazy         bool
-	Observer     Observer
-	Contexts     ContextObserver  // Observer, if it is one
-	Topology     TopologyObserver // likewise
-	ObserveOneIn int
+	Trace        *redislanes.Trace
+	TraceOneIn   int
 	Logger       *slog.Logger
 }
 
 // WhileContextLasts is that of package cluster.
 const WhileContextLasts = attempt.Forever
 
+// LeastRefreshEvery bounds Config.RefreshEvery: each refresh dials a connection and asks a
+// server for all slots.
+const LeastRefreshEvery = quickSpacing
+
 const (
 	defaultRefreshEvery = 15 * time.Second
-	leastRefreshEvery   = quickSpacing // each dials a connection and asks a server for all slots
 	defaultMaxRedirects = 8
-	mostRedirects       = 1 << 10
-	leastObserved       = 1_000_000
 	defaultDownGrace    = time.Second
 )
 
 func (c Config) withDefaults() Config {
-	if c.Pool == nil {
-		c.Pool = nodepool.Laned{}
-	}
 	if c.RefreshEvery == 0 {
 		c.RefreshEvery = defaultRefreshEvery
 	}
@@ -67,49 +65,21 @@ func (c Config) withDefaults() Config {
 	if c.DownGrace == 0 {
 		c.DownGrace = defaultDownGrace
 	}
-	if c.ObserveOneIn == 0 {
-		c.ObserveOneIn = 1
+	if c.TraceOneIn == 0 {
+		c.TraceOneIn = 1
 	}
 	if c.AddrMap == nil {
 		c.AddrMap = func(addr string) string { return addr }
 	}
 	if c.Sentinel != nil {
-		own := *c.Sentinel
-		own.Dialer = wire.Sealed(own.Dialer)
+		own := wire.Sealed(*c.Sentinel)
 		c.Sentinel = &own
 	}
 	c.Logger = guard.Logger(c.Logger)
 	return c
 }
 
-func (c Config) validate(addrs []string) error {
-	if _, err := c.overrides(); err != nil {
-		return err
-	}
-	if err := nodepool.Validate(c.Pool); err != nil {
-		return err
-	}
-	if err := c.Dialer.Validate(); err != nil {
-		return err
-	}
-	if err := setting.DurationOrNone("cluster: Config.RefreshEvery", c.RefreshEvery, leastRefreshEvery, 0, "never"); err != nil {
-		return err
-	}
-	if err := setting.DurationOrNone("cluster: Config.DownGrace", c.DownGrace, setting.Least, 0, "none"); err != nil {
-		return err
-	}
-	if c.MaxRedirects > mostRedirects {
-		return fmt.Errorf("cluster: Config.MaxRedirects = %d: must be at most %d", c.MaxRedirects, mostRedirects)
-	}
-	if c.ObserveOneIn < 0 || c.ObserveOneIn > leastObserved {
-		return fmt.Errorf("cluster: Config.ObserveOneIn = %d: must be 1 to %d, or 0 for 1", c.ObserveOneIn, leastObserved)
-	}
-	if c.ZoneOf != nil && c.Zone == "" {
-		return errors.New("cluster: Config.ZoneOf without Config.Zone: set the zone that this program runs in, or leave ZoneOf out")
-	}
-	if err := c.validateTopology(); err != nil {
-		return err
-	}
+func validAddrs(addrs []string) error {
 	if len(addrs) == 0 {
 		return fmt.Errorf("cluster: no address given: New needs at least one host:port")
 	}
@@ -120,24 +90,6 @@ func (c Config) validate(addrs []string) error {
 		if err := validAddr(addr); err != nil {
 			return fmt.Errorf("cluster: addrs[%d] = %q: %w", i, addr, err)
 		}
-	}
-	return nil
-}
-
-func (c Config) validateTopology() error {
-	s := c.Sentinel
-	switch {
-	case s == nil:
-		return nil
-	case c.Standalone:
-		return errors.New("cluster: Config.Standalone besides Config.Sentinel: leave one of them out")
-	case s.Primary == "":
-		return errors.New("cluster: Config.Sentinel.Primary is empty: give the name that the Sentinels know the primary by")
-	case s.Dialer.Database != 0:
-		return fmt.Errorf("cluster: Config.Sentinel.Dialer.Database = %d: a Sentinel has no databases; set Config.Dialer.Database", s.Dialer.Database)
-	}
-	if err := s.Dialer.Validate(); err != nil {
-		return fmt.Errorf("cluster: Config.Sentinel: %w", err)
 	}
 	return nil
 }
@@ -163,7 +115,7 @@ func validAddr(addr string) error {
 	return nil
 }
 
-// New is that of package cluster.
+// New is that of package cluster, for settings that can be used.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	if ctx == nil {
 		return nil, fmt.Errorf("cluster: New: %w", errNilContext)
@@ -173,7 +125,7 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 		addrs[i] = strings.TrimSpace(addrs[i])
 	}
 	c = c.withDefaults()
-	if err := c.validate(addrs); err != nil {
+	if err := validAddrs(addrs); err != nil {
 		return nil, err
 	}
 	c.Dialer = wire.Sealed(c.Dialer)

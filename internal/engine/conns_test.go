@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -21,25 +23,24 @@ type connLog struct {
 	closed         map[string]int
 }
 
-func (l *connLog) Pool(PoolInfo) PoolObserver { return l }
-func (l *connLog) Request(RequestInfo)        {}
-func (l *connLog) Waited(time.Duration)       {}
-func (l *connLog) Left()                      {}
-
-func (l *connLog) Dialed(took time.Duration, err error) {
-	l.note(func() {
-		if l.dialed++; err != nil {
-			l.dialed--
-			l.failed++
-		}
-	})
-}
-
-func (l *connLog) Closed(reason string, open time.Duration, err error) {
-	if open < 0 || err == nil {
-		panic("a connection without a life or a reason")
+func (l *connLog) trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		Dialed: func(d redislanes.DialInfo) {
+			l.note(func() {
+				if d.Err == nil {
+					l.dialed++
+				} else {
+					l.failed++
+				}
+			})
+		},
+		ConnClosed: func(c redislanes.CloseInfo) {
+			if c.Open < 0 || c.Err == nil || c.Pool == nil {
+				panic("a connection without a life, a reason or a pool")
+			}
+			l.note(func() { l.closed[c.Reason]++ })
+		},
 	}
-	l.note(func() { l.closed[reason]++ })
 }
 
 func (l *connLog) note(what func()) {
@@ -61,16 +62,16 @@ func (l *connLog) open() int {
 	return open
 }
 
-// TestConnObserver: what is told adds up to the pools' own counts, for every kind,
+// TestConnectionsAreTold: what is told adds up to the pools' own counts, for every kind,
 // and to no connection after Close.
-func TestConnObserver(t *testing.T) {
+func TestConnectionsAreTold(t *testing.T) {
 	t.Parallel()
-	for name, kind := range map[string]nodepool.Config{"laned": nodepool.Laned{}, "fixed": nodepool.Fixed{Size: 3}, "adaptive": nodepool.Adaptive{Max: 5}} {
+	for name, kind := range map[string]nodepool.Settings{"laned": {}, "fixed": {Kind: nodepool.KindFixed, Max: 3}, "adaptive": {Kind: nodepool.KindAdaptive, Max: 5}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := redistest.StartEmulated(t, 3)
 			log := &connLog{closed: make(map[string]int)}
-			client, err := Config{Pool: kind, Observer: log}.New(t.Context(), e.Addrs())
+			client, err := Config{Pool: kind, Trace: log.trace()}.New(t.Context(), e.Addrs())
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = client.Close() })
 			log.mu.Lock()
@@ -78,6 +79,7 @@ func TestConnObserver(t *testing.T) {
 			log.mu.Unlock()
 			for _, key := range redistest.KeysInSlots(9, "conns") {
 				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", key)))
+				require.NoError(t, client.Do(t.Context(), radix.WithConn(key, func(context.Context, radix.Conn) error { return nil })))
 			}
 			same := func() bool {
 				open := 0
@@ -89,7 +91,7 @@ func TestConnObserver(t *testing.T) {
 			require.Eventually(t, same, 10*time.Second, time.Millisecond)
 			require.NoError(t, client.Close())
 			require.Zero(t, log.open())
-			require.NotZero(t, log.closed[nodepool.CloseByClient])
+			require.NotZero(t, log.closed[redislanes.CloseByClient])
 		})
 	}
 }

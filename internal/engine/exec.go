@@ -105,7 +105,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 	}
 	placed = true
 	var n int
-	r.groups, n = r.grouper.Group(r.groups, r.slots, &t.Owner, t.Home, len(t.Nodes), how.Group == BySlot)
+	r.groups, n = r.grouper.Group(r.groups, r.slots, &t.Owner, t.Home, len(t.Nodes), how.BySlot)
 	fast := n
 	if len(r.slowSlots) > 0 {
 		fast, n = r.splitSlow(n)

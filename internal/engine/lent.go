@@ -49,7 +49,7 @@ type lending struct {
 }
 
 func (l *lending) run(ctx context.Context) error {
-	if l.client.cfg.Contexts == nil || !l.client.sampled() {
+	if !l.client.sampled() {
 		return l.perform(ctx)
 	}
 	return l.observed(ctx)

@@ -17,7 +17,7 @@ type refreshLog struct {
 	failed  guard.Throttle
 	moved   guard.Throttle
 	told    *topology // the last map that it was told of
-	shown   *topology // the last map that the observer was told of
+	shown   *topology // the last map that the trace was told of
 }
 
 // noteRefreshed tells of refreshes that fail, and of the first one that succeeds again.

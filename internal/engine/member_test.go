@@ -8,6 +8,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 func TestAdmit(t *testing.T) {
@@ -55,7 +56,7 @@ func TestAdmit(t *testing.T) {
 
 // TestNoIdentityAsksNothing: whatever the servers are.
 func TestNoIdentityAsksNothing(t *testing.T) {
-	for _, c := range []Config{{}, {Standalone: true}, {Sentinel: new(Sentinel)}} {
+	for _, c := range []Config{{}, {Standalone: true}, {Sentinel: new(lanes.Dialer)}} {
 		c.NoIdentity = true
 		client := &Client{cfg: c}
 		require.Equal(t, wire.Purpose{}, client.purpose(asPrimary))

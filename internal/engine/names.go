@@ -7,7 +7,7 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// Names of commands for observers. They are looked up when an observer asks for
+// Names of commands for traces. They are looked up when a trace asks for
 // them, since most do not.
 
 // CommandName returns the name of the request's commands, "" if they have several.
@@ -70,7 +70,7 @@ func (n *commonName) name() string {
 const longestName = 32
 
 // nameOf returns the command's name. One that is not in the table and does not look
-// like a name may be an argument at the wrong place, which observers must not show.
+// like a name may be an argument at the wrong place, which traces must not show.
 func nameOf(encoded []byte) string {
 	if len(encoded) == 0 {
 		return ""

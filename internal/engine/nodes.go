@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -28,10 +29,10 @@ type node struct {
 
 	pools [2]atomic.Pointer[nodepool.Pool] // by use; nil until it is needed
 
-	mu        sync.Mutex // guards the making of pools, and what follows; never held across I/O
-	observers [2]PoolObserver
-	retired   bool
-	closed    bool
+	mu      sync.Mutex              // guards the making of pools, and what follows; never held across I/O
+	infos   [2]*redislanes.PoolInfo // of the pools that the trace was told of
+	retired bool
+	closed  bool
 }
 
 // A topology is the map in use, with the nodes that commands are sent to.
@@ -59,24 +60,24 @@ func (n *node) pool(u use) *nodepool.Pool {
 }
 
 func (n *node) makePool(u use) *nodepool.Pool {
-	o := n.poolObserver(u) // a user's function, so before the lock is taken
-	p, used := n.poolWith(u, o)
+	info := n.tellOpened(u) // a user's function, so before the lock is taken
+	p, used := n.poolWith(u, info)
 	if !used {
-		n.tellLeft(o) // another caller was faster, or the node has left
+		n.tellClosed(info) // another caller was faster, or the node has left
 	}
 	return p
 }
 
-// poolWith returns the pool, made with the observer unless it exists.
-func (n *node) poolWith(u use, o PoolObserver) (p *nodepool.Pool, used bool) {
+// poolWith returns the pool. It makes it, with the info, unless it exists.
+func (n *node) poolWith(u use, info *redislanes.PoolInfo) (p *nodepool.Pool, used bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if p := n.pools[u].Load(); p != nil {
 		return p, false
 	}
-	settings := n.client.poolConfig()
-	if o != nil {
-		settings = nodepool.WithEvents(settings, eventsOf(o))
+	settings := n.client.poolSettings()
+	if info != nil {
+		settings.Trace, settings.Traced = n.client.cfg.Trace, info
 	}
 	purpose := n.client.purpose(u)
 	// New has validated the settings; they are the only source of errors.
@@ -94,17 +95,14 @@ func (n *node) poolWith(u use, o PoolObserver) (p *nodepool.Pool, used bool) {
 	if n.closed {
 		return p, false
 	}
-	n.observers[u] = o
+	n.infos[u] = info
 	return p, true
 }
 
-// poolConfig returns the settings of a node's pool; their default size depends
+// poolSettings returns the settings of a node's pool; their default size depends
 // on whether there is a cluster.
-func (c *Client) poolConfig() nodepool.Config {
-	if c.topology.Load().Single {
-		return c.cfg.Pool
-	}
-	return nodepool.InCluster(c.cfg.Pool)
+func (c *Client) poolSettings() nodepool.Settings {
+	return c.cfg.Pool.WithDefaults(!c.topology.Load().Single)
 }
 
 // open returns the pools that exist.
@@ -147,12 +145,12 @@ func (n *node) quiet() bool {
 
 // release takes the pool away from the node, which makes another one when it is needed
 // again. Both results may be nil.
-func (n *node) release(u use) (*nodepool.Pool, PoolObserver) {
+func (n *node) release(u use) (*nodepool.Pool, *redislanes.PoolInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	o := n.observers[u]
-	n.observers[u] = nil
-	return n.pools[u].Swap(nil), o
+	info := n.infos[u]
+	n.infos[u] = nil
+	return n.pools[u].Swap(nil), info
 }
 
 // retire makes the pools refuse new batches.
@@ -280,7 +278,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 			return err
 		}
 		r.Judge(cmd)
-		if c.client.slow.apply(cmd)&command.Slow != 0 {
+		if c.client.cfg.Slow.apply(cmd)&command.Slow != 0 {
 			r.SetSlow(true)
 		}
 	}

@@ -9,18 +9,17 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// An observation is what an observer is told of one request. Its functions are
+// An observation is what a trace is told of one request. Its functions are
 // called by the goroutine that made the request and by no lane's reader: that a
 // group took less time than the request is known from its batch.
 type observation struct {
 	client    *Client         // nil: nobody is told
-	ctx       context.Context // of the request, as the observer returned it
-	start     RequestStart
+	ctx       context.Context // of the request, as the trace returned it
+	start     redislanes.RequestStart
 	sent      time.Duration
 	began     time.Duration // of the next groups, if it was read already
 	wave      int
@@ -29,16 +28,16 @@ type observation struct {
 	redirects int
 }
 
-// sampled reports whether an observer is told of the next request.
+// sampled reports whether a trace is told of the next request.
 func (c *Client) sampled() bool {
-	return c.cfg.Observer != nil && (c.cfg.ObserveOneIn == 1 || rand.IntN(c.cfg.ObserveOneIn) == 0)
+	return c.traced && (c.cfg.TraceOneIn == 1 || rand.IntN(c.cfg.TraceOneIn) == 0)
 }
 
-// observe tells the observer, which there is, of a request that begins.
+// observe tells the trace, which there is, of a request that begins.
 func (c *Client) observe(ctx context.Context, r *Request) {
 	now := c.now()
 	o := &r.observed
-	*o = observation{client: c, sent: now, began: now, start: RequestStart{Commands: r.Len(), Names: r}}
+	*o = observation{client: c, sent: now, began: now, start: redislanes.RequestStart{Commands: r.Len(), Names: r}}
 	o.ctx = c.beginRequest(ctx, o.start)
 }
 
@@ -50,42 +49,31 @@ func (o *observation) ended(r *Request) {
 	*o = observation{} // which holds no context longer than the request lasts
 }
 
-// beginRequest returns the context that the observer is given from now on.
-func (c *Client) beginRequest(ctx context.Context, s RequestStart) context.Context {
-	if c.cfg.Contexts == nil {
-		return ctx
-	}
-	next, err := func() (next context.Context, err error) {
-		defer guard.Catch("ContextObserver.BeginRequest", &err)
-		return c.cfg.Contexts.BeginRequest(ctx, s), nil
-	}()
-	c.journal.Panicked(err)
-	if next == nil {
-		return ctx
-	}
-	return next
+// beginRequest returns the context that the trace is given from now on.
+func (c *Client) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
+	return begin(c, "Trace.BeginRequest", c.cfg.Trace.BeginRequest, ctx, s)
 }
 
-func (c *Client) endRequest(ctx context.Context, s RequestStart, info RequestInfo) {
-	if err := c.tellRequest(ctx, s, info); err != nil {
-		c.journal.Panicked(err)
-	}
+func (c *Client) endRequest(ctx context.Context, s redislanes.RequestStart, info redislanes.RequestInfo) {
+	end(c, "Trace.EndRequest", c.cfg.Trace.EndRequest, ctx, s, info)
 }
 
-func (c *Client) tellRequest(ctx context.Context, s RequestStart, info RequestInfo) (err error) {
-	if o := c.cfg.Contexts; o != nil {
-		defer guard.Catch("ContextObserver.EndRequest", &err)
-		o.EndRequest(ctx, s, info)
-		return nil
-	}
-	defer guard.Catch("Observer.Request", &err)
-	c.cfg.Observer.Request(info)
-	return nil
+// tracesGroups reports whether the trace, which there is, is told of groups.
+func (c *Client) tracesGroups() bool {
+	return c.cfg.Trace.BeginGroup != nil || c.cfg.Trace.EndGroup != nil
+}
+
+func (c *Client) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
+	return begin(c, "Trace.BeginGroup", c.cfg.Trace.BeginGroup, ctx, s)
+}
+
+func (c *Client) endGroup(ctx context.Context, s redislanes.GroupStart, info redislanes.GroupInfo) {
+	end(c, "Trace.EndGroup", c.cfg.Trace.EndGroup, ctx, s, info)
 }
 
 // info is what became of the request, which has ended.
-func (r *Request) info(took time.Duration) RequestInfo {
-	info := RequestInfo{
+func (r *Request) info(took time.Duration) redislanes.RequestInfo {
+	info := redislanes.RequestInfo{
 		Took: took, Commands: r.Len(), Trips: r.Trips(), Addr: r.onlyNode(),
 		Retries: r.observed.retries, Redirects: r.observed.redirects,
 	}
@@ -120,9 +108,9 @@ func (r *Request) onlyNode() string {
 
 // worse adds what became of a command to what became of those before it. Code and
 // error are those of the first command that fared worst.
-func worse(outcome *Outcome, failed *int, code *string, why *error, reply []byte, err error) {
+func worse(outcome *redislanes.Outcome, failed *int, code *string, why *error, reply []byte, err error) {
 	o := outcomeOf(reply, err)
-	if o == OutcomeOK {
+	if o == redislanes.OutcomeOK {
 		return
 	}
 	*failed++
@@ -130,7 +118,7 @@ func worse(outcome *Outcome, failed *int, code *string, why *error, reply []byte
 		return
 	}
 	*outcome, *code, *why = o, "", err
-	if o == OutcomeError {
+	if o == redislanes.OutcomeFailed {
 		*code = wire.ErrorCode(resp.ErrorText(reply))
 	}
 }
@@ -143,16 +131,16 @@ func saysNoScript(reply []byte) bool {
 	return resp.IsError(reply) && wire.ErrorCode(resp.ErrorText(reply)) == noScriptCode
 }
 
-func outcomeOf(reply []byte, err error) Outcome {
+func outcomeOf(reply []byte, err error) redislanes.Outcome {
 	switch {
 	case err == nil && !resp.IsError(reply):
-		return OutcomeOK
+		return redislanes.OutcomeOK
 	case err == nil:
-		return OutcomeError
+		return redislanes.OutcomeFailed
 	case errors.Is(err, redislanes.ErrNotSent):
-		return OutcomeNotSent
+		return redislanes.OutcomeNotSent
 	}
-	return OutcomeUnknown
+	return redislanes.OutcomeUnknown
 }
 
 // nextWave notes that so many groups are about to be sent.
@@ -165,36 +153,23 @@ func (o *observation) nextWave(groups int) {
 
 // begin tells of groups that are being sent.
 func (o *observation) begin(r *Request, trips []*trip) {
+	if !o.client.tracesGroups() {
+		return
+	}
 	now := o.began
 	for _, t := range trips {
-		w, _ := t.pool.Maker().(*groupWatcher)
-		if w == nil {
-			continue
-		}
 		if now == 0 {
 			now = o.client.now()
 		}
 		t.Measure(now)
-		t.watcher, t.of = w, r
-		t.start = GroupStart{
-			Commands: t.Len(), Bytes: t.Size(), Wave: o.wave, Groups: o.groups,
+		t.told, t.of = true, r
+		t.start = redislanes.GroupStart{
+			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Wave: o.wave, Groups: o.groups,
 			Retried: t.retried, Redirected: t.redirected, Names: t,
 		}
-		t.observed = o.beginGroup(w, t.start)
+		t.observed = o.client.beginGroup(o.ctx, t.start)
 	}
 	o.began = 0 // those that are sent later begin later
-}
-
-func (o *observation) beginGroup(w *groupWatcher, s GroupStart) context.Context {
-	next, err := func() (next context.Context, err error) {
-		defer guard.Catch("GroupObserver.BeginGroup", &err)
-		return w.BeginGroup(o.ctx, s), nil
-	}()
-	o.client.journal.Panicked(err)
-	if next == nil {
-		return o.ctx
-	}
-	return next
 }
 
 // endGroups tells of the groups that were begun and not told of yet, all of which
@@ -210,28 +185,18 @@ func (o *observation) endGroups(f *flight) {
 
 // end tells of a group that is complete or abandoned, unless it was told of.
 func (o *observation) end(t *trip) {
-	w := t.watcher
-	if o == nil || w == nil {
+	if o == nil || !t.told {
 		return
 	}
 	info := t.info()
 	ctx := t.observed
-	t.watcher, t.observed = nil, nil
-	o.endGroup(ctx, w, t.start, info)
+	t.told, t.observed = false, nil
+	o.client.endGroup(ctx, t.start, info)
 	t.of = nil
 }
 
-func (o *observation) endGroup(ctx context.Context, w *groupWatcher, s GroupStart, info GroupInfo) {
-	err := func() (err error) {
-		defer guard.Catch("GroupObserver.EndGroup", &err)
-		w.EndGroup(ctx, s, info)
-		return nil
-	}()
-	o.client.journal.Panicked(err)
-}
-
-func (t *trip) info() GroupInfo {
-	info := GroupInfo{Took: t.Took(), Bytes: t.ReplySize()}
+func (t *trip) info() redislanes.GroupInfo {
+	info := redislanes.GroupInfo{Took: t.Took(), Bytes: t.ReplySize()}
 	if t.Troubled() || t.Failed() {
 		for i := range t.Len() {
 			reply, err := t.Reply(i)
@@ -263,7 +228,7 @@ func (o *observation) count(t *trip, why why) {
 
 // failed notes the error of an action that has a connection to itself, which fails as a
 // whole.
-func (i *RequestInfo) failed(err error, commands int) {
+func failed(i *redislanes.RequestInfo, err error, commands int) {
 	if err != nil {
 		i.Err, i.Failed = err, commands
 		i.Outcome, i.Code = outcomeOfAction(err)
@@ -272,15 +237,15 @@ func (i *RequestInfo) failed(err error, commands int) {
 
 // outcomeOfAction returns what became of an action that has failed: its error may
 // be its own.
-func outcomeOfAction(err error) (o Outcome, code string) {
+func outcomeOfAction(err error) (o redislanes.Outcome, code string) {
 	var said resp3.SimpleError
 	switch {
 	case errors.Is(err, redislanes.ErrNotSent):
-		return OutcomeNotSent, ""
+		return redislanes.OutcomeNotSent, ""
 	case errors.Is(err, redislanes.ErrUnknownOutcome):
-		return OutcomeUnknown, ""
+		return redislanes.OutcomeUnknown, ""
 	case errors.As(err, &said):
-		return OutcomeError, wire.ErrorCode([]byte(said.S))
+		return redislanes.OutcomeFailed, wire.ErrorCode([]byte(said.S))
 	}
-	return OutcomeError, ""
+	return redislanes.OutcomeFailed, ""
 }

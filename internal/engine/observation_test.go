@@ -21,25 +21,24 @@ import (
 // A tracer remembers the requests and groups that it is told of, which its contexts
 // lead to.
 type tracer struct {
-	witness
 	mu      sync.Mutex
 	traced  []*tracedRequest
-	dials   []nodepool.DialInfo
-	changes []TopologyChange
+	dials   []redislanes.DialInfo
+	changes []redislanes.TopologyChange
 }
 
 type tracedRequest struct {
-	start   RequestStart
+	start   redislanes.RequestStart
 	command string
-	info    *RequestInfo
+	info    *redislanes.RequestInfo
 	groups  []*tracedGroup
 }
 
 type tracedGroup struct {
 	addr    string
-	start   GroupStart
+	start   redislanes.GroupStart
 	command string
-	info    *GroupInfo
+	info    *redislanes.GroupInfo
 }
 
 type (
@@ -47,15 +46,31 @@ type (
 	groupKey   struct{}
 )
 
-func (w *tracer) BeginRequest(ctx context.Context, s RequestStart) context.Context {
+func (w *tracer) trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		BeginRequest: w.beginRequest, EndRequest: w.endRequest, BeginGroup: w.beginGroup, EndGroup: w.endGroup,
+		Dialed: func(d redislanes.DialInfo) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.dials = append(w.dials, d)
+		},
+		TopologyChanged: func(c redislanes.TopologyChange) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.changes = append(w.changes, c)
+		},
+	}
+}
+
+func (w *tracer) beginRequest(ctx context.Context, s redislanes.RequestStart) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &tracedRequest{start: s, command: s.Names.CommandName()}
+	r := &tracedRequest{start: s, command: s.Command()}
 	w.traced = append(w.traced, r)
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-func (w *tracer) EndRequest(ctx context.Context, s RequestStart, i RequestInfo) {
+func (w *tracer) endRequest(ctx context.Context, s redislanes.RequestStart, i redislanes.RequestInfo) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := ctx.Value(requestKey{}).(*tracedRequest)
@@ -63,17 +78,6 @@ func (w *tracer) EndRequest(ctx context.Context, s RequestStart, i RequestInfo) 
 		panic("a request that ends twice, or another one")
 	}
 	r.info = &i
-}
-
-func (w *tracer) TopologyChanged(c TopologyChange) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.changes = append(w.changes, c)
-}
-
-func (w *tracer) Pool(p PoolInfo) PoolObserver {
-	w.witness.Pool(p)
-	return tracedPool{poolWitness{&w.witness, p}, w}
 }
 
 // last returns the request that began last, once it has ended.
@@ -89,23 +93,18 @@ func (w *tracer) last(t *testing.T) tracedRequest {
 	return r
 }
 
-type tracedPool struct {
-	poolWitness
-	of *tracer
-}
-
-func (p tracedPool) BeginGroup(ctx context.Context, s GroupStart) context.Context {
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
-	g := &tracedGroup{addr: p.pool.Addr, start: s, command: s.Names.CommandName()}
+func (w *tracer) beginGroup(ctx context.Context, s redislanes.GroupStart) context.Context {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := &tracedGroup{addr: s.Pool.Addr, start: s, command: s.Command()}
 	r := ctx.Value(requestKey{}).(*tracedRequest)
 	r.groups = append(r.groups, g)
 	return context.WithValue(ctx, groupKey{}, g)
 }
 
-func (p tracedPool) EndGroup(ctx context.Context, s GroupStart, i GroupInfo) {
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
+func (w *tracer) endGroup(ctx context.Context, s redislanes.GroupStart, i redislanes.GroupInfo) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	g := ctx.Value(groupKey{}).(*tracedGroup)
 	if g.info != nil || g.start != s || ctx.Value(requestKey{}).(*tracedRequest).info != nil {
 		panic("a group that ends twice, another one, or one of a request that has ended")
@@ -113,15 +112,9 @@ func (p tracedPool) EndGroup(ctx context.Context, s GroupStart, i GroupInfo) {
 	g.info = &i
 }
 
-func (p tracedPool) DialEnded(d nodepool.DialInfo) {
-	p.of.mu.Lock()
-	defer p.of.mu.Unlock()
-	p.of.dials = append(p.of.dials, d)
-}
-
 func tracedClient(t *testing.T, addrs []string, c Config) (*Client, *tracer) {
 	w := new(tracer)
-	c.Observer, c.Contexts, c.Topology = w, w, w
+	c.Trace = w.trace()
 	client, err := c.New(servers.Within(t, 10*time.Second), addrs)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
@@ -150,7 +143,7 @@ func TestGroupsAreTold(t *testing.T) {
 			require.NoError(t, client.Exec(servers.Within(t, 10*time.Second), r, how))
 			got := w.last(t)
 			require.Equal(t, "INCRBY", got.command)
-			require.Equal(t, RequestInfo{Took: got.info.Took, Commands: 12, Trips: 3}, *got.info)
+			require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 12, Trips: 3}, *got.info)
 			require.Len(t, got.groups, 3)
 			commands, replies := 0, 0
 			for _, g := range got.groups {
@@ -159,7 +152,7 @@ func TestGroupsAreTold(t *testing.T) {
 				require.Equal(t, 3, g.start.Groups)
 				require.Positive(t, g.info.Took)
 				require.LessOrEqual(t, g.info.Took, got.info.Took)
-				require.Equal(t, GroupInfo{Took: g.info.Took, Bytes: g.info.Bytes}, *g.info)
+				require.Equal(t, redislanes.GroupInfo{Took: g.info.Took, Bytes: g.info.Bytes}, *g.info)
 				commands += g.start.Commands
 				bytes -= g.start.Bytes
 				replies += g.info.Bytes
@@ -167,8 +160,6 @@ func TestGroupsAreTold(t *testing.T) {
 			require.Equal(t, 12, commands)
 			require.Zero(t, bytes, "of all commands")
 			require.GreaterOrEqual(t, replies, 12*len(":1\r\n"))
-			_, plain := w.witness.last()
-			require.Zero(t, plain, "EndRequest is in place of Request")
 		})
 	}
 }
@@ -190,7 +181,7 @@ func TestRedirectedGroupsAreTold(t *testing.T) {
 	require.Empty(t, got.info.Addr, "two nodes had a part in it")
 	require.Len(t, got.groups, 2)
 	require.Equal(t, "MOVED", got.groups[0].info.Code)
-	require.Equal(t, OutcomeError, got.groups[0].info.Outcome)
+	require.Equal(t, redislanes.OutcomeFailed, got.groups[0].info.Outcome)
 	require.Equal(t, 1, got.groups[1].start.Redirected)
 	require.Equal(t, 2, got.groups[1].start.Wave)
 	require.Equal(t, e.Addrs()[1-from], got.groups[1].addr)
@@ -229,11 +220,11 @@ func TestSilentNodeIsTold(t *testing.T) {
 	defer cancel()
 	require.NoError(t, client.Exec(short, hits(keys), How{}))
 	got := w.last(t)
-	require.Equal(t, OutcomeUnknown, got.info.Outcome)
+	require.Equal(t, redislanes.OutcomeUnknown, got.info.Outcome)
 	require.ErrorIs(t, got.info.Err, redislanes.ErrUnknownOutcome)
 	require.Len(t, got.groups, 2)
 	slices.SortFunc(got.groups, func(a, b *tracedGroup) int { return int(a.info.Outcome) - int(b.info.Outcome) })
-	require.Equal(t, OutcomeOK, got.groups[0].info.Outcome)
+	require.Equal(t, redislanes.OutcomeOK, got.groups[0].info.Outcome)
 	require.Equal(t, silent.Addr(), got.groups[1].addr)
 	require.Equal(t, got.groups[1].start.Commands, got.groups[1].info.Failed)
 	require.Less(t, got.groups[0].info.Took, got.groups[1].info.Took)
@@ -251,13 +242,13 @@ func TestLendingsAreTold(t *testing.T) {
 	got := w.last(t)
 	require.Equal(t, "BLPOP", got.command)
 	require.True(t, got.start.Lent)
-	require.Equal(t, RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[e.Owner(slots.Of(key))]}, *got.info)
+	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[e.Owner(slots.Of(key))]}, *got.info)
 	require.Len(t, got.groups, 1)
 	group := got.groups[0]
 	require.Equal(t, got.info.Addr, group.addr)
 	require.Equal(t, "BLPOP", group.command)
-	require.Equal(t, GroupStart{Commands: 1, Bytes: group.start.Bytes, Wave: 1, Groups: 1, Lent: true, Names: group.start.Names}, group.start)
-	require.Equal(t, GroupInfo{Took: group.info.Took, Bytes: len("*2\r\n$4\r\n\r\n$1\r\n1\r\n") + len(key)}, *group.info)
+	require.Equal(t, redislanes.GroupStart{Pool: group.start.Pool, Commands: 1, Bytes: group.start.Bytes, Wave: 1, Groups: 1, Lent: true, Names: group.start.Names}, group.start)
+	require.Equal(t, redislanes.GroupInfo{Took: group.info.Took, Bytes: len("*2\r\n$4\r\n\r\n$1\r\n1\r\n") + len(key)}, *group.info)
 
 	require.NoError(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, c radix.Conn) error {
 		return c.Do(ctx, radix.Cmd(nil, "GET", "{"+key+"}"))
@@ -290,7 +281,7 @@ func TestLendingsAreTold(t *testing.T) {
 	})
 	require.Error(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))
 	got = w.last(t)
-	require.Equal(t, OutcomeError, got.info.Outcome)
+	require.Equal(t, redislanes.OutcomeFailed, got.info.Outcome)
 	require.Equal(t, "OOM", got.info.Code)
 	require.Error(t, got.info.Err)
 	require.Equal(t, "OOM", got.groups[0].info.Code)
@@ -318,8 +309,8 @@ func TestNodesRequestsAreTold(t *testing.T) {
 	require.NoError(t, at(radix.Cmd(nil, "SET", "a", "text")))
 	got := w.last(t)
 	require.Equal(t, "SET", got.command)
-	require.Equal(t, RequestStart{Commands: 1, Names: got.start.Names}, got.start)
-	require.Equal(t, RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
+	require.Equal(t, redislanes.RequestStart{Commands: 1, Names: got.start.Names}, got.start)
+	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
 	require.Positive(t, got.info.Took)
 
 	p := radix.NewPipeline()
@@ -328,18 +319,18 @@ func TestNodesRequestsAreTold(t *testing.T) {
 	require.Error(t, at(p))
 	got = w.last(t)
 	require.Empty(t, got.command)
-	require.Equal(t, RequestInfo{
-		Took: got.info.Took, Commands: 2, Failed: 1, Trips: 1, Addr: e.Addrs()[0], Outcome: OutcomeError, Code: "ERR",
+	require.Equal(t, redislanes.RequestInfo{
+		Took: got.info.Took, Commands: 2, Failed: 1, Trips: 1, Addr: e.Addrs()[0], Outcome: redislanes.OutcomeFailed, Code: "ERR",
 	}, *got.info)
 
 	var n int
 	require.Error(t, at(radix.Cmd(&n, "GET", "a")), "it is no number")
-	require.Equal(t, OutcomeOK, w.last(t).info.Outcome, "there is a reply")
+	require.Equal(t, redislanes.OutcomeOK, w.last(t).info.Outcome, "there is a reply")
 
 	require.NoError(t, at(radix.WithConn("", func(ctx context.Context, c radix.Conn) error { return c.Do(ctx, radix.Cmd(nil, "GET", "a")) })))
 	got = w.last(t)
-	require.Equal(t, RequestStart{Lent: true, Names: got.start.Names}, got.start)
-	require.Equal(t, RequestInfo{Took: got.info.Took, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
+	require.Equal(t, redislanes.RequestStart{Lent: true, Names: got.start.Names}, got.start)
+	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
 
 	require.Error(t, at(radix.Cmd(nil, "BLPOP", "a", "1")), "it is no list")
 	got = w.last(t)
@@ -353,7 +344,7 @@ func TestNodesRequestsAreTold(t *testing.T) {
 	require.NoError(t, err)
 	require.Error(t, sets[e.Addrs()[0]].Primary.Do(ended, radix.Cmd(nil, "INCR", "b")))
 	got = w.last(t)
-	require.Equal(t, OutcomeNotSent, got.info.Outcome)
+	require.Equal(t, redislanes.OutcomeNotSent, got.info.Outcome)
 	require.Equal(t, 1, got.info.Failed)
 	require.ErrorIs(t, got.info.Err, redislanes.ErrNotSent)
 }
@@ -366,7 +357,7 @@ func TestTopologyIsTold(t *testing.T) {
 	addrs := e.Addrs()
 	sorted := slices.Sorted(slices.Values(addrs))
 	ctx := servers.Within(t, 10*time.Second)
-	next := func() TopologyChange {
+	next := func() redislanes.TopologyChange {
 		require.NoError(t, client.Sync(ctx))
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -382,7 +373,7 @@ func TestTopologyIsTold(t *testing.T) {
 	slot := slots.Of("moves")
 	owner := e.Owner(slot)
 	e.Move(slot, 1-owner)
-	require.Equal(t, TopologyChange{Moved: 1, Owned: slots.Count, Moves: []SlotsMoved{{addrs[owner], addrs[1-owner], 1}}}, next())
+	require.Equal(t, redislanes.TopologyChange{Moved: 1, Owned: slots.Count, Moves: []redislanes.SlotsMoved{{From: addrs[owner], To: addrs[1-owner], Slots: 1}}}, next())
 	for slot := range uint16(slots.Count) {
 		e.Move(slot, 0)
 	}
@@ -399,7 +390,7 @@ func TestTopologyIsTold(t *testing.T) {
 func TestDialsAreTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
-	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, Pool: nodepool.Fixed{Size: 1}})
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, Pool: nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}})
 	require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCR", "a")))
 	require.Eventually(t, func() bool {
 		w.mu.Lock()
@@ -408,10 +399,10 @@ func TestDialsAreTold(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 	d := w.dials[0]
 	require.NoError(t, d.Err)
-	require.Positive(t, d.Steps.Connect)
-	require.Positive(t, d.Steps.Handshake)
-	require.Zero(t, d.Steps.TLS)
-	require.LessOrEqual(t, d.Steps.Connect+d.Steps.Handshake, d.Took)
+	require.Positive(t, d.Connect)
+	require.Positive(t, d.Handshake)
+	require.Zero(t, d.TLS)
+	require.LessOrEqual(t, d.Connect+d.Handshake, d.Took)
 	require.False(t, d.Began.IsZero())
 }
 

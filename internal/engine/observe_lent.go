@@ -3,54 +3,51 @@ package engine
 import (
 	"context"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// observed tells the observer of a lending, which is a request that has a
+// observed tells the trace of a lending, which is a request that has a
 // connection to itself.
 func (l *lending) observed(ctx context.Context) error {
 	c := l.client
 	began := c.now()
-	start := RequestStart{Commands: l.commands, Lent: true, Names: l}
+	start := redislanes.RequestStart{Commands: l.commands, Lent: true, Names: l}
 	l.told = &observation{client: c, ctx: c.beginRequest(ctx, start)}
 	err := l.perform(ctx)
-	info := RequestInfo{
+	info := redislanes.RequestInfo{
 		Took: c.now() - began, Commands: l.commands, Trips: l.attempt.tries, Retries: l.retries, Redirects: l.redirects,
 	}
 	if l.to != nil {
 		info.Addr = l.to.Address()
 	}
-	info.failed(err, l.commands)
+	failed(&info, err, l.commands)
 	c.endRequest(l.told.ctx, start, info)
 	return err
 }
 
-// lentGroups tells an observer of what is sent over a lent connection, at once each.
+// lentGroups tells a trace of what is sent over a lent connection, at once each.
 type lentGroups struct {
 	told       *observation
-	watcher    *groupWatcher
+	pool       *redislanes.PoolInfo
 	try        int
 	redirected bool // this try is where a redirect pointed
 }
 
 // groups returns what tells of the groups of this try; nil: nobody is told.
 func (l *lending) groups() *lentGroups {
-	if l.told == nil {
+	if l.told == nil || !l.client.tracesGroups() {
 		return nil
 	}
-	w, _ := l.to.Maker().(*groupWatcher)
-	if w == nil {
-		return nil
-	}
-	return &lentGroups{l.told, w, l.attempt.tries, l.redirected}
+	return &lentGroups{l.told, l.to.Info(), l.attempt.tries, l.redirected}
 }
 
 // begin tells of commands that are about to be sent, in so many bytes, and returns what
 // tells of their end. Asked is how many there are with an ASKING before each that needs
 // one, 0 if none does. Where the action probes, NOSCRIPT is no failure.
 func (g *lentGroups) begin(commands [][]byte, bytes, asked int, probes bool) (end func(replies []byte, err error)) {
-	start := GroupStart{
-		Commands: max(len(commands), asked), Bytes: bytes, Wave: g.try, Groups: 1, Lent: true, Names: &sentAlone{commands},
+	start := redislanes.GroupStart{
+		Pool: g.pool, Commands: max(len(commands), asked), Bytes: bytes, Wave: g.try, Groups: 1, Lent: true, Names: &sentAlone{commands},
 	}
 	switch {
 	case g.redirected:
@@ -59,9 +56,9 @@ func (g *lentGroups) begin(commands [][]byte, bytes, asked int, probes bool) (en
 		start.Retried = len(commands)
 	}
 	began := g.told.client.now()
-	ctx := g.told.beginGroup(g.watcher, start)
+	ctx := g.told.client.beginGroup(g.told.ctx, start)
 	return func(replies []byte, err error) {
-		info := GroupInfo{Took: g.told.client.now() - began, Bytes: len(replies)}
+		info := redislanes.GroupInfo{Took: g.told.client.now() - began, Bytes: len(replies)}
 		for range commands {
 			var reply []byte
 			if err == nil {
@@ -76,7 +73,7 @@ func (g *lentGroups) begin(commands [][]byte, bytes, asked int, probes bool) (en
 			}
 			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, became)
 		}
-		g.told.endGroup(ctx, g.watcher, start, info)
+		g.told.client.endGroup(ctx, start, info)
 	}
 }
 
@@ -98,8 +95,8 @@ func (c lentConn) exchange(ctx context.Context, commands [][]byte, request []byt
 	return replies, err
 }
 
-// sentAlone is the commands of one exchange. Its pointers can be compared, as what an
-// observer is told has to be.
+// sentAlone is the commands of one exchange. Its pointers can be compared, as what a
+// trace is told has to be.
 type sentAlone struct{ commands [][]byte }
 
 // CommandName returns the name of the commands, "" if they have several.

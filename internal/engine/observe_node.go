@@ -3,35 +3,36 @@ package engine
 import (
 	"context"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A nodeObservation is what an observer is told of a request to one node, which the
+// A nodeObservation is what a trace is told of a request to one node, which the
 // program has chosen: see [Client.Clients] and [Client.ForEachPrimary].
 type nodeObservation struct {
 	client  *Client
 	addr    string
 	request *wire.Request // nil: an action that may send any number of commands
-	lent    bool          // it has a connection to itself, of which only ContextObservers are told
+	lent    bool          // it has a connection to itself
 	probes  bool          // see wire.Probes
 }
 
 // of performs the request and tells of it.
 func (o nodeObservation) of(ctx context.Context, perform func() error) error {
 	c := o.client
-	if o.lent && c.cfg.Contexts == nil || !c.sampled() {
+	if !c.sampled() {
 		return perform()
 	}
-	start := RequestStart{Lent: o.lent, Names: o}
+	start := redislanes.RequestStart{Lent: o.lent, Names: o}
 	if o.request != nil {
 		start.Commands = o.request.Len()
 	}
 	began := c.now()
 	seen := c.beginRequest(ctx, start)
 	err := perform()
-	info := RequestInfo{Took: c.now() - began, Commands: start.Commands, Trips: 1, Addr: o.addr}
+	info := redislanes.RequestInfo{Took: c.now() - began, Commands: start.Commands, Trips: 1, Addr: o.addr}
 	if o.lent {
-		info.failed(err, start.Commands)
+		failed(&info, err, start.Commands)
 	} else {
 		o.outcome(&info, err)
 	}
@@ -41,7 +42,7 @@ func (o nodeObservation) of(ctx context.Context, perform func() error) error {
 
 // outcome is that of a request over shared connections. What is only not what its
 // receiver takes has not failed.
-func (o nodeObservation) outcome(info *RequestInfo, err error) {
+func (o nodeObservation) outcome(info *redislanes.RequestInfo, err error) {
 	if info.Failed, info.Code = o.request.Failed(); info.Failed == 0 {
 		return
 	}
@@ -49,8 +50,8 @@ func (o nodeObservation) outcome(info *RequestInfo, err error) {
 		info.Failed, info.Code = 0, ""
 		return
 	}
-	info.Outcome = OutcomeError
-	if worst, _ := outcomeOfAction(err); worst > OutcomeError {
+	info.Outcome = redislanes.OutcomeFailed
+	if worst, _ := outcomeOfAction(err); worst > redislanes.OutcomeFailed {
 		info.Outcome, info.Code, info.Err = worst, "", err
 	}
 }

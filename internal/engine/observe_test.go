@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
@@ -17,20 +18,15 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A witness is an Observer that remembers. It asks the client something, which
+// A witness is a trace that remembers. It asks the client something, which
 // it could not if it were called with a lock held.
 type witness struct {
 	client atomic.Pointer[Client]
 
 	mu       sync.Mutex
-	requests []RequestInfo
+	requests []redislanes.RequestInfo
 	waits    int
-	pools    map[PoolInfo]int // less those whose node has left
-}
-
-type poolWitness struct {
-	*witness
-	pool PoolInfo
+	pools    map[redislanes.PoolInfo]int // less those whose node has left
 }
 
 func (w *witness) ask() {
@@ -39,46 +35,44 @@ func (w *witness) ask() {
 	}
 }
 
-func (w *witness) Request(r RequestInfo) {
+// note calls f under the lock.
+func (w *witness) note(f func()) {
 	w.ask()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.requests = append(w.requests, r)
+	f()
 }
 
-func (w *witness) Pool(p PoolInfo) PoolObserver {
-	w.ask()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.pools == nil {
-		w.pools = make(map[PoolInfo]int)
-	}
-	w.pools[p]++
-	return poolWitness{w, p}
-}
-
-func (p poolWitness) Waited(time.Duration) {
-	p.ask()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.waits++
-}
-
-func (p poolWitness) Left() {
-	p.ask()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pools[p.pool]--; p.pools[p.pool] == 0 {
-		delete(p.pools, p.pool)
+func (w *witness) trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		EndRequest: func(_ context.Context, _ redislanes.RequestStart, r redislanes.RequestInfo) {
+			w.note(func() { w.requests = append(w.requests, r) })
+		},
+		PoolOpened: func(p *redislanes.PoolInfo) {
+			w.note(func() {
+				if w.pools == nil {
+					w.pools = make(map[redislanes.PoolInfo]int)
+				}
+				w.pools[*p]++
+			})
+		},
+		Waited: func(redislanes.WaitInfo) { w.note(func() { w.waits++ }) },
+		PoolClosed: func(p *redislanes.PoolInfo) {
+			w.note(func() {
+				if w.pools[*p]--; w.pools[*p] == 0 {
+					delete(w.pools, *p)
+				}
+			})
+		},
 	}
 }
 
 // last returns the request that was told of last, and how many there were.
-func (w *witness) last() (RequestInfo, int) {
+func (w *witness) last() (redislanes.RequestInfo, int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.requests) == 0 {
-		return RequestInfo{}, 0
+		return redislanes.RequestInfo{}, 0
 	}
 	return w.requests[len(w.requests)-1], len(w.requests)
 }
@@ -94,13 +88,13 @@ func watchedClient(t *testing.T, e *redistest.Emulated, c Config) (*Client, *ato
 	return client, &readings
 }
 
-// TestOneInSoManyIsObserved: the others are not even timed.
-func TestOneInSoManyIsObserved(t *testing.T) {
+// TestOneInSoManyIsTraced: the others are not even timed.
+func TestOneInSoManyIsTraced(t *testing.T) {
 	t.Parallel()
 	const requests, oneIn = 2000, 10
 	e := redistest.StartEmulated(t, 1)
 	w := new(tracer)
-	client, readings := watchedClient(t, e, Config{Observer: w, Contexts: w, ObserveOneIn: oneIn, RefreshEvery: -1})
+	client, readings := watchedClient(t, e, Config{Trace: w.trace(), TraceOneIn: oneIn, RefreshEvery: -1})
 	ctx := servers.Within(t, time.Minute)
 	for range requests / 2 {
 		require.NoError(t, client.Exec(ctx, hits([]string{"a"}), How{}))
@@ -123,11 +117,11 @@ func TestOneInSoManyIsObserved(t *testing.T) {
 	require.EqualValues(t, 2*told, readings.Load(), "the clock is read for those that are told of")
 }
 
-func TestObserverIsToldOfRequests(t *testing.T) {
+func TestTraceIsToldOfRequests(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
 	w := new(witness)
-	client, readings := watchedClient(t, e, Config{Observer: w, DownGrace: -1, RefreshEvery: -1})
+	client, readings := watchedClient(t, e, Config{Trace: w.trace(), DownGrace: -1, RefreshEvery: -1})
 	w.client.Store(client)
 	keys := redistest.KeysInSlots(10, "observed")
 	refused := e.Owner(slots.Of(keys[0]))
@@ -143,7 +137,7 @@ func TestObserverIsToldOfRequests(t *testing.T) {
 	count(ctx)
 	got, n := w.last()
 	require.Equal(t, 1, n)
-	require.Equal(t, RequestInfo{Took: time.Second, Commands: 10, Trips: 3, Outcome: OutcomeOK}, got)
+	require.Equal(t, redislanes.RequestInfo{Took: time.Second, Commands: 10, Trips: 3, Outcome: redislanes.OutcomeOK}, got)
 	require.EqualValues(t, 2, readings.Load(), "the clock is read at the beginning and at the end")
 
 	e.Inject(refused, func(cmd string, _ []string) string {
@@ -154,7 +148,7 @@ func TestObserverIsToldOfRequests(t *testing.T) {
 	})
 	count(ctx)
 	got, _ = w.last()
-	require.Equal(t, OutcomeError, got.Outcome)
+	require.Equal(t, redislanes.OutcomeFailed, got.Outcome)
 	require.Equal(t, "NOPERM", got.Code)
 	require.NoError(t, got.Err, "each command has a reply")
 	require.Positive(t, got.Failed)
@@ -167,7 +161,7 @@ func TestObserverIsToldOfRequests(t *testing.T) {
 	require.Equal(t, 3, n)
 	require.ErrorIs(t, got.Err, context.Canceled)
 	got.Err = nil
-	require.Equal(t, RequestInfo{Took: time.Second, Commands: 10, Failed: 10, Trips: 3, Outcome: OutcomeNotSent}, got)
+	require.Equal(t, redislanes.RequestInfo{Took: time.Second, Commands: 10, Failed: 10, Trips: 3, Outcome: redislanes.OutcomeNotSent}, got)
 
 	require.Error(t, client.Do(ctx, radix.Cmd(nil, "INCRBY", keys[0], "1")))
 	got, n = w.last()
@@ -182,23 +176,26 @@ func TestObserverIsToldOfRequests(t *testing.T) {
 	require.Equal(t, 4, n, "nothing was sent, and nothing is told")
 }
 
-// TestNoObserverNoClock gates the hot path.
-func TestNoObserverNoClock(t *testing.T) {
+// TestNoTraceNoClock gates the hot path: without a trace, and with one that is told of
+// connections only.
+func TestNoTraceNoClock(t *testing.T) {
 	t.Parallel()
-	client, readings := watchedClient(t, redistest.StartEmulated(t, 1), Config{})
-	for range 10 {
-		require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", "hits", "1")))
+	for _, trace := range []*redislanes.Trace{nil, {Dialed: func(redislanes.DialInfo) {}}} {
+		client, readings := watchedClient(t, redistest.StartEmulated(t, 1), Config{Trace: trace})
+		for range 10 {
+			require.NoError(t, client.Do(servers.Within(t, 10*time.Second), radix.Cmd(nil, "INCRBY", "hits", "1")))
+		}
+		require.Zero(t, readings.Load())
 	}
-	require.Zero(t, readings.Load())
 }
 
-// TestObserverIsToldOfPools: each pool once, however many callers make it, and
+// TestTraceIsToldOfPools: each pool once, however many callers make it, and
 // again when the node has left; not when the client is closed.
-func TestObserverIsToldOfPools(t *testing.T) {
+func TestTraceIsToldOfPools(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 2)
 	w := new(witness)
-	client, _ := watchedClient(t, e, Config{Observer: w, Pool: nodepool.Fixed{Size: 1}, RefreshEvery: -1})
+	client, _ := watchedClient(t, e, Config{Trace: w.trace(), Pool: nodepool.Settings{Kind: nodepool.KindFixed, Max: 1}, RefreshEvery: -1})
 	w.client.Store(client)
 	keys := redistest.KeysInSlots(10, "observed")
 	var wg sync.WaitGroup
@@ -212,10 +209,10 @@ func TestObserverIsToldOfPools(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	want := map[PoolInfo]int{}
+	want := map[redislanes.PoolInfo]int{}
 	waits := 0
 	for _, n := range client.Stats().Nodes {
-		want[PoolInfo{Addr: n.Pool.Addr, Role: "primary", Kind: "fixed"}] = 1
+		want[redislanes.PoolInfo{Addr: n.Pool.Addr, Role: "primary", Kind: "fixed"}] = 1
 		waits += int(n.Pool.WaitCount)
 	}
 	require.Len(t, want, 2)
@@ -229,7 +226,7 @@ func TestObserverIsToldOfPools(t *testing.T) {
 		e.Move(slot, 0)
 	}
 	require.NoError(t, client.Sync(servers.Within(t, 10*time.Second)))
-	delete(want, PoolInfo{Addr: e.Addrs()[1], Role: "primary", Kind: "fixed"})
+	delete(want, redislanes.PoolInfo{Addr: e.Addrs()[1], Role: "primary", Kind: "fixed"})
 	require.Eventually(t, func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -89,10 +89,10 @@ type trip struct {
 	kept     bool   // a command's reply is in it, for retry.reclaim
 
 	// For the observation, if somebody is told of the group.
-	watcher    *groupWatcher   // nil: nobody is, or was already
-	observed   context.Context // as the observer returned it
+	told       bool            // of its beginning, and not yet of its end
+	observed   context.Context // as the trace returned it
 	of         *Request
-	start      GroupStart
+	start      redislanes.GroupStart
 	retried    int // commands in it
 	redirected int
 }
@@ -359,7 +359,7 @@ func (f *flight) trip(p *nodepool.Pool, arena []byte, alone bool) *trip {
 	f.used++
 	t.pool, t.replica = p, nil
 	t.judged, t.commands, t.proves, t.sent = false, t.commands[:0], keyless, f.now
-	t.watcher, t.retried, t.redirected = nil, 0, 0
+	t.told, t.retried, t.redirected = false, 0, 0
 	call := f.call
 	if f.shared != nil {
 		call = f.shared

@@ -67,7 +67,7 @@ func (c *Client) judge(cmd command.Command) (slot int32, t command.Traits, err e
 	if !cmd.Known() && cmd.Name() == "" {
 		return 0, 0, errNoName
 	}
-	if t = c.slow.apply(cmd); t.Way() != command.Shared {
+	if t = c.cfg.Slow.apply(cmd); t.Way() != command.Shared {
 		if cmd.Effect() == command.Awaits {
 			return 0, t, redislanes.ErrNoWrites
 		}

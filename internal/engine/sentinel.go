@@ -13,14 +13,7 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
-	"github.com/redislanes/redislanes/lanes"
 )
-
-// Sentinel is that of package cluster.
-type Sentinel struct {
-	Primary string
-	Dialer  lanes.Dialer
-}
 
 // sentinels returns whom to ask for the primary: those that another one has told
 // of, in random order, and the addresses that New was given.
@@ -92,7 +85,7 @@ func (q asker) verifyPrimary(ctx context.Context, addr string) error {
 }
 
 func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.SentinelReply, err error) {
-	dialer := wire.WithDefaults(q.cfg.Sentinel.Dialer)
+	dialer := wire.WithDefaults(*q.cfg.Sentinel)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
 	lane, err := wire.DialFor(ctx, dialer, wire.Purpose{Sentinel: true}, addr, nil)
 	if err != nil {
@@ -101,7 +94,7 @@ func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.Sentin
 	defer q.hangUp(lane)
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
-	name := q.cfg.Sentinel.Primary
+	name := q.cfg.Primary
 	// The address of the first is the newer one while a failover is going on.
 	replies, err := askAll(ctx, lane, []string{"GET-MASTER-ADDR-BY-NAME", name}, []string{"MASTER", name},
 		[]string{"REPLICAS", name}, []string{"SENTINELS", name})
@@ -124,7 +117,7 @@ func (q asker) sentinelRefusal(reply []byte, err error) string {
 	case resp.IsError(reply) && f == fate.Login:
 		return err.Error() + "; set Config.Sentinel.Dialer.Password or Credentials"
 	case errors.Is(err, slots.ErrNoPrimary):
-		return fmt.Sprintf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", q.cfg.Sentinel.Primary)
+		return fmt.Sprintf("the Sentinel knows no primary by the name %q: see Config.Sentinel.Primary", q.cfg.Primary)
 	case resp.IsError(reply) && f == fate.Unknown:
 		return "no Sentinel answers there, but a server: give the addresses of Sentinels, or leave Config.Sentinel out"
 	}

@@ -19,13 +19,13 @@ func TestDefaultSizes(t *testing.T) {
 	nodes := redistest.StartEmulated(t, 3).Addrs()
 	alone := servers.StartServer(t, servers.Options{}).Addrs()
 	for _, c := range []struct {
-		pool                 nodepool.Config
+		pool                 nodepool.Settings
 		inCluster, forSingle int
 	}{
-		{nodepool.Adaptive{}, 50, 10},
-		{nodepool.Adaptive{Max: 7}, 7, 7},
-		{nodepool.Adaptive{Min: 1, Max: 50}, 50, 50},
-		{nil, 4, 4},
+		{nodepool.Settings{Kind: nodepool.KindAdaptive}, 50, 10},
+		{nodepool.Settings{Kind: nodepool.KindAdaptive, Max: 7}, 7, 7},
+		{nodepool.Settings{Kind: nodepool.KindAdaptive, Min: 1, Max: 50}, 50, 50},
+		{nodepool.Settings{}, 4, 4},
 	} {
 		require.Equal(t, c.inCluster, poolSize(t, c.pool, nodes), "%+v", c.pool)
 		require.Equal(t, c.forSingle, poolSize(t, c.pool, alone), "%+v", c.pool)
@@ -33,7 +33,7 @@ func TestDefaultSizes(t *testing.T) {
 }
 
 // poolSize returns the size of the pool that the first command makes.
-func poolSize(t *testing.T, p nodepool.Config, addrs []string) int {
+func poolSize(t *testing.T, p nodepool.Settings, addrs []string) int {
 	ctx := servers.Within(t, 10*time.Second)
 	client, err := Config{Pool: p}.New(ctx, addrs)
 	require.NoError(t, err)

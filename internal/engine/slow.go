@@ -9,17 +9,19 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// overrides are what a client's settings say: which commands are slow, in upper
+// Overrides are what a client's settings say: which commands are slow, in upper
 // case, whatever the default says.
-type overrides map[string]bool
+type Overrides map[string]bool
 
-func (c Config) overrides() (overrides, error) {
-	o := make(overrides, len(c.Fast)+len(c.Slow))
+// SlowAndFast returns what the two lists of names say, or an error that names the one that
+// is none.
+func SlowAndFast(slow, fast []string) (Overrides, error) {
+	o := make(Overrides, len(fast)+len(slow))
 	for _, list := range [...]struct {
 		field string
 		names []string
 		slow  bool
-	}{{"Fast", c.Fast, false}, {"Slow", c.Slow, true}} { // Slow is the last word
+	}{{"Fast", fast, false}, {"Slow", slow, true}} { // Slow is the last word
 		for i, name := range list.names {
 			if name == "" || strings.ContainsAny(name, " \t\r\n|") {
 				return nil, fmt.Errorf("cluster: %s[%d] = %q: want the name of a command, such as HGETALL", list.field, i, name)
@@ -31,7 +33,7 @@ func (c Config) overrides() (overrides, error) {
 }
 
 // apply returns the traits of the command with these settings.
-func (o overrides) apply(c command.Command) command.Traits {
+func (o Overrides) apply(c command.Command) command.Traits {
 	t := c.Traits()
 	if len(o) == 0 {
 		return t

@@ -35,15 +35,15 @@ func TestSlowCommands(t *testing.T) {
 func TestSlowAndFastNames(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		config Config
-		slow   string
-		fast   string
+		setSlow, setFast []string
+		slow             string
+		fast             string
 	}{
-		{Config{Slow: []string{"hmget", "MGET"}}, "HMGET MGET HGETALL KEYS", "GET HGET DEL"},
-		{Config{Fast: []string{"EvalSha"}}, "EVAL HGETALL", "EVALSHA GET"},
-		{Config{Fast: command.SlowNames(), Slow: []string{"SORT", "GET"}}, "SORT GET", "HGETALL EVAL KEYS MGET"},
+		{[]string{"hmget", "MGET"}, nil, "HMGET MGET HGETALL KEYS", "GET HGET DEL"},
+		{nil, []string{"EvalSha"}, "EVAL HGETALL", "EVALSHA GET"},
+		{[]string{"SORT", "GET"}, command.SlowNames(), "SORT GET", "HGETALL EVAL KEYS MGET"},
 	} {
-		names, err := test.config.overrides()
+		names, err := SlowAndFast(test.setSlow, test.setFast)
 		require.NoError(t, err)
 		for _, list := range []struct {
 			names string
@@ -160,14 +160,4 @@ func TestSplitSlowDoesNotAllocate(t *testing.T) {
 	}
 	run()
 	require.Zero(t, testing.AllocsPerRun(100, run))
-}
-
-func TestGroupingNames(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, "ByNode", ByNode.String())
-	assert.Equal(t, "BySlot", BySlot.String())
-	assert.Equal(t, "Grouping(7)", Grouping(7).String())
-	assert.NoError(t, ByNode.validate())
-	assert.NoError(t, BySlot.validate())
-	assert.EqualError(t, Grouping(7).validate(), "Config.Group is Grouping(7): want ByNode or BySlot: not sent")
 }

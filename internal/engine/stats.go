@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes"
 )
 
 type counters struct {
@@ -13,29 +13,6 @@ type counters struct {
 	refused, notSent         atomic.Uint64
 	repeated                 atomic.Uint64
 	refreshes, refreshErrors atomic.Uint64
-}
-
-// Stats is that of package cluster, whose fields have the documentation.
-type Stats struct {
-	Nodes []NodeStats
-
-	Slots int
-
-	Moved   uint64
-	Ask     uint64
-	Refused uint64
-	NotSent uint64
-
-	Repeated uint64
-
-	Refreshes     uint64
-	RefreshErrors uint64
-}
-
-// NodeStats is a snapshot of one pool of a node.
-type NodeStats struct {
-	Role string
-	Pool nodepool.Stats
 }
 
 // String describes the client.
@@ -50,8 +27,8 @@ func (c *Client) String() string {
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // Stats returns a snapshot. It is safe to call while the client works.
-func (c *Client) Stats() Stats {
-	s := Stats{
+func (c *Client) Stats() redislanes.Stats {
+	s := redislanes.Stats{
 		Slots: c.current().Covered(),
 		Moved: c.counters.moved.Load(), Ask: c.counters.ask.Load(),
 		Refused: c.counters.refused.Load(), NotSent: c.counters.notSent.Load(), Repeated: c.counters.repeated.Load(),
@@ -66,7 +43,7 @@ func (c *Client) Stats() Stats {
 	for _, n := range nodes {
 		for u := range n.pools {
 			if p := n.pools[u].Load(); p != nil {
-				s.Nodes = append(s.Nodes, NodeStats{Role: use(u).String(), Pool: p.Stats()})
+				s.Nodes = append(s.Nodes, redislanes.NodeStats{Role: use(u).String(), Pool: p.Stats()})
 			}
 		}
 	}

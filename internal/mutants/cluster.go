@@ -9,8 +9,8 @@ var ofCluster = []mutant{
 	},
 	{
 		"a client that is told of one request in many times each of them", "internal/engine/observation.go",
-		"rand.IntN(c.cfg.ObserveOneIn) == 0", "rand.IntN(c.cfg.ObserveOneIn) >= 0",
-		"./internal/engine", "TestOneInSoManyIsObserved", false,
+		"rand.IntN(c.cfg.TraceOneIn) == 0", "rand.IntN(c.cfg.TraceOneIn) >= 0",
+		"./internal/engine", "TestOneInSoManyIsTraced", false,
 	},
 	{
 		"a goroutine's batch is used again though a lane still holds it", "internal/engine/exec.go",

@@ -89,12 +89,12 @@ var ofPool = []mutant{
 	},
 	{
 		"FailFast refuses callers while the only lane is replaced", "internal/nodepool/shared.go",
-		"return a.size.open >= a.max", "return len(a.members) >= a.max",
+		"return a.size.open >= a.Max", "return len(a.members) >= a.Max",
 		"./internal/nodepool", "TestMaxAge", false,
 	},
 	{
 		"FailFast refuses callers while a connection that was used ends", "internal/nodepool/exclusive.go",
-		"if a.size.open < a.max && a.spareLocked() {", "if len(a.members) < a.max {",
+		"if a.size.open < a.Max && a.spareLocked() {", "if len(a.members) < a.Max {",
 		"./internal/nodepool", "TestFailFastBesideOneThatLeaves", false,
 	},
 	{
@@ -169,7 +169,7 @@ var ofPool = []mutant{
 	},
 	{
 		"lanes copy commands without bounds", "internal/nodepool/shared.go",
-		"\tm.lane.SetMaxQueued(a.maxQueued)\n", "",
+		"\tm.lane.SetMaxQueued(a.MaxQueued)\n", "",
 		"./internal/nodepool", "TestLanesAreBoundedByBytes", false,
 	},
 	{
@@ -224,7 +224,7 @@ var ofPool = []mutant{
 	},
 	{
 		"silent connections are replaced without bounds", "internal/nodepool/doubt.go",
-		"< health.MostTimes*p.max }", "< 50*health.MostTimes*p.max }",
+		"< health.MostTimes*p.Max }", "< 50*health.MostTimes*p.Max }",
 		"./pool", "TestPauseIsBounded", false,
 	},
 	{
@@ -239,7 +239,7 @@ var ofPool = []mutant{
 	},
 	{
 		"FailFast waits for a connection that may not be opened", "internal/nodepool/exclusive.go",
-		"if a.size.open < a.max && a.spareLocked() {", "if a.size.open < a.max {",
+		"if a.size.open < a.Max && a.spareLocked() {", "if a.size.open < a.Max {",
 		"./pool", "TestFailFastWhileSilent", false,
 	},
 	{

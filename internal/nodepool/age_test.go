@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes"
 )
 
 const age = 10 * time.Second
@@ -61,9 +61,9 @@ func TestMaxAge(t *testing.T) {
 				close(stop)
 				synctest.Wait()
 				s := w.Stats()
-				require.GreaterOrEqual(t, s.Closes[CloseAged], uint64(5*c.size))
-				require.LessOrEqual(t, s.Closes[CloseAged], uint64(7*c.size), "each lives for nine tenths of the age at least")
-				require.Equal(t, s.Dials-uint64(s.Open+s.Dialing), s.Closes[CloseAged], "nothing else was closed")
+				require.GreaterOrEqual(t, s.Closes[redislanes.CloseAged], uint64(5*c.size))
+				require.LessOrEqual(t, s.Closes[redislanes.CloseAged], uint64(7*c.size), "each lives for nine tenths of the age at least")
+				require.Equal(t, s.Dials-uint64(s.Open+s.Dialing), s.Closes[redislanes.CloseAged], "nothing else was closed")
 				require.Less(t, time.Duration(oldest.Load()), age+2*time.Second)
 				require.Zero(t, s.DialErrors)
 				consistent(t, w.Pool)
@@ -95,10 +95,10 @@ func TestAgedWhileLent(t *testing.T) {
 				require.NoError(t, err)
 				time.Sleep(3 * age)
 				require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-				before := w.Stats().Closes[CloseAged]
+				before := w.Stats().Closes[redislanes.CloseAged]
 				conn.Return()
 				synctest.Wait()
-				require.Equal(t, before+1, w.Stats().Closes[CloseAged])
+				require.Equal(t, before+1, w.Stats().Closes[redislanes.CloseAged])
 				conn, err = w.Lend(t.Context())
 				require.NoError(t, err)
 				conn.Return()
@@ -131,11 +131,11 @@ func TestAgedStayWhileNoneCanBeHad(t *testing.T) {
 			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 		}
 		require.Equal(t, 4, p.Stats().Open)
-		require.EqualValues(t, 1, p.Stats().Closes[CloseAged])
+		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseAged])
 		full.Store(false)
 		time.Sleep(age)
 		require.Equal(t, 5, p.Stats().Open)
-		require.GreaterOrEqual(t, p.Stats().Closes[CloseAged], uint64(5))
+		require.GreaterOrEqual(t, p.Stats().Closes[redislanes.CloseAged], uint64(5))
 		consistent(t, p)
 	})
 }
@@ -147,11 +147,4 @@ func TestMaxAgeOfNothing(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		require.EqualValues(t, 2, w.Stats().Dials)
 	})
-}
-
-func TestMaxAgeIsValidated(t *testing.T) {
-	for _, age := range []time.Duration{-1, time.Millisecond} {
-		_, err := New(Fixed{Options: Options{MaxAge: age}}, lanes.Dialer{}, "h:1", nil)
-		require.ErrorContains(t, err, "MaxAge")
-	}
 }

@@ -107,7 +107,7 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 }
 
 // ourReasons are those for which a pool closes connections itself.
-var ourReasons = []string{CloseByClient, CloseIdle, CloseUnclean, CloseRenewed, CloseAged, CloseStalled}
+var ourReasons = []string{redislanes.CloseByClient, redislanes.CloseIdle, redislanes.CloseUnclean, redislanes.CloseRenewed, redislanes.CloseAged, redislanes.CloseStalled}
 
 // kindOf returns what a dial's failure says, or that of the proof behind it.
 func kindOf(err error) health.Kind {

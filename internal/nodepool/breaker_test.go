@@ -75,7 +75,7 @@ func TestIdleConnectionsArePinged(t *testing.T) {
 			require.NoError(t, node.Pause())
 			defer func() { _ = node.Resume() }()
 			until(t, "the server counts as down", func() bool { return p.Stats().Down })
-			require.Positive(t, p.Stats().Closes[CloseStalled])
+			require.Positive(t, p.Stats().Closes[redislanes.CloseStalled])
 			require.NoError(t, node.Resume())
 			until(t, "it is connected again", func() bool { return p.Stats().Open >= 2 })
 		})
@@ -100,7 +100,7 @@ func TestPingsAreNotUse(t *testing.T) {
 		l.Return()
 	}
 	until(t, "the pool has shrunk", func() bool { return p.Stats().Open == 1 })
-	require.EqualValues(t, 3, p.Stats().Closes[CloseIdle])
+	require.EqualValues(t, 3, p.Stats().Closes[redislanes.CloseIdle])
 }
 
 // TestRefusedHandshakesAreSlow: a server that refuses a password is not asked
@@ -153,7 +153,7 @@ func TestRenewUnderTraffic(t *testing.T) {
 			calls, stop := traffic(t, p, nil)
 			until(t, "connections are old enough, and replaced", func() bool {
 				p.Renew()
-				return p.Stats().Closes[CloseRenewed] >= 3
+				return p.Stats().Closes[redislanes.CloseRenewed] >= 3
 			})
 			seen := calls.Load()
 			until(t, "the traffic goes on", func() bool { return calls.Load() > seen+100 })

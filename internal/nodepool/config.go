@@ -1,144 +1,133 @@
 package nodepool
 
 import (
-	"errors"
-	"fmt"
-	"reflect"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// Config is the settings of a pool: [Fixed], [Adaptive] or [Laned].
-type Config interface {
-	// settings returns the settings with their defaults, or an error that
-	// names the field and the value.
-	settings() (settings, error)
+// Settings are what a pool runs on. A field that is zero has its default. Package pool
+// makes them of the settings of a user, and has the documentation and the limits.
+type Settings struct {
+	Kind        string        // KindFixed, KindAdaptive or KindLaned; default KindLaned
+	Min, Max    int           // connections
+	IdleTimeout time.Duration // how long the load must be low for the pool to shrink
 
-	// inCluster returns the Config with its size, unless it is set, as it should
-	// be for each node of a cluster.
-	inCluster() Config
-}
+	MaxInFlight int // batches on one shared connection
+	MaxQueued   int // bytes that wait to be written on one shared connection
+	Strategy    lanes.Strategy
+	MaxLent     int
+	SlowLanes   int // for batches that are marked as slow; negative: they travel with the others
 
-// Of returns the settings that a configuration of package pool stands for; nil for
-// nil. Those of a nil pointer cannot be used.
-func Of(c interface{ Settings() Config }) Config {
-	if c == nil {
-		return nil
-	}
-	if v := reflect.ValueOf(c); v.Kind() == reflect.Pointer && v.IsNil() {
-		return unusable{fmt.Errorf("pool: the Config is a nil %T: pass Fixed{}, Adaptive{} or Laned{}", c)}
-	}
-	return c.Settings()
-}
-
-// unusable are settings that cannot be used.
-type unusable struct{ why error }
-
-func (u unusable) settings() (settings, error) { return settings{}, u.why }
-func (u unusable) inCluster() Config           { return u }
-
-// InCluster returns the settings with the default size for each node of a
-// cluster, [DefaultSize], if they set none. Without it, a size that is not set
-// is that for a server that stands alone, [DefaultSingleSize]. Packages that make
-// pools for the nodes of a cluster call it; cluster and [Custom] do.
-func InCluster(c Config) Config {
-	if c == nil {
-		return nil // which New refuses
-	}
-	return c.inCluster()
-}
-
-// Options are those of package pool, whose fields have the documentation.
-type Options struct {
 	MaxWaiters             int
 	FailFast               bool
 	StallTimeout           time.Duration
 	PauseTimeout           time.Duration
-	PingEvery              time.Duration
+	PingEvery              time.Duration // negative: never
 	MaxAge                 time.Duration
 	MinBackoff, MaxBackoff time.Duration
 	OnWait                 func(wait time.Duration)
+
+	Trace  *redislanes.Trace    // nil: nobody is told
+	Traced *redislanes.PoolInfo // what Trace knows the pool by
 }
 
+// A Pool embeds its settings. The name keeps them from those who import this package.
+type settings = Settings
+
+// Of returns the settings that a pool.Config stands for, without defaults, or an error
+// that names the field and the value. Package pool, which imports this one, sets it: no
+// public method has settings of this package.
+var Of func(config any) (Settings, error)
+
+// Kinds of pools, as in Stats. The last two are pools inside of a laned one.
 const (
-	defaultMaxWaiters   = 4096
-	defaultStallTimeout = 3 * time.Second
-	defaultPauseTimeout = 10 * time.Second
-	defaultPingEvery    = 10 * time.Second
-	defaultMinBackoff   = 10 * time.Millisecond
-	defaultMaxBackoff   = time.Second
+	KindFixed    = "fixed"
+	KindAdaptive = "adaptive"
+	KindLaned    = "laned"
+
+	kindLent = "lent"
+	kindSlow = "slow"
 )
 
-// What is more than this is a mistake. A server has 65,535 ports for the
-// connections from one address; the set of lanes is copied when one joins.
+// LeastStallTimeout is the least StallTimeout.
+const LeastStallTimeout = health.LeastStallTimeout
+
+// The most connections to each server, unless they are set.
 const (
-	mostConnections = 1 << 16 // 65,536
-	mostLanes       = 1 << 10 // 1,024
-	mostWaiters     = 1 << 20 // 1,048,576
-	mostInFlight    = 1 << 20
+	DefaultSize       = 50 // to each node of a cluster
+	DefaultSingleSize = 10 // to a server that stands alone
 )
 
-// leastAge is the least MaxAge: a connection that lives for less costs more than it is
-// used.
-const leastAge = time.Second
+const (
+	defaultLanes          = 4
+	defaultSlowLanes      = 2
+	defaultMaxInFlight    = 1024
+	defaultMaxQueuedBytes = 8 << 20
+	defaultMaxWaiters     = 4096
+	defaultIdleTimeout    = 10 * time.Second
+	defaultStallTimeout   = 3 * time.Second
+	defaultPauseTimeout   = 10 * time.Second
+	defaultPingEvery      = 10 * time.Second
+	defaultMinBackoff     = 10 * time.Millisecond
+	defaultMaxBackoff     = time.Second
 
-func (o Options) withDefaults() Options {
-	orDefault(&o.MaxWaiters, defaultMaxWaiters)
-	orDefault(&o.StallTimeout, defaultStallTimeout)
-	orDefault(&o.PauseTimeout, max(defaultPauseTimeout, o.StallTimeout))
-	orDefault(&o.PingEvery, defaultPingEvery)
-	orDefault(&o.MinBackoff, defaultMinBackoff)
-	orDefault(&o.MaxBackoff, max(defaultMaxBackoff, o.MinBackoff))
-	return o
+	// laneDepth is the number of batches in flight at which a lane counts as
+	// fully used. It is half of what lanes.FirstFit packs onto a lane, so that
+	// FirstFit finds a lane to spill to before a range of lanes has grown as
+	// well as after it; with strategies that spread the load it bounds the
+	// queue before a batch. MaxInFlight, at which callers wait, is four times
+	// as much: lanes are added long before.
+	laneDepth = 256
+)
+
+// WithDefaults returns the settings with a value in every field. The default size
+// depends on whether the server is a node of a cluster.
+func (s Settings) WithDefaults(inCluster bool) Settings {
+	size := DefaultSingleSize
+	if inCluster {
+		size = DefaultSize
+	}
+	orDefault(&s.Kind, KindLaned)
+	switch s.Kind {
+	case KindFixed:
+		orDefault(&s.Max, size)
+		s.Min, s.MaxInFlight = s.Max, 1
+	case KindAdaptive:
+		orDefault(&s.Min, 1)
+		orDefault(&s.Max, max(size, s.Min))
+		s.MaxInFlight = 1
+	case KindLaned:
+		s = s.withLanes()
+	}
+	orDefault(&s.IdleTimeout, defaultIdleTimeout)
+	orDefault(&s.MaxWaiters, defaultMaxWaiters)
+	orDefault(&s.StallTimeout, defaultStallTimeout)
+	orDefault(&s.PauseTimeout, max(defaultPauseTimeout, s.StallTimeout))
+	orDefault(&s.PingEvery, defaultPingEvery)
+	orDefault(&s.MinBackoff, defaultMinBackoff)
+	orDefault(&s.MaxBackoff, max(defaultMaxBackoff, s.MinBackoff))
+	return s
 }
 
-func (o Options) validate(kind string) error {
-	for _, f := range []struct {
-		name  string
-		value time.Duration
-	}{{"StallTimeout", o.StallTimeout}, {"PauseTimeout", o.PauseTimeout}, {"MinBackoff", o.MinBackoff}, {"MaxBackoff", o.MaxBackoff}, {"MaxAge", o.MaxAge}} {
-		if f.value < 0 {
-			return fmt.Errorf("pool: %s.%s = %v: must not be negative", kind, f.name, f.value)
-		}
+// withLanes has the defaults of a laned pool. Lanes are shared, so that their number
+// does not depend on where the server is.
+func (s Settings) withLanes() Settings {
+	if s.Max > 0 {
+		orDefault(&s.Min, min(defaultLanes, s.Max))
 	}
-	if o.StallTimeout < health.LeastStallTimeout {
-		return fmt.Errorf("pool: %s.StallTimeout = %v: must be at least %v, or a healthy server's pauses count as stalls", kind, o.StallTimeout, health.LeastStallTimeout)
+	orDefault(&s.Min, defaultLanes)
+	orDefault(&s.Max, s.Min)
+	orDefault(&s.MaxInFlight, defaultMaxInFlight)
+	orDefault(&s.MaxQueued, defaultMaxQueuedBytes)
+	orDefault(&s.MaxLent, DefaultSize)
+	orDefault(&s.SlowLanes, defaultSlowLanes)
+	if s.Strategy == nil {
+		s.Strategy = lanes.FirstFit
 	}
-	if o.MaxAge > 0 && o.MaxAge < leastAge {
-		return fmt.Errorf("pool: %s.MaxAge = %v: must be at least %v, or 0 for none", kind, o.MaxAge, leastAge)
-	}
-	if o.PauseTimeout < o.StallTimeout {
-		return fmt.Errorf("pool: %s.PauseTimeout = %v is less than StallTimeout = %v", kind, o.PauseTimeout, o.StallTimeout)
-	}
-	if o.MinBackoff > o.MaxBackoff {
-		return fmt.Errorf("pool: %s.MinBackoff = %v is more than MaxBackoff = %v", kind, o.MinBackoff, o.MaxBackoff)
-	}
-	return inRange(kind, "MaxWaiters", o.MaxWaiters, mostWaiters)
-}
-
-// settings is what a Pool runs on.
-type settings struct {
-	Options
-	kind        string
-	min, max    int           // connections
-	idleTimeout time.Duration // how long the load must be low for the pool to shrink
-	maxInFlight int           // batches on one connection
-	maxQueued   int           // bytes that wait to be written on one shared connection
-
-	shared    bool
-	strategy  lanes.Strategy
-	maxLent   int
-	slowLanes int // for batches that are marked as slow; 0: they travel with the others
-
-	events Events // Waited is in OnWait
-}
-
-// Kind returns the kind of the pools with these settings, as in Stats.Kind.
-func Kind(c Config) string {
-	s, _ := c.settings()
-	return s.kind
+	return s
 }
 
 func orDefault[T comparable](field *T, value T) {
@@ -148,31 +137,22 @@ func orDefault[T comparable](field *T, value T) {
 	}
 }
 
-func inRange(kind, field string, value, most int) error {
-	switch {
-	case value < 0:
-		return fmt.Errorf("pool: %s.%s = %d: must not be negative", kind, field, value)
-	case value > most:
-		return fmt.Errorf("pool: %s.%s = %d: must be at most %d", kind, field, value, most)
-	}
-	return nil
+// HasSlowLanes reports whether pools with these settings have lanes for batches
+// that are marked as slow. Others ignore the mark.
+func (s Settings) HasSlowLanes() bool { return s.WithDefaults(false).SlowLanes > 0 }
+
+// shared reports whether all callers share the connections.
+func (s *Settings) shared() bool { return s.Kind == KindLaned || s.Kind == kindSlow }
+
+// lentSettings are those of the extra connections that a shared pool lends.
+func (s Settings) lentSettings() Settings {
+	s.Kind, s.Min, s.Max, s.MaxInFlight, s.SlowLanes = kindLent, 0, s.MaxLent, 1, 0
+	return s
 }
 
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Validate returns an error that names the field and the value if the settings
-// cannot be used.
-func Validate(c Config) error {
-	if c == nil {
-		return errors.New("pool: the Config is nil: pass Fixed{}, Adaptive{} or Laned{}")
-	}
-	_, err := c.settings()
-	return err
+// slowSettings are those of the lanes for slow commands. FirstFit would put them
+// one behind the other.
+func (s Settings) slowSettings() Settings {
+	s.Kind, s.Min, s.Max, s.Strategy, s.SlowLanes = kindSlow, s.SlowLanes, s.SlowLanes, lanes.LeastUsed, 0
+	return s
 }

@@ -1,6 +1,10 @@
 package nodepool
 
-import "time"
+import (
+	"time"
+
+	"github.com/redislanes/redislanes"
+)
 
 // The law by which a pool with a range of sizes follows its load. The load is
 // how many batches are in flight, waiting or lent a connection at a time; the
@@ -59,9 +63,9 @@ func (c *control) grow(s sample) (to int, why string) {
 	case to <= c.target:
 		return c.target, ""
 	case s.waiters > 0:
-		return to, GrowWaiters
+		return to, redislanes.GrowWaiters
 	}
-	return to, GrowSaturation
+	return to, redislanes.GrowSaturation
 }
 
 // look returns the wanted size, and why if it is to change. The pool looks at
@@ -82,7 +86,7 @@ func (c *control) look(s sample) (to int, why string) {
 	if to = c.shrunk(); to >= c.target || s.now.Sub(c.since) < c.quiet {
 		return c.target, ""
 	}
-	return to, ShrinkQuiet
+	return to, redislanes.ShrinkQuiet
 }
 
 // shrunk returns the size for the highest load of the quiet time.

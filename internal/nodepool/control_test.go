@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
 )
 
 const quietInTests = 10 * time.Second
@@ -24,18 +26,18 @@ func TestControlGrows(t *testing.T) {
 		want                  int
 		why                   string
 	}{
-		{"one waits", 10, 100, 1, 10, sample{open: 10, load: 11, waiters: 1}, 15, GrowWaiters},
-		{"all wait: one step for all", 10, 1000, 1, 15, sample{open: 15, load: 500, waiters: 485}, 667, GrowWaiters},
-		{"not over Max", 10, 100, 1, 15, sample{open: 15, load: 500, waiters: 485}, 100, GrowWaiters},
+		{"one waits", 10, 100, 1, 10, sample{open: 10, load: 11, waiters: 1}, 15, redislanes.GrowWaiters},
+		{"all wait: one step for all", 10, 1000, 1, 15, sample{open: 15, load: 500, waiters: 485}, 667, redislanes.GrowWaiters},
+		{"not over Max", 10, 100, 1, 15, sample{open: 15, load: 500, waiters: 485}, 100, redislanes.GrowWaiters},
 		{"at Max", 10, 100, 1, 100, sample{open: 100, load: 500, waiters: 400}, 100, ""},
 		{"what was decided is yet to be dialled", 10, 100, 1, 50, sample{open: 49, load: 90, waiters: 40}, 50, ""},
-		{"nobody waits, over 90 %", 10, 100, 1, 40, sample{open: 40, load: 37}, 50, GrowSaturation},
+		{"nobody waits, over 90 %", 10, 100, 1, 40, sample{open: 40, load: 37}, 50, redislanes.GrowSaturation},
 		{"at 90 %", 10, 100, 1, 40, sample{open: 40, load: 36}, 40, ""},
 		{"Min may be used up", 10, 100, 1, 10, sample{open: 10, load: 10}, 10, ""},
-		{"the first connection", 0, 50, 1, 0, sample{open: 0, load: 1, waiters: 1}, 2, GrowWaiters},
+		{"the first connection", 0, 50, 1, 0, sample{open: 0, load: 1, waiters: 1}, 2, redislanes.GrowWaiters},
 		{"lanes that are not used up", 4, 16, 256, 4, sample{open: 4, load: 1024}, 4, ""},
-		{"lanes that are", 4, 16, 256, 4, sample{open: 4, load: 1025}, 6, GrowSaturation},
-		{"lanes on which batches wait", 4, 16, 256, 6, sample{open: 6, load: 6 * 1024, waiters: 1}, 16, GrowWaiters},
+		{"lanes that are", 4, 16, 256, 4, sample{open: 4, load: 1025}, 6, redislanes.GrowSaturation},
+		{"lanes on which batches wait", 4, 16, 256, 6, sample{open: 6, load: 6 * 1024, waiters: 1}, 16, redislanes.GrowWaiters},
 		{"before the first lane is there", 4, 16, 256, 4, sample{open: 4, load: 100, waiters: 100}, 4, ""},
 	} {
 		law := controlOf(c.min, c.max, c.depth, c.size)
@@ -79,7 +81,7 @@ func TestControlShrinks(t *testing.T) {
 		}
 		require.Equal(t, c.want, to, "%+v", c)
 		if c.want != c.size {
-			require.Equal(t, ShrinkQuiet, why)
+			require.Equal(t, redislanes.ShrinkQuiet, why)
 			require.Equal(t, quietInTests+time.Second/2, now.Sub(quiet), "%+v", c)
 		}
 	}
@@ -192,21 +194,21 @@ func TestControlDoesNotOscillate(t *testing.T) {
 		for range 1000 {
 			highest := law.peak
 			peak := load()
-			if look(peak) != ShrinkQuiet {
+			if look(peak) != redislanes.ShrinkQuiet {
 				continue
 			}
 			highest = max(highest, peak)
 			for range 50 {
-				require.NotContains(t, []string{GrowSaturation, GrowWaiters}, look(r.IntN(highest+1)), "seed %d: %+v", seed, law)
+				require.NotContains(t, []string{redislanes.GrowSaturation, redislanes.GrowWaiters}, look(r.IntN(highest+1)), "seed %d: %+v", seed, law)
 			}
 		}
 		steady, resizes := load(), map[string]int{}
 		for range 1000 {
 			resizes[look(steady)]++
 		}
-		require.LessOrEqual(t, resizes[GrowSaturation], 1, "seed %d: %+v", seed, law)
-		require.LessOrEqual(t, resizes[ShrinkQuiet], 2, "seed %d: %+v", seed, law)
-		require.Zero(t, resizes[GrowSaturation]*resizes[ShrinkQuiet], "seed %d: %+v", seed, law)
+		require.LessOrEqual(t, resizes[redislanes.GrowSaturation], 1, "seed %d: %+v", seed, law)
+		require.LessOrEqual(t, resizes[redislanes.ShrinkQuiet], 2, "seed %d: %+v", seed, law)
+		require.Zero(t, resizes[redislanes.GrowSaturation]*resizes[redislanes.ShrinkQuiet], "seed %d: %+v", seed, law)
 	}
 }
 
@@ -234,7 +236,7 @@ func TestControlFollowsRandomArrivals(t *testing.T) {
 				if to, why := law.look(sample{now: now, open: law.target, load: peak}); why != "" {
 					law.resize(to)
 					resizes++
-					require.NotEqual(t, ShrinkQuiet, why)
+					require.NotEqual(t, redislanes.ShrinkQuiet, why)
 				}
 			}
 			require.LessOrEqual(t, resizes, 8)

@@ -43,7 +43,7 @@ func (a *sharedAccess) dispatch() {
 // room returns for how many batches the lanes have room, maxAsked at most.
 func (a *sharedAccess) room(set *wire.Lanes) (n int) {
 	for i := 0; i < set.Len() && n < maxAsked; i++ {
-		n += max(0, a.maxInFlight-set.InFlight(i))
+		n += max(0, a.MaxInFlight-set.InFlight(i))
 	}
 	return min(n, maxAsked)
 }
@@ -79,7 +79,7 @@ func (a *sharedAccess) serveLocked(set *wire.Lanes, choices []choice) bool {
 func (a *sharedAccess) placeLocked(set *wire.Lanes, i int, b *wire.Batch) bool {
 	n := set.Len()
 	for left := n; left > 0; left-- {
-		if a.mu.giveLocked(set.Lane(i), b, a.maxInFlight) {
+		if a.mu.giveLocked(set.Lane(i), b, a.MaxInFlight) {
 			return true
 		}
 		i = (i + 1) % n

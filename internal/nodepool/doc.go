@@ -1,9 +1,9 @@
-// Package nodepool keeps the connections to one Redis server; package pool is
-// its face, with the documentation of its settings and figures.
+// Package nodepool keeps the connections to one Redis server. Package pool has the
+// settings of a user, with their documentation and limits, and makes [Settings] of them.
 //
 // The kinds of pool differ in how many may use a connection at the same time:
-// [Fixed] lends each of a fixed number of connections to one caller's batch at
-// a time; [Adaptive] does so with a number that follows the load; [Laned] lets
+// [KindFixed] lends each of a fixed number of connections to one caller's batch at
+// a time; [KindAdaptive] does so with a number that follows the load; [KindLaned] lets
 // all callers share a few, and has others for slow commands. They are settings
 // of one [Pool], which dials, replaces broken connections with backoff and full
 // jitter, queues what finds no free connection (first in, first out, bounded),

@@ -66,7 +66,7 @@ func (m *member) setDoubtLocked() {
 func (m *member) trustLocked() {
 	m.doubted.Store(false)
 	m.health.Trust()
-	if !m.pool.shared && m.lane.InFlight() > 0 {
+	if !m.pool.shared() && m.lane.InFlight() > 0 {
 		m.becomeLocked(busy)
 		return
 	}
@@ -75,7 +75,7 @@ func (m *member) trustLocked() {
 
 // spareLocked reports whether the pool may have one more connection, beside those in
 // doubt.
-func (p *Pool) spareLocked() bool { return len(p.members)+p.dialing < health.MostTimes*p.max }
+func (p *Pool) spareLocked() bool { return len(p.members)+p.dialing < health.MostTimes*p.Max }
 
 // replacedLocked returns how many connections in doubt do not hold their places: those
 // that have been silent for a doubtful time themselves, once the server is known to

@@ -3,54 +3,45 @@ package nodepool
 import (
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// Events are functions of a pool's user that are told what happens in it, without a
-// lock held; each may be nil.
-type Events struct {
-	Waited func(wait time.Duration)
-	Dialed func(DialInfo)
-	Closed func(reason string, open time.Duration, err error)
+// Info returns what traces know the pool by; nil without a trace.
+func (p *Pool) Info() *redislanes.PoolInfo { return p.Traced }
 
-	// Maker is for whoever makes the pool, who finds it again with [Pool.Maker].
-	Maker any
-}
-
-// DialInfo is an attempt to connect that has ended.
-type DialInfo struct {
-	Began time.Time
-	Took  time.Duration
-	Steps wire.Steps
-	Err   error
-}
-
-// Maker returns what Events had for the one who has made the pool.
-func (p *Pool) Maker() any { return p.events.Maker }
-
-// WithEvents returns the settings with the events told besides their own
-// [Options.OnWait]. It is for those who make pools by settings of others.
-func WithEvents(c Config, e Events) Config { return watched{c, e} }
-
-type watched struct {
-	Config
-	events Events
-}
-
-func (w watched) settings() (settings, error) {
-	s, err := w.Config.settings()
-	s.events = w.events
-	switch own, waited := s.OnWait, w.events.Waited; {
-	case own == nil:
-		s.OnWait = waited
-	case waited != nil:
-		s.OnWait = func(wait time.Duration) { own(wait); waited(wait) }
+// listen makes the lock's owner tell of what somebody wants to be told of.
+func (p *Pool) listen() {
+	t := p.Trace
+	if p.OnWait != nil || t != nil && t.Waited != nil {
+		p.mu.tell = p.tellWait
 	}
-	return s, err
+	if t != nil && (t.Dialed != nil || t.ConnClosed != nil) {
+		p.mu.told = p.tellConn
+	}
 }
 
-func (w watched) inCluster() Config { return watched{w.Config.inCluster(), w.events} }
+func (p *Pool) tellWait(wait time.Duration) {
+	if p.OnWait != nil {
+		p.journal.Panicked(p.callOnWait(wait))
+	}
+	if p.Trace != nil && p.Trace.Waited != nil {
+		p.journal.Panicked(p.callWaited(wait))
+	}
+}
+
+func (p *Pool) callOnWait(wait time.Duration) (err error) {
+	defer guard.Catch("Options.OnWait", &err)
+	p.OnWait(wait)
+	return nil
+}
+
+func (p *Pool) callWaited(wait time.Duration) (err error) {
+	defer guard.Catch("Trace.Waited", &err)
+	p.Trace.Waited(redislanes.WaitInfo{Pool: p.Traced, Took: wait})
+	return nil
+}
 
 // A connEvent is an attempt to connect, or the end of a connection.
 type connEvent struct {
@@ -66,12 +57,15 @@ func (p *Pool) tellConn(e connEvent) { p.journal.Panicked(p.callOfConn(e)) }
 
 func (p *Pool) callOfConn(e connEvent) (err error) {
 	switch {
-	case e.ended && p.events.Closed != nil:
-		defer guard.Catch("ConnObserver.Closed", &err)
-		p.events.Closed(e.reason, e.lasted, e.err)
-	case !e.ended && p.events.Dialed != nil:
-		defer guard.Catch("ConnObserver.Dialed", &err)
-		p.events.Dialed(DialInfo{Began: e.began, Took: e.lasted, Steps: e.steps, Err: e.err})
+	case e.ended && p.Trace.ConnClosed != nil:
+		defer guard.Catch("Trace.ConnClosed", &err)
+		p.Trace.ConnClosed(redislanes.CloseInfo{Pool: p.Traced, Open: e.lasted, Reason: e.reason, Err: e.err})
+	case !e.ended && p.Trace.Dialed != nil:
+		defer guard.Catch("Trace.Dialed", &err)
+		p.Trace.Dialed(redislanes.DialInfo{
+			Pool: p.Traced, Began: e.began, Took: e.lasted, Err: e.err,
+			Connect: e.steps.Connect, TLS: e.steps.TLS, Handshake: e.steps.Handshake,
+		})
 	}
 	return nil
 }

@@ -218,7 +218,7 @@ func (a *exclusiveAccess) recordLocked() bool {
 // that wait: FailFast refused callers that had just been answered. One that leaves is
 // in use no more, and another one follows it.
 func (a *exclusiveAccess) fullLocked() bool {
-	if a.size.open < a.max && a.spareLocked() {
+	if a.size.open < a.Max && a.spareLocked() {
 		return false
 	}
 	free := -a.queue.Len()
@@ -230,13 +230,13 @@ func (a *exclusiveAccess) fullLocked() bool {
 	return free <= 0
 }
 
-func (a *exclusiveAccess) limitLocked() string { return a.limit(a.max, "connections in use") }
+func (a *exclusiveAccess) limitLocked() string { return a.limit(a.Max, "connections in use") }
 
 func (a *exclusiveAccess) usageLocked() (used, of int, what string) {
-	return a.size.inUse, a.max, a.ofKind("in use")
+	return a.size.inUse, a.Max, a.ofKind("in use")
 }
 
-func (a *exclusiveAccess) capacity() int { return a.max }
+func (a *exclusiveAccess) capacity() int { return a.Max }
 
 // The connections themselves look for those who wait, the load is counted by
 // becomeLocked, and there is nothing inside.

@@ -30,7 +30,7 @@ func (p *Pool) newMemberLocked() *member {
 func (p *Pool) wantLocked() bool {
 	replaced := p.replacedLocked()
 	serving, all := p.size.open+p.size.doubted-replaced+p.dialing, len(p.members)-replaced+p.dialing
-	wanted := serving < p.size.target && all < p.max && p.spareLocked() || p.health.State() == health.Down
+	wanted := serving < p.size.target && all < p.Max && p.spareLocked() || p.health.State() == health.Down
 	return wanted && p.dialing < p.health.Dials()
 }
 

@@ -21,7 +21,7 @@ func (p *Pool) noteStateLocked(level slog.Level, message string, args ...any) {
 	if p.closed || p.retired {
 		return
 	}
-	if p.kind == kindLent || p.kind == kindSlow {
+	if p.Kind == kindLent || p.Kind == kindSlow {
 		level = slog.LevelDebug
 	}
 	p.note(level, message, args...)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -43,7 +44,7 @@ func consistent(t *testing.T, p *Pool) {
 	var counted controller
 	var chosen []*wire.Lane
 	for i, m := range p.members {
-		require.True(t, p.shared || m.place == i)
+		require.True(t, p.shared() || m.place == i)
 		require.NotContains(t, []state{dialling, gone}, m.state)
 		require.Equal(t, m.state == isIdle, slices.Contains(idleIn(p), m))
 		counted.count(m.state, 1)
@@ -188,7 +189,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		p.joinLocked(m, lane)
 		p.mu.Unlock()
 		synctest.Wait()
-		require.EqualValues(t, 1, p.Stats().Closes[CloseByServer])
+		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseByServer])
 		consistent(t, p)
 	})
 }
@@ -222,11 +223,11 @@ func TestReturnedAfterRetire(t *testing.T) {
 		end    func(*Pool)
 		reason string
 	}{
-		"retired": {(*Pool).Retire, CloseByClient},
-		"renewed": {(*Pool).Renew, CloseRenewed},
+		"retired": {(*Pool).Retire, redislanes.CloseByClient},
+		"renewed": {(*Pool).Renew, redislanes.CloseRenewed},
 	} {
 		for _, kind := range []Config{Fixed{Size: 1}, Laned{Lanes: 1, MaxLent: 1}} {
-			t.Run(name+" "+Kind(kind), func(t *testing.T) {
+			t.Run(name+" "+kind.settings().Kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, kind, time.Millisecond)
 					conn, err := w.Lend(t.Context())

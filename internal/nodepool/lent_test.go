@@ -210,7 +210,7 @@ func TestReturnDuringACommand(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEqual(t, id, now)
 			next.Return()
-			require.EqualValues(t, 1, p.Stats().Closes[CloseUnclean])
+			require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseUnclean])
 		})
 	}
 }

@@ -95,7 +95,7 @@ func (m *member) sendLoginLocked() (stays bool) {
 	a.batch.Add(0, len(command))
 	a.batch.Uncounted()
 	a.call.Begin(1)
-	if p.mu.giveLocked(m.lane, a.batch, p.maxInFlight+besidePing) {
+	if p.mu.giveLocked(m.lane, a.batch, p.MaxInFlight+besidePing) {
 		m.login, m.auth = l, a
 		p.attend()
 	}

@@ -24,8 +24,8 @@ func (s settings) choresEvery() time.Duration {
 	if s.PingEvery > 0 {
 		every = min(every, s.PingEvery/2)
 	}
-	if s.min < s.max {
-		every = min(every, s.idleTimeout/4)
+	if s.Min < s.Max {
+		every = min(every, s.IdleTimeout/4)
 	}
 	return max(every, time.Millisecond)
 }
@@ -193,7 +193,7 @@ func (p *Pool) inspect(now time.Time) {
 func (p *Pool) pingLocked(m *member) {
 	call, b := newPing()
 	call.Begin(1)
-	if p.mu.giveLocked(m.lane, b, p.maxInFlight) {
+	if p.mu.giveLocked(m.lane, b, p.MaxInFlight) {
 		m.ping = call
 	}
 }

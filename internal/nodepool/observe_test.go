@@ -10,6 +10,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -128,32 +130,21 @@ func TestOnWaitOfManyAtOnce(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() { tell(8) }))
 }
 
-func TestWithEvents(t *testing.T) {
+// TestTraceBesideOnWait: the trace is told of waits, also where OnWait panics.
+func TestTraceBesideOnWait(t *testing.T) {
 	t.Parallel()
-	var told []string
-	note := func(who string) func(time.Duration) {
-		return func(wait time.Duration) { told = append(told, who+wait.String()) }
+	info := &redislanes.PoolInfo{Addr: "a:1"}
+	var told []redislanes.WaitInfo
+	trace := &redislanes.Trace{Waited: func(w redislanes.WaitInfo) { told = append(told, w) }}
+	for _, own := range []func(time.Duration){nil, func(time.Duration) { panic("boom") }} {
+		told = nil
+		s := Settings{Kind: KindFixed, OnWait: own, Trace: trace, Traced: info}
+		p, err := NewFor(s.WithDefaults(true), lanes.Dialer{}, wire.Purpose{}, "127.0.0.1:1", nil)
+		require.NoError(t, err)
+		p.tellWait(time.Second)
+		require.Equal(t, []redislanes.WaitInfo{{Pool: info, Took: time.Second}}, told)
+		require.Same(t, info, p.Info())
+		require.Equal(t, DefaultSize, p.Max)
+		require.NoError(t, p.Close())
 	}
-	for _, c := range []struct {
-		config Config
-		want   []string
-	}{
-		{Fixed{Size: 7}, []string{"added1s"}},
-		{Fixed{Size: 7, Options: Options{OnWait: note("own")}}, []string{"own1s", "added1s"}},
-		{InCluster(Fixed{Size: 7}), []string{"added1s"}},
-	} {
-		for _, config := range []Config{WithEvents(c.config, Events{Waited: note("added")}), InCluster(WithEvents(c.config, Events{Waited: note("added")}))} {
-			told = nil
-			s, err := config.settings()
-			require.NoError(t, err)
-			s.OnWait(time.Second)
-			require.Equal(t, c.want, told)
-			require.Equal(t, []any{"fixed", 7}, []any{s.kind, s.max})
-			require.Equal(t, "fixed", Kind(config))
-		}
-	}
-	s, err := InCluster(WithEvents(Fixed{}, Events{Waited: note("")})).settings()
-	require.NoError(t, err)
-	require.Equal(t, DefaultSize, s.max)
-	require.ErrorContains(t, Validate(WithEvents(Fixed{Size: -1}, Events{Waited: note("")})), "Fixed.Size = -1")
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -167,7 +168,7 @@ func besideStalled(t *testing.T, use func(t *testing.T, p *Pool, hangUp func()))
 		require.Error(t, err)
 		p.Renew() // which leaves what is in flight where it is
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
-		for p.Stats().Closes[CloseStalled] == 0 {
+		for p.Stats().Closes[redislanes.CloseStalled] == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		require.Equal(t, 1, p.Stats().Open)
@@ -191,6 +192,6 @@ func TestOutlivedStall(t *testing.T) {
 func TestRotationBehindAStall(t *testing.T) {
 	besideStalled(t, func(t *testing.T, p *Pool, _ func()) {
 		time.Sleep(2 * time.Minute)
-		require.NotZero(t, p.Stats().Closes[CloseAged])
+		require.NotZero(t, p.Stats().Closes[redislanes.CloseAged])
 	})
 }

@@ -3,7 +3,6 @@ package nodepool
 import (
 	"container/list"
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -17,7 +16,7 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// A Pool is the connections to one server. Make it with [New]. All methods are
+// A Pool is the connections to one server. Make it with [NewFor]. All methods are
 // safe for concurrent use.
 type Pool struct {
 	settings
@@ -116,28 +115,15 @@ func (m *member) inFlight() int {
 	return max(0, n)
 }
 
-// New returns a pool for the server at addr, host:port, with the defaults for a
-// server that stands alone (see [InCluster]). It starts to connect in the
-// background; a server that cannot be reached is no error here, but one of the
-// batches sent to it. The logger may be nil.
-func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error) {
-	if err := wire.CheckAddr(addr); err != nil {
-		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
-	}
-	return NewFor(c, d, wire.Purpose{}, addr, log)
-}
-
-// NewFor is New for connections with a purpose, and for an address that a server may
-// have named: one that cannot be dialled fails the batches, and not NewFor.
-func NewFor(c Config, d lanes.Dialer, purpose wire.Purpose, addr string, log *slog.Logger) (*Pool, error) {
-	if err := Validate(c); err != nil {
-		return nil, err
-	}
-	s, _ := c.settings()
+// NewFor returns a pool for the server at addr, host:port, with the defaults for a server
+// that stands alone. It starts to connect in the background. An address that cannot be
+// dialled, and a server that cannot be reached, fail the batches and not NewFor. The logger
+// may be nil.
+func NewFor(s Settings, d lanes.Dialer, purpose wire.Purpose, addr string, log *slog.Logger) (*Pool, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	return newPool(s, d, purpose, addr, log), nil
+	return newPool(s.WithDefaults(false), d, purpose, addr, log), nil
 }
 
 func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log *slog.Logger) *Pool {
@@ -150,17 +136,12 @@ func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log 
 	p.nextLook = time.NewTimer(s.choresEvery())
 	p.counters.closes = make(map[string]uint64)
 	p.logins.next = p.loginAfter(time.Now())
-	if s.shared {
+	if s.shared() {
 		p.access = newSharedAccess(p)
 	} else {
 		p.access = &exclusiveAccess{Pool: p}
 	}
-	if p.OnWait != nil {
-		p.mu.tell = p.tellOnWait
-	}
-	if p.events.Dialed != nil || p.events.Closed != nil {
-		p.mu.told = p.tellConn
-	}
+	p.listen()
 	p.mu.Lock()
 	p.growLocked()
 	p.mu.Unlock()

@@ -150,7 +150,7 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 		c.Return()
 	}
 	until(t, "it is back at Min", func() bool { return p.Stats().Open == 2 })
-	require.EqualValues(t, 4, p.Stats().Closes[CloseIdle])
+	require.EqualValues(t, 4, p.Stats().Closes[redislanes.CloseIdle])
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }
 
@@ -176,7 +176,7 @@ func TestLending(t *testing.T) {
 				require.Equal(t, "$4\r\nin 0\r\n", reply)
 				c.Return()
 			}
-			require.Zero(t, p.Stats().Closes[CloseUnclean])
+			require.Zero(t, p.Stats().Closes[redislanes.CloseUnclean])
 			require.Equal(t, "in 0", get(t, p, name))
 			require.Zero(t, p.Stats().Lent)
 		})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -28,7 +29,7 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 		p.mu.Lock()
 		require.False(t, p.health.MustProve(time.Now()))
 		p.mu.Unlock()
-		require.EqualValues(t, 3*health.SparedYoung, p.Stats().Closes[CloseUnclean])
+		require.EqualValues(t, 3*health.SparedYoung, p.Stats().Closes[redislanes.CloseUnclean])
 		require.NoError(t, p.Close())
 		server.tasks.Wait()
 	})

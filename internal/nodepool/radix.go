@@ -16,11 +16,11 @@ var _ radix.Client = (*Pool)(nil)
 
 // Dial returns a pool for a node of a cluster, as radix's own Cluster needs it: it
 // has answered a PING, and its connections have sent READONLY.
-func Dial(ctx context.Context, c Config, d lanes.Dialer, addr string) (*Pool, error) {
+func Dial(ctx context.Context, s Settings, d lanes.Dialer, addr string) (*Pool, error) {
 	if err := wire.CheckAddr(addr); err != nil {
 		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
 	}
-	p, err := NewFor(InCluster(c), d, wire.Purpose{ReadOnly: true}, addr, nil)
+	p, err := NewFor(s.WithDefaults(true), d, wire.Purpose{ReadOnly: true}, addr, nil)
 	if err != nil {
 		return nil, err
 	}

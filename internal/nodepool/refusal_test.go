@@ -70,7 +70,7 @@ func TestFailFastBesideOneThatLeaves(t *testing.T) {
 				w.mu.Unlock()
 				require.NoError(t, err)
 				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
-				require.EqualValues(t, 1, w.Stats().Closes[CloseAged])
+				require.EqualValues(t, 1, w.Stats().Closes[redislanes.CloseAged])
 			})
 		})
 	}
@@ -95,10 +95,10 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 		require.NoError(t, <-done)
 		require.NoError(t, <-done)
 	})
-	a := newSharedAccess(&Pool{settings: settings{maxInFlight: 2, maxQueued: 1000}})
+	a := newSharedAccess(&Pool{settings: Settings{MaxInFlight: 2, MaxQueued: 1000}})
 	a.set.Store(wire.NewLanes([]*wire.Lane{new(wire.Lane)}, &a.turn))
 	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", a.limitLocked())
-	a.max, a.size.open = 1, 2 // one more than wanted, for now
+	a.Max, a.size.open = 1, 2 // one more than wanted, for now
 	require.True(t, a.fullLocked())
 }
 

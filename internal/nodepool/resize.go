@@ -4,26 +4,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
 )
-
-// Reasons why a pool with a range of sizes changes the wanted one.
-const (
-	GrowWaiters    = "waiters"
-	GrowSaturation = "saturation"
-	ShrinkQuiet    = "quiet"
-)
-
-// A Resize is that of package pool, whose fields have the documentation. It has no
-// type of its own so that pool.Stats(s) converts.
-type Resize = struct {
-	Time     time.Time
-	From, To int
-	Reason   string
-
-	Saturation float64
-	Waiters    int
-}
 
 // Following the load has three steps. Noting: an exclusive pool counts connections
 // in use and their peak in becomeLocked, the lanes of a shared one count batches by
@@ -39,7 +22,7 @@ type controller struct {
 	highest int // load since the last look; of a shared pool, when batches waited
 	grows   uint64
 	shrinks uint64
-	last    Resize
+	last    redislanes.Resize
 }
 
 // ranged reports whether the size can change at all.
@@ -47,12 +30,12 @@ func (c *controller) ranged() bool { return c.min < c.max }
 
 func (s settings) controller() controller {
 	fill := growTo
-	if s.kind == kindLent {
+	if s.Kind == kindLent {
 		fill = 100 // as many as are wanted: a spare one would rarely be used
 	}
-	depth := min(s.maxInFlight, laneDepth)
+	depth := min(s.MaxInFlight, laneDepth)
 	return controller{control: control{
-		min: s.min, max: s.max, depth: depth, fill: fill, quiet: s.idleTimeout, target: s.min,
+		min: s.Min, max: s.Max, depth: depth, fill: fill, quiet: s.IdleTimeout, target: s.Min,
 	}}
 }
 
@@ -125,7 +108,7 @@ func (p *Pool) lookLocked(now time.Time) {
 	switch why {
 	case "":
 		return
-	case ShrinkQuiet:
+	case redislanes.ShrinkQuiet:
 		s.load = c.peak
 	}
 	p.resizeLocked(to, why, s)
@@ -133,7 +116,7 @@ func (p *Pool) lookLocked(now time.Time) {
 
 func (p *Pool) resizeLocked(to int, why string, s sample) {
 	c := &p.size
-	c.last = Resize{
+	c.last = redislanes.Resize{
 		Time: s.now, From: c.target, To: to, Reason: why,
 		Saturation: float64(s.load) / float64(max(1, c.carries(c.target))), Waiters: s.waiters,
 	}
@@ -144,7 +127,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 	}
 	c.resize(to)
 	level := slog.LevelInfo
-	if p.kind == kindLent {
+	if p.Kind == kindLent {
 		level = slog.LevelDebug
 	}
 	p.note(level, "pool resized", "from", c.last.From, "to", to,

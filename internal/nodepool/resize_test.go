@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -55,7 +56,7 @@ func TestResizingLosesNothing(t *testing.T) {
 			wg.Wait()
 			require.Equal(t, strconv.Itoa(int(done.Load())), get(t, p, name))
 			s := p.Stats()
-			require.Equal(t, []string{CloseIdle}, keys(s.Closes))
+			require.Equal(t, []string{redislanes.CloseIdle}, keys(s.Closes))
 		})
 	}
 }

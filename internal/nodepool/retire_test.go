@@ -30,7 +30,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 					}
 					return nil
 				}}
-				p, err := NewFor(Fixed{Size: 1}, simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
+				p, err := NewFor(Fixed{Size: 1}.settings(), simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
 				require.NoError(t, err)
 				defer p.Close()
 				time.Sleep(time.Second)
@@ -41,7 +41,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 				}
 				close(greeted)
 				synctest.Wait()
-				require.EqualValues(t, 1, p.Stats().Closes[CloseRenewed])
+				require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseRenewed])
 			})
 		})
 	}
@@ -59,7 +59,7 @@ func TestAdmittedAtOnce(t *testing.T) {
 			return nil
 		}}
 		o := Options{MinBackoff: time.Hour, MaxBackoff: time.Hour}
-		p, err := NewFor(Fixed{Size: 1, Options: o}, simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
+		p, err := NewFor(Fixed{Size: 1, Options: o}.settings(), simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()
 		time.Sleep(time.Second)
@@ -78,7 +78,7 @@ func TestAdmittedAtOnce(t *testing.T) {
 func TestReadmitSparesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		purpose := wire.Purpose{Member: func(string, []byte, []byte) error { return nil }}
-		p, err := NewFor(Laned{Lanes: 2}, simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
+		p, err := NewFor(Laned{Lanes: 2}.settings(), simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()
 		conn, err := p.Lend(t.Context())

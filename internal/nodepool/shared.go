@@ -33,7 +33,7 @@ func newSharedAccess(p *Pool) *sharedAccess {
 }
 
 func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
-	if b.Slow() && a.slowLanes > 0 {
+	if b.Slow() && a.SlowLanes > 0 {
 		return a.submitSlow(b)
 	}
 	switch waiting := a.waiting.Load(); {
@@ -50,7 +50,7 @@ func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 			return false
 		}
 		for left := set.Len(); left > 0; left-- {
-			if set.Lane(i).Enqueue(b, a.maxInFlight) {
+			if set.Lane(i).Enqueue(b, a.MaxInFlight) {
 				a.attend()
 				return true
 			}
@@ -89,7 +89,7 @@ func (a *sharedAccess) choose(set *lanes.Set, key int64) (i int, err error) {
 
 func (a *sharedAccess) askStrategy(set *lanes.Set, key int64) (i int, err error) {
 	defer guard.Catch("Laned.Strategy", &err)
-	return a.strategy(set, key), nil
+	return a.Strategy(set, key), nil
 }
 
 func (a *sharedAccess) lend(ctx context.Context) (*Lent, error) {
@@ -159,7 +159,7 @@ func (a *sharedAccess) trust(m *member) {
 // that is shared is never given back.
 func (a *sharedAccess) offerLocked(m *member) {
 	if m.state == dialling {
-		m.lane.SetMaxQueued(a.maxQueued)
+		m.lane.SetMaxQueued(a.MaxQueued)
 		if a.size.ranged() {
 			m.lane.CountIn(&a.load)
 		}
@@ -217,14 +217,14 @@ func (a *sharedAccess) recordLocked() bool  { return true }
 func (a *sharedAccess) takePeakLocked() int { return a.load.TakePeak() }
 
 // fullLocked: one that leaves is in use no more, and another one follows it.
-func (a *sharedAccess) fullLocked() bool { return a.size.open >= a.max || !a.spareLocked() }
+func (a *sharedAccess) fullLocked() bool { return a.size.open >= a.Max || !a.spareLocked() }
 
 // limitLocked: lanes with room for batches have none for their bytes.
 func (a *sharedAccess) limitLocked() string {
 	if a.room(a.set.Load()) > 0 {
-		return a.limit(a.maxQueued, "bytes queued on every lane") + " (MaxQueuedBytes)"
+		return a.limit(a.MaxQueued, "bytes queued on every lane") + " (MaxQueuedBytes)"
 	}
-	return a.limit(a.maxInFlight, "batches in flight on every lane") + " (MaxInFlight)"
+	return a.limit(a.MaxInFlight, "batches in flight on every lane") + " (MaxInFlight)"
 }
 
 func (a *sharedAccess) usageLocked() (used, of int, what string) {
@@ -234,4 +234,4 @@ func (a *sharedAccess) usageLocked() (used, of int, what string) {
 	return used, a.capacity(), a.ofKind("in flight")
 }
 
-func (a *sharedAccess) capacity() int { return a.max * a.maxInFlight }
+func (a *sharedAccess) capacity() int { return a.Max * a.MaxInFlight }

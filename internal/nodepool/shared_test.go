@@ -20,7 +20,7 @@ func TestDoLendsToWhatBlocks(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Laned{Lanes: 1}, server)
-	custom, err := Dial(within(t, 10*time.Second), Laned{Lanes: 1}, lanes.Dialer{}, server.Addrs()[0])
+	custom, err := Dial(within(t, 10*time.Second), Laned{Lanes: 1}.settings(), lanes.Dialer{}, server.Addrs()[0])
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, custom.Close()) })
 	ctx := within(t, 20*time.Second)
@@ -58,7 +58,7 @@ func TestDoRefusesWhatChangesAConnection(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	ctx := within(t, 20*time.Second)
-	custom, err := Dial(ctx, Laned{Lanes: 1}, lanes.Dialer{}, server.Addrs()[0])
+	custom, err := Dial(ctx, Laned{Lanes: 1}.settings(), lanes.Dialer{}, server.Addrs()[0])
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, custom.Close()) })
 	clients := map[string]radix.Client{"custom": custom}

@@ -20,6 +20,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -111,7 +112,7 @@ func (w *world) run(length time.Duration, most int, load func(at time.Duration) 
 	}
 	for tick := time.NewTicker(time.Second); ctx.Err() == nil; <-tick.C {
 		s := w.Stats()
-		if s.Target < w.min || s.Target > w.max || s.Open > w.max || s.Dialing > health.MaxDials {
+		if s.Target < w.Min || s.Target > w.Max || s.Open > w.Max || s.Dialing > health.MaxDials {
 			w.t.Errorf("out of bounds: %+v", s)
 		}
 	}
@@ -182,7 +183,7 @@ func TestLoadsOfAllShapes(t *testing.T) {
 				w.run(time.Minute, 0, always(0), nil)
 				s = w.Stats()
 				require.Equal(t, []int{4, 4}, []int{s.Target, s.Open}, "back at Min")
-				require.EqualValues(t, s.Dials-4, s.Closes[CloseIdle])
+				require.EqualValues(t, s.Dials-4, s.Closes[redislanes.CloseIdle])
 			})
 		})
 	}
@@ -276,7 +277,7 @@ func TestLanesAreDrained(t *testing.T) {
 		w.run(10*time.Minute, 2, func(at time.Duration) int { return 1 + int(at/(25*time.Second))%2 }, w.command)
 		s := w.Stats()
 		require.Equal(t, []int{1, 1}, []int{s.Target, s.Open})
-		require.EqualValues(t, 7, s.Closes[CloseIdle])
+		require.EqualValues(t, 7, s.Closes[redislanes.CloseIdle])
 	})
 }
 
@@ -366,11 +367,11 @@ func TestResizesAreShown(t *testing.T) {
 		grown := s.LastResize
 		require.WithinRange(t, grown.Time, w.begin.Add(time.Minute), time.Now())
 		grown.Time = time.Time{}
-		require.Equal(t, Resize{From: 2, To: 4, Reason: GrowWaiters, Saturation: 1.5, Waiters: 1}, grown)
+		require.Equal(t, redislanes.Resize{From: 2, To: 4, Reason: redislanes.GrowWaiters, Saturation: 1.5, Waiters: 1}, grown)
 		w.run(time.Minute, 0, always(0), nil)
 		s = w.Stats()
 		require.Equal(t, []uint64{1, 1}, []uint64{s.Grows, s.Shrinks})
-		require.Equal(t, ShrinkQuiet, s.LastResize.Reason)
+		require.Equal(t, redislanes.ShrinkQuiet, s.LastResize.Reason)
 		require.Equal(t, []int{4, 2}, []int{s.LastResize.From, s.LastResize.To})
 		mu.Lock()
 		defer mu.Unlock()

@@ -94,15 +94,14 @@ func TestSlowBatchesElsewhere(t *testing.T) {
 		"fixed": Fixed{Size: 1}, "adaptive": Adaptive{Max: 1}, "laned": Laned{Lanes: 1, NoSlowLanes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.False(t, HasSlowLanes(c))
+			require.False(t, c.settings().HasSlowLanes())
 			p := open(t, c, server)
 			require.NoError(t, slowly{p}.do(within(t, 5*time.Second), "GET", "k"))
 			require.Nil(t, p.Stats().SlowLaneInFlight)
 			require.Equal(t, 1, p.Stats().Open)
 		})
 	}
-	require.True(t, HasSlowLanes(Laned{}))
-	require.False(t, HasSlowLanes(Laned{SlowLanes: -1}), "such settings cannot be used")
+	require.True(t, Settings{}.HasSlowLanes())
 }
 
 // TestLeavingSlowLanes: a caller that leaves the queue of the slow lanes was not
@@ -216,7 +215,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	p.mu.Unlock()
 	require.Len(t, pools, 3)
 	p.Renew()
-	until(t, "three connections are closed", func() bool { return p.Stats().Closes[CloseRenewed] == 3 })
+	until(t, "three connections are closed", func() bool { return p.Stats().Closes[redislanes.CloseRenewed] == 3 })
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }

@@ -92,7 +92,7 @@ func TestPausedServerIsNotStalled(t *testing.T) {
 				for range cap(done) {
 					require.NoError(t, <-done)
 				}
-				require.Zero(t, p.Stats().Closes[CloseStalled])
+				require.Zero(t, p.Stats().Closes[redislanes.CloseStalled])
 				require.Zero(t, p.Stats().Downs)
 			})
 		})
@@ -120,7 +120,7 @@ func TestPauseTimeout(t *testing.T) {
 				require.InDelta(t, 20, time.Since(began).Seconds(), 2, "PauseTimeout, and up to two looks")
 				require.False(t, p.Stats().Down)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
-				require.EqualValues(t, 1, p.Stats().Closes[CloseStalled])
+				require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseStalled])
 			})
 		})
 	}
@@ -397,7 +397,7 @@ func TestLateEndOfAStalledConnection(t *testing.T) {
 		require.Error(t, err)
 		time.Sleep(5*time.Second + lingers)
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
-		require.EqualValues(t, 1, p.Stats().Closes[CloseStalled])
+		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseStalled])
 		ends()
 		synctest.Wait()
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")

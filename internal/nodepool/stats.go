@@ -6,6 +6,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -19,66 +20,20 @@ type counters struct {
 	closes            map[string]uint64
 }
 
-// Stats is that of package pool, whose fields have the documentation.
-type Stats struct {
-	Addr string
-	Kind string
-
-	Size    int
-	Target  int
-	Open    int
-	InUse   int
-	Idle    int
-	Dialing int
-	Lent    int
-	Extra   int
-
-	Capacity     int
-	InFlight     int
-	LaneInFlight []int
-
-	SlowInFlight     int
-	SlowLaneInFlight []int
-
-	Waiters   int
-	WaitCount uint64
-	WaitTime  time.Duration
-	Exhausted uint64
-
-	Down  bool
-	Downs uint64
-
-	Suspect  bool
-	Suspects uint64
-
-	Silences uint64
-
-	Dials      uint64
-	DialErrors uint64
-	Closes     map[string]uint64
-
-	ErrorReplies map[string]uint64
-
-	BytesSent, BytesReceived uint64
-
-	Grows, Shrinks uint64
-	LastResize     Resize
-}
-
 // ErrorCodes is that of package pool.
 func ErrorCodes() []string { return wire.ErrorCodes() }
 
 // String describes the pool.
-func (p *Pool) String() string { return "pool.Pool{" + p.kind + ", " + p.addr + "}" }
+func (p *Pool) String() string { return "pool.Pool{" + p.Kind + ", " + p.addr + "}" }
 
 // Format prints String for every verb: fmt would read fields that are changing.
 func (p *Pool) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
 
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.
-func (p *Pool) Stats() Stats {
+func (p *Pool) Stats() redislanes.PoolStats {
 	p.mu.Lock()
-	s := Stats{
-		Addr: p.addr, Kind: p.kind, Size: p.max, Open: len(p.members), Dialing: p.dialing,
+	s := redislanes.PoolStats{
+		Addr: p.addr, Kind: p.Kind, Size: p.Max, Open: len(p.members), Dialing: p.dialing,
 		Capacity: p.access.capacity(), Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: p.health.State() == health.Down, Downs: p.counters.downs,
@@ -90,7 +45,7 @@ func (p *Pool) Stats() Stats {
 	for _, m := range p.members {
 		n := m.inFlight()
 		s.InFlight += n
-		if p.shared {
+		if p.shared() {
 			s.LaneInFlight = append(s.LaneInFlight, n)
 		}
 		switch {
@@ -105,14 +60,13 @@ func (p *Pool) Stats() Stats {
 	parts := p.access.partsLocked()
 	p.mu.Unlock()
 	for _, part := range parts {
-		s.addPart(part.Stats())
+		addPart(&s, part.Stats())
 	}
 	return s
 }
 
-// addPart adds what counts for the connections that a shared pool lends, and for
-// its lanes for slow commands, as well.
-func (s *Stats) addPart(l Stats) {
+// addPart adds the connections that a shared pool lends, or its lanes for slow commands.
+func addPart(s *redislanes.PoolStats, l redislanes.PoolStats) {
 	if l.Kind == kindSlow {
 		s.SlowInFlight, s.SlowLaneInFlight = l.InFlight, l.LaneInFlight
 	}

@@ -59,7 +59,7 @@ func (b *brief) serve(conn net.Conn) {
 // greeting, or a little more, and hang up.
 func TestNoDialStorm(t *testing.T) {
 	for kind, config := range map[string]Config{
-		"fixed": InCluster(Fixed{}), "laned": Laned{},
+		"fixed": Fixed{Size: DefaultSize}, "laned": Laned{},
 	} {
 		for name, server := range map[string]*brief{
 			"after the greeting":    {},
@@ -151,12 +151,12 @@ func TestRenewalsAreSpaced(t *testing.T) {
 			w.Renew()
 		}
 		s := w.Stats()
-		require.LessOrEqual(t, s.Closes[CloseRenewed], uint64(5*7), "at 0, 1, 3, 7, 15, 31, 47 s")
+		require.LessOrEqual(t, s.Closes[redislanes.CloseRenewed], uint64(5*7), "at 0, 1, 3, 7, 15, 31, 47 s")
 		time.Sleep(time.Minute)
-		before := s.Closes[CloseRenewed]
+		before := s.Closes[redislanes.CloseRenewed]
 		w.Renew()
 		synctest.Wait()
-		require.Equal(t, before+5, w.Stats().Closes[CloseRenewed], "after a quiet time, at once")
+		require.Equal(t, before+5, w.Stats().Closes[redislanes.CloseRenewed], "after a quiet time, at once")
 	})
 }
 

@@ -45,7 +45,7 @@ func TestStream(t *testing.T) {
 	_, err = say(ctx, c, "PING")
 	require.Error(t, err)
 	require.Equal(t, "", get(t, p, "k"))
-	require.Zero(t, p.Stats().Closes[CloseUnclean], "the lent connection was not used")
+	require.Zero(t, p.Stats().Closes[redislanes.CloseUnclean], "the lent connection was not used")
 	var subscribers []any
 	for { // the server has to notice that the connection is closed
 		require.NoError(t, p.Do(ctx, radix.Cmd(&subscribers, "PUBSUB", "NUMSUB", "c")))

@@ -334,7 +334,7 @@ func TestBlockedUsersAreNotSilence(t *testing.T) {
 				time.Sleep(30 * time.Second)
 				s := p.Stats()
 				require.Zero(t, s.Suspects)
-				require.Empty(t, s.Closes[CloseStalled])
+				require.Empty(t, s.Closes[redislanes.CloseStalled])
 				require.Equal(t, before, h.dialled(), "nobody was asked")
 				h.hold(nothing)
 				require.NoError(t, <-done)

@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
@@ -53,7 +54,7 @@ func TestSteadyUploadIsNotSilence(t *testing.T) {
 			var n int
 			require.NoError(t, p.Do(ctx, radix.Cmd(&n, "APPEND", "k", strings.Repeat("x", size))))
 			require.Equal(t, size, n, "it ran once")
-			require.Zero(t, p.Stats().Closes[CloseStalled])
+			require.Zero(t, p.Stats().Closes[redislanes.CloseStalled])
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
@@ -224,7 +225,7 @@ func TestRestore(t *testing.T) {
 					return client, nil
 				}
 				d := lanes.Dialer{NetDial: dial, Password: "secret", Database: 3, ClientName: "me", NoSetInfo: true}
-				p, err := NewFor(Fixed{Size: 1}, d, wire.Purpose{ReadOnly: true}, "pipe:1", nil)
+				p, err := NewFor(Fixed{Size: 1}.settings(), d, wire.Purpose{ReadOnly: true}, "pipe:1", nil)
 				require.NoError(t, err)
 				defer p.Close()
 				lent, err := p.Lend(t.Context())
@@ -248,7 +249,7 @@ func TestRestore(t *testing.T) {
 				} else {
 					require.Equal(t, c.sent, sent)
 				}
-				require.Equal(t, c.closes, p.Stats().Closes[CloseUnclean])
+				require.Equal(t, c.closes, p.Stats().Closes[redislanes.CloseUnclean])
 			})
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -67,7 +66,7 @@ func (p *Pool) tooManyWait() error {
 func (p *Pool) limit(n int, what string) string { return fmt.Sprintf("%d %s", n, p.ofKind(what)) }
 
 func (p *Pool) ofKind(what string) string {
-	if p.kind == kindSlow {
+	if p.Kind == kindSlow {
 		what += " for slow commands"
 	}
 	return what
@@ -93,16 +92,6 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 	p.counters.waited += waited
 	p.mu.noteWaitLocked(waited)
 	return w
-}
-
-func (p *Pool) tellOnWait(wait time.Duration) {
-	p.journal.Panicked(p.callOnWait(wait))
-}
-
-func (p *Pool) callOnWait(wait time.Duration) (err error) {
-	defer guard.Catch("Options.OnWait", &err)
-	p.OnWait(wait)
-	return nil
 }
 
 // failWaitersLocked ends all who wait. It does so under mu, so that somebody who

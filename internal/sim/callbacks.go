@@ -9,6 +9,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -39,21 +40,14 @@ const (
 	theStrategy callback = iota
 	theCredentials
 	theAddrMap
-	theObserver
+	theTrace
 	theLogger
 	callbacks
 )
 
 // sleeper reports whether the function may take as long as a call of the client
-// does: strategies and observers must not block.
-func (c callback) sleeper() bool { return c != theStrategy && c != theObserver }
-
-var (
-	_ cluster.ContextObserver  = (*user)(nil)
-	_ cluster.TopologyObserver = (*user)(nil)
-	_ cluster.GroupObserver    = (*user)(nil)
-	_ cluster.DialObserver     = (*user)(nil)
-)
+// does: strategies and traces must not block.
+func (c callback) sleeper() bool { return c != theStrategy && c != theTrace }
 
 // A user is the functions that the client calls. All of them are safe for
 // concurrent use.
@@ -63,7 +57,7 @@ type user struct {
 	calls  [callbacks]atomic.Uint64
 	client atomic.Pointer[cluster.Client]
 	inside atomic.Int32      // functions that call the client
-	waits  atomic.Int64      // how long Waited takes
+	waits  atomic.Int64      // how long Trace.Waited takes
 	seen   func(text string) // is given what is logged
 	line   func(slog.Record) // likewise
 	stuck  func() bool       // whether the log returns no more
@@ -140,41 +134,35 @@ func (u *user) addrMap(addr string) string {
 	return addr
 }
 
-// Pool, Request, Waited and Left are those of an observer.
-func (u *user) Pool(cluster.PoolInfo) cluster.PoolObserver { u.behave(theObserver); return u }
-func (u *user) Request(cluster.RequestInfo)                { u.behave(theObserver) }
-func (u *user) Waited(time.Duration) {
-	u.behave(theObserver)
-	time.Sleep(time.Duration(u.waits.Load()))
-}
-func (u *user) Left() { u.behave(theObserver) }
-
-// BeginRequest and those that follow are those of observers that are told more.
-func (u *user) BeginRequest(ctx context.Context, _ cluster.RequestStart) context.Context {
-	u.behave(theObserver)
-	return ctx
-}
-
-func (u *user) EndRequest(context.Context, cluster.RequestStart, cluster.RequestInfo) {
-	u.behave(theObserver)
-}
-
-func (u *user) BeginGroup(ctx context.Context, _ cluster.GroupStart) context.Context {
-	u.behave(theObserver)
-	return ctx
-}
-
-func (u *user) EndGroup(context.Context, cluster.GroupStart, cluster.GroupInfo) {
-	u.behave(theObserver)
-}
-
-func (u *user) TopologyChanged(cluster.TopologyChange) {
-	if u.client.Load() != nil {
-		u.moved()
+// trace returns functions that behave as the user does.
+func (u *user) trace() *redislanes.Trace {
+	return &redislanes.Trace{
+		BeginRequest: func(ctx context.Context, _ redislanes.RequestStart) context.Context {
+			u.behave(theTrace)
+			return ctx
+		},
+		EndRequest: func(context.Context, redislanes.RequestStart, redislanes.RequestInfo) { u.behave(theTrace) },
+		BeginGroup: func(ctx context.Context, _ redislanes.GroupStart) context.Context {
+			u.behave(theTrace)
+			return ctx
+		},
+		EndGroup:   func(context.Context, redislanes.GroupStart, redislanes.GroupInfo) { u.behave(theTrace) },
+		PoolOpened: func(*redislanes.PoolInfo) { u.behave(theTrace) },
+		PoolClosed: func(*redislanes.PoolInfo) { u.behave(theTrace) },
+		Waited: func(redislanes.WaitInfo) {
+			u.behave(theTrace)
+			time.Sleep(time.Duration(u.waits.Load()))
+		},
+		Dialed:     func(redislanes.DialInfo) { u.behave(theTrace) },
+		ConnClosed: func(redislanes.CloseInfo) { u.behave(theTrace) },
+		TopologyChanged: func(redislanes.TopologyChange) {
+			if u.client.Load() != nil {
+				u.moved()
+			}
+			u.behave(theTrace)
+		},
 	}
-	u.behave(theObserver)
 }
-func (u *user) DialEnded(cluster.DialInfo) { u.behave(theObserver) }
 
 // Enabled, Handle, WithAttrs and WithGroup are those of a slog.Handler.
 func (u *user) Enabled(context.Context, slog.Level) bool { u.behave(theLogger); return true }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // An Outcome is what the client said of a command.
@@ -123,7 +122,7 @@ type Sample struct {
 	Addr    string // of a pool, with its role
 	Role    string
 	Balance int64 // Dials - DialErrors - Dialing - Open - Extra - Closes
-	Pool    pool.Stats
+	Pool    redislanes.PoolStats
 	Errors  map[string]uint64 // error replies that the server gave until then, by code
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // TestExcuses: what looks wrong is not where Redis or the world is the cause.
@@ -151,7 +150,7 @@ func TestExcuses(t *testing.T) {
 			"limits", keepsDenied, func(h *History) {
 				h.Terms.Law.Least, h.Terms.RoundTrip = 1, 10*time.Millisecond
 				late := sample(24 * time.Second)
-				late.Pool.Closes = map[string]uint64{pool.CloseAged: 1}
+				late.Pool.Closes = map[string]uint64{redislanes.CloseAged: 1}
 				h.Samples = append(h.Samples, late)
 			},
 		},

@@ -153,7 +153,7 @@ func (h *History) resized(was, is *Sample) string {
 }
 
 // losses are the reasons for which connections are closed that something is wrong with.
-var losses = []string{pool.CloseStalled, pool.CloseByServer, pool.CloseTimeout, pool.CloseProtocol, pool.CloseIOFailure}
+var losses = []string{redislanes.CloseStalled, redislanes.CloseByServer, redislanes.CloseTimeout, redislanes.CloseProtocol, redislanes.CloseIOFailure}
 
 // kept: no connection is lost while nothing happens, or only what harms none.
 func (h *History) kept(was, is *Sample) string {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes"
 )
 
 // honest is a history with which nothing is wrong: a pipeline, hits, a
@@ -75,6 +75,6 @@ func crowded(h *History, at time.Duration, n int) {
 
 // sample is of a pool of 2 to 4 connections, and of a server that has given one error reply.
 func sample(at time.Duration) Sample {
-	p := pool.Stats{Size: 4, Target: 2, Open: 2, Idle: 2, Dials: 2, ErrorReplies: map[string]uint64{"OOM": 1}}
+	p := redislanes.PoolStats{Size: 4, Target: 2, Open: 2, Idle: 2, Dials: 2, ErrorReplies: map[string]uint64{"OOM": 1}}
 	return Sample{At: at, Addr: "a:1", Role: "primary", Pool: p, Errors: map[string]uint64{"OOM": 1}}
 }

@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // roomy: a pool that shrinks because of a quiet time stays large enough for the load that
 // it had then, and is not full of it.
 func (h *History) roomy(was, is *Sample) string {
 	r := is.Pool.LastResize
-	if was != nil && was.Pool.LastResize == r || r.Reason != pool.ShrinkQuiet || is.Role != "primary" {
+	if was != nil && was.Pool.LastResize == r || r.Reason != redislanes.ShrinkQuiet || is.Role != "primary" {
 		return ""
 	}
 	at := r.Time.Sub(h.Start)
@@ -68,7 +67,7 @@ func (h *History) unasked(was, is *Sample) string {
 	if was == nil || h.closedBy(is.At) {
 		return ""
 	}
-	if n := is.Pool.Closes[pool.CloseByClient] - was.Pool.Closes[pool.CloseByClient]; n > 0 {
+	if n := is.Pool.Closes[redislanes.CloseByClient] - was.Pool.Closes[redislanes.CloseByClient]; n > 0 {
 		return fmt.Sprintf("the client has closed %d connections since %v, which nobody has asked for", n, was.At)
 	}
 	return ""

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes"
 )
 
 const (
@@ -138,7 +138,7 @@ func renewals(h *History) string {
 	for i := range h.Samples {
 		s := &h.Samples[i]
 		all := append(seen[s.of()], s)
-		for all[0].At < s.At-renewedWithin || all[0].Pool.Closes[pool.CloseRenewed] > s.Pool.Closes[pool.CloseRenewed] {
+		for all[0].At < s.At-renewedWithin || all[0].Pool.Closes[redislanes.CloseRenewed] > s.Pool.Closes[redislanes.CloseRenewed] {
 			all = all[1:]
 		}
 		seen[s.of()] = all
@@ -146,7 +146,7 @@ func renewals(h *History) string {
 		for _, was := range all {
 			most = max(most, was.Pool.Open+was.Pool.Extra)
 		}
-		if n := s.Pool.Closes[pool.CloseRenewed] - all[0].Pool.Closes[pool.CloseRenewed]; n > uint64((mostRenewals+1)*(most+1)) {
+		if n := s.Pool.Closes[redislanes.CloseRenewed] - all[0].Pool.Closes[redislanes.CloseRenewed]; n > uint64((mostRenewals+1)*(most+1)) {
 			return fmt.Sprintf("%s (%s): %d connections were replaced from %v to %v, of %d at a time", s.Addr, s.Role, n, all[0].At, s.At, most)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/pool"
 )
 
 // A countedBy is what servers have counted for a limit and a key that one call asks about,
@@ -77,7 +77,7 @@ func (h *History) replaced(x *Allowance) bool {
 	if h.Terms.Law.Least != 1 || h.Terms.Budget > h.Terms.anew() {
 		return false
 	}
-	return h.grew(x.Began-h.Terms.anew(), x.Ended+2*h.Terms.Budget, 1, func(s *Sample) uint64 { return s.Pool.Closes[pool.CloseAged] })
+	return h.grew(x.Began-h.Terms.anew(), x.Ended+2*h.Terms.Budget, 1, func(s *Sample) uint64 { return s.Pool.Closes[redislanes.CloseAged] })
 }
 
 // waited reports whether callers waited for connections to a server about when something was

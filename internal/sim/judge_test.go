@@ -17,7 +17,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/pool"
 )
 
 var (
@@ -127,7 +126,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Terms.Law.Least, h.Terms.RoundTrip = 1, 10*time.Millisecond
 			for at, aged := range map[time.Duration]uint64{19 * time.Second: 1, 25 * time.Second: 1, 26 * time.Second: 2} {
 				s := sample(at)
-				s.Pool.Closes = map[string]uint64{pool.CloseAged: aged}
+				s.Pool.Closes = map[string]uint64{redislanes.CloseAged: aged}
 				h.Samples = append(h.Samples, s)
 			}
 			slices.SortFunc(h.Samples, func(a, b Sample) int { return cmp.Compare(a.At, b.At) })
@@ -271,7 +270,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"renewals", "connections are replaced for ever", func(h *History) {
 			s := sample(20 * time.Second)
-			s.Pool.Dials, s.Pool.Closes = 27, map[string]uint64{pool.CloseRenewed: 25}
+			s.Pool.Dials, s.Pool.Closes = 27, map[string]uint64{redislanes.CloseRenewed: 25}
 			h.Samples = append(h.Samples, s)
 		}},
 		{"retries", "a storm", func(h *History) {
@@ -297,16 +296,16 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Samples[0].Pool.Down, h.Samples[1].Pool.Down, h.Samples[1].Pool.Shrinks = true, true, 1
 		}},
 		{"figures", "a connection is lost for nothing", func(h *History) {
-			h.Samples[1].Pool.Closes = map[string]uint64{pool.CloseProtocol: 1}
+			h.Samples[1].Pool.Closes = map[string]uint64{redislanes.CloseProtocol: 1}
 		}},
 		{"figures", "a connection is closed for nothing", func(h *History) {
-			h.Samples[1].Pool.Closes = map[string]uint64{pool.CloseByClient: 1}
+			h.Samples[1].Pool.Closes = map[string]uint64{redislanes.CloseByClient: 1}
 		}},
 		{"figures", "a server is suspect that answers", func(h *History) { h.Samples[1].Pool.Suspects = 1 }},
 		{"figures", "a pool shrinks to less than its load", func(h *History) {
 			h.Terms.Law = law{Least: 1, Most: 4, Depth: 1, Quiet: time.Second}
 			crowded(h, 1500*time.Millisecond, 2)
-			h.Samples[1].Pool.LastResize = pool.Resize{Time: h.Start.Add(1800 * time.Millisecond), From: 4, To: 2, Reason: pool.ShrinkQuiet}
+			h.Samples[1].Pool.LastResize = redislanes.Resize{Time: h.Start.Add(1800 * time.Millisecond), From: 4, To: 2, Reason: redislanes.ShrinkQuiet}
 		}},
 		{"figures", "a connection is never given back", func(h *History) { h.Rest[0].Pool.InUse = 1 }},
 		{"figures", "a pool stays large", func(h *History) { h.Rest[0].Pool.Target = 3 }},

@@ -263,7 +263,7 @@ func (s *Settings) chooseRest(r *rand.Rand) {
 	s.Config.Dialer.Timeout = oneOf(r, 0, 0, time.Second)
 	s.Config.Dialer.Limits = lanes.Limits{Depth: replyDepth, Attributes: replyAttributes}
 	s.Config.Dialer.WriteTimeout = oneOf(r, 0, 0, time.Second)
-	s.Config.ObserveOneIn = oneOf(r, 0, 0, 2, 7)
+	s.Config.TraceOneIn = oneOf(r, 0, 0, 2, 7)
 	s.Config.Lazy = chance(r, 8)
 	switch grace := s.Config.DownGrace; {
 	case grace == 0:

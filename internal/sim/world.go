@@ -240,7 +240,7 @@ func (w *world) connect() error {
 	w.user.seen, w.user.password = w.seen, w.token
 	c.Dialer.NetDial = w.netDial()
 	if !w.settings.Unset {
-		c.Observer, c.Logger, c.AddrMap = &w.user, slog.New(&w.user), w.user.addrMap
+		c.Trace, c.Logger, c.AddrMap = w.user.trace(), slog.New(&w.user), w.user.addrMap
 	}
 	if l, ok := c.Pool.(pool.Laned); ok {
 		l.Strategy = w.user.strategy(l.Strategy)

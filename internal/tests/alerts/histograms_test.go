@@ -22,7 +22,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/metrics/limits"
@@ -62,9 +62,9 @@ func TestHistograms(t *testing.T) {
 func TestBoundsAreBuckets(t *testing.T) {
 	buckets := make(map[string][]float64)
 	registry := prometheus.NewRegistry()
-	requests, decisions := metrics.NewObserver(), limits.NewObserver(nil)
+	requests, decisions := metrics.New(), limits.NewObserver(nil)
 	registry.MustRegister(requests, decisions)
-	requests.Pool(cluster.PoolInfo{Addr: "n1:6379", Role: "primary", Kind: "laned"})
+	requests.Trace().PoolOpened(&redislanes.PoolInfo{Addr: "n1:6379", Role: "primary", Kind: "laned"})
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	for _, family := range families {
@@ -95,16 +95,17 @@ func TestBoundsAreBuckets(t *testing.T) {
 // 30 ms.
 func startService(t *testing.T) (addr string) {
 	registry := prometheus.NewRegistry()
-	requests, decisions := metrics.NewObserver(), limits.NewObserver(nil)
+	requests, decisions := metrics.New(), limits.NewObserver(nil)
 	registry.MustRegister(requests, decisions)
-	pool := requests.Pool(cluster.PoolInfo{Addr: "n1:6379", Role: "primary", Kind: "laned"})
+	trace, pool := requests.Trace(), &redislanes.PoolInfo{Addr: "n1:6379", Role: "primary", Kind: "laned"}
+	trace.PoolOpened(pool)
 	page := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		const took = 30 * time.Millisecond
 		for range 100 { // between any two scrapes
-			requests.Request(cluster.RequestInfo{Took: took, Commands: 2, Trips: 1})
-			pool.Waited(took)
-			pool.(cluster.GroupObserver).EndGroup(r.Context(), cluster.GroupStart{Commands: 2}, cluster.GroupInfo{Took: took})
+			trace.EndRequest(r.Context(), redislanes.RequestStart{Commands: 2}, redislanes.RequestInfo{Took: took, Commands: 2, Trips: 1})
+			trace.Waited(redislanes.WaitInfo{Pool: pool, Took: took})
+			trace.EndGroup(r.Context(), redislanes.GroupStart{Pool: pool, Commands: 2}, redislanes.GroupInfo{Took: took})
 			decisions.Decided(took, []limit.Request{{Limit: new(limit.Limit)}}, limit.Result{Each: make([]limit.Decision, 1)})
 		}
 		page.ServeHTTP(w, r)

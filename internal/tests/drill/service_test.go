@@ -32,8 +32,8 @@ type service struct {
 }
 
 func startService(t *testing.T, addrs []string, size pool.Config, proxies redistest.Proxies) *service {
-	requests, decisions := metrics.NewObserver(), limits.NewObserver(nil)
-	config := cluster.Config{Pool: size, Observer: requests, DownGrace: 100 * time.Millisecond}
+	requests, decisions := metrics.New(), limits.NewObserver(nil)
+	config := cluster.Config{Pool: size, Trace: requests.Trace(), DownGrace: 100 * time.Millisecond}
 	if proxies != nil {
 		config.AddrMap = proxies.AddrMap
 	}
@@ -44,7 +44,7 @@ func startService(t *testing.T, addrs []string, size pool.Config, proxies redist
 	limiter, err := limit.New(client, limit.Config{Observer: decisions})
 	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(metrics.NewCollector(client), requests, decisions,
+	registry.MustRegister(requests, decisions,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	page := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	ctx, stop := context.WithCancel(context.Background())

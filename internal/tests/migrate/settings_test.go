@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4/trace"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
@@ -52,7 +53,7 @@ func TestSettings(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestTrace: what radix tells its trace, ours tells an observer, a log and Stats.
+// TestTrace: what radix tells its trace, ours tells its trace, a log and Stats.
 func TestTrace(t *testing.T) {
 	t.Parallel()
 	emulated := redistest.StartEmulated(t, 3)
@@ -70,9 +71,10 @@ func TestTrace(t *testing.T) {
 	}.New(ctx, emulated.Addrs())
 	require.NoError(t, err)
 	defer theirs.Close()
-	var dialed dials
+	var dialed atomic.Int32
+	ourTrace := &redislanes.Trace{Dialed: func(redislanes.DialInfo) { dialed.Add(1) }}
 	var log lines
-	ours, err := cluster.Config{Observer: &dialed, Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(ctx, emulated.Addrs())
+	ours, err := cluster.Config{Trace: ourTrace, Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(ctx, emulated.Addrs())
 	require.NoError(t, err)
 	defer ours.Close()
 
@@ -91,16 +93,6 @@ func TestTrace(t *testing.T) {
 		require.NoError(t, ctx.Err())
 	}
 }
-
-// dials counts the connections that were made.
-type dials struct{ atomic.Int32 }
-
-func (d *dials) Pool(cluster.PoolInfo) cluster.PoolObserver { return d }
-func (d *dials) Request(cluster.RequestInfo)                {}
-func (d *dials) Waited(time.Duration)                       {}
-func (d *dials) Left()                                      {}
-func (d *dials) Dialed(time.Duration, error)                { d.Add(1) }
-func (d *dials) Closed(string, time.Duration, error)        {}
 
 // lines is what a log was told.
 type lines struct {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
-	"github.com/redislanes/redislanes/pool"
 
 	"github.com/redislanes/redislanes/bench/compare/internal/settings"
 )
@@ -109,7 +109,7 @@ func (e *Endpoint) connected() bool {
 
 // settled reports whether the pool has the connections that it wants: an
 // adaptive one takes more only while callers wait.
-func settled(s pool.Stats) bool {
+func settled(s redislanes.PoolStats) bool {
 	if s.Kind == "adaptive" {
 		return s.Dialing == 0
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 )
 
@@ -48,7 +49,7 @@ func (u *Use) add(other Use) {
 const sampleEvery = 50 * time.Millisecond
 
 // counters of all nodes' pools together.
-func counters(s cluster.Stats) (u Use) {
+func counters(s redislanes.Stats) (u Use) {
 	for _, n := range s.Nodes {
 		u.Waited += n.Pool.WaitCount
 		u.WaitTime += n.Pool.WaitTime
@@ -60,7 +61,7 @@ func counters(s cluster.Stats) (u Use) {
 	return u
 }
 
-func sampleOf(s cluster.Stats, at time.Duration) Sample {
+func sampleOf(s redislanes.Stats, at time.Duration) Sample {
 	sample := Sample{At: at}
 	for _, n := range s.Nodes {
 		sample.Open += n.Pool.Open

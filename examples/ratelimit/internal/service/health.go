@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 )
 
@@ -21,7 +22,7 @@ const healthEvery = 500 * time.Millisecond
 const connecting = 1500 * time.Millisecond
 
 // A Source has the statistics of a client; a *cluster.Client is one.
-type Source interface{ Stats() cluster.Stats }
+type Source interface{ Stats() redislanes.Stats }
 
 // A Health says whether requests should come here: whether all nodes of Redis that
 // this process uses can be asked, and it is not about to stop.
@@ -57,7 +58,7 @@ func (h *Health) Ready() error {
 }
 
 // trouble returns what is wrong with Redis, as far as the client knows.
-func (h *Health) trouble(s cluster.Stats, now time.Time) error {
+func (h *Health) trouble(s redislanes.Stats, now time.Time) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := h.lonely

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
 	"github.com/redislanes/redislanes/limit"
@@ -68,29 +69,29 @@ func TestNodeDown(t *testing.T) {
 	require.Equal(t, http.StatusOK, code)
 }
 
-type stats cluster.Stats
+type stats redislanes.Stats
 
-func (s stats) Stats() cluster.Stats { return cluster.Stats(s) }
+func (s stats) Stats() redislanes.Stats { return redislanes.Stats(s) }
 
 func TestReady(t *testing.T) {
-	node := func(role string, p pool.Stats) cluster.NodeStats {
+	node := func(role string, p redislanes.PoolStats) redislanes.NodeStats {
 		p.Addr = "10.0.0.1:6379"
-		return cluster.NodeStats{Role: role, Pool: p}
+		return redislanes.NodeStats{Role: role, Pool: p}
 	}
 	for _, c := range []struct {
 		slots int
-		node  cluster.NodeStats
+		node  redislanes.NodeStats
 		want  string
 	}{
-		{cluster.SlotCount, node("primary", pool.Stats{Open: 1}), ""},
-		{cluster.SlotCount, node("replica", pool.Stats{Down: true}), ""},
-		{cluster.SlotCount - 100, node("primary", pool.Stats{Open: 1}), "redis: 100 of 16384 slots have no node"},
-		{cluster.SlotCount, node("primary", pool.Stats{Open: 1, Down: true}), "redis: node 10.0.0.1:6379 is down"},
-		{cluster.SlotCount, node("primary", pool.Stats{Open: 1, Suspect: true}), "redis: node 10.0.0.1:6379 does not answer"},
-		{cluster.SlotCount, node("primary", pool.Stats{}), "redis: there is no connection to node 10.0.0.1:6379"},
+		{cluster.SlotCount, node("primary", redislanes.PoolStats{Open: 1}), ""},
+		{cluster.SlotCount, node("replica", redislanes.PoolStats{Down: true}), ""},
+		{cluster.SlotCount - 100, node("primary", redislanes.PoolStats{Open: 1}), "redis: 100 of 16384 slots have no node"},
+		{cluster.SlotCount, node("primary", redislanes.PoolStats{Open: 1, Down: true}), "redis: node 10.0.0.1:6379 is down"},
+		{cluster.SlotCount, node("primary", redislanes.PoolStats{Open: 1, Suspect: true}), "redis: node 10.0.0.1:6379 does not answer"},
+		{cluster.SlotCount, node("primary", redislanes.PoolStats{}), "redis: there is no connection to node 10.0.0.1:6379"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			h := service.NewHealth(stats{Slots: c.slots, Nodes: []cluster.NodeStats{c.node}})
+			h := service.NewHealth(stats{Slots: c.slots, Nodes: []redislanes.NodeStats{c.node}})
 			if err := h.Ready(); c.want == "" || c.node.Pool.Open == 0 { // it may be about to connect
 				require.NoError(t, err)
 			}

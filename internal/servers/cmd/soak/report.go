@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes"
 )
 
 // A report is what came of a run.
@@ -70,7 +70,7 @@ type stats struct {
 	RefreshErrors uint64 `json:"refreshErrors"`
 }
 
-func clientStats(s cluster.Stats) stats {
+func clientStats(s redislanes.Stats) stats {
 	return stats{s.Moved, s.Ask, s.Refused, s.NotSent, s.Repeated, s.Refreshes, s.RefreshErrors}
 }
 

@@ -1,30 +1,33 @@
-package cluster
+package redislanes
 
-import (
-	"time"
+import "time"
 
-	"github.com/redislanes/redislanes/internal/engine"
-)
-
-// PoolInfo says which pool it is.
+// PoolInfo says which pool it is. A [Trace] is given a pointer to it, which is the same
+// for all that it is told of the pool.
 type PoolInfo struct {
 	Addr string // of the node, host:port
 	Role string // what the connections are for: "primary" or "replica"
 	Kind string // "fixed", "adaptive" or "laned"
 }
 
+// A CommandNamer names commands when it is asked, as most traces do not ask.
+type CommandNamer interface {
+	// CommandName returns the name of the commands, such as "INCRBY", in upper case; "" if
+	// they have several names, or if the name is not known.
+	CommandName() string
+}
+
 // RequestStart is what is known of a request before it is sent.
 type RequestStart struct {
-	Commands int  // 0 if Lent is set and the action may send any number of them
-	Lent     bool // it has a connection to itself: a blocking command, a transaction
-
-	names engine.Namer
+	Commands int          // 0 if Lent is set and the action may send any number of them
+	Lent     bool         // it has a connection to itself: a blocking command, a transaction
+	Names    CommandNamer // of the commands; see Command
 }
 
 // Command returns the name of the commands, such as "INCRBY", in upper case; "" if
 // they have several names, or if the name is not known. It may be called until the
 // request has ended.
-func (s RequestStart) Command() string { return nameBy(s.names) }
+func (s RequestStart) Command() string { return nameBy(s.Names) }
 
 // RequestInfo is what became of a request.
 type RequestInfo struct {
@@ -46,6 +49,8 @@ type RequestInfo struct {
 
 // GroupStart is what is known of a group before it is sent.
 type GroupStart struct {
+	Pool *PoolInfo // whose connection it takes
+
 	Commands int // with an ASKING before each that ASK has sent there
 	Bytes    int // that they have
 	Wave     int // 1 for the first groups of the request, 2 for those that go again, and so on
@@ -58,13 +63,13 @@ type GroupStart struct {
 	// where it may take as long as a command blocks. Its wave is the number of the try.
 	Lent bool
 
-	names engine.Namer
+	Names CommandNamer // of the commands; see Command
 }
 
 // Command returns the name of the commands, as RequestStart.Command does.
-func (s GroupStart) Command() string { return nameBy(s.names) }
+func (s GroupStart) Command() string { return nameBy(s.Names) }
 
-func nameBy(n engine.Namer) string {
+func nameBy(n CommandNamer) string {
 	if n == nil {
 		return ""
 	}
@@ -81,8 +86,15 @@ type GroupInfo struct {
 	Err     error
 }
 
+// WaitInfo is a wait for a connection that has ended.
+type WaitInfo struct {
+	Pool *PoolInfo
+	Took time.Duration
+}
+
 // DialInfo is an attempt to connect that has ended.
 type DialInfo struct {
+	Pool  *PoolInfo
 	Began time.Time
 	Took  time.Duration // all of it
 
@@ -92,6 +104,14 @@ type DialInfo struct {
 	Connect, TLS, Handshake time.Duration
 
 	Err error // nil: there is a connection now
+}
+
+// CloseInfo is a connection that has ended.
+type CloseInfo struct {
+	Pool   *PoolInfo
+	Open   time.Duration // for how long it was
+	Reason string        // one of the reasons of PoolStats.Closes, such as CloseIdle
+	Err    error         // behind it
 }
 
 // TopologyChange is how a map of the slots differs from the one before.
@@ -115,14 +135,24 @@ type Outcome uint8
 
 // From best to worst.
 const (
-	OutcomeOK      = Outcome(engine.OutcomeOK)      // every command has a reply that is no error
-	OutcomeError   = Outcome(engine.OutcomeError)   // the server replied with an error
-	OutcomeNotSent = Outcome(engine.OutcomeNotSent) // redislanes.ErrNotSent
-	OutcomeUnknown = Outcome(engine.OutcomeUnknown) // redislanes.ErrUnknownOutcome
+	OutcomeOK      Outcome = iota // every command has a reply that is no error
+	OutcomeFailed                 // the server replied with an error
+	OutcomeNotSent                // ErrNotSent
+	OutcomeUnknown                // ErrUnknownOutcome
 
 	// Outcomes is how many outcomes there are.
-	Outcomes = engine.Outcomes
+	Outcomes = 4
 )
 
 // String returns "ok", "error", "not_sent" or "unknown".
-func (o Outcome) String() string { return engine.Outcome(o).String() }
+func (o Outcome) String() string {
+	switch o {
+	case OutcomeOK:
+		return "ok"
+	case OutcomeFailed:
+		return "error"
+	case OutcomeNotSent:
+		return "not_sent"
+	}
+	return "unknown"
+}

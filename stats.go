@@ -1,27 +1,36 @@
-package pool
+package redislanes
 
-import (
-	"time"
+import "time"
 
-	"github.com/redislanes/redislanes/internal/nodepool"
-)
-
-// Reasons why connections are closed, as Stats.Closes counts them.
-const (
-	CloseByClient  = nodepool.CloseByClient  // the pool was closed, or its server has left the cluster
-	CloseIdle      = nodepool.CloseIdle      // the pool shrank
-	CloseStalled   = nodepool.CloseStalled   // the server was silent too long
-	CloseByServer  = nodepool.CloseByServer  // the server hung up
-	CloseTimeout   = nodepool.CloseTimeout   // the socket accepted no bytes
-	CloseProtocol  = nodepool.CloseProtocol  // the server sent what is not RESP
-	CloseUnclean   = nodepool.CloseUnclean   // its user left a transaction open, or the like
-	CloseRenewed   = nodepool.CloseRenewed   // the address may lead to another server now
-	CloseAged      = nodepool.CloseAged      // it had reached MaxAge, or was lent for long when others were authenticated again
-	CloseIOFailure = nodepool.CloseIOFailure // reset, unreachable and the like
-)
-
-// Stats is a snapshot of a pool. Counters count from the pool's beginning.
+// Stats is a snapshot of a client, from cluster.Client.Stats. Counters count from its
+// beginning.
 type Stats struct {
+	Nodes []NodeStats
+
+	Slots int // that have an owner, 16,384 in a healthy cluster
+
+	Moved   uint64 // MOVED that were followed
+	Ask     uint64 // ASK that were followed
+	Refused uint64 // commands sent again because the server had refused them for now; not those that were given up
+	NotSent uint64 // commands sent again because they had not been sent
+
+	// Repeated commands were sent again although their outcome was unknown:
+	// they only read, or were marked as idempotent.
+	Repeated uint64
+
+	Refreshes     uint64 // of the map of the slots, that succeeded
+	RefreshErrors uint64 // that failed
+}
+
+// NodeStats is a snapshot of one pool of a node. Nodes that were never used
+// have none.
+type NodeStats struct {
+	Role string // what the connections are for: "primary" or "replica"
+	Pool PoolStats
+}
+
+// PoolStats is a snapshot of a pool, in NodeStats or from pool.Pool.Stats. Counters count from the pool's beginning.
+type PoolStats struct {
 	Addr string // host:port
 	Kind string // "fixed", "adaptive" or "laned"
 
@@ -58,7 +67,7 @@ type Stats struct {
 	Suspects uint64 // how often that began
 
 	// How often a connection was silent for so long that no new batch was given to
-	// it (see Options.PauseTimeout). It is not counted for idle connections that are
+	// it (see pool.Options.PauseTimeout). It is not counted for idle connections that are
 	// pinged because of another one and answer.
 	Silences uint64
 
@@ -69,13 +78,13 @@ type Stats struct {
 	DialErrors uint64
 	Closes     map[string]uint64
 
-	// Error replies of the server by their code, which is one of [ErrorCodes]; only
+	// Error replies of the server by their code, which is one of pool.ErrorCodes; only
 	// codes of which there were any. Those that the client followed, or sent the
 	// command again after, are among them, and NOSCRIPT, although that is no failed
 	// command where EVAL follows (radix.EvalScript, pipeline.Pipeline.Eval). Errors inside of another reply, as that to
 	// EXEC, are not, and neither are replies that arrived when their callers had
 	// left, those to the pool's own PINGs, those that stand for a reply beyond
-	// Dialer.Limits, nor refused handshakes, which are DialErrors.
+	// lanes.Dialer.Limits, nor refused handshakes, which are DialErrors.
 	ErrorReplies map[string]uint64
 
 	// Bytes that were handed to sockets and that were read from them, by all
@@ -86,14 +95,9 @@ type Stats struct {
 	LastResize     Resize // the last time; zero if it has not
 }
 
-// ErrorCodes returns the codes by which Stats.ErrorReplies counts, such as "OOM": a
-// fixed list, of which the last one, "other", stands for all codes that are not in
-// it. The code of an error reply is the first word of its text.
-func ErrorCodes() []string { return nodepool.ErrorCodes() }
-
 // Saturation returns what share of the pool is in use, 0 to 1: connections in
 // use by its size; for a laned pool, batches in flight by its capacity.
-func (s Stats) Saturation() float64 {
+func (s PoolStats) Saturation() float64 {
 	used, of := s.InUse, s.Size
 	if s.Kind == "laned" {
 		used, of = s.InFlight, s.Capacity
@@ -104,16 +108,38 @@ func (s Stats) Saturation() float64 {
 	return float64(used) / float64(of)
 }
 
-// Reasons why a pool with a range of sizes changes the wanted one.
+// Reasons why connections are closed, as PoolStats.Closes counts them.
 const (
-	GrowWaiters    = nodepool.GrowWaiters    // callers waited
-	GrowSaturation = nodepool.GrowSaturation // more than 90 % in use
-	ShrinkQuiet    = nodepool.ShrinkQuiet    // less than 30 % in use for IdleTimeout
+	CloseByClient  = "client"   // the pool was closed, or its server has left the cluster
+	CloseIdle      = "idle"     // the pool shrank
+	CloseStalled   = "stalled"  // the server was silent too long
+	CloseByServer  = "server"   // the server hung up
+	CloseTimeout   = "timeout"  // the socket accepted no bytes
+	CloseProtocol  = "protocol" // the server sent what is not RESP
+	CloseUnclean   = "unclean"  // its user left a transaction open, or the like
+	CloseRenewed   = "renewed"  // the address may lead to another server now
+	CloseAged      = "aged"     // it had reached MaxAge, or was lent for long when others were authenticated again
+	CloseIOFailure = "io"       // reset, unreachable and the like
+)
+
+// CloseReasons returns all of these reasons.
+func CloseReasons() []string {
+	return []string{
+		CloseByClient, CloseIdle, CloseStalled, CloseByServer, CloseTimeout,
+		CloseProtocol, CloseUnclean, CloseRenewed, CloseAged, CloseIOFailure,
+	}
+}
+
+// Reasons why a pool with a range of sizes changes the wanted one, as in Resize.
+const (
+	GrowWaiters    = "waiters"    // callers waited
+	GrowSaturation = "saturation" // more than 90 % in use
+	ShrinkQuiet    = "quiet"      // less than 30 % in use for IdleTimeout
 )
 
 // A Resize is a decision to have another number of connections. To dial or
 // close them takes its time after that.
-type Resize = struct {
+type Resize struct {
 	Time     time.Time
 	From, To int    // wanted connections
 	Reason   string // GrowWaiters, GrowSaturation or ShrinkQuiet

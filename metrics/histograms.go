@@ -1,0 +1,175 @@
+package metrics
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/redislanes/redislanes"
+)
+
+// histograms are what requests took, what each node took to answer, and how long
+// requests waited for connections.
+type histograms struct {
+	invalid  error // why they cannot be registered; then they keep nothing
+	requests *prometheus.HistogramVec
+	waits    *prometheus.HistogramVec
+	nodes    *prometheus.HistogramVec // what trips to them took
+	commands *prometheus.CounterVec
+	trips    prometheus.Counter
+
+	// What a request adds to, looked up once.
+	took              [redislanes.Outcomes]prometheus.Observer
+	succeeded, failed prometheus.Counter
+
+	pools sync.Map // *series by *redislanes.PoolInfo
+
+	mu   sync.Mutex         // guards what follows, and the making and deleting of waits and nodes
+	open map[waitLabels]int // how many pools have these labels
+}
+
+// waitLabels are the values of poolLabels.
+type waitLabels [3]string
+
+// series is what one pool adds to. Its labels are looked up once.
+type series struct {
+	waits, trips prometheus.Observer
+	labels       waitLabels
+}
+
+func newHistograms(labels prometheus.Labels) *histograms {
+	h := &histograms{open: make(map[waitLabels]int)}
+	if h.invalid = usable(labels); h.invalid != nil {
+		return h
+	}
+	h.requests = prometheus.NewHistogramVec(requestMetric.histogram(labels), requestMetric.labels)
+	h.waits = prometheus.NewHistogramVec(waitMetric.histogram(labels), waitMetric.labels)
+	h.nodes = prometheus.NewHistogramVec(tripTimeMetric.histogram(labels), tripTimeMetric.labels)
+	h.commands = prometheus.NewCounterVec(commandsMetric.counter(labels), commandsMetric.labels)
+	h.trips = prometheus.NewCounter(tripsMetric.counter(labels))
+	for i := range h.took { // a rate needs a value to start from
+		h.took[i] = h.requests.WithLabelValues(redislanes.Outcome(i).String())
+	}
+	h.succeeded, h.failed = h.commands.WithLabelValues("success"), h.commands.WithLabelValues("error")
+	return h
+}
+
+// trace returns what tells the histograms of a client.
+func (h *histograms) trace() *redislanes.Trace {
+	if h.invalid != nil {
+		return new(redislanes.Trace)
+	}
+	return &redislanes.Trace{
+		EndRequest: h.endRequest, EndGroup: h.endGroup, PoolOpened: h.poolOpened, PoolClosed: h.poolClosed, Waited: h.waited,
+	}
+}
+
+// usable finds labels at which client_golang would panic, or refuse later.
+func usable(labels prometheus.Labels) error {
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		taken := slices.Contains(ownLabels, name)
+		if taken || name == "" || !utf8.ValidString(name) || !utf8.ValidString(labels[name]) {
+			return fmt.Errorf("metrics: WithConstLabels: %q = %q: taken by a metric, empty, or not UTF-8", name, labels[name])
+		}
+	}
+	return nil
+}
+
+// endRequest leaves out requests with a connection to themselves: a command may block
+// for as long as it likes.
+func (h *histograms) endRequest(_ context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
+	if s.Lent || int(r.Outcome) >= len(h.took) {
+		return
+	}
+	h.took[r.Outcome].Observe(r.Took.Seconds())
+	add(h.succeeded, r.Commands-r.Failed)
+	add(h.failed, r.Failed)
+	add(h.trips, r.Trips)
+}
+
+// add adds n; a counter panics if it is told to go down.
+func add(c prometheus.Counter, n int) {
+	if n > 0 {
+		c.Add(float64(n))
+	}
+}
+
+func (h *histograms) endGroup(_ context.Context, s redislanes.GroupStart, g redislanes.GroupInfo) {
+	if of := h.of(s.Pool); of != nil && !s.Lent {
+		of.trips.Observe(g.Took.Seconds())
+	}
+}
+
+func (h *histograms) waited(w redislanes.WaitInfo) {
+	if of := h.of(w.Pool); of != nil {
+		of.waits.Observe(w.Took.Seconds())
+	}
+}
+
+// of returns the series of a pool, nil if it is closed.
+func (h *histograms) of(p *redislanes.PoolInfo) *series {
+	of, _ := h.pools.Load(p)
+	known, _ := of.(*series)
+	return known
+}
+
+func (h *histograms) poolOpened(p *redislanes.PoolInfo) {
+	labels := waitLabels{strings.ToValidUTF8(p.Addr, "\uFFFD"), p.Role, p.Kind}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	waits, err := h.waits.GetMetricWithLabelValues(labels[:]...)
+	if err != nil {
+		return
+	}
+	trips, err := h.nodes.GetMetricWithLabelValues(labels[:]...)
+	if err != nil {
+		return
+	}
+	h.open[labels]++
+	h.pools.Store(p, &series{waits: waits, trips: trips, labels: labels})
+}
+
+// poolClosed ends the series, unless the node has come back meanwhile.
+func (h *histograms) poolClosed(p *redislanes.PoolInfo) {
+	of := h.of(p)
+	if of == nil {
+		return
+	}
+	h.pools.Delete(p)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open[of.labels]--; h.open[of.labels] <= 0 {
+		delete(h.open, of.labels)
+		h.waits.DeleteLabelValues(of.labels[:]...)
+		h.nodes.DeleteLabelValues(of.labels[:]...)
+	}
+}
+
+func (h *histograms) describe(ch chan<- *prometheus.Desc) {
+	if h.invalid != nil {
+		ch <- prometheus.NewInvalidDesc(h.invalid)
+		return
+	}
+	h.requests.Describe(ch)
+	h.waits.Describe(ch)
+	h.nodes.Describe(ch)
+	h.commands.Describe(ch)
+	h.trips.Describe(ch)
+}
+
+func (h *histograms) collect(ch chan<- prometheus.Metric) {
+	if h.invalid != nil {
+		return
+	}
+	h.requests.Collect(ch)
+	h.waits.Collect(ch)
+	h.nodes.Collect(ch)
+	h.commands.Collect(ch)
+	h.trips.Collect(ch)
+}

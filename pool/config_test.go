@@ -1,0 +1,130 @@
+package pool
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		config    Config
+		inCluster bool
+		min, max  int
+	}{
+		{Fixed{}, false, 10, 10},
+		{Fixed{}, true, 50, 50},
+		{Fixed{Size: 7}, true, 7, 7},
+		{Fixed{Size: 7}, false, 7, 7},
+		{Adaptive{}, false, 1, 10},
+		{Adaptive{Min: 30}, false, 30, 30},
+		{Adaptive{}, true, 1, 50},
+		{Adaptive{Max: 3}, true, 1, 3},
+		{Adaptive{Min: 80}, true, 80, 80},
+		{Laned{}, true, 4, 4},
+		{Adaptive{Min: 80}, false, 80, 80},
+		{Adaptive{Min: 2, Max: 5}, false, 2, 5},
+		{Laned{}, false, 4, 4},
+		{Laned{Lanes: 16}, false, 16, 16},
+		{Laned{MaxLanes: 16}, false, 4, 16},
+		{Laned{MaxLanes: 2}, false, 2, 2},
+		{Laned{Lanes: 1, MaxLanes: 8}, false, 1, 8},
+	} {
+		set, err := c.config.settings()
+		require.NoError(t, err)
+		s := set.WithDefaults(c.inCluster)
+		again := s.WithDefaults(!c.inCluster)
+		s.Strategy, again.Strategy = nil, nil
+		require.Equal(t, s, again, "once is enough")
+		require.Equal(t, []int{c.min, c.max}, []int{s.Min, s.Max}, "%+v", c.config)
+		require.Positive(t, s.MaxWaiters)
+		require.Positive(t, s.StallTimeout)
+	}
+}
+
+func TestSettingsThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		config Config
+		want   string
+	}{
+		{nil, "pool: the Config is nil: pass Fixed{}, Adaptive{} or Laned{}"},
+		{Fixed{Size: -3}, "Fixed.Size = -3"},
+		{Adaptive{Min: -1}, "Adaptive.Min = -1"},
+		{Adaptive{Max: -1}, "Adaptive.Max = -1"},
+		{Adaptive{Min: 9, Max: 8}, "Adaptive.Min = 9 is more than Max = 8"},
+		{Adaptive{IdleTimeout: -time.Second}, "Adaptive.IdleTimeout = -1s"},
+		{Laned{Lanes: -1}, "Laned.Lanes = -1"},
+		{Laned{MaxLanes: -1}, "Laned.MaxLanes = -1"},
+		{Laned{Lanes: 9, MaxLanes: 8}, "Laned.Lanes = 9 is more than MaxLanes = 8"},
+		{Laned{IdleTimeout: -time.Second}, "Laned.IdleTimeout = -1s"},
+		{Laned{MaxQueuedBytes: -1}, "pool: Laned.MaxQueuedBytes = -1: must not be negative"},
+		{Laned{MaxQueuedBytes: 2e9}, "pool: Laned.MaxQueuedBytes = 2000000000: must be at most 1073741824"},
+		{Fixed{Options: Options{MaxAge: time.Second - 1}}, "Fixed.MaxAge = 999.999999ms: must be at least 1s"},
+		{Laned{Options: Options{MaxAge: -1}}, "Laned.MaxAge = -1ns: must be at least 1s"},
+		{Laned{MaxInFlight: -1}, "Laned.MaxInFlight = -1"},
+		{Laned{MaxLent: -1}, "Laned.MaxLent = -1"},
+		{Laned{SlowLanes: -1}, "Laned.SlowLanes = -1"},
+		{Laned{SlowLanes: 3, NoSlowLanes: true}, "Laned.SlowLanes = 3 although NoSlowLanes is set"},
+		{Laned{Options: Options{MaxWaiters: -1}}, "Laned.MaxWaiters = -1"},
+		{Fixed{Size: 1e9}, "Fixed.Size = 1000000000: must be at most 65536"},
+		{Adaptive{Min: 1e9, Max: 2e9}, "Adaptive.Min = 1000000000: must be at most 65536"},
+		{Adaptive{Max: 1e9}, "Adaptive.Max = 1000000000: must be at most 65536"},
+		{Laned{Lanes: 1e9}, "Laned.Lanes = 1000000000: must be at most 1024"},
+		{Laned{MaxLanes: 1025}, "Laned.MaxLanes = 1025: must be at most 1024"},
+		{Laned{SlowLanes: 1e9}, "Laned.SlowLanes = 1000000000: must be at most 1024"},
+		{Laned{MaxLent: 65537}, "Laned.MaxLent = 65537: must be at most 65536"},
+		{Laned{MaxInFlight: 1e9}, "Laned.MaxInFlight = 1000000000: must be at most 1048576"},
+		{Fixed{Options: Options{MaxWaiters: 1e9}}, "Fixed.MaxWaiters = 1000000000: must be at most 1048576"},
+		{Fixed{Options: Options{StallTimeout: -1}}, "Fixed.StallTimeout = -1ns"},
+		{Fixed{Options: Options{PingEvery: 5}}, "Fixed.PingEvery = 5ns: must be at least 10ms, or negative for never"},
+		{Fixed{Options: Options{MinBackoff: 10}}, "Fixed.MinBackoff = 10ns: must be at least 1ms (a number without a unit"},
+		{Laned{IdleTimeout: 30}, "Laned.IdleTimeout = 30ns: must be at least 1ms"},
+		{Laned{Options: Options{StallTimeout: 1}}, "Laned.StallTimeout = 1ns: must be at least 16ms"},
+		{Fixed{Options: Options{StallTimeout: 16*time.Millisecond - 1}}, "must be at least 16ms"},
+		{Fixed{Options: Options{MinBackoff: time.Minute, MaxBackoff: time.Second}}, "Fixed.MinBackoff = 1m0s is more than MaxBackoff = 1s"},
+	} {
+		require.ErrorContains(t, Validate(c.config), c.want)
+	}
+}
+
+// TestSettings: what a user sets is what the pool is given.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	o := Options{
+		MaxWaiters: 1, FailFast: true, StallTimeout: time.Second, PauseTimeout: 2 * time.Second, PingEvery: 3 * time.Second,
+		MaxAge: 4 * time.Second, MinBackoff: 5 * time.Second, MaxBackoff: 6 * time.Second,
+	}
+	same := nodepool.Settings{
+		MaxWaiters: 1, FailFast: true, StallTimeout: time.Second, PauseTimeout: 2 * time.Second, PingEvery: 3 * time.Second,
+		MaxAge: 4 * time.Second, MinBackoff: 5 * time.Second, MaxBackoff: 6 * time.Second,
+	}
+	fixed, adaptive, laned := same, same, same
+	fixed.Kind, fixed.Max = nodepool.KindFixed, 7
+	adaptive.Kind, adaptive.Min, adaptive.Max, adaptive.IdleTimeout = nodepool.KindAdaptive, 8, 9, 10*time.Second
+	laned.Kind, laned.Min, laned.Max, laned.IdleTimeout = nodepool.KindLaned, 11, 12, 13*time.Second
+	laned.SlowLanes, laned.MaxInFlight, laned.MaxQueued, laned.MaxLent = 14, 15, 16, 17
+	for _, c := range []struct {
+		set  Config
+		want nodepool.Settings
+	}{
+		{Fixed{Size: 7, Options: o}, fixed},
+		{Adaptive{Min: 8, Max: 9, IdleTimeout: 10 * time.Second, Options: o}, adaptive},
+		{&Laned{Lanes: 11, MaxLanes: 12, IdleTimeout: 13 * time.Second, SlowLanes: 14, MaxInFlight: 15, MaxQueuedBytes: 16, MaxLent: 17, Options: o}, laned},
+		{Laned{NoSlowLanes: true}, nodepool.Settings{Kind: nodepool.KindLaned, SlowLanes: -1}},
+	} {
+		got, err := nodepool.Of(c.set)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	}
+	given, err := nodepool.Of(Laned{Strategy: lanes.RoundRobin, Options: Options{OnWait: func(time.Duration) {}}})
+	require.NoError(t, err)
+	require.NotNil(t, given.Strategy)
+	require.NotNil(t, given.OnWait)
+	require.False(t, nodepool.Settings{SlowLanes: -1}.HasSlowLanes())
+}

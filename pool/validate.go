@@ -1,0 +1,68 @@
+package pool
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/nodepool"
+	"github.com/redislanes/redislanes/internal/setting"
+)
+
+// What is more than this is a mistake. A server has 65,535 ports for the
+// connections from one address; the set of lanes is copied when one joins.
+const (
+	mostConnections = 1 << 16 // 65,536
+	mostLanes       = 1 << 10 // 1,024
+	mostWaiters     = 1 << 20 // 1,048,576
+	mostInFlight    = 1 << 20
+	mostQueuedBytes = 1 << 30
+)
+
+// leastAge is the least MaxAge: a connection that lives for less costs more than it is
+// used.
+const leastAge = time.Second
+
+// leastPing is the least PingEvery. A server with more connections than that allows would
+// have nothing else to do.
+const leastPing = 10 * time.Millisecond
+
+// validateOptions returns an error if the options cannot be used that the settings, which
+// have their defaults, were made of.
+func validateOptions(kind string, s nodepool.Settings) error {
+	if err := cmp.Or(
+		setting.Duration("pool: "+kind+".StallTimeout", s.StallTimeout, nodepool.LeastStallTimeout, 0, "or a healthy server's pauses count as stalls"),
+		setting.Duration("pool: "+kind+".PauseTimeout", s.PauseTimeout, setting.Least, 0, ""),
+		setting.DurationOrNone("pool: "+kind+".PingEvery", s.PingEvery, leastPing, 0, "never"),
+		setting.Duration("pool: "+kind+".MaxAge", s.MaxAge, leastAge, 0, "or 0 for none"),
+		setting.Duration("pool: "+kind+".MinBackoff", s.MinBackoff, setting.Least, 0, ""),
+		setting.Duration("pool: "+kind+".MaxBackoff", s.MaxBackoff, setting.Least, 0, ""),
+	); err != nil {
+		return err
+	}
+	if s.PauseTimeout < s.StallTimeout {
+		return fmt.Errorf("pool: %s.PauseTimeout = %v is less than StallTimeout = %v", kind, s.PauseTimeout, s.StallTimeout)
+	}
+	if s.MinBackoff > s.MaxBackoff {
+		return fmt.Errorf("pool: %s.MinBackoff = %v is more than MaxBackoff = %v", kind, s.MinBackoff, s.MaxBackoff)
+	}
+	return inRange(kind, "MaxWaiters", s.MaxWaiters, mostWaiters)
+}
+
+func inRange(kind, field string, value, most int) error {
+	switch {
+	case value < 0:
+		return fmt.Errorf("pool: %s.%s = %d: must not be negative", kind, field, value)
+	case value > most:
+		return fmt.Errorf("pool: %s.%s = %d: must be at most %d", kind, field, value, most)
+	}
+	return nil
+}
+
+// inOrder checks a range, and the time after which it shrinks.
+func inOrder(kind, from string, low int, to string, high int, idle time.Duration) error {
+	if low > high {
+		return fmt.Errorf("pool: %s.%s = %d is more than %s = %d", kind, from, low, to, high)
+	}
+	return setting.Duration("pool: "+kind+".IdleTimeout", idle, setting.Least, 0, "")
+}

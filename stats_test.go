@@ -1,0 +1,25 @@
+package redislanes_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+)
+
+func TestSaturation(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		stats redislanes.PoolStats
+		want  float64
+	}{
+		{redislanes.PoolStats{}, 0},
+		{redislanes.PoolStats{Kind: "laned"}, 0},
+		{redislanes.PoolStats{Kind: "fixed", Size: 4, InUse: 4}, 1},
+		{redislanes.PoolStats{Kind: "adaptive", Size: 8, Target: 4, InUse: 2}, 0.25},
+		{redislanes.PoolStats{Kind: "laned", Size: 2, InUse: 2, Capacity: 2048, InFlight: 512, SlowInFlight: 1024}, 0.25},
+	} {
+		require.Equal(t, c.want, c.stats.Saturation(), "%+v", c.stats)
+	}
+}
