@@ -93,6 +93,11 @@ type Dialer struct {
 	// connection does with its own, and however long its Close takes. For TLS, set TLS
 	// and do not make it here.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+	// NetDialKeepsDeadlines has no effect: deadlines hold over every connection of NetDial.
+	//
+	// Deprecated: leave it out. It goes with the first tag.
+	NetDialKeepsDeadlines bool
 }
 
 // Limits bound what one reply of a server may cost. A zero field takes its

@@ -31,17 +31,18 @@ var everything = []string{
 
 // leftOut are the fields without a setting, and why.
 var leftOut = map[string]string{
-	"Options.OnWait":        "metrics.Metrics, which the service has, are told of each wait",
-	"limit.Config.Observer": "the service's own, for /metrics",
-	"cluster.Config.Trace":  "the service's own, for /metrics",
-	"cluster.Config.Logger": "the service's own",
-	"cluster.Config.Zone":   "a limiter reads nothing from replicas",
-	"cluster.Config.ZoneOf": "the same",
-	"Dialer.Credentials":    "set by -password-file, in place of Username and Password",
-	"Dialer.ReauthEvery":    "for tokens that expire, which a file does not hold",
-	"Dialer.TLS":            "has settings of its own, -tls and so on, with files",
-	"Dialer.Limits":         "the replies of a limiter are numbers",
-	"Dialer.NetDial":        "a function",
+	"Options.OnWait":               "metrics.Metrics, which the service has, are told of each wait",
+	"limit.Config.Observer":        "the service's own, for /metrics",
+	"cluster.Config.Trace":         "the service's own, for /metrics",
+	"cluster.Config.Logger":        "the service's own",
+	"cluster.Config.Zone":          "a limiter reads nothing from replicas",
+	"cluster.Config.ZoneOf":        "the same",
+	"Dialer.Credentials":           "set by -password-file, in place of Username and Password",
+	"Dialer.ReauthEvery":           "for tokens that expire, which a file does not hold",
+	"Dialer.TLS":                   "has settings of its own, -tls and so on, with files",
+	"Dialer.Limits":                "the replies of a limiter are numbers",
+	"Dialer.NetDialKeepsDeadlines": "deprecated",
+	"Dialer.NetDial":               "a function",
 }
 
 // TestEveryFieldHasASetting: what the library can be told, the service can.
