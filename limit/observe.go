@@ -2,7 +2,7 @@ package limit
 
 import "time"
 
-// An Observer is told of decisions; metrics.LimitObserver is one, for Prometheus. It
+// An Observer is told of decisions; limits.Observer is one, for Prometheus. It
 // is called from many goroutines, must be quick and must not block.
 type Observer interface {
 	// Decided is called at the end of each call of Allow, by the goroutine that

@@ -54,3 +54,47 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 	require.Greater(t, named, 300, "the tables of docs/faults.md were read")
 }
+
+var (
+	apiLine  = regexp.MustCompile(`^(\w+): (?:method \(\*?(\w+)\) (\w+)|type (\w+) (?:struct|interface), (\w+)|\w+ (\w+))`)
+	apiWords = regexp.MustCompile(`\b([a-z]+)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
+)
+
+// TestNamesInDocsExist: what a page or a comment calls by the name of one of our packages is
+// in api.txt. The changelog also names what is gone.
+func TestNamesInDocsExist(t *testing.T) {
+	const root = "../.."
+	text, err := os.ReadFile(root + "/api.txt")
+	require.NoError(t, err)
+	public := make(map[string]bool) // packages, "package.Name" and "package.Type.Member"
+	for line := range strings.Lines(string(text)) {
+		m := apiLine.FindStringSubmatch(line)
+		require.NotNil(t, m, line)
+		pkg, owner, member, name := m[1], m[2]+m[4], m[3]+m[5], m[6]
+		public[pkg] = true
+		public[pkg+"."+owner+name] = true
+		public[pkg+"."+owner+"."+member] = true
+	}
+	checked := 0
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "CHANGELOG.md" || !strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for line := range strings.Lines(string(text)) {
+			if strings.HasSuffix(path, ".go") && !strings.HasPrefix(strings.TrimSpace(line), "//") {
+				continue
+			}
+			for _, m := range apiWords.FindAllStringSubmatch(line, -1) {
+				if !public[m[1]] {
+					continue
+				}
+				if checked++; !public[m[1]+"."+m[2]] {
+					t.Errorf("%s names %s.%s, which is not in api.txt", path, m[1], m[2])
+				}
+			}
+		}
+		return err
+	}))
+	require.Greater(t, checked, 300)
+}
