@@ -82,6 +82,7 @@ func (w *lateWorld) hit(ctx context.Context, ttl time.Duration) error {
 // deliver lets the server have what was held up.
 func (w *lateWorld) deliver(t *testing.T) {
 	t.Helper()
+	synctest.Wait() // a goroutine of the client's connection has written what is held
 	conn, err := w.dial(t.Context(), "tcp", w.server.Nodes()[0].Addr())
 	require.NoError(t, err)
 	defer conn.Close()
