@@ -2,10 +2,14 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -170,11 +174,11 @@ func (x *count) uncertain(err error) error {
 
 // of returns the total and the error of one of the count's hits. One without a time to live
 // does not care about the key's end.
-func (x *count) of(total int64, m *member) (int64, error) {
+func (x *count) of(total int64, h *hit) (int64, error) {
 	switch {
 	case x.err != nil:
 		return 0, x.err
-	case m.ttl > 0 && x.expiry != nil:
+	case h.ttl > 0 && x.expiry != nil:
 		return 0, x.expiry
 	}
 	return total, nil
@@ -209,4 +213,35 @@ func (m mending) run(ctx context.Context, p *Pipeline) {
 		}
 		m = next
 	}
+}
+
+// overflows reports whether the server refused INCRBY because the sum would not
+// fit, so that it has not run.
+func overflows(err error) bool {
+	f, said := fateOf(err)
+	return said && f == fate.Overflow
+}
+
+// mayHaveRun reports whether a command with that error may have run: one that the server
+// refused has not, but one has of which it could not be read what the server said.
+func mayHaveRun(err error) bool {
+	if err == nil || errors.Is(err, redislanes.ErrUnknownOutcome) {
+		return true
+	}
+	if f, said := fateOf(err); said {
+		return f.MayHaveRun()
+	}
+	return !errors.Is(err, redislanes.ErrNotSent)
+}
+
+// fateOf judges the error that the server replied with, if it did.
+func fateOf(err error) (f fate.Fate, said bool) {
+	if err == nil {
+		return 0, false // without the allocation for simple
+	}
+	var simple resp3.SimpleError
+	if !errors.As(err, &simple) {
+		return 0, false
+	}
+	return fate.Of([]byte(simple.S)), true
 }

@@ -65,18 +65,17 @@ type Counters struct {
 
 	expiries *expiries // nil if each hit is to set the time to live
 
-	pipelines sync.Pool // of *Pipeline
+	keys      sync.Pool // of *key
+	sums      sync.Pool // of *sum that wait
 	calls     sync.Pool // of *hitCall
-	flights   sync.Pool // of *flight
-	lineups   sync.Pool // of *lineup
-	carriers  sync.Pool // of *carrier
-	groups    sync.Pool // of *group
+	batches   sync.Pool // of *batch of keys that several callers count
+	pipelines sync.Pool // of *Pipeline, for what a batch has to send besides
 	deadlines deadline.Contexts
 
 	life context.Context // of what has no end of its own; Close ends it after closeTime
 	end  context.CancelFunc
 
-	inside gate.Gate // calls of Hit, and carriers
+	inside gate.Gate // calls of Hit, and batches that nobody waits for in particular
 }
 
 // A Hit is one key's part of a call of [Counters.Hit], and its outcome.
@@ -109,14 +108,22 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 		counters.expiries = &expiries{began: time.Now()}
 	}
 	for i := range counters.shards {
-		counters.shards[i].out = make(map[uint64]*lineup)
+		counters.shards[i].keys = make(map[uint64]*key)
 	}
 	counters.life, counters.end = context.WithCancel(context.Background())
 	counters.pipelines.New = func() any { return New(client) }
-	counters.calls.New = func() any { return counters.newCall() }
-	counters.flights.New = func() any { return new(flight) }
-	counters.lineups.New = func() any { return new(lineup) }
-	counters.carriers.New, counters.groups.New = counters.newCarrier, counters.newGroup
+	counters.keys.New = func() any { return new(key) }
+	counters.sums.New = func() any { return new(sum) }
+	counters.calls.New = func() any {
+		call := &hitCall{done: make(chan struct{}, 1)}
+		call.batch.prepare(counters, false)
+		return call
+	}
+	counters.batches.New = func() any {
+		b := new(batch)
+		b.prepare(counters, true)
+		return b
+	}
 	return counters
 }
 
@@ -125,7 +132,7 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 //
 // At the context's end the hits that have not left yet are taken back
 // (redislanes.ErrNotSent), and those that are under way go on, for the hits that share
-// their flights, with an unknown outcome (redislanes.ErrUnknownOutcome).
+// their INCRBY, with an unknown outcome (redislanes.ErrUnknownOutcome).
 func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	switch {
 	case c.client == nil:
@@ -148,14 +155,16 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	call := c.calls.Get().(*hitCall)
 	call.begin(ctx, len(hits))
 	c.join(call, hits)
-	c.leave(ctx, call)
+	if len(call.sums) > 0 {
+		call.send(ctx)
+	}
 	if err := call.wait(ctx); err != nil {
 		if ctx == c.life {
 			err = errClosed
 		}
-		c.takeBack(call, hits, err) // the call is not used again: flights may still hold its members
+		call.takeBack(hits, err) // the call is not used again: sums may still hold its hits
 	} else {
-		call.land(hits)
+		call.tell(hits)
 		if call.handy() {
 			c.calls.Put(call)
 		}

@@ -31,12 +31,12 @@ type lateWorld struct {
 	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
 	holds    atomic.Bool // the next INCRBY is held up, and all that is written with it
 	ends     bool        // its connection ends
-	held     []byte
+	held     chan []byte
 }
 
 func inLateWorld(t *testing.T, run func(t *testing.T, w *lateWorld)) {
 	synctest.Test(t, func(t *testing.T) {
-		w, network := new(lateWorld), simnet.New(1)
+		w, network := &lateWorld{held: make(chan []byte, 1)}, simnet.New(1)
 		defer network.Close()
 		w.server = model.New(model.Options{Primaries: 1})
 		node := w.server.Nodes()[0]
@@ -65,7 +65,7 @@ func (c *holdingConn) Write(p []byte) (int, error) {
 	case c.holds.Load():
 	case bytes.Contains(p, []byte("INCRBY")) && c.world.holds.Swap(false):
 		c.holds.Store(true)
-		c.world.held = bytes.Clone(p)
+		c.world.held <- bytes.Clone(p)
 		if c.world.ends {
 			_ = c.Close()
 		}
@@ -86,7 +86,7 @@ func (w *lateWorld) deliver(t *testing.T) {
 	conn, err := w.dial(t.Context(), "tcp", w.server.Nodes()[0].Addr())
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = conn.Write(w.held)
+	_, err = conn.Write(<-w.held)
 	require.NoError(t, err)
 	time.Sleep(time.Second)
 }

@@ -85,22 +85,22 @@ func (e *expiries) forget(m mark) {
 	}
 }
 
-// doubts reports whether a key that was known to have its time to live when the flight left
+// doubts reports whether a key that was known to have its time to live when the sum left
 // may have lost it.
-func (c *Counters) doubts(f *flight) bool {
-	return f.sent.known && (markOf(f.lineup.hash, c.client.Owners()) != f.mark || f.doubted.Load())
+func (c *Counters) doubts(s *sum) bool {
+	return s.sent.known && (markOf(s.key.hash, c.client.Owners()) != s.mark || s.doubted.Load())
 }
 
-// learnExpiry notes what a flight tells about its key's time to live. Nothing is known
+// learnExpiry notes what a sum tells about its key's time to live. Nothing is known
 // of a key at 0, which looks to a hit that adds nothing like one that is not there.
-func (c *Counters) learnExpiry(f *flight) {
-	switch x := &f.sent; {
+func (c *Counters) learnExpiry(s *sum) {
+	switch x := &s.sent; {
 	case c.expiries == nil:
 	case x.total == 0, x.expiry != nil: // the total is 0 also if the hit failed
-		c.expiries.forget(f.mark)
-	case x.left > 0 && !f.doubted.Load():
-		c.expiries.keep(f.mark, f.at, x.left)
+		c.expiries.forget(s.mark)
+	case x.left > 0 && !s.doubted.Load():
+		c.expiries.keep(s.mark, s.at, x.left)
 	case x.left < 0, x.ttl <= 0 && x.looksNew(): // it is gone, or nobody has given it a time to live
-		c.expiries.forget(f.mark)
+		c.expiries.forget(s.mark)
 	}
 }

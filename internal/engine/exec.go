@@ -54,7 +54,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 		f.send(ctx, trips, how.Sequential)
 	}
 	if placed && !how.Replicas {
-		r.clean = f.await(ctx) && f.clean()
+		r.clean = f.await(ctx, how) && f.clean()
 	}
 	if !r.clean {
 		again := retry{client: c, request: r, flight: f, how: how}
@@ -77,9 +77,7 @@ func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 	if len(r.scripts) > 0 && r.Len() > 1 {
 		r.spellOut()
 	}
-	f := r.begin()
-	f.call.Begin(0)
-	return f
+	return r.begin()
 }
 
 // end draws the conclusions from a request that has ended.
@@ -235,17 +233,47 @@ func submit(ctx context.Context, call *wire.Call, trips []*trip, mine []*wire.Ba
 
 // await waits for the trips. It reports whether all are complete; if not, one of
 // them has ended in trouble, or the context has ended.
-func (f *flight) await(ctx context.Context) (complete bool) {
-	if !f.open {
-		return true
+func (f *flight) await(ctx context.Context, how How) (complete bool) {
+	for f.open {
+		complete, err := f.call.Next(ctx, nil)
+		if err != nil {
+			f.leave(err)
+			return false
+		}
+		f.open = !complete
+		if f.open && (how.Ended == nil || f.troubled()) {
+			return false
+		}
+		f.tell(how)
 	}
-	complete, err := f.call.Next(ctx, nil)
-	if err != nil {
-		f.leave(err)
-		return false
+	return true
+}
+
+// troubled reports whether a trip has ended in trouble.
+func (f *flight) troubled() bool {
+	return slices.ContainsFunc(f.trips[:f.used], func(t *trip) bool { return t.Troubled() })
+}
+
+// tell tells how.Ended of the trips that have ended well since it was told last, while
+// others are open.
+func (f *flight) tell(how How) {
+	r := f.request
+	if how.Ended == nil || !f.open && r.attempts == nil {
+		return
 	}
-	f.open = !complete
-	return complete
+	for _, t := range f.trips[f.settled:f.used] {
+		if t.ended || !t.Complete() || t.Troubled() {
+			continue
+		}
+		t.ended = true
+		r.ended = r.ended[:0]
+		for i := range r.places {
+			if r.places[i].trip == t {
+				r.ended = append(r.ended, i)
+			}
+		}
+		how.Ended(r.ended)
+	}
 }
 
 // clean reports whether all trips, which are complete, have all replies, and no

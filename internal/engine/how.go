@@ -14,6 +14,11 @@ type How struct {
 	Goroutines bool // send each group from a goroutine that waits for its replies
 	Replicas   bool // to replicas, where there are any
 
+	// Ended is told of commands that have ended, by their numbers, each once: of those of a
+	// node when its batch has ended, whatever the other nodes do. Exec calls it, on the
+	// caller's goroutine, if there are others to wait for; see [Request.Early].
+	Ended func(commands []int)
+
 	noFollow bool // MOVED and ASK stand
 }
 

@@ -37,7 +37,6 @@ type Request struct {
 	groups  []int32
 	numbers []int32 // of groups, for splitSlow
 	flight  *flight
-	placed  bool // of several that are executed at once: each command had a trip in the first wave
 	clean   bool
 	proxied bool  // see ambiguous
 	err     error // why it cannot be executed
@@ -45,6 +44,8 @@ type Request struct {
 
 	observed observation
 	probes   bool // see wire.Probes
+
+	ended []int // commands that How.Ended is told of
 
 	attempts []history // of each command, if some had to be sent again
 	began    time.Time // when the first of these ended
@@ -83,6 +84,7 @@ type trip struct {
 	own *wire.Call // instead of the flight's, if a goroutine waits for this trip alone
 
 	judged   bool   // a retry has decided about its commands
+	ended    bool   // How.Ended knows of its commands
 	commands []int  // which ones, for a retry
 	proves   sort   // what its success proves, for troubles
 	sent     uint64 // see troubles.events
@@ -101,7 +103,6 @@ type trip struct {
 // but for one that was abandoned: lanes may still hold its batches.
 type flight struct {
 	call      *wire.Call
-	shared    *wire.Call // waits for the trips that are made now instead, if it is set
 	trips     []*trip
 	used      int           // of trips, in all waves so far
 	reclaimed int           // trips that are not among them any more
@@ -130,9 +131,9 @@ func (r *Request) Reset() {
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
 	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
-	if r.flight != nil {
-		r.flight.used, r.flight.settled, r.flight.reclaimed = 0, 0, 0
-	}
+	r.renew()
+	r.flight.used, r.flight.settled, r.flight.reclaimed = 0, 0, 0
+	r.flight.call.Begin(0)
 }
 
 // String describes the Request by its number of commands.
@@ -339,11 +340,22 @@ func (r *Request) Node(i int) string {
 	return addr
 }
 
-// begin returns a flight that no lane holds any more.
-func (r *Request) begin() *flight {
+// renew makes a flight if there is none, or if lanes may still hold the old one.
+func (r *Request) renew() {
 	if r.flight == nil || r.flight.abandoned {
 		r.flight = &flight{call: wire.NewCall(), request: r}
+		r.flight.call.Begin(0)
 	}
+}
+
+// Early has Exec tell [How].Ended of each node's commands as soon as they have ended, and
+// not only when it is awake for another reason. Anybody may call it at any time from Reset on
+// until Exec returns.
+func (r *Request) Early() { r.flight.call.Early() }
+
+// begin returns a flight that no lane holds any more.
+func (r *Request) begin() *flight {
+	r.renew()
 	if r.flight.observed = nil; r.observed.client != nil {
 		r.flight.request, r.flight.observed = r, &r.observed
 	}
@@ -358,12 +370,9 @@ func (f *flight) trip(p *nodepool.Pool, arena []byte, alone bool) *trip {
 	t := f.trips[f.used]
 	f.used++
 	t.pool, t.replica = p, nil
-	t.judged, t.commands, t.proves, t.sent = false, t.commands[:0], keyless, f.now
+	t.judged, t.ended, t.commands, t.proves, t.sent = false, false, t.commands[:0], keyless, f.now
 	t.told, t.retried, t.redirected = false, 0, 0
 	call := f.call
-	if f.shared != nil {
-		call = f.shared
-	}
 	if alone {
 		if t.own == nil {
 			t.own = wire.NewCall()

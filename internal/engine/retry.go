@@ -132,6 +132,7 @@ func (x *retry) judgeEnded() {
 			x.judgeAll(t.commands)
 		}
 	}
+	f.tell(x.how)
 	if !f.open {
 		f.observed.endGroups(f)
 		f.settled = f.used
@@ -159,6 +160,23 @@ func (x *retry) judgeAll(commands []int) {
 	x.moves = x.moves[:0]
 	x.keepOrder(commands)
 	x.schedule(commands, now)
+	x.tell(commands)
+}
+
+// tell tells how.Ended of the commands that do not go again.
+func (x *retry) tell(commands []int) {
+	if x.how.Ended == nil {
+		return
+	}
+	r := x.request
+	r.took = time.Since(r.began)
+	r.ended = r.ended[:0]
+	for k, i := range commands {
+		if !x.steps[k].Again() {
+			r.ended = append(r.ended, i)
+		}
+	}
+	x.how.Ended(r.ended)
 }
 
 // keepOrder applies [attempt.Order] to commands that have travelled together.
@@ -341,7 +359,6 @@ func (x *retry) giveUpReplicas() {
 	old.abandon(errSilent)
 	old.observed.endGroups(old)
 	x.flight = x.request.begin()
-	x.flight.call.Begin(0)
 	for _, t := range old.trips[old.settled:old.used] {
 		if !t.judged {
 			t.judged = true

@@ -3,8 +3,8 @@ package main
 // ofPipeline are protections in package pipeline.
 var ofPipeline = []mutant{
 	{
-		"a hit waits for a flight to a node that is silent", "pipeline/lineup.go",
-		"m.call.deadline); err != nil {", "m.call.deadline); err != nil && false {",
+		"a hit waits behind one to a node that is silent", "pipeline/key.go",
+		"h.call.deadline); err != nil {", "h.call.deadline); err != nil && false {",
 		"./cluster", "TestSilentNodeHoldsUpNoHit", false,
 	},
 	{
@@ -19,12 +19,12 @@ var ofPipeline = []mutant{
 	},
 	{
 		"a hit of which only the time to live failed is taken for done", "pipeline/count.go",
-		"case m.ttl > 0 && x.expiry != nil:", "case false:",
+		"case h.ttl > 0 && x.expiry != nil:", "case false:",
 		"./pipeline", "TestNoRightToExpire", false,
 	},
 	{
 		"a hit without a TTL gets another one's error of EXPIRE", "pipeline/count.go",
-		"case m.ttl > 0 && x.expiry != nil:", "case x.expiry != nil:",
+		"case h.ttl > 0 && x.expiry != nil:", "case x.expiry != nil:",
 		"./pipeline", "TestNoRightToExpire", false,
 	},
 	{
@@ -38,13 +38,13 @@ var ofPipeline = []mutant{
 		"./cluster", "TestCountGoesAgainAsAPair", false,
 	},
 	{
-		"hits that the server refused are counted one by one", "pipeline/send.go",
-		"overflows(f.sent.err)", "f.sent.err != nil",
+		"hits that the server refused are counted one by one", "pipeline/batch.go",
+		"overflows(s.sent.err)", "s.sent.err != nil",
 		"./pipeline", "TestRefusedFlight", false,
 	},
 	{
-		"parts of a flight that overflows have no time to live", "pipeline/send.go",
-		"by: m.by, ttl: m.ttl,", "by: m.by,",
+		"parts of a sum that overflows have no time to live", "pipeline/batch.go",
+		"by: h.by, ttl: h.ttl,", "by: h.by,",
 		"./pipeline", "TestPartsExpire", false,
 	},
 	{
@@ -53,7 +53,7 @@ var ofPipeline = []mutant{
 		"./pipeline", "TestExpireIsSentOnce", false,
 	},
 	{
-		"a hit whose reply cannot be read is taken for one that did not run", "pipeline/said.go",
+		"a hit whose reply cannot be read is taken for one that did not run", "pipeline/count.go",
 		"return f.MayHaveRun()", "return false && f.MayHaveRun()",
 		"./pipeline", "TestSaid", false,
 	},
@@ -83,57 +83,52 @@ var ofPipeline = []mutant{
 		"./pipeline", "TestExpiriesRoom", false,
 	},
 	{
-		"a hit that was taken back leaves its TTL", "pipeline/flight.go",
-		"\tif f.shed {\n", "\tif false {\n",
+		"a hit that was taken back leaves its TTL", "pipeline/sum.go",
+		"\tif s.shed {\n", "\tif false {\n",
 		"./pipeline", "TestTakenBackWithItsTTL", false,
 	},
 	{
-		"a panic that the caller recovers leaves its key out", "pipeline/carrier.go",
-		"\tdefer c.touchDown(flights, keep)\n\tc.send(ctx, flights)", "\tc.send(ctx, flights)\n\tc.touchDown(flights, keep)",
+		"a panic that the caller recovers leaves its key out", "pipeline/batch.go",
+		"\t\tb.ctx = nil\n\t\tb.land(b.sums)\n", "\t\tif b.ctx = nil; recover() == nil {\n\t\t\tb.land(b.sums)\n\t\t}\n",
 		"./pipeline", "TestPanicBelowHit", false,
 	},
 	{
-		"a carrier's keys wait for each other's nodes", "pipeline/carrier.go",
-		"next.flights = c.scatter(next.flights)\n", "",
-		"./pipeline", "TestCarriedByNode", false,
+		"keys on one node wait for one that is sent again", "internal/engine/retry.go",
+		"\tx.tell(commands)\n", "",
+		"./pipeline", "TestGatheredByNode", false,
 	},
 	{
-		"a call's keys wait for its slowest node", "pipeline/lineup.go",
-		"l.owner.requests.Early()", "_ = l.owner.requests.Early",
+		"a call's keys wait for its slowest node", "pipeline/key.go",
+		"s.batch.p.list.Request.Early()", "_ = s.batch.p.list.Request.Early",
 		"./pipeline", "TestSlowNodeHoldsUpItsOwnKeys", false,
 	},
 	{
-		"a panic that the caller recovers leaves keys of several nodes out", "pipeline/leave.go",
-		"if g != nil {", "if g != nil && recover() == nil {",
-		"./pipeline", "TestPanicOfACallToSeveralNodes", false,
+		"batches wait for hits on others' keys", "pipeline/key.go",
+		"k.next.gathered.Add(1)", "for _, s := range c.shards {\n\t\t\tfor _, k := range s.keys {\n\t\t\t\tif k.next != nil {\n\t\t\t\t\tk.next.gathered.Add(1)\n\t\t\t\t}\n\t\t\t}\n\t\t}",
+		"./pipeline", "TestGather", false,
 	},
 	{
-		"carriers wait for hits on others' keys", "pipeline/lineup.go",
-		"l.carrier.gathered.Add(1)", "for _, s := range c.shards {\n\t\t\t\t\tfor _, l := range s.out {\n\t\t\t\t\t\tif l.carrier != nil {\n\t\t\t\t\t\t\tl.carrier.gathered.Add(1)\n\t\t\t\t\t\t}\n\t\t\t\t\t}\n\t\t\t\t}",
-		"./pipeline", "TestLetGather", false,
-	},
-	{
-		"few callers wait for each other's hits on a key", "pipeline/lineup.go",
-		"return place, place < mostBeside", "return place, false",
+		"few callers wait for each other's hits on a key", "pipeline/key.go",
+		"len(k.out) < mostBeside", "len(k.out) < 1",
 		"./pipeline", "TestHitsBesideEachOther", false,
 	},
 	{
-		"a hit relies on a time to live beside one that gives none", "pipeline/lineup.go",
-		"\t\t\tl.out.doubted.Store(true)", "",
+		"a hit relies on a time to live beside one that gives none", "pipeline/key.go",
+		"\t\t\ts.doubted.Store(true)", "",
 		"./pipeline", "TestDoubtsBeside", false,
 	},
 	{
-		"a hit on its way relies on a time to live beside one that gives none", "pipeline/lineup.go",
-		"\t\t\tbeside.out.doubted.Store(true)", "",
+		"a hit on its way relies on a time to live beside one that gives none", "pipeline/key.go",
+		"\t\t\tbeside.doubted.Store(true)", "",
 		"./pipeline", "TestDoubtsBeside", false,
 	},
 	{
 		"a hit remembers a time to live that one beside it may have lost", "pipeline/expiries.go",
-		" && !f.doubted.Load():", ":",
+		" && !s.doubted.Load():", ":",
 		"./pipeline", "TestDoubtsBeside", false,
 	},
 	{
-		"shards keep the memory of a burst", "pipeline/lineup.go",
+		"shards keep the memory of a burst", "pipeline/key.go",
 		"\ts.shrinkLocked()\n", "",
 		"./pipeline", "TestShardsShrink", false,
 	},

@@ -15,12 +15,18 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// joined puts hits on flights that never leave.
+// joined puts hits on sums that never leave.
 func joined(c *Counters, hits ...Hit) *hitCall {
 	call := c.calls.Get().(*hitCall)
 	call.begin(context.Background(), len(hits))
 	c.join(call, hits)
 	return call
+}
+
+// gathering ends the call's sum as one that had waited, behind which hits gather.
+func gathering(c *Counters, call *hitCall) *batch {
+	call.merged = true
+	return c.landLocked(call.sums[0], nil)
 }
 
 // TestShardsShrink: what a call of many keys needed is given back, also while a
@@ -37,9 +43,7 @@ func TestShardsShrink(t *testing.T) {
 			hits[i] = Hit{Key: fmt.Sprint("burst", i), By: 1, TTL: time.Minute}
 		}
 		call := joined(c, hits...)
-		for _, f := range call.own {
-			c.land(f, false, new(carrier))
-		}
+		call.land(call.sums)
 		require.False(t, call.handy())
 	}
 	burst()
@@ -58,18 +62,16 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestLetGather: a carrier waits for hits on its own keys, not for those of
+// TestGather: a batch waits for hits on its own keys, not for those of
 // others.
-func TestLetGather(t *testing.T) {
+func TestGather(t *testing.T) {
 	client, err := cluster.Config{RefreshEvery: -1}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
 	require.NoError(t, err)
 	defer client.Close()
 	c := NewCounters(client, CountersConfig{})
-	carriers := make(map[string]*carrier)
+	batches := make(map[string]*batch)
 	for _, key := range []string{"mine", "other"} {
-		call := joined(c, Hit{Key: key, By: 1})
-		carriers[key] = new(carrier)
-		c.land(call.own[0], true, carriers[key])
+		batches[key] = gathering(c, joined(c, Hit{Key: key, By: 1}))
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -84,12 +86,12 @@ func TestLetGather(t *testing.T) {
 		}
 	}()
 	for range 100 {
-		require.Equal(t, 1, carriers["mine"].letGather())
+		require.Equal(t, 1, batches["mine"].gather())
 	}
 	close(stop)
 	<-stopped
 	joined(c, Hit{Key: "mine", By: 1})
-	require.EqualValues(t, 1, carriers["mine"].gathered.Load())
+	require.EqualValues(t, 1, batches["mine"].gathered.Load())
 }
 
 // TestKeysWithOneHash: keys of one hash are found and taken out each by itself, in any
@@ -99,52 +101,55 @@ func TestKeysWithOneHash(t *testing.T) {
 	for _, order := range [][keys]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		c := NewCounters(nil, CountersConfig{})
 		s := c.shard(hash)
-		key := func(i int) fullKey { return fullKey{"k", fmt.Sprint(i)} }
+		name := func(i int) fullKey { return fullKey{"k", fmt.Sprint(i)} }
 		for i := range keys {
-			c.lineUpLocked(s, key(i), hash, 0)
+			c.addLocked(s, name(i), hash)
 		}
 		gone := make(map[int]bool)
 		for _, i := range order {
 			for j := range keys {
-				l := s.findLocked(key(j), hash)
-				require.Equal(t, gone[j], l == nil)
-				require.True(t, l == nil || l.key == key(j))
+				k := s.findLocked(name(j), hash)
+				require.Equal(t, gone[j], k == nil)
+				require.True(t, k == nil || k.name == name(j))
 			}
-			l := s.findLocked(key(i), hash)
-			c.dissolveLocked(l)
-			c.putBackLineup(l)
+			c.removeLocked(s.findLocked(name(i), hash))
 			gone[i] = true
 		}
-		require.Empty(t, s.out)
+		require.Empty(t, s.keys)
 	}
 }
 
-// TestPlaces: lineups of one key take the first place that is free, in whatever order
-// they end, and the first is found while it is there.
-func TestPlaces(t *testing.T) {
+// TestFewBesideEachOther: so many sums of one hit are under way beside each other, in whatever
+// order they end, and the key is there while one of them is.
+func TestFewBesideEachOther(t *testing.T) {
 	const hash = 7
 	c := NewCounters(nil, CountersConfig{})
-	s, key, random := c.shard(hash), fullKey{key: "k"}, rand.New(rand.NewPCG(1, 2))
-	other := c.lineUpLocked(s, fullKey{key: "other"}, hash, 0)
-	var out [mostBeside]*lineup
-	free := func() uint8 { return uint8(slices.Index(out[:], nil)) }
+	s, name, random := c.shard(hash), fullKey{key: "k"}, rand.New(rand.NewPCG(1, 2))
+	other := c.addLocked(s, fullKey{key: "other"}, hash)
+	var out []*hitCall
 	for range 10_000 {
-		first := s.findLocked(key, hash)
-		require.Same(t, out[0], first)
-		require.Same(t, other, s.findLocked(other.key, hash))
-		place, ok := uint8(0), true
-		if first != nil {
-			place, ok = s.besideLocked(first)
-		}
-		require.Equal(t, slices.Contains(out[:], nil), ok)
-		if at := random.IntN(mostBeside + 1); ok && at < mostBeside {
-			require.Equal(t, free(), place)
-			out[place] = c.lineUpLocked(s, key, hash, place)
-			out[place].out = out[place].first.begin(out[place])
-		} else if at %= mostBeside; out[at] != nil {
-			c.dissolveLocked(out[at])
-			c.putBackLineup(out[at])
-			out[at] = nil
+		k := s.findLocked(name, hash)
+		require.Equal(t, len(out) == 0, k == nil)
+		require.Same(t, other, s.findLocked(other.name, hash))
+		if random.IntN(2) == 0 {
+			if k == nil {
+				k = c.addLocked(s, name, hash)
+			}
+			call := c.calls.Get().(*hitCall)
+			call.begin(t.Context(), 1)
+			own, free := k.ownLocked(call, 1)
+			require.Nil(t, own)
+			require.Equal(t, len(out) < mostBeside, free)
+			if free {
+				own = call.newSum(k)
+				own.add(&hit{call: call, by: 1})
+				k.leaveLocked(own)
+				out = append(out, call)
+			}
+		} else if len(out) > 0 {
+			at := random.IntN(len(out))
+			require.Nil(t, c.landLocked(out[at].sums[0], nil))
+			out = slices.Delete(out, at, at+1)
 		}
 	}
 }
@@ -159,23 +164,20 @@ func TestNoneBesideThoseThatGather(t *testing.T) {
 	hit := Hit{Key: "k", By: 1}
 	first := joined(c, hit)
 	second := joined(c, hit)
-	require.Len(t, second.own, 1, "beside the first, of one hit")
+	require.Len(t, second.sums, 1, "beside the first, of one hit")
 	pair := joined(c, Hit{Key: "pair", By: 1}, Hit{Key: "pair", By: 1})
-	require.Len(t, pair.own, 1)
-	require.Empty(t, joined(c, Hit{Key: "pair", By: 1}).own, "behind two hits")
+	require.Len(t, pair.sums, 1)
+	require.Empty(t, joined(c, Hit{Key: "pair", By: 1}).sums, "behind two hits")
 
-	next := new(carrier)
-	c.land(first.own[0], true, next)
-	require.Empty(t, joined(c, hit).own, "behind a flight that a carrier takes")
-	c.depart(next)
-	require.Len(t, next.flights, 1)
-	require.Len(t, joined(c, hit).own, 1, "beside the carrier's, which has one hit")
-	c.land(next.flights[0], true, next)
+	next := gathering(c, first)
+	require.Empty(t, joined(c, hit).sums, "behind a batch that lets hits gather")
+	next.take()
+	require.Len(t, next.sums, 1)
+	require.Len(t, joined(c, hit).sums, 1, "beside the batch, which has one hit")
+	next = c.landLocked(next.sums[0], nil)
 	joined(c, hit, hit)
-	next.flights = nil
-	next.lineups = next.lineups[:1]
-	c.depart(next)
-	require.Empty(t, joined(c, hit).own, "behind the carrier's, which has two")
+	next.take()
+	require.Empty(t, joined(c, hit).sums, "behind the batch, which has two")
 }
 
 // TestDoubtsBeside: a hit on a key that is known to have its time to live sends it all
@@ -205,26 +207,26 @@ func TestDoubtsBeside(t *testing.T) {
 			redis.Nodes()[0].Del("k")
 
 			var calls [2]*hitCall
-			var p *Pipeline
 			for _, i := range c.join {
 				calls[i] = joined(counters, hits[i])
 				if i == 0 && c.loaded {
-					p = counters.load(calls[0].own)
+					calls[0].load()
 				}
 			}
 			if !c.alone {
-				counters.send(ctx, calls[1].own)
+				calls[1].send(ctx)
 			} else {
 				require.NoError(t, redis.Nodes()[0].Set("k", "10"))
 				redis.Nodes()[0].SetTTL("k", time.Hour)
 			}
 			if !c.loaded {
-				p = counters.load(calls[0].own)
+				calls[0].load()
 			}
-			require.NoError(t, p.Do(ctx))
-			counters.conclude(ctx, p, calls[0].own)
+			calls[0].ctx = ctx
+			require.NoError(t, calls[0].p.Do(ctx))
+			calls[0].conclude(calls[0].sums)
 			require.Equal(t, c.want, redis.Calls(0, "EXPIRE"))
-			require.EqualValues(t, 11, calls[0].own[0].sent.total)
+			require.EqualValues(t, 11, calls[0].sums[0].sent.total)
 			if !c.alone {
 				require.Equal(t, time.Hour, redis.Nodes()[0].TTL("k"))
 			}

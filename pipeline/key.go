@@ -1,0 +1,248 @@
+package pipeline
+
+import (
+	"hash/maphash"
+	"maps"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/redislanes/redislanes/internal/slots"
+)
+
+// A fullKey is a key in two parts, so that one which begins like many others need not
+// be put together before it is on its way. Different fullKeys may name one key.
+type fullKey struct{ prefix, key string }
+
+func (k fullKey) String() string { return k.prefix + k.key }
+
+func (k fullKey) slot() uint16 {
+	if k.prefix == "" {
+		return slots.Of(k.key)
+	}
+	return slots.OfParts(k.prefix, k.key)
+}
+
+func (k fullKey) hash(seed maphash.Seed) uint64 {
+	h := maphash.String(seed, k.key)
+	if k.prefix != "" {
+		h = bits.RotateLeft64(h, 1) ^ maphash.String(seed, k.prefix)
+	}
+	return h
+}
+
+const counterShards = 64
+
+// A counterShard is the keys that are being counted now.
+type counterShard struct {
+	mu   sync.Mutex      // guards its keys, their sums, and the hits of these; never held across I/O
+	keys map[uint64]*key // by their hashes, which are made once for a hit
+	most int             // hashes that keys has had since it was made
+	_    [64]byte        // a cache line for each shard's lock
+}
+
+// mostBeside is how many sums of one key may be under way at a time while each has one hit.
+// Few callers need not wait for each other then: with eight of them, which hit ten keys
+// a call and share five, Counters made 0.9 times the calls of pipelines for 1.8 times the
+// processor time, and make 1.1 times for 1.3. Once a sum has several hits there is one
+// at a time, so that hits gather: with 100 callers two or three were no faster.
+const mostBeside = 8
+
+// A key is a key that is being counted. It leaves its shard when no sum of it is under way
+// and none waits.
+type key struct {
+	name    fullKey
+	hash    uint64
+	slot    uint16
+	shard   *counterShard
+	other   *key   // another key with the same hash
+	out     []*sum // under way
+	waiting []*sum // each in its turn
+	next    *batch // lets hits gather and takes the first that waits; nil: none does
+	merged  bool   // a sum is under way that had waited: the next one leaves when it has ended
+}
+
+func (c *Counters) shard(hash uint64) *counterShard { return &c.shards[hash%counterShards] }
+
+// findLocked returns the key; nil if it is not being counted.
+func (s *counterShard) findLocked(name fullKey, hash uint64) *key {
+	k := s.keys[hash]
+	for k != nil && k.name != name {
+		k = k.other
+	}
+	return k
+}
+
+// addLocked makes a key that is not there yet.
+func (c *Counters) addLocked(s *counterShard, name fullKey, hash uint64) *key {
+	k := c.keys.Get().(*key)
+	k.name, k.hash, k.slot, k.shard, k.other = name, hash, name.slot(), s, s.keys[hash]
+	s.keys[hash] = k
+	s.most = max(s.most, len(s.keys))
+	return k
+}
+
+// removeLocked takes out a key that nobody counts any more.
+func (c *Counters) removeLocked(k *key) {
+	s := k.shard
+	switch first := s.keys[k.hash]; {
+	case first == k && k.other == nil:
+		delete(s.keys, k.hash)
+		s.shrinkLocked()
+	case first == k:
+		s.keys[k.hash] = k.other
+	default:
+		for first.other != k {
+			first = first.other
+		}
+		first.other = k.other
+	}
+	k.name, k.shard, k.other = fullKey{}, nil, nil
+	c.keys.Put(k)
+}
+
+// smallShard is how many keys a shard's map may have room for however few are in
+// it.
+const smallShard = 256
+
+// shrinkLocked makes a new map when few keys are left of many: a map keeps the
+// room for the most that were ever in it.
+func (s *counterShard) shrinkLocked() {
+	if n := len(s.keys); s.most > smallShard && n < s.most/8 {
+		keys := make(map[uint64]*key, n)
+		maps.Copy(keys, s.keys)
+		s.keys, s.most = keys, n
+	}
+}
+
+// join puts each hit on a sum: one of this call's own, which leaves at once, or one that
+// waits because others count the key.
+func (c *Counters) join(call *hitCall, hits []Hit) {
+	for i := range hits {
+		h := &call.hits[i]
+		name := fullKey{hits[i].Prefix, hits[i].Key}
+		hash := name.hash(c.seed)
+		s := c.shard(hash)
+		*h = hit{call: call, shard: s, by: hits[i].By, ttl: hits[i].TTL}
+		s.mu.Lock()
+		k := s.findLocked(name, hash)
+		if k == nil {
+			k = c.addLocked(s, name, hash)
+		}
+		switch own, free := k.ownLocked(call, h.by); {
+		case own != nil:
+			own.add(h)
+			k.doubtLocked(own)
+		case free:
+			own = call.newSum(k)
+			own.add(h)
+			k.leaveLocked(own)
+		default:
+			c.waitLocked(k, h)
+		}
+		s.mu.Unlock()
+	}
+}
+
+// ownLocked returns the sum of the call that takes one more hit, or whether the call may
+// have one more.
+func (k *key) ownLocked(call *hitCall, by int64) (own *sum, free bool) {
+	free = k.next == nil && len(k.waiting) == 0 && len(k.out) < mostBeside
+	for _, s := range k.out {
+		if s.batch == &call.batch && s.takes(by) {
+			return s, false
+		}
+		free = free && len(s.hits) == 1
+	}
+	return nil, free
+}
+
+// waitLocked has the hit wait, unless the key's node is down or suspect and the call
+// would not wait for it if it sent the hit by itself: the sum that is under way may be so
+// until its connection is given up.
+func (c *Counters) waitLocked(k *key, h *hit) {
+	if err := c.client.Hopeless("INCRBY", k.slot, h.call.deadline); err != nil {
+		h.err = err
+		return
+	}
+	h.call.pending.Add(1)
+	if n := len(k.waiting); n == 0 || !k.waiting[n-1].takes(h.by) {
+		k.waiting = append(k.waiting, c.sums.Get().(*sum).begin(k, nil))
+	}
+	k.waiting[len(k.waiting)-1].add(h)
+	if k.next != nil {
+		k.next.gathered.Add(1)
+	}
+	k.hurryLocked()
+}
+
+// hurryLocked has the batches that are under way tell of the key when its node has
+// replied: somebody waits behind it.
+func (k *key) hurryLocked() {
+	for _, s := range k.out {
+		s.batch.p.list.Request.Early()
+	}
+}
+
+// leaveLocked notes that the sum is under way.
+func (k *key) leaveLocked(s *sum) {
+	k.out = append(k.out, s)
+	k.doubtLocked(s)
+}
+
+// takeLocked returns the first sum that a hit is left on, for the batch to take; nil if there
+// is none.
+func (k *key) takeLocked(b *batch) *sum {
+	k.next = nil
+	at := slices.IndexFunc(k.waiting, func(s *sum) bool { return len(s.hits) > 0 })
+	if at < 0 {
+		clear(k.waiting)
+		k.waiting = k.waiting[:0]
+		return nil
+	}
+	s := k.waiting[at]
+	k.waiting = slices.Delete(k.waiting, 0, at+1)
+	s.settle(b)
+	k.merged = true
+	k.leaveLocked(s)
+	if len(k.waiting) > 0 {
+		k.hurryLocked()
+	}
+	return s
+}
+
+// doubtLocked notes of the sum, and of those that are under way beside it, that
+// the key may lose the time to live that it is known to have: one that gives it none
+// may create it anew.
+func (k *key) doubtLocked(s *sum) {
+	for _, beside := range k.out {
+		switch gives, besideGives := s.ttl > 0, beside.ttl > 0; {
+		case gives && !besideGives:
+			s.doubted.Store(true)
+		case besideGives && !gives:
+			beside.doubted.Store(true)
+		}
+	}
+}
+
+// landLocked takes off a sum that has ended. If hits wait, or may gather behind a sum that
+// had waited, it notes the key for the next batch.
+func (c *Counters) landLocked(s *sum, next *batch) *batch {
+	k := s.key
+	at := slices.Index(k.out, s)
+	k.out = slices.Delete(k.out, at, at+1)
+	merged := s.batch.merged
+	k.merged = k.merged && !merged
+	switch {
+	case k.next != nil || k.merged:
+	case merged || len(k.waiting) > 0:
+		if next == nil {
+			next = c.newBatch()
+		}
+		k.next = next
+		next.keys = append(next.keys, k)
+	case len(k.out) == 0:
+		c.removeLocked(k)
+	}
+	return next
+}

@@ -1,0 +1,208 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/deadline"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// A hit is one hit of a call, in memory that outlives a caller that leaves. The lock of
+// the shard guards it until it has ended.
+type hit struct {
+	call  *hitCall
+	shard *counterShard
+	by    int64
+	ttl   time.Duration
+	sum   *sum // nil when it has ended
+	at    int  // its place on the sum
+	total int64
+	err   error
+}
+
+// A sum is hits on one key that travel as one INCRBY. Their By have one sign: then none of
+// the totals in between can overflow if the last one does not.
+type sum struct {
+	key      *key
+	batch    *batch // that it leaves with; nil: it waits
+	by       int64
+	hits     []*hit
+	ttl      time.Duration // the longest; 0: the time to live is left alone
+	deadline time.Time     // the latest
+	forever  bool          // a caller waits without a deadline
+	shed     bool          // a hit was taken off, whose wishes may be among these
+	doubted  atomic.Bool   // one beside it may create the key and give it no time to live
+
+	// What became of it; owned by the goroutine that sends it.
+	mark  mark // its key
+	at    uint32
+	open  int // commands that have not ended
+	sent  count
+	parts []count // what became of each hit, if the sum would overflow
+}
+
+// uncertain is what became of a sum until its replies are there. It stays if
+// sending it panics.
+var uncertain = count{err: notCounted(&redislanes.OutcomeError{
+	Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("a panic while it was sent"),
+})}
+
+// begin empties the sum.
+func (s *sum) begin(k *key, b *batch) *sum {
+	*s = sum{key: k, batch: b, hits: s.hits[:0], sent: uncertain}
+	return s
+}
+
+// takes reports whether one more hit can travel along.
+func (s *sum) takes(by int64) bool {
+	switch {
+	case s.by > 0:
+		return by >= 0 && by <= math.MaxInt64-s.by
+	case s.by < 0:
+		return by <= 0 && by >= math.MinInt64-s.by
+	}
+	return true
+}
+
+func (s *sum) add(h *hit) {
+	h.sum, h.at = s, len(s.hits)
+	s.hits = append(s.hits, h)
+	s.by += h.by
+	s.heed(h)
+}
+
+// heed notes what the hit wants of the sum.
+func (s *sum) heed(h *hit) {
+	s.ttl = max(s.ttl, h.ttl)
+	s.forever = s.forever || h.call.deadline.IsZero()
+	if h.call.deadline.After(s.deadline) {
+		s.deadline = h.call.deadline
+	}
+}
+
+// remove takes a hit off. The last one gets its place: of thousands that leave at
+// once, none must look through the others.
+func (s *sum) remove(h *hit) {
+	n := len(s.hits) - 1
+	last := s.hits[n]
+	s.hits[h.at], last.at = last, h.at
+	s.hits[n] = nil
+	s.hits = s.hits[:n]
+	s.by -= h.by
+	s.shed = true
+	h.sum = nil
+}
+
+// settle closes a sum that leaves with the batch. What was wanted by hits that were taken
+// off is forgotten.
+func (s *sum) settle(b *batch) {
+	s.batch = b
+	if s.shed {
+		s.ttl, s.deadline, s.forever = 0, time.Time{}, false
+		for _, h := range s.hits {
+			s.heed(h)
+		}
+	}
+}
+
+// tellLocked notes for the hits what became of them: the sum's total is the last hit's, and
+// each one before has what the next one has, less what that one added.
+func (s *sum) tellLocked() {
+	total := s.sent.total
+	for i, h := range slices.Backward(s.hits) {
+		if i < len(s.parts) {
+			h.total, h.err = s.parts[i].of(s.parts[i].total, h)
+		} else {
+			h.total, h.err = s.sent.of(total, h)
+			total -= h.by
+		}
+		h.sum = nil
+	}
+}
+
+// A hitCall is one call of Counters.Hit. Its own sums leave with its batch; for its other
+// hits it waits.
+type hitCall struct {
+	batch
+	hits     []hit
+	own      []sum
+	deadline time.Time    // of its context; zero for none
+	pending  atomic.Int32 // hits that wait, and one until the caller does
+	done     chan struct{}
+}
+
+// handyHits is how many hits the memory that is kept from one call for the next
+// is for, however few the next one has.
+const handyHits = 1024
+
+func (c *hitCall) begin(ctx context.Context, n int) {
+	c.deadline, _ = ctx.Deadline()
+	c.pending.Store(1)
+	c.hits = slices.Grow(c.hits[:0], n)[:n]
+	c.own = slices.Grow(c.own[:0], n) // keys point into it
+	c.batch.reset()
+}
+
+// newSum returns an empty sum of the call's own.
+func (c *hitCall) newSum(k *key) *sum {
+	c.own = c.own[:len(c.own)+1]
+	s := c.own[len(c.own)-1].begin(k, &c.batch)
+	c.sums = append(c.sums, s)
+	return s
+}
+
+// handy reports whether the call is small enough to be kept for the next one.
+func (c *hitCall) handy() bool { return cap(c.hits) <= handyHits && c.batch.handy() }
+
+func (c *hitCall) wait(ctx context.Context) error {
+	if c.pending.Add(-1) == 0 {
+		return nil
+	}
+	own, outer := deadline.Channels(ctx)
+	select {
+	case <-c.done:
+		return nil
+	case <-own:
+	case <-outer:
+	}
+	return ctx.Err()
+}
+
+// ended notes that one of the hits that wait has ended.
+func (c *hitCall) ended() {
+	if c.pending.Add(-1) == 0 {
+		c.done <- struct{}{}
+	}
+}
+
+// tell copies what became of the hits, all of which have ended.
+func (c *hitCall) tell(hits []Hit) {
+	for i := range hits {
+		hits[i].Total, hits[i].Err = c.hits[i].total, c.hits[i].err
+	}
+	clear(c.hits)
+}
+
+// takeBack is tell at the context's end. Hits that still wait are taken off their sums.
+func (c *hitCall) takeBack(hits []Hit, cause error) {
+	for i := range hits {
+		h := &c.hits[i]
+		h.shard.mu.Lock()
+		switch s := h.sum; {
+		case s == nil:
+			hits[i].Total, hits[i].Err = h.total, h.err
+		case s.batch != nil:
+			hits[i].Total, hits[i].Err = 0, notCounted(&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: cause})
+		default:
+			s.remove(h)
+			hits[i].Total, hits[i].Err = 0, notCounted(wire.NotSent("", cause))
+		}
+		h.shard.mu.Unlock()
+	}
+}
