@@ -88,17 +88,12 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestStrategyTakesItsTime", false,
 	},
 	{
-		"FailFast refuses callers while the only lane is replaced", "internal/nodepool/shared.go",
-		"return a.size.open >= a.Max", "return len(a.members) >= a.Max",
-		"./internal/nodepool", "TestMaxAge", false,
+		"FailFast refuses callers while a connection or the only lane is replaced", "internal/nodepool/waiter.go",
+		"if p.size.open < p.Max && p.spareLocked() {", "if len(p.members) < p.Max {",
+		"./internal/nodepool", "TestFailFastBesideOneThatLeaves|TestMaxAge", false,
 	},
 	{
-		"FailFast refuses callers while a connection that was used ends", "internal/nodepool/exclusive.go",
-		"if a.size.open < a.Max && a.spareLocked() {", "if len(a.members) < a.Max {",
-		"./internal/nodepool", "TestFailFastBesideOneThatLeaves", false,
-	},
-	{
-		"FailFast refuses a caller that is back before its connection is", "internal/nodepool/exclusive.go",
+		"FailFast refuses a caller that is back before its connection is", "internal/nodepool/waiter.go",
 		"m.state == busy && m.lane.InFlight() == 0 {\n\t\t\tfree++", "false && m.state == busy {\n\t\t\tfree++",
 		"./internal/nodepool", "TestFailFastKnowsWhoIsBack", false,
 	},
@@ -143,12 +138,12 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestClosedBeforeItJoined", false,
 	},
 	{
-		"a pool shrinks by what it sees at the moment", "internal/nodepool/shared.go",
-		"return a.load.TakePeak()", "return a.load.Now()",
+		"a pool shrinks by what it sees at the moment", "internal/nodepool/resize.go",
+		"p.load.TakePeak())", "p.load.Now())",
 		"./internal/nodepool", "TestBurstsBetweenLooks", false,
 	},
 	{
-		"a connection counts as in use after its caller has the reply", "internal/nodepool/exclusive.go",
+		"a connection counts as in use after its caller has the reply", "internal/nodepool/resize.go",
 		"m.state == busy && m.lane.InFlight() > 0 {", "m.state == busy {",
 		"./internal/nodepool", "TestLoadIsWhatIsInFlight", false,
 	},
@@ -238,8 +233,8 @@ var ofPool = []mutant{
 		"./pool", "TestNoMoreUnknownOutcomes", false,
 	},
 	{
-		"FailFast waits for a connection that may not be opened", "internal/nodepool/exclusive.go",
-		"if a.size.open < a.Max && a.spareLocked() {", "if a.size.open < a.Max {",
+		"FailFast waits for a connection that may not be opened", "internal/nodepool/waiter.go",
+		"if p.size.open < p.Max && p.spareLocked() {", "if p.size.open < p.Max {",
 		"./pool", "TestFailFastWhileSilent", false,
 	},
 	{

@@ -95,11 +95,11 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 		require.NoError(t, <-done)
 		require.NoError(t, <-done)
 	})
-	a := newSharedAccess(&Pool{settings: Settings{MaxInFlight: 2, MaxQueued: 1000}})
-	a.set.Store(wire.NewLanes([]*wire.Lane{new(wire.Lane)}, &a.turn))
-	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", a.limitLocked())
-	a.Max, a.size.open = 1, 2 // one more than wanted, for now
-	require.True(t, a.fullLocked())
+	p := &Pool{settings: Settings{Kind: KindLaned, Max: 1, MaxInFlight: 2, MaxQueued: 1000}}
+	p.members = []*member{{state: shared, lane: new(wire.Lane)}}
+	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", p.limitLocked())
+	p.size.open = 2 // one more than wanted, for now
+	require.True(t, p.fullLocked())
 }
 
 // TestEachUnansweredDialIsNoticed: what was lent and given back between two looks has shown

@@ -2,7 +2,6 @@ package nodepool
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -20,7 +19,6 @@ type sharedAccess struct {
 
 	set  atomic.Pointer[wire.Lanes] // those that the strategy sees
 	turn atomic.Uint32
-	load wire.Load // of the lanes, if their number can change
 
 	lenders *Pool // lends connections; guarded by mu, as is slow; nil until one is needed
 	slow    *Pool // has the lanes for slow commands
@@ -170,12 +168,6 @@ func (a *sharedAccess) offerLocked(m *member) {
 
 func (a *sharedAccess) withdrawLocked(*member) { a.publishLocked() }
 
-// dropLocked keeps the others in their order, as strategies see them.
-func (a *sharedAccess) dropLocked(m *member) {
-	a.members = slices.DeleteFunc(a.members, func(o *member) bool { return o == m })
-	a.publishLocked()
-}
-
 func (a *sharedAccess) changedLocked() { a.publishLocked() }
 
 // publishLocked makes the set what it is now: the lanes that are not in doubt. If all
@@ -210,28 +202,3 @@ func (a *sharedAccess) trimLocked(surplus int) {
 		}
 	}
 }
-
-// The lanes count the load by themselves, so any look at it is one.
-func (a *sharedAccess) loadLocked() int     { return a.load.Now() }
-func (a *sharedAccess) recordLocked() bool  { return true }
-func (a *sharedAccess) takePeakLocked() int { return a.load.TakePeak() }
-
-// fullLocked: one that leaves is in use no more, and another one follows it.
-func (a *sharedAccess) fullLocked() bool { return a.size.open >= a.Max || !a.spareLocked() }
-
-// limitLocked: lanes with room for batches have none for their bytes.
-func (a *sharedAccess) limitLocked() string {
-	if a.room(a.set.Load()) > 0 {
-		return a.limit(a.MaxQueued, "bytes queued on every lane") + " (MaxQueuedBytes)"
-	}
-	return a.limit(a.MaxInFlight, "batches in flight on every lane") + " (MaxInFlight)"
-}
-
-func (a *sharedAccess) usageLocked() (used, of int, what string) {
-	for _, m := range a.members {
-		used += m.lane.InFlight()
-	}
-	return used, a.capacity(), a.ofKind("in flight")
-}
-
-func (a *sharedAccess) capacity() int { return a.Max * a.MaxInFlight }
