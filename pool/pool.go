@@ -14,7 +14,7 @@ import (
 
 // A Pool is the connections to one server, as the function that [Custom] returns
 // makes it. It is a radix.Client. All methods are safe for concurrent use.
-type Pool nodepool.Pool
+type Pool nodepool.Node
 
 var _ radix.Client = (*Pool)(nil)
 
@@ -40,7 +40,7 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 	}
 }
 
-func (p *Pool) pool() *nodepool.Pool { return (*nodepool.Pool)(p) }
+func (p *Pool) pool() *nodepool.Node { return (*nodepool.Node)(p) }
 
 // Addr returns the server's address; part of radix.Client.
 func (p *Pool) Addr() net.Addr { return p.pool().Addr() }

@@ -108,7 +108,7 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestUnansweredDialBesideLentConnections", false,
 	},
 	{
-		"a log that does not return holds up Close", "internal/nodepool/pool.go",
+		"a log that does not return holds up Close", "internal/nodepool/node.go",
 		"\tcase <-patience.C:\n", "",
 		"./internal/nodepool", "TestStuckLog", false,
 	},
@@ -209,7 +209,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a deadline that passes on a silent connection is not noticed", "internal/nodepool/pool.go",
-		"\t\tp.missedLocked(b) ", "\t\t_ = b ",
+		"\tp.missedLocked(b)\n", "",
 		"./pool", "TestSilentDeathOfAllConnections", false,
 	},
 	{
@@ -354,7 +354,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a pool of radix's Sentinel ends calls in flight when it is closed", "internal/nodepool/finish.go",
-		"\tp.drainCalls()\n", "",
+		"\tn.drainCalls()\n", "",
 		"./pool", "TestCloseLetsCallsEnd|TestSentinelOfRadixFailsNoCall", false,
 	},
 	{
@@ -364,7 +364,7 @@ var ofPool = []mutant{
 	},
 	{
 		"Close waits for a call that blocks", "internal/nodepool/finish.go",
-		"\t\tp.calls.Leave()\n", "\t\tp.calls.Stay()\n",
+		"\t\ts.calls.Leave()\n", "\t\ts.calls.Stay()\n",
 		"./pool", "TestCloseIsBounded", false,
 	},
 	{

@@ -1,8 +1,6 @@
 package nodepool
 
 import (
-	"context"
-
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -14,9 +12,6 @@ type access interface {
 	// submit sends the batch over a connection, or queues it until one is free,
 	// or fails it; it does not block. See wire.Submitter for mine.
 	submit(b *wire.Batch) (mine bool)
-
-	// lend waits for a connection and lends it until it is returned.
-	lend(ctx context.Context) (*Lent, error)
 
 	// answered is told that a batch on the connection has its replies.
 	answered(m *member)
@@ -37,9 +32,4 @@ type access interface {
 
 	// trimLocked makes so many connections leave that are not wanted any more.
 	trimLocked(surplus int)
-
-	// partsLocked returns the pools inside that exist, and partOfLocked the one
-	// that the batch was submitted to, nil for this pool itself.
-	partsLocked() []*Pool
-	partOfLocked(b *wire.Batch) *Pool
 }

@@ -59,6 +59,7 @@ func (a *exclusiveAccess) popLocked() *member {
 	return m
 }
 
+// lend waits for a connection and lends it until it is returned.
 func (a *exclusiveAccess) lend(ctx context.Context) (*Lent, error) {
 	m, w, err := a.takeOrWait()
 	if err != nil {
@@ -186,8 +187,6 @@ func (a *exclusiveAccess) trimLocked(surplus int) {
 	}
 }
 
-// The connections themselves look for those who wait, and there is nothing inside.
-func (a *exclusiveAccess) dispatch()                      {}
-func (a *exclusiveAccess) changedLocked()                 {}
-func (a *exclusiveAccess) partsLocked() []*Pool           { return nil }
-func (a *exclusiveAccess) partOfLocked(*wire.Batch) *Pool { return nil }
+// The connections themselves look for those who wait.
+func (a *exclusiveAccess) dispatch()      {}
+func (a *exclusiveAccess) changedLocked() {}

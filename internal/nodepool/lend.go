@@ -1,19 +1,6 @@
 package nodepool
 
-import (
-	"context"
-
-	"github.com/redislanes/redislanes/internal/wire"
-)
-
-// Lend waits for a connection, or dials one, and lends it until it is
-// returned. The error wraps redislanes.ErrNotSent.
-func (p *Pool) Lend(ctx context.Context) (*Lent, error) {
-	if ctx == nil {
-		return nil, wire.NotSent(p.addr, errNilContext)
-	}
-	return p.access.lend(ctx)
-}
+import "github.com/redislanes/redislanes/internal/wire"
 
 func (m *member) lendLocked() {
 	m.becomeLocked(lent)
@@ -51,7 +38,7 @@ func (m *member) restoreLocked() bool {
 		return false
 	}
 	var current *wire.Login
-	if m.login = p.logins.current; m.login != nil {
+	if m.login = p.login.Load(); m.login != nil {
 		current = m.login.Login
 	}
 	m.restore = m.lane.Restore(current)

@@ -30,7 +30,7 @@ func (c *controller) ranged() bool { return c.min < c.max }
 
 func (s settings) controller() controller {
 	fill := growTo
-	if s.Kind == kindLent {
+	if s.Kind == kindDedicated {
 		fill = 100 // as many as are wanted: a spare one would rarely be used
 	}
 	depth := min(s.MaxInFlight, laneDepth)
@@ -141,7 +141,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 	}
 	c.resize(to)
 	level := slog.LevelInfo
-	if p.Kind == kindLent {
+	if p.beside() {
 		level = slog.LevelDebug
 	}
 	p.note(level, "pool resized", "from", c.last.From, "to", to,

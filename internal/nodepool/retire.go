@@ -19,31 +19,18 @@ const (
 
 var errRenewed = errors.New("connection replaced: its address may lead to another server now")
 
-// Renew replaces the connections, each when nothing is in flight on it, because a
-// server's reply says that the address may lead to another server now. Those that are
-// lent leave when they are returned, and those that are being dialled when they join.
-// The first renewal is immediate. Those that follow are spaced by 1, 2, 4, up to 16 s:
-// if the last one did not help, the next one hardly will. See [Pool.Readmit] for what is
-// known for certain.
-func (p *Pool) Renew() {
+// renew is [Node.Renew] for one pool.
+func (p *Pool) renew() {
 	now := time.Now()
 	p.mu.Lock()
 	if p.renewals.due(now) && (p.drainLocked(errRenewed, func(*member) bool { return true }) || p.dialing > 0) {
 		p.renewals.note(now)
 	}
-	parts := p.access.partsLocked()
 	p.mu.Unlock()
-	for _, part := range parts {
-		part.Renew()
-	}
 }
 
-// Readmit asks wire.Purpose.Member again about each connection, by what its server said
-// of itself when it was dialled, and replaces those that are not admitted any more: each
-// when nothing is in flight on it or, if it is lent, when it is returned. It must be
-// called when Member has come to answer otherwise. A connection that is being dialled
-// is asked about once more when it joins. A server that was refused is dialled again now.
-func (p *Pool) Readmit() {
+// readmit is [Node.Readmit] for one pool.
+func (p *Pool) readmit() {
 	p.mu.Lock()
 	p.drainLocked(errRenewed, func(m *member) bool { return m.spent == nil && m.refused() })
 	if p.redial != nil && errors.Is(p.health.Failure().Err, redislanes.ErrNotMember) {
@@ -51,11 +38,7 @@ func (p *Pool) Readmit() {
 		p.redial = nil
 		p.retryLocked()
 	}
-	parts := p.access.partsLocked()
 	p.mu.Unlock()
-	for _, part := range parts {
-		part.Readmit()
-	}
 }
 
 // asking returns the pool's purpose, which notes in m how its server was admitted.
@@ -98,20 +81,14 @@ func (r *renewals) note(now time.Time) {
 	r.number++
 }
 
-// Retire makes the pool refuse batches with ErrRetired, also those that wait,
-// and closes each connection when nothing is in flight on it, or when it is
-// returned. A retired pool still needs Close, which closes lent ones, too.
-func (p *Pool) Retire() {
+// retire is [Node.Retire] for one pool.
+func (p *Pool) retire() {
 	p.mu.Lock()
 	p.noteRetiredLocked()
 	p.retired = true
 	p.failWaitersLocked(redislanes.ErrRetired)
 	p.drainLocked(redislanes.ErrRetired, func(*member) bool { return true })
-	parts := p.access.partsLocked()
 	p.mu.Unlock()
-	for _, part := range parts {
-		part.Retire()
-	}
 }
 
 // endedLocked returns why the pool takes nothing any more, nil while it does.

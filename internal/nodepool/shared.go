@@ -1,7 +1,6 @@
 package nodepool
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -12,16 +11,12 @@ import (
 )
 
 // sharedAccess gives all connections to everybody: a strategy chooses among them
-// for each batch. Batches wait when every lane is at its limit. What cannot share a
-// connection is lent one by a pool inside, and slow commands have another.
+// for each batch. Batches wait when every lane is at its limit.
 type sharedAccess struct {
 	*Pool
 
 	set  atomic.Pointer[wire.Lanes] // those that the strategy sees
 	turn atomic.Uint32
-
-	lenders *Pool // lends connections; guarded by mu, as is slow; nil until one is needed
-	slow    *Pool // has the lanes for slow commands
 }
 
 func newSharedAccess(p *Pool) *sharedAccess {
@@ -31,9 +26,6 @@ func newSharedAccess(p *Pool) *sharedAccess {
 }
 
 func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
-	if b.Slow() && a.SlowLanes > 0 {
-		return a.submitSlow(b)
-	}
 	switch waiting := a.waiting.Load(); {
 	case int(waiting) >= a.MaxWaiters:
 		// Without mu: under overload this is the usual case, and those that are
@@ -88,49 +80,6 @@ func (a *sharedAccess) choose(set *lanes.Set, key int64) (i int, err error) {
 func (a *sharedAccess) askStrategy(set *lanes.Set, key int64) (i int, err error) {
 	defer guard.Catch("Laned.Strategy", &err)
 	return a.Strategy(set, key), nil
-}
-
-func (a *sharedAccess) lend(ctx context.Context) (*Lent, error) {
-	from, err := a.part(&a.lenders, settings.lentSettings)
-	if err != nil {
-		return nil, wire.NotSent(a.addr, err)
-	}
-	return from.Lend(ctx)
-}
-
-// part returns a pool inside, which is made when it is first needed.
-func (a *sharedAccess) part(of **Pool, with func(settings) settings) (*Pool, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.endedLocked(); err != nil {
-		return nil, err
-	}
-	if err := a.downErrorLocked(); err != nil {
-		return nil, err
-	}
-	if *of == nil {
-		dialer := a.dialer
-		dialer.ReauthEvery = 0 // askLogin asks for all
-		*of = newPool(with(a.settings), dialer, a.purpose, a.addr, a.log)
-		(*of).calls = a.calls
-	}
-	return *of, nil
-}
-
-func (a *sharedAccess) partsLocked() (parts []*Pool) {
-	for _, part := range [...]*Pool{a.lenders, a.slow} {
-		if part != nil {
-			parts = append(parts, part)
-		}
-	}
-	return parts
-}
-
-func (a *sharedAccess) partOfLocked(b *wire.Batch) *Pool {
-	if b.Slow() {
-		return a.slow
-	}
-	return nil
 }
 
 func (a *sharedAccess) answered(m *member) {
