@@ -388,6 +388,11 @@ var ofPool = []mutant{
 		"./cluster", "TestReauthThatFails", false,
 	},
 	{
+		"a node that has ended makes another pool", "internal/nodepool/node.go",
+		"\tcase n.ended != nil:\n", "\tcase false:\n",
+		"./internal/nodepool", "TestPoolsAreMadeWhenNeeded", false,
+	},
+	{
 		"slow commands excuse a dial without an answer", "internal/health/trips.go",
 		"if s.dial != 0 {", "if false {",
 		"./internal/health", "TestHistories", false,
