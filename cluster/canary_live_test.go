@@ -215,7 +215,7 @@ func TestCanaryInServerErrors(t *testing.T) {
 }
 
 // doors are the ways in which a command can be sent.
-func doors(client *cluster.Client, direct *nodepool.Pool) map[string]func(context.Context, []string) error {
+func doors(client *cluster.Client, direct *nodepool.Node) map[string]func(context.Context, []string) error {
 	cmd := func(command []string) radix.Action {
 		return radix.Cmd(nil, command[0], command[1:]...)
 	}
@@ -298,7 +298,7 @@ func decodingErrors(t *testing.T, ctx context.Context, mine *coalMine, client *c
 }
 
 // showAll prints what there is to print, and the metrics.
-func showAll(t *testing.T, mine *coalMine, config cluster.Config, client *cluster.Client, direct *nodepool.Pool) {
+func showAll(t *testing.T, mine *coalMine, config cluster.Config, client *cluster.Client, direct *nodepool.Node) {
 	t.Helper()
 	clients, err := client.Clients()
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 
 // A Pool is the connections to one server, as the function that [Custom] returns
 // makes it. It is a radix.Client. All methods are safe for concurrent use.
-type Pool nodepool.Pool
+type Pool struct{ node *nodepool.Node }
 
 var _ radix.Client = (*Pool)(nil)
 
@@ -32,28 +32,26 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 		if invalid != nil {
 			return nil, invalid
 		}
-		p, err := nodepool.Dial(ctx, s, d, addr)
+		node, err := nodepool.Dial(ctx, s, d, addr)
 		if err != nil {
 			return nil, err
 		}
-		return (*Pool)(p), nil
+		return &Pool{node}, nil
 	}
 }
 
-func (p *Pool) pool() *nodepool.Pool { return (*nodepool.Pool)(p) }
-
 // Addr returns the server's address; part of radix.Client.
-func (p *Pool) Addr() net.Addr { return p.pool().Addr() }
+func (p *Pool) Addr() net.Addr { return p.node.Addr() }
 
 // Do performs the action; part of radix.Client. One that may share its
 // connection travels with the commands of others; for any other, and for commands
 // that may block, a connection is lent while it runs. Outside of radix.WithConn,
 // commands that change their connection are refused with redislanes.ErrShared, and WAIT
 // and WAITAOF with redislanes.ErrNoWrites.
-func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.pool().Do(ctx, action) }
+func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.node.Do(ctx, action) }
 
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.
-func (p *Pool) Stats() redislanes.PoolStats { return p.pool().Stats() }
+func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 
 // Close lets calls of Do end, for a second at most, and closes all connections.
 //
@@ -68,13 +66,13 @@ func (p *Pool) Stats() redislanes.PoolStats { return p.pool().Stats() }
 // Then it waits until no goroutine of the pool is left, for three seconds at most: one in
 // which a function of the program does not return (a log, a strategy, OnWait, NetDial) is
 // left behind. Closing again does nothing.
-func (p *Pool) Close() error { return p.pool().CloseDrained() }
+func (p *Pool) Close() error { return p.node.CloseDrained() }
 
 // String describes the pool by its kind and address.
-func (p *Pool) String() string { return p.pool().String() }
+func (p *Pool) String() string { return p.node.String() }
 
 // Format prints String for every verb.
-func (p *Pool) Format(f fmt.State, verb rune) { p.pool().Format(f, verb) }
+func (p *Pool) Format(f fmt.State, verb rune) { p.node.Format(f, verb) }
 
 // ErrorCodes returns the codes by which redislanes.PoolStats.ErrorReplies counts, such as "OOM": a
 // fixed list, of which the last one, "other", stands for all codes that are not in

@@ -133,7 +133,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 
 // poolFor returns the pool of the node that commands for the slot go to, and the node if
 // it is a replica, which is none of those to avoid. The slot has an owner, or is -1.
-func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *nodepool.Pool, replica *node) {
+func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *nodepool.Node, replica *node) {
 	if how.Replicas {
 		if n := t.Replica(slot, avoid); n != nil {
 			return n.pool(asReplica), n

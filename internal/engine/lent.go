@@ -32,7 +32,7 @@ type lending struct {
 	encoded  []byte // the one command that it is; nil if it may send several
 	once     bool   // it is one exchange: it has not run if each of its commands was refused
 
-	to      *nodepool.Pool // nil: to be chosen by the map
+	to      *nodepool.Node // nil: to be chosen by the map
 	replica *node          // whose pool it is; nil: a primary's
 	avoid   []*node        // replicas that have not answered
 	asking  bool

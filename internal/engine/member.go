@@ -57,7 +57,7 @@ func (c *Client) readmit(before, now *slots.Map) {
 	if before == nil {
 		return
 	}
-	var changed []*nodepool.Pool
+	var changed []*nodepool.Node
 	c.mu.Lock()
 	for addr, n := range c.nodes {
 		if !now.Means(addr, before) {

@@ -27,7 +27,7 @@ type node struct {
 
 	named time.Time // when a redirect did it last; guarded by the client's mu
 
-	pools [2]atomic.Pointer[nodepool.Pool] // by use; nil until it is needed
+	pools [2]atomic.Pointer[nodepool.Node] // by use; nil until it is needed
 
 	mu      sync.Mutex              // guards the making of pools, and what follows; never held across I/O
 	infos   [2]*redislanes.PoolInfo // of the pools that the trace was told of
@@ -52,14 +52,14 @@ const (
 // String returns the role that Stats and metrics show.
 func (u use) String() string { return [...]string{asPrimary: "primary", asReplica: "replica"}[u] }
 
-func (n *node) pool(u use) *nodepool.Pool {
+func (n *node) pool(u use) *nodepool.Node {
 	if p := n.pools[u].Load(); p != nil {
 		return p
 	}
 	return n.makePool(u)
 }
 
-func (n *node) makePool(u use) *nodepool.Pool {
+func (n *node) makePool(u use) *nodepool.Node {
 	info := n.tellOpened(u) // a user's function, so before the lock is taken
 	p, used := n.poolWith(u, info)
 	if !used {
@@ -69,7 +69,7 @@ func (n *node) makePool(u use) *nodepool.Pool {
 }
 
 // poolWith returns the pool. It makes it, with the info, unless it exists.
-func (n *node) poolWith(u use, info *redislanes.PoolInfo) (p *nodepool.Pool, used bool) {
+func (n *node) poolWith(u use, info *redislanes.PoolInfo) (p *nodepool.Node, used bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if p := n.pools[u].Load(); p != nil {
@@ -106,8 +106,8 @@ func (c *Client) poolSettings() nodepool.Settings {
 }
 
 // open returns the pools that exist.
-func (n *node) open() []*nodepool.Pool {
-	var open []*nodepool.Pool
+func (n *node) open() []*nodepool.Node {
+	var open []*nodepool.Node
 	for u := range n.pools {
 		if p := n.pools[u].Load(); p != nil {
 			open = append(open, p)
@@ -145,7 +145,7 @@ func (n *node) quiet() bool {
 
 // release takes the pool away from the node, which makes another one when it is needed
 // again. Both results may be nil.
-func (n *node) release(u use) (*nodepool.Pool, *redislanes.PoolInfo) {
+func (n *node) release(u use) (*nodepool.Node, *redislanes.PoolInfo) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	info := n.infos[u]
@@ -196,7 +196,7 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 
 // learnFrom renews the node's connections where other calls would: the caller, who has
 // chosen the node, gets the error in any case.
-func (c *Client) learnFrom(err error, p *nodepool.Pool, u use) {
+func (c *Client) learnFrom(err error, p *nodepool.Node, u use) {
 	var said resp3.SimpleError
 	if !errors.As(err, &said) {
 		return
@@ -208,7 +208,7 @@ func (c *Client) learnFrom(err error, p *nodepool.Pool, u use) {
 	}
 }
 
-func (c nodeClient) perform(ctx context.Context, p *nodepool.Pool, action radix.Action) error {
+func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.Action) error {
 	if action == nil || ctx == nil {
 		return p.Do(ctx, action) // which says so
 	}
@@ -255,7 +255,7 @@ func (c nodeLent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 // nodeConn is a node's pool as a connection for one action, which sends slow
 // commands over lanes for them and lends a connection to blocking ones.
 type nodeConn struct {
-	*nodepool.Pool
+	*nodepool.Node
 	client   *Client
 	unshared bool // the action says that it cannot share a connection
 	probes   bool // see wire.Probes

@@ -75,7 +75,7 @@ func (x *retry) nodeAt(l *leading) *node {
 // target returns where the command goes: to where a redirect sent it or, since
 // commands of one slot must keep their order, where the last redirect sent
 // another command of the slot; else by the map.
-func (x *retry) target(t *topology, i int) (p *nodepool.Pool, replica *node, asking bool, err error) {
+func (x *retry) target(t *topology, i int) (p *nodepool.Node, replica *node, asking bool, err error) {
 	slot := x.request.slots[i]
 	to, ok := x.bySlot[slot]
 	if slot < 0 || !ok {

@@ -77,7 +77,7 @@ type place struct {
 // A trip is what goes to one node at once.
 type trip struct {
 	wire.Batch
-	pool *nodepool.Pool
+	pool *nodepool.Node
 
 	replica *node // whose pool it is; nil: a primary's
 
@@ -363,7 +363,7 @@ func (r *Request) begin() *flight {
 }
 
 // trip returns an empty trip to the pool, for which a goroutine may wait alone.
-func (f *flight) trip(p *nodepool.Pool, arena []byte, alone bool) *trip {
+func (f *flight) trip(p *nodepool.Node, arena []byte, alone bool) *trip {
 	if f.used == len(f.trips) {
 		f.trips = append(f.trips, new(trip))
 	}

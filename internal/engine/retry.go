@@ -336,7 +336,7 @@ func (x *retry) count(i int) {
 }
 
 // tripTo returns this wave's trip to the pool that the i-th command may join.
-func (x *retry) tripTo(p *nodepool.Pool, i, first int) *trip {
+func (x *retry) tripTo(p *nodepool.Node, i, first int) *trip {
 	slow := x.request.travelsSlow(i)
 	for _, t := range x.flight.trips[first:x.flight.used] {
 		if t.pool == p && t.Slow() == slow {

@@ -88,17 +88,12 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestStrategyTakesItsTime", false,
 	},
 	{
-		"FailFast refuses callers while the only lane is replaced", "internal/nodepool/shared.go",
-		"return a.size.open >= a.Max", "return len(a.members) >= a.Max",
-		"./internal/nodepool", "TestMaxAge", false,
+		"FailFast refuses callers while a connection or the only lane is replaced", "internal/nodepool/waiter.go",
+		"if p.size.open < p.Max && p.spareLocked() {", "if len(p.members) < p.Max {",
+		"./internal/nodepool", "TestFailFastBesideOneThatLeaves|TestMaxAge", false,
 	},
 	{
-		"FailFast refuses callers while a connection that was used ends", "internal/nodepool/exclusive.go",
-		"if a.size.open < a.Max && a.spareLocked() {", "if len(a.members) < a.Max {",
-		"./internal/nodepool", "TestFailFastBesideOneThatLeaves", false,
-	},
-	{
-		"FailFast refuses a caller that is back before its connection is", "internal/nodepool/exclusive.go",
+		"FailFast refuses a caller that is back before its connection is", "internal/nodepool/waiter.go",
 		"m.state == busy && m.lane.InFlight() == 0 {\n\t\t\tfree++", "false && m.state == busy {\n\t\t\tfree++",
 		"./internal/nodepool", "TestFailFastKnowsWhoIsBack", false,
 	},
@@ -113,7 +108,7 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestUnansweredDialBesideLentConnections", false,
 	},
 	{
-		"a log that does not return holds up Close", "internal/nodepool/pool.go",
+		"a log that does not return holds up Close", "internal/nodepool/node.go",
 		"\tcase <-patience.C:\n", "",
 		"./internal/nodepool", "TestStuckLog", false,
 	},
@@ -143,12 +138,12 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestClosedBeforeItJoined", false,
 	},
 	{
-		"a pool shrinks by what it sees at the moment", "internal/nodepool/shared.go",
-		"return a.load.TakePeak()", "return a.load.Now()",
+		"a pool shrinks by what it sees at the moment", "internal/nodepool/resize.go",
+		"p.load.TakePeak())", "p.load.Now())",
 		"./internal/nodepool", "TestBurstsBetweenLooks", false,
 	},
 	{
-		"a connection counts as in use after its caller has the reply", "internal/nodepool/exclusive.go",
+		"a connection counts as in use after its caller has the reply", "internal/nodepool/resize.go",
 		"m.state == busy && m.lane.InFlight() > 0 {", "m.state == busy {",
 		"./internal/nodepool", "TestLoadIsWhatIsInFlight", false,
 	},
@@ -214,7 +209,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a deadline that passes on a silent connection is not noticed", "internal/nodepool/pool.go",
-		"\t\tp.missedLocked(b) ", "\t\t_ = b ",
+		"\tp.missedLocked(b)\n", "",
 		"./pool", "TestSilentDeathOfAllConnections", false,
 	},
 	{
@@ -238,8 +233,8 @@ var ofPool = []mutant{
 		"./pool", "TestNoMoreUnknownOutcomes", false,
 	},
 	{
-		"FailFast waits for a connection that may not be opened", "internal/nodepool/exclusive.go",
-		"if a.size.open < a.Max && a.spareLocked() {", "if a.size.open < a.Max {",
+		"FailFast waits for a connection that may not be opened", "internal/nodepool/waiter.go",
+		"if p.size.open < p.Max && p.spareLocked() {", "if p.size.open < p.Max {",
 		"./pool", "TestFailFastWhileSilent", false,
 	},
 	{
@@ -359,7 +354,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a pool of radix's Sentinel ends calls in flight when it is closed", "internal/nodepool/finish.go",
-		"\tp.drainCalls()\n", "",
+		"\tn.drainCalls()\n", "",
 		"./pool", "TestCloseLetsCallsEnd|TestSentinelOfRadixFailsNoCall", false,
 	},
 	{
@@ -369,7 +364,7 @@ var ofPool = []mutant{
 	},
 	{
 		"Close waits for a call that blocks", "internal/nodepool/finish.go",
-		"\t\tp.calls.Leave()\n", "\t\tp.calls.Stay()\n",
+		"\t\ts.calls.Leave()\n", "\t\ts.calls.Stay()\n",
 		"./pool", "TestCloseIsBounded", false,
 	},
 	{
@@ -391,6 +386,11 @@ var ofPool = []mutant{
 		"each refusal of a token is logged", "internal/nodepool/login.go",
 		"l.failures++; l.failures == 1 {", "l.failures++; l.failures >= 1 {",
 		"./cluster", "TestReauthThatFails", false,
+	},
+	{
+		"a node that has ended makes another pool", "internal/nodepool/node.go",
+		"\tcase n.ended != nil:\n", "\tcase false:\n",
+		"./internal/nodepool", "TestPoolsAreMadeWhenNeeded", false,
 	},
 	{
 		"slow commands excuse a dial without an answer", "internal/health/trips.go",

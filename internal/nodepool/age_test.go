@@ -66,7 +66,7 @@ func TestMaxAge(t *testing.T) {
 				require.Equal(t, s.Dials-uint64(s.Open+s.Dialing), s.Closes[redislanes.CloseAged], "nothing else was closed")
 				require.Less(t, time.Duration(oldest.Load()), age+2*time.Second)
 				require.Zero(t, s.DialErrors)
-				consistent(t, w.Pool)
+				consistent(t, w.Node)
 			})
 		})
 	}
@@ -74,9 +74,9 @@ func TestMaxAge(t *testing.T) {
 
 // oldest returns the age of the oldest connection.
 func (w *world) oldest() (oldest time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, m := range w.members {
+	w.main.mu.Lock()
+	defer w.main.mu.Unlock()
+	for _, m := range w.main.members {
 		oldest = max(oldest, time.Since(m.born))
 	}
 	return oldest
@@ -102,7 +102,7 @@ func TestAgedWhileLent(t *testing.T) {
 				conn, err = w.Lend(t.Context())
 				require.NoError(t, err)
 				conn.Return()
-				consistent(t, w.Pool)
+				consistent(t, w.Node)
 			})
 		})
 	}

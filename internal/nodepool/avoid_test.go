@@ -17,7 +17,7 @@ import (
 )
 
 // inSet reports whether the strategies see the connection.
-func inSet(p *Pool, l *wire.Lane) bool {
+func inSet(p *Node, l *wire.Lane) bool {
 	set := sharedIn(p).set.Load()
 	for i := range set.Len() {
 		if set.Lane(i) == l {
@@ -29,20 +29,20 @@ func inSet(p *Pool, l *wire.Lane) bool {
 
 // lookOn lets the maintenance look at the pool until a silence on the lane is an
 // unusual one. It does not take as long as that.
-func lookOn(t *testing.T, p *Pool, l *wire.Lane) {
+func lookOn(t *testing.T, p *Node, l *wire.Lane) {
 	until(t, "the lane is avoided", func() bool {
-		p.mu.Lock()
-		next := p.health.Looked().Add(p.health.LookEvery()) // the pool's own looks come between these
-		p.mu.Unlock()
-		p.look(next)
+		p.main.mu.Lock()
+		next := p.main.health.Looked().Add(p.main.health.LookEvery()) // the pool's own looks come between these
+		p.main.mu.Unlock()
+		p.main.look(next)
 		return avoided(p, l)
 	})
 }
 
-func avoided(p *Pool, l *wire.Lane) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, m := range p.members {
+func avoided(p *Node, l *wire.Lane) bool {
+	p.main.mu.Lock()
+	defer p.main.mu.Unlock()
+	for _, m := range p.main.members {
 		if m.lane == l {
 			return m.doubted.Load()
 		}
@@ -85,7 +85,7 @@ func TestSilentLanesAreAvoided(t *testing.T) {
 	until(t, "the surplus has left", func() bool { return p.Stats().Open == size })
 	lanesInSet(size)
 	for range 2 * health.LooksInSilence {
-		p.look(time.Now().Add(time.Hour))
+		p.main.look(time.Now().Add(time.Hour))
 	}
 	lanesInSet(size)
 	require.Len(t, p.Stats().Closes, 1, "idle lanes are not silent ones")
@@ -119,7 +119,7 @@ func TestBytesPutALaneBack(t *testing.T) {
 	proxy.Throttle(redistest.ToClient, 256<<10)
 	proxy.Flow(redistest.ToClient)
 	until(t, "bytes arrive", func() bool { return first.Progress() > before })
-	p.inspect(time.Now())
+	p.main.inspect(time.Now())
 	require.True(t, inSet(p, first))
 	proxy.Throttle(redistest.ToClient, 0)
 	require.Equal(t, size, <-got)

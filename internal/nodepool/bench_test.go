@@ -37,7 +37,7 @@ func BenchmarkPool(b *testing.B) {
 }
 
 // ask makes so many requests, one after the other.
-func ask(b *testing.B, p *Pool, n int) {
+func ask(b *testing.B, p *Node, n int) {
 	command := resp.AppendCommand(nil, "INCR", "k")
 	call, batch := wire.NewCall(), new(wire.Batch)
 	for range n {

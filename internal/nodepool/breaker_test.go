@@ -122,7 +122,7 @@ func TestRefusedHandshakesAreSlow(t *testing.T) {
 
 // traffic lets callers count until stop; which of their errors do not count as
 // failures, says tolerate.
-func traffic(t *testing.T, p *Pool, tolerate error) (calls *atomic.Int64, stop func()) {
+func traffic(t *testing.T, p *Node, tolerate error) (calls *atomic.Int64, stop func()) {
 	calls = new(atomic.Int64)
 	ctx, cancel := context.WithCancel(context.Background())
 	var callers sync.WaitGroup

@@ -33,7 +33,7 @@ func rude() (maybe func(), on *atomic.Bool) {
 
 // crowd lets so many callers make a request at a time, and returns the first error
 // of each.
-func crowd(t *testing.T, p *Pool, n int) (errs []error) {
+func crowd(t *testing.T, p *Node, n int) (errs []error) {
 	errs = make([]error, n)
 	var callers sync.WaitGroup
 	for i := range n {
@@ -47,7 +47,7 @@ func crowd(t *testing.T, p *Pool, n int) (errs []error) {
 // neither in Submit nor when it is asked for those who waited.
 func TestStrategyMayAskThePool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var pool atomic.Pointer[Pool]
+		var pool atomic.Pointer[Node]
 		var waited atomic.Bool
 		p, err := New(Laned{Lanes: 2, MaxInFlight: 1, Strategy: func(s *lanes.Set, key int64) int {
 			if p := pool.Load(); p != nil && p.Stats().Waiters > 0 {
@@ -154,11 +154,11 @@ func TestPanickingCallbacks(t *testing.T) {
 				if name != "Logger" {
 					assert.True(t, log.has("callback panicked"))
 				}
-				p.mu.Lock() // a connection is closed, which is logged
-				for _, m := range p.members {
-					p.leaveLocked(m, errIdle, true)
+				p.main.mu.Lock() // a connection is closed, which is logged
+				for _, m := range p.main.members {
+					p.main.leaveLocked(m, errIdle, true)
 				}
-				p.mu.Unlock()
+				p.main.mu.Unlock()
 				time.Sleep(time.Second)
 				on.Store(false)
 				time.Sleep(2 * time.Second)
@@ -195,7 +195,7 @@ func TestPanickingAction(t *testing.T) {
 					conn.Return()
 				}
 				require.Zero(t, w.Stats().Lent)
-				consistent(t, w.Pool)
+				consistent(t, w.Node)
 			})
 		})
 	}
@@ -228,7 +228,7 @@ func (h rudeLog) WithGroup(string) slog.Handler             { return h }
 
 // logged keeps the messages, and asks a pool for its statistics at each.
 type logged struct {
-	pool     atomic.Pointer[Pool]
+	pool     atomic.Pointer[Node]
 	mu       sync.Mutex
 	messages map[string]int
 }

@@ -42,14 +42,14 @@ type settings = Settings
 // public method has settings of this package.
 var Of func(config any) (Settings, error)
 
-// Kinds of pools, as in Stats. The last two are pools inside of a laned one.
+// Kinds of pools, as in Stats. The last two are beside a laned one.
 const (
 	KindFixed    = "fixed"
 	KindAdaptive = "adaptive"
 	KindLaned    = "laned"
 
-	kindLent = "lent"
-	kindSlow = "slow"
+	kindDedicated = "dedicated"
+	kindSlow      = "slow"
 )
 
 // LeastStallTimeout is the least StallTimeout.
@@ -144,9 +144,13 @@ func (s Settings) HasSlowLanes() bool { return s.WithDefaults(false).SlowLanes >
 // shared reports whether all callers share the connections.
 func (s *Settings) shared() bool { return s.Kind == KindLaned || s.Kind == kindSlow }
 
-// lentSettings are those of the extra connections that a shared pool lends.
-func (s Settings) lentSettings() Settings {
-	s.Kind, s.Min, s.Max, s.MaxInFlight, s.SlowLanes = kindLent, 0, s.MaxLent, 1, 0
+// beside reports whether the pool is beside a laned one, which says and does what concerns
+// the server.
+func (s *Settings) beside() bool { return s.Kind == kindDedicated || s.Kind == kindSlow }
+
+// dedicatedSettings are those of the connections that are lent beside shared ones.
+func (s Settings) dedicatedSettings() Settings {
+	s.Kind, s.Min, s.Max, s.MaxInFlight, s.SlowLanes = kindDedicated, 0, s.MaxLent, 1, 0
 	return s
 }
 

@@ -29,7 +29,7 @@ const (
 type control struct {
 	min, max int
 	depth    int           // load that one connection carries
-	fill     int           // percent; growTo, but for tests and lent connections
+	fill     int           // percent; growTo, but for tests and dedicated connections
 	quiet    time.Duration // how long the load must be low
 
 	target int       // the wanted size, min to max

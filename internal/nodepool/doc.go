@@ -1,13 +1,15 @@
 // Package nodepool keeps the connections to one Redis server. Package pool has the
 // settings of a user, with their documentation and limits, and makes [Settings] of them.
 //
-// The kinds of pool differ in how many may use a connection at the same time:
+// The kinds differ in how many callers may use a connection at the same time:
 // [KindFixed] lends each of a fixed number of connections to one caller's batch at
 // a time; [KindAdaptive] does so with a number that follows the load; [KindLaned] lets
-// all callers share a few, and has others for slow commands. They are settings
-// of one [Pool], which dials, replaces broken connections with backoff and full
-// jitter, queues what finds no free connection (first in, first out, bounded),
-// closes stalled connections and counts what happens.
+// all callers share a few, and has others for slow batches and dedicated ones to lend.
+//
+// A [Node] is the connections to one server. It has one [Pool], or up to three if
+// callers share connections: shared, slow and dedicated. A pool dials, replaces broken
+// connections with backoff and full jitter, queues what finds no free connection (first
+// in, first out, bounded), closes stalled connections and counts what happens.
 //
 // Nothing blocks: a batch that must wait is put on a queue, and whoever frees
 // a connection sends it. The caller waits in one place, for all its batches.

@@ -8,9 +8,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// Info returns what traces know the pool by; nil without a trace.
-func (p *Pool) Info() *redislanes.PoolInfo { return p.Traced }
-
 // listen makes the lock's owner tell of what somebody wants to be told of.
 func (p *Pool) listen() {
 	t := p.Trace

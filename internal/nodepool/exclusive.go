@@ -1,7 +1,6 @@
 package nodepool
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -57,57 +56,6 @@ func (a *exclusiveAccess) popLocked() *member {
 	m := a.idle[i]
 	a.idle = slices.Delete(a.idle, i, i+1)
 	return m
-}
-
-func (a *exclusiveAccess) lend(ctx context.Context) (*Lent, error) {
-	m, w, err := a.takeOrWait()
-	if err != nil {
-		return nil, wire.NotSent(a.addr, err)
-	}
-	if m != nil {
-		return newLent(m), nil
-	}
-	select {
-	case r := <-w.lend:
-		if r.err != nil {
-			return nil, r.err
-		}
-		return newLent(r.member), nil
-	case <-ctx.Done():
-		return nil, wire.NotSent(a.addr, a.leaveQueue(w, ctx.Err()))
-	}
-}
-
-func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for len(a.idle) > 0 && a.downErrorLocked() == nil {
-		m := a.popLocked()
-		if m.lane.Err() == nil {
-			m.lendLocked()
-			return m, nil, nil
-		}
-		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
-	}
-	w := &waiter{lend: make(chan lendResult, 1)}
-	return nil, w, a.waitLocked(w)
-}
-
-// leaveQueue takes w out of the queue; a connection that it was given in the
-// last moment goes to the next one. It returns cause, with what w waited for.
-func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
-	a.mu.Lock()
-	if w.place != nil {
-		cause = a.waitErrorLocked(w, cause)
-		a.removeLocked(w.place)
-		a.mu.Unlock()
-		return cause
-	}
-	a.mu.Unlock()
-	if r := <-w.lend; r.member != nil {
-		a.takeBack(r.member, clean)
-	}
-	return cause
 }
 
 func (a *exclusiveAccess) answered(m *member) {
@@ -179,16 +127,6 @@ func (a *exclusiveAccess) withdrawLocked(m *member) {
 	}
 }
 
-// dropLocked puts the last connection in the place of the one that goes: there may
-// be 65,536.
-func (a *exclusiveAccess) dropLocked(m *member) {
-	a.withdrawLocked(m)
-	last := len(a.members) - 1
-	a.members[m.place], a.members[last].place = a.members[last], m.place
-	a.members[last] = nil
-	a.members = a.members[:last]
-}
-
 // trimLocked takes those that have been idle longest.
 func (a *exclusiveAccess) trimLocked(surplus int) {
 	for ; surplus > 0 && len(a.idle) > 0; surplus-- {
@@ -196,52 +134,6 @@ func (a *exclusiveAccess) trimLocked(surplus int) {
 	}
 }
 
-func (a *exclusiveAccess) loadLocked() (n int) {
-	for _, m := range a.members {
-		if m.state == lent || m.state == busy && m.lane.InFlight() > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// recordLocked: a caller may have its reply, and even be back with its next batch,
-// before the connection is free again, so a new record is counted exactly. Beyond
-// what is wanted anyway, the load need not be known so well.
-func (a *exclusiveAccess) recordLocked() bool {
-	c := &a.size
-	return c.inUse+a.queue.Len() > c.highest && c.highest <= c.carries(c.target)
-}
-
-// fullLocked: a caller is back before its connection is. Those that have answered,
-// and are about to be free, are not in use if there are more of them than callers
-// that wait: FailFast refused callers that had just been answered. One that leaves is
-// in use no more, and another one follows it.
-func (a *exclusiveAccess) fullLocked() bool {
-	if a.size.open < a.Max && a.spareLocked() {
-		return false
-	}
-	free := -a.queue.Len()
-	for i := 0; i < len(a.members) && free <= 0; i++ {
-		if m := a.members[i]; m.state == busy && m.lane.InFlight() == 0 {
-			free++
-		}
-	}
-	return free <= 0
-}
-
-func (a *exclusiveAccess) limitLocked() string { return a.limit(a.Max, "connections in use") }
-
-func (a *exclusiveAccess) usageLocked() (used, of int, what string) {
-	return a.size.inUse, a.Max, a.ofKind("in use")
-}
-
-func (a *exclusiveAccess) capacity() int { return a.Max }
-
-// The connections themselves look for those who wait, the load is counted by
-// becomeLocked, and there is nothing inside.
-func (a *exclusiveAccess) dispatch()                      {}
-func (a *exclusiveAccess) changedLocked()                 {}
-func (a *exclusiveAccess) takePeakLocked() int            { return 0 }
-func (a *exclusiveAccess) partsLocked() []*Pool           { return nil }
-func (a *exclusiveAccess) partOfLocked(*wire.Batch) *Pool { return nil }
+// The connections themselves look for those who wait.
+func (a *exclusiveAccess) dispatch()      {}
+func (a *exclusiveAccess) changedLocked() {}

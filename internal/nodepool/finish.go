@@ -17,43 +17,43 @@ const (
 // those that wait for a connection. Calls that come in the first 10 ms are served, later
 // ones refused with ErrClosed. It waits for no call while that runs a command that may
 // block, or has a stream.
-func (p *Pool) CloseDrained() error {
-	p.drainCalls()
-	return p.Close()
+func (n *Node) CloseDrained() error {
+	n.drainCalls()
+	return n.Close()
 }
 
-func (p *Pool) drainCalls() {
+func (n *Node) drainCalls() {
 	late := time.NewTimer(lateCalls)
 	defer late.Stop()
 	select {
 	case <-late.C:
-	case <-p.ctx.Done(): // it is closed already
+	case <-n.main.ctx.Done(): // it is closed already
 		return
 	}
 	drained := make(chan struct{})
 	go func() {
 		defer close(drained)
-		p.calls.Close()
+		n.calls.Close()
 	}()
 	limit := time.NewTimer(drainTime - lateCalls)
 	defer limit.Stop()
 	select {
 	case <-drained:
 	case <-limit.C:
-	case <-p.ctx.Done():
+	case <-n.main.ctx.Done():
 	}
 }
 
 // holdsUpNobody notes that the call which has a lent connection may last for as long as it
 // likes, so that CloseDrained does not wait for it, until holdsUpClose.
-func (p *Pool) holdsUpNobody() {
-	if p.calls != nil {
-		p.calls.Leave()
+func (s *server) holdsUpNobody() {
+	if s.calls != nil {
+		s.calls.Leave()
 	}
 }
 
-func (p *Pool) holdsUpClose() {
-	if p.calls != nil {
-		p.calls.Stay()
+func (s *server) holdsUpClose() {
+	if s.calls != nil {
+		s.calls.Stay()
 	}
 }

@@ -21,7 +21,7 @@ func (p *Pool) growLocked() {
 
 // newMemberLocked returns a member for a connection that is about to be dialled.
 func (p *Pool) newMemberLocked() *member {
-	return &member{pool: p, renewal: p.renewals.number, login: p.logins.current}
+	return &member{pool: p, renewal: p.renewals.number, login: p.login.Load()}
 }
 
 // wantLocked reports whether one more dial is needed and allowed: up to the

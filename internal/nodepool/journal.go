@@ -15,13 +15,13 @@ func (p *Pool) note(level slog.Level, message string, args ...any) {
 	p.journal.Note(level, message, append([]any{"addr", p.addr}, args...)...)
 }
 
-// noteStateLocked adds a line about what the server is. The pools inside of a pool
+// noteStateLocked adds a line about what the server is. The pools beside the main one
 // see the same.
 func (p *Pool) noteStateLocked(level slog.Level, message string, args ...any) {
 	if p.closed || p.retired {
 		return
 	}
-	if p.Kind == kindLent || p.Kind == kindSlow {
+	if p.beside() {
 		level = slog.LevelDebug
 	}
 	p.note(level, message, args...)

@@ -39,16 +39,16 @@ func TestStuckLog(t *testing.T) {
 				require.NoError(t, err)
 			}
 			looked := time.Now()
-			p.mu.Lock()
-			for _, m := range p.members {
-				p.leaveLocked(m, errIdle, true)
+			p.main.mu.Lock()
+			for _, m := range p.main.members {
+				p.main.leaveLocked(m, errIdle, true)
 			}
-			p.mu.Unlock()
+			p.main.mu.Unlock()
 			time.Sleep(time.Second)
 			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-			p.mu.Lock()
-			require.True(t, p.health.Looked().After(looked))
-			p.mu.Unlock()
+			p.main.mu.Lock()
+			require.True(t, p.main.health.Looked().After(looked))
+			p.main.mu.Unlock()
 		}
 		began := time.Now()
 		require.NoError(t, p.Close())
@@ -152,9 +152,9 @@ func TestLogOfAServerThatIsDown(t *testing.T) {
 		require.LessOrEqual(t, len(lines), 2)
 		time.Sleep(time.Minute)
 		require.Empty(t, book.lines(), "a healthy server is worth none")
-		p.mu.Lock()
-		p.noteDialFailedLocked(errors.New("nobody listens"))
-		p.mu.Unlock()
+		p.main.mu.Lock()
+		p.main.noteDialFailedLocked(errors.New("nobody listens"))
+		p.main.mu.Unlock()
 		require.Equal(t, []string{`level=WARN msg="dial failed" failures=1 error="nobody listens"`}, book.lines(), "what was before is over")
 	})
 }

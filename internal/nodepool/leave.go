@@ -2,6 +2,7 @@ package nodepool
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/wire"
@@ -62,7 +63,8 @@ func (p *Pool) leftLocked(m *member, err error) {
 	if m.spent != nil {
 		err = m.spent // it was to leave anyway, and says nothing of the server
 	}
-	p.access.dropLocked(m)
+	p.dropLocked(m)
+	p.access.withdrawLocked(m)
 	if m.health.Stirred(m.lane.Progress()) { // which no look will see
 		p.health.Heard(time.Now())
 		p.livesLocked()
@@ -71,6 +73,19 @@ func (p *Pool) leftLocked(m *member, err error) {
 	p.mu.noteConnLocked(connEvent{ended: true, lasted: time.Since(m.born), reason: closeReason(err), err: err})
 	p.judgeEndLocked(m, err)
 	p.growLocked()
+}
+
+// dropLocked takes the connection out of the members. Strategies see lanes in their
+// order. Exclusive connections have none, and there may be 65,536.
+func (p *Pool) dropLocked(m *member) {
+	if p.shared() {
+		p.members = slices.DeleteFunc(p.members, func(o *member) bool { return o == m })
+		return
+	}
+	last := len(p.members) - 1
+	p.members[m.place], p.members[last].place = p.members[last], m.place
+	p.members[last] = nil
+	p.members = p.members[:last]
 }
 
 // joinLocked makes a member of the connection that was dialled. If it has been

@@ -25,7 +25,7 @@ import (
 
 // balanced fails the test unless every dial that succeeded is open or was
 // counted out.
-func balanced(t *testing.T, p *Pool) {
+func balanced(t *testing.T, p *Node) {
 	t.Helper()
 	s := p.Stats()
 	closed := uint64(0)
@@ -36,9 +36,16 @@ func balanced(t *testing.T, p *Pool) {
 }
 
 // consistent fails the test unless the pool's lists, states and counts agree.
-func consistent(t *testing.T, p *Pool) {
+func consistent(t *testing.T, p *Node) {
 	t.Helper()
 	balanced(t, p)
+	for _, pool := range p.pools() {
+		consistentPool(t, pool)
+	}
+}
+
+func consistentPool(t *testing.T, p *Pool) {
+	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var counted controller
@@ -58,9 +65,6 @@ func consistent(t *testing.T, p *Pool) {
 		for i := range set.Len() {
 			require.True(t, slices.Contains(chosen, set.Lane(i)))
 		}
-	}
-	for _, part := range p.access.partsLocked() {
-		consistent(t, part)
 	}
 }
 
@@ -179,15 +183,15 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		require.NoError(t, err)
 		defer p.Close()
 		synctest.Wait()
-		m := &member{pool: p}
+		m := &member{pool: p.main}
 		lane, err := wire.DialFor(t.Context(), p.dialer, p.purpose, p.addr, m)
 		require.NoError(t, err)
 		lane.Fail(io.EOF)
 		synctest.Wait()
-		p.mu.Lock()
-		p.counters.dials++
-		p.joinLocked(m, lane)
-		p.mu.Unlock()
+		p.main.mu.Lock()
+		p.main.counters.dials++
+		p.main.joinLocked(m, lane)
+		p.main.mu.Unlock()
 		synctest.Wait()
 		require.EqualValues(t, 1, p.Stats().Closes[redislanes.CloseByServer])
 		consistent(t, p)
@@ -195,7 +199,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 }
 
 // use does one of the things that users do.
-func use(ctx context.Context, p *Pool, by *moody) {
+func use(ctx context.Context, p *Node, by *moody) {
 	if by.chance(2) {
 		_ = p.Do(ctx, radix.Cmd(nil, "INCR", "k"))
 		return
@@ -220,11 +224,11 @@ func use(ctx context.Context, p *Pool, by *moody) {
 // closes it when it comes back, and so does one that was renewed.
 func TestReturnedAfterRetire(t *testing.T) {
 	for name, c := range map[string]struct {
-		end    func(*Pool)
+		end    func(*Node)
 		reason string
 	}{
-		"retired": {(*Pool).Retire, redislanes.CloseByClient},
-		"renewed": {(*Pool).Renew, redislanes.CloseRenewed},
+		"retired": {(*Node).Retire, redislanes.CloseByClient},
+		"renewed": {(*Node).Renew, redislanes.CloseRenewed},
 	} {
 		for _, kind := range []Config{Fixed{Size: 1}, Laned{Lanes: 1, MaxLent: 1}} {
 			t.Run(name+" "+kind.settings().Kind, func(t *testing.T) {
@@ -234,14 +238,14 @@ func TestReturnedAfterRetire(t *testing.T) {
 					require.NoError(t, err)
 					time.Sleep(2 * minRenewPause)
 					before := w.Stats().Closes[c.reason]
-					c.end(w.Pool)
+					c.end(w.Node)
 					synctest.Wait()
 					require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")), "its user goes on")
 					between := w.Stats().Closes[c.reason]
 					conn.Return()
 					synctest.Wait()
 					require.Equal(t, between+1, w.Stats().Closes[c.reason], "before it all: %d", before)
-					consistent(t, w.Pool)
+					consistent(t, w.Node)
 				})
 			})
 		}

@@ -6,13 +6,56 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// Lend waits for a connection, or dials one, and lends it until it is
-// returned. The error wraps redislanes.ErrNotSent.
-func (p *Pool) Lend(ctx context.Context) (*Lent, error) {
-	if ctx == nil {
-		return nil, wire.NotSent(p.addr, errNilContext)
+// lend waits for a connection and lends it until it is returned.
+func (a *exclusiveAccess) lend(ctx context.Context) (*Lent, error) {
+	m, w, err := a.takeOrWait()
+	if err != nil {
+		return nil, wire.NotSent(a.addr, err)
 	}
-	return p.access.lend(ctx)
+	if m != nil {
+		return newLent(m), nil
+	}
+	select {
+	case r := <-w.lend:
+		if r.err != nil {
+			return nil, r.err
+		}
+		return newLent(r.member), nil
+	case <-ctx.Done():
+		return nil, wire.NotSent(a.addr, a.leaveQueue(w, ctx.Err()))
+	}
+}
+
+func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for len(a.idle) > 0 && a.downErrorLocked() == nil {
+		m := a.popLocked()
+		if m.lane.Err() == nil {
+			m.lendLocked()
+			return m, nil, nil
+		}
+		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
+	}
+	w := &waiter{lend: make(chan lendResult, 1)}
+	return nil, w, a.waitLocked(w)
+}
+
+// leaveQueue takes w out of the queue; a connection that it was given in the
+// last moment goes to the next one. It returns cause, with what w waited for.
+func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
+	a.mu.Lock()
+	if w.place != nil {
+		cause = a.waitErrorLocked(w, cause)
+		a.removeLocked(w.place)
+		a.mu.Unlock()
+		return cause
+	}
+	a.mu.Unlock()
+	if r := <-w.lend; r.member != nil {
+		a.takeBack(r.member, clean)
+	}
+	return cause
 }
 
 func (m *member) lendLocked() {
@@ -51,7 +94,7 @@ func (m *member) restoreLocked() bool {
 		return false
 	}
 	var current *wire.Login
-	if m.login = p.logins.current; m.login != nil {
+	if m.login = p.login.Load(); m.login != nil {
 		current = m.login.Login
 	}
 	m.restore = m.lane.Restore(current)

@@ -15,12 +15,12 @@ func TestLoadIsWhatIsInFlight(t *testing.T) {
 	p := open(t, Adaptive{Min: 1, Max: 2}, servers.StartServer(t, servers.Options{}))
 	_ = get(t, p, "k")
 	until(t, "the connection is idle", func() bool { return p.Stats().Idle == 1 })
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m := p.members[0]
+	p.main.mu.Lock()
+	defer p.main.mu.Unlock()
+	m := p.main.members[0]
 	m.state = busy // as long as its lane has not told the pool
-	require.Zero(t, p.loadLocked())
+	require.Zero(t, p.main.loadLocked())
 	m.state = lent
-	require.Equal(t, 1, p.loadLocked())
+	require.Equal(t, 1, p.main.loadLocked())
 	m.state = isIdle
 }

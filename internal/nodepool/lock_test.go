@@ -56,15 +56,15 @@ func TestRefusalTakesNoLock(t *testing.T) {
 		return s.InFlight == 1 && s.Waiters == 1
 	})
 	refused := make(chan error, 1)
-	p.mu.Lock()
+	p.main.mu.Lock()
 	go func() { refused <- p.Do(ctx, radix.Cmd(nil, "INCR", "k")) }()
 	select {
 	case err := <-refused:
-		p.mu.Unlock()
+		p.main.mu.Unlock()
 		require.ErrorIs(t, err, redislanes.ErrExhausted)
 		require.ErrorContains(t, err, "1 callers waiting")
 	case <-ctx.Done():
-		p.mu.Unlock()
+		p.main.mu.Unlock()
 		t.Fatal("who is refused waits for the lock")
 	}
 	require.EqualValues(t, 1, p.Stats().Exhausted)

@@ -11,8 +11,8 @@ import (
 )
 
 // Connections are authenticated again before the server cuts them (Dialer.ReauthEvery).
-// The pool asks for credentials, on a goroutine of its own, and gives them to the pools
-// inside. Each connection is sent AUTH as idle ones are sent PING: between the batches of
+// The main pool of a node asks for credentials for all, on a goroutine of its own. Each
+// connection is sent AUTH as idle ones are sent PING: between the batches of
 // callers, and while it is not lent. If the server refuses, the connection stays as it is.
 
 const (
@@ -26,14 +26,14 @@ const (
 
 var errExpiring = errors.New("connection replaced: it was lent when the others were authenticated again")
 
-// A login is credentials for all connections. What servers answer is noted by the pools
-// inside, too.
+// A login is credentials for all connections of a node. What servers answer is noted by
+// all pools.
 type login struct {
 	*wire.Login
 	until   time.Time // may be sent
 	taken   atomic.Bool
 	refused atomic.Pointer[error] // what the last server has said that does not take them
-	judged  bool                  // a failure followed, and it shows nothing any more; guarded by the outer pool's mu
+	judged  bool                  // a failure followed, and it shows nothing any more; guarded by the main pool's mu
 }
 
 // An auth is an AUTH that was sent.
@@ -43,9 +43,8 @@ type auth struct {
 	batch *wire.Batch
 }
 
-// logins is what a pool knows of credentials.
+// logins is what the main pool of a node knows of credentials.
 type logins struct {
-	current  *login    // that connections should have; nil: that of their dial
 	next     time.Time // when others are asked for
 	asking   bool
 	failures int       // in a row
@@ -56,7 +55,7 @@ type logins struct {
 // it that others are asked for in time.
 func (p *Pool) authenticateLocked(now time.Time) {
 	p.spreadLoginLocked()
-	if p.dialer.ReauthEvery == 0 || p.closed || p.retired || p.logins.asking {
+	if p.dialer.ReauthEvery == 0 || p.beside() || p.closed || p.retired || p.logins.asking {
 		return
 	}
 	p.judgeLoginLocked(now)
@@ -78,7 +77,7 @@ func (p *Pool) spreadLoginLocked() {
 // no room, the next look does it. A connection that was lent for too long is replaced, if
 // there is reason to think that another one can be had. It reports whether it stays.
 func (m *member) sendLoginLocked() (stays bool) {
-	p, l := m.pool, m.pool.logins.current
+	p, l := m.pool, m.pool.login.Load()
 	if m.login == l || m.auth != nil {
 		return true
 	}
@@ -122,7 +121,7 @@ func (m *member) readLoginLocked() {
 
 // judgeLoginLocked draws the conclusions from the answers.
 func (p *Pool) judgeLoginLocked(now time.Time) {
-	l := p.logins.current
+	l := p.login.Load()
 	switch {
 	case l == nil || l.judged:
 	case l.refused.Load() != nil:
@@ -137,8 +136,8 @@ func (p *Pool) judgeLoginLocked(now time.Time) {
 // is logged.
 func (p *Pool) loginFailedLocked(now time.Time, err error) {
 	l := &p.logins
-	if l.current != nil {
-		l.current.judged = true
+	if current := p.login.Load(); current != nil {
+		current.judged = true
 	}
 	if l.failures++; l.failures == 1 {
 		l.since = now
@@ -152,7 +151,8 @@ func (p *Pool) loginFailedLocked(now time.Time, err error) {
 	l.next = now.Add(limit/2 + rand.N(limit/2+1))
 }
 
-// askLogin asks for credentials, and gives them to all connections.
+// askLogin asks for credentials, and gives them to all connections. The other pools send
+// them when they look after their connections.
 func (p *Pool) askLogin() {
 	asked, err := wire.AskLogin(p.ctx, p.dialer)
 	p.mu.Lock()
@@ -163,20 +163,13 @@ func (p *Pool) askLogin() {
 	} else {
 		p.loginFailedLocked(now, err)
 	}
-	pools := append(p.access.partsLocked(), p)
+	if asked != nil {
+		p.login.Store(&login{Login: asked, until: now.Add(loginAge)})
+		p.spreadLoginLocked()
+	}
 	p.mu.Unlock()
 	if err != nil {
 		p.journal.Panicked(err)
-	}
-	if asked == nil {
-		return
-	}
-	l := &login{Login: asked, until: now.Add(loginAge)}
-	for _, to := range pools {
-		to.mu.Lock()
-		to.logins.current = l
-		to.spreadLoginLocked()
-		to.mu.Unlock()
 	}
 }
 

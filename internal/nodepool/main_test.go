@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 var within = servers.Within
 
 // open returns a pool to a real server.
-func open(t testing.TB, c Config, server *servers.Cluster) *Pool {
+func open(t testing.TB, c Config, server *servers.Cluster) *Node {
 	t.Helper()
 	p, err := New(c, lanes.Dialer{}, server.Addrs()[0], nil)
 	require.NoError(t, err)
@@ -29,9 +29,9 @@ func open(t testing.TB, c Config, server *servers.Cluster) *Pool {
 
 // sharedIn and exclusiveIn return the access of a pool of that kind, idleIn the
 // idle connections of one of either kind.
-func sharedIn(p *Pool) *sharedAccess { return p.access.(*sharedAccess) }
+func sharedIn(p *Node) *sharedAccess { return p.main.access.(*sharedAccess) }
 
-func exclusiveIn(p *Pool) *exclusiveAccess { return p.access.(*exclusiveAccess) }
+func exclusiveIn(p *Node) *exclusiveAccess { return p.main.access.(*exclusiveAccess) }
 
 func idleIn(p *Pool) []*member {
 	if a, ok := p.access.(*exclusiveAccess); ok {
@@ -54,7 +54,7 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func get(t testing.TB, p *Pool, key string) string {
+func get(t testing.TB, p *Node, key string) string {
 	t.Helper()
 	var got string
 	require.NoError(t, p.Do(within(t, 5*time.Second), radix.Cmd(&got, "GET", key)))
@@ -92,10 +92,10 @@ func noted(d *lanes.Dialer) (ends func()) {
 
 // unsuspecting makes the pool take its time, half of the stall timeout, before it
 // asks a silent server, as if round trips usually took very long.
-func unsuspecting(p *Pool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func unsuspecting(p *Node) {
+	p.main.mu.Lock()
+	defer p.main.mu.Unlock()
 	for range 100 {
-		p.health.Trip(time.Hour)
+		p.main.health.Trip(time.Hour)
 	}
 }

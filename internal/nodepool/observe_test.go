@@ -19,7 +19,7 @@ import (
 // A waitLog is an OnWait that asks the pool something, which it could not if it
 // were called with the pool's lock held.
 type waitLog struct {
-	pool  atomic.Pointer[Pool]
+	pool  atomic.Pointer[Node]
 	mu    sync.Mutex
 	waits []time.Duration
 }
@@ -43,7 +43,7 @@ func (w *waitLog) total() (n int, sum time.Duration) {
 }
 
 // busyPool returns a pool whose only connection is lent, and what it tells.
-func busyPool(t *testing.T) (*Pool, *Lent, *waitLog) {
+func busyPool(t *testing.T) (*Node, *Lent, *waitLog) {
 	server := redistest.StartEmulated(t, 1)
 	log := new(waitLog)
 	p, err := New(Fixed{Size: 1, Options: Options{OnWait: log.add}}, lanes.Dialer{}, server.Addrs()[0], nil)
@@ -64,11 +64,11 @@ func busyPool(t *testing.T) (*Pool, *Lent, *waitLog) {
 func TestOnWaitIsToldOfEveryEnd(t *testing.T) {
 	t.Parallel()
 	const waiters = 6
-	for name, end := range map[string]func(p *Pool, conn *Lent, cancel context.CancelFunc){
-		"served":  func(_ *Pool, conn *Lent, _ context.CancelFunc) { conn.Return() },
-		"gave up": func(_ *Pool, _ *Lent, cancel context.CancelFunc) { cancel() },
-		"closed":  func(p *Pool, _ *Lent, _ context.CancelFunc) { _ = p.Close() },
-		"retired": func(p *Pool, _ *Lent, _ context.CancelFunc) { p.Retire() },
+	for name, end := range map[string]func(p *Node, conn *Lent, cancel context.CancelFunc){
+		"served":  func(_ *Node, conn *Lent, _ context.CancelFunc) { conn.Return() },
+		"gave up": func(_ *Node, _ *Lent, cancel context.CancelFunc) { cancel() },
+		"closed":  func(p *Node, _ *Lent, _ context.CancelFunc) { _ = p.Close() },
+		"retired": func(p *Node, _ *Lent, _ context.CancelFunc) { p.Retire() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,10 +141,10 @@ func TestTraceBesideOnWait(t *testing.T) {
 		s := Settings{Kind: KindFixed, OnWait: own, Trace: trace, Traced: info}
 		p, err := NewFor(s.WithDefaults(true), lanes.Dialer{}, wire.Purpose{}, "127.0.0.1:1", nil)
 		require.NoError(t, err)
-		p.tellWait(time.Second)
+		p.main.tellWait(time.Second)
 		require.Equal(t, []redislanes.WaitInfo{{Pool: info, Took: time.Second}}, told)
 		require.Same(t, info, p.Info())
-		require.Equal(t, DefaultSize, p.Max)
+		require.Equal(t, DefaultSize, p.main.Max)
 		require.NoError(t, p.Close())
 	}
 }

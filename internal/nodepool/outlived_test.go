@@ -67,7 +67,7 @@ func TestOutlivedDials(t *testing.T) {
 }
 
 // dialErrors waits until so many dials have failed.
-func dialErrors(p *Pool, n uint64) {
+func dialErrors(p *Node, n uint64) {
 	for p.Stats().DialErrors < n {
 		time.Sleep(100 * time.Microsecond)
 	}
@@ -153,7 +153,7 @@ func TestOutlivedProof(t *testing.T) {
 
 // besideStalled calls use with a pool in which a connection has just stalled beside another
 // one, which was answered later, and with the server's hanging up.
-func besideStalled(t *testing.T, use func(t *testing.T, p *Pool, hangUp func())) {
+func besideStalled(t *testing.T, use func(t *testing.T, p *Node, hangUp func())) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d, resume := pausedServer(t)
@@ -182,7 +182,7 @@ func besideStalled(t *testing.T, use func(t *testing.T, p *Pool, hangUp func()))
 
 // TestOutlivedStall: a connection that stalled is not why one ends that was answered later.
 func TestOutlivedStall(t *testing.T) {
-	besideStalled(t, func(t *testing.T, p *Pool, hangUp func()) {
+	besideStalled(t, func(t *testing.T, p *Node, hangUp func()) {
 		hangUp()
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), "is dialled again")
 	})
@@ -190,7 +190,7 @@ func TestOutlivedStall(t *testing.T) {
 
 // TestRotationBehindAStall: nor does it keep that one from being replaced because of its age.
 func TestRotationBehindAStall(t *testing.T) {
-	besideStalled(t, func(t *testing.T, p *Pool, _ func()) {
+	besideStalled(t, func(t *testing.T, p *Node, _ func()) {
 		time.Sleep(2 * time.Minute)
 		require.NotZero(t, p.Stats().Closes[redislanes.CloseAged])
 	})

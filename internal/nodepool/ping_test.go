@@ -18,10 +18,10 @@ import (
 )
 
 // withPings returns how many batches are in flight, PINGs included.
-func withPings(p *Pool) (n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, m := range p.members {
+func withPings(p *Node) (n int) {
+	p.main.mu.Lock()
+	defer p.main.mu.Unlock()
+	for _, m := range p.main.members {
 		n += m.lane.InFlight()
 	}
 	return n
@@ -61,7 +61,7 @@ func TestPingsTakeNoConnection(t *testing.T) {
 	defer p.Close()
 	until(t, "all connections are there", func() bool { return p.Stats().Idle == size })
 	proxy.Stall(redistest.ToClient)
-	p.inspect(time.Now().Add(p.PingEvery))
+	p.main.inspect(time.Now().Add(p.main.PingEvery))
 	require.Equal(t, size, withPings(p), "each connection is pinged")
 	require.Zero(t, p.Stats().InFlight)
 	require.Zero(t, p.Stats().InUse)
@@ -94,16 +94,16 @@ func TestNoPingBetweenReplyAndRelease(t *testing.T) {
 		require.NoError(t, err)
 		defer p.Close()
 		time.Sleep(time.Second) // it is connected
-		p.mu.Lock()
-		m := p.members[0]
+		p.main.mu.Lock()
+		m := p.main.members[0]
 		m.becomeLocked(busy)
-		p.mu.Unlock()
-		p.inspect(time.Now().Add(2 * p.PingEvery))
+		p.main.mu.Unlock()
+		p.main.inspect(time.Now().Add(2 * p.main.PingEvery))
 		require.Zero(t, m.lane.InFlight())
-		p.mu.Lock()
+		p.main.mu.Lock()
 		m.becomeLocked(isIdle)
-		p.mu.Unlock()
-		p.inspect(time.Now().Add(2 * p.PingEvery))
+		p.main.mu.Unlock()
+		p.main.inspect(time.Now().Add(2 * p.main.PingEvery))
 		require.Equal(t, 1, m.lane.InFlight())
 	})
 }

@@ -3,36 +3,28 @@ package nodepool
 import (
 	"container/list"
 	"context"
-	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
-	"github.com/redislanes/redislanes/lanes"
 )
 
-// A Pool is the connections to one server. Make it with [NewFor]. All methods are
-// safe for concurrent use.
+// A Pool is connections of a [Node] that are used in one way: shared by all batches, or by
+// one batch or user at a time. It dials and replaces them, judges the server by them, and
+// has one queue for what finds no connection.
 type Pool struct {
 	settings
-	addr    string
-	dialer  lanes.Dialer
-	purpose wire.Purpose
-	log     *slog.Logger
-	journal *guard.Journal
+	*server
 
 	ctx    context.Context // ends when the pool is closed
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup // dials and the maintenance
 
 	access access // who may use the connections
-
-	calls *gate.Gate // those of Do, of a pool that Dial made; nil: nobody drains them (see CloseDrained)
 
 	waiting   atomic.Int32  // length of queue, for those who have not got mu
 	exhausted atomic.Uint64 // how many were refused for want of room
@@ -56,11 +48,42 @@ type Pool struct {
 	question func()                  // withdraws the question to the server over a new connection; nil: none is out
 	failures guard.Throttle          // of dials, for the log
 	size     controller              // how many connections are wanted
+	load     wire.Load               // of the lanes, if their number can change
 	renewals renewals
 	logins   logins
 	counters counters
 	retired  bool
 	closed   bool
+}
+
+// An access says who may use the connections of a pool, and brings batches to
+// them: [exclusiveAccess] or [sharedAccess]. The Pool has what both need: it dials,
+// watches, counts and closes connections, and has the queue of those that wait.
+// Methods whose names end in Locked are called under Pool.mu.
+type access interface {
+	// submit sends the batch over a connection, or queues it until one is free,
+	// or fails it; it does not block. See wire.Submitter for mine.
+	submit(b *wire.Batch) (mine bool)
+
+	// answered is told that a batch on the connection has its replies.
+	answered(m *member)
+
+	// offerLocked gives a connection that nobody uses to those who may use it.
+	offerLocked(m *member)
+
+	// withdrawLocked takes it from them, when it is about to leave or has left.
+	withdrawLocked(m *member)
+
+	// changedLocked is called when the server has become suspect or is not so any
+	// more, or when other connections are silent than before.
+	changedLocked()
+
+	// dispatch looks for connections for queued batches, where connections do not
+	// look for them when they become free.
+	dispatch()
+
+	// trimLocked makes so many connections leave that are not wanted any more.
+	trimLocked(surplus int)
 }
 
 // state says what a connection is doing.
@@ -115,22 +138,9 @@ func (m *member) inFlight() int {
 	return max(0, n)
 }
 
-// NewFor returns a pool for the server at addr, host:port, with the defaults for a server
-// that stands alone. It starts to connect in the background. An address that cannot be
-// dialled, and a server that cannot be reached, fail the batches and not NewFor. The logger
-// may be nil.
-func NewFor(s Settings, d lanes.Dialer, purpose wire.Purpose, addr string, log *slog.Logger) (*Pool, error) {
-	if err := d.Validate(); err != nil {
-		return nil, err
-	}
-	return newPool(s.WithDefaults(false), d, purpose, addr, log), nil
-}
-
-func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log *slog.Logger) *Pool {
+func newPool(s settings, to *server) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{settings: s, addr: addr, dialer: wire.Sealed(d), purpose: purpose, log: guard.Logger(log), ctx: ctx, cancel: cancel,
-		waiters: make(map[*wire.Batch]*waiter)}
-	p.journal = guard.NewJournal(p.log)
+	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, waiters: make(map[*wire.Batch]*waiter)}
 	p.size = s.controller()
 	p.health = health.New(s.healthLimits(), time.Now(), s.choresEvery())
 	p.nextLook = time.NewTimer(s.choresEvery())
@@ -149,59 +159,24 @@ func newPool(s settings, d lanes.Dialer, purpose wire.Purpose, addr string, log 
 	return p
 }
 
-// Address returns the server's address, host:port.
-func (p *Pool) Address() string { return p.addr }
-
-// Submit sends the batch over a connection, or queues it until one is free, or
-// fails it; it does not block. See wire.Submitter for mine.
-func (p *Pool) Submit(b *wire.Batch) (mine bool) { return p.access.submit(b) }
-
-// Abandon gives up waiting for a batch that was submitted.
-func (p *Pool) Abandon(b *wire.Batch, cause error) {
+// abandon gives up waiting for a batch that was submitted.
+func (p *Pool) abandon(b *wire.Batch, cause error) {
 	p.mu.Lock()
 	if w, ok := p.waiters[b]; ok {
 		cause = p.waitErrorLocked(w, cause)
 		p.removeLocked(w.place)
 		b.Refuse(p.addr, cause)
 	}
-	part := p.access.partOfLocked(b)
-	if part == nil {
-		p.missedLocked(b) // else its lane is known under the part's lock
-	}
+	p.missedLocked(b)
 	p.mu.Unlock()
-	if part != nil {
-		part.Abandon(b, cause)
-		return
-	}
 	b.Abandon(cause)
 }
 
 // Answered is part of wire.Events.
 func (m *member) Answered(*wire.Lane) { m.pool.access.answered(m) }
 
-// Close closes all connections, also those that are lent. Batches in flight or
-// waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no
-// goroutine of the pool is left, but no longer than three seconds: one in which a
-// function of the user does not return (a log, a strategy, OnWait, NetDial) is left
-// behind. Closing again does nothing.
-func (p *Pool) Close() error {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		p.end()
-	}()
-	patience := time.NewTimer(closePatience)
-	defer patience.Stop()
-	select {
-	case <-ended:
-	case <-patience.C:
-	}
-	return nil
-}
-
-// closePatience is how long Close waits for users' functions.
-const closePatience = 3 * time.Second
-
+// end closes all connections, fails what waits, and waits until no goroutine of the pool is
+// left.
 func (p *Pool) end() {
 	p.mu.Lock()
 	p.closed = true
@@ -216,33 +191,25 @@ func (p *Pool) end() {
 	for _, m := range members {
 		p.leaveLocked(m, why, true)
 	}
-	parts := p.access.partsLocked()
 	p.mu.Unlock()
-	for _, part := range parts {
-		p.tasks.Go(func() { _ = part.Close() })
-	}
 	for _, m := range members {
 		_ = m.lane.Close() // which waits until it has ended, as all others do meanwhile
 	}
 	p.tasks.Wait()
-	<-p.journal.Close()
 }
 
-// Connected reports whether there is a connection.
-func (p *Pool) Connected() bool {
+// connected reports whether there is a connection.
+func (p *Pool) connected() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != leaving })
 }
 
-// Quiet reports whether nothing is in flight, waiting or lent. A PING or AUTH of the
-// pool's is in flight, too: whether there is anything else beside it cannot be told for certain.
-func (p *Pool) Quiet() bool {
+// quiet reports whether nothing is in flight, waiting or lent.
+func (p *Pool) quiet() bool {
 	p.mu.Lock()
-	quiet := p.queue.Len() == 0 && !slices.ContainsFunc(p.members, func(m *member) bool {
+	defer p.mu.Unlock()
+	return p.queue.Len() == 0 && !slices.ContainsFunc(p.members, func(m *member) bool {
 		return m.state == lent || m.lane.InFlight() > 0
 	})
-	parts := p.access.partsLocked()
-	p.mu.Unlock()
-	return quiet && !slices.ContainsFunc(parts, func(part *Pool) bool { return !part.Quiet() })
 }

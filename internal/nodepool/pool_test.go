@@ -109,7 +109,7 @@ func TestExhausted(t *testing.T) {
 	}
 }
 
-func lendError(ctx context.Context, p *Pool) error {
+func lendError(ctx context.Context, p *Node) error {
 	_, err := p.Lend(ctx)
 	return err
 }

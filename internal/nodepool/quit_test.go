@@ -26,9 +26,9 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 			c.Return()
 		}
 		time.Sleep(time.Second)
-		p.mu.Lock()
-		require.False(t, p.health.MustProve(time.Now()))
-		p.mu.Unlock()
+		p.main.mu.Lock()
+		require.False(t, p.main.health.MustProve(time.Now()))
+		p.main.mu.Unlock()
 		require.EqualValues(t, 3*health.SparedYoung, p.Stats().Closes[redislanes.CloseUnclean])
 		require.NoError(t, p.Close())
 		server.tasks.Wait()
@@ -38,7 +38,7 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 // TestDownErrorKeepsItsText: its time is that of the error, not of the look at it.
 func TestDownErrorKeepsItsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &Pool{addr: "h:1", health: health.New(health.Limits{}, time.Now(), 0)}
+		p := &Pool{server: &server{addr: "h:1"}, health: health.New(health.Limits{}, time.Now(), 0)}
 		p.health.Failed(time.Now(), health.Failure{Err: errNoAnswer}, 0, 0)
 		time.Sleep(time.Second)
 		err := p.downErrorLocked()

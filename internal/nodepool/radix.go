@@ -12,51 +12,51 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-var _ radix.Client = (*Pool)(nil)
+var _ radix.Client = (*Node)(nil)
 
-// Dial returns a pool for a node of a cluster, as radix's own Cluster needs it: it
+// Dial returns a node of a cluster, as radix's own Cluster needs it: it
 // has answered a PING, and its connections have sent READONLY.
-func Dial(ctx context.Context, s Settings, d lanes.Dialer, addr string) (*Pool, error) {
+func Dial(ctx context.Context, s Settings, d lanes.Dialer, addr string) (*Node, error) {
 	if err := wire.CheckAddr(addr); err != nil {
 		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
 	}
-	p, err := NewFor(s.WithDefaults(true), d, wire.Purpose{ReadOnly: true}, addr, nil)
+	n, err := NewFor(s.WithDefaults(true), d, wire.Purpose{ReadOnly: true}, addr, nil)
 	if err != nil {
 		return nil, err
 	}
-	p.calls = new(gate.Gate)
-	if err := p.Do(ctx, radix.Cmd(nil, "PING")); err != nil {
-		_ = p.Close()
+	n.calls = new(gate.Gate)
+	if err := n.Do(ctx, radix.Cmd(nil, "PING")); err != nil {
+		_ = n.Close()
 		return nil, err
 	}
-	return p, nil
+	return n, nil
 }
 
 // Addr returns the server's address; part of radix.Client.
-func (p *Pool) Addr() net.Addr { return wire.NetAddr(p.addr) }
+func (n *Node) Addr() net.Addr { return wire.NetAddr(n.addr) }
 
 // Do performs the action; part of radix.Client. One that may share its
 // connection travels with the batches of others; for any other, and for commands
 // that may block, a connection is lent while it runs. Outside of radix.WithConn,
 // commands that change their connection are refused with redislanes.ErrShared, and WAIT
 // and WAITAOF with redislanes.ErrNoWrites.
-func (p *Pool) Do(ctx context.Context, action radix.Action) error {
+func (n *Node) Do(ctx context.Context, action radix.Action) error {
 	switch {
 	case action == nil:
-		return wire.NotSent(p.addr, errNilAction)
+		return wire.NotSent(n.addr, errNilAction)
 	case ctx == nil:
-		return wire.NotSent(p.addr, errNilContext)
+		return wire.NotSent(n.addr, errNilContext)
 	}
-	if p.calls != nil {
-		if !p.calls.Enter() {
-			return wire.NotSent(p.addr, errClosed)
+	if n.calls != nil {
+		if !n.calls.Enter() {
+			return wire.NotSent(n.addr, errClosed)
 		}
-		defer p.calls.Leave()
+		defer n.calls.Leave()
 	}
 	if shares := action.Properties().CanShareConn; shares || wire.EncodesItself(action) {
-		return wire.Perform(ctx, action, sharedConn{p, !shares})
+		return wire.Perform(ctx, action, sharedConn{n, !shares})
 	}
-	conn, err := p.Lend(ctx)
+	conn, err := n.Lend(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,10 +64,10 @@ func (p *Pool) Do(ctx context.Context, action radix.Action) error {
 	return wire.Perform(ctx, action, conn)
 }
 
-// sharedConn is the pool as a connection, for actions that do not care which
-// of the pool's connections each of their commands travels on.
+// sharedConn is the node as a connection, for actions that do not care which
+// of its connections each of their commands travels on.
 type sharedConn struct {
-	*Pool
+	*Node
 	unshared bool // the action says that it cannot share a connection
 }
 
@@ -79,20 +79,20 @@ func (c sharedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 	if c.unshared {
 		r.Unshared()
 	}
-	return r.Exchange(ctx, c.Pool, unmarshalInto)
+	return r.Exchange(ctx, c.Node, unmarshalInto)
 }
 
-// Close does nothing: the pool is not the action's.
+// Close does nothing: the node is not the action's.
 func (c sharedConn) Close() error { return nil }
 
 // Exclusive is part of wire.Submitter.
-func (p *Pool) Exclusive() bool { return false }
+func (n *Node) Exclusive() bool { return false }
 
-var _ wire.Lender = (*Pool)(nil)
+var _ wire.Lender = (*Node)(nil)
 
 // Alone is part of wire.Lender.
-func (p *Pool) Alone(ctx context.Context, use func(radix.Conn) error) error {
-	conn, err := p.Lend(ctx)
+func (n *Node) Alone(ctx context.Context, use func(radix.Conn) error) error {
+	conn, err := n.Lend(ctx)
 	if err != nil {
 		return err
 	}

@@ -28,30 +28,30 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	conn, err := p.Lend(ctx)
 	require.NoError(t, err)
 	conn.Return()
-	p.mu.Lock()
+	p.main.mu.Lock()
 	m := exclusiveIn(p).popLocked()
 	command := resp.AppendCommand(nil, "PING")
 	call, b := wire.NewCall(), new(wire.Batch)
 	b.Reset(call, command)
 	b.Add(0, len(command))
 	call.Begin(1)
-	require.True(t, p.mu.giveLocked(m.lane, b, besidePing))
+	require.True(t, p.main.mu.giveLocked(m.lane, b, besidePing))
 	m.becomeLocked(busy)
-	require.ErrorIs(t, p.refusalLocked(), redislanes.ErrExhausted)
-	for _, lane := range p.mu.flushes {
+	require.ErrorIs(t, p.main.refusalLocked(), redislanes.ErrExhausted)
+	for _, lane := range p.main.mu.flushes {
 		lane.Flush()
 	}
-	p.mu.flushes = nil
-	require.NoError(t, call.Wait(ctx)) // the lane waits for p.mu to tell of it
-	if err := p.refusalLocked(); err != nil {
-		p.mu.Unlock()
+	p.main.mu.flushes = nil
+	require.NoError(t, call.Wait(ctx)) // the lane waits for p.main.mu to tell of it
+	if err := p.main.refusalLocked(); err != nil {
+		p.main.mu.Unlock()
 		t.Fatal(err)
 	}
-	require.NoError(t, p.waitLocked(&waiter{lend: make(chan lendResult, 1)}))
-	require.ErrorIs(t, p.refusalLocked(), redislanes.ErrExhausted, "somebody waits for that one")
-	w := p.queue.Front().Value.(*waiter)
-	p.mu.Unlock()
-	p.takeBack((<-w.lend).member, clean)
+	require.NoError(t, p.main.waitLocked(&waiter{lend: make(chan lendResult, 1)}))
+	require.ErrorIs(t, p.main.refusalLocked(), redislanes.ErrExhausted, "somebody waits for that one")
+	w := p.main.queue.Front().Value.(*waiter)
+	p.main.mu.Unlock()
+	p.main.takeBack((<-w.lend).member, clean)
 }
 
 // TestFailFastBesideOneThatLeaves: a connection that is on its way out, which may take a
@@ -64,10 +64,10 @@ func TestFailFastBesideOneThatLeaves(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c, 50*time.Millisecond)
 				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
-				w.mu.Lock()
-				w.leaveLocked(w.members[0], errAged, false)
-				err := w.refusalLocked()
-				w.mu.Unlock()
+				w.main.mu.Lock()
+				w.main.leaveLocked(w.main.members[0], errAged, false)
+				err := w.main.refusalLocked()
+				w.main.mu.Unlock()
 				require.NoError(t, err)
 				require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "PING")))
 				require.EqualValues(t, 1, w.Stats().Closes[redislanes.CloseAged])
@@ -95,11 +95,11 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 		require.NoError(t, <-done)
 		require.NoError(t, <-done)
 	})
-	a := newSharedAccess(&Pool{settings: Settings{MaxInFlight: 2, MaxQueued: 1000}})
-	a.set.Store(wire.NewLanes([]*wire.Lane{new(wire.Lane)}, &a.turn))
-	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", a.limitLocked())
-	a.Max, a.size.open = 1, 2 // one more than wanted, for now
-	require.True(t, a.fullLocked())
+	p := &Pool{settings: Settings{Kind: KindLaned, Max: 1, MaxInFlight: 2, MaxQueued: 1000}}
+	p.members = []*member{{state: shared, lane: new(wire.Lane)}}
+	require.Equal(t, "1000 bytes queued on every lane (MaxQueuedBytes)", p.limitLocked())
+	p.size.open = 2 // one more than wanted, for now
+	require.True(t, p.fullLocked())
 }
 
 // TestEachUnansweredDialIsNoticed: what was lent and given back between two looks has shown

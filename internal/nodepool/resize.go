@@ -30,7 +30,7 @@ func (c *controller) ranged() bool { return c.min < c.max }
 
 func (s settings) controller() controller {
 	fill := growTo
-	if s.Kind == kindLent {
+	if s.Kind == kindDedicated {
 		fill = 100 // as many as are wanted: a spare one would rarely be used
 	}
 	depth := min(s.MaxInFlight, laneDepth)
@@ -50,15 +50,29 @@ func (m *member) becomeLocked(to state) {
 	}
 }
 
-// noteLoadLocked keeps the highest load since the last look.
+// noteLoadLocked keeps the highest load since the last look. A caller may have its reply,
+// and even send its next batch, before the connection is free again, so a new record is
+// counted exactly. Above what the wanted size carries, the load need not be known so well.
 func (p *Pool) noteLoadLocked() {
-	if c := &p.size; c.ranged() && p.access.recordLocked() {
+	c := &p.size
+	if !c.ranged() || c.highest > c.carries(c.target) {
+		return
+	}
+	if c.inUse+p.load.Now()+p.queue.Len() > c.highest {
 		c.highest = max(c.highest, p.loadLocked())
 	}
 }
 
 // loadLocked returns the load of this moment. PINGs do not count.
-func (p *Pool) loadLocked() int { return p.access.loadLocked() + p.queue.Len() }
+func (p *Pool) loadLocked() int {
+	n := p.load.Now() + p.queue.Len()
+	for _, m := range p.members {
+		if m.state == lent || m.state == busy && m.lane.InFlight() > 0 {
+			n++
+		}
+	}
+	return n
+}
 
 func (c *controller) count(s state, n int) {
 	switch s {
@@ -98,7 +112,7 @@ func (p *Pool) lookLocked(now time.Time) {
 	if !c.ranged() || p.closed || p.retired {
 		return
 	}
-	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: max(c.highest, p.access.takePeakLocked())}
+	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: max(c.highest, p.load.TakePeak())}
 	c.highest = p.loadLocked()
 	if p.health.State() == health.Down {
 		c.low = false
@@ -127,7 +141,7 @@ func (p *Pool) resizeLocked(to int, why string, s sample) {
 	}
 	c.resize(to)
 	level := slog.LevelInfo
-	if p.Kind == kindLent {
+	if p.beside() {
 		level = slog.LevelDebug
 	}
 	p.note(level, "pool resized", "from", c.last.From, "to", to,

@@ -2,6 +2,7 @@ package nodepool
 
 import (
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -17,33 +18,26 @@ const (
 	maxRenewPause = 16 * time.Second
 )
 
-var errRenewed = errors.New("connection replaced: its address may lead to another server now")
+// rotateShare: one connection of so many leaves at a time because of its age.
+const rotateShare = 10
 
-// Renew replaces the connections, each when nothing is in flight on it, because a
-// server's reply says that the address may lead to another server now. Those that are
-// lent leave when they are returned, and those that are being dialled when they join.
-// The first renewal is immediate. Those that follow are spaced by 1, 2, 4, up to 16 s:
-// if the last one did not help, the next one hardly will. See [Pool.Readmit] for what is
-// known for certain.
-func (p *Pool) Renew() {
+var (
+	errRenewed = errors.New("connection replaced: its address may lead to another server now")
+	errAged    = errors.New("connection replaced: it has reached MaxAge")
+)
+
+// renew is [Node.Renew] for one pool.
+func (p *Pool) renew() {
 	now := time.Now()
 	p.mu.Lock()
 	if p.renewals.due(now) && (p.drainLocked(errRenewed, func(*member) bool { return true }) || p.dialing > 0) {
 		p.renewals.note(now)
 	}
-	parts := p.access.partsLocked()
 	p.mu.Unlock()
-	for _, part := range parts {
-		part.Renew()
-	}
 }
 
-// Readmit asks wire.Purpose.Member again about each connection, by what its server said
-// of itself when it was dialled, and replaces those that are not admitted any more: each
-// when nothing is in flight on it or, if it is lent, when it is returned. It must be
-// called when Member has come to answer otherwise. A connection that is being dialled
-// is asked about once more when it joins. A server that was refused is dialled again now.
-func (p *Pool) Readmit() {
+// readmit is [Node.Readmit] for one pool.
+func (p *Pool) readmit() {
 	p.mu.Lock()
 	p.drainLocked(errRenewed, func(m *member) bool { return m.spent == nil && m.refused() })
 	if p.redial != nil && errors.Is(p.health.Failure().Err, redislanes.ErrNotMember) {
@@ -51,11 +45,7 @@ func (p *Pool) Readmit() {
 		p.redial = nil
 		p.retryLocked()
 	}
-	parts := p.access.partsLocked()
 	p.mu.Unlock()
-	for _, part := range parts {
-		part.Readmit()
-	}
 }
 
 // asking returns the pool's purpose, which notes in m how its server was admitted.
@@ -98,20 +88,14 @@ func (r *renewals) note(now time.Time) {
 	r.number++
 }
 
-// Retire makes the pool refuse batches with ErrRetired, also those that wait,
-// and closes each connection when nothing is in flight on it, or when it is
-// returned. A retired pool still needs Close, which closes lent ones, too.
-func (p *Pool) Retire() {
+// retire is [Node.Retire] for one pool.
+func (p *Pool) retire() {
 	p.mu.Lock()
 	p.noteRetiredLocked()
 	p.retired = true
 	p.failWaitersLocked(redislanes.ErrRetired)
 	p.drainLocked(redislanes.ErrRetired, func(*member) bool { return true })
-	parts := p.access.partsLocked()
 	p.mu.Unlock()
-	for _, part := range parts {
-		part.Retire()
-	}
 }
 
 // endedLocked returns why the pool takes nothing any more, nil while it does.
@@ -140,4 +124,36 @@ func (p *Pool) drainLocked(why error, which func(*member) bool) (any bool) {
 		any = true
 	}
 	return any
+}
+
+// retirementLocked returns when a connection that is made now is to leave; zero for
+// never. A part of the age is by chance, so that connections that were made together,
+// also by many processes, are not replaced together.
+func (p *Pool) retirementLocked(now time.Time) time.Time {
+	if p.MaxAge == 0 {
+		return time.Time{}
+	}
+	return now.Add(p.MaxAge - rand.N(p.MaxAge/10+1))
+}
+
+// rotateLocked has connections leave that have reached their age, each when nothing
+// is in flight on it or its user has returned it. The next ones follow when they have
+// been replaced, so that the pool keeps its size; while no connection can be had, the
+// old ones stay.
+func (p *Pool) rotateLocked(now time.Time) {
+	if p.MaxAge == 0 || p.health.Against() || !p.health.Answers() {
+		return
+	}
+	missing := p.size.target - p.size.open
+	room := max(1, p.size.target/rotateShare) - missing
+	for _, m := range p.members {
+		switch {
+		case m.state == leaving || m.spent != nil || now.Before(m.until):
+		case m.state == lent:
+			m.spent = errAged
+		case room > 0:
+			p.leaveLocked(m, errAged, false)
+			room--
+		}
+	}
 }

@@ -74,7 +74,7 @@ func TestAdmittedAtOnce(t *testing.T) {
 	})
 }
 
-// TestReadmitSparesOthers: connections that are admitted stay, also those of pools inside.
+// TestReadmitSparesOthers: connections that are admitted stay, also those of the other pools.
 func TestReadmitSparesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		purpose := wire.Purpose{Member: func(string, []byte, []byte) error { return nil }}

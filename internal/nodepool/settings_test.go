@@ -59,7 +59,7 @@ func (l Laned) settings() Settings {
 }
 
 // New returns a pool for any purpose, to a server that stands alone.
-func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Pool, error) {
+func New(c Config, d lanes.Dialer, addr string, log *slog.Logger) (*Node, error) {
 	if err := wire.CheckAddr(addr); err != nil {
 		return nil, fmt.Errorf("pool: the address cannot be used: %w", err)
 	}

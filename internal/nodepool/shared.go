@@ -1,8 +1,6 @@
 package nodepool
 
 import (
-	"context"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -13,17 +11,12 @@ import (
 )
 
 // sharedAccess gives all connections to everybody: a strategy chooses among them
-// for each batch. Batches wait when every lane is at its limit. What cannot share a
-// connection is lent one by a pool inside, and slow commands have another.
+// for each batch. Batches wait when every lane is at its limit.
 type sharedAccess struct {
 	*Pool
 
 	set  atomic.Pointer[wire.Lanes] // those that the strategy sees
 	turn atomic.Uint32
-	load wire.Load // of the lanes, if their number can change
-
-	lenders *Pool // lends connections; guarded by mu, as is slow; nil until one is needed
-	slow    *Pool // has the lanes for slow commands
 }
 
 func newSharedAccess(p *Pool) *sharedAccess {
@@ -33,9 +26,6 @@ func newSharedAccess(p *Pool) *sharedAccess {
 }
 
 func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
-	if b.Slow() && a.SlowLanes > 0 {
-		return a.submitSlow(b)
-	}
 	switch waiting := a.waiting.Load(); {
 	case int(waiting) >= a.MaxWaiters:
 		// Without mu: under overload this is the usual case, and those that are
@@ -92,49 +82,6 @@ func (a *sharedAccess) askStrategy(set *lanes.Set, key int64) (i int, err error)
 	return a.Strategy(set, key), nil
 }
 
-func (a *sharedAccess) lend(ctx context.Context) (*Lent, error) {
-	from, err := a.part(&a.lenders, settings.lentSettings)
-	if err != nil {
-		return nil, wire.NotSent(a.addr, err)
-	}
-	return from.Lend(ctx)
-}
-
-// part returns a pool inside, which is made when it is first needed.
-func (a *sharedAccess) part(of **Pool, with func(settings) settings) (*Pool, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := a.endedLocked(); err != nil {
-		return nil, err
-	}
-	if err := a.downErrorLocked(); err != nil {
-		return nil, err
-	}
-	if *of == nil {
-		dialer := a.dialer
-		dialer.ReauthEvery = 0 // askLogin asks for all
-		*of = newPool(with(a.settings), dialer, a.purpose, a.addr, a.log)
-		(*of).calls = a.calls
-	}
-	return *of, nil
-}
-
-func (a *sharedAccess) partsLocked() (parts []*Pool) {
-	for _, part := range [...]*Pool{a.lenders, a.slow} {
-		if part != nil {
-			parts = append(parts, part)
-		}
-	}
-	return parts
-}
-
-func (a *sharedAccess) partOfLocked(b *wire.Batch) *Pool {
-	if b.Slow() {
-		return a.slow
-	}
-	return nil
-}
-
 func (a *sharedAccess) answered(m *member) {
 	if m.doubted.Load() {
 		a.trust(m)
@@ -170,12 +117,6 @@ func (a *sharedAccess) offerLocked(m *member) {
 
 func (a *sharedAccess) withdrawLocked(*member) { a.publishLocked() }
 
-// dropLocked keeps the others in their order, as strategies see them.
-func (a *sharedAccess) dropLocked(m *member) {
-	a.members = slices.DeleteFunc(a.members, func(o *member) bool { return o == m })
-	a.publishLocked()
-}
-
 func (a *sharedAccess) changedLocked() { a.publishLocked() }
 
 // publishLocked makes the set what it is now: the lanes that are not in doubt. If all
@@ -210,28 +151,3 @@ func (a *sharedAccess) trimLocked(surplus int) {
 		}
 	}
 }
-
-// The lanes count the load by themselves, so any look at it is one.
-func (a *sharedAccess) loadLocked() int     { return a.load.Now() }
-func (a *sharedAccess) recordLocked() bool  { return true }
-func (a *sharedAccess) takePeakLocked() int { return a.load.TakePeak() }
-
-// fullLocked: one that leaves is in use no more, and another one follows it.
-func (a *sharedAccess) fullLocked() bool { return a.size.open >= a.Max || !a.spareLocked() }
-
-// limitLocked: lanes with room for batches have none for their bytes.
-func (a *sharedAccess) limitLocked() string {
-	if a.room(a.set.Load()) > 0 {
-		return a.limit(a.MaxQueued, "bytes queued on every lane") + " (MaxQueuedBytes)"
-	}
-	return a.limit(a.MaxInFlight, "batches in flight on every lane") + " (MaxInFlight)"
-}
-
-func (a *sharedAccess) usageLocked() (used, of int, what string) {
-	for _, m := range a.members {
-		used += m.lane.InFlight()
-	}
-	return used, a.capacity(), a.ofKind("in flight")
-}
-
-func (a *sharedAccess) capacity() int { return a.Max * a.MaxInFlight }

@@ -76,7 +76,7 @@ func readCommand(in *bufio.Reader) (name string, err error) {
 
 // A world is a pool under a load, in a bubble.
 type world struct {
-	*Pool
+	*Node
 	t     *testing.T
 	begin time.Time
 	lost  atomic.Int64 // commands that failed
@@ -89,7 +89,7 @@ func newWorld(t *testing.T, c Config, latency time.Duration) *world {
 	if latency >= health.MinSilence {
 		unsuspecting(p)
 	}
-	return &world{Pool: p, t: t, begin: time.Now()}
+	return &world{Node: p, t: t, begin: time.Now()}
 }
 
 // run lets as many callers as the load says make one request after the other.
@@ -112,7 +112,7 @@ func (w *world) run(length time.Duration, most int, load func(at time.Duration) 
 	}
 	for tick := time.NewTicker(time.Second); ctx.Err() == nil; <-tick.C {
 		s := w.Stats()
-		if s.Target < w.Min || s.Target > w.Max || s.Open > w.Max || s.Dialing > health.MaxDials {
+		if s.Target < w.main.Min || s.Target > w.main.Max || s.Open > w.main.Max || s.Dialing > health.MaxDials {
 			w.t.Errorf("out of bounds: %+v", s)
 		}
 	}
@@ -323,15 +323,15 @@ func TestDownIsNoQuietTime(t *testing.T) {
 		p, err := New(Adaptive{Min: 2, Max: 30}, d, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()
-		w := &world{Pool: p, t: t, begin: time.Now()}
+		w := &world{Node: p, t: t, begin: time.Now()}
 		w.run(5*time.Second, 20, always(20), w.command)
 		target := w.Stats().Target
 		require.GreaterOrEqual(t, target, 20)
 		down.Store(true)
 		dials.Store(0)
-		p.mu.Lock()
-		members := append([]*member(nil), p.members...)
-		p.mu.Unlock()
+		p.main.mu.Lock()
+		members := append([]*member(nil), p.main.members...)
+		p.main.mu.Unlock()
 		for _, m := range members {
 			m.lane.Fail(io.EOF)
 		}
@@ -359,7 +359,7 @@ func TestResizesAreShown(t *testing.T) {
 		require.NoError(t, err)
 		defer p.Close()
 		require.Equal(t, 2, p.Stats().Target)
-		w := &world{Pool: p, t: t, begin: time.Now()}
+		w := &world{Node: p, t: t, begin: time.Now()}
 		w.run(time.Minute, 2, always(2), w.command)
 		require.Zero(t, w.Stats().LastResize)
 		w.run(time.Second, 3, always(3), w.command)

@@ -19,11 +19,11 @@ import (
 )
 
 // slowly is the pool for a batch that is marked as slow.
-type slowly struct{ *Pool }
+type slowly struct{ *Node }
 
 func (s slowly) Submit(b *wire.Batch) bool {
 	b.SetSlow(true)
-	return s.Pool.Submit(b)
+	return s.Node.Submit(b)
 }
 
 func (s slowly) do(ctx context.Context, args ...string) error {
@@ -38,7 +38,7 @@ func (s slowly) do(ctx context.Context, args ...string) error {
 
 // stuck returns a pool to a server whose replies to GET are held up on their
 // connections until release is called.
-func stuck(t *testing.T, c Config) (p *Pool, release func()) {
+func stuck(t *testing.T, c Config) (p *Node, release func()) {
 	server := servers.StartServer(t, servers.Options{})
 	proxy := redistest.StartProxy(t, server.Addrs()[0])
 	gate := make(chan struct{})
@@ -210,10 +210,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	require.NoError(t, err)
 	conn.Return()
 	until(t, "the shared lane is there, which nobody has used yet", func() bool { return p.Stats().Open == 1 })
-	p.mu.Lock()
-	pools := append(p.access.partsLocked(), p)
-	p.mu.Unlock()
-	require.Len(t, pools, 3)
+	require.Len(t, p.pools(), 3)
 	p.Renew()
 	until(t, "three connections are closed", func() bool { return p.Stats().Closes[redislanes.CloseRenewed] == 3 })
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))

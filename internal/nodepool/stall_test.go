@@ -83,7 +83,7 @@ func TestPausedServerIsNotStalled(t *testing.T) {
 					go func() { done <- p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
 				}
 				for range 20 {
-					time.Sleep(p.StallTimeout)
+					time.Sleep(p.main.StallTimeout)
 					s := p.Stats()
 					require.Equal(t, 2, s.InFlight)
 					require.False(t, s.Down)
@@ -170,10 +170,10 @@ func TestEachSilenceIsAsked(t *testing.T) {
 }
 
 // leaves has the connection leave on which a batch is in flight: now, or when it has its reply.
-func leaves(p *Pool, why error, now bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.leaveLocked(p.members[slices.IndexFunc(p.members, func(m *member) bool { return m.lane.InFlight() > 0 })], why, now)
+func leaves(p *Node, why error, now bool) {
+	p.main.mu.Lock()
+	defer p.main.mu.Unlock()
+	p.main.leaveLocked(p.main.members[slices.IndexFunc(p.main.members, func(m *member) bool { return m.lane.InFlight() > 0 })], why, now)
 }
 
 // TestQuestionLeavesWithItsSilence: nor does it if the earlier silence ended because the
@@ -321,9 +321,9 @@ func TestSlowDialIsNoSlowTrip(t *testing.T) {
 		require.NoError(t, err)
 		defer p.Close()
 		require.NoError(t, p.Alone(t.Context(), func(radix.Conn) error { return nil }))
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		require.Less(t, p.health.Usual(), 10*time.Millisecond)
+		p.main.mu.Lock()
+		defer p.main.mu.Unlock()
+		require.Less(t, p.main.health.Usual(), 10*time.Millisecond)
 	})
 }
 
@@ -460,14 +460,11 @@ func TestLateReplyToOneWhoLeftIsNoTrip(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		resume()
 		time.Sleep(100 * time.Millisecond)
-		p.mu.Lock()
-		parts := p.access.partsLocked()
-		p.mu.Unlock()
-		require.NotEmpty(t, parts)
-		for _, part := range parts {
-			part.mu.Lock()
-			usual := part.health.Usual()
-			part.mu.Unlock()
+		require.NotNil(t, p.dedicated)
+		for _, pool := range p.pools()[1:] {
+			pool.mu.Lock()
+			usual := pool.health.Usual()
+			pool.mu.Unlock()
 			require.Less(t, usual, 100*time.Millisecond)
 		}
 	})

@@ -1,8 +1,6 @@
 package nodepool
 
 import (
-	"fmt"
-	"io"
 	"maps"
 	"time"
 
@@ -23,18 +21,13 @@ type counters struct {
 // ErrorCodes is that of package pool.
 func ErrorCodes() []string { return wire.ErrorCodes() }
 
-// String describes the pool.
-func (p *Pool) String() string { return "pool.Pool{" + p.Kind + ", " + p.addr + "}" }
-
-// Format prints String for every verb: fmt would read fields that are changing.
-func (p *Pool) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
-
-// Stats returns a snapshot. It is safe and cheap to call while the pool works.
-func (p *Pool) Stats() redislanes.PoolStats {
+// stats returns a snapshot of one pool.
+func (p *Pool) stats() redislanes.PoolStats {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	s := redislanes.PoolStats{
 		Addr: p.addr, Kind: p.Kind, Size: p.Max, Open: len(p.members), Dialing: p.dialing,
-		Capacity: p.access.capacity(), Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
+		Capacity: p.Max * p.MaxInFlight, Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: p.health.State() == health.Down, Downs: p.counters.downs,
 		Suspect: p.health.State() == health.Suspect, Suspects: p.counters.suspects, Silences: p.counters.silences,
@@ -57,16 +50,12 @@ func (p *Pool) Stats() redislanes.PoolStats {
 		}
 	}
 	s.Idle = s.Open - s.InUse
-	parts := p.access.partsLocked()
-	p.mu.Unlock()
-	for _, part := range parts {
-		addPart(&s, part.Stats())
-	}
 	return s
 }
 
-// addPart adds the connections that a shared pool lends, or its lanes for slow commands.
-func addPart(s *redislanes.PoolStats, l redislanes.PoolStats) {
+// addStats adds those of the dedicated connections, or of the lanes for slow commands, to
+// those of the main pool.
+func addStats(s *redislanes.PoolStats, l redislanes.PoolStats) {
 	if l.Kind == kindSlow {
 		s.SlowInFlight, s.SlowLaneInFlight = l.InFlight, l.LaneInFlight
 	}

@@ -81,7 +81,7 @@ func TestStreamEndsWithThePool(t *testing.T) {
 
 // subscription is a subscription over connections of NetDial, of a server that publishes
 // what it is given.
-func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Pool, c *Lent, publish func(text string)) {
+func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Lent, publish func(text string)) {
 	var subscriber net.Conn
 	serve := func(conn net.Conn) {
 		defer conn.Close()

@@ -38,7 +38,7 @@ func writes(command string) bool     { return command == "INCR" }
 func blocking(command string) bool   { return command == "BLPOP" }
 
 // pool returns a pool to the server, which answers everything for now.
-func (h *holder) pool(t *testing.T, c Config) *Pool {
+func (h *holder) pool(t *testing.T, c Config) *Node {
 	h.cond, h.holds = sync.NewCond(&h.mu), nothing
 	p, err := New(c, lanes.Dialer{NetDial: h.dial}, "simulated:1", nil)
 	require.NoError(t, err)
@@ -133,7 +133,7 @@ var suspiciousKinds = map[string]Config{
 }
 
 // incr counts with a deadline, and returns how long that took.
-func incr(p *Pool, deadline time.Duration) (took time.Duration, err error) {
+func incr(p *Node, deadline time.Duration) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	began := time.Now()
@@ -216,7 +216,7 @@ func TestSuspicionEndsInStall(t *testing.T) {
 		err := p.Do(t.Context(), radix.Cmd(nil, "INCR", "k"))
 		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
 		require.ErrorIs(t, err, redislanes.ErrStalled)
-		require.InDelta(t, p.StallTimeout, time.Since(frozen), float64(100*ms))
+		require.InDelta(t, p.main.StallTimeout, time.Since(frozen), float64(100*ms))
 		synctest.Wait()
 		var down *redislanes.DownError
 		_, err = incr(p, 100*ms)
@@ -226,7 +226,7 @@ func TestSuspicionEndsInStall(t *testing.T) {
 		require.True(t, p.Stats().Down)
 		require.False(t, p.Stats().Suspect)
 		h.hold(nothing)
-		time.Sleep(p.MaxBackoff + 10*ms)
+		time.Sleep(p.main.MaxBackoff + 10*ms)
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 	})
 }
@@ -357,8 +357,8 @@ func TestOwnFreezeIsNotTheServers(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { done <- p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
 				time.Sleep(200 * ms)
-				p.inspect(time.Now().Add(4 * time.Second))
-				p.inspect(time.Now().Add(time.Hour))
+				p.main.inspect(time.Now().Add(4 * time.Second))
+				p.main.inspect(time.Now().Add(time.Hour))
 				require.False(t, p.Stats().Suspect)
 				h.hold(nothing)
 				require.NoError(t, <-done)
@@ -376,12 +376,12 @@ func TestIdlePoolDoesNotLook(t *testing.T) {
 		looks := func() (n int) {
 			last := time.Time{}
 			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(ms) {
-				p.mu.Lock()
-				if p.health.Looked() != last {
-					last = p.health.Looked()
+				p.main.mu.Lock()
+				if p.main.health.Looked() != last {
+					last = p.main.health.Looked()
 					n++
 				}
-				p.mu.Unlock()
+				p.main.mu.Unlock()
 			}
 			return n
 		}
@@ -409,7 +409,7 @@ func TestSuspectWithoutConnections(t *testing.T) {
 		h.hold(everything)
 		time.Sleep(2 * time.Second) // the idle connection was pinged, the server asked, and the pool has shrunk
 		require.ErrorIs(t, p.Do(t.Context(), alone), redislanes.ErrSuspect)
-		require.Zero(t, sharedIn(p).lenders.Stats().Target)
+		require.Zero(t, p.dedicated.stats().Target)
 		h.reset()
 		h.hold(nothing)
 		time.Sleep(2 * time.Second)

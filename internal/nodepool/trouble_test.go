@@ -111,9 +111,9 @@ func TestServerHangsUpOnIdleConnections(t *testing.T) {
 	for range 50 { // the background reader has gone to sleep
 		require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 	}
-	lane := p.members[0].lane
-	p.inspect(time.Now().Add(time.Hour))
-	p.inspect(time.Now().Add(2 * time.Hour))
+	lane := p.main.members[0].lane
+	p.main.inspect(time.Now().Add(time.Hour))
+	p.main.inspect(time.Now().Add(2 * time.Hour))
 	require.NoError(t, server.Nodes()[0].Do(ctx, nil, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"))
 	until(t, "the pool has noticed", func() bool { return p.Stats().Closes[redislanes.CloseByServer] == 1 })
 	require.Error(t, lane.Err())

@@ -19,13 +19,13 @@ import (
 
 // markedSlow marks batches as slow.
 type markedSlow struct {
-	*Pool
+	*Node
 	slow bool
 }
 
 func (s markedSlow) Submit(b *wire.Batch) (mine bool) {
 	b.SetSlow(s.slow)
-	return s.Pool.Submit(b)
+	return s.Node.Submit(b)
 }
 
 // TestDeadlineInTheQueue: whose context ends in a pool's queue is told for how
@@ -46,7 +46,7 @@ func TestDeadlineInTheQueue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c.kind, time.Second)
 				do := func(ctx context.Context) error {
-					return wire.EncodeDecode(ctx, markedSlow{w.Pool, c.slow}, radix.Cmd(nil, "INCR", "k"), nil)
+					return wire.EncodeDecode(ctx, markedSlow{w.Node, c.slow}, radix.Cmd(nil, "INCR", "k"), nil)
 				}
 				var callers sync.WaitGroup
 				for range c.holds {

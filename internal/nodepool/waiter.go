@@ -3,6 +3,7 @@ package nodepool
 import (
 	"container/list"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -48,9 +49,9 @@ func (p *Pool) refusalLocked() error {
 		return p.endedLocked()
 	case down != nil:
 		return down
-	case p.FailFast && p.access.fullLocked():
+	case p.FailFast && p.fullLocked():
 		p.exhausted.Add(1)
-		return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.access.limitLocked()}
+		return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.limitLocked()}
 	case p.queue.Len() >= p.MaxWaiters:
 		return p.tooManyWait()
 	}
@@ -72,9 +73,49 @@ func (p *Pool) ofKind(what string) string {
 	return what
 }
 
+// fullLocked reports whether all connections are in use. One that leaves is in use no
+// more, and another one follows it. One that has answered and is about to be free is not
+// in use, unless a caller waits for it: its own caller may be back before it is.
+func (p *Pool) fullLocked() bool {
+	if p.size.open < p.Max && p.spareLocked() {
+		return false
+	}
+	free := -p.queue.Len()
+	for i := 0; i < len(p.members) && free <= 0; i++ {
+		if m := p.members[i]; m.state == busy && m.lane.InFlight() == 0 {
+			free++
+		}
+	}
+	return free <= 0
+}
+
+// limitLocked names the limit that makes the pool full. Lanes with room for batches have
+// none for their bytes.
+func (p *Pool) limitLocked() string {
+	hasRoom := func(m *member) bool { return m.state == shared && m.lane.InFlight() < p.MaxInFlight }
+	switch {
+	case !p.shared():
+		return p.limit(p.Max, "connections in use")
+	case slices.ContainsFunc(p.members, hasRoom):
+		return p.limit(p.MaxQueued, "bytes queued on every lane") + " (MaxQueuedBytes)"
+	}
+	return p.limit(p.MaxInFlight, "batches in flight on every lane") + " (MaxInFlight)"
+}
+
+// usageLocked says of what callers wait for one.
+func (p *Pool) usageLocked() (used, of int, what string) {
+	if !p.shared() {
+		return p.size.inUse, p.Max, "in use"
+	}
+	for _, m := range p.members {
+		used += m.lane.InFlight()
+	}
+	return used, p.Max * p.MaxInFlight, p.ofKind("in flight")
+}
+
 // waitErrorLocked says what somebody waited for in vain who is still queued.
 func (p *Pool) waitErrorLocked(w *waiter, cause error) error {
-	used, of, what := p.access.usageLocked()
+	used, of, what := p.usageLocked()
 	return &redislanes.WaitError{
 		Waited: time.Since(w.since), Used: used, Of: of, What: what,
 		Dialing: p.dialing, Waiting: p.queue.Len(), Cause: cause,

@@ -1,0 +1,239 @@
+package nodepool
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/gate"
+	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/wire"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A Node is the connections to one server. Make it with [NewFor]. All methods are safe
+// for concurrent use.
+//
+// A node with shared connections has up to three pools: one for batches, one for slow
+// batches, so that nobody else's commands queue behind them, and one of dedicated
+// connections. Each has its own queue, judges the server by its own connections, and
+// follows its own load. The last two are made when they are first needed, and not while
+// the first one knows the server to be down. A node with exclusive connections has one
+// pool for everything.
+type Node struct {
+	*server
+	main *Pool
+
+	mu        sync.Mutex // guards the making of the other pools; never held across I/O
+	slow      *Pool
+	dedicated *Pool
+	ended     error // why no pool is made any more
+}
+
+// A server is what the pools of a node have in common.
+type server struct {
+	addr    string
+	dialer  lanes.Dialer
+	purpose wire.Purpose
+	journal *guard.Journal
+	calls   *gate.Gate            // those of Do, of a node that Dial made; nil: nobody drains them (see CloseDrained)
+	login   atomic.Pointer[login] // that connections should have; nil: that of their dial
+}
+
+// NewFor returns a node for the server at addr, host:port, with the defaults for a server
+// that stands alone. It starts to connect in the background. An address that cannot be
+// dialled, and a server that cannot be reached, fail the batches and not NewFor. The logger
+// may be nil.
+func NewFor(s Settings, d lanes.Dialer, purpose wire.Purpose, addr string, log *slog.Logger) (*Node, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	to := &server{addr: addr, dialer: wire.Sealed(d), purpose: purpose, journal: guard.NewJournal(guard.Logger(log))}
+	return &Node{server: to, main: newPool(s.WithDefaults(false), to)}, nil
+}
+
+// Address returns the server's address, host:port.
+func (s *server) Address() string { return s.addr }
+
+// Submit sends the batch over a connection, or queues it until one is free, or
+// fails it; it does not block. See wire.Submitter for mine.
+func (n *Node) Submit(b *wire.Batch) (mine bool) {
+	if b.Slow() && n.main.SlowLanes > 0 {
+		return n.submitSlow(b)
+	}
+	return n.main.access.submit(b)
+}
+
+func (n *Node) submitSlow(b *wire.Batch) (mine bool) {
+	slow, err := n.pool(&n.slow, settings.slowSettings)
+	if err != nil {
+		b.Fail(n.addr, err)
+		return false
+	}
+	return slow.access.submit(b)
+}
+
+// Abandon gives up waiting for a batch that was submitted.
+func (n *Node) Abandon(b *wire.Batch, cause error) {
+	p := n.main
+	if b.Slow() {
+		n.mu.Lock()
+		if n.slow != nil {
+			p = n.slow
+		}
+		n.mu.Unlock()
+	}
+	p.abandon(b, cause)
+}
+
+// Lend waits for a connection, or dials one, and lends it until it is
+// returned. The error wraps redislanes.ErrNotSent.
+func (n *Node) Lend(ctx context.Context) (*Lent, error) {
+	if ctx == nil {
+		return nil, wire.NotSent(n.addr, errNilContext)
+	}
+	from := n.main
+	if from.shared() {
+		var err error
+		if from, err = n.pool(&n.dedicated, settings.dedicatedSettings); err != nil {
+			return nil, wire.NotSent(n.addr, err)
+		}
+	}
+	return from.access.(*exclusiveAccess).lend(ctx)
+}
+
+// pool returns one of the pools that are made when they are first needed.
+func (n *Node) pool(which **Pool, with func(settings) settings) (*Pool, error) {
+	down := n.main.Down()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch {
+	case n.ended != nil:
+		return nil, n.ended
+	case down != nil:
+		return nil, down
+	case *which == nil:
+		*which = newPool(with(n.main.settings), n.server)
+	}
+	return *which, nil
+}
+
+// pools returns those that exist, the main one first.
+func (n *Node) pools() []*Pool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.DeleteFunc([]*Pool{n.main, n.slow, n.dedicated}, func(p *Pool) bool { return p == nil })
+}
+
+// endFor sees to it that no pool is made any more because of why, and returns those that
+// exist.
+func (n *Node) endFor(why error) []*Pool {
+	n.mu.Lock()
+	if n.ended == nil {
+		n.ended = why
+	}
+	n.mu.Unlock()
+	return n.pools()
+}
+
+// Down returns why nothing is sent to the server: a redislanes.DownError, or nil
+// if it is neither down nor suspect, as far as is known, which costs one atomic
+// load.
+func (n *Node) Down() error { return n.main.Down() }
+
+// Connected reports whether there is a connection for batches.
+func (n *Node) Connected() bool { return n.main.connected() }
+
+// Quiet reports whether nothing is in flight, waiting or lent. A PING or AUTH of a
+// pool's is in flight, too: whether there is anything else beside it cannot be told for certain.
+func (n *Node) Quiet() bool {
+	return !slices.ContainsFunc(n.pools(), func(p *Pool) bool { return !p.quiet() })
+}
+
+// Renew replaces the connections, each when nothing is in flight on it, because a
+// server's reply says that the address may lead to another server now. Those that are
+// lent leave when they are returned, and those that are being dialled when they join.
+// The first renewal is immediate. Those that follow are spaced by 1, 2, 4, up to 16 s:
+// if the last one did not help, the next one hardly will. See [Node.Readmit] for what is
+// known for certain.
+func (n *Node) Renew() {
+	for _, p := range n.pools() {
+		p.renew()
+	}
+}
+
+// Readmit asks wire.Purpose.Member again about each connection, by what its server said
+// of itself when it was dialled, and replaces those that are not admitted any more: each
+// when nothing is in flight on it or, if it is lent, when it is returned. It must be
+// called when Member has come to answer otherwise. A connection that is being dialled
+// is asked about once more when it joins. A server that was refused is dialled again now.
+func (n *Node) Readmit() {
+	for _, p := range n.pools() {
+		p.readmit()
+	}
+}
+
+// Retire makes the node refuse batches with ErrRetired, also those that wait,
+// and closes each connection when nothing is in flight on it, or when it is
+// returned. A retired node still needs Close, which closes lent ones, too.
+func (n *Node) Retire() {
+	for _, p := range n.endFor(redislanes.ErrRetired) {
+		p.retire()
+	}
+}
+
+// Close closes all connections, also those that are lent. Batches in flight or
+// waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no
+// goroutine of the node is left, but no longer than three seconds: one in which a
+// function of the user does not return (a log, a strategy, OnWait, NetDial) is left
+// behind. Closing again does nothing.
+func (n *Node) Close() error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.end()
+	}()
+	patience := time.NewTimer(closePatience)
+	defer patience.Stop()
+	select {
+	case <-ended:
+	case <-patience.C:
+	}
+	return nil
+}
+
+// closePatience is how long Close waits for users' functions.
+const closePatience = 3 * time.Second
+
+func (n *Node) end() {
+	var ending sync.WaitGroup
+	for _, p := range n.endFor(errClosed) {
+		ending.Go(p.end)
+	}
+	ending.Wait()
+	<-n.journal.Close()
+}
+
+// Info returns what traces know the node by; nil without a trace.
+func (n *Node) Info() *redislanes.PoolInfo { return n.main.Traced }
+
+// Stats returns a snapshot. It is safe and cheap to call while the node works.
+func (n *Node) Stats() redislanes.PoolStats {
+	s := n.main.stats()
+	for _, p := range n.pools()[1:] {
+		addStats(&s, p.stats())
+	}
+	return s
+}
+
+// String describes the node as the pool that a user knows.
+func (n *Node) String() string { return "pool.Pool{" + n.main.Kind + ", " + n.addr + "}" }
+
+// Format prints String for every verb: fmt would read fields that are changing.
+func (n *Node) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, n.String()) }
