@@ -58,12 +58,12 @@ func (p *Pool) Stats() redislanes.PoolStats { return p.pool().Stats() }
 // Close lets calls of Do end, for a second at most, and closes all connections.
 //
 //   - Calls in flight, or waiting for a connection, get their replies within that second.
-//   - Calls that begin in the first 10 ms are served. Later ones fail with [ErrClosed] and
+//   - Calls that begin in the first 10 ms are served. Later ones fail with [redislanes.ErrClosed] and
 //     redislanes.ErrNotSent.
 //   - Close does not wait for calls while they run a command that may block, such as BLPOP,
 //     or receive messages of a subscription. It cuts their connections once all other calls
 //     have ended. A command that may block then ends with an unknown outcome.
-//   - Calls that have not ended after the second fail with an error that wraps [ErrClosed].
+//   - Calls that have not ended after the second fail with an error that wraps [redislanes.ErrClosed].
 //
 // Then it waits until no goroutine of the pool is left, for three seconds at most: one in
 // which a function of the program does not return (a log, a strategy, OnWait, NetDial) is
