@@ -36,7 +36,7 @@ var (
 // MOVED, ASK, TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN, READONLY, NOREPLICAS, BUSY,
 // UNBLOCKED by a failover, OOM, MISCONF.
 // The client has sent them again for as long as its settings and the context
-// allow; a [TroubleError] says how long that was. After OOM and MISCONF it has not: they
+// allow; the text of the [Error] says how long that was. After OOM and MISCONF it has not: they
 // do not pass within moments. A command that may have run before it was refused has
 // [ErrUnknownOutcome] instead.
 var ErrRefused = errors.New("refused by the server")

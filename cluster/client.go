@@ -48,7 +48,7 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 //
 // Errors of the server are found as resp3.SimpleError by errors.As, as with radix
 // itself, with the text as it was sent; what they print is without arguments. They
-// are wrapped in a [redislanes.CommandError]; if the action was lent a connection, only those that say that
+// are wrapped in a [redislanes.Error]; if the action was lent a connection, only those that say that
 // the command was not executed (see [redislanes.ErrRefused]). Such an error is always that of
 // the call, also if a receiver takes errors for values.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {

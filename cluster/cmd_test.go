@@ -128,9 +128,9 @@ func TestCmdFails(t *testing.T) {
 		{"INCRBY", []any{"text", 1}, nil, "redislanes: INCRBY on 127.0.0.1:"},
 		{"MULTI", nil, redislanes.ErrShared, "MULTI"},
 		{"MGET", []any{"a", "b"}, redislanes.ErrCrossSlot, "MGET"},
-		{"SET", []any{"k", make(chan int)}, redislanes.ErrNotSent, "SET: argument 2 is a chan int, which cannot be sent"},
-		{"EXPIRE", []any{"k", time.Minute}, redislanes.ErrNotSent, "EXPIRE: argument 2 is a time.Duration: pass a number"},
-		{"SET", []any{"k", panics{}}, redislanes.ErrNotSent, "SET: the arguments of SET panicked"},
+		{"SET", []any{"k", make(chan int)}, redislanes.ErrNotSent, "SET: not sent: argument 2 is a chan int, which cannot be sent"},
+		{"EXPIRE", []any{"k", time.Minute}, redislanes.ErrNotSent, "EXPIRE: not sent: argument 2 is a time.Duration: pass a number"},
+		{"SET", []any{"k", panics{}}, redislanes.ErrNotSent, "SET: not sent: the arguments of SET panicked"},
 		{"", nil, redislanes.ErrNotSent, "a command without a name"},
 	} {
 		reply := client.Cmd(ctx, c.name, c.args...)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -47,7 +48,7 @@ func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 					}
 					require.ErrorIs(t, err, redislanes.ErrSuspect)
 					require.ErrorIs(t, err, redislanes.ErrNotSent)
-					var trouble *redislanes.TroubleError
+					var trouble *cause.Tried
 					require.ErrorAs(t, err, &trouble)
 					require.Equal(t, "node "+nodeA, trouble.Where)
 					time.Sleep(10 * time.Millisecond)
@@ -90,10 +91,10 @@ func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 		require.ErrorIs(t, next.Err, redislanes.ErrSuspect)
 		require.ErrorIs(t, next.Err, redislanes.ErrNotSent)
 		require.Zero(t, took)
-		var trouble *redislanes.TroubleError
+		var trouble *cause.Tried
 		require.ErrorAs(t, next.Err, &trouble)
 		require.Equal(t, "node "+nodeA, trouble.Where)
-		var failed *redislanes.CommandError
+		var failed *redislanes.Error
 		require.ErrorAs(t, next.Err, &failed)
 		require.Equal(t, nodeA, failed.Addr)
 

@@ -126,7 +126,7 @@ func TestACLUser(t *testing.T) {
 		require.ErrorAs(t, err, &said)
 		require.True(t, strings.HasPrefix(said.S, "NOPERM "), said.S)
 		require.NotErrorIs(t, err, redislanes.ErrRefused)
-		var failed *redislanes.CommandError
+		var failed *redislanes.Error
 		require.ErrorAs(t, err, &failed)
 		require.Equal(t, command, failed.Command)
 		require.True(t, slices.Contains(real.Addrs(), failed.Addr))

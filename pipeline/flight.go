@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/deadline"
 	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A hitCall is one call of Counters.Hit that waits for its flights.
@@ -114,9 +114,7 @@ type flight struct {
 
 // uncertain is what became of a flight until its replies are there. It stays if
 // sending it panics.
-var uncertain = count{err: notCounted(&redislanes.OutcomeError{
-	Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("a panic while it was sent"),
-})}
+var uncertain = count{err: notCounted(wire.Unknown("", errors.New("a panic while it was sent")))}
 
 func (c *Counters) newFlight(l *lineup) *flight { return c.flights.Get().(*flight).begin(l) }
 

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"sync"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -214,7 +213,7 @@ func (c *Counters) takeBack(call *hitCall, hits []Hit, cause error) {
 		case f == nil: // it has landed
 			h.Total, h.Err = m.total, m.err
 		case f.left:
-			h.Total, h.Err = 0, notCounted(&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: cause})
+			h.Total, h.Err = 0, notCounted(wire.Unknown("", cause))
 		default:
 			f.remove(m)
 			h.Total, h.Err = 0, notCounted(wire.NotSent("", cause))

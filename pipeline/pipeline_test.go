@@ -293,7 +293,7 @@ func TestFailedNeighbours(t *testing.T) {
 		require.NotContains(t, err.Error(), "canary")
 		require.NotContains(t, err.Error(), "987654")
 	}
-	var command *redislanes.CommandError
+	var command *redislanes.Error
 	require.ErrorAs(t, bad.Err(), &command)
 	require.Equal(t, "INCRBY", command.Command)
 	require.Contains(t, real.Addrs(), command.Addr)

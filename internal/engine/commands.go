@@ -43,7 +43,7 @@ type rejected struct {
 	err  error
 }
 
-func (r rejected) error() error { return &redislanes.CommandError{Command: r.name, Err: r.err} }
+func (r rejected) error() error { return wire.Named(r.name, "", r.err) }
 
 // A receiver is where the reply of a radix action goes.
 type receiver struct {

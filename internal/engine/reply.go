@@ -110,7 +110,7 @@ func (r Reply) undecodable(err error) error {
 		return err
 	}
 	if c := r.of; c.alone != nil {
-		return &redislanes.CommandError{Command: c.name, Err: err}
+		return wire.Named(c.name, "", err)
 	}
 	return r.of.Request.Undecodable(int(r.index), err)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-var errNoName = fmt.Errorf("it needs one: %w", redislanes.ErrNotSent)
+var errNoName = fmt.Errorf("a command without a name: it needs one: %w", redislanes.ErrNotSent)
 
 // slotOf returns the slot that the command travels by: that of its keys, which
 // must be the same for all but on a server without cluster mode, or noKey.

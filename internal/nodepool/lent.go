@@ -118,7 +118,7 @@ func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, er
 	}
 	for _, sent := range commands {
 		if e := sent.Effect(); e == command.Streams || e == command.Silences {
-			return nil, &redislanes.CommandError{Command: sent.Name(), Addr: c.Address(), Err: wire.NotSent(c.Address(), redislanes.ErrUnanswered)}
+			return nil, wire.Named(sent.Name(), c.Address(), redislanes.ErrUnanswered)
 		}
 	}
 	if err := c.begin(); err != nil {
@@ -164,7 +164,7 @@ func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byt
 	for i, sent := range commands {
 		reply, missing := batch.Reply(i)
 		if missing != nil && err == nil {
-			err = &redislanes.CommandError{Command: sent.Name(), Addr: c.Address(), Err: missing}
+			err = wire.Named(sent.Name(), c.Address(), missing)
 		}
 		if notSent(missing) {
 			break

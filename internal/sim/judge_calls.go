@@ -312,7 +312,7 @@ type meeting struct {
 // met returns where a command that failed did so.
 func (c *Call) met(cmd *Command) meeting {
 	at := meeting{kind: c.Kind, reads: cmd.Name == "GET"}
-	var by *redislanes.CommandError
+	var by *redislanes.Error
 	if errors.As(cmd.Err, &by) {
 		at.addr = by.Addr
 	}

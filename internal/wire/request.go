@@ -144,7 +144,7 @@ func (r *Request) SetSlow(slow bool) { r.slow = slow }
 // Refused returns the error for a request that changes its connection, or is about it,
 // and came to one that others share.
 func (r *Request) Refused() error {
-	return &redislanes.CommandError{Command: r.held, Err: r.refusal}
+	return Named(r.held, "", r.refusal)
 }
 
 // Unshared notes that the request's action says that it cannot share its connection. radix

@@ -120,10 +120,10 @@ func TestErrorsAreNoThroughput(t *testing.T) {
 // TestKindsOfErrors says in a word what went wrong.
 func TestKindsOfErrors(t *testing.T) {
 	for want, err := range map[string]error{
-		"deadline":         &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
+		"deadline":         &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
 		"exhausted":        &redislanes.ExhaustedError{},
 		"server down":      &redislanes.DownError{},
-		"outcome unknown":  &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: redislanes.ErrStalled},
+		"outcome unknown":  &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: redislanes.ErrStalled},
 		"not sent":         wire.ErrClosed,
 		"unexpected reply": fmt.Errorf("%w: total 0", errUnexpected),
 		"other":            fmt.Errorf("strange"),
