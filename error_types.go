@@ -4,14 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // prefix is what the text of every typed error of a call begins with. Errors about
@@ -92,63 +87,6 @@ func (c cause) Is(target error) bool {
 
 func (c cause) As(target any) bool { return errors.As(c.error, target) }
 
-// An ExhaustedError is ErrExhausted with the server and the limit that was
-// reached.
-type ExhaustedError struct {
-	Addr  string
-	Limit string // such as "10 connections in use", "4096 callers waiting" or "1024 batches in flight on every lane (MaxInFlight)"
-}
-
-func (e *ExhaustedError) Error() string {
-	return fmt.Sprintf(prefix+"%s: pool exhausted: %s; raise the limit, or shed load", e.Addr, e.Limit)
-}
-
-// Unwrap returns ErrExhausted.
-func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
-
-// A WaitError says that the context of a batch, or of a user that wanted to be lent
-// a connection, ended while it waited. It is found by errors.As; the error of the
-// command wraps ErrNotSent and the context's error.
-type WaitError struct {
-	Waited  time.Duration
-	Used    int    // connections in use at that moment; of shared ones, batches in flight
-	Of      int    // how many may be
-	What    string // "in use" or "in flight", perhaps "for slow commands"
-	Dialing int    // connections that were being made
-	Waiting int    // callers that waited, that one included
-	Cause   error  // the context's error
-}
-
-func (e *WaitError) Error() string {
-	dialing := ""
-	if e.Dialing > 0 {
-		dialing = fmt.Sprintf(", %d being dialled", e.Dialing)
-	}
-	unit := time.Millisecond
-	if e.Waited < 10*unit {
-		unit = time.Microsecond
-	}
-	return fmt.Sprintf("waited %v, %d of %d %s%s, %d waiting: %v", e.Waited.Round(unit), e.Used, e.Of, e.What, dialing, e.Waiting, e.Cause)
-}
-
-// Unwrap returns the cause.
-func (e *WaitError) Unwrap() error { return e.Cause }
-
-// A DownError is ErrDown with the server and the cause.
-type DownError struct {
-	Addr   string
-	Since  time.Time     // when its silence began, or the first dial failed
-	Cause  error         // such as ErrSuspect, ErrStalled or a dial's error
-	Lasted time.Duration // from Since to when the error was made
-}
-
-func (e *DownError) Error() string {
-	return fmt.Sprintf(prefix+"%s: server down for %v: %s", e.Addr, e.Lasted.Round(time.Millisecond), text(e.Cause, e.Addr))
-}
-
-// Unwrap returns ErrDown and the cause.
-func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
-
 // A HandshakeError says that a server will not do as it is: it has refused a
 // command with which a connection begins (a wrong password, too many clients), or
 // it is no Redis server, or speaks TLS and the lanes.Dialer does not. It holds no
@@ -195,83 +133,6 @@ func (e *HandshakeError) Code() string {
 	code, _, _ := strings.Cut(text, " ")
 	return code
 }
-
-// An UnreachableError says that none of the addresses answered, or gave a map of
-// the slots that can be used, and why.
-type UnreachableError struct {
-	Causes []AddrError
-}
-
-// An AddrError is what went wrong with one address.
-type AddrError struct {
-	Addr string
-	Err  error
-}
-
-// Error lists each address with its cause; addresses with the same cause, such
-// as a wrong password, share it.
-func (e *UnreachableError) Error() string {
-	var texts []string
-	addrs := make(map[string][]string)
-	for _, c := range e.Causes {
-		text := text(c.Err, c.Addr)
-		if addrs[text] == nil {
-			texts = append(texts, text)
-		}
-		addrs[text] = append(addrs[text], c.Addr)
-	}
-	for i, text := range texts {
-		texts[i] = strings.Join(addrs[text], ", ") + ": " + text
-	}
-	what := "no node answers"
-	if slices.ContainsFunc(e.Causes, AddrError.answered) {
-		what = "no node gives a map of the slots"
-	}
-	return prefix + what + ": " + strings.Join(texts, "; ")
-}
-
-// answered tells whether the error is, or is about, what a server sent.
-func (e AddrError) answered() bool {
-	var greeting *HandshakeError
-	var reply resp3.SimpleError
-	var said *MapError
-	return errors.As(e.Err, &greeting) || errors.As(e.Err, &reply) || errors.As(e.Err, &said) || errors.Is(e.Err, resp.ErrProtocol)
-}
-
-// Unwrap returns the causes.
-func (e *UnreachableError) Unwrap() []error {
-	errs := make([]error, len(e.Causes))
-	for i, c := range e.Causes {
-		errs[i] = c.Err
-	}
-	return errs
-}
-
-// A MapError says why a server's map of the slots is not used.
-type MapError struct {
-	Addr   string
-	Reason string
-}
-
-func (e *MapError) Error() string {
-	return fmt.Sprintf("%s: its map of the slots is not used: %s", e.Addr, e.Reason)
-}
-
-// A CrossSlotError tells which command has keys in more than one slot. It
-// unwraps to ErrCrossSlot and, since the command was not sent, ErrNotSent.
-// Neither it nor its text holds a key.
-type CrossSlotError struct {
-	Command string    // the name in upper case
-	Slots   [2]uint16 // of its first key, and of the first key elsewhere
-}
-
-// Error names the command and the two slots.
-func (e *CrossSlotError) Error() string {
-	return fmt.Sprintf(prefix+"%s: keys in different slots, %d and %d", e.Command, e.Slots[0], e.Slots[1])
-}
-
-// Unwrap returns ErrCrossSlot and ErrNotSent.
-func (e *CrossSlotError) Unwrap() []error { return []error{ErrCrossSlot, ErrNotSent} }
 
 // A DecodeError says that a reply does not fit what it is to be decoded into.
 // It does not print its cause, since radix's texts show the reply and, in a

@@ -172,8 +172,8 @@ const WhileContextLasts = engine.WhileContextLasts
 // data.
 //
 // Settings that cannot be used are errors that name the field and the value; if
-// no address gives a map, the error is, or wraps, an [redislanes.UnreachableError] with
-// each address and its cause.
+// no address gives a map, the error lists each address with its cause, which errors.Is
+// and errors.As find.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	settings, err := c.settings()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -40,7 +41,7 @@ func TestTLSServerIsChecked(t *testing.T) {
 		"handshake": {}, // plain text to a server that speaks TLS
 	} {
 		_, err := cluster.Config{Dialer: d}.New(ctx, real.Addrs())
-		var unreachable *redislanes.UnreachableError
+		var unreachable *cause.Unreachable
 		require.ErrorAs(t, err, &unreachable)
 		if d.TLS != nil {
 			require.ErrorContains(t, err, "TLS handshake")

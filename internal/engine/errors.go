@@ -8,6 +8,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -95,10 +96,10 @@ func commandName(command []byte) string {
 }
 
 // withRest adds the addresses that have no cause yet.
-func withRest(e *redislanes.UnreachableError, addrs []string, err error) *redislanes.UnreachableError {
+func withRest(e *cause.Unreachable, addrs []string, err error) *cause.Unreachable {
 	for _, addr := range addrs {
-		if !slices.ContainsFunc(e.Causes, func(c redislanes.AddrError) bool { return c.Addr == addr }) {
-			e.Causes = append(e.Causes, redislanes.AddrError{Addr: addr, Err: err})
+		if !slices.ContainsFunc(e.Causes, func(c cause.OfAddr) bool { return c.Addr == addr }) {
+			e.Causes = append(e.Causes, cause.OfAddr{Addr: addr, Err: err})
 		}
 	}
 	return e

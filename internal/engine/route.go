@@ -81,7 +81,7 @@ func (c *Client) judge(cmd command.Command) (slot int32, t command.Traits, err e
 // Where the keys are follows the key specifications of the command (COMMAND INFO)
 // up to Redis 8 and Valkey 9; shard channels count as keys. Of a command that is not
 // known, of a module for example, the first argument is taken for its only key. The
-// error is a CrossSlotError. A command with too few or malformed arguments has no
+// error wraps ErrCrossSlot. A command with too few or malformed arguments has no
 // slot, or that of the keys that can be told: the server then says what is wrong.
 func slotOf(c command.Command) (slot uint16, ok bool, err error) {
 	for keys := c.Keys(); ; {
@@ -98,5 +98,5 @@ func slotOf(c command.Command) (slot uint16, ok bool, err error) {
 }
 
 func crossSlot(name string, a, b uint16) error {
-	return &redislanes.CrossSlotError{Command: name, Slots: [2]uint16{a, b}}
+	return &redislanes.Error{Command: name, Outcome: redislanes.ErrNotSent, Cause: fmt.Errorf("%w, %d and %d", redislanes.ErrCrossSlot, a, b)}
 }

@@ -103,7 +103,7 @@ func isSilence(err error) bool {
 // beganAt returns since when the pool knows of the trouble, zero if it does not
 // say.
 func beganAt(err error) time.Time {
-	var dead *redislanes.DownError
+	var dead *cause.Down
 	if errors.As(err, &dead) {
 		return dead.Since
 	}

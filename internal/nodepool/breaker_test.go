@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
@@ -48,7 +49,7 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 				require.ErrorIs(t, err, redislanes.ErrNotSent)
 				require.ErrorIs(t, err, redislanes.ErrStalled)
 				require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
-				var down *redislanes.DownError
+				var down *cause.Down
 				require.ErrorAs(t, err, &down)
 				require.Equal(t, p.Address(), down.Addr)
 				require.WithinRange(t, down.Since, stopped.Add(-time.Second), time.Now())

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -166,7 +167,7 @@ func TestSilentServerIsSuspect(t *testing.T) {
 							case after > 600*ms && took > 0:
 								t.Errorf("a call that began %v after took %v: %v", after, took, err)
 							case after > 600*ms:
-								var down *redislanes.DownError
+								var down *cause.Down
 								require.ErrorAs(t, err, &down)
 								require.ErrorIs(t, err, redislanes.ErrSuspect)
 								require.ErrorIs(t, err, redislanes.ErrDown)
@@ -218,7 +219,7 @@ func TestSuspicionEndsInStall(t *testing.T) {
 		require.ErrorIs(t, err, redislanes.ErrStalled)
 		require.InDelta(t, p.StallTimeout, time.Since(frozen), float64(100*ms))
 		synctest.Wait()
-		var down *redislanes.DownError
+		var down *cause.Down
 		_, err = incr(p, 100*ms)
 		require.ErrorAs(t, err, &down)
 		require.ErrorIs(t, err, redislanes.ErrStalled)
@@ -292,12 +293,12 @@ func TestUnansweredDialIsSilence(t *testing.T) {
 					err := transaction()
 					require.ErrorIs(t, err, redislanes.ErrSuspect)
 					require.Equal(t, began, time.Now())
-					var down *redislanes.DownError
+					var down *cause.Down
 					require.ErrorAs(t, err, &down)
 					require.WithinDuration(t, frozen, down.Since, 200*ms)
 				}
 				time.Sleep(10 * time.Second) // the dial has failed
-				var down *redislanes.DownError
+				var down *cause.Down
 				require.ErrorAs(t, transaction(), &down)
 				if c.known { // else it is the pool's own lanes whose dials have failed
 					require.WithinDuration(t, frozen, down.Since, 200*ms, "the trouble is the same")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -50,7 +50,7 @@ func (p *Pool) refusalLocked() error {
 		return down
 	case p.FailFast && p.access.fullLocked():
 		p.exhausted.Add(1)
-		return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.access.limitLocked()}
+		return &cause.Exhausted{Limit: p.access.limitLocked()}
 	case p.queue.Len() >= p.MaxWaiters:
 		return p.tooManyWait()
 	}
@@ -59,7 +59,7 @@ func (p *Pool) refusalLocked() error {
 
 func (p *Pool) tooManyWait() error {
 	p.exhausted.Add(1)
-	return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.limit(p.MaxWaiters, "callers waiting")}
+	return &cause.Exhausted{Limit: p.limit(p.MaxWaiters, "callers waiting")}
 }
 
 // limit says which limit was reached.
@@ -73,11 +73,11 @@ func (p *Pool) ofKind(what string) string {
 }
 
 // waitErrorLocked says what somebody waited for in vain who is still queued.
-func (p *Pool) waitErrorLocked(w *waiter, cause error) error {
+func (p *Pool) waitErrorLocked(w *waiter, err error) error {
 	used, of, what := p.access.usageLocked()
-	return &redislanes.WaitError{
+	return &cause.Wait{
 		Waited: time.Since(w.since), Used: used, Of: of, What: what,
-		Dialing: p.dialing, Waiting: p.queue.Len(), Cause: cause,
+		Dialing: p.dialing, Waiting: p.queue.Len(), Cause: err,
 	}
 }
 

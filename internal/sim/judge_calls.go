@@ -313,7 +313,7 @@ type meeting struct {
 func (c *Call) met(cmd *Command) meeting {
 	at := meeting{kind: c.Kind, reads: cmd.Name == "GET"}
 	var by *redislanes.Error
-	if errors.As(cmd.Err, &by) {
+	if errors.As(cmd.Err, &by) && by.Command != "" {
 		at.addr = by.Addr
 	}
 	return at

@@ -206,7 +206,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"reason", "a call is not told why a server cannot be dialled", func(h *History) {
 			h.Faults[0].kind = &kind{name: "dead", reason: func(err error) bool { return errors.As(err, new(*redislanes.HandshakeError)) }}
-			h.Calls[5].Commands[0].Err = wire.NotSent("a:1", &redislanes.DownError{Addr: "a:1", Cause: io.EOF})
+			h.Calls[5].Commands[0].Err = wire.NotSent("a:1", &cause.Down{Addr: "a:1", Cause: io.EOF})
 		}},
 		{"stall", "a call waits for a dead node all the time", func(h *History) {
 			h.Calls[5].Ended, h.Faults[0].For, h.Terms.Notice = 30*time.Second, 20*time.Second, 5*time.Second

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/redistest"
@@ -121,8 +122,8 @@ func TestErrorsAreNoThroughput(t *testing.T) {
 func TestKindsOfErrors(t *testing.T) {
 	for want, err := range map[string]error{
 		"deadline":         &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
-		"exhausted":        &redislanes.ExhaustedError{},
-		"server down":      &redislanes.DownError{},
+		"exhausted":        &cause.Exhausted{},
+		"server down":      &cause.Down{},
 		"outcome unknown":  &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: redislanes.ErrStalled},
 		"not sent":         wire.ErrClosed,
 		"unexpected reply": fmt.Errorf("%w: total 0", errUnexpected),
