@@ -54,7 +54,7 @@ func (e *Error) Error() string {
 			why = strings.TrimPrefix(why, e.Command+": ")
 		}
 	}
-	if e.Outcome != nil && e.Outcome != ErrRefused { // the server's reply says that
+	if e.Outcome != nil && !errors.Is(e.Outcome, ErrRefused) { // the server's reply says that
 		parts = append(parts, e.Outcome.Error())
 		why = strings.TrimSuffix(why, ": "+ErrNotSent.Error())
 	}

@@ -35,10 +35,10 @@ func TestErrorTexts(t *testing.T) {
 func TestErrorHasOneOutcome(t *testing.T) {
 	outcomes := []error{redislanes.ErrNotSent, redislanes.ErrUnknownOutcome, redislanes.ErrRefused}
 	said := resp3.SimpleError{S: "ERR no"}
-	for _, outcome := range append(outcomes, nil) {
+	for i, outcome := range append(outcomes, nil) {
 		err := &redislanes.Error{Outcome: outcome, Cause: errors.Join(redislanes.ErrClosed, redislanes.ErrUnknownOutcome, redislanes.ErrRefused, said)}
-		for _, other := range outcomes {
-			require.Equal(t, outcome == other, errors.Is(fmt.Errorf("around it: %w", err), other), "%v: %v", outcome, other)
+		for j, other := range outcomes {
+			require.Equal(t, i == j, errors.Is(fmt.Errorf("around it: %w", err), other), "%v: %v", outcome, other)
 		}
 		require.ErrorIs(t, err, redislanes.ErrClosed)
 		var found resp3.SimpleError

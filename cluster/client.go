@@ -34,8 +34,8 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // command blocks depends on its arguments: XREAD does with BLOCK only.
 //
 // Outside of radix.WithConn, commands that change their connection are refused with
-// [redislanes.ErrShared], and WAIT and WAITAOF, which wait for the writes of their own
-// connection, with [redislanes.ErrNoWrites].
+// [redislanes.ErrShared], and so are WAIT and WAITAOF, which wait for the writes of their own
+// connection.
 //
 // Inside radix.WithConn, SUBSCRIBE and MONITOR dial a connection of radix's, which
 // the function then has in place of the lent one, and on which a nil first argument

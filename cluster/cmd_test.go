@@ -10,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -103,8 +104,8 @@ func TestAs(t *testing.T) {
 	pipe := pipeline.New(client)
 	total := pipe.IncrBy("n", 1)
 	_, err = cluster.As[int](total)
-	require.ErrorIs(t, err, redislanes.ErrPending)
-	require.Equal(t, redislanes.ErrPending.Error(), total.String())
+	require.ErrorIs(t, err, cause.ErrPending)
+	require.Equal(t, cause.ErrPending.Error(), total.String())
 	require.NoError(t, pipe.Do(ctx))
 	n, err = cluster.As[int](total)
 	require.NoError(t, err)
@@ -147,7 +148,7 @@ func TestCmdFails(t *testing.T) {
 	require.ErrorIs(t, client.Cmd(ctx, "GET", "k").Err(), redislanes.ErrClosed)
 	require.ErrorIs(t, client.Cmd(ctx, "BLPOP", "k", 1).Err(), redislanes.ErrClosed)
 	require.ErrorIs(t, (*cluster.Client)(nil).Cmd(ctx, "GET", "k").Err(), redislanes.ErrNotSent)
-	require.ErrorIs(t, cluster.Reply{}.Err(), redislanes.ErrPending)
+	require.ErrorIs(t, cluster.Reply{}.Err(), cause.ErrPending)
 }
 
 type word string

@@ -46,7 +46,7 @@ func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 						full = call.Sub(began)
 						continue
 					}
-					require.ErrorIs(t, err, redislanes.ErrSuspect)
+					require.ErrorIs(t, err, cause.ErrSuspect)
 					require.ErrorIs(t, err, redislanes.ErrNotSent)
 					var trouble *cause.Tried
 					require.ErrorAs(t, err, &trouble)
@@ -88,7 +88,7 @@ func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 		require.Equal(t, 100*time.Millisecond, took, "nobody knows yet that the node is silent")
 		time.Sleep(2 * time.Second)
 		next, took = hit(100 * time.Millisecond)
-		require.ErrorIs(t, next.Err, redislanes.ErrSuspect)
+		require.ErrorIs(t, next.Err, cause.ErrSuspect)
 		require.ErrorIs(t, next.Err, redislanes.ErrNotSent)
 		require.Zero(t, took)
 		var trouble *cause.Tried

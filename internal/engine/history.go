@@ -74,7 +74,7 @@ func (a *history) explain(err *redislanes.Error, began time.Time, took time.Dura
 
 func (a *history) explained(err error, began time.Time, took time.Duration) error {
 	if a.overtaken {
-		err = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, err)
+		err = fmt.Errorf("%w: %w", cause.ErrOvertaken, err)
 	}
 	if a.replica {
 		err = fmt.Errorf("%w; the server is a replica: give New the address of its primary, or set Config.Sentinel", err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/slots"
 )
@@ -43,8 +44,8 @@ func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 // Append takes over buf, which is [Request.Buffer] with one command appended,
 // to a request that this client will execute. It finds the command's slot, and
 // whether it only reads and is slow. A command that cannot travel with others is
-// refused with [redislanes.ErrNotPipelinable], WAIT and WAITAOF with
-// [redislanes.ErrNoWrites], one with keys in different slots with
+// refused with [cause.ErrNotPipelinable], WAIT and WAITAOF with
+// [cause.ErrNoWrites], one with keys in different slots with
 // [redislanes.ErrCrossSlot]; then the request stays as it was. For a command that is not
 // known here, [Client.Exec] asks a server.
 func (c *Client) Append(r *Request, buf []byte) error {
@@ -69,9 +70,9 @@ func (c *Client) judge(cmd command.Command) (slot int32, t command.Traits, err e
 	}
 	if t = c.cfg.Slow.apply(cmd); t.Way() != command.Shared {
 		if cmd.Effect() == command.Awaits {
-			return 0, t, redislanes.ErrNoWrites
+			return 0, t, cause.ErrNoWrites
 		}
-		return 0, t, redislanes.ErrNotPipelinable
+		return 0, t, cause.ErrNotPipelinable
 	}
 	slot, err = c.slotOf(cmd)
 	return slot, t, err

@@ -97,7 +97,7 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 func isSilence(err error) bool {
 	var late net.Error
 	return errors.Is(err, redislanes.ErrDown) &&
-		(errors.Is(err, redislanes.ErrSuspect) || errors.Is(err, redislanes.ErrStalled) || errors.As(err, &late) && late.Timeout())
+		(errors.Is(err, cause.ErrSuspect) || errors.Is(err, cause.ErrStalled) || errors.As(err, &late) && late.Timeout())
 }
 
 // beganAt returns since when the pool knows of the trouble, zero if it does not

@@ -33,7 +33,7 @@ func (p *Pool) downErrorLocked() error {
 	case health.Up:
 		return nil
 	case health.Suspect:
-		why = redislanes.ErrSuspect
+		why = cause.ErrSuspect
 	}
 	since := p.health.Since()
 	return &cause.Down{Addr: p.addr, Since: since, Cause: why, Lasted: time.Since(since)}
@@ -95,7 +95,7 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 	age := now.Sub(m.born)
 	switch health.EndOf(slices.Contains(ourReasons, reason), age, m.lane.Progress() > 0) {
 	case health.Lived:
-		p.health.Lost(now, &m.health, errors.Is(err, redislanes.ErrStalled), err, len(p.members))
+		p.health.Lost(now, &m.health, errors.Is(err, cause.ErrStalled), err, len(p.members))
 		p.settleLocked()
 	case health.DiedYoung:
 		p.health.DiedYoung(now)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -105,8 +106,8 @@ func (p *Pool) Retire() {
 	p.mu.Lock()
 	p.noteRetiredLocked()
 	p.retired = true
-	p.failWaitersLocked(redislanes.ErrRetired)
-	p.drainLocked(redislanes.ErrRetired, func(*member) bool { return true })
+	p.failWaitersLocked(cause.ErrRetired)
+	p.drainLocked(cause.ErrRetired, func(*member) bool { return true })
 	parts := p.access.partsLocked()
 	p.mu.Unlock()
 	for _, part := range parts {
@@ -118,7 +119,7 @@ func (p *Pool) Retire() {
 func (p *Pool) endedLocked() error {
 	switch {
 	case p.retired:
-		return redislanes.ErrRetired
+		return cause.ErrRetired
 	case p.closed:
 		return errClosed
 	}

@@ -169,7 +169,7 @@ func TestSilentServerIsSuspect(t *testing.T) {
 							case after > 600*ms:
 								var down *cause.Down
 								require.ErrorAs(t, err, &down)
-								require.ErrorIs(t, err, redislanes.ErrSuspect)
+								require.ErrorIs(t, err, cause.ErrSuspect)
 								require.ErrorIs(t, err, redislanes.ErrDown)
 								require.ErrorIs(t, err, redislanes.ErrNotSent)
 								require.WithinDuration(t, frozen, down.Since, 50*ms)
@@ -189,8 +189,8 @@ func TestSilentServerIsSuspect(t *testing.T) {
 				require.EqualValues(t, 1, s.Suspects)
 				require.Empty(t, s.Closes)
 				require.NotZero(t, s.InFlight, "what is in flight stays")
-				require.ErrorIs(t, lendError(t.Context(), p), redislanes.ErrSuspect)
-				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), redislanes.ErrSuspect)
+				require.ErrorIs(t, lendError(t.Context(), p), cause.ErrSuspect)
+				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), cause.ErrSuspect)
 
 				h.hold(handshakes) // a byte of an old batch is enough
 				time.Sleep(2 * ms)
@@ -216,13 +216,13 @@ func TestSuspicionEndsInStall(t *testing.T) {
 		h.hold(everything)
 		err := p.Do(t.Context(), radix.Cmd(nil, "INCR", "k"))
 		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
-		require.ErrorIs(t, err, redislanes.ErrStalled)
+		require.ErrorIs(t, err, cause.ErrStalled)
 		require.InDelta(t, p.StallTimeout, time.Since(frozen), float64(100*ms))
 		synctest.Wait()
 		var down *cause.Down
 		_, err = incr(p, 100*ms)
 		require.ErrorAs(t, err, &down)
-		require.ErrorIs(t, err, redislanes.ErrStalled)
+		require.ErrorIs(t, err, cause.ErrStalled)
 		require.WithinDuration(t, frozen, down.Since, 50*ms)
 		require.True(t, p.Stats().Down)
 		require.False(t, p.Stats().Suspect)
@@ -291,7 +291,7 @@ func TestUnansweredDialIsSilence(t *testing.T) {
 				for range 100 {
 					began := time.Now()
 					err := transaction()
-					require.ErrorIs(t, err, redislanes.ErrSuspect)
+					require.ErrorIs(t, err, cause.ErrSuspect)
 					require.Equal(t, began, time.Now())
 					var down *cause.Down
 					require.ErrorAs(t, err, &down)
@@ -409,7 +409,7 @@ func TestSuspectWithoutConnections(t *testing.T) {
 		require.NoError(t, p.Do(t.Context(), alone))
 		h.hold(everything)
 		time.Sleep(2 * time.Second) // the idle connection was pinged, the server asked, and the pool has shrunk
-		require.ErrorIs(t, p.Do(t.Context(), alone), redislanes.ErrSuspect)
+		require.ErrorIs(t, p.Do(t.Context(), alone), cause.ErrSuspect)
 		require.Zero(t, sharedIn(p).lenders.Stats().Target)
 		h.reset()
 		h.hold(nothing)

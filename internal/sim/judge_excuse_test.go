@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -217,7 +218,7 @@ func TestOutcomeOf(t *testing.T) {
 		{errUnknown, Unknown},
 		{redislanes.ErrExhausted, NotSent},
 		{fmt.Errorf("x: %w", redislanes.ErrRefused), Refused},
-		{redislanes.ErrNotPipelinable, NotSent},
+		{cause.ErrNotPipelinable, NotSent},
 		{context.DeadlineExceeded, Contrary},
 	} {
 		require.Equal(t, tt.want, outcomeOf(tt.err), "%v", tt.err)

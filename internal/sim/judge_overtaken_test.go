@@ -10,7 +10,7 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 )
 
-var errOvertaken = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, redislanes.ErrRefused)
+var errOvertaken = fmt.Errorf("%w: %w", cause.ErrOvertaken, redislanes.ErrRefused)
 
 // errUnserved is of a slot that nobody has served for three seconds.
 func errUnserved(h *History) error {

@@ -68,7 +68,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			refuse(h, errors.Join(redislanes.ErrRefused, resp3.SimpleError{S: "NOSCRIPT No matching script. Please use EVAL."}))
 		}},
 		{"order", "a command is overtaken by its own EXPIRE", func(h *History) {
-			overtaken := fmt.Errorf("%w: %w", redislanes.ErrRefused, redislanes.ErrOvertaken)
+			overtaken := fmt.Errorf("%w: %w", redislanes.ErrRefused, cause.ErrOvertaken)
 			c := h.Calls[0]
 			c.Commands, c.Err, h.Log[0].Text = c.Commands[:2], overtaken, ""
 			c.Commands[0].settle("", overtaken)

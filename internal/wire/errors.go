@@ -22,7 +22,7 @@ var ErrClosed = fmt.Errorf("lane closed: %w", redislanes.ErrNotSent)
 // error that says so already is returned as it is.
 func NotSent(addr string, err error) error {
 	var known *redislanes.Error
-	if errors.As(err, &known) && known.Outcome == redislanes.ErrNotSent { //nolint:errorlint // the sentinel itself
+	if errors.As(err, &known) && errors.Is(known.Outcome, redislanes.ErrNotSent) {
 		return err
 	}
 	return &redislanes.Error{Addr: addr, Outcome: redislanes.ErrNotSent, Cause: err}

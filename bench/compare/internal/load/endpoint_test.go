@@ -124,7 +124,7 @@ func TestKindsOfErrors(t *testing.T) {
 		"deadline":         &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
 		"exhausted":        &cause.Exhausted{},
 		"server down":      &cause.Down{},
-		"outcome unknown":  &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: redislanes.ErrStalled},
+		"outcome unknown":  &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: cause.ErrStalled},
 		"not sent":         wire.ErrClosed,
 		"unexpected reply": fmt.Errorf("%w: total 0", errUnexpected),
 		"other":            fmt.Errorf("strange"),
