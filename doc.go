@@ -15,7 +15,7 @@
 // and the context allow, and what has an unknown outcome only if it just reads or was
 // marked as idempotent. A write with an unknown outcome keeps it until the repeat has
 // a reply: see [ErrUnknownOutcome]. Errors such as [ErrExhausted] and [ErrDown] say why a
-// command was not sent; they wrap ErrNotSent. A [CommandError] names the command
+// command was not sent; they wrap ErrNotSent. An [Error] names the command
 // and the node. No error shows arguments, keys or credentials in its text.
 //
 // Package cluster has the client, package pipeline what most programs use of it,

@@ -4,14 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
-	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // prefix is what the text of every typed error of a call begins with. Errors about
@@ -28,159 +23,69 @@ func text(err error, addr string) string {
 	return s
 }
 
-// A CommandError says which command failed on which node. It never prints
-// arguments. If the server replied with an error, errors.As finds a
-// resp3.SimpleError in Err, with the text as the server sent it, which may hold
-// some; and Err wraps ErrRefused if the command was not executed. Err is a
-// DecodeError or the like if the reply is not of the type that was asked
-// for; otherwise it wraps ErrNotSent or ErrUnknownOutcome.
-type CommandError struct {
-	Command string // its name, in capitals
-	Addr    string // the node, host:port; may be empty if none was chosen
-	Err     error
+// An Error says what became of one command. errors.Is finds its Outcome, and what Cause
+// wraps except for outcomes: a closed connection wraps [ErrNotSent], but a command that was
+// sent over it has an unknown outcome. If the server replied with an error, errors.As finds
+// a resp3.SimpleError with the text as the server sent it, which may hold arguments. The
+// text of an Error never does. An Error must not be changed: several commands may share it.
+type Error struct {
+	Command string    // its name, in capitals; "" if the error is about a connection or a whole action
+	Addr    string    // the node, host:port; "" if none was chosen
+	Outcome error     // ErrNotSent, ErrUnknownOutcome or ErrRefused; nil if there is a reply: an error about the command, or one that cannot be decoded
+	Tries   int       // how often a cluster client sent the command, or could not send it; 0 if it did not try
+	Since   time.Time // when the outage began that the command met, as far as the client knows; zero if it met none
+	Cause   error     // why, such as an I/O error, the context's, [ErrDown] or the server's reply
 }
 
-func (e *CommandError) Error() string {
-	at := ""
-	if e.Addr != "" {
-		at = " on " + e.Addr
+// Error names the command, the node, the outcome and the cause, and ends for example with
+// "(after 5 tries in 0.9 s; node 127.0.0.1:7000 in trouble for 1.2 s)".
+func (e *Error) Error() string {
+	parts := make([]string, 0, 3)
+	switch {
+	case e.Command != "" && e.Addr != "":
+		parts = append(parts, e.Command+" on "+e.Addr)
+	case e.Command != "" || e.Addr != "":
+		parts = append(parts, e.Command+e.Addr)
 	}
-	name := e.Command
-	if name == "" {
-		name = "a command without a name"
+	why := ""
+	if e.Cause != nil {
+		why = text(e.Cause, e.Addr)
+		if e.Command != "" {
+			why = strings.TrimPrefix(why, e.Command+": ")
+		}
 	}
-	why := strings.TrimPrefix(text(e.Err, e.Addr), e.Command+": ")
-	return fmt.Sprintf(prefix+"%s%s: %s", name, at, why)
-}
-
-// Unwrap returns Err.
-func (e *CommandError) Unwrap() error { return e.Err }
-
-// An OutcomeError says why a command has no reply, and what that means for it.
-// Both Outcome and Cause are found by errors.Is and errors.As. What the cause
-// says of outcomes does not count: a closed connection wraps [ErrNotSent], but
-// commands that were sent over it have an unknown outcome.
-type OutcomeError struct {
-	Addr    string // the server, host:port; empty if none was chosen
-	Outcome error  // ErrNotSent or ErrUnknownOutcome
-	Cause   error  // what happened, such as an I/O error or the context's
-}
-
-func (e *OutcomeError) Error() string {
-	why := strings.TrimSuffix(text(e.Cause, e.Addr), ": "+ErrNotSent.Error()) // Outcome is what counts
-	if e.Addr == "" {
-		return fmt.Sprintf(prefix+"%v: %s", e.Outcome, why)
+	if e.Outcome != nil && !errors.Is(e.Outcome, ErrRefused) { // the server's reply says that
+		parts = append(parts, e.Outcome.Error())
+		why = strings.TrimSuffix(why, ": "+ErrNotSent.Error())
 	}
-	return fmt.Sprintf(prefix+"%s: %v: %s", e.Addr, e.Outcome, why)
+	if why != "" {
+		parts = append(parts, why)
+	}
+	return prefix + strings.Join(parts, ": ")
 }
 
-// Unwrap returns the outcome and the cause.
-func (e *OutcomeError) Unwrap() []error { return []error{e.Outcome, cause{e.Cause}} }
+// Unwrap returns the outcome, if there is one, and the cause.
+func (e *Error) Unwrap() []error {
+	switch {
+	case e.Cause == nil && e.Outcome == nil:
+		return nil
+	case e.Cause == nil:
+		return []error{e.Outcome}
+	case e.Outcome == nil:
+		return []error{cause{e.Cause}}
+	}
+	return []error{e.Outcome, cause{e.Cause}}
+}
 
 // A cause is an error but for the outcomes in it: by one that wraps ErrNotSent, an
 // INCRBY of which the outcome is unknown would be sent again.
 type cause struct{ error }
 
 func (c cause) Is(target error) bool {
-	return target != ErrNotSent && target != ErrUnknownOutcome && errors.Is(c.error, target)
+	return target != ErrNotSent && target != ErrUnknownOutcome && target != ErrRefused && errors.Is(c.error, target)
 }
 
 func (c cause) As(target any) bool { return errors.As(c.error, target) }
-
-// A TroubleError says how long a command was tried in vain, and how long the
-// trouble has lasted that it met. Err is what became of the command.
-type TroubleError struct {
-	Where string        // "node 127.0.0.1:7000", "slot 866" or, if no slot is served, "the whole cluster"; "" if only redirects were followed
-	Since time.Time     // when the trouble began, as far as the client knows
-	For   time.Duration // how long it had lasted when the command was given up
-	Tries int           // how often the command was sent, or could not be sent
-	Took  time.Duration // from the end of the first try to the end of the last
-	Err   error
-}
-
-// Error ends with, for example,
-// "(after 5 tries in 0.9 s; node 127.0.0.1:7000 in trouble for 1.2 s)".
-func (e *TroubleError) Error() string {
-	tries := "1 try"
-	switch {
-	case e.Tries > 1:
-		tries = fmt.Sprintf("%d tries in %s", e.Tries, seconds(e.Took))
-	case e.Tries == 0:
-		tries = "no try"
-	}
-	if e.Where == "" {
-		return fmt.Sprintf("%v (after %s)", e.Err, tries)
-	}
-	return fmt.Sprintf("%v (after %s; %s in trouble for %s)", e.Err, tries, e.Where, seconds(e.For))
-}
-
-// Unwrap returns Err.
-func (e *TroubleError) Unwrap() error { return e.Err }
-
-// seconds prints a time in a unit that fits.
-func seconds(d time.Duration) string {
-	if d < 100*time.Millisecond {
-		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
-	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
-}
-
-// An ExhaustedError is ErrExhausted with the server and the limit that was
-// reached.
-type ExhaustedError struct {
-	Addr  string
-	Limit string // such as "10 connections in use", "4096 callers waiting" or "1024 batches in flight on every lane (MaxInFlight)"
-}
-
-func (e *ExhaustedError) Error() string {
-	return fmt.Sprintf(prefix+"%s: pool exhausted: %s; raise the limit, or shed load", e.Addr, e.Limit)
-}
-
-// Unwrap returns ErrExhausted.
-func (e *ExhaustedError) Unwrap() error { return ErrExhausted }
-
-// A WaitError says that the context of a batch, or of a user that wanted to be lent
-// a connection, ended while it waited. It is found by errors.As; the error of the
-// command wraps ErrNotSent and the context's error.
-type WaitError struct {
-	Waited  time.Duration
-	Used    int    // connections in use at that moment; of shared ones, batches in flight
-	Of      int    // how many may be
-	What    string // "in use" or "in flight", perhaps "for slow commands"
-	Dialing int    // connections that were being made
-	Waiting int    // callers that waited, that one included
-	Cause   error  // the context's error
-}
-
-func (e *WaitError) Error() string {
-	dialing := ""
-	if e.Dialing > 0 {
-		dialing = fmt.Sprintf(", %d being dialled", e.Dialing)
-	}
-	unit := time.Millisecond
-	if e.Waited < 10*unit {
-		unit = time.Microsecond
-	}
-	return fmt.Sprintf("waited %v, %d of %d %s%s, %d waiting: %v", e.Waited.Round(unit), e.Used, e.Of, e.What, dialing, e.Waiting, e.Cause)
-}
-
-// Unwrap returns the cause.
-func (e *WaitError) Unwrap() error { return e.Cause }
-
-// A DownError is ErrDown with the server and the cause.
-type DownError struct {
-	Addr   string
-	Since  time.Time     // when its silence began, or the first dial failed
-	Cause  error         // such as ErrSuspect, ErrStalled or a dial's error
-	Lasted time.Duration // from Since to when the error was made
-}
-
-func (e *DownError) Error() string {
-	return fmt.Sprintf(prefix+"%s: server down for %v: %s", e.Addr, e.Lasted.Round(time.Millisecond), text(e.Cause, e.Addr))
-}
-
-// Unwrap returns ErrDown and the cause.
-func (e *DownError) Unwrap() []error { return []error{ErrDown, e.Cause} }
 
 // A HandshakeError says that a server will not do as it is: it has refused a
 // command with which a connection begins (a wrong password, too many clients), or
@@ -228,83 +133,6 @@ func (e *HandshakeError) Code() string {
 	code, _, _ := strings.Cut(text, " ")
 	return code
 }
-
-// An UnreachableError says that none of the addresses answered, or gave a map of
-// the slots that can be used, and why.
-type UnreachableError struct {
-	Causes []AddrError
-}
-
-// An AddrError is what went wrong with one address.
-type AddrError struct {
-	Addr string
-	Err  error
-}
-
-// Error lists each address with its cause; addresses with the same cause, such
-// as a wrong password, share it.
-func (e *UnreachableError) Error() string {
-	var texts []string
-	addrs := make(map[string][]string)
-	for _, c := range e.Causes {
-		text := text(c.Err, c.Addr)
-		if addrs[text] == nil {
-			texts = append(texts, text)
-		}
-		addrs[text] = append(addrs[text], c.Addr)
-	}
-	for i, text := range texts {
-		texts[i] = strings.Join(addrs[text], ", ") + ": " + text
-	}
-	what := "no node answers"
-	if slices.ContainsFunc(e.Causes, AddrError.answered) {
-		what = "no node gives a map of the slots"
-	}
-	return prefix + what + ": " + strings.Join(texts, "; ")
-}
-
-// answered tells whether the error is, or is about, what a server sent.
-func (e AddrError) answered() bool {
-	var greeting *HandshakeError
-	var reply resp3.SimpleError
-	var said *MapError
-	return errors.As(e.Err, &greeting) || errors.As(e.Err, &reply) || errors.As(e.Err, &said) || errors.Is(e.Err, resp.ErrProtocol)
-}
-
-// Unwrap returns the causes.
-func (e *UnreachableError) Unwrap() []error {
-	errs := make([]error, len(e.Causes))
-	for i, c := range e.Causes {
-		errs[i] = c.Err
-	}
-	return errs
-}
-
-// A MapError says why a server's map of the slots is not used.
-type MapError struct {
-	Addr   string
-	Reason string
-}
-
-func (e *MapError) Error() string {
-	return fmt.Sprintf("%s: its map of the slots is not used: %s", e.Addr, e.Reason)
-}
-
-// A CrossSlotError tells which command has keys in more than one slot. It
-// unwraps to ErrCrossSlot and, since the command was not sent, ErrNotSent.
-// Neither it nor its text holds a key.
-type CrossSlotError struct {
-	Command string    // the name in upper case
-	Slots   [2]uint16 // of its first key, and of the first key elsewhere
-}
-
-// Error names the command and the two slots.
-func (e *CrossSlotError) Error() string {
-	return fmt.Sprintf(prefix+"%s: keys in different slots, %d and %d", e.Command, e.Slots[0], e.Slots[1])
-}
-
-// Unwrap returns ErrCrossSlot and ErrNotSent.
-func (e *CrossSlotError) Unwrap() []error { return []error{ErrCrossSlot, ErrNotSent} }
 
 // A DecodeError says that a reply does not fit what it is to be decoded into.
 // It does not print its cause, since radix's texts show the reply and, in a

@@ -9,8 +9,8 @@ import (
 )
 
 // An error says whether it is safe to send the command again.
-func ExampleOutcomeError() {
-	var err error = &redislanes.OutcomeError{Addr: "redis-1:6379", Outcome: redislanes.ErrNotSent, Cause: context.DeadlineExceeded}
+func ExampleError() {
+	var err error = &redislanes.Error{Addr: "redis-1:6379", Outcome: redislanes.ErrNotSent, Cause: context.DeadlineExceeded}
 	switch {
 	case errors.Is(err, redislanes.ErrNotSent):
 		fmt.Println("not executed, send again:", err)

@@ -138,7 +138,7 @@ func testActionErrors(t *testing.T, client *cluster.Client, prefix string) {
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", prefix+"text", "canary")))
 	err := client.Do(ctx, radix.Cmd(nil, "INCRBY", prefix+"text", "42424242424242"))
 	var simple resp3.SimpleError
-	var command *redislanes.CommandError
+	var command *redislanes.Error
 	require.ErrorAs(t, err, &simple, "also without a receiver")
 	var n int
 	err = client.Do(ctx, radix.Cmd(&n, "INCRBY", prefix+"text", "42424242424242"))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // asked is an AddrMap that adds 1 to the port of each address and notes it. If
@@ -133,7 +134,7 @@ func TestNodeThatLeftSaysSo(t *testing.T) {
 		radix.WithConn("k", func(context.Context, radix.Conn) error { return nil }),
 	} {
 		err := leaver.Do(ctx, action)
-		require.ErrorIs(t, err, redislanes.ErrRetired)
+		require.ErrorIs(t, err, cause.ErrRetired)
 		require.ErrorIs(t, err, redislanes.ErrNotSent)
 		require.NotErrorIs(t, err, redislanes.ErrClosed)
 		require.ErrorContains(t, err, "left the cluster")

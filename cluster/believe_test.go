@@ -16,6 +16,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -149,7 +150,7 @@ func TestOneNodeClaimsOneSlot(t *testing.T) {
 	// The others cannot be reached, and it is still not believed.
 	s.fakes[1].close()
 	s.fakes[2].close()
-	var wrong *redislanes.MapError
+	var wrong *cause.Map
 	require.ErrorAs(t, client.Sync(ctx), &wrong)
 	require.Equal(t, s.fakes[0].addr(), wrong.Addr)
 	require.Equal(t, cluster.SlotCount, client.Stats().Slots)

@@ -34,8 +34,8 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // command blocks depends on its arguments: XREAD does with BLOCK only.
 //
 // Outside of radix.WithConn, commands that change their connection are refused with
-// [redislanes.ErrShared], and WAIT and WAITAOF, which wait for the writes of their own
-// connection, with [redislanes.ErrNoWrites].
+// [redislanes.ErrShared], and so are WAIT and WAITAOF, which wait for the writes of their own
+// connection.
 //
 // Inside radix.WithConn, SUBSCRIBE and MONITOR dial a connection of radix's, which
 // the function then has in place of the lent one, and on which a nil first argument
@@ -48,7 +48,7 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 //
 // Errors of the server are found as resp3.SimpleError by errors.As, as with radix
 // itself, with the text as it was sent; what they print is without arguments. They
-// are wrapped in a [redislanes.CommandError]; if the action was lent a connection, only those that say that
+// are wrapped in a [redislanes.Error]; if the action was lent a connection, only those that say that
 // the command was not executed (see [redislanes.ErrRefused]). Such an error is always that of
 // the call, also if a receiver takes errors for values.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -103,8 +104,8 @@ func TestAs(t *testing.T) {
 	pipe := pipeline.New(client)
 	total := pipe.IncrBy("n", 1)
 	_, err = cluster.As[int](total)
-	require.ErrorIs(t, err, redislanes.ErrPending)
-	require.Equal(t, redislanes.ErrPending.Error(), total.String())
+	require.ErrorIs(t, err, cause.ErrPending)
+	require.Equal(t, cause.ErrPending.Error(), total.String())
 	require.NoError(t, pipe.Do(ctx))
 	n, err = cluster.As[int](total)
 	require.NoError(t, err)
@@ -128,9 +129,9 @@ func TestCmdFails(t *testing.T) {
 		{"INCRBY", []any{"text", 1}, nil, "redislanes: INCRBY on 127.0.0.1:"},
 		{"MULTI", nil, redislanes.ErrShared, "MULTI"},
 		{"MGET", []any{"a", "b"}, redislanes.ErrCrossSlot, "MGET"},
-		{"SET", []any{"k", make(chan int)}, redislanes.ErrNotSent, "SET: argument 2 is a chan int, which cannot be sent"},
-		{"EXPIRE", []any{"k", time.Minute}, redislanes.ErrNotSent, "EXPIRE: argument 2 is a time.Duration: pass a number"},
-		{"SET", []any{"k", panics{}}, redislanes.ErrNotSent, "SET: the arguments of SET panicked"},
+		{"SET", []any{"k", make(chan int)}, redislanes.ErrNotSent, "SET: not sent: argument 2 is a chan int, which cannot be sent"},
+		{"EXPIRE", []any{"k", time.Minute}, redislanes.ErrNotSent, "EXPIRE: not sent: argument 2 is a time.Duration: pass a number"},
+		{"SET", []any{"k", panics{}}, redislanes.ErrNotSent, "SET: not sent: the arguments of SET panicked"},
 		{"", nil, redislanes.ErrNotSent, "a command without a name"},
 	} {
 		reply := client.Cmd(ctx, c.name, c.args...)
@@ -147,7 +148,7 @@ func TestCmdFails(t *testing.T) {
 	require.ErrorIs(t, client.Cmd(ctx, "GET", "k").Err(), redislanes.ErrClosed)
 	require.ErrorIs(t, client.Cmd(ctx, "BLPOP", "k", 1).Err(), redislanes.ErrClosed)
 	require.ErrorIs(t, (*cluster.Client)(nil).Cmd(ctx, "GET", "k").Err(), redislanes.ErrNotSent)
-	require.ErrorIs(t, cluster.Reply{}.Err(), redislanes.ErrPending)
+	require.ErrorIs(t, cluster.Reply{}.Err(), cause.ErrPending)
 }
 
 type word string

@@ -47,7 +47,7 @@ type Config struct {
 	// from that of the call: from then on each call tries once and fails at once,
 	// until a command succeeds there or the slots have moved. A node that is
 	// silent, rather than that it refuses connections, is in trouble since it fell
-	// silent, and is noticed half a second later (redislanes.ErrSuspect): from then on
+	// silent, and is noticed half a second later: from then on
 	// calls that have less time left than the grace do not wait for it either.
 	// Default 1 s, in which a failover may happen, at least 1 ms; [WhileContextLasts] for
 	// calls that would rather wait; negative for none.
@@ -172,8 +172,8 @@ const WhileContextLasts = engine.WhileContextLasts
 // data.
 //
 // Settings that cannot be used are errors that name the field and the value; if
-// no address gives a map, the error is, or wraps, an [redislanes.UnreachableError] with
-// each address and its cause.
+// no address gives a map, the error lists each address with its cause, which errors.Is
+// and errors.As find.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	settings, err := c.settings()
 	if err != nil {

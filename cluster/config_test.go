@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pool"
@@ -69,7 +70,7 @@ func TestNewListsEachUnreachableAddress(t *testing.T) {
 	t.Parallel()
 	addrs := []string{closedPort(t), closedPort(t)}
 	_, err := cluster.Config{}.New(within(t, 5*time.Second), addrs)
-	var unreachable *redislanes.UnreachableError
+	var unreachable *cause.Unreachable
 	require.ErrorAs(t, err, &unreachable)
 	require.Len(t, unreachable.Causes, 2)
 	for _, addr := range addrs {

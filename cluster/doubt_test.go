@@ -16,6 +16,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -258,7 +259,7 @@ func TestDoubtfulCommandsKeepTheirOrder(t *testing.T) {
 		require.NoError(t, third.Err())
 		for _, r := range []pipeline.Reply{second, first} {
 			requireUnknown(t, r.Err(), "-ASK ")
-			require.ErrorIs(t, r.Err(), redislanes.ErrOvertaken)
+			require.ErrorIs(t, r.Err(), cause.ErrOvertaken)
 		}
 		require.NotContains(t, elsewhere, "SET")
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -45,9 +46,9 @@ func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 						full = call.Sub(began)
 						continue
 					}
-					require.ErrorIs(t, err, redislanes.ErrSuspect)
+					require.ErrorIs(t, err, cause.ErrSuspect)
 					require.ErrorIs(t, err, redislanes.ErrNotSent)
-					var trouble *redislanes.TroubleError
+					var trouble *cause.Tried
 					require.ErrorAs(t, err, &trouble)
 					require.Equal(t, "node "+nodeA, trouble.Where)
 					time.Sleep(10 * time.Millisecond)
@@ -88,13 +89,13 @@ func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 		require.Equal(t, 100*time.Millisecond, took, "nobody knows yet that the node is silent")
 		time.Sleep(2 * time.Second)
 		next, took = hit(100 * time.Millisecond)
-		require.ErrorIs(t, next.Err, redislanes.ErrSuspect)
+		require.ErrorIs(t, next.Err, cause.ErrSuspect)
 		require.ErrorIs(t, next.Err, redislanes.ErrNotSent)
 		require.Zero(t, took)
-		var trouble *redislanes.TroubleError
+		var trouble *cause.Tried
 		require.ErrorAs(t, next.Err, &trouble)
 		require.Equal(t, "node "+nodeA, trouble.Where)
-		var failed *redislanes.CommandError
+		var failed *redislanes.Error
 		require.ErrorAs(t, next.Err, &failed)
 		require.Equal(t, nodeA, failed.Addr)
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -129,7 +130,7 @@ func (b *sickbed) failsAtOnce(t *testing.T) {
 	took, bad, good := b.call(t)
 	require.NoError(t, good)
 	require.Less(t, took, 5*time.Millisecond)
-	var tried *redislanes.TroubleError
+	var tried *cause.Tried
 	require.ErrorAs(t, bad, &tried)
 	require.Equal(t, 1, tried.Tries)
 	if b.slot {
@@ -159,7 +160,7 @@ func TestDeadForGood(t *testing.T) {
 				require.NoError(t, good)
 				require.Error(t, bad)
 				require.InDelta(t, 1, took.Seconds(), 0.1)
-				var tried *redislanes.TroubleError
+				var tried *cause.Tried
 				require.ErrorAs(t, bad, &tried)
 				require.Greater(t, tried.Tries, 5)
 				require.ErrorContains(t, bad, fmt.Sprintf("after %d tries in 1.", tried.Tries))
@@ -302,7 +303,7 @@ func TestTriesAreThoseThatWereMade(t *testing.T) {
 		}, nodeA)
 		client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: time.Hour})
 		err := client.Do(soon(t, 100*time.Millisecond), radix.Cmd(nil, "INCR", "k"))
-		var trouble *redislanes.TroubleError
+		var trouble *cause.Tried
 		require.ErrorAs(t, err, &trouble)
 		require.EqualValues(t, asked.Load(), trouble.Tries)
 	})

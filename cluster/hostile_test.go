@@ -215,7 +215,7 @@ func (w portWriter) Write(p []byte) (int, error) {
 // requireTyped: the error names the command and what became of it.
 func requireTyped(t *testing.T, err error) {
 	t.Helper()
-	var command *redislanes.CommandError
+	var command *redislanes.Error
 	require.ErrorAs(t, err, &command)
 	require.Equal(t, "INCRBY", command.Command)
 	var said resp3.SimpleError

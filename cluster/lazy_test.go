@@ -10,6 +10,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 )
@@ -42,7 +43,7 @@ func TestLazy(t *testing.T) {
 			return err
 		}
 		_ = fails()
-		var unreachable *redislanes.UnreachableError
+		var unreachable *cause.Unreachable
 		require.ErrorAs(t, client.Sync(t.Context()), &unreachable, "it waits for an attempt")
 		require.ErrorAs(t, fails(), &unreachable)
 		time.Sleep(time.Minute)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -52,7 +53,7 @@ func TestUnknownCommandsAreAskedFor(t *testing.T) {
 	blocking := pipeline.New(client)
 	count := blocking.IncrBy("k", 1)
 	blocking.Cmd("X.BLPOP", "{b}list", "0")
-	require.ErrorIs(t, blocking.Do(ctx), redislanes.ErrNotPipelinable)
+	require.ErrorIs(t, blocking.Do(ctx), cause.ErrNotPipelinable)
 	require.ErrorIs(t, count.Err(), redislanes.ErrNotSent)
 
 	done := make(chan error, 1)

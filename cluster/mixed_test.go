@@ -46,7 +46,7 @@ func TestActionsDoNotMix(t *testing.T) {
 				errs = append(errs, client.Do(ctx, radix.Cmd(nil, "HGET", key, value)))
 			}
 			for _, err := range errs {
-				var failed *redislanes.CommandError
+				var failed *redislanes.Error
 				if !errors.As(err, &failed) || failed.Command != "HGET" || !strings.Contains(err.Error(), "WRONGTYPE") {
 					t.Errorf("%s: %v", key, err)
 				}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -94,7 +95,7 @@ func TestOrderWithinASlot(t *testing.T) {
 				switch {
 				case err != nil:
 					require.ErrorIs(t, err, redislanes.ErrRefused, "seed %d", seed)
-					require.ErrorIs(t, err, redislanes.ErrOvertaken, "seed %d", seed)
+					require.ErrorIs(t, err, cause.ErrOvertaken, "seed %d", seed)
 					require.ErrorContains(t, err, "not sent again, since a later command of its slot has run")
 					overtaken++
 				case c.read:
@@ -138,7 +139,7 @@ func TestRefusedSetIsNotSentBehindALaterOne(t *testing.T) {
 			one, two, get := p.Cmd("SET", "k", "1"), p.Cmd("SET", "k", "2"), p.Cmd("GET", "k")
 			require.Error(t, p.Do(soon(t, 5*time.Second)))
 			require.ErrorIs(t, one.Err(), redislanes.ErrRefused)
-			require.ErrorIs(t, one.Err(), redislanes.ErrOvertaken)
+			require.ErrorIs(t, one.Err(), cause.ErrOvertaken)
 			require.NoError(t, two.Err())
 			got, err := get.Text()
 			require.NoError(t, err)
@@ -175,7 +176,7 @@ func TestReadsOvertakeNoReads(t *testing.T) {
 			err := p.Do(soon(t, 5*time.Second))
 			require.NoError(t, one.Err())
 			if write {
-				require.ErrorIs(t, both.Err(), redislanes.ErrOvertaken)
+				require.ErrorIs(t, both.Err(), cause.ErrOvertaken)
 				return
 			}
 			require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -48,7 +49,7 @@ func TestLostReplies(t *testing.T) {
 	for _, r := range []pipeline.Reply{count, plain} {
 		require.ErrorIs(t, r.Err(), redislanes.ErrUnknownOutcome)
 		require.NotErrorIs(t, r.Err(), redislanes.ErrNotSent)
-		require.ErrorIs(t, r.Err(), redislanes.ErrStalled)
+		require.ErrorIs(t, r.Err(), cause.ErrStalled)
 	}
 	for _, r := range []pipeline.Reply{read, viaRadix, set} {
 		require.NoError(t, r.Err())

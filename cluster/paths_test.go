@@ -14,6 +14,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/lanes"
@@ -74,7 +75,7 @@ func newPathTest(t *testing.T) *pathTest {
 // saw returns how a command has travelled that ended with the error.
 func (p *pathTest) saw(err error) string {
 	switch {
-	case errors.Is(err, redislanes.ErrNoWrites):
+	case errors.Is(err, cause.ErrNoWrites):
 		return waysAwaits
 	case errors.Is(err, redislanes.ErrShared):
 		return waysHeld
@@ -114,7 +115,7 @@ func (p *pathTest) ways(name string, args ...string) (ways, pipelined map[string
 		to := pipeline.New(p.client)
 		r := add(to)
 		_ = to.Do(ctx)
-		if pipelined[path] = "refused"; !errors.Is(r.Err(), redislanes.ErrNotPipelinable) {
+		if pipelined[path] = "refused"; !errors.Is(r.Err(), cause.ErrNotPipelinable) {
 			pipelined[path] = p.saw(r.Err())
 		}
 	}
@@ -183,7 +184,7 @@ func TestTheProgramsWordCounts(t *testing.T) {
 		p.lent.Store(false)
 		require.Equal(t, waysAlone, p.saw(do(ctx, unshared.Cmd(nil, "HGETALL", "k"))), name)
 	}
-	require.ErrorIs(t, pipeline.New(p.client).Append(unshared.Cmd(nil, "HGETALL", "k")).Err(), redislanes.ErrNotPipelinable)
+	require.ErrorIs(t, pipeline.New(p.client).Append(unshared.Cmd(nil, "HGETALL", "k")).Err(), cause.ErrNotPipelinable)
 }
 
 // TestWaitAmongItsWrites: inside radix.WithConn, WAIT and WAITAOF wait for the writes that were sent
@@ -213,5 +214,5 @@ func TestWaitAmongItsWrites(t *testing.T) {
 	require.Zero(t, client.Stats().Nodes[0].Pool.Closes[redislanes.CloseUnclean])
 	err = client.Do(ctx, radix.Cmd(nil, "WAIT", "1", "100"))
 	require.ErrorIs(t, err, redislanes.ErrNotSent)
-	require.ErrorContains(t, err, "WAIT: command waits for the writes of its own connection, use radix.WithConn for it and the writes")
+	require.ErrorContains(t, err, "WAIT: not sent: command waits for the writes of its own connection, use radix.WithConn for it and the writes")
 }

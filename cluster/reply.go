@@ -11,7 +11,7 @@ import (
 
 // A Reply is what one command got: from [Client.Cmd], or from a pipeline, where it is valid
 // from the pipeline's Do until its Reset. Its methods return the error of the command
-// if it failed: a redislanes.CommandError, which wraps resp3.SimpleError for an
+// if it failed: a redislanes.Error, which wraps resp3.SimpleError for an
 // error of the server, and redislanes.ErrNotSent or redislanes.ErrUnknownOutcome where
 // there is no reply. A null, as GET replies for a key that does not exist, is
 // redislanes.ErrNull where a value was asked for; an empty string is a value.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
@@ -109,7 +110,7 @@ func TestExpiryDoesNotOverruleOthers(t *testing.T) {
 	p.Cmd("PERSIST", "k")
 	require.Error(t, p.Do(within(t, 5*time.Second)))
 	require.ErrorIs(t, count.Err(), redislanes.ErrRefused)
-	require.ErrorIs(t, count.Err(), redislanes.ErrOvertaken)
+	require.ErrorIs(t, count.Err(), cause.ErrOvertaken)
 	require.Equal(t, 1, e.Calls(0, "EXPIRE"))
 	require.Zero(t, e.Calls(0, "INCRBY"))
 }

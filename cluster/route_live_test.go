@@ -15,6 +15,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
@@ -205,8 +206,8 @@ func TestWhatChangesAConnectionIsRefused(t *testing.T) {
 		require.ErrorIs(t, client.Do(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrShared, line)
 		require.ErrorIs(t, client.DoSecondary(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrShared, line)
 		require.ErrorIs(t, clients[f.addr()].Primary.Do(ctx, radix.Cmd(nil, name, args...)), redislanes.ErrShared, line)
-		require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), redislanes.ErrNotPipelinable, line)
-		require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), redislanes.ErrNotPipelinable, line)
+		require.ErrorIs(t, pipeline.New(client).Append(radix.Cmd(nil, name, args...)).Err(), cause.ErrNotPipelinable, line)
+		require.ErrorIs(t, pipeline.New(client).Cmd(name, args...).Err(), cause.ErrNotPipelinable, line)
 		p := radix.NewPipeline()
 		p.Append(radix.Cmd(nil, "GET", "a"))
 		p.Append(radix.Cmd(nil, name, args...))

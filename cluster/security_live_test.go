@@ -17,6 +17,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -40,7 +41,7 @@ func TestTLSServerIsChecked(t *testing.T) {
 		"handshake": {}, // plain text to a server that speaks TLS
 	} {
 		_, err := cluster.Config{Dialer: d}.New(ctx, real.Addrs())
-		var unreachable *redislanes.UnreachableError
+		var unreachable *cause.Unreachable
 		require.ErrorAs(t, err, &unreachable)
 		if d.TLS != nil {
 			require.ErrorContains(t, err, "TLS handshake")
@@ -126,7 +127,7 @@ func TestACLUser(t *testing.T) {
 		require.ErrorAs(t, err, &said)
 		require.True(t, strings.HasPrefix(said.S, "NOPERM "), said.S)
 		require.NotErrorIs(t, err, redislanes.ErrRefused)
-		var failed *redislanes.CommandError
+		var failed *redislanes.Error
 		require.ErrorAs(t, err, &failed)
 		require.Equal(t, command, failed.Command)
 		require.True(t, slices.Contains(real.Addrs(), failed.Addr))

@@ -11,8 +11,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
@@ -106,7 +106,7 @@ func TestSlowTotalsAreExact(t *testing.T) {
 					switch err := count.Err(); {
 					case err == nil:
 						acknowledged[i].Add(1)
-					case !errors.Is(err, redislanes.ErrOvertaken): // by what came later on the slot
+					case !errors.Is(err, cause.ErrOvertaken): // by what came later on the slot
 						t.Error(err)
 					}
 				}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
@@ -68,7 +69,7 @@ func TestLoadingServerIsWaitedFor(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.ErrorContains(t, err, "LOADING")
 	require.NotContains(t, err.Error(), "no node answers")
-	var unreachable *redislanes.UnreachableError
+	var unreachable *cause.Unreachable
 	require.ErrorAs(t, err, &unreachable)
 	require.Less(t, left.Load(), int32(1<<30-1), "it was asked again")
 }

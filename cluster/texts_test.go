@@ -99,7 +99,7 @@ func TestErrorsOfWhatIsClosed(t *testing.T) {
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
 	require.NoError(t, counters.Close())
 	hits := []pipeline.Hit{{Key: "k", By: 1}}
-	require.EqualError(t, counters.Hit(ctx, hits), "redislanes: 1 of 1 commands failed, the first: INCRBY: the Counters are closed: not sent")
+	require.EqualError(t, counters.Hit(ctx, hits), "redislanes: 1 of 1 commands failed, the first: INCRBY: not sent: the Counters are closed")
 	require.NoError(t, client.Close())
 	for _, call := range calls(client) {
 		require.EqualError(t, call(ctx), "redislanes: the client is closed: not sent")
@@ -116,16 +116,16 @@ func TestErrorsOfWhatIsNotAppended(t *testing.T) {
 	e := redistest.StartEmulated(t, 2)
 	client := open(t, cluster.Config{}, e.Addrs())
 	keys := redistest.KeysInSlots(2, "k")
-	const cannot = ": command cannot be pipelined, use Client.Do or radix.WithConn: not sent"
+	const cannot = ": not sent: command cannot be pipelined, use Client.Do or radix.WithConn"
 	for want, add := range map[string]func(p *pipeline.Pipeline) pipeline.Reply{
 		"BLPOP" + cannot:          func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("blpop", "k", "1") },
 		"BRPOP" + cannot:          func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "BRPOP", "k", "1")) },
 		"radix.withConn" + cannot: func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.WithConn("k", nil)) },
-		"radix.Pipeline: action of 0 commands, want 1: append them one by one: not sent": func(p *pipeline.Pipeline) pipeline.Reply {
+		"radix.Pipeline: not sent: action of 0 commands, want 1: append them one by one": func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.NewPipeline())
 		},
-		"a command without a name: it needs one: not sent": func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("") },
-		"MGET: keys in different slots, ":                  func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MGET", keys...) },
+		"not sent: a command without a name: it needs one": func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("") },
+		"MGET: not sent: keys in different slots, ":        func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MGET", keys...) },
 	} {
 		p := pipeline.New(client)
 		other, refused := p.Cmd("GET", "k"), add(p)

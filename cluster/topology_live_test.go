@@ -13,8 +13,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -103,7 +103,7 @@ func TestDeadSeeds(t *testing.T) {
 	dead := []string{closedPort(t), closedPort(t), closedPort(t)}
 
 	_, err := cluster.Config{}.New(ctx, dead)
-	var unreachable *redislanes.UnreachableError
+	var unreachable *cause.Unreachable
 	require.ErrorAs(t, err, &unreachable)
 	require.Len(t, unreachable.Causes, len(dead))
 	for i, addr := range dead {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 )
@@ -114,7 +115,7 @@ func TestHostileGreeting(t *testing.T) {
 					defer cancel()
 					began := time.Now()
 					_, err := cluster.Config{}.New(ctx, []string{f.addr()})
-					var unreachable *redislanes.UnreachableError
+					var unreachable *cause.Unreachable
 					require.ErrorAs(t, err, &unreachable)
 					require.Less(t, len(err.Error()), 1000)
 					require.Less(t, time.Since(began), time.Second)

@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -47,7 +48,7 @@ func (c *capture) EncodeDecode(_ context.Context, marshal, unmarshalInto any) (e
 func (c *capture) take(action radix.Action) error {
 	from, pipelined := len(c.request), action.Properties().CanPipeline
 	if !pipelined && !wire.EncodesItself(action) {
-		return redislanes.ErrNotPipelinable
+		return cause.ErrNotPipelinable
 	}
 	err := action.Perform(context.Background(), c)
 	if err == nil {
@@ -56,7 +57,7 @@ func (c *capture) take(action radix.Action) error {
 	// radix takes some commands for blocking by their names, whatever their arguments are (XREAD
 	// without BLOCK). What the client knows of the command says whether it blocks.
 	if err == nil && !pipelined && radix.DefaultActionProperties(resp.CommandName(c.request[from:])).CanPipeline {
-		return redislanes.ErrNotPipelinable // the action says so
+		return cause.ErrNotPipelinable // the action says so
 	}
 	return err
 }

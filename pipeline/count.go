@@ -11,6 +11,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // This file alone knows how "count, with a time to live" looks on the wire. A key of which
@@ -169,7 +170,7 @@ func (x *count) uncertain(err error) error {
 	if x.set != nil {
 		err = fmt.Errorf("%w; %w", x.set, err)
 	}
-	return notCounted(&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: &expiryError{err}})
+	return notCounted(wire.Unknown("", &expiryError{err}))
 }
 
 // of returns the total and the error of one of the count's hits. One without a time to live

@@ -217,4 +217,4 @@ func (c *Counters) Close() error {
 	return nil
 }
 
-func notCounted(err error) error { return &redislanes.CommandError{Command: "INCRBY", Err: err} }
+func notCounted(err error) error { return wire.Named("INCRBY", "", err) }

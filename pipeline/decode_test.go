@@ -63,7 +63,7 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		"Float": {reply(func(r pipeline.Reply) error { _, err := r.Float(); return err }, "GET", "k"), "redislanes: GET" + at + "the reply is not a number"},
 	} {
 		require.EqualError(t, c.err, c.want, name)
-		var failed *redislanes.CommandError
+		var failed *redislanes.Error
 		require.ErrorAs(t, c.err, &failed, name)
 		require.NotErrorIs(t, c.err, redislanes.ErrNotSent)
 		require.NotErrorIs(t, c.err, redislanes.ErrUnknownOutcome)

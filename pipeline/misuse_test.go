@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/redistest"
 )
@@ -40,13 +41,13 @@ func TestAppendAfterDo(t *testing.T) {
 			require.NoError(t, p.Do(ctx))
 			late := add()
 			require.ErrorIs(t, late.Err(), redislanes.ErrNotSent)
-			require.ErrorIs(t, late.Err(), redislanes.ErrExecuted)
+			require.ErrorIs(t, late.Err(), cause.ErrExecuted)
 			require.ErrorContains(t, late.Err(), "Reset")
 			require.Equal(t, 1, p.Len())
 			n, err := counted.Int()
 			require.NoError(t, err)
 			require.EqualValues(t, 3, n, "it was acknowledged before")
-			require.ErrorIs(t, p.Do(ctx), redislanes.ErrExecuted)
+			require.ErrorIs(t, p.Do(ctx), cause.ErrExecuted)
 			require.NoError(t, counted.Err())
 			require.Equal(t, 1, e.Calls(0, "INCRBY")-before)
 			p.Reset()
@@ -97,7 +98,7 @@ func TestNil(t *testing.T) {
 	p := pipeline.New(client)
 	good := p.IncrBy("k", 1)
 	require.ErrorContains(t, p.Do(nil), "the context is nil") //nolint:staticcheck // that is the mistake
-	require.ErrorIs(t, good.Err(), redislanes.ErrPending, "it can still be done")
+	require.ErrorIs(t, good.Err(), cause.ErrPending, "it can still be done")
 	require.NoError(t, p.Do(within(t, 5*time.Second)))
 	n, err := good.Int()
 	require.NoError(t, err)

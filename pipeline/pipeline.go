@@ -179,8 +179,7 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 // [cluster.Client.Do]. A command that this package does not know, of a module for
 // example, is looked up on a server when the pipeline is done. One that cannot
 // be sent gets an error as its reply, and Do sends nothing: one that may block or changes
-// its connection gets [redislanes.ErrNotPipelinable], WAIT and WAITAOF get
-// [redislanes.ErrNoWrites].
+// its connection, WAIT and WAITAOF get [redislanes.ErrShared].
 func (p *Pipeline) Cmd(name string, args ...string) Reply {
 	if err := p.list.Unfit(); err != nil {
 		return p.refuse(strings.ToUpper(name), err)
@@ -226,7 +225,7 @@ func (p *Pipeline) refuse(name string, err error) Reply { return Reply(p.list.Re
 // the latest when the context ends. The error is nil if all commands have a
 // reply that is no error, and an [Error] otherwise; the replies tell which
 // succeeded. An empty pipeline does nothing. If a command was refused when it
-// was appended, nothing is sent. A second Do without a Reset is [redislanes.ErrExecuted],
+// was appended, nothing is sent. A second Do without a Reset is an error
 // and changes nothing; commands that are appended in between are refused.
 func (p *Pipeline) Do(ctx context.Context) error { return p.list.Do(ctx, p.how) }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -193,22 +194,22 @@ func TestRefusedCommands(t *testing.T) {
 		text string
 	}{
 		{"cross slot", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("mget", "canary-a", "canary-b") }, redislanes.ErrCrossSlot, "MGET"},
-		{"blocking", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("BLPOP", "k", "0") }, redislanes.ErrNotPipelinable, "BLPOP"},
-		{"stateful", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MULTI") }, redislanes.ErrNotPipelinable, "MULTI"},
+		{"blocking", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("BLPOP", "k", "0") }, cause.ErrNotPipelinable, "BLPOP"},
+		{"stateful", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("MULTI") }, cause.ErrNotPipelinable, "MULTI"},
 		{"no name", func(p *pipeline.Pipeline) pipeline.Reply { return p.Cmd("") }, redislanes.ErrNotSent, "without a name"},
 		{"blocking action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.Cmd(nil, "BLPOP", "k", "0"))
-		}, redislanes.ErrNotPipelinable, ""},
+		}, cause.ErrNotPipelinable, ""},
 		{"blocking action that radix would pipeline", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.Cmd(nil, "BLMOVE", "k", "k", "LEFT", "LEFT", "0"))
-		}, redislanes.ErrNotPipelinable, "BLMOVE"},
-		{"stateful action", func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "WATCH", "k")) }, redislanes.ErrNotPipelinable, "WATCH"},
+		}, cause.ErrNotPipelinable, "BLMOVE"},
+		{"stateful action", func(p *pipeline.Pipeline) pipeline.Reply { return p.Append(radix.Cmd(nil, "WATCH", "k")) }, cause.ErrNotPipelinable, "WATCH"},
 		{"silencing action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.Cmd(nil, "CLIENT", "REPLY", "OFF"))
-		}, redislanes.ErrNotPipelinable, "CLIENT"},
+		}, cause.ErrNotPipelinable, "CLIENT"},
 		{"script action", func(p *pipeline.Pipeline) pipeline.Reply {
 			return p.Append(radix.NewEvalScript("return 1").Cmd(nil, nil))
-		}, redislanes.ErrNotPipelinable, ""},
+		}, cause.ErrNotPipelinable, ""},
 		{"action of two commands", func(p *pipeline.Pipeline) pipeline.Reply {
 			two := radix.NewPipeline()
 			two.Append(radix.Cmd(nil, "GET", "{k}1"))
@@ -252,17 +253,17 @@ func TestLifeOfAReply(t *testing.T) {
 	ctx := within(t, 5*time.Second)
 	require.NoError(t, p.Do(ctx), "an empty pipeline")
 	p.Reset()
-	require.ErrorIs(t, pipeline.Reply{}.Err(), redislanes.ErrPending)
+	require.ErrorIs(t, pipeline.Reply{}.Err(), cause.ErrPending)
 	r := p.IncrBy("k", 1)
-	require.ErrorIs(t, r.Err(), redislanes.ErrPending)
+	require.ErrorIs(t, r.Err(), cause.ErrPending)
 	require.NoError(t, p.Do(ctx))
 	require.NoError(t, r.Err())
-	require.ErrorIs(t, p.Do(ctx), redislanes.ErrExecuted)
+	require.ErrorIs(t, p.Do(ctx), cause.ErrExecuted)
 	n, err := r.Int()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, n, "the second Do must not have counted")
 	p.Reset()
-	require.ErrorIs(t, r.Err(), redislanes.ErrStale)
+	require.ErrorIs(t, r.Err(), cause.ErrStale)
 	require.Zero(t, p.Len())
 }
 
@@ -293,7 +294,7 @@ func TestFailedNeighbours(t *testing.T) {
 		require.NotContains(t, err.Error(), "canary")
 		require.NotContains(t, err.Error(), "987654")
 	}
-	var command *redislanes.CommandError
+	var command *redislanes.Error
 	require.ErrorAs(t, bad.Err(), &command)
 	require.Equal(t, "INCRBY", command.Command)
 	require.Contains(t, real.Addrs(), command.Addr)

@@ -43,7 +43,7 @@ func TestReceiversOfErrors(t *testing.T) {
 	require.Equal(t, text, simple.S)
 	require.Equal(t, []int{7, 4}, []int{number, good})
 	for _, reply := range replies {
-		var command *redislanes.CommandError
+		var command *redislanes.Error
 		require.ErrorAs(t, reply.Err(), &command)
 		require.Equal(t, "LLEN", command.Command)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestSaid(t *testing.T) {
-	reply := func(text string) error { return &redislanes.CommandError{Err: resp3.SimpleError{S: text}} }
+	reply := func(text string) error { return &redislanes.Error{Cause: resp3.SimpleError{S: text}} }
 	for _, c := range []struct {
 		err            error
 		overflows, ran bool
@@ -27,10 +27,10 @@ func TestSaid(t *testing.T) {
 		{reply("upstream failure"), false, true},
 		{reply("IOERR error or timeout reading to target instance"), false, true},
 		{reply("NOPERM this user has no permissions to run the 'expire' command"), false, false},
-		{&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("increment or decrement would overflow")}, false, true},
-		{&redislanes.OutcomeError{Outcome: redislanes.ErrNotSent, Cause: errors.New("the pool is closed")}, false, false},
+		{&redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("increment or decrement would overflow")}, false, true},
+		{&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: errors.New("the pool is closed")}, false, false},
 		{reply("TOOMANY the command ran, its reply has more than 16 attributes, which is Limits.Attributes"), false, true},
-		{&redislanes.CommandError{Err: errors.New("the reply is no integer")}, false, true},
+		{&redislanes.Error{Cause: errors.New("the reply is no integer")}, false, true},
 	} {
 		require.Equal(t, c.overflows, overflows(c.err), "%v", c.err)
 		require.Equal(t, c.ran, mayHaveRun(c.err), "%v", c.err)

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/deadline"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -49,9 +48,7 @@ type sum struct {
 
 // uncertain is what became of a sum until its replies are there. It stays if
 // sending it panics.
-var uncertain = count{err: notCounted(&redislanes.OutcomeError{
-	Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("a panic while it was sent"),
-})}
+var uncertain = count{err: notCounted(wire.Unknown("", errors.New("a panic while it was sent")))}
 
 // begin empties the sum.
 func (s *sum) begin(k *key, b *batch) *sum {
@@ -198,7 +195,7 @@ func (c *hitCall) takeBack(hits []Hit, cause error) {
 		case s == nil:
 			hits[i].Total, hits[i].Err = h.total, h.err
 		case s.batch != nil:
-			hits[i].Total, hits[i].Err = 0, notCounted(&redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: cause})
+			hits[i].Total, hits[i].Err = 0, notCounted(wire.Unknown("", cause))
 		default:
 			s.remove(h)
 			hits[i].Total, hits[i].Err = 0, notCounted(wire.NotSent("", cause))

@@ -37,10 +37,10 @@ func Validate(c Config) error {
 // Options are the settings that all kinds of pool have.
 type Options struct {
 	// MaxWaiters is how many batches may wait for a connection at a time; the
-	// next one fails with ErrExhausted. Default 4,096, at most 1,048,576.
+	// next one fails with redislanes.ErrExhausted. Default 4,096, at most 1,048,576.
 	MaxWaiters int
 
-	// FailFast makes batches fail with ErrExhausted instead of waiting when
+	// FailFast makes batches fail with redislanes.ErrExhausted instead of waiting when
 	// all connections are in use.
 	FailFast bool
 

@@ -46,8 +46,8 @@ func (p *Pool) Addr() net.Addr { return p.node.Addr() }
 // Do performs the action; part of radix.Client. One that may share its
 // connection travels with the commands of others; for any other, and for commands
 // that may block, a connection is lent while it runs. Outside of radix.WithConn,
-// commands that change their connection are refused with redislanes.ErrShared, and WAIT
-// and WAITAOF with redislanes.ErrNoWrites.
+// commands that change their connection, WAIT and WAITAOF are refused with
+// redislanes.ErrShared.
 func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.node.Do(ctx, action) }
 
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.
@@ -56,12 +56,12 @@ func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 // Close lets calls of Do end, for a second at most, and closes all connections.
 //
 //   - Calls in flight, or waiting for a connection, get their replies within that second.
-//   - Calls that begin in the first 10 ms are served. Later ones fail with [ErrClosed] and
+//   - Calls that begin in the first 10 ms are served. Later ones fail with [redislanes.ErrClosed] and
 //     redislanes.ErrNotSent.
 //   - Close does not wait for calls while they run a command that may block, such as BLPOP,
 //     or receive messages of a subscription. It cuts their connections once all other calls
 //     have ended. A command that may block then ends with an unknown outcome.
-//   - Calls that have not ended after the second fail with an error that wraps [ErrClosed].
+//   - Calls that have not ended after the second fail with an error that wraps [redislanes.ErrClosed].
 //
 // Then it waits until no goroutine of the pool is left, for three seconds at most: one in
 // which a function of the program does not return (a log, a strategy, OnWait, NetDial) is

@@ -59,9 +59,9 @@ func settles(reply []byte) bool {
 // Unknown returns the error of a command about which there is a doubt, and which was sent
 // again in vain.
 func (d *Doubt) Unknown(again error) error {
-	e := &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome}
+	e := &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome}
 	first := d.first
-	var lost *redislanes.OutcomeError
+	var lost *redislanes.Error
 	if errors.As(first, &lost) {
 		e.Addr, first = lost.Addr, lost.Cause
 	}

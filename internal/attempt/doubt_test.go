@@ -15,7 +15,7 @@ import (
 
 func TestDoubt(t *testing.T) {
 	t.Parallel()
-	lost := &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
+	lost := &redislanes.Error{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
 	notSent := fmt.Errorf("no connection: %w", redislanes.ErrNotSent)
 	for name, test := range map[string]struct {
 		reply   string
@@ -55,7 +55,7 @@ func TestDoubt(t *testing.T) {
 
 func TestUnanswered(t *testing.T) {
 	t.Parallel()
-	lost := &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
+	lost := &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
 	for name, test := range map[string]struct {
 		err                        error
 		repeatable, madeUp, script bool

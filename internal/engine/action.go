@@ -75,9 +75,9 @@ type routedConn struct {
 	probes   bool  // see wire.Probes
 	how      How
 	canRetry bool
-	name     string            // of the last command that the server refused
-	addr     string            // who refused it
-	tried    func(error) error // adds how often
+	name     string                  // of the last command that the server refused
+	addr     string                  // who refused it
+	tried    func(*redislanes.Error) // adds how often
 }
 
 var _ radix.Conn = (*routedConn)(nil)
@@ -226,22 +226,20 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 	for i := range r.bounds {
 		reply, addr, err := r.outcome(i)
 		if err != nil && reply == nil {
-			failed := &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, err)}
-			return replies, nil, wire.AfterContext(failed)
+			return replies, nil, wire.AfterContext(r.failed(i, addr, err))
 		}
 		if err == nil && isRefusal(reply, addr) {
 			err = saidError(reply)
 		}
 		if refused == nil && err != nil {
-			usable := radixresp.ErrConnUsable{Err: r.tried(i, err)}
-			refused = &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: usable}
+			refused = r.failed(i, addr, radixresp.ErrConnUsable{Err: err})
 		}
 		if resp.IsError(reply) && !failed {
 			failed, c.name, c.addr = true, commandName(r.command(i)), addr
 			c.tried = nil
 			if r.attempts != nil {
 				told, began, took := r.attempts[i], r.began, r.took
-				c.tried = func(err error) error { return told.explain(err, began, took) }
+				c.tried = func(err *redislanes.Error) { told.explain(err, began, took) }
 			}
 		}
 		replies = append(replies, reply...)
@@ -251,20 +249,20 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 
 // explain names command and node in an error of the server.
 func (c *routedConn) explain(err error) error {
-	var known *redislanes.CommandError
-	if errors.As(err, &known) {
+	var known *redislanes.Error
+	if errors.As(err, &known) && known.Command != "" {
 		return err
 	}
 	var said resp3.SimpleError
 	if !errors.As(err, &said) {
 		return err
 	}
-	usable := radixresp.ErrConnUsable{Err: wire.Said(said.S)}
-	if slots.ParseRedirect([]byte(said.S), c.addr).Fate.Refused() {
-		usable.Err = refusal{wire.Said(said.S)}
-		if c.tried != nil {
-			usable.Err = c.tried(usable.Err)
-		}
+	if !slots.ParseRedirect([]byte(said.S), c.addr).Fate.Refused() {
+		return wire.Named(c.name, c.addr, radixresp.ErrConnUsable{Err: wire.Said(said.S)})
 	}
-	return &redislanes.CommandError{Command: c.name, Addr: c.addr, Err: usable}
+	failed := wire.Named(c.name, c.addr, radixresp.ErrConnUsable{Err: refusal{wire.Said(said.S)}})
+	if c.tried != nil {
+		c.tried(failed)
+	}
+	return failed
 }

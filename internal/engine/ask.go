@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -155,7 +156,7 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 		err = errors.New("it knows of no slots: is it part of a cluster?")
 	}
 	if err != nil {
-		return m, &redislanes.MapError{Addr: lane.Address(), Reason: err.Error()}
+		return m, &cause.Map{Addr: lane.Address(), Reason: err.Error()}
 	}
 	if q.cfg.NoIdentity {
 		return m, nil

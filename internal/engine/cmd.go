@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -34,7 +35,7 @@ func (c *Client) Cmd(ctx context.Context, name string, args []any) Reply {
 		err = list.Do(ctx, How{})
 	}
 	list.state = executed
-	if errors.Is(err, redislanes.ErrNotPipelinable) {
+	if errors.Is(err, cause.ErrNotPipelinable) {
 		list.alone, list.err = c.cmdAlone(ctx, name, words)
 		list.name, reply.index = strings.ToUpper(name), 0
 	}

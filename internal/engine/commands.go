@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -43,7 +44,7 @@ type rejected struct {
 	err  error
 }
 
-func (r rejected) error() error { return &redislanes.CommandError{Command: r.name, Err: r.err} }
+func (r rejected) error() error { return wire.Named(r.name, "", r.err) }
 
 // A receiver is where the reply of a radix action goes.
 type receiver struct {
@@ -53,7 +54,7 @@ type receiver struct {
 }
 
 var (
-	errLate     = fmt.Errorf("command appended after Do: %w: %w", redislanes.ErrExecuted, redislanes.ErrNotSent)
+	errLate     = fmt.Errorf("command appended after Do: %w: %w", cause.ErrExecuted, redislanes.ErrNotSent)
 	errNoClient = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
 )
 
@@ -133,7 +134,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 	case c.state == clientless:
 		return fmt.Errorf("pipeline: Do: %w", errNoClient)
 	case c.state == executed:
-		return redislanes.ErrExecuted
+		return cause.ErrExecuted
 	case ctx == nil:
 		return fmt.Errorf("pipeline: Do: %w: %w", errNilContext, redislanes.ErrNotSent)
 	}

@@ -55,7 +55,7 @@ func call(ctx context.Context, name string, node radix.Client, f func(context.Co
 
 // withNode names the node in an error of a user's function, unless the error does.
 func withNode(err error, addr string) error {
-	var named *redislanes.CommandError
+	var named *redislanes.Error
 	if errors.As(err, &named) && named.Addr == addr {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -19,9 +20,9 @@ type refusal struct{ *wire.SaidError }
 
 func (r refusal) Unwrap() []error { return []error{r.SaidError, redislanes.ErrRefused} }
 
-// replyError turns a server's error reply into a CommandError.
+// replyError turns a server's error reply into the error of its command.
 func replyError(command []byte, addr string, reply []byte) error {
-	return &redislanes.CommandError{Command: commandName(command), Addr: addr, Err: saidError(reply)}
+	return wire.Named(commandName(command), addr, saidError(reply))
 }
 
 // saidError turns a server's error reply into an error.
@@ -60,7 +61,7 @@ func ambiguous(proxied bool, addr string, reply []byte) error {
 	if fate.Of(text) != fate.Unlisted {
 		return nil
 	}
-	return &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: wire.Said(text)}
+	return wire.Unknown(addr, wire.Said(text))
 }
 
 // ambiguousError is ambiguous for a reply that is an error already; any other error stays.
@@ -69,19 +70,19 @@ func ambiguousError(proxied bool, addr string, err error) error {
 	if !proxied || !errors.As(err, &said) || fate.Of([]byte(said.S)) != fate.Unlisted {
 		return err
 	}
-	lost := &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: wire.Said(said.S)}
-	var named *redislanes.CommandError
-	if errors.As(err, &named) {
-		return &redislanes.CommandError{Command: named.Command, Addr: named.Addr, Err: lost}
+	lost := wire.Unknown(addr, wire.Said(said.S))
+	var named *redislanes.Error
+	if errors.As(err, &named) && named.Command != "" {
+		return wire.Named(named.Command, named.Addr, lost)
 	}
 	return lost
 }
 
 // isAmbiguous tells whether the error is one of ambiguous: there was a reply.
 func isAmbiguous(err error) bool {
-	var lost *redislanes.OutcomeError
+	var lost *redislanes.Error
 	var said *wire.SaidError
-	return errors.As(err, &lost) && errors.As(lost.Cause, &said)
+	return errors.As(err, &lost) && errors.Is(lost.Outcome, redislanes.ErrUnknownOutcome) && errors.As(lost.Cause, &said)
 }
 
 // runsScript tells whether the command runs a script or a function.
@@ -95,10 +96,10 @@ func commandName(command []byte) string {
 }
 
 // withRest adds the addresses that have no cause yet.
-func withRest(e *redislanes.UnreachableError, addrs []string, err error) *redislanes.UnreachableError {
+func withRest(e *cause.Unreachable, addrs []string, err error) *cause.Unreachable {
 	for _, addr := range addrs {
-		if !slices.ContainsFunc(e.Causes, func(c redislanes.AddrError) bool { return c.Addr == addr }) {
-			e.Causes = append(e.Causes, redislanes.AddrError{Addr: addr, Err: err})
+		if !slices.ContainsFunc(e.Causes, func(c cause.OfAddr) bool { return c.Addr == addr }) {
+			e.Causes = append(e.Causes, cause.OfAddr{Addr: addr, Err: err})
 		}
 	}
 	return e

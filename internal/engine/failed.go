@@ -8,6 +8,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -35,8 +36,7 @@ func saysNothing(err error) bool {
 	switch {
 	case errors.As(err, &undecoded), errors.Is(err, context.Canceled), errors.Is(err, redislanes.ErrExhausted):
 		return true
-	case errors.Is(err, redislanes.ErrShared), errors.Is(err, redislanes.ErrUnanswered), errors.Is(err, redislanes.ErrNoWrites),
-		errors.Is(err, redislanes.ErrReturned), errors.Is(err, redislanes.ErrNotPipelinable):
+	case errors.Is(err, redislanes.ErrShared), errors.Is(err, cause.ErrReturned):
 		return true
 	case errors.As(err, &refused):
 		return false

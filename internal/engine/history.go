@@ -6,6 +6,8 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/attempt"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A history is what a retry knows of one command.
@@ -49,19 +51,30 @@ func (a *history) since(at site) time.Time {
 	return time.Time{}
 }
 
-// tried adds to the i-th command's error what the retries know of it.
-func (r *Request) tried(i int, err error) error {
-	if r.attempts == nil {
-		return err
+// failed returns err as the error of the i-th command, with what the retries know of it.
+func (r *Request) failed(i int, addr string, err error) *redislanes.Error {
+	failed := wire.Named(commandName(r.command(i)), addr, err)
+	switch {
+	case r.attempts != nil:
+		r.attempts[i].explain(failed, r.began, r.took)
+	case addr != "":
+		failed.Tries = 1
 	}
-	return r.attempts[i].explain(err, r.began, r.took)
+	return failed
 }
 
 // explain adds to a command's error what is known of it, if it was tried from
 // began on for the time that it took.
-func (a *history) explain(err error, began time.Time, took time.Duration) error {
+func (a *history) explain(err *redislanes.Error, began time.Time, took time.Duration) {
+	if err.Tries = a.tries; a.trouble != nil {
+		err.Since = a.trouble.since
+	}
+	err.Cause = a.explained(err.Cause, began, took)
+}
+
+func (a *history) explained(err error, began time.Time, took time.Duration) error {
 	if a.overtaken {
-		err = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, err)
+		err = fmt.Errorf("%w: %w", cause.ErrOvertaken, err)
 	}
 	if a.replica {
 		err = fmt.Errorf("%w; the server is a replica: give New the address of its primary, or set Config.Sentinel", err)
@@ -69,9 +82,9 @@ func (a *history) explain(err error, began time.Time, took time.Duration) error 
 	switch {
 	case a.trouble != nil:
 		t := a.trouble
-		return &redislanes.TroubleError{Where: t.String(), Since: t.since, For: began.Add(took).Sub(t.since), Tries: a.tries, Took: took, Err: err}
+		return &cause.Tried{Where: t.String(), For: began.Add(took).Sub(t.since), Tries: a.tries, Took: took, Err: err}
 	case a.tries > 1:
-		return &redislanes.TroubleError{Tries: a.tries, Took: took, Err: err}
+		return &cause.Tried{Tries: a.tries, Took: took, Err: err}
 	}
 	return err
 }

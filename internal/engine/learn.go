@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -82,7 +81,7 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
 		}
 		if err != nil {
-			return cmd, &redislanes.CommandError{Command: name, Err: wire.NotSent("", err)}
+			return cmd, wire.Named(name, "", wire.NotSent("", err))
 		}
 	}
 }
@@ -274,7 +273,7 @@ func (c *Client) learnAll(ctx context.Context, r *Request) error {
 		}
 		slot, traits, err := c.judge(cmd)
 		if err != nil {
-			return &redislanes.CommandError{Command: cmd.Name(), Err: err}
+			return wire.Named(cmd.Name(), "", err)
 		}
 		r.slots[i] = slot
 		r.Mark(i, traits)

@@ -138,7 +138,13 @@ func (l *lending) explain(err error) error {
 	if !l.began.IsZero() {
 		took = time.Since(l.began)
 	}
-	return l.attempt.explain(err, l.began, took)
+	known := wire.Top(err)
+	if known == nil { // the function has wrapped it, or made it
+		return l.attempt.explained(err, l.began, took)
+	}
+	named := wire.Named(known.Command, known.Addr, err)
+	l.attempt.explain(named, l.began, took)
+	return named
 }
 
 // mayLendAgain waits and reports whether another connection may be asked for.

@@ -181,8 +181,7 @@ func (c lentConn) refusedOf(commands [][]byte, replies []byte) error {
 			err = saidError(reply)
 		}
 		if err != nil {
-			failed := &redislanes.CommandError{Command: commandName(encoded), Addr: addr, Err: err}
-			return radixresp.ErrConnUsable{Err: failed}
+			return radixresp.ErrConnUsable{Err: wire.Named(commandName(encoded), addr, err)}
 		}
 	}
 	return nil

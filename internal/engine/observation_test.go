@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
@@ -292,7 +293,7 @@ func TestLendingsAreTold(t *testing.T) {
 		kept = c
 		return nil
 	})))
-	require.ErrorIs(t, kept.Do(ctx, radix.Cmd(nil, "GET", key)), redislanes.ErrReturned)
+	require.ErrorIs(t, kept.Do(ctx, radix.Cmd(nil, "GET", key)), cause.ErrReturned)
 	require.Empty(t, w.last(t).groups, "what comes after the request's end belongs to none")
 }
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/slots"
 )
@@ -191,7 +191,7 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.M
 	answers := make(chan answer, len(addrs))
 	votes := slots.Poll{Use: t.Map, Taught: t.Taught(), Seeds: c.seeds, Before: c.anew}
 	c.anew = nil
-	failed := &redislanes.UnreachableError{}
+	failed := &cause.Unreachable{}
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
 	var enough <-chan time.Time
@@ -241,19 +241,19 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.M
 }
 
 // count adds an answer to the votes, and to the causes of a failure.
-func (c *Client) count(votes *slots.Poll, a answer, failed *redislanes.UnreachableError) {
+func (c *Client) count(votes *slots.Poll, a answer, failed *cause.Unreachable) {
 	if a.err != nil {
 		votes.Failed++
 		if withholds(a.err) {
 			votes.Withheld++
 		}
-		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: a.err})
+		failed.Causes = append(failed.Causes, cause.OfAddr{Addr: a.addr, Err: a.err})
 		return
 	}
 	c.logSkips(a.addr, a.told.Skips)
 	wrong := votes.Add(a.addr, a.id, a.told)
 	if wrong != slots.NoDoubt {
-		failed.Causes = append(failed.Causes, redislanes.AddrError{Addr: a.addr, Err: &redislanes.MapError{Addr: a.addr, Reason: wrong.String()}})
+		failed.Causes = append(failed.Causes, cause.OfAddr{Addr: a.addr, Err: &cause.Map{Addr: a.addr, Reason: wrong.String()}})
 	}
 	c.logDoubt(a.addr, wrong)
 }

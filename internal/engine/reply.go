@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -22,13 +22,13 @@ func (r Reply) Raw() ([]byte, error) {
 	c := r.of
 	switch {
 	case c == nil:
-		return nil, redislanes.ErrPending
+		return nil, cause.ErrPending
 	case c.generation != r.generation:
-		return nil, redislanes.ErrStale
+		return nil, cause.ErrStale
 	case r.index < 0:
 		return nil, c.refused[-r.index-1].error()
 	case c.state != executed:
-		return nil, redislanes.ErrPending
+		return nil, cause.ErrPending
 	case c.err != nil:
 		return nil, c.err
 	case c.alone != nil:
@@ -110,7 +110,7 @@ func (r Reply) undecodable(err error) error {
 		return err
 	}
 	if c := r.of; c.alone != nil {
-		return &redislanes.CommandError{Command: c.name, Err: err}
+		return wire.Named(c.name, "", err)
 	}
 	return r.of.Request.Undecodable(int(r.index), err)
 }

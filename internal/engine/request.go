@@ -254,15 +254,15 @@ func (r *Request) SetSlow(i int, slow bool) {
 }
 
 // Reply returns the i-th command's reply as it came, valid until Reset, after
-// the Request was executed. The error is a [redislanes.CommandError]: for an error reply,
+// the Request was executed. The error is a [redislanes.Error]: for an error reply,
 // and for a command without a reply.
 func (r *Request) Reply(i int) ([]byte, error) {
 	reply, addr, err := r.outcome(i)
 	switch {
 	case err != nil:
-		return nil, &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, err)}
+		return nil, r.failed(i, addr, err)
 	case resp.IsError(reply):
-		return nil, &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: r.tried(i, saidError(reply))}
+		return nil, r.failed(i, addr, saidError(reply))
 	}
 	return reply, nil
 }
@@ -275,10 +275,10 @@ func (r *Request) Raw(i int) []byte {
 }
 
 // Undecodable returns an error of decoding the i-th command's reply as a
-// [redislanes.CommandError], which names the command and its node.
+// [redislanes.Error], which names the command and its node.
 func (r *Request) Undecodable(i int, err error) error {
 	_, addr, _ := r.outcome(i)
-	return &redislanes.CommandError{Command: commandName(r.command(i)), Addr: addr, Err: err}
+	return wire.Named(commandName(r.command(i)), addr, err)
 }
 
 // undecodable is Undecodable for an error of wire.Unmarshal of all replies; one of

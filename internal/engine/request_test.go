@@ -65,7 +65,7 @@ func TestRequestMisuse(t *testing.T) {
 	r.Commit(append(r.Buffer(), ping...), -1)
 	_, err := r.Reply(0)
 	require.ErrorIs(t, err, redislanes.ErrNotSent)
-	require.ErrorContains(t, err, "PING: the request was not executed")
+	require.ErrorContains(t, err, "PING: not sent: the request was not executed")
 	require.Nil(t, r.Raw(0))
 	require.Empty(t, r.Node(0))
 	require.ErrorIs(t, new(engine.Client).Append(&r, nil), redislanes.ErrNotSent)

@@ -4,11 +4,12 @@ import (
 	"fmt"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-var errNoName = fmt.Errorf("it needs one: %w", redislanes.ErrNotSent)
+var errNoName = fmt.Errorf("a command without a name: it needs one: %w", redislanes.ErrNotSent)
 
 // slotOf returns the slot that the command travels by: that of its keys, which
 // must be the same for all but on a server without cluster mode, or noKey.
@@ -43,8 +44,8 @@ func (c *Client) keysSlot(keys []string) (slot int32, err error) {
 // Append takes over buf, which is [Request.Buffer] with one command appended,
 // to a request that this client will execute. It finds the command's slot, and
 // whether it only reads and is slow. A command that cannot travel with others is
-// refused with [redislanes.ErrNotPipelinable], WAIT and WAITAOF with
-// [redislanes.ErrNoWrites], one with keys in different slots with
+// refused with [cause.ErrNotPipelinable], WAIT and WAITAOF with
+// [cause.ErrNoWrites], one with keys in different slots with
 // [redislanes.ErrCrossSlot]; then the request stays as it was. For a command that is not
 // known here, [Client.Exec] asks a server.
 func (c *Client) Append(r *Request, buf []byte) error {
@@ -69,9 +70,9 @@ func (c *Client) judge(cmd command.Command) (slot int32, t command.Traits, err e
 	}
 	if t = c.cfg.Slow.apply(cmd); t.Way() != command.Shared {
 		if cmd.Effect() == command.Awaits {
-			return 0, t, redislanes.ErrNoWrites
+			return 0, t, cause.ErrNoWrites
 		}
-		return 0, t, redislanes.ErrNotPipelinable
+		return 0, t, cause.ErrNotPipelinable
 	}
 	slot, err = c.slotOf(cmd)
 	return slot, t, err
@@ -81,7 +82,7 @@ func (c *Client) judge(cmd command.Command) (slot int32, t command.Traits, err e
 // Where the keys are follows the key specifications of the command (COMMAND INFO)
 // up to Redis 8 and Valkey 9; shard channels count as keys. Of a command that is not
 // known, of a module for example, the first argument is taken for its only key. The
-// error is a CrossSlotError. A command with too few or malformed arguments has no
+// error wraps ErrCrossSlot. A command with too few or malformed arguments has no
 // slot, or that of the keys that can be told: the server then says what is wrong.
 func slotOf(c command.Command) (slot uint16, ok bool, err error) {
 	for keys := c.Keys(); ; {
@@ -98,5 +99,5 @@ func slotOf(c command.Command) (slot uint16, ok bool, err error) {
 }
 
 func crossSlot(name string, a, b uint16) error {
-	return &redislanes.CrossSlotError{Command: name, Slots: [2]uint16{a, b}}
+	return &redislanes.Error{Command: name, Outcome: redislanes.ErrNotSent, Cause: fmt.Errorf("%w, %d and %d", redislanes.ErrCrossSlot, a, b)}
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -102,7 +102,7 @@ func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.Sentin
 		return said, err
 	}
 	if said.Primary, err = slots.ParsePrimary(replies[0], replies[1]); err != nil {
-		return said, &redislanes.MapError{Addr: addr, Reason: q.sentinelRefusal(replies[0], err)}
+		return said, &cause.Map{Addr: addr, Reason: q.sentinelRefusal(replies[0], err)}
 	}
 	var skips [2][]slots.Skip
 	said.Replicas, skips[0], _ = slots.ParseInstances(replies[2]) // without them there are only fewer to read from

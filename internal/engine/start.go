@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -82,25 +83,25 @@ func (c *Client) started() error {
 		return nil
 	}
 	if err := c.notStarted.Load(); err != nil {
-		return fmt.Errorf("%w: %w", *err, redislanes.ErrNotSent)
+		return &redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: *err}
 	}
-	return fmt.Errorf("redislanes: no server has answered yet: %w", redislanes.ErrNotSent)
+	return &redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: errors.New("no server has answered yet")}
 }
 
 // willPass tells whether any server has said that it is not ready for now, or what no
 // server says: a question is safe to repeat.
 func willPass(err error) bool {
-	var all *redislanes.UnreachableError
+	var all *cause.Unreachable
 	if !errors.As(err, &all) {
 		return false
 	}
-	for _, cause := range all.Causes {
+	for _, told := range all.Causes {
 		var refused *redislanes.HandshakeError
 		var said resp3.SimpleError
 		switch {
-		case errors.Is(cause.Err, redislanes.ErrRefused), errors.As(cause.Err, &refused) && wire.Passes(refused):
+		case errors.Is(told.Err, redislanes.ErrRefused), errors.As(told.Err, &refused) && wire.Passes(refused):
 			return true
-		case refused == nil && errors.As(cause.Err, &said) && fate.Of([]byte(said.S)).MayHaveRun():
+		case refused == nil && errors.As(told.Err, &said) && fate.Of([]byte(said.S)).MayHaveRun():
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/attempt"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -75,7 +76,7 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 		return nil
 	}
 	c.noteFailure(down)
-	err := wire.NotSent(n.addr, down)
+	err := wire.Named(command, n.addr, wire.NotSent(n.addr, down))
 	if c.passes(down, false) {
 		now := time.Now()
 		met := c.unanswered(down, n.addr, writing, int32(slot), now)
@@ -86,9 +87,9 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 		if met.outage().MayRetry(now, left, c.cfg.DownGrace) {
 			return nil
 		}
-		err = &redislanes.TroubleError{Where: met.String(), Since: met.since, For: now.Sub(met.since), Err: err}
+		err.Since, err.Cause = met.since, &cause.Tried{Where: met.String(), For: now.Sub(met.since), Err: err.Cause}
 	}
-	return &redislanes.CommandError{Command: command, Addr: n.addr, Err: err}
+	return err
 }
 
 // isSilence tells whether the server is down because it says nothing, rather than
@@ -96,13 +97,13 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 func isSilence(err error) bool {
 	var late net.Error
 	return errors.Is(err, redislanes.ErrDown) &&
-		(errors.Is(err, redislanes.ErrSuspect) || errors.Is(err, redislanes.ErrStalled) || errors.As(err, &late) && late.Timeout())
+		(errors.Is(err, cause.ErrSuspect) || errors.Is(err, cause.ErrStalled) || errors.As(err, &late) && late.Timeout())
 }
 
 // beganAt returns since when the pool knows of the trouble, zero if it does not
 // say.
 func beganAt(err error) time.Time {
-	var dead *redislanes.DownError
+	var dead *cause.Down
 	if errors.As(err, &dead) {
 		return dead.Since
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
@@ -128,7 +128,7 @@ func TestSentinelSettings(t *testing.T) {
 			changed := config
 			test.change(&changed)
 			_, err := changed.New(ctx, test.addrs)
-			var unreachable *redislanes.UnreachableError
+			var unreachable *cause.Unreachable
 			require.ErrorAs(t, err, &unreachable)
 			for _, text := range test.says {
 				require.ErrorContains(t, err, text)
@@ -149,7 +149,7 @@ func TestSentinelOverTLS(t *testing.T) {
 	config.Dialer.TLS = real.TLSConfig()
 	config.Sentinel = &cluster.Sentinel{Primary: servers.PrimaryName}
 	_, err := config.New(servers.Within(t, 10*time.Second), real.SentinelAddrs()[:1])
-	var unreachable *redislanes.UnreachableError
+	var unreachable *cause.Unreachable
 	require.ErrorAs(t, err, &unreachable, "the Sentinel's dialer has no TLS of its own")
 
 	config.Sentinel.Dialer.TLS = real.TLSConfig()

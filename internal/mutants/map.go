@@ -159,7 +159,7 @@ var ofMap = []mutant{
 	},
 	{
 		"start: a server that is loading its data is not waited for", "internal/engine/start.go",
-		"errors.Is(cause.Err, redislanes.ErrRefused)", "false",
+		"errors.Is(told.Err, redislanes.ErrRefused)", "false",
 		"./cluster", "TestLoadingServerIsWaitedFor", false,
 	},
 	{

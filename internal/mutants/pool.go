@@ -289,7 +289,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a returned connection is still used", "internal/nodepool/lent.go",
-		"\tif c.returned {\n\t\treturn wire.NotSent(c.Address(), redislanes.ErrReturned)\n\t}\n", "",
+		"\tif c.returned {\n\t\treturn wire.NotSent(c.Address(), cause.ErrReturned)\n\t}\n", "",
 		"./internal/nodepool", "TestReturnedConnectionIsInert", false,
 	},
 	{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -27,18 +28,18 @@ func (s settings) healthLimits() health.Limits {
 // downErrorLocked returns why nothing is sent to the server, nil if it is up as
 // far as is known.
 func (p *Pool) downErrorLocked() error {
-	cause := p.health.Failure().Err
+	why := p.health.Failure().Err
 	switch p.health.State() {
 	case health.Up:
 		return nil
 	case health.Suspect:
-		cause = redislanes.ErrSuspect
+		why = cause.ErrSuspect
 	}
 	since := p.health.Since()
-	return &redislanes.DownError{Addr: p.addr, Since: since, Cause: cause, Lasted: time.Since(since)}
+	return &cause.Down{Addr: p.addr, Since: since, Cause: why, Lasted: time.Since(since)}
 }
 
-// Down returns why nothing is sent to the server: a redislanes.DownError, or nil
+// Down returns why nothing is sent to the server: a cause.Down, or nil
 // if it is neither down nor suspect, as far as is known, which costs one atomic
 // load.
 func (p *Pool) Down() error {
@@ -94,7 +95,7 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 	age := now.Sub(m.born)
 	switch health.EndOf(slices.Contains(ourReasons, reason), age, m.lane.Progress() > 0) {
 	case health.Lived:
-		p.health.Lost(now, &m.health, errors.Is(err, redislanes.ErrStalled), err, len(p.members))
+		p.health.Lost(now, &m.health, errors.Is(err, cause.ErrStalled), err, len(p.members))
 		p.settleLocked()
 	case health.DiedYoung:
 		p.health.DiedYoung(now)

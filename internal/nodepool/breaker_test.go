@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
@@ -46,9 +47,9 @@ func TestDeadServerFailsAtOnce(t *testing.T) {
 				err := p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) // no deadline: it must not wait
 				require.ErrorIs(t, err, redislanes.ErrDown)
 				require.ErrorIs(t, err, redislanes.ErrNotSent)
-				require.ErrorIs(t, err, redislanes.ErrStalled)
+				require.ErrorIs(t, err, cause.ErrStalled)
 				require.NotErrorIs(t, err, redislanes.ErrUnknownOutcome)
-				var down *redislanes.DownError
+				var down *cause.Down
 				require.ErrorAs(t, err, &down)
 				require.Equal(t, p.Address(), down.Addr)
 				require.WithinRange(t, down.Since, stopped.Add(-time.Second), time.Now())
@@ -172,14 +173,14 @@ func TestRetireUnderTraffic(t *testing.T) {
 			for range 8 {
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), nil, "DEL", "k"))
 				p := open(t, kind, server)
-				calls, stop := traffic(t, p, redislanes.ErrRetired)
+				calls, stop := traffic(t, p, cause.ErrRetired)
 				until(t, "there is traffic", func() bool { return calls.Load() > 50 })
 				p.Retire()
 				until(t, "no connection is left, also none that was being dialled", func() bool {
 					s := p.Stats()
 					return s.Open == 0 && s.Dialing == 0
 				})
-				require.ErrorIs(t, lendError(within(t, time.Second), p), redislanes.ErrRetired)
+				require.ErrorIs(t, lendError(within(t, time.Second), p), cause.ErrRetired)
 				stop()
 				var n int64
 				require.NoError(t, server.Nodes()[0].Do(within(t, 5*time.Second), &n, "GET", "k"))

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -25,8 +26,8 @@ func closeReason(err error) string {
 		err    error
 		reason string
 	}{
-		{errIdle, redislanes.CloseIdle}, {errUnclean, redislanes.CloseUnclean}, {errRenewed, redislanes.CloseRenewed}, {errAged, redislanes.CloseAged}, {errExpiring, redislanes.CloseAged}, {redislanes.ErrStalled, redislanes.CloseStalled},
-		{redislanes.ErrClosed, redislanes.CloseByClient}, {redislanes.ErrRetired, redislanes.CloseByClient}, {wire.ErrClosed, redislanes.CloseByClient}, {io.EOF, redislanes.CloseByServer},
+		{errIdle, redislanes.CloseIdle}, {errUnclean, redislanes.CloseUnclean}, {errRenewed, redislanes.CloseRenewed}, {errAged, redislanes.CloseAged}, {errExpiring, redislanes.CloseAged}, {cause.ErrStalled, redislanes.CloseStalled},
+		{redislanes.ErrClosed, redislanes.CloseByClient}, {cause.ErrRetired, redislanes.CloseByClient}, {wire.ErrClosed, redislanes.CloseByClient}, {io.EOF, redislanes.CloseByServer},
 		{resp.ErrProtocol, redislanes.CloseProtocol}, {os.ErrDeadlineExceeded, redislanes.CloseTimeout},
 	} {
 		if errors.Is(err, r.err) {

@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -36,7 +37,7 @@ var _ radix.Conn = (*Lent)(nil)
 func newLent(m *member) *Lent { return &Lent{member: m} }
 
 // Return gives the connection back. From then on c is of no use: what is sent
-// over it fails with [redislanes.ErrReturned], and returning it again does nothing. The
+// over it fails with [cause.ErrReturned], and returning it again does nothing. The
 // next user finds the connection as this one did. After commands that change it (an open
 // transaction, WATCH, SELECT, CLIENT SETNAME), it is restored with RESET and its handshake,
 // or closed and replaced on servers before 6.2. It is closed, too, if a reply is missing, a
@@ -102,7 +103,7 @@ func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) err
 }
 
 // Exchange sends encoded commands, whatever they do to the connection but for
-// those that have no replies or many ([redislanes.ErrUnanswered]), and returns their replies as they came, one
+// those that have no replies or many ([cause.ErrUnanswered]), and returns their replies as they came, one
 // behind the other, also those that are errors. If some have no reply, it
 // returns what became of the first of them: an error that wraps
 // redislanes.ErrNotSent or redislanes.ErrUnknownOutcome.
@@ -118,7 +119,7 @@ func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, er
 	}
 	for _, sent := range commands {
 		if e := sent.Effect(); e == command.Streams || e == command.Silences {
-			return nil, &redislanes.CommandError{Command: sent.Name(), Addr: c.Address(), Err: wire.NotSent(c.Address(), redislanes.ErrUnanswered)}
+			return nil, wire.Named(sent.Name(), c.Address(), cause.ErrUnanswered)
 		}
 	}
 	if err := c.begin(); err != nil {
@@ -140,7 +141,7 @@ func (c *Lent) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.returned {
-		return wire.NotSent(c.Address(), redislanes.ErrReturned)
+		return wire.NotSent(c.Address(), cause.ErrReturned)
 	}
 	if c.trips++; c.trips > 1 {
 		c.usage.condition = max(c.usage.condition, changed) // in which order the commands ran is not known
@@ -164,7 +165,7 @@ func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byt
 	for i, sent := range commands {
 		reply, missing := batch.Reply(i)
 		if missing != nil && err == nil {
-			err = &redislanes.CommandError{Command: sent.Name(), Addr: c.Address(), Err: missing}
+			err = wire.Named(sent.Name(), c.Address(), missing)
 		}
 		if notSent(missing) {
 			break

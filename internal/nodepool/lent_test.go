@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 )
 
@@ -143,7 +144,7 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 					})),
 				} {
 					require.ErrorIs(t, err, redislanes.ErrNotSent, how)
-					require.ErrorIs(t, err, redislanes.ErrReturned, how)
+					require.ErrorIs(t, err, cause.ErrReturned, how)
 					require.ErrorContains(t, err, p.Address(), how)
 				}
 				require.NoError(t, c.Close())
@@ -277,7 +278,7 @@ func TestUnansweredCommandsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	for _, command := range []string{"REPLCONF ACK 0", "CLIENT REPLY OFF", "CLIENT REPLY SKIP"} {
 		_, err := say(ctx, c, command)
-		require.ErrorIs(t, err, redislanes.ErrUnanswered, command)
+		require.ErrorIs(t, err, cause.ErrUnanswered, command)
 		require.ErrorIs(t, err, redislanes.ErrNotSent, command)
 	}
 	c.Return()

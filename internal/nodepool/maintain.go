@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -131,7 +131,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 			}
 		}
 		if m.state != lent && (v.Stalled || p.health.Stalls(&m.health)) {
-			p.leaveLocked(m, redislanes.ErrStalled, true) // also those that are idle: the next callers need not find that out
+			p.leaveLocked(m, cause.ErrStalled, true) // also those that are idle: the next callers need not find that out
 		}
 	}
 	if changed {

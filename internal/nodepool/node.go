@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -142,7 +143,7 @@ func (n *Node) endFor(why error) []*Pool {
 	return n.pools()
 }
 
-// Down returns why nothing is sent to the server: a redislanes.DownError, or nil
+// Down returns why nothing is sent to the server: a cause.Down, or nil
 // if it is neither down nor suspect, as far as is known, which costs one atomic
 // load.
 func (n *Node) Down() error { return n.main.Down() }
@@ -183,7 +184,7 @@ func (n *Node) Readmit() {
 // and closes each connection when nothing is in flight on it, or when it is
 // returned. A retired node still needs Close, which closes lent ones, too.
 func (n *Node) Retire() {
-	for _, p := range n.endFor(redislanes.ErrRetired) {
+	for _, p := range n.endFor(cause.ErrRetired) {
 		p.retire()
 	}
 }

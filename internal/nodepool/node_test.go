@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // TestPoolsAreMadeWhenNeeded: a node with shared connections makes its other pools when
@@ -23,7 +24,7 @@ func TestPoolsAreMadeWhenNeeded(t *testing.T) {
 		"no slow lanes": {Laned{Lanes: 1, NoSlowLanes: true}, func(*Node) {}, 2, nil},
 		"fixed":         {Fixed{Size: 2}, func(*Node) {}, 1, nil},
 		"adaptive":      {Adaptive{Max: 2}, func(*Node) {}, 1, nil},
-		"retired":       {Laned{Lanes: 1}, (*Node).Retire, 1, redislanes.ErrRetired},
+		"retired":       {Laned{Lanes: 1}, (*Node).Retire, 1, cause.ErrRetired},
 		"closed":        {Laned{Lanes: 1}, func(n *Node) { _ = n.Close() }, 1, redislanes.ErrClosed},
 	} {
 		t.Run(name, func(t *testing.T) {

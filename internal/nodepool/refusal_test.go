@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
@@ -115,7 +116,7 @@ func TestEachUnansweredDialIsNoticed(t *testing.T) {
 			h.lose(true)
 			began := time.Now()
 			_, err = p.Lend(t.Context())
-			require.ErrorIs(t, err, redislanes.ErrSuspect)
+			require.ErrorIs(t, err, cause.ErrSuspect)
 			require.Less(t, time.Since(began), 3*health.MinSilence)
 			h.lose(false)
 			time.Sleep(5 * time.Second)
@@ -145,7 +146,7 @@ func TestDialsThatTimeOutBesideLentConnections(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		_, err = p.Lend(ctx)
-		require.ErrorIs(t, err, redislanes.ErrSuspect)
+		require.ErrorIs(t, err, cause.ErrSuspect)
 		require.Less(t, time.Since(began), time.Second)
 		h.lose(false)
 		time.Sleep(5 * time.Second)
@@ -177,7 +178,7 @@ func TestUnansweredDialBesideLentConnections(t *testing.T) {
 				h.lose(true)
 				began := time.Now()
 				_, err = p.Lend(t.Context())
-				require.ErrorIs(t, err, redislanes.ErrSuspect)
+				require.ErrorIs(t, err, cause.ErrSuspect)
 				require.Less(t, time.Since(began), time.Second)
 				h.lose(false)
 				time.Sleep(5 * time.Second)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -93,8 +94,8 @@ func (p *Pool) retire() {
 	p.mu.Lock()
 	p.noteRetiredLocked()
 	p.retired = true
-	p.failWaitersLocked(redislanes.ErrRetired)
-	p.drainLocked(redislanes.ErrRetired, func(*member) bool { return true })
+	p.failWaitersLocked(cause.ErrRetired)
+	p.drainLocked(cause.ErrRetired, func(*member) bool { return true })
 	p.mu.Unlock()
 }
 
@@ -102,7 +103,7 @@ func (p *Pool) retire() {
 func (p *Pool) endedLocked() error {
 	switch {
 	case p.retired:
-		return redislanes.ErrRetired
+		return cause.ErrRetired
 	case p.closed:
 		return errClosed
 	}

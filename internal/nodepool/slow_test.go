@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -169,7 +170,7 @@ func TestRetireWithSlowLanes(t *testing.T) {
 	go func() { done <- slowly{p}.do(ctx, "GET", "k") }()
 	until(t, "it is in flight", func() bool { return p.Stats().SlowInFlight == 1 })
 	p.Retire()
-	require.ErrorIs(t, slowly{p}.do(ctx, "GET", "k"), redislanes.ErrRetired)
+	require.ErrorIs(t, slowly{p}.do(ctx, "GET", "k"), cause.ErrRetired)
 	require.False(t, p.Quiet())
 	release()
 	require.NoError(t, <-done)
@@ -177,9 +178,9 @@ func TestRetireWithSlowLanes(t *testing.T) {
 
 	late, _ := stuck(t, Laned{Lanes: 1})
 	late.Retire()
-	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), redislanes.ErrRetired, "also if there was no slow batch before")
+	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), cause.ErrRetired, "also if there was no slow batch before")
 	require.NoError(t, late.Close())
-	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), redislanes.ErrRetired)
+	require.ErrorIs(t, slowly{late}.do(ctx, "GET", "k"), cause.ErrRetired)
 }
 
 // TestCloseWithSlowLanes ends what is in flight and what waits.

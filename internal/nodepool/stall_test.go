@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
@@ -116,7 +117,7 @@ func TestPauseTimeout(t *testing.T) {
 				began := time.Now()
 				err = p.Do(context.Background(), radix.Cmd(nil, "INCR", "k"))
 				require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
-				require.ErrorIs(t, err, redislanes.ErrStalled)
+				require.ErrorIs(t, err, cause.ErrStalled)
 				require.InDelta(t, 20, time.Since(began).Seconds(), 2, "PauseTimeout, and up to two looks")
 				require.False(t, p.Stats().Down)
 				require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
@@ -138,7 +139,7 @@ func TestSilentConnection(t *testing.T) {
 	defer p.Close()
 	require.NoError(t, p.Do(context.Background(), radix.Cmd(nil, "PING")))
 	proxy.Stall(redistest.ToClient)
-	require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrStalled)
+	require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), cause.ErrStalled)
 	require.ErrorIs(t, p.Do(context.Background(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrDown)
 	proxy.Flow(redistest.ToClient)
 	until(t, "it works again", func() bool { return p.Do(context.Background(), radix.Cmd(nil, "PING")) == nil })
@@ -224,7 +225,7 @@ func TestLastBytesAreHeard(t *testing.T) {
 		time.Sleep(50 * ms)
 		leaves(p, errIdle, false)
 		time.Sleep(2*health.MinSilence + 50*ms)
-		require.ErrorIs(t, p.Down(), redislanes.ErrSuspect)
+		require.ErrorIs(t, p.Down(), cause.ErrSuspect)
 		h.hold(nothing)
 		require.NoError(t, <-done)
 		synctest.Wait()

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -164,7 +165,7 @@ func TestNoStream(t *testing.T) {
 		_, err = say(ctx, c, before)
 		require.NoError(t, err)
 		_, err = say(ctx, c, refused)
-		require.ErrorIs(t, err, redislanes.ErrUnanswered)
+		require.ErrorIs(t, err, cause.ErrUnanswered)
 		var raw resp3.RawMessage
 		require.ErrorIs(t, c.EncodeDecode(ctx, nil, &raw), redislanes.ErrNotSent, "reading without a command")
 		c.Return()

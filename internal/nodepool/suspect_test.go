@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -166,9 +167,9 @@ func TestSilentServerIsSuspect(t *testing.T) {
 							case after > 600*ms && took > 0:
 								t.Errorf("a call that began %v after took %v: %v", after, took, err)
 							case after > 600*ms:
-								var down *redislanes.DownError
+								var down *cause.Down
 								require.ErrorAs(t, err, &down)
-								require.ErrorIs(t, err, redislanes.ErrSuspect)
+								require.ErrorIs(t, err, cause.ErrSuspect)
 								require.ErrorIs(t, err, redislanes.ErrDown)
 								require.ErrorIs(t, err, redislanes.ErrNotSent)
 								require.WithinDuration(t, frozen, down.Since, 50*ms)
@@ -188,8 +189,8 @@ func TestSilentServerIsSuspect(t *testing.T) {
 				require.EqualValues(t, 1, s.Suspects)
 				require.Empty(t, s.Closes)
 				require.NotZero(t, s.InFlight, "what is in flight stays")
-				require.ErrorIs(t, lendError(t.Context(), p), redislanes.ErrSuspect)
-				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), redislanes.ErrSuspect)
+				require.ErrorIs(t, lendError(t.Context(), p), cause.ErrSuspect)
+				require.ErrorIs(t, slowly{p}.do(t.Context(), "GET", "k"), cause.ErrSuspect)
 
 				h.hold(handshakes) // a byte of an old batch is enough
 				time.Sleep(2 * ms)
@@ -215,13 +216,13 @@ func TestSuspicionEndsInStall(t *testing.T) {
 		h.hold(everything)
 		err := p.Do(t.Context(), radix.Cmd(nil, "INCR", "k"))
 		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
-		require.ErrorIs(t, err, redislanes.ErrStalled)
+		require.ErrorIs(t, err, cause.ErrStalled)
 		require.InDelta(t, p.main.StallTimeout, time.Since(frozen), float64(100*ms))
 		synctest.Wait()
-		var down *redislanes.DownError
+		var down *cause.Down
 		_, err = incr(p, 100*ms)
 		require.ErrorAs(t, err, &down)
-		require.ErrorIs(t, err, redislanes.ErrStalled)
+		require.ErrorIs(t, err, cause.ErrStalled)
 		require.WithinDuration(t, frozen, down.Since, 50*ms)
 		require.True(t, p.Stats().Down)
 		require.False(t, p.Stats().Suspect)
@@ -290,14 +291,14 @@ func TestUnansweredDialIsSilence(t *testing.T) {
 				for range 100 {
 					began := time.Now()
 					err := transaction()
-					require.ErrorIs(t, err, redislanes.ErrSuspect)
+					require.ErrorIs(t, err, cause.ErrSuspect)
 					require.Equal(t, began, time.Now())
-					var down *redislanes.DownError
+					var down *cause.Down
 					require.ErrorAs(t, err, &down)
 					require.WithinDuration(t, frozen, down.Since, 200*ms)
 				}
 				time.Sleep(10 * time.Second) // the dial has failed
-				var down *redislanes.DownError
+				var down *cause.Down
 				require.ErrorAs(t, transaction(), &down)
 				if c.known { // else it is the pool's own lanes whose dials have failed
 					require.WithinDuration(t, frozen, down.Since, 200*ms, "the trouble is the same")
@@ -408,7 +409,7 @@ func TestSuspectWithoutConnections(t *testing.T) {
 		require.NoError(t, p.Do(t.Context(), alone))
 		h.hold(everything)
 		time.Sleep(2 * time.Second) // the idle connection was pinged, the server asked, and the pool has shrunk
-		require.ErrorIs(t, p.Do(t.Context(), alone), redislanes.ErrSuspect)
+		require.ErrorIs(t, p.Do(t.Context(), alone), cause.ErrSuspect)
 		require.Zero(t, p.dedicated.stats().Target)
 		h.reset()
 		h.hold(nothing)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
@@ -91,7 +92,7 @@ func TestStalledServerIsGivenUp(t *testing.T) {
 			defer func() { _ = node.Resume() }()
 			err := p.Do(within(t, 20*time.Second), radix.Cmd(nil, "INCR", "k"))
 			require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
-			require.ErrorIs(t, err, redislanes.ErrStalled)
+			require.ErrorIs(t, err, cause.ErrStalled)
 			until(t, "it is counted, which callers do not wait for", func() bool { return p.Stats().Closes[redislanes.CloseStalled] > 0 })
 			require.NoError(t, node.Resume())
 			until(t, "it works again", func() bool {

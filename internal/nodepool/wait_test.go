@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -64,7 +65,7 @@ func TestDeadlineInTheQueue(t *testing.T) {
 					err := <-errs
 					assert.ErrorIs(t, err, redislanes.ErrNotSent)
 					assert.ErrorIs(t, err, context.DeadlineExceeded)
-					var wait *redislanes.WaitError
+					var wait *cause.Wait
 					if assert.ErrorAs(t, err, &wait) {
 						texts = append(texts, wait.Error())
 						assert.Contains(t, err.Error(), wait.Error())

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -51,7 +51,7 @@ func (p *Pool) refusalLocked() error {
 		return down
 	case p.FailFast && p.fullLocked():
 		p.exhausted.Add(1)
-		return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.limitLocked()}
+		return &cause.Exhausted{Limit: p.limitLocked()}
 	case p.queue.Len() >= p.MaxWaiters:
 		return p.tooManyWait()
 	}
@@ -60,7 +60,7 @@ func (p *Pool) refusalLocked() error {
 
 func (p *Pool) tooManyWait() error {
 	p.exhausted.Add(1)
-	return &redislanes.ExhaustedError{Addr: p.addr, Limit: p.limit(p.MaxWaiters, "callers waiting")}
+	return &cause.Exhausted{Limit: p.limit(p.MaxWaiters, "callers waiting")}
 }
 
 // limit says which limit was reached.
@@ -114,11 +114,11 @@ func (p *Pool) usageLocked() (used, of int, what string) {
 }
 
 // waitErrorLocked says what somebody waited for in vain who is still queued.
-func (p *Pool) waitErrorLocked(w *waiter, cause error) error {
+func (p *Pool) waitErrorLocked(w *waiter, err error) error {
 	used, of, what := p.usageLocked()
-	return &redislanes.WaitError{
+	return &cause.Wait{
 		Waited: time.Since(w.since), Used: used, Of: of, What: what,
-		Dialing: p.dialing, Waiting: p.queue.Len(), Cause: cause,
+		Dialing: p.dialing, Waiting: p.queue.Len(), Cause: err,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // returns: every call comes back, and none takes for ever.
@@ -139,7 +140,7 @@ func gentle(h *History) string {
 		if h.mayFail(c, cmd) {
 			return ""
 		}
-		if (c.Kind == transaction || c.Kind == raw) && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || errors.Is(cmd.Err, redislanes.ErrOvertaken) {
+		if (c.Kind == transaction || c.Kind == raw) && errors.As(cmd.Err, new(resp3.SimpleError)) || c.Kind == "script" && cmd.Outcome == Failed || errors.Is(cmd.Err, cause.ErrOvertaken) {
 			return "" // what is refused within a lent action or a script is not performed again, nor what would undo others
 		}
 		f := h.only(c)
@@ -312,8 +313,8 @@ type meeting struct {
 // met returns where a command that failed did so.
 func (c *Call) met(cmd *Command) meeting {
 	at := meeting{kind: c.Kind, reads: cmd.Name == "GET"}
-	var by *redislanes.CommandError
-	if errors.As(cmd.Err, &by) {
+	var by *redislanes.Error
+	if errors.As(cmd.Err, &by) && by.Command != "" {
 		at.addr = by.Addr
 	}
 	return at

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // TestExcuses: what looks wrong is not where Redis or the world is the cause.
@@ -64,7 +66,7 @@ func TestExcuses(t *testing.T) {
 				h.Nodes, h.Faults[0].kind = []string{"b:1"}, &kind{name: "stall", dead: true, local: true}
 				h.Calls[6].Ended += time.Second
 			}, func(h *History) {
-				h.Calls[6].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: errUnknown}
+				h.Calls[6].Commands[0].Err = wire.Named("SET", "a:1", errUnknown)
 			},
 		},
 		"a read yields to a write": {
@@ -94,7 +96,7 @@ func TestExcuses(t *testing.T) {
 		"a reset connection is no sign of a dead node": {
 			"grace", func(h *History) { h.Calls[6].Ended += time.Second }, func(h *History) {
 				h.Calls[5].Commands[0].Outcome = Unknown
-				h.Calls[5].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: syscall.ECONNRESET}
+				h.Calls[5].Commands[0].Err = &redislanes.Error{Command: "SET", Addr: "a:1", Cause: syscall.ECONNRESET}
 			},
 		},
 		"a call that was cancelled is no sign of a refusal": {
@@ -103,7 +105,7 @@ func TestExcuses(t *testing.T) {
 				h.Calls[6].Ended += time.Second
 			}, func(h *History) {
 				h.Calls[5].Commands[0].Outcome = Unknown
-				h.Calls[5].Commands[0].Err = &redislanes.CommandError{Command: "SET", Addr: "a:1", Err: context.Canceled}
+				h.Calls[5].Commands[0].Err = &redislanes.Error{Command: "SET", Addr: "a:1", Cause: context.Canceled}
 			},
 		},
 		"one line for several slots": {
@@ -216,7 +218,7 @@ func TestOutcomeOf(t *testing.T) {
 		{errUnknown, Unknown},
 		{redislanes.ErrExhausted, NotSent},
 		{fmt.Errorf("x: %w", redislanes.ErrRefused), Refused},
-		{redislanes.ErrNotPipelinable, NotSent},
+		{cause.ErrNotPipelinable, NotSent},
 		{context.DeadlineExceeded, Contrary},
 	} {
 		require.Equal(t, tt.want, outcomeOf(tt.err), "%v", tt.err)

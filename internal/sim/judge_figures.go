@@ -130,7 +130,7 @@ func (h *History) toldErrors(from, to time.Duration) map[errorsOf]uint64 {
 		}
 		for i := range c.Commands {
 			var said resp3.SimpleError
-			var by *redislanes.CommandError
+			var by *redislanes.Error
 			cmd := &c.Commands[i]
 			if cmd.Outcome != Failed || !errors.As(cmd.Err, &said) || !errors.As(cmd.Err, &by) {
 				continue

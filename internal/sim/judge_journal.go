@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // A Line is one of the log.
@@ -68,9 +69,10 @@ func untold(h *History) string {
 	}
 	return h.each(func(c *Call, i int) string {
 		cmd := &c.Commands[i]
-		var t *redislanes.TroubleError
+		var failed *redislanes.Error
+		var t *cause.Tried
 		var said resp3.SimpleError
-		if !errors.As(cmd.Err, &t) || !errors.As(cmd.Err, &said) || t.For < 2*lasting || h.only(c) == nil || h.closedBy(c.Ended) {
+		if !errors.As(cmd.Err, &failed) || !errors.As(cmd.Err, &t) || !errors.As(cmd.Err, &said) || t.For < 2*lasting || h.only(c) == nil || h.closedBy(c.Ended) {
 			return ""
 		}
 		where := ""
@@ -80,7 +82,7 @@ func untold(h *History) string {
 		case said.S == "CLUSTERDOWN Hash slot not served":
 			where = "slots"
 		}
-		if where == "" || h.logs(where, t.Since.Sub(h.Start), c.Ended) {
+		if where == "" || h.logs(where, failed.Since.Sub(h.Start), c.Ended) {
 			return ""
 		}
 		return fmt.Sprintf("%s: the log says nothing of %s: %v", c.of(i), where, cmd.Err)

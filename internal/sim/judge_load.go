@@ -135,7 +135,7 @@ func (c *Call) connections() int {
 func drained(h *History) string {
 	own := []string{"connection idle", "connection replaced"}
 	return h.each(func(c *Call, i int) string {
-		var lost *redislanes.OutcomeError
+		var lost *redislanes.Error
 		if !errors.As(c.Commands[i].Err, &lost) || !errors.Is(lost.Outcome, redislanes.ErrUnknownOutcome) || lost.Cause == nil {
 			return ""
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // executed: what was acknowledged was executed once, what failed, was refused or
@@ -138,7 +138,7 @@ func order(h *History) string {
 func (h *History) overtaken(c *Call, i int) string {
 	cmd := &c.Commands[i]
 	switch {
-	case cmd.Outcome == Acked || !errors.Is(cmd.Err, redislanes.ErrOvertaken):
+	case cmd.Outcome == Acked || !errors.Is(cmd.Err, cause.ErrOvertaken):
 		return ""
 	case cmd.Name == hit && !strings.HasPrefix(cmd.Key, onceKeys), cmd.Name != hit && !slices.Contains(promptKinds, c.Kind):
 		return ""

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // overtaken: a command is given up for another one of its slot only if that comes later
@@ -23,7 +23,7 @@ func overtaken(h *History) string {
 			return ""
 		case errors.As(cmd.Err, &said) && strings.HasPrefix(said.S, "NOSCRIPT "):
 			return c.of(i) + ": the client knows the script"
-		case !errors.Is(cmd.Err, redislanes.ErrOvertaken) || slices.ContainsFunc(c.Commands[i+1:], cmd.yieldsTo):
+		case !errors.Is(cmd.Err, cause.ErrOvertaken) || slices.ContainsFunc(c.Commands[i+1:], cmd.yieldsTo):
 			return ""
 		}
 		return fmt.Sprintf("%s: no later command of slot %d has run that it would undo: %v", c.of(i), cmd.Slot, cmd.Err)

@@ -1,22 +1,22 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
-var errOvertaken = fmt.Errorf("%w: %w", redislanes.ErrOvertaken, redislanes.ErrRefused)
+var errOvertaken = fmt.Errorf("%w: %w", cause.ErrOvertaken, redislanes.ErrRefused)
 
 // errUnserved is of a slot that nobody has served for three seconds.
 func errUnserved(h *History) error {
-	return &redislanes.TroubleError{
-		Where: "slot 7", Since: h.Start.Add(21 * time.Second), For: 3 * time.Second,
-		Err: errors.Join(redislanes.ErrRefused, resp3.SimpleError{S: "CLUSTERDOWN Hash slot not served"}),
+	said := resp3.SimpleError{S: "CLUSTERDOWN Hash slot not served"}
+	return &redislanes.Error{
+		Outcome: redislanes.ErrRefused, Since: h.Start.Add(21 * time.Second), Cause: &cause.Tried{Where: "slot 7", For: 3 * time.Second, Err: said},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // sure: what a scene does to the world does not keep commands from running that it does
@@ -54,7 +55,7 @@ func (h *History) besideLarge(c *Call) bool {
 func reasons(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		f, err := h.only(c), c.Commands[i].Err
-		if f == nil || f.reason == nil || c.Began < f.At || !errors.As(err, new(*redislanes.DownError)) || f.reason(err) {
+		if f == nil || f.reason == nil || c.Began < f.At || !errors.As(err, new(*cause.Down)) || f.reason(err) {
 			return ""
 		}
 		return fmt.Sprintf("%s: began at %v, during %q, and is not told of that: %v", c.of(i), c.Began, f.name, err)

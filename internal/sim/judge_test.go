@@ -15,13 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/limit"
 )
 
 var (
 	errNotSent = wire.NotSent("a:1", errors.New("refused"))
-	errUnknown = &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}
+	errUnknown = &redislanes.Error{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}
 )
 
 func TestHonestHistory(t *testing.T) {
@@ -67,7 +68,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			refuse(h, errors.Join(redislanes.ErrRefused, resp3.SimpleError{S: "NOSCRIPT No matching script. Please use EVAL."}))
 		}},
 		{"order", "a command is overtaken by its own EXPIRE", func(h *History) {
-			overtaken := fmt.Errorf("%w: %w", redislanes.ErrRefused, redislanes.ErrOvertaken)
+			overtaken := fmt.Errorf("%w: %w", redislanes.ErrRefused, cause.ErrOvertaken)
 			c := h.Calls[0]
 			c.Commands, c.Err, h.Log[0].Text = c.Commands[:2], overtaken, ""
 			c.Commands[0].settle("", overtaken)
@@ -201,11 +202,11 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		}},
 		{"sure", "a command is given to a connection that is of no use", func(h *History) {
 			h.Calls[6].Commands[0].Clear = true
-			h.Calls[6].Commands[0].Err = &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
+			h.Calls[6].Commands[0].Err = &redislanes.Error{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF}
 		}},
 		{"reason", "a call is not told why a server cannot be dialled", func(h *History) {
 			h.Faults[0].kind = &kind{name: "dead", reason: func(err error) bool { return errors.As(err, new(*redislanes.HandshakeError)) }}
-			h.Calls[5].Commands[0].Err = wire.NotSent("a:1", &redislanes.DownError{Addr: "a:1", Cause: io.EOF})
+			h.Calls[5].Commands[0].Err = wire.NotSent("a:1", &cause.Down{Addr: "a:1", Cause: io.EOF})
 		}},
 		{"stall", "a call waits for a dead node all the time", func(h *History) {
 			h.Calls[5].Ended, h.Faults[0].For, h.Terms.Notice = 30*time.Second, 20*time.Second, 5*time.Second
@@ -247,7 +248,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[6].Spare = 1
 		}},
 		{"drained", "a command is under way on a connection that is closed as idle", func(h *History) {
-			lost := &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("connection idle")}
+			lost := &redislanes.Error{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: errors.New("connection idle")}
 			h.Calls[6].Commands[0].Err, h.Calls[6].Err = lost, lost
 		}},
 		{"dials", "a storm", func(h *History) {
@@ -274,7 +275,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Samples = append(h.Samples, s)
 		}},
 		{"retries", "a storm", func(h *History) {
-			h.Calls[5].Commands[0].Err = &redislanes.TroubleError{Tries: 90, Took: 500 * time.Millisecond, Err: errNotSent}
+			h.Calls[5].Commands[0].Err = &cause.Tried{Tries: 90, Took: 500 * time.Millisecond, Err: errNotSent}
 		}},
 		{"refreshes", "a storm", func(h *History) { h.Refreshes[2].Count = 20 }},
 		{"map", "a slot is another node's", func(h *History) {
@@ -287,7 +288,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"figures", "a lane is not counted", func(h *History) { h.Samples[0].Pool.LaneInFlight = []int{0} }},
 		{"figures", "an error reply that nobody gave", func(h *History) { h.Samples[1].Pool.ErrorReplies = map[string]uint64{"OOM": 2} }},
 		{"figures", "an error reply that is not counted", func(h *History) {
-			err := &redislanes.CommandError{Command: "GET", Addr: "a:1", Err: resp3.SimpleError{S: "MISCONF no"}}
+			err := &redislanes.Error{Command: "GET", Addr: "a:1", Cause: resp3.SimpleError{S: "MISCONF no"}}
 			failed := Command{Text: "GET k", Name: "GET", Key: "k", Outcome: Failed, Err: err}
 			at := 1500 * time.Millisecond
 			h.Calls = append(h.Calls, &Call{Kind: "pipeline", Misuse: true, Began: at, Ended: at, Err: err, Commands: []Command{failed}})

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // window is the time in which dials and refreshes are bounded.
@@ -42,7 +42,7 @@ func dials(h *History) string {
 // with an ASK for each, which is a try of its own.
 func retries(h *History) string {
 	return h.each(func(c *Call, i int) string {
-		var t *redislanes.TroubleError
+		var t *cause.Tried
 		if err := c.Commands[i].Err; !errors.As(err, &t) || t.Tries <= 2*(20+int(t.Took/(25*time.Millisecond))) {
 			return ""
 		}

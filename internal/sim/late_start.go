@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 )
 
@@ -45,7 +46,7 @@ func lazy(h *History) string {
 		if c.took() > h.slackOf(c) || !errors.Is(c.Err, redislanes.ErrNotSent) {
 			return fmt.Sprintf("call %d (%s) began at %v, before there were servers, took %v and had error %v", c.ID, c.Kind, c.Began, c.took(), c.Err)
 		}
-		if c.Began > tells && !errors.As(c.Err, new(*redislanes.UnreachableError)) {
+		if c.Began > tells && !errors.As(c.Err, new(*cause.Unreachable)) {
 			return fmt.Sprintf("call %d (%s) began at %v, before there were servers, and its error does not say why there is none: %v", c.ID, c.Kind, c.Began, c.Err)
 		}
 	}

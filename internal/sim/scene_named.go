@@ -61,7 +61,7 @@ func nameLeadsElsewhere(p *play) {
 
 // toItself reports whether a server redirects to the address at which it was called.
 func toItself(err error) bool {
-	var by *redislanes.CommandError
+	var by *redislanes.Error
 	_, to, _ := strings.Cut(err.Error(), "MOVED ")
 	words := strings.Fields(to)
 	return errors.As(err, &by) && len(words) > 1 && words[1] == by.Addr

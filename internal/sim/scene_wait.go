@@ -9,7 +9,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 )
@@ -111,7 +111,7 @@ func backFromSilence(p *play) {
 // waitedForDials reports whether a caller waited in vain for dials where there was no
 // connection.
 func waitedForDials(err error) bool {
-	var wait *redislanes.WaitError
+	var wait *cause.Wait
 	return errors.As(err, &wait) && wait.Used == 0 && wait.Dialing > 0
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -17,10 +17,10 @@ func TestWaitedForDials(t *testing.T) {
 		excused bool
 	}{
 		"success":             {},
-		"dials only":          {&redislanes.WaitError{Of: 10, Dialing: 1, Cause: context.DeadlineExceeded}, true},
-		"a connection in use": {&redislanes.WaitError{Used: 1, Of: 10, Dialing: 1, Cause: context.DeadlineExceeded}, false},
-		"nobody dials":        {&redislanes.WaitError{Of: 10, Cause: context.DeadlineExceeded}, false},
-		"refused at once":     {&redislanes.DownError{Addr: "a:1", Cause: context.DeadlineExceeded}, false},
+		"dials only":          {&cause.Wait{Of: 10, Dialing: 1, Cause: context.DeadlineExceeded}, true},
+		"a connection in use": {&cause.Wait{Used: 1, Of: 10, Dialing: 1, Cause: context.DeadlineExceeded}, false},
+		"nobody dials":        {&cause.Wait{Of: 10, Cause: context.DeadlineExceeded}, false},
+		"refused at once":     {&cause.Down{Addr: "a:1", Cause: context.DeadlineExceeded}, false},
 	} {
 		err := c.err
 		if err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
-
-	"github.com/redislanes/redislanes"
 )
 
 type span struct{ from, to int }
@@ -225,7 +223,7 @@ func (b *Batch) fail(addr string, cause error, handed int) {
 	b.done, b.err, b.handed, b.arena = true, cause, handed, nil
 	b.notSent = NotSent(addr, cause)
 	if handed > 0 {
-		b.unknown = &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: cause}
+		b.unknown = Unknown(addr, cause)
 	}
 }
 

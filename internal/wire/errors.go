@@ -21,11 +21,56 @@ var ErrClosed = fmt.Errorf("lane closed: %w", redislanes.ErrNotSent)
 // NotSent returns err as the cause of a command's not being sent to addr. An
 // error that says so already is returned as it is.
 func NotSent(addr string, err error) error {
-	var known *redislanes.OutcomeError
+	var known *redislanes.Error
 	if errors.As(err, &known) && errors.Is(known.Outcome, redislanes.ErrNotSent) {
 		return err
 	}
-	return &redislanes.OutcomeError{Addr: addr, Outcome: redislanes.ErrNotSent, Cause: err}
+	return &redislanes.Error{Addr: addr, Outcome: redislanes.ErrNotSent, Cause: err}
+}
+
+// Unknown returns err as the cause of a command's unknown outcome.
+func Unknown(addr string, err error) *redislanes.Error {
+	return &redislanes.Error{Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: err}
+}
+
+// Named returns err as the error of the command with that name on that node. It is a copy of
+// its own.
+func Named(command, addr string, err error) *redislanes.Error {
+	switch known := err.(type) { //nolint:errorlint // what wraps one has a text of its own
+	case radixresp.ErrConnUsable:
+		named := Named(command, addr, known.Err)
+		named.Cause = radixresp.ErrConnUsable{Err: named.Cause}
+		return named
+	case *redislanes.Error:
+		named := *known
+		if named.Command = command; addr != "" && named.Addr != addr {
+			if named.Addr != "" {
+				named.Cause = fmt.Errorf("%s: %w", named.Addr, named.Cause)
+			}
+			named.Addr = addr
+		}
+		return &named
+	}
+	return &redislanes.Error{Command: command, Addr: addr, Outcome: outcomeOf(err), Cause: err}
+}
+
+// Top returns the redislanes.Error that err is; nil if it is none or wraps one with a text
+// of its own.
+func Top(err error) *redislanes.Error {
+	if usable, ok := err.(radixresp.ErrConnUsable); ok { //nolint:errorlint // as Named
+		err = usable.Err
+	}
+	known, _ := err.(*redislanes.Error) //nolint:errorlint // as Named
+	return known
+}
+
+func outcomeOf(err error) error {
+	for _, outcome := range []error{redislanes.ErrUnknownOutcome, redislanes.ErrNotSent, redislanes.ErrRefused} {
+		if errors.Is(err, outcome) {
+			return outcome
+		}
+	}
+	return nil
 }
 
 // A SaidError is an error of the server. What it prints holds no argument
@@ -71,18 +116,17 @@ func AfterContext(err error) error {
 // NameCommand adds the command's name and the server's address to an error that says what
 // became of a command, unless they are there. Any other error stays as it is.
 func NameCommand(err error, encoded []byte, addr string) error {
-	var named *redislanes.CommandError
+	var known *redislanes.Error
 	var said resp3.SimpleError
 	var undecoded *redislanes.DecodeError
-	var outcome *redislanes.OutcomeError
-	if addr == "" && errors.As(err, &outcome) {
-		addr = outcome.Addr
+	if errors.As(err, &known) && addr == "" {
+		addr = known.Addr
 	}
 	switch {
-	case err == nil, errors.As(err, &named):
+	case err == nil, known != nil && known.Command != "":
 		return err
 	case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrUnknownOutcome), errors.As(err, &said), errors.As(err, &undecoded):
-		return &redislanes.CommandError{Command: strings.ToUpper(resp.CommandName(encoded)), Addr: addr, Err: err}
+		return Named(strings.ToUpper(resp.CommandName(encoded)), addr, err)
 	}
 	return err
 }

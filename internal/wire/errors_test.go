@@ -16,14 +16,14 @@ import (
 func TestOutcomeErrorHasOneOutcome(t *testing.T) {
 	op := &net.OpError{Op: "read", Net: "tcp", Err: errors.New("reset")}
 	for _, cause := range []error{ErrClosed, redislanes.ErrShared, context.Canceled, op, fmt.Errorf("x: %w", redislanes.ErrUnknownOutcome), NotSent("b:2", op)} {
-		unknown := &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: cause}
+		unknown := &redislanes.Error{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: cause}
 		wantOutcome(t, unknown, redislanes.ErrUnknownOutcome)
 		require.ErrorIs(t, unknown, cause)
 		wantOutcome(t, NotSent("a:1", unknown), redislanes.ErrNotSent)
 		wantOutcome(t, fmt.Errorf("around it: %w", unknown), redislanes.ErrUnknownOutcome)
 		wantOutcome(t, NotSent("a:1", cause), redislanes.ErrNotSent)
 	}
-	err := &redislanes.OutcomeError{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: op}
+	err := &redislanes.Error{Addr: "a:1", Outcome: redislanes.ErrUnknownOutcome, Cause: op}
 	var found *net.OpError
 	require.ErrorAs(t, err, &found)
 	assert.Same(t, op, found)

@@ -13,6 +13,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -68,7 +69,7 @@ func (r *Request) Judge(c command.Command) {
 		if r.held == "" {
 			r.held, r.refusal = c.Name(), redislanes.ErrShared
 			if c.Effect() == command.Awaits {
-				r.refusal = redislanes.ErrNoWrites
+				r.refusal = cause.ErrNoWrites
 			}
 		}
 		r.changes = r.changes || !ofTransaction(c.Effect())
@@ -144,7 +145,7 @@ func (r *Request) SetSlow(slow bool) { r.slow = slow }
 // Refused returns the error for a request that changes its connection, or is about it,
 // and came to one that others share.
 func (r *Request) Refused() error {
-	return &redislanes.CommandError{Command: r.held, Err: r.refusal}
+	return Named(r.held, "", r.refusal)
 }
 
 // Unshared notes that the request's action says that it cannot share its connection. radix

@@ -18,7 +18,7 @@ import (
 func TestSaidError(t *testing.T) {
 	t.Parallel()
 	const text = `MYCODE "canary"`
-	var err error = &redislanes.CommandError{Command: "EVAL", Err: radixresp.ErrConnUsable{Err: Said(text)}}
+	var err error = &redislanes.Error{Command: "EVAL", Cause: radixresp.ErrConnUsable{Err: Said(text)}}
 	var said resp3.SimpleError
 	require.ErrorAs(t, err, &said)
 	require.Equal(t, text, said.S)
@@ -33,5 +33,5 @@ func TestSaidError(t *testing.T) {
 
 	require.ErrorAs(t, Said([]byte(strings.Repeat("x", 1<<20))), &said)
 	require.Len(t, said.S, maxSaid, "the server says how long it is")
-	require.False(t, errors.As(Said(text), new(*redislanes.CommandError)))
+	require.False(t, errors.As(Said(text), new(*redislanes.Error)))
 }

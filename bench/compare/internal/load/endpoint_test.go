@@ -11,6 +11,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/redistest"
@@ -120,10 +121,10 @@ func TestErrorsAreNoThroughput(t *testing.T) {
 // TestKindsOfErrors says in a word what went wrong.
 func TestKindsOfErrors(t *testing.T) {
 	for want, err := range map[string]error{
-		"deadline":         &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
-		"exhausted":        &redislanes.ExhaustedError{},
-		"server down":      &redislanes.DownError{},
-		"outcome unknown":  &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: redislanes.ErrStalled},
+		"deadline":         &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded},
+		"exhausted":        &cause.Exhausted{},
+		"server down":      &cause.Down{},
+		"outcome unknown":  &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: cause.ErrStalled},
 		"not sent":         wire.ErrClosed,
 		"unexpected reply": fmt.Errorf("%w: total 0", errUnexpected),
 		"other":            fmt.Errorf("strange"),

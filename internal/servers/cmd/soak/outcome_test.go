@@ -20,8 +20,8 @@ func TestClassify(t *testing.T) {
 		want class
 	}{
 		{"no error", nil, acknowledged},
-		{"unknown", &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}, unknown},
-		{"unknown, because of a closed lane", &redislanes.OutcomeError{Outcome: redislanes.ErrUnknownOutcome, Cause: wire.ErrClosed}, unknown},
+		{"unknown", &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: context.DeadlineExceeded}, unknown},
+		{"unknown, because of a closed lane", &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome, Cause: wire.ErrClosed}, unknown},
 		{"not sent", fmt.Errorf("x: %w", redislanes.ErrNotSent), notSent},
 		{"closed", redislanes.ErrClosed, notSent},
 		{"refused", fmt.Errorf("x: %w", redislanes.ErrRefused), refused},

@@ -1,0 +1,69 @@
+package cause
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redislanes/redislanes"
+)
+
+// A Down is [redislanes.ErrDown] with the server and why it is down.
+type Down struct {
+	Addr   string
+	Since  time.Time     // when its silence began, or the first dial failed
+	Cause  error         // such as ErrSuspect, ErrStalled or a dial's error
+	Lasted time.Duration // from Since to when the error was made
+}
+
+func (d *Down) Error() string {
+	return fmt.Sprintf("server down for %v: %s", d.Lasted.Round(time.Millisecond), text(d.Cause, d.Addr))
+}
+
+// Unwrap returns ErrDown and the cause.
+func (d *Down) Unwrap() []error { return []error{redislanes.ErrDown, d.Cause} }
+
+// An Exhausted is [redislanes.ErrExhausted] with the limit that was reached.
+type Exhausted struct {
+	Limit string // such as "10 connections in use", "4096 callers waiting" or "1024 batches in flight on every lane (MaxInFlight)"
+}
+
+func (e *Exhausted) Error() string {
+	return "pool exhausted: " + e.Limit + "; raise the limit, or shed load"
+}
+
+// Unwrap returns ErrExhausted.
+func (e *Exhausted) Unwrap() error { return redislanes.ErrExhausted }
+
+// A Wait says that the context of a batch, or of a user that wanted to be lent
+// a connection, ended while it waited.
+type Wait struct {
+	Waited  time.Duration
+	Used    int    // connections in use at that moment; of shared ones, batches in flight
+	Of      int    // how many may be
+	What    string // "in use" or "in flight", perhaps "for slow commands"
+	Dialing int    // connections that were being made
+	Waiting int    // callers that waited, that one included
+	Cause   error  // the context's error
+}
+
+func (e *Wait) Error() string {
+	dialing := ""
+	if e.Dialing > 0 {
+		dialing = fmt.Sprintf(", %d being dialled", e.Dialing)
+	}
+	unit := time.Millisecond
+	if e.Waited < 10*unit {
+		unit = time.Microsecond
+	}
+	return fmt.Sprintf("waited %v, %d of %d %s%s, %d waiting: %v", e.Waited.Round(unit), e.Used, e.Of, e.What, dialing, e.Waiting, e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *Wait) Unwrap() error { return e.Cause }
+
+// text returns what err says as part of the text of an error that has said the prefix and
+// the address already.
+func text(err error, addr string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(fmt.Sprint(err), "redislanes: "), addr+": ")
+}
