@@ -22,14 +22,14 @@ func TestNamed(t *testing.T) {
 		err     error
 		outcome error
 	}{
-		"redislanes: SET on a:1: outcome unknown: EOF":            {lost, redislanes.ErrUnknownOutcome},
-		"redislanes: SET on a:1: outcome unknown: b:2: EOF":       {Unknown("b:2", io.EOF), redislanes.ErrUnknownOutcome},
-		"redislanes: SET on a:1: not sent: the pool is closed":    {fmt.Errorf("the pool is %w", redislanes.ErrClosed), redislanes.ErrNotSent},
-		"redislanes: SET on a:1: not sent: " + notMade.Error():    {NotSent("a:1", notMade), redislanes.ErrNotSent},
-		"redislanes: SET on a:1: WRONGTYPE no":                    {Said("WRONGTYPE no"), nil},
-		"redislanes: SET on a:1: OOM no: refused by the server":   {fmt.Errorf("OOM no: %w", redislanes.ErrRefused), redislanes.ErrRefused},
-		"redislanes: SET on a:1: not sent: EOF (after no try)":    {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: io.EOF}}, redislanes.ErrNotSent},
-		"redislanes: SET on a:1: not sent: closed (after no try)": {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: redislanes.ErrClosed}}, redislanes.ErrNotSent},
+		"redislanes: SET on a:1: outcome unknown: EOF":                 {lost, redislanes.ErrUnknownOutcome},
+		"redislanes: SET on a:1: outcome unknown: b:2: EOF":            {Unknown("b:2", io.EOF), redislanes.ErrUnknownOutcome},
+		"redislanes: SET on a:1: not sent: the pool is closed":         {fmt.Errorf("the pool is %w", redislanes.ErrClosed), redislanes.ErrNotSent},
+		"redislanes: SET on a:1: not sent: " + errNoConnection.Error(): {NotSent("a:1", errNoConnection), redislanes.ErrNotSent},
+		"redislanes: SET on a:1: WRONGTYPE no":                         {Said("WRONGTYPE no"), nil},
+		"redislanes: SET on a:1: OOM no: refused by the server":        {fmt.Errorf("OOM no: %w", redislanes.ErrRefused), redislanes.ErrRefused},
+		"redislanes: SET on a:1: not sent: EOF (after no try)":         {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: io.EOF}}, redislanes.ErrNotSent},
+		"redislanes: SET on a:1: not sent: closed (after no try)":      {&redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: &cause.Tried{Err: redislanes.ErrClosed}}, redislanes.ErrNotSent},
 	} {
 		named := Named("SET", "a:1", c.err)
 		require.EqualError(t, named, want)
@@ -43,4 +43,4 @@ func TestNamed(t *testing.T) {
 	require.Empty(t, lost.Command, "the commands of a batch share it")
 }
 
-var notMade = errors.New("no connection")
+var errNoConnection = errors.New("no connection")
