@@ -37,6 +37,11 @@ type Error struct {
 	Cause   error     // why, such as an I/O error, the context's, [ErrDown] or the server's reply
 }
 
+// CommandError is the former name of [Error].
+//
+// Deprecated: use Error. It goes with the first tag.
+type CommandError = Error
+
 // Error names the command, the node, the outcome and the cause, and ends for example with
 // "(after 5 tries in 0.9 s; node 127.0.0.1:7000 in trouble for 1.2 s)".
 func (e *Error) Error() string {
