@@ -117,11 +117,8 @@ func (c *Commands) Reset() {
 	c.refused, c.receivers = c.refused[:0], c.receivers[:0]
 }
 
-// Executed says that the Request was executed without [Commands.Do].
-func (c *Commands) Executed() { c.state = executed }
-
-// Fail notes why nothing was sent.
-func (c *Commands) Fail(err error) {
+// fail notes why nothing was sent.
+func (c *Commands) fail(err error) {
 	if c.err = err; !strings.HasPrefix(err.Error(), "redislanes: ") {
 		c.err = fmt.Errorf("redislanes: %w", err)
 	}
@@ -146,7 +143,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 		return &redislanes.PipelineError{Failed: n, Total: c.Request.Len() + n, First: first}
 	}
 	if err := c.client.Exec(ctx, &c.Request, how); err != nil {
-		c.Fail(err)
+		c.fail(err)
 		return c.err
 	}
 	for i := range c.receivers {

@@ -14,9 +14,10 @@ type How struct {
 	Goroutines bool // send each group from a goroutine that waits for its replies
 	Replicas   bool // to replicas, where there are any
 
-	// Ended is told of commands that have ended, by their numbers, each once: of those of a
-	// node when its batch has ended, whatever the other nodes do. Exec calls it, on the
-	// caller's goroutine, if there are others to wait for; see [Request.Early].
+	// Ended is told of commands that have ended while others have not, by their numbers, and
+	// of none twice: of those of a node when it has replied, see [Request.Early]. Exec calls
+	// it on its own goroutine. The commands that it was not told of have ended when Exec
+	// returns.
 	Ended func(commands []int)
 
 	noFollow bool // MOVED and ASK stand
