@@ -223,7 +223,7 @@ func (p *Pipeline) refuse(name string, err error) Reply { return Reply(p.list.Re
 
 // Do sends the commands and returns when each has its reply or an error, at
 // the latest when the context ends. The error is nil if all commands have a
-// reply that is no error, and an [Error] otherwise; the replies tell which
+// reply that is no error, and a [redislanes.PipelineError] otherwise; the replies tell which
 // succeeded. An empty pipeline does nothing. If a command was refused when it
 // was appended, nothing is sent. A second Do without a Reset is an error
 // and changes nothing; commands that are appended in between are refused.
