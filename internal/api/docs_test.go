@@ -98,3 +98,36 @@ func TestNamesInDocsExist(t *testing.T) {
 	}))
 	require.Greater(t, checked, 300)
 }
+
+// TestNamesAreShown: every exported type, function, constant, variable and setting is named
+// in a page or in a runnable example, where a newcomer meets it.
+func TestNamesAreShown(t *testing.T) {
+	const root = "../.."
+	shown := make(map[string]bool)
+	word := regexp.MustCompile(`\w+`)
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		page := strings.HasSuffix(path, ".md") && d.Name() != "CHANGELOG.md"
+		example := strings.HasSuffix(path, ".go") && (strings.HasPrefix(d.Name(), "example") || strings.HasPrefix(path, root+"/examples/"))
+		if err != nil || !page && !example {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, w := range word.FindAllString(string(text), -1) {
+			shown[w] = true
+		}
+		return err
+	}))
+	text, err := os.ReadFile(root + "/api.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		m := apiLine.FindStringSubmatch(line)
+		require.NotNil(t, m, line)
+		name := m[6]
+		if m[4] != "" && strings.HasSuffix(m[4], "Config") || m[4] == "Dialer" || m[4] == "Options" || m[4] == "Rule" {
+			name = m[5] // a setting
+		}
+		if name != "" && !shown[name] {
+			t.Errorf("%s.%s%s is in no page of docs and in no example", m[1], m[4], name)
+		}
+	}
+}
