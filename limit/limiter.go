@@ -102,9 +102,16 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 // Close waits for the calls that are running, and until what they owe is taken back.
 // Later ones are decided without Redis, with redislanes.ErrClosed.
 func (l *Limiter) Close() error {
+	if !l.made() {
+		return errNotMade
+	}
 	l.inside.Close()
 	return l.counters.Close()
 }
+
+// made reports whether New has made the limiter. A program that goes on after an error of
+// New has none.
+func (l *Limiter) made() bool { return l != nil && l.counters != nil }
 
 // A Limit is a [Rule] that hits can be counted by.
 type Limit struct {
@@ -117,6 +124,9 @@ type Limit struct {
 // cannot be used. It asks nobody: limits can be made at any time, and thrown away. Its
 // keys begin with this limiter's Config.Prefix, also if another one is asked.
 func (l *Limiter) Limit(r Rule) (*Limit, error) {
+	if !l.made() {
+		return nil, errNotMade
+	}
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
@@ -192,6 +202,11 @@ type Result struct {
 // outcome is unknown, the hits stay counted until their window ends: a limit may then
 // allow fewer hits, and not more.
 func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
+	if !l.made() {
+		c := call{each: make([]Decision, len(requests))}
+		c.refuse(errNotMade)
+		return c.result()
+	}
 	began := time.Now()
 	return l.allowAt(ctx, began, began, requests)
 }
@@ -315,6 +330,7 @@ func (l *Limiter) now() string {
 }
 
 var (
+	errNotMade = errors.New("limit: the Limiter was not made by New: use one that it returned without an error")
 	errNoLimit = errors.New("limit: Request.Limit is nil, or was not made by Limiter.Limit: use one that it returned")
 	errBadCost = errors.New("limit: Request.Cost is negative")
 

@@ -22,7 +22,11 @@ func Duration(field string, value, least, most time.Duration, note string) error
 	}
 	hint := ""
 	if 0 < value && value < time.Microsecond && least >= Least {
-		hint = fmt.Sprintf(" (a number without a unit counts nanoseconds: %d * time.Millisecond is %v)", value, time.Duration(value)*time.Millisecond)
+		unit, name := time.Millisecond, "time.Millisecond"
+		if least >= time.Second {
+			unit, name = time.Second, "time.Second"
+		}
+		hint = fmt.Sprintf(" (a number without a unit counts nanoseconds: %d * %s is %v)", value, name, value*unit)
 	}
 	if most != 0 {
 		return fmt.Errorf("%s = %v: must be %v to %v%s%s", field, value, least, most, note, hint)

@@ -35,3 +35,8 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+func TestHintHasAUnitThatFits(t *testing.T) {
+	err := Duration("pool: Laned.MaxAge", 60, time.Second, 0, "or 0 for none")
+	require.EqualError(t, err, "pool: Laned.MaxAge = 60ns: must be at least 1s, or 0 for none (a number without a unit counts nanoseconds: 60 * time.Second is 1m0s)")
+}
