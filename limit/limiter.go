@@ -124,7 +124,7 @@ type Limit struct {
 // cannot be used. It asks nobody: limits can be made at any time, and thrown away. Its
 // keys begin with this limiter's Config.Prefix, also if another one is asked.
 func (l *Limiter) Limit(r Rule) (*Limit, error) {
-	if !l.made() {
+	if l == nil {
 		return nil, errNotMade
 	}
 	if err := r.validate(); err != nil {

@@ -303,13 +303,13 @@ func TestMistakes(t *testing.T) {
 		_, err = New(w.client, Config{Budget: 100}) // meant as milliseconds
 		require.ErrorContains(t, err, "Config.Budget = 100ns: must be 1ms to 1h0m0s")
 		for _, unmade := range []*Limiter{nil, {}} { // a program that goes on after New's error
-			_, err = unmade.Limit(Rule{Name: "a", Limit: 1, Window: time.Second})
-			require.ErrorContains(t, err, "was not made by New")
 			result := unmade.Allow(t.Context(), Request{Limit: limit, Key: "k"})
 			require.ErrorContains(t, result.Err, "was not made by New")
 			require.False(t, result.Allowed)
 			require.Error(t, unmade.Close())
 		}
+		_, err = (*Limiter)(nil).Limit(Rule{Name: "a", Limit: 1, Window: time.Second})
+		require.ErrorContains(t, err, "was not made by New")
 		for want, rule := range map[string]Rule{
 			`Rule.Name = ""`: {Limit: 1, Window: time.Second}, `Rule.Name = "a:b"`: {Name: "a:b", Window: time.Second},
 			"Limit = -1": {Name: "a", Limit: -1, Window: time.Second}, "Limit = 9000000000000": {Name: "a", Limit: 9e12, Window: time.Second}, "Window = 1ms": {Name: "a", Window: time.Millisecond},
