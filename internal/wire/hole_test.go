@@ -23,7 +23,7 @@ type failing struct {
 }
 
 func (f *failing) Write(p []byte) (int, error) {
-	if f.pieces == 0 && len(p) < writePiece {
+	if f.pieces == 0 && len(p) < relayPiece {
 		return f.Conn.Write(p) // the handshake
 	}
 	switch f.pieces++; f.pieces {

@@ -79,6 +79,9 @@ const (
 
 	// writePiece is what the write timeout is for.
 	writePiece = 64 << 10
+	// relayPiece is what a relay takes before the connection has taken what came earlier.
+	// The lane cannot see it move: more of it would make a slow upload look silent.
+	relayPiece = 16 << 10
 
 	// gatherBytes are enough to be written whatever else is under way; it is a record of
 	// TLS. So is half of what may wait: a lane that is full of what gathers would refuse

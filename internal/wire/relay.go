@@ -26,7 +26,7 @@ type relay struct {
 	once   sync.Once // closes conn
 
 	mu      sync.Mutex // never held across I/O
-	out     []byte     // at most writePiece
+	out     []byte     // at most relayPiece
 	writeBy time.Time
 	err     error // why it takes nothing more
 }
@@ -162,7 +162,7 @@ func (r *relay) write(p []byte) (n int, err error) {
 	if r.err != nil {
 		return 0, r.err
 	}
-	if n = min(len(p), writePiece-len(r.out)); n > 0 {
+	if n = min(len(p), relayPiece-len(r.out)); n > 0 {
 		r.out = append(r.out, p[:n]...)
 		notify(r.taken)
 	}

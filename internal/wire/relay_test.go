@@ -27,14 +27,14 @@ func TestRelayBeforeAStubbornConnection(t *testing.T) {
 		_, err := conn.Read(in)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.True(t, interrupted(err))
-		sent := make([]byte, 3*writePiece) // two of which the relay takes
+		sent := make([]byte, 3*relayPiece) // two of which the relay takes
 		for i := range sent {
 			sent[i] = byte(i / 251)
 		}
 		require.NoError(t, conn.SetDeadline(time.Now().Add(time.Second)))
 		n, err := conn.Write(sent)
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
-		require.Equal(t, 2*writePiece, n)
+		require.Equal(t, 2*relayPiece, n)
 		require.Equal(t, 2*time.Second, time.Since(began))
 
 		require.NoError(t, conn.SetDeadline(time.Time{}))
