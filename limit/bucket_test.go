@@ -140,34 +140,102 @@ func TestTokensAreWhole(t *testing.T) {
 	}
 }
 
-// TestTokensThatFlowedInMeanwhile are not given back: a full bucket would not have
-// taken them.
-func TestTokensThatFlowedInMeanwhile(t *testing.T) {
-	t.Parallel()
-	l, pass := bucketLimiter(t)
-	rule := Rule{Name: "b", Limit: 1000, Burst: 10, Window: time.Second, Algorithm: TokenBucket}
-	draws := func(cost, taken int64) *draw {
-		d := newDraw("k", &rule, cost, l.now(), taken)
+// drawer returns a function that runs the script once, on one key.
+func drawer(t *testing.T, l *Limiter, rule Rule) func(cost, from int64) *draw {
+	t.Helper()
+	return func(cost, from int64) *draw {
+		d := newDraw("k", &rule, cost, l.now(), from)
 		c := &call{draws: []*draw{&d}}
 		l.ask(t.Context(), c)
 		require.NoError(t, d.err)
 		return &d
 	}
+}
+
+// TestTokensThatFlowedInMeanwhile are given back only as far as a full bucket would
+// have kept them.
+func TestTokensThatFlowedInMeanwhile(t *testing.T) {
+	t.Parallel()
+	l, pass := bucketLimiter(t)
+	draws := drawer(t, l, Rule{Name: "b", Limit: 1000, Burst: 10, Window: time.Second, Algorithm: TokenBucket})
 	first := draws(10, 0)
 	require.True(t, first.allowed)
 	pass(10 * time.Millisecond)
 	require.True(t, draws(10, 0).allowed)
-	draws(-10, first.at)
+	draws(-10, first.from) // it would have been full all the time
 	require.False(t, draws(1, 0).allowed)
-	second := draws(1, 0)
-	require.False(t, second.allowed)
 	pass(5 * time.Millisecond)
 	third := draws(5, 0)
 	require.True(t, third.allowed)
 	pass(time.Millisecond)
-	draws(-5, third.at) // of which one has flowed in
-	require.True(t, draws(5, 0).allowed)
+	draws(-5, third.from) // it would have had six of ten
+	require.True(t, draws(6, 0).allowed)
 	require.False(t, draws(1, 0).allowed)
+}
+
+// TestTokensGivenBackAreAsIfNeverTaken compares with a bucket that only hits have
+// seen that stay: that one never has fewer tokens than the script allows, and not many
+// more.
+func TestTokensGivenBackAreAsIfNeverTaken(t *testing.T) {
+	t.Parallel()
+	const per = int64(1000) // microseconds
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		l, pass := bucketLimiter(t)
+		burst := []int64{1, 3, 20, 200}[seed%4]
+		draws := drawer(t, l, Rule{Name: "b", Limit: 1000, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
+		var out []*draw
+		var costs []int64
+		held, missing := int64(0), int64(0) // missing: microseconds until it is full
+		for step := range 150 {
+			gap := random.Int64N(2 * per / (1 + random.Int64N(8)))
+			pass(time.Duration(gap) * time.Microsecond)
+			missing = max(0, missing-gap)
+			if len(out) > 0 && random.IntN(2) == 0 {
+				i := random.IntN(len(out))
+				draws(-costs[i], out[i].from)
+				held -= costs[i]
+				out, costs = append(out[:i:i], out[i+1:]...), append(costs[:i:i], costs[i+1:]...)
+			} else if cost := 1 + random.Int64N(min(burst, 3)); true {
+				switch d := draws(cost, 0); {
+				case d.allowed && random.IntN(3) == 0:
+					missing += cost * per
+				case d.allowed && len(out) < 6:
+					out, costs, held = append(out, d), append(costs, cost), held+cost
+				case d.allowed:
+					draws(-cost, d.from)
+				}
+			}
+			look := newDraw("k", &Rule{Limit: 1000, Burst: burst, Window: time.Second, Algorithm: TokenBucket}, 1, l.now(), 0)
+			look.look()
+			c := &call{draws: []*draw{&look}}
+			l.ask(t.Context(), c)
+			require.NoError(t, look.err)
+			ought := (burst*per - missing) / per
+			require.LessOrEqual(t, look.remaining, ought, "seed %d, step %d", seed, step)
+			if burst == 200 { // a bucket that is nearly full loses what flows in while hits are out
+				require.GreaterOrEqual(t, look.remaining, ought-held-20, "seed %d, step %d", seed, step)
+			}
+		}
+	}
+}
+
+// TestRaisedBucket: tokens of a limit that was raised are there at once.
+func TestRaisedBucket(t *testing.T) {
+	t.Parallel()
+	l, _ := bucketLimiter(t)
+	rule := Rule{Name: "b", Limit: 10, Window: time.Minute, Algorithm: TokenBucket}
+	low := l.must(t, rule)
+	rule.Limit = 1000
+	high := l.must(t, rule)
+	require.True(t, l.Allow(t.Context(), Request{Limit: low, Key: "k", Cost: 10}).Allowed)
+	require.False(t, l.Allow(t.Context(), Request{Limit: low, Key: "k"}).Allowed)
+	r := l.Allow(t.Context(), Request{Limit: high, Key: "k"})
+	require.True(t, r.Allowed)
+	require.EqualValues(t, 989, r.Remaining)
+	r = l.Allow(t.Context(), Request{Limit: low, Key: "k"})
+	require.False(t, r.Allowed)
+	require.EqualValues(t, 6*time.Second, r.RetryAfter)
 }
 
 // TestNearForgetsTokens: a bucket whose tokens are given back is asked again after

@@ -276,7 +276,7 @@ func (c *call) owes(l *Limiter) bool {
 			c.each[i].Remaining += a.cost
 		}
 		if a.draw != nil {
-			back := newDraw(a.draw.key, &a.limit.rule, -a.cost, l.now(), a.draw.at)
+			back := newDraw(a.draw.key, &a.limit.rule, -a.cost, l.now(), a.draw.from)
 			c.draws = append(c.draws, &back)
 			d := &c.each[i]
 			d.ResetAfter = max(0, d.ResetAfter-time.Duration(float64(a.cost)*float64(a.limit.rule.Window)/float64(a.limit.rule.Limit)))

@@ -1,0 +1,118 @@
+-- A token bucket as a line of time, in microseconds since 2025. A token is a
+-- stretch of the line, as long as it takes to flow in. The bucket is full once the
+-- present has reached the end of what is taken. A hit takes the next stretch, or one
+-- that was given back. What the present passes is gone, taken or not: a full bucket
+-- has no room for it. So no more is given back than a full bucket would have kept.
+--
+-- KEYS[1] holds numbers: the end of what is taken, the length of a token, and the
+-- beginning and end of each stretch that was given back. ARGV: the length of a token, the burst,
+-- the cost (negative: to give back), the time ("": the server's), and where the stretch
+-- begins that is given back, or "look" to leave the bucket as it is.
+--
+-- Half a microsecond is for rounding: a double holds hundredths of them.
+local per, burst, cost, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+if not now then
+  local time = redis.call("TIME")
+  now = (time[1] - 1735689600) * 1000000 + time[2]
+end
+local full, need = burst * per, math.abs(cost) * per
+local last, given, kept = now, {}, 0 -- kept: the sum of what was given back
+local stored = redis.call("GET", KEYS[1])
+local same = true
+if stored then
+  local numbers = {}
+  for word in string.gmatch(stored, "%S+") do
+    numbers[#numbers + 1] = tonumber(word)
+  end
+  same = numbers[2] == per
+  if not same then -- of another rule, as many tokens are missing
+    for i = 1, #numbers do
+      if i ~= 2 then numbers[i] = now + (numbers[i] - now) * per / numbers[2] end
+    end
+  end
+  last = math.min(math.max(numbers[1], now), now + full)
+  for i = 3, #numbers, 2 do
+    local from, to = math.max(numbers[i], now), math.min(numbers[i + 1], last)
+    if to > from then
+      given[#given + 1] = {from, to}
+      kept = kept + to - from
+    end
+  end
+end
+
+local from = now
+if cost < 0 then
+  local began = tonumber(ARGV[5])
+  from = math.max(began, now)
+  local to = math.min(began + need, last)
+  if same and to > from then
+    given[#given + 1] = {from, to}
+    table.sort(given, function(a, b) return a[1] < b[1] end)
+  end
+  -- At most eight stretches are kept. Two that are joined are taken to follow one
+  -- another, which makes the later one end earlier.
+  local function join(i)
+    given[i][2] = math.min(given[i][2] + given[i + 1][2] - given[i + 1][1], last)
+    table.remove(given, i + 1)
+  end
+  local i = 1
+  while i < #given do
+    if given[i + 1][1] <= given[i][2] + 1 then join(i) else i = i + 1 end
+  end
+  while #given > 8 do
+    local nearest = 1
+    for i = 2, #given - 1 do
+      if given[i + 1][1] - given[i][2] < given[nearest + 1][1] - given[nearest][2] then nearest = i end
+    end
+    join(nearest)
+  end
+  local top = given[#given]
+  if top and top[2] >= last - 1 then
+    last = last - (top[2] - top[1])
+    given[#given] = nil
+  end
+  kept = 0
+  for _, stretch in ipairs(given) do
+    kept = kept + stretch[2] - stretch[1]
+  end
+else
+  local missing = need - (now + full - last) - kept
+  if missing > 0.5 then
+    local at = now
+    for _, stretch in ipairs(given) do -- nothing flows in while the present passes one
+      if missing <= stretch[1] - at then break end
+      missing, at = missing - (stretch[1] - at), stretch[2]
+    end
+    return {0, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), math.ceil(at + missing - now), math.ceil(last - now), 0}
+  end
+  if ARGV[5] ~= "look" then
+    local fits
+    for i, stretch in ipairs(given) do
+      if not fits and stretch[2] - stretch[1] >= need - 0.5 then fits = stretch end
+    end
+    if fits then
+      from, kept = fits[1], kept - need
+      fits[1] = from + need
+    elseif missing + kept <= 0.5 then
+      from, last = last, last + need
+    else
+      from = given[1][1]
+      for _, stretch in ipairs(given) do
+        local part = math.min(need, stretch[2] - stretch[1])
+        stretch[1], need, kept = stretch[1] + part, need - part, kept - part
+      end
+      last = last + need
+    end
+  end
+end
+
+if last <= now then
+  if stored then redis.call("DEL", KEYS[1]) end
+elseif ARGV[5] ~= "look" then
+  local text = string.format("%.3f ", last) .. ARGV[1]
+  for _, stretch in ipairs(given) do
+    if stretch[2] > stretch[1] then text = text .. string.format(" %.3f %.3f", stretch[1], stretch[2]) end
+  end
+  redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
+end
+return {1, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), 0, math.ceil(last - now), math.floor(from)}
