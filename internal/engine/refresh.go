@@ -19,6 +19,9 @@ const (
 	// askStagger is how long the next server is not asked while an answer is out.
 	askStagger = 500 * time.Millisecond
 
+	// beforeSeeds is how many known nodes are asked before the seeds.
+	beforeSeeds = 2
+
 	// firstDoubt is how long the first contact waits for other seeds once one has
 	// given a map that is doubtful.
 	firstDoubt = time.Second
@@ -139,7 +142,8 @@ func (c *Client) refresh(ctx context.Context) error {
 
 // candidates returns whom to ask: first the nodes that MOVED has named, which
 // know their slots best, and last those that do not answer, each of which would
-// hold up the next one.
+// hold up the next one. Of the others only two come before the seeds: where all
+// nodes are gone, it does not matter how many they were.
 func (c *Client) candidates(t *topology) []string {
 	if c.cfg.Sentinel != nil {
 		return c.sentinels(t)
@@ -155,14 +159,13 @@ func (c *Client) candidates(t *topology) []string {
 	for _, l := range t.Taught() {
 		add(l.Addr)
 	}
-	named := len(addrs)
+	var known []string
 	for _, n := range t.All() {
-		add(n.addr)
+		known = append(known, n.addr)
 	}
-	known := addrs[named:]
 	rand.Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
-	for _, seed := range c.seeds {
-		add(seed)
+	for _, addr := range slices.Concat(known[:min(len(known), beforeSeeds)], c.seeds, known) {
+		add(addr)
 	}
 	silent := c.silentNodes()
 	slices.SortStableFunc(addrs, func(a, b string) int { return cmp.Compare(silent[a], silent[b]) })
@@ -196,6 +199,9 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.M
 	defer stagger.Stop()
 	var enough <-chan time.Time
 	asked, pause := 0, askStagger
+	if votes.Before != nil {
+		pause = 0 // nobody else has answered the last refresh
+	}
 	for answered := 0; answered < len(addrs); {
 		var more <-chan time.Time
 		if asked < len(addrs) {

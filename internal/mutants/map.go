@@ -188,6 +188,16 @@ var ofMap = []mutant{
 		"./cluster", "TestSilentClusterIsReplaced", false,
 	},
 	{
+		"map: the seeds of a cluster that is gone are asked behind all of its nodes", "internal/engine/refresh.go",
+		"beforeSeeds = 2", "beforeSeeds = 1 << 20",
+		"./cluster", "TestSilentClusterIsReplaced", false,
+	},
+	{
+		"map: nodes of a cluster that is gone are asked one after the other again", "internal/engine/refresh.go",
+		"pause = 0 // nobody", "_ = 0 // nobody",
+		"./cluster", "TestSilentClusterIsReplaced", false,
+	},
+	{
 		"map: a new cluster is taken before nodes of ours had time to answer", "internal/engine/refresh.go",
 		"strangerDoubt = 1500 * time.Millisecond", "strangerDoubt = 150 * time.Millisecond",
 		"./cluster", "TestSilentClusterIsReplaced", false,
