@@ -111,7 +111,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 
 func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 	defer conn.Return()
-	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.events.Load()
+	l.seen, l.sent = seen{refused: l.class()}, l.client.troubles.events.Load()
 	return wire.Perform(ctx, l.action, lentConn{conn, l.client, l.asking, &l.seen, l.groups(), false})
 }
 
@@ -124,8 +124,8 @@ func (l *lending) succeeded() {
 	l.client.troubles.succeeded(l.to.Address(), l.seen.ran, slot, nil, l.sent)
 }
 
-// sort is that of an action which has not begun: nobody knows whether it writes.
-func (l *lending) sort() sort {
+// class is that of an action which has not begun: nobody knows whether it writes.
+func (l *lending) class() class {
 	if l.slot < 0 {
 		return keyless
 	}
@@ -157,7 +157,7 @@ func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
 		addr = l.to.Address()
 	}
 	now := time.Now()
-	return l.again(ctx, l.client.unanswered(err, addr, l.sort(), l.slot, now), &l.client.counters.notSent, now)
+	return l.again(ctx, l.client.unanswered(err, addr, l.class(), l.slot, now), &l.client.counters.notSent, now)
 }
 
 // again applies the rule for all troubles: it waits and reports whether there is

@@ -32,11 +32,11 @@ type lentConn struct {
 // seen is what the commands that an action sent over its connection tell of the
 // node's troubles.
 type seen struct {
-	ran     sort // what the success of those that ran proves
-	refused sort // of the first that was refused
-	refusal bool // there is one
-	some    bool // commands were not refused, and have run
-	wrote   bool // among these are some that may write
+	ran     class // what the success of those that ran proves
+	refused class // of the first that was refused
+	refusal bool  // there is one
+	some    bool  // commands were not refused, and have run
+	wrote   bool  // among these are some that may write
 }
 
 // note looks at the commands of an exchange and their replies.
@@ -54,7 +54,7 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 				s.ran = max(s.ran, provenBy(encoded))
 			}
 		case !s.refusal:
-			s.refused, s.refusal = sortOf(encoded), true
+			s.refused, s.refusal = classOf(encoded), true
 		}
 	}
 }
@@ -73,15 +73,15 @@ func isOfNoEffect(encoded, reply []byte) bool {
 
 // provenBy returns what the command's success proves. A server that is loading its data
 // lets keys be watched, and so does one that refuses writes.
-func provenBy(encoded []byte) sort {
+func provenBy(encoded []byte) class {
 	if command.Of(encoded).Effect() == command.Watches {
 		return keyless
 	}
-	return sortOf(encoded)
+	return classOf(encoded)
 }
 
-// sortOf returns of which sort the command is.
-func sortOf(encoded []byte) sort {
+// classOf returns the class of the command.
+func classOf(encoded []byte) class {
 	cmd := command.Of(encoded)
 	keys := cmd.Keys()
 	switch _, any := keys.Next(); {

@@ -53,7 +53,7 @@ func TestLogOfTroubles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
 		all := troubles{episodes: episodes{log: book.journal}}
-		reads, writes := site{addr: "a:1", sort: reading}, site{addr: "a:1", sort: writing}
+		reads, writes := site{addr: "a:1", class: reading}, site{addr: "a:1", class: writing}
 
 		all.note(writes, "LOADING", time.Time{}, time.Now())
 		all.note(site{slot: 7}, "CLUSTERDOWN", time.Time{}, time.Now())

@@ -86,7 +86,7 @@ type trip struct {
 	judged   bool   // a retry has decided about its commands
 	ended    bool   // How.Ended knows of its commands
 	commands []int  // which ones, for a retry
-	proves   sort   // what its success proves, for troubles
+	proves   class  // what its success proves, for troubles
 	sent     uint64 // see troubles.events
 	kept     bool   // a command's reply is in it, for retry.reclaim
 

@@ -14,24 +14,24 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// A sort ranks commands by what it proves that a server runs one: it may answer
-// commands without keys while it refuses all others, read while it refuses to write,
-// and then run a script that only reads as well.
-type sort uint8
+// A class ranks commands by what it proves that a server runs one. A server may answer
+// commands without keys while it refuses all others. It may read, and run scripts that only
+// read, while it refuses to write.
+type class uint8
 
 const (
-	keyless sort = iota
+	keyless class = iota
 	reading
 	maybeWriting // a script, or a command that the table does not have
 	writing
-	sorts
+	classes
 )
 
-// A site is what a trouble is a trouble of: a node, for commands of one sort, or
+// A site is what a trouble is a trouble of: a node, for commands of one class, or
 // a slot.
 type site struct {
 	addr    string // of a node; "": a slot is meant
-	sort    sort
+	class   class
 	slot    int32
 	command uint64 // of a slot: only for commands with this fingerprint, unless it is 0
 }
@@ -175,12 +175,12 @@ func (t *troubles) forgetLocked(now time.Time) {
 	t.endGapsLocked(isForgotten, func(g *gap) bool { return now.Sub(g.heard) > forgetTrouble })
 }
 
-// answeredLocked says that the node has run a command of the sort, sent at the
+// answeredLocked says that the node has run a command of the class, sent at the
 // time. That ends troubles for commands of which it proves no less, and that it
 // could not be reached.
-func (t *troubles) answeredLocked(addr string, by sort, sent uint64) {
-	for s := range sorts {
-		if known := t.at[site{addr: addr, sort: s}]; known != nil && known.endsWith(sent) && (s <= by || known.unsent) {
+func (t *troubles) answeredLocked(addr string, by class, sent uint64) {
+	for s := range classes {
+		if known := t.at[site{addr: addr, class: s}]; known != nil && known.endsWith(sent) && (s <= by || known.unsent) {
 			t.endLocked(known, isOver)
 		}
 	}
@@ -207,7 +207,7 @@ func (t *troubles) ranLocked(slot int32, command []byte, sent uint64) {
 
 // succeeded ends the troubles that the success of one command, which was sent at
 // the time, proves to have ended.
-func (t *troubles) succeeded(addr string, by sort, slot int32, command []byte, sent uint64) {
+func (t *troubles) succeeded(addr string, by class, slot int32, command []byte, sent uint64) {
 	if t.open.Load() == 0 {
 		return
 	}
@@ -231,7 +231,7 @@ func (t *troubles) endedBy(r *Request) {
 		if tr == nil || tr.judged || tr.Failed() || tr.Errors() > 0 {
 			continue
 		}
-		tr.proves = max(tr.proves, r.sort(i))
+		tr.proves = max(tr.proves, r.class(i))
 		if t.ofSlots+len(t.gaps) > 0 {
 			t.ranLocked(r.slots[i], r.command(i), tr.sent)
 		}
@@ -243,8 +243,8 @@ func (t *troubles) endedBy(r *Request) {
 	}
 }
 
-// sort returns what the i-th command's success proves.
-func (r *Request) sort(i int) sort {
+// class returns what the i-th command's success proves.
+func (r *Request) class(i int) class {
 	switch {
 	case r.slots[i] < 0:
 		return keyless

@@ -15,14 +15,14 @@ func TestTroubles(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
-	writes, reads, keys := site{addr: "a", sort: writing}, site{addr: "a", sort: reading}, site{addr: "a", sort: keyless}
-	scripts, other, slot := site{addr: "a", sort: maybeWriting}, site{addr: "b", sort: writing}, site{slot: 7}
+	writes, reads, keys := site{addr: "a", class: writing}, site{addr: "a", class: reading}, site{addr: "a", class: keyless}
+	scripts, other, slot := site{addr: "a", class: maybeWriting}, site{addr: "b", class: writing}, site{slot: 7}
 	mget, mset := site{slot: 7, command: fingerprint([]byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n"))}, site{slot: 7, command: 1}
 	type event struct {
 		at      site
 		unsent  bool
 		since   int // 0: the pool does not say
-		success *sort
+		success *class
 		slot    int32
 		command string
 		early   uint64 // how many commands had not met their trouble when it was sent
@@ -31,7 +31,7 @@ func TestTroubles(t *testing.T) {
 		e.early = 1
 		return e
 	}
-	success := func(s sort, slot int32, command string) event {
+	success := func(s class, slot int32, command string) event {
 		return event{at: site{addr: "a"}, success: &s, slot: slot, command: command}
 	}
 	for name, c := range map[string]struct {
@@ -128,7 +128,7 @@ func TestTroubleOfASlotCostsOthersNothing(t *testing.T) {
 // TestSitesAreNamed in errors.
 func TestSitesAreNamed(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "node a:1", site{addr: "a:1", sort: writing}.String())
+	require.Equal(t, "node a:1", site{addr: "a:1", class: writing}.String())
 	require.Equal(t, "slot 866", site{slot: 866, command: 1}.String())
 	require.Equal(t, "the whole cluster", site{slot: slots.NoKey}.String())
 }

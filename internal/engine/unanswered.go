@@ -29,7 +29,7 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) attem
 	if !x.client.passes(err, x.replicaOf(i) != nil) {
 		return final
 	}
-	t := x.client.unanswered(err, addr, x.request.sort(i), x.request.slots[i], now)
+	t := x.client.unanswered(err, addr, x.request.class(i), x.request.slots[i], now)
 	if s := x.inTrouble(i, because, t, now); s.Again() {
 		return s
 	}
@@ -37,14 +37,14 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) attem
 }
 
 // unanswered notes the trouble of a command that got no reply because of err.
-func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time.Time) trouble {
+func (c *Client) unanswered(err error, addr string, s class, slot int32, now time.Time) trouble {
 	if errors.Is(err, redislanes.ErrNoOwner) {
 		return c.troubles.noteGap(c.topology.Load(), slot, now)
 	}
 	if slot == slots.NoKey && errors.Is(err, redislanes.ErrDown) {
 		c.leaveHome(addr)
 	}
-	t := c.troubles.note(site{addr: addr, sort: s}, refusedDial(err), beganAt(err), now)
+	t := c.troubles.note(site{addr: addr, class: s}, refusedDial(err), beganAt(err), now)
 	t.silent = isSilence(err)
 	return t
 }

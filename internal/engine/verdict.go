@@ -53,7 +53,7 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 func (x *retry) succeeded(i int, addr string) {
 	x.attempts[i].trouble = nil
 	r := x.request
-	x.client.troubles.succeeded(addr, r.sort(i), r.slots[i], r.command(i), r.places[i].trip.sent)
+	x.client.troubles.succeeded(addr, r.class(i), r.slots[i], r.command(i), r.places[i].trip.sent)
 }
 
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
@@ -65,20 +65,20 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 		x.how.Replicas = false // no replica writes
 	}
 	x.attempts[i].replica = f == fate.ReadOnly && x.client.topology.Load().Single
-	at := siteOf(f, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
+	at := siteOf(f, addr, x.request.class(i), x.request.slots[i], x.request.command(i))
 	t := x.client.troubles.note(at, wire.ErrorCode(text), x.attempts[i].since(at), now)
 	return x.inTrouble(i, wasRefused, t, now)
 }
 
 // siteOf returns whose trouble the refusal of a command is.
-func siteOf(f fate.Fate, addr string, s sort, slot int32, command []byte) site {
+func siteOf(f fate.Fate, addr string, s class, slot int32, command []byte) site {
 	switch {
 	case (f == fate.Unserved || f == fate.Nowhere) && slot >= 0:
 		return site{slot: slot}
 	case f == fate.TryAgain && slot >= 0:
 		return site{slot: slot, command: fingerprint(command)}
 	}
-	return site{addr: addr, sort: s}
+	return site{addr: addr, class: s}
 }
 
 // replicaOf returns the replica that the i-th command was sent to; nil if there is none.

@@ -114,7 +114,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a read ends the trouble of lent writes", "internal/engine/lent.go",
-		"siteOf(to.Fate, addr, l.seen.refused,", "siteOf(to.Fate, addr, l.sort(),",
+		"siteOf(to.Fate, addr, l.seen.refused,", "siteOf(to.Fate, addr, l.class(),",
 		"./cluster", "TestReadsDoNotHideLentWrites", false,
 	},
 	{
