@@ -17,7 +17,7 @@ import (
 // commands that ran are never repeated, but for an EXPIRE behind one that did not
 // (see attempt.Order). Redirected ones go at once, the others after a backoff, and
 // commands of one slot together, so that they keep their order. Nothing waits
-// for the replies of another node: a trip is judged when it ends in trouble,
+// for the replies of another node: a trip is judged when it ends with an error,
 // while others are in flight. All commands of a slot that are in flight are in
 // one trip.
 type retry struct {
@@ -38,7 +38,7 @@ type retry struct {
 	later    []int         // those that wait until due, in order
 	due      time.Time     // unless later is empty
 	patience time.Time     // until when replicas may be silent; zero: for ever
-	had      time.Duration // what the context left when the first trip had ended in trouble
+	had      time.Duration // what the context left when the first trip had ended with an error
 
 	steps  []attempt.Step // of the commands that are being judged
 	asking bound          // an ASKING in the request's arena
@@ -117,8 +117,8 @@ func (x *retry) wait(ctx context.Context) {
 	}
 }
 
-// judgeEnded judges the commands that have no trip, and those whose trip has
-// ended in trouble.
+// judgeEnded judges the commands that have no trip, and those of trips that have
+// ended with an error.
 func (x *retry) judgeEnded() {
 	if unplaced := x.unplaced; len(unplaced) > 0 {
 		x.unplaced = nil
@@ -126,7 +126,7 @@ func (x *retry) judgeEnded() {
 	}
 	f := x.flight
 	for _, t := range f.trips[f.settled:f.used] {
-		if !t.judged && t.Troubled() {
+		if !t.judged && t.HasError() {
 			t.judged = true
 			f.observed.end(t)
 			x.judgeAll(t.commands)
