@@ -35,7 +35,7 @@ type Client struct {
 
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
-	troubles troubles
+	outages  outages
 	journal  *guard.Journal
 
 	exchanges sync.Pool // of *sharedExchange; each client has its own, so that a synctest bubble keeps what it has made
@@ -67,7 +67,7 @@ func newClient(cfg Config, seeds []string) *Client {
 		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Doubt), skipped: make(map[slots.Skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
 	c.asker = asker{cfg, &c.tasks}
 	c.journal = guard.NewJournal(cfg.Logger)
-	c.troubles.episodes.log = c.journal
+	c.outages.episodes.log = c.journal
 	c.topology.Store(slots.NewTable[*node](nil, nil))
 	return c
 }

@@ -82,7 +82,7 @@ func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 
 // end draws the conclusions from a request that has ended.
 func (c *Client) end(r *Request) {
-	c.troubles.endedBy(r)
+	c.outages.endedBy(r)
 	if !r.clean {
 		c.noteOutcomes(r)
 	}
@@ -109,7 +109,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 		fast, n = r.splitSlow(n)
 	}
 	first := f.used
-	f.now = c.troubles.events.Load()
+	f.now = c.outages.events.Load()
 	for i := range n {
 		f.trip(nil, r.arena, how.Goroutines).SetSlow(i >= fast)
 	}

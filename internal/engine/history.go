@@ -17,7 +17,7 @@ type history struct {
 	why       why   // it is sent again
 	overtaken bool  // a later command of its slot has run
 	to        route // where the last redirect sent it; without a node: by the map
-	trouble   *trouble
+	outage    *outage
 	replica   bool // a server without cluster mode has refused it because it is a replica
 	doubt     attempt.Doubt
 }
@@ -42,11 +42,11 @@ const (
 	wasUnknownScript // EVALSHA of a script that the server does not know
 )
 
-// since returns since when the command itself has met trouble at the site, zero
-// if it has not: not all troubles are remembered.
+// since returns when the outage of the site began that the command itself has met, zero if
+// it has met none: not all outages are remembered.
 func (a *history) since(at site) time.Time {
-	if a.trouble != nil && a.trouble.site == at {
-		return a.trouble.since
+	if a.outage != nil && a.outage.site == at {
+		return a.outage.Since
 	}
 	return time.Time{}
 }
@@ -66,8 +66,8 @@ func (r *Request) failed(i int, addr string, err error) *redislanes.Error {
 // explain adds to a command's error what is known of it, if it was tried from
 // began on for the time that it took.
 func (a *history) explain(err *redislanes.Error, began time.Time, took time.Duration) {
-	if err.Tries = a.tries; a.trouble != nil {
-		err.Since = a.trouble.since
+	if err.Tries = a.tries; a.outage != nil {
+		err.Since = a.outage.Since
 	}
 	err.Cause = a.explained(err.Cause, began, took)
 }
@@ -80,9 +80,9 @@ func (a *history) explained(err error, began time.Time, took time.Duration) erro
 		err = fmt.Errorf("%w; the server is a replica: give New the address of its primary, or set Config.Sentinel", err)
 	}
 	switch {
-	case a.trouble != nil:
-		t := a.trouble
-		return &cause.Tried{Where: t.String(), For: began.Add(took).Sub(t.since), Tries: a.tries, Took: took, Err: err}
+	case a.outage != nil:
+		t := a.outage
+		return &cause.Tried{Where: t.String(), For: began.Add(took).Sub(t.Since), Tries: a.tries, Took: took, Err: err}
 	case a.tries > 1:
 		return &cause.Tried{Tries: a.tries, Took: took, Err: err}
 	}

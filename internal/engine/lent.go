@@ -40,7 +40,7 @@ type lending struct {
 	began   time.Time     // when the first try ended
 	had     time.Duration // what the context left then
 	seen    seen          // in the last try
-	sent    uint64        // when that began, see troubles.events
+	sent    uint64        // when that began, see outages.events
 
 	retries, redirects int
 	redirected         bool         // the last try is where a redirect pointed
@@ -111,7 +111,7 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 
 func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
 	defer conn.Return()
-	l.seen, l.sent = seen{refused: l.class()}, l.client.troubles.events.Load()
+	l.seen, l.sent = seen{refused: l.class()}, l.client.outages.events.Load()
 	return wire.Perform(ctx, l.action, lentConn{conn, l.client, l.asking, &l.seen, l.groups(), false})
 }
 
@@ -121,7 +121,7 @@ func (l *lending) succeeded() {
 	if l.seen.ran == keyless {
 		slot = slots.NoKey
 	}
-	l.client.troubles.succeeded(l.to.Address(), l.seen.ran, slot, nil, l.sent)
+	l.client.outages.succeeded(l.to.Address(), l.seen.ran, slot, nil, l.sent)
 }
 
 // class is that of an action which has not begun: nobody knows whether it writes.
@@ -160,21 +160,21 @@ func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
 	return l.again(ctx, l.client.unanswered(err, addr, l.class(), l.slot, now), &l.client.counters.notSent, now)
 }
 
-// again applies the rule for all troubles: it waits and reports whether there is
+// again applies the rule for all outages: it waits and reports whether there is
 // to be another try. What a replica does not answer is another one's or the primary's.
-func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, now time.Time) bool {
+func (l *lending) again(ctx context.Context, t outage, count *atomic.Uint64, now time.Time) bool {
 	l.client.hint()
 	if l.began.IsZero() {
 		l.began, l.had = now, timeLeft(ctx, now)
 	}
-	l.attempt.hops, l.attempt.trouble = 0, &t
+	l.attempt.hops, l.attempt.outage = 0, &t
 	replica, grace := l.replica, l.client.cfg.DownGrace
 	l.to, l.replica, l.asking = nil, nil, false
-	switch t.outage().Next(replica != nil, now, l.had, grace) {
+	switch t.Next(replica != nil, now, l.had, grace) {
 	case attempt.Turn:
 		l.avoid = append(l.avoid, replica)
 	case attempt.Retry:
-		if l.client.wait(ctx, attempt.Backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil {
+		if l.client.wait(ctx, attempt.Backoff(l.attempt.tries, grace-now.Sub(t.Since))) != nil {
 			return false
 		}
 	default:
@@ -221,7 +221,7 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 	now := time.Now()
 	l.attempt.replica = to.Fate == fate.ReadOnly && l.client.topology.Load().Single
 	at := siteOf(to.Fate, addr, l.seen.refused, l.slot, nil)
-	met := l.client.troubles.note(at, wire.ErrorCode([]byte(reply.S)), l.attempt.since(at), now)
+	met := l.client.outages.note(at, wire.ErrorCode([]byte(reply.S)), l.attempt.since(at), now)
 	return l.again(ctx, met, &l.client.counters.refused, now)
 }
 

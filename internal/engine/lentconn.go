@@ -30,7 +30,7 @@ type lentConn struct {
 }
 
 // seen is what the commands that an action sent over its connection tell of the
-// node's troubles.
+// node's outages.
 type seen struct {
 	ran     class // what the success of those that ran proves
 	refused class // of the first that was refused

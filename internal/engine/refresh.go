@@ -294,7 +294,7 @@ const (
 )
 
 // A pacer says how soon a refresh may follow the last one: a token bucket, from which
-// each refresh takes one. When a trouble was counted as over once nothing was fetched
+// each refresh takes one. When an outage was counted as over once nothing was fetched
 // for a while, regular refreshes every five seconds kept it going, and a failover was
 // noticed late.
 type pacer struct {

@@ -86,8 +86,8 @@ type trip struct {
 	judged   bool   // a retry has decided about its commands
 	ended    bool   // How.Ended knows of its commands
 	commands []int  // which ones, for a retry
-	proves   class  // what its success proves, for troubles
-	sent     uint64 // see troubles.events
+	proves   class  // what its success proves, for outages
+	sent     uint64 // see outages.events
 	kept     bool   // a command's reply is in it, for retry.reclaim
 
 	// For the observation, if somebody is told of the group.
@@ -109,7 +109,7 @@ type flight struct {
 	settled   int           // how many of the first trips are complete, and judged
 	mine      []*wire.Batch // those that the caller must flush and read
 	open      bool          // not all trips are known to be complete
-	now       uint64        // when trips that are made now are sent, see troubles.events
+	now       uint64        // when trips that are made now are sent, see outages.events
 	abandoned bool
 
 	request  *Request

@@ -199,11 +199,11 @@ func (x *retry) keepOrder(commands []int) {
 		switch {
 		case c.Leads:
 			of := x.attempts[c.Index+1]
-			a.why, a.to, a.trouble, a.hops = of.why, of.to, of.trouble, of.hops
+			a.why, a.to, a.outage, a.hops = of.why, of.to, of.outage, of.hops
 		case c.Early:
 			a.why = wasEarly
 		case c.Along:
-			a.trouble = x.attempts[c.Index-1].trouble // how long it may go on is that one's, too
+			a.outage = x.attempts[c.Index-1].outage // how long it may go on is that one's, too
 		}
 		if c.Early {
 			if reply, _, err := r.lastTry(c.Index); err == nil && !resp.IsError(reply) {
@@ -246,8 +246,8 @@ func (x *retry) schedule(commands []int, now time.Time) {
 
 // left returns how long the command may be sent again.
 func (x *retry) left(i int, now time.Time) time.Duration {
-	if t := x.attempts[i].trouble; t != nil {
-		return x.client.cfg.DownGrace - now.Sub(t.since)
+	if t := x.attempts[i].outage; t != nil {
+		return x.client.cfg.DownGrace - now.Sub(t.Since)
 	}
 	return attempt.MaxBackoff
 }
@@ -259,7 +259,7 @@ func (x *retry) send(ctx context.Context) {
 	asking := x.askingBounds()
 	x.reclaim()
 	first := f.used
-	f.now = x.client.troubles.events.Load()
+	f.now = x.client.outages.events.Load()
 	for _, i := range x.now {
 		x.count(i)
 		to, replica, asks, err := x.target(t, i)

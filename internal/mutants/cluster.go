@@ -108,7 +108,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestSlowStaysSlowInLaterWaves", false,
 	},
 	{
-		"a reply from before a trouble ends it", "internal/engine/trouble.go",
+		"a reply from before a trouble ends it", "internal/engine/outage.go",
 		"return t.met <= sent", "return true",
 		"./cluster", "TestEarlierReplyEndsNoTrouble", false,
 	},
@@ -279,22 +279,22 @@ var ofCluster = []mutant{
 	},
 	{
 		"a success does not end a trouble", "internal/engine/exec.go",
-		"\tc.troubles.endedBy(r)\n", "",
+		"\tc.outages.endedBy(r)\n", "",
 		"./cluster", "TestDeadForGood/LOADING", false,
 	},
 	{
-		"reads end a trouble of writes", "internal/engine/trouble.go",
+		"reads end a trouble of writes", "internal/engine/outage.go",
 		"(s <= by || known.unsent)", "true",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
-		"scripts end a trouble of writes", "internal/engine/trouble.go",
+		"scripts end a trouble of writes", "internal/engine/outage.go",
 		"return maybeWriting", "return writing",
 		"./cluster", "TestScriptsDoNotHideWrites", false,
 	},
 	{
 		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/verdict.go",
-		"\tx.attempts[i].trouble = nil\n\treturn attempt.Ran\n}", "\tx.succeeded(i, addr)\n\treturn attempt.Ran\n}",
+		"\tx.attempts[i].outage = nil\n\treturn attempt.Ran\n}", "\tx.succeeded(i, addr)\n\treturn attempt.Ran\n}",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
@@ -304,7 +304,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"each command for a slot without an owner has a grace of its own", "internal/engine/gap.go",
-		"g.heard, since = now, g.since", "g.heard = now",
+		"g.heard, since = now, g.Since", "g.heard = now",
 		"./cluster", "TestNoOwnerGrace", false,
 	},
 	{
@@ -343,17 +343,17 @@ var ofCluster = []mutant{
 		"./cluster", "TestSlowPrimaryIsAskedOnce", false,
 	},
 	{
-		"troubles of slots are remembered without end", "internal/engine/trouble.go",
-		"return t.ofSlots < maxTroubles", "return true",
+		"troubles of slots are remembered without end", "internal/engine/outage.go",
+		"return t.ofSlots < maxOutages", "return true",
 		"./internal/engine", "TestTroublesAreBounded", false,
 	},
 	{
-		"troubles of slots leave no room for those of nodes", "internal/engine/trouble.go",
-		"return len(t.at)-t.ofSlots < maxTroubles", "return len(t.at) < maxTroubles",
+		"troubles of slots leave no room for those of nodes", "internal/engine/outage.go",
+		"return len(t.at)-t.ofSlots < maxOutages", "return len(t.at) < maxTroubles",
 		"./internal/engine", "TestTroublesAreBounded", false,
 	},
 	{
-		"one slot in trouble costs the commands of all slots", "internal/engine/trouble.go",
+		"one slot in trouble costs the commands of all slots", "internal/engine/outage.go",
 		"if t.slots[slot] == 0 {", "if t.ofSlots == 0 {",
 		"./internal/engine", "TestTroubleOfASlotCostsOthersNothing", false,
 	},
