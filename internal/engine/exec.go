@@ -258,7 +258,7 @@ func (f *flight) hasError() bool {
 // others are open.
 func (f *flight) tell(how How) {
 	r := f.request
-	if how.Ended == nil || !f.open && r.attempts == nil {
+	if how.Ended == nil || !f.open && r.histories == nil {
 		return
 	}
 	for _, t := range f.trips[f.settled:f.used] {

@@ -16,7 +16,7 @@ func (l *lending) observed(ctx context.Context) error {
 	l.told = &observation{client: c, ctx: c.beginRequest(ctx, start)}
 	err := l.perform(ctx)
 	info := redislanes.RequestInfo{
-		Took: c.now() - began, Commands: l.commands, Trips: l.attempt.tries, Retries: l.retries, Redirects: l.redirects,
+		Took: c.now() - began, Commands: l.commands, Trips: l.history.tries, Retries: l.retries, Redirects: l.redirects,
 	}
 	if l.to != nil {
 		info.Addr = l.to.Address()
@@ -39,7 +39,7 @@ func (l *lending) groups() *lentGroups {
 	if l.told == nil || !l.client.tracesGroups() {
 		return nil
 	}
-	return &lentGroups{l.told, l.to.Info(), l.attempt.tries, l.redirected}
+	return &lentGroups{l.told, l.to.Info(), l.history.tries, l.redirected}
 }
 
 // begin tells of commands that are about to be sent, in so many bytes, and returns what

@@ -47,9 +47,9 @@ type Request struct {
 
 	ended []int // commands that How.Ended is told of
 
-	attempts []history // of each command, if some had to be sent again
-	began    time.Time // when the first of these ended
-	took     time.Duration
+	histories []history // of each command, if some had to be sent again
+	began     time.Time // when the first of these ended
+	took      time.Duration
 }
 
 type bound struct{ from, to int }
@@ -127,7 +127,7 @@ func (r *Request) Reset() {
 		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
-	r.clean, r.err, r.attempts, r.probes = false, nil, nil, false
+	r.clean, r.err, r.histories, r.probes = false, nil, nil, false
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
 	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
@@ -298,8 +298,8 @@ var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.E
 // the i-th command in all its tries. There are both if the reply is of no use (see ambiguous).
 func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
 	reply, addr, err = r.lastTry(i)
-	if r.attempts != nil {
-		reply, err = r.attempts[i].outcome(reply, err)
+	if r.histories != nil {
+		reply, err = r.histories[i].outcome(reply, err)
 	}
 	return reply, addr, err
 }

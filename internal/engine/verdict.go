@@ -26,9 +26,9 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 	to := slots.ParseRedirect(text, addr)
 	switch {
 	case to.Fate == fate.NoScript:
-		x.attempts[i].outage = nil
+		x.histories[i].outage = nil
 		if x.request.sendText(i) {
-			x.attempts[i].why = wasUnknownScript
+			x.histories[i].why = wasUnknownScript
 			return attempt.Follow
 		}
 		return attempt.Ran
@@ -37,7 +37,7 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 	case to.Fate.Passes():
 		return x.judgeRefusal(i, to.Fate, text, addr, now)
 	case to.Fate.Refused():
-		x.attempts[i].outage = nil
+		x.histories[i].outage = nil
 		return attempt.Stands
 	}
 	if attempt.Stale(to.Fate, text, x.replicaOf(i) != nil) {
@@ -45,13 +45,13 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 		x.client.hint()
 	}
 	// Not a success: the server may say so before it looks whether it may write.
-	x.attempts[i].outage = nil
+	x.histories[i].outage = nil
 	return attempt.Ran
 }
 
 // succeeded notes that the server runs commands.
 func (x *retry) succeeded(i int, addr string) {
-	x.attempts[i].outage = nil
+	x.histories[i].outage = nil
 	r := x.request
 	x.client.outages.succeeded(addr, r.class(i), r.slots[i], r.command(i), r.places[i].trip.sent)
 }
@@ -64,9 +64,9 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 	} else if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
-	x.attempts[i].replica = f == fate.ReadOnly && x.client.topology.Load().Single
+	x.histories[i].replica = f == fate.ReadOnly && x.client.topology.Load().Single
 	at := siteOf(f, addr, x.request.class(i), x.request.slots[i], x.request.command(i))
-	t := x.client.outages.note(at, wire.ErrorCode(text), x.attempts[i].since(at), now)
+	t := x.client.outages.note(at, wire.ErrorCode(text), x.histories[i].since(at), now)
 	return x.inOutage(i, wasRefused, t, now)
 }
 
@@ -92,7 +92,7 @@ func (x *retry) replicaOf(i int) *node {
 // inOutage applies the one rule for retries to a command that has met the outage.
 func (x *retry) inOutage(i int, because why, t outage, now time.Time) attempt.Step {
 	x.client.hint()
-	a := &x.attempts[i]
+	a := &x.histories[i]
 	a.why, a.hops, a.outage = because, 0, &t
 	a.replica = a.replica && because == wasRefused
 	replica := x.replicaOf(i)

@@ -294,7 +294,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/verdict.go",
-		"\tx.attempts[i].outage = nil\n\treturn attempt.Ran\n}", "\tx.succeeded(i, addr)\n\treturn attempt.Ran\n}",
+		"\tx.histories[i].outage = nil\n\treturn attempt.Ran\n}", "\tx.succeeded(i, addr)\n\treturn attempt.Ran\n}",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{

@@ -111,7 +111,7 @@ var known = []mutant{
 	},
 	{
 		"9 an action whose first try ran in part was not sent", "internal/engine/lent.go",
-		"if l.seen.wrote && !l.attempt.doubt.Any() {", "if false {",
+		"if l.seen.wrote && !l.history.doubt.Any() {", "if false {",
 		"./cluster", "TestDoubtAboutALentAction", false,
 	},
 	{
