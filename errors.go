@@ -54,7 +54,7 @@ var (
 	// the connection: one that changes its state (MULTI, WATCH, SELECT, SUBSCRIBE, ...), WAIT
 	// and WAITAOF, which wait for the writes of their own connection, and in a pipeline also
 	// one that may block (BLPOP, XREAD with BLOCK, ...). Use radix.WithConn, which lends a
-	// connection, or Client.Do for one that blocks. On a lent connection it refuses commands
+	// connection, or Client.Do for one that blocks. On a dedicated connection it refuses commands
 	// that are not answered with one reply (CLIENT REPLY, REPLCONF, MONITOR in a
 	// transaction, ...). It wraps [ErrNotSent].
 	ErrShared = fmt.Errorf("command changes the state of its connection, use radix.WithConn to be lent one: %w", ErrNotSent)

@@ -31,7 +31,7 @@ type Laned struct {
 	MaxLanes int
 
 	// IdleTimeout is how long the load must have been low for lanes to be
-	// taken away, or for lent connections to be closed. Default 10 s.
+	// taken away, or for dedicated connections to be closed. Default 10 s.
 	IdleTimeout time.Duration
 
 	// Strategy chooses the lane for each batch, but for slow ones, which take

@@ -68,7 +68,7 @@ type Look struct {
 // A Sight is what a look sees of a connection.
 type Sight struct {
 	Progress uint64
-	InFlight bool          // something is in flight; never so for a lent connection, whose user may block it
+	InFlight bool          // something is in flight; never so for a dedicated connection: its user may block it
 	Ended    bool          // it is closed and may need a moment to end
 	Trip     time.Duration // how long its last batch took; 0: none has ended
 }
@@ -110,7 +110,7 @@ type Verdict struct {
 }
 
 // Judge ends the look. dials says whether a dial is out, or the next one behind those that
-// were given up, and no connection is there but lent ones and those that are ending; waited
+// were given up, and no connection is there but dedicated ones and those that are ending; waited
 // whether callers wait for it.
 func (l *Look) Judge(dials, waited bool) (v Verdict) {
 	s := l.s

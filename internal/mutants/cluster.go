@@ -63,7 +63,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestRedirectToItselfWithoutAMap", false,
 	},
 	{
-		"a stale lent connection stays in use", "internal/engine/lent.go",
+		"a stale lent connection stays in use", "internal/engine/dedicated.go",
 		"if attempt.Stale(to.Fate, []byte(reply.S), l.replica != nil) {", "if attempt.Stale(fate.Unserved, []byte(reply.S), l.replica != nil) {",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
@@ -113,12 +113,12 @@ var ofCluster = []mutant{
 		"./cluster", "TestEarlierReplyEndsNoTrouble", false,
 	},
 	{
-		"a read ends the trouble of lent writes", "internal/engine/lent.go",
+		"a read ends the trouble of lent writes", "internal/engine/dedicated.go",
 		"siteOf(to.Fate, addr, l.seen.refused,", "siteOf(to.Fate, addr, l.class(),",
 		"./cluster", "TestReadsDoNotHideLentWrites", false,
 	},
 	{
-		"a WATCH that ran ends a trouble of reads", "internal/engine/lentconn.go",
+		"a WATCH that ran ends a trouble of reads", "internal/engine/dedicated_conn.go",
 		"s.ran = max(s.ran, provenBy(encoded))", "s.ran = max(s.ran, sortOf(encoded))",
 		"./cluster", "TestWatchDoesNotHideLoading", false,
 	},
@@ -133,7 +133,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestRefusalsReachNoReceiver", false,
 	},
 	{
-		"a blocking pipeline is repeated of which a part has run", "internal/engine/lent.go",
+		"a blocking pipeline is repeated of which a part has run", "internal/engine/dedicated.go",
 		"l.once && !l.seen.some", "l.once",
 		"./cluster", "TestBlockingPipelineIsNotRepeated", false,
 	},
@@ -228,12 +228,12 @@ var ofCluster = []mutant{
 		"./cluster", "TestCrossSlotIsRefusedUnsent", false,
 	},
 	{
-		"a redirect on a lent connection reaches the receiver", "internal/engine/lentconn.go",
+		"a redirect on a lent connection reaches the receiver", "internal/engine/dedicated_conn.go",
 		"if refused != nil && !c.seen.some {", "if refused = nil; refused != nil {",
 		"./cluster", "TestLentRedirectsReachNoReceiver", false,
 	},
 	{
-		"ASKING inside a transaction", "internal/engine/lentconn.go",
+		"ASKING inside a transaction", "internal/engine/dedicated_conn.go",
 		"if !inTransaction {", "if request != nil || !inTransaction || inTransaction {",
 		"./cluster", "TestLentRedirectsReachNoReceiver", false,
 	},
@@ -358,7 +358,7 @@ var ofCluster = []mutant{
 		"./internal/engine", "TestTroubleOfASlotCostsOthersNothing", false,
 	},
 	{
-		"lent connections retry for as long as their context lasts", "internal/engine/lent.go",
+		"lent connections retry for as long as their context lasts", "internal/engine/dedicated.go",
 		"\tcase attempt.Retry:\n", "\tcase attempt.Retry, attempt.Stands:\n",
 		"./cluster", "TestLentActionsKnowTheGrace", false,
 	},

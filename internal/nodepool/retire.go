@@ -117,7 +117,7 @@ func (p *Pool) drainLocked(why error, which func(*member) bool) (any bool) {
 		switch {
 		case m.state == leaving || !which(m):
 			continue
-		case m.state == lent:
+		case m.state == dedicated:
 			m.spent = why
 		default:
 			p.leaveLocked(m, why, false)
@@ -150,7 +150,7 @@ func (p *Pool) rotateLocked(now time.Time) {
 	for _, m := range p.members {
 		switch {
 		case m.state == leaving || m.spent != nil || now.Before(m.until):
-		case m.state == lent:
+		case m.state == dedicated:
 			m.spent = errAged
 		case room > 0:
 			p.leaveLocked(m, errAged, false)

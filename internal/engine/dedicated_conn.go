@@ -15,18 +15,18 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A lentConn is a lent connection whose replies are judged as they came: what
+// A dedicatedConn is a dedicated connection. Its replies are judged as they came: what
 // the server refused or redirected is an error, whatever the receiver makes of
 // error replies (resp3.RawMessage and resp3.SimpleError take them as values, so
 // that a BLPOP succeeded with a MOVED).
 // Where ASK has led to, it sends ASKING before the commands that need it.
-type lentConn struct {
-	*nodepool.Lent
+type dedicatedConn struct {
+	*nodepool.Dedicated
 	client *Client
 	asking bool
 	seen   *seen
-	groups *lentGroups // nil: nobody is told
-	probes bool        // see wire.Probes
+	groups *dedicatedGroups // nil: nobody is told
+	probes bool             // see wire.Probes
 }
 
 // seen is what the commands that an action sent over its connection tell of the
@@ -95,12 +95,12 @@ func classOf(encoded []byte) class {
 	return writing
 }
 
-func (c lentConn) Do(ctx context.Context, action radix.Action) error {
+func (c dedicatedConn) Do(ctx context.Context, action radix.Action) error {
 	c.probes = wire.Probes(action)
 	return wire.Perform(ctx, action, c)
 }
 
-func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	request, err := c.Prepare(ctx, marshal, unmarshalInto)
 	if request == nil {
 		c.client.noteExchange(marshal, err)
@@ -171,7 +171,7 @@ func without(replies []byte, marked []bool) (kept []byte) {
 
 // refusedOf returns the error of the first command that the server did not run but
 // might later or elsewhere, or that it may have run; nil if there is none.
-func (c lentConn) refusedOf(commands [][]byte, replies []byte) error {
+func (c dedicatedConn) refusedOf(commands [][]byte, replies []byte) error {
 	addr := c.Address()
 	for _, encoded := range commands {
 		var reply []byte

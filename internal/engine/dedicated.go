@@ -98,7 +98,7 @@ func (l *lending) outcome(err error) error {
 }
 
 // lend gets a connection: from where a redirect pointed, or by the map.
-func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
+func (l *lending) lend(ctx context.Context) (*nodepool.Dedicated, error) {
 	if l.redirected = l.to != nil; !l.redirected {
 		t := l.client.topology.Load()
 		if t.Primary(l.slot) == nil {
@@ -109,10 +109,10 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 	return l.to.Lend(ctx)
 }
 
-func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
+func (l *lending) performOn(ctx context.Context, conn *nodepool.Dedicated) error {
 	defer conn.Return()
 	l.seen, l.sent = seen{refused: l.class()}, l.client.outages.events.Load()
-	return wire.Perform(ctx, l.action, lentConn{conn, l.client, l.asking, &l.seen, l.groups(), false})
+	return wire.Perform(ctx, l.action, dedicatedConn{conn, l.client, l.asking, &l.seen, l.groups(), false})
 }
 
 // succeeded notes what the action's commands have proved.
