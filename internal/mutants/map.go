@@ -8,7 +8,7 @@ var ofMap = []mutant{
 		"./cluster", "TestStandaloneSeed", false,
 	},
 	{
-		"map: commands are sent to a server without cluster mode", "internal/engine/member.go",
+		"map: commands are sent to a server without cluster mode", "internal/engine/admit.go",
 		"case slots.ClusterDisabled(mode) || slots.ClusterDisabled(id):", "case false:",
 		"./cluster", "TestStandaloneServerAtANodesAddress/fixed", false,
 	},
@@ -23,7 +23,7 @@ var ofMap = []mutant{
 		"./cluster", "TestNameFollowsLater", false,
 	},
 	{
-		"map: connections to another node than the address's stay in use", "internal/engine/member.go",
+		"map: connections to another node than the address's stay in use", "internal/engine/admit.go",
 		"if !now.Means(addr, before) {", "if addr == \"\" {",
 		"./cluster", "TestAnotherNodeAtTheAddress", false,
 	},
@@ -173,7 +173,7 @@ var ofMap = []mutant{
 		"./cluster", "TestStormOfMovedIsCheap", false,
 	},
 	{
-		"NoIdentity: connections ask all the same", "internal/engine/member.go",
+		"NoIdentity: connections ask all the same", "internal/engine/admit.go",
 		"\tcase c.cfg.NoIdentity:\n", "\tcase false:\n",
 		"./cluster", "TestNarrowACL", false,
 	},

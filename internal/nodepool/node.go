@@ -169,10 +169,10 @@ func (n *Node) Renew() {
 	}
 }
 
-// Readmit asks wire.Purpose.Member again about each connection, by what its server said
+// Readmit asks wire.Purpose.Admits again about each connection, by what its server said
 // of itself when it was dialled, and replaces those that are not admitted any more: each
 // when nothing is in flight on it or, if a user has it, when it is returned. It must be
-// called when Member has come to answer otherwise. A connection that is being dialled
+// called when Admits has come to answer otherwise. A connection that is being dialled
 // is asked about once more when it joins. A server that was refused is dialled again now.
 func (n *Node) Readmit() {
 	for _, p := range n.pools() {

@@ -21,14 +21,14 @@ type Purpose struct {
 	// without cluster mode, which refuses the command, is used all the same.
 	ReadOnly bool
 
-	// Member, if not nil, decides whether the server is the one that is meant. It
+	// Admits, if not nil, decides whether the server is the one that is meant. It
 	// is given the address and the server's replies, as they came, to READWRITE
 	// (READONLY if ReadOnly is set) and CLUSTER MYID, with which each handshake
 	// then ends, without a round trip of their own. Its error fails the dial. It
 	// is called from many goroutines.
-	Member func(addr string, mode, id []byte) error
+	Admits func(addr string, mode, id []byte) error
 
-	// Role asks for ROLE instead, whose reply Member is given as the id.
+	// Role asks for ROLE instead, with its reply as the id of Admits.
 	Role bool
 
 	// Sentinel says that a Sentinel is meant.
