@@ -49,7 +49,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a standalone server that answers sooner takes the slots", "internal/slots/judge.go",
-		"return another // it has other data", "return noDoubt",
+		"return another // it has other data", "return NoFlaw",
 		"./cluster", "TestSlowStandaloneServerStays", false,
 	},
 	{
