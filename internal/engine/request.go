@@ -123,7 +123,7 @@ const largeArena = 64 << 10
 func (r *Request) Reset() {
 	if r.spare++; cap(r.arena) <= largeArena || len(r.arena) >= cap(r.arena)/4 {
 		r.spare = 0
-	} else if r.spare == wire.SpareTrips {
+	} else if r.spare == wire.SpareUses {
 		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]

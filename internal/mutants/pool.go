@@ -299,7 +299,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a connection with a command under way is lent again", "internal/nodepool/dedicated.go",
-		"case c.trips > 0:", "case c.trips > 1:",
+		"case c.underWay > 0:", "case c.underWay > 1:",
 		"./internal/nodepool", "TestReturnDuringACommand", false,
 	},
 	{

@@ -26,7 +26,7 @@ type Dedicated struct {
 
 	mu       sync.Mutex // guards what follows; never held across I/O
 	returned bool
-	trips    int // requests that wait for replies
+	underWay int // requests that wait for replies
 	usage    usage
 	stream   *stream // that it goes over instead, see Dedicated.Stream
 }
@@ -142,7 +142,7 @@ func (c *Dedicated) begin() error {
 	if c.returned {
 		return wire.NotSent(c.Address(), cause.ErrReturned)
 	}
-	if c.trips++; c.trips > 1 {
+	if c.underWay++; c.underWay > 1 {
 		c.usage.condition = max(c.usage.condition, changed) // in which order the commands ran is not known
 	}
 	return nil
@@ -160,7 +160,7 @@ func (m *member) expectEnd() {
 func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trips--
+	c.underWay--
 	for i, sent := range commands {
 		reply, missing := batch.Reply(i)
 		if missing != nil && err == nil {
@@ -181,7 +181,7 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies 
 // conditionLocked returns how the connection would come back now.
 func (c *Dedicated) conditionLocked() condition {
 	switch {
-	case c.trips > 0:
+	case c.underWay > 0:
 		return spoilt
 	case c.usage.open:
 		return max(c.usage.condition, changed)

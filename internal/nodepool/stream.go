@@ -47,7 +47,7 @@ func (c *Dedicated) Prepare(ctx context.Context, marshal, unmarshalInto any) (re
 // unless the dedicated connection is in a state that a new one would not be in.
 func (c *Dedicated) streamFor(ctx context.Context, request []byte) (*stream, error) {
 	c.mu.Lock()
-	has, usable := c.stream, !c.returned && c.trips == 0 && c.conditionLocked() == clean
+	has, usable := c.stream, !c.returned && c.underWay == 0 && c.conditionLocked() == clean
 	c.mu.Unlock()
 	if has != nil || !usable || !hasStream(request) {
 		return has, nil
