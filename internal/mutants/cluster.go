@@ -153,7 +153,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestZones", false,
 	},
 	{
-		"each replica is asked for a write", "internal/engine/verdict.go",
+		"each replica is asked for a write", "internal/engine/judge.go",
 		"x.how.Replicas = false // no replica writes", "_ = x",
 		"./cluster", "TestWriteToReplicas", false,
 	},
@@ -253,7 +253,7 @@ var ofCluster = []mutant{
 		"./pipeline", "TestScriptKeepsItsOrder", false,
 	},
 	{
-		"NOSCRIPT stands", "internal/engine/verdict.go",
+		"NOSCRIPT stands", "internal/engine/judge.go",
 		"if x.request.sendText(i) {", "if false {",
 		"./pipeline", "TestScript", false,
 	},
@@ -293,12 +293,12 @@ var ofCluster = []mutant{
 		"./cluster", "TestScriptsDoNotHideWrites", false,
 	},
 	{
-		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/verdict.go",
+		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/judge.go",
 		"\tx.histories[i].outage = nil\n\treturn attempt.Ran\n}", "\tx.succeeded(i, addr)\n\treturn attempt.Ran\n}",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
-		"other keys end a TRYAGAIN", "internal/engine/verdict.go",
+		"other keys end a TRYAGAIN", "internal/engine/judge.go",
 		"return site{slot: slot, command: fingerprint(command)}", "return site{slot: slot}",
 		"./cluster", "TestTryAgainIsAboutItsKeys", false,
 	},
@@ -328,7 +328,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestSecondaryFallsBack/silent", false,
 	},
 	{
-		"a replica that refuses is asked again", "internal/engine/verdict.go",
+		"a replica that refuses is asked again", "internal/engine/judge.go",
 		"Next(replica != nil || x.givesUp,", "Next(x.givesUp,",
 		"./cluster", "TestSecondaryFallsBack/LOADING", false,
 	},

@@ -64,7 +64,7 @@ var known = []mutant{
 		"./cluster", "TestUnknownEndpoints", false,
 	},
 	{
-		"8 MOVED and ASK reach the caller", "internal/engine/verdict.go",
+		"8 MOVED and ASK reach the caller", "internal/engine/judge.go",
 		"return x.follow(i, to, text, addr, now)\n", "return attempt.Stands\n",
 		"./cluster", "TestRadixPipelineFollowsRedirects", false,
 	},
