@@ -168,12 +168,16 @@ func (p *Poll) majority(votes []Vote, allAnswered bool) *Map {
 	return nil
 }
 
-// newCluster believes what a client that is started now would find: that the cluster
-// was made anew, if no node of ours answers, all that answers is one other cluster, and
-// a seed is part of it, or more than half of our primaries' addresses. Seeds that fail to
-// answer do not count: they may be gone for good. Where servers failed to answer it takes
-// two refreshes: a connection to one of ours may have been reset just then. A server
-// that answers, and does not tell its map for now, may be ours.
+// newCluster believes that the cluster was made anew if all of these hold:
+//
+//   - no node of ours answers,
+//   - all servers that answer are of one other cluster,
+//   - a seed is part of it, or more than half of our primaries' addresses are.
+//
+// A client that is started now would find the same. Seeds that fail to answer do not count:
+// they may be gone for good. If servers failed to answer, it takes two refreshes: a connection
+// to one of ours may have been reset just then. A server that answers and does not tell its
+// map for now may be ours.
 func (p *Poll) newCluster(votes []Vote) (use, found *Map) {
 	if p.Withheld > 0 {
 		return nil, nil
