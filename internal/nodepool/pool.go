@@ -92,11 +92,11 @@ type state uint8
 const (
 	dialling state = iota
 	isIdle
-	busy    // one batch is in flight
-	lent    // one user has it
-	inDoubt // silent, or not heard since another fell silent: nobody is given it (see doubt.go)
-	shared  // for everybody
-	leaving // nobody is given it any more; it closes, perhaps once nothing is in flight
+	busy      // one batch is in flight
+	dedicated // one user has it
+	inDoubt   // silent, or not heard since another fell silent: nobody is given it (see doubt.go)
+	shared    // for everybody
+	leaving   // nobody is given it any more; it closes, perhaps once nothing is in flight
 	gone
 )
 
@@ -205,11 +205,12 @@ func (p *Pool) connected() bool {
 	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != leaving })
 }
 
-// quiet reports whether nothing is in flight, waiting or lent.
+// quiet reports whether nothing is in flight or waiting and no user has a dedicated
+// connection.
 func (p *Pool) quiet() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.queue.Len() == 0 && !slices.ContainsFunc(p.members, func(m *member) bool {
-		return m.state == lent || m.lane.InFlight() > 0
+		return m.state == dedicated || m.lane.InFlight() > 0
 	})
 }
