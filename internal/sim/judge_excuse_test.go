@@ -162,6 +162,9 @@ func TestExcuses(t *testing.T) {
 				h.Samples = append(h.Samples, waited(51*time.Second, time.Second), waited(54*time.Second, time.Second+h.Terms.Budget-h.Terms.RoundTrip))
 			},
 		},
+		"a pool whose server is down keeps its size": {
+			"figures", func(h *History) { h.Rest[0].Pool.Target = 3 }, func(h *History) { h.Rest[0].Pool.Down = true },
+		},
 		"another client is not closed": {
 			"closing", func(h *History) { h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond} },
 			func(h *History) {

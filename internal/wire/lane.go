@@ -118,7 +118,15 @@ func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
 // upload is not silent (one of 40 MiB was closed as stalled). Bytes that only fill
 // the socket's buffer do not count, as a server that has stopped has room for
 // those, too.
-func (l *Lane) Progress() uint64 { return l.progress.Load() }
+func (l *Lane) Progress() uint64 { return l.progress.Load() + l.outlet().progress() }
+
+// outlet returns what takes the bytes that leave, below TLS or not.
+func (l *Lane) outlet() outlet {
+	if l.secure != nil {
+		return l.secure.socket
+	}
+	return l.plain
+}
 
 // SetDedicated says whether one user has the lane for itself. That user may block it for as
 // long as a command like BLPOP takes.
