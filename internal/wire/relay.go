@@ -89,7 +89,7 @@ func (r *relay) writeOut() {
 			time.AfterFunc(endPatience, r.shut)
 			return
 		}
-		if len(buf) == writePiece {
+		if len(buf) == relayPiece {
 			r.pieces.Add(1)
 		}
 	}
