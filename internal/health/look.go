@@ -130,6 +130,9 @@ func (l *Look) Judge(dials, waited bool) (v Verdict) {
 	if s.dial != 0 {
 		l.longest = max(l.longest, time.Duration(s.clock.run-s.dial))
 	}
+	if l.longest == 0 {
+		s.Served() // what was silent has left without a byte
+	}
 	if s.state != Down { // else dials ask
 		v.Ask, v.Stalled = s.judge(min(l.longest, time.Duration(s.clock.run-s.heard)))
 	}

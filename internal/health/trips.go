@@ -59,8 +59,8 @@ func (s *Server) doubtful() time.Duration {
 }
 
 // patience returns after which silence the server is asked: an unusual one, doubled for each
-// question that it has answered since bytes last arrived. A server that answers makes commands
-// wait on purpose, and need not be asked all the time.
+// question that it has answered since bytes last arrived, or since nothing was silent. A
+// server that answers makes commands wait on purpose, and need not be asked all the time.
 func (s *Server) patience() time.Duration {
 	return min(s.unusual()<<min(s.excused, 16), s.StallTimeout/2)
 }

@@ -28,6 +28,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestOutlivedProof", false,
 	},
 	{
+		"a lost dial is all that a pool without connections tries", "internal/nodepool/doubt.go",
+		"p.health.HeardSince(p.asked) && ", "false && ",
+		"./internal/nodepool", "TestLostDialIsAllThatIsLeft", false,
+	},
+	{
 		"a dial that failed when it was wanted is why a connection ends later", "internal/nodepool/grow.go",
 		"\t\tp.health.Unwanted()\n", "",
 		"./internal/nodepool", "TestFailedDialIsForgotten", false,

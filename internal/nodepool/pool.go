@@ -44,6 +44,7 @@ type Pool struct {
 	waiters  map[*wire.Batch]*waiter // those in the queue
 	health   health.Server           // what connections and dials have shown of the server
 	dialing  int                     // dials under way
+	asked    health.Time             // when the last of them began
 	redial   *time.Timer             // set while the pool waits to dial again
 	question func()                  // withdraws the question to the server over a new connection; nil: none is out
 	failures guard.Throttle          // of dials, for the log

@@ -126,7 +126,8 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 	case c.Kind == eachPrimary && (h.Terms.Sentinels || h.Terms.Names) && errors.Is(cmd.Err, redislanes.ErrNotMember):
 		return true // it is one no more
 	}
-	return ended(cmd.Err) && h.crowded(c)
+	// Where callers wait for each other, there may be no time to follow a redirect.
+	return (ended(cmd.Err) || redirected(cmd.Err) && c.Deadline && c.Ended >= c.Limit) && h.crowded(c)
 }
 
 // mapAfterHint is how long a refresh may take to follow a hint: the client spaces them.
