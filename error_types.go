@@ -23,11 +23,13 @@ func text(err error, addr string) string {
 	return s
 }
 
-// An Error says what became of one command. errors.Is finds its Outcome, and what Cause
-// wraps except for outcomes: a closed connection wraps [ErrNotSent], but a command that was
-// sent over it has an unknown outcome. If the server replied with an error, errors.As finds
-// a resp3.SimpleError with the text as the server sent it, which may hold arguments. The
-// text of an Error never does. An Error must not be changed: several commands may share it.
+// An Error says what became of one command. errors.Is finds its Outcome and what Cause wraps,
+// but no outcome in Cause: [ErrClosed] wraps [ErrNotSent], and a command that was sent before
+// the connection was closed has an unknown outcome.
+//
+// If the server replied with an error, errors.As finds a resp3.SimpleError with the text as
+// the server sent it, which may hold arguments. The text of an Error holds none. An Error must
+// not be changed: several commands may share it.
 type Error struct {
 	Command string    // its name, in capitals; "" if the error is about a connection or a whole action
 	Addr    string    // the node, host:port; "" if none was chosen
@@ -82,8 +84,8 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Outcome, cause{e.Cause}}
 }
 
-// A cause is an error but for the outcomes in it: by one that wraps ErrNotSent, an
-// INCRBY of which the outcome is unknown would be sent again.
+// A cause is an error without the outcomes in it. Otherwise a cause that wraps ErrNotSent
+// would let a program send an INCRBY again that may have run.
 type cause struct{ error }
 
 func (c cause) Is(target error) bool {
@@ -92,19 +94,19 @@ func (c cause) Is(target error) bool {
 
 func (c cause) As(target any) bool { return errors.As(c.error, target) }
 
-// A HandshakeError says that a server will not do as it is: it has refused a
-// command with which a connection begins (a wrong password, too many clients), or
-// it is no Redis server, or speaks TLS and the lanes.Dialer does not. It holds no
-// credentials.
+// A HandshakeError reports that connecting failed: the server refused a command of the
+// handshake (a wrong password, too many clients), it is no Redis server, or it speaks TLS and
+// the lanes.Dialer does not. It holds no credentials.
 //
-// A refusal that may end soon (BUSY, LOADING, MASTERDOWN, too many clients, a text that no
-// server sends) is waited for: the connection is dialled again with backoff, commands go
-// again within cluster.Config.DownGrace, and cluster.Config.New waits. Any other one is final.
+// Some refusals may end soon: BUSY, LOADING, MASTERDOWN, too many clients, a text that no
+// server sends. After these the connection is dialled again with backoff, commands are sent
+// again within cluster.Config.DownGrace, and cluster.Config.New waits. Any other refusal is
+// final.
 type HandshakeError struct {
-	Command string // that was refused, such as AUTH; "" if the server refuses whatever comes, or is none of Redis
+	Command string // that was refused, such as AUTH; "" if the server refuses every command, or is no Redis server
 	Reply   string // the server's error, quoted; "" if that is not the reason
 	Hint    string // what is probably wrong and what to do about it; may be ""
-	Cause   error  // what was wrong with what the server sent, if that is the reason, or with what Dialer.Credentials returned
+	Cause   error  // the error in what the server sent, or of Dialer.Credentials, if that is the reason
 }
 
 func (e *HandshakeError) Error() string {
@@ -139,9 +141,9 @@ func (e *HandshakeError) Code() string {
 	return code
 }
 
-// A DecodeError says that a reply does not fit what it is to be decoded into.
-// It does not print its cause, since radix's texts show the reply and, in a
-// radix.Pipeline, the command; errors.Is and errors.As look into it.
+// A DecodeError says that a reply does not fit its receiver. It does not print its cause:
+// radix's texts show the reply and, in a radix.Pipeline, the command. errors.Is and errors.As
+// look into the cause.
 type DecodeError struct {
 	Into  string // the type of the receiver, such as *int
 	Kind  byte   // the type byte of the reply; 0 if it is not known

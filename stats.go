@@ -34,14 +34,14 @@ type PoolStats struct {
 	Addr string // host:port
 	Kind string // "fixed", "adaptive" or "laned"
 
-	Size    int // connections that the pool may have; of a laned pool, without lent ones and slow lanes
+	Size    int // connections that the pool may have; of a laned pool, without dedicated ones and slow lanes
 	Target  int // of these, those that it wants now: Size unless it has a range
 	Open    int // connections that it has, likewise; up to twice Size while some are silent
-	InUse   int // of these, those with a batch in flight or lent
+	InUse   int // of these, those with a batch in flight or dedicated to a user
 	Idle    int // of these, the others
 	Dialing int
-	Lent    int // connections lent to one user; of a laned pool, besides Open
-	Extra   int // connections of a laned pool besides Open: those to be lent, lent or not, and lanes for slow commands
+	Lent    int // dedicated connections that a user has; of a laned pool, besides Open
+	Extra   int // connections of a laned pool besides Open: dedicated ones, with or without a user, and lanes for slow commands
 
 	Capacity     int   // batches that may be in flight at a time
 	InFlight     int   // batches in flight; the PINGs of idle connections are none, here and above
@@ -118,7 +118,7 @@ const (
 	CloseProtocol  = "protocol" // the server sent what is not RESP
 	CloseUnclean   = "unclean"  // its user left a transaction open, or the like
 	CloseRenewed   = "renewed"  // the address may lead to another server now
-	CloseAged      = "aged"     // it had reached MaxAge, or was lent for long when others were authenticated again
+	CloseAged      = "aged"     // it had reached MaxAge, or a user had it for long after others were authenticated again
 	CloseIOFailure = "io"       // reset, unreachable and the like
 )
 

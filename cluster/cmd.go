@@ -4,12 +4,14 @@ import (
 	"context"
 )
 
-// Cmd sends one command, follows redirects, and returns its reply, or its error as a reply:
-// at the latest when the context ends. Arguments are strings, []byte, numbers, bools,
-// encoding.TextMarshalers, and slices, maps and structs of these, whose elements become
-// arguments of their own, as with radix.FlatCmd. A time.Duration is refused: commands take
-// numbers, some in seconds and some in milliseconds. The keys must be in one slot. A command that
-// blocks, such as BLPOP, has a dedicated connection meanwhile; one that changes its
+// Cmd sends one command and follows redirects. It returns the reply, or the error as a
+// reply, at the latest when the context ends. The keys must be in one slot.
+//
+// Arguments are strings, []byte, numbers, bools and encoding.TextMarshalers. Each element of a
+// slice, map or struct of these becomes an argument, as with radix.FlatCmd. A time.Duration is
+// refused: some commands take seconds and some take milliseconds.
+//
+// A command that blocks, such as BLPOP, gets a dedicated connection. A command that changes its
 // connection, such as MULTI or SUBSCRIBE, is refused as by [Client.Do].
 //
 //	n, err := client.Cmd(ctx, "INCRBY", "hits", 2).Int()

@@ -43,22 +43,21 @@ type Config struct {
 	//   - for a node that refuses what Dialer.Credentials has returned,
 	//   - for a slot that no node serves.
 	//
-	// It counts from the beginning of the trouble, of a node or of a slot, and not
-	// from that of the call: from then on each call tries once and fails at once,
-	// until a command succeeds there or the slots have moved. A node that is
-	// silent, rather than that it refuses connections, is in trouble since it fell
-	// silent, and is noticed half a second later: from then on
-	// calls that have less time left than the grace do not wait for it either.
-	// Default 1 s, in which a failover may happen, at least 1 ms; [WhileContextLasts] for
-	// calls that would rather wait; negative for none.
+	// The time begins with the outage of the node or slot, not with the call. After it, each
+	// call tries once and fails at once, until a command succeeds there or the slots have
+	// moved. The outage of a node that says nothing, and refuses no connection, begins when
+	// it falls silent. The client notices that half a second later. From then on, calls that
+	// have less time left than DownGrace do not wait for the node.
+	//
+	// Default 1 s, in which a failover may happen, at least 1 ms. [WhileContextLasts] lets
+	// calls wait for as long as their contexts; a negative value means no retries.
 	DownGrace time.Duration
 
-	// Slow names commands that are slow besides the [SlowCommands], and Fast
-	// those of them that are not, in upper or lower case; a command in both
-	// lists is slow. Fast: cluster.SlowCommands() replaces the default by Slow. In
-	// a laned pool that has lanes for slow commands (pool.Laned.SlowLanes), slow
-	// ones do not delay the others; elsewhere nothing depends on it. Commands of
-	// a name in Slow are slow with any arguments.
+	// Slow adds names to the [SlowCommands], and Fast removes names from them, in upper or
+	// lower case. A command in both lists is slow. Fast: cluster.SlowCommands() leaves only
+	// the names in Slow. A command in Slow is slow with any arguments. In a laned pool that
+	// has lanes for slow commands (pool.Laned.SlowLanes), slow commands do not delay the
+	// others. Nothing else depends on it.
 	//
 	// Scripts are slow by default. A service whose scripts are short takes them
 	// off: Fast: []string{"EVAL", "EVALSHA"}.
@@ -82,17 +81,16 @@ type Config struct {
 	// for concurrent use. It needs Zone.
 	ZoneOf func(addr string) string
 
-	// Sentinel, if not nil, says that the addresses New is given are those of
-	// Sentinels, which are asked for the primary and its replicas.
+	// Sentinel, if not nil, says that New is given the addresses of Sentinels. They are
+	// asked for the primary and its replicas.
 	Sentinel *Sentinel
 
-	// Standalone says that the addresses are those of servers without cluster mode,
-	// or of proxies, and that they are sent no CLUSTER, READONLY, ROLE or COMMAND: for
-	// users that may not send them, and for proxies that hang up on commands which
-	// they do not know (see also Dialer.NoSetInfo). The first address that answers is
-	// used. A server that knows CLUSTER is recognized without this. MOVED is followed
-	// all the same, so that a Redis Cluster which may not be asked for its slots can
-	// be used.
+	// Standalone says that the addresses are those of servers without cluster mode, or of
+	// proxies. The client sends them no CLUSTER, READONLY, ROLE or COMMAND. It is for users
+	// that may not send these commands, and for proxies that hang up on unknown commands (see
+	// also Dialer.NoSetInfo). The first address that answers is used. A server without
+	// cluster mode that allows CLUSTER is recognized without this setting. MOVED is followed
+	// nevertheless: a Redis Cluster that may not be asked for its slots can be used.
 	//
 	// A proxy makes up errors after a command may have run. An error text that no Redis or
 	// Valkey server sends therefore means redislanes.ErrUnknownOutcome, also if a module or a
@@ -113,37 +111,39 @@ type Config struct {
 	// does it tell an old map from a new one by config epochs.
 	NoIdentity bool
 
-	// Lazy lets New return before a server has answered. Until one has, calls fail at
-	// once with redislanes.ErrNotSent and the cause, and Client.Sync waits for the
-	// next attempt to connect; attempts follow each other within a second.
+	// Lazy lets New return before a server has answered. Until then, calls fail at once with
+	// redislanes.ErrNotSent and the cause. Attempts to connect follow each other within a
+	// second. Client.Sync waits for the next one.
 	Lazy bool
 
-	// Trace, if not nil, is functions that are told what requests become, how long they
-	// take and how long they wait for connections: metrics.New for Prometheus,
-	// redisotel.Config for OpenTelemetry. [redislanes.JoinTraces] makes one of several.
-	// Without one, no request is timed.
+	// Trace, if not nil, is told how requests end, how long they take and how long they wait
+	// for connections. metrics.New makes a Trace for Prometheus, and redisotel.Config one for
+	// OpenTelemetry. [redislanes.JoinTraces] joins several. Without a Trace, no request is
+	// timed.
 	Trace *redislanes.Trace
 
-	// TraceOneIn, if it is more than 1, is for services whose trace would cost too much:
-	// it is told of one request in so many, chosen at random, and of the groups of these,
-	// so that the others cost nothing. What it counts per request is that of the sample
-	// then. All dials, waits for connections and changes of the map are told as before,
-	// and Stats counts everything. Default 1, at most 1,000,000.
+	// TraceOneIn, if it is more than 1, makes a Trace cheaper. The Trace is told only of one
+	// request in TraceOneIn, chosen at random, and of its groups. The other requests cost
+	// nothing, and the Trace counts the sample. It is still told of all dials, waits for
+	// connections and changes of the map, and Stats counts everything. Default 1, at most
+	// 1,000,000.
 	TraceOneIn int
 
 	// Logger is told of what changes: nodes that go down and come back, slots that
-	// move, trouble that lasts. docs/metrics.md lists the lines. Default none.
+	// move, outages that last. docs/metrics.md lists the lines. Default none.
 	Logger *slog.Logger
 }
 
-// Sentinel is how Redis Sentinel is asked for a primary. A failover is a change
-// of topology as in a cluster: commands that did not run go again to the new
-// primary within Config.DownGrace. A Sentinel is believed if the server that it
-// names says, in its reply to ROLE, that it is a primary, and if the config epoch is
-// not older than that of the primary in use, unless most Sentinels say the same.
+// Sentinel is how Redis Sentinel is asked for a primary. A failover changes the map as in a
+// cluster: within Config.DownGrace, commands that did not run are sent again to the new
+// primary.
 //
-// DoSecondary reads from the replicas that the Sentinels do not hold for down.
-// Config.AddrMap translates the addresses of all three.
+// A Sentinel is believed if two things hold. The server that it names replies to ROLE that it
+// is a primary. And its config epoch is not older than that of the primary in use, or most
+// Sentinels say the same.
+//
+// DoSecondary reads from the replicas that the Sentinels do not report as down.
+// Config.AddrMap translates the addresses of primaries, replicas and Sentinels.
 type Sentinel struct {
 	// Primary is the name by which the Sentinels know the primary, such as
 	// "mymaster". There is no default.
@@ -158,22 +158,22 @@ type Sentinel struct {
 // they succeed or their context ends. Give them one with a deadline.
 const WhileContextLasts = engine.WhileContextLasts
 
-// New connects to the first of the addresses (host:port, or the absolute path of a
-// unix socket; blanks around it are ignored) that answers, learns the cluster's nodes and slots from it, and
-// returns a client. The context bounds only this. While a server is loading its
-// data, has too many clients, refuses what Dialer.Credentials has returned, or refuses to
-// answer for another reason that may pass, and none
-// gives a map of the slots, New asks again until the context ends.
+// New connects to the first of the addresses that answers, learns the cluster's nodes and
+// slots from it, and returns a client. An address is host:port or the absolute path of a unix
+// socket; blanks around it are ignored. The context bounds only New itself.
 //
-// Of several servers without cluster mode the first that answers is used, unless it
-// says that it is a replica, and another one, which has other data, only once that
-// one is a replica or does not answer at all. Then
-// that one stays, also if the first comes back: to go to and fro would mix their
-// data.
+// If no server gives a map of the slots, and one refuses for a reason that may pass, New asks
+// again until the context ends. Such reasons are: the server is loading its data, it has too
+// many clients, or it refuses what Dialer.Credentials has returned.
 //
-// Settings that cannot be used are errors that name the field and the value; if
-// no address gives a map, the error lists each address with its cause, which errors.Is
-// and errors.As find.
+// Of several servers without cluster mode the client uses the first that answers; a replica
+// only if no other one answers. It changes to another server, which has other data, only when the one in use has
+// become a replica or does not answer. It does not change back when the first one returns:
+// that would mix their data.
+//
+// Settings that cannot be used are errors that name the field and the value. If no address
+// gives a map, the error lists each address with its cause. errors.Is and errors.As find the
+// causes.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	settings, err := c.settings()
 	if err != nil {

@@ -48,9 +48,9 @@ func TestSilentNodeHoldsUpNoShortCall(t *testing.T) {
 					}
 					require.ErrorIs(t, err, cause.ErrSuspect)
 					require.ErrorIs(t, err, redislanes.ErrNotSent)
-					var trouble *cause.Tried
-					require.ErrorAs(t, err, &trouble)
-					require.Equal(t, "node "+nodeA, trouble.Where)
+					var outage *cause.Tried
+					require.ErrorAs(t, err, &outage)
+					require.Equal(t, "node "+nodeA, outage.Where)
 					time.Sleep(10 * time.Millisecond)
 				}
 				require.Less(t, full, 600*time.Millisecond)
@@ -92,9 +92,9 @@ func TestSilentNodeHoldsUpNoHit(t *testing.T) {
 		require.ErrorIs(t, next.Err, cause.ErrSuspect)
 		require.ErrorIs(t, next.Err, redislanes.ErrNotSent)
 		require.Zero(t, took)
-		var trouble *cause.Tried
-		require.ErrorAs(t, next.Err, &trouble)
-		require.Equal(t, "node "+nodeA, trouble.Where)
+		var outage *cause.Tried
+		require.ErrorAs(t, next.Err, &outage)
+		require.Equal(t, "node "+nodeA, outage.Where)
 		var failed *redislanes.Error
 		require.ErrorAs(t, next.Err, &failed)
 		require.Equal(t, nodeA, failed.Addr)

@@ -22,7 +22,7 @@ import (
 type malady struct {
 	name string
 	text string // the error reply; "" stands for a connection that is refused
-	slot bool   // it is a trouble of a slot
+	slot bool   // it is an outage of a slot
 }
 
 var maladies = []malady{
@@ -177,7 +177,7 @@ func TestDeadForGood(t *testing.T) {
 				time.Sleep(time.Millisecond)
 				time.AfterFunc(500*time.Millisecond, func() { b.set(false) })
 				_, bad, _ = b.call(t)
-				require.NoError(t, bad, "a new trouble has a grace of its own")
+				require.NoError(t, bad, "a new outage has a grace of its own")
 			})
 		})
 	}
@@ -208,7 +208,7 @@ func TestGraceSettings(t *testing.T) {
 	}
 }
 
-// TestNoOwnerGrace: a slot that no node serves is a trouble like others. It
+// TestNoOwnerGrace: a slot that no node serves is an outage like others. It
 // began when the map lost the slots, also for those that are asked for later.
 func TestNoOwnerGrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestTryAgainIsAboutItsKeys(t *testing.T) {
 	})
 }
 
-// TestReadsDoNotHideWrites: a node that reads and does not write is in trouble
+// TestReadsDoNotHideWrites: a node that reads and does not write has an outage
 // for writes all the time, whatever it says of writes that are wrong.
 func TestReadsDoNotHideWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -303,8 +303,8 @@ func TestTriesAreThoseThatWereMade(t *testing.T) {
 		}, nodeA)
 		client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: time.Hour})
 		err := client.Do(soon(t, 100*time.Millisecond), radix.Cmd(nil, "INCR", "k"))
-		var trouble *cause.Tried
-		require.ErrorAs(t, err, &trouble)
-		require.EqualValues(t, asked.Load(), trouble.Tries)
+		var outage *cause.Tried
+		require.ErrorAs(t, err, &outage)
+		require.EqualValues(t, asked.Load(), outage.Tries)
 	})
 }

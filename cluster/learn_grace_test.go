@@ -44,7 +44,7 @@ func TestUnknownCommandWhileNodesAreSilent(t *testing.T) {
 	})
 }
 
-// TestUnknownCommandWhileNodesAreDead: once the grace of the nodes' trouble is over, a
+// TestUnknownCommandWhileNodesAreDead: once the grace of the nodes' outage is over, a
 // command that was never asked for fails at once, too.
 func TestUnknownCommandWhileNodesAreDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestUnknownCommandOutlastsAFailover(t *testing.T) {
 }
 
 // TestUnknownCommandWaitsForBusyConnections: a server whose only connection waits for
-// a reply is in no trouble. By a guess the command went to the wrong node, which the
+// a reply has no outage. By a guess the command went to the wrong node, which the
 // simulated world noticed during a failover of 4 s.
 func TestUnknownCommandWaitsForBusyConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

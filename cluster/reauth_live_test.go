@@ -58,7 +58,7 @@ func TestUsersAreRotated(t *testing.T) {
 	}
 }
 
-// startPops lets a caller wait for elements, over lent connections; the function that it
+// startPops lets a caller wait for elements, over dedicated connections; the function that it
 // returns ends that.
 func startPops(client *cluster.Client, key string) (end func() error) {
 	ctx, stop := context.WithCancel(context.Background())

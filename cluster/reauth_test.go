@@ -99,7 +99,7 @@ type expiry struct {
 	*tokenServer
 	client *cluster.Client
 	log    *syncLog
-	holds  time.Duration // how long a lent connection is kept
+	holds  time.Duration // how long a dedicated connection is kept
 	rests  time.Duration // of callers behind each call
 	lanes  bool          // only: connections to be lent come and go with the load
 	failed atomic.Int64

@@ -3,13 +3,16 @@ package cluster_test
 import (
 	"context"
 	"regexp"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
@@ -133,4 +136,32 @@ func TestErrorsOfWhatIsNotAppended(t *testing.T) {
 		require.Regexp(t, "^redislanes: "+regexp.QuoteMeta(want), refused.Err().Error())
 		require.Regexp(t, "^redislanes: not sent, because of another command: "+regexp.QuoteMeta(want), other.Err().Error())
 	}
+}
+
+// TestErrorOfAStandaloneReplica says what to do, also for a command with a dedicated connection.
+func TestErrorOfAStandaloneReplica(t *testing.T) {
+	for name, cmd := range map[string]radix.Action{"INCR": radix.Cmd(nil, "INCR", "k"), "BLPOP": radix.Cmd(nil, "BLPOP", "k", "1")} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(func(_ string, cmd []string) string {
+				if strings.EqualFold(cmd[0], "ROLE") {
+					return "*5\r\n$5\r\nslave\r\n$1\r\nh\r\n:6379\r\n$9\r\nconnected\r\n:0\r\n"
+				}
+				return "-READONLY You can't write against a read only replica.\r\n"
+			})
+			w.slots = "-ERR This instance has cluster support disabled\r\n"
+			err := w.open(t, cluster.Config{}).Do(soon(t, time.Second/2), cmd)
+			require.Regexp(t, "^redislanes: "+name+" on "+nodeA+": READONLY .*; the server is a replica: give New the address of its primary, or set Config.Sentinel", err.Error())
+		})
+	}
+}
+
+// TestErrorOfNewAtAFullServer: New waits until its context ends, and says for what.
+func TestErrorOfNewAtAFullServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(nil)
+		w.handshake = func([]string) string { return "-ERR max number of clients + cluster connections reached\r\n" }
+		_, err := cluster.Config{Dialer: lanes.Dialer{NetDial: w.dial}}.New(soon(t, time.Second), []string{nodeA})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Regexp(t, nodeA+": .*max number of clients.*raise its maxclients.*; the context ended before one was ready: ", err.Error())
+	})
 }

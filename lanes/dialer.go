@@ -39,8 +39,8 @@ type Dialer struct {
 	//
 	// Each pool asks Credentials once for all of its connections, on a goroutine of its
 	// own; what it returns must be valid for a minute. Commands go on meanwhile. A
-	// connection that is lent to one caller is sent AUTH when it is returned, or replaced
-	// if that is more than a minute later; one with a subscription is left alone. A failure
+	// dedicated connection is sent AUTH when it is returned, or replaced if that is more
+	// than a minute later. A connection with a subscription is left alone. A failure
 	// is logged once and tried again, after a second at first and a minute at most. It
 	// closes no connection.
 	ReauthEvery time.Duration

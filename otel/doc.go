@@ -5,8 +5,8 @@
 // cluster.Config.Trace; redislanes.JoinTraces puts it beside others. The package is a
 // module of its own, so that programs that do not use it do not have its dependencies.
 //
-// A request is a span of kind client: one pipeline, one flight of pipeline.Counters, one
-// command or script, one action that is lent a connection. Its parent is the span in the
+// A request is a span of kind client: one pipeline, one batch of pipeline.Counters, one
+// command or script, or one action with a dedicated connection. Its parent is the span in the
 // context of the call. If its commands went to several nodes, or more than once, each
 // group of commands that travelled together is a span below it. Nothing is built for a
 // span that is not recorded.

@@ -52,7 +52,7 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		"an array into an int": {client.Do(ctx, radix.Cmd(new(int64), "LRANGE", "l", "0", "-1")), "redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into *int64"},
 		"radix.Pipeline":       {inPipeline(new(int), "GET"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
 		"radix.Pipeline, kept": {inPipeline(new(chan int), "GET"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *chan int"},
-		"a lent connection": {client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+		"a dedicated connection": {client.Do(ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(new(int), "GET", "k"))
 		})), "redislanes: GET" + at + "the reply, a string, cannot be decoded into *int"},
 		"Append": {appended(new(uint8)), "redislanes: 1 of 1 commands failed, the first: GET" + at + "the reply, a string, cannot be decoded into *uint8"},

@@ -45,8 +45,8 @@ type Options struct {
 	FailFast bool
 
 	// StallTimeout is how long the server may be silent on all connections
-	// while batches are in flight. Then the connections are closed, but for
-	// lent ones, and batches fail with ErrDown until the server answers again.
+	// while batches are in flight. Then the connections are closed, except
+	// dedicated ones, and batches fail with ErrDown until the server answers again.
 	// Default 3 s, at least 16 ms. Time that the process itself spends frozen does not count.
 	//
 	// Nothing is sent to a silent server for so long: after a silence of 20 usual
@@ -84,7 +84,7 @@ type Options struct {
 
 	// MaxAge is how long a connection is used, less up to a tenth of it at random.
 	// Then it gets no more batches and is closed when nothing is in flight on it, or,
-	// if it is lent, when it is returned: no outcome becomes unknown by it. One
+	// if a user has it, when it is returned: no outcome becomes unknown by it. One
 	// connection in ten, and at least one, leaves at a time, and the next ones when
 	// these have been replaced; none does while the server cannot be dialled. It is
 	// for services that cut connections after some hours, certificates and passwords
@@ -96,9 +96,9 @@ type Options struct {
 	// failure in a row, but not over MaxBackoff. Defaults 10 ms and 1 s, at least 1 ms.
 	MinBackoff, MaxBackoff time.Duration
 
-	// OnWait, if not nil, is told how long each batch and each user that wants to
-	// be lent a connection waited for one, when the wait ends, served or not.
-	// Those that found one free are not among them. It is called without a lock
+	// OnWait, if not nil, is told how long each batch, and each user of a dedicated
+	// connection, waited for a connection, when the wait ends, served or not. Batches
+	// and users that found one free are not among them. It is called without a lock
 	// held, but by goroutines that others depend on: it must be quick and must
 	// not block. It is called from many goroutines. A panic in it is logged.
 	OnWait func(wait time.Duration)

@@ -11,8 +11,8 @@ import (
 
 // Laned is a pool of a few connections that all callers share: batches of many
 // callers travel together, so that one write and one read serve many. A
-// command that needs a connection of its own (a blocking one, a transaction)
-// is lent an extra one. Batches that are marked as slow have lanes of their own,
+// command that needs a dedicated connection (a blocking one, a transaction)
+// gets an extra one. Batches that are marked as slow have lanes of their own,
 // so that the others do not queue behind them.
 //
 // The number of lanes can follow the load by the law of [Adaptive], where a lane
@@ -31,7 +31,7 @@ type Laned struct {
 	MaxLanes int
 
 	// IdleTimeout is how long the load must have been low for lanes to be
-	// taken away, or for lent connections to be closed. Default 10 s.
+	// taken away, or for dedicated connections to be closed. Default 10 s.
 	IdleTimeout time.Duration
 
 	// Strategy chooses the lane for each batch, but for slow ones, which take
@@ -60,7 +60,7 @@ type Laned struct {
 	// on its way to the socket. Default 8 MiB, at most 1 GiB.
 	MaxQueuedBytes int
 
-	// MaxLent is how many extra connections may be lent at a time. They are
+	// MaxLent is how many dedicated connections there may be at a time. They are
 	// dialled on demand and closed when idle. Default 50, at most 65,536.
 	MaxLent int
 

@@ -44,8 +44,8 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 func (p *Pool) Addr() net.Addr { return p.node.Addr() }
 
 // Do performs the action; part of radix.Client. One that may share its
-// connection travels with the commands of others; for any other, and for commands
-// that may block, a connection is lent while it runs. Outside of radix.WithConn,
+// connection travels with the commands of others. Any other action, and a command
+// that may block, has a dedicated connection while it runs. Outside of radix.WithConn,
 // commands that change their connection, WAIT and WAITAOF are refused with
 // redislanes.ErrShared.
 func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.node.Do(ctx, action) }

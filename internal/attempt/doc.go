@@ -2,8 +2,8 @@
 // holds no lock, timer or goroutine, and does no I/O.
 //
 //   - A [Step] is the decision: the command has run, stands, or is sent again now or later.
-//   - [Outage.Next] is the one rule for retries. It knows the time since the outage began, and
-//     not how often the command was tried. [Backoff] says when a retry is due.
+//   - [Outage.Next] is the one rule for retries. It depends on the time since the outage began,
+//     not on the number of tries. [Backoff] says when a retry is due.
 //   - [Order] is the one rule for order. Commands of one slot take effect in their order or not
 //     at all, and an EXPIRE stays behind the command on its key.
 //   - A [Doubt] is that a command may have run in a try that ended without a reply. It ends only

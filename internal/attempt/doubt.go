@@ -11,13 +11,13 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A Doubt is how the first try of a command ended in which it may have run. The zero value
-// is no doubt. From then on only a reply about the command says what became of it. A command
-// that only reads leaves no doubt.
+// A Doubt is the error of the first try in which a command may have run. The zero value is no
+// doubt. After that try, only a reply about the command says what became of it. A command that
+// only reads leaves no doubt.
 type Doubt struct{ first error }
 
-// ErrEarly is the doubt about a command that ran before the one on its key did, and is
-// sent again with it.
+// ErrEarly is the doubt about a command that ran before the command on its key, and is sent
+// again with it.
 var ErrEarly = errors.New("it ran before the command on its key did")
 
 // Note notes that the command may have run in the try that ended with the error.
@@ -31,7 +31,7 @@ func (d *Doubt) Note(err error) {
 func (d *Doubt) Any() bool { return d.first != nil }
 
 // Final returns the step of a command that did not run in its last try and is not sent
-// again: in an earlier try it may have run.
+// again. With a doubt, it may have run in an earlier try.
 func (d *Doubt) Final() Step {
 	if d.first != nil {
 		return Ran
@@ -39,15 +39,15 @@ func (d *Doubt) Final() Step {
 	return Stands
 }
 
-// Settled tells whether the end of the last try says what became of the command: a reply,
-// or why there is none.
+// Settled tells whether the reply of the last try, or the error in place of one, says what
+// became of the command.
 func (d *Doubt) Settled(reply []byte, err error) bool {
 	return d.first == nil || err == nil && settles(reply) || errors.Is(err, redislanes.ErrUnknownOutcome)
 }
 
 // settles tells whether the reply to a command that was sent again is its outcome. An error
 // that is not known to be about the command may come from a server that did not look at it.
-// One that stands for a reply beyond the limits will do: the reply came.
+// The error that replaces a reply beyond the limits is an outcome: the reply came.
 func settles(reply []byte) bool {
 	if !resp.IsError(reply) {
 		return true
@@ -56,8 +56,7 @@ func settles(reply []byte) bool {
 	return fate.Of(text).AboutCommand() || resp.IsRefusal(text)
 }
 
-// Unknown returns the error of a command about which there is a doubt, and which was sent
-// again in vain.
+// Unknown returns the error of a command with a doubt. again is the error of the repeat.
 func (d *Doubt) Unknown(again error) error {
 	e := &redislanes.Error{Outcome: redislanes.ErrUnknownOutcome}
 	first := d.first
@@ -69,9 +68,9 @@ func (d *Doubt) Unknown(again error) error {
 	return e
 }
 
-// repeated is why the outcome of a command is unknown although it was sent again. Of the
-// repeat, only the end of the context is found by errors.Is: everything else is about the
-// repeat alone, such as ErrNotSent, ErrRefused, ErrDown and the server's error.
+// repeated says why the outcome of a command is unknown although it was sent again. In the
+// error of the repeat, errors.Is finds only the end of the context. ErrNotSent, ErrRefused,
+// ErrDown and the server's error are about the repeat alone.
 type repeated struct {
 	first, again error
 	addr         string // where the first try was sent, if it is known

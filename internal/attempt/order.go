@@ -8,13 +8,13 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A Command is what [Order] has to know of a command whose try has ended.
+// A Command is what [Order] has to know of a command after its try.
 type Command struct {
 	Index   int    // its place in the request
-	Encoded []byte // whose keys are looked at for Ask
+	Encoded []byte // its keys are looked at for Ask
 	Slot    int32  // below 0: it has no key, and no order
 	Reads   bool   // it only reads
-	Expiry  bool   // it only sets the time to live of the key of the command directly before it
+	Expiry  bool   // it only sets the time to live of a key, that of the command directly before it
 	Ahead   bool   // it goes again in front of the command directly behind it, and may run twice
 	Doubt   bool   // it may have run in an earlier try
 
@@ -30,14 +30,14 @@ type Command struct {
 // Order makes the commands of each slot take effect in their order or not at all. They have
 // travelled together and are in the order of their request.
 //
-//   - A command behind which a later one of its slot has run is not sent again: it would undo
-//     what that one did, and the caller was told. A read undoes nothing of other reads. After
-//     ASK this holds only for commands that share a key: the others are where the slot comes from.
-//   - A command and the EXPIREs directly behind it are a unit. If the command is sent again, so
-//     are they, also those that have run: the key might live forever, and to set the same time
-//     to live twice does no harm. If the command has not run and is not sent again, they are
-//     not either. An EXPIRE is never the later command that stops another one.
-//   - Whenever the command behind one that goes ahead is sent again, so are both.
+//   - A command is not sent again once a later command of its slot has run: it would undo that
+//     one, and the caller has its reply. A read is stopped only by a write. After ASK only
+//     commands that share a key stop each other: the other keys are where the slot comes from.
+//   - A command and the EXPIREs directly behind it are a unit. If the command is sent again, all
+//     of these are sent again. An EXPIRE that has run is among them: otherwise the key might live
+//     forever, and to set the same time to live twice does no harm. If the command has not run
+//     and is not sent again, its EXPIREs are not sent again. An EXPIRE stops no other command.
+//   - A command that goes ahead is sent again whenever the command behind it is.
 func Order(all []Command) {
 	if !slices.ContainsFunc(all, func(c Command) bool { return c.Step.Again() }) {
 		return

@@ -15,9 +15,9 @@ type Outage struct {
 	Silent bool // the server says nothing, and refuses no connection
 }
 
-// Next decides for a command that met the outage and has not run, of a call that had so
-// much time left when it first met one. What a replica does not answer is another one's, or
-// the primary's, whatever time it is.
+// Next decides about a command that met the outage and has not run. left is the time that its
+// call had when it first met an outage. A command for a replica goes to another replica, or to
+// the primary, however long the outage has lasted.
 func (o Outage) Next(replica bool, now time.Time, left, window time.Duration) Step {
 	switch {
 	case replica:
@@ -28,16 +28,15 @@ func (o Outage) Next(replica bool, now time.Time, left, window time.Duration) St
 	return Stands
 }
 
-// MayRetry is the rule by which everything is tried again that did not run: within the
-// window since its outage began. It knows time and not counts: with 12 tries a failover of
-// 600 ms failed nearly all calls, and a shard that was dead for good cost each call up to a
-// second.
+// MayRetry is the rule for retries: a command that did not run is tried again within the window
+// since its outage began. After the window it is tried once. The rule depends on time, not on
+// counts: with 12 tries a failover of 600 ms failed nearly all calls, and a shard that was
+// down for good cost each call up to a second.
 //
-// What comes later is tried once. So is a call for a server that is silent, if it had less
-// time left than the window when it met the outage. To notice the silence has cost calls
-// half a second of whole deadlines, and a failover, which servers also begin by noticing it,
-// will hardly come in what is left of such a call. A server that refuses connections may be
-// one that starts, and soon does not.
+// If the server is silent, a call that had less time left than the window when it met the
+// outage is tried once. The servers begin a failover after they have noticed the silence
+// themselves, so it hardly comes within such a call. A server that refuses connections may be
+// starting, and soon accept them.
 func (o Outage) MayRetry(now time.Time, left, window time.Duration) bool {
 	if o.Silent && left < window && window != Forever {
 		return false
@@ -52,9 +51,9 @@ const (
 	MaxBackoff = 250 * time.Millisecond
 )
 
-// Backoff returns how long to wait before a command is sent again that was sent n times: a
-// random time up to 2 ms, doubled for each try but the first up to MaxBackoff, and no longer
-// than what is left. Source: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture
+// Backoff returns how long to wait before a command that was sent n times is sent again: a
+// random time up to a limit. The limit is 2 ms, doubled for each try but the first, and at most
+// MaxBackoff and what is left. Source: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture
 // Blog, 2015 ("full jitter").
 func Backoff(n int, left time.Duration) time.Duration {
 	limit := min(minBackoff<<min(n-1, 20), MaxBackoff)

@@ -23,12 +23,12 @@ const (
 // Again tells whether the command is sent again.
 func (s Step) Again() bool { return s > Stands }
 
-// Unanswered decides for a command that got no reply because of err. If retry is true it
-// may be sent again, as far as the command goes; final is its step otherwise. Whether it
-// may run twice is for the program to say, by repeatable, and never for the error.
+// Unanswered decides about a command that got no reply because of err. If retry is true, the
+// command itself allows a retry; final is its step without one. repeatable says that it may
+// run twice. Only the program can say so, never the error.
 //
 // madeUp says that there was a reply that proves nothing, such as a proxy makes up. A script
-// makes up texts of its own, and would say the same again.
+// makes up texts of its own, and would reply the same again.
 func Unanswered(err error, repeatable, madeUp, script bool) (retry bool, final Step) {
 	if errors.Is(err, redislanes.ErrNotSent) {
 		return true, Stands
@@ -36,9 +36,9 @@ func Unanswered(err error, repeatable, madeUp, script bool) (retry bool, final S
 	return repeatable && !(madeUp && script), Ran
 }
 
-// Stale tells whether a connection has to be replaced because of an error reply, whose fate
-// is f. It leads to another server than its address does now, or it is meant for a primary
-// and the server is a replica, which a script may be the only one to tell.
+// Stale tells whether a connection has to be replaced because of an error reply with the fate
+// f. It has to be if its address leads to another server now, or if it is meant for a primary
+// and the server is a replica. The error of a script may be the only sign of that.
 func Stale(f fate.Fate, text []byte, replica bool) bool {
 	return f == fate.Itself || !replica && (f == fate.ReadOnly || fate.SaysReplica(text))
 }

@@ -35,7 +35,7 @@ func (e *Exhausted) Error() string {
 // Unwrap returns ErrExhausted.
 func (e *Exhausted) Unwrap() error { return redislanes.ErrExhausted }
 
-// A Wait says that the context of a batch, or of a user that wanted to be lent
+// A Wait says that the context of a batch, or of a user that wanted to get
 // a connection, ended while it waited.
 type Wait struct {
 	Waited  time.Duration

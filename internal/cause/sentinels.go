@@ -18,14 +18,14 @@ var (
 	// answer at once for writes that they do not know.
 	ErrNoWrites error = &refusal{"command waits for the writes of its own connection, use radix.WithConn for it and the writes", redislanes.ErrShared}
 
-	// ErrUnanswered refuses commands on a lent connection after which replies are not one for
+	// ErrUnanswered refuses commands on a dedicated connection after which replies are not one for
 	// each command: REPLCONF and CLIENT REPLY, and SUBSCRIBE, MONITOR and the like unless the
-	// connection is as it was lent: in no transaction, with no key watched.
+	// connection is as its user got it: in no transaction, with no key watched.
 	ErrUnanswered error = &refusal{"command that is not answered with one reply, use a connection of radix.Dialer", redislanes.ErrShared}
 
-	// ErrReturned refuses what is sent over a lent connection after it was returned: somebody
+	// ErrReturned refuses what is sent over a dedicated connection after it was returned: somebody
 	// else may have it.
-	ErrReturned = fmt.Errorf("lent connection used after its return: %w", redislanes.ErrNotSent)
+	ErrReturned = fmt.Errorf("dedicated connection used after its return: %w", redislanes.ErrNotSent)
 
 	// ErrRetired says that the server is none of the cluster's any more, so that its pool
 	// takes nothing new.

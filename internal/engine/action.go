@@ -237,8 +237,8 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 		if resp.IsError(reply) && !failed {
 			failed, c.name, c.addr = true, commandName(r.command(i)), addr
 			c.tried = nil
-			if r.attempts != nil {
-				told, began, took := r.attempts[i], r.began, r.took
+			if r.histories != nil {
+				told, began, took := r.histories[i], r.began, r.took
 				c.tried = func(err *redislanes.Error) { told.explain(err, began, took) }
 			}
 		}

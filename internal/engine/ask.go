@@ -57,7 +57,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	dialer.Limits.Bulk = min(dialer.Limits.Bulk, maxMapBulk)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
 	var myID string
-	purpose := wire.Purpose{Member: func(_ string, _, id []byte) error {
+	purpose := wire.Purpose{Admits: func(_ string, _, id []byte) error {
 		myID = slots.NodeID(id)
 		return nil
 	}}

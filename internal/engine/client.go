@@ -35,15 +35,15 @@ type Client struct {
 
 	stale    chan struct{} // capacity 1: something hints that the map is out of date
 	counters counters
-	troubles troubles
+	outages  outages
 	journal  *guard.Journal
 
 	exchanges sync.Pool // of *sharedExchange; each client has its own, so that a synctest bubble keeps what it has made
 
-	strange map[string]slots.Doubt // servers that are none of the cluster's, which the log was told of; for refresh only
-	kept    []slots.Renaming       // nodes that keep an old address, which the log was told of; for refresh only
-	skipped map[slots.Skip]bool    // nodes that are left out of maps, which the log was told of; for refresh only
-	anew    *slots.Map             // of a cluster made anew, if the last refresh has found one; for refresh only
+	strange map[string]slots.Flaw // servers that are none of the cluster's, which the log was told of; for refresh only
+	kept    []slots.Renaming      // nodes that keep an old address, which the log was told of; for refresh only
+	skipped map[slots.Skip]bool   // nodes that are left out of maps, which the log was told of; for refresh only
+	anew    *slots.Map            // of a cluster made anew, if the last refresh has found one; for refresh only
 
 	refreshLog refreshLog           // for refresh only
 	traced     bool                 // requests are, or their groups
@@ -64,10 +64,10 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Doubt), skipped: make(map[slots.Skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
+		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
 	c.asker = asker{cfg, &c.tasks}
 	c.journal = guard.NewJournal(cfg.Logger)
-	c.troubles.episodes.log = c.journal
+	c.outages.episodes.log = c.journal
 	c.topology.Store(slots.NewTable[*node](nil, nil))
 	return c
 }

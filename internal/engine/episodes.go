@@ -8,13 +8,11 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// The log is told of troubles that last, and not of each: a slot that moves refuses
-// commands for a moment, and may be one of thousands. There is a line when a node has
-// been in trouble for a second, when single slots have, or when slots have had no
-// owner, and one when that is over.
+// The log is told only of outages that last: a slot that moves refuses commands for a
+// moment, and may be one of thousands. There is a line when an outage of a node, of single
+// slots or of slots without an owner has lasted for a second, and one when it is over.
 
-// lasting is how long a trouble must have lasted, and be met still, to be worth a
-// line.
+// lasting is how long an outage that is still met must have lasted to be worth a line.
 const lasting = time.Second
 
 const (
@@ -22,7 +20,7 @@ const (
 	isForgotten = "trouble not met any more"
 )
 
-// episodes are what the log is told of troubles.
+// episodes are what the log is told of outages.
 type episodes struct {
 	log   *guard.Journal
 	nodes map[string]*episode // by address
@@ -31,13 +29,13 @@ type episodes struct {
 	gaps  episode             // of slots without an owner
 }
 
-// An episode is a time in which there is trouble somewhere.
+// An episode is a time in which there is an outage somewhere.
 type episode struct {
-	open int       // troubles that have not ended
+	open int       // outages that have not ended
 	told time.Time // since when, by what the log was told; zero: it was told nothing
 }
 
-// of returns the episode that a trouble belongs to, nil if there is none.
+// of returns the episode that an outage belongs to, nil if there is none.
 func (e *episodes) of(at site) *episode {
 	switch {
 	case at.addr != "":
@@ -48,7 +46,7 @@ func (e *episodes) of(at site) *episode {
 	return &e.slots
 }
 
-func (e *episodes) began(t *trouble) {
+func (e *episodes) began(t *outage) {
 	of := e.of(t.site)
 	if of == nil {
 		if e.nodes == nil {
@@ -60,20 +58,20 @@ func (e *episodes) began(t *trouble) {
 	of.open++
 }
 
-// met is told of each command that meets the trouble: refused with the code or, if
+// met is told of each command that meets the outage: refused with the code or, if
 // that is "", not sent.
-func (e *episodes) met(t *trouble, code string, now time.Time) {
+func (e *episodes) met(t *outage, code string, now time.Time) {
 	of := e.of(t.site)
-	if of == nil || !of.isNews(t.since, now) {
+	if of == nil || !of.isNews(t.Since, now) {
 		return
 	}
 	if code == "" {
 		code = "not sent"
 	}
-	e.log.Note(slog.LevelWarn, "trouble", "where", t.place(), "for", now.Sub(t.since), "commands", code)
+	e.log.Note(slog.LevelWarn, "trouble", "where", t.place(), "for", now.Sub(t.Since), "commands", code)
 }
 
-// isNews reports whether trouble since then is worth a line: one in each episode.
+// isNews reports whether an outage since then is worth a line: one in each episode.
 func (of *episode) isNews(since, now time.Time) bool {
 	if !of.told.IsZero() || now.Sub(since) < lasting {
 		return false
@@ -82,8 +80,8 @@ func (of *episode) isNews(since, now time.Time) bool {
 	return true
 }
 
-// place is where the log says that the trouble is.
-func (t *trouble) place() string {
+// place is where the log says that the outage is.
+func (t *outage) place() string {
 	switch {
 	case t.addr != "":
 		return t.String()
@@ -93,8 +91,8 @@ func (t *trouble) place() string {
 	return "slots"
 }
 
-// ended is told of each trouble that ends, and how.
-func (e *episodes) ended(t *trouble, how string) {
+// ended is told of each outage that ends, and how.
+func (e *episodes) ended(t *outage, how string) {
 	of := e.of(t.site)
 	if of == nil {
 		return

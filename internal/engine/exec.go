@@ -82,7 +82,7 @@ func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 
 // end draws the conclusions from a request that has ended.
 func (c *Client) end(r *Request) {
-	c.troubles.endedBy(r)
+	c.outages.endedBy(r)
 	if !r.clean {
 		c.noteOutcomes(r)
 	}
@@ -109,7 +109,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 		fast, n = r.splitSlow(n)
 	}
 	first := f.used
-	f.now = c.troubles.events.Load()
+	f.now = c.outages.events.Load()
 	for i := range n {
 		f.trip(nil, r.arena, how.Goroutines).SetSlow(i >= fast)
 	}
@@ -232,7 +232,7 @@ func submit(ctx context.Context, call *wire.Call, trips []*trip, mine []*wire.Ba
 }
 
 // await waits for the trips. It reports whether all are complete; if not, one of
-// them has ended in trouble, or the context has ended.
+// them has ended with an error, or the context has ended.
 func (f *flight) await(ctx context.Context, how How) (complete bool) {
 	for f.open {
 		complete, err := f.call.Next(ctx, nil)
@@ -241,7 +241,7 @@ func (f *flight) await(ctx context.Context, how How) (complete bool) {
 			return false
 		}
 		f.open = !complete
-		if f.open && (how.Ended == nil || f.troubled()) {
+		if f.open && (how.Ended == nil || f.hasError()) {
 			return false
 		}
 		f.tell(how)
@@ -249,20 +249,20 @@ func (f *flight) await(ctx context.Context, how How) (complete bool) {
 	return true
 }
 
-// troubled reports whether a trip has ended in trouble.
-func (f *flight) troubled() bool {
-	return slices.ContainsFunc(f.trips[:f.used], func(t *trip) bool { return t.Troubled() })
+// hasError reports whether a trip has ended with an error.
+func (f *flight) hasError() bool {
+	return slices.ContainsFunc(f.trips[:f.used], func(t *trip) bool { return t.HasError() })
 }
 
 // tell tells how.Ended of the trips that have ended well since it was told last, while
 // others are open.
 func (f *flight) tell(how How) {
 	r := f.request
-	if how.Ended == nil || !f.open && r.attempts == nil {
+	if how.Ended == nil || !f.open && r.histories == nil {
 		return
 	}
 	for _, t := range f.trips[f.settled:f.used] {
-		if t.ended || !t.Complete() || t.Troubled() {
+		if t.ended || !t.Complete() || t.HasError() {
 			continue
 		}
 		t.ended = true

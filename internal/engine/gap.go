@@ -4,14 +4,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
 // A gap is an outage of slots that maps of the slots have lacked since the same time. The
-// loss of others later does not make it begin anew: commands wait for a whole shard, not
+// later loss of others does not change when it began: commands wait for a whole shard, not
 // for their slots.
 type gap struct {
-	trouble
+	outage
 	slots [slots.Count / 64]uint64 // a set
 }
 
@@ -22,7 +23,7 @@ const mostGaps = 100
 
 // noteGap is note for a slot that has no owner in the map m. Slot 0 stands for a command
 // without a key: nothing is served if that has no node.
-func (t *troubles) noteGap(m *topology, slot int32, now time.Time) trouble {
+func (t *outages) noteGap(m *topology, slot int32, now time.Time) outage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forgetLocked(now)
@@ -32,16 +33,16 @@ func (t *troubles) noteGap(m *topology, slot int32, now time.Time) trouble {
 	}
 	since := now // unless a newer map than the command's has the slot
 	if g := t.gapLocked(max(slot, 0)); g != nil {
-		g.heard, since = now, g.since
+		g.heard, since = now, g.Since
 	}
 	if t.countLocked(); len(t.gaps) > 0 {
 		t.episodes.gap(m, since, now)
 	}
-	return trouble{site: site{slot: slot}, since: since, heard: now, unsent: true}
+	return outage{site: site{slot: slot}, Outage: attempt.Outage{Since: since}, heard: now, unsent: true}
 }
 
 // gapLocked returns the gap that the slot is in; nil: none.
-func (t *troubles) gapLocked(slot int32) *gap {
+func (t *outages) gapLocked(slot int32) *gap {
 	for _, g := range t.gaps {
 		if g.has(slot) {
 			return g
@@ -51,7 +52,7 @@ func (t *troubles) gapLocked(slot int32) *gap {
 }
 
 // addGapLocked adds the slots that the map lacks and that are in no gap.
-func (t *troubles) addGapLocked(m *topology, now time.Time) {
+func (t *outages) addGapLocked(m *topology, now time.Time) {
 	var added *gap
 	for slot, owner := range m.Owner {
 		if owner != slots.NoOwner || t.gapLocked(int32(slot)) != nil {
@@ -59,7 +60,7 @@ func (t *troubles) addGapLocked(m *topology, now time.Time) {
 		}
 		if added == nil {
 			if len(t.gaps) < mostGaps {
-				t.gaps = append(t.gaps, &gap{trouble: trouble{since: now, heard: now, met: t.events.Add(1)}})
+				t.gaps = append(t.gaps, &gap{outage: outage{Outage: attempt.Outage{Since: now}, heard: now, met: t.events.Add(1)}})
 			}
 			added = t.gaps[len(t.gaps)-1]
 		}
@@ -68,7 +69,7 @@ func (t *troubles) addGapLocked(m *topology, now time.Time) {
 }
 
 // endGapsLocked ends gaps, which isOver or isForgotten. Maps are looked at anew.
-func (t *troubles) endGapsLocked(how string, ended func(*gap) bool) {
+func (t *outages) endGapsLocked(how string, ended func(*gap) bool) {
 	before := len(t.gaps)
 	t.gaps = slices.DeleteFunc(t.gaps, ended)
 	if len(t.gaps) == before {

@@ -17,7 +17,7 @@ type history struct {
 	why       why   // it is sent again
 	overtaken bool  // a later command of its slot has run
 	to        route // where the last redirect sent it; without a node: by the map
-	trouble   *trouble
+	outage    *outage
 	replica   bool // a server without cluster mode has refused it because it is a replica
 	doubt     attempt.Doubt
 }
@@ -42,11 +42,11 @@ const (
 	wasUnknownScript // EVALSHA of a script that the server does not know
 )
 
-// since returns since when the command itself has met trouble at the site, zero
-// if it has not: not all troubles are remembered.
-func (a *history) since(at site) time.Time {
-	if a.trouble != nil && a.trouble.site == at {
-		return a.trouble.since
+// since returns when the outage of the site began that the command itself has met, zero if
+// it has met none: not all outages are remembered.
+func (h *history) since(at site) time.Time {
+	if h.outage != nil && h.outage.site == at {
+		return h.outage.Since
 	}
 	return time.Time{}
 }
@@ -55,8 +55,8 @@ func (a *history) since(at site) time.Time {
 func (r *Request) failed(i int, addr string, err error) *redislanes.Error {
 	failed := wire.Named(commandName(r.command(i)), addr, err)
 	switch {
-	case r.attempts != nil:
-		r.attempts[i].explain(failed, r.began, r.took)
+	case r.histories != nil:
+		r.histories[i].explain(failed, r.began, r.took)
 	case addr != "":
 		failed.Tries = 1
 	}
@@ -65,45 +65,45 @@ func (r *Request) failed(i int, addr string, err error) *redislanes.Error {
 
 // explain adds to a command's error what is known of it, if it was tried from
 // began on for the time that it took.
-func (a *history) explain(err *redislanes.Error, began time.Time, took time.Duration) {
-	if err.Tries = a.tries; a.trouble != nil {
-		err.Since = a.trouble.since
+func (h *history) explain(err *redislanes.Error, began time.Time, took time.Duration) {
+	if err.Tries = h.tries; h.outage != nil {
+		err.Since = h.outage.Since
 	}
-	err.Cause = a.explained(err.Cause, began, took)
+	err.Cause = h.explained(err.Cause, began, took)
 }
 
-func (a *history) explained(err error, began time.Time, took time.Duration) error {
-	if a.overtaken {
+func (h *history) explained(err error, began time.Time, took time.Duration) error {
+	if h.overtaken {
 		err = fmt.Errorf("%w: %w", cause.ErrOvertaken, err)
 	}
-	if a.replica {
+	if h.replica {
 		err = fmt.Errorf("%w; the server is a replica: give New the address of its primary, or set Config.Sentinel", err)
 	}
 	switch {
-	case a.trouble != nil:
-		t := a.trouble
-		return &cause.Tried{Where: t.String(), For: began.Add(took).Sub(t.since), Tries: a.tries, Took: took, Err: err}
-	case a.tries > 1:
-		return &cause.Tried{Tries: a.tries, Took: took, Err: err}
+	case h.outage != nil:
+		t := h.outage
+		return &cause.Tried{Where: t.String(), For: began.Add(took).Sub(t.Since), Tries: h.tries, Took: took, Err: err}
+	case h.tries > 1:
+		return &cause.Tried{Tries: h.tries, Took: took, Err: err}
 	}
 	return err
 }
 
 // outcome returns what became of the command, whose last try ended with the reply or the
 // error: an error with the outcome unknown if the last try proves nothing of an earlier one.
-func (a *history) outcome(reply []byte, err error) ([]byte, error) {
+func (h *history) outcome(reply []byte, err error) ([]byte, error) {
 	switch {
-	case a.doubt.Settled(reply, err):
+	case h.doubt.Settled(reply, err):
 		return reply, err
 	case err == nil:
 		err = saidError(reply)
 	}
-	return nil, a.doubt.Unknown(err)
+	return nil, h.doubt.Unknown(err)
 }
 
 // doubt notes that the i-th command may have run in the try that ended with the error.
 func (x *retry) doubt(i int, err error) {
 	if x.request.marks[i]&markReads == 0 {
-		x.attempts[i].doubt.Note(err)
+		x.histories[i].doubt.Note(err)
 	}
 }

@@ -46,8 +46,8 @@ const (
 // none knows it, none tells, or the answer makes no sense, the command stays as
 // it is: its first argument is taken for its key, and only a redirect of that
 // slot is followed. While no node answers, it is asked for again by the rule for all
-// troubles: within the grace, for calls that have as much time. That a node is slow to
-// answer is no trouble: the command would wait for it, too. The error is that of the
+// outages: within the grace, for calls that have as much time. That a node is slow to
+// answer is no outage: the command would wait for it, too. The error is that of the
 // context.
 func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Command, error) {
 	if cmd.Known() || c.cfg.Standalone { // a proxy may hang up when it is asked for COMMAND
@@ -189,7 +189,7 @@ func (c *Client) inquire(name string, l *inquiry) {
 	l.fail(down, len(nodes), c.cfg.DownGrace)
 }
 
-// fail ends an inquiry of so many nodes that none has answered. Its trouble began, if all
+// fail ends an inquiry of so many nodes that none has answered. Its outage began, if all
 // of them are down, when the last one went down.
 func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
 	now := time.Now()

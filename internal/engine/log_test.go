@@ -46,14 +46,14 @@ func (b *logbook) lines() []string {
 	return strings.Split(strings.TrimSpace(b.text.String()), "\n")
 }
 
-// TestLogOfTroubles: a trouble is worth a line once it has lasted for a second and
+// TestLogOfTroubles: an outage is worth a line once it has lasted for a second and
 // somebody meets it still, and one when it is over. All of one node share them, and so
 // do those of slots.
 func TestLogOfTroubles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
-		all := troubles{episodes: episodes{log: book.journal}}
-		reads, writes := site{addr: "a:1", sort: reading}, site{addr: "a:1", sort: writing}
+		all := outages{episodes: episodes{log: book.journal}}
+		reads, writes := site{addr: "a:1", class: reading}, site{addr: "a:1", class: writing}
 
 		all.note(writes, "LOADING", time.Time{}, time.Now())
 		all.note(site{slot: 7}, "CLUSTERDOWN", time.Time{}, time.Now())
@@ -86,7 +86,7 @@ func TestLogOfTroubles(t *testing.T) {
 			all.note(site{slot: slot}, "CLUSTERDOWN", time.Time{}, time.Now())
 		}
 		require.Equal(t, []string{`level=WARN msg=trouble where=slots for=2s commands=CLUSTERDOWN`}, book.lines())
-		time.Sleep(2 * forgetTrouble)
+		time.Sleep(2 * forgetOutage)
 		all.note(writes, "", time.Now().Add(-3*time.Second), time.Now())
 		require.Equal(t, []string{
 			`level=INFO msg="trouble not met any more" where=slots after=2m2s`,
@@ -100,7 +100,7 @@ func TestLogOfTroubles(t *testing.T) {
 func TestLogOfKeysThatMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
-		all := troubles{episodes: episodes{log: book.journal}}
+		all := outages{episodes: episodes{log: book.journal}}
 		keys, slot := site{slot: 7, command: 1}, site{slot: 9}
 		for range 2 {
 			all.note(keys, "TRYAGAIN", time.Time{}, time.Now())
@@ -122,7 +122,7 @@ func TestLogOfKeysThatMove(t *testing.T) {
 func TestLogOfGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
-		all := troubles{episodes: episodes{log: book.journal}}
+		all := outages{episodes: episodes{log: book.journal}}
 		lacking := new(topology)
 		for slot := range 100 {
 			lacking.Owner[slot] = slots.NoOwner

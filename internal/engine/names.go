@@ -35,7 +35,7 @@ func (t *trip) CommandName() string {
 	return n.name()
 }
 
-// CommandName returns the name of the one command that is lent a connection, "" for
+// CommandName returns the name of the one command on a dedicated connection, "" for
 // an action that may send several.
 func (l *lending) CommandName() string { return nameOf(l.encoded) }
 

@@ -215,7 +215,7 @@ func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.
 	shares := action.Properties().CanShareConn
 	conn := nodeConn{p, c.node.client, !shares, wire.Probes(action)}
 	if !shares && !wire.EncodesItself(action) {
-		o := nodeObservation{client: c.node.client, addr: c.node.addr, lent: true}
+		o := nodeObservation{client: c.node.client, addr: c.node.addr, dedicated: true}
 		return o.of(ctx, func() error {
 			err := conn.Alone(ctx, func(alone radix.Conn) error { return wire.Perform(ctx, action, alone) })
 			return ambiguousError(c.node.client.cfg.Standalone, c.node.addr, err)
@@ -226,18 +226,18 @@ func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.
 
 func (c nodeClient) Close() error { return nil }
 
-// nodeLent is a connection that a node's client has lent. Its failures ask for a refresh,
+// nodeDedicated is a dedicated connection of a node's client. Its failures ask for a refresh,
 // also if the program does not return them.
-type nodeLent struct {
-	*nodepool.Lent
+type nodeDedicated struct {
+	*nodepool.Dedicated
 	client *Client
 }
 
-func (c nodeLent) Do(ctx context.Context, action radix.Action) error {
+func (c nodeDedicated) Do(ctx context.Context, action radix.Action) error {
 	return wire.Perform(ctx, action, c)
 }
 
-func (c nodeLent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+func (c nodeDedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	request, err := c.Prepare(ctx, marshal, unmarshalInto)
 	if request == nil {
 		c.client.noteExchange(marshal, err)
@@ -253,7 +253,7 @@ func (c nodeLent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 }
 
 // nodeConn is a node's pool as a connection for one action, which sends slow
-// commands over lanes for them and lends a connection to blocking ones.
+// commands over lanes for them and blocking ones over dedicated connections.
 type nodeConn struct {
 	*nodepool.Node
 	client   *Client
@@ -285,7 +285,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	if c.unshared {
 		r.Unshared()
 	}
-	o := nodeObservation{client: c.client, addr: c.Address(), request: r, lent: r.Way() == command.Alone, probes: c.probes}
+	o := nodeObservation{client: c.client, addr: c.Address(), request: r, dedicated: r.Way() == command.Alone, probes: c.probes}
 	return o.of(ctx, func() error {
 		err := r.Exchange(ctx, c, unmarshalInto)
 		if _, code := r.Failed(); hintsAt([]byte(code)) { // the receiver may take errors for values
@@ -304,7 +304,7 @@ func (c nodeConn) Alone(ctx context.Context, use func(radix.Conn) error) error {
 		return err
 	}
 	defer conn.Return()
-	return use(nodeLent{conn, c.client})
+	return use(nodeDedicated{conn, c.client})
 }
 
 func (c nodeConn) Close() error { return nil }

@@ -197,7 +197,7 @@ func (o *observation) end(t *trip) {
 
 func (t *trip) info() redislanes.GroupInfo {
 	info := redislanes.GroupInfo{Took: t.Took(), Bytes: t.ReplySize()}
-	if t.Troubled() || t.Failed() {
+	if t.HasError() || t.Failed() {
 		for i := range t.Len() {
 			reply, err := t.Reply(i)
 			if (t.of.probes || len(t.of.scripts) > 0) && saysNoScript(reply) {

@@ -10,11 +10,11 @@ import (
 // A nodeObservation is what a trace is told of a request to one node, which the
 // program has chosen: see [Client.Clients] and [Client.ForEachPrimary].
 type nodeObservation struct {
-	client  *Client
-	addr    string
-	request *wire.Request // nil: an action that may send any number of commands
-	lent    bool          // it has a connection to itself
-	probes  bool          // see wire.Probes
+	client    *Client
+	addr      string
+	request   *wire.Request // nil: an action that may send any number of commands
+	dedicated bool          // it has a connection for itself
+	probes    bool          // see wire.Probes
 }
 
 // of performs the request and tells of it.
@@ -23,7 +23,7 @@ func (o nodeObservation) of(ctx context.Context, perform func() error) error {
 	if !c.sampled() {
 		return perform()
 	}
-	start := redislanes.RequestStart{Lent: o.lent, Names: o}
+	start := redislanes.RequestStart{Lent: o.dedicated, Names: o}
 	if o.request != nil {
 		start.Commands = o.request.Len()
 	}
@@ -31,7 +31,7 @@ func (o nodeObservation) of(ctx context.Context, perform func() error) error {
 	seen := c.beginRequest(ctx, start)
 	err := perform()
 	info := redislanes.RequestInfo{Took: c.now() - began, Commands: start.Commands, Trips: 1, Addr: o.addr}
-	if o.lent {
+	if o.dedicated {
 		failed(&info, err, start.Commands)
 	} else {
 		o.outcome(&info, err)

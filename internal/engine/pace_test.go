@@ -99,7 +99,7 @@ func (p *piped) times() []time.Time {
 
 // TestRefreshesAreSpaced: with hints all the time, the first refreshes follow each
 // other fast, and the later ones slowly, until it was calm for a while. Regular
-// refreshes do not count as trouble.
+// refreshes do not count as an outage.
 func TestRefreshesAreSpaced(t *testing.T) {
 	t.Parallel()
 	for _, every := range []time.Duration{-1, 4 * time.Second} {

@@ -14,7 +14,7 @@ import (
 // for another slot than the command's is not followed: what a script or a strange
 // server makes up must not lead the client astray. One that leads nowhere else is a refusal.
 func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now time.Time) attempt.Step {
-	a, slot := &x.attempts[i], x.request.slots[i]
+	a, slot := &x.histories[i], x.request.slots[i]
 	if to.Fate != fate.Ask || x.how.noFollow {
 		x.client.hint()
 	}
@@ -79,7 +79,7 @@ func (x *retry) target(t *topology, i int) (p *nodepool.Node, replica *node, ask
 	slot := x.request.slots[i]
 	to, ok := x.bySlot[slot]
 	if slot < 0 || !ok {
-		to = x.attempts[i].to
+		to = x.histories[i].to
 	}
 	switch {
 	case to.node != nil && to.use == asReplica:

@@ -19,14 +19,17 @@ const (
 	// askStagger is how long the next server is not asked while an answer is out.
 	askStagger = 500 * time.Millisecond
 
-	// firstDoubt is how long the first contact waits for other seeds once one has
-	// given a map that is doubtful.
-	firstDoubt = time.Second
+	// beforeSeeds is how many known nodes are asked before the seeds.
+	beforeSeeds = 2
 
-	// strangerDoubt is the same for a running client that was told of another cluster,
+	// seedsWait is how long the first contact waits for other seeds once one has
+	// given a map with a flaw.
+	seedsWait = time.Second
+
+	// strangersWait is the same for a running client that was told of another cluster,
 	// which it takes if two refreshes find nothing else. They wait for as long as a server
 	// may be silent before it counts as stalled.
-	strangerDoubt = 1500 * time.Millisecond
+	strangersWait = 1500 * time.Millisecond
 )
 
 // hint asks for a refresh soon. It never blocks.
@@ -139,7 +142,8 @@ func (c *Client) refresh(ctx context.Context) error {
 
 // candidates returns whom to ask: first the nodes that MOVED has named, which
 // know their slots best, and last those that do not answer, each of which would
-// hold up the next one.
+// hold up the next one. Of the others only two come before the seeds: where all
+// nodes are gone, it does not matter how many they were.
 func (c *Client) candidates(t *topology) []string {
 	if c.cfg.Sentinel != nil {
 		return c.sentinels(t)
@@ -155,14 +159,13 @@ func (c *Client) candidates(t *topology) []string {
 	for _, l := range t.Taught() {
 		add(l.Addr)
 	}
-	named := len(addrs)
+	var known []string
 	for _, n := range t.All() {
-		add(n.addr)
+		known = append(known, n.addr)
 	}
-	known := addrs[named:]
 	rand.Shuffle(len(known), func(i, j int) { known[i], known[j] = known[j], known[i] })
-	for _, seed := range c.seeds {
-		add(seed)
+	for _, addr := range slices.Concat(known[:min(len(known), beforeSeeds)], c.seeds, known) {
+		add(addr)
 	}
 	silent := c.silentNodes()
 	slices.SortStableFunc(addrs, func(a, b string) int { return cmp.Compare(silent[a], silent[b]) })
@@ -183,7 +186,7 @@ func (c *Client) silentNodes() map[string]int {
 }
 
 // ask asks one address after the other, the next one as soon as the last has
-// failed, left a doubt or is slow, and returns the first map that can be
+// failed, given a map with a flaw or is slow, and returns the first map that can be
 // believed.
 func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.Map, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -196,6 +199,9 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.M
 	defer stagger.Stop()
 	var enough <-chan time.Time
 	asked, pause := 0, askStagger
+	if votes.Before != nil {
+		pause = 0 // nobody else has answered the last refresh
+	}
 	for answered := 0; answered < len(addrs); {
 		var more <-chan time.Time
 		if asked < len(addrs) {
@@ -216,9 +222,9 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.M
 			switch {
 			case enough != nil:
 			case votes.Use == nil && len(votes.Votes) == 1:
-				enough = time.After(firstDoubt)
+				enough = time.After(seedsWait)
 			case votes.Use != nil && votes.Any(slots.Foreign):
-				enough, pause = time.After(strangerDoubt), 0 // all others have as long
+				enough, pause = time.After(strangersWait), 0 // all others have as long
 			}
 			stagger.Reset(0)
 		case <-enough:
@@ -251,11 +257,11 @@ func (c *Client) count(votes *slots.Poll, a answer, failed *cause.Unreachable) {
 		return
 	}
 	c.logSkips(a.addr, a.told.Skips)
-	wrong := votes.Add(a.addr, a.id, a.told)
-	if wrong != slots.NoDoubt {
-		failed.Causes = append(failed.Causes, cause.OfAddr{Addr: a.addr, Err: &cause.Map{Addr: a.addr, Reason: wrong.String()}})
+	flaw := votes.Add(a.addr, a.id, a.told)
+	if flaw != slots.NoFlaw {
+		failed.Causes = append(failed.Causes, cause.OfAddr{Addr: a.addr, Err: &cause.Map{Addr: a.addr, Reason: flaw.String()}})
 	}
-	c.logDoubt(a.addr, wrong)
+	c.logFlaw(a.addr, flaw)
 }
 
 // withholds tells whether a server answered, and may tell its map the next time: it loads
@@ -265,16 +271,16 @@ func withholds(err error) bool {
 	return errors.As(err, new(untranslated)) || text != "" && fate.Of([]byte(text)).PassesForDial()
 }
 
-// logDoubt warns of a server that is none of the cluster's, once until it has
-// given a map without a doubt. Refreshes run one at a time.
-func (c *Client) logDoubt(addr string, wrong slots.Doubt) {
-	if wrong < slots.Foreign {
+// logFlaw warns of a server that is none of the cluster's, once until it has
+// given a map without a flaw. Refreshes run one at a time.
+func (c *Client) logFlaw(addr string, flaw slots.Flaw) {
+	if flaw < slots.Foreign {
 		delete(c.strange, addr)
 		return
 	}
-	if c.strange[addr] != wrong && c.topology.Load().Map != nil {
-		c.strange[addr] = wrong
-		c.journal.Note(slog.LevelWarn, "a server's map of the slots is not used", "addr", addr, "reason", wrong.String())
+	if c.strange[addr] != flaw && c.topology.Load().Map != nil {
+		c.strange[addr] = flaw
+		c.journal.Note(slog.LevelWarn, "a server's map of the slots is not used", "addr", addr, "reason", flaw.String())
 	}
 }
 
@@ -294,7 +300,7 @@ const (
 )
 
 // A pacer says how soon a refresh may follow the last one: a token bucket, from which
-// each refresh takes one. When a trouble was counted as over once nothing was fetched
+// each refresh takes one. When an outage was counted as over once nothing was fetched
 // for a while, regular refreshes every five seconds kept it going, and a failover was
 // noticed late.
 type pacer struct {

@@ -86,7 +86,7 @@ func (c *Client) unreached(ctx context.Context, all []slots.Renaming) (failed []
 
 // reach dials the new address and makes sure that the node answers there.
 func (c *Client) reach(ctx context.Context, r slots.Renaming) error {
-	purpose := wire.Purpose{Member: func(_ string, mode, id []byte) error {
+	purpose := wire.Purpose{Admits: func(_ string, mode, id []byte) error {
 		if told := slots.NodeID(id); slots.ClusterDisabled(mode) || slots.ClusterDisabled(id) || told != "" && told != r.ID {
 			return fmt.Errorf("%w: it is not the node that had the address %s", redislanes.ErrNotMember, r.From)
 		}

@@ -47,9 +47,9 @@ type Request struct {
 
 	ended []int // commands that How.Ended is told of
 
-	attempts []history // of each command, if some had to be sent again
-	began    time.Time // when the first of these ended
-	took     time.Duration
+	histories []history // of each command, if some had to be sent again
+	began     time.Time // when the first of these ended
+	took      time.Duration
 }
 
 type bound struct{ from, to int }
@@ -86,8 +86,8 @@ type trip struct {
 	judged   bool   // a retry has decided about its commands
 	ended    bool   // How.Ended knows of its commands
 	commands []int  // which ones, for a retry
-	proves   sort   // what its success proves, for troubles
-	sent     uint64 // see troubles.events
+	proves   class  // what its success proves, for outages
+	sent     uint64 // see outages.events
 	kept     bool   // a command's reply is in it, for retry.reclaim
 
 	// For the observation, if somebody is told of the group.
@@ -109,7 +109,7 @@ type flight struct {
 	settled   int           // how many of the first trips are complete, and judged
 	mine      []*wire.Batch // those that the caller must flush and read
 	open      bool          // not all trips are known to be complete
-	now       uint64        // when trips that are made now are sent, see troubles.events
+	now       uint64        // when trips that are made now are sent, see outages.events
 	abandoned bool
 
 	request  *Request
@@ -123,11 +123,11 @@ const largeArena = 64 << 10
 func (r *Request) Reset() {
 	if r.spare++; cap(r.arena) <= largeArena || len(r.arena) >= cap(r.arena)/4 {
 		r.spare = 0
-	} else if r.spare == wire.SpareTrips {
+	} else if r.spare == wire.SpareUses {
 		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
-	r.clean, r.err, r.attempts, r.probes = false, nil, nil, false
+	r.clean, r.err, r.histories, r.probes = false, nil, nil, false
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
 	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
@@ -298,8 +298,8 @@ var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.E
 // the i-th command in all its tries. There are both if the reply is of no use (see ambiguous).
 func (r *Request) outcome(i int) (reply []byte, addr string, err error) {
 	reply, addr, err = r.lastTry(i)
-	if r.attempts != nil {
-		reply, err = r.attempts[i].outcome(reply, err)
+	if r.histories != nil {
+		reply, err = r.histories[i].outcome(reply, err)
 	}
 	return reply, addr, err
 }

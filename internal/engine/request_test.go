@@ -21,11 +21,11 @@ func TestRequestsShrink(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, fill(1<<20), 1<<20)
 	require.GreaterOrEqual(t, fill(1<<20), 1<<20)
-	for range wire.SpareTrips {
+	for range wire.SpareUses {
 		require.GreaterOrEqual(t, fill(100), 1<<20, "not at once")
 		fill(1 << 20)
 	}
-	for range wire.SpareTrips {
+	for range wire.SpareUses {
 		fill(100)
 	}
 	require.Less(t, fill(100), 1<<10)
@@ -48,7 +48,7 @@ func TestRequestsShrinkByCommands(t *testing.T) {
 		}
 	}
 	fill(500_000)
-	for range wire.SpareTrips + 1 {
+	for range wire.SpareUses + 1 {
 		fill(1)
 	}
 	held := inUse() - before

@@ -17,7 +17,7 @@ import (
 // commands that ran are never repeated, but for an EXPIRE behind one that did not
 // (see attempt.Order). Redirected ones go at once, the others after a backoff, and
 // commands of one slot together, so that they keep their order. Nothing waits
-// for the replies of another node: a trip is judged when it ends in trouble,
+// for the replies of another node: a trip is judged when it ends with an error,
 // while others are in flight. All commands of a slot that are in flight are in
 // one trip.
 type retry struct {
@@ -26,19 +26,19 @@ type retry struct {
 	flight  *flight
 	how     How
 
-	attempts []history // of each command; the request's, too
-	bySlot   map[int32]route
-	moves    []move                      // what the MOVED that were judged last said
-	named    map[slots.NodeAddr]*leading // where redirects have led
-	avoid    []*node                     // replicas that have not answered
-	givesUp  bool                        // the replicas, and what was asked beside them
+	histories []history // of each command; the request's, too
+	bySlot    map[int32]route
+	moves     []move                      // what the MOVED that were judged last said
+	named     map[slots.NodeAddr]*leading // where redirects have led
+	avoid     []*node                     // replicas that have not answered
+	givesUp   bool                        // the replicas, and what was asked beside them
 
 	unplaced []int         // commands that got no trip and were not judged yet
 	now      []int         // those of the next wave, in order
 	later    []int         // those that wait until due, in order
 	due      time.Time     // unless later is empty
 	patience time.Time     // until when replicas may be silent; zero: for ever
-	had      time.Duration // what the context left when the first trip had ended in trouble
+	had      time.Duration // what the context left when the first trip had ended with an error
 
 	steps  []attempt.Step // of the commands that are being judged
 	asking bound          // an ASKING in the request's arena
@@ -69,11 +69,11 @@ func (x *retry) run(ctx context.Context) {
 // begin notes which commands travel on which trip.
 func (x *retry) begin(ctx context.Context) {
 	r := x.request
-	x.attempts = make([]history, len(r.bounds))
-	r.attempts, r.began = x.attempts, time.Now()
+	x.histories = make([]history, len(r.bounds))
+	r.histories, r.began = x.histories, time.Now()
 	x.bySlot, x.named = make(map[int32]route), make(map[slots.NodeAddr]*leading)
 	for i, p := range r.places {
-		x.attempts[i].tries = 1
+		x.histories[i].tries = 1
 		if p.trip == nil {
 			x.unplaced = append(x.unplaced, i)
 		} else {
@@ -117,8 +117,8 @@ func (x *retry) wait(ctx context.Context) {
 	}
 }
 
-// judgeEnded judges the commands that have no trip, and those whose trip has
-// ended in trouble.
+// judgeEnded judges the commands that have no trip, and those of trips that have
+// ended with an error.
 func (x *retry) judgeEnded() {
 	if unplaced := x.unplaced; len(unplaced) > 0 {
 		x.unplaced = nil
@@ -126,7 +126,7 @@ func (x *retry) judgeEnded() {
 	}
 	f := x.flight
 	for _, t := range f.trips[f.settled:f.used] {
-		if !t.judged && t.Troubled() {
+		if !t.judged && t.HasError() {
 			t.judged = true
 			f.observed.end(t)
 			x.judgeAll(t.commands)
@@ -149,10 +149,10 @@ func (x *retry) judgeAll(commands []int) {
 		delete(x.bySlot, x.request.slots[i])
 	}
 	for _, i := range commands {
-		x.attempts[i].to = route{}
+		x.histories[i].to = route{}
 		s := x.judge(i, now)
 		if s == attempt.Stands {
-			s = x.attempts[i].doubt.Final()
+			s = x.histories[i].doubt.Final()
 		}
 		x.steps = append(x.steps, s)
 	}
@@ -187,23 +187,23 @@ func (x *retry) keepOrder(commands []int) {
 	r, ended := x.request, make([]attempt.Command, len(commands))
 	for k, i := range commands {
 		ended[k] = attempt.Command{
-			Index: i, Encoded: r.command(i), Slot: r.slots[i], Step: x.steps[k], Doubt: x.attempts[i].doubt.Any(),
+			Index: i, Encoded: r.command(i), Slot: r.slots[i], Step: x.steps[k], Doubt: x.histories[i].doubt.Any(),
 			Reads: r.marks[i]&markReads != 0, Expiry: r.marks[i]&markExpiry != 0,
 			Ahead: r.marks[i]&markAhead != 0,
 		}
 	}
 	attempt.Order(ended)
 	for k, c := range ended {
-		a := &x.attempts[c.Index]
+		a := &x.histories[c.Index]
 		x.steps[k], a.overtaken = c.Step, a.overtaken || c.Overtaken
 		switch {
 		case c.Leads:
-			of := x.attempts[c.Index+1]
-			a.why, a.to, a.trouble, a.hops = of.why, of.to, of.trouble, of.hops
+			of := x.histories[c.Index+1]
+			a.why, a.to, a.outage, a.hops = of.why, of.to, of.outage, of.hops
 		case c.Early:
 			a.why = wasEarly
 		case c.Along:
-			a.trouble = x.attempts[c.Index-1].trouble // how long it may go on is that one's, too
+			a.outage = x.histories[c.Index-1].outage // how long it may go on is that one's, too
 		}
 		if c.Early {
 			if reply, _, err := r.lastTry(c.Index); err == nil && !resp.IsError(reply) {
@@ -221,7 +221,7 @@ func (x *retry) schedule(commands []int, now time.Time) {
 	for k, i := range commands {
 		if x.steps[k] == attempt.Retry {
 			waits[x.request.slots[i]] = true
-			tries, left = max(tries, x.attempts[i].tries), min(left, x.left(i, now))
+			tries, left = max(tries, x.histories[i].tries), min(left, x.left(i, now))
 		}
 	}
 	if len(waits) > 0 {
@@ -246,8 +246,8 @@ func (x *retry) schedule(commands []int, now time.Time) {
 
 // left returns how long the command may be sent again.
 func (x *retry) left(i int, now time.Time) time.Duration {
-	if t := x.attempts[i].trouble; t != nil {
-		return x.client.cfg.DownGrace - now.Sub(t.since)
+	if t := x.histories[i].outage; t != nil {
+		return x.client.cfg.DownGrace - now.Sub(t.Since)
 	}
 	return attempt.MaxBackoff
 }
@@ -259,7 +259,7 @@ func (x *retry) send(ctx context.Context) {
 	asking := x.askingBounds()
 	x.reclaim()
 	first := f.used
-	f.now = x.client.troubles.events.Load()
+	f.now = x.client.outages.events.Load()
 	for _, i := range x.now {
 		x.count(i)
 		to, replica, asks, err := x.target(t, i)
@@ -270,7 +270,7 @@ func (x *retry) send(ctx context.Context) {
 		}
 		tr := x.tripTo(to, i, first)
 		tr.replica = replica
-		f.observed.count(tr, x.attempts[i].why)
+		f.observed.count(tr, x.histories[i].why)
 		if asks {
 			tr.Add(asking.from, asking.to)
 		}
@@ -319,9 +319,9 @@ func (x *retry) reclaim() {
 
 // count counts what is sent again.
 func (x *retry) count(i int) {
-	x.attempts[i].tries++
+	x.histories[i].tries++
 	c := &x.client.counters
-	switch x.attempts[i].why {
+	switch x.histories[i].why {
 	case wasRefused:
 		c.refused.Add(1)
 	case wasNotSent:

@@ -72,7 +72,7 @@ const verifyTime = time.Second
 func (q asker) verifyPrimary(ctx context.Context, addr string) error {
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
-	purpose := wire.Purpose{Role: true, Member: slots.AdmitPrimary}
+	purpose := wire.Purpose{Role: true, Admits: slots.AdmitPrimary}
 	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}

@@ -29,23 +29,23 @@ func (x *retry) judgeFailure(i int, addr string, err error, now time.Time) attem
 	if !x.client.passes(err, x.replicaOf(i) != nil) {
 		return final
 	}
-	t := x.client.unanswered(err, addr, x.request.sort(i), x.request.slots[i], now)
-	if s := x.inTrouble(i, because, t, now); s.Again() {
+	t := x.client.unanswered(err, addr, x.request.class(i), x.request.slots[i], now)
+	if s := x.inOutage(i, because, t, now); s.Again() {
 		return s
 	}
 	return final
 }
 
-// unanswered notes the trouble of a command that got no reply because of err.
-func (c *Client) unanswered(err error, addr string, s sort, slot int32, now time.Time) trouble {
+// unanswered notes the outage of a command that got no reply because of err.
+func (c *Client) unanswered(err error, addr string, s class, slot int32, now time.Time) outage {
 	if errors.Is(err, redislanes.ErrNoOwner) {
-		return c.troubles.noteGap(c.topology.Load(), slot, now)
+		return c.outages.noteGap(c.topology.Load(), slot, now)
 	}
 	if slot == slots.NoKey && errors.Is(err, redislanes.ErrDown) {
 		c.leaveHome(addr)
 	}
-	t := c.troubles.note(site{addr: addr, sort: s}, refusedDial(err), beganAt(err), now)
-	t.silent = isSilence(err)
+	t := c.outages.note(site{addr: addr, class: s}, refusedDial(err), beganAt(err), now)
+	t.Silent = isSilence(err)
 	return t
 }
 
@@ -84,10 +84,10 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 		if !deadline.IsZero() {
 			left = deadline.Sub(now)
 		}
-		if met.outage().MayRetry(now, left, c.cfg.DownGrace) {
+		if met.MayRetry(now, left, c.cfg.DownGrace) {
 			return nil
 		}
-		err.Since, err.Cause = met.since, &cause.Tried{Where: met.String(), For: now.Sub(met.since), Err: err.Cause}
+		err.Since, err.Cause = met.Since, &cause.Tried{Where: met.String(), For: now.Sub(met.Since), Err: err.Cause}
 	}
 	return err
 }
@@ -100,8 +100,7 @@ func isSilence(err error) bool {
 		(errors.Is(err, cause.ErrSuspect) || errors.Is(err, cause.ErrStalled) || errors.As(err, &late) && late.Timeout())
 }
 
-// beganAt returns since when the pool knows of the trouble, zero if it does not
-// say.
+// beganAt returns when the outage began, as far as the pool knows; zero if it does not say.
 func beganAt(err error) time.Time {
 	var dead *cause.Down
 	if errors.As(err, &dead) {

@@ -48,7 +48,7 @@ var waitTests = []waitTest{
 		occupy(t, client)
 		return count(client)
 	}},
-	{"lent connections", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
+	{"dedicated connections", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{Pool: pool.Laned{MaxLent: 1}}, []string{p.Addr()})
 		occupy(t, client)
 		return func(ctx context.Context) error {

@@ -57,8 +57,8 @@ func (s *Server) Dialled(now time.Time, handshake time.Duration) {
 	}
 }
 
-// Unwanted says that nobody wants another connection. What has failed says nothing of
-// later.
+// Unwanted says that nobody wants another connection. Earlier failures then say nothing about
+// later dials.
 func (s *Server) Unwanted() {
 	if s.state != Down {
 		s.forget()
@@ -77,10 +77,10 @@ const (
 	Stillborn            // the dial has failed
 )
 
-// EndOf judges a connection that was closed at the given age, whether by the pool or its
-// user, and on which the server has answered something since the handshake, or not. A
-// handshake alone proves nothing: a server that evicts its clients, or a balancer without
-// anybody behind it, answers and hangs up.
+// EndOf judges a connection that was closed at the given age. ours says that the pool or its
+// user closed it; answered says that the server has answered something since the handshake. A
+// handshake alone proves nothing: a server that evicts its clients, or a balancer without a
+// server behind it, answers and hangs up.
 func EndOf(ours bool, age time.Duration, answered bool) End {
 	switch {
 	case ours || age >= Youth:
@@ -98,17 +98,16 @@ func (s *Server) DiedYoung(now time.Time) {
 	s.joined = 0
 }
 
-// grownUp ends the row of connections that died young if one has joined since, and none
-// has died until it was grown up.
+// grownUp ends the row of connections that died young if one has joined since and reached
+// Youth before another one died.
 func (s *Server) grownUp(at Time) {
 	if s.joined != 0 && time.Duration(at-s.joined) >= Youth {
 		s.young, s.joined = 0, 0
 	}
 }
 
-// Lost notes the end of a connection, after which conns are left, and why it has ended.
-// The server is down if none is left and there is evidence against it; a suspect one has
-// to be asked by dials then.
+// Lost notes that a connection has ended, and why. conns are left. The server is down if none
+// is left and there is evidence against it. Then dials ask a suspect server.
 func (s *Server) Lost(now time.Time, c *Conn, stalled bool, err error, conns int) {
 	switch f := (Failure{Asked: c.waits, Err: err}); {
 	case stalled && c.waits != 0:
@@ -141,11 +140,10 @@ func (s *Server) MustProve(now time.Time) bool {
 	return s.failures+s.young > 0
 }
 
-// Backoff returns the bounds of the time until the next dial, which is to be chosen at
-// random: up to MinBackoff, doubled for every failure in a row but the first, and for every
-// connection that died young; while the server is down, no longer than half of the time that
-// it has been so. A server that refuses for good, because of a wrong password, is asked
-// slowly. Source: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015.
+// Backoff returns the bounds of the random time until the next dial. The upper bound is
+// MinBackoff, doubled for every failure in a row but the first, and for every connection that
+// died young. While the server is down, it is at most half of the time that it has been down.
+// A server that refuses for good, because of a wrong password, is asked slowly. Source: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015.
 func (s *Server) Backoff(now time.Time) (least, most time.Duration) {
 	if s.failure.Kind == ForGood {
 		return s.MaxBackoff / 2, s.MaxBackoff

@@ -66,6 +66,14 @@ func TestHistories(t *testing.T) {
 			{1300 * ms, "lose a", "ask, doubt a"},
 			{60 * time.Second, "", ""},
 		},
+		"what was silent is closed after the server has answered for it": {
+			{0, "dial a; dialled a 1ms; join b", ""},
+			{1000 * ms, "send a", ""},
+			{1300 * ms, "answer", "ask, doubt a"},
+			{1400 * ms, "lose a", ""},
+			{2000 * ms, "send b", ""},
+			{2290 * ms, "", "ask, doubt b"}, // as at the beginning
+		},
 		"trips usually take long": {
 			{0, "dial a; dialled a 1ms; send a", ""},
 			{50 * ms, "reply a", ""},

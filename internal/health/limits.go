@@ -22,8 +22,8 @@ const (
 	// each millisecond looks often enough.
 	LeastStallTimeout = 2 * LooksInSilence * time.Millisecond
 
-	// A round trip counts for one part in tripShare of the usual one, and for
-	// tripLimit times the usual one at most: one slow command is nothing usual.
+	// A round trip is one part in tripShare of the usual one. It counts for tripLimit times
+	// the usual one at most: one slow command changes little.
 	tripShare = 8
 	tripLimit = 8
 
@@ -35,8 +35,8 @@ const (
 	// it is closed. A proxy that reaps idle connections gives them seconds.
 	Youth = 250 * time.Millisecond
 
-	// SparedYoung is how many connections in a row may be of use and die young before
-	// dials are spaced: to restart a server, or to kill its clients, is no lasting fault.
+	// SparedYoung is how many connections in a row may answer and die young before dials are
+	// spaced: a restart of a server, or CLIENT KILL, is no lasting fault.
 	SparedYoung = 8
 
 	// MostTimes is how many times its maximum of connections a pool may have while some

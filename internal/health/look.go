@@ -8,7 +8,7 @@ type Conn struct {
 	heard    Time   // when bytes were last seen to arrive
 	waits    Time   // since when something has been in flight and no byte has arrived; 0: nothing is
 	missed   bool   // a caller has given up on it since
-	ended    bool   // it is closed: what it waited for is why it has ended, and no silence any more
+	ended    bool   // it is closed, so it is not silent any more
 }
 
 // Start begins to watch a connection that joins or was given back.
@@ -49,8 +49,8 @@ func (s *Server) Doubts(c *Conn) bool {
 	return silence >= s.unusual() || c.missed && silence >= s.doubtful()
 }
 
-// Replaces reports whether the connection, if it is in doubt, has been silent for a
-// doubtful time itself. Others are in doubt because they were not heard either.
+// Replaces reports whether a connection in doubt has been silent for a doubtful time itself.
+// Other connections are in doubt only because another one fell silent.
 func (s *Server) Replaces(c *Conn) bool { return c.missed || s.Silence(c) >= s.doubtful() }
 
 // Stalls reports whether the connection has been silent for so long that it is to be
@@ -61,14 +61,14 @@ func (s *Server) Stalls(c *Conn) bool { return s.Silence(c) >= s.PauseTimeout }
 type Look struct {
 	s       *Server
 	longest time.Duration // silence
-	trip    time.Duration // the shortest that has ended: all of them may have waited for the same thing
+	trip    time.Duration // the shortest that has ended: all may have waited for the same thing
 	heard   bool
 }
 
 // A Sight is what a look sees of a connection.
 type Sight struct {
 	Progress uint64
-	InFlight bool          // something is in flight; never so for a lent connection, whose user may block it
+	InFlight bool          // something is in flight; never so for a dedicated connection: its user may block it
 	Ended    bool          // it is closed and may need a moment to end
 	Trip     time.Duration // how long its last batch took; 0: none has ended
 }
@@ -109,9 +109,8 @@ type Verdict struct {
 	Stalled bool // close the connections
 }
 
-// Judge ends the look. dials says whether a dial is out, or the next one behind those that
-// were given up, and no connection is there but lent ones and those that are ending; waited
-// whether callers wait for it.
+// Judge ends the look. dials says that a dial is out, or is due after others were given up,
+// and that all connections are dedicated or ending. waited says that callers wait for it.
 func (l *Look) Judge(dials, waited bool) (v Verdict) {
 	s := l.s
 	if l.trip > 0 {
@@ -130,6 +129,9 @@ func (l *Look) Judge(dials, waited bool) (v Verdict) {
 	}
 	if s.dial != 0 {
 		l.longest = max(l.longest, time.Duration(s.clock.run-s.dial))
+	}
+	if l.longest == 0 {
+		s.Served() // what was silent has left without a byte
 	}
 	if s.state != Down { // else dials ask
 		v.Ask, v.Stalled = s.judge(min(l.longest, time.Duration(s.clock.run-s.heard)))

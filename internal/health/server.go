@@ -96,8 +96,8 @@ func (s *Server) Heard(now time.Time) {
 	s.lives(s.At(now))
 }
 
-// Served says that bytes have arrived at some time since the server's last answer to a
-// question: it makes nobody wait any more.
+// Served says that bytes have arrived since the server's last answer to a question: it makes
+// no command wait any more.
 func (s *Server) Served() { s.excused = 0 }
 
 // Answered says that the server has answered a probe.

@@ -11,8 +11,8 @@ type trips struct {
 // Trip notes how long a batch took.
 func (t *trips) Trip(took time.Duration) { t.usual = blend(t.usual, took) }
 
-// greeted notes how long a handshake took. A short one says at once what the server can do.
-// A long one may have waited for a silent server, and counts as one slow command does.
+// greeted notes how long a handshake took. A shorter one than usual is the usual one from now
+// on. A longer one may have waited for a silent server, and counts as much as one slow command.
 func (t *trips) greeted(took time.Duration) {
 	t.handshake = min(blend(t.handshake, took), max(took, 1))
 }
@@ -26,8 +26,8 @@ func blend(usual, took time.Duration) time.Duration {
 	return max(usual+(took-usual)/tripShare, 1)
 }
 
-// Usual returns the usual round trip of a batch. All of a handshake is sent at once, so
-// it stands for one at the beginning; 0: unknown.
+// Usual returns the usual round trip of a batch, or of a handshake before the first batch: all
+// of a handshake is sent at once. 0 means unknown.
 func (t *trips) Usual() time.Duration {
 	if t.usual == 0 {
 		return t.handshake
@@ -35,9 +35,9 @@ func (t *trips) Usual() time.Duration {
 	return t.usual
 }
 
-// unusual returns how long a silence is unusual. That of a dial is judged by
-// handshakes or by batches, whichever are faster: slow commands say nothing of handshakes. Of a server that was never reached, nobody knows
-// what is usual.
+// unusual returns how long a silence must last to be unusual. The silence of a dial is judged by
+// handshakes or by batches, whichever are faster: slow commands say nothing about handshakes.
+// For a server that was never reached it is half of StallTimeout.
 func (s *Server) unusual() time.Duration {
 	usual := s.Usual()
 	if s.dial != 0 {
@@ -49,8 +49,8 @@ func (s *Server) unusual() time.Duration {
 	return min(max(MinSilence, unusualTrips*usual), s.StallTimeout/2)
 }
 
-// doubtful returns how long a silence puts a connection in doubt on which a caller has
-// given up.
+// doubtful returns how long a connection must be silent to be in doubt once a caller has given
+// up on it.
 func (s *Server) doubtful() time.Duration {
 	if usual := s.Usual(); usual > 0 {
 		return min(s.unusual(), max(minDoubt, unusualTrips*usual))
@@ -58,9 +58,9 @@ func (s *Server) doubtful() time.Duration {
 	return s.unusual()
 }
 
-// patience returns after which silence the server is asked: an unusual one, doubled for
-// each question that it has answered since bytes arrived last. It makes commands wait,
-// then, and need not be asked all the time.
+// patience returns after which silence the server is asked: an unusual one, doubled for each
+// question that it has answered since bytes last arrived, or since nothing was silent. A
+// server that answers makes commands wait on purpose, and need not be asked all the time.
 func (s *Server) patience() time.Duration {
 	return min(s.unusual()<<min(s.excused, 16), s.StallTimeout/2)
 }

@@ -49,7 +49,7 @@ var ofCluster = []mutant{
 	},
 	{
 		"a standalone server that answers sooner takes the slots", "internal/slots/judge.go",
-		"return another // it has other data", "return noDoubt",
+		"return another // it has other data", "return NoFlaw",
 		"./cluster", "TestSlowStandaloneServerStays", false,
 	},
 	{
@@ -63,7 +63,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestRedirectToItselfWithoutAMap", false,
 	},
 	{
-		"a stale lent connection stays in use", "internal/engine/lent.go",
+		"a stale lent connection stays in use", "internal/engine/dedicated.go",
 		"if attempt.Stale(to.Fate, []byte(reply.S), l.replica != nil) {", "if attempt.Stale(fate.Unserved, []byte(reply.S), l.replica != nil) {",
 		"./cluster", "TestStaleWithoutIDs", false,
 	},
@@ -108,17 +108,17 @@ var ofCluster = []mutant{
 		"./cluster", "TestSlowStaysSlowInLaterWaves", false,
 	},
 	{
-		"a reply from before a trouble ends it", "internal/engine/trouble.go",
+		"a reply from before a trouble ends it", "internal/engine/outage.go",
 		"return t.met <= sent", "return true",
 		"./cluster", "TestEarlierReplyEndsNoTrouble", false,
 	},
 	{
-		"a read ends the trouble of lent writes", "internal/engine/lent.go",
-		"siteOf(to.Fate, addr, l.seen.refused,", "siteOf(to.Fate, addr, l.sort(),",
+		"a read ends the trouble of lent writes", "internal/engine/dedicated.go",
+		"siteOf(to.Fate, addr, l.seen.refused,", "siteOf(to.Fate, addr, l.class(),",
 		"./cluster", "TestReadsDoNotHideLentWrites", false,
 	},
 	{
-		"a WATCH that ran ends a trouble of reads", "internal/engine/lentconn.go",
+		"a WATCH that ran ends a trouble of reads", "internal/engine/dedicated_conn.go",
 		"s.ran = max(s.ran, provenBy(encoded))", "s.ran = max(s.ran, sortOf(encoded))",
 		"./cluster", "TestWatchDoesNotHideLoading", false,
 	},
@@ -133,7 +133,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestRefusalsReachNoReceiver", false,
 	},
 	{
-		"a blocking pipeline is repeated of which a part has run", "internal/engine/lent.go",
+		"a blocking pipeline is repeated of which a part has run", "internal/engine/dedicated.go",
 		"l.once && !l.seen.some", "l.once",
 		"./cluster", "TestBlockingPipelineIsNotRepeated", false,
 	},
@@ -153,7 +153,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestZones", false,
 	},
 	{
-		"each replica is asked for a write", "internal/engine/verdict.go",
+		"each replica is asked for a write", "internal/engine/judge.go",
 		"x.how.Replicas = false // no replica writes", "_ = x",
 		"./cluster", "TestWriteToReplicas", false,
 	},
@@ -228,12 +228,12 @@ var ofCluster = []mutant{
 		"./cluster", "TestCrossSlotIsRefusedUnsent", false,
 	},
 	{
-		"a redirect on a lent connection reaches the receiver", "internal/engine/lentconn.go",
+		"a redirect on a lent connection reaches the receiver", "internal/engine/dedicated_conn.go",
 		"if refused != nil && !c.seen.some {", "if refused = nil; refused != nil {",
 		"./cluster", "TestLentRedirectsReachNoReceiver", false,
 	},
 	{
-		"ASKING inside a transaction", "internal/engine/lentconn.go",
+		"ASKING inside a transaction", "internal/engine/dedicated_conn.go",
 		"if !inTransaction {", "if request != nil || !inTransaction || inTransaction {",
 		"./cluster", "TestLentRedirectsReachNoReceiver", false,
 	},
@@ -253,7 +253,7 @@ var ofCluster = []mutant{
 		"./pipeline", "TestScriptKeepsItsOrder", false,
 	},
 	{
-		"NOSCRIPT stands", "internal/engine/verdict.go",
+		"NOSCRIPT stands", "internal/engine/judge.go",
 		"if x.request.sendText(i) {", "if false {",
 		"./pipeline", "TestScript", false,
 	},
@@ -279,32 +279,32 @@ var ofCluster = []mutant{
 	},
 	{
 		"a success does not end a trouble", "internal/engine/exec.go",
-		"\tc.troubles.endedBy(r)\n", "",
+		"\tc.outages.endedBy(r)\n", "",
 		"./cluster", "TestDeadForGood/LOADING", false,
 	},
 	{
-		"reads end a trouble of writes", "internal/engine/trouble.go",
+		"reads end a trouble of writes", "internal/engine/outage.go",
 		"(s <= by || known.unsent)", "true",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
-		"scripts end a trouble of writes", "internal/engine/trouble.go",
+		"scripts end a trouble of writes", "internal/engine/outage.go",
 		"return maybeWriting", "return writing",
 		"./cluster", "TestScriptsDoNotHideWrites", false,
 	},
 	{
-		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/verdict.go",
-		"\tx.attempts[i].trouble = nil\n\treturn attempt.Ran\n}", "\tx.succeeded(i, addr)\n\treturn attempt.Ran\n}",
+		"an error that a server makes before it looks whether it may write ends a trouble of writes", "internal/engine/judge.go",
+		"\tx.histories[i].outage = nil\n\treturn attempt.Ran\n}", "\tx.succeeded(i, addr)\n\treturn attempt.Ran\n}",
 		"./cluster", "TestReadsDoNotHideWrites", false,
 	},
 	{
-		"other keys end a TRYAGAIN", "internal/engine/verdict.go",
+		"other keys end a TRYAGAIN", "internal/engine/judge.go",
 		"return site{slot: slot, command: fingerprint(command)}", "return site{slot: slot}",
 		"./cluster", "TestTryAgainIsAboutItsKeys", false,
 	},
 	{
 		"each command for a slot without an owner has a grace of its own", "internal/engine/gap.go",
-		"g.heard, since = now, g.since", "g.heard = now",
+		"g.heard, since = now, g.Since", "g.heard = now",
 		"./cluster", "TestNoOwnerGrace", false,
 	},
 	{
@@ -328,7 +328,7 @@ var ofCluster = []mutant{
 		"./cluster", "TestSecondaryFallsBack/silent", false,
 	},
 	{
-		"a replica that refuses is asked again", "internal/engine/verdict.go",
+		"a replica that refuses is asked again", "internal/engine/judge.go",
 		"Next(replica != nil || x.givesUp,", "Next(x.givesUp,",
 		"./cluster", "TestSecondaryFallsBack/LOADING", false,
 	},
@@ -343,22 +343,22 @@ var ofCluster = []mutant{
 		"./cluster", "TestSlowPrimaryIsAskedOnce", false,
 	},
 	{
-		"troubles of slots are remembered without end", "internal/engine/trouble.go",
-		"return t.ofSlots < maxTroubles", "return true",
+		"troubles of slots are remembered without end", "internal/engine/outage.go",
+		"return t.ofSlots < maxOutages", "return true",
 		"./internal/engine", "TestTroublesAreBounded", false,
 	},
 	{
-		"troubles of slots leave no room for those of nodes", "internal/engine/trouble.go",
-		"return len(t.at)-t.ofSlots < maxTroubles", "return len(t.at) < maxTroubles",
+		"troubles of slots leave no room for those of nodes", "internal/engine/outage.go",
+		"return len(t.at)-t.ofSlots < maxOutages", "return len(t.at) < maxTroubles",
 		"./internal/engine", "TestTroublesAreBounded", false,
 	},
 	{
-		"one slot in trouble costs the commands of all slots", "internal/engine/trouble.go",
+		"one slot in trouble costs the commands of all slots", "internal/engine/outage.go",
 		"if t.slots[slot] == 0 {", "if t.ofSlots == 0 {",
 		"./internal/engine", "TestTroubleOfASlotCostsOthersNothing", false,
 	},
 	{
-		"lent connections retry for as long as their context lasts", "internal/engine/lent.go",
+		"lent connections retry for as long as their context lasts", "internal/engine/dedicated.go",
 		"\tcase attempt.Retry:\n", "\tcase attempt.Retry, attempt.Stands:\n",
 		"./cluster", "TestLentActionsKnowTheGrace", false,
 	},

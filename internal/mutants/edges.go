@@ -24,7 +24,7 @@ var ofEdges = []mutant{
 		"./internal/nodepool", "TestDoRefusesWhatChangesAConnection", false,
 	},
 	{
-		"EXEC without MULTI clears what WATCH set", "internal/nodepool/lent.go",
+		"EXEC without MULTI clears what WATCH set", "internal/nodepool/dedicated.go",
 		"done := !resp.IsError(reply)", "done := sent.Effect() == command.EndsTransaction || !resp.IsError(reply)",
 		"./internal/nodepool", "TestUsage", false,
 	},

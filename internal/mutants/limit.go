@@ -73,7 +73,7 @@ var ofLimit = []mutant{
 		"./limit", "TestSlidingWindow", false,
 	},
 	{
-		"a server that has forgotten the script denies nothing", "internal/engine/verdict.go",
+		"a server that has forgotten the script denies nothing", "internal/engine/judge.go",
 		"if x.request.sendText(i) {", "if false {",
 		"./limit", "TestTokenBucket", false,
 	},

@@ -8,7 +8,7 @@ var ofMap = []mutant{
 		"./cluster", "TestStandaloneSeed", false,
 	},
 	{
-		"map: commands are sent to a server without cluster mode", "internal/engine/member.go",
+		"map: commands are sent to a server without cluster mode", "internal/engine/admit.go",
 		"case slots.ClusterDisabled(mode) || slots.ClusterDisabled(id):", "case false:",
 		"./cluster", "TestStandaloneServerAtANodesAddress/fixed", false,
 	},
@@ -23,7 +23,7 @@ var ofMap = []mutant{
 		"./cluster", "TestNameFollowsLater", false,
 	},
 	{
-		"map: connections to another node than the address's stay in use", "internal/engine/member.go",
+		"map: connections to another node than the address's stay in use", "internal/engine/admit.go",
 		"if !now.Means(addr, before) {", "if addr == \"\" {",
 		"./cluster", "TestAnotherNodeAtTheAddress", false,
 	},
@@ -49,12 +49,12 @@ var ofMap = []mutant{
 	},
 	{
 		"map: one that loses slots is believed", "internal/slots/judge.go",
-		"\t\treturn lost\n", "\t\treturn NoDoubt\n",
+		"\t\treturn lost\n", "\t\treturn NoFlaw\n",
 		"./cluster", "TestOneNodeClaimsOneSlot", false,
 	},
 	{
 		"map: one with smaller config epochs is believed", "internal/slots/judge.go",
-		"< now.Epoch && now.Epoch < before.Epoch:\n\t\treturn older\n", "< now.Epoch && now.Epoch < before.Epoch:\n\t\treturn NoDoubt\n",
+		"< now.Epoch && now.Epoch < before.Epoch:\n\t\treturn older\n", "< now.Epoch && now.Epoch < before.Epoch:\n\t\treturn NoFlaw\n",
 		"./cluster", "TestPartitionedPrimary", false,
 	},
 	{
@@ -114,7 +114,7 @@ var ofMap = []mutant{
 	},
 	{
 		"map: one server is two witnesses", "internal/slots/trust.go",
-		"w.Doubt <= lost && !w.by(v) && w.Map", "w.Doubt <= lost && w.Map",
+		"w.Flaw <= lost && !w.by(v) && w.Map", "w.Flaw <= lost && w.Map",
 		"./internal/slots", "TestChoose", false,
 	},
 	{
@@ -173,7 +173,7 @@ var ofMap = []mutant{
 		"./cluster", "TestStormOfMovedIsCheap", false,
 	},
 	{
-		"NoIdentity: connections ask all the same", "internal/engine/member.go",
+		"NoIdentity: connections ask all the same", "internal/engine/admit.go",
 		"\tcase c.cfg.NoIdentity:\n", "\tcase false:\n",
 		"./cluster", "TestNarrowACL", false,
 	},
@@ -184,12 +184,22 @@ var ofMap = []mutant{
 	},
 	{
 		"map: a new cluster waits for dials to nodes that swallow packets", "internal/engine/refresh.go",
-		"enough, pause = time.After(strangerDoubt), 0", "_ = 0",
+		"enough, pause = time.After(strangersWait), 0", "_ = 0",
+		"./cluster", "TestSilentClusterIsReplaced", false,
+	},
+	{
+		"map: the seeds of a cluster that is gone are asked behind all of its nodes", "internal/engine/refresh.go",
+		"beforeSeeds = 2", "beforeSeeds = 1 << 20",
+		"./cluster", "TestSilentClusterIsReplaced", false,
+	},
+	{
+		"map: nodes of a cluster that is gone are asked one after the other again", "internal/engine/refresh.go",
+		"pause = 0 // nobody", "_ = 0 // nobody",
 		"./cluster", "TestSilentClusterIsReplaced", false,
 	},
 	{
 		"map: a new cluster is taken before nodes of ours had time to answer", "internal/engine/refresh.go",
-		"strangerDoubt = 1500 * time.Millisecond", "strangerDoubt = 150 * time.Millisecond",
+		"strangersWait = 1500 * time.Millisecond", "strangersWait = 150 * time.Millisecond",
 		"./cluster", "TestSilentClusterIsReplaced", false,
 	},
 }

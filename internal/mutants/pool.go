@@ -28,6 +28,11 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestOutlivedProof", false,
 	},
 	{
+		"a lost dial is all that a pool without connections tries", "internal/nodepool/doubt.go",
+		"p.health.HeardSince(p.asked) && ", "false && ",
+		"./internal/nodepool", "TestLostDialIsAllThatIsLeft", false,
+	},
+	{
 		"a dial that failed when it was wanted is why a connection ends later", "internal/nodepool/grow.go",
 		"\t\tp.health.Unwanted()\n", "",
 		"./internal/nodepool", "TestFailedDialIsForgotten", false,
@@ -98,13 +103,13 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestFailFastKnowsWhoIsBack", false,
 	},
 	{
-		"a user's QUIT counts against the server", "internal/nodepool/lent.go",
+		"a user's QUIT counts against the server", "internal/nodepool/dedicated.go",
 		"\tm.spent = errUnclean\n", "",
 		"./internal/nodepool", "TestQuitIsTheUsersDoing", false,
 	},
 	{
 		"a dial without an answer is waited for while connections are lent", "internal/nodepool/maintain.go",
-		"return m.state != lent && m.lane.Err() == nil })", "return m.lane.Err() == nil })",
+		"return m.state != dedicated && m.lane.Err() == nil })", "return m.lane.Err() == nil })",
 		"./internal/nodepool", "TestUnansweredDialBesideLentConnections", false,
 	},
 	{
@@ -199,7 +204,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a dial without an answer is waited for while a connection ends", "internal/nodepool/maintain.go",
-		"m.state != lent && m.lane.Err() == nil })", "m.state != lent })",
+		"m.state != dedicated && m.lane.Err() == nil })", "m.state != dedicated })",
 		"./internal/nodepool", "TestUnansweredDialBesideEndingConnection", false,
 	},
 	{
@@ -264,7 +269,7 @@ var ofPool = []mutant{
 	},
 	{
 		"a user that blocks counts as silence", "internal/nodepool/maintain.go",
-		"\tif m.state == lent {\n\t\tsaw.Trip", "\tif false {\n\t\tsaw.Trip",
+		"\tif m.state == dedicated {\n\t\tsaw.Trip", "\tif false {\n\t\tsaw.Trip",
 		"./internal/nodepool", "TestBlockedUsersAreNotSilence", false,
 	},
 	{
@@ -283,32 +288,32 @@ var ofPool = []mutant{
 		"./internal/nodepool", "TestOnePauseIsNothingUsual", false,
 	},
 	{
-		"a lent connection is returned twice", "internal/nodepool/lent.go",
+		"a lent connection is returned twice", "internal/nodepool/dedicated.go",
 		"if !again {", "if again || !again {",
 		"./internal/nodepool", "TestReturnedConnectionIsInert", false,
 	},
 	{
-		"a returned connection is still used", "internal/nodepool/lent.go",
+		"a returned connection is still used", "internal/nodepool/dedicated.go",
 		"\tif c.returned {\n\t\treturn wire.NotSent(c.Address(), cause.ErrReturned)\n\t}\n", "",
 		"./internal/nodepool", "TestReturnedConnectionIsInert", false,
 	},
 	{
-		"MULTI leaves a connection as it was", "internal/nodepool/lent.go",
+		"MULTI leaves a connection as it was", "internal/nodepool/dedicated.go",
 		"u.open, u.multi = true, u.multi || done", "u.multi = u.multi || done",
 		"./internal/nodepool", "TestLentComesBackCleanOrNotAtAll", false,
 	},
 	{
-		"a connection with a command under way is lent again", "internal/nodepool/lent.go",
-		"case c.trips > 0:", "case c.trips > 1:",
+		"a connection with a command under way is lent again", "internal/nodepool/dedicated.go",
+		"case c.underWay > 0:", "case c.underWay > 1:",
 		"./internal/nodepool", "TestReturnDuringACommand", false,
 	},
 	{
-		"a reply that never came leaves a connection clean", "internal/nodepool/lent.go",
+		"a reply that never came leaves a connection clean", "internal/nodepool/dedicated.go",
 		"case reply == nil || !sent.Known():", "case !sent.Known():",
 		"./internal/nodepool", "TestReturnDuringACommand", false,
 	},
 	{
-		"an EXEC that failed ends a transaction", "internal/nodepool/lent.go",
+		"an EXEC that failed ends a transaction", "internal/nodepool/dedicated.go",
 		" && (done || resp.IsExecAbort(reply)):", ":",
 		"./internal/nodepool", "TestUsage", false,
 	},

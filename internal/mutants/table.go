@@ -9,7 +9,7 @@ var mutants = slices.Concat(known, ofLanes, ofPool, ofCluster, ofMap, ofPipeline
 var known = []mutant{
 	{
 		"1 callers wait behind a missing reply: no stall watchdog", "internal/nodepool/maintain.go",
-		"if m.state != lent && (v.Stalled ||", "if m == nil && (v.Stalled ||",
+		"if m.state != dedicated && (v.Stalled ||", "if m == nil && (v.Stalled ||",
 		"./internal/nodepool", "TestStalledServerIsGivenUp", false,
 	},
 	{
@@ -64,7 +64,7 @@ var known = []mutant{
 		"./cluster", "TestUnknownEndpoints", false,
 	},
 	{
-		"8 MOVED and ASK reach the caller", "internal/engine/verdict.go",
+		"8 MOVED and ASK reach the caller", "internal/engine/judge.go",
 		"return x.follow(i, to, text, addr, now)\n", "return attempt.Stands\n",
 		"./cluster", "TestRadixPipelineFollowsRedirects", false,
 	},
@@ -110,8 +110,8 @@ var known = []mutant{
 		"./cluster", "TestReadsLeaveNoDoubt", false,
 	},
 	{
-		"9 an action whose first try ran in part was not sent", "internal/engine/lent.go",
-		"if l.seen.wrote && !l.attempt.doubt.Any() {", "if false {",
+		"9 an action whose first try ran in part was not sent", "internal/engine/dedicated.go",
+		"if l.seen.wrote && !l.history.doubt.Any() {", "if false {",
 		"./cluster", "TestDoubtAboutALentAction", false,
 	},
 	{

@@ -74,6 +74,11 @@ var ofLanes = []mutant{
 		"./internal/nodepool", "TestSteadyUploadIsNotSilence", false,
 	},
 	{
+		"the last bytes of an upload through a relay are taken for silence", "internal/wire/relay.go",
+		"\t\t\tr.pieces.Add(1)\n", "",
+		"./internal/wire", "TestRelayProgress", false,
+	},
+	{
 		"what TLS writes overtakes what waits for room", "internal/wire/socket.go",
 		"!s.flushing && len(s.rest) == 0", "!s.flushing",
 		"./internal/wire", "TestTLSSocketKeepsItsOrder", false,

@@ -91,7 +91,7 @@ func TestPingsAreNotUse(t *testing.T) {
 	p := open(t, Adaptive{Min: 1, Max: 4, IdleTimeout: 300 * time.Millisecond,
 		Options: Options{PingEvery: 10 * time.Millisecond}}, server)
 	ctx := within(t, 20*time.Second)
-	var lent []*Lent
+	var lent []*Dedicated
 	for range 4 {
 		l, err := p.Lend(ctx)
 		require.NoError(t, err)

@@ -148,7 +148,7 @@ func (s *Settings) shared() bool { return s.Kind == KindLaned || s.Kind == kindS
 // the server.
 func (s *Settings) beside() bool { return s.Kind == kindDedicated || s.Kind == kindSlow }
 
-// dedicatedSettings are those of the connections that are lent beside shared ones.
+// dedicatedSettings are those of the dedicated connections beside shared ones.
 func (s Settings) dedicatedSettings() Settings {
 	s.Kind, s.Min, s.Max, s.MaxInFlight, s.SlowLanes = kindDedicated, 0, s.MaxLent, 1, 0
 	return s

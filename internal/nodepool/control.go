@@ -7,7 +7,7 @@ import (
 )
 
 // The law by which a pool with a range of sizes follows its load. The load is
-// how many batches are in flight, waiting or lent a connection at a time; the
+// how many batches are in flight, waiting or on a dedicated connection at a time; the
 // saturation is the load divided by what the wanted number of connections
 // carries. In percent:
 const (

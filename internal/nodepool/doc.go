@@ -4,7 +4,7 @@
 // The kinds differ in how many callers may use a connection at the same time:
 // [KindFixed] lends each of a fixed number of connections to one caller's batch at
 // a time; [KindAdaptive] does so with a number that follows the load; [KindLaned] lets
-// all callers share a few, and has others for slow batches and dedicated ones to lend.
+// all callers share a few, and has others for slow batches, and dedicated ones.
 //
 // A [Node] is the connections to one server. It has one [Pool], or up to three if
 // callers share connections: shared, slow and dedicated. A pool dials, replaces broken

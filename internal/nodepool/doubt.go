@@ -92,9 +92,16 @@ func (p *Pool) replacedLocked() (n int) {
 	return n
 }
 
-// askLocked asks the server whether it lives. While no connection is left, dials do.
+// askLocked asks the server whether it lives. While no connection is left, dials do. If
+// the server was heard after the last of them began, they may be lost, and one more asks.
 func (p *Pool) askLocked() {
-	if p.question != nil || p.closed || len(p.members) == 0 {
+	switch {
+	case p.question != nil || p.closed:
+		return
+	case len(p.members) == 0:
+		if p.redial == nil && p.health.HeardSince(p.asked) && p.dialing < min(p.Max, p.health.Dials()) {
+			p.startDialLocked()
+		}
 		return
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)

@@ -43,11 +43,11 @@ func (p *Pool) callWaited(wait time.Duration) (err error) {
 // A connEvent is an attempt to connect, or the end of a connection.
 type connEvent struct {
 	ended  bool
-	began  time.Time     // of the attempt
-	steps  wire.Steps    // likewise
-	lasted time.Duration // of the attempt, or of the connection
-	reason string        // for the end, as in Stats.Closes
-	err    error         // why the attempt failed, or the connection ended
+	began  time.Time      // of the attempt
+	steps  wire.DialTimes // likewise
+	lasted time.Duration  // of the attempt, or of the connection
+	reason string         // for the end, as in Stats.Closes
+	err    error          // why the attempt failed, or the connection ended
 }
 
 func (p *Pool) tellConn(e connEvent) { p.journal.Panicked(p.callOfConn(e)) }

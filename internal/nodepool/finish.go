@@ -44,7 +44,7 @@ func (n *Node) drainCalls() {
 	}
 }
 
-// holdsUpNobody notes that the call which has a lent connection may last for as long as it
+// holdsUpNobody notes that the call on a dedicated connection may last for as long as it
 // likes, so that CloseDrained does not wait for it, until holdsUpClose.
 func (s *server) holdsUpNobody() {
 	if s.calls != nil {

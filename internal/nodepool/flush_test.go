@@ -18,9 +18,9 @@ import (
 // TestSlowOnWaitHoldsNobodyUp: the batch that waited is written before OnWait is
 // told of its wait, whoever frees the connection.
 func TestSlowOnWaitHoldsNobodyUp(t *testing.T) {
-	for name, free := range map[string]func(*Lent){
-		"by a return": func(conn *Lent) { conn.Return() },
-		"by a dial":   func(conn *Lent) { _ = conn.Close(); conn.Return() },
+	for name, free := range map[string]func(*Dedicated){
+		"by a return": func(conn *Dedicated) { conn.Return() },
+		"by a dial":   func(conn *Dedicated) { _ = conn.Close(); conn.Return() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -12,11 +12,16 @@ import (
 func (p *Pool) growLocked() {
 	p.stretchLocked()
 	for p.wantLocked() && p.redial == nil && !p.closed && !p.retired {
-		p.dialing++
-		p.counters.dials++
-		m, asked := p.newMemberLocked(), p.health.At(time.Now())
-		p.tasks.Go(func() { p.dial(m, asked) })
+		p.startDialLocked()
 	}
+}
+
+func (p *Pool) startDialLocked() {
+	p.dialing++
+	p.counters.dials++
+	m, asked := p.newMemberLocked(), p.health.At(time.Now())
+	p.asked = asked
+	p.tasks.Go(func() { p.dial(m, asked) })
 }
 
 // newMemberLocked returns a member for a connection that is about to be dialled.

@@ -12,7 +12,7 @@ import (
 // it from those who choose connections, Unlock closes its lane, and the lane's
 // Closed, at last, makes leftLocked count it out. One that the server closes
 // begins with Closed. So Dials - DialErrors - Dialing = Open + Extra + Closes holds
-// at any moment. When there were five ways, one kept lent connections that had
+// at any moment. When there were five ways, one kept dedicated connections that had
 // closed among the members, and one forgot those that closed before they joined.
 
 // An exit is a lane that is to be closed once the lock is released.

@@ -285,7 +285,7 @@ func TestClosedConnectionIsNotLent(t *testing.T) {
 		first, err := p.Lend(t.Context())
 		require.NoError(t, err)
 		lane := first.member.lane
-		next := make(chan *Lent)
+		next := make(chan *Dedicated)
 		go func() {
 			conn, err := p.Lend(t.Context())
 			assert.NoError(t, err)

@@ -6,21 +6,21 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// lend waits for a connection and lends it until it is returned.
-func (a *exclusiveAccess) lend(ctx context.Context) (*Lent, error) {
+// lend waits for a connection. It is its user's until it is returned.
+func (a *exclusiveAccess) lend(ctx context.Context) (*Dedicated, error) {
 	m, w, err := a.takeOrWait()
 	if err != nil {
 		return nil, wire.NotSent(a.addr, err)
 	}
 	if m != nil {
-		return newLent(m), nil
+		return newDedicated(m), nil
 	}
 	select {
 	case r := <-w.lend:
 		if r.err != nil {
 			return nil, r.err
 		}
-		return newLent(r.member), nil
+		return newDedicated(r.member), nil
 	case <-ctx.Done():
 		return nil, wire.NotSent(a.addr, a.leaveQueue(w, ctx.Err()))
 	}
@@ -59,19 +59,19 @@ func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
 }
 
 func (m *member) lendLocked() {
-	m.becomeLocked(lent)
-	m.lane.SetLent(true)
+	m.becomeLocked(dedicated)
+	m.lane.SetDedicated(true)
 }
 
-// takeBack takes a connection back that was lent, as its user has left it. It is given to
+// takeBack takes back a dedicated connection as its user has left it. It is given to
 // others once it is as it was. One that is spoilt is closed and replaced.
 func (p *Pool) takeBack(m *member, left condition) {
 	if left != spoilt {
-		m.lane.SetLent(false)
+		m.lane.SetDedicated(false)
 	}
 	p.mu.Lock()
 	switch {
-	case m.state != lent: // it was closed meanwhile
+	case m.state != dedicated: // it was closed meanwhile
 	case left == spoilt:
 		p.leaveLocked(m, errUnclean, true)
 	default:

@@ -20,7 +20,7 @@ func TestLoadIsWhatIsInFlight(t *testing.T) {
 	m := p.main.members[0]
 	m.state = busy // as long as its lane has not told the pool
 	require.Zero(t, p.main.loadLocked())
-	m.state = lent
+	m.state = dedicated
 	require.Equal(t, 1, p.main.loadLocked())
 	m.state = isIdle
 }

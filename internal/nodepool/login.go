@@ -13,7 +13,7 @@ import (
 // Connections are authenticated again before the server cuts them (Dialer.ReauthEvery).
 // The main pool of a node asks for credentials for all, on a goroutine of its own. Each
 // connection is sent AUTH as idle ones are sent PING: between the batches of
-// callers, and while it is not lent. If the server refuses, the connection stays as it is.
+// callers, and while no user has it for itself. If the server refuses, the connection stays as it is.
 
 const (
 	// The pause before others are asked for behind the first failure, and the longest.
@@ -24,7 +24,7 @@ const (
 	loginAge = time.Minute
 )
 
-var errExpiring = errors.New("connection replaced: it was lent when the others were authenticated again")
+var errExpiring = errors.New("connection replaced: its user had it while the others were authenticated again")
 
 // A login is credentials for all connections of a node. What servers answer is noted by
 // all pools.
@@ -74,7 +74,7 @@ func (p *Pool) spreadLoginLocked() {
 }
 
 // sendLoginLocked sends AUTH unless the connection has the current login. If the lane has
-// no room, the next look does it. A connection that was lent for too long is replaced, if
+// no room, the next look does it. A connection that was dedicated to a user for too long is replaced, if
 // there is reason to think that another one can be had. It reports whether it stays.
 func (m *member) sendLoginLocked() (stays bool) {
 	p, l := m.pool, m.pool.login.Load()

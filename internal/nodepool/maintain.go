@@ -83,7 +83,7 @@ func (p *Pool) busyLocked() bool {
 		return true
 	}
 	for _, m := range p.members {
-		if m.state != lent && m.lane.InFlight() > 0 {
+		if m.state != dedicated && m.lane.InFlight() > 0 {
 			return true
 		}
 	}
@@ -130,7 +130,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 				changed = true
 			}
 		}
-		if m.state != lent && (v.Stalled || p.health.Stalls(&m.health)) {
+		if m.state != dedicated && (v.Stalled || p.health.Stalls(&m.health)) {
 			p.leaveLocked(m, cause.ErrStalled, true) // also those that are idle: the next callers need not find that out
 		}
 	}
@@ -141,12 +141,12 @@ func (p *Pool) judgeLocked(now time.Time) {
 	}
 }
 
-// sightLocked returns what a look sees of the connection. One that is lent may be silent
+// sightLocked returns what a look sees of the connection. A dedicated one may be silent
 // for as long as its user likes, and one that was closed and is no socket needs a moment
 // to end.
 func (m *member) sightLocked() health.Sight {
 	saw := health.Sight{Progress: m.lane.Progress(), Trip: m.lane.Trip()}
-	if m.state == lent {
+	if m.state == dedicated {
 		saw.Trip = 0
 		return saw
 	}
@@ -156,9 +156,9 @@ func (m *member) sightLocked() health.Sight {
 }
 
 // joinedLocked reports whether there is a connection whose silence would say something: it
-// is neither lent nor ending.
+// is neither dedicated to a user nor ending.
 func (p *Pool) joinedLocked() bool {
-	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != lent && m.lane.Err() == nil })
+	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != dedicated && m.lane.Err() == nil })
 }
 
 // inspect judges the server, resizes the pool, asks connections that are idle

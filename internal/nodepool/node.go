@@ -93,9 +93,9 @@ func (n *Node) Abandon(b *wire.Batch, cause error) {
 	p.abandon(b, cause)
 }
 
-// Lend waits for a connection, or dials one, and lends it until it is
+// Lend waits for a connection, or dials one. It is its user's until it is
 // returned. The error wraps redislanes.ErrNotSent.
-func (n *Node) Lend(ctx context.Context) (*Lent, error) {
+func (n *Node) Lend(ctx context.Context) (*Dedicated, error) {
 	if ctx == nil {
 		return nil, wire.NotSent(n.addr, errNilContext)
 	}
@@ -151,16 +151,16 @@ func (n *Node) Down() error { return n.main.Down() }
 // Connected reports whether there is a connection for batches.
 func (n *Node) Connected() bool { return n.main.connected() }
 
-// Quiet reports whether nothing is in flight, waiting or lent. A PING or AUTH of a
-// pool's is in flight, too: whether there is anything else beside it cannot be told for certain.
+// Quiet reports whether nothing is in flight or waiting and no user has a dedicated
+// connection. A PING or AUTH of a pool's is in flight, too: whether there is anything else
+// beside it cannot be told for certain.
 func (n *Node) Quiet() bool {
 	return !slices.ContainsFunc(n.pools(), func(p *Pool) bool { return !p.quiet() })
 }
 
 // Renew replaces the connections, each when nothing is in flight on it, because a
-// server's reply says that the address may lead to another server now. Those that are
-// lent leave when they are returned, and those that are being dialled when they join.
-// The first renewal is immediate. Those that follow are spaced by 1, 2, 4, up to 16 s:
+// server's reply says that the address may lead to another server now. Dedicated ones leave
+// when they are returned, and those that are being dialled when they join. The first renewal is immediate. Those that follow are spaced by 1, 2, 4, up to 16 s:
 // if the last one did not help, the next one hardly will. See [Node.Readmit] for what is
 // known for certain.
 func (n *Node) Renew() {
@@ -169,10 +169,10 @@ func (n *Node) Renew() {
 	}
 }
 
-// Readmit asks wire.Purpose.Member again about each connection, by what its server said
+// Readmit asks wire.Purpose.Admits again about each connection, by what its server said
 // of itself when it was dialled, and replaces those that are not admitted any more: each
-// when nothing is in flight on it or, if it is lent, when it is returned. It must be
-// called when Member has come to answer otherwise. A connection that is being dialled
+// when nothing is in flight on it or, if a user has it, when it is returned. It must be
+// called when Admits has come to answer otherwise. A connection that is being dialled
 // is asked about once more when it joins. A server that was refused is dialled again now.
 func (n *Node) Readmit() {
 	for _, p := range n.pools() {
@@ -182,14 +182,14 @@ func (n *Node) Readmit() {
 
 // Retire makes the node refuse batches with ErrRetired, also those that wait,
 // and closes each connection when nothing is in flight on it, or when it is
-// returned. A retired node still needs Close, which closes lent ones, too.
+// returned. A retired node still needs Close, which closes dedicated ones, too.
 func (n *Node) Retire() {
 	for _, p := range n.endFor(cause.ErrRetired) {
 		p.retire()
 	}
 }
 
-// Close closes all connections, also those that are lent. Batches in flight or
+// Close closes all connections, also dedicated ones. Batches in flight or
 // waiting end with an error that wraps ErrClosed, or ErrRetired. It waits until no
 // goroutine of the node is left, but no longer than three seconds: one in which a
 // function of the user does not return (a log, a strategy, OnWait, NetDial) is left

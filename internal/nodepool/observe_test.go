@@ -43,7 +43,7 @@ func (w *waitLog) total() (n int, sum time.Duration) {
 }
 
 // busyPool returns a pool whose only connection is lent, and what it tells.
-func busyPool(t *testing.T) (*Node, *Lent, *waitLog) {
+func busyPool(t *testing.T) (*Node, *Dedicated, *waitLog) {
 	server := redistest.StartEmulated(t, 1)
 	log := new(waitLog)
 	p, err := New(Fixed{Size: 1, Options: Options{OnWait: log.add}}, lanes.Dialer{}, server.Addrs()[0], nil)
@@ -64,11 +64,11 @@ func busyPool(t *testing.T) (*Node, *Lent, *waitLog) {
 func TestOnWaitIsToldOfEveryEnd(t *testing.T) {
 	t.Parallel()
 	const waiters = 6
-	for name, end := range map[string]func(p *Node, conn *Lent, cancel context.CancelFunc){
-		"served":  func(_ *Node, conn *Lent, _ context.CancelFunc) { conn.Return() },
-		"gave up": func(_ *Node, _ *Lent, cancel context.CancelFunc) { cancel() },
-		"closed":  func(p *Node, _ *Lent, _ context.CancelFunc) { _ = p.Close() },
-		"retired": func(p *Node, _ *Lent, _ context.CancelFunc) { p.Retire() },
+	for name, end := range map[string]func(p *Node, conn *Dedicated, cancel context.CancelFunc){
+		"served":  func(_ *Node, conn *Dedicated, _ context.CancelFunc) { conn.Return() },
+		"gave up": func(_ *Node, _ *Dedicated, cancel context.CancelFunc) { cancel() },
+		"closed":  func(p *Node, _ *Dedicated, _ context.CancelFunc) { _ = p.Close() },
+		"retired": func(p *Node, _ *Dedicated, _ context.CancelFunc) { p.Retire() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,6 +22,10 @@ func closes(conn radix.Conn) error { return conn.Close() }
 func cutOff(t *testing.T) (d lanes.Dialer, outage *atomic.Bool) {
 	d, resume := pausedServer(t)
 	t.Cleanup(resume)
+	return cutOffFrom(d)
+}
+
+func cutOffFrom(d lanes.Dialer) (_ lanes.Dialer, outage *atomic.Bool) {
 	outage = new(atomic.Bool)
 	dial := d.NetDial
 	d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -98,6 +102,40 @@ func TestDialsBesideALostOne(t *testing.T) {
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
 		require.Less(t, time.Since(began), 100*time.Millisecond)
 		require.EqualValues(t, 1, p.Stats().DialErrors)
+	})
+}
+
+// TestLostDialIsAllThatIsLeft: nor does the server become suspect, which has answered since,
+// while callers wait for a dial that was lost.
+func TestLostDialIsAllThatIsLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d, resume := pausedServer(t)
+		d, outage := cutOffFrom(d)
+		d.Timeout = 2 * time.Second
+		p, err := New(Adaptive{Min: 1, Max: 2, IdleTimeout: 200 * time.Millisecond, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
+		require.NoError(t, err)
+		defer p.Close()
+		time.Sleep(time.Second)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := incr(p, time.Minute)
+			ended <- err
+		}()
+		synctest.Wait()
+		outage.Store(true)
+		p.Renew() // the connection leaves when it has answered, and the dial of the next one is lost
+		time.Sleep(100 * time.Millisecond)
+		outage.Store(false)
+		require.Equal(t, 1, p.Stats().Dialing)
+		resume()
+		require.NoError(t, <-ended)
+		began := time.Now()
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+		require.Less(t, time.Since(began), 400*time.Millisecond)
+		s := p.Stats()
+		require.Zero(t, s.DialErrors)
+		require.Zero(t, s.Suspects)
 	})
 }
 

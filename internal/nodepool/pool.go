@@ -44,6 +44,7 @@ type Pool struct {
 	waiters  map[*wire.Batch]*waiter // those in the queue
 	health   health.Server           // what connections and dials have shown of the server
 	dialing  int                     // dials under way
+	asked    health.Time             // when the last of them began
 	redial   *time.Timer             // set while the pool waits to dial again
 	question func()                  // withdraws the question to the server over a new connection; nil: none is out
 	failures guard.Throttle          // of dials, for the log
@@ -92,11 +93,11 @@ type state uint8
 const (
 	dialling state = iota
 	isIdle
-	busy    // one batch is in flight
-	lent    // one user has it
-	inDoubt // silent, or not heard since another fell silent: nobody is given it (see doubt.go)
-	shared  // for everybody
-	leaving // nobody is given it any more; it closes, perhaps once nothing is in flight
+	busy      // one batch is in flight
+	dedicated // one user has it
+	inDoubt   // silent, or not heard since another fell silent: nobody is given it (see doubt.go)
+	shared    // for everybody
+	leaving   // nobody is given it any more; it closes, perhaps once nothing is in flight
 	gone
 )
 
@@ -205,11 +206,12 @@ func (p *Pool) connected() bool {
 	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != leaving })
 }
 
-// quiet reports whether nothing is in flight, waiting or lent.
+// quiet reports whether nothing is in flight or waiting and no user has a dedicated
+// connection.
 func (p *Pool) quiet() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.queue.Len() == 0 && !slices.ContainsFunc(p.members, func(m *member) bool {
-		return m.state == lent || m.lane.InFlight() > 0
+		return m.state == dedicated || m.lane.InFlight() > 0
 	})
 }

@@ -139,7 +139,7 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 	p := open(t, Adaptive{Min: 2, Max: 6, IdleTimeout: 50 * time.Millisecond, Options: Options{StallTimeout: 100 * time.Millisecond}}, server)
 	ctx := within(t, 10*time.Second)
 	until(t, "it has Min connections", func() bool { return p.Stats().Open == 2 })
-	var conns []*Lent
+	var conns []*Dedicated
 	for range 6 {
 		conn, err := p.Lend(ctx)
 		require.NoError(t, err)
@@ -154,7 +154,7 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 }
 
-// TestLending: a lent connection is nobody else's, and what its user leaves
+// TestLending: a dedicated connection is nobody else's, and what its user leaves
 // behind reaches nobody.
 func TestLending(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})

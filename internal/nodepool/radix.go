@@ -37,7 +37,7 @@ func (n *Node) Addr() net.Addr { return wire.NetAddr(n.addr) }
 
 // Do performs the action; part of radix.Client. One that may share its
 // connection travels with the batches of others; for any other, and for commands
-// that may block, a connection is lent while it runs. Outside of radix.WithConn,
+// that may block, there is a dedicated connection while it runs. Outside of radix.WithConn,
 // commands that change their connection, WAIT and WAITAOF are refused with
 // redislanes.ErrShared.
 func (n *Node) Do(ctx context.Context, action radix.Action) error {

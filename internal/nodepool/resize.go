@@ -45,7 +45,7 @@ func (m *member) becomeLocked(to state) {
 	c.count(m.state, -1)
 	c.count(to, 1)
 	m.state = to
-	if to == busy || to == lent {
+	if to == busy || to == dedicated {
 		m.pool.noteLoadLocked()
 	}
 }
@@ -67,7 +67,7 @@ func (p *Pool) noteLoadLocked() {
 func (p *Pool) loadLocked() int {
 	n := p.load.Now() + p.queue.Len()
 	for _, m := range p.members {
-		if m.state == lent || m.state == busy && m.lane.InFlight() > 0 {
+		if m.state == dedicated || m.state == busy && m.lane.InFlight() > 0 {
 			n++
 		}
 	}
@@ -76,7 +76,7 @@ func (p *Pool) loadLocked() int {
 
 func (c *controller) count(s state, n int) {
 	switch s {
-	case busy, lent:
+	case busy, dedicated:
 		c.inUse += n
 		c.open += n
 	case isIdle, shared:

@@ -52,8 +52,8 @@ func (p *Pool) readmit() {
 // asking returns the pool's purpose, which notes in m how its server was admitted.
 func (m *member) asking() wire.Purpose {
 	purpose := m.pool.purpose
-	if admit := purpose.Member; admit != nil {
-		purpose.Member = func(addr string, mode, id []byte) error {
+	if admit := purpose.Admits; admit != nil {
+		purpose.Admits = func(addr string, mode, id []byte) error {
 			m.admit = func() error { return admit(addr, mode, id) }
 			return m.admit()
 		}
@@ -117,7 +117,7 @@ func (p *Pool) drainLocked(why error, which func(*member) bool) (any bool) {
 		switch {
 		case m.state == leaving || !which(m):
 			continue
-		case m.state == lent:
+		case m.state == dedicated:
 			m.spent = why
 		default:
 			p.leaveLocked(m, why, false)
@@ -150,7 +150,7 @@ func (p *Pool) rotateLocked(now time.Time) {
 	for _, m := range p.members {
 		switch {
 		case m.state == leaving || m.spent != nil || now.Before(m.until):
-		case m.state == lent:
+		case m.state == dedicated:
 			m.spent = errAged
 		case room > 0:
 			p.leaveLocked(m, errAged, false)

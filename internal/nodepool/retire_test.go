@@ -22,7 +22,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 				var asked atomic.Int32
 				var refuse atomic.Bool
 				greeted := make(chan struct{})
-				purpose := wire.Purpose{Member: func(string, []byte, []byte) error {
+				purpose := wire.Purpose{Admits: func(string, []byte, []byte) error {
 					if asked.Add(1) == 1 { // in the first handshake
 						<-greeted
 					} else if refuse.Load() {
@@ -52,7 +52,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 func TestAdmittedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var admitted atomic.Bool
-		purpose := wire.Purpose{Member: func(string, []byte, []byte) error {
+		purpose := wire.Purpose{Admits: func(string, []byte, []byte) error {
 			if !admitted.Load() {
 				return redislanes.ErrNotMember
 			}
@@ -77,7 +77,7 @@ func TestAdmittedAtOnce(t *testing.T) {
 // TestReadmitSparesOthers: connections that are admitted stay, also those of the other pools.
 func TestReadmitSparesOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		purpose := wire.Purpose{Member: func(string, []byte, []byte) error { return nil }}
+		purpose := wire.Purpose{Admits: func(string, []byte, []byte) error { return nil }}
 		p, err := NewFor(Laned{Lanes: 2}.settings(), simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()

@@ -42,7 +42,7 @@ func (p *Pool) stats() redislanes.PoolStats {
 			s.LaneInFlight = append(s.LaneInFlight, n)
 		}
 		switch {
-		case m.state == lent:
+		case m.state == dedicated:
 			s.Lent++
 			s.InUse++
 		case m.state == busy, n > 0:

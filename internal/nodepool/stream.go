@@ -23,7 +23,7 @@ type stream struct {
 
 // Prepare encodes what an exchange sends. There is no request if there is nothing to
 // send, or if the exchange went over a [stream]: then it has ended, with the error.
-func (c *Lent) Prepare(ctx context.Context, marshal, unmarshalInto any) (request []byte, err error) {
+func (c *Dedicated) Prepare(ctx context.Context, marshal, unmarshalInto any) (request []byte, err error) {
 	if marshal != nil {
 		if request, err = wire.Marshal(marshal); err != nil || len(request) == 0 {
 			return nil, err
@@ -44,10 +44,10 @@ func (c *Lent) Prepare(ctx context.Context, marshal, unmarshalInto any) (request
 }
 
 // streamFor returns the stream of the lending, and makes one for a request that needs it,
-// unless the lent connection is in a state that a new one would not be in.
-func (c *Lent) streamFor(ctx context.Context, request []byte) (*stream, error) {
+// unless the dedicated connection is in a state that a new one would not be in.
+func (c *Dedicated) streamFor(ctx context.Context, request []byte) (*stream, error) {
 	c.mu.Lock()
-	has, usable := c.stream, !c.returned && c.trips == 0 && c.conditionLocked() == clean
+	has, usable := c.stream, !c.returned && c.underWay == 0 && c.conditionLocked() == clean
 	c.mu.Unlock()
 	if has != nil || !usable || !hasStream(request) {
 		return has, nil

@@ -20,7 +20,7 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// TestStream: a subscription on a lent connection gets what is published, has
+// TestStream: a subscription on a dedicated connection gets what is published, has
 // the settings of the pool's connections, and leaves these as they were.
 func TestStream(t *testing.T) {
 	t.Parallel()
@@ -46,7 +46,7 @@ func TestStream(t *testing.T) {
 	_, err = say(ctx, c, "PING")
 	require.Error(t, err)
 	require.Equal(t, "", get(t, p, "k"))
-	require.Zero(t, p.Stats().Closes[redislanes.CloseUnclean], "the lent connection was not used")
+	require.Zero(t, p.Stats().Closes[redislanes.CloseUnclean], "the dedicated connection was not used")
 	var subscribers []any
 	for { // the server has to notice that the connection is closed
 		require.NoError(t, p.Do(ctx, radix.Cmd(&subscribers, "PUBSUB", "NUMSUB", "c")))
@@ -82,7 +82,7 @@ func TestStreamEndsWithThePool(t *testing.T) {
 
 // subscription is a subscription over connections of NetDial, of a server that publishes
 // what it is given.
-func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Lent, publish func(text string)) {
+func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedicated, publish func(text string)) {
 	var subscriber net.Conn
 	serve := func(conn net.Conn) {
 		defer conn.Close()

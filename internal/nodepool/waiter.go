@@ -10,7 +10,7 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A waiter is a batch, or somebody who wants to be lent a connection. It
+// A waiter is a batch, or a user that waits for a dedicated connection. It
 // leaves the queue under the pool's mu, so it is served, failed or abandoned,
 // and never two of these.
 type waiter struct {

@@ -126,7 +126,8 @@ func (h *History) mayFail(c *Call, cmd *Command) bool {
 	case c.Kind == eachPrimary && (h.Terms.Sentinels || h.Terms.Names) && errors.Is(cmd.Err, redislanes.ErrNotMember):
 		return true // it is one no more
 	}
-	return ended(cmd.Err) && h.crowded(c)
+	// Where callers wait for each other, there may be no time to follow a redirect.
+	return (ended(cmd.Err) || redirected(cmd.Err) && c.Deadline && c.Ended >= c.Limit) && h.crowded(c)
 }
 
 // mapAfterHint is how long a refresh may take to follow a hint: the client spaces them.
@@ -183,7 +184,7 @@ func (h *History) only(c *Call) (only *Fault) {
 }
 
 // redirected reports whether a slot has another owner than the client knew: an
-// action on a lent connection that has begun is not performed again. The client
+// action on a dedicated connection that has begun is not performed again. The client
 // learns of it by the error, or else with a refresh.
 func redirected(err error) bool {
 	var said resp3.SimpleError
@@ -284,7 +285,7 @@ func stalled(h *History) string {
 	return ""
 }
 
-// lentOut reports whether the users of lent connections, or the callers of a swarm, had as
+// lentOut reports whether the users of dedicated connections, or the callers of a swarm, had as
 // many as a pool makes, for a while of the call.
 func (h *History) lentOut(c *Call) bool {
 	users := 0

@@ -61,6 +61,14 @@ func TestExcuses(t *testing.T) {
 				h.Calls[4].Commands[0].settle("", errUnknown)
 			}, crowd,
 		},
+		"a call in a burst is redirected, and has no time left": {
+			"calm", func(h *History) {
+				c := h.Calls[4]
+				c.Ended, c.Limit, c.Deadline = c.Began+time.Second, c.Began+time.Second, true
+				c.Err = fmt.Errorf("%w: %w", redislanes.ErrRefused, errMoved)
+				c.Commands[0].settle("", c.Err)
+			}, crowd,
+		},
 		"a connection that takes a second to end, to another node than the dead one": {
 			"grace", func(h *History) {
 				h.Nodes, h.Faults[0].kind = []string{"b:1"}, &kind{name: "stall", dead: true, local: true}
@@ -161,6 +169,9 @@ func TestExcuses(t *testing.T) {
 				h.Terms.RoundTrip = 60 * time.Millisecond
 				h.Samples = append(h.Samples, waited(51*time.Second, time.Second), waited(54*time.Second, time.Second+h.Terms.Budget-h.Terms.RoundTrip))
 			},
+		},
+		"a pool whose server is down keeps its size": {
+			"figures", func(h *History) { h.Rest[0].Pool.Target = 3 }, func(h *History) { h.Rest[0].Pool.Down = true },
 		},
 		"another client is not closed": {
 			"closing", func(h *History) { h.Closing = Span{4500 * time.Millisecond, 4500 * time.Millisecond} },

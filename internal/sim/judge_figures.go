@@ -178,7 +178,7 @@ func (h *History) kept(was, is *Sample) string {
 }
 
 // rested: when nobody calls any more, nothing is in flight, and a pool is as small as
-// it may be.
+// it may be, unless its server is down.
 func (h *History) rested() string {
 	for i := range h.Rest {
 		s := &h.Rest[i]
@@ -186,7 +186,7 @@ func (h *History) rested() string {
 		case p.InFlight+p.SlowInFlight+p.InUse+p.Lent+p.Waiters > 0:
 			return fmt.Sprintf("%s (%s): nobody has called for %v, and %d batches are in flight, %d wait, %d connections are in use and %d lent",
 				s.Addr, s.Role, h.Rested, p.InFlight+p.SlowInFlight, p.Waiters, p.InUse, p.Lent)
-		case p.Target > h.Terms.MinConns:
+		case p.Target > h.Terms.MinConns && !p.Down: // a pool does not shrink while its server is down, see resized
 			return fmt.Sprintf("%s (%s): nobody has called for %v, and %d connections are wanted, of which %d are the least", s.Addr, s.Role, h.Rested, p.Target, h.Terms.MinConns)
 		}
 	}

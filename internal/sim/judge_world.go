@@ -13,7 +13,7 @@ import (
 const window = 2 * time.Second
 
 // backoffDials are those of one window to a node that is dead, for each of up to six
-// pools, for slow commands, lent connections and reads among them, and those for maps of
+// pools, for slow commands, dedicated connections and reads among them, and those for maps of
 // the slots: a dozen each, and three where MaxBackoff is 200 ms and eight connections are
 // of use before they are lost, which pools do not mind.
 const backoffDials = 220

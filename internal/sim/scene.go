@@ -141,7 +141,7 @@ func scenes() []scene {
 		silentScenes(), sharedScenes(), dialScenes(), waitScenes(),
 		moveScenes(), unknownScenes(), laneScenes(), mapScenes(), singleScenes(),
 		loadScenes(), poolScenes(), proxyScenes(),
-		expiryScenes(), lineupScenes(), besideScenes(), beneathScenes(), limitScenes(), lastScenes(),
+		expiryScenes(), hitScenes(), besideScenes(), beneathScenes(), limitScenes(), lastScenes(),
 		returnScenes(), lingerScenes(), proofScenes(),
 		namedScenes(), deadScenes(), stepScenes(), rowScenes(), replacedScenes(), tokenScenes(), repeatScenes(),
 	)

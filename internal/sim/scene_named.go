@@ -39,7 +39,7 @@ func nameLeadsElsewhere(p *play) {
 		p.call("command", 2*time.Second, func(a *attempt) {
 			since := p.w.rec.now() > well
 			defer func() {
-				// A lent connection may lead to a node that never had the slot, of which MOVED tells.
+				// A dedicated connection may lead to a node that never had the slot, of which MOVED tells.
 				if a.Sure = since && (!redirected(a.Err) || toItself(a.Err)); a.Sure {
 					a.Soon = p.fewTrips() + 500*time.Millisecond
 				}

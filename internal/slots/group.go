@@ -5,9 +5,9 @@ import "math/bits"
 // NoGroup is the group of a command whose slot has no owner.
 const NoGroup = -1
 
-// A Grouper groups the commands of pipelines. It holds only scratch memory,
-// whose size follows the largest pipeline that it has seen: the zero value is
-// ready, it may be reused, and it is not safe for concurrent use.
+// A Grouper groups the commands of pipelines. The zero value is ready. It may be reused, and
+// is not safe for concurrent use. It holds only scratch memory, which grows with the largest
+// pipeline.
 type Grouper struct {
 	cells []groupCell
 	stamp uint32 // cells with another stamp are empty, so no call clears them
@@ -20,15 +20,14 @@ type groupCell struct {
 	group int32
 }
 
-// Group returns for each command the index of its group, 0 to n-1 in order of
-// first appearance, in dst, which is grown as needed. slots holds a slot per
-// command or -1 for a command without a key, owner the index of the node that
-// serves a slot or NoOwner, home that of the node for commands without a key,
-// nodes the number of nodes. bySlot puts only commands of one slot into a group; otherwise
-// those of all slots of a node are together.
+// Group returns the index of each command's group, 0 to n-1 in order of first appearance, in
+// dst, which is grown as needed. slots has the slot of each command, or -1 without a key. owner
+// has the index of the node that serves each slot, or NoOwner. home is the index of the node
+// for commands without a key, and nodes the number of nodes. With bySlot, a group has the
+// commands of one slot; without it, those of all slots of a node.
 //
-// Commands without a key are a slot of their own, which home serves. The group of
-// a command whose slot has no owner is NoGroup; n does not count it.
+// Commands without a key are a slot of their own, which home serves. A command for a slot
+// without an owner is in NoGroup, which n does not count.
 func (g *Grouper) Group(dst []int32, slots []int32, owner *[Count]uint16, home uint16, nodes int, bySlot bool) (groups []int32, n int) {
 	groups = resize(dst, len(slots))
 	if bySlot {

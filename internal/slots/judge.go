@@ -1,27 +1,27 @@
 package slots
 
-// A Doubt is why a server's map of the slots is not used as it came, in the
-// order of what it takes to use it all the same. Before maps were judged, a server
+// A Flaw is why a server's map of the slots is not used as it came. The greater the flaw,
+// the more it takes to use the map all the same. Before maps were judged, a server
 // that came to a known address took all slots for good, and counters began at 1.
-type Doubt uint8
+type Flaw uint8
 
-// The doubts.
+// The flaws.
 const (
-	NoDoubt  Doubt = iota
-	holes          // slots have no owner: another server may know more
-	lost           // slots that had an owner have none now
-	contrary       // it contradicts what MOVED has taught since the map in use
-	older          // a slot goes to a claim with a smaller config epoch
-	Foreign        // its nodes have IDs of which we know none
-	another        // it is another server without cluster mode than the one in use
-	alone          // cluster support is disabled there
-	replica        // the same, and it is a replica
+	NoFlaw   Flaw = iota
+	holes         // slots have no owner: another server may know more
+	lost          // slots that had an owner have none now
+	contrary      // it contradicts what MOVED has taught since the map in use
+	older         // a slot goes to a claim with a smaller config epoch
+	Foreign       // its nodes have IDs of which we know none
+	another       // it is another server without cluster mode than the one in use
+	alone         // cluster support is disabled there
+	replica       // the same, and it is a replica
 )
 
 // String says for logs and errors what is wrong.
-func (d Doubt) String() string {
+func (f Flaw) String() string {
 	return [...]string{
-		NoDoubt:  "nothing is wrong with it",
+		NoFlaw:   "nothing is wrong with it",
 		holes:    "slots have no owner, and no other node says the same",
 		lost:     "slots that had an owner have none, and no other node says the same",
 		contrary: "it contradicts what MOVED replies have said since, and most primaries do not say the same",
@@ -30,7 +30,7 @@ func (d Doubt) String() string {
 		another:  "cluster support is disabled there, and it is not the server in use",
 		alone:    "cluster support is disabled there: it is no node of the cluster",
 		replica:  "cluster support is disabled there, and it is a replica",
-	}[d]
+	}[f]
 }
 
 // A Lesson is what MOVED has taught since the map in use was fetched.
@@ -39,9 +39,8 @@ type Lesson struct {
 	Addr string
 }
 
-// judge says what is wrong with a server's map of the slots: the worst of all
-// doubts. use is the map in use, nil at the first contact.
-func judge(use *Map, taught []Lesson, said *Map) Doubt {
+// judge returns the worst flaw of a server's map of the slots. use is the map in use, nil at the first contact.
+func judge(use *Map, taught []Lesson, said *Map) Flaw {
 	switch {
 	case said.Sentinels != nil:
 		return judgeSentinel(use, said)
@@ -61,19 +60,19 @@ func judge(use *Map, taught []Lesson, said *Map) Doubt {
 
 // judgeSentinel judges a primary that a Sentinel names. Each failover has a greater
 // config epoch than those before it.
-func judgeSentinel(use, said *Map) Doubt {
+func judgeSentinel(use, said *Map) Flaw {
 	if use == nil {
-		return NoDoubt
+		return NoFlaw
 	}
 	now, before := said.Claims[0], use.Claims[0]
 	if now.Addr != before.Addr && now.Epoch <= before.Epoch {
 		return older
 	}
-	return NoDoubt
+	return NoFlaw
 }
 
-func judgeSlots(use *Map, taught []Lesson, said *Map) Doubt {
-	worst := NoDoubt
+func judgeSlots(use *Map, taught []Lesson, said *Map) Flaw {
+	worst := NoFlaw
 	is, was := uint16(NoOwner), uint16(NoOwner)
 	for slot, i := range said.owner {
 		j := uint16(NoOwner)
@@ -97,7 +96,7 @@ func judgeSlots(use *Map, taught []Lesson, said *Map) Doubt {
 	return worst
 }
 
-func judgeSlot(use, said *Map, slot int) Doubt {
+func judgeSlot(use, said *Map, slot int) Flaw {
 	now, ok := said.claimOf(slot)
 	var before Claim
 	owned := false
@@ -112,5 +111,5 @@ func judgeSlot(use, said *Map, slot int) Doubt {
 	case owned && !now.sameNode(before) && 0 < now.Epoch && now.Epoch < before.Epoch:
 		return older
 	}
-	return NoDoubt
+	return NoFlaw
 }

@@ -49,25 +49,25 @@ func TestJudge(t *testing.T) {
 		use    []string // nil: the first contact
 		taught []Lesson
 		said   []string
-		want   Doubt
+		want   Flaw
 	}{
-		"first contact":                      {nil, nil, thirds, NoDoubt},
+		"first contact":                      {nil, nil, thirds, NoFlaw},
 		"first contact, one slot":            {nil, nil, []string{"a 0-0 1"}, holes},
-		"the same":                           {thirds, nil, thirds, NoDoubt},
-		"failover":                           {thirds, nil, promoted, NoDoubt},
+		"the same":                           {thirds, nil, thirds, NoFlaw},
+		"failover":                           {thirds, nil, promoted, NoFlaw},
 		"from before the failover":           {promoted, nil, thirds, older},
-		"epochs are not told":                {thirds, nil, []string{"a2 0-5460 0", "b 5461-10922 0", "c 10923-16383 0"}, NoDoubt},
+		"epochs are not told":                {thirds, nil, []string{"a2 0-5460 0", "b 5461-10922 0", "c 10923-16383 0"}, NoFlaw},
 		"one slot":                           {thirds, nil, []string{"a 0-0 1"}, lost},
 		"one slot, newer":                    {thirds, nil, []string{"a 0-0 9"}, lost},
 		"a shard is lost":                    {thirds, nil, thirds[1:], lost},
 		"a slot that nobody had is still so": {thirds[1:], nil, thirds[1:], holes},
-		"scaled in to one node":              {thirds, nil, []string{"c 0-16383 7"}, NoDoubt},
-		"a node has joined":                  {thirds, nil, []string{"a 0-5460 1", "d 5461-10922 4", "c 10923-16383 3"}, NoDoubt},
+		"scaled in to one node":              {thirds, nil, []string{"c 0-16383 7"}, NoFlaw},
+		"a node has joined":                  {thirds, nil, []string{"a 0-5460 1", "d 5461-10922 4", "c 10923-16383 3"}, NoFlaw},
 		"made anew":                          {thirds, nil, anew, Foreign},
 		"another cluster":                    {thirds, nil, []string{"x 0-8000 1", "y 8001-16383 2"}, Foreign},
-		"what MOVED has said":                {thirds, []Lesson{{5, "a2:1"}}, promoted, NoDoubt},
+		"what MOVED has said":                {thirds, []Lesson{{5, "a2:1"}}, promoted, NoFlaw},
 		"not yet what MOVED has said":        {thirds, []Lesson{{5, "a2:1"}}, thirds, contrary},
-		"newer than what MOVED has said":     {thirds, []Lesson{{5, "a2:1"}}, []string{"a3 0-5460 6", "b 5461-10922 2", "c 10923-16383 3"}, NoDoubt},
+		"newer than what MOVED has said":     {thirds, []Lesson{{5, "a2:1"}}, []string{"a3 0-5460 6", "b 5461-10922 2", "c 10923-16383 3"}, NoFlaw},
 		"MOVED, but the epoch is unknown":    {thirds, []Lesson{{5, "a2:1"}}, []string{"a3 0-5460 0", "b 5461-10922 2", "c 10923-16383 3"}, contrary},
 		"older and with a loss":              {promoted, nil, []string{"a 0-5460 1", "b 5461-10921 2", "c 10923-16383 3"}, older},
 	} {
@@ -83,9 +83,9 @@ func TestJudge(t *testing.T) {
 	single := Single("s:1")
 	assert.Equal(t, alone, judge(nil, nil, single))
 	assert.Equal(t, alone, judge(told(t, thirds...), nil, single))
-	assert.Equal(t, NoDoubt, judge(single, nil, Single("s:1")))
+	assert.Equal(t, NoFlaw, judge(single, nil, Single("s:1")))
 	assert.Equal(t, another, judge(single, nil, Single("t:1")), "with other data")
-	assert.Equal(t, NoDoubt, judge(single, nil, told(t, thirds...)), "a server that has become a cluster's")
+	assert.Equal(t, NoFlaw, judge(single, nil, told(t, thirds...)), "a server that has become a cluster's")
 }
 
 // Whether a slot is as the one before it is asked of both maps: the result is
@@ -107,7 +107,7 @@ func TestJudgeLooksAtEachSlot(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		use, said := random(r), random(r)
-		want := NoDoubt
+		want := NoFlaw
 		for slot := range said.owner {
 			want = max(want, judgeSlot(use, said, slot))
 		}
@@ -141,7 +141,7 @@ func BenchmarkJudge(b *testing.B) {
 	use, said := told(b, thirds...), told(b, thirds...)
 	top := NewTable(use, nodesByAddr())
 	for b.Loop() {
-		if judge(use, top.Taught(), said) != NoDoubt {
+		if judge(use, top.Taught(), said) != NoFlaw {
 			b.Fatal("doubted")
 		}
 	}

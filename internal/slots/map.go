@@ -132,8 +132,7 @@ func (m *Map) knows(w *Map) bool {
 	return false
 }
 
-// isPrimary tells whether the server, of which the ID may be unknown, is a
-// primary with slots.
+// isPrimary tells whether the server is a primary with slots. Its ID may be unknown.
 func (m *Map) isPrimary(addr, id string) bool {
 	return slices.ContainsFunc(m.Claims, func(c Claim) bool { return c.sameNode(Claim{Addr: addr, ID: id}) })
 }

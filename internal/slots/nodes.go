@@ -11,7 +11,7 @@ import (
 // to judge its map of the slots.
 type NodesReply struct {
 	Self   string            // the server's own ID
-	Epochs map[string]uint64 // the config epoch by ID, also of replicas, whose is that of their primary
+	Epochs map[string]uint64 // the config epoch by ID; replicas have that of their primary
 	Skips  []Skip            // lines that do not parse
 }
 

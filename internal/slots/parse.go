@@ -13,8 +13,8 @@ import (
 )
 
 // A Range is a row of CLUSTER SLOTS: the slots First to Last and the nodes
-// that serve them, Nodes[0] being the primary. A range without a node has no
-// owner, or none whose address is known.
+// that serve them. Nodes[0] is the primary. A range without a node has no owner, or its
+// owner's address is unknown.
 type Range struct {
 	First, Last uint16
 	Nodes       []NodeAddr
@@ -39,16 +39,14 @@ const (
 	maxHostLength = 255
 )
 
-// ParseSlots reads a complete RESP2 or RESP3 reply to CLUSTER SLOTS, whose form
-// is that of the command's documentation. asked is the host:port of the server
-// that replied: its host stands in where a node's endpoint is NULL or empty,
-// or is "?" and the metadata has no IP.
+// ParseSlots reads a complete RESP2 or RESP3 reply to CLUSTER SLOTS, in the form of the
+// command's documentation. asked is the host:port of the server that replied. Its host is used
+// where a node's endpoint is NULL or empty, or is "?" and the metadata has no IP.
 //
-// A row that cannot be used costs itself only: a range of slots, or a node, is
-// skipped and reported. If the node is the primary, its range has no nodes. What is
-// no RESP is an error, which names the offset in the reply and what was expected
-// there. What ParseSlots allocates is in proportion to the reply, whatever that
-// claims to hold.
+// A row that cannot be used, a range of slots or a node, is skipped and reported; the others
+// are used. If the node is the primary, its range has no nodes. A reply that is no RESP is an
+// error with the offset in the reply and what was expected there. ParseSlots allocates in
+// proportion to the reply, whatever sizes that claims.
 func ParseSlots(reply []byte, asked string) ([]Range, []Skip, error) {
 	if len(reply) > 0 && reply[0] == '-' {
 		msg, _, _ := bytes.Cut(reply[1:], crlf)

@@ -7,8 +7,8 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A Redirect is what an error reply means; Slot and Addr (host:port) are those of MOVED
-// and ASK, Dialled says that the host is that of the server which replied.
+// A Redirect is what an error reply means. Slot and Addr (host:port) are those of MOVED and
+// ASK. Dialled says that the reply named no host: Addr has that of the server that replied.
 type Redirect struct {
 	Fate    fate.Fate
 	Slot    uint16
@@ -16,10 +16,9 @@ type Redirect struct {
 	Dialled bool
 }
 
-// From returns the fate of a command whose redirect came from an address and, by AddrMap,
-// leads to place. If these are the same, the server at the other end of the connection is
-// not the one that its address leads to now: names outlive servers. The connection is
-// stale, and the command did not run.
+// From returns the fate of a command. Its redirect came from addr and leads to place, which
+// AddrMap has translated. If the two are the same, the connection is stale: its address leads
+// to another server now, since names outlive servers. The command did not run.
 func (r Redirect) From(addr, place string) fate.Fate {
 	if place == addr {
 		return fate.Itself
@@ -28,10 +27,10 @@ func (r Redirect) From(addr, place string) fate.Fate {
 }
 
 // ParseRedirect judges the text of an error reply, without the leading '-' and the
-// line end. asked is the host:port of the server that replied; its host stands
-// in where it is empty in MOVED or ASK (Redis Cluster specification, "MOVED
-// redirection"). A MOVED or ASK that is malformed is none that a server sends, so that
-// the caller sees what it wrote. It allocates for MOVED and ASK only.
+// line end. asked is the host:port of the server that replied; its host is used where MOVED
+// or ASK has none (Redis Cluster specification, "MOVED redirection"). A malformed MOVED or ASK
+// counts as a text that no server sends, so that the caller sees it. It allocates for MOVED and
+// ASK only.
 func ParseRedirect(msg []byte, asked string) Redirect {
 	f := fate.Of(msg)
 	if f != fate.Moved && f != fate.Ask {
@@ -43,9 +42,9 @@ func ParseRedirect(msg []byte, asked string) Redirect {
 
 var space = []byte(" ")
 
-// classifyAddr parses "slot host:port". The host may be an IPv6 address without
-// brackets. A node without an address, whose host is "?" or whose port is 0, cannot be
-// followed: the command goes again by a new map.
+// classifyAddr parses "slot host:port". The host may be an IPv6 address without brackets. If
+// the host is "?" or the port is 0, the node has no address: the command is sent again by a new
+// map.
 func classifyAddr(f fate.Fate, text []byte, asked string) Redirect {
 	slotText, addr, _ := bytes.Cut(text, space)
 	slot, err := atoi(slotText)

@@ -70,12 +70,11 @@ func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
 	return t
 }
 
-// Settle chooses the nodes that commands without a key go to: those of the map
-// before it (nil if there was none) as long as they are there, so that such
-// commands find what others of them have left (SCRIPT LOAD, CONFIG SET, a SCAN
-// that has begun); otherwise the owner of the lowest slot, which is the same for
-// all clients, and its first replica. When they went to any node, EVALSHA did not
-// find its script, and a SCAN loop mixed the keys of nodes.
+// Settle chooses the nodes that commands without a key go to. As long as they are there, these
+// are the nodes of the map before it, which is nil if there was none. So such commands find what
+// earlier ones have left: SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise it is the
+// owner of the lowest slot, which is the same for all clients, and its first replica. When they
+// went to any node, EVALSHA did not find its script, and a SCAN loop mixed the keys of nodes.
 func (t *Table[N]) Settle(before *Table[N]) {
 	var none N
 	t.Home = NoOwner

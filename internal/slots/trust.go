@@ -18,10 +18,10 @@ type Poll struct {
 
 // A Vote is one server's map and what is wrong with it.
 type Vote struct {
-	Addr  string
-	ID    string // the server's own; "" if it does not tell
-	Map   *Map
-	Doubt Doubt
+	Addr string
+	ID   string // the server's own; "" if it does not tell
+	Map  *Map
+	Flaw Flaw
 }
 
 // by tells whether both are of one server.
@@ -30,18 +30,18 @@ func (v Vote) by(w Vote) bool {
 }
 
 // Add judges a map and adds it to the votes.
-func (p *Poll) Add(addr, id string, said *Map) Doubt {
+func (p *Poll) Add(addr, id string, said *Map) Flaw {
 	if !said.ids[id] {
 		id = "" // what does not fit its own map identifies nobody
 	}
 	v := Vote{addr, id, said, judge(p.Use, p.Taught, said)}
 	p.Votes = append(p.Votes, v)
-	return v.Doubt
+	return v.Flaw
 }
 
-// Any tells whether a map has this doubt.
-func (p *Poll) Any(d Doubt) bool {
-	return slices.ContainsFunc(p.Votes, func(v Vote) bool { return v.Doubt == d })
+// Any tells whether a map has this flaw.
+func (p *Poll) Any(f Flaw) bool {
+	return slices.ContainsFunc(p.Votes, func(v Vote) bool { return v.Flaw == f })
 }
 
 // A Choice is which map to use, and why.
@@ -67,11 +67,11 @@ const (
 	OnlyServer   Why = "the server in use does not answer, and this one has no cluster mode either"
 )
 
-// Choose decides which map to trust. It is a pure function of the poll. Until all
-// servers are heard it chooses only what the others cannot make doubtful: a map with which
-// nothing is wrong, or one with gaps that two servers tell of.
+// Choose decides which map to trust. It is a pure function of the poll. Until all servers
+// are heard it chooses only a map that the others cannot make worse: one without a flaw, or
+// one with gaps that two servers tell of.
 func (p *Poll) Choose() Choice {
-	if c := p.undoubted(); c.Map != nil || !p.All {
+	if c := p.flawless(); c.Map != nil || !p.All {
 		return c
 	}
 	ours, strangers := p.upTo(older), p.of(Foreign)
@@ -102,14 +102,14 @@ func because(why Why, m *Map) Choice {
 	return Choice{Map: m, Why: why}
 }
 
-// undoubted chooses a map that may be used although not all servers were asked.
-func (p *Poll) undoubted() Choice {
+// flawless chooses a map that may be used although not all servers were asked.
+func (p *Poll) flawless() Choice {
 	for i, v := range p.Votes {
 		switch {
-		case v.Doubt == NoDoubt:
+		case v.Flaw == NoFlaw:
 			return Choice{Map: v.Map, Why: Plain}
-		case v.Doubt <= lost && slices.ContainsFunc(p.Votes[:i], func(w Vote) bool {
-			return w.Doubt <= lost && !w.by(v) && w.Map.agrees(v.Map)
+		case v.Flaw <= lost && slices.ContainsFunc(p.Votes[:i], func(w Vote) bool {
+			return w.Flaw <= lost && !w.by(v) && w.Map.agrees(v.Map)
 		}):
 			return Choice{Map: v.Map, Why: TwoWitnesses}
 		}
@@ -117,19 +117,19 @@ func (p *Poll) undoubted() Choice {
 	return Choice{Why: NotYet}
 }
 
-func (p *Poll) upTo(d Doubt) []Vote {
-	return slices.DeleteFunc(slices.Clone(p.Votes), func(v Vote) bool { return v.Doubt > d })
+func (p *Poll) upTo(f Flaw) []Vote {
+	return slices.DeleteFunc(slices.Clone(p.Votes), func(v Vote) bool { return v.Flaw > f })
 }
 
-func (p *Poll) of(d Doubt) []Vote {
-	return slices.DeleteFunc(slices.Clone(p.Votes), func(v Vote) bool { return v.Doubt != d })
+func (p *Poll) of(f Flaw) []Vote {
+	return slices.DeleteFunc(slices.Clone(p.Votes), func(v Vote) bool { return v.Flaw != f })
 }
 
 // first chooses at the first contact: the map that covers most slots. A server without
 // cluster mode is used only where nobody knows of a cluster, and a replica only where
 // nobody else answers.
 func (p *Poll) first() Choice {
-	for _, worst := range []Doubt{Foreign, alone, replica} {
+	for _, worst := range []Flaw{Foreign, alone, replica} {
 		if m := fullest(p.upTo(worst)); m != nil {
 			return Choice{Map: m, Why: Fullest}
 		}
@@ -168,12 +168,16 @@ func (p *Poll) majority(votes []Vote, allAnswered bool) *Map {
 	return nil
 }
 
-// newCluster believes what a client that is started now would find: that the cluster
-// was made anew, if no node of ours answers, all that answers is one other cluster, and
-// a seed is part of it, or more than half of our primaries' addresses. Seeds that fail to
-// answer do not count: they may be gone for good. Where servers failed to answer it takes
-// two refreshes: a connection to one of ours may have been reset just then. A server
-// that answers, and does not tell its map for now, may be ours.
+// newCluster believes that the cluster was made anew if all of these hold:
+//
+//   - no node of ours answers,
+//   - all servers that answer are of one other cluster,
+//   - a seed is part of it, or more than half of our primaries' addresses are.
+//
+// A client that is started now would find the same. Seeds that fail to answer do not count:
+// they may be gone for good. If servers failed to answer, it takes two refreshes: a connection
+// to one of ours may have been reset just then. A server that answers and does not tell its
+// map for now may be ours.
 func (p *Poll) newCluster(votes []Vote) (use, found *Map) {
 	if p.Withheld > 0 {
 		return nil, nil

@@ -121,7 +121,7 @@ func TestChooseWithoutCluster(t *testing.T) {
 	require.Equal(t, NotYet, p.Choose().Why)
 	p.All = true
 	require.Equal(t, OnlyServer, p.Choose().Why)
-	require.Equal(t, NoDoubt, p.Add("a:1", "", Single("a:1")))
+	require.Equal(t, NoFlaw, p.Add("a:1", "", Single("a:1")))
 	require.Equal(t, Plain, p.Choose().Why)
 	require.Equal(t, "a:1", p.Choose().Map.Claims[0].Addr)
 }
@@ -137,7 +137,7 @@ func FuzzChoose(f *testing.F) {
 		for i := 0; i+1 < len(choices) && i < 12; i += 2 {
 			host := string(rune('a' + choices[i]%5))
 			v := told(t, maps[int(choices[i+1])%len(maps)]...)
-			plain = p.Add(host+":1", "id-"+host, v) == NoDoubt || plain
+			plain = p.Add(host+":1", "id-"+host, v) == NoFlaw || plain
 		}
 		p.Failed = len(choices) % 3
 		p.All = true
@@ -186,7 +186,7 @@ func TestPollOfSentinels(t *testing.T) {
 				p.Failed++
 				continue
 			}
-			if p.Add(fmt.Sprint("s:", i), "", said(text)) == NoDoubt {
+			if p.Add(fmt.Sprint("s:", i), "", said(text)) == NoFlaw {
 				doubts += "0"
 			} else {
 				doubts += "1"

@@ -40,7 +40,7 @@ type Batch struct {
 	abandoned   bool
 
 	complete atomic.Bool
-	troubled atomic.Bool // it is complete, with an error or without all replies
+	hasError atomic.Bool // it is complete, with an error or without all replies
 
 	measured bool          // it is to be known how long it takes
 	since    time.Duration // from when on, see Now
@@ -149,12 +149,12 @@ func (b *Batch) Errors() int { return b.errors }
 // Failed reports whether there are commands without a reply.
 func (b *Batch) Failed() bool { return b.err != nil }
 
-// Troubled reports whether the batch is complete, and has an error reply or a
+// HasError reports whether the batch is complete, and has an error reply or a
 // command without a reply. It may be called while the batch is in flight, by
 // the goroutine that waits for it; see [Call.Next].
-func (b *Batch) Troubled() bool { return b.troubled.Load() }
+func (b *Batch) HasError() bool { return b.hasError.Load() }
 
-// Complete reports whether the batch has ended. As Troubled, it may be called while
+// Complete reports whether the batch has ended. As HasError, it may be called while
 // the batch is in flight.
 func (b *Batch) Complete() bool { return b.complete.Load() }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // A Call waits for the batches of one request. It wakes its caller once,
-// however many batches there are, unless one of them ends in trouble: with an
-// error reply, or with a command that has no reply. Make it with [NewCall].
+// however many batches there are, unless one of them ends with an error reply or with a
+// command that has no reply ([Batch.HasError]). Make it with [NewCall].
 //
 // The order of use: Begin, enqueue the batches, [Flush], Batch.Read, Wait or
 // Next; after Next also More and so on. One goroutine does all of this; the
@@ -19,8 +19,8 @@ import (
 // still hold them.
 type Call struct {
 	pending atomic.Int32
-	alarm   atomic.Bool   // a batch has ended in trouble since Next looked
-	early   atomic.Bool   // each batch that ends is as one in trouble
+	alarm   atomic.Bool   // a batch has ended with an error since Next looked
+	early   atomic.Bool   // each batch that ends wakes Next, also without an error
 	done    chan struct{} // tells the caller to look again; may do so for nothing
 }
 
@@ -69,10 +69,9 @@ func (c *Call) Wait(ctx context.Context) error {
 // Complete reports whether all batches are complete, before the caller waits.
 func (c *Call) Complete() bool { return c.pending.Load() <= 1 }
 
-// Next is Wait, but also returns when a batch has ended in trouble since the
-// last Next, which Batch.Troubled tells, or any batch after Early, or when due fires,
-// which may be nil.
-// complete says that all batches are complete. The caller counts as one more
+// Next is Wait, but also returns when a batch has ended with an error since the last Next
+// ([Batch.HasError]), when any batch has ended after Early, and when due fires, which may be
+// nil. complete says that all batches are complete. The caller counts as one more
 // again, also after an error: a second Next must not miss a batch for it.
 func (c *Call) Next(ctx context.Context, due <-chan time.Time) (complete bool, err error) {
 	for left := c.pending.Add(-1); left > 0 && !c.alarm.Swap(false); left = c.pending.Load() {
@@ -119,18 +118,19 @@ func (c *Call) sleep(ctx context.Context) error {
 
 // complete notes the batch's end. The batch may be in use again afterwards.
 func (c *Call) complete(b *Batch) {
-	trouble := b.errors > 0 || b.err != nil
+	failed := b.errors > 0 || b.err != nil
 	if b.measured && b.took.Load() == 0 {
 		b.took.Store(max(1, int64(Now()-b.since)))
 	}
-	if trouble {
-		b.troubled.Store(true)
+	if failed {
+		b.hasError.Store(true)
 	}
 	b.complete.Store(true)
-	if trouble = trouble || c.early.Load(); trouble {
+	alarm := failed || c.early.Load()
+	if alarm {
 		c.alarm.Store(true)
 	}
-	if c.pending.Add(-1) == 0 || trouble {
+	if c.pending.Add(-1) == 0 || alarm {
 		c.wake()
 	}
 }

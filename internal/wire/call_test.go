@@ -12,8 +12,8 @@ import (
 
 // ended lets the batch, which no lane has taken, end: with an error or with a
 // reply to each command.
-func (b *Batch) end(trouble bool) {
-	if trouble {
+func (b *Batch) end(failed bool) {
+	if failed {
 		b.Fail("addr", ErrClosed)
 		return
 	}
@@ -40,7 +40,7 @@ func TestNextReturnsAtTheFirstTrouble(t *testing.T) {
 		complete, err := call.Next(t.Context(), nil)
 		require.NoError(t, err)
 		require.False(t, complete)
-		require.True(t, bad.Troubled())
+		require.True(t, bad.HasError())
 		require.Equal(t, 2*time.Second, time.Since(began))
 
 		call.More(1)
@@ -52,13 +52,13 @@ func TestNextReturnsAtTheFirstTrouble(t *testing.T) {
 		complete, err = call.Next(t.Context(), nil)
 		require.NoError(t, err)
 		require.False(t, complete)
-		require.True(t, more.Troubled())
+		require.True(t, more.HasError())
 		require.Equal(t, 4*time.Second, time.Since(began))
 
 		complete, err = call.Next(t.Context(), nil)
 		require.NoError(t, err)
 		require.True(t, complete)
-		require.False(t, slow.Troubled() || good.Troubled())
+		require.False(t, slow.HasError() || good.HasError())
 		require.Equal(t, 5*time.Second, time.Since(began))
 
 		call.Begin(1)
@@ -102,7 +102,7 @@ func TestCallIsUsedAgain(t *testing.T) {
 		}
 		for i := range batches {
 			require.True(t, batches[i].done)
-			require.Equal(t, (round+i)%3 == 0, batches[i].Troubled())
+			require.Equal(t, (round+i)%3 == 0, batches[i].HasError())
 		}
 		if round%2 == 0 {
 			ends.Wait() // else some may still be on their way out

@@ -107,8 +107,5 @@ func (l *Lane) hungUp() error {
 	if l.gauge.InFlight.Load() > 0 || int64(Now())-l.restedAt.Load() < int64(idleLeast) {
 		return nil
 	}
-	if l.secure != nil {
-		return l.secure.socket.ended()
-	}
-	return l.plain.ended()
+	return l.outlet().ended()
 }

@@ -61,23 +61,23 @@ func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
 	if _, ok := action.(*radix.Pipeline); !ok {
 		return action.Perform(ctx, on)
 	}
-	trip := trip{Conn: on}
-	err := action.Perform(ctx, &trip)
-	if trip.err != nil || err == nil {
-		return trip.err
+	conn := errorConn{Conn: on}
+	err := action.Perform(ctx, &conn)
+	if conn.err != nil || err == nil {
+		return conn.err
 	}
 	return withoutValues(err, &redislanes.DecodeError{Into: "what a radix.Pipeline holds"})
 }
 
-// A trip is a connection that remembers what went wrong on it.
-type trip struct {
+// An errorConn is a connection that remembers the last error on it.
+type errorConn struct {
 	radix.Conn
 	err error
 }
 
-func (t *trip) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	t.err = t.Conn.EncodeDecode(ctx, marshal, unmarshalInto)
-	return t.err
+func (c *errorConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+	c.err = c.Conn.EncodeDecode(ctx, marshal, unmarshalInto)
+	return c.err
 }
 
 // A Submitter takes batches: a lane or a pool.

@@ -125,7 +125,7 @@ func TestStatefulCommandsNeedALentLane(t *testing.T) {
 	}
 	require.NoError(t, l.Do(ctx, radix.Cmd(nil, "CLIENT", "GETNAME")))
 
-	l.SetLent(true)
+	l.SetDedicated(true)
 	require.True(t, l.Exclusive())
 	var queued string
 	var results []int
@@ -134,7 +134,7 @@ func TestStatefulCommandsNeedALentLane(t *testing.T) {
 	require.NoError(t, l.Do(ctx, radix.Cmd(&results, "EXEC")))
 	assert.Equal(t, "QUEUED", queued)
 	assert.Equal(t, []int{1}, results)
-	l.SetLent(false)
+	l.SetDedicated(false)
 	require.ErrorIs(t, l.Do(ctx, radix.Cmd(nil, "MULTI")), redislanes.ErrShared)
 }
 

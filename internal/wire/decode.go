@@ -95,7 +95,7 @@ func receiverType(into any, i int) string {
 	name := fmt.Sprintf("%T", into)
 	v := structOf(reflect.ValueOf(into))
 	if entries := v.field("mm"); entries.Kind() == reflect.Slice && i < entries.Len() {
-		name, v = "what a radix.Pipeline holds", structOf(member{entries.Index(i)}.field("unmarshalInto"))
+		name, v = "what a radix.Pipeline holds", structOf(structure{entries.Index(i)}.field("unmarshalInto"))
 	}
 	if receiver := v.field("rcv"); receiver.Kind() == reflect.Interface {
 		if receiver.IsNil() {
@@ -114,7 +114,7 @@ func failedIn(into any) (i int, failed, said bool) {
 		return 0, false, false
 	}
 	for i := range entries.Len() {
-		if err := (member{entries.Index(i)}).field("err"); err.Kind() == reflect.Interface && !err.IsNil() {
+		if err := (structure{entries.Index(i)}).field("err"); err.Kind() == reflect.Interface && !err.IsNil() {
 			return i, true, saidByServer(err.Elem())
 		}
 	}
@@ -128,21 +128,21 @@ func saidByServer(err reflect.Value) bool {
 	return err.Type() == reflect.TypeFor[resp3.SimpleError]() || err.Type() == reflect.TypeFor[resp3.BlobError]()
 }
 
-// A member is a value that may be a struct.
-type member struct{ reflect.Value }
+// A structure is a value that may be a struct.
+type structure struct{ reflect.Value }
 
 // structOf follows pointers and interfaces.
-func structOf(v reflect.Value) member {
+func structOf(v reflect.Value) structure {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
-	return member{v}
+	return structure{v}
 }
 
 // field returns a field of one of radix's own types, or else the zero Value.
-func (m member) field(name string) reflect.Value {
-	if m.Kind() != reflect.Struct || m.Type().PkgPath() != "github.com/mediocregopher/radix/v4" {
+func (s structure) field(name string) reflect.Value {
+	if s.Kind() != reflect.Struct || s.Type().PkgPath() != "github.com/mediocregopher/radix/v4" {
 		return reflect.Value{}
 	}
-	return m.FieldByName(name)
+	return s.FieldByName(name)
 }

@@ -21,14 +21,14 @@ type Purpose struct {
 	// without cluster mode, which refuses the command, is used all the same.
 	ReadOnly bool
 
-	// Member, if not nil, decides whether the server is the one that is meant. It
+	// Admits, if not nil, decides whether the server is the one that is meant. It
 	// is given the address and the server's replies, as they came, to READWRITE
 	// (READONLY if ReadOnly is set) and CLUSTER MYID, with which each handshake
 	// then ends, without a round trip of their own. Its error fails the dial. It
 	// is called from many goroutines.
-	Member func(addr string, mode, id []byte) error
+	Admits func(addr string, mode, id []byte) error
 
-	// Role asks for ROLE instead, whose reply Member is given as the id.
+	// Role asks for ROLE instead, with its reply as the id of Admits.
 	Role bool
 
 	// Sentinel says that a Sentinel is meant.
@@ -102,12 +102,12 @@ func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, 
 	return lane, err
 }
 
-// Steps is how long the steps of an attempt to connect took. Those that it did not
+// DialTimes are how long the steps of an attempt to connect took. Those that it did not
 // reach, and those of one that did not end in time, are 0.
-type Steps struct{ Connect, TLS, Handshake time.Duration }
+type DialTimes struct{ Connect, TLS, Handshake time.Duration }
 
 // DialTimed is DialFor, and says how long its steps took.
-func DialTimed(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, events Events) (*Lane, Steps, error) {
+func DialTimed(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, events Events) (*Lane, DialTimes, error) {
 	if events == nil {
 		events = noEvents{}
 	}
@@ -118,12 +118,12 @@ func DialTimed(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string
 	return newLane(addr, conn, settings, events), took, nil
 }
 
-func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, dialer, Steps, error) {
+func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, dialer, DialTimes, error) {
 	if err := d.Validate(); err != nil {
-		return nil, dialer{}, Steps{}, err
+		return nil, dialer{}, DialTimes{}, err
 	}
 	if err := CheckAddr(addr); err != nil {
-		return nil, dialer{}, Steps{}, fmt.Errorf("lanes: the address cannot be used: %w", err)
+		return nil, dialer{}, DialTimes{}, fmt.Errorf("lanes: the address cannot be used: %w", err)
 	}
 	settings := dialer{Dialer: WithDefaults(d), Purpose: purpose, foreign: d.NetDial != nil}
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
@@ -140,7 +140,7 @@ func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 }
 
 // open connects and authenticates.
-func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, took Steps, err error) {
+func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, took DialTimes, err error) {
 	if d.Credentials != nil {
 		if err := d.askCredentials(ctx); err != nil {
 			return nil, took, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)
@@ -240,7 +240,7 @@ func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
 	return conn.HandshakeContext(ctx)
 }
 
-func (d dialer) connect(ctx context.Context, addr string, took *Steps) (net.Conn, error) {
+func (d dialer) connect(ctx context.Context, addr string, took *DialTimes) (net.Conn, error) {
 	began := time.Now()
 	conn, err := d.callNetDial(ctx, addr)
 	took.Connect = time.Since(began)

@@ -118,8 +118,8 @@ func TestCallOfSeveralBatches(t *testing.T) {
 		require.Equal(t, []string{"$1\r\na\r\n"}, a.texts())
 		require.Equal(t, []string{"$1\r\nb\r\n", "+OK\r\n"}, b.texts())
 		require.True(t, c.Failed())
-		require.True(t, c.Troubled())
-		require.False(t, a.Troubled() || b.Troubled())
+		require.True(t, c.HasError())
+		require.False(t, a.HasError() || b.HasError())
 	}
 }
 

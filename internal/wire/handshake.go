@@ -78,10 +78,10 @@ func (p Purpose) questions() []step {
 		return []step{{"ROLE", nil, may}}
 	case p.ReadOnly:
 		steps = append(steps, step{"READONLY", nil, should})
-	case p.Member != nil:
+	case p.Admits != nil:
 		steps = append(steps, step{"READWRITE", nil, may}) // changes nothing: it is the default
 	}
-	if p.Member != nil {
+	if p.Admits != nil {
 		steps = append(steps, step{"CLUSTER", []string{"MYID"}, may})
 	}
 	return steps
@@ -131,8 +131,8 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 	if len(in.buf) > 0 {
 		return in.failure(ctx, fmt.Errorf("%w: more replies than commands", resp.ErrProtocol))
 	}
-	if d.Member != nil {
-		if err := d.Member(addr, replies[0], replies[1]); err != nil {
+	if d.Admits != nil {
+		if err := d.Admits(addr, replies[0], replies[1]); err != nil {
 			return err
 		}
 	}

@@ -48,15 +48,15 @@ type Lane struct {
 	restore      func(*Login) []step // the commands of Restore
 	maxQueued    int                 // bytes of wbuf beyond which Enqueue refuses a batch
 
-	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
-	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
-	grown    atomic.Bool           // rbuf is larger than it was; set by the reader
-	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
-	lent     atomic.Bool
-	clock    atomic.Int32 // see clock.go
-	trip     atomic.Int64 // how long the batch took that was timed last, in nanoseconds
-	shortest atomic.Int64 // the shortest of these trips; 0 before there is one
-	restedAt atomic.Int64 // when nothing was in flight any more, as Now counts; see idle.go
+	gauge     lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
+	progress  atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
+	grown     atomic.Bool           // rbuf is larger than it was; set by the reader
+	leaving   atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
+	dedicated atomic.Bool           // one user has the lane for itself
+	clock     atomic.Int32          // see clock.go
+	trip      atomic.Int64          // how long the batch took that was timed last, in nanoseconds
+	shortest  atomic.Int64          // the shortest of these trips; 0 before there is one
+	restedAt  atomic.Int64          // when nothing was in flight any more, as Now counts; see idle.go
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
 	mu       sync.Mutex
@@ -118,14 +118,19 @@ func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
 // upload is not silent (one of 40 MiB was closed as stalled). Bytes that only fill
 // the socket's buffer do not count, as a server that has stopped has room for
 // those, too.
-func (l *Lane) Progress() uint64 { return l.progress.Load() }
+func (l *Lane) Progress() uint64 { return l.progress.Load() + l.outlet().progress() }
 
-// SetLent marks the lane as lent to one user, who may block it for as long as
-// a command like BLPOP takes.
-func (l *Lane) SetLent(lent bool) { l.lent.Store(lent) }
+// outlet returns what takes the bytes that leave, below TLS or not.
+func (l *Lane) outlet() outlet {
+	if l.secure != nil {
+		return l.secure.socket
+	}
+	return l.plain
+}
 
-// Lent reports whether the lane is lent to one user.
-func (l *Lane) Lent() bool { return l.lent.Load() }
+// SetDedicated says whether one user has the lane for itself. That user may block it for as
+// long as a command like BLPOP takes.
+func (l *Lane) SetDedicated(dedicated bool) { l.dedicated.Store(dedicated) }
 
 // SetMaxQueued sets how many bytes may wait to be written before [Lane.Enqueue]
 // refuses a batch; there is no such limit before. A batch that finds nothing
@@ -226,8 +231,8 @@ func (l *Lane) refusal() error {
 // Abandon gives up waiting for the batch; see [Batch.Abandon].
 func (l *Lane) Abandon(b *Batch, cause error) { b.Abandon(cause) }
 
-// Exclusive reports whether the lane is lent; part of [Submitter].
-func (l *Lane) Exclusive() bool { return l.Lent() }
+// Exclusive reports whether one user has the lane for itself; part of [Submitter].
+func (l *Lane) Exclusive() bool { return l.dedicated.Load() }
 
 // Err returns why the lane is closed, nil if it is open.
 func (l *Lane) Err() error {

@@ -36,9 +36,9 @@ const (
 
 // All counts.
 const (
-	// SpareTrips is after how many uses in a row that needed less than a quarter of it a
+	// SpareUses is after how many uses in a row that needed less than a quarter of it a
 	// large memory is given up.
-	SpareTrips = 8
+	SpareUses = 8
 
 	// maxWrites is how many times a caller writes at most: it has its own deadline, and
 	// others that keep the lane busy must not hold it up.
@@ -107,7 +107,7 @@ func (s *surplus) used(need, size, keep int) (giveUp bool) {
 		return false
 	}
 	*s++
-	return *s >= SpareTrips
+	return *s >= SpareUses
 }
 
 // shrink gives up a large buffer of a lane that is quiet.

@@ -40,7 +40,7 @@ func TestRefusedSteps(t *testing.T) {
 	}
 	temporary := []string{busy, loading, stale, full, madeUp}
 	asks := all(temporary, passes, map[string]outcome{unknown: spared, old: spared, disabled: spared, noRight: spared, noAuth: forGood, wrongPass: forGood})
-	member := func(string, []byte, []byte) error { return nil }
+	admits := func(string, []byte, []byte) error { return nil }
 	for name, c := range map[string]struct {
 		d       lanes.Dialer
 		purpose Purpose
@@ -52,8 +52,8 @@ func TestRefusedSteps(t *testing.T) {
 		"SETINFO LIB-VER": {want: asks, before: 1},
 		"PING":            {d: lanes.Dialer{NoSetInfo: true}, want: asks},
 		"ROLE":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Role: true}, want: asks},
-		"READWRITE":       {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Member: member}, after: 1, want: asks},
-		"MYID":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Member: member}, before: 1, want: asks},
+		"READWRITE":       {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, after: 1, want: asks},
+		"MYID":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, before: 1, want: asks},
 		"READONLY": {
 			d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{ReadOnly: true},
 			want: all(temporary, passes, map[string]outcome{disabled: spared, unknown: spared, noRight: forGood, noAuth: forGood}),

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +25,8 @@ type relay struct {
 	room   chan struct{} // tells Write that out is empty
 	closed chan struct{}
 	once   sync.Once // closes conn
+
+	pieces atomic.Uint64 // see progress
 
 	mu      sync.Mutex // never held across I/O
 	out     []byte     // at most relayPiece
@@ -86,6 +89,9 @@ func (r *relay) writeOut() {
 			time.AfterFunc(endPatience, r.shut)
 			return
 		}
+		if len(buf) == relayPiece {
+			r.pieces.Add(1)
+		}
 	}
 }
 
@@ -145,6 +151,10 @@ func (r *relay) ended() error {
 	defer r.mu.Unlock()
 	return r.err
 }
+
+// progress is part of outlet. It counts the full pieces that the connection has taken: an
+// upload may have ended for the lane while the connection is slow to take the rest.
+func (r *relay) progress() uint64 { return r.pieces.Load() }
 
 // Read is part of net.Conn.
 func (r *relay) Read(p []byte) (int, error) {

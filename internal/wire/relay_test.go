@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // A relay keeps its deadlines and ends at once, and nothing is lost by a deadline, although
@@ -70,4 +72,25 @@ func TestRelayEndsWithItsConnection(t *testing.T) {
 	_, err := conn.Read(make([]byte, 1))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.False(t, interrupted(err))
+}
+
+// TestRelayProgress: an upload is no silence while a slow connection takes what the relay
+// holds of it.
+func TestRelayProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		conn := relayed(struct{ net.Conn }{near}, time.Hour)
+		l := newLane("", conn, dialer{Dialer: WithDefaults(lanes.Dialer{WriteTimeout: time.Hour})}, noEvents{})
+		defer l.Close()
+		b := begun([]string{"SET", "k", string(make([]byte, 3*relayPiece/2))})
+		require.True(t, l.Submit(b))
+		Flush([]*Batch{b})
+		synctest.Wait() // the relay has taken all of it
+		before := l.Progress()
+		_, err := io.ReadFull(far, make([]byte, relayPiece))
+		require.NoError(t, err)
+		synctest.Wait()
+		require.NotEqual(t, before, l.Progress())
+	})
 }

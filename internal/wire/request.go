@@ -116,7 +116,7 @@ func (r *Request) Bounds(i int) (from, to int) {
 }
 
 // Failed returns how many commands of the last [Request.Exchange] have no reply, or one
-// that is an error, and the code of the first error reply. Those of one that was lent a
+// that is an error, and the code of the first error reply. Those of a request on a dedicated
 // connection are not counted.
 func (r *Request) Failed() (commands int, code string) { return r.failed, r.code }
 
@@ -171,8 +171,8 @@ type Lender interface {
 
 // Exchange sends the request and decodes its replies into what into points to,
 // as [Lane.EncodeDecode] does. Over what others share, commands that change
-// their connection are refused with [redislanes.ErrShared], and those that may block, or
-// are whole transactions, are lent a connection, where there are more ([Lender]).
+// their connection are refused with [redislanes.ErrShared]. Those that may block, and whole
+// transactions, get a dedicated connection where there is one ([Lender]).
 func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
 	if !to.Exclusive() {
 		switch r.Way() {

@@ -23,11 +23,11 @@ func TestReplyBuffersShrink(t *testing.T) {
 	}
 	require.Greater(t, echo(large), 1<<20)
 	require.Greater(t, echo(large), 1<<20)
-	for range SpareTrips {
+	for range SpareUses {
 		require.Greater(t, echo("small"), 1<<20, "not at once")
 		echo(large)
 	}
-	for range SpareTrips {
+	for range SpareUses {
 		echo("small")
 	}
 	require.Less(t, echo("small"), 1<<10)
@@ -58,12 +58,12 @@ func TestWriteBuffersShrink(t *testing.T) {
 	quieten(t, l)
 	echo(large)
 	require.Greater(t, l.buffers(), 2<<20)
-	for range SpareTrips {
+	for range SpareUses {
 		echo("small")
 		echo(large)
 	}
 	require.Greater(t, l.buffers(), 2<<20, "not between large ones")
-	for range 2 * SpareTrips {
+	for range 2 * SpareUses {
 		echo("small")
 	}
 	require.LessOrEqual(t, l.buffers(), 2*largeBuffer)
@@ -116,12 +116,12 @@ func TestBatchesOfManyCommandsShrink(t *testing.T) {
 		}
 	}
 	fill(100_000)
-	for range SpareTrips {
+	for range SpareUses {
 		fill(1)
 		fill(100_000)
 	}
 	require.Greater(t, cap(b.ends)+cap(b.runs)+cap(b.replies), 300_000)
-	for range SpareTrips + 2 {
+	for range SpareUses + 2 {
 		fill(1)
 	}
 	require.Less(t, cap(b.ends)+cap(b.runs)+cap(b.replies), 3*manyCommands)

@@ -30,12 +30,12 @@ func (s *soak) newEpisode(number int) *episode {
 // run keeps up the load and injects faults until the time comes, and checks the
 // keys. The error says that the run cannot go on.
 func (e *episode) run(ctx context.Context, until time.Time) error {
-	sort := "lossless"
+	kind := "lossless"
 	if e.plan.lossy {
-		sort = "lossy"
+		kind = "lossy"
 	}
-	e.logf("episode %d, %s", e.number, sort)
-	e.report.Episodes[sort]++
+	e.logf("episode %d, %s", e.number, kind)
+	e.report.Episodes[kind]++
 	var err error
 	if e.view, err = e.look(); err != nil {
 		return err

@@ -20,7 +20,7 @@
 // where the lower bound is dropped once something has happened that lets
 // Redis, whose replication is asynchronous, lose acknowledged writes: a
 // failover other than a graceful one, a kill, or a stall that may cause a
-// failover. In a lossless episode nothing of the sort is injected. Half of a
+// failover. In a lossless episode no such fault is injected. Half of a
 // call's keys are counted by its caller alone, so that the invariant is checked
 // with every reply, too.
 //

@@ -14,42 +14,40 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// A sort ranks commands by what it proves that a server runs one: it may answer
-// commands without keys while it refuses all others, read while it refuses to write,
-// and then run a script that only reads as well.
-type sort uint8
+// A class ranks commands by what it proves that a server runs one. A server may answer
+// commands without keys while it refuses all others. It may read, and run scripts that only
+// read, while it refuses to write.
+type class uint8
 
 const (
-	keyless sort = iota
+	keyless class = iota
 	reading
 	maybeWriting // a script, or a command that the table does not have
 	writing
-	sorts
+	classes
 )
 
-// A site is what a trouble is a trouble of: a node, for commands of one sort, or
-// a slot.
+// A site is where an outage is: a node, for commands of one class, or a slot.
 type site struct {
 	addr    string // of a node; "": a slot is meant
-	sort    sort
+	class   class
 	slot    int32
 	command uint64 // of a slot: only for commands with this fingerprint, unless it is 0
 }
 
-// A trouble is why commands are refused, or cannot be sent. It begins with the
+// An outage is why commands are refused, or cannot be sent. It begins with the
 // first of them, whatever happens to the next ones, and ends with a success.
-type trouble struct {
+type outage struct {
 	site
-	since  time.Time // when it began
-	heard  time.Time // when the last command met it
-	met    uint64    // when that was, see troubles.events
-	unsent bool      // the last command was not sent, rather than refused
-	silent bool      // in what note returns: the node says nothing, and refuses no connection
+	attempt.Outage           // since when; note does not remember Silent
+	heard          time.Time // when the last command met it
+	met            uint64    // when that was, see outages.events
+	unsent         bool      // the last command was not sent, rather than refused
 }
 
 // endsWith is the rule of evidence: the success of a command that was sent before the last
-// one met the trouble proves nothing, whenever its reply arrives.
-func (t *trouble) endsWith(sent uint64) bool { return t.met <= sent }
+// one met the outage proves nothing, whenever its reply arrives.
+func (t *outage) endsWith(sent uint64) bool { return t.met <= sent }
 
 // String names the site.
 func (s site) String() string {
@@ -62,9 +60,6 @@ func (s site) String() string {
 	return "slot " + strconv.Itoa(int(s.slot))
 }
 
-// outage returns what the rule for retries has to know of the trouble.
-func (t *trouble) outage() attempt.Outage { return attempt.Outage{Since: t.since, Silent: t.silent} }
-
 // timeLeft returns how much time the context leaves.
 func timeLeft(ctx context.Context, now time.Time) time.Duration {
 	if end, ok := ctx.Deadline(); ok {
@@ -74,25 +69,25 @@ func timeLeft(ctx context.Context, now time.Time) time.Duration {
 }
 
 const (
-	// forgetTrouble is after how long a trouble that nobody has met any more
+	// forgetOutage is after how long an outage that nobody has met any more
 	// counts as ended: nobody knows.
-	forgetTrouble = time.Minute
+	forgetOutage = time.Minute
 
-	// maxTroubles bounds what is remembered of slots, and apart from that of nodes.
-	// One more than that has a trouble of its own in each call.
-	maxTroubles = 4096
+	// maxOutages bounds what is remembered of slots, and apart from that of nodes.
+	// One more than that has an outage of its own in each call.
+	maxOutages = 4096
 )
 
-// troubles are those that have not ended.
-type troubles struct {
-	open atomic.Int32 // how many: requests without trouble look no further if there are none
+// outages are those that have not ended.
+type outages struct {
+	open atomic.Int32 // how many: requests look no further if there are none
 
-	// events counts commands that have met a trouble. It is the time by which commands are
-	// sent and troubles are met, which costs requests no look at the clock.
+	// events counts commands that have met an outage. It is the time by which commands are
+	// sent and outages are met, which costs requests no look at the clock.
 	events atomic.Uint64
 
 	mu      sync.Mutex // guards what follows
-	at      map[site]*trouble
+	at      map[site]*outage
 	slots   map[int32]int // how many of them are of each slot
 	ofSlots int           // of all slots
 	gaps    []*gap
@@ -102,40 +97,40 @@ type troubles struct {
 	episodes episodes // what the log is told
 }
 
-// note returns the trouble that a command has met at the site, which began now
+// note returns the outage that a command has met at the site, which began now
 // unless it is known, or since says otherwise. The code is that with which the server
 // has refused the command; "" if it was not sent.
-func (t *troubles) note(at site, code string, since, now time.Time) trouble {
+func (t *outages) note(at site, code string, since, now time.Time) outage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.forgetLocked(now)
 	known, ok := t.at[at]
 	if !ok {
-		known = &trouble{site: at, since: now}
+		known = &outage{site: at, Outage: attempt.Outage{Since: now}}
 		if t.roomLocked(at) {
 			t.addLocked(known)
 		}
 	}
 	known.heard, known.met, known.unsent = now, t.events.Add(1), code == ""
-	if !since.IsZero() && since.Before(known.since) {
-		known.since = since
+	if !since.IsZero() && since.Before(known.Since) {
+		known.Since = since
 	}
 	t.episodes.met(known, code, now)
 	return *known
 }
 
-// roomLocked tells whether one more trouble may be remembered. Those of slots,
+// roomLocked tells whether one more outage may be remembered. Those of slots,
 // which may be one for each key, leave those of nodes their room.
-func (t *troubles) roomLocked(at site) bool {
+func (t *outages) roomLocked(at site) bool {
 	if at.addr == "" {
-		return t.ofSlots < maxTroubles
+		return t.ofSlots < maxOutages
 	}
-	return len(t.at)-t.ofSlots < maxTroubles
+	return len(t.at)-t.ofSlots < maxOutages
 }
 
-func (t *troubles) addLocked(known *trouble) {
+func (t *outages) addLocked(known *outage) {
 	if t.at == nil {
-		t.at, t.slots = make(map[site]*trouble), make(map[int32]int)
+		t.at, t.slots = make(map[site]*outage), make(map[int32]int)
 	}
 	t.at[known.site] = known
 	t.episodes.began(known)
@@ -146,8 +141,8 @@ func (t *troubles) addLocked(known *trouble) {
 	t.countLocked()
 }
 
-// endLocked ends a trouble, which isOver or isForgotten.
-func (t *troubles) endLocked(known *trouble, how string) {
+// endLocked ends an outage, which isOver or isForgotten.
+func (t *outages) endLocked(known *outage, how string) {
 	delete(t.at, known.site)
 	t.episodes.ended(known, how)
 	if known.addr == "" {
@@ -159,28 +154,28 @@ func (t *troubles) endLocked(known *trouble, how string) {
 	t.countLocked()
 }
 
-func (t *troubles) countLocked() { t.open.Store(int32(len(t.at) + len(t.gaps))) }
+func (t *outages) countLocked() { t.open.Store(int32(len(t.at) + len(t.gaps))) }
 
-// forgetLocked ends the troubles that nobody has met for long.
-func (t *troubles) forgetLocked(now time.Time) {
+// forgetLocked ends the outages that nobody has met for long.
+func (t *outages) forgetLocked(now time.Time) {
 	if now.Sub(t.swept) < time.Second {
 		return
 	}
 	t.swept = now
 	for _, known := range t.at {
-		if now.Sub(known.heard) > forgetTrouble {
+		if now.Sub(known.heard) > forgetOutage {
 			t.endLocked(known, isForgotten)
 		}
 	}
-	t.endGapsLocked(isForgotten, func(g *gap) bool { return now.Sub(g.heard) > forgetTrouble })
+	t.endGapsLocked(isForgotten, func(g *gap) bool { return now.Sub(g.heard) > forgetOutage })
 }
 
-// answeredLocked says that the node has run a command of the sort, sent at the
-// time. That ends troubles for commands of which it proves no less, and that it
+// answeredLocked says that the node has run a command of the class, sent at the
+// time. That ends outages for commands of which it proves no less, and that it
 // could not be reached.
-func (t *troubles) answeredLocked(addr string, by sort, sent uint64) {
-	for s := range sorts {
-		if known := t.at[site{addr: addr, sort: s}]; known != nil && known.endsWith(sent) && (s <= by || known.unsent) {
+func (t *outages) answeredLocked(addr string, by class, sent uint64) {
+	for s := range classes {
+		if known := t.at[site{addr: addr, class: s}]; known != nil && known.endsWith(sent) && (s <= by || known.unsent) {
 			t.endLocked(known, isOver)
 		}
 	}
@@ -188,7 +183,7 @@ func (t *troubles) answeredLocked(addr string, by sort, sent uint64) {
 
 // ranLocked says that a command for a key in the slot has run, sent at the time. A
 // TRYAGAIN is about certain keys, so only the same command ends it.
-func (t *troubles) ranLocked(slot int32, command []byte, sent uint64) {
+func (t *outages) ranLocked(slot int32, command []byte, sent uint64) {
 	if slot < 0 {
 		return
 	}
@@ -205,9 +200,9 @@ func (t *troubles) ranLocked(slot int32, command []byte, sent uint64) {
 	}
 }
 
-// succeeded ends the troubles that the success of one command, which was sent at
+// succeeded ends the outages that the success of one command, which was sent at
 // the time, proves to have ended.
-func (t *troubles) succeeded(addr string, by sort, slot int32, command []byte, sent uint64) {
+func (t *outages) succeeded(addr string, by class, slot int32, command []byte, sent uint64) {
 	if t.open.Load() == 0 {
 		return
 	}
@@ -217,9 +212,9 @@ func (t *troubles) succeeded(addr string, by sort, slot int32, command []byte, s
 	t.ranLocked(slot, command, sent)
 }
 
-// endedBy ends the troubles that the request's successes prove to have ended,
+// endedBy ends the outages that the request's successes prove to have ended,
 // but for trips that were judged command by command.
-func (t *troubles) endedBy(r *Request) {
+func (t *outages) endedBy(r *Request) {
 	if t.open.Load() == 0 {
 		return
 	}
@@ -231,7 +226,7 @@ func (t *troubles) endedBy(r *Request) {
 		if tr == nil || tr.judged || tr.Failed() || tr.Errors() > 0 {
 			continue
 		}
-		tr.proves = max(tr.proves, r.sort(i))
+		tr.proves = max(tr.proves, r.class(i))
 		if t.ofSlots+len(t.gaps) > 0 {
 			t.ranLocked(r.slots[i], r.command(i), tr.sent)
 		}
@@ -243,8 +238,8 @@ func (t *troubles) endedBy(r *Request) {
 	}
 }
 
-// sort returns what the i-th command's success proves.
-func (r *Request) sort(i int) sort {
+// class returns what the i-th command's success proves.
+func (r *Request) class(i int) class {
 	switch {
 	case r.slots[i] < 0:
 		return keyless

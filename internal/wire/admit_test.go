@@ -24,7 +24,7 @@ func TestMemberIsAsked(t *testing.T) {
 		require.NoError(t, server.Nodes()[0].Do(t.Context(), &mode, command))
 		var told []string
 		verdict := error(nil)
-		purpose := Purpose{ReadOnly: readOnly, Member: func(addr string, mode, id []byte) error {
+		purpose := Purpose{ReadOnly: readOnly, Admits: func(addr string, mode, id []byte) error {
 			told = []string{addr, string(mode), string(id)}
 			return verdict
 		}}

@@ -7,8 +7,7 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// observed tells the trace of a lending, which is a request that has a
-// connection to itself.
+// observed tells the trace of a request on a dedicated connection.
 func (l *lending) observed(ctx context.Context) error {
 	c := l.client
 	began := c.now()
@@ -16,7 +15,7 @@ func (l *lending) observed(ctx context.Context) error {
 	l.told = &observation{client: c, ctx: c.beginRequest(ctx, start)}
 	err := l.perform(ctx)
 	info := redislanes.RequestInfo{
-		Took: c.now() - began, Commands: l.commands, Trips: l.attempt.tries, Retries: l.retries, Redirects: l.redirects,
+		Took: c.now() - began, Commands: l.commands, Trips: l.history.tries, Retries: l.retries, Redirects: l.redirects,
 	}
 	if l.to != nil {
 		info.Addr = l.to.Address()
@@ -26,8 +25,8 @@ func (l *lending) observed(ctx context.Context) error {
 	return err
 }
 
-// lentGroups tells a trace of what is sent over a lent connection, at once each.
-type lentGroups struct {
+// dedicatedGroups tells a trace of what is sent over a dedicated connection, at once each.
+type dedicatedGroups struct {
 	told       *observation
 	pool       *redislanes.PoolInfo
 	try        int
@@ -35,17 +34,17 @@ type lentGroups struct {
 }
 
 // groups returns what tells of the groups of this try; nil: nobody is told.
-func (l *lending) groups() *lentGroups {
+func (l *lending) groups() *dedicatedGroups {
 	if l.told == nil || !l.client.tracesGroups() {
 		return nil
 	}
-	return &lentGroups{l.told, l.to.Info(), l.attempt.tries, l.redirected}
+	return &dedicatedGroups{l.told, l.to.Info(), l.history.tries, l.redirected}
 }
 
 // begin tells of commands that are about to be sent, in so many bytes, and returns what
 // tells of their end. Asked is how many there are with an ASKING before each that needs
 // one, 0 if none does. Where the action probes, NOSCRIPT is no failure.
-func (g *lentGroups) begin(commands [][]byte, bytes, asked int, probes bool) (end func(replies []byte, err error)) {
+func (g *dedicatedGroups) begin(commands [][]byte, bytes, asked int, probes bool) (end func(replies []byte, err error)) {
 	start := redislanes.GroupStart{
 		Pool: g.pool, Commands: max(len(commands), asked), Bytes: bytes, Wave: g.try, Groups: 1, Lent: true, Names: &sentAlone{commands},
 	}
@@ -78,7 +77,7 @@ func (g *lentGroups) begin(commands [][]byte, bytes, asked int, probes bool) (en
 }
 
 // exchange sends the commands and returns their replies.
-func (c lentConn) exchange(ctx context.Context, commands [][]byte, request []byte) ([]byte, error) {
+func (c dedicatedConn) exchange(ctx context.Context, commands [][]byte, request []byte) ([]byte, error) {
 	sent, asked := request, []bool(nil)
 	if c.asking {
 		sent, asked = withAsking(commands, c.InTransaction())

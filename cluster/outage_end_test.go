@@ -16,8 +16,8 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// TestEarlierReplyEndsNoTrouble: what a node was sent before its trouble began,
-// and answers after it, does not prove that the trouble has ended.
+// TestEarlierReplyEndsNoTrouble: what a node was sent before its outage began,
+// and answers after it, does not prove that the outage has ended.
 func TestEarlierReplyEndsNoTrouble(t *testing.T) {
 	for name, early := range map[string]radix.Action{
 		"shared": radix.Cmd(nil, "INCR", keyOf(0, 2)), "lent": radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"),
@@ -36,19 +36,19 @@ func TestEarlierReplyEndsNoTrouble(t *testing.T) {
 				done := make(chan error, 1)
 				go func() { done <- client.Do(t.Context(), early) }()
 				time.Sleep(50 * time.Millisecond)
-				trouble := time.Now()
+				outage := time.Now()
 				write := radix.Cmd(nil, "INCR", keyOf(0, 2))
 				require.ErrorIs(t, client.Do(soon(t, 100*time.Millisecond), write), redislanes.ErrRefused)
 				require.NoError(t, <-done)
 				require.ErrorIs(t, client.Do(soon(t, 3*time.Second), write), redislanes.ErrRefused)
-				require.InDelta(t, 1, time.Since(trouble).Seconds(), 0.1)
+				require.InDelta(t, 1, time.Since(outage).Seconds(), 0.1)
 			})
 		})
 	}
 }
 
 // TestReadsDoNotHideLentWrites: a write that was lent a connection, and refused
-// since the node does not write, is in trouble until a write succeeds, also one
+// since the node does not write, has an outage until a write succeeds, also one
 // that was lent a connection.
 func TestReadsDoNotHideLentWrites(t *testing.T) {
 	for _, text := range []string{"NOREPLICAS Not enough good replicas to write.", "READONLY You can't write against a read only replica."} {
@@ -89,7 +89,7 @@ func TestReadsDoNotHideLentWrites(t *testing.T) {
 					}
 					ill.Store(false)
 					_, err = write()
-					require.NoError(t, err, "which ends the trouble")
+					require.NoError(t, err, "which ends the outage")
 				}
 			})
 		})
@@ -97,7 +97,7 @@ func TestReadsDoNotHideLentWrites(t *testing.T) {
 }
 
 // TestScriptsDoNotHideWrites: a server that refuses writes runs scripts that only read. A
-// script of which nobody knows whether it wrote does not end the trouble of writes.
+// script of which nobody knows whether it wrote does not end the outage of writes.
 func TestScriptsDoNotHideWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ill := new(atomic.Bool)
@@ -130,14 +130,14 @@ func TestScriptsDoNotHideWrites(t *testing.T) {
 			}
 			ill.Store(false)
 			_, err = write()
-			require.NoError(t, err, "which ends the trouble")
+			require.NoError(t, err, "which ends the outage")
 		}
 	})
 }
 
 // TestRefusedDialDoesNotHideLoading: a server that is loading its data refuses handshakes, so
 // that nothing can be lent, and answers ECHO over connections from before. That does not end
-// the trouble of reads.
+// the outage of reads.
 func TestRefusedDialDoesNotHideLoading(t *testing.T) {
 	const loading = "-LOADING Redis is loading the dataset in memory\r\n"
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestRefusedDialDoesNotHideLoading(t *testing.T) {
 }
 
 // TestWatchDoesNotHideLoading: a server that is loading its data lets keys be watched, which
-// does not end the trouble of reads.
+// does not end the outage of reads.
 func TestWatchDoesNotHideLoading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ill := new(atomic.Bool)
@@ -203,7 +203,7 @@ func TestWatchDoesNotHideLoading(t *testing.T) {
 		}
 		ill.Store(false)
 		_, err = read()
-		require.NoError(t, err, "which ends the trouble")
+		require.NoError(t, err, "which ends the outage")
 		ill.Store(true)
 		took, _ = read()
 		require.InDelta(t, 1, took.Seconds(), 0.1)

@@ -26,9 +26,9 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 	to := slots.ParseRedirect(text, addr)
 	switch {
 	case to.Fate == fate.NoScript:
-		x.attempts[i].trouble = nil
+		x.histories[i].outage = nil
 		if x.request.sendText(i) {
-			x.attempts[i].why = wasUnknownScript
+			x.histories[i].why = wasUnknownScript
 			return attempt.Follow
 		}
 		return attempt.Ran
@@ -37,7 +37,7 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 	case to.Fate.Passes():
 		return x.judgeRefusal(i, to.Fate, text, addr, now)
 	case to.Fate.Refused():
-		x.attempts[i].trouble = nil
+		x.histories[i].outage = nil
 		return attempt.Stands
 	}
 	if attempt.Stale(to.Fate, text, x.replicaOf(i) != nil) {
@@ -45,15 +45,15 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 		x.client.hint()
 	}
 	// Not a success: the server may say so before it looks whether it may write.
-	x.attempts[i].trouble = nil
+	x.histories[i].outage = nil
 	return attempt.Ran
 }
 
 // succeeded notes that the server runs commands.
 func (x *retry) succeeded(i int, addr string) {
-	x.attempts[i].trouble = nil
+	x.histories[i].outage = nil
 	r := x.request
-	x.client.troubles.succeeded(addr, r.sort(i), r.slots[i], r.command(i), r.places[i].trip.sent)
+	x.client.outages.succeeded(addr, r.class(i), r.slots[i], r.command(i), r.places[i].trip.sent)
 }
 
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
@@ -64,21 +64,21 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 	} else if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
-	x.attempts[i].replica = f == fate.ReadOnly && x.client.topology.Load().Single
-	at := siteOf(f, addr, x.request.sort(i), x.request.slots[i], x.request.command(i))
-	t := x.client.troubles.note(at, wire.ErrorCode(text), x.attempts[i].since(at), now)
-	return x.inTrouble(i, wasRefused, t, now)
+	x.histories[i].replica = f == fate.ReadOnly && x.client.topology.Load().Single
+	at := siteOf(f, addr, x.request.class(i), x.request.slots[i], x.request.command(i))
+	t := x.client.outages.note(at, wire.ErrorCode(text), x.histories[i].since(at), now)
+	return x.inOutage(i, wasRefused, t, now)
 }
 
-// siteOf returns whose trouble the refusal of a command is.
-func siteOf(f fate.Fate, addr string, s sort, slot int32, command []byte) site {
+// siteOf returns the site of the outage that a refusal of the command belongs to.
+func siteOf(f fate.Fate, addr string, s class, slot int32, command []byte) site {
 	switch {
 	case (f == fate.Unserved || f == fate.Nowhere) && slot >= 0:
 		return site{slot: slot}
 	case f == fate.TryAgain && slot >= 0:
 		return site{slot: slot, command: fingerprint(command)}
 	}
-	return site{addr: addr, sort: s}
+	return site{addr: addr, class: s}
 }
 
 // replicaOf returns the replica that the i-th command was sent to; nil if there is none.
@@ -89,17 +89,17 @@ func (x *retry) replicaOf(i int) *node {
 	return nil
 }
 
-// inTrouble applies the one rule for all troubles.
-func (x *retry) inTrouble(i int, because why, t trouble, now time.Time) attempt.Step {
+// inOutage applies the one rule for retries to a command that has met the outage.
+func (x *retry) inOutage(i int, because why, t outage, now time.Time) attempt.Step {
 	x.client.hint()
-	a := &x.attempts[i]
-	a.why, a.hops, a.trouble = because, 0, &t
+	a := &x.histories[i]
+	a.why, a.hops, a.outage = because, 0, &t
 	a.replica = a.replica && because == wasRefused
 	replica := x.replicaOf(i)
 	if replica != nil && !slices.Contains(x.avoid, replica) {
 		x.avoid = append(x.avoid, replica)
 	}
-	return t.outage().Next(replica != nil || x.givesUp, now, x.had, x.client.cfg.DownGrace)
+	return t.Next(replica != nil || x.givesUp, now, x.had, x.client.cfg.DownGrace)
 }
 
 // errSilent is why a replica's answer is not waited for any more.

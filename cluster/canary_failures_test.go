@@ -21,8 +21,8 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// troubles are answers after which calls fail.
-var troubles = map[string]func(io.Writer, []string) bool{
+// badAnswers are answers after which calls fail.
+var badAnswers = map[string]func(io.Writer, []string) bool{
 	"silence":           func(io.Writer, []string) bool { return true },
 	"hanging up":        func(io.Writer, []string) bool { return false },
 	"half a reply":      func(w io.Writer, cmd []string) bool { _, _ = io.WriteString(w, "$100\r\ncanary-value"); return false },
@@ -56,7 +56,7 @@ func TestCanaryInTrouble(t *testing.T) {
 	mine := newCoalMine()
 	config := cluster.Config{Logger: mine.logger(), RefreshEvery: -1, DownGrace: 10 * time.Millisecond,
 		Dialer: lanes.Dialer{Username: "app", Password: "canary-password"}}
-	for name, answer := range troubles {
+	for name, answer := range badAnswers {
 		for kind, p := range poolKinds {
 			f := newFake(t)
 			f.answer = answer
@@ -148,7 +148,7 @@ func exhaust(t *testing.T, mine *coalMine, config cluster.Config) {
 		"laned":     pool.Laned{Lanes: 1, MaxInFlight: 1, Options: pool.Options{MaxWaiters: 1}},
 	} {
 		f := newFake(t)
-		f.answer = troubles["silence"]
+		f.answer = badAnswers["silence"]
 		f.start()
 		config.Pool = kind
 		client := open(t, config, []string{f.addr()})

@@ -15,28 +15,28 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A lentConn is a lent connection whose replies are judged as they came: what
+// A dedicatedConn is a dedicated connection. Its replies are judged as they came: what
 // the server refused or redirected is an error, whatever the receiver makes of
 // error replies (resp3.RawMessage and resp3.SimpleError take them as values, so
 // that a BLPOP succeeded with a MOVED).
 // Where ASK has led to, it sends ASKING before the commands that need it.
-type lentConn struct {
-	*nodepool.Lent
+type dedicatedConn struct {
+	*nodepool.Dedicated
 	client *Client
 	asking bool
 	seen   *seen
-	groups *lentGroups // nil: nobody is told
-	probes bool        // see wire.Probes
+	groups *dedicatedGroups // nil: nobody is told
+	probes bool             // see wire.Probes
 }
 
 // seen is what the commands that an action sent over its connection tell of the
-// node's troubles.
+// node's outages.
 type seen struct {
-	ran     sort // what the success of those that ran proves
-	refused sort // of the first that was refused
-	refusal bool // there is one
-	some    bool // commands were not refused, and have run
-	wrote   bool // among these are some that may write
+	ran     class // what the success of those that ran proves
+	refused class // of the first that was refused
+	refusal bool  // there is one
+	some    bool  // commands were not refused, and have run
+	wrote   bool  // among these are some that may write
 }
 
 // note looks at the commands of an exchange and their replies.
@@ -54,7 +54,7 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 				s.ran = max(s.ran, provenBy(encoded))
 			}
 		case !s.refusal:
-			s.refused, s.refusal = sortOf(encoded), true
+			s.refused, s.refusal = classOf(encoded), true
 		}
 	}
 }
@@ -73,15 +73,15 @@ func isOfNoEffect(encoded, reply []byte) bool {
 
 // provenBy returns what the command's success proves. A server that is loading its data
 // lets keys be watched, and so does one that refuses writes.
-func provenBy(encoded []byte) sort {
+func provenBy(encoded []byte) class {
 	if command.Of(encoded).Effect() == command.Watches {
 		return keyless
 	}
-	return sortOf(encoded)
+	return classOf(encoded)
 }
 
-// sortOf returns of which sort the command is.
-func sortOf(encoded []byte) sort {
+// classOf returns the class of the command.
+func classOf(encoded []byte) class {
 	cmd := command.Of(encoded)
 	keys := cmd.Keys()
 	switch _, any := keys.Next(); {
@@ -95,12 +95,12 @@ func sortOf(encoded []byte) sort {
 	return writing
 }
 
-func (c lentConn) Do(ctx context.Context, action radix.Action) error {
+func (c dedicatedConn) Do(ctx context.Context, action radix.Action) error {
 	c.probes = wire.Probes(action)
 	return wire.Perform(ctx, action, c)
 }
 
-func (c lentConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	request, err := c.Prepare(ctx, marshal, unmarshalInto)
 	if request == nil {
 		c.client.noteExchange(marshal, err)
@@ -171,7 +171,7 @@ func without(replies []byte, marked []bool) (kept []byte) {
 
 // refusedOf returns the error of the first command that the server did not run but
 // might later or elsewhere, or that it may have run; nil if there is none.
-func (c lentConn) refusedOf(commands [][]byte, replies []byte) error {
+func (c dedicatedConn) refusedOf(commands [][]byte, replies []byte) error {
 	addr := c.Address()
 	for _, encoded := range commands {
 		var reply []byte

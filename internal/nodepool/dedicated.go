@@ -16,25 +16,24 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A Lent is one lending of a connection, which its user has to itself until
-// [Lent.Return], for transactions and blocking commands. It is a radix.Conn.
+// A Dedicated is a connection that one user has for itself until [Dedicated.Return], for
+// transactions and blocking commands. It is a radix.Conn.
 //
 // It is for one goroutine at a time. Nothing breaks if several use it, but a
-// connection on which commands were under way at the same time is not lent
-// again.
-type Lent struct {
+// connection on which commands were under way at the same time gets no other user.
+type Dedicated struct {
 	member *member
 
 	mu       sync.Mutex // guards what follows; never held across I/O
 	returned bool
-	trips    int // requests that wait for replies
+	underWay int // requests that wait for replies
 	usage    usage
-	stream   *stream // that it goes over instead, see Lent.Stream
+	stream   *stream // that it goes over instead, see Dedicated.Stream
 }
 
-var _ radix.Conn = (*Lent)(nil)
+var _ radix.Conn = (*Dedicated)(nil)
 
-func newLent(m *member) *Lent { return &Lent{member: m} }
+func newDedicated(m *member) *Dedicated { return &Dedicated{member: m} }
 
 // Return gives the connection back. From then on c is of no use: what is sent
 // over it fails with [cause.ErrReturned], and returning it again does nothing. The
@@ -42,7 +41,7 @@ func newLent(m *member) *Lent { return &Lent{member: m} }
 // transaction, WATCH, SELECT, CLIENT SETNAME), it is restored with RESET and its handshake,
 // or closed and replaced on servers before 6.2. It is closed, too, if a reply is missing, a
 // command is under way, or may have done what RESET does not undo.
-func (c *Lent) Return() {
+func (c *Dedicated) Return() {
 	c.mu.Lock()
 	again := c.returned
 	c.returned = true
@@ -62,7 +61,7 @@ func (c *Lent) Return() {
 
 // Close closes the connection, or only the [stream] that has taken its place; part of
 // radix.Conn. It must still be returned. After that, Close does nothing.
-func (c *Lent) Close() error {
+func (c *Dedicated) Close() error {
 	c.mu.Lock()
 	returned, stream := c.returned, c.stream
 	if stream != nil {
@@ -78,19 +77,19 @@ func (c *Lent) Close() error {
 }
 
 // Addr returns the server's address; part of radix.Conn.
-func (c *Lent) Addr() net.Addr { return c.member.lane.Addr() }
+func (c *Dedicated) Addr() net.Addr { return c.member.lane.Addr() }
 
 // Address returns the server's address, host:port.
-func (c *Lent) Address() string { return c.member.lane.Address() }
+func (c *Dedicated) Address() string { return c.member.lane.Address() }
 
 // Do performs the action on this connection; part of radix.Conn.
-func (c *Lent) Do(ctx context.Context, action radix.Action) error {
+func (c *Dedicated) Do(ctx context.Context, action radix.Action) error {
 	return wire.Perform(ctx, action, c)
 }
 
 // EncodeDecode sends what marshal encodes, which must be whole commands, and
 // decodes their replies as [wire.Lane.EncodeDecode] does; part of radix.Conn.
-func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
+func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
 	request, err := c.Prepare(ctx, marshal, unmarshalInto)
 	if request == nil {
 		return err
@@ -107,7 +106,7 @@ func (c *Lent) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) err
 // behind the other, also those that are errors. If some have no reply, it
 // returns what became of the first of them: an error that wraps
 // redislanes.ErrNotSent or redislanes.ErrUnknownOutcome.
-func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
+func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
 	call, batch := wire.NewCall(), new(wire.Batch)
 	batch.Reset(call, request)
 	var commands []command.Command
@@ -137,13 +136,13 @@ func (c *Lent) Exchange(ctx context.Context, request []byte) (replies []byte, er
 }
 
 // begin notes that a request is under way, unless the connection was returned.
-func (c *Lent) begin() error {
+func (c *Dedicated) begin() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.returned {
 		return wire.NotSent(c.Address(), cause.ErrReturned)
 	}
-	if c.trips++; c.trips > 1 {
+	if c.underWay++; c.underWay > 1 {
 		c.usage.condition = max(c.usage.condition, changed) // in which order the commands ran is not known
 	}
 	return nil
@@ -158,10 +157,10 @@ func (m *member) expectEnd() {
 
 // end notes what the commands have done to the connection, and returns their
 // replies.
-func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byte, err error) {
+func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies []byte, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.trips--
+	c.underWay--
 	for i, sent := range commands {
 		reply, missing := batch.Reply(i)
 		if missing != nil && err == nil {
@@ -180,9 +179,9 @@ func (c *Lent) end(commands []command.Command, batch *wire.Batch) (replies []byt
 }
 
 // conditionLocked returns how the connection would come back now.
-func (c *Lent) conditionLocked() condition {
+func (c *Dedicated) conditionLocked() condition {
 	switch {
-	case c.trips > 0:
+	case c.underWay > 0:
 		return spoilt
 	case c.usage.open:
 		return max(c.usage.condition, changed)
@@ -191,7 +190,7 @@ func (c *Lent) conditionLocked() condition {
 }
 
 // Returned reports whether the connection was returned.
-func (c *Lent) Returned() bool {
+func (c *Dedicated) Returned() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.returned
@@ -199,7 +198,7 @@ func (c *Lent) Returned() bool {
 
 // InTransaction reports whether the server queues commands: after MULTI, until
 // EXEC or DISCARD.
-func (c *Lent) InTransaction() bool {
+func (c *Dedicated) InTransaction() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.usage.multi
@@ -217,7 +216,7 @@ const (
 )
 
 // usage is what the commands of one user have done to a connection. The zero value is a
-// connection as it was lent.
+// connection as its user got it.
 type usage struct {
 	condition condition
 	open      bool // as changed, until a transaction ends: MULTI, WATCH or ASKING was sent

@@ -36,11 +36,11 @@ type lending struct {
 	replica *node          // whose pool it is; nil: a primary's
 	avoid   []*node        // replicas that have not answered
 	asking  bool
-	attempt history
+	history history
 	began   time.Time     // when the first try ended
 	had     time.Duration // what the context left then
 	seen    seen          // in the last try
-	sent    uint64        // when that began, see troubles.events
+	sent    uint64        // when that began, see outages.events
 
 	retries, redirects int
 	redirected         bool         // the last try is where a redirect pointed
@@ -58,7 +58,7 @@ func (l *lending) run(ctx context.Context) error {
 // perform tries until the action was performed, or has failed for good.
 func (l *lending) perform(ctx context.Context) error {
 	for {
-		l.attempt.tries++
+		l.history.tries++
 		conn, err := l.lend(ctx)
 		again := false
 		if err == nil {
@@ -81,24 +81,24 @@ func (l *lending) perform(ctx context.Context) error {
 // noteDoubt notes that the try which ended with the error has run commands: whatever becomes
 // of the next try, the action has not come to nothing.
 func (l *lending) noteDoubt(err error) {
-	if l.seen.wrote && !l.attempt.doubt.Any() {
-		l.attempt.doubt.Note(errors.New("commands of the first try ran: " + err.Error()))
-		l.doubted = l.attempt.tries
+	if l.seen.wrote && !l.history.doubt.Any() {
+		l.history.doubt.Note(errors.New("commands of the first try ran: " + err.Error()))
+		l.doubted = l.history.tries
 	}
 }
 
 // outcome returns the error of the action whose last try ended with err. An error of the
 // action's own stands.
 func (l *lending) outcome(err error) error {
-	doubt := &l.attempt.doubt
-	if !doubt.Any() || l.doubted == l.attempt.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
+	doubt := &l.history.doubt
+	if !doubt.Any() || l.doubted == l.history.tries || !errors.Is(err, redislanes.ErrNotSent) && !errors.Is(err, redislanes.ErrRefused) {
 		return err
 	}
 	return doubt.Unknown(err)
 }
 
 // lend gets a connection: from where a redirect pointed, or by the map.
-func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
+func (l *lending) lend(ctx context.Context) (*nodepool.Dedicated, error) {
 	if l.redirected = l.to != nil; !l.redirected {
 		t := l.client.topology.Load()
 		if t.Primary(l.slot) == nil {
@@ -109,10 +109,10 @@ func (l *lending) lend(ctx context.Context) (*nodepool.Lent, error) {
 	return l.to.Lend(ctx)
 }
 
-func (l *lending) performOn(ctx context.Context, conn *nodepool.Lent) error {
+func (l *lending) performOn(ctx context.Context, conn *nodepool.Dedicated) error {
 	defer conn.Return()
-	l.seen, l.sent = seen{refused: l.sort()}, l.client.troubles.events.Load()
-	return wire.Perform(ctx, l.action, lentConn{conn, l.client, l.asking, &l.seen, l.groups(), false})
+	l.seen, l.sent = seen{refused: l.class()}, l.client.outages.events.Load()
+	return wire.Perform(ctx, l.action, dedicatedConn{conn, l.client, l.asking, &l.seen, l.groups(), false})
 }
 
 // succeeded notes what the action's commands have proved.
@@ -121,11 +121,11 @@ func (l *lending) succeeded() {
 	if l.seen.ran == keyless {
 		slot = slots.NoKey
 	}
-	l.client.troubles.succeeded(l.to.Address(), l.seen.ran, slot, nil, l.sent)
+	l.client.outages.succeeded(l.to.Address(), l.seen.ran, slot, nil, l.sent)
 }
 
-// sort is that of an action which has not begun: nobody knows whether it writes.
-func (l *lending) sort() sort {
+// class is that of an action which has not begun: nobody knows whether it writes.
+func (l *lending) class() class {
 	if l.slot < 0 {
 		return keyless
 	}
@@ -140,10 +140,10 @@ func (l *lending) explain(err error) error {
 	}
 	known := wire.Top(err)
 	if known == nil { // the function has wrapped it, or made it
-		return l.attempt.explained(err, l.began, took)
+		return l.history.explained(err, l.began, took)
 	}
 	named := wire.Named(known.Command, known.Addr, err)
-	l.attempt.explain(named, l.began, took)
+	l.history.explain(named, l.began, took)
 	return named
 }
 
@@ -157,24 +157,24 @@ func (l *lending) mayLendAgain(ctx context.Context, err error) bool {
 		addr = l.to.Address()
 	}
 	now := time.Now()
-	return l.again(ctx, l.client.unanswered(err, addr, l.sort(), l.slot, now), &l.client.counters.notSent, now)
+	return l.again(ctx, l.client.unanswered(err, addr, l.class(), l.slot, now), &l.client.counters.notSent, now)
 }
 
-// again applies the rule for all troubles: it waits and reports whether there is
+// again applies the rule for all outages: it waits and reports whether there is
 // to be another try. What a replica does not answer is another one's or the primary's.
-func (l *lending) again(ctx context.Context, t trouble, count *atomic.Uint64, now time.Time) bool {
+func (l *lending) again(ctx context.Context, t outage, count *atomic.Uint64, now time.Time) bool {
 	l.client.hint()
 	if l.began.IsZero() {
 		l.began, l.had = now, timeLeft(ctx, now)
 	}
-	l.attempt.hops, l.attempt.trouble = 0, &t
+	l.history.hops, l.history.outage = 0, &t
 	replica, grace := l.replica, l.client.cfg.DownGrace
 	l.to, l.replica, l.asking = nil, nil, false
-	switch t.outage().Next(replica != nil, now, l.had, grace) {
+	switch t.Next(replica != nil, now, l.had, grace) {
 	case attempt.Turn:
 		l.avoid = append(l.avoid, replica)
 	case attempt.Retry:
-		if l.client.wait(ctx, attempt.Backoff(l.attempt.tries, grace-now.Sub(t.since))) != nil {
+		if l.client.wait(ctx, attempt.Backoff(l.history.tries, grace-now.Sub(t.Since))) != nil {
 			return false
 		}
 	default:
@@ -219,9 +219,9 @@ func (l *lending) follow(ctx context.Context, err error) bool {
 		return false
 	}
 	now := time.Now()
-	l.attempt.replica = to.Fate == fate.ReadOnly && l.client.topology.Load().Single
+	l.history.replica = to.Fate == fate.ReadOnly && l.client.topology.Load().Single
 	at := siteOf(to.Fate, addr, l.seen.refused, l.slot, nil)
-	met := l.client.troubles.note(at, wire.ErrorCode([]byte(reply.S)), l.attempt.since(at), now)
+	met := l.client.outages.note(at, wire.ErrorCode([]byte(reply.S)), l.history.since(at), now)
 	return l.again(ctx, met, &l.client.counters.refused, now)
 }
 
@@ -243,7 +243,7 @@ func (l *lending) redirect(to slots.Redirect, place string) bool {
 	if n != nil && to.Fate == fate.Moved {
 		c.learn([]move{{Slot: to.Slot, To: n}})
 	}
-	if n == nil || !l.mayRepeat() || l.slot != int32(to.Slot) || l.attempt.hops >= c.cfg.MaxRedirects {
+	if n == nil || !l.mayRepeat() || l.slot != int32(to.Slot) || l.history.hops >= c.cfg.MaxRedirects {
 		return false
 	}
 	if to.Fate == fate.Moved {
@@ -251,7 +251,7 @@ func (l *lending) redirect(to slots.Redirect, place string) bool {
 	} else {
 		c.counters.ask.Add(1)
 	}
-	l.attempt.hops++
+	l.history.hops++
 	l.redirects++
 	l.to, l.replica, l.asking = n.pool(asPrimary), nil, to.Fate == fate.Ask
 	return true

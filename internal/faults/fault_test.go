@@ -12,8 +12,8 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// A trouble is what happens to a pair of primary and replica.
-type trouble struct {
+// A fault is what happens to a pair of primary and replica.
+type fault struct {
 	name     string
 	lossless bool // Redis itself loses nothing by it
 	happen   func(t *testing.T, ctx context.Context, primary, replica *servers.Node)
@@ -25,7 +25,7 @@ func command(name string, args ...string) func(*testing.T, context.Context, *ser
 	}
 }
 
-var troubles = []trouble{
+var faults = []fault{
 	{"DEBUG SLEEP", true, command("DEBUG", "SLEEP", "0.4")},
 	{"CLIENT PAUSE ALL", true, command("CLIENT", "PAUSE", "400", "ALL")},
 	{"CLIENT PAUSE WRITE", true, command("CLIENT", "PAUSE", "400", "WRITE")},
@@ -63,24 +63,24 @@ func TestTroubleUnderLoad(t *testing.T) {
 	parallel(t)
 	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1, NodeTimeout: 2 * time.Second})
 	client := open(t, cluster.Config{}, real.Addrs())
-	for i, trouble := range troubles {
-		t.Run(trouble.name, func(t *testing.T) {
+	for i, fault := range faults {
+		t.Run(fault.name, func(t *testing.T) {
 			ctx := servers.Within(t, 30*time.Second)
 			first := primary(t, real, i%3)
 			second := real.Nodes()[i%3]
 			if second == first {
 				second = real.Nodes()[i%3+3]
 			}
-			l := startLoad(client, 16, redistest.KeysInSlots(30, trouble.name), 100*time.Millisecond)
+			l := startLoad(client, 16, redistest.KeysInSlots(30, fault.name), 100*time.Millisecond)
 			defer l.end()
 			until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })
-			trouble.happen(t, ctx, first, second)
+			fault.happen(t, ctx, first, second)
 			require.NoError(t, real.WaitHealthy(ctx))
 			served(t, ctx, l)
 			l.end()
 			t.Logf("%v; latest %v after its deadline", l, l.worst().Round(10*time.Microsecond))
 			l.inTime(t)
-			l.verify(t, client, trouble.lossless)
+			l.verify(t, client, fault.lossless)
 		})
 	}
 }

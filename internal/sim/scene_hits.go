@@ -10,7 +10,7 @@ import (
 
 // Scenes of hits that wait for others on their key.
 
-func lineupScenes() []scene {
+func hitScenes() []scene {
 	several := func(s *Settings) bool { return s.Primaries > 1 && !s.NoCluster }
 	mapped := func(s *Settings) bool { return !s.Terms.Blind && s.Dialing != stubborn } // else the key may be another node's meanwhile, as far as is known
 	silent := func(name string, weight int, lasts time.Duration) kind {

@@ -9,35 +9,34 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// TestTroubles plays what befalls commands and asks since when each site is in
-// trouble.
+// TestTroubles plays what befalls commands and asks when the outage of each site began.
 func TestTroubles(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
-	writes, reads, keys := site{addr: "a", sort: writing}, site{addr: "a", sort: reading}, site{addr: "a", sort: keyless}
-	scripts, other, slot := site{addr: "a", sort: maybeWriting}, site{addr: "b", sort: writing}, site{slot: 7}
+	writes, reads, keys := site{addr: "a", class: writing}, site{addr: "a", class: reading}, site{addr: "a", class: keyless}
+	scripts, other, slot := site{addr: "a", class: maybeWriting}, site{addr: "b", class: writing}, site{slot: 7}
 	mget, mset := site{slot: 7, command: fingerprint([]byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n"))}, site{slot: 7, command: 1}
 	type event struct {
 		at      site
 		unsent  bool
 		since   int // 0: the pool does not say
-		success *sort
+		success *class
 		slot    int32
 		command string
-		early   uint64 // how many commands had not met their trouble when it was sent
+		early   uint64 // how many commands had not met their outage when it was sent
 	}
 	earlier := func(e event) event {
 		e.early = 1
 		return e
 	}
-	success := func(s sort, slot int32, command string) event {
+	success := func(s class, slot int32, command string) event {
 		return event{at: site{addr: "a"}, success: &s, slot: slot, command: command}
 	}
 	for name, c := range map[string]struct {
 		events []event // one each second
 		of     site
-		want   int // since which second the next command at the site is in trouble
+		want   int // in which second the outage began that the next command at the site meets
 	}{
 		"nothing before":               {nil, writes, 0},
 		"it keeps its beginning":       {[]event{{at: writes}, {at: writes}}, writes, 0},
@@ -70,7 +69,7 @@ func TestTroubles(t *testing.T) {
 		"what nobody meets is no more": {append([]event{{at: writes}}, make([]event, 70)...), writes, 71},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var all troubles
+			var all outages
 			for i, e := range c.events {
 				switch {
 				case e.success != nil:
@@ -86,7 +85,7 @@ func TestTroubles(t *testing.T) {
 			}
 			now := at(len(c.events))
 			got := all.note(c.of, "LOADING", time.Time{}, now)
-			require.Equal(t, at(c.want), got.since)
+			require.Equal(t, at(c.want), got.Since)
 			require.Equal(t, len(all.at), int(all.open.Load()))
 		})
 	}
@@ -96,27 +95,27 @@ func TestTroubles(t *testing.T) {
 // not make the client remember all of them.
 func TestTroublesAreBounded(t *testing.T) {
 	t.Parallel()
-	var all troubles
+	var all outages
 	now := time.Now()
-	for i := range 3 * maxTroubles {
+	for i := range 3 * maxOutages {
 		all.note(site{slot: int32(i % slots.Count), command: uint64(i)}, "LOADING", time.Time{}, now)
 	}
-	require.Len(t, all.at, maxTroubles)
+	require.Len(t, all.at, maxOutages)
 	node := site{addr: "a"}
 	all.note(node, "LOADING", time.Time{}, now)
-	require.Equal(t, now, all.note(node, "LOADING", time.Time{}, now.Add(time.Second)).since, "those of slots leave room for it")
-	later := now.Add(2 * forgetTrouble)
+	require.Equal(t, now, all.note(node, "LOADING", time.Time{}, now.Add(time.Second)).Since, "those of slots leave room for it")
+	later := now.Add(2 * forgetOutage)
 	all.note(site{addr: "b"}, "LOADING", time.Time{}, later)
 	require.Equal(t, 1, len(all.at))
 	require.Zero(t, all.ofSlots)
 	require.Empty(t, all.slots)
 }
 
-// TestTroubleOfASlotCostsOthersNothing: while a slot is in trouble, the commands
+// TestTroubleOfASlotCostsOthersNothing: during an outage of a slot, the commands
 // of all requests are looked at under one lock. Only those of the slot may cost
 // more than a look.
 func TestTroubleOfASlotCostsOthersNothing(t *testing.T) {
-	var all troubles
+	var all outages
 	mget := []byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n")
 	all.note(site{slot: 7, command: fingerprint(mget)}, "LOADING", time.Time{}, time.Now())
 	require.Zero(t, testing.AllocsPerRun(100, func() { all.succeeded("a", reading, 8, mget, 1) }))
@@ -128,12 +127,12 @@ func TestTroubleOfASlotCostsOthersNothing(t *testing.T) {
 // TestSitesAreNamed in errors.
 func TestSitesAreNamed(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "node a:1", site{addr: "a:1", sort: writing}.String())
+	require.Equal(t, "node a:1", site{addr: "a:1", class: writing}.String())
 	require.Equal(t, "slot 866", site{slot: 866, command: 1}.String())
 	require.Equal(t, "the whole cluster", site{slot: slots.NoKey}.String())
 }
 
-// TestGaps: slots that are lost at once share a trouble, whatever is lost later;
+// TestGaps: slots that are lost at once share an outage, whatever is lost later;
 // one of them that is served again ends it.
 func TestGaps(t *testing.T) {
 	t.Parallel()
@@ -146,8 +145,8 @@ func TestGaps(t *testing.T) {
 		}
 		return m
 	}
-	var all troubles
-	since := func(m *topology, slot int32, now int) time.Time { return all.noteGap(m, slot, at(now)).since }
+	var all outages
+	since := func(m *topology, slot int32, now int) time.Time { return all.noteGap(m, slot, at(now)).Since }
 	first := lacking(1, 2)
 	require.Equal(t, at(0), since(first, 1, 0))
 	require.Equal(t, at(0), since(first, 2, 3))

@@ -148,7 +148,7 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 					require.ErrorContains(t, err, p.Address(), how)
 				}
 				require.NoError(t, c.Close())
-				c.(*Lent).Return()
+				c.(*Dedicated).Return()
 			}
 			require.Equal(t, 1, p.Stats().Lent)
 			var results []int
@@ -157,7 +157,7 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 			owner.Return()
 			require.Equal(t, "0", get(t, p, name))
 
-			var both [2]*Lent
+			var both [2]*Dedicated
 			for i := range both { // two users, of whom the second of a pool of one waits
 				if i == 1 && name == "fixed" {
 					require.ErrorIs(t, lendError(within(t, 20*time.Millisecond), p), context.DeadlineExceeded)
@@ -267,7 +267,7 @@ func TestContextThatHasEndedLeavesALentConnectionClean(t *testing.T) {
 	require.EqualValues(t, 1, p.Stats().Dials)
 }
 
-// TestUnansweredCommandsAreRefused: on a lent connection they would wait for a
+// TestUnansweredCommandsAreRefused: on a dedicated connection they would wait for a
 // reply until the context's end. For SUBSCRIBE and MONITOR, see TestStream.
 func TestUnansweredCommandsAreRefused(t *testing.T) {
 	t.Parallel()

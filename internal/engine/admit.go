@@ -15,7 +15,7 @@ func (c *Client) purpose(u use) wire.Purpose {
 	case c.cfg.NoIdentity:
 		return wire.Purpose{ReadOnly: u == asReplica && c.cfg.Sentinel == nil && !c.cfg.Standalone}
 	case c.cfg.Sentinel != nil && u == asPrimary:
-		return wire.Purpose{Role: true, Member: func(addr string, mode, role []byte) error {
+		return wire.Purpose{Role: true, Admits: func(addr string, mode, role []byte) error {
 			err := slots.AdmitPrimary(addr, mode, role)
 			if err != nil {
 				c.hint()
@@ -25,7 +25,7 @@ func (c *Client) purpose(u use) wire.Purpose {
 	case c.cfg.Sentinel != nil, c.cfg.Standalone:
 		return wire.Purpose{}
 	}
-	return wire.Purpose{ReadOnly: u == asReplica, Member: func(addr string, mode, id []byte) error { return c.admit(u, addr, mode, id) }}
+	return wire.Purpose{ReadOnly: u == asReplica, Admits: func(addr string, mode, id []byte) error { return c.admit(u, addr, mode, id) }}
 }
 
 // admit decides whether the server at the address may be sent commands, by its

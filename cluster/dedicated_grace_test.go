@@ -13,7 +13,7 @@ import (
 )
 
 // TestLentActionsKnowTheGrace: what needs a connection of its own follows the
-// same rule as other commands, and shares its troubles with them.
+// same rule as other commands, and shares its outages with them.
 func TestLentActionsKnowTheGrace(t *testing.T) {
 	for _, m := range maladies {
 		t.Run(m.name, func(t *testing.T) {
