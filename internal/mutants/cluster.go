@@ -1,7 +1,7 @@
 package main
 
 // ofCluster are protections in package engine.
-var ofCluster = []mutant{
+var ofCluster = []quotation{
 	{
 		"a call that waits until it tries again outlives Close", "internal/engine/exec.go",
 		"\tcase <-c.ctx.Done():\n\t\treturn nil\n", "",

@@ -2,7 +2,7 @@ package main
 
 // ofEdges are defects that were seen in this library where two mechanisms did one job,
 // or where it believed what it was told, and of which no other row is one.
-var ofEdges = []mutant{
+var ofEdges = []quotation{
 	{
 		"keys are looked for where radix does", "internal/command/keys.go",
 		"return countedKeys(args, int(r.first), int(r.step))\n\tcase byCountStore:", "return rangeKeys(args.Len(), 0, 0, 1)\n\tcase byCountStore:",

@@ -1,7 +1,7 @@
 package main
 
 // ofLimit are protections in package limit.
-var ofLimit = []mutant{
+var ofLimit = []quotation{
 	{
 		"what a limit denies stays counted", "limit/call.go",
 		"return len(c.hits)+len(c.draws) > 0\n}\n\n// result", "return false\n}\n\n// result",

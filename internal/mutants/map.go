@@ -1,7 +1,7 @@
 package main
 
 // ofMap are protections in package engine: of the start, and of the map of the slots.
-var ofMap = []mutant{
+var ofMap = []quotation{
 	{
 		"map: a server without cluster mode takes all slots", "internal/slots/judge.go",
 		"case said.Single && (use == nil || !use.Single):", "case false:",

@@ -1,7 +1,7 @@
 package main
 
 // ofPipeline are protections in package pipeline.
-var ofPipeline = []mutant{
+var ofPipeline = []quotation{
 	{
 		"a hit waits behind one to a node that is silent", "pipeline/key.go",
 		"h.call.deadline); err != nil {", "h.call.deadline); err != nil && false {",

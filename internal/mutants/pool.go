@@ -1,7 +1,7 @@
 package main
 
 // ofPool are protections in package nodepool.
-var ofPool = []mutant{
+var ofPool = []quotation{
 	{
 		"a batch is sent whose caller has left the queue", "internal/nodepool/pool.go",
 		"\tif w, ok := p.waiters[b]; ok {", "\tif w, ok := p.waiters[b]; ok && w == nil {",

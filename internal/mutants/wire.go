@@ -2,7 +2,7 @@ package main
 
 // ofLanes are protections in package lanes and in what it stands on: commands,
 // replies and guarded calls.
-var ofLanes = []mutant{
+var ofLanes = []quotation{
 	{
 		"bytes are written behind a hole in the stream", "internal/wire/write.go",
 		"\tfirst := l.failLocked(err)\n\tl.mu.Unlock()\n\tl.end(first)\n", "\tl.mu.Unlock()\n\tl.Fail(err)\n",
