@@ -84,11 +84,7 @@ func (t test) notices(overlay string) error {
 
 // change returns the file that holds the protection, and its text without it.
 func (m *mutant) change() (file, text string, err error) {
-	look := find
-	if strings.HasSuffix(m.at, ".go") {
-		look = quoted
-	}
-	p, err := look(m.at)
+	p, err := find(m.at)
 	if err != nil {
 		return "", "", err
 	}

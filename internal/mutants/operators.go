@@ -109,14 +109,17 @@ func statement(name, format string, words []string) operator {
 	}
 }
 
-// statements returns the simple statements of the node's blocks: calls, assignments, returns and the like.
+// statements returns the statements of the node's blocks that an operator may change: calls,
+// assignments, returns and the like, and ifs, of which the condition counts.
 func statements(in ast.Node) []candidate {
 	var all []candidate
 	add := func(list []ast.Stmt) {
 		for _, s := range list {
-			switch s.(type) {
+			switch s := s.(type) {
 			case *ast.ExprStmt, *ast.AssignStmt, *ast.IncDecStmt, *ast.SendStmt, *ast.DeferStmt, *ast.GoStmt, *ast.ReturnStmt:
 				all = append(all, candidate{s, []ast.Node{s}})
+			case *ast.IfStmt:
+				all = append(all, candidate{s, []ast.Node{s.Cond}})
 			}
 		}
 	}

@@ -1,9 +1,11 @@
 package main
 
-// promises are all of them.
-var promises []promise
+import "slices"
 
-// mutants returns those of all promises, and those that still quote source.
+// promises are all of them.
+var promises = slices.Concat(outcomes, outages, redirects, maps, commands, deadlines, connections, health, pools, counters, limits)
+
+// mutants returns those of all promises.
 func mutants() []*mutant {
 	var all []*mutant
 	for _, p := range promises {
@@ -11,9 +13,6 @@ func mutants() []*mutant {
 			m.promise = p.name
 			all = append(all, &m)
 		}
-	}
-	for _, q := range quotations {
-		all = append(all, q.mutant())
 	}
 	return all
 }
