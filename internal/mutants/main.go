@@ -1,7 +1,14 @@
 // Command mutants takes protections out of the library, one at a time, and runs
-// the test that must notice. It changes no file: go test -overlay compiles a
+// the tests that must notice. It changes no file: go test -overlay compiles a
 // changed copy. It ends with status 1 if a test passes all the same, or if a
 // protection is not found where it was.
+//
+// The table lists promises. Under each promise are the mutants that break it. A mutant
+// names a declaration, such as "internal/engine.retry.judge", and an operator that changes
+// one place in it: never("sendText") makes the one condition that mentions sendText false.
+// The words of an operator are expressions, mostly names. An operator that fits no place,
+// or several, is an error, also of go test ./internal/mutants. So a protection
+// cannot leave the library without notice.
 //
 // With -sim it runs the simulated world in place of the tests, and only tells
 // which mutants it notices.
@@ -37,15 +44,19 @@ func main() {
 		simulate(chosen, *seeds, *from)
 		return
 	}
-	survived := 0
+	survived, promise := 0, ""
 	for _, m := range chosen {
+		if m.promise != promise {
+			promise = m.promise
+			fmt.Println("\n" + promise)
+		}
 		began := time.Now()
 		verdict := "noticed"
 		if err := m.kill(); err != nil {
 			survived++
 			verdict = "NOT NOTICED: " + err.Error()
 		}
-		fmt.Printf("%-66s %-40s %5.1f s  %s\n", m.fault, m.tests, time.Since(began).Seconds(), verdict)
+		fmt.Printf("  %-80s %-50s %5.1f s  %s\n", m.fault, m.tests, time.Since(began).Seconds(), verdict)
 	}
 	if survived > 0 {
 		fmt.Printf("%d protections could be taken out without a test's noticing\n", survived)

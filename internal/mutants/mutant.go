@@ -22,7 +22,7 @@ type promise struct {
 type mutant struct {
 	fault   string   // what happens without it
 	at      string   // the declaration that holds it, such as "internal/engine.client.refresh"
-	without operator // what takes it out
+	by      operator // what takes it out
 	tests   string   // that must fail: "./cluster TestClose|TestDial, -race ./internal/wire TestWrite"
 	promise string
 }
@@ -88,7 +88,7 @@ func (m *mutant) change() (file, text string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	e, err := m.without(p)
+	e, err := m.by(p)
 	if err != nil {
 		return "", "", err
 	}

@@ -42,7 +42,7 @@ func TestOperators(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join("sample", "sample.go"), []byte(sample), 0o600))
 	for _, c := range []struct {
 		at      string
-		without operator
+		by      operator
 		changed string // of the sample, or the error
 	}{
 		{"sample.pool.serve", never("open"), "if (p.open) && false && !p.full {"},
@@ -68,7 +68,7 @@ func TestOperators(t *testing.T) {
 		{"sample.pool.close", never("open"), "sample.pool.close: 0 declarations have this name"},
 		{"sample.serve", never("open"), "sample.serve: 0 declarations have this name"},
 	} {
-		m := mutant{at: c.at, without: c.without}
+		m := mutant{at: c.at, by: c.by}
 		_, text, err := m.change()
 		if err != nil {
 			text = err.Error()
