@@ -28,7 +28,7 @@ var commands = []promise{
 		{fault: "a program's word that a command cannot share its connection is ignored", at: "internal/wire.Request.Unshared",
 			by: drop("traits"), tests: "./cluster TestTheProgramsWordCounts"},
 		{fault: "WAIT answers for a connection that wrote nothing", at: "internal/command.effectRows",
-			by: without("Awaits"), tests: "./cluster TestWaitAmongItsWrites"},
+			by: without("Awaits", "`WAIT WAITAOF`"), tests: "./cluster TestWaitAmongItsWrites"},
 	}},
 	{"a command that changes a connection does not travel with others", []mutant{
 		{fault: "what gets no reply goes over a connection of others", at: "internal/wire.Request.Exchange",
@@ -74,7 +74,7 @@ var commands = []promise{
 	}},
 	{"slow and large commands do not hold up the others", []mutant{
 		{fault: "2 the pool's lock is held over a round trip", at: "internal/nodepool.exclusiveAccess.submit",
-			by: after("wire.Flush([]*wire.Batch{b}); b.Read(context.Background()); for m.lane.InFlight() > 0 && m.lane.Err() == nil { }", "becomeLocked"), tests: "./internal/nodepool TestSlowCommandsHoldNobodyUp"},
+			by: after("wire.Flush([]*wire.Batch{b}); b.Read(a.ctx); for m.lane.InFlight() > 0 && m.lane.Err() == nil { }", "becomeLocked"), tests: "./internal/nodepool TestSlowCommandsHoldNobodyUp"},
 		{fault: "fast commands queue behind slow ones", at: "internal/engine.Client.prepare",
 			by: never("slowLanes"), tests: "./cluster TestFastPassesSlow"},
 		{fault: "small requests queue behind large ones", at: "internal/engine.trip.markLarge",

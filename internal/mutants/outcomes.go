@@ -38,7 +38,7 @@ var outcomes = []promise{
 	}},
 	{"only refused commands are sent again", []mutant{
 		{fault: "5 a refused command takes the others with it once more", at: "internal/engine.retry.judgeAll",
-			by: becomes("if slices.Contains(x.steps, toRetry) { for k := range x.steps { x.steps[k] = toRetry } }", "keepOrder"), tests: "./cluster TestRefusedForNow"},
+			by: becomes("if slices.Contains(x.steps, attempt.Retry) { for k := range x.steps { x.steps[k] = attempt.Retry } }", "keepOrder"), tests: "./cluster TestRefusedForNow"},
 		{fault: "10 a command refused with LOADING is not sent again (rueidis)", at: "internal/fate.codes",
 			by: without(`"LOADING"`), tests: "./cluster TestRefusedForNow/LOADING"},
 	}},

@@ -29,15 +29,12 @@ func find(name string) (*place, error) {
 	last := strings.LastIndexByte(name, '/') + 1
 	dir, decl, _ := strings.Cut(name[last:], ".")
 	dir = path.Join(name[:last], dir)
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	files, err := sources(dir)
 	if err != nil {
 		return nil, err
 	}
 	var found []*place
 	for _, file := range files {
-		if ok, err := build.Default.MatchFile(dir, filepath.Base(file)); err != nil || !ok || strings.HasSuffix(file, "_test.go") {
-			continue
-		}
 		in, err := search(file, decl)
 		if err != nil {
 			return nil, err
@@ -49,6 +46,15 @@ func find(name string) (*place, error) {
 	}
 	found[0].name = name
 	return found[0], nil
+}
+
+// sources returns the files of the package that this system compiles, without its tests.
+func sources(dir string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	return slices.DeleteFunc(files, func(file string) bool {
+		ok, err := build.Default.MatchFile(dir, filepath.Base(file))
+		return err != nil || !ok || strings.HasSuffix(file, "_test.go")
+	}), err
 }
 
 // search returns the declarations of the file with the name.

@@ -1,7 +1,7 @@
 package main
 
-// maps are promises of the map of the slots.
-var maps = []promise{
+// slotmap are promises of the map of the slots.
+var slotmap = []promise{
 	{"a map that is older or smaller is not believed", []mutant{
 		{fault: "map: one that loses slots is believed", at: "internal/slots.judgeSlot",
 			by: instead("lost", "NoDoubt"), tests: "./cluster TestOneNodeClaimsOneSlot"},

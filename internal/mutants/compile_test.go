@@ -1,0 +1,71 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMutantsCompile: a mutant that does not compile is noticed by every test, and so by none.
+func TestMutantsCompile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the module")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go in the PATH")
+	}
+	t.Chdir("../..")
+	fset := token.NewFileSet()
+	imports := importer.ForCompiler(fset, "gc", compiled(t))
+	packages := make(map[string][]*ast.File)
+	for _, m := range mutants() {
+		file, text, err := m.change()
+		require.NoError(t, err)
+		dir := filepath.Dir(file)
+		names, err := sources(dir)
+		require.NoError(t, err)
+		if packages[dir] == nil {
+			for _, name := range names {
+				f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+				require.NoError(t, err)
+				packages[dir] = append(packages[dir], f)
+			}
+		}
+		files := slices.Clone(packages[dir])
+		files[slices.Index(names, file)], err = parser.ParseFile(fset, file, text, parser.SkipObjectResolution)
+		require.NoError(t, err, m.fault)
+		_, err = (&types.Config{Importer: imports}).Check(dir, fset, files, nil)
+		assert.NoError(t, err, m.fault)
+	}
+}
+
+// compiled returns where the importer finds what the packages of the module import.
+func compiled(t *testing.T) importer.Lookup {
+	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export", "./...").Output()
+	require.NoError(t, err)
+	exports := make(map[string]string)
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct{ ImportPath, Export string }
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else {
+			require.NoError(t, err)
+		}
+		exports[p.ImportPath] = p.Export
+	}
+	return func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+}
