@@ -31,26 +31,42 @@ func TestMutantsCompile(t *testing.T) {
 	t.Chdir("../..")
 	fset := token.NewFileSet()
 	imports := importer.ForCompiler(fset, "gc", compiled(t))
-	packages := make(map[string][]*ast.File)
+	packages := make(map[string][]*ast.File) // without the bodies of functions, to be quick
 	for _, m := range mutants() {
 		file, text, err := m.change()
-		require.NoError(t, err)
+		if err != nil {
+			continue // TestTableIsCurrent tells of it
+		}
 		dir := filepath.Dir(file)
 		names, err := sources(dir)
 		require.NoError(t, err)
 		if packages[dir] == nil {
 			for _, name := range names {
-				f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
-				require.NoError(t, err)
-				packages[dir] = append(packages[dir], f)
+				packages[dir] = append(packages[dir], withoutBodies(t, fset, name))
 			}
 		}
 		files := slices.Clone(packages[dir])
 		files[slices.Index(names, file)], err = parser.ParseFile(fset, file, text, parser.SkipObjectResolution)
 		require.NoError(t, err, m.fault)
-		_, err = (&types.Config{Importer: imports}).Check(dir, fset, files, nil)
-		assert.NoError(t, err, m.fault)
+		config := types.Config{Importer: imports, Error: func(err error) {
+			var e types.Error
+			if errors.As(err, &e) && fset.Position(e.Pos).Filename == file { // the others lack bodies
+				assert.NoError(t, err, m.fault)
+			}
+		}}
+		_, _ = config.Check(dir, fset, files, nil)
 	}
+}
+
+func withoutBodies(t *testing.T, fset *token.FileSet, name string) *ast.File {
+	f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	for _, d := range f.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			f.Body = nil
+		}
+	}
+	return f
 }
 
 // compiled returns where the importer finds what the packages of the module import.
