@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,25 +15,24 @@ import (
 // test that it names. That the test fails is for make mutants to see.
 func TestTableIsCurrent(t *testing.T) {
 	t.Chdir("../..")
-	tests := make(map[string]string) // the source of each package's tests
-	for _, m := range mutants {
-		dir := t.TempDir()
-		_, err := m.overlay(dir)
-		assert.NoError(t, err, m.fault)
-		if tests[m.pkg] == "" {
-			files, err := os.ReadDir(m.pkg)
-			require.NoError(t, err)
-			for _, f := range files {
-				if strings.HasSuffix(f.Name(), "_test.go") {
-					text, err := os.ReadFile(m.pkg + "/" + f.Name())
+	sources := make(map[string]string) // of each package's tests
+	for _, m := range mutants() {
+		_, err := m.overlay(t.TempDir())
+		assert.NoError(t, err)
+		for _, one := range m.each() {
+			if sources[one.pkg] == "" {
+				files, err := filepath.Glob(one.pkg + "/*_test.go")
+				require.NoError(t, err)
+				for _, f := range files {
+					text, err := os.ReadFile(f)
 					require.NoError(t, err)
-					tests[m.pkg] += string(text)
+					sources[one.pkg] += string(text)
 				}
 			}
-		}
-		name, _, _ := strings.Cut(m.test, "/")
-		for one := range strings.SplitSeq(name, "|") {
-			assert.True(t, strings.Contains(tests[m.pkg], "\nfunc "+one+"("), "%s: %s has no %s", m.fault, m.pkg, one)
+			name, _, _ := strings.Cut(one.pattern, "/")
+			for name := range strings.SplitSeq(name, "|") {
+				assert.True(t, strings.Contains(sources[one.pkg], "\nfunc "+name+"("), "%s: %s has no %s", m.fault, one.pkg, name)
+			}
 		}
 	}
 }
@@ -47,15 +47,11 @@ func TestKill(t *testing.T) {
 		t.Skip("no go in the PATH")
 	}
 	t.Chdir("../..")
-	m := mutant{fault: "x", file: "internal/resp/framer.go", old: "if f.num > f.limits.Bulk {", new: "if false {",
-		pkg: "./internal/resp", test: "TestFramerRefuses"}
+	m := mutant{fault: "x", at: "internal/resp.Framer.sized", by: never("f.limits.Bulk"), tests: "./internal/resp TestFramerRefuses"}
 	require.NoError(t, m.kill())
-	m.new = m.old + " "
-	require.ErrorContains(t, m.kill(), "the test passes")
-	m.test = "TestNobodyWrote"
+	m.by = always("f.limits.Bulk", "f.num")
+	m.tests = "./internal/resp TestNobodyWrote"
 	require.ErrorContains(t, m.kill(), "no such test")
-	m.new = "if nonsense {"
+	m.by = instead("f.num > f.limits.Bulk", "nonsense")
 	require.ErrorContains(t, m.kill(), "does not compile")
-	m.old = "nonsense"
-	require.ErrorContains(t, m.kill(), "0 times")
 }

@@ -163,9 +163,10 @@ func gentle(h *History) string {
 	})
 }
 
-// exhausted reports whether a pool was full for a command.
+// exhausted reports whether a pool was full for a command, or for its repeat. Where that leaves
+// the outcome unknown, only the text says why.
 func exhausted(err error) bool {
-	return errors.Is(err, redislanes.ErrExhausted)
+	return errors.Is(err, redislanes.ErrExhausted) || errors.Is(err, redislanes.ErrUnknownOutcome) && strings.Contains(err.Error(), "pool exhausted: ")
 }
 
 // only returns the fault that is about during the call, or shortly before; nil:

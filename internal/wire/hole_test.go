@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"context"
 	"errors"
-	"net"
 	"testing"
 	"time"
 
@@ -13,24 +11,18 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// A failing connection fails the second piece of a large write when it is told
-// to, and would take what comes behind it.
+// A failing socket fails the first write when it is told to, and would take what
+// comes behind it.
 type failing struct {
-	net.Conn
-	pieces       int
-	second, fail chan struct{}
-	behind       int // bytes
+	outlet
+	writes      int
+	first, fail chan struct{}
+	behind      int // bytes
 }
 
-func (f *failing) Write(p []byte) (int, error) {
-	if f.pieces == 0 && len(p) < relayPiece {
-		return f.Conn.Write(p) // the handshake
-	}
-	switch f.pieces++; f.pieces {
-	case 1:
-		return len(p), nil
-	case 2:
-		close(f.second)
+func (f *failing) write(p []byte) (int, error) {
+	if f.writes++; f.writes == 1 {
+		close(f.first)
 		<-f.fail
 		return 0, errors.New("a piece was lost")
 	}
@@ -47,17 +39,14 @@ func TestNothingIsWrittenBehindAHole(t *testing.T) {
 	const starving = 2 * time.Millisecond
 	addr := scripted(t, func(p *peer) { p.take(1) })
 	for range 5 {
-		conn := &failing{second: make(chan struct{}), fail: make(chan struct{})}
-		d := lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (_ net.Conn, err error) {
-			conn.Conn, err = new(net.Dialer).DialContext(ctx, network, addr)
-			return conn, err
-		}}
-		l, err := Dial(within(t, patience), d, addr)
+		l, err := Dial(within(t, patience), lanes.Dialer{}, addr)
 		require.NoError(t, err)
-		large := begun([]string{"SET", "k", string(make([]byte, 4*writePiece))})
-		require.True(t, l.Submit(large))
-		Flush([]*Batch{large})
-		<-conn.second
+		conn := &failing{outlet: l.plain, first: make(chan struct{}), fail: make(chan struct{})}
+		l.plain = conn
+		lost := begun([]string{"SET", "k", "v"})
+		require.True(t, l.Submit(lost))
+		go Flush([]*Batch{lost})
+		<-conn.first
 
 		l.mu.Lock()
 		go func() {
@@ -77,7 +66,7 @@ func TestNothingIsWrittenBehindAHole(t *testing.T) {
 			Flush([]*Batch{behind})
 		}
 		require.NoError(t, l.Close())
-		require.NoError(t, large.call.Wait(within(t, patience)))
+		require.NoError(t, lost.call.Wait(within(t, patience)))
 		require.Zero(t, conn.behind, "bytes behind the hole")
 		if behind.Failed() { // it was enqueued before the writer knew
 			_, err := behind.Reply(0)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMutantsCompile: a mutant that does not compile is noticed by every test, and so by none.
+func TestMutantsCompile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the module")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no go in the PATH")
+	}
+	t.Chdir("../..")
+	fset := token.NewFileSet()
+	imports := importer.ForCompiler(fset, "gc", compiled(t))
+	packages := make(map[string][]*ast.File) // without the bodies of functions, to be quick
+	for _, m := range mutants() {
+		file, text, err := m.change()
+		if err != nil {
+			continue // TestTableIsCurrent tells of it
+		}
+		dir := filepath.Dir(file)
+		names, err := sources(dir)
+		require.NoError(t, err)
+		if packages[dir] == nil {
+			for _, name := range names {
+				packages[dir] = append(packages[dir], withoutBodies(t, fset, name))
+			}
+		}
+		files := slices.Clone(packages[dir])
+		files[slices.Index(names, file)], err = parser.ParseFile(fset, file, text, parser.SkipObjectResolution)
+		require.NoError(t, err, m.fault)
+		config := types.Config{Importer: imports, Error: func(err error) {
+			var e types.Error
+			if errors.As(err, &e) && fset.Position(e.Pos).Filename == file { // the others lack bodies
+				assert.NoError(t, err, m.fault)
+			}
+		}}
+		_, _ = config.Check(dir, fset, files, nil)
+	}
+}
+
+func withoutBodies(t *testing.T, fset *token.FileSet, name string) *ast.File {
+	f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	for _, d := range f.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok {
+			f.Body = nil
+		}
+	}
+	return f
+}
+
+// compiled returns where the importer finds what the packages of the module import.
+func compiled(t *testing.T) importer.Lookup {
+	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export", "./...").Output()
+	require.NoError(t, err)
+	exports := make(map[string]string)
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct{ ImportPath, Export string }
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else {
+			require.NoError(t, err)
+		}
+		exports[p.ImportPath] = p.Export
+	}
+	return func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A promise is what the library's users can rely on, with the mutants that each break it.
+type promise struct {
+	name  string
+	holds []mutant // without them it does not
+}
+
+// A mutant is the library without one protection.
+type mutant struct {
+	fault   string   // what happens without it
+	at      string   // the declaration that holds it, such as "internal/engine.client.refresh"
+	by      operator // what takes it out
+	tests   string   // that must fail: "./cluster TestClose|TestDial, -race ./internal/wire TestWrite"
+	promise string
+}
+
+// A test is what go test is told: the flags and the package, and a pattern for -run.
+type test struct {
+	flags   []string
+	pkg     string
+	pattern string
+}
+
+func (m *mutant) each() []test {
+	var all []test
+	for s := range strings.SplitSeq(m.tests, ", ") {
+		words := strings.Fields(s)
+		n := len(words) - 2
+		all = append(all, test{flags: words[:n], pkg: words[n], pattern: words[n+1]})
+	}
+	return all
+}
+
+// kill returns nil if each of the tests fails without the protection and not for want of
+// compiling.
+func (m *mutant) kill() error {
+	dir, err := os.MkdirTemp("", "mutant")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	overlay, err := m.overlay(dir)
+	if err != nil {
+		return err
+	}
+	for _, t := range m.each() {
+		if err := t.notices(overlay); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notices returns nil if the test fails with the overlay.
+func (t test) notices(overlay string) error {
+	args := slices.Concat([]string{"test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "60s", "-run", t.pattern}, t.flags, []string{t.pkg})
+	out, err := exec.Command("go", args...).CombinedOutput()
+	var exit *exec.ExitError
+	switch {
+	case err == nil && bytes.Contains(out, []byte("no tests to run")):
+		return fmt.Errorf("there is no such test as %s", t.pattern)
+	case err == nil:
+		return fmt.Errorf("the test %s passes", t.pattern)
+	case !errors.As(err, &exit):
+		return err
+	case bytes.Contains(out, []byte("[build failed]")):
+		return fmt.Errorf("it does not compile:\n%s", out)
+	}
+	return nil
+}
+
+// change returns the file that holds the protection, and its text without it.
+func (m *mutant) change() (file, text string, err error) {
+	p, err := find(m.at)
+	if err != nil {
+		return "", "", err
+	}
+	e, err := m.by(p)
+	if err != nil {
+		return "", "", err
+	}
+	return p.file, string(p.source[:e.from-p.base]) + e.text + string(p.source[e.to-p.base:]), nil
+}
+
+// overlay writes the changed file and what go test -overlay reads.
+func (m *mutant) overlay(dir string) (string, error) {
+	file, text, err := m.change()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", m.fault, err)
+	}
+	changed := filepath.Join(dir, filepath.Base(file))
+	if err := os.WriteFile(changed, []byte(text), 0o600); err != nil {
+		return "", err
+	}
+	original, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, replace, 0o600)
+}

@@ -1,0 +1,71 @@
+package main
+
+// redirects are promises of redirects, and of the nodes that connections lead to.
+var redirects = []promise{
+	{"MOVED and ASK are followed", []mutant{
+		{fault: "8 MOVED and ASK reach the caller", at: "internal/engine.retry.judge",
+			by: before("return attempt.Stands", "follow"), tests: "./cluster TestRadixPipelineFollowsRedirects"},
+	}},
+	{"a redirect that cannot be right is not followed", []mutant{
+		{fault: "a redirect to where it comes from is followed", at: "internal/slots.Redirect.From",
+			by: never("place"), tests: "./cluster TestRedirectToItself/MOVED$"},
+		{fault: "a redirect to an unknown host is followed", at: "internal/slots.classifyAddr",
+			by: drop("Nowhere"), tests: "./cluster TestAddressOfAnUnknownHost"},
+		{fault: "a redirect for another slot is followed", at: "internal/engine.retry.follow",
+			by: never("to.Slot"), tests: "./cluster TestRedirectForAnotherSlot, ./cluster TestNobodyTellsOfACommand"},
+		{fault: "a redirect to a node without an address is the call's error", at: "internal/slots.classifyAddr",
+			by: instead("Redirect{Fate: fate.Nowhere, Slot: uint16(slot)}", "Redirect{}"), tests: "./cluster TestMovedToNoAddress"},
+	}},
+	{"redirects wait for nothing and cost little", []mutant{
+		{fault: "redirects wait for the replies of other nodes", at: "internal/wire.Call.Next",
+			by: always("alarm"), tests: "./cluster TestNoBarrierBetweenNodes"},
+		{fault: "map: a storm of MOVED copies it for each slot", at: "internal/engine.retry.follow",
+			by: becomes("x.client.learn([]move{{Slot: to.Slot, To: n}})", "append"), tests: "./cluster TestStormOfMovedIsCheap"},
+		{fault: "addresses that a server invents are remembered without end", at: "internal/engine.Client.node",
+			by: never("strangers"), tests: "./cluster TestRedirectsToEverNewAddresses"},
+	}},
+	{"connections to a node that has changed are replaced", []mutant{
+		{fault: "a stale connection stays in use", at: "internal/attempt.Stale",
+			by: never("Itself"), tests: "./cluster TestRedirectToItselfWithoutAMap"},
+		{fault: "a stale lent connection stays in use", at: "internal/engine.lending.follow",
+			by: never("Stale"), tests: "./cluster TestStaleWithoutIDs"},
+		{fault: "a stale connection of a node's own client stays in use", at: "internal/engine.Client.learnFrom",
+			by: instead("to.From(p.Address(), c.leadsTo(to))", "to.Fate"), tests: "./cluster TestStaleWithoutIDs"},
+		{fault: "a script's READONLY leaves its connections where they are", at: "internal/attempt.Stale",
+			by: never("SaysReplica"), tests: "./internal/sim/model TestScriptsBehindAFailover"},
+		{fault: "map: connections to another node than the address's stay in use", at: "internal/engine.Client.readmit",
+			by: never("Means"), tests: "./cluster TestAnotherNodeAtTheAddress"},
+		{fault: "map: connections to the old primary stay in use behind the name that Sentinels tell", at: "internal/slots.Map.Means",
+			by: always("Epoch"), tests: "./cluster TestSentinelsPrimaryKeepsItsName"},
+	}},
+	{"a connection leads to the node that the map means", []mutant{
+		{fault: "map: commands are sent to a server without cluster mode", at: "internal/engine.Client.admit",
+			by: never("mode", "id"), tests: "./cluster TestStandaloneServerAtANodesAddress/fixed"},
+		{fault: "map: commands are sent to a node of another cluster", at: "internal/slots.Map.Admits",
+			by: always("Sure"), tests: "./internal/engine TestAdmit"},
+		{fault: "map: a replica is taken for its primary, whose address it shares", at: "internal/slots.Map.Admits",
+			by: never("primaries"), tests: "./cluster TestNameFollowsLater"},
+	}},
+	{"a new address of a node is used once that node answers there", []mutant{
+		{fault: "map: a node's new address is used that does not answer", at: "internal/engine.Client.adopt",
+			by: instead("said.Keeping(kept)", "said"), tests: "./cluster TestNewNameOfANode"},
+		{fault: "map: a node's new address is used at which another node answers", at: "internal/engine.Client.reach",
+			by: never("told", "r.ID"), tests: "./cluster TestNewNameOfANode"},
+		{fault: "map: a node's new address is never used", at: "internal/engine.Client.adopt",
+			by: never("unreached"), tests: "./cluster TestNewNameOfANode"},
+	}},
+	{"addresses are translated once, and unknown ones taken from the connection", []mutant{
+		{fault: "7 an unknown endpoint is dialled as :port", at: "internal/slots.joinAddr",
+			by: drop("asked"), tests: "./cluster TestUnknownEndpoints"},
+		{fault: "map: the host that was dialled is translated", at: "internal/engine.asker.translate",
+			by: never("Dialled"), tests: "./cluster TestAddrMapIsAskedOnce"},
+	}},
+	{"NoIdentity and proxies are asked for nothing else", []mutant{
+		{fault: "NoIdentity: connections ask all the same", at: "internal/engine.Client.purpose",
+			by: never("NoIdentity"), tests: "./cluster TestNarrowACL"},
+		{fault: "NoIdentity: fetches of the map ask for epochs all the same", at: "internal/engine.asker.roundTrip",
+			by: always("!q.cfg.NoIdentity"), tests: "./cluster TestNarrowACL"},
+		{fault: "a proxy is asked for COMMAND", at: "internal/engine.Client.learned",
+			by: never("Standalone"), tests: "./cluster TestStrictProxy"},
+	}},
+}
