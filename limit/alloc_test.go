@@ -65,3 +65,4 @@ func TestDecisionAllocatesItsResult(t *testing.T) {
 type quiet struct{}
 
 func (quiet) Decided(time.Duration, []Request, Result) {}
+func (quiet) Hits(*Limit, Hits, int64)                 {}

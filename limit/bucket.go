@@ -2,22 +2,12 @@ package limit
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/redislanes/redislanes/pipeline"
 )
-
-// The script of a token bucket is the generic cell rate algorithm (GCRA, ITU-T I.371,
-// annex A), which also takes back what a denied call has taken. The clock is the server's,
-// so that those of the processes need not agree; tests say the time themselves.
-//
-//go:embed bucket.lua
-var bucketText string
-
-var bucketScript = pipeline.NewScript(bucketText)
 
 // A draw is a run of the script, for one ask.
 type draw struct {

@@ -9,26 +9,30 @@ import (
 
 // A call is one call of Allow on its way. It is used again for the next one.
 type call struct {
-	asks   []ask
-	hits   []pipeline.Hit
-	draws  []*draw // of token buckets
-	each   []Decision
-	denied bool // by a limit that is not in the shadow
-	began  time.Time
-	costs  map[place]int64 // of a call of many requests, by key
+	asks    []ask
+	hits    []pipeline.Hit
+	draws   []*draw // of token buckets
+	each    []Decision
+	denied  bool // by a limit that is not in the shadow
+	careful bool // a key of it was over its limit before: look, then count
+	began   time.Time
+	costs   map[place]int64 // of a call of many requests, by key
 }
 
 // An ask is a request, and where its hits are.
 type ask struct {
 	limit   *Limit
 	cost    int64
-	look    bool // nothing is counted
+	look    bool // nothing is counted: the request only looks, or the call looks first
+	only    bool // the request only looks
 	window  window
 	asked   bool // Redis is
 	place   place
 	local   *localBucket // that tokens were taken from
 	hit     int          // its first one in hits; a sliding window's second one is of the window before
 	counted bool         // the first one was, as far as is known
+	owed    bool         // it is given back: hit says where in hits, or in draws
+	crowded bool         // denied because of hits that were given back since
 	now     int64        // hits in the window, with this one
 	before  int64        // hits in the window before
 	draw    *draw        // of a token bucket, which has no hits
@@ -46,7 +50,8 @@ func (a *ask) number() int64 {
 // begin prepares the hits. It reports whether there are any: not if the call is
 // decided already.
 func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool {
-	c.asks, c.hits, c.draws, c.denied, c.began = c.asks[:0], c.hits[:0], c.draws[:0], false, began
+	c.asks, c.denied, c.careful, c.began = c.asks[:0], false, false, began
+	counts := false
 	for i, r := range requests {
 		d := &c.each[i]
 		if !r.Limit.made() || r.Cost < 0 {
@@ -59,7 +64,7 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool 
 			continue
 		}
 		rule := &r.Limit.rule
-		a := ask{limit: r.Limit, cost: max(r.Cost, 1), look: r.Look, window: windowAt(now, rule.Window)}
+		a := ask{limit: r.Limit, cost: max(r.Cost, 1), only: r.Look, window: windowAt(now, rule.Window)}
 		a.place = place{r.Limit.heads(a.number()).now, r.Key}
 		d.Limit = rule.Limit
 		if a.cost > rule.burst()-c.costBefore(&a) {
@@ -67,24 +72,32 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool 
 		}
 		if d.RetryAfter == Never || l.near.denies(a.place, rule, a.cost, now, d) {
 			c.denied = c.denied || !rule.Shadow
-		} else if len(requests) > fewRequests && !a.look {
+		} else if len(requests) > fewRequests && !a.only {
 			c.noteCost(&a)
 		}
+		c.careful = c.careful || len(requests) > 1 && l.near.wasFull(a.place, now)
+		counts = counts || rule.CountDenied
 		c.asks = append(c.asks, a)
 	}
-	if c.denied {
-		return false
-	}
+	c.careful = c.careful && !counts
+	c.prepare(l, false)
+	return !c.denied && len(c.hits)+len(c.draws) > 0
+}
+
+// prepare makes the hits and draws. With look, they count nothing.
+func (c *call) prepare(l *Limiter, look bool) {
+	c.hits, c.draws = c.hits[:0], c.draws[:0]
 	for i := range c.asks {
-		switch a := &c.asks[i]; {
-		case c.each[i].RetryAfter != 0:
+		a := &c.asks[i]
+		a.look = look || a.only
+		switch {
+		case c.denied || c.each[i].RetryAfter != 0:
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
 		default:
 			c.addHits(&l.cfg, a)
 		}
 	}
-	return len(c.hits)+len(c.draws) > 0
 }
 
 // fewRequests is how many are looked through for others on the same key.
@@ -97,7 +110,7 @@ func (c *call) costBefore(a *ask) (sum int64) {
 		return c.costs[a.place]
 	}
 	for i := range c.asks {
-		if c.asks[i].place == a.place && c.each[i].RetryAfter == 0 && !c.asks[i].look {
+		if c.asks[i].place == a.place && c.each[i].RetryAfter == 0 && !c.asks[i].only {
 			sum = plus(sum, c.asks[i].cost)
 		}
 	}
@@ -172,6 +185,18 @@ func (c *call) decide(l *Limiter) {
 			a.judge(d)
 		}
 		c.denied = c.denied || !d.Allowed && !rule.Shadow
+	}
+}
+
+// tell tells the observer what was counted.
+func (c *call) tell(l *Limiter) {
+	if l.cfg.Observer == nil {
+		return
+	}
+	for i := range c.asks {
+		if a := &c.asks[i]; a.counted {
+			l.tell(a.limit, HitsCounted, a.cost)
+		}
 	}
 }
 
@@ -251,42 +276,14 @@ func (c *call) remember(l *Limiter) {
 			continue
 		}
 		most := l.cfg.Budget
-		if a.limit.rule.CountDenied {
+		switch {
+		case a.limit.rule.CountDenied:
 			most = Never
+		case a.crowded:
+			most = 0
 		}
 		l.near.note(a.place, &a.limit.rule, a.cost, time.Now(), d, most)
 	}
-}
-
-// owes reports whether hits have to be taken back, and prepares them: those of a
-// call that was denied, and of shadow limits that would have denied theirs. What
-// remains is as if they were taken back already.
-func (c *call) owes(l *Limiter) bool {
-	back := c.hits[:0]
-	c.draws = c.draws[:0]
-	for i := range c.asks {
-		a := &c.asks[i]
-		if a.local != nil && (c.denied || a.look) {
-			l.local.give(a.local, &a.limit.rule, a.cost)
-		}
-		if !a.counted || a.limit.rule.CountDenied || !c.denied && c.each[i].Allowed {
-			continue
-		}
-		if c.each[i].Allowed {
-			c.each[i].Remaining += a.cost
-		}
-		if a.draw != nil {
-			back := newDraw(a.draw.key, &a.limit.rule, -a.cost, l.now(), a.draw.from)
-			c.draws = append(c.draws, &back)
-			d := &c.each[i]
-			d.ResetAfter = max(0, d.ResetAfter-time.Duration(float64(a.cost)*float64(a.limit.rule.Window)/float64(a.limit.rule.Limit)))
-			continue
-		}
-		h := c.hits[a.hit] // in front of which there are as many or more
-		back = append(back, pipeline.Hit{Prefix: h.Prefix, Key: h.Key, By: -a.cost, TTL: h.TTL})
-	}
-	c.hits = back
-	return len(c.hits)+len(c.draws) > 0
 }
 
 // result chooses the decision that says most.
@@ -296,6 +293,7 @@ func (c *call) result() Result {
 	chosen := -1
 	for i := range c.each {
 		d := &c.each[i]
+		d.other = c.denied && d.Allowed
 		switch a := &c.asks[i]; {
 		case a.limit != nil && a.limit.rule.Shadow, c.denied && d.Allowed:
 			continue

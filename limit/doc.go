@@ -5,7 +5,7 @@
 // [Rule], such as 100 hits a minute, and [Limiter.Allow] decides about requests,
 // each of which is a hit on one key of one limit. A call with several of them is
 // allowed only if all are: those that were counted although the call was denied are
-// taken back. A [Request] that only looks asks whether a hit would be allowed, and
+// given back. A [Request] that only looks asks whether a hit would be allowed, and
 // counts nothing.
 //
 // Hits of many callers on one key travel as one command (pipeline.Counters), so

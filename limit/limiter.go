@@ -30,7 +30,7 @@ type Config struct {
 	// a key that is hit again and again costs no command: of a rule with CountDenied
 	// until the window ends, or the tokens are there; of others for no longer than
 	// Budget, since a key may be over its limit only because of hits that are about to
-	// be taken back. Of keys of more than 256 bytes, hashes are remembered. Default
+	// be given back. Of keys of more than 256 bytes, hashes are remembered. Default
 	// 10,000; negative for none; at most 10,000,000.
 	NearCache int
 
@@ -66,7 +66,10 @@ type Limiter struct {
 	budgets  deadline.Contexts
 	clock    func() string // of token buckets, in tests; nil: the server's
 
-	inside gate.Gate // calls, and hits that are being taken back
+	inside  gate.Gate // calls, and hits that are being given back
+	backlog backlog
+	life    context.Context // of what gives hits back; ends a budget after Close
+	end     context.CancelFunc
 }
 
 // New returns a limiter whose counts are on the client's cluster. The client stays
@@ -93,19 +96,29 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 		c.Prefix = defaultPrefix
 	}
 	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
+	l.life, l.end = context.WithCancel(context.Background())
+	l.backlog = backlog{tell: l.tell, closed: make(chan struct{})}
+	l.backlog.give = func(hits []pipeline.Hit, draws []*draw) { l.giveBack(context.Background(), hits, draws) }
 	l.calls.New = func() any { return new(call) }
 	l.scripted.New = func() any { return pipeline.New(client) }
 	l.shown.New = func() any { return new([]Request) }
 	return l, nil
 }
 
-// Close waits for the calls that are running, and until what they owe is taken back.
-// Later ones are decided without Redis, with redislanes.ErrClosed.
+// Close waits for the calls that are running, and for a budget at most until the hits of
+// denied ones are given back. Later calls are decided without Redis, with
+// redislanes.ErrClosed.
 func (l *Limiter) Close() error {
 	if !l.made() {
 		return errNotMade
 	}
+	if l.inside.Shut() {
+		time.AfterFunc(l.cfg.Budget, l.end)
+		close(l.backlog.closed)
+	}
 	l.inside.Close()
+	l.backlog.ended.Wait()
+	l.end()
 	return l.counters.Close()
 }
 
@@ -174,6 +187,7 @@ type Decision struct {
 	Err error
 
 	mistake bool
+	other   bool // allowed, in a call that is denied
 }
 
 // Never is the RetryAfter of a request that can never be allowed.
@@ -197,9 +211,11 @@ type Result struct {
 //
 // A call that is allowed takes one round trip, but for the first token bucket at a
 // server, which does not know the script yet. If it is denied, what was counted of
-// it is taken back in a second one, unless the rule has CountDenied; that goes on
-// behind the caller's back if it takes longer than the budget. If it fails, or its
-// outcome is unknown, the hits stay counted until their window ends: a limit may then
+// it is given back in a second one, unless the rule has CountDenied; that goes on
+// behind the caller's back if it takes longer than the budget, and is tried again until the
+// window ends. A call of several requests, one of whose keys was denied before in this
+// window, looks in the first round trip and counts in the second. If the outcome of a hit or
+// of a return is unknown, the hits stay counted until their window ends: a limit may then
 // allow fewer hits, and not more.
 func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
 	if !l.made() {
@@ -230,12 +246,13 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 	default:
 		owes = l.decide(ctx, c)
 	}
-	result := c.result()
-	if !owes {
-		c.end()
-		l.calls.Put(c)
+	var result Result
+	if owes {
+		result = l.takeBack(ctx, c)
 	} else {
-		l.takeBack(ctx, c)
+		c.remember(l)
+		result = c.result()
+		l.done(c)
 	}
 	if l.cfg.Observer != nil {
 		l.show(time.Since(began), requests, result)
@@ -254,69 +271,66 @@ func (l *Limiter) show(took time.Duration, requests []Request, result Result) {
 	}
 }
 
-// decide asks Redis, and reports whether hits have to be taken back.
+// done lets the call go.
+func (l *Limiter) done(c *call) {
+	c.end()
+	l.calls.Put(c)
+}
+
+// decide asks Redis, and reports whether hits have to be given back.
 func (l *Limiter) decide(ctx context.Context, c *call) (owes bool) {
+	if c.careful && l.looksDenied(ctx, c) {
+		return false
+	}
 	l.askInTime(ctx, c)
 	c.decide(l)
-	c.remember(l)
+	c.tell(l)
 	return c.owes(l)
+}
+
+// looksDenied asks without counting, and reports whether the call is decided by that.
+func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
+	c.prepare(l, true)
+	l.askInTime(ctx, c)
+	if c.looksDenied() {
+		c.decide(l)
+		return true
+	}
+	c.prepare(l, false)
+	return false
 }
 
 // askInTime asks within the budget.
 func (l *Limiter) askInTime(ctx context.Context, c *call) {
 	by := c.began.Add(l.cfg.Budget)
 	if end, ends := ctx.Deadline(); ends && !end.After(by) {
-		l.ask(ctx, c)
+		l.ask(ctx, c.hits, c.draws)
 		return
 	}
 	own := l.budgets.Begin(ctx, by)
 	defer l.budgets.End(own)
-	l.ask(own, c)
+	l.ask(own, c.hits, c.draws)
 }
 
-// takeBack takes back what the call owes, with a budget of its own: also if the
-// caller has gone. It waits for that as long as the caller has time.
-func (l *Limiter) takeBack(ctx context.Context, c *call) {
-	done := make(chan struct{})
-	left := l.cfg.Budget - time.Since(c.began)
-	l.inside.Stay()
-	go func() {
-		defer l.inside.Leave()
-		defer close(done)
-		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.cfg.Budget)
-		defer cancel()
-		l.ask(own, c)
-		c.end()
-		l.calls.Put(c)
-	}()
-	patience := time.NewTimer(left)
-	defer patience.Stop()
-	select {
-	case <-done:
-	case <-patience.C:
-	case <-ctx.Done():
-	}
-}
-
-// ask sends the hits and the draws of the call, at once. Each has its error.
-func (l *Limiter) ask(ctx context.Context, c *call) {
+// ask sends hits and draws, at once. Each has its error.
+func (l *Limiter) ask(ctx context.Context, hits []pipeline.Hit, draws []*draw) {
 	switch {
-	case len(c.draws) == 0:
-		_ = l.counters.Hit(ctx, c.hits)
-	case len(c.hits) == 0:
-		l.draw(ctx, c)
+	case len(draws) == 0:
+		_ = l.counters.Hit(ctx, hits)
+	case len(hits) == 0:
+		l.draw(ctx, draws)
 	default:
 		var counted sync.WaitGroup
 		defer counted.Wait()
-		counted.Go(func() { _ = l.counters.Hit(ctx, c.hits) })
-		l.draw(ctx, c)
+		counted.Go(func() { _ = l.counters.Hit(ctx, hits) })
+		l.draw(ctx, draws)
 	}
 }
 
-func (l *Limiter) draw(ctx context.Context, c *call) {
+func (l *Limiter) draw(ctx context.Context, draws []*draw) {
 	p := l.scripted.Get().(*pipeline.Pipeline)
-	run(ctx, p, c.draws)
-	if p.Reset(); len(c.draws) <= largeCall {
+	run(ctx, p, draws)
+	if p.Reset(); len(draws) <= largeCall {
 		l.scripted.Put(p)
 	}
 }

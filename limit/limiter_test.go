@@ -206,6 +206,8 @@ func (o *outcomes) Decided(_ time.Duration, _ []Request, r Result) {
 	}
 }
 
+func (*outcomes) Hits(*Limit, Hits, int64) {}
+
 func TestObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, seen := newWorld(t), new(outcomes)
@@ -218,7 +220,7 @@ func TestObserver(t *testing.T) {
 		} {
 			l.Allow(t.Context(), requests...)
 		}
-		require.Equal(t, outcomes{"allowed", "allowed", "denied", "allowed", "not_asked", "denied_near", "not_asked", "mistaken"}, *seen)
+		require.Equal(t, outcomes{"allowed", "allowed", "denied", "denied_by_other", "not_asked", "denied_near", "not_asked", "mistaken"}, *seen)
 		*seen = nil
 		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
 		l.Allow(t.Context(), Request{Limit: one, Key: "k2"}, Request{Limit: many, Key: "k2"})
@@ -231,8 +233,8 @@ func TestObserver(t *testing.T) {
 // up, also if the caller has gone.
 func TestTakenBackLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		l := w.limiter(t, Config{Budget: 30 * time.Millisecond, NearCache: -1})
+		w, seen := newWorld(t), new(ledger)
+		l := w.limiter(t, Config{Budget: 30 * time.Millisecond, NearCache: -1, Observer: seen})
 		none := l.must(t, Rule{Name: "none", Limit: 1, Window: time.Hour})
 		many := l.must(t, Rule{Name: "many", Limit: 100, Window: time.Hour})
 		require.True(t, l.Allow(t.Context(), Request{Limit: none, Key: "k"}).Allowed)
@@ -249,6 +251,7 @@ func TestTakenBackLater(t *testing.T) {
 		time.Sleep(time.Second)
 		require.EqualValues(t, 1, l.count(t, none, "k"))
 		require.Zero(t, l.count(t, many, "k"))
+		require.Equal(t, [3]int64{4, 3, 0}, seen.sums())
 	})
 }
 

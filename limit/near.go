@@ -17,6 +17,7 @@ type near struct {
 	seed   maphash.Seed
 	shards []*lru.Cache[place, full]
 	until  atomic.Int64 // the latest full.until, in nanoseconds since 1970: after it nothing is denied
+	told   atomic.Int64 // the latest full.told
 }
 
 // A full is a key that is over its limit.
@@ -26,6 +27,7 @@ type full struct {
 	remaining    int64
 	until        time.Time // when Redis is to be asked again
 	retry, reset time.Time
+	told         time.Time // how long it is over its limit, as far as is known
 }
 
 const nearShards = 16 // each with a lock of its own
@@ -81,9 +83,26 @@ func (n *near) note(at place, r *Rule, cost int64, now time.Time, d *Decision, m
 	}
 	at.key = bounded(n.seed, at.key)
 	f := full{rule: *r, cost: cost, remaining: d.Remaining, retry: now.Add(d.RetryAfter), reset: now.Add(d.ResetAfter)}
-	f.until = now.Add(min(d.RetryAfter, most))
+	f.until, f.told = now.Add(min(d.RetryAfter, most)), now.Add(d.ResetAfter)
 	n.shard(at).Add(at, f)
-	for last := n.until.Load(); last < f.until.UnixNano() && !n.until.CompareAndSwap(last, f.until.UnixNano()); {
-		last = n.until.Load()
+	later(&n.until, f.until)
+	later(&n.told, f.told)
+}
+
+// later moves a time on, unless it is later already.
+func later(last *atomic.Int64, to time.Time) {
+	for at := last.Load(); at < to.UnixNano() && !last.CompareAndSwap(at, to.UnixNano()); {
+		at = last.Load()
 	}
+}
+
+// wasFull reports whether a hit on the key was denied in this window, though it may be
+// allowed by now.
+func (n *near) wasFull(at place, now time.Time) bool {
+	if n == nil || n.told.Load() <= now.UnixNano() {
+		return false
+	}
+	at.key = bounded(n.seed, at.key)
+	f, ok := n.shard(at).Get(at)
+	return ok && now.Before(f.told)
 }

@@ -8,6 +8,32 @@ type Observer interface {
 	// Decided is called at the end of each call of Allow, by the goroutine that
 	// made it. What it is given must not be kept or changed.
 	Decided(took time.Duration, requests []Request, result Result)
+
+	// Hits is called when n hits of the limit were counted, given back or lost, by any
+	// goroutine. n is the sum of their costs.
+	Hits(limit *Limit, what Hits, n int64)
+}
+
+// Hits are what became of hits in Redis, for metrics.
+type Hits uint8
+
+// What may become of hits.
+const (
+	HitsCounted  Hits = iota // counted, as far as is known
+	HitsReturned             // given back, since their call was denied
+	HitsLost                 // counted until their window ends, since they could not be given back, or nobody knows whether they were
+)
+
+// String returns "counted", "returned" or "lost".
+func (h Hits) String() string {
+	return [...]string{"counted", "returned", "lost"}[min(h, HitsLost)]
+}
+
+// tell tells the observer of hits.
+func (l *Limiter) tell(of *Limit, what Hits, n int64) {
+	if l.cfg.Observer != nil {
+		l.cfg.Observer.Hits(of, what, n)
+	}
 }
 
 // An Outcome is what became of a request, for metrics.
@@ -15,22 +41,26 @@ type Outcome uint8
 
 // What may become of a request.
 const (
-	Allowed      Outcome = iota // within its limit
-	Denied                      // over its limit
-	DeniedNear                  // over its limit, by the near cache
-	FailedOpen                  // allowed without Redis
-	FailedClosed                // denied without Redis
-	NotAsked                    // another limit of the call denied it before
-	Mistaken                    // the request cannot be used
+	Allowed       Outcome = iota // within its limit
+	Denied                       // over its limit
+	DeniedNear                   // over its limit, by the near cache
+	FailedOpen                   // allowed without Redis
+	FailedClosed                 // denied without Redis
+	NotAsked                     // another limit of the call denied it before
+	Mistaken                     // the request cannot be used
+	DeniedByOther                // within its limit, but another limit has denied the call
 
 	// Outcomes is how many outcomes there are.
-	Outcomes = 7
+	Outcomes = 8
 )
 
 // String returns "allowed", "denied", "denied_near", "failed_open",
-// "failed_closed", "not_asked" or "mistaken".
+// "failed_closed", "not_asked", "mistaken" or "denied_by_other".
 func (o Outcome) String() string {
-	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken"}[min(o, Mistaken)]
+	if o >= Outcomes {
+		o = Mistaken
+	}
+	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken", "denied_by_other"}[o]
 }
 
 // Outcome returns what became of one request of a call, an element of Result.Each.
@@ -44,6 +74,8 @@ func (d *Decision) Outcome() Outcome {
 		return FailedClosed
 	case d.Near:
 		return DeniedNear
+	case d.Allowed && d.other:
+		return DeniedByOther
 	case d.Allowed:
 		return Allowed
 	case d.RetryAfter > 0:

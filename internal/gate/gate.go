@@ -37,12 +37,15 @@ func (g *Gate) Leave() {
 	}
 }
 
-// Shut lets nobody in any more. It may be called more than once.
-func (g *Gate) Shut() {
+// Shut lets nobody in any more. It may be called more than once, and reports whether this
+// was the first time.
+func (g *Gate) Shut() (first bool) {
 	g.once.Do(func() {
+		first = true
 		g.empty = make(chan struct{}, 1)
 		g.state.Add(shut)
 	})
+	return first
 }
 
 // Close shuts the gate and returns when nobody is inside. It may be called more than

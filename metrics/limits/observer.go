@@ -15,18 +15,24 @@ import (
 // prometheus.Collector. All methods are safe for concurrent use.
 //
 // Its metrics are redislanes_limit_decisions_total, by the limit's name, the outcome
-// (limit.Outcome) and whether the limit is in the shadow, but for requests that only look, and the histogram
+// (limit.Outcome) and whether the limit is in the shadow, but for requests that only look;
+// redislanes_limit_hits_total, the sum of the costs that Redis has counted, by the limit's
+// name and what became of them (limit.Hits); and the histogram
 // redislanes_limit_duration_seconds, of whole calls, by whether they were allowed.
 type Observer struct {
 	decisions *prometheus.CounterVec
+	hits      *prometheus.CounterVec
 	took      *prometheus.HistogramVec
 	byResult  [2]prometheus.Observer // of took: denied, allowed
 
 	limits sync.Map // *counters, by name
 }
 
-// counters are those of one limit: in the open and in the shadow.
-type counters [2][limit.Outcomes]prometheus.Counter
+// counters are those of one limit.
+type counters struct {
+	decisions [2][limit.Outcomes]prometheus.Counter // in the open and in the shadow
+	hits      [3]prometheus.Counter
+}
 
 var (
 	_ limit.Observer       = (*Observer)(nil)
@@ -34,7 +40,7 @@ var (
 )
 
 // NewObserver returns an observer whose metrics have the labels besides their own,
-// which are limit, outcome, shadow and allowed. The histogram has buckets from
+// which are limit, outcome, shadow, hits and allowed. The histogram has buckets from
 // 100 µs to 1 s, with those around usual deadlines, and native ones.
 func NewObserver(labels prometheus.Labels) *Observer {
 	o := &Observer{
@@ -42,6 +48,10 @@ func NewObserver(labels prometheus.Labels) *Observer {
 			Name: "redislanes_limit_decisions_total", ConstLabels: labels,
 			Help: "Decisions about requests, by limit and outcome.",
 		}, []string{"limit", "outcome", "shadow"}),
+		hits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "redislanes_limit_hits_total", ConstLabels: labels,
+			Help: "Hits that Redis has counted, by limit: all of them (counted), those of denied calls that were given back (returned), and those that could not be (lost).",
+		}, []string{"limit", "hits"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "redislanes_limit_duration_seconds", ConstLabels: labels,
 			Help:    "How long calls took that decided about requests.",
@@ -66,9 +76,14 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 		if of := requests[i].Limit; of != nil { // else it is a mistake, of no limit
 			rule = of.Rule()
 		}
-		o.of(rule.Name)[index(rule.Shadow)][result.Each[i].Outcome()].Inc()
+		o.of(rule.Name).decisions[index(rule.Shadow)][result.Each[i].Outcome()].Inc()
 	}
 	o.byResult[index(result.Allowed)].Observe(took.Seconds())
+}
+
+// Hits is part of limit.Observer.
+func (o *Observer) Hits(of *limit.Limit, what limit.Hits, n int64) {
+	o.of(of.Rule().Name).hits[what].Add(float64(n))
 }
 
 func index(b bool) int {
@@ -84,9 +99,12 @@ func (o *Observer) of(name string) *counters {
 		return known.(*counters)
 	}
 	made := new(counters)
-	for shadow := range made {
-		for outcome := range made[shadow] {
-			made[shadow][outcome] = o.decisions.WithLabelValues(name, limit.Outcome(outcome).String(), strconv.FormatBool(shadow == 1))
+	for what := range made.hits {
+		made.hits[what] = o.hits.WithLabelValues(name, limit.Hits(what).String())
+	}
+	for shadow := range made.decisions {
+		for outcome := range made.decisions[shadow] {
+			made.decisions[shadow][outcome] = o.decisions.WithLabelValues(name, limit.Outcome(outcome).String(), strconv.FormatBool(shadow == 1))
 		}
 	}
 	known, _ := o.limits.LoadOrStore(name, made)
@@ -96,11 +114,13 @@ func (o *Observer) of(name string) *counters {
 // Describe is part of prometheus.Collector.
 func (o *Observer) Describe(ch chan<- *prometheus.Desc) {
 	o.decisions.Describe(ch)
+	o.hits.Describe(ch)
 	o.took.Describe(ch)
 }
 
 // Collect is part of prometheus.Collector.
 func (o *Observer) Collect(ch chan<- prometheus.Metric) {
 	o.decisions.Collect(ch)
+	o.hits.Collect(ch)
 	o.took.Collect(ch)
 }

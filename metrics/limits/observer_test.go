@@ -60,6 +60,10 @@ func TestObserver(t *testing.T) {
 		"redislanes_limit_decisions_total two denied s false":  1,
 		"redislanes_limit_decisions_total dark allowed s true": 1,
 		"redislanes_limit_decisions_total dark denied s true":  2,
+		"redislanes_limit_hits_total counted two s":            3,
+		"redislanes_limit_hits_total returned two s":           1,
+		"redislanes_limit_hits_total counted dark s":           3,
+		"redislanes_limit_hits_total returned dark s":          2,
 		"redislanes_limit_duration_seconds true s":             3,
 		"redislanes_limit_duration_seconds false s":            2,
 	}, got)

@@ -1,15 +1,26 @@
--- A token bucket as a line of time, in microseconds since 2025. A token is a
--- stretch of the line, as long as it takes to flow in. The bucket is full once the
--- present has reached the end of what is taken. A hit takes the next stretch, or one
--- that was given back. What the present passes is gone, taken or not: a full bucket
--- has no room for it. So no more is given back than a full bucket would have kept.
---
--- KEYS[1] holds numbers: the end of what is taken, the length of a token, and the
--- beginning and end of each stretch that was given back. ARGV: the length of a token, the burst,
--- the cost (negative: to give back), the time ("": the server's), and where the stretch
--- begins that is given back, or "look" to leave the bucket as it is.
---
--- Half a microsecond is for rounding: a double holds hundredths of them.
+package limit
+
+import "github.com/redislanes/redislanes/pipeline"
+
+// The script of a token bucket is the generic cell rate algorithm (GCRA, ITU-T I.371,
+// annex A), which also takes back what a denied call has taken. The clock is the server's, so
+// that those of the processes need not agree; tests say the time themselves.
+//
+// A bucket is a line of time, in microseconds since 2025. A token is a stretch of the line, as
+// long as it takes to flow in. The bucket is full once the present has reached the end of what
+// is taken. A hit takes the next stretch, or one that was given back. What the present passes
+// is gone, taken or not: a full bucket has no room for it. So no more is given back than a
+// full bucket would have kept.
+//
+// KEYS[1] holds numbers: the end of what is taken, the length of a token, and the beginning
+// and end of each stretch that was given back. ARGV has the length of a token, the burst, the
+// cost (negative: to give back), the time (empty: the server's), and where the stretch begins
+// that is given back, or "look" to leave the bucket as it is. The reply has whether the hit is
+// allowed, how many tokens are left, when it may be allowed, when the bucket is full, both from
+// now, and where the stretch begins that was taken.
+//
+// Half a microsecond is for rounding: a double holds hundredths of them.
+const bucketText = `
 local per, burst, cost, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 if not now then
   local time = redis.call("TIME")
@@ -116,3 +127,6 @@ elseif ARGV[5] ~= "look" then
   redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
 end
 return {1, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), 0, math.ceil(last - now), math.floor(from)}
+`
+
+var bucketScript = pipeline.NewScript(bucketText)

@@ -1,0 +1,132 @@
+package limit
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// A backlog has hits that are to be given back and that Redis has not taken yet. It tries
+// again until their windows have ended. A return whose outcome is unknown is not tried
+// again: given back twice, hits would be allowed that are over the limit.
+type backlog struct {
+	give func(hits []pipeline.Hit, draws []*draw)
+	tell func(of *Limit, what Hits, n int64)
+
+	mu      sync.Mutex
+	waiting []owed
+	running bool
+	closed  chan struct{}
+	ended   sync.WaitGroup
+}
+
+// An owed is what is to be given back to one key: a hit, or a draw from a bucket.
+type owed struct {
+	of    *Limit
+	cost  int64
+	until time.Time // when its window has ended, or its tokens have flowed in
+	hit   pipeline.Hit
+	draw  *draw
+}
+
+const (
+	mostOwed     = 100_000 // at a time
+	owedAtOnce   = 256     // in one pipeline
+	minOwedPause = 100 * time.Millisecond
+	maxOwedPause = 5 * time.Second
+)
+
+// add takes over what could not be given back because of err.
+func (b *backlog) add(o owed, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if errors.Is(err, redislanes.ErrUnknownOutcome) || len(b.waiting) >= mostOwed {
+		b.tell(o.of, HitsLost, o.cost)
+		return
+	}
+	b.waiting = append(b.waiting, o)
+	if !b.running {
+		b.running = true
+		b.ended.Go(b.run)
+	}
+}
+
+// run tries until nothing is left.
+func (b *backlog) run() {
+	pause := minOwedPause
+	for last := false; ; {
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-b.closed:
+			last = true
+		}
+		timer.Stop()
+		b.mu.Lock()
+		tried := b.waiting
+		b.waiting = nil
+		b.mu.Unlock()
+		failed := b.try(tried)
+		b.mu.Lock()
+		if b.waiting = append(failed, b.waiting...); last || len(b.waiting) == 0 {
+			for _, o := range b.waiting {
+				b.tell(o.of, HitsLost, o.cost)
+			}
+			b.waiting, b.running = nil, false
+			b.mu.Unlock()
+			return
+		}
+		b.mu.Unlock()
+		if pause = min(2*pause, maxOwedPause); len(failed) < len(tried) {
+			pause = minOwedPause
+		}
+	}
+}
+
+// try gives back what can be, and returns what is left for the next time. After a
+// failure, the rest is not tried.
+func (b *backlog) try(all []owed) (left []owed) {
+	for len(all) > 0 && len(left) == 0 {
+		some := all[:min(len(all), owedAtOnce)]
+		all = all[len(some):]
+		var hits []pipeline.Hit
+		var draws []*draw
+		var kept []owed
+		for _, o := range some {
+			switch {
+			case !time.Now().Before(o.until):
+				b.tell(o.of, HitsLost, o.cost)
+				continue
+			case o.draw != nil:
+				draws = append(draws, o.draw)
+			default:
+				hits = append(hits, o.hit)
+			}
+			kept = append(kept, o)
+		}
+		if len(kept) == 0 {
+			continue
+		}
+		b.give(hits, draws)
+		for _, o := range kept {
+			err := error(nil)
+			if o.draw != nil {
+				err = o.draw.err
+			} else {
+				err, hits = hits[0].Err, hits[1:]
+			}
+			switch {
+			case err == nil:
+				b.tell(o.of, HitsReturned, o.cost)
+			case errors.Is(err, redislanes.ErrUnknownOutcome):
+				b.tell(o.of, HitsLost, o.cost)
+			default:
+				left = append(left, o)
+			}
+		}
+	}
+	return append(left, all...)
+}

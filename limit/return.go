@@ -1,0 +1,145 @@
+package limit
+
+import (
+	"context"
+	"time"
+
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// owes reports whether hits have to be given back, and prepares them: those of a
+// call that was denied, and of shadow limits that would have denied theirs. What
+// remains is as if they were given back already.
+func (c *call) owes(l *Limiter) bool {
+	back := c.hits[:0]
+	c.draws = c.draws[:0]
+	for i := range c.asks {
+		a := &c.asks[i]
+		if a.local != nil && (c.denied || a.look) {
+			l.local.give(a.local, &a.limit.rule, a.cost)
+		}
+		if !a.counted || a.limit.rule.CountDenied || !c.denied && c.each[i].Allowed {
+			continue
+		}
+		if c.each[i].Allowed {
+			c.each[i].Remaining += a.cost
+		}
+		if a.draw != nil {
+			a.owed, a.hit = true, len(c.draws)
+			back := newDraw(a.draw.key, &a.limit.rule, -a.cost, l.now(), a.draw.from)
+			c.draws = append(c.draws, &back)
+			d := &c.each[i]
+			d.ResetAfter = max(0, d.ResetAfter-time.Duration(float64(a.cost)*float64(a.limit.rule.Window)/float64(a.limit.rule.Limit)))
+			continue
+		}
+		h := c.hits[a.hit] // in front of which there are as many or more
+		a.owed, a.hit = true, len(back)
+		back = append(back, pipeline.Hit{Prefix: h.Prefix, Key: h.Key, By: -a.cost, TTL: h.TTL})
+	}
+	c.hits = back
+	return len(c.hits)+len(c.draws) > 0
+}
+
+// returnTime is how long one return may take. Its outcome should become known: if it does
+// not, the hits stay counted.
+const returnTime = 10 * time.Second
+
+// takeBack gives back what the call owes, also if the caller has gone. It waits for that
+// as long as the caller has time.
+func (l *Limiter) takeBack(ctx context.Context, c *call) Result {
+	returned, left := make(chan struct{}), make(chan struct{})
+	defer close(left)
+	patience := time.NewTimer(l.cfg.Budget - time.Since(c.began))
+	defer patience.Stop()
+	l.inside.Stay()
+	go func() {
+		defer l.inside.Leave()
+		l.giveBack(context.WithoutCancel(ctx), c.hits, c.draws)
+		select {
+		case returned <- struct{}{}:
+		case <-left:
+			c.settle(l)
+			l.done(c)
+		}
+	}()
+	select {
+	case <-returned:
+		c.settle(l)
+		c.correct()
+		c.remember(l)
+		defer l.done(c)
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return c.result()
+}
+
+// giveBack returns hits and draws. It ends with the limiter, but not with a call.
+func (l *Limiter) giveBack(ctx context.Context, hits []pipeline.Hit, draws []*draw) {
+	ctx, cancel := context.WithTimeout(ctx, returnTime)
+	defer cancel()
+	defer context.AfterFunc(l.life, cancel)()
+	l.ask(ctx, hits, draws)
+}
+
+// settle tells what was given back, and leaves the rest to the backlog.
+func (c *call) settle(l *Limiter) {
+	for i := range c.asks {
+		a := &c.asks[i]
+		if !a.owed {
+			continue
+		}
+		o := owed{of: a.limit, cost: a.cost, until: c.began.Add(a.window.left())}
+		var err error
+		if a.draw != nil {
+			o.draw, o.until = c.draws[a.hit], c.began.Add(a.draw.resetAt)
+			err = o.draw.err
+		} else {
+			o.hit = c.hits[a.hit]
+			err = o.hit.Err
+		}
+		if a.limit.rule.Algorithm == SlidingWindow {
+			o.until = o.until.Add(a.window.length)
+		}
+		if err != nil {
+			l.backlog.add(o, err)
+			continue
+		}
+		l.tell(a.limit, HitsReturned, a.cost)
+	}
+}
+
+// soon is when a hit may be allowed that was denied because of others that are being given
+// back.
+const soon = 10 * time.Millisecond
+
+// correct looks at what the returns have left. A hit that would fit now was denied because
+// of hits that have been given back since, or will be.
+func (c *call) correct() {
+	for i := range c.asks {
+		a, d := &c.asks[i], &c.each[i]
+		if !a.owed || a.draw != nil || d.Allowed || c.hits[a.hit].Err != nil {
+			continue
+		}
+		if c.hits[a.hit].Total+a.window.share(a.before)+a.cost <= a.limit.rule.Limit {
+			a.crowded, d.RetryAfter = true, min(d.RetryAfter, soon)
+		}
+	}
+}
+
+// looksDenied reports whether a look has found a limit that denies its hit.
+func (c *call) looksDenied() (denied bool) {
+	for i := range c.asks {
+		a := &c.asks[i]
+		if !a.asked {
+			continue
+		}
+		if c.failure(a) != nil {
+			return false
+		}
+		var d Decision
+		a.judge(&d)
+		denied = denied || !d.Allowed && !a.limit.rule.Shadow
+	}
+	return denied
+}
