@@ -106,6 +106,9 @@ func calm(h *History) string {
 		if h.mayFail(c, cmd) || h.troubled(c.Began-healing, c.Ended+1) {
 			return ""
 		}
+		if h.Terms.Sentinels && errors.Is(cmd.Err, cause.ErrOvertaken) {
+			return "" // the first to learn of a failover: the primary of before has refused it, and has served reads behind it
+		}
 		return fmt.Sprintf("%s: began at %v, %v after the last fault was over: %v", c.of(i), c.Began, c.Began-h.lastOver(c.Began), cmd.Err)
 	})
 }

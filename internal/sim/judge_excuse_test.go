@@ -61,6 +61,13 @@ func TestExcuses(t *testing.T) {
 				h.Calls[4].Commands[0].settle("", errUnknown)
 			}, crowd,
 		},
+		"a write is refused by the primary of before, and a read behind it has run": {
+			"calm", func(h *History) {
+				c := h.Calls[4]
+				c.Err = fmt.Errorf("%w: %w", redislanes.ErrRefused, cause.ErrOvertaken)
+				c.Commands[0].settle("", c.Err)
+			}, func(h *History) { h.Terms.Sentinels = true },
+		},
 		"a call in a burst is redirected, and has no time left": {
 			"calm", func(h *History) {
 				c := h.Calls[4]
