@@ -157,6 +157,11 @@ func TestExcuses(t *testing.T) {
 				}
 			},
 		},
+		"the server behind a proxy has become a replica": {
+			"spare", func(h *History) {
+				h.Calls[6].Spare, h.Calls[6].Err = 1, resp3.SimpleError{S: "READONLY You can't write against a read only replica."}
+			}, func(h *History) { h.Terms.Proxy = true },
+		},
 		"another call may have the only connection that is well": {
 			"spare", func(h *History) { h.Calls[6].Spare = 1 },
 			func(h *History) {

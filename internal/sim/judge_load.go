@@ -98,6 +98,9 @@ func spared(h *History) string {
 		if c.Spare == 0 || h.closedBy(c.Ended) || h.only(c) == nil || h.others(c) >= c.Spare {
 			continue
 		}
+		if h.Terms.Proxy && demoted(c.Err) {
+			continue // the connection is well, and the server behind it is a replica now
+		}
 		if c.Err != nil || c.took() > most {
 			return fmt.Sprintf("call %d (%s) took %v, and %d connections of its node were well and free: %v", c.ID, c.Kind, c.took(), c.Spare, c.Err)
 		}
