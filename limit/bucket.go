@@ -9,9 +9,10 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// A draw is a run of the script, for one ask.
+// A draw is a run of the script for one ask, or a GET, which looks at the count of a window.
 type draw struct {
 	key   string
+	get   bool
 	args  [5]string // those of the script
 	reply pipeline.Reply
 
@@ -19,6 +20,7 @@ type draw struct {
 	remaining        int64
 	retryAt, resetAt time.Duration // from now
 	from             int64         // where the stretch begins that was taken
+	total            int64         // the count that GET has found
 	err              error
 }
 
@@ -32,10 +34,14 @@ func newDraw(key string, r *Rule, cost int64, now string, from int64) draw {
 // look makes the draw leave the tokens where they are.
 func (d *draw) look() { d.args[4] = "look" }
 
-// run runs the script for all draws in one pipeline.
+// run sends all draws in one pipeline.
 func run(ctx context.Context, p *pipeline.Pipeline, draws []*draw) {
 	p.Reset()
 	for _, d := range draws {
+		if d.get {
+			d.reply = p.Cmd("GET", d.key)
+			continue
+		}
 		// It takes microseconds, and must not queue behind scripts that do not.
 		d.reply = p.Eval(bucketScript, []string{d.key}, d.args[:]...).Fast()
 	}
@@ -45,8 +51,14 @@ func run(ctx context.Context, p *pipeline.Pipeline, draws []*draw) {
 	}
 }
 
-// read decodes the script's reply.
-func (d *draw) read() error {
+// read decodes the reply.
+func (d *draw) read() (err error) {
+	if d.get {
+		if d.total, err = d.reply.Int(); d.reply.IsNull() {
+			d.total, err = 0, d.reply.Err()
+		}
+		return err
+	}
 	var n []int64
 	if err := d.reply.Into(&n); err != nil {
 		return err

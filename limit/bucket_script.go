@@ -117,9 +117,11 @@ else
   end
 end
 
-if last <= now then
+if ARGV[5] == "look" then
+  -- nothing is written
+elseif last <= now then
   if stored then redis.call("DEL", KEYS[1]) end
-elseif ARGV[5] ~= "look" then
+else
   local text = string.format("%.3f ", last) .. ARGV[1]
   for _, stretch in ipairs(given) do
     if stretch[2] > stretch[1] then text = text .. string.format(" %.3f %.3f", stretch[1], stretch[2]) end

@@ -36,6 +36,7 @@ type ask struct {
 	now     int64        // hits in the window, with this one
 	before  int64        // hits in the window before
 	draw    *draw        // of a token bucket, which has no hits
+	reads   [2]*draw     // of a look at windows, which counts nothing: this one, and the one before
 }
 
 // number returns the number of the window in the key; a bucket has one key for
@@ -94,6 +95,8 @@ func (c *call) prepare(l *Limiter, look bool) {
 		case c.denied || c.each[i].RetryAfter != 0:
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
+		case a.look:
+			c.addReads(a)
 		default:
 			c.addHits(&l.cfg, a)
 		}
@@ -152,18 +155,24 @@ func (c *call) refuse(err error) {
 }
 
 func (c *call) addHits(cfg *Config, a *ask) {
+	a.asked, a.hit = true, len(c.hits)
 	windows := 1
 	if a.limit.rule.Algorithm == SlidingWindow {
 		windows = 2
 	}
-	a.asked, a.hit = true, len(c.hits)
-	by := a.cost
-	if a.look {
-		by = 0 // INCRBY 0 reads, and merges with the hits of others
-	}
-	c.hits = append(c.hits, pipeline.Hit{Prefix: a.place.head, Key: a.place.key, By: by, TTL: a.window.ttl(windows, cfg.Budget)})
-	if windows == 2 {
+	c.hits = append(c.hits, pipeline.Hit{Prefix: a.place.head, Key: a.place.key, By: a.cost, TTL: a.window.ttl(windows, cfg.Budget)})
+	if windows == 2 { // INCRBY 0 reads, and merges with the hits of others
 		c.hits = append(c.hits, pipeline.Hit{Prefix: a.limit.heads(a.window.number).before, Key: a.place.key, TTL: a.window.ttl(1, cfg.Budget)})
+	}
+}
+
+// addReads is addHits for a look, which writes nothing.
+func (c *call) addReads(a *ask) {
+	a.asked, a.reads = true, [2]*draw{{key: a.place.String(), get: true}}
+	c.draws = append(c.draws, a.reads[0])
+	if a.limit.rule.Algorithm == SlidingWindow {
+		a.reads[1] = &draw{key: a.limit.heads(a.window.number).before + a.place.key, get: true}
+		c.draws = append(c.draws, a.reads[1])
 	}
 }
 
@@ -207,15 +216,14 @@ func (c *call) failure(a *ask) error {
 		a.counted = a.draw.err == nil && a.draw.allowed && !a.look
 		return a.draw.err
 	}
+	if a.look {
+		return a.failedLook()
+	}
 	h := &c.hits[a.hit]
 	if h.Err != nil {
 		return h.Err
 	}
-	least := a.cost
-	if a.look {
-		least = 0
-	}
-	a.counted, a.now = !a.look, max(h.Total, least) // less was taken back from a key that was lost before
+	a.counted, a.now = true, max(h.Total, a.cost) // less was given back from a key that was lost before
 	if a.limit.rule.Algorithm != SlidingWindow {
 		return nil
 	}
@@ -225,6 +233,16 @@ func (c *call) failure(a *ask) error {
 	}
 	a.before = h.Total
 	return nil
+}
+
+// failedLook is failure for a look.
+func (a *ask) failedLook() error {
+	a.now, a.before = max(0, a.reads[0].total), 0
+	if err := a.reads[0].err; err != nil || a.reads[1] == nil {
+		return err
+	}
+	a.before = a.reads[1].total
+	return a.reads[1].err
 }
 
 // judge decides by the hits.

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"math/bits"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,8 +13,8 @@ import (
 // requests of an HTTP request, none if it has no limits.
 //
 // Every response has the fields RateLimit-Policy, with the quota and the window in
-// seconds of each limit that is not in the shadow (of a bucket, the burst and the time
-// in which it flows in), and RateLimit, with what remains and the seconds until all is
+// seconds of each limit that is not in the shadow (of a window that is no whole number of
+// seconds, the quota of the next whole number), and RateLimit, with what remains and the seconds until all is
 // there again, of those that Redis has decided about
 // (draft-ietf-httpapi-ratelimit-headers, version 10). One that is denied has the
 // status 429 and the field Retry-After, in seconds, unless it can never be allowed.
@@ -46,11 +47,11 @@ func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) h
 
 func setFields(h http.Header, requests []Request, result Result) {
 	policy, state := result.Fields(requests)
-	if policy != "" {
-		h.Set("RateLimit-Policy", policy)
+	if policy != "" { // a handler within this one may have its own
+		h.Add("RateLimit-Policy", policy)
 	}
 	if state != "" {
-		h.Set("RateLimit", state)
+		h.Add("RateLimit", state)
 	}
 }
 
@@ -68,11 +69,8 @@ func (r Result) Fields(requests []Request) (policy, state string) {
 		if slices.ContainsFunc(requests[:i], func(q Request) bool { return q.Limit.made() && q.Limit.rule.Name == rule.Name }) {
 			continue // a list has each name once
 		}
-		span := rule.Window
-		if rule.Algorithm == TokenBucket {
-			span = rule.refill() // in which the burst flows in
-		}
-		policies = appendItem(policies, rule.Name, 'q', rule.burst(), 'w', seconds(span))
+		quota, span := rule.policy()
+		policies = appendItem(policies, rule.Name, 'q', quota, 'w', span)
 		if d.Err == nil && d.ResetAfter > 0 {
 			states = appendItem(states, rule.Name, 'r', d.Remaining, 't', seconds(d.ResetAfter))
 		}
@@ -92,6 +90,15 @@ func appendItem(to []byte, name string, first byte, a int64, second byte, b int6
 	to = strconv.AppendInt(to, a, 10)
 	to = append(to, ';', second, '=')
 	return strconv.AppendInt(to, b, 10)
+}
+
+// policy returns a quota and its window in seconds. Windows that are no whole number of
+// seconds are rounded up, and their quota with them.
+func (r *Rule) policy() (quota, window int64) {
+	window = seconds(r.Window)
+	hi, lo := bits.Mul64(uint64(r.Limit), uint64(window)*uint64(time.Second))
+	q, _ := bits.Div64(hi, lo, uint64(r.Window))
+	return int64(q), window
 }
 
 // seconds returns the time in whole seconds, rounded up: a client that comes back

@@ -78,3 +78,40 @@ func TestHandler(t *testing.T) {
 		require.Empty(t, away.Header.Get("RateLimit"))
 	})
 }
+
+// TestPolicy: the quota is the rate, also of a bucket with a small burst and of windows that
+// are no whole number of seconds.
+func TestPolicy(t *testing.T) {
+	for want, rule := range map[string]Rule{
+		`"p";q=100;w=1`:                  {Limit: 100, Burst: 10, Window: time.Second, Algorithm: TokenBucket},
+		`"p";q=3000;w=1`:                 {Limit: 3000, Burst: 1, Window: time.Second, Algorithm: TokenBucket},
+		`"p";q=600;w=60`:                 {Limit: 600, Burst: 5, Window: time.Minute, Algorithm: TokenBucket},
+		`"p";q=70;w=1`:                   {Limit: 7, Window: 100 * time.Millisecond},
+		`"p";q=13;w=2`:                   {Limit: 10, Window: 1500 * time.Millisecond},
+		`"p";q=5;w=3600`:                 {Limit: 5, Window: time.Hour, Algorithm: SlidingWindow},
+		`"p";q=0;w=1`:                    {Limit: 0, Window: time.Second},
+		`"p";q=1000000000000;w=31622400`: {Limit: mostLimit, Window: mostWindow},
+	} {
+		rule.Name = "p"
+		require.NoError(t, rule.validate())
+		policy, _ := Result{Each: make([]Decision, 1)}.Fields([]Request{{Limit: &Limit{rule: rule, head: "h"}}})
+		require.Equal(t, want, policy)
+	}
+}
+
+// TestNestedHandlers add their fields to each other's.
+func TestNestedHandlers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		of := func(name string, n int64) func(*http.Request) []Request {
+			limit := l.must(t, Rule{Name: name, Limit: n, Window: time.Hour})
+			return func(*http.Request) []Request { return []Request{{Limit: limit, Key: "k"}} }
+		}
+		h := l.Handler(l.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), of("route", 100)), of("all", 3))
+		atWindow(time.Hour)
+		r := httptest.NewRecorder()
+		h.ServeHTTP(r, httptest.NewRequest(http.MethodGet, "/", nil))
+		require.Equal(t, []string{`"all";q=3;w=3600`, `"route";q=100;w=3600`}, r.Header().Values("RateLimit-Policy"))
+		require.Equal(t, []string{`"all";r=2;t=3600`, `"route";r=99;t=3600`}, r.Header().Values("RateLimit"))
+	})
+}

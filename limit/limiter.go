@@ -155,8 +155,8 @@ type Request struct {
 	Key   string // what is limited, such as a user; any bytes
 	Cost  int64  // how many hits it is. Default 1
 
-	// Look asks whether the hit would be allowed, without counting it. If not, the
-	// whole call is denied, as by any other request of it.
+	// Look asks whether the hit would be allowed, without counting it: it writes nothing. If
+	// not, the whole call is denied, as by any other request of it.
 	Look bool
 }
 

@@ -564,6 +564,22 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestLookWritesNothing: no key is created, or lives longer.
+func TestLookWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{})
+		for _, a := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+			limit := l.must(t, Rule{Name: a.String(), Limit: 50, Window: time.Hour, Algorithm: a})
+			r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true})
+			require.NoError(t, r.Err)
+			require.True(t, r.Allowed)
+			require.EqualValues(t, 50, r.Remaining)
+			require.Zero(t, w.keys(t))
+		}
+	})
+}
+
 // TestLookWithOthers: a look that fails denies its call, and one of several requests
 // on a key takes nothing from the others.
 func TestLookWithOthers(t *testing.T) {

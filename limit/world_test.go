@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -61,8 +62,20 @@ func (l *Limiter) count(t *testing.T, of *Limit, key string) int64 {
 	a := ask{limit: of, window: windowAt(time.Now(), of.rule.Window)}
 	a.place = place{of.heads(a.number()).now, key}
 	c := new(call)
-	c.addHits(&l.cfg, &a)
-	c.hits[0].By = 0
-	require.NoError(t, l.counters.Hit(context.Background(), c.hits))
-	return c.hits[0].Total
+	c.addReads(&a)
+	l.ask(context.Background(), nil, c.draws)
+	require.NoError(t, a.reads[0].err)
+	return a.reads[0].total
+}
+
+// keys returns how many keys there are.
+func (w *world) keys(t *testing.T) (n int) {
+	t.Helper()
+	require.NoError(t, w.client.ForEachPrimary(t.Context(), func(ctx context.Context, node radix.Client) error {
+		var some int
+		err := node.Do(ctx, radix.Cmd(&some, "DBSIZE"))
+		n += some
+		return err
+	}))
+	return n
 }

@@ -77,6 +77,8 @@ var counters = []promise{
 			by: spelled("math.min(began + need, last)", "math.min(from + need, last)"), tests: "./limit TestTokensThatFlowedInMeanwhile"},
 		{fault: "tokens that are given back twice", at: "limit.bucketText",
 			by: spelled("fits[1] = from + need", ""), tests: "./limit TestTokensGivenBackAreAsIfNeverTaken"},
+		{fault: "a look creates a key", at: "limit.call.prepare",
+			by: never("a.look"), tests: "./limit TestLookWritesNothing"},
 		{fault: "a return that Redis refuses is forgotten", at: "limit.call.settle",
 			by: drop("l.backlog.add"), tests: "./limit TestReturnIsTriedAgain"},
 		{fault: "a return with an unknown outcome is tried again", at: "limit.backlog.try",
@@ -100,7 +102,7 @@ var counters = []promise{
 		{fault: "the window before does not count", at: "limit.ask.judge",
 			by: instead("limit - a.now - w.share(a.before)", "limit - a.now"), tests: "./limit TestSlidingWindow"},
 		{fault: "more remains than the limit, of a key that was lost", at: "limit.call.failure",
-			by: instead("max(h.Total, least)", "h.Total+0*least"), tests: "./limit TestLostCount"},
+			by: instead("max(h.Total, a.cost)", "h.Total"), tests: "./limit TestLostCount"},
 	}},
 	{"a call takes no longer than the budget, and pays back without its caller", []mutant{
 		{fault: "the budget is not kept", at: "limit.Limiter.askInTime",
