@@ -47,8 +47,6 @@ var health = []promise{
 			by: instead("m.health.Stirred(m.lane.Progress())", "false"), tests: "./internal/nodepool TestLastBytesAreHeard"},
 		{fault: "a suspicion outlives the first byte", at: "internal/nodepool.exclusiveAccess.answered",
 			by: never("health.Suspect"), tests: "./internal/nodepool TestSilentServerIsSuspect"},
-		{fault: "bytes on what was lent and given back between two looks do not count", at: "internal/nodepool.Pool.takeBack",
-			by: instead("m.health.Stirred(m.lane.Progress())", "false"), tests: "./internal/nodepool TestEachUnansweredDialIsNoticed"},
 		{fault: "an upload over a slow link is taken for silence", at: "internal/wire.Lane.writeBlocking",
 			by: drop("progress"), tests: "./internal/nodepool TestSteadyUploadIsNotSilence"},
 		{fault: "the last bytes of an upload through a relay are taken for silence", at: "internal/wire.relay.writeOut",

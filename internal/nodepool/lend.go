@@ -75,9 +75,6 @@ func (p *Pool) takeBack(m *member, left condition) {
 	case left == spoilt:
 		p.leaveLocked(m, errUnclean, true)
 	default:
-		if m.health.Stirred(m.lane.Progress()) { // which no look has seen
-			p.health.Served()
-		}
 		m.startLocked()
 		if left == clean || !m.restoreLocked() {
 			p.access.offerLocked(m)
