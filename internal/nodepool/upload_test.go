@@ -43,14 +43,14 @@ func TestSteadyUploadIsNotSilence(t *testing.T) {
 			server := servers.StartServer(t, servers.Options{})
 			proxy := redistest.StartProxy(t, server.Addrs()[0])
 			p, err := New(Laned{Lanes: 1, Options: Options{
-				StallTimeout: time.Second, PauseTimeout: time.Second, PingEvery: -1,
+				StallTimeout: 2 * time.Second, PauseTimeout: 2 * time.Second, PingEvery: -1,
 			}}, lanes.Dialer{NetDial: dial}, proxy.Addr(), nil)
 			require.NoError(t, err)
 			defer p.Close()
 			ctx := within(t, 40*time.Second)
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))
 			const size = 6 << 20
-			proxy.Throttle(redistest.ToServer, 2<<20) // 3 s
+			proxy.Throttle(redistest.ToServer, 1<<20) // 6 s
 			var n int
 			require.NoError(t, p.Do(ctx, radix.Cmd(&n, "APPEND", "k", strings.Repeat("x", size))))
 			require.Equal(t, size, n, "it ran once")
