@@ -17,14 +17,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-const (
-	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES, and maxMapBulk
-	// a string in them: 16,384 ranges with a few nodes each have less, and so have
-	// 1,000 nodes with 16,384 slots that are on their way.
-	maxMap     = 16 << 20
-	maxMapBulk = 2 << 20
-)
-
 // An asker asks servers and Sentinels what they know of the cluster, each over a connection
 // of its own.
 type asker struct {

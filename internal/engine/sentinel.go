@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
@@ -64,13 +63,9 @@ func (q asker) translateInstances(said *slots.SentinelReply) (err error) {
 	return nil
 }
 
-// verifyTime is how long the server that a Sentinel names may take to say that it
-// is the primary. It may be about to be replaced, and refreshes come one by one.
-const verifyTime = time.Second
-
 // verifyPrimary fails unless the server at the address says that it is a primary.
 func (q asker) verifyPrimary(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, verifyTime)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	purpose := wire.Purpose{Role: true, Admits: slots.AdmitPrimary}
 	if q.cfg.NoIdentity {

@@ -10,10 +10,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// quietTime is how long a connection is idle before its background goroutine
-// listens on it for the server's hanging up.
-const quietTime = time.Second
-
 // The pool looks at its server often while batches are in flight or wait
 // (health.Limits.LookEvery), and looks after its connections now and then (choresEvery). An
 // idle pool does only the latter.
@@ -27,7 +23,7 @@ func (s settings) choresEvery() time.Duration {
 	if s.Min < s.Max {
 		every = min(every, s.IdleTimeout/4)
 	}
-	return max(every, time.Millisecond)
+	return max(every, health.LeastLook)
 }
 
 // attend sees to it that somebody looks soon, since a batch is in flight now.
@@ -55,7 +51,7 @@ func (p *Pool) maintain() {
 			p.inspect(now)
 			chores = now.Add(p.choresEvery())
 		}
-		p.plan(max(chores.Sub(now), time.Millisecond))
+		p.plan(max(chores.Sub(now), health.LeastLook))
 	}
 }
 
