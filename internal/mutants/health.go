@@ -91,8 +91,6 @@ var health = []promise{
 			by: never("young"), tests: "./internal/nodepool TestNoDialStorm"},
 	}},
 	{"a failed connection holds nobody up while it ends", []mutant{
-		{fault: "a failed proof waits for its connection to end", at: "internal/nodepool.Pool.prove",
-			by: becomes("_ = lane.Close()", "Go"), tests: "./internal/nodepool TestFailedProofBeforeItsConnectionEnds"},
 		{fault: "a dial without an answer is waited for while connections are lent", at: "internal/nodepool.Pool.joinedLocked",
 			by: always("state"), tests: "./internal/nodepool TestUnansweredDialBesideLentConnections"},
 		{fault: "a dial without an answer is waited for while a connection ends", at: "internal/nodepool.Pool.joinedLocked",
