@@ -190,10 +190,6 @@ func TestHistories(t *testing.T) {
 			{1330 * ms, "dial b", ""},
 			{1532 * ms, "", "ask, suspect"},
 		},
-		"a connection that was closed has not ended, and a dial has no answer": { // TestUnansweredDialBesideEndingConnection
-			{0, "dial a; dialled a 1ms; close a; dial b; wait", ""},
-			{600 * ms, "", "ask, ask, suspect"},
-		},
 		"bytes arrive on what is lent and given back between two looks": { // TestEachUnansweredDialIsNoticed
 			{0, "dial a; dialled a 1ms; lend a; dial b; wait", ""},
 			{260 * ms, "answer; lend a", ""},

@@ -110,7 +110,7 @@ type Verdict struct {
 }
 
 // Judge ends the look. dials says that a dial is out, or is due after others were given up,
-// and that all connections are dedicated or ending. waited says that callers wait for it.
+// and that all connections are dedicated. waited says that callers wait for it.
 func (l *Look) Judge(dials, waited bool) (v Verdict) {
 	s := l.s
 	if l.trip > 0 {

@@ -67,7 +67,7 @@ func (w *world) look() {
 	look := w.Look(w.now)
 	joined := false
 	for _, c := range w.conns {
-		joined = joined || !c.lent && !c.ended
+		joined = joined || !c.lent
 		saw := Sight{Progress: c.progress, InFlight: c.inFlight && !c.lent, Ended: c.ended}
 		if !c.lent {
 			saw.Trip = c.trip

@@ -90,11 +90,9 @@ var health = []promise{
 		{fault: "a server that hangs up after a command is dialled without end", at: "internal/health.Server.Spaced",
 			by: never("young"), tests: "./internal/nodepool TestNoDialStorm"},
 	}},
-	{"a failed connection holds nobody up while it ends", []mutant{
+	{"a dial without an answer is noticed", []mutant{
 		{fault: "a dial without an answer is waited for while connections are lent", at: "internal/nodepool.Pool.joinedLocked",
 			by: always("state"), tests: "./internal/nodepool TestUnansweredDialBesideLentConnections"},
-		{fault: "a dial without an answer is waited for while a connection ends", at: "internal/nodepool.Pool.joinedLocked",
-			by: always("Err"), tests: "./internal/nodepool TestUnansweredDialBesideEndingConnection"},
 	}},
 	{"FailFast refuses a caller only if no connection is free or opening", []mutant{
 		{fault: "FailFast refuses callers while a connection or the only lane is replaced", at: "internal/nodepool.Pool.fullLocked",

@@ -155,10 +155,10 @@ func (m *member) sightLocked() health.Sight {
 	return saw
 }
 
-// joinedLocked reports whether there is a connection whose silence would say something: it
-// is neither dedicated to a user nor ending.
+// joinedLocked reports whether there is a connection whose silence would say something:
+// one that is not dedicated to a user.
 func (p *Pool) joinedLocked() bool {
-	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != dedicated && m.lane.Err() == nil })
+	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != dedicated })
 }
 
 // inspect judges the server, resizes the pool, asks connections that are idle

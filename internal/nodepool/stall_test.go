@@ -405,39 +405,6 @@ func TestLateEndOfAStalledConnection(t *testing.T) {
 	})
 }
 
-// TestUnansweredDialBesideEndingConnection: a server that answers no dial is suspect also
-// while a connection that was closed has not ended yet.
-func TestUnansweredDialBesideEndingConnection(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d, resume := pausedServer(t)
-		defer resume()
-		var silent atomic.Bool
-		dial := d.NetDial
-		d.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if silent.Load() {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			conn, err := dial(ctx, network, addr)
-			return lingering{conn}, err
-		}
-		p, err := New(Adaptive{Min: 1, Max: 2, Options: Options{PingEvery: -1}}, d, "simulated:1", nil)
-		require.NoError(t, err)
-		defer time.Sleep(lingers) // until connections have ended
-		defer p.Close()
-		require.NoError(t, p.Alone(t.Context(), func(conn radix.Conn) error {
-			go func() { _ = conn.Do(context.Background(), radix.Cmd(nil, "INCR", "k")) }()
-			time.Sleep(time.Millisecond)
-			silent.Store(true)
-			return nil
-		}))
-		_, err = incr(p, 900*time.Millisecond)
-		require.Error(t, err)
-		require.NotZero(t, p.Stats().Suspects)
-	})
-}
-
 // TestLateReplyToOneWhoLeftIsNoTrip: how long a command took whose user left meanwhile, and
 // whose connection takes its time to end, does not say what is usual of the server.
 func TestLateReplyToOneWhoLeftIsNoTrip(t *testing.T) {
