@@ -115,10 +115,6 @@ func TestHistories(t *testing.T) {
 			{0, "dial a; dialled a 1ms; lend a; send a", ""},
 			{time.Hour, "", ""},
 		},
-		"a connection that was closed has not ended": { // TestClosedConnectionIsNoSilence
-			{0, "dial a; dialled a 1ms; join b; send a; close a", ""},
-			{30 * time.Second, "lose a", ""},
-		},
 		"the process was frozen": { // TestOwnFreezeIsNotTheServers
 			{0, "dial a; dialled a 1ms; send a", ""},
 			{100 * ms, "freeze 4s", ""},

@@ -57,14 +57,14 @@ var health = []promise{
 	{"what is no silence of the server does not count as one", []mutant{
 		{fault: "a process takes its own freeze for the server's", at: "internal/health.Clock.look",
 			by: instead("min(max(0, now.Sub(c.looked)), c.planned+slack)", "now.Sub(c.looked)"), tests: "./internal/nodepool TestOwnFreezeIsNotTheServers"},
+		{fault: "a connection that was closed is silent until it ends", at: "internal/wire.relay.shut",
+			by: drop("r.Conn.Close"), tests: "./internal/nodepool TestClosedConnectionIsNoSilence"},
 		{fault: "a user that blocks counts as silence", at: "internal/nodepool.member.sightLocked",
 			by: never("dedicated"), tests: "./internal/nodepool TestBlockedUsersAreNotSilence"},
 		{fault: "a server that makes writers wait is asked all the time", at: "internal/health.Server.Answered",
 			by: becomes("s.excused = 0", "excused"), tests: "./internal/nodepool TestPausedServerIsNotSuspect"},
 	}},
 	{"a usual round trip is one that a caller waited for", []mutant{
-		{fault: "a late reply to a user who has left says what is usual", at: "internal/health.Look.See",
-			by: instead("saw.Trip > 0 && !saw.Ended", "saw.Trip > 0"), tests: "./internal/nodepool TestLateReplyToOneWhoLeftIsNoTrip"},
 		{fault: "the time of a dial counts as a round trip", at: "internal/nodepool.Pool.dial",
 			by: instead("steps.Handshake", "took"), tests: "./internal/nodepool TestSlowDialIsNoSlowTrip"},
 		{fault: "a pause counts for each connection that it holds up", at: "internal/health.Look.See",

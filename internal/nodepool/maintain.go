@@ -142,16 +142,14 @@ func (p *Pool) judgeLocked(now time.Time) {
 }
 
 // sightLocked returns what a look sees of the connection. A dedicated one may be silent
-// for as long as its user likes, and one that was closed and is no socket needs a moment
-// to end.
+// for as long as its user likes.
 func (m *member) sightLocked() health.Sight {
 	saw := health.Sight{Progress: m.lane.Progress(), Trip: m.lane.Trip()}
 	if m.state == dedicated {
 		saw.Trip = 0
-		return saw
+	} else {
+		saw.InFlight = m.lane.InFlight() > 0
 	}
-	saw.InFlight = m.lane.InFlight() > 0
-	saw.Ended = (saw.InFlight || saw.Trip > 0 || m.state == leaving) && m.lane.Err() != nil
 	return saw
 }
 
