@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
@@ -19,10 +18,7 @@ import (
 
 // An asker asks servers and Sentinels what they know of the cluster, each over a connection
 // of its own.
-type asker struct {
-	cfg   Config
-	tasks *sync.WaitGroup // has the ends of connections
-}
+type asker struct{ cfg Config }
 
 // An answer is what one server says of the cluster.
 type answer struct {
@@ -61,7 +57,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 		a.err = err
 		return a
 	}
-	defer q.hangUp(lane)
+	defer func() { _ = lane.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
 	said, err := q.roundTrip(ctx, lane, sure)
@@ -81,19 +77,13 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	return a
 }
 
-// hangUp closes the connection of a question, and does not wait for its end: one that is
-// no socket may take a second, and the answer is there.
-func (q asker) hangUp(lane *wire.Lane) {
-	q.tasks.Go(func() { _ = lane.Close() })
-}
-
 // greet makes sure that a server answers which is not asked for a map.
 func (q asker) greet(ctx context.Context, addr string) (*slots.Map, error) {
 	lane, err := wire.DialFor(ctx, q.cfg.Dialer, wire.Purpose{}, addr, nil)
 	if err != nil {
 		return nil, err
 	}
-	q.hangUp(lane)
+	_ = lane.Close()
 	return slots.Single(addr), nil
 }
 

@@ -66,7 +66,7 @@ func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
 		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
-	c.asker = asker{cfg, &c.tasks}
+	c.asker = asker{cfg}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.outages.episodes.log = c.journal
 	c.topology.Store(slots.NewTable[*node](nil, nil))
@@ -285,7 +285,7 @@ func (c *Client) Close() error {
 		nodes = append(nodes, n)
 	}
 	c.mu.Unlock()
-	var closing sync.WaitGroup // at a time: connections that are not sockets may take a second to end
+	var closing sync.WaitGroup // at a time: each may wait for a function of the user
 	for _, n := range nodes {
 		closing.Go(n.close)
 	}

@@ -92,6 +92,6 @@ func (c *Client) reach(ctx context.Context, r slots.Renaming) error {
 	if err != nil {
 		return err
 	}
-	c.asker.hangUp(lane)
+	_ = lane.Close()
 	return nil
 }

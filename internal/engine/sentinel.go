@@ -75,7 +75,7 @@ func (q asker) verifyPrimary(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	q.hangUp(lane)
+	_ = lane.Close()
 	return nil
 }
 
@@ -86,7 +86,7 @@ func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.Sentin
 	if err != nil {
 		return said, err
 	}
-	defer q.hangUp(lane)
+	defer func() { _ = lane.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
 	name := q.cfg.Primary

@@ -138,23 +138,21 @@ func (p *Pool) judgeLocked(now time.Time) {
 }
 
 // sightLocked returns what a look sees of the connection. A dedicated one may be silent
-// for as long as its user likes, and one that was closed and is no socket needs a moment
-// to end.
+// for as long as its user likes.
 func (m *member) sightLocked() health.Sight {
 	saw := health.Sight{Progress: m.lane.Progress(), Trip: m.lane.Trip()}
 	if m.state == dedicated {
 		saw.Trip = 0
-		return saw
+	} else {
+		saw.InFlight = m.lane.InFlight() > 0
 	}
-	saw.InFlight = m.lane.InFlight() > 0
-	saw.Ended = (saw.InFlight || saw.Trip > 0 || m.state == leaving) && m.lane.Err() != nil
 	return saw
 }
 
-// joinedLocked reports whether there is a connection whose silence would say something: it
-// is neither dedicated to a user nor ending.
+// joinedLocked reports whether there is a connection whose silence would say something:
+// one that is not dedicated to a user.
 func (p *Pool) joinedLocked() bool {
-	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != dedicated && m.lane.Err() == nil })
+	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != dedicated })
 }
 
 // inspect judges the server, resizes the pool, asks connections that are idle
