@@ -47,7 +47,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	decisions := limits.NewObserver(nil)
 	registry.MustRegister(decisions)
 	config := s.Limit.config()
-	config.Observer = decisions
+	config.Observer = service.LogOutages(decisions, log)
 	limiter, err := limit.New(client, config)
 	if err != nil {
 		return p, err
