@@ -24,6 +24,8 @@ type ask struct {
 	key  string
 	cost int64
 	look bool // the hits are not to be counted
+
+	unmatched bool // no rule matches, not even one that another one replaces
 }
 
 // limited reports whether the limiter has to be asked.
@@ -63,8 +65,21 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 		}
 		asks[i].rule, asks[i].key = set.Match(req.GetDomain(), entries)
 	}
+	if markUnmatched(asks) == len(asks) {
+		s.Metrics.matchedNothing(req.GetDomain(), set.Has(req.GetDomain()))
+	}
 	replace(asks)
 	return asks, nil
+}
+
+// markUnmatched notes the descriptors that match no rule, and returns how many there are.
+func markUnmatched(asks []ask) (n int) {
+	for i := range asks {
+		if asks[i].unmatched = asks[i].rule == nil; asks[i].unmatched {
+			n++
+		}
+	}
+	return n
 }
 
 // costOf returns how many hits a descriptor is; with none of its own it asks whether
