@@ -147,7 +147,9 @@ func TestShadow(t *testing.T) {
 		res := w.ask(request("tried=1", "tenant=1"))
 		require.Equal(t, ok, res.GetOverallCode())
 		require.Equal(t, ok, res.GetStatuses()[0].GetCode())
+		require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "clients are not told of it")
 		require.Zero(t, res.GetStatuses()[0].GetLimitRemaining())
+		require.Nil(t, res.GetStatuses()[0].GetDurationUntilReset())
 		require.EqualValues(t, 99-i, res.GetStatuses()[1].GetLimitRemaining())
 	}
 }
