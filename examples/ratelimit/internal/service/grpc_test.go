@@ -183,6 +183,31 @@ func TestOverride(t *testing.T) {
 	require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "no such domain")
 }
 
+// TestOverrideEqualsRule: a limit that a descriptor brings with itself has the counter
+// of its rule if both are the same, and one of its own if not.
+func TestOverrideEqualsRule(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for i, c := range []struct {
+		limit     uint32 // 0: without
+		unit      types.RateLimitUnit
+		remaining uint32
+	}{
+		{0, 0, 4},
+		{5, types.RateLimitUnit_YEAR, 3},
+		{0, 0, 2},
+		{6, types.RateLimitUnit_YEAR, 5},
+		{5, types.RateLimitUnit_MONTH, 4},
+		{5, types.RateLimitUnit_YEAR, 1},
+	} {
+		req := request("user=1")
+		if c.limit > 0 {
+			req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: c.limit, Unit: c.unit}
+		}
+		require.Equal(t, c.remaining, w.ask(req).GetStatuses()[0].GetLimitRemaining(), i)
+	}
+}
+
 // TestUnits: each unit of rules is one of the protocol.
 func TestUnits(t *testing.T) {
 	t.Parallel()

@@ -54,16 +54,18 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 		for j, e := range d.GetEntries() {
 			entries[j] = rules.Entry{Key: e.GetKey(), Value: e.GetValue()}
 		}
+		asks[i].rule, asks[i].key = set.Match(req.GetDomain(), entries)
 		if o := d.GetLimit(); o != nil && set.Has(req.GetDomain()) {
 			unit := rules.Unit(strings.ToLower(o.GetUnit().String()))
+			if r := asks[i].rule; r != nil && r.Unit == unit && r.RequestsPerUnit == o.GetRequestsPerUnit() {
+				continue // that of the rule: one counter
+			}
 			var err error
 			asks[i].rule, asks[i].key, err = rules.Override(s.LimitOf, req.GetDomain(), entries, o.GetRequestsPerUnit(), unit)
 			if err != nil {
 				return nil, invalid("descriptor %d: limit: %v", i+1, err)
 			}
-			continue
 		}
-		asks[i].rule, asks[i].key = set.Match(req.GetDomain(), entries)
 	}
 	if markUnmatched(asks) == len(asks) {
 		s.Metrics.matchedNothing(req.GetDomain(), set.Has(req.GetDomain()))
