@@ -283,6 +283,19 @@ func TestSeveralFiles(t *testing.T) {
 	require.True(t, set.Has("e"))
 }
 
+// TestEmpty: an entry with an empty key matches no rule, and one with an empty value the
+// descriptor without a value.
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	set := parsed(t, "domain: d\ndescriptors: [{key: k, rate_limit: {unit: second, requests_per_unit: 1}}]\n")
+	none, _ := set.Match("d", []Entry{{"", "v"}})
+	require.Nil(t, none)
+	rule, empty := set.Match("d", []Entry{{"k", ""}})
+	require.NotNil(t, rule)
+	_, other := set.Match("d", []Entry{{"k", "v"}})
+	require.NotEqual(t, empty, other)
+}
+
 // TestDomainInSeveralFiles: their rules are merged, and each descriptor is in one of them.
 func TestDomainInSeveralFiles(t *testing.T) {
 	t.Parallel()
