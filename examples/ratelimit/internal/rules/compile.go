@@ -58,7 +58,10 @@ func (c *compiler) level(n *node, path []Entry, descriptors []yamlDescriptor) er
 		if d.key == "" {
 			return c.errorf(d.line, "a descriptor has no key")
 		}
-		made := &node{at: place{c.file, d.line}}
+		if d.shared && !strings.HasSuffix(d.value, "*") {
+			return c.errorf(d.line, "share_threshold on a descriptor with value %q: want a value that ends in *, or no share_threshold", d.value)
+		}
+		made := &node{at: place{c.file, d.line}, shared: d.shared}
 		if before := n.put(e, made); before != nil {
 			if before.at.file != c.file {
 				return c.errorf(d.line, "a second descriptor with key %q and value %q in domain %q, as at %v: put both into one file, as one", d.key, d.value, c.domain, before.at)

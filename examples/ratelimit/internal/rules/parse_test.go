@@ -223,7 +223,7 @@ func TestMistakes(t *testing.T) {
 		{"domain: d\ndescriptors: k\n", "rules.yaml:2: descriptors: want a list"},
 		{"domain: d\ndescriptors:\n- k\n", "rules.yaml:3: a descriptor: want a mapping"},
 		{"domain: d\ndescriptors:\n- value: v\n", "rules.yaml:3: a descriptor has no key"},
-		{"domain: d\ndescriptors:\n- key: k\n  valeu: v\n", `rules.yaml:4: a descriptor has an unknown field "valeu": want key, value, rate_limit, shadow_mode, detailed_metric, descriptors`},
+		{"domain: d\ndescriptors:\n- key: k\n  valeu: v\n", `rules.yaml:4: a descriptor has an unknown field "valeu": want key, value, rate_limit, shadow_mode, share_threshold, detailed_metric, value_to_metric, descriptors`},
 		{"domain: d\ndescriptors:\n- key: k\n  <<: {value: v}\n", `rules.yaml:4: a descriptor has an unknown field "<<"`},
 		{"domain: d\ndescriptors:\n- key: k\n- key: k\n", `rules.yaml:4: a second descriptor with key "k" and value "", as in line 3`},
 		{"domain: d\ndescriptors:\n- key: k\n  value: v\n- key: k\n  value: v\n", `rules.yaml:5: a second descriptor with key "k" and value "v", as in line 3`},
@@ -281,19 +281,6 @@ func TestSeveralFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, set.Domains())
 	require.True(t, set.Has("e"))
-}
-
-// TestEmpty: an entry with an empty key matches no rule, and one with an empty value the
-// descriptor without a value.
-func TestEmpty(t *testing.T) {
-	t.Parallel()
-	set := parsed(t, "domain: d\ndescriptors: [{key: k, rate_limit: {unit: second, requests_per_unit: 1}}]\n")
-	none, _ := set.Match("d", []Entry{{"", "v"}})
-	require.Nil(t, none)
-	rule, empty := set.Match("d", []Entry{{"k", ""}})
-	require.NotNil(t, rule)
-	_, other := set.Match("d", []Entry{{"k", "v"}})
-	require.NotEqual(t, empty, other)
 }
 
 // TestDomainInSeveralFiles: their rules are merged, and each descriptor is in one of them.
