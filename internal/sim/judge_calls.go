@@ -154,6 +154,9 @@ func gentle(h *History) string {
 		if h.Terms.Names && h.Terms.Grace >= 0 && h.Terms.Grace < mapAfterHint && (cmd.Outcome == Refused || cmd.Outcome == NotSent) {
 			return "" // behind the name is another node: calls wait for a dial and a map that says so, and there is no time for that
 		}
+		if h.Terms.Names && h.besides(f, c) {
+			return "" // only a map says that a name leads to another node now, and the map was wrong
+		}
 		var said resp3.SimpleError
 		if c.Kind == eachPrimary && errors.As(cmd.Err, &said) && passes(said) {
 			return "" // what is for one node is not sent again
@@ -163,6 +166,14 @@ func gentle(h *History) string {
 			return fmt.Sprintf("%s: failed during %q, which lasts %v: %v", c.of(i), f.name, lasts, cmd.Err)
 		}
 		return ""
+	})
+}
+
+// besides reports whether another fault was about since the given one began, until the call
+// ended.
+func (h *History) besides(f *Fault, c *Call) bool {
+	return slices.ContainsFunc(h.Faults, func(other Fault) bool {
+		return other.At != f.At && other.overlaps(f.At, c.Ended)
 	})
 }
 

@@ -154,6 +154,19 @@ func TestExcuses(t *testing.T) {
 				h.Calls[6].Ended += time.Second
 			}, func(h *History) { h.Nodes = []string{"b:1"} },
 		},
+		"replicas behind a shared name have a pool of their own": {
+			"grace", func(h *History) {
+				h.Nodes, h.Faults[0].kind, h.Terms.Stall = []string{"a:1"}, &kind{name: "stall", dead: true, local: true}, 3*time.Second
+				h.Calls[6].Ended += time.Second
+				h.Calls[5].Kind, h.Calls[6].Kind = "replicas", "replicas"
+			}, func(h *History) { h.Terms.Names = true },
+		},
+		"a failover of a shared name while the map is wrong": {
+			"gentle", func(h *History) { h.Faults[0].kind = &kind{name: "false map", gentle: true} }, func(h *History) {
+				h.Terms.Names = true
+				h.Faults = append(h.Faults, Fault{kind: &kind{name: "graceful failover", gentle: true}, At: 21 * time.Second, For: time.Second})
+			},
+		},
 		"a node that is dead to dials has answered meanwhile over a connection that was given back": {
 			"grace", func(h *History) {
 				h.Nodes, h.Faults[0].kind = []string{"a:1"}, &kind{name: "unreachable", dead: true, local: true}

@@ -54,10 +54,14 @@ func (h *History) servedBy(node, key string, c *Call) bool {
 
 // notice returns how long it takes to know that the node is dead that the call met, and
 // others at the given time first. Of a server that was never reached nobody knows which
-// silence is unusual.
+// silence is unusual. Behind a shared name, replicas have a pool of their own, which finds
+// out by itself.
 func (h *History) notice(f Fault, c *Call, since time.Duration) time.Duration {
 	if !f.local || len(h.Nodes) == 0 {
 		return h.Terms.Notice
+	}
+	if h.Terms.Names && slices.Contains(replicaKinds, c.Kind) {
+		return max(h.Terms.Notice, h.Terms.Stall+300*time.Millisecond)
 	}
 	for i := range c.Commands {
 		cmd := &c.Commands[i]
