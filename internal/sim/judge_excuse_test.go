@@ -82,6 +82,14 @@ func TestExcuses(t *testing.T) {
 				c.Commands[0].settle("", c.Err)
 			}, func(h *History) { h.Terms.Sentinels = true },
 		},
+		"a call beside a swarm of more callers than there are connections": {
+			"calm", func(h *History) {
+				h.Calls[4].Err = context.DeadlineExceeded
+				h.Calls[4].Commands[0].settle("", wire.NotSent("a:1", context.DeadlineExceeded))
+			}, func(h *History) {
+				h.Calls = append(h.Calls, &Call{ID: 100, Kind: swarm, Began: 4 * time.Second, Ended: 26 * time.Second})
+			},
+		},
 		"a call in a burst is redirected, and has no time left": {
 			"calm", func(h *History) {
 				c := h.Calls[4]
