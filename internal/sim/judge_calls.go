@@ -106,6 +106,9 @@ func calm(h *History) string {
 		if h.mayFail(c, cmd) || h.troubled(c.Began-healing, c.Ended+1) {
 			return ""
 		}
+		if h.hastyName(cmd) {
+			return ""
+		}
 		if h.Terms.Sentinels && errors.Is(cmd.Err, cause.ErrOvertaken) {
 			return "" // the first to learn of a failover: the primary of before has refused it, and has served reads behind it
 		}
@@ -151,8 +154,8 @@ func gentle(h *History) string {
 		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
 			return ""
 		}
-		if h.Terms.Names && h.Terms.Grace >= 0 && h.Terms.Grace < mapAfterHint && (cmd.Outcome == Refused || cmd.Outcome == NotSent) {
-			return "" // behind the name is another node: calls wait for a dial and a map that says so, and there is no time for that
+		if h.hastyName(cmd) {
+			return ""
 		}
 		if h.Terms.Names && h.besides(f, c) {
 			return "" // only a map says that a name leads to another node now, and the map was wrong
@@ -167,6 +170,12 @@ func gentle(h *History) string {
 		}
 		return ""
 	})
+}
+
+// hastyName reports whether the command may fail because another node is behind a name now:
+// calls wait for a dial and a map that says so, and there is no time for that.
+func (h *History) hastyName(cmd *Command) bool {
+	return h.Terms.Names && h.Terms.Grace >= 0 && h.Terms.Grace < mapAfterHint && (cmd.Outcome == Refused || cmd.Outcome == NotSent)
 }
 
 // besides reports whether another fault was about since the given one began, until the call

@@ -82,6 +82,19 @@ func TestExcuses(t *testing.T) {
 				c.Commands[0].settle("", c.Err)
 			}, func(h *History) { h.Terms.Sentinels = true },
 		},
+		"the first call to a name that leads to another node now, with no time to wait": {
+			"calm", func(h *History) {
+				h.Calls[4].Err = fmt.Errorf("%w: %w", redislanes.ErrRefused, errMoved)
+				h.Calls[4].Commands[0].settle("", h.Calls[4].Err)
+			}, func(h *History) { h.Terms.Names, h.Terms.Grace = true, 0 },
+		},
+		"one old map while the others load or are of another cluster": {
+			"map", func(h *History) {
+				h.Terms.Primaries, h.Wrong = 3, []Belief{{25 * time.Second, 7, "a:1"}}
+				h.Faults = append(h.Faults, Fault{kind: &kind{name: "old map", gentle: true, misleads: 1}, At: 24 * time.Second, For: time.Second})
+				h.Faults[0].kind = &kind{name: "stranger"}
+			}, func(h *History) { h.Faults[0].kind = &kind{name: "stranger", mute: true} },
+		},
 		"a call beside a swarm of more callers than there are connections": {
 			"calm", func(h *History) {
 				h.Calls[4].Err = context.DeadlineExceeded
