@@ -15,7 +15,7 @@ func clusterKinds() []kind {
 		{name: "graceful failover", moves: true, gentle: true, weight: 5, least: 100 * time.Millisecond, most: 4800 * time.Millisecond, after: gossips, begin: gracefulFailover},
 		{name: "forced failover", moves: true, weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(false)},
 		{name: "lossy failover", moves: true, weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: gossips, begin: failover(true)},
-		{name: "lost primary", moves: true, weight: 5, least: 2 * time.Second, most: 8 * time.Second, after: restarts + gossips, begin: lostPrimary},
+		{name: "lost primary", moves: true, mute: true, weight: 5, least: 2 * time.Second, most: 8 * time.Second, after: restarts + gossips, begin: lostPrimary},
 		{name: "killed", weight: 4, least: 200 * time.Millisecond, most: 6 * time.Second, after: restarts, dead: true, begin: killed(model.Start{Down: restarts})},
 		{name: "killed, loads", mute: true, weight: 3, least: 200 * time.Millisecond, most: 3 * time.Second, after: 2 * restarts, begin: killed(model.Start{Loading: 2 * restarts})},
 		{name: "restart", mute: true, weight: 3, least: 10 * time.Millisecond, most: 10 * time.Millisecond, after: restarts, begin: killed(model.Start{Loading: restarts / 2})},

@@ -95,6 +95,15 @@ func TestExcuses(t *testing.T) {
 				h.Faults[0].kind = &kind{name: "stranger"}
 			}, func(h *History) { h.Faults[0].kind = &kind{name: "stranger", mute: true} },
 		},
+		"a stranger at one address, and nobody at the others": {
+			"map", func(h *History) {
+				h.Terms.Primaries, h.Wrong = 3, []Belief{{25 * time.Second, 7, "a:1"}}
+				for _, name := range []string{"gone", "lost primary"} {
+					h.Faults = append(h.Faults, Fault{kind: &kind{name: name, dead: true}, At: 24 * time.Second, For: time.Second})
+				}
+				h.Faults[0].kind = &kind{name: "stranger"}
+			}, func(h *History) { h.Faults[0].kind = &kind{name: "stranger", mute: true} },
+		},
 		"a call beside a swarm of more callers than there are connections": {
 			"calm", func(h *History) {
 				h.Calls[4].Err = context.DeadlineExceeded

@@ -25,7 +25,7 @@ func believed(h *History) string {
 		return ""
 	}
 	for _, b := range h.Wrong {
-		misled, mute := 0, 0 // one node may be contradicted, where two are not, and by one that answers
+		misled, mute := 0, 0 // one node may be contradicted, where two are not, by one that answers, unless none is left
 		for _, f := range h.Faults {
 			if f.overlaps(b.At-lateness, b.At) {
 				misled += f.misleads
@@ -34,7 +34,7 @@ func believed(h *History) string {
 				mute++
 			}
 		}
-		if misled < 2 && (misled == 0 || mute == 0) {
+		if misled < 2 && (misled == 0 || mute == 0) && mute < h.Terms.Primaries {
 			return fmt.Sprintf("at %v the client believed that slot %d is that of %q, whose it was not for %v at least", b.At, b.Slot, b.Addr, lateness)
 		}
 	}
