@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -325,70 +324,6 @@ func (h *History) lentOut(c *Call) bool {
 		}
 	}
 	return users >= h.Terms.MaxConns
-}
-
-// A meeting is where calls of a kind met trouble. Kinds differ because a node has
-// several pools, for slow commands and to be lent, and several troubles, of reads
-// and of writes.
-type meeting struct {
-	kind, addr string
-	reads      bool
-}
-
-// met returns where a command that failed did so.
-func (c *Call) met(cmd *Command) meeting {
-	at := meeting{kind: c.Kind, reads: cmd.Name == "GET"}
-	var by *redislanes.Error
-	if errors.As(cmd.Err, &by) && by.Command != "" {
-		at.addr = by.Addr
-	}
-	return at
-}
-
-// firstFailures returns when the first call began, not before the given time, that met the
-// fault in each way. That one connection was reset says nothing of the others, and that a
-// context has ended nothing of a server that answers.
-func (h *History) firstFailures(f Fault, from time.Duration) map[meeting]time.Duration {
-	first := make(map[meeting]time.Duration)
-	for _, c := range h.Calls {
-		if c.Began < from || c.Began >= f.until() || c.Misuse {
-			continue
-		}
-		for i := range c.Commands {
-			cmd := &c.Commands[i]
-			reset := cmd.Outcome == Unknown && errors.Is(cmd.Err, syscall.ECONNRESET)
-			over := f.harmless && cmd.Outcome != Refused && ended(cmd.Err)
-			if cmd.Outcome != Acked && !reset && !over && h.mayConcern(f, c.met(cmd).addr) {
-				if at, ok := first[c.met(cmd)]; !ok || c.Began < at {
-					first[c.met(cmd)] = c.Began
-				}
-			}
-		}
-	}
-	return first
-}
-
-// mayConcern reports whether the fault may be why a command failed at the address; none
-// is given if the command did not come so far. A pool of one connection may be busy
-// elsewhere, too.
-func (h *History) mayConcern(f Fault, addr string) bool {
-	return !f.local || len(h.Nodes) == 0 || addr == "" || addr == h.Nodes[f.Node%len(h.Nodes)]
-}
-
-// knownSince returns when everything was known that the call met; negative: it
-// met nothing, or something else.
-func (c *Call) knownSince(known map[meeting]time.Duration) time.Duration {
-	since := time.Duration(-1)
-	for i := range c.Commands {
-		if cmd := &c.Commands[i]; cmd.Outcome != Acked {
-			at, ok := known[c.met(cmd)]
-			if !ok {
-				return -1
-			}
-			since = max(since, at)
-		}
-	}
-	return since
 }
 
 // ran reports whether a command of the call has run.
