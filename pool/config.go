@@ -93,7 +93,8 @@ type Options struct {
 
 	// MinBackoff and MaxBackoff bound the wait before the server is dialled
 	// again after a failure: a random time up to MinBackoff doubled for each
-	// failure in a row, but not over MaxBackoff. Defaults 10 ms and 1 s, at least 1 ms.
+	// failure in a row, but not over MaxBackoff, and 100 ms (or MinBackoff) while the server
+	// answers that it runs a script or loads its data. Defaults 10 ms and 1 s, at least 1 ms.
 	MinBackoff, MaxBackoff time.Duration
 
 	// OnWait, if not nil, is told how long each batch, and each user of a dedicated

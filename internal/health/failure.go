@@ -9,6 +9,7 @@ type Kind uint8
 const (
 	Unanswered Kind = iota // there was no answer in time
 	Refused                // the server, or its host, has refused
+	Passing                // the server itself has, since it runs a script or loads its data
 	ForGood                // the same, and it is unlikely to change its mind
 )
 
@@ -143,7 +144,9 @@ func (s *Server) MustProve(now time.Time) bool {
 // Backoff returns the bounds of the random time until the next dial. The upper bound is
 // MinBackoff, doubled for every failure in a row but the first, and for every connection that
 // died young. While the server is down, it is at most half of the time that it has been down.
-// A server that refuses for good, because of a wrong password, is asked slowly. Source: M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015.
+// A server that is there and says that it is busy is asked again within PassingBackoff. One that
+// refuses for good, because of a wrong password, is asked slowly. Source: M. Brooker, "Exponential
+// Backoff and Jitter", AWS Architecture Blog, 2015.
 func (s *Server) Backoff(now time.Time) (least, most time.Duration) {
 	if s.failure.Kind == ForGood {
 		return s.MaxBackoff / 2, s.MaxBackoff
@@ -154,6 +157,9 @@ func (s *Server) Backoff(now time.Time) (least, most time.Duration) {
 	}
 	if s.state == Down && s.young == 0 {
 		most = min(most, max(s.MinBackoff, now.Sub(s.since)/2))
+	}
+	if s.failure.Kind == Passing {
+		most = min(most, max(s.MinBackoff, PassingBackoff))
 	}
 	return 0, min(most, s.MaxBackoff)
 }

@@ -23,6 +23,7 @@ func TestEvidence(t *testing.T) {
 		{Unanswered, 5, 5, true},
 		{Unanswered, 5, 6, false},
 		{Refused, 5, 6, true},
+		{Passing, 5, 6, true},
 		{ForGood, 5, 6, true},
 	} {
 		require.Equal(t, c.stands, Failure{Asked: c.asked, Kind: c.kind}.stands(c.heard), "%+v", c)
@@ -91,10 +92,14 @@ func TestBackoff(t *testing.T) {
 		_, most := s.Backoff(now.Add(c.down))
 		require.Equal(t, c.most, most)
 	}
+	s.Failed(now, Failure{Kind: Passing, Err: errTest}, 0, 0)
+	_, most := s.Backoff(now.Add(time.Minute))
+	require.Equal(t, PassingBackoff, most, "it says itself that it will be back")
+	s.Failed(now, Failure{Kind: Refused, Err: errTest}, 0, 0)
 	for range SparedYoung + 1 {
 		s.DiedYoung(now)
 	}
-	_, most := s.Backoff(now)
+	_, most = s.Backoff(now)
 	require.Equal(t, s.MaxBackoff, most, "a server that hangs up may be down for a moment each time")
 	s.Failed(now, Failure{Kind: ForGood, Err: errTest}, 0, 0)
 	least, most := s.Backoff(now)

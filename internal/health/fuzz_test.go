@@ -70,7 +70,7 @@ func (f *fuzzed) run(t *testing.T, events []byte) {
 		case 8:
 			asked = f.At(f.now)
 		case 9, 10: // a dial that may be long ago
-			kind := Kind(e >> 4 % 3)
+			kind := Kind(e >> 4 % 4)
 			was, before := f.State(), f.Against()
 			f.Failed(f.now, Failure{Asked: asked, Kind: kind, Err: errTest}, int(e>>5)%2, int(e>>6)%2)
 			if kind == Unanswered && f.HeardSince(asked) && was == Up {

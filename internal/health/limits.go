@@ -43,6 +43,10 @@ const (
 	// spaced: a restart of a server, or CLIENT KILL, is no lasting fault.
 	SparedYoung = 8
 
+	// PassingBackoff is the longest wait for a server that answers dials and refuses them for a
+	// moment. It costs that server a connection and a few commands, one dial at a time.
+	PassingBackoff = 100 * time.Millisecond
+
 	// MostTimes is how many times its maximum of connections a pool may have while some
 	// are in doubt: as many again may have to be replaced at once.
 	MostTimes = 2

@@ -118,8 +118,16 @@ func kindOf(err error) health.Kind {
 		return health.Unanswered
 	case refusedForGood(err):
 		return health.ForGood
+	case saysBusy(err):
+		return health.Passing
 	}
 	return health.Refused
+}
+
+// saysBusy reports whether the server refuses the handshake because of what it is doing.
+func saysBusy(err error) bool {
+	var refused *redislanes.HandshakeError
+	return errors.As(err, &refused) && wire.Busy(refused)
 }
 
 func refusedHandshake(err error) bool {

@@ -49,3 +49,40 @@ func TestRefusalsThatPass(t *testing.T) {
 		})
 	}
 }
+
+// TestBusyServerIsUsedSoon: a server that answers each dial with BUSY or LOADING is used within
+// 100 ms once it has finished, however long it took.
+func TestBusyServerIsUsedSoon(t *testing.T) {
+	for _, text := range []string{"BUSY Redis is busy running a script.", "LOADING Redis is loading the dataset in memory"} {
+		synctest.Test(t, func(t *testing.T) {
+			var finished atomic.Bool
+			dial := func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				go func() {
+					defer theirs.Close()
+					for in := bufio.NewReader(theirs); ; {
+						for range 3 { // the lines of PING
+							if _, err := in.ReadString('\n'); err != nil {
+								return
+							}
+						}
+						reply := "-" + text + "\r\n"
+						if finished.Load() {
+							reply = "+PONG\r\n"
+						}
+						_, _ = io.WriteString(theirs, reply)
+					}
+				}()
+				return ours, nil
+			}
+			p, err := New(Laned{Lanes: 1}, lanes.Dialer{NetDial: dial, NoSetInfo: true}, "simulated:1", nil)
+			require.NoError(t, err)
+			defer p.Close()
+			require.Error(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
+			time.Sleep(30 * time.Second)
+			finished.Store(true)
+			time.Sleep(101 * time.Millisecond)
+			require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")), text)
+		})
+	}
+}

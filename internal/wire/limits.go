@@ -21,7 +21,7 @@ const (
 
 	// idleLeast is how long a lane has been idle before its socket is asked whether the
 	// server has hung up.
-	idleLeast = 5 * time.Millisecond
+	idleLeast = time.Millisecond
 
 	// endPatience is how long something may go on that should have ended: a user's function
 	// after its context, and the reads of a connection whose writes fail.

@@ -36,6 +36,13 @@ func Passes(e *redislanes.HandshakeError) bool {
 	return refused && f.PassesForDial() || errors.Is(e, ErrCredentials)
 }
 
+// Busy reports whether the server has refused the handshake because it runs a script, loads its
+// data, or has no link to its primary. Soon it may accept another one.
+func Busy(e *redislanes.HandshakeError) bool {
+	f, refused := fateOf(e)
+	return refused && (f == fate.Busy || f == fate.Down)
+}
+
 // MayHaveRun reports whether a command may have run to which that error was the reply: no
 // server sends it, or a script had begun.
 func MayHaveRun(text []byte) bool { return fate.Of(text).MayHaveRun() }
