@@ -184,6 +184,13 @@ func TestExcuses(t *testing.T) {
 				h.Calls[6].Ended += time.Second
 			}, func(h *History) { h.Nodes = []string{"b:1"} },
 		},
+		"dedicated connections have a pool of their own": {
+			"grace", func(h *History) {
+				h.Nodes, h.Faults[0].kind, h.Terms.Stall = []string{"a:1"}, &kind{name: "stall", dead: true, local: true}, 3*time.Second
+				h.Calls[6].Ended += time.Second
+				h.Calls[4].Kind, h.Calls[5].Kind, h.Calls[6].Kind = raw, raw, raw
+			}, func(h *History) { h.Calls[4].Kind = "command" },
+		},
 		"replicas behind a shared name have a pool of their own": {
 			"grace", func(h *History) {
 				h.Nodes, h.Faults[0].kind, h.Terms.Stall = []string{"a:1"}, &kind{name: "stall", dead: true, local: true}, 3*time.Second

@@ -59,7 +59,7 @@ func (h *History) servedBy(node, key string, c *Call) bool {
 // notice returns how long it takes to know that the node is dead that the call met, and
 // others at the given time first. Of a server that was never reached nobody knows which
 // silence is unusual. Behind a shared name, replicas have a pool of their own, which finds
-// out by itself.
+// out by itself. So does the pool of dedicated connections.
 func (h *History) notice(f Fault, c *Call, since time.Duration) time.Duration {
 	if !f.local || len(h.Nodes) == 0 {
 		return h.Terms.Notice
@@ -69,7 +69,8 @@ func (h *History) notice(f Fault, c *Call, since time.Duration) time.Duration {
 	}
 	for i := range c.Commands {
 		cmd := &c.Commands[i]
-		if addr := cmp.Or(c.met(cmd).addr, h.nodeOf(f)); cmd.Outcome != Acked && !h.reached(addr, since) {
+		addr := cmp.Or(c.met(cmd).addr, h.nodeOf(f))
+		if cmd.Outcome != Acked && !(h.reached(addr, since) && (c.Kind != raw || h.lentBefore(since))) {
 			return max(h.Terms.Notice, h.Terms.Stall+300*time.Millisecond)
 		}
 	}
@@ -90,6 +91,13 @@ func (h *History) reached(addr string, by time.Duration) bool {
 		}
 	}
 	return slices.ContainsFunc(h.Log, func(e Execution) bool { return e.Node == addr && e.At >= asked && e.At <= by })
+}
+
+// lentBefore reports whether a call had a dedicated connection by that time.
+func (h *History) lentBefore(by time.Duration) bool {
+	return slices.ContainsFunc(h.Calls, func(c *Call) bool {
+		return c.Kind == raw && c.Ended <= by && slices.ContainsFunc(c.Commands, func(cmd Command) bool { return cmd.Outcome == Acked })
+	})
 }
 
 // nodeOf returns the address of the only node that the fault is of.
