@@ -45,7 +45,7 @@ type Error struct {
 type CommandError = Error
 
 // Error names the command, the node, the outcome and the cause, and ends for example with
-// "(after 5 tries in 0.9 s; node 127.0.0.1:7000 in trouble for 1.2 s)".
+// "(after 5 tries in 0.9 s; node 127.0.0.1:7000 unavailable for 1.2 s)".
 func (e *Error) Error() string {
 	parts := make([]string, 0, 3)
 	switch {

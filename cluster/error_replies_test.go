@@ -108,13 +108,13 @@ func TestLogOfAClient(t *testing.T) {
 	began := time.Now()
 	until(t, ctx, "the log says that there is trouble", func() bool {
 		require.Error(t, set())
-		return log.count("msg=trouble where=\"node "+redis.Addrs()[next]+"\"") > 0
+		return log.count("msg=outage where=\"node "+redis.Addrs()[next]+"\"") > 0
 	})
 	require.GreaterOrEqual(t, time.Since(began), time.Second)
 	redis.Inject(next, nil)
 	require.NoError(t, set())
-	until(t, ctx, "the log says that it is over", func() bool { return log.count(`msg="trouble over"`) == 1 })
-	require.Equal(t, 1, log.count("msg=trouble"))
+	until(t, ctx, "the log says that it is over", func() bool { return log.count(`msg="outage over"`) == 1 })
+	require.Equal(t, 1, log.count("msg=outage"))
 	require.Equal(t, 1, log.count("slots moved"))
 	require.Zero(t, log.count(canary))
 }

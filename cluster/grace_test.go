@@ -229,7 +229,7 @@ func TestNoOwnerGrace(t *testing.T) {
 		for _, key := range []string{key, keyOf(3, 4), keyOf(15, 16)} {
 			took, err = call(key)
 			require.ErrorIs(t, err, redislanes.ErrNoOwner)
-			require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " in trouble for 1."))
+			require.ErrorContains(t, err, fmt.Sprint("slot ", cluster.Slot(key), " unavailable for 1."))
 			require.Less(t, took, 5*time.Millisecond)
 		}
 		w.set(func() { w.slots = mapOf(nodeA) })

@@ -16,9 +16,9 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-// TestEarlierReplyEndsNoTrouble: what a node was sent before its outage began,
+// TestEarlierReplyEndsNoOutage: what a node was sent before its outage began,
 // and answers after it, does not prove that the outage has ended.
-func TestEarlierReplyEndsNoTrouble(t *testing.T) {
+func TestEarlierReplyEndsNoOutage(t *testing.T) {
 	for name, early := range map[string]radix.Action{
 		"shared": radix.Cmd(nil, "INCR", keyOf(0, 2)), "lent": radix.Cmd(nil, "BLPOP", keyOf(0, 2), "1"),
 	} {

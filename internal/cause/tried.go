@@ -19,7 +19,7 @@ type Tried struct {
 }
 
 // Error ends with, for example,
-// "(after 5 tries in 0.9 s; node 127.0.0.1:7000 in trouble for 1.2 s)".
+// "(after 5 tries in 0.9 s; node 127.0.0.1:7000 unavailable for 1.2 s)".
 func (t *Tried) Error() string {
 	tries := "1 try"
 	switch {
@@ -32,7 +32,7 @@ func (t *Tried) Error() string {
 	if t.Where == "" {
 		return fmt.Sprintf("%s (after %s)", why, tries)
 	}
-	return fmt.Sprintf("%s (after %s; %s in trouble for %s)", why, tries, t.Where, seconds(t.For))
+	return fmt.Sprintf("%s (after %s; %s unavailable for %s)", why, tries, t.Where, seconds(t.For))
 }
 
 // Unwrap returns Err.

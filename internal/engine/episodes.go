@@ -13,8 +13,8 @@ import (
 // slots or of slots without an owner has lasted for a second, and one when it is over.
 
 const (
-	isOver      = "trouble over"
-	isForgotten = "trouble not met any more"
+	isOver      = "outage over"
+	isForgotten = "outage not met any more"
 )
 
 // episodes are what the log is told of outages.
@@ -65,7 +65,7 @@ func (e *episodes) met(t *outage, code string, now time.Time) {
 	if code == "" {
 		code = "not sent"
 	}
-	e.log.Note(slog.LevelWarn, "trouble", "where", t.place(), "for", now.Sub(t.Since), "commands", code)
+	e.log.Note(slog.LevelWarn, "outage", "where", t.place(), "for", now.Sub(t.Since), "commands", code)
 }
 
 // isNews reports whether an outage since then is worth a line: one in each episode.

@@ -46,10 +46,10 @@ func (b *logbook) lines() []string {
 	return strings.Split(strings.TrimSpace(b.text.String()), "\n")
 }
 
-// TestLogOfTroubles: an outage is worth a line once it has lasted for a second and
+// TestLogOfOutages: an outage is worth a line once it has lasted for a second and
 // somebody meets it still, and one when it is over. All of one node share them, and so
 // do those of slots.
-func TestLogOfTroubles(t *testing.T) {
+func TestLogOfOutages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		book := newLogbook()
 		all := outages{episodes: episodes{log: book.journal}}
@@ -67,7 +67,7 @@ func TestLogOfTroubles(t *testing.T) {
 		all.note(reads, "LOADING", time.Time{}, time.Now())
 		require.Empty(t, book.lines(), "that of reads has not")
 		all.note(writes, "LOADING", time.Time{}, time.Now())
-		require.Equal(t, []string{`level=WARN msg=trouble where="node a:1" for=1s commands=LOADING`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg=outage where="node a:1" for=1s commands=LOADING`}, book.lines())
 		time.Sleep(time.Minute - 2*time.Second)
 		all.note(reads, "LOADING", time.Time{}, time.Now())
 		all.note(writes, "LOADING", time.Time{}, time.Now())
@@ -75,7 +75,7 @@ func TestLogOfTroubles(t *testing.T) {
 		require.Empty(t, book.lines(), "one line for all, and writes are refused still")
 		time.Sleep(time.Second)
 		all.succeeded("a:1", writing, 9, nil, all.events.Load())
-		require.Equal(t, []string{`level=INFO msg="trouble over" where="node a:1" after=1m0s`}, book.lines())
+		require.Equal(t, []string{`level=INFO msg="outage over" where="node a:1" after=1m0s`}, book.lines())
 		require.Empty(t, all.episodes.nodes)
 
 		for slot := range int32(100) {
@@ -85,12 +85,12 @@ func TestLogOfTroubles(t *testing.T) {
 		for slot := range int32(100) {
 			all.note(site{slot: slot}, "CLUSTERDOWN", time.Time{}, time.Now())
 		}
-		require.Equal(t, []string{`level=WARN msg=trouble where=slots for=2s commands=CLUSTERDOWN`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg=outage where=slots for=2s commands=CLUSTERDOWN`}, book.lines())
 		time.Sleep(2 * forgetOutage)
 		all.note(writes, "", time.Now().Add(-3*time.Second), time.Now())
 		require.Equal(t, []string{
-			`level=INFO msg="trouble not met any more" where=slots after=2m2s`,
-			`level=WARN msg=trouble where="node a:1" for=3s commands="not sent"`,
+			`level=INFO msg="outage not met any more" where=slots after=2m2s`,
+			`level=WARN msg=outage where="node a:1" for=3s commands="not sent"`,
 		}, book.lines())
 	})
 }
@@ -106,15 +106,15 @@ func TestLogOfKeysThatMove(t *testing.T) {
 			all.note(keys, "TRYAGAIN", time.Time{}, time.Now())
 			time.Sleep(lasting)
 		}
-		require.Equal(t, []string{`level=WARN msg=trouble where="keys of slots that move" for=1s commands=TRYAGAIN`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg=outage where="keys of slots that move" for=1s commands=TRYAGAIN`}, book.lines())
 		for range 2 {
 			all.note(keys, "TRYAGAIN", time.Time{}, time.Now())
 			all.note(slot, "CLUSTERDOWN", time.Time{}, time.Now())
 			time.Sleep(lasting)
 		}
-		require.Equal(t, []string{`level=WARN msg=trouble where=slots for=1s commands=CLUSTERDOWN`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg=outage where=slots for=1s commands=CLUSTERDOWN`}, book.lines())
 		all.succeeded("a:1", writing, 9, nil, all.events.Load())
-		require.Equal(t, []string{`level=INFO msg="trouble over" where=slots after=2s`}, book.lines())
+		require.Equal(t, []string{`level=INFO msg="outage over" where=slots after=2s`}, book.lines())
 	})
 }
 
@@ -135,7 +135,7 @@ func TestLogOfGaps(t *testing.T) {
 		require.Equal(t, []string{`level=WARN msg="slots have no owner" slots=100 for=1s`}, book.lines())
 		time.Sleep(time.Second)
 		all.succeeded("a:1", reading, 3, nil, all.events.Load())
-		require.Equal(t, []string{`level=INFO msg="trouble over" where="slots without an owner" after=2s`}, book.lines())
+		require.Equal(t, []string{`level=INFO msg="outage over" where="slots without an owner" after=2s`}, book.lines())
 	})
 }
 

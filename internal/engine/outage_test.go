@@ -9,8 +9,8 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// TestTroubles plays what befalls commands and asks when the outage of each site began.
-func TestTroubles(t *testing.T) {
+// TestOutages plays what befalls commands and asks when the outage of each site began.
+func TestOutages(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(1000, 0)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
@@ -91,9 +91,9 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// TestTroublesAreBounded: a server that refuses commands for ever new keys must
+// TestOutagesAreBounded: a server that refuses commands for ever new keys must
 // not make the client remember all of them.
-func TestTroublesAreBounded(t *testing.T) {
+func TestOutagesAreBounded(t *testing.T) {
 	t.Parallel()
 	var all outages
 	now := time.Now()
@@ -111,10 +111,10 @@ func TestTroublesAreBounded(t *testing.T) {
 	require.Empty(t, all.slots)
 }
 
-// TestTroubleOfASlotCostsOthersNothing: during an outage of a slot, the commands
+// TestOutageOfASlotCostsOthersNothing: during an outage of a slot, the commands
 // of all requests are looked at under one lock. Only those of the slot may cost
 // more than a look.
-func TestTroubleOfASlotCostsOthersNothing(t *testing.T) {
+func TestOutageOfASlotCostsOthersNothing(t *testing.T) {
 	var all outages
 	mget := []byte("*2\r\n$4\r\nMGET\r\n$1\r\nk\r\n")
 	all.note(site{slot: 7, command: fingerprint(mget)}, "LOADING", time.Time{}, time.Now())

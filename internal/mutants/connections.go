@@ -120,7 +120,7 @@ var connections = []promise{
 		{fault: "each failed dial is a line in the log", at: "internal/guard.Throttle.Due",
 			by: never("spacing"), tests: "./internal/guard TestThrottle"},
 		{fault: "each slot that refuses a command for a moment is a line in the log", at: "internal/engine.episode.isNews",
-			by: never("lasting"), tests: "./internal/engine TestLogOfTroubles"},
+			by: never("lasting"), tests: "./internal/engine TestLogOfOutages"},
 		{fault: "each slot that moves is a line in the log", at: "internal/engine.Client.noteMoved",
 			by: always("due"), tests: "./internal/engine TestLogOfMoves"},
 		{fault: "keys that move hide in the log that the cluster is down", at: "internal/engine.episodes.of",

@@ -71,7 +71,7 @@ var slotmap = []promise{
 	{"refreshes are spaced, and the first ones are quick", []mutant{
 		{fault: "a storm of refreshes", at: "internal/engine.refreshSpacing",
 			by: value("time.Millisecond"), tests: "./internal/engine TestRefreshesAreSpaced"},
-		{fault: "map: first refreshes of a trouble are as slow as later ones", at: "internal/engine.pacer.after",
+		{fault: "map: first refreshes of an outage are as slow as later ones", at: "internal/engine.pacer.after",
 			by: never("quick"), tests: "./internal/engine TestRefreshesAreSpaced"},
 	}},
 	{"a refresh waits for no dead or silent node", []mutant{

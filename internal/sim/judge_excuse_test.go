@@ -169,7 +169,7 @@ func TestExcuses(t *testing.T) {
 		},
 		"one line for several slots": {
 			"journal", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }, func(h *History) {
-				h.Lines = []Line{{At: 15 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}}
+				h.Lines = []Line{{At: 15 * time.Second, Text: "outage", Where: "slots", Lasted: time.Second}}
 			},
 		},
 		"a burst beside a dead node": {"grace", func(h *History) { h.Calls[6].Ended += time.Second }, crowd},

@@ -38,7 +38,7 @@ func manyLines(h *History) string {
 	for _, l := range h.Lines {
 		most := 0
 		switch {
-		case l.Text == "trouble" && l.Lasted < lasting:
+		case l.Text == "outage" && l.Lasted < lasting:
 			return fmt.Sprintf("the log was told at %v of a trouble that had lasted for %v: %s", l.At, l.Lasted, l.Where)
 		case l.Level < slog.LevelInfo:
 		case l.Text == "slots moved", l.Text == "refresh failed":
@@ -97,7 +97,7 @@ func (h *History) logs(where string, since, until time.Duration) (told bool) {
 		case l.At > until:
 			return told
 		case l.Where != where:
-		case l.Text == "trouble":
+		case l.Text == "outage":
 			if told = true; l.At >= since {
 				return true
 			}

@@ -320,15 +320,15 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"journal", "a line for each map", func(h *History) {
 			h.Lines = []Line{{At: time.Second, Text: "slots moved"}, {At: 2 * time.Second, Text: "slots moved"}}
 		}},
-		{"journal", "a line for what is over in a moment", func(h *History) { h.Lines = []Line{{Text: "trouble", Lasted: time.Millisecond}} }},
+		{"journal", "a line for what is over in a moment", func(h *History) { h.Lines = []Line{{Text: "outage", Lasted: time.Millisecond}} }},
 		{"journal", "no line for what lasts", func(h *History) { h.Terms.Logs = true; refuse(h, errUnserved(h)) }},
 		{"journal", "what moves hides what is nobody's", func(h *History) {
-			h.Terms.Logs, h.Lines = true, []Line{{At: 22 * time.Second, Text: "trouble", Where: "keys of slots that move", Lasted: time.Second}}
+			h.Terms.Logs, h.Lines = true, []Line{{At: 22 * time.Second, Text: "outage", Where: "keys of slots that move", Lasted: time.Second}}
 			refuse(h, errUnserved(h))
 		}},
 		{"journal", "a line of a trouble that was over before", func(h *History) {
 			h.Terms.Logs, h.Lines = true, []Line{
-				{At: 10 * time.Second, Text: "trouble", Where: "slots", Lasted: time.Second}, {At: 11 * time.Second, Text: "trouble over", Where: "slots"},
+				{At: 10 * time.Second, Text: "outage", Where: "slots", Lasted: time.Second}, {At: 11 * time.Second, Text: "outage over", Where: "slots"},
 			}
 			refuse(h, errUnserved(h))
 		}},

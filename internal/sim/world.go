@@ -117,7 +117,7 @@ func (w *world) line(r slog.Record) {
 		return true
 	})
 	switch l.Text {
-	case "trouble", "trouble over", "trouble not met any more", "slots moved", "refresh failed", "dial failed":
+	case "outage", "outage over", "outage not met any more", "slots moved", "refresh failed", "dial failed":
 		w.rec.note(func(h *History) { h.Lines = append(h.Lines, l) })
 	}
 }
