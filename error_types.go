@@ -100,7 +100,7 @@ func (c cause) As(target any) bool { return errors.As(c.error, target) }
 //
 // Some refusals may end soon: BUSY, LOADING, MASTERDOWN, too many clients, a text that no
 // server sends. After these the connection is dialled again with backoff, commands are sent
-// again within cluster.Config.DownGrace, and cluster.Config.New waits. Any other refusal is
+// again within cluster.Config.RetryWindow, and cluster.Config.New waits. Any other refusal is
 // final.
 type HandshakeError struct {
 	Command string // that was refused, such as AUTH; "" if the server refuses every command, or is no Redis server

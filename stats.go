@@ -34,14 +34,14 @@ type PoolStats struct {
 	Addr string // host:port
 	Kind string // "fixed", "adaptive" or "laned"
 
-	Size    int // connections that the pool may have; of a laned pool, without dedicated ones and slow lanes
-	Target  int // of these, those that it wants now: Size unless it has a range
-	Open    int // connections that it has, likewise; up to twice Size while some are silent
-	InUse   int // of these, those with a batch in flight or dedicated to a user
-	Idle    int // of these, the others
-	Dialing int
-	Lent    int // dedicated connections that a user has; of a laned pool, besides Open
-	Extra   int // connections of a laned pool besides Open: dedicated ones, with or without a user, and lanes for slow commands
+	Size      int // connections that the pool may have; of a laned pool, without dedicated ones and slow lanes
+	Target    int // of these, those that it wants now: Size unless it has a range
+	Open      int // connections that it has, likewise; up to twice Size while some are silent
+	InUse     int // of these, those with a batch in flight or dedicated to a user
+	Idle      int // of these, the others
+	Dialing   int
+	Dedicated int // dedicated connections that a user has; of a laned pool, besides Open
+	Extra     int // connections of a laned pool besides Open: dedicated ones, with or without a user, and lanes for slow commands
 
 	Capacity     int   // batches that may be in flight at a time
 	InFlight     int   // batches in flight; the PINGs of idle connections are none, here and above

@@ -14,7 +14,7 @@ import (
 type Trace struct {
 	// BeginRequest is called before a request is sent, by the goroutine that makes it. A
 	// request is one pipeline, one batch of pipeline.Counters, one round of commands of a
-	// radix action, or one action that has a connection to itself (see RequestStart.Lent).
+	// radix action, or one action that has a connection to itself (see RequestStart.Dedicated).
 	// The functions below are given the context that it returns; nil stands for ctx. It
 	// does not change the request, which ends with the context of the call.
 	BeginRequest func(ctx context.Context, s RequestStart) context.Context

@@ -19,9 +19,9 @@ type CommandNamer interface {
 
 // RequestStart is what is known of a request before it is sent.
 type RequestStart struct {
-	Commands int          // 0 if Lent is set and the action may send any number of them
-	Lent     bool         // it has a connection to itself: a blocking command, a transaction
-	Names    CommandNamer // of the commands; see Command
+	Commands  int          // 0 if Dedicated is set and the action may send any number of them
+	Dedicated bool         // it has a connection to itself: a blocking command, a transaction
+	Names     CommandNamer // of the commands; see Command
 }
 
 // Command returns the name of the commands, such as "INCRBY", in upper case; "" if
@@ -53,15 +53,15 @@ type GroupStart struct {
 
 	Commands int // with an ASKING before each that ASK has sent there
 	Bytes    int // that they have
-	Wave     int // 1 for the first groups of the request, 2 for those that go again, and so on
-	Groups   int // in the wave
+	Attempt  int // 1 for the groups that are sent first, 2 for those that are sent again, and so on
+	Groups   int // that are sent at the same time
 
 	Retried    int // commands that are sent again, but for redirects
 	Redirected int // commands that MOVED or ASK has sent there
 
-	// Lent says that the group goes over a connection that its request has to itself,
-	// where it may take as long as a command blocks. Its wave is the number of the try.
-	Lent bool
+	// Dedicated says that the group goes over a connection that its request has to itself,
+	// where it may take as long as a command blocks. Attempt is the number of the try.
+	Dedicated bool
 
 	Names CommandNamer // of the commands; see Command
 }

@@ -99,7 +99,7 @@ func TestSecondaryFallsBack(t *testing.T) {
 					return "$7\r\nreplica\r\n"
 				}, nodeA)
 				w.slots = mapOf(nodeA, nodeB)
-				client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1})
+				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
 				w.set(func() { w.dead[nodeB] = state == "dead" })
 				if state == "silent" {
 					err := client.DoSecondary(soon(t, 200*time.Millisecond), radix.Cmd(nil, "INCR", "k"))

@@ -54,7 +54,7 @@ var badAnswers = map[string]func(io.Writer, []string) bool{
 func TestCanaryInTrouble(t *testing.T) {
 	t.Parallel()
 	mine := newCoalMine()
-	config := cluster.Config{Logger: mine.logger(), RefreshEvery: -1, DownGrace: 10 * time.Millisecond,
+	config := cluster.Config{Logger: mine.logger(), RefreshEvery: -1, RetryWindow: 10 * time.Millisecond,
 		Dialer: lanes.Dialer{Username: "app", Password: "canary-password"}}
 	for name, answer := range badAnswers {
 		for kind, p := range poolKinds {

@@ -43,7 +43,7 @@ func TestCloseEndsWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(refuse, nodeA, nodeB)
-				client := w.open(t, cluster.Config{DownGrace: cluster.WhileContextLasts})
+				client := w.open(t, cluster.Config{RetryWindow: cluster.WhileContextLasts})
 				w.set(func() {
 					w.dead[nodeA], w.dead[nodeB], w.silent[nodeA], w.silent[nodeB] = dead, dead, silent, silent
 				})

@@ -34,8 +34,8 @@ type Config struct {
 	// server's reply stands. Default 8, at most 1,024; negative for none.
 	MaxRedirects int
 
-	// DownGrace is how long commands that did not run are sent again, with
-	// backoff and full jitter and within the context. These are commands
+	// RetryWindow is how long, after an outage begins, the client retries commands that did
+	// not run, with backoff and full jitter and within the context. These are commands
 	//
 	//   - that were not sent,
 	//   - that the server refused for now: TRYAGAIN, CLUSTERDOWN, LOADING, MASTERDOWN,
@@ -47,10 +47,15 @@ type Config struct {
 	// call tries once and fails at once, until a command succeeds there or the slots have
 	// moved. The outage of a node that says nothing, and refuses no connection, begins when
 	// it falls silent. The client notices that half a second later. From then on, calls that
-	// have less time left than DownGrace do not wait for the node.
+	// have less time left than RetryWindow do not wait for the node.
 	//
 	// Default 1 s, in which a failover may happen, at least 1 ms. [WhileContextLasts] lets
 	// calls wait for as long as their contexts; a negative value means no retries.
+	RetryWindow time.Duration
+
+	// DownGrace is the former name of RetryWindow, for which it stands if that is 0.
+	//
+	// Deprecated: use RetryWindow. It goes with the first tag.
 	DownGrace time.Duration
 
 	// Slow adds names to the [SlowCommands], and Fast removes names from them, in upper or
@@ -95,7 +100,7 @@ type Config struct {
 	// A proxy makes up errors after a command may have run. An error text that no Redis or
 	// Valkey server sends therefore means redislanes.ErrUnknownOutcome, also if a module or a
 	// script made it up. Commands that only read, or that were marked as idempotent, are sent
-	// again within DownGrace, unless they are scripts.
+	// again within RetryWindow, unless they are scripts.
 	Standalone bool
 
 	// NoIdentity leaves out the questions by which the client makes sure of servers, for
@@ -135,7 +140,7 @@ type Config struct {
 }
 
 // Sentinel is how Redis Sentinel is asked for a primary. A failover changes the map as in a
-// cluster: within Config.DownGrace, commands that did not run are sent again to the new
+// cluster: within Config.RetryWindow, commands that did not run are sent again to the new
 // primary.
 //
 // A Sentinel is believed if two things hold. The server that it names replies to ROLE that it
@@ -154,7 +159,7 @@ type Sentinel struct {
 	Dialer lanes.Dialer
 }
 
-// WhileContextLasts is a [Config.DownGrace] without an end: calls try again until
+// WhileContextLasts is a [Config.RetryWindow] without an end: calls try again until
 // they succeed or their context ends. Give them one with a deadline.
 const WhileContextLasts = engine.WhileContextLasts
 
@@ -206,11 +211,14 @@ func readStats(t *redislanes.Trace, read func() redislanes.Stats) (err error) {
 
 // settings returns what the client runs on, or an error that names the field and the value.
 func (c Config) settings() (s engine.Config, err error) {
+	if c.RetryWindow == 0 {
+		c.RetryWindow = c.DownGrace
+	}
 	if err := c.validate(); err != nil {
 		return s, err
 	}
 	s = engine.Config{
-		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
+		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, RetryWindow: c.RetryWindow,
 		AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
 		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Trace: c.Trace, TraceOneIn: c.TraceOneIn,
 	}

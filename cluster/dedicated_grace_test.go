@@ -64,7 +64,7 @@ func TestLentToSecondary(t *testing.T) {
 			return map[string]string{nodeA: "$7\r\nprimary\r\n", nodeB: "$7\r\nreplica\r\n"}[addr]
 		}, nodeA)
 		w.slots = mapOf(nodeA, nodeB)
-		client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1})
+		client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
 		get := func() (got string) {
 			require.NoError(t, client.DoSecondary(soon(t, time.Second), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 				return conn.Do(ctx, radix.Cmd(&got, "GET", "k"))

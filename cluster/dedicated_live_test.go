@@ -67,7 +67,7 @@ func TestBlockingCommandsAreLentAConnection(t *testing.T) {
 				requireFreeLanes(t, client)
 				require.NoError(t, client.Do(ctx, radix.Cmd(nil, test.unblock[0], test.unblock[1:]...)))
 				require.NoError(t, <-done)
-				require.Zero(t, stats(client).Lent)
+				require.Zero(t, stats(client).Dedicated)
 			})
 		}
 	}
@@ -105,7 +105,7 @@ func dials(client *cluster.Client) (n uint64) {
 func requireFreeLanes(t *testing.T, client *cluster.Client) {
 	ctx := within(t, 10*time.Second)
 	s := stats(client)
-	require.Equal(t, []int{1, 0, 0}, []int{s.Lent, s.InFlight, s.SlowInFlight})
+	require.Equal(t, []int{1, 0, 0}, []int{s.Dedicated, s.InFlight, s.SlowInFlight})
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "GET", "{b}text")))
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "HGETALL", "{b}hash")))
 }
@@ -140,7 +140,7 @@ func TestTransactionsAreLentAConnection(t *testing.T) {
 			return conn.Do(ctx, radix.Cmd(&exec, "EXEC"))
 		})))
 		require.Equal(t, disturbed, exec.Null)
-		require.Zero(t, stats(client).Lent)
+		require.Zero(t, stats(client).Dedicated)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestScriptsMayBeLentAConnection(t *testing.T) {
 	} else {
 		require.True(t, got.Null)
 	}
-	require.Zero(t, stats(client).Lent)
+	require.Zero(t, stats(client).Dedicated)
 
 	alone := radix.CmdConfig{ActionProperties: func(_ string, args ...string) radix.ActionProperties {
 		return radix.ActionProperties{Keys: args[2:3], CanRetry: true}

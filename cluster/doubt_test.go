@@ -55,7 +55,7 @@ func newLostReply(name, reply string) *lostReply {
 
 func (l *lostReply) trace() *redislanes.Trace {
 	return &redislanes.Trace{EndRequest: func(_ context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
-		if !s.Lent {
+		if !s.Dedicated {
 			l.request = r
 		}
 	}}
@@ -167,7 +167,7 @@ func TestReadsLeaveNoDoubt(t *testing.T) {
 func TestDoubtAtTheEndOfTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLostReply("SET", "")
-		client := l.open(t, cluster.Config{RefreshEvery: -1, DownGrace: time.Hour})
+		client := l.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: time.Hour})
 		p := pipeline.New(client)
 		set := p.Cmd("SET", "k", "v").Idempotent()
 		require.Error(t, p.Do(soon(t, 300*time.Millisecond)))

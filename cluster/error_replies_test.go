@@ -34,7 +34,7 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			redis := redistest.StartEmulated(t, 3)
-			client := open(t, cluster.Config{Pool: config, RefreshEvery: -1, DownGrace: -1}, redis.Addrs())
+			client := open(t, cluster.Config{Pool: config, RefreshEvery: -1, RetryWindow: -1}, redis.Addrs())
 			ctx := within(t, 20*time.Second)
 			key := "k"
 			owner := redis.Owner(cluster.Slot(key))
@@ -82,7 +82,7 @@ func TestLogOfAClient(t *testing.T) {
 	redis := redistest.StartEmulated(t, 3)
 	log := new(logged)
 	client := open(t, cluster.Config{
-		DownGrace: -1, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		RetryWindow: -1, Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}, redis.Addrs())
 	ctx := within(t, 20*time.Second)
 	const key = "canary"

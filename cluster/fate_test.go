@@ -210,7 +210,7 @@ func TestUnlistedIsRepeatedIfSafe(t *testing.T) {
 	require.NoError(t, p.Do(ctx))
 	require.Equal(t, 2, m.called("SET"))
 
-	m, client = newGrump(t, cluster.Config{Standalone: true, DownGrace: 50 * time.Millisecond})
+	m, client = newGrump(t, cluster.Config{Standalone: true, RetryWindow: 50 * time.Millisecond})
 	m.arm("GET", "upstream failure", 1<<30)
 	err := client.Do(ctx, radix.Cmd(nil, "GET", "k"))
 	require.ErrorIs(t, err, redislanes.ErrUnknownOutcome)
@@ -226,7 +226,7 @@ func TestFatesAroundAHit(t *testing.T) {
 	for _, standalone := range []bool{false, true} {
 		for _, text := range fateTexts {
 			for _, command := range []string{"SET", "PTTL", "EXPIRE"} {
-				m, client := newGrump(t, cluster.Config{Standalone: standalone, DownGrace: 10 * time.Millisecond})
+				m, client := newGrump(t, cluster.Config{Standalone: standalone, RetryWindow: 10 * time.Millisecond})
 				counters := pipeline.NewCounters(client, pipeline.CountersConfig{ExpireEveryHit: command == "EXPIRE"})
 				m.arm(command, text, 1<<30)
 				hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Minute}}

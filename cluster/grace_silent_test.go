@@ -113,7 +113,7 @@ func TestSilentNodeMayComeBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
-				client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: c.grace})
+				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: c.grace})
 				incr := func() radix.Action { return radix.Cmd(nil, "INCR", keyOf(0, 2)) } // radix uses one again once it is done
 				require.NoError(t, client.Do(t.Context(), incr()))
 				w.set(func() { w.silent[nodeA] = true })

@@ -190,8 +190,8 @@ func TestGraceSettings(t *testing.T) {
 		t.Run(m.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, _ := m.sick()
-				none := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1})
-				long := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: cluster.WhileContextLasts})
+				none := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
+				long := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: cluster.WhileContextLasts})
 				w.set(func() { w.dead[nodeA] = m.text == "" })
 				began := time.Now()
 				call := func(client *cluster.Client) error {
@@ -301,7 +301,7 @@ func TestTriesAreThoseThatWereMade(t *testing.T) {
 			asked.Add(1)
 			return "-LOADING for ever\r\n"
 		}, nodeA)
-		client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: time.Hour})
+		client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: time.Hour})
 		err := client.Do(soon(t, 100*time.Millisecond), radix.Cmd(nil, "INCR", "k"))
 		var outage *cause.Tried
 		require.ErrorAs(t, err, &outage)

@@ -185,7 +185,7 @@ func watched(t *testing.T, answer func(cmd []string) string) (*world, *cluster.C
 		w.set(func() { w.dead[nodeB] = true })
 		return one
 	}
-	config := cluster.Config{RefreshEvery: -1, DownGrace: -1, Dialer: lanes.Dialer{NetDial: w.dial}}
+	config := cluster.Config{RefreshEvery: -1, RetryWindow: -1, Dialer: lanes.Dialer{NetDial: w.dial}}
 	client, err := config.New(t.Context(), []string{nodeA, nodeB})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })

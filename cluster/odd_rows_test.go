@@ -81,7 +81,7 @@ func TestOddNodeOfAMap(t *testing.T) {
 			require.Equal(t, 8192, running.Stats().Slots, "the new map, although it has an odd row")
 
 			var log lockedBuffer
-			client := open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))}, []string{f.addr()})
+			client := open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1, Logger: slog.New(slog.NewTextHandler(&log, nil))}, []string{f.addr()})
 			for range 3 {
 				require.NoError(t, client.Sync(ctx))
 			}
@@ -113,7 +113,7 @@ func TestAddrMapHasNoAddressForANode(t *testing.T) {
 		}
 		return addr
 	}
-	client := open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1, AddrMap: addrMap}, []string{f.addr()})
+	client := open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1, AddrMap: addrMap}, []string{f.addr()})
 	require.NoError(t, client.Sync(ctx))
 	require.Equal(t, 8192, client.Stats().Slots)
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", redistest.KeyInSlot(0, "odd"))))

@@ -63,7 +63,7 @@ func TestLostReplies(t *testing.T) {
 func TestRefusedIsAnOutcome(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 1)
-	client := open(t, cluster.Config{DownGrace: -1}, e.Addrs())
+	client := open(t, cluster.Config{RetryWindow: -1}, e.Addrs())
 	e.Inject(0, func(cmd string, _ []string) string {
 		if cmd == "INCRBY" {
 			return "CLUSTERDOWN The cluster is down"

@@ -46,9 +46,9 @@ func newPathTest(t *testing.T) *pathTest {
 	f := newFake(t)
 	f.answer = func(w io.Writer, cmd []string) bool {
 		if strings.EqualFold(cmd[0], p.command.Load().(string)) {
-			lent := p.pool.Stats().Lent
+			lent := p.pool.Stats().Dedicated
 			for _, n := range p.client.Stats().Nodes {
-				lent += n.Pool.Lent
+				lent += n.Pool.Dedicated
 			}
 			p.lent.Store(lent > 0)
 		}

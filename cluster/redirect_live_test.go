@@ -88,7 +88,7 @@ func TestTryAgain(t *testing.T) {
 	t.Parallel()
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	ctx := within(t, 30*time.Second)
-	client := open(t, cluster.Config{DownGrace: time.Hour, RefreshEvery: -1}, real.Addrs())
+	client := open(t, cluster.Config{RetryWindow: time.Hour, RefreshEvery: -1}, real.Addrs())
 	slot := cluster.Slot("{again}")
 	from, err := real.Owner(ctx, slot)
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestRefusedForNow(t *testing.T) {
 func TestRefusedForGood(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
-	client := open(t, cluster.Config{DownGrace: 20 * time.Millisecond}, e.Addrs())
+	client := open(t, cluster.Config{RetryWindow: 20 * time.Millisecond}, e.Addrs())
 	var tries atomic.Int64
 	for node := range 3 {
 		e.Inject(node, func(cmd string, _ []string) string {

@@ -65,7 +65,7 @@ func TestAnotherReplicaBeforeThePrimary(t *testing.T) {
 						return bulk(addr)
 					})
 					w.slots = mapOf(nodeA, nodeB, nodeC)
-					client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1})
+					client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
 					from := func() string {
 						got, err := read(soon(t, 200*time.Millisecond), client, "key")
 						require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestSilentReplica(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(func(addr string, _ []string) string { return bulk(addr) })
 				w.slots = mapOf(nodeA, nodeB, nodeC)
-				client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1})
+				client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1})
 				usual, err := read(soon(t, time.Second), client, "key")
 				require.NoError(t, err)
 				w.set(func() { w.silent[usual] = true })
@@ -214,7 +214,7 @@ func TestZones(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(func(addr string, _ []string) string { return bulk(addr) })
 				w.slots = test.slots
-				test.config.RefreshEvery, test.config.DownGrace = -1, -1
+				test.config.RefreshEvery, test.config.RetryWindow = -1, -1
 				client := w.open(t, test.config)
 				all := func() (from []string) {
 					for _, key := range redistest.KeysInSlots(20, "zone") {

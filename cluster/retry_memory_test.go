@@ -25,7 +25,7 @@ func TestLongTriesNeedNoMemory(t *testing.T) {
 			}
 			return one
 		}, nodeA, nodeB)
-		client := w.open(t, cluster.Config{RefreshEvery: -1, DownGrace: cluster.WhileContextLasts})
+		client := w.open(t, cluster.Config{RefreshEvery: -1, RetryWindow: cluster.WhileContextLasts})
 		p := pipeline.New(client)
 		done := make(chan error, 1)
 		sick, well := p.IncrBy(keyOf(0, 2), 1), p.IncrBy(keyOf(1, 2), 1)

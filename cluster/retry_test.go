@@ -41,7 +41,7 @@ func refuse(e *redistest.Emulated, n int32, text, name, key string) *atomic.Int3
 func TestRedirectedDoNotWaitForRefused(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
-	client := open(t, cluster.Config{DownGrace: time.Hour, RefreshEvery: -1}, e.Addrs())
+	client := open(t, cluster.Config{RetryWindow: time.Hour, RefreshEvery: -1}, e.Addrs())
 	const moved = "{moved}"
 	e.Move(cluster.Slot(moved), (e.Owner(cluster.Slot(moved))+1)%3)
 	refuse(e, 1<<30, "TRYAGAIN later", "INCRBY", "refused")
@@ -141,7 +141,7 @@ func TestDeadNode(t *testing.T) {
 	e := redistest.StartEmulated(t, 3)
 	keys := redistest.KeysInSlots(12, "dead")
 	const grace = 300 * time.Millisecond
-	client := open(t, cluster.Config{DownGrace: grace, RefreshEvery: -1}, e.Addrs())
+	client := open(t, cluster.Config{RetryWindow: grace, RefreshEvery: -1}, e.Addrs())
 	ctx := within(t, 20*time.Second)
 	p := pipeline.New(client)
 	call := func() (failed, waited time.Duration, err error) {
@@ -200,7 +200,7 @@ func TestWriteToReplica(t *testing.T) {
 func TestDemotedServer(t *testing.T) {
 	t.Parallel()
 	server, other := servers.StartServer(t, servers.Options{}), servers.StartServer(t, servers.Options{})
-	client := open(t, cluster.Config{DownGrace: time.Hour}, server.Addrs())
+	client := open(t, cluster.Config{RetryWindow: time.Hour}, server.Addrs())
 	ctx := within(t, 20*time.Second)
 	p := pipeline.New(client)
 	p.IncrBy("k", 1)
@@ -228,7 +228,7 @@ func TestTooManyClients(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	ctx := within(t, 20*time.Second)
-	client := open(t, cluster.Config{DownGrace: time.Hour}, server.Addrs())
+	client := open(t, cluster.Config{RetryWindow: time.Hour}, server.Addrs())
 	conn, err := (radix.Dialer{}).Dial(ctx, "tcp", server.Addrs()[0])
 	require.NoError(t, err)
 	defer conn.Close()

@@ -70,7 +70,7 @@ func stats(c *cluster.Client) (sum redislanes.PoolStats) {
 	for _, n := range c.Stats().Nodes {
 		sum.InFlight += n.Pool.InFlight
 		sum.SlowInFlight += n.Pool.SlowInFlight
-		sum.Lent += n.Pool.Lent
+		sum.Dedicated += n.Pool.Dedicated
 		sum.Waiters += n.Pool.Waiters
 	}
 	return sum

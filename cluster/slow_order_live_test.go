@@ -73,7 +73,7 @@ func TestSlowKeepsTheOrderOfItsSlot(t *testing.T) {
 func TestSlowTotalsAreExact(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
-	client := open(t, cluster.Config{DownGrace: time.Hour}, e.Addrs())
+	client := open(t, cluster.Config{RetryWindow: time.Hour}, e.Addrs())
 	keys := redistest.KeysInSlots(12, "exact")
 	var commands atomic.Int32
 	for node := range e.Addrs() {

@@ -27,7 +27,7 @@ type path struct {
 // paths are all of them. The pools are as small as they can be, so that each
 // connection was used before.
 func paths() map[string]path {
-	fixed, laned := pool.Fixed{Size: 1}, pool.Laned{Lanes: 1, SlowLanes: 1, MaxLent: 1}
+	fixed, laned := pool.Fixed{Size: 1}, pool.Laned{Lanes: 1, SlowLanes: 1, MaxDedicated: 1}
 	incr := func(ctx context.Context, c *cluster.Client) error { return c.Do(ctx, radix.Cmd(nil, "INCR", "k")) }
 	blpop := func(ctx context.Context, c *cluster.Client) error {
 		return c.Do(ctx, radix.Cmd(nil, "BLPOP", "k", "1"))

@@ -115,7 +115,7 @@ func TestClusterThatMayNotBeAsked(t *testing.T) {
 	dialer := lanes.Dialer{Username: "app", Password: "secret"}
 	_, err := cluster.Config{Dialer: dialer}.New(ctx, real.Addrs()[:1])
 	require.ErrorContains(t, err, "Config.Standalone")
-	client := open(t, cluster.Config{Standalone: true, Dialer: dialer, DownGrace: cluster.WhileContextLasts}, real.Addrs()[:1])
+	client := open(t, cluster.Config{Standalone: true, Dialer: dialer, RetryWindow: cluster.WhileContextLasts}, real.Addrs()[:1])
 	keys := redistest.KeysInSlots(30, "unasked")
 	p := pipeline.New(client)
 	set := func() {

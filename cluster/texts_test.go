@@ -51,7 +51,7 @@ func calls(on caller) map[string]func(context.Context) error {
 func TestErrorsNameCommandNodeAndCause(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
-	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}, DownGrace: time.Millisecond, RefreshEvery: -1}, e.Addrs())
+	client := open(t, cluster.Config{Pool: pool.Laned{Lanes: 1}, RetryWindow: time.Millisecond, RefreshEvery: -1}, e.Addrs())
 	require.NoError(t, client.Do(within(t, time.Second), radix.Cmd(nil, "HSET", "k", "f", "v")))
 	addr := client.Primary(cluster.Slot("k"))
 	sets, err := client.Clients()

@@ -162,7 +162,7 @@ func TestNodesJoinAndLeave(t *testing.T) {
 	// (CLUSTER_WRITABLE_DELAY in the server's source is 2 s).
 	client := open(t, cluster.Config{
 		Dialer:       lanes.Dialer{ClientName: name},
-		DownGrace:    cluster.WhileContextLasts,
+		RetryWindow:  cluster.WhileContextLasts,
 		RefreshEvery: time.Second, // no key is in the slots that move last
 	}, real.Addrs()[:1])
 	l := startTraffic(client, 8, keys)

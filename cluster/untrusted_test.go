@@ -63,7 +63,7 @@ func TestRedirectsToEverNewAddresses(t *testing.T) {
 		return err == nil
 	}
 	f.start()
-	client := open(t, cluster.Config{RefreshEvery: -1, DownGrace: -1, Pool: pool.Laned{Lanes: 1}}, []string{f.addr()})
+	client := open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1, Pool: pool.Laned{Lanes: 1}}, []string{f.addr()})
 	before := runtime.NumGoroutine()
 	p := pipeline.New(client)
 	for range 1000 {

@@ -22,7 +22,7 @@ func (c Config) validate() error {
 	}
 	if err := cmp.Or(
 		setting.DurationOrNone("cluster: Config.RefreshEvery", c.RefreshEvery, engine.LeastRefreshEvery, 0, "never"),
-		setting.DurationOrNone("cluster: Config.DownGrace", c.DownGrace, setting.Least, 0, "none"),
+		setting.DurationOrNone("cluster: Config.RetryWindow", c.RetryWindow, setting.Least, 0, "none"),
 	); err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type Dialer struct {
 	// a password can change while the program runs. It is called from many
 	// goroutines. Its error fails the dial. If a server refuses what it has returned
 	// (WRONGPASS, NOAUTH, an expired token), it is asked again: New goes on until its
-	// context ends, and commands are retried within cluster.Config.DownGrace. A Password
+	// context ends, and commands are retried within cluster.Config.RetryWindow. A Password
 	// that a server refuses is final.
 	Credentials func(ctx context.Context) (username, password string, err error)
 

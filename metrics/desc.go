@@ -50,24 +50,24 @@ type poolMetric struct {
 
 var poolMetrics = [...]poolMetric{
 	{"pool_max_connections",
-		"Connections that the pool may have. A laned pool may have lent ones and lanes for slow commands besides.",
+		"Connections that the pool may have. A laned pool may have dedicated ones and lanes for slow commands as well.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Size) }},
 	{"pool_target_connections",
 		"Connections that the pool wants now: max connections, or fewer if their number follows the load.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Target) }},
 	{"pool_open_connections",
-		"Connections that the pool has, in use or idle. Lent connections of a laned pool and its lanes for slow commands are not among them.",
+		"Connections that the pool has, in use or idle. Dedicated connections of a laned pool and its lanes for slow commands are not among them.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Open) }},
 	{"pool_in_use_connections",
-		"Open connections that have a batch in flight or are lent.",
+		"Open connections that have a batch in flight or are dedicated to a user.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.InUse) }},
 	{"pool_idle_connections",
 		"Open connections that nobody uses.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Idle) }},
-	{"pool_lent_connections",
-		"Connections lent to one user, for a transaction or a blocking command. " +
-			"They are among the open ones, but besides them if the pool is laned.",
-		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Lent) }},
+	{"pool_dedicated_connections",
+		"Connections dedicated to one user, for a transaction or a blocking command. " +
+			"Open connections include them, except in a laned pool.",
+		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Dedicated) }},
 	{"pool_dialing_connections",
 		"Connections that are being made.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Dialing) }},
@@ -134,7 +134,7 @@ var (
 		"Attempts to connect to a node that ended, by result (success or error).", counter, dialLabels}
 	closedMetric = metric{"connections_closed_total",
 		"Connections closed, by reason. client and idle are normal: the program closed the client, " +
-			"a pool shrank or a lent connection was not needed any more.", counter, closedLabels}
+			"a pool shrank or a dedicated connection was not needed any more.", counter, closedLabels}
 	errorRepliesMetric = metric{"error_replies_total",
 		"Error replies of the node, by code (OOM, CLUSTERDOWN and so on; other). " +
 			"Those after which the client went elsewhere or tried again are among them.", counter, replyLabels}
@@ -172,7 +172,7 @@ var (
 		help: "Time that those who found no free connection waited for one, served or not.", labels: poolLabels}
 	tripTimeMetric = metric{name: "trip_duration_seconds",
 		help: "Time from when a group of commands was sent to a node, or had to wait for a connection to it, to the last of its " +
-			"replies. Actions that are lent a connection are in none.", labels: poolLabels}
+			"replies. Actions over dedicated connections are not counted.", labels: poolLabels}
 	commandsMetric = metric{name: "commands_total",
 		help:   "Commands of requests that ended, by result (success or error; without a reply is an error).",
 		labels: []string{"result"}}

@@ -84,7 +84,7 @@ func usable(labels prometheus.Labels) error {
 // endRequest leaves out requests with a connection to themselves: a command may block
 // for as long as it likes.
 func (h *histograms) endRequest(_ context.Context, s redislanes.RequestStart, r redislanes.RequestInfo) {
-	if s.Lent || int(r.Outcome) >= len(h.took) {
+	if s.Dedicated || int(r.Outcome) >= len(h.took) {
 		return
 	}
 	h.took[r.Outcome].Observe(r.Took.Seconds())
@@ -101,7 +101,7 @@ func add(c prometheus.Counter, n int) {
 }
 
 func (h *histograms) endGroup(_ context.Context, s redislanes.GroupStart, g redislanes.GroupInfo) {
-	if of := h.of(s.Pool); of != nil && !s.Lent {
+	if of := h.of(s.Pool); of != nil && !s.Dedicated {
 		of.trips.Observe(g.Took.Seconds())
 	}
 }

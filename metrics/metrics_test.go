@@ -109,7 +109,7 @@ type counts struct{ begun, ended, groups, groupsEnded int }
 func (c *counts) trace() *redislanes.Trace {
 	return &redislanes.Trace{
 		BeginRequest: func(ctx context.Context, s redislanes.RequestStart) context.Context {
-			if s.Command() != "INCRBY" && !s.Lent {
+			if s.Command() != "INCRBY" && !s.Dedicated {
 				panic("another command")
 			}
 			c.begun++

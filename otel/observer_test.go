@@ -98,7 +98,7 @@ func TestSpansOfTrouble(t *testing.T) {
 	e := redistest.StartEmulated(t, 2)
 	ways := redistest.StartProxies(t, e.Addrs())
 	b := newBackend(t, sdktrace.AlwaysSample())
-	client := b.client(t, cluster.Config{DownGrace: -1, AddrMap: ways.AddrMap}, e.Addrs())
+	client := b.client(t, cluster.Config{RetryWindow: -1, AddrMap: ways.AddrMap}, e.Addrs())
 	key := redistest.KeysInSlots(1, "trouble")[0]
 	ctx := within(t)
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", key, "text")))
@@ -256,7 +256,7 @@ func TestNothingForWhatIsNotRecorded(t *testing.T) {
 
 // requestOf tells of one request with one group.
 func requestOf(ctx context.Context, trace *redislanes.Trace, p *redislanes.PoolInfo) {
-	request, group := redislanes.RequestStart{Commands: 1}, redislanes.GroupStart{Pool: p, Commands: 1, Wave: 1, Groups: 1}
+	request, group := redislanes.RequestStart{Commands: 1}, redislanes.GroupStart{Pool: p, Commands: 1, Attempt: 1, Groups: 1}
 	in := trace.BeginRequest(ctx, request)
 	below := trace.BeginGroup(in, group)
 	trace.EndGroup(below, group, redislanes.GroupInfo{Took: time.Millisecond})

@@ -75,7 +75,7 @@ func (o *Observer) beginGroup(ctx context.Context, s redislanes.GroupStart) cont
 	return o.begin(ctx, s, time.Now())
 }
 
-func only(s redislanes.GroupStart) bool { return s.Groups == 1 && s.Wave == 1 }
+func only(s redislanes.GroupStart) bool { return s.Groups == 1 && s.Attempt == 1 }
 
 // begin begins the span of a group.
 func (o *Observer) begin(ctx context.Context, s redislanes.GroupStart, at time.Time) context.Context {

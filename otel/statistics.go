@@ -117,9 +117,9 @@ func (o *Observer) observe(to metric.Observer, s redislanes.Stats) {
 func (o *Observer) observePool(to metric.Observer, role string, s *redislanes.PoolStats) {
 	m := &o.instruments.observed
 	set := metric.WithAttributeSet(attribute.NewSet(o.poolAttrs(s.Addr, role)...))
-	lent := min(s.Lent, s.Extra)
-	to.ObserveInt64(m.count.Inst(), int64(s.InUse+lent), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateUsed)))
-	to.ObserveInt64(m.count.Inst(), int64(s.Idle+s.Extra-lent), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateIdle)))
+	dedicated := min(s.Dedicated, s.Extra)
+	to.ObserveInt64(m.count.Inst(), int64(s.InUse+dedicated), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateUsed)))
+	to.ObserveInt64(m.count.Inst(), int64(s.Idle+s.Extra-dedicated), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateIdle)))
 	to.ObserveInt64(m.max.Inst(), int64(s.Size), set)
 	to.ObserveInt64(m.idleMax.Inst(), int64(s.Size), set)
 	to.ObserveInt64(m.pending.Inst(), int64(s.Waiters), set)

@@ -25,7 +25,7 @@ func TestCloseEndsWhatHasNoEnd(t *testing.T) {
 		}
 		return ""
 	})
-	client := open(t, cluster.Config{DownGrace: cluster.WhileContextLasts}, e.Addrs())
+	client := open(t, cluster.Config{RetryWindow: cluster.WhileContextLasts}, e.Addrs())
 	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
 	const calls = 3
 	cancelable, cancel := context.WithCancel(t.Context())

@@ -52,7 +52,7 @@ func Example_failOpen() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	client, err := cluster.Config{DownGrace: -1}.New(ctx, servers.Addrs()) // do not wait for a failover
+	client, err := cluster.Config{RetryWindow: -1}.New(ctx, servers.Addrs()) // do not wait for a failover
 	if err != nil {
 		log.Fatal(err)
 	}

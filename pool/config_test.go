@@ -68,7 +68,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Fixed{Options: Options{MaxAge: time.Second - 1}}, "Fixed.MaxAge = 999.999999ms: must be at least 1s"},
 		{Laned{Options: Options{MaxAge: -1}}, "Laned.MaxAge = -1ns: must be at least 1s"},
 		{Laned{MaxInFlight: -1}, "Laned.MaxInFlight = -1"},
-		{Laned{MaxLent: -1}, "Laned.MaxLent = -1"},
+		{Laned{MaxDedicated: -1}, "Laned.MaxDedicated = -1"},
 		{Laned{SlowLanes: -1}, "Laned.SlowLanes = -1"},
 		{Laned{SlowLanes: 3, NoSlowLanes: true}, "Laned.SlowLanes = 3 although NoSlowLanes is set"},
 		{Laned{Options: Options{MaxWaiters: -1}}, "Laned.MaxWaiters = -1"},
@@ -78,7 +78,7 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 		{Laned{Lanes: 1e9}, "Laned.Lanes = 1000000000: must be at most 1024"},
 		{Laned{MaxLanes: 1025}, "Laned.MaxLanes = 1025: must be at most 1024"},
 		{Laned{SlowLanes: 1e9}, "Laned.SlowLanes = 1000000000: must be at most 1024"},
-		{Laned{MaxLent: 65537}, "Laned.MaxLent = 65537: must be at most 65536"},
+		{Laned{MaxDedicated: 65537}, "Laned.MaxDedicated = 65537: must be at most 65536"},
 		{Laned{MaxInFlight: 1e9}, "Laned.MaxInFlight = 1000000000: must be at most 1048576"},
 		{Fixed{Options: Options{MaxWaiters: 1e9}}, "Fixed.MaxWaiters = 1000000000: must be at most 1048576"},
 		{Fixed{Options: Options{StallTimeout: -1}}, "Fixed.StallTimeout = -1ns"},
@@ -108,14 +108,14 @@ func TestSettings(t *testing.T) {
 	fixed.Kind, fixed.Max = nodepool.KindFixed, 7
 	adaptive.Kind, adaptive.Min, adaptive.Max, adaptive.IdleTimeout = nodepool.KindAdaptive, 8, 9, 10*time.Second
 	laned.Kind, laned.Min, laned.Max, laned.IdleTimeout = nodepool.KindLaned, 11, 12, 13*time.Second
-	laned.SlowLanes, laned.MaxInFlight, laned.MaxQueued, laned.MaxLent = 14, 15, 16, 17
+	laned.SlowLanes, laned.MaxInFlight, laned.MaxQueued, laned.MaxDedicated = 14, 15, 16, 17
 	for _, c := range []struct {
 		set  Config
 		want nodepool.Settings
 	}{
 		{Fixed{Size: 7, Options: o}, fixed},
 		{Adaptive{Min: 8, Max: 9, IdleTimeout: 10 * time.Second, Options: o}, adaptive},
-		{&Laned{Lanes: 11, MaxLanes: 12, IdleTimeout: 13 * time.Second, SlowLanes: 14, MaxInFlight: 15, MaxQueuedBytes: 16, MaxLent: 17, Options: o}, laned},
+		{&Laned{Lanes: 11, MaxLanes: 12, IdleTimeout: 13 * time.Second, SlowLanes: 14, MaxInFlight: 15, MaxQueuedBytes: 16, MaxDedicated: 17, Options: o}, laned},
 		{Laned{NoSlowLanes: true}, nodepool.Settings{Kind: nodepool.KindLaned, SlowLanes: -1}},
 	} {
 		got, err := nodepool.Of(c.set)

@@ -60,8 +60,13 @@ type Laned struct {
 	// on its way to the socket. Default 8 MiB, at most 1 GiB.
 	MaxQueuedBytes int
 
-	// MaxLent is how many dedicated connections there may be at a time. They are
+	// MaxDedicated is how many dedicated connections there may be at a time. They are
 	// dialled on demand and closed when idle. Default 50, at most 65,536.
+	MaxDedicated int
+
+	// MaxLent is the former name of MaxDedicated, for which it stands if that is 0.
+	//
+	// Deprecated: use MaxDedicated. It goes with the first tag.
 	MaxLent int
 
 	Options
@@ -74,11 +79,11 @@ func (l Laned) settings() (nodepool.Settings, error) {
 	}
 	s := l.with(nodepool.Settings{
 		Kind: nodepool.KindLaned, Min: l.Lanes, Max: l.MaxLanes, IdleTimeout: l.IdleTimeout, Strategy: l.Strategy,
-		SlowLanes: slow, MaxInFlight: l.MaxInFlight, MaxQueued: l.MaxQueuedBytes, MaxLent: l.MaxLent,
+		SlowLanes: slow, MaxInFlight: l.MaxInFlight, MaxQueued: l.MaxQueuedBytes, MaxDedicated: cmp.Or(l.MaxDedicated, l.MaxLent),
 	})
 	d := s.WithDefaults(false)
 	return s, cmp.Or(inRange("Laned", "Lanes", d.Min, mostLanes), inRange("Laned", "MaxLanes", d.Max, mostLanes), inRange("Laned", "MaxInFlight", d.MaxInFlight, mostInFlight),
-		inRange("Laned", "MaxLent", d.MaxLent, mostConnections), inRange("Laned", "MaxQueuedBytes", d.MaxQueued, mostQueuedBytes), l.validateSlow(),
+		inRange("Laned", "MaxDedicated", d.MaxDedicated, mostConnections), inRange("Laned", "MaxQueuedBytes", d.MaxQueued, mostQueuedBytes), l.validateSlow(),
 		inOrder("Laned", "Lanes", d.Min, "MaxLanes", d.Max, d.IdleTimeout), validateOptions("Laned", d))
 }
 

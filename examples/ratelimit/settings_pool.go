@@ -31,7 +31,7 @@ type poolSettings struct {
 	NoSlowLanes    bool   `name:"no-slow-lanes" help:"Laned: slow commands travel with the others."`
 	MaxInFlight    int    `name:"max-in-flight" help:"Laned: batches in flight on one, at most. Default 1024."`
 	MaxQueuedBytes int    `name:"max-queued-bytes" help:"Laned: bytes that wait to be written on one, at most. Default 8 MiB."`
-	MaxLent        int    `name:"max-lent" help:"Laned: extra ones for commands that need one of their own, at most. Default 50."`
+	MaxDedicated   int    `name:"max-dedicated" help:"Laned: extra ones for commands that need one of their own, at most. Default 50."`
 
 	MaxWaiters   int           `name:"max-waiters" help:"Batches that may wait for a connection. Default 4096."`
 	FailFast     bool          `name:"fail-fast" help:"Fail when all connections are in use, instead of waiting."`
@@ -58,7 +58,7 @@ func (p *poolSettings) config() (pool.Config, error) {
 		c = pool.Laned{
 			Lanes: p.Lanes, MaxLanes: p.MaxLanes, IdleTimeout: p.IdleTimeout, Strategy: strategies[p.Strategy],
 			SlowLanes: p.SlowLanes, NoSlowLanes: p.NoSlowLanes,
-			MaxInFlight: p.MaxInFlight, MaxQueuedBytes: p.MaxQueuedBytes, MaxLent: p.MaxLent, Options: o,
+			MaxInFlight: p.MaxInFlight, MaxQueuedBytes: p.MaxQueuedBytes, MaxDedicated: p.MaxDedicated, Options: o,
 		}
 	}
 	return c, pool.Validate(c)
@@ -89,7 +89,7 @@ func (p *poolSettings) check() error {
 		without(p.NoSlowLanes, "no-slow-lanes", "laned")
 		without(p.MaxInFlight != 0, "max-in-flight", "laned")
 		without(p.MaxQueuedBytes != 0, "max-queued-bytes", "laned")
-		without(p.MaxLent != 0, "max-lent", "laned")
+		without(p.MaxDedicated != 0, "max-dedicated", "laned")
 	}
 	return errors.Join(errs...)
 }

@@ -132,7 +132,7 @@ type clusterSettings struct {
 	Lazy         bool              `name:"lazy" help:"Start before a server has answered; until one has, limits fail open or closed."`
 	RefreshEvery time.Duration     `name:"refresh-every" default:"15s" help:"How often the map of the slots is fetched without need; negative for never."`
 	MaxRedirects int               `name:"max-redirects" default:"8" help:"How many MOVED and ASK a request follows; negative for none."`
-	DownGrace    time.Duration     `name:"down-grace" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
+	RetryWindow  time.Duration     `name:"retry-window" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
 	WaitForNodes bool              `name:"wait-for-nodes" help:"Try commands for a node that is down again until the budget ends, however long it has been down."`
 	TraceOneIn   int               `name:"trace-one-in" default:"1" help:"Trace one request to Redis in so many, to save processor time."`
 	Slow         []string          `name:"slow" placeholder:"COMMAND,..." help:"Commands that are slow besides those that the library knows."`
@@ -142,11 +142,11 @@ type clusterSettings struct {
 
 func (c *clusterSettings) config() cluster.Config {
 	config := cluster.Config{
-		RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, DownGrace: c.DownGrace,
+		RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, RetryWindow: c.RetryWindow,
 		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast), Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, TraceOneIn: c.TraceOneIn,
 	}
 	if c.WaitForNodes {
-		config.DownGrace = cluster.WhileContextLasts
+		config.RetryWindow = cluster.WhileContextLasts
 	}
 	if len(c.AddrMap) > 0 {
 		config.AddrMap = func(addr string) string {

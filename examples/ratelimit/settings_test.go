@@ -24,7 +24,7 @@ import (
 // default; those of one kind of pool are added.
 var everything = []string{
 	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
-	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-trace-one-in", "5", "-max-redirects", "3", "-down-grace", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
+	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-trace-one-in", "5", "-max-redirects", "3", "-retry-window", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-fail-fast", "-stall-timeout", "1s", "-pause-timeout", "2s", "-ping-every", "3s", "-max-age", "1h", "-min-backoff", "4ms", "-max-backoff", "5s",
 	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9",
 }
@@ -42,6 +42,8 @@ var leftOut = map[string]string{
 	"Dialer.TLS":                   "has settings of its own, -tls and so on, with files",
 	"Dialer.Limits":                "the replies of a limiter are numbers",
 	"Dialer.NetDialKeepsDeadlines": "deprecated",
+	"cluster.Config.DownGrace":     "deprecated",
+	"Laned.MaxLent":                "deprecated",
 	"Dialer.NetDial":               "a function",
 }
 
@@ -53,7 +55,7 @@ func TestEveryFieldHasASetting(t *testing.T) {
 		"adaptive": {"-pool", "adaptive", "-pool-min", "2", "-pool-max", "4", "-pool-idle-timeout", "6s"},
 		"laned": {
 			"-pool", "laned", "-lanes", "2", "-max-lanes", "5", "-lane-strategy", "round-robin", "-slow-lanes", "3",
-			"-max-in-flight", "99", "-max-queued-bytes", "1000", "-max-lent", "11", "-pool-idle-timeout", "6s",
+			"-max-in-flight", "99", "-max-queued-bytes", "1000", "-max-dedicated", "11", "-pool-idle-timeout", "6s",
 		},
 		"no slow lanes": {"-lane-strategy", "affinity", "-no-slow-lanes"},
 	} {
@@ -96,7 +98,7 @@ func requireSet(t *testing.T, prefix string, v reflect.Value, besides ...string)
 // TestLeftOut: no reason is kept for a field that is not there.
 func TestLeftOut(t *testing.T) {
 	types := map[string]reflect.Type{
-		"Options": reflect.TypeFor[pool.Options](), "limit.Config": reflect.TypeFor[limit.Config](),
+		"Options": reflect.TypeFor[pool.Options](), "Laned": reflect.TypeFor[pool.Laned](), "limit.Config": reflect.TypeFor[limit.Config](),
 		"cluster.Config": reflect.TypeFor[cluster.Config](), "Dialer": reflect.TypeFor[lanes.Dialer](),
 	}
 	for name := range leftOut {

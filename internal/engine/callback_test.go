@@ -65,7 +65,7 @@ func TestPanickingCallbacks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(rude)
-			cfg := Config{RefreshEvery: -1, DownGrace: -1}
+			cfg := Config{RefreshEvery: -1, RetryWindow: -1}
 			c.set(&cfg, r)
 			ctx := servers.Within(t, 10*time.Second)
 			client, err := cfg.New(ctx, server.Addrs())

@@ -27,7 +27,7 @@ type Config struct {
 	Dialer       lanes.Dialer
 	RefreshEvery time.Duration
 	MaxRedirects int
-	DownGrace    time.Duration
+	RetryWindow  time.Duration
 	Slow         Overrides
 	AddrMap      func(addr string) string
 	Zone         string
@@ -52,8 +52,8 @@ func (c Config) withDefaults() Config {
 	if c.MaxRedirects == 0 {
 		c.MaxRedirects = defaultMaxRedirects
 	}
-	if c.DownGrace == 0 {
-		c.DownGrace = defaultDownGrace
+	if c.RetryWindow == 0 {
+		c.RetryWindow = defaultRetryWindow
 	}
 	if c.TraceOneIn == 0 {
 		c.TraceOneIn = 1

@@ -168,7 +168,7 @@ func (l *lending) again(ctx context.Context, t outage, count *atomic.Uint64, now
 		l.began, l.had = now, timeLeft(ctx, now)
 	}
 	l.history.hops, l.history.outage = 0, &t
-	replica, grace := l.replica, l.client.cfg.DownGrace
+	replica, grace := l.replica, l.client.cfg.RetryWindow
 	l.to, l.replica, l.asking = nil, nil, false
 	switch t.Next(replica != nil, now, l.had, grace) {
 	case attempt.Turn:

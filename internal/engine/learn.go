@@ -65,10 +65,10 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 			if left < 0 {
 				left = timeLeft(ctx, now)
 			}
-			if !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left, c.cfg.DownGrace) {
+			if !(attempt.Outage{Since: l.since, Silent: true}).MayRetry(now, left, c.cfg.RetryWindow) {
 				return cmd, nil
 			}
-			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.DownGrace-now.Sub(l.since)))
+			err = c.wait(ctx, attempt.Backoff(tries, c.cfg.RetryWindow-now.Sub(l.since)))
 		}
 		if err != nil {
 			return cmd, wire.Named(name, "", wire.NotSent("", err))
@@ -176,7 +176,7 @@ func (c *Client) inquire(name string, l *inquiry) {
 			failed = len(nodes)
 		}
 	}
-	l.fail(down, len(nodes), c.cfg.DownGrace)
+	l.fail(down, len(nodes), c.cfg.RetryWindow)
 }
 
 // fail ends an inquiry of so many nodes that none has answered. Its outage began, if all

@@ -4,10 +4,10 @@ import "time"
 
 // The times of the package.
 const (
-	// The defaults of Config.RefreshEvery and Config.DownGrace. Redirects and failures ask for
+	// The defaults of Config.RefreshEvery and Config.RetryWindow. Redirects and failures ask for
 	// refreshes, so that regular ones may be rare. Most changes are over within the grace.
 	defaultRefreshEvery = 15 * time.Second
-	defaultDownGrace    = time.Second
+	defaultRetryWindow  = time.Second
 
 	// LeastRefreshEvery bounds Config.RefreshEvery: each refresh dials a connection and asks
 	// a server for all slots.

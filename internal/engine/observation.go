@@ -164,7 +164,7 @@ func (o *observation) begin(r *Request, trips []*trip) {
 		t.Measure(now)
 		t.told, t.of = true, r
 		t.start = redislanes.GroupStart{
-			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Wave: o.wave, Groups: o.groups,
+			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Attempt: o.wave, Groups: o.groups,
 			Retried: t.retried, Redirected: t.redirected, Names: t,
 		}
 		t.observed = o.client.beginGroup(o.ctx, t.start)

@@ -149,7 +149,7 @@ func TestGroupsAreTold(t *testing.T) {
 			commands, replies := 0, 0
 			for _, g := range got.groups {
 				require.Equal(t, "INCRBY", g.command)
-				require.Equal(t, 1, g.start.Wave)
+				require.Equal(t, 1, g.start.Attempt)
 				require.Equal(t, 3, g.start.Groups)
 				require.Positive(t, g.info.Took)
 				require.LessOrEqual(t, g.info.Took, got.info.Took)
@@ -184,7 +184,7 @@ func TestRedirectedGroupsAreTold(t *testing.T) {
 	require.Equal(t, "MOVED", got.groups[0].info.Code)
 	require.Equal(t, redislanes.OutcomeFailed, got.groups[0].info.Outcome)
 	require.Equal(t, 1, got.groups[1].start.Redirected)
-	require.Equal(t, 2, got.groups[1].start.Wave)
+	require.Equal(t, 2, got.groups[1].start.Attempt)
 	require.Equal(t, e.Addrs()[1-from], got.groups[1].addr)
 	require.Zero(t, got.groups[1].info.Failed)
 
@@ -210,7 +210,7 @@ func TestSilentNodeIsTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 2)
 	ways := redistest.StartProxies(t, e.Addrs())
-	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, DownGrace: -1, AddrMap: ways.AddrMap})
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, RetryWindow: -1, AddrMap: ways.AddrMap})
 	keys := redistest.KeysInSlots(8, "silent")
 	ctx := servers.Within(t, 10*time.Second)
 	require.NoError(t, client.Exec(ctx, hits(keys), How{}))
@@ -235,20 +235,20 @@ func TestSilentNodeIsTold(t *testing.T) {
 func TestLendingsAreTold(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 2)
-	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, DownGrace: -1})
+	client, w := tracedClient(t, e.Addrs(), Config{RefreshEvery: -1, RetryWindow: -1})
 	key := redistest.KeysInSlots(1, "lent")[0]
 	ctx := servers.Within(t, 10*time.Second)
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "RPUSH", key, "1")))
 	require.NoError(t, client.Do(ctx, radix.Cmd(nil, "BLPOP", key, "1")))
 	got := w.last(t)
 	require.Equal(t, "BLPOP", got.command)
-	require.True(t, got.start.Lent)
+	require.True(t, got.start.Dedicated)
 	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Commands: 1, Trips: 1, Addr: e.Addrs()[e.Owner(slots.Of(key))]}, *got.info)
 	require.Len(t, got.groups, 1)
 	group := got.groups[0]
 	require.Equal(t, got.info.Addr, group.addr)
 	require.Equal(t, "BLPOP", group.command)
-	require.Equal(t, redislanes.GroupStart{Pool: group.start.Pool, Commands: 1, Bytes: group.start.Bytes, Wave: 1, Groups: 1, Lent: true, Names: group.start.Names}, group.start)
+	require.Equal(t, redislanes.GroupStart{Pool: group.start.Pool, Commands: 1, Bytes: group.start.Bytes, Attempt: 1, Groups: 1, Dedicated: true, Names: group.start.Names}, group.start)
 	require.Equal(t, redislanes.GroupInfo{Took: group.info.Took, Bytes: len("*2\r\n$4\r\n\r\n$1\r\n1\r\n") + len(key)}, *group.info)
 
 	require.NoError(t, client.Do(ctx, radix.WithConn(key, func(ctx context.Context, c radix.Conn) error {
@@ -270,7 +270,7 @@ func TestLendingsAreTold(t *testing.T) {
 	require.Equal(t, 2, got.info.Trips)
 	require.Len(t, got.groups, 2)
 	require.Equal(t, "MOVED", got.groups[0].info.Code)
-	require.Equal(t, 2, got.groups[1].start.Wave)
+	require.Equal(t, 2, got.groups[1].start.Attempt)
 	require.Equal(t, 1, got.groups[1].start.Redirected)
 	require.Equal(t, e.Addrs()[1-from], got.groups[1].addr)
 
@@ -330,12 +330,12 @@ func TestNodesRequestsAreTold(t *testing.T) {
 
 	require.NoError(t, at(radix.WithConn("", func(ctx context.Context, c radix.Conn) error { return c.Do(ctx, radix.Cmd(nil, "GET", "a")) })))
 	got = w.last(t)
-	require.Equal(t, redislanes.RequestStart{Lent: true, Names: got.start.Names}, got.start)
+	require.Equal(t, redislanes.RequestStart{Dedicated: true, Names: got.start.Names}, got.start)
 	require.Equal(t, redislanes.RequestInfo{Took: got.info.Took, Trips: 1, Addr: e.Addrs()[0]}, *got.info)
 
 	require.Error(t, at(radix.Cmd(nil, "BLPOP", "a", "1")), "it is no list")
 	got = w.last(t)
-	require.True(t, got.start.Lent)
+	require.True(t, got.start.Dedicated)
 	require.Equal(t, 1, got.info.Failed)
 	require.Equal(t, "WRONGTYPE", got.info.Code)
 

@@ -11,7 +11,7 @@ import (
 func (l *lending) observed(ctx context.Context) error {
 	c := l.client
 	began := c.now()
-	start := redislanes.RequestStart{Commands: l.commands, Lent: true, Names: l}
+	start := redislanes.RequestStart{Commands: l.commands, Dedicated: true, Names: l}
 	l.told = &observation{client: c, ctx: c.beginRequest(ctx, start)}
 	err := l.perform(ctx)
 	info := redislanes.RequestInfo{
@@ -46,7 +46,7 @@ func (l *lending) groups() *dedicatedGroups {
 // one, 0 if none does. Where the action probes, NOSCRIPT is no failure.
 func (g *dedicatedGroups) begin(commands [][]byte, bytes, asked int, probes bool) (end func(replies []byte, err error)) {
 	start := redislanes.GroupStart{
-		Pool: g.pool, Commands: max(len(commands), asked), Bytes: bytes, Wave: g.try, Groups: 1, Lent: true, Names: &sentAlone{commands},
+		Pool: g.pool, Commands: max(len(commands), asked), Bytes: bytes, Attempt: g.try, Groups: 1, Dedicated: true, Names: &sentAlone{commands},
 	}
 	switch {
 	case g.redirected:

@@ -23,7 +23,7 @@ func (o nodeObservation) of(ctx context.Context, perform func() error) error {
 	if !c.sampled() {
 		return perform()
 	}
-	start := redislanes.RequestStart{Lent: o.dedicated, Names: o}
+	start := redislanes.RequestStart{Dedicated: o.dedicated, Names: o}
 	if o.request != nil {
 		start.Commands = o.request.Len()
 	}

@@ -106,7 +106,7 @@ func TestOneInSoManyIsTraced(t *testing.T) {
 	for _, r := range w.traced {
 		require.NotNil(t, r.info, "it has ended")
 		groups += len(r.groups)
-		if r.start.Lent {
+		if r.start.Dedicated {
 			lent++
 		}
 	}
@@ -121,7 +121,7 @@ func TestTraceIsToldOfRequests(t *testing.T) {
 	t.Parallel()
 	e := redistest.StartEmulated(t, 3)
 	w := new(witness)
-	client, readings := watchedClient(t, e, Config{Trace: w.trace(), DownGrace: -1, RefreshEvery: -1})
+	client, readings := watchedClient(t, e, Config{Trace: w.trace(), RetryWindow: -1, RefreshEvery: -1})
 	w.client.Store(client)
 	keys := redistest.KeysInSlots(10, "observed")
 	refused := e.Owner(slots.Of(keys[0]))

@@ -247,7 +247,7 @@ func (x *retry) schedule(commands []int, now time.Time) {
 // left returns how long the command may be sent again.
 func (x *retry) left(i int, now time.Time) time.Duration {
 	if t := x.histories[i].outage; t != nil {
-		return x.client.cfg.DownGrace - now.Sub(t.Since)
+		return x.client.cfg.RetryWindow - now.Sub(t.Since)
 	}
 	return attempt.MaxBackoff
 }

@@ -84,7 +84,7 @@ func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error
 		if !deadline.IsZero() {
 			left = deadline.Sub(now)
 		}
-		if met.MayRetry(now, left, c.cfg.DownGrace) {
+		if met.MayRetry(now, left, c.cfg.RetryWindow) {
 			return nil
 		}
 		err.Since, err.Cause = met.Since, &cause.Tried{Where: met.String(), For: now.Sub(met.Since), Err: err.Cause}

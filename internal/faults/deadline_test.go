@@ -49,7 +49,7 @@ var waitTests = []waitTest{
 		return count(client)
 	}},
 	{"dedicated connections", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
-		client := open(t, cluster.Config{Pool: pool.Laned{MaxLent: 1}}, []string{p.Addr()})
+		client := open(t, cluster.Config{Pool: pool.Laned{MaxDedicated: 1}}, []string{p.Addr()})
 		occupy(t, client)
 		return func(ctx context.Context) error {
 			return client.Do(ctx, radix.WithConn("k", func(context.Context, radix.Conn) error { return nil }))
@@ -117,7 +117,7 @@ var waitTests = []waitTest{
 			}
 			return ""
 		})
-		return count(open(t, cluster.Config{DownGrace: time.Hour}, []string{p.Addr()}))
+		return count(open(t, cluster.Config{RetryWindow: time.Hour}, []string{p.Addr()}))
 	}},
 	{"blocking command", func(t *testing.T, _ *servers.Cluster, p *redistest.Proxy) func(context.Context) error {
 		client := open(t, cluster.Config{}, []string{p.Addr()})

@@ -110,7 +110,7 @@ func served(t *testing.T, ctx context.Context, l *load) time.Duration {
 func TestKilledPrimaryFailsNoCall(t *testing.T) {
 	parallel(t)
 	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
-	client := open(t, cluster.Config{DownGrace: cluster.WhileContextLasts}, real.Addrs())
+	client := open(t, cluster.Config{RetryWindow: cluster.WhileContextLasts}, real.Addrs())
 	ctx := servers.Within(t, 60*time.Second)
 	l := startLoad(client, 8, redistest.KeysInSlots(30, "waiting"), 30*time.Second)
 	defer l.end()

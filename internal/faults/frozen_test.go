@@ -57,14 +57,14 @@ func (r *record) callers(ctx context.Context, client *cluster.Client, l *load, m
 
 // TestFrozenPrimaryIsSuspect: calls wait for a frozen node for about half a
 // second, and their commands for the other nodes have their replies. After that,
-// calls that have less time than DownGrace, a second by default, fail at once.
+// calls that have less time than RetryWindow, a second by default, fail at once.
 // When the node goes on, so do calls.
 func TestFrozenPrimaryIsSuspect(t *testing.T) {
-	for name, downGrace := range map[string]time.Duration{"defaults": 0, "no grace": -1} {
+	for name, retryWindow := range map[string]time.Duration{"defaults": 0, "no grace": -1} {
 		t.Run(name, func(t *testing.T) {
 			parallel(t)
 			real := servers.StartCluster(t, servers.Options{Primaries: 3, Directives: []string{"cluster-require-full-coverage no"}})
-			client := open(t, cluster.Config{DownGrace: downGrace}, real.Addrs())
+			client := open(t, cluster.Config{RetryWindow: retryWindow}, real.Addrs())
 			ctx := servers.Within(t, 60*time.Second)
 			keys := redistest.KeysInSlots(9, "frozen")
 			l := startLoad(client, 0, keys, 100*time.Millisecond)

@@ -29,7 +29,7 @@ func TestSentinelFailover(t *testing.T) {
 	real := servers.StartWithSentinels(t, servers.Options{Replicas: 2})
 	ctx := servers.Within(t, patience)
 	client := open(t, cluster.Config{Sentinel: &cluster.Sentinel{Primary: servers.PrimaryName},
-		Pool: pool.Laned{}, DownGrace: patience}, real.SentinelAddrs()[:1])
+		Pool: pool.Laned{}, RetryWindow: patience}, real.SentinelAddrs()[:1])
 	old, err := real.WaitWatched(ctx)
 	require.NoError(t, err)
 	require.Equal(t, old.Addr(), client.Primary(0))
@@ -145,7 +145,7 @@ func TestSentinelOverTLS(t *testing.T) {
 	parallel(t)
 	real := servers.StartWithSentinels(t, servers.Options{Replicas: 1, TLS: true, ClientCerts: true})
 	ctx := servers.Within(t, 60*time.Second)
-	config := cluster.Config{DownGrace: time.Minute}
+	config := cluster.Config{RetryWindow: time.Minute}
 	config.Dialer.TLS = real.TLSConfig()
 	config.Sentinel = &cluster.Sentinel{Primary: servers.PrimaryName}
 	_, err := config.New(servers.Within(t, 10*time.Second), real.SentinelAddrs()[:1])
@@ -175,7 +175,7 @@ func TestPrimaryAmongStandaloneServers(t *testing.T) {
 	require.NoError(t, err)
 	addrs := real.Addrs()
 	slices.Reverse(addrs) // the replica first
-	client := open(t, cluster.Config{DownGrace: cluster.WhileContextLasts}, addrs)
+	client := open(t, cluster.Config{RetryWindow: cluster.WhileContextLasts}, addrs)
 	require.Equal(t, before.Addr(), client.Primary(0))
 	require.NoError(t, real.SentinelFailover(ctx))
 	now, err := real.WaitWatched(ctx)

@@ -86,7 +86,7 @@ func (w *world) oldest() (oldest time.Duration) {
 // returned.
 func TestAgedWhileLent(t *testing.T) {
 	for name, c := range map[string]Config{
-		"fixed": Fixed{Size: 1, Options: Options{MaxAge: age}}, "laned": Laned{Lanes: 1, MaxLent: 1, Options: Options{MaxAge: age}},
+		"fixed": Fixed{Size: 1, Options: Options{MaxAge: age}}, "laned": Laned{Lanes: 1, MaxDedicated: 1, Options: Options{MaxAge: age}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -175,7 +175,7 @@ func TestPanickingCallbacks(t *testing.T) {
 // it is encoded or decoded, panics in its caller's hands, and the pool has the
 // connection back.
 func TestPanickingAction(t *testing.T) {
-	for name, kind := range map[string]Config{"fixed": Fixed{Size: 1}, "laned": Laned{Lanes: 1, MaxLent: 1}} {
+	for name, kind := range map[string]Config{"fixed": Fixed{Size: 1}, "laned": Laned{Lanes: 1, MaxDedicated: 1}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, kind, time.Millisecond)
@@ -194,7 +194,7 @@ func TestPanickingAction(t *testing.T) {
 					require.NoError(t, err)
 					conn.Return()
 				}
-				require.Zero(t, w.Stats().Lent)
+				require.Zero(t, w.Stats().Dedicated)
 				consistent(t, w.Node)
 			})
 		})

@@ -14,11 +14,11 @@ type Settings struct {
 	Min, Max    int           // connections
 	IdleTimeout time.Duration // how long the load must be low for the pool to shrink
 
-	MaxInFlight int // batches on one shared connection
-	MaxQueued   int // bytes that wait to be written on one shared connection
-	Strategy    lanes.Strategy
-	MaxLent     int
-	SlowLanes   int // for batches that are marked as slow; negative: they travel with the others
+	MaxInFlight  int // batches on one shared connection
+	MaxQueued    int // bytes that wait to be written on one shared connection
+	Strategy     lanes.Strategy
+	MaxDedicated int
+	SlowLanes    int // for batches that are marked as slow; negative: they travel with the others
 
 	MaxWaiters             int
 	FailFast               bool
@@ -90,7 +90,7 @@ func (s Settings) withLanes() Settings {
 	orDefault(&s.Max, s.Min)
 	orDefault(&s.MaxInFlight, defaultMaxInFlight)
 	orDefault(&s.MaxQueued, defaultMaxQueuedBytes)
-	orDefault(&s.MaxLent, DefaultSize)
+	orDefault(&s.MaxDedicated, DefaultSize)
 	orDefault(&s.SlowLanes, defaultSlowLanes)
 	if s.Strategy == nil {
 		s.Strategy = lanes.FirstFit
@@ -118,7 +118,7 @@ func (s *Settings) beside() bool { return s.Kind == kindDedicated || s.Kind == k
 
 // dedicatedSettings are those of the dedicated connections beside shared ones.
 func (s Settings) dedicatedSettings() Settings {
-	s.Kind, s.Min, s.Max, s.MaxInFlight, s.SlowLanes = kindDedicated, 0, s.MaxLent, 1, 0
+	s.Kind, s.Min, s.Max, s.MaxInFlight, s.SlowLanes = kindDedicated, 0, s.MaxDedicated, 1, 0
 	return s
 }
 

@@ -150,7 +150,7 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 				require.NoError(t, c.Close())
 				c.(*Dedicated).Return()
 			}
-			require.Equal(t, 1, p.Stats().Lent)
+			require.Equal(t, 1, p.Stats().Dedicated)
 			var results []int
 			require.NoError(t, owner.Do(ctx, radix.Cmd(&results, "EXEC")))
 			require.Empty(t, results, "nobody else's command")
@@ -247,7 +247,7 @@ func TestReturnBesideUse(t *testing.T) {
 		next.Return()
 		c.Return()
 	}
-	until(t, "none is lent", func() bool { return p.Stats().Lent == 0 })
+	until(t, "none is lent", func() bool { return p.Stats().Dedicated == 0 })
 }
 
 // TestContextThatHasEndedLeavesALentConnectionClean: nothing was sent, so there

@@ -125,7 +125,7 @@ func TestConnectionsAreCountedOut(t *testing.T) {
 	for name, kind := range map[string]Config{
 		"fixed":    Fixed{Size: 4},
 		"adaptive": Adaptive{Min: 1, Max: 6, IdleTimeout: time.Second},
-		"laned":    Laned{Lanes: 2, MaxLanes: 4, MaxInFlight: 2, MaxLent: 3, IdleTimeout: time.Second},
+		"laned":    Laned{Lanes: 2, MaxLanes: 4, MaxInFlight: 2, MaxDedicated: 3, IdleTimeout: time.Second},
 	} {
 		for seed := range uint64(2) {
 			t.Run(fmt.Sprint(name, seed), func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestReturnedAfterRetire(t *testing.T) {
 		"retired": {(*Node).Retire, redislanes.CloseByClient},
 		"renewed": {(*Node).Renew, redislanes.CloseRenewed},
 	} {
-		for _, kind := range []Config{Fixed{Size: 1}, Laned{Lanes: 1, MaxLent: 1}} {
+		for _, kind := range []Config{Fixed{Size: 1}, Laned{Lanes: 1, MaxDedicated: 1}} {
 			t.Run(name+" "+kind.settings().Kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, kind, time.Millisecond)

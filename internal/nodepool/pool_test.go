@@ -164,7 +164,7 @@ func TestLending(t *testing.T) {
 			ctx := within(t, 10*time.Second)
 			c, err := p.Lend(ctx)
 			require.NoError(t, err)
-			require.Equal(t, 1, p.Stats().Lent)
+			require.Equal(t, 1, p.Stats().Dedicated)
 			require.NoError(t, c.Do(ctx, radix.Cmd(nil, "SELECT", "3")))
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "SET", name, "in 0")))
 			c.Return()
@@ -178,7 +178,7 @@ func TestLending(t *testing.T) {
 			}
 			require.Zero(t, p.Stats().Closes[redislanes.CloseUnclean])
 			require.Equal(t, "in 0", get(t, p, name))
-			require.Zero(t, p.Stats().Lent)
+			require.Zero(t, p.Stats().Dedicated)
 		})
 	}
 }

@@ -108,7 +108,7 @@ func TestFailFastNamesTheLimit(t *testing.T) {
 func TestEachUnansweredDialIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(holder)
-		p := h.pool(t, Laned{Lanes: 1, MaxLent: 8})
+		p := h.pool(t, Laned{Lanes: 1, MaxDedicated: 8})
 		for range 5 {
 			conn, err := p.Lend(t.Context())
 			require.NoError(t, err)

@@ -28,11 +28,11 @@ type Adaptive struct {
 }
 
 type Laned struct {
-	Lanes, MaxLanes, SlowLanes           int
-	NoSlowLanes                          bool
-	MaxInFlight, MaxQueuedBytes, MaxLent int
-	IdleTimeout                          time.Duration
-	Strategy                             lanes.Strategy
+	Lanes, MaxLanes, SlowLanes                int
+	NoSlowLanes                               bool
+	MaxInFlight, MaxQueuedBytes, MaxDedicated int
+	IdleTimeout                               time.Duration
+	Strategy                                  lanes.Strategy
 	Options
 }
 
@@ -51,7 +51,7 @@ func (a Adaptive) settings() Settings {
 func (l Laned) settings() Settings {
 	s := l.Options
 	s.Kind, s.Min, s.Max, s.IdleTimeout, s.Strategy = KindLaned, l.Lanes, l.MaxLanes, l.IdleTimeout, l.Strategy
-	s.MaxInFlight, s.MaxQueued, s.MaxLent, s.SlowLanes = l.MaxInFlight, l.MaxQueuedBytes, l.MaxLent, l.SlowLanes
+	s.MaxInFlight, s.MaxQueued, s.MaxDedicated, s.SlowLanes = l.MaxInFlight, l.MaxQueuedBytes, l.MaxDedicated, l.SlowLanes
 	if l.NoSlowLanes {
 		s.SlowLanes = -1
 	}

@@ -43,7 +43,7 @@ func (p *Pool) stats() redislanes.PoolStats {
 		}
 		switch {
 		case m.state == dedicated:
-			s.Lent++
+			s.Dedicated++
 			s.InUse++
 		case m.state == busy, n > 0:
 			s.InUse++
@@ -59,7 +59,7 @@ func addStats(s *redislanes.PoolStats, l redislanes.PoolStats) {
 	if l.Kind == kindSlow {
 		s.SlowInFlight, s.SlowLaneInFlight = l.InFlight, l.LaneInFlight
 	}
-	s.Lent += l.Lent
+	s.Dedicated += l.Dedicated
 	s.Extra += l.Open
 	s.Dialing += l.Dialing
 	s.Waiters += l.Waiters

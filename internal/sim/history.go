@@ -187,7 +187,7 @@ type TTL struct {
 
 // Terms are what the settings promise, as the judges need it.
 type Terms struct {
-	Grace     time.Duration // DownGrace; negative: for ever
+	Grace     time.Duration // RetryWindow; negative: for ever
 	Notice    time.Duration // until a server that is dead is known to be
 	Stall     time.Duration // until connections to it are closed
 	RoundTrip time.Duration // a usual one

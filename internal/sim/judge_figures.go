@@ -183,9 +183,9 @@ func (h *History) rested() string {
 	for i := range h.Rest {
 		s := &h.Rest[i]
 		switch p := &s.Pool; {
-		case p.InFlight+p.SlowInFlight+p.InUse+p.Lent+p.Waiters > 0:
+		case p.InFlight+p.SlowInFlight+p.InUse+p.Dedicated+p.Waiters > 0:
 			return fmt.Sprintf("%s (%s): nobody has called for %v, and %d batches are in flight, %d wait, %d connections are in use and %d lent",
-				s.Addr, s.Role, h.Rested, p.InFlight+p.SlowInFlight, p.Waiters, p.InUse, p.Lent)
+				s.Addr, s.Role, h.Rested, p.InFlight+p.SlowInFlight, p.Waiters, p.InUse, p.Dedicated)
 		case p.Target > h.Terms.MinConns && !p.Down: // a pool does not shrink while its server is down, see resized
 			return fmt.Sprintf("%s (%s): nobody has called for %v, and %d connections are wanted, of which %d are the least", s.Addr, s.Role, h.Rested, p.Target, h.Terms.MinConns)
 		}

@@ -79,12 +79,12 @@ func (s *Settings) suitPool(seed uint64, o pool.Options) pool.Options {
 // suitLanes gives the world lanes of which there are more when many callers call.
 func (s *Settings) suitLanes(r *rand.Rand, o pool.Options) {
 	l := pool.Laned{
-		Lanes: 1, MaxLanes: 5 + r.IntN(3), MaxInFlight: oneOf(r, 2, 4, 4), IdleTimeout: time.Second, MaxLent: oneOf(r, 2, 4),
+		Lanes: 1, MaxLanes: 5 + r.IntN(3), MaxInFlight: oneOf(r, 2, 4, 4), IdleTimeout: time.Second, MaxDedicated: oneOf(r, 2, 4),
 		NoSlowLanes: chance(r, 2), Options: o,
 	}
 	l.Strategy, s.Strategy = lanes.RoundRobin, "RoundRobin"
 	if chance(r, 2) {
 		l.Strategy, s.Strategy = lanes.LeastUsed, "LeastUsed"
 	}
-	s.Config.Pool, s.Terms.MaxConns = l, l.MaxLanes+2+l.MaxLent
+	s.Config.Pool, s.Terms.MaxConns = l, l.MaxLanes+2+l.MaxDedicated
 }

@@ -37,7 +37,7 @@ func lingerScenes() []scene {
 			fits: both(ends, func(s *Settings) bool {
 				t := s.Terms
 				l, _ := lanesOf(s)
-				roomy := t.Law.ranged() && t.Law.Exclusive || !t.Law.Exclusive && l.MaxLent != 2 // for one more while one ends and another one is lent
+				roomy := t.Law.ranged() && t.Law.Exclusive || !t.Law.Exclusive && l.MaxDedicated != 2 // for one more while one ends and another one is lent
 				return roomy && !t.FewCalls && t.Grace >= 0 && t.Grace <= time.Second
 			}),
 		},

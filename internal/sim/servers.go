@@ -51,7 +51,7 @@ func (s *Settings) withoutCluster(replicas int) {
 	s.NoCluster, s.Unnamed, s.Primaries, s.Replicas = true, false, 1, replicas
 	s.Terms.Primaries = 1
 	if s.Terms.Grace >= 0 { // a demoted server names no other one: it takes a second try
-		s.Config.DownGrace, s.Terms.Grace = 0, time.Second
+		s.Config.RetryWindow, s.Terms.Grace = 0, time.Second
 	}
 }
 

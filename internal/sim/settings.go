@@ -186,7 +186,7 @@ func (s *Settings) chooseSeldom(seed uint64) {
 		s.Config.Pool = l
 	}
 	if !laned && chance(r, 2) {
-		s.Config.DownGrace, s.Terms.Grace = -1, 0
+		s.Config.RetryWindow, s.Terms.Grace = -1, 0
 	}
 }
 
@@ -210,7 +210,7 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string, m
 		return pool.Adaptive{Min: least, Max: most, IdleTimeout: oneOf(r, 0, time.Second), Options: o}, "", most
 	}
 	l := pool.Laned{
-		Lanes: oneOf(r, 1, 1, 2, 4), MaxLent: oneOf(r, 2, 4, 8), IdleTimeout: oneOf(r, 0, 0, time.Second),
+		Lanes: oneOf(r, 1, 1, 2, 4), MaxDedicated: oneOf(r, 2, 4, 8), IdleTimeout: oneOf(r, 0, 0, time.Second),
 		MaxInFlight: oneOf(r, 0, 0, 1, 8, 64), MaxQueuedBytes: oneOf(r, 0, 0, 1<<10, 1<<16), Options: o,
 	}
 	l.MaxLanes = l.Lanes + oneOf(r, 0, 0, 2)
@@ -228,7 +228,7 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string, m
 	}
 	st := oneOf(r, strategies...)
 	l.Strategy = st.is
-	return l, st.name, l.MaxLanes + max(l.SlowLanes, 2) + l.MaxLent
+	return l, st.name, l.MaxLanes + max(l.SlowLanes, 2) + l.MaxDedicated
 }
 
 // makeRoom gives most worlds whose schedule is made of scenes lanes without bounds: elsewhere
@@ -241,7 +241,7 @@ func (s *Settings) makeRoom(seed uint64, o pool.Options) pool.Options {
 	}
 	l, ok := s.Config.Pool.(pool.Laned)
 	if !ok {
-		l = pool.Laned{Lanes: oneOf(r, 1, 2, 2), MaxLanes: 2, MaxLent: 4, Strategy: lanes.FirstFit, Options: o}
+		l = pool.Laned{Lanes: oneOf(r, 1, 2, 2), MaxLanes: 2, MaxDedicated: 4, Strategy: lanes.FirstFit, Options: o}
 		s.Strategy = "FirstFit"
 	}
 	l.MaxInFlight, l.MaxQueuedBytes = 0, 0
@@ -249,13 +249,13 @@ func (s *Settings) makeRoom(seed uint64, o pool.Options) pool.Options {
 		o.FailFast, o.MaxWaiters, o.MaxAge = true, 0, 10*time.Second
 		l.Lanes, l.MaxLanes, l.Options = 1, 1, o
 	}
-	s.Config.Pool, s.Terms.MaxConns = l, l.MaxLanes+max(l.SlowLanes, 2)+l.MaxLent
+	s.Config.Pool, s.Terms.MaxConns = l, l.MaxLanes+max(l.SlowLanes, 2)+l.MaxDedicated
 	return o
 }
 
 func (s *Settings) chooseRest(r *rand.Rand) {
 	s.Config.RefreshEvery = oneOf(r, 0, 0, 5*time.Second, -1)
-	s.Config.DownGrace = oneOf(r, 0, 0, 0, 300*time.Millisecond, 2*time.Second, -1, cluster.WhileContextLasts)
+	s.Config.RetryWindow = oneOf(r, 0, 0, 0, 300*time.Millisecond, 2*time.Second, -1, cluster.WhileContextLasts)
 	s.Config.Slow = oneOf(r, nil, nil, []string{"SET"}, []string{"INCRBY", "expire"})
 	s.Config.Fast = oneOf(r, nil, nil, []string{"EVAL", "EVALSHA"})
 	s.Config.Dialer.Protocol = oneOf(r, 0, 2, 3)
@@ -265,7 +265,7 @@ func (s *Settings) chooseRest(r *rand.Rand) {
 	s.Config.Dialer.WriteTimeout = oneOf(r, 0, 0, time.Second)
 	s.Config.TraceOneIn = oneOf(r, 0, 0, 2, 7)
 	s.Config.Lazy = chance(r, 8)
-	switch grace := s.Config.DownGrace; {
+	switch grace := s.Config.RetryWindow; {
 	case grace == 0:
 	case grace < 0:
 		s.Terms.Grace = 0
@@ -285,6 +285,6 @@ func (s *Settings) String() string {
 	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v, NAT %v, no cluster %v, Sentinels %v, Standalone %v, proxy %v, names %+v, tokens %v\n"+
 		"%T%+v %s\nDownGrace %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v",
 		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed, s.NAT, s.NoCluster, s.Sentinels, s.Config.Standalone, s.Proxy, s.Names, s.Tokens,
-		p, p, s.Strategy, s.Config.DownGrace, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
+		p, p, s.Strategy, s.Config.RetryWindow, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
 		s.Config.Dialer.Protocol, s.Config.Dialer.Timeout, s.Config.Dialer.WriteTimeout)
 }
