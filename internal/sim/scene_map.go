@@ -18,7 +18,7 @@ func mapScenes() []scene {
 	const gossips = 500 * time.Millisecond
 	return []scene{
 		{
-			kind: kind{name: "stranger with great epochs", weight: 3, least: time.Second, most: 3 * time.Second, after: time.Second,
+			kind: kind{name: "stranger with great epochs", weight: 3, mute: true, least: time.Second, most: 3 * time.Second, after: time.Second,
 				begin: restartedAs(model.Start{Stranger: true, Epoch: 1 << 20})},
 			fits: tellsMap,
 		},
