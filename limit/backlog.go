@@ -30,7 +30,8 @@ type owed struct {
 	until time.Time // when its window has ended, or its tokens have flowed in
 	hit   pipeline.Hit
 	draw  *draw
-	more  bool // the hits are to be counted, and not given back
+	more  bool  // the hits are to be counted, and not given back
+	near  place // where the near cache may have the key; of a settlement
 }
 
 // became says what the hits are once Redis has taken them.

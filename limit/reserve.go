@@ -42,8 +42,8 @@ type part struct {
 //	...
 //	reservation.Settle(ctx, used)
 //
-// A rule for reservations should not have CountDenied: then the near cache denies a key that
-// was over its limit until the window ends, also if hits are given back.
+// A rule for reservations should not have CountDenied: then the near caches of other processes
+// deny a key that was over its limit until the window ends, also if hits are given back.
 func (l *Limiter) Reserve(ctx context.Context, requests ...Request) (*Reservation, Result) {
 	now := time.Now()
 	return l.reserveAt(ctx, now, now, requests)

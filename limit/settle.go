@@ -51,15 +51,16 @@ func (l *Limiter) adjustment(p *part, actual int64, now time.Time) (owed, bool) 
 	if p.idle || diff == 0 || diff < 0 && p.unsure {
 		return owed{}, false
 	}
-	o := owed{of: p.limit, cost: max(diff, -diff), more: diff > 0}
+	at, windows := windowAt(now, p.limit.rule.Window), int64(p.limit.rule.windows())
+	o := owed{of: p.limit, cost: max(diff, -diff), more: diff > 0, near: place{p.limit.headOf(at.number), p.key}}
 	if p.limit.rule.Algorithm == TokenBucket {
-		o.draw, o.until = l.tokens(p, actual, diff), p.until
+		o.near.head = p.limit.headOf(0)
+		o.draw, o.until = l.tokens(o.near.String(), p, actual, diff), p.until
 		if o.more {
 			o.until = now.Add(p.limit.rule.full())
 		}
 		return o, true
 	}
-	at, windows := windowAt(now, p.limit.rule.Window), int64(p.limit.rule.windows())
 	number := p.window.number
 	switch {
 	case o.more:
@@ -76,12 +77,11 @@ func (l *Limiter) adjustment(p *part, actual int64, now time.Time) (owed, bool) 
 	return o, true
 }
 
-// tokens returns the draw for a bucket. What is given back are the last ones that the part has
+// tokens returns the draw for the bucket at the key. What is given back are the last ones that the part has
 // taken.
-func (l *Limiter) tokens(p *part, actual, diff int64) *draw {
-	place := place{p.limit.heads(0).now, p.key}
+func (l *Limiter) tokens(key string, p *part, actual, diff int64) *draw {
 	kept := float64(actual) * float64(p.limit.rule.Window) / float64(time.Microsecond) / float64(p.limit.rule.Limit)
-	d := newDraw(place.String(), &p.limit.rule, diff, l.now(), p.from+int64(kept))
+	d := newDraw(key, &p.limit.rule, diff, l.now(), p.from+int64(kept))
 	switch {
 	case diff > 0:
 		d.charge()
@@ -106,6 +106,9 @@ func (l *Limiter) adjust(ctx context.Context, all []owed) error {
 		err := o.draw.err
 		if err == nil {
 			l.tell(o.of, o.became(), o.cost)
+			if !o.more {
+				l.near.forget(o.near)
+			}
 			continue
 		}
 		if failed++; first == nil {

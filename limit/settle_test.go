@@ -450,6 +450,26 @@ func TestSettleOfNothing(t *testing.T) {
 	require.ErrorIs(t, r.Settle(t.Context(), 5), ErrSettled)
 }
 
+// TestSettleOpensTheNearCache: a key that was over its limit is asked about again, once hits
+// were given back.
+func TestSettleOpensTheNearCache(t *testing.T) {
+	for _, algorithm := range algorithms {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{})
+				tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: algorithm, CountDenied: true})
+				atWindow(time.Hour)
+				hit := Request{Limit: tokens, Key: "k", Cost: 200}
+				r, _ := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k", Cost: 900})
+				require.False(t, l.Allow(t.Context(), hit).Allowed)
+				require.True(t, l.Allow(t.Context(), hit).Near)
+				require.NoError(t, r.Settle(t.Context(), 100))
+				require.True(t, l.Allow(t.Context(), hit).Allowed)
+			})
+		})
+	}
+}
+
 // TestGiveBack: as many hits as there are, and a bucket is full at most.
 func TestGiveBack(t *testing.T) {
 	t.Parallel()

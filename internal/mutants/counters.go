@@ -119,6 +119,8 @@ var counters = []promise{
 			by: never("l.backlog.add"), tests: "./limit TestSettleIsTriedAgain"},
 		{fault: "an adjustment is repeated when its marker may be gone", at: "limit.owed.mayRepeat",
 			by: instead("time.Since(o.draw.doubted) < repeatTime", "true"), tests: "./limit TestSettleWithoutReplies"},
+		{fault: "the near cache outlives hits that are settled for less", at: "limit.Limiter.adjust",
+			by: drop("forget"), tests: "./limit TestSettleOpensTheNearCache"},
 		{fault: "a bucket forgets what it owes", at: "limit.bucketText",
 			by: spelled("now + full + debt)", "now + full)"), tests: "./limit TestChargedTokens"},
 	}},
