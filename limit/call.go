@@ -198,6 +198,7 @@ func (c *call) decide(l *Limiter) {
 		} else {
 			a.judge(d)
 		}
+		d.counted = a.counted
 		c.denied = c.denied || !d.Allowed && !rule.Shadow
 	}
 }

@@ -193,6 +193,7 @@ type Decision struct {
 	Err error
 
 	from    int64 // where the tokens of a bucket begin that were taken
+	counted bool  // as far as is known, also if Err is not nil
 	mistake bool
 	other   bool // allowed, in a call that is denied
 }

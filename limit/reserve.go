@@ -68,15 +68,12 @@ func (l *Limiter) reserveAt(ctx context.Context, now, began time.Time, requests 
 func partOf(r *Request, d *Decision, now time.Time) part {
 	p := part{limit: r.Limit, key: r.Key, window: windowAt(now, r.Limit.rule.Window), from: d.from, until: now.Add(d.ResetAfter)}
 	switch {
-	case r.Look:
+	case r.Look, !d.Allowed && !r.charges(): // of a limit in the shadow: given back
 		p.idle = true
-	case d.Err != nil && didNotRun(d.Err):
-	case d.Err != nil:
-		p.counted, p.unsure = r.cost(), true
-	case d.Allowed || r.charges():
+	case d.Err == nil, d.counted: // the window before may be unknown
 		p.counted = r.cost()
-	default: // denied, by a limit in the shadow
-		p.idle = true
+	case !didNotRun(d.Err):
+		p.counted, p.unsure = r.cost(), true
 	}
 	return p
 }

@@ -429,6 +429,28 @@ func TestSettleWhatWasNotCounted(t *testing.T) {
 	})
 }
 
+// TestSettleBesideAnUnknownWindow: hits are counted once, also if the window before could not be
+// read.
+func TestSettleBesideAnUnknownWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{NearCache: -1})
+		tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: SlidingWindow})
+		atWindow(time.Hour)
+		n, found := w.model.Nodes()[0], false
+		for i := 0; !found; i++ { // until only the window before is on that node
+			key := strconv.Itoa(i)
+			n.Refuse("incrby", model.OutOfSpace, 0)
+			r, result := l.Reserve(t.Context(), Request{Limit: tokens, Key: key, Cost: 400})
+			n.Refuse("incrby", "", 0)
+			require.True(t, result.Allowed)
+			found = result.Err != nil && l.count(t, tokens, key) == 400
+			require.NoError(t, r.Settle(t.Context(), 500))
+			require.EqualValues(t, 500, l.count(t, tokens, key))
+		}
+	})
+}
+
 // TestSettleOfNothing: a call that is denied, a limiter that is closed, and one that was not made.
 func TestSettleOfNothing(t *testing.T) {
 	t.Parallel()

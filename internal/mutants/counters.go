@@ -115,6 +115,8 @@ var counters = []promise{
 			by: spelled("number = at.number", "number = p.window.number"), tests: "./limit TestSettleLater"},
 		{fault: "hits that may not be counted are given back", at: "limit.Limiter.adjustment",
 			by: never("p.unsure"), tests: "./limit TestSettleWhatWasNotCounted"},
+		{fault: "hits that were counted, beside a window that is unknown, are counted again", at: "limit.partOf",
+			by: never("d.counted"), tests: "./limit TestSettleBesideAnUnknownWindow"},
 		{fault: "an adjustment that Redis refuses is forgotten", at: "limit.Limiter.adjust",
 			by: never("l.backlog.add"), tests: "./limit TestSettleIsTriedAgain"},
 		{fault: "an adjustment is repeated when its marker may be gone", at: "limit.owed.mayRepeat",
