@@ -10,8 +10,9 @@ import (
 )
 
 // A backlog has hits that are to be given back and that Redis has not taken yet. It tries
-// again until their windows have ended. Only a return that is known not to have run, or that takes
-// effect once, is tried again: given back twice, hits would be allowed that are over the limit.
+// again until their windows have ended. Only a return that is known not to have run, or that
+// takes effect once, is tried again: given back twice, hits would be allowed that are over the
+// limit.
 type backlog struct {
 	give func(hits []pipeline.Hit, draws []*draw)
 	tell func(of *Limit, what Hits, n int64) // calls the program: never with mu held

@@ -87,18 +87,24 @@ var ErrSettled = errors.New("limit: the Reservation is settled already")
 // at most once, also if replies are lost. An actual cost of a request that only looks, or that
 // only a shadow limit has denied, changes nothing. A cost counts as 1,000,000,000,000 at most.
 //
-// Settle waits for the budget, or until the context ends. The error is nil once all is settled,
-// and [ErrSettled] if it was before. After any other error of Redis, and after the context's
-// end, the adjustment goes on in the background until the window ends, or for 20 s if the outcome of a
-// try is unknown; the error says so. A wrong number of costs or a negative one is an error that
-// leaves the reservation as it was. After [Limiter.Close] the estimate stays.
+// Settle waits for the budget, or until the context ends. The error is:
+//   - nil if all is settled;
+//   - [ErrSettled] if it was settled before;
+//   - about the costs if their number is wrong or one is negative: then the reservation is as it was;
+//   - redislanes.ErrClosed after [Limiter.Close]: the estimate stays;
+//   - else why not all is settled yet. The rest goes on in the background until the window ends,
+//     or for 20 s if the outcome of a try is unknown.
 //
-// The hits are adjusted in the window in which they were reserved. Once it has ended, a limit with
-// fixed windows gets nothing back; one with sliding windows does for one more window, in which
-// they still count. What is missing is then counted in the window of Settle. A bucket gets
-// back as many tokens as it would have kept, and one that owes tokens allows nothing until they
-// have flowed in. Hits that Redis could not count when they were reserved are counted now, all of
-// them; those whose outcome is unknown are taken for counted, and are not given back.
+// The hits are adjusted in the window in which they were reserved. Once it has ended:
+//   - A limit with fixed windows gets nothing back. One with sliding windows does for one more
+//     window, in which the hits still count.
+//   - What is missing is counted in the window of Settle.
+//
+// A bucket gets back as many tokens as it would have kept. One that owes tokens allows nothing
+// until they have flowed in.
+//
+// Hits that Redis could not count when they were reserved are counted now, all of them. Those
+// whose outcome is unknown are taken for counted, and are not given back.
 func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 	switch {
 	case r == nil:

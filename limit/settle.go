@@ -77,8 +77,8 @@ func (l *Limiter) adjustment(p *part, actual int64, now time.Time) (owed, bool) 
 	return o, true
 }
 
-// tokens returns the draw for the bucket at the key. What is given back are the last ones that the part has
-// taken.
+// tokens returns the draw for the bucket at the key. What is given back are the last tokens that
+// the part has taken.
 func (l *Limiter) tokens(key string, p *part, actual, diff int64) *draw {
 	kept := float64(actual) * float64(p.limit.rule.Window) / float64(time.Microsecond) / float64(p.limit.rule.Limit)
 	d := newDraw(key, &p.limit.rule, diff, l.now(), p.from+int64(kept))

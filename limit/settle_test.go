@@ -389,6 +389,23 @@ func TestSettleWithoutItsCaller(t *testing.T) {
 	})
 }
 
+// TestSettleEndsWithTheLimiter: Close waits for the budget, and counts what is lost.
+func TestSettleEndsWithTheLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, seen := newWorld(t), new(ledger)
+		l, err := New(w.client, Config{NearCache: -1, Observer: seen})
+		require.NoError(t, err)
+		tokens := l.must(t, Rule{Name: "tokens", Limit: 1000, Window: time.Hour})
+		r, _ := l.Reserve(t.Context(), Request{Limit: tokens, Key: "k", Cost: 400})
+		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		require.ErrorIs(t, r.Cancel(t.Context()), errSettling)
+		began := time.Now()
+		require.NoError(t, l.Close())
+		require.LessOrEqual(t, time.Since(began), 110*time.Millisecond)
+		require.Equal(t, [3]int64{400, 0, 400}, seen.sums())
+	})
+}
+
 // TestSettleWhatWasNotCounted: hits that failed open are counted once their costs are known.
 func TestSettleWhatWasNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
