@@ -10,8 +10,9 @@ import (
 )
 
 // A backlog has hits that are to be given back and that Redis has not taken yet. It tries
-// again until their windows have ended. Only a return that is known not to have run is tried
-// again: given back twice, hits would be allowed that are over the limit.
+// again until their windows have ended. Only a return that is known not to have run, or that
+// takes effect once, is tried again: given back twice, hits would be allowed that are over the
+// limit.
 type backlog struct {
 	give func(hits []pipeline.Hit, draws []*draw)
 	tell func(of *Limit, what Hits, n int64) // calls the program: never with mu held
@@ -30,6 +31,31 @@ type owed struct {
 	until time.Time // when its window has ended, or its tokens have flowed in
 	hit   pipeline.Hit
 	draw  *draw
+	more  bool  // the hits are to be counted, and not given back
+	near  place // where the near cache may have the key; of a settlement
+}
+
+// became says what the hits are once Redis has taken them.
+func (o *owed) became() Hits {
+	if o.more {
+		return HitsCounted
+	}
+	return HitsReturned
+}
+
+// repeatTime is how long a draw that takes effect once is sent again after an unknown
+// outcome. With the time that a try may take, it is shorter than the life of a marker.
+const repeatTime = 20 * time.Second
+
+// mayRepeat reports whether it may be sent again after the error.
+func (o *owed) mayRepeat(err error) bool {
+	if o.draw == nil || o.draw.once == "" {
+		return didNotRun(err)
+	}
+	if o.draw.doubted.IsZero() && !didNotRun(err) {
+		o.draw.doubted = time.Now()
+	}
+	return o.draw.doubted.IsZero() || time.Since(o.draw.doubted) < repeatTime
 }
 
 const (
@@ -39,11 +65,14 @@ const (
 	maxOwedPause = 5 * time.Second
 )
 
-// add takes over what could not be given back because of err.
-func (b *backlog) add(o owed, err error) {
-	if !didNotRun(err) || !b.keep(o) {
-		b.tell(o.of, HitsLost, o.cost)
+// add takes over what could not be given back because of err, and reports whether it will
+// be tried again.
+func (b *backlog) add(o owed, err error) bool {
+	if o.mayRepeat(err) && b.keep(o) {
+		return true
 	}
+	b.tell(o.of, HitsLost, o.cost)
+	return false
 }
 
 // keep reports whether there was room.
@@ -131,8 +160,8 @@ func (b *backlog) try(all []owed) (left []owed) {
 			}
 			switch {
 			case err == nil:
-				b.tell(o.of, HitsReturned, o.cost)
-			case didNotRun(err):
+				b.tell(o.of, o.became(), o.cost)
+			case o.mayRepeat(err):
 				left = append(left, o)
 			default:
 				b.tell(o.of, HitsLost, o.cost)

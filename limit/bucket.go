@@ -16,6 +16,10 @@ type draw struct {
 	args  [5]string // those of the script
 	reply pipeline.Reply
 
+	once    string    // a marker: with it the script takes effect once, however often it runs
+	counter bool      // the script is that of a window's counter
+	doubted time.Time // when it first became unknown whether it has run
+
 	allowed          bool
 	remaining        int64
 	retryAt, resetAt time.Duration // from now
@@ -42,8 +46,18 @@ func run(ctx context.Context, p *pipeline.Pipeline, draws []*draw) {
 			d.reply = p.Cmd("GET", d.key)
 			continue
 		}
+		script, keys := bucketScript, []string{d.key}
+		if d.counter {
+			script = counterScript
+		}
+		if d.once != "" {
+			keys = append(keys, d.once)
+		}
 		// It takes microseconds, and must not queue behind scripts that do not.
-		d.reply = p.Eval(bucketScript, []string{d.key}, d.args[:]...).Fast()
+		d.reply = p.Eval(script, keys, d.args[:]...).Fast()
+		if d.once != "" {
+			d.reply.Idempotent()
+		}
 	}
 	_ = p.Do(ctx) // each reply has its error
 	for _, d := range draws {

@@ -15,9 +15,15 @@ import "github.com/redislanes/redislanes/pipeline"
 // KEYS[1] holds numbers: the end of what is taken, the length of a token, and the beginning
 // and end of each stretch that was given back. ARGV has the length of a token, the burst, the
 // cost (negative: to give back), the time (empty: the server's), and where the stretch begins
-// that is given back, or "look" to leave the bucket as it is. The reply has whether the hit is
-// allowed, how many tokens are left, when it may be allowed, when the bucket is full, both from
-// now, and where the stretch begins that was taken.
+// that is given back, or "last" for what was taken last, "look" to leave the bucket as it is, or
+// "charge" to take the tokens also if there are too few. The reply has whether the hit is
+// allowed, how many tokens are left, when it may be allowed (after a charge: one token), when the
+// bucket is full, both from now, and where the stretch begins that was taken.
+//
+// After a charge, more may be taken than a full bucket has. KEYS[1] then also holds by how much,
+// as debt=number. Without it, the end of what is taken is no later than that of an empty bucket.
+//
+// KEYS[2], if there is one, makes the script take effect once: see runOnce.
 //
 // Half a microsecond is for rounding: a double holds hundredths of them.
 const bucketText = `
@@ -26,7 +32,7 @@ if not now then
   local time = redis.call("TIME")
   now = (time[1] - 1735689600) * 1000000 + time[2]
 end
-local full, need = burst * per, math.abs(cost) * per
+local full, need, charge = burst * per, math.abs(cost) * per, ARGV[5] == "charge"
 local last, given, kept = now, {}, 0 -- kept: the sum of what was given back
 local stored = redis.call("GET", KEYS[1])
 local same = true
@@ -35,13 +41,15 @@ if stored then
   for word in string.gmatch(stored, "%S+") do
     numbers[#numbers + 1] = tonumber(word)
   end
+  local debt = tonumber(string.match(stored, "debt=(%S+)") or 0)
   same = numbers[2] == per
   if not same then -- of another rule, as many tokens are missing
     for i = 1, #numbers do
       if i ~= 2 then numbers[i] = now + (numbers[i] - now) * per / numbers[2] end
     end
+    debt = debt * per / numbers[2]
   end
-  last = math.min(math.max(numbers[1], now), now + full)
+  last = math.min(math.max(numbers[1], now), now + full + debt)
   for i = 3, #numbers, 2 do
     local from, to = math.max(numbers[i], now), math.min(numbers[i + 1], last)
     if to > from then
@@ -51,9 +59,9 @@ if stored then
   end
 end
 
-local from = now
+local from, allowed, retry = now, 1, 0
 if cost < 0 then
-  local began = tonumber(ARGV[5])
+  local began = tonumber(ARGV[5]) or last - need
   from = math.max(began, now)
   local to = math.min(began + need, last)
   if same and to > from then
@@ -88,7 +96,7 @@ if cost < 0 then
   end
 else
   local missing = need - (now + full - last) - kept
-  if missing > 0.5 then
+  if missing > 0.5 and not charge then
     local at = now
     for _, stretch in ipairs(given) do -- nothing flows in while the present passes one
       if missing <= stretch[1] - at then break end
@@ -107,13 +115,17 @@ else
     elseif missing + kept <= 0.5 then
       from, last = last, last + need
     else
-      from = given[1][1]
+      from = given[1] and given[1][1] or last
       for _, stretch in ipairs(given) do
         local part = math.min(need, stretch[2] - stretch[1])
         stretch[1], need, kept = stretch[1] + part, need - part, kept - part
       end
       last = last + need
     end
+    last = math.min(last, now + full + 3e15) -- a hundred years of debt
+  end
+  if missing > 0.5 then
+    allowed, retry = 0, math.ceil(per + last - now - full)
   end
 end
 
@@ -123,12 +135,13 @@ elseif last <= now then
   if stored then redis.call("DEL", KEYS[1]) end
 else
   local text = string.format("%.3f ", last) .. ARGV[1]
+  if last > now + full then text = text .. string.format(" debt=%.3f", last - now - full) end
   for _, stretch in ipairs(given) do
     if stretch[2] > stretch[1] then text = text .. string.format(" %.3f %.3f", stretch[1], stretch[2]) end
   end
   redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
 end
-return {1, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), 0, math.ceil(last - now), math.floor(from)}
+return {allowed, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), retry, math.ceil(last - now), math.floor(from)}
 `
 
-var bucketScript = pipeline.NewScript(bucketText)
+var bucketScript = pipeline.NewScript(runOnce(bucketText))

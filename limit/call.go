@@ -25,6 +25,7 @@ type ask struct {
 	cost    int64
 	look    bool // nothing is counted: the request only looks, or the call looks first
 	only    bool // the request only looks
+	charge  bool // the hits stay counted, whatever the decision
 	window  window
 	asked   bool // Redis is
 	place   place
@@ -65,34 +66,35 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool 
 			continue
 		}
 		rule := &r.Limit.rule
-		a := ask{limit: r.Limit, cost: max(r.Cost, 1), only: r.Look, window: windowAt(now, rule.Window)}
+		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: windowAt(now, rule.Window)}
 		a.place = place{r.Limit.heads(a.number()).now, r.Key}
 		d.Limit = rule.Limit
-		if a.cost > rule.burst()-c.costBefore(&a) {
+		if !a.charge && a.cost > rule.burst()-c.costBefore(&a) {
 			d.RetryAfter = Never
 		}
-		if d.RetryAfter == Never || l.near.denies(a.place, rule, a.cost, now, d) {
+		if d.RetryAfter == Never || !a.charge && l.near.denies(a.place, rule, a.cost, now, d) {
 			c.denied = c.denied || !rule.Shadow
 		} else if len(requests) > fewRequests && !a.only {
 			c.noteCost(&a)
 		}
 		c.careful = c.careful || len(requests) > 1 && l.near.wasFull(a.place, now)
-		counts = counts || rule.CountDenied
+		counts = counts || rule.CountDenied || a.charge
 		c.asks = append(c.asks, a)
 	}
 	c.careful = c.careful && !counts
 	c.prepare(l, false)
-	return !c.denied && len(c.hits)+len(c.draws) > 0
+	return len(c.hits)+len(c.draws) > 0
 }
 
-// prepare makes the hits and draws. With look, they count nothing.
+// prepare makes the hits and draws, for a call that is denied only those of charges. With
+// look, they count nothing.
 func (c *call) prepare(l *Limiter, look bool) {
 	c.hits, c.draws = c.hits[:0], c.draws[:0]
 	for i := range c.asks {
 		a := &c.asks[i]
 		a.look = look || a.only
 		switch {
-		case c.denied || c.each[i].RetryAfter != 0:
+		case c.denied && !a.charge || c.each[i].RetryAfter != 0:
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
 		case a.look:
@@ -140,6 +142,9 @@ func (c *call) addDraw(l *Limiter, a *ask) {
 	d := newDraw(a.place.String(), &a.limit.rule, a.cost, l.now(), 0)
 	if a.look {
 		d.look()
+	}
+	if a.charge {
+		d.charge()
 	}
 	a.asked, a.draw = true, &d
 	c.draws = append(c.draws, &d)
@@ -193,6 +198,7 @@ func (c *call) decide(l *Limiter) {
 		} else {
 			a.judge(d)
 		}
+		d.counted = a.counted
 		c.denied = c.denied || !d.Allowed && !rule.Shadow
 	}
 }
@@ -213,7 +219,7 @@ func (c *call) tell(l *Limiter) {
 // there are.
 func (c *call) failure(a *ask) error {
 	if a.draw != nil {
-		a.counted = a.draw.err == nil && a.draw.allowed && !a.look
+		a.counted = a.draw.err == nil && (a.draw.allowed || a.charge) && !a.look
 		return a.draw.err
 	}
 	if a.look {
@@ -248,7 +254,7 @@ func (a *ask) failedLook() error {
 // judge decides by the hits.
 func (a *ask) judge(d *Decision) {
 	if b := a.draw; b != nil {
-		d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter = b.allowed, b.remaining, b.retryAt, b.resetAt
+		d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter, d.from = b.allowed, b.remaining, b.retryAt, b.resetAt, b.from
 		return
 	}
 	w, limit := a.window, a.limit.rule.Limit
@@ -261,7 +267,7 @@ func (a *ask) judge(d *Decision) {
 		d.Remaining = free
 		return
 	}
-	if !a.limit.rule.CountDenied && !a.look {
+	if !a.stays() && !a.look {
 		free += a.cost // it is taken back
 	}
 	d.Remaining, d.RetryAfter = max(0, free), a.retryAfter(limit)
@@ -270,17 +276,20 @@ func (a *ask) judge(d *Decision) {
 // retryAfter returns when the hits of others leave room for this one, which is
 // denied.
 func (a *ask) retryAfter(limit int64) time.Duration {
-	w, others := a.window, a.now-a.cost
-	if a.limit.rule.CountDenied || a.look {
+	w, others, cost := a.window, a.now-a.cost, a.retried()
+	if a.stays() || a.look {
 		others = a.now
+	}
+	if cost > limit {
+		return Never
 	}
 	if a.limit.rule.Algorithm != SlidingWindow {
 		return w.left()
 	}
-	if room := limit - others - a.cost; room >= 0 {
+	if room := limit - others - cost; room >= 0 {
 		return max(1, w.untilShareIs(a.before, room)-w.elapsed)
 	}
-	return w.left() + w.untilShareIs(others, limit-a.cost)
+	return w.left() + w.untilShareIs(others, limit-cost)
 }
 
 // remember notes the keys that are over their limits.
@@ -300,7 +309,7 @@ func (c *call) remember(l *Limiter) {
 		case a.crowded:
 			most = 0
 		}
-		l.near.note(a.place, &a.limit.rule, a.cost, time.Now(), d, most)
+		l.near.note(a.place, &a.limit.rule, a.retried(), time.Now(), d, most)
 	}
 }
 

@@ -11,6 +11,9 @@
 // Hits of many callers on one key travel as one command (pipeline.Counters), so
 // that a hot key costs little more than a cold one.
 //
+// [Limiter.Reserve] counts an estimate, which [Reservation.Settle] replaces by the actual
+// cost. A request with Charge is counted whatever it costs.
+//
 // When Redis does not answer within the limiter's budget, each limit fails open or
 // closed, as its rule says, and the decision has the error.
 package limit

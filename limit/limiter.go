@@ -158,6 +158,12 @@ type Request struct {
 	// Look asks whether the hit would be allowed, without counting it: it writes nothing. If
 	// not, the whole call is denied, as by any other request of it.
 	Look bool
+
+	// Charge counts the hits whatever they cost, also beyond the limit, and also if
+	// another request denies the call. Nothing is given back. The decision says whether they
+	// were within the limit. If not, the call is denied, and RetryAfter is when a hit that
+	// costs 1 may be allowed. A cost counts as 1,000,000,000,000 at most. A Look is no Charge.
+	Charge bool
 }
 
 // A Decision is what became of a request, or of all requests of a call.
@@ -186,6 +192,8 @@ type Decision struct {
 	// counted. A mistake in the request is an error, too.
 	Err error
 
+	from    int64 // where the tokens of a bucket begin that were taken
+	counted bool  // as far as is known, also if Err is not nil
 	mistake bool
 	other   bool // allowed, in a call that is denied
 }

@@ -89,6 +89,14 @@ func (n *near) note(at place, r *Rule, cost int64, now time.Time, d *Decision, m
 	later(&n.told, f.told)
 }
 
+// forget has hits on the key ask Redis again.
+func (n *near) forget(at place) {
+	if n != nil {
+		at.key = bounded(n.seed, at.key)
+		n.shard(at).Remove(at)
+	}
+}
+
 // later moves a time on, unless it is later already.
 func later(last *atomic.Int64, to time.Time) {
 	for at := last.Load(); at < to.UnixNano() && !last.CompareAndSwap(at, to.UnixNano()); {

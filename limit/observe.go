@@ -20,8 +20,8 @@ type Hits uint8
 // What may become of hits.
 const (
 	HitsCounted  Hits = iota // counted, as far as is known
-	HitsReturned             // given back, since their call was denied
-	HitsLost                 // counted until their window ends, since they could not be given back, or nobody knows whether they were
+	HitsReturned             // given back, since their call was denied, or they were fewer than reserved
+	HitsLost                 // could not be given back or, of a settlement, counted; or nobody knows whether they were
 )
 
 // String returns "counted", "returned" or "lost".

@@ -18,7 +18,7 @@ func (c *call) owes(l *Limiter) bool {
 		if a.local != nil && (c.denied || a.look) {
 			l.local.give(a.local, &a.limit.rule, a.cost)
 		}
-		if !a.counted || a.limit.rule.CountDenied || !c.denied && c.each[i].Allowed {
+		if !a.counted || a.stays() || !c.denied && c.each[i].Allowed {
 			continue
 		}
 		if c.each[i].Allowed {

@@ -69,6 +69,7 @@ type (
 		algorithm               string
 		burst                   *int64
 		failClosed, countDenied bool
+		charge                  bool
 	}
 )
 
@@ -299,6 +300,7 @@ func (p *parser) rateLimit(to **yamlLimit) field {
 			number(p, "burst", &l.burst, "a whole number, 1 to 1000000000"),
 			p.flag("fail_closed", &l.failClosed),
 			p.flag("count_denied", &l.countDenied),
+			p.flag("charge", &l.charge),
 		)
 	}}
 }

@@ -242,6 +242,7 @@ func TestMistakes(t *testing.T) {
 		{head + "    requests_per_unit: 0\n    unit: second\n    algorithm: token_bucket\n", "rules.yaml:5: Rule d.k: Limit = 0"},
 		{head + "    requests_per_unit: 1\n    unit: second\n    algorithm: token_bucket\n    burst: 0\n", "rules.yaml:5: burst = 0: must be at least 1"},
 		{head + "    unlimited: true\n    unit: second\n", "rules.yaml:5: rate_limit is unlimited"},
+		{head + "    unlimited: true\n    charge: true\n", "rules.yaml:5: rate_limit is unlimited"},
 		{head + "    name: a\n    replaces: [{name: a}]\n    unlimited: true\n", `rules.yaml:5: rate_limit "a" replaces itself`},
 		{head + "    replaces: [{}]\n", "rules.yaml:5: replaces: want the name of a rate_limit"},
 		{"domain: d\ndescriptors: &a\n- key: k\n  descriptors: *a\n", "descriptors in one another: must be at most 32"},

@@ -29,6 +29,7 @@ type Rule struct {
 	Replaces        []string     // names of rules that do not count beside this one
 	Unlimited       bool         // then what follows is not set
 	Limit           *limit.Limit // its name tells it from all others
+	Charge          bool         // hits count whatever they cost
 	Unit            Unit
 	RequestsPerUnit uint32
 }

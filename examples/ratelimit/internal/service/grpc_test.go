@@ -111,6 +111,46 @@ func TestLook(t *testing.T) {
 	require.Equal(t, over, w.ask(look).GetOverallCode())
 }
 
+// TestNegativeHits: they are given back, whatever else the request has, and no more than were
+// counted.
+func TestNegativeHits(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for _, key := range []string{"user=1", "bucket=1", "sliding=1"} {
+		hits := func(n uint64, negative bool) *pb.RateLimitRequest {
+			req := request(key)
+			req.Descriptors[0].HitsAddend, req.Descriptors[0].IsNegativeHits = wrapperspb.UInt64(n), negative
+			return req
+		}
+		left := w.ask(hits(4, false)).GetStatuses()[0].GetLimitRemaining()
+		res := w.ask(hits(3, true))
+		require.Equal(t, ok, res.GetOverallCode())
+		require.Nil(t, res.GetStatuses()[0].GetCurrentLimit())
+		require.Equal(t, left+3, w.ask(hits(0, false)).GetStatuses()[0].GetLimitRemaining(), key)
+		w.ask(hits(0, true))
+		both := hits(9, true)
+		both.Descriptors = append(both.Descriptors, request("banned=1", "free=1", "nothing=1").GetDescriptors()...)
+		require.Equal(t, over, w.ask(both).GetOverallCode())
+		require.Equal(t, left+4, w.ask(hits(0, false)).GetStatuses()[0].GetLimitRemaining(), key)
+	}
+}
+
+// TestChargedRule: what is reported afterwards counts whatever it is.
+func TestChargedRule(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	look, report := request("tokens=1"), request("tokens=1", "banned=1")
+	look.Descriptors[0].HitsAddend = wrapperspb.UInt64(0)
+	report.Descriptors[0].HitsAddend = wrapperspb.UInt64(12)
+	require.Equal(t, ok, w.ask(look).GetOverallCode())
+	require.Equal(t, over, w.ask(report).GetOverallCode())
+	require.Equal(t, over, w.ask(look).GetOverallCode())
+	refund := request("tokens=1")
+	refund.HitsAddend, refund.Descriptors[0].IsNegativeHits = 9, true
+	w.ask(refund)
+	require.EqualValues(t, 2, w.ask(look).GetStatuses()[0].GetLimitRemaining(), "of 12")
+}
+
 // TestCountDenied: what is denied counts, if the rule says so, but not what never fits.
 func TestCountDenied(t *testing.T) {
 	t.Parallel()
@@ -239,7 +279,6 @@ func TestInvalid(t *testing.T) {
 		"domain is empty":                  change(func(r *pb.RateLimitRequest) { r.Domain = "" }),
 		"0 descriptors: want 1 to 1024":    request(),
 		"1025 descriptors: want 1 to 1024": request(many...),
-		"descriptor 2: is_negative_hits":   change(func(r *pb.RateLimitRequest) { r.Descriptors[1].IsNegativeHits = true }),
 		`descriptor 1: limit: unit = "unknown": want `: change(func(r *pb.RateLimitRequest) {
 			r.Descriptors[0].Limit = new(ratelimit.RateLimitDescriptor_RateLimitOverride)
 		}),
@@ -248,7 +287,7 @@ func TestInvalid(t *testing.T) {
 		require.Equal(t, codes.InvalidArgument, status.Code(err), "%v", err)
 		require.ErrorContains(t, err, want)
 	}
-	require.EqualValues(t, 5, w.metric("ratelimit_requests_total", "grpc", "InvalidArgument"))
+	require.EqualValues(t, 4, w.metric("ratelimit_requests_total", "grpc", "InvalidArgument"))
 	_, err := w.service.ShouldRateLimit(t.Context(), request("user="+strings.Repeat("x", 64<<10)))
 	require.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
 }

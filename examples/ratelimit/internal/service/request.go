@@ -1,7 +1,6 @@
 package service
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -24,12 +23,16 @@ type ask struct {
 	key  string
 	cost int64
 	look bool // the hits are not to be counted
+	back bool // the hits are to be given back
 
 	unmatched bool // no rule matches, not even one that another one replaces
 }
 
 // limited reports whether the limiter has to be asked.
-func (a *ask) limited() bool { return a.rule != nil && !a.rule.Unlimited }
+func (a *ask) limited() bool { return a.rule != nil && !a.rule.Unlimited && !a.back }
+
+// returned reports whether hits are given back.
+func (a *ask) returned() bool { return a.rule != nil && !a.rule.Unlimited && a.back && !a.look }
 
 func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)
@@ -46,10 +49,8 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 	set := s.Rules.Set()
 	asks := make([]ask, len(req.GetDescriptors()))
 	for i, d := range req.GetDescriptors() {
-		if d.GetIsNegativeHits() {
-			return nil, invalid("descriptor %d: %v", i+1, errNegative)
-		}
 		asks[i].cost, asks[i].look = costOf(req, d)
+		asks[i].back = d.GetIsNegativeHits()
 		entries := make([]rules.Entry, len(d.GetEntries()))
 		for j, e := range d.GetEntries() {
 			entries[j] = rules.Entry{Key: e.GetKey(), Value: e.GetValue()}
@@ -114,5 +115,3 @@ func replace(asks []ask) {
 		}
 	}
 }
-
-var errNegative = errors.New("is_negative_hits: hits cannot be given back")

@@ -60,21 +60,26 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	if err != nil {
 		return answer{}, err
 	}
-	requests := requestsOf(asks)
-	if len(requests) == 0 {
+	requests, returns := requestsOf(asks), returnsOf(asks)
+	if len(requests)+len(returns) == 0 {
 		return answer{response: respond(asks, limit.Result{Decision: limit.Decision{Allowed: true}})}, nil
 	}
 	permit, ok := s.Shedder.enter()
 	if !ok {
 		return answer{}, errShed
 	}
-	var result limit.Result
+	result := limit.Result{Decision: limit.Decision{Allowed: true}}
 	inTime, cancel := early(ctx)
 	defer cancel()
-	defer func() { permit.leave(oneTrip(inTime, &result)) }()
+	defer func() { permit.leave(len(returns) == 0 && oneTrip(inTime, &result)) }()
 	// A client that has gone is not waited for: its request does not go on either, and
 	// hits that are not sent yet are not counted.
-	result = s.Limiter.Allow(inTime, requests...)
+	if len(requests) > 0 {
+		result = s.Limiter.Allow(inTime, requests...)
+	}
+	if len(returns) > 0 {
+		_ = s.Limiter.GiveBack(inTime, returns...) // it goes on if it takes longer; a metric says what is lost
+	}
 	if err := ctx.Err(); err != nil {
 		return answer{}, status.FromContextError(err).Err() // nobody gets it
 	}
@@ -107,10 +112,20 @@ func requestsOf(asks []ask) []limit.Request {
 	requests := make([]limit.Request, 0, len(asks))
 	for i := range asks {
 		if a := &asks[i]; a.limited() {
-			requests = append(requests, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost, Look: a.look})
+			requests = append(requests, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost, Look: a.look, Charge: a.rule.Charge})
 		}
 	}
 	return requests
+}
+
+// returnsOf returns what is given back, whatever is decided.
+func returnsOf(asks []ask) (returns []limit.Request) {
+	for i := range asks {
+		if a := &asks[i]; a.returned() {
+			returns = append(returns, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost})
+		}
+	}
+	return returns
 }
 
 // respond says what became of each descriptor, and of all together.

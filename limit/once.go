@@ -1,0 +1,56 @@
+package limit
+
+import (
+	"crypto/rand"
+	"strconv"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// runOnce returns a script that runs the text. With a marker in KEYS[2] it runs it at most
+// once in a minute, so that a run whose outcome is unknown can be sent again: the first run
+// leaves the marker. Server, replicas and failovers treat both keys as one write. A text that
+// fails leaves none.
+func runOnce(text string) string {
+	return `if KEYS[2] and redis.call("GET", KEYS[2]) then return {1, 0, 0, 0, 0} end
+local function run()` + text + `end
+local reply = run()
+if KEYS[2] then redis.call("SET", KEYS[2], "", "PX", 60000) end
+return reply`
+}
+
+// The script of a window's counter adds ARGV[1] to KEYS[1]. A counter that is not there gets
+// the time to live ARGV[2], in milliseconds. Nothing below 0 is left: a counter that was lost
+// has nothing to give back. The reply has as many numbers as that of a bucket.
+const counterText = `
+local by = ARGV[1]
+if tonumber(by) > 0 then
+  redis.call("SET", KEYS[1], 0, "PX", ARGV[2], "NX")
+else
+  local there = tonumber(redis.call("GET", KEYS[1]) or 0)
+  if there <= 0 then return {1, 0, 0, 0, 0} end
+  if there < -tonumber(by) then by = string.format("%.0f", -there) end
+end
+redis.call("INCRBY", KEYS[1], by)
+return {1, 0, 0, 0, 0}
+`
+
+var counterScript = pipeline.NewScript(runOnce(counterText))
+
+// marker returns a new key in the slot of the key. It begins with the prefix, as all keys
+// of the limiter.
+func marker(prefix, key string) string {
+	id := rand.Text()
+	if m := prefix + "settled:{" + key + "}:" + id; cluster.Slot(m) == cluster.Slot(key) {
+		return m
+	}
+	if m := key + ":settled:" + id; cluster.Slot(m) == cluster.Slot(key) { // it has a hash tag
+		return m
+	}
+	for i := 0; ; i++ { // it has braces, and no hash tag; after 16,384 tries on average
+		if m := prefix + "settled:{" + strconv.Itoa(i) + "}:" + id; cluster.Slot(m) == cluster.Slot(key) {
+			return m
+		}
+	}
+}

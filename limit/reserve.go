@@ -1,0 +1,161 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// A Reservation is hits that were counted before it was known how many they are. Settle or
+// Cancel it once; it is safe for concurrent use. One that nobody settles stays as it is, also
+// if the process ends: the estimate counts. The methods of a nil Reservation do nothing and
+// return nil.
+type Reservation struct {
+	limiter *Limiter
+	parts   []part
+	settled atomic.Bool
+}
+
+// A part is a request of a reservation.
+type part struct {
+	limit   *Limit
+	key     string
+	counted int64     // hits
+	unsure  bool      // they may not be counted
+	idle    bool      // there is nothing to settle
+	window  window    // that they are counted in
+	from    int64     // where their tokens begin
+	until   time.Time // when their tokens have flowed in
+}
+
+// Reserve decides about the requests as [Limiter.Allow] does, with the costs that are
+// expected. The Reservation is nil if the call is denied. If it is allowed, settle the
+// reservation with the real costs:
+//
+//	reservation, result := limiter.Reserve(ctx, limit.Request{Limit: tokens, Key: user, Cost: estimate})
+//	if !result.Allowed {
+//		return errLimited
+//	}
+//	defer reservation.Cancel(ctx) // does nothing after Settle
+//	...
+//	reservation.Settle(ctx, used)
+//
+// A rule for reservations should not have CountDenied: then the near caches of other processes
+// deny a key that was over its limit until the window ends, also if hits are given back.
+func (l *Limiter) Reserve(ctx context.Context, requests ...Request) (*Reservation, Result) {
+	now := time.Now()
+	return l.reserveAt(ctx, now, now, requests)
+}
+
+// reserveAt is Reserve in the windows of now.
+func (l *Limiter) reserveAt(ctx context.Context, now, began time.Time, requests []Request) (*Reservation, Result) {
+	if !l.made() {
+		return nil, l.Allow(ctx, requests...)
+	}
+	result := l.allowAt(ctx, now, began, requests)
+	if !result.Allowed {
+		return nil, result
+	}
+	r := &Reservation{limiter: l, parts: make([]part, len(requests))}
+	for i := range requests {
+		r.parts[i] = partOf(&requests[i], &result.Each[i], now)
+	}
+	return r, result
+}
+
+func partOf(r *Request, d *Decision, now time.Time) part {
+	p := part{limit: r.Limit, key: r.Key, window: windowAt(now, r.Limit.rule.Window), from: d.from, until: now.Add(d.ResetAfter)}
+	switch {
+	case r.Look, !d.Allowed && !r.charges(): // of a limit in the shadow: given back
+		p.idle = true
+	case d.Err == nil, d.counted: // the window before may be unknown
+		p.counted = r.cost()
+	case !didNotRun(d.Err):
+		p.counted, p.unsure = r.cost(), true
+	}
+	return p
+}
+
+// ErrSettled is the error of Settle and Cancel for a Reservation that was settled or
+// cancelled before. Nothing is changed.
+var ErrSettled = errors.New("limit: the Reservation is settled already")
+
+// Settle replaces the estimated costs by the actual ones, in the order of the requests: it
+// counts what is missing, also beyond the limit, or gives back what was too much. That happens
+// at most once, also if replies are lost. An actual cost of a request that only looks, or that
+// only a shadow limit has denied, changes nothing. A cost counts as 1,000,000,000,000 at most.
+//
+// Settle waits for the budget, or until the context ends. The error is:
+//   - nil if all is settled;
+//   - [ErrSettled] if it was settled before;
+//   - about the costs if their number is wrong or one is negative: then the reservation is as it was;
+//   - redislanes.ErrClosed after [Limiter.Close]: the estimate stays;
+//   - else why not all is settled yet. The rest goes on in the background until the window ends,
+//     or for 20 s if the outcome of a try is unknown.
+//
+// The hits are adjusted in the window in which they were reserved. Once it has ended:
+//   - A limit with fixed windows gets nothing back. One with sliding windows does for one more
+//     window, in which the hits still count.
+//   - What is missing is counted in the window of Settle.
+//
+// A bucket gets back as many tokens as it would have kept. One that owes tokens allows nothing
+// until they have flowed in.
+//
+// Hits that Redis could not count when they were reserved are counted now, all of them. Those
+// whose outcome is unknown are taken for counted, and are not given back.
+func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
+	switch {
+	case r == nil:
+		return nil
+	case ctx == nil:
+		return errNilContext
+	case len(actual) != len(r.parts):
+		return fmt.Errorf("limit: Settle with %d costs: want %d, one for each request", len(actual), len(r.parts))
+	}
+	for i, cost := range actual {
+		if cost < 0 {
+			return fmt.Errorf("limit: Settle: cost %d = %d: must not be negative", i+1, cost)
+		}
+	}
+	if !r.settled.CompareAndSwap(false, true) {
+		return ErrSettled
+	}
+	return r.limiter.settleAt(ctx, time.Now(), r.parts, actual)
+}
+
+// Cancel is Settle with costs of 0: the hits are given back.
+func (r *Reservation) Cancel(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	return r.Settle(ctx, make([]int64, len(r.parts))...)
+}
+
+// GiveBack takes hits off the counts, such as those of work that was undone: as many as each
+// request costs, in the window of now, but no more than are counted there; a bucket is full at
+// most. Use a [Reservation] where there is one: it gives back only its own hits. Errors and
+// repeats are those of [Reservation.Settle].
+func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
+	switch {
+	case !l.made():
+		return errNotMade
+	case ctx == nil:
+		return errNilContext
+	}
+	now := time.Now()
+	parts := make([]part, len(requests))
+	for i := range requests {
+		r := &requests[i]
+		switch {
+		case !r.Limit.made():
+			return errNoLimit
+		case r.Cost < 0:
+			return errBadCost
+		}
+		rule := &r.Limit.rule
+		parts[i] = part{limit: r.Limit, key: r.Key, counted: min(r.cost(), mostLimit), window: windowAt(now, rule.Window), from: lastTokens, until: now.Add(rule.full())}
+	}
+	return l.settleAt(ctx, now, parts, make([]int64, len(parts)))
+}
