@@ -48,17 +48,27 @@ func (q asker) askSentinel(ctx context.Context, addr string) (*slots.Map, error)
 	return said.Map(addr), nil
 }
 
-// translateInstances asks AddrMap for each address that the Sentinel has told.
+// translateInstances asks AddrMap for each address that the Sentinel has told. If what it
+// returns for another one than the primary's is no address, that instance is skipped.
 func (q asker) translateInstances(said *slots.SentinelReply) (err error) {
 	if said.Primary.Addr, err = q.mapped(said.Primary.Addr); err != nil {
 		return err
 	}
-	for _, list := range [][]slots.Instance{said.Replicas, said.Sentinels} {
-		for i := range list {
-			if list[i].Addr, err = q.mapped(list[i].Addr); err != nil {
-				return err
+	for _, list := range []*[]slots.Instance{&said.Replicas, &said.Sentinels} {
+		usable := (*list)[:0]
+		for _, instance := range *list {
+			to, err := q.mapped(instance.Addr)
+			switch {
+			case errors.As(err, new(unusable)):
+				said.Skips = append(said.Skips, slots.Skip{Node: slots.Printable(instance.Addr), Reason: err.Error()})
+				continue
+			case err != nil:
+				return untranslated{err}
 			}
+			instance.Addr = to
+			usable = append(usable, instance)
 		}
+		*list = usable
 	}
 	return nil
 }
