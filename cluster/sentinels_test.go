@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,6 +64,36 @@ func (s *watcher) reply(cmd []string) string {
 func instanceRow(addr, name, value string) string {
 	host, port, _ := net.SplitHostPort(addr)
 	return "*6\r\n" + bulk("ip") + bulk(host) + bulk("port") + bulk(port) + bulk(name) + bulk(value)
+}
+
+// TestSentinelsAreReplaced: the servers and their Sentinels were set up again, so that config
+// epochs begin at 0, and one seed leads to a new Sentinel. The others are gone for good. A
+// client that runs takes the primary that a new client would find.
+func TestSentinelsAreReplaced(t *testing.T) {
+	t.Parallel()
+	before, after, seed, gone := newFake(t), newFake(t), newFake(t), newFake(t)
+	before.start()
+	after.start()
+	s := &watcher{id: "old-1", primary: before.addr(), epoch: 3, sentinels: map[string]string{"old-2": gone.addr()}}
+	s.tell(seed)
+	(&watcher{id: "old-2", primary: before.addr(), epoch: 3, sentinels: map[string]string{"old-1": seed.addr()}}).tell(gone)
+	config := cluster.Config{Sentinel: &cluster.Sentinel{Primary: "it"}, RefreshEvery: -1}
+	client := open(t, config, []string{seed.addr(), gone.addr()})
+	gone.close()
+	s.mu.Lock()
+	s.primary, s.epoch = after.addr(), 0
+	s.mu.Unlock()
+	ctx := within(t, 10*time.Second)
+	for range 3 {
+		require.Error(t, client.Sync(ctx))
+	}
+	require.Equal(t, before.addr(), client.Primary(0), "a Sentinel that we know may have been cut off")
+	s.mu.Lock()
+	s.id, s.sentinels = "new-1", nil
+	s.mu.Unlock()
+	_ = client.Sync(ctx)
+	require.NoError(t, client.Sync(ctx), "the second time nobody else answers")
+	require.Equal(t, after.addr(), client.Primary(0))
 }
 
 // TestAddrMapHasNoAddressForAReplica: what Config.AddrMap returns for a replica or a Sentinel

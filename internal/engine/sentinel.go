@@ -101,8 +101,11 @@ func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.Sentin
 	defer cancel()
 	name := q.cfg.Primary
 	// The address of the first is the newer one while a failover is going on.
-	replies, err := askAll(ctx, lane, []string{"GET-MASTER-ADDR-BY-NAME", name}, []string{"MASTER", name},
-		[]string{"REPLICAS", name}, []string{"SENTINELS", name})
+	questions := [][]string{{"GET-MASTER-ADDR-BY-NAME", name}, {"MASTER", name}, {"REPLICAS", name}, {"SENTINELS", name}}
+	if !q.cfg.NoIdentity {
+		questions = append(questions, []string{"MYID"})
+	}
+	replies, err := askAll(ctx, lane, questions...)
 	if err != nil {
 		return said, err
 	}
@@ -113,6 +116,9 @@ func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.Sentin
 	said.Replicas, skips[0], _ = slots.ParseInstances(replies[2]) // without them there are only fewer to read from
 	said.Sentinels, skips[1], _ = slots.ParseInstances(replies[3])
 	said.Skips = slices.Concat(skips[0], skips[1])
+	if !q.cfg.NoIdentity {
+		said.ID = slots.NodeID(replies[4])
+	}
 	return said, nil
 }
 
