@@ -28,7 +28,7 @@ type need uint8
 const (
 	must   need = iota // the connection is of no use without it
 	should             // of no use, unless the server does not know the command
-	may                // the same, and an ACL may forbid it: it only asks or tells
+	may                // the same, and an ACL may forbid it: it only asks
 	tells              // the same, and nobody needs the answer
 )
 
