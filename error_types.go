@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // prefix is what the text of every typed error of a call begins with. Errors about
@@ -48,11 +49,15 @@ type CommandError = Error
 // "(after 5 tries in 0.9 s; node 127.0.0.1:7000 unavailable for 1.2 s)".
 func (e *Error) Error() string {
 	parts := make([]string, 0, 3)
+	name := e.Command
+	if strings.ContainsFunc(name, separates) {
+		name = "…"
+	}
 	switch {
-	case e.Command != "" && e.Addr != "":
-		parts = append(parts, e.Command+" on "+e.Addr)
-	case e.Command != "" || e.Addr != "":
-		parts = append(parts, e.Command+e.Addr)
+	case name != "" && e.Addr != "":
+		parts = append(parts, name+" on "+e.Addr)
+	case name != "" || e.Addr != "":
+		parts = append(parts, name+e.Addr)
 	}
 	why := ""
 	if e.Cause != nil {
@@ -70,6 +75,10 @@ func (e *Error) Error() string {
 	}
 	return prefix + strings.Join(parts, ": ")
 }
+
+// separates finds what no command's name has: a program that passes a whole line as the name,
+// such as "SET k v", passes arguments.
+func separates(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 // Unwrap returns the outcome, if there is one, and the cause.
 func (e *Error) Unwrap() []error {

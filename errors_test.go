@@ -23,6 +23,7 @@ func TestErrorTexts(t *testing.T) {
 		"redislanes: not sent: the pool is closed":                                 {Outcome: redislanes.ErrNotSent, Cause: closed},
 		"redislanes: 10.0.0.1:6379: outcome unknown: EOF":                          {Addr: addr, Outcome: redislanes.ErrUnknownOutcome, Cause: io.EOF},
 		"redislanes: SET on 10.0.0.1:6379: OOM no memory":                          {Command: "SET", Addr: addr, Outcome: redislanes.ErrRefused, Cause: errors.New("OOM no memory")},
+		"redislanes: … on 10.0.0.1:6379: ERR unknown command '…'":                  {Command: "SET K V", Addr: addr, Cause: errors.New("ERR unknown command '…'")},
 		"redislanes: SET: not sent":                                                {Command: "SET", Outcome: redislanes.ErrNotSent},
 		"redislanes: ":                                                             {},
 	} {

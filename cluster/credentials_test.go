@@ -2,6 +2,8 @@ package cluster_test
 
 import (
 	"context"
+	"io"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -52,6 +54,44 @@ func (g *guarded) refuse(lasts time.Duration) {
 	synctest.Wait()
 	g.set(func() { clear(g.dead) })
 	time.AfterFunc(lasts, func() { g.refuses.Store(false) })
+}
+
+// TestLoginThatHasEnded: the server replies NOAUTH over connections whose token has expired, and
+// does not close them. They are replaced.
+func TestLoginThatHasEnded(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]pool.Config{"laned": pool.Laned{}, "fixed": pool.Fixed{Size: 2}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFake(t)
+			var mu sync.Mutex // guards what follows
+			in := make(map[io.Writer]bool)
+			f.hijack, f.answer = "AUTH", func(w io.Writer, cmd []string) bool {
+				mu.Lock()
+				defer mu.Unlock()
+				reply := ":1\r\n"
+				switch {
+				case cmd[0] == "AUTH":
+					in[w], reply = true, "+OK\r\n"
+				case !in[w]:
+					reply = "-NOAUTH Authentication required.\r\n"
+				}
+				_, err := io.WriteString(w, reply)
+				return err == nil
+			}
+			f.start()
+			client := open(t, cluster.Config{Dialer: lanes.Dialer{Credentials: token}, Pool: kind}, []string{f.addr()})
+			ctx := within(t, 10*time.Second)
+			require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+			mu.Lock()
+			clear(in)
+			mu.Unlock()
+			require.ErrorContains(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")), "NOAUTH")
+			for range 10 {
+				require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+			}
+		})
+	}
 }
 
 func token(context.Context) (username, password string, err error) { return "app", "token", nil }

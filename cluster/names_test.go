@@ -25,6 +25,7 @@ type behind struct {
 	// refuses returns the error for a command with a key; "": it is run. Nil: all are run.
 	refuses func(cmd []string) string
 	role    string // in ROLE
+	silent  bool   // it does not answer any more, guarded by the mutex of the names
 	ran     int    // commands with a key, guarded by the mutex of the names
 }
 
@@ -129,6 +130,8 @@ func (w *names) reply(s *behind, cmd []string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch name := strings.ToUpper(cmd[0]); {
+	case s.silent:
+		return ""
 	case name == "CLUSTER":
 		return w.cluster(s, strings.ToUpper(cmd[1]))
 	case name == "SENTINEL":

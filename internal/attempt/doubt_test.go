@@ -85,6 +85,8 @@ func TestStale(t *testing.T) {
 		inScript: {true, false},
 		"UNBLOCKED force unblock from blocking operation, instance state changed": {true, false},
 		"LOADING Redis is loading the dataset in memory":                          {false, false},
+		"NOAUTH Authentication required.":                                         {true, true},
+		"WRONGPASS invalid username-password pair":                                {false, false},
 		"ERR value is not an integer":                                             {false, false},
 	} {
 		f := fate.Of([]byte(text))

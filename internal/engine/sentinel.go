@@ -48,17 +48,27 @@ func (q asker) askSentinel(ctx context.Context, addr string) (*slots.Map, error)
 	return said.Map(addr), nil
 }
 
-// translateInstances asks AddrMap for each address that the Sentinel has told.
+// translateInstances asks AddrMap for each address that the Sentinel has told. If what it
+// returns for another one than the primary's is no address, that instance is skipped.
 func (q asker) translateInstances(said *slots.SentinelReply) (err error) {
 	if said.Primary.Addr, err = q.mapped(said.Primary.Addr); err != nil {
 		return err
 	}
-	for _, list := range [][]slots.Instance{said.Replicas, said.Sentinels} {
-		for i := range list {
-			if list[i].Addr, err = q.mapped(list[i].Addr); err != nil {
-				return err
+	for _, list := range []*[]slots.Instance{&said.Replicas, &said.Sentinels} {
+		usable := (*list)[:0]
+		for _, instance := range *list {
+			to, err := q.mapped(instance.Addr)
+			switch {
+			case errors.As(err, new(unusable)):
+				said.Skips = append(said.Skips, slots.Skip{Node: slots.Printable(instance.Addr), Reason: err.Error()})
+				continue
+			case err != nil:
+				return untranslated{err}
 			}
+			instance.Addr = to
+			usable = append(usable, instance)
 		}
+		*list = usable
 	}
 	return nil
 }
@@ -91,8 +101,11 @@ func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.Sentin
 	defer cancel()
 	name := q.cfg.Primary
 	// The address of the first is the newer one while a failover is going on.
-	replies, err := askAll(ctx, lane, []string{"GET-MASTER-ADDR-BY-NAME", name}, []string{"MASTER", name},
-		[]string{"REPLICAS", name}, []string{"SENTINELS", name})
+	questions := [][]string{{"GET-MASTER-ADDR-BY-NAME", name}, {"MASTER", name}, {"REPLICAS", name}, {"SENTINELS", name}}
+	if !q.cfg.NoIdentity {
+		questions = append(questions, []string{"MYID"})
+	}
+	replies, err := askAll(ctx, lane, questions...)
 	if err != nil {
 		return said, err
 	}
@@ -103,6 +116,9 @@ func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.Sentin
 	said.Replicas, skips[0], _ = slots.ParseInstances(replies[2]) // without them there are only fewer to read from
 	said.Sentinels, skips[1], _ = slots.ParseInstances(replies[3])
 	said.Skips = slices.Concat(skips[0], skips[1])
+	if !q.cfg.NoIdentity {
+		said.ID = slots.NodeID(replies[4])
+	}
 	return said, nil
 }
 

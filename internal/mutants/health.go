@@ -20,7 +20,7 @@ var health = []promise{
 	}},
 	{"silent connections are avoided, and replaced within bounds", []mutant{
 		{fault: "silent connections hold their places", at: "internal/nodepool.Pool.wantLocked",
-			by: instead("p.replacedLocked()", "0"), tests: "./pool TestSilentDeathOfAllConnections"},
+			by: instead("p.replacedLocked()", "0, 0"), tests: "./pool TestSilentDeathOfAllConnections"},
 		{fault: "silent connections are replaced without bounds", at: "internal/nodepool.Pool.spareLocked",
 			by: instead("health.MostTimes", "50*health.MostTimes"), tests: "./pool TestPauseIsBounded"},
 		{fault: "callers find out which connections died together", at: "internal/nodepool.Pool.doubtLocked",

@@ -40,7 +40,7 @@ var slotmap = []promise{
 	}},
 	{"Sentinels lead to the current primary", []mutant{
 		{fault: "Sentinel: one that names the old primary is believed", at: "internal/slots.judgeSentinel",
-			by: never("now.Addr", "now.Epoch"), tests: "./internal/slots TestPollOfSentinels"},
+			by: instead("older", "NoFlaw"), tests: "./internal/slots TestPollOfSentinels"},
 		{fault: "Sentinel: a server that is no primary is used", at: "internal/slots.AdmitPrimary",
 			by: never(`"master"`), tests: "./internal/slots TestAdmitPrimary"},
 		{fault: "Sentinel: a demoted primary is dialled for ever", at: "internal/engine.Client.use",

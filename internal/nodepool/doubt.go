@@ -77,19 +77,23 @@ func (m *member) trustLocked() {
 // doubt.
 func (p *Pool) spareLocked() bool { return len(p.members)+p.dialing < health.MostTimes*p.Max }
 
-// replacedLocked returns how many connections in doubt do not hold their places: those
-// that have been silent for a doubtful time themselves, once the server is known to
+// replacedLocked returns how many connections, in doubt or leaving, do not hold their places:
+// those that have been silent for a doubtful time themselves, once the server is known to
 // answer.
-func (p *Pool) replacedLocked() (n int) {
-	if p.size.doubted == 0 || p.question != nil || !p.health.Answers() {
-		return 0
+func (p *Pool) replacedLocked() (doubted, leave int) {
+	if len(p.members) == p.size.open || p.question != nil || !p.health.Answers() {
+		return 0, 0
 	}
 	for _, m := range p.members {
-		if m.state == inDoubt && p.health.Replaces(&m.health) {
-			n++
+		switch {
+		case !p.health.Replaces(&m.health):
+		case m.state == inDoubt:
+			doubted++
+		case m.state == leaving:
+			leave++
 		}
 	}
-	return n
+	return doubted, leave
 }
 
 // askLocked asks the server whether it lives. While no connection is left, dials do. If
@@ -156,7 +160,8 @@ func (p *Pool) probe(ctx context.Context) {
 // adoptsLocked reports whether the connection of an answered question joins the pool. One
 // that would have to prove itself does not: the dial that follows does that.
 func (p *Pool) adoptsLocked() bool {
-	return p.replacedLocked() > 0 && p.wantLocked() && !p.closed && !p.retired && !p.health.MustProve(time.Now())
+	doubted, leave := p.replacedLocked()
+	return doubted+leave > 0 && p.wantLocked() && !p.closed && !p.retired && !p.health.MustProve(time.Now())
 }
 
 var errNoAnswer = errors.New("no answer within the stall timeout")

@@ -31,10 +31,10 @@ func (p *Pool) newMemberLocked() *member {
 
 // wantLocked reports whether one more dial is needed and allowed: up to the
 // wanted number of connections, and up to max with those that are on their way
-// out. Those in doubt that are replaced do not count, up to health.MostTimes of max.
+// out. Silent ones that are replaced do not count, up to health.MostTimes of max.
 func (p *Pool) wantLocked() bool {
-	replaced := p.replacedLocked()
-	serving, all := p.size.open+p.size.doubted-replaced+p.dialing, len(p.members)-replaced+p.dialing
+	doubted, leave := p.replacedLocked()
+	serving, all := p.size.open+p.size.doubted-doubted+p.dialing, len(p.members)-doubted-leave+p.dialing
 	wanted := serving < p.size.target && all < p.Max && p.spareLocked() || p.health.State() == health.Down
 	return wanted && p.dialing < p.health.Dials()
 }

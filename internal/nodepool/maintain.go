@@ -125,6 +125,8 @@ func (p *Pool) judgeLocked(now time.Time) {
 				p.doubtLocked(m)
 				changed = true
 			}
+		case leaving:
+			changed = changed || p.health.Replaces(&m.health) // it holds its place no longer
 		}
 		if m.state != dedicated && (v.Stalled || p.health.Stalls(&m.health)) {
 			p.leaveLocked(m, cause.ErrStalled, true) // also those that are idle: the next callers need not find that out

@@ -12,7 +12,7 @@ const (
 	lost          // slots that had an owner have none now
 	contrary      // it contradicts what MOVED has taught since the map in use
 	older         // a slot goes to a claim with a smaller config epoch
-	Foreign       // its nodes have IDs of which we know none
+	Foreign       // its nodes, or Sentinels, have IDs of which we know none
 	another       // it is another server without cluster mode than the one in use
 	alone         // cluster support is disabled there
 	replica       // the same, and it is a replica
@@ -26,7 +26,7 @@ func (f Flaw) String() string {
 		lost:     "slots that had an owner have none, and no other node says the same",
 		contrary: "it contradicts what MOVED replies have said since, and most primaries do not say the same",
 		older:    "it is older than the map in use by its config epochs, and most primaries or Sentinels do not say the same",
-		Foreign:  "its nodes have other IDs than ours: it is another cluster's",
+		Foreign:  "its nodes or Sentinels have other IDs than ours: it is another cluster's",
 		another:  "cluster support is disabled there, and it is not the server in use",
 		alone:    "cluster support is disabled there: it is no node of the cluster",
 		replica:  "cluster support is disabled there, and it is a replica",
@@ -59,16 +59,19 @@ func judge(use *Map, taught []Lesson, said *Map) Flaw {
 }
 
 // judgeSentinel judges a primary that a Sentinel names. Each failover has a greater
-// config epoch than those before it.
+// config epoch than those before it. Sentinels of which we know none count from 0.
 func judgeSentinel(use, said *Map) Flaw {
 	if use == nil {
 		return NoFlaw
 	}
 	now, before := said.Claims[0], use.Claims[0]
-	if now.Addr != before.Addr && now.Epoch <= before.Epoch {
-		return older
+	switch {
+	case now.Addr == before.Addr || now.Epoch > before.Epoch:
+		return NoFlaw
+	case !use.knows(said):
+		return Foreign
 	}
-	return NoFlaw
+	return older
 }
 
 func judgeSlots(use *Map, taught []Lesson, said *Map) Flaw {

@@ -9,7 +9,7 @@ type Map struct {
 	Claims  []Claim       // of the primaries that have slots
 	Ranges  []Range
 	Skips   []Skip
-	ids     map[string]bool // of all nodes that the server knows; empty if it tells none
+	ids     map[string]bool // of all nodes, or Sentinels, that the server knows; empty if it tells none
 	at      map[string]ids  // the nodes at an address
 	Sure    bool            // the IDs are those that the servers give in CLUSTER MYID
 	Single  bool            // cluster support is disabled

@@ -28,6 +28,7 @@ func AdmitPrimary(_ string, _, role []byte) error {
 
 // A SentinelReply is what one Sentinel has told.
 type SentinelReply struct {
+	ID        string // the Sentinel's own; "" if it does not tell
 	Primary   Instance
 	Replicas  []Instance
 	Sentinels []Instance
@@ -37,6 +38,7 @@ type SentinelReply struct {
 // An Instance is a server that a Sentinel watches, or another Sentinel.
 type Instance struct {
 	Addr  string
+	id    string // of a Sentinel
 	flags []string
 	Epoch uint64
 }
@@ -58,7 +60,13 @@ func (s SentinelReply) Map(asked string) *Map {
 	v := Single(s.Primary.Addr, replicas...)
 	v.Claims[0].Epoch = s.Primary.Epoch
 	v.Sentinels, v.Skips = []string{asked}, s.Skips
+	if s.ID != "" { // no other Sentinel may tell of it, so without it nothing follows from the IDs
+		v.ids[s.ID] = true
+	}
 	for _, other := range s.Sentinels {
+		if s.ID != "" && other.id != "" {
+			v.ids[other.id] = true
+		}
 		if !other.gone() && !slices.Contains(v.Sentinels, other.Addr) {
 			v.Sentinels = append(v.Sentinels, other.Addr)
 		}
@@ -154,6 +162,8 @@ func (r *replyReader) instance() (told Instance, host, port []byte, err error) {
 			host = value
 		case "port":
 			port = value
+		case "runid":
+			told.id = string(value)
 		case "flags":
 			told.flags = strings.Split(string(value), ",")
 		case "config-epoch":

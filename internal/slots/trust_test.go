@@ -158,11 +158,19 @@ func TestPollOfSentinels(t *testing.T) {
 		var epoch uint64
 		_, err := fmt.Sscanf(text, "%s %d", &addr, &epoch)
 		require.NoError(t, err)
-		return SentinelReply{Primary: Instance{Addr: addr, Epoch: epoch}}.Map("s:1")
+		reply := SentinelReply{Primary: Instance{Addr: addr, Epoch: epoch}}
+		for i, id := range strings.Fields(text)[2:] {
+			if i == 0 {
+				reply.ID = id
+			} else {
+				reply.Sentinels = append(reply.Sentinels, Instance{Addr: "s:" + id, id: id})
+			}
+		}
+		return reply.Map("s:1")
 	}
 	for name, test := range map[string]struct {
-		use    string
-		said   string // by each Sentinel; "-" is none
+		use    string // address and config epoch, and the IDs of the Sentinel and of those it knows
+		said   string // the same, by each Sentinel; "-" is none
 		want   string // "" keeps the one in use
 		doubts string
 	}{
@@ -175,8 +183,14 @@ func TestPollOfSentinels(t *testing.T) {
 		"two of three":           {"b:1 2", "a:1 1,a:1 1,-", "a:1", "11"},
 		"the same epoch":         {"b:1 2", "a:1 2,-,-", "", "1"},
 		"monitored anew, by all": {"b:1 9", "a:1 0,a:1 0,a:1 0", "a:1", "111"},
+		"cut off":                {"b:1 2 x y z", "a:1 1 z y x,-,-", "", "1"},
+		"other Sentinels":        {"b:1 2 x y z", "a:1 0 v w", "a:1", "1"},
+		"beside one of ours":     {"b:1 2 x y z", "a:1 0 v w,b:1 2 x y z", "b:1", "10"},
+		"beside dead seeds":      {"b:1 2 x y z", "a:1 0 v w,-", "", "1"}, // it takes two refreshes
+		"other IDs, newer":       {"b:1 2 x y z", "a:1 3 v w,-", "a:1", "0"},
+		"they tell no IDs":       {"b:1 2 x y z", "a:1 0,-", "", "1"},
 	} {
-		p := Poll{}
+		p := Poll{Seeds: []string{"s:0"}}
 		if test.use != "" {
 			p.Use = said(test.use)
 		}

@@ -28,15 +28,18 @@ type need uint8
 const (
 	must   need = iota // the connection is of no use without it
 	should             // of no use, unless the server does not know the command
-	may                // the same, and an ACL may forbid it: it only asks or tells
+	may                // the same, and an ACL may forbid it: it only asks
+	tells              // the same, and nobody needs the answer
 )
 
 // spares reports whether the connection can be used although the step was refused like
 // this. A server that does not know the command does without it. Any other refusal says
 // nothing of that: once READONLY was refused with BUSY, a replica redirected all reads for
-// as long as the connection lived.
+// as long as the connection lived. A step that only tells is also spared if the text
+// is one that no server sends: services have texts of their own for CLIENT SETINFO.
 func (n need) spares(f fate.Fate) bool {
-	return n >= should && f.Unsupported() || n == may && f == fate.NoPermission
+	return n >= should && f.Unsupported() || n >= may && f == fate.NoPermission ||
+		n == tells && f == fate.Unlisted
 }
 
 func (d dialer) steps() []step {
@@ -57,8 +60,8 @@ func (d dialer) steps() []step {
 	}
 	if !d.NoSetInfo {
 		steps = append(steps,
-			step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, may},
-			step{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, may})
+			step{"CLIENT", []string{"SETINFO", "LIB-NAME", "redislanes"}, tells},
+			step{"CLIENT", []string{"SETINFO", "LIB-VER", lanes.Version}, tells})
 	}
 	if d.ClientName != "" {
 		steps = append(steps, step{"CLIENT", []string{"SETNAME", d.ClientName}, must})

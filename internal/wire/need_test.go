@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,6 +41,7 @@ func TestRefusedSteps(t *testing.T) {
 	}
 	temporary := []string{busy, loading, stale, full, madeUp}
 	asks := all(temporary, passes, map[string]outcome{unknown: spared, old: spared, disabled: spared, noRight: spared, noAuth: forGood, wrongPass: forGood})
+	tells := all([]string{madeUp, "ERR Command is not available: 'CLIENT SETINFO'"}, spared, maps.Clone(asks))
 	admits := func(string, []byte, []byte) error { return nil }
 	for name, c := range map[string]struct {
 		d       lanes.Dialer
@@ -48,8 +50,8 @@ func TestRefusedSteps(t *testing.T) {
 		after   int
 		want    map[string]outcome
 	}{
-		"SETINFO":         {want: asks, after: 1},
-		"SETINFO LIB-VER": {want: asks, before: 1},
+		"SETINFO":         {want: tells, after: 1},
+		"SETINFO LIB-VER": {want: tells, before: 1},
 		"PING":            {d: lanes.Dialer{NoSetInfo: true}, want: asks},
 		"ROLE":            {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Role: true}, want: asks},
 		"READWRITE":       {d: lanes.Dialer{NoSetInfo: true}, purpose: Purpose{Admits: admits}, after: 1, want: asks},

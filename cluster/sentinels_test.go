@@ -1,0 +1,121 @@
+package cluster_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// A watcher is a Sentinel.
+type watcher struct {
+	mu          sync.Mutex // guards what follows
+	id, primary string
+	epoch       int
+	replicas    []string
+	sentinels   map[string]string // addresses of the others by their IDs
+}
+
+// tell makes f answer as the Sentinel.
+func (s *watcher) tell(f *fake) {
+	f.answer = func(w io.Writer, cmd []string) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_, err := io.WriteString(w, s.reply(cmd))
+		return err == nil
+	}
+	f.start()
+}
+
+func (s *watcher) reply(cmd []string) string {
+	if !strings.EqualFold(cmd[0], "SENTINEL") {
+		return "+PONG\r\n"
+	}
+	switch cmd[1] {
+	case "GET-MASTER-ADDR-BY-NAME":
+		host, port, _ := net.SplitHostPort(s.primary)
+		return "*2\r\n" + bulk(host) + bulk(port)
+	case "MASTER":
+		return instanceRow(s.primary, "config-epoch", fmt.Sprint(s.epoch))
+	case "REPLICAS":
+		reply := fmt.Sprintf("*%d\r\n", len(s.replicas))
+		for _, addr := range s.replicas {
+			reply += instanceRow(addr, "flags", "slave")
+		}
+		return reply
+	case "SENTINELS":
+		reply := fmt.Sprintf("*%d\r\n", len(s.sentinels))
+		for id, addr := range s.sentinels {
+			reply += instanceRow(addr, "runid", id)
+		}
+		return reply
+	}
+	return bulk(s.id)
+}
+
+func instanceRow(addr, name, value string) string {
+	host, port, _ := net.SplitHostPort(addr)
+	return "*6\r\n" + bulk("ip") + bulk(host) + bulk("port") + bulk(port) + bulk(name) + bulk(value)
+}
+
+// TestSentinelsAreReplaced: the servers and their Sentinels were set up again, so that config
+// epochs begin at 0, and one seed leads to a new Sentinel. The others are gone for good. A
+// client that runs takes the primary that a new client would find.
+func TestSentinelsAreReplaced(t *testing.T) {
+	t.Parallel()
+	before, after, seed, gone := newFake(t), newFake(t), newFake(t), newFake(t)
+	before.start()
+	after.start()
+	s := &watcher{id: "old-1", primary: before.addr(), epoch: 3, sentinels: map[string]string{"old-2": gone.addr()}}
+	s.tell(seed)
+	(&watcher{id: "old-2", primary: before.addr(), epoch: 3, sentinels: map[string]string{"old-1": seed.addr()}}).tell(gone)
+	config := cluster.Config{Sentinel: &cluster.Sentinel{Primary: "it"}, RefreshEvery: -1}
+	client := open(t, config, []string{seed.addr(), gone.addr()})
+	gone.close()
+	s.mu.Lock()
+	s.primary, s.epoch = after.addr(), 0
+	s.mu.Unlock()
+	ctx := within(t, 10*time.Second)
+	for range 3 {
+		require.Error(t, client.Sync(ctx))
+	}
+	require.Equal(t, before.addr(), client.Primary(0), "a Sentinel that we know may have been cut off")
+	s.mu.Lock()
+	s.id, s.sentinels = "new-1", nil
+	s.mu.Unlock()
+	_ = client.Sync(ctx)
+	require.NoError(t, client.Sync(ctx), "the second time nobody else answers")
+	require.Equal(t, after.addr(), client.Primary(0))
+}
+
+// TestAddrMapHasNoAddressForAReplica: what Config.AddrMap returns for a replica or a Sentinel
+// cannot be dialled. The others are used.
+func TestAddrMapHasNoAddressForAReplica(t *testing.T) {
+	t.Parallel()
+	primary, sentinel := newFake(t), newFake(t)
+	primary.start()
+	(&watcher{primary: primary.addr(), epoch: 1, replicas: []string{"far:1", "near:1"}, sentinels: map[string]string{"x": "far:2"}}).tell(sentinel)
+	config := cluster.Config{Sentinel: &cluster.Sentinel{Primary: "it"}, Dialer: lanes.Dialer{NoSetInfo: true}}
+	config.AddrMap = func(addr string) string {
+		if strings.HasPrefix(addr, "far:") {
+			return "fd00::7"
+		}
+		return addr
+	}
+	client := open(t, config, []string{sentinel.addr()})
+	require.Equal(t, primary.addr(), client.Primary(0))
+	sets, err := client.Clients()
+	require.NoError(t, err)
+	for _, set := range sets {
+		require.Len(t, set.Secondaries, 1)
+		require.Equal(t, "near:1", set.Secondaries[0].Addr().String())
+	}
+}
