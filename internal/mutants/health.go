@@ -21,6 +21,8 @@ var health = []promise{
 	{"silent connections are avoided, and replaced within bounds", []mutant{
 		{fault: "silent connections hold their places", at: "internal/nodepool.Pool.wantLocked",
 			by: instead("p.replacedLocked()", "0, 0"), tests: "./pool TestSilentDeathOfAllConnections"},
+		{fault: "a silent connection that leaves keeps its place", at: "internal/nodepool.Pool.wantLocked",
+			by: instead("len(p.members)-doubted-leave", "len(p.members)-doubted-0*leave"), tests: "./cluster TestNameLeavesASilentServer"},
 		{fault: "silent connections are replaced without bounds", at: "internal/nodepool.Pool.spareLocked",
 			by: instead("health.MostTimes", "50*health.MostTimes"), tests: "./pool TestPauseIsBounded"},
 		{fault: "callers find out which connections died together", at: "internal/nodepool.Pool.doubtLocked",
