@@ -11,6 +11,9 @@
 // Hits of many callers on one key travel as one command (pipeline.Counters), so
 // that a hot key costs little more than a cold one.
 //
+// A [Concurrency] limits how many holders a key has at a time. [Limiter.AllowAtMost] grants
+// as many hits as fit, and [Limiter.Reset] forgets the hits of a key.
+//
 // When Redis does not answer within the limiter's budget, each limit fails open or
 // closed, as its rule says, and the decision has the error.
 package limit
