@@ -2,7 +2,6 @@ package limit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -132,8 +131,6 @@ func (l *Limiter) grant(ctx context.Context, a *ask, r *Request) (int64, error) 
 
 // mostDraws is how often a bucket is asked for what it had the time before.
 const mostDraws = 4
-
-var errContended = errors.New("limit: others take the tokens of the bucket")
 
 // grantTokens asks for fewer tokens as long as there are too few. The last time, it asks for
 // one.
