@@ -14,6 +14,9 @@
 // [Limiter.Reserve] counts an estimate, which [Reservation.Settle] replaces by the actual
 // cost. A request with Charge is counted whatever it costs.
 //
+// A [Concurrency] limits how many holders a key has at a time. [Limiter.AllowAtMost] grants
+// as many hits as fit, and [Limiter.Reset] forgets the hits of a key.
+//
 // When Redis does not answer within the limiter's budget, each limit fails open or
 // closed, as its rule says, and the decision has the error.
 package limit

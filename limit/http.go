@@ -28,7 +28,8 @@ func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) h
 			return
 		}
 		result := l.Allow(context.WithoutCancel(r.Context()), requests...) // a client that has gone has had its hit
-		setFields(w.Header(), requests, result)
+		policy, state := result.Fields(requests)
+		addFields(w.Header(), policy, state)
 		switch {
 		case result.Allowed:
 			next.ServeHTTP(w, r)
@@ -45,9 +46,9 @@ func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) h
 	})
 }
 
-func setFields(h http.Header, requests []Request, result Result) {
-	policy, state := result.Fields(requests)
-	if policy != "" { // a handler within this one may have its own
+// addFields adds fields that are not empty. A handler within this one may have its own.
+func addFields(h http.Header, policy, state string) {
+	if policy != "" {
 		h.Add("RateLimit-Policy", policy)
 	}
 	if state != "" {

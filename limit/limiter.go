@@ -68,6 +68,7 @@ type Limiter struct {
 
 	inside  gate.Gate // calls, and hits that are being given back
 	backlog backlog
+	keeper  *keeper
 	life    context.Context // of what gives hits back; ends a budget after Close
 	end     context.CancelFunc
 }
@@ -99,6 +100,7 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	l.life, l.end = context.WithCancel(context.Background())
 	l.backlog = backlog{tell: l.tell, closed: make(chan struct{})}
 	l.backlog.give = func(hits []pipeline.Hit, draws []*draw) { l.giveBack(context.Background(), hits, draws) }
+	l.keeper = newKeeper(l)
 	l.calls.New = func() any { return new(call) }
 	l.scripted.New = func() any { return pipeline.New(client) }
 	l.shown.New = func() any { return new([]Request) }
@@ -106,8 +108,8 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 }
 
 // Close waits for the calls that are running, and for a budget at most until the hits of
-// denied ones are given back. Later calls are decided without Redis, with
-// redislanes.ErrClosed.
+// denied ones are given back. Then it releases the holds that are left, for a budget at most.
+// Later calls are decided without Redis, with redislanes.ErrClosed.
 func (l *Limiter) Close() error {
 	if !l.made() {
 		return errNotMade
@@ -119,6 +121,7 @@ func (l *Limiter) Close() error {
 	l.inside.Close()
 	l.backlog.ended.Wait()
 	l.end()
+	l.keeper.close()
 	return l.counters.Close()
 }
 

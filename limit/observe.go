@@ -6,11 +6,14 @@ import "time"
 // is called from many goroutines, must be quick and must not block.
 type Observer interface {
 	// Decided is called at the end of each call of Allow, by the goroutine that
-	// made it. What it is given must not be kept or changed.
+	// made it, and by Acquire and AllowAtMost. What it is given must not be kept or changed.
+	// Of an Acquire there is one request, whose Limit has the Name, the Limit and, as Window, the
+	// TTL of the ConcurrencyRule.
 	Decided(took time.Duration, requests []Request, result Result)
 
 	// Hits is called when n hits of the limit were counted, given back or lost, by any
-	// goroutine. n is the sum of their costs.
+	// goroutine. n is the sum of their costs. Places of a Concurrency are hits, too: counted
+	// when they are taken, and returned, or lost, when they are no longer held.
 	Hits(limit *Limit, what Hits, n int64)
 }
 

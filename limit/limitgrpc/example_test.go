@@ -2,6 +2,7 @@ package limitgrpc_test
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,4 +27,42 @@ func ExampleUnary() {
 			}
 			return []limit.Request{{Limit: perUser, Key: user[0]}}
 		})))
+}
+
+// A tenant may have two exports at a time, each of which is a stream.
+func ExampleStreamConcurrency() {
+	var limiter *limit.Limiter // from limit.New
+	exports, err := limiter.Concurrency(limit.ConcurrencyRule{Name: "exports", Limit: 2})
+	if err != nil {
+		return // the rule cannot be used
+	}
+	_ = grpc.NewServer(grpc.ChainStreamInterceptor(limitgrpc.StreamConcurrency(exports,
+		func(ctx context.Context, info *grpc.StreamServerInfo) (string, bool) {
+			tenant := metadata.ValueFromIncomingContext(ctx, "tenant")
+			return strings.Join(tenant, " "), info.FullMethod == "/shop.Exports/Export"
+		})))
+}
+
+// A user may have ten calls at a time, and 100 in a minute.
+func ExampleUnaryConcurrency() {
+	var limiter *limit.Limiter // from limit.New
+	calls, err := limiter.Concurrency(limit.ConcurrencyRule{Name: "calls", Limit: 10})
+	if err != nil {
+		return // the rule cannot be used
+	}
+	perUser, err := limiter.Limit(limit.Rule{Name: "user", Limit: 100, Window: time.Minute})
+	if err != nil {
+		return
+	}
+	user := func(ctx context.Context) string {
+		return strings.Join(metadata.ValueFromIncomingContext(ctx, "user"), " ")
+	}
+	_ = grpc.NewServer(grpc.ChainUnaryInterceptor(
+		limitgrpc.UnaryConcurrency(calls, func(ctx context.Context, _ *grpc.UnaryServerInfo, _ any) (string, bool) {
+			return user(ctx), true
+		}),
+		limitgrpc.Unary(limiter, func(ctx context.Context, _ *grpc.UnaryServerInfo, _ any) []limit.Request {
+			return []limit.Request{{Limit: perUser, Key: user(ctx)}}
+		}),
+	))
 }

@@ -75,7 +75,7 @@ func ask(ctx context.Context, l *limit.Limiter, requests []limit.Request, set fu
 	case result.Err != nil:
 		return status.Error(codes.Unavailable, "the rate limit cannot be checked now")
 	case retry:
-		return retryIn(result.RetryAfter)
+		return retryIn(exceeded, result.RetryAfter)
 	}
 	return status.Error(codes.ResourceExhausted, exceeded)
 }
@@ -83,8 +83,8 @@ func ask(ctx context.Context, l *limit.Limiter, requests []limit.Request, set fu
 const exceeded = "rate limit exceeded"
 
 // retryIn returns the error that says when to try again.
-func retryIn(wait time.Duration) error {
-	s := status.New(codes.ResourceExhausted, exceeded)
+func retryIn(why string, wait time.Duration) error {
+	s := status.New(codes.ResourceExhausted, why)
 	if told, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(wait)}); err == nil {
 		s = told
 	}

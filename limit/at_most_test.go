@@ -1,0 +1,147 @@
+package limit
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+// TestAllowAtMost: it grants what a hit of that cost would be allowed, and counts no more.
+func TestAllowAtMost(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				seen := new(ledger)
+				l := newWorld(t).limiter(t, Config{Observer: seen, NearCache: -1})
+				limit := l.must(t, Rule{Name: "r", Limit: 20, Window: time.Minute, Algorithm: algorithm})
+				random, counted := rand.New(rand.NewPCG(1, 2)), int64(0)
+				whole, part, none := 0, 0, 0
+				for range 150 {
+					time.Sleep(time.Duration(random.Int64N(int64(20 * time.Second))))
+					cost := 1 + random.Int64N(12)
+					free := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true}).Remaining
+					looked, d := l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: cost, Look: true})
+					require.NoError(t, d.Err)
+					granted, d := l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: cost})
+					require.NoError(t, d.Err)
+					require.Equal(t, min(cost, free), granted)
+					require.Equal(t, looked, granted)
+					require.Equal(t, granted > 0, d.Allowed)
+					require.Equal(t, free-granted, d.Remaining)
+					require.Equal(t, granted == 0, d.RetryAfter > 0)
+					switch counted += granted; granted {
+					case cost:
+						whole++
+					case 0:
+						none++
+					default:
+						part++
+					}
+				}
+				require.Greater(t, min(whole, part, none), 5)
+				require.Equal(t, [3]int64{counted, 0, 0}, seen.sums())
+			})
+		})
+	}
+}
+
+// TestAllowAtMostIsExact: callers that ask for parts get the limit together, and a key gets its
+// time to live.
+func TestAllowAtMostIsExact(t *testing.T) {
+	t.Parallel()
+	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		var sum atomic.Int64
+		var all sync.WaitGroup
+		for range 4 {
+			l := limiterAt(t, cluster.Config{}, patient, addrs)
+			limit := l.must(t, Rule{Name: algorithm.String(), Limit: 1000, Window: mostWindow, Algorithm: algorithm})
+			for i := range 8 {
+				all.Go(func() {
+					for {
+						n, d := l.AllowAtMost(context.Background(), Request{Limit: limit, Key: "k", Cost: int64(3 + i)})
+						if assert.NoError(t, d.Err); n == 0 {
+							return
+						}
+						sum.Add(n)
+					}
+				})
+			}
+		}
+		all.Wait()
+		require.EqualValues(t, 1000, sum.Load(), algorithm)
+	}
+	l := limiterAt(t, cluster.Config{}, patient, addrs)
+	limit := l.must(t, Rule{Name: "FixedWindow", Limit: 1000, Window: mostWindow})
+	p := l.pipe()
+	defer l.unpipe(p)
+	ttl := p.Cmd("PTTL", limit.places("k")[1].String())
+	require.NoError(t, p.Do(t.Context()))
+	left, err := ttl.Int()
+	require.NoError(t, err)
+	require.Positive(t, left)
+}
+
+func TestAllowAtMostWithoutRedis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l, shared := w.limiter(t, Config{Budget: 30 * time.Millisecond}), w.limiter(t, Config{Instances: 2})
+		open := l.must(t, Rule{Name: "open", Limit: 5, Window: time.Hour})
+		closed := l.must(t, Rule{Name: "closed", Limit: 5, Window: time.Hour, FailClosed: true, Algorithm: SlidingWindow})
+		shadow := l.must(t, Rule{Name: "shadow", Limit: 5, Window: time.Hour, Shadow: true})
+		n, d := l.AllowAtMost(t.Context(), Request{Limit: shadow, Key: "k", Cost: 9})
+		require.Equal(t, []any{int64(9), true, int64(0)}, []any{n, d.Allowed, d.Remaining}, "a limit in the shadow")
+		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		began := time.Now()
+		n, d = l.AllowAtMost(t.Context(), Request{Limit: open, Key: "k", Cost: 9})
+		require.Equal(t, 30*time.Millisecond, time.Since(began))
+		require.Equal(t, []any{int64(9), FailedOpen}, []any{n, d.Outcome()})
+		require.ErrorIs(t, d.Err, redislanes.ErrUnknownOutcome)
+		n, d = l.AllowAtMost(t.Context(), Request{Limit: closed, Key: "k", Cost: 9})
+		require.Equal(t, []any{int64(0), FailedClosed}, []any{n, d.Outcome()})
+		n, _ = shared.AllowAtMost(t.Context(), Request{Limit: open, Key: "k", Cost: 2})
+		require.EqualValues(t, 2, n)
+		n, _ = shared.AllowAtMost(t.Context(), Request{Limit: open, Key: "k", Cost: 2})
+		require.Zero(t, n)
+	})
+}
+
+func TestAllowAtMostMistakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := new(outcomes)
+		l := newWorld(t).limiter(t, Config{Observer: seen})
+		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
+		none := l.must(t, Rule{Name: "none", Limit: 0, Window: time.Hour})
+		for want, request := range map[string]Request{"Limit is nil": {Key: "k"}, "Cost is negative": {Limit: limit, Cost: -1}} {
+			n, d := l.AllowAtMost(t.Context(), request)
+			require.Zero(t, n)
+			require.ErrorContains(t, d.Err, want)
+		}
+		_, d := new(Limiter).AllowAtMost(t.Context(), Request{Limit: limit})
+		require.ErrorIs(t, d.Err, errNotMade)
+		_, d = l.AllowAtMost(t.Context(), Request{Limit: none})
+		require.Equal(t, Never, d.RetryAfter)
+		n, _ := l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 9})
+		require.EqualValues(t, 5, n)
+		l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k"})
+		_, d = l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 3})
+		require.True(t, d.Near)
+		require.NoError(t, l.Close())
+		n, d = l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "other"})
+		require.ErrorIs(t, d.Err, redislanes.ErrClosed)
+		require.EqualValues(t, 1, n)
+		require.Equal(t, outcomes{"mistaken", "mistaken", "denied", "allowed", "denied", "denied_near", "failed_open"}, *seen)
+	})
+}

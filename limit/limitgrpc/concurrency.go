@@ -1,0 +1,89 @@
+package limitgrpc
+
+import (
+	"context"
+	"strconv"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/redislanes/redislanes/limit"
+)
+
+// UnaryConcurrency returns an interceptor that takes a place before it calls the handler, and
+// releases it when the handler has returned or panicked. of returns the key of a call, or false
+// if it is not limited.
+//
+// The response's header has the fields ratelimit-policy and ratelimit as
+// limit.Concurrency.Handler adds them. A call that is denied ends with the code
+// ResourceExhausted, with retry-after in its header, in seconds, and google.rpc.RetryInfo among
+// its details, unless the limit is 0. One that is denied without Redis, by FailClosed, ends with
+// Unavailable, and one without a Concurrency with Internal.
+//
+// The response is sent after the release. A call goes on if its place is lost. In
+// grpc.ChainUnaryInterceptor in front of [Unary], it denies calls before they are counted;
+// behind it, calls over a rate limit take no place.
+func UnaryConcurrency(c *limit.Concurrency, of func(ctx context.Context, info *grpc.UnaryServerInfo, message any) (key string, limited bool)) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, message any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		key, limited := of(ctx, info, message)
+		if !limited {
+			return handler(ctx, message)
+		}
+		hold, err := acquire(ctx, c, key, func(header metadata.MD) error { return grpc.SetHeader(ctx, header) })
+		if err != nil {
+			return nil, err
+		}
+		defer hold.Release()
+		return handler(ctx, message)
+	}
+}
+
+// StreamConcurrency is UnaryConcurrency for streams, which have their place until their handler
+// returns.
+func StreamConcurrency(c *limit.Concurrency, of func(ctx context.Context, info *grpc.StreamServerInfo) (key string, limited bool)) grpc.StreamServerInterceptor {
+	return func(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+		key, limited := of(stream.Context(), info)
+		if !limited {
+			return handler(server, stream)
+		}
+		hold, err := acquire(stream.Context(), c, key, stream.SetHeader)
+		if err != nil {
+			return err
+		}
+		defer hold.Release()
+		return handler(server, stream)
+	}
+}
+
+// acquire takes a place, or returns the error that a call ends with which is denied.
+func acquire(ctx context.Context, c *limit.Concurrency, key string, set func(metadata.MD) error) (*limit.Hold, error) {
+	hold, d := c.Acquire(context.WithoutCancel(ctx), key)
+	header := metadata.MD{}
+	policy, state := c.Fields(d)
+	if policy != "" {
+		header.Set("ratelimit-policy", policy)
+	}
+	if state != "" {
+		header.Set("ratelimit", state)
+	}
+	retry := !d.Allowed && d.Err == nil && d.RetryAfter != limit.Never
+	if retry {
+		header.Set("retry-after", strconv.FormatInt(seconds(d.RetryAfter), 10))
+	}
+	_ = set(header) // it fails only when the header has been sent, which is not ours to mend
+	switch {
+	case d.Allowed:
+		return hold, nil
+	case d.Outcome() == limit.Mistaken:
+		return nil, status.Error(codes.Internal, "the concurrency limit cannot be checked")
+	case d.Err != nil:
+		return nil, status.Error(codes.Unavailable, "the concurrency limit cannot be checked now")
+	case retry:
+		return nil, retryIn(tooMany, d.RetryAfter)
+	}
+	return nil, status.Error(codes.ResourceExhausted, tooMany)
+}
+
+const tooMany = "too many calls at a time"

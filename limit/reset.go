@@ -1,0 +1,81 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"time"
+)
+
+// Reset forgets what was counted for the key of the limit: the hits of the windows that matter
+// now, the tokens that were taken, and what this process remembers about the key. Then the full
+// limit is available. It returns at the context's end at the latest. After an error it may be
+// called again: it deletes the keys, which may happen twice.
+//
+// Hits of other calls at the same time may be forgotten or not. If such a call is denied, and
+// was counted before the Reset, its hits are given back after it: then the limit allows so
+// many more. Other processes may deny the key for their budget, from their near caches, and
+// until the window ends with CountDenied.
+func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
+	switch {
+	case !l.made():
+		return errNotMade
+	case !of.made():
+		return errResetOfNone
+	case ctx == nil:
+		return errNilContext
+	case !l.inside.Enter():
+		return errClosed
+	}
+	defer l.inside.Leave()
+	places := of.places(key)
+	l.backlog.forget(places)
+	p := l.pipe()
+	defer l.unpipe(p)
+	for _, at := range places {
+		p.Cmd("DEL", at.String()).Idempotent()
+	}
+	err := p.Do(ctx)
+	for _, at := range places {
+		l.near.forget(at)
+	}
+	l.local.forget(&of.rule, key)
+	if err != nil {
+		return fmt.Errorf("limit: Reset of a key of limit %s: %w", of.rule.Name, err)
+	}
+	return nil
+}
+
+// places returns the keys in Redis: those of this window and its neighbours, since clocks
+// differ, or the one of a bucket.
+func (l *Limit) places(key string) []place {
+	if l.rule.Algorithm == TokenBucket {
+		return []place{{l.headOf(0), key}}
+	}
+	n := windowAt(time.Now(), l.rule.Window).number
+	return []place{{l.headOf(n - 1), key}, {l.headOf(n), key}, {l.headOf(n + 1), key}}
+}
+
+// forget drops the hits on the keys: given back after a Reset, they would be allowed twice.
+// What a settlement adds would be counted although it is forgotten.
+func (b *backlog) forget(places []place) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting = slices.DeleteFunc(b.waiting, func(o owed) bool {
+		if o.draw != nil {
+			return slices.ContainsFunc(places, func(p place) bool { return p.String() == o.draw.key })
+		}
+		return slices.Contains(places, place{o.hit.Prefix, o.hit.Key})
+	})
+}
+
+func (l *local) forget(r *Rule, key string) {
+	if l != nil {
+		key = bounded(l.seed, key)
+		l.shards[maphash.String(l.seed, key)%nearShards].Remove(localKey{*r, key})
+	}
+}
+
+var errResetOfNone = errors.New("limit: the Limit is nil, or was not made by Limiter.Limit: use one that it returned")
