@@ -1,0 +1,89 @@
+package lease
+
+import "time"
+
+// A Lease is hits on one key of one window that Redis has counted and nobody has used. It is
+// not safe for concurrent use.
+type Lease struct {
+	left   int64 // hits to hand out
+	free   int64 // hits that Redis could still grant, as it said last
+	asking bool  // a grant is under way
+	barren bool  // the last grant was less than was asked for
+
+	tick int64 // of the last hit
+	hits int64 // in it
+	rate int64 // hits in a tick, a running mean; grows at once and falls by half
+}
+
+const (
+	// share is which part of what remains a lease may take: the last hits of a window are
+	// handed out one by one.
+	share = 16
+
+	// keep is how many ticks a lease keeps hits that nobody uses.
+	keep = 2
+)
+
+// Take takes hits from the lease. It reports whether there were enough, and whether it is time
+// to ask for more: then the caller must ask, and call [Lease.Grant] or [Lease.Fail].
+func (l *Lease) Take(cost int64, at time.Duration) (taken, ask bool) {
+	l.note(cost, int64(at/Tick))
+	if taken = l.left >= cost; taken {
+		l.left -= cost
+	}
+	if ask = !l.asking && !l.barren && l.left < l.want()/2; ask {
+		l.asking = true
+	}
+	return taken, ask
+}
+
+// note adds hits to the estimate of the rate.
+func (l *Lease) note(cost, tick int64) {
+	for ; l.tick < tick; l.tick++ {
+		if l.rate, l.hits = max(l.hits, l.rate/2), 0; l.rate == 0 {
+			l.tick = tick
+			break
+		}
+	}
+	l.hits += cost
+}
+
+// want returns how many hits the lease should have: those of a tick, and a small share of what
+// remains.
+func (l *Lease) want() int64 { return min(max(l.rate, l.hits), (l.free+l.left)/share) }
+
+// Wants returns how many hits to ask for, besides the cost of a hit that waits for them; 0:
+// none.
+func (l *Lease) Wants() int64 { return max(0, l.want()-l.left) }
+
+// Grant adds hits that Redis has granted: asked for, got, and how many it could still grant.
+func (l *Lease) Grant(asked, got, free int64) {
+	l.left, l.free, l.asking = l.left+got, free, false
+	l.barren = got < asked
+}
+
+// Fail says that a grant has failed.
+func (l *Lease) Fail() { l.asking = false }
+
+// Give puts hits back that were taken, for a call that was denied.
+func (l *Lease) Give(cost int64) { l.left += cost }
+
+// Left returns how many hits the lease has.
+func (l *Lease) Left() int64 { return l.left }
+
+// Idle returns how many hits are to be returned to Redis, and takes them from the lease: all
+// that nobody has used for a while, and what is far more than a tick needs.
+func (l *Lease) Idle(at time.Duration) (surplus int64) {
+	tick := int64(at / Tick)
+	if tick-l.tick > keep {
+		surplus = l.left
+	} else {
+		surplus = max(0, l.left-keep*max(l.rate, l.hits))
+	}
+	l.left -= surplus
+	if surplus > 0 {
+		l.free += surplus
+		l.barren = false
+	}
+	return surplus
+}
