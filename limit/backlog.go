@@ -54,6 +54,13 @@ func (b *backlog) add(o owed, err error) {
 	}
 }
 
+// offer takes over what is to be given back for the first time.
+func (b *backlog) offer(all []owed) {
+	for _, o := range all {
+		b.add(o, nil)
+	}
+}
+
 // run tries until nothing is left.
 func (b *backlog) run() {
 	pause := minOwedPause

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -14,8 +15,10 @@ type call struct {
 	draws   []*draw // of token buckets
 	each    []Decision
 	denied  bool // by a limit that is not in the shadow
+	waits   bool // for leases
 	careful bool // a key of it was over its limit before: look, then count
 	began   time.Time
+	at      time.Time       // in whose windows it is
 	costs   map[place]int64 // of a call of many requests, by key
 }
 
@@ -28,15 +31,18 @@ type ask struct {
 	window  window
 	asked   bool // Redis is
 	place   place
-	local   *localBucket // that tokens were taken from
-	hit     int          // its first one in hits; a sliding window's second one is of the window before
-	counted bool         // the first one was, as far as is known
-	owed    bool         // it is given back: hit says where in hits, or in draws
-	crowded bool         // denied because of hits that were given back since
-	now     int64        // hits in the window, with this one
-	before  int64        // hits in the window before
-	draw    *draw        // of a token bucket, which has no hits
-	reads   [2]*draw     // of a look at windows, which counts nothing: this one, and the one before
+	local   *localBucket  // that tokens were taken from
+	hit     int           // its first one in hits; a sliding window's second one is of the window before
+	counted bool          // the first one was, as far as is known
+	owed    bool          // it is given back: hit says where in hits, or in draws
+	crowded bool          // denied because of hits that were given back since
+	now     int64         // hits in the window, with this one
+	before  int64         // hits in the window before
+	draw    *draw         // of a token bucket, which has no hits
+	lease   *held         // that has decided
+	wait    chan struct{} // for a grant of the lease that is under way
+	grant   *draw         // for the lease, which had too few
+	reads   [2]*draw      // of a look at windows, which counts nothing: this one, and the one before
 }
 
 // number returns the number of the window in the key; a bucket has one key for
@@ -81,22 +87,25 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool 
 		c.asks = append(c.asks, a)
 	}
 	c.careful = c.careful && !counts
-	c.prepare(l, false)
-	return !c.denied && len(c.hits)+len(c.draws) > 0
+	c.at = now
+	c.prepare(l, c.careful)
+	return !c.denied && (len(c.hits)+len(c.draws) > 0 || c.waits)
 }
 
 // prepare makes the hits and draws. With look, they count nothing.
 func (c *call) prepare(l *Limiter, look bool) {
-	c.hits, c.draws = c.hits[:0], c.draws[:0]
+	c.hits, c.draws, c.waits = c.hits[:0], c.draws[:0], false
 	for i := range c.asks {
 		a := &c.asks[i]
-		a.look = look || a.only
+		a.look, a.asked = look || a.only, false
+		a.draw, a.lease, a.grant = nil, nil, nil
 		switch {
 		case c.denied || c.each[i].RetryAfter != 0:
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
 		case a.look:
 			c.addReads(a)
+		case a.limit.rule.leased() && c.addLease(l, a, &c.each[i], true):
 		default:
 			c.addHits(&l.cfg, a)
 		}
@@ -166,6 +175,54 @@ func (c *call) addHits(cfg *Config, a *ask) {
 	}
 }
 
+// addLease has the lease of the key decide, if it has one. It reports whether it does.
+func (c *call) addLease(l *Limiter, a *ask, d *Decision, wait bool) bool {
+	h, first := l.leases.of(a.limit, a.place.key, c.at)
+	if first {
+		l.inside.Stay()
+		go l.tend()
+	}
+	if h == nil {
+		return false
+	}
+	a.wait = nil
+	t := h.take(a.window, a.cost, c.at.Sub(l.leases.epoch))
+	if t.ask {
+		l.refill(h, a.window, t)
+	}
+	switch {
+	case t.missing == 0:
+		a.lease = h
+		d.Allowed, d.Leased, d.Remaining, d.ResetAfter = true, true, t.free, a.window.left()
+	case t.filled != nil && wait:
+		h.give(a.window.number, a.cost-t.missing)
+		a.wait = t.filled
+		c.waits = true
+	default:
+		a.asked, a.grant = true, newGrant(&grant{held: h, window: a.window, taken: a.cost - t.missing, n: t.missing}, a.window.ttl(1, l.cfg.Budget))
+		c.draws = append(c.draws, a.grant)
+	}
+	return true
+}
+
+// await waits for grants that are under way, and has the leases decide again.
+func (c *call) await(ctx context.Context, l *Limiter) {
+	for i := range c.asks {
+		a := &c.asks[i]
+		if a.wait == nil {
+			continue
+		}
+		select {
+		case <-a.wait:
+		case <-ctx.Done():
+		}
+		if !c.addLease(l, a, &c.each[i], false) {
+			c.addHits(&l.cfg, a)
+		}
+	}
+	c.waits = false
+}
+
 // addReads is addHits for a look, which writes nothing.
 func (c *call) addReads(a *ask) {
 	a.asked, a.reads = true, [2]*draw{{key: a.place.String(), get: true}}
@@ -203,7 +260,10 @@ func (c *call) tell(l *Limiter) {
 		return
 	}
 	for i := range c.asks {
-		if a := &c.asks[i]; a.counted {
+		switch a := &c.asks[i]; {
+		case a.grant != nil:
+			l.tell(a.limit, HitsCounted, a.grant.granted)
+		case a.counted:
 			l.tell(a.limit, HitsCounted, a.cost)
 		}
 	}
@@ -218,6 +278,13 @@ func (c *call) failure(a *ask) error {
 	}
 	if a.look {
 		return a.failedLook()
+	}
+	if g := a.grant; g != nil {
+		a.counted, a.now = g.err == nil && g.granted > 0, g.total
+		if !a.counted {
+			a.now += g.grant.n
+		}
+		return g.err
 	}
 	h := &c.hits[a.hit]
 	if h.Err != nil {

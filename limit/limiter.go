@@ -59,6 +59,7 @@ type Limiter struct {
 	cfg      Config
 	counters *pipeline.Counters
 	near     *near
+	leases   *leases
 	local    *local
 	calls    sync.Pool // of *call
 	scripted sync.Pool // of *pipeline.Pipeline
@@ -96,6 +97,7 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 		c.Prefix = defaultPrefix
 	}
 	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
+	l.leases = newLeases()
 	l.life, l.end = context.WithCancel(context.Background())
 	l.backlog = backlog{tell: l.tell, closed: make(chan struct{})}
 	l.backlog.give = func(hits []pipeline.Hit, draws []*draw) { l.giveBack(context.Background(), hits, draws) }
@@ -175,6 +177,10 @@ type Decision struct {
 	// until then: 0 if it was, and [Never] if its cost, with those of the requests
 	// before it in the call that have the same limit and key, is more than the limit.
 	RetryAfter time.Duration
+
+	// Leased says that the hits had been reserved by this process: Redis was not asked.
+	// Remaining is then what this process knows, which may be some hits more or fewer.
+	Leased bool
 
 	// Near says that the request was denied without Redis, since the near cache
 	// remembers that its key is over the limit.
@@ -290,7 +296,6 @@ func (l *Limiter) decide(ctx context.Context, c *call) (owes bool) {
 
 // looksDenied asks without counting, and reports whether the call is decided by that.
 func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
-	c.prepare(l, true)
 	l.askInTime(ctx, c)
 	if c.looksDenied() {
 		c.decide(l)
@@ -304,12 +309,21 @@ func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
 func (l *Limiter) askInTime(ctx context.Context, c *call) {
 	by := c.began.Add(l.cfg.Budget)
 	if end, ends := ctx.Deadline(); ends && !end.After(by) {
-		l.ask(ctx, c.hits, c.draws)
+		l.askFor(ctx, c)
 		return
 	}
 	own := l.budgets.Begin(ctx, by)
 	defer l.budgets.End(own)
-	l.ask(own, c.hits, c.draws)
+	l.askFor(own, c)
+}
+
+func (l *Limiter) askFor(ctx context.Context, c *call) {
+	if c.waits {
+		c.await(ctx, l)
+	}
+	if len(c.hits)+len(c.draws) > 0 {
+		l.ask(ctx, c.hits, c.draws)
+	}
 }
 
 // ask sends hits and draws, at once. Each has its error.

@@ -18,6 +18,12 @@ func (c *call) owes(l *Limiter) bool {
 		if a.local != nil && (c.denied || a.look) {
 			l.local.give(a.local, &a.limit.rule, a.cost)
 		}
+		if h := a.leased(); h != nil {
+			if c.denied && h.give(a.window.number, a.cost) {
+				c.each[i].Remaining += a.cost
+			}
+			continue
+		}
 		if !a.counted || a.limit.rule.CountDenied || !c.denied && c.each[i].Allowed {
 			continue
 		}
@@ -38,6 +44,14 @@ func (c *call) owes(l *Limiter) bool {
 	}
 	c.hits = back
 	return len(c.hits)+len(c.draws) > 0
+}
+
+// leased returns the lease that the hits of the ask come from, if they come from one.
+func (a *ask) leased() *held {
+	if a.grant != nil && a.counted {
+		return a.grant.grant.held
+	}
+	return a.lease
 }
 
 // returnTime is how long one return may take. Its outcome should become known: if it does

@@ -78,6 +78,10 @@ type Rule struct {
 	// denied hits then count against the ones after them.
 	CountDenied bool
 
+	// NoLease has each hit ask Redis. By default a process that sees many hits on a key
+	// reserves those of the next 20 ms.
+	NoLease bool
+
 	// Shadow makes the limit decide without any consequence: its decision says
 	// what it would be, and the call is allowed in spite of it.
 	Shadow bool
@@ -106,6 +110,11 @@ func (r *Rule) burst() int64 {
 		return r.Burst
 	}
 	return r.Limit
+}
+
+// leased reports whether hits may be reserved.
+func (r *Rule) leased() bool {
+	return r.Algorithm == FixedWindow && !r.NoLease && !r.Shadow && !r.CountDenied && r.Limit > 0
 }
 
 func (r Rule) validate() error {

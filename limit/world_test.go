@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -69,13 +70,14 @@ func (l *Limiter) count(t *testing.T, of *Limit, key string) int64 {
 }
 
 // keys returns how many keys there are.
-func (w *world) keys(t *testing.T) (n int) {
+func (w *world) keys(t *testing.T) int {
 	t.Helper()
+	var n atomic.Int64
 	require.NoError(t, w.client.ForEachPrimary(t.Context(), func(ctx context.Context, node radix.Client) error {
 		var some int
 		err := node.Do(ctx, radix.Cmd(&some, "DBSIZE"))
-		n += some
+		n.Add(int64(some))
 		return err
 	}))
-	return n
+	return int(n.Load())
 }

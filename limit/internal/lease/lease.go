@@ -22,16 +22,19 @@ const (
 
 	// keep is how many ticks a lease keeps hits that nobody uses.
 	keep = 2
+
+	// forget is after how many ticks a lease that nobody uses is over.
+	forget = 50
 )
 
-// Take takes hits from the lease. It reports whether there were enough, and whether it is time
-// to ask for more: then the caller must ask, and call [Lease.Grant] or [Lease.Fail].
-func (l *Lease) Take(cost int64, at time.Duration) (taken, ask bool) {
+// Take takes hits from the lease, at most as many as it has. It reports whether it is time to
+// ask for more: then the caller must ask for [Lease.Wants], and call [Lease.Grant] or
+// [Lease.Fail].
+func (l *Lease) Take(cost int64, at time.Duration) (taken int64, ask bool) {
 	l.note(cost, int64(at/Tick))
-	if taken = l.left >= cost; taken {
-		l.left -= cost
-	}
-	if ask = !l.asking && !l.barren && l.left < l.want()/2; ask {
+	taken = min(cost, l.left)
+	l.left -= taken
+	if ask = !l.asking && !l.barren && l.Wants() > l.want()/2; ask {
 		l.asking = true
 	}
 	return taken, ask
@@ -68,14 +71,24 @@ func (l *Lease) Fail() { l.asking = false }
 // Give puts hits back that were taken, for a call that was denied.
 func (l *Lease) Give(cost int64) { l.left += cost }
 
+// Free returns how many hits are free, as far as is known: those of the lease, and those that
+// Redis could still grant.
+func (l *Lease) Free() int64 { return max(0, l.free) + l.left }
+
+// Next returns the lease for the next window, of which all hits of the limit are free.
+func (l *Lease) Next(limit int64) Lease {
+	return Lease{free: limit, tick: l.tick, hits: l.hits, rate: l.rate}
+}
+
 // Left returns how many hits the lease has.
 func (l *Lease) Left() int64 { return l.left }
 
 // Idle returns how many hits are to be returned to Redis, and takes them from the lease: all
-// that nobody has used for a while, and what is far more than a tick needs.
-func (l *Lease) Idle(at time.Duration) (surplus int64) {
-	tick := int64(at / Tick)
-	if tick-l.tick > keep {
+// that nobody has used for a while, and what is far more than a tick needs. over says that
+// the lease has not been used for long.
+func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
+	ago := int64(at/Tick) - l.tick
+	if ago > keep {
 		surplus = l.left
 	} else {
 		surplus = max(0, l.left-keep*max(l.rate, l.hits))
@@ -85,5 +98,5 @@ func (l *Lease) Idle(at time.Duration) (surplus int64) {
 		l.free += surplus
 		l.barren = false
 	}
-	return surplus
+	return surplus, ago > forget
 }
