@@ -49,8 +49,8 @@ type CountersConfig struct {
 // When Hit has returned, a key that was counted has its time to live, with these exceptions:
 //
 //   - The hit's outcome is unknown, and SET was refused, or the key was there without a time to
-//     live, or a key that was known had been deleted. If the error says "counted, but", EXPIRE
-//     failed, too.
+//     live, or a key that was known had been deleted, or had expired while the command was under
+//     way. If the error says "counted, but", EXPIRE failed, too.
 //   - Others have taken the time to live away, by SET or PERSIST, or by deleting the key and
 //     creating it without one.
 //   - Redis has lost a write that it had acknowledged.

@@ -50,6 +50,20 @@ func TestExcuses(t *testing.T) {
 				h.Calls[1].Err = errOnlyCounted
 			},
 		},
+		"a hit that ran behind its call's end, when its key had expired": {
+			"expiry", func(h *History) {
+				for i := range h.Calls[1].Commands {
+					h.Calls[1].Commands[i].settle("", errUnknown)
+				}
+				h.Calls[1].Err, h.TTLs["c"] = errUnknown, TTL{Exists: true, Left: -1}
+			}, func(h *History) {
+				for i := range h.Log {
+					if h.Log[i].Text == "INCRBY c 3" {
+						h.Log[i].At = 3 * time.Second
+					}
+				}
+			},
+		},
 		"functions that are slow whenever they are told of a command": {
 			"deadline", func(h *History) { h.Calls[1].Ended = h.Calls[1].Limit + 203*time.Millisecond }, func(h *History) {
 				h.Faults = append(h.Faults, Fault{kind: &kind{name: "slow functions", slack: 200 * time.Millisecond}, At: 2 * time.Second, For: time.Second})

@@ -79,14 +79,22 @@ func (e excuse) with(c *Call, hit *Command, excused bool) excuse {
 
 // mayLackExpiry reports whether the key of the hit may be left without its time to live: its
 // outcome is unknown, and the error says so, or servers may have refused SET, or the key was
-// there without one, or had been deleted and may have been known to have one.
+// there without one, or may have been known to have one, and had been deleted or had expired
+// before the hit ran.
 func (h *History) mayLackExpiry(c *Call, hit *Command) bool {
 	if hit.Outcome != Unknown || hit.TTL <= 0 {
 		return false
 	}
 	_, changed := h.Changed[hit.Key]
-	return onlyCounted(hit.Err) || changed || strings.HasPrefix(hit.Key, deletedKeys) || c.Kind == overflowing || c.Kind == takenBack ||
+	return onlyCounted(hit.Err) || changed || h.createdLate(c, hit) || strings.HasPrefix(hit.Key, deletedKeys) || c.Kind == overflowing || c.Kind == takenBack ||
 		slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.partly && f.overlaps(c.Began, c.Ended) })
+}
+
+// createdLate reports whether INCRBY has created the hit's key behind the end of its call.
+func (h *History) createdLate(c *Call, hit *Command) bool {
+	return slices.ContainsFunc(h.Log, func(x Execution) bool {
+		return x.Key == hit.Key && x.At > c.Ended && strings.HasPrefix(x.Text, "INCRBY ") && strings.HasSuffix(x.Text, " "+x.Reply)
+	})
 }
 
 // passes reports whether a server refuses something for a while, and not for good, also
