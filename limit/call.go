@@ -212,12 +212,15 @@ func (c *call) await(ctx context.Context, l *Limiter) {
 		if a.wait == nil {
 			continue
 		}
-		select {
-		case <-a.wait:
-		case <-ctx.Done():
-		}
-		if !c.addLease(l, a, &c.each[i], false) {
-			c.addHits(&l.cfg, a)
+		for again := true; a.wait != nil && again; {
+			select {
+			case <-a.wait:
+			case <-ctx.Done():
+				again = false
+			}
+			if !c.addLease(l, a, &c.each[i], again) {
+				c.addHits(&l.cfg, a)
+			}
 		}
 	}
 	c.waits = false

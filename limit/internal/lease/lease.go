@@ -9,16 +9,20 @@ type Lease struct {
 	free   int64 // hits that Redis could still grant, as it said last
 	asking bool  // a grant is under way
 	barren bool  // the last grant was less than was asked for
+	dry    bool  // it had too few while a grant was under way
 
 	tick int64 // of the last hit
 	hits int64 // in it
-	rate int64 // hits in a tick, a running mean; grows at once and falls by half
+	size int64 // how many hits it should have; doubled when it was dry, halved while they are not used
 }
 
 const (
 	// share is which part of what remains a lease may take: the last hits of a window are
 	// handed out one by one.
 	share = 16
+
+	// most is how many hits a lease has at most.
+	most = 1 << 30
 
 	// keep is how many ticks a lease keeps hits that nobody uses.
 	keep = 2
@@ -34,26 +38,29 @@ func (l *Lease) Take(cost int64, at time.Duration) (taken int64, ask bool) {
 	l.note(cost, int64(at/Tick))
 	taken = min(cost, l.left)
 	l.left -= taken
+	l.dry = l.dry || taken < cost
 	if ask = !l.asking && !l.barren && l.Wants() > l.want()/2; ask {
 		l.asking = true
 	}
 	return taken, ask
 }
 
-// note adds hits to the estimate of the rate.
+// note adds hits to those of the tick.
 func (l *Lease) note(cost, tick int64) {
-	for ; l.tick < tick; l.tick++ {
-		if l.rate, l.hits = max(l.hits, l.rate/2), 0; l.rate == 0 {
-			l.tick = tick
-			break
+	for ; l.tick < tick && l.size > 0; l.tick++ {
+		if l.hits < l.size/2 {
+			l.size /= 2
 		}
+		l.size, l.hits = max(l.size, l.hits), 0
 	}
+	l.tick = max(l.tick, tick)
 	l.hits += cost
+	l.size = max(l.size, l.hits)
 }
 
 // want returns how many hits the lease should have: those of a tick, and a small share of what
 // remains.
-func (l *Lease) want() int64 { return min(max(l.rate, l.hits), (l.free+l.left)/share) }
+func (l *Lease) want() int64 { return min(l.size, (l.free+l.left)/share) }
 
 // Wants returns how many hits to ask for, besides the cost of a hit that waits for them; 0:
 // none.
@@ -62,7 +69,10 @@ func (l *Lease) Wants() int64 { return max(0, l.want()-l.left) }
 // Grant adds hits that Redis has granted: asked for, got, and how many it could still grant.
 func (l *Lease) Grant(asked, got, free int64) {
 	l.left, l.free, l.asking = l.left+got, free, false
-	l.barren = got < asked
+	if l.barren = got < asked; l.dry && !l.barren {
+		l.size = min(2*l.size, most)
+	}
+	l.dry = false
 }
 
 // Fail says that a grant has failed.
@@ -77,7 +87,7 @@ func (l *Lease) Free() int64 { return max(0, l.free) + l.left }
 
 // Next returns the lease for the next window, of which all hits of the limit are free.
 func (l *Lease) Next(limit int64) Lease {
-	return Lease{free: limit, tick: l.tick, hits: l.hits, rate: l.rate}
+	return Lease{free: limit, tick: l.tick, hits: l.hits, size: l.size}
 }
 
 // Left returns how many hits the lease has.
@@ -91,7 +101,7 @@ func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
 	if ago > keep {
 		surplus = l.left
 	} else {
-		surplus = max(0, l.left-keep*max(l.rate, l.hits))
+		surplus = max(0, l.left-keep*l.size)
 	}
 	l.left -= surplus
 	if surplus > 0 {
