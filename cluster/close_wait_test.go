@@ -86,36 +86,16 @@ func (w *world) stubborn(release <-chan struct{}) lanes.Dialer {
 	}}
 }
 
-// TestMapBeforeItsConnectionEnds: a map is in use as soon as a server has told it, and not
-// only when the connection over which it was asked has ended.
-func TestMapBeforeItsConnectionEnds(t *testing.T) {
-	t.Parallel()
-	for name, config := range map[string]cluster.Config{"cluster": {}, "standalone": {Standalone: true}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
-				defer close(release)
-				w := newWorld(func(string, []string) string { return one }, nodeA, nodeB)
-				config.Dialer = w.stubborn(release)
-				began := time.Now()
-				client, err := config.New(t.Context(), []string{nodeA, nodeB})
-				require.NoError(t, err)
-				defer client.Close()
-				require.NoError(t, client.Sync(t.Context()))
-				require.Zero(t, time.Since(began))
-			})
-		})
-	}
-}
-
-// TestCloseOfStubbornConnections: Close does not wait for connections that do not end.
-func TestCloseOfStubbornConnections(t *testing.T) {
+// TestStubbornConnectionsHoldUpNobody: neither New, which asks for a map, nor a command nor
+// Close waits for a connection that does not end.
+func TestStubbornConnectionsHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)
 		w := newWorld(func(string, []string) string { return "$-1\r\n" }, nodeA, nodeB)
 		config := cluster.Config{Slow: []string{"GET"}, Dialer: w.stubborn(release)}
+		began := time.Now()
 		client, err := config.New(t.Context(), []string{nodeA, nodeB})
 		require.NoError(t, err)
 		for i := range 2 {
@@ -127,7 +107,6 @@ func TestCloseOfStubbornConnections(t *testing.T) {
 				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, args[0], args[1:]...)))
 			}
 		}
-		began := time.Now()
 		require.NoError(t, client.Close())
 		require.Zero(t, time.Since(began))
 	})

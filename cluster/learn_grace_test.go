@@ -89,15 +89,15 @@ func TestUnknownCommandOutlastsAFailover(t *testing.T) {
 	})
 }
 
-// TestUnknownCommandWaitsForBusyConnections: a server whose only connection waits for
-// a reply has no outage. By a guess the command went to the wrong node, which the
+// TestUnknownCommandWaitsForBusyConnections: a server whose only connection is dedicated to a
+// command that blocks has no outage. By a guess the command went to the wrong node, which the
 // simulated world noticed during a failover of 4 s.
 func TestUnknownCommandWaitsForBusyConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(func(addr string, cmd []string) string {
 			switch cmd[0] {
-			case "INCR":
-				time.Sleep(3 * time.Second) // as while a server pauses writes
+			case "BLPOP":
+				time.Sleep(3 * time.Second)
 			case "COMMAND":
 				return "*1\r\n*6\r\n$8\r\n" + strings.ToLower(cmd[2]) + "\r\n:-3\r\n*1\r\n+write\r\n:2\r\n:2\r\n:1\r\n"
 			case "MODULE.C":
@@ -110,7 +110,7 @@ func TestUnknownCommandWaitsForBusyConnections(t *testing.T) {
 		client := w.open(t, cluster.Config{RefreshEvery: -1, Pool: pool.Fixed{Size: 1}})
 		var busy sync.WaitGroup
 		for i := range 2 {
-			busy.Go(func() { assert.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "INCR", keyOf(i, 2)))) })
+			busy.Go(func() { assert.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "BLPOP", keyOf(i, 2), "0"))) })
 		}
 		synctest.Wait()
 		require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "MODULE.C", keyOf(0, 2), keyOf(1, 2))))

@@ -91,7 +91,8 @@ type Dialer struct {
 	// no *net.TCPConn or *net.UnixConn is read and written by two goroutines of its own,
 	// which costs each call some microseconds. So callers' deadlines hold whatever the
 	// connection does with its own, and however long its Close takes. For TLS, set TLS
-	// and do not make it here.
+	// and do not make it here. A *net.TCPConn must have no positive SetLinger: its Close
+	// would wait.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// NetDialKeepsDeadlines has no effect: deadlines hold over every connection of NetDial.

@@ -10,7 +10,7 @@ import (
 )
 
 // A backlog has hits that are to be given back and that Redis has not taken yet. It tries
-// again until their windows have ended. A return whose outcome is unknown is not tried
+// again until their windows have ended. Only a return that is known not to have run is tried
 // again: given back twice, hits would be allowed that are over the limit.
 type backlog struct {
 	give func(hits []pipeline.Hit, draws []*draw)
@@ -43,7 +43,7 @@ const (
 func (b *backlog) add(o owed, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if errors.Is(err, redislanes.ErrUnknownOutcome) || len(b.waiting) >= mostOwed {
+	if !didNotRun(err) || len(b.waiting) >= mostOwed {
 		b.tell(o.of, HitsLost, o.cost)
 		return
 	}
@@ -128,12 +128,18 @@ func (b *backlog) try(all []owed) (left []owed) {
 			switch {
 			case err == nil:
 				b.tell(o.of, HitsReturned, o.cost)
-			case errors.Is(err, redislanes.ErrUnknownOutcome):
-				b.tell(o.of, HitsLost, o.cost)
-			default:
+			case didNotRun(err):
 				left = append(left, o)
+			default:
+				b.tell(o.of, HitsLost, o.cost)
 			}
 		}
 	}
 	return append(left, all...)
+}
+
+// didNotRun reports whether the error proves that the command did not run. A reply that
+// cannot be read proves nothing.
+func didNotRun(err error) bool {
+	return errors.Is(err, redislanes.ErrNotSent) || errors.Is(err, redislanes.ErrRefused)
 }

@@ -136,7 +136,9 @@ func TestBacklog(t *testing.T) {
 		window         time.Duration
 		returned, lost int64
 	}{
-		"not sent, then taken":     {errors.New("not sent"), []error{nil}, time.Hour, 7, 0},
+		"not sent, then taken":     {fmt.Errorf("down: %w", redislanes.ErrNotSent), []error{nil}, time.Hour, 7, 0},
+		"a reply that is too much": {errors.New("too much"), nil, time.Hour, 0, 7},
+		"the same, later":          {refused, []error{errors.New("too much")}, time.Hour, 0, 7},
 		"refused three times":      {refused, []error{refused, refused, nil}, time.Hour, 7, 0},
 		"unknown at first":         {unknown, nil, time.Hour, 0, 7},
 		"unknown later":            {refused, []error{refused, unknown}, time.Hour, 0, 7},

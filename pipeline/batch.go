@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/internal/engine"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // A batch is sums that travel in one pipeline: those of a call, or of keys that several
@@ -41,7 +42,7 @@ func (b *batch) reset() {
 	b.sums, b.of, b.keys = b.sums[:0], b.of[:0], b.keys[:0]
 }
 
-func (b *batch) handy() bool { return max(cap(b.of), cap(b.keys)) <= 3*handyHits }
+func (b *batch) handy() bool { return max(cap(b.of), cap(b.keys)) <= wire.KeptCommands }
 
 // newBatch returns an empty batch of keys that several callers count.
 func (c *Counters) newBatch() *batch {
@@ -67,7 +68,6 @@ func (c *Counters) carry(b *batch) {
 // often it did. Most callers have had their turn before it, see wake, but another
 // processor may have taken some of them over, or this goroutine itself.
 func (b *batch) gather() (yields int) {
-	const mostYields = 64
 	for seen := b.gathered.Load(); yields < mostYields; {
 		runtime.Gosched()
 		yields++

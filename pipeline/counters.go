@@ -72,7 +72,7 @@ type Counters struct {
 	pipelines sync.Pool // of *Pipeline, for what a batch has to send besides
 	deadlines deadline.Contexts
 
-	life context.Context // of what has no end of its own; Close ends it after closeTime
+	life context.Context // of what has no end of its own; Close ends it after engine.DrainTime
 	end  context.CancelFunc
 
 	inside gate.Gate // calls of Hit, and batches that nobody waits for in particular
@@ -200,9 +200,6 @@ func firstFailure(hits []Hit) error {
 	return result
 }
 
-// closeTime is how long Close waits for what has no end of its own.
-const closeTime = 5 * time.Second
-
 // Close makes further calls of Hit fail with redislanes.ErrClosed and waits for
 // those that are running, and for what is under way. Calls whose contexts cannot end, and what is under way for
 // others without a deadline, end after five seconds; the others at their
@@ -211,7 +208,7 @@ func (c *Counters) Close() error {
 	c.inside.Shut()
 	if c.end != nil {
 		defer c.end()
-		defer time.AfterFunc(closeTime, c.end).Stop()
+		defer time.AfterFunc(engine.DrainTime, c.end).Stop()
 	}
 	c.inside.Close()
 	return nil

@@ -15,19 +15,12 @@ import (
 // live was under way with it. Two keys that look the same here do no harm, for the same
 // reasons.
 type expiries struct {
-	buckets [1 << 13]expiryBucket // first, so that each is on a cache line of its own
+	buckets [expiryBuckets]expiryBucket // first, so that each is on a cache line of its own
 	began   time.Time
 }
 
 // An expiryBucket is a cache line of keys: 32 bits of a mark, and when it is forgotten.
 type expiryBucket [8]atomic.Uint64
-
-const (
-	mostRemembered = 10 * time.Second // that a key has its time to live
-	rememberedPart = 2                // of the time that it has left, if that is less
-
-	expiryTick = 10 * time.Millisecond
-)
 
 // A mark is a key, by its hash, under one version of the slots' owners: nothing is
 // believed of a new primary, to which the EXPIRE may not have been replicated.

@@ -31,8 +31,6 @@ func (k fullKey) hash(seed maphash.Seed) uint64 {
 	return h
 }
 
-const counterShards = 64
-
 // A counterShard is the keys that are being counted now.
 type counterShard struct {
 	mu   sync.Mutex      // guards its keys, their sums, and the hits of these; never held across I/O
@@ -40,13 +38,6 @@ type counterShard struct {
 	most int             // hashes that keys has had since it was made
 	_    [64]byte        // a cache line for each shard's lock
 }
-
-// mostBeside is how many sums of one key may be under way at a time while each has one hit.
-// Few callers need not wait for each other then: with eight of them, which hit ten keys
-// a call and share five, Counters made 0.9 times the calls of pipelines for 1.8 times the
-// processor time, and make 1.1 times for 1.3. Once a sum has several hits there is one
-// at a time, so that hits gather: with 100 callers two or three were no faster.
-const mostBeside = 8
 
 // A key is a key that is being counted. It leaves its shard when no sum of it is under way
 // and none waits.
@@ -101,14 +92,10 @@ func (c *Counters) removeLocked(k *key) {
 	c.keys.Put(k)
 }
 
-// smallShard is how many keys a shard's map may have room for however few are in
-// it.
-const smallShard = 256
-
 // shrinkLocked makes a new map when few keys are left of many: a map keeps the
 // room for the most that were ever in it.
 func (s *counterShard) shrinkLocked() {
-	if n := len(s.keys); s.most > smallShard && n < s.most/8 {
+	if n := len(s.keys); s.most > keptKeys && n < s.most/8 {
 		keys := make(map[uint64]*key, n)
 		maps.Copy(keys, s.keys)
 		s.keys, s.most = keys, n

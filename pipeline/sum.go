@@ -134,10 +134,6 @@ type hitCall struct {
 	done     chan struct{}
 }
 
-// handyHits is how many hits the memory that is kept from one call for the next
-// is for, however few the next one has.
-const handyHits = 1024
-
 func (c *hitCall) begin(ctx context.Context, n int) {
 	c.deadline, _ = ctx.Deadline()
 	c.pending.Store(1)
@@ -155,7 +151,7 @@ func (c *hitCall) newSum(k *key) *sum {
 }
 
 // handy reports whether the call is small enough to be kept for the next one.
-func (c *hitCall) handy() bool { return cap(c.hits) <= handyHits && c.batch.handy() }
+func (c *hitCall) handy() bool { return cap(c.hits) <= keptHits && c.batch.handy() }
 
 func (c *hitCall) wait(ctx context.Context) error {
 	if c.pending.Add(-1) == 0 {

@@ -116,7 +116,7 @@ type sharedExchange struct {
 func (x *sharedExchange) reset() {
 	x.request.Reset()
 	clear(x.commands)
-	if cap(x.request.arena) > largeArena || cap(x.replies) > largeArena {
+	if cap(x.request.arena) > wire.KeptBytes || cap(x.replies) > wire.KeptBytes {
 		*x = sharedExchange{}
 	}
 }

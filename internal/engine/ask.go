@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
@@ -17,20 +16,9 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-const (
-	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES, and maxMapBulk
-	// a string in them: 16,384 ranges with a few nodes each have less, and so have
-	// 1,000 nodes with 16,384 slots that are on their way.
-	maxMap     = 16 << 20
-	maxMapBulk = 2 << 20
-)
-
 // An asker asks servers and Sentinels what they know of the cluster, each over a connection
 // of its own.
-type asker struct {
-	cfg   Config
-	tasks *sync.WaitGroup // has the ends of connections
-}
+type asker struct{ cfg Config }
 
 // An answer is what one server says of the cluster.
 type answer struct {
@@ -69,7 +57,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 		a.err = err
 		return a
 	}
-	defer q.hangUp(lane)
+	defer func() { _ = lane.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
 	said, err := q.roundTrip(ctx, lane, sure)
@@ -89,19 +77,13 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	return a
 }
 
-// hangUp closes the connection of a question, and does not wait for its end: one that is
-// no socket may take a second, and the answer is there.
-func (q asker) hangUp(lane *wire.Lane) {
-	q.tasks.Go(func() { _ = lane.Close() })
-}
-
 // greet makes sure that a server answers which is not asked for a map.
 func (q asker) greet(ctx context.Context, addr string) (*slots.Map, error) {
 	lane, err := wire.DialFor(ctx, q.cfg.Dialer, wire.Purpose{}, addr, nil)
 	if err != nil {
 		return nil, err
 	}
-	q.hangUp(lane)
+	_ = lane.Close()
 	return slots.Single(addr), nil
 }
 

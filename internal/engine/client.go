@@ -11,6 +11,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/internal/guard"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -65,7 +66,7 @@ func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
 		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
-	c.asker = asker{cfg, &c.tasks}
+	c.asker = asker{cfg}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.outages.episodes.log = c.journal
 	c.topology.Store(slots.NewTable[*node](nil, nil))
@@ -110,15 +111,6 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 	}
 	return sets, nil
 }
-
-// maxStrangers bounds the nodes that only redirects have named: a server that
-// invents addresses must not make us open connections without end.
-const maxStrangers = 64
-
-// strangerTime is how long a node stays which a redirect has named and no map holds: it
-// may be about to get its first slot, and where no server is asked for a map, what is
-// known of it would be forgotten with it, that it is dead for one.
-const strangerTime = 10 * time.Second
 
 // leadsTo returns the address that a redirect leads to, as it is dialled; "" if it names
 // none, or if AddrMap fails.
@@ -236,13 +228,8 @@ func (c *Client) use(judged *topology, v *slots.Map) (told *topology) {
 	return told
 }
 
-const (
-	drainTime  = 5 * time.Second
-	drainCheck = 10 * time.Millisecond
-)
-
 // drain closes a node once what is in flight has its replies, or after
-// drainTime. Requests that come for it with an old map go elsewhere.
+// DrainTime. Requests that come for it with an old map go elsewhere.
 func (c *Client) drain(n *node) {
 	defer n.left()
 	defer n.close()
@@ -266,9 +253,9 @@ func (c *Client) demoteLocked(n *node) {
 	})
 }
 
-// await returns when it is quiet, after drainTime, or when the client is closed.
+// await returns when it is quiet, after DrainTime, or when the client is closed.
 func (c *Client) await(quiet func() bool) {
-	limit := time.NewTimer(drainTime)
+	limit := time.NewTimer(DrainTime)
 	defer limit.Stop()
 	check := time.NewTicker(drainCheck)
 	defer check.Stop()
@@ -298,13 +285,13 @@ func (c *Client) Close() error {
 		nodes = append(nodes, n)
 	}
 	c.mu.Unlock()
-	var closing sync.WaitGroup // at a time: connections that are not sockets may take a second to end
+	var closing sync.WaitGroup // at a time: each may wait for a function of the user
 	for _, n := range nodes {
 		closing.Go(n.close)
 	}
 	closing.Wait()
 	c.tasks.Wait()
-	patience := time.NewTimer(logPatience)
+	patience := time.NewTimer(nodepool.ClosePatience)
 	defer patience.Stop()
 	select {
 	case <-c.journal.Close():
@@ -312,6 +299,3 @@ func (c *Client) Close() error {
 	}
 	return nil
 }
-
-// logPatience is how long Close waits for a log that does not return.
-const logPatience = 3 * time.Second

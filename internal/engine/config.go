@@ -45,16 +45,6 @@ type Config struct {
 // WhileContextLasts is that of package cluster.
 const WhileContextLasts = attempt.Forever
 
-// LeastRefreshEvery bounds Config.RefreshEvery: each refresh dials a connection and asks a
-// server for all slots.
-const LeastRefreshEvery = quickSpacing
-
-const (
-	defaultRefreshEvery = 15 * time.Second
-	defaultMaxRedirects = 8
-	defaultDownGrace    = time.Second
-)
-
 func (c Config) withDefaults() Config {
 	if c.RefreshEvery == 0 {
 		c.RefreshEvery = defaultRefreshEvery

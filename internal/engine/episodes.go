@@ -12,9 +12,6 @@ import (
 // moment, and may be one of thousands. There is a line when an outage of a node, of single
 // slots or of slots without an owner has lasted for a second, and one when it is over.
 
-// lasting is how long an outage that is still met must have lasted to be worth a line.
-const lasting = time.Second
-
 const (
 	isOver      = "trouble over"
 	isForgotten = "trouble not met any more"

@@ -142,10 +142,6 @@ func (c *Client) poolFor(t *topology, slot int32, how How, avoid []*node) (p *no
 	return t.Primary(slot).pool(asPrimary), nil
 }
 
-// largeTrip is the number of commands from which on a trip travels on lanes for
-// slow commands, whatever they are: it keeps a server busy for a millisecond.
-const largeTrip = 1000
-
 // markLarge makes a trip of many commands a slow one.
 func (t *trip) markLarge() {
 	if t.Len() >= largeTrip {

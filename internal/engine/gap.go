@@ -18,9 +18,6 @@ type gap struct {
 
 func (g *gap) has(slot int32) bool { return g.slots[slot/64]&(1<<(slot%64)) != 0 }
 
-// mostGaps bounds what is remembered: the slots of one more join the last.
-const mostGaps = 100
-
 // noteGap is note for a slot that has no owner in the map m. Slot 0 stands for a command
 // without a key: nothing is served if that has no node.
 func (t *outages) noteGap(m *topology, slot int32, now time.Time) outage {

@@ -32,16 +32,6 @@ type inquiry struct {
 	failed bool      // no node answered
 }
 
-const (
-	maxInquiries = 512 // names come from the program, but may come from its users
-	maxName      = 64
-
-	askTime     = time.Second            // for all nodes
-	askNext     = 100 * time.Millisecond // how long the next one is not asked while an answer is out
-	unknownTime = time.Minute            // a module may be loaded meanwhile
-	failedTime  = 2 * time.Second        // no node answered
-)
-
 // learned returns the command as servers know it, if the table does not. If
 // none knows it, none tells, or the answer makes no sense, the command stays as
 // it is: its first argument is taken for its key, and only a redirect of that
@@ -54,7 +44,7 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 		return cmd, nil
 	}
 	name := cmd.Name()
-	if name == "" || len(name) > maxName {
+	if name == "" || len(name) > maxAskedName {
 		return cmd, nil
 	}
 	left := time.Duration(-1)
@@ -167,7 +157,7 @@ func (c *Client) inquire(name string, l *inquiry) {
 			n := nodes[asked]
 			asked++
 			c.tasks.Go(func() { answers <- c.askNode(ctx, n, name) })
-			stagger.Reset(askNext)
+			stagger.Reset(infoStagger)
 		case a := <-answers:
 			if a.answered {
 				if l.rule = a.rule; a.rule == nil {
@@ -225,9 +215,8 @@ func (c *Client) informants() []*node {
 			others = append(others, n)
 		}
 	}
-	const most = 3
 	nodes = append(answering, others...)
-	return nodes[:min(most, len(nodes))]
+	return nodes[:min(maxInformants, len(nodes))]
 }
 
 // Lore is what a node says of a command; if it has not answered, another one

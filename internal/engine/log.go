@@ -58,9 +58,6 @@ func (c *Client) noteMoved() {
 	}
 }
 
-// maxShifts bounds the shifts of one line.
-const maxShifts = 8
-
 // describe says from where to where slots have moved, the largest shifts first.
 func describe(change slots.Change) string {
 	var parts []string
@@ -74,9 +71,6 @@ func describe(change slots.Change) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// maxTold bounds the skipped rows that are remembered: a server may invent them.
-const maxTold = 1024
 
 // logSkips tells the log of rows that are skipped, once of each node and reason. Refreshes
 // run one at a time.

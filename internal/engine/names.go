@@ -66,9 +66,6 @@ func (n *commonName) name() string {
 	return nameOf(n.first)
 }
 
-// longestName bounds the names that are not in the table of commands.
-const longestName = 32
-
 // nameOf returns the command's name. One that is not in the table and does not look
 // like a name may be an argument at the wrong place, which traces must not show.
 func nameOf(encoded []byte) string {
@@ -77,7 +74,7 @@ func nameOf(encoded []byte) string {
 	}
 	cmd := command.Of(encoded)
 	name := cmd.Name()
-	if !cmd.Known() && (len(name) > longestName || bytes.ContainsFunc([]byte(name), notOfNames)) {
+	if !cmd.Known() && (len(name) > maxShownName || bytes.ContainsFunc([]byte(name), notOfNames)) {
 		return ""
 	}
 	return name

@@ -68,16 +68,6 @@ func timeLeft(ctx context.Context, now time.Time) time.Duration {
 	return math.MaxInt64
 }
 
-const (
-	// forgetOutage is after how long an outage that nobody has met any more
-	// counts as ended: nobody knows.
-	forgetOutage = time.Minute
-
-	// maxOutages bounds what is remembered of slots, and apart from that of nodes.
-	// One more than that has an outage of its own in each call.
-	maxOutages = 4096
-)
-
 // outages are those that have not ended.
 type outages struct {
 	open atomic.Int32 // how many: requests look no further if there are none
@@ -158,7 +148,7 @@ func (t *outages) countLocked() { t.open.Store(int32(len(t.at) + len(t.gaps))) }
 
 // forgetLocked ends the outages that nobody has met for long.
 func (t *outages) forgetLocked(now time.Time) {
-	if now.Sub(t.swept) < time.Second {
+	if now.Sub(t.swept) < sweepOutages {
 		return
 	}
 	t.swept = now

@@ -15,23 +15,6 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-const (
-	// askStagger is how long the next server is not asked while an answer is out.
-	askStagger = 500 * time.Millisecond
-
-	// beforeSeeds is how many known nodes are asked before the seeds.
-	beforeSeeds = 2
-
-	// seedsWait is how long the first contact waits for other seeds once one has
-	// given a map with a flaw.
-	seedsWait = time.Second
-
-	// strangersWait is the same for a running client that was told of another cluster,
-	// which it takes if two refreshes find nothing else. They wait for as long as a server
-	// may be silent before it counts as stalled.
-	strangersWait = 1500 * time.Millisecond
-)
-
 // hint asks for a refresh soon. It never blocks.
 func (c *Client) hint() {
 	select {
@@ -198,7 +181,7 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.M
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
 	var enough <-chan time.Time
-	asked, pause := 0, askStagger
+	asked, pause := 0, mapStagger
 	if votes.Before != nil {
 		pause = 0 // nobody else has answered the last refresh
 	}
@@ -284,21 +267,6 @@ func (c *Client) logFlaw(addr string, flaw slots.Flaw) {
 	}
 }
 
-const (
-	// refreshSpacing is the least time between two refreshes that hints of
-	// requests ask for, so that a failover does not end in a storm of them.
-	refreshSpacing = 500 * time.Millisecond
-	refreshJitter  = 100 * time.Millisecond
-
-	// Some refreshes may follow each other faster, for most of the grace within which
-	// calls wait for a new owner (DownGrace): most changes are over in a moment. Up to
-	// quickRefreshes are saved, one every quickEvery.
-	quickRefreshes = 10
-	quickSpacing   = 50 * time.Millisecond
-	quickJitter    = 50 * time.Millisecond
-	quickEvery     = time.Second
-)
-
 // A pacer says how soon a refresh may follow the last one: a token bucket, from which
 // each refresh takes one. When an outage was counted as over once nothing was fetched
 // for a while, regular refreshes every five seconds kept it going, and a failover was
@@ -315,7 +283,7 @@ func (p *pacer) after(now time.Time) time.Duration {
 	p.last = now
 	if p.quick >= 1 {
 		p.quick--
-		return quickSpacing + rand.N(quickJitter)
+		return quickSpacing + rand.N(refreshJitter)
 	}
 	p.quick = 0
 	return refreshSpacing + rand.N(refreshJitter)

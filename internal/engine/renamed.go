@@ -6,15 +6,11 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
 )
-
-// reachTime is how long the new address of a node may take to answer.
-const reachTime = time.Second
 
 // adopt puts a map to use that was believed when judged was in use. A node with working
 // connections keeps its old address until its new one has been dialled: what the nodes
@@ -64,7 +60,7 @@ func (n *node) works() bool {
 // unreached dials the new addresses, all at the same time, and returns those at which the
 // node does not answer. The log is told of each once.
 func (c *Client) unreached(ctx context.Context, all []slots.Renaming) (failed []slots.Renaming) {
-	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	errs := make([]error, len(all))
 	var dials sync.WaitGroup
@@ -96,6 +92,6 @@ func (c *Client) reach(ctx context.Context, r slots.Renaming) error {
 	if err != nil {
 		return err
 	}
-	c.asker.hangUp(lane)
+	_ = lane.Close()
 	return nil
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// longestPrint bounds the text of a reply, so that a large one does not fill a log.
-const longestPrint = 1 << 10
-
 // String is that of cluster.Reply.
 func (r Reply) String() string {
 	raw, err := r.Raw()

@@ -38,9 +38,9 @@ type Request struct {
 	numbers []int32 // of groups, for splitSlow
 	flight  *flight
 	clean   bool
-	proxied bool  // see ambiguous
-	err     error // why it cannot be executed
-	spare   int   // uses in a row that needed little of arena
+	proxied bool         // see ambiguous
+	err     error        // why it cannot be executed
+	surplus wire.Surplus // of arena
 
 	observed observation
 	probes   bool // see wire.Probes
@@ -116,14 +116,9 @@ type flight struct {
 	observed *observation // nil: nobody is told
 }
 
-// largeArena is what a Request may keep however little it needs.
-const largeArena = 64 << 10
-
 // Reset makes the Request empty. Replies got from it before are invalid.
 func (r *Request) Reset() {
-	if r.spare++; cap(r.arena) <= largeArena || len(r.arena) >= cap(r.arena)/4 {
-		r.spare = 0
-	} else if r.spare == wire.SpareUses {
+	if r.surplus.Used(len(r.arena), cap(r.arena), wire.KeptBytes) {
 		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]

@@ -283,15 +283,12 @@ func (x *retry) send(ctx context.Context) {
 	f.send(ctx, f.trips[first:f.used], x.how.Sequential)
 }
 
-// fewTrips is how many trips are kept whether they are needed or not.
-const fewTrips = 64
-
 // reclaim gives back trips of earlier waves, once there are many: a call may try
 // for as long as it likes. Needed are those that hold what became of a command
 // which does not go now.
 func (x *retry) reclaim() {
 	f := x.flight
-	if x.many = max(x.many, fewTrips); f.open || f.used < x.many {
+	if x.many = max(x.many, keptTrips); f.open || f.used < x.many {
 		return
 	}
 	for _, t := range f.trips[:f.used] {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
@@ -64,13 +63,9 @@ func (q asker) translateInstances(said *slots.SentinelReply) (err error) {
 	return nil
 }
 
-// verifyTime is how long the server that a Sentinel names may take to say that it
-// is the primary. It may be about to be replaced, and refreshes come one by one.
-const verifyTime = time.Second
-
 // verifyPrimary fails unless the server at the address says that it is a primary.
 func (q asker) verifyPrimary(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, verifyTime)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	purpose := wire.Purpose{Role: true, Admits: slots.AdmitPrimary}
 	if q.cfg.NoIdentity {
@@ -80,7 +75,7 @@ func (q asker) verifyPrimary(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	q.hangUp(lane)
+	_ = lane.Close()
 	return nil
 }
 
@@ -91,7 +86,7 @@ func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.Sentin
 	if err != nil {
 		return said, err
 	}
-	defer q.hangUp(lane)
+	defer func() { _ = lane.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
 	name := q.cfg.Primary

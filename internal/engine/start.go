@@ -16,11 +16,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-const (
-	minStartBackoff = 50 * time.Millisecond
-	maxStartBackoff = time.Second
-)
-
 // start fetches the first map of the slots. What will pass, such as a server
 // that is loading its data, is waited for.
 func (c *Client) start(ctx context.Context) error {

@@ -115,10 +115,6 @@ func TestHistories(t *testing.T) {
 			{0, "dial a; dialled a 1ms; lend a; send a", ""},
 			{time.Hour, "", ""},
 		},
-		"a connection that was closed has not ended": { // TestClosedConnectionIsNoSilence
-			{0, "dial a; dialled a 1ms; join b; send a; close a", ""},
-			{30 * time.Second, "lose a", ""},
-		},
 		"the process was frozen": { // TestOwnFreezeIsNotTheServers
 			{0, "dial a; dialled a 1ms; send a", ""},
 			{100 * ms, "freeze 4s", ""},
@@ -189,10 +185,6 @@ func TestHistories(t *testing.T) {
 			{1320 * ms, "fail b unanswered", "ask"},
 			{1330 * ms, "dial b", ""},
 			{1532 * ms, "", "ask, suspect"},
-		},
-		"a connection that was closed has not ended, and a dial has no answer": { // TestUnansweredDialBesideEndingConnection
-			{0, "dial a; dialled a 1ms; close a; dial b; wait", ""},
-			{600 * ms, "", "ask, ask, suspect"},
 		},
 		"bytes arrive on what is lent and given back between two looks": { // TestEachUnansweredDialIsNoticed
 			{0, "dial a; dialled a 1ms; lend a; dial b; wait", ""},

@@ -18,9 +18,13 @@ const (
 	// LooksInSilence is how often a pool looks while a silence becomes unusual.
 	LooksInSilence = 8
 
+	// LeastLook is the least time between two looks of a pool: more would cost more
+	// than they tell.
+	LeastLook = time.Millisecond
+
 	// LeastStallTimeout is the shortest StallTimeout in whose halves a pool that looks
-	// each millisecond looks often enough.
-	LeastStallTimeout = 2 * LooksInSilence * time.Millisecond
+	// every LeastLook looks often enough.
+	LeastStallTimeout = 2 * LooksInSilence * LeastLook
 
 	// A round trip is one part in tripShare of the usual one. It counts for tripLimit times
 	// the usual one at most: one slow command changes little.
@@ -53,5 +57,5 @@ type Limits struct {
 
 // LookEvery is how often the server is looked at while batches are in flight.
 func (l Limits) LookEvery() time.Duration {
-	return max(min(MinSilence, l.StallTimeout/2)/LooksInSilence, time.Millisecond)
+	return max(min(MinSilence, l.StallTimeout/2)/LooksInSilence, LeastLook)
 }

@@ -8,7 +8,6 @@ type Conn struct {
 	heard    Time   // when bytes were last seen to arrive
 	waits    Time   // since when something has been in flight and no byte has arrived; 0: nothing is
 	missed   bool   // a caller has given up on it since
-	ended    bool   // it is closed, so it is not silent any more
 }
 
 // Start begins to watch a connection that joins or was given back.
@@ -24,7 +23,7 @@ func (c *Conn) Trust() { c.waits, c.missed = 0, false }
 
 // Silence returns how long the connection had been silent at the last look.
 func (s *Server) Silence(c *Conn) time.Duration {
-	if c.waits == 0 || c.ended {
+	if c.waits == 0 {
 		return 0
 	}
 	return time.Duration(s.clock.run - c.waits)
@@ -69,7 +68,6 @@ type Look struct {
 type Sight struct {
 	Progress uint64
 	InFlight bool          // something is in flight; never so for a dedicated connection: its user may block it
-	Ended    bool          // it is closed and may need a moment to end
 	Trip     time.Duration // how long its last batch took; 0: none has ended
 }
 
@@ -86,17 +84,14 @@ func (l *Look) See(c *Conn, saw Sight) (heard bool) {
 	case heard:
 		*c = Conn{progress: saw.Progress, heard: s.clock.run}
 		l.heard = true
-	case saw.Ended:
-		c.ended = true
-		return false
 	case !saw.InFlight:
 		c.Trust()
 	}
-	if saw.InFlight && !saw.Ended && c.waits == 0 {
+	if saw.InFlight && c.waits == 0 {
 		c.waits = s.clock.run
 	}
 	l.longest = max(l.longest, s.Silence(c))
-	if saw.Trip > 0 && !saw.Ended && (l.trip == 0 || saw.Trip < l.trip) {
+	if saw.Trip > 0 && (l.trip == 0 || saw.Trip < l.trip) {
 		l.trip = saw.Trip
 	}
 	return heard
@@ -110,7 +105,7 @@ type Verdict struct {
 }
 
 // Judge ends the look. dials says that a dial is out, or is due after others were given up,
-// and that all connections are dedicated or ending. waited says that callers wait for it.
+// and that all connections are dedicated. waited says that callers wait for it.
 func (l *Look) Judge(dials, waited bool) (v Verdict) {
 	s := l.s
 	if l.trip > 0 {

@@ -30,12 +30,12 @@ type world struct {
 // A link is one connection.
 type link struct {
 	Conn
-	name                  string
-	progress              uint64
-	sent                  time.Time
-	trip                  time.Duration
-	inFlight, lent, ended bool
-	doubted, stalled      bool
+	name             string
+	progress         uint64
+	sent             time.Time
+	trip             time.Duration
+	inFlight, lent   bool
+	doubted, stalled bool
 }
 
 func newWorld(l Limits) *world {
@@ -67,8 +67,11 @@ func (w *world) look() {
 	look := w.Look(w.now)
 	joined := false
 	for _, c := range w.conns {
-		joined = joined || !c.lent && !c.ended
-		saw := Sight{Progress: c.progress, InFlight: c.inFlight && !c.lent, Ended: c.ended}
+		if c.stalled {
+			continue // closed
+		}
+		joined = joined || !c.lent
+		saw := Sight{Progress: c.progress, InFlight: c.inFlight && !c.lent}
 		if !c.lent {
 			saw.Trip = c.trip
 		}
@@ -89,7 +92,7 @@ func (w *world) look() {
 			w.say("doubt %s", c.name)
 		}
 		if !c.lent && !c.stalled && (v.Stalled || w.Stalls(&c.Conn)) {
-			c.stalled, c.ended = true, true
+			c.stalled = true
 			w.say("stall %s", c.name)
 		}
 	}
@@ -141,8 +144,6 @@ func (w *world) happen(t *testing.T, event string) {
 			c.doubted = true
 			w.say("doubt %s", of)
 		}
-	case "close": // but the connection has not ended
-		w.link(of).ended = true
 	case "lose":
 		c := w.link(of)
 		w.conns = slices.DeleteFunc(w.conns, func(o *link) bool { return o == c })

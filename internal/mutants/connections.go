@@ -78,7 +78,7 @@ var connections = []promise{
 	}},
 	{"connections are replaced with growing pauses", []mutant{
 		{fault: "connections are replaced each second for ever", at: "internal/nodepool.renewals.note",
-			by: instead("min(2*r.pause, maxRenewPause)", "minRenewPause"), tests: "./internal/nodepool TestRenewalsAreSpaced"},
+			by: instead("min(2*r.pause, maxRenewPause)", "firstPause"), tests: "./internal/nodepool TestRenewalsAreSpaced"},
 	}},
 	{"statistics count replies of the server only, each once", []mutant{
 		{fault: "batches on lanes that broke stay part of the load", at: "internal/wire.Lane.settle",

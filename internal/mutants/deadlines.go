@@ -36,7 +36,7 @@ var deadlines = []promise{
 		{fault: "a call that waits until it tries again outlives Close", at: "internal/engine.Client.wait",
 			by: without("c.ctx.Done"), tests: "./cluster TestCloseEndsWaits"},
 		{fault: "closing waits for a connection that does not end", at: "internal/wire.relay.shut",
-			by: after("r.once.Do(func() { _ = r.conn.Close() })", "r.Conn.Close"), tests: "./internal/wire TestStubbornConnectionsAreLeftBehind"},
+			by: after("r.once.Do(func() { _ = r.conn.Close() })", "r.Conn.Close"), tests: "./internal/wire TestStubbornConnectionsAreLeftBehind, ./cluster TestStubbornConnectionsHoldUpNobody"},
 		{fault: "a log that does not return holds up Close", at: "internal/nodepool.Node.Close",
 			by: without("C"), tests: "./internal/nodepool TestStuckLog"},
 		{fault: "Close waits for a call that blocks", at: "internal/nodepool.server.holdsUpNobody",

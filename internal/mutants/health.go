@@ -55,14 +55,14 @@ var health = []promise{
 	{"what is no silence of the server does not count as one", []mutant{
 		{fault: "a process takes its own freeze for the server's", at: "internal/health.Clock.look",
 			by: instead("min(max(0, now.Sub(c.looked)), c.planned+slack)", "now.Sub(c.looked)"), tests: "./internal/nodepool TestOwnFreezeIsNotTheServers"},
+		{fault: "a connection that was closed is silent until it ends", at: "internal/wire.relay.shut",
+			by: drop("r.Conn.Close"), tests: "./internal/nodepool TestClosedConnectionIsNoSilence"},
 		{fault: "a user that blocks counts as silence", at: "internal/nodepool.member.sightLocked",
 			by: never("dedicated"), tests: "./internal/nodepool TestBlockedUsersAreNotSilence"},
 		{fault: "a server that makes writers wait is asked all the time", at: "internal/health.Server.Answered",
 			by: becomes("s.excused = 0", "excused"), tests: "./internal/nodepool TestPausedServerIsNotSuspect"},
 	}},
 	{"a usual round trip is one that a caller waited for", []mutant{
-		{fault: "a late reply to a user who has left says what is usual", at: "internal/health.Look.See",
-			by: instead("saw.Trip > 0 && !saw.Ended", "saw.Trip > 0"), tests: "./internal/nodepool TestLateReplyToOneWhoLeftIsNoTrip"},
 		{fault: "the time of a dial counts as a round trip", at: "internal/nodepool.Pool.dial",
 			by: instead("steps.Handshake", "took"), tests: "./internal/nodepool TestSlowDialIsNoSlowTrip"},
 		{fault: "a pause counts for each connection that it holds up", at: "internal/health.Look.See",
@@ -88,13 +88,9 @@ var health = []promise{
 		{fault: "a server that hangs up after a command is dialled without end", at: "internal/health.Server.Spaced",
 			by: never("young"), tests: "./internal/nodepool TestNoDialStorm"},
 	}},
-	{"a failed connection holds nobody up while it ends", []mutant{
-		{fault: "a failed proof waits for its connection to end", at: "internal/nodepool.Pool.prove",
-			by: becomes("_ = lane.Close()", "Go"), tests: "./internal/nodepool TestFailedProofBeforeItsConnectionEnds"},
+	{"a dial without an answer is noticed", []mutant{
 		{fault: "a dial without an answer is waited for while connections are lent", at: "internal/nodepool.Pool.joinedLocked",
 			by: always("state"), tests: "./internal/nodepool TestUnansweredDialBesideLentConnections"},
-		{fault: "a dial without an answer is waited for while a connection ends", at: "internal/nodepool.Pool.joinedLocked",
-			by: always("Err"), tests: "./internal/nodepool TestUnansweredDialBesideEndingConnection"},
 	}},
 	{"FailFast refuses a caller only if no connection is free or opening", []mutant{
 		{fault: "FailFast refuses callers while a connection or the only lane is replaced", at: "internal/nodepool.Pool.fullLocked",

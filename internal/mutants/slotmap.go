@@ -77,8 +77,6 @@ var slotmap = []promise{
 	{"a refresh waits for no dead or silent node", []mutant{
 		{fault: "7 one dead seed fails the start and refreshes", at: "internal/engine.Client.ask",
 			by: before("if a.err != nil { return nil, a.err }", "count"), tests: "./cluster TestDeadSeeds"},
-		{fault: "a map waits for its connection to end", at: "internal/engine.asker.hangUp",
-			by: becomes("_ = lane.Close()", "Go"), tests: "./cluster TestMapBeforeItsConnectionEnds"},
 		{fault: "the map of the slots is asked of silent nodes first", at: "internal/engine.Client.silentNodes",
 			by: drop("silent[n.addr]"), tests: "./internal/engine TestSilentNodesAreAskedLast"},
 		{fault: "map: a question has two seconds, whatever the timeout is", at: "internal/engine.asker.question",

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/health"
 	"github.com/redislanes/redislanes/lanes"
 )
 
@@ -50,37 +49,6 @@ const (
 
 	kindDedicated = "dedicated"
 	kindSlow      = "slow"
-)
-
-// LeastStallTimeout is the least StallTimeout.
-const LeastStallTimeout = health.LeastStallTimeout
-
-// The most connections to each server, unless they are set.
-const (
-	DefaultSize       = 50 // to each node of a cluster
-	DefaultSingleSize = 10 // to a server that stands alone
-)
-
-const (
-	defaultLanes          = 4
-	defaultSlowLanes      = 2
-	defaultMaxInFlight    = 1024
-	defaultMaxQueuedBytes = 8 << 20
-	defaultMaxWaiters     = 4096
-	defaultIdleTimeout    = 10 * time.Second
-	defaultStallTimeout   = 3 * time.Second
-	defaultPauseTimeout   = 10 * time.Second
-	defaultPingEvery      = 10 * time.Second
-	defaultMinBackoff     = 10 * time.Millisecond
-	defaultMaxBackoff     = time.Second
-
-	// laneDepth is the number of batches in flight at which a lane counts as
-	// fully used. It is half of what lanes.FirstFit packs onto a lane, so that
-	// FirstFit finds a lane to spill to before a range of lanes has grown as
-	// well as after it; with strategies that spread the load it bounds the
-	// queue before a batch. MaxInFlight, at which callers wait, is four times
-	// as much: lanes are added long before.
-	laneDepth = 256
 )
 
 // WithDefaults returns the settings with a value in every field. The default size

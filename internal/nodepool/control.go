@@ -9,13 +9,8 @@ import (
 // The law by which a pool with a range of sizes follows its load. The load is
 // how many batches are in flight, waiting or on a dedicated connection at a time; the
 // saturation is the load divided by what the wanted number of connections
-// carries. In percent:
-const (
-	growAbove   = 90 // at more than this, or when callers wait, the pool grows
-	growTo      = 75 // to a size at which the saturation is this
-	shrinkBelow = 30 // at less than this for the quiet time, it shrinks
-)
-
+// carries (growAbove, growTo, shrinkBelow).
+//
 // Why it does not oscillate: a shrink goes to a size that fits the highest load
 // of the whole quiet time at 75 %, so only a load that is 1.2 times higher makes
 // the pool grow again. After that, the load must fall to 0.4 times the one that

@@ -4,10 +4,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// maxAsked bounds how many batches that wait are dispatched with one write on each
-// lane, and one hold of the lock.
-const maxAsked = 64
-
 // A choice is the strategy's answer for a batch that waits.
 type choice struct {
 	waiter *waiter

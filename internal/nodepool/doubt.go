@@ -148,7 +148,7 @@ func (p *Pool) probe(ctx context.Context) {
 	}
 	p.mu.Unlock()
 	if err == nil && !joins {
-		_ = lane.Close() // which may take its time
+		_ = lane.Close()
 	}
 	p.access.dispatch()
 }
@@ -177,6 +177,6 @@ func (p *Pool) prove(lane *wire.Lane) error {
 	if cause == nil {
 		cause = errNoAnswer
 	}
-	p.tasks.Go(func() { _ = lane.Close() }) // which may take its time
+	_ = lane.Close()
 	return fmt.Errorf("the handshake was answered and a PING after it was not: %w", cause)
 }

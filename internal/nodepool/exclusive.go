@@ -15,12 +15,6 @@ type exclusiveAccess struct {
 	idle []*member // stack, guarded by mu: the one used last is given first
 }
 
-// besidePing is how many batches a connection of one caller may have in flight:
-// that caller's, a PING and an AUTH. A connection that is pinged is to be had all the
-// same, and one caller at a time is what the stack of idle ones sees to: FailFast
-// refused callers when all idle connections were pinged at once.
-const besidePing = 3
-
 // submit enqueues the batch under mu, so that a late answered cannot give back a
 // connection that somebody has taken meanwhile.
 func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {

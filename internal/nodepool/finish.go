@@ -2,17 +2,6 @@ package nodepool
 
 import "time"
 
-const (
-	// lateCalls is how long a pool that is being closed takes new calls: radix's
-	// Sentinel and Cluster take a pool out of use before they close it, but callers may
-	// have chosen it a moment before.
-	lateCalls = 10 * time.Millisecond
-
-	// drainTime bounds how long CloseDrained waits for calls. radix's Sentinel closes
-	// pools within a check of the topology, which has five seconds in all.
-	drainTime = time.Second
-)
-
 // CloseDrained is Close that lets calls of Do end first, for a second at most, also
 // those that wait for a connection. Calls that come in the first 10 ms are served, later
 // ones refused with ErrClosed. It waits for no call while that runs a command that may

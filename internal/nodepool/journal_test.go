@@ -52,7 +52,7 @@ func TestStuckLog(t *testing.T) {
 		}
 		began := time.Now()
 		require.NoError(t, p.Close())
-		require.LessOrEqual(t, time.Since(began), closePatience)
+		require.LessOrEqual(t, time.Since(began), ClosePatience)
 		close(log.release)
 	})
 }

@@ -15,15 +15,6 @@ import (
 // connection is sent AUTH as idle ones are sent PING: between the batches of
 // callers, and while no user has it for itself. If the server refuses, the connection stays as it is.
 
-const (
-	// The pause before others are asked for behind the first failure, and the longest.
-	minLoginPause = time.Second
-	maxLoginPause = time.Minute
-
-	// loginAge bounds how old credentials may be that are sent: tokens live for minutes.
-	loginAge = time.Minute
-)
-
 var errExpiring = errors.New("connection replaced: its user had it while the others were authenticated again")
 
 // A login is credentials for all connections of a node. What servers answer is noted by
@@ -143,7 +134,7 @@ func (p *Pool) loginFailedLocked(now time.Time, err error) {
 		l.since = now
 		p.noteStateLocked(slog.LevelWarn, "re-authentication failed; connections stay open", "error", err)
 	}
-	limit := minLoginPause
+	limit := firstPause
 	for i := 1; i < l.failures && limit < maxLoginPause; i++ {
 		limit *= 2
 	}

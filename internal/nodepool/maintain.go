@@ -10,10 +10,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// quietTime is how long a connection is idle before its background goroutine
-// listens on it for the server's hanging up.
-const quietTime = time.Second
-
 // The pool looks at its server often while batches are in flight or wait
 // (health.Limits.LookEvery), and looks after its connections now and then (choresEvery). An
 // idle pool does only the latter.
@@ -27,7 +23,7 @@ func (s settings) choresEvery() time.Duration {
 	if s.Min < s.Max {
 		every = min(every, s.IdleTimeout/4)
 	}
-	return max(every, time.Millisecond)
+	return max(every, health.LeastLook)
 }
 
 // attend sees to it that somebody looks soon, since a batch is in flight now.
@@ -55,7 +51,7 @@ func (p *Pool) maintain() {
 			p.inspect(now)
 			chores = now.Add(p.choresEvery())
 		}
-		p.plan(max(chores.Sub(now), time.Millisecond))
+		p.plan(max(chores.Sub(now), health.LeastLook))
 	}
 }
 
@@ -142,23 +138,21 @@ func (p *Pool) judgeLocked(now time.Time) {
 }
 
 // sightLocked returns what a look sees of the connection. A dedicated one may be silent
-// for as long as its user likes, and one that was closed and is no socket needs a moment
-// to end.
+// for as long as its user likes.
 func (m *member) sightLocked() health.Sight {
 	saw := health.Sight{Progress: m.lane.Progress(), Trip: m.lane.Trip()}
 	if m.state == dedicated {
 		saw.Trip = 0
-		return saw
+	} else {
+		saw.InFlight = m.lane.InFlight() > 0
 	}
-	saw.InFlight = m.lane.InFlight() > 0
-	saw.Ended = (saw.InFlight || saw.Trip > 0 || m.state == leaving) && m.lane.Err() != nil
 	return saw
 }
 
-// joinedLocked reports whether there is a connection whose silence would say something: it
-// is neither dedicated to a user nor ending.
+// joinedLocked reports whether there is a connection whose silence would say something:
+// one that is not dedicated to a user.
 func (p *Pool) joinedLocked() bool {
-	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != dedicated && m.lane.Err() == nil })
+	return slices.ContainsFunc(p.members, func(m *member) bool { return m.state != dedicated })
 }
 
 // inspect judges the server, resizes the pool, asks connections that are idle

@@ -200,7 +200,7 @@ func (n *Node) Close() error {
 		defer close(ended)
 		n.end()
 	}()
-	patience := time.NewTimer(closePatience)
+	patience := time.NewTimer(ClosePatience)
 	defer patience.Stop()
 	select {
 	case <-ended:
@@ -208,9 +208,6 @@ func (n *Node) Close() error {
 	}
 	return nil
 }
-
-// closePatience is how long Close waits for users' functions.
-const closePatience = 3 * time.Second
 
 func (n *Node) end() {
 	var ending sync.WaitGroup

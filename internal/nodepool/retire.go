@@ -10,18 +10,6 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-const (
-	// minRenewPause is the least time between two renewals, so that many callers
-	// with the same complaint cause one replacement.
-	minRenewPause = time.Second
-
-	// maxRenewPause bounds the time between renewals that do not help.
-	maxRenewPause = 16 * time.Second
-)
-
-// rotateShare: one connection of so many leaves at a time because of its age.
-const rotateShare = 10
-
 var (
 	errRenewed = errors.New("connection replaced: its address may lead to another server now")
 	errAged    = errors.New("connection replaced: it has reached MaxAge")
@@ -83,7 +71,7 @@ func (r *renewals) note(now time.Time) {
 	if now.Sub(r.last) < 2*r.pause {
 		r.pause = min(2*r.pause, maxRenewPause)
 	} else {
-		r.pause = minRenewPause
+		r.pause = firstPause
 	}
 	r.last = now
 	r.number++

@@ -215,33 +215,3 @@ func TestRefusedProofIsNotCounted(t *testing.T) {
 		require.NoError(t, p.Close())
 	})
 }
-
-// TestFailedProofBeforeItsConnectionEnds: a dial whose connection does not prove itself has
-// failed by then, and not only when the connection has ended.
-func TestFailedProofBeforeItsConnectionEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var dials atomic.Int64
-		serve := func(conn net.Conn) {
-			defer conn.Close()
-			in := bufio.NewReader(conn)
-			for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
-				if command != "PING" {
-					_, _ = io.WriteString(conn, "+OK\r\n")
-				}
-			}
-		}
-		p, err := New(Fixed{Size: 1, Options: Options{StallTimeout: 100 * time.Millisecond}}, lanes.Dialer{NetDial: func(context.Context, string, string) (net.Conn, error) {
-			if dials.Add(1) == 1 {
-				return nil, errors.New("refused")
-			}
-			client, server := net.Pipe()
-			go serve(server)
-			return lingering{client}, nil
-		}}, "silent:1", nil)
-		require.NoError(t, err)
-		time.Sleep(150 * time.Millisecond)
-		require.GreaterOrEqual(t, p.Stats().DialErrors, uint64(2))
-		require.NoError(t, p.Close())
-		time.Sleep(lingers)
-	})
-}

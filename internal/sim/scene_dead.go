@@ -23,7 +23,7 @@ const shortly = 100 * time.Millisecond
 // is sent over them later. No side learns of it, and new connections are as good as ever. It
 // takes callers one deadline to find out.
 func silentDeath(p *play) {
-	n, l := p.w.node(p.f), p.w.settings.Terms.Law
+	n, l := p.w.primary(p.f), p.w.settings.Terms.Law // not the node: behind a failover, most calls go elsewhere
 	addr := p.w.reached(n)
 	for range 2 {
 		p.crowd(n.Index(), max(l.Least, 4), time.Second)

@@ -15,9 +15,6 @@ type NodesReply struct {
 	Skips  []Skip            // lines that do not parse
 }
 
-// maxNodes bounds how many nodes ParseNodes reads.
-const maxNodes = 16 << 10
-
 var errNodes = errors.New("CLUSTER NODES reply")
 
 // ParseNodes reads a complete RESP2 or RESP3 reply to CLUSTER NODES. A line is
@@ -34,7 +31,7 @@ func ParseNodes(reply []byte) (NodesReply, error) {
 	for number := 1; len(text) > 0; number++ {
 		var line []byte
 		line, text, _ = bytes.Cut(text, []byte("\n"))
-		fields := bytes.Fields(line[:min(len(line), 1024)]) // slots may follow, thousands of them
+		fields := bytes.Fields(line[:min(len(line), maxNodeLine)])
 		const id, flags, epoch, needed = 0, 2, 6, 8
 		if len(fields) == 0 {
 			continue

@@ -30,15 +30,6 @@ type NodeAddr struct {
 	Dialled bool   // the server did not tell the host: it is the one that was asked
 }
 
-// Bounds of what ParseSlots accepts. A cluster has at most 1,000 nodes by the
-// advice of the specification, and replies are four arrays deep.
-const (
-	maxRangeNodes = 1024
-	maxNodeFields = 64
-	maxReplyDepth = 8
-	maxHostLength = 255
-)
-
 // ParseSlots reads a complete RESP2 or RESP3 reply to CLUSTER SLOTS, in the form of the
 // command's documentation. asked is the host:port of the server that replied. Its host is used
 // where a node's endpoint is NULL or empty, or is "?" and the metadata has no IP.
@@ -83,7 +74,7 @@ type slotsParser struct {
 func (p *slotsParser) slotRange(row replyReader) (r Range, ok bool) {
 	first, last, n := 0, 0, 0
 	var err error
-	if n, err = row.array("a slot range of first, last and nodes", 2, 2+maxRangeNodes); err == nil {
+	if n, err = row.array("a slot range of first, last and nodes", 2, 2+maxServers); err == nil {
 		if first, err = row.integer("the first slot of a range", 0, Count-1); err == nil {
 			last, err = row.integer("the last slot of a range", first, Count-1)
 		}
@@ -118,7 +109,7 @@ func (p *slotsParser) node(row replyReader) (node NodeAddr, missing Skip) {
 	var host, id []byte
 	var told metadata
 	port := 0
-	n, err := row.array("a node of endpoint, port and ID", 2, maxNodeFields)
+	n, err := row.array("a node of endpoint, port and ID", 2, maxFields)
 	if err == nil {
 		host, err = row.text("an endpoint")
 	}

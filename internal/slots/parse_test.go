@@ -150,7 +150,7 @@ func TestOddRowCostsItself(t *testing.T) {
 		"path for a host":          {"*2\r\n+/tmp/s\r\n:1\r\n", "/tmp/s:1", "its host is neither"},
 		"host that is no UTF-8":    {"*2\r\n+\xff\r\n:1\r\n", `\xff:1`, "its host is neither"},
 		"brackets without a host":  {"*2\r\n+[]\r\n:1\r\n", "[]:1", "its host is neither"},
-		"endless host":             {"*2\r\n+" + strings.Repeat("h", 256) + "\r\n:1\r\n", strings.Repeat("h", maxNodeName), "its host is neither"},
+		"endless host":             {"*2\r\n+" + strings.Repeat("h", 256) + "\r\n:1\r\n", strings.Repeat("h", maxPrinted), "its host is neither"},
 		"number for a host":        {"*2\r\n:1\r\n:1\r\n", "without an address", "want an endpoint"},
 		"number for an ID":         {"*3\r\n+h\r\n:1\r\n:1\r\n", "h:1", "want a node ID"},
 		"no node":                  {"+x\r\n", "without an address", "want a node"},

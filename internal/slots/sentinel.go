@@ -13,12 +13,6 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// Bounds of what a Sentinel may tell.
-const (
-	maxInstances = 1024 // replicas, or other Sentinels
-	maxFields    = 128  // of an instance; Redis 8 has about 40
-)
-
 // AdmitPrimary decides by the reply to ROLE whether the server may be sent what
 // is for the primary. What it refuses to tell is not held against it.
 func AdmitPrimary(_ string, _, role []byte) error {
@@ -113,7 +107,7 @@ var errSentinelReply = errors.New("the reply to SENTINEL makes no sense")
 // be used is skipped.
 func ParseInstances(reply []byte) (list []Instance, skips []Skip, err error) {
 	r := replyReader{b: reply}
-	n, err := r.array("an array of instances", 0, maxInstances)
+	n, err := r.array("an array of instances", 0, maxServers)
 	if err != nil {
 		return nil, nil, errSentinelReply
 	}

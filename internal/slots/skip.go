@@ -22,7 +22,6 @@ const (
 	portZero     = "its port is 0: it speaks TLS only, set Config.Dialer.TLS (with TLS: it speaks plain TCP only)"
 	oddLine      = "its line in CLUSTER NODES cannot be read: want 8 fields, the config epoch in the seventh"
 	unusableHost = "its host is neither a name nor an IP address"
-	maxNodeName  = 100
 )
 
 // reasonOf is without the offset of the error, which differs from reply to reply.
@@ -48,7 +47,7 @@ func nodeName(host []byte, port int, id []byte) string {
 
 // Printable returns what a server wrote for logs and errors.
 func Printable(s string) string {
-	q := strconv.QuoteToGraphic(s[:min(len(s), maxNodeName)])
+	q := strconv.QuoteToGraphic(s[:min(len(s), maxPrinted)])
 	return q[1 : len(q)-1]
 }
 

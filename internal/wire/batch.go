@@ -31,8 +31,8 @@ type Batch struct {
 
 	// The lane's replyMu guards these until the batch is done or abandoned.
 	buf         []byte
-	surplus     surplus // of buf
-	listSurplus surplus // of runs, ends and replies
+	surplus     Surplus // of buf
+	listSurplus Surplus // of runs, ends and replies
 	replies     []int   // for each reply, its end in buf
 	answered    int     // replies that arrived, also after the batch was abandoned
 	errors      int     // replies that are errors
@@ -55,10 +55,10 @@ type Batch struct {
 // Reset empties the batch for the commands of call's next trip. Commands are
 // added as parts of arena, which must not change until the trip is over.
 func (b *Batch) Reset(call *Call, arena []byte) {
-	if b.surplus.used(len(b.buf), cap(b.buf), largeBuffer) {
+	if b.surplus.Used(len(b.buf), cap(b.buf), KeptBytes) {
 		b.buf = nil
 	}
-	if b.listSurplus.used(len(b.ends), cap(b.ends), manyCommands) {
+	if b.listSurplus.Used(len(b.ends), cap(b.ends), KeptCommands) {
 		b.runs, b.ends, b.replies = nil, nil, nil
 	}
 	*b = Batch{

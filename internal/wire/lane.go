@@ -74,7 +74,7 @@ type Lane struct {
 
 	// Owned by the role of the writer.
 	spare   []byte
-	surplus surplus // of it
+	surplus Surplus // of it
 
 	// replyMu guards the FIFO that the reader has taken and the replies of all
 	// batches; never held across I/O. It is taken before mu.

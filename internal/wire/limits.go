@@ -27,17 +27,18 @@ const (
 	// after its context, and the reads of a connection whose writes fail.
 	endPatience = 100 * time.Millisecond
 
-	// leastUnacknowledged is the least time after which the kernel ends a connection whose
-	// bytes the other side does not acknowledge. It is that of a pool's PauseTimeout: a server
-	// may take no bytes for as long as a graceful failover makes writers wait, and Linux also
-	// counts the time in which the other side acknowledges probes and has no room.
-	leastUnacknowledged = 10 * time.Second
+	// LongestPause is how long a server that is well may take no bytes: a graceful failover
+	// makes writers wait for up to five seconds. It is the default of a pool's PauseTimeout,
+	// and the least time after which the kernel ends a connection whose bytes the other side
+	// does not acknowledge. Linux also counts the time in which the other side acknowledges
+	// probes and has no room.
+	LongestPause = 10 * time.Second
 )
 
 // All counts.
 const (
-	// SpareUses is after how many uses in a row that needed less than a quarter of it a
-	// large memory is given up.
+	// SpareUses is how many uses in a row must have needed less than a quarter of a memory that
+	// is larger than what is kept, until it is given up: large uses often alternate with small.
 	SpareUses = 8
 
 	// maxWrites is how many times a caller writes at most: it has its own deadline, and
@@ -59,10 +60,10 @@ const (
 
 // All sizes, in bytes if nothing else is said.
 const (
-	// largeBuffer and, of a batch's commands, manyCommands are how much memory is kept
-	// however little is needed.
-	largeBuffer  = 64 << 10
-	manyCommands = 4096
+	// KeptBytes, and KeptCommands of a batch's commands, are how much memory is kept for the
+	// next use however little that needs: less costs more to allocate again than to keep.
+	KeptBytes    = 64 << 10
+	KeptCommands = 4096
 
 	// A read buffer grows from minReadBuffer to maxReadBuffer while reads fill it, and is
 	// given up when the lane is quiet.
@@ -92,13 +93,13 @@ const (
 	maxSaid = 64 << 10
 )
 
-// A surplus counts the uses in a row of a memory that is larger than may be kept, and that
+// A Surplus counts the uses in a row of a memory that is larger than may be kept, and that
 // needed less than a quarter of it.
-type surplus int
+type Surplus int
 
-// used notes a use of the memory that has the given size. It reports whether the memory is
-// to be given up.
-func (s *surplus) used(need, size, keep int) (giveUp bool) {
+// Used notes a use of the memory that has the given size. It reports whether the memory is
+// to be given up. One of at most keep never is.
+func (s *Surplus) Used(need, size, keep int) (giveUp bool) {
 	switch {
 	case size <= keep: // it says nothing of the other one of two that are used in turn
 		return false
@@ -112,7 +113,7 @@ func (s *surplus) used(need, size, keep int) (giveUp bool) {
 
 // shrink gives up a large buffer of a lane that is quiet.
 func shrink(buf []byte) []byte {
-	if cap(buf) > largeBuffer {
+	if cap(buf) > KeptBytes {
 		return nil
 	}
 	return buf

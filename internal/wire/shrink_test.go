@@ -66,14 +66,14 @@ func TestWriteBuffersShrink(t *testing.T) {
 	for range 2 * SpareUses {
 		echo("small")
 	}
-	require.LessOrEqual(t, l.buffers(), 2*largeBuffer)
+	require.LessOrEqual(t, l.buffers(), 2*KeptBytes)
 
 	quieten(t, l)
 	echo(large)
 	require.Greater(t, l.buffers(), 2<<20)
 	until(t, "the reply is delivered", func() bool { return l.InFlight() == 0 })
 	l.Watch()
-	require.LessOrEqual(t, l.buffers(), 2*largeBuffer)
+	require.LessOrEqual(t, l.buffers(), 2*KeptBytes)
 }
 
 // The reader that sits in an idle lane's read does not keep what it grew by.
@@ -124,7 +124,7 @@ func TestBatchesOfManyCommandsShrink(t *testing.T) {
 	for range SpareUses + 2 {
 		fill(1)
 	}
-	require.Less(t, cap(b.ends)+cap(b.runs)+cap(b.replies), 3*manyCommands)
+	require.Less(t, cap(b.ends)+cap(b.runs)+cap(b.replies), 3*KeptCommands)
 }
 
 // A lane is not filled without bounds, but takes what finds it empty.

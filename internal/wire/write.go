@@ -35,7 +35,7 @@ func (l *Lane) write() {
 
 // keep makes buf the spare buffer, but for a large one that was not needed for long.
 func (l *Lane) keep(buf []byte) {
-	if l.surplus.used(len(buf), cap(buf), largeBuffer) {
+	if l.surplus.Used(len(buf), cap(buf), KeptBytes) {
 		buf = nil
 	}
 	l.spare = buf

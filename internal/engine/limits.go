@@ -1,0 +1,143 @@
+package engine
+
+import "time"
+
+// The times of the package.
+const (
+	// The defaults of Config.RefreshEvery and Config.DownGrace. Redirects and failures ask for
+	// refreshes, so that regular ones may be rare. Most changes are over within the grace.
+	defaultRefreshEvery = 15 * time.Second
+	defaultDownGrace    = time.Second
+
+	// LeastRefreshEvery bounds Config.RefreshEvery: each refresh dials a connection and asks
+	// a server for all slots.
+	LeastRefreshEvery = quickSpacing
+
+	// refreshSpacing is the least time between two refreshes that hints of requests ask for,
+	// so that a failover does not end in a storm of them.
+	refreshSpacing = 500 * time.Millisecond
+
+	// Some refreshes may follow each other after quickSpacing, for most of the default grace
+	// within which calls wait for a new owner: most changes are over in a moment. Up to
+	// quickRefreshes are saved, one every quickEvery.
+	quickSpacing = 50 * time.Millisecond
+	quickEvery   = time.Second
+
+	// refreshJitter bounds what chance adds to both spacings, so that clients do not ask at
+	// the same time.
+	refreshJitter = 50 * time.Millisecond
+
+	// The pause after the first attempt of a client that starts before its servers are ready,
+	// and the longest: a call or New then waits for a second at most once they are.
+	minStartBackoff = 50 * time.Millisecond
+	maxStartBackoff = time.Second
+
+	// mapStagger and infoStagger are how long the next server is not asked for a map, or for
+	// COMMAND INFO, while an answer is out. A map takes a large reply and may need a new
+	// connection. A command waits for COMMAND INFO.
+	mapStagger  = 500 * time.Millisecond
+	infoStagger = 100 * time.Millisecond
+
+	// askTime bounds three questions: ROLE to the primary that a Sentinel names, a dial of a
+	// node's new address, and COMMAND INFO to all nodes together. A refresh or a command waits
+	// for the answer, and a server that is well needs a few round trips.
+	askTime = time.Second
+
+	// seedsWait is how long the first contact waits for other seeds once one has given a map
+	// with a flaw.
+	seedsWait = time.Second
+
+	// strangersWait is the same for a running client that was told of another cluster, which
+	// it takes if two refreshes find nothing else. Together they wait for as long as a server
+	// may be silent before it counts as stalled.
+	strangersWait = 1500 * time.Millisecond
+
+	// unknownTime is after how long a command that no server knows is asked for again: a
+	// module may be loaded meanwhile. failedTime is the same if no node has answered.
+	unknownTime = time.Minute
+	failedTime  = 2 * time.Second
+
+	// strangerTime is how long a node stays that a redirect has named and no map holds. It may
+	// be about to get its first slot. If it is dead, this is remembered with it.
+	strangerTime = 10 * time.Second
+
+	// DrainTime bounds the wait for what is in flight at a node that leaves, and for calls
+	// without an end of their own when Counters are closed. drainCheck is how often a node is
+	// looked at meanwhile.
+	DrainTime  = 5 * time.Second
+	drainCheck = 10 * time.Millisecond
+
+	// forgetOutage is after how long an outage that nobody has met any more counts as ended:
+	// nobody knows. sweepOutages is the least time between two searches for such outages, since
+	// each looks at all of them.
+	forgetOutage = time.Minute
+	sweepOutages = time.Second
+
+	// lasting is how long an outage that is still met must have lasted to be worth a line in
+	// the log. Calls wait for shorter ones by default.
+	lasting = time.Second
+)
+
+// The counts of the package.
+const (
+	// defaultMaxRedirects is the default of Config.MaxRedirects. It ends calls if nodes
+	// redirect in a circle.
+	defaultMaxRedirects = 8
+
+	// beforeSeeds is how many known nodes are asked for a map before the seeds: all nodes of a
+	// cluster that is gone may be silent.
+	beforeSeeds = 2
+
+	// quickRefreshes is how many quick refreshes may be saved, see quickSpacing.
+	quickRefreshes = 10
+
+	// maxInformants bounds the nodes that are asked for COMMAND INFO: all know the same.
+	maxInformants = 3
+
+	// maxInquiries bounds the commands that servers were asked for. Their names come from the
+	// program, but may come from its users.
+	maxInquiries = 512
+
+	// maxStrangers bounds the nodes that only redirects have named: a server that invents
+	// addresses must not make us open connections without end.
+	maxStrangers = 64
+
+	// maxOutages bounds the outages of slots that are remembered, and apart from them those of
+	// nodes. One more than that has an outage of its own in each call.
+	maxOutages = 4096
+
+	// mostGaps bounds the gaps that are remembered: the slots of one more join the last.
+	mostGaps = 100
+
+	// maxTold bounds the skipped rows that the log was told of: a server may invent them.
+	maxTold = 1024
+
+	// maxShifts bounds the shifts of one line of the log, so that it can be read.
+	maxShifts = 8
+
+	// largeTrip is from how many commands on a trip travels on lanes for slow commands,
+	// whatever they are: it keeps a server busy for a millisecond.
+	largeTrip = 1000
+
+	// keptTrips is how many trips of earlier waves a call keeps before it looks which of them
+	// it still needs. Few calls have so many.
+	keptTrips = 64
+)
+
+// The sizes of the package, in bytes.
+const (
+	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES, and maxMapBulk a string in
+	// them: 16,384 ranges with a few nodes each have less, and so have 1,000 nodes with 16,384
+	// slots that are on their way.
+	maxMap     = 16 << 20
+	maxMapBulk = 2 << 20
+
+	// maxAskedName bounds the name of a command that servers are asked for, and maxShownName
+	// of one that is not in the table and that traces show. Longer ones are likely to be
+	// arguments at the wrong place, which traces must not show.
+	maxAskedName = 64
+	maxShownName = 32
+
+	// longestPrint bounds the text of a reply, so that a large one does not fill a log.
+	longestPrint = 1 << 10
+)

@@ -1,0 +1,92 @@
+package nodepool
+
+import (
+	"time"
+
+	"github.com/redislanes/redislanes/internal/health"
+	"github.com/redislanes/redislanes/internal/wire"
+)
+
+// LeastStallTimeout is the least StallTimeout.
+const LeastStallTimeout = health.LeastStallTimeout
+
+// The most connections to each server, unless they are set.
+const (
+	DefaultSize       = 50 // to each node of a cluster
+	DefaultSingleSize = 10 // to a server that stands alone
+)
+
+// The other defaults of Settings. Package pool says what each bounds.
+const (
+	defaultLanes          = 4
+	defaultSlowLanes      = 2
+	defaultMaxInFlight    = 1024
+	defaultMaxQueuedBytes = 8 << 20
+	defaultMaxWaiters     = 4096
+	defaultIdleTimeout    = 10 * time.Second
+	defaultStallTimeout   = 3 * time.Second
+	defaultPauseTimeout   = wire.LongestPause
+	defaultPingEvery      = 10 * time.Second
+	defaultMinBackoff     = 10 * time.Millisecond
+	defaultMaxBackoff     = time.Second
+)
+
+// The times of the package.
+const (
+	// ClosePatience is how long Close waits for users' functions that do not return, such as
+	// a log. Then it leaves them behind.
+	ClosePatience = 3 * time.Second
+
+	// drainTime bounds how long CloseDrained waits for calls. radix's Sentinel closes pools
+	// within a check of the topology, which has five seconds in all.
+	drainTime = time.Second
+
+	// lateCalls is how long a pool that is being closed takes new calls: radix's Sentinel and
+	// Cluster take a pool out of use before they close it, but callers may have chosen it a
+	// moment before.
+	lateCalls = 10 * time.Millisecond
+
+	// quietTime is how long a connection is idle before its background goroutine listens on
+	// it for the server's hanging up. Until then the next request notices it.
+	quietTime = time.Second
+
+	// firstPause is the least time between two renewals of all connections, so that many
+	// callers with the same complaint cause one, and the limit of the pause after the first
+	// failure to get credentials. Both pauses double while they do not help, up to
+	// maxRenewPause and maxLoginPause.
+	firstPause    = time.Second
+	maxRenewPause = 16 * time.Second
+	maxLoginPause = time.Minute
+
+	// loginAge bounds how old credentials may be that are sent: tokens live for minutes.
+	loginAge = time.Minute
+)
+
+// The counts of the package.
+const (
+	// laneDepth is the number of batches in flight at which a lane counts as fully used. It is
+	// half of what lanes.FirstFit packs onto a lane, so that FirstFit finds a lane to spill to
+	// before a range of lanes has grown as well as after it. With strategies that spread the
+	// load it bounds the queue before a batch. MaxInFlight, at which callers wait, is four
+	// times as much: lanes are added long before.
+	laneDepth = 256
+
+	// The saturations, in percent, at which a pool changes its size, see control.
+	growAbove   = 90 // at more than this, or when callers wait, the pool grows
+	growTo      = 75 // to a size at which the saturation is this
+	shrinkBelow = 30 // at less than this for the quiet time, it shrinks
+
+	// maxAsked bounds how many batches that wait are dispatched with one write on each lane,
+	// and one hold of the lock.
+	maxAsked = 64
+
+	// besidePing is how many batches a connection of one caller may have in flight: that
+	// caller's, a PING and an AUTH. A connection that is pinged is not busy for callers, and
+	// the stack of idle connections gives each to one caller at a time. Otherwise FailFast
+	// would refuse callers when all idle connections are pinged at once.
+	besidePing = 3
+
+	// rotateShare: one connection of so many leaves at a time because of its age, so that most
+	// stay in use.
+	rotateShare = 10
+)
