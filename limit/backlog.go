@@ -14,7 +14,7 @@ import (
 // again: given back twice, hits would be allowed that are over the limit.
 type backlog struct {
 	give func(hits []pipeline.Hit, draws []*draw)
-	tell func(of *Limit, what Hits, n int64)
+	tell func(of *Limit, what Hits, n int64) // calls the program: never with mu held
 
 	mu      sync.Mutex
 	waiting []owed
@@ -41,17 +41,24 @@ const (
 
 // add takes over what could not be given back because of err.
 func (b *backlog) add(o owed, err error) {
+	if !didNotRun(err) || !b.keep(o) {
+		b.tell(o.of, HitsLost, o.cost)
+	}
+}
+
+// keep reports whether there was room.
+func (b *backlog) keep(o owed) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !didNotRun(err) || len(b.waiting) >= mostOwed {
-		b.tell(o.of, HitsLost, o.cost)
-		return
+	if len(b.waiting) >= mostOwed {
+		return false
 	}
 	b.waiting = append(b.waiting, o)
 	if !b.running {
 		b.running = true
 		b.ended.Go(b.run)
 	}
+	return true
 }
 
 // offer takes over what is to be given back for the first time.
@@ -78,15 +85,19 @@ func (b *backlog) run() {
 		b.mu.Unlock()
 		failed := b.try(tried)
 		b.mu.Lock()
-		if b.waiting = append(failed, b.waiting...); last || len(b.waiting) == 0 {
-			for _, o := range b.waiting {
-				b.tell(o.of, HitsLost, o.cost)
-			}
+		left := append(failed, b.waiting...)
+		b.waiting = left
+		over := last || len(left) == 0
+		if over {
 			b.waiting, b.running = nil, false
-			b.mu.Unlock()
-			return
 		}
 		b.mu.Unlock()
+		if over {
+			for _, o := range left {
+				b.tell(o.of, HitsLost, o.cost)
+			}
+			return
+		}
 		if pause = min(2*pause, maxOwedPause); len(failed) < len(tried) {
 			pause = minOwedPause
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -148,7 +149,13 @@ func TestBacklog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				seen, tries := new(ledger), 0
-				b := backlog{closed: make(chan struct{}), tell: func(of *Limit, what Hits, n int64) { seen.Hits(of, what, n) }}
+				b := backlog{closed: make(chan struct{})}
+				b.tell = func(of *Limit, what Hits, n int64) {
+					if assert.True(t, b.mu.TryLock(), "a program is called under the lock") {
+						b.mu.Unlock()
+					}
+					seen.Hits(of, what, n)
+				}
 				b.give = func(hits []pipeline.Hit, _ []*draw) {
 					require.Len(t, hits, 1)
 					require.EqualValues(t, -7, hits[0].By)

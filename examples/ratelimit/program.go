@@ -47,7 +47,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	decisions := limits.NewObserver(nil)
 	registry.MustRegister(decisions)
 	config := s.Limit.config()
-	config.Observer = decisions
+	config.Observer = service.LogOutages(decisions, log)
 	limiter, err := limit.New(client, config)
 	if err != nil {
 		return p, err
@@ -62,7 +62,11 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	if s.Shed.On {
 		shedder = service.NewShedder(s.Shed.config(), registry)
 	}
-	health := service.NewHealth(client)
+	var redis service.Source
+	if s.Listen.ReadyNeedsRedis {
+		redis = client
+	}
+	health := service.NewHealth(redis)
 	decider := service.New(service.Config{
 		Limiter: limiter, LimitOf: limitOf, Rules: p.store, Metrics: p.metrics, Shedder: shedder, MaxMessage: s.Listen.MaxMessage, Log: log,
 	})

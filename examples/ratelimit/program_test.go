@@ -179,12 +179,21 @@ func TestRunWithSentinels(t *testing.T) {
 	require.NotContains(t, r.log.String(), "canary")
 }
 
-// TestRunLazy: without a server the service starts and is not ready, and limits fail
-// open or closed, until there is one, on a unix socket.
+// TestReadyWithoutRedis: by default the service is ready although Redis is not there.
+func TestReadyWithoutRedis(t *testing.T) {
+	t.Parallel()
+	r := launch(t, "-addrs", filepath.Join(t.TempDir(), "redis.sock"), "-lazy")
+	code, text := r.get(r.addrs.HTTP + "/readyz")
+	require.Equal(t, http.StatusOK, code, text)
+	r.end()
+}
+
+// TestRunLazy: without a server the service starts and, with -ready-needs-redis, is not
+// ready, and limits fail open or closed, until there is one, on a unix socket.
 func TestRunLazy(t *testing.T) {
 	t.Parallel()
 	socket := filepath.Join(t.TempDir(), "redis.sock")
-	r := launch(t, "-addrs", socket, "-lazy")
+	r := launch(t, "-addrs", socket, "-lazy", "-ready-needs-redis")
 	defer r.end()
 	check := func(descriptor string) int {
 		code, _ := r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=" + descriptor)
@@ -192,6 +201,7 @@ func TestRunLazy(t *testing.T) {
 	}
 	require.Equal(t, http.StatusOK, check("user=42"))
 	require.Equal(t, http.StatusServiceUnavailable, check("purchase=1"))
+	require.Equal(t, 1, strings.Count(r.log.String(), "limits are decided without Redis"), "one line for all")
 	code, _ := r.get(r.addrs.HTTP + "/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
 

@@ -41,6 +41,7 @@ type listenSettings struct {
 
 	MaxMessage       int           `name:"max-message" default:"262144" help:"Bytes of a request, at most."`
 	MaxConnectionAge time.Duration `name:"grpc-max-connection-age" default:"0s" help:"How long a gRPC connection lives, so that clients find new instances; 0 for no end."`
+	ReadyNeedsRedis  bool          `name:"ready-needs-redis" help:"Not ready while a node of Redis cannot be asked. By default the service is: limits fail open or closed, and a failure of Redis takes no instance out of balancing."`
 	DrainDelay       time.Duration `name:"drain-delay" default:"2s" help:"How long the service goes on after it has said that it is not ready, so that balancers notice."`
 	ShutdownTimeout  time.Duration `name:"shutdown-timeout" default:"10s" help:"How long requests that are running have then."`
 }

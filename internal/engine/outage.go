@@ -160,9 +160,9 @@ func (t *outages) forgetLocked(now time.Time) {
 	t.endGapsLocked(isForgotten, func(g *gap) bool { return now.Sub(g.heard) > forgetOutage })
 }
 
-// answeredLocked says that the node has run a command of the class, sent at the
-// time. That ends outages for commands of which it proves no less, and that it
-// could not be reached.
+// answeredLocked says that the node has run a command of the class, sent at the time. It
+// ends outages of classes up to this one: such commands run where this one did. It ends all
+// outages in which nothing could be sent.
 func (t *outages) answeredLocked(addr string, by class, sent uint64) {
 	for s := range classes {
 		if known := t.at[site{addr: addr, class: s}]; known != nil && known.endsWith(sent) && (s <= by || known.unsent) {

@@ -223,7 +223,7 @@ func (h *History) index() {
 	}
 	for _, c := range h.Calls {
 		switch span := (Span{c.Began, max(c.Began, c.Ended) + 100*time.Millisecond}); {
-		case c.Kind == burst || c.Large:
+		case c.Kind == burst || c.Large || c.Kind == swarm && !h.Terms.Roomy && h.Terms.MaxConns < leastOfASwarm:
 			h.Crowds = append(h.Crowds, span)
 		case c.Blocks:
 			h.Blocked = append(h.Blocked, span)

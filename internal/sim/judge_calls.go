@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -106,6 +105,9 @@ func calm(h *History) string {
 		if h.mayFail(c, cmd) || h.troubled(c.Began-healing, c.Ended+1) {
 			return ""
 		}
+		if h.hastyName(cmd) {
+			return ""
+		}
 		if h.Terms.Sentinels && errors.Is(cmd.Err, cause.ErrOvertaken) {
 			return "" // the first to learn of a failover: the primary of before has refused it, and has served reads behind it
 		}
@@ -151,8 +153,11 @@ func gentle(h *History) string {
 		if f == nil || c.Limit > 0 && c.Limit-c.Began < f.For+time.Second {
 			return ""
 		}
-		if h.Terms.Names && h.Terms.Grace >= 0 && h.Terms.Grace < mapAfterHint && (cmd.Outcome == Refused || cmd.Outcome == NotSent) {
-			return "" // behind the name is another node: calls wait for a dial and a map that says so, and there is no time for that
+		if h.hastyName(cmd) {
+			return ""
+		}
+		if h.Terms.Names && h.besides(f, c) {
+			return "" // only a map says that a name leads to another node now, and the map was wrong
 		}
 		var said resp3.SimpleError
 		if c.Kind == eachPrimary && errors.As(cmd.Err, &said) && passes(said) {
@@ -163,6 +168,20 @@ func gentle(h *History) string {
 			return fmt.Sprintf("%s: failed during %q, which lasts %v: %v", c.of(i), f.name, lasts, cmd.Err)
 		}
 		return ""
+	})
+}
+
+// hastyName reports whether the command may fail because another node is behind a name now:
+// calls wait for a dial and a map that says so, and there is no time for that.
+func (h *History) hastyName(cmd *Command) bool {
+	return h.Terms.Names && h.Terms.Grace >= 0 && h.Terms.Grace < mapAfterHint && (cmd.Outcome == Refused || cmd.Outcome == NotSent)
+}
+
+// besides reports whether another fault was about since the given one began, until the call
+// ended.
+func (h *History) besides(f *Fault, c *Call) bool {
+	return slices.ContainsFunc(h.Faults, func(other Fault) bool {
+		return other.At != f.At && other.overlaps(f.At, c.Ended)
 	})
 }
 
@@ -305,70 +324,6 @@ func (h *History) lentOut(c *Call) bool {
 		}
 	}
 	return users >= h.Terms.MaxConns
-}
-
-// A meeting is where calls of a kind met trouble. Kinds differ because a node has
-// several pools, for slow commands and to be lent, and several troubles, of reads
-// and of writes.
-type meeting struct {
-	kind, addr string
-	reads      bool
-}
-
-// met returns where a command that failed did so.
-func (c *Call) met(cmd *Command) meeting {
-	at := meeting{kind: c.Kind, reads: cmd.Name == "GET"}
-	var by *redislanes.Error
-	if errors.As(cmd.Err, &by) && by.Command != "" {
-		at.addr = by.Addr
-	}
-	return at
-}
-
-// firstFailures returns when the first call began, not before the given time, that met the
-// fault in each way. That one connection was reset says nothing of the others, and that a
-// context has ended nothing of a server that answers.
-func (h *History) firstFailures(f Fault, from time.Duration) map[meeting]time.Duration {
-	first := make(map[meeting]time.Duration)
-	for _, c := range h.Calls {
-		if c.Began < from || c.Began >= f.until() || c.Misuse {
-			continue
-		}
-		for i := range c.Commands {
-			cmd := &c.Commands[i]
-			reset := cmd.Outcome == Unknown && errors.Is(cmd.Err, syscall.ECONNRESET)
-			over := f.harmless && cmd.Outcome != Refused && ended(cmd.Err)
-			if cmd.Outcome != Acked && !reset && !over && h.mayConcern(f, c.met(cmd).addr) {
-				if at, ok := first[c.met(cmd)]; !ok || c.Began < at {
-					first[c.met(cmd)] = c.Began
-				}
-			}
-		}
-	}
-	return first
-}
-
-// mayConcern reports whether the fault may be why a command failed at the address; none
-// is given if the command did not come so far. A pool of one connection may be busy
-// elsewhere, too.
-func (h *History) mayConcern(f Fault, addr string) bool {
-	return !f.local || len(h.Nodes) == 0 || addr == "" || addr == h.Nodes[f.Node%len(h.Nodes)]
-}
-
-// knownSince returns when everything was known that the call met; negative: it
-// met nothing, or something else.
-func (c *Call) knownSince(known map[meeting]time.Duration) time.Duration {
-	since := time.Duration(-1)
-	for i := range c.Commands {
-		if cmd := &c.Commands[i]; cmd.Outcome != Acked {
-			at, ok := known[c.met(cmd)]
-			if !ok {
-				return -1
-			}
-			since = max(since, at)
-		}
-	}
-	return since
 }
 
 // ran reports whether a command of the call has run.

@@ -82,6 +82,36 @@ func TestExcuses(t *testing.T) {
 				c.Commands[0].settle("", c.Err)
 			}, func(h *History) { h.Terms.Sentinels = true },
 		},
+		"the first call to a name that leads to another node now, with no time to wait": {
+			"calm", func(h *History) {
+				h.Calls[4].Err = fmt.Errorf("%w: %w", redislanes.ErrRefused, errMoved)
+				h.Calls[4].Commands[0].settle("", h.Calls[4].Err)
+			}, func(h *History) { h.Terms.Names, h.Terms.Grace = true, 0 },
+		},
+		"one old map while the others load or are of another cluster": {
+			"map", func(h *History) {
+				h.Terms.Primaries, h.Wrong = 3, []Belief{{25 * time.Second, 7, "a:1"}}
+				h.Faults = append(h.Faults, Fault{kind: &kind{name: "old map", gentle: true, misleads: 1}, At: 24 * time.Second, For: time.Second})
+				h.Faults[0].kind = &kind{name: "stranger"}
+			}, func(h *History) { h.Faults[0].kind = &kind{name: "stranger", mute: true} },
+		},
+		"a stranger at one address, and nobody at the others": {
+			"map", func(h *History) {
+				h.Terms.Primaries, h.Wrong = 3, []Belief{{25 * time.Second, 7, "a:1"}}
+				for _, name := range []string{"gone", "lost primary"} {
+					h.Faults = append(h.Faults, Fault{kind: &kind{name: name, dead: true}, At: 24 * time.Second, For: time.Second})
+				}
+				h.Faults[0].kind = &kind{name: "stranger"}
+			}, func(h *History) { h.Faults[0].kind = &kind{name: "stranger", mute: true} },
+		},
+		"a call beside a swarm of more callers than there are connections": {
+			"calm", func(h *History) {
+				h.Calls[4].Err = context.DeadlineExceeded
+				h.Calls[4].Commands[0].settle("", wire.NotSent("a:1", context.DeadlineExceeded))
+			}, func(h *History) {
+				h.Calls = append(h.Calls, &Call{ID: 100, Kind: swarm, Began: 4 * time.Second, Ended: 26 * time.Second})
+			},
+		},
 		"a call in a burst is redirected, and has no time left": {
 			"calm", func(h *History) {
 				c := h.Calls[4]
@@ -153,6 +183,19 @@ func TestExcuses(t *testing.T) {
 				h.Nodes, h.Faults[0].kind, h.Terms.Stall = []string{"a:1"}, &kind{name: "stall", dead: true, local: true}, 3*time.Second
 				h.Calls[6].Ended += time.Second
 			}, func(h *History) { h.Nodes = []string{"b:1"} },
+		},
+		"replicas behind a shared name have a pool of their own": {
+			"grace", func(h *History) {
+				h.Nodes, h.Faults[0].kind, h.Terms.Stall = []string{"a:1"}, &kind{name: "stall", dead: true, local: true}, 3*time.Second
+				h.Calls[6].Ended += time.Second
+				h.Calls[5].Kind, h.Calls[6].Kind = "replicas", "replicas"
+			}, func(h *History) { h.Terms.Names = true },
+		},
+		"a failover of a shared name while the map is wrong": {
+			"gentle", func(h *History) { h.Faults[0].kind = &kind{name: "false map", gentle: true} }, func(h *History) {
+				h.Terms.Names = true
+				h.Faults = append(h.Faults, Fault{kind: &kind{name: "graceful failover", gentle: true}, At: 21 * time.Second, For: time.Second})
+			},
 		},
 		"a node that is dead to dials has answered meanwhile over a connection that was given back": {
 			"grace", func(h *History) {

@@ -25,16 +25,16 @@ func believed(h *History) string {
 		return ""
 	}
 	for _, b := range h.Wrong {
-		misled, mute := 0, 0 // one node may be contradicted, where two are not, and by one that answers
+		misled, mute := 0, 0 // one node may be contradicted, where two are not, by one that answers, unless none is left
 		for _, f := range h.Faults {
 			if f.overlaps(b.At-lateness, b.At) {
 				misled += f.misleads
 			}
-			if f.dead && f.overlaps(b.At-time.Second, b.At) {
+			if (f.dead || f.mute) && f.overlaps(b.At-time.Second, b.At) {
 				mute++
 			}
 		}
-		if misled < 2 && (misled == 0 || mute == 0) {
+		if misled < 2 && (misled == 0 || mute == 0) && mute < h.Terms.Primaries {
 			return fmt.Sprintf("at %v the client believed that slot %d is that of %q, whose it was not for %v at least", b.At, b.Slot, b.Addr, lateness)
 		}
 	}

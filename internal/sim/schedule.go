@@ -40,6 +40,7 @@ type kind struct {
 	local       bool                 // it is of one node, the one with its number, and of no other
 	gentle      bool                 // calls succeed all the same, if they have time
 	brief       bool                 // likewise, if it lasts shorter than the grace
+	mute        bool                 // a node that is up says nothing true of the cluster
 	misleads    int                  // how much it takes to make the client believe a wrong map, where it takes 2
 	harmless    bool                 // it breaks no connection
 	moves       bool                 // slots have another node than before

@@ -42,11 +42,11 @@ func (c *compiler) add(d yamlDomain) error {
 	if d.name == "" {
 		return c.errorf(d.line, "the file has no domain: want domain: and a name")
 	}
-	if before := c.set.domains[d.name]; before != nil {
-		return c.errorf(d.line, "domain %q is in %s, too: want each domain in one file", d.name, before.file)
+	root := c.set.domains[d.name]
+	if root == nil { // not in another file
+		root = &node{at: place{d.file, d.line}}
+		c.set.domains[d.name] = root
 	}
-	root := &node{line: d.line, file: d.file}
-	c.set.domains[d.name] = root
 	return c.level(root, nil, d.descriptors)
 }
 
@@ -58,9 +58,15 @@ func (c *compiler) level(n *node, path []Entry, descriptors []yamlDescriptor) er
 		if d.key == "" {
 			return c.errorf(d.line, "a descriptor has no key")
 		}
-		made := &node{line: d.line, file: c.file}
+		if d.shared && !strings.HasSuffix(d.value, "*") {
+			return c.errorf(d.line, "share_threshold on a descriptor with value %q: want a value that ends in *, or no share_threshold", d.value)
+		}
+		made := &node{at: place{c.file, d.line}, shared: d.shared}
 		if before := n.put(e, made); before != nil {
-			return c.errorf(d.line, "a second descriptor with key %q and value %q, as in line %d", d.key, d.value, before.line)
+			if before.at.file != c.file {
+				return c.errorf(d.line, "a second descriptor with key %q and value %q in domain %q, as at %v: put both into one file, as one", d.key, d.value, c.domain, before.at)
+			}
+			return c.errorf(d.line, "a second descriptor with key %q and value %q, as in line %d", d.key, d.value, before.at.line)
 		}
 		below := append(slices.Clone(path), e)
 		if d.shadow && (d.limit == nil || d.limit.unlimited) {

@@ -32,15 +32,15 @@ func (s *Set) Match(domain string, entries []Entry) (*Rule, string) {
 	return n.rule, finish(key)
 }
 
-// find returns the descriptor that matches, and whether it has the very value, so
-// that the limit's name says what the key need not say.
+// find returns the descriptor that matches, and whether the key need not have the value:
+// the limit's name has it, or all values share a counter.
 func (n *node) find(e Entry) (next *node, pinned bool) {
 	if next = n.exact[e]; next != nil {
 		return next, true
 	}
 	for _, p := range n.prefixes[e.Key] {
 		if strings.HasPrefix(e.Value, p.text) {
-			return p.node, false
+			return p.node, p.node.shared
 		}
 	}
 	return n.any[e.Key], false

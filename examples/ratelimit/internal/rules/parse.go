@@ -26,8 +26,8 @@ const (
 	mostLevels = 32       // of descriptors in one another
 )
 
-// Parse returns the rules of the files, each of which has one domain, or the first
-// mistake, which is an *[Error]. limitOf makes the limits, such as limit.Limiter.Limit.
+// Parse returns the rules of the files, each of which has rules of one domain, or the
+// first mistake, which is an *[Error]. limitOf makes the limits, such as limit.Limiter.Limit.
 func Parse(limitOf func(limit.Rule) (*limit.Limit, error), sources ...Source) (*Set, error) {
 	c := &compiler{limitOf: limitOf, set: &Set{domains: make(map[string]*node)}, names: make(map[string]place)}
 	for _, source := range sources {
@@ -54,6 +54,7 @@ type (
 		key, value  string
 		limit       *yamlLimit
 		shadow      bool
+		shared      bool
 		descriptors []yamlDescriptor
 	}
 	yamlLimit struct {
@@ -264,13 +265,15 @@ func (p *parser) descriptors(to *[]yamlDescriptor, level int) field {
 		}
 		return p.list(n, "descriptors", func(n *yaml.Node) error {
 			d := yamlDescriptor{line: n.Line}
-			var detailed bool // changes nothing: no metric has a label from requests
+			var detailed, withValue bool // change nothing: no metric has a label from requests
 			err := p.mapping(n, "a descriptor",
 				p.text("key", &d.key),
 				p.text("value", &d.value),
 				p.rateLimit(&d.limit),
 				p.flag("shadow_mode", &d.shadow),
+				p.flag("share_threshold", &d.shared),
 				p.flag("detailed_metric", &detailed),
+				p.flag("value_to_metric", &withValue),
 				p.descriptors(&d.descriptors, level+1),
 			)
 			*to = append(*to, d)

@@ -223,7 +223,7 @@ func TestMistakes(t *testing.T) {
 		{"domain: d\ndescriptors: k\n", "rules.yaml:2: descriptors: want a list"},
 		{"domain: d\ndescriptors:\n- k\n", "rules.yaml:3: a descriptor: want a mapping"},
 		{"domain: d\ndescriptors:\n- value: v\n", "rules.yaml:3: a descriptor has no key"},
-		{"domain: d\ndescriptors:\n- key: k\n  valeu: v\n", `rules.yaml:4: a descriptor has an unknown field "valeu": want key, value, rate_limit, shadow_mode, detailed_metric, descriptors`},
+		{"domain: d\ndescriptors:\n- key: k\n  valeu: v\n", `rules.yaml:4: a descriptor has an unknown field "valeu": want key, value, rate_limit, shadow_mode, share_threshold, detailed_metric, value_to_metric, descriptors`},
 		{"domain: d\ndescriptors:\n- key: k\n  <<: {value: v}\n", `rules.yaml:4: a descriptor has an unknown field "<<"`},
 		{"domain: d\ndescriptors:\n- key: k\n- key: k\n", `rules.yaml:4: a second descriptor with key "k" and value "", as in line 3`},
 		{"domain: d\ndescriptors:\n- key: k\n  value: v\n- key: k\n  value: v\n", `rules.yaml:5: a second descriptor with key "k" and value "v", as in line 3`},
@@ -281,8 +281,24 @@ func TestSeveralFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, set.Domains())
 	require.True(t, set.Has("e"))
-	_, err = Parse(limitOf, Source{"d.yaml", rule}, Source{"e.yaml", rule})
-	require.EqualError(t, err, `e.yaml:1: domain "d" is in d.yaml, too: want each domain in one file`)
+}
+
+// TestDomainInSeveralFiles: their rules are merged, and each descriptor is in one of them.
+func TestDomainInSeveralFiles(t *testing.T) {
+	t.Parallel()
+	file := func(descriptors string) []byte { return []byte("domain: d\ndescriptors:\n" + descriptors) }
+	limit := "rate_limit: {unit: second, requests_per_unit: 1}"
+	a := Source{"a.yaml", file("- {key: k, " + limit + "}\n- {key: k, value: v, descriptors: [{key: l, " + limit + "}]}\n")}
+	set, err := Parse(limitOf, a, Source{"b.yaml", file("- {key: k, value: w, " + limit + "}\n- {key: m, " + limit + "}\n")})
+	require.NoError(t, err)
+	require.Equal(t, 1, set.Domains())
+	require.Equal(t, 4, set.Rules())
+	for _, path := range []string{"k=x", "k=v,l=1", "k=w", "m=1"} {
+		rule, _ := set.Match("d", entries(path))
+		require.NotNil(t, rule, path)
+	}
+	_, err = Parse(limitOf, a, Source{"b.yaml", file("- {key: m, " + limit + "}\n- {key: k, value: v, descriptors: [{key: n, " + limit + "}]}\n")})
+	require.EqualError(t, err, `b.yaml:4: a second descriptor with key "k" and value "v" in domain "d", as at a.yaml:4: put both into one file, as one`)
 }
 
 // TestSameName: a key can be made so that its name is that of another rule, with its

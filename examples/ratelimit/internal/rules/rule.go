@@ -47,9 +47,9 @@ func (s *Set) Domains() int { return len(s.domains) }
 
 // A node is a level of a domain: the descriptors that may follow those before.
 type node struct {
-	rule     *Rule // nil if no rule ends here
-	line     int   // where the descriptor is
-	file     string
+	rule     *Rule               // nil if no rule ends here
+	at       place               // of the descriptor; the first one, of a domain
+	shared   bool                // all values that match it have one counter
 	exact    map[Entry]*node     // by key and value
 	any      map[string]*node    // by key: those without a value
 	prefixes map[string][]prefix // by key, the longest first: those with a value that ends in *

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,10 +19,13 @@ import (
 // checkHandler answers requests whose query has the domain and descriptors. What is
 // limited goes through limit.Limiter.Handler, which writes the fields and the status.
 func (s *Service) checkHandler() http.Handler {
-	allowed := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	allowed := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asks, _ := r.Context().Value(asksKey{}).([]ask)
+		_, _ = io.WriteString(w, "ok"+unmatched(asks)+"\n")
+	})
 	limited := s.Limiter.Handler(allowed, func(r *http.Request) []limit.Request {
-		requests, _ := r.Context().Value(requestsKey{}).([]limit.Request)
-		return requests
+		asks, _ := r.Context().Value(asksKey{}).([]ask)
+		return requestsOf(asks)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		req, err := parseCheck(r.URL.RawQuery)
@@ -34,8 +38,8 @@ func (s *Service) checkHandler() http.Handler {
 			httpError(w, err)
 			return
 		}
-		requests := requestsOf(asks)
-		if len(requests) == 0 {
+		r = r.WithContext(context.WithValue(r.Context(), asksKey{}, asks))
+		if !slices.ContainsFunc(asks, func(a ask) bool { return a.limited() }) {
 			allowed(w, r)
 			return
 		}
@@ -47,12 +51,26 @@ func (s *Service) checkHandler() http.Handler {
 		noted := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		// The field RateLimit says that Redis has decided.
 		defer func() { permit.leave(noted.status == http.StatusOK && w.Header().Get("RateLimit") != "") }()
-		limited.ServeHTTP(noted, r.WithContext(context.WithValue(r.Context(), requestsKey{}, requests)))
+		limited.ServeHTTP(noted, r)
 	})
 }
 
-// requestsKey is what the requests of an HTTP request are kept by in its context.
-type requestsKey struct{}
+// asksKey is what the asks of an HTTP request are kept by in its context.
+type asksKey struct{}
+
+// unmatched says which descriptors match no rule, by their numbers from 1 on.
+func unmatched(asks []ask) string {
+	var numbers []string
+	for i := range asks {
+		if asks[i].unmatched {
+			numbers = append(numbers, strconv.Itoa(i+1))
+		}
+	}
+	if numbers == nil {
+		return ""
+	}
+	return ": no rule matches descriptor " + strings.Join(numbers, ", ")
+}
 
 // parseCheck reads a query such as
 //

@@ -147,7 +147,9 @@ func TestShadow(t *testing.T) {
 		res := w.ask(request("tried=1", "tenant=1"))
 		require.Equal(t, ok, res.GetOverallCode())
 		require.Equal(t, ok, res.GetStatuses()[0].GetCode())
+		require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "clients are not told of it")
 		require.Zero(t, res.GetStatuses()[0].GetLimitRemaining())
+		require.Nil(t, res.GetStatuses()[0].GetDurationUntilReset())
 		require.EqualValues(t, 99-i, res.GetStatuses()[1].GetLimitRemaining())
 	}
 }
@@ -179,6 +181,31 @@ func TestOverride(t *testing.T) {
 	res := w.ask(req)
 	require.Equal(t, ok, res.GetOverallCode())
 	require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "no such domain")
+}
+
+// TestOverrideEqualsRule: a limit that a descriptor brings with itself has the counter
+// of its rule if both are the same, and one of its own if not.
+func TestOverrideEqualsRule(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for i, c := range []struct {
+		limit     uint32 // 0: without
+		unit      types.RateLimitUnit
+		remaining uint32
+	}{
+		{0, 0, 4},
+		{5, types.RateLimitUnit_YEAR, 3},
+		{0, 0, 2},
+		{6, types.RateLimitUnit_YEAR, 5},
+		{5, types.RateLimitUnit_MONTH, 4},
+		{5, types.RateLimitUnit_YEAR, 1},
+	} {
+		req := request("user=1")
+		if c.limit > 0 {
+			req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: c.limit, Unit: c.unit}
+		}
+		require.Equal(t, c.remaining, w.ask(req).GetStatuses()[0].GetLimitRemaining(), i)
+	}
 }
 
 // TestUnits: each unit of rules is one of the protocol.

@@ -24,10 +24,10 @@ const connecting = 1500 * time.Millisecond
 // A Source has the statistics of a client; a *cluster.Client is one.
 type Source interface{ Stats() redislanes.Stats }
 
-// A Health says whether requests should come here: whether all nodes of Redis that
-// this process uses can be asked, and it is not about to stop.
+// A Health says whether requests should come here: whether the process is not about to
+// stop and, if that matters, all nodes of Redis that it uses can be asked.
 type Health struct {
-	redis    Source
+	redis    Source // nil: it does not matter
 	grpc     *health.Server
 	draining context.Context
 	drain    context.CancelFunc
@@ -38,7 +38,8 @@ type Health struct {
 	lonely map[string]time.Time // nodes without a connection, by address: since when
 }
 
-// NewHealth returns the health of a service that uses the client.
+// NewHealth returns the health of a service that uses the client. With nil the service is
+// ready whatever becomes of Redis.
 func NewHealth(redis Source) *Health {
 	h := &Health{redis: redis, grpc: health.NewServer()}
 	h.draining, h.drain = context.WithCancel(context.Background())
@@ -53,6 +54,9 @@ var errStopping = errors.New("the service is about to stop")
 func (h *Health) Ready() error {
 	if h.draining.Err() != nil {
 		return errStopping
+	}
+	if h.redis == nil {
+		return nil
 	}
 	return h.trouble(h.redis.Stats(), time.Now())
 }

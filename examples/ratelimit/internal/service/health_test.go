@@ -78,6 +78,7 @@ func TestReady(t *testing.T) {
 		p.Addr = "10.0.0.1:6379"
 		return redislanes.NodeStats{Role: role, Pool: p}
 	}
+	require.NoError(t, service.NewHealth(nil).Ready(), "Redis does not matter")
 	for _, c := range []struct {
 		slots int
 		node  redislanes.NodeStats

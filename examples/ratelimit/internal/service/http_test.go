@@ -124,6 +124,29 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
+// TestUnmatched: requests that match no rule are counted, without a label of their
+// making, and /check shows which descriptors those are.
+func TestUnmatched(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 1).Addrs(), options{})
+	for query, want := range map[string]string{
+		"domain=shop&descriptor=color%3Dred":                                            "ok: no rule matches descriptor 1\n",
+		"domain=elsewhere&descriptor=user%3D1":                                          "ok: no rule matches descriptor 1\n",
+		"domain=nowhere&descriptor=user%3D1&descriptor=user%3D2":                        "ok: no rule matches descriptor 1, 2\n",
+		"domain=shop&descriptor=user%3D1&descriptor=color%3Dred&descriptor=plan%3Dgold": "ok: no rule matches descriptor 2, 3\n",
+		"domain=shop&descriptor=user%3D1&descriptor=vip%3D1":                            "ok\n", // one replaces the other
+		"domain=shop&descriptor=free%3D1":                                               "ok\n",
+	} {
+		code, _, text := w.get(w.url + "/check?" + query)
+		require.Equal(t, http.StatusOK, code)
+		require.Equal(t, want, text, query)
+	}
+	w.ask(request("color=red"))
+	require.EqualValues(t, 2, w.metric("ratelimit_unmatched_requests_total", "shop"))
+	require.EqualValues(t, 2, w.metric("ratelimit_unmatched_requests_total", "(unknown)"))
+	require.EqualValues(t, 4, w.metric("ratelimit_unmatched_requests_total"))
+}
+
 // TestRedisRefuses: limits fail open or closed, as their rules say.
 func TestRedisRefuses(t *testing.T) {
 	t.Parallel()

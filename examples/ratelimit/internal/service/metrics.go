@@ -13,6 +13,7 @@ type Metrics struct {
 	requests  *prometheus.CounterVec
 	took      *prometheus.HistogramVec
 	inFlight  *prometheus.GaugeVec
+	unmatched *prometheus.CounterVec
 	reloads   *prometheus.CounterVec
 	succeeded prometheus.Gauge
 	loaded    prometheus.Gauge
@@ -33,6 +34,9 @@ func NewMetrics(registry prometheus.Registerer, store *rules.Store) *Metrics {
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "ratelimit_requests_in_flight", Help: "Requests that are being answered now, by method.",
 		}, []string{"method"}),
+		unmatched: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "ratelimit_unmatched_requests_total", Help: "Requests that match no rule, by domain; (unknown) if the rules have no such domain.",
+		}, []string{"domain"}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "ratelimit_rules_reloads_total", Help: "How often the files of rules had changed, by what came of it.",
 		}, []string{"result"}),
@@ -46,13 +50,26 @@ func NewMetrics(registry prometheus.Registerer, store *rules.Store) *Metrics {
 	inForce := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "ratelimit_rules", Help: "Rules in force.",
 	}, func() float64 { return float64(store.Set().Rules()) })
-	registry.MustRegister(m.requests, m.took, m.inFlight, m.reloads, m.succeeded, m.loaded, inForce)
+	registry.MustRegister(m.requests, m.took, m.inFlight, m.unmatched, m.reloads, m.succeeded, m.loaded, inForce)
 	for _, result := range []string{"success", "error"} { // a rate needs a value to start from
 		m.reloads.WithLabelValues(result)
 	}
+	m.unmatched.WithLabelValues(unknownDomain)
 	m.succeeded.Set(1)
 	m.loaded.SetToCurrentTime()
 	return m
+}
+
+// unknownDomain stands for all domains that the rules do not have: a label must not be
+// made from what requests say.
+const unknownDomain = "(unknown)"
+
+// matchedNothing counts a request that matches no rule.
+func (m *Metrics) matchedNothing(domain string, known bool) {
+	if !known {
+		domain = unknownDomain
+	}
+	m.unmatched.WithLabelValues(domain).Inc()
 }
 
 // begin counts a request that is to be answered, and returns the time.

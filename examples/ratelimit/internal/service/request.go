@@ -24,6 +24,8 @@ type ask struct {
 	key  string
 	cost int64
 	look bool // the hits are not to be counted
+
+	unmatched bool // no rule matches, not even one that another one replaces
 }
 
 // limited reports whether the limiter has to be asked.
@@ -52,19 +54,34 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 		for j, e := range d.GetEntries() {
 			entries[j] = rules.Entry{Key: e.GetKey(), Value: e.GetValue()}
 		}
+		asks[i].rule, asks[i].key = set.Match(req.GetDomain(), entries)
 		if o := d.GetLimit(); o != nil && set.Has(req.GetDomain()) {
 			unit := rules.Unit(strings.ToLower(o.GetUnit().String()))
+			if r := asks[i].rule; r != nil && r.Unit == unit && r.RequestsPerUnit == o.GetRequestsPerUnit() {
+				continue // that of the rule: one counter
+			}
 			var err error
 			asks[i].rule, asks[i].key, err = rules.Override(s.LimitOf, req.GetDomain(), entries, o.GetRequestsPerUnit(), unit)
 			if err != nil {
 				return nil, invalid("descriptor %d: limit: %v", i+1, err)
 			}
-			continue
 		}
-		asks[i].rule, asks[i].key = set.Match(req.GetDomain(), entries)
+	}
+	if markUnmatched(asks) == len(asks) {
+		s.Metrics.matchedNothing(req.GetDomain(), set.Has(req.GetDomain()))
 	}
 	replace(asks)
 	return asks, nil
+}
+
+// markUnmatched notes the descriptors that match no rule, and returns how many there are.
+func markUnmatched(asks []ask) (n int) {
+	for i := range asks {
+		if asks[i].unmatched = asks[i].rule == nil; asks[i].unmatched {
+			n++
+		}
+	}
+	return n
 }
 
 // costOf returns how many hits a descriptor is; with none of its own it asks whether

@@ -135,7 +135,8 @@ func respond(asks []ask, result limit.Result) *pb.RateLimitResponse {
 }
 
 // statusOf says what became of a descriptor that has a limit. What is not known is
-// not set: proxies show the limit with the least hits remaining to their clients.
+// not set, nor are the figures of a limit in the shadow: proxies show the limit with the
+// least hits remaining to their clients.
 func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_DescriptorStatus {
 	s := &pb.RateLimitResponse_DescriptorStatus{Code: pb.RateLimitResponse_OK}
 	switch d.Outcome() {
@@ -147,7 +148,7 @@ func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_Descrip
 			s.Code = pb.RateLimitResponse_OVER_LIMIT
 		}
 	}
-	if d.Err != nil {
+	if d.Err != nil || rule.Limit.Rule().Shadow {
 		return s
 	}
 	s.CurrentLimit = &pb.RateLimitResponse_RateLimit{Name: rule.Name, RequestsPerUnit: rule.RequestsPerUnit, Unit: units[rule.Unit]}

@@ -1,0 +1,61 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
+	"github.com/redislanes/redislanes/limit"
+)
+
+// A tally counts the decisions that it is told of.
+type tally struct{ decided int }
+
+func (t *tally) Decided(time.Duration, []limit.Request, limit.Result) { t.decided++ }
+func (t *tally) Hits(*limit.Limit, limit.Hits, int64)                 {}
+
+// TestOutageIsLoggedOnce: there is one line at the beginning and one at the end, however
+// many requests there are in between.
+func TestOutageIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		next := new(tally)
+		observer := service.LogOutages(next, slog.New(slog.NewTextHandler(&out, nil)))
+		decide := func(each ...limit.Decision) string {
+			out.Reset()
+			observer.Decided(0, nil, limit.Result{Each: each})
+			_, line, _ := strings.Cut(out.String(), " level=")
+			return strings.TrimSpace(line)
+		}
+		redis := limit.Decision{Allowed: true}
+		open := limit.Decision{Allowed: true, Err: errors.New("node 10.0.0.1:6379 is down")}
+		closed := limit.Decision{Err: errors.New("another")}
+		gone := limit.Decision{Allowed: true, Err: context.Canceled}
+
+		require.Empty(t, decide(redis))
+		require.Empty(t, decide(gone), "the client has gone, and not Redis")
+		for range 2 { // outages
+			require.Equal(t, `WARN msg="limits are decided without Redis, as their rules say" limits=2 error="node 10.0.0.1:6379 is down"`, decide(open, redis, closed))
+			for range 30 {
+				time.Sleep(100 * time.Millisecond)
+				require.Empty(t, decide(closed))
+				require.Empty(t, decide(redis), "by another node")
+			}
+			time.Sleep(10 * time.Second)
+			require.Empty(t, decide(limit.Decision{Near: true}), "Redis was not asked")
+			require.Empty(t, decide(gone))
+			require.Equal(t, `INFO msg="Redis decides all limits again" limits=32 for=3s`, decide(redis))
+			require.Empty(t, decide(redis))
+		}
+		require.Equal(t, 2+2*65, next.decided, "all are passed on")
+	})
+}
