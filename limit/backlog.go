@@ -61,10 +61,12 @@ func (b *backlog) keep(o owed) bool {
 	return true
 }
 
-// offer takes over what is to be given back for the first time.
+// offer gives back now what was not tried before. What Redis refuses is kept.
 func (b *backlog) offer(all []owed) {
-	for _, o := range all {
-		b.add(o, nil)
+	for _, o := range b.try(all) {
+		if !b.keep(o) {
+			b.tell(o.of, HitsLost, o.cost)
+		}
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 type draw struct {
 	key   string
 	get   bool
-	grant *grant    // of a lease, in place of the bucket's script
 	args  [5]string // those of the script
 	reply pipeline.Reply
 
@@ -21,8 +20,7 @@ type draw struct {
 	remaining        int64
 	retryAt, resetAt time.Duration // from now
 	from             int64         // where the stretch begins that was taken
-	total            int64         // the count that GET or a grant has found
-	granted          int64
+	total            int64         // the count that GET has found
 	err              error
 }
 
@@ -44,18 +42,12 @@ func run(ctx context.Context, p *pipeline.Pipeline, draws []*draw) {
 			d.reply = p.Cmd("GET", d.key)
 			continue
 		}
-		if d.grant != nil {
-			d.reply = p.Eval(grantScript, []string{d.key}, d.args[:4]...).Fast()
-			continue
-		}
 		// It takes microseconds, and must not queue behind scripts that do not.
 		d.reply = p.Eval(bucketScript, []string{d.key}, d.args[:]...).Fast()
 	}
 	_ = p.Do(ctx) // each reply has its error
 	for _, d := range draws {
-		if d.err = d.read(); d.grant != nil {
-			d.grant.settle(d.granted, d.total, d.err)
-		}
+		d.err = d.read()
 	}
 }
 
@@ -68,15 +60,6 @@ func (d *draw) read() (err error) {
 		return err
 	}
 	var n []int64
-	if d.grant != nil {
-		if err = d.reply.Into(&n); err == nil && len(n) != 2 {
-			err = fmt.Errorf("limit: the script has replied with %d numbers, want 2", len(n))
-		}
-		if err == nil {
-			d.granted, d.total = n[0], n[1]
-		}
-		return err
-	}
 	if err := d.reply.Into(&n); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"context"
 	"math"
 	"time"
 
@@ -14,11 +13,11 @@ type call struct {
 	hits    []pipeline.Hit
 	draws   []*draw // of token buckets
 	each    []Decision
-	denied  bool // by a limit that is not in the shadow
-	waits   bool // for leases
-	careful bool // a key of it was over its limit before: look, then count
+	denied  bool      // by a limit that is not in the shadow
+	careful bool      // a key of it was over its limit before: look, then count
+	leases  bool      // may decide: the limiter is not closed
+	at      time.Time // in whose windows it is
 	began   time.Time
-	at      time.Time       // in whose windows it is
 	costs   map[place]int64 // of a call of many requests, by key
 }
 
@@ -31,18 +30,16 @@ type ask struct {
 	window  window
 	asked   bool // Redis is
 	place   place
-	local   *localBucket  // that tokens were taken from
-	hit     int           // its first one in hits; a sliding window's second one is of the window before
-	counted bool          // the first one was, as far as is known
-	owed    bool          // it is given back: hit says where in hits, or in draws
-	crowded bool          // denied because of hits that were given back since
-	now     int64         // hits in the window, with this one
-	before  int64         // hits in the window before
-	draw    *draw         // of a token bucket, which has no hits
-	lease   *held         // that has decided
-	wait    chan struct{} // for a grant of the lease that is under way
-	grant   *draw         // for the lease, which had too few
-	reads   [2]*draw      // of a look at windows, which counts nothing: this one, and the one before
+	local   *localBucket // that tokens were taken from
+	hit     int          // its first one in hits; a sliding window's second one is of the window before
+	counted bool         // the first one was, as far as is known
+	owed    bool         // it is given back: hit says where in hits, or in draws
+	crowded bool         // denied because of hits that were given back since
+	now     int64        // hits in the window, with this one
+	before  int64        // hits in the window before
+	draw    *draw        // of a token bucket, which has no hits
+	lease   *keyLease    // of the key, if it has one
+	reads   [2]*draw     // of a look at windows, which counts nothing: this one, and the one before
 }
 
 // number returns the number of the window in the key; a bucket has one key for
@@ -56,8 +53,8 @@ func (a *ask) number() int64 {
 
 // begin prepares the hits. It reports whether there are any: not if the call is
 // decided already.
-func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool {
-	c.asks, c.denied, c.careful, c.began = c.asks[:0], false, false, began
+func (c *call) begin(l *Limiter, requests []Request, now, began time.Time, leases bool) bool {
+	c.asks, c.denied, c.careful, c.leases, c.at, c.began = c.asks[:0], false, false, leases, now, began
 	counts := false
 	for i, r := range requests {
 		d := &c.each[i]
@@ -87,25 +84,23 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool 
 		c.asks = append(c.asks, a)
 	}
 	c.careful = c.careful && !counts
-	c.at = now
 	c.prepare(l, c.careful)
-	return !c.denied && (len(c.hits)+len(c.draws) > 0 || c.waits)
+	return !c.denied && len(c.hits)+len(c.draws) > 0
 }
 
-// prepare makes the hits and draws. With look, they count nothing.
+// prepare makes the hits and draws, unless leases decide. With look, they count nothing.
 func (c *call) prepare(l *Limiter, look bool) {
-	c.hits, c.draws, c.waits = c.hits[:0], c.draws[:0], false
+	c.hits, c.draws = c.hits[:0], c.draws[:0]
 	for i := range c.asks {
 		a := &c.asks[i]
 		a.look, a.asked = look || a.only, false
-		a.draw, a.lease, a.grant = nil, nil, nil
 		switch {
 		case c.denied || c.each[i].RetryAfter != 0:
+		case c.leases && !a.look && a.limit.rule.leased() && a.take(l, &c.each[i], c.at):
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
 		case a.look:
-			c.addReads(a)
-		case a.limit.rule.leased() && c.addLease(l, a, &c.each[i], true):
+			c.addReads(l, a)
 		default:
 			c.addHits(&l.cfg, a)
 		}
@@ -165,70 +160,17 @@ func (c *call) refuse(err error) {
 
 func (c *call) addHits(cfg *Config, a *ask) {
 	a.asked, a.hit = true, len(c.hits)
-	windows := 1
-	if a.limit.rule.Algorithm == SlidingWindow {
-		windows = 2
-	}
+	windows := a.limit.windows()
 	c.hits = append(c.hits, pipeline.Hit{Prefix: a.place.head, Key: a.place.key, By: a.cost, TTL: a.window.ttl(windows, cfg.Budget)})
 	if windows == 2 { // INCRBY 0 reads, and merges with the hits of others
 		c.hits = append(c.hits, pipeline.Hit{Prefix: a.limit.heads(a.window.number).before, Key: a.place.key, TTL: a.window.ttl(1, cfg.Budget)})
 	}
 }
 
-// addLease has the lease of the key decide, if it has one. It reports whether it does.
-func (c *call) addLease(l *Limiter, a *ask, d *Decision, wait bool) bool {
-	h, first := l.leases.of(a.limit, a.place.key, c.at)
-	if first {
-		l.inside.Stay()
-		go l.tend()
-	}
-	if h == nil {
-		return false
-	}
-	a.wait = nil
-	t := h.take(a.window, a.cost, c.at.Sub(l.leases.epoch))
-	if t.ask {
-		l.refill(h, a.window, t)
-	}
-	switch {
-	case t.missing == 0:
-		a.lease = h
-		d.Allowed, d.Leased, d.Remaining, d.ResetAfter = true, true, t.free, a.window.left()
-	case t.filled != nil && wait:
-		h.give(a.window.number, a.cost-t.missing)
-		a.wait = t.filled
-		c.waits = true
-	default:
-		a.asked, a.grant = true, newGrant(&grant{held: h, window: a.window, taken: a.cost - t.missing, n: t.missing}, a.window.ttl(1, l.cfg.Budget))
-		c.draws = append(c.draws, a.grant)
-	}
-	return true
-}
-
-// await waits for grants that are under way, and has the leases decide again.
-func (c *call) await(ctx context.Context, l *Limiter) {
-	for i := range c.asks {
-		a := &c.asks[i]
-		if a.wait == nil {
-			continue
-		}
-		for again := true; a.wait != nil && again; {
-			select {
-			case <-a.wait:
-			case <-ctx.Done():
-				again = false
-			}
-			if !c.addLease(l, a, &c.each[i], again) {
-				c.addHits(&l.cfg, a)
-			}
-		}
-	}
-	c.waits = false
-}
-
 // addReads is addHits for a look, which writes nothing.
-func (c *call) addReads(a *ask) {
+func (c *call) addReads(l *Limiter, a *ask) {
 	a.asked, a.reads = true, [2]*draw{{key: a.place.String(), get: true}}
+	a.lease = l.leases.find(a.limit, a.place.key)
 	c.draws = append(c.draws, a.reads[0])
 	if a.limit.rule.Algorithm == SlidingWindow {
 		a.reads[1] = &draw{key: a.limit.heads(a.window.number).before + a.place.key, get: true}
@@ -252,8 +194,20 @@ func (c *call) decide(l *Limiter) {
 			}
 		} else {
 			a.judge(d)
+			a.teach(d)
 		}
 		c.denied = c.denied || !d.Allowed && !rule.Shadow
+	}
+}
+
+// teach tells the lease of the key what Redis has said. The hits of the lease are free, too.
+func (a *ask) teach(d *Decision) {
+	if a.lease == nil || a.look {
+		return
+	}
+	left := a.lease.learn(a.window.number, d.Remaining)
+	if d.Allowed {
+		d.Remaining += left
 	}
 }
 
@@ -263,10 +217,7 @@ func (c *call) tell(l *Limiter) {
 		return
 	}
 	for i := range c.asks {
-		switch a := &c.asks[i]; {
-		case a.grant != nil:
-			l.tell(a.limit, HitsCounted, a.grant.granted)
-		case a.counted:
+		if a := &c.asks[i]; a.counted && !c.each[i].Leased {
 			l.tell(a.limit, HitsCounted, a.cost)
 		}
 	}
@@ -281,13 +232,6 @@ func (c *call) failure(a *ask) error {
 	}
 	if a.look {
 		return a.failedLook()
-	}
-	if g := a.grant; g != nil {
-		a.counted, a.now = g.err == nil && g.granted > 0, g.total
-		if !a.counted {
-			a.now += g.grant.n
-		}
-		return g.err
 	}
 	h := &c.hits[a.hit]
 	if h.Err != nil {
@@ -308,6 +252,9 @@ func (c *call) failure(a *ask) error {
 // failedLook is failure for a look.
 func (a *ask) failedLook() error {
 	a.now, a.before = max(0, a.reads[0].total), 0
+	if a.lease != nil {
+		a.now -= min(a.now, a.lease.leftIn(a.window.number))
+	}
 	if err := a.reads[0].err; err != nil || a.reads[1] == nil {
 		return err
 	}
@@ -322,10 +269,7 @@ func (a *ask) judge(d *Decision) {
 		return
 	}
 	w, limit := a.window, a.limit.rule.Limit
-	d.ResetAfter = w.left()
-	if a.limit.rule.Algorithm == SlidingWindow {
-		d.ResetAfter += w.length
-	}
+	d.ResetAfter = a.resetAfter()
 	free := limit - a.now - w.share(a.before) // may not overflow: totals are far from the ends of int64, or Redis refuses them
 	if d.Allowed = free >= 0 && (!a.look || free >= a.cost); d.Allowed {
 		d.Remaining = free
@@ -335,6 +279,11 @@ func (a *ask) judge(d *Decision) {
 		free += a.cost // it is taken back
 	}
 	d.Remaining, d.RetryAfter = max(0, free), a.retryAfter(limit)
+}
+
+// resetAfter returns when no hit of this window counts any more.
+func (a *ask) resetAfter() time.Duration {
+	return a.window.left() + time.Duration(a.limit.windows()-1)*a.window.length
 }
 
 // retryAfter returns when the hits of others leave room for this one, which is
@@ -385,7 +334,7 @@ func (c *call) result() Result {
 		switch a := &c.asks[i]; {
 		case a.limit != nil && a.limit.rule.Shadow, c.denied && d.Allowed:
 			continue
-		case !a.asked && d.Err == nil && d.RetryAfter == 0: // the call was denied before
+		case !a.asked && !d.Leased && d.Err == nil && d.RetryAfter == 0: // the call was denied before
 			continue
 		}
 		if d.Err != nil && first == nil {

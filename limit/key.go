@@ -30,3 +30,11 @@ func (l *Limit) headOf(number int64) string {
 
 // made reports whether a Limiter has made the limit.
 func (l *Limit) made() bool { return l != nil && l.head != "" }
+
+// windows returns how many windows a hit needs to be counted in, or to be read from.
+func (l *Limit) windows() int {
+	if l.rule.Algorithm == SlidingWindow {
+		return 2
+	}
+	return 1
+}

@@ -1,9 +1,7 @@
 package limit
 
 import (
-	"context"
 	"hash/maphash"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,18 +10,21 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// leases has the hits that a limiter has reserved, by key.
+// leases has the hits that a limiter has reserved, by key. Only keys that are hit often have a
+// lease; of the others, a call notes one number.
 type leases struct {
-	rates  *lease.Rates
-	epoch  time.Time
-	seed   maphash.Seed
-	n      atomic.Int64 // how many there are
-	shards [leaseShards]leaseShard
+	rates   *lease.Rates
+	epoch   time.Time
+	seed    maphash.Seed
+	n       atomic.Int64 // how many there are
+	closed  atomic.Bool
+	tending atomic.Bool // a goroutine looks after them
+	shards  [leaseShards]leaseShard
 }
 
 type leaseShard struct {
 	mu   sync.RWMutex
-	keys map[leaseKey]*held
+	keys map[leaseKey]*keyLease
 }
 
 type leaseKey struct {
@@ -31,215 +32,216 @@ type leaseKey struct {
 	key   string
 }
 
-// A held is the lease of a key, in one window after the other.
-type held struct {
+// A keyLease is the lease of a key, in one window after the other.
+type keyLease struct {
 	limit *Limit
 	key   string
 
 	mu sync.Mutex
 	lease.Lease
-	window window
-	gone   bool          // it is in no shard any more
-	filled chan struct{} // closed when the grant has ended that is under way
+	number int64 // of the window
+	over   bool  // it is in no shard any more
 }
 
 const (
 	leaseShards = 64
 	mostLeases  = 10_000
 	rateSlots   = 1 << 15
-	leaseAt     = 8 // hits in a tick
+	leaseAt     = 8 // calls in a tick
 )
 
 func newLeases() *leases {
-	s := &leases{epoch: time.Now(), seed: maphash.MakeSeed()}
-	s.rates = lease.NewRates(rateSlots, s.epoch)
+	s := &leases{epoch: time.Now(), seed: maphash.MakeSeed(), rates: lease.NewRates(rateSlots)}
 	for i := range s.shards {
-		s.shards[i].keys = make(map[leaseKey]*held)
+		s.shards[i].keys = make(map[leaseKey]*keyLease)
 	}
 	return s
 }
 
-// of returns the lease of the key, or nil if it is not hit often enough. created says that it
-// is new.
-func (s *leases) of(limit *Limit, key string, now time.Time) (h *held, created bool) {
-	hash := maphash.String(s.seed, key)
-	shard := &s.shards[hash>>32%leaseShards]
-	k := leaseKey{limit, key}
-	shard.mu.RLock()
-	h = shard.keys[k]
-	shard.mu.RUnlock()
-	if h != nil || s.rates.Hit(hash, now, 1) < leaseAt || s.n.Load() >= mostLeases || len(key) > longKey {
-		return h, false
+// of notes a call, and returns the lease of the key, or nil if it is not hit often enough.
+func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
+	hash := maphash.String(s.seed, key) ^ limit.salt
+	if s.rates.Hit(hash, now.Sub(s.epoch)) < leaseAt || len(key) > longKey {
+		return nil
+	}
+	shard, k := s.shard(hash), leaseKey{limit, key}
+	if known := shard.get(k); known != nil {
+		return known
 	}
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	if h = shard.keys[k]; h != nil {
-		return h, false
+	known := shard.keys[k]
+	if known == nil && s.n.Load() < mostLeases && !s.closed.Load() {
+		known = &keyLease{limit: limit, key: key, number: -1 << 63}
+		shard.keys[k] = known
+		s.n.Add(1)
 	}
-	h = &held{limit: limit, key: key}
-	shard.keys[k] = h
-	return h, s.n.Add(1) == 1
+	return known
 }
 
-// A taking is what a lease has given, and what is to be asked for.
-type taking struct {
-	missing int64         // of the cost
-	ask     bool          // it is time to ask for more
-	want    int64         // how many
-	free    int64         // what is known to be free, with what the lease has
-	filled  chan struct{} // when a grant that is under way has ended
+// find returns the lease of the key, if it has one.
+func (s *leases) find(limit *Limit, key string) *keyLease {
+	if s.n.Load() == 0 || len(key) > longKey {
+		return nil
+	}
+	return s.shard(maphash.String(s.seed, key) ^ limit.salt).get(leaseKey{limit, key})
 }
 
-// take takes the cost from the lease, or as much as there is. What is left of an earlier window
-// is lost.
-func (h *held) take(w window, cost int64, at time.Duration) (t taking) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.window.number < w.number {
-		h.Lease, h.window = h.Next(h.limit.rule.Limit), w
-	}
-	if h.window.number > w.number || h.gone {
-		return taking{missing: cost}
-	}
-	var taken int64
-	if taken, t.ask = h.Take(cost, at); t.ask {
-		h.filled = make(chan struct{})
-	}
-	t.missing, t.free, t.want, t.filled = cost-taken, h.Free(), h.Wants(), h.filled
-	return t
+func (s *leases) shard(hash uint64) *leaseShard { return &s.shards[hash>>32%leaseShards] }
+
+func (s *leaseShard) get(k leaseKey) *keyLease {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.keys[k]
 }
 
-// grantText counts hits only as far as they fit under the limit.
-//
-// KEYS[1] is the counter of a window. ARGV: the least that is of use, the most, the limit, and
-// the time to live in milliseconds. The reply has what was granted, and the counter.
-const grantText = `
-local now = tonumber(redis.call("GET", KEYS[1]) or 0)
-local n = math.min(tonumber(ARGV[2]), tonumber(ARGV[3]) - now)
-if n < tonumber(ARGV[1]) or n <= 0 then
-  return {0, now}
-end
-now = redis.call("INCRBY", KEYS[1], string.format("%d", n))
-if redis.call("PTTL", KEYS[1]) < 0 then
-  redis.call("PEXPIRE", KEYS[1], ARGV[4])
-end
-return {n, now}
-`
-
-var grantScript = pipeline.NewScript(grantText)
-
-// A grant is a question for hits of a lease.
-type grant struct {
-	held   *held
-	window window
-	n      int64
-	refill bool  // as many as there are, for the lease; else all or none, for a call
-	taken  int64 // what the call has from the lease besides
-	filled chan struct{}
-}
-
-func newGrant(g *grant, ttl time.Duration) *draw {
-	r, least := &g.held.limit.rule, g.n
-	if g.refill {
-		least = 1
-	}
-	return &draw{key: place{g.held.limit.heads(g.window.number).now, g.held.key}.String(), grant: g, args: [5]string{
-		strconv.FormatInt(least, 10), strconv.FormatInt(g.n, 10), strconv.FormatInt(r.Limit, 10), strconv.FormatInt(ttl.Milliseconds(), 10),
-	}}
-}
-
-// settle puts the reply into the lease.
-func (g *grant) settle(granted, total int64, err error) {
-	h := g.held
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if g.refill {
-		close(g.filled)
-		if h.filled == g.filled {
-			h.filled = nil
-		}
-	}
-	switch {
-	case h.window.number != g.window.number || h.gone:
-	case !g.refill && (err != nil || granted == 0):
-		h.Give(g.taken)
-	case !g.refill:
-	case err != nil:
-		h.Fail()
-	default:
-		h.Grant(g.n, granted, h.limit.rule.Limit-total)
-	}
-}
-
-// give puts hits back, for a call that was denied. It reports whether the lease is still of
-// that window.
-func (h *held) give(number, cost int64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.window.number != number || h.gone {
+// take has the lease decide about the ask. It reports whether the lease had enough hits. If
+// not, the call asks Redis.
+func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
+	k := l.leases.of(a.limit, a.place.key, now)
+	if k == nil {
 		return false
 	}
-	h.Give(cost)
+	l.tend()
+	a.lease = k
+	k.mu.Lock()
+	unused := k.roll(a.window.number)
+	var ask int64
+	if k.number == a.window.number && !k.over {
+		d.Leased, ask = k.Take(a.cost, now.Sub(l.leases.epoch), a.window.left())
+		d.Remaining = k.Free()
+	}
+	k.mu.Unlock()
+	l.tellSome(k.limit, HitsUnused, unused)
+	if ask > 0 {
+		l.refill(k, a.window, ask)
+	}
+	if !d.Leased {
+		d.Remaining = 0
+		return false
+	}
+	a.counted, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
 	return true
 }
 
-// refill asks for hits behind the caller's back.
-func (l *Limiter) refill(h *held, w window, t taking) {
+// roll begins a later window. It returns how many hits nobody has used in the one before.
+func (k *keyLease) roll(number int64) (unused int64) {
+	if number > k.number {
+		unused, k.number = k.Next(k.limit.rule.Limit), number
+	}
+	return unused
+}
+
+// giveBack puts hits into the lease, of a call that was denied. It reports whether that has
+// taken them: hits that Redis has counted for this call alone may be too many.
+func (k *keyLease) giveBack(a *ask, leased bool) (ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.number != a.window.number || k.over:
+		return false
+	case leased:
+		k.Give(a.cost)
+		return true
+	}
+	return k.Offer(a.cost, a.window.left())
+}
+
+// learn notes how many hits Redis could still grant. It returns how many the lease has.
+func (k *keyLease) learn(number, free int64) (left int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.number != number {
+		return 0
+	}
+	k.Learn(free)
+	return k.Left()
+}
+
+// leftIn returns how many hits the lease has in the window.
+func (k *keyLease) leftIn(number int64) int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.number != number {
+		return 0
+	}
+	return k.Left()
+}
+
+// tend has a goroutine look after the leases, until there are none. The caller is inside.
+func (l *Limiter) tend() {
+	if l.leases.tending.Load() || !l.leases.tending.CompareAndSwap(false, true) {
+		return
+	}
 	l.inside.Stay()
 	go func() {
 		defer l.inside.Leave()
-		ctx, cancel := context.WithTimeout(l.life, l.cfg.Budget)
-		defer cancel()
-		d := newGrant(&grant{held: h, window: w, n: t.want, refill: true, filled: t.filled}, w.ttl(1, l.cfg.Budget))
-		l.draw(ctx, []*draw{d})
-		if d.err == nil {
-			l.tell(h.limit, HitsCounted, d.granted)
+		tick := time.NewTicker(lease.Tick)
+		defer tick.Stop()
+		for l.leases.n.Load() > 0 {
+			select {
+			case <-tick.C:
+				l.leases.idle(l, time.Now())
+			case <-l.backlog.closed:
+				l.leases.closed.Store(true)
+				l.leases.idle(l, time.Now())
+				return
+			}
 		}
+		l.leases.tending.Store(false) // the next call that sees a lease begins again
 	}()
 }
 
-// tend returns hits that nobody uses, until there is no lease.
-func (l *Limiter) tend() {
-	defer l.inside.Leave()
-	tick := time.NewTicker(2 * lease.Tick)
-	defer tick.Stop()
-	for l.leases.n.Load() > 0 {
-		last := false
-		select {
-		case <-tick.C:
-		case <-l.backlog.closed:
-			last = true
-		}
-		l.leases.idle(l, time.Now(), last)
-		if last {
-			return
-		}
-	}
-}
-
-// idle looks at all leases, and returns what is left over.
-func (s *leases) idle(l *Limiter, now time.Time, last bool) {
-	at := now.Sub(s.epoch)
-	var back []owed
+// idle looks at all leases, and returns the hits that nobody uses. Once the limiter is closed,
+// that is all of them, and no lease is left.
+func (s *leases) idle(l *Limiter, now time.Time) {
+	var back, unused []owed
 	for i := range s.shards {
 		shard := &s.shards[i]
 		shard.mu.Lock()
-		for k, h := range shard.keys {
-			h.mu.Lock()
-			surplus, over := h.Idle(at)
-			if last || over {
-				surplus, h.gone = surplus+h.Left(), true
-				delete(shard.keys, k)
+		for at, k := range shard.keys {
+			w := windowAt(now, k.limit.rule.Window)
+			k.mu.Lock()
+			lost := k.roll(w.number)
+			surplus, over := k.Idle(now.Sub(s.epoch))
+			if over = over || s.closed.Load(); over {
+				surplus, k.over = surplus+k.Left(), true
+				delete(shard.keys, at)
 				s.n.Add(-1)
 			}
-			if surplus > 0 && windowAt(now, h.window.length).number == h.window.number {
-				back = append(back, owed{of: h.limit, cost: surplus, until: now.Add(h.window.left()), hit: pipeline.Hit{
-					Prefix: h.limit.heads(h.window.number).now, Key: h.key, By: -surplus, TTL: h.window.ttl(1, l.cfg.Budget),
-				}})
-			}
-			h.mu.Unlock()
+			back, unused = appendOwed(back, k.owed(l, w, surplus)), appendOwed(unused, owed{of: k.limit, cost: lost})
+			k.mu.Unlock()
 		}
 		shard.mu.Unlock()
 	}
-	l.backlog.offer(back)
+	for _, o := range unused {
+		l.tell(o.of, HitsUnused, o.cost)
+	}
+	l.handBack(back)
+}
+
+func appendOwed(all []owed, o owed) []owed {
+	if o.cost == 0 {
+		return all
+	}
+	return append(all, o)
+}
+
+// owed is the return of so many hits of the window.
+func (k *keyLease) owed(l *Limiter, w window, n int64) owed {
+	return owed{of: k.limit, cost: n, until: time.Now().Add(w.left()), hit: pipeline.Hit{
+		Prefix: k.limit.heads(w.number).now, Key: k.key, By: -n, TTL: w.ttl(k.limit.windows(), l.cfg.Budget),
+	}}
+}
+
+// handBack returns hits behind the callers' backs. The caller is inside.
+func (l *Limiter) handBack(back []owed) {
+	if len(back) == 0 {
+		return
+	}
+	l.inside.Stay()
+	go func() {
+		defer l.inside.Leave()
+		l.backlog.offer(back)
+	}()
 }

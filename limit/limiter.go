@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -132,6 +133,7 @@ func (l *Limiter) made() bool { return l != nil && l.counters != nil }
 type Limit struct {
 	rule   Rule
 	head   string // of all its keys
+	salt   uint64 // of its keys' hashes
 	recent atomic.Pointer[heads]
 }
 
@@ -145,7 +147,7 @@ func (l *Limiter) Limit(r Rule) (*Limit, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	return &Limit{rule: r, head: l.cfg.Prefix + r.Name + ":"}, nil
+	return &Limit{rule: r, head: l.cfg.Prefix + r.Name + ":", salt: rand.Uint64()}, nil
 }
 
 // Rule returns the limit's settings.
@@ -246,7 +248,7 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 	switch {
 	case ctx == nil:
 		c.refuse(errNilContext)
-	case !c.begin(l, requests, now, began): // it is decided already
+	case !c.begin(l, requests, now, began, entered): // it is decided already
 	case !entered:
 		c.fail(errClosed)
 	default:
@@ -288,7 +290,9 @@ func (l *Limiter) decide(ctx context.Context, c *call) (owes bool) {
 	if c.careful && l.looksDenied(ctx, c) {
 		return false
 	}
-	l.askInTime(ctx, c)
+	if len(c.hits)+len(c.draws) > 0 { // else leases have decided, after a look
+		l.askInTime(ctx, c)
+	}
 	c.decide(l)
 	c.tell(l)
 	return c.owes(l)
@@ -309,21 +313,12 @@ func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
 func (l *Limiter) askInTime(ctx context.Context, c *call) {
 	by := c.began.Add(l.cfg.Budget)
 	if end, ends := ctx.Deadline(); ends && !end.After(by) {
-		l.askFor(ctx, c)
+		l.ask(ctx, c.hits, c.draws)
 		return
 	}
 	own := l.budgets.Begin(ctx, by)
 	defer l.budgets.End(own)
-	l.askFor(own, c)
-}
-
-func (l *Limiter) askFor(ctx context.Context, c *call) {
-	if c.waits {
-		c.await(ctx, l)
-	}
-	if len(c.hits)+len(c.draws) > 0 {
-		l.ask(ctx, c.hits, c.draws)
-	}
+	l.ask(own, c.hits, c.draws)
 }
 
 // ask sends hits and draws, at once. Each has its error.

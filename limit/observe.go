@@ -22,11 +22,16 @@ const (
 	HitsCounted  Hits = iota // counted, as far as is known
 	HitsReturned             // given back, since their call was denied
 	HitsLost                 // counted until their window ends, since they could not be given back, or nobody knows whether they were
+	HitsLeased               // counted in advance, for a lease: a part of those that were counted
+	HitsUnused               // in a lease when their window ended: nobody has used them
+
+	// HitsKinds is how many values there are.
+	HitsKinds = 5
 )
 
-// String returns "counted", "returned" or "lost".
+// String returns "counted", "returned", "lost", "leased" or "unused".
 func (h Hits) String() string {
-	return [...]string{"counted", "returned", "lost"}[min(h, HitsLost)]
+	return [...]string{"counted", "returned", "lost", "leased", "unused"}[min(h, HitsUnused)]
 }
 
 // tell tells the observer of hits.
@@ -49,18 +54,19 @@ const (
 	NotAsked                     // another limit of the call denied it before
 	Mistaken                     // the request cannot be used
 	DeniedByOther                // within its limit, but another limit has denied the call
+	AllowedLeased                // within its limit, by a lease
 
 	// Outcomes is how many outcomes there are.
-	Outcomes = 8
+	Outcomes = 9
 )
 
 // String returns "allowed", "denied", "denied_near", "failed_open",
-// "failed_closed", "not_asked", "mistaken" or "denied_by_other".
+// "failed_closed", "not_asked", "mistaken", "denied_by_other" or "allowed_leased".
 func (o Outcome) String() string {
 	if o >= Outcomes {
 		o = Mistaken
 	}
-	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken", "denied_by_other"}[o]
+	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken", "denied_by_other", "allowed_leased"}[o]
 }
 
 // Outcome returns what became of one request of a call, an element of Result.Each.
@@ -76,6 +82,8 @@ func (d *Decision) Outcome() Outcome {
 		return DeniedNear
 	case d.Allowed && d.other:
 		return DeniedByOther
+	case d.Allowed && d.Leased:
+		return AllowedLeased
 	case d.Allowed:
 		return Allowed
 	case d.RetryAfter > 0:

@@ -18,17 +18,14 @@ func (c *call) owes(l *Limiter) bool {
 		if a.local != nil && (c.denied || a.look) {
 			l.local.give(a.local, &a.limit.rule, a.cost)
 		}
-		if h := a.leased(); h != nil {
-			if c.denied && h.give(a.window.number, a.cost) {
-				c.each[i].Remaining += a.cost
-			}
-			continue
-		}
 		if !a.counted || a.limit.rule.CountDenied || !c.denied && c.each[i].Allowed {
 			continue
 		}
-		if c.each[i].Allowed {
-			c.each[i].Remaining += a.cost
+		if d := &c.each[i]; d.Allowed {
+			d.Remaining += a.cost
+			if a.lease != nil && a.lease.giveBack(a, d.Leased) {
+				continue
+			}
 		}
 		if a.draw != nil {
 			a.owed, a.hit = true, len(c.draws)
@@ -38,20 +35,11 @@ func (c *call) owes(l *Limiter) bool {
 			d.ResetAfter = max(0, d.ResetAfter-time.Duration(float64(a.cost)*float64(a.limit.rule.Window)/float64(a.limit.rule.Limit)))
 			continue
 		}
-		h := c.hits[a.hit] // in front of which there are as many or more
 		a.owed, a.hit = true, len(back)
-		back = append(back, pipeline.Hit{Prefix: h.Prefix, Key: h.Key, By: -a.cost, TTL: h.TTL})
+		back = append(back, pipeline.Hit{Prefix: a.place.head, Key: a.place.key, By: -a.cost, TTL: a.window.ttl(a.limit.windows(), l.cfg.Budget)})
 	}
 	c.hits = back
 	return len(c.hits)+len(c.draws) > 0
-}
-
-// leased returns the lease that the hits of the ask come from, if they come from one.
-func (a *ask) leased() *held {
-	if a.grant != nil && a.counted {
-		return a.grant.grant.held
-	}
-	return a.lease
 }
 
 // returnTime is how long one return may take. Its outcome should become known: if it does

@@ -114,7 +114,7 @@ func (r *Rule) burst() int64 {
 
 // leased reports whether hits may be reserved.
 func (r *Rule) leased() bool {
-	return r.Algorithm == FixedWindow && !r.NoLease && !r.Shadow && !r.CountDenied && r.Limit > 0
+	return r.Algorithm != TokenBucket && !r.NoLease && !r.Shadow && !r.CountDenied && r.Limit > 0
 }
 
 func (r Rule) validate() error {

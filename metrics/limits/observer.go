@@ -31,7 +31,7 @@ type Observer struct {
 // counters are those of one limit.
 type counters struct {
 	decisions [2][limit.Outcomes]prometheus.Counter // in the open and in the shadow
-	hits      [3]prometheus.Counter
+	hits      [limit.HitsKinds]prometheus.Counter
 }
 
 var (

@@ -6,96 +6,124 @@ import "time"
 // not safe for concurrent use.
 type Lease struct {
 	left   int64 // hits to hand out
-	free   int64 // hits that Redis could still grant, as it said last
-	asking bool  // a grant is under way
-	barren bool  // the last grant was less than was asked for
-	dry    bool  // it had too few while a grant was under way
+	free   int64 // hits that Redis could still grant, as far as is known
+	asking bool  // a refill is under way
+	early  bool  // the refill was asked for while there were hits left
+	dry    bool  // they did not last until it came
+	pause  int64 // no refill before this tick
 
 	tick int64 // of the last hit
 	hits int64 // in it
-	size int64 // how many hits it should have; doubled when it was dry, halved while they are not used
+	size int64 // how many hits a tick needs
 }
 
 const (
-	// share is which part of what remains a lease may take: the last hits of a window are
-	// handed out one by one.
-	share = 16
+	// Tick is how long hits are added up. A lease lasts for about a tick.
+	Tick = 20 * time.Millisecond
 
-	// most is how many hits a lease has at most.
-	most = 1 << 30
+	// Share is which part of what remains a refill may take, at most: the last hits of a
+	// window are handed out one by one.
+	Share = 16
 
-	// keep is how many ticks a lease keeps hits that nobody uses.
-	keep = 2
+	least = 4       // hits in a refill
+	most  = 1 << 30 // hits in a tick, for a lease
 
-	// forget is after how many ticks a lease that nobody uses is over.
-	forget = 50
+	keep   = 2  // ticks that a lease keeps hits that nobody uses
+	forget = 50 // ticks after which a lease that nobody uses is over
+	rest   = 5  // ticks without a refill after one that failed
 )
 
-// Take takes hits from the lease, at most as many as it has. It reports whether it is time to
-// ask for more: then the caller must ask for [Lease.Wants], and call [Lease.Grant] or
-// [Lease.Fail].
-func (l *Lease) Take(cost int64, at time.Duration) (taken int64, ask bool) {
+// Take takes a hit from the lease if that has enough; else it takes nothing. ask, if not 0, is
+// how many hits the caller must now ask for: then it must call [Lease.Filled] or
+// [Lease.Failed]. ends is when the window does, from now.
+func (l *Lease) Take(cost int64, at, ends time.Duration) (ok bool, ask int64) {
 	l.note(cost, int64(at/Tick))
-	taken = min(cost, l.left)
-	l.left -= taken
-	l.dry = l.dry || taken < cost
-	if ask = !l.asking && !l.barren && l.Wants() > l.want()/2; ask {
-		l.asking = true
+	if ok = cost <= l.left; ok {
+		l.left -= cost
+	} else if l.asking && l.early {
+		l.dry = true
 	}
-	return taken, ask
+	if want := l.want(ends); !l.asking && l.left < (want+3)/4 && l.tick >= l.pause {
+		l.asking, l.early = true, l.left > 0
+		return ok, want - l.left
+	}
+	return ok, 0
 }
 
-// note adds hits to those of the tick.
+// note adds a hit to those of the tick. The size follows the busiest tick, and is halved by
+// each one that needs less than half of it.
 func (l *Lease) note(cost, tick int64) {
 	for ; l.tick < tick && l.size > 0; l.tick++ {
 		if l.hits < l.size/2 {
 			l.size /= 2
 		}
-		l.size, l.hits = max(l.size, l.hits), 0
+		l.hits = 0
 	}
-	l.tick = max(l.tick, tick)
-	l.hits += cost
+	if l.tick < tick {
+		l.tick, l.hits = tick, 0
+	}
+	l.hits = min(l.hits+cost, most)
 	l.size = max(l.size, l.hits)
 }
 
-// want returns how many hits the lease should have: those of a tick, and a small share of what
-// remains.
-func (l *Lease) want() int64 { return min(l.size, (l.free+l.left)/share) }
+// want returns how many hits the lease should have: those of a tick, or of what is left of the
+// window, and a small share of what remains.
+func (l *Lease) want(ends time.Duration) int64 {
+	n := min(l.size, (l.free+l.left)/Share)
+	if ends < Tick {
+		n = n * int64(max(0, ends)) / int64(Tick)
+	}
+	if n < least {
+		return 0
+	}
+	return n
+}
 
-// Wants returns how many hits to ask for, besides the cost of a hit that waits for them; 0:
-// none.
-func (l *Lease) Wants() int64 { return max(0, l.want()-l.left) }
-
-// Grant adds hits that Redis has granted: asked for, got, and how many it could still grant.
-func (l *Lease) Grant(asked, got, free int64) {
+// Filled adds the hits of a refill, and notes how many Redis could still grant.
+func (l *Lease) Filled(got, free int64) {
 	l.left, l.free, l.asking = l.left+got, free, false
-	if l.barren = got < asked; l.dry && !l.barren {
+	if l.dry && got > 0 {
 		l.size = min(2*l.size, most)
 	}
 	l.dry = false
 }
 
-// Fail says that a grant has failed.
-func (l *Lease) Fail() { l.asking = false }
+// Failed ends a refill that failed. The next one is asked for after a while.
+func (l *Lease) Failed() { l.asking, l.dry, l.pause = false, false, l.tick+rest }
+
+// Learn notes how many hits Redis could still grant, as another reply has said.
+func (l *Lease) Learn(free int64) { l.free = free }
 
 // Give puts hits back that were taken, for a call that was denied.
 func (l *Lease) Give(cost int64) { l.left += cost }
+
+// Offer is Give for hits that Redis has counted and that do not come from the lease. It
+// refuses them if the lease would have more than it would ask for.
+func (l *Lease) Offer(cost int64, ends time.Duration) (ok bool) {
+	if ok = cost <= l.want(ends)-l.left; ok {
+		l.left += cost
+	}
+	return ok
+}
 
 // Free returns how many hits are free, as far as is known: those of the lease, and those that
 // Redis could still grant.
 func (l *Lease) Free() int64 { return max(0, l.free) + l.left }
 
-// Next returns the lease for the next window, of which all hits of the limit are free.
-func (l *Lease) Next(limit int64) Lease {
-	return Lease{free: limit, tick: l.tick, hits: l.hits, size: l.size}
-}
-
 // Left returns how many hits the lease has.
 func (l *Lease) Left() int64 { return l.left }
 
+// Next begins the next window, of which the limit is free. It returns how many hits nobody has
+// used in this one.
+func (l *Lease) Next(limit int64) (unused int64) {
+	unused = l.left
+	*l = Lease{free: limit, pause: l.pause, tick: l.tick, hits: l.hits, size: l.size}
+	return unused
+}
+
 // Idle returns how many hits are to be returned to Redis, and takes them from the lease: all
-// that nobody has used for a while, and what is far more than a tick needs. over says that
-// the lease has not been used for long.
+// if nobody has used one for a while, else those that are far more than a tick needs. over
+// says that the lease has not been used for long.
 func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
 	ago := int64(at/Tick) - l.tick
 	if ago > keep {
@@ -104,9 +132,6 @@ func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
 		surplus = max(0, l.left-keep*l.size)
 	}
 	l.left -= surplus
-	if surplus > 0 {
-		l.free += surplus
-		l.barren = false
-	}
+	l.free += surplus
 	return surplus, ago > forget
 }
