@@ -188,7 +188,10 @@ func (l *Limiter) tend() {
 				return
 			}
 		}
-		l.leases.tending.Store(false) // the next call that sees a lease begins again
+		l.leases.tending.Store(false)
+		if l.leases.n.Load() > 0 { // one that was made meanwhile
+			l.tend()
+		}
 	}()
 }
 
