@@ -2,6 +2,7 @@ package limit
 
 import (
 	"hash/maphash"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -106,10 +107,10 @@ func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
 	a.lease = k
 	k.mu.Lock()
 	unused := k.roll(a.window.number)
-	var ask int64
+	ask, waits := int64(0), false
 	if k.number == a.window.number && !k.over {
 		d.Leased, ask = k.Take(a.cost, now.Sub(l.leases.epoch), a.window.left())
-		d.Remaining = k.Free()
+		d.Remaining, waits = k.Free(), k.Asking()
 	}
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
@@ -119,6 +120,9 @@ func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
 	if !d.Leased {
 		d.Remaining = 0
 		return false
+	}
+	if waits {
+		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
 	a.counted, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
 	return true

@@ -110,6 +110,9 @@ func (l *Lease) Offer(cost int64, ends time.Duration) (ok bool) {
 // Redis could still grant.
 func (l *Lease) Free() int64 { return max(0, l.free) + l.left }
 
+// Asking reports whether a refill is under way.
+func (l *Lease) Asking() bool { return l.asking }
+
 // Left returns how many hits the lease has.
 func (l *Lease) Left() int64 { return l.left }
 
