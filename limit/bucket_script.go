@@ -15,8 +15,10 @@ import "github.com/redislanes/redislanes/pipeline"
 // KEYS[1] holds numbers: the end of what is taken, the length of a token, and the beginning
 // and end of each stretch that was given back. ARGV has the length of a token, the burst, the
 // cost (negative: to give back), the time (empty: the server's), and where the stretch begins
-// that is given back, or "look" to leave the bucket as it is. The reply has whether the hit is
-// allowed, how many tokens are left, when it may be allowed, when the bucket is full, both from
+// that is given back, or "look" to leave the bucket as it is, or "lease" to take as many tokens
+// as there are, up to the cost, but only a part of those that are left: one in ARGV[6]. Their
+// stretch begins ARGV[7] microseconds from now at the earliest, if there is room. The reply has
+// whether the hit is allowed, or how many tokens a lease gets, how many are left, when it may be allowed, when the bucket is full, both from
 // now, and where the stretch begins that was taken.
 //
 // Half a microsecond is for rounding: a double holds hundredths of them.
@@ -51,7 +53,23 @@ if stored then
   end
 end
 
-local from = now
+-- At most eight stretches are kept. Two that are joined are taken to follow one
+-- another, which makes the later one end earlier.
+local function join(i)
+  given[i][2] = math.min(given[i][2] + given[i + 1][2] - given[i + 1][1], last)
+  table.remove(given, i + 1)
+end
+local function trim()
+  while #given > 8 do
+    local nearest = 1
+    for i = 2, #given - 1 do
+      if given[i + 1][1] - given[i][2] < given[nearest + 1][1] - given[nearest][2] then nearest = i end
+    end
+    join(nearest)
+  end
+end
+
+local from, granted = now, 1
 if cost < 0 then
   local began = tonumber(ARGV[5])
   from = math.max(began, now)
@@ -60,23 +78,11 @@ if cost < 0 then
     given[#given + 1] = {from, to}
     table.sort(given, function(a, b) return a[1] < b[1] end)
   end
-  -- At most eight stretches are kept. Two that are joined are taken to follow one
-  -- another, which makes the later one end earlier.
-  local function join(i)
-    given[i][2] = math.min(given[i][2] + given[i + 1][2] - given[i + 1][1], last)
-    table.remove(given, i + 1)
-  end
   local i = 1
   while i < #given do
     if given[i + 1][1] <= given[i][2] + 1 then join(i) else i = i + 1 end
   end
-  while #given > 8 do
-    local nearest = 1
-    for i = 2, #given - 1 do
-      if given[i + 1][1] - given[i][2] < given[nearest + 1][1] - given[nearest][2] then nearest = i end
-    end
-    join(nearest)
-  end
+  trim()
   local top = given[#given]
   if top and top[2] >= last - 1 then
     last = last - (top[2] - top[1])
@@ -86,6 +92,19 @@ if cost < 0 then
   for _, stretch in ipairs(given) do
     kept = kept + stretch[2] - stretch[1]
   end
+elseif ARGV[5] == "lease" then
+  local room = now + full - last -- given is left for hits
+  granted = math.min(cost, math.floor((room + kept + 0.5) / per / tonumber(ARGV[6])), math.floor(room / per))
+  if granted < 1 then
+    return {0, math.max(0, math.floor((room + kept + 0.5) / per)), 0, math.ceil(last - now), 0}
+  end
+  from = math.max(last, now + math.min(tonumber(ARGV[7]), full - granted * per))
+  if from > last then
+    given[#given + 1] = {last, from}
+    kept = kept + from - last
+  end
+  last = from + granted * per
+  trim()
 else
   local missing = need - (now + full - last) - kept
   if missing > 0.5 then
@@ -128,7 +147,7 @@ else
   end
   redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
 end
-return {1, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), 0, math.ceil(last - now), math.floor(from)}
+return {granted, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), 0, math.ceil(last - now), math.floor(from)}
 `
 
 var bucketScript = pipeline.NewScript(bucketText)

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/redislanes/redislanes/limit/internal/lease"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -30,26 +31,21 @@ type ask struct {
 	window  window
 	asked   bool // Redis is
 	place   place
-	local   *localBucket // that tokens were taken from
-	hit     int          // its first one in hits; a sliding window's second one is of the window before
-	counted bool         // the first one was, as far as is known
-	owed    bool         // it is given back: hit says where in hits, or in draws
-	crowded bool         // denied because of hits that were given back since
-	now     int64        // hits in the window, with this one
-	before  int64        // hits in the window before
-	draw    *draw        // of a token bucket, which has no hits
-	lease   *keyLease    // of the key, if it has one
-	reads   [2]*draw     // of a look at windows, which counts nothing: this one, and the one before
+	local   *localBucket  // that tokens were taken from
+	hit     int           // its first one in hits; a sliding window's second one is of the window before
+	counted bool          // the first one was, as far as is known
+	owed    bool          // it is given back: hit says where in hits, or in draws
+	crowded bool          // denied because of hits that were given back since
+	now     int64         // hits in the window, with this one
+	before  int64         // hits in the window before
+	draw    *draw         // of a token bucket, which has no hits
+	lease   *keyLease     // of the key, if it has one
+	tokens  lease.Stretch // of a bucket, that were taken from the lease
+	reads   [2]*draw      // of a look at windows, which counts nothing: this one, and the one before
 }
 
-// number returns the number of the window in the key; a bucket has one key for
-// ever.
-func (a *ask) number() int64 {
-	if a.limit.rule.Algorithm == TokenBucket {
-		return 0
-	}
-	return a.window.number
-}
+// number returns the number of the window in the key.
+func (a *ask) number() int64 { return a.limit.number(a.window) }
 
 // begin prepares the hits. It reports whether there are any: not if the call is
 // decided already.
@@ -93,7 +89,7 @@ func (c *call) prepare(l *Limiter, look bool) {
 	c.hits, c.draws = c.hits[:0], c.draws[:0]
 	for i := range c.asks {
 		a := &c.asks[i]
-		a.look, a.asked = look || a.only, false
+		a.look, a.asked, a.draw = look || a.only, false, nil
 		switch {
 		case c.denied || c.each[i].RetryAfter != 0:
 		case c.leases && !a.look && a.limit.rule.leased() && a.take(l, &c.each[i], c.at):
@@ -144,6 +140,7 @@ func (c *call) addDraw(l *Limiter, a *ask) {
 	d := newDraw(a.place.String(), &a.limit.rule, a.cost, l.now(), 0)
 	if a.look {
 		d.look()
+		a.lease = l.leases.find(a.limit, a.place.key)
 	}
 	a.asked, a.draw = true, &d
 	c.draws = append(c.draws, &d)
@@ -160,9 +157,8 @@ func (c *call) refuse(err error) {
 
 func (c *call) addHits(cfg *Config, a *ask) {
 	a.asked, a.hit = true, len(c.hits)
-	windows := a.limit.windows()
-	c.hits = append(c.hits, pipeline.Hit{Prefix: a.place.head, Key: a.place.key, By: a.cost, TTL: a.window.ttl(windows, cfg.Budget)})
-	if windows == 2 { // INCRBY 0 reads, and merges with the hits of others
+	c.hits = append(c.hits, a.limit.hit(a.window, a.place.key, a.cost, cfg.Budget))
+	if a.limit.windows() == 2 { // INCRBY 0 reads, and merges with the hits of others
 		c.hits = append(c.hits, pipeline.Hit{Prefix: a.limit.heads(a.window.number).before, Key: a.place.key, TTL: a.window.ttl(1, cfg.Budget)})
 	}
 }
@@ -205,7 +201,7 @@ func (a *ask) teach(d *Decision) {
 	if a.lease == nil || a.look {
 		return
 	}
-	left := a.lease.learn(a.window.number, d.Remaining)
+	left := a.lease.learn(a.number(), d.Remaining)
 	if d.Allowed {
 		d.Remaining += left
 	}
@@ -253,7 +249,7 @@ func (c *call) failure(a *ask) error {
 func (a *ask) failedLook() error {
 	a.now, a.before = max(0, a.reads[0].total), 0
 	if a.lease != nil {
-		a.now -= min(a.now, a.lease.leftIn(a.window.number))
+		a.now -= min(a.now, a.lease.leftIn(a.number()))
 	}
 	if err := a.reads[0].err; err != nil || a.reads[1] == nil {
 		return err
@@ -266,6 +262,9 @@ func (a *ask) failedLook() error {
 func (a *ask) judge(d *Decision) {
 	if b := a.draw; b != nil {
 		d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter = b.allowed, b.remaining, b.retryAt, b.resetAt
+		if a.look && a.lease != nil {
+			a.lookAtTokens(d)
+		}
 		return
 	}
 	w, limit := a.window, a.limit.rule.Limit
@@ -279,6 +278,14 @@ func (a *ask) judge(d *Decision) {
 		free += a.cost // it is taken back
 	}
 	d.Remaining, d.RetryAfter = max(0, free), a.retryAfter(limit)
+}
+
+// lookAtTokens adds the tokens of the lease to what a look has found.
+func (a *ask) lookAtTokens(d *Decision) {
+	left := a.lease.leftIn(0)
+	if d.Remaining += left; left >= a.cost {
+		d.Allowed, d.RetryAfter = true, 0
+	}
 }
 
 // resetAfter returns when no hit of this window counts any more.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/redislanes/redislanes/limit/internal/lease"
-	"github.com/redislanes/redislanes/pipeline"
 )
 
 // leases has the hits that a limiter has reserved, by key. Only keys that are hit often have a
@@ -40,8 +39,9 @@ type keyLease struct {
 
 	mu sync.Mutex
 	lease.Lease
-	number int64 // of the window
-	over   bool  // it is in no shard any more
+	line   *lease.Line // of a token bucket
+	number int64       // of the window
+	over   bool        // it is in no shard any more
 }
 
 const (
@@ -74,6 +74,9 @@ func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 	known := shard.keys[k]
 	if known == nil && s.n.Load() < mostLeases && !s.closed.Load() {
 		known = &keyLease{limit: limit, key: key, number: -1 << 63}
+		if limit.rule.Algorithm == TokenBucket {
+			known.line = lease.NewLine(limit.rule.perToken())
+		}
 		shard.keys[k] = known
 		s.n.Add(1)
 	}
@@ -106,11 +109,16 @@ func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
 	l.tend()
 	a.lease = k
 	k.mu.Lock()
-	unused := k.roll(a.window.number)
-	ask, waits := int64(0), false
-	if k.number == a.window.number && !k.over {
-		d.Leased, ask = k.Take(a.cost, now.Sub(l.leases.epoch), a.window.left())
-		d.Remaining, waits = k.Free(), k.Asking()
+	at := now.Sub(l.leases.epoch)
+	unused := k.roll(a.number(), at)
+	ask, waits, ends := int64(0), false, k.limit.ends(a.window)
+	if k.number == a.number() && !k.over {
+		d.Leased, ask = k.Take(a.cost, at, ends)
+		waits = k.Asking()
+	}
+	if d.Leased {
+		a.tokens = k.line.Take(a.cost)
+		d.Remaining = k.Free()
 	}
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
@@ -118,22 +126,27 @@ func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
 		l.refill(k, a.window, ask)
 	}
 	if !d.Leased {
-		d.Remaining = 0
 		return false
 	}
 	if waits {
 		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
 	a.counted, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
+	if a.limit.rule.Algorithm == TokenBucket {
+		d.ResetAfter = time.Duration(float64(a.limit.rule.burst()-d.Remaining) * a.limit.rule.perToken())
+	}
 	return true
 }
 
-// roll begins a later window. It returns how many hits nobody has used in the one before.
-func (k *keyLease) roll(number int64) (unused int64) {
+// roll begins a later window. It returns how many hits nobody has used in the one before, or
+// how many tokens have flowed in meanwhile.
+func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
 	if number > k.number {
-		unused, k.number = k.Next(k.limit.rule.Limit), number
+		unused, k.number = k.Next(k.limit.rule.burst()), number
 	}
-	return unused
+	gone := k.line.Expire(at)
+	k.Lose(gone)
+	return unused + gone
 }
 
 // giveBack puts hits into the lease, of a call that was denied. It reports whether that has
@@ -142,13 +155,14 @@ func (k *keyLease) giveBack(a *ask, leased bool) (ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
-	case k.number != a.window.number || k.over:
+	case k.number != a.number() || k.over:
 		return false
 	case leased:
 		k.Give(a.cost)
+		k.line.Give(a.tokens)
 		return true
 	}
-	return k.Offer(a.cost, a.window.left())
+	return k.line == nil && k.Offer(a.cost, k.limit.ends(a.window))
 }
 
 // learn notes how many hits Redis could still grant. It returns how many the lease has.
@@ -203,20 +217,26 @@ func (l *Limiter) tend() {
 // that is all of them, and no lease is left.
 func (s *leases) idle(l *Limiter, now time.Time) {
 	var back, unused []owed
+	at := now.Sub(s.epoch)
 	for i := range s.shards {
 		shard := &s.shards[i]
 		shard.mu.Lock()
-		for at, k := range shard.keys {
+		for name, k := range shard.keys {
 			w := windowAt(now, k.limit.rule.Window)
 			k.mu.Lock()
-			lost := k.roll(w.number)
-			surplus, over := k.Idle(now.Sub(s.epoch))
+			if lost := k.roll(k.limit.number(w), at); lost > 0 {
+				unused = append(unused, owed{of: k.limit, cost: lost})
+			}
+			surplus, over := k.Idle(at)
 			if over = over || s.closed.Load(); over {
 				surplus, k.over = surplus+k.Left(), true
-				delete(shard.keys, at)
+				delete(shard.keys, name)
 				s.n.Add(-1)
+			} else if k.line != nil && k.Left() > 0 { // tokens are returned only all together
+				k.Give(surplus)
+				surplus = 0
 			}
-			back, unused = appendOwed(back, k.owed(l, w, surplus)), appendOwed(unused, owed{of: k.limit, cost: lost})
+			back = k.appendOwed(back, l, w, surplus)
 			k.mu.Unlock()
 		}
 		shard.mu.Unlock()
@@ -227,18 +247,34 @@ func (s *leases) idle(l *Limiter, now time.Time) {
 	l.handBack(back)
 }
 
-func appendOwed(all []owed, o owed) []owed {
-	if o.cost == 0 {
-		return all
+// appendOwed appends the return of so many hits of the window, or of all tokens.
+func (k *keyLease) appendOwed(all []owed, l *Limiter, w window, n int64) []owed {
+	switch {
+	case n == 0:
+	case k.line == nil:
+		all = append(all, k.owedHits(l, w, n))
+	default:
+		for _, s := range k.line.Clear() {
+			all = append(all, k.owedTokens(l, s))
+		}
 	}
-	return append(all, o)
+	return all
 }
 
-// owed is the return of so many hits of the window.
-func (k *keyLease) owed(l *Limiter, w window, n int64) owed {
-	return owed{of: k.limit, cost: n, until: time.Now().Add(w.left()), hit: pipeline.Hit{
-		Prefix: k.limit.heads(w.number).now, Key: k.key, By: -n, TTL: w.ttl(k.limit.windows(), l.cfg.Budget),
-	}}
+// owedHits is the return of hits.
+func (k *keyLease) owedHits(l *Limiter, w window, n int64) owed {
+	return owed{of: k.limit, cost: n, until: time.Now().Add(w.left()), hit: k.limit.hit(w, k.key, -n, l.cfg.Budget)}
+}
+
+// owedTokens is the return of tokens.
+func (k *keyLease) owedTokens(l *Limiter, s lease.Stretch) owed {
+	back := newDraw(k.limit.heads(0).now+k.key, &k.limit.rule, -s.N, l.now(), s.From)
+	return owed{of: k.limit, cost: s.N, until: l.leases.flowIn(k.limit, s), draw: &back}
+}
+
+// flowIn returns when the tokens have flowed in.
+func (s *leases) flowIn(of *Limit, tokens lease.Stretch) time.Time {
+	return s.epoch.Add(tokens.At + time.Duration(float64(tokens.N)*of.rule.perToken()))
 }
 
 // handBack returns hits behind the callers' backs. The caller is inside.

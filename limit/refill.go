@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/redislanes/redislanes/limit/internal/lease"
 	"github.com/redislanes/redislanes/pipeline"
@@ -30,12 +31,14 @@ return {n, now}
 
 var refillScript = pipeline.NewScript(refillText)
 
-// A refill is what Redis has granted to a lease.
+// A refill is hits that a lease asks for, and what Redis has granted.
 type refill struct {
 	lease   *keyLease
 	window  window
+	n       int64
 	granted int64
 	free    int64 // hits that Redis could still grant
+	tokens  lease.Stretch
 	err     error
 }
 
@@ -46,39 +49,66 @@ func (l *Limiter) refill(k *keyLease, w window, n int64) {
 		defer l.inside.Leave()
 		ctx, cancel := context.WithTimeout(l.life, l.cfg.Budget)
 		defer cancel()
-		r := refill{lease: k, window: w}
-		r.granted, r.free, r.err = l.grant(ctx, k, w, n)
+		r := refill{lease: k, window: w, n: n}
+		if k.line != nil {
+			r.err = l.grantTokens(ctx, &r)
+		} else {
+			r.err = l.grant(ctx, &r)
+		}
 		l.filled(&r)
 	}()
 }
 
-// grant asks Redis for n hits. Of a sliding window, it first reads the one before, whose share
+// grant asks Redis for hits. Of a sliding window, it first reads the one before, whose share
 // only falls: hits that fit now fit later.
-func (l *Limiter) grant(ctx context.Context, k *keyLease, w window, n int64) (granted, free int64, err error) {
+func (l *Limiter) grant(ctx context.Context, r *refill) error {
+	k, w := r.lease, r.window
 	heads, room := k.limit.heads(w.number), k.limit.rule.Limit
 	if k.limit.windows() == 2 {
 		before := draw{key: heads.before + k.key, get: true}
 		if l.draw(ctx, []*draw{&before}); before.err != nil {
-			return 0, 0, before.err
+			return before.err
 		}
 		room -= w.share(before.total)
 	}
+	ttl := w.ttl(k.limit.windows(), l.cfg.Budget)
+	numbers, err := l.eval(ctx, refillScript, heads.now+k.key, 2,
+		strconv.FormatInt(r.n, 10), strconv.FormatInt(room, 10), strconv.Itoa(lease.Share), strconv.FormatInt(ttl.Milliseconds(), 10))
+	if err == nil {
+		r.granted, r.free = numbers[0], room-numbers[1]
+	}
+	return err
+}
+
+// grantTokens asks Redis for tokens. The time when their stretch begins is measured from when
+// Redis was asked, which is too early rather than too late.
+func (l *Limiter) grantTokens(ctx context.Context, r *refill) error {
+	rule, asked := &r.lease.limit.rule, time.Since(l.leases.epoch)
+	d := newDraw("", rule, r.n, l.now(), 0)
+	d.args[4] = "lease"
+	args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(lease.Hold.Microseconds(), 10))
+	numbers, err := l.eval(ctx, bucketScript, r.lease.limit.heads(0).now+r.lease.key, 5, args...)
+	if err == nil {
+		r.granted, r.free = numbers[0], numbers[1]
+		ahead := time.Duration(numbers[3]-1)*time.Microsecond - time.Duration(float64(r.granted)*rule.perToken())
+		r.tokens = lease.Stretch{At: asked + ahead, From: numbers[4], N: r.granted}
+	}
+	return err
+}
+
+// eval runs a script that replies with so many numbers.
+func (l *Limiter) eval(ctx context.Context, s *pipeline.Script, key string, n int, args ...string) (numbers []int64, err error) {
 	p := l.scripted.Get().(*pipeline.Pipeline)
 	defer l.scripted.Put(p)
 	p.Reset()
-	ttl := w.ttl(k.limit.windows(), l.cfg.Budget)
+	defer p.Reset()
 	// It takes microseconds, and must not queue behind scripts that do not.
-	reply := p.Eval(refillScript, []string{heads.now + k.key},
-		strconv.FormatInt(n, 10), strconv.FormatInt(room, 10), strconv.Itoa(lease.Share), strconv.FormatInt(ttl.Milliseconds(), 10)).Fast()
+	reply := p.Eval(s, []string{key}, args...).Fast()
 	_ = p.Do(ctx) // the reply has its error
-	var numbers []int64
-	if err := reply.Into(&numbers); err != nil {
-		return 0, 0, err
+	if err = reply.Into(&numbers); err == nil && len(numbers) != n {
+		err = fmt.Errorf("limit: the script has replied with %d numbers, want %d", len(numbers), n)
 	}
-	if len(numbers) != 2 {
-		return 0, 0, fmt.Errorf("limit: the script has replied with %d numbers, want 2", len(numbers))
-	}
-	return numbers[0], room - numbers[1], nil
+	return numbers, err
 }
 
 // filled puts what was granted into the lease. What comes too late for that is returned, or
@@ -87,7 +117,7 @@ func (l *Limiter) filled(r *refill) {
 	k, unused, late := r.lease, int64(0), int64(0)
 	k.mu.Lock()
 	switch {
-	case k.number != r.window.number:
+	case k.number != k.limit.number(r.window):
 		unused = r.granted
 	case k.over:
 		late = r.granted
@@ -95,14 +125,26 @@ func (l *Limiter) filled(r *refill) {
 		k.Failed()
 	default:
 		k.Filled(r.granted, r.free)
+		if k.line != nil && r.granted > 0 {
+			unused = k.line.Add(r.tokens)
+			k.Lose(unused)
+		}
 	}
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsCounted, r.granted)
 	l.tellSome(k.limit, HitsLeased, r.granted)
 	l.tellSome(k.limit, HitsUnused, unused)
 	if late > 0 {
-		l.backlog.offer([]owed{k.owed(l, r.window, late)})
+		l.backlog.offer([]owed{k.owed(l, r)})
 	}
+}
+
+// owed is the return of what was granted.
+func (k *keyLease) owed(l *Limiter, r *refill) owed {
+	if k.line != nil {
+		return k.owedTokens(l, r.tokens)
+	}
+	return k.owedHits(l, r.window, r.granted)
 }
 
 // tellSome is tell, unless there is nothing to be told.

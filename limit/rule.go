@@ -104,6 +104,9 @@ func (r *Rule) refill() time.Duration {
 	return time.Duration(min(t, math.MaxInt64/2))
 }
 
+// perToken returns how many nanoseconds it takes until a token flows in.
+func (r *Rule) perToken() float64 { return float64(r.Window) / float64(r.Limit) }
+
 // burst returns how many hits may be allowed at once.
 func (r *Rule) burst() int64 {
 	if r.Algorithm == TokenBucket && r.Burst > 0 {
@@ -114,7 +117,7 @@ func (r *Rule) burst() int64 {
 
 // leased reports whether hits may be reserved.
 func (r *Rule) leased() bool {
-	return r.Algorithm != TokenBucket && !r.NoLease && !r.Shadow && !r.CountDenied && r.Limit > 0
+	return !r.NoLease && !r.Shadow && !r.CountDenied && r.Limit > 0 && (r.Algorithm != TokenBucket || r.refill() >= leastWindow)
 }
 
 func (r Rule) validate() error {

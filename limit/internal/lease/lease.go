@@ -94,6 +94,9 @@ func (l *Lease) Failed() { l.asking, l.dry, l.pause = false, false, l.tick+rest 
 // Learn notes how many hits Redis could still grant, as another reply has said.
 func (l *Lease) Learn(free int64) { l.free = free }
 
+// Lose takes hits off that nobody may use any more.
+func (l *Lease) Lose(n int64) { l.left -= n }
+
 // Give puts hits back that were taken, for a call that was denied.
 func (l *Lease) Give(cost int64) { l.left += cost }
 
