@@ -16,8 +16,8 @@ import "github.com/redislanes/redislanes/pipeline"
 // and end of each stretch that was given back. ARGV has the length of a token, the burst, the
 // cost (negative: to give back), the time (empty: the server's), and where the stretch begins
 // that is given back, or "look" to leave the bucket as it is, or "lease" to take as many tokens
-// as there are, up to the cost, but only a part of those that are left: one in ARGV[6]. Their
-// stretch begins ARGV[7] microseconds from now at the earliest, if there is room. The reply has
+// as there are, up to the cost, but only a part of those that are left: one in ARGV[6]. They are
+// used in ARGV[7] microseconds, so that their stretch lies ahead, if there is room. The reply has
 // whether the hit is allowed, or how many tokens a lease gets, how many are left, when it may be allowed, when the bucket is full, both from
 // now, and where the stretch begins that was taken.
 //
@@ -69,7 +69,7 @@ local function trim()
   end
 end
 
-local from, granted = now, 1
+local from, granted, ahead = now, 1, 0
 if cost < 0 then
   local began = tonumber(ARGV[5])
   from = math.max(began, now)
@@ -93,18 +93,31 @@ if cost < 0 then
     kept = kept + stretch[2] - stretch[1]
   end
 elseif ARGV[5] == "lease" then
-  local room = now + full - last -- given is left for hits
-  granted = math.min(cost, math.floor((room + kept + 0.5) / per / tonumber(ARGV[6])), math.floor(room / per))
+  local room, tick = now + full - last, tonumber(ARGV[7])
+  granted = math.min(cost, math.floor((room + kept + 0.5) / per / tonumber(ARGV[6])))
+  local stretch
+  for i = #given, 1, -1 do -- the end of one that was given back, if enough of it is far ahead
+    local fits = math.floor((given[i][2] - math.max(given[i][1], now + 1000)) / per)
+    if not stretch and given[i][2] >= now + tick and 2 * fits >= granted then
+      stretch, granted = given[i], math.min(granted, fits)
+    end
+  end
+  if not stretch then granted = math.min(granted, math.floor(room / per)) end
+  need = granted * per
   if granted < 1 then
-    return {0, math.max(0, math.floor((room + kept + 0.5) / per)), 0, math.ceil(last - now), 0}
+    granted = 0
+  elseif stretch then
+    from, kept = stretch[2] - need, kept - need
+    stretch[2] = from
+  else
+    from = math.max(last, now + math.min(2 * tick, full - need))
+    if from > last then
+      given[#given + 1], kept = {last, from}, kept + from - last
+    end
+    last = from + need
+    trim()
   end
-  from = math.max(last, now + math.min(tonumber(ARGV[7]), full - granted * per))
-  if from > last then
-    given[#given + 1] = {last, from}
-    kept = kept + from - last
-  end
-  last = from + granted * per
-  trim()
+  ahead = math.floor(from - now)
 else
   local missing = need - (now + full - last) - kept
   if missing > 0.5 then
@@ -147,7 +160,7 @@ else
   end
   redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
 end
-return {granted, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), 0, math.ceil(last - now), math.floor(from)}
+return {granted, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), ahead, math.ceil(last - now), math.floor(from)}
 `
 
 var bucketScript = pipeline.NewScript(bucketText)

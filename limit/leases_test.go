@@ -262,3 +262,59 @@ func TestHitsAddUp(t *testing.T) {
 		t.Log(allowed.Load(), leased.Load(), hits)
 	})
 }
+
+// TestTokensOfLeases: three processes that hit a bucket now and then, and each often enough for
+// a lease, never get more than it allows at any time, and all of it if they ask for more.
+func TestTokensOfLeases(t *testing.T) {
+	const rate, burst = 10_000, 4000 // a second
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				factor := []float64{0.3, 1, 3}[seed%3]
+				pauses := seed >= 3
+				var mu sync.Mutex
+				var at []time.Duration // of each hit that was allowed
+				leased := 0
+				began := time.Now()
+				var callers sync.WaitGroup
+				for i := range 3 {
+					l := w.limiter(t, Config{NearCache: -1})
+					bucket := l.must(t, Rule{Name: "b", Limit: rate, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
+					for j := range 5 {
+						callers.Go(func() {
+							random := rand.New(rand.NewPCG(seed, uint64(10*i+j)))
+							for time.Since(began) < 2*time.Second {
+								if pauses && random.IntN(100) == 0 {
+									time.Sleep(time.Duration(random.Int64N(int64(200 * time.Millisecond))))
+								}
+								time.Sleep(time.Duration(random.ExpFloat64() * 15 / (factor * rate) * float64(time.Second)))
+								r := l.Allow(t.Context(), Request{Limit: bucket, Key: "k"})
+								assert.NoError(t, r.Err)
+								mu.Lock()
+								if r.Allowed {
+									at = append(at, time.Since(began))
+								}
+								if r.Leased {
+									leased++
+								}
+								mu.Unlock()
+							}
+						})
+					}
+				}
+				callers.Wait()
+				level, last := float64(burst), time.Duration(0)
+				for _, now := range at {
+					level = min(burst, level+rate*(now-last).Seconds()) - 1
+					last = now
+					require.Greater(t, level, -rate*0.0005-1, "after %v", now) // half a millisecond: hits are on their way back
+				}
+				t.Logf("%d allowed, %d leased", len(at), leased)
+				if factor > 1 && !pauses {
+					require.InEpsilon(t, burst+rate*last.Seconds(), len(at), 0.01)
+				}
+			})
+		})
+	}
+}

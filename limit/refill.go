@@ -86,12 +86,11 @@ func (l *Limiter) grantTokens(ctx context.Context, r *refill) error {
 	rule, asked := &r.lease.limit.rule, time.Since(l.leases.epoch)
 	d := newDraw("", rule, r.n, l.now(), 0)
 	d.args[4] = "lease"
-	args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(lease.Hold.Microseconds(), 10))
+	args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(lease.Tick.Microseconds(), 10))
 	numbers, err := l.eval(ctx, bucketScript, r.lease.limit.heads(0).now+r.lease.key, 5, args...)
 	if err == nil {
 		r.granted, r.free = numbers[0], numbers[1]
-		ahead := time.Duration(numbers[3]-1)*time.Microsecond - time.Duration(float64(r.granted)*rule.perToken())
-		r.tokens = lease.Stretch{At: asked + ahead, From: numbers[4], N: r.granted}
+		r.tokens = lease.Stretch{At: asked + time.Duration(numbers[2])*time.Microsecond, From: numbers[4], N: r.granted}
 	}
 	return err
 }

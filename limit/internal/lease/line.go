@@ -21,10 +21,6 @@ type Stretch struct {
 	N    int64         // how many tokens
 }
 
-// Hold is how far ahead the stretches of a lease begin, if the bucket has room: so long they
-// are kept if nobody uses them.
-const Hold = (keep + 1) * Tick
-
 // mostStretches is how many a line has at most.
 const mostStretches = 8
 
