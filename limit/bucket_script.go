@@ -17,9 +17,10 @@ import "github.com/redislanes/redislanes/pipeline"
 // cost (negative: to give back), the time (empty: the server's), and where the stretch begins
 // that is given back, or "look" to leave the bucket as it is, or "lease" to take as many tokens
 // as there are, up to the cost, but only a part of those that are left: one in ARGV[6]. They are
-// used in ARGV[7] microseconds, so that their stretch lies ahead, if there is room. The reply has
-// whether the hit is allowed, or how many tokens a lease gets, how many are left, when it may be allowed, when the bucket is full, both from
-// now, and where the stretch begins that was taken.
+// to last for ARGV[7] microseconds, so their stretch lies ahead, if there is room. The reply has
+// whether the hit is allowed, or how many tokens a lease gets; how many are left; when the hit
+// may be allowed, or the stretch of a lease begins; when the bucket is full, both from now; and
+// where the stretch begins that was taken.
 //
 // Half a microsecond is for rounding: a double holds hundredths of them.
 const bucketText = `
@@ -93,12 +94,12 @@ if cost < 0 then
     kept = kept + stretch[2] - stretch[1]
   end
 elseif ARGV[5] == "lease" then
-  local room, tick = now + full - last, tonumber(ARGV[7])
+  local room, lasts = now + full - last, tonumber(ARGV[7])
   granted = math.min(cost, math.floor((room + kept + 0.5) / per / tonumber(ARGV[6])))
   local stretch
   for i = #given, 1, -1 do -- the end of one that was given back, if enough of it is far ahead
     local fits = math.floor((given[i][2] - math.max(given[i][1], now + 1000)) / per)
-    if not stretch and given[i][2] >= now + tick and 2 * fits >= granted then
+    if not stretch and given[i][2] >= now + lasts and 2 * fits >= granted then
       stretch, granted = given[i], math.min(granted, fits)
     end
   end
@@ -110,7 +111,7 @@ elseif ARGV[5] == "lease" then
     from, kept = stretch[2] - need, kept - need
     stretch[2] = from
   else
-    from = math.max(last, now + math.min(2 * tick, full - need))
+    from = math.max(last, now + math.min(2 * lasts, full - need))
     if from > last then
       given[#given + 1], kept = {last, from}, kept + from - last
     end

@@ -33,6 +33,15 @@ type demand struct {
 // exactRate is what is allowed in a second.
 const exactRate = 8000
 
+// leastUse is which part of a limit is used, at least.
+var leastUse = 0.99
+
+func init() {
+	if raceDetector { // which stalls processes, beside other tests
+		leastUse = 0.95
+	}
+}
+
 // TestExact: eight processes share limits on a real server. Together they never allow more than
 // a limit, and at least 99 % of what they can; never more also if their connections are cut.
 func TestExact(t *testing.T) {
@@ -182,7 +191,7 @@ func (d *demand) checkBucket(t *testing.T, used bool) {
 	}
 	t.Logf("%s: %d of %d, leased %d", d.name, got, possible, d.leased)
 	if used {
-		require.GreaterOrEqual(t, float64(got), 0.99*float64(possible), d.name)
+		require.GreaterOrEqual(t, float64(got), leastUse*float64(possible), d.name)
 	}
 }
 
@@ -215,6 +224,6 @@ func (d *demand) check(t *testing.T, used bool) {
 	}
 	t.Logf("%s: %d of %d, leased %d", d.name, got, possible, d.leased)
 	if used {
-		require.GreaterOrEqual(t, float64(got), 0.99*float64(possible), d.name)
+		require.GreaterOrEqual(t, float64(got), leastUse*float64(possible), d.name)
 	}
 }

@@ -111,10 +111,10 @@ func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
 	k.mu.Lock()
 	at := now.Sub(l.leases.epoch)
 	unused := k.roll(a.number(), at)
-	ask, waits, ends := int64(0), false, k.limit.ends(a.window)
+	ask, lasts, waits, ends := int64(0), time.Duration(0), false, k.limit.ends(a.window)
 	if k.number == a.number() && !k.over {
 		d.Leased, ask = k.Take(a.cost, at, ends)
-		waits = k.Asking()
+		waits, lasts = k.Asking(), k.Lasts(ask)
 	}
 	if d.Leased {
 		a.tokens = k.line.Take(a.cost)
@@ -123,7 +123,7 @@ func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
 	if ask > 0 {
-		l.refill(k, a.window, ask)
+		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts})
 	}
 	if !d.Leased {
 		return false

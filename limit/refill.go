@@ -36,6 +36,7 @@ type refill struct {
 	lease   *keyLease
 	window  window
 	n       int64
+	lasts   time.Duration // for which they are enough
 	granted int64
 	free    int64 // hits that Redis could still grant
 	tokens  lease.Stretch
@@ -43,19 +44,18 @@ type refill struct {
 }
 
 // refill asks for hits behind the callers' backs. The caller is inside.
-func (l *Limiter) refill(k *keyLease, w window, n int64) {
+func (l *Limiter) refill(r *refill) {
 	l.inside.Stay()
 	go func() {
 		defer l.inside.Leave()
 		ctx, cancel := context.WithTimeout(l.life, l.cfg.Budget)
 		defer cancel()
-		r := refill{lease: k, window: w, n: n}
-		if k.line != nil {
-			r.err = l.grantTokens(ctx, &r)
+		if r.lease.line != nil {
+			r.err = l.grantTokens(ctx, r)
 		} else {
-			r.err = l.grant(ctx, &r)
+			r.err = l.grant(ctx, r)
 		}
-		l.filled(&r)
+		l.filled(r)
 	}()
 }
 
@@ -86,7 +86,7 @@ func (l *Limiter) grantTokens(ctx context.Context, r *refill) error {
 	rule, asked := &r.lease.limit.rule, time.Since(l.leases.epoch)
 	d := newDraw("", rule, r.n, l.now(), 0)
 	d.args[4] = "lease"
-	args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(lease.Tick.Microseconds(), 10))
+	args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(max(1000, r.lasts.Microseconds()), 10))
 	numbers, err := l.eval(ctx, bucketScript, r.lease.limit.heads(0).now+r.lease.key, 5, args...)
 	if err == nil {
 		r.granted, r.free = numbers[0], numbers[1]

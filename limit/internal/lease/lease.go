@@ -79,6 +79,11 @@ func (l *Lease) want(ends time.Duration) int64 {
 	return n
 }
 
+// Lasts returns how long so many hits last.
+func (l *Lease) Lasts(n int64) time.Duration {
+	return time.Duration(float64(Tick) * float64(n) / float64(max(1, l.size)))
+}
+
 // Filled adds the hits of a refill, and notes how many Redis could still grant.
 func (l *Lease) Filled(got, free int64) {
 	l.left, l.free, l.asking = l.left+got, free, false
