@@ -81,6 +81,10 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time, lease
 	}
 	c.careful = c.careful && !counts
 	c.prepare(l, c.careful)
+	if c.careful && len(c.draws) == 0 { // leases have enough: there is nothing to look at
+		c.careful = false
+		c.prepare(l, false)
+	}
 	return !c.denied && len(c.hits)+len(c.draws) > 0
 }
 
@@ -92,7 +96,7 @@ func (c *call) prepare(l *Limiter, look bool) {
 		a.look, a.asked, a.draw = look || a.only, false, nil
 		switch {
 		case c.denied || c.each[i].RetryAfter != 0:
-		case c.leases && !a.look && a.limit.rule.leased() && a.take(l, &c.each[i], c.at):
+		case c.leases && !a.only && a.limit.rule.leased() && a.leased(l, &c.each[i], c.at):
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
 		case a.look:

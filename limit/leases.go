@@ -99,6 +99,16 @@ func (s *leaseShard) get(k leaseKey) *keyLease {
 	return s.keys[k]
 }
 
+// leased reports whether the lease of the key has decided. If the call looks first, the lease
+// has only to have enough.
+func (a *ask) leased(l *Limiter, d *Decision, now time.Time) bool {
+	if !a.look {
+		return a.take(l, d, now)
+	}
+	k := l.leases.find(a.limit, a.place.key)
+	return k != nil && k.leftIn(a.number()) >= a.cost
+}
+
 // take has the lease decide about the ask. It reports whether the lease had enough hits. If
 // not, the call asks Redis.
 func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {

@@ -232,7 +232,7 @@ func TestHitsAddUp(t *testing.T) {
 		for i := range 20 {
 			callers.Go(func() {
 				random := rand.New(rand.NewPCG(uint64(i), 5))
-				for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(time.Duration(random.Int64N(int64(time.Millisecond)))) {
+				for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Duration(random.Int64N(int64(time.Millisecond)))) {
 					var requests []Request
 					for _, limit := range limits {
 						if random.IntN(2) == 0 {

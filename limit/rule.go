@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
 // An Algorithm says which hits a limit compares with its number.
@@ -117,7 +119,7 @@ func (r *Rule) burst() int64 {
 
 // leased reports whether hits may be reserved.
 func (r *Rule) leased() bool {
-	return !r.NoLease && !r.Shadow && !r.CountDenied && r.Limit > 0 && (r.Algorithm != TokenBucket || r.refill() >= leastWindow)
+	return !r.NoLease && !r.Shadow && !r.CountDenied && r.burst() >= lease.Smallest && (r.Algorithm != TokenBucket || r.refill() >= leastWindow)
 }
 
 func (r Rule) validate() error {

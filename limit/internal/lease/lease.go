@@ -28,6 +28,9 @@ const (
 	least = 4       // hits in a refill
 	most  = 1 << 30 // hits in a tick, for a lease
 
+	// Smallest is the smallest limit that has leases.
+	Smallest = Share * least
+
 	keep   = 2  // ticks that a lease keeps hits that nobody uses
 	forget = 50 // ticks after which a lease that nobody uses is over
 	rest   = 5  // ticks without a refill after one that failed
