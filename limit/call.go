@@ -271,9 +271,9 @@ func (a *ask) judge(d *Decision) {
 		}
 		return
 	}
-	w, limit := a.window, a.limit.rule.Limit
+	limit := a.limit.rule.Limit
 	d.ResetAfter = a.resetAfter()
-	free := limit - a.now - w.share(a.before) // may not overflow: totals are far from the ends of int64, or Redis refuses them
+	free := limit - a.now - a.window.share(a.before) // may not overflow: totals are far from the ends of int64, or Redis refuses them
 	if d.Allowed = free >= 0 && (!a.look || free >= a.cost); d.Allowed {
 		d.Remaining = free
 		return

@@ -9,8 +9,8 @@ type Observer interface {
 	// made it. What it is given must not be kept or changed.
 	Decided(took time.Duration, requests []Request, result Result)
 
-	// Hits is called when n hits of the limit were counted, given back or lost, by any
-	// goroutine. n is the sum of their costs.
+	// Hits is called when something became of n hits of the limit, by any goroutine. n is
+	// the sum of their costs.
 	Hits(limit *Limit, what Hits, n int64)
 }
 
@@ -20,10 +20,10 @@ type Hits uint8
 // What may become of hits.
 const (
 	HitsCounted  Hits = iota // counted, as far as is known
-	HitsReturned             // given back, since their call was denied
+	HitsReturned             // given back, since their call was denied, or nobody used what a lease had
 	HitsLost                 // counted until their window ends, since they could not be given back, or nobody knows whether they were
-	HitsLeased               // counted in advance, for a lease: a part of those that were counted
-	HitsUnused               // in a lease when their window ended: nobody has used them
+	HitsLeased               // reserved by a lease: a part of those that were counted
+	HitsUnused               // reserved by a lease, and not used before their window ended, or before the tokens had flowed in again
 
 	// HitsKinds is how many values there are.
 	HitsKinds = 5
