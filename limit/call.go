@@ -207,7 +207,7 @@ func (a *ask) teach(d *Decision) {
 	}
 	left := a.lease.learn(a.number(), d.Remaining)
 	if d.Allowed {
-		d.Remaining += left
+		d.Remaining = min(d.Remaining+left, a.limit.rule.burst())
 	}
 }
 
@@ -287,7 +287,7 @@ func (a *ask) judge(d *Decision) {
 // lookAtTokens adds the tokens of the lease to what a look has found.
 func (a *ask) lookAtTokens(d *Decision) {
 	left := a.lease.leftIn(0)
-	if d.Remaining += left; left >= a.cost {
+	if d.Remaining = min(d.Remaining+left, a.limit.rule.burst()); left >= a.cost {
 		d.Allowed, d.RetryAfter = true, 0
 	}
 }

@@ -11,6 +11,9 @@
 // Hits of many callers on one key travel as one command (pipeline.Counters), so
 // that a hot key costs little more than a cold one.
 //
+// A limiter reserves hits on keys that are hit often, and decides about them without Redis:
+// see [Rule.NoLease].
+//
 // When Redis does not answer within the limiter's budget, each limit fails open or
 // closed, as its rule says, and the decision has the error.
 package limit

@@ -128,7 +128,7 @@ func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
 	}
 	if d.Leased {
 		a.tokens = k.line.Take(a.cost)
-		d.Remaining = k.Free()
+		d.Remaining = min(k.Free(), a.limit.rule.burst()) // what is known may be old
 	}
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)

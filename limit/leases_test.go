@@ -98,7 +98,7 @@ func TestManyCallersAtTheStart(t *testing.T) {
 		var callers sync.WaitGroup
 		for range 1000 {
 			callers.Go(func() {
-				for range 200 {
+				for range 100 {
 					r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
 					assert.True(t, r.Allowed)
 					assert.NoError(t, r.Err)
@@ -267,7 +267,7 @@ func TestHitsAddUp(t *testing.T) {
 // get more than it allows at any time, also if they leave a full one alone for a moment, and then
 // hit it much more often. They get all of it if they ask for more.
 func TestTokensOfLeases(t *testing.T) {
-	const rate, burst = 10_000, 4000 // a second
+	const rate, burst = 5000, 2000 // a second
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -285,11 +285,11 @@ func TestTokensOfLeases(t *testing.T) {
 					for j := range 5 {
 						callers.Go(func() {
 							random := rand.New(rand.NewPCG(seed, uint64(10*i+j)))
-							for time.Since(began) < 2*time.Second {
+							for time.Since(began) < 1200*time.Millisecond {
 								factor := factor
 								if phase := time.Since(began) % (600 * time.Millisecond); bursts && phase > 400*time.Millisecond {
 									time.Sleep(450*time.Millisecond - phase)
-									factor = 20
+									factor = 12
 								}
 								time.Sleep(time.Duration(random.ExpFloat64() * 15 / (factor * rate) * float64(time.Second)))
 								r := l.Allow(t.Context(), Request{Limit: bucket, Key: "k"})

@@ -109,7 +109,7 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 }
 
 // Close waits for the calls that are running, and for a budget at most until the hits of
-// denied ones are given back. Later calls are decided without Redis, with
+// denied ones, and those that leases have reserved, are given back. Later calls are decided without Redis, with
 // redislanes.ErrClosed.
 func (l *Limiter) Close() error {
 	if !l.made() {
@@ -166,13 +166,17 @@ type Request struct {
 
 // A Decision is what became of a request, or of all requests of a call.
 type Decision struct {
-	Allowed   bool
-	Limit     int64 // that of the rule
-	Remaining int64 // hits that are allowed still, at this moment; of a look with its own
+	Allowed bool
+	Limit   int64 // that of the rule
+
+	// Remaining is how many hits are allowed still, at this moment; of a look with its own.
+	// Those that this limiter has reserved are among them, those that others have reserved
+	// are not. If Leased is set, it is what the limiter knows from Redis' last replies.
+	Remaining int64
 
 	// ResetAfter is when all hits are allowed again, if there are none until then:
 	// when the window ends, of a sliding window the next one, and of a bucket when
-	// it is full.
+	// it is full. For a bucket with Leased set, it follows from Remaining.
 	ResetAfter time.Duration
 
 	// RetryAfter is when the request may be allowed, if nobody else has a hit
@@ -180,8 +184,8 @@ type Decision struct {
 	// before it in the call that have the same limit and key, is more than the limit.
 	RetryAfter time.Duration
 
-	// Leased says that the hits had been reserved by this process: Redis was not asked.
-	// Remaining is then what this process knows, which may be some hits more or fewer.
+	// Leased says that the request was allowed without Redis, since this limiter had reserved
+	// its hits.
 	Leased bool
 
 	// Near says that the request was denied without Redis, since the near cache
@@ -217,7 +221,8 @@ type Result struct {
 // Allow decides about the requests, all of them or none. It returns after the
 // budget, or at the context's end, at the latest.
 //
-// A call that is allowed takes one round trip, but for the first token bucket at a
+// A call that is allowed takes no round trip if leases decide about all of its requests (see
+// [Rule.NoLease]). Else it takes one, but for the first token bucket at a
 // server, which does not know the script yet. If it is denied, what was counted of
 // it is given back in a second one, unless the rule has CountDenied; that goes on
 // behind the caller's back if it takes longer than the budget, and is tried again until the

@@ -14,7 +14,7 @@ import (
 // a share of what remains. So nothing is over the limit for a moment, as hits of calls may be.
 //
 // KEYS[1] is the counter of a window. ARGV has how many hits are asked for, how many are
-// allowed in all, the share, and the time to live in milliseconds. The reply has how many were
+// allowed in all, the share, and the time to live in seconds. The reply has how many were
 // granted, and the counter.
 const refillText = `
 local now = math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0))
@@ -24,7 +24,7 @@ if n <= 0 then
 end
 now = redis.call("INCRBY", KEYS[1], string.format("%.0f", n))
 if redis.call("PTTL", KEYS[1]) < 0 then
-  redis.call("PEXPIRE", KEYS[1], ARGV[4])
+  redis.call("EXPIRE", KEYS[1], ARGV[4])
 end
 return {n, now}
 `
@@ -73,7 +73,7 @@ func (l *Limiter) grant(ctx context.Context, r *refill) error {
 	}
 	ttl := w.ttl(k.limit.windows(), l.cfg.Budget)
 	numbers, err := l.eval(ctx, refillScript, heads.now+k.key, 2,
-		strconv.FormatInt(r.n, 10), strconv.FormatInt(room, 10), strconv.Itoa(lease.Share), strconv.FormatInt(ttl.Milliseconds(), 10))
+		strconv.FormatInt(r.n, 10), strconv.FormatInt(room, 10), strconv.Itoa(lease.Share), strconv.FormatInt(int64(ttl/time.Second)+1, 10))
 	if err == nil {
 		r.granted, r.free = numbers[0], room-numbers[1]
 	}

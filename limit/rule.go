@@ -80,8 +80,11 @@ type Rule struct {
 	// denied hits then count against the ones after them.
 	CountDenied bool
 
-	// NoLease has each hit ask Redis. By default a process that sees many hits on a key
-	// reserves those of the next 20 ms.
+	// NoLease makes each hit ask Redis. By default a limiter that sees many hits on a key
+	// reserves those of about the next 20 ms, and decides about them without Redis. The
+	// limit is exact all the same. A process that crashes loses what it has reserved until
+	// the window ends: at most about a sixteenth of the hits that remained. Rules with
+	// CountDenied or Shadow have no leases.
 	NoLease bool
 
 	// Shadow makes the limit decide without any consequence: its decision says
