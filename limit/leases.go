@@ -66,13 +66,13 @@ func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 		return nil
 	}
 	shard, k := s.shard(hash), leaseKey{limit, key}
-	if known := shard.get(k); known != nil {
+	if known := shard.get(k); known != nil || s.n.Load() >= mostLeases {
 		return known
 	}
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	known := shard.keys[k]
-	if known == nil && s.n.Load() < mostLeases && !s.closed.Load() {
+	if known == nil && !s.closed.Load() {
 		known = &keyLease{limit: limit, key: key, number: -1 << 63}
 		if limit.rule.Algorithm == TokenBucket {
 			known.line = lease.NewLine(limit.rule.perToken())
@@ -242,9 +242,6 @@ func (s *leases) idle(l *Limiter, now time.Time) {
 				surplus, k.over = surplus+k.Left(), true
 				delete(shard.keys, name)
 				s.n.Add(-1)
-			} else if k.line != nil && k.Left() > 0 { // tokens are returned only all together
-				k.Give(surplus)
-				surplus = 0
 			}
 			back = k.appendOwed(back, l, w, surplus)
 			k.mu.Unlock()
@@ -257,14 +254,14 @@ func (s *leases) idle(l *Limiter, now time.Time) {
 	l.handBack(back)
 }
 
-// appendOwed appends the return of so many hits of the window, or of all tokens.
+// appendOwed appends the return of so many hits of the window, or tokens.
 func (k *keyLease) appendOwed(all []owed, l *Limiter, w window, n int64) []owed {
 	switch {
 	case n == 0:
 	case k.line == nil:
 		all = append(all, k.owedHits(l, w, n))
 	default:
-		for _, s := range k.line.Clear() {
+		for _, s := range k.line.Drop(n) {
 			all = append(all, k.owedTokens(l, s))
 		}
 	}

@@ -215,6 +215,25 @@ func TestCloseReturnsLeases(t *testing.T) {
 	}
 }
 
+// TestCloseWithoutRedis ends with its budget, and tells what is lost.
+func TestCloseWithoutRedis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, seen := newWorld(t), new(ledger)
+		l, err := New(w.client, Config{Observer: seen, Budget: 50 * time.Millisecond})
+		require.NoError(t, err)
+		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		atWindow(time.Hour)
+		used := warm(t, l, Request{Limit: limit, Key: "k"})
+		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		began := time.Now()
+		require.NoError(t, l.Close())
+		require.LessOrEqual(t, time.Since(began), 60*time.Millisecond)
+		hits := seen.sums()
+		require.Positive(t, hits[HitsLost])
+		require.Equal(t, used, hits[HitsCounted]-hits[HitsLost])
+	})
+}
+
 // TestHitsAddUp: what is counted is allowed, returned or unused, over many windows, with leases
 // and several limits.
 func TestHitsAddUp(t *testing.T) {

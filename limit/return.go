@@ -98,10 +98,11 @@ func (c *call) settle(l *Limiter) {
 		o := owed{of: a.limit, cost: a.cost, until: c.began.Add(a.window.left())}
 		var err error
 		if a.limit.rule.Algorithm == TokenBucket {
-			if o.until = l.leases.flowIn(a.limit, a.tokens); a.draw != nil {
+			if o.draw = c.draws[a.hit]; a.draw != nil {
 				o.until = c.began.Add(a.draw.resetAt)
+			} else {
+				o.until = l.leases.flowIn(a.limit, a.tokens)
 			}
-			o.draw = c.draws[a.hit]
 			err = o.draw.err
 		} else {
 			o.hit = c.hits[a.hit]

@@ -90,8 +90,16 @@ func (l *Line) Give(s Stretch) {
 	}
 }
 
-// Clear takes all tokens off.
-func (l *Line) Clear() (all []Stretch) {
-	all, l.stretches = l.stretches, nil
-	return all
+// Drop takes tokens off the end, of which the line must have as many, and returns them.
+func (l *Line) Drop(n int64) (dropped []Stretch) {
+	for n > 0 {
+		last := &l.stretches[len(l.stretches)-1]
+		some := min(n, last.N)
+		ahead := float64(last.N-some) * l.per
+		dropped = append(dropped, Stretch{At: last.At + time.Duration(ahead), From: last.From + int64(ahead/1000), N: some})
+		if n, last.N = n-some, last.N-some; last.N == 0 {
+			l.stretches = l.stretches[:len(l.stretches)-1]
+		}
+	}
+	return dropped
 }

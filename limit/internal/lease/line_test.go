@@ -19,10 +19,12 @@ func TestLine(t *testing.T) {
 	taken := l.Take(3)
 	require.Equal(t, Stretch{At: 12 * time.Millisecond, From: 7000, N: 3}, taken, "two, and one of the next stretch")
 	l.Give(taken)
-	require.Equal(t, []Stretch{{At: 12 * time.Millisecond, From: 7000, N: 4}}, l.Clear())
+	require.Zero(t, l.Add(Stretch{At: 30 * time.Millisecond, From: 25_000, N: 2}))
+	require.Equal(t, []Stretch{{At: 30 * time.Millisecond, From: 25_000, N: 2}, {At: 14 * time.Millisecond, From: 9000, N: 2}}, l.Drop(4))
+	require.Equal(t, []Stretch{{At: 12 * time.Millisecond, From: 7000, N: 2}}, l.stretches)
 	l.Give(taken)
-	require.EqualValues(t, 3, l.Expire(time.Second))
-	require.Empty(t, l.Clear())
+	require.EqualValues(t, 5, l.Expire(time.Second))
+	require.Empty(t, l.stretches)
 }
 
 // TestLineIsNeverLate: whatever is added, taken, given back and expires, no token that is left
@@ -36,7 +38,7 @@ func TestLineIsNeverLate(t *testing.T) {
 		for range 300 {
 			at += time.Duration(r.IntN(10)) * time.Millisecond
 			left -= l.Expire(at)
-			switch r.IntN(3) {
+			switch r.IntN(4) {
 			case 0:
 				s := Stretch{At: max(end, at) + time.Duration(r.IntN(20))*time.Millisecond, N: 1 + r.Int64N(30)}
 				end = s.At + time.Duration(s.N)*per
@@ -52,6 +54,10 @@ func TestLineIsNeverLate(t *testing.T) {
 					out = out[:len(out)-1]
 					l.Give(s)
 					left += s.N
+				}
+			case 3:
+				for _, s := range l.Drop(r.Int64N(1 + left/4)) {
+					left -= s.N
 				}
 			}
 			sum := int64(0)
