@@ -150,7 +150,7 @@ func TestIdleLease(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Zero(t, l.leases.n.Load())
 		require.False(t, l.leases.tending.Load())
-		used += warm(t, l, Request{Limit: limit, Key: "k"})
+		warm(t, l, Request{Limit: limit, Key: "k"})
 		require.EqualValues(t, 1, l.leases.n.Load(), "it has one again")
 	})
 }
