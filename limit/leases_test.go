@@ -98,7 +98,7 @@ func TestManyCallersAtTheStart(t *testing.T) {
 		var callers sync.WaitGroup
 		for range 1000 {
 			callers.Go(func() {
-				for range 100 {
+				for range 60 {
 					r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
 					assert.True(t, r.Allowed)
 					assert.NoError(t, r.Err)

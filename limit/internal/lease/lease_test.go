@@ -215,3 +215,25 @@ func TestIdle(t *testing.T) {
 	require.Zero(t, surplus)
 	require.True(t, over)
 }
+
+// TestRefillsAreFew: a key that is hit 2,500 times a second or more needs at most 0.03 refills
+// for each hit.
+func TestRefillsAreFew(t *testing.T) {
+	for _, rate := range []int64{2500, 10_000, 1_000_000} {
+		var l Lease
+		l.Next(100 * rate)
+		r := rand.New(rand.NewPCG(1, 2))
+		refills, hits, at := 0, 0, 0.0
+		for at < 1 {
+			at += r.ExpFloat64() / float64(rate)
+			hits++
+			_, ask := l.Take(1, time.Duration(at*float64(time.Second)), 10*time.Second)
+			if ask > 0 {
+				refills++
+				l.Filled(ask, 100*rate)
+			}
+		}
+		require.Less(t, float64(refills)/float64(hits), 0.03, "%d hits a second", rate)
+		t.Log(rate, float64(refills)/float64(hits))
+	}
+}
