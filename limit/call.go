@@ -40,6 +40,7 @@ type ask struct {
 	before  int64         // hits in the window before
 	draw    *draw         // of a token bucket, which has no hits
 	lease   *keyLease     // of the key, if it has one
+	fills   int64         // how many refills it had before
 	tokens  lease.Stretch // of a bucket, that were taken from the lease
 	reads   [2]*draw      // of a look at windows, which counts nothing: this one, and the one before
 }
@@ -205,9 +206,9 @@ func (a *ask) teach(d *Decision) {
 	if a.lease == nil || a.look {
 		return
 	}
-	left := a.lease.learn(a.number(), d.Remaining)
+	free := a.lease.learn(a.number(), d.Remaining, a.fills)
 	if d.Allowed {
-		d.Remaining = min(d.Remaining+left, a.limit.rule.burst())
+		d.Remaining = min(free, a.limit.rule.burst())
 	}
 }
 

@@ -123,6 +123,7 @@ func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
 	unused := k.roll(a.number(), at)
 	ask, lasts, waits, ends := int64(0), time.Duration(0), false, k.limit.ends(a.window)
 	if k.number == a.number() && !k.over {
+		a.fills = k.Fills()
 		d.Leased, ask = k.Take(a.cost, at, ends)
 		waits, lasts = k.Asking(), k.Lasts(ask)
 	}
@@ -175,15 +176,16 @@ func (k *keyLease) giveBack(a *ask, leased bool) (ok bool) {
 	return k.line == nil && k.Offer(a.cost, k.limit.ends(a.window))
 }
 
-// learn notes how many hits Redis could still grant. It returns how many the lease has.
-func (k *keyLease) learn(number, free int64) (left int64) {
+// learn notes how many hits Redis could still grant. It returns how many are free, with those
+// of the lease.
+func (k *keyLease) learn(number, free, fills int64) int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.number != number {
-		return 0
+		return free
 	}
-	k.Learn(free)
-	return k.Left()
+	k.Learn(free, fills)
+	return k.Free()
 }
 
 // leftIn returns how many hits the lease has in the window.

@@ -11,6 +11,8 @@ type Lease struct {
 	early  bool  // the refill was asked for while there were hits left
 	dry    bool  // they did not last until it came
 	pause  int64 // no refill before this tick
+	fills  int64 // how many refills there were
+	taught bool  // a reply has come since the refill was asked for
 
 	tick int64 // of the last hit
 	hits int64 // in it
@@ -47,7 +49,7 @@ func (l *Lease) Take(cost int64, at, ends time.Duration) (ok bool, ask int64) {
 		l.dry = true
 	}
 	if want := l.want(ends); !l.asking && l.left < (want+3)/4 && l.tick >= l.pause {
-		l.asking, l.early = true, l.left > 0
+		l.asking, l.early, l.taught = true, l.left > 0, false
 		return ok, want - l.left
 	}
 	return ok, 0
@@ -89,7 +91,10 @@ func (l *Lease) Lasts(n int64) time.Duration {
 
 // Filled adds the hits of a refill, and notes how many Redis could still grant.
 func (l *Lease) Filled(got, free int64) {
-	l.left, l.free, l.asking = l.left+got, free, false
+	if l.taught { // which of the two is older is not known
+		free = min(free, l.free)
+	}
+	l.left, l.free, l.asking, l.fills = l.left+got, free, false, l.fills+1
 	if l.dry && got > 0 {
 		l.size = min(2*l.size, most)
 	}
@@ -99,8 +104,18 @@ func (l *Lease) Filled(got, free int64) {
 // Failed ends a refill that failed. The next one is asked for after a while.
 func (l *Lease) Failed() { l.asking, l.dry, l.pause = false, false, l.tick+rest }
 
-// Learn notes how many hits Redis could still grant, as another reply has said.
-func (l *Lease) Learn(free int64) { l.free = free }
+// Fills returns how many refills there were.
+func (l *Lease) Fills() int64 { return l.fills }
+
+// Learn notes how many hits Redis could still grant, as the reply to a hit has said. fills is
+// what Fills was before the hit.
+func (l *Lease) Learn(free, fills int64) {
+	l.taught = true
+	if fills != l.fills { // which of the two is older is not known
+		free = min(free, l.Free()-l.left)
+	}
+	l.free = free
+}
 
 // Lose takes hits off that nobody may use any more.
 func (l *Lease) Lose(n int64) { l.left -= n }
@@ -131,7 +146,7 @@ func (l *Lease) Left() int64 { return l.left }
 // used in this one.
 func (l *Lease) Next(limit int64) (unused int64) {
 	unused = l.left
-	*l = Lease{free: limit, pause: l.pause, tick: l.tick, hits: l.hits, size: l.size}
+	*l = Lease{free: limit, pause: l.pause, fills: l.fills, tick: l.tick, hits: l.hits, size: l.size}
 	return unused
 }
 

@@ -77,7 +77,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 				}
 				if !ok {
 					ok = s.hit()
-					l.Learn(s.limit - s.counted)
+					l.Learn(s.limit-s.counted, l.Fills())
 				} else if r.IntN(10) == 0 { // another limit denies the call
 					l.Give(1)
 					ok = false
@@ -235,5 +235,33 @@ func TestRefillsAreFew(t *testing.T) {
 		}
 		require.Less(t, float64(refills)/float64(hits), 0.03, "%d hits a second", rate)
 		t.Log(rate, float64(refills)/float64(hits))
+	}
+}
+
+// TestWhatIsFree: of a hit and a refill at the same time, the replies may come in any order.
+func TestWhatIsFree(t *testing.T) {
+	for name, c := range map[string]struct{ refill, hit int64 }{ // what the replies say
+		"the refill was first": {refill: 900, hit: 400}, "the hit was first": {refill: 400, hit: 500},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, order := range []bool{false, true} {
+				var l Lease
+				l.Next(1000)
+				for range 9 {
+					l.Take(1, 0, 0)
+				}
+				_, ask := l.Take(1, 0, time.Second)
+				require.NotZero(t, ask)
+				fills := l.Fills()
+				if order {
+					l.Filled(100, c.refill)
+					l.Learn(c.hit, fills)
+				} else {
+					l.Learn(c.hit, fills)
+					l.Filled(100, c.refill)
+				}
+				require.EqualValues(t, 500, l.Free())
+			}
+		})
 	}
 }
