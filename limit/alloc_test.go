@@ -13,8 +13,15 @@ import (
 )
 
 // TestDecisionAllocatesItsResult gates the hot path: of a call that is allowed, only
-// the decisions are allocated, whether it is of one limit or of five on three nodes.
+// the decisions are allocated, whether it is of one limit or of five on three nodes, and
+// whether Redis decides or leases do.
 func TestDecisionAllocatesItsResult(t *testing.T) {
+	testAllocations(t, true, []Algorithm{FixedWindow, FixedWindow, FixedWindow, SlidingWindow, SlidingWindow})
+	testAllocations(t, false, []Algorithm{TokenBucket, FixedWindow, FixedWindow, SlidingWindow, TokenBucket})
+}
+
+// testAllocations is TestDecisionAllocatesItsResult for calls of the first limit, and of all five.
+func testAllocations(t *testing.T, noLease bool, algorithms []Algorithm) {
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	client, err := cluster.Config{}.New(t.Context(), real.Addrs())
 	require.NoError(t, err)
@@ -29,8 +36,8 @@ func TestDecisionAllocatesItsResult(t *testing.T) {
 	}
 	require.Len(t, nodes, 3)
 	var requests []Request
-	for i, a := range []Algorithm{FixedWindow, FixedWindow, FixedWindow, SlidingWindow, SlidingWindow} {
-		of, err := l.Limit(Rule{Name: fmt.Sprint("n", i), Limit: 1_000_000_000, Window: time.Hour, Algorithm: a})
+	for i, a := range algorithms {
+		of, err := l.Limit(Rule{Name: fmt.Sprint("n", i), Limit: 1_000_000_000, Window: time.Hour, Algorithm: a, NoLease: noLease})
 		require.NoError(t, err)
 		requests = append(requests, Request{Limit: of, Key: tags[i] + "user"})
 	}
@@ -42,20 +49,29 @@ func TestDecisionAllocatesItsResult(t *testing.T) {
 		"without an end": context.Background(), "that ends sooner": sooner, "that can be cancelled": cancellable,
 	} {
 		for _, n := range []int{1, 5} {
-			t.Run(fmt.Sprint(n, " limits, a context ", name), func(t *testing.T) {
+			t.Run(fmt.Sprint(n, " limits, without leases: ", noLease, ", a context ", name), func(t *testing.T) {
+				leased := 0
 				decide := func() {
-					if r := l.Allow(ctx, requests[:n]...); !r.Allowed || r.Err != nil {
+					r := l.Allow(ctx, requests[:n]...)
+					if !r.Allowed || r.Err != nil {
 						t.Fatal(r.Err)
 					}
+					if r.Leased {
+						leased++
+					}
 				}
-				for range 200 {
+				for range 2000 {
 					decide()
 				}
+				leased = 0
 				most := 1.0
 				if raceDetector {
 					most = 100
 				}
 				require.LessOrEqual(t, testing.AllocsPerRun(500, decide), most)
+				if !noLease {
+					require.Greater(t, leased, 400)
+				}
 			})
 		}
 	}

@@ -51,7 +51,7 @@ func TestAllowAtMost(t *testing.T) {
 					}
 				}
 				require.Greater(t, min(whole, part, none), 5)
-				require.Equal(t, [3]int64{counted, 0, 0}, seen.sums())
+				require.Equal(t, [HitsKinds]int64{counted, 0, 0}, seen.sums())
 			})
 		})
 	}

@@ -90,6 +90,15 @@ func (b *backlog) keep(o owed) bool {
 	return true
 }
 
+// offer gives back now what was not tried before. What Redis refuses is kept.
+func (b *backlog) offer(all []owed) {
+	for _, o := range b.try(all) {
+		if !b.keep(o) {
+			b.tell(o.of, HitsLost, o.cost)
+		}
+	}
+}
+
 // run tries until nothing is left.
 func (b *backlog) run() {
 	pause := minOwedPause

@@ -15,10 +15,13 @@ import "github.com/redislanes/redislanes/pipeline"
 // KEYS[1] holds numbers: the end of what is taken, the length of a token, and the beginning
 // and end of each stretch that was given back. ARGV has the length of a token, the burst, the
 // cost (negative: to give back), the time (empty: the server's), and where the stretch begins
-// that is given back, or "last" for what was taken last, "look" to leave the bucket as it is, or
-// "charge" to take the tokens also if there are too few. The reply has whether the hit is
-// allowed, how many tokens are left, when it may be allowed (after a charge: one token), when the
-// bucket is full, both from now, and where the stretch begins that was taken.
+// that is given back, or "last" for what was taken last, "look" to leave the bucket as it is,
+// "charge" to take the tokens also if there are too few, or "lease" to take as many tokens
+// as there are, up to the cost, but only a part of those that are left: one in ARGV[6]. They are
+// to last for ARGV[7] microseconds, so their stretch lies ahead, if there is room. The reply has
+// whether the hit is allowed, or how many tokens a lease gets; how many are left; when the hit
+// may be allowed (after a charge: one token), or the stretch of a lease begins; when the bucket
+// is full, both from now; and where the stretch begins that was taken.
 //
 // After a charge, more may be taken than a full bucket has. KEYS[1] then also holds by how much,
 // as debt=number. Without it, the end of what is taken is no later than that of an empty bucket.
@@ -59,7 +62,23 @@ if stored then
   end
 end
 
-local from, allowed, retry = now, 1, 0
+-- At most eight stretches are kept. Two that are joined are taken to follow one
+-- another, which makes the later one end earlier.
+local function join(i)
+  given[i][2] = math.min(given[i][2] + given[i + 1][2] - given[i + 1][1], last)
+  table.remove(given, i + 1)
+end
+local function trim()
+  while #given > 8 do
+    local nearest = 1
+    for i = 2, #given - 1 do
+      if given[i + 1][1] - given[i][2] < given[nearest + 1][1] - given[nearest][2] then nearest = i end
+    end
+    join(nearest)
+  end
+end
+
+local from, granted, ahead = now, 1, 0
 if cost < 0 then
   local began = tonumber(ARGV[5]) or last - need
   from = math.max(began, now)
@@ -68,23 +87,11 @@ if cost < 0 then
     given[#given + 1] = {from, to}
     table.sort(given, function(a, b) return a[1] < b[1] end)
   end
-  -- At most eight stretches are kept. Two that are joined are taken to follow one
-  -- another, which makes the later one end earlier.
-  local function join(i)
-    given[i][2] = math.min(given[i][2] + given[i + 1][2] - given[i + 1][1], last)
-    table.remove(given, i + 1)
-  end
   local i = 1
   while i < #given do
     if given[i + 1][1] <= given[i][2] + 1 then join(i) else i = i + 1 end
   end
-  while #given > 8 do
-    local nearest = 1
-    for i = 2, #given - 1 do
-      if given[i + 1][1] - given[i][2] < given[nearest + 1][1] - given[nearest][2] then nearest = i end
-    end
-    join(nearest)
-  end
+  trim()
   local top = given[#given]
   if top and top[2] >= last - 1 then
     last = last - (top[2] - top[1])
@@ -94,6 +101,32 @@ if cost < 0 then
   for _, stretch in ipairs(given) do
     kept = kept + stretch[2] - stretch[1]
   end
+elseif ARGV[5] == "lease" then
+  local room, lasts = now + full - last, tonumber(ARGV[7])
+  granted = math.min(cost, math.floor((room + kept + 0.5) / per / tonumber(ARGV[6])))
+  local stretch
+  for i = #given, 1, -1 do -- the end of one that was given back, if enough of it is far ahead
+    local fits = math.floor((given[i][2] - math.max(given[i][1], now + 1000)) / per)
+    if not stretch and given[i][2] >= now + lasts and 2 * fits >= granted then
+      stretch, granted = given[i], math.min(granted, fits)
+    end
+  end
+  if not stretch then granted = math.min(granted, math.floor(room / per)) end
+  need = granted * per
+  if granted < 1 then
+    granted = 0
+  elseif stretch then
+    from, kept = stretch[2] - need, kept - need
+    stretch[2] = from
+  else
+    from = math.max(last, now + math.min(2 * lasts, full - need))
+    if from > last then
+      given[#given + 1], kept = {last, from}, kept + from - last
+    end
+    last = from + need
+    trim()
+  end
+  ahead = math.floor(from - now)
 else
   local missing = need - (now + full - last) - kept
   if missing > 0.5 and not charge then
@@ -125,7 +158,7 @@ else
     last = math.min(last, now + full + 3e15) -- a hundred years of debt
   end
   if missing > 0.5 then
-    allowed, retry = 0, math.ceil(per + last - now - full)
+    granted, ahead = 0, math.ceil(per + last - now - full)
   end
 end
 
@@ -141,7 +174,7 @@ else
   end
   redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
 end
-return {allowed, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), retry, math.ceil(last - now), math.floor(from)}
+return {granted, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), ahead, math.ceil(last - now), math.floor(from)}
 `
 
 var bucketScript = pipeline.NewScript(runOnce(bucketText))

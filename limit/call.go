@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/redislanes/redislanes/limit/internal/lease"
 	"github.com/redislanes/redislanes/pipeline"
 )
 
@@ -13,8 +14,10 @@ type call struct {
 	hits    []pipeline.Hit
 	draws   []*draw // of token buckets
 	each    []Decision
-	denied  bool // by a limit that is not in the shadow
-	careful bool // a key of it was over its limit before: look, then count
+	denied  bool      // by a limit that is not in the shadow
+	careful bool      // a key of it was over its limit before: look, then count
+	leases  bool      // may decide: the limiter is not closed
+	at      time.Time // in whose windows it is
 	began   time.Time
 	costs   map[place]int64 // of a call of many requests, by key
 }
@@ -29,30 +32,27 @@ type ask struct {
 	window  window
 	asked   bool // Redis is
 	place   place
-	local   *localBucket // that tokens were taken from
-	hit     int          // its first one in hits; a sliding window's second one is of the window before
-	counted bool         // the first one was, as far as is known
-	owed    bool         // it is given back: hit says where in hits, or in draws
-	crowded bool         // denied because of hits that were given back since
-	now     int64        // hits in the window, with this one
-	before  int64        // hits in the window before
-	draw    *draw        // of a token bucket, which has no hits
-	reads   [2]*draw     // of a look at windows, which counts nothing: this one, and the one before
+	local   *localBucket  // that tokens were taken from
+	hit     int           // its first one in hits; a sliding window's second one is of the window before
+	counted bool          // the first one was, as far as is known
+	owed    bool          // it is given back: hit says where in hits, or in draws
+	crowded bool          // denied because of hits that were given back since
+	now     int64         // hits in the window, with this one
+	before  int64         // hits in the window before
+	draw    *draw         // of a token bucket, which has no hits
+	lease   *keyLease     // of the key, if it has one
+	fills   int64         // how many refills it had before
+	tokens  lease.Stretch // of a bucket, that were taken from the lease
+	reads   [2]*draw      // of a look at windows, which counts nothing: this one, and the one before
 }
 
-// number returns the number of the window in the key; a bucket has one key for
-// ever.
-func (a *ask) number() int64 {
-	if a.limit.rule.Algorithm == TokenBucket {
-		return 0
-	}
-	return a.window.number
-}
+// number returns the number of the window in the key.
+func (a *ask) number() int64 { return a.limit.number(a.window) }
 
 // begin prepares the hits. It reports whether there are any: not if the call is
 // decided already.
-func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool {
-	c.asks, c.denied, c.careful, c.began = c.asks[:0], false, false, began
+func (c *call) begin(l *Limiter, requests []Request, now, began time.Time, leases bool) bool {
+	c.asks, c.denied, c.careful, c.leases, c.at, c.began = c.asks[:0], false, false, leases, now, began
 	counts := false
 	for i, r := range requests {
 		d := &c.each[i]
@@ -82,23 +82,28 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time) bool 
 		c.asks = append(c.asks, a)
 	}
 	c.careful = c.careful && !counts
-	c.prepare(l, false)
+	c.prepare(l, c.careful)
+	if c.careful && len(c.draws) == 0 { // leases have enough: there is nothing to look at
+		c.careful = false
+		c.prepare(l, false)
+	}
 	return len(c.hits)+len(c.draws) > 0
 }
 
-// prepare makes the hits and draws, for a call that is denied only those of charges. With
-// look, they count nothing.
+// prepare makes the hits and draws, unless leases decide; for a call that is denied only those
+// of charges. With look, they count nothing.
 func (c *call) prepare(l *Limiter, look bool) {
 	c.hits, c.draws = c.hits[:0], c.draws[:0]
 	for i := range c.asks {
 		a := &c.asks[i]
-		a.look = look || a.only
+		a.look, a.asked, a.draw = look || a.only, false, nil
 		switch {
 		case c.denied && !a.charge || c.each[i].RetryAfter != 0:
+		case c.leases && !a.only && !a.charge && a.limit.rule.leased() && a.leased(l, &c.each[i], c.at):
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
 		case a.look:
-			c.addReads(a)
+			c.addReads(l, a)
 		default:
 			c.addHits(&l.cfg, a)
 		}
@@ -142,6 +147,7 @@ func (c *call) addDraw(l *Limiter, a *ask) {
 	d := newDraw(a.place.String(), &a.limit.rule, a.cost, l.now(), 0)
 	if a.look {
 		d.look()
+		a.lease = l.leases.find(a.limit, a.place.key)
 	}
 	if a.charge {
 		d.charge()
@@ -161,19 +167,16 @@ func (c *call) refuse(err error) {
 
 func (c *call) addHits(cfg *Config, a *ask) {
 	a.asked, a.hit = true, len(c.hits)
-	windows := 1
-	if a.limit.rule.Algorithm == SlidingWindow {
-		windows = 2
-	}
-	c.hits = append(c.hits, pipeline.Hit{Prefix: a.place.head, Key: a.place.key, By: a.cost, TTL: a.window.ttl(windows, cfg.Budget)})
-	if windows == 2 { // INCRBY 0 reads, and merges with the hits of others
+	c.hits = append(c.hits, a.limit.hit(a.window, a.place.key, a.cost, cfg.Budget))
+	if a.limit.windows() == 2 { // INCRBY 0 reads, and merges with the hits of others
 		c.hits = append(c.hits, pipeline.Hit{Prefix: a.limit.heads(a.window.number).before, Key: a.place.key, TTL: a.window.ttl(1, cfg.Budget)})
 	}
 }
 
 // addReads is addHits for a look, which writes nothing.
-func (c *call) addReads(a *ask) {
+func (c *call) addReads(l *Limiter, a *ask) {
 	a.asked, a.reads = true, [2]*draw{{key: a.place.String(), get: true}}
+	a.lease = l.leases.find(a.limit, a.place.key)
 	c.draws = append(c.draws, a.reads[0])
 	if a.limit.rule.Algorithm == SlidingWindow {
 		a.reads[1] = &draw{key: a.limit.heads(a.window.number).before + a.place.key, get: true}
@@ -197,9 +200,21 @@ func (c *call) decide(l *Limiter) {
 			}
 		} else {
 			a.judge(d)
+			a.teach(d)
 		}
 		d.counted = a.counted
 		c.denied = c.denied || !d.Allowed && !rule.Shadow
+	}
+}
+
+// teach tells the lease of the key what Redis has said. The hits of the lease are free, too.
+func (a *ask) teach(d *Decision) {
+	if a.lease == nil || a.look {
+		return
+	}
+	free := a.lease.learn(a.number(), d.Remaining, a.fills)
+	if d.Allowed {
+		d.Remaining = min(free, a.limit.rule.burst())
 	}
 }
 
@@ -209,7 +224,7 @@ func (c *call) tell(l *Limiter) {
 		return
 	}
 	for i := range c.asks {
-		if a := &c.asks[i]; a.counted {
+		if a := &c.asks[i]; a.counted && !c.each[i].Leased {
 			l.tell(a.limit, HitsCounted, a.cost)
 		}
 	}
@@ -244,6 +259,9 @@ func (c *call) failure(a *ask) error {
 // failedLook is failure for a look.
 func (a *ask) failedLook() error {
 	a.now, a.before = max(0, a.reads[0].total), 0
+	if a.lease != nil {
+		a.now -= min(a.now, a.lease.leftIn(a.number()))
+	}
 	if err := a.reads[0].err; err != nil || a.reads[1] == nil {
 		return err
 	}
@@ -255,14 +273,14 @@ func (a *ask) failedLook() error {
 func (a *ask) judge(d *Decision) {
 	if b := a.draw; b != nil {
 		d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter, d.from = b.allowed, b.remaining, b.retryAt, b.resetAt, b.from
+		if a.look && a.lease != nil {
+			a.lookAtTokens(d)
+		}
 		return
 	}
-	w, limit := a.window, a.limit.rule.Limit
-	d.ResetAfter = w.left()
-	if a.limit.rule.Algorithm == SlidingWindow {
-		d.ResetAfter += w.length
-	}
-	free := limit - a.now - w.share(a.before) // may not overflow: totals are far from the ends of int64, or Redis refuses them
+	limit := a.limit.rule.Limit
+	d.ResetAfter = a.resetAfter()
+	free := limit - a.now - a.window.share(a.before) // may not overflow: totals are far from the ends of int64, or Redis refuses them
 	if d.Allowed = free >= 0 && (!a.look || free >= a.cost); d.Allowed {
 		d.Remaining = free
 		return
@@ -271,6 +289,19 @@ func (a *ask) judge(d *Decision) {
 		free += a.cost // it is taken back
 	}
 	d.Remaining, d.RetryAfter = max(0, free), a.retryAfter(limit)
+}
+
+// lookAtTokens adds the tokens of the lease to what a look has found.
+func (a *ask) lookAtTokens(d *Decision) {
+	left := a.lease.leftIn(0)
+	if d.Remaining = min(d.Remaining+left, a.limit.rule.burst()); left >= a.cost {
+		d.Allowed, d.RetryAfter = true, 0
+	}
+}
+
+// resetAfter returns when no hit of this window counts any more.
+func (a *ask) resetAfter() time.Duration {
+	return a.window.left() + time.Duration(a.limit.windows()-1)*a.window.length
 }
 
 // retryAfter returns when the hits of others leave room for this one, which is
@@ -324,7 +355,7 @@ func (c *call) result() Result {
 		switch a := &c.asks[i]; {
 		case a.limit != nil && a.limit.rule.Shadow, c.denied && d.Allowed:
 			continue
-		case !a.asked && d.Err == nil && d.RetryAfter == 0: // the call was denied before
+		case !a.asked && !d.Leased && d.Err == nil && d.RetryAfter == 0: // the call was denied before
 			continue
 		}
 		if d.Err != nil && first == nil {

@@ -278,7 +278,7 @@ func TestLost(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return sure.holders(t, "k") == 0 }, soonEnough, often)
 	hold.Release()
-	require.Equal(t, [3]int64{1, 0, 1}, seen.sums(), "counted, returned, lost")
+	require.Equal(t, [HitsKinds]int64{1, 0, 1}, seen.sums(), "counted, returned, lost")
 }
 
 // TestServerWithoutMemory: a hold that the servers have forgotten takes a place again, unless
@@ -335,7 +335,7 @@ func TestCloseReleases(t *testing.T) {
 		require.True(t, isLost(hold))
 		hold.Release()
 	}
-	require.Equal(t, [3]int64{3, 3, 0}, seen.sums())
+	require.Equal(t, [HitsKinds]int64{3, 3, 0}, seen.sums())
 	next := limiterAt(t, cluster.Config{}, patient, addrs).mustHold(t, open.rule)
 	require.Zero(t, next.holders(t, "k"))
 	hold, d := open.Acquire(t.Context(), "k")

@@ -17,6 +17,9 @@
 // A [Concurrency] limits how many holders a key has at a time. [Limiter.AllowAtMost] grants
 // as many hits as fit, and [Limiter.Reset] forgets the hits of a key.
 //
+// A limiter reserves hits on keys that are hit often, and decides about them without Redis:
+// see [Rule.NoLease].
+//
 // When Redis does not answer within the limiter's budget, each limit fails open or
 // closed, as its rule says, and the decision has the error.
 package limit

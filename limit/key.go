@@ -1,6 +1,11 @@
 package limit
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+
+	"github.com/redislanes/redislanes/pipeline"
+)
 
 // A place is a key in Redis: what the keys of a limit's window begin with, and what
 // the user has said. The window comes first, so that no two keys can be the same.
@@ -30,3 +35,32 @@ func (l *Limit) headOf(number int64) string {
 
 // made reports whether a Limiter has made the limit.
 func (l *Limit) made() bool { return l != nil && l.head != "" }
+
+// windows returns how many windows a hit needs to be counted in, or to be read from.
+func (l *Limit) windows() int {
+	if l.rule.Algorithm == SlidingWindow {
+		return 2
+	}
+	return 1
+}
+
+// number returns the number of the window in the key. A bucket has one key for ever.
+func (l *Limit) number(w window) int64 {
+	if l.rule.Algorithm == TokenBucket {
+		return 0
+	}
+	return w.number
+}
+
+// ends returns when the window of a lease ends. That of a bucket does not.
+func (l *Limit) ends(w window) time.Duration {
+	if l.rule.Algorithm == TokenBucket {
+		return mostWindow
+	}
+	return w.left()
+}
+
+// hit returns a hit on the key, or a return of hits.
+func (l *Limit) hit(w window, key string, by int64, budget time.Duration) pipeline.Hit {
+	return pipeline.Hit{Prefix: l.heads(w.number).now, Key: key, By: by, TTL: w.ttl(l.windows(), budget)}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,7 @@ type Limiter struct {
 	cfg      Config
 	counters *pipeline.Counters
 	near     *near
+	leases   *leases
 	local    *local
 	calls    sync.Pool // of *call
 	scripted sync.Pool // of *pipeline.Pipeline
@@ -97,6 +99,7 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 		c.Prefix = defaultPrefix
 	}
 	l := &Limiter{cfg: c, counters: pipeline.NewCounters(client, pipeline.CountersConfig{}), near: newNear(max(0, c.NearCache)), local: newLocal(c.Instances)}
+	l.leases = newLeases()
 	l.life, l.end = context.WithCancel(context.Background())
 	l.backlog = backlog{tell: l.tell, closed: make(chan struct{})}
 	l.backlog.give = func(hits []pipeline.Hit, draws []*draw) { l.giveBack(context.Background(), hits, draws) }
@@ -108,8 +111,10 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 }
 
 // Close waits for the calls that are running, and for a budget at most until the hits of
-// denied ones are given back. Then it releases the holds that are left, for a budget at most.
-// Later calls are decided without Redis, with redislanes.ErrClosed.
+// Close waits for the calls that are running, and for a budget at most until the hits of
+// denied ones, and those that leases have reserved, are given back. Then it releases the holds
+// that are left, for a budget at most. Later calls are decided without Redis, with
+// redislanes.ErrClosed.
 func (l *Limiter) Close() error {
 	if !l.made() {
 		return errNotMade
@@ -133,6 +138,7 @@ func (l *Limiter) made() bool { return l != nil && l.counters != nil }
 type Limit struct {
 	rule   Rule
 	head   string // of all its keys
+	salt   uint64 // of its keys' hashes
 	recent atomic.Pointer[heads]
 }
 
@@ -146,7 +152,7 @@ func (l *Limiter) Limit(r Rule) (*Limit, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
-	return &Limit{rule: r, head: l.cfg.Prefix + r.Name + ":"}, nil
+	return &Limit{rule: r, head: l.cfg.Prefix + r.Name + ":", salt: rand.Uint64()}, nil
 }
 
 // Rule returns the limit's settings.
@@ -171,19 +177,27 @@ type Request struct {
 
 // A Decision is what became of a request, or of all requests of a call.
 type Decision struct {
-	Allowed   bool
-	Limit     int64 // that of the rule
-	Remaining int64 // hits that are allowed still, at this moment; of a look with its own
+	Allowed bool
+	Limit   int64 // that of the rule
+
+	// Remaining is how many hits are allowed still, at this moment; of a look with its own.
+	// Those that this limiter has reserved are among them, those that others have reserved
+	// are not. If Leased is set, it is what the limiter knows from Redis' last replies.
+	Remaining int64
 
 	// ResetAfter is when all hits are allowed again, if there are none until then:
 	// when the window ends, of a sliding window the next one, and of a bucket when
-	// it is full.
+	// it is full. For a bucket with Leased set, it follows from Remaining.
 	ResetAfter time.Duration
 
 	// RetryAfter is when the request may be allowed, if nobody else has a hit
 	// until then: 0 if it was, and [Never] if its cost, with those of the requests
 	// before it in the call that have the same limit and key, is more than the limit.
 	RetryAfter time.Duration
+
+	// Leased says that the request was allowed without Redis, since this limiter had reserved
+	// its hits.
+	Leased bool
 
 	// Near says that the request was denied without Redis, since the near cache
 	// remembers that its key is over the limit.
@@ -220,7 +234,8 @@ type Result struct {
 // Allow decides about the requests, all of them or none. It returns after the
 // budget, or at the context's end, at the latest.
 //
-// A call that is allowed takes one round trip, but for the first token bucket at a
+// A call that is allowed takes no round trip if leases decide about all of its requests (see
+// [Rule.NoLease]). Else it takes one, but for the first token bucket at a
 // server, which does not know the script yet. If it is denied, what was counted of
 // it is given back in a second one, unless the rule has CountDenied; that goes on
 // behind the caller's back if it takes longer than the budget, and is tried again until the
@@ -251,7 +266,7 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 	switch {
 	case ctx == nil:
 		c.refuse(errNilContext)
-	case !c.begin(l, requests, now, began): // it is decided already
+	case !c.begin(l, requests, now, began, entered): // it is decided already
 	case !entered:
 		c.fail(errClosed)
 	default:
@@ -293,7 +308,9 @@ func (l *Limiter) decide(ctx context.Context, c *call) (owes bool) {
 	if c.careful && l.looksDenied(ctx, c) {
 		return false
 	}
-	l.askInTime(ctx, c)
+	if len(c.hits)+len(c.draws) > 0 { // else leases have decided, after a look
+		l.askInTime(ctx, c)
+	}
 	c.decide(l)
 	c.tell(l)
 	return c.owes(l)
@@ -301,7 +318,6 @@ func (l *Limiter) decide(ctx context.Context, c *call) (owes bool) {
 
 // looksDenied asks without counting, and reports whether the call is decided by that.
 func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
-	c.prepare(l, true)
 	l.askInTime(ctx, c)
 	if c.looksDenied() {
 		c.decide(l)

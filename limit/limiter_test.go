@@ -251,7 +251,7 @@ func TestTakenBackLater(t *testing.T) {
 		time.Sleep(time.Second)
 		require.EqualValues(t, 1, l.count(t, none, "k"))
 		require.Zero(t, l.count(t, many, "k"))
-		require.Equal(t, [3]int64{4, 3, 0}, seen.sums())
+		require.Equal(t, [HitsKinds]int64{4, 3, 0}, seen.sums())
 	})
 }
 

@@ -11,9 +11,9 @@ type Observer interface {
 	// TTL of the ConcurrencyRule.
 	Decided(took time.Duration, requests []Request, result Result)
 
-	// Hits is called when n hits of the limit were counted, given back or lost, by any
-	// goroutine. n is the sum of their costs. Places of a Concurrency are hits, too: counted
-	// when they are taken, and returned, or lost, when they are no longer held.
+	// Hits is called when something became of n hits of the limit, by any goroutine. n is
+	// the sum of their costs. Places of a Concurrency are hits, too: counted when they are
+	// taken, and returned, or lost, when they are no longer held.
 	Hits(limit *Limit, what Hits, n int64)
 }
 
@@ -23,13 +23,18 @@ type Hits uint8
 // What may become of hits.
 const (
 	HitsCounted  Hits = iota // counted, as far as is known
-	HitsReturned             // given back, since their call was denied, or they were fewer than reserved
+	HitsReturned             // given back, since their call was denied, they were fewer than reserved, or nobody used what a lease had
 	HitsLost                 // could not be given back or, of a settlement, counted; or nobody knows whether they were
+	HitsLeased               // reserved by a lease: a part of those that were counted
+	HitsUnused               // reserved by a lease, and not used before their window ended, or before the tokens had flowed in again
+
+	// HitsKinds is how many values there are.
+	HitsKinds = 5
 )
 
-// String returns "counted", "returned" or "lost".
+// String returns "counted", "returned", "lost", "leased" or "unused".
 func (h Hits) String() string {
-	return [...]string{"counted", "returned", "lost"}[min(h, HitsLost)]
+	return [...]string{"counted", "returned", "lost", "leased", "unused"}[min(h, HitsUnused)]
 }
 
 // tell tells the observer of hits.
@@ -52,18 +57,19 @@ const (
 	NotAsked                     // another limit of the call denied it before
 	Mistaken                     // the request cannot be used
 	DeniedByOther                // within its limit, but another limit has denied the call
+	AllowedLeased                // within its limit, by a lease
 
 	// Outcomes is how many outcomes there are.
-	Outcomes = 8
+	Outcomes = 9
 )
 
 // String returns "allowed", "denied", "denied_near", "failed_open",
-// "failed_closed", "not_asked", "mistaken" or "denied_by_other".
+// "failed_closed", "not_asked", "mistaken", "denied_by_other" or "allowed_leased".
 func (o Outcome) String() string {
 	if o >= Outcomes {
 		o = Mistaken
 	}
-	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken", "denied_by_other"}[o]
+	return [...]string{"allowed", "denied", "denied_near", "failed_open", "failed_closed", "not_asked", "mistaken", "denied_by_other", "allowed_leased"}[o]
 }
 
 // Outcome returns what became of one request of a call, an element of Result.Each.
@@ -79,6 +85,8 @@ func (d *Decision) Outcome() Outcome {
 		return DeniedNear
 	case d.Allowed && d.other:
 		return DeniedByOther
+	case d.Allowed && d.Leased:
+		return AllowedLeased
 	case d.Allowed:
 		return Allowed
 	case d.RetryAfter > 0:

@@ -16,8 +16,9 @@ import (
 //
 // Hits of other calls at the same time may be forgotten or not. If such a call is denied, and
 // was counted before the Reset, its hits are given back after it: then the limit allows so
-// many more. Other processes may deny the key for their budget, from their near caches, and
-// until the window ends with CountDenied.
+// many more, and the same goes for hits that other processes have leased. Other processes may
+// deny the key for their budget, from their near caches, and until the window ends with
+// CountDenied.
 func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	switch {
 	case !l.made():
@@ -32,6 +33,7 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	defer l.inside.Leave()
 	places := of.places(key)
 	l.backlog.forget(places)
+	l.leases.forget(of.head, key)
 	p := l.pipe()
 	defer l.unpipe(p)
 	for _, at := range places {

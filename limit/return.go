@@ -21,20 +21,26 @@ func (c *call) owes(l *Limiter) bool {
 		if !a.counted || a.stays() || !c.denied && c.each[i].Allowed {
 			continue
 		}
-		if c.each[i].Allowed {
-			c.each[i].Remaining += a.cost
+		if d := &c.each[i]; d.Allowed {
+			d.Remaining += a.cost
+			if a.lease != nil && a.lease.giveBack(a, d.Leased) {
+				continue
+			}
 		}
-		if a.draw != nil {
+		if a.limit.rule.Algorithm == TokenBucket {
 			a.owed, a.hit = true, len(c.draws)
-			back := newDraw(a.draw.key, &a.limit.rule, -a.cost, l.now(), a.draw.from)
+			from := a.tokens.From
+			if a.draw != nil {
+				from = a.draw.from
+			}
+			back := newDraw(a.place.String(), &a.limit.rule, -a.cost, l.now(), from)
 			c.draws = append(c.draws, &back)
 			d := &c.each[i]
 			d.ResetAfter = max(0, d.ResetAfter-time.Duration(float64(a.cost)*float64(a.limit.rule.Window)/float64(a.limit.rule.Limit)))
 			continue
 		}
-		h := c.hits[a.hit] // in front of which there are as many or more
 		a.owed, a.hit = true, len(back)
-		back = append(back, pipeline.Hit{Prefix: h.Prefix, Key: h.Key, By: -a.cost, TTL: h.TTL})
+		back = append(back, a.limit.hit(a.window, a.place.key, -a.cost, l.cfg.Budget))
 	}
 	c.hits = back
 	return len(c.hits)+len(c.draws) > 0
@@ -91,8 +97,12 @@ func (c *call) settle(l *Limiter) {
 		}
 		o := owed{of: a.limit, cost: a.cost, until: c.began.Add(a.window.left())}
 		var err error
-		if a.draw != nil {
-			o.draw, o.until = c.draws[a.hit], c.began.Add(a.draw.resetAt)
+		if a.limit.rule.Algorithm == TokenBucket {
+			if o.draw = c.draws[a.hit]; a.draw != nil {
+				o.until = c.began.Add(a.draw.resetAt)
+			} else {
+				o.until = l.leases.flowIn(a.limit, a.tokens)
+			}
 			err = o.draw.err
 		} else {
 			o.hit = c.hits[a.hit]

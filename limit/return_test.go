@@ -20,7 +20,7 @@ import (
 // A ledger is an observer that adds up hits.
 type ledger struct {
 	mu   sync.Mutex
-	hits [3]int64
+	hits [HitsKinds]int64
 }
 
 func (*ledger) Decided(time.Duration, []Request, Result) {}
@@ -31,7 +31,7 @@ func (l *ledger) Hits(_ *Limit, what Hits, n int64) {
 	l.hits[what] += n
 }
 
-func (l *ledger) sums() [3]int64 {
+func (l *ledger) sums() [HitsKinds]int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.hits
@@ -72,7 +72,7 @@ func TestReturnIsTriedAgain(t *testing.T) {
 				})
 				require.False(t, l.Allow(t.Context(), Request{Limit: tenant, Key: "t", Cost: 3}, Request{Limit: user, Key: "u"}).Allowed)
 				time.Sleep(2 * time.Minute)
-				require.Equal(t, [3]int64{5, 4, 0}, seen.sums(), "counted, returned, lost")
+				require.Equal(t, [HitsKinds]int64{5, 4, 0}, seen.sums(), "counted, returned, lost")
 				require.EqualValues(t, 1, l.count(t, user, "u"))
 				require.Zero(t, l.count(t, tenant, "t"))
 			})
@@ -105,7 +105,7 @@ func TestReturnEndsWithTheLimiter(t *testing.T) {
 				began := time.Now()
 				require.NoError(t, l.Close())
 				require.LessOrEqual(t, time.Since(began), 60*time.Millisecond)
-				require.Equal(t, [3]int64{2, 0, 1}, seen.sums())
+				require.Equal(t, [HitsKinds]int64{2, 0, 1}, seen.sums())
 			})
 		})
 	}
@@ -164,7 +164,7 @@ func TestBacklog(t *testing.T) {
 				}
 				b.add(owed{cost: 7, until: time.Now().Add(c.window), hit: pipeline.Hit{By: -7}}, c.first)
 				b.ended.Wait()
-				require.Equal(t, [3]int64{0, c.returned, c.lost}, seen.sums())
+				require.Equal(t, [HitsKinds]int64{0, c.returned, c.lost}, seen.sums())
 				require.Len(t, c.then, tries)
 				require.Empty(t, b.waiting)
 			})

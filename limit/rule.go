@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
 // An Algorithm says which hits a limit compares with its number.
@@ -78,6 +80,13 @@ type Rule struct {
 	// denied hits then count against the ones after them.
 	CountDenied bool
 
+	// NoLease makes each hit ask Redis. By default a limiter that sees many hits on a key
+	// reserves those of about the next 20 ms, and decides about them without Redis. The
+	// limit is exact all the same. A process that crashes loses what it has reserved until
+	// the window ends: at most about a sixteenth of the hits that remained. Rules with
+	// CountDenied or Shadow have no leases.
+	NoLease bool
+
 	// Shadow makes the limit decide without any consequence: its decision says
 	// what it would be, and the call is allowed in spite of it.
 	Shadow bool
@@ -100,12 +109,20 @@ func (r *Rule) refill() time.Duration {
 	return time.Duration(min(t, math.MaxInt64/2))
 }
 
+// perToken returns how many nanoseconds it takes until a token flows in.
+func (r *Rule) perToken() float64 { return float64(r.Window) / float64(r.Limit) }
+
 // burst returns how many hits may be allowed at once.
 func (r *Rule) burst() int64 {
 	if r.Algorithm == TokenBucket && r.Burst > 0 {
 		return r.Burst
 	}
 	return r.Limit
+}
+
+// leased reports whether hits may be reserved.
+func (r *Rule) leased() bool {
+	return !r.NoLease && !r.Shadow && !r.CountDenied && r.burst() >= lease.Smallest && (r.Algorithm != TokenBucket || r.refill() >= leastWindow)
 }
 
 func (r Rule) validate() error {

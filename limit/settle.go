@@ -51,7 +51,7 @@ func (l *Limiter) adjustment(p *part, actual int64, now time.Time) (owed, bool) 
 	if p.idle || diff == 0 || diff < 0 && p.unsure {
 		return owed{}, false
 	}
-	at, windows := windowAt(now, p.limit.rule.Window), int64(p.limit.rule.windows())
+	at, windows := windowAt(now, p.limit.rule.Window), int64(p.limit.windows())
 	o := owed{of: p.limit, cost: max(diff, -diff), more: diff > 0, near: place{p.limit.headOf(at.number), p.key}}
 	if p.limit.rule.Algorithm == TokenBucket {
 		o.near.head = p.limit.headOf(0)
@@ -122,14 +122,6 @@ func (l *Limiter) adjust(ctx context.Context, all []owed) error {
 		return nil
 	}
 	return fmt.Errorf("limit: %d of %d costs are not settled, of which %d are tried again in the background: %w", failed, len(all), repeated, first)
-}
-
-// windows returns in how many windows a hit counts.
-func (r *Rule) windows() int {
-	if r.Algorithm == SlidingWindow {
-		return 2
-	}
-	return 1
 }
 
 // full returns how long a bucket may need until it is full.

@@ -36,13 +36,13 @@ func TestSettleIsTriedAgain(t *testing.T) {
 				require.ErrorIs(t, err, redislanes.ErrRefused)
 				require.ErrorContains(t, err, "1 of 1 costs are not settled, of which 1 are tried again in the background")
 				time.Sleep(time.Minute)
-				require.Equal(t, [3]int64{800, 0, 0}, seen.sums())
+				require.Equal(t, [HitsKinds]int64{800, 0, 0}, seen.sums())
 				for _, n := range w.model.Nodes() {
 					n.Refuse("evalsha", "", 0)
 					n.Refuse("eval", "", 0)
 				}
 				time.Sleep(time.Minute)
-				require.Equal(t, [3]int64{850, 100, 0}, seen.sums())
+				require.Equal(t, [HitsKinds]int64{850, 100, 0}, seen.sums())
 				require.ErrorIs(t, less.Settle(t.Context(), 300), ErrSettled)
 			})
 		})
@@ -54,10 +54,10 @@ func TestSettleIsTriedAgain(t *testing.T) {
 func TestSettleWithoutReplies(t *testing.T) {
 	for name, c := range map[string]struct {
 		silence time.Duration
-		sums    [3]int64
+		sums    [HitsKinds]int64
 	}{
-		"15 s":      {15 * time.Second, [3]int64{401, 101, 0}},
-		"2 minutes": {2 * time.Minute, [3]int64{401, 1, 100}},
+		"15 s":      {15 * time.Second, [HitsKinds]int64{401, 101, 0}},
+		"2 minutes": {2 * time.Minute, [HitsKinds]int64{401, 1, 100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestSettleEndsWithTheLimiter(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, l.Close())
 		require.LessOrEqual(t, time.Since(began), 110*time.Millisecond)
-		require.Equal(t, [3]int64{400, 0, 400}, seen.sums())
+		require.Equal(t, [HitsKinds]int64{400, 0, 400}, seen.sums())
 	})
 }
 

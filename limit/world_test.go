@@ -63,7 +63,7 @@ func (l *Limiter) count(t *testing.T, of *Limit, key string) int64 {
 	a := ask{limit: of, window: windowAt(time.Now(), of.rule.Window)}
 	a.place = place{of.heads(a.number()).now, key}
 	c := new(call)
-	c.addReads(&a)
+	c.addReads(l, &a)
 	l.ask(context.Background(), nil, c.draws)
 	require.NoError(t, a.reads[0].err)
 	return a.reads[0].total

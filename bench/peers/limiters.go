@@ -23,6 +23,8 @@ var limitScenarios = []scenario{
 	{name: "one_hot_key", fixed: 1},
 	{name: "one_limit", variable: 1},
 	{name: "five_limits", variable: 5},
+	{name: "one_limit_zipf", variable: 1, zipf: true},
+	{name: "five_limits_zipf", variable: 5, zipf: true},
 }
 
 // A limit that nothing reaches: what is measured are decisions, not denials.
@@ -37,16 +39,17 @@ var errDenied = errors.New("a hit was denied")
 // several, they are asked one after the other or all at once.
 func limiters() []client {
 	return []client{
-		ourLimiter("ours-fixed-window", limit.FixedWindow),
-		ourLimiter("ours-sliding-window", limit.SlidingWindow),
-		ourLimiter("ours-token-bucket", limit.TokenBucket),
+		ourLimiter("ours-fixed-window", limit.Rule{Algorithm: limit.FixedWindow}),
+		ourLimiter("ours-sliding-window", limit.Rule{Algorithm: limit.SlidingWindow}),
+		ourLimiter("ours-token-bucket", limit.Rule{Algorithm: limit.TokenBucket}),
+		ourLimiter("ours-no-lease", limit.Rule{NoLease: true}),
 		{"redis_rate", openRedisRate(false)}, {"redis_rate-parallel", openRedisRate(true)},
 		{"rueidis-two-keys", openScript(twoKeys, false)}, {"rueidis-two-keys-parallel", openScript(twoKeys, true)},
 		{"rueidis-script", openScript(shortScript, false)}, {"rueidis-script-parallel", openScript(shortScript, true)},
 	}
 }
 
-func ourLimiter(name string, algorithm limit.Algorithm) client {
+func ourLimiter(name string, rule limit.Rule) client {
 	return client{name, func(ctx context.Context, t target) (*session, error) {
 		c, err := cluster.Config{Dialer: lanes.Dialer{TLS: t.tls}}.New(ctx, t.addrs)
 		if err != nil {
@@ -58,7 +61,7 @@ func ourLimiter(name string, algorithm limit.Algorithm) client {
 		}
 		var limits [5]*limit.Limit
 		for i := range limits {
-			rule := limit.Rule{Name: fmt.Sprint("limit", i), Limit: manyHits, Window: hitsWindow, Algorithm: algorithm}
+			rule.Name, rule.Limit, rule.Window = fmt.Sprint(name, i), manyHits, hitsWindow
 			if limits[i], err = l.Limit(rule); err != nil {
 				return nil, err
 			}

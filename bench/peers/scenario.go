@@ -13,6 +13,7 @@ type scenario struct {
 	name            string
 	fixed, variable int
 	reading         bool // GET of large values instead of INCRBY and EXPIRE
+	zipf            bool // some keys are drawn much more often than others
 }
 
 var scenarios = []scenario{
@@ -52,11 +53,25 @@ func makeKeys() (fixed, many []string) {
 	return fixed, many
 }
 
+// zipfKeys has each of manyKeys as often as a Zipf distribution with s = 1.1 has drawn it.
+var zipfKeys = drawZipf(1 << 18)
+
+func drawZipf(n int) (drawn []string) {
+	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, variableKeys-1)
+	for range n {
+		drawn = append(drawn, manyKeys[zipf.Uint64()])
+	}
+	return drawn
+}
+
 func (s scenario) draw(to []string, random *rand.Rand) []string {
 	to = append(to[:0], fixedKeys[:s.fixed]...)
 	from := manyKeys
-	if s.reading {
+	switch {
+	case s.reading:
 		from = valueKeys
+	case s.zipf:
+		from = zipfKeys
 	}
 	for range s.variable {
 		to = append(to, from[random.IntN(len(from))])

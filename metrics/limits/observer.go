@@ -31,7 +31,7 @@ type Observer struct {
 // counters are those of one limit.
 type counters struct {
 	decisions [2][limit.Outcomes]prometheus.Counter // in the open and in the shadow
-	hits      [3]prometheus.Counter
+	hits      [limit.HitsKinds]prometheus.Counter
 }
 
 var (
@@ -50,7 +50,7 @@ func NewObserver(labels prometheus.Labels) *Observer {
 		}, []string{"limit", "outcome", "shadow"}),
 		hits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redislanes_limit_hits_total", ConstLabels: labels,
-			Help: "Hits that Redis has counted, by limit: all of them (counted), those of denied calls that were given back (returned), and those that could not be (lost).",
+			Help: "Hits that Redis has counted, by limit: all of them (counted), those that were given back (returned), those that could not be (lost), those that were reserved by leases (leased), and those of them that nobody has used (unused).",
 		}, []string{"limit", "hits"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "redislanes_limit_duration_seconds", ConstLabels: labels,

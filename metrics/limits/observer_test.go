@@ -39,6 +39,9 @@ func TestObserver(t *testing.T) {
 	}
 	l.Allow(t.Context(), limit.Request{Key: "canary"})
 	l.Allow(t.Context(), limit.Request{Limit: two, Key: "other", Look: true})
+	for what := range limit.Hits(limit.HitsKinds) {
+		o.Hits(shadow, what, 10)
+	}
 	families, err := registry.Gather()
 	require.NoError(t, err)
 	got := make(map[string]float64)
@@ -62,8 +65,11 @@ func TestObserver(t *testing.T) {
 		"redislanes_limit_decisions_total dark denied s true":  2,
 		"redislanes_limit_hits_total counted two s":            3,
 		"redislanes_limit_hits_total returned two s":           1,
-		"redislanes_limit_hits_total counted dark s":           3,
-		"redislanes_limit_hits_total returned dark s":          2,
+		"redislanes_limit_hits_total counted dark s":           13,
+		"redislanes_limit_hits_total returned dark s":          12,
+		"redislanes_limit_hits_total lost dark s":              10,
+		"redislanes_limit_hits_total leased dark s":            10,
+		"redislanes_limit_hits_total unused dark s":            10,
 		"redislanes_limit_duration_seconds true s":             3,
 		"redislanes_limit_duration_seconds false s":            2,
 	}, got)

@@ -47,7 +47,7 @@ func (o *outages) Decided(took time.Duration, requests []limit.Request, result l
 			if without++; why == nil {
 				why = d.Err
 			}
-		case limit.Allowed, limit.Denied, limit.DeniedByOther:
+		case limit.Allowed, limit.AllowedLeased, limit.Denied, limit.DeniedByOther: // a lease does not last for 10 s
 			by = true
 		}
 	}

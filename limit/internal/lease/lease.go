@@ -1,0 +1,166 @@
+package lease
+
+import "time"
+
+// A Lease is hits on one key of one window that Redis has counted and nobody has used. It is
+// not safe for concurrent use.
+type Lease struct {
+	left   int64 // hits to hand out
+	free   int64 // hits that Redis could still grant, as far as is known
+	asking bool  // a refill is under way
+	early  bool  // the refill was asked for while there were hits left
+	dry    bool  // they did not last until it came
+	pause  int64 // no refill before this tick
+	fills  int64 // how many refills there were
+	taught bool  // a reply has come since the refill was asked for
+
+	tick int64 // of the last hit
+	hits int64 // in it
+	size int64 // how many hits a tick needs
+}
+
+const (
+	// Tick is how long hits are added up. A lease lasts for about a tick.
+	Tick = 20 * time.Millisecond
+
+	// Share is which part of what remains a refill may take, at most: the last hits of a
+	// window are handed out one by one.
+	Share = 16
+
+	least = 4       // hits in a refill
+	most  = 1 << 30 // hits in a tick, for a lease
+
+	// Smallest is the smallest limit that has leases.
+	Smallest = Share * least
+
+	keep   = 2  // ticks that a lease keeps hits that nobody uses
+	forget = 50 // ticks after which a lease that nobody uses is over
+	rest   = 5  // ticks without a refill after one that failed
+)
+
+// Take takes a hit from the lease if that has enough; else it takes nothing. ask, if not 0, is
+// how many hits the caller must now ask for: then it must call [Lease.Filled] or
+// [Lease.Failed]. ends is when the window does, from now.
+func (l *Lease) Take(cost int64, at, ends time.Duration) (ok bool, ask int64) {
+	l.note(cost, int64(at/Tick))
+	if ok = cost <= l.left; ok {
+		l.left -= cost
+	} else if l.asking && l.early {
+		l.dry = true
+	}
+	if want := l.want(ends); !l.asking && l.left < (want+3)/4 && l.tick >= l.pause {
+		l.asking, l.early, l.taught = true, l.left > 0, false
+		return ok, want - l.left
+	}
+	return ok, 0
+}
+
+// note adds a hit to those of the tick. The size follows the busiest tick, and is halved by
+// each one that needs less than half of it.
+func (l *Lease) note(cost, tick int64) {
+	for ; l.tick < tick && l.size > 0; l.tick++ {
+		if l.hits < l.size/2 {
+			l.size /= 2
+		}
+		l.hits = 0
+	}
+	if l.tick < tick {
+		l.tick, l.hits = tick, 0
+	}
+	l.hits = min(l.hits+cost, most)
+	l.size = max(l.size, l.hits)
+}
+
+// want returns how many hits the lease should have: those of a tick, or of what is left of the
+// window, and a small share of what remains.
+func (l *Lease) want(ends time.Duration) int64 {
+	n := min(l.size, (l.free+l.left)/Share)
+	if ends < Tick {
+		n = n * int64(max(0, ends)) / int64(Tick)
+	}
+	if n < least {
+		return 0
+	}
+	return n
+}
+
+// Lasts returns how long so many hits last.
+func (l *Lease) Lasts(n int64) time.Duration {
+	return time.Duration(float64(Tick) * float64(n) / float64(max(1, l.size)))
+}
+
+// Filled adds the hits of a refill, and notes how many Redis could still grant.
+func (l *Lease) Filled(got, free int64) {
+	if l.taught { // which of the two is older is not known
+		free = min(free, l.free)
+	}
+	l.left, l.free, l.asking, l.fills = l.left+got, free, false, l.fills+1
+	if l.dry && got > 0 {
+		l.size = min(2*l.size, most)
+	}
+	l.dry = false
+}
+
+// Failed ends a refill that failed. The next one is asked for after a while.
+func (l *Lease) Failed() { l.asking, l.dry, l.pause = false, false, l.tick+rest }
+
+// Fills returns how many refills there were.
+func (l *Lease) Fills() int64 { return l.fills }
+
+// Learn notes how many hits Redis could still grant, as the reply to a hit has said. fills is
+// what Fills was before the hit.
+func (l *Lease) Learn(free, fills int64) {
+	l.taught = true
+	if fills != l.fills { // which of the two is older is not known
+		free = min(free, l.Free()-l.left)
+	}
+	l.free = free
+}
+
+// Lose takes hits off that nobody may use any more.
+func (l *Lease) Lose(n int64) { l.left -= n }
+
+// Give puts hits back that were taken, for a call that was denied.
+func (l *Lease) Give(cost int64) { l.left += cost }
+
+// Offer is Give for hits that Redis has counted and that do not come from the lease. It
+// refuses them if the lease would have more than it would ask for.
+func (l *Lease) Offer(cost int64, ends time.Duration) (ok bool) {
+	if ok = cost <= l.want(ends)-l.left; ok {
+		l.left += cost
+	}
+	return ok
+}
+
+// Free returns how many hits are free, as far as is known: those of the lease, and those that
+// Redis could still grant.
+func (l *Lease) Free() int64 { return max(0, l.free) + l.left }
+
+// Asking reports whether a refill is under way.
+func (l *Lease) Asking() bool { return l.asking }
+
+// Left returns how many hits the lease has.
+func (l *Lease) Left() int64 { return l.left }
+
+// Next begins the next window, of which the limit is free. It returns how many hits nobody has
+// used in this one.
+func (l *Lease) Next(limit int64) (unused int64) {
+	unused = l.left
+	*l = Lease{free: limit, pause: l.pause, fills: l.fills, tick: l.tick, hits: l.hits, size: l.size}
+	return unused
+}
+
+// Idle returns how many hits are to be returned to Redis, and takes them from the lease: all
+// if nobody has used one for a while, else those that are far more than a tick needs. over
+// says that the lease has not been used for long.
+func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
+	ago := int64(at/Tick) - l.tick
+	if ago > keep {
+		surplus = l.left
+	} else {
+		surplus = max(0, l.left-keep*l.size)
+	}
+	l.left -= surplus
+	l.free += surplus
+	return surplus, ago > forget
+}

@@ -1,0 +1,105 @@
+package lease
+
+import (
+	"math"
+	"time"
+)
+
+// A Line is the tokens of a bucket that a lease has. Each is a stretch of time, in which the
+// bucket gets a token. Once that has begun, the token of the lease is gone: a full bucket would
+// have had no room for it. A nil Line, of a lease of a window, has none. It is not safe for
+// concurrent use.
+type Line struct {
+	per       float64 // nanoseconds of a token
+	stretches []Stretch
+}
+
+// A Stretch is tokens that follow one another.
+type Stretch struct {
+	At   time.Duration // when it begins
+	From int64         // the same by the server's clock, in microseconds
+	N    int64         // how many tokens
+}
+
+// mostStretches is how many a line has at most.
+const mostStretches = 8
+
+// NewLine returns a line whose tokens are that long, in nanoseconds.
+func NewLine(per float64) *Line { return &Line{per: per} }
+
+// Add adds a stretch. It returns how many tokens of others are given up for it.
+func (l *Line) Add(s Stretch) (gone int64) {
+	if len(l.stretches) == mostStretches {
+		gone = l.cut(0, l.stretches[0].N)
+	}
+	l.stretches = append(l.stretches, s)
+	return gone
+}
+
+// cut takes tokens off the beginning of a stretch, and returns how many.
+func (l *Line) cut(i int, n int64) int64 {
+	s := &l.stretches[i]
+	ahead := float64(n) * l.per
+	s.At, s.From, s.N = s.At+time.Duration(ahead), s.From+int64(ahead/1000), s.N-n
+	if s.N == 0 {
+		l.stretches = append(l.stretches[:i], l.stretches[i+1:]...)
+	}
+	return n
+}
+
+// Expire returns how many tokens are gone by now, and takes them off.
+func (l *Line) Expire(at time.Duration) (gone int64) {
+	if l == nil {
+		return 0
+	}
+	for i := len(l.stretches) - 1; i >= 0; i-- {
+		if s := &l.stretches[i]; s.At < at {
+			n := math.Ceil(float64(at-s.At) / l.per)
+			gone += l.cut(i, int64(min(n, float64(s.N))))
+		}
+	}
+	return gone
+}
+
+// Take takes tokens, of which the line must have as many. It returns a stretch for
+// [Line.Give].
+func (l *Line) Take(n int64) (taken Stretch) {
+	if l == nil {
+		return taken
+	}
+	taken = Stretch{At: l.stretches[0].At, From: l.stretches[0].From, N: n}
+	for n > 0 {
+		n -= l.cut(0, min(n, l.stretches[0].N))
+	}
+	return taken
+}
+
+// Give puts tokens back that were taken. They join the first stretch, which begins no later
+// then.
+func (l *Line) Give(s Stretch) {
+	switch {
+	case l == nil:
+		return
+	case len(l.stretches) == 0:
+		l.stretches = append(l.stretches, s)
+		return
+	}
+	first := &l.stretches[0]
+	if first.N += s.N; s.At < first.At {
+		first.At, first.From = s.At, s.From
+	}
+}
+
+// Drop takes tokens off the end, of which the line must have as many, and returns them.
+func (l *Line) Drop(n int64) (dropped []Stretch) {
+	for n > 0 {
+		last := &l.stretches[len(l.stretches)-1]
+		some := min(n, last.N)
+		ahead := float64(last.N-some) * l.per
+		dropped = append(dropped, Stretch{At: last.At + time.Duration(ahead), From: last.From + int64(ahead/1000), N: some})
+		if n, last.N = n-some, last.N-some; last.N == 0 {
+			l.stretches = l.stretches[:len(l.stretches)-1]
+		}
+	}
+	return dropped
+}

@@ -1,0 +1,73 @@
+package lease
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLine: tokens are handed out in their order, and are gone once their stretch has begun.
+func TestLine(t *testing.T) {
+	l := NewLine(1e6)
+	require.Zero(t, l.Add(Stretch{At: 10 * time.Millisecond, From: 5000, N: 4}))
+	require.Zero(t, l.Add(Stretch{At: 20 * time.Millisecond, From: 15_000, N: 2}))
+	require.Zero(t, l.Expire(10*time.Millisecond))
+	require.EqualValues(t, 1, l.Expire(10*time.Millisecond+1))
+	require.Equal(t, Stretch{At: 11 * time.Millisecond, From: 6000, N: 1}, l.Take(1))
+	taken := l.Take(3)
+	require.Equal(t, Stretch{At: 12 * time.Millisecond, From: 7000, N: 3}, taken, "two, and one of the next stretch")
+	l.Give(taken)
+	require.Zero(t, l.Add(Stretch{At: 30 * time.Millisecond, From: 25_000, N: 2}))
+	require.Equal(t, []Stretch{{At: 30 * time.Millisecond, From: 25_000, N: 2}, {At: 14 * time.Millisecond, From: 9000, N: 2}}, l.Drop(4))
+	require.Equal(t, []Stretch{{At: 12 * time.Millisecond, From: 7000, N: 2}}, l.stretches)
+	l.Give(taken)
+	require.EqualValues(t, 5, l.Expire(time.Second))
+	require.Empty(t, l.stretches)
+}
+
+// TestLineIsNeverLate: whatever is added, taken, given back and expires, no token that is left
+// lies further ahead than the tokens that were added, and none is lost uncounted.
+func TestLineIsNeverLate(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		per := time.Duration(1 + r.IntN(2_000_000))
+		l, at, end, left := NewLine(float64(per)), time.Duration(0), time.Duration(0), int64(0)
+		var out []Stretch
+		for range 300 {
+			at += time.Duration(r.IntN(10)) * time.Millisecond
+			left -= l.Expire(at)
+			switch r.IntN(4) {
+			case 0:
+				s := Stretch{At: max(end, at) + time.Duration(r.IntN(20))*time.Millisecond, N: 1 + r.Int64N(30)}
+				end = s.At + time.Duration(s.N)*per
+				left += s.N - l.Add(s)
+			case 1:
+				if n := min(left, 1+r.Int64N(5)); n > 0 {
+					out = append(out, l.Take(n))
+					left -= n
+				}
+			case 2:
+				if len(out) > 0 {
+					s := out[len(out)-1]
+					out = out[:len(out)-1]
+					l.Give(s)
+					left += s.N
+				}
+			case 3:
+				for _, s := range l.Drop(r.Int64N(1 + left/4)) {
+					left -= s.N
+				}
+			}
+			sum := int64(0)
+			for _, s := range l.stretches {
+				require.Positive(t, s.N)
+				require.LessOrEqual(t, s.At+time.Duration(s.N)*per, end+time.Microsecond)
+				sum += s.N
+			}
+			require.Equal(t, left, sum)
+			require.LessOrEqual(t, len(l.stretches), mostStretches)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package lease
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Rates estimates how often keys are hit, without a lock and without memory for each key: keys
+// share counters by their hash. An estimate may be too high, and then a key has a lease that
+// it does not need. Make it with [NewRates]. All methods are safe for concurrent use.
+type Rates struct {
+	slots []atomic.Uint64 // 32 bits of the tick, 16 of the calls in the tick before, and 16 of those in it
+}
+
+// NewRates returns rates with so many counters, a power of two.
+func NewRates(slots int) *Rates { return &Rates{slots: make([]atomic.Uint64, slots)} }
+
+// Hit notes a call for the key that has the hash, and returns how many there were in this
+// tick, or in the one before if those were more. They are counted up to 65,535.
+func (r *Rates) Hit(hash uint64, at time.Duration) uint64 {
+	const mask = 1<<16 - 1
+	slot, tick := &r.slots[hash&uint64(len(r.slots)-1)], uint64(at/Tick)&(1<<32-1)
+	for {
+		old := slot.Load()
+		before, now := old>>16&mask, old&mask
+		switch old >> 32 {
+		case tick:
+		case (tick - 1) & (1<<32 - 1):
+			before, now = now, 0
+		default:
+			before, now = 0, 0
+		}
+		now = min(now+1, mask)
+		if slot.CompareAndSwap(old, tick<<32|before<<16|now) {
+			return max(before, now)
+		}
+	}
+}

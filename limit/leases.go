@@ -1,0 +1,326 @@
+package limit
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/lease"
+)
+
+// leases has the hits that a limiter has reserved, by key. Only keys that are hit often have a
+// lease; of the others, a call notes one number.
+type leases struct {
+	rates   *lease.Rates
+	epoch   time.Time
+	seed    maphash.Seed
+	n       atomic.Int64 // how many there are
+	closed  atomic.Bool
+	tending atomic.Bool // a goroutine looks after them
+	shards  [leaseShards]leaseShard
+}
+
+type leaseShard struct {
+	mu   sync.RWMutex
+	keys map[leaseKey]*keyLease
+}
+
+type leaseKey struct {
+	limit *Limit
+	key   string
+}
+
+// A keyLease is the lease of a key, in one window after the other.
+type keyLease struct {
+	limit *Limit
+	key   string
+
+	mu sync.Mutex
+	lease.Lease
+	line   *lease.Line // of a token bucket
+	number int64       // of the window
+	over   bool        // it is in no shard any more
+}
+
+const (
+	leaseShards = 64
+	mostLeases  = 10_000
+	rateSlots   = 1 << 15
+	leaseAt     = 8 // calls in a tick that are noted
+	sampled     = 4
+)
+
+func newLeases() *leases {
+	s := &leases{epoch: time.Now(), seed: maphash.MakeSeed(), rates: lease.NewRates(rateSlots)}
+	for i := range s.shards {
+		s.shards[i].keys = make(map[leaseKey]*keyLease)
+	}
+	return s
+}
+
+// of notes a call, and returns the lease of the key, or nil if it is not hit often enough. While
+// there is no lease, only one call in sampled is noted: a program whose keys are all cold must
+// not pay for leases.
+func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
+	if s.n.Load() == 0 && rand.Uint32()%sampled != 0 {
+		return nil
+	}
+	hash := maphash.String(s.seed, key) ^ limit.salt
+	if s.rates.Hit(hash, now.Sub(s.epoch)) < leaseAt || len(key) > longKey {
+		return nil
+	}
+	shard, k := s.shard(hash), leaseKey{limit, key}
+	if known := shard.get(k); known != nil || s.n.Load() >= mostLeases {
+		return known
+	}
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	known := shard.keys[k]
+	if known == nil && !s.closed.Load() {
+		known = &keyLease{limit: limit, key: key, number: -1 << 63}
+		if limit.rule.Algorithm == TokenBucket {
+			known.line = lease.NewLine(limit.rule.perToken())
+		}
+		shard.keys[k] = known
+		s.n.Add(1)
+	}
+	return known
+}
+
+// find returns the lease of the key, if it has one.
+func (s *leases) find(limit *Limit, key string) *keyLease {
+	if s.n.Load() == 0 || len(key) > longKey {
+		return nil
+	}
+	return s.shard(maphash.String(s.seed, key) ^ limit.salt).get(leaseKey{limit, key})
+}
+
+func (s *leases) shard(hash uint64) *leaseShard { return &s.shards[hash>>32%leaseShards] }
+
+func (s *leaseShard) get(k leaseKey) *keyLease {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.keys[k]
+}
+
+// leased reports whether the lease of the key has decided. If the call looks first, the lease
+// has only to have enough.
+func (a *ask) leased(l *Limiter, d *Decision, now time.Time) bool {
+	if !a.look {
+		return a.take(l, d, now)
+	}
+	k := l.leases.find(a.limit, a.place.key)
+	return k != nil && k.leftIn(a.number()) >= a.cost
+}
+
+// take has the lease decide about the ask. It reports whether the lease had enough hits. If
+// not, the call asks Redis.
+func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
+	k := l.leases.of(a.limit, a.place.key, now)
+	if k == nil {
+		return false
+	}
+	l.tend()
+	a.lease = k
+	k.mu.Lock()
+	at := now.Sub(l.leases.epoch)
+	unused := k.roll(a.number(), at)
+	ask, lasts, waits, ends := int64(0), time.Duration(0), false, k.limit.ends(a.window)
+	if k.number == a.number() && !k.over {
+		a.fills = k.Fills()
+		d.Leased, ask = k.Take(a.cost, at, ends)
+		waits, lasts = k.Asking(), k.Lasts(ask)
+	}
+	if d.Leased {
+		a.tokens = k.line.Take(a.cost)
+		d.from = a.tokens.From
+		d.Remaining = min(k.Free(), a.limit.rule.burst()) // what is known may be old
+	}
+	k.mu.Unlock()
+	l.tellSome(k.limit, HitsUnused, unused)
+	if ask > 0 {
+		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts})
+	}
+	if !d.Leased {
+		return false
+	}
+	if waits {
+		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
+	}
+	a.counted, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
+	if a.limit.rule.Algorithm == TokenBucket {
+		d.ResetAfter = time.Duration(float64(a.limit.rule.burst()-d.Remaining) * a.limit.rule.perToken())
+	}
+	return true
+}
+
+// roll begins a later window. It returns how many hits nobody has used in the one before, or
+// how many tokens have flowed in meanwhile.
+func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
+	if number > k.number {
+		unused, k.number = k.Next(k.limit.rule.burst()), number
+	}
+	gone := k.line.Expire(at)
+	k.Lose(gone)
+	return unused + gone
+}
+
+// forget drops the leases on the key, of all limits with the head: what they have is not
+// counted any more.
+func (s *leases) forget(head, key string) {
+	for i := range s.shards {
+		shard := &s.shards[i]
+		shard.mu.Lock()
+		for name, k := range shard.keys {
+			if name.key == key && name.limit.head == head {
+				k.mu.Lock()
+				k.over = true
+				k.mu.Unlock()
+				delete(shard.keys, name)
+				s.n.Add(-1)
+			}
+		}
+		shard.mu.Unlock()
+	}
+}
+
+// giveBack puts hits into the lease, of a call that was denied. It reports whether that has
+// taken them: hits that Redis has counted for this call alone may be too many.
+func (k *keyLease) giveBack(a *ask, leased bool) (ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.number != a.number() || k.over:
+		return false
+	case leased:
+		k.Give(a.cost)
+		k.line.Give(a.tokens)
+		return true
+	}
+	return k.line == nil && k.Offer(a.cost, k.limit.ends(a.window))
+}
+
+// learn notes how many hits Redis could still grant. It returns how many are free, with those
+// of the lease.
+func (k *keyLease) learn(number, free, fills int64) int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.number != number {
+		return free
+	}
+	k.Learn(free, fills)
+	return k.Free()
+}
+
+// leftIn returns how many hits the lease has in the window.
+func (k *keyLease) leftIn(number int64) int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.number != number {
+		return 0
+	}
+	return k.Left()
+}
+
+// tend has a goroutine look after the leases, until there are none. The caller is inside.
+func (l *Limiter) tend() {
+	if l.leases.tending.Load() || !l.leases.tending.CompareAndSwap(false, true) {
+		return
+	}
+	l.inside.Stay()
+	go func() {
+		defer l.inside.Leave()
+		tick := time.NewTicker(lease.Tick)
+		defer tick.Stop()
+		for l.leases.n.Load() > 0 {
+			select {
+			case <-tick.C:
+				l.leases.idle(l, time.Now())
+			case <-l.backlog.closed:
+				l.leases.closed.Store(true)
+				l.leases.idle(l, time.Now())
+				return
+			}
+		}
+		l.leases.tending.Store(false)
+		if l.leases.n.Load() > 0 { // one that was made meanwhile
+			l.tend()
+		}
+	}()
+}
+
+// idle looks at all leases, and returns the hits that nobody uses. Once the limiter is closed,
+// that is all of them, and no lease is left.
+func (s *leases) idle(l *Limiter, now time.Time) {
+	var back, unused []owed
+	at := now.Sub(s.epoch)
+	for i := range s.shards {
+		shard := &s.shards[i]
+		shard.mu.Lock()
+		for name, k := range shard.keys {
+			w := windowAt(now, k.limit.rule.Window)
+			k.mu.Lock()
+			if lost := k.roll(k.limit.number(w), at); lost > 0 {
+				unused = append(unused, owed{of: k.limit, cost: lost})
+			}
+			surplus, over := k.Idle(at)
+			if over = over || s.closed.Load(); over {
+				surplus, k.over = surplus+k.Left(), true
+				delete(shard.keys, name)
+				s.n.Add(-1)
+			}
+			back = k.appendOwed(back, l, w, surplus)
+			k.mu.Unlock()
+		}
+		shard.mu.Unlock()
+	}
+	for _, o := range unused {
+		l.tell(o.of, HitsUnused, o.cost)
+	}
+	l.handBack(back)
+}
+
+// appendOwed appends the return of so many hits of the window, or tokens.
+func (k *keyLease) appendOwed(all []owed, l *Limiter, w window, n int64) []owed {
+	switch {
+	case n == 0:
+	case k.line == nil:
+		all = append(all, k.owedHits(l, w, n))
+	default:
+		for _, s := range k.line.Drop(n) {
+			all = append(all, k.owedTokens(l, s))
+		}
+	}
+	return all
+}
+
+// owedHits is the return of hits.
+func (k *keyLease) owedHits(l *Limiter, w window, n int64) owed {
+	return owed{of: k.limit, cost: n, until: time.Now().Add(w.left()), hit: k.limit.hit(w, k.key, -n, l.cfg.Budget)}
+}
+
+// owedTokens is the return of tokens.
+func (k *keyLease) owedTokens(l *Limiter, s lease.Stretch) owed {
+	back := newDraw(k.limit.heads(0).now+k.key, &k.limit.rule, -s.N, l.now(), s.From)
+	return owed{of: k.limit, cost: s.N, until: l.leases.flowIn(k.limit, s), draw: &back}
+}
+
+// flowIn returns when the tokens have flowed in.
+func (s *leases) flowIn(of *Limit, tokens lease.Stretch) time.Time {
+	return s.epoch.Add(tokens.At + time.Duration(float64(tokens.N)*of.rule.perToken()))
+}
+
+// handBack returns hits behind the callers' backs. The caller is inside.
+func (l *Limiter) handBack(back []owed) {
+	if len(back) == 0 {
+		return
+	}
+	l.inside.Stay()
+	go func() {
+		defer l.inside.Leave()
+		l.backlog.offer(back)
+	}()
+}

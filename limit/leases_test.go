@@ -1,0 +1,439 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+// warm hits the key until its lease decides, once in a millisecond.
+func warm(t *testing.T, l *Limiter, q Request) (used int64) {
+	t.Helper()
+	for range 200 {
+		r := l.Allow(t.Context(), q)
+		require.NoError(t, r.Err)
+		require.True(t, r.Allowed)
+		used += max(1, q.Cost)
+		if time.Sleep(time.Millisecond); r.Leased && used > 60 {
+			return used
+		}
+	}
+	t.Fatal("no lease decides")
+	return 0
+}
+
+// TestLeaseDecides: what it says, and what a look and a hit that is dearer than the lease say.
+func TestLeaseDecides(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{})
+				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Minute, Algorithm: algorithm})
+				atWindow(time.Minute)
+				used := warm(t, l, Request{Limit: limit, Key: "k"})
+				r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+				used++
+				require.True(t, r.Leased)
+				require.Equal(t, AllowedLeased, r.Each[0].Outcome())
+				require.Equal(t, r.Decision, r.Each[0])
+				require.Equal(t, 1000-used, r.Remaining)
+				require.EqualValues(t, 1000, r.Limit)
+				reset := windowAt(time.Now(), time.Minute).left()
+				if algorithm == SlidingWindow {
+					reset += time.Minute
+				}
+				require.Equal(t, reset, r.ResetAfter)
+				require.Greater(t, l.count(t, limit, "k"), used, "the lease is counted")
+				require.Equal(t, 1000-used, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true}).Remaining)
+				r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 500})
+				require.True(t, r.Allowed)
+				require.False(t, r.Leased)
+				require.Equal(t, 500-used, r.Remaining)
+				r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true, Cost: 501})
+				require.False(t, r.Allowed)
+			})
+		})
+	}
+}
+
+// TestNoLease: a rule can do without, and keys that are hit rarely do.
+func TestNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		for name, rule := range map[string]Rule{
+			"off": {NoLease: true}, "denied hits count": {CountDenied: true}, "shadow": {Shadow: true},
+		} {
+			rule.Name, rule.Limit, rule.Window = "r", 1000, time.Minute
+			limit := l.must(t, rule)
+			for range 100 {
+				require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: name}).Leased)
+			}
+		}
+		rare := l.must(t, Rule{Name: "rare", Limit: 1000, Window: time.Minute})
+		for range 100 {
+			require.False(t, l.Allow(t.Context(), Request{Limit: rare, Key: "k"}).Leased)
+			time.Sleep(5 * time.Millisecond)
+		}
+		require.Zero(t, l.leases.n.Load())
+	})
+}
+
+// TestManyCallersAtTheStart: nobody waits for a lease, or fails because of one.
+func TestManyCallersAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{Budget: 20 * time.Millisecond})
+		limit := l.must(t, Rule{Name: "user", Limit: 1_000_000, Window: time.Hour, FailClosed: true})
+		atWindow(time.Hour)
+		var leased, all atomic.Int64
+		var callers sync.WaitGroup
+		for range 1000 {
+			callers.Go(func() {
+				for range 60 {
+					r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+					assert.True(t, r.Allowed)
+					assert.NoError(t, r.Err)
+					if all.Add(1); r.Leased {
+						leased.Add(1)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		callers.Wait()
+		require.Greater(t, float64(leased.Load()), 0.9*float64(all.Load()))
+	})
+}
+
+// TestLeaseWithoutRedis: a lease decides as long as it has hits; then the rule does.
+func TestLeaseWithoutRedis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{Budget: 20 * time.Millisecond})
+		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, FailClosed: true})
+		atWindow(time.Hour)
+		used := warm(t, l, Request{Limit: limit, Key: "k"})
+		left := l.count(t, limit, "k") - used
+		require.Positive(t, left)
+		w.net.Impose("", "", simnet.Conditions{Latency: time.Minute})
+		for range left {
+			r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+			require.True(t, r.Allowed)
+			require.True(t, r.Leased)
+		}
+		r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+		require.False(t, r.Allowed)
+		require.Error(t, r.Err)
+		w.net.Impose("", "", simnet.Conditions{})
+	})
+}
+
+// TestIdleLease: its hits are returned soon, and it ends.
+func TestIdleLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		atWindow(time.Hour)
+		used := warm(t, l, Request{Limit: limit, Key: "k"})
+		require.Greater(t, l.count(t, limit, "k"), used)
+		time.Sleep(100 * time.Millisecond)
+		require.Equal(t, used, l.count(t, limit, "k"))
+		time.Sleep(time.Second)
+		require.Zero(t, l.leases.n.Load())
+		require.False(t, l.leases.tending.Load())
+		warm(t, l, Request{Limit: limit, Key: "k"})
+		require.EqualValues(t, 1, l.leases.n.Load(), "it has one again")
+	})
+}
+
+// TestDeniedCallKeepsItsLease: the hits of a call that another limit denies go back into the
+// lease.
+func TestDeniedCallKeepsItsLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{NearCache: -1})
+		tenant := l.must(t, Rule{Name: "tenant", Limit: 100_000, Window: time.Hour})
+		user := l.must(t, Rule{Name: "user", Limit: 1, Window: time.Hour})
+		atWindow(time.Hour)
+		require.True(t, l.Allow(t.Context(), Request{Limit: user, Key: "u"}).Allowed)
+		used := warm(t, l, Request{Limit: tenant, Key: "t"})
+		for range 100 {
+			r := l.Allow(t.Context(), Request{Limit: tenant, Key: "t"}, Request{Limit: user, Key: "u"})
+			require.False(t, r.Allowed)
+			require.Equal(t, DeniedByOther, r.Each[0].Outcome())
+			require.True(t, r.Each[0].Leased)
+			require.Equal(t, 100_000-used, r.Each[0].Remaining)
+		}
+		time.Sleep(100 * time.Millisecond)
+		require.Equal(t, used, l.count(t, tenant, "t"))
+	})
+}
+
+// TestCloseReturnsLeases: Close returns within its budget what leases have, also while there
+// are calls. Afterwards exactly the allowed hits are counted.
+func TestCloseReturnsLeases(t *testing.T) {
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(seed, 9))
+				w := newWorld(t)
+				w.net.Impose("", "", simnet.Conditions{Latency: time.Duration(random.Int64N(int64(5 * time.Millisecond)))})
+				l, err := New(w.client, Config{})
+				require.NoError(t, err)
+				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, FailClosed: true})
+				atWindow(time.Hour)
+				var used atomic.Int64
+				var callers sync.WaitGroup
+				for range 20 {
+					callers.Go(func() {
+						for range 200 {
+							if l.Allow(context.Background(), Request{Limit: limit, Key: "k"}).Allowed {
+								used.Add(1)
+							}
+							time.Sleep(time.Millisecond)
+						}
+					})
+				}
+				time.Sleep(50*time.Millisecond + time.Duration(random.Int64N(int64(50*time.Millisecond))))
+				began := time.Now()
+				require.NoError(t, l.Close())
+				require.Less(t, time.Since(began), 150*time.Millisecond)
+				require.Zero(t, l.leases.n.Load())
+				callers.Wait()
+				require.Positive(t, used.Load())
+				require.Equal(t, used.Load(), w.limiter(t, Config{}).count(t, limit, "k"))
+			})
+		})
+	}
+}
+
+// TestCloseWithoutRedis ends with its budget, and tells what is lost.
+func TestCloseWithoutRedis(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, seen := newWorld(t), new(ledger)
+		l, err := New(w.client, Config{Observer: seen, Budget: 50 * time.Millisecond})
+		require.NoError(t, err)
+		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		atWindow(time.Hour)
+		used := warm(t, l, Request{Limit: limit, Key: "k"})
+		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		began := time.Now()
+		require.NoError(t, l.Close())
+		require.LessOrEqual(t, time.Since(began), 60*time.Millisecond)
+		hits := seen.sums()
+		require.Positive(t, hits[HitsLost])
+		require.Equal(t, used, hits[HitsCounted]-hits[HitsLost])
+	})
+}
+
+// TestHitsAddUp: what is counted is allowed, returned or unused, over many windows, with leases
+// and several limits.
+func TestHitsAddUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, seen := newWorld(t), new(ledger)
+		l, err := New(w.client, Config{Observer: seen, Budget: time.Second})
+		require.NoError(t, err)
+		limits := []*Limit{
+			l.must(t, Rule{Name: "a", Limit: 4000, Window: 100 * time.Millisecond}),
+			l.must(t, Rule{Name: "b", Limit: 2000, Window: 200 * time.Millisecond, Algorithm: SlidingWindow}),
+			l.must(t, Rule{Name: "c", Limit: 3000, Window: time.Second}),
+		}
+		var allowed, leased atomic.Int64
+		var callers sync.WaitGroup
+		for i := range 20 {
+			callers.Go(func() {
+				random := rand.New(rand.NewPCG(uint64(i), 5))
+				for end := time.Now().Add(1500 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Duration(random.Int64N(int64(time.Millisecond)))) {
+					var requests []Request
+					for _, limit := range limits {
+						if random.IntN(2) == 0 {
+							requests = append(requests, Request{Limit: limit, Key: "k", Cost: 1 + random.Int64N(3)})
+						}
+					}
+					r := l.Allow(t.Context(), requests...)
+					assert.NoError(t, r.Err)
+					for i, q := range requests {
+						if r.Allowed {
+							allowed.Add(q.Cost)
+						}
+						if r.Each[i].Leased {
+							leased.Add(1)
+						}
+					}
+				}
+			})
+		}
+		callers.Wait()
+		require.NoError(t, l.Close())
+		hits := seen.sums()
+		require.Equal(t, allowed.Load(), hits[HitsCounted]-hits[HitsReturned]-hits[HitsUnused]-hits[HitsLost])
+		require.Positive(t, leased.Load())
+		require.Positive(t, hits[HitsLeased])
+		require.Positive(t, hits[HitsUnused])
+		t.Log(allowed.Load(), leased.Load(), hits)
+	})
+}
+
+// TestTokensOfLeases: three processes that hit a bucket, each often enough for a lease, never
+// get more than it allows at any time, also if they leave a full one alone for a moment, and then
+// hit it much more often. They get all of it if they ask for more.
+func TestTokensOfLeases(t *testing.T) {
+	const rate, burst = 5000, 2000 // a second
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				factor := []float64{0.3, 0.6, 3, 0.3, 0.5, 0.8}[seed]
+				bursts := seed >= 3
+				var mu sync.Mutex
+				var at []time.Duration // of each hit that was allowed
+				leased := 0
+				began := time.Now()
+				var callers sync.WaitGroup
+				for i := range 3 {
+					l := w.limiter(t, Config{NearCache: -1})
+					bucket := l.must(t, Rule{Name: "b", Limit: rate, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
+					for j := range 5 {
+						callers.Go(func() {
+							random := rand.New(rand.NewPCG(seed, uint64(10*i+j)))
+							for time.Since(began) < 1200*time.Millisecond {
+								factor := factor
+								if phase := time.Since(began) % (600 * time.Millisecond); bursts && phase > 400*time.Millisecond {
+									time.Sleep(450*time.Millisecond - phase)
+									factor = 12
+								}
+								time.Sleep(time.Duration(random.ExpFloat64() * 15 / (factor * rate) * float64(time.Second)))
+								r := l.Allow(t.Context(), Request{Limit: bucket, Key: "k"})
+								assert.NoError(t, r.Err)
+								mu.Lock()
+								if r.Allowed {
+									at = append(at, time.Since(began))
+								}
+								if r.Leased {
+									leased++
+								}
+								mu.Unlock()
+							}
+						})
+					}
+				}
+				callers.Wait()
+				level, last := float64(burst), time.Duration(0)
+				for _, now := range at {
+					level = min(burst, level+rate*(now-last).Seconds()) - 1
+					last = now
+					require.Greater(t, level, -rate*0.0005-1, "after %v", now) // half a millisecond: hits are on their way back
+				}
+				t.Logf("%d allowed, %d leased", len(at), leased)
+				if factor > 1 {
+					require.InEpsilon(t, burst+rate*last.Seconds(), len(at), 0.01)
+				}
+			})
+		})
+	}
+}
+
+// TestSlidingLease: a lease has only what the share of the window before leaves.
+func TestSlidingLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{NearCache: -1})
+		limit := l.must(t, Rule{Name: "user", Limit: 20_000, Window: 2 * time.Second, Algorithm: SlidingWindow})
+		atWindow(2 * time.Second)
+		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 20_000}).Allowed)
+		atWindow(2 * time.Second)
+		time.Sleep(300 * time.Millisecond)
+		var mu sync.Mutex
+		used, leased := 0, 0
+		var callers sync.WaitGroup
+		for range 50 {
+			callers.Go(func() {
+				for range 300 {
+					r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+					assert.NoError(t, r.Err)
+					mu.Lock()
+					if r.Allowed {
+						used++
+					}
+					if r.Leased {
+						leased++
+					}
+					assert.LessOrEqual(t, used, int(10*windowAt(time.Now(), 2*time.Second).elapsed/time.Millisecond))
+					mu.Unlock()
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		callers.Wait()
+		require.Greater(t, used, 5900)
+		require.Greater(t, leased, 1000)
+	})
+}
+
+// TestLeaseAtTheLimit: of a limit, three processes with leases allow every hit, and none more.
+func TestLeaseAtTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		atWindow(time.Hour)
+		var mu sync.Mutex
+		used, leased := 0, 0
+		var callers sync.WaitGroup
+		for range 3 {
+			l := w.limiter(t, Config{NearCache: -1})
+			limit := l.must(t, Rule{Name: "user", Limit: 5000, Window: time.Hour})
+			for range 10 {
+				callers.Go(func() {
+					for range 400 {
+						r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+						assert.NoError(t, r.Err)
+						mu.Lock()
+						if r.Allowed {
+							used++
+						}
+						if r.Leased {
+							leased++
+						}
+						mu.Unlock()
+						time.Sleep(time.Millisecond)
+					}
+				})
+			}
+		}
+		callers.Wait()
+		require.Equal(t, 5000, used)
+		require.Greater(t, leased, 4000)
+	})
+}
+
+// TestRefill: Redis grants a share of what remains, and gives the key a time to live.
+func TestRefill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "user", Limit: 5000, Window: time.Hour})
+		atWindow(time.Hour)
+		ask := func(n int64) *refill {
+			r := &refill{lease: &keyLease{limit: limit, key: "k"}, window: windowAt(time.Now(), time.Hour), n: n}
+			require.NoError(t, l.refillHits(t.Context(), r))
+			return r
+		}
+		r := ask(200)
+		require.EqualValues(t, 200, r.granted)
+		require.EqualValues(t, 4800, r.free)
+		time.Sleep(30 * time.Minute)
+		require.EqualValues(t, 200, l.count(t, limit, "k"))
+		r = ask(1000)
+		require.EqualValues(t, 300, r.granted, "a sixteenth of 4800")
+		require.EqualValues(t, 4500, r.free)
+		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 4490}).Allowed)
+		r = ask(1000)
+		require.Zero(t, r.granted)
+		require.EqualValues(t, 10, r.free)
+	})
+}

@@ -1,0 +1,152 @@
+package limit
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redislanes/redislanes/limit/internal/lease"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// The script of a refill counts hits for a lease: as many as are asked for, but no more than
+// a share of what remains. So nothing is over the limit for a moment, as hits of calls may be.
+//
+// KEYS[1] is the counter of a window. ARGV has how many hits are asked for, how many are
+// allowed in all, the share, and the time to live in seconds. The reply has how many were
+// granted, and the counter.
+const refillText = `
+local now = math.max(0, tonumber(redis.call("GET", KEYS[1]) or 0))
+local n = math.min(tonumber(ARGV[1]), math.floor((tonumber(ARGV[2]) - now) / tonumber(ARGV[3])))
+if n <= 0 then
+  return {0, now}
+end
+now = redis.call("INCRBY", KEYS[1], string.format("%.0f", n))
+if redis.call("PTTL", KEYS[1]) < 0 then
+  redis.call("EXPIRE", KEYS[1], ARGV[4])
+end
+return {n, now}
+`
+
+var refillScript = pipeline.NewScript(refillText)
+
+// A refill is hits that a lease asks for, and what Redis has granted.
+type refill struct {
+	lease   *keyLease
+	window  window
+	n       int64
+	lasts   time.Duration // for which they are enough
+	granted int64
+	free    int64 // hits that Redis could still grant
+	tokens  lease.Stretch
+	err     error
+}
+
+// refill asks for hits behind the callers' backs. The caller is inside.
+func (l *Limiter) refill(r *refill) {
+	l.inside.Stay()
+	go func() {
+		defer l.inside.Leave()
+		ctx, cancel := context.WithTimeout(l.life, l.cfg.Budget)
+		defer cancel()
+		if r.lease.line != nil {
+			r.err = l.refillTokens(ctx, r)
+		} else {
+			r.err = l.refillHits(ctx, r)
+		}
+		l.filled(r)
+	}()
+}
+
+// refillHits asks Redis for hits. Of a sliding window, it first reads the one before, whose share
+// only falls: hits that fit now fit later.
+func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
+	k, w := r.lease, r.window
+	heads, room := k.limit.heads(w.number), k.limit.rule.Limit
+	if k.limit.windows() == 2 {
+		before := draw{key: heads.before + k.key, get: true}
+		if l.draw(ctx, []*draw{&before}); before.err != nil {
+			return before.err
+		}
+		room -= w.share(before.total)
+	}
+	ttl := w.ttl(k.limit.windows(), l.cfg.Budget)
+	numbers, err := l.eval(ctx, refillScript, heads.now+k.key, 2,
+		strconv.FormatInt(r.n, 10), strconv.FormatInt(room, 10), strconv.Itoa(lease.Share), strconv.FormatInt(int64(ttl/time.Second)+1, 10))
+	if err == nil {
+		r.granted, r.free = numbers[0], room-numbers[1]
+	}
+	return err
+}
+
+// refillTokens asks Redis for tokens. The time when their stretch begins is measured from when
+// Redis was asked, which is too early rather than too late.
+func (l *Limiter) refillTokens(ctx context.Context, r *refill) error {
+	rule, asked := &r.lease.limit.rule, time.Since(l.leases.epoch)
+	d := newDraw("", rule, r.n, l.now(), 0)
+	d.args[4] = "lease"
+	args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(max(1000, r.lasts.Microseconds()), 10))
+	numbers, err := l.eval(ctx, bucketScript, r.lease.limit.heads(0).now+r.lease.key, 5, args...)
+	if err == nil {
+		r.granted, r.free = numbers[0], numbers[1]
+		r.tokens = lease.Stretch{At: asked + time.Duration(numbers[2])*time.Microsecond, From: numbers[4], N: r.granted}
+	}
+	return err
+}
+
+// eval runs a script that replies with so many numbers.
+func (l *Limiter) eval(ctx context.Context, s *pipeline.Script, key string, n int, args ...string) (numbers []int64, err error) {
+	p := l.pipe()
+	defer l.unpipe(p)
+	// It takes microseconds, and must not queue behind scripts that do not.
+	reply := p.Eval(s, []string{key}, args...).Fast()
+	_ = p.Do(ctx) // the reply has its error
+	if err = reply.Into(&numbers); err == nil && len(numbers) != n {
+		err = fmt.Errorf("limit: the script has replied with %d numbers, want %d", len(numbers), n)
+	}
+	return numbers, err
+}
+
+// filled puts what was granted into the lease. What comes too late for that is returned, or
+// lost if its window has ended.
+func (l *Limiter) filled(r *refill) {
+	k, unused, late := r.lease, int64(0), int64(0)
+	k.mu.Lock()
+	switch {
+	case k.number != k.limit.number(r.window):
+		unused = r.granted
+	case k.over:
+		late = r.granted
+	case r.err != nil:
+		k.Failed()
+	default:
+		k.Filled(r.granted, r.free)
+		if k.line != nil && r.granted > 0 {
+			unused = k.line.Add(r.tokens)
+			k.Lose(unused)
+		}
+	}
+	k.mu.Unlock()
+	l.tellSome(k.limit, HitsCounted, r.granted)
+	l.tellSome(k.limit, HitsLeased, r.granted)
+	l.tellSome(k.limit, HitsUnused, unused)
+	if late > 0 {
+		l.backlog.offer([]owed{k.owed(l, r)})
+	}
+}
+
+// owed is the return of what was granted.
+func (k *keyLease) owed(l *Limiter, r *refill) owed {
+	if k.line != nil {
+		return k.owedTokens(l, r.tokens)
+	}
+	return k.owedHits(l, r.window, r.granted)
+}
+
+// tellSome is tell, unless there is nothing to be told.
+func (l *Limiter) tellSome(of *Limit, what Hits, n int64) {
+	if n > 0 {
+		l.tell(of, what, n)
+	}
+}
