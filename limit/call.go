@@ -238,7 +238,9 @@ func (c *call) failure(a *ask) error {
 		return a.draw.err
 	}
 	if a.look {
-		return a.failedLook()
+		err := a.failedLook()
+		a.now = min(a.now, c.withoutOwn(a))
+		return err
 	}
 	h := &c.hits[a.hit]
 	if h.Err != nil {
@@ -254,6 +256,19 @@ func (c *call) failure(a *ask) error {
 	}
 	a.before = h.Total
 	return nil
+}
+
+// withoutOwn returns how many hits there were in the look's window before those of its own
+// call, which travel beside the look; the largest number if the call has none there.
+func (c *call) withoutOwn(look *ask) int64 {
+	n := int64(math.MaxInt64)
+	for i := range c.asks {
+		a := &c.asks[i]
+		if len(c.hits) > 0 && a.asked && a.draw == nil && !a.look && a.place == look.place && c.hits[a.hit].Err == nil {
+			n = min(n, max(0, c.hits[a.hit].Total-a.cost))
+		}
+	}
+	return n
 }
 
 // failedLook is failure for a look.

@@ -49,8 +49,7 @@ const (
 	leaseShards = 64
 	mostLeases  = 10_000
 	rateSlots   = 1 << 15
-	leaseAt     = 8 // calls in a tick that are noted
-	sampled     = 4
+	leaseAt     = 8 // calls in a tick
 )
 
 func newLeases() *leases {
@@ -62,14 +61,18 @@ func newLeases() *leases {
 }
 
 // of notes a call, and returns the lease of the key, or nil if it is not hit often enough. While
-// there is no lease, only one call in sampled is noted: a program whose keys are all cold must
+// no key has a lease, only one call in four is noted: a program whose keys are all cold must
 // not pay for leases.
 func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
-	if s.n.Load() == 0 && rand.Uint32()%sampled != 0 {
-		return nil
+	enough := uint64(leaseAt)
+	if s.n.Load() == 0 {
+		if rand.Uint32()%4 != 0 {
+			return nil
+		}
+		enough = leaseAt / 2 // by chance, it may be so many of a key that is hit leaseAt times
 	}
 	hash := maphash.String(s.seed, key) ^ limit.salt
-	if s.rates.Hit(hash, now.Sub(s.epoch)) < leaseAt || len(key) > longKey {
+	if s.rates.Hit(hash, now.Sub(s.epoch)) < enough || len(key) > longKey {
 		return nil
 	}
 	shard, k := s.shard(hash), leaseKey{limit, key}

@@ -1,0 +1,169 @@
+package limit
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestTokensOfLeases: three processes that hit a bucket, each often enough for a lease, never
+// get more than it allows at any time, also if they leave a full one alone for a moment, and then
+// hit it much more often. They get all of it if they ask for more.
+func TestTokensOfLeases(t *testing.T) {
+	const rate, burst = 5000, 2000 // a second
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				factor := []float64{0.3, 0.6, 3, 0.3, 0.5, 0.8}[seed]
+				bursts := seed >= 3
+				var mu sync.Mutex
+				var at []time.Duration // of each hit that was allowed
+				leased := 0
+				began := time.Now()
+				var callers sync.WaitGroup
+				for i := range 3 {
+					l := w.limiter(t, Config{NearCache: -1})
+					bucket := l.must(t, Rule{Name: "b", Limit: rate, Burst: burst, Window: time.Second, Algorithm: TokenBucket})
+					for j := range 5 {
+						callers.Go(func() {
+							random := rand.New(rand.NewPCG(seed, uint64(10*i+j)))
+							for time.Since(began) < 1200*time.Millisecond {
+								factor := factor
+								if phase := time.Since(began) % (600 * time.Millisecond); bursts && phase > 400*time.Millisecond {
+									time.Sleep(450*time.Millisecond - phase)
+									factor = 12
+								}
+								time.Sleep(time.Duration(random.ExpFloat64() * 15 / (factor * rate) * float64(time.Second)))
+								r := l.Allow(t.Context(), Request{Limit: bucket, Key: "k"})
+								assert.NoError(t, r.Err)
+								mu.Lock()
+								if r.Allowed {
+									at = append(at, time.Since(began))
+								}
+								if r.Leased {
+									leased++
+								}
+								mu.Unlock()
+							}
+						})
+					}
+				}
+				callers.Wait()
+				level, last := float64(burst), time.Duration(0)
+				for _, now := range at {
+					level = min(burst, level+rate*(now-last).Seconds()) - 1
+					last = now
+					require.Greater(t, level, -rate*0.0005-1, "after %v", now) // half a millisecond: hits are on their way back
+				}
+				t.Logf("%d allowed, %d leased", len(at), leased)
+				if factor > 1 {
+					require.InEpsilon(t, burst+rate*last.Seconds(), len(at), 0.02)
+				}
+			})
+		})
+	}
+}
+
+// TestSlidingLease: a lease has only what the share of the window before leaves.
+func TestSlidingLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{NearCache: -1})
+		limit := l.must(t, Rule{Name: "user", Limit: 20_000, Window: 2 * time.Second, Algorithm: SlidingWindow})
+		atWindow(2 * time.Second)
+		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 20_000}).Allowed)
+		atWindow(2 * time.Second)
+		time.Sleep(300 * time.Millisecond)
+		var mu sync.Mutex
+		used, leased := 0, 0
+		var callers sync.WaitGroup
+		for range 50 {
+			callers.Go(func() {
+				for range 300 {
+					r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+					assert.NoError(t, r.Err)
+					mu.Lock()
+					if r.Allowed {
+						used++
+					}
+					if r.Leased {
+						leased++
+					}
+					assert.LessOrEqual(t, used, int(10*windowAt(time.Now(), 2*time.Second).elapsed/time.Millisecond))
+					mu.Unlock()
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		callers.Wait()
+		require.Greater(t, used, 5900)
+		require.Greater(t, leased, 1000)
+	})
+}
+
+// TestLeaseAtTheLimit: of a limit, three processes with leases allow every hit, and none more.
+func TestLeaseAtTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		atWindow(time.Hour)
+		var mu sync.Mutex
+		used, leased := 0, 0
+		var callers sync.WaitGroup
+		for range 3 {
+			l := w.limiter(t, Config{NearCache: -1})
+			limit := l.must(t, Rule{Name: "user", Limit: 5000, Window: time.Hour})
+			for range 10 {
+				callers.Go(func() {
+					for range 400 {
+						r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+						assert.NoError(t, r.Err)
+						mu.Lock()
+						if r.Allowed {
+							used++
+						}
+						if r.Leased {
+							leased++
+						}
+						mu.Unlock()
+						time.Sleep(time.Millisecond)
+					}
+				})
+			}
+		}
+		callers.Wait()
+		require.Equal(t, 5000, used)
+		require.Greater(t, leased, 4000)
+	})
+}
+
+// TestRefill: Redis grants a share of what remains, and gives the key a time to live.
+func TestRefill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "user", Limit: 5000, Window: time.Hour})
+		atWindow(time.Hour)
+		ask := func(n int64) *refill {
+			r := &refill{lease: &keyLease{limit: limit, key: "k"}, window: windowAt(time.Now(), time.Hour), n: n}
+			require.NoError(t, l.refillHits(t.Context(), r))
+			return r
+		}
+		r := ask(200)
+		require.EqualValues(t, 200, r.granted)
+		require.EqualValues(t, 4800, r.free)
+		time.Sleep(30 * time.Minute)
+		require.EqualValues(t, 200, l.count(t, limit, "k"))
+		r = ask(1000)
+		require.EqualValues(t, 300, r.granted, "a sixteenth of 4800")
+		require.EqualValues(t, 4500, r.free)
+		require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 4490}).Allowed)
+		r = ask(1000)
+		require.Zero(t, r.granted)
+		require.EqualValues(t, 10, r.free)
+	})
+}
