@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 	"github.com/redislanes/redislanes/limit"
 )
@@ -24,8 +25,9 @@ type Config struct {
 	LimitOf    func(limit.Rule) (*limit.Limit, error) // for limits that requests bring with them; nil: Limiter.Limit
 	Rules      *rules.Store
 	Metrics    *Metrics
-	Shedder    *Shedder // nil: no request is shed
-	MaxMessage int      // bytes of a request
+	Shedder    *Shedder      // nil: no request is shed
+	Quota      *quota.Server // nil: there is no rate limit quota service
+	MaxMessage int           // bytes of a request
 	Log        *slog.Logger
 }
 

@@ -1,0 +1,87 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// leaseScript renews the lease of an instance. KEYS[1] is a hash with the amount, the wants and the
+// end, in milliseconds of the server's clock, of the lease of each instance. ARGV has the
+// instance, the amount that it cannot give up, the amount that it wants, the limit, and how long the lease
+// is to last; 0 gives it back. The reply has the amount that is leased, and the one that the instance
+// should come to when it is less. The leases are at most the limit together, unless instances hold
+// more, after the limit was lowered or Redis has lost a write.
+var leaseScript = pipeline.NewScript(`
+local id, held, want, limit, ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local all, others, wants, last = redis.call("HGETALL", KEYS[1]), 0, {want}, now + ttl
+for i = 1, #all, 2 do
+  local amount, wanted, ends = string.match(all[i + 1], "^(%d+) (%d+) (%d+)$")
+  if not ends or tonumber(ends) <= now then
+    redis.call("HDEL", KEYS[1], all[i])
+  elseif all[i] ~= id then
+    others = others + amount
+    wants[#wants + 1] = tonumber(wanted)
+    last = math.max(last, tonumber(ends))
+  end
+end
+if ttl == 0 then
+  redis.call("HDEL", KEYS[1], id)
+  return {0, 0}
+end
+-- Max-min fairness. What nobody wants is divided evenly.
+table.sort(wants)
+local left, n, level = limit, #wants, nil
+for i = 1, #wants do
+  if wants[i] * n > left then
+    level = math.floor(left / n)
+    break
+  end
+  left, n = left - wants[i], n - 1
+end
+local target = level and math.min(want, level) or want + math.floor(left / #wants)
+local amount = math.max(held, math.min(target, limit - others), 0)
+redis.call("HSET", KEYS[1], id, string.format("%d %d %d", amount, want, now + ttl))
+redis.call("PEXPIREAT", KEYS[1], last)
+return {amount, target}
+`)
+
+// A lease is what an instance asks Redis for, and what it gets.
+type lease struct {
+	key               string
+	held, want, limit int64
+	ttl               time.Duration // 0 gives it back
+
+	amount, target int64
+	err            error
+}
+
+// renew asks for the leases in one pipeline.
+func renew(ctx context.Context, client *cluster.Client, instance string, leases []*lease) {
+	p := pipeline.New(client)
+	replies := make([]pipeline.Reply, len(leases))
+	for i, l := range leases {
+		// It may run twice: it leases no more the second time. It takes microseconds, and must not queue
+		// behind scripts that do not.
+		replies[i] = p.Eval(leaseScript, []string{l.key}, instance, number(l.held), number(l.want), number(l.limit), number(l.ttl.Milliseconds())).Fast().Idempotent()
+	}
+	_ = p.Do(ctx) // each reply has its error
+	for i, l := range leases {
+		var n []int64
+		switch l.err = replies[i].Into(&n); {
+		case l.err != nil:
+		case len(n) != 2:
+			l.err = fmt.Errorf("quota: the script has replied with %d numbers, want 2", len(n))
+		default:
+			l.amount, l.target = n[0], n[1]
+		}
+	}
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
