@@ -8,7 +8,6 @@ import (
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
-	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -197,18 +196,19 @@ func in(clients []*client, from time.Time, d time.Duration) (sum int) {
 	return sum
 }
 
-// never requires that no second had more admitted hits than the limit.
-func never(t *testing.T, clients []*client, limit int, from, to time.Time) {
-	t.Helper()
-	for ; !from.Add(time.Second).After(to); from = from.Add(bin) {
-		require.LessOrEqual(t, in(clients, from, time.Second), limit)
-	}
-}
-
 // current returns what the client follows now.
 func (c *client) current() *typev3.RateLimitStrategy {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.advance(time.Now())
 	return c.strategy
+}
+
+// currentRate returns how many hits in a second the client's strategy admits.
+func (c *client) currentRate() float64 {
+	b := c.current().GetTokenBucket()
+	if b == nil {
+		return 0
+	}
+	return float64(b.GetTokensPerFill().GetValue()) / b.GetFillInterval().AsDuration().Seconds()
 }

@@ -10,24 +10,29 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// leaseScript renews the lease of an instance. KEYS[1] is a hash with the amount, the wants and the
-// end, in milliseconds of the server's clock, of the lease of each instance. ARGV has the
-// instance, the amount that it cannot give up, the amount that it wants, the limit, and how long the lease
-// is to last; 0 gives it back. The reply has the amount that is leased, and the one that the instance
-// should come to when it is less. The leases are at most the limit together, unless instances hold
-// more, after the limit was lowered or Redis has lost a write.
+// leaseScript renews the lease of an instance. KEYS[1] is a hash that has, for each instance, the
+// amount of its lease, the amount it wants, its clients, and the end of its lease in milliseconds
+// of the server's clock. ARGV has the instance, the amount that it cannot give up, the amount that it
+// wants, its clients, the limit, and how long the lease is to last; 0 gives it back. The reply has the
+// amount that is leased, and the one that the instance should come to if it is less. The leases
+// are at most the limit together, unless instances hold more, after the limit was lowered or Redis has
+// lost a write.
 var leaseScript = pipeline.NewScript(`
-local id, held, want, limit, ttl = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local id, held, want, clients = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local limit, ttl = tonumber(ARGV[5]), tonumber(ARGV[6])
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local all, others, wants, last = redis.call("HGETALL", KEYS[1]), 0, {want}, now + ttl
+local all, others, last = redis.call("HGETALL", KEYS[1]), 0, now + ttl
+local own = {want = want, clients = clients}
+local wants, weight = {own}, clients
 for i = 1, #all, 2 do
-  local amount, wanted, ends = string.match(all[i + 1], "^(%d+) (%d+) (%d+)$")
+  local amount, wanted, n, ends = string.match(all[i + 1], "^(%d+) (%d+) (%d+) (%d+)$")
   if not ends or tonumber(ends) <= now then
     redis.call("HDEL", KEYS[1], all[i])
   elseif all[i] ~= id then
     others = others + amount
-    wants[#wants + 1] = tonumber(wanted)
+    wants[#wants + 1] = {want = tonumber(wanted), clients = tonumber(n)}
+    weight = weight + n
     last = math.max(last, tonumber(ends))
   end
 end
@@ -35,19 +40,19 @@ if ttl == 0 then
   redis.call("HDEL", KEYS[1], id)
   return {0, 0}
 end
--- Max-min fairness. What nobody wants is divided evenly.
-table.sort(wants)
-local left, n, level = limit, #wants, nil
-for i = 1, #wants do
-  if wants[i] * n > left then
-    level = math.floor(left / n)
+-- Max-min fairness among clients. What nobody wants is divided evenly.
+table.sort(wants, function(a, b) return a.want * b.clients < b.want * a.clients end)
+local left, whole, target = limit, weight, nil
+for _, w in ipairs(wants) do
+  if w.want * weight > left * w.clients then
+    target = math.min(want, math.floor(left * clients / weight))
     break
   end
-  left, n = left - wants[i], n - 1
+  left, weight = left - w.want, weight - w.clients
 end
-local target = level and math.min(want, level) or want + math.floor(left / #wants)
+if not target then target = want + math.floor(left * clients / whole) end
 local amount = math.max(held, math.min(target, limit - others), 0)
-redis.call("HSET", KEYS[1], id, string.format("%d %d %d", amount, want, now + ttl))
+redis.call("HSET", KEYS[1], id, string.format("%d %d %d %d", amount, want, clients, now + ttl))
 redis.call("PEXPIREAT", KEYS[1], last)
 return {amount, target}
 `)
@@ -56,6 +61,7 @@ return {amount, target}
 type lease struct {
 	key               string
 	held, want, limit int64
+	clients           int64         // at least 1
 	ttl               time.Duration // 0 gives it back
 
 	amount, target int64
@@ -69,7 +75,7 @@ func renew(ctx context.Context, client *cluster.Client, instance string, leases 
 	for i, l := range leases {
 		// It may run twice: it leases no more the second time. It takes microseconds, and must not queue
 		// behind scripts that do not.
-		replies[i] = p.Eval(leaseScript, []string{l.key}, instance, number(l.held), number(l.want), number(l.limit), number(l.ttl.Milliseconds())).Fast().Idempotent()
+		replies[i] = p.Eval(leaseScript, []string{l.key}, instance, number(l.held), number(l.want), number(l.clients), number(l.limit), number(l.ttl.Milliseconds())).Fast().Idempotent()
 	}
 	_ = p.Do(ctx) // each reply has its error
 	for i, l := range leases {

@@ -31,7 +31,7 @@ func (s *Server) ask(now time.Time) (buckets []*bucket, leases []*lease) {
 			b.setLease(b.share.Held(now), b.target) // the lease has ended: others may have it
 		}
 		b.share.Decide(now, time.Time{}) // forgets who has gone
-		l := &lease{key: key, held: max(b.capacity, b.share.Held(now)), want: b.share.Wants(now), limit: b.limit, ttl: s.leaseTTL()}
+		l := &lease{key: key, held: max(b.capacity, b.share.Held(now)), want: b.share.Wants(now), clients: max(1, int64(len(b.subs))), limit: b.limit, ttl: s.leaseTTL()}
 		if len(b.subs) == 0 && b.share.Empty() {
 			l.ttl = 0
 			delete(s.buckets, key)
@@ -89,7 +89,7 @@ func (s *Server) release() {
 	var leases []*lease
 	for key, b := range s.buckets {
 		ttl := max(0, b.share.Ends().Sub(now))
-		leases = append(leases, &lease{key: key, held: b.share.Held(now), limit: 0, ttl: ttl})
+		leases = append(leases, &lease{key: key, held: b.share.Held(now), clients: 1, ttl: ttl})
 	}
 	s.mu.Unlock()
 	if len(leases) == 0 {
