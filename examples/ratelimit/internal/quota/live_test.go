@@ -37,7 +37,6 @@ func TestLimit(t *testing.T) {
 		"instance crash": join("instance crash", 10, crashes.addr, stays.addr),
 		"instance stop":  append(join("instance stop", 7, stops.addr, stays.addr), join("instance stop", 3, stays.addr)...),
 	}
-	settle(t, groups)
 	steady(t, groups, "at the start")
 
 	groups["join"] = append(groups["join"], join("join", 1, stays.addr)...)
@@ -47,7 +46,6 @@ func TestLimit(t *testing.T) {
 	stops.end()
 	<-time.After(over)
 	groups["client crash"] = groups["client crash"][1:]
-	settle(t, groups)
 	steady(t, groups, "at the end")
 	groups["client crash"] = append(groups["client crash"], dead...)
 	for name, clients := range groups {
@@ -55,36 +53,43 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// settle waits until the clients of each group have the limit, in equal shares.
-func settle(t *testing.T, groups map[string][]*client) {
+// steady requires that the clients of each group are admitted at least 98 % of the limit, in equal
+// shares. While a machine has too little time for the test, it tries again.
+func steady(t *testing.T, groups map[string][]*client, when string) {
 	t.Helper()
-	for name, clients := range groups {
-		settled := func() bool {
-			sum := 0.0
-			for _, c := range clients {
-				rate := c.currentRate()
-				if rate < 0.9*perSecond/float64(len(clients)) {
-					return false
-				}
-				sum += rate
+	for end := time.Now().Add(time.Minute); ; {
+		for name, clients := range groups {
+			for !settled(clients) && time.Now().Before(end) {
+				<-time.After(bin)
 			}
-			return sum >= 0.985*perSecond
+			require.True(t, settled(clients), "%s, %s", when, name)
 		}
-		require.Eventually(t, settled, 30*time.Second, bin, name)
+		from := time.Now()
+		<-time.After(measured + bin)
+		least := 1.0
+		for name, clients := range groups {
+			part := float64(in(clients, from, measured)) / (perSecond * measured.Seconds())
+			t.Logf("%s, %s: %.2f %% of the limit", when, name, 100*part)
+			least = min(least, part)
+		}
+		if least >= 0.98 {
+			return
+		}
+		require.True(t, time.Now().Before(end), "%s: less than 98 %% of the limit", when)
 	}
 }
 
-// steady requires that the clients of each group are admitted at least 98 % of the limit from now on.
-func steady(t *testing.T, groups map[string][]*client, when string) {
-	t.Helper()
-	from := time.Now()
-	<-time.After(measured + bin)
-	for name, clients := range groups {
-		n := in(clients, from, measured)
-		part := float64(n) / (perSecond * measured.Seconds())
-		t.Logf("%s, %s: %.2f %% of the limit", when, name, 100*part)
-		require.GreaterOrEqual(t, part, 0.98, "%s, %s", when, name)
+// settled reports whether the clients have the limit, in equal shares.
+func settled(clients []*client) bool {
+	sum := 0.0
+	for _, c := range clients {
+		rate := c.currentRate()
+		if rate < 0.9*perSecond/float64(len(clients)) {
+			return false
+		}
+		sum += rate
 	}
+	return sum >= 0.985*perSecond
 }
 
 // never requires that no second had more admitted hits than the limit.
