@@ -202,3 +202,29 @@ func TestConfirm(t *testing.T) {
 	b.Report(now, 1, 100, 0)
 	require.LessOrEqual(t, b.Held(now), int64(500))
 }
+
+// TestGreedy: clients that always have hits to spare are never admitted more than the capacity in a window,
+// whoever joins, leaves, becomes silent or comes back.
+func TestGreedy(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(24) {
+		w := newWorld(t, seed, []int64{2, 15, 50, 300, 1000, 5000}[seed%6])
+		w.greedy = true
+		for range 25 {
+			switch w.rng.IntN(4) {
+			case 0, 1:
+				w.join(float64(w.capacity))
+			case 2:
+				if len(w.clients) > 0 {
+					w.leave(w.clients[w.rng.IntN(len(w.clients))])
+				}
+			case 3:
+				if len(w.clients) > 0 {
+					c := w.clients[w.rng.IntN(len(w.clients))]
+					c.silent = !c.silent
+				}
+			}
+			w.run(w.upTo(2 * time.Second))
+		}
+	}
+}
