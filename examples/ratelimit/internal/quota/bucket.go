@@ -25,6 +25,7 @@ type bucket struct {
 // A sub is a client's subscription for a bucket id.
 type sub struct {
 	stream *stream
+	name   string // of the bucket id
 	id     *pb.BucketId
 	share  share.ID
 
@@ -114,7 +115,7 @@ func (s *Server) decide(now time.Time, b *bucket) {
 		case a.Abandon:
 			s.abandon(now, c)
 		default:
-			c.stream.send(now, assign(c.id, s.TTL, strategy(a, b.window)))
+			c.send(now, assign(c.id, s.TTL, strategy(a, b.window)))
 			s.metrics.assigned(kindOf(a.Share))
 		}
 	}
@@ -122,10 +123,10 @@ func (s *Server) decide(now time.Time, b *bucket) {
 
 // abandon has the client forget the bucket id. It begins again with its next hit.
 func (s *Server) abandon(now time.Time, c *sub) {
-	c.stream.send(now, abandon(c.id))
+	c.send(now, abandon(c.id))
 	s.metrics.assigned("abandon")
 	s.unfollow(c)
-	delete(c.stream.subs, nameOf(c.id))
+	delete(c.stream.subs, c.name)
 }
 
 // blanket sends what a rule is for all hits, when it is due.
@@ -140,7 +141,7 @@ func (s *Server) blanket(now time.Time, c *sub) {
 		return
 	}
 	c.sent = now
-	c.stream.send(now, assign(c.id, s.TTL, blanket(c.rule)))
+	c.send(now, assign(c.id, s.TTL, blanket(c.rule)))
 	if c.rule == typev3.RateLimitStrategy_ALLOW_ALL {
 		s.metrics.assigned("allow_all")
 		return

@@ -88,7 +88,7 @@ func (s *Server) release() {
 	now := time.Now()
 	var leases []*lease
 	for key, b := range s.buckets {
-		ttl := max(0, b.share.Ends().Sub(now))
+		ttl := max(0, b.share.Ends().Sub(now)+time.Millisecond) // rounded up
 		leases = append(leases, &lease{key: key, held: b.share.Held(now), clients: 1, ttl: ttl})
 	}
 	s.mu.Unlock()

@@ -3,6 +3,7 @@ package quota
 import (
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -30,18 +31,18 @@ type stream struct {
 	subs   map[string]*sub // by their bucket ids
 	seen   time.Time       // the last report
 
-	out   []*action
-	since time.Time     // when the first of out was put there
-	ready chan struct{} // has room for one
+	out   map[string]*action // to be sent, by their bucket ids
+	since time.Time          // when the first of out was put there
+	ready chan struct{}      // has room for one
 }
 
 // send queues an action, which takes the place of an older one for the same bucket id.
-func (st *stream) send(now time.Time, a *action) {
-	st.out = slices.DeleteFunc(st.out, func(old *action) bool { return old.GetBucketId() == a.GetBucketId() })
+func (c *sub) send(now time.Time, a *action) {
+	st := c.stream
 	if len(st.out) == 0 {
 		st.since = now
 	}
-	st.out = append(st.out, a)
+	st.out[c.name] = a
 	select {
 	case st.ready <- struct{}{}:
 	default:
@@ -51,7 +52,7 @@ func (st *stream) send(now time.Time, a *action) {
 // StreamRateLimitQuotas is envoy.service.rate_limit_quota.v3.RateLimitQuotaService's. A stream
 // ends when the client ends it, when it sends what is no report, or when the service stops.
 func (s *Server) StreamRateLimitQuotas(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer) error {
-	st := &stream{subs: make(map[string]*sub), ready: make(chan struct{}, 1)}
+	st := &stream{subs: make(map[string]*sub), out: make(map[string]*action), ready: make(chan struct{}, 1)}
 	s.open(st)
 	defer s.shut(st)
 	received := make(chan error, 1)
@@ -90,8 +91,8 @@ func (s *Server) receive(server pb.RateLimitQuotaService_StreamRateLimitQuotasSe
 // after its share was given to others.
 func (s *Server) flush(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer, st *stream) error {
 	s.mu.Lock()
-	out, since := st.out, st.since
-	st.out = nil
+	out, since := slices.Collect(maps.Values(st.out)), st.since
+	clear(st.out)
 	s.mu.Unlock()
 	switch {
 	case len(out) == 0:
@@ -155,7 +156,7 @@ func (s *Server) subscribe(st *stream, id *pb.BucketId) (*sub, error) {
 	if len(st.subs) >= mostBuckets {
 		return nil, errMany
 	}
-	c := &sub{stream: st, id: proto.CloneOf(id)}
+	c := &sub{stream: st, name: name, id: proto.CloneOf(id)}
 	st.subs[name] = c
 	s.follow(c)
 	return c, nil
