@@ -51,7 +51,7 @@ func (s *Server) match(domain string, id *pb.BucketId) match {
 		return match{rule: typev3.RateLimitStrategy_ALLOW_ALL}
 	}
 	switch of := rule.Limit.Rule(); {
-	case of.Shadow:
+	case rule.InShadow():
 		return match{rule: typev3.RateLimitStrategy_ALLOW_ALL}
 	case of.Limit == 0:
 		return match{rule: typev3.RateLimitStrategy_DENY_ALL}

@@ -36,6 +36,7 @@ func TestRules(t *testing.T) {
 		{bucketID{"banned": "x"}, &deny, 0, 0},
 		{bucketID{"free": "x"}, &allow, 0, 0},
 		{bucketID{"tried": "x"}, &allow, 0, 0},
+		{bucketID{"soft": "x"}, nil, 198, time.Second},
 		{bucketID{"unknown": "x"}, &allow, 0, 0},
 		{bucketID{"plan": "gold"}, &allow, 0, 0},
 	} {

@@ -45,6 +45,9 @@ descriptors:
   - key: tried
     rate_limit: {unit: second, requests_per_unit: 10}
     shadow_mode: true
+  - key: soft
+    rate_limit: {unit: second, requests_per_unit: 200}
+    quota_mode: true
 `
 
 // An instance is one of the service.

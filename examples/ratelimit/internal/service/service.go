@@ -76,7 +76,7 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	defer func() { permit.leave(oneTrip(inTime, &result)) }()
 	// A client that has gone is not waited for: its request does not go on either, and
 	// hits that are not sent yet are not counted.
-	result = s.Limiter.Allow(inTime, requests...)
+	result = withQuotas(asks, s.Limiter.Allow(inTime, requests...))
 	if err := ctx.Err(); err != nil {
 		return answer{}, status.FromContextError(err).Err() // nobody gets it
 	}
@@ -146,11 +146,11 @@ func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_Descrip
 		s.Code = pb.RateLimitResponse_UNKNOWN
 		return s
 	case limit.Denied, limit.DeniedNear, limit.FailedClosed:
-		if !rule.Limit.Rule().Shadow {
+		if !rule.InShadow() {
 			s.Code = pb.RateLimitResponse_OVER_LIMIT
 		}
 	}
-	if d.Err != nil || rule.Limit.Rule().Shadow {
+	if d.Err != nil || rule.InShadow() {
 		return s
 	}
 	s.CurrentLimit = &pb.RateLimitResponse_RateLimit{Name: rule.Name, RequestsPerUnit: rule.RequestsPerUnit, Unit: units[rule.Unit]}
