@@ -113,17 +113,17 @@ func (s *Server) decide(now time.Time, b *bucket) {
 		switch {
 		case c == nil: // it has left
 		case a.Abandon:
-			s.abandon(now, c)
+			s.abandon(c)
 		default:
-			c.send(now, assign(c.id, s.TTL, strategy(a, b.window)))
+			c.send(a.ID, assign(c.id, s.TTL, strategy(a, b.window)))
 			s.metrics.assigned(kindOf(a.Share))
 		}
 	}
 }
 
 // abandon has the client forget the bucket id. It begins again with its next hit.
-func (s *Server) abandon(now time.Time, c *sub) {
-	c.send(now, abandon(c.id))
+func (s *Server) abandon(c *sub) {
+	c.send(0, abandon(c.id))
 	s.metrics.assigned("abandon")
 	s.unfollow(c)
 	delete(c.stream.subs, c.name)
@@ -135,13 +135,13 @@ func (s *Server) blanket(now time.Time, c *sub) {
 	case c.bucket != nil || now.Sub(c.stream.seen) > s.silence():
 		return
 	case now.Sub(c.used) >= idle*s.TTL:
-		s.abandon(now, c)
+		s.abandon(c)
 		return
 	case now.Sub(c.sent) < s.TTL/4:
 		return
 	}
 	c.sent = now
-	c.send(now, assign(c.id, s.TTL, blanket(c.rule)))
+	c.send(0, assign(c.id, s.TTL, blanket(c.rule)))
 	if c.rule == typev3.RateLimitStrategy_ALLOW_ALL {
 		s.metrics.assigned("allow_all")
 		return

@@ -3,7 +3,6 @@ package quota
 import (
 	"errors"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -12,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
 )
 
 // mostBuckets is how many bucket ids a stream may report: each takes memory and a lease.
@@ -19,7 +20,7 @@ const mostBuckets = 10_000
 
 var (
 	errStopping = status.Error(codes.Unavailable, "the service is about to stop: connect to another instance")
-	errSlow     = status.Error(codes.Aborted, "assignments were not sent in time: the client reads too slowly, or the service was paused")
+	errSlow     = status.Error(codes.Aborted, "assignments could not be sent in time: the client reads too slowly")
 	errMany     = status.Errorf(codes.ResourceExhausted, "more than %d bucket ids on one stream", mostBuckets)
 	errDomain   = status.Error(codes.InvalidArgument, "domain: want that of a file of rules in the first report, and no other later")
 	errID       = status.Error(codes.InvalidArgument, "bucket_id is empty: want at least one key")
@@ -31,20 +32,22 @@ type stream struct {
 	subs   map[string]*sub // by their bucket ids
 	seen   time.Time       // the last report
 
-	out   map[string]*action // to be sent, by their bucket ids
-	since time.Time          // when the first of out was put there
-	ready chan struct{}      // has room for one
+	out   map[string]queued // to be sent, by their bucket ids
+	ready chan struct{}     // has room for one
+}
+
+// A queued is an action that has to be sent.
+type queued struct {
+	sub    *sub
+	share  share.ID // that it is an assignment of; 0: it may be sent at any time
+	action *action
 }
 
 // send queues an action, which takes the place of an older one for the same bucket id.
-func (c *sub) send(now time.Time, a *action) {
-	st := c.stream
-	if len(st.out) == 0 {
-		st.since = now
-	}
-	st.out[c.name] = a
+func (c *sub) send(id share.ID, a *action) {
+	c.stream.out[c.name] = queued{c, id, a}
 	select {
-	case st.ready <- struct{}{}:
+	case c.stream.ready <- struct{}{}:
 	default:
 	}
 }
@@ -52,7 +55,7 @@ func (c *sub) send(now time.Time, a *action) {
 // StreamRateLimitQuotas is envoy.service.rate_limit_quota.v3.RateLimitQuotaService's. A stream
 // ends when the client ends it, when it sends what is no report, or when the service stops.
 func (s *Server) StreamRateLimitQuotas(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer) error {
-	st := &stream{subs: make(map[string]*sub), out: make(map[string]*action), ready: make(chan struct{}, 1)}
+	st := &stream{subs: make(map[string]*sub), out: make(map[string]queued), ready: make(chan struct{}, 1)}
 	s.open(st)
 	defer s.shut(st)
 	received := make(chan error, 1)
@@ -87,20 +90,31 @@ func (s *Server) receive(server pb.RateLimitQuotaService_StreamRateLimitQuotasSe
 	}
 }
 
-// flush sends what is queued. What has waited for too long is not sent: it would be in force
-// after its share was given to others.
+// flush sends what is queued.
 func (s *Server) flush(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer, st *stream) error {
-	s.mu.Lock()
-	out, since := slices.Collect(maps.Values(st.out)), st.since
-	clear(st.out)
-	s.mu.Unlock()
-	switch {
-	case len(out) == 0:
+	now := time.Now()
+	out := s.take(now, st)
+	if len(out) == 0 {
 		return nil
-	case time.Since(since) > s.Delivery/2:
-		return errSlow
 	}
-	return server.Send(&pb.RateLimitQuotaResponse{BucketAction: out})
+	err := server.Send(&pb.RateLimitQuotaResponse{BucketAction: out})
+	if err == nil && time.Since(now) > s.Delivery/2 {
+		return errSlow // assignments may be in force after others have their shares: no more of them
+	}
+	return err
+}
+
+// take returns the actions that are queued and may be sent.
+func (s *Server) take(now time.Time, st *stream) (out []*action) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range st.out {
+		if q.share == 0 || q.sub.share == q.share && q.sub.bucket != nil && q.sub.bucket.share.Sent(now, q.share) {
+			out = append(out, q.action)
+		}
+	}
+	clear(st.out)
+	return out
 }
 
 // report takes in the reports of a message, and sends the assignments that follow from them.

@@ -81,6 +81,22 @@ func (b *Bucket) Leave(id ID) {
 	}
 }
 
+// Sent tells that the assignment that Decide has returned for the client is sent now, and reports whether
+// it may be. It may not half of Settings.Delivery later, since it could be in force after others
+// have the share. Then Decide returns it again.
+func (b *Bucket) Sent(now time.Time, id ID) bool {
+	c := b.find(id)
+	if c == nil || c.gone {
+		return false
+	}
+	if now.Sub(c.sent) > b.s.Delivery/2 {
+		c.sent = time.Time{}
+		return false
+	}
+	c.queued = false
+	return true
+}
+
 func (b *Bucket) find(id ID) *client {
 	for _, c := range b.clients {
 		if c.id == id {

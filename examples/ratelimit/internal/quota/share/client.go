@@ -10,7 +10,8 @@ type client struct {
 	now     grant     // the assignment that was sent last
 	before  grant     // what may still be in force in its place
 	changed time.Time // when now became another one
-	sent    time.Time // when now was sent last; zero: nothing is to be in force
+	sent    time.Time // when Decide returned now last; zero: it has to again
+	queued  bool      // now was not sent yet as it is
 
 	seen   time.Time     // the last report
 	used   time.Time     // the last report with hits
@@ -52,7 +53,7 @@ func (c *client) report(now time.Time, hits int64, s *Settings) {
 	if hits > 0 {
 		c.used = now
 	}
-	if now.Sub(c.changed) >= s.Delivery {
+	if !c.queued && now.Sub(c.changed) >= s.Delivery {
 		c.before = grant{} // the client has what was sent before its report
 	}
 	if c.over < s.Delivery {
@@ -76,12 +77,15 @@ func (c *client) assign(now time.Time, share, tokens int64, s *Settings) {
 		c.before = c.now // ends no earlier: it was sent later
 	}
 	c.now = grant{share: share, tokens: tokens}
-	c.changed = now
+	c.queued = true
 	c.renew(now, s)
 }
 
 // renew notes that the assignment is sent again.
 func (c *client) renew(now time.Time, s *Settings) {
 	c.sent = now
+	if c.queued {
+		c.changed = now
+	}
 	c.now.ends = now.Add(s.TTL + s.Delivery)
 }

@@ -19,7 +19,8 @@ type round struct {
 }
 
 // Decide returns the assignments to send at the time: those that change, and those that must be
-// renewed. It takes them to be sent. No assignment is sent that would end after the time until.
+// renewed. Each has to be sent soon, or not at all, as [Bucket.Sent] says. No assignment ends after the
+// time until.
 //
 // Shares follow demand by max-min fairness. A client whose demand is not known yet may have as
 // much as the others. Clients without demand keep a small share for their next hit.
@@ -170,6 +171,9 @@ func (r *round) renew() {
 		if c.now.at(r.now) == 0 && (c.now.share > 0 || c.sent.IsZero()) {
 			c.assign(r.now, 0, 0, &r.s)
 		} else if r.now.Sub(c.sent) >= r.s.TTL/4 {
+			if c.queued && r.costs() { // it begins later
+				r.fresh.add(r.now, c.now.tokens, r.span())
+			}
 			c.renew(r.now, &r.s)
 		} else {
 			continue

@@ -42,7 +42,7 @@ func TestTenClients(t *testing.T) {
 		w.greedy = false
 		w.capacity = 1000
 		w.run(3 * time.Second)
-		w.capacity, w.greedy, w.admitted = 500, true, nil
+		w.capacity, w.greedy, w.admitted, w.total = 500, true, nil, 0
 		w.run(8 * time.Second)
 		w.used(10*time.Second, 0.98)
 	}
@@ -176,7 +176,7 @@ func TestFair(t *testing.T) {
 }
 
 // TestConfirm: a share that is taken away is in force until a report that the client has sent after it
-// had the smaller one. A report that crosses the assignment says nothing.
+// had the smaller one. A report that crosses the assignment says nothing, and none if that was not sent.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	b := share.New(settings)
@@ -184,7 +184,9 @@ func TestConfirm(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	decide := func() {
 		for range 3 {
-			b.Decide(now, now.Add(time.Hour))
+			for _, a := range b.Decide(now, now.Add(time.Hour)) {
+				b.Sent(now, a.ID)
+			}
 		}
 	}
 	for range 5 {
@@ -194,6 +196,11 @@ func TestConfirm(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, b.Held(now), int64(990))
 	b.SetCapacity(1000, 500)
+	require.Len(t, b.Decide(now, now.Add(time.Hour)), 1)
+	now = now.Add(settings.Delivery)
+	b.Report(now, 1, 100, 0)
+	require.GreaterOrEqual(t, b.Held(now), int64(990), "it was not sent")
+	require.False(t, b.Sent(now, 1), "it is too late")
 	decide()
 	now = now.Add(settings.Delivery - 1)
 	b.Report(now, 1, 100, 0)

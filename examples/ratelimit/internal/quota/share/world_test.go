@@ -26,6 +26,7 @@ type world struct {
 
 	greedy   bool  // every client always has hits to spare
 	admitted []int // in each step
+	total    int   // in the last window
 }
 
 type client struct {
@@ -44,6 +45,8 @@ type client struct {
 	allowed       int64
 	reported      time.Time
 	up, down      time.Time // when the last message arrives
+	queued        *share.Assignment
+	busy          time.Time // what is queued is not sent until then
 }
 
 var settings = share.Settings{
@@ -93,10 +96,11 @@ func (w *world) run(d time.Duration) {
 			}
 		}
 		for _, a := range w.b.Decide(w.now, w.now.Add(time.Hour)) {
-			w.assign(a)
+			w.clients[a.ID].queued = &a
 		}
 		sum, admitted := int64(0), 0
 		for _, c := range w.clients {
+			w.flush(c)
 			admitted += c.step(w)
 			sum += c.share
 		}
@@ -113,18 +117,27 @@ func (w *world) check(sum int64) {
 	if !w.greedy {
 		return
 	}
-	total := 0
-	for _, n := range w.admitted[max(0, len(w.admitted)-int(w.s.Window/step)):] {
-		total += n
+	n, window := len(w.admitted), int(w.s.Window/step)
+	w.total += w.admitted[n-1]
+	if n > window {
+		w.total -= w.admitted[n-1-window]
 	}
-	if int64(total) > w.capacity {
-		w.t.Fatalf("at %v %d hits were admitted in a window, of %d", w.now, total, w.capacity)
+	if int64(w.total) > w.capacity {
+		w.t.Fatalf("at %v %d hits were admitted in a window, of %d", w.now, w.total, w.capacity)
 	}
 }
 
-func (w *world) assign(a share.Assignment) {
-	c := w.clients[a.ID]
-	if c.closed {
+// flush sends what is queued for the client. At times the service is too busy for it.
+func (w *world) flush(c *client) {
+	if w.rng.IntN(100) == 0 {
+		c.busy = w.now.Add(w.upTo(2 * w.s.Delivery))
+	}
+	a := c.queued
+	if a == nil || w.now.Before(c.busy) {
+		return
+	}
+	c.queued = nil
+	if c.closed || !w.b.Sent(w.now, a.ID) {
 		return
 	}
 	w.send(&c.down, func() {
