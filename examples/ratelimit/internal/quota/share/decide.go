@@ -14,6 +14,7 @@ type round struct {
 	targets   []int64 // of live
 	usable    int64   // what may be in force
 	tolerance int64   // a smaller difference is left alone
+	force     int64   // what is in force
 	free      int64   // of usable, what is not in force
 	out       []Assignment
 }
@@ -62,7 +63,8 @@ func (r *round) abandon() {
 func (r *round) plan() {
 	capacity := min(r.capacity, r.target)
 	r.usable = max(0, capacity-reserve(capacity))
-	r.free = r.usable - r.inForce(r.now)
+	r.force = r.inForce(r.now)
+	r.free = r.usable - r.force
 	total := max(0, r.usable-r.inForceOf(r.now, false))
 	n := int64(max(1, len(r.live)))
 	least := total / (100 * n)
@@ -140,7 +142,7 @@ func (r *round) shrink() (moved bool) {
 		if r.targets[i] == 0 {
 			tokens = 0
 		}
-		if over := r.inForce(r.now) > r.capacity-reserve(r.capacity); !over && !r.affordable(0, tokens) {
+		if over := r.force > r.capacity-reserve(r.capacity); !over && !r.affordable(0, tokens) {
 			break
 		}
 		r.assign(c, r.targets[i], tokens)
@@ -183,11 +185,13 @@ func (r *round) renew() {
 }
 
 func (r *round) assign(c *client, share, tokens int64) {
+	r.force -= c.inForce(r.now)
 	c.assign(r.now, share, tokens, &r.s)
+	r.force += c.inForce(r.now)
 	if r.costs() {
 		r.fresh.add(r.now, tokens, r.span())
 	}
-	r.peak.note(r.now, r.inForce(r.now), r.span())
+	r.peak.note(r.now, r.force, r.span())
 	r.out = append(r.out, Assignment{ID: c.id, Share: share, Tokens: tokens})
 }
 
@@ -204,6 +208,6 @@ func (r *round) affordable(gain, tokens int64) bool {
 	if !r.costs() {
 		return true
 	}
-	most := max(r.peak.value, r.inForce(r.now)+gain)
+	most := max(r.peak.value, r.force+gain)
 	return r.fresh.sum(r.now.Add(-r.span()))+tokens+most <= r.capacity
 }

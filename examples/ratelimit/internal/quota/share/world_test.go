@@ -10,7 +10,7 @@ import (
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
 )
 
-const step = 5 * time.Millisecond
+const step = 10 * time.Millisecond
 
 // A world has a bucket and clients that follow its assignments exactly, in virtual time.
 // Messages take up to half of Settings.Delivery each way.
