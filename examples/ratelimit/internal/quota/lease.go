@@ -11,23 +11,26 @@ import (
 )
 
 // leaseScript renews the lease of an instance. KEYS[1] is a hash that has, for each instance, the
-// amount of its lease, the amount it wants, its clients, and the end of its lease in milliseconds
-// of the server's clock. ARGV has the instance, the amount that it cannot give up, the amount that it
-// wants, its clients, the limit, and how long the lease is to last; 0 gives it back. The reply has the
-// amount that is leased, and the one that the instance should come to if it is less. The leases
-// are at most the limit together, unless instances hold more, after the limit was lowered or Redis has
-// lost a write.
+// amount of its lease, the amount it wants, its clients, the end of its lease in milliseconds of the
+// server's clock, and the number of its last call. ARGV has the instance, the amount that it cannot give
+// up, the amount that it wants, its clients, the limit, how long the lease is to last (0 gives it back),
+// and the number of the call. The reply has the amount that is leased, and the one that the instance should
+// come to if it is less. A call that runs after a later one changes nothing. The leases are at most
+// the limit together, unless instances hold more, after the limit was lowered or Redis has lost a
+// write.
 var leaseScript = pipeline.NewScript(`
 local id, held, want, clients = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local limit, ttl = tonumber(ARGV[5]), tonumber(ARGV[6])
+local limit, ttl, number = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local all, others, last = redis.call("HGETALL", KEYS[1]), 0, now + ttl
 local own = {want = want, clients = clients}
 local wants, weight = {own}, clients
 for i = 1, #all, 2 do
-  local amount, wanted, n, ends = string.match(all[i + 1], "^(%d+) (%d+) (%d+) (%d+)$")
-  if not ends or tonumber(ends) <= now then
+  local amount, wanted, n, ends, last_number = string.match(all[i + 1], "^(%d+) (%d+) (%d+) (%d+) (%d+)$")
+  if all[i] == id and last_number and tonumber(last_number) > number then
+    return {0, 0} -- nobody waits for it
+  elseif not ends or tonumber(ends) <= now then
     redis.call("HDEL", KEYS[1], all[i])
   elseif all[i] ~= id then
     others = others + amount
@@ -52,7 +55,7 @@ for _, w in ipairs(wants) do
 end
 if not target then target = want + math.floor(left * clients / whole) end
 local amount = math.max(held, math.min(target, limit - others), 0)
-redis.call("HSET", KEYS[1], id, string.format("%d %d %d %d", amount, want, clients, now + ttl))
+redis.call("HSET", KEYS[1], id, string.format("%d %d %d %d %d", amount, want, clients, now + ttl, number))
 redis.call("PEXPIREAT", KEYS[1], last)
 return {amount, target}
 `)
@@ -68,14 +71,14 @@ type lease struct {
 	err            error
 }
 
-// renew asks for the leases in one pipeline.
-func renew(ctx context.Context, client *cluster.Client, instance string, leases []*lease) {
+// renew asks for the leases in one pipeline. Calls of an instance have rising numbers.
+func renew(ctx context.Context, client *cluster.Client, instance string, call int64, leases []*lease) {
 	p := pipeline.New(client)
 	replies := make([]pipeline.Reply, len(leases))
 	for i, l := range leases {
-		// It may run twice: it leases no more the second time. It takes microseconds, and must not queue
-		// behind scripts that do not.
-		replies[i] = p.Eval(leaseScript, []string{l.key}, instance, number(l.held), number(l.want), number(l.clients), number(l.limit), number(l.ttl.Milliseconds())).Fast().Idempotent()
+		// It takes microseconds, and must not queue behind scripts that do not.
+		replies[i] = p.Eval(leaseScript, []string{l.key}, instance,
+			number(l.held), number(l.want), number(l.clients), number(l.limit), number(l.ttl.Milliseconds()), number(call)).Fast()
 	}
 	_ = p.Do(ctx) // each reply has its error
 	for i, l := range leases {

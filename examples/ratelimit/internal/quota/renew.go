@@ -18,7 +18,8 @@ func (s *Server) renew(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.TTL/renewals*2)
 	defer cancel()
-	renew(ctx, s.Client, s.instance, leases)
+	s.calls++
+	renew(ctx, s.Client, s.instance, s.calls, leases)
 	s.got(began, buckets, leases)
 }
 
@@ -97,5 +98,6 @@ func (s *Server) release() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.TTL/renewals)
 	defer cancel()
-	renew(ctx, s.Client, s.instance, leases)
+	s.calls++
+	renew(ctx, s.Client, s.instance, s.calls, leases)
 }

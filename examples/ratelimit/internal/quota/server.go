@@ -38,6 +38,7 @@ type Server struct {
 	Config
 
 	instance string
+	calls    int64 // that have asked for leases; of Run
 	metrics  *metrics
 	kicked   chan struct{} // leases are needed; has room for one
 	stopping context.Context
