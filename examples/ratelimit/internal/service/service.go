@@ -76,7 +76,7 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	defer func() { permit.leave(oneTrip(inTime, &result)) }()
 	// A client that has gone is not waited for: its request does not go on either, and
 	// hits that are not sent yet are not counted.
-	result = withQuotas(asks, s.Limiter.Allow(inTime, requests...))
+	result = s.Limiter.Allow(inTime, requests...)
 	if err := ctx.Err(); err != nil {
 		return answer{}, status.FromContextError(err).Err() // nobody gets it
 	}
@@ -84,6 +84,7 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
 		return answer{}, status.Error(codes.Internal, "the request cannot be decided")
 	}
+	result = withQuotas(asks, result)
 	a := answer{response: respond(asks, result)}
 	if !result.Allowed {
 		a.failed = result.Err != nil
