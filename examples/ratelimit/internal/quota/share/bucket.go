@@ -48,7 +48,7 @@ type Bucket struct {
 	capacity, target int64
 	clients          []*client // in the order in which they joined
 	fresh            fresh
-	peak             peak
+	past             past
 }
 
 // New returns a bucket without capacity: its clients are denied all hits.
@@ -58,7 +58,6 @@ func New(s Settings) *Bucket { return &Bucket{s: s} }
 // confirmed smaller shares. Target is at most capacity, or is taken to be.
 func (b *Bucket) SetCapacity(capacity, target int64) {
 	b.capacity, b.target = capacity, min(capacity, target)
-	b.peak.value = min(b.peak.value, capacity)
 }
 
 // Report tells that the client had so many hits, allowed or denied, since its last report. A

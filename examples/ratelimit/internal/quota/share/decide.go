@@ -29,7 +29,8 @@ func (b *Bucket) Decide(now, until time.Time) []Assignment {
 	b.clients = slices.DeleteFunc(b.clients, func(c *client) bool {
 		return !c.live(now, &b.s) && c.inForce(now) == 0
 	})
-	b.peak.note(now, b.inForce(now), b.span())
+	b.fresh.forget(now.Add(-b.span()))
+	b.past.note(now, b.inForce(now), b.span())
 	if now.Add(b.s.TTL + b.s.Delivery).After(until) {
 		return nil
 	}
@@ -88,11 +89,15 @@ func (r *round) plan() {
 func (r *round) short(i int) int64 {
 	c := r.live[i]
 	has := c.now.at(r.now)
-	if c.known && c.want() <= has && has > 0 || r.targets[i]-has < r.tolerance {
+	if has > 0 && (r.careful(c) || c.known && c.want() <= has) || r.targets[i]-has < r.tolerance {
 		return 0
 	}
 	return r.targets[i] - has
 }
+
+// careful reports whether a client gets only half of what is free. Its demand is not known, others may
+// come at the same time, and in a long window it takes long to take back what it does not need.
+func (r *round) careful(c *client) bool { return !c.known && r.s.Window > r.s.TTL }
 
 // order returns the live clients for which the figure is not 0, the largest first.
 func (r *round) order(figure func(int) int64) (all []int) {
@@ -110,7 +115,11 @@ func (r *round) grow() (moved bool) {
 	for _, i := range r.order(r.short) {
 		c := r.live[i]
 		held := c.inForce(r.now)
-		share := min(r.targets[i], held+max(0, r.free))
+		free := max(0, r.free)
+		if r.careful(c) {
+			free = (free + 1) / 2
+		}
+		share := min(r.targets[i], held+free)
 		gain := max(0, share-held)
 		if share-c.now.at(r.now) < r.tolerance || !r.affordable(gain, r.few()) {
 			continue
@@ -161,9 +170,13 @@ func (r *round) fill() {
 	for _, c := range r.live {
 		share := c.now.at(r.now)
 		full := min(int64(float64(share)*float64(burst)/float64(r.s.Window)), reserve(r.capacity))
-		if c.now.tokens < full && r.affordable(0, full) {
-			r.assign(c, share, full)
+		if c.now.tokens >= full {
+			continue
 		}
+		if !r.affordable(0, full) {
+			return
+		}
+		r.assign(c, share, full)
 	}
 }
 
@@ -191,7 +204,7 @@ func (r *round) assign(c *client, share, tokens int64) {
 	if r.costs() {
 		r.fresh.add(r.now, tokens, r.span())
 	}
-	r.peak.note(r.now, r.force, r.span())
+	r.past.note(r.now, r.force, r.span())
 	r.out = append(r.out, Assignment{ID: c.id, Share: share, Tokens: tokens})
 }
 
@@ -208,6 +221,6 @@ func (r *round) affordable(gain, tokens int64) bool {
 	if !r.costs() {
 		return true
 	}
-	most := max(r.peak.value, r.force+gain)
-	return r.fresh.sum(r.now.Add(-r.span()))+tokens+most <= r.capacity
+	most := r.past.most(r.now, r.force+gain, &r.fresh, r.s.Window, r.s.Delivery)
+	return most+float64(tokens) <= float64(r.capacity)
 }
