@@ -36,7 +36,7 @@ type ID uint64
 type Assignment struct {
 	ID     ID
 	Share  int64 // hits in a window, spread evenly; 0 denies all
-	Tokens int64 // hits at once, at least 1 if Share is not 0; a new assignment begins with all of them
+	Tokens int64 // hits at once, at least 1 if Share is not 0; an assignment that differs from the last one begins with all of them
 
 	Abandon bool // the client forgets the bucket; Share and Tokens are 0
 }
