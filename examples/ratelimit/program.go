@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
 	"github.com/redislanes/redislanes/limit"
@@ -69,6 +70,7 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	health := service.NewHealth(redis)
 	decider := service.New(service.Config{
 		Limiter: limiter, LimitOf: limitOf, Rules: p.store, Metrics: p.metrics, Shedder: shedder, MaxMessage: s.Listen.MaxMessage, Log: log,
+		Quota: quota.New(s.Quota.config(client, p.store, s.Limit.Prefix, log), registry),
 	})
 	p.server, err = service.Listen(ctx, decider, health, registry, s.Listen.config())
 	return p, err

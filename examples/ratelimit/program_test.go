@@ -12,7 +12,12 @@ import (
 	"testing"
 	"time"
 
+	rlqs "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
 	"github.com/redislanes/redislanes/internal/servers"
@@ -101,6 +106,34 @@ func TestRun(t *testing.T) {
 	}
 	r.end()
 	require.Contains(t, r.log.String(), `"msg":"serving"`)
+}
+
+// TestRunQuotas: the rate limit quota service assigns what a rule allows, and the program stops although
+// a stream is open.
+func TestRunQuotas(t *testing.T) {
+	t.Parallel()
+	r := launch(t)
+	conn, err := grpc.NewClient(r.addrs.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer conn.Close()
+	stream, err := rlqs.NewRateLimitQuotaServiceClient(conn).StreamRateLimitQuotas(t.Context())
+	require.NoError(t, err)
+	id := &rlqs.BucketId{Bucket: map[string]string{"user": "42", "plan": "free"}}
+	require.NoError(t, stream.Send(&rlqs.RateLimitQuotaUsageReports{
+		Domain: "shop", BucketQuotaUsages: []*rlqs.RateLimitQuotaUsageReports_BucketQuotaUsage{{BucketId: id}},
+	}))
+	for assigned := uint32(0); assigned == 0; {
+		res, err := stream.Recv()
+		require.NoError(t, err)
+		require.Len(t, res.GetBucketAction(), 1)
+		require.Equal(t, id.GetBucket(), res.GetBucketAction()[0].GetBucketId().GetBucket())
+		assigned = res.GetBucketAction()[0].GetQuotaAssignmentAction().GetRateLimitStrategy().GetTokenBucket().GetTokensPerFill().GetValue()
+	}
+	r.end()
+	for err == nil {
+		_, err = stream.Recv()
+	}
+	require.Equal(t, codes.Unavailable, status.Code(err))
 }
 
 // TestRunInShadow: nothing is denied, and the metrics say what would be.

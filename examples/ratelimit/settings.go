@@ -22,6 +22,7 @@ type settings struct {
 	Listen listenSettings `embed:"" group:"Listeners"`
 	Rules  rulesSettings  `embed:"" group:"Rules"`
 	Limit  limitSettings  `embed:"" group:"Limits"`
+	Quota  quotaSettings  `embed:"" group:"Quotas"`
 	Shed   shedSettings   `embed:"" group:"Load shedding"`
 	Redis  redisSettings  `embed:"" group:"Redis"`
 	TLS    tlsSettings    `embed:"" group:"TLS to Redis"`
@@ -146,7 +147,7 @@ func (s *settings) check() error {
 		atLeast("drain-delay", s.Listen.DrainDelay, 0),
 		atLeast("shutdown-timeout", s.Listen.ShutdownTimeout, time.Millisecond),
 		atLeast("connect-timeout", s.Redis.ConnectTimeout, time.Millisecond),
-		s.checkTogether(), s.Shed.check(), s.Redis.check(), s.TLS.check(), s.Sentinel.check(s.TLS.On), s.Pool.check(),
+		s.checkTogether(), s.Quota.check(), s.Shed.check(), s.Redis.check(), s.TLS.check(), s.Sentinel.check(s.TLS.On), s.Pool.check(),
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

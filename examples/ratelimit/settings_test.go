@@ -193,6 +193,8 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-max-message=5"}, "--max-message = 5: must be at least 1024"},
 		{[]string{"-shed", "-shed-min=9", "-shed-initial=8"}, "--shed-min = 9, --shed-initial = 8, --shed-max = 10000: must be at least 1, and in this order"},
 		{[]string{"-shed-min=9"}, "need --shed"},
+		{[]string{"-quota-ttl=1500ms"}, "--quota-ttl = 1.5s: must be whole seconds, at least 1"},
+		{[]string{"-quota-ttl=1s", "-quota-delivery=501ms"}, "--quota-delivery = 501ms: must be at least 10ms, and at most half of --quota-ttl"},
 		{[]string{"-budget=20s"}, "--budget = 20s: must be less than 10s"},
 		{[]string{"-prefix=a{b"}, `a brace is opened after "a" and not closed`},
 		{[]string{"-tls"}, "need --addrs"},

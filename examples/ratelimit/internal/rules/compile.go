@@ -72,6 +72,9 @@ func (c *compiler) level(n *node, path []Entry, descriptors []yamlDescriptor) er
 		if d.shadow && (d.limit == nil || d.limit.unlimited) {
 			return c.errorf(d.line, "shadow_mode on a descriptor that has no limit")
 		}
+		if d.quota && (d.limit == nil || d.limit.unlimited) {
+			return c.errorf(d.line, "quota_mode on a descriptor that has no limit")
+		}
 		if d.limit != nil {
 			rule, err := c.rule(below, d)
 			if err != nil {
@@ -142,7 +145,11 @@ func (c *compiler) rule(path []Entry, d *yamlDescriptor) (*Rule, error) {
 	c.names[rule.Name] = place{c.file, l.line}
 	r.Charge = l.charge
 	r.Unit, r.RequestsPerUnit = Unit(strings.ToLower(l.unit)), *l.requestsPerUnit
-	if r.Limit, err = c.limitOf(rule); err != nil {
+	if r.Limit, err = c.limitOf(rule); err == nil && d.quota && !r.Limit.Rule().Shadow {
+		r.Quota, rule.Shadow = true, true
+		r.Limit, err = c.limitOf(rule)
+	}
+	if err != nil {
 		return nil, c.errorf(l.line, "%s", strings.TrimPrefix(err.Error(), "limit: "))
 	}
 	return r, nil

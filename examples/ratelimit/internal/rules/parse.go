@@ -54,6 +54,7 @@ type (
 		key, value  string
 		limit       *yamlLimit
 		shadow      bool
+		quota       bool
 		shared      bool
 		descriptors []yamlDescriptor
 	}
@@ -272,6 +273,7 @@ func (p *parser) descriptors(to *[]yamlDescriptor, level int) field {
 				p.text("value", &d.value),
 				p.rateLimit(&d.limit),
 				p.flag("shadow_mode", &d.shadow),
+				p.flag("quota_mode", &d.quota),
 				p.flag("share_threshold", &d.shared),
 				p.flag("detailed_metric", &detailed),
 				p.flag("value_to_metric", &withValue),

@@ -32,7 +32,14 @@ type Rule struct {
 	Charge          bool         // hits count whatever they cost
 	Unit            Unit
 	RequestsPerUnit uint32
+
+	// Quota says that the rule denies a request only if all rules of the request that have it do.
+	// Its limit is in the shadow.
+	Quota bool
 }
+
+// InShadow reports whether the rule denies nothing.
+func (r *Rule) InShadow() bool { return r.Limit.Rule().Shadow && !r.Quota }
 
 // A Set is the rules of all domains. It does not change.
 type Set struct {

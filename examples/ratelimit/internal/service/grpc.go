@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	rlqs "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -50,6 +51,9 @@ func newGRPC(s *Service, h *Health, c ServerConfig) *grpc.Server {
 		grpc.WaitForHandlers(true),
 	)
 	pb.RegisterRateLimitServiceServer(server, s)
+	if s.Quota != nil {
+		rlqs.RegisterRateLimitQuotaServiceServer(server, s.Quota)
+	}
 	grpc_health_v1.RegisterHealthServer(server, h.server())
 	reflection.Register(server)
 	return server

@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"google.golang.org/grpc"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 )
 
 // ServerConfig is the settings of a [Server].
@@ -41,6 +43,7 @@ const HTTPWriteTimeout = 30 * time.Second
 type Server struct {
 	config ServerConfig
 	health *Health
+	quota  *quota.Server // nil: there is none
 	log    *slog.Logger
 
 	grpc        *grpc.Server
@@ -51,7 +54,7 @@ type Server struct {
 
 // Listen opens the listeners. Connections wait in them until [Server.Run].
 func Listen(ctx context.Context, s *Service, h *Health, metrics prometheus.Gatherer, c ServerConfig) (*Server, error) {
-	server := &Server{config: c, health: h, log: s.Log, grpc: newGRPC(s, h, c)}
+	server := &Server{config: c, health: h, quota: s.Quota, log: s.Log, grpc: newGRPC(s, h, c)}
 	server.http = newHTTP(s.Handler(h), s.Log)
 	server.http.ReadTimeout, server.http.WriteTimeout = httpReadTimeout, HTTPWriteTimeout
 	server.admin = newHTTP(adminHandler(metrics, c.Pprof), s.Log) // a profile takes as long as it is asked to
@@ -124,6 +127,9 @@ func (s *Server) Run(ctx context.Context) error {
 	serve("admin", s.admin.Serve, s.adminListener)
 	telling, stopTelling := context.WithCancel(context.Background())
 	serving.Go(func() { s.health.Run(telling) })
+	if s.quota != nil {
+		serving.Go(func() { s.quota.Run(telling) })
+	}
 
 	var err error
 	select {
@@ -143,6 +149,9 @@ func (s *Server) stop() error {
 	s.health.Drain()
 	time.Sleep(s.config.DrainDelay) // there is nothing to wait for: others have to notice
 	s.health.end()
+	if s.quota != nil {
+		s.quota.Drain()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.ShutdownTimeout)
 	defer cancel()
 	var all sync.WaitGroup

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
 	"github.com/redislanes/redislanes/limit"
 )
@@ -24,8 +25,9 @@ type Config struct {
 	LimitOf    func(limit.Rule) (*limit.Limit, error) // for limits that requests bring with them; nil: Limiter.Limit
 	Rules      *rules.Store
 	Metrics    *Metrics
-	Shedder    *Shedder // nil: no request is shed
-	MaxMessage int      // bytes of a request
+	Shedder    *Shedder      // nil: no request is shed
+	Quota      *quota.Server // nil: there is no rate limit quota service
+	MaxMessage int           // bytes of a request
 	Log        *slog.Logger
 }
 
@@ -87,6 +89,7 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
 		return answer{}, status.Error(codes.Internal, "the request cannot be decided")
 	}
+	result = withQuotas(asks, result)
 	a := answer{response: respond(asks, result)}
 	if !result.Allowed {
 		a.failed = result.Err != nil
@@ -159,11 +162,11 @@ func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_Descrip
 		s.Code = pb.RateLimitResponse_UNKNOWN
 		return s
 	case limit.Denied, limit.DeniedNear, limit.FailedClosed:
-		if !rule.Limit.Rule().Shadow {
+		if !rule.InShadow() {
 			s.Code = pb.RateLimitResponse_OVER_LIMIT
 		}
 	}
-	if d.Err != nil || rule.Limit.Rule().Shadow {
+	if d.Err != nil || rule.InShadow() {
 		return s
 	}
 	s.CurrentLimit = &pb.RateLimitResponse_RateLimit{Name: rule.Name, RequestsPerUnit: rule.RequestsPerUnit, Unit: units[rule.Unit]}

@@ -42,6 +42,12 @@ descriptors:
   - key: tried
     rate_limit: {unit: year, requests_per_unit: 1}
     shadow_mode: true
+  - key: first
+    rate_limit: {unit: year, requests_per_unit: 1}
+    quota_mode: true
+  - key: second
+    rate_limit: {unit: year, requests_per_unit: 2}
+    quota_mode: true
   - key: closed
     rate_limit: {unit: year, requests_per_unit: 5, fail_closed: true}
   - key: counted

@@ -1,0 +1,96 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// leaseScript renews the lease of an instance. KEYS[1] is a hash that has, for each instance, the
+// amount of its lease, the amount it wants, its clients, the end of its lease in milliseconds of the
+// server's clock, and the number of its last call. ARGV has the instance, the amount that it cannot give
+// up, the amount that it wants, its clients, the limit, how long the lease is to last (0 gives it back),
+// and the number of the call. The reply has the amount that is leased, and the one that the instance should
+// come to if it is less. A call that runs after a later one changes nothing. The leases are at most
+// the limit together, unless instances hold more, after the limit was lowered or Redis has lost a
+// write.
+var leaseScript = pipeline.NewScript(`
+local id, held, want, clients = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local limit, ttl, number = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local time = redis.call("TIME")
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local all, others, last = redis.call("HGETALL", KEYS[1]), 0, now + ttl
+local own = {want = want, clients = clients}
+local wants, weight = {own}, clients
+for i = 1, #all, 2 do
+  local amount, wanted, n, ends, last_number = string.match(all[i + 1], "^(%d+) (%d+) (%d+) (%d+) (%d+)$")
+  if all[i] == id and last_number and tonumber(last_number) > number then
+    return {0, 0} -- nobody waits for it
+  elseif not ends or tonumber(ends) <= now then
+    redis.call("HDEL", KEYS[1], all[i])
+  elseif all[i] ~= id then
+    others = others + amount
+    wants[#wants + 1] = {want = tonumber(wanted), clients = tonumber(n)}
+    weight = weight + n
+    last = math.max(last, tonumber(ends))
+  end
+end
+if ttl == 0 then
+  redis.call("HDEL", KEYS[1], id)
+  return {0, 0}
+end
+-- Max-min fairness among clients. What nobody wants is divided evenly.
+table.sort(wants, function(a, b) return a.want * b.clients < b.want * a.clients end)
+local left, whole, target = limit, weight, nil
+for _, w in ipairs(wants) do
+  if w.want * weight > left * w.clients then
+    target = math.min(want, math.floor(left * clients / weight))
+    break
+  end
+  left, weight = left - w.want, weight - w.clients
+end
+if not target then target = want + math.floor(left * clients / whole) end
+local amount = math.max(held, math.min(target, limit - others), 0)
+redis.call("HSET", KEYS[1], id, string.format("%d %d %d %d %d", amount, want, clients, now + ttl, number))
+redis.call("PEXPIREAT", KEYS[1], last)
+return {amount, target}
+`)
+
+// A lease is what an instance asks Redis for, and what it gets.
+type lease struct {
+	key               string
+	held, want, limit int64
+	clients           int64         // at least 1
+	ttl               time.Duration // 0 gives it back
+
+	amount, target int64
+	err            error
+}
+
+// renew asks for the leases in one pipeline. Calls of an instance have rising numbers.
+func renew(ctx context.Context, client *cluster.Client, instance string, call int64, leases []*lease) {
+	p := pipeline.New(client)
+	replies := make([]pipeline.Reply, len(leases))
+	for i, l := range leases {
+		// It takes microseconds, and must not queue behind scripts that do not.
+		replies[i] = p.Eval(leaseScript, []string{l.key}, instance,
+			number(l.held), number(l.want), number(l.clients), number(l.limit), number(l.ttl.Milliseconds()), number(call)).Fast()
+	}
+	_ = p.Do(ctx) // each reply has its error
+	for i, l := range leases {
+		var n []int64
+		switch l.err = replies[i].Into(&n); {
+		case l.err != nil:
+		case len(n) != 2:
+			l.err = fmt.Errorf("quota: the script has replied with %d numbers, want 2", len(n))
+		default:
+			l.amount, l.target = n[0], n[1]
+		}
+	}
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }

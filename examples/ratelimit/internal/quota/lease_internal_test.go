@@ -1,0 +1,62 @@
+package quota
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestLeases: whatever instances hold and want, in any order, their leases are at most the limit, and in
+// the end they follow the clients.
+func TestLeases(t *testing.T) {
+	t.Parallel()
+	client, err := cluster.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	const limit = 1000
+	ask := func(key, instance string, call int64, l lease) lease {
+		l.key, l.limit, l.ttl = key, limit, time.Hour
+		renew(t.Context(), client, instance, call, []*lease{&l})
+		require.NoError(t, l.err)
+		return l
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for round := range 5 {
+		key := fmt.Sprint("round", round)
+		var leased, wants, clients [4]int64
+		var targets [4]int64
+		for call := range int64(100) {
+			i := rng.IntN(4)
+			if call < 60 {
+				wants[i], clients[i] = rng.Int64N(1500), 1+rng.Int64N(9)
+			}
+			held := leased[i]
+			if targets[i] < held { // it has given back
+				held = targets[i]
+			}
+			l := ask(key, fmt.Sprint(i), call, lease{held: held, want: wants[i], clients: clients[i] + 1})
+			leased[i], targets[i] = l.amount, l.target
+			sum := int64(0)
+			for _, n := range leased {
+				sum += n
+			}
+			require.LessOrEqual(t, sum, int64(limit))
+		}
+		sum := int64(0)
+		for _, n := range leased {
+			sum += n
+		}
+		require.GreaterOrEqual(t, sum, int64(limit-4), "nothing is left over")
+	}
+	require.EqualValues(t, limit, ask("old", "a", 2, lease{held: 0, want: limit, clients: 1}).amount)
+	require.Zero(t, ask("old", "a", 1, lease{held: 0, want: 1, clients: 1}).amount, "a call that runs late")
+	require.Zero(t, ask("old", "b", 1, lease{held: 0, want: limit, clients: 1}).amount)
+	require.EqualValues(t, limit/2, ask("old", "a", 3, lease{held: 0, want: limit, clients: 1}).amount)
+	require.EqualValues(t, limit/2, ask("old", "b", 2, lease{held: 0, want: limit, clients: 1}).amount)
+}

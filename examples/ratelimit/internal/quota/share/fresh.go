@@ -1,0 +1,74 @@
+package share
+
+import "time"
+
+// fresh has the tokens that new assignments began with, in the order of time. A client that
+// gets another assignment may have used all tokens of the one before, and begins with new ones.
+type fresh struct{ entries []entry }
+
+type entry struct {
+	at     time.Time
+	tokens int64
+}
+
+// add notes tokens. Those of a short time are one entry, so that there are few.
+func (f *fresh) add(now time.Time, tokens int64, span time.Duration) {
+	if n := len(f.entries); n > 0 && now.Sub(f.entries[n-1].at) < span/256 {
+		f.entries[n-1].tokens += tokens
+		f.entries[n-1].at = now
+		return
+	}
+	f.entries = append(f.entries, entry{now, tokens})
+}
+
+// sum returns the tokens since the time.
+func (f *fresh) sum(since time.Time) (sum int64) {
+	for i := len(f.entries) - 1; i >= 0 && f.entries[i].at.After(since); i-- {
+		sum += f.entries[i].tokens
+	}
+	return sum
+}
+
+// forget drops what was before the time.
+func (f *fresh) forget(before time.Time) {
+	for len(f.entries) > 0 && !f.entries[0].at.After(before) {
+		f.entries = f.entries[1:]
+	}
+}
+
+// past has how much was in force, since when, in the order of time.
+type past struct{ steps []entry }
+
+// note adds what is in force from now on. Of several amounts within a short time, the largest counts.
+func (p *past) note(now time.Time, inForce int64, span time.Duration) {
+	n := len(p.steps)
+	switch {
+	case n > 0 && p.steps[n-1].tokens == inForce:
+	case n > 0 && now.Sub(p.steps[n-1].at) < span/256:
+		p.steps[n-1].tokens = max(p.steps[n-1].tokens, inForce)
+	default:
+		p.steps = append(p.steps, entry{now, inForce})
+	}
+	for len(p.steps) > 1 && now.Sub(p.steps[1].at) >= span {
+		p.steps = p.steps[1:]
+	}
+}
+
+// most returns the most hits of all windows that now is in, if from now on so much is in force, with the
+// tokens that new assignments began with, which count for a time after they were sent.
+func (p *past) most(now time.Time, inForce int64, f *fresh, window, after time.Duration) float64 {
+	most, area, end := float64(inForce), 0.0, time.Duration(0)
+	before := most // of the window that begins at end
+	for i := len(p.steps) - 1; ; i-- {
+		begins := window
+		if i >= 0 {
+			begins = min(window, now.Sub(p.steps[i].at))
+			area += float64(p.steps[i].tokens) * float64(begins-end)
+		}
+		hits := (area + float64(inForce)*float64(window-begins)) / float64(window)
+		most = max(most, max(hits, before)+float64(f.sum(now.Add(-begins-after))))
+		if before, end = hits, begins; i < 0 || begins == window {
+			return most
+		}
+	}
+}

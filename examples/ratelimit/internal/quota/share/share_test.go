@@ -1,0 +1,259 @@
+package share_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
+)
+
+// TestTenClients: clients that want twice the limit are admitted at most all of it, in every
+// window, and at least 98 %: from the start, after a join, after a client has died with its
+// stream, and after one that has become silent.
+func TestTenClients(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		w := newWorld(t, seed, 1000)
+		w.greedy = true
+		for range 10 {
+			w.join(200)
+		}
+		w.run(8 * time.Second)
+		w.used(10*time.Second, 0.98)
+		for _, c := range w.clients {
+			require.InDelta(t, 99, c.share, 1)
+		}
+		w.join(200)
+		w.run(8 * time.Second)
+		w.used(10*time.Second, 0.98)
+		for _, c := range w.clients {
+			require.InDelta(t, 90, c.share, 1)
+		}
+		w.clients[3].dead = true
+		w.leave(w.clients[3])
+		w.run(8 * time.Second)
+		w.used(10*time.Second, 0.98)
+		w.clients[4].dead, w.clients[4].silent = true, true
+		w.run(10 * time.Second)
+		w.used(10*time.Second, 0.98)
+		w.b.SetCapacity(500, 500) // other rules
+		w.greedy = false
+		w.capacity = 1000
+		w.run(3 * time.Second)
+		w.capacity, w.greedy, w.admitted, w.total = 500, true, nil, 0
+		w.run(8 * time.Second)
+		w.used(10*time.Second, 0.98)
+	}
+}
+
+// TestMinute: the same in a long window, in which shares change seldom.
+func TestMinute(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2) {
+		w := newWorld(t, seed, 600)
+		w.s.Window = time.Minute
+		w.b = share.New(w.s)
+		w.b.SetCapacity(600, 600)
+		w.greedy = true
+		for range 10 {
+			w.join(2)
+		}
+		w.run(4 * time.Minute)
+		w.used(time.Minute, 0.96)
+		w.join(2)
+		w.leave(w.clients[0])
+		w.clients[0].dead = true
+		w.run(5 * time.Minute)
+		w.used(time.Minute, 0.96)
+	}
+}
+
+// TestAnything: whatever clients do, and however the capacity changes, no more is in force than
+// the capacity, and a client that gives back is not needed for that.
+func TestAnything(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		w := newWorld(t, seed, 1)
+		w.capacity = 1 + w.rng.Int64N([]int64{5, 50, 500, 5000}[seed%4])
+		w.b.SetCapacity(w.capacity, w.capacity)
+		for range 40 {
+			w.act()
+			w.run(w.upTo(time.Second))
+		}
+	}
+}
+
+func (w *world) act() {
+	switch w.rng.IntN(6) {
+	case 0, 1:
+		w.join(w.rng.Float64() * float64(w.capacity))
+	case 2:
+		if len(w.clients) > 0 {
+			w.clients[w.rng.IntN(len(w.clients))].demand = w.rng.Float64() * float64(w.capacity)
+		}
+	case 3:
+		if len(w.clients) > 0 {
+			w.leave(w.clients[w.rng.IntN(len(w.clients))])
+		}
+	case 4:
+		if len(w.clients) > 0 {
+			c := w.clients[w.rng.IntN(len(w.clients))]
+			c.silent = !c.silent
+		}
+	case 5: // other instances want some, and get it
+		w.b.SetCapacity(w.capacity, w.rng.Int64N(w.capacity+1))
+		w.run(500 * time.Millisecond)
+		w.b.SetCapacity(w.capacity, w.capacity)
+	}
+}
+
+// TestDemand: a client that has little demand leaves its share to others, and gets it back.
+func TestDemand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 1000)
+	low := w.join(5)
+	high := w.join(5000)
+	idle := w.join(0)
+	w.run(10 * time.Second)
+	require.Greater(t, high.share, int64(960))
+	require.GreaterOrEqual(t, low.share, int64(5))
+	require.GreaterOrEqual(t, idle.share, int64(1))
+	low.demand = 5000
+	w.run(10 * time.Second)
+	require.InDelta(t, low.share, high.share, 10)
+}
+
+// TestHeld: what other instances want is given up once clients have confirmed, and not before.
+func TestHeld(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 1000)
+	for range 4 {
+		w.join(1000)
+	}
+	w.run(5 * time.Second)
+	require.GreaterOrEqual(t, w.b.Held(w.now), int64(980))
+	w.b.SetCapacity(1000, 500)
+	w.b.Decide(w.now, w.now.Add(time.Hour))
+	require.GreaterOrEqual(t, w.b.Held(w.now), int64(980))
+	w.run(5 * time.Second)
+	require.LessOrEqual(t, w.b.Held(w.now), int64(500))
+	require.Greater(t, w.b.Held(w.now), int64(480))
+}
+
+// TestIdle: a bucket without hits is abandoned, and begins again with the next report.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	b := share.New(settings)
+	b.SetCapacity(100, 100)
+	now := time.Unix(1_800_000_000, 0)
+	abandoned := 0
+	for end := now.Add(settings.Idle + 10*time.Second); now.Before(end) && abandoned == 0; now = now.Add(time.Second) {
+		b.Report(now, 1, 0, 0)
+		for _, a := range b.Decide(now, now.Add(time.Hour)) {
+			if a.Abandon {
+				abandoned++
+			}
+		}
+	}
+	require.Equal(t, 1, abandoned)
+	now = now.Add(time.Minute)
+	b.Decide(now, now.Add(time.Hour))
+	require.True(t, b.Empty())
+	b.Report(now, 1, 1, 0)
+	require.Positive(t, b.Decide(now, now.Add(time.Hour))[0].Share)
+}
+
+// TestUntil: no assignment is sent that would end too late.
+func TestUntil(t *testing.T) {
+	t.Parallel()
+	b := share.New(settings)
+	b.SetCapacity(100, 100)
+	now := time.Unix(1_800_000_000, 0)
+	b.Report(now, 1, 1, 0)
+	long := settings.TTL + settings.Delivery
+	require.Empty(t, b.Decide(now, now.Add(long-1)))
+	require.Len(t, b.Decide(now, now.Add(long)), 1)
+	require.Equal(t, now.Add(long), b.Ends())
+}
+
+// TestFair: the parts are whole, add up, and are fair.
+func TestFair(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		total       int64
+		wants, want []int64
+	}{
+		{10, []int64{100, 100, 100}, []int64{4, 3, 3}},
+		{10, []int64{1, 100, 100}, []int64{1, 5, 4}},
+		{10, []int64{1, 2, 3}, []int64{3, 3, 4}},
+		{0, []int64{1, 2}, []int64{0, 0}},
+		{-5, []int64{1, 2}, []int64{0, 0}},
+		{7, nil, []int64{}},
+		{2, []int64{5, 5, 5}, []int64{1, 1, 0}},
+	} {
+		require.Equal(t, c.want, share.Fair(c.total, c.wants), "%d among %v", c.total, c.wants)
+	}
+}
+
+// TestConfirm: a share that is taken away is in force until a report that the client has sent after it
+// had the smaller one. A report that crosses the assignment says nothing, and none if that was not sent.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	b := share.New(settings)
+	b.SetCapacity(1000, 1000)
+	now := time.Unix(1_800_000_000, 0)
+	decide := func() {
+		for range 3 {
+			for _, a := range b.Decide(now, now.Add(time.Hour)) {
+				b.Sent(now, a.ID)
+			}
+		}
+	}
+	for range 5 {
+		b.Report(now, 1, 1000, 0)
+		decide()
+		now = now.Add(time.Second)
+	}
+	require.GreaterOrEqual(t, b.Held(now), int64(990))
+	b.SetCapacity(1000, 500)
+	require.Len(t, b.Decide(now, now.Add(time.Hour)), 1)
+	now = now.Add(settings.Delivery)
+	b.Report(now, 1, 100, 0)
+	require.GreaterOrEqual(t, b.Held(now), int64(990), "it was not sent")
+	require.False(t, b.Sent(now, 1), "it is too late")
+	decide()
+	now = now.Add(settings.Delivery - 1)
+	b.Report(now, 1, 100, 0)
+	require.GreaterOrEqual(t, b.Held(now), int64(990))
+	now = now.Add(1)
+	b.Report(now, 1, 100, 0)
+	require.LessOrEqual(t, b.Held(now), int64(500))
+}
+
+// TestGreedy: clients that always have hits to spare are never admitted more than the capacity in a window,
+// whoever joins, leaves, becomes silent or comes back.
+func TestGreedy(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(18) {
+		w := newWorld(t, seed, []int64{2, 15, 50, 300, 1000, 5000}[seed%6])
+		w.greedy = true
+		for range 25 {
+			switch w.rng.IntN(4) {
+			case 0, 1:
+				w.join(float64(w.capacity))
+			case 2:
+				if len(w.clients) > 0 {
+					w.leave(w.clients[w.rng.IntN(len(w.clients))])
+				}
+			case 3:
+				if len(w.clients) > 0 {
+					c := w.clients[w.rng.IntN(len(w.clients))]
+					c.silent = !c.silent
+				}
+			}
+			w.run(w.upTo(2 * time.Second))
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package quota
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
+)
+
+// mostBuckets is how many bucket ids a stream may report: each takes memory and a lease.
+const mostBuckets = 10_000
+
+var (
+	errStopping = status.Error(codes.Unavailable, "the service is about to stop: connect to another instance")
+	errSlow     = status.Error(codes.Aborted, "assignments could not be sent in time: the client reads too slowly")
+	errMany     = status.Errorf(codes.ResourceExhausted, "more than %d bucket ids on one stream", mostBuckets)
+	errDomain   = status.Error(codes.InvalidArgument, "domain: want that of a file of rules in the first report, and no other later")
+	errID       = status.Error(codes.InvalidArgument, "bucket_id is empty: want at least one key")
+)
+
+// A stream is that of one client. Server.mu guards its fields.
+type stream struct {
+	domain string
+	subs   map[string]*sub // by their bucket ids
+	seen   time.Time       // the last report
+
+	out   map[string]queued // to be sent, by their bucket ids
+	ready chan struct{}     // has room for one
+}
+
+// A queued is an action that has to be sent.
+type queued struct {
+	sub    *sub
+	share  share.ID // that it is an assignment of; 0: it may be sent at any time
+	action *action
+}
+
+// send queues an action, which takes the place of an older one for the same bucket id.
+func (c *sub) send(id share.ID, a *action) {
+	c.stream.out[c.name] = queued{c, id, a}
+	select {
+	case c.stream.ready <- struct{}{}:
+	default:
+	}
+}
+
+// StreamRateLimitQuotas is envoy.service.rate_limit_quota.v3.RateLimitQuotaService's. A stream
+// ends when the client ends it, when it sends what is no report, or when the service stops.
+func (s *Server) StreamRateLimitQuotas(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer) error {
+	st := &stream{subs: make(map[string]*sub), out: make(map[string]queued), ready: make(chan struct{}, 1)}
+	s.open(st)
+	defer s.shut(st)
+	received := make(chan error, 1)
+	go func() { received <- s.receive(server, st) }()
+	for {
+		select {
+		case err := <-received:
+			return err
+		case <-s.stopping.Done():
+			return errStopping
+		case <-st.ready:
+			if err := s.flush(server, st); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// receive reads reports until the stream ends.
+func (s *Server) receive(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer, st *stream) error {
+	for {
+		reports, err := server.Recv()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil // the client has ended the stream
+			}
+			return err
+		}
+		if err := s.report(st, reports); err != nil {
+			return err
+		}
+	}
+}
+
+// flush sends what is queued.
+func (s *Server) flush(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer, st *stream) error {
+	now := time.Now()
+	out := s.take(now, st)
+	if len(out) == 0 {
+		return nil
+	}
+	err := server.Send(&pb.RateLimitQuotaResponse{BucketAction: out})
+	if err == nil && time.Since(now) > s.Delivery/2 {
+		return errSlow // assignments may be in force after others have their shares: no more of them
+	}
+	return err
+}
+
+// take returns the actions that are queued and may be sent.
+func (s *Server) take(now time.Time, st *stream) (out []*action) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range st.out {
+		if q.share == 0 || q.sub.share == q.share && q.sub.bucket != nil && q.sub.bucket.share.Sent(now, q.share) {
+			out = append(out, q.action)
+		}
+	}
+	clear(st.out)
+	return out
+}
+
+// report takes in the reports of a message, and sends the assignments that follow from them.
+func (s *Server) report(st *stream, reports *pb.RateLimitQuotaUsageReports) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.streams[st] {
+		return nil // it has ended
+	}
+	if d := reports.GetDomain(); st.domain == "" {
+		st.domain = d
+	} else if d != "" && d != st.domain {
+		return errDomain
+	}
+	if st.domain == "" {
+		return errDomain
+	}
+	now := time.Now()
+	st.seen = now
+	touched := make(map[*bucket]bool)
+	for _, usage := range reports.GetBucketQuotaUsages() {
+		c, err := s.subscribe(st, usage.GetBucketId())
+		if err != nil {
+			return err
+		}
+		s.metrics.used(usage.GetNumRequestsAllowed(), usage.GetNumRequestsDenied())
+		hits := usage.GetNumRequestsAllowed() + usage.GetNumRequestsDenied()
+		if hits > 0 || c.used.IsZero() {
+			c.used = now
+		}
+		if c.bucket == nil {
+			s.blanket(now, c)
+			continue
+		}
+		c.bucket.share.Report(now, c.share, int64(min(hits, 1<<40)), min(usage.GetTimeElapsed().AsDuration(), time.Hour))
+		touched[c.bucket] = true
+	}
+	for b := range touched {
+		s.decide(now, b)
+	}
+	return nil
+}
+
+// subscribe returns the subscription for a bucket id, a new one with its first report.
+func (s *Server) subscribe(st *stream, id *pb.BucketId) (*sub, error) {
+	if len(id.GetBucket()) == 0 {
+		return nil, errID
+	}
+	name := nameOf(id)
+	if c := st.subs[name]; c != nil {
+		return c, nil
+	}
+	if len(st.subs) >= mostBuckets {
+		return nil, errMany
+	}
+	c := &sub{stream: st, name: name, id: proto.CloneOf(id)}
+	st.subs[name] = c
+	s.follow(c)
+	return c, nil
+}
+
+// nameOf returns a text that no other bucket id has. The order of its keys does not matter.
+func nameOf(id *pb.BucketId) string {
+	keys := make([]string, 0, len(id.GetBucket()))
+	for k := range id.GetBucket() {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	var name []byte
+	for _, k := range keys {
+		for _, text := range []string{k, id.GetBucket()[k]} {
+			name = strconv.AppendInt(name, int64(len(text)), 10)
+			name = append(append(name, ':'), text...)
+		}
+	}
+	return string(name)
+}
