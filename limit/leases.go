@@ -69,7 +69,7 @@ func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 		if rand.Uint32()%4 != 0 {
 			return nil
 		}
-		enough = leaseAt / 2 // by chance, it may be so many of a key that is hit leaseAt times
+		enough = leaseAt * 3 / 4 // cold keys that share a counter rarely have so many
 	}
 	hash := maphash.String(s.seed, key) ^ limit.salt
 	if s.rates.Hit(hash, now.Sub(s.epoch)) < enough || len(key) > longKey {

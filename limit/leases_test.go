@@ -24,7 +24,7 @@ func warm(t *testing.T, l *Limiter, q Request) (used int64) {
 		require.NoError(t, r.Err)
 		require.True(t, r.Allowed)
 		used += max(1, q.Cost)
-		if time.Sleep(time.Millisecond); r.Leased && used > 60 {
+		if time.Sleep(250 * time.Microsecond); r.Leased && used > 60 {
 			return used
 		}
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -91,6 +92,10 @@ func TestRefusedSteps(t *testing.T) {
 			var refused *redislanes.HandshakeError
 			require.ErrorAs(t, err, &refused, "%s: %s", name, text)
 			require.Equal(t, want == passes, Passes(refused), "%s: %s", name, text)
+			if text == madeUp {
+				asksWho := name == "READWRITE" || name == "MYID" || name == "ROLE"
+				require.Equal(t, asksWho, strings.Contains(refused.Hint, "Config.NoIdentity"), name)
+			}
 		}
 	}
 	require.False(t, Passes(&redislanes.HandshakeError{Hint: hintStranger}))
