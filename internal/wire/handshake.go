@@ -213,7 +213,10 @@ func (s *replyStream) next() ([]byte, error) {
 		}
 		reply = append(reply, s.buf[:n]...)
 		s.buf = s.buf[n:]
-		if done {
+		switch {
+		case done && reply[0] == '>': // a push is no reply
+			reply = reply[:0]
+		case done:
 			s.replies++
 			return reply, nil
 		}

@@ -100,3 +100,16 @@ func TestRefusedSteps(t *testing.T) {
 	}
 	require.False(t, Passes(&redislanes.HandshakeError{Hint: hintStranger}))
 }
+
+// TestPushesInHandshake: a push between the replies is none of them.
+func TestPushesInHandshake(t *testing.T) {
+	push := ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\nk\r\n"
+	admits := func(_ string, mode, id []byte) error {
+		require.Equal(t, "+OK\r\n", string(mode))
+		require.Equal(t, "$2\r\nid\r\n", string(id))
+		return nil
+	}
+	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, Purpose{Admits: admits}, answering(t, push+"+OK\r\n", push+push+"$2\r\nid\r\n"), nil)
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+}
