@@ -92,12 +92,14 @@ func TestNewEndsWithItsContext(t *testing.T) {
 	require.ErrorContains(t, err, silent.Addr().String())
 }
 
-// closedPort returns an address at which nobody listens.
+// closedPort returns an address at which nobody listens, and no other test will: a connection has it.
 func closedPort(t testing.TB) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
+	conn, err := net.Dial("tcp", l.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = conn.Close(), l.Close() })
+	return conn.LocalAddr().String()
 }
 
 func TestOneSeedThatAnswersIsEnough(t *testing.T) {

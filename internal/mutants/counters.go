@@ -97,7 +97,7 @@ var counters = []promise{
 			by: instead("free: limit", "free: limit, left: l.left"), tests: "./limit/internal/lease TestGiveBack"},
 		{fault: "a refill goes over the limit", at: "limit.refillText",
 			by: spelled("tonumber(ARGV[2]) - now", "tonumber(ARGV[2])"), tests: "./limit TestRefill"},
-		{fault: "a lease forgets the window before", at: "limit.Limiter.grant",
+		{fault: "a lease forgets the window before", at: "limit.Limiter.refillHits",
 			by: instead("w.share(before.total)", "0*w.share(before.total)"), tests: "./limit TestSlidingLease"},
 		{fault: "tokens are kept that a full bucket would not have kept", at: "limit/internal/lease.Line.Expire",
 			by: never("s.At < at"), tests: "./limit TestTokensOfLeases"},
