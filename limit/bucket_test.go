@@ -321,7 +321,7 @@ func TestTokenBucketOfRealServers(t *testing.T) {
 	flowed := int64(200*time.Since(began).Seconds()) + 1
 	for _, key := range keys {
 		require.LessOrEqual(t, allowed[key], 50+flowed)
-		require.Greater(t, allowed[key], int64(50))
+		require.GreaterOrEqual(t, allowed[key], int64(50)) // a busy machine may hardly get further in a second
 	}
 	var ttl int64
 	require.NoError(t, client.Do(t.Context(), radix.Cmd(&ttl, "PTTL", place{bucket.heads(0).now, keys[0]}.String())))
