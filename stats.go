@@ -40,7 +40,7 @@ type PoolStats struct {
 	InUse     int // of these, those with a batch in flight or dedicated to a user
 	Idle      int // of these, the others
 	Dialing   int
-	Dedicated int // dedicated connections that a user has; of a laned pool, besides Open
+	Dedicated int // dedicated connections with a user; in a laned pool they are not among Open
 	Extra     int // connections of a laned pool besides Open: dedicated ones, with or without a user, and lanes for slow commands
 
 	Capacity     int   // batches that may be in flight at a time

@@ -56,7 +56,7 @@ func (g *guarded) refuse(lasts time.Duration) {
 	time.AfterFunc(lasts, func() { g.refuses.Store(false) })
 }
 
-// TestLoginThatHasEnded: the server replies NOAUTH over connections whose token has expired, and
+// TestLoginThatHasEnded: the server replies NOAUTH over connections with an expired token, and
 // does not close them. They are replaced.
 func TestLoginThatHasEnded(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func (s *Server) ask(now time.Time) (buckets []*bucket, leases []*lease) {
 		if !now.Before(b.until) && b.capacity > 0 {
 			b.setLease(b.share.Held(now), b.target) // the lease has ended: others may have it
 		}
-		b.share.Decide(now, time.Time{}) // forgets who has gone
+		b.share.Decide(now, time.Time{}) // forgets clients that have gone
 		l := &lease{key: key, held: max(b.capacity, b.share.Held(now)), want: b.share.Wants(now), clients: max(1, int64(len(b.subs))), limit: b.limit, ttl: s.leaseTTL()}
 		if len(b.subs) == 0 && b.share.Empty() {
 			l.ttl = 0
