@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -186,7 +187,8 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 type replyStream struct {
 	conn   net.Conn
 	framer *resp.Framer
-	buf    []byte
+	chunk  [4096]byte // one read; used again, so that endless pushes cost no memory
+	buf    []byte     // what is unread of it
 
 	plain   bool   // not over TLS
 	replies int    // that were read
@@ -197,14 +199,13 @@ func (s *replyStream) next() ([]byte, error) {
 	var reply []byte
 	for {
 		if len(s.buf) == 0 {
-			chunk := make([]byte, 4096)
-			n, err := s.conn.Read(chunk)
+			n, err := s.conn.Read(s.chunk[:])
 			if n == 0 && err != nil {
 				return nil, err
 			}
-			s.buf = chunk[:n]
+			s.buf = s.chunk[:n]
 			if s.first == nil {
-				s.first = s.buf
+				s.first = bytes.Clone(s.buf)
 			}
 		}
 		n, done, err := s.framer.Next(s.buf)
