@@ -104,8 +104,8 @@ func TestKeysApart(t *testing.T) {
 		s.incr(time.Second, here).ok(soon)
 		s.incr(time.Second, there).ok(soon)
 		slot := sim.Slot(here)
-		require.True(t, s.model.Migrate(slot, s.inside(1)))
-		require.Equal(t, 1, s.model.MoveKeys(slot, 1))
+		require.True(s, s.model.Migrate(slot, s.inside(1)))
+		require.Equal(s, 1, s.model.MoveKeys(slot, 1))
 		both := func() result {
 			return s.call(2*time.Second, func(ctx context.Context) error { return s.client.Cmd(ctx, "MGET", here, there).Err() })
 		}
@@ -131,7 +131,7 @@ func TestRefusalWithinTheGrace(t *testing.T) {
 				s.incr(3*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrRefused)
 				return
 			}
-			s.incr(3*time.Second, s.key(0, 0)).ok(900 * time.Millisecond)
+			s.incr(3*time.Second, s.key(0, 0)).ok(960 * time.Millisecond)
 		})
 	}
 }
@@ -159,7 +159,7 @@ func TestReadOnlyWithoutEnd(t *testing.T) {
 		s.inside(0).Flaky(1, model.ReadOnly)
 		before := s.dials(0)
 		s.repeat(25*time.Second, 100*time.Millisecond, func() { s.incr(200*time.Millisecond, s.key(0, 0)).failed(200 * time.Millisecond) })
-		require.Less(t, s.dials(0)-before, 150)
+		require.Less(s, s.dials(0)-before, 150)
 	})
 }
 

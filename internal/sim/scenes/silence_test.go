@@ -181,8 +181,8 @@ func TestRedirectBesideASilentNode(t *testing.T) {
 		p := pipeline.New(s.client)
 		r, other := p.IncrBy(moved, 1), p.IncrBy(held, 1)
 		s.call(600*time.Millisecond, p.Do)
-		require.NoError(t, r.Err())
-		require.ErrorIs(t, other.Err(), redislanes.ErrUnknownOutcome)
+		require.NoError(s, r.Err())
+		require.ErrorIs(s, other.Err(), redislanes.ErrUnknownOutcome)
 	})
 }
 
