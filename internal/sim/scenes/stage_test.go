@@ -46,6 +46,7 @@ type setup struct {
 	servers sim.Config
 	client  cluster.Config
 	seeds   func(redis *sim.Cluster) []string
+	before  func(c *model.Cluster) // is called before the client is made
 }
 
 // scene plays a scene in virtual time.
@@ -56,6 +57,9 @@ func scene(t *testing.T, with setup, play func(s *stage)) {
 		s.model, s.net = peek.Into(s.Cluster)
 		if with.client.Dialer.NetDial == nil {
 			with.client.Dialer.NetDial = s.Dial
+		}
+		if with.before != nil {
+			with.before(s.model)
 		}
 		addrs := s.Addrs()
 		if with.seeds != nil {
