@@ -52,13 +52,7 @@ func (s *Settings) chooseLimits(seed uint64) {
 		Budget:    oneOf(r, 0, 0, s.Terms.RoundTrip*3/2+2*time.Millisecond, 300*time.Millisecond),
 		NearCache: oneOf(r, 0, 0, -1, 32), Instances: oneOf(r, 0, 0, 3),
 	}
-	if scenic(seed) { // tokens flow in within a call
-		s.Terms.Rules[6].Limit, s.Terms.Rules[6].Burst, s.Terms.Rules[6].Window = 100, 10, time.Second
-	}
-	s.Terms.Instances, s.Terms.Budget = s.Limiter.Instances, s.Limiter.Budget
-	if s.Terms.Budget == 0 {
-		s.Terms.Budget = 100 * time.Millisecond
-	}
+	s.Terms.Instances = s.Limiter.Instances
 }
 
 // changed is the name of rules that share their keys, as when a rule is changed while
@@ -72,9 +66,6 @@ func (w *world) makeLimiter() error {
 		return err
 	}
 	w.limiter = limiter
-	if w.door, err = limiter.Limit(doorRule); err != nil {
-		return err
-	}
 	for _, rule := range w.settings.Terms.Rules {
 		l, err := limiter.Limit(rule)
 		if err != nil {
