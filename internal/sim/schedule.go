@@ -13,7 +13,8 @@ const (
 	length = 10 * time.Minute
 
 	firstTrouble = 8 * time.Second
-	lastTrouble  = length - 25*time.Second
+	lastEpisode  = 25 * time.Second // longer than any fault
+	lastTrouble  = length - lastEpisode
 
 	// healing is after how long without a fault every call has to succeed.
 	healing = 2 * time.Second
@@ -61,7 +62,7 @@ type Schedule struct {
 }
 
 // plan makes the schedule of a seed: episodes of one to three faults, with enough
-// time between them to heal.
+// time between them to heal, and a last one that ends with the world.
 func plan(r *rand.Rand, kinds []kind) Schedule {
 	var s Schedule
 	for at := firstTrouble; ; {
@@ -79,6 +80,13 @@ func plan(r *rand.Rand, kinds []kind) Schedule {
 		s.Faults, s.Busy = append(s.Faults, faults...), append(s.Busy, episode)
 		at = episode.To + 10*time.Second + time.Duration(r.Int64N(int64(50*time.Second)))
 	}
+	last := Span{length - lastEpisode, length}
+	for range oneOf(r, 1, 1, 2, 3) { // which end when the callers do
+		f := draw(r, kinds)
+		f.At = length - f.For - f.after
+		s.Faults = append(s.Faults, f)
+	}
+	s.Busy = append(s.Busy, last)
 	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return s
 }

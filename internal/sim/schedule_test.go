@@ -19,7 +19,7 @@ func TestPlan(t *testing.T) {
 		require.Equal(t, s, plan(source(seed, ofSchedule, 0), twoKinds))
 		require.Greater(t, len(s.Faults), 4)
 		for _, f := range s.Faults {
-			require.Less(t, f.over(), lastTrouble)
+			require.LessOrEqual(t, f.over(), length)
 			require.True(t, s.busy(f.At) && s.busy(f.over()), f)
 		}
 		for i := 1; i < len(s.Busy); i++ {
