@@ -74,13 +74,13 @@ func plan(r *rand.Rand, kinds []kind) Schedule {
 			faults = append(faults, f)
 		}
 		episode.To += healing + time.Second
-		if episode.To > lastTrouble {
+		if episode.To > lastTrouble-2*healing {
 			break
 		}
 		s.Faults, s.Busy = append(s.Faults, faults...), append(s.Busy, episode)
 		at = episode.To + 10*time.Second + time.Duration(r.Int64N(int64(50*time.Second)))
 	}
-	last := Span{length - lastEpisode, length}
+	last := Span{lastTrouble, length + 1}
 	for range oneOf(r, 1, 1, 2, 3) { // which end when the callers do
 		f := draw(r, kinds)
 		f.At = length - f.For - f.after
