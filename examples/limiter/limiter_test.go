@@ -24,6 +24,33 @@ var (
 	fault = flag.Bool("fault", false, "fail with the report of the limiter that has the fault")
 )
 
+// TestFailover: a failover of half a second refuses no user who has a second.
+func TestFailover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		redis := sim.Start(t, sim.Config{})
+		client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}}.New(t.Context(), redis.Addrs())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		l := &Limiter{Client: client, Limit: 10, Window: time.Hour}
+		if ok, err := l.Allow(t.Context(), "user:42"); !ok {
+			t.Fatal(err)
+		}
+
+		primary := redis.Owner("user:42")
+		primary.Kill()
+		time.AfterFunc(500*time.Millisecond, func() { primary.Failover() })
+		time.Sleep(time.Millisecond) // until the client has seen its connections end
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if ok, err := l.Allow(ctx, "user:42"); !ok {
+			t.Fatal(err)
+		}
+	})
+}
+
 // TestLimiter fails in no world without the fault.
 func TestLimiter(t *testing.T) {
 	if report, _ := firstFailure(t, *fault); report != "" {
