@@ -14,6 +14,7 @@ func init() {
 		{"fragile", 3, (*attempt).fragile},
 		{allowing, 4, (*attempt).fills},
 		{"refused pipeline", 3, (*attempt).refusedPipeline},
+		{allowing, 3, (*attempt).rush},
 	}
 }
 

@@ -237,3 +237,69 @@ func valueOf(s *stage, key string) string {
 	value, _ := s.Value(key)
 	return value
 }
+
+// TestReadsAmongRefusals: in pipelines of one slot of which a server refuses every few commands,
+// each read that is refused is sent again, whatever else has run.
+func TestReadsAmongRefusals(t *testing.T) {
+	for every := 2; every < 5; every++ {
+		scene(t, setup{}, func(s *stage) {
+			s.warm()
+			key := s.key(0, 20)
+			s.cmd("SET", key, "v")
+			s.inside(0).Flaky(every, model.IsLoading)
+			for range 20 {
+				p := pipeline.New(s.client)
+				var replies []pipeline.Reply
+				for range 6 {
+					replies = append(replies, p.Cmd("GET", key))
+				}
+				s.call(5*time.Second, p.Do).ok(time.Second)
+				for _, r := range replies {
+					text, err := r.Text()
+					require.NoError(s, err)
+					require.Equal(s, "v", text)
+				}
+			}
+		})
+	}
+}
+
+// TestNewScripts: a script that no server knows runs before the command behind it.
+func TestNewScripts(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		for i := range 5 {
+			key := s.key(i%3, 20+i)
+			script := pipeline.NewScript(fmt.Sprintf("local n = %d return redis.call('INCRBY', KEYS[1], ARGV[1])", i))
+			p := pipeline.New(s.client)
+			ran, total := p.Eval(script, []string{key}, "1"), p.IncrBy(key, 10)
+			s.call(5*time.Second, p.Do).ok(soon)
+			require.NoError(s, ran.Err())
+			n, err := total.Int()
+			require.NoError(s, err)
+			require.EqualValues(s, 11, n)
+		}
+	})
+}
+
+// TestExpireFollowsItsCounter: of INCRBY and EXPIRE in a pipeline, the one that is refused goes
+// again with the other one behind it.
+func TestExpireFollowsItsCounter(t *testing.T) {
+	for _, every := range []int{3, 5, 7} {
+		scene(t, setup{}, func(s *stage) {
+			s.warm()
+			s.inside(0).Flaky(every, model.ClusterDown)
+			for i := range 20 {
+				key := s.key(0, 20+i)
+				p := pipeline.New(s.client)
+				p.IncrBy(key, 1)
+				p.Expire(key, time.Hour)
+				s.call(5*time.Second, p.Do).ok(time.Second)
+				require.Equal(s, "1", valueOf(s, key))
+				s.expires(key)
+				left, _ := s.TTL(key)
+				require.Positive(s, left)
+			}
+		})
+	}
+}

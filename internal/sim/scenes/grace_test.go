@@ -18,8 +18,9 @@ import (
 
 func config(p pool.Config) cluster.Config { return cluster.Config{Pool: p} }
 
-// TestWritesRefusedAmongReads: reads that succeed say nothing of writes, which fail at once
-// when the grace is over.
+// TestWritesRefusedAmongReads: reads that succeed, and a command that was sent before the
+// refusals and is answered among them, say nothing of writes, which fail at once when the grace
+// is over.
 func TestWritesRefusedAmongReads(t *testing.T) {
 	for name, write := range map[string]func(s *stage) result{
 		"command": func(s *stage) result { return s.incr(2*time.Second, s.key(0, 0)) },
@@ -29,11 +30,18 @@ func TestWritesRefusedAmongReads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			scene(t, setup{}, func(s *stage) {
 				s.warm()
+				before := together(1, func(int) {
+					list := s.key(0, 30)
+					_ = s.client.Do(s.Context(), radix.Cmd(&radix.Maybe{}, "BLMOVE", list, list, "LEFT", "RIGHT", "2.5"))
+				})
+				defer before()
+				time.Sleep(soon)
 				s.inside(0).NoReplicas(true)
 				write(s).failed(grace+100*time.Millisecond, redislanes.ErrRefused, redislanes.ErrNotSent)
 				s.repeat(3*time.Second, 100*time.Millisecond, func() {
 					s.get(2*time.Second, s.key(0, 0)).ok(trip)
 					s.watch(s.key(0, 0)).ok(soon)
+					s.lentRead(s.key(0, 0)).ok(soon)
 					s.script(s.key(0, 0)).ok(soon)
 					write(s).failed(soon)
 				})
@@ -49,6 +57,15 @@ func (s *stage) watch(key string) result {
 	return s.call(2*time.Second, func(ctx context.Context) error {
 		return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
+		}))
+	})
+}
+
+// lentRead reads a key over a dedicated connection.
+func (s *stage) lentRead(key string) result {
+	return s.call(2*time.Second, func(ctx context.Context) error {
+		return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(&radix.Maybe{}, "GET", key))
 		}))
 	})
 }
