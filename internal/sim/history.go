@@ -124,7 +124,9 @@ type History struct {
 	Lost       map[string]bool          // keys of which Redis has lost what it had acknowledged
 	LastLost   map[string]time.Duration // when that was last
 	Allowances []*Allowance
-	Start      time.Time // what times count from
+	Holds      []Hold
+	Places     map[string]bool // keys of holders
+	Start      time.Time       // what times count from
 	Terms      Terms
 	Dead       []string         // what did not work when all had healed
 	Left       int              // connections of the network after Close

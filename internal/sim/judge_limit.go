@@ -29,7 +29,7 @@ func limits(h *History) string {
 			return s
 		}
 	}
-	return ""
+	return h.crowded()
 }
 
 // limited is what a rule counts apart.
@@ -75,6 +75,27 @@ func (h *History) lostOf(rule *limit.Rule, key string) bool {
 		}
 	}
 	return false
+}
+
+// crowded: no more holders have a place at a moment than there are places.
+func (h *History) crowded() string {
+	for key, lost := range h.Lost {
+		if lost && strings.Contains(key, placesName) {
+			return ""
+		}
+	}
+	for _, a := range h.Holds {
+		holders := 0
+		for _, b := range h.Holds {
+			if b.Key == a.Key && b.From <= a.From && a.From < b.To {
+				holders++
+			}
+		}
+		if holders > mostHolders {
+			return fmt.Sprintf("%d holders of %q at %v, and there are %d places", holders, a.Key, a.From, mostHolders)
+		}
+	}
+	return ""
 }
 
 // consistent: all or nothing, and what cannot be counted is decided as the rule says.

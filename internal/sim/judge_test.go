@@ -99,6 +99,11 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Allowances[5].Allowed, h.Allowances[5].Asks[0].Allowed = true, true
 		}},
 		{"limits", "the window before does not count", func(h *History) { h.Allowances[7].Asks[0].Cost = 3 }},
+		{"limits", "more holders than places", func(h *History) {
+			for range mostHolders + 1 {
+				h.Holds = append(h.Holds, Hold{"k", time.Second, 2 * time.Second})
+			}
+		}},
 		{"transaction", "a stranger inside", func(h *History) {
 			h.Log = slices.Insert(h.Log, len(h.Log)-1, Execution{Text: "PING"})
 		}},

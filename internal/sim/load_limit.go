@@ -68,6 +68,9 @@ func (w *world) makeLimiter() error {
 		return err
 	}
 	w.limiter = limiter
+	if w.places, err = limiter.Concurrency(limit.ConcurrencyRule{Name: placesName, Limit: mostHolders, TTL: 2 * time.Second}); err != nil {
+		return err
+	}
 	for _, rule := range w.settings.Terms.Rules {
 		l, err := limiter.Limit(rule)
 		if err != nil {

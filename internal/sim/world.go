@@ -50,6 +50,7 @@ type world struct {
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
+	places   *limit.Concurrency
 	over     chan struct{} // closed when it has ended
 	called   chan struct{} // closed when the callers have ended
 
@@ -155,6 +156,15 @@ func (w *world) executed(e model.Execution) {
 		return
 	}
 	name := strings.ToUpper(string(e.Args[0]))
+	if name == "ZADD" {
+		w.rec.note(func(h *History) {
+			if h.Places == nil {
+				h.Places = make(map[string]bool)
+			}
+			h.Places[string(e.Args[1])] = true
+		})
+		return
+	}
 	switch name {
 	case "SET", "MSET", "INCRBY", "EXPIRE", "PEXPIRE", "RPUSH":
 	default:
@@ -334,6 +344,9 @@ func (w *world) truth() {
 			if key := h.Log[i].Key; w.model.Lost(key) {
 				h.Lost[key], h.LastLost[key] = true, w.rec.at(w.model.LastLost(key))
 			}
+		}
+		for key := range h.Places {
+			h.Lost[key] = w.model.Lost(key)
 		}
 		h.TTLs = make(map[string]TTL)
 		_ = h.each(func(c *Call, i int) string {
