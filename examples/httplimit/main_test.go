@@ -18,7 +18,7 @@ import (
 
 // TestMain runs the program itself in the processes that TestLimiter starts.
 func TestMain(m *testing.M) {
-	if os.Getenv("RUN_LIMITER") == "" {
+	if os.Getenv("RUN_HTTPLIMIT") == "" {
 		os.Exit(m.Run())
 	}
 	main()
@@ -31,7 +31,7 @@ func TestLimiter(t *testing.T) {
 	addr := freeAddr(t)
 	var log bytes.Buffer
 	program := exec.Command(os.Args[0], "-listen", addr, "-redis", servers.Addrs()[0])
-	program.Env = append(os.Environ(), "RUN_LIMITER=1")
+	program.Env = append(os.Environ(), "RUN_HTTPLIMIT=1")
 	program.Stdout, program.Stderr = &log, &log
 	require.NoError(t, program.Start())
 	t.Cleanup(func() { _ = program.Process.Kill() })
