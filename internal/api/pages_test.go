@@ -58,7 +58,7 @@ func anchors(page string) map[string]bool {
 func TestLinks(t *testing.T) {
 	pages, checked := files(t, ".md"), 0
 	for path, text := range pages {
-		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		for _, m := range link.FindAllStringSubmatch(inline.ReplaceAllString(fence.ReplaceAllString(text, ""), ""), -1) {
 			to, err := url.Parse(m[1])
 			require.NoError(t, err, "%s: %s", path, m[1])
 			if to.IsAbs() {
