@@ -1,3 +1,7 @@
+// Command httplimit serves "hello", 100 times a minute to each address. It is the limiter of
+// the README:
+//
+//	go run ./examples/httplimit -redis 127.0.0.1:6379
 package main
 
 import (
@@ -14,6 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/metrics"
