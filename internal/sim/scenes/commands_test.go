@@ -238,6 +238,20 @@ func valueOf(s *stage, key string) string {
 	return value
 }
 
+// TestScriptsOnEachNode: a script goes where its keys are.
+func TestScriptsOnEachNode(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		for i := range 3 {
+			s.script(s.key(i, 0)).ok(soon)
+			key := s.key(i, 1)
+			require.NoError(s, s.client.Do(s.Context(), radix.Cmd(nil, "EVAL", "return redis.call('SET', KEYS[1], 'x')", "1", key)))
+			require.Equal(s, "x", valueOf(s, key))
+			s.rare(time.Second, i, s.key(i, 20)).ok(soon)
+		}
+	})
+}
+
 // TestReadsAmongRefusals: in pipelines of one slot of which a server refuses every few commands,
 // each read that is refused is sent again, whatever else has run.
 func TestReadsAmongRefusals(t *testing.T) {

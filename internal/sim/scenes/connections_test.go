@@ -3,8 +3,10 @@ package scenes
 import (
 	"context"
 	"errors"
+	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -172,8 +174,8 @@ func TestTokens(t *testing.T) {
 			with.client.Dialer = lanes.Dialer{ReauthEvery: every, Credentials: func(context.Context) (string, string, error) {
 				return "", model.Token("pw", time.Now()), nil
 			}}
-			with.before = func(c *model.Cluster) {
-				for _, n := range c.Nodes() {
+			with.before = func(s *stage) {
+				for _, n := range s.model.Nodes() {
 					n.Tokens(life)
 				}
 			}
@@ -244,5 +246,95 @@ func TestClosedWhileWaiting(t *testing.T) {
 		require.NoError(s, client.Close())
 		require.LessOrEqual(s, time.Since(began), soon)
 		wait()
+	})
+}
+
+// TestEndlessDials: NetDial does not return, whatever its context says. Calls end in time, and
+// later connections are as good as ever.
+func TestEndlessDials(t *testing.T) {
+	var hangs atomic.Bool
+	with := setup{dial: func(next dial) dial {
+		return func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if hangs.Load() {
+				time.Sleep(time.Minute)
+			}
+			return next(ctx, network, addr)
+		}
+	}}
+	scene(t, with, func(s *stage) {
+		s.warm()
+		hangs.Store(true)
+		s.node(0).Cut()
+		for range 3 {
+			s.incr(100*time.Millisecond, s.key(0, 0)).failed(100 * time.Millisecond)
+		}
+		hangs.Store(false)
+		time.Sleep(7 * time.Second) // Dialer.Timeout, and a backoff
+		s.incr(time.Second, s.key(0, 0)).ok(soon)
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestForsakenConnection: a user leaves a connection while a command is under way on it. The next
+// user is not inside of a transaction, and does not wait.
+func TestForsakenConnection(t *testing.T) {
+	for _, command := range [][]string{{"MULTI"}, {"BLPOP", "nothing", "4"}} {
+		scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
+			s.warm()
+			key := s.key(0, 0)
+			for range 5 {
+				_ = s.client.Do(s.Context(), radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+					ctx, cancel := context.WithTimeout(ctx, trip/4)
+					defer cancel()
+					_ = conn.Do(ctx, radix.Cmd(nil, command[0], command[1:]...))
+					return nil
+				}))
+				s.lent(time.Second, key).ok(100 * time.Millisecond)
+				value, _ := s.Value(key)
+				require.Equal(s, "v", value)
+				s.incr(time.Second, s.key(0, 1)).ok(soon)
+			}
+		})
+	}
+}
+
+// TestLazyClient: calls of a client that has found no server fail at once, and say why. They
+// succeed soon after servers have started.
+func TestLazyClient(t *testing.T) {
+	with := setup{client: cluster.Config{Lazy: true}, before: func(s *stage) {
+		for _, n := range s.Nodes() {
+			n.RefuseDials()
+		}
+	}}
+	scene(t, with, func(s *stage) {
+		s.incr(time.Second, "k").failed(0, redislanes.ErrNotSent)
+		time.Sleep(2 * time.Second)
+		r := s.incr(time.Second, "k")
+		r.failed(0, redislanes.ErrNotSent)
+		require.ErrorContains(s, r.err, "refused")
+		s.Heal()
+		time.Sleep(2 * time.Second)
+		s.incr(time.Second, "k").ok(soon)
+	})
+}
+
+// TestProxyIsAskedNothing: a proxy hangs up on commands that it does not know. No connection to
+// one is lost.
+func TestProxyIsAskedNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := simnet.New(1)
+		c := model.New(model.Options{Primaries: 1, NoCluster: true, Proxy: true})
+		addr := c.Nodes()[0].Addr()
+		network.Listen(addr, c.Serve(c.Nodes()[0]))
+		client, err := cluster.Config{Standalone: true, Dialer: lanes.Dialer{NetDial: network.Dialer("client"), NoSetInfo: true}}.New(t.Context(), []string{addr})
+		require.NoError(t, err)
+		for _, command := range [][]any{{"INCRBY", "k", 1}, {"MODULE0.INCRBY", 1, "k"}, {"EVAL", "return redis.call('GET', KEYS[1])", 1, "k"}} {
+			require.NoError(t, client.Cmd(t.Context(), command[0].(string), command[1:]...).Err(), command)
+		}
+		for _, n := range client.Stats().Nodes {
+			require.Zero(t, n.Pool.Closes[redislanes.CloseByServer])
+		}
+		require.NoError(t, client.Close())
+		network.Close()
 	})
 }

@@ -174,9 +174,10 @@ func TestReadOnlyWithoutEnd(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		s.inside(0).Flaky(1, model.ReadOnly)
-		before := s.dials(0)
+		before, refreshes := s.dials(0), s.client.Stats().Refreshes
 		s.repeat(25*time.Second, 100*time.Millisecond, func() { s.incr(200*time.Millisecond, s.key(0, 0)).failed(200 * time.Millisecond) })
 		require.Less(s, s.dials(0)-before, 150)
+		require.Less(s, s.client.Stats().Refreshes-refreshes, uint64(100))
 	})
 }
 

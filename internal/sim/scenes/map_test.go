@@ -243,7 +243,7 @@ func TestReplicaTrouble(t *testing.T) {
 				s.warm()
 				read(time.Second).ok(soon)
 				fault(s, 3)
-				read(time.Second).ok(900 * time.Millisecond)
+				read(time.Second).ok(map[string]time.Duration{"refuses": soon, "gone": soon, "silent": 600 * time.Millisecond}[name])
 				if name == "refuses" {
 					s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Latency: slow})
 					read(2*slow + 380*time.Millisecond).ok(2*slow + 380*time.Millisecond)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,12 +42,15 @@ type stage struct {
 	counters *pipeline.Counters
 }
 
+type dial = func(ctx context.Context, network, addr string) (net.Conn, error)
+
 // setup is what a scene wants otherwise.
 type setup struct {
 	servers sim.Config
 	client  cluster.Config
 	seeds   func(redis *sim.Cluster) []string
-	before  func(c *model.Cluster) // is called before the client is made
+	before  func(s *stage) // is called before the client is made
+	dial    func(next dial) dial
 }
 
 // scene plays a scene in virtual time.
@@ -55,11 +59,12 @@ func scene(t *testing.T, with setup, play func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{T: t, Cluster: sim.Start(t, with.servers)}
 		s.model, s.net = peek.Into(s.Cluster)
-		if with.client.Dialer.NetDial == nil {
-			with.client.Dialer.NetDial = s.Dial
+		with.client.Dialer.NetDial = s.Dial
+		if with.dial != nil {
+			with.client.Dialer.NetDial = with.dial(s.Dial)
 		}
 		if with.before != nil {
-			with.before(s.model)
+			with.before(s)
 		}
 		addrs := s.Addrs()
 		if with.seeds != nil {
