@@ -65,11 +65,11 @@ func TestTooMuchToWatch(t *testing.T) {
 	scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
 		s.warm()
 		key := s.key(0, 0)
-		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
 			if string(args[0]) == "WATCH" {
-				return tooDeep(), false
+				return tooDeep()
 			}
-			return honest, false
+			return honest
 		})
 		for range 4 {
 			s.watch(key).failed(soon)

@@ -208,11 +208,11 @@ func TestSteadyReplica(t *testing.T) {
 	scene(t, with, func(s *stage) {
 		key := s.key(0, 0)
 		for i := range s.Nodes() {
-			s.inside(i).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+			s.inside(i).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
 				if string(args[0]) == "GET" {
 					asked[s.node(i).Addr()] = true
 				}
-				return honest, false
+				return honest
 			})
 		}
 		for range 8 {
@@ -269,9 +269,9 @@ func TestReplicaRefusesReadOnly(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		s.repeat(time.Second, 100*time.Millisecond, func() { read() })
 		moved := false
-		s.inside(3).Interpose(func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
+		s.inside(3).Interpose(func(_ [][]byte, honest []byte, _ int) []byte {
 			moved = moved || honest[0] == '-'
-			return honest, false
+			return honest
 		})
 		s.repeat(time.Second, 100*time.Millisecond, func() { read().ok(trip) })
 		require.False(s, moved)
