@@ -25,7 +25,18 @@ func TestWritesRefusedAmongReads(t *testing.T) {
 	for name, write := range map[string]func(s *stage) result{
 		"command": func(s *stage) result { return s.incr(2*time.Second, s.key(0, 0)) },
 		"lent":    func(s *stage) result { return s.lent(2*time.Second, s.key(0, 0)) },
-		"hit":     func(s *stage) result { return s.hit(2*time.Second, s.key(0, 0)) },
+		"lent behind a read": func(s *stage) result {
+			key := s.key(0, 0)
+			return s.call(2*time.Second, func(ctx context.Context) error {
+				return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+					if err := conn.Do(ctx, radix.Cmd(&radix.Maybe{}, "GET", key)); err != nil {
+						return err
+					}
+					return conn.Do(ctx, radix.Cmd(nil, "SET", key, "v"))
+				}))
+			})
+		},
+		"hit": func(s *stage) result { return s.hit(2*time.Second, s.key(0, 0)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			scene(t, setup{}, func(s *stage) {

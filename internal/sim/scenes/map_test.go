@@ -230,6 +230,7 @@ func TestReplicaTrouble(t *testing.T) {
 	const slow = 340 * time.Millisecond
 	for name, fault := range map[string]func(s *stage, replica int){
 		"refuses": func(s *stage, i int) { s.inside(i).MasterDown(true) },
+		"loads":   func(s *stage, i int) { s.inside(i).Loading(time.Minute) },
 		"silent":  func(s *stage, i int) { s.node(i).Freeze() },
 		"gone":    func(s *stage, i int) { s.node(i).Kill() },
 	} {
@@ -243,7 +244,7 @@ func TestReplicaTrouble(t *testing.T) {
 				s.warm()
 				read(time.Second).ok(soon)
 				fault(s, 3)
-				read(time.Second).ok(map[string]time.Duration{"refuses": soon, "gone": soon, "silent": 600 * time.Millisecond}[name])
+				read(time.Second).ok(map[string]time.Duration{"refuses": soon, "gone": soon, "loads": soon, "silent": 600 * time.Millisecond}[name])
 				if name == "refuses" {
 					s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Latency: slow})
 					read(2*slow + 380*time.Millisecond).ok(2*slow + 380*time.Millisecond)
