@@ -235,7 +235,7 @@ func TestReplicaTrouble(t *testing.T) {
 		"gone":    func(s *stage, i int) { s.node(i).Kill() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			scene(t, setup{}, func(s *stage) {
+			scene(t, setup{client: cluster.Config{RetryWindow: -1}}, func(s *stage) {
 				read := func(within time.Duration) result {
 					return s.call(within, func(ctx context.Context) error {
 						return s.client.DoSecondary(ctx, radix.Cmd(new(radix.Maybe), "GET", s.key(0, 0)))
