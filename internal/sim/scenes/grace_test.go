@@ -169,7 +169,7 @@ func TestRefusedAgain(t *testing.T) {
 		s.repeat(grace, 20*time.Millisecond, func() { s.incr(time.Second, key).ok(trip) })
 		s.inside(0).Down(true)
 		time.AfterFunc(400*time.Millisecond, func() { s.inside(0).Down(false) })
-		s.incr(3*time.Second, key).ok(600 * time.Millisecond)
+		s.incr(3*time.Second, key).ok(670 * time.Millisecond)
 	})
 }
 
