@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,7 +60,8 @@ func tableOf(r *report.Report, name string) (string, error) {
 	return r.Markdown(name)
 }
 
-// poolFactor is throughput by round trip and grouping, over the size of the pool.
+// poolFactor is throughput by round trip and grouping, over the size of the pool: medians
+// of the rounds, since a pool is still dialling in the first one where the trip is long.
 func poolFactor(r *report.Report) (string, error) {
 	text := "| round trip added | by | 10 connections | 50 | 100 | 10 → 50 |\n|---|---|---|---|---|---|\n"
 	for _, run := range r.Runs {
@@ -72,7 +74,7 @@ func poolFactor(r *report.Report) (string, error) {
 			if e.Phases[0].Failed > 0 {
 				return "", fmt.Errorf("%s %s: requests failed", run.Name, e.Name)
 			}
-			rates[e.Name] = e.Phases[0].Rate
+			rates[e.Name] = medianRate(e.Phases[0].PerRound)
 		}
 		for _, by := range []string{"node", "slot"} {
 			var of [3]float64
@@ -85,4 +87,16 @@ func poolFactor(r *report.Report) (string, error) {
 		}
 	}
 	return text, nil
+}
+
+func medianRate(rounds []report.Round) float64 {
+	var rates []float64
+	for _, round := range rounds {
+		rates = append(rates, round.Rate)
+	}
+	if len(rates) == 0 {
+		return 0
+	}
+	slices.Sort(rates)
+	return (rates[(len(rates)-1)/2] + rates[len(rates)/2]) / 2
 }

@@ -71,7 +71,7 @@ func amount(cell string) float64 {
 		return float64(d)
 	}
 	number, unit, _ := strings.Cut(cell, " ")
-	factor, ok := map[string]float64{"": 1, "%": 1, "KB": 1e3, "MB": 1e6}[unit]
+	factor, ok := map[string]float64{"": 1, "%": 1, "B": 1, "KB": 1e3, "MB": 1e6}[unit]
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil || !ok {
 		return -1
@@ -88,7 +88,7 @@ func readable(cell string) string {
 		}
 		return cell
 	}
-	if n, err := strconv.ParseUint(cell, 10, 64); err == nil && n >= 10_000 {
+	if n, err := strconv.ParseUint(cell, 10, 64); err == nil && n >= 1000 {
 		return thousands(strconv.FormatUint(n, 10))
 	}
 	return cell

@@ -16,7 +16,7 @@ type value struct {
 }
 
 // A selection chooses cells of a table: those in the columns of the rows that have all of
-// the wanted cells.
+// the wanted cells, of all rows if none are wanted.
 type selection struct {
 	rows    [][]string // each with its alternatives
 	columns []string
@@ -84,9 +84,6 @@ func parseValue(kind, program, files, wanted string) (v value, err error) {
 	}
 	for _, side := range sides {
 		parts := strings.Split(side, ";")
-		if len(parts) < 2 {
-			return v, errors.New("want a row and a column")
-		}
 		var s selection
 		for i, part := range parts {
 			alternatives := strings.Split(part, "|")

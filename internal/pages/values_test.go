@@ -33,12 +33,13 @@ func fill(t *testing.T, comment string) (string, error) {
 
 func TestValuesAreCellsOfTables(t *testing.T) {
 	for wanted, figure := range map[string]string{
-		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=1; laned-1":                           "8564",
+		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=1; laned-1":                           "8,564",
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1":                           "19,989",
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-4":                           "1.10",
 		"value by compare of raw/a.jsonl: ratios req/s, P99; 8; callers=9; laned-4":                        "1.02",
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8; fixed-50":                          "1.3 ms",
 		"least by compare of raw/a.jsonl: ratios req/s, P99; callers=1|callers=8; laned-4":                 "0.93",
+		"least by compare of raw/a.jsonl: ratios req/s, P99; laned-1":                                      "8,564",
 		"most by compare of raw/a.jsonl: ratios req/s, P99; 8; laned-4|laned-1":                            "19,989",
 		"most by compare of raw/a.jsonl: ratios req/s, P99; 8; fixed-50":                                   "1.3 ms",
 		"ratio by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-1 ÷ callers=1; laned-1":      "2.3",
@@ -58,7 +59,7 @@ func TestValuesAreCellsOfTables(t *testing.T) {
 func TestValuesSayWhatIsWrong(t *testing.T) {
 	for wanted, message := range map[string]string{
 		"value by compare of raw/a.jsonl: ratios req/s, P99":                                               "want TABLE; ROW; COLUMN",
-		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8":                                    "want a row and a column",
+		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8":                                    `no column "callers=8"`,
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=7; laned-1":                           `no row with [["callers=7"]]`,
 		"value by compare of raw/a.jsonl: ratios req/s, P99; callers=8; laned-9":                           `no column "laned-9"`,
 		"value by compare of raw/a.jsonl: ratios req/s, P99; 8; laned-1":                                   "want one cell",
