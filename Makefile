@@ -116,10 +116,10 @@ peers: ## Measure ours beside rueidis, go-redis and radix, and print the goals (
 	@$(GO) build -C bench/peers -o ../../bin/peers .
 	@bin/peers $(PEERFLAGS)
 
-compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compare/settings/shop.yaml
+compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compare/settings/shop.yaml; plots in bin/compare.html
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -C bench/compare -o ../../bin/compare .
-	@bin/compare -f $(F) $(COMPAREFLAGS)
+	@bin/compare -f $(F) -html bin/compare.html $(COMPAREFLAGS)
 
 results: ## Measure what has no raw file in bench/raw yet, and write the pages' tables (two hours, resumable)
 	@scripts/ensure-deps.sh redis-server >&2

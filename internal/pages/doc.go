@@ -20,6 +20,11 @@
 // columns. "least" and "most" in place of "value" are the extremes of all cells that are
 // selected, and "ratio" is that of two cells: TABLE; ROW; COLUMN ÷ ROW; COLUMN.
 //
+// A picture is an SVG file that the page shows in the line below its comment:
+//
+//	<!-- drawn by compare of raw/lanes.jsonl: over-callers -->
+//	![throughput over callers](lanes.svg)
+//
 // The names of files are relative to the folder of all pages, so that bench/RESULTS.md
 // and bench/results/peers.md name the same file in the same way. They may be patterns
 // of [path/filepath.Match], for the files of a measurement that has several.

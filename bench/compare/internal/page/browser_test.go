@@ -126,9 +126,9 @@ func TestPageInABrowser(t *testing.T) {
 }
 
 // look returns what the browser has laid out.
-func look(t *testing.T, name string) (s seen) {
+func look(t *testing.T, name string, args ...string) (s seen) {
 	t.Helper()
-	_, after, ok := bytes.Cut(browse(t, name, "--dump-dom"), []byte("<pre>MEASURED"))
+	_, after, ok := bytes.Cut(browse(t, name, append(args, "--dump-dom")...), []byte("<pre>MEASURED"))
 	require.True(t, ok, "the script did not run")
 	encoded, _, ok := bytes.Cut(after, []byte("END"))
 	require.True(t, ok)
