@@ -129,7 +129,7 @@ func (p *program) load(path string, limitOf func(limit.Rule) (*limit.Limit, erro
 func (p *program) run(ctx context.Context) error {
 	addrs := p.server.Addrs()
 	set := p.store.Set()
-	p.log.Info("serving", "grpc", addrs.GRPC, "http", addrs.HTTP, "admin", addrs.Admin, "domains", set.Domains(), "rules", set.Rules())
+	p.log.Info("serving", "grpc", addrs.GRPC, "http", addrs.HTTP, "admin", addrs.Admin, "live", "http://"+addrs.Admin+"/live/", "domains", set.Domains(), "rules", set.Rules())
 	if p.watcher != nil {
 		watching, stop := context.WithCancel(context.Background())
 		var watcher sync.WaitGroup
