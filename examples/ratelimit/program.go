@@ -76,8 +76,9 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	return p, err
 }
 
-// connect makes the client, and a connection to each node, so that the health is
-// known before the first request.
+// connect makes the client, and the connections to each node, so that the health is known
+// before the first request. A node that does not answer is not the end: the service is not
+// ready until it does, and its limits fail open or closed.
 func (p *program) connect(ctx context.Context, s *settings, registry prometheus.Registerer) (*cluster.Client, error) {
 	config, err := s.config()
 	if err != nil {
@@ -103,9 +104,6 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 	}
 	p.onClose(client.Close)
 	registry.MustRegister(ofClient)
-	if err := p.warm(ctx, client); err != nil && !config.Lazy {
-		return nil, err
-	}
 	return client, nil
 }
 
