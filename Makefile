@@ -45,6 +45,10 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 # Every module with Go code of its own: the root and the nested ones.
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
+# A word without a slash matches a benchmark, or one of its parts: mixed_10keys is
+# Scenario/mixed_10keys and others.
+benches = $(BENCH)$(if $(findstring /,$(BENCH)),,|./$(BENCH)|././$(BENCH))
+
 .DEFAULT_GOAL := help
 .PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants drill envoy peers compare results pages demo tools
 
@@ -71,8 +75,10 @@ lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (the
 
 bench: ## Run the benchmarks one package at a time (BENCH, BENCHPKG, BENCHTIME, COUNT)
 	@scripts/ensure-deps.sh redis-server >&2
-	@REDISLANES_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) \
-		-count $(COUNT) -timeout 2h -p 1 $(BENCHPKG)
+	@REDISLANES_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench '$(benches)' -benchmem -benchtime $(BENCHTIME) \
+		-count $(COUNT) -timeout 2h -p 1 $(BENCHPKG) | awk '{ print; fflush() } \
+		/^Benchmark/ { ran = 1 } /^(FAIL|--- FAIL)/ { failed = 1 } \
+		END { if (!ran) print "make bench: no benchmark matches BENCH=$(BENCH)" > "/dev/stderr"; exit failed || !ran }'
 
 fuzz: ## Run every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PKG)

@@ -52,6 +52,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
+	purpose.Answered = sure // servers like it have
 	lane, err := wire.DialFor(ctx, dialer, purpose, addr, nil)
 	if err != nil {
 		a.err = err

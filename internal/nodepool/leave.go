@@ -93,6 +93,7 @@ func (p *Pool) dropLocked(m *member) {
 // dial that succeeded is counted out in the end.
 func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
+	p.answered.Store(true)
 	m.until = p.retirementLocked(m.born)
 	m.startLocked()
 	m.place = len(p.members)

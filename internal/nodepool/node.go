@@ -45,6 +45,8 @@ type server struct {
 	journal *guard.Journal
 	calls   *gate.Gate            // those of Do, of a node that Dial made; nil: nobody drains them (see CloseDrained)
 	login   atomic.Pointer[login] // that connections should have; nil: that of their dial
+
+	answered atomic.Bool // the server has completed a handshake, see wire.Purpose
 }
 
 // NewFor returns a node for the server at addr, host:port, with the defaults for a server
