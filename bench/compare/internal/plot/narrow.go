@@ -64,7 +64,8 @@ func (f *figure) narrow() ([]byte, error) {
 		legend += 2 * legendMargin
 	}
 	head := lineHeight*vg.Length(len(titles)) + legendMargin
-	height := head + narrowHeight*vg.Length(len(f.panels)) + legend
+	panel := max(narrowHeight, f.height)
+	height := head + panel*vg.Length(len(f.panels)) + legend
 	w, err := draw.NewFormattedCanvas(narrowWidth, height, "svg")
 	if err != nil {
 		return nil, err
@@ -77,8 +78,8 @@ func (f *figure) narrow() ([]byte, error) {
 	}
 	for i, p := range f.panels {
 		plain(p)
-		top := head + narrowHeight*vg.Length(i)
-		p.Draw(draw.Crop(c, legendMargin, -legendMargin, height-top-narrowHeight+legendMargin, -top))
+		top := head + panel*vg.Length(i)
+		p.Draw(draw.Crop(c, legendMargin, -legendMargin, height-top-panel+legendMargin, -top))
 	}
 	if legend > 0 {
 		f.legend.Draw(draw.Crop(c, 0.2*vg.Inch, 0, 0, -(height - legend + legendMargin)))
@@ -94,6 +95,10 @@ func (f *figure) narrow() ([]byte, error) {
 // narrow plot a turned label takes room, of a logarithmic axis also above the plot.
 func plain(p *plot.Plot) {
 	p.BackgroundColor = nil
+	if p.Title.Text == "" && p.Y.Label.Text == "" { // bars, beside whose names there is less room
+		p.Title.Text, p.X.Label.Text = p.X.Label.Text, ""
+		return
+	}
 	if label := p.Y.Label.Text; p.Title.Text == "" || label != "" && !strings.HasPrefix(label, "latency") {
 		p.Title.Text = label
 	}
