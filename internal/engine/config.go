@@ -37,6 +37,7 @@ type Config struct {
 	Standalone   bool
 	NoIdentity   bool
 	Lazy         bool
+	Warm         bool
 	Trace        *redislanes.Trace
 	TraceOneIn   int
 	Logger       *slog.Logger
@@ -129,5 +130,8 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 		return nil, err
 	}
 	client.tasks.Go(client.keepFresh)
+	if c.Warm {
+		client.warm(ctx)
+	}
 	return client, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -43,6 +44,9 @@ func (c *Client) startLate() {
 	for {
 		err := c.refreshForAll()
 		if err == nil {
+			if c.cfg.Warm {
+				_ = c.dialAll() // nobody waits for them
+			}
 			c.keepFresh()
 			return
 		}
@@ -51,6 +55,26 @@ func (c *Client) startLate() {
 		}
 		pause = min(2*pause, maxStartBackoff)
 	}
+}
+
+// warm makes the pools of all primaries, and waits until they have the connections that
+// they keep, for each until a dial fails, and no longer than the context lasts.
+func (c *Client) warm(ctx context.Context) {
+	for _, p := range c.dialAll() {
+		select {
+		case <-p.Filled():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// dialAll makes the pools of all primaries, which dial in the background.
+func (c *Client) dialAll() (pools []*nodepool.Node) {
+	for _, n := range c.topology.Load().Nodes {
+		pools = append(pools, n.pool(asPrimary))
+	}
+	return pools
 }
 
 // pauseStart waits for the time, or until Sync is called. It reports whether the

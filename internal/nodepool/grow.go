@@ -70,6 +70,7 @@ func (p *Pool) dial(m *member, asked health.Time) {
 		p.counters.dialErrors++
 		p.attemptFailedLocked(asked, err)
 	}
+	p.fillLocked(err != nil)
 	ended := p.closed
 	p.mu.Unlock()
 	switch {

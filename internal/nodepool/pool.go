@@ -35,6 +35,7 @@ type Pool struct {
 	nextLook *time.Timer   // for maintain
 	attended atomic.Bool   // the next look is soon, as batches may be in flight
 	outage   atomic.Uint32 // health.State that was settled last; changed under mu
+	filled   chan struct{} // see Node.Filled
 
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
@@ -55,6 +56,7 @@ type Pool struct {
 	counters counters
 	retired  bool
 	closed   bool
+	isFilled bool // filled is closed
 }
 
 // An access says who may use the connections of a pool, and brings batches to
@@ -141,7 +143,7 @@ func (m *member) inFlight() int {
 
 func newPool(s settings, to *server) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, waiters: make(map[*wire.Batch]*waiter)}
+	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, waiters: make(map[*wire.Batch]*waiter), filled: make(chan struct{})}
 	p.size = s.controller()
 	p.health = health.New(s.healthLimits(), time.Now(), s.choresEvery())
 	p.nextLook = time.NewTimer(s.choresEvery())
@@ -188,6 +190,7 @@ func (p *Pool) end() {
 	}
 	why := p.endedLocked()
 	p.failWaitersLocked(why)
+	p.fillLocked(false)
 	members := slices.Clone(p.members)
 	for _, m := range members {
 		p.leaveLocked(m, why, true)
