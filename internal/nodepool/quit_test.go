@@ -42,7 +42,7 @@ func TestDownErrorKeepsItsText(t *testing.T) {
 		p.health.Failed(time.Now(), health.Failure{Err: errNoAnswer}, 0, 0)
 		time.Sleep(time.Second)
 		err := p.downErrorLocked()
-		require.EqualError(t, err, "server down for 1s: no answer within the stall timeout")
+		require.EqualError(t, err, "server down for 1.0 s: no answer within the stall timeout")
 		text := err.Error()
 		time.Sleep(time.Minute)
 		require.EqualError(t, err, text)
