@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -56,6 +57,8 @@ func snapshotOf(families []*dto.MetricFamily, now time.Time) Snapshot {
 			counts(s.Errors).addOnly(f, "result", "error", "failed dials")
 		case "redislanes_pool_exhausted_total":
 			counts(s.Errors).add(f, "", "pool exhausted")
+		case "ratelimit_requests_total":
+			counts(s.Errors).addFailures(f)
 		case "ratelimit_shed_total":
 			counts(s.Errors).add(f, "", "shed")
 		case "ratelimit_quota_lease_failures_total":
@@ -114,6 +117,16 @@ func (c counts) addOnly(f *dto.MetricFamily, by, value, name string) {
 	for _, m := range f.GetMetric() {
 		if label(m, by) == value {
 			c[name] += m.GetCounter().GetValue()
+		}
+	}
+}
+
+// addFailures adds requests whose code is neither a decision nor the client's own mistake.
+func (c counts) addFailures(f *dto.MetricFamily) {
+	for _, m := range f.GetMetric() {
+		switch code := label(m, "code"); {
+		case code == "Unavailable", code == "Internal", code == "Unknown", strings.HasPrefix(code, "5"):
+			c["answer "+code] += m.GetCounter().GetValue()
 		}
 	}
 }
