@@ -21,8 +21,8 @@ type refusal struct{ *wire.SaidError }
 func (r refusal) Unwrap() []error { return []error{r.SaidError, redislanes.ErrRefused} }
 
 // replyError turns a server's error reply into the error of its command.
-func replyError(command []byte, addr string, reply []byte) error {
-	return wire.Named(commandName(command), addr, saidError(reply))
+func replyError(command, addr string, reply []byte) error {
+	return wire.Named(command, addr, saidError(reply))
 }
 
 // saidError turns a server's error reply into an error.

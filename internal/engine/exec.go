@@ -176,9 +176,9 @@ func (f *flight) sendEach(ctx context.Context, trips []*trip) {
 	for i, t := range trips {
 		t.markLarge()
 		if i < len(trips)-1 {
-			others.Go(func() { wire.RoundTrip(ctx, t.pool, t.own, &t.Batch) })
+			others.Go(func() { wire.RoundTrip(ctx, t.pool, &t.Batch) })
 		} else {
-			wire.RoundTrip(ctx, t.pool, t.own, &t.Batch)
+			wire.RoundTrip(ctx, t.pool, &t.Batch)
 		}
 	}
 	others.Wait()

@@ -296,7 +296,7 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	})
 }
 
-// Alone is part of wire.Lender.
+// Alone is part of wire.Sharer.
 func (c nodeConn) Alone(ctx context.Context, use func(radix.Conn) error) error {
 	conn, err := c.Lend(ctx)
 	if err != nil {

@@ -65,7 +65,7 @@ var connections = []promise{
 			by: never("i > 0", "InFlight"), tests: "./internal/nodepool TestUnansweredPingIsPassedOver"},
 		{fault: "PINGs take connections from callers", at: "internal/nodepool.besidePing",
 			by: value("1"), tests: "./internal/nodepool TestPingsTakeNoConnection"},
-		{fault: "PINGs are load of a shared pool", at: "internal/nodepool.newPing",
+		{fault: "PINGs are load of a shared pool", at: "internal/wire.Question",
 			by: drop("Uncounted"), tests: "./internal/nodepool TestPingsAreNoLoad"},
 	}},
 	{"a connection that was being dialled is replaced if it is outdated", []mutant{

@@ -173,9 +173,7 @@ var errNoAnswer = errors.New("no answer within the stall timeout")
 func (p *Pool) prove(lane *wire.Lane) error {
 	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
 	defer cancel()
-	call, b := newPing()
-	wire.RoundTrip(ctx, lane, call, b)
-	if _, err := b.Reply(0); err == nil {
+	if _, err := wire.Ask(ctx, lane, ping).Reply(0); err == nil {
 		return nil
 	}
 	cause := lane.Err() // not the batch's error, whose outcome is not that of any command of a caller

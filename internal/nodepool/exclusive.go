@@ -78,7 +78,7 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		return
 	}
 	if r := m.restore; r != nil {
-		if !r.Batch.Complete() {
+		if !r.Complete() {
 			m.becomeLocked(busy)
 			return
 		}
@@ -99,7 +99,7 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 	w := e.Value.(*waiter)
 	if w.batch == nil && m.lane.Err() == nil {
 		a.removeLocked(e)
-		m.lendLocked()
+		m.becomeLocked(dedicated)
 		w.lend <- lendResult{member: m}
 		return
 	}

@@ -32,7 +32,7 @@ func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
 	for len(a.idle) > 0 && a.downErrorLocked() == nil {
 		m := a.popLocked()
 		if m.lane.Err() == nil {
-			m.lendLocked()
+			m.becomeLocked(dedicated)
 			return m, nil, nil
 		}
 		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
@@ -58,17 +58,9 @@ func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
 	return cause
 }
 
-func (m *member) lendLocked() {
-	m.becomeLocked(dedicated)
-	m.lane.SetDedicated(true)
-}
-
 // takeBack takes back a dedicated connection as its user has left it. It is given to
 // others once it is as it was. One that is spoilt is closed and replaced.
 func (p *Pool) takeBack(m *member, left condition) {
-	if left != spoilt {
-		m.lane.SetDedicated(false)
-	}
 	p.mu.Lock()
 	switch {
 	case m.state != dedicated: // it was closed meanwhile
@@ -95,7 +87,7 @@ func (m *member) restoreLocked() bool {
 		current = m.login.Login
 	}
 	m.restore = m.lane.Restore(current)
-	if !p.mu.giveLocked(m.lane, &m.restore.Batch, besidePing) {
+	if !p.mu.giveLocked(m.lane, m.restore.Batch, besidePing) {
 		m.spent = wire.ErrClosed
 		return false
 	}

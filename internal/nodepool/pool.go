@@ -119,7 +119,7 @@ type member struct {
 	heard   time.Time     // when bytes were last seen to arrive, for those who look after idle connections
 	spent   error         // why it is to leave when its user returns it
 	cause   error         // why it was closed before it was a member
-	ping    *wire.Call    // of the last PING; nil: there was none
+	ping    *wire.Batch   // the last PING; nil: there was none
 	login   *login        // by which it was authenticated last; nil: by what its dial asked for
 	auth    *auth         // the AUTH that is in flight; nil: none is, as far as was looked
 	restore *wire.Restore // that is in flight after its user returned it, or was not looked at
@@ -133,7 +133,7 @@ func (m *member) inFlight() int {
 	if m.ping != nil && !m.ping.Complete() {
 		n--
 	}
-	if m.auth != nil && !m.auth.call.Complete() {
+	if m.auth != nil && !m.auth.batch.Complete() {
 		n--
 	}
 	return max(0, n)

@@ -32,7 +32,7 @@ func (s slowly) do(ctx context.Context, args ...string) error {
 	command := resp.AppendCommand(nil, args[0], args[1:]...)
 	b.Reset(call, command)
 	b.Add(0, len(command))
-	wire.RoundTrip(ctx, s, call, b)
+	wire.RoundTrip(ctx, s, b)
 	_, err := b.Reply(0)
 	return err
 }

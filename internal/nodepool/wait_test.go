@@ -47,7 +47,9 @@ func TestDeadlineInTheQueue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c.kind, time.Second)
 				do := func(ctx context.Context) error {
-					return wire.EncodeDecode(ctx, markedSlow{w.Node, c.slow}, radix.Cmd(nil, "INCR", "k"), nil)
+					r, err := wire.Encode(radix.Cmd(nil, "INCR", "k"))
+					require.NoError(t, err)
+					return r.Exchange(ctx, markedSlow{w.Node, c.slow}, nil)
 				}
 				var callers sync.WaitGroup
 				for range c.holds {

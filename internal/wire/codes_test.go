@@ -41,7 +41,7 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 		commands[i] = []string{"GET", "k"}
 	}
 	b := newTrip(commands...)
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.Equal(t, replies, b.texts())
 	require.Equal(t, map[string]uint64{"OOM": 2, "MOVED": 1, "ERR": 1, "other": 2}, count.ByCode())
 }
@@ -56,7 +56,7 @@ func TestErrorRepliesBeforeTheEndAreCounted(t *testing.T) {
 	var count ErrorCount
 	l.CountErrors(&count)
 	b := newTrip([]string{"GET", "k"}, []string{"GET", "k"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.True(t, b.Failed())
 	require.Equal(t, map[string]uint64{"NOPERM": 1}, count.ByCode())
 }
@@ -72,7 +72,7 @@ func TestRefusalsOfOurOwnAreNotCounted(t *testing.T) {
 	var count ErrorCount
 	l.CountErrors(&count)
 	b := newTrip([]string{"GET", "k"}, []string{"GET", "k"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.Equal(t, 2, b.Errors())
 	require.Equal(t, map[string]uint64{"OOM": 1}, count.ByCode())
 }
@@ -89,7 +89,7 @@ func TestErrorRepliesOfPingsAreNotCounted(t *testing.T) {
 	l.CountErrors(&count)
 	b := newTrip([]string{"PING"})
 	b.Uncounted()
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.Equal(t, 1, b.Errors())
 	require.Empty(t, count.ByCode())
 }

@@ -89,14 +89,9 @@ type mayChangeKey struct{}
 // Password stay wrong.
 var ErrCredentials = errors.New("the server refuses what Dialer.Credentials has returned")
 
-// Dial connects to addr, host:port or the path of a unix socket, and authenticates. The context and Timeout
-// bound the whole of it. A wrong password is a [redislanes.HandshakeError].
-func Dial(ctx context.Context, d lanes.Dialer, addr string) (*Lane, error) {
-	return DialFor(ctx, d, Purpose{}, addr, noEvents{})
-}
-
-// DialFor is Dial with a purpose, for a pool that wants to be told of the lane's
-// events; nil: nobody is.
+// DialFor connects to addr, host:port or the path of a unix socket, and authenticates. The
+// context and Timeout bound the whole of it. A wrong password is a [redislanes.HandshakeError].
+// The events of the lane are told to events; nil: nobody is told.
 func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, events Events) (*Lane, error) {
 	lane, _, err := DialTimed(ctx, d, purpose, addr, events)
 	return lane, err

@@ -238,7 +238,7 @@ func TestShortestTrip(t *testing.T) {
 		before := l.shortest.Load()
 		l.Trip()
 		b := newTrip([]string{"PING"})
-		RoundTrip(context.Background(), l, b.call, b)
+		RoundTrip(context.Background(), l, b)
 		after := l.shortest.Load()
 		require.Positive(t, after)
 		if before > 0 {

@@ -33,7 +33,7 @@ type Events interface {
 }
 
 // A Lane is one connection to a Redis server, shared by many callers in FIFO
-// order. [Dial] makes it. All methods are safe for concurrent use.
+// order. [DialFor] makes it. All methods are safe for concurrent use.
 type Lane struct {
 	addr         string
 	conn         net.Conn
@@ -52,11 +52,10 @@ type Lane struct {
 	progress  atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
 	grown     atomic.Bool           // rbuf is larger than it was; set by the reader
 	leaving   atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
-	dedicated atomic.Bool           // one user has the lane for itself
-	clock     atomic.Int32          // see clock.go
+	clock     atomic.Int32          // see Trip
 	trip      atomic.Int64          // how long the batch took that was timed last, in nanoseconds
 	shortest  atomic.Int64          // the shortest of these trips; 0 before there is one
-	restedAt  atomic.Int64          // when nothing was in flight any more, as Now counts; see idle.go
+	restedAt  atomic.Int64          // when nothing was in flight any more, as Now counts; see hungUp
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
 	mu       sync.Mutex
@@ -127,10 +126,6 @@ func (l *Lane) outlet() outlet {
 	}
 	return l.plain
 }
-
-// SetDedicated says whether one user has the lane for itself. That user may block it for as
-// long as a command like BLPOP takes.
-func (l *Lane) SetDedicated(dedicated bool) { l.dedicated.Store(dedicated) }
 
 // SetMaxQueued sets how many bytes may wait to be written before [Lane.Enqueue]
 // refuses a batch; there is no such limit before. A batch that finds nothing
@@ -230,9 +225,6 @@ func (l *Lane) refusal() error {
 
 // Abandon gives up waiting for the batch; see [Batch.Abandon].
 func (l *Lane) Abandon(b *Batch, cause error) { b.Abandon(cause) }
-
-// Exclusive reports whether one user has the lane for itself; part of [Submitter].
-func (l *Lane) Exclusive() bool { return l.dedicated.Load() }
 
 // Err returns why the lane is closed, nil if it is open.
 func (l *Lane) Err() error {

@@ -30,7 +30,7 @@ func scene(t *testing.T, n int, pieces ...string) (l *Lane, b *Batch) {
 		commands[i] = []string{"GET", "k"}
 	}
 	b = newTrip(commands...)
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	return l, b
 }
 
@@ -114,7 +114,7 @@ func TestLimitsOfTheDialerHold(t *testing.T) {
 	})
 	l := dialWith(t, lanes.Dialer{Limits: lanes.Limits{Bulk: 1024}}, addr, noEvents{})
 	b := newTrip([]string{"GET", "k"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	_, err := b.Reply(0)
 	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 	require.ErrorIs(t, err, resp.ErrProtocol)

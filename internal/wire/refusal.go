@@ -43,10 +43,6 @@ func Busy(e *redislanes.HandshakeError) bool {
 	return refused && (f == fate.Busy || f == fate.Down)
 }
 
-// MayHaveRun reports whether a command may have run to which that error was the reply: no
-// server sends it, or a script had begun.
-func MayHaveRun(text []byte) bool { return fate.Of(text).MayHaveRun() }
-
 // ofCredentials reports whether the server refuses a step because of who asks: NOAUTH,
 // WRONGPASS and, as servers have many texts for tokens, any other refusal of AUTH. HELLO
 // may also be refused because the server does not know it, or the protocol.

@@ -122,7 +122,7 @@ func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
 	l := newLane(addr, relayed(conn, patience), dialer{Dialer: WithDefaults(lanes.Dialer{})}, noEvents{})
 	defer l.Close()
 	b := newTrip(large(4, relayPiece/3)...)
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	for i := range 2 { // the relay may have taken the others, too
 		_, err := b.Reply(i)
 		wantOutcome(t, err, redislanes.ErrUnknownOutcome)
