@@ -38,7 +38,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 		a.told, a.err = q.askSentinel(ctx, addr)
 		return a
 	case q.cfg.Standalone:
-		a.told, a.err = q.greet(ctx, addr)
+		a.told, a.err = slots.Single(addr), q.reach(ctx, wire.Purpose{}, addr) // it is not asked for a map
 		return a
 	}
 	dialer := wire.WithDefaults(q.cfg.Dialer)
@@ -77,14 +77,13 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	return a
 }
 
-// greet makes sure that a server answers which is not asked for a map.
-func (q asker) greet(ctx context.Context, addr string) (*slots.Map, error) {
-	lane, err := wire.DialFor(ctx, q.cfg.Dialer, wire.Purpose{}, addr, nil)
-	if err != nil {
-		return nil, err
+// reach dials the server, and returns why it cannot be used for the purpose.
+func (q asker) reach(ctx context.Context, purpose wire.Purpose, addr string) error {
+	lane, err := wire.DialFor(ctx, q.cfg.Dialer, purpose, addr, nil)
+	if err == nil {
+		_ = lane.Close()
 	}
-	_ = lane.Close()
-	return slots.Single(addr), nil
+	return err
 }
 
 // mapReply is the replies to CLUSTER SLOTS and CLUSTER NODES.

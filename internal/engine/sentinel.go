@@ -81,12 +81,7 @@ func (q asker) verifyPrimary(ctx context.Context, addr string) error {
 	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
-	lane, err := wire.DialFor(ctx, q.cfg.Dialer, purpose, addr, nil)
-	if err != nil {
-		return err
-	}
-	_ = lane.Close()
-	return nil
+	return q.reach(ctx, purpose, addr)
 }
 
 func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.SentinelReply, err error) {

@@ -121,7 +121,7 @@ var connections = []promise{
 			by: never("spacing"), tests: "./internal/guard TestThrottle"},
 		{fault: "each slot that refuses a command for a moment is a line in the log", at: "internal/engine.episode.isNews",
 			by: never("lasting"), tests: "./internal/engine TestLogOfOutages"},
-		{fault: "each slot that moves is a line in the log", at: "internal/engine.Client.noteMoved",
+		{fault: "each slot that moves is a line in the log", at: "internal/engine.refresher.noteMoved",
 			by: always("due"), tests: "./internal/engine TestLogOfMoves"},
 		{fault: "keys that move hide in the log that the cluster is down", at: "internal/engine.episodes.of",
 			by: without("command"), tests: "./internal/engine TestLogOfKeysThatMove"},
