@@ -169,9 +169,8 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 // server. It returns the slot of all that have a key, or the given one if none has.
 func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []command.Command, otherwise int32) (_ []command.Command, slot int32, err error) {
 	slot = slots.NoKey
-	for i := range encoded.Len() {
-		from, to := encoded.Bounds(i)
-		cmd, err := c.learned(ctx, command.Of(encoded.Encoded()[from:to]))
+	for one := range encoded.Each() {
+		cmd, err := c.learned(ctx, command.Of(one))
 		if err != nil {
 			return commands, 0, err
 		}

@@ -271,9 +271,8 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	if err != nil || r.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
-	for i := range r.Len() {
-		from, to := r.Bounds(i)
-		cmd, err := c.client.learned(ctx, command.Of(r.Encoded()[from:to]))
+	for encoded := range r.Each() {
+		cmd, err := c.client.learned(ctx, command.Of(encoded))
 		if err != nil {
 			return err
 		}

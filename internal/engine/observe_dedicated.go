@@ -57,22 +57,18 @@ func (g *dedicatedGroups) begin(commands [][]byte, bytes, asked int, probes bool
 	began := g.told.client.now()
 	ctx := g.told.client.beginGroup(g.told.ctx, start)
 	return func(replies []byte, err error) {
-		info := redislanes.GroupInfo{Took: g.told.client.now() - began, Bytes: len(replies)}
+		took, size := g.told.client.now()-began, len(replies)
+		var became tally
 		for range commands {
 			var reply []byte
+			last := err
 			if err == nil {
 				reply, replies = resp.Cut(replies)
+				last = ambiguous(g.told.client.cfg.Standalone, "", reply)
 			}
-			if probes && saysNoScript(reply) {
-				continue
-			}
-			became := err
-			if became == nil {
-				became = ambiguous(g.told.client.cfg.Standalone, "", reply)
-			}
-			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, became)
+			became.add(reply, last, probes)
 		}
-		g.told.client.endGroup(ctx, start, info)
+		g.told.client.endGroup(ctx, start, became.group(took, size))
 	}
 }
 
@@ -97,14 +93,3 @@ func (c dedicatedConn) exchange(ctx context.Context, commands [][]byte, request 
 // sentAlone is the commands of one exchange. Its pointers can be compared, as what a
 // trace is told has to be.
 type sentAlone struct{ commands [][]byte }
-
-// CommandName returns the name of the commands, "" if they have several.
-func (s *sentAlone) CommandName() string {
-	var n commonName
-	for _, encoded := range s.commands {
-		if !n.add(encoded) {
-			break
-		}
-	}
-	return n.name()
-}

@@ -83,7 +83,7 @@ var outcomes = []promise{
 			by: never("sendText"), tests: "./pipeline TestScript, ./limit TestTokenBucket"},
 	}},
 	{"an unknown script counts as a failure only if the program has sent EVALSHA itself", []mutant{
-		{fault: "a script that the server does not know yet has failed", at: "internal/engine.Request.info",
+		{fault: "a script that the server does not know yet has failed", at: "internal/engine.tally.add",
 			by: never("saysNoScript"), tests: "./cluster TestUnknownScriptIsNoFailure"},
 		{fault: "a script that a node does not know yet has failed", at: "internal/engine.nodeObservation.outcome",
 			by: never("probes"), tests: "./cluster TestUnknownScriptIsNoFailure"},

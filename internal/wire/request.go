@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"sync"
 
 	"github.com/mediocregopher/radix/v4"
@@ -115,6 +116,19 @@ func (r *Request) Bounds(i int) (from, to int) {
 	return from, r.ends[i]
 }
 
+// Each yields every command.
+func (r *Request) Each() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		from := 0
+		for _, to := range r.ends {
+			if !yield(r.encoded[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
 // Failed returns how many commands of the last [Request.Exchange] have no reply, or one
 // that is an error, and the code of the first error reply. Those of a request on a dedicated
 // connection are not counted.
@@ -152,9 +166,8 @@ func (r *Request) Refused() error {
 // says so of some commands by their names, whatever their arguments are (XREAD without
 // BLOCK): then only what the table tells of the commands counts.
 func (r *Request) Unshared() {
-	for i := range r.ends {
-		from, to := r.Bounds(i)
-		if !radix.DefaultActionProperties(resp.CommandName(r.encoded[from:to])).CanShareConn {
+	for encoded := range r.Each() {
+		if !radix.DefaultActionProperties(resp.CommandName(encoded)).CanShareConn {
 			return
 		}
 	}
