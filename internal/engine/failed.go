@@ -14,7 +14,7 @@ import (
 )
 
 // Each failure asks for a refresh of the map, on whatever path it leaves the engine: that
-// of a request (Client.end), of a dedicated connection or a stream (dedicatedConn, lending.perform),
+// of a request (Client.end), of a dedicated connection or a stream (dedicatedConn, dedicatedAction.perform),
 // of a client of one node (nodeConn, nodeDedicated), of a question about a command (askNode),
 // and of a call that is not made (Client.Hopeless). Side paths that did not ask kept
 // asking a node that had left the cluster until the next regular refresh.

@@ -30,7 +30,7 @@ func (t *trip) CommandName() string {
 
 // CommandName returns the name of the one command on a dedicated connection, "" for
 // an action that may send several.
-func (l *lending) CommandName() string { return nameOf(l.encoded) }
+func (d *dedicatedAction) CommandName() string { return nameOf(d.encoded) }
 
 // CommandName returns the name of the commands, "" if they have several.
 func (s *sentAlone) CommandName() string { return nameOfAll(slices.Values(s.commands)) }

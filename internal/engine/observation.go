@@ -221,16 +221,22 @@ func (t *trip) info() redislanes.GroupInfo {
 	return became.group(t.Took(), t.ReplySize())
 }
 
-// count notes why a command goes again, for the request and for the group that it
-// is in.
-func (o *observation) count(t *trip, why why) {
+// count notes why a command of the request goes again.
+func (o *observation) count(w why) {
 	switch {
 	case o == nil:
-	case why == wasMoved, why == wasAsked:
+	case w.redirects():
 		o.redirects++
-		t.redirected++
 	default:
 		o.retries++
+	}
+}
+
+// count notes why a command is in the group, which goes again.
+func (t *trip) count(w why) {
+	if w.redirects() {
+		t.redirected++
+	} else {
 		t.retried++
 	}
 }

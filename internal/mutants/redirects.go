@@ -27,8 +27,8 @@ var redirects = []promise{
 	{"connections to a node that has changed are replaced", []mutant{
 		{fault: "a stale connection stays in use", at: "internal/attempt.Stale",
 			by: never("Itself"), tests: "./cluster TestRedirectToItselfWithoutAMap"},
-		{fault: "a stale lent connection stays in use", at: "internal/engine.lending.follow",
-			by: never("Stale"), tests: "./cluster TestStaleWithoutIDs"},
+		{fault: "a stale lent connection stays in use", at: "internal/engine.dedicatedAction.follow",
+			by: drop("replaceStale"), tests: "./cluster TestStaleWithoutIDs"},
 		{fault: "a stale connection of a node's own client stays in use", at: "internal/engine.Client.learnFrom",
 			by: instead("to.From(p.Address(), c.leadsTo(to))", "to.Fate"), tests: "./cluster TestStaleWithoutIDs"},
 		{fault: "a script's READONLY leaves its connections where they are", at: "internal/attempt.Stale",

@@ -100,7 +100,7 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 	if w.batch == nil && m.lane.Err() == nil {
 		a.removeLocked(e)
 		m.becomeLocked(dedicated)
-		w.lend <- lendResult{member: m}
+		w.given <- dedicateResult{member: m}
 		return
 	}
 	if w.batch == nil || !a.mu.giveLocked(m.lane, w.batch, besidePing) {

@@ -204,7 +204,7 @@ func use(ctx context.Context, p *Node, by *moody) {
 		_ = p.Do(ctx, radix.Cmd(nil, "INCR", "k"))
 		return
 	}
-	conn, err := p.Lend(ctx)
+	conn, err := p.Dedicate(ctx)
 	if err != nil {
 		return
 	}
@@ -234,7 +234,7 @@ func TestReturnedAfterRetire(t *testing.T) {
 			t.Run(name+" "+kind.settings().Kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, kind, time.Millisecond)
-					conn, err := w.Lend(t.Context())
+					conn, err := w.Dedicate(t.Context())
 					require.NoError(t, err)
 					time.Sleep(2 * firstPause)
 					before := w.Stats().Closes[c.reason]
@@ -282,12 +282,12 @@ func TestClosedConnectionIsNotLent(t *testing.T) {
 		p, err := New(Fixed{Size: 1}, dialer, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()
-		first, err := p.Lend(t.Context())
+		first, err := p.Dedicate(t.Context())
 		require.NoError(t, err)
 		lane := first.member.lane
 		next := make(chan *Dedicated)
 		go func() {
-			conn, err := p.Lend(t.Context())
+			conn, err := p.Dedicate(t.Context())
 			assert.NoError(t, err)
 			next <- conn
 		}()

@@ -56,7 +56,7 @@ func (n *Node) Do(ctx context.Context, action radix.Action) error {
 	if shares := action.Properties().CanShareConn; shares || wire.EncodesItself(action) {
 		return wire.Perform(ctx, action, sharedConn{n, !shares})
 	}
-	conn, err := n.Lend(ctx)
+	conn, err := n.Dedicate(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ var _ wire.Sharer = (*Node)(nil)
 
 // Alone is part of wire.Sharer.
 func (n *Node) Alone(ctx context.Context, use func(radix.Conn) error) error {
-	conn, err := n.Lend(ctx)
+	conn, err := n.Dedicate(ctx)
 	if err != nil {
 		return err
 	}

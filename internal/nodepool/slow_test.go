@@ -207,7 +207,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	p := open(t, Laned{Lanes: 1, SlowLanes: 1}, server)
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
-	conn, err := p.Lend(ctx)
+	conn, err := p.Dedicate(ctx)
 	require.NoError(t, err)
 	conn.Return()
 	until(t, "the shared lane is there, which nobody has used yet", func() bool { return p.Stats().Open == 1 })

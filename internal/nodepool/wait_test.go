@@ -93,7 +93,7 @@ func TestDeadlineWhileDialling(t *testing.T) {
 		defer p.Close()
 		short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		_, err = p.Lend(short)
+		_, err = p.Dedicate(short)
 		require.ErrorIs(t, err, redislanes.ErrNotSent)
 		require.EqualError(t, err, "redislanes: silent:1: not sent: waited 20ms, 0 of 2 in use, 2 being dialled, 1 waiting: context deadline exceeded")
 	})

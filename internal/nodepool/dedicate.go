@@ -6,8 +6,8 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// lend waits for a connection. It is its user's until it is returned.
-func (a *exclusiveAccess) lend(ctx context.Context) (*Dedicated, error) {
+// dedicate waits for a connection. It is its user's until it is returned.
+func (a *exclusiveAccess) dedicate(ctx context.Context) (*Dedicated, error) {
 	m, w, err := a.takeOrWait()
 	if err != nil {
 		return nil, wire.NotSent(a.addr, err)
@@ -16,7 +16,7 @@ func (a *exclusiveAccess) lend(ctx context.Context) (*Dedicated, error) {
 		return newDedicated(m), nil
 	}
 	select {
-	case r := <-w.lend:
+	case r := <-w.given:
 		if r.err != nil {
 			return nil, r.err
 		}
@@ -37,7 +37,7 @@ func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
 		}
 		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
 	}
-	w := &waiter{lend: make(chan lendResult, 1)}
+	w := &waiter{given: make(chan dedicateResult, 1)}
 	return nil, w, a.waitLocked(w)
 }
 
@@ -52,7 +52,7 @@ func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
 		return cause
 	}
 	a.mu.Unlock()
-	if r := <-w.lend; r.member != nil {
+	if r := <-w.given; r.member != nil {
 		a.takeBack(r.member, clean)
 	}
 	return cause
