@@ -22,7 +22,7 @@ var outages = []promise{
 		{fault: "a reply from before an outage ends it", at: "internal/engine.outage.endsWith",
 			by: always("met"), tests: "./cluster TestEarlierReplyEndsNoOutage"},
 		{fault: "a read ends the outage of lent writes", at: "internal/engine.dedicatedAction.follow",
-			by: instead("d.seen.refused", "l.class()"), tests: "./cluster TestReadsDoNotHideLentWrites"},
+			by: instead("d.seen.refused", "d.class()"), tests: "./cluster TestReadsDoNotHideLentWrites"},
 		{fault: "a WATCH that ran ends an outage of reads", at: "internal/engine.seen.note",
 			by: instead("provenBy", "classOf"), tests: "./cluster TestWatchDoesNotHideLoading"},
 		{fault: "a server that refuses connections gives reads a new grace", at: "internal/engine.Client.unanswered",
