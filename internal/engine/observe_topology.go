@@ -17,7 +17,7 @@ func (r *refresher) tellTopology() {
 	if change.Moved == 0 && len(change.Joined)+len(change.Left) == 0 {
 		return
 	}
-	r.client.tell("Trace.TopologyChanged", func() { r.client.cfg.Trace.TopologyChanged(change) })
+	r.client.journal.Call("Trace.TopologyChanged", func() { r.client.cfg.Trace.TopologyChanged(change) })
 }
 
 func changeBetween(before, after *topology) redislanes.TopologyChange {

@@ -143,7 +143,7 @@ func (p *Pool) probe(ctx context.Context) {
 		p.counters.dials++
 		lane.CountErrors(&p.errorReplies)
 		lane.CountTraffic(&p.traffic)
-		p.mu.noteConnLocked(connEvent{began: began, lasted: time.Since(began), steps: steps})
+		p.tellDialedLocked(began, time.Since(began), steps, nil)
 		p.joinLocked(m, lane)
 	}
 	if p.size.doubted > 0 {

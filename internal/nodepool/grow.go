@@ -57,7 +57,7 @@ func (p *Pool) dial(m *member, asked health.Time) {
 		p.mu.Lock()
 	}
 	p.dialing--
-	p.mu.noteConnLocked(connEvent{began: began, lasted: took, steps: steps, err: err})
+	p.tellDialedLocked(began, took, steps, err)
 	if err == nil {
 		p.failures.Over()
 		p.health.Dialled(time.Now(), steps.Handshake)

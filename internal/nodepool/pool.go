@@ -152,7 +152,9 @@ func newPool(s settings, to *server) *Pool {
 	} else {
 		p.access = &exclusiveAccess{Pool: p}
 	}
-	p.listen()
+	if p.hearsWaits() {
+		p.mu.tell = p.tellWait
+	}
 	p.mu.Lock()
 	p.growLocked()
 	p.mu.Unlock()
