@@ -59,10 +59,10 @@ func willPass(err error) bool {
 		return false
 	}
 	for _, told := range all.Causes {
-		var refused *redislanes.HandshakeError
+		refused := wire.Refusal(told.Err)
 		var said resp3.SimpleError
 		switch {
-		case errors.Is(told.Err, redislanes.ErrRefused), errors.As(told.Err, &refused) && wire.Passes(refused):
+		case errors.Is(told.Err, redislanes.ErrRefused), refused != nil && wire.Passes(refused):
 			return true
 		case refused == nil && errors.As(told.Err, &said) && fate.Of([]byte(said.S)).MayHaveRun():
 			return true

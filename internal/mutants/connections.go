@@ -39,8 +39,8 @@ var connections = []promise{
 			by: always("spares"), tests: "./internal/wire TestBrokenHandshakeIsNoRefusal"},
 		{fault: "an optional step that is refused for now counts as unsupported", at: "internal/wire.need.spares",
 			by: always("Unsupported"), tests: "./internal/wire TestRefusedSteps"},
-		{fault: "a server that is full for now is dialled as slowly as with a wrong password", at: "internal/nodepool.refusedForGood",
-			by: always("Passes"), tests: "./internal/nodepool TestRefusalsThatPass"},
+		{fault: "a server that is full for now is dialled as slowly as with a wrong password", at: "internal/nodepool.kindOf",
+			by: instead("wire.Passes(refused)", "true"), tests: "./internal/nodepool TestRefusalsThatPass"},
 	}},
 	{"credentials are asked for again once they fail, and once only", []mutant{
 		{fault: "credentials that are refused once are given up", at: "internal/wire.dialer.refusal",

@@ -134,7 +134,7 @@ func (p *Pool) probe(ctx context.Context) {
 	lane, steps, err := wire.DialTimed(ctx, p.dialer, m.asking(), p.addr, m)
 	p.mu.Lock()
 	p.question = nil
-	if err == nil || refusedHandshake(err) {
+	if err == nil || wire.Refusal(err) != nil {
 		p.health.Answered(time.Now())
 		p.livesLocked()
 	}

@@ -13,6 +13,15 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 )
 
+// Refusal returns the error of a server that has refused the handshake; nil if err is none.
+func Refusal(err error) *redislanes.HandshakeError {
+	var refused *redislanes.HandshakeError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	return refused
+}
+
 // RefusalText is the server's error as it came, but for credentials; "" if that is not the
 // reason.
 func RefusalText(e *redislanes.HandshakeError) string {
