@@ -35,9 +35,6 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if err := c.usable(ctx); err != nil {
 		return err
 	}
-	if r.err != nil {
-		return r.err
-	}
 	if len(r.bounds) == 0 {
 		return nil
 	}

@@ -33,8 +33,6 @@ var commands = []promise{
 	{"a command that changes a connection does not travel with others", []mutant{
 		{fault: "what gets no reply goes over a connection of others", at: "internal/wire.Request.Exchange",
 			by: without("Held"), tests: "./internal/nodepool TestDoRefusesWhatChangesAConnection"},
-		{fault: "a request holds what cannot travel with others", at: "internal/engine.Request.Commit",
-			by: never("Stateful"), tests: "./cluster TestRequestsAreRefusedAtTheDoor"},
 		{fault: "what changes a connection goes over one of others", at: "internal/command.Traits.Way",
 			by: never("Stateful"), tests: "./internal/nodepool TestDoRefusesWhatChangesAConnection"},
 	}},
