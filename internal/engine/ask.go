@@ -52,7 +52,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
-	lane, err := wire.DialFor(ctx, dialer, purpose, addr, nil)
+	lane, err := wire.DialFor(ctx, dialer, purpose, addr)
 	if err != nil {
 		a.err = err
 		return a
@@ -79,7 +79,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 
 // reach dials the server, and returns why it cannot be used for the purpose.
 func (q asker) reach(ctx context.Context, purpose wire.Purpose, addr string) error {
-	lane, err := wire.DialFor(ctx, q.cfg.Dialer, purpose, addr, nil)
+	lane, err := wire.DialFor(ctx, q.cfg.Dialer, purpose, addr)
 	if err == nil {
 		_ = lane.Close()
 	}

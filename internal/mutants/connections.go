@@ -97,8 +97,8 @@ var connections = []promise{
 	{"buffers are bounded", []mutant{
 		{fault: "idle lanes keep large buffers", at: "internal/wire.Lane.Watch",
 			by: drop("shrink"), tests: "./internal/wire TestWriteBuffersShrink"},
-		{fault: "lanes copy commands without bounds", at: "internal/nodepool.sharedAccess.offerLocked",
-			by: drop("SetMaxQueued"), tests: "./internal/nodepool TestLanesAreBoundedByBytes"},
+		{fault: "lanes copy commands without bounds", at: "internal/nodepool.Pool.ownerOf",
+			by: drop("MaxQueued"), tests: "./internal/nodepool TestLanesAreBoundedByBytes"},
 	}},
 	{"a callback that panics ends nothing", []mutant{
 		{fault: "a panic of a user's function ends the process", at: "internal/guard.Catch",

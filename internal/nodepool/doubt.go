@@ -131,7 +131,7 @@ func (p *Pool) probe(ctx context.Context) {
 	p.mu.Lock()
 	m, began := p.newMemberLocked(), time.Now()
 	p.mu.Unlock()
-	lane, steps, err := wire.DialTimed(ctx, p.dialer, m.asking(), p.addr, m)
+	lane, steps, err := wire.DialOwned(ctx, p.dialer, m.asking(), p.addr, p.ownerOf(m))
 	p.mu.Lock()
 	p.question = nil
 	if err == nil || wire.Refusal(err) != nil {
@@ -141,8 +141,6 @@ func (p *Pool) probe(ctx context.Context) {
 	joins := err == nil && p.adoptsLocked()
 	if joins {
 		p.counters.dials++
-		lane.CountErrors(&p.errorReplies)
-		lane.CountTraffic(&p.traffic)
 		p.tellDialedLocked(began, time.Since(began), steps, nil)
 		p.joinLocked(m, lane)
 	}

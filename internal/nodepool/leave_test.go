@@ -184,7 +184,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		defer p.Close()
 		synctest.Wait()
 		m := &member{pool: p.main}
-		lane, err := wire.DialFor(t.Context(), p.dialer, p.purpose, p.addr, m)
+		lane, _, err := wire.DialOwned(t.Context(), p.dialer, p.purpose, p.addr, p.main.ownerOf(m))
 		require.NoError(t, err)
 		lane.Fail(io.EOF)
 		synctest.Wait()

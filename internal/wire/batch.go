@@ -82,9 +82,8 @@ func (b *Batch) SetSlow(slow bool) { b.slow = slow }
 // Slow reports whether the batch holds slow commands.
 func (b *Batch) Slow() bool { return b.slow }
 
-// Uncounted makes the batch, such as a PING, no part of the load that the lanes count
-// (see [Lane.CountIn]), and its error replies no part of theirs ([Lane.CountErrors]),
-// before it is submitted; Reset takes that away.
+// Uncounted makes the batch, such as a PING, no part of a [Load], and its error replies no part
+// of an [ErrorCount], before it is submitted; Reset takes that away.
 func (b *Batch) Uncounted() { b.uncounted = true }
 
 // Measure makes it known, once the batch is complete, how long it took since the

@@ -35,7 +35,7 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 		p.take(1)
 	}))
 	var count ErrorCount
-	l.CountErrors(&count)
+	l.errorReplies = &count
 	commands := make([][]string, len(replies))
 	for i := range commands {
 		commands[i] = []string{"GET", "k"}
@@ -54,7 +54,7 @@ func TestErrorRepliesBeforeTheEndAreCounted(t *testing.T) {
 		p.send("-NOPERM no\r\n")
 	}))
 	var count ErrorCount
-	l.CountErrors(&count)
+	l.errorReplies = &count
 	b := newTrip([]string{"GET", "k"}, []string{"GET", "k"})
 	RoundTrip(within(t, patience), l, b)
 	require.True(t, b.Failed())
@@ -70,7 +70,7 @@ func TestRefusalsOfOurOwnAreNotCounted(t *testing.T) {
 		p.take(1)
 	}), noEvents{})
 	var count ErrorCount
-	l.CountErrors(&count)
+	l.errorReplies = &count
 	b := newTrip([]string{"GET", "k"}, []string{"GET", "k"})
 	RoundTrip(within(t, patience), l, b)
 	require.Equal(t, 2, b.Errors())
@@ -86,7 +86,7 @@ func TestErrorRepliesOfPingsAreNotCounted(t *testing.T) {
 		p.take(1)
 	}))
 	var count ErrorCount
-	l.CountErrors(&count)
+	l.errorReplies = &count
 	b := newTrip([]string{"PING"})
 	b.Uncounted()
 	RoundTrip(within(t, patience), l, b)

@@ -63,7 +63,7 @@ func TestPushMessagesAreIgnored(t *testing.T) {
 	// In any two pieces, straight into deliver.
 	const stream = attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n" + push
 	for i := range stream {
-		l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}}
+		l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}, traffic: new(Traffic)}
 		b := newTrip([]string{"GET"}, []string{"GET"})
 		b.call.Begin(1)
 		l.head, l.tail = b, b

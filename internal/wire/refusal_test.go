@@ -100,7 +100,7 @@ func TestTLSWhereThereIsNone(t *testing.T) {
 func TestPasswordOfRealServer(t *testing.T) {
 	secret := servers.StartServer(t, servers.Options{Password: "secret"})
 	for noSetInfo, commands := range map[bool]string{false: "(CLIENT|READONLY)", true: "READONLY"} {
-		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0], nil)
+		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0])
 		require.ErrorContains(t, err, `"NOAUTH Authentication required."; set Dialer.Password`)
 		require.Regexp(t, "handshake: "+commands+": ", err.Error())
 	}

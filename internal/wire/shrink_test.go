@@ -132,7 +132,7 @@ func TestQueuedBytesAreBounded(t *testing.T) {
 	value := strings.Repeat("v", 1000)
 	set := func() *Batch { return begun([]string{"SET", "k", value}) }
 	l := dial(t, scripted(t, (*peer).echo))
-	l.SetMaxQueued(2500)
+	l.maxQueued = 2500
 	var all []*Batch
 	enqueue := func(b *Batch) bool {
 		ok := l.Enqueue(b, 100)

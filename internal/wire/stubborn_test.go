@@ -85,7 +85,7 @@ func TestStubbornConnectionsAreLeftBehind(t *testing.T) {
 		events := new(counting)
 		d := wrapped(pipeDialer(t, silent), wrap)
 		defer release()
-		l, err := DialFor(t.Context(), d, Purpose{}, "pipe:1", events)
+		l, _, err := DialOwned(t.Context(), d, Purpose{}, "pipe:1", Owner{Events: events})
 		require.NoError(t, err)
 		b := newTrip([]string{"INCR", "k"})
 		done := start(t.Context(), l, b)
