@@ -97,7 +97,7 @@ matrix: ## All tests, a soak (SOAK=2m) and the contract on each server (SERVERS,
 	@scripts/ensure-deps.sh redis-server cc >&2
 	@SOAK=$(SOAK) scripts/matrix.sh full $(SERVERS)
 
-sim: ## Run the client in simulated worlds (SEEDS=500 FROM=1 SIMFLAGS)
+sim: ## Run the client in random worlds (SEEDS=500 FROM=1 SIMFLAGS)
 	@$(GO) -C internal/sim test -count=1 -timeout 2h -run TestWorlds -sim.seeds=$(SEEDS) -sim.from=$(FROM) $(SIMFLAGS)
 
 faults: ## Run the fault tests alone, without -race, and with strict deadlines; prints figures

@@ -121,13 +121,11 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	}
 	c.Dialer = wire.Sealed(c.Dialer)
 	client := newClient(c, addrs)
-	if c.Lazy {
-		client.tasks.Go(client.startLate)
-		return client, nil
-	}
-	if err := client.start(ctx); err != nil {
-		_ = client.Close()
-		return nil, err
+	if !c.Lazy {
+		if err := client.start(ctx); err != nil {
+			_ = client.Close()
+			return nil, err
+		}
 	}
 	client.tasks.Go(client.keepFresh)
 	if c.Warm {

@@ -121,7 +121,7 @@ type member struct {
 	heard   time.Time     // when bytes were last seen to arrive, for those who look after idle connections
 	spent   error         // why it is to leave when its user returns it
 	cause   error         // why it was closed before it was a member
-	ping    *wire.Call    // of the last PING; nil: there was none
+	ping    *wire.Batch   // the last PING; nil: there was none
 	login   *login        // by which it was authenticated last; nil: by what its dial asked for
 	auth    *auth         // the AUTH that is in flight; nil: none is, as far as was looked
 	restore *wire.Restore // that is in flight after its user returned it, or was not looked at
@@ -135,7 +135,7 @@ func (m *member) inFlight() int {
 	if m.ping != nil && !m.ping.Complete() {
 		n--
 	}
-	if m.auth != nil && !m.auth.call.Complete() {
+	if m.auth != nil && !m.auth.batch.Complete() {
 		n--
 	}
 	return max(0, n)
@@ -154,7 +154,9 @@ func newPool(s settings, to *server) *Pool {
 	} else {
 		p.access = &exclusiveAccess{Pool: p}
 	}
-	p.listen()
+	if p.hearsWaits() {
+		p.mu.tell = p.tellWait
+	}
 	p.mu.Lock()
 	p.growLocked()
 	p.mu.Unlock()

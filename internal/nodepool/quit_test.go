@@ -19,7 +19,7 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: server.dial}, "brief:1", nil)
 		require.NoError(t, err)
 		for range 3 * health.SparedYoung {
-			c, err := p.Lend(t.Context())
+			c, err := p.Dedicate(t.Context())
 			require.NoError(t, err)
 			_, err = say(t.Context(), c, "QUIT")
 			require.NoError(t, err)
