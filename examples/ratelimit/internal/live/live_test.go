@@ -98,6 +98,8 @@ func TestData(t *testing.T) {
 	s.pools["redislanes_pool_down"].WithLabelValues("10.0.0.2:6379", "primary").Set(1)
 	s.pools["redislanes_pool_suspect"].WithLabelValues("10.0.0.3:6379", "primary").Set(1)
 	s.now()
+	s.decisions.WithLabelValues("a", "not_asked").Add(0)
+	s.replies.WithLabelValues("10.0.0.1:6379", "BUSY").Add(0)
 	for _, code := range []string{"OK", "200", "429", "503", "Unavailable", "InvalidArgument"} {
 		s.answers.WithLabelValues("m", code).Add(2)
 	}

@@ -69,6 +69,9 @@ func snapshotOf(families []*dto.MetricFamily, now time.Time) Snapshot {
 			}
 		}
 	}
+	for _, c := range []map[string]float64{s.Decisions, s.Hits, s.Errors} {
+		maps.DeleteFunc(c, neverHappened)
+	}
 	s.Pools = slices.AppendSeq(s.Pools, maps.Values(pools))
 	slices.SortFunc(s.Pools, func(a, b *Pool) int {
 		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Node, b.Node))
@@ -101,6 +104,12 @@ func each(pools map[[2]string]*Pool, f *dto.MetricFamily, set func(*Pool, float6
 		}
 		set(pools[at], m.GetGauge().GetValue())
 	}
+}
+
+// neverHappened tells what has no line on the page yet: most outcomes and errors of all that
+// there are.
+func neverHappened(name string, count float64) bool {
+	return count == 0 && name != "allowed" && name != "denied" && name != "counted"
 }
 
 // counts are sums of counters by the value of a label.
