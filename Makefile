@@ -122,16 +122,16 @@ peers: ## Measure ours beside rueidis, go-redis and radix, and print the goals (
 	@$(GO) build -C bench/peers -o ../../bin/peers .
 	@bin/peers $(PEERFLAGS)
 
-compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compare/settings/shop.yaml
+compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compare/settings/shop.yaml; plots in bin/compare.html
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -C bench/compare -o ../../bin/compare .
-	@bin/compare -f $(F) $(COMPAREFLAGS)
+	@bin/compare -f $(F) -html bin/compare.html $(COMPAREFLAGS)
 
 results: ## Measure what has no raw file in bench/raw yet, and write the pages' tables (two hours, resumable)
 	@scripts/ensure-deps.sh redis-server >&2
 	@scripts/results.sh
 
-pages: ## Write the tables of bench's pages from the raw files
+pages: ## Write the tables, figures and plots of the pages from the raw files
 	@$(GO) run -C bench/peers . -rewrite ..
 	@$(GO) run -C bench/compare . -rewrite ..
 	@$(GO) run ./bench/scale -rewrite bench

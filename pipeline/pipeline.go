@@ -168,7 +168,7 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 		p.lastKey, p.lastSlot = key, int32(key.slot())
 	}
 	p.lastAt = p.list.Request.Len()
-	p.list.Request.CommitKnown(b, p.lastSlot)
+	p.list.Request.Commit(b, p.lastSlot)
 	return Reply(p.list.Last())
 }
 

@@ -145,16 +145,16 @@ func TestLogOfRefreshes(t *testing.T) {
 		book := newLogbook()
 		c := newClient(Config{}.withDefaults(), []string{"a:1"})
 		c.journal = book.journal
-		c.noteRefreshed(nil)
+		c.refresher.noteRefreshed(nil)
 		require.Empty(t, book.lines())
 		for range 12 {
-			c.noteRefreshed(errors.New("nobody answers"))
+			c.refresher.noteRefreshed(errors.New("nobody answers"))
 			time.Sleep(500 * time.Millisecond)
 		}
-		c.noteRefreshed(nil)
-		c.noteRefreshed(nil)
+		c.refresher.noteRefreshed(nil)
+		c.refresher.noteRefreshed(nil)
 		time.Sleep(time.Minute)
-		c.noteRefreshed(errors.New("nobody answers"))
+		c.refresher.noteRefreshed(errors.New("nobody answers"))
 		require.Equal(t, []string{
 			`level=WARN msg="refresh failed" failures=1 error="nobody answers"`,
 			`level=WARN msg="refresh failed" failures=10 error="nobody answers"`,
@@ -184,7 +184,7 @@ func TestLogOfMoves(t *testing.T) {
 				}
 			}
 			c.topology.Store(m)
-			c.noteMoved()
+			c.refresher.noteMoved()
 			return book.lines()
 		}
 		at := func(i int) func(int) int { return func(int) int { return i } }

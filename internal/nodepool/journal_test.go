@@ -170,7 +170,7 @@ func TestLogOfPoolsInside(t *testing.T) {
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 		require.Empty(t, book.lines())
 		refuse.Store(true)
-		_, err = p.Lend(t.Context())
+		_, err = p.Dedicate(t.Context())
 		require.Error(t, err)
 		lines := book.lines()
 		require.Contains(t, lines, `level=DEBUG msg="dial failed" failures=1 error="simulated:1: nobody listens"`)

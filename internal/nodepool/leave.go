@@ -70,7 +70,7 @@ func (p *Pool) leftLocked(m *member, err error) {
 		p.livesLocked()
 	}
 	p.counters.closes[closeReason(err)]++
-	p.mu.noteConnLocked(connEvent{ended: true, lasted: time.Since(m.born), reason: closeReason(err), err: err})
+	p.tellClosedLocked(m, err)
 	p.judgeEndLocked(m, err)
 	p.growLocked()
 }

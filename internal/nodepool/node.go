@@ -95,9 +95,9 @@ func (n *Node) Abandon(b *wire.Batch, cause error) {
 	p.abandon(b, cause)
 }
 
-// Lend waits for a connection, or dials one. It is its user's until it is
+// Dedicate waits for a connection, or dials one. It is its user's until it is
 // returned. The error wraps redislanes.ErrNotSent.
-func (n *Node) Lend(ctx context.Context) (*Dedicated, error) {
+func (n *Node) Dedicate(ctx context.Context) (*Dedicated, error) {
 	if ctx == nil {
 		return nil, wire.NotSent(n.addr, errNilContext)
 	}
@@ -108,7 +108,7 @@ func (n *Node) Lend(ctx context.Context) (*Dedicated, error) {
 			return nil, wire.NotSent(n.addr, err)
 		}
 	}
-	return from.access.(*exclusiveAccess).lend(ctx)
+	return from.access.(*exclusiveAccess).dedicate(ctx)
 }
 
 // pool returns one of the pools that are made when they are first needed.

@@ -23,6 +23,14 @@ type step struct {
 	need need
 }
 
+// commandsOf returns the steps as they are sent.
+func commandsOf(steps []step) (commands [][]string) {
+	for _, s := range steps {
+		commands = append(commands, append([]string{s.name}, s.args...))
+	}
+	return commands
+}
+
 // need is how much a step is needed.
 type need uint8
 
@@ -102,8 +110,8 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 	defer stop()
 	steps := d.steps()
 	var out []byte
-	for _, s := range steps {
-		out = resp.AppendCommand(out, s.name, s.args...)
+	for _, c := range commandsOf(steps) {
+		out = resp.AppendCommand(out, c[0], c[1:]...)
 	}
 	_, failed := conn.Write(out)
 	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits), plain: d.TLS == nil && !d.Answered}

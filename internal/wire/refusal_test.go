@@ -76,7 +76,7 @@ func TestBrokenHandshakeIsNoRefusal(t *testing.T) {
 // for another reason.
 func TestNoHintOfTLSAfterAnAnswer(t *testing.T) {
 	addr := listen(t, func(p *peer) { p.take(2) })
-	_, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{Answered: true}, addr, nil)
+	_, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{Answered: true}, addr)
 	require.ErrorContains(t, err, "handshake: the server hung up without an answer: it is going down")
 	require.NotContains(t, err.Error(), "TLS")
 }
@@ -109,7 +109,7 @@ func TestTLSWhereThereIsNone(t *testing.T) {
 func TestPasswordOfRealServer(t *testing.T) {
 	secret := servers.StartServer(t, servers.Options{Password: "secret"})
 	for noSetInfo, commands := range map[bool]string{false: "(CLIENT|READONLY)", true: "READONLY"} {
-		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0], nil)
+		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0])
 		require.ErrorContains(t, err, `"NOAUTH Authentication required."; set Dialer.Password`)
 		require.Regexp(t, "handshake: "+commands+": ", err.Error())
 	}

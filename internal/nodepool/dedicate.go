@@ -6,8 +6,8 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// lend waits for a connection. It is its user's until it is returned.
-func (a *exclusiveAccess) lend(ctx context.Context) (*Dedicated, error) {
+// dedicate waits for a connection. It is its user's until it is returned.
+func (a *exclusiveAccess) dedicate(ctx context.Context) (*Dedicated, error) {
 	m, w, err := a.takeOrWait()
 	if err != nil {
 		return nil, wire.NotSent(a.addr, err)
@@ -16,7 +16,7 @@ func (a *exclusiveAccess) lend(ctx context.Context) (*Dedicated, error) {
 		return newDedicated(m), nil
 	}
 	select {
-	case r := <-w.lend:
+	case r := <-w.given:
 		if r.err != nil {
 			return nil, r.err
 		}
@@ -32,12 +32,12 @@ func (a *exclusiveAccess) takeOrWait() (*member, *waiter, error) {
 	for len(a.idle) > 0 && a.downErrorLocked() == nil {
 		m := a.popLocked()
 		if m.lane.Err() == nil {
-			m.lendLocked()
+			m.becomeLocked(dedicated)
 			return m, nil, nil
 		}
 		a.leaveLocked(m, wire.ErrClosed, true) // it is closed, and its event on the way
 	}
-	w := &waiter{lend: make(chan lendResult, 1)}
+	w := &waiter{given: make(chan dedicateResult, 1)}
 	return nil, w, a.waitLocked(w)
 }
 
@@ -52,23 +52,15 @@ func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
 		return cause
 	}
 	a.mu.Unlock()
-	if r := <-w.lend; r.member != nil {
+	if r := <-w.given; r.member != nil {
 		a.takeBack(r.member, clean)
 	}
 	return cause
 }
 
-func (m *member) lendLocked() {
-	m.becomeLocked(dedicated)
-	m.lane.SetDedicated(true)
-}
-
 // takeBack takes back a dedicated connection as its user has left it. It is given to
 // others once it is as it was. One that is spoilt is closed and replaced.
 func (p *Pool) takeBack(m *member, left condition) {
-	if left != spoilt {
-		m.lane.SetDedicated(false)
-	}
 	p.mu.Lock()
 	switch {
 	case m.state != dedicated: // it was closed meanwhile
@@ -95,7 +87,7 @@ func (m *member) restoreLocked() bool {
 		current = m.login.Login
 	}
 	m.restore = m.lane.Restore(current)
-	if !p.mu.giveLocked(m.lane, &m.restore.Batch, besidePing) {
+	if !p.mu.giveLocked(m.lane, m.restore.Batch, besidePing) {
 		m.spent = wire.ErrClosed
 		return false
 	}
