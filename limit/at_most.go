@@ -50,7 +50,7 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 
 func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (granted int64, d Decision) {
 	rule := &r.Limit.rule
-	a := ask{limit: r.Limit, cost: 1, look: true, window: windowAt(began, rule.Window)}
+	a := ask{limit: r.Limit, cost: 1, look: true, window: l.windowAt(began, rule.Window)}
 	a.place = place{r.Limit.heads(a.number()).now, r.Key}
 	d.Limit = rule.Limit
 	if rule.burst() == 0 {

@@ -66,7 +66,7 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time, lease
 			continue
 		}
 		rule := &r.Limit.rule
-		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: windowAt(now, rule.Window)}
+		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: l.windowAt(now, rule.Window)}
 		a.place = place{r.Limit.heads(a.number()).now, r.Key}
 		d.Limit = rule.Limit
 		if !a.charge && a.cost > rule.burst()-c.costBefore(&a) {

@@ -264,7 +264,7 @@ func (s *leases) idle(l *Limiter, now time.Time) {
 		shard := &s.shards[i]
 		shard.mu.Lock()
 		for name, k := range shard.keys {
-			w := windowAt(now, k.limit.rule.Window)
+			w := l.windowAt(now, k.limit.rule.Window)
 			k.mu.Lock()
 			if lost := k.roll(k.limit.number(w), at); lost > 0 {
 				unused = append(unused, owed{of: k.limit, cost: lost})

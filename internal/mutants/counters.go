@@ -111,6 +111,8 @@ var counters = []promise{
 			by: instead("l.tick >= l.pause", "true"), tests: "./limit/internal/lease TestRefills"},
 	}},
 	{"a limit denies only as its rule says", []mutant{
+		{fault: "windows follow the process's clock in spite of ServerTime", at: "limit.serverTime.at",
+			by: instead("r.server.Add(now.Sub(r.local))", "now"), tests: "./limit TestServerTime"},
 		{fault: "a limit in the shadow denies", at: "limit.call.decide",
 			by: always("Shadow"), tests: "./limit TestShadow"},
 		{fault: "a hit that Redis cannot count is always allowed", at: "limit.call.decide",
@@ -135,7 +137,7 @@ var counters = []promise{
 			by: spelled("number = at.number", "number = p.window.number"), tests: "./limit TestSettleLater"},
 		{fault: "hits that may not be counted are given back", at: "limit.Limiter.adjustment",
 			by: never("p.unsure"), tests: "./limit TestSettleWhatWasNotCounted"},
-		{fault: "hits that were counted, beside a window that is unknown, are counted again", at: "limit.partOf",
+		{fault: "hits that were counted, beside a window that is unknown, are counted again", at: "limit.Limiter.partOf",
 			by: never("d.counted"), tests: "./limit TestSettleBesideAnUnknownWindow"},
 		{fault: "an adjustment that Redis refuses is forgotten", at: "limit.Limiter.adjust",
 			by: never("l.backlog.add"), tests: "./limit TestSettleIsTriedAgain"},
