@@ -247,7 +247,7 @@ func (c *call) remember(l *Limiter) {
 		case a.crowded:
 			most = 0
 		}
-		l.near.note(a.place, &a.limit.rule, a.retried(), time.Now(), d, most)
+		l.near.note(a.place, &a.limit.rule, a.retried(), c.began, d, most)
 	}
 }
 

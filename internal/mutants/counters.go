@@ -71,6 +71,8 @@ var counters = []promise{
 			by: always("!c.denied"), tests: "./limit TestAllOrNothing"},
 		{fault: "the near cache outlives tokens that are given back", at: "limit.call.remember",
 			by: instead("a.limit.rule.CountDenied", "a.limit.rule.CountDenied || a.draw != nil"), tests: "./limit TestNearForgetsTokens"},
+		{fault: "the near cache denies hits whose tokens have flowed in", at: "limit.call.remember",
+			by: instead("c.began", "time.Now()"), tests: "./limit TestNearCacheKeepsNoTokens"},
 		{fault: "a local share is used up by calls that were denied", at: "limit.local.give",
 			by: drop("b.full"), tests: "./limit TestInstances"},
 		{fault: "tokens that a full bucket would not have kept are given back, too", at: "limit.bucketText",
