@@ -284,7 +284,7 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 	switch {
 	case ctx == nil:
 		c.refuse(errNilContext)
-	case !c.begin(l, requests, now, began, entered): // it is decided already
+	case !c.begin(ctx, l, requests, now, began, entered): // it is decided already
 	case !entered:
 		c.fail(errClosed)
 	default:
@@ -341,7 +341,7 @@ func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
 		c.decide(l)
 		return true
 	}
-	c.prepare(l, false)
+	c.prepare(ctx, l, false)
 	return false
 }
 

@@ -130,6 +130,10 @@ func (l *Limiter) filled(r *refill) {
 			k.Lose(unused)
 		}
 	}
+	if k.refilled != nil {
+		close(k.refilled)
+		k.refilled = nil
+	}
 	k.mu.Unlock()
 	counted, lost := r.granted, int64(0)
 	if r.err != nil && r.sent && !didNotRun(r.err) {

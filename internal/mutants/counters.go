@@ -107,6 +107,8 @@ var counters = []promise{
 			by: drop("k.Give"), tests: "./limit TestDeniedCallKeepsItsLease"},
 		{fault: "Close leaves the hits of leases counted", at: "limit.leases.idle",
 			by: instead("over || s.closed.Load()", "over"), tests: "./limit TestCloseReturnsLeases"},
+		{fault: "all callers of a bucket ask Redis while its lease is refilled", at: "limit.ask.take",
+			by: never("waits && !d.Leased && k.line != nil"), tests: "./limit TestDryBucket"},
 		{fault: "hits that nobody uses are kept", at: "limit/internal/lease.Lease.Idle",
 			by: never("ago > keep"), tests: "./limit TestIdleLease"},
 		{fault: "a refill that failed is asked for again at once", at: "limit/internal/lease.Lease.Take",

@@ -55,6 +55,14 @@ func (l *Lease) Take(cost int64, at, ends time.Duration) (ok bool, ask int64) {
 	return ok, 0
 }
 
+// Again is Take for a hit that has waited for a refill, after Take had too few hits for it.
+func (l *Lease) Again(cost int64) (ok bool) {
+	if ok = cost <= l.left; ok {
+		l.left -= cost
+	}
+	return ok
+}
+
 // note adds a hit to those of the tick. The size follows the busiest tick, and is halved by
 // each one that needs less than half of it.
 func (l *Lease) note(cost, tick int64) {
