@@ -52,7 +52,7 @@ const (
 	leaseShards = 64
 	mostLeases  = 10_000
 	rateSlots   = 1 << 15
-	leaseAt     = 8 // calls in a tick
+	leaseAt     = 32 // calls in a slow tick
 )
 
 func newLeases() *leases {

@@ -147,9 +147,9 @@ func TestIdleLease(t *testing.T) {
 		atWindow(time.Hour)
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
 		require.Greater(t, l.count(t, limit, "k"), used)
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(800 * time.Millisecond)
 		require.Equal(t, used, l.count(t, limit, "k"))
-		time.Sleep(time.Second)
+		time.Sleep(2 * time.Second)
 		require.Zero(t, l.leases.n.Load())
 		require.False(t, l.leases.tending.Load())
 		warm(t, l, Request{Limit: limit, Key: "k"})
@@ -174,7 +174,7 @@ func TestDeniedCallKeepsItsLease(t *testing.T) {
 			require.True(t, r.Each[0].Leased)
 			require.Equal(t, 100_000-used, r.Each[0].Remaining)
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(800 * time.Millisecond)
 		require.Equal(t, used, l.count(t, tenant, "t"))
 	})
 }
