@@ -67,7 +67,7 @@ func TestExactWindows(t *testing.T) {
 				if rule.FailClosed = true; raceDetector && rule.Window > time.Second { // which is slow
 					rule.Limit /= 3
 				}
-				for _, d := range runDemands(t, rule, max(1, int(5*time.Second/rule.Window)), true, func(ctx context.Context) (*cluster.Client, error) {
+				for _, d := range runDemands(t, rule, max(1, int(3*time.Second/rule.Window)), true, func(ctx context.Context) (*cluster.Client, error) {
 					return cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, RefreshEvery: -1}.New(ctx, []string{w.model.Nodes()[0].Addr()})
 				}) {
 					d.check(t, true)

@@ -100,12 +100,12 @@ func (l *Lease) note(cost int64, at time.Duration) {
 	l.size = max(l.size, l.hits)
 }
 
-// want returns how many hits the lease should have: those of a tick, or of what is left of the
-// window, and a small share of what remains.
+// want returns how many hits the lease should have: those of a tick, and a small share of what
+// remains, in hits and, but for a Tick, in the time until the window ends.
 func (l *Lease) want(ends time.Duration) int64 {
 	n := min(l.size, (l.free+l.left)/Share)
-	if length := l.length(); ends < length {
-		n = int64(float64(n) * float64(max(0, ends)) / float64(length))
+	if lasts := max(0, ends/8, min(Tick, ends)); lasts < l.length() {
+		n = int64(float64(n) * float64(lasts) / float64(l.length()))
 	}
 	if n < least {
 		return 0
