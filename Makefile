@@ -125,10 +125,11 @@ results: ## Measure what has no raw file in bench/raw yet, and write the pages' 
 	@scripts/ensure-deps.sh redis-server >&2
 	@scripts/results.sh
 
-pages: ## Write the tables of bench's pages from the raw files
+pages: ## Write the tables and plots of the pages from the raw files
 	@$(GO) run -C bench/peers . -rewrite ..
 	@$(GO) run -C bench/compare . -rewrite ..
 	@$(GO) run ./bench/scale -rewrite bench
+	@$(GO) run -C bench/peers ./leases -rewrite ../../docs
 
 demo: ## Run examples/quickstart
 	@scripts/ensure-deps.sh redis-server
