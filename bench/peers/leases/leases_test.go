@@ -11,6 +11,13 @@ import (
 
 func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
 
+// TestPageIsWhatWasMeasured makes the table and the plot again from the raw file.
+func TestPageIsWhatWasMeasured(t *testing.T) {
+	changed, err := writePage("../../../docs", true)
+	require.NoError(t, err)
+	require.Empty(t, changed, "differ from what was measured: run make pages")
+}
+
 // TestMeasure: a key that is hit often needs fewer commands than decisions with leases, and without
 // them at most the three of each trip.
 func TestMeasure(t *testing.T) {
