@@ -17,10 +17,9 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A dedicatedAction performs an action on a connection of its own. That a connection
-// cannot be had, or that the server refuses the action, is tried again as for
-// other commands; once the action has begun, only if it may be performed twice
-// and the server says that it did not run.
+// A dedicatedAction performs an action on a connection of its own. If no connection can be had,
+// or the server refuses the action, it tries again as for other commands. Once the action has
+// begun, it tries again only if the action may be performed twice and did not run.
 type dedicatedAction struct {
 	client   *Client
 	action   radix.Action

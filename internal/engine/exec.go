@@ -216,8 +216,8 @@ func submit(ctx context.Context, call *wire.Call, trips []*trip, mine []*wire.Ba
 		}
 	}
 	wire.Flush(mine)
-	// Where the last one was written, replies come last: while the caller sleeps
-	// there, those of the others arrive, and it need not sleep for them.
+	// The batch that was written last has its replies last. While the caller sleeps for them,
+	// those of the others arrive.
 	for _, b := range slices.Backward(mine) {
 		b.Read(ctx)
 	}
@@ -305,8 +305,8 @@ func grown[T any](s []T, n int) []T {
 	return s
 }
 
-// wait sleeps for d, or until the context ends, or until the client is closed, where
-// what is tried next fails at once.
+// wait sleeps for d, until the context ends, or until the client is closed. After that the
+// next try fails at once.
 func (c *Client) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

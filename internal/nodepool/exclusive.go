@@ -8,8 +8,8 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// exclusiveAccess gives each connection to one batch or user at a time. Those who
-// find none free wait, and whoever frees one gives it to the first of them.
+// exclusiveAccess gives each connection to one batch or user at a time. If none is free, they
+// wait, and the connection that becomes free next goes to the first of them.
 type exclusiveAccess struct {
 	*Pool
 	idle []*member // stack, guarded by mu: the one used last is given first

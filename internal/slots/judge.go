@@ -1,8 +1,8 @@
 package slots
 
 // A Flaw is why a server's map of the slots is not used as it came. The greater the flaw,
-// the more it takes to use the map all the same. Before maps were judged, a server
-// that came to a known address took all slots for good, and counters began at 1.
+// the more it takes to use the map all the same. Without this, a server that comes to a known
+// address takes all slots for good.
 type Flaw uint8
 
 // The flaws.

@@ -63,11 +63,10 @@ func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
 	return t
 }
 
-// Settle chooses the nodes that commands without a key go to. As long as they are there, these
-// are the nodes of the map before it, which is nil if there was none. So such commands find what
-// earlier ones have left: SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise it is the
-// owner of the lowest slot, which is the same for all clients, and its first replica. When they
-// went to any node, EVALSHA did not find its script, and a SCAN loop mixed the keys of nodes.
+// Settle chooses the nodes that commands without a key go to: the nodes of the table before it,
+// which may be nil, as long as they are there. So such commands find what earlier ones have left:
+// SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise it chooses the owner of the lowest
+// slot, which is the same for all clients, and its first replica.
 func (t *Table[N]) Settle(before *Table[N]) {
 	var none N
 	t.Home = NoOwner

@@ -1,9 +1,8 @@
 package wire
 
-// Drain closes the lane because of err when nothing is in flight any more, at
-// once if that is so already. Until then it takes no new batches. No command's
-// outcome becomes unknown by it, as it does where a connection is closed once it
-// was seen to be quiet: a request with an old map may come in between.
+// Drain closes the lane because of err when nothing is in flight any more. Until then it takes
+// no new batches, so no command's outcome becomes unknown. To look whether the lane is quiet and
+// then to close it is not the same: a batch may come in between.
 func (l *Lane) Drain(err error) {
 	l.mu.Lock()
 	l.leaving.CompareAndSwap(nil, &err)

@@ -126,11 +126,9 @@ func (l *Lane) Address() string { return l.addr }
 // InFlight returns how many batches were enqueued and are not complete yet.
 func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
 
-// Progress returns a number that changes whenever bytes arrive, and whenever
-// some are written that had to wait for room: a server that is slow to take an
-// upload is not silent (one of 40 MiB was closed as stalled). Bytes that only fill
-// the socket's buffer do not count, as a server that has stopped has room for
-// those, too.
+// Progress returns a number that changes whenever bytes arrive, and whenever bytes are written
+// that had to wait for room: a server that is slow to take an upload is not silent. Bytes that
+// only fill the socket's buffer do not count: they fit although the server has stopped.
 func (l *Lane) Progress() uint64 { return l.progress.Load() + l.outlet().progress() }
 
 // outlet returns what takes the bytes that leave, below TLS or not.
@@ -296,8 +294,7 @@ func Flush(batches []*Batch) {
 	}
 }
 
-// Flush writes what was enqueued. Only who was told to by [Lane.Dispatch] may
-// call it.
+// Flush writes what was enqueued. Call it only if [Lane.Dispatch] returned flush.
 func (l *Lane) Flush() { l.write() }
 
 // abandon settles under replyMu whether the batch is complete or abandoned.

@@ -8,9 +8,9 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A Load is how many batches are in flight on the lanes of an [Owner], all together. The peaks of single lanes, added up, count a
-// caller twice that has moved from one to another: a pool with the load of 3 lanes
-// grew to 5. The zero value is ready to use; its methods are safe for concurrent
+// A Load is how many batches are in flight on the lanes of an [Owner], all together. The peaks of
+// single lanes, added up, would count a caller twice that moves from one to another. The zero
+// value is ready to use; its methods are safe for concurrent
 // use.
 type Load struct{ now, peak atomic.Int64 }
 
