@@ -147,7 +147,7 @@ func (c *Client) nodeLocked(addr string) *node {
 	return n
 }
 
-// learn notes what the MOVED of one wave said, all at once: the table of the
+// learn notes what the MOVED replies of one attempt said, all at once: the table of the
 // slots is copied for each call.
 func (c *Client) learn(moves []move) {
 	if len(moves) == 0 {

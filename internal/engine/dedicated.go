@@ -165,13 +165,13 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 		d.began, d.had = now, timeLeft(ctx, now)
 	}
 	d.history.hops, d.history.outage = 0, &t
-	replica, grace := d.replica, d.client.cfg.RetryWindow
+	replica, window := d.replica, d.client.cfg.RetryWindow
 	d.to, d.replica, d.asking = nil, nil, false
-	switch t.Next(replica != nil, now, d.had, grace) {
+	switch t.Next(replica != nil, now, d.had, window) {
 	case attempt.Turn:
 		d.avoid = append(d.avoid, replica)
 	case attempt.Retry:
-		if d.client.wait(ctx, attempt.Backoff(d.history.tries, grace-now.Sub(t.Since))) != nil {
+		if d.client.wait(ctx, attempt.Backoff(d.history.tries, window-now.Sub(t.Since))) != nil {
 			return false
 		}
 	default:

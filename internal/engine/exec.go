@@ -61,7 +61,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	return nil
 }
 
-// prepare makes the request ready for its first wave.
+// prepare makes the request ready for its first attempt.
 func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 	if c.sampled() {
 		c.observe(ctx, r)
@@ -124,7 +124,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 		r.places[i] = place{trip: tr, pos: tr.Len()}
 		tr.Add(r.bounds[i].from, r.bounds[i].to)
 	}
-	f.observed.nextWave(n)
+	f.observed.nextAttempt(n)
 	return f.trips[first:f.used], placed
 }
 

@@ -179,7 +179,7 @@ func (c *Client) inquire(name string, l *inquiry) {
 
 // fail ends an inquiry of so many nodes that none has answered. Its outage began, if all
 // of them are down, when the last one went down.
-func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
+func (l *inquiry) fail(down []time.Time, nodes int, window time.Duration) {
 	now := time.Now()
 	l.failed, l.old = true, now
 	if len(down) > 0 && len(down) == nodes {
@@ -187,7 +187,7 @@ func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
 			l.since = last
 		}
 	}
-	if !(attempt.Outage{Since: l.since}).MayRetry(now, 0, grace) {
+	if !(attempt.Outage{Since: l.since}).MayRetry(now, 0, window) {
 		l.old = now.Add(failedTime)
 	}
 }
@@ -207,7 +207,7 @@ func (c *Client) informants() []*node {
 	}
 	var answering, others []*node
 	for _, n := range nodes {
-		if n.answers(asPrimary) {
+		if n.Answers(true) {
 			answering = append(answering, n)
 		} else {
 			others = append(others, n)

@@ -22,9 +22,9 @@ type observation struct {
 	start     redislanes.RequestStart
 	sent      time.Duration
 	began     time.Duration // of the next groups, if it was read already
-	wave      int
-	groups    int // of the wave
-	retries   int // commands, in all waves
+	attempt   int
+	groups    int // of the attempt
+	retries   int // commands, in all attempts
 	redirects int
 }
 
@@ -155,10 +155,10 @@ func outcomeOf(reply []byte, err error) redislanes.Outcome {
 	return redislanes.OutcomeUnknown
 }
 
-// nextWave notes that so many groups are about to be sent.
-func (o *observation) nextWave(groups int) {
+// nextAttempt notes that so many groups are about to be sent.
+func (o *observation) nextAttempt(groups int) {
 	if o != nil {
-		o.wave++
+		o.attempt++
 		o.groups = groups
 	}
 }
@@ -176,7 +176,7 @@ func (o *observation) begin(r *Request, trips []*trip) {
 		t.Measure(now)
 		t.told, t.of = true, r
 		t.start = redislanes.GroupStart{
-			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Attempt: o.wave, Groups: o.groups,
+			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Attempt: o.attempt, Groups: o.groups,
 			Retried: t.retried, Redirected: t.redirected, Names: t,
 		}
 		t.observed = o.client.beginGroup(o.ctx, t.start)

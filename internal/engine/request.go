@@ -103,7 +103,7 @@ type trip struct {
 type flight struct {
 	call      *wire.Call
 	trips     []*trip
-	used      int           // of trips, in all waves so far
+	used      int           // of trips, in all attempts so far
 	reclaimed int           // trips that are not among them any more
 	settled   int           // how many of the first trips are complete, and judged
 	mine      []*wire.Batch // those that the caller must flush and read
@@ -285,7 +285,7 @@ func (r *Request) command(i int) []byte {
 	return r.arena[r.bounds[i].from:r.bounds[i].to]
 }
 
-// Trips returns how many groups of commands were sent, in all waves.
+// Trips returns how many groups of commands were sent, in all attempts.
 func (r *Request) Trips() int {
 	if r.flight == nil {
 		return 0
@@ -343,6 +343,6 @@ func (f *flight) trip(p *nodepool.Node, arena []byte, alone bool) *trip {
 	return t
 }
 
-// Clean reports whether every command was answered in the first wave, without
+// Clean reports whether every command was answered in the first attempt, without
 // an error. If not, each reply must be looked at.
 func (r *Request) Clean() bool { return r.clean }
