@@ -75,7 +75,7 @@ type routedConn struct {
 	how      How
 	canRetry bool
 	name     string                  // of the last command that the server refused
-	addr     string                  // who refused it
+	addr     string                  // of the server that refused it
 	tried    func(*redislanes.Error) // adds how often
 }
 

@@ -163,8 +163,8 @@ func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) {
 	}
 }
 
-// sendEach sends each trip from a goroutine of its own, but for the last, whose is
-// the caller's, and returns when all have ended.
+// sendEach sends each trip from a goroutine of its own and returns when all have ended. The
+// caller's goroutine sends the last one.
 func (f *flight) sendEach(ctx context.Context, trips []*trip) {
 	if f.observed != nil {
 		f.observed.begin(f.request, trips)

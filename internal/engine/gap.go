@@ -64,7 +64,7 @@ func (t *outages) addGapLocked(m *topology, now time.Time) {
 	}
 }
 
-// endGapsLocked ends gaps, which isOver or isForgotten. Maps are looked at anew.
+// endGapsLocked ends gaps, which isOver or isForgotten. The next map is looked at again.
 func (t *outages) endGapsLocked(how string, ended func(*gap) bool) {
 	before := len(t.gaps)
 	t.gaps = slices.DeleteFunc(t.gaps, ended)

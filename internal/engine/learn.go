@@ -128,7 +128,7 @@ func (b *commandBook) makeRoomLocked() {
 		if len(b.inquiries) < maxInquiries {
 			return
 		}
-		delete(b.inquiries, name) // who waits for it has it
+		delete(b.inquiries, name) // its callers hold it
 	}
 }
 
@@ -192,7 +192,7 @@ func (l *inquiry) fail(down []time.Time, nodes int, window time.Duration) {
 	}
 }
 
-// informants returns whom to ask: the node of commands without a key and two
+// informants returns the nodes to ask: the node of commands without a key and two
 // others, first those that are neither down nor suspect.
 func (c *Client) informants() []*node {
 	t := c.topology.Load()

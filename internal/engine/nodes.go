@@ -189,8 +189,8 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	return err
 }
 
-// learnFrom renews the node's connections where other calls would: the caller, who has
-// chosen the node, gets the error in any case.
+// learnFrom renews the node's connections if the error says that they are stale. The caller has
+// chosen the node and gets the error in any case.
 func (c *Client) learnFrom(err error, p *nodepool.Node, u use) {
 	var said resp3.SimpleError
 	if !errors.As(err, &said) {

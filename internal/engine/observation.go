@@ -41,8 +41,7 @@ func (c *Client) observe(ctx context.Context, r *Request) {
 	o.ctx = c.beginRequest(ctx, o.start)
 }
 
-// ended tells of the request, whose observation it is, and of what it has not told
-// of its groups.
+// ended tells of the request and of its groups that were not told of yet.
 func (o *observation) ended(r *Request) {
 	o.endGroups(r.flight)
 	o.client.endRequest(o.ctx, o.start, r.info(o.client.now()-o.sent))
@@ -184,8 +183,8 @@ func (o *observation) begin(r *Request, trips []*trip) {
 	o.began = 0 // those that are sent later begin later
 }
 
-// endGroups tells of the groups that were begun and not told of yet, all of which
-// are complete or abandoned.
+// endGroups tells of the groups that were begun and not told of yet. All of them are complete or
+// abandoned.
 func (o *observation) endGroups(f *flight) {
 	if o == nil || f == nil {
 		return

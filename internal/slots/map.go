@@ -75,7 +75,7 @@ func Single(addr string, replicas ...string) *Map {
 	return m
 }
 
-// claimOf returns who claims the slot.
+// claimOf returns the claim to the slot.
 func (m *Map) claimOf(slot int) (c Claim, ok bool) {
 	if i := m.owner[slot]; i != NoOwner {
 		return m.Claims[i], true

@@ -13,8 +13,8 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// Who reads from the connection. Only the holder of the role touches rbuf, the
-// framer and the read deadline.
+// A reader says which goroutine reads from the connection. Only the holder of this role touches
+// rbuf, the framer and the read deadline.
 type reader uint8
 
 const (
@@ -151,10 +151,9 @@ func (l *Lane) Enqueue(b *Batch, limit int) bool {
 	return ok
 }
 
-// Dispatch is Enqueue by somebody else than the one who waits for the batch
-// and may use it again as soon as it is complete. If flush is set, the
-// dispatcher must call [Lane.Flush]; it is not noted in the batch, which may be in
-// use for the next request before the dispatcher looks at it again.
+// Dispatch is Enqueue by another goroutine than the one that waits for the batch. If it returns
+// flush, the dispatcher must call [Lane.Flush]. The batch does not note that: its caller may use it
+// for the next request before the dispatcher looks at it again.
 func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 	return l.enqueue(b, limit, false)
 }

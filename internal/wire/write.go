@@ -144,8 +144,8 @@ func (l *Lane) near() bool {
 	return shortest > 0 && shortest < int64(nearTrip)
 }
 
-// mayWrite gives the reader, by whom so many batches have become complete, the role of
-// the writer if those that wait are to be written for that, and nobody else has it.
+// mayWrite gives the role of the writer to the reader, which has completed so many batches. It does
+// so if nobody has the role and what waits is to be written now.
 func (l *Lane) mayWrite(completed int) bool {
 	if completed == 0 {
 		return false
