@@ -27,6 +27,7 @@ type service struct {
 	took      prometheus.Histogram
 	replies   *prometheus.CounterVec
 	dials     *prometheus.CounterVec
+	answers   *prometheus.CounterVec
 	pools     map[string]*prometheus.GaugeVec
 
 	mu   sync.Mutex // guards what follows
@@ -43,6 +44,7 @@ func newService() *service {
 	s.decisions = counter("redislanes_limit_decisions_total", "limit", "outcome")
 	s.hits = counter("redislanes_limit_hits_total", "limit", "hits")
 	s.replies = counter("redislanes_error_replies_total", "node", "code")
+	s.answers = counter("ratelimit_requests_total", "method", "code")
 	s.dials = counter("redislanes_dials_total", "node", "result")
 	counter("some_other_total", "x").WithLabelValues("y").Inc()
 	s.took = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "redislanes_limit_duration_seconds", Buckets: []float64{0.001, 0.01, 0.1}})
@@ -96,6 +98,11 @@ func TestData(t *testing.T) {
 	s.pools["redislanes_pool_down"].WithLabelValues("10.0.0.2:6379", "primary").Set(1)
 	s.pools["redislanes_pool_suspect"].WithLabelValues("10.0.0.3:6379", "primary").Set(1)
 	s.now()
+	s.decisions.WithLabelValues("a", "not_asked").Add(0)
+	s.replies.WithLabelValues("10.0.0.1:6379", "BUSY").Add(0)
+	for _, code := range []string{"OK", "200", "429", "503", "Unavailable", "InvalidArgument"} {
+		s.answers.WithLabelValues("m", code).Add(2)
+	}
 	var got Snapshot
 	w := get(t, handler(s.registry, func() time.Time { return s.time }), "/live/data")
 	require.Equal(t, http.StatusOK, w.Code)
@@ -104,7 +111,7 @@ func TestData(t *testing.T) {
 	require.InDelta(t, 1_795_000_001, got.Time, 0.01)
 	require.InDelta(t, 100, got.Decisions["denied"], 1e-9)
 	require.Len(t, got.Decisions, 2, "limits are added up")
-	require.Equal(t, map[string]float64{"reply OOM": 3, "failed dials": 1}, got.Errors)
+	require.Equal(t, map[string]float64{"reply OOM": 3, "failed dials": 1, "answer 503": 2, "answer Unavailable": 2}, got.Errors)
 	require.InDelta(t, 20, got.Hits["unused"], 1e-9)
 	require.Equal(t, []Bucket{{0.001, 99}, {0.01, 100}, {0.1, 100}, {0, 100}}, got.Latency)
 	require.Len(t, got.Pools, 3)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -56,6 +57,8 @@ func snapshotOf(families []*dto.MetricFamily, now time.Time) Snapshot {
 			counts(s.Errors).addOnly(f, "result", "error", "failed dials")
 		case "redislanes_pool_exhausted_total":
 			counts(s.Errors).add(f, "", "pool exhausted")
+		case "ratelimit_requests_total":
+			counts(s.Errors).addFailures(f)
 		case "ratelimit_shed_total":
 			counts(s.Errors).add(f, "", "shed")
 		case "ratelimit_quota_lease_failures_total":
@@ -65,6 +68,9 @@ func snapshotOf(families []*dto.MetricFamily, now time.Time) Snapshot {
 				each(pools, f, set)
 			}
 		}
+	}
+	for _, c := range []map[string]float64{s.Decisions, s.Hits, s.Errors} {
+		maps.DeleteFunc(c, neverHappened)
 	}
 	s.Pools = slices.AppendSeq(s.Pools, maps.Values(pools))
 	slices.SortFunc(s.Pools, func(a, b *Pool) int {
@@ -100,6 +106,12 @@ func each(pools map[[2]string]*Pool, f *dto.MetricFamily, set func(*Pool, float6
 	}
 }
 
+// neverHappened tells what has no line on the page yet: most outcomes and errors of all that
+// there are.
+func neverHappened(name string, count float64) bool {
+	return count == 0 && name != "allowed" && name != "denied" && name != "counted"
+}
+
 // counts are sums of counters by the value of a label.
 type counts map[string]float64
 
@@ -114,6 +126,16 @@ func (c counts) addOnly(f *dto.MetricFamily, by, value, name string) {
 	for _, m := range f.GetMetric() {
 		if label(m, by) == value {
 			c[name] += m.GetCounter().GetValue()
+		}
+	}
+}
+
+// addFailures adds requests whose code is neither a decision nor the client's own mistake.
+func (c counts) addFailures(f *dto.MetricFamily) {
+	for _, m := range f.GetMetric() {
+		switch code := label(m, "code"); {
+		case code == "Unavailable", code == "Internal", code == "Unknown", strings.HasPrefix(code, "5"):
+			c["answer "+code] += m.GetCounter().GetValue()
 		}
 	}
 }
