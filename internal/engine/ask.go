@@ -28,9 +28,9 @@ type answer struct {
 	err  error // why there is no map
 }
 
-// question asks one server for its map of the slots, with the config epochs and
-// its ID if it tells them: CLUSTER NODES may be forbidden. sure says that the map in use has
-// the IDs of the nodes, which must not be forgotten because a reply got lost.
+// question asks one server for its map of the slots, with the config epochs and its ID if it
+// tells them: CLUSTER NODES may be forbidden. sure says that the map in use has the IDs of the
+// nodes. They must not be forgotten because one reply is lost.
 func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	a := answer{addr: addr}
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// sentinels returns whom to ask for the primary: those that another one has told
-// of, in random order, and the addresses that New was given.
+// sentinels returns the Sentinels to ask for the primary: first those that other Sentinels have
+// named, in random order, then the addresses that New was given.
 func (c *Client) sentinels(t *topology) []string {
 	var addrs []string
 	if t.Map != nil {

@@ -12,10 +12,9 @@ type choice struct {
 	err    error
 }
 
-// dispatch gives waiting batches to shared lanes that have room. The strategy, a
-// user's function, is asked about them without the lock, and before the pool has
-// the role of a lane's writer; when it has answered, somebody else may have served
-// some of them. A strategy that called Stats under it hung all callers.
+// dispatch gives waiting batches to shared lanes that have room. The strategy, a user's function,
+// is asked about them without the lock, and before the pool has the role of a lane's writer.
+// Meanwhile somebody else may serve some of them.
 func (a *sharedAccess) dispatch() {
 	var few [maxAsked]choice
 	a.mu.Lock()

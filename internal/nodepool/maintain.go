@@ -134,7 +134,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 	if changed {
 		p.growLocked()
 		p.access.changedLocked()
-		p.tasks.Go(p.access.dispatch) // a lane that is back may have room for those who wait
+		p.tasks.Go(p.access.dispatch) // a lane that is back may have room for waiters
 	}
 }
 

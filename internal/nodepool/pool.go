@@ -26,7 +26,7 @@ type Pool struct {
 
 	access access // who may use the connections
 
-	waiting   atomic.Int32  // length of queue, for those who have not got mu
+	waiting   atomic.Int32  // length of queue, for goroutines without mu
 	exhausted atomic.Uint64 // how many were refused for want of room
 
 	errorReplies wire.ErrorCount
@@ -71,10 +71,10 @@ type access interface {
 	// answered is told that a batch on the connection has its replies.
 	answered(m *member)
 
-	// offerLocked gives a connection that nobody uses to those who may use it.
+	// offerLocked makes a connection that nobody uses available.
 	offerLocked(m *member)
 
-	// withdrawLocked takes it from them, when it is about to leave or has left.
+	// withdrawLocked makes it unavailable, when it is about to leave or has left.
 	withdrawLocked(m *member)
 
 	// changedLocked is called when the server has become suspect or is not so any
@@ -127,9 +127,8 @@ type member struct {
 	restore *wire.Restore // that is in flight after its user returned it, or was not looked at
 }
 
-// inFlight returns how many batches are in flight on the connection, without a
-// PING and an AUTH of the pool's, for those who look: for a moment it may be too few. It
-// is called under pool.mu.
+// inFlight returns how many batches are in flight on the connection, without a PING and an AUTH
+// of the pool's. For a moment it may return too few. It is called under pool.mu.
 func (m *member) inFlight() int {
 	n := m.lane.InFlight()
 	if m.ping != nil && !m.ping.Complete() {

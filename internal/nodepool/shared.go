@@ -28,8 +28,8 @@ func newSharedAccess(p *Pool) *sharedAccess {
 func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
 	switch waiting := a.waiting.Load(); {
 	case int(waiting) >= a.MaxWaiters:
-		// Without mu: under overload this is the usual case, and those that are
-		// refused kept those that are served waiting for the lock.
+		// Without mu: under overload this is the usual case, and must not keep the batches that
+		// are served waiting for the lock.
 		b.Fail(a.addr, a.tooManyWait())
 		return false
 	case waiting == 0:

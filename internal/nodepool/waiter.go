@@ -113,7 +113,8 @@ func (p *Pool) usageLocked() (used, of int, what string) {
 	return used, p.Max * p.MaxInFlight, p.ofKind("in flight")
 }
 
-// waitErrorLocked says what somebody waited for in vain who is still queued.
+// waitErrorLocked returns the error of a waiter that leaves the queue because of err. It says what
+// the waiter waited for.
 func (p *Pool) waitErrorLocked(w *waiter, err error) error {
 	used, of, what := p.usageLocked()
 	return &cause.Wait{
@@ -135,8 +136,8 @@ func (p *Pool) removeLocked(e *list.Element) *waiter {
 	return w
 }
 
-// failWaitersLocked ends all who wait. It does so under mu, so that somebody who
-// leaves at the same moment finds a waiter either in the queue or ended.
+// failWaitersLocked ends all waiters. It does so under mu: a caller that leaves at the same moment
+// finds its waiter either in the queue or ended.
 func (p *Pool) failWaitersLocked(err error) {
 	for e := p.queue.Front(); e != nil; e = p.queue.Front() {
 		if w := p.removeLocked(e); w.batch != nil {
