@@ -50,7 +50,7 @@ modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*
 benches = $(BENCH)$(if $(findstring /,$(BENCH)),,|./$(BENCH)|././$(BENCH))
 
 .DEFAULT_GOAL := help
-.PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants drill envoy peers compare results pages demo tools
+.PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants drill envoy peers compare results leases pages demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -131,10 +131,15 @@ results: ## Measure what has no raw file in bench/raw yet, and write the pages' 
 	@scripts/ensure-deps.sh redis-server >&2
 	@scripts/results.sh
 
+leases: ## Measure what a key of package limit costs by its rate, with leases and without, for docs/leases.md (80 s)
+	@scripts/ensure-deps.sh redis-server >&2
+	@$(GO) run -C bench/peers ./leases -raw ../raw/leases.jsonl
+
 pages: ## Write the tables, figures and plots of the pages from the raw files
 	@$(GO) run -C bench/peers . -rewrite ..
 	@$(GO) run -C bench/compare . -rewrite ..
 	@$(GO) run ./bench/scale -rewrite bench
+	@$(GO) run -C bench/peers ./leases -rewrite ../../docs
 
 demo: ## Run examples/quickstart
 	@scripts/ensure-deps.sh redis-server

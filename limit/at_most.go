@@ -50,7 +50,7 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 
 func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (granted int64, d Decision) {
 	rule := &r.Limit.rule
-	a := ask{limit: r.Limit, cost: 1, look: true, window: windowAt(began, rule.Window)}
+	a := ask{limit: r.Limit, cost: 1, look: true, window: l.windowAt(began, rule.Window)}
 	a.place = place{r.Limit.heads(a.number()).now, r.Key}
 	d.Limit = rule.Limit
 	if rule.burst() == 0 {
@@ -82,7 +82,7 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 	}
 	a.judge(&d)
 	if d.Allowed = granted > 0; !d.Allowed && l.near != nil {
-		l.near.note(a.place, rule, 1, time.Now(), &d, l.cfg.Budget)
+		l.near.note(a.place, rule, 1, began, &d, l.cfg.Budget)
 	}
 	if a.draw == nil && !r.Look {
 		d.Remaining -= granted

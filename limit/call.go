@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -51,7 +52,7 @@ func (a *ask) number() int64 { return a.limit.number(a.window) }
 
 // begin prepares the hits. It reports whether there are any: not if the call is
 // decided already.
-func (c *call) begin(l *Limiter, requests []Request, now, began time.Time, leases bool) bool {
+func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, began time.Time, leases bool) bool {
 	c.asks, c.denied, c.careful, c.leases, c.at, c.began = c.asks[:0], false, false, leases, now, began
 	counts := false
 	for i, r := range requests {
@@ -66,7 +67,7 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time, lease
 			continue
 		}
 		rule := &r.Limit.rule
-		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: windowAt(now, rule.Window)}
+		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: l.windowAt(now, rule.Window)}
 		a.place = place{r.Limit.heads(a.number()).now, r.Key}
 		d.Limit = rule.Limit
 		if !a.charge && a.cost > rule.burst()-c.costBefore(&a) {
@@ -82,24 +83,24 @@ func (c *call) begin(l *Limiter, requests []Request, now, began time.Time, lease
 		c.asks = append(c.asks, a)
 	}
 	c.careful = c.careful && !counts
-	c.prepare(l, c.careful)
+	c.prepare(ctx, l, c.careful)
 	if c.careful && len(c.draws) == 0 { // leases have enough: there is nothing to look at
 		c.careful = false
-		c.prepare(l, false)
+		c.prepare(ctx, l, false)
 	}
 	return len(c.hits)+len(c.draws) > 0
 }
 
 // prepare makes the hits and draws, unless leases decide; for a call that is denied only those
 // of charges. With look, they count nothing.
-func (c *call) prepare(l *Limiter, look bool) {
+func (c *call) prepare(ctx context.Context, l *Limiter, look bool) {
 	c.hits, c.draws = c.hits[:0], c.draws[:0]
 	for i := range c.asks {
 		a := &c.asks[i]
 		a.look, a.asked, a.draw = look || a.only, false, nil
 		switch {
 		case c.denied && !a.charge || c.each[i].RetryAfter != 0:
-		case c.leases && !a.only && !a.charge && a.limit.rule.leased() && a.leased(l, &c.each[i], c.at):
+		case c.leases && !a.only && !a.charge && a.limit.rule.leased() && a.leased(ctx, l, c, &c.each[i]):
 		case a.limit.rule.Algorithm == TokenBucket:
 			c.addDraw(l, a)
 		case a.look:
@@ -247,7 +248,7 @@ func (c *call) remember(l *Limiter) {
 		case a.crowded:
 			most = 0
 		}
-		l.near.note(a.place, &a.limit.rule, a.retried(), time.Now(), d, most)
+		l.near.note(a.place, &a.limit.rule, a.retried(), c.began, d, most)
 	}
 }
 

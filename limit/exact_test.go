@@ -8,21 +8,25 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest"
 )
 
 // A demand is how often eight processes hit a limit.
 type demand struct {
-	name   string
-	factor float64 // of the limit
-	spread bool    // evenly; else one has all
-	limit  *Limit
+	name    string
+	factor  float64 // of the limit
+	spread  bool    // evenly; else one has all
+	patient bool    // after a denial, nobody calls before RetryAfter
+	limit   *Limit
+	end     int64 // the window in which it ends, at its beginning
 
 	mu              sync.Mutex
 	issued, allowed map[int64]int64 // by tenth of a window
@@ -30,15 +34,48 @@ type demand struct {
 	slowest         time.Duration // call
 }
 
-// exactRate is what is allowed in a second.
-const exactRate = 5000
-
-// leastUse is which part of a limit is used, at least.
-var leastUse = 0.99
+var (
+	exactRate int64 = 5000 // what is allowed in a second
+	leastUse        = 0.99 // which part of a limit is used, at least
+)
 
 func init() {
-	if raceDetector { // which stalls processes, beside other tests
-		leastUse = 0.95
+	if raceDetector { // which is slow, and stalls processes beside other tests
+		exactRate, leastUse = 2000, 0.95
+	}
+}
+
+// TestExactWindows: the same in a simulated world, with long windows, and with callers that wait as
+// long as they are told: what they could have had meanwhile counts as missed.
+func TestExactWindows(t *testing.T) {
+	rules := []Rule{
+		{Window: time.Second, Limit: 800},
+		{Window: 10 * time.Second, Limit: 1200, Algorithm: SlidingWindow},
+		{Window: 10 * time.Second, Limit: 600, Algorithm: TokenBucket},
+		{Window: time.Minute, Limit: 3000},
+	}
+	if !raceDetector { // which is slow
+		rules = append(rules,
+			Rule{Window: time.Second, Limit: 800, Algorithm: SlidingWindow},
+			Rule{Window: time.Second, Limit: 800, Algorithm: TokenBucket},
+			Rule{Window: 10 * time.Second, Limit: 6000},
+			Rule{Window: time.Minute, Limit: 6000, Algorithm: SlidingWindow},
+		)
+	}
+	for _, rule := range rules {
+		t.Run(fmt.Sprint(rule.Window, rule.Algorithm), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				time.Sleep(windowAt(time.Now(), rule.Window).left() - rule.Window/10)
+				rule.FailClosed = true
+				for _, d := range runDemands(t, rule, max(1, int(3*time.Second/rule.Window)), true, func(ctx context.Context) (*cluster.Client, error) {
+					return cluster.Config{Dialer: lanes.Dialer{NetDial: w.net.Dialer("client")}, RefreshEvery: -1}.New(ctx, []string{w.model.Nodes()[0].Addr()})
+				}) {
+					d.check(t, true)
+				}
+			})
+		})
 	}
 }
 
@@ -60,7 +97,7 @@ func testExact(t *testing.T, cut bool) {
 				t.Run(algorithm.String(), func(t *testing.T) {
 					t.Parallel() // which shortens the test: it waits most of the time
 					rule := Rule{Algorithm: algorithm, Window: length, Limit: exactRate * int64(length) / int64(time.Second), FailClosed: true}
-					for _, d := range runDemands(t, rule, windows, func(ctx context.Context) (*cluster.Client, error) {
+					for _, d := range runDemands(t, rule, windows, false, func(ctx context.Context) (*cluster.Client, error) {
 						return eighth(ctx, t, real.Addrs(), cut)
 					}) {
 						d.check(t, !cut)
@@ -98,15 +135,16 @@ func eighth(ctx context.Context, t *testing.T, addrs []string, cut bool) (*clust
 }
 
 // runDemands has eight processes hit limits of the rule, for so many whole windows.
-func runDemands(t *testing.T, rule Rule, windows int, connect func(context.Context) (*cluster.Client, error)) []*demand {
-	demands := []*demand{{name: "one", factor: 3}, {name: "equal", factor: 3, spread: true}, {name: "same", factor: 1, spread: true}}
-	for _, d := range demands {
-		d.issued, d.allowed = make(map[int64]int64), make(map[int64]int64)
-	}
+func runDemands(t *testing.T, rule Rule, windows int, patient bool, connect func(context.Context) (*cluster.Client, error)) []*demand {
 	var processes sync.WaitGroup
 	defer processes.Wait()
 	began := time.Now()
 	end := began.Add(windowAt(began, rule.Window).left() + time.Duration(windows)*rule.Window)
+	demands := []*demand{{name: "one-3", factor: 3}, {name: "one-1", factor: 1}, {name: "all-3", factor: 3, spread: true}, {name: "all-1", factor: 1, spread: true}}
+	for _, d := range demands {
+		d.patient, d.end = patient, windowAt(end, rule.Window).number
+		d.issued, d.allowed = make(map[int64]int64), make(map[int64]int64)
+	}
 	for i := range 8 {
 		client, err := connect(t.Context())
 		require.NoError(t, err)
@@ -116,7 +154,7 @@ func runDemands(t *testing.T, rule Rule, windows int, connect func(context.Conte
 		for _, d := range demands {
 			rule.Name = fmt.Sprintf("%s-%d-%v", d.name, rule.Algorithm, rule.Window)
 			limit := l.must(t, rule)
-			if rate := d.rate(i); rate > 0 {
+			if rate := d.rate(i, float64(rule.Limit)/rule.Window.Seconds()); rate > 0 {
 				callers.Go(func() { d.run(l, limit, rate, end) })
 			}
 		}
@@ -129,12 +167,13 @@ func runDemands(t *testing.T, rule Rule, windows int, connect func(context.Conte
 	return demands
 }
 
-func (d *demand) rate(process int) float64 {
+// rate returns how often the process hits a limit of so many hits in a second.
+func (d *demand) rate(process int, limit float64) float64 {
 	switch {
 	case d.spread:
-		return d.factor * exactRate / 8
+		return d.factor * limit / 8
 	case process == 0:
-		return d.factor * exactRate
+		return d.factor * limit
 	}
 	return 0
 }
@@ -143,8 +182,13 @@ func (d *demand) rate(process int) float64 {
 func (d *demand) run(l *Limiter, limit *Limit, rate float64, end time.Time) {
 	issued, allowed, leased, slowest := make(map[int64]int64), make(map[int64]int64), int64(0), time.Duration(0)
 	next := time.Now()
+	retry := next
 	for next.Before(end) && time.Now().Before(end) {
 		next = next.Add(time.Duration(rand.ExpFloat64() / rate * float64(time.Second)))
+		if next.Before(retry) {
+			issued[windowAt(next, limit.rule.Window/10).number]++
+			continue
+		}
 		time.Sleep(time.Until(next))
 		now := time.Now()
 		r := l.allowAt(context.Background(), now, now, []Request{{Limit: limit, Key: "k"}})
@@ -153,6 +197,8 @@ func (d *demand) run(l *Limiter, limit *Limit, rate float64, end time.Time) {
 		issued[tenth]++
 		if r.Allowed {
 			allowed[tenth]++
+		} else if d.patient {
+			retry = now.Add(r.RetryAfter)
 		}
 		if r.Leased {
 			leased++
@@ -202,7 +248,7 @@ func (d *demand) check(t *testing.T, used bool) {
 	}
 }
 
-// checkWindows looks at the windows that lie between the first one and the last one. What is possible
+// checkWindows looks at the windows after the first one. What is possible
 // in a sliding window is what its share of the window before leaves at the beginning of each
 // tenth.
 func (d *demand) checkWindows(t *testing.T, used bool) {
@@ -225,7 +271,7 @@ func (d *demand) checkWindows(t *testing.T, used bool) {
 			could = max(could, min(could+d.issued[at], most-before*(10-tenth)/10))
 			require.LessOrEqual(t, allowed, most-before*(9-tenth)/10, "%s: window %d, tenth %d", d.name, number, tenth)
 		}
-		if number > first && number < last {
+		if number > first && number < d.end {
 			got, possible = got+allowed, possible+could
 		}
 	}

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"context"
 	"hash/maphash"
 	"math/rand/v2"
 	"runtime"
@@ -43,13 +44,15 @@ type keyLease struct {
 	line   *lease.Line // of a token bucket
 	number int64       // of the window
 	over   bool        // it is in no shard any more
+
+	refilled chan struct{} // closed when the refill that is under way has ended
 }
 
 const (
 	leaseShards = 64
 	mostLeases  = 10_000
 	rateSlots   = 1 << 15
-	leaseAt     = 8 // calls in a tick
+	leaseAt     = 32 // calls in a slow tick
 )
 
 func newLeases() *leases {
@@ -69,7 +72,7 @@ func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 		if rand.Uint32()%4 != 0 {
 			return nil
 		}
-		enough = leaseAt * 3 / 4 // cold keys that share a counter rarely have so many
+		enough = leaseAt * 3 / 8 // 48 calls: cold keys that share a counter rarely have so many
 	}
 	hash := maphash.String(s.seed, key) ^ limit.salt
 	if s.rates.Hit(hash, now.Sub(s.epoch)) < enough || len(key) > longKey {
@@ -111,9 +114,9 @@ func (s *leaseShard) get(k leaseKey) *keyLease {
 
 // leased reports whether the lease of the key has decided. If the call looks first, the lease
 // has only to have enough.
-func (a *ask) leased(l *Limiter, d *Decision, now time.Time) bool {
+func (a *ask) leased(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	if !a.look {
-		return a.take(l, d, now)
+		return a.take(ctx, l, c, d)
 	}
 	k := l.leases.find(a.limit, a.place.key)
 	return k != nil && k.leftIn(a.number()) >= a.cost
@@ -121,31 +124,34 @@ func (a *ask) leased(l *Limiter, d *Decision, now time.Time) bool {
 
 // take has the lease decide about the ask. It reports whether the lease had enough hits. If
 // not, the call asks Redis.
-func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
-	k := l.leases.of(a.limit, a.place.key, now)
+func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
+	k := l.leases.of(a.limit, a.place.key, c.at)
 	if k == nil {
 		return false
 	}
 	l.tend()
 	a.lease = k
 	k.mu.Lock()
-	at := now.Sub(l.leases.epoch)
+	at := c.at.Sub(l.leases.epoch)
 	unused := k.roll(a.number(), at)
 	ask, lasts, waits, ends := int64(0), time.Duration(0), false, k.limit.ends(a.window)
 	if k.number == a.number() && !k.over {
 		a.fills = k.Fills()
 		d.Leased, ask = k.Take(a.cost, at, ends)
 		waits, lasts = k.Asking(), k.Lasts(ask)
+		if ask > 0 {
+			k.refilled = make(chan struct{})
+		}
 	}
-	if d.Leased {
-		a.tokens = k.line.Take(a.cost)
-		d.from = a.tokens.From
-		d.Remaining = min(k.Free(), a.limit.rule.burst()) // what is known may be old
-	}
+	refilled := k.refilled
+	a.taken(d)
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
 	if ask > 0 {
 		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts})
+	}
+	if waits && !d.Leased && k.line != nil {
+		a.waits(ctx, l, c, d, refilled)
 	}
 	if !d.Leased {
 		return false
@@ -158,6 +164,39 @@ func (a *ask) take(l *Limiter, d *Decision, now time.Time) bool {
 		d.ResetAfter = time.Duration(float64(a.limit.rule.burst()-d.Remaining) * a.limit.rule.perToken())
 	}
 	return true
+}
+
+// taken notes what the lease has given, under its lock.
+func (a *ask) taken(d *Decision) {
+	if !d.Leased {
+		return
+	}
+	a.tokens = a.lease.line.Take(a.cost)
+	d.from = a.tokens.From
+	d.Remaining = min(a.lease.Free(), a.limit.rule.burst()) // what is known may be old
+}
+
+// waits waits for a refill of tokens that is under way, and tries again. Asking Redis takes as long,
+// and the scripts of many callers would travel one by one, in front of the next refill.
+func (a *ask) waits(ctx context.Context, l *Limiter, c *call, d *Decision, refilled <-chan struct{}) {
+	patience := time.NewTimer(l.cfg.Budget/2 - time.Since(c.began)) // the rest is for asking
+	defer patience.Stop()
+	select {
+	case <-refilled:
+	case <-patience.C:
+		return
+	case <-ctx.Done():
+		return
+	}
+	k := a.lease
+	k.mu.Lock()
+	gone := k.roll(a.number(), time.Since(l.leases.epoch))
+	if !k.over {
+		d.Leased = k.Again(a.cost)
+	}
+	a.taken(d)
+	k.mu.Unlock()
+	l.tellSome(k.limit, HitsUnused, gone)
 }
 
 // roll begins a later window. It returns how many hits nobody has used in the one before, or
@@ -264,7 +303,7 @@ func (s *leases) idle(l *Limiter, now time.Time) {
 		shard := &s.shards[i]
 		shard.mu.Lock()
 		for name, k := range shard.keys {
-			w := windowAt(now, k.limit.rule.Window)
+			w := l.windowAt(now, k.limit.rule.Window)
 			k.mu.Lock()
 			if lost := k.roll(k.limit.number(w), at); lost > 0 {
 				unused = append(unused, owed{of: k.limit, cost: lost})

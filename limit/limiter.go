@@ -42,6 +42,18 @@ type Config struct {
 	// most 100,000 keys have one at a time.
 	Instances int
 
+	// ServerTime makes windows follow the clocks of the servers. By default they follow the
+	// clock of the process, and processes whose clocks differ count near the edge of a window
+	// in different ones. All processes that share a limit must set it alike.
+	//
+	// New asks all primaries for their TIME, for Budget at most, and a goroutine asks them
+	// again every 10 s. No call does. The clock in the middle counts. The error is at most half
+	// of the shortest of three round trips, what the process's clock drifts in 10 s, and what
+	// the servers' clocks differ. Until a server has answered, the process's clock counts. A
+	// machine that resumes is late until the next answer. Token buckets and concurrency limits
+	// always follow the server that has the key.
+	ServerTime bool
+
 	// Observer, if not nil, is told of decisions.
 	Observer Observer
 }
@@ -67,6 +79,7 @@ type Limiter struct {
 	shown    sync.Pool // of *[]Request, for the observer
 	budgets  deadline.Contexts
 	clock    func() string // of token buckets, in tests; nil: the server's
+	servers  *serverTime   // nil: the process's
 
 	inside  gate.Gate // calls, and hits that are being given back
 	backlog backlog
@@ -104,13 +117,15 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	l.backlog = backlog{tell: l.tell, closed: make(chan struct{})}
 	l.backlog.give = func(hits []pipeline.Hit, draws []*draw) { l.giveBack(context.Background(), hits, draws) }
 	l.keeper = newKeeper(l)
+	if c.ServerTime {
+		l.startServerTime(client, time.Now)
+	}
 	l.calls.New = func() any { return new(call) }
 	l.scripted.New = func() any { return pipeline.New(client) }
 	l.shown.New = func() any { return new([]Request) }
 	return l, nil
 }
 
-// Close waits for the calls that are running, and for a budget at most until the hits of
 // Close waits for the calls that are running, and for a budget at most until the hits of
 // denied ones, and those that leases have reserved, are given back. Then it releases the holds
 // that are left, for a budget at most. Later calls are decided without Redis, with
@@ -126,6 +141,9 @@ func (l *Limiter) Close() error {
 	l.inside.Close()
 	l.backlog.ended.Wait()
 	l.end()
+	if l.servers != nil {
+		l.servers.ended.Wait()
+	}
 	l.keeper.close()
 	return l.counters.Close()
 }
@@ -266,7 +284,7 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 	switch {
 	case ctx == nil:
 		c.refuse(errNilContext)
-	case !c.begin(l, requests, now, began, entered): // it is decided already
+	case !c.begin(ctx, l, requests, now, began, entered): // it is decided already
 	case !entered:
 		c.fail(errClosed)
 	default:
@@ -323,7 +341,7 @@ func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
 		c.decide(l)
 		return true
 	}
-	c.prepare(l, false)
+	c.prepare(ctx, l, false)
 	return false
 }
 

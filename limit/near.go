@@ -76,7 +76,8 @@ func (n *near) denies(at place, r *Rule, cost int64, now time.Time, d *Decision)
 	return true
 }
 
-// note remembers a denied hit.
+// note remembers a hit that was denied, of a call that began at now: its times count from when Redis
+// decided, which was later, so the key is not remembered for too long.
 func (n *near) note(at place, r *Rule, cost int64, now time.Time, d *Decision, most time.Duration) {
 	if d.RetryAfter == Never {
 		return

@@ -24,7 +24,7 @@ type Hits uint8
 const (
 	HitsCounted  Hits = iota // counted, as far as is known
 	HitsReturned             // given back, since their call was denied, they were fewer than reserved, or nobody used what a lease had
-	HitsLost                 // could not be given back or, of a settlement, counted; or nobody knows whether they were
+	HitsLost                 // could not be given back or, of a settlement, counted; or nobody knows whether they were; or a lease has asked for them, and nobody knows how many it was granted
 	HitsLeased               // reserved by a lease: a part of those that were counted
 	HitsUnused               // reserved by a lease, and not used before their window ended, or before the tokens had flowed in again
 

@@ -37,6 +37,7 @@ type refill struct {
 	window  window
 	n       int64
 	lasts   time.Duration // for which they are enough
+	sent    bool
 	granted int64
 	free    int64 // hits that Redis could still grant
 	tokens  lease.Stretch
@@ -72,6 +73,7 @@ func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
 		room -= w.share(before.total)
 	}
 	ttl := w.ttl(k.limit.windows(), l.cfg.Budget)
+	r.sent = true
 	numbers, err := l.eval(ctx, refillScript, heads.now+k.key, 2,
 		strconv.FormatInt(r.n, 10), strconv.FormatInt(room, 10), strconv.Itoa(lease.Share), strconv.FormatInt(int64(ttl/time.Second)+1, 10))
 	if err == nil {
@@ -87,6 +89,7 @@ func (l *Limiter) refillTokens(ctx context.Context, r *refill) error {
 	d := newDraw("", rule, r.n, l.now(), 0)
 	d.args[4] = "lease"
 	args := append(d.args[:], strconv.Itoa(lease.Share), strconv.FormatInt(max(1000, r.lasts.Microseconds()), 10))
+	r.sent = true
 	numbers, err := l.eval(ctx, bucketScript, r.lease.limit.heads(0).now+r.lease.key, 5, args...)
 	if err == nil {
 		r.granted, r.free = numbers[0], numbers[1]
@@ -127,9 +130,18 @@ func (l *Limiter) filled(r *refill) {
 			k.Lose(unused)
 		}
 	}
+	if k.refilled != nil {
+		close(k.refilled)
+		k.refilled = nil
+	}
 	k.mu.Unlock()
-	l.tellSome(k.limit, HitsCounted, r.granted)
-	l.tellSome(k.limit, HitsLeased, r.granted)
+	counted, lost := r.granted, int64(0)
+	if r.err != nil && r.sent && !didNotRun(r.err) {
+		counted, lost = r.n, r.n // at most
+	}
+	l.tellSome(k.limit, HitsCounted, counted)
+	l.tellSome(k.limit, HitsLeased, counted)
+	l.tellSome(k.limit, HitsLost, lost)
 	l.tellSome(k.limit, HitsUnused, unused)
 	if late > 0 {
 		l.backlog.offer([]owed{k.owed(l, r)})

@@ -10,15 +10,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/sim/simnet"
 )
 
 // TestTokensOfLeases: three processes that hit a bucket, each often enough for a lease, never
 // get more than it allows at any time, also if they leave a full one alone for a moment, and then
 // hit it much more often. They get all of it if they ask for more.
 func TestTokensOfLeases(t *testing.T) {
-	const rate, burst = 5000, 2000 // a second
+	const rate, burst = 2000, 800 // a second
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				factor := []float64{0.3, 0.6, 3, 0.3, 0.5, 0.8}[seed]
@@ -166,4 +169,35 @@ func TestRefill(t *testing.T) {
 		require.Zero(t, r.granted)
 		require.EqualValues(t, 10, r.free)
 	})
+}
+
+// TestRefillWithoutReply: what a lease has asked for is counted as leased and lost if nobody knows
+// how many hits it was granted, and not if it was not asked for.
+func TestRefillWithoutReply(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, seen := newWorld(t), new(ledger)
+				l := w.limiter(t, Config{Observer: seen, Budget: 20 * time.Millisecond})
+				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, Algorithm: algorithm})
+				atWindow(time.Hour)
+				warm(t, l, Request{Limit: limit, Key: "k"})
+				before := seen.sums()
+				require.Zero(t, before[HitsLost])
+				lift := w.net.Impose("", "", simnet.Conditions{Latency: time.Minute})
+				for l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Leased { // until it asks for more
+				}
+				time.Sleep(20 * time.Millisecond)
+				lift()
+				after := seen.sums()
+				if algorithm == SlidingWindow { // it has asked for the window before
+					require.Zero(t, after[HitsLost])
+					return
+				}
+				require.Positive(t, after[HitsLost])
+				require.Equal(t, after[HitsLost], after[HitsLeased]-before[HitsLeased])
+				require.Equal(t, after[HitsLost], after[HitsCounted]-before[HitsCounted])
+			})
+		})
+	}
 }

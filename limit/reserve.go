@@ -60,13 +60,13 @@ func (l *Limiter) reserveAt(ctx context.Context, now, began time.Time, requests 
 	}
 	r := &Reservation{limiter: l, parts: make([]part, len(requests))}
 	for i := range requests {
-		r.parts[i] = partOf(&requests[i], &result.Each[i], now)
+		r.parts[i] = l.partOf(&requests[i], &result.Each[i], now)
 	}
 	return r, result
 }
 
-func partOf(r *Request, d *Decision, now time.Time) part {
-	p := part{limit: r.Limit, key: r.Key, window: windowAt(now, r.Limit.rule.Window), from: d.from, until: now.Add(d.ResetAfter)}
+func (l *Limiter) partOf(r *Request, d *Decision, now time.Time) part {
+	p := part{limit: r.Limit, key: r.Key, window: l.windowAt(now, r.Limit.rule.Window), from: d.from, until: now.Add(d.ResetAfter)}
 	switch {
 	case r.Look, !d.Allowed && !r.charges(): // of a limit in the shadow: given back
 		p.idle = true
@@ -155,7 +155,7 @@ func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
 			return errBadCost
 		}
 		rule := &r.Limit.rule
-		parts[i] = part{limit: r.Limit, key: r.Key, counted: min(r.cost(), mostLimit), window: windowAt(now, rule.Window), from: lastTokens, until: now.Add(rule.full())}
+		parts[i] = part{limit: r.Limit, key: r.Key, counted: min(r.cost(), mostLimit), window: l.windowAt(now, rule.Window), from: lastTokens, until: now.Add(rule.full())}
 	}
 	return l.settleAt(ctx, now, parts, make([]int64, len(parts)))
 }

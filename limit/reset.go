@@ -31,7 +31,7 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 		return errClosed
 	}
 	defer l.inside.Leave()
-	places := of.places(key)
+	places := of.places(l.windowAt(time.Now(), of.rule.Window).number, key)
 	l.backlog.forget(places)
 	l.leases.forget(of.head, key)
 	p := l.pipe()
@@ -50,13 +50,12 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	return nil
 }
 
-// places returns the keys in Redis: those of this window and its neighbours, since clocks
+// places returns the keys in Redis: those of the window and its neighbours, since clocks
 // differ, or the one of a bucket.
-func (l *Limit) places(key string) []place {
+func (l *Limit) places(n int64, key string) []place {
 	if l.rule.Algorithm == TokenBucket {
 		return []place{{l.headOf(0), key}}
 	}
-	n := windowAt(time.Now(), l.rule.Window).number
 	return []place{{l.headOf(n - 1), key}, {l.headOf(n), key}, {l.headOf(n + 1), key}}
 }
 

@@ -81,7 +81,7 @@ type Rule struct {
 	CountDenied bool
 
 	// NoLease makes each hit ask Redis. By default a limiter that sees many hits on a key
-	// reserves those of about the next 20 ms, and decides about them without Redis. The
+	// reserves those of about the next 20 ms, or of up to 320 ms if they are few, and decides about them without Redis. The
 	// limit is exact all the same. A process that crashes loses what it has reserved until
 	// the window ends: at most about a sixteenth of the hits that remained. Rules with
 	// CountDenied or Shadow have no leases.

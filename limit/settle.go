@@ -51,7 +51,7 @@ func (l *Limiter) adjustment(p *part, actual int64, now time.Time) (owed, bool) 
 	if p.idle || diff == 0 || diff < 0 && p.unsure {
 		return owed{}, false
 	}
-	at, windows := windowAt(now, p.limit.rule.Window), int64(p.limit.windows())
+	at, windows := l.windowAt(now, p.limit.rule.Window), int64(p.limit.windows())
 	o := owed{of: p.limit, cost: max(diff, -diff), more: diff > 0, near: place{p.limit.headOf(at.number), p.key}}
 	if p.limit.rule.Algorithm == TokenBucket {
 		o.near.head = p.limit.headOf(0)

@@ -26,7 +26,7 @@ var everything = []string{
 	"-addrs", "a:1, b:2", "-username", "u", "-database", "1", "-protocol", "3", "-client-name", "n", "-no-set-info", "-dial-timeout", "1s", "-write-timeout", "2s", "-keep-alive", "3s",
 	"-sentinel-primary", "mymaster", "-standalone", "-no-identity", "-lazy", "-refresh-every", "1s", "-trace-one-in", "5", "-max-redirects", "3", "-retry-window", "2s", "-slow", "GET", "-fast", "EVAL, EVALSHA", "-addr-map", "a:1=c:3;b:2=d:4",
 	"-max-waiters", "7", "-fail-fast", "-stall-timeout", "1s", "-pause-timeout", "2s", "-ping-every", "3s", "-max-age", "1h", "-min-backoff", "4ms", "-max-backoff", "5s",
-	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9",
+	"-prefix", "p:", "-budget", "7ms", "-near-cache", "8", "-instances", "9", "-server-time",
 }
 
 // leftOut are the fields without a setting, and why.

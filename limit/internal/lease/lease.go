@@ -10,18 +10,26 @@ type Lease struct {
 	asking bool  // a refill is under way
 	early  bool  // the refill was asked for while there were hits left
 	dry    bool  // they did not last until it came
-	pause  int64 // no refill before this tick
 	fills  int64 // how many refills there were
 	taught bool  // a reply has come since the refill was asked for
 
-	tick int64 // of the last hit
-	hits int64 // in it
-	size int64 // how many hits a tick needs
+	level int           // a tick lasts for Tick << level
+	tick  int64         // of the last hit
+	hits  int64         // in it
+	size  int64         // how many hits a tick needs
+	pause time.Duration // no refill before this moment
 }
 
 const (
-	// Tick is how long hits are added up. A lease lasts for about a tick.
+	// Tick is how long hits are added up, at least. A lease lasts for about a tick.
 	Tick = 20 * time.Millisecond
+
+	// SlowTick is how long they are added up at most. A refill costs about as much as some hits
+	// that ask Redis, so a key that is hit rarely has longer ticks.
+	SlowTick = Tick << slowest
+	slowest  = 4
+	few      = 32  // hits in a tick: the next one is longer
+	enough   = 128 // hits in a tick: it is made shorter
 
 	// Share is which part of what remains a refill may take, at most: the last hits of a
 	// window are handed out one by one.
@@ -33,50 +41,71 @@ const (
 	// Smallest is the smallest limit that has leases.
 	Smallest = Share * least
 
-	keep   = 2  // ticks that a lease keeps hits that nobody uses
-	forget = 50 // ticks after which a lease that nobody uses is over
-	rest   = 5  // ticks without a refill after one that failed
+	keep   = 2           // ticks that a lease keeps hits that nobody uses
+	forget = time.Second // after which a lease that nobody uses is over
+	rest   = 5 * Tick    // without a refill after one that failed
 )
 
 // Take takes a hit from the lease if that has enough; else it takes nothing. ask, if not 0, is
 // how many hits the caller must now ask for: then it must call [Lease.Filled] or
 // [Lease.Failed]. ends is when the window does, from now.
 func (l *Lease) Take(cost int64, at, ends time.Duration) (ok bool, ask int64) {
-	l.note(cost, int64(at/Tick))
+	l.note(cost, at)
 	if ok = cost <= l.left; ok {
 		l.left -= cost
 	} else if l.asking && l.early {
 		l.dry = true
 	}
-	if want := l.want(ends); !l.asking && l.left < (want+3)/4 && l.tick >= l.pause {
+	if want := l.want(ends); !l.asking && l.left < (want+3)/4 && at >= l.pause {
 		l.asking, l.early, l.taught = true, l.left > 0, false
 		return ok, want - l.left
 	}
 	return ok, 0
 }
 
+// Again is Take for a hit that has waited for a refill, after Take had too few hits for it.
+func (l *Lease) Again(cost int64) (ok bool) {
+	if ok = cost <= l.left; ok {
+		l.left -= cost
+	}
+	return ok
+}
+
+// length returns how long a tick is.
+func (l *Lease) length() time.Duration { return Tick << l.level }
+
 // note adds a hit to those of the tick. The size follows the busiest tick, and is halved by
-// each one that needs less than half of it.
-func (l *Lease) note(cost, tick int64) {
+// each one that needs less than half of it. The length of ticks follows the size.
+func (l *Lease) note(cost int64, at time.Duration) {
+	tick := int64(at / l.length())
+	later := l.tick < tick
 	for ; l.tick < tick && l.size > 0; l.tick++ {
 		if l.hits < l.size/2 {
 			l.size /= 2
 		}
 		l.hits = 0
 	}
-	if l.tick < tick {
+	if later {
 		l.tick, l.hits = tick, 0
+	}
+	if later && l.size < few && l.level < slowest {
+		l.level, l.size = l.level+1, 2*l.size
+		l.tick = int64(at / l.length())
+	}
+	if l.hits >= enough && l.level > 0 {
+		l.level, l.size, l.hits = l.level-1, l.size/2, 0
+		l.tick = int64(at / l.length())
 	}
 	l.hits = min(l.hits+cost, most)
 	l.size = max(l.size, l.hits)
 }
 
-// want returns how many hits the lease should have: those of a tick, or of what is left of the
-// window, and a small share of what remains.
+// want returns how many hits the lease should have: those of a tick, and a small share of what
+// remains, in hits and, but for a Tick, in the time until the window ends.
 func (l *Lease) want(ends time.Duration) int64 {
 	n := min(l.size, (l.free+l.left)/Share)
-	if ends < Tick {
-		n = n * int64(max(0, ends)) / int64(Tick)
+	if lasts := max(0, ends/8, min(Tick, ends)); lasts < l.length() {
+		n = int64(float64(n) * float64(lasts) / float64(l.length()))
 	}
 	if n < least {
 		return 0
@@ -86,7 +115,7 @@ func (l *Lease) want(ends time.Duration) int64 {
 
 // Lasts returns how long so many hits last.
 func (l *Lease) Lasts(n int64) time.Duration {
-	return time.Duration(float64(Tick) * float64(n) / float64(max(1, l.size)))
+	return time.Duration(float64(l.length()) * float64(n) / float64(max(1, l.size)))
 }
 
 // Filled adds the hits of a refill, and notes how many Redis could still grant.
@@ -102,7 +131,10 @@ func (l *Lease) Filled(got, free int64) {
 }
 
 // Failed ends a refill that failed. The next one is asked for after a while.
-func (l *Lease) Failed() { l.asking, l.dry, l.pause = false, false, l.tick+rest }
+func (l *Lease) Failed() {
+	l.asking, l.dry = false, false
+	l.pause = time.Duration(l.tick)*l.length() + max(rest, l.length())
+}
 
 // Fills returns how many refills there were.
 func (l *Lease) Fills() int64 { return l.fills }
@@ -146,7 +178,7 @@ func (l *Lease) Left() int64 { return l.left }
 // used in this one.
 func (l *Lease) Next(limit int64) (unused int64) {
 	unused = l.left
-	*l = Lease{free: limit, pause: l.pause, fills: l.fills, tick: l.tick, hits: l.hits, size: l.size}
+	*l = Lease{free: limit, level: l.level, pause: l.pause, fills: l.fills, tick: l.tick, hits: l.hits, size: l.size}
 	return unused
 }
 
@@ -154,7 +186,7 @@ func (l *Lease) Next(limit int64) (unused int64) {
 // if nobody has used one for a while, else those that are far more than a tick needs. over
 // says that the lease has not been used for long.
 func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
-	ago := int64(at/Tick) - l.tick
+	ago := int64(at/l.length()) - l.tick
 	if ago > keep {
 		surplus = l.left
 	} else {
@@ -162,5 +194,5 @@ func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
 	}
 	l.left -= surplus
 	l.free += surplus
-	return surplus, ago > forget
+	return surplus, time.Duration(ago)*l.length() > forget
 }

@@ -14,15 +14,15 @@ func TestRates(t *testing.T) {
 	require.EqualValues(t, 1, r.Hit(1, 0))
 	require.EqualValues(t, 2, r.Hit(1, 0))
 	require.EqualValues(t, 1, r.Hit(2, 0))
-	require.EqualValues(t, 3, r.Hit(1+1<<8, Tick-1), "it shares the counter")
-	require.EqualValues(t, 3, r.Hit(1, Tick), "there were more in the tick before")
-	require.EqualValues(t, 1, r.Hit(1, 3*Tick), "they are long ago")
+	require.EqualValues(t, 3, r.Hit(1+1<<8, SlowTick-1), "it shares the counter")
+	require.EqualValues(t, 3, r.Hit(1, SlowTick), "there were more in the tick before")
+	require.EqualValues(t, 1, r.Hit(1, 3*SlowTick), "they are long ago")
 	for range 100_000 {
 		r.Hit(3, 0)
 	}
 	require.EqualValues(t, 65_535, r.Hit(3, 0))
-	require.EqualValues(t, 65_535, r.Hit(3, Tick))
-	require.EqualValues(t, 1, r.Hit(4, Tick))
+	require.EqualValues(t, 65_535, r.Hit(3, SlowTick))
+	require.EqualValues(t, 1, r.Hit(4, SlowTick))
 }
 
 // server counts the hits of a window, as the script of a refill does.
@@ -211,7 +211,7 @@ func TestIdle(t *testing.T) {
 	surplus, over = l.Idle((keep + 1) * Tick)
 	require.EqualValues(t, 200, surplus)
 	require.False(t, over)
-	surplus, over = l.Idle((forget + 1) * Tick)
+	surplus, over = l.Idle(forget + Tick)
 	require.Zero(t, surplus)
 	require.True(t, over)
 }
@@ -263,5 +263,37 @@ func TestWhatIsFree(t *testing.T) {
 				require.EqualValues(t, 500, l.Free())
 			}
 		})
+	}
+}
+
+// TestTicksFollowTheRate: a key that is hit rarely has a lease that lasts longer. One that is hit more
+// often has one for a tick only.
+func TestTicksFollowTheRate(t *testing.T) {
+	var l Lease
+	l.Next(1_000_000)
+	at := time.Second
+	hit := func(rate float64, during time.Duration) (perHit float64) {
+		refills, hits := 0, 0
+		for end := at + during; at < end; at += time.Duration(float64(time.Second) / rate) {
+			hits++
+			if _, ask := l.Take(1, at, time.Minute); ask > 0 {
+				refills++
+				l.Filled(ask, 1_000_000)
+			}
+		}
+		return float64(refills) / float64(hits)
+	}
+	for range 2 {
+		hit(100, 2*time.Second)
+		require.Less(t, hit(100, 10*time.Second), 0.05)
+		require.LessOrEqual(t, l.want(time.Minute), int64(64), "at most twice those of a slow tick")
+		surplus, over := l.Idle(at + 3*SlowTick)
+		require.NotZero(t, surplus)
+		require.False(t, over)
+		_, over = l.Idle(at + time.Second + 2*SlowTick)
+		require.True(t, over)
+		hit(2500, time.Second)
+		require.LessOrEqual(t, l.want(time.Minute), int64(100), "at most twice those of a tick")
+		require.Less(t, hit(2500, time.Second), 0.03)
 	}
 }

@@ -16,10 +16,10 @@ type Rates struct {
 func NewRates(slots int) *Rates { return &Rates{slots: make([]atomic.Uint64, slots)} }
 
 // Hit notes a call for the key that has the hash, and returns how many there were in this
-// tick, or in the one before if those were more. They are counted up to 65,535.
+// slow tick, or in the one before if those were more. They are counted up to 65,535.
 func (r *Rates) Hit(hash uint64, at time.Duration) uint64 {
 	const mask = 1<<16 - 1
-	slot, tick := &r.slots[hash&uint64(len(r.slots)-1)], uint64(at/Tick)&(1<<32-1)
+	slot, tick := &r.slots[hash&uint64(len(r.slots)-1)], uint64(at/SlowTick)&(1<<32-1)
 	for {
 		old := slot.Load()
 		before, now := old>>16&mask, old&mask

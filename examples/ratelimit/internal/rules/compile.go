@@ -130,7 +130,7 @@ func (c *compiler) rule(path []Entry, d *yamlDescriptor) (*Rule, error) {
 		return nil, c.errorf(l.line, "rate_limit %q replaces itself", l.name)
 	}
 	if l.unlimited {
-		if l.unit != "" || l.requestsPerUnit != nil || l.algorithm != "" || l.burst != nil || l.failClosed || l.countDenied || l.charge {
+		if l.unit != "" || l.requestsPerUnit != nil || l.algorithm != "" || l.burst != nil || l.failClosed || l.countDenied || l.charge != nil {
 			return nil, c.errorf(l.line, "rate_limit is unlimited: want no other field than name and replaces")
 		}
 		return r, nil
@@ -143,7 +143,12 @@ func (c *compiler) rule(path []Entry, d *yamlDescriptor) (*Rule, error) {
 		return nil, c.errorf(l.line, "the limit's name, %s, is also that of the one at %v: rename a key", rule.Name, before)
 	}
 	c.names[rule.Name] = place{c.file, l.line}
-	r.Charge = l.charge
+	if l.charge != nil {
+		r.Charge = ChargeNone
+		if *l.charge {
+			r.Charge = ChargeAll
+		}
+	}
 	r.Unit, r.RequestsPerUnit = Unit(strings.ToLower(l.unit)), *l.requestsPerUnit
 	if r.Limit, err = c.limitOf(rule); err == nil && d.quota && !r.Limit.Rule().Shadow {
 		r.Quota, rule.Shadow = true, true

@@ -70,7 +70,7 @@ type (
 		algorithm               string
 		burst                   *int64
 		failClosed, countDenied bool
-		charge                  bool
+		charge                  *bool
 	}
 )
 
@@ -224,7 +224,8 @@ func (p *parser) text(name string, to *string) field {
 	}}
 }
 
-func (p *parser) flag(name string, to *bool) field {
+// flag reads a *bool, or a **bool that stays nil if the field is missing.
+func (p *parser) flag(name string, to any) field {
 	return field{name, func(n *yaml.Node) error {
 		n, err := p.visit(n)
 		if err != nil {

@@ -23,13 +23,30 @@ var windows = map[Unit]time.Duration{
 
 const unitNames = "second, minute, hour, day, week, month or year"
 
+// A Charge says which hits count whatever they cost, also if the request is denied.
+type Charge uint8
+
+const (
+	// ChargeReports is those that a descriptor brings with itself, if they are more than one: a
+	// report of what a stream has used.
+	ChargeReports Charge = iota
+	ChargeAll
+	ChargeNone
+)
+
+// Charges reports whether so many hits count whatever they cost. own says that they are those
+// of the descriptor itself.
+func (c Charge) Charges(hits int64, own bool) bool {
+	return c == ChargeAll || c == ChargeReports && own && hits > 1
+}
+
 // A Rule is what a file says of the descriptors that it matches.
 type Rule struct {
 	Name            string       // of rate_limit.name; "" for none
 	Replaces        []string     // names of rules that do not count beside this one
 	Unlimited       bool         // then what follows is not set
 	Limit           *limit.Limit // its name tells it from all others
-	Charge          bool         // hits count whatever they cost
+	Charge          Charge
 	Unit            Unit
 	RequestsPerUnit uint32
 

@@ -151,6 +151,49 @@ func TestChargedRule(t *testing.T) {
 	require.EqualValues(t, 2, w.ask(look).GetStatuses()[0].GetLimitRemaining(), "of 12")
 }
 
+// TestReports: Envoy's apply_on_stream_done reports hits with the descriptor, which count whatever
+// they are. Hits of the whole request count only if they fit, and so does one hit.
+func TestReports(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for _, c := range []struct {
+		key    string
+		own    uint64 // hits of the descriptor; 0: those of the request
+		hits   uint32
+		counts bool
+	}{
+		{"user=own", 9, 0, true},
+		{"user=both", 9, 1, true},
+		{"user=request", 0, 9, false},
+		{"bucket=own", 19, 0, true},
+		{"sliding=own", 9, 0, true},
+		{"fits=own", 9, 0, false},
+		{"tokens=request", 0, 9, true},
+	} {
+		look, report := request(c.key), request(c.key)
+		look.Descriptors[0].HitsAddend = wrapperspb.UInt64(0)
+		if report.HitsAddend = c.hits; c.own > 0 {
+			report.Descriptors[0].HitsAddend = wrapperspb.UInt64(c.own)
+		}
+		require.Equal(t, ok, w.ask(look).GetOverallCode(), c.key)
+		require.Equal(t, over, w.ask(report).GetOverallCode(), c.key)
+		want := ok
+		if c.counts {
+			want = over
+		}
+		require.Equal(t, want, w.ask(look).GetOverallCode(), c.key)
+	}
+	for range 7 { // the last two are denied, and leave nothing
+		one := request("user=one")
+		one.Descriptors[0].HitsAddend = wrapperspb.UInt64(1)
+		w.ask(one)
+	}
+	back := request("user=one")
+	back.Descriptors[0].HitsAddend, back.Descriptors[0].IsNegativeHits = wrapperspb.UInt64(1), true
+	w.ask(back)
+	require.Equal(t, ok, w.ask(request("user=one")).GetOverallCode())
+}
+
 // TestCountDenied: what is denied counts, if the rule says so, but not what never fits.
 func TestCountDenied(t *testing.T) {
 	t.Parallel()

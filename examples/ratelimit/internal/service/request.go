@@ -22,6 +22,7 @@ type ask struct {
 	rule *rules.Rule // nil if there is none
 	key  string
 	cost int64
+	own  bool // the descriptor has brought its hits with itself
 	look bool // the hits are not to be counted
 	back bool // the hits are to be given back
 
@@ -50,6 +51,7 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 	asks := make([]ask, len(req.GetDescriptors()))
 	for i, d := range req.GetDescriptors() {
 		asks[i].cost, asks[i].look = costOf(req, d)
+		asks[i].own = d.GetHitsAddend() != nil
 		asks[i].back = d.GetIsNegativeHits()
 		entries := make([]rules.Entry, len(d.GetEntries()))
 		for j, e := range d.GetEntries() {

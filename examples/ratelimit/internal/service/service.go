@@ -115,7 +115,7 @@ func requestsOf(asks []ask) []limit.Request {
 	requests := make([]limit.Request, 0, len(asks))
 	for i := range asks {
 		if a := &asks[i]; a.limited() {
-			requests = append(requests, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost, Look: a.look, Charge: a.rule.Charge})
+			requests = append(requests, limit.Request{Limit: a.rule.Limit, Key: a.key, Cost: a.cost, Look: a.look, Charge: a.rule.Charge.Charges(a.cost, a.own)})
 		}
 	}
 	return requests

@@ -54,6 +54,8 @@ descriptors:
     rate_limit: {unit: year, requests_per_unit: 5, count_denied: true}
   - key: tokens
     rate_limit: {unit: year, requests_per_unit: 5, charge: true}
+  - key: fits
+    rate_limit: {unit: year, requests_per_unit: 5, charge: false}
   - key: vip
     rate_limit: {unit: year, requests_per_unit: 50, replaces: [{name: per_user}]}
   - key: plan

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/servers"
+)
+
+func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
+
+// TestPageIsWhatWasMeasured makes the table and the plot again from the raw file.
+func TestPageIsWhatWasMeasured(t *testing.T) {
+	changed, err := writePage("../../../docs", true)
+	require.NoError(t, err)
+	require.Empty(t, changed, "differ from what was measured: run make pages")
+}
+
+// TestMeasure: a key that is hit often needs fewer commands than decisions with leases, and without
+// them at most the three of each trip.
+func TestMeasure(t *testing.T) {
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	for _, leases := range []bool{true, false} {
+		row, err := measure(t.Context(), real.Addrs(), 2000, leases, 300*time.Millisecond)
+		require.NoError(t, err)
+		require.Greater(t, row.Decisions, int64(100))
+		require.Positive(t, row.Commands)
+		require.Positive(t, row.P99)
+		require.Equal(t, leases, row.Leased > row.Decisions/2)
+		require.Equal(t, leases, row.perDecision() < 0.3)
+	}
+}

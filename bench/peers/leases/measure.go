@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/limit"
+)
+
+// rates are hits a second on the key.
+var rates = []int{10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000}
+
+const (
+	callers = 32
+	warmUp  = time.Second
+)
+
+// A key is hit by callers at random times.
+type key struct {
+	limiter *limit.Limiter
+	request limit.Request
+	rate    float64 // of one caller
+
+	mu     sync.Mutex
+	row    row
+	took   *hdrhistogram.Histogram // nanoseconds
+	failed error
+}
+
+// measure hits one key with leases or without. Its limit is never reached.
+func measure(ctx context.Context, addrs []string, rate int, leases bool, during time.Duration) (row, error) {
+	var commands atomic.Int64
+	trace := redislanes.Trace{BeginGroup: func(ctx context.Context, g redislanes.GroupStart) context.Context {
+		commands.Add(int64(g.Commands))
+		return ctx
+	}}
+	client, err := cluster.Config{Trace: &trace}.New(ctx, addrs)
+	if err != nil {
+		return row{}, err
+	}
+	defer client.Close()
+	l, err := limit.New(client, limit.Config{Budget: time.Second})
+	if err != nil {
+		return row{}, err
+	}
+	defer l.Close()
+	of, err := l.Limit(limit.Rule{Name: fmt.Sprintf("leases-%v-%d", leases, rate), Limit: 1_000_000_000, Window: time.Minute, NoLease: !leases})
+	if err != nil {
+		return row{}, err
+	}
+	n := min(callers, rate)
+	k := &key{limiter: l, request: limit.Request{Limit: of, Key: "k"}, rate: float64(rate) / float64(n), took: hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)}
+	k.hit(ctx, n, warmUp)
+	k.row, k.took = row{Rate: rate, Leases: leases}, hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
+	before, began := commands.Load(), time.Now()
+	k.hit(ctx, n, during)
+	k.row.Took, k.row.Commands = time.Since(began), commands.Load()-before
+	k.row.P50, k.row.P99 = time.Duration(k.took.ValueAtQuantile(50)), time.Duration(k.took.ValueAtQuantile(99))
+	return k.row, k.failed
+}
+
+// hit has callers hit the key for a while.
+func (k *key) hit(ctx context.Context, callers int, during time.Duration) {
+	var all sync.WaitGroup
+	end := time.Now().Add(during)
+	for range callers {
+		all.Go(func() { k.caller(ctx, end) })
+	}
+	all.Wait()
+}
+
+// caller makes a call at each of its times. It makes calls that are late at once, one after the
+// other.
+func (k *key) caller(ctx context.Context, end time.Time) {
+	var decisions, leased int64
+	var failed error
+	took := hdrhistogram.New(1, time.Minute.Nanoseconds(), 3)
+	for next := time.Now(); ctx.Err() == nil && failed == nil; {
+		next = next.Add(time.Duration(rand.ExpFloat64() / k.rate * float64(time.Second)))
+		if !next.Before(end) {
+			break
+		}
+		time.Sleep(time.Until(next))
+		began := time.Now()
+		r := k.limiter.Allow(ctx, k.request)
+		_ = took.RecordValue(min(time.Since(began), time.Minute).Nanoseconds()) // within the histogram
+		decisions++
+		if r.Leased {
+			leased++
+		}
+		if failed = r.Err; failed == nil && !r.Allowed {
+			failed = fmt.Errorf("denied: a limit of %d was reached", r.Limit)
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.row.Decisions, k.row.Leased = k.row.Decisions+decisions, k.row.Leased+leased
+	k.took.Merge(took)
+	if k.failed == nil {
+		k.failed = failed
+	}
+}

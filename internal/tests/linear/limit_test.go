@@ -1,0 +1,243 @@
+package linear
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/limit"
+)
+
+// A decision is one call of Allow with a hit on one limit, and what its caller was told.
+type decision struct {
+	name    string // of the limit
+	process int
+	allowed bool
+	leased  bool
+	slack   int64 // of a denial: how many hits could have been counted beside those that were allowed
+}
+
+// A told is what an observer was told about hits.
+type told struct {
+	name string
+	what limit.Hits
+	n    int64
+	at   int64
+}
+
+// A watcher is the observer of one process.
+type watcher struct {
+	began time.Time
+	mu    sync.Mutex
+	told  []told
+}
+
+func (w *watcher) Decided(time.Duration, []limit.Request, limit.Result) {}
+
+func (w *watcher) Hits(of *limit.Limit, what limit.Hits, n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.told = append(w.told, told{of.Rule().Name, what, n, time.Since(w.began).Nanoseconds()})
+}
+
+// sum adds up what was told until then.
+func (w *watcher) sum(name string, what limit.Hits, until int64) (n int64) {
+	for _, t := range w.told {
+		if t.name == name && t.what == what && t.at <= until {
+			n += t.n
+		}
+	}
+	return n
+}
+
+// granted returns how many hits leases may have had until then: those of a refill may be counted before
+// the watcher is told.
+func (w *watcher) granted(name string, until int64) (n int64) {
+	for _, t := range w.told {
+		if t.name == name && t.what == limit.HitsLeased {
+			if n += t.n; t.at > until {
+				break
+			}
+		}
+	}
+	return n
+}
+
+// slack returns how many hits may have been counted during a denial, at most, beside those that
+// were allowed: those of leases that nobody had used, and those of other calls that were denied and not
+// yet given back.
+func slack(denial porcupine.Operation, ops []porcupine.Operation, watchers []*watcher) (n int64) {
+	name := denial.Output.(decision).name
+	for process, w := range watchers {
+		used, denied := int64(0), int64(0)
+		for _, op := range ops {
+			d := op.Output.(decision)
+			if d.name != name || d.process != process {
+				continue
+			}
+			switch {
+			case d.leased && op.Return < denial.Call:
+				used++
+			case !d.allowed && op.Call < denial.Call:
+				denied++
+			}
+			if !d.allowed && op.Call <= denial.Return && op.Return >= denial.Call {
+				n++ // the denial itself is one of them
+			}
+		}
+		n += w.granted(name, denial.Return) - used
+		n -= max(0, w.sum(name, limit.HitsReturned, denial.Call)-denied) // each denial has returned one at most
+	}
+	return n
+}
+
+// limitModel allows hits up to the limit, and denies one only if the counter may have been full.
+func limitModel(limits map[string]int64) porcupine.Model {
+	return porcupine.Model{
+		Partition: func(all []porcupine.Operation) (parts [][]porcupine.Operation) {
+			for name := range limits {
+				parts = append(parts, slices.DeleteFunc(slices.Clone(all), func(op porcupine.Operation) bool { return op.Output.(decision).name != name }))
+			}
+			return parts
+		},
+		Init: func() any { return int64(0) },
+		Step: func(state, _, output any) (bool, any) {
+			allowed, d := state.(int64), output.(decision)
+			if d.allowed {
+				return allowed < limits[d.name], allowed + 1
+			}
+			return allowed+d.slack > limits[d.name], allowed
+		},
+	}
+}
+
+// TestLimitIsLinearizable: eight processes with leases use up three limits. Porcupine looks for an
+// order of all decisions in which no limit is exceeded and no hit is denied too early.
+func TestLimitIsLinearizable(t *testing.T) {
+	real := servers.StartCluster(t, servers.Options{Primaries: 3})
+	ctx := servers.Within(t, 60*time.Second)
+	limits := map[string]int64{"a": 1200, "b": 2400, "c": 600}
+	began := time.Now()
+	var h history
+	var watchers []*watcher
+	var callers sync.WaitGroup
+	for process := range 8 {
+		client, err := cluster.Config{}.New(ctx, real.Addrs())
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, client.Close()) })
+		w := &watcher{began: began}
+		watchers = append(watchers, w)
+		l, err := limit.New(client, limit.Config{Budget: 20 * time.Second, NearCache: -1, Observer: w})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, l.Close()) })
+		var rules []*limit.Limit
+		for name, n := range limits {
+			rule, err := l.Limit(limit.Rule{Name: name, Limit: n, Window: 366 * 24 * time.Hour, FailClosed: true})
+			require.NoError(t, err)
+			rules = append(rules, rule)
+		}
+		for caller := range 4 {
+			callers.Go(func() {
+				if err := h.useUp(ctx, l, rules, process, 4*process+caller, began); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	callers.Wait()
+	judge(t, limits, h.ops, watchers)
+}
+
+// useUp hits the limits in turn, each until it has denied several hits.
+func (h *history) useUp(ctx context.Context, l *limit.Limiter, rules []*limit.Limit, process, caller int, began time.Time) error {
+	denials := make(map[*limit.Limit]int)
+	for done := 0; done < len(rules); {
+		for _, rule := range rules {
+			if denials[rule] == 5 {
+				continue
+			}
+			call := time.Since(began).Nanoseconds()
+			r := l.Allow(ctx, limit.Request{Limit: rule, Key: "k"})
+			end := time.Since(began).Nanoseconds()
+			if r.Err != nil {
+				return fmt.Errorf("limit %s: %w", rule.Rule().Name, r.Err)
+			}
+			h.add(porcupine.Operation{ClientId: caller, Call: call, Return: end, Output: decision{rule.Rule().Name, process, r.Allowed, r.Leased, 0}})
+			if r.Allowed {
+				continue
+			}
+			if denials[rule]++; denials[rule] == 5 {
+				done++
+			}
+		}
+	}
+	return nil
+}
+
+func judge(t *testing.T, limits map[string]int64, ops []porcupine.Operation, watchers []*watcher) {
+	allowed, leased, most := make(map[string]int64), 0, int64(0)
+	for i, op := range ops {
+		d := op.Output.(decision)
+		if d.leased {
+			leased++
+		}
+		if d.allowed {
+			allowed[d.name]++
+			continue
+		}
+		d.slack = slack(op, ops, watchers)
+		most = max(most, d.slack)
+		ops[i].Output = d
+	}
+	t.Logf("%d decisions, %d by leases, allowed %v; a denial has a slack of %d at most", len(ops), leased, allowed, most)
+	require.Greater(t, leased, 500)
+	require.Less(t, most, int64(300), "with much slack, the check says little")
+	require.Equal(t, porcupine.Ok, porcupine.CheckOperationsTimeout(limitModel(limits), ops, 30*time.Second))
+}
+
+// TestLimitModel: the check of TestLimitIsLinearizable can fail. A real history would be searched
+// for too long.
+func TestLimitModel(t *testing.T) {
+	hit := func(process int, call, end int64, allowed, leased bool) porcupine.Operation {
+		return porcupine.Operation{ClientId: process, Call: call, Return: end, Output: decision{name: "a", process: process, allowed: allowed, leased: leased}}
+	}
+	two := []porcupine.Operation{hit(0, 1, 2, true, false), hit(1, 3, 4, true, false)}
+	for name, c := range map[string]struct {
+		ops  []porcupine.Operation
+		told []told // to process 0
+		want porcupine.CheckResult
+	}{
+		"as many as allowed":            {two, nil, porcupine.Ok},
+		"denied after them":             {append(two, hit(0, 5, 6, false, false)), nil, porcupine.Ok},
+		"denied beside the last one":    {append(two, hit(0, 2, 5, false, false)), nil, porcupine.Ok},
+		"one too many":                  {append(two, hit(0, 5, 6, true, false)), nil, porcupine.Illegal},
+		"one too many, at a time":       {append(two, hit(2, 1, 4, true, false)), nil, porcupine.Illegal},
+		"a lease has one too many":      {append(two, hit(0, 5, 6, true, true)), []told{{"a", limit.HitsLeased, 1, 0}}, porcupine.Illegal},
+		"denied too early":              {append(two, hit(0, 0, 1, false, false)), nil, porcupine.Illegal},
+		"a lease has what is missing":   {append(two[:1:1], hit(1, 3, 4, false, false)), []told{{"a", limit.HitsLeased, 1, 0}}, porcupine.Ok},
+		"a refill may be counted":       {append(two[:1:1], hit(1, 3, 4, false, false)), []told{{"a", limit.HitsLeased, 1, 9}}, porcupine.Ok},
+		"the lease was used before":     {append(two[:1:1], hit(0, 1, 2, true, true), hit(1, 3, 4, false, false)), []told{{"a", limit.HitsLeased, 1, 0}}, porcupine.Ok},
+		"the lease was returned before": {append(two[:1:1], hit(1, 3, 4, false, false)), []told{{"a", limit.HitsLeased, 1, 0}, {"a", limit.HitsReturned, 1, 2}}, porcupine.Illegal},
+		"two denied at a time":          {append(two[:1:1], hit(1, 3, 5, false, false), hit(0, 4, 6, false, false)), nil, porcupine.Ok},
+		"one denied alone":              {append(two[:1:1], hit(1, 3, 5, false, false)), nil, porcupine.Illegal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			watchers := []*watcher{{told: c.told}, {}, {}}
+			for i, op := range c.ops {
+				if d := op.Output.(decision); !d.allowed {
+					d.slack = slack(op, c.ops, watchers)
+					c.ops[i].Output = d
+				}
+			}
+			require.Equal(t, c.want, porcupine.CheckOperationsTimeout(limitModel(map[string]int64{"a": 2}), c.ops, time.Second))
+		})
+	}
+}

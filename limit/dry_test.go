@@ -1,0 +1,68 @@
+package limit
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+// TestDryBucket: callers that find the lease of a bucket dry wait for its refill. If each of them
+// asked Redis, its scripts would travel one by one, in front of the next refill.
+func TestDryBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{Budget: time.Second})
+		limit := l.must(t, Rule{Name: "user", Limit: 10_000_000, Window: time.Minute, Algorithm: TokenBucket, FailClosed: true})
+		var asked atomic.Int64
+		var callers sync.WaitGroup
+		for range 300 {
+			callers.Go(func() {
+				for i := range 40 {
+					r := l.Allow(t.Context(), Request{Limit: limit, Key: "k"})
+					assert.True(t, r.Allowed)
+					assert.NoError(t, r.Err)
+					if i > 0 && !r.Leased { // at the start there is no lease
+						asked.Add(1)
+					}
+					if i%10 == 0 {
+						time.Sleep(time.Millisecond)
+					}
+				}
+			})
+		}
+		callers.Wait()
+		t.Log(asked.Load(), "of 12,000 decisions have asked")
+		require.Less(t, asked.Load(), int64(300))
+	})
+}
+
+// TestDryBucketWithoutRefill: while no refill comes, a caller has its budget and its context, as without
+// leases.
+func TestDryBucketWithoutRefill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{Budget: 100 * time.Millisecond})
+		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Minute, Algorithm: TokenBucket, FailClosed: true})
+		warm(t, l, Request{Limit: limit, Key: "k"})
+		w.net.Impose("", "", simnet.Conditions{Partition: simnet.Both})
+		for l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Leased { // until it is dry
+		}
+		time.Sleep(150 * time.Millisecond) // after a failure it does not ask at once
+		for _, patience := range []time.Duration{time.Second, 10 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			began := time.Now()
+			r := l.Allow(ctx, Request{Limit: limit, Key: "k"})
+			require.Error(t, r.Err)
+			require.False(t, r.Allowed)
+			require.LessOrEqual(t, time.Since(began), min(patience, 100*time.Millisecond))
+			cancel()
+		}
+	})
+}
