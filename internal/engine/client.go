@@ -114,11 +114,8 @@ func (c *Client) leadsTo(to slots.Redirect) string {
 	if to.Addr == "" || to.Dialled {
 		return to.Addr
 	}
-	addr, err := c.asker.mapped(to.Addr)
-	if err != nil {
-		c.journal.Panicked(err)
-		return ""
-	}
+	addr, _, err := c.asker.mapped(to.Addr)
+	c.journal.Panicked(err)
 	return addr
 }
 

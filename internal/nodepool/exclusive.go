@@ -90,15 +90,14 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 	if m.readLoginLocked(); !m.sendLoginLocked() {
 		return
 	}
-	e := a.queue.Front()
-	if e == nil {
+	w := a.queue.first()
+	if w == nil {
 		m.becomeLocked(isIdle)
 		a.idle = append(a.idle, m)
 		return
 	}
-	w := e.Value.(*waiter)
 	if w.batch == nil && m.lane.Err() == nil {
-		a.removeLocked(e)
+		a.removeLocked(w)
 		m.becomeLocked(dedicated)
 		w.given <- dedicateResult{member: m}
 		return
@@ -107,7 +106,7 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		a.leaveLocked(m, wire.ErrClosed, true)
 		return
 	}
-	a.removeLocked(e)
+	a.removeLocked(w)
 	m.becomeLocked(busy)
 }
 
