@@ -1,25 +1,25 @@
-// Package limit limits rates with counters in a Redis Cluster: any number of limits
-// on keys in any slots, decided in one round trip.
+// Package limit has rate limits and concurrency limits with counters in a Redis Cluster. Several
+// limits, on keys in any slots, are decided in one round trip.
 //
-// A [Limiter] is made from a cluster.Client. [Limiter.Limit] makes a [Limit] from a
-// [Rule], such as 100 hits a minute, and [Limiter.Allow] decides about requests,
-// each of which is a hit on one key of one limit. A call with several of them is
-// allowed only if all are: those that were counted although the call was denied are
-// given back. A [Request] that only looks asks whether a hit would be allowed, and
-// counts nothing.
+// [New] makes a [Limiter] from a cluster.Client. [Limiter.Limit] makes a [Limit] from a [Rule], such
+// as 100 hits a minute. [Limiter.Allow] decides about requests. A [Request] is a number of hits on
+// one key of one limit. A call with several requests is allowed only if all are. If it is denied,
+// its hits are given back.
 //
-// Hits of many callers on one key travel as one command (pipeline.Counters), so
-// that a hot key costs little more than a cold one.
+// When Redis does not answer within the limiter's budget ([Config.Budget]), each limit fails open or
+// closed, as its rule says, and the [Decision] has the error.
 //
-// [Limiter.Reserve] counts an estimate, which [Reservation.Settle] replaces by the actual
-// cost. A request with Charge is counted whatever it costs.
+// A limiter reserves hits on keys that are hit often, and decides about them without Redis. Such a
+// lease never lets a limit be exceeded ([Rule.NoLease]). Hits of many callers on any other key
+// travel as one command (pipeline.Counters).
 //
-// A [Concurrency] limits how many holders a key has at a time. [Limiter.AllowAtMost] grants
-// as many hits as fit, and [Limiter.Reset] forgets the hits of a key.
+// More:
 //
-// A limiter reserves hits on keys that are hit often, and decides about them without Redis:
-// see [Rule.NoLease].
-//
-// When Redis does not answer within the limiter's budget, each limit fails open or
-// closed, as its rule says, and the decision has the error.
+//   - Request.Look asks whether a hit would be allowed, and counts nothing.
+//   - Request.Charge counts hits whatever they cost.
+//   - [Limiter.Reserve] counts an estimate. [Reservation.Settle] replaces it by the actual cost.
+//   - [Limiter.AllowAtMost] grants as many hits as fit.
+//   - [Limiter.GiveBack] returns hits, and [Limiter.Reset] forgets the hits of a key.
+//   - [Concurrency] limits how many holders a key has at a time.
+//   - [Limiter.Handler] and [Concurrency.Handler] are for HTTP. Package limitgrpc is for gRPC.
 package limit

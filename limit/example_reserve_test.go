@@ -22,7 +22,7 @@ func launch() (limiter *limit.Limiter, tokens *limit.Limit, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if limiter, err = limit.New(client, limit.Config{}); err != nil {
+	if limiter, err = limit.New(client, limit.Config{Budget: time.Second}); err != nil {
 		log.Fatal(err)
 	}
 	tokens, err = limiter.Limit(limit.Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: limit.TokenBucket})

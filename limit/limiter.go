@@ -19,42 +19,39 @@ import (
 
 // Config is the settings of a [Limiter]. The zero value works.
 type Config struct {
-	// Prefix is what all keys begin with. Default "limit:".
+	// Prefix is the beginning of all keys. Default "limit:".
 	Prefix string
 
-	// Budget is how long a call of Allow may take, if its context does not end
-	// earlier. What Redis has not decided by then fails open or closed. Default
-	// 100 ms; 1 ms to an hour.
+	// Budget is how long a call may take if its context does not end earlier. Limits that Redis
+	// has not decided by then fail open or closed. Default 100 ms; 1 ms to an hour.
 	Budget time.Duration
 
-	// NearCache is how many keys are remembered that are over their limit, so that
-	// a key that is hit again and again costs no command: of a rule with CountDenied
-	// until the window ends, or the tokens are there; of others for no longer than
-	// Budget, since a key may be over its limit only because of hits that are about to
-	// be given back. Of keys of more than 256 bytes, hashes are remembered. Default
-	// 10,000; negative for none; at most 10,000,000.
+	// NearCache is how many keys over their limit the limiter remembers. It denies their hits
+	// without a command: for Budget at most, since other processes may give hits back, and with
+	// CountDenied until the window ends or the tokens have flowed in. For a key of more than
+	// 256 bytes it remembers a hash. Default 10,000; negative for none; at most 10,000,000.
 	NearCache int
 
-	// Instances, if not 0, is how many processes share the limits. While Redis
-	// cannot decide, each of them allows its share: a token bucket in this process,
-	// for each key, with Limit / Instances tokens in a Window, which when it is full
-	// also allows a hit that costs more. It stands in for failing open or closed. At
-	// most 100,000 keys have one at a time.
+	// Instances, if not 0, is how many processes share the limits. While Redis cannot decide,
+	// each process allows its share instead of failing open or closed. It uses a token bucket
+	// for each key, with Limit / Instances tokens in a Window. A full bucket also allows a hit
+	// that costs more. At most 100,000 keys have a bucket at a time.
 	Instances int
 
 	// ServerTime makes windows follow the clocks of the servers. By default they follow the
-	// clock of the process, and processes whose clocks differ count near the edge of a window
-	// in different ones. All processes that share a limit must set it alike.
+	// clock of the process. Then processes with different clocks count in different windows
+	// for as long as the difference. All processes that share a limit must use the same value.
 	//
-	// New asks all primaries for their TIME, for Budget at most, and a goroutine asks them
-	// again every 10 s. No call does. The clock in the middle counts. The error is at most half
-	// of the shortest of three round trips, what the process's clock drifts in 10 s, and what
-	// the servers' clocks differ. Until a server has answered, the process's clock counts. A
-	// machine that resumes is late until the next answer. Token buckets and concurrency limits
-	// always follow the server that has the key.
+	// New asks all primaries for their TIME, for Budget at most. A goroutine asks them again
+	// every 10 s. Calls do not. The median of the primaries' clocks counts. The error is at most
+	// the sum of half a round trip (the shortest of three), the drift of the process's clock in
+	// 10 s, and the difference between the servers' clocks. Until a server has answered, the
+	// process's clock counts. Token buckets and concurrency limits always use the clock of the
+	// server that has the key.
 	ServerTime bool
 
-	// Observer, if not nil, is told of decisions.
+	// Observer, if not nil, is called with all decisions. limits.NewObserver makes one for
+	// Prometheus.
 	Observer Observer
 }
 
@@ -88,8 +85,8 @@ type Limiter struct {
 	end     context.CancelFunc
 }
 
-// New returns a limiter whose counts are on the client's cluster. The client stays
-// the caller's: it must be closed after the limiter.
+// New returns a limiter that counts in the client's cluster. Close the limiter before the client.
+// Settings that cannot be used are errors that name the field and the value.
 func New(client *cluster.Client, c Config) (*Limiter, error) {
 	switch {
 	case client == nil:
@@ -126,10 +123,9 @@ func New(client *cluster.Client, c Config) (*Limiter, error) {
 	return l, nil
 }
 
-// Close waits for the calls that are running, and for a budget at most until the hits of
-// denied ones, and those that leases have reserved, are given back. Then it releases the holds
-// that are left, for a budget at most. Later calls are decided without Redis, with
-// redislanes.ErrClosed.
+// Close waits for running calls, gives back the hits of denied calls and of leases, and releases the
+// holds that are left. Each of the last two steps takes the budget at most. Later calls are decided
+// without Redis, with redislanes.ErrClosed.
 func (l *Limiter) Close() error {
 	if !l.made() {
 		return errNotMade
@@ -152,7 +148,7 @@ func (l *Limiter) Close() error {
 // New has none.
 func (l *Limiter) made() bool { return l != nil && l.counters != nil }
 
-// A Limit is a [Rule] that hits can be counted by.
+// A Limit is a [Rule] of a [Limiter]. It is immutable and safe for concurrent use.
 type Limit struct {
 	rule   Rule
 	head   string // of all its keys
@@ -160,9 +156,9 @@ type Limit struct {
 	recent atomic.Pointer[heads]
 }
 
-// Limit returns a limit with the settings, or an error that names the one that
-// cannot be used. It asks nobody: limits can be made at any time, and thrown away. Its
-// keys begin with this limiter's Config.Prefix, also if another one is asked.
+// Limit returns a limit with the settings, or an error that names the field that cannot be used. It
+// sends nothing: make limits at any time, and drop those that are no longer needed. The limit's
+// keys begin with this limiter's Config.Prefix.
 func (l *Limiter) Limit(r Rule) (*Limit, error) {
 	if l == nil {
 		return nil, errNotMade
@@ -176,55 +172,54 @@ func (l *Limiter) Limit(r Rule) (*Limit, error) {
 // Rule returns the limit's settings.
 func (l *Limit) Rule() Rule { return l.rule }
 
-// A Request is a hit on one key of a limit.
+// A Request is a number of hits on one key of a limit.
 type Request struct {
 	Limit *Limit
 	Key   string // what is limited, such as a user; any bytes
-	Cost  int64  // how many hits it is. Default 1
+	Cost  int64  // how many hits. Default 1
 
-	// Look asks whether the hit would be allowed, without counting it: it writes nothing. If
-	// not, the whole call is denied, as by any other request of it.
+	// Look asks whether the hits would be allowed, and writes nothing. If they would not, the
+	// whole call is denied.
 	Look bool
 
-	// Charge counts the hits whatever they cost, also beyond the limit, and also if
-	// another request denies the call. Nothing is given back. The decision says whether they
-	// were within the limit. If not, the call is denied, and RetryAfter is when a hit that
-	// costs 1 may be allowed. A cost counts as 1,000,000,000,000 at most. A Look is no Charge.
+	// Charge counts the hits even beyond the limit, and even if another request denies the
+	// call. They are not given back. The decision says whether they were within the limit. If
+	// not, the call is denied, and RetryAfter is the time until one hit may be allowed. A cost
+	// counts as 1,000,000,000,000 at most. A Look is no Charge.
 	Charge bool
 }
 
-// A Decision is what became of a request, or of all requests of a call.
+// A Decision is the decision about a request, or about all requests of a call.
 type Decision struct {
 	Allowed bool
-	Limit   int64 // that of the rule
+	Limit   int64 // of the rule
 
-	// Remaining is how many hits are allowed still, at this moment; of a look with its own.
-	// Those that this limiter has reserved are among them, those that others have reserved
-	// are not. If Leased is set, it is what the limiter knows from Redis' last replies.
+	// Remaining is how many more hits are allowed now. It includes the hits that this limiter
+	// has reserved, and not those that other processes have reserved. If Leased is set, it comes
+	// from Redis' last replies. For a Look it includes the hits that the Look asked about.
 	Remaining int64
 
-	// ResetAfter is when all hits are allowed again, if there are none until then:
-	// when the window ends, of a sliding window the next one, and of a bucket when
-	// it is full. For a bucket with Leased set, it follows from Remaining.
+	// ResetAfter is the time until the full limit is available again, if the key is not used:
+	// the end of the window, for a sliding window the end of the next one, and for a bucket the
+	// time when it is full. If Leased is set, that of a bucket follows from Remaining.
 	ResetAfter time.Duration
 
-	// RetryAfter is when the request may be allowed, if nobody else has a hit
-	// until then: 0 if it was, and [Never] if its cost, with those of the requests
-	// before it in the call that have the same limit and key, is more than the limit.
+	// RetryAfter is the time until the request may be allowed, if nobody else uses the key. It
+	// is 0 if the request was allowed, and [Never] if it costs more than the limit. The cost of
+	// earlier requests of the call with the same limit and key counts, too.
 	RetryAfter time.Duration
 
-	// Leased says that the request was allowed without Redis, since this limiter had reserved
-	// its hits.
+	// Leased says that the request was allowed without Redis, from hits that this limiter had
+	// reserved.
 	Leased bool
 
-	// Near says that the request was denied without Redis, since the near cache
-	// remembers that its key is over the limit.
+	// Near says that the request was denied without Redis, because the near cache remembers
+	// that its key is over the limit.
 	Near bool
 
-	// Err is why Redis could not be asked, or its answer did not arrive: then the
-	// decision is that of the rule's FailClosed, or of Config.Instances, and Remaining
-	// and the times are 0. With redislanes.ErrUnknownOutcome the hit may have been
-	// counted. A mistake in the request is an error, too.
+	// Err is why Redis did not decide, or what is wrong with the request. If Redis did not
+	// decide, the rule's FailClosed or Config.Instances did, and Remaining and the times are 0.
+	// With redislanes.ErrUnknownOutcome the hits may have been counted.
 	Err error
 
 	from    int64 // where the tokens of a bucket begin that were taken
@@ -236,31 +231,36 @@ type Decision struct {
 // Never is the RetryAfter of a request that can never be allowed.
 const Never time.Duration = 1<<63 - 1
 
-// A Result is the decision about a call. If that is denied, it has the figures of the
-// limit that denied it for longest, but those of a mistake before all others; else of
-// the one with the least hits remaining. Err of a call that is allowed is the first
-// one of those that were decided without Redis.
+// A Result is the decision about a call. It has the figures of one of its requests:
+//
+//   - of a mistaken request, if there is one;
+//   - else, if the call is denied, of the denied request with the longest RetryAfter;
+//   - else of the request with the fewest hits remaining. Err is then the first error of the
+//     requests that Redis did not decide.
 type Result struct {
 	Decision
 
-	// Each has the decisions about the requests, in their order, also those of
-	// shadow limits. Of requests that Redis was not asked about, since another one
-	// could not be allowed, only Limit is set.
+	// Each has the decisions about the requests, in their order, including those of shadow
+	// limits. For a request that Redis was not asked about, because another one denied the
+	// call first, only Limit is set.
 	Each []Decision
 }
 
-// Allow decides about the requests, all of them or none. It returns after the
-// budget, or at the context's end, at the latest.
+// Allow decides about the requests, all of them or none. It returns after the budget, or at the
+// context's end, at the latest.
 //
-// A call that is allowed takes no round trip if leases decide about all of its requests (see
-// [Rule.NoLease]). Else it takes one, but for the first token bucket at a
-// server, which does not know the script yet. If it is denied, what was counted of
-// it is given back in a second one, unless the rule has CountDenied; that goes on
-// behind the caller's back if it takes longer than the budget, and is tried again until the
-// window ends. A call of several requests, one of whose keys was denied before in this
-// window, looks in the first round trip and counts in the second. If the outcome of a hit or
-// of a return is unknown, the hits stay counted until their window ends: a limit may then
-// allow fewer hits, and not more.
+// Its round trips:
+//
+//   - none, if leases decide about all requests (see [Rule.NoLease]), or the near cache denies one;
+//   - one, for other calls that are allowed. The first token bucket at a server needs one more;
+//   - two, for other calls that are denied: the second gives back the hits. With CountDenied there
+//     is no second. After the budget it goes on in the background, and is tried again until the
+//     window ends;
+//   - two, for a call of several requests of which one was denied before in this window: the first
+//     looks, the second counts.
+//
+// If the outcome of a hit or of a return is unknown, the hits stay counted until their window ends.
+// The limit may then allow fewer hits, and not more.
 func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
 	if !l.made() {
 		c := call{each: make([]Decision, len(requests))}

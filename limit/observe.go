@@ -2,31 +2,31 @@ package limit
 
 import "time"
 
-// An Observer is told of decisions; limits.Observer is one, for Prometheus. It
-// is called from many goroutines, must be quick and must not block.
+// An Observer is called with decisions and with what becomes of hits. limits.NewObserver makes one
+// for Prometheus. Many goroutines call it. It must be quick and must not block.
 type Observer interface {
-	// Decided is called at the end of each call of Allow, by the goroutine that
-	// made it, and by Acquire and AllowAtMost. What it is given must not be kept or changed.
-	// Of an Acquire there is one request, whose Limit has the Name, the Limit and, as Window, the
-	// TTL of the ConcurrencyRule.
+	// Decided is called at the end of each call of Allow, AllowAtMost and Acquire, by the
+	// goroutine that made the call. It must not keep or change its arguments. An Acquire has
+	// one request. Its Limit has the Name and Limit of the ConcurrencyRule, and its TTL as the
+	// Window.
 	Decided(took time.Duration, requests []Request, result Result)
 
-	// Hits is called when something became of n hits of the limit, by any goroutine. n is
-	// the sum of their costs. Places of a Concurrency are hits, too: counted when they are
-	// taken, and returned, or lost, when they are no longer held.
+	// Hits is called when n hits of the limit were counted, returned and so on, by any
+	// goroutine. n is the sum of their costs. The places of a Concurrency are hits, too:
+	// counted when they are taken, and returned or lost when they are no longer held.
 	Hits(limit *Limit, what Hits, n int64)
 }
 
-// Hits are what became of hits in Redis, for metrics.
+// Hits says what became of hits in Redis, for metrics.
 type Hits uint8
 
 // What may become of hits.
 const (
 	HitsCounted  Hits = iota // counted, as far as is known
-	HitsReturned             // given back, since their call was denied, they were fewer than reserved, or nobody used what a lease had
-	HitsLost                 // could not be given back or, of a settlement, counted; or nobody knows whether they were; or a lease has asked for them, and nobody knows how many it was granted
+	HitsReturned             // given back, after a denied call, a settlement or by a lease
+	HitsLost                 // could not be given back, or counted by a settlement, or their outcome is unknown
 	HitsLeased               // reserved by a lease: a part of those that were counted
-	HitsUnused               // reserved by a lease, and not used before their window ended, or before the tokens had flowed in again
+	HitsUnused               // reserved by a lease, and not used in time
 
 	// HitsKinds is how many values there are.
 	HitsKinds = 5

@@ -12,25 +12,24 @@ import (
 type Algorithm uint8
 
 const (
-	// FixedWindow compares the hits since the window's beginning. Windows follow
-	// one another from the beginning of Unix time on, the same for all processes
-	// whose clocks agree. In a window there are never more hits than the limit;
-	// in a time as long as a window that begins elsewhere, up to twice as many.
+	// FixedWindow counts the hits in windows that follow one another from the beginning of Unix
+	// time on. All processes have the same windows if their clocks agree (see
+	// Config.ServerTime). A window never has more hits than the limit. A time as long as a
+	// window that begins elsewhere may have up to twice as many.
 	FixedWindow Algorithm = iota
 
-	// SlidingWindow adds to the hits of the window those of the one before, in the
-	// share in which that one overlaps the time that has passed: 10 s into a minute,
-	// five sixths of them. In a window there are never more hits than the limit; in a
-	// time as long as a window, as many if those of the window before were spread
-	// evenly, and fewer than twice as many in any case. It has two keys for each key.
+	// SlidingWindow adds a share of the previous window's hits to those of the window: the part
+	// of the previous window that is less than a window ago. 10 s into a minute that is five
+	// sixths. A window never has more hits than the limit. Any time as long as a window has no
+	// more than the limit if the previous window's hits were spread evenly, and never twice as
+	// many. Each key has two keys in Redis.
 	SlidingWindow
 
-	// TokenBucket is a bucket of Burst tokens, of which each hit takes one, and which
-	// gets Limit new ones in a Window, evenly spread: the generic cell rate
-	// algorithm. In a time as long as a window there are at most Burst + Limit hits.
-	// Its clock is that of the server that has the key. A hit that it denies takes
-	// nothing, without a second round trip. Each hit is a script of its own: those of
-	// many callers on one key do not travel as one.
+	// TokenBucket is a bucket of Burst tokens. Each hit takes one. Limit new tokens flow in
+	// during a Window, evenly spread. It is the generic cell rate algorithm. Any time as long
+	// as a window has at most Burst + Limit hits. The clock is that of the server that has the
+	// key. A denied hit takes nothing, and needs no second round trip. Without a lease each hit
+	// runs a script of its own.
 	TokenBucket
 )
 
@@ -49,10 +48,9 @@ func (a Algorithm) String() string {
 
 // A Rule is the settings of a [Limit].
 type Rule struct {
-	// Name tells the limit from others in keys, errors and metrics: 1 to 64 letters,
-	// digits, dots, underscores and hyphens. Two limits of one name share their
-	// counts if they have the same Algorithm and Window; give others names of their
-	// own. It should not be made from what users say.
+	// Name identifies the limit in keys, errors and metrics: 1 to 64 letters, digits, dots,
+	// underscores and hyphens. Limits with the same Name, Algorithm and Window share their
+	// counts. Give any two other limits different names. Do not make names from user input.
 	Name string
 
 	// Limit is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
@@ -73,22 +71,20 @@ type Rule struct {
 	// allowed.
 	FailClosed bool
 
-	// CountDenied leaves hits counted that Redis has counted and that were denied, by
-	// this limit or by another one of the same call. That saves the second round trip of a denied call, and
-	// changes nothing for a limit with fixed windows that is used alone and with a
-	// cost of 1: nothing more is allowed in the window anyway. In a sliding window,
-	// denied hits then count against the ones after them.
+	// CountDenied leaves the hits of denied calls counted, which saves the second round trip of
+	// such a call. For a limit with fixed windows that is used alone, with costs of 1, it
+	// changes no decision. In other limits denied hits then count against later ones.
 	CountDenied bool
 
 	// NoLease makes each hit ask Redis. By default a limiter that sees many hits on a key
-	// reserves those of about the next 20 ms, or of up to 320 ms if they are few, and decides about them without Redis. The
-	// limit is exact all the same. A process that crashes loses what it has reserved until
-	// the window ends: at most about a sixteenth of the hits that remained. Rules with
-	// CountDenied or Shadow have no leases.
+	// reserves the hits of about the next 20 ms, or of up to 320 ms if they are few. It decides
+	// about them without Redis. The limit is never exceeded. If a process crashes, its reserved
+	// hits are lost until the window ends: about a sixteenth of the hits that remained, at
+	// most. Rules with CountDenied or Shadow have no leases. docs/leases.md has figures.
 	NoLease bool
 
-	// Shadow makes the limit decide without any consequence: its decision says
-	// what it would be, and the call is allowed in spite of it.
+	// Shadow makes the limit decide without consequence. Its decision says what it would be,
+	// and does not deny the call.
 	Shadow bool
 }
 
