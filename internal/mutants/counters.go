@@ -112,7 +112,7 @@ var counters = []promise{
 		{fault: "hits that nobody uses are kept", at: "limit/internal/lease.Lease.Idle",
 			by: never("ago > keep"), tests: "./limit TestIdleLease"},
 		{fault: "a refill that failed is asked for again at once", at: "limit/internal/lease.Lease.Take",
-			by: instead("l.tick >= l.pause", "true"), tests: "./limit/internal/lease TestRefills"},
+			by: instead("at >= l.pause", "true"), tests: "./limit/internal/lease TestRefills"},
 	}},
 	{"a limit denies only as its rule says", []mutant{
 		{fault: "windows follow the process's clock in spite of ServerTime", at: "limit.serverTime.at",
