@@ -45,8 +45,12 @@ BENCHSTAT        := bin/benchstat-$(call version_of,golang.org/x/perf)-$(GOVERSI
 # Every module with Go code of its own: the root and the nested ones.
 modules = $(shell find . -name go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go.mod$$,,' | sort)
 
+# A word without a slash matches a benchmark, or one of its parts: mixed_10keys is
+# Scenario/mixed_10keys and others.
+benches = $(BENCH)$(if $(findstring /,$(BENCH)),,|./$(BENCH)|././$(BENCH))
+
 .DEFAULT_GOAL := help
-.PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants drill envoy peers compare results pages demo tools
+.PHONY: help api test steady lint bench fuzz soak matrix sim faults mutants drill envoy peers compare results leases pages demo tools
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-7s %s\n", $$1, $$2 }' Makefile
@@ -71,8 +75,10 @@ lint: $(GOLANGCI_LINT) ## Run golangci-lint, version pinned in tools/go.mod (the
 
 bench: ## Run the benchmarks one package at a time (BENCH, BENCHPKG, BENCHTIME, COUNT)
 	@scripts/ensure-deps.sh redis-server >&2
-	@REDISLANES_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) \
-		-count $(COUNT) -timeout 2h -p 1 $(BENCHPKG)
+	@REDISLANES_REQUIRE_REDIS=1 $(GO) test -run '^$$' -bench '$(benches)' -benchmem -benchtime $(BENCHTIME) \
+		-count $(COUNT) -timeout 2h -p 1 $(BENCHPKG) | awk '{ print; fflush() } \
+		/^Benchmark/ { ran = 1 } /^(FAIL|--- FAIL)/ { failed = 1 } \
+		END { if (!ran) print "make bench: no benchmark matches BENCH=$(BENCH)" > "/dev/stderr"; exit failed || !ran }'
 
 fuzz: ## Run every fuzz target for FUZZTIME (10s)
 	@FUZZTIME=$(FUZZTIME) scripts/fuzz.sh $(PKG)
@@ -91,7 +97,7 @@ matrix: ## All tests, a soak (SOAK=2m) and the contract on each server (SERVERS,
 	@scripts/ensure-deps.sh redis-server cc >&2
 	@SOAK=$(SOAK) scripts/matrix.sh full $(SERVERS)
 
-sim: ## Run the client in simulated worlds (SEEDS=500 FROM=1 SIMFLAGS)
+sim: ## Run the client in random worlds (SEEDS=500 FROM=1 SIMFLAGS)
 	@$(GO) -C internal/sim test -count=1 -timeout 2h -run TestWorlds -sim.seeds=$(SEEDS) -sim.from=$(FROM) $(SIMFLAGS)
 
 faults: ## Run the fault tests alone, without -race, and with strict deadlines; prints figures
@@ -116,16 +122,20 @@ peers: ## Measure ours beside rueidis, go-redis and radix, and print the goals (
 	@$(GO) build -C bench/peers -o ../../bin/peers .
 	@bin/peers $(PEERFLAGS)
 
-compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compare/settings/shop.yaml
+compare: ## Compare the settings of a file (F, COMPAREFLAGS), e.g. F=bench/compare/settings/shop.yaml; plots in bin/compare.html
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) build -C bench/compare -o ../../bin/compare .
-	@bin/compare -f $(F) $(COMPAREFLAGS)
+	@bin/compare -f $(F) -html bin/compare.html $(COMPAREFLAGS)
 
 results: ## Measure what has no raw file in bench/raw yet, and write the pages' tables (two hours, resumable)
 	@scripts/ensure-deps.sh redis-server >&2
 	@scripts/results.sh
 
-pages: ## Write the tables and plots of the pages from the raw files
+leases: ## Measure what a key of package limit costs by its rate, with leases and without, for docs/leases.md (80 s)
+	@scripts/ensure-deps.sh redis-server >&2
+	@$(GO) run -C bench/peers ./leases -raw ../raw/leases.jsonl
+
+pages: ## Write the tables, figures and plots of the pages from the raw files
 	@$(GO) run -C bench/peers . -rewrite ..
 	@$(GO) run -C bench/compare . -rewrite ..
 	@$(GO) run ./bench/scale -rewrite bench

@@ -24,20 +24,21 @@ func text(err error, addr string) string {
 	return s
 }
 
-// An Error says what became of one command. errors.Is finds its Outcome and what Cause wraps,
-// but no outcome in Cause: [ErrClosed] wraps [ErrNotSent], and a command that was sent before
-// the connection was closed has an unknown outcome.
+// An Error says what became of one command. errors.Is finds its Outcome and the errors that
+// Cause wraps, except outcomes: a command that was sent before its connection was closed has
+// ErrUnknownOutcome as its Outcome and [ErrClosed] as its Cause, and errors.Is does not find
+// the ErrNotSent that ErrClosed wraps.
 //
 // If the server replied with an error, errors.As finds a resp3.SimpleError with the text as
-// the server sent it, which may hold arguments. The text of an Error holds none. An Error must
-// not be changed: several commands may share it.
+// the server sent it. That text may hold arguments. The text of an Error holds none. Do not
+// change an Error: several commands may share it.
 type Error struct {
 	Command string    // its name, in capitals; "" if the error is about a connection or a whole action
 	Addr    string    // the node, host:port; "" if none was chosen
-	Outcome error     // ErrNotSent, ErrUnknownOutcome or ErrRefused; nil if there is a reply: an error about the command, or one that cannot be decoded
-	Tries   int       // how often a cluster client sent the command, or could not send it; 0 if it did not try
-	Since   time.Time // when the outage began that the command met, as far as the client knows; zero if it met none
-	Cause   error     // why, such as an I/O error, the context's, [ErrDown] or the server's reply
+	Outcome error     // ErrNotSent, ErrUnknownOutcome or ErrRefused; nil if there is a reply
+	Tries   int       // attempts of the cluster client to send the command; 0 if it made none
+	Since   time.Time // when the outage began that the command met; zero if it met none
+	Cause   error     // the reason: an I/O error, the context's error, [ErrDown], the server's reply and others
 }
 
 // CommandError is the former name of [Error].
@@ -112,10 +113,10 @@ func (c cause) As(target any) bool { return errors.As(c.error, target) }
 // again within cluster.Config.RetryWindow, and cluster.Config.New waits. Any other refusal is
 // final.
 type HandshakeError struct {
-	Command string // that was refused, such as AUTH; "" if the server refuses every command, or is no Redis server
-	Reply   string // the server's error, quoted; "" if that is not the reason
-	Hint    string // what is probably wrong and what to do about it; may be ""
-	Cause   error  // the error in what the server sent, or of Dialer.Credentials, if that is the reason
+	Command string // the refused command, such as AUTH; "" if the server refuses every command, or is no Redis server
+	Reply   string // the server's error, quoted; "" if there is none
+	Hint    string // the probable mistake and what to do about it; may be ""
+	Cause   error  // a protocol error, or the error of Dialer.Credentials; nil if Reply says why
 }
 
 func (e *HandshakeError) Error() string {
@@ -150,13 +151,13 @@ func (e *HandshakeError) Code() string {
 	return code
 }
 
-// A DecodeError says that a reply does not fit its receiver. It does not print its cause:
-// radix's texts show the reply and, in a radix.Pipeline, the command. errors.Is and errors.As
-// look into the cause.
+// A DecodeError says that a reply does not fit its receiver. It does not print its cause, since
+// radix's error texts show the reply and, in a radix.Pipeline, the command. errors.Is and
+// errors.As look into the cause.
 type DecodeError struct {
 	Into  string // the type of the receiver, such as *int
 	Kind  byte   // the type byte of the reply; 0 if it is not known
-	Index int    // which of several replies it was; the first is 0
+	Index int    // the index of the reply if there are several
 	Cause error  `json:"-"` // its text may show the reply, and a command with its arguments
 }
 
@@ -185,8 +186,8 @@ func (e *DecodeError) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.E
 // A PipelineError says that commands of a pipeline failed. The replies have the error
 // of each.
 type PipelineError struct {
-	Failed, Total int   // commands
-	First         error // of the first command that failed
+	Failed, Total int   // numbers of commands
+	First         error // the error of the first command that failed
 }
 
 func (e *PipelineError) Error() string {

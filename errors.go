@@ -58,7 +58,7 @@ var (
 	// Use radix.WithConn for a dedicated connection, or Client.Do for a command that blocks.
 	// On a dedicated connection, ErrShared refuses commands that are not answered with one
 	// reply, such as CLIENT REPLY, REPLCONF, or MONITOR in a transaction. It wraps [ErrNotSent].
-	ErrShared = fmt.Errorf("command changes the state of its connection, use radix.WithConn to be lent one: %w", ErrNotSent)
+	ErrShared = fmt.Errorf("command changes the state of its connection, use radix.WithConn for a dedicated one: %w", ErrNotSent)
 )
 
 // ErrNoOwner says that no node serves the slot of a command. If the map of the slots names a
@@ -66,10 +66,15 @@ var (
 // and why.
 var ErrNoOwner = errors.New("no node serves the slot")
 
-// ErrDown says that the server is down or suspect. It is down if the pool has no connection
-// and its last dial failed or its last connection stalled. It is suspect if it has sent nothing
-// for an unusual time and does not answer over another connection. Commands fail with ErrDown
-// at once, until the server shows life again. It wraps ErrNotSent.
+// ErrDown says that the server is down or suspect. Commands for it fail with ErrDown at once,
+// until the server answers again.
+//
+//   - A server is down if the pool has no connection, and its last dial failed or its last
+//     connection stalled.
+//   - A server is suspect if it has sent nothing for an unusual time and does not answer over a
+//     new connection.
+//
+// It wraps ErrNotSent.
 var ErrDown = fmt.Errorf("server down: %w", ErrNotSent)
 
 // ErrNotMember says that the server at a node's address is not that node. It has no cluster

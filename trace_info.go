@@ -2,15 +2,15 @@ package redislanes
 
 import "time"
 
-// PoolInfo says which pool it is. A [Trace] is given a pointer to it, which is the same
-// for all that it is told of the pool.
+// PoolInfo identifies a pool. All calls of a [Trace] about one pool get the same pointer.
 type PoolInfo struct {
 	Addr string // of the node, host:port
 	Role string // what the connections are for: "primary" or "replica"
 	Kind string // "fixed", "adaptive" or "laned"
 }
 
-// A CommandNamer names commands when it is asked, as most traces do not ask.
+// A CommandNamer returns the name of commands. It works it out when it is called, since most
+// traces do not use it.
 type CommandNamer interface {
 	// CommandName returns the name of the commands, such as "INCRBY", in upper case; "" if
 	// they have several names, or if the name is not known.
@@ -33,16 +33,16 @@ func (s RequestStart) Command() string { return nameBy(s.Names) }
 type RequestInfo struct {
 	Took     time.Duration // from the call to its end: waits, redirects and retries included
 	Commands int
-	Failed   int // commands without a reply, or whose reply is an error, but for NOSCRIPT where EVAL follows
-	Trips    int // groups of commands that were sent, redirects and retries included
+	Failed   int // commands without a reply, or with an error reply; not NOSCRIPT if EVAL follows
+	Trips    int // groups of commands that were sent, with redirects and retries
 	Outcome  Outcome
 
-	Retries   int    // commands that were sent again, but for redirects
-	Redirects int    // commands that were sent to where MOVED or ASK named
+	Retries   int    // commands that were sent again, without redirects
+	Redirects int    // commands that followed MOVED or ASK
 	Addr      string // of the node, if all groups went to one; else ""
 
-	// Code is that of the error reply to the first command that fared worst: one of
-	// pool.ErrorCodes. Err is why that command has no reply.
+	// Code and Err are about the first command with the worst outcome. Code is the code of its
+	// error reply, one of pool.ErrorCodes. Err is why it has no reply.
 	Code string
 	Err  error
 }
@@ -51,16 +51,16 @@ type RequestInfo struct {
 type GroupStart struct {
 	Pool *PoolInfo // whose connection it takes
 
-	Commands int // with an ASKING before each that ASK has sent there
-	Bytes    int // that they have
-	Attempt  int // 1 for the groups that are sent first, 2 for those that are sent again, and so on
-	Groups   int // that are sent at the same time
+	Commands int // commands, including the ASKING before each command that follows an ASK
+	Bytes    int // bytes of the commands
+	Attempt  int // 1 when the request is first sent, 2 for its first retry, and so on
+	Groups   int // groups of the request that are sent at the same time
 
-	Retried    int // commands that are sent again, but for redirects
-	Redirected int // commands that MOVED or ASK has sent there
+	Retried    int // commands that are sent again, without redirects
+	Redirected int // commands that follow MOVED or ASK
 
-	// Dedicated says that the group goes over a connection that its request has to itself,
-	// where it may take as long as a command blocks. Attempt is the number of the try.
+	// Dedicated says that the request has the connection to itself. The group may take as
+	// long as its commands block.
 	Dedicated bool
 
 	Names CommandNamer // of the commands; see Command
@@ -78,12 +78,12 @@ func nameBy(n CommandNamer) string {
 
 // GroupInfo is what became of a group.
 type GroupInfo struct {
-	Took    time.Duration // until the last reply arrived, a wait for a connection included
-	Bytes   int           // of the replies
-	Failed  int           // commands without a reply, or whose reply is an error, redirects included; NOSCRIPT as in RequestInfo
+	Took    time.Duration // until the last reply arrived, with the wait for a connection
+	Bytes   int           // bytes of the replies
+	Failed  int           // commands without a reply, or with an error reply, with redirects; not NOSCRIPT if EVAL follows
 	Outcome Outcome
 	Code    string // as in RequestInfo
-	Err     error
+	Err     error  // as in RequestInfo
 }
 
 // WaitInfo is a wait for a connection that has ended.
@@ -96,44 +96,42 @@ type WaitInfo struct {
 type DialInfo struct {
 	Pool  *PoolInfo
 	Began time.Time
-	Took  time.Duration // all of it
+	Took  time.Duration // the whole attempt
 
-	// How long its steps took; 0 for those that it did not reach, and of an attempt
-	// that did not end in time. Handshake is the greeting of Redis: AUTH, READONLY and
-	// the like.
+	// How long the steps took. A step that was not reached has 0. All have 0 if the attempt
+	// did not end in time. Handshake is the exchange with Redis: AUTH, READONLY and others.
 	Connect, TLS, Handshake time.Duration
 
-	Err error // nil: there is a connection now
+	Err error // nil if the attempt succeeded
 }
 
 // CloseInfo is a connection that has ended.
 type CloseInfo struct {
 	Pool   *PoolInfo
-	Open   time.Duration // for how long it was
-	Reason string        // one of the reasons of PoolStats.Closes, such as CloseIdle
-	Err    error         // behind it
+	Open   time.Duration // how long the connection was open
+	Reason string        // one of CloseReasons, such as CloseIdle
+	Err    error         // the error that ended it
 }
 
 // TopologyChange is how a map of the slots differs from the one before.
 type TopologyChange struct {
-	Joined, Left []string     // addresses of nodes, replicas among them
-	Moved        int          // slots that have another owner
-	Moves        []SlotsMoved // of these, from where to where; most slots first
+	Joined, Left []string     // addresses of primaries and replicas
+	Moved        int          // slots with another owner than before
+	Moves        []SlotsMoved // where they moved; most slots first
 	Owned        int          // slots that have an owner now
 }
 
-// SlotsMoved is how many slots have gone from one node to another. An address that
-// is empty stands for no node.
+// SlotsMoved is how many slots moved from one node to another. An empty address means that
+// no node had, or has, the slots.
 type SlotsMoved struct {
 	From, To string
 	Slots    int
 }
 
-// Outcome is what became of a request or a group: that of the command that fared
-// worst.
+// Outcome is the worst outcome of the commands of a request or a group.
 type Outcome uint8
 
-// From best to worst.
+// The outcomes, from best to worst.
 const (
 	OutcomeOK      Outcome = iota // every command has a reply that is no error
 	OutcomeFailed                 // the server replied with an error

@@ -121,6 +121,14 @@ type Config struct {
 	// second. Client.Sync waits for the next one.
 	Lazy bool
 
+	// Warm makes New open the connections that the pool of each primary keeps: Size of
+	// pool.Fixed, Min of pool.Adaptive, Lanes of pool.Laned. New dials four at a time to each
+	// primary. It returns when they are open, and does not wait for a primary that cannot be
+	// dialled, nor longer than its context lasts: neither is an error. With Lazy they are
+	// opened when a server has answered. Default false: the first call that needs a primary
+	// starts to open its connections. Primaries that join later are not warmed.
+	Warm bool
+
 	// Trace, if not nil, is told how requests end, how long they take and how long they wait
 	// for connections. metrics.New makes a Trace for Prometheus, and redisotel.Config one for
 	// OpenTelemetry. [redislanes.JoinTraces] joins several. Without a Trace, no request is
@@ -220,7 +228,7 @@ func (c Config) settings() (s engine.Config, err error) {
 	s = engine.Config{
 		Dialer: c.Dialer, RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, RetryWindow: c.RetryWindow,
 		AddrMap: c.AddrMap, Zone: c.Zone, ZoneOf: c.ZoneOf, Logger: c.Logger,
-		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Trace: c.Trace, TraceOneIn: c.TraceOneIn,
+		Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Warm: c.Warm, Trace: c.Trace, TraceOneIn: c.TraceOneIn,
 	}
 	if c.Sentinel != nil {
 		s.Sentinel, s.Primary = &c.Sentinel.Dialer, c.Sentinel.Primary

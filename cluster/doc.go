@@ -1,21 +1,21 @@
-// Package cluster knows which node of a Redis Cluster owns a slot now, and
-// sends commands there.
+// Package cluster is a client for a Redis Cluster. It sends each command to the node that owns
+// the command's slot.
 //
-// [Config.New] makes a [Client], which keeps a pool of connections to each
-// node (package pool), follows MOVED and ASK for each command by itself, and
-// keeps its map of the slots up to date in the background. A server without
-// cluster mode is a cluster of one node. The Client is a radix.Client and a
-// radix.MultiClient, so that programs written for radix work with it.
+// [Config.New] makes a [Client]. The Client keeps a pool of connections to each node (package
+// pool), follows MOVED and ASK for each command separately, and keeps its map of the slots up to
+// date in the background. A server without cluster mode counts as a cluster of one node. The
+// Client is a radix.Client and a radix.MultiClient, so programs written for radix work with it.
 //
-// Many commands at once, grouped by node or slot, are the business of package
-// pipeline.
+// To send many commands at once, use package pipeline.
 //
-// It knows where the keys of each command are and how the command may travel:
-// whether it only reads, blocks, changes its connection or is slow. Slow commands
-// have lanes of their own, and by which names is a setting ([Config]).
+// The Client knows where the keys of each command are, and whether a command only reads, blocks,
+// changes its connection or is slow. Slow commands have connections of their own ([Config.Slow]).
 //
-// It does not run commands on all nodes, split commands whose keys lie in
-// several slots (they are refused with [redislanes.ErrCrossSlot] before anything is
-// sent), or repeat a command whose outcome is unknown, unless it only reads or
-// is marked as idempotent.
+// It does not:
+//
+//   - run a command on all nodes; see [Client.ForEachPrimary] and [Client.Clients],
+//   - split a command with keys in several slots: it refuses it with [redislanes.ErrCrossSlot]
+//     before anything is sent; see pipeline.MGet and others,
+//   - repeat a command with an unknown outcome, unless the command only reads or is marked as
+//     idempotent.
 package cluster

@@ -9,38 +9,39 @@ import (
 	"github.com/redislanes/redislanes/internal/engine"
 )
 
-// A Reply is what one command got: from [Client.Cmd], or from a pipeline, where it is valid
-// from the pipeline's Do until its Reset. Its methods return the error of the command
-// if it failed: a redislanes.Error, which wraps resp3.SimpleError for an
-// error of the server, and redislanes.ErrNotSent or redislanes.ErrUnknownOutcome where
-// there is no reply. A null, as GET replies for a key that does not exist, is
-// redislanes.ErrNull where a value was asked for; an empty string is a value.
+// A Reply is the reply to one command, or its error. [Client.Cmd] and pipelines return it. A
+// pipeline's Reply is valid from the pipeline's Do until its Reset.
 //
-// It prints as its value, or as its error. The replies of a pipeline follow the pipeline's
-// rule for concurrent use; that of Client.Cmd may be read by many goroutines.
+// If the command failed, all methods return its error: a redislanes.Error. It wraps a
+// resp3.SimpleError for an error of the server, and redislanes.ErrNotSent,
+// redislanes.ErrRefused or redislanes.ErrUnknownOutcome as the command's outcome. A null, which
+// GET replies for a missing key, is redislanes.ErrNull for the methods that return a value. An
+// empty string is a value.
+//
+// A Reply of Client.Cmd may be read by many goroutines. A pipeline's Reply follows the
+// pipeline's rule for concurrent use.
 type Reply engine.Reply
 
-// Idempotent marks a pipeline's command as one that may run twice without harm, before
-// Do: if a connection breaks and its outcome is unknown, it is sent again. If the
-// repeat fails, the outcome stays unknown (redislanes.ErrUnknownOutcome).
-// Commands of Cmd that only read are marked from the start. It returns r.
+// Idempotent marks a pipeline's command as one that may run twice without harm. If its outcome is
+// unknown, it is sent again. If the repeat fails, the outcome stays unknown
+// (redislanes.ErrUnknownOutcome). Commands that only read need no mark. Call it before Do. It
+// returns r.
 func (r Reply) Idempotent() Reply {
 	engine.Reply(r).Repeatable()
 	return r
 }
 
-// Slow marks a pipeline's command as slow, before Do. In a laned pool, slow commands
-// travel on lanes of their own (pool.Laned.SlowLanes), so that those of others do
-// not queue behind them; the other commands of the same slot go along, to keep
-// their order. Commands that [Config] says are slow are marked from the
-// start. It returns r.
+// Slow marks a pipeline's command as slow. In a laned pool, slow commands travel on lanes of their
+// own (pool.Laned.SlowLanes) and do not delay other callers. The pipeline's other commands for the
+// same slot travel with it, to keep their order. Commands in [Config.Slow] need no mark. Call it
+// before Do. It returns r.
 func (r Reply) Slow() Reply {
 	engine.Reply(r).SetSlow(true)
 	return r
 }
 
-// Fast takes the mark of Slow away, also one from the start: from an LRANGE of a
-// few elements, for example. It returns r.
+// Fast marks a pipeline's command as not slow, such as an LRANGE of a few elements. Call it before
+// Do. It returns r.
 func (r Reply) Fast() Reply {
 	engine.Reply(r).SetSlow(false)
 	return r
@@ -61,23 +62,21 @@ func (r Reply) Text() (string, error) {
 	return string(b), err
 }
 
-// Bytes is Text without a copy: the result must not be changed, and that of a pipeline's
-// command is valid until Reset.
+// Bytes is Text without a copy. Do not change the result. In a pipeline it is valid until Reset.
 func (r Reply) Bytes() ([]byte, error) { return engine.Reply(r).Bytes() }
 
 // IsNull reports whether Redis replied null.
 func (r Reply) IsNull() bool { return engine.Reply(r).IsNull() }
 
-// Into decodes the reply into what into points to, by radix's rules (package
-// resp3): for arrays, maps and structs. A null becomes the zero value; [As] tells.
+// Into decodes the reply into the value that into points to, by radix's rules (package resp3). Use
+// it for arrays, maps and structs. A null becomes the zero value. [As] tells a null apart.
 func (r Reply) Into(into any) error { return engine.Reply(r).Into(into) }
 
 // Node returns the address of the node that replied, "" if none did.
 func (r Reply) Node() string { return engine.Reply(r).Node() }
 
-// String returns the reply as text to be read: a string in quotes, a number, (nil), or
-// lists and maps of these; the text of the error if the command failed. It is cut after
-// 1 KiB.
+// String returns the reply as readable text: a string in quotes, a number, (nil), or lists and maps
+// of these. If the command failed, it is the error's text. It is cut after 1 KiB.
 func (r Reply) String() string { return engine.Reply(r).String() }
 
 // Format prints String for every verb.

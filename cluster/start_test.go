@@ -16,7 +16,6 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/lanes"
 )
@@ -206,35 +205,5 @@ func TestClientsThatWereNotMade(t *testing.T) {
 	for _, set := range sets {
 		require.ErrorContains(t, set.Primary.Do(ctx, nil), "action is nil")
 		require.ErrorContains(t, set.Primary.Do(none, ping), isNil)
-	}
-}
-
-// TestRequestsAreRefusedAtTheDoor: nothing of them is sent.
-func TestRequestsAreRefusedAtTheDoor(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	f.start()
-	client := open(t, cluster.Config{RefreshEvery: -1}, []string{f.addr()})
-	ctx := within(t, 5*time.Second)
-	incr := func(r *engine.Request, slot int32) { r.Commit(resp.AppendCommand(r.Buffer(), "INCR", "k"), slot) }
-	for want, spoil := range map[string]func(r *engine.Request){
-		"slot 16384":      func(r *engine.Request) { incr(r, 16384) },
-		"slot -2":         func(r *engine.Request) { incr(r, -2) },
-		"MULTI":           func(r *engine.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "MULTI"), -1) },
-		"BLPOP":           func(r *engine.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "BLPOP", "k", "0"), 1) },
-		"REPLCONF":        func(r *engine.Request) { r.Commit(resp.AppendCommand(r.Buffer(), "REPLCONF", "ACK", "0"), -1) },
-		"not one encoded": func(r *engine.Request) { r.Commit(r.Buffer(), 1) },
-		"command 1 is no": func(r *engine.Request) { r.Commit(append(r.Buffer(), "*0\r\n"...), 1) },
-	} {
-		var r engine.Request
-		incr(&r, 1)
-		spoil(&r)
-		err := (*engine.Client)(client).Exec(ctx, &r, engine.How{})
-		require.ErrorContains(t, err, want)
-		require.ErrorIs(t, err, redislanes.ErrNotSent)
-		require.Zero(t, r.Trips())
-		r.Reset()
-		incr(&r, 1)
-		require.NoError(t, (*engine.Client)(client).Exec(ctx, &r, engine.How{}))
 	}
 }

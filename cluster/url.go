@@ -35,8 +35,8 @@ const (
 // by default, 26379 for Sentinels. Whether there is a cluster is asked of the server.
 //
 // Parameters are db, which is the database, too; client_name; protocol (2 or 3);
-// timeout and write_timeout (durations such as 500ms); standalone and lazy (true or
-// false); and for Sentinels master_name, sentinel_username and sentinel_password.
+// timeout and write_timeout (durations such as 500ms); standalone, lazy and warm
+// (true or false); and for Sentinels master_name, sentinel_username and sentinel_password.
 //
 // Errors name the part that is wrong and never hold a password, or anything else
 // that stands before an @.
@@ -217,6 +217,8 @@ func (c *Config) setParameter(name, value string) (err error) {
 		c.Standalone, err = strconv.ParseBool(value)
 	case "lazy":
 		c.Lazy, err = strconv.ParseBool(value)
+	case "warm":
+		c.Warm, err = strconv.ParseBool(value)
 	default:
 		return c.setSentinelParameter(name, value)
 	}
@@ -228,7 +230,7 @@ func (c *Config) setParameter(name, value string) (err error) {
 
 var kinds = map[string]string{
 	"protocol": "number", "timeout": "duration such as 500ms", "write_timeout": "duration such as 500ms",
-	"standalone": "boolean, true or false", "lazy": "boolean, true or false",
+	"standalone": "boolean, true or false", "lazy": "boolean, true or false", "warm": "boolean, true or false",
 }
 
 func (c *Config) setSentinelParameter(name, value string) error {
@@ -243,7 +245,7 @@ func (c *Config) setSentinelParameter(name, value string) error {
 		field = &s.Dialer.Password
 	}
 	if field == nil {
-		return errors.New("a parameter is not known: want db, client_name, protocol, timeout, write_timeout, standalone, lazy and, " +
+		return errors.New("a parameter is not known: want db, client_name, protocol, timeout, write_timeout, standalone, lazy, warm and, " +
 			"with redis-sentinel://, master_name, sentinel_username and sentinel_password")
 	}
 	*field = value

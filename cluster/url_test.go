@@ -45,7 +45,7 @@ func TestParseURL(t *testing.T) {
 		}
 		require.Equal(t, w, got, in)
 	}
-	c, _, err := cluster.ParseURL("redis://a?client_name=n&protocol=3&timeout=500ms&write_timeout=1s&standalone=true&lazy=1")
+	c, _, err := cluster.ParseURL("redis://a?client_name=n&protocol=3&timeout=500ms&write_timeout=1s&standalone=true&lazy=1&warm=t")
 	require.NoError(t, err)
 	require.Equal(t, "n", c.Dialer.ClientName)
 	require.Equal(t, 3, c.Dialer.Protocol)
@@ -53,6 +53,7 @@ func TestParseURL(t *testing.T) {
 	require.Equal(t, time.Second, c.Dialer.WriteTimeout)
 	require.True(t, c.Standalone)
 	require.True(t, c.Lazy)
+	require.True(t, c.Warm)
 }
 
 // TestParseURLErrors: errors say which part is wrong, and never show what may be

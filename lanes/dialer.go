@@ -23,26 +23,25 @@ type Dialer struct {
 	// that of the default user; a Username is an ACL user (Redis 6 or newer).
 	Username, Password string
 
-	// Credentials, if not nil, is asked for them on every dial instead, so that
-	// a password can change while the program runs. It is called from many
-	// goroutines. Its error fails the dial. If a server refuses what it has returned
-	// (WRONGPASS, NOAUTH, an expired token), it is asked again: New goes on until its
-	// context ends, and commands are retried within cluster.Config.RetryWindow. A Password
-	// that a server refuses is final.
+	// Credentials, if not nil, returns the username and password for each dial, in place of
+	// the fields above. So a password can change while the program runs. Its error fails the
+	// dial. Many goroutines call it.
+	//
+	// If a server refuses the credentials (WRONGPASS, NOAUTH, an expired token), the client
+	// calls it again. New does so until its context ends. Commands are retried within
+	// cluster.Config.RetryWindow. In contrast, the refusal of a fixed Password is final.
 	Credentials func(ctx context.Context) (username, password string, err error)
 
-	// ReauthEvery is how often open connections are authenticated again, by AUTH with
-	// what Credentials returns then, for servers that cut connections when the token of
-	// their authentication expires. Set it well below the time after which they do so:
-	// it is shortened by up to a tenth, by chance, and a second try takes time. Default
-	// never; at least 1 s; it needs Credentials.
+	// ReauthEvery is how often open connections send AUTH again, with what Credentials returns
+	// then. Use it for servers that cut a connection when its token expires, and set it well
+	// below the life of a token, so that time for a second attempt is left. It is shortened by
+	// up to a tenth at random. Default never; at least 1 s. It needs Credentials.
 	//
-	// Each pool asks Credentials once for all of its connections, on a goroutine of its
-	// own; what it returns must be valid for a minute. Commands go on meanwhile. A
-	// dedicated connection is sent AUTH when it is returned, or replaced if that is more
-	// than a minute later. A connection with a subscription is left alone. A failure
-	// is logged once and tried again, after a second at first and a minute at most. It
-	// closes no connection.
+	// Each pool calls Credentials once for all of its connections. What it returns must be
+	// valid for a minute. Commands go on meanwhile. A dedicated connection sends AUTH when its
+	// user returns it, and is replaced if that is more than a minute later. A connection with a
+	// subscription sends none. A failure closes no connection. The pool logs it once and tries
+	// again, first after a second, later after up to a minute.
 	ReauthEvery time.Duration
 
 	// TLS, if not nil, is used for every connection. An empty ServerName is
@@ -61,10 +60,9 @@ type Dialer struct {
 	// ClientName is set with CLIENT SETNAME unless it is empty.
 	ClientName string
 
-	// NoSetInfo leaves out CLIENT SETINFO, by which a server is told the library's
-	// name and version. Servers that do not know it say so, and that is all; it is for
-	// proxies that hang up on commands which they do not know. Where nothing else is
-	// to be said, a connection is greeted with PING.
+	// NoSetInfo leaves out CLIENT SETINFO, which tells the server the library's name and
+	// version. Set it for proxies that hang up on unknown commands. A server that refuses
+	// CLIENT SETINFO is used all the same.
 	NoSetInfo bool
 
 	// Timeout bounds connecting, the TLS handshake and authentication
@@ -78,21 +76,21 @@ type Dialer struct {
 	// KeepAlive is the interval of TCP keep-alive probes; negative for none.
 	// Default 15 s, at least 1 s.
 	//
-	// On Linux, without NetDial, a TCP connection also ends when the server's kernel
-	// has not acknowledged what was sent, or a probe, for WriteTimeout, but not before
-	// 10 s (TCP_USER_TIMEOUT). A server that is paused acknowledges.
+	// On Linux, without NetDial, a TCP connection also ends when the server's kernel has not
+	// acknowledged sent bytes, or a probe, for WriteTimeout and at least 10 s
+	// (TCP_USER_TIMEOUT). The kernel of a paused server still acknowledges.
 	KeepAlive time.Duration
 
 	// Limits bound what a reply may cost; zero fields take their defaults.
 	Limits Limits
 
-	// NetDial, if not nil, makes the connections instead of net.Dialer, with
-	// "tcp" as the network, or "unix" for the path of a socket. A connection that is
-	// no *net.TCPConn or *net.UnixConn is read and written by two goroutines of its own,
-	// which costs each call some microseconds. So callers' deadlines hold whatever the
-	// connection does with its own, and however long its Close takes. For TLS, set TLS
-	// and do not make it here. A *net.TCPConn must have no positive SetLinger: its Close
-	// would wait.
+	// NetDial, if not nil, makes the connections instead of net.Dialer. The network is "tcp",
+	// or "unix" for the path of a socket. Set TLS for TLS; do not make it in NetDial.
+	//
+	// A connection that is no *net.TCPConn or *net.UnixConn is read and written by two
+	// goroutines of its own, which costs each call some microseconds. Callers' deadlines hold
+	// even if such a connection ignores its own. Do not give a *net.TCPConn a positive
+	// SetLinger, since its Close would wait.
 	NetDial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	// NetDialKeepsDeadlines has no effect: deadlines hold over every connection of NetDial.
@@ -101,13 +99,12 @@ type Dialer struct {
 	NetDialKeepsDeadlines bool
 }
 
-// Limits bound what one reply of a server may cost. A zero field takes its
-// default. A server that exceeds one has its lane closed, but for Depth and
-// Attributes: such a reply is read to its end and dropped, and its command, which
-// ran, ends with an error reply that begins with TOODEEP or TOOMANY. Attributes are
-// not decoded.
+// Limits bound the cost of one reply. A zero field takes its default. A reply beyond a limit
+// closes its lane, except for Depth and Attributes: such a reply is read to its end and dropped.
+// Its command has run, and gets an error reply that begins with TOODEEP or TOOMANY. Attributes
+// are not decoded.
 type Limits struct {
-	Bulk       int64 // bytes of one bulk string; default 512 MiB, Redis' own proto-max-bulk-len; at most 64 GiB
+	Bulk       int64 // bytes of one bulk string; default 512 MiB, as proto-max-bulk-len of Redis; at most 64 GiB
 	Elements   int64 // elements of one aggregate; default 16 Mi, at most 1 Gi
 	Line       int64 // bytes of one simple string, number or error; default 64 KiB, at most 1 GiB
 	Reply      int64 // bytes of one whole reply; default 1 GiB, at most 64 GiB

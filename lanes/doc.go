@@ -1,15 +1,13 @@
-// Package lanes says how servers are dialled, and which of the connections to one
-// server a batch of commands takes.
+// Package lanes has the settings by which servers are dialled, and the strategies that choose a
+// connection for each batch of commands.
 //
-// A lane is a connection to one Redis server that many callers share: batches of
-// commands travel on it in order, and their replies come back in the same order.
-// A pool keeps some of them for each server (pool.Laned shares them, pool.Fixed and
-// pool.Adaptive lend each to one caller at a time). A [Dialer] has the settings with
-// which they are made: credentials, TLS, timeouts, limits.
+// A lane is a connection to one Redis server. Batches travel on it in order, and their replies
+// come back in the same order. In a pool.Laned many callers share a lane. In a pool.Fixed or
+// pool.Adaptive one caller has it at a time. A slow reply delays the replies behind it, so a
+// pool.Laned has more lanes for slow commands.
 //
-// A [Strategy] chooses among the lanes of one server for each batch. It sees how
-// many batches each has in flight, as a [Set].
+// A [Dialer] has the settings of connections: credentials, TLS, timeouts, limits. A [Strategy]
+// chooses among the lanes to one server, which it sees as a [Set].
 //
-// A lane is FIFO, so a slow reply delays those behind it; pools keep lanes of their
-// own for slow commands. Pub/sub needs a connection of its own; use radix's.
+// Lanes do not carry pub/sub. Use a connection of radix for it.
 package lanes

@@ -16,14 +16,14 @@ import (
 // the decisions are allocated, whether it is of one limit or of five on three nodes, and
 // whether Redis decides or leases do.
 func TestDecisionAllocatesItsResult(t *testing.T) {
-	testAllocations(t, true, []Algorithm{FixedWindow, FixedWindow, FixedWindow, SlidingWindow, SlidingWindow})
-	testAllocations(t, false, []Algorithm{TokenBucket, FixedWindow, FixedWindow, SlidingWindow, TokenBucket})
+	addrs := servers.StartCluster(t, servers.Options{Primaries: 3}).Addrs()
+	testAllocations(t, addrs, true, []Algorithm{FixedWindow, FixedWindow, FixedWindow, SlidingWindow, SlidingWindow})
+	testAllocations(t, addrs, false, []Algorithm{TokenBucket, FixedWindow, FixedWindow, SlidingWindow, TokenBucket})
 }
 
 // testAllocations is TestDecisionAllocatesItsResult for calls of the first limit, and of all five.
-func testAllocations(t *testing.T, noLease bool, algorithms []Algorithm) {
-	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	client, err := cluster.Config{}.New(t.Context(), real.Addrs())
+func testAllocations(t *testing.T, addrs []string, noLease bool, algorithms []Algorithm) {
+	client, err := cluster.Config{}.New(t.Context(), addrs)
 	require.NoError(t, err)
 	defer client.Close()
 	l, err := New(client, Config{Budget: time.Hour, Observer: quiet{}})

@@ -18,9 +18,10 @@ import (
 // get more than it allows at any time, also if they leave a full one alone for a moment, and then
 // hit it much more often. They get all of it if they ask for more.
 func TestTokensOfLeases(t *testing.T) {
-	const rate, burst = 5000, 2000 // a second
+	const rate, burst = 2000, 800 // a second
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				factor := []float64{0.3, 0.6, 3, 0.3, 0.5, 0.8}[seed]

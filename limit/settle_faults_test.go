@@ -34,6 +34,7 @@ func (y *tally) add(key string, fewest, most int64) {
 func TestSettleUnderFaults(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				random := rand.New(rand.NewPCG(seed, 7))
 				w, seen := newWorld(t), new(ledger)

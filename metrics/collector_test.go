@@ -18,7 +18,7 @@ import (
 	"github.com/redislanes/redislanes/pool"
 )
 
-var update = flag.Bool("update", false, "write testdata/busy.txt anew")
+var update = flag.Bool("update", false, "write testdata/busy.txt and the tables of docs/metrics.md")
 
 // exposition returns what a scrape of the collector alone reads.
 func exposition(t *testing.T, c prometheus.Collector) string {

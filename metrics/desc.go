@@ -50,16 +50,16 @@ type poolMetric struct {
 
 var poolMetrics = [...]poolMetric{
 	{"pool_max_connections",
-		"Connections that the pool may have. A laned pool may have dedicated ones and lanes for slow commands as well.",
+		"Most connections that the pool may have. A laned pool may have dedicated ones and lanes for slow commands as well.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Size) }},
 	{"pool_target_connections",
-		"Connections that the pool wants now: max connections, or fewer if their number follows the load.",
+		"Connections that the pool wants now: the maximum, or fewer if their number follows the load.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Target) }},
 	{"pool_open_connections",
 		"Connections that the pool has, in use or idle. Dedicated connections of a laned pool and its lanes for slow commands are not among them.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Open) }},
 	{"pool_in_use_connections",
-		"Open connections that have a batch in flight or are dedicated to a user.",
+		"Open connections with a batch in flight, or dedicated to a user.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.InUse) }},
 	{"pool_idle_connections",
 		"Open connections that nobody uses.",
@@ -72,7 +72,7 @@ var poolMetrics = [...]poolMetric{
 		"Connections that are being made.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Dialing) }},
 	{"pool_in_flight_batches",
-		"Batches that were given to a connection and wait for replies.",
+		"Batches that wait for replies on a connection.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.InFlight) }},
 	{"pool_capacity_batches",
 		"Batches that may be in flight at a time: one for each connection; " +
@@ -80,13 +80,13 @@ var poolMetrics = [...]poolMetric{
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Capacity) }},
 	{"pool_saturation_ratio",
 		"Share of the pool in use, 0 to 1: connections in use divided by max connections; " +
-			"for laned pools, in-flight batches divided by capacity. At 1, callers wait or are refused.",
+			"for laned pools, batches in flight divided by capacity. At 1, callers wait or are refused.",
 		gauge, func(s *redislanes.PoolStats) float64 { return s.Saturation() }},
 	{"pool_waiters",
 		"Batches and users that wait for a free connection now.",
 		gauge, func(s *redislanes.PoolStats) float64 { return float64(s.Waiters) }},
 	{"pool_waits_total",
-		"Batches and users that had to wait for a free connection, counted when they begin to wait.",
+		"Batches and users that had to wait for a free connection, counted when the wait begins.",
 		counter, func(s *redislanes.PoolStats) float64 { return float64(s.WaitCount) }},
 	{"pool_wait_seconds_total",
 		"Time spent waiting for a free connection, counted when the wait ends, served or not.",
@@ -95,20 +95,20 @@ var poolMetrics = [...]poolMetric{
 		"Batches and users that were refused because the pool and its queue were full (ErrExhausted).",
 		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Exhausted) }},
 	{"pool_down",
-		"1 while the node is down: commands for it fail at once (ErrDown), and one dial at a time asks whether it is back.",
+		"1 while the node is down. Commands for it fail at once (ErrDown), and one dial at a time asks whether it is back.",
 		gauge, func(s *redislanes.PoolStats) float64 { return oneIf(s.Down) }},
 	{"pool_downs_total",
 		"How often the node went down.",
 		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Downs) }},
 	{"pool_suspect",
-		"1 while the node is suspect: it is silent and does not answer over another connection. " +
-			"Commands for it fail at once (ErrDown); its connections stay open until it counts as down.",
+		"1 while the node is suspect: silent, and without an answer over another connection. " +
+			"Commands for it fail at once (ErrDown). Its connections stay open until it is down.",
 		gauge, func(s *redislanes.PoolStats) float64 { return oneIf(s.Suspect) }},
 	{"pool_suspects_total",
 		"How often the node became suspect.",
 		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Suspects) }},
 	{"pool_silences_total",
-		"How often a connection was silent for so long that no new batch was given to it.",
+		"How often a connection was silent for so long that it got no new batches.",
 		counter, func(s *redislanes.PoolStats) float64 { return float64(s.Silences) }},
 }
 
@@ -121,37 +121,36 @@ func oneIf(yes bool) float64 {
 
 var (
 	lanesMetric = metric{"pool_lanes",
-		"Open connections that all callers share. Only laned pools have this.", gauge, poolLabels}
+		"Open connections that all callers share. Laned pools only.", gauge, poolLabels}
 	laneInFlightMetric = metric{"lane_in_flight_batches",
-		"Batches in flight on one shared connection. Only laned pools have this. Lanes are numbered from 0, " +
-			"the oldest first: when one is closed, the numbers of those after it go down by 1.", gauge, laneLabels}
+		"Batches in flight on one shared connection. Laned pools only. Lanes are numbered from 0, " +
+			"the oldest first. When one is closed, the numbers of younger ones go down by 1.", gauge, laneLabels}
 	resizesMetric = metric{"pool_resizes_total",
-		"How often the pool decided to have more connections, or fewer, by direction (grow or shrink).", counter, resizeLabels}
+		"How often the pool changed its target, by direction (grow or shrink).", counter, resizeLabels}
 	slowInFlightMetric = metric{"slow_lane_in_flight_batches",
-		"Batches in flight on one of a laned pool's connections for slow commands, which are dialled when the first " +
-			"one comes. Numbered as the other lanes are.", gauge, laneLabels}
+		"Batches in flight on one of a laned pool's connections for slow commands. They are dialled when the first " +
+			"slow command comes.", gauge, laneLabels}
 	dialsMetric = metric{"dials_total",
 		"Attempts to connect to a node that ended, by result (success or error).", counter, dialLabels}
 	closedMetric = metric{"connections_closed_total",
-		"Connections closed, by reason. client and idle are normal: the program closed the client, " +
-			"a pool shrank or a dedicated connection was not needed any more.", counter, closedLabels}
+		"Connections closed, by reason. client and idle are normal.", counter, closedLabels}
 	errorRepliesMetric = metric{"error_replies_total",
-		"Error replies of the node, by code (OOM, CLUSTERDOWN and so on; other). " +
-			"Those after which the client went elsewhere or tried again are among them.", counter, replyLabels}
+		"Error replies of the node, by code (OOM, CLUSTERDOWN and so on, or other). " +
+			"They count also if the client went elsewhere or tried again.", counter, replyLabels}
 	sentMetric = metric{"sent_bytes_total",
-		"Bytes handed to the sockets of connections to a node, handshakes apart.", counter, poolLabels}
+		"Bytes handed to the sockets of connections to a node, without handshakes.", counter, poolLabels}
 	receivedMetric = metric{"received_bytes_total",
-		"Bytes read from the sockets of connections to a node, handshakes apart.", counter, poolLabels}
+		"Bytes read from the sockets of connections to a node, without handshakes.", counter, poolLabels}
 	slotsMetric = metric{"slots_owned",
-		"Hash slots that have a node, as far as the client knows; 16384 in a healthy cluster.", gauge, nil}
+		"Hash slots that have a node, as far as the client knows: 16384 in a healthy cluster.", gauge, nil}
 	redirectsMetric = metric{"redirects_total",
 		"Redirects that were followed, by kind: moved (the slot has another node) or ask (it is on its way there).",
 		counter, []string{"kind"}}
 	retriesMetric = metric{"retries_total",
-		"Commands sent again, by cause: refused (the server did not run it for now, such as TRYAGAIN or LOADING), " +
-			"not_sent (the server never had all of it) or repeated (perhaps run before, but idempotent).", counter, []string{"cause"}}
+		"Commands sent again, by cause: refused (the server did not run it, as with TRYAGAIN or LOADING), " +
+			"not_sent (the server did not get all of it) or repeated (it may have run, but is idempotent).", counter, []string{"cause"}}
 	refreshesMetric = metric{"refreshes_total",
-		"Fetches of the map of the slots, by result (success or error). An error means that no node gave one that can be used.",
+		"Fetches of the map of the slots, by result (success or error). An error means that no node gave a usable map.",
 		counter, []string{"result"}}
 )
 
@@ -165,19 +164,19 @@ var errorCodes = pool.ErrorCodes()
 // What histograms keep.
 var (
 	requestMetric = metric{name: "request_duration_seconds",
-		help: "Time that requests took, with waits, redirects and retries, by outcome: ok, error (a reply is an error), " +
-			"not_sent or unknown (a command may have run). That of the command that fared worst counts.",
+		help: "Time that requests took, with waits, redirects and retries, by the worst outcome among their commands: ok, error (a reply is an error), " +
+			"not_sent or unknown (a command may have run).",
 		labels: []string{"outcome"}}
 	waitMetric = metric{name: "pool_wait_duration_seconds",
-		help: "Time that those who found no free connection waited for one, served or not.", labels: poolLabels}
+		help: "Time that batches and users waited if no connection was free, served or not.", labels: poolLabels}
 	tripTimeMetric = metric{name: "trip_duration_seconds",
-		help: "Time from when a group of commands was sent to a node, or had to wait for a connection to it, to the last of its " +
-			"replies. Actions over dedicated connections are not counted.", labels: poolLabels}
+		help: "Time that a node took to answer a group of commands, with the wait for a connection. " +
+			"Dedicated connections are not counted.", labels: poolLabels}
 	commandsMetric = metric{name: "commands_total",
-		help:   "Commands of requests that ended, by result (success or error; without a reply is an error).",
+		help:   "Commands of requests that ended, by result: success, or error, which includes commands without a reply.",
 		labels: []string{"result"}}
 	tripsMetric = metric{name: "trips_total",
-		help: "Groups of commands that went to a node at once, redirects and retries included."}
+		help: "Groups of commands that went to a node together, with redirects and retries."}
 )
 
 // ownLabels are the names that constant labels cannot have; le is the

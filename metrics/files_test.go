@@ -11,9 +11,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-
-	"github.com/redislanes/redislanes/limit"
-	"github.com/redislanes/redislanes/metrics/limits"
 )
 
 // metricName matches names as they are written in queries and in prose.
@@ -34,11 +31,7 @@ const (
 )
 
 func exported(t *testing.T) map[string]bool {
-	reg := prometheus.NewRegistry()
-	m := observed()
-	require.NoError(t, m.Trace().Stats(busy().Stats))
-	require.NoError(t, reg.Register(m))
-	return gathered(t, reg)
+	return gathered(t, clientMetrics(t))
 }
 
 func gathered(t *testing.T, reg *prometheus.Registry) map[string]bool {
@@ -53,10 +46,7 @@ func gathered(t *testing.T, reg *prometheus.Registry) map[string]bool {
 
 // ofLimits returns what package metrics/limits exports.
 func ofLimits(t *testing.T) map[string]bool {
-	reg, o := prometheus.NewRegistry(), limits.NewObserver(nil)
-	require.NoError(t, reg.Register(o))
-	o.Decided(0, []limit.Request{{Limit: new(limit.Limit)}}, limit.Result{Each: make([]limit.Decision, 1)})
-	return gathered(t, reg)
+	return gathered(t, limitMetrics(t))
 }
 
 // metricsIn returns the metrics that a text names; queries name a histogram by

@@ -70,7 +70,8 @@ start node-exporter prometheus-node-exporter --web.listen-address="127.0.0.1:$no
 start prometheus prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/data" \
 	--web.listen-address="127.0.0.1:$prometheus_port" ${PROMETHEUS_FLAGS:-}
 
-echo "Prometheus: http://127.0.0.1:$prometheus_port/alerts (import $here/dashboard.json in Grafana)"
+# The path of the page of alerts differs: Debian's package has the classic interface.
+echo "Prometheus: http://127.0.0.1:$prometheus_port/ shows the alerts under \"Alerts\" (import $here/dashboard.json in Grafana)"
 echo "Press Ctrl-C to stop."
 
 # One that ends by itself, as when its port is taken, ends the others.

@@ -17,46 +17,44 @@ import (
 
 // CountersConfig is the settings of [Counters]. The zero value works.
 type CountersConfig struct {
-	// ExpireEveryHit sets the time to live again with each hit, by EXPIRE.
-	// Then a key lives until it has not been hit for its TTL. By default it is set
-	// once, by the hit that creates the key: that is the fixed
-	// window of a rate limiter, which begins with its first hit. With
-	// ExpireEveryHit the key of a steady user never expires.
+	// ExpireEveryHit sets the time to live again with each hit, by EXPIRE. Then a key lives
+	// until it has not been hit for its TTL, and the key of a steady user never expires. By
+	// default the hit that creates the key sets it: a fixed window that begins with its first
+	// hit.
 	ExpireEveryHit bool
 }
 
-// Counters counts hits on many keys, each with a time to live, in one call, as a rate
-// limiter needs it. Hits of several callers on one key that wait at
-// the same time travel as one INCRBY, so that a hot key may be hit more often
-// than Redis can execute commands; each caller still gets the total that it
-// would have got if all INCRBYs had run one after another.
+// Counters counts hits on several keys in one call, each with a time to live, as a rate limiter
+// does. Hits of several callers that wait for the same key travel as one INCRBY, so that a hot
+// key may be hit more often than Redis can execute commands. Each caller still gets the total
+// that it would get if the INCRBYs ran one after another.
 //
-// A key that nobody else is counting is counted at once, and so are up to eight hits
-// on it beside each other. While more are out, or one INCRBY for several hits, further
-// ones gather for the next. Make it with
-// [NewCounters]; the zero Counters has no client and refuses every hit. All
-// methods are safe for concurrent use.
+// Up to eight hits on a key travel at once, each with an INCRBY of its own. While eight are under
+// way, or one INCRBY for several hits is, further hits wait and travel together as the next one.
+//
+// Make it with [NewCounters]. The zero Counters refuses every hit. All methods are safe for
+// concurrent use.
 //
 // # Time to live
 //
-// A hit with a TTL sends SET key 0 EX ttl NX, INCRBY and PTTL in one trip: the key has its
-// time to live before it is counted. If the replies show a key without one, EXPIRE follows
-// in the same call. A key that is known to have its time to live gets INCRBY alone, for half
-// of the time that it has left and at most ten seconds. At most 65,536 keys are known, in
-// 512 KiB. Users need the right to send SET, INCRBY, PTTL and EXPIRE. All versions of Redis
-// and Valkey have these commands.
+// A hit with a TTL sends SET key 0 EX ttl NX, INCRBY and PTTL in one trip, so the key has its
+// time to live before it is counted. If the replies show a key without one, EXPIRE follows in the
+// same call. Counters remember keys that have their time to live, and send INCRBY alone for
+// them: for half of the time that the key has left, and at most ten seconds. They remember up to
+// 65,536 keys, in 512 KiB. ACL users need SET, INCRBY, PTTL and EXPIRE. All versions of Redis and
+// Valkey have these commands.
 //
 // When Hit has returned, a key that was counted has its time to live, with these exceptions:
 //
-//   - The hit's outcome is unknown, and SET was refused, or the key was there without a time to
-//     live, or a key that was known had been deleted, or had expired while the command was under
-//     way. If the error says "counted, but", EXPIRE failed, too.
-//   - Others have taken the time to live away, by SET or PERSIST, or by deleting the key and
-//     creating it without one.
+//   - The hit has an unknown outcome, and one of these holds: SET was refused; the key existed
+//     without a time to live; a remembered key was deleted, or expired while the command was under
+//     way. If the error says "counted, but", EXPIRE has failed.
+//   - Another client has removed the time to live, by SET or PERSIST, or by creating the key
+//     again.
 //   - Redis has lost a write that it had acknowledged.
 //
-// The key then lives until a hit with a TTL finds it: the next one of Counters that do not
-// know the key, and one after ten seconds at the latest of others. Close leaves nothing to be done.
+// Such a key gets its time to live from the next hit of Counters that do not remember it, and
+// from a hit of the same Counters after ten seconds at the latest.
 type Counters struct {
 	client *engine.Client
 	cfg    CountersConfig
@@ -78,27 +76,26 @@ type Counters struct {
 	inside gate.Gate // calls of Hit, and batches that nobody waits for in particular
 }
 
-// A Hit is one key's part of a call of [Counters.Hit], and its outcome.
+// A Hit is one count of a call of [Counters.Hit], and its outcome.
 type Hit struct {
-	// Prefix and Key together are the key in Redis, so that a program need not put
-	// together keys that begin alike. Hits travel as one only if both are the same:
-	// a program should divide a key in one way.
+	// Prefix and Key together are the key in Redis, so that a program need not join them. Hits
+	// travel as one only if both are equal: always divide a key in the same way.
 	Prefix, Key string
 
 	By int64 // what is added; may be negative or 0
-	// TTL is the key's time to live from its first hit on, or from this one with
-	// ExpireEveryHit; 0 or less leaves it alone. Of hits that travel together, the
-	// longest counts.
+	// TTL is the key's time to live from its first hit on, or from this hit on with
+	// ExpireEveryHit. 0 or less leaves it alone. If hits that travel together have different
+	// ones, the longest counts.
 	TTL time.Duration
 
 	Total int64 // the counter after the hit; 0 if it failed
-	// Err is as of [Reply]. The outcome of a hit that was counted, and whose key may have no
-	// time to live, is unknown (redislanes.ErrUnknownOutcome): it must not be made again.
+	// Err is why the hit failed, as for a [Reply]. If the hit was counted and its key may have
+	// no time to live, it is redislanes.ErrUnknownOutcome. Do not repeat such a hit.
 	Err error
 }
 
-// NewCounters returns counters that live on the client's cluster. With a client that
-// cluster.Config.New has not made every hit is an error.
+// NewCounters returns Counters for keys in the client's cluster. With a client that
+// cluster.Config.New has not made, every hit is an error.
 func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 	counters := &Counters{cfg: c, seed: maphash.MakeSeed()}
 	if made := (*engine.Client)(client); made.Made() {
@@ -127,12 +124,12 @@ func NewCounters(client *cluster.Client, c CountersConfig) *Counters {
 	return counters
 }
 
-// Hit counts all hits and sets Total or Err of each. It returns nil if all
-// succeeded, and an [Error] otherwise. The same key may be hit more than once.
+// Hit counts all hits and sets Total or Err of each. It returns nil if all succeeded, and an
+// error otherwise. The same key may occur more than once.
 //
-// At the context's end the hits that have not left yet are taken back
-// (redislanes.ErrNotSent), and those that are under way go on, for the hits that share
-// their INCRBY, with an unknown outcome (redislanes.ErrUnknownOutcome).
+// When the context ends, hits that were not sent are withdrawn (redislanes.ErrNotSent). Hits that
+// were sent have an unknown outcome (redislanes.ErrUnknownOutcome). Their INCRBY goes on, for the
+// hits of other callers in it.
 func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	switch {
 	case c.client == nil:
@@ -200,10 +197,9 @@ func firstFailure(hits []Hit) error {
 	return result
 }
 
-// Close makes further calls of Hit fail with redislanes.ErrClosed and waits for
-// those that are running, and for what is under way. Calls whose contexts cannot end, and what is under way for
-// others without a deadline, end after five seconds; the others at their
-// contexts' ends. The client stays open.
+// Close makes further calls of Hit fail with redislanes.ErrClosed. It waits for calls that are
+// running and for commands that are under way: until their contexts end, or for five seconds if
+// these have no end. The client stays open.
 func (c *Counters) Close() error {
 	c.inside.Shut()
 	if c.end != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// Config is how pipelines are sent. The zero value is the fast way.
+// Config says how a pipeline is sent. The zero value is the fastest way.
 type Config struct {
 	// Group says which commands travel together. Default cluster.ByNode.
 	Group cluster.Grouping
@@ -44,9 +44,8 @@ type Config struct {
 	Idempotent bool
 }
 
-// New returns an empty pipeline that sends to the client. Settings that cannot be
-// used are an error of Do. A nil client is an error of all that the pipeline is asked to
-// do, as it is for the zero Pipeline: New itself cannot return one.
+// New returns an empty pipeline that sends to the client. Do returns an error if the settings
+// cannot be used or the client is nil.
 func (c Config) New(client *cluster.Client) *Pipeline {
 	how := engine.How{BySlot: bool(c.Group), Sequential: c.Sequential, Goroutines: c.Goroutines, Replicas: c.Replicas}
 	return &Pipeline{how: how, list: engine.NewCommands((*engine.Client)(client), c.Idempotent)}
@@ -55,14 +54,12 @@ func (c Config) New(client *cluster.Client) *Pipeline {
 // New returns an empty pipeline with the zero [Config]; see [Config.New].
 func New(client *cluster.Client) *Pipeline { return Config{}.New(client) }
 
-// A Pipeline is a list of commands that are sent together. Append commands, Do
-// it, read the replies, Reset it, and use it again: over a laned pool, a
-// pipeline that is used again does not allocate.
+// A Pipeline is a list of commands that are sent together. Append commands, call Do, read the
+// replies, call Reset and use it again. Over a laned pool, a reused pipeline does not allocate.
 //
-// It is not safe for concurrent use: one goroutine at a time may use it and
-// its replies (the race detector finds programs that do not keep to it). Any number
-// of pipelines may use one client. The zero Pipeline has no client, and refuses
-// everything: use [New].
+// It is not safe for concurrent use: one goroutine at a time may use it and its replies. Any
+// number of pipelines may use one client. Make it with [New]. The zero Pipeline refuses
+// everything.
 type Pipeline struct {
 	how     engine.How
 	list    engine.Commands
@@ -73,11 +70,11 @@ type Pipeline struct {
 	lastAt   int // where in the request
 }
 
-// A Reply is what one command of the pipeline got, valid from Do until Reset: see
+// A Reply is the reply to one command of a pipeline, valid from Do until Reset. See
 // [cluster.Reply].
 type Reply = cluster.Reply
 
-// Reset empties the pipeline. Replies that it gave before are invalid.
+// Reset empties the pipeline. Its earlier replies become invalid.
 func (p *Pipeline) Reset() {
 	p.list.Reset()
 	p.lastKey = fullKey{}
@@ -100,13 +97,12 @@ func (p *Pipeline) incrBy(key fullKey, n int64) Reply {
 	return p.commit(b, key)
 }
 
-// Expire appends EXPIRE key ttl, or PEXPIRE if the ttl is not a whole number of
-// seconds; less than a millisecond counts as one, and a ttl of 0 or less
-// deletes the key. Its reply is 1, or 0 if there is no such key.
+// Expire appends EXPIRE key ttl, or PEXPIRE if the ttl is not a whole number of seconds. A ttl
+// below a millisecond counts as one. A ttl of 0 or less deletes the key. The reply is 1, or 0 if
+// there is no such key.
 //
-// With each hit on a counter it moves the key's end along, so that the counter
-// of a steady user never starts again: for a fixed window use [Pipeline.ExpireNX],
-// or a key that has the window's number in its name.
+// Sent with each hit, it makes the counter of a steady user live forever. For a fixed window use
+// [Pipeline.Count], or put the window's number into the key.
 func (p *Pipeline) Expire(key string, ttl time.Duration) Reply {
 	return p.expireEach(fullKey{key: key}, ttl)
 }
@@ -115,11 +111,13 @@ func (p *Pipeline) expireEach(key fullKey, ttl time.Duration) Reply {
 	return p.expire("*3\r\n$6\r\nEXPIRE\r\n", "*3\r\n$7\r\nPEXPIRE\r\n", "", key, ttl)
 }
 
-// ExpireNX is Expire for a key that has no time to live yet (EXPIRE key ttl NX):
-// behind the INCRBY of each hit it makes a fixed window, which begins with the
-// first hit. Its reply is 1, or 0 if the key has a time to live or does not exist.
-// Servers before Redis 7 reply with an error. If the connection breaks between the two, a
-// new key has no time to live: [Pipeline.Count] sets it first, on any server.
+// ExpireNX is Expire for a key that has no time to live yet: EXPIRE key ttl NX. The reply is 1,
+// or 0 if the key has a time to live or does not exist. Servers before Redis 7 reply with an
+// error.
+//
+// After the INCRBY of each hit it makes a fixed window that begins with the first hit. If the
+// connection breaks between the two, a new key has no time to live. [Pipeline.Count] sets it
+// first, on any server.
 func (p *Pipeline) ExpireNX(key string, ttl time.Duration) Reply {
 	return p.expireNX(fullKey{key: key}, ttl)
 }
@@ -170,16 +168,17 @@ func (p *Pipeline) commit(b []byte, key fullKey) Reply {
 		p.lastKey, p.lastSlot = key, int32(key.slot())
 	}
 	p.lastAt = p.list.Request.Len()
-	p.list.Request.CommitKnown(b, p.lastSlot)
+	p.list.Request.Commit(b, p.lastSlot)
 	return Reply(p.list.Last())
 }
 
-// Cmd appends any command. Its keys, which are found by its name, must be in
-// one slot. A command without a key goes to one and the same node, as with
-// [cluster.Client.Do]. A command that this package does not know, of a module for
-// example, is looked up on a server when the pipeline is done. One that cannot
-// be sent gets an error as its reply, and Do sends nothing: one that may block or changes
-// its connection, WAIT and WAITAOF get [redislanes.ErrShared].
+// Cmd appends any command. Its keys must be in one slot. Commands without a key all go to the
+// same node, as with [cluster.Client.Do]. For a command that the library does not know, such as
+// one of a module, Do asks a server where its keys are.
+//
+// A command that cannot be sent gets an error as its reply, and Do then sends nothing.
+// [redislanes.ErrShared] refuses commands that may block or change their connection, WAIT and
+// WAITAOF.
 func (p *Pipeline) Cmd(name string, args ...string) Reply {
 	if err := p.list.Unfit(); err != nil {
 		return p.refuse(strings.ToUpper(name), err)
@@ -190,11 +189,10 @@ func (p *Pipeline) Cmd(name string, args ...string) Reply {
 	return Reply(p.list.Last())
 }
 
-// Append appends a radix action of one command, such as radix.Cmd, whose
-// receiver is set when Do returns. The reply may be used as well. It is treated
-// as by [Pipeline.Cmd]: whether it may block depends on its arguments, and not on its
-// name, as for radix. An action that cannot be pipelined, such as that of a
-// radix.EvalScript, is refused: see [Pipeline.Eval].
+// Append appends a radix action of one command, such as radix.Cmd. Its receiver is set when Do
+// returns. The same rules hold as for [Pipeline.Cmd]. Whether a command may block depends on its
+// arguments, not on its name as in radix. An action that is not one command, such as that of a
+// radix.EvalScript, is refused. For scripts see [Pipeline.Eval].
 func (p *Pipeline) Append(action radix.Action) Reply {
 	if err := p.list.Unfit(); err != nil {
 		return p.refuse(actionName(action, nil), err)
@@ -221,12 +219,12 @@ func (p *Pipeline) Append(action radix.Action) Reply {
 // refuse notes a command that will not be sent.
 func (p *Pipeline) refuse(name string, err error) Reply { return Reply(p.list.Refuse(name, err)) }
 
-// Do sends the commands and returns when each has its reply or an error, at
-// the latest when the context ends. The error is nil if all commands have a
-// reply that is no error, and a [redislanes.PipelineError] otherwise; the replies tell which
-// succeeded. An empty pipeline does nothing. If a command was refused when it
-// was appended, nothing is sent. A second Do without a Reset is an error
-// and changes nothing; commands that are appended in between are refused.
+// Do sends the commands and returns when each has a reply or an error, at the latest when the
+// context ends. It returns nil if all commands succeeded, and a [redislanes.PipelineError]
+// otherwise. The replies tell which commands succeeded.
+//
+// An empty pipeline does nothing. If a command was refused when it was appended, nothing is sent.
+// A second Do without a Reset is an error and changes nothing.
 func (p *Pipeline) Do(ctx context.Context) error { return p.list.Do(ctx, p.how) }
 
 // String describes the Pipeline by its number of commands.
@@ -235,6 +233,6 @@ func (p *Pipeline) String() string { return fmt.Sprintf("pipeline.Pipeline{%d co
 // Format prints String for every verb: fmt would print the commands.
 func (p *Pipeline) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
 
-// Trips returns how many groups of commands the last Do sent, with those of
-// redirects.
+// Trips returns how many groups of commands the last Do sent, including those for redirects and
+// retries.
 func (p *Pipeline) Trips() int { return p.list.Request.Trips() }

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// A Script is a Lua script for [Pipeline.Eval]. It is immutable and safe for
-// concurrent use; make it once, with [NewScript].
+// A Script is a Lua script for [Pipeline.Eval]. Make it once, with [NewScript]. It is immutable
+// and safe for concurrent use.
 type Script struct{ text, hash string }
 
 // NewScript returns the script. Nothing is sent.
@@ -22,14 +22,13 @@ func (s *Script) Hash() string { return s.hash }
 
 var errNoScript = errors.New("the script is nil or empty: make it with NewScript")
 
-// Eval appends a run of the script, which may touch the keys, all in one slot. It is
-// sent as EVALSHA with its hash; a server that does not know it (NOSCRIPT), such as
-// one that was restarted, is sent the text by EVAL within the same Do. Where a
-// later command of the pipeline is for the same slot, the text goes at once, so that
+// Eval appends a run of the script. All of its keys must be in one slot. Do sends EVALSHA with the
+// script's hash. To a server that does not know the script (NOSCRIPT), it then sends EVAL with the
+// text. If a later command of the pipeline is for the same slot, Do sends EVAL at once, so that
 // the commands keep their order.
 //
-// Scripts are slow, as far as cluster.Config does not say otherwise: see
-// [Reply.Fast]. They are not idempotent unless marked.
+// Scripts count as slow unless cluster.Config or [Reply.Fast] says otherwise. They are not
+// idempotent unless marked.
 func (p *Pipeline) Eval(s *Script, keys []string, args ...string) Reply {
 	if err := p.list.Unfit(); err != nil {
 		return p.refuse("EVALSHA", err)

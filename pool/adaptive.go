@@ -7,16 +7,16 @@ import (
 	"github.com/redislanes/redislanes/internal/nodepool"
 )
 
-// Adaptive is a pool like [Fixed] whose number of connections follows the
-// load, which is how many batches and users have a connection or wait for one
-// at a time. When one waits, or when the load is over 90 % of the connections
-// wanted so far, the pool grows at once to a size of which the load is 75 %. When
-// the load has been below 30 % for IdleTimeout, the pool shrinks: to Min if that
-// carries the highest load of this time, or else to a size of which it is 75 %.
-// At Min, all connections may be in use: the pool grows when callers wait.
+// Adaptive is a pool like [Fixed] with a number of connections that follows the load. The load
+// is the number of batches and users that have a connection or wait for one.
 //
-// A server that becomes slow looks like a higher load, so Max is also a bound on
-// what a slow server is burdened with. [redislanes.PoolStats] shows the wanted size as Target,
+//   - The pool grows at once when a caller waits, or when the load is over 90 % of the target.
+//     The new target is load ÷ 75 %.
+//   - The pool shrinks when the load has been below 30 % of the target for IdleTimeout. The new
+//     target is Min if Min carries the highest load of that time, or else that load ÷ 75 %.
+//
+// The target stays between Min and Max. Max also bounds how many batches a slow server gets at
+// a time, since a slow server looks like a higher load. [redislanes.PoolStats] shows the target
 // and the last change with its reason.
 type Adaptive struct {
 	// Min and Max bound the number of connections to each server. Defaults 1,
@@ -24,10 +24,9 @@ type Adaptive struct {
 	// Min, if that is more); at most 65,536.
 	Min, Max int
 
-	// IdleTimeout is how long the load must have been low for the pool to
-	// shrink, to within two looks, which are half a second apart at most. It
-	// should be longer than the time between bursts of which each is to find the
-	// connections open. Default 10 s.
+	// IdleTimeout is how long the load must be low before the pool shrinks. The pool may
+	// shrink up to a second later. Make it longer than the time between bursts, so that each
+	// burst finds the connections open. Default 10 s.
 	IdleTimeout time.Duration
 
 	Options

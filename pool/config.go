@@ -36,72 +36,73 @@ func Validate(c Config) error {
 
 // Options are the settings that all kinds of pool have.
 type Options struct {
-	// MaxWaiters is how many batches may wait for a connection at a time; the
-	// next one fails with redislanes.ErrExhausted. Default 4,096, at most 1,048,576.
+	// MaxWaiters is how many batches may wait for a connection. Further ones fail with
+	// redislanes.ErrExhausted. Default 4,096, at most 1,048,576.
 	MaxWaiters int
 
-	// FailFast makes batches fail with redislanes.ErrExhausted instead of waiting when
-	// all connections are in use.
+	// FailFast makes batches fail with redislanes.ErrExhausted if all connections are in use,
+	// instead of waiting.
 	FailFast bool
 
-	// StallTimeout is how long the server may be silent on all connections
-	// while batches are in flight. Then the connections are closed, except
-	// dedicated ones, and batches fail with ErrDown until the server answers again.
-	// Default 3 s, at least 16 ms. Time that the process itself spends frozen does not count.
+	// StallTimeout is how long the server may be silent on all connections while batches are
+	// in flight. Then the pool closes the connections, except dedicated ones, and batches fail
+	// with redislanes.ErrDown until the server answers again. Default 3 s, at least 16 ms. Time
+	// during which the process itself is frozen does not count.
 	//
-	// Nothing is sent to a silent server for so long: after a silence of 20 usual
-	// round trips, but 250 ms at least and half of StallTimeout at most, the pool
-	// asks it over a new connection, and without an answer in as long again the
-	// server is suspect. Batches, also those that wait, then fail with ErrDown at
-	// once, whose cause is ErrSuspect, and what is in flight stays. Any byte or
-	// answer ends the suspicion. A server that answers elsewhere, as during a
-	// graceful failover, is not suspect. A dial that gets no answer while callers
-	// wait and no connection is left counts as silence, too.
+	// The pool stops sending long before that:
+	//
+	//   - After an unusual silence it asks the server over a new connection. A silence is
+	//     unusual after 20 usual round trips: at least 250 ms, at most half of StallTimeout.
+	//   - Without an answer in as long again the server is suspect. Batches, including those
+	//     that wait, fail with ErrDown at once. Batches in flight stay.
+	//   - Any byte or answer ends the suspicion.
+	//
+	// A server that answers on another connection is not suspect, as in a graceful failover.
+	// While no connection is left and callers wait, a dial without an answer is a silence.
 	StallTimeout time.Duration
 
-	// PauseTimeout is how long one connection may be silent while batches are
-	// in flight on it and the server answers on others, as it does while a
-	// graceful failover makes writers wait, for up to 5 s. Then the connection
-	// is closed. Default 10 s, but not less than StallTimeout.
+	// PauseTimeout is how long one connection may be silent while batches are in flight on it
+	// and the server answers on others. Then the pool closes it. A graceful failover makes
+	// writers wait in this way, for up to 5 s. Default 10 s, but not less than StallTimeout.
 	//
-	// A connection is in doubt long before that: after the first silence of
-	// StallTimeout, or after 20 usual round trips and at least 50 ms if a caller has
-	// given up on it, as at the end of its deadline. Until a byte arrives on it, it gets
-	// no new batches and does not count for the size of the pool. What is in flight on it
-	// stays. The pool pings idle connections that have not been heard since the silence
-	// began, and nobody is given those either until they answer. If the server has not
-	// been heard since, it is asked over a new connection, which takes the place of one
-	// in doubt; batches wait for that. So a pool has up to twice its maximum of
-	// connections. Those that are too many leave, when nothing is in flight on them, once
-	// the silent ones are heard again. If all connections of a laned pool are in doubt,
-	// and no more may be opened, all are used.
+	// A silent connection is in doubt long before that: after an unusual silence (see
+	// StallTimeout), or, if a caller has given up on it, after 20 usual round trips and at
+	// least 50 ms. Then, until a byte arrives on it:
+	//
+	//   - It gets no new batches. Batches in flight on it stay.
+	//   - It does not count for the size of the pool, which may open another connection in its
+	//     place. So a pool has up to twice its maximum of connections. The surplus leaves once
+	//     the silent connections are heard again.
+	//   - The pool pings the idle connections that it has not heard since the silence began.
+	//     They get no batches until they answer.
+	//
+	// If all lanes are in doubt and no more may be opened, all are used.
 	PauseTimeout time.Duration
 
-	// PingEvery is how long a connection is idle before it is sent a PING, which
-	// counts as a batch in flight for StallTimeout and PauseTimeout. Default 10
-	// s, at least 10 ms; negative for never.
+	// PingEvery is how long a connection is idle before the pool sends it a PING. The PING
+	// counts as a batch in flight for StallTimeout and PauseTimeout. Default 10 s, at least
+	// 10 ms; negative for never.
 	PingEvery time.Duration
 
-	// MaxAge is how long a connection is used, less up to a tenth of it at random.
-	// Then it gets no more batches and is closed when nothing is in flight on it, or,
-	// if a user has it, when it is returned: no outcome becomes unknown by it. One
-	// connection in ten, and at least one, leaves at a time, and the next ones when
-	// these have been replaced; none does while the server cannot be dialled. It is
-	// for services that cut connections after some hours, certificates and passwords
-	// that change, and balancers. Default 0, for ever; at least a second.
+	// MaxAge is how long a connection is used, less up to a tenth of it at random. Then it gets
+	// no more batches, and the pool closes it when nothing is in flight on it or its user has
+	// returned it. No command gets an unknown outcome by that. At most one connection in ten,
+	// but at least one, leaves at a time, and none while the server cannot be dialled. Use it
+	// for servers and balancers that cut old connections, and for certificates and passwords
+	// that change. Default 0, which means no limit; at least 1 s.
 	MaxAge time.Duration
 
-	// MinBackoff and MaxBackoff bound the wait before the server is dialled
-	// again after a failure: a random time up to MinBackoff doubled for each
-	// failure in a row, but not over MaxBackoff, and 100 ms (or MinBackoff) while the server
-	// answers that it runs a script or loads its data. Defaults 10 ms and 1 s, at least 1 ms.
+	// MinBackoff and MaxBackoff bound the wait before the pool dials again after a failure. It
+	// is a random time up to MinBackoff, doubled for each failure in a row, and at most
+	// MaxBackoff. While the server answers that it runs a script or loads its data, it is at
+	// most 100 ms, or MinBackoff if that is more. Defaults 10 ms and 1 s, at least 1 ms.
 	MinBackoff, MaxBackoff time.Duration
 
-	// OnWait, if not nil, is told how long each batch, and each user of a dedicated
-	// connection, waited for a connection, when the wait ends, served or not. Batches
-	// and users that found one free are not among them. It is called without a lock
-	// held, but by goroutines that others depend on: it must be quick and must
-	// not block. It is called from many goroutines. A panic in it is logged.
+	// OnWait, if not nil, is called with the time that a batch, or a user of a dedicated
+	// connection, waited for a connection. It is called at the end of each wait, served or not,
+	// and not for those that found a connection free. Many goroutines call it, without a lock
+	// held. It must be quick and must not block, since others wait for these goroutines. A
+	// panic in it is logged.
 	OnWait func(wait time.Duration)
 }
 

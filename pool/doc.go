@@ -1,15 +1,16 @@
-// Package pool has the settings and the figures of the connections to one Redis
+// Package pool has the settings of connection pools. A pool holds the connections to one Redis
 // server.
 //
-// The kinds of pool differ in how many may use a connection at the same time:
-// [Fixed] lends each of a fixed number of connections to one caller's batch at
-// a time; [Adaptive] does so with a number that follows the load; [Laned] lets
-// all callers share a few, and has others for slow commands. A batch is the
-// commands of one request for one server. Every pool dials by itself, replaces
-// broken connections with backoff and full jitter, queues what finds no free
-// connection (first in, first out, bounded), closes stalled connections and
-// counts what happens ([redislanes.PoolStats]).
+// There are three kinds. A batch is the commands of one request for one server.
 //
-// A program gives the settings to cluster.Config, which makes a pool for each
-// node. [Custom] puts pools under radix's own Cluster.
+//   - [Laned]: all callers share a few connections. Slow commands have connections of their own.
+//   - [Fixed]: a fixed number of connections. Each serves one batch at a time.
+//   - [Adaptive]: as Fixed, with a number of connections that follows the load.
+//
+// Every pool dials connections in the background and replaces broken ones, with backoff and full
+// jitter. Batches that find no connection free wait in a bounded queue, first in, first out. A
+// pool closes connections that stall, and counts what happens ([redislanes.PoolStats]).
+//
+// Set a pool in cluster.Config, which makes one for each node. [Custom] puts pools under radix's
+// own Cluster and Sentinel.
 package pool

@@ -13,8 +13,8 @@ const (
 	DefaultSingleSize = nodepool.DefaultSingleSize // 10, to a server that stands alone
 )
 
-// Fixed is a pool of Size connections, each of which serves one batch at a
-// time. Batches that find all in use wait in order.
+// Fixed is a pool of Size connections. Each serves one batch at a time. Batches that find all
+// connections in use wait in order.
 type Fixed struct {
 	// Size is the number of connections to each server. Default 50 to each node
 	// of a cluster, 10 to a server that stands alone; at most 65,536.

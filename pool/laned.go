@@ -9,55 +9,51 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// Laned is a pool of a few connections that all callers share: batches of many
-// callers travel together, so that one write and one read serve many. A
-// command that needs a dedicated connection (a blocking one, a transaction)
-// gets an extra one. Batches that are marked as slow have lanes of their own,
-// so that the others do not queue behind them.
+// Laned is a pool of a few connections, called lanes, that all callers share. Batches of many
+// callers travel together, so that one write and one read serve many. Slow commands have lanes
+// of their own. A blocking command, a transaction or a radix.WithConn gets a dedicated
+// connection.
 //
-// The number of lanes can follow the load by the law of [Adaptive], where a lane
-// counts as fully used at 256 batches in flight (or MaxInFlight, if that is
-// less): Laned{Lanes: 4, MaxLanes: 16} grows when more than 1,024 are in flight
-// at a time, and is back at 4 lanes when the load was low for IdleTimeout. A
-// lane that is taken away gets no new batches, and is closed when it has
-// answered the last one.
+// The number of lanes can follow the load as in [Adaptive]: Laned{Lanes: 4, MaxLanes: 16}. A
+// lane counts as fully used at 256 batches in flight, or at MaxInFlight if that is less. So this
+// pool grows when more than 1,024 batches are in flight, and returns to 4 lanes when the load has
+// been low for IdleTimeout. A lane that leaves gets no new batches and closes after its last
+// reply.
 type Laned struct {
-	// Lanes is the number of shared connections to each server, the least one
-	// if MaxLanes is more. Default 4, or MaxLanes if that is less; at most 1,024.
+	// Lanes is the number of lanes to each server. If MaxLanes is more, it is the least
+	// number. Default 4, or MaxLanes if that is less; at most 1,024.
 	Lanes int
 
-	// MaxLanes is the most shared connections to each server. Default Lanes:
-	// their number does not change. At most 1,024.
+	// MaxLanes is the most lanes to each server. Default Lanes, so that their number does
+	// not change. At most 1,024.
 	MaxLanes int
 
-	// IdleTimeout is how long the load must have been low for lanes to be
-	// taken away, or for dedicated connections to be closed. Default 10 s.
+	// IdleTimeout is how long the load must be low before lanes leave, and how long a
+	// dedicated connection is idle before it is closed. Default 10 s.
 	IdleTimeout time.Duration
 
-	// Strategy chooses the lane for each batch, but for slow ones, which take
-	// the least used of their lanes. Default lanes.FirstFit.
+	// Strategy chooses the lane for each batch. Default lanes.FirstFit. A batch of slow
+	// commands takes the least used of the lanes for slow commands instead.
 	Strategy lanes.Strategy
 
-	// SlowLanes is the number of shared connections to each server for slow
-	// commands, besides Lanes. They are dialled when the first slow command
-	// comes. Package cluster says which commands are slow; for a pool that is
-	// used by itself, or under radix's own Cluster, none is. MaxInFlight holds
-	// for each of these lanes, and MaxWaiters for a queue of their own. Default 2,
-	// at most 1,024.
+	// SlowLanes is the number of lanes to each server for slow commands, in addition to
+	// Lanes. Default 2, at most 1,024. The first slow command makes the pool dial them.
+	// MaxInFlight holds for each of them. They have a queue of their own, with its own
+	// MaxWaiters. Package cluster says which commands are slow. In a pool under radix's own
+	// Cluster no command is slow.
 	SlowLanes int
 
-	// NoSlowLanes makes slow commands travel with all others. SlowLanes must be
-	// 0 then.
+	// NoSlowLanes lets slow commands travel with all others. SlowLanes must be 0 then.
 	NoSlowLanes bool
 
-	// MaxInFlight is how many batches may be in flight on one lane; beyond it
-	// they wait. Default 1,024, at most 1,048,576.
+	// MaxInFlight is how many batches may be in flight on one lane. Further batches wait.
+	// Default 1,024, at most 1,048,576.
 	MaxInFlight int
 
-	// MaxQueuedBytes is how many bytes of commands may wait on one lane to be
-	// written; beyond it batches wait in the queue, where they need no memory. A
-	// lane with nothing to write takes a batch of any size. As much again may be
-	// on its way to the socket. Default 8 MiB, at most 1 GiB.
+	// MaxQueuedBytes is how many bytes of commands may wait on one lane to be written.
+	// Beyond it, batches wait in the queue, where they need no memory. A lane that has
+	// nothing to write takes a batch of any size. While a write is under way, another
+	// MaxQueuedBytes may wait behind it. Default 8 MiB, at most 1 GiB.
 	MaxQueuedBytes int
 
 	// MaxDedicated is how many dedicated connections there may be at a time. They are

@@ -12,17 +12,16 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// A Pool is the connections to one server, as the function that [Custom] returns
-// makes it. It is a radix.Client. All methods are safe for concurrent use.
+// A Pool holds the connections to one server. The function that [Custom] returns makes it. It is
+// a radix.Client. All methods are safe for concurrent use.
 type Pool struct{ node *nodepool.Node }
 
 var _ radix.Client = (*Pool)(nil)
 
-// Custom returns what radix.PoolConfig.CustomPool takes, so that radix's own
-// Cluster or Sentinel works over our pools, whose default size is [DefaultSize].
-// The clients are [*Pool]. Each connection sends READONLY, as radix's DoSecondary
-// needs it. Settings that cannot be used, and a server that cannot be reached,
-// are errors of the returned function.
+// Custom returns a function for radix.PoolConfig.CustomPool. With it, radix's own Cluster or
+// Sentinel uses our pools. The function returns a [*Pool], or an error if the settings cannot be
+// used or the server cannot be reached. The default size is [DefaultSize]. Each connection sends
+// READONLY, which radix's DoSecondary needs.
 //
 // radix closes a pool when its server is no longer the primary, or has left the cluster,
 // while callers still use it. [Pool.Close] lets their calls end first.
@@ -43,17 +42,16 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 // Addr returns the server's address; part of radix.Client.
 func (p *Pool) Addr() net.Addr { return p.node.Addr() }
 
-// Do performs the action; part of radix.Client. One that may share its
-// connection travels with the commands of others. Any other action, and a command
-// that may block, has a dedicated connection while it runs. Outside of radix.WithConn,
-// commands that change their connection, WAIT and WAITAOF are refused with
-// redislanes.ErrShared.
+// Do performs the action; part of radix.Client. An action that can share its connection travels
+// with the commands of other callers. Any other action, and a command that may block, gets a
+// dedicated connection while it runs. Outside of radix.WithConn, redislanes.ErrShared refuses
+// commands that change their connection, WAIT and WAITAOF.
 func (p *Pool) Do(ctx context.Context, action radix.Action) error { return p.node.Do(ctx, action) }
 
 // Stats returns a snapshot. It is safe and cheap to call while the pool works.
 func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 
-// Close lets calls of Do end, for a second at most, and closes all connections.
+// Close waits up to a second for calls of Do to end, and closes all connections.
 //
 //   - Calls in flight, or waiting for a connection, get their replies within that second.
 //   - Calls that begin in the first 10 ms are served. Later ones fail with [redislanes.ErrClosed] and
@@ -63,9 +61,9 @@ func (p *Pool) Stats() redislanes.PoolStats { return p.node.Stats() }
 //     have ended. A command that may block then ends with an unknown outcome.
 //   - Calls that have not ended after the second fail with an error that wraps [redislanes.ErrClosed].
 //
-// Then it waits until no goroutine of the pool is left, for three seconds at most: one in
-// which a function of the program does not return (a log, a strategy, OnWait, NetDial) is
-// left behind. Closing again does nothing.
+// Then it waits up to three seconds until no goroutine of the pool is left. A goroutine stays
+// behind if a function of the program (a log, a strategy, OnWait, NetDial) does not return.
+// Closing again does nothing.
 func (p *Pool) Close() error { return p.node.CloseDrained() }
 
 // String describes the pool by its kind and address.
@@ -74,7 +72,7 @@ func (p *Pool) String() string { return p.node.String() }
 // Format prints String for every verb.
 func (p *Pool) Format(f fmt.State, verb rune) { p.node.Format(f, verb) }
 
-// ErrorCodes returns the codes by which redislanes.PoolStats.ErrorReplies counts, such as "OOM": a
-// fixed list, of which the last one, "other", stands for all codes that are not in
-// it. The code of an error reply is the first word of its text.
+// ErrorCodes returns the keys of redislanes.PoolStats.ErrorReplies, such as "OOM". The code of an
+// error reply is the first word of its text. The last key, "other", stands for all codes that
+// are not in the list.
 func ErrorCodes() []string { return nodepool.ErrorCodes() }

@@ -136,12 +136,12 @@ func (l *link) send(d Direction, c chunk) bool {
 	return true
 }
 
-// oversleep is how much longer than asked a pause may be for that to be made up
-// for.
-const oversleep = 5 * time.Millisecond
+// oversleep is how late a pause may end and still be made up for. On a busy machine pauses take
+// several times as long as asked.
+const oversleep = 100 * time.Millisecond
 
-// pace lets as much time pass as the bytes just sent need, on average: a pause is
-// longer than it was asked for, and the next ones are shorter by that.
+// pace waits for the time that the bytes just sent need. A pause takes longer than asked, and
+// the next pauses are shorter by as much.
 func (l *link) pace(d Direction, takes time.Duration) bool {
 	if now := time.Now(); now.Sub(l.free[d]) > oversleep {
 		l.free[d] = now // nothing was sent for a while, which is no credit

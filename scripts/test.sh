@@ -34,8 +34,8 @@ logs=$(mktemp -d) || exit
 nested() {
 	local module failed=0 n=10
 	{
-		echo "test ./bench/compare: its pages, without -race"
-		"$go" -C bench/compare test -vet=off -run '^TestPagesAreWhatWasMeasured$' "$@" . 2>&1 || failed=1
+		echo "test ./bench/compare: its pages and pictures, without -race"
+		"$go" -C bench/compare test -vet=off -run '^Test(Pages|Pictures)AreWhatWasMeasured$' "$@" . 2>&1 || failed=1
 	} >"$logs/$n"
 	for module in $(find . -name go.mod -not -path ./go.mod -not -path './tools/*' -not -path './bin/*' | sed 's,/go\.mod$,,' | sort -r); do
 		n=$((n + 1))

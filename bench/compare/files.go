@@ -14,6 +14,7 @@ import (
 // files are where the report goes.
 type files struct {
 	all    []output
+	page   string   // of tables and plots; empty for none
 	raw    *os.File // nil: none
 	folder string   // of plots; empty for none
 	png    bool
@@ -30,7 +31,7 @@ type output struct {
 // which cannot be written to is known at once. What a file holds stays until
 // write.
 func (o options) create() (*files, error) {
-	f := &files{folder: o.plots, png: o.png}
+	f := &files{page: o.html, folder: o.plots, png: o.png}
 	for _, out := range []struct {
 		flag, name string
 		write      func(*report.Report, io.Writer) error
@@ -89,6 +90,16 @@ func (f *files) write(r *report.Report) error {
 		errs = append(errs, plot.Write(f.folder, formats, r))
 	}
 	return errors.Join(append(errs, f.close())...)
+}
+
+// sayWhere prints where the pictures are.
+func (f *files) sayWhere(w io.Writer) {
+	if f.page != "" {
+		say(w, "tables and plots: %s\n", f.page)
+	}
+	if f.folder != "" {
+		say(w, "plots: %s\n", f.folder)
+	}
 }
 
 // empty truncates a file; pipes and devices have nothing to truncate.

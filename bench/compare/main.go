@@ -119,6 +119,7 @@ func command(ctx context.Context, args []string, out, progress io.Writer) int {
 		say(progress, "compare: %v\n", err)
 		return failed
 	}
+	files.sayWhere(progress)
 	switch {
 	case c.report.Interrupted:
 		return interrupted
@@ -154,12 +155,15 @@ func (o options) again(out, progress io.Writer) int {
 		say(progress, "compare: %v\n", err)
 		return failed
 	}
+	files.sayWhere(progress)
 	return ok
 }
 
-// rewrite makes the tables of pages again.
+// rewrite makes the tables and pictures of pages again.
 func (o options) rewrite(out, progress io.Writer) int {
 	changed, err := pages.Rewrite(o.pages, "compare", false, tables())
+	drawn, drawErr := pages.Redraw(o.pages, "compare", false, pictures())
+	changed, err = append(changed, drawn...), errors.Join(err, drawErr)
 	for _, name := range changed {
 		say(out, "wrote %s\n", name)
 	}
@@ -184,7 +188,7 @@ func parseFlags(args []string, w io.Writer) (o options, err error) {
 	f.StringVar(&o.json, "json", "", "write everything to the `file` as JSON")
 	f.StringVar(&o.raw, "raw", "", "write each turn to the `file` as a line of JSON, while measuring")
 	f.StringVar(&o.from, "from", "", "measure nothing: report what the raw `file` holds")
-	f.StringVar(&o.pages, "rewrite", "", "measure nothing: make the tables of the pages in the `folder` again from their raw files")
+	f.StringVar(&o.pages, "rewrite", "", "measure nothing: make the tables and pictures of the pages in the `folder` again from their raw files")
 	f.StringVar(&o.html, "html", "", "write a page with tables and plots to the `file`")
 	f.BoolVar(&o.stats, "stats", false, "print all percentiles, moments and tests as well")
 	f.StringVar(&o.plots, "plots", "", "write plots (SVG) into the `folder`, which is made if need be")

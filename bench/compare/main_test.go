@@ -121,6 +121,7 @@ vary: {callers: [1, 2, 4]}
 	require.Equal(t, ok, r.status, r.errors)
 	require.Contains(t, r.out, "(an existing cluster)")
 	require.Contains(t, r.plots, "over-callers.svg")
+	require.Contains(t, r.errors, "plots: ", "it says where they are")
 	require.NotContains(t, r.errors, "starting")
 	require.Positive(t, e.Calls(0, "INCRBY"))
 }

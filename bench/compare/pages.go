@@ -5,33 +5,86 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/redislanes/redislanes/internal/pages"
 
+	"github.com/redislanes/redislanes/bench/compare/internal/plot"
 	"github.com/redislanes/redislanes/bench/compare/internal/raw"
 	"github.com/redislanes/redislanes/bench/compare/internal/report"
+	"github.com/redislanes/redislanes/bench/compare/internal/rivals"
 )
+
+// pictures returns what draws a picture of the pages: "throughput" from the raw files of
+// bench/peers, or a figure by the name of the file that -plots gives it.
+func pictures() pages.Draw {
+	reports := make(map[string]*report.Report)
+	return func(t pages.Table) ([]byte, error) {
+		if t.Name == "throughput" {
+			return throughput(t.Files)
+		}
+		r, err := reportOf(reports, t)
+		if err != nil {
+			return nil, err
+		}
+		return plot.Narrow(r, t.Name)
+	}
+}
+
+// throughput draws ours beside the best mode of each other client.
+func throughput(files []string) ([]byte, error) {
+	figures, err := rivals.Read(files)
+	if err != nil {
+		return nil, err
+	}
+	var all []plot.Rates
+	for _, scenario := range []struct{ name, title string }{
+		{"variable_key", "A request of one key"}, {"mixed_10keys", "A request of ten keys"},
+	} {
+		r := plot.Rates{Title: scenario.title, Over: "callers"}
+		for _, client := range []struct {
+			name  string
+			modes []string
+		}{
+			{"redislanes, default settings", []string{"ours"}}, {"rueidis, its best mode", []string{"rueidis", "rueidis-"}},
+			{"go-redis, its best mode", []string{"go-redis-"}}, {"radix, its best mode", []string{"radix-"}},
+		} {
+			callers, rates := figures.Best(scenario.name, client.modes...)
+			r.Lines = append(r.Lines, plot.Line{Name: client.name, At: callers, Rates: rates})
+		}
+		all = append(all, r)
+	}
+	return plot.DrawRates("Requests per second, 3 primaries, 2 cores", all)
+}
 
 // tables returns what makes a table of the pages from a raw file: source, pool factor,
 // or one that Report.Markdown knows. It reads each file once.
 func tables() func(pages.Table) (string, error) {
 	reports := make(map[string]*report.Report)
 	return func(t pages.Table) (string, error) {
-		if len(t.Files) != 1 {
-			return "", errors.New("want one raw file")
+		r, err := reportOf(reports, t)
+		if err != nil {
+			return "", err
 		}
-		name := t.Files[0]
-		if reports[name] == nil {
-			r, err := readRaw(name)
-			if err != nil {
-				return "", err
-			}
-			reports[name] = r
-		}
-		return tableOf(reports[name], t.Name)
+		return tableOf(r, t.Name)
 	}
+}
+
+func reportOf(read map[string]*report.Report, t pages.Table) (*report.Report, error) {
+	if len(t.Files) != 1 {
+		return nil, errors.New("want one raw file")
+	}
+	name := t.Files[0]
+	if read[name] == nil {
+		r, err := readRaw(name)
+		if err != nil {
+			return nil, err
+		}
+		read[name] = r
+	}
+	return read[name], nil
 }
 
 func readRaw(name string) (*report.Report, error) {
@@ -59,7 +112,8 @@ func tableOf(r *report.Report, name string) (string, error) {
 	return r.Markdown(name)
 }
 
-// poolFactor is throughput by round trip and grouping, over the size of the pool.
+// poolFactor is throughput by round trip and grouping, over the size of the pool: medians
+// of the rounds, since a pool is still dialling in the first one where the trip is long.
 func poolFactor(r *report.Report) (string, error) {
 	text := "| round trip added | by | 10 connections | 50 | 100 | 10 → 50 |\n|---|---|---|---|---|---|\n"
 	for _, run := range r.Runs {
@@ -72,7 +126,7 @@ func poolFactor(r *report.Report) (string, error) {
 			if e.Phases[0].Failed > 0 {
 				return "", fmt.Errorf("%s %s: requests failed", run.Name, e.Name)
 			}
-			rates[e.Name] = e.Phases[0].Rate
+			rates[e.Name] = medianRate(e.Phases[0].PerRound)
 		}
 		for _, by := range []string{"node", "slot"} {
 			var of [3]float64
@@ -85,4 +139,16 @@ func poolFactor(r *report.Report) (string, error) {
 		}
 	}
 	return text, nil
+}
+
+func medianRate(rounds []report.Round) float64 {
+	var rates []float64
+	for _, round := range rounds {
+		rates = append(rates, round.Rate)
+	}
+	if len(rates) == 0 {
+		return 0
+	}
+	slices.Sort(rates)
+	return (rates[(len(rates)-1)/2] + rates[len(rates)/2]) / 2
 }

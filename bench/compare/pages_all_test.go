@@ -18,3 +18,10 @@ func TestPagesAreWhatWasMeasured(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, changed, "differ from what was measured: run make pages")
 }
+
+// TestPicturesAreWhatWasMeasured draws the pictures of the pages again from the raw files.
+func TestPicturesAreWhatWasMeasured(t *testing.T) {
+	changed, err := pages.Redraw("..", "compare", true, pictures())
+	require.NoError(t, err)
+	require.Empty(t, changed, "differ from what was measured: run make pages")
+}

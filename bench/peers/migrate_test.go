@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/pipeline"
@@ -56,6 +57,15 @@ func ourGet(ctx context.Context, client radix.MultiClient) (string, error) {
 	err := client.Do(ctx, radix.Cmd(&got, "GET", "name"))
 	if got.Null {
 		name = "nobody"
+	}
+
+	return name, err
+}
+
+func ourCmd(ctx context.Context, client *cluster.Client) (string, error) {
+	name, err := client.Cmd(ctx, "GET", "name").Text()
+	if errors.Is(err, redislanes.ErrNull) {
+		name, err = "nobody", nil
 	}
 
 	return name, err
@@ -287,6 +297,9 @@ func TestMigrationCode(t *testing.T) {
 		}
 		if name, err := ourGet(ctx, client); name != "nobody" || err != nil {
 			t.Errorf("GET: %q, %v", name, err)
+		}
+		if name, err := ourCmd(ctx, client); name != "nobody" || err != nil {
+			t.Errorf("GET by Cmd: %q, %v", name, err)
 		}
 		if n, err := ourScript(ctx, client); n != 5 || err != nil {
 			t.Errorf("script: %d, %v", n, err)

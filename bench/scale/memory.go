@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -103,7 +104,7 @@ func (f *footprint) opened(ctx context.Context, client *cluster.Client) (n int, 
 }
 
 // footprintRows has a row for each number of primaries, and the medians of the rounds for
-// each number of lanes: idle and behind a load.
+// each number of lanes: idle and behind a load. Its last cell is what one more idle lane takes.
 func (r *record) footprintRows() [][]string {
 	head := []string{"primaries"}
 	for _, lanes := range wholeFootprintPlan.lanes {
@@ -113,12 +114,13 @@ func (r *record) footprintRows() [][]string {
 		}
 		head = append(head, name)
 	}
+	head = append(head, "a lane")
 	rows := [][]string{head}
 	if len(r.footprints) == 0 {
 		return nil
 	}
 	for _, primaries := range wholeFootprintPlan.primaries {
-		row := []string{fmt.Sprint(primaries)}
+		row, idle := []string{fmt.Sprint(primaries)}, make(map[int]float64)
 		for _, lanes := range wholeFootprintPlan.lanes {
 			var here []footprint
 			for _, f := range r.footprints {
@@ -126,9 +128,12 @@ func (r *record) footprintRows() [][]string {
 					here = append(here, f)
 				}
 			}
-			row = append(row, kilobytes(median(here, func(f footprint) float64 { return float64(f.Idle) }))+", "+
+			idle[lanes] = median(here, func(f footprint) float64 { return float64(f.Idle) })
+			row = append(row, kilobytes(idle[lanes])+", "+
 				kilobytes(median(here, func(f footprint) float64 { return float64(f.Used) })))
 		}
+		least, most := slices.Min(wholeFootprintPlan.lanes), slices.Max(wholeFootprintPlan.lanes)
+		row = append(row, kilobytes((idle[most]-idle[least])/float64(primaries*(most-least))))
 		rows = append(rows, row)
 	}
 	return rows

@@ -76,8 +76,9 @@ func start(ctx context.Context, s *settings, log *slog.Logger) (p *program, err 
 	return p, err
 }
 
-// connect makes the client, and a connection to each node, so that the health is
-// known before the first request.
+// connect makes the client, and the connections to each node, so that the health is known
+// before the first request. A node that does not answer is not the end: the service is not
+// ready until it does, and its limits fail open or closed.
 func (p *program) connect(ctx context.Context, s *settings, registry prometheus.Registerer) (*cluster.Client, error) {
 	config, err := s.config()
 	if err != nil {
@@ -103,9 +104,6 @@ func (p *program) connect(ctx context.Context, s *settings, registry prometheus.
 	}
 	p.onClose(client.Close)
 	registry.MustRegister(ofClient)
-	if err := p.warm(ctx, client); err != nil && !config.Lazy {
-		return nil, err
-	}
 	return client, nil
 }
 
@@ -129,7 +127,7 @@ func (p *program) load(path string, limitOf func(limit.Rule) (*limit.Limit, erro
 func (p *program) run(ctx context.Context) error {
 	addrs := p.server.Addrs()
 	set := p.store.Set()
-	p.log.Info("serving", "grpc", addrs.GRPC, "http", addrs.HTTP, "admin", addrs.Admin, "domains", set.Domains(), "rules", set.Rules())
+	p.log.Info("serving", "grpc", addrs.GRPC, "http", addrs.HTTP, "admin", addrs.Admin, "live", "http://"+addrs.Admin+"/live/", "domains", set.Domains(), "rules", set.Rules())
 	if p.watcher != nil {
 		watching, stop := context.WithCancel(context.Background())
 		var watcher sync.WaitGroup

@@ -143,7 +143,7 @@ type clusterSettings struct {
 func (c *clusterSettings) config() cluster.Config {
 	config := cluster.Config{
 		RefreshEvery: c.RefreshEvery, MaxRedirects: c.MaxRedirects, RetryWindow: c.RetryWindow,
-		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast), Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, TraceOneIn: c.TraceOneIn,
+		Slow: trimmed(c.Slow), Fast: trimmed(c.Fast), Standalone: c.Standalone, NoIdentity: c.NoIdentity, Lazy: c.Lazy, Warm: true, TraceOneIn: c.TraceOneIn,
 	}
 	if c.WaitForNodes {
 		config.RetryWindow = cluster.WhileContextLasts

@@ -49,7 +49,7 @@ func run(out io.Writer, root string) error {
 }
 
 // public returns the folders of the module that other modules can import: none
-// of an internal one, of test data, or of another module.
+// of an internal one, of test data, of an example, or of another module.
 func public(root string) (folders []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
@@ -57,7 +57,7 @@ func public(root string) (folders []string, err error) {
 		}
 		name := d.Name()
 		if path != root {
-			if name == "internal" || name == "testdata" || name == "bin" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
+			if name == "internal" || name == "testdata" || name == "bin" || name == "examples" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") {
 				return fs.SkipDir
 			}
 			if _, err := os.Stat(filepath.Join(path, "go.mod")); !errors.Is(err, fs.ErrNotExist) {

@@ -17,7 +17,7 @@ type Down struct {
 }
 
 func (d *Down) Error() string {
-	return fmt.Sprintf("server down for %v: %s", d.Lasted.Round(time.Millisecond), text(d.Cause, d.Addr))
+	return fmt.Sprintf("server down for %s: %s", seconds(d.Lasted), text(d.Cause, d.Addr))
 }
 
 // Unwrap returns ErrDown and the cause.

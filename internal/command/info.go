@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/redislanes/redislanes/internal/resp"
@@ -20,7 +19,7 @@ var ErrInfo = errors.New("command: not a reply to COMMAND INFO of one command")
 // only the server can find, or does not tell of, has its first argument as its
 // key. It never panics, whatever the reply is.
 func ParseInfo(reply []byte, name string) (*Rule, error) {
-	list, ok := elements(resp.WithoutAttributes(reply))
+	list, ok := resp.Array(resp.WithoutAttributes(reply))
 	if !ok || len(list) != 1 {
 		return nil, ErrInfo
 	}
@@ -43,7 +42,7 @@ const (
 )
 
 func parseRule(raw []byte, name string, depth int) (*Rule, error) {
-	fields, ok := elements(raw)
+	fields, ok := resp.Array(raw)
 	if !ok || len(fields) <= infoStep || depth == 0 {
 		return nil, ErrInfo
 	}
@@ -59,9 +58,9 @@ func parseRule(raw []byte, name string, depth int) (*Rule, error) {
 	if len(fields) <= infoSubcommands {
 		return r, nil
 	}
-	subcommands, _ := elements(fields[infoSubcommands])
+	subcommands, _ := resp.Array(fields[infoSubcommands])
 	for _, raw := range subcommands {
-		fields, _ := elements(raw)
+		fields, _ := resp.Array(raw)
 		if len(fields) == 0 {
 			return nil, ErrInfo
 		}
@@ -103,7 +102,7 @@ func (r *Rule) setFlags(flags []string) {
 func (r *Rule) setKeys(fields [][]byte, movable bool) error {
 	r.find, r.step = bySpecs, 1
 	if len(fields) > infoSpecs {
-		list, _ := elements(fields[infoSpecs])
+		list, _ := resp.Array(fields[infoSpecs])
 		for _, raw := range list {
 			s, ok, err := parseSpec(raw)
 			if err != nil {
@@ -151,41 +150,9 @@ func place(raw []byte) (int, error) {
 	return int(n), nil
 }
 
-// elements returns the elements of an array, a set or a map.
-func elements(raw []byte) (list [][]byte, ok bool) {
-	if len(raw) == 0 || resp.IsNull(raw) || !strings.ContainsRune("*~%", rune(raw[0])) {
-		return nil, false
-	}
-	line, rest, found := cutLine(raw[1:])
-	n, err := strconv.Atoi(string(line))
-	if !found || err != nil {
-		return nil, false
-	}
-	if raw[0] == '%' {
-		n *= 2
-	}
-	for ; n > 0; n-- {
-		var first []byte
-		if first, rest = resp.Cut(rest); first == nil {
-			return nil, false
-		}
-		list = append(list, first)
-	}
-	return list, true
-}
-
-func cutLine(b []byte) (line, rest []byte, found bool) {
-	for i := 0; i+1 < len(b); i++ {
-		if b[i] == '\r' && b[i+1] == '\n' {
-			return b[:i], b[i+2:], true
-		}
-	}
-	return nil, nil, false
-}
-
 // texts returns the elements of an array or a set of texts, in lower case.
 func texts(raw []byte) (list []string, ok bool) {
-	all, ok := elements(raw)
+	all, ok := resp.Array(raw)
 	for _, raw := range all {
 		text, err := resp.Bytes(raw)
 		if err != nil {
@@ -194,21 +161,4 @@ func texts(raw []byte) (list []string, ok bool) {
 		list = append(list, strings.ToLower(string(text)))
 	}
 	return list, ok
-}
-
-// fieldsOf returns a map, which is a flat array in RESP2, by its keys.
-func fieldsOf(raw []byte) (map[string][]byte, bool) {
-	list, ok := elements(raw)
-	if !ok || len(list)%2 != 0 {
-		return nil, false
-	}
-	fields := make(map[string][]byte, len(list)/2)
-	for i := 0; i < len(list); i += 2 {
-		name, err := resp.Bytes(list[i])
-		if err != nil {
-			return nil, false
-		}
-		fields[string(name)] = list[i+1]
-	}
-	return fields, true
 }

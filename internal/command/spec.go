@@ -81,7 +81,7 @@ func (s spec) find(args resp.Args, n int) int {
 // parseSpec reads a key specification; ok is false for one that says that the
 // keys cannot be told.
 func parseSpec(raw []byte) (s spec, ok bool, err error) {
-	fields, valid := fieldsOf(raw)
+	fields, valid := resp.Map(raw)
 	if !valid {
 		return spec{}, false, ErrInfo
 	}
@@ -124,7 +124,7 @@ func parseSpec(raw []byte) (s spec, ok bool, err error) {
 
 // parsePart reads the type and the details of one half of a specification.
 func parsePart(raw []byte) (kind string, details map[string][]byte, ok bool) {
-	part, ok := fieldsOf(raw)
+	part, ok := resp.Map(raw)
 	if !ok {
 		return "", nil, false
 	}
@@ -132,7 +132,7 @@ func parsePart(raw []byte) (kind string, details map[string][]byte, ok bool) {
 	if err != nil {
 		return "", nil, false
 	}
-	details, _ = fieldsOf(part["spec"]) // empty for what is unknown
+	details, _ = resp.Map(part["spec"]) // empty for what is unknown
 	return string(text), details, true
 }
 

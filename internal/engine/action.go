@@ -45,8 +45,8 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 			return err
 		}
 		if conn.alone {
-			l := lending{client: c, action: action, slot: slot, how: how, canRetry: properties.CanRetry}
-			return l.run(ctx)
+			d := dedicatedAction{client: c, action: action, slot: slot, how: how, canRetry: properties.CanRetry}
+			return d.run(ctx)
 		}
 		conn.slot = slot
 	}
@@ -140,7 +140,7 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 		return encoded.Refused()
 	case command.Alone:
 		c.name = commandName(encoded.Encoded())
-		return c.lend(ctx, slot, encoded, exchange{marshal, unmarshalInto})
+		return c.performAlone(ctx, slot, encoded, exchange{marshal, unmarshalInto})
 	}
 	for i := range encoded.Len() {
 		from, to := encoded.Bounds(i)
@@ -169,9 +169,8 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 // server. It returns the slot of all that have a key, or the given one if none has.
 func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []command.Command, otherwise int32) (_ []command.Command, slot int32, err error) {
 	slot = slots.NoKey
-	for i := range encoded.Len() {
-		from, to := encoded.Bounds(i)
-		cmd, err := c.learned(ctx, command.Of(encoded.Encoded()[from:to]))
+	for one := range encoded.Each() {
+		cmd, err := c.learned(ctx, command.Of(one))
 		if err != nil {
 			return commands, 0, err
 		}
@@ -194,16 +193,16 @@ func (c *Client) look(ctx context.Context, encoded *wire.Request, commands []com
 	return commands, slot, nil
 }
 
-// lend performs what may block its connection, or may not share it, on one of
+// performAlone performs what may block its connection, or may not share it, on one of
 // its own.
-func (c *routedConn) lend(ctx context.Context, slot int32, encoded *wire.Request, x exchange) error {
-	l := lending{client: c.client, action: x, slot: slot, how: c.how, canRetry: c.canRetry, once: !c.how.noFollow, commands: encoded.Len()}
-	if l.commands == 1 {
-		l.encoded = encoded.Encoded()
+func (c *routedConn) performAlone(ctx context.Context, slot int32, encoded *wire.Request, x exchange) error {
+	d := dedicatedAction{client: c.client, action: x, slot: slot, how: c.how, canRetry: c.canRetry, once: !c.how.noFollow, commands: encoded.Len()}
+	if d.commands == 1 {
+		d.encoded = encoded.Encoded()
 	}
-	err := l.run(ctx)
-	if l.to != nil {
-		c.addr = l.to.Address()
+	err := d.run(ctx)
+	if d.to != nil {
+		c.addr = d.to.Address()
 	}
 	return wire.NameCommand(err, encoded.Encoded(), c.addr)
 }

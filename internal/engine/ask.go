@@ -38,7 +38,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 		a.told, a.err = q.askSentinel(ctx, addr)
 		return a
 	case q.cfg.Standalone:
-		a.told, a.err = q.greet(ctx, addr)
+		a.told, a.err = slots.Single(addr), q.reach(ctx, wire.Purpose{}, addr) // it is not asked for a map
 		return a
 	}
 	dialer := wire.WithDefaults(q.cfg.Dialer)
@@ -52,7 +52,8 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
-	lane, err := wire.DialFor(ctx, dialer, purpose, addr, nil)
+	purpose.Answered = sure // servers like it have
+	lane, err := wire.DialFor(ctx, dialer, purpose, addr)
 	if err != nil {
 		a.err = err
 		return a
@@ -77,14 +78,13 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	return a
 }
 
-// greet makes sure that a server answers which is not asked for a map.
-func (q asker) greet(ctx context.Context, addr string) (*slots.Map, error) {
-	lane, err := wire.DialFor(ctx, q.cfg.Dialer, wire.Purpose{}, addr, nil)
-	if err != nil {
-		return nil, err
+// reach dials the server, and returns why it cannot be used for the purpose.
+func (q asker) reach(ctx context.Context, purpose wire.Purpose, addr string) error {
+	lane, err := wire.DialFor(ctx, q.cfg.Dialer, purpose, addr)
+	if err == nil {
+		_ = lane.Close()
 	}
-	_ = lane.Close()
-	return slots.Single(addr), nil
+	return err
 }
 
 // mapReply is the replies to CLUSTER SLOTS and CLUSTER NODES.
@@ -96,16 +96,11 @@ type mapReply struct {
 }
 
 func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m mapReply, err error) {
-	request := resp.AppendCommand(nil, "CLUSTER", "SLOTS")
-	end := len(request)
-	request = resp.AppendCommand(request, "CLUSTER", "NODES")
-	call, batch := wire.NewCall(), new(wire.Batch)
-	batch.Reset(call, request)
-	batch.Add(0, end)
+	questions := [][]string{{"CLUSTER", "SLOTS"}}
 	if !q.cfg.NoIdentity {
-		batch.Add(end, len(request))
+		questions = append(questions, []string{"CLUSTER", "NODES"})
 	}
-	wire.RoundTrip(ctx, lane, call, batch)
+	batch := wire.Ask(ctx, lane, questions...)
 	reply, err := batch.Reply(0)
 	switch {
 	case err != nil:
@@ -115,14 +110,14 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 		if q.cfg.NoIdentity {
 			return m, nil
 		}
-		role, err := askFor(ctx, lane, "ROLE")
+		role, err := wire.Ask(ctx, lane, []string{"ROLE"}).Reply(0)
 		if err == nil && refusedForNow(role) {
-			return m, replyError(resp.AppendCommand(nil, "ROLE"), lane.Address(), role)
+			return m, replyError("ROLE", lane.Address(), role)
 		}
 		m.single.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrNotMember)
 		return m, err
 	case resp.IsError(reply):
-		return m, q.explain(ctx, lane, replyError(request[:end], lane.Address(), reply), resp.ErrorText(reply))
+		return m, q.explain(ctx, lane, replyError("CLUSTER", lane.Address(), reply), resp.ErrorText(reply))
 	}
 	m.ranges, m.skips, err = slots.ParseSlots(reply, lane.Address())
 	if err == nil {
@@ -145,7 +140,7 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 	}
 	switch reply, err := batch.Reply(1); {
 	case err == nil && refusedForNow(reply):
-		return m, replyError(request[end:], lane.Address(), reply)
+		return m, replyError("CLUSTER", lane.Address(), reply)
 	case err == nil:
 		m.told, _ = slots.ParseNodes(reply) // without it the epochs are unknown
 		m.skips = append(m.skips, m.told.Skips...)
@@ -163,7 +158,7 @@ func (q asker) explain(ctx context.Context, lane *wire.Lane, err error, said []b
 	case fate.Login:
 		return fmt.Errorf("%w; set Config.Dialer.Password or Credentials", err)
 	case fate.Unknown:
-		reply, asked := askFor(ctx, lane, "ROLE")
+		reply, asked := wire.Ask(ctx, lane, []string{"ROLE"}).Reply(0)
 		if asked == nil && bytes.Contains(reply, []byte("\r\nsentinel\r\n")) {
 			return fmt.Errorf("%w; a Sentinel answers there: set Config.Sentinel, or give the addresses of Redis servers", err)
 		}
@@ -177,16 +172,6 @@ func (q asker) explain(ctx context.Context, lane *wire.Lane, err error, said []b
 // may not answer it, is done without its answer.
 func refusedForNow(reply []byte) bool {
 	return resp.IsError(reply) && fate.Of(resp.ErrorText(reply)).PassesForDial()
-}
-
-// askFor sends one command and returns its reply.
-func askFor(ctx context.Context, lane *wire.Lane, name string) ([]byte, error) {
-	request := resp.AppendCommand(nil, name)
-	call, batch := wire.NewCall(), new(wire.Batch)
-	batch.Reset(call, request)
-	batch.Add(0, len(request))
-	wire.RoundTrip(ctx, lane, call, batch)
-	return batch.Reply(0)
 }
 
 // An untranslated error is that of Config.AddrMap, which failed. A server has told its map.

@@ -41,14 +41,9 @@ type Client struct {
 
 	exchanges sync.Pool // of *sharedExchange; each client has its own, so that a synctest bubble keeps what it has made
 
-	strange map[string]slots.Flaw // servers that are none of the cluster's, which the log was told of; for refresh only
-	kept    []slots.Renaming      // nodes that keep an old address, which the log was told of; for refresh only
-	skipped map[slots.Skip]bool   // nodes that are left out of maps, which the log was told of; for refresh only
-	anew    *slots.Map            // of a cluster made anew, if the last refresh has found one; for refresh only
-
-	refreshLog refreshLog           // for refresh only
-	traced     bool                 // requests are, or their groups
-	now        func() time.Duration // what the times of a Trace are taken from
+	refresher refresher
+	traced    bool                 // requests are, or their groups
+	now       func() time.Duration // what the times of a Trace are taken from
 
 	mu        sync.Mutex // guards what follows and changes of topology; never held across I/O
 	nodes     map[string]*node
@@ -65,8 +60,9 @@ var (
 func newClient(cfg Config, seeds []string) *Client {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &Client{cfg: cfg, seeds: slices.Clone(seeds), ctx: ctx, cancel: cancel,
-		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool), traced: tracesRequests(cfg.Trace), now: wire.Now}
+		slowLanes: cfg.Pool.HasSlowLanes(), stale: make(chan struct{}, 1), nodes: make(map[string]*node), traced: tracesRequests(cfg.Trace), now: wire.Now}
 	c.asker = asker{cfg}
+	c.refresher = refresher{client: c, strange: make(map[string]slots.Flaw), skipped: make(map[slots.Skip]bool)}
 	c.journal = guard.NewJournal(cfg.Logger)
 	c.outages.episodes.log = c.journal
 	c.topology.Store(slots.NewTable[*node](nil, nil))

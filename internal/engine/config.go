@@ -37,6 +37,7 @@ type Config struct {
 	Standalone   bool
 	NoIdentity   bool
 	Lazy         bool
+	Warm         bool
 	Trace        *redislanes.Trace
 	TraceOneIn   int
 	Logger       *slog.Logger
@@ -120,14 +121,15 @@ func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	}
 	c.Dialer = wire.Sealed(c.Dialer)
 	client := newClient(c, addrs)
-	if c.Lazy {
-		client.tasks.Go(client.startLate)
-		return client, nil
-	}
-	if err := client.start(ctx); err != nil {
-		_ = client.Close()
-		return nil, err
+	if !c.Lazy {
+		if err := client.start(ctx); err != nil {
+			_ = client.Close()
+			return nil, err
+		}
 	}
 	client.tasks.Go(client.keepFresh)
+	if c.Warm {
+		client.warm(ctx)
+	}
 	return client, nil
 }

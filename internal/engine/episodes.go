@@ -15,6 +15,8 @@ import (
 const (
 	isOver      = "outage over"
 	isForgotten = "outage not met any more"
+
+	willBe = "are retried within RetryWindow, then fail at once"
 )
 
 // episodes are what the log is told of outages.
@@ -65,7 +67,7 @@ func (e *episodes) met(t *outage, code string, now time.Time) {
 	if code == "" {
 		code = "not sent"
 	}
-	e.log.Note(slog.LevelWarn, "outage", "where", t.place(), "for", now.Sub(t.Since), "commands", code)
+	e.log.Note(slog.LevelWarn, "outage", "where", t.place(), "for", now.Sub(t.Since), "commands", code, "requests", willBe)
 }
 
 // isNews reports whether an outage since then is worth a line: one in each episode.
@@ -112,7 +114,7 @@ func (e *episodes) end(of *episode, where, how string) {
 func (e *episodes) gap(m *topology, since, now time.Time) {
 	e.gaps.open = 1
 	if e.gaps.isNews(since, now) {
-		e.log.Note(slog.LevelWarn, "slots have no owner", "slots", slots.Count-m.Covered(), "for", now.Sub(since))
+		e.log.Note(slog.LevelWarn, "slots have no owner", "slots", slots.Count-m.Covered(), "for", now.Sub(since), "requests", willBe)
 	}
 }
 

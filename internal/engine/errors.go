@@ -21,8 +21,8 @@ type refusal struct{ *wire.SaidError }
 func (r refusal) Unwrap() []error { return []error{r.SaidError, redislanes.ErrRefused} }
 
 // replyError turns a server's error reply into the error of its command.
-func replyError(command []byte, addr string, reply []byte) error {
-	return wire.Named(commandName(command), addr, saidError(reply))
+func replyError(command, addr string, reply []byte) error {
+	return wire.Named(command, addr, saidError(reply))
 }
 
 // saidError turns a server's error reply into an error.
@@ -38,15 +38,12 @@ func saidError(reply []byte) error {
 // saidIn returns the text of the error reply, to a handshake or to a command, that err is
 // about; "" if it is about none.
 func saidIn(err error) string {
-	var handshake *redislanes.HandshakeError
-	var said resp3.SimpleError
-	switch {
-	case errors.As(err, &handshake):
-		return wire.RefusalText(handshake)
-	case errors.As(err, &said):
-		return said.S
+	if refused := wire.Refusal(err); refused != nil {
+		return wire.RefusalText(refused)
 	}
-	return ""
+	var said resp3.SimpleError
+	_ = errors.As(err, &said)
+	return said.S
 }
 
 // ambiguous returns the error of a command that may have run although the reply is an error:

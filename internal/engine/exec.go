@@ -35,9 +35,6 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	if err := c.usable(ctx); err != nil {
 		return err
 	}
-	if r.err != nil {
-		return r.err
-	}
 	if len(r.bounds) == 0 {
 		return nil
 	}
@@ -176,9 +173,9 @@ func (f *flight) sendEach(ctx context.Context, trips []*trip) {
 	for i, t := range trips {
 		t.markLarge()
 		if i < len(trips)-1 {
-			others.Go(func() { wire.RoundTrip(ctx, t.pool, t.own, &t.Batch) })
+			others.Go(func() { wire.RoundTrip(ctx, t.pool, &t.Batch) })
 		} else {
-			wire.RoundTrip(ctx, t.pool, t.own, &t.Batch)
+			wire.RoundTrip(ctx, t.pool, &t.Batch)
 		}
 	}
 	others.Wait()

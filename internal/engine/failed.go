@@ -11,10 +11,11 @@ import (
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // Each failure asks for a refresh of the map, on whatever path it leaves the engine: that
-// of a request (Client.end), of a dedicated connection or a stream (dedicatedConn, lending.perform),
+// of a request (Client.end), of a dedicated connection or a stream (dedicatedConn, dedicatedAction.perform),
 // of a client of one node (nodeConn, nodeDedicated), of a question about a command (askNode),
 // and of a call that is not made (Client.Hopeless). Side paths that did not ask kept
 // asking a node that had left the cluster until the next regular refresh.
@@ -31,14 +32,13 @@ func (c *Client) noteFailure(err error) {
 // answered. Every other error may.
 func saysNothing(err error) bool {
 	var undecoded *redislanes.DecodeError
-	var refused *redislanes.HandshakeError
 	var said resp3.SimpleError
 	switch {
 	case errors.As(err, &undecoded), errors.Is(err, context.Canceled), errors.Is(err, redislanes.ErrExhausted):
 		return true
 	case errors.Is(err, redislanes.ErrShared), errors.Is(err, cause.ErrReturned):
 		return true
-	case errors.As(err, &refused):
+	case wire.Refusal(err) != nil:
 		return false
 	case errors.As(err, &said):
 		return !hintsAt([]byte(said.S))

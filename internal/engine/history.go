@@ -42,6 +42,9 @@ const (
 	wasUnknownScript // EVALSHA of a script that the server does not know
 )
 
+// redirects tells whether a redirect is the reason.
+func (w why) redirects() bool { return w == wasMoved || w == wasAsked }
+
 // since returns when the outage of the site began that the command itself has met, zero if
 // it has met none: not all outages are remembered.
 func (h *history) since(at site) time.Time {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -36,16 +37,13 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 		return x.follow(i, to, text, addr, now)
 	case to.Fate.Passes():
 		return x.judgeRefusal(i, to.Fate, text, addr, now)
-	case to.Fate.Refused():
-		x.histories[i].outage = nil
+	}
+	x.client.replaceStale(x.request.places[i].trip.pool, to.Fate, text, x.replicaOf(i) != nil)
+	x.histories[i].outage = nil
+	if to.Fate.Refused() {
 		return attempt.Stands
 	}
-	if attempt.Stale(to.Fate, text, x.replicaOf(i) != nil) {
-		x.request.places[i].trip.pool.Renew()
-		x.client.hint()
-	}
 	// Not a success: the server may say so before it looks whether it may write.
-	x.histories[i].outage = nil
 	return attempt.Ran
 }
 
@@ -59,15 +57,26 @@ func (x *retry) succeeded(i int, addr string) {
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
 // other server.
 func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now time.Time) attempt.Step {
-	if attempt.Stale(f, text, x.replicaOf(i) != nil) {
-		x.request.places[i].trip.pool.Renew()
-	} else if f == fate.ReadOnly {
+	x.client.replaceStale(x.request.places[i].trip.pool, f, text, x.replicaOf(i) != nil)
+	if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
-	x.histories[i].replica = f == fate.ReadOnly && x.client.topology.Load().Single
 	at := siteOf(f, addr, x.request.class(i), x.request.slots[i], x.request.command(i))
-	t := x.client.outages.note(at, wire.ErrorCode(text), x.histories[i].since(at), now)
-	return x.inOutage(i, wasRefused, t, now)
+	return x.inOutage(i, wasRefused, x.client.refused(&x.histories[i], at, f, text, now), now)
+}
+
+// replaceStale has the connections of the pool replaced if they are stale by an error reply.
+func (c *Client) replaceStale(p *nodepool.Node, f fate.Fate, text []byte, replica bool) {
+	if attempt.Stale(f, text, replica) {
+		p.Renew()
+		c.hint()
+	}
+}
+
+// refused notes the outage of a command that the server has refused for now.
+func (c *Client) refused(h *history, at site, f fate.Fate, text []byte, now time.Time) outage {
+	h.replica = f == fate.ReadOnly && c.topology.Load().Single
+	return c.outages.note(at, wire.ErrorCode(text), h.since(at), now)
 }
 
 // siteOf returns the site of the outage that a refusal of the command belongs to.

@@ -228,12 +228,7 @@ type lore struct {
 }
 
 func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
-	request := resp.AppendCommand(nil, "COMMAND", "INFO", name)
-	call, batch := wire.NewCall(), new(wire.Batch)
-	batch.Reset(call, request)
-	batch.Add(0, len(request))
-	wire.RoundTrip(ctx, n.pool(asPrimary), call, batch)
-	reply, err := batch.Reply(0)
+	reply, err := wire.Ask(ctx, n.pool(asPrimary), []string{"COMMAND", "INFO", name}).Reply(0)
 	if err != nil {
 		c.noteFailure(err)
 		return lore{down: beganAt(err)}

@@ -7,54 +7,44 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// A refreshLog is what the log is told of refreshes, which run one at a time.
-type refreshLog struct {
-	failing time.Time // since when; zero: the last one has succeeded
-	failed  guard.Throttle
-	moved   guard.Throttle
-	told    *topology // the last map that it was told of
-	shown   *topology // the last map that the trace was told of
-}
-
 // noteRefreshed tells of refreshes that fail, and of the first one that succeeds again.
-func (c *Client) noteRefreshed(err error) {
-	l, now := &c.refreshLog, time.Now()
+func (r *refresher) noteRefreshed(err error) {
+	now := time.Now()
 	switch {
-	case err == nil && !l.failing.IsZero():
-		c.journal.Note(slog.LevelInfo, "refresh succeeded again", "after", now.Sub(l.failing))
-		l.failing = time.Time{}
-		l.failed.Over()
-	case err == nil || c.ctx.Err() != nil:
+	case err == nil && !r.failing.IsZero():
+		r.client.journal.Note(slog.LevelInfo, "refresh succeeded again", "after", now.Sub(r.failing))
+		r.failing = time.Time{}
+		r.failed.Over()
+	case err == nil || r.client.ctx.Err() != nil:
 	default:
-		if l.failing.IsZero() {
-			l.failing = now
+		if r.failing.IsZero() {
+			r.failing = now
 		}
-		if n, due := l.failed.Due(now); due {
-			c.journal.Note(slog.LevelWarn, "refresh failed", "failures", n, "error", err)
+		if n, due := r.failed.Due(now); due {
+			r.client.journal.Note(slog.LevelWarn, "refresh failed", "failures", n, "error", err)
 		}
-		c.journal.Panicked(err)
+		r.client.journal.Panicked(err)
 	}
 }
 
 // noteMoved tells of slots that have other owners than by the map that it told of last.
 // While slots move all the time, that is one line in five seconds at most.
-func (c *Client) noteMoved() {
-	l, after := &c.refreshLog, c.topology.Load()
-	if l.told == nil {
-		l.told = after // the first map
+func (r *refresher) noteMoved() {
+	after := r.client.topology.Load()
+	if r.told == nil {
+		r.told = after // the first map
 		return
 	}
-	change := slots.Diff(l.told, after)
+	change := slots.Diff(r.told, after)
 	if change.Moved == 0 {
 		return
 	}
-	if _, due := l.moved.Due(time.Now()); due {
-		l.told = after
-		c.journal.Note(slog.LevelInfo, "slots moved", "slots", change.Moved, "shifts", describe(change))
+	if _, due := r.moved.Due(time.Now()); due {
+		r.told = after
+		r.client.journal.Note(slog.LevelInfo, "slots moved", "slots", change.Moved, "shifts", describe(change))
 	}
 }
 
@@ -74,13 +64,13 @@ func describe(change slots.Change) string {
 
 // logSkips tells the log of rows that are skipped, once of each node and reason. Refreshes
 // run one at a time.
-func (c *Client) logSkips(by string, skips []slots.Skip) {
+func (r *refresher) logSkips(by string, skips []slots.Skip) {
 	for _, s := range skips {
 		what := slots.Skip{Node: s.Node, Reason: s.Reason}
-		if c.skipped[what] || len(c.skipped) >= maxTold {
+		if r.skipped[what] || len(r.skipped) >= maxTold {
 			continue
 		}
-		c.skipped[what] = true
-		c.journal.Note(slog.LevelWarn, "a node is left out of the map of the slots", "node", s.Node, "reason", s.Reason, "told_by", by)
+		r.skipped[what] = true
+		r.client.journal.Note(slog.LevelWarn, "a node is left out of the map of the slots", "node", s.Node, "reason", s.Reason, "told_by", by)
 	}
 }

@@ -67,7 +67,7 @@ func TestLogOfOutages(t *testing.T) {
 		all.note(reads, "LOADING", time.Time{}, time.Now())
 		require.Empty(t, book.lines(), "that of reads has not")
 		all.note(writes, "LOADING", time.Time{}, time.Now())
-		require.Equal(t, []string{`level=WARN msg=outage where="node a:1" for=1s commands=LOADING`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg=outage where="node a:1" for=1s commands=LOADING requests="are retried within RetryWindow, then fail at once"`}, book.lines())
 		time.Sleep(time.Minute - 2*time.Second)
 		all.note(reads, "LOADING", time.Time{}, time.Now())
 		all.note(writes, "LOADING", time.Time{}, time.Now())
@@ -85,12 +85,12 @@ func TestLogOfOutages(t *testing.T) {
 		for slot := range int32(100) {
 			all.note(site{slot: slot}, "CLUSTERDOWN", time.Time{}, time.Now())
 		}
-		require.Equal(t, []string{`level=WARN msg=outage where=slots for=2s commands=CLUSTERDOWN`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg=outage where=slots for=2s commands=CLUSTERDOWN requests="are retried within RetryWindow, then fail at once"`}, book.lines())
 		time.Sleep(2 * forgetOutage)
 		all.note(writes, "", time.Now().Add(-3*time.Second), time.Now())
 		require.Equal(t, []string{
 			`level=INFO msg="outage not met any more" where=slots after=2m2s`,
-			`level=WARN msg=outage where="node a:1" for=3s commands="not sent"`,
+			`level=WARN msg=outage where="node a:1" for=3s commands="not sent" requests="are retried within RetryWindow, then fail at once"`,
 		}, book.lines())
 	})
 }
@@ -106,13 +106,13 @@ func TestLogOfKeysThatMove(t *testing.T) {
 			all.note(keys, "TRYAGAIN", time.Time{}, time.Now())
 			time.Sleep(lasting)
 		}
-		require.Equal(t, []string{`level=WARN msg=outage where="keys of slots that move" for=1s commands=TRYAGAIN`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg=outage where="keys of slots that move" for=1s commands=TRYAGAIN requests="are retried within RetryWindow, then fail at once"`}, book.lines())
 		for range 2 {
 			all.note(keys, "TRYAGAIN", time.Time{}, time.Now())
 			all.note(slot, "CLUSTERDOWN", time.Time{}, time.Now())
 			time.Sleep(lasting)
 		}
-		require.Equal(t, []string{`level=WARN msg=outage where=slots for=1s commands=CLUSTERDOWN`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg=outage where=slots for=1s commands=CLUSTERDOWN requests="are retried within RetryWindow, then fail at once"`}, book.lines())
 		all.succeeded("a:1", writing, 9, nil, all.events.Load())
 		require.Equal(t, []string{`level=INFO msg="outage over" where=slots after=2s`}, book.lines())
 	})
@@ -132,7 +132,7 @@ func TestLogOfGaps(t *testing.T) {
 		time.Sleep(time.Second)
 		all.noteGap(lacking, 2, time.Now())
 		all.noteGap(lacking, 3, time.Now())
-		require.Equal(t, []string{`level=WARN msg="slots have no owner" slots=100 for=1s`}, book.lines())
+		require.Equal(t, []string{`level=WARN msg="slots have no owner" slots=100 for=1s requests="are retried within RetryWindow, then fail at once"`}, book.lines())
 		time.Sleep(time.Second)
 		all.succeeded("a:1", reading, 3, nil, all.events.Load())
 		require.Equal(t, []string{`level=INFO msg="outage over" where="slots without an owner" after=2s`}, book.lines())
@@ -145,16 +145,16 @@ func TestLogOfRefreshes(t *testing.T) {
 		book := newLogbook()
 		c := newClient(Config{}.withDefaults(), []string{"a:1"})
 		c.journal = book.journal
-		c.noteRefreshed(nil)
+		c.refresher.noteRefreshed(nil)
 		require.Empty(t, book.lines())
 		for range 12 {
-			c.noteRefreshed(errors.New("nobody answers"))
+			c.refresher.noteRefreshed(errors.New("nobody answers"))
 			time.Sleep(500 * time.Millisecond)
 		}
-		c.noteRefreshed(nil)
-		c.noteRefreshed(nil)
+		c.refresher.noteRefreshed(nil)
+		c.refresher.noteRefreshed(nil)
 		time.Sleep(time.Minute)
-		c.noteRefreshed(errors.New("nobody answers"))
+		c.refresher.noteRefreshed(errors.New("nobody answers"))
 		require.Equal(t, []string{
 			`level=WARN msg="refresh failed" failures=1 error="nobody answers"`,
 			`level=WARN msg="refresh failed" failures=10 error="nobody answers"`,
@@ -184,7 +184,7 @@ func TestLogOfMoves(t *testing.T) {
 				}
 			}
 			c.topology.Store(m)
-			c.noteMoved()
+			c.refresher.noteMoved()
 			return book.lines()
 		}
 		at := func(i int) func(int) int { return func(int) int { return i } }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"bytes"
+	"iter"
+	"slices"
 
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -12,13 +14,10 @@ import (
 
 // CommandName returns the name of the request's commands, "" if they have several.
 func (r *Request) CommandName() string {
-	var n commonName
-	for i := range r.bounds {
-		if !n.add(r.command(i)) {
-			break
+	return nameOfAll(func(yield func([]byte) bool) {
+		for i := 0; i < len(r.bounds) && yield(r.command(i)); i++ {
 		}
-	}
-	return n.name()
+	})
 }
 
 // CommandName returns the name of the group's commands, "" if they have several.
@@ -26,44 +25,39 @@ func (t *trip) CommandName() string {
 	if t.of == nil {
 		return "" // asked too late
 	}
-	var n commonName
-	t.EachIn(t.of.arena, func(encoded []byte) {
-		if name, _ := resp.Argument(encoded, 0); string(name) != "ASKING" {
-			n.add(encoded)
-		}
-	})
-	return n.name()
+	return nameOfAll(t.Each(t.of.arena))
 }
 
 // CommandName returns the name of the one command on a dedicated connection, "" for
 // an action that may send several.
-func (l *lending) CommandName() string { return nameOf(l.encoded) }
+func (d *dedicatedAction) CommandName() string { return nameOf(d.encoded) }
 
-// A commonName is the name of all commands that were added.
-type commonName struct {
-	first   []byte // a command
-	called  []byte // its name as it was written
-	several bool
-}
+// CommandName returns the name of the commands, "" if they have several.
+func (s *sentAlone) CommandName() string { return nameOfAll(slices.Values(s.commands)) }
 
-// add reports whether the commands have one name up to now.
-func (n *commonName) add(encoded []byte) bool {
-	name, _ := resp.Argument(encoded, 0)
-	switch {
-	case n.several:
-	case n.first == nil:
-		n.first, n.called = encoded, name
-	default:
-		n.several = !bytes.EqualFold(name, n.called)
-	}
-	return !n.several
-}
-
-func (n *commonName) name() string {
-	if n.several {
+// CommandName returns the name of the request's commands, "" if they have several,
+// or if they are not known.
+func (o nodeObservation) CommandName() string {
+	if o.request == nil {
 		return ""
 	}
-	return nameOf(n.first)
+	return nameOfAll(o.request.Each())
+}
+
+// nameOfAll returns the name that all commands have, beside ASKING; "" if they have several.
+func nameOfAll(commands iter.Seq[[]byte]) string {
+	var first, called []byte
+	for encoded := range commands {
+		name, _ := resp.Argument(encoded, 0)
+		switch {
+		case string(name) == "ASKING":
+		case first == nil:
+			first, called = encoded, name
+		case !bytes.EqualFold(name, called):
+			return ""
+		}
+	}
+	return nameOf(first)
 }
 
 // nameOf returns the command's name. One that is not in the table and does not look

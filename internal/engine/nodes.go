@@ -12,7 +12,6 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/attempt"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -203,9 +202,7 @@ func (c *Client) learnFrom(err error, p *nodepool.Node, u use) {
 	}
 	text := []byte(said.S)
 	to := slots.ParseRedirect(text, p.Address())
-	if attempt.Stale(to.From(p.Address(), c.leadsTo(to)), text, u == asReplica) {
-		p.Renew()
-	}
+	c.replaceStale(p, to.From(p.Address(), c.leadsTo(to)), text, u == asReplica)
 }
 
 func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.Action) error {
@@ -271,9 +268,8 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	if err != nil || r.Len() == 0 {
 		return err // an empty radix.Pipeline does nothing
 	}
-	for i := range r.Len() {
-		from, to := r.Bounds(i)
-		cmd, err := c.client.learned(ctx, command.Of(r.Encoded()[from:to]))
+	for encoded := range r.Each() {
+		cmd, err := c.client.learned(ctx, command.Of(encoded))
 		if err != nil {
 			return err
 		}
@@ -296,9 +292,9 @@ func (c nodeConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) 
 	})
 }
 
-// Alone is part of wire.Lender.
+// Alone is part of wire.Sharer.
 func (c nodeConn) Alone(ctx context.Context, use func(radix.Conn) error) error {
-	conn, err := c.Lend(ctx)
+	conn, err := c.Dedicate(ctx)
 	if err != nil {
 		c.client.noteFailure(err)
 		return err

@@ -80,13 +80,12 @@ func (r *Request) info(took time.Duration) redislanes.RequestInfo {
 	if r.clean {
 		return info
 	}
+	var became tally
 	for i := range r.bounds {
 		reply, _, err := r.outcome(i)
-		if r.probes && saysNoScript(reply) {
-			continue
-		}
-		worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, err)
+		became.add(reply, err, r.probes)
 	}
+	info.Outcome, info.Failed, info.Code, info.Err = became.outcome, became.failed, became.code, became.err
 	return info
 }
 
@@ -106,27 +105,40 @@ func (r *Request) onlyNode() string {
 	return addr
 }
 
-// worse adds what became of a command to what became of those before it. Code and
-// error are those of the first command that fared worst.
-func worse(outcome *redislanes.Outcome, failed *int, code *string, why *error, reply []byte, err error) {
+// A tally is what became of several commands. Code and error are those of the first command
+// that fared worst.
+type tally struct {
+	outcome redislanes.Outcome
+	failed  int
+	code    string
+	err     error
+}
+
+// add adds what became of one more. If the commands probe, NOSCRIPT is no failure: it is the
+// first half of running a script.
+func (t *tally) add(reply []byte, err error, probes bool) {
 	o := outcomeOf(reply, err)
-	if o == redislanes.OutcomeOK {
+	if o == redislanes.OutcomeOK || probes && saysNoScript(reply) {
 		return
 	}
-	*failed++
-	if o <= *outcome {
+	t.failed++
+	if o <= t.outcome {
 		return
 	}
-	*outcome, *code, *why = o, "", err
+	t.outcome, t.code, t.err = o, "", err
 	if o == redislanes.OutcomeFailed {
-		*code = wire.ErrorCode(resp.ErrorText(reply))
+		t.code = wire.ErrorCode(resp.ErrorText(reply))
 	}
+}
+
+// group returns the tally of a group of commands.
+func (t *tally) group(took time.Duration, replyBytes int) redislanes.GroupInfo {
+	return redislanes.GroupInfo{Took: took, Bytes: replyBytes, Outcome: t.outcome, Failed: t.failed, Code: t.code, Err: t.err}
 }
 
 const noScriptCode = "NOSCRIPT"
 
-// saysNoScript tells whether the server does not know the script of EVALSHA. Where EVAL
-// follows, that is the first half of running a script and no failure.
+// saysNoScript tells whether the server does not know the script of EVALSHA.
 func saysNoScript(reply []byte) bool {
 	return resp.IsError(reply) && wire.ErrorCode(resp.ErrorText(reply)) == noScriptCode
 }
@@ -196,32 +208,35 @@ func (o *observation) end(t *trip) {
 }
 
 func (t *trip) info() redislanes.GroupInfo {
-	info := redislanes.GroupInfo{Took: t.Took(), Bytes: t.ReplySize()}
+	var became tally
 	if t.HasError() || t.Failed() {
 		for i := range t.Len() {
 			reply, err := t.Reply(i)
-			if (t.of.probes || len(t.of.scripts) > 0) && saysNoScript(reply) {
-				continue
-			}
 			if err == nil {
 				err = ambiguous(t.of.proxied, t.pool.Address(), reply)
 			}
-			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, err)
+			became.add(reply, err, t.of.probes || len(t.of.scripts) > 0)
 		}
 	}
-	return info
+	return became.group(t.Took(), t.ReplySize())
 }
 
-// count notes why a command goes again, for the request and for the group that it
-// is in.
-func (o *observation) count(t *trip, why why) {
+// count notes why a command of the request goes again.
+func (o *observation) count(w why) {
 	switch {
 	case o == nil:
-	case why == wasMoved, why == wasAsked:
+	case w.redirects():
 		o.redirects++
-		t.redirected++
 	default:
 		o.retries++
+	}
+}
+
+// count notes why a command is in the group, which goes again.
+func (t *trip) count(w why) {
+	if w.redirects() {
+		t.redirected++
+	} else {
 		t.retried++
 	}
 }

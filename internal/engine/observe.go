@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/internal/guard"
 )
 
 // tracesRequests reports whether the trace, which may be nil, is told of requests or of
@@ -13,27 +12,14 @@ func tracesRequests(t *redislanes.Trace) bool {
 	return t != nil && (t.BeginRequest != nil || t.EndRequest != nil || t.BeginGroup != nil || t.EndGroup != nil)
 }
 
-// tell calls a function of the trace. A panic in it is logged.
-func (c *Client) tell(name string, f func()) {
-	err := func() (err error) {
-		defer guard.Catch(name, &err)
-		f()
-		return nil
-	}()
-	c.journal.Panicked(err)
-}
-
 // begin calls a function of the trace, which may be nil, that begins something. It
 // returns the context that what follows is given.
 func begin[S any](c *Client, name string, f func(context.Context, S) context.Context, ctx context.Context, s S) context.Context {
 	if f == nil {
 		return ctx
 	}
-	next, err := func() (next context.Context, err error) {
-		defer guard.Catch(name, &err)
-		return f(ctx, s), nil
-	}()
-	c.journal.Panicked(err)
+	next := ctx
+	c.journal.Call(name, func() { next = f(ctx, s) })
 	if next == nil {
 		return ctx
 	}
@@ -42,15 +28,9 @@ func begin[S any](c *Client, name string, f func(context.Context, S) context.Con
 
 // end calls a function of the trace, which may be nil, that ends something.
 func end[S, I any](c *Client, name string, f func(context.Context, S, I), ctx context.Context, s S, info I) {
-	if f == nil {
-		return
+	if f != nil {
+		c.journal.Call(name, func() { f(ctx, s, info) })
 	}
-	err := func() (err error) {
-		defer guard.Catch(name, &err)
-		f(ctx, s, info)
-		return nil
-	}()
-	c.journal.Panicked(err)
 }
 
 // tellOpened returns what the trace knows a new pool by, nil without one.
@@ -61,7 +41,7 @@ func (n *node) tellOpened(u use) *redislanes.PoolInfo {
 	}
 	info := &redislanes.PoolInfo{Addr: n.addr, Role: u.String(), Kind: cfg.Pool.WithDefaults(false).Kind}
 	if f := cfg.Trace.PoolOpened; f != nil {
-		n.client.tell("Trace.PoolOpened", func() { f(info) })
+		n.client.journal.Call("Trace.PoolOpened", func() { f(info) })
 	}
 	return info
 }
@@ -72,7 +52,7 @@ func (n *node) tellClosed(info *redislanes.PoolInfo) {
 		return
 	}
 	if f := n.client.cfg.Trace.PoolClosed; f != nil {
-		n.client.tell("Trace.PoolClosed", func() { f(info) })
+		n.client.journal.Call("Trace.PoolClosed", func() { f(info) })
 	}
 }
 

@@ -8,20 +8,20 @@ import (
 )
 
 // observed tells the trace of a request on a dedicated connection.
-func (l *lending) observed(ctx context.Context) error {
-	c := l.client
+func (d *dedicatedAction) observed(ctx context.Context) error {
+	c := d.client
 	began := c.now()
-	start := redislanes.RequestStart{Commands: l.commands, Dedicated: true, Names: l}
-	l.told = &observation{client: c, ctx: c.beginRequest(ctx, start)}
-	err := l.perform(ctx)
+	start := redislanes.RequestStart{Commands: d.commands, Dedicated: true, Names: d}
+	d.told = &observation{client: c, ctx: c.beginRequest(ctx, start)}
+	err := d.perform(ctx)
 	info := redislanes.RequestInfo{
-		Took: c.now() - began, Commands: l.commands, Trips: l.history.tries, Retries: l.retries, Redirects: l.redirects,
+		Took: c.now() - began, Commands: d.commands, Trips: d.history.tries, Retries: d.told.retries, Redirects: d.told.redirects,
 	}
-	if l.to != nil {
-		info.Addr = l.to.Address()
+	if d.to != nil {
+		info.Addr = d.to.Address()
 	}
-	failed(&info, err, l.commands)
-	c.endRequest(l.told.ctx, start, info)
+	failed(&info, err, d.commands)
+	c.endRequest(d.told.ctx, start, info)
 	return err
 }
 
@@ -34,11 +34,11 @@ type dedicatedGroups struct {
 }
 
 // groups returns what tells of the groups of this try; nil: nobody is told.
-func (l *lending) groups() *dedicatedGroups {
-	if l.told == nil || !l.client.tracesGroups() {
+func (d *dedicatedAction) groups() *dedicatedGroups {
+	if d.told == nil || !d.client.tracesGroups() {
 		return nil
 	}
-	return &dedicatedGroups{l.told, l.to.Info(), l.history.tries, l.redirected}
+	return &dedicatedGroups{d.told, d.to.Info(), d.history.tries, d.redirected}
 }
 
 // begin tells of commands that are about to be sent, in so many bytes, and returns what
@@ -57,22 +57,18 @@ func (g *dedicatedGroups) begin(commands [][]byte, bytes, asked int, probes bool
 	began := g.told.client.now()
 	ctx := g.told.client.beginGroup(g.told.ctx, start)
 	return func(replies []byte, err error) {
-		info := redislanes.GroupInfo{Took: g.told.client.now() - began, Bytes: len(replies)}
+		took, size := g.told.client.now()-began, len(replies)
+		var became tally
 		for range commands {
 			var reply []byte
+			last := err
 			if err == nil {
 				reply, replies = resp.Cut(replies)
+				last = ambiguous(g.told.client.cfg.Standalone, "", reply)
 			}
-			if probes && saysNoScript(reply) {
-				continue
-			}
-			became := err
-			if became == nil {
-				became = ambiguous(g.told.client.cfg.Standalone, "", reply)
-			}
-			worse(&info.Outcome, &info.Failed, &info.Code, &info.Err, reply, became)
+			became.add(reply, last, probes)
 		}
-		g.told.client.endGroup(ctx, start, info)
+		g.told.client.endGroup(ctx, start, became.group(took, size))
 	}
 }
 
@@ -97,14 +93,3 @@ func (c dedicatedConn) exchange(ctx context.Context, commands [][]byte, request 
 // sentAlone is the commands of one exchange. Its pointers can be compared, as what a
 // trace is told has to be.
 type sentAlone struct{ commands [][]byte }
-
-// CommandName returns the name of the commands, "" if they have several.
-func (s *sentAlone) CommandName() string {
-	var n commonName
-	for _, encoded := range s.commands {
-		if !n.add(encoded) {
-			break
-		}
-	}
-	return n.name()
-}

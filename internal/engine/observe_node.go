@@ -55,19 +55,3 @@ func (o nodeObservation) outcome(info *redislanes.RequestInfo, err error) {
 		info.Outcome, info.Code, info.Err = worst, "", err
 	}
 }
-
-// CommandName returns the name of the request's commands, "" if they have several,
-// or if they are not known.
-func (o nodeObservation) CommandName() string {
-	var n commonName
-	if o.request == nil {
-		return ""
-	}
-	for i := range o.request.Len() {
-		from, to := o.request.Bounds(i)
-		if !n.add(o.request.Encoded()[from:to]) {
-			break
-		}
-	}
-	return n.name()
-}

@@ -6,18 +6,18 @@ import (
 )
 
 // tellTopology tells the trace how the map in use differs from the one that it
-// was told of last. Refreshes, which run one at a time, call it.
-func (c *Client) tellTopology() {
-	if c.cfg.Trace == nil || c.cfg.Trace.TopologyChanged == nil {
+// was told of last.
+func (r *refresher) tellTopology() {
+	if r.client.cfg.Trace == nil || r.client.cfg.Trace.TopologyChanged == nil {
 		return
 	}
-	l, after := &c.refreshLog, c.topology.Load()
-	change := changeBetween(l.shown, after)
-	l.shown = after
+	after := r.client.topology.Load()
+	change := changeBetween(r.shown, after)
+	r.shown = after
 	if change.Moved == 0 && len(change.Joined)+len(change.Left) == 0 {
 		return
 	}
-	c.tell("Trace.TopologyChanged", func() { c.cfg.Trace.TopologyChanged(change) })
+	r.client.journal.Call("Trace.TopologyChanged", func() { r.client.cfg.Trace.TopologyChanged(change) })
 }
 
 func changeBetween(before, after *topology) redislanes.TopologyChange {

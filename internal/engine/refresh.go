@@ -12,6 +12,7 @@ import (
 
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
@@ -48,7 +49,7 @@ func (c *Client) Sync(ctx context.Context) error {
 }
 
 // keepFresh refreshes when it is hinted at, asked to by Sync, and now and then,
-// one at a time.
+// one at a time. Until there is a map ([Config.Lazy]), it tries again after a pause.
 func (c *Client) keepFresh() {
 	var tick <-chan time.Time
 	if c.cfg.RefreshEvery > 0 {
@@ -58,10 +59,14 @@ func (c *Client) keepFresh() {
 	}
 	spacing := time.NewTimer(0)
 	defer spacing.Stop()
-	var spaced <-chan time.Time // not nil while a hint waits for the spacing
+	var spaced <-chan time.Time // not nil while a refresh is due when spacing fires
+	late := c.topology.Load().Map == nil
+	if late {
+		spaced = spacing.C
+	}
 	next := time.Now()
 	var pace pacer
-	for {
+	for failures := 0; ; {
 		select {
 		case <-c.stale:
 			if c.nobodySyncs() {
@@ -80,6 +85,15 @@ func (c *Client) keepFresh() {
 		_ = c.refreshForAll() // the log was told
 		now := time.Now()
 		next = now.Add(pace.after(now))
+		switch {
+		case c.topology.Load().Map == nil:
+			spacing.Reset(startPause(failures))
+			spaced = spacing.C
+			failures++
+		case late && c.cfg.Warm:
+			c.dialAll() // nobody waits for them
+			late = false
+		}
 	}
 }
 
@@ -95,31 +109,49 @@ func (c *Client) refreshForAll() error {
 	waiting := c.syncs
 	c.syncs = nil
 	c.mu.Unlock()
-	err := c.refresh(c.ctx)
+	err := c.refresher.refresh(c.ctx)
 	if err != nil && c.topology.Load().Map == nil {
 		c.notStarted.Store(&err) // before anybody can ask
 	}
-	c.noteRefreshed(err)
+	c.refresher.noteRefreshed(err)
 	for _, done := range waiting {
 		done <- err
 	}
 	return err
 }
 
+// A refresher fetches maps of the slots, one at a time, and knows what the log and the trace
+// were told of them. It is for New and then for keepFresh, without a lock.
+type refresher struct {
+	client *Client
+	anew   *slots.Map // of a cluster made anew, if the last refresh has found one
+
+	// What the log was told of.
+	strange map[string]slots.Flaw // servers that are none of the cluster's
+	kept    []slots.Renaming      // nodes that keep an old address
+	skipped map[slots.Skip]bool   // nodes that are left out of maps
+	failing time.Time             // since when refreshes fail; zero: the last one has succeeded
+	failed  guard.Throttle
+	moved   guard.Throttle
+	told    *topology // the last map whose changes it was told of
+
+	shown *topology // the last map that the trace was told of
+}
+
 // refresh asks the known nodes in random order, then the seeds, until a map of
 // the slots can be believed. It uses connections of its own: the pools may be
 // saturated, and the question must not wait behind requests.
-func (c *Client) refresh(ctx context.Context) error {
-	t := c.topology.Load()
-	said, err := c.ask(ctx, t, c.candidates(t))
+func (r *refresher) refresh(ctx context.Context) error {
+	t := r.client.topology.Load()
+	said, err := r.ask(ctx, t, r.client.candidates(t))
 	if err != nil {
-		c.counters.refreshErrors.Add(1)
+		r.client.counters.refreshErrors.Add(1)
 		return err
 	}
-	c.counters.refreshes.Add(1)
-	c.adopt(ctx, t, said)
-	c.noteMoved()
-	c.tellTopology()
+	r.client.counters.refreshes.Add(1)
+	r.adopt(ctx, t, said)
+	r.noteMoved()
+	r.tellTopology()
 	return nil
 }
 
@@ -171,12 +203,12 @@ func (c *Client) silentNodes() map[string]int {
 // ask asks one address after the other, the next one as soon as the last has
 // failed, given a map with a flaw or is slow, and returns the first map that can be
 // believed.
-func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.Map, error) {
+func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slots.Map, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answers := make(chan answer, len(addrs))
-	votes := slots.Poll{Use: t.Map, Taught: t.Taught(), Seeds: c.seeds, Before: c.anew}
-	c.anew = nil
+	votes := slots.Poll{Use: t.Map, Taught: t.Taught(), Seeds: r.client.seeds, Before: r.anew}
+	r.anew = nil
 	failed := &cause.Unreachable{}
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
@@ -194,11 +226,11 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.M
 		case <-more:
 			addr := addrs[asked]
 			asked++
-			c.tasks.Go(func() { answers <- c.asker.located(c.asker.question(ctx, addr, t.Sure())) })
+			r.client.tasks.Go(func() { answers <- r.client.asker.located(r.client.asker.question(ctx, addr, t.Sure())) })
 			stagger.Reset(pause)
 		case a := <-answers:
 			answered++
-			c.count(&votes, a, failed)
+			r.count(&votes, a, failed)
 			if chosen := votes.Choose(); chosen.Map != nil {
 				return chosen.Map, nil
 			}
@@ -223,14 +255,14 @@ func (c *Client) ask(ctx context.Context, t *topology, addrs []string) (*slots.M
 	}
 	votes.All = true
 	chosen := votes.Choose()
-	if c.anew = chosen.Found; chosen.Map == nil {
+	if r.anew = chosen.Found; chosen.Map == nil {
 		return nil, failed
 	}
 	return chosen.Map, nil
 }
 
 // count adds an answer to the votes, and to the causes of a failure.
-func (c *Client) count(votes *slots.Poll, a answer, failed *cause.Unreachable) {
+func (r *refresher) count(votes *slots.Poll, a answer, failed *cause.Unreachable) {
 	if a.err != nil {
 		votes.Failed++
 		if withholds(a.err) {
@@ -239,12 +271,12 @@ func (c *Client) count(votes *slots.Poll, a answer, failed *cause.Unreachable) {
 		failed.Causes = append(failed.Causes, cause.OfAddr{Addr: a.addr, Err: a.err})
 		return
 	}
-	c.logSkips(a.addr, a.told.Skips)
+	r.logSkips(a.addr, a.told.Skips)
 	flaw := votes.Add(a.addr, a.id, a.told)
 	if flaw != slots.NoFlaw {
 		failed.Causes = append(failed.Causes, cause.OfAddr{Addr: a.addr, Err: &cause.Map{Addr: a.addr, Reason: flaw.String()}})
 	}
-	c.logFlaw(a.addr, flaw)
+	r.logFlaw(a.addr, flaw)
 }
 
 // withholds tells whether a server answered, and may tell its map the next time: it loads
@@ -256,14 +288,14 @@ func withholds(err error) bool {
 
 // logFlaw warns of a server that is none of the cluster's, once until it has
 // given a map without a flaw. Refreshes run one at a time.
-func (c *Client) logFlaw(addr string, flaw slots.Flaw) {
+func (r *refresher) logFlaw(addr string, flaw slots.Flaw) {
 	if flaw < slots.Foreign {
-		delete(c.strange, addr)
+		delete(r.strange, addr)
 		return
 	}
-	if c.strange[addr] != flaw && c.topology.Load().Map != nil {
-		c.strange[addr] = flaw
-		c.journal.Note(slog.LevelWarn, "a server's map of the slots is not used", "addr", addr, "reason", flaw.String())
+	if r.strange[addr] != flaw && r.client.topology.Load().Map != nil {
+		r.strange[addr] = flaw
+		r.client.journal.Note(slog.LevelWarn, "a server's map of the slots is not used", "addr", addr, "reason", flaw.String())
 	}
 }
 

@@ -16,18 +16,18 @@ import (
 // connections keeps its old address until its new one has been dialled: what the nodes
 // call each other may not be known here. Meanwhile the rest of the map is in use already.
 // The new address is tried again with each refresh.
-func (c *Client) adopt(ctx context.Context, judged *topology, said *slots.Map) {
+func (r *refresher) adopt(ctx context.Context, judged *topology, said *slots.Map) {
 	before := judged.Map
-	kept := c.serving(slots.Renamed(before, said))
+	kept := r.client.serving(slots.Renamed(before, said))
 	now := said.Keeping(kept)
-	told := c.use(judged, now)
-	c.readmit(before, now)
-	unreached := c.unreached(ctx, kept)
-	c.kept = unreached
+	told := r.client.use(judged, now)
+	r.client.readmit(before, now)
+	unreached := r.unreached(ctx, kept)
+	r.kept = unreached
 	if len(unreached) < len(kept) {
 		last := said.Keeping(unreached)
-		c.use(told, last)
-		c.readmit(now, last)
+		r.client.use(told, last)
+		r.client.readmit(now, last)
 	}
 }
 
@@ -59,22 +59,22 @@ func (n *node) works() bool {
 
 // unreached dials the new addresses, all at the same time, and returns those at which the
 // node does not answer. The log is told of each once.
-func (c *Client) unreached(ctx context.Context, all []slots.Renaming) (failed []slots.Renaming) {
+func (r *refresher) unreached(ctx context.Context, all []slots.Renaming) (failed []slots.Renaming) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	errs := make([]error, len(all))
 	var dials sync.WaitGroup
-	for i, r := range all {
-		dials.Go(func() { errs[i] = c.reach(ctx, r) })
+	for i, n := range all {
+		dials.Go(func() { errs[i] = r.client.reach(ctx, n) })
 	}
 	dials.Wait()
-	for i, r := range all {
+	for i, n := range all {
 		if errs[i] == nil {
 			continue
 		}
-		failed = append(failed, r)
-		if c.ctx.Err() == nil && !slices.Contains(c.kept, r) {
-			c.journal.Note(slog.LevelWarn, "a node's new address does not answer: requests go to its old one", "addr", r.To, "old", r.From, "error", errs[i])
+		failed = append(failed, n)
+		if r.client.ctx.Err() == nil && !slices.Contains(r.kept, n) {
+			r.client.journal.Note(slog.LevelWarn, "a node's new address does not answer: requests go to its old one", "addr", n.To, "old", n.From, "error", errs[i])
 		}
 	}
 	return failed
@@ -88,10 +88,5 @@ func (c *Client) reach(ctx context.Context, r slots.Renaming) error {
 		}
 		return nil
 	}}
-	lane, err := wire.DialFor(ctx, c.cfg.Dialer, purpose, r.To, nil)
-	if err != nil {
-		return err
-	}
-	_ = lane.Close()
-	return nil
+	return c.asker.reach(ctx, purpose, r.To)
 }

@@ -39,7 +39,6 @@ type Request struct {
 	flight  *flight
 	clean   bool
 	proxied bool         // see ambiguous
-	err     error        // why it cannot be executed
 	surplus wire.Surplus // of arena
 
 	observed observation
@@ -122,7 +121,7 @@ func (r *Request) Reset() {
 		*r = Request{flight: r.flight} // what a large request needed, and the ones after it did not
 	}
 	r.arena, r.bounds, r.slots, r.places = r.arena[:0], r.bounds[:0], r.slots[:0], r.places[:0]
-	r.clean, r.err, r.histories, r.probes = false, nil, nil, false
+	r.clean, r.histories, r.probes = false, nil, false
 	clear(r.scripts)
 	r.scripts = r.scripts[:0]
 	r.marks, r.slow, r.slowSlots, r.unknown = r.marks[:0], 0, r.slowSlots[:0], false
@@ -144,42 +143,12 @@ func (r *Request) Len() int { return len(r.bounds) }
 // appended to it and then made known with [Request.Commit].
 func (r *Request) Buffer() []byte { return r.arena }
 
-// Commit takes over buf, which is [Request.Buffer] with one command appended,
-// for keys in the slot; -1 for a command without a key. What cannot travel with
-// others, such as MULTI, SUBSCRIBE or BLPOP, or is not one command, makes
-// [Client.Exec] refuse the whole request.
+// Commit takes over buf, which is [Request.Buffer] with one command appended that may travel
+// with others, for keys in the slot; slots.NoKey for a command without a key. [Client.Append]
+// finds out both.
 func (r *Request) Commit(buf []byte, slot int32) {
-	switch from := len(r.arena); {
-	case len(buf) <= from || resp.Elements(buf[from:]) < 1:
-		r.refuse("command %d is not one encoded command", r.Len())
-	default:
-		if c := command.Of(buf[from:]); c.Traits()&(command.Stateful|command.Blocking) != 0 {
-			r.refuse("command %d, %s, must have its connection to itself: use radix.WithConn", r.Len(), c.Name())
-		}
-	}
-	r.CommitKnown(buf, slot)
-}
-
-// CommitKnown is Commit for a command that is known to travel with others, which
-// Commit looks up.
-func (r *Request) CommitKnown(buf []byte, slot int32) {
-	if slot < -1 || slot >= slots.Count {
-		r.refuse("command %d is for slot %d: want 0 to %d, or -1 for one without a key", r.Len(), slot, slots.Count-1)
-	}
-	from := len(r.arena)
-	if len(buf) < from {
-		r.refuse("command %d has a buffer without those before it: append to Buffer", r.Len())
-		buf = r.arena
-	}
-	r.add(from, len(buf), slot)
+	r.add(len(r.arena), len(buf), slot)
 	r.arena = buf
-}
-
-// refuse notes the first reason why the request cannot be executed.
-func (r *Request) refuse(format string, args ...any) {
-	if r.err == nil {
-		r.err = fmt.Errorf("request: "+format+": %w", append(args, redislanes.ErrNotSent)...)
-	}
 }
 
 func (r *Request) add(from, to int, slot int32) {
@@ -286,7 +255,6 @@ func (r *Request) undecodable(err error) error {
 	return err
 }
 
-// errNotExecuted also stands where Exec has refused the request.
 var errNotExecuted = fmt.Errorf("the request was not executed: %w", redislanes.ErrNotSent)
 
 // outcome returns the reply, also if it is an error, or why there is none. It is what became of

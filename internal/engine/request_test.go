@@ -16,7 +16,7 @@ func TestRequestsShrink(t *testing.T) {
 	var r engine.Request
 	fill := func(n int) int {
 		r.Reset()
-		r.CommitKnown(append(r.Buffer(), make([]byte, n)...), 0)
+		r.Commit(append(r.Buffer(), make([]byte, n)...), 0)
 		return cap(r.Buffer())
 	}
 	require.GreaterOrEqual(t, fill(1<<20), 1<<20)
@@ -56,8 +56,7 @@ func TestRequestsShrinkByCommands(t *testing.T) {
 	runtime.KeepAlive(&r)
 }
 
-// TestRequestMisuse: what is no command is refused, and what was not executed has
-// an error for a reply. Nothing of it panics.
+// TestRequestMisuse: what was not executed has an error for a reply. Nothing of it panics.
 func TestRequestMisuse(t *testing.T) {
 	t.Parallel()
 	const ping = "*1\r\n$4\r\nPING\r\n"
@@ -70,7 +69,6 @@ func TestRequestMisuse(t *testing.T) {
 	require.Empty(t, r.Node(0))
 	require.ErrorIs(t, new(engine.Client).Append(&r, nil), redislanes.ErrNotSent)
 
-	r.Commit(nil, 0) // without the command before
 	r.Commit(append(r.Buffer(), ping...), -1)
 	for i := range r.Len() {
 		r.Mark(i, 0)

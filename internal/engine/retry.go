@@ -261,7 +261,9 @@ func (x *retry) send(ctx context.Context) {
 	first := f.used
 	f.now = x.client.outages.events.Load()
 	for _, i := range x.now {
-		x.count(i)
+		why := x.histories[i].why
+		x.histories[i].tries++
+		x.client.counters.count(why)
 		to, replica, asks, err := x.target(t, i)
 		if err != nil {
 			r.places[i] = place{err: err}
@@ -270,7 +272,8 @@ func (x *retry) send(ctx context.Context) {
 		}
 		tr := x.tripTo(to, i, first)
 		tr.replica = replica
-		f.observed.count(tr, x.histories[i].why)
+		f.observed.count(why)
+		tr.count(why)
 		if asks {
 			tr.Add(asking.from, asking.to)
 		}
@@ -312,24 +315,6 @@ func (x *retry) reclaim() {
 	f.reclaimed += f.used - needed
 	f.used, f.settled = needed, needed
 	x.many = 2 * needed
-}
-
-// count counts what is sent again.
-func (x *retry) count(i int) {
-	x.histories[i].tries++
-	c := &x.client.counters
-	switch x.histories[i].why {
-	case wasRefused:
-		c.refused.Add(1)
-	case wasNotSent:
-		c.notSent.Add(1)
-	case wasUnknown:
-		c.repeated.Add(1)
-	case wasMoved:
-		c.moved.Add(1)
-	case wasAsked:
-		c.ask.Add(1)
-	}
 }
 
 // tripTo returns this wave's trip to the pool that the i-th command may join.

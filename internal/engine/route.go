@@ -54,7 +54,7 @@ func (c *Client) Append(r *Request, buf []byte) error {
 	if err != nil {
 		return err
 	}
-	r.CommitKnown(buf, slot)
+	r.Commit(buf, slot)
 	r.Mark(r.Len()-1, traits)
 	if !cmd.Known() {
 		r.unknown = true

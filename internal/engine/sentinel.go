@@ -81,18 +81,13 @@ func (q asker) verifyPrimary(ctx context.Context, addr string) error {
 	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
-	lane, err := wire.DialFor(ctx, q.cfg.Dialer, purpose, addr, nil)
-	if err != nil {
-		return err
-	}
-	_ = lane.Close()
-	return nil
+	return q.reach(ctx, purpose, addr)
 }
 
 func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.SentinelReply, err error) {
 	dialer := wire.WithDefaults(*q.cfg.Sentinel)
 	dialer.Limits.Reply = min(dialer.Limits.Reply, maxMap)
-	lane, err := wire.DialFor(ctx, dialer, wire.Purpose{Sentinel: true}, addr, nil)
+	lane, err := wire.DialFor(ctx, dialer, wire.Purpose{Sentinel: true}, addr)
 	if err != nil {
 		return said, err
 	}
@@ -100,14 +95,19 @@ func (q asker) sentinelSays(ctx context.Context, addr string) (said slots.Sentin
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
 	name := q.cfg.Primary
-	// The address of the first is the newer one while a failover is going on.
-	questions := [][]string{{"GET-MASTER-ADDR-BY-NAME", name}, {"MASTER", name}, {"REPLICAS", name}, {"SENTINELS", name}}
-	if !q.cfg.NoIdentity {
-		questions = append(questions, []string{"MYID"})
+	questions := [][]string{ // the address of the first is the newer one while a failover is going on
+		{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", name}, {"SENTINEL", "MASTER", name},
+		{"SENTINEL", "REPLICAS", name}, {"SENTINEL", "SENTINELS", name},
 	}
-	replies, err := askAll(ctx, lane, questions...)
-	if err != nil {
-		return said, err
+	if !q.cfg.NoIdentity {
+		questions = append(questions, []string{"SENTINEL", "MYID"})
+	}
+	batch := wire.Ask(ctx, lane, questions...)
+	replies := make([][]byte, len(questions))
+	for i := range replies {
+		if replies[i], err = batch.Reply(i); err != nil {
+			return said, err
+		}
 	}
 	if said.Primary, err = slots.ParsePrimary(replies[0], replies[1]); err != nil {
 		return said, &cause.Map{Addr: addr, Reason: q.sentinelRefusal(replies[0], err)}
@@ -133,31 +133,4 @@ func (q asker) sentinelRefusal(reply []byte, err error) string {
 		return "no Sentinel answers there, but a server: give the addresses of Sentinels, or leave Config.Sentinel out"
 	}
 	return err.Error()
-}
-
-// askAll sends SENTINEL with each of the subcommands and returns the replies.
-func askAll(ctx context.Context, lane *wire.Lane, subcommands ...[]string) ([][]byte, error) {
-	var request []byte
-	ends := make([]int, len(subcommands))
-	for i, args := range subcommands {
-		request = resp.AppendCommand(request, "SENTINEL", args...)
-		ends[i] = len(request)
-	}
-	call, batch := wire.NewCall(), new(wire.Batch)
-	batch.Reset(call, request)
-	from := 0
-	for _, end := range ends {
-		batch.Add(from, end)
-		from = end
-	}
-	wire.RoundTrip(ctx, lane, call, batch)
-	replies := make([][]byte, len(ends))
-	for i := range ends {
-		reply, err := batch.Reply(i)
-		if err != nil {
-			return nil, err
-		}
-		replies[i] = reply
-	}
-	return replies, nil
 }

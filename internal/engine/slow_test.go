@@ -65,7 +65,7 @@ func TestSetSlow(t *testing.T) {
 	t.Parallel()
 	var r Request
 	for range 3 {
-		r.CommitKnown(r.Buffer(), 7)
+		r.Commit(r.Buffer(), 7)
 	}
 	for _, step := range []struct {
 		i    int
@@ -95,7 +95,7 @@ func TestSplitSlow(t *testing.T) {
 		n, used := 1+rnd.IntN(30), 0
 		for i := range n {
 			slot := rnd.Int32N(12) - 1
-			r.CommitKnown(r.Buffer(), slot)
+			r.Commit(r.Buffer(), slot)
 			if rnd.IntN(6) == 0 {
 				r.SetSlow(i, true)
 			}
@@ -151,7 +151,7 @@ func TestSplitSlowDoesNotAllocate(t *testing.T) {
 		r.Reset()
 		r.groups = r.groups[:0]
 		for i := range int32(20) {
-			r.CommitKnown(r.Buffer(), i)
+			r.Commit(r.Buffer(), i)
 			r.SetSlow(int(i), i%5 == 0)
 			r.groups = append(r.groups, i%3)
 		}

@@ -13,16 +13,16 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
+	"github.com/redislanes/redislanes/internal/nodepool"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
 // start fetches the first map of the slots. What will pass, such as a server
 // that is loading its data, is waited for.
 func (c *Client) start(ctx context.Context) error {
-	pause := minStartBackoff
 	var unready error // says more than an attempt that the context's end cuts off
-	for {
-		err := c.refresh(ctx)
+	for attempts := 0; ; attempts++ {
+		err := c.refresher.refresh(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil && unready != nil:
 			return fmt.Errorf("%w; the context ended before one was ready: %w", unready, ctx.Err())
@@ -31,45 +31,34 @@ func (c *Client) start(ctx context.Context) error {
 		}
 		c.journal.Note(slog.LevelInfo, "no server is ready yet", "error", err)
 		unready = err
-		_ = c.wait(ctx, pause/2+rand.N(pause/2)) // the next attempt ends at once if the context has ended
-		pause = min(2*pause, maxStartBackoff)
+		_ = c.wait(ctx, startPause(attempts)) // the next attempt ends at once if the context has ended
 	}
 }
 
-// startLate is start of a client that New does not wait for: until there is a map,
-// calls fail with what the last attempt has failed with.
-func (c *Client) startLate() {
-	pause := minStartBackoff
-	for {
-		err := c.refreshForAll()
-		if err == nil {
-			c.keepFresh()
-			return
-		}
-		if !c.pauseStart(pause/2 + rand.N(pause/2)) {
-			return
-		}
-		pause = min(2*pause, maxStartBackoff)
-	}
-}
-
-// pauseStart waits for the time, or until Sync is called. It reports whether the
-// client is open.
-func (c *Client) pauseStart(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	for {
+// warm makes the pools of all primaries, and waits until they have the connections that
+// they keep, for each until a dial fails, and no longer than the context lasts.
+func (c *Client) warm(ctx context.Context) {
+	for _, p := range c.dialAll() {
 		select {
-		case <-c.stale:
-			if c.nobodySyncs() {
-				continue
-			}
-		case <-timer.C:
-		case <-c.ctx.Done():
-			return false
+		case <-p.Filled():
+		case <-ctx.Done():
+			return
 		}
-		return true
 	}
+}
+
+// dialAll makes the pools of all primaries, which dial in the background.
+func (c *Client) dialAll() (pools []*nodepool.Node) {
+	for _, n := range c.topology.Load().Nodes {
+		pools = append(pools, n.pool(asPrimary))
+	}
+	return pools
+}
+
+// startPause returns how long to wait after so many attempts of a client that starts.
+func startPause(attempts int) time.Duration {
+	limit := min(minStartBackoff<<min(attempts, 10), maxStartBackoff)
+	return limit/2 + rand.N(limit/2)
 }
 
 // started refuses calls for as long as there is no map of the slots.
@@ -91,10 +80,10 @@ func willPass(err error) bool {
 		return false
 	}
 	for _, told := range all.Causes {
-		var refused *redislanes.HandshakeError
+		refused := wire.Refusal(told.Err)
 		var said resp3.SimpleError
 		switch {
-		case errors.Is(told.Err, redislanes.ErrRefused), errors.As(told.Err, &refused) && wire.Passes(refused):
+		case errors.Is(told.Err, redislanes.ErrRefused), refused != nil && wire.Passes(refused):
 			return true
 		case refused == nil && errors.As(told.Err, &said) && fate.Of([]byte(said.S)).MayHaveRun():
 			return true

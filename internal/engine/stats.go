@@ -15,6 +15,22 @@ type counters struct {
 	refreshes, refreshErrors atomic.Uint64
 }
 
+// count counts a command that is sent again.
+func (c *counters) count(w why) {
+	switch w {
+	case wasRefused:
+		c.refused.Add(1)
+	case wasNotSent:
+		c.notSent.Add(1)
+	case wasUnknown:
+		c.repeated.Add(1)
+	case wasMoved:
+		c.moved.Add(1)
+	case wasAsked:
+		c.ask.Add(1)
+	}
+}
+
 // String describes the client.
 func (c *Client) String() string {
 	if c == nil {

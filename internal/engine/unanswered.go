@@ -115,6 +115,6 @@ func (c *Client) passes(err error, replica bool) bool {
 	if errors.Is(err, redislanes.ErrExhausted) || c.ctx.Err() != nil {
 		return false // the service wants to know at once
 	}
-	var refused *redislanes.HandshakeError // a Dialer.Password that is wrong does not get better
-	return replica || !errors.As(err, &refused) || wire.Passes(refused)
+	refused := wire.Refusal(err) // a Dialer.Password that is wrong does not get better
+	return replica || refused == nil || wire.Passes(refused)
 }

@@ -125,8 +125,8 @@ var waitTests = []waitTest{
 	}},
 }
 
-// TestDeadlineAtEveryWait: wherever a call waits, it is back at its deadline,
-// and at once if it is cancelled, without a deadline, too.
+// TestDeadlineAtEveryWait: a call ends at its deadline, or when it is cancelled, wherever it
+// waits: queue, dial, handshake, write, reply, backoff.
 func TestDeadlineAtEveryWait(t *testing.T) {
 	parallel(t)
 	server := servers.StartServer(t, servers.Options{})

@@ -56,9 +56,9 @@ func takeOver(mode string) func(*testing.T, context.Context, *servers.Node, *ser
 	}
 }
 
-// TestTroubleUnderLoad lets 16 callers count with a deadline of 100 ms, and
-// lets one thing happen after the other. Afterwards everything is served again,
-// each call was back in time, and the totals are right.
+// TestTroubleUnderLoad: 16 callers count with a deadline of 100 ms while one fault follows
+// the other: DEBUG SLEEP, CLIENT PAUSE, CLIENT KILL, SIGSTOP, failovers. Each call ends in
+// time, the totals are right, and everything is served again.
 func TestTroubleUnderLoad(t *testing.T) {
 	parallel(t)
 	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1, NodeTimeout: 2 * time.Second})
@@ -105,8 +105,8 @@ func served(t *testing.T, ctx context.Context, l *load) time.Duration {
 	return time.Since(began)
 }
 
-// TestKilledPrimaryFailsNoCall: whoever lets calls wait for as long as a failover
-// takes loses only what was in flight when the primary died.
+// TestKilledPrimaryFailsNoCall: with WhileContextLasts, a killed primary costs only the
+// commands that were in flight.
 func TestKilledPrimaryFailsNoCall(t *testing.T) {
 	parallel(t)
 	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})
@@ -128,8 +128,8 @@ func TestKilledPrimaryFailsNoCall(t *testing.T) {
 	l.verify(t, client, false)
 }
 
-// TestKilledPrimary kills a primary under load: nothing is counted twice, and
-// its slots are served again within a second of the replica's promotion.
+// TestKilledPrimary: a primary is killed under load. Nothing is counted twice, and its slots
+// are served within a second of the replica's promotion.
 func TestKilledPrimary(t *testing.T) {
 	parallel(t)
 	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})

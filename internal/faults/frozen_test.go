@@ -55,10 +55,9 @@ func (r *record) callers(ctx context.Context, client *cluster.Client, l *load, m
 	return &callers
 }
 
-// TestFrozenPrimaryIsSuspect: calls wait for a frozen node for about half a
-// second, and their commands for the other nodes have their replies. After that,
-// calls that have less time than RetryWindow, a second by default, fail at once.
-// When the node goes on, so do calls.
+// TestFrozenPrimaryIsSuspect: calls wait for a frozen node for about half a second. After
+// that, calls with less time left than RetryWindow fail at once. Commands for other nodes
+// have their replies. When the node goes on, its commands succeed again.
 func TestFrozenPrimaryIsSuspect(t *testing.T) {
 	for name, retryWindow := range map[string]time.Duration{"defaults": 0, "no grace": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -142,8 +141,8 @@ func (l *load) again(t *testing.T, client *cluster.Client) *load {
 	return l
 }
 
-// TestFrozenPrimaryWithAReplica: a primary freezes under load. Its slots are
-// served within a second of the replica's promotion.
+// TestFrozenPrimaryWithAReplica: a primary freezes under load. Its slots are served within a
+// second of the replica's promotion.
 func TestFrozenPrimaryWithAReplica(t *testing.T) {
 	parallel(t)
 	real := servers.StartCluster(t, servers.Options{Primaries: 3, Replicas: 1})

@@ -33,10 +33,8 @@ func slowCluster(t *testing.T, kind pool.Config, bytesPerSecond int) *cluster.Cl
 	return open(t, cluster.Config{Pool: kind, AddrMap: proxies.AddrMap}, real.Addrs())
 }
 
-// TestOverload sends four times the calls that the cluster carries, each with a
-// deadline of 100 ms, whether or not those before have ended. Memory must stay
-// flat and each call be back in time. The links are so slow that the overload is
-// theirs and not that of the processors, which would make anything late.
+// TestOverload: four times the calls that the links carry, each with a deadline of 100 ms.
+// Memory stays flat, and each call ends in time.
 func TestOverload(t *testing.T) {
 	type setting struct {
 		kind           pool.Config
@@ -144,8 +142,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// TestExhausted: whoever finds everything full is told so at once, with the node
-// and the limit.
+// TestExhausted: a call that finds everything full fails at once, with the node and the
+// limit.
 func TestExhausted(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind  pool.Config

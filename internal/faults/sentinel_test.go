@@ -19,10 +19,8 @@ import (
 	"github.com/redislanes/redislanes/redistest"
 )
 
-// TestSentinelFailover lets callers count and read while Sentinels replace a primary
-// that is silent, and that comes back. Reads do not fail at all, and of the increments
-// only those whose outcome nobody knows: the Sentinels have the old primary cut all
-// connections.
+// TestSentinelFailover: Sentinels replace a silent primary under load. Reads do not fail.
+// Increments fail only with an unknown outcome.
 func TestSentinelFailover(t *testing.T) {
 	parallel(t)
 	const callers, patience = 10, 60 * time.Second
@@ -84,8 +82,8 @@ func (r *reads) end() {
 	r.done.Wait()
 }
 
-// TestSentinelSettings: passwords and databases are those of the servers and the
-// Sentinels, each its own, and mistakes are named.
+// TestSentinelSettings: Sentinels and servers have passwords of their own, and mistakes in
+// the settings are named.
 func TestSentinelSettings(t *testing.T) {
 	parallel(t)
 	const password = "canary-password"
@@ -139,8 +137,8 @@ func TestSentinelSettings(t *testing.T) {
 	}
 }
 
-// TestSentinelOverTLS: Sentinels and servers that speak TLS and demand certificates, of
-// which the primary is replaced.
+// TestSentinelOverTLS: a failover by Sentinels, where all servers speak TLS and demand
+// certificates.
 func TestSentinelOverTLS(t *testing.T) {
 	parallel(t)
 	real := servers.StartWithSentinels(t, servers.Options{Replicas: 1, TLS: true, ClientCerts: true})
@@ -164,9 +162,8 @@ func TestSentinelOverTLS(t *testing.T) {
 	require.Equal(t, "1", value)
 }
 
-// TestPrimaryAmongStandaloneServers: of servers without cluster mode that are given
-// by their addresses, the one that is no replica is used, also after they have
-// changed places.
+// TestPrimaryAmongStandaloneServers: of servers without cluster mode, the client uses the
+// primary, also after a failover.
 func TestPrimaryAmongStandaloneServers(t *testing.T) {
 	parallel(t)
 	real := servers.StartWithSentinels(t, servers.Options{Replicas: 1})

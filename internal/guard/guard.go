@@ -41,6 +41,16 @@ func text(v any) string {
 	return fmt.Sprintf("a %T", v)
 }
 
+// Call calls a function of a user. A panic in it is noted.
+func (j *Journal) Call(callback string, f func()) {
+	err := func() (err error) {
+		defer Catch(callback, &err)
+		f()
+		return nil
+	}()
+	j.Panicked(err)
+}
+
 // Panicked notes err with the stack if it is a panic of a user's function, and does
 // nothing otherwise. The caller does not wait for the log.
 func (j *Journal) Panicked(err error) {

@@ -18,7 +18,7 @@ var commands = []promise{
 	}},
 	{"a command that blocks has a connection of its own", []mutant{
 		{fault: "a blocking command holds up a lane of a pool", at: "internal/wire.Request.Exchange",
-			by: never("Lender"), tests: "./internal/nodepool TestDoLendsToWhatBlocks"},
+			by: without("Alone"), tests: "./internal/nodepool TestDoLendsToWhatBlocks"},
 		{fault: "a blocking command that radix does not know holds up a shared lane", at: "internal/command.Traits.Way",
 			by: without("Blocking"), tests: "./cluster TestBlockingCommandsAreLentAConnection"},
 		{fault: "XREAD without BLOCK cannot be pipelined", at: "pipeline.capture.take",
@@ -33,8 +33,6 @@ var commands = []promise{
 	{"a command that changes a connection does not travel with others", []mutant{
 		{fault: "what gets no reply goes over a connection of others", at: "internal/wire.Request.Exchange",
 			by: without("Held"), tests: "./internal/nodepool TestDoRefusesWhatChangesAConnection"},
-		{fault: "a request holds what cannot travel with others", at: "internal/engine.Request.Commit",
-			by: never("Stateful"), tests: "./cluster TestRequestsAreRefusedAtTheDoor"},
 		{fault: "what changes a connection goes over one of others", at: "internal/command.Traits.Way",
 			by: never("Stateful"), tests: "./internal/nodepool TestDoRefusesWhatChangesAConnection"},
 	}},

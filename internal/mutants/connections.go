@@ -39,8 +39,8 @@ var connections = []promise{
 			by: always("spares"), tests: "./internal/wire TestBrokenHandshakeIsNoRefusal"},
 		{fault: "an optional step that is refused for now counts as unsupported", at: "internal/wire.need.spares",
 			by: always("Unsupported"), tests: "./internal/wire TestRefusedSteps"},
-		{fault: "a server that is full for now is dialled as slowly as with a wrong password", at: "internal/nodepool.refusedForGood",
-			by: always("Passes"), tests: "./internal/nodepool TestRefusalsThatPass"},
+		{fault: "a server that is full for now is dialled as slowly as with a wrong password", at: "internal/nodepool.kindOf",
+			by: instead("wire.Passes(refused)", "true"), tests: "./internal/nodepool TestRefusalsThatPass"},
 	}},
 	{"credentials are asked for again once they fail, and once only", []mutant{
 		{fault: "credentials that are refused once are given up", at: "internal/wire.dialer.refusal",
@@ -65,7 +65,7 @@ var connections = []promise{
 			by: never("i > 0", "InFlight"), tests: "./internal/nodepool TestUnansweredPingIsPassedOver"},
 		{fault: "PINGs take connections from callers", at: "internal/nodepool.besidePing",
 			by: value("1"), tests: "./internal/nodepool TestPingsTakeNoConnection"},
-		{fault: "PINGs are load of a shared pool", at: "internal/nodepool.newPing",
+		{fault: "PINGs are load of a shared pool", at: "internal/wire.Question",
 			by: drop("Uncounted"), tests: "./internal/nodepool TestPingsAreNoLoad"},
 	}},
 	{"a connection that was being dialled is replaced if it is outdated", []mutant{
@@ -97,8 +97,8 @@ var connections = []promise{
 	{"buffers are bounded", []mutant{
 		{fault: "idle lanes keep large buffers", at: "internal/wire.Lane.Watch",
 			by: drop("shrink"), tests: "./internal/wire TestWriteBuffersShrink"},
-		{fault: "lanes copy commands without bounds", at: "internal/nodepool.sharedAccess.offerLocked",
-			by: drop("SetMaxQueued"), tests: "./internal/nodepool TestLanesAreBoundedByBytes"},
+		{fault: "lanes copy commands without bounds", at: "internal/nodepool.Pool.ownerOf",
+			by: drop("MaxQueued"), tests: "./internal/nodepool TestLanesAreBoundedByBytes"},
 	}},
 	{"a callback that panics ends nothing", []mutant{
 		{fault: "a panic of a user's function ends the process", at: "internal/guard.Catch",
@@ -121,7 +121,7 @@ var connections = []promise{
 			by: never("spacing"), tests: "./internal/guard TestThrottle"},
 		{fault: "each slot that refuses a command for a moment is a line in the log", at: "internal/engine.episode.isNews",
 			by: never("lasting"), tests: "./internal/engine TestLogOfOutages"},
-		{fault: "each slot that moves is a line in the log", at: "internal/engine.Client.noteMoved",
+		{fault: "each slot that moves is a line in the log", at: "internal/engine.refresher.noteMoved",
 			by: always("due"), tests: "./internal/engine TestLogOfMoves"},
 		{fault: "keys that move hide in the log that the cluster is down", at: "internal/engine.episodes.of",
 			by: without("command"), tests: "./internal/engine TestLogOfKeysThatMove"},

@@ -34,7 +34,7 @@ var health = []promise{
 	}},
 	{"a server is down only if it was asked since it was last heard", []mutant{
 		{fault: "a paused server is taken for a dead one", at: "internal/nodepool.Pool.probe",
-			by: never("err == nil", "refusedHandshake"), tests: "./internal/nodepool TestPausedServerIsNotStalled"},
+			by: never("err == nil", "Refusal"), tests: "./internal/nodepool TestPausedServerIsNotStalled"},
 		{fault: "what was asked before the server was heard is held against it", at: "internal/health.Failure.stands",
 			by: always("Asked"), tests: "./internal/nodepool TestOutlivedDials|TestDialsBesideALostOne|TestOutlivedProof|TestOutlivedStall|TestRotationBehindAStall"},
 		{fault: "a proof that was lost in an outage counts as a refusal", at: "internal/nodepool.kindOf",

@@ -10,8 +10,8 @@
 // or several, is an error, also of go test ./internal/mutants. So a protection
 // cannot leave the library without notice.
 //
-// With -sim it runs the simulated world in place of the tests, and only tells
-// which mutants it notices.
+// With -sim it runs the scenes and random worlds of internal/sim in place of the tests, and
+// only tells which mutants they notice.
 //
 // Usage, from the root of the module: go run ./internal/mutants [-run REGEXP] [-sim SEEDS [-from SEED]]
 package main
@@ -26,7 +26,7 @@ import (
 
 func main() {
 	only := flag.String("run", "", "only the mutants with a fault or a promise that matches the regular `expression`")
-	seeds := flag.Int("sim", 0, "run so many `seeds` of the simulated world in place of the tests")
+	seeds := flag.Int("sim", 0, "run the scenes and so many `seeds` of random worlds in place of the tests")
 	from := flag.Int("from", 1, "the first `seed`")
 	flag.Parse()
 	pattern, err := regexp.Compile(*only)

@@ -5,7 +5,7 @@ var outages = []promise{
 	{"retries end with the retry window", []mutant{
 		{fault: "calls retry for as long as their context lasts", at: "internal/attempt.Outage.MayRetry",
 			by: always("Since"), tests: "./cluster TestDeadForGood/LOADING"},
-		{fault: "lent connections retry for as long as their context lasts", at: "internal/engine.lending.again",
+		{fault: "lent connections retry for as long as their context lasts", at: "internal/engine.dedicatedAction.again",
 			by: instead("attempt.Retry", "attempt.Retry, attempt.Stands"), tests: "./cluster TestLentActionsKnowTheGrace"},
 		{fault: "each command for a slot without an owner has a grace of its own", at: "internal/engine.outages.noteGap",
 			by: becomes("g.heard = now", "g.heard"), tests: "./cluster TestNoOwnerGrace"},
@@ -21,8 +21,8 @@ var outages = []promise{
 	{"an outage ends by what could not run during it", []mutant{
 		{fault: "a reply from before an outage ends it", at: "internal/engine.outage.endsWith",
 			by: always("met"), tests: "./cluster TestEarlierReplyEndsNoOutage"},
-		{fault: "a read ends the outage of lent writes", at: "internal/engine.lending.follow",
-			by: instead("l.seen.refused", "l.class()"), tests: "./cluster TestReadsDoNotHideLentWrites"},
+		{fault: "a read ends the outage of lent writes", at: "internal/engine.dedicatedAction.follow",
+			by: instead("d.seen.refused", "d.class()"), tests: "./cluster TestReadsDoNotHideLentWrites"},
 		{fault: "a WATCH that ran ends an outage of reads", at: "internal/engine.seen.note",
 			by: instead("provenBy", "classOf"), tests: "./cluster TestWatchDoesNotHideLoading"},
 		{fault: "a server that refuses connections gives reads a new grace", at: "internal/engine.Client.unanswered",
@@ -34,7 +34,7 @@ var outages = []promise{
 		{fault: "scripts end an outage of writes", at: "internal/engine.Request.class",
 			by: instead("maybeWriting", "writing"), tests: "./cluster TestScriptsDoNotHideWrites"},
 		{fault: "an error that a server makes before it looks whether it may write ends an outage of writes", at: "internal/engine.retry.judge",
-			by: before("x.succeeded(i, addr)", "Stale"), tests: "./cluster TestReadsDoNotHideWrites"},
+			by: before("x.succeeded(i, addr)", "replaceStale"), tests: "./cluster TestReadsDoNotHideWrites"},
 		{fault: "other keys end a TRYAGAIN", at: "internal/engine.siteOf",
 			by: without("fingerprint"), tests: "./cluster TestTryAgainIsAboutItsKeys"},
 	}},

@@ -5,7 +5,7 @@ var outcomes = []promise{
 	{"a command that may have run is not sent again", []mutant{
 		{fault: "9 a command whose reply was lost is sent again (go-redis)", at: "internal/attempt.Unanswered",
 			by: always("repeatable"), tests: "./pipeline TestCutAtEveryOffset"},
-		{fault: "a blocking pipeline is repeated of which a part has run", at: "internal/engine.lending.mayRepeat",
+		{fault: "a blocking pipeline is repeated of which a part has run", at: "internal/engine.dedicatedAction.mayRepeat",
 			by: always("some"), tests: "./cluster TestBlockingPipelineIsNotRepeated"},
 		{fault: "a script's own error is repeated over a proxy", at: "internal/attempt.Unanswered",
 			by: never("madeUp"), tests: "./cluster TestUnlistedIsRepeatedIfSafe"},
@@ -19,7 +19,7 @@ var outcomes = []promise{
 			by: always("AboutCommand", "IsRefusal"), tests: "./cluster TestOnlyAReplyEndsADoubt"},
 		{fault: "9 a program finds the repeat's refusal and not the doubt", at: "internal/attempt.repeated.Is",
 			by: always("DeadlineExceeded", "Canceled"), tests: "./cluster TestOnlyAReplyEndsADoubt"},
-		{fault: "9 an action whose first try ran in part was not sent", at: "internal/engine.lending.noteDoubt",
+		{fault: "9 an action whose first try ran in part was not sent", at: "internal/engine.dedicatedAction.noteDoubt",
 			by: never("wrote"), tests: "./cluster TestDoubtAboutALentAction"},
 		{fault: "bytes over TLS that failed are reported as not sent", at: "internal/wire.Lane.writeNow",
 			by: after("if err != nil { break }", "Write"), tests: "./internal/wire TestFailedWriteOverTLSIsUnknown"},
@@ -83,7 +83,7 @@ var outcomes = []promise{
 			by: never("sendText"), tests: "./pipeline TestScript, ./limit TestTokenBucket"},
 	}},
 	{"an unknown script counts as a failure only if the program has sent EVALSHA itself", []mutant{
-		{fault: "a script that the server does not know yet has failed", at: "internal/engine.Request.info",
+		{fault: "a script that the server does not know yet has failed", at: "internal/engine.tally.add",
 			by: never("saysNoScript"), tests: "./cluster TestUnknownScriptIsNoFailure"},
 		{fault: "a script that a node does not know yet has failed", at: "internal/engine.nodeObservation.outcome",
 			by: never("probes"), tests: "./cluster TestUnknownScriptIsNoFailure"},

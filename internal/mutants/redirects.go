@@ -27,8 +27,8 @@ var redirects = []promise{
 	{"connections to a node that has changed are replaced", []mutant{
 		{fault: "a stale connection stays in use", at: "internal/attempt.Stale",
 			by: never("Itself"), tests: "./cluster TestRedirectToItselfWithoutAMap"},
-		{fault: "a stale lent connection stays in use", at: "internal/engine.lending.follow",
-			by: never("Stale"), tests: "./cluster TestStaleWithoutIDs"},
+		{fault: "a stale lent connection stays in use", at: "internal/engine.dedicatedAction.follow",
+			by: drop("replaceStale"), tests: "./cluster TestStaleWithoutIDs"},
 		{fault: "a stale connection of a node's own client stays in use", at: "internal/engine.Client.learnFrom",
 			by: instead("to.From(p.Address(), c.leadsTo(to))", "to.Fate"), tests: "./cluster TestStaleWithoutIDs"},
 		{fault: "a script's READONLY leaves its connections where they are", at: "internal/attempt.Stale",
@@ -47,11 +47,11 @@ var redirects = []promise{
 			by: never("primaries"), tests: "./cluster TestNameFollowsLater"},
 	}},
 	{"a new address of a node is used once that node answers there", []mutant{
-		{fault: "map: a node's new address is used that does not answer", at: "internal/engine.Client.adopt",
+		{fault: "map: a node's new address is used that does not answer", at: "internal/engine.refresher.adopt",
 			by: instead("said.Keeping(kept)", "said"), tests: "./cluster TestNewNameOfANode"},
 		{fault: "map: a node's new address is used at which another node answers", at: "internal/engine.Client.reach",
 			by: never("told", "r.ID"), tests: "./cluster TestNewNameOfANode"},
-		{fault: "map: a node's new address is never used", at: "internal/engine.Client.adopt",
+		{fault: "map: a node's new address is never used", at: "internal/engine.refresher.adopt",
 			by: never("unreached"), tests: "./cluster TestNewNameOfANode"},
 	}},
 	{"addresses are translated once, and unknown ones taken from the connection", []mutant{

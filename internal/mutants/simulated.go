@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// simulate runs the simulated world, and no other test, without each of the
-// protections, and prints which of them it notices and after how many seeds.
+// simulate runs the scenes and random worlds, and no other test, without each of the
+// protections, and prints which of them notices, and after how many seeds.
 func simulate(chosen []*mutant, seeds, from int) {
 	noticed := 0
 	for _, m := range chosen {
@@ -29,6 +29,7 @@ func simulate(chosen []*mutant, seeds, from int) {
 }
 
 var (
+	failedTest   = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 	firstFailure = regexp.MustCompile(`(?m)^first failure: (.*)$`)
 	fatal        = regexp.MustCompile(`(?m)^((?:panic|fatal error|runtime): .{0,100})`)
 	seedsDone    = regexp.MustCompile(`(?m)^(\d+) of \d+ seeds`)
@@ -46,7 +47,16 @@ func (m *mutant) simulate(seeds, from int) (verdict string, noticed bool, err er
 	if err != nil {
 		return "", false, err
 	}
-	out, err := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "240s", "-run", "TestWorlds", "./internal/sim",
+	out, err := exec.Command("go", "test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "120s", "./internal/sim/scenes").CombinedOutput()
+	switch failed := failedTest.FindSubmatch(out); {
+	case bytes.Contains(out, []byte("[build failed]")):
+		return "", false, fmt.Errorf("it does not compile:\n%s", out)
+	case err != nil && failed != nil:
+		return "scene " + string(failed[1]), true, nil
+	case err != nil:
+		return "a scene does not end", true, nil
+	}
+	out, err = exec.Command("go", "test", "-overlay", overlay, "-count=1", "-vet=off", "-timeout", "240s", "-run", "TestWorlds", "./internal/sim",
 		"-sim.first", "-sim.seeds="+strconv.Itoa(seeds), "-sim.from="+strconv.Itoa(from)).CombinedOutput()
 	switch first := firstFailure.FindSubmatch(out); {
 	case bytes.Contains(out, []byte("[build failed]")):

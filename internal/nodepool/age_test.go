@@ -91,7 +91,7 @@ func TestAgedWhileLent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c, time.Millisecond)
-				conn, err := w.Lend(t.Context())
+				conn, err := w.Dedicate(t.Context())
 				require.NoError(t, err)
 				time.Sleep(3 * age)
 				require.NoError(t, conn.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
@@ -99,7 +99,7 @@ func TestAgedWhileLent(t *testing.T) {
 				conn.Return()
 				synctest.Wait()
 				require.Equal(t, before+1, w.Stats().Closes[redislanes.CloseAged])
-				conn, err = w.Lend(t.Context())
+				conn, err = w.Dedicate(t.Context())
 				require.NoError(t, err)
 				conn.Return()
 				consistent(t, w.Node)

@@ -43,7 +43,7 @@ func ask(b *testing.B, p *Node, n int) {
 	for range n {
 		batch.Reset(call, command)
 		batch.Add(0, len(command))
-		wire.RoundTrip(b.Context(), p, call, batch)
+		wire.RoundTrip(b.Context(), p, batch)
 		if _, err := batch.Reply(0); err != nil {
 			b.Error(err)
 			return

@@ -110,33 +110,17 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 // ourReasons are those for which a pool closes connections itself.
 var ourReasons = []string{redislanes.CloseByClient, redislanes.CloseIdle, redislanes.CloseUnclean, redislanes.CloseRenewed, redislanes.CloseAged, redislanes.CloseStalled}
 
-// kindOf returns what a dial's failure says, or that of the proof behind it.
+// kindOf returns what a dial's failure says, or that of the proof behind it. A server that
+// refuses the handshake for good is unlikely to change its mind.
 func kindOf(err error) health.Kind {
 	var late net.Error
-	switch {
+	switch refused := wire.Refusal(err); {
 	case errors.Is(err, errNoAnswer) || errors.As(err, &late) && late.Timeout():
 		return health.Unanswered
-	case refusedForGood(err):
+	case refused != nil && !wire.Passes(refused):
 		return health.ForGood
-	case saysBusy(err):
+	case refused != nil && wire.Busy(refused):
 		return health.Passing
 	}
 	return health.Refused
-}
-
-// saysBusy reports whether the server refuses the handshake because of what it is doing.
-func saysBusy(err error) bool {
-	var refused *redislanes.HandshakeError
-	return errors.As(err, &refused) && wire.Busy(refused)
-}
-
-func refusedHandshake(err error) bool {
-	var refused *redislanes.HandshakeError
-	return errors.As(err, &refused)
-}
-
-// refusedForGood reports whether the server is unlikely to change its mind.
-func refusedForGood(err error) bool {
-	var refused *redislanes.HandshakeError
-	return errors.As(err, &refused) && !wire.Passes(refused)
 }

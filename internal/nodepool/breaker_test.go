@@ -93,7 +93,7 @@ func TestPingsAreNotUse(t *testing.T) {
 	ctx := within(t, 20*time.Second)
 	var lent []*Dedicated
 	for range 4 {
-		l, err := p.Lend(ctx)
+		l, err := p.Dedicate(ctx)
 		require.NoError(t, err)
 		lent = append(lent, l)
 	}

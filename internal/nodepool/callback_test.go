@@ -190,7 +190,7 @@ func TestPanickingAction(t *testing.T) {
 				} {
 					require.PanicsWithValue(t, "boom", func() { _ = w.Do(t.Context(), action) })
 					require.NoError(t, w.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-					conn, err := w.Lend(t.Context())
+					conn, err := w.Dedicate(t.Context())
 					require.NoError(t, err)
 					conn.Return()
 				}

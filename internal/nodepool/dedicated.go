@@ -77,7 +77,7 @@ func (c *Dedicated) Close() error {
 }
 
 // Addr returns the server's address; part of radix.Conn.
-func (c *Dedicated) Addr() net.Addr { return c.member.lane.Addr() }
+func (c *Dedicated) Addr() net.Addr { return wire.NetAddr(c.Address()) }
 
 // Address returns the server's address, host:port.
 func (c *Dedicated) Address() string { return c.member.lane.Address() }
@@ -107,8 +107,8 @@ func (c *Dedicated) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 // returns what became of the first of them: an error that wraps
 // redislanes.ErrNotSent or redislanes.ErrUnknownOutcome.
 func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byte, err error) {
-	call, batch := wire.NewCall(), new(wire.Batch)
-	batch.Reset(call, request)
+	batch := new(wire.Batch)
+	batch.Reset(wire.NewCall(), request)
 	var commands []command.Command
 	if _, err := wire.Commands(request, func(from, to int) {
 		batch.Add(from, to)
@@ -131,7 +131,7 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byt
 		c.member.pool.holdsUpNobody()
 		defer c.member.pool.holdsUpClose()
 	}
-	wire.RoundTrip(ctx, c.member.lane, call, batch)
+	wire.RoundTrip(ctx, c.member.lane, batch)
 	return c.end(commands, batch)
 }
 

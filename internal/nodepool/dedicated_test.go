@@ -78,7 +78,7 @@ func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 		{"SCRIPT DEBUG SYNC", false},
 	} {
 		t.Run(test.commands, func(t *testing.T) {
-			c, err := p.Lend(ctx)
+			c, err := p.Dedicate(ctx)
 			require.NoError(t, err)
 			_, _ = say(ctx, c, "SET s v")
 			id, err := say(ctx, c, "CLIENT ID")
@@ -91,7 +91,7 @@ func TestLentComesBackCleanOrNotAtAll(t *testing.T) {
 			c.Return()
 
 			require.NoError(t, server.Nodes()[0].Do(ctx, nil, "SET", "k", "1"), "which a WATCH would notice")
-			next, err := p.Lend(ctx)
+			next, err := p.Dedicate(ctx)
 			require.NoError(t, err)
 			defer next.Return()
 			for _, want := range []struct{ command, reply string }{
@@ -127,11 +127,11 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 				kept = c
 				return c.Do(ctx, radix.Cmd(nil, "SET", name, "0"))
 			})))
-			held, err := p.Lend(ctx)
+			held, err := p.Dedicate(ctx)
 			require.NoError(t, err)
 			held.Return()
 
-			owner, err := p.Lend(ctx) // the connection, for which there was no reason to be replaced
+			owner, err := p.Dedicate(ctx) // the connection, for which there was no reason to be replaced
 			require.NoError(t, err)
 			_, err = say(ctx, owner, "MULTI")
 			require.NoError(t, err)
@@ -163,7 +163,7 @@ func TestReturnedConnectionIsInert(t *testing.T) {
 					require.ErrorIs(t, lendError(within(t, 20*time.Millisecond), p), context.DeadlineExceeded)
 					break
 				}
-				both[i], err = p.Lend(ctx)
+				both[i], err = p.Dedicate(ctx)
 				require.NoError(t, err)
 			}
 			for _, c := range both {
@@ -184,7 +184,7 @@ func TestReturnDuringACommand(t *testing.T) {
 	for name, leaves := range map[string]bool{"the goroutine waits": false, "the goroutine has left": true} {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, Fixed{Size: 1}, server)
-			c, err := p.Lend(ctx)
+			c, err := p.Dedicate(ctx)
 			require.NoError(t, err)
 			id, err := say(ctx, c, "CLIENT ID")
 			require.NoError(t, err)
@@ -205,7 +205,7 @@ func TestReturnDuringACommand(t *testing.T) {
 				require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
 			}
 			leave()
-			next, err := p.Lend(ctx)
+			next, err := p.Dedicate(ctx)
 			require.NoError(t, err)
 			now, err := say(ctx, next, "CLIENT ID")
 			require.NoError(t, err)
@@ -225,7 +225,7 @@ func TestReturnBesideUse(t *testing.T) {
 	p := open(t, Fixed{Size: 2}, server)
 	ctx := within(t, 20*time.Second)
 	for round := range 100 {
-		c, err := p.Lend(ctx)
+		c, err := p.Dedicate(ctx)
 		require.NoError(t, err)
 		var users sync.WaitGroup
 		for user := range 3 {
@@ -238,7 +238,7 @@ func TestReturnBesideUse(t *testing.T) {
 		}
 		users.Go(c.Return)
 		users.Go(c.Return)
-		next, err := p.Lend(ctx)
+		next, err := p.Dedicate(ctx)
 		require.NoError(t, err)
 		got, err := say(ctx, next, fmt.Sprint("ECHO ", round))
 		require.NoError(t, err)
@@ -256,7 +256,7 @@ func TestContextThatHasEndedLeavesALentConnectionClean(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
-	c, err := p.Lend(within(t, 10*time.Second))
+	c, err := p.Dedicate(within(t, 10*time.Second))
 	require.NoError(t, err)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -274,7 +274,7 @@ func TestUnansweredCommandsAreRefused(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
 	ctx := within(t, 10*time.Second)
-	c, err := p.Lend(ctx)
+	c, err := p.Dedicate(ctx)
 	require.NoError(t, err)
 	for _, command := range []string{"REPLCONF ACK 0", "CLIENT REPLY OFF", "CLIENT REPLY SKIP"} {
 		_, err := say(ctx, c, command)

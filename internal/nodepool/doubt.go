@@ -131,19 +131,17 @@ func (p *Pool) probe(ctx context.Context) {
 	p.mu.Lock()
 	m, began := p.newMemberLocked(), time.Now()
 	p.mu.Unlock()
-	lane, steps, err := wire.DialTimed(ctx, p.dialer, m.asking(), p.addr, m)
+	lane, steps, err := wire.DialOwned(ctx, p.dialer, m.asking(), p.addr, p.ownerOf(m))
 	p.mu.Lock()
 	p.question = nil
-	if err == nil || refusedHandshake(err) {
+	if err == nil || wire.Refusal(err) != nil {
 		p.health.Answered(time.Now())
 		p.livesLocked()
 	}
 	joins := err == nil && p.adoptsLocked()
 	if joins {
 		p.counters.dials++
-		lane.CountErrors(&p.errorReplies)
-		lane.CountTraffic(&p.traffic)
-		p.mu.noteConnLocked(connEvent{began: began, lasted: time.Since(began), steps: steps})
+		p.tellDialedLocked(began, time.Since(began), steps, nil)
 		p.joinLocked(m, lane)
 	}
 	if p.size.doubted > 0 {
@@ -173,9 +171,7 @@ var errNoAnswer = errors.New("no answer within the stall timeout")
 func (p *Pool) prove(lane *wire.Lane) error {
 	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
 	defer cancel()
-	call, b := newPing()
-	wire.RoundTrip(ctx, lane, call, b)
-	if _, err := b.Reply(0); err == nil {
+	if _, err := wire.Ask(ctx, lane, ping).Reply(0); err == nil {
 		return nil
 	}
 	cause := lane.Err() // not the batch's error, whose outcome is not that of any command of a caller

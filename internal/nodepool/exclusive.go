@@ -78,7 +78,7 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		return
 	}
 	if r := m.restore; r != nil {
-		if !r.Batch.Complete() {
+		if !r.Complete() {
 			m.becomeLocked(busy)
 			return
 		}
@@ -99,8 +99,8 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 	w := e.Value.(*waiter)
 	if w.batch == nil && m.lane.Err() == nil {
 		a.removeLocked(e)
-		m.lendLocked()
-		w.lend <- lendResult{member: m}
+		m.becomeLocked(dedicated)
+		w.given <- dedicateResult{member: m}
 		return
 	}
 	if w.batch == nil || !a.mu.giveLocked(m.lane, w.batch, besidePing) {

@@ -147,7 +147,7 @@ func TestCloseDuringTraffic(t *testing.T) {
 					})
 				}
 				<-started
-				lent, err := p.Lend(context.Background())
+				lent, err := p.Dedicate(context.Background())
 				require.NoError(t, err)
 				require.NoError(t, p.Close())
 				wg.Wait()

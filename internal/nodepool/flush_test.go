@@ -25,7 +25,7 @@ func TestSlowOnWaitHoldsNobodyUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, Fixed{Size: 1, Options: Options{OnWait: func(time.Duration) { time.Sleep(time.Second) }}}, time.Millisecond)
-				conn, err := w.Lend(t.Context())
+				conn, err := w.Dedicate(t.Context())
 				require.NoError(t, err)
 				time.Sleep(2 * time.Second) // OnWait was told of the first dial
 				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)

@@ -29,6 +29,18 @@ func (p *Pool) newMemberLocked() *member {
 	return &member{pool: p, renewal: p.renewals.number, login: p.login.Load()}
 }
 
+// ownerOf returns what the lane of the member is told of its pool.
+func (p *Pool) ownerOf(m *member) wire.Owner {
+	o := wire.Owner{Events: m, Errors: &p.errorReplies, Traffic: &p.traffic}
+	if p.shared() {
+		o.MaxQueued = p.MaxQueued
+		if p.Min < p.Max {
+			o.Load = &p.load
+		}
+	}
+	return o
+}
+
 // wantLocked reports whether one more dial is needed and allowed: up to the
 // wanted number of connections, and up to max with those that are on their way
 // out. Silent ones that are replaced do not count, up to health.MostTimes of max.
@@ -43,12 +55,8 @@ func (p *Pool) wantLocked() bool {
 // when the caller that needed it has left; only Close cancels it.
 func (p *Pool) dial(m *member, asked health.Time) {
 	began := time.Now()
-	lane, steps, err := wire.DialTimed(p.ctx, p.dialer, m.asking(), p.addr, m)
+	lane, steps, err := wire.DialOwned(p.ctx, p.dialer, m.asking(), p.addr, p.ownerOf(m))
 	took := time.Since(began)
-	if err == nil {
-		lane.CountErrors(&p.errorReplies)
-		lane.CountTraffic(&p.traffic)
-	}
 	p.mu.Lock()
 	if now := time.Now(); err == nil && p.health.MustProve(now) {
 		asked = p.health.At(now)
@@ -57,7 +65,7 @@ func (p *Pool) dial(m *member, asked health.Time) {
 		p.mu.Lock()
 	}
 	p.dialing--
-	p.mu.noteConnLocked(connEvent{began: began, lasted: took, steps: steps, err: err})
+	p.tellDialedLocked(began, took, steps, err)
 	if err == nil {
 		p.failures.Over()
 		p.health.Dialled(time.Now(), steps.Handshake)
@@ -70,6 +78,7 @@ func (p *Pool) dial(m *member, asked health.Time) {
 		p.counters.dialErrors++
 		p.attemptFailedLocked(asked, err)
 	}
+	p.fillLocked(err != nil)
 	ended := p.closed
 	p.mu.Unlock()
 	switch {

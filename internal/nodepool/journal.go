@@ -10,6 +10,9 @@ import (
 // What the log is told. Lines are noted under mu, and written by a goroutine of the
 // journal.
 
+// failAtOnce is what happens to commands for a server that is down or suspect.
+const failAtOnce = "fail at once"
+
 // note adds a line about the server.
 func (p *Pool) note(level slog.Level, message string, args ...any) {
 	p.journal.Note(level, message, append([]any{"addr", p.addr}, args...)...)
@@ -52,9 +55,9 @@ func (p *Pool) noteOutageLocked(was, is health.State) {
 	after := time.Since(p.health.Since())
 	switch {
 	case is == health.Suspect:
-		p.noteStateLocked(slog.LevelWarn, "server suspect: silent, and no answer over another connection")
+		p.noteStateLocked(slog.LevelWarn, "server suspect: silent, and no answer over another connection", "commands", failAtOnce)
 	case is == health.Down:
-		p.noteStateLocked(slog.LevelWarn, "server down", "error", p.health.Failure().Err)
+		p.noteStateLocked(slog.LevelWarn, "server down", "error", p.health.Failure().Err, "commands", failAtOnce)
 	case was == health.Down:
 		p.noteStateLocked(slog.LevelInfo, "server up again", "after", after)
 	default:

@@ -133,7 +133,7 @@ func TestLogOfAServerThatIsDown(t *testing.T) {
 		require.Error(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 		require.Equal(t, []string{
 			`level=WARN msg="dial failed" failures=1 error="simulated:1: nobody listens"`,
-			`level=WARN msg="server down" error="simulated:1: nobody listens"`,
+			`level=WARN msg="server down" error="simulated:1: nobody listens" commands="fail at once"`,
 		}, book.lines())
 		time.Sleep(time.Minute)
 		failures := int(p.Stats().DialErrors)
@@ -170,7 +170,7 @@ func TestLogOfPoolsInside(t *testing.T) {
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
 		require.Empty(t, book.lines())
 		refuse.Store(true)
-		_, err = p.Lend(t.Context())
+		_, err = p.Dedicate(t.Context())
 		require.Error(t, err)
 		lines := book.lines()
 		require.Contains(t, lines, `level=DEBUG msg="dial failed" failures=1 error="simulated:1: nobody listens"`)
@@ -192,7 +192,7 @@ func TestLogOfAServerThatIsNotUsedAnyMore(t *testing.T) {
 		require.NoError(t, err)
 		defer p.Close()
 		require.Error(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
-		require.Contains(t, book.lines(), `level=WARN msg="server down" error="simulated:1: nobody listens"`)
+		require.Contains(t, book.lines(), `level=WARN msg="server down" error="simulated:1: nobody listens" commands="fail at once"`)
 		time.Sleep(time.Second)
 		_ = book.lines() // of further dials
 		p.Retire()
@@ -222,7 +222,7 @@ func TestLogOfASilentServer(t *testing.T) {
 		time.Sleep(time.Second)
 		lines := book.lines()
 		require.Len(t, lines, 2)
-		require.Equal(t, `level=WARN msg="server suspect: silent, and no answer over another connection"`, lines[0])
+		require.Equal(t, `level=WARN msg="server suspect: silent, and no answer over another connection" commands="fail at once"`, lines[0])
 		require.Regexp(t, `^level=INFO msg="server not suspect any more" after=(1\.9|2)`, lines[1])
 	})
 }

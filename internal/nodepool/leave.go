@@ -70,7 +70,7 @@ func (p *Pool) leftLocked(m *member, err error) {
 		p.livesLocked()
 	}
 	p.counters.closes[closeReason(err)]++
-	p.mu.noteConnLocked(connEvent{ended: true, lasted: time.Since(m.born), reason: closeReason(err), err: err})
+	p.tellClosedLocked(m, err)
 	p.judgeEndLocked(m, err)
 	p.growLocked()
 }
@@ -93,6 +93,7 @@ func (p *Pool) dropLocked(m *member) {
 // dial that succeeded is counted out in the end.
 func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.lane, m.born = lane, time.Now()
+	p.answered.Store(true)
 	m.until = p.retirementLocked(m.born)
 	m.startLocked()
 	m.place = len(p.members)

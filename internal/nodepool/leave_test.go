@@ -184,7 +184,7 @@ func TestClosedBeforeItJoined(t *testing.T) {
 		defer p.Close()
 		synctest.Wait()
 		m := &member{pool: p.main}
-		lane, err := wire.DialFor(t.Context(), p.dialer, p.purpose, p.addr, m)
+		lane, _, err := wire.DialOwned(t.Context(), p.dialer, p.purpose, p.addr, p.main.ownerOf(m))
 		require.NoError(t, err)
 		lane.Fail(io.EOF)
 		synctest.Wait()
@@ -204,7 +204,7 @@ func use(ctx context.Context, p *Node, by *moody) {
 		_ = p.Do(ctx, radix.Cmd(nil, "INCR", "k"))
 		return
 	}
-	conn, err := p.Lend(ctx)
+	conn, err := p.Dedicate(ctx)
 	if err != nil {
 		return
 	}
@@ -234,7 +234,7 @@ func TestReturnedAfterRetire(t *testing.T) {
 			t.Run(name+" "+kind.settings().Kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, kind, time.Millisecond)
-					conn, err := w.Lend(t.Context())
+					conn, err := w.Dedicate(t.Context())
 					require.NoError(t, err)
 					time.Sleep(2 * firstPause)
 					before := w.Stats().Closes[c.reason]
@@ -282,12 +282,12 @@ func TestClosedConnectionIsNotLent(t *testing.T) {
 		p, err := New(Fixed{Size: 1}, dialer, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()
-		first, err := p.Lend(t.Context())
+		first, err := p.Dedicate(t.Context())
 		require.NoError(t, err)
 		lane := first.member.lane
 		next := make(chan *Dedicated)
 		go func() {
-			conn, err := p.Lend(t.Context())
+			conn, err := p.Dedicate(t.Context())
 			assert.NoError(t, err)
 			next <- conn
 		}()

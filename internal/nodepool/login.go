@@ -30,7 +30,6 @@ type login struct {
 // An auth is an AUTH that was sent.
 type auth struct {
 	*login
-	call  *wire.Call
 	batch *wire.Batch
 }
 
@@ -79,12 +78,7 @@ func (m *member) sendLoginLocked() (stays bool) {
 		p.leaveLocked(m, errExpiring, false)
 		return false
 	}
-	a := &auth{l, wire.NewCall(), new(wire.Batch)}
-	command := a.Command()
-	a.batch.Reset(a.call, command)
-	a.batch.Add(0, len(command))
-	a.batch.Uncounted()
-	a.call.Begin(1)
+	a := &auth{l, l.Question()}
 	if p.mu.giveLocked(m.lane, a.batch, p.MaxInFlight+besidePing) {
 		m.login, m.auth = l, a
 		p.attend()
@@ -95,7 +89,7 @@ func (m *member) sendLoginLocked() (stays bool) {
 // readLoginLocked notes what the server has answered to AUTH.
 func (m *member) readLoginLocked() {
 	a := m.auth
-	if a == nil || !a.call.Complete() {
+	if a == nil || !a.batch.Complete() {
 		return
 	}
 	m.auth = nil

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/health"
-	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -187,19 +186,11 @@ func (p *Pool) inspect(now time.Time) {
 // pingLocked sends a PING over an idle connection; if nothing comes back, the
 // connection has stalled.
 func (p *Pool) pingLocked(m *member) {
-	call, b := newPing()
-	call.Begin(1)
+	b := wire.Question(ping)
 	if p.mu.giveLocked(m.lane, b, p.MaxInFlight) {
-		m.ping = call
+		m.ping = b
 	}
 }
 
-// newPing returns a PING, which is no load and whose reply counts for no command.
-func newPing() (*wire.Call, *wire.Batch) {
-	command := resp.AppendCommand(nil, "PING")
-	call, b := wire.NewCall(), new(wire.Batch)
-	b.Reset(call, command)
-	b.Add(0, len(command))
-	b.Uncounted()
-	return call, b
-}
+// ping is no load, and its reply counts for no command.
+var ping = []string{"PING"}

@@ -21,7 +21,7 @@ func TestNil(t *testing.T) {
 		for want, do := range map[string]func() error{
 			"action is nil":      func() error { return p.Do(t.Context(), nil) },
 			"context is nil":     func() error { return p.Do(none, radix.Cmd(nil, "PING")) },
-			"the context is nil": func() error { _, err := p.Lend(none); return err },
+			"the context is nil": func() error { _, err := p.Dedicate(none); return err },
 		} {
 			err := do()
 			require.ErrorContains(t, err, want, name)

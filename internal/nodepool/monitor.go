@@ -16,8 +16,7 @@ type monitor struct {
 	exits   []exit                   // connections that it is to close
 	waits   []time.Duration          // that have ended
 	tell    func(wait time.Duration) // of them; nil: nobody is told
-	conns   []connEvent              // what became of connections
-	told    func(connEvent)          // of that; nil: nobody is told
+	calls   []func()                 // of users' functions, about connections
 }
 
 // Lock takes the lock. Like that of a mutex, it must not be called by a goroutine
@@ -28,15 +27,15 @@ func (m *monitor) Lock() { m.mutex.Lock() }
 // connections that leave, and tells of the waits that have ended and of
 // connections. That is last: nobody's bytes wait for a user's function.
 func (m *monitor) Unlock() {
-	if len(m.flushes)+len(m.exits)+len(m.waits)+len(m.conns) == 0 {
+	if len(m.flushes)+len(m.exits)+len(m.waits)+len(m.calls) == 0 {
 		m.mutex.Unlock()
 		return
 	}
 	var fewLanes [8]*wire.Lane // more than that is no usual case, and may allocate
 	var fewWaits [8]time.Duration
-	flushes, waits, exits, conns := append(fewLanes[:0], m.flushes...), append(fewWaits[:0], m.waits...), m.exits, m.conns
+	flushes, waits, exits, calls := append(fewLanes[:0], m.flushes...), append(fewWaits[:0], m.waits...), m.exits, m.calls
 	clear(m.flushes)
-	m.flushes, m.waits, m.exits, m.conns = m.flushes[:0], m.waits[:0], nil, nil
+	m.flushes, m.waits, m.exits, m.calls = m.flushes[:0], m.waits[:0], nil, nil
 	m.mutex.Unlock()
 	for _, lane := range flushes {
 		lane.Flush()
@@ -47,15 +46,8 @@ func (m *monitor) Unlock() {
 	for _, wait := range waits {
 		m.tell(wait)
 	}
-	for _, e := range conns {
-		m.told(e)
-	}
-}
-
-// noteConnLocked notes what became of a connection.
-func (m *monitor) noteConnLocked(e connEvent) {
-	if m.told != nil {
-		m.conns = append(m.conns, e)
+	for _, call := range calls {
+		call()
 	}
 }
 

@@ -45,6 +45,8 @@ type server struct {
 	journal *guard.Journal
 	calls   *gate.Gate            // those of Do, of a node that Dial made; nil: nobody drains them (see CloseDrained)
 	login   atomic.Pointer[login] // that connections should have; nil: that of their dial
+
+	answered atomic.Bool // the server has completed a handshake, see wire.Purpose
 }
 
 // NewFor returns a node for the server at addr, host:port, with the defaults for a server
@@ -93,9 +95,9 @@ func (n *Node) Abandon(b *wire.Batch, cause error) {
 	p.abandon(b, cause)
 }
 
-// Lend waits for a connection, or dials one. It is its user's until it is
+// Dedicate waits for a connection, or dials one. It is its user's until it is
 // returned. The error wraps redislanes.ErrNotSent.
-func (n *Node) Lend(ctx context.Context) (*Dedicated, error) {
+func (n *Node) Dedicate(ctx context.Context) (*Dedicated, error) {
 	if ctx == nil {
 		return nil, wire.NotSent(n.addr, errNilContext)
 	}
@@ -106,7 +108,7 @@ func (n *Node) Lend(ctx context.Context) (*Dedicated, error) {
 			return nil, wire.NotSent(n.addr, err)
 		}
 	}
-	return from.access.(*exclusiveAccess).lend(ctx)
+	return from.access.(*exclusiveAccess).dedicate(ctx)
 }
 
 // pool returns one of the pools that are made when they are first needed.

@@ -35,7 +35,7 @@ func TestPoolsAreMadeWhenNeeded(t *testing.T) {
 				require.NoError(t, n.Do(t.Context(), radix.Cmd(nil, "PING")))
 				require.Len(t, n.pools(), 1)
 				c.end(n)
-				conn, err := n.Lend(t.Context())
+				conn, err := n.Dedicate(t.Context())
 				require.ErrorIs(t, err, c.err)
 				if err == nil {
 					conn.Return()

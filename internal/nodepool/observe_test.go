@@ -50,7 +50,7 @@ func busyPool(t *testing.T) (*Node, *Dedicated, *waitLog) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = p.Close() })
 	log.pool.Store(p)
-	conn, err := p.Lend(within(t, 5*time.Second))
+	conn, err := p.Dedicate(within(t, 5*time.Second))
 	require.NoError(t, err)
 	until(t, "the wait for the dial is told", func() bool { n, _ := log.total(); return n == int(p.Stats().WaitCount) })
 	log.mu.Lock()
@@ -81,7 +81,7 @@ func TestOnWaitIsToldOfEveryEnd(t *testing.T) {
 				wg.Go(func() {
 					if i%2 == 0 {
 						_ = p.Do(ctx, radix.Cmd(nil, "PING"))
-					} else if c, err := p.Lend(ctx); err == nil {
+					} else if c, err := p.Dedicate(ctx); err == nil {
 						c.Return()
 					}
 				})

@@ -35,6 +35,7 @@ type Pool struct {
 	nextLook *time.Timer   // for maintain
 	attended atomic.Bool   // the next look is soon, as batches may be in flight
 	outage   atomic.Uint32 // health.State that was settled last; changed under mu
+	filled   chan struct{} // see Node.Filled
 
 	// mu guards what follows; never held across I/O. It is taken before the
 	// locks of a lane.
@@ -55,6 +56,7 @@ type Pool struct {
 	counters counters
 	retired  bool
 	closed   bool
+	isFilled bool // filled is closed
 }
 
 // An access says who may use the connections of a pool, and brings batches to
@@ -119,7 +121,7 @@ type member struct {
 	heard   time.Time     // when bytes were last seen to arrive, for those who look after idle connections
 	spent   error         // why it is to leave when its user returns it
 	cause   error         // why it was closed before it was a member
-	ping    *wire.Call    // of the last PING; nil: there was none
+	ping    *wire.Batch   // the last PING; nil: there was none
 	login   *login        // by which it was authenticated last; nil: by what its dial asked for
 	auth    *auth         // the AUTH that is in flight; nil: none is, as far as was looked
 	restore *wire.Restore // that is in flight after its user returned it, or was not looked at
@@ -133,7 +135,7 @@ func (m *member) inFlight() int {
 	if m.ping != nil && !m.ping.Complete() {
 		n--
 	}
-	if m.auth != nil && !m.auth.call.Complete() {
+	if m.auth != nil && !m.auth.batch.Complete() {
 		n--
 	}
 	return max(0, n)
@@ -141,7 +143,7 @@ func (m *member) inFlight() int {
 
 func newPool(s settings, to *server) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, waiters: make(map[*wire.Batch]*waiter)}
+	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, waiters: make(map[*wire.Batch]*waiter), filled: make(chan struct{})}
 	p.size = s.controller()
 	p.health = health.New(s.healthLimits(), time.Now(), s.choresEvery())
 	p.nextLook = time.NewTimer(s.choresEvery())
@@ -152,7 +154,9 @@ func newPool(s settings, to *server) *Pool {
 	} else {
 		p.access = &exclusiveAccess{Pool: p}
 	}
-	p.listen()
+	if p.hearsWaits() {
+		p.mu.tell = p.tellWait
+	}
 	p.mu.Lock()
 	p.growLocked()
 	p.mu.Unlock()
@@ -188,6 +192,7 @@ func (p *Pool) end() {
 	}
 	why := p.endedLocked()
 	p.failWaitersLocked(why)
+	p.fillLocked(false)
 	members := slices.Clone(p.members)
 	for _, m := range members {
 		p.leaveLocked(m, why, true)

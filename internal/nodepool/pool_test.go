@@ -50,7 +50,7 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
 	ctx := within(t, 20*time.Second)
-	conn, err := p.Lend(ctx)
+	conn, err := p.Dedicate(ctx)
 	require.NoError(t, err)
 	before := p.Stats().WaitCount // Lend may have waited for the dial
 	var wg sync.WaitGroup
@@ -88,7 +88,7 @@ func TestExhausted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, Fixed{Size: 1, Options: c.options}, server)
 			ctx := within(t, 10*time.Second)
-			conn, err := p.Lend(ctx)
+			conn, err := p.Dedicate(ctx)
 			require.NoError(t, err)
 			var wg sync.WaitGroup
 			for i := range c.options.MaxWaiters {
@@ -110,7 +110,7 @@ func TestExhausted(t *testing.T) {
 }
 
 func lendError(ctx context.Context, p *Node) error {
-	_, err := p.Lend(ctx)
+	_, err := p.Dedicate(ctx)
 	return err
 }
 
@@ -120,7 +120,7 @@ func TestLeavingTheQueue(t *testing.T) {
 	t.Parallel()
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 1}, server)
-	conn, err := p.Lend(within(t, 5*time.Second))
+	conn, err := p.Dedicate(within(t, 5*time.Second))
 	require.NoError(t, err)
 	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
@@ -141,7 +141,7 @@ func TestAdaptiveGrowsAndShrinks(t *testing.T) {
 	until(t, "it has Min connections", func() bool { return p.Stats().Open == 2 })
 	var conns []*Dedicated
 	for range 6 {
-		conn, err := p.Lend(ctx)
+		conn, err := p.Dedicate(ctx)
 		require.NoError(t, err)
 		conns = append(conns, conn)
 	}
@@ -162,14 +162,14 @@ func TestLending(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := open(t, kind, server)
 			ctx := within(t, 10*time.Second)
-			c, err := p.Lend(ctx)
+			c, err := p.Dedicate(ctx)
 			require.NoError(t, err)
 			require.Equal(t, 1, p.Stats().Dedicated)
 			require.NoError(t, c.Do(ctx, radix.Cmd(nil, "SELECT", "3")))
 			require.NoError(t, p.Do(ctx, radix.Cmd(nil, "SET", name, "in 0")))
 			c.Return()
 			for range 4 {
-				c, err := p.Lend(ctx)
+				c, err := p.Dedicate(ctx)
 				require.NoError(t, err)
 				reply, err := say(ctx, c, "GET "+name)
 				require.NoError(t, err)

@@ -19,7 +19,7 @@ func TestQuitIsTheUsersDoing(t *testing.T) {
 		p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: server.dial}, "brief:1", nil)
 		require.NoError(t, err)
 		for range 3 * health.SparedYoung {
-			c, err := p.Lend(t.Context())
+			c, err := p.Dedicate(t.Context())
 			require.NoError(t, err)
 			_, err = say(t.Context(), c, "QUIT")
 			require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestDownErrorKeepsItsText(t *testing.T) {
 		p.health.Failed(time.Now(), health.Failure{Err: errNoAnswer}, 0, 0)
 		time.Sleep(time.Second)
 		err := p.downErrorLocked()
-		require.EqualError(t, err, "server down for 1s: no answer within the stall timeout")
+		require.EqualError(t, err, "server down for 1.0 s: no answer within the stall timeout")
 		text := err.Error()
 		time.Sleep(time.Minute)
 		require.EqualError(t, err, text)

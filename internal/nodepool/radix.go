@@ -56,7 +56,7 @@ func (n *Node) Do(ctx context.Context, action radix.Action) error {
 	if shares := action.Properties().CanShareConn; shares || wire.EncodesItself(action) {
 		return wire.Perform(ctx, action, sharedConn{n, !shares})
 	}
-	conn, err := n.Lend(ctx)
+	conn, err := n.Dedicate(ctx)
 	if err != nil {
 		return err
 	}
@@ -85,14 +85,11 @@ func (c sharedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any
 // Close does nothing: the node is not the action's.
 func (c sharedConn) Close() error { return nil }
 
-// Exclusive is part of wire.Submitter.
-func (n *Node) Exclusive() bool { return false }
+var _ wire.Sharer = (*Node)(nil)
 
-var _ wire.Lender = (*Node)(nil)
-
-// Alone is part of wire.Lender.
+// Alone is part of wire.Sharer.
 func (n *Node) Alone(ctx context.Context, use func(radix.Conn) error) error {
-	conn, err := n.Lend(ctx)
+	conn, err := n.Dedicate(ctx)
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,7 @@ func (p *Pool) readmit() {
 // asking returns the pool's purpose, which notes in m how its server was admitted.
 func (m *member) asking() wire.Purpose {
 	purpose := m.pool.purpose
+	purpose.Answered = m.pool.answered.Load()
 	if admit := purpose.Admits; admit != nil {
 		purpose.Admits = func(addr string, mode, id []byte) error {
 			m.admit = func() error { return admit(addr, mode, id) }
@@ -83,6 +84,7 @@ func (p *Pool) retire() {
 	p.noteRetiredLocked()
 	p.retired = true
 	p.failWaitersLocked(cause.ErrRetired)
+	p.fillLocked(false)
 	p.drainLocked(cause.ErrRetired, func(*member) bool { return true })
 	p.mu.Unlock()
 }

@@ -81,7 +81,7 @@ func TestReadmitSparesOthers(t *testing.T) {
 		p, err := NewFor(Laned{Lanes: 2}.settings(), simulatedServer(t, time.Millisecond), purpose, "simulated:1", nil)
 		require.NoError(t, err)
 		defer p.Close()
-		conn, err := p.Lend(t.Context())
+		conn, err := p.Dedicate(t.Context())
 		require.NoError(t, err)
 		conn.Return()
 		p.Readmit()

@@ -105,12 +105,6 @@ func (a *sharedAccess) trust(m *member) {
 // offerLocked is for new connections, and for those that are not in doubt any more: one
 // that is shared is never given back.
 func (a *sharedAccess) offerLocked(m *member) {
-	if m.state == dialling {
-		m.lane.SetMaxQueued(a.MaxQueued)
-		if a.size.ranged() {
-			m.lane.CountIn(&a.load)
-		}
-	}
 	m.becomeLocked(shared)
 	a.publishLocked()
 }

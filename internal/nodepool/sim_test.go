@@ -122,7 +122,7 @@ func (w *world) run(length time.Duration, most int, load func(at time.Duration) 
 
 // hold has a connection to itself for a while, and then thinks.
 func (w *world) hold(int) error {
-	conn, err := w.Lend(w.t.Context())
+	conn, err := w.Dedicate(w.t.Context())
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (s slowly) do(ctx context.Context, args ...string) error {
 	command := resp.AppendCommand(nil, args[0], args[1:]...)
 	b.Reset(call, command)
 	b.Add(0, len(command))
-	wire.RoundTrip(ctx, s, call, b)
+	wire.RoundTrip(ctx, s, b)
 	_, err := b.Reply(0)
 	return err
 }
@@ -207,7 +207,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	p := open(t, Laned{Lanes: 1, SlowLanes: 1}, server)
 	ctx := within(t, 20*time.Second)
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
-	conn, err := p.Lend(ctx)
+	conn, err := p.Dedicate(ctx)
 	require.NoError(t, err)
 	conn.Return()
 	until(t, "the shared lane is there, which nobody has used yet", func() bool { return p.Stats().Open == 1 })

@@ -184,7 +184,7 @@ func TestQuestionLeavesWithItsSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := new(holder)
 		p := h.pool(t, Fixed{Size: 2})
-		other, err := p.Lend(t.Context()) // has no PING that would be answered
+		other, err := p.Dedicate(t.Context()) // has no PING that would be answered
 		require.NoError(t, err)
 		_, err = incr(p, time.Second)
 		require.NoError(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A stream is what a lending goes over from its first SUBSCRIBE or MONITOR on: a
+// A stream is what a [Dedicated] goes over from its first SUBSCRIBE or MONITOR on: a
 // connection of radix's, beside those of the pool, on which replies come without
 // commands. It has the settings of the pool's connections.
 type stream struct {
@@ -43,7 +43,7 @@ func (c *Dedicated) Prepare(ctx context.Context, marshal, unmarshalInto any) (re
 	return request, err
 }
 
-// streamFor returns the stream of the lending, and makes one for a request that needs it,
+// streamFor returns the stream of the dedicated connection, and makes one for a request that needs it,
 // unless the dedicated connection is in a state that a new one would not be in.
 func (c *Dedicated) streamFor(ctx context.Context, request []byte) (*stream, error) {
 	c.mu.Lock()

@@ -27,7 +27,7 @@ func TestStream(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	p := open(t, Fixed{Size: 2}, server)
 	ctx := within(t, 10*time.Second)
-	c, err := p.Lend(ctx)
+	c, err := p.Dedicate(ctx)
 	require.NoError(t, err)
 	reply, err := say(ctx, c, "SUBSCRIBE c")
 	require.NoError(t, err)
@@ -102,7 +102,7 @@ func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedic
 	}
 	p, err := New(Fixed{Size: 1}, lanes.Dialer{NetDial: dial}, "pipe:1", nil)
 	require.NoError(t, err)
-	c, err = p.Lend(t.Context())
+	c, err = p.Dedicate(t.Context())
 	require.NoError(t, err)
 	_, err = say(t.Context(), c, "SUBSCRIBE c")
 	require.NoError(t, err)
@@ -160,7 +160,7 @@ func TestNoStream(t *testing.T) {
 	p := open(t, Fixed{Size: 1}, server)
 	ctx := within(t, 10*time.Second)
 	for before, refused := range map[string]string{"MULTI": "SUBSCRIBE c", "WATCH k": "MONITOR", "GET k": "CLIENT REPLY OFF"} {
-		c, err := p.Lend(ctx)
+		c, err := p.Dedicate(ctx)
 		require.NoError(t, err)
 		_, err = say(ctx, c, before)
 		require.NoError(t, err)

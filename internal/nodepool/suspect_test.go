@@ -323,7 +323,7 @@ func TestBlockedUsersAreNotSilence(t *testing.T) {
 				h.hold(blocking)
 				done := make(chan error, 1)
 				go func() {
-					conn, err := p.Lend(context.Background())
+					conn, err := p.Dedicate(context.Background())
 					if err == nil {
 						err = conn.Do(context.Background(), radix.Cmd(nil, "BLPOP", "k", "0"))
 						conn.Return()

@@ -163,7 +163,7 @@ func TestNobodyInherits(t *testing.T) {
 		if random.IntN(3) == 0 {
 			words = append(words[:len(words):len(words)], others...)
 		}
-		c, err := p.Lend(ctx)
+		c, err := p.Dedicate(ctx)
 		require.NoError(t, err)
 		id, err := say(ctx, c, "CLIENT ID")
 		require.NoError(t, err)
@@ -228,7 +228,7 @@ func TestRestore(t *testing.T) {
 				p, err := NewFor(Fixed{Size: 1}.settings(), d, wire.Purpose{ReadOnly: true}, "pipe:1", nil)
 				require.NoError(t, err)
 				defer p.Close()
-				lent, err := p.Lend(t.Context())
+				lent, err := p.Dedicate(t.Context())
 				require.NoError(t, err)
 				for command := range strings.SplitSeq(c.commands, ";") {
 					_, err := say(t.Context(), lent, command)
@@ -237,7 +237,7 @@ func TestRestore(t *testing.T) {
 				synctest.Wait()
 				sent = nil
 				lent.Return()
-				lent, err = p.Lend(t.Context()) // which waits until it is restored
+				lent, err = p.Dedicate(t.Context()) // which waits until it is restored
 				require.NoError(t, err)
 				lent.Return()
 				synctest.Wait()

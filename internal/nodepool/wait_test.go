@@ -47,7 +47,9 @@ func TestDeadlineInTheQueue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, c.kind, time.Second)
 				do := func(ctx context.Context) error {
-					return wire.EncodeDecode(ctx, markedSlow{w.Node, c.slow}, radix.Cmd(nil, "INCR", "k"), nil)
+					r, err := wire.Encode(radix.Cmd(nil, "INCR", "k"))
+					require.NoError(t, err)
+					return r.Exchange(ctx, markedSlow{w.Node, c.slow}, nil)
 				}
 				var callers sync.WaitGroup
 				for range c.holds {
@@ -91,7 +93,7 @@ func TestDeadlineWhileDialling(t *testing.T) {
 		defer p.Close()
 		short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		_, err = p.Lend(short)
+		_, err = p.Dedicate(short)
 		require.ErrorIs(t, err, redislanes.ErrNotSent)
 		require.EqualError(t, err, "redislanes: silent:1: not sent: waited 20ms, 0 of 2 in use, 2 being dialled, 1 waiting: context deadline exceeded")
 	})

@@ -15,12 +15,12 @@ import (
 // and never two of these.
 type waiter struct {
 	batch *wire.Batch
-	lend  chan lendResult // capacity 1; if batch is nil
+	given chan dedicateResult // capacity 1; if batch is nil
 	since time.Time
 	place *list.Element // in the queue; nil: it has left
 }
 
-type lendResult struct {
+type dedicateResult struct {
 	member *member
 	err    error
 }
@@ -142,7 +142,7 @@ func (p *Pool) failWaitersLocked(err error) {
 		if w := p.removeLocked(e); w.batch != nil {
 			w.batch.Fail(p.addr, err)
 		} else {
-			w.lend <- lendResult{err: wire.NotSent(p.addr, err)}
+			w.given <- dedicateResult{err: wire.NotSent(p.addr, err)}
 		}
 	}
 }

@@ -27,14 +27,23 @@ var (
 	end    = "<!-- end -->"
 )
 
-// Fill returns the page with all tables of the program made again, and how many there
-// are. Tables of other programs are left as they are.
+// Fill returns the page with all tables and values of the program made again, and how many
+// there are. Those of other programs are left as they are.
 func Fill(page []byte, program string, tables Make) (filled []byte, made int, err error) {
 	rest := bytes.ReplaceAll(page, []byte("\r\n"), []byte("\n"))
 	for {
 		at := begins.FindSubmatchIndex(rest)
+		prose := rest
+		if at != nil {
+			prose = rest[:at[1]]
+		}
+		prose, values, err := fillValues(prose, program, tables)
+		if err != nil {
+			return nil, 0, err
+		}
+		filled, made = append(filled, prose...), made+values
 		if at == nil {
-			return append(filled, rest...), made, nil
+			return filled, made, nil
 		}
 		body := rest[at[1]:]
 		length := bytes.Index(body, []byte(end))
@@ -42,7 +51,6 @@ func Fill(page []byte, program string, tables Make) (filled []byte, made int, er
 			return nil, 0, fmt.Errorf("%q has no %q", strings.TrimSpace(string(rest[at[0]:at[1]])), end)
 		}
 		t := Table{string(rest[at[2]:at[3]]), strings.Fields(string(rest[at[4]:at[5]])), string(rest[at[6]:at[7]])}
-		filled = append(filled, rest[:at[1]]...)
 		if t.Program == program {
 			text, err := tables(t)
 			if err != nil {
@@ -58,10 +66,10 @@ func Fill(page []byte, program string, tables Make) (filled []byte, made int, er
 	}
 }
 
-// Of returns the pages of the folder: its Markdown files and those one level below, and
-// the README beside the folder.
+// Of returns the pages of the folder: its Markdown files and those one level below, those
+// beside the folder, and those of the folder docs beside it.
 func Of(folder string) (all []string, err error) {
-	for _, pattern := range []string{"*.md", "*/*.md", "../README.md"} {
+	for _, pattern := range []string{"*.md", "*/*.md", "../*.md", "../docs/*.md", "../docs/*/*.md"} {
 		names, err := filepath.Glob(filepath.Join(folder, filepath.FromSlash(pattern)))
 		if err != nil {
 			return nil, err
@@ -71,7 +79,7 @@ func Of(folder string) (all []string, err error) {
 	return all, nil
 }
 
-// Rewrite makes the program's tables again in all pages of the folder. It reports
+// Rewrite makes the program's tables and values again in all pages of the folder. It reports
 // which pages that changed, and writes them unless they are only to be checked.
 func Rewrite(folder, program string, check bool, tables Make) (changed []string, err error) {
 	names, err := Of(folder)
@@ -101,7 +109,7 @@ func Rewrite(folder, program string, check bool, tables Make) (changed []string,
 		}
 	}
 	if all == 0 {
-		return nil, fmt.Errorf("no page in %s has a table made by %s", folder, program)
+		return nil, fmt.Errorf("no page in %s has a table or value made by %s", folder, program)
 	}
 	return changed, nil
 }

@@ -30,7 +30,7 @@ func TestClaimsBeyondTheEnd(t *testing.T) {
 		assert.Equal(t, "a", CommandName(long), n)
 		assert.Equal(t, []string{"a"}, all(ArgsOf(long)), n)
 		for _, cmd := range [][]byte{many, long} {
-			assert.False(t, IsCommand(cmd), "%q", cmd)
+			assert.False(t, isCommand(cmd), "%q", cmd)
 			assert.Zero(t, CommandLen(cmd), "%q", cmd)
 			_, ok := Argument(cmd, 1)
 			assert.False(t, ok, "%q", cmd)

@@ -119,3 +119,34 @@ func TestCut(t *testing.T) {
 		assert.Nil(t, rest)
 	}
 }
+
+func TestArrayAndMap(t *testing.T) {
+	for reply, want := range map[string][]string{
+		"*0\r\n":                   {},
+		"*2\r\n:1\r\n*1\r\n+a\r\n": {":1\r\n", "*1\r\n+a\r\n"},
+		"~1\r\n$1\r\na\r\n":        {"$1\r\na\r\n"},
+		"%1\r\n+a\r\n_\r\n":        {"+a\r\n", "_\r\n"},
+		"*1\r\n" + strings.Repeat("*1\r\n", 99) + ":1\r\n": {strings.Repeat("*1\r\n", 99) + ":1\r\n"},
+	} {
+		got, ok := Array([]byte(reply))
+		require.True(t, ok, "%q", reply)
+		require.Len(t, got, len(want), "%q", reply)
+		for i := range want {
+			require.Equal(t, want[i], string(got[i]))
+		}
+	}
+	for _, reply := range []string{"", "*", "*1\r\n", "*-1\r\n", "_\r\n", ":1\r\n", "+a\r\n", "*0\r\n:1\r\n", "*1\r\n?\r\n", "%1\r\n+a\r\n", "*999999999\r\n:1\r\n"} {
+		got, ok := Array([]byte(reply))
+		require.False(t, ok, "%q", reply)
+		require.Nil(t, got, "%q", reply)
+	}
+	for _, reply := range []string{"%2\r\n+a\r\n:1\r\n$1\r\nb\r\n*0\r\n", "*4\r\n+a\r\n:1\r\n$1\r\nb\r\n*0\r\n"} {
+		got, ok := Map([]byte(reply))
+		require.True(t, ok)
+		require.Equal(t, map[string][]byte{"a": []byte(":1\r\n"), "b": []byte("*0\r\n")}, got)
+	}
+	for _, reply := range []string{":1\r\n", "*1\r\n+a\r\n", "*2\r\n*0\r\n:1\r\n"} {
+		_, ok := Map([]byte(reply))
+		require.False(t, ok, "%q", reply)
+	}
+}

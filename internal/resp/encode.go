@@ -78,14 +78,6 @@ func Argument(cmd []byte, i int) ([]byte, bool) {
 	}
 }
 
-// IsCommand reports whether cmd is one command and nothing else: an array, not
-// empty, of bulk strings. A server that is sent anything else does not answer,
-// or hangs up.
-func IsCommand(cmd []byte) bool {
-	n := CommandLen(cmd)
-	return n > 0 && n == len(cmd)
-}
-
 // CommandLen returns the length of the command that b begins with, 0 if it does
 // not begin with a whole one.
 func CommandLen(b []byte) int {

@@ -42,7 +42,7 @@ func TestAppendCommandMatchesModel(t *testing.T) {
 		require.Equal(t, before+naiveCommand(args), string(got))
 
 		cmd := got[len(before):]
-		require.True(t, IsCommand(cmd))
+		require.Len(t, cmd, CommandLen(cmd))
 		require.Equal(t, args[0], CommandName(cmd))
 		for i, want := range args {
 			arg, ok := Argument(cmd, i)
@@ -73,14 +73,14 @@ func TestAppendBulkOfBytesAndNamedStrings(t *testing.T) {
 // Whatever is not one whole command makes a server hang up, or wait for more,
 // or not answer, which would shift the replies of everybody on the connection.
 func TestIsCommandRefusesWhatRedisDoesNotAnswer(t *testing.T) {
-	assert.True(t, IsCommand([]byte("*1\r\n$4\r\nPING\r\n")))
+	assert.True(t, isCommand([]byte("*1\r\n$4\r\nPING\r\n")))
 	for _, cmd := range []string{
 		"", "*", "*1", "*0\r\n", "*-1\r\n", "PING\r\n", "+PING\r\n", "*1\r\n",
 		"*1\r\n:1\r\n", "*1\r\n$-1\r\n", "*1\r\n*1\r\n$1\r\na\r\n", "*1\r\n$4\r\nPIN\r\n",
 		"*1\r\n$4\r\nPINGxx", "*1\r\n$4\r\nPING\r\nx", "*2\r\n$4\r\nPING\r\n", "*1\r\n$+4\r\nPING\r\n",
 		"*1000000000000000000\r\n$1\r\na\r\n", "*1\r\n$999999999999999999\r\na\r\n",
 	} {
-		assert.False(t, IsCommand([]byte(cmd)), "%q", cmd)
+		assert.False(t, isCommand([]byte(cmd)), "%q", cmd)
 	}
 }
 
@@ -93,4 +93,10 @@ func TestArgumentOfGarbage(t *testing.T) {
 		}
 	}
 	assert.Empty(t, CommandName([]byte("GET k\r\n")))
+}
+
+// isCommand reports whether cmd is one encoded command, and nothing else.
+func isCommand(cmd []byte) bool {
+	n := CommandLen(cmd)
+	return n > 0 && n == len(cmd)
 }

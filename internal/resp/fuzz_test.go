@@ -70,7 +70,7 @@ func FuzzEncode(f *testing.F) {
 		require.NoError(t, err)
 		require.Empty(t, rest)
 		require.Equal(t, []frame{{string(cmd), '*', NotRefused}}, found)
-		require.True(t, IsCommand(cmd))
+		require.Len(t, cmd, CommandLen(cmd))
 		require.Equal(t, name, CommandName(cmd))
 		for i, want := range []string{name, key, string(value)} {
 			arg, ok := Argument(cmd, i)
@@ -91,7 +91,7 @@ func FuzzDecode(f *testing.F) {
 	seed(f, func(stream []byte) { f.Add(stream) })
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		_, _ = Argument(stream, 1)
-		_, _ = CommandName(stream), IsCommand(stream)
+		_, _ = CommandName(stream), CommandLen(stream)
 		found, _, _ := frames(t, NewFramer(Limits{}), stream)
 		for _, r := range found {
 			reply := []byte(r.text)

@@ -57,9 +57,7 @@ type user struct {
 	calls  [callbacks]atomic.Uint64
 	client atomic.Pointer[cluster.Client]
 	inside atomic.Int32      // functions that call the client
-	waits  atomic.Int64      // how long Trace.Waited takes
 	seen   func(text string) // is given what is logged
-	line   func(slog.Record) // likewise
 	stuck  func() bool       // whether the log returns no more
 	over   <-chan struct{}   // until when
 	moved  func()            // is called when the map of the slots has changed
@@ -149,10 +147,7 @@ func (u *user) trace() *redislanes.Trace {
 		EndGroup:   func(context.Context, redislanes.GroupStart, redislanes.GroupInfo) { u.behave(theTrace) },
 		PoolOpened: func(*redislanes.PoolInfo) { u.behave(theTrace) },
 		PoolClosed: func(*redislanes.PoolInfo) { u.behave(theTrace) },
-		Waited: func(redislanes.WaitInfo) {
-			u.behave(theTrace)
-			time.Sleep(time.Duration(u.waits.Load()))
-		},
+		Waited:     func(redislanes.WaitInfo) { u.behave(theTrace) },
 		Dialed:     func(redislanes.DialInfo) { u.behave(theTrace) },
 		ConnClosed: func(redislanes.CloseInfo) { u.behave(theTrace) },
 		TopologyChanged: func(redislanes.TopologyChange) {
@@ -175,7 +170,6 @@ func (u *user) Handle(_ context.Context, r slog.Record) error {
 		<-u.over
 		return nil
 	}
-	u.line(r)
 	u.behave(theLogger)
 	return errors.New("nobody keeps this")
 }

@@ -60,7 +60,7 @@ func TestReentranceEnds(t *testing.T) {
 	for seed := range uint64(3) {
 		synctest.Test(t, func(t *testing.T) {
 			settings := choose(seed)
-			settings.Unset = false
+			settings.Unset, settings.Dialing = false, wellBehaved
 			w := &world{seed: seed, settings: settings, schedule: schedule}
 			w.rec.begin()
 			w.build()

@@ -11,19 +11,19 @@ import (
 func networkKinds() []kind {
 	const tick = 10 * time.Millisecond
 	return []kind{
-		{name: "latency", harmless: true, local: true, weight: 3, least: time.Second, most: 15 * time.Second, begin: latency},
-		{name: "thin link", local: true, weight: 3, least: time.Second, most: 10 * time.Second, begin: thinLink},
-		{name: "stall", local: true, weight: 4, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: imposed(simnet.Conditions{Stall: simnet.Both})},
-		{name: "silence", local: true, weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: imposed(simnet.Conditions{Stall: simnet.ToClient})},
-		{name: "partition", local: true, weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, dead: true, begin: imposed(simnet.Conditions{Partition: simnet.Both})},
-		{name: "half partition", local: true, weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, dead: true, begin: halfPartition},
+		{name: "latency", weight: 3, least: time.Second, most: 15 * time.Second, begin: latency},
+		{name: "thin link", weight: 3, least: time.Second, most: 10 * time.Second, begin: thinLink},
+		{name: "stall", weight: 4, least: 200 * time.Millisecond, most: 12 * time.Second, mute: true, begin: imposed(simnet.Conditions{Stall: simnet.Both})},
+		{name: "silence", weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, mute: true, begin: imposed(simnet.Conditions{Stall: simnet.ToClient})},
+		{name: "partition", weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, mute: true, begin: imposed(simnet.Conditions{Partition: simnet.Both})},
+		{name: "half partition", weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, mute: true, begin: halfPartition},
 		{name: "cut", weight: 3, least: tick, most: tick, begin: cut},
 		{name: "cut at a byte", weight: 5, least: 100 * time.Millisecond, most: 5 * time.Second, begin: cutAtByte},
-		{name: "half open", local: true, weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, begin: halfOpen},
-		{name: "refusal", harmless: true, local: true, weight: 2, least: time.Second, most: 10 * time.Second, begin: imposed(simnet.Conditions{Refuse: true})},
-		{name: "gone", local: true, weight: 5, least: 200 * time.Millisecond, most: 12 * time.Second, dead: true, begin: gone},
-		{name: "unreachable", local: true, weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, dead: true, begin: unreachable},
-		{name: "slow dials", harmless: true, local: true, weight: 2, least: time.Second, most: 10 * time.Second, begin: slowDials},
+		{name: "half open", weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, begin: halfOpen},
+		{name: "refusal", weight: 2, least: time.Second, most: 10 * time.Second, begin: imposed(simnet.Conditions{Refuse: true})},
+		{name: "gone", weight: 5, least: 200 * time.Millisecond, most: 12 * time.Second, mute: true, begin: gone},
+		{name: "unreachable", weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, mute: true, begin: unreachable},
+		{name: "slow dials", weight: 2, least: time.Second, most: 10 * time.Second, begin: slowDials},
 		{name: "hang-ups", weight: 3, least: time.Second, most: 10 * time.Second, begin: hangUps},
 	}
 }

@@ -90,7 +90,7 @@ func ofNoServer(said resp3.SimpleError) bool {
 // before the server sees the command.
 func proxyErrors(w *world, f Fault) func() {
 	r := f.draws()
-	n, text, count := w.nodes[w.front.Load()], oneOf(r, perhaps...), f.With
+	n, text, count := w.nodes[0], oneOf(r, perhaps...), f.With
 	every := 1 + f.With>>8%3
 	var ends []func()
 	if !chance(r, 4) {

@@ -15,9 +15,9 @@ func userKinds() []kind {
 		}
 	}
 	return []kind{
-		{name: "slow functions", harmless: true, gentle: true, weight: 1, least: time.Second, most: 5 * time.Second, slack: late, begin: inMood(slow)},
+		{name: "slow functions", weight: 1, least: time.Second, most: 5 * time.Second, slack: late, begin: inMood(slow)},
 		{name: "panics", weight: 2, least: time.Second, most: 5 * time.Second, begin: inMood(panicking)},
-		{name: "re-entrance", harmless: true, gentle: true, weight: 1, least: time.Second, most: 5 * time.Second, slack: late, begin: inMood(reentrant)},
+		{name: "re-entrance", weight: 1, least: time.Second, most: 5 * time.Second, slack: late, begin: inMood(reentrant)},
 		{name: "wild functions", weight: 1, least: time.Second, most: 5 * time.Second, slack: late, begin: inMood(wild)},
 	}
 }

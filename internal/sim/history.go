@@ -63,8 +63,6 @@ type Command struct {
 	Twice  bool          // may be executed more than once
 	By     int64         // of a hit: what was added
 	TTL    time.Duration // that the command promises to its key; 0: none
-	Sure   bool          // what is the matter does not concern it
-	Clear  bool          // it is given to no connection that may be of no use
 
 	Outcome Outcome
 	Reply   string // as text; "(nil)" for null
@@ -88,14 +86,7 @@ type Call struct {
 	Limit        time.Duration // when its context ends; 0: never
 	Deadline     bool          // by a deadline, and not because it was cancelled
 	Misuse       bool          // it has to fail, and nothing of it may be executed
-	Large        bool          // takes its time over a thin link
-	Blocks       bool          // takes as long as its own timeout
 	Bulk         bool          // too many callers at a time, so that some are refused
-	Sure         bool          // it succeeds, if nothing but its scene is about
-	Soon         time.Duration // it is over after so long, if nothing but its scene is about; 0: no matter
-	Split        bool          // it has a batch for each slot
-	Own          bool          // it has a client of its own, which is not closed before it ends
-	Spare        int           // how many connections were there for it when it began that were well and free; 0: it is not known
 	Err          error
 	Commands     []Command
 }
@@ -116,24 +107,6 @@ type Dial struct {
 	Addr string
 }
 
-// A Sample is what the client said of itself at a moment.
-type Sample struct {
-	At      time.Duration
-	Addr    string // of a pool, with its role
-	Role    string
-	Balance int64 // Dials - DialErrors - Dialing - Open - Extra - Closes
-	Pool    redislanes.PoolStats
-	Errors  map[string]uint64 // error replies that the server gave until then, by code
-}
-
-// A Refreshing is how many maps of the slots were fetched until a moment, but for those
-// that callers have asked for.
-type Refreshing struct {
-	At    time.Duration
-	Count int64
-	Asked int64 // those that callers have asked for
-}
-
 // A Span is a time during which something was the case.
 type Span struct{ From, To time.Duration }
 
@@ -142,41 +115,23 @@ type History struct {
 	Calls      []*Call
 	Log        []Execution
 	Foreign    []Execution     // at servers that are none of the cluster's
-	Broken     []Span          // from a reply that broke the protocol to the connection's end
 	Beyond     map[string]bool // commands, as text, of which a reply must not be believed
-	Dials      []Dial
-	Samples    []Sample
 	Wrong      []Belief
-	Unlearned  []Belief      // of slots whose owner it had known already
-	Reads      []Execution   // by replicas, and by others that were not meant, of keys whose reads are noted
-	Asleep     time.Duration // until when there was no server
-	Ready      time.Duration // when servers were that New had to wait for
-	Started    time.Duration // when New returned
-	Refreshes  []Refreshing
 	Faults     []Fault
 	Texts      []string // of errors and log lines, if they show a secret
-	Lines      []Line   // of the log, if their number is bounded
 	Nodes      []string // addresses, in the order in which faults name them
 	TTLs       map[string]TTL
 	Lost       map[string]bool          // keys of which Redis has lost what it had acknowledged
 	LastLost   map[string]time.Duration // when that was last
-	Changed    map[string]time.Duration // when others did last what may have taken a key's time to live
 	Allowances []*Allowance
-	Start      time.Time // what times count from
+	Holds      []Hold
+	Places     map[string]bool // keys of holders
+	Start      time.Time       // what times count from
 	Terms      Terms
-	End        time.Duration    // when the load ended
-	Closing    Span             // from when to when the client was closed while callers called it; zero: it was not
-	Shut       time.Duration    // when the counters were closed before that; 0: they were not
-	Open       int              // connections of the network, two seconds after that
-	Connected  int              // connections that the client says it has then
-	Rested     time.Duration    // for how long nobody had called it when it was looked at last; 0: it was not
-	Rest       []Sample         // of that moment
-	HalfOpen   int              // connections then that the client has and no server
+	Dead       []string         // what did not work when all had healed
 	Left       int              // connections of the network after Close
 	Panicked   []string         // what the world did not expect
-	Executions map[string][]int // made by index, as are the next
-	Crowds     []Span
-	Blocked    []Span // when callers blocked connections of their own
+	Executions map[string][]int // made by index
 }
 
 // A TTL is the truth about a key at the end.
@@ -187,47 +142,18 @@ type TTL struct {
 
 // Terms are what the settings promise, as the judges need it.
 type Terms struct {
-	Grace     time.Duration // RetryWindow; negative: for ever
-	Notice    time.Duration // until a server that is dead is known to be
-	Stall     time.Duration // until connections to it are closed
 	RoundTrip time.Duration // a usual one
-	LeastTrip time.Duration // the shortest one
-	MaxConns  int           // to one node, by one pool
-	MinConns  int           // the least size of a pool
-	Law       law           // by which pools follow their load
-	Rest      time.Duration // until what nobody uses is closed, and what is broken is found out
-	Pings     bool          // idle connections are
-	Stubborn  bool          // connections do not end when they are closed
-	Closing   time.Duration // that Close may take for the user's log
-	Parting   time.Duration // until dials and connections are given up that do not end
-	FewCalls  bool          // the pool refuses callers when it is full
-	FailFast  bool          // and only then, and each of its connections is for one caller
-	Roomy     bool          // callers do not wait for each other's connections
-	Askers    int           // pools of a node that may ask whether it lives
 	Blind     bool          // no server is asked for a map: MOVED is all that there is to know
-	Sentinels bool          // which say who the primary is
-	Names     bool          // the nodes of a shard share one
-	Logs      bool          // the log is written to
-	Proxy     bool          // there is one before the servers
 	Primaries int
 	Rules     []limit.Rule
-	Budget    time.Duration // of a call of the limiter
-	Instances int           // that share its limits when they cannot ask Redis
+	Instances int // that share its limits when they cannot ask Redis
 }
 
-// index makes the executions of a command findable by its text, and when there were crowds.
+// index makes the executions of a command findable by its text.
 func (h *History) index() {
 	h.Executions = make(map[string][]int, len(h.Log))
 	for i := range h.Log {
 		h.Executions[h.Log[i].Text] = append(h.Executions[h.Log[i].Text], i)
-	}
-	for _, c := range h.Calls {
-		switch span := (Span{c.Began, max(c.Began, c.Ended) + 100*time.Millisecond}); {
-		case c.Kind == burst || c.Large || c.Kind == swarm && !h.Terms.Roomy && h.Terms.MaxConns < leastOfASwarm:
-			h.Crowds = append(h.Crowds, span)
-		case c.Blocks:
-			h.Blocked = append(h.Blocked, span)
-		}
 	}
 }
 

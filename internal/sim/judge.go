@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -18,46 +17,19 @@ type judge struct {
 var judges = []judge{
 	{"expected", panics},
 	{"returns", returns},
-	{"deadline", deadlines},
 	{"outcome", outcomes},
 	{"executed", executed},
 	{"member", members},
 	{"reply", replies},
-	{"protocol", protocol},
 	{"order", order},
-	{"overtaken", overtaken},
 	{"expiry", expiries},
 	{"hits", hits},
 	{"limits", limits},
 	{"transaction", transactions},
-	{"misuse", misuse},
-	{"closing", closing},
-	{"start", starts},
-	{"lazy", lazy},
-	{"calm", calm},
-	{"gentle", gentle},
-	{"sure", sure},
-	{"reason", reasons},
-	{"grace", failOpen},
-	{"stall", stalled},
-	{"prompt", prompt},
-	{"replica", replicated},
-	{"spare", spared},
-	{"drained", drained},
-	{"dials", dials},
-	{"questions", questions},
-	{"renewals", renewals},
-	{"retries", retries},
-	{"refreshes", refreshes},
 	{"map", believed},
-	{"gauges", gauges},
-	{"figures", figures},
-	{"scene", played},
-	{"unlearned", unlearned},
-	{"steady", steady},
-	{"left", left},
-	{"journal", journal},
 	{"secrets", secrets},
+	{"left", left},
+	{"alive", alive},
 }
 
 // judged returns the first judge that finds something, and what.
@@ -127,9 +99,4 @@ func (h *History) told(at []int) string {
 		fmt.Fprintf(&b, "\n    %v", &h.Log[i])
 	}
 	return b.String()
-}
-
-// troubled reports whether a fault is about between the times.
-func (h *History) troubled(from, to time.Duration) bool {
-	return slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.overlaps(from, to) })
 }

@@ -8,10 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mediocregopher/radix/v4/resp/resp3"
-
-	"github.com/redislanes/redislanes/internal/sim/model"
 )
 
 // expiries: no key is left without the time to live that it was promised, and none has
@@ -27,7 +23,7 @@ func expiries(h *History) string {
 				if cmd.TTL == 0 && onlyCounted(cmd.Err) {
 					return fmt.Sprintf("%s: it has no time to live and the error of one: %v", c.of(i), cmd.Err)
 				}
-				if c.Began >= h.Changed[cmd.Key] && (cmd.Outcome == Acked || cmd.Outcome == Unknown && tallies[cmd.Key].mayHave(cmd.By)) {
+				if cmd.Outcome == Acked || cmd.Outcome == Unknown && tallies[cmd.Key].mayHave(cmd.By) {
 					promised[cmd.Key] = max(promised[cmd.Key], cmd.TTL)
 				}
 				if cmd.TTL > 0 && cmd.Outcome == Acked {
@@ -85,8 +81,7 @@ func (h *History) mayLackExpiry(c *Call, hit *Command) bool {
 	if hit.Outcome != Unknown || hit.TTL <= 0 {
 		return false
 	}
-	_, changed := h.Changed[hit.Key]
-	return onlyCounted(hit.Err) || changed || h.createdLate(c, hit) || strings.HasPrefix(hit.Key, deletedKeys) || c.Kind == overflowing || c.Kind == takenBack ||
+	return onlyCounted(hit.Err) || h.createdLate(c, hit) || strings.HasPrefix(hit.Key, deletedKeys) || c.Kind == overflowing || c.Kind == takenBack ||
 		slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.partly && f.overlaps(c.Began, c.Ended) })
 }
 
@@ -94,15 +89,6 @@ func (h *History) mayLackExpiry(c *Call, hit *Command) bool {
 func (h *History) createdLate(c *Call, hit *Command) bool {
 	return slices.ContainsFunc(h.Log, func(x Execution) bool {
 		return x.Key == hit.Key && x.At > c.Ended && strings.HasPrefix(x.Text, "INCRBY ") && strings.HasSuffix(x.Text, " "+x.Reply)
-	})
-}
-
-// passes reports whether a server refuses something for a while, and not for good, also
-// from within a script.
-func passes(said resp3.SimpleError) bool {
-	return ofNoServer(said) || slices.ContainsFunc(model.PassingRefusals(), func(r model.Refusal) bool {
-		code, _, _ := strings.Cut(string(r), " ")
-		return strings.Contains(said.S, string(r)) || code != "ERR" && strings.Contains(said.S, code+" ")
 	})
 }
 

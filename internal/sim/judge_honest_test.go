@@ -2,24 +2,18 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/limit"
 )
 
 // honest is a history with which nothing is wrong: a pipeline, hits, a
 // transaction and a mistake, a fault, and a call while a node is dead.
 func honest() *History {
 	h := &History{
-		Terms: Terms{Grace: time.Second, Notice: time.Second, Stall: time.Second, RoundTrip: time.Millisecond, MaxConns: 4, MinConns: 2},
-		TTLs:  map[string]TTL{"c": {Exists: true, Left: time.Minute}, "k": {Exists: true, Left: time.Second}},
-		Open:  3, Connected: 3, End: time.Minute,
-		Dials:     []Dial{{0, "a:1"}, {time.Second, "a:1"}},
-		Refreshes: []Refreshing{{0, 0, 0}, {time.Second, 10, 0}, {2 * time.Second, 12, 1}},
-		Samples:   []Sample{sample(time.Second), sample(2 * time.Second)},
-		Rest:      []Sample{sample(50 * time.Second)}, Rested: 20 * time.Second,
-		Faults: []Fault{{kind: &kind{name: "dead", dead: true}, At: 20 * time.Second, For: 10 * time.Second}},
+		Terms:  Terms{RoundTrip: time.Millisecond},
+		TTLs:   map[string]TTL{"c": {Exists: true, Left: time.Minute}, "k": {Exists: true, Left: time.Second}},
+		Faults: []Fault{{kind: &kind{name: "dead", mute: true}, At: 20 * time.Second, For: 10 * time.Second}},
 	}
 	run := func(text, reply string) {
 		e := Execution{At: time.Duration(len(h.Log)) * time.Millisecond, Node: "a:1", Conn: 1, Text: text, Reply: reply}
@@ -63,18 +57,26 @@ func honest() *History {
 	return h
 }
 
-// crowded adds calls that are made at the same moment.
-func crowded(h *History, at time.Duration, n int) {
-	for i := range n {
-		text := fmt.Sprintf("RPUSH u:%d x", i)
-		h.Log = slices.Insert(h.Log, 0, Execution{At: at, Node: "a:1", Text: text, Key: fmt.Sprint("u:", i), Reply: "1"})
-		push := Command{Text: text, Name: "RPUSH", Key: fmt.Sprint("u:", i), Slot: -1, Writes: true, Outcome: Acked, Reply: "1"}
-		h.Calls = append(h.Calls, &Call{ID: 100 + i, Kind: crowding, Began: at, Ended: at + 1, Commands: []Command{push}})
+// honestLimits adds calls of a limiter in one window: of three hits the third is
+// denied, also by a bucket; and one that Redis did not count fails closed.
+func honestLimits(h *History) {
+	h.Start = time.Unix(1e9, 0)
+	h.Terms.Rules = []limit.Rule{
+		{Name: "fixed", Limit: 2, Window: 10 * time.Second},
+		{Name: "sliding", Limit: 4, Window: 10 * time.Second, Algorithm: limit.SlidingWindow},
+		{Name: "bucket", Limit: 2, Window: 10 * time.Second, Algorithm: limit.TokenBucket},
+		{Name: "closed", Limit: 2, Window: 10 * time.Second, FailClosed: true},
 	}
-}
-
-// sample is of a pool of 2 to 4 connections, and of a server that has given one error reply.
-func sample(at time.Duration) Sample {
-	p := redislanes.PoolStats{Size: 4, Target: 2, Open: 2, Idle: 2, Dials: 2, ErrorReplies: map[string]uint64{"OOM": 1}}
-	return Sample{At: at, Addr: "a:1", Role: "primary", Pool: p, Errors: map[string]uint64{"OOM": 1}}
+	ask := func(at time.Duration, allowed bool, rule int, cost int64, d limit.Decision) {
+		d.Allowed = allowed
+		h.Allowances = append(h.Allowances, &Allowance{Began: at, Ended: at + time.Millisecond, Asks: []Ask{{rule, "u", cost, d}}, Allowed: allowed})
+	}
+	for _, rule := range []int{0, 2} {
+		ask(52*time.Second, true, rule, 1, limit.Decision{Remaining: 1})
+		ask(53*time.Second, true, rule, 1, limit.Decision{})
+		ask(54*time.Second, false, rule, 1, limit.Decision{RetryAfter: 5 * time.Second})
+	}
+	ask(45*time.Second, true, 1, 4, limit.Decision{})
+	ask(55*time.Second, true, 1, 2, limit.Decision{})
+	ask(21*time.Second, false, 3, 1, limit.Decision{Err: errUnknown})
 }

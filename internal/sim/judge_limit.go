@@ -10,33 +10,26 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-// limits: a limiter allows never more than its limits, and denies nothing that they
-// leave room for; what it cannot ask Redis about fails open or closed, as the rule
-// says, within the budget.
+// limits: a limiter allows never more than its limits, unless Redis has lost what it had
+// counted; what it cannot ask Redis about fails open or closed, as the rule says.
 func limits(h *History) string {
 	for _, x := range h.Allowances {
-		for _, look := range []func(*Allowance) string{h.budget, h.consistent, h.plausible} {
+		for _, look := range []func(*Allowance) string{h.consistent, h.plausible} {
 			if s := look(x); s != "" {
 				return s
 			}
 		}
 	}
-	counted := h.countedKeys()
 	for at, asks := range h.asked() {
 		rule := &h.Terms.Rules[at.rule]
-		if s := h.stays(rule, counted[[2]string{rule.Name, at.key}], asks); s != "" {
-			return s
-		}
 		if h.lostOf(rule, at.key) || rule.Name == changed {
 			continue
 		}
-		for _, look := range []func(*limit.Rule, []asked) string{h.admitted, h.justified, h.sharedOut} {
-			if s := look(rule, asks); s != "" {
-				return s
-			}
+		if s := h.admitted(rule, asks); s != "" {
+			return s
 		}
 	}
-	return ""
+	return h.crowded()
 }
 
 // limited is what a rule counts apart.
@@ -84,15 +77,23 @@ func (h *History) lostOf(rule *limit.Rule, key string) bool {
 	return false
 }
 
-// budget: the call returned within the budget, and by its context's end.
-func (h *History) budget(x *Allowance) string {
-	by, own := x.Began+h.Terms.Budget, true
-	if x.Limit > 0 && x.Limit < by {
-		by, own = x.Limit, false
+// crowded: no more holders have a place at a moment than there are places.
+func (h *History) crowded() string {
+	for key, lost := range h.Lost {
+		if lost && strings.Contains(key, placesName) {
+			return ""
+		}
 	}
-	slack := h.slackOf(&Call{Began: x.Began, Ended: x.Ended, Deadline: own || x.Deadline})
-	if x.Ended > max(by, x.Began)+slack {
-		return fmt.Sprintf("a call began at %v, had to be decided by %v, and was at %v: %v", x.Began, by, x.Ended, x.Asks)
+	for _, a := range h.Holds {
+		holders := 0
+		for _, b := range h.Holds {
+			if b.Key == a.Key && b.From <= a.From && a.From < b.To {
+				holders++
+			}
+		}
+		if holders > mostHolders {
+			return fmt.Sprintf("%d holders of %q at %v, and there are %d places", holders, a.Key, a.From, mostHolders)
+		}
 	}
 	return ""
 }
@@ -187,61 +188,6 @@ func (h *History) inWindow(rule *limit.Rule, a asked) time.Duration {
 	return time.Duration(h.Start.Add(a.call.Began).UnixNano() % int64(rule.Window))
 }
 
-// justified: what was denied had no room beside those that were allowed, and those that
-// may not have been taken back.
-func (h *History) justified(rule *limit.Rule, asks []asked) string {
-	if h.Terms.FewCalls || h.Terms.Budget <= h.Terms.RoundTrip+time.Millisecond {
-		return ""
-	}
-	for _, a := range asks {
-		if a.Err != nil && a.hasTime(h) && !h.troubled(a.call.Began-healing, a.call.Ended) && !h.closedBy(a.call.Ended) &&
-			!h.crowded(&Call{Began: a.call.Began, Ended: a.call.Ended}) && h.Terms.Parting < h.Terms.Budget {
-			return fmt.Sprintf("%+v was not counted, two seconds after the last fault: %v", *rule, a)
-		}
-	}
-	settled := 3*h.Terms.Budget + 2*h.Terms.RoundTrip // until the near cache has forgotten hits as large
-	for i, a := range asks {
-		from := a.call.Began - period(rule) - settled
-		if a.Allowed || a.Err != nil || a.RetryAfter == 0 || a.RetryAfter == limit.Never || h.troubled(from-healing, a.call.Ended) ||
-			h.crowded(&Call{Began: from, Ended: a.call.Ended}) || h.closedBy(a.call.Ended) {
-			continue
-		}
-		used := a.Cost
-		for k, b := range asks {
-			if k == i || b.call.Ended < from || b.call.Began > a.call.Ended {
-				continue
-			}
-			if rule.CountDenied || b.admits() || b.Err != nil || b.call.Ended >= a.call.Began-h.takenBack(a, b, settled) || h.replaced(b.call) || h.waited(b.call) {
-				used += b.Cost
-			}
-		}
-		if used <= capacity(rule) {
-			return fmt.Sprintf("%+v denied a hit although there were %d at most: %v", *rule, used, a)
-		}
-	}
-	return ""
-}
-
-// takenBack returns how long before the hit another one ended that may count still. Of
-// those on keys that one call asks about only the near cache may remember that long, and
-// those that are no larger.
-func (h *History) takenBack(a, b asked, settled time.Duration) time.Duration {
-	if strings.HasPrefix(a.Key, onesOwn) && (!a.Near || b.Cost > a.Cost) {
-		return 4*h.Terms.RoundTrip + 10*time.Millisecond
-	}
-	return settled
-}
-
-// hasTime reports whether the budget, and the context, leave time for a connection to be
-// made anew.
-func (a asked) hasTime(h *History) bool {
-	enough := h.Terms.anew()
-	return h.Terms.Roomy && h.Terms.Budget > enough && (a.call.Limit == 0 || a.call.Deadline && a.call.Limit-a.call.Began > enough)
-}
-
-// anew is how long a connection may take to be made anew, and a command over it.
-func (t *Terms) anew() time.Duration { return 12*t.RoundTrip + 20*time.Millisecond }
-
 // capacity returns how many hits the rule allows at once.
 func capacity(rule *limit.Rule) int64 {
 	if rule.Algorithm == limit.TokenBucket {
@@ -259,27 +205,4 @@ func period(rule *limit.Rule) time.Duration {
 		return time.Duration(capacity(rule)) * rule.Window / time.Duration(rule.Limit)
 	}
 	return rule.Window
-}
-
-// sharedOut: what was denied without Redis had no room in this process' share.
-func (h *History) sharedOut(rule *limit.Rule, asks []asked) string {
-	if h.Terms.Instances == 0 || rule.Limit == 0 {
-		return ""
-	}
-	share := float64(capacity(rule)) / float64(h.Terms.Instances)
-	for i, a := range asks {
-		if a.Err == nil || a.Allowed {
-			continue
-		}
-		used := 0.0
-		for k, b := range asks {
-			if k != i && b.Err != nil && b.Allowed && b.call.Began <= a.call.Ended && (b.call.Allowed || b.call.Ended >= a.call.Began) {
-				used += float64(b.Cost)
-			}
-		}
-		if used == 0 {
-			return fmt.Sprintf("%+v denied a hit in place of Redis, of which a share of %.1f was not used: %v", *rule, share, a)
-		}
-	}
-	return ""
 }

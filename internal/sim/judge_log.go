@@ -3,11 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/redislanes/redislanes/internal/cause"
 )
 
 // executed: what was acknowledged was executed once, what failed, was refused or
@@ -56,13 +52,16 @@ func members(h *History) string {
 	return ""
 }
 
-// replies: each reply belongs to its command. That of a command that writes is
-// the one that the server gave when it executed it; a value says whose it is.
+// replies: each reply belongs to its command, and none is believed that breaks the protocol or
+// is larger than the limits. That of a command that writes is the one that the server gave when
+// it executed it; a value says whose it is.
 func replies(h *History) string {
 	return h.each(func(c *Call, i int) string {
 		cmd := &c.Commands[i]
 		switch {
 		case cmd.Outcome != Acked:
+		case cmd.Writes && !cmd.Twice && h.Beyond[cmd.Text]:
+			return fmt.Sprintf("%s: replied %q, but the server's reply could not be believed", c.of(i), short(cmd.Reply))
 		case cmd.Name == "GET":
 			if cmd.Reply != null && !h.held(cmd, c.Ended) {
 				return fmt.Sprintf("%s: replied %q, which its key did not hold", c.of(i), short(cmd.Reply))
@@ -101,9 +100,6 @@ func (h *History) held(cmd *Command, until time.Duration) bool {
 // order: the acknowledged commands of a call took effect in their order, slot by
 // slot, and a value that was read in it is the one that was set before.
 func order(h *History) string {
-	if wrong := h.each(h.overtaken); wrong != "" {
-		return wrong
-	}
 	for _, c := range h.Calls {
 		last := make(map[int]int)   // by slot, the index of the command
 		set := make(map[string]int) // by key, likewise
@@ -130,27 +126,6 @@ func order(h *History) string {
 		}
 	}
 	return ""
-}
-
-// overtaken: what was refused is not sent again only if a later command of its slot may have
-// run, which does more than to set a time to live. A hit on a key of its call alone travels
-// with others of that call at most.
-func (h *History) overtaken(c *Call, i int) string {
-	cmd := &c.Commands[i]
-	switch {
-	case cmd.Outcome == Acked || !errors.Is(cmd.Err, cause.ErrOvertaken):
-		return ""
-	case cmd.Name == hit && !strings.HasPrefix(cmd.Key, onceKeys), cmd.Name != hit && !slices.Contains(promptKinds, c.Kind):
-		return ""
-	}
-	for k := range c.Commands {
-		later := &c.Commands[k]
-		mayBeLater := k > i || cmd.Name == hit && later.Key != cmd.Key
-		if mayBeLater && later.Slot == cmd.Slot && !later.Twice && later.Outcome != Refused && later.Outcome != NotSent {
-			return ""
-		}
-	}
-	return fmt.Sprintf("%s: nothing has run behind it: %v", c.of(i), cmd.Err)
 }
 
 // overtook reports whether the command was executed before the one that it is behind. Where

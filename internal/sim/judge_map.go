@@ -30,7 +30,7 @@ func believed(h *History) string {
 			if f.overlaps(b.At-lateness, b.At) {
 				misled += f.misleads
 			}
-			if (f.dead || f.mute) && f.overlaps(b.At-time.Second, b.At) {
+			if f.mute && f.overlaps(b.At-time.Second, b.At) {
 				mute++
 			}
 		}

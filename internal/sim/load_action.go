@@ -130,7 +130,6 @@ var errWatched = errors.New("the key that was watched has changed")
 
 // pop waits for an element of a list that push appends to.
 func (a *attempt) pop() {
-	a.Blocks = true
 	key, timeout := fmt.Sprint("l:", a.r.IntN(4)), a.r.Float64()*2
 	var popped []string
 	maybe := radix.Maybe{Rcv: &popped}
@@ -146,7 +145,6 @@ func (a *attempt) pop() {
 // await waits for an element of a list that nobody appends to, by a command of which
 // radix does not know that it blocks.
 func (a *attempt) await() {
-	a.Blocks = true
 	list, timeout := "b"+a.own(), strconv.FormatFloat(0.05+a.r.Float64(), 'f', 2, 64)
 	a.Commands = []Command{{Text: "BLMOVE " + list, Name: "BLMOVE", Key: list, Slot: -1}}
 	var moved string
@@ -156,7 +154,6 @@ func (a *attempt) await() {
 
 // replicated waits at each primary for more replicas than there are.
 func (a *attempt) replicated() {
-	a.Blocks = true
 	timeout := strconv.Itoa(50 + a.r.IntN(1000))
 	a.Err = a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error {
 		return node.Do(ctx, radix.WithConn("", func(ctx context.Context, conn radix.Conn) error {

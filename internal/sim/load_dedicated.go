@@ -51,7 +51,6 @@ var errForsaken = errors.New("nobody waited for the reply")
 // blockingPipeline counts, and waits for an element that nobody appends: if the
 // slot is being moved, the first may run and the second be sent elsewhere.
 func (a *attempt) blockingPipeline() {
-	a.Blocks = true
 	key, by, total := a.own(), a.amount(), int64(0)
 	list := "b" + key
 	a.Commands = []Command{

@@ -14,6 +14,8 @@ func init() {
 		{"fragile", 3, (*attempt).fragile},
 		{allowing, 4, (*attempt).fills},
 		{"refused pipeline", 3, (*attempt).refusedPipeline},
+		{allowing, 3, (*attempt).rush},
+		{"hold", 6, (*attempt).hold},
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,7 +44,7 @@ func (a *attempt) fills() {
 			}
 		})
 		wg.Wait()
-		pause += 2 * a.w.settings.Terms.Budget
+		pause += 2 * cmp.Or(a.w.settings.Limiter.Budget, 100*time.Millisecond)
 	}
 	if a.pause(pause) {
 		a.ask(a.ctx, of(mine, 1))

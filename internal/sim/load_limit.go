@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redislanes/redislanes"
@@ -47,18 +48,13 @@ func (s *Settings) chooseLimits(seed uint64) {
 		{Name: "shadow", Limit: few(), Window: window(), Shadow: true},
 		{Name: changed, Limit: 1, Burst: 100, Window: rate, Algorithm: limit.TokenBucket},
 		{Name: changed, Limit: 100, Burst: 4, Window: rate, Algorithm: limit.TokenBucket},
+		{Name: "leased", Limit: 400, Window: 10 * time.Second},
 	}
 	s.Limiter = limit.Config{
 		Budget:    oneOf(r, 0, 0, s.Terms.RoundTrip*3/2+2*time.Millisecond, 300*time.Millisecond),
 		NearCache: oneOf(r, 0, 0, -1, 32), Instances: oneOf(r, 0, 0, 3),
 	}
-	if scenic(seed) { // tokens flow in within a call
-		s.Terms.Rules[6].Limit, s.Terms.Rules[6].Burst, s.Terms.Rules[6].Window = 100, 10, time.Second
-	}
-	s.Terms.Instances, s.Terms.Budget = s.Limiter.Instances, s.Limiter.Budget
-	if s.Terms.Budget == 0 {
-		s.Terms.Budget = 100 * time.Millisecond
-	}
+	s.Terms.Instances = s.Limiter.Instances
 }
 
 // changed is the name of rules that share their keys, as when a rule is changed while
@@ -72,7 +68,7 @@ func (w *world) makeLimiter() error {
 		return err
 	}
 	w.limiter = limiter
-	if w.door, err = limiter.Limit(doorRule); err != nil {
+	if w.places, err = limiter.Concurrency(limit.ConcurrencyRule{Name: placesName, Limit: mostHolders, TTL: 2 * time.Second}); err != nil {
 		return err
 	}
 	for _, rule := range w.settings.Terms.Rules {
@@ -110,6 +106,22 @@ func (a *attempt) limits() {
 		case <-a.ctx.Done():
 		}
 	}
+}
+
+// rush asks about one key so often that the limiter decides by a lease, and beyond the limit.
+func (a *attempt) rush() {
+	leased := Ask{Rule: len(a.w.limits) - 1, Key: fmt.Sprint("rush", a.r.IntN(2))}
+	var askers sync.WaitGroup
+	for range 3 {
+		askers.Go(func() {
+			for i := int64(0); i < 120 && a.pause(time.Millisecond); i++ {
+				ask := leased
+				ask.Cost = 1 + i%3
+				a.ask(a.ctx, ask)
+			}
+		})
+	}
+	askers.Wait()
 }
 
 // ask makes one call of the limiter, in a context that is the attempt's or ends with it.

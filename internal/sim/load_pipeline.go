@@ -32,7 +32,7 @@ func (a *attempt) newPipeline() *pipeline.Pipeline {
 	c := pipeline.Config{Sequential: chance(a.r, 20)}
 	c.Goroutines = !c.Sequential && chance(a.r, 12)
 	if chance(a.r, 10) {
-		c.Group, a.Split = cluster.BySlot, true
+		c.Group = cluster.BySlot
 	}
 	return c.New(a.w.client)
 }
@@ -42,7 +42,6 @@ func (a *attempt) pipeline() { a.count(1+a.r.IntN(6), counterKeys) }
 
 // largePipeline has many commands.
 func (a *attempt) largePipeline() {
-	a.Large = true
 	n := 20 + a.r.IntN(60)
 	if chance(a.r, 8) {
 		n = 500 // 1,000 commands travel as slow ones
@@ -108,7 +107,6 @@ func read(name, key string) Command {
 
 // largeValue sets a large value and reads it.
 func (a *attempt) largeValue() {
-	a.Large = true
 	p := pipeline.New(a.w.client)
 	key := fmt.Sprintf("big:%d", a.r.IntN(4))
 	value := a.value(key) + strings.Repeat(".", 1<<(10+a.r.IntN(8)))

@@ -20,8 +20,8 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 		var heaps []uint64
 		synctest.Test(t, func(t *testing.T) {
 			w := &world{settings: choose(seed)}
-			w.settings.Dialing, w.settings.Terms.Stubborn = wellBehaved, false // connections that never end are the world's doing
-			w.settings.Limiter.NearCache = 32                                  // which is full after the first round
+			w.settings.Dialing = wellBehaved  // connections that never end are the world's doing
+			w.settings.Limiter.NearCache = 32 // which is full after the first round
 			w.rec.begin()
 			w.build()
 			defer w.net.Close()

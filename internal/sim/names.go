@@ -24,7 +24,7 @@ func (s *Settings) chooseNames(r *rand.Rand) {
 	if !chance(r, 10) || s.Unset || s.NAT || s.OneHost || s.NoCluster || s.Sentinels {
 		return
 	}
-	s.Names.Shared, s.Terms.Names, s.Replicas = true, true, max(s.Replicas, 1)
+	s.Names.Shared, s.Replicas = true, max(s.Replicas, 1)
 	s.Names.Late = oneOf(r, 0, 0, 3*time.Second)
 }
 
@@ -56,21 +56,6 @@ func (w *world) follow(n *model.Node) {
 // elsewhereNamed reports whether the name of the node's shard leads to another one.
 func (w *world) elsewhereNamed(n *model.Node) bool {
 	return w.settings.Names.Shared && int(w.leads[w.shardOf(n)].Load()) != n.Index()
-}
-
-// suitNames makes kinds of faults what they are in the world: what moves slots is over when
-// the names have followed.
-func (s *Settings) suitNames(kinds []kind) []kind {
-	if s.Names.Late == 0 {
-		return kinds
-	}
-	for i := range kinds {
-		if k := &kinds[i]; k.moves {
-			k.after += s.Names.Late
-			k.gentle = false
-		}
-	}
-	return kinds
 }
 
 // nodesAt returns the nodes that the client reaches at the address.

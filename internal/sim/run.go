@@ -31,7 +31,7 @@ func Run(t *testing.T, seed uint64) *Failure {
 // scheduleOf returns the schedule of a seed.
 func scheduleOf(seed uint64) Schedule {
 	settings := choose(seed)
-	return withClosing(seed, &settings, plan(source(seed, ofSchedule, 0), kindsOf(seed, &settings)))
+	return plan(source(seed, ofSchedule, 0), append(allKinds(), settings.ownKinds()...))
 }
 
 func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {

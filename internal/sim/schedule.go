@@ -13,7 +13,8 @@ const (
 	length = 10 * time.Minute
 
 	firstTrouble = 8 * time.Second
-	lastTrouble  = length - 25*time.Second
+	lastEpisode  = 25 * time.Second // longer than any fault
+	lastTrouble  = length - lastEpisode
 
 	// healing is after how long without a fault every call has to succeed.
 	healing = 2 * time.Second
@@ -32,27 +33,13 @@ type Fault struct {
 // it.
 type kind struct {
 	name        string
-	weight      int                  // how often it is chosen
-	least, most time.Duration        // how long it lasts
-	after       time.Duration        // how long the world needs to be whole again behind it
-	slack       time.Duration        // how late it may make calls
-	dead        bool                 // a node does not answer, and nobody takes its place
-	local       bool                 // it is of one node, the one with its number, and of no other
-	gentle      bool                 // calls succeed all the same, if they have time
-	brief       bool                 // likewise, if it lasts shorter than the grace
-	mute        bool                 // a node that is up says nothing true of the cluster
-	misleads    int                  // how much it takes to make the client believe a wrong map, where it takes 2
-	harmless    bool                 // it breaks no connection
-	moves       bool                 // slots have another node than before
-	replicas    bool                 // it is of replicas only
-	idle        bool                 // nothing is done to the world: there are only calls
-	pauses      bool                 // servers make commands wait, and answer others
-	reason      func(err error) bool // whether an error says why servers cannot be dialled
-	answers     bool                 // whoever dials a node has an answer within a few round trips
-	quiet       bool                 // callers are to make few calls meanwhile
-	among       int                  // it is of one of so many nodes, the first ones; 0: of any
-	partly      bool                 // servers refuse parts of a hit, and run others
-	alone       bool                 // nothing else begins in its episode
+	weight      int           // how often it is chosen
+	least, most time.Duration // how long it lasts
+	after       time.Duration // how long the world needs to be whole again behind it
+	slack       time.Duration // how late it may make calls
+	mute        bool          // a node says nothing true of the cluster, or nothing
+	misleads    int           // how much it takes to make the client believe a wrong map, where it takes 2
+	partly      bool          // servers refuse parts of a hit, and run others
 	begin       func(w *world, f Fault) (end func())
 }
 
@@ -75,31 +62,31 @@ type Schedule struct {
 }
 
 // plan makes the schedule of a seed: episodes of one to three faults, with enough
-// time between them to heal.
+// time between them to heal, and a last one that ends with the world.
 func plan(r *rand.Rand, kinds []kind) Schedule {
 	var s Schedule
 	for at := firstTrouble; ; {
 		episode, faults := Span{at - time.Second, at}, []Fault(nil)
 		for range oneOf(r, 1, 1, 1, 2, 2, 3) {
 			f := draw(r, kinds)
-			if f.alone && faults != nil {
-				break
-			}
 			f.At = at + time.Duration(r.Int64N(int64(2*time.Second)))
 			episode.To = max(episode.To, f.over())
-			if faults = append(faults, f); f.alone {
-				break
-			}
+			faults = append(faults, f)
 		}
 		episode.To += healing + time.Second
-		if episode.To > lastTrouble {
+		if episode.To > lastTrouble-2*healing {
 			break
 		}
-		if s.Faults = append(s.Faults, faults...); slices.ContainsFunc(faults, func(f Fault) bool { return !f.quiet }) {
-			s.Busy = append(s.Busy, episode)
-		}
+		s.Faults, s.Busy = append(s.Faults, faults...), append(s.Busy, episode)
 		at = episode.To + 10*time.Second + time.Duration(r.Int64N(int64(50*time.Second)))
 	}
+	last := Span{lastTrouble, length + 1}
+	for range oneOf(r, 1, 1, 2, 3) { // which end when the callers do
+		f := draw(r, kinds)
+		f.At = length - f.For - f.after
+		s.Faults = append(s.Faults, f)
+	}
+	s.Busy = append(s.Busy, last)
 	slices.SortStableFunc(s.Faults, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
 	return s
 }
@@ -114,11 +101,7 @@ func draw(r *rand.Rand, kinds []kind) Fault {
 	i := slices.IndexFunc(kinds, func(k kind) bool { n -= k.weight; return n < 0 })
 	k := &kinds[i]
 	lasts := k.least + time.Duration(r.Int64N(int64(k.most-k.least)+1))
-	f := Fault{kind: k, For: lasts, Node: r.IntN(1 << 16), With: r.Uint64N(1 << 32)}
-	if k.among > 0 {
-		f.Node %= k.among
-	}
-	return f
+	return Fault{kind: k, For: lasts, Node: r.IntN(1 << 16), With: r.Uint64N(1 << 32)}
 }
 
 // busy reports whether callers make many calls at the time.

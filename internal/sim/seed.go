@@ -14,7 +14,6 @@ const (
 	ofNetwork
 	ofModel
 	ofUser // functions of the user that the client calls
-	ofBurst
 	ofCall // with the number of the caller and that of its call
 	ofClosing
 	ofLimits
@@ -24,9 +23,6 @@ const (
 	ofMore   // with the number of the caller and that of its call
 	ofHabits // of servers and the log
 	ofExtra  // with the number of the caller and that of its call
-	ofScenes
-	ofSeldom // settings that scenes need
-	ofPools  // that scenes are about
 	ofNames
 	ofTokens
 )

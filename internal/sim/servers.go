@@ -2,7 +2,6 @@ package sim
 
 import (
 	"math/rand/v2"
-	"time"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
@@ -21,7 +20,7 @@ func (s *Settings) chooseServers(r *rand.Rand) {
 	case s.Unset:
 	case chance(r, 10):
 		s.withoutCluster(oneOf(r, 1, 1, 2))
-		s.Sentinels, s.Terms.Sentinels = true, true
+		s.Sentinels = true
 	case chance(r, 15):
 		s.Config.Standalone, s.Terms.Blind = true, true
 	case chance(r, 8):
@@ -34,24 +33,16 @@ func (s *Settings) chooseServers(r *rand.Rand) {
 
 // behindProxy puts the servers behind a proxy, at one address.
 func (s *Settings) behindProxy() {
-	s.Config.Standalone, s.Proxy, s.Terms.Proxy = true, true, true
+	s.Config.Standalone, s.Proxy = true, true
 	s.Config.Dialer.NoSetInfo, s.Config.Dialer.Protocol, s.Config.Dialer.ClientName = true, 0, ""
-}
-
-// suitServers puts some of the worlds whose schedule is made of scenes behind a proxy.
-func (s *Settings) suitServers(seed uint64) {
-	if scenic(seed) && !s.Unset && !s.NoCluster && !s.Config.Standalone && chance(source(seed, ofPools, 1), 6) {
-		s.withoutCluster(1)
-		s.behindProxy()
-	}
 }
 
 // withoutCluster makes servers of one primary without cluster mode.
 func (s *Settings) withoutCluster(replicas int) {
 	s.NoCluster, s.Unnamed, s.Primaries, s.Replicas = true, false, 1, replicas
 	s.Terms.Primaries = 1
-	if s.Terms.Grace >= 0 { // a demoted server names no other one: it takes a second try
-		s.Config.RetryWindow, s.Terms.Grace = 0, time.Second
+	if s.Config.RetryWindow != cluster.WhileContextLasts { // a demoted server names no other one: it takes a second try
+		s.Config.RetryWindow = 0
 	}
 }
 

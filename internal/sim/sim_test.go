@@ -18,7 +18,6 @@ var (
 )
 
 func init() {
-	flag.StringVar(&Only, "sim.scene", "", "play only the scene of this `name`, and in all worlds")
 	flag.BoolVar(&Trace, "sim.trace", false, "print the errors and the log of the clients")
 }
 

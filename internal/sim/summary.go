@@ -22,13 +22,6 @@ func (h *History) Summary() string {
 			fmt.Fprintf(&b, "%d %v, ", n, Outcome(o))
 		}
 	}
-	refreshes := uint64(0)
-	if n := len(h.Refreshes); n > 0 {
-		refreshes = uint64(h.Refreshes[n-1].Count)
-	}
-	fmt.Fprintf(&b, "), %d executions, %d dials, %d refreshes, %d faults", len(h.Log), len(h.Dials), refreshes, len(h.Faults))
-	if h.Closing.From > 0 {
-		fmt.Fprintf(&b, ", closed in %v", h.Closing.To-h.Closing.From)
-	}
+	fmt.Fprintf(&b, "), %d executions, %d faults", len(h.Log), len(h.Faults))
 	return b.String()
 }

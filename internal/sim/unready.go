@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -10,13 +9,8 @@ import (
 // whole cluster: they load their data, or other programs have taken all of the
 // connections that they allow.
 
-const (
-	// readyAfter is when they are.
-	readyAfter = 3 * time.Second
-
-	// mostPause is the most that New lets pass between two looks at the servers.
-	mostPause = time.Second
-)
+// readyAfter is when they are.
+const readyAfter = 3 * time.Second
 
 // How the servers are when New is called.
 const (
@@ -46,15 +40,6 @@ func (w *world) unready() error {
 	}
 	w.rec.note(func(h *History) {
 		h.Faults = append([]Fault{{kind: &unreadyServers, For: readyAfter}}, h.Faults...)
-		h.Ready = readyAfter
 	})
 	return nil
-}
-
-// starts: New returns soon after servers are ready.
-func starts(h *History) string {
-	if most := h.Ready + mostPause + 1500*time.Millisecond + 20*h.Terms.RoundTrip; h.Started > most {
-		return fmt.Sprintf("New took until %v, though servers were ready at %v", h.Started, h.Ready)
-	}
-	return ""
 }

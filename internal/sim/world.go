@@ -22,11 +22,8 @@ const (
 	// patience is how long calls that began within a world's life may take.
 	patience = 60 * time.Second
 
-	// sampleEvery is how often the client is asked for its figures.
-	sampleEvery = time.Second
-
-	// calmly is how many of these times pass between two where nothing happens.
-	calmly = 4
+	// asksEvery is how often the client is asked whose slots are, though nothing has moved.
+	asksEvery = 4 * time.Second
 
 	us = "client" // the dialler's name in the network
 )
@@ -44,24 +41,18 @@ type world struct {
 	nodes    []*model.Node
 	hosts    []atomic.Pointer[simnet.Host] // of the nodes
 	addrs    []string
-	front    atomic.Int32           // the node that a proxy leads to
-	turned   atomic.Int64           // when that changed
 	leads    []atomic.Int32         // the node that the name of each shard leads to; empty: nodes have names of their own
 	password atomic.Pointer[string] // what the user believes that it is
 	newest   atomic.Pointer[string] // what it is
 	user     user
-	hanging  atomic.Bool  // dials do not end
-	lingers  atomic.Int64 // for how long connections go on that were closed
+	closed   atomic.Bool // the client is, early
 	client   *cluster.Client
 	counters *pipeline.Counters
 	limiter  *limit.Limiter
 	limits   []*limit.Limit
-	door     *limit.Limit
-	over     chan struct{}                // closed when it has ended
-	failures map[string]map[string]uint64 // error replies of the servers by code; guarded as the history
-	called   chan struct{}                // closed when the callers have ended
-	syncs    atomic.Uint64                // how often scenes have asked for a refresh
-	rare     atomic.Int32                 // how many commands are used that nobody had used
+	places   *limit.Concurrency
+	over     chan struct{} // closed when it has ended
+	called   chan struct{} // closed when the callers have ended
 
 	mapMu    sync.Mutex
 	believed map[uint16]string // whose a slot is, as the client said last
@@ -72,7 +63,7 @@ type world struct {
 func live(seed uint64, settings Settings, schedule Schedule) *History {
 	w := &world{seed: seed, settings: settings, schedule: schedule}
 	w.rec.begin()
-	w.rec.h.Faults = slices.DeleteFunc(slices.Clone(schedule.Faults), func(f Fault) bool { return f.idle })
+	w.rec.h.Faults = slices.Clone(schedule.Faults)
 	w.rec.h.Terms = settings.Terms
 	w.build()
 	defer w.net.Close()
@@ -104,33 +95,14 @@ func (w *world) seen(text string) {
 	}
 }
 
-// line notes a line of the log.
-func (w *world) line(r slog.Record) {
-	l := Line{At: w.rec.now(), Level: r.Level, Text: r.Message}
-	r.Attrs(func(a slog.Attr) bool {
-		switch a.Key {
-		case "addr", "where":
-			l.Where = a.Value.String()
-		case "for":
-			l.Lasted = a.Value.Duration()
-		}
-		return true
-	})
-	switch l.Text {
-	case "outage", "outage over", "outage not met any more", "slots moved", "refresh failed", "dial failed":
-		w.rec.note(func(h *History) { h.Lines = append(h.Lines, l) })
-	}
-}
-
 // build makes the network and the servers.
 func (w *world) build() {
 	w.over = make(chan struct{})
-	w.failures = make(map[string]map[string]uint64)
 	w.net = simnet.New(derived(w.seed, ofNetwork))
 	w.net.Impose("", "", simnet.Conditions{Latency: w.settings.Latency, Jitter: w.settings.Jitter})
 	options := model.Options{
 		Seed: derived(w.seed, ofModel), Primaries: w.settings.Primaries, Replicas: w.settings.Replicas, Epoch: 100,
-		Unnamed: w.settings.Unnamed, WithoutNX: w.settings.Old, Executed: w.executed, Broken: w.broken, Failed: w.failed,
+		Unnamed: w.settings.Unnamed, WithoutNX: w.settings.Old, Executed: w.executed,
 	}
 	if w.settings.OneHost {
 		options.Addr = func(i int) string { return fmt.Sprintf("10.0.0.1:%d", 7001+i) }
@@ -162,7 +134,7 @@ func (w *world) build() {
 	for i := range w.leads {
 		w.listen(w.nodes[i])
 	}
-	w.listen(w.nodes[w.front.Load()]) // whoever came last listens where all do
+	w.listen(w.nodes[0]) // whoever came last listens where all do
 	w.listenSentinels()
 	if w.settings.Password {
 		first := canary + "first"
@@ -180,11 +152,19 @@ func (w *world) setPassword(p string) { w.password.Store(&p) }
 
 // executed notes what has taken effect on a primary.
 func (w *world) executed(e model.Execution) {
-	w.noteRead(e)
 	if e.Replica || len(e.Args) < 3 || len(e.Reply) == 0 || e.Reply[0] == '-' {
 		return
 	}
 	name := strings.ToUpper(string(e.Args[0]))
+	if name == "ZADD" {
+		w.rec.note(func(h *History) {
+			if h.Places == nil {
+				h.Places = make(map[string]bool)
+			}
+			h.Places[string(e.Args[1])] = true
+		})
+		return
+	}
 	switch name {
 	case "SET", "MSET", "INCRBY", "EXPIRE", "PEXPIRE", "RPUSH":
 	default:
@@ -212,13 +192,6 @@ func textOf(args [][]byte) string {
 	return text
 }
 
-// broken notes a session in which a reply broke the protocol.
-func (w *world) broken(_ *model.Node, since, ended time.Time) {
-	w.rec.note(func(h *History) {
-		h.Broken = append(h.Broken, Span{w.rec.at(since), w.rec.at(ended)})
-	})
-}
-
 // plain is an encoded reply of one element as text.
 func plain(reply []byte) string {
 	switch reply[0] {
@@ -235,7 +208,7 @@ func plain(reply []byte) string {
 func (w *world) connect() error {
 	c := w.settings.Config
 	w.user.seed = derived(w.seed, ofUser)
-	w.user.line, w.user.moved, w.user.nat = w.line, w.askMap, w.settings.NAT
+	w.user.moved, w.user.nat = w.askMap, w.settings.NAT
 	w.user.stuck, w.user.over = w.stuck, w.over
 	w.user.seen, w.user.password = w.seen, w.token
 	c.Dialer.NetDial = w.netDial()
@@ -269,7 +242,6 @@ func (w *world) connect() error {
 	if err != nil {
 		return err
 	}
-	w.rec.note(func(h *History) { h.Started = w.rec.now() })
 	w.believed = slotsOfLoad()
 	w.client, w.counters = client, pipeline.NewCounters(client, pipeline.CountersConfig{})
 	w.user.client.Store(client)
@@ -307,14 +279,13 @@ func (w *world) run() {
 		others.Go(func() { w.closeEarly(at, countersFirst) })
 	}
 	stop := make(chan struct{})
-	others.Go(func() { w.sample(stop) })
+	others.Go(func() { w.watchMap(stop) })
 	w.called = make(chan struct{})
 	go func() { callers.Wait(); close(w.called) }()
 	select {
 	case <-w.called:
 	case <-time.After(length + patience):
 	}
-	w.rec.note(func(h *History) { h.End = w.rec.now() })
 	time.Sleep(healing)
 	close(stop)
 	others.Wait()
@@ -331,18 +302,7 @@ func (w *world) happen(f Fault) {
 // end gathers the rest of the truth, and closes everything.
 func (w *world) end() {
 	w.truth()
-	connected, _ := w.look()
-	open := w.net.Open("")
-	for range 20 { // a refresh has a connection that is no pool's
-		if connected == open {
-			break
-		}
-		time.Sleep(healing / 20)
-		connected, _ = w.look()
-		open = w.net.Open("")
-	}
-	w.rec.note(func(h *History) { h.Connected, h.Open = connected, open })
-	w.rest()
+	w.live()
 	if err := w.limiter.Close(); err != nil {
 		w.unexpected("closing the limiter: %v", err)
 	}
@@ -358,13 +318,22 @@ func (w *world) end() {
 	case <-w.called:
 	case <-time.After(patience): // some call has not returned
 	}
-	dials, left := w.net.Dials(), w.net.Open("")
-	w.rec.note(func(h *History) {
-		h.Left = left
-		for _, d := range dials {
-			h.Dials = append(h.Dials, Dial{w.rec.at(d.Began), d.Addr})
+	left := w.net.Open("")
+	w.rec.note(func(h *History) { h.Left = left })
+}
+
+// watchMap asks the client for its map now and then.
+func (w *world) watchMap(stop <-chan struct{}) {
+	tick := time.NewTicker(asksEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			w.askMap()
 		}
-	})
+	}
 }
 
 // truth notes what has become of the keys.
@@ -375,6 +344,9 @@ func (w *world) truth() {
 			if key := h.Log[i].Key; w.model.Lost(key) {
 				h.Lost[key], h.LastLost[key] = true, w.rec.at(w.model.LastLost(key))
 			}
+		}
+		for key := range h.Places {
+			h.Lost[key] = w.model.Lost(key)
 		}
 		h.TTLs = make(map[string]TTL)
 		_ = h.each(func(c *Call, i int) string {

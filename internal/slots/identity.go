@@ -77,10 +77,6 @@ func sameIDs(a, b []string) bool {
 
 // NodeID returns the ID in a reply to CLUSTER MYID, "" if there is none.
 func NodeID(reply []byte) string {
-	r := replyReader{b: reply}
-	id, err := r.text("an ID")
-	if err != nil {
-		return ""
-	}
+	id, _ := text(resp.SkipAttributes(reply))
 	return string(id)
 }

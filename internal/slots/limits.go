@@ -12,9 +12,6 @@ const (
 	// maxFields bounds the fields of a node in CLUSTER SLOTS, which has four, and of an
 	// instance that a Sentinel tells of; Redis 8 has about 40.
 	maxFields = 128
-
-	// maxReplyDepth bounds the nesting of replies. CLUSTER SLOTS has four arrays in each other.
-	maxReplyDepth = 8
 )
 
 // Sizes, in bytes.
@@ -29,4 +26,7 @@ const (
 	// maxPrinted is how much of a server's text goes to logs and errors: enough for an address
 	// with an ID.
 	maxPrinted = 100
+
+	// maxShown is how much of a malformed reply goes to errors.
+	maxShown = 12
 )

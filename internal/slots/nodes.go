@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/redislanes/redislanes/internal/resp"
 )
 
 // A NodesReply is what a server replied to CLUSTER NODES, as far as it is needed
@@ -23,14 +25,14 @@ var errNodes = errors.New("CLUSTER NODES reply")
 //
 // (documentation of the command). A line that does not parse is skipped.
 func ParseNodes(reply []byte) (NodesReply, error) {
-	text, err := nodesText(reply)
-	if err != nil {
-		return NodesReply{}, err
+	rest, ok := text(resp.SkipAttributes(reply))
+	if !ok || rest == nil {
+		return NodesReply{}, fmt.Errorf("%w: want a string", errNodes)
 	}
 	told := NodesReply{Epochs: make(map[string]uint64)}
-	for number := 1; len(text) > 0; number++ {
+	for number := 1; len(rest) > 0; number++ {
 		var line []byte
-		line, text, _ = bytes.Cut(text, []byte("\n"))
+		line, rest, _ = bytes.Cut(rest, []byte("\n"))
 		fields := bytes.Fields(line[:min(len(line), maxNodeLine)])
 		const id, flags, epoch, needed = 0, 2, 6, 8
 		if len(fields) == 0 {
@@ -55,24 +57,6 @@ func ParseNodes(reply []byte) (NodesReply, error) {
 		}
 	}
 	return told, nil
-}
-
-// nodesText returns the text of a bulk, simple or verbatim string.
-func nodesText(reply []byte) ([]byte, error) {
-	if len(reply) > 0 && reply[0] == '=' { // =<length>\r\ntxt:<text>\r\n
-		reply = append([]byte{'$'}, reply[1:]...)
-		text, err := nodesText(reply)
-		if err != nil || len(text) < len("txt:") {
-			return nil, fmt.Errorf("%w: want a verbatim string", errNodes)
-		}
-		return text[len("txt:"):], nil
-	}
-	r := replyReader{b: reply}
-	text, err := r.text("a string")
-	if err != nil || text == nil || r.off != len(reply) {
-		return nil, fmt.Errorf("%w: want a string", errNodes)
-	}
-	return text, nil
 }
 
 // Knows tells whether the nodes that claim slots are among those told.

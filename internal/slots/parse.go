@@ -30,65 +30,49 @@ type NodeAddr struct {
 	Dialled bool   // the server did not tell the host: it is the one that was asked
 }
 
-// ParseSlots reads a complete RESP2 or RESP3 reply to CLUSTER SLOTS, in the form of the
-// command's documentation. asked is the host:port of the server that replied. Its host is used
-// where a node's endpoint is NULL or empty, or is "?" and the metadata has no IP.
+// ParseSlots reads the reply to CLUSTER SLOTS, in the form of the command's documentation. asked
+// is the host:port of the server that replied. Its host is used where a node's endpoint is NULL
+// or empty, or is "?" and the metadata has no IP.
 //
 // A row that cannot be used, a range of slots or a node, is skipped and reported; the others
-// are used. If the node is the primary, its range has no nodes. A reply that is no RESP is an
-// error with the offset in the reply and what was expected there. ParseSlots allocates in
-// proportion to the reply, whatever sizes that claims.
+// are used. If the node is the primary, its range has no nodes. Only a reply that is no array is
+// an error. ParseSlots allocates in proportion to the reply, whatever sizes that claims.
 func ParseSlots(reply []byte, asked string) ([]Range, []Skip, error) {
-	if len(reply) > 0 && reply[0] == '-' {
-		msg, _, _ := bytes.Cut(reply[1:], crlf)
-		return nil, nil, fmt.Errorf("CLUSTER SLOTS: %s", resp.Redact(string(msg)))
+	rows, ok := resp.Array(resp.WithoutAttributes(reply))
+	if !ok || len(rows) > Count {
+		return nil, nil, fmt.Errorf("CLUSTER SLOTS reply: want an array of slot ranges, got %s", shown(reply))
 	}
-	p := slotsParser{replyReader: replyReader{b: reply}, askedHost: hostOf(asked)}
-	n, err := p.array("an array of slot ranges", 0, Count)
-	if err != nil {
-		return nil, nil, err
-	}
-	ranges := make([]Range, 0, n)
-	for range n {
-		row, err := p.cut(maxReplyDepth - 1)
-		if err != nil {
-			return nil, nil, err
-		}
+	p := slotsParser{askedHost: hostOf(asked)}
+	ranges := make([]Range, 0, len(rows))
+	for _, row := range rows {
 		if r, ok := p.slotRange(row); ok {
 			ranges = append(ranges, r)
 		}
-	}
-	if p.off != len(p.b) {
-		return nil, nil, p.fail(p.off, "the end of the reply")
 	}
 	return ranges, p.skips, nil
 }
 
 type slotsParser struct {
-	replyReader
 	askedHost string
 	skips     []Skip
 }
 
 // slotRange reads [first, last, node...]. It reports whether the range can be used.
-func (p *slotsParser) slotRange(row replyReader) (r Range, ok bool) {
-	first, last, n := 0, 0, 0
-	var err error
-	if n, err = row.array("a slot range of first, last and nodes", 2, 2+maxServers); err == nil {
-		if first, err = row.integer("the first slot of a range", 0, Count-1); err == nil {
-			last, err = row.integer("the last slot of a range", first, Count-1)
-		}
+func (p *slotsParser) slotRange(row []byte) (r Range, ok bool) {
+	cells, ok := resp.Array(row)
+	if !ok || len(cells) < 2 || len(cells) > 2+maxServers {
+		return p.skipRange("a slot range of first, last and nodes", row)
 	}
-	if err != nil {
-		p.skips = append(p.skips, Skip{Node: "a range of slots", Reason: reasonOf(err)})
-		return r, false
+	first, ok := integer(cells[0], 0, Count-1)
+	if !ok {
+		return p.skipRange("the first slot of a range", cells[0])
+	}
+	last, ok := integer(cells[1], first, Count-1)
+	if !ok {
+		return p.skipRange("the last slot of a range", cells[1])
 	}
 	r.First, r.Last = uint16(first), uint16(last)
-	for i := range n - 2 {
-		cell, err := row.cut(maxReplyDepth - 2)
-		if err != nil {
-			break // the row was framed before
-		}
+	for i, cell := range cells[2:] {
 		node, missing := p.node(cell)
 		switch {
 		case missing.Reason == "":
@@ -104,23 +88,34 @@ func (p *slotsParser) slotRange(row replyReader) (r Range, ok bool) {
 	return r, true
 }
 
+func (p *slotsParser) skipRange(want string, got []byte) (Range, bool) {
+	p.skips = append(p.skips, Skip{Node: "a range of slots", Reason: unreadable(want, got)})
+	return Range{}, false
+}
+
 // node reads [endpoint, port, id, metadata, ...], or says why the node is skipped.
-func (p *slotsParser) node(row replyReader) (node NodeAddr, missing Skip) {
-	var host, id []byte
+func (p *slotsParser) node(row []byte) (node NodeAddr, missing Skip) {
+	cells, ok := resp.Array(row)
+	if !ok || len(cells) < 2 || len(cells) > maxFields {
+		return node, Skip{Node: nodeName(nil, 0, nil), Reason: unreadable("a node of endpoint, port and ID", row)}
+	}
+	var id []byte
 	var told metadata
-	port := 0
-	n, err := row.array("a node of endpoint, port and ID", 2, maxFields)
-	if err == nil {
-		host, err = row.text("an endpoint")
+	host, ok := text(cells[0])
+	if !ok {
+		return node, Skip{Node: nodeName(nil, 0, nil), Reason: unreadable("an endpoint", cells[0])}
 	}
-	if err == nil {
-		port, err = row.integer("a port", 0, 65535)
+	port, ok := integer(cells[1], 0, 65535)
+	if !ok {
+		return node, Skip{Node: nodeName(host, 0, nil), Reason: unreadable("a port from 0 to 65535", cells[1])}
 	}
-	if err == nil && n > 2 {
-		id, err = row.text("a node ID")
+	if len(cells) > 2 {
+		if id, ok = text(cells[2]); !ok {
+			return node, Skip{Node: nodeName(host, port, nil), Reason: unreadable("a node ID", cells[2])}
+		}
 	}
-	if err == nil && n > 3 {
-		told, err = row.metadata()
+	if len(cells) > 3 {
+		told = metadataOf(cells[3])
 	}
 	name := nodeName(host, port, id)
 	nameless := len(host) == 0 || string(host) == "?"
@@ -129,16 +124,12 @@ func (p *slotsParser) node(row replyReader) (node NodeAddr, missing Skip) {
 	if ip, ok := usableHost(told.ip); string(host) == "?" && ok {
 		host, nameless = ip, false
 	}
-	if !nameless && err == nil {
-		var usable bool
-		if host, usable = usableHost(host); !usable {
+	if !nameless {
+		if host, ok = usableHost(host); !ok {
 			return node, Skip{Node: name, Reason: unusableHost}
 		}
 	}
-	switch {
-	case err != nil:
-		return node, Skip{Node: name, Reason: reasonOf(err)}
-	case port == 0:
+	if port == 0 {
 		return node, Skip{Node: name, Reason: portZero}
 	}
 	node = NodeAddr{ID: string(id), Zone: string(told.zone)}
@@ -146,41 +137,41 @@ func (p *slotsParser) node(row replyReader) (node NodeAddr, missing Skip) {
 	return node, Skip{}
 }
 
-// metadata is what a node's row tells besides, as far as it is used.
+// metadata is the part of a node's metadata that is used.
 type metadata struct{ ip, zone []byte }
 
-// metadata reads the metadata of a node: a map, or a flat array of names and
-// values, or NULL.
-func (r *replyReader) metadata() (told metadata, err error) {
-	if r.off < len(r.b) && r.b[r.off] != '*' && r.b[r.off] != '%' || r.isNullArray() {
-		return told, r.skip(maxReplyDepth - 3)
-	}
-	n, err := r.elements("metadata")
-	if err != nil {
-		return told, err
-	}
-	var name []byte
-	for i := range n {
-		if r.off < len(r.b) && r.b[r.off] != '$' && r.b[r.off] != '+' {
-			if err := r.skip(maxReplyDepth - 4); err != nil {
-				return told, err
-			}
-			name = nil
-			continue
-		}
-		s, err := r.text("a name or value of metadata")
-		switch {
-		case err != nil:
-			return told, err
-		case i%2 == 0:
-			name = s
-		case string(name) == "ip":
-			told.ip = s
-		case string(name) == "availability-zone":
-			told.zone = s
+// metadataOf reads the metadata of a node: a map, or a flat array of names and values, or NULL.
+func metadataOf(cell []byte) (told metadata) {
+	list, _ := resp.Array(cell)
+	for i := 0; i+1 < len(list); i += 2 {
+		name, _ := text(list[i])
+		value, _ := text(list[i+1])
+		switch string(name) {
+		case "ip":
+			told.ip = value
+		case "availability-zone":
+			told.zone = value
 		}
 	}
-	return told, nil
+	return told
+}
+
+// text returns a bulk, simple or verbatim string; of a null it returns nil.
+func text(value []byte) (s []byte, ok bool) {
+	switch {
+	case resp.IsNull(value):
+		return nil, true
+	case len(value) == 0 || !strings.ContainsRune("$+=", rune(value[0])):
+		return nil, false
+	}
+	s, err := resp.Bytes(value)
+	return s, err == nil
+}
+
+// integer returns a number between least and most.
+func integer(value []byte, least, most int) (int, bool) {
+	n, err := resp.Int(value)
+	return int(n), err == nil && value[0] == ':' && int64(least) <= n && n <= int64(most)
 }
 
 // joinAddr returns host:port, with the host that was asked where none is told,
@@ -215,5 +206,3 @@ func usableHost(host []byte) ([]byte, bool) {
 	ok := len(host) > 0 && len(host) <= maxHostLength && utf8.Valid(host) && !bytes.ContainsFunc(host, odd)
 	return host, ok
 }
-
-var crlf = []byte("\r\n")

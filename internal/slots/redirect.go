@@ -2,6 +2,7 @@ package slots
 
 import (
 	"bytes"
+	"strconv"
 
 	"github.com/redislanes/redislanes/internal/fate"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -47,17 +48,17 @@ var space = []byte(" ")
 // map.
 func classifyAddr(f fate.Fate, text []byte, asked string) Redirect {
 	slotText, addr, _ := bytes.Cut(text, space)
-	slot, err := atoi(slotText)
-	if err != nil || slotText[0] == '-' || slot >= Count {
+	slot, err := strconv.ParseUint(string(slotText), 10, 16)
+	if err != nil || slot >= Count {
 		return Redirect{}
 	}
 	colon := bytes.LastIndexByte(addr, ':')
 	if colon < 0 {
 		return Redirect{}
 	}
-	host, portText, usable := addr[:colon], addr[colon+1:], false
-	port, err := atoi(portText)
-	if err != nil || port < 0 || port > 65535 {
+	host, usable := addr[:colon], false
+	port, err := strconv.ParseUint(string(addr[colon+1:]), 10, 16)
+	if err != nil {
 		return Redirect{}
 	}
 	if port == 0 || string(host) == "?" {
@@ -67,6 +68,6 @@ func classifyAddr(f fate.Fate, text []byte, asked string) Redirect {
 		return Redirect{}
 	}
 	to := Redirect{Fate: f, Slot: uint16(slot)}
-	to.Addr, to.Dialled = joinAddr(host, port, hostOf(asked))
+	to.Addr, to.Dialled = joinAddr(host, int(port), hostOf(asked))
 	return to
 }

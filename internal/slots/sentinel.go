@@ -1,7 +1,6 @@
 package slots
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -16,11 +15,11 @@ import (
 // AdmitPrimary decides by the reply to ROLE whether the server may be sent what
 // is for the primary. What it refuses to tell is not held against it.
 func AdmitPrimary(_ string, _, role []byte) error {
-	r := replyReader{b: role}
-	if n, err := r.elements("a role"); err != nil || n == 0 {
+	list, _ := resp.Array(resp.WithoutAttributes(role))
+	if len(list) == 0 {
 		return nil
 	}
-	if name, err := r.text("a role"); err == nil && string(name) != "master" {
+	if name, ok := text(list[0]); ok && string(name) != "master" {
 		return fmt.Errorf("%w: its role is %s, not that of the primary", redislanes.ErrNotMember, resp.Redact(string(name)))
 	}
 	return nil
@@ -79,31 +78,23 @@ var ErrNoPrimary = errors.New("it is not known")
 
 // ParsePrimary reads the replies to SENTINEL GET-MASTER-ADDR-BY-NAME and SENTINEL
 // MASTER. Without the second its epoch is unknown.
-func ParsePrimary(addr, master []byte) (Instance, error) {
-	if resp.IsError(addr) {
-		return Instance{}, errors.New(resp.Redact(string(resp.ErrorText(addr))))
+func ParsePrimary(addr, master []byte) (primary Instance, err error) {
+	switch {
+	case resp.IsError(addr):
+		return primary, errors.New(resp.Redact(string(resp.ErrorText(addr))))
+	case resp.IsNull(addr):
+		return primary, ErrNoPrimary
 	}
-	if bytes.HasPrefix(addr, []byte("*-1")) || bytes.HasPrefix(addr, []byte("_")) {
-		return Instance{}, ErrNoPrimary
+	parts, _ := resp.Array(resp.WithoutAttributes(addr))
+	if len(parts) != 2 {
+		return primary, errSentinelReply
 	}
-	var primary Instance
-	r := replyReader{b: addr}
-	if n, err := r.array("an address", 2, 2); err != nil || n != 2 {
-		return Instance{}, errSentinelReply
-	}
-	host, err := r.text("a host")
-	if err != nil {
-		return Instance{}, errSentinelReply
-	}
-	port, err := r.text("a port")
-	if err != nil || r.off != len(addr) {
-		return Instance{}, errSentinelReply
-	}
+	host, _ := text(parts[0])
+	port, _ := text(parts[1])
 	if primary.Addr, err = instanceAddr(host, port); err != nil {
-		return Instance{}, err
+		return primary, err
 	}
-	r = replyReader{b: master}
-	if told, _, _, err := r.instance(); err == nil {
+	if told, ok := instanceOf(resp.WithoutAttributes(master)); ok {
 		primary.Epoch = told.Epoch
 	}
 	return primary, nil
@@ -114,69 +105,49 @@ var errSentinelReply = errors.New("the reply to SENTINEL makes no sense")
 // ParseInstances reads the reply to SENTINEL REPLICAS or SENTINELS. A row that cannot
 // be used is skipped.
 func ParseInstances(reply []byte) (list []Instance, skips []Skip, err error) {
-	r := replyReader{b: reply}
-	n, err := r.array("an array of instances", 0, maxServers)
-	if err != nil {
+	rows, ok := resp.Array(resp.WithoutAttributes(reply))
+	if !ok || len(rows) > maxServers {
 		return nil, nil, errSentinelReply
 	}
-	for range n {
-		row, err := r.cut(maxReplyDepth - 1)
-		if err != nil {
-			return nil, nil, errSentinelReply
+	for _, row := range rows {
+		told, ok := instanceOf(row)
+		if ok {
+			told.Addr, err = instanceAddr(told.host, told.port)
 		}
-		told, host, port, err := row.instance()
-		if err == nil {
-			told.Addr, err = instanceAddr(host, port)
-		}
-		if err != nil {
-			name := Printable(net.JoinHostPort(string(host), string(port)))
+		if !ok || err != nil {
+			name := Printable(net.JoinHostPort(string(told.host), string(told.port)))
 			skips = append(skips, Skip{Node: name, Reason: "its row in the reply to SENTINEL cannot be used"})
 			continue
 		}
-		list = append(list, told)
+		list = append(list, told.Instance)
 	}
 	return list, skips, nil
 }
 
-// instance reads names and values, in an array or a map. Host and port are part of the
-// reply.
-func (r *replyReader) instance() (told Instance, host, port []byte, err error) {
-	if r.off >= len(r.b) || r.b[r.off] != '*' && r.b[r.off] != '%' {
-		return told, host, port, errSentinelReply
+// An instanceRow is an instance as a Sentinel tells of it, whose address was not looked at yet.
+type instanceRow struct {
+	Instance
+	host, port []byte
+}
+
+// instanceOf reads names and values, in an array or a map. Host and port are part of the reply.
+func instanceOf(row []byte) (told instanceRow, ok bool) {
+	fields, ok := resp.Map(row)
+	if !ok || len(fields) > maxFields {
+		return told, false
 	}
-	n, err := r.elements("an instance")
-	if err != nil || n%2 != 0 || n > 2*maxFields {
-		return told, host, port, errSentinelReply
-	}
-	for range n / 2 {
-		name, err := r.text("a name")
-		if err != nil {
-			return told, host, port, errSentinelReply
-		}
-		value, err := r.text("a value")
-		if err != nil {
-			return told, host, port, errSentinelReply
-		}
-		switch string(name) {
-		case "ip":
-			host = value
-		case "port":
-			port = value
-		case "runid":
-			told.id = string(value)
-		case "flags":
-			told.flags = strings.Split(string(value), ",")
-		case "config-epoch":
-			told.Epoch, _ = strconv.ParseUint(string(value), 10, 64)
-		}
-	}
-	return told, host, port, nil
+	value := func(name string) []byte { s, _ := text(fields[name]); return s }
+	told.host, told.port = value("ip"), value("port")
+	told.id = string(value("runid"))
+	told.flags = strings.Split(string(value("flags")), ",")
+	told.Epoch, _ = strconv.ParseUint(string(value("config-epoch")), 10, 64)
+	return told, true
 }
 
 func instanceAddr(host, port []byte) (string, error) {
-	n, err := atoi(port)
+	n, err := strconv.ParseUint(string(port), 10, 16)
 	host, usable := usableHost(host)
-	if err != nil || n < 1 || n > 65535 || !usable {
+	if err != nil || n == 0 || !usable {
 		return "", fmt.Errorf("%w: %q is no host, or %q no port", errSentinelReply, host, port)
 	}
 	return net.JoinHostPort(string(host), string(port)), nil

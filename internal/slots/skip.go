@@ -1,7 +1,6 @@
 package slots
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -24,13 +23,18 @@ const (
 	unusableHost = "its host is neither a name nor an IP address"
 )
 
-// reasonOf is without the offset of the error, which differs from reply to reply.
-func reasonOf(err error) string {
-	var wrong *malformed
-	if errors.As(err, &wrong) {
-		return fmt.Sprintf("its row cannot be read: want %s, got %s", wrong.want, wrong.got)
+// unreadable says what was wanted in place of a value. The same row gives the same reason in
+// every reply.
+func unreadable(want string, got []byte) string {
+	return fmt.Sprintf("its row cannot be read: want %s, got %s", want, shown(got))
+}
+
+// shown returns the beginning of a reply, or of a part of it.
+func shown(reply []byte) string {
+	if len(reply) == 0 {
+		return "nothing"
 	}
-	return err.Error()
+	return strconv.QuoteToASCII(string(reply[:min(len(reply), maxShown)]))
 }
 
 // nodeName describes a node by what its row tells.

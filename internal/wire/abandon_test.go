@@ -94,7 +94,7 @@ func TestRandomDeadlinesOnASharedLane(t *testing.T) {
 						value := strings.Repeat(string(rune('a'+caller)), 1+round*round%5000)
 						ctx, cancel := context.WithTimeout(t.Context(), time.Duration(50+37*round%2000)*time.Microsecond)
 						b := newTrip([]string{"ECHO", value}, []string{"ECHO", value})
-						RoundTrip(ctx, l, b.call, b)
+						RoundTrip(ctx, l, b)
 						cancel()
 						for _, reply := range b.texts() {
 							if reply != "" {

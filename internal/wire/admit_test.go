@@ -28,12 +28,12 @@ func TestMemberIsAsked(t *testing.T) {
 			told = []string{addr, string(mode), string(id)}
 			return verdict
 		}}
-		l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr, nil)
+		l, err := DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
 		require.NoError(t, err)
 		require.NoError(t, l.Close())
 		require.Equal(t, []string{addr, string(mode), disabled}, told)
 		verdict = errors.New("another one is meant")
-		_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr, nil)
+		_, err = DialFor(t.Context(), lanes.Dialer{}, purpose, addr)
 		require.ErrorIs(t, err, verdict)
 		require.ErrorContains(t, err, addr)
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"iter"
 	"sync/atomic"
 	"time"
 )
@@ -81,9 +82,8 @@ func (b *Batch) SetSlow(slow bool) { b.slow = slow }
 // Slow reports whether the batch holds slow commands.
 func (b *Batch) Slow() bool { return b.slow }
 
-// Uncounted makes the batch, such as a PING, no part of the load that the lanes count
-// (see [Lane.CountIn]), and its error replies no part of theirs ([Lane.CountErrors]),
-// before it is submitted; Reset takes that away.
+// Uncounted makes the batch, such as a PING, no part of a [Load], and its error replies no part
+// of an [ErrorCount], before it is submitted; Reset takes that away.
 func (b *Batch) Uncounted() { b.uncounted = true }
 
 // Measure makes it known, once the batch is complete, how long it took since the
@@ -111,19 +111,19 @@ func (b *Batch) Add(from, to int) {
 	b.ends = append(b.ends, b.size()+size)
 }
 
-// Each calls f with every encoded command, before the batch is submitted. What
-// f gets is the caller's memory.
-func (b *Batch) Each(f func(command []byte)) { b.EachIn(b.arena, f) }
-
-// EachIn is Each at any time until Reset, for a caller that still has the memory that
-// the commands were added from.
-func (b *Batch) EachIn(arena []byte, f func(command []byte)) {
-	next, before := 0, 0
-	for _, r := range b.runs { // no command is in two of them
-		for from := r.from; from < r.to; next++ {
-			to := from + b.ends[next] - before
-			f(arena[from:to])
-			from, before = to, b.ends[next]
+// Each yields every encoded command, at any time until Reset. arena is the memory that the
+// commands were added from, which the caller still has.
+func (b *Batch) Each(arena []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		next, before := 0, 0
+		for _, r := range b.runs { // no command is in two of them
+			for from := r.from; from < r.to; next++ {
+				to := from + b.ends[next] - before
+				if !yield(arena[from:to]) {
+					return
+				}
+				from, before = to, b.ends[next]
+			}
 		}
 	}
 }

@@ -66,9 +66,6 @@ func (c *Call) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Complete reports whether all batches are complete, before the caller waits.
-func (c *Call) Complete() bool { return c.pending.Load() <= 1 }
-
 // Next is Wait, but also returns when a batch has ended with an error since the last Next
 // ([Batch.HasError]), when any batch has ended after Early, and when due fires, which may be
 // nil. complete says that all batches are complete. The caller counts as one more

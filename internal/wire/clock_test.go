@@ -37,7 +37,7 @@ func TestTripIsTimedWhenAskedFor(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), latency/2)
 		defer cancel()
 		b := newTrip([]string{"PING"})
-		RoundTrip(ctx, l, b.call, b)
+		RoundTrip(ctx, l, b)
 		require.ErrorIs(t, b.err, context.DeadlineExceeded)
 		require.Zero(t, l.Trip(), "it is not complete")
 		time.Sleep(time.Second)

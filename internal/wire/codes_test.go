@@ -35,13 +35,13 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 		p.take(1)
 	}))
 	var count ErrorCount
-	l.CountErrors(&count)
+	l.errorReplies = &count
 	commands := make([][]string, len(replies))
 	for i := range commands {
 		commands[i] = []string{"GET", "k"}
 	}
 	b := newTrip(commands...)
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.Equal(t, replies, b.texts())
 	require.Equal(t, map[string]uint64{"OOM": 2, "MOVED": 1, "ERR": 1, "other": 2}, count.ByCode())
 }
@@ -54,9 +54,9 @@ func TestErrorRepliesBeforeTheEndAreCounted(t *testing.T) {
 		p.send("-NOPERM no\r\n")
 	}))
 	var count ErrorCount
-	l.CountErrors(&count)
+	l.errorReplies = &count
 	b := newTrip([]string{"GET", "k"}, []string{"GET", "k"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.True(t, b.Failed())
 	require.Equal(t, map[string]uint64{"NOPERM": 1}, count.ByCode())
 }
@@ -70,9 +70,9 @@ func TestRefusalsOfOurOwnAreNotCounted(t *testing.T) {
 		p.take(1)
 	}), noEvents{})
 	var count ErrorCount
-	l.CountErrors(&count)
+	l.errorReplies = &count
 	b := newTrip([]string{"GET", "k"}, []string{"GET", "k"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.Equal(t, 2, b.Errors())
 	require.Equal(t, map[string]uint64{"OOM": 1}, count.ByCode())
 }
@@ -86,10 +86,10 @@ func TestErrorRepliesOfPingsAreNotCounted(t *testing.T) {
 		p.take(1)
 	}))
 	var count ErrorCount
-	l.CountErrors(&count)
+	l.errorReplies = &count
 	b := newTrip([]string{"PING"})
 	b.Uncounted()
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.Equal(t, 1, b.Errors())
 	require.Empty(t, count.ByCode())
 }

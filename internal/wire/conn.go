@@ -2,18 +2,13 @@ package wire
 
 import (
 	"context"
-	"net"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/resp"
 )
-
-var _ radix.Conn = (*Lane)(nil)
-
-// Addr returns the server's address as it was dialled.
-func (l *Lane) Addr() net.Addr { return NetAddr(l.addr) }
 
 // NetAddr is a host:port, or the path of a unix socket, as a net.Addr.
 type NetAddr string
@@ -22,20 +17,6 @@ type NetAddr string
 func (a NetAddr) Network() string { return network(string(a)) }
 
 func (a NetAddr) String() string { return string(a) }
-
-// Do performs the action on the lane; part of radix.Conn.
-func (l *Lane) Do(ctx context.Context, action radix.Action) error {
-	return Perform(ctx, action, l)
-}
-
-// EncodeDecode sends what marshal encodes, which must be whole commands, and
-// decodes their replies into unmarshalInto on the caller's goroutine; part of
-// radix.Conn. Unlike radix's own connections it never touches unmarshalInto
-// after it has returned. A nil unmarshalInto discards replies that are not
-// errors; a nil marshal, as pub/sub needs it, is an error.
-func (l *Lane) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	return EncodeDecode(ctx, l, marshal, unmarshalInto)
-}
 
 // EncodesItself reports whether the action is nothing but commands, one exchange
 // after the other, so that all there is to know of it is in what it encodes.
@@ -90,35 +71,50 @@ type Submitter interface {
 	Abandon(b *Batch, cause error)
 	// Address returns the server's address, host:port.
 	Address() string
-	// Exclusive reports whether the caller has the connection to itself, and
-	// may send commands that change its state.
-	Exclusive() bool
-}
-
-// EncodeDecode is [Lane.EncodeDecode] over anything that takes batches; see
-// [Request.Exchange].
-func EncodeDecode(ctx context.Context, to Submitter, marshal, unmarshalInto any) error {
-	r, err := Encode(marshal)
-	if err != nil || r.Len() == 0 {
-		return err // an empty radix.Pipeline does nothing
-	}
-	return r.Exchange(ctx, to, unmarshalInto)
 }
 
 // RoundTrip submits one batch and waits for its replies or the context's end.
-func RoundTrip(ctx context.Context, to Submitter, call *Call, b *Batch) {
+func RoundTrip(ctx context.Context, to Submitter, b *Batch) {
 	if err := ctx.Err(); err != nil {
 		b.Refuse(to.Address(), err)
 		return
 	}
-	call.Begin(1)
+	b.call.Begin(1)
 	if to.Submit(b) {
 		Flush([]*Batch{b})
 		b.Read(ctx)
 	}
-	if err := call.Wait(ctx); err != nil {
+	if err := b.call.Wait(ctx); err != nil {
 		to.Abandon(b, err)
 	}
+}
+
+// Question returns a batch of commands of the client's own, such as PING, with its own Call for
+// one trip. It is [Batch.Uncounted].
+func Question(commands ...[]string) *Batch {
+	b, encoded := new(Batch), []byte(nil)
+	ends := make([]int, len(commands))
+	for i, c := range commands {
+		encoded = resp.AppendCommand(encoded, c[0], c[1:]...)
+		ends[i] = len(encoded)
+	}
+	b.Reset(NewCall(), encoded)
+	from := 0
+	for _, end := range ends {
+		b.Add(from, end)
+		from = end
+	}
+	b.call.Begin(1)
+	b.Uncounted()
+	return b
+}
+
+// Ask sends commands of the client's own and returns the batch with their replies, or with why
+// there are none.
+func Ask(ctx context.Context, to Submitter, commands ...[]string) *Batch {
+	b := Question(commands...)
+	RoundTrip(ctx, to, b)
+	return b
 }
 
 // join returns the replies, one behind the other, or the error of the first

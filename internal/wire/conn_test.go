@@ -2,6 +2,8 @@ package wire
 
 import (
 	"context"
+	"errors"
+	"net"
 	"sync"
 	"testing"
 
@@ -16,7 +18,30 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-func TestLaneAsRadixConn(t *testing.T) {
+// An actionConn is a lane that many callers share, as actions of radix see it.
+type actionConn struct{ *Lane }
+
+func (c actionConn) Addr() net.Addr { return NetAddr(c.Address()) }
+
+func (c actionConn) Do(ctx context.Context, action radix.Action) error {
+	return Perform(ctx, action, c)
+}
+
+func (c actionConn) EncodeDecode(ctx context.Context, marshal, into any) error {
+	r, err := Encode(marshal)
+	if err != nil || r.Len() == 0 {
+		return err
+	}
+	return r.Exchange(ctx, c, into)
+}
+
+func (c actionConn) Alone(context.Context, func(radix.Conn) error) error {
+	return NotSent(c.Address(), errNoneAlone)
+}
+
+var errNoneAlone = errors.New("there is no connection for one user alone")
+
+func TestActionsOverALane(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	for _, protocol := range []int{2, 3} {
 		l := dialWith(t, lanes.Dialer{Protocol: protocol}, server.Addrs()[0], noEvents{})
@@ -25,26 +50,26 @@ func TestLaneAsRadixConn(t *testing.T) {
 		var s string
 		var all map[string]string
 		missing := "untouched"
-		require.NoError(t, l.Do(ctx, radix.Cmd(nil, "DEL", "n", "h", "l")))
-		require.NoError(t, l.Do(ctx, radix.Cmd(&n, "INCRBY", "n", "41")))
-		require.NoError(t, l.Do(ctx, radix.FlatCmd(&n, "INCRBY", "n", 1)))
+		require.NoError(t, actionConn{l}.Do(ctx, radix.Cmd(nil, "DEL", "n", "h", "l")))
+		require.NoError(t, actionConn{l}.Do(ctx, radix.Cmd(&n, "INCRBY", "n", "41")))
+		require.NoError(t, actionConn{l}.Do(ctx, radix.FlatCmd(&n, "INCRBY", "n", 1)))
 		require.Equal(t, 42, n)
-		require.NoError(t, l.Do(ctx, radix.FlatCmd(nil, "HSET", "h", map[string]int{"a": 1})))
-		require.NoError(t, l.Do(ctx, radix.Cmd(&all, "HGETALL", "h")))
+		require.NoError(t, actionConn{l}.Do(ctx, radix.FlatCmd(nil, "HSET", "h", map[string]int{"a": 1})))
+		require.NoError(t, actionConn{l}.Do(ctx, radix.Cmd(&all, "HGETALL", "h")))
 		require.Equal(t, map[string]string{"a": "1"}, all)
 		maybe := radix.Maybe{Rcv: &missing}
-		require.NoError(t, l.Do(ctx, radix.Cmd(&maybe, "GET", "missing")))
+		require.NoError(t, actionConn{l}.Do(ctx, radix.Cmd(&maybe, "GET", "missing")))
 		require.True(t, maybe.Null)
 
 		p := radix.NewPipeline()
 		p.Append(radix.Cmd(nil, "SET", "s", "a\r\nb\x00"))
 		p.Append(radix.Cmd(&s, "GET", "s"))
 		p.Append(radix.FlatCmd(&n, "INCR", "n"))
-		require.NoError(t, l.Do(ctx, p))
+		require.NoError(t, actionConn{l}.Do(ctx, p))
 		require.Equal(t, "a\r\nb\x00", s)
 		require.Equal(t, 43, n)
 
-		err := l.Do(ctx, radix.Cmd(&n, "INCR", "s"))
+		err := actionConn{l}.Do(ctx, radix.Cmd(&n, "INCR", "s"))
 		var simple resp3.SimpleError
 		require.ErrorAs(t, err, &simple)
 		require.Contains(t, simple.S, "not an integer")
@@ -58,11 +83,11 @@ func TestEvalScriptSendsTheScriptOnce(t *testing.T) {
 	script := radix.NewEvalScript("return redis.call('INCRBY', KEYS[1], ARGV[1])")
 	for want := 5; want <= 15; want += 5 { // NOSCRIPT, EVAL; then EVALSHA
 		var n int
-		require.NoError(t, l.Do(within(t, patience), script.Cmd(&n, []string{"k"}, "5")))
+		require.NoError(t, actionConn{l}.Do(within(t, patience), script.Cmd(&n, []string{"k"}, "5")))
 		require.Equal(t, want, n)
 	}
 	b := newTrip([]string{"INFO", "commandstats"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	assert.Contains(t, b.texts()[0], "cmdstat_eval:calls=1,")
 	assert.Contains(t, b.texts()[0], "cmdstat_evalsha:calls=3,")
 }
@@ -76,7 +101,7 @@ func TestPipelineWithAnErrorReply(t *testing.T) {
 	p.Append(radix.Cmd(&before, "GET", "k"))
 	p.Append(radix.Cmd(nil, "INCR", "k"))
 	p.Append(radix.Cmd(&after, "GET", "k"))
-	err := l.Do(within(t, patience), p)
+	err := actionConn{l}.Do(within(t, patience), p)
 	var simple resp3.SimpleError
 	require.ErrorAs(t, err, &simple)
 	assert.Equal(t, []string{"text", "text"}, []string{before, after}, "the other commands have their replies")
@@ -92,7 +117,7 @@ func TestReceiverIsNotTouchedAfterReturn(t *testing.T) {
 		receiver := "mine"
 		var err error
 		var task sync.WaitGroup
-		task.Go(func() { err = l.Do(ctx, radix.Cmd(&receiver, "GET", "k")) })
+		task.Go(func() { err = actionConn{l}.Do(ctx, radix.Cmd(&receiver, "GET", "k")) })
 		<-got
 		cancel()
 		task.Wait()
@@ -105,7 +130,7 @@ func TestReceiverIsNotTouchedAfterReturn(t *testing.T) {
 	require.NoError(t, l.ping(t))
 }
 
-func TestStatefulCommandsNeedALentLane(t *testing.T) {
+func TestStatefulCommandsAreRefused(t *testing.T) {
 	server := servers.StartServer(t, servers.Options{})
 	l := dial(t, server.Addrs()[0])
 	ctx := within(t, patience)
@@ -117,37 +142,25 @@ func TestStatefulCommandsNeedALentLane(t *testing.T) {
 				request = resp.AppendCommand(request, before[0])
 			}
 			request = resp.AppendCommand(request, command[0], command[1:]...)
-			err := l.EncodeDecode(ctx, resp3.RawMessage(request), nil)
+			err := actionConn{l}.EncodeDecode(ctx, resp3.RawMessage(request), nil)
 			require.ErrorIs(t, err, redislanes.ErrShared, "%q behind %q", command, before)
 			require.ErrorIs(t, err, redislanes.ErrNotSent)
-			require.False(t, l.Exclusive())
 		}
 	}
-	require.NoError(t, l.Do(ctx, radix.Cmd(nil, "CLIENT", "GETNAME")))
-
-	l.SetDedicated(true)
-	require.True(t, l.Exclusive())
-	var queued string
-	var results []int
-	require.NoError(t, l.Do(ctx, radix.Cmd(nil, "MULTI")))
-	require.NoError(t, l.Do(ctx, radix.Cmd(&queued, "INCR", "k")))
-	require.NoError(t, l.Do(ctx, radix.Cmd(&results, "EXEC")))
-	assert.Equal(t, "QUEUED", queued)
-	assert.Equal(t, []int{1}, results)
-	l.SetDedicated(false)
-	require.ErrorIs(t, l.Do(ctx, radix.Cmd(nil, "MULTI")), redislanes.ErrShared)
+	require.NoError(t, actionConn{l}.Do(ctx, radix.Cmd(nil, "CLIENT", "GETNAME")))
+	require.ErrorIs(t, actionConn{l}.Do(ctx, radix.Cmd(nil, "BLPOP", "l", "1")), errNoneAlone)
 }
 
 // What Redis would not answer, or would hang up on, never reaches the lane.
 func TestEncodeDecodeRefusesWhatIsNoCommand(t *testing.T) {
 	l := dial(t, scripted(t, (*peer).echo))
 	for _, request := range []string{"PING\r\n", "*0\r\n", "*-1\r\n", "+OK\r\n", "*1\r\n:1\r\n", "*1\r\n$4\r\nPING\r\n*0\r\n", "*1\r\n$4\r\nPI"} {
-		err := l.EncodeDecode(t.Context(), resp3.RawMessage(request), nil)
+		err := actionConn{l}.EncodeDecode(t.Context(), resp3.RawMessage(request), nil)
 		require.Error(t, err, "%q", request)
 		require.Zero(t, l.InFlight(), "%q", request)
 	}
-	require.ErrorIs(t, l.EncodeDecode(t.Context(), nil, nil), redislanes.ErrNotSent)
-	require.NoError(t, l.Do(t.Context(), radix.NewPipeline()), "empty")
+	require.ErrorIs(t, actionConn{l}.EncodeDecode(t.Context(), nil, nil), redislanes.ErrNotSent)
+	require.NoError(t, actionConn{l}.Do(t.Context(), radix.NewPipeline()), "empty")
 	require.NoError(t, l.ping(t))
 }
 

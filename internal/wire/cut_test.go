@@ -47,7 +47,7 @@ func TestReplyStreamCutAtEveryOffset(t *testing.T) {
 			l := dial(t, addr)
 			b.fill(NewCall(), fiveCommands...)
 			cut <- offset
-			RoundTrip(within(t, patience), l, b.call, b)
+			RoundTrip(within(t, patience), l, b)
 			sum, failed := 0, 0
 			for i, want := range fiveReplies {
 				reply, err := b.Reply(i)
@@ -78,7 +78,7 @@ func TestRepliesInPiecesOfOneByte(t *testing.T) {
 	b := new(Batch)
 	for range 50 {
 		b.fill(NewCall(), fiveCommands...)
-		RoundTrip(within(t, patience), l, b.call, b)
+		RoundTrip(within(t, patience), l, b)
 		require.Equal(t, fiveReplies, b.texts())
 		require.Equal(t, 1, b.Errors())
 		require.False(t, b.Failed())
@@ -163,7 +163,7 @@ func TestClosedWithRepliesMissing(t *testing.T) {
 	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 	require.ErrorIs(t, err, ErrClosed, "it is still the cause")
 
-	RoundTrip(context.Background(), l, b.call, b.again())
+	RoundTrip(context.Background(), l, b.again())
 	_, err = b.Reply(0)
 	wantOutcome(t, err, redislanes.ErrNotSent)
 	require.ErrorIs(t, err, ErrClosed)
@@ -184,7 +184,7 @@ func TestLargeReplyIsWhole(t *testing.T) {
 	})
 	l := dial(t, addr)
 	b := newTrip([]string{"GET", "large"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	reply, err := b.Reply(0)
 	require.NoError(t, err)
 	got, err := resp.Bytes(reply)

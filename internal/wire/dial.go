@@ -33,6 +33,10 @@ type Purpose struct {
 
 	// Sentinel says that a Sentinel is meant.
 	Sentinel bool
+
+	// Answered says that the server has completed such a handshake before. If it hangs up
+	// now, it is not for want of TLS.
+	Answered bool
 }
 
 // A dialer is a Dialer with its defaults.
@@ -89,16 +93,10 @@ type mayChangeKey struct{}
 // Password stay wrong.
 var ErrCredentials = errors.New("the server refuses what Dialer.Credentials has returned")
 
-// Dial connects to addr, host:port or the path of a unix socket, and authenticates. The context and Timeout
-// bound the whole of it. A wrong password is a [redislanes.HandshakeError].
-func Dial(ctx context.Context, d lanes.Dialer, addr string) (*Lane, error) {
-	return DialFor(ctx, d, Purpose{}, addr, noEvents{})
-}
-
-// DialFor is Dial with a purpose, for a pool that wants to be told of the lane's
-// events; nil: nobody is.
-func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, events Events) (*Lane, error) {
-	lane, _, err := DialTimed(ctx, d, purpose, addr, events)
+// DialFor connects to addr, host:port or the path of a unix socket, and authenticates. The
+// context and Timeout bound the whole of it. A wrong password is a [redislanes.HandshakeError].
+func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (*Lane, error) {
+	lane, _, err := DialOwned(ctx, d, purpose, addr, Owner{})
 	return lane, err
 }
 
@@ -106,16 +104,13 @@ func DialFor(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, 
 // reach, and those of one that did not end in time, are 0.
 type DialTimes struct{ Connect, TLS, Handshake time.Duration }
 
-// DialTimed is DialFor, and says how long its steps took.
-func DialTimed(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, events Events) (*Lane, DialTimes, error) {
-	if events == nil {
-		events = noEvents{}
-	}
+// DialOwned is DialFor for a lane with an owner. It says how long its steps took.
+func DialOwned(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string, owner Owner) (*Lane, DialTimes, error) {
 	conn, settings, took, err := connect(ctx, d, purpose, addr)
 	if err != nil {
 		return nil, took, err
 	}
-	return newLane(addr, conn, settings, events), took, nil
+	return newLane(addr, conn, settings, owner), took, nil
 }
 
 func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, dialer, DialTimes, error) {

@@ -36,10 +36,10 @@ func TestDialRealServers(t *testing.T) {
 				l := dialWith(t, d, addr, noEvents{})
 				require.NoError(t, l.ping(t))
 				require.Equal(t, addr, l.Address())
-				require.Equal(t, addr, l.Addr().String())
-				require.Equal(t, "tcp", l.Addr().Network())
+				require.Equal(t, addr, NetAddr(l.Address()).String())
+				require.Equal(t, "tcp", NetAddr(l.Address()).Network())
 				b := newTrip([]string{"HGETALL", "nothing"}, []string{"CLIENT", "LIST"})
-				RoundTrip(within(t, patience), l, b.call, b)
+				RoundTrip(within(t, patience), l, b)
 				empty := "*0\r\n"
 				if d.Protocol == 3 {
 					empty = "%0\r\n"

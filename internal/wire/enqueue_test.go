@@ -131,7 +131,9 @@ func TestBatchOfScatteredCommands(t *testing.T) {
 		b.Add(s.from, s.to)
 	}
 	var got []string
-	b.Each(func(command []byte) { got = append(got, string(command)) })
+	for command := range b.Each(b.arena) {
+		got = append(got, string(command))
+	}
 	assert.Equal(t, []string{"aa", "bbb", "dddd", "c"}, got)
 	assert.Equal(t, 4, b.Len())
 	assert.Len(t, b.runs, 3, "neighbours are copied at once")

@@ -159,7 +159,7 @@ func TestNothingGathers(t *testing.T) {
 func TestFullLanesDoNotGather(t *testing.T) {
 	c := newCrowd(t, lanes.Dialer{})
 	size := begun([]string{"PING"}).size()
-	c.lane.SetMaxQueued(4 * size)
+	c.lane.maxQueued = 4 * size
 	c.lane.shortest.Store(1)
 	c.enqueue(10 * gatherFrom) // none is refused
 	c.arrive(10 * gatherFrom)
@@ -238,7 +238,7 @@ func TestShortestTrip(t *testing.T) {
 		before := l.shortest.Load()
 		l.Trip()
 		b := newTrip([]string{"PING"})
-		RoundTrip(context.Background(), l, b.call, b)
+		RoundTrip(context.Background(), l, b)
 		after := l.shortest.Load()
 		require.Positive(t, after)
 		if before > 0 {

@@ -23,6 +23,14 @@ type step struct {
 	need need
 }
 
+// commandsOf returns the steps as they are sent.
+func commandsOf(steps []step) (commands [][]string) {
+	for _, s := range steps {
+		commands = append(commands, append([]string{s.name}, s.args...))
+	}
+	return commands
+}
+
 // need is how much a step is needed.
 type need uint8
 
@@ -102,11 +110,11 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 	defer stop()
 	steps := d.steps()
 	var out []byte
-	for _, s := range steps {
-		out = resp.AppendCommand(out, s.name, s.args...)
+	for _, c := range commandsOf(steps) {
+		out = resp.AppendCommand(out, c[0], c[1:]...)
 	}
 	_, failed := conn.Write(out)
-	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits), plain: d.TLS == nil}
+	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits), plain: d.TLS == nil && !d.Answered}
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
@@ -177,8 +185,10 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 	case s.replies > 0:
 	case errors.Is(err, resp.ErrProtocol):
 		return &redislanes.HandshakeError{Hint: hintOfStranger(s.first), Cause: err}
-	case s.plain && len(s.first) == 0:
-		return fmt.Errorf("handshake: the server hung up without a word, as one does that wants TLS (Dialer.TLS), or goes down: %w", err)
+	case len(s.first) == 0 && s.plain:
+		return fmt.Errorf("handshake: the server hung up without an answer: it wants TLS (set Dialer.TLS), or is going down: %w", err)
+	case len(s.first) == 0:
+		return fmt.Errorf("handshake: the server hung up without an answer: it is going down, or something on the way cuts connections: %w", err)
 	}
 	return fmt.Errorf("handshake: %w", err)
 }
@@ -190,7 +200,7 @@ type replyStream struct {
 	chunk  [4096]byte // one read; used again, so that endless pushes cost no memory
 	buf    []byte     // what is unread of it
 
-	plain   bool   // not over TLS
+	plain   bool   // not over TLS, and perhaps for that reason without an answer
 	replies int    // that were read
 	first   []byte // what came first
 }

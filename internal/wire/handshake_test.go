@@ -34,7 +34,7 @@ func answering(t testing.TB, replies ...string) string {
 
 func TestHandshakeWithAnOldServer(t *testing.T) {
 	const unknown = "-ERR unknown subcommand or wrong number of arguments for 'SETINFO'\r\n"
-	l, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{ReadOnly: true}, answering(t, unknown, unknown, "-ERR This instance has cluster support disabled\r\n"), nil)
+	l, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{ReadOnly: true}, answering(t, unknown, unknown, "-ERR This instance has cluster support disabled\r\n"))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	require.NoError(t, l.ping(t))

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"net"
 	"runtime"
@@ -32,8 +33,17 @@ type Events interface {
 	Closed(l *Lane)
 }
 
+// An Owner is the pool of a lane, as the lane knows it. The zero value is nobody.
+type Owner struct {
+	Events    Events      // nil: nobody is told
+	Load      *Load       // counts the batches in flight, but for those with [Batch.Uncounted]; nil: nobody does
+	Errors    *ErrorCount // counts error replies; nil: nobody does
+	Traffic   *Traffic    // counts bytes behind the handshake; nil: nobody does
+	MaxQueued int         // bytes that wait to be written, beyond which [Lane.Enqueue] refuses a batch; 0: no limit
+}
+
 // A Lane is one connection to a Redis server, shared by many callers in FIFO
-// order. [Dial] makes it. All methods are safe for concurrent use.
+// order. [DialFor] makes it. All methods are safe for concurrent use.
 type Lane struct {
 	addr         string
 	conn         net.Conn
@@ -41,22 +51,21 @@ type Lane struct {
 	secure       *tlsSocket // below conn, with TLS
 	events       Events
 	writeTimeout time.Duration
-	load         *Load       // of the lanes of its pool; nil: nobody counts
-	errorReplies *ErrorCount // of the lanes of its pool; nil: nobody counts
-	traffic      atomic.Pointer[Traffic]
+	load         *Load       // nil: nobody counts
+	errorReplies *ErrorCount // nil: nobody counts
+	traffic      *Traffic
 	limits       resp.Limits
 	restore      func(*Login) []step // the commands of Restore
 	maxQueued    int                 // bytes of wbuf beyond which Enqueue refuses a batch
 
-	gauge     lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
-	progress  atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
-	grown     atomic.Bool           // rbuf is larger than it was; set by the reader
-	leaving   atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
-	dedicated atomic.Bool           // one user has the lane for itself
-	clock     atomic.Int32          // see clock.go
-	trip      atomic.Int64          // how long the batch took that was timed last, in nanoseconds
-	shortest  atomic.Int64          // the shortest of these trips; 0 before there is one
-	restedAt  atomic.Int64          // when nothing was in flight any more, as Now counts; see idle.go
+	gauge    lanes.Gauge           // InFlight: batches enqueued and not complete, increased under mu; LargeReply: set by the reader
+	progress atomic.Uint64         // reads that brought bytes, and writes that the other side made room for
+	grown    atomic.Bool           // rbuf is larger than it was; set by the reader
+	leaving  atomic.Pointer[error] // not nil: close when nothing is in flight, because of it; set under mu
+	clock    atomic.Int32          // see Trip
+	trip     atomic.Int64          // how long the batch took that was timed last, in nanoseconds
+	shortest atomic.Int64          // the shortest of these trips; 0 before there is one
+	restedAt atomic.Int64          // when nothing was in flight any more, as Now counts; see hungUp
 
 	// mu guards what follows, up to the next blank line; never held across I/O.
 	mu       sync.Mutex
@@ -91,11 +100,15 @@ type Lane struct {
 	ended  chan struct{} // closed when the background goroutine has returned
 }
 
-func newLane(addr string, conn net.Conn, d dialer, events Events) *Lane {
+func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
+	if o.Events == nil {
+		o.Events = noEvents{}
+	}
 	l := &Lane{
-		addr: addr, conn: conn, events: events, writeTimeout: d.WriteTimeout, limits: resp.Limits(d.Limits),
+		addr: addr, conn: conn, writeTimeout: d.WriteTimeout, limits: resp.Limits(d.Limits),
+		events: o.Events, load: o.Load, errorReplies: o.Errors, traffic: cmp.Or(o.Traffic, new(Traffic)), maxQueued: cmp.Or(o.MaxQueued, unlimited),
 		rbuf: make([]byte, minReadBuffer), framer: resp.NewFramer(resp.Limits(d.Limits)),
-		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}), maxQueued: unlimited,
+		wake: make(chan struct{}, 1), closed: make(chan struct{}), ended: make(chan struct{}),
 		reader: background, // so that an unused lane notices when the server hangs up
 	}
 	l.gauge.ID = rand.Uint64()
@@ -128,18 +141,10 @@ func (l *Lane) outlet() outlet {
 	return l.plain
 }
 
-// SetDedicated says whether one user has the lane for itself. That user may block it for as
-// long as a command like BLPOP takes.
-func (l *Lane) SetDedicated(dedicated bool) { l.dedicated.Store(dedicated) }
-
-// SetMaxQueued sets how many bytes may wait to be written before [Lane.Enqueue]
-// refuses a batch; there is no such limit before. A batch that finds nothing
-// waiting is taken whatever its size. It must be called before the lane is shared.
-func (l *Lane) SetMaxQueued(bytes int) { l.maxQueued = bytes }
-
 // Enqueue puts the batch at the end of the lane's FIFO. It returns false, and
 // leaves the batch alone, if the lane is closed, has limit batches in flight, or
-// has as many bytes waiting to be written as [Lane.SetMaxQueued] allows.
+// has as many bytes waiting to be written as [Owner].MaxQueued. A batch that finds nothing
+// waiting is taken whatever its size.
 // The caller, who will wait for the batch, must then [Flush] it and call
 // Batch.Read.
 func (l *Lane) Enqueue(b *Batch, limit int) bool {
@@ -230,9 +235,6 @@ func (l *Lane) refusal() error {
 
 // Abandon gives up waiting for the batch; see [Batch.Abandon].
 func (l *Lane) Abandon(b *Batch, cause error) { b.Abandon(cause) }
-
-// Exclusive reports whether one user has the lane for itself; part of [Submitter].
-func (l *Lane) Exclusive() bool { return l.dedicated.Load() }
 
 // Err returns why the lane is closed, nil if it is open.
 func (l *Lane) Err() error {

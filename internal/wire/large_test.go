@@ -49,7 +49,7 @@ func TestRepliesOfAllSizes(t *testing.T) {
 		}
 		b.fill(NewCall(), request...)
 		pieces <- inPieces(random, stream.String())
-		RoundTrip(within(t, patience), l, b.call, b)
+		RoundTrip(within(t, patience), l, b)
 		for i, got := range b.texts() {
 			require.True(t, want[i] == got, "round %d, reply %d: %d bytes, want %d", round, i, len(got), len(want[i]))
 		}
@@ -181,7 +181,7 @@ func TestLargeReplyBeyondTheLimit(t *testing.T) {
 	})
 	l := dialWith(t, lanes.Dialer{Limits: lanes.Limits{Reply: 100_000}}, addr, noEvents{})
 	b := newTrip([]string{"GET", "1"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	_, err := b.Reply(0)
 	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 	require.ErrorIs(t, err, resp.ErrProtocol)
@@ -208,7 +208,7 @@ func TestReadBufferGrowsAndShrinks(t *testing.T) {
 	l := dial(t, addr)
 	quieten(t, l)
 	b := newTrip([]string{"HGETALL", "1"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.Equal(t, "*200000\r\n"+elements, b.texts()[0])
 	until(t, "the caller has given up the role of the reader", func() bool { return l.role() != caller })
 	require.NoError(t, l.Close())
@@ -218,7 +218,7 @@ func TestReadBufferGrowsAndShrinks(t *testing.T) {
 
 	l = dial(t, addr)
 	b = newTrip([]string{"HGETALL", "1"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	quieten(t, l)
 	l.Watch()
 	require.NoError(t, l.ping(t))

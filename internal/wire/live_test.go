@@ -31,7 +31,7 @@ func TestManyCallersGetTheirOwnReplies(t *testing.T) {
 							want = append(want, fmt.Sprintf("$%d\r\n%s\r\n", len(value), value))
 						}
 						b.fill(call, commands...)
-						RoundTrip(t.Context(), l, call, b)
+						RoundTrip(t.Context(), l, b)
 						if !assert.Equal(t, want, b.texts()) {
 							return
 						}
@@ -61,7 +61,7 @@ func TestLargePipelinesDoNotDeadlock(t *testing.T) {
 				}
 				tasks.Go(func() {
 					b := newTrip(echo...)
-					RoundTrip(within(t, patience), l, b.call, b)
+					RoundTrip(within(t, patience), l, b)
 					assert.False(t, b.Failed())
 					want := fmt.Sprintf("$%d\r\n%s\r\n", size, value)
 					for i := range commands {

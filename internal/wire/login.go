@@ -25,11 +25,8 @@ func AskLogin(ctx context.Context, d lanes.Dialer) (*Login, error) {
 	return &Login{settings}, nil
 }
 
-// Command returns the encoded AUTH.
-func (l *Login) Command() []byte {
-	auth := l.settings.auth()
-	return resp.AppendCommand(nil, auth.name, auth.args...)
-}
+// Question returns a batch with AUTH.
+func (l *Login) Question() *Batch { return Question(commandsOf([]step{l.settings.auth()})...) }
 
 // Refusal returns what the server says against the credentials in its reply to AUTH, a
 // redislanes.HandshakeError that does not show them; nil if it takes them.
@@ -48,38 +45,25 @@ func (d dialer) auth() step {
 	return step{"AUTH", []string{d.Username, d.Password}, must}
 }
 
-// A Restore makes a connection as it was after its handshake, whatever its user did with it.
+// A Restore is the batch that makes a connection as it was after its handshake, whatever its
+// user did with it.
 type Restore struct {
-	Batch Batch
+	*Batch
 	steps []step
 }
 
 // Restore returns what is to be submitted for that. It authenticates by the login; nil: by what
 // the dial did.
 func (l *Lane) Restore(login *Login) *Restore {
-	r := &Restore{steps: l.restore(login)}
-	var commands []byte
-	ends := make([]int, len(r.steps))
-	for i, s := range r.steps {
-		commands = resp.AppendCommand(commands, s.name, s.args...)
-		ends[i] = len(commands)
-	}
-	call := NewCall()
-	call.Begin(1)
-	r.Batch.Reset(call, commands)
-	for i, from := 0, 0; i < len(ends); i++ {
-		r.Batch.Add(from, ends[i])
-		from = ends[i]
-	}
-	r.Batch.Uncounted()
-	return r
+	steps := l.restore(login)
+	return &Restore{Question(commandsOf(steps)...), steps}
 }
 
 // Restored reports whether the connection is as it was, once the batch is complete. Servers
 // before 6.2 do not know RESET.
 func (r *Restore) Restored() bool {
 	for i, s := range r.steps {
-		reply, err := r.Batch.Reply(i)
+		reply, err := r.Reply(i)
 		if err != nil || resp.IsError(reply) && !s.need.spares(fate.Of(resp.ErrorText(reply))) {
 			return false
 		}

@@ -42,7 +42,7 @@ func dial(t testing.TB, addr string) *Lane { return dialWith(t, lanes.Dialer{}, 
 
 func dialWith(t testing.TB, d lanes.Dialer, addr string, events Events) *Lane {
 	t.Helper()
-	l, err := DialFor(within(t, patience), d, Purpose{}, addr, events)
+	l, _, err := DialOwned(within(t, patience), d, Purpose{}, addr, Owner{Events: events})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l
@@ -71,7 +71,7 @@ func quieten(t testing.TB, l *Lane) {
 
 func (l *Lane) ping(t testing.TB) error {
 	b := newTrip([]string{"PING"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	_, err := b.Reply(0)
 	return err
 }
@@ -113,7 +113,7 @@ func start(ctx context.Context, l *Lane, b *Batch) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		RoundTrip(ctx, l, b.call, b)
+		RoundTrip(ctx, l, b)
 	}()
 	return done
 }
@@ -156,4 +156,9 @@ func pipeDialer(t testing.TB, handler func(p *peer)) lanes.Dialer {
 func dialHidden(ctx context.Context, network, addr string) (net.Conn, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, network, addr)
 	return struct{ net.Conn }{conn}, err
+}
+
+// Dial connects for no purpose, and nobody is told of events.
+func Dial(ctx context.Context, d lanes.Dialer, addr string) (*Lane, error) {
+	return DialFor(ctx, d, Purpose{}, addr)
 }

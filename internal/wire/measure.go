@@ -8,8 +8,7 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A Load is how many batches are in flight on the lanes that it was given to
-// ([Lane.CountIn]), all together. The peaks of single lanes, added up, count a
+// A Load is how many batches are in flight on the lanes of an [Owner], all together. The peaks of single lanes, added up, count a
 // caller twice that has moved from one to another: a pool with the load of 3 lanes
 // grew to 5. The zero value is ready to use; its methods are safe for concurrent
 // use.
@@ -41,12 +40,7 @@ func (l *Load) add() {
 
 func (l *Load) remove(n int) { l.now.Add(-int64(n)) }
 
-// CountIn makes the batches that are enqueued from now on part of the load, but
-// for those with [Batch.Uncounted]. It must be called before the lane is used.
-func (l *Lane) CountIn(load *Load) { l.load = load }
-
-// Traffic counts the bytes of all lanes that it was given to ([Lane.CountTraffic]),
-// once for each read and write. The zero value is ready to use; its methods are safe
+// Traffic counts the bytes of all lanes of an [Owner], once for each read and write. The zero value is ready to use; its methods are safe
 // for concurrent use.
 type Traffic struct{ sent, received atomic.Uint64 }
 
@@ -56,16 +50,10 @@ func (t *Traffic) Sent() uint64 { return t.sent.Load() }
 // Received returns how many bytes were read.
 func (t *Traffic) Received() uint64 { return t.received.Load() }
 
-// CountTraffic makes the bytes that are sent and received from now on part of the
-// count; those of the handshake are not among them.
-func (l *Lane) CountTraffic(t *Traffic) { l.traffic.Store(t) }
-
 // received notes that n bytes were read.
 func (l *Lane) received(n int) {
 	l.progress.Add(1)
-	if t := l.traffic.Load(); t != nil {
-		t.received.Add(uint64(n))
-	}
+	l.traffic.received.Add(uint64(n))
 }
 
 // errorCodes are what error replies are counted by: the first words of their texts,
@@ -101,8 +89,9 @@ func codeIndex(text []byte) int {
 	return otherErrors
 }
 
-// An ErrorCount counts error replies by their code, of all lanes that it was given
-// to ([Lane.CountErrors]). The zero value is ready to use; its methods are safe for
+// An ErrorCount counts error replies by their code, of all lanes of an [Owner]. It leaves out
+// those to uncounted batches, those that nobody waits for any more, and those that stand for a
+// reply beyond a limit. The zero value is ready to use; its methods are safe for
 // concurrent use.
 type ErrorCount struct {
 	of [len(errorCodes)]atomic.Uint64
@@ -131,11 +120,6 @@ func (c *ErrorCount) add(b *Batch) {
 		}
 	}
 }
-
-// CountErrors makes the error replies that arrive from now on part of the count, but
-// for those to uncounted batches, those that nobody waits for any more, and those that
-// stand for a reply beyond a limit. It must be called before the first batch is enqueued.
-func (l *Lane) CountErrors(count *ErrorCount) { l.errorReplies = count }
 
 // complete tells the batch's caller that it is complete, who may use it again from
 // then on.

@@ -83,7 +83,7 @@ func TestRefusedSteps(t *testing.T) {
 			for range c.after {
 				replies = append(replies, "+OK\r\n")
 			}
-			l, err := DialFor(within(t, patience), c.d, c.purpose, answering(t, replies...), nil)
+			l, err := DialFor(within(t, patience), c.d, c.purpose, answering(t, replies...))
 			if want == spared {
 				require.NoError(t, err, "%s: %s", name, text)
 				require.NoError(t, l.Close())
@@ -109,7 +109,7 @@ func TestPushesInHandshake(t *testing.T) {
 		require.Equal(t, "$2\r\nid\r\n", string(id))
 		return nil
 	}
-	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, Purpose{Admits: admits}, answering(t, push+"+OK\r\n", push+push+"$2\r\nid\r\n"), nil)
+	l, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: true}, Purpose{Admits: admits}, answering(t, push+"+OK\r\n", push+push+"$2\r\nid\r\n"))
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
 }

@@ -30,7 +30,7 @@ func scene(t *testing.T, n int, pieces ...string) (l *Lane, b *Batch) {
 		commands[i] = []string{"GET", "k"}
 	}
 	b = newTrip(commands...)
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	return l, b
 }
 
@@ -63,7 +63,7 @@ func TestPushMessagesAreIgnored(t *testing.T) {
 	// In any two pieces, straight into deliver.
 	const stream = attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n" + push
 	for i := range stream {
-		l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}}
+		l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}, traffic: new(Traffic)}
 		b := newTrip([]string{"GET"}, []string{"GET"})
 		b.call.Begin(1)
 		l.head, l.tail = b, b
@@ -114,7 +114,7 @@ func TestLimitsOfTheDialerHold(t *testing.T) {
 	})
 	l := dialWith(t, lanes.Dialer{Limits: lanes.Limits{Bulk: 1024}}, addr, noEvents{})
 	b := newTrip([]string{"GET", "k"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	_, err := b.Reply(0)
 	wantOutcome(t, err, redislanes.ErrUnknownOutcome)
 	require.ErrorIs(t, err, resp.ErrProtocol)

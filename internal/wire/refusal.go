@@ -13,6 +13,15 @@ import (
 	"github.com/redislanes/redislanes/internal/fate"
 )
 
+// Refusal returns the error of a server that has refused the handshake; nil if err is none.
+func Refusal(err error) *redislanes.HandshakeError {
+	var refused *redislanes.HandshakeError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	return refused
+}
+
 // RefusalText is the server's error as it came, but for credentials; "" if that is not the
 // reason.
 func RefusalText(e *redislanes.HandshakeError) string {
@@ -42,10 +51,6 @@ func Busy(e *redislanes.HandshakeError) bool {
 	f, refused := fateOf(e)
 	return refused && (f == fate.Busy || f == fate.Down)
 }
-
-// MayHaveRun reports whether a command may have run to which that error was the reply: no
-// server sends it, or a script had begun.
-func MayHaveRun(text []byte) bool { return fate.Of(text).MayHaveRun() }
 
 // ofCredentials reports whether the server refuses a step because of who asks: NOAUTH,
 // WRONGPASS and, as servers have many texts for tokens, any other refusal of AUTH. HELLO

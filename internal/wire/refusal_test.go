@@ -58,7 +58,7 @@ func TestHandshakeErrorsSayWhatIsWrong(t *testing.T) {
 // up at once may come back.
 func TestBrokenHandshakeIsNoRefusal(t *testing.T) {
 	for answer, want := range map[string]string{
-		"":                                      "handshake: the server hung up without a word, as one does that wants TLS (Dialer.TLS), or goes down: ",
+		"":                                      "handshake: the server hung up without an answer: it wants TLS (set Dialer.TLS), or is going down: ",
 		"-ERR unknown subcommand 'SETINFO'\r\n": "handshake: EOF",
 	} {
 		addr := listen(t, func(p *peer) {
@@ -70,6 +70,15 @@ func TestBrokenHandshakeIsNoRefusal(t *testing.T) {
 		var refused *redislanes.HandshakeError
 		require.False(t, errors.As(err, &refused), "%v", err)
 	}
+}
+
+// TestNoHintOfTLSAfterAnAnswer: a server that has completed a handshake without TLS hangs up
+// for another reason.
+func TestNoHintOfTLSAfterAnAnswer(t *testing.T) {
+	addr := listen(t, func(p *peer) { p.take(2) })
+	_, err := DialFor(within(t, patience), lanes.Dialer{}, Purpose{Answered: true}, addr)
+	require.ErrorContains(t, err, "handshake: the server hung up without an answer: it is going down")
+	require.NotContains(t, err.Error(), "TLS")
 }
 
 func TestTLSWhereThereIsNone(t *testing.T) {
@@ -100,7 +109,7 @@ func TestTLSWhereThereIsNone(t *testing.T) {
 func TestPasswordOfRealServer(t *testing.T) {
 	secret := servers.StartServer(t, servers.Options{Password: "secret"})
 	for noSetInfo, commands := range map[bool]string{false: "(CLIENT|READONLY)", true: "READONLY"} {
-		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0], nil)
+		_, err := DialFor(within(t, patience), lanes.Dialer{NoSetInfo: noSetInfo}, Purpose{ReadOnly: true}, secret.Addrs()[0])
 		require.ErrorContains(t, err, `"NOAUTH Authentication required."; set Dialer.Password`)
 		require.Regexp(t, "handshake: "+commands+": ", err.Error())
 	}

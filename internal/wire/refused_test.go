@@ -35,7 +35,7 @@ func TestTooDeepEndsThatCommandOnly(t *testing.T) {
 			})
 			l := dialWith(t, lanes.Dialer{Limits: c.limits}, addr, noEvents{})
 			b := newTrip([]string{"GET", "a"}, []string{"EVAL", "x"}, []string{"GET", "b"})
-			RoundTrip(within(t, patience), l, b.call, b)
+			RoundTrip(within(t, patience), l, b)
 			got := b.texts()
 			require.Equal(t, "+before\r\n", got[0])
 			require.True(t, strings.HasPrefix(got[1], "-"+c.want), "%.100q", got[1])

@@ -81,7 +81,7 @@ func TestRelayProgress(t *testing.T) {
 		near, far := net.Pipe()
 		defer far.Close()
 		conn := relayed(struct{ net.Conn }{near}, time.Hour)
-		l := newLane("", conn, dialer{Dialer: WithDefaults(lanes.Dialer{WriteTimeout: time.Hour})}, noEvents{})
+		l := newLane("", conn, dialer{Dialer: WithDefaults(lanes.Dialer{WriteTimeout: time.Hour})}, Owner{})
 		defer l.Close()
 		b := begun([]string{"SET", "k", string(make([]byte, 3*relayPiece/2))})
 		require.True(t, l.Submit(b))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"sync"
 
 	"github.com/mediocregopher/radix/v4"
@@ -115,6 +116,19 @@ func (r *Request) Bounds(i int) (from, to int) {
 	return from, r.ends[i]
 }
 
+// Each yields every command.
+func (r *Request) Each() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		from := 0
+		for _, to := range r.ends {
+			if !yield(r.encoded[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
 // Failed returns how many commands of the last [Request.Exchange] have no reply, or one
 // that is an error, and the code of the first error reply. Those of a request on a dedicated
 // connection are not counted.
@@ -152,51 +166,43 @@ func (r *Request) Refused() error {
 // says so of some commands by their names, whatever their arguments are (XREAD without
 // BLOCK): then only what the table tells of the commands counts.
 func (r *Request) Unshared() {
-	for i := range r.ends {
-		from, to := r.Bounds(i)
-		if !radix.DefaultActionProperties(resp.CommandName(r.encoded[from:to])).CanShareConn {
+	for encoded := range r.Each() {
+		if !radix.DefaultActionProperties(resp.CommandName(encoded)).CanShareConn {
 			return
 		}
 	}
 	r.traits |= command.Blocking
 }
 
-// A Lender is a [Submitter] that can lend a connection to what must not travel
-// with the commands of others.
-type Lender interface {
+// A Sharer is a [Submitter] whose connections many callers share.
+type Sharer interface {
+	Submitter
 	// Alone calls use with a connection that nobody else has meanwhile, or
 	// returns an error that wraps [redislanes.ErrNotSent].
 	Alone(ctx context.Context, use func(radix.Conn) error) error
 }
 
-// Exchange sends the request and decodes its replies into what into points to,
-// as [Lane.EncodeDecode] does. Over what others share, commands that change
-// their connection are refused with [redislanes.ErrShared]. Those that may block, and whole
-// transactions, get a dedicated connection where there is one ([Lender]).
-func (r *Request) Exchange(ctx context.Context, to Submitter, into any) error {
-	if !to.Exclusive() {
-		switch r.Way() {
-		case command.Held:
-			return r.Refused()
-		case command.Alone:
-			if lender, ok := to.(Lender); ok {
-				err := lender.Alone(ctx, func(alone radix.Conn) error {
-					return alone.EncodeDecode(ctx, resp3.RawMessage(r.encoded), into)
-				})
-				return NameCommand(err, r.encoded, to.Address())
-			}
-			if r.held != "" {
-				return r.Refused()
-			}
-		}
+// Exchange sends the request and decodes its replies into what into points to. Commands that
+// change their connection are refused with [redislanes.ErrShared]. Those that may block, and
+// whole transactions, get a dedicated connection. A nil into discards replies that are not
+// errors. Unlike radix's own connections, Exchange never touches into after it has returned.
+func (r *Request) Exchange(ctx context.Context, to Sharer, into any) error {
+	switch r.Way() {
+	case command.Held:
+		return r.Refused()
+	case command.Alone:
+		err := to.Alone(ctx, func(alone radix.Conn) error {
+			return alone.EncodeDecode(ctx, resp3.RawMessage(r.encoded), into)
+		})
+		return NameCommand(err, r.encoded, to.Address())
 	}
-	call, batch := NewCall(), new(Batch)
-	batch.Reset(call, r.encoded)
+	batch := new(Batch)
+	batch.Reset(NewCall(), r.encoded)
 	for i := range r.ends {
 		batch.Add(r.Bounds(i))
 	}
 	batch.SetSlow(r.slow)
-	RoundTrip(ctx, to, call, batch)
+	RoundTrip(ctx, to, batch)
 	r.note(batch)
 	replies, err := batch.join()
 	if err != nil {

@@ -119,10 +119,10 @@ func TestFailedWriteThatIsNotRawIsUnknown(t *testing.T) {
 	conn := &lying{Conn: tcp}
 	require.NoError(t, dialer{Dialer: WithDefaults(lanes.Dialer{})}.handshake(t.Context(), "", conn))
 	conn.fails = true
-	l := newLane(addr, relayed(conn, patience), dialer{Dialer: WithDefaults(lanes.Dialer{})}, noEvents{})
+	l := newLane(addr, relayed(conn, patience), dialer{Dialer: WithDefaults(lanes.Dialer{})}, Owner{})
 	defer l.Close()
 	b := newTrip(large(4, relayPiece/3)...)
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	for i := range 2 { // the relay may have taken the others, too
 		_, err := b.Reply(i)
 		wantOutcome(t, err, redislanes.ErrUnknownOutcome)

@@ -15,7 +15,7 @@ func TestReplyBuffersShrink(t *testing.T) {
 	b := new(Batch)
 	echo := func(text string) int {
 		b.fill(NewCall(), []string{"ECHO", text})
-		RoundTrip(within(t, patience), l, b.call, b)
+		RoundTrip(within(t, patience), l, b)
 		reply, err := b.Reply(0)
 		require.NoError(t, err)
 		require.Greater(t, len(reply), len(text))
@@ -50,7 +50,7 @@ func TestWriteBuffersShrink(t *testing.T) {
 	l := dial(t, scripted(t, (*peer).echo))
 	echo := func(text string) {
 		b := newTrip([]string{"ECHO", text})
-		RoundTrip(within(t, patience), l, b.call, b)
+		RoundTrip(within(t, patience), l, b)
 		_, err := b.Reply(0)
 		require.NoError(t, err)
 		until(t, "the writer is done", l.idleWriter)
@@ -86,7 +86,7 @@ func TestIdleReaderShrinks(t *testing.T) {
 	l := dial(t, addr)
 	until(t, "the reader listens", func() bool { return l.role() == background })
 	b := newTrip([]string{"HGETALL", "1"})
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	require.Equal(t, "*20000\r\n"+elements, b.texts()[0])
 	require.True(t, l.grown.Load())
 	until(t, "the reply is delivered", func() bool { return l.InFlight() == 0 })
@@ -95,7 +95,7 @@ func TestIdleReaderShrinks(t *testing.T) {
 		l.Watch()
 		return !l.grown.Load()
 	})
-	RoundTrip(within(t, patience), l, b.call, begunAgain(b))
+	RoundTrip(within(t, patience), l, begunAgain(b))
 	require.NoError(t, l.Err(), "it only looked up")
 	require.NoError(t, l.Close())
 }
@@ -132,7 +132,7 @@ func TestQueuedBytesAreBounded(t *testing.T) {
 	value := strings.Repeat("v", 1000)
 	set := func() *Batch { return begun([]string{"SET", "k", value}) }
 	l := dial(t, scripted(t, (*peer).echo))
-	l.SetMaxQueued(2500)
+	l.maxQueued = 2500
 	var all []*Batch
 	enqueue := func(b *Batch) bool {
 		ok := l.Enqueue(b, 100)

@@ -133,7 +133,7 @@ func TestTLSWhoseSocketIsFull(t *testing.T) {
 			for n := range 100 {
 				value := fmt.Sprintf("%d-%0*d", id, 1<<(n%13), n)
 				b := newTrip([]string{"ECHO", value}, []string{"ECHO", value})
-				RoundTrip(within(t, patience), l, b.call, b)
+				RoundTrip(within(t, patience), l, b)
 				want := fmt.Sprintf("$%d\r\n%s\r\n", len(value), value)
 				assert.Equal(t, []string{want, want}, b.texts())
 			}
@@ -142,7 +142,7 @@ func TestTLSWhoseSocketIsFull(t *testing.T) {
 	tasks.Wait()
 	big := newTrip([]string{"ECHO", string(make([]byte, 5*writePiece))})
 	before := l.Progress()
-	RoundTrip(within(t, patience), l, big.call, big)
+	RoundTrip(within(t, patience), l, big)
 	require.False(t, big.Failed())
 	require.Greater(t, l.Progress(), before)
 	until(t, "all is written", l.idleWriter)
@@ -159,7 +159,7 @@ func TestFailedWriteOverTLSIsUnknown(t *testing.T) {
 		return true
 	}
 	b := newTrip(large(4, writePiece/3)...)
-	RoundTrip(within(t, patience), l, b.call, b)
+	RoundTrip(within(t, patience), l, b)
 	for i, want := range []error{redislanes.ErrUnknownOutcome, redislanes.ErrUnknownOutcome, redislanes.ErrNotSent, redislanes.ErrNotSent} {
 		_, err := b.Reply(i)
 		wantOutcome(t, err, want)

@@ -27,7 +27,10 @@ func TestMeasuredBatch(t *testing.T) {
 	require.Equal(t, took, b.Took())
 	require.Zero(t, b.ReplySize())
 	names := 0
-	b.EachIn(arena, func(encoded []byte) { names++; require.Equal(t, "GET", resp.CommandName(encoded)) })
+	for encoded := range b.Each(arena) {
+		names++
+		require.Equal(t, "GET", resp.CommandName(encoded))
+	}
 	require.Equal(t, 1, names)
 	b.Reset(call, arena)
 	require.False(t, b.measured)

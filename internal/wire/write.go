@@ -60,9 +60,7 @@ func (l *Lane) takeOutput() (buf []byte, ok bool) {
 	l.handed += uint64(len(buf))
 	l.waiting = 0
 	l.mu.Unlock()
-	if t := l.traffic.Load(); t != nil {
-		t.sent.Add(uint64(len(buf)))
-	}
+	l.traffic.sent.Add(uint64(len(buf)))
 	return buf, true
 }
 

@@ -46,15 +46,16 @@ func NewObserver(labels prometheus.Labels) *Observer {
 	o := &Observer{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redislanes_limit_decisions_total", ConstLabels: labels,
-			Help: "Decisions about requests, by limit and outcome.",
+			Help: "Decisions about requests, by rule and outcome.",
 		}, []string{"limit", "outcome", "shadow"}),
 		hits: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redislanes_limit_hits_total", ConstLabels: labels,
-			Help: "Hits that Redis has counted, by limit: all of them (counted), those that were given back (returned), those that could not be (lost), those that were reserved by leases (leased), and those of them that nobody has used (unused).",
+			Help: "Hits in Redis, by rule: counted (all), returned (given back), lost (could not be given back or settled, or leased without a reply), " +
+				"leased (reserved, a part of counted) and unused (leased and not used).",
 		}, []string{"limit", "hits"}),
 		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "redislanes_limit_duration_seconds", ConstLabels: labels,
-			Help:    "How long calls took that decided about requests.",
+			Help:    "Time that calls of Allow took.",
 			Buckets: []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.08, 0.1, 0.15, 0.25, 0.5, 1},
 
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,

@@ -4,7 +4,7 @@
 //
 // Usage, from the root of the repository:
 //
-//	go run -C bench/peers ./leases -raw ../raw/leases.jsonl
+//	make leases
 //	make pages
 //
 // The second command writes the table and the plot of docs/leases.md from the raw file.

@@ -95,6 +95,11 @@ func TestOverload(t *testing.T) {
 	require.Equal(t, ok, r.status, r.errors)
 	require.Len(t, r.report.Steps, 1, "no further than the breaking point")
 	step := r.report.Steps[0]
+	if step.Verdict == verdict.Inconclusive { // this machine is too busy to say
+		require.Greater(t, step.Late.P99, step.Latency.P99/2)
+		require.Equal(t, 500, r.report.Summary.Inconclusive)
+		return
+	}
 	require.Equal(t, verdict.Breaking, step.Verdict)
 	require.Equal(t, 500, r.report.Summary.Breaking)
 	require.EqualValues(t, 500, step.Successes+step.Failures)

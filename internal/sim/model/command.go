@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -195,5 +196,20 @@ func (c *command) flagNames() (names []string) {
 			names = append(names, flag)
 		}
 	}
+	return names
+}
+
+// Commands returns the names of all commands but those of modules, in order.
+func Commands() (names []string) {
+	for _, c := range commands {
+		if c.module {
+			continue
+		}
+		names = append(names, c.name)
+		for _, sub := range c.subs {
+			names = append(names, sub.name)
+		}
+	}
+	slices.Sort(names)
 	return names
 }

@@ -42,8 +42,11 @@ func (c *call) make(key []byte, k kind) *entry {
 	e, ok := c.typed(key, k)
 	if ok && e == nil {
 		e = &entry{kind: k}
-		if k == kindSet {
+		switch k {
+		case kindSet:
 			e.members = make(map[string]struct{})
+		case kindZset:
+			e.scores = make(map[string]float64)
 		}
 		c.n.keys[string(key)] = e
 	}

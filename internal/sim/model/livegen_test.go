@@ -166,6 +166,27 @@ SREM k v i
 ~SMEMBERS k
 SCARD k
 SISMEMBER k i
+ZADD k z m
+ZADD k z m z m
+ZADD k z m z
+ZADD k NX z m
+ZADD k XX CH z m
+ZADD k GT CH z m
+ZADD k LT z m z m
+ZADD k NX XX z m
+ZADD k NX GT z m
+ZADD k INCR z m
+ZADD k NX INCR z m
+ZADD k INCR z m z m
+ZREM k m m
+ZCARD k
+ZSCORE k m
+ZRANGE k i i
+ZRANGE k 0 -1
+ZRANGE k 0 -1 WITHSCORES
+ZRANGE k i i REV WITHSCORES
+ZREMRANGEBYSCORE k b b
+ZREMRANGEBYSCORE k -inf b
 MULTI
 MULTI
 MULTI
@@ -264,6 +285,12 @@ func (g *generator) word(word, tag string) string {
 		return pick(g, []string{"-1", "x", "-0.5", ""})
 	case "f":
 		return pick(g, []string{"f", "g", "h", "1", ""})
+	case "m":
+		return pick(g, []string{"m", "n", "o", "1", ""})
+	case "z":
+		return pick(g, []string{"0", "1", "2.5", "-3", "1e3", "inf", "-inf", "1000000000000", "abc", "", " 1", "nan", "1_0"})
+	case "b":
+		return pick(g, []string{"1", "(1", "-inf", "+inf", "2.5", "(", "x", "(-3"})
 	case "n":
 		return pick(g, []string{"name", "", "a b", "x\n"})
 	case "o":

@@ -83,7 +83,9 @@ func (s *stage) blocking(t *testing.T) {
 		0c<
 		0 LRANGE {bar}l 0 -1
 		0 LRANGE {bar}m 0 -1
-		0 DEL {bar}l {bar}m
+		0 SET {bar}x 1
+		0 FLUSHDB
+		0 GET {bar}x
 	`)
 	s.served(3)
 	s.play(`

@@ -85,8 +85,10 @@ func (i *interpreter) redisCall(l *lua.LState) int {
 		}
 	}
 	c := *i.call
-	from := len(c.b)
+	from, resp := len(c.b), c.resp
+	c.resp = 2 // of all scripts, unless they ask for more
 	c.redis(words...)
+	c.resp = resp
 	said := append([]byte{}, c.b[from:]...)
 	c.b = c.b[:from]
 	if said[0] == '-' {

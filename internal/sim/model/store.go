@@ -13,9 +13,10 @@ const (
 	kindList
 	kindHash
 	kindSet
+	kindZset
 )
 
-func (k kind) String() string { return [...]string{"string", "list", "hash", "set"}[k] }
+func (k kind) String() string { return [...]string{"string", "list", "hash", "set", "zset"}[k] }
 
 // An entry is a key's value and when it ends. Byte slices in it are never changed
 // in place, so that copies may share them.
@@ -25,6 +26,7 @@ type entry struct {
 	list    [][]byte
 	fields  []field // in the order in which they were added
 	members map[string]struct{}
+	scores  map[string]float64
 	expire  int64 // Unix time in milliseconds; 0: never
 }
 
@@ -38,13 +40,13 @@ func (e *entry) expired(ms int64) bool { return e.expire != 0 && e.expire <= ms 
 // clone returns an independent copy.
 func (e *entry) clone() *entry {
 	f := *e
-	f.list, f.fields, f.members = slices.Clone(e.list), slices.Clone(e.fields), maps.Clone(e.members)
+	f.list, f.fields, f.members, f.scores = slices.Clone(e.list), slices.Clone(e.fields), maps.Clone(e.members), maps.Clone(e.scores)
 	return &f
 }
 
 func (e *entry) equals(f *entry) bool {
 	return f != nil && e.kind == f.kind && e.expire == f.expire && bytes.Equal(e.str, f.str) &&
-		slices.EqualFunc(e.list, f.list, bytes.Equal) && maps.Equal(e.members, f.members) &&
+		slices.EqualFunc(e.list, f.list, bytes.Equal) && maps.Equal(e.members, f.members) && maps.Equal(e.scores, f.scores) &&
 		slices.EqualFunc(e.fields, f.fields, func(a, b field) bool { return a.name == b.name && bytes.Equal(a.value, b.value) })
 }
 
@@ -57,6 +59,8 @@ func (e *entry) empty() bool {
 		return len(e.fields) == 0
 	case kindSet:
 		return len(e.members) == 0
+	case kindZset:
+		return len(e.scores) == 0
 	}
 	return false
 }

@@ -3,8 +3,11 @@ package alerts
 import (
 	"bytes"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
@@ -113,4 +116,37 @@ func TestEveryAlertIsTested(t *testing.T) {
 	}
 	require.Empty(t, fires, "there are no such alerts")
 	require.GreaterOrEqual(t, healthy, 10)
+}
+
+// TestDocsSayWhenAlertsFire: the column "fires" of docs/metrics.md has times at which a test in
+// alerts_test.yaml sees the alert fire. What is wrong begins there at once, at two minutes, or at ten.
+func TestDocsSayWhenAlertsFire(t *testing.T) {
+	var file tests
+	read(t, monitoring+"alerts_test.yaml", false, &file)
+	proven := make(map[string]map[time.Duration]bool)
+	for _, test := range file.Tests {
+		for _, e := range test.Exprs {
+			at, err := time.ParseDuration(e.At)
+			require.NoError(t, err, test.Name)
+			for _, s := range e.Samples {
+				_, rest, _ := strings.Cut(s.Labels, `alertname="`)
+				name, _, _ := strings.Cut(rest, `"`)
+				if proven[name] == nil {
+					proven[name] = make(map[time.Duration]bool)
+				}
+				proven[name][at], proven[name][at-2*time.Minute], proven[name][at-10*time.Minute] = true, true, true
+			}
+		}
+	}
+	docs, err := os.ReadFile("../../../docs/metrics.md")
+	require.NoError(t, err)
+	rows := regexp.MustCompile("(?m)^\\| `(Redis\\w+)` \\|.*\\| ([\\d.]*)([¼½¾]?) (s|min)[^|]*\\|$").FindAllStringSubmatch(string(docs), -1)
+	require.Len(t, rows, len(proven))
+	for _, row := range rows {
+		n, err := strconv.ParseFloat(row[2], 64)
+		require.NoError(t, err, row[0])
+		n += map[string]float64{"¼": 0.25, "½": 0.5, "¾": 0.75}[row[3]]
+		said := time.Duration(n * float64(map[string]time.Duration{"s": time.Second, "min": time.Minute}[row[4]]))
+		require.True(t, proven[row[1]][said], "no test sees %s fire after %v", row[1], said)
+	}
 }

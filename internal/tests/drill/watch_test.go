@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"syscall"
@@ -30,6 +31,17 @@ func startWatch(t *testing.T, service string, nodes []string) *watch {
 	}
 	require.Fail(t, "no ports are free for start.sh", "%d tries", tries)
 	return nil
+}
+
+// TestStartScript: the URL that monitoring/start.sh prints leads to a page, whichever
+// Prometheus is installed.
+func TestStartScript(t *testing.T) {
+	for _, exporter := range []string{"prometheus", "prometheus-redis-exporter", "prometheus-node-exporter"} {
+		if _, err := exec.LookPath(exporter); err != nil {
+			t.Skip(err) // make drill installs them
+		}
+	}
+	startWatch(t, "127.0.0.1:1", []string{"127.0.0.1:1"})
 }
 
 // tryWatch returns nil if a port was taken.
@@ -66,6 +78,11 @@ func tryWatch(t *testing.T, service string, nodes []string) *watch {
 			if _, err := w.alerts(); err != nil {
 				continue
 			}
+			printed := regexp.MustCompile(`http://\S+`).FindString(said())
+			page, err := http.Get(printed)
+			require.NoError(t, err)
+			_ = page.Body.Close()
+			require.Equal(t, http.StatusOK, page.StatusCode, "the URL %s that start.sh prints", printed)
 			t.Cleanup(func() {
 				_ = cmd.Process.Signal(syscall.SIGTERM)
 				<-end

@@ -93,9 +93,8 @@ func (h *history) record(p *pipeline.Pipeline, caller int, key string, began tim
 	return nil
 }
 
-// TestLinearizable lets callers count one key while its slot moves from node to
-// node and connections are killed, and lets porcupine look for an order of all
-// increments that explains every total that was returned.
+// TestLinearizable: callers count one key while its slot moves and connections are killed.
+// porcupine finds an order of all increments that explains every total.
 func TestLinearizable(t *testing.T) {
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
 	ctx := servers.Within(t, 60*time.Second)

@@ -33,15 +33,10 @@ func OfRun(run *report.Run) ([]Drawing, error) {
 
 func drawings(figures []*figure) (all []Drawing, err error) {
 	for _, f := range figures {
-		w, err := f.draw("svg")
+		text, err := f.narrow()
 		if err != nil {
 			return nil, fmt.Errorf("plot: %w", err)
 		}
-		var b bytes.Buffer
-		if _, err := w.WriteTo(&b); err != nil {
-			return nil, fmt.Errorf("plot: %w", err)
-		}
-		text := b.Bytes()
 		all = append(all, Drawing{f.title, text[bytes.Index(text, []byte("<svg")):]}) // without the head of a file
 	}
 	return all, nil

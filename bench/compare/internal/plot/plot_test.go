@@ -118,3 +118,25 @@ func TestTexts(t *testing.T) {
 	require.Equal(t, "12", rateText(12))
 	require.Equal(t, "over-round-trip-callers-5", slug("over-round_trip-callers=5 "))
 }
+
+func TestNarrowTitles(t *testing.T) {
+	require.Equal(t, []string{"Over rate, 50 callers"}, wrap(titleStyle(), "Over rate, 50 callers", narrowWidth))
+	require.Equal(t, []string{"Over rate,", "50 callers"}, wrap(titleStyle(), "Over rate, 50 callers", 100))
+}
+
+func TestThemedFollowsTheReadersScheme(t *testing.T) {
+	text := string(themed([]byte(`<svg><g a="1"><path style="fill:#FFFFFF"/><text>a</text></g></svg>`)))
+	require.Contains(t, text, `<path style="fill:var(--paper)"/>`)
+	require.Contains(t, text, "@media (prefers-color-scheme:dark){svg{--paper:#0D1117;")
+	require.Less(t, strings.Index(text, "<style>"), strings.Index(text, "<g "))
+}
+
+func TestDrawRates(t *testing.T) {
+	text, err := DrawRates("Rates", []Rates{{"One key", "callers", []Line{{"ours", []int{1, 8}, []float64{10, 20}}}}})
+	require.NoError(t, err)
+	for _, want := range []string{">Rates<", ">One key<", ">callers", ">ours<"} {
+		require.Contains(t, string(text), want)
+	}
+	_, err = DrawRates("Rates", []Rates{{Title: "One key"}})
+	require.Error(t, err)
+}

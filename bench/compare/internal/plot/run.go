@@ -48,7 +48,7 @@ func percentiles(name string, run *report.Run) (*figure, error) {
 	for x := 0.0; x <= 5; x += 0.025 {
 		percents = append(percents, 100*(1-math.Pow(10, -x)))
 	}
-	p := newPlot("", "percentile of requests (each further nine takes as much room)", "latency (logarithmic)")
+	p := newPlot("", "percentile of requests (each nine takes the same room)", "latency (logarithmic)")
 	f := &figure{name: name + "-percentiles", title: "Latency by percentile: " + run.Title(), panels: []*plot.Plot{p}, legend: newLegend()}
 	for i, r := range all {
 		var points plotter.XYs
@@ -72,7 +72,7 @@ func percentiles(name string, run *report.Run) (*figure, error) {
 	for _, percent := range []float64{0, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999} {
 		ticks = append(ticks, plot.Tick{Value: nines(percent), Label: fmt.Sprintf("P%v", percent)})
 	}
-	ticks[0].Label = "least"
+	ticks[0].Label = ""
 	p.X.Tick.Marker = plot.ConstantTicks(ticks)
 	p.X.Min = 0
 	return f, nil

@@ -139,5 +139,17 @@ func (p endpointPhase) beside(first endpointPhase, of comparable) string {
 	if len(ratios) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", stats.Median(ratios), slices.Min(ratios), slices.Max(ratios))
+	decimals := ratioDecimals(stats.Median(ratios))
+	return fmt.Sprintf("%.*f (%.*f to %.*f)", decimals, stats.Median(ratios), decimals, slices.Min(ratios), decimals, slices.Max(ratios))
+}
+
+// ratioDecimals are as many as a small ratio needs so as not to look like nothing.
+func ratioDecimals(of float64) int {
+	switch {
+	case of < 0.01:
+		return 4
+	case of < 0.1:
+		return 3
+	}
+	return 2
 }

@@ -34,6 +34,29 @@ func TestRatios(t *testing.T) {
 	}
 }
 
+// TestFiguresOnly: some columns of some rows.
+func TestFiguresOnly(t *testing.T) {
+	r := reportOf(t, two, []int{100, 300, 100}, []int{200, 300, 150})
+	r.Finish()
+	text, err := r.Markdown("only req/s, failed of mixed laned")
+	require.NoError(t, err)
+	require.Equal(t, `| run          | endpoint | req/s | failed |
+|--------------|----------|------:|-------:|
+| mixed_10keys | laned-4  |  2167 |    0 % |
+`, text)
+	_, err = r.Markdown("only P98")
+	require.ErrorContains(t, err, `no column "P98"`)
+	_, err = r.Markdown("only req/s of adaptive")
+	require.ErrorContains(t, err, "no such table")
+}
+
+// TestSmallRatios have the digits that tell them from nothing.
+func TestSmallRatios(t *testing.T) {
+	require.Equal(t, 2, ratioDecimals(0.25))
+	require.Equal(t, 3, ratioDecimals(0.054))
+	require.Equal(t, 4, ratioDecimals(0.0015))
+}
+
 // TestRatiosOfRuns: each run has a row, and so has each step of a load.
 func TestRatiosOfRuns(t *testing.T) {
 	f, err := settings.Parse("test.yaml", []byte(`{question: "Which?", vary: {callers: [5, 50], pool: [{kind: fixed, size: 3}, {kind: laned}]}}`))

@@ -26,6 +26,7 @@ const unitNames = "second, minute, hour, day, week, month or year"
 // A Charge says which hits count whatever they cost, also if the request is denied.
 type Charge uint8
 
+// What a rule may say of hits.
 const (
 	// ChargeReports is those that a descriptor brings with itself, if they are more than one: a
 	// report of what a stream has used.

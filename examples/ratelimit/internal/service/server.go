@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"google.golang.org/grpc"
 
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/live"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 )
 
@@ -82,6 +83,8 @@ func newHTTP(h http.Handler, log *slog.Logger) *http.Server {
 func adminHandler(metrics prometheus.Gatherer, profiles bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	mux.Handle("GET /live/", live.Handler(metrics))
+	mux.Handle("GET /{$}", http.RedirectHandler("/live/", http.StatusFound))
 	if profiles {
 		mux.HandleFunc("/debug/pprof/", pprof.Index)
 		mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)

@@ -113,17 +113,23 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 	_ = h.RecordValue(min(max(1, d.Nanoseconds()), longest.Nanoseconds())) // within its bounds
 }
 
+// The kinds of failures that a driver without CPU may bring about.
+const (
+	NotSent = "not sent"
+	TooLate = "DeadlineExceeded"
+)
+
 // kindOf says in a word what went wrong: for what gRPC says, the name of its code.
 func kindOf(err error) string {
 	switch {
 	case errors.Is(err, errNotSent):
-		return "not sent"
+		return NotSent
 	case errors.Is(err, errUndecided):
 		return "no decision"
 	case errors.Is(err, errNoLimit):
 		return "no limit"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "DeadlineExceeded"
+		return TooLate
 	}
 	if s, ok := status.FromError(err); ok {
 		return s.Code().String()

@@ -166,3 +166,35 @@ func count(picture image.Image, box image.Rectangle, color int) (n int) {
 }
 
 func near(a, b uint32) bool { return max(a, b)-min(a, b) < 30<<8 }
+
+// shotsEnv names a folder that keeps screenshots. Without it they go with the test.
+const shotsEnv = "REDISLANES_SCREENSHOTS"
+
+// TestPageOnAPhone: nothing is wider than the window, on a phone and in the dark.
+func TestPageOnAPhone(t *testing.T) {
+	browser(t)
+	folder := os.Getenv(shotsEnv)
+	if folder == "" {
+		folder = t.TempDir()
+	}
+	require.NoError(t, os.MkdirAll(folder, 0o755))
+	r := skewed()
+	r.Settings = []Setting{{"target", "ratelimit.shop.svc.cluster.local:8081"}, {"for", "30s"}}
+	late := result(20_000, 40_000, 500*time.Millisecond)
+	require.NoError(t, late.Late.RecordValues(int64(400*time.Millisecond), 100_000))
+	r.Add(20_000, late)
+	var b bytes.Buffer
+	require.NoError(t, r.WriteHTML(&b))
+	name := filepath.Join(t.TempDir(), "page.html")
+	require.NoError(t, os.WriteFile(name, bytes.Replace(b.Bytes(), []byte("</body>"), []byte(measuring), 1), 0o600))
+	for shot, args := range map[string][]string{
+		"ladder-400.png":      {"--window-size=400,3000"},
+		"ladder-1300.png":     {"--window-size=1300,2000"},
+		"ladder-400-dark.png": {"--window-size=400,3000", "--blink-settings=preferredColorScheme=0"},
+	} {
+		page, err := html.Parse(bytes.NewReader(browse(t, name, append(args, "--dump-dom")...)))
+		require.NoError(t, err)
+		require.LessOrEqual(t, attribute(t, elements(page, "body")[0], "data-wide"), 0, shot)
+		browse(t, name, append(args, "--screenshot="+filepath.Join(folder, shot))...)
+	}
+}

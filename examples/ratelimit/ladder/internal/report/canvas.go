@@ -23,15 +23,15 @@ var palette = []color.RGBA{
 }
 
 const (
-	plotWidth  = 7 * vg.Inch
+	plotWidth  = 6 * vg.Inch // its texts can be read on a phone, where a page is some 400 pixels wide
 	plotHeight = 3.6 * vg.Inch
 	margin     = 0.12 * vg.Inch
-
-	// Texts are measured in another font than the browser shows them in.
-	widerFonts = 1.3
 )
 
-// A canvas is a plot with its legend at the right.
+// inks are the colours that the page changes in the dark.
+var inks = map[string]string{"#FFFFFF": "paper", "#000000": "ink", "#D7D7D7": "line", "#0072B2": "blue", "#5A5A5A": "grey"}
+
+// A canvas is a plot with its legend below it.
 type canvas struct {
 	plot   *plot.Plot
 	legend plot.Legend
@@ -46,7 +46,7 @@ func newCanvas(x string, low, high float64) *canvas {
 		c.plot.X.Min, c.plot.X.Max = low*0.9, high*1.1
 	}
 	c.plot.X.Label.Padding, c.plot.Y.Label.Padding = vg.Points(4), vg.Points(4)
-	for _, s := range []*draw.TextStyle{&c.plot.X.Label.TextStyle, &c.plot.Y.Label.TextStyle,
+	for _, s := range []*draw.TextStyle{&c.plot.Title.TextStyle, &c.plot.X.Label.TextStyle, &c.plot.Y.Label.TextStyle,
 		&c.plot.X.Tick.Label, &c.plot.Y.Tick.Label, &c.legend.TextStyle} {
 		s.Font.Variant = sans
 	}
@@ -74,28 +74,54 @@ func (c *canvas) line(name string, points plotter.XYs, of color.Color) error {
 
 // dashed draws a line to compare others with.
 func (c *canvas) dashed(name string, points plotter.XYs, of color.Color) error {
+	line, err := c.guide(name, points, of)
+	if err == nil {
+		c.legend.Add(name, line)
+	}
+	return err
+}
+
+func (c *canvas) guide(name string, points plotter.XYs, of color.Color) (*plotter.Line, error) {
 	line, err := plotter.NewLine(points)
 	if err != nil {
-		return fmt.Errorf("report: plot of %s: %w", name, err)
+		return nil, fmt.Errorf("report: plot of %s: %w", name, err)
 	}
 	line.LineStyle = draw.LineStyle{Color: of, Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(5), vg.Points(3)}}
 	c.plot.Add(line)
-	c.legend.Add(name, line)
+	return line, nil
+}
+
+// threshold draws a level with its name above the line.
+func (c *canvas) threshold(name string, at float64) error {
+	left := plotter.XY{X: c.plot.X.Min, Y: at}
+	if _, err := c.guide(name, plotter.XYs{left, {X: c.plot.X.Max, Y: at}}, palette[6]); err != nil {
+		return err
+	}
+	label, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{left}, Labels: []string{name}})
+	if err != nil {
+		return fmt.Errorf("report: plot of %s: %w", name, err)
+	}
+	label.TextStyle[0].Font.Variant, label.TextStyle[0].Font.Size = "Sans", 9
+	label.Offset = vg.Point{X: vg.Points(3), Y: vg.Points(2)}
+	c.plot.Add(label)
 	return nil
 }
 
 // svg draws the canvas as an element of a page.
 func (c *canvas) svg() template.HTML {
-	legendWidth := c.legend.Rectangle(draw.Canvas{}).Size().X*widerFonts + 2*margin
-	out := vgsvg.New(plotWidth+legendWidth, plotHeight)
+	legend := c.legend.Rectangle(draw.Canvas{}).Size().Y + 2*margin
+	out := vgsvg.New(plotWidth, plotHeight+legend)
 	all := draw.New(out)
-	all.SetColor(color.White)
-	all.Fill(all.Rectangle.Path())
-	c.plot.Draw(draw.Crop(all, margin, -legendWidth, margin, -margin))
-	c.legend.Draw(draw.Crop(all, plotWidth+margin, -margin, 0, -margin))
+	c.plot.Title.Text, c.plot.Y.Label.Text = c.plot.Y.Label.Text, "" // a turned label takes room
+	c.plot.BackgroundColor = nil
+	c.plot.Draw(draw.Crop(all, margin, -margin, legend, -margin))
+	c.legend.Draw(draw.Crop(all, 4*margin, -margin, 0, -plotHeight-margin))
 	var b bytes.Buffer
 	_, _ = out.WriteTo(&b) // to memory
 	text := b.Bytes()
+	for ink, name := range inks {
+		text = bytes.ReplaceAll(text, []byte(ink), []byte("var(--"+name+")"))
+	}
 	return template.HTML(text[bytes.Index(text, []byte("<svg")):]) // without the head of an XML file
 }
 

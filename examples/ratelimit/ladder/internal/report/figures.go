@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"html/template"
 	"time"
 
@@ -106,7 +107,7 @@ func (r *Report) drawLatencies(c *canvas) error {
 		if at < c.plot.Y.Min || at > c.plot.Y.Max {
 			continue
 		}
-		if err := c.dashed(string(b.Verdict)+" below "+msText(at), plotter.XYs{{X: c.plot.X.Min, Y: at}, {X: c.plot.X.Max, Y: at}}, palette[6]); err != nil {
+		if err := c.threshold(string(b.Verdict)+" below "+msText(at), at); err != nil {
 			return err
 		}
 	}
@@ -121,7 +122,7 @@ func (r *Report) drawFailures(c *canvas) error {
 	}
 	const bound = verdict.MostFailures * 100
 	c.plot.Y.Min, c.plot.Y.Max = 0, max(2*bound, c.plot.Y.Max)
-	return c.dashed("breaking above", plotter.XYs{{X: c.plot.X.Min, Y: bound}, {X: c.plot.X.Max, Y: bound}}, palette[6])
+	return c.threshold(fmt.Sprintf("breaking above %.0f %%", bound), bound)
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

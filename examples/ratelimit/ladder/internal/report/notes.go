@@ -3,13 +3,12 @@ package report
 import (
 	"fmt"
 	"strings"
-	"time"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/ladder/internal/verdict"
 )
 
 // What notes go by.
 const (
-	// A P99 below mostLate is excellent whatever the driver adds to it.
-	mostLate = 10 * time.Millisecond
 	// mostOverLimit is the share of decisions that a service may make without Redis
 	// and still be said to be measured with it.
 	mostOverLimit = 0.05
@@ -21,9 +20,12 @@ func (r *Report) notes() (lines []Line) {
 		lines = append(lines, Line{"note", fmt.Sprintf("%s requests a second held although a lower rate did not: "+
 			"the machine was disturbed, or the rates are at the limit; measure again", number(float64(above)))})
 	}
+	if at := r.targets(Step.inconclusive); at != "" {
+		lines = append(lines, Line{"note", "inconclusive at " + at + " requests a second: the driver had too little CPU to send in time; " +
+			"the service may be faster than this. Run the driver on another machine"})
+	}
 	if at := r.targets(Step.sentLate); at != "" {
-		lines = append(lines, Line{"note", "at " + at + " requests a second the driver sent late, which is in the latencies: " +
-			"it had too little CPU, and the service may be faster than this"})
+		lines = append(lines, Line{"note", "at " + at + " requests a second the driver sent late, which is in the latencies"})
 	}
 	if at := r.targets(Step.mostlyDenied); at != "" {
 		lines = append(lines, Line{"note", fmt.Sprintf("at %s requests a second more than %.0f %% were over a limit, "+
@@ -32,10 +34,11 @@ func (r *Report) notes() (lines []Line) {
 	return lines
 }
 
-// sentLate reports whether the driver's lateness may have changed the verdict.
-func (s Step) sentLate() bool {
-	return s.Late.P99 > mostLate || s.Latency.P99 >= mostLate && s.Late.P99 > s.Latency.P99/2
-}
+// sentLate reports whether the driver was late, though not so late that most of the latency
+// is its own.
+func (s Step) sentLate() bool { return !s.inconclusive() && s.Late.P99 > verdict.MostLate }
+
+func (s Step) inconclusive() bool { return s.Verdict == verdict.Inconclusive }
 
 func (s Step) mostlyDenied() bool { return share(s.OverLimit, s.Successes) > mostOverLimit }
 

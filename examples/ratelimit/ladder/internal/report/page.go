@@ -17,6 +17,7 @@ var page = template.Must(template.New("page").Parse(pageText))
 // pageData is what the template shows.
 type pageData struct {
 	*Report
+	Target       string
 	Figures      []figure
 	Columns      []string
 	Rows         []pageRow
@@ -39,7 +40,7 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		return err
 	}
 	data := pageData{
-		Report: r, Figures: figures, Lines: r.Lines(), FailureHead: failureHead, Failures: r.failures(),
+		Report: r, Target: r.target(), Figures: figures, Lines: r.Lines(), FailureHead: failureHead, Failures: r.failures(),
 		LeastRate: whole(verdict.LeastRate), MostFailures: whole(verdict.MostFailures),
 	}
 	for _, c := range columns {
@@ -53,6 +54,16 @@ func (r *Report) WriteHTML(w io.Writer) error {
 		data.Rows = append(data.Rows, row)
 	}
 	return page.Execute(w, data)
+}
+
+// target is the service that was measured.
+func (r *Report) target() string {
+	for _, s := range r.Settings {
+		if s.Name == "target" && s.Value != "" {
+			return s.Value
+		}
+	}
+	return "a rate-limit service"
 }
 
 func whole(share float64) string { return fmt.Sprintf("%.0f %%", share*100) }

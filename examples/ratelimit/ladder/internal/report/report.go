@@ -92,17 +92,31 @@ func (r *Report) Add(target int, result *load.Result) {
 
 func judge(target int, result *load.Result) verdict.Step {
 	return verdict.Step{
-		Target: target, Actual: result.Rate(), Successes: result.Successes, Failures: result.Failed(),
-		P99: result.Percentile(99), Interrupted: result.Interrupted,
+		Target: target, Actual: result.Rate(), Successes: result.Successes, Failures: result.Failed(), Refused: refused(result.Failures),
+		P99: result.Percentile(99), Late: late(result), Interrupted: result.Interrupted,
 	}
+}
+
+// refused counts the failures that a driver that is late does not bring about.
+func refused(kinds map[string]load.Failure) (n int64) {
+	for kind, f := range kinds {
+		if kind != load.NotSent && kind != load.TooLate {
+			n += f.Count
+		}
+	}
+	return n
+}
+
+func late(result *load.Result) time.Duration {
+	return time.Duration(result.Late.ValueAtQuantile(99))
 }
 
 // Judged returns what verdicts go by, of all steps.
 func (r *Report) Judged() (all []verdict.Step) {
 	for _, s := range r.Steps {
 		all = append(all, verdict.Step{
-			Target: s.Target, Actual: s.Actual, Successes: s.Successes, Failures: s.Failures,
-			P99: s.Latency.P99, Interrupted: s.Verdict == verdict.Interrupted,
+			Target: s.Target, Actual: s.Actual, Successes: s.Successes, Failures: s.Failures, Refused: refused(s.FailureKinds),
+			P99: s.Latency.P99, Late: s.Late.P99, Interrupted: s.Verdict == verdict.Interrupted,
 		})
 	}
 	return all

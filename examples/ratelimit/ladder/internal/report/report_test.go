@@ -119,6 +119,25 @@ func TestLines(t *testing.T) {
 	require.Contains(t, lines(map[int]int64{100: 0, 200: 2000, 300: 0}), "note:                300 requests a second held although a lower rate did not")
 }
 
+// TestInconclusive: a driver that lacks CPU says nothing of the service.
+func TestInconclusive(t *testing.T) {
+	r := New([]Setting{{"target", "127.0.0.1:8081"}})
+	r.Add(1000, result(1000, 0, time.Millisecond))
+	late := result(2000, 4000, 500*time.Millisecond)
+	require.NoError(t, late.Late.RecordValues(int64(400*time.Millisecond), 10_000))
+	r.Add(2000, late)
+	require.Equal(t, verdict.Inconclusive, r.Steps[1].Verdict)
+	require.Empty(t, r.Steps[1].Why)
+	require.Equal(t, verdict.Summary{Recommended: 800, Limit: 1000, Inconclusive: 2000}, r.Summary)
+	var b bytes.Buffer
+	require.NoError(t, r.WriteTable(&b))
+	require.Contains(t, b.String(), "breaking point:      inconclusive from 2,000 requests a second on: the driver had too little CPU\n")
+	b.Reset()
+	require.NoError(t, r.WriteHTML(&b))
+	require.Contains(t, b.String(), "<h1>Ladder of 127.0.0.1:8081</h1>")
+	require.Contains(t, b.String(), `<tr class="inconclusive">`)
+}
+
 // TestNotes: a driver that is late, and denials that cost a service nothing, are
 // said.
 func TestNotes(t *testing.T) {
@@ -139,7 +158,7 @@ func TestNotes(t *testing.T) {
 	const ms = time.Millisecond
 	require.Empty(t, notes(2*ms, 3*ms, 500))
 	require.Empty(t, notes(9*ms, 40*ms, 0))
-	require.Contains(t, notes(9*ms, 15*ms, 0), "at 1,000 requests a second the driver sent late")
+	require.Contains(t, notes(9*ms, 15*ms, 0), "inconclusive at 1,000 requests a second: the driver had too little CPU")
 	require.Contains(t, notes(11*ms, 100*ms, 0), "the driver sent late")
 	require.Contains(t, notes(1*ms, 3*ms, 600), "at 1,000 requests a second more than 5 % were over a limit")
 }
@@ -298,7 +317,7 @@ func TestLegends(t *testing.T) {
 	for i, names := range [][]string{
 		{"target", "actual", "limit", "breaking point", "10,000"},
 		{"P50", "average", "P95", "P99", "excellent below 10 ms", "good below 50 ms", "acceptable below 150 ms"},
-		{"failed", "breaking above"},
+		{"failed", "breaking above 1 %"},
 	} {
 		for _, name := range names {
 			require.Contains(t, figures[i].SVG, ">"+name+"<")

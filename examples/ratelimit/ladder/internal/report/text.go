@@ -70,11 +70,15 @@ func (r *Report) Lines() []Line {
 		if step := r.step(s.Limit); step != nil {
 			lines[1].Text += fmt.Sprintf(" (%s, P99 %s)", step.Verdict, duration(step.Latency.P99))
 		}
+	} else if s.Inconclusive > 0 {
+		lines[1].Text = "inconclusive: the driver had too little CPU"
 	} else if s.Breaking == 0 {
 		lines[1].Text = "none: no step was finished"
 	}
 	if step := r.step(s.Breaking); step != nil {
 		lines[2].Text = fmt.Sprintf("%s requests a second: %s", number(float64(s.Breaking)), step.Why)
+	} else if s.Inconclusive > 0 {
+		lines[2].Text = fmt.Sprintf("inconclusive from %s requests a second on: the driver had too little CPU", number(float64(s.Inconclusive)))
 	}
 	return append(lines, r.notes()...)
 }
@@ -82,7 +86,7 @@ func (r *Report) Lines() []Line {
 // step returns the first finished step with the target; nil if there is none.
 func (r *Report) step(target int) *Step {
 	for i, s := range r.Steps {
-		if s.Target == target && s.Verdict != verdict.Interrupted {
+		if s.Target == target && s.Verdict != verdict.Interrupted && s.Verdict != verdict.Inconclusive {
 			return &r.Steps[i]
 		}
 	}

@@ -1,5 +1,7 @@
 package verdict
 
+import "slices"
+
 // A Plan is the rates of a ladder.
 type Plan struct {
 	From, To, Step int
@@ -23,12 +25,16 @@ func (p Plan) Next(done []Step) (rate int, more bool) {
 		return 0, false
 	case highest == 0:
 		return p.From, true
-	case highest+p.Step <= p.To, next > highest && sum.Breaking == 0:
+	case highest+p.Step <= p.To, next > highest && sum.Breaking == 0 && sum.Inconclusive == 0:
 		return next, true
 	}
 	gap := sum.Breaking - sum.Limit
 	if p.Refine == 0 || sum.Limit == 0 || gap < 2 || float64(gap) <= p.Refine/100*float64(sum.Breaking) {
 		return 0, false
 	}
-	return sum.Limit + gap/2, true
+	middle := sum.Limit + gap/2
+	if slices.ContainsFunc(done, func(s Step) bool { return s.Target == middle }) {
+		return 0, false // it was inconclusive, and would be again
+	}
+	return middle, true
 }

@@ -15,18 +15,24 @@ type Summary struct {
 	Recommended int `json:"recommended_per_second"` // 80 % of the limit
 	Limit       int `json:"limit_per_second"`       // the highest rate that holds, with all lower ones
 	Breaking    int `json:"breaking_per_second"`    // the lowest rate that does not
+	// Inconclusive is the lowest rate at which the driver lacked CPU.
+	Inconclusive int `json:"inconclusive_per_second,omitempty"`
 	// HeldAbove is the highest rate that held although a lower one did not: noise,
 	// which the limit leaves out.
 	HeldAbove int `json:"held_above_per_second,omitempty"`
 }
 
-// Summarize judges all steps together, in any order. Those that were interrupted
-// say nothing.
+// Summarize judges all steps together, in any order. Those that were interrupted or are
+// inconclusive say nothing of the limit.
 func Summarize(steps []Step) Summary {
 	var s Summary
 	for _, step := range sorted(steps) {
 		switch v := step.Verdict(); {
 		case v == Interrupted:
+		case v == Inconclusive:
+			if s.Inconclusive == 0 {
+				s.Inconclusive = step.Target
+			}
 		case v == Breaking && s.Breaking == 0:
 			s.Breaking = step.Target
 		case v == Breaking:

@@ -8,14 +8,15 @@ import (
 // A Verdict says in a word how a service did at one rate.
 type Verdict string
 
-// The verdicts, from best to worst. All but the last two hold.
+// The verdicts, from best to worst. The first four hold; the last two say nothing of the service.
 const (
-	Excellent   Verdict = "excellent"
-	Good        Verdict = "good"
-	Acceptable  Verdict = "acceptable"
-	Degraded    Verdict = "degraded"
-	Breaking    Verdict = "breaking"
-	Interrupted Verdict = "interrupted"
+	Excellent    Verdict = "excellent"
+	Good         Verdict = "good"
+	Acceptable   Verdict = "acceptable"
+	Degraded     Verdict = "degraded"
+	Breaking     Verdict = "breaking"
+	Inconclusive Verdict = "inconclusive" // the driver lacked CPU
+	Interrupted  Verdict = "interrupted"
 )
 
 // What the verdicts go by.
@@ -24,6 +25,9 @@ const (
 	MostFailures = 0.01
 	// LeastRate is the share of the target below which a service breaks.
 	LeastRate = 0.95
+	// MostLate is how late the driver may send 99 % of its requests without a note: a P99
+	// below it is excellent whatever the driver adds to it.
+	MostLate = 10 * time.Millisecond
 )
 
 // Bands are the verdicts by P99, each below its bound. Above all bounds a step is
@@ -43,7 +47,9 @@ type Step struct {
 	Actual      float64 // successes a second
 	Successes   int64
 	Failures    int64
+	Refused     int64         // of the failures, those that no late driver explains
 	P99         time.Duration // of the successes
+	Late        time.Duration // 99 % of the requests were sent no later than this after they were due
 	Interrupted bool
 }
 
@@ -60,6 +66,8 @@ func (s Step) Verdict() Verdict {
 	switch {
 	case s.Interrupted:
 		return Interrupted
+	case s.DriverBound():
+		return Inconclusive
 	case s.Why() != "":
 		return Breaking
 	}
@@ -69,6 +77,14 @@ func (s Step) Verdict() Verdict {
 		}
 	}
 	return Degraded
+}
+
+// DriverBound reports whether most of the latency is the driver's, and the service did not
+// refuse requests: the driver had too little CPU, and the service may be better than the
+// figures.
+func (s Step) DriverBound() bool {
+	refused := float64(s.Refused) > MostFailures*float64(s.Successes+s.Failures)
+	return !refused && s.P99 >= MostLate && s.Late > s.P99/2
 }
 
 // Why says why the service breaks at this rate; "" if it does not.

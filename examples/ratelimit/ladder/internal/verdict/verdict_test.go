@@ -26,6 +26,10 @@ func TestVerdict(t *testing.T) {
 		"less than 95 %":              {Step{Target: 100, Actual: 94.9, Successes: 1000, P99: 1 * ms}, Breaking},
 		"nothing succeeds":            {Step{Target: 100, Failures: 1000}, Breaking},
 		"nothing at all":              {Step{Target: 100}, Breaking},
+		"the driver is late":          {Step{Target: 100, Failures: 1000, P99: 900 * ms, Late: 500 * ms}, Inconclusive},
+		"late, and refused":           {Step{Target: 100, Failures: 1000, Refused: 11, P99: 900 * ms, Late: 500 * ms}, Breaking},
+		"late, and the service slow":  {Step{Target: 100, Failures: 1000, P99: 900 * ms, Late: 400 * ms}, Breaking},
+		"late, and still excellent":   {Step{Target: 100, Actual: 100, Successes: 1000, P99: 9 * ms, Late: 8 * ms}, Excellent},
 		"interrupted":                 {Step{Target: 100, Failures: 1000, Interrupted: true}, Interrupted},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, c.step.Verdict()) })
@@ -41,6 +45,21 @@ func TestWhy(t *testing.T) {
 // held and broke are steps of which the target alone matters.
 func held(target int) Step  { return Step{Target: target, Actual: float64(target), Successes: 1} }
 func broke(target int) Step { return Step{Target: target, Failures: 1} }
+func late(target int) Step {
+	return Step{Target: target, Failures: 1, P99: time.Second, Late: time.Second}
+}
+
+// TestPlanEndsWhereTheDriverEnds: no further steps, and no gap is halved for ever.
+func TestPlanEndsWhereTheDriverEnds(t *testing.T) {
+	_, more := Plan{From: 10, To: 20, Step: 10, Max: 100}.Next([]Step{held(10), late(20)})
+	require.False(t, more)
+	plan := Plan{From: 10, To: 20, Step: 10, Max: 100, Refine: 1}
+	rate, more := plan.Next([]Step{held(10), broke(20)})
+	require.True(t, more)
+	require.Equal(t, 15, rate)
+	_, more = plan.Next([]Step{held(10), broke(20), late(15)})
+	require.False(t, more)
+}
 
 func TestSummarize(t *testing.T) {
 	cut := held(40)
@@ -56,6 +75,7 @@ func TestSummarize(t *testing.T) {
 		"refined, in any order": {[]Step{held(10), broke(20), broke(15), held(12), held(13), broke(14)}, Summary{Recommended: 10, Limit: 13, Breaking: 14}},
 		"one holds above": {[]Step{held(10), broke(20), held(30), broke(40)},
 			Summary{Recommended: 8, Limit: 10, Breaking: 20, HeldAbove: 30}},
+		"one is inconclusive":     {[]Step{held(10), late(20), late(30)}, Summary{Recommended: 8, Limit: 10, Inconclusive: 20}},
 		"the last is interrupted": {[]Step{held(10), held(30), cut}, Summary{Recommended: 24, Limit: 30}},
 		"rounds":                  {[]Step{held(12_501)}, Summary{Recommended: 10_001, Limit: 12_501}},
 	} {

@@ -1,0 +1,193 @@
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+type product struct {
+	Name  string `redis:"name"`
+	Price int    `redis:"price"`
+}
+
+func oneCommand(ctx context.Context, client *cluster.Client) (int64, string, product, error) {
+	hits, err := client.Cmd(ctx, "INCRBY", "hits", 5).Int()
+	name, err2 := cluster.As[string](client.Cmd(ctx, "GET", "name"))      // redislanes.ErrNull if there is no such key
+	shoe, err3 := cluster.As[product](client.Cmd(ctx, "HGETALL", "shoe")) // fields by their names, or by a tag such as `redis:"price"`
+
+	return hits, name, shoe, errors.Join(err, err2, err3)
+}
+
+func countAll(ctx context.Context, client *cluster.Client, user, path string) (int64, int64, error) {
+	p := pipeline.New(client)
+	u := p.Count("user:"+user, 1, time.Minute)
+	v := p.Count("path:"+path, 1, time.Minute)
+	if err := p.Do(ctx); err != nil {
+		return 0, 0, err // how many commands failed, and the first error
+	}
+	users, _ := u.Int()
+	views, _ := v.Int()
+
+	return users, views, nil
+}
+
+func hit(ctx context.Context, counters *pipeline.Counters, user, path string) (bool, error) {
+	hits := []pipeline.Hit{
+		{Prefix: "user:", Key: user, By: 1, TTL: time.Minute},
+		{Prefix: "path:", Key: path, By: 1, TTL: time.Minute},
+	}
+	err := counters.Hit(ctx, hits) // each hit has its Total or its Err
+	return hits[0].Total <= 100 && hits[1].Total <= 1000, err
+}
+
+func transaction(ctx context.Context, client *cluster.Client) ([]int64, error) {
+	var replies []int64
+	p := radix.NewPipeline()
+	p.Append(radix.Cmd(nil, "MULTI"))
+	p.Append(radix.Cmd(nil, "INCRBY", "{shop}orders", "1"))
+	p.Append(radix.Cmd(nil, "INCRBY", "{shop}items", "3"))
+	p.Append(radix.Cmd(&replies, "EXEC"))
+	err := client.Do(ctx, p)
+
+	return replies, err
+}
+
+// double doubles the number at key. It starts again if another client changes it meanwhile.
+func double(ctx context.Context, client *cluster.Client, key string) error {
+	for range 10 {
+		done := radix.Maybe{Rcv: new([]string)}
+		err := client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+			if err := conn.Do(ctx, radix.Cmd(nil, "WATCH", key)); err != nil {
+				return err
+			}
+			var n int
+			if err := conn.Do(ctx, radix.Cmd(&n, "GET", key)); err != nil {
+				return err
+			}
+			p := radix.NewPipeline()
+			p.Append(radix.Cmd(nil, "MULTI"))
+			p.Append(radix.Cmd(nil, "SET", key, strconv.Itoa(2*n)))
+			p.Append(radix.Cmd(&done, "EXEC"))
+			return conn.Do(ctx, p)
+		}))
+		if err != nil || !done.Null { // EXEC replies null if key was changed after WATCH
+			return err
+		}
+	}
+	return errors.New("others changed " + key + " each time")
+}
+
+func script(ctx context.Context, client *cluster.Client) (int64, error) {
+	add := pipeline.NewScript(`return redis.call('INCRBY', KEYS[1], ARGV[1])`) // once, for all pipelines
+
+	p := pipeline.New(client)
+	total := p.Eval(add, []string{"hits"}, "5").Fast() // Fast: it does not travel on the lanes for slow commands
+	_ = p.Do(ctx)
+	return total.Int()
+}
+
+func scan(ctx context.Context, client *cluster.Client) ([]string, error) {
+	var keys []string
+	scanner := radix.ScannerConfig{Pattern: "user:*"}.NewMulti(client) // visits all primaries
+	for key := ""; scanner.Next(ctx, &key); {
+		keys = append(keys, key)
+	}
+	err := scanner.Close()
+
+	return keys, err
+}
+
+func subscribe(ctx context.Context, client *cluster.Client, handle func(radix.PubSubMessage)) error {
+	conn, err := radix.PersistentPubSubConnConfig{}.New(ctx, func() (network, addr string, err error) {
+		return "tcp", client.Primary(0), nil // any node: PUBLISH reaches all of them
+	})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.Subscribe(ctx, "news"); err != nil {
+		return err
+	}
+	for {
+		message, err := conn.Next(ctx)
+		if err != nil {
+			return err
+		}
+		handle(message)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	servers := redistest.StartEmulated(t, 3)
+	client, err := cluster.Config{}.New(t.Context(), servers.Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	ctx := t.Context()
+	require.NoError(t, client.Cmd(ctx, "SET", "name", "Ada").Err())
+	require.NoError(t, client.Cmd(ctx, "HSET", "shoe", "name", "boot", "price", 80).Err())
+	hits, name, shoe, err := oneCommand(ctx, client)
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(5), "Ada", product{"boot", 80}}, []any{hits, name, shoe})
+
+	users, views, err := countAll(ctx, client, "42", "/")
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 1}, []int64{users, views})
+	counters := pipeline.NewCounters(client, pipeline.CountersConfig{})
+	defer counters.Close()
+	allowed, err := hit(ctx, counters, "43", "/")
+	require.NoError(t, err)
+	require.True(t, allowed)
+
+	replies, err := transaction(ctx, client)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1, 3}, replies)
+	require.NoError(t, double(ctx, client, "hits"))
+	total, err := script(ctx, client)
+	require.NoError(t, err)
+	require.Equal(t, int64(15), total)
+	keys, err := scan(ctx, client)
+	require.NoError(t, err)
+	slices.Sort(keys)
+	require.Equal(t, []string{"user:42", "user:43"}, keys)
+}
+
+// TestSubscribe: messages arrive over radix's own connection, beside the client.
+func TestSubscribe(t *testing.T) {
+	servers := redistest.StartEmulated(t, 1)
+	client, err := cluster.Config{}.New(t.Context(), servers.Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	said := make(chan string, 1)
+	ended := make(chan error, 1)
+	go func() {
+		ended <- subscribe(ctx, client, func(m radix.PubSubMessage) {
+			select {
+			case said <- string(m.Message):
+			default:
+			}
+		})
+	}()
+	for got := ""; got != "hello"; {
+		require.NoError(t, client.Cmd(ctx, "PUBLISH", "news", "hello").Err())
+		select {
+		case got = <-said:
+		case err := <-ended:
+			require.NoError(t, err)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	cancel()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}

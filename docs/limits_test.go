@@ -1,0 +1,76 @@
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/limit"
+)
+
+var errLimited = errors.New("limited")
+
+func twoLimits(ctx context.Context, limiter *limit.Limiter) (limit.Result, error) {
+	perUser, err := limiter.Limit(limit.Rule{Name: "user", Limit: 100, Window: time.Minute})
+	if err != nil {
+		return limit.Result{}, err
+	}
+	perTenant, err := limiter.Limit(limit.Rule{Name: "tenant", Limit: 10_000, Window: time.Hour, Algorithm: limit.TokenBucket})
+	if err != nil {
+		return limit.Result{}, err
+	}
+
+	result := limiter.Allow(ctx,
+		limit.Request{Limit: perUser, Key: "42"},
+		limit.Request{Limit: perTenant, Key: "acme", Cost: 5})
+	if !result.Allowed {
+		return result, errLimited // result.RetryAfter says when to try again
+	}
+	return result, nil
+}
+
+func reserve(ctx context.Context, limiter *limit.Limiter, tokens *limit.Limit, user string, estimate int64, work func() int64) error {
+	reservation, result := limiter.Reserve(ctx, limit.Request{Limit: tokens, Key: user, Cost: estimate})
+	if !result.Allowed {
+		return errLimited
+	}
+	defer reservation.Cancel(ctx) // does nothing after Settle
+	used := work()
+	return reservation.Settle(ctx, used)
+}
+
+func hold(ctx context.Context, exports *limit.Concurrency, tenant string, work func()) error {
+	hold, decision := exports.Acquire(ctx, tenant)
+	if !decision.Allowed {
+		return errLimited
+	}
+	defer hold.Release()
+	work()
+	return nil
+}
+
+func TestLimits(t *testing.T) {
+	limiter, err := limit.New(connect(t), limit.Config{Budget: 10 * time.Second})
+	require.NoError(t, err)
+	defer limiter.Close()
+	result, err := twoLimits(t.Context(), limiter)
+	require.NoError(t, err)
+	require.Equal(t, []int64{99, 9995}, []int64{result.Each[0].Remaining, result.Each[1].Remaining})
+
+	tokens, err := limiter.Limit(limit.Rule{Name: "tokens", Limit: 1000, Window: time.Hour, Algorithm: limit.TokenBucket})
+	require.NoError(t, err)
+	require.NoError(t, reserve(t.Context(), limiter, tokens, "ann", 600, func() int64 { return 250 }))
+	require.Equal(t, int64(750), limiter.Allow(t.Context(), limit.Request{Limit: tokens, Key: "ann", Look: true}).Remaining)
+	require.ErrorIs(t, reserve(t.Context(), limiter, tokens, "ann", 1000, nil), errLimited)
+
+	exports, err := limiter.Concurrency(limit.ConcurrencyRule{Name: "exports", Limit: 1})
+	require.NoError(t, err)
+	require.NoError(t, hold(t.Context(), exports, "acme", func() {
+		require.ErrorIs(t, hold(t.Context(), exports, "acme", nil), errLimited)
+	}))
+	require.NotNil(t, limiter.Handler(http.NotFoundHandler(), nil))
+}

@@ -1,0 +1,52 @@
+// Package docs_test holds the Go code of README.md and of the pages in this folder, so that it
+// compiles. TestCodeInPages of internal/api looks for it here and in the examples.
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// count is the pipeline of README.md.
+func count(ctx context.Context, client *cluster.Client) (allowed bool, err error) {
+	p := pipeline.New(client)                  // for one goroutine; Reset it for the next request
+	user := p.Count("user:42", 1, time.Minute) // a counter that expires a minute after its first hit
+	views := p.Cmd("ZINCRBY", "views", "1", "/login")
+	_ = p.Do(ctx) // the deadline of ctx is the only bound; each reply has its own error
+	total, err := user.Int()
+	switch {
+	case err == nil:
+		return total <= 100, views.Err()
+	case errors.Is(err, redislanes.ErrUnknownOutcome): // sent, no reply: perhaps counted, so do not count it again
+	case errors.Is(err, redislanes.ErrNotSent), errors.Is(err, redislanes.ErrRefused): // it did not run
+	}
+	return true, err // fail open; any other error is about the command, such as WRONGTYPE
+}
+
+func connect(t *testing.T) *cluster.Client {
+	client, err := cluster.Config{}.New(t.Context(), redistest.StartEmulated(t, 3).Addrs())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+func TestReadme(t *testing.T) {
+	client := connect(t)
+	for range 100 {
+		allowed, err := count(t.Context(), client)
+		require.NoError(t, err)
+		require.True(t, allowed)
+	}
+	allowed, err := count(t.Context(), client)
+	require.NoError(t, err)
+	require.False(t, allowed)
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/redistest"
+)
+
+// TestMain runs the program itself in the processes that TestLimiter starts.
+func TestMain(m *testing.M) {
+	if os.Getenv("RUN_HTTPLIMIT") == "" {
+		os.Exit(m.Run())
+	}
+	main()
+}
+
+// TestLimiter: 100 requests of a minute are served and the next one is denied. The metrics
+// have both, and an interrupt ends the program without an error.
+func TestLimiter(t *testing.T) {
+	servers := redistest.StartEmulated(t, 3)
+	addr := freeAddr(t)
+	var log bytes.Buffer
+	program := exec.Command(os.Args[0], "-listen", addr, "-redis", servers.Addrs()[0])
+	program.Env = append(os.Environ(), "RUN_HTTPLIMIT=1")
+	program.Stdout, program.Stderr = &log, &log
+	require.NoError(t, program.Start())
+	t.Cleanup(func() { _ = program.Process.Kill() })
+
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	}, 30*time.Second, 10*time.Millisecond)
+	codes := make(map[int]int)
+	for codes[http.StatusTooManyRequests] == 0 {
+		code, header, _ := get(t, "http://"+addr+"/")
+		if codes[code]++; code == http.StatusTooManyRequests {
+			wait, err := strconv.Atoi(header.Get("Retry-After"))
+			require.NoError(t, err)
+			require.LessOrEqual(t, wait, 60)
+		}
+		require.LessOrEqual(t, codes[http.StatusOK], 200, "a test that meets the end of a minute has two windows")
+	}
+	require.GreaterOrEqual(t, codes[http.StatusOK], 100)
+	_, _, text := get(t, "http://"+addr+"/metrics")
+	require.Contains(t, text, `redislanes_limit_decisions_total{limit="address",outcome="allowed"`)
+	require.Contains(t, text, `redislanes_request_duration_seconds_count`)
+
+	require.NoError(t, program.Process.Signal(os.Interrupt))
+	require.NoError(t, program.Wait(), log.String())
+	require.Empty(t, log.String())
+}
+
+func freeAddr(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func get(t *testing.T, url string) (code int, header http.Header, body string) {
+	response, err := http.Get(url)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, response.Header, string(text)
+}

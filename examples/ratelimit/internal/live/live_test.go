@@ -1,0 +1,140 @@
+package live
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// A service is metrics that change each time they are looked at, as if a second had passed.
+type service struct {
+	registry  *prometheus.Registry
+	decisions *prometheus.CounterVec
+	hits      *prometheus.CounterVec
+	took      prometheus.Histogram
+	replies   *prometheus.CounterVec
+	dials     *prometheus.CounterVec
+	answers   *prometheus.CounterVec
+	pools     map[string]*prometheus.GaugeVec
+
+	mu   sync.Mutex // guards what follows
+	time time.Time
+}
+
+func newService() *service {
+	s := &service{registry: prometheus.NewRegistry(), pools: make(map[string]*prometheus.GaugeVec), time: time.Unix(1_795_000_000, 0)}
+	counter := func(name string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name}, labels)
+		s.registry.MustRegister(c)
+		return c
+	}
+	s.decisions = counter("redislanes_limit_decisions_total", "limit", "outcome")
+	s.hits = counter("redislanes_limit_hits_total", "limit", "hits")
+	s.replies = counter("redislanes_error_replies_total", "node", "code")
+	s.answers = counter("ratelimit_requests_total", "method", "code")
+	s.dials = counter("redislanes_dials_total", "node", "result")
+	counter("some_other_total", "x").WithLabelValues("y").Inc()
+	s.took = prometheus.NewHistogram(prometheus.HistogramOpts{Name: "redislanes_limit_duration_seconds", Buckets: []float64{0.001, 0.01, 0.1}})
+	s.registry.MustRegister(s.took)
+	for name := range poolFigures {
+		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name}, []string{"node", "role"})
+		s.registry.MustRegister(g)
+		s.pools[name] = g
+	}
+	for i, node := range []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"} {
+		for name, value := range map[string]float64{"open_connections": 4, "max_connections": 4, "in_flight_batches": float64(2 + 3*i),
+			"waiters": 0, "saturation_ratio": 0.25, "suspect": 0, "down": 0} {
+			s.pools["redislanes_pool_"+name].WithLabelValues(node, "primary").Set(value)
+		}
+	}
+	return s
+}
+
+// now lets a second pass with 900 decisions, whose rate varies.
+func (s *service) now() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.time = s.time.Add(time.Second)
+	wave := 200 * math.Sin(float64(s.time.Unix())/2)
+	s.decisions.WithLabelValues("a", "allowed").Add(700 + wave)
+	s.decisions.WithLabelValues("b", "allowed").Add(100)
+	s.decisions.WithLabelValues("a", "denied").Add(100)
+	s.hits.WithLabelValues("a", "counted").Add(800)
+	s.hits.WithLabelValues("a", "leased").Add(300 - wave)
+	s.hits.WithLabelValues("a", "unused").Add(20)
+	s.replies.WithLabelValues("10.0.0.1:6379", "OOM").Add(3)
+	s.dials.WithLabelValues("10.0.0.1:6379", "error").Add(1)
+	s.dials.WithLabelValues("10.0.0.1:6379", "success").Add(1)
+	for range 99 {
+		s.took.Observe(0.0005)
+	}
+	s.took.Observe(0.005)
+	return s.time
+}
+
+func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w
+}
+
+func TestData(t *testing.T) {
+	s := newService()
+	s.pools["redislanes_pool_suspect"].WithLabelValues("10.0.0.2:6379", "primary").Set(1)
+	s.pools["redislanes_pool_down"].WithLabelValues("10.0.0.2:6379", "primary").Set(1)
+	s.pools["redislanes_pool_suspect"].WithLabelValues("10.0.0.3:6379", "primary").Set(1)
+	s.now()
+	s.decisions.WithLabelValues("a", "not_asked").Add(0)
+	s.replies.WithLabelValues("10.0.0.1:6379", "BUSY").Add(0)
+	for _, code := range []string{"OK", "200", "429", "503", "Unavailable", "InvalidArgument"} {
+		s.answers.WithLabelValues("m", code).Add(2)
+	}
+	var got Snapshot
+	w := get(t, handler(s.registry, func() time.Time { return s.time }), "/live/data")
+	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
+	require.InDelta(t, 1_795_000_001, got.Time, 0.01)
+	require.InDelta(t, 100, got.Decisions["denied"], 1e-9)
+	require.Len(t, got.Decisions, 2, "limits are added up")
+	require.Equal(t, map[string]float64{"reply OOM": 3, "failed dials": 1, "answer 503": 2, "answer Unavailable": 2}, got.Errors)
+	require.InDelta(t, 20, got.Hits["unused"], 1e-9)
+	require.Equal(t, []Bucket{{0.001, 99}, {0.01, 100}, {0.1, 100}, {0, 100}}, got.Latency)
+	require.Len(t, got.Pools, 3)
+	require.Equal(t, Pool{"10.0.0.1:6379", "primary", 4, 4, 2, 0, 0.25, "up"}, *got.Pools[0])
+	require.Equal(t, "down", got.Pools[1].State)
+	require.Equal(t, "suspect", got.Pools[2].State)
+}
+
+var elsewhere = regexp.MustCompile(`(?:src|href|url|fetch|import)\s*[=(]\s*["']?(?:https?:)?//`)
+
+// TestNothingComesFromElsewhere: the page is whole without a network.
+func TestNothingComesFromElsewhere(t *testing.T) {
+	h := Handler(prometheus.NewRegistry())
+	for _, name := range []string{"", "live.js", "live.css", "uplot/uPlot.iife.min.js", "uplot/uPlot.min.css", "uplot/LICENSE"} {
+		w := get(t, h, "/live/"+name)
+		require.Equal(t, http.StatusOK, w.Code, name)
+		require.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'self'")
+		require.NotRegexp(t, elsewhere, w.Body.String(), name)
+	}
+	require.Contains(t, get(t, h, "/live/uplot/LICENSE").Body.String(), "MIT License")
+	require.Equal(t, http.StatusNotFound, get(t, h, "/live/nothing").Code)
+	require.True(t, elsewhere.MatchString(`<script src="//cdn.example/x.js">`))
+	var empty Snapshot
+	require.NoError(t, json.NewDecoder(strings.NewReader(get(t, h, "/live/data").Body.String())).Decode(&empty))
+	require.NotNil(t, empty.Pools, "a list, if empty")
+}

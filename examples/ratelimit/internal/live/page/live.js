@@ -1,0 +1,133 @@
+"use strict"
+
+const every = 1000 // milliseconds between snapshots
+const kept = 300 // snapshots
+const height = 190
+const el = id => document.getElementById(id)
+const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
+const dark = matchMedia("(prefers-color-scheme: dark)")
+
+// A Chart draws values by name over time. New names become new lines.
+class Chart {
+	constructor(id) {
+		this.box = el(id)
+		this.names = []
+		this.rows = []
+		new ResizeObserver(() => this.plot?.setSize(this.size())).observe(this.box)
+		dark.addEventListener("change", () => this.make())
+	}
+
+	size() { return {width: Math.max(200, this.box.clientWidth), height} }
+
+	push(time, values) {
+		this.rows.push([time, values])
+		this.rows.splice(0, this.rows.length - kept)
+		const fresh = Object.keys(values).filter(name => !this.names.includes(name))
+		if (fresh.length > 0) this.names.push(...fresh.sort())
+		if (fresh.length > 0 || !this.plot) this.make()
+		else this.plot.setData(this.data())
+	}
+
+	data() {
+		return [this.rows.map(([time]) => time), ...this.names.map(name => this.rows.map(([, values]) => values[name] ?? null))]
+	}
+
+	make() {
+		this.plot?.destroy()
+		const axis = {stroke: css("--quiet"), grid: {stroke: css("--line"), width: 1}, ticks: {stroke: css("--line"), width: 1}, font: "12px system-ui, sans-serif"}
+		this.plot = new uPlot({
+			...this.size(),
+			series: [{}, ...this.names.map((name, i) => ({
+				label: name, stroke: css(`--series-${i % 7}`), width: 2, dash: i < 7 ? undefined : [6, 4], points: {show: false},
+				value: (_, v, i, at) => short(at == null ? this.rows.at(-1)[1][this.names[i - 1]] : v) || "–", // the last one without a cursor
+			}))],
+			axes: [{...axis, space: 90, values: (_, ticks) => ticks.map(clock)}, {...axis, size: 56, values: (_, ticks) => ticks.map(short)}],
+			scales: {y: {range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1]}},
+			cursor: {points: {size: 6}},
+		}, this.data(), this.box)
+	}
+}
+
+const clock = seconds => new Date(seconds * 1000).toLocaleTimeString([], {hour12: false})
+
+// short writes a number with about three digits.
+function short(v) {
+	if (v == null) return ""
+	const a = Math.abs(v)
+	if (a >= 1e6) return (v / 1e6).toPrecision(3) + "M"
+	if (a >= 1e4) return (v / 1e3).toPrecision(3) + "k"
+	return String(a >= 100 ? Math.round(v) : Number(v.toPrecision(3)))
+}
+
+// rates are the differences of counters by second. A process that has restarted counts
+// from 0 again.
+function rates(now, before, seconds) {
+	const all = {}
+	for (const [name, count] of Object.entries(now)) all[name] = Math.max(0, count - (before[name] ?? 0)) / seconds
+	return all
+}
+
+// percentile estimates a latency in milliseconds from what the buckets have gained. The last
+// bucket has no bound: its figure is the bound of the one before.
+function percentile(now, before, share) {
+	const gained = now.map((b, i) => b.count - (before[i]?.count ?? 0))
+	const all = gained.at(-1)
+	if (!(all > 0)) return null
+	const wanted = share * all
+	const i = gained.findIndex(count => count >= wanted)
+	const low = i > 0 ? now[i - 1].seconds : 0, below = i > 0 ? gained[i - 1] : 0
+	const high = now[i].seconds || low
+	return 1000 * (low + (high - low) * (wanted - below) / Math.max(1e-9, gained[i] - below))
+}
+
+const charts = Object.fromEntries(["decisions", "latency", "flight", "hits", "errors"].map(id => [id, new Chart(id)]))
+const sum = values => Object.values(values).reduce((a, b) => a + b, 0)
+
+function draw(now, before) {
+	const seconds = now.time - before.time
+	if (seconds <= 0) return
+	const decisions = rates(now.decisions, before.decisions, seconds)
+	const errors = rates(now.errors, before.errors, seconds)
+	const p99 = percentile(now.latency ?? [], before.latency ?? [], 0.99)
+	charts.decisions.push(now.time, decisions)
+	charts.latency.push(now.time, {P50: percentile(now.latency ?? [], before.latency ?? [], 0.5), P99: p99})
+	charts.flight.push(now.time, Object.fromEntries(now.pools.map(p => [`${p.node} ${p.role}`, p.in_flight])))
+	charts.hits.push(now.time, rates(now.hits, before.hits, seconds))
+	charts.errors.push(now.time, errors)
+	const all = sum(decisions)
+	const denied = sum(Object.fromEntries(Object.entries(decisions).filter(([outcome]) => outcome.startsWith("denied"))))
+	el("rate").textContent = short(all)
+	el("denied").textContent = all > 0 ? short(100 * denied / all) + " %" : "–"
+	el("p99").textContent = p99 == null ? "–" : short(p99) + " ms"
+	el("failing").textContent = short(sum(errors))
+}
+
+function pools(all) {
+	el("pools").tBodies[0].replaceChildren(...all.map(p => {
+		const row = document.createElement("tr")
+		row.className = p.state === "up" ? "" : "bad"
+		for (const text of [p.node, p.role, p.state, `${p.open} of ${p.most}`, p.in_flight, p.waiters, short(100 * p.saturation) + " %"])
+			row.insertCell().textContent = text
+		return row
+	}))
+}
+
+let before = null
+
+async function step() {
+	try {
+		const reply = await fetch("data")
+		if (!reply.ok) throw new Error(`${reply.status}: ${await reply.text()}`)
+		const now = await reply.json()
+		pools(now.pools)
+		if (before) draw(now, before)
+		before = now
+		el("state").className = ""
+		el("state").textContent = clock(now.time)
+	} catch (err) {
+		el("state").className = "bad"
+		el("state").textContent = `no data: ${err.message}`
+	}
+	setTimeout(step, every)
+}
+step()

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../.."
+
+// files returns the files of the repository whose names end so, and their texts.
+func files(t *testing.T, suffix string) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "bin" || d.Name() == ".git") {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, suffix) {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		all[path] = string(text)
+		return err
+	}))
+	require.NotEmpty(t, all)
+	return all
+}
+
+var (
+	fence   = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```")
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+)
+
+// anchors returns the names by which links reach the headings of a page, as GitHub makes them.
+func anchors(page string) map[string]bool {
+	all := make(map[string]bool)
+	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
+		name := strings.ToLower(link.ReplaceAllString(m[1], ""))
+		name = regexp.MustCompile(`[^\p{L}\p{N}\- _]`).ReplaceAllString(name, "")
+		all[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return all
+}
+
+// TestLinks: each relative link of a page leads to a file, and to a heading if it names one.
+func TestLinks(t *testing.T) {
+	pages, checked := files(t, ".md"), 0
+	for path, text := range pages {
+		for _, m := range link.FindAllStringSubmatch(inline.ReplaceAllString(fence.ReplaceAllString(text, ""), ""), -1) {
+			to, err := url.Parse(m[1])
+			require.NoError(t, err, "%s: %s", path, m[1])
+			if to.IsAbs() {
+				continue
+			}
+			checked++
+			target := path
+			if to.Path != "" {
+				target = filepath.Join(filepath.Dir(path), filepath.FromSlash(to.Path))
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, m[1])
+				continue
+			}
+			if to.Fragment != "" && !anchors(pages[target])[to.Fragment] {
+				t.Errorf("%s links to %s, a heading that is not there", path, m[1])
+			}
+		}
+	}
+	require.Greater(t, checked, 150)
+}
+
+// TestHintsNameHeadings: pages that rules, scripts and Go code name are there.
+func TestHintsNameHeadings(t *testing.T) {
+	named := regexp.MustCompile(`\b(?:docs|bench|monitoring|examples)/[\w/-]+\.(?:md|yaml|json|sh)\b`)
+	for _, suffix := range []string{".go", ".yaml", ".sh", ".json", "Makefile", ".yml"} {
+		for path, text := range files(t, suffix) {
+			for _, name := range named.FindAllString(text, -1) {
+				_, err := os.Stat(filepath.Join(root, name))
+				_, beside := os.Stat(filepath.Join(filepath.Dir(path), name))
+				if err != nil && beside != nil {
+					t.Errorf("%s names %s, which is not there", path, name)
+				}
+			}
+		}
+	}
+}
+
+// TestCodeInPages: each paragraph of Go code in README.md, in docs and in monitoring is in a Go file that is
+// compiled, such as docs/examples_test.go.
+func TestCodeInPages(t *testing.T) {
+	words := func(code string) string { return strings.Join(strings.Fields(code), " ") }
+	var code strings.Builder
+	for _, text := range files(t, ".go") {
+		code.WriteString(words(text) + "\n")
+	}
+	checked := 0
+	for path, text := range files(t, ".md") {
+		for _, m := range fence.FindAllStringSubmatch(text, -1) {
+			if m[1] != "go" {
+				continue
+			}
+			for paragraph := range strings.SplitSeq(m[2], "\n\n") {
+				if checked++; !strings.Contains(code.String(), words(paragraph)) {
+					t.Errorf("%s has code that no Go file has:\n%s", path, paragraph)
+				}
+			}
+		}
+	}
+	require.Greater(t, checked, 30)
+}
+
+var (
+	inline   = regexp.MustCompile("`([^`\n]+)`")
+	variable = regexp.MustCompile(`^([A-Z]+)=(.*)$`)
+	packages = regexp.MustCompile(`^(?:\.|\./[\w./-]+)$`)
+	quoted   = regexp.MustCompile(`"[^"]*"|'[^']*'`)
+	selected = regexp.MustCompile(`-(?:run|bench)[ \x01=]'?\^?([\w|]+)`)
+)
+
+// TestCommandsInPages: a command of a page names targets and variables of the Makefile, scripts
+// and packages that are there, and tests that some package has.
+func TestCommandsInPages(t *testing.T) {
+	makefile, err := os.ReadFile(root + "/Makefile")
+	require.NoError(t, err)
+	tests := new(strings.Builder)
+	for _, text := range files(t, "_test.go") {
+		for _, m := range regexp.MustCompile(`(?m)^func (\w+)\(`).FindAllStringSubmatch(text, -1) {
+			tests.WriteString(m[1] + "\n")
+		}
+	}
+	checked := 0
+	for path, text := range files(t, ".md") {
+		var commands []string
+		for _, m := range fence.FindAllStringSubmatch(text, -1) {
+			if m[1] == "" || m[1] == "sh" {
+				commands = append(commands, strings.Split(m[2], "\n")...)
+			}
+		}
+		for _, m := range inline.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			commands = append(commands, m[1])
+		}
+		for _, command := range commands {
+			command, _, _ = strings.Cut(strings.TrimPrefix(command, "$ "), " #")
+			command = quoted.ReplaceAllStringFunc(command, func(s string) string { return strings.ReplaceAll(s, " ", "\x01") })
+			for part := range strings.SplitSeq(command, "&&") {
+				if problem, known := wrong(strings.Fields(part), filepath.Dir(path), string(makefile)); problem != "" {
+					t.Errorf("%s: %q: %s", path, part, problem)
+				} else if known {
+					checked++
+					for _, m := range selected.FindAllStringSubmatch(part, -1) {
+						for name := range strings.SplitSeq(m[1], "|") {
+							if !strings.EqualFold(name, "xxx") && name != "TestYourFault" && !strings.Contains(tests.String(), name) {
+								t.Errorf("%s: %q: no test or benchmark has %s in its name", path, part, name)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, checked, 60)
+}
+
+// wrong says what is wrong with a command of a page in the folder. It knows make, go and our scripts.
+func wrong(command []string, folder, makefile string) (problem string, known bool) {
+	for len(command) > 0 && variable.MatchString(command[0]) { // of the environment
+		command = command[1:]
+	}
+	if len(command) == 0 {
+		return "", false
+	}
+	there := func(from, name string) bool {
+		_, err := os.Stat(filepath.Join(from, filepath.FromSlash(name)))
+		return err == nil
+	}
+	switch name := command[0]; {
+	case name == "make":
+		for _, word := range command[1:] {
+			m := variable.FindStringSubmatch(word)
+			switch {
+			case m != nil && m[1] == "F" && !there(root, m[2]):
+				return m[2] + " is not there", true
+			case m != nil && !strings.Contains(makefile, "$("+m[1]+")") && !strings.HasPrefix(m[1], "REDISLANES"):
+				return "the Makefile has no " + m[1], true
+			case m == nil && regexp.MustCompile(`^[a-z]+$`).MatchString(word) && !strings.Contains(makefile, "\n"+word+": "):
+				return "the Makefile has no target " + word, true
+			}
+		}
+		return "", true
+	case name == "go" && len(command) > 2:
+		from := folder
+		rest := command[1:]
+		if rest[0] == "-C" {
+			from, rest = filepath.Join(root, rest[1]), rest[2:]
+		}
+		if !slices.Contains([]string{"run", "test", "vet", "build"}, rest[0]) {
+			return "", false
+		}
+		for _, word := range rest[1:] {
+			if packages.MatchString(word) && !there(from, word) && !there(from, "../"+word) && !there(root, word) && !strings.Contains(word, "...") {
+				return word + " is not there", true
+			}
+		}
+		return "", true
+	case regexp.MustCompile(`^(?:scripts|monitoring|examples|\.ci)/[\w./-]+$`).MatchString(name):
+		if !there(root, name) && !there(folder, name) {
+			return name + " is not there", true
+		}
+		return "", true
+	}
+	return "", false
+}

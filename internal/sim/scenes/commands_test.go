@@ -1,0 +1,319 @@
+package scenes
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// rare counts by a command of a module that nobody has used: servers have to be asked where
+// its key is. What is added comes before the key, and is a key of node 1.
+func (s *stage) rare(within time.Duration, n int, key string) result {
+	by := 1
+	for s.Owner(fmt.Sprint(by)) != s.node(1) {
+		by++
+	}
+	return s.call(within, func(ctx context.Context) error {
+		return s.client.Cmd(ctx, fmt.Sprintf("MODULE%d.INCRBY", model.Modules+n), by, key).Err()
+	})
+}
+
+// TestNewCommandInAnOutage: a command that servers have to be asked for has no grace of its
+// own, and is routed by no guess.
+func TestNewCommandInAnOutage(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		heal := s.outage()
+		time.Sleep(50 * time.Millisecond)
+		wait := together(2, func(i int) {
+			if i == 0 {
+				s.rare(4*time.Second, 0, s.key(0, 20)).ok(time.Second)
+			} else {
+				s.incr(4*time.Second, s.key(0, 20)).ok(time.Second)
+			}
+		})
+		time.Sleep(300 * time.Millisecond)
+		heal()
+		wait()
+		time.Sleep(time.Second)
+		heal = s.outage()
+		s.repeat(4*time.Second, 100*time.Millisecond, func() { s.incr(50*time.Millisecond, s.key(0, 0)) })
+		s.rare(5*time.Second, 1, s.key(0, 20)).failed(300*time.Millisecond, redislanes.ErrNotSent)
+		heal()
+	})
+}
+
+// outage makes all nodes unreachable.
+func (s *stage) outage() (heal func()) {
+	for _, n := range s.Nodes() {
+		n.RefuseDials()
+		n.Cut()
+	}
+	return s.Heal
+}
+
+// TestNewCommandWhileWritersWait: while all connections wait for a pause to end, such a command
+// waits, too.
+func TestNewCommandWhileWritersWait(t *testing.T) {
+	scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
+		s.warm()
+		for i := range 3 {
+			s.node(i).PauseWrites(4 * time.Second)
+		}
+		wait := together(12, func(i int) { s.incr(10*time.Second, s.key(i%3, i)).ok(5 * time.Second) })
+		time.Sleep(100 * time.Millisecond)
+		s.rare(10*time.Second, 0, s.key(0, 20)).ok(5 * time.Second)
+		wait()
+	})
+}
+
+// TestSmallBesideLarge: small commands do not queue behind a large reply, a slow command or
+// many commands on a thin link.
+func TestSmallBesideLarge(t *testing.T) {
+	const size = 150_000 // three quarters of a second
+	for name, large := range map[string]func(s *stage, ctx context.Context, key string) error{
+		"slow command": func(s *stage, ctx context.Context, key string) error {
+			return s.client.Cmd(ctx, "LRANGE", key, 0, -1).Err()
+		},
+		"slow command behind a redirect": func(s *stage, ctx context.Context, key string) error {
+			s.Move(key, s.node(1))
+			s.Move(key, s.node(0))
+			return s.client.Cmd(ctx, "LRANGE", key, 0, -1).Err()
+		},
+		"many commands": func(s *stage, ctx context.Context, key string) error {
+			p := pipeline.New(s.client)
+			for range 1100 {
+				p.Cmd("GET", "{"+key+"}small")
+			}
+			return p.Do(ctx)
+		},
+		"large reply": func(s *stage, ctx context.Context, key string) error {
+			return s.client.Cmd(ctx, "GET", "{"+key+"}large").Err()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scene(t, setup{}, func(s *stage) {
+				s.warm()
+				key := s.key(0, 20)
+				for range 100 {
+					s.cmd("RPUSH", key, strings.Repeat("x", size/100))
+				}
+				s.cmd("SET", "{"+key+"}small", strings.Repeat("x", size/1100))
+				s.cmd("SET", "{"+key+"}large", strings.Repeat("x", size))
+				s.net.Impose("", s.node(0).Addr(), simnet.Conditions{EachBandwidth: 200_000})
+				wait := together(1, func(int) {
+					s.call(5*time.Second, func(ctx context.Context) error { return large(s, ctx, key) }).ok(2 * time.Second)
+				})
+				time.Sleep(30 * time.Millisecond)
+				s.repeat(300*time.Millisecond, 10*time.Millisecond, func() { s.get(time.Second, s.key(0, 0)).ok(soon) })
+				wait()
+			})
+		})
+	}
+}
+
+// TestUpload: a value that takes longer than PauseTimeout for its way is no silence.
+func TestUpload(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Bandwidth: 180_000})
+		value := strings.Repeat("x", 180_000*23/2)
+		s.call(14*time.Second, func(ctx context.Context) error { return s.client.Cmd(ctx, "SET", s.key(0, 0), value).Err() }).ok(13 * time.Second)
+	})
+}
+
+// TestWaitingAtNodes: a blocking command of which radix does not know that it blocks, sent to
+// each primary as such, holds up nobody.
+func TestWaitingAtNodes(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		lists := make(map[string]string)
+		for i := range 3 {
+			lists[s.node(i).Addr()] = s.key(i, 30)
+		}
+		wait := together(1, func(int) {
+			err := s.client.ForEachPrimary(s.Context(), func(ctx context.Context, node radix.Client) error {
+				list := lists[node.Addr().String()]
+				return node.Do(ctx, radix.Cmd(&radix.Maybe{}, "BLMOVE", list, list, "LEFT", "RIGHT", "0.7"))
+			})
+			require.NoError(s, err)
+		})
+		time.Sleep(soon)
+		for i := range 12 {
+			s.incr(time.Second, s.key(i%3, i)).ok(trip)
+		}
+		wait()
+	})
+}
+
+// TestUsersWait: who blocks a connection, or is held up by a pause of writes, for less than the
+// limits allow, keeps it.
+func TestUsersWait(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		list := s.key(0, 30)
+		s.call(10*time.Second, func(ctx context.Context) error {
+			return s.client.Do(ctx, radix.Cmd(&radix.Maybe{}, "BLMOVE", list, list, "LEFT", "RIGHT", "6.5"))
+		}).ok(6600 * time.Millisecond)
+		s.node(0).PauseWrites(4900 * time.Millisecond)
+		together(2, func(i int) { s.incr(10*time.Second, s.key(0, i)).ok(5 * time.Second) })()
+		require.Zero(s, s.stats(0).Closes[redislanes.CloseStalled])
+	})
+}
+
+// TestClientsThatLeave: a request whose client does not wait for the response is counted.
+func TestClientsThatLeave(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		limiter, err := limit.New(s.client, limit.Config{})
+		require.NoError(s, err)
+		defer limiter.Close()
+		door, err := limiter.Limit(limit.Rule{Name: "door", Limit: 3, Window: time.Hour, Algorithm: limit.TokenBucket})
+		require.NoError(s, err)
+		handler := limiter.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), func(*http.Request) []limit.Request {
+			return []limit.Request{{Limit: door, Key: "k"}}
+		})
+		code := 0
+		for i := range 4 {
+			ctx, leave := context.WithCancel(s.Context())
+			if i < 3 {
+				leave()
+			}
+			response := httptest.NewRecorder()
+			handler.ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
+			code = response.Code
+			leave()
+		}
+		require.Equal(s, http.StatusTooManyRequests, code)
+	})
+}
+
+// TestPipelinesUsedAgain: a pipeline whose goroutines have left a late reply behind is used
+// again, and replies are those of its commands.
+func TestPipelinesUsedAgain(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		s.node(0).Delay(120 * time.Millisecond)
+		p := pipeline.Config{Goroutines: true}.New(s.client)
+		for i := range 10 {
+			late, prompt := s.key(0, 30+i), s.key(1, 30+i)
+			for _, keys := range [][]string{{late, prompt}, {late, prompt, late}, {prompt, prompt}} {
+				p.Reset()
+				var replies []pipeline.Reply
+				for j, key := range keys {
+					replies = append(replies, p.Cmd("ECHO", fmt.Sprint(key, j)), p.IncrBy(key, 1))
+				}
+				within := 2 * time.Second
+				if len(keys) == 2 && keys[0] == late {
+					within = 100 * time.Millisecond
+				}
+				s.call(within, p.Do)
+				for j, key := range keys {
+					if text, err := replies[2*j].Text(); err == nil {
+						require.Equal(s, fmt.Sprint(key, j), text)
+					}
+				}
+			}
+			require.Contains(s, []string{"2", "3"}, valueOf(s, late))
+			require.Equal(s, "4", valueOf(s, prompt))
+		}
+	})
+}
+
+func valueOf(s *stage, key string) string {
+	value, _ := s.Value(key)
+	return value
+}
+
+// TestScriptsOnEachNode: a script goes where its keys are.
+func TestScriptsOnEachNode(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		for i := range 3 {
+			s.script(s.key(i, 0)).ok(soon)
+			key := s.key(i, 1)
+			require.NoError(s, s.client.Do(s.Context(), radix.Cmd(nil, "EVAL", "return redis.call('SET', KEYS[1], 'x')", "1", key)))
+			require.Equal(s, "x", valueOf(s, key))
+			s.rare(time.Second, i, s.key(i, 20)).ok(soon)
+		}
+	})
+}
+
+// TestReadsAmongRefusals: in pipelines of one slot of which a server refuses every few commands,
+// each read that is refused is sent again, whatever else has run.
+func TestReadsAmongRefusals(t *testing.T) {
+	for every := 2; every < 5; every++ {
+		scene(t, setup{}, func(s *stage) {
+			s.warm()
+			key := s.key(0, 20)
+			s.cmd("SET", key, "v")
+			s.inside(0).Flaky(every, model.IsLoading)
+			for range 20 {
+				p := pipeline.New(s.client)
+				var replies []pipeline.Reply
+				for range 6 {
+					replies = append(replies, p.Cmd("GET", key))
+				}
+				s.call(5*time.Second, p.Do).ok(time.Second)
+				for _, r := range replies {
+					text, err := r.Text()
+					require.NoError(s, err)
+					require.Equal(s, "v", text)
+				}
+			}
+		})
+	}
+}
+
+// TestNewScripts: a script that no server knows runs before the command behind it.
+func TestNewScripts(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		for i := range 5 {
+			key := s.key(i%3, 20+i)
+			script := pipeline.NewScript(fmt.Sprintf("local n = %d return redis.call('INCRBY', KEYS[1], ARGV[1])", i))
+			p := pipeline.New(s.client)
+			ran, total := p.Eval(script, []string{key}, "1"), p.IncrBy(key, 10)
+			s.call(5*time.Second, p.Do).ok(soon)
+			require.NoError(s, ran.Err())
+			n, err := total.Int()
+			require.NoError(s, err)
+			require.EqualValues(s, 11, n)
+		}
+	})
+}
+
+// TestExpireFollowsItsCounter: of INCRBY and EXPIRE in a pipeline, the one that is refused goes
+// again with the other one behind it.
+func TestExpireFollowsItsCounter(t *testing.T) {
+	for _, every := range []int{3, 5, 7} {
+		scene(t, setup{}, func(s *stage) {
+			s.warm()
+			s.inside(0).Flaky(every, model.ClusterDown)
+			for i := range 20 {
+				key := s.key(0, 20+i)
+				p := pipeline.New(s.client)
+				p.IncrBy(key, 1)
+				p.Expire(key, time.Hour)
+				s.call(5*time.Second, p.Do).ok(time.Second)
+				require.Equal(s, "1", valueOf(s, key))
+				s.expires(key)
+				left, _ := s.TTL(key)
+				require.Positive(s, left)
+			}
+		})
+	}
+}

@@ -1,0 +1,340 @@
+package scenes
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest/sim"
+)
+
+// crowd has so many calls under way at a node at the same moment.
+func (s *stage) crowd(node, n int) {
+	together(n, func(i int) { s.incr(time.Second, s.key(node, i)) })()
+}
+
+// TestHalfOfTheIdleConnections are broken, which PINGs find out. Callers get those that are
+// well.
+func TestHalfOfTheIdleConnections(t *testing.T) {
+	scene(t, setup{client: config(pool.Fixed{Size: 8, Options: pool.Options{PingEvery: time.Second}})}, func(s *stage) {
+		s.warm()
+		addr := s.node(0).Addr()
+		for range 3 {
+			s.crowd(0, 8)
+			s.crowd(0, 8)
+			s.net.Vanish("client", addr, 0.5)
+			time.Sleep(2150 * time.Millisecond)
+			well := s.stats(0).Open - s.net.HalfOpen(addr)
+			together(max(0, well-1), func(i int) { s.incr(time.Second, s.key(0, i)).ok(soon) })()
+			s.node(0).Cut()
+			time.Sleep(300 * time.Millisecond)
+		}
+	})
+}
+
+// TestSilenceAndPause: bytes are held up until the client asks whether the server is there,
+// and then writes are. A server that answers questions is not suspect.
+func TestSilenceAndPause(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		lift := s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Partition: simnet.Both})
+		time.AfterFunc(400*time.Millisecond, lift)
+		s.incr(10*time.Second, s.key(0, 0)).ok(500 * time.Millisecond)
+		s.node(0).PauseWrites(1500 * time.Millisecond)
+		s.incr(10*time.Second, s.key(0, 0)).ok(1600 * time.Millisecond)
+		require.Zero(s, s.stats(0).Suspects)
+	})
+}
+
+// TestTooMuchToWatch: a WATCH whose reply is beyond the limits may watch. The connection is
+// not lent on as it is.
+func TestTooMuchToWatch(t *testing.T) {
+	scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 0)
+		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+			if string(args[0]) == "WATCH" {
+				return tooDeep(), false
+			}
+			return honest, false
+		})
+		for range 4 {
+			s.watch(key).failed(soon)
+			s.incr(time.Second, key).ok(100 * time.Millisecond)
+			s.call(time.Second, func(ctx context.Context) error {
+				return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+					null := radix.Maybe{Rcv: new([]string)}
+					for _, a := range []radix.Action{radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "INCRBY", key, "1"), radix.Cmd(&null, "EXEC")} {
+						if err := conn.Do(ctx, a); err != nil {
+							return err
+						}
+					}
+					require.False(s, null.Null, "EXEC did nothing")
+					return nil
+				}))
+			}).ok(100 * time.Millisecond)
+		}
+	})
+}
+
+func tooDeep() []byte {
+	b := make([]byte, 0, 9000)
+	for range 2048 {
+		b = append(b, "*1\r\n"...)
+	}
+	return append(b, ":1\r\n"...)
+}
+
+// TestHangUps: a server that hangs up behind the handshake, or behind the PING of a proof, is
+// dialled within bounds, and gets no command of which the outcome is unknown later.
+func TestHangUps(t *testing.T) {
+	t.Run("behind a PING", func(t *testing.T) {
+		scene(t, setup{}, func(s *stage) {
+			s.warm()
+			lift := s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Refuse: true})
+			s.node(0).Cut()
+			time.Sleep(500 * time.Millisecond)
+			s.inside(0).HangUpBehind("ping")
+			lift()
+			before := s.dials(0)
+			s.repeat(2*time.Second, soon, func() { s.incr(100*time.Millisecond, s.key(0, 0)) })
+			require.Less(s, s.dials(0)-before, 100)
+		})
+	})
+	t.Run("behind the handshake", func(t *testing.T) {
+		scene(t, setup{servers: sim.Config{Latency: time.Millisecond}}, func(s *stage) {
+			s.warm()
+			s.net.Impose("", s.node(0).Addr(), simnet.Conditions{HangUpAfter: 2 * time.Millisecond})
+			s.repeat(500*time.Millisecond, soon, func() { s.incr(100*time.Millisecond, s.key(0, 0)) })
+			before := s.dials(0)
+			s.repeat(3*time.Second, soon, func() {
+				require.NotErrorIs(s, s.incr(100*time.Millisecond, s.key(0, 0)).err, redislanes.ErrUnknownOutcome)
+			})
+			require.Less(s, s.dials(0)-before, 150)
+		})
+	})
+}
+
+// TestPasswordChanges: all connections are lost while Credentials still returns the old
+// password. Callers are served as soon as it returns the new one.
+func TestPasswordChanges(t *testing.T) {
+	var password atomic.Pointer[string]
+	set := func(p string) { password.Store(&p) }
+	set("old")
+	with := setup{servers: sim.Config{Password: "old"}}
+	with.client.Dialer.Credentials = func(context.Context) (string, string, error) { return "", *password.Load(), nil }
+	scene(t, with, func(s *stage) {
+		s.warm()
+		for i := range s.Nodes() {
+			s.inside(i).RequirePass("", "new", false)
+			s.node(i).Cut()
+		}
+		time.AfterFunc(300*time.Millisecond, func() { set("new") })
+		time.Sleep(soon)
+		together(4, func(i int) { s.incr(2500*time.Millisecond, s.key(i%3, i)).ok(time.Second) })()
+	})
+}
+
+// TestChangedPasswordIsTheReason: who cannot be served is told of the password.
+func TestChangedPasswordIsTheReason(t *testing.T) {
+	with := setup{servers: sim.Config{Password: "old"}}
+	with.client.Dialer.Credentials = func(context.Context) (string, string, error) { return "", "old", nil }
+	scene(t, with, func(s *stage) {
+		s.warm()
+		s.inside(0).RequirePass("", "new", false)
+		s.node(0).Cut()
+		time.Sleep(8 * trip)
+		r := s.incr(2*time.Second, s.key(0, 0))
+		r.failed(1200 * time.Millisecond)
+		require.ErrorContains(s, r.err, "WRONGPASS")
+		require.NotContains(s, r.err.Error(), "old")
+	})
+}
+
+// TestTokens: servers close connections whose tokens have ended. That costs what is in flight,
+// and with ReauthEvery nothing.
+func TestTokens(t *testing.T) {
+	const life = 2500 * time.Millisecond
+	for name, every := range map[string]time.Duration{"lost": 0, "renewed": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			with := setup{servers: sim.Config{Password: "pw"}}
+			with.client.Dialer = lanes.Dialer{ReauthEvery: every, Credentials: func(context.Context) (string, string, error) {
+				return "", model.Token("pw", time.Now()), nil
+			}}
+			with.before = func(s *stage) {
+				for _, n := range s.model.Nodes() {
+					n.Tokens(life)
+				}
+			}
+			scene(t, with, func(s *stage) {
+				s.repeat(8*time.Second, 7*time.Millisecond, func() {
+					r := s.incr(2*time.Second, s.key(0, 0))
+					inFlight := every == 0 && errors.Is(r.err, redislanes.ErrUnknownOutcome)
+					require.True(s, r.err == nil || inFlight, "%v", r.err)
+				})
+			})
+		})
+	}
+}
+
+// TestKeptFromBefore: an address leads to another server, and a user keeps a connection to the
+// old one, which is a replica now. Given back, it is lent to nobody.
+func TestKeptFromBefore(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 0)
+		keep := func() (giveBack func()) {
+			release := make(chan struct{})
+			wait := together(1, func(int) {
+				_ = s.client.Do(s.Context(), radix.WithConn(key, func(context.Context, radix.Conn) error { <-release; return nil }))
+			})
+			return func() { close(release); wait(); time.Sleep(time.Millisecond) }
+		}
+		kept, told := keep(), keep()
+		time.Sleep(1500 * time.Millisecond)
+		s.inside(0).LeaveBehind(s.inside(0).Latest())
+		told()
+		require.Error(s, s.lent(time.Second, key).err)
+		time.Sleep(100 * time.Millisecond)
+		s.lent(time.Second, key).ok(soon)
+		kept()
+		s.lent(time.Second, key).ok(soon)
+	})
+}
+
+// TestOnlyLaneIsReplaced: FailFast refuses nobody because the only lane has reached its age.
+func TestOnlyLaneIsReplaced(t *testing.T) {
+	with := setup{client: config(pool.Laned{Lanes: 1, Options: pool.Options{FailFast: true, MaxAge: 10 * time.Second}})}
+	scene(t, with, func(s *stage) {
+		s.warm()
+		s.node(0).Delay(40 * time.Millisecond)
+		time.Sleep(time.Second)
+		together(3, func(i int) {
+			time.Sleep(time.Duration(i) * 30 * time.Millisecond)
+			s.repeat(25*time.Second, 5*time.Millisecond, func() { s.get(2*time.Second, s.key(0, i)).ok(300 * time.Millisecond) })
+		})()
+	})
+}
+
+// TestClosedWhileWaiting: Close ends calls that wait until they try again.
+func TestClosedWhileWaiting(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		client := s.another(cluster.Config{RetryWindow: cluster.WhileContextLasts}, s.Addrs())
+		for i := range 3 {
+			s.inside(i).Loading(time.Minute)
+		}
+		wait := together(8, func(i int) {
+			began := time.Now()
+			require.Error(s, client.Cmd(s.Context(), "SET", s.key(i%3, i), "v").Err())
+			require.LessOrEqual(s, time.Since(began), 250*time.Millisecond+soon)
+		})
+		time.Sleep(250 * time.Millisecond)
+		began := time.Now()
+		require.NoError(s, client.Close())
+		require.LessOrEqual(s, time.Since(began), soon)
+		wait()
+	})
+}
+
+// TestEndlessDials: NetDial does not return, whatever its context says. Calls end in time, and
+// later connections are as good as ever.
+func TestEndlessDials(t *testing.T) {
+	var hangs atomic.Bool
+	with := setup{dial: func(next dial) dial {
+		return func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if hangs.Load() {
+				time.Sleep(time.Minute)
+			}
+			return next(ctx, network, addr)
+		}
+	}}
+	scene(t, with, func(s *stage) {
+		s.warm()
+		hangs.Store(true)
+		s.node(0).Cut()
+		for range 3 {
+			s.incr(100*time.Millisecond, s.key(0, 0)).failed(100 * time.Millisecond)
+		}
+		hangs.Store(false)
+		time.Sleep(7 * time.Second) // Dialer.Timeout, and a backoff
+		s.incr(time.Second, s.key(0, 0)).ok(soon)
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestForsakenConnection: a user leaves a connection while a command is under way on it. The next
+// user is not inside of a transaction, and does not wait.
+func TestForsakenConnection(t *testing.T) {
+	for _, command := range [][]string{{"MULTI"}, {"BLPOP", "nothing", "4"}} {
+		scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
+			s.warm()
+			key := s.key(0, 0)
+			for range 5 {
+				_ = s.client.Do(s.Context(), radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+					ctx, cancel := context.WithTimeout(ctx, trip/4)
+					defer cancel()
+					_ = conn.Do(ctx, radix.Cmd(nil, command[0], command[1:]...))
+					return nil
+				}))
+				s.lent(time.Second, key).ok(100 * time.Millisecond)
+				value, _ := s.Value(key)
+				require.Equal(s, "v", value)
+				s.incr(time.Second, s.key(0, 1)).ok(soon)
+			}
+		})
+	}
+}
+
+// TestLazyClient: calls of a client that has found no server fail at once, and say why. They
+// succeed soon after servers have started.
+func TestLazyClient(t *testing.T) {
+	with := setup{client: cluster.Config{Lazy: true}, before: func(s *stage) {
+		for _, n := range s.Nodes() {
+			n.RefuseDials()
+		}
+	}}
+	scene(t, with, func(s *stage) {
+		s.incr(time.Second, "k").failed(0, redislanes.ErrNotSent)
+		time.Sleep(2 * time.Second)
+		r := s.incr(time.Second, "k")
+		r.failed(0, redislanes.ErrNotSent)
+		require.ErrorContains(s, r.err, "refused")
+		s.Heal()
+		time.Sleep(2 * time.Second)
+		s.incr(time.Second, "k").ok(soon)
+	})
+}
+
+// TestProxyIsAskedNothing: a proxy hangs up on commands that it does not know. No connection to
+// one is lost.
+func TestProxyIsAskedNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := simnet.New(1)
+		c := model.New(model.Options{Primaries: 1, NoCluster: true, Proxy: true})
+		addr := c.Nodes()[0].Addr()
+		network.Listen(addr, c.Serve(c.Nodes()[0]))
+		client, err := cluster.Config{Standalone: true, Dialer: lanes.Dialer{NetDial: network.Dialer("client"), NoSetInfo: true}}.New(t.Context(), []string{addr})
+		require.NoError(t, err)
+		for _, command := range [][]any{{"INCRBY", "k", 1}, {"MODULE0.INCRBY", 1, "k"}, {"EVAL", "return redis.call('GET', KEYS[1])", 1, "k"}} {
+			require.NoError(t, client.Cmd(t.Context(), command[0].(string), command[1:]...).Err(), command)
+		}
+		for _, n := range client.Stats().Nodes {
+			require.Zero(t, n.Pool.Closes[redislanes.CloseByServer])
+		}
+		require.NoError(t, client.Close())
+		network.Close()
+	})
+}

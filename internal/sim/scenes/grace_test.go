@@ -1,0 +1,212 @@
+package scenes
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest/sim"
+)
+
+func config(p pool.Config) cluster.Config { return cluster.Config{Pool: p} }
+
+// TestWritesRefusedAmongReads: reads that succeed, and a command that was sent before the
+// refusals and is answered among them, say nothing of writes, which fail at once when the grace
+// is over.
+func TestWritesRefusedAmongReads(t *testing.T) {
+	for name, write := range map[string]func(s *stage) result{
+		"command": func(s *stage) result { return s.incr(2*time.Second, s.key(0, 0)) },
+		"lent":    func(s *stage) result { return s.lent(2*time.Second, s.key(0, 0)) },
+		"hit":     func(s *stage) result { return s.hit(2*time.Second, s.key(0, 0)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			scene(t, setup{}, func(s *stage) {
+				s.warm()
+				before := together(1, func(int) {
+					list := s.key(0, 30)
+					_ = s.client.Do(s.Context(), radix.Cmd(&radix.Maybe{}, "BLMOVE", list, list, "LEFT", "RIGHT", "2.5"))
+				})
+				defer before()
+				time.Sleep(soon)
+				s.inside(0).NoReplicas(true)
+				write(s).failed(grace+100*time.Millisecond, redislanes.ErrRefused, redislanes.ErrNotSent)
+				s.repeat(3*time.Second, 100*time.Millisecond, func() {
+					s.get(2*time.Second, s.key(0, 0)).ok(trip)
+					s.watch(s.key(0, 0)).ok(soon)
+					s.lentRead(s.key(0, 0)).ok(soon)
+					s.script(s.key(0, 0)).ok(soon)
+					write(s).failed(soon)
+				})
+				s.inside(0).NoReplicas(false)
+				write(s).ok(soon)
+			})
+		})
+	}
+}
+
+// watch watches a key over a dedicated connection.
+func (s *stage) watch(key string) result {
+	return s.call(2*time.Second, func(ctx context.Context) error {
+		return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
+		}))
+	})
+}
+
+// lentRead reads a key over a dedicated connection.
+func (s *stage) lentRead(key string) result {
+	return s.call(2*time.Second, func(ctx context.Context) error {
+		return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(&radix.Maybe{}, "GET", key))
+		}))
+	})
+}
+
+// script reads a key by a script, of which nobody knows beforehand that it only reads.
+func (s *stage) script(key string) result {
+	return s.call(2*time.Second, func(ctx context.Context) error {
+		return s.client.Cmd(ctx, "EVAL", "return redis.call('GET', KEYS[1])", 1, key).Err()
+	})
+}
+
+// TestLoadingAmongWatches: a node that loads its data lets keys be watched. That gives reads
+// no new grace.
+func TestLoadingAmongWatches(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		s.lent(time.Second, s.key(0, 0)).ok(soon)
+		s.inside(0).Loading(time.Minute)
+		s.get(2*time.Second, s.key(0, 0)).failed(grace + 100*time.Millisecond)
+		s.repeat(3*time.Second, 50*time.Millisecond, func() {
+			s.watch(s.key(0, 0))
+			s.get(2*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrRefused)
+		})
+	})
+}
+
+// TestNobodysSlot: commands for a slot without an owner fail at once behind the grace, and
+// others succeed.
+func TestNobodysSlot(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		lost, other := s.key(0, 20), s.key(0, 1)
+		slot := sim.Slot(lost)
+		s.model.Unassign(slot, slot)
+		time.Sleep(200 * time.Millisecond) // all nodes have heard of it
+		s.incr(2*time.Second, lost).failed(grace + 100*time.Millisecond)
+		s.repeat(3*time.Second, 100*time.Millisecond, func() {
+			s.incr(2*time.Second, lost).failed(soon)
+			s.incr(2*time.Second, other).ok(trip)
+		})
+		s.model.Assign(slot, slot, s.inside(0))
+		time.Sleep(16 * time.Second) // a regular refresh
+		s.incr(2*time.Second, lost).ok(soon)
+	})
+}
+
+// TestKeysApart: a command for two keys of a slot that is half on its way is refused, and
+// those for one of them are not.
+func TestKeysApart(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		here, there := "{"+s.key(0, 20)+"}a", "{"+s.key(0, 20)+"}b"
+		s.incr(time.Second, here).ok(soon)
+		s.incr(time.Second, there).ok(soon)
+		slot := sim.Slot(here)
+		require.True(s, s.model.Migrate(slot, s.inside(1)))
+		require.Equal(s, 1, s.model.MoveKeys(slot, 1))
+		both := func() result {
+			return s.call(2*time.Second, func(ctx context.Context) error { return s.client.Cmd(ctx, "MGET", here, there).Err() })
+		}
+		both().failed(grace+100*time.Millisecond, redislanes.ErrRefused)
+		s.repeat(3*time.Second, 50*time.Millisecond, func() {
+			s.get(time.Second, here).ok(2 * trip)
+			s.get(time.Second, there).ok(2 * trip)
+			both().failed(soon, redislanes.ErrRefused)
+		})
+		s.model.FinishMigration(slot)
+		both().ok(soon)
+	})
+}
+
+// TestRefusalWithinTheGrace: who has time is served when the refusal ends.
+func TestRefusalWithinTheGrace(t *testing.T) {
+	for _, text := range []model.Refusal{model.ClusterDown, model.IsLoading, model.NoReplicas, model.IsBusy, model.Misconf} {
+		scene(t, setup{}, func(s *stage) {
+			s.warm()
+			s.inside(0).Refuse(model.Keyed, text, 0)
+			time.AfterFunc(700*time.Millisecond, func() { s.inside(0).Refuse(model.Keyed, "", 0) })
+			if text == model.Misconf { // does not end by itself
+				s.incr(3*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrRefused)
+				return
+			}
+			s.incr(3*time.Second, s.key(0, 0)).ok(960 * time.Millisecond)
+		})
+	}
+}
+
+// TestRefusedAgain: a refusal behind a success is another outage, with a grace of its own.
+func TestRefusedAgain(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 0)
+		s.inside(0).Down(true)
+		s.repeat(grace+500*time.Millisecond, 50*time.Millisecond, func() { s.incr(soon, key).failed(soon) })
+		s.inside(0).Down(false)
+		s.repeat(grace, 20*time.Millisecond, func() { s.incr(time.Second, key).ok(trip) })
+		s.inside(0).Down(true)
+		time.AfterFunc(400*time.Millisecond, func() { s.inside(0).Down(false) })
+		s.incr(3*time.Second, key).ok(600 * time.Millisecond)
+	})
+}
+
+// TestReadOnlyWithoutEnd: a node that says that it is a replica, whatever the connection, is
+// dialled within bounds.
+func TestReadOnlyWithoutEnd(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		s.inside(0).Flaky(1, model.ReadOnly)
+		before, refreshes := s.dials(0), s.client.Stats().Refreshes
+		s.repeat(25*time.Second, 100*time.Millisecond, func() { s.incr(200*time.Millisecond, s.key(0, 0)).failed(200 * time.Millisecond) })
+		require.Less(s, s.dials(0)-before, 150)
+		require.Less(s, s.client.Stats().Refreshes-refreshes, uint64(100))
+	})
+}
+
+// TestManySlotsWithoutOwner: outages of thousands of slots leave room for that of a node.
+func TestManySlotsWithoutOwner(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		for i := range 3 {
+			s.inside(i).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+				if string(args[0]) == "STRLEN" {
+					return []byte("-CLUSTERDOWN Hash slot not served\r\n"), false
+				}
+				return honest, false
+			})
+		}
+		for n := range 7 {
+			p := pipeline.New(s.client)
+			for i := range 800 {
+				p.Cmd("STRLEN", s.slotKey(800*n+i))
+			}
+			s.call(2*trip, p.Do).failed(soon)
+		}
+		s.inside(0).Loading(time.Minute)
+		s.get(2*time.Second, s.key(0, 0)).failed(grace + 100*time.Millisecond)
+		s.repeat(2*time.Second, 100*time.Millisecond, func() { s.get(2*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrRefused) })
+	})
+}
+
+// slotKey returns a key whose slot depends on the number.
+func (s *stage) slotKey(n int) string {
+	return "{" + string(rune('a'+n%26)) + time.Duration(n).String() + "}"
+}

@@ -1,0 +1,243 @@
+package scenes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+const ttl = time.Hour
+
+// expires fails the test unless the key has a time to live, or is not there.
+func (s *stage) expires(key string) {
+	s.Helper()
+	left, exists := s.TTL(key)
+	require.True(s, !exists || left > 0 && left <= ttl, "%s has %v", key, left)
+}
+
+func (s *stage) cmd(args ...any) {
+	s.Helper()
+	require.NoError(s, s.client.Cmd(s.Context(), args[0].(string), args[1:]...).Err())
+}
+
+func (s *stage) hits(within time.Duration, hits ...pipeline.Hit) result {
+	return s.call(within, func(ctx context.Context) error { return s.counters.Hit(ctx, hits) })
+}
+
+// TestHitsBesideEachOther: hits on one key by few callers at the same moment take a round trip
+// or two.
+func TestHitsBesideEachOther(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 0)
+		s.hit(time.Second, key).ok(soon)
+		for range 3 {
+			together(6, func(int) { s.hit(time.Second, key).ok(2 * trip) })()
+			time.Sleep(time.Millisecond)
+		}
+	})
+}
+
+// TestKeysThatOthersChange: a key that was deleted has its time to live again, and one that
+// lost it gets it when half of it is over.
+func TestKeysThatOthersChange(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		deleted, kept := s.key(0, 20), s.key(0, 21)
+		s.hit(time.Second, deleted).ok(soon)
+		s.cmd("DEL", deleted)
+		s.hits(time.Second, pipeline.Hit{Key: deleted, By: 1}).ok(soon)
+		s.hit(time.Second, deleted).ok(soon)
+		s.expires(deleted)
+		short := pipeline.Hit{Key: kept, By: 1, TTL: 4 * time.Second}
+		s.hits(time.Second, short).ok(soon)
+		s.cmd("PERSIST", kept)
+		time.Sleep(2050 * time.Millisecond)
+		s.hits(time.Second, short).ok(soon)
+		s.expires(kept)
+	})
+}
+
+// TestHitsThatGiveNoEnd: a hit beside one that gives its key no time to live, or beside a DEL,
+// does not rely on a time to live that is gone.
+func TestHitsThatGiveNoEnd(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		for i := range 24 {
+			key := s.key(0, 20+i)
+			s.hit(time.Second, key).ok(soon)
+			s.cmd("DEL", key)
+			with, without := pipeline.Hit{Key: key, By: 1, TTL: ttl}, pipeline.Hit{Key: key, By: 1}
+			wait := together(3, func(j int) {
+				time.Sleep(time.Duration((i+j)%3) * trip / 4)
+				switch j {
+				case 0:
+					s.hits(time.Second, with).ok(soon)
+				case 1:
+					s.hits(time.Second, without).ok(soon)
+				default:
+					s.cmd("DEL", key)
+				}
+			})
+			wait()
+			s.hits(time.Second, with).ok(soon)
+			s.expires(key)
+		}
+	})
+}
+
+// TestPartsOfHitsAreRefused: whichever command of a hit a server refuses, and for how long, a
+// hit that succeeded leaves a key with a time to live, and is counted once.
+func TestPartsOfHitsAreRefused(t *testing.T) {
+	for _, text := range model.PassingRefusals() {
+		for _, name := range []string{"set", "incrby", "pttl", "expire", "pexpire"} {
+			for _, times := range []int{0, 1} {
+				scene(t, setup{}, func(s *stage) {
+					s.warm()
+					for i := range 3 {
+						s.inside(i).Refuse(name, text, times)
+					}
+					s.counted(5)
+					for i := range 3 {
+						s.inside(i).Refuse(name, "", 0)
+					}
+					time.Sleep(time.Minute) // what is owed is paid
+					s.counted(5)
+				})
+			}
+		}
+	}
+}
+
+// counted hits keys once each, and looks at what has become of them.
+func (s *stage) counted(keys int) {
+	s.Helper()
+	for i := range keys {
+		key := s.key(i%3, 20+i)
+		before, _ := s.Value(key)
+		r := s.hit(2*time.Second, key)
+		after, _ := s.Value(key)
+		if r.err == nil {
+			require.Equal(s, number(before)+1, number(after))
+			s.expires(key)
+		}
+		require.LessOrEqual(s, number(after), number(before)+1)
+	}
+}
+
+func number(text string) (n int) {
+	_, _ = fmt.Sscan(text, &n)
+	return n
+}
+
+// TestCutWithinTheRepliesOfAHit: connections are reset behind any byte of a hit's replies.
+func TestCutWithinTheRepliesOfAHit(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		for after := 1; after < 20; after++ {
+			key := s.key(0, 20+after)
+			lift := s.net.Impose("", s.node(0).Addr(), simnet.Conditions{CutToClient: after})
+			time.AfterFunc(5*time.Millisecond, lift)
+			r := s.hit(2*time.Second, key)
+			time.Sleep(100 * time.Millisecond)
+			value, _ := s.Value(key)
+			if r.err == nil {
+				require.Equal(s, 1, number(value))
+			}
+			require.LessOrEqual(s, number(value), 1)
+			s.hit(time.Second, key).ok(time.Second)
+			s.expires(key)
+		}
+	})
+}
+
+// TestUnreadableTotals: hits whose totals are beyond the limits ran, and their keys expire.
+func TestUnreadableTotals(t *testing.T) {
+	deep := []byte(strings.Repeat("*1\r\n", 2048) + ":1\r\n")
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		keys := []string{s.key(0, 20), s.key(0, 21), s.key(0, 22)}
+		for _, key := range keys {
+			s.hit(time.Second, key).ok(soon)
+			s.cmd("DEL", key)
+		}
+		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+			if string(args[0]) == "INCRBY" && honest[0] != '-' {
+				return deep, false
+			}
+			return honest, false
+		})
+		for _, key := range keys {
+			s.hit(time.Second, key).failed(soon)
+			value, _ := s.Value(key)
+			require.Equal(s, "1", value)
+			s.expires(key)
+		}
+	})
+}
+
+// TestFailoverLosesExpire: a new primary has the keys, and not their times to live. The next
+// hits give them again.
+func TestFailoverLosesExpire(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		keys := []string{s.key(0, 20), s.key(0, 21), s.key(0, 22)}
+		for _, key := range keys {
+			s.hits(time.Second, pipeline.Hit{Key: key, By: 1}).ok(soon)
+		}
+		time.Sleep(time.Second)
+		s.model.ReplicationLag(5 * time.Second)
+		for _, key := range keys {
+			s.hit(time.Second, key).ok(soon)
+		}
+		s.node(0).FailoverLossy()
+		time.Sleep(600 * time.Millisecond)
+		for range 2 {
+			for _, key := range keys {
+				s.hit(time.Second, key).ok(time.Second)
+			}
+		}
+		for _, key := range keys {
+			s.expires(key)
+		}
+	})
+}
+
+// TestRefusedRepeat: a write that may run twice has run, and its repeats are refused or meet a
+// server that is gone. Nobody is told that it did not run.
+func TestRefusedRepeat(t *testing.T) {
+	faults := []func(s *stage){
+		func(s *stage) { s.node(0).RefuseDials() },
+		func(s *stage) { s.inside(0).Loading(time.Minute) },
+	}
+	for _, text := range model.PassingRefusals() {
+		faults = append(faults, func(s *stage) { s.inside(0).Refuse(model.Keyed, text, 0) })
+	}
+	for _, fault := range faults {
+		scene(t, setup{}, func(s *stage) {
+			s.warm()
+			key := s.key(0, 20)
+			p := pipeline.New(s.client)
+			set := p.Cmd("SET", key, "v").Idempotent()
+			lift := s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Stall: simnet.ToClient})
+			wait := together(1, func(int) { s.call(3*time.Second, p.Do) })
+			time.Sleep(2 * trip)
+			fault(s)
+			s.node(0).Cut()
+			lift()
+			wait()
+			value, _ := s.Value(key)
+			require.Equal(s, "v", value)
+			require.ErrorIs(s, set.Err(), redislanes.ErrUnknownOutcome)
+		})
+	}
+}

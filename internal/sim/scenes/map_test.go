@@ -1,0 +1,383 @@
+package scenes
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/redistest/sim"
+)
+
+// TestFailoverAtOnce: as soon as a replica has taken over, calls succeed.
+func TestFailoverAtOnce(t *testing.T) {
+	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
+		s.warm()
+		keys := []string{s.key(0, 0), s.key(0, 1)}
+		s.node(0).Kill()
+		s.repeat(100*time.Millisecond, 10*time.Millisecond, func() { s.incr(soon, keys[0]) })
+		s.node(0).Failover()
+		time.Sleep(250 * time.Millisecond)
+		s.incr(120*time.Millisecond, keys[1]).ok(120 * time.Millisecond)
+		s.incr(120*time.Millisecond, keys[0]).ok(trip)
+	})
+}
+
+// TestPatientCallsOutliveAFailover: calls that have time fail neither in a graceful failover
+// nor in one that takes less than the grace.
+func TestPatientCallsOutliveAFailover(t *testing.T) {
+	for name, failover := range map[string]func(s *stage){
+		"graceful": func(s *stage) { s.model.FailoverGracefully(s.inside(3), 2*time.Second) },
+		"at once":  func(s *stage) { s.node(0).Failover() },
+		"forced": func(s *stage) {
+			s.node(0).Kill()
+			time.AfterFunc(500*time.Millisecond, func() { s.node(0).Failover() })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scene(t, setup{}, func(s *stage) {
+				s.warm()
+				key := s.key(0, 0)
+				failover(s)
+				time.Sleep(time.Millisecond)
+				s.repeat(3*time.Second, 20*time.Millisecond, func() { s.incr(4*time.Second, key).ok(2500 * time.Millisecond) })
+				s.lent(time.Second, key).ok(soon)
+			})
+		})
+	}
+}
+
+// TestMovingSlots: calls succeed while their slot moves, key by key.
+func TestMovingSlots(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 0)
+		finish := s.StartMove(key, s.node(1))
+		calls := func() {
+			s.incr(time.Second, key).ok(3 * trip)
+			s.incr(time.Second, "{"+key+"}new").ok(3 * trip)
+			s.hit(time.Second, "{"+key+"}hit").ok(6 * trip)
+			s.transact("{" + key + "}t").ok(soon)
+		}
+		calls()
+		s.model.MoveKeys(sim.Slot(key), 1)
+		calls()
+		finish()
+		calls()
+		time.Sleep(time.Second)
+		s.incr(time.Second, key).ok(trip)
+	})
+}
+
+// transact counts a key twice in a transaction that is one pipeline.
+func (s *stage) transact(key string) result {
+	return s.call(5*time.Second, func(ctx context.Context) error {
+		p := radix.NewPipeline()
+		p.Append(radix.Cmd(nil, "MULTI"))
+		p.Append(radix.Cmd(nil, "INCRBY", key, "1"))
+		p.Append(radix.Cmd(nil, "INCRBY", key, "1"))
+		p.Append(radix.Cmd(nil, "EXEC"))
+		return s.client.Do(ctx, p)
+	})
+}
+
+// TestSlowMaps: a map may take as long as a dial may.
+func TestSlowMaps(t *testing.T) {
+	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
+		for i := range s.Nodes() {
+			s.inside(i).Slow("cluster|slots", 2500*time.Millisecond)
+		}
+		s.sync(8 * time.Second).ok(2600 * time.Millisecond)
+	})
+}
+
+// believes waits for the time, in which the client must not believe that the slot is another
+// node's.
+func (s *stage) believes(slot uint16, owner *sim.Node, during func()) {
+	s.Helper()
+	for range 8 {
+		during()
+		require.Equal(s, owner.Addr(), s.client.Primary(slot))
+	}
+}
+
+// TestTwoNamesAreOneWitness: a server that is reached under two names, and knows of no slots
+// but its own, is believed by nobody.
+func TestTwoNamesAreOneWitness(t *testing.T) {
+	const alias = "10.9.9.9:6379"
+	with := setup{seeds: func(redis *sim.Cluster) []string { return append([]string{alias}, redis.Addrs()...) }}
+	scene(t, with, func(s *stage) {
+		s.warm()
+		s.net.Listen(alias, s.model.Serve(s.inside(0)))
+		for i := 1; i < 6; i++ {
+			s.node(i).RefuseDials()
+		}
+		s.onlyOwn(0)
+		s.believes(sim.Slot(s.key(1, 0)), s.node(1), func() { s.sync(time.Second) })
+	})
+}
+
+// onlyOwn makes a node tell of no slots but its own.
+func (s *stage) onlyOwn(node int) {
+	s.inside(node).Mislead(func(_ uint16, owner int) int {
+		if owner == node {
+			return owner
+		}
+		return -1
+	}, false)
+}
+
+// TestMovedOutweighsOlderMaps: what MOVED has said of a slot stands against maps of nodes that
+// have not heard of it.
+func TestMovedOutweighsOlderMaps(t *testing.T) {
+	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 0)
+		for i := 2; i < 6; i++ {
+			s.inside(i).Deaf(true)
+		}
+		slot := sim.Slot(key)
+		require.True(s, s.model.Migrate(slot, s.inside(1)))
+		s.node(1).RefuseDials()
+		s.model.FinishMigration(slot)
+		s.incr(time.Second, key).ok(soon)
+		s.believes(slot, s.node(1), func() { s.sync(time.Second) })
+	})
+}
+
+// TestStranger: a server of another cluster at a node's address, with great epochs, gets no
+// commands and takes no slots.
+func TestStranger(t *testing.T) {
+	for name, start := range map[string]model.Start{
+		"of a cluster": {Stranger: true, Epoch: 1 << 20}, "standalone": {Standalone: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scene(t, setup{}, func(s *stage) {
+				s.warm()
+				key := s.key(0, 0)
+				s.inside(0).Kill()
+				s.inside(0).Restart(start)
+				s.believes(sim.Slot(s.key(1, 0)), s.node(1), func() {
+					s.incr(100*time.Millisecond, key).failed(110 * time.Millisecond)
+					s.incr(100*time.Millisecond, s.key(1, 0)).ok(soon)
+					s.sync(time.Second)
+				})
+			})
+		})
+	}
+}
+
+// TestOddMaps: the rest of a map with something odd in it is used, also by a new client.
+func TestOddMaps(t *testing.T) {
+	for odd := model.Oddity(1); odd < model.Oddities; odd++ {
+		scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
+			s.warm()
+			key := s.key(0, 0)
+			s.model.Oddity(odd)
+			s.Move(key, s.node(1))
+			time.Sleep(800 * time.Millisecond) // all have heard of it
+			s.sync(time.Second).ok(soon)
+			s.incr(time.Second, key).ok(soon)
+			other := s.another(cluster.Config{}, s.Addrs())
+			require.NoError(s, other.Cmd(s.Context(), "GET", key).Err())
+		})
+	}
+}
+
+// another makes another client.
+func (s *stage) another(c cluster.Config, addrs []string) *cluster.Client {
+	s.Helper()
+	c.Dialer.NetDial = s.Dial
+	client, err := c.New(s.Context(), addrs)
+	require.NoError(s, err)
+	s.Cleanup(func() { require.NoError(s, client.Close()) })
+	return client
+}
+
+// TestSteadyReplica: whichever server's map is in use, reads of a key from replicas go to the
+// same one.
+func TestSteadyReplica(t *testing.T) {
+	asked := make(map[string]bool)
+	with := setup{servers: sim.Config{Replicas: 2}, client: cluster.Config{RefreshEvery: -1}}
+	scene(t, with, func(s *stage) {
+		key := s.key(0, 0)
+		for i := range s.Nodes() {
+			s.inside(i).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+				if string(args[0]) == "GET" {
+					asked[s.node(i).Addr()] = true
+				}
+				return honest, false
+			})
+		}
+		for range 8 {
+			s.call(time.Second, func(ctx context.Context) error {
+				return s.client.DoSecondary(ctx, radix.Cmd(new(radix.Maybe), "GET", key))
+			}).ok(soon)
+			s.sync(time.Second).ok(soon)
+		}
+	})
+	require.Len(t, asked, 1)
+}
+
+// TestReplicaTrouble: what replicas refuse, their primary answers, also if it is slow.
+func TestReplicaTrouble(t *testing.T) {
+	const slow = 340 * time.Millisecond
+	for name, fault := range map[string]func(s *stage, replica int){
+		"refuses": func(s *stage, i int) { s.inside(i).MasterDown(true) },
+		"silent":  func(s *stage, i int) { s.node(i).Freeze() },
+		"gone":    func(s *stage, i int) { s.node(i).Kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			scene(t, setup{}, func(s *stage) {
+				read := func(within time.Duration) result {
+					return s.call(within, func(ctx context.Context) error {
+						return s.client.DoSecondary(ctx, radix.Cmd(new(radix.Maybe), "GET", s.key(0, 0)))
+					})
+				}
+				s.warm()
+				read(time.Second).ok(soon)
+				fault(s, 3)
+				read(time.Second).ok(map[string]time.Duration{"refuses": soon, "gone": soon, "silent": 600 * time.Millisecond}[name])
+				if name == "refuses" {
+					s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Latency: slow})
+					read(2*slow + 380*time.Millisecond).ok(2*slow + 380*time.Millisecond)
+				}
+			})
+		})
+	}
+}
+
+// TestReplicaRefusesReadOnly: a replica that refused READONLY for a while answers reads again.
+func TestReplicaRefusesReadOnly(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		read := func() result {
+			return s.call(time.Second, func(ctx context.Context) error {
+				return s.client.DoSecondary(ctx, radix.Cmd(new(radix.Maybe), "GET", s.key(0, 0)))
+			})
+		}
+		read().ok(soon)
+		s.inside(3).Refuse("readonly", model.IsLoading, 0)
+		s.node(3).Cut()
+		s.repeat(1200*time.Millisecond, 50*time.Millisecond, func() { read().ok(soon) })
+		s.inside(3).Refuse("readonly", "", 0)
+		time.Sleep(4 * time.Second)
+		s.repeat(time.Second, 100*time.Millisecond, func() { read() })
+		moved := false
+		s.inside(3).Interpose(func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
+			moved = moved || honest[0] == '-'
+			return honest, false
+		})
+		s.repeat(time.Second, 100*time.Millisecond, func() { read().ok(trip) })
+		require.False(s, moved)
+	})
+}
+
+// TestLeavingNode: writes that wait at a node which leaves the map have their replies.
+func TestLeavingNode(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		keys := []string{s.key(0, 0), s.key(0, 1), s.key(0, 2), s.key(0, 3)}
+		s.node(0).PauseWrites(5 * time.Second)
+		wait := together(4, func(i int) { s.incr(5*time.Second, keys[i]).ok(2 * time.Second) })
+		time.Sleep(100 * time.Millisecond)
+		s.model.MoveSlots(s.model.SlotsOf(s.inside(0)), s.inside(1))
+		time.Sleep(300 * time.Millisecond)
+		s.get(time.Second, keys[0]).ok(soon)
+		s.sync(time.Second).ok(soon)
+		s.sync(time.Second).ok(soon)
+		time.Sleep(time.Second)
+		s.inside(0).Unpause()
+		wait()
+	})
+}
+
+// TestSlotZeroMoves: commands without a key stay at their node, where a script was loaded.
+func TestSlotZeroMoves(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		sha := ""
+		require.NoError(s, s.client.Do(s.Context(), radix.Cmd(&sha, "SCRIPT", "LOAD", "return redis.call('ECHO', 'x')")))
+		require.True(s, s.model.Migrate(0, s.inside(1)))
+		s.model.FinishMigration(0)
+		time.Sleep(400 * time.Millisecond)
+		s.sync(time.Second).ok(soon)
+		s.sync(time.Second).ok(soon)
+		require.NoError(s, s.client.Cmd(s.Context(), "EVALSHA", sha, 0).Err())
+	})
+}
+
+// TestHangingWrites: a primary that is cut off from the others hangs in writes, and refuses
+// nothing. The deadlines of calls tell of it.
+func TestHangingWrites(t *testing.T) {
+	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
+		s.warm()
+		keys := make([]string, 20)
+		for i := range keys {
+			keys[i] = s.key(0, i)
+		}
+		s.inside(0).Deaf(true)
+		s.node(0).PauseWrites(time.Minute)
+		s.node(0).Failover()
+		i := 0
+		s.repeat(3800*time.Millisecond, 100*time.Millisecond, func() { s.incr(200*time.Millisecond, keys[i%20]); i++ })
+		s.incr(500*time.Millisecond, keys[0]).ok(soon)
+	})
+}
+
+// TestClusterIsReplaced: of three seeds two are dead, and the cluster behind the third is
+// another one: other IDs, other addresses. The client finds it.
+func TestClusterIsReplaced(t *testing.T) {
+	for name, silent := range map[string]bool{"refused": false, "unanswered": true} {
+		t.Run(name, func(t *testing.T) {
+			const seed = "cluster.example:6379"
+			scene(t, setup{}, func(s *stage) {
+				stand := func(n int) (nodes []*model.Node) {
+					c := model.New(model.Options{Seed: uint64(n), Primaries: 2, Addr: func(i int) string { return fmt.Sprintf("10.%d.0.%d:6379", n, i+1) }})
+					for _, node := range c.Nodes() {
+						s.net.Listen(node.Addr(), c.Serve(node))
+					}
+					s.net.Listen(seed, c.Serve(c.Nodes()[0]))
+					return c.Nodes()
+				}
+				first := stand(8)
+				client := s.another(cluster.Config{}, []string{"10.9.9.1:6379", "10.9.9.2:6379", seed})
+				set := func() result {
+					return s.call(500*time.Millisecond, func(ctx context.Context) error { return client.Cmd(ctx, "SET", "k", "v").Err() })
+				}
+				set().ok(soon)
+				for _, n := range first {
+					n.Kill()
+					s.net.Impose("", n.Addr(), simnet.Conditions{Refuse: !silent, Blackhole: silent})
+				}
+				time.Sleep(200 * time.Millisecond)
+				stand(9)
+				s.repeat(6*time.Second, 50*time.Millisecond, func() { set() })
+				set().ok(soon)
+			})
+		})
+	}
+}
+
+// TestCloseWhileTheMapIsAsked: a node that has not been asked yet when the client is closed
+// has not agreed.
+func TestCloseWhileTheMapIsAsked(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		client := s.another(cluster.Config{}, s.Addrs())
+		for i := 1; i < 6; i++ {
+			s.node(i).Freeze()
+		}
+		s.onlyOwn(0)
+		slot := sim.Slot(s.key(1, 0))
+		wait := together(1, func(int) { _ = client.Sync(s.Context()) })
+		time.Sleep(time.Second)
+		require.NoError(s, client.Close())
+		wait()
+		require.Equal(s, s.node(1).Addr(), client.Primary(slot))
+	})
+}

@@ -1,0 +1,222 @@
+package scenes
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// TestSilentNode: calls with less time than the grace fail at once as soon as the silence is
+// known, calls of other nodes notice nothing, and one byte ends the suspicion.
+func TestSilentNode(t *testing.T) {
+	for name, with := range map[string]setup{
+		"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})}, "adaptive": {client: config(pool.Adaptive{Min: 1, Max: 4})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scene(t, with, func(s *stage) {
+				s.warm()
+				s.node(0).Freeze()
+				s.repeat(known, 20*time.Millisecond, func() { s.hit(100*time.Millisecond, s.key(0, 0)) })
+				s.repeat(2*time.Second, 20*time.Millisecond, func() {
+					s.hit(100*time.Millisecond, s.key(0, 0)).failed(soon, redislanes.ErrDown)
+					s.incr(100*time.Millisecond, s.key(1, 0)).ok(trip)
+				})
+				s.node(0).Heal()
+				time.Sleep(50 * time.Millisecond)
+				s.incr(100*time.Millisecond, s.key(0, 1)).ok(soon)
+			})
+		})
+	}
+}
+
+// TestUnansweredDials: the same of a node of which all connections are lost, and that answers
+// no dial.
+func TestUnansweredDials(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		s.node(0).Isolate()
+		s.node(0).Cut()
+		time.Sleep(time.Millisecond)
+		s.incr(5*time.Second, s.key(0, 0)).failed(known + grace + soon)
+		s.repeat(3*time.Second, 100*time.Millisecond, func() { s.incr(5*time.Second, s.key(0, 0)).failed(soon, redislanes.ErrDown) })
+	})
+}
+
+// TestUnansweredDialsBesideALentConnection: a connection that its user keeps does not hide
+// that no dial is answered.
+func TestUnansweredDialsBesideALentConnection(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		release := make(chan struct{})
+		wait := together(1, func(int) {
+			_ = s.client.Do(s.Context(), radix.WithConn(s.key(0, 0), func(context.Context, radix.Conn) error { <-release; return nil }))
+		})
+		time.Sleep(soon)
+		s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Blackhole: true})
+		s.lent(5*time.Second, s.key(0, 0)).failed(known + grace + soon)
+		s.repeat(3*time.Second, 100*time.Millisecond, func() { s.lent(5*time.Second, s.key(0, 0)).failed(soon) })
+		close(release)
+		wait()
+	})
+}
+
+// TestSilentDeath: the network forgets all connections of a node. Calls with 100 ms succeed
+// from two deadlines on.
+func TestSilentDeath(t *testing.T) {
+	for name, with := range map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})}} {
+		t.Run(name, func(t *testing.T) {
+			scene(t, with, func(s *stage) {
+				s.warm()
+				s.node(0).CutSilently()
+				s.repeat(200*time.Millisecond, 25*time.Millisecond, func() { s.incr(100*time.Millisecond, s.key(0, 0)) })
+				s.repeat(2*time.Second, 25*time.Millisecond, func() { s.incr(100*time.Millisecond, s.key(0, 0)).ok(100 * time.Millisecond) })
+			})
+		})
+	}
+}
+
+// TestLaneWithoutServer: one of four lanes is dead. The others serve.
+func TestLaneWithoutServer(t *testing.T) {
+	scene(t, setup{client: config(pool.Laned{Lanes: 4})}, func(s *stage) {
+		s.warm()
+		s.net.VanishUsed("client", s.node(0).Addr())
+		s.repeat(2*time.Second, 60*time.Millisecond, func() { s.incr(time.Second, s.key(0, 0)) })
+		s.repeat(2*time.Second, 60*time.Millisecond, func() { s.incr(time.Second, s.key(0, 0)).ok(soon) })
+	})
+}
+
+// TestSilenceBehindPauses: pauses of writes are nothing usual, so that a silence behind them is
+// known as soon as ever.
+func TestSilenceBehindPauses(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		for range 2 {
+			s.node(0).PauseWrites(700 * time.Millisecond)
+			together(40, func(i int) { s.incr(2*time.Second, s.key(0, i)).ok(800 * time.Millisecond) })()
+			time.Sleep(600 * time.Millisecond)
+		}
+		s.node(0).Freeze()
+		wait := together(1, func(int) { s.incr(3*time.Second, s.key(0, 0)) })
+		time.Sleep(known)
+		s.repeat(2*time.Second, 20*time.Millisecond, func() { s.incr(300*time.Millisecond, s.key(0, 1)).failed(soon, redislanes.ErrDown) })
+		wait()
+	})
+}
+
+// TestBackFromSilence: the first reply of a node that was silent lets calls through again.
+func TestBackFromSilence(t *testing.T) {
+	for name, with := range map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 2})}} {
+		t.Run(name, func(t *testing.T) {
+			scene(t, with, func(s *stage) {
+				s.warm()
+				for range 2 {
+					s.node(0).Freeze()
+					var held result
+					wait := together(1, func(int) { held = s.incr(5*time.Second, s.key(0, 0)) })
+					time.Sleep(2 * known)
+					s.incr(100*time.Millisecond, s.key(0, 0)).failed(soon, redislanes.ErrDown)
+					s.node(0).Heal()
+					wait()
+					held.ok(2*known + 2*soon)
+					s.incr(100*time.Millisecond, s.key(0, 0)).ok(soon)
+					time.Sleep(2 * time.Second)
+				}
+			})
+		})
+	}
+}
+
+// TestHitsBehindASilentFlight: hits on a key that is being counted at a silent node fail when
+// the silence is known, and do not wait for the flight.
+func TestHitsBehindASilentFlight(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		s.hit(time.Second, s.key(0, 0)).ok(soon)
+		s.node(0).Freeze()
+		twice := []pipeline.Hit{{Key: s.key(0, 0), By: 1, TTL: time.Hour}, {Key: s.key(0, 0), By: 1, TTL: time.Hour}}
+		wait := together(1, func(int) {
+			s.call(10*time.Second, func(ctx context.Context) error { return s.counters.Hit(ctx, twice) })
+		})
+		time.Sleep(known + 50*time.Millisecond)
+		s.repeat(2*time.Second, 50*time.Millisecond, func() { s.hit(900*time.Millisecond, s.key(0, 0)).failed(soon, redislanes.ErrDown) })
+		wait()
+	})
+}
+
+// TestKeysOfACallToASilentNode: a call that hits a silent node, too, holds up nobody who waits
+// behind it for a key of another one.
+func TestKeysOfACallToASilentNode(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		s.node(0).Freeze()
+		for i := range 4 {
+			here, there := s.key(1, i), s.key(0, i)
+			wait := together(1, func(int) {
+				s.call(3*time.Second, func(ctx context.Context) error {
+					return s.counters.Hit(ctx, []pipeline.Hit{{Key: here, By: 1}, {Key: here, By: 1}, {Key: there, By: 1}})
+				})
+			})
+			time.Sleep(trip / 4)
+			s.hit(time.Second, here).ok(3 * trip)
+			defer wait()
+		}
+	})
+}
+
+// TestRedirectBesideASilentNode: a redirect does not wait for another node's reply.
+func TestRedirectBesideASilentNode(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		moved, held := s.key(0, 0), s.key(2, 0)
+		s.Move(moved, s.node(1))
+		s.node(2).Freeze()
+		p := pipeline.New(s.client)
+		r, other := p.IncrBy(moved, 1), p.IncrBy(held, 1)
+		s.call(600*time.Millisecond, p.Do)
+		require.NoError(s, r.Err())
+		require.ErrorIs(s, other.Err(), redislanes.ErrUnknownOutcome)
+	})
+}
+
+// TestMapBesideASilentNode: the map of the slots is asked of nodes that answer.
+func TestMapBesideASilentNode(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		s.node(0).Freeze()
+		wait := together(1, func(int) { s.incr(3*time.Second, s.key(0, 0)) })
+		time.Sleep(known + 700*time.Millisecond)
+		for range 12 {
+			s.sync(time.Second).ok(soon)
+		}
+		wait()
+	})
+}
+
+// TestSilenceAfterLostQuestion: the question of a silence is lost with its connection. The
+// next silence is asked about anew, and the answer keeps the server from being suspect.
+func TestSilenceAfterLostQuestion(t *testing.T) {
+	scene(t, setup{client: config(pool.Laned{Lanes: 2})}, func(s *stage) {
+		s.warm()
+		addr := s.node(0).Addr()
+		s.node(0).PauseWrites(2400 * time.Millisecond)
+		lift := s.net.Impose("", addr, simnet.Conditions{SlowDial: 2500 * time.Millisecond})
+		first := together(1, func(int) { s.incr(5*time.Second, s.key(0, 0)) })
+		time.Sleep(380 * time.Millisecond)
+		s.net.CutUsed("client", addr)
+		first()
+		lift()
+		time.Sleep(45 * time.Millisecond)
+		second := together(1, func(int) { s.incr(5*time.Second, s.key(0, 1)).ok(2400 * time.Millisecond) })
+		time.Sleep(650 * time.Millisecond)
+		s.incr(5*time.Second, s.key(0, 2)).ok(2400 * time.Millisecond)
+		second()
+	})
+}

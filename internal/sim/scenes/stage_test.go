@@ -1,0 +1,206 @@
+package scenes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/leak"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/peek"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/pipeline"
+	"github.com/redislanes/redislanes/redistest/sim"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+const (
+	trip  = 500 * time.Microsecond // a round trip
+	soon  = 20 * time.Millisecond  // more than a call takes that waits for nothing
+	grace = time.Second            // Config.RetryWindow
+	known = 600 * time.Millisecond // until a silent server is known to be: two silences of 250 ms
+)
+
+// A stage is a cluster of three primaries with a replica each, and a client.
+type stage struct {
+	*testing.T
+	*sim.Cluster
+	model    *model.Cluster
+	net      *simnet.Network
+	client   *cluster.Client
+	counters *pipeline.Counters
+}
+
+type dial = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// setup is what a scene wants otherwise.
+type setup struct {
+	servers sim.Config
+	client  cluster.Config
+	seeds   func(redis *sim.Cluster) []string
+	before  func(s *stage) // is called before the client is made
+	dial    func(next dial) dial
+}
+
+// scene plays a scene in virtual time.
+func scene(t *testing.T, with setup, play func(s *stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{T: t, Cluster: sim.Start(t, with.servers)}
+		s.model, s.net = peek.Into(s.Cluster)
+		with.client.Dialer.NetDial = s.Dial
+		if with.dial != nil {
+			with.client.Dialer.NetDial = with.dial(s.Dial)
+		}
+		if with.before != nil {
+			with.before(s)
+		}
+		addrs := s.Addrs()
+		if with.seeds != nil {
+			addrs = with.seeds(s.Cluster)
+		}
+		client, err := with.client.New(t.Context(), addrs)
+		require.NoError(t, err)
+		s.client, s.counters = client, pipeline.NewCounters(client, pipeline.CountersConfig{})
+		t.Cleanup(func() {
+			require.NoError(t, s.counters.Close())
+			require.NoError(t, client.Close())
+		})
+		play(s)
+	})
+}
+
+// node and inside return a node, of which the first three are primaries.
+func (s *stage) node(i int) *sim.Node     { return s.Nodes()[i] }
+func (s *stage) inside(i int) *model.Node { return s.model.Nodes()[i] }
+
+// key returns the n-th key whose slot the node has.
+func (s *stage) key(node, n int) string {
+	for i := 0; ; i++ {
+		key := fmt.Sprintf("k%d", i)
+		if s.Owner(key) == s.node(node) {
+			if n--; n < 0 {
+				return key
+			}
+		}
+	}
+}
+
+// A result is what became of a call.
+type result struct {
+	s    *stage
+	err  error
+	took time.Duration
+}
+
+// call makes a call with so much time.
+func (s *stage) call(within time.Duration, run func(ctx context.Context) error) result {
+	ctx, cancel := context.WithTimeout(s.Context(), within)
+	defer cancel()
+	began := time.Now()
+	err := run(ctx)
+	return result{s, err, time.Since(began)}
+}
+
+func (s *stage) incr(within time.Duration, key string) result {
+	return s.call(within, func(ctx context.Context) error { return s.client.Cmd(ctx, "INCRBY", key, 1).Err() })
+}
+
+func (s *stage) get(within time.Duration, key string) result {
+	return s.call(within, func(ctx context.Context) error { return s.client.Cmd(ctx, "GET", key).Err() })
+}
+
+// hit counts a key, which has a time to live.
+func (s *stage) hit(within time.Duration, key string) result {
+	return s.call(within, func(ctx context.Context) error {
+		return s.counters.Hit(ctx, []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}})
+	})
+}
+
+// lent sets a key over a dedicated connection.
+func (s *stage) lent(within time.Duration, key string) result {
+	return s.call(within, func(ctx context.Context) error {
+		return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(nil, "SET", key, "v"))
+		}))
+	})
+}
+
+func (s *stage) sync(within time.Duration) result { return s.call(within, s.client.Sync) }
+
+// ok fails the test unless the call succeeded, within the time.
+func (r result) ok(within time.Duration) {
+	r.s.Helper()
+	require.NoError(r.s, r.err)
+	require.LessOrEqual(r.s, r.took, within)
+}
+
+// failed fails the test unless the call failed, within the time, with one of the errors.
+func (r result) failed(within time.Duration, errs ...error) {
+	r.s.Helper()
+	require.Error(r.s, r.err)
+	require.LessOrEqual(r.s, r.took, within, "%v", r.err)
+	for _, err := range errs {
+		if errors.Is(r.err, err) {
+			return
+		}
+	}
+	require.Empty(r.s, errs, "%v", r.err)
+}
+
+// warm makes connections to all primaries.
+func (s *stage) warm() {
+	for i := range 3 {
+		for n := range 8 {
+			s.incr(time.Second, s.key(i, n)).ok(time.Second)
+		}
+	}
+	time.Sleep(2 * time.Second)
+}
+
+// repeat calls run again and again for a time, with a pause in between.
+func (s *stage) repeat(d, pause time.Duration, run func()) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(pause) {
+		run()
+	}
+}
+
+// together starts calls and returns what waits for them.
+func together(n int, run func(i int)) (wait func()) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { run(i) })
+	}
+	return all.Wait
+}
+
+// dials returns how many dials to the node have begun.
+func (s *stage) dials(node int) (n int) {
+	for _, d := range s.net.Dials() {
+		if d.Addr == s.node(node).Addr() {
+			n++
+		}
+	}
+	return n
+}
+
+// stats returns what the client says of the node's pool.
+func (s *stage) stats(node int) redislanes.PoolStats {
+	for _, n := range s.client.Stats().Nodes {
+		if n.Pool.Addr == s.node(node).Addr() && n.Role == "primary" {
+			return n.Pool
+		}
+	}
+	return redislanes.PoolStats{}
+}

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+// Config says what a cluster is made of. The zero value is three primaries with a
+// replica each, 250 µs away.
+type Config struct {
+	// Seed decides everything that is random: node IDs, jitter, and what Trouble does.
+	Seed uint64
+	// Primaries is how many there are, 3 by default. They share the slots evenly.
+	Primaries int
+	// Replicas is how many replicas each primary has, 1 by default; -1 stands for none.
+	Replicas int
+	// Sentinels is how many Sentinels there are. If there are any, the servers have no
+	// cluster mode, there is one primary, and Sentinels name it SentinelName.
+	Sentinels int
+	// Latency is how long bytes travel, in each direction; 250 µs by default. A random
+	// time below Jitter comes on top.
+	Latency, Jitter time.Duration
+	// ReplicationLag is how long replicas take to apply writes, 2 ms by default.
+	ReplicationLag time.Duration
+	// GossipLag is how long nodes take to hear of changes that they have no part in,
+	// 100 ms by default.
+	GossipLag time.Duration
+	// Password is the password of the default user; empty: none.
+	Password string
+	// Executed is told each command with keys that a primary has run without an error,
+	// in the order in which they ran. It must not call methods of the cluster.
+	Executed func(Execution)
+}
+
+// SentinelName is the name under which Sentinels know the primary.
+const SentinelName = model.SentinelPrimary
+
+// An Execution is one run of a command.
+type Execution struct {
+	At    time.Time
+	Node  string   // its address
+	Args  []string // with the name
+	Reply string   // as RESP
+}
+
+const (
+	usualLatency = 250 * time.Microsecond
+	usualLag     = 2 * time.Millisecond
+	usualGossip  = 100 * time.Millisecond
+)
+
+func (c Config) withDefaults() Config {
+	for _, d := range []struct {
+		field   *time.Duration
+		instead time.Duration
+	}{{&c.Latency, usualLatency}, {&c.ReplicationLag, usualLag}, {&c.GossipLag, usualGossip}} {
+		if *d.field == 0 {
+			*d.field = d.instead
+		}
+	}
+	switch {
+	case c.Primaries == 0 && c.Sentinels > 0:
+		c.Primaries = 1
+	case c.Primaries == 0:
+		c.Primaries = 3
+	}
+	switch {
+	case c.Replicas == 0:
+		c.Replicas = 1
+	case c.Replicas < 0:
+		c.Replicas = 0
+	}
+	return c
+}
+
+func (c Config) validate() error {
+	switch {
+	case c.Primaries < 0 || c.Primaries > 100:
+		return fmt.Errorf("sim: Config.Primaries is %d, must be 0 to 100", c.Primaries)
+	case c.Replicas > 10:
+		return fmt.Errorf("sim: Config.Replicas is %d, must be at most 10", c.Replicas)
+	case c.Sentinels < 0 || c.Sentinels > 10:
+		return fmt.Errorf("sim: Config.Sentinels is %d, must be 0 to 10", c.Sentinels)
+	case c.Sentinels > 0 && c.Primaries > 1:
+		return fmt.Errorf("sim: Config.Primaries is %d, must be 0 or 1 with Sentinels", c.Primaries)
+	case c.Latency < 0 || c.Jitter < 0 || c.ReplicationLag < 0 || c.GossipLag < 0:
+		return fmt.Errorf("sim: Config has a negative duration: Latency %v, Jitter %v, ReplicationLag %v, GossipLag %v", c.Latency, c.Jitter, c.ReplicationLag, c.GossipLag)
+	}
+	return nil
+}
+
+// Start is [Launch] for a test, which fails if the config is invalid and closes the
+// cluster when it ends. Clients must be closed before that: register their clean-up
+// later.
+func Start(tb testing.TB, config Config) *Cluster {
+	tb.Helper()
+	c, err := Launch(config)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(c.Close)
+	return c
+}
+
+// Launch starts a cluster. [Cluster.Close] ends it.
+func Launch(config Config) (*Cluster, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	config = config.withDefaults()
+	options := model.Options{Seed: config.Seed, Primaries: config.Primaries, Replicas: config.Replicas, NoCluster: config.Sentinels > 0}
+	for i := range config.Sentinels {
+		options.Sentinels = append(options.Sentinels, fmt.Sprintf("10.0.1.%d:26379", i+1))
+	}
+	if f := config.Executed; f != nil {
+		options.Executed = func(e model.Execution) { executed(e, f) }
+	}
+	c := &Cluster{config: config, began: time.Now(), model: model.New(options), net: simnet.New(config.Seed)}
+	c.net.Impose("", "", simnet.Conditions{Latency: config.Latency, Jitter: config.Jitter})
+	c.model.ReplicationLag(config.ReplicationLag)
+	c.model.GossipLag(config.GossipLag)
+	for _, n := range c.model.Nodes() {
+		if config.Password != "" {
+			n.RequirePass("", config.Password, true)
+		}
+		node := &Node{c: c, model: n}
+		node.listen()
+		c.nodes = append(c.nodes, node)
+	}
+	for _, s := range c.model.Sentinels() {
+		c.net.Listen(s.Addr(), s.Serve)
+	}
+	return c, nil
+}
+
+func executed(e model.Execution, f func(Execution)) {
+	if e.Replica || len(e.Reply) == 0 || e.Reply[0] == '-' {
+		return
+	}
+	x := Execution{At: e.At, Node: e.Node.Addr(), Reply: string(e.Reply)}
+	for _, arg := range e.Args {
+		x.Args = append(x.Args, string(arg))
+	}
+	f(x)
+}
+
+// Commands returns the names of the commands that nodes know, in lower case and in order. A
+// subcommand follows its container's name and a bar, as in "client|id".
+func Commands() []string { return model.Commands() }

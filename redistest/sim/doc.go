@@ -1,0 +1,28 @@
+// Package sim is a Redis Cluster in memory, for tests of what a program does when
+// servers fail. It works with any client that takes a dial function.
+//
+// [Start] makes a cluster with a network before it. Nodes serve RESP2 and RESP3,
+// replicate, redirect with MOVED and ASK, and fail over. Methods of [Node] and
+// [Cluster] make faults: [Node.Kill], [Node.Failover], [Node.Freeze], [Node.Cut],
+// [Node.Delay], [Node.Refuse], [Cluster.Move] and others. [Cluster.Heal] ends them.
+// [Cluster.Trouble] makes random faults from a seed.
+//
+// In a bubble of testing/synctest time is virtual: a minute of faults takes some
+// milliseconds, and deadlines are exact. Elsewhere time is real.
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		redis := sim.Start(t, sim.Config{})
+//		client := connect(t, redis.Addrs(), redis.Dial)
+//		redis.Owner("user:42").Failover()
+//		...
+//	})
+//
+// Nothing happens unless a test asks for it: the death of a primary alone promotes no
+// replica.
+//
+// Replies are those of redis-server 7.0, byte for byte, for the commands that
+// [Commands] lists; other commands get the reply to an unknown command. The package
+// does not persist or evict keys, has no TLS, and scripts call one Redis command or use
+// the Lua of gopher-lua. docs/sim.md says what the cluster and the network assume, and
+// where each assumption was seen.
+package sim

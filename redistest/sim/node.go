@@ -1,0 +1,132 @@
+package sim
+
+import (
+	"sync"
+	"time"
+
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+)
+
+// A Node is one server. Its faults last until [Node.Heal]. Those of the network add up.
+type Node struct {
+	c     *Cluster
+	model *model.Node
+
+	mu      sync.Mutex // guards what follows
+	host    *simnet.Host
+	lifts   []func()
+	refused map[string]bool
+}
+
+// Addr returns the node's address.
+func (n *Node) Addr() string { return n.model.Addr() }
+
+// Replica reports whether the node is a replica, in truth: others may not have heard of a
+// change.
+func (n *Node) Replica() bool { return n.c.model.Primary(n.model) != nil }
+
+// Kill ends the process. Its connections are closed and new ones refused. Its data is there
+// again when it is healed. No replica takes over by itself: call Failover.
+func (n *Node) Kill() {
+	n.model.Kill()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.host.Kill()
+}
+
+// listen accepts connections.
+func (n *Node) listen() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.host = n.c.net.Listen(n.Addr(), n.c.model.Serve(n.model))
+}
+
+// Failover makes a replica of the primary take over, and returns it; nil: no replica is up.
+// The old primary, if it runs, goes on as one until it hears of the change, after the gossip
+// lag. No write is lost unless the old primary takes some meanwhile.
+func (n *Node) Failover() *Node { return n.failover(false) }
+
+// FailoverLossy is Failover in which the replica has not applied what it was sent within the
+// replication lag. Those writes are lost, acknowledged or not.
+func (n *Node) FailoverLossy() *Node { return n.failover(true) }
+
+func (n *Node) failover(lossy bool) *Node {
+	for _, r := range n.c.model.Nodes() {
+		if n.c.model.Primary(r) == n.model && r.Up() && n.c.model.Failover(r, lossy) {
+			return n.c.of(r)
+		}
+	}
+	return nil
+}
+
+// Freeze stops the process, as SIGSTOP does. Connections stay open, dials succeed, and nothing
+// is answered. Commands that were sent run when the node is healed.
+func (n *Node) Freeze() { n.impose(simnet.Conditions{Stall: simnet.Both}) }
+
+// Isolate drops all packets from and to the node. Nothing is answered, also no dial.
+func (n *Node) Isolate() { n.impose(simnet.Conditions{Partition: simnet.Both}) }
+
+// RefuseDials refuses new connections. Open ones work.
+func (n *Node) RefuseDials() { n.impose(simnet.Conditions{Refuse: true}) }
+
+// Delay makes all bytes travel longer, in each direction.
+func (n *Node) Delay(by time.Duration) { n.impose(simnet.Conditions{Latency: by}) }
+
+// CutReplies resets each connection, open or new, when so many more bytes of replies have
+// arrived: commands run, and their replies are lost.
+func (n *Node) CutReplies(after int) { n.impose(simnet.Conditions{CutToClient: max(after, 1)}) }
+
+// Cut resets all open connections. Bytes on their way are lost. New connections work.
+func (n *Node) Cut() { n.c.net.Cut("", n.Addr(), 1) }
+
+// CutSilently is Cut of which the program is not told: it waits for replies on connections
+// that nobody else knows any more, as behind a NAT or firewall that has forgotten them.
+func (n *Node) CutSilently() { n.c.net.Vanish("", n.Addr(), 1) }
+
+// Refuse makes the node reply with an error in place of running a command, for example
+//
+//	node.Refuse("incrby", "OOM command not allowed when used memory > 'maxmemory'.", 0)
+//
+// The command is in lower case, with its subcommand as in "client|setname"; "*" stands for
+// all commands with keys. It is refused so many times, 0: until the node is healed.
+func (n *Node) Refuse(command, text string, times int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.refused == nil {
+		n.refused = make(map[string]bool)
+	}
+	n.refused[command] = true
+	n.model.Refuse(command, model.Refusal(text), times)
+}
+
+// PauseWrites holds up writes for so long, as CLIENT PAUSE WRITE does.
+func (n *Node) PauseWrites(d time.Duration) { n.model.Pause(d, false) }
+
+func (n *Node) impose(conditions simnet.Conditions) {
+	lift := n.c.net.Impose("", n.Addr(), conditions)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lifts = append(n.lifts, lift)
+}
+
+// Heal ends the node's faults, and starts it if it was killed. Connections that were cut stay
+// so; those of which the program was not told are reset.
+func (n *Node) Heal() {
+	n.mu.Lock()
+	lifts, refused := n.lifts, n.refused
+	n.lifts, n.refused = nil, nil
+	n.mu.Unlock()
+	for _, lift := range lifts {
+		lift()
+	}
+	for command := range refused {
+		n.model.Refuse(command, "", 0)
+	}
+	n.model.Unpause()
+	n.c.net.Forget("", n.Addr())
+	if !n.model.Up() {
+		n.model.Restart(model.Start{})
+		n.listen()
+	}
+}

@@ -1,0 +1,251 @@
+package sim
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A peer is a connection to a node.
+type peer struct {
+	t *testing.T
+	net.Conn
+	r *bufio.Reader
+}
+
+func dial(t *testing.T, c *Cluster, addr string) *peer {
+	conn, err := c.Dial(t.Context(), "tcp", addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return &peer{t, conn, bufio.NewReader(conn)}
+}
+
+// say sends an inline command and returns the first line of its reply, or the error.
+func (p *peer) say(command string) string {
+	p.t.Helper()
+	require.NoError(p.t, p.SetDeadline(time.Now().Add(time.Second)))
+	if _, err := p.Write([]byte(command + "\r\n")); err != nil {
+		return err.Error()
+	}
+	line, err := p.r.ReadString('\n')
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(line)
+}
+
+// inBubble runs a test with a cluster in virtual time.
+func inBubble(t *testing.T, config Config, test func(t *testing.T, c *Cluster)) {
+	synctest.Test(t, func(t *testing.T) { test(t, Start(t, config)) })
+}
+
+// A key of the first node and one of the second one.
+const here, there = "b", "a"
+
+func TestCluster(t *testing.T) {
+	inBubble(t, Config{}, func(t *testing.T, c *Cluster) {
+		require.Len(t, c.Addrs(), 6)
+		require.Same(t, c.Nodes()[0], c.Owner(here))
+		require.NotSame(t, c.Nodes()[0], c.Owner(there))
+		require.True(t, c.Nodes()[3].Replica())
+		require.False(t, c.Nodes()[0].Replica())
+		p := dial(t, c, c.Owner(here).Addr())
+		began := time.Now()
+		require.Equal(t, "+OK", p.say("SET "+here+" 7 PX 1000"))
+		require.Equal(t, 500*time.Microsecond, time.Since(began), "one round trip")
+		value, ok := c.Value(here)
+		require.True(t, ok)
+		require.Equal(t, "7", value)
+		left, ok := c.TTL(here)
+		require.True(t, ok)
+		require.InDelta(t, time.Second, left, float64(time.Millisecond))
+		require.Contains(t, p.say("GET "+there), "-MOVED")
+	})
+}
+
+// TestFaults: what each fault does to an open connection and to a new one, and that Heal ends
+// it.
+func TestFaults(t *testing.T) {
+	const timeout = "i/o timeout"
+	for name, c := range map[string]struct {
+		fault      func(n *Node)
+		open, anew string // what a command replies, by an open connection and a new one
+	}{
+		"none":        {func(*Node) {}, ":1", ":2"},
+		"killed":      {(*Node).Kill, "EOF", "refused"},
+		"frozen":      {(*Node).Freeze, timeout, timeout},
+		"isolated":    {(*Node).Isolate, timeout, "deadline"},
+		"refused":     {(*Node).RefuseDials, ":1", "refused"},
+		"delayed":     {func(n *Node) { n.Delay(300 * time.Millisecond) }, ":1", ":2"},
+		"replies cut": {func(n *Node) { n.CutReplies(1) }, "reset", "reset"},
+		"cut":         {(*Node).Cut, "reset", ":1"},
+		"silent":      {(*Node).CutSilently, timeout, ":1"},
+		"error":       {func(n *Node) { n.Refuse("incr", "OOM no", 1) }, "-OOM no", ":1"},
+		"keys":        {func(n *Node) { n.Refuse("*", "OOM no", 0) }, "-OOM no", "-OOM no"},
+		"paused":      {func(n *Node) { n.PauseWrites(time.Hour) }, timeout, timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Config{}, func(t *testing.T, redis *Cluster) {
+				n := redis.Owner(here)
+				p := dial(t, redis, n.Addr())
+				c.fault(n)
+				assert.Contains(t, p.say("INCR "+here), c.open)
+				assert.Contains(t, anew(t, redis, n), c.anew)
+				n.Heal()
+				time.Sleep(time.Second)
+				require.Regexp(t, `^:\d`, anew(t, redis, n), "healed")
+			})
+		})
+	}
+}
+
+// anew counts by a new connection.
+func anew(t *testing.T, redis *Cluster, n *Node) string {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	conn, err := redis.Dial(ctx, "tcp", n.Addr())
+	if err != nil {
+		return err.Error()
+	}
+	defer conn.Close()
+	return (&peer{t, conn, bufio.NewReader(conn)}).say("INCR " + here)
+}
+
+// TestFailover: the replica serves at once, the old primary until it hears of it, and only
+// the lossy kind loses a write.
+func TestFailover(t *testing.T) {
+	for name, lossy := range map[string]bool{"kept": false, "lossy": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Config{ReplicationLag: time.Minute}, func(t *testing.T, c *Cluster) {
+				old := c.Owner(here)
+				p := dial(t, c, old.Addr())
+				require.Equal(t, ":1", p.say("INCR "+here))
+				failover := old.Failover
+				if lossy {
+					failover = old.FailoverLossy
+				}
+				replica := failover()
+				require.Same(t, replica, c.Owner(here))
+				require.True(t, old.Replica())
+				require.Equal(t, lossy, c.LostWrites(here))
+				again := ":2"
+				if lossy {
+					again = ":1"
+				}
+				require.Equal(t, again, dial(t, c, replica.Addr()).say("INCR "+here))
+				time.Sleep(200 * time.Millisecond)
+				require.Contains(t, p.say("INCR "+here), "MOVED")
+				require.Nil(t, old.Failover(), "it is a replica")
+			})
+		})
+	}
+}
+
+func TestMove(t *testing.T) {
+	inBubble(t, Config{Replicas: -1}, func(t *testing.T, c *Cluster) {
+		from, to := c.Owner(here), c.Owner(there)
+		p := dial(t, c, from.Addr())
+		require.Equal(t, ":1", p.say("INCR "+here))
+		finish := c.StartMove(here, to)
+		require.Equal(t, ":2", p.say("INCR "+here))
+		require.Contains(t, p.say("INCR {"+here+"}new"), "-ASK")
+		finish()
+		require.Same(t, to, c.Owner(here))
+		require.Contains(t, p.say("INCR "+here), "-MOVED")
+		require.Equal(t, ":3", dial(t, c, to.Addr()).say("INCR "+here))
+		c.Move(here, from)
+		require.Equal(t, ":4", p.say("INCR "+here))
+		c.StartMove(here, to)
+		c.Heal()
+		require.Same(t, to, c.Owner(here), "healed")
+	})
+}
+
+func TestSentinels(t *testing.T) {
+	inBubble(t, Config{Sentinels: 3, Password: "secret"}, func(t *testing.T, c *Cluster) {
+		require.Len(t, c.Addrs(), 2)
+		require.Len(t, c.SentinelAddrs(), 3)
+		require.Equal(t, "*2", dial(t, c, c.SentinelAddrs()[0]).say("SENTINEL get-master-addr-by-name "+SentinelName))
+		p := dial(t, c, c.Owner(here).Addr())
+		require.Contains(t, p.say("GET "+here), "-NOAUTH")
+		require.Equal(t, "+OK", p.say("AUTH secret"))
+		require.Equal(t, ":1", p.say("INCR "+here))
+	})
+}
+
+func TestExecuted(t *testing.T) {
+	var log []string
+	config := Config{Executed: func(e Execution) { log = append(log, strings.Join(e.Args, " ")+" "+e.Node+" "+e.Reply) }}
+	inBubble(t, config, func(t *testing.T, c *Cluster) {
+		p := dial(t, c, c.Owner(here).Addr())
+		p.say("INCR " + here)
+		p.say("LPUSH " + here + " x") // an error
+	})
+	require.Equal(t, []string{"INCR b 10.0.0.1:6379 :1\r\n"}, log)
+}
+
+// TestTrouble: a seed decides the faults, all kinds come, and the cluster is well behind them.
+func TestTrouble(t *testing.T) {
+	kinds := make(map[string]bool)
+	troubles := func(seed uint64) (all []Fault) {
+		inBubble(t, Config{Seed: seed}, func(t *testing.T, c *Cluster) {
+			began := time.Now()
+			all = c.Trouble(time.Minute)
+			require.Equal(t, time.Minute, time.Since(began))
+			time.Sleep(time.Second)
+			for _, n := range c.Nodes() {
+				require.Equal(t, "+PONG", dial(t, c, n.Addr()).say("PING"))
+			}
+		})
+		return all
+	}
+	for seed := range uint64(10) {
+		first := troubles(seed)
+		require.Equal(t, first, troubles(seed))
+		for _, f := range first {
+			kinds[strings.Fields(f.What)[0]] = true
+			require.Contains(t, f.String(), f.Node)
+		}
+	}
+	for _, kind := range []string{"killed", "killed,", "failover", "frozen", "isolated", "delayed", "replies", "connections", "refuses:", "slots"} {
+		require.Contains(t, kinds, kind)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	for _, c := range []Config{
+		{Primaries: -1}, {Primaries: 101}, {Replicas: 11}, {Sentinels: -1}, {Sentinels: 11}, {Sentinels: 1, Primaries: 2},
+		{Latency: -1}, {Jitter: -1}, {ReplicationLag: -1}, {GossipLag: -1},
+	} {
+		_, err := Launch(c)
+		require.ErrorContains(t, err, "sim: Config", "%+v", c)
+	}
+}
+
+// TestClose: what is open ends, and dials fail.
+func TestClose(t *testing.T) {
+	c, err := Launch(Config{Primaries: 1})
+	require.NoError(t, err)
+	conn, err := c.Dial(t.Context(), "tcp", c.Addrs()[0])
+	require.NoError(t, err)
+	c.Close()
+	_, err = conn.Read(make([]byte, 1))
+	require.Error(t, err)
+	require.False(t, errors.Is(err, io.ErrNoProgress))
+	_, err = c.Dial(t.Context(), "tcp", c.Addrs()[0])
+	require.Error(t, err)
+}
+
+func TestCommands(t *testing.T) {
+	require.Subset(t, Commands(), []string{"client|id", "cluster|slots", "evalsha", "get", "incrby", "multi"})
+	require.IsIncreasing(t, Commands())
+}
