@@ -82,7 +82,7 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 	}
 	a.judge(&d)
 	if d.Allowed = granted > 0; !d.Allowed && l.near != nil {
-		l.near.note(a.place, rule, 1, began, &d, l.cfg.Budget)
+		l.near.note(a.place, rule, 1, began, &d, l.cfg.nearTime())
 	}
 	if a.draw == nil && !r.Look {
 		d.Remaining -= granted

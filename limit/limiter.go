@@ -30,8 +30,8 @@ type Config struct {
 	// NearCache is how many keys are remembered that are over their limit, so that
 	// a key that is hit again and again costs no command: of a rule with CountDenied
 	// until the window ends, or the tokens are there; of others for no longer than
-	// Budget, since a key may be over its limit only because of hits that are about to
-	// be given back. Of keys of more than 256 bytes, hashes are remembered. Default
+	// Budget or 100 ms, since a key may be over its limit only because of hits that are about
+	// to be given back. Of keys of more than 256 bytes, hashes are remembered. Default
 	// 10,000; negative for none; at most 10,000,000.
 	NearCache int
 
