@@ -20,7 +20,7 @@ import (
 // decided by then, all hits are granted, or none with FailClosed; with Config.Instances all or
 // none, as its bucket decides. With redislanes.ErrUnknownOutcome up to Cost hits may have been
 // counted. A Shadow limit grants all hits, whatever its decision says. A request that only
-// looks counts nothing.
+// looks counts nothing. Leases and Request.Charge have no effect.
 func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int64, d Decision) {
 	began := time.Now()
 	switch {

@@ -250,7 +250,8 @@ type Result struct {
 }
 
 // Allow decides about the requests, all of them or none. It returns after the
-// budget, or at the context's end, at the latest.
+// budget, or at the context's end, at the latest. If Redis has not decided by then, also because the
+// context had ended before the call, [Rule.FailClosed] decides. A call without requests is allowed.
 //
 // A call that is allowed takes no round trip if leases decide about all of its requests (see
 // [Rule.NoLease]). Else it takes one, but for the first token bucket at a

@@ -51,8 +51,8 @@ func (a Algorithm) String() string {
 type Rule struct {
 	// Name tells the limit from others in keys, errors and metrics: 1 to 64 letters,
 	// digits, dots, underscores and hyphens. Two limits of one name share their
-	// counts if they have the same Algorithm and Window; give others names of their
-	// own. It should not be made from what users say.
+	// counts if both have the same Window, also if one is a FixedWindow and the other a
+	// SlidingWindow, or if both are a TokenBucket. Give others names of their own. It should not be made from what users say.
 	Name string
 
 	// Limit is how many hits are allowed in a window, 0 to 1,000,000,000,000; of a
