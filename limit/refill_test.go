@@ -18,14 +18,14 @@ import (
 // get more than it allows at any time, also if they leave a full one alone for a moment, and then
 // hit it much more often. They get all of it if they ask for more.
 func TestTokensOfLeases(t *testing.T) {
-	const rate, burst = 2000, 800 // a second
+	const rate, burst = 5000, 2000 // a second
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				factor := []float64{0.3, 0.6, 3, 0.3, 0.5, 0.8}[seed]
-				bursts := seed >= 3
+				bursts, pause := seed >= 3, time.Duration(seed)*50*time.Millisecond-150*time.Millisecond // 50, 100 or 150 ms in all
 				var mu sync.Mutex
 				var at []time.Duration // of each hit that was allowed
 				leased := 0
@@ -39,7 +39,7 @@ func TestTokensOfLeases(t *testing.T) {
 							random := rand.New(rand.NewPCG(seed, uint64(10*i+j)))
 							for time.Since(began) < 1200*time.Millisecond {
 								factor := factor
-								if phase := time.Since(began) % (600 * time.Millisecond); bursts && phase > 400*time.Millisecond {
+								if phase := time.Since(began) % (600 * time.Millisecond); bursts && phase > 400*time.Millisecond-pause {
 									time.Sleep(450*time.Millisecond - phase)
 									factor = 12
 								}

@@ -20,7 +20,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 1, "the first seed")
-	seeds = flag.Int("seeds", 50, "how many seeds are run")
+	seeds = flag.Int("seeds", 20, "how many seeds are run")
 	fault = flag.Bool("fault", false, "fail with the report of the limiter that has the fault")
 )
 
@@ -58,7 +58,7 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-// TestFaultIsFound: the fault shows within 50 worlds.
+// TestFaultIsFound: the fault shows within 20 worlds.
 func TestFaultIsFound(t *testing.T) {
 	began := time.Now()
 	report, worlds := firstFailure(t, true)

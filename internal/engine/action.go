@@ -17,7 +17,7 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// Do is that of package cluster, and so are the other methods of a radix.Client.
+// Do is cluster.Client.Do. The other methods of a radix.Client are those of package cluster, too.
 func (c *Client) Do(ctx context.Context, action radix.Action) error {
 	return c.do(ctx, action, How{})
 }
@@ -64,10 +64,9 @@ func namedKeys(keys []string) []string {
 	return keys
 }
 
-// routedConn is the cluster as a connection, for one action: each of its
-// exchanges travels to the node that owns its slot at that time, and redirects are
-// followed for each command by itself. To perform the action again on another node,
-// as radix does, would repeat commands that ran.
+// routedConn is the cluster as a connection, for one action. Each exchange travels to the node
+// that owns its slot at that time. Redirects are followed for each command by itself: to perform
+// the action again on another node, as radix does, would repeat commands that ran.
 type routedConn struct {
 	client   *Client
 	slot     int32 // of an exchange without a key
@@ -76,7 +75,7 @@ type routedConn struct {
 	how      How
 	canRetry bool
 	name     string                  // of the last command that the server refused
-	addr     string                  // who refused it
+	addr     string                  // of the server that refused it
 	tried    func(*redislanes.Error) // adds how often
 }
 

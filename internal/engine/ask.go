@@ -28,9 +28,9 @@ type answer struct {
 	err  error // why there is no map
 }
 
-// question asks one server for its map of the slots, with the config epochs and
-// its ID if it tells them: CLUSTER NODES may be forbidden. sure says that the map in use has
-// the IDs of the nodes, which must not be forgotten because a reply got lost.
+// question asks one server for its map of the slots, with the config epochs and its ID if it
+// tells them: CLUSTER NODES may be forbidden. sure says that the map in use has the IDs of the
+// nodes. They must not be forgotten because one reply is lost.
 func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	a := answer{addr: addr}
 	switch {
@@ -179,11 +179,6 @@ type untranslated struct{ error }
 
 func (e untranslated) Unwrap() error { return e.error }
 
-// An unusable error is about an address that Config.AddrMap has returned.
-type unusable struct{ error }
-
-func (e unusable) Unwrap() error { return e.error }
-
 // translate asks AddrMap for each address that the server has told. If what it returns is
 // no address, that node is skipped.
 func (q asker) translate(m *mapReply) error {
@@ -194,19 +189,18 @@ func (q asker) translate(m *mapReply) error {
 			if n.Dialled {
 				continue
 			}
-			to, err := q.mapped(n.Addr)
-			var wrong unusable
+			to, wrong, err := q.mapped(n.Addr)
 			switch {
-			case errors.As(err, &wrong):
-				m.skips = append(m.skips, slots.Skip{Node: slots.Printable(n.Addr), Reason: err.Error(), Primary: i == 0, First: r.First, Last: r.Last})
+			case err != nil:
+				return untranslated{err}
+			case wrong != "":
+				m.skips = append(m.skips, slots.Skip{Node: slots.Printable(n.Addr), Reason: wrong, Primary: i == 0, First: r.First, Last: r.Last})
 				if i == 0 {
 					r.Nodes = nil // a replica must not be taken for the primary
 				} else {
 					r.Nodes = slices.Delete(r.Nodes, i, i+1)
 				}
 				i--
-			case err != nil:
-				return untranslated{err}
 			default:
 				n.Addr = to
 			}
@@ -215,14 +209,15 @@ func (q asker) translate(m *mapReply) error {
 	return nil
 }
 
-// mapped asks AddrMap, without a lock held, for an address that a server names;
-// never for one that was dialled, as the host in place of a NULL endpoint was.
-func (q asker) mapped(addr string) (to string, err error) {
+// mapped asks AddrMap, without a lock held, for an address that a server names. It is not asked
+// for an address that was dialled, such as the host in place of a NULL endpoint. wrong says why
+// what it returned is no address; it may hold a password, which wrong does not show.
+func (q asker) mapped(addr string) (to, wrong string, err error) {
 	defer guard.Catch("Config.AddrMap", &err)
 	if to = q.cfg.AddrMap(addr); to != addr {
-		if err := wire.CheckAddr(to); err != nil { // it may hold a password
-			return "", unusable{fmt.Errorf("Config.AddrMap returned for %s what cannot be dialled: %w", addr, err)}
+		if err := wire.CheckAddr(to); err != nil {
+			return "", fmt.Sprintf("Config.AddrMap returned for %s what cannot be dialled: %v", addr, err), nil
 		}
 	}
-	return to, nil
+	return to, "", nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A Client is that of package cluster, with what package pipeline needs besides.
+// A Client is the client of package cluster. Package pipeline also uses it.
 type Client struct {
 	cfg   Config
 	seeds []string
@@ -114,11 +114,8 @@ func (c *Client) leadsTo(to slots.Redirect) string {
 	if to.Addr == "" || to.Dialled {
 		return to.Addr
 	}
-	addr, err := c.asker.mapped(to.Addr)
-	if err != nil {
-		c.journal.Panicked(err)
-		return ""
-	}
+	addr, _, err := c.asker.mapped(to.Addr)
+	c.journal.Panicked(err)
 	return addr
 }
 
@@ -147,7 +144,7 @@ func (c *Client) nodeLocked(addr string) *node {
 	return n
 }
 
-// learn notes what the MOVED of one wave said, all at once: the table of the
+// learn notes what the MOVED replies of one attempt said, all at once: the table of the
 // slots is copied for each call.
 func (c *Client) learn(moves []move) {
 	if len(moves) == 0 {
@@ -158,9 +155,8 @@ func (c *Client) learn(moves []move) {
 	c.topology.Store(c.topology.Load().WithOwners(moves))
 }
 
-// leaveHome sends commands without a key elsewhere, if they go to the node at the
-// address, which is down: what they have left there is not to be had. Where all
-// nodes are down, they stay: the table of the slots is copied for each move.
+// leaveHome sends commands without a key to another node, if they go to the node at the address,
+// which is down. If all nodes are down, nothing changes: each change copies the table.
 func (c *Client) leaveHome(addr string) {
 	t := c.topology.Load()
 	if n := t.Primary(slots.NoKey); n == nil || n.addr != addr {
@@ -177,10 +173,10 @@ func (c *Client) leaveHome(addr string) {
 	}
 }
 
-// use replaces the topology by a map that was believed when judged was in use. What
-// MOVED has taught meanwhile stays, and where no server is asked for a map, all that
-// it has ever taught of nodes that answer. Nodes that the map does not hold any more
-// are drained. It returns the map without what MOVED has taught.
+// use replaces the topology by a map that was believed when judged was in use. It keeps what
+// MOVED has taught since then. With Config.Standalone, no server is asked for a map, and it
+// keeps all that MOVED has taught of nodes that answer. Nodes that are not in the map any more
+// are drained. It returns the topology without what MOVED has taught.
 func (c *Client) use(judged *topology, v *slots.Map) (told *topology) {
 	var forget map[string]int
 	if c.cfg.Standalone {
@@ -233,9 +229,8 @@ func (c *Client) drain(n *node) {
 	c.await(n.quiet)
 }
 
-// demoteLocked gives up the pool of a node that is no primary any more, by what a Sentinel
-// says. All of its dials would be refused, and each ask for a refresh, for as long as the
-// node is a replica.
+// demoteLocked gives up the pool of a node that a Sentinel does not name as the primary any
+// more. While the node is a replica, each dial of that pool is refused and asks for a refresh.
 func (c *Client) demoteLocked(n *node) {
 	p, info := n.release(asPrimary)
 	if p == nil {
@@ -266,9 +261,9 @@ func (c *Client) await(quiet func() bool) {
 	}
 }
 
-// Close closes all connections. Commands in flight end with an error that
-// wraps ErrClosed. It returns when no goroutine of the client is left, but for one
-// in which the log does not return for seconds; closing again does nothing.
+// Close closes all connections. Commands in flight end with an error that wraps ErrClosed. It
+// returns when no goroutine of the client is left. A goroutine in which the log does not return
+// for seconds is left behind. Closing again does nothing.
 func (c *Client) Close() error {
 	if c == nil || c.ctx == nil {
 		return errNotMade

@@ -17,10 +17,9 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A dedicatedAction performs an action on a connection of its own. That a connection
-// cannot be had, or that the server refuses the action, is tried again as for
-// other commands; once the action has begun, only if it may be performed twice
-// and the server says that it did not run.
+// A dedicatedAction performs an action on a connection of its own. If no connection can be had,
+// or the server refuses the action, it tries again as for other commands. Once the action has
+// begun, it tries again only if the action may be performed twice and did not run.
 type dedicatedAction struct {
 	client   *Client
 	action   radix.Action
@@ -166,13 +165,13 @@ func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now 
 		d.began, d.had = now, timeLeft(ctx, now)
 	}
 	d.history.hops, d.history.outage = 0, &t
-	replica, grace := d.replica, d.client.cfg.RetryWindow
+	replica, window := d.replica, d.client.cfg.RetryWindow
 	d.to, d.replica, d.asking = nil, nil, false
-	switch t.Next(replica != nil, now, d.had, grace) {
+	switch t.Next(replica != nil, now, d.had, window) {
 	case attempt.Turn:
 		d.avoid = append(d.avoid, replica)
 	case attempt.Retry:
-		if d.client.wait(ctx, attempt.Backoff(d.history.tries, grace-now.Sub(t.Since))) != nil {
+		if d.client.wait(ctx, attempt.Backoff(d.history.tries, window-now.Sub(t.Since))) != nil {
 			return false
 		}
 	default:

@@ -59,8 +59,8 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 	}
 }
 
-// isOfNoEffect tells whether the command, which was not refused, has changed nothing but
-// its connection: one that opens a transaction, waits for EXEC, or was dropped by it.
+// isOfNoEffect tells whether the command, which was not refused, has changed nothing but its
+// connection. It has opened a transaction, waits for EXEC, or was dropped by EXEC.
 func isOfNoEffect(encoded, reply []byte) bool {
 	switch command.Of(encoded).Effect() {
 	case command.OpensTransaction, command.Watches, command.Unwatches:
@@ -71,8 +71,8 @@ func isOfNoEffect(encoded, reply []byte) bool {
 	return string(reply) == "+QUEUED\r\n"
 }
 
-// provenBy returns what the command's success proves. A server that is loading its data
-// lets keys be watched, and so does one that refuses writes.
+// provenBy returns what the command's success proves. A server that is loading its data, or that
+// refuses writes, lets keys be watched.
 func provenBy(encoded []byte) class {
 	if command.Of(encoded).Effect() == command.Watches {
 		return keyless

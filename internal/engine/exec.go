@@ -61,7 +61,7 @@ func (c *Client) Exec(ctx context.Context, r *Request, how How) error {
 	return nil
 }
 
-// prepare makes the request ready for its first wave.
+// prepare makes the request ready for its first attempt.
 func (c *Client) prepare(ctx context.Context, r *Request) *flight {
 	if c.sampled() {
 		c.observe(ctx, r)
@@ -124,7 +124,7 @@ func (c *Client) place(r *Request, f *flight, how How) (trips []*trip, placed bo
 		r.places[i] = place{trip: tr, pos: tr.Len()}
 		tr.Add(r.bounds[i].from, r.bounds[i].to)
 	}
-	f.observed.nextWave(n)
+	f.observed.nextAttempt(n)
 	return f.trips[first:f.used], placed
 }
 
@@ -163,8 +163,8 @@ func (f *flight) send(ctx context.Context, trips []*trip, sequential bool) {
 	}
 }
 
-// sendEach sends each trip from a goroutine of its own, but for the last, whose is
-// the caller's, and returns when all have ended.
+// sendEach sends each trip from a goroutine of its own and returns when all have ended. The
+// caller's goroutine sends the last one.
 func (f *flight) sendEach(ctx context.Context, trips []*trip) {
 	if f.observed != nil {
 		f.observed.begin(f.request, trips)
@@ -216,8 +216,8 @@ func submit(ctx context.Context, call *wire.Call, trips []*trip, mine []*wire.Ba
 		}
 	}
 	wire.Flush(mine)
-	// Where the last one was written, replies come last: while the caller sleeps
-	// there, those of the others arrive, and it need not sleep for them.
+	// The batch that was written last has its replies last. While the caller sleeps for them,
+	// those of the others arrive.
 	for _, b := range slices.Backward(mine) {
 		b.Read(ctx)
 	}
@@ -305,8 +305,8 @@ func grown[T any](s []T, n int) []T {
 	return s
 }
 
-// wait sleeps for d, or until the context ends, or until the client is closed, where
-// what is tried next fails at once.
+// wait sleeps for d, until the context ends, or until the client is closed. After that the
+// next try fails at once.
 func (c *Client) wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,9 +8,8 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// A gap is an outage of slots that maps of the slots have lacked since the same time. The
-// later loss of others does not change when it began: commands wait for a whole shard, not
-// for their slots.
+// A gap is an outage of slots that have had no owner in any map since the same time. Slots that
+// are lost later are another gap, and do not change when this one began.
 type gap struct {
 	outage
 	slots [slots.Count / 64]uint64 // a set
@@ -65,7 +64,7 @@ func (t *outages) addGapLocked(m *topology, now time.Time) {
 	}
 }
 
-// endGapsLocked ends gaps, which isOver or isForgotten. Maps are looked at anew.
+// endGapsLocked ends gaps, which isOver or isForgotten. The next map is looked at again.
 func (t *outages) endGapsLocked(how string, ended func(*gap) bool) {
 	before := len(t.gaps)
 	t.gaps = slices.DeleteFunc(t.gaps, ended)

@@ -32,13 +32,11 @@ type inquiry struct {
 	failed bool      // no node answered
 }
 
-// learned returns the command as servers know it, if the table does not. If
-// none knows it, none tells, or the answer makes no sense, the command stays as
-// it is: its first argument is taken for its key, and only a redirect of that
-// slot is followed. While no node answers, it is asked for again by the rule for all
-// outages: within the grace, for calls that have as much time. That a node is slow to
-// answer is no outage: the command would wait for it, too. The error is that of the
-// context.
+// learned returns the command as servers know it, if the table does not. If no server knows it
+// or tells, or the answer makes no sense, the command stays as it is: its first argument is
+// taken for its key, and only a redirect of that slot is followed. While no node answers, the
+// rule for all outages says whether it is asked for again. A node that is slow to answer is no
+// outage: the command itself would wait for that node. The error is that of the context.
 func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Command, error) {
 	if cmd.Known() || c.cfg.Standalone { // a proxy may hang up when it is asked for COMMAND
 		return cmd, nil
@@ -130,13 +128,13 @@ func (b *commandBook) makeRoomLocked() {
 		if len(b.inquiries) < maxInquiries {
 			return
 		}
-		delete(b.inquiries, name) // who waits for it has it
+		delete(b.inquiries, name) // its callers hold it
 	}
 }
 
-// inquire asks one node after the other, the next one as soon as the last has
-// failed or is slow, until one tells. While nobody does, and the grace lasts, it is
-// outdated at once.
+// inquire asks one node after the other until one tells. The next one is asked as soon as the
+// last has failed or is slow. If none tells, the inquiry is outdated
+// at once while Config.RetryWindow lasts, and after failedTime later.
 func (c *Client) inquire(name string, l *inquiry) {
 	defer close(l.done)
 	ctx, cancel := context.WithTimeout(c.ctx, askTime)
@@ -181,7 +179,7 @@ func (c *Client) inquire(name string, l *inquiry) {
 
 // fail ends an inquiry of so many nodes that none has answered. Its outage began, if all
 // of them are down, when the last one went down.
-func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
+func (l *inquiry) fail(down []time.Time, nodes int, window time.Duration) {
 	now := time.Now()
 	l.failed, l.old = true, now
 	if len(down) > 0 && len(down) == nodes {
@@ -189,12 +187,12 @@ func (l *inquiry) fail(down []time.Time, nodes int, grace time.Duration) {
 			l.since = last
 		}
 	}
-	if !(attempt.Outage{Since: l.since}).MayRetry(now, 0, grace) {
+	if !(attempt.Outage{Since: l.since}).MayRetry(now, 0, window) {
 		l.old = now.Add(failedTime)
 	}
 }
 
-// informants returns whom to ask: the node of commands without a key and two
+// informants returns the nodes to ask: the node of commands without a key and two
 // others, first those that are neither down nor suspect.
 func (c *Client) informants() []*node {
 	t := c.topology.Load()
@@ -209,7 +207,7 @@ func (c *Client) informants() []*node {
 	}
 	var answering, others []*node
 	for _, n := range nodes {
-		if n.answers(asPrimary) {
+		if n.Answers(true) {
 			answering = append(answering, n)
 		} else {
 			others = append(others, n)

@@ -5,7 +5,7 @@ import "time"
 // The times of the package.
 const (
 	// The defaults of Config.RefreshEvery and Config.RetryWindow. Redirects and failures ask for
-	// refreshes, so that regular ones may be rare. Most changes are over within the grace.
+	// refreshes, so that regular ones may be rare. Most changes are over within that window.
 	defaultRefreshEvery = 15 * time.Second
 	defaultRetryWindow  = time.Second
 
@@ -17,7 +17,7 @@ const (
 	// so that a failover does not end in a storm of them.
 	refreshSpacing = 500 * time.Millisecond
 
-	// Some refreshes may follow each other after quickSpacing, for most of the default grace
+	// Some refreshes may follow each other after quickSpacing, for most of the default window
 	// within which calls wait for a new owner: most changes are over in a moment. Up to
 	// quickRefreshes are saved, one every quickEvery.
 	quickSpacing = 50 * time.Millisecond
@@ -119,7 +119,7 @@ const (
 	// whatever they are: it keeps a server busy for a millisecond.
 	largeTrip = 1000
 
-	// keptTrips is how many trips of earlier waves a call keeps before it looks which of them
+	// keptTrips is how many trips of earlier attempts a call keeps before it looks which of them
 	// it still needs. Few calls have so many.
 	keptTrips = 64
 )

@@ -118,17 +118,13 @@ func (n *node) open() []*nodepool.Node {
 // Addr is part of slots.Node.
 func (n *node) Addr() string { return n.addr }
 
-// Answers is part of slots.Node.
+// Answers tells whether the node is neither down nor suspect, as far as its pool for a primary
+// or for a replica knows; part of slots.Node.
 func (n *node) Answers(primary bool) bool {
+	u := asReplica
 	if primary {
-		return n.answers(asPrimary)
+		u = asPrimary
 	}
-	return n.answers(asReplica)
-}
-
-// answers tells whether the node is neither down nor suspect, as far as the pool for the
-// use knows.
-func (n *node) answers(u use) bool {
 	p := n.pools[u].Load()
 	return p == nil || p.Down() == nil
 }
@@ -193,8 +189,8 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	return err
 }
 
-// learnFrom renews the node's connections where other calls would: the caller, who has
-// chosen the node, gets the error in any case.
+// learnFrom renews the node's connections if the error says that they are stale. The caller has
+// chosen the node and gets the error in any case.
 func (c *Client) learnFrom(err error, p *nodepool.Node, u use) {
 	var said resp3.SimpleError
 	if !errors.As(err, &said) {

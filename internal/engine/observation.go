@@ -22,9 +22,9 @@ type observation struct {
 	start     redislanes.RequestStart
 	sent      time.Duration
 	began     time.Duration // of the next groups, if it was read already
-	wave      int
-	groups    int // of the wave
-	retries   int // commands, in all waves
+	attempt   int
+	groups    int // of the attempt
+	retries   int // commands, in all attempts
 	redirects int
 }
 
@@ -41,8 +41,7 @@ func (c *Client) observe(ctx context.Context, r *Request) {
 	o.ctx = c.beginRequest(ctx, o.start)
 }
 
-// ended tells of the request, whose observation it is, and of what it has not told
-// of its groups.
+// ended tells of the request and of its groups that were not told of yet.
 func (o *observation) ended(r *Request) {
 	o.endGroups(r.flight)
 	o.client.endRequest(o.ctx, o.start, r.info(o.client.now()-o.sent))
@@ -155,10 +154,10 @@ func outcomeOf(reply []byte, err error) redislanes.Outcome {
 	return redislanes.OutcomeUnknown
 }
 
-// nextWave notes that so many groups are about to be sent.
-func (o *observation) nextWave(groups int) {
+// nextAttempt notes that so many groups are about to be sent.
+func (o *observation) nextAttempt(groups int) {
 	if o != nil {
-		o.wave++
+		o.attempt++
 		o.groups = groups
 	}
 }
@@ -176,7 +175,7 @@ func (o *observation) begin(r *Request, trips []*trip) {
 		t.Measure(now)
 		t.told, t.of = true, r
 		t.start = redislanes.GroupStart{
-			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Attempt: o.wave, Groups: o.groups,
+			Pool: t.pool.Info(), Commands: t.Len(), Bytes: t.Size(), Attempt: o.attempt, Groups: o.groups,
 			Retried: t.retried, Redirected: t.redirected, Names: t,
 		}
 		t.observed = o.client.beginGroup(o.ctx, t.start)
@@ -184,8 +183,8 @@ func (o *observation) begin(r *Request, trips []*trip) {
 	o.began = 0 // those that are sent later begin later
 }
 
-// endGroups tells of the groups that were begun and not told of yet, all of which
-// are complete or abandoned.
+// endGroups tells of the groups that were begun and not told of yet. All of them are complete or
+// abandoned.
 func (o *observation) endGroups(f *flight) {
 	if o == nil || f == nil {
 		return

@@ -99,7 +99,7 @@ func (x *retry) target(t *topology, i int) (p *nodepool.Node, replica *node, ask
 }
 
 // askingBounds returns where an ASKING is in the arena: behind all commands. The
-// trips of this wave must be made after it.
+// trips of this attempt must be made after it.
 func (x *retry) askingBounds() bound {
 	if x.asking.to == 0 {
 		from := len(x.request.arena)

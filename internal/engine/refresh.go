@@ -155,10 +155,14 @@ func (r *refresher) refresh(ctx context.Context) error {
 	return nil
 }
 
-// candidates returns whom to ask: first the nodes that MOVED has named, which
-// know their slots best, and last those that do not answer, each of which would
-// hold up the next one. Of the others only two come before the seeds: where all
-// nodes are gone, it does not matter how many they were.
+// candidates returns the addresses to ask, in their order:
+//
+//   - the nodes that MOVED has named, which know their slots best,
+//   - two of the other nodes,
+//   - the seeds, since all nodes that are known may be gone,
+//   - the rest of the nodes.
+//
+// Nodes that are down or suspect come last: each holds up the next one.
 func (c *Client) candidates(t *topology) []string {
 	if c.cfg.Sentinel != nil {
 		return c.sentinels(t)
@@ -299,10 +303,8 @@ func (r *refresher) logFlaw(addr string, flaw slots.Flaw) {
 	}
 }
 
-// A pacer says how soon a refresh may follow the last one: a token bucket, from which
-// each refresh takes one. When an outage was counted as over once nothing was fetched
-// for a while, regular refreshes every five seconds kept it going, and a failover was
-// noticed late.
+// A pacer says how soon a refresh may follow the last one. It is a token bucket, from which
+// each refresh takes one token.
 type pacer struct {
 	quick float64 // how many may be quick now
 	last  time.Time

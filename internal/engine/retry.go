@@ -34,7 +34,7 @@ type retry struct {
 	givesUp   bool                        // the replicas, and what was asked beside them
 
 	unplaced []int         // commands that got no trip and were not judged yet
-	now      []int         // those of the next wave, in order
+	now      []int         // those of the next attempt, in order
 	later    []int         // those that wait until due, in order
 	due      time.Time     // unless later is empty
 	patience time.Time     // until when replicas may be silent; zero: for ever
@@ -213,7 +213,7 @@ func (x *retry) keepOrder(commands []int) {
 	}
 }
 
-// schedule puts commands that go again into the next wave, or among those that
+// schedule puts commands that go again into the next attempt, or among those that
 // wait, if they have to, or if another one of their slot has to.
 func (x *retry) schedule(commands []int, now time.Time) {
 	waits := make(map[int32]bool)
@@ -252,7 +252,7 @@ func (x *retry) left(i int, now time.Time) time.Duration {
 	return attempt.MaxBackoff
 }
 
-// send sends the wave.
+// send makes the next attempt.
 func (x *retry) send(ctx context.Context) {
 	r, f := x.request, x.flight
 	t := x.client.topology.Load()
@@ -282,11 +282,11 @@ func (x *retry) send(ctx context.Context) {
 		tr.commands = append(tr.commands, i)
 	}
 	x.now = x.now[:0]
-	f.observed.nextWave(f.used - first)
+	f.observed.nextAttempt(f.used - first)
 	f.send(ctx, f.trips[first:f.used], x.how.Sequential)
 }
 
-// reclaim gives back trips of earlier waves, once there are many: a call may try
+// reclaim gives back trips of earlier attempts, once there are many: a call may try
 // for as long as it likes. Needed are those that hold what became of a command
 // which does not go now.
 func (x *retry) reclaim() {
@@ -317,7 +317,7 @@ func (x *retry) reclaim() {
 	x.many = 2 * needed
 }
 
-// tripTo returns this wave's trip to the pool that the i-th command may join.
+// tripTo returns this attempt's trip to the pool that the i-th command may join.
 func (x *retry) tripTo(p *nodepool.Node, i, first int) *trip {
 	slow := x.request.travelsSlow(i)
 	for _, t := range x.flight.trips[first:x.flight.used] {

@@ -14,8 +14,8 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// sentinels returns whom to ask for the primary: those that another one has told
-// of, in random order, and the addresses that New was given.
+// sentinels returns the Sentinels to ask for the primary: first those that other Sentinels have
+// named, in random order, then the addresses that New was given.
 func (c *Client) sentinels(t *topology) []string {
 	var addrs []string
 	if t.Map != nil {
@@ -50,20 +50,25 @@ func (q asker) askSentinel(ctx context.Context, addr string) (*slots.Map, error)
 
 // translateInstances asks AddrMap for each address that the Sentinel has told. If what it
 // returns for another one than the primary's is no address, that instance is skipped.
-func (q asker) translateInstances(said *slots.SentinelReply) (err error) {
-	if said.Primary.Addr, err = q.mapped(said.Primary.Addr); err != nil {
+func (q asker) translateInstances(said *slots.SentinelReply) error {
+	to, wrong, err := q.mapped(said.Primary.Addr)
+	switch {
+	case err != nil:
 		return err
+	case wrong != "":
+		return errors.New(wrong)
 	}
+	said.Primary.Addr = to
 	for _, list := range []*[]slots.Instance{&said.Replicas, &said.Sentinels} {
 		usable := (*list)[:0]
 		for _, instance := range *list {
-			to, err := q.mapped(instance.Addr)
+			to, wrong, err := q.mapped(instance.Addr)
 			switch {
-			case errors.As(err, new(unusable)):
-				said.Skips = append(said.Skips, slots.Skip{Node: slots.Printable(instance.Addr), Reason: err.Error()})
-				continue
 			case err != nil:
 				return untranslated{err}
+			case wrong != "":
+				said.Skips = append(said.Skips, slots.Skip{Node: slots.Printable(instance.Addr), Reason: wrong})
+				continue
 			}
 			instance.Addr = to
 			usable = append(usable, instance)

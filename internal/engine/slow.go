@@ -48,7 +48,7 @@ func (o Overrides) apply(c command.Command) command.Traits {
 }
 
 // noteSlowSlots notes the slots of the commands that are marked as slow. The
-// other commands of these slots must travel with them, in later waves too: an
+// other commands of these slots must travel with them, in later attempts too: an
 // LRANGE between two RPUSHes on its key must see the first and not the second.
 func (r *Request) noteSlowSlots() {
 	for i, m := range r.marks {

@@ -65,7 +65,7 @@ func refusedDial(err error) string {
 func (c *Client) Hopeless(command string, slot uint16, deadline time.Time) error {
 	n := c.topology.Load().Primary(int32(slot))
 	if n == nil {
-		return nil // whose slot it is may be known by the time it is sent
+		return nil // the owner may be known by the time that it is sent
 	}
 	p := n.pools[asPrimary].Load()
 	if p == nil {

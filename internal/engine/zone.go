@@ -5,7 +5,7 @@ import (
 	"github.com/redislanes/redislanes/internal/slots"
 )
 
-// located is an answer of which the nodes in the client's zone are known.
+// located returns the answer with the nodes in the client's zone marked.
 func (q asker) located(a answer) answer {
 	if a.err == nil {
 		a.err = q.locate(a.told)

@@ -22,7 +22,7 @@ const (
 	Perhaps              // the command ran, or a part of it may have: an error inside a script, IOERR
 
 	Final           // the command can never succeed as it is, such as WRONGTYPE
-	Syntax          // the same: its arguments, of which the server may not know one
+	Syntax          // the same: its arguments are wrong, or the server does not know one of them
 	Unknown         // the same: the server does not know the command
 	ClusterDisabled // the same: the server is not part of a cluster
 	Overflow        // the same: INCRBY would overflow
@@ -35,8 +35,8 @@ const (
 
 	Moved      // MOVED: the slot has another owner
 	Ask        // ASK: the key may be on the node that imports the slot
-	Nowhere    // MOVED or ASK without a usable address: for those who parse it, not from Of
-	Itself     // MOVED or ASK to the server that sent it: likewise
+	Nowhere    // MOVED or ASK without a usable address; not from Of but from the parser
+	Itself     // MOVED or ASK to the server that sent it; not from Of but from the parser
 	TryAgain   // TRYAGAIN: some of the keys are still on their way
 	Down       // CLUSTERDOWN, LOADING, MASTERDOWN: not now
 	Unserved   // CLUSTERDOWN for this slot only

@@ -32,7 +32,7 @@ type line struct {
 	args    []any
 }
 
-// NewJournal returns a journal for the log, whose panics end there.
+// NewJournal returns a journal for the log. A panic of the log ends there.
 func NewJournal(log *slog.Logger) *Journal {
 	return &Journal{log: Logger(log), ended: make(chan struct{})}
 }
@@ -122,7 +122,7 @@ func (j *Journal) Close() (written <-chan struct{}) {
 	return j.ended
 }
 
-// endLocked tells those who wait for the end, if it has come.
+// endLocked tells the callers of Close of the end, if it has come.
 func (j *Journal) endLocked() {
 	if j.closed && !j.writing {
 		close(j.ended)

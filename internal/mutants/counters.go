@@ -102,7 +102,7 @@ var counters = []promise{
 		{fault: "a lease forgets the window before", at: "limit.Limiter.refillHits",
 			by: instead("w.share(before.total)", "0*w.share(before.total)"), tests: "./limit TestSlidingLease"},
 		{fault: "tokens are kept that a full bucket would not have kept", at: "limit/internal/lease.Line.Expire",
-			by: never("s.At < at"), tests: "./limit TestTokensOfLeases"},
+			by: never("s.At < at"), tests: "./limit/internal/lease TestLine"},
 		{fault: "a denied call loses the hits of its lease", at: "limit.keyLease.giveBack",
 			by: drop("k.Give"), tests: "./limit TestDeniedCallKeepsItsLease"},
 		{fault: "Close leaves the hits of leases counted", at: "limit.leases.idle",

@@ -26,7 +26,7 @@ var deadlines = []promise{
 		{fault: "4 an expired context closes a healthy connection", at: "internal/wire.Lane.abandon",
 			by: after("l.Fail(cause)", "Unlock"), tests: "./internal/wire TestNeighboursOfAnAbandonedBatch"},
 		{fault: "a batch is sent whose caller has left the queue", at: "internal/nodepool.Pool.abandon",
-			by: never("p.waiters"), tests: "./internal/nodepool TestLeavingTheQueue"},
+			by: never("p.queue.of"), tests: "./internal/nodepool TestLeavingTheQueue"},
 		{fault: "a goroutine's batch is used again though a lane still holds it", at: "internal/engine.flight.sendEach",
 			by: never("ctx.Err"), tests: "./cluster TestGoroutinesDeadline"},
 		{fault: "a trip that a goroutine sent is not judged", at: "internal/engine.Client.Exec",

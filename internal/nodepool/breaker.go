@@ -16,9 +16,8 @@ import (
 // Package health judges the server. The pool tells it what happens, under mu, and does
 // what it says: here, refusing batches and drawing conclusions from connections that end.
 //
-// Libraries for breakers count results of calls, and let a caller's call through as the
-// probe. A caller's INCRBY must never be one, as its outcome could become unknown, and
-// connections say more than results do.
+// No library for breakers is used: they probe with a caller's call. A caller's INCRBY must not
+// be the probe, since its outcome could become unknown.
 
 // healthLimits returns the settings that are about health.
 func (s settings) healthLimits() health.Limits {

@@ -33,7 +33,7 @@ type Settings struct {
 	Traced *redislanes.PoolInfo // what Trace knows the pool by
 }
 
-// A Pool embeds its settings. The name keeps them from those who import this package.
+// A Pool embeds its settings. The lower-case name hides the field from other packages.
 type settings = Settings
 
 // Of returns the settings that a pool.Config stands for, without defaults, or an error

@@ -47,7 +47,7 @@ func (a *exclusiveAccess) leaveQueue(w *waiter, cause error) error {
 	a.mu.Lock()
 	if w.place != nil {
 		cause = a.waitErrorLocked(w, cause)
-		a.removeLocked(w.place)
+		a.removeLocked(w)
 		a.mu.Unlock()
 		return cause
 	}

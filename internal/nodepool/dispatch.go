@@ -12,10 +12,9 @@ type choice struct {
 	err    error
 }
 
-// dispatch gives waiting batches to shared lanes that have room. The strategy, a
-// user's function, is asked about them without the lock, and before the pool has
-// the role of a lane's writer; when it has answered, somebody else may have served
-// some of them. A strategy that called Stats under it hung all callers.
+// dispatch gives waiting batches to shared lanes that have room. The strategy, a user's function,
+// is asked about them without the lock, and before the pool has the role of a lane's writer.
+// Meanwhile somebody else may serve some of them.
 func (a *sharedAccess) dispatch() {
 	var few [maxAsked]choice
 	a.mu.Lock()
@@ -46,8 +45,10 @@ func (a *sharedAccess) room(set *wire.Lanes) (n int) {
 
 // nextLocked appends the first n batches that wait.
 func (a *sharedAccess) nextLocked(to []choice, n int) []choice {
-	for e := a.queue.Front(); e != nil && len(to) < n; e = e.Next() {
-		w := e.Value.(*waiter)
+	for w := range a.queue.all() {
+		if len(to) == n {
+			break
+		}
 		to = append(to, choice{waiter: w, key: w.batch.Key()})
 	}
 	return to
@@ -60,10 +61,10 @@ func (a *sharedAccess) serveLocked(set *wire.Lanes, choices []choice) bool {
 		switch b := c.waiter.batch; {
 		case c.waiter.place == nil: // served or gone meanwhile
 		case c.err != nil:
-			a.removeLocked(c.waiter.place)
+			a.removeLocked(c.waiter)
 			b.Fail(a.addr, c.err)
 		case a.placeLocked(set, c.lane, b):
-			a.removeLocked(c.waiter.place)
+			a.removeLocked(c.waiter)
 		default:
 			return false
 		}

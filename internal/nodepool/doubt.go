@@ -116,8 +116,8 @@ func (p *Pool) askLocked() {
 	})
 }
 
-// withdrawLocked withdraws the question that is out: lost on its way, it would stand in
-// for that of the next silence.
+// withdrawLocked withdraws the question that is out. A question that is lost on its way would
+// keep the next silence from being asked about.
 func (p *Pool) withdrawLocked() {
 	if p.question != nil {
 		p.question()
@@ -164,10 +164,9 @@ func (p *Pool) adoptsLocked() bool {
 
 var errNoAnswer = errors.New("no answer within the stall timeout")
 
-// prove sends a PING over a new connection and waits for the reply, whatever it
-// is. A connection that fails is closed. A handshake that was answered is no proof that
-// the server is of use: a server that evicted its clients got 30,000 connections in two
-// seconds.
+// prove sends a PING over a new connection and waits for the reply, whatever it is. A connection
+// that fails is closed. A handshake alone is no proof that the server is of use: a server that
+// evicts its clients answers handshakes, and would be dialled without end.
 func (p *Pool) prove(lane *wire.Lane) error {
 	ctx, cancel := context.WithTimeout(p.ctx, p.StallTimeout)
 	defer cancel()

@@ -8,8 +8,8 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// exclusiveAccess gives each connection to one batch or user at a time. Those who
-// find none free wait, and whoever frees one gives it to the first of them.
+// exclusiveAccess gives each connection to one batch or user at a time. If none is free, they
+// wait, and the connection that becomes free next goes to the first of them.
 type exclusiveAccess struct {
 	*Pool
 	idle []*member // stack, guarded by mu: the one used last is given first
@@ -37,8 +37,8 @@ func (a *exclusiveAccess) submit(b *wire.Batch) (mine bool) {
 	return false
 }
 
-// popLocked takes the idle connection that was used last, and one whose PING has
-// not been answered only if there is no other.
+// popLocked takes the idle connection that was used last. It takes one with an unanswered PING
+// only if there is no other.
 func (a *exclusiveAccess) popLocked() *member {
 	i := len(a.idle) - 1
 	for i > 0 && a.idle[i].lane.InFlight() > 0 {
@@ -70,8 +70,8 @@ func (a *exclusiveAccess) answered(m *member) {
 // offerLocked gives the connection to the waiter at the head, or puts it among the
 // idle ones.
 //
-// One that is closed is given to nobody: its event is on the way, and makes the
-// pool dial another one for those who wait.
+// A connection that is closed is given to nobody. Its Closed is on the way, and makes the pool
+// dial another one for the waiters.
 func (a *exclusiveAccess) offerLocked(m *member) {
 	if m.spent != nil {
 		a.leaveLocked(m, m.spent, false)
@@ -90,15 +90,14 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 	if m.readLoginLocked(); !m.sendLoginLocked() {
 		return
 	}
-	e := a.queue.Front()
-	if e == nil {
+	w := a.queue.first()
+	if w == nil {
 		m.becomeLocked(isIdle)
 		a.idle = append(a.idle, m)
 		return
 	}
-	w := e.Value.(*waiter)
 	if w.batch == nil && m.lane.Err() == nil {
-		a.removeLocked(e)
+		a.removeLocked(w)
 		m.becomeLocked(dedicated)
 		w.given <- dedicateResult{member: m}
 		return
@@ -107,7 +106,7 @@ func (a *exclusiveAccess) offerLocked(m *member) {
 		a.leaveLocked(m, wire.ErrClosed, true)
 		return
 	}
-	a.removeLocked(e)
+	a.removeLocked(w)
 	m.becomeLocked(busy)
 }
 
@@ -128,6 +127,6 @@ func (a *exclusiveAccess) trimLocked(surplus int) {
 	}
 }
 
-// The connections themselves look for those who wait.
+// Each connection looks for a waiter when it becomes free.
 func (a *exclusiveAccess) dispatch()      {}
 func (a *exclusiveAccess) changedLocked() {}

@@ -8,12 +8,10 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A connection leaves its pool in one way, whatever the reason. leaveLocked takes
-// it from those who choose connections, Unlock closes its lane, and the lane's
-// Closed, at last, makes leftLocked count it out. One that the server closes
-// begins with Closed. So Dials - DialErrors - Dialing = Open + Extra + Closes holds
-// at any moment. When there were five ways, one kept dedicated connections that had
-// closed among the members, and one forgot those that closed before they joined.
+// A connection leaves its pool in one way, whatever the reason. leaveLocked withdraws it from
+// use, Unlock closes its lane, and leftLocked counts it out when the lane calls Closed. If the
+// server closes the connection, Closed comes first. So Dials - DialErrors - Dialing = Open +
+// Extra + Closes holds at any moment.
 
 // An exit is a lane that is to be closed once the lock is released.
 type exit struct {
@@ -22,9 +20,8 @@ type exit struct {
 	now  bool // and not only when nothing is in flight
 }
 
-// leaveLocked sees to it that nobody is given the connection any more, and that
-// Unlock closes it because of why: now, or when nothing is in flight on it. Until
-// then it stays a member, and counts as open.
+// leaveLocked withdraws the connection from use and has Unlock close it because of why: now, or
+// when nothing is in flight on it. Until it is closed it stays a member and counts as open.
 func (p *Pool) leaveLocked(m *member, why error, now bool) {
 	m.becomeLocked(leaving)
 	p.access.withdrawLocked(m)

@@ -74,7 +74,7 @@ func (p *Pool) plan(rest time.Duration) {
 
 // busyLocked reports whether there is something to be looked at.
 func (p *Pool) busyLocked() bool {
-	if p.queue.Len() > 0 || p.health.Stirs() && len(p.members) > 0 {
+	if p.queue.len() > 0 || p.health.Stirs() && len(p.members) > 0 {
 		return true
 	}
 	for _, m := range p.members {
@@ -106,7 +106,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 		}
 	}
 	dials := p.dialing > 0 || p.redial != nil && p.health.GaveUp()
-	v := look.Judge(dials && !p.joinedLocked(), p.queue.Len() > 0 || p.health.State() == health.Suspect)
+	v := look.Judge(dials && !p.joinedLocked(), p.queue.len() > 0 || p.health.State() == health.Suspect)
 	if v.Heard {
 		p.livesLocked()
 	}
@@ -134,7 +134,7 @@ func (p *Pool) judgeLocked(now time.Time) {
 	if changed {
 		p.growLocked()
 		p.access.changedLocked()
-		p.tasks.Go(p.access.dispatch) // a lane that is back may have room for those who wait
+		p.tasks.Go(p.access.dispatch) // a lane that is back may have room for waiters
 	}
 }
 

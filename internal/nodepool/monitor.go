@@ -12,7 +12,7 @@ import (
 // unlock that forgets it.
 type monitor struct {
 	mutex   sync.Mutex
-	flushes []*wire.Lane             // whose writer the goroutine that unlocks is
+	flushes []*wire.Lane             // lanes for which the goroutine that unlocks is the writer
 	exits   []exit                   // connections that it is to close
 	waits   []time.Duration          // that have ended
 	tell    func(wait time.Duration) // of them; nil: nobody is told

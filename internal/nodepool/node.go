@@ -162,8 +162,8 @@ func (n *Node) Quiet() bool {
 
 // Renew replaces the connections, each when nothing is in flight on it, because a
 // server's reply says that the address may lead to another server now. Dedicated ones leave
-// when they are returned, and those that are being dialled when they join. The first renewal is immediate. Those that follow are spaced by 1, 2, 4, up to 16 s:
-// if the last one did not help, the next one hardly will. See [Node.Readmit] for what is
+// when they are returned, and those that are being dialled when they join. The first renewal is
+// immediate. Those that follow are spaced by 1, 2, 4, up to 16 s. See [Node.Readmit] for what is
 // known for certain.
 func (n *Node) Renew() {
 	for _, p := range n.pools() {

@@ -1,7 +1,6 @@
 package nodepool
 
 import (
-	"container/list"
 	"context"
 	"slices"
 	"sync"
@@ -26,7 +25,6 @@ type Pool struct {
 
 	access access // who may use the connections
 
-	waiting   atomic.Int32  // length of queue, for those who have not got mu
 	exhausted atomic.Uint64 // how many were refused for want of room
 
 	errorReplies wire.ErrorCount
@@ -41,16 +39,15 @@ type Pool struct {
 	// locks of a lane.
 	mu       monitor
 	members  []*member
-	queue    list.List               // of *waiter
-	waiters  map[*wire.Batch]*waiter // those in the queue
-	health   health.Server           // what connections and dials have shown of the server
-	dialing  int                     // dials under way
-	asked    health.Time             // when the last of them began
-	redial   *time.Timer             // set while the pool waits to dial again
-	question func()                  // withdraws the question to the server over a new connection; nil: none is out
-	failures guard.Throttle          // of dials, for the log
-	size     controller              // how many connections are wanted
-	load     wire.Load               // of the lanes, if their number can change
+	queue    queue
+	health   health.Server  // what connections and dials have shown of the server
+	dialing  int            // dials under way
+	asked    health.Time    // when the last of them began
+	redial   *time.Timer    // set while the pool waits to dial again
+	question func()         // withdraws the question to the server over a new connection; nil: none is out
+	failures guard.Throttle // of dials, for the log
+	size     controller     // how many connections are wanted
+	load     wire.Load      // of the lanes, if their number can change
 	renewals renewals
 	logins   logins
 	counters counters
@@ -71,10 +68,10 @@ type access interface {
 	// answered is told that a batch on the connection has its replies.
 	answered(m *member)
 
-	// offerLocked gives a connection that nobody uses to those who may use it.
+	// offerLocked makes a connection that nobody uses available.
 	offerLocked(m *member)
 
-	// withdrawLocked takes it from them, when it is about to leave or has left.
+	// withdrawLocked makes it unavailable, when it is about to leave or has left.
 	withdrawLocked(m *member)
 
 	// changedLocked is called when the server has become suspect or is not so any
@@ -127,9 +124,8 @@ type member struct {
 	restore *wire.Restore // that is in flight after its user returned it, or was not looked at
 }
 
-// inFlight returns how many batches are in flight on the connection, without a
-// PING and an AUTH of the pool's, for those who look: for a moment it may be too few. It
-// is called under pool.mu.
+// inFlight returns how many batches are in flight on the connection, without a PING and an AUTH
+// of the pool's. For a moment it may return too few. It is called under pool.mu.
 func (m *member) inFlight() int {
 	n := m.lane.InFlight()
 	if m.ping != nil && !m.ping.Complete() {
@@ -143,7 +139,7 @@ func (m *member) inFlight() int {
 
 func newPool(s settings, to *server) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, waiters: make(map[*wire.Batch]*waiter), filled: make(chan struct{})}
+	p := &Pool{settings: s, server: to, ctx: ctx, cancel: cancel, queue: newQueue(), filled: make(chan struct{})}
 	p.size = s.controller()
 	p.health = health.New(s.healthLimits(), time.Now(), s.choresEvery())
 	p.nextLook = time.NewTimer(s.choresEvery())
@@ -167,9 +163,9 @@ func newPool(s settings, to *server) *Pool {
 // abandon gives up waiting for a batch that was submitted.
 func (p *Pool) abandon(b *wire.Batch, cause error) {
 	p.mu.Lock()
-	if w, ok := p.waiters[b]; ok {
+	if w, ok := p.queue.of[b]; ok {
 		cause = p.waitErrorLocked(w, cause)
-		p.removeLocked(w.place)
+		p.removeLocked(w)
 		b.Refuse(p.addr, cause)
 	}
 	p.missedLocked(b)
@@ -216,7 +212,7 @@ func (p *Pool) connected() bool {
 func (p *Pool) quiet() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.queue.Len() == 0 && !slices.ContainsFunc(p.members, func(m *member) bool {
+	return p.queue.len() == 0 && !slices.ContainsFunc(p.members, func(m *member) bool {
 		return m.state == dedicated || m.lane.InFlight() > 0
 	})
 }

@@ -50,7 +50,7 @@ func TestFailFastKnowsWhoIsBack(t *testing.T) {
 	}
 	require.NoError(t, p.main.waitLocked(&waiter{given: make(chan dedicateResult, 1)}))
 	require.ErrorIs(t, p.main.refusalLocked(), redislanes.ErrExhausted, "somebody waits for that one")
-	w := p.main.queue.Front().Value.(*waiter)
+	w := p.main.queue.first()
 	p.main.mu.Unlock()
 	p.main.takeBack((<-w.given).member, clean)
 }

@@ -58,14 +58,14 @@ func (p *Pool) noteLoadLocked() {
 	if !c.ranged() || c.highest > c.carries(c.target) {
 		return
 	}
-	if c.inUse+p.load.Now()+p.queue.Len() > c.highest {
+	if c.inUse+p.load.Now()+p.queue.len() > c.highest {
 		c.highest = max(c.highest, p.loadLocked())
 	}
 }
 
 // loadLocked returns the load of this moment. PINGs do not count.
 func (p *Pool) loadLocked() int {
-	n := p.load.Now() + p.queue.Len()
+	n := p.load.Now() + p.queue.len()
 	for _, m := range p.members {
 		if m.state == dedicated || m.state == busy && m.lane.InFlight() > 0 {
 			n++
@@ -90,7 +90,7 @@ func (c *controller) count(s state, n int) {
 // connections than there are or will be.
 func (p *Pool) stretchLocked() {
 	c := &p.size
-	waiters, open := p.queue.Len(), c.open+p.dialing
+	waiters, open := p.queue.len(), c.open+p.dialing
 	if waiters == 0 {
 		return
 	}
@@ -112,7 +112,7 @@ func (p *Pool) lookLocked(now time.Time) {
 	if !c.ranged() || p.closed || p.retired {
 		return
 	}
-	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.Len(), load: max(c.highest, p.load.TakePeak())}
+	s := sample{now: now, open: c.open + p.dialing, waiters: p.queue.len(), load: max(c.highest, p.load.TakePeak())}
 	c.highest = p.loadLocked()
 	if p.health.State() == health.Down {
 		c.low = false

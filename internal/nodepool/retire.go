@@ -127,10 +127,9 @@ func (p *Pool) retirementLocked(now time.Time) time.Time {
 	return now.Add(p.MaxAge - rand.N(p.MaxAge/10+1))
 }
 
-// rotateLocked has connections leave that have reached their age, each when nothing
-// is in flight on it or its user has returned it. The next ones follow when they have
-// been replaced, so that the pool keeps its size; while no connection can be had, the
-// old ones stay.
+// rotateLocked has connections leave that have reached their age, each when nothing is in flight
+// on it or its user has returned it. A tenth leaves at a time, and the next ones when those have
+// been replaced, so the pool keeps its size. While no connection can be had, the old ones stay.
 func (p *Pool) rotateLocked(now time.Time) {
 	if p.MaxAge == 0 || p.health.Against() || !p.health.Answers() {
 		return

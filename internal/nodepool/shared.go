@@ -26,10 +26,10 @@ func newSharedAccess(p *Pool) *sharedAccess {
 }
 
 func (a *sharedAccess) submit(b *wire.Batch) (mine bool) {
-	switch waiting := a.waiting.Load(); {
+	switch waiting := a.queue.size.Load(); {
 	case int(waiting) >= a.MaxWaiters:
-		// Without mu: under overload this is the usual case, and those that are
-		// refused kept those that are served waiting for the lock.
+		// Without mu: under overload this is the usual case, and must not keep the batches that
+		// are served waiting for the lock.
 		b.Fail(a.addr, a.tooManyWait())
 		return false
 	case waiting == 0:
@@ -86,7 +86,7 @@ func (a *sharedAccess) answered(m *member) {
 	if m.doubted.Load() {
 		a.trust(m)
 	}
-	if a.waiting.Load() > 0 {
+	if a.queue.size.Load() > 0 {
 		a.dispatch()
 	}
 }

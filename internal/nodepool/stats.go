@@ -27,7 +27,7 @@ func (p *Pool) stats() redislanes.PoolStats {
 	defer p.mu.Unlock()
 	s := redislanes.PoolStats{
 		Addr: p.addr, Kind: p.Kind, Size: p.Max, Open: len(p.members), Dialing: p.dialing,
-		Capacity: p.Max * p.MaxInFlight, Waiters: p.queue.Len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
+		Capacity: p.Max * p.MaxInFlight, Waiters: p.queue.len(), WaitCount: p.counters.waits, WaitTime: p.counters.waited,
 		Exhausted: p.exhausted.Load(), Dials: p.counters.dials, DialErrors: p.counters.dialErrors,
 		Down: p.health.State() == health.Down, Downs: p.counters.downs,
 		Suspect: p.health.State() == health.Suspect, Suspects: p.counters.suspects, Silences: p.counters.silences,

@@ -1,7 +1,6 @@
 package nodepool
 
 import (
-	"container/list"
 	"fmt"
 	"slices"
 	"time"
@@ -10,32 +9,12 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A waiter is a batch, or a user that waits for a dedicated connection. It
-// leaves the queue under the pool's mu, so it is served, failed or abandoned,
-// and never two of these.
-type waiter struct {
-	batch *wire.Batch
-	given chan dedicateResult // capacity 1; if batch is nil
-	since time.Time
-	place *list.Element // in the queue; nil: it has left
-}
-
-type dedicateResult struct {
-	member *member
-	err    error
-}
-
 // waitLocked queues w, or says why it cannot wait.
 func (p *Pool) waitLocked(w *waiter) error {
 	if err := p.refusalLocked(); err != nil {
 		return err
 	}
-	w.since = time.Now()
-	w.place = p.queue.PushBack(w)
-	if w.batch != nil {
-		p.waiters[w.batch] = w
-	}
-	p.waiting.Add(1)
+	p.queue.add(w)
 	p.counters.waits++
 	p.attend()
 	p.growLocked()
@@ -52,7 +31,7 @@ func (p *Pool) refusalLocked() error {
 	case p.FailFast && p.fullLocked():
 		p.exhausted.Add(1)
 		return &cause.Exhausted{Limit: p.limitLocked()}
-	case p.queue.Len() >= p.MaxWaiters:
+	case p.queue.len() >= p.MaxWaiters:
 		return p.tooManyWait()
 	}
 	return nil
@@ -80,7 +59,7 @@ func (p *Pool) fullLocked() bool {
 	if p.size.open < p.Max && p.spareLocked() {
 		return false
 	}
-	free := -p.queue.Len()
+	free := -p.queue.len()
 	for i := 0; i < len(p.members) && free <= 0; i++ {
 		if m := p.members[i]; m.state == busy && m.lane.InFlight() == 0 {
 			free++
@@ -113,33 +92,28 @@ func (p *Pool) usageLocked() (used, of int, what string) {
 	return used, p.Max * p.MaxInFlight, p.ofKind("in flight")
 }
 
-// waitErrorLocked says what somebody waited for in vain who is still queued.
+// waitErrorLocked returns the error of a waiter that leaves the queue because of err. It says what
+// the waiter waited for.
 func (p *Pool) waitErrorLocked(w *waiter, err error) error {
 	used, of, what := p.usageLocked()
 	return &cause.Wait{
 		Waited: time.Since(w.since), Used: used, Of: of, What: what,
-		Dialing: p.dialing, Waiting: p.queue.Len(), Cause: err,
+		Dialing: p.dialing, Waiting: p.queue.len(), Cause: err,
 	}
 }
 
-func (p *Pool) removeLocked(e *list.Element) *waiter {
-	w := p.queue.Remove(e).(*waiter)
-	w.place = nil
-	if w.batch != nil {
-		delete(p.waiters, w.batch)
-	}
-	p.waiting.Add(-1)
-	waited := time.Since(w.since)
+// removeLocked takes the waiter out of the queue: its wait has ended.
+func (p *Pool) removeLocked(w *waiter) {
+	waited := p.queue.remove(w)
 	p.counters.waited += waited
 	p.mu.noteWaitLocked(waited)
-	return w
 }
 
-// failWaitersLocked ends all who wait. It does so under mu, so that somebody who
-// leaves at the same moment finds a waiter either in the queue or ended.
+// failWaitersLocked ends all waiters. It does so under mu: a caller that leaves at the same moment
+// finds its waiter either in the queue or ended.
 func (p *Pool) failWaitersLocked(err error) {
-	for e := p.queue.Front(); e != nil; e = p.queue.Front() {
-		if w := p.removeLocked(e); w.batch != nil {
+	for w := p.queue.first(); w != nil; w = p.queue.first() {
+		if p.removeLocked(w); w.batch != nil {
 			w.batch.Fail(p.addr, err)
 		} else {
 			w.given <- dedicateResult{err: wire.NotSent(p.addr, err)}

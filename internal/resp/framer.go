@@ -62,7 +62,7 @@ func (f *Framer) Refused() TooMuch {
 	return f.why
 }
 
-// refused is set in a Framer's kind, which begins anew with each reply.
+// refused is set in a Framer's kind, which each reply sets again.
 const refused = 0x80
 
 func (f *Framer) refuse(why TooMuch) {

@@ -40,11 +40,11 @@ var breaking = []string{
 // hostile makes a node break the protocol in some of its replies.
 func hostile(w *world, f Fault) func() {
 	every, count := 1+f.With>>8%4, f.With>>16
-	return w.interpose(f, func(_ [][]byte, honest []byte, _ int) ([]byte, bool, bool) {
+	return w.interpose(f, func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
 		if count++; count%every != 0 {
-			return honest, false, false
+			return honest, false
 		}
-		return []byte(breaking[count/every%uint64(len(breaking))]), true, true
+		return []byte(breaking[count/every%uint64(len(breaking))]), true
 	})
 }
 
@@ -52,14 +52,14 @@ func hostile(w *world, f Fault) func() {
 // which the end can be found all the same.
 func tooMuch(w *world, f Fault) func() {
 	count := f.With
-	return w.interpose(f, func(_ [][]byte, honest []byte, _ int) ([]byte, bool, bool) {
+	return w.interpose(f, func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
 		switch count++; {
 		case count%3 != 0, honest[0] == '-': // of a command that did not run nobody says that it did
-			return honest, false, false
+			return honest, false
 		case count%2 == 0 && !w.settings.Unset:
-			return append(bytes.Repeat([]byte("|0\r\n"), replyAttributes+1), honest...), true, false
+			return append(bytes.Repeat([]byte("|0\r\n"), replyAttributes+1), honest...), true
 		}
-		return tooDeep, true, false
+		return tooDeep, true
 	})
 }
 
@@ -67,29 +67,29 @@ func tooMuch(w *world, f Fault) func() {
 // allows it.
 func annotated(w *world, f Fault) func() {
 	attribute := []byte("|1\r\n+ttl\r\n:3600\r\n")
-	return w.interpose(f, func(_ [][]byte, honest []byte, resp int) ([]byte, bool, bool) {
+	return w.interpose(f, func(_ [][]byte, honest []byte, resp int) ([]byte, bool) {
 		if resp < 3 {
-			return honest, false, false
+			return honest, false
 		}
 		changed := append([]byte{}, attribute...)
 		if head := bytes.IndexByte(honest, '\n') + 1; honest[0] == '*' && head > 0 && head < len(honest) {
 			changed = append(append(changed, honest[:head]...), attribute...)
-			return append(changed, honest[head:]...), false, false
+			return append(changed, honest[head:]...), false
 		}
-		return append(changed, honest...), false, false
+		return append(changed, honest...), false
 	})
 }
 
 // interpose changes the replies of the fault's node, and notes the commands whose
 // reply must not be believed.
-func (w *world) interpose(f Fault, change func(args [][]byte, honest []byte, resp int) (instead []byte, beyond, breaks bool)) func() {
+func (w *world) interpose(f Fault, change func(args [][]byte, honest []byte, resp int) (instead []byte, beyond bool)) func() {
 	return w.interposeAt(w.node(f), change)
 }
 
 // interposeAt is interpose for a node.
-func (w *world) interposeAt(n *model.Node, change func(args [][]byte, honest []byte, resp int) (instead []byte, beyond, breaks bool)) func() {
-	n.Interpose(model.Interposer(func(args [][]byte, honest []byte, resp int) ([]byte, bool) {
-		instead, beyond, breaks := change(args, honest, resp)
+func (w *world) interposeAt(n *model.Node, change func(args [][]byte, honest []byte, resp int) (instead []byte, beyond bool)) func() {
+	n.Interpose(func(args [][]byte, honest []byte, resp int) []byte {
+		instead, beyond := change(args, honest, resp)
 		if beyond {
 			text := textOf(args)
 			w.rec.note(func(h *History) {
@@ -99,7 +99,7 @@ func (w *world) interposeAt(n *model.Node, change func(args [][]byte, honest []b
 				h.Beyond[text] = true
 			})
 		}
-		return instead, breaks
-	}))
+		return instead
+	})
 	return func() { n.Interpose(nil) }
 }

@@ -94,11 +94,11 @@ func proxyErrors(w *world, f Fault) func() {
 	every := 1 + f.With>>8%3
 	var ends []func()
 	if !chance(r, 4) {
-		ends = append(ends, w.interposeAt(n, func(_ [][]byte, honest []byte, _ int) ([]byte, bool, bool) {
+		ends = append(ends, w.interposeAt(n, func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
 			if count++; count%every != 0 || honest[0] == '-' {
-				return honest, false, false
+				return honest, false
 			}
-			return []byte("-" + text + "\r\n"), false, false
+			return []byte("-" + text + "\r\n"), false
 		}))
 	}
 	if chance(r, 3) {

@@ -12,7 +12,6 @@ func init() {
 		{swarm, 3, (*attempt).swarm},
 		{watching, 8, (*attempt).watcher},
 		{"fragile", 3, (*attempt).fragile},
-		{allowing, 4, (*attempt).fills},
 		{"refused pipeline", 3, (*attempt).refusedPipeline},
 		{allowing, 3, (*attempt).rush},
 		{"hold", 6, (*attempt).hold},

@@ -101,10 +101,7 @@ func (a *attempt) limits() {
 		if a.ask(a.ctx, asks...); errors.Is(a.Err, redislanes.ErrClosed) {
 			return
 		}
-		select {
-		case <-time.After(time.Duration(a.r.Int64N(int64(150 * time.Millisecond)))):
-		case <-a.ctx.Done():
-		}
+		a.pause(time.Duration(a.r.Int64N(int64(150 * time.Millisecond))))
 	}
 }
 
@@ -122,6 +119,15 @@ func (a *attempt) rush() {
 		})
 	}
 	askers.Wait()
+}
+
+// pause waits, and reports whether the call is to go on.
+func (a *attempt) pause(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+	case <-a.ctx.Done():
+	}
+	return a.ctx.Err() == nil
 }
 
 // ask makes one call of the limiter, in a context that is the attempt's or ends with it.

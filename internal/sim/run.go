@@ -45,7 +45,6 @@ func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {
 	}()
 	synctest.Test(t, func(*testing.T) { failure.History = live(seed, settings, schedule) })
 	failure.Judge, failure.Sentence = judged(failure.History)
-	t.Log(failure.History.Summary())
 	if failure.Judge == "" {
 		return nil
 	}

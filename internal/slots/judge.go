@@ -1,8 +1,8 @@
 package slots
 
 // A Flaw is why a server's map of the slots is not used as it came. The greater the flaw,
-// the more it takes to use the map all the same. Before maps were judged, a server
-// that came to a known address took all slots for good, and counters began at 1.
+// the more it takes to use the map all the same. Without this, a server that comes to a known
+// address takes all slots for good.
 type Flaw uint8
 
 // The flaws.
@@ -12,7 +12,7 @@ const (
 	lost          // slots that had an owner have none now
 	contrary      // it contradicts what MOVED has taught since the map in use
 	older         // a slot goes to a claim with a smaller config epoch
-	Foreign       // its nodes, or Sentinels, have IDs of which we know none
+	Foreign       // we know none of the IDs of its nodes, or of its Sentinels
 	another       // it is another server without cluster mode than the one in use
 	alone         // cluster support is disabled there
 	replica       // the same, and it is a replica
@@ -58,8 +58,8 @@ func judge(use *Map, taught []Lesson, said *Map) Flaw {
 	return judgeSlots(use, taught, said)
 }
 
-// judgeSentinel judges a primary that a Sentinel names. Each failover has a greater
-// config epoch than those before it. Sentinels of which we know none count from 0.
+// judgeSentinel judges a primary that a Sentinel names. Each failover has a greater config epoch
+// than those before it. Sentinels that we do not know may have counted from 0.
 func judgeSentinel(use, said *Map) Flaw {
 	if use == nil {
 		return NoFlaw

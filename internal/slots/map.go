@@ -36,10 +36,7 @@ func (c Claim) sameNode(d Claim) bool {
 // NewMap joins what a server replied to CLUSTER SLOTS and CLUSTER NODES. Of the
 // second it may have told nothing.
 func NewMap(ranges []Range, told NodesReply) *Map {
-	m := &Map{Ranges: ranges, ids: make(map[string]bool), at: placesOf(ranges)}
-	for i := range m.owner {
-		m.owner[i] = NoOwner
-	}
+	m := &Map{owner: unowned(), Ranges: ranges, ids: make(map[string]bool), at: placesOf(ranges)}
 	for id := range told.Epochs {
 		m.ids[id] = true
 	}
@@ -78,23 +75,12 @@ func Single(addr string, replicas ...string) *Map {
 	return m
 }
 
-// claimOf returns who claims the slot.
+// claimOf returns the claim to the slot.
 func (m *Map) claimOf(slot int) (c Claim, ok bool) {
 	if i := m.owner[slot]; i != NoOwner {
 		return m.Claims[i], true
 	}
 	return c, false
-}
-
-// covered returns how many slots have an owner.
-func (m *Map) covered() int {
-	n := 0
-	for _, i := range m.owner {
-		if i != NoOwner {
-			n++
-		}
-	}
-	return n
 }
 
 // agrees tells whether both give each slot to the same node.

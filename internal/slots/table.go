@@ -34,30 +34,23 @@ type Table[N Node] struct {
 // NewTable builds a table; find returns the node of an address.
 func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
 	t := &Table[N]{Map: v, Home: NoOwner}
-	for i := range t.Owner {
-		t.Owner[i] = NoOwner
-	}
 	if v == nil {
+		t.Owner = unowned()
 		return t
 	}
-	t.Single = v.Single
-	index := make(map[string]uint16)
+	t.Single, t.Owner = v.Single, v.owner
+	t.Replicas = make([][]N, len(v.Claims))
+	index := make(map[string]int, len(v.Claims))
+	for i, c := range v.Claims {
+		t.Nodes = append(t.Nodes, find(c.Addr))
+		index[c.Addr] = i
+	}
 	near := make(map[N]bool)
 	for _, r := range v.Ranges {
 		if len(r.Nodes) == 0 {
 			continue
 		}
-		primary := r.Nodes[0].Addr
-		i, ok := index[primary]
-		if !ok {
-			i = uint16(len(t.Nodes))
-			index[primary] = i
-			t.Nodes = append(t.Nodes, find(primary))
-			t.Replicas = append(t.Replicas, nil)
-		}
-		for slot := int(r.First); slot <= int(r.Last); slot++ {
-			t.Owner[slot] = i
-		}
+		i := index[r.Nodes[0].Addr]
 		for _, replica := range r.Nodes[1:] {
 			if n := find(replica.Addr); !slices.Contains(t.Replicas[i], n) {
 				t.Replicas[i] = append(t.Replicas[i], n)
@@ -70,11 +63,10 @@ func NewTable[N Node](v *Map, find func(addr string) N) *Table[N] {
 	return t
 }
 
-// Settle chooses the nodes that commands without a key go to. As long as they are there, these
-// are the nodes of the map before it, which is nil if there was none. So such commands find what
-// earlier ones have left: SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise it is the
-// owner of the lowest slot, which is the same for all clients, and its first replica. When they
-// went to any node, EVALSHA did not find its script, and a SCAN loop mixed the keys of nodes.
+// Settle chooses the nodes that commands without a key go to: the nodes of the table before it,
+// which may be nil, as long as they are there. So such commands find what earlier ones have left:
+// SCRIPT LOAD, CONFIG SET, a SCAN that has begun. Otherwise it chooses the owner of the lowest
+// slot, which is the same for all clients, and its first replica.
 func (t *Table[N]) Settle(before *Table[N]) {
 	var none N
 	t.Home = NoOwner
@@ -231,12 +223,21 @@ func (t *Table[N]) All() []N {
 }
 
 // Covered returns how many slots have an owner.
-func (t *Table[N]) Covered() int {
-	n := 0
-	for _, i := range t.Owner {
+func (t *Table[N]) Covered() int { return covered(&t.Owner) }
+
+// covered counts the slots that have an owner.
+func covered(owner *[Count]uint16) (n int) {
+	for _, i := range owner {
 		if i != NoOwner {
 			n++
 		}
 	}
 	return n
+}
+
+func unowned() (owner [Count]uint16) {
+	for i := range owner {
+		owner[i] = NoOwner
+	}
+	return owner
 }

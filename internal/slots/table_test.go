@@ -50,7 +50,7 @@ func TestSettle(t *testing.T) {
 		{"a failover", []Range{part(5, 16383, "b1", "b")}, "b1", "b"},
 		{"no replicas", []Range{part(0, 99, "c"), part(100, 16383, "b1")}, "b1", ""},
 	} {
-		now := NewTable(&Map{Ranges: step.ranges}, find)
+		now := NewTable(NewMap(step.ranges, NodesReply{}), find)
 		now.Settle(before)
 		require.Equal(t, step.home, now.Primary(NoKey).addr, step.name)
 		if step.replica == "" {
@@ -82,7 +82,7 @@ func TestReplicaOfASlot(t *testing.T) {
 		for _, addr := range replicas {
 			r.Nodes = append(r.Nodes, NodeAddr{Addr: addr})
 		}
-		return NewTable(&Map{Ranges: []Range{r}}, find)
+		return NewTable(NewMap([]Range{r}, NodesReply{}), find)
 	}
 	one, other := told("a", "b", "c"), told("c", "a", "b")
 	share := map[string]int{}

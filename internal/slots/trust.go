@@ -140,7 +140,7 @@ func (p *Poll) first() Choice {
 func fullest(votes []Vote) *Map {
 	var best *Map
 	for _, v := range votes {
-		if best == nil || v.Map.covered() > best.covered() {
+		if best == nil || covered(&v.Map.owner) > covered(&best.owner) {
 			best = v.Map
 		}
 	}

@@ -175,8 +175,8 @@ func (b *Batch) Reply(i int) ([]byte, error) {
 	return nil, b.notSent
 }
 
-// Events returns who is told of the events of the lane that has taken the batch; nil if
-// none has. It is for whoever has submitted the batch.
+// Events returns the [Owner].Events of the lane that has taken the batch; nil if none has. Only
+// the goroutine that has submitted the batch may call it.
 func (b *Batch) Events() Events {
 	if b.lane == nil {
 		return nil
@@ -217,8 +217,8 @@ func (b *Batch) Fail(addr string, cause error) {
 // Refuse ends a batch that is not going to be submitted.
 func (b *Batch) Refuse(addr string, cause error) { b.fail(addr, cause, 0) }
 
-// fail notes the outcome of the commands without a reply, of which the first
-// handed (counted from the batch's first) have an unknown one.
+// fail notes the outcome of the commands without a reply. It is unknown for commands among the
+// first handed ones of the batch. The others were not sent.
 func (b *Batch) fail(addr string, cause error, handed int) {
 	b.done, b.err, b.handed, b.arena = true, cause, handed, nil
 	b.notSent = NotSent(addr, cause)

@@ -1,9 +1,8 @@
 package wire
 
-// Drain closes the lane because of err when nothing is in flight any more, at
-// once if that is so already. Until then it takes no new batches. No command's
-// outcome becomes unknown by it, as it does where a connection is closed once it
-// was seen to be quiet: a request with an old map may come in between.
+// Drain closes the lane because of err when nothing is in flight any more. Until then it takes
+// no new batches, so no command's outcome becomes unknown. To look whether the lane is quiet and
+// then to close it is not the same: a batch may come in between.
 func (l *Lane) Drain(err error) {
 	l.mu.Lock()
 	l.leaving.CompareAndSwap(nil, &err)
@@ -88,16 +87,15 @@ func (l *Lane) settle() {
 	l.events.Closed(l)
 }
 
-// A server closes idle connections: CONFIG SET timeout, CLIENT KILL, a proxy that reaps. A
-// command that is written behind that ends with an unknown outcome. A lane that nobody
-// reads from does not notice, and a background reader may notice too late where the
-// processors are busy. So before the first batch after an idle time the lane asks its
-// socket whether the other side has closed it, which costs one system call. Between the
-// reply and the next command of a busy lane there is none.
+// A server may close idle connections (CONFIG SET timeout, CLIENT KILL), or a proxy may. A command
+// that is written after that ends with an unknown outcome. If nobody reads from the lane, it does
+// not notice, and a background reader may notice too late. So before the first batch after an idle
+// time the lane asks its socket whether the other side has closed it: one system call. A busy lane
+// makes no such call.
 //
-// Over TLS, the socket below is asked, whose bytes are no application data: session tickets
-// or a close_notify. Only the end of the TCP connection counts, which Linux tells also
-// where bytes are still to be read. Elsewhere those hide it.
+// Over TLS, the lane asks the socket below TLS. Bytes that are to be read there may be session
+// tickets or a close_notify, and prove nothing. Only the end of the TCP connection counts. Linux
+// tells it although bytes are still to be read, other systems do not.
 
 // rest notes that nothing is in flight any more.
 func (l *Lane) rest() { l.restedAt.Store(int64(Now())) }

@@ -36,8 +36,8 @@ func Probes(action radix.Action) bool {
 	return !p.CanPipeline && p.CanShareConn && EncodesItself(action)
 }
 
-// Perform performs the action on the connection. The error of a radix.Pipeline,
-// whose text shows a command with its arguments, is replaced as by [Unmarshal].
+// Perform performs the action on the connection. The text of a radix.Pipeline's error shows a
+// command with its arguments, so Perform replaces that error as [Unmarshal] does.
 func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
 	if _, ok := action.(*radix.Pipeline); !ok {
 		return action.Perform(ctx, on)

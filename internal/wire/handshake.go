@@ -41,11 +41,10 @@ const (
 	tells              // the same, and nobody needs the answer
 )
 
-// spares reports whether the connection can be used although the step was refused like
-// this. A server that does not know the command does without it. Any other refusal says
-// nothing of that: once READONLY was refused with BUSY, a replica redirected all reads for
-// as long as the connection lived. A step that only tells is also spared if the text
-// is one that no server sends: services have texts of their own for CLIENT SETINFO.
+// spares reports whether the connection can be used although the server refused the step. It can
+// if the server does not know the command. A refusal for now is no reason: a replica that is busy
+// and refuses READONLY would redirect all reads of this connection. A step that only tells is
+// also spared if no server sends the text: services have texts of their own for CLIENT SETINFO.
 func (n need) spares(f fate.Fate) bool {
 	return n >= should && f.Unsupported() || n >= may && f == fate.NoPermission ||
 		n == tells && f == fate.Unlisted
@@ -99,9 +98,8 @@ func (p Purpose) questions() []step {
 	return steps
 }
 
-// greetingLimits bound each reply of the handshake, the longest of which is that
-// to HELLO: what answers may not be a Redis server at all. Without them a hostile
-// greeting cost 230 MB in half a second.
+// greetingLimits bound each reply of the handshake, of which that to HELLO is the longest: what
+// answers may be no Redis server at all.
 var greetingLimits = resp.Limits{Bulk: 4 << 10, Elements: 64, Line: 4 << 10, Reply: 16 << 10}.WithDefaults()
 
 // handshake sends all steps at once and reads their replies.

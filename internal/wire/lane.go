@@ -13,8 +13,8 @@ import (
 	"github.com/redislanes/redislanes/lanes"
 )
 
-// Who reads from the connection. Only the holder of the role touches rbuf, the
-// framer and the read deadline.
+// A reader says which goroutine reads from the connection. Only the holder of this role touches
+// rbuf, the framer and the read deadline.
 type reader uint8
 
 const (
@@ -126,11 +126,9 @@ func (l *Lane) Address() string { return l.addr }
 // InFlight returns how many batches were enqueued and are not complete yet.
 func (l *Lane) InFlight() int { return int(l.gauge.InFlight.Load()) }
 
-// Progress returns a number that changes whenever bytes arrive, and whenever
-// some are written that had to wait for room: a server that is slow to take an
-// upload is not silent (one of 40 MiB was closed as stalled). Bytes that only fill
-// the socket's buffer do not count, as a server that has stopped has room for
-// those, too.
+// Progress returns a number that changes whenever bytes arrive, and whenever bytes are written
+// that had to wait for room: a server that is slow to take an upload is not silent. Bytes that
+// only fill the socket's buffer do not count: they fit although the server has stopped.
 func (l *Lane) Progress() uint64 { return l.progress.Load() + l.outlet().progress() }
 
 // outlet returns what takes the bytes that leave, below TLS or not.
@@ -153,10 +151,9 @@ func (l *Lane) Enqueue(b *Batch, limit int) bool {
 	return ok
 }
 
-// Dispatch is Enqueue by somebody else than the one who waits for the batch
-// and may use it again as soon as it is complete. If flush is set, the
-// dispatcher must call [Lane.Flush]; it is not noted in the batch, which may be in
-// use for the next request before the dispatcher looks at it again.
+// Dispatch is Enqueue by another goroutine than the one that waits for the batch. If it returns
+// flush, the dispatcher must call [Lane.Flush]. The batch does not note that: its caller may use it
+// for the next request before the dispatcher looks at it again.
 func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 	return l.enqueue(b, limit, false)
 }
@@ -296,8 +293,7 @@ func Flush(batches []*Batch) {
 	}
 }
 
-// Flush writes what was enqueued. Only who was told to by [Lane.Dispatch] may
-// call it.
+// Flush writes what was enqueued. Call it only if [Lane.Dispatch] returned flush.
 func (l *Lane) Flush() { l.write() }
 
 // abandon settles under replyMu whether the batch is complete or abandoned.

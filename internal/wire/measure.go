@@ -8,9 +8,9 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// A Load is how many batches are in flight on the lanes of an [Owner], all together. The peaks of single lanes, added up, count a
-// caller twice that has moved from one to another: a pool with the load of 3 lanes
-// grew to 5. The zero value is ready to use; its methods are safe for concurrent
+// A Load is how many batches are in flight on the lanes of an [Owner], all together. The peaks of
+// single lanes, added up, would count a caller twice that moves from one to another. The zero
+// value is ready to use; its methods are safe for concurrent
 // use.
 type Load struct{ now, peak atomic.Int64 }
 
@@ -97,7 +97,7 @@ type ErrorCount struct {
 	of [len(errorCodes)]atomic.Uint64
 }
 
-// ByCode returns how many there were of each code of which there were any.
+// ByCode returns how many errors there were of each code, without the codes that had none.
 func (c *ErrorCount) ByCode() map[string]uint64 {
 	counts := make(map[string]uint64)
 	for i := range c.of {
@@ -121,8 +121,7 @@ func (c *ErrorCount) add(b *Batch) {
 	}
 }
 
-// complete tells the batch's caller that it is complete, who may use it again from
-// then on.
+// complete tells the batch's caller that it is complete. From then on the caller may use it again.
 func (l *Lane) complete(b *Batch) {
 	if b.errors > 0 && l.errorReplies != nil && !b.uncounted { // a batch without errors costs no more than the first
 		l.errorReplies.add(b)
@@ -148,10 +147,9 @@ const (
 	clockRunning       // one is being timed
 )
 
-// Trip returns how long the batch took that was timed last, from its being
-// enqueued to its last reply; 0 if none was since Trip was last called. It makes
-// the lane time the next batch that it takes. It is for the one who looks after
-// the lane, its pool.
+// Trip returns how long the batch took that was timed last, from its being enqueued to its last
+// reply; 0 if none was since Trip was last called. It makes the lane time the next batch that it
+// takes. It is for the lane's owner.
 func (l *Lane) Trip() time.Duration {
 	l.clock.CompareAndSwap(clockStopped, clockArmed)
 	return time.Duration(l.trip.Swap(0))

@@ -75,8 +75,8 @@ const (
 	settlement                  // the lane has failed: nobody reads any more
 )
 
-// resignLocked gives up the role of the reader, and says who has it next. The
-// caller must hand it over once it has unlocked.
+// resignLocked gives up the role of the reader and returns its successor. The caller must hand it
+// over once it has unlocked.
 func (l *Lane) resignLocked() successor {
 	l.reader, l.claimant = nobody, nil
 	switch {

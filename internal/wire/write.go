@@ -108,10 +108,9 @@ func (l *Lane) writePiece(buf []byte) (n int, err error) {
 	return n, err
 }
 
-// writeFailed gives up the role of the writer and closes the lane, both at once:
-// what would be written next would not be at its place in the stream. (A batch
-// that was enqueued in between was written behind the hole, and reported as not
-// sent.) The last left bytes were not accepted by the socket.
+// writeFailed gives up the role of the writer and closes the lane, both at once: a batch that
+// came in between would be written behind a hole in the stream. The socket did not accept the
+// last left bytes.
 func (l *Lane) writeFailed(left int, err error) {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = errWriteTimeout
@@ -145,8 +144,8 @@ func (l *Lane) near() bool {
 	return shortest > 0 && shortest < int64(nearTrip)
 }
 
-// mayWrite gives the reader, by whom so many batches have become complete, the role of
-// the writer if those that wait are to be written for that, and nobody else has it.
+// mayWrite gives the role of the writer to the reader, which has completed so many batches. It does
+// so if nobody has the role and what waits is to be written now.
 func (l *Lane) mayWrite(completed int) bool {
 	if completed == 0 {
 		return false

@@ -82,6 +82,9 @@ var troubles = []func(c *Cluster, n *Node, r *rand.Rand) string{
 		for range 100 {
 			c.Move(fmt.Sprint(r.Uint32()), n)
 		}
+		if n.Replica() {
+			return "slots move here: none, it is a replica"
+		}
 		return "slots move here"
 	},
 }

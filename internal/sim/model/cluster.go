@@ -36,12 +36,6 @@ type Options struct {
 	// change all keys, in the order in which they ran. It must not call methods of
 	// the cluster.
 	Executed func(Execution)
-	// Broken is told of each session in which a reply broke the protocol: since when,
-	// and when it ended. It must not call methods of the cluster.
-	Broken func(n *Node, since, ended time.Time)
-	// Failed is told of each reply that is an error, before an Interposer changes it, and
-	// of its command. It must not call methods of the cluster.
-	Failed func(n *Node, args [][]byte, reply []byte)
 	// Promoted is told of each replica that has become a primary. It must not call methods
 	// of the cluster.
 	Promoted func(n *Node)

@@ -51,16 +51,10 @@ func asking(c *call) {
 
 // tells is what the node tells of the slots.
 func (n *Node) tells() *topology {
-	if n.told == nil && len(n.disowned) == 0 {
+	if n.told == nil {
 		return n.view
 	}
 	t := n.view.clone()
-	for slot := range n.disowned {
-		t.owner[slot] = -1
-	}
-	if n.told == nil {
-		return t
-	}
 	for slot := range t.owner {
 		t.owner[slot] = int16(n.told(uint16(slot), int(t.owner[slot])))
 	}

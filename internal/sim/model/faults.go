@@ -20,7 +20,6 @@ type faults struct {
 	busy       bool
 	tokens     time.Duration // that passwords live for; 0: they do not end
 	hangsUp    string        // behind which command
-	silences   string        // at which command sessions fall silent
 	slow       struct {
 		name string
 		by   time.Duration
@@ -33,8 +32,7 @@ type faults struct {
 	interposed Interposer
 	leftBehind uint64 // the last connection that leads to a replica; 0: none
 	told       func(slot uint16, owner int) int
-	outdated   bool // what it tells
-	disowned   map[uint16]bool
+	outdated   bool      // what it tells
 	standalone bool      // a server without cluster mode
 	stranger   bool      // a node of another cluster
 	was        *topology // what a stranger went by as a member; nil: it is none
@@ -295,19 +293,6 @@ func (n *Node) Mislead(tell func(slot uint16, owner int) int, outdated bool) {
 	n.lock(func(time.Time) { n.told, n.outdated = tell, outdated })
 }
 
-// Disown makes the node serve a slot no more, as CLUSTER DELSLOTS does, of which the
-// others do not hear: they go on to say that it is the node's. false gives it back.
-func (n *Node) Disown(slot uint16, yes bool) {
-	n.lock(func(time.Time) {
-		if n.disowned == nil {
-			n.disowned = make(map[uint16]bool)
-		}
-		if n.disowned[slot] = yes; !yes {
-			delete(n.disowned, slot)
-		}
-	})
-}
-
 // Pause is CLIENT PAUSE: of all commands, or of writes.
 func (n *Node) Pause(d time.Duration, all bool) {
 	n.lock(func(now time.Time) { n.pauseLocked(now.Add(d), all) })
@@ -344,7 +329,3 @@ var mayWrite = map[string]bool{"eval": true, "evalsha": true, "publish": true}
 func (n *Node) postpone(s *Session, args [][]byte) *parked {
 	return &parked{s: s, args: args, until: n.pause.until, wake: n.pause.changed}
 }
-
-// SilentFrom makes each connection on which the command arrives, named in lower case, say
-// nothing from there on; "": no more of them.
-func (n *Node) SilentFrom(name string) { n.lock(func(time.Time) { n.silences = name }) }

@@ -161,26 +161,6 @@ func TestWhatNodesTell(t *testing.T) {
 	})
 }
 
-// A node that has given a slot away by itself serves it no more, and the others do not
-// hear of it.
-func TestDisownedSlot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := New(Options{Primaries: 2})
-		a, b := c.Nodes()[0], c.Nodes()[1]
-		key := keyAt(c, a)
-		s, other := a.NewSession(nil), b.NewSession(nil)
-		before := do(other, "CLUSTER SLOTS")
-		a.Disown(Slot([]byte(key)), true)
-		require.Equal(t, "-CLUSTERDOWN Hash slot not served\r\n", do(s, "GET "+key))
-		require.NotEqual(t, before, do(s, "CLUSTER SLOTS"))
-		require.Equal(t, before, do(other, "CLUSTER SLOTS"))
-		require.Contains(t, do(other, "GET "+key), "-MOVED ")
-		a.Disown(Slot([]byte(key)), false)
-		require.Equal(t, "$-1\r\n", do(s, "GET "+key))
-		require.Equal(t, before, do(s, "CLUSTER SLOTS"))
-	})
-}
-
 func TestWhoMayComeIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Primaries: 1})

@@ -67,7 +67,7 @@ func (s *Session) look(f *keysFound, cmd *command, args [][]byte) string {
 		slot := Slot(key)
 		switch {
 		case !f.any:
-			if n.view.owner[slot] < 0 || n.disowned[slot] {
+			if n.view.owner[slot] < 0 {
 				return errUnbound
 			}
 			f.any, f.slot, f.first = true, slot, key

@@ -23,7 +23,6 @@ type Session struct {
 	silent   bool // CLIENT REPLY OFF
 	skip     int  // CLIENT REPLY SKIP: replies to leave out, the one to SKIP first
 	closing  bool
-	broken   time.Time // when a reply first broke the protocol
 
 	multi   bool
 	aborted bool // a command was refused while it was queued
@@ -75,9 +74,6 @@ func (s *Session) Close() {
 }
 
 func (s *Session) end() {
-	if f := s.c.opts.Broken; f != nil && !s.dead && !s.broken.IsZero() {
-		f(s.n, s.broken, time.Now())
-	}
 	s.dead = true
 	s.unwatch()
 	s.unsubscribeAll()
@@ -107,28 +103,17 @@ func (s *Session) startLocked(args [][]byte) *parked {
 		s.closing = true
 		return nil
 	}
-	if s.n.silences != "" && strings.EqualFold(string(args[0]), s.n.silences) {
-		return &parked{s: s, args: args, wake: make(chan struct{})} // for ever
-	}
 	now := time.Now()
 	s.n.settle(now)
 	before := len(s.out.b)
 	p := s.process(args, now)
 	s.n.serveBlocked(now)
 	if p == nil {
-		s.tellFailed(args, before)
-		s.interpose(args, before, now)
+		s.interpose(args, before)
 		s.mute(before)
 		s.closing = s.closing || s.n.hangsUp != "" && strings.EqualFold(string(args[0]), s.n.hangsUp)
 	}
 	return p
-}
-
-// tellFailed tells of the reply that begins there if it is an error.
-func (s *Session) tellFailed(args [][]byte, from int) {
-	if f := s.c.opts.Failed; f != nil && len(s.out.b) > from && s.out.b[from] == '-' {
-		f(s.n, args, s.out.b[from:])
-	}
 }
 
 // mute takes the reply back if the client has asked not to be told.
@@ -189,7 +174,6 @@ func (p *parked) wait(gone <-chan struct{}) *parked {
 		before := len(s.out.b)
 		s.out.b = append(s.out.b, p.out.b...)
 		s.closing = p.hangUp
-		s.tellFailed(p.args, before)
 		s.mute(before)
 	case p.expire == nil:
 		return s.startLocked(p.args)
@@ -198,7 +182,6 @@ func (p *parked) wait(gone <-chan struct{}) *parked {
 		before := len(s.out.b)
 		s.call.reply = &s.out
 		p.expire(&s.call)
-		s.tellFailed(p.args, before)
 		s.mute(before)
 	}
 	return nil

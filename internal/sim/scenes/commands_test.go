@@ -310,10 +310,22 @@ func TestExpireFollowsItsCounter(t *testing.T) {
 				p.Expire(key, time.Hour)
 				s.call(5*time.Second, p.Do).ok(time.Second)
 				require.Equal(s, "1", valueOf(s, key))
-				s.expires(key)
 				left, _ := s.TTL(key)
 				require.Positive(s, left)
 			}
+		})
+	}
+	for times := 1; times < 5; times++ {
+		scene(t, setup{}, func(s *stage) {
+			s.warm()
+			s.inside(0).Refuse(model.Keyed, model.IsLoading, times)
+			key := s.key(0, 20)
+			p := pipeline.New(s.client)
+			p.IncrBy(key, 1)
+			p.Expire(key, time.Hour)
+			s.call(5*time.Second, p.Do).ok(time.Second)
+			left, _ := s.TTL(key)
+			require.Positive(s, left, "%d commands are refused", times)
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -65,11 +66,11 @@ func TestTooMuchToWatch(t *testing.T) {
 	scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
 		s.warm()
 		key := s.key(0, 0)
-		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
 			if string(args[0]) == "WATCH" {
-				return tooDeep(), false
+				return tooDeep()
 			}
-			return honest, false
+			return honest
 		})
 		for range 4 {
 			s.watch(key).failed(soon)
@@ -336,5 +337,81 @@ func TestProxyIsAskedNothing(t *testing.T) {
 		}
 		require.NoError(t, client.Close())
 		network.Close()
+	})
+}
+
+// TestAbandonedConnection: a goroutine goes on using a connection that its user has given back.
+// The next user does not wait for its reply.
+func TestAbandonedConnection(t *testing.T) {
+	scene(t, setup{client: config(pool.Fixed{Size: 1})}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 0)
+		for range 5 {
+			var left sync.WaitGroup
+			_ = s.client.Do(s.Context(), radix.WithConn(key, func(_ context.Context, conn radix.Conn) error {
+				left.Go(func() {
+					ctx, cancel := context.WithTimeout(s.Context(), 5*time.Second)
+					defer cancel()
+					_ = conn.Do(ctx, radix.Cmd(nil, "BLPOP", s.key(0, 30), "4"))
+				})
+				time.Sleep(trip / 2)
+				return nil
+			}))
+			s.lent(time.Second, key).ok(100 * time.Millisecond)
+			s.incr(time.Second, s.key(0, 1)).ok(100 * time.Millisecond)
+			left.Wait()
+		}
+	})
+}
+
+// TestManyCallersAtOnce: batches that gather on a lane do not wait for others.
+func TestManyCallersAtOnce(t *testing.T) {
+	scene(t, setup{}, func(s *stage) {
+		s.warm()
+		for _, callers := range []int{18, 23, 39} {
+			together(callers, func(i int) { s.incr(time.Second, s.key(0, i)).ok(2 * trip) })()
+		}
+	})
+}
+
+// TestNothingStaysInFlight: what was in flight on connections that broke counts no more.
+func TestNothingStaysInFlight(t *testing.T) {
+	for name, with := range map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})}} {
+		t.Run(name, func(t *testing.T) {
+			scene(t, with, func(s *stage) {
+				s.warm()
+				for range 5 {
+					s.node(0).Freeze()
+					wait := together(20, func(i int) { s.incr(100*time.Millisecond, s.key(0, i)) })
+					time.Sleep(10 * time.Millisecond)
+					s.node(0).Cut()
+					wait()
+					s.node(0).Heal()
+					time.Sleep(2 * time.Second)
+				}
+				p := s.stats(0)
+				require.Zero(s, p.InFlight+p.SlowInFlight+p.InUse+p.Waiters+p.Dedicated, "%+v", p)
+			})
+		})
+	}
+}
+
+// TestCallsBesidePings: PINGs of idle connections take none from callers.
+func TestCallsBesidePings(t *testing.T) {
+	const far = 160 * time.Millisecond
+	with := setup{client: config(pool.Fixed{Size: 4, Options: pool.Options{PingEvery: time.Second}})}
+	scene(t, with, func(s *stage) {
+		s.warm()
+		s.node(0).Delay(far / 2)
+		s.crowd(0, 4)
+		s.crowd(0, 4)
+		for range 3 {
+			time.Sleep(900 * time.Millisecond)
+			wait := together(8, func(i int) {
+				time.Sleep(time.Duration(i) * 90 * time.Millisecond)
+				s.incr(5*time.Second, s.key(0, i)).ok(far + soon)
+			})
+			wait()
+		}
 	})
 }

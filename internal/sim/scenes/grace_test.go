@@ -25,7 +25,12 @@ func TestWritesRefusedAmongReads(t *testing.T) {
 	for name, write := range map[string]func(s *stage) result{
 		"command": func(s *stage) result { return s.incr(2*time.Second, s.key(0, 0)) },
 		"lent":    func(s *stage) result { return s.lent(2*time.Second, s.key(0, 0)) },
-		"hit":     func(s *stage) result { return s.hit(2*time.Second, s.key(0, 0)) },
+		"blocking": func(s *stage) result {
+			return s.call(2*time.Second, func(ctx context.Context) error {
+				return s.client.Do(ctx, radix.Cmd(&radix.Maybe{}, "BLPOP", s.key(0, 31), "0.01"))
+			})
+		},
+		"hit": func(s *stage) result { return s.hit(2*time.Second, s.key(0, 0)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			scene(t, setup{}, func(s *stage) {
@@ -46,7 +51,7 @@ func TestWritesRefusedAmongReads(t *testing.T) {
 					write(s).failed(soon)
 				})
 				s.inside(0).NoReplicas(false)
-				write(s).ok(soon)
+				write(s).ok(2 * soon)
 			})
 		})
 	}
@@ -164,7 +169,7 @@ func TestRefusedAgain(t *testing.T) {
 		s.repeat(grace, 20*time.Millisecond, func() { s.incr(time.Second, key).ok(trip) })
 		s.inside(0).Down(true)
 		time.AfterFunc(400*time.Millisecond, func() { s.inside(0).Down(false) })
-		s.incr(3*time.Second, key).ok(600 * time.Millisecond)
+		s.incr(3*time.Second, key).ok(670 * time.Millisecond)
 	})
 }
 
@@ -178,6 +183,7 @@ func TestReadOnlyWithoutEnd(t *testing.T) {
 		s.repeat(25*time.Second, 100*time.Millisecond, func() { s.incr(200*time.Millisecond, s.key(0, 0)).failed(200 * time.Millisecond) })
 		require.Less(s, s.dials(0)-before, 150)
 		require.Less(s, s.client.Stats().Refreshes-refreshes, uint64(100))
+		require.Less(s, s.stats(0).Closes[redislanes.CloseRenewed], uint64(40))
 	})
 }
 
@@ -186,11 +192,11 @@ func TestManySlotsWithoutOwner(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		for i := range 3 {
-			s.inside(i).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+			s.inside(i).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
 				if string(args[0]) == "STRLEN" {
-					return []byte("-CLUSTERDOWN Hash slot not served\r\n"), false
+					return []byte("-CLUSTERDOWN Hash slot not served\r\n")
 				}
-				return honest, false
+				return honest
 			})
 		}
 		for n := range 7 {

@@ -170,11 +170,11 @@ func TestUnreadableTotals(t *testing.T) {
 			s.hit(time.Second, key).ok(soon)
 			s.cmd("DEL", key)
 		}
-		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
 			if string(args[0]) == "INCRBY" && honest[0] != '-' {
-				return deep, false
+				return deep
 			}
-			return honest, false
+			return honest
 		})
 		for _, key := range keys {
 			s.hit(time.Second, key).failed(soon)

@@ -208,11 +208,11 @@ func TestSteadyReplica(t *testing.T) {
 	scene(t, with, func(s *stage) {
 		key := s.key(0, 0)
 		for i := range s.Nodes() {
-			s.inside(i).Interpose(func(args [][]byte, honest []byte, _ int) ([]byte, bool) {
+			s.inside(i).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
 				if string(args[0]) == "GET" {
 					asked[s.node(i).Addr()] = true
 				}
-				return honest, false
+				return honest
 			})
 		}
 		for range 8 {
@@ -230,11 +230,12 @@ func TestReplicaTrouble(t *testing.T) {
 	const slow = 340 * time.Millisecond
 	for name, fault := range map[string]func(s *stage, replica int){
 		"refuses": func(s *stage, i int) { s.inside(i).MasterDown(true) },
+		"loads":   func(s *stage, i int) { s.inside(i).Loading(time.Minute) },
 		"silent":  func(s *stage, i int) { s.node(i).Freeze() },
 		"gone":    func(s *stage, i int) { s.node(i).Kill() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			scene(t, setup{}, func(s *stage) {
+			scene(t, setup{client: cluster.Config{RetryWindow: -1}}, func(s *stage) {
 				read := func(within time.Duration) result {
 					return s.call(within, func(ctx context.Context) error {
 						return s.client.DoSecondary(ctx, radix.Cmd(new(radix.Maybe), "GET", s.key(0, 0)))
@@ -243,7 +244,7 @@ func TestReplicaTrouble(t *testing.T) {
 				s.warm()
 				read(time.Second).ok(soon)
 				fault(s, 3)
-				read(time.Second).ok(map[string]time.Duration{"refuses": soon, "gone": soon, "silent": 600 * time.Millisecond}[name])
+				read(time.Second).ok(map[string]time.Duration{"refuses": soon, "gone": soon, "loads": soon, "silent": 600 * time.Millisecond}[name])
 				if name == "refuses" {
 					s.net.Impose("", s.node(0).Addr(), simnet.Conditions{Latency: slow})
 					read(2*slow + 380*time.Millisecond).ok(2*slow + 380*time.Millisecond)
@@ -269,9 +270,9 @@ func TestReplicaRefusesReadOnly(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		s.repeat(time.Second, 100*time.Millisecond, func() { read() })
 		moved := false
-		s.inside(3).Interpose(func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
+		s.inside(3).Interpose(func(_ [][]byte, honest []byte, _ int) []byte {
 			moved = moved || honest[0] == '-'
-			return honest, false
+			return honest
 		})
 		s.repeat(time.Second, 100*time.Millisecond, func() { read().ok(trip) })
 		require.False(s, moved)

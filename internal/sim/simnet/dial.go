@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 )
@@ -154,23 +153,4 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// Window returns the greatest number of dials to the address that began within
-// any span of that length; an empty string stands for all addresses.
-func Window(dials []Dial, addr string, length time.Duration) (most int) {
-	var began []time.Time
-	for _, d := range dials {
-		if addr == "" || d.Addr == addr {
-			began = append(began, d.Began)
-		}
-	}
-	slices.SortFunc(began, time.Time.Compare)
-	for from, to := 0, 0; to < len(began); to++ {
-		for began[to].Sub(began[from]) >= length {
-			from++
-		}
-		most = max(most, to-from+1)
-	}
-	return most
 }

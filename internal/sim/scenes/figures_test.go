@@ -1,0 +1,72 @@
+package scenes
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/model"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/pool"
+)
+
+// errorReplies returns how many error replies the client has counted at the node.
+func (s *stage) errorReplies(node int) (n uint64) {
+	for _, count := range s.stats(node).ErrorReplies {
+		n += count
+	}
+	return n
+}
+
+// TestErrorRepliesAreCounted: Stats counts the error replies of commands, each once, and no
+// others.
+func TestErrorRepliesAreCounted(t *testing.T) {
+	scene(t, setup{client: config(pool.Laned{Options: pool.Options{PingEvery: time.Second}})}, func(s *stage) {
+		s.warm()
+		key := s.key(0, 20)
+		s.cmd("SET", key, "text")
+		for range 3 {
+			s.incr(time.Second, key).failed(soon)
+		}
+		require.EqualValues(s, 3, s.errorReplies(0))
+		s.inside(0).Interpose(func(_ [][]byte, _ []byte, _ int) []byte { return tooDeep() })
+		s.get(time.Second, key).failed(soon)
+		s.inside(0).Interpose(nil)
+		s.inside(0).Refuse("ping", model.IsBusy, 0)
+		time.Sleep(5 * time.Second)
+		require.EqualValues(s, 3, s.errorReplies(0))
+	})
+}
+
+// TestConnectionsAreCounted: each connection that was dialled is open or was closed, whenever
+// servers hang up and whatever users do to it.
+func TestConnectionsAreCounted(t *testing.T) {
+	scene(t, setup{client: cluster.Config{Pool: pool.Adaptive{Min: 1, Max: 8, IdleTimeout: time.Second}}}, func(s *stage) {
+		s.warm()
+		for after := time.Duration(0); after < 20*trip; after += trip / 5 {
+			lift := s.net.Impose("", s.node(0).Addr(), simnet.Conditions{HangUpAfter: 1 + after})
+			s.crowd(0, 8)
+			lift()
+		}
+		_ = s.client.Do(s.Context(), radix.WithConn(s.key(0, 0), func(ctx context.Context, conn radix.Conn) error {
+			return conn.Do(ctx, radix.Cmd(nil, "QUIT"))
+		}))
+		time.Sleep(time.Minute)
+		p := s.stats(0)
+		balance := int64(p.Dials) - int64(p.DialErrors) - int64(p.Dialing) - int64(p.Open) - int64(p.Extra)
+		for _, closed := range p.Closes {
+			balance -= int64(closed)
+		}
+		require.Zero(s, balance, "%+v", p)
+		require.Equal(s, 1, p.Open, "nobody calls")
+		connected := 0
+		for _, n := range s.client.Stats().Nodes {
+			connected += n.Pool.Open + n.Pool.Extra
+		}
+		require.Equal(s, s.net.Open(""), connected)
+	})
+}
