@@ -20,7 +20,7 @@ import (
 // decided by then, all hits are granted, or none with FailClosed; with Config.Instances all or
 // none, as its bucket decides. With redislanes.ErrUnknownOutcome up to Cost hits may have been
 // counted. A Shadow limit grants all hits, whatever its decision says. A request that only
-// looks counts nothing.
+// looks counts nothing. Leases and Request.Charge have no effect.
 func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int64, d Decision) {
 	began := time.Now()
 	switch {
@@ -82,7 +82,7 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 	}
 	a.judge(&d)
 	if d.Allowed = granted > 0; !d.Allowed && l.near != nil {
-		l.near.note(a.place, rule, 1, began, &d, l.cfg.Budget)
+		l.near.note(a.place, rule, 1, began, &d, l.cfg.nearTime())
 	}
 	if a.draw == nil && !r.Look {
 		d.Remaining -= granted

@@ -80,9 +80,9 @@ end
 
 local from, granted, ahead = now, 1, 0
 if cost < 0 then
-  local began = tonumber(ARGV[5]) or last - need
+  local began, to = tonumber(ARGV[5]), last
+  if began then to = math.min(began + need, last) else began = last - need end
   from = math.max(began, now)
-  local to = math.min(began + need, last)
   if same and to > from then
     given[#given + 1] = {from, to}
     table.sort(given, function(a, b) return a[1] < b[1] end)

@@ -241,7 +241,7 @@ func (c *call) remember(l *Limiter) {
 		if !a.asked || d.Err != nil || d.Allowed {
 			continue
 		}
-		most := l.cfg.Budget
+		most := l.cfg.nearTime()
 		switch {
 		case a.limit.rule.CountDenied:
 			most = Never

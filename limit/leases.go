@@ -308,6 +308,9 @@ func (s *leases) idle(l *Limiter, now time.Time) {
 			if lost := k.roll(k.limit.number(w), at); lost > 0 {
 				unused = append(unused, owed{of: k.limit, cost: lost})
 			}
+			if k.number != k.limit.number(w) { // a call has begun the next window meanwhile
+				w = l.windowAt(time.Now(), k.limit.rule.Window)
+			}
 			surplus, over := k.Idle(at)
 			if over = over || s.closed.Load(); over {
 				surplus, k.over = surplus+k.Left(), true

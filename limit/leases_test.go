@@ -157,6 +157,21 @@ func TestIdleLease(t *testing.T) {
 	})
 }
 
+// TestIdleAtTheEdge: hits of a window that began after the look at the leases are returned to that window.
+func TestIdleAtTheEdge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		atWindow(time.Hour)
+		used := warm(t, l, Request{Limit: limit, Key: "k"})
+		require.Greater(t, l.count(t, limit, "k"), used)
+		l.leases.closed.Store(true)
+		l.leases.idle(l, time.Now().Add(-time.Second)) // in the window before
+		time.Sleep(10 * time.Millisecond)
+		require.Equal(t, used, l.count(t, limit, "k"))
+	})
+}
+
 // TestDeniedCallKeepsItsLease: the hits of a call that another limit denies go back into the
 // lease.
 func TestDeniedCallKeepsItsLease(t *testing.T) {

@@ -27,9 +27,9 @@ type Config struct {
 	Budget time.Duration
 
 	// NearCache is how many keys over their limit the limiter remembers. It denies their hits
-	// without a command: for Budget at most, since other processes may give hits back, and with
-	// CountDenied until the window ends or the tokens have flowed in. For a key of more than
-	// 256 bytes it remembers a hash. Default 10,000; negative for none; at most 10,000,000.
+	// without a command: for Budget or 100 ms, whichever is less, since hits may be given back,
+	// and with CountDenied until the window ends or the tokens have flowed in. For a key of
+	// more than 256 bytes it remembers a hash. Default 10,000; negative for none; at most 10,000,000.
 	NearCache int
 
 	// Instances, if not 0, is how many processes share the limits. While Redis cannot decide,
@@ -247,7 +247,8 @@ type Result struct {
 }
 
 // Allow decides about the requests, all of them or none. It returns after the budget, or at the
-// context's end, at the latest.
+// context's end, at the latest. If Redis has not decided by then, [Rule.FailClosed] decides, even if
+// the context had ended before the call. A call without requests is allowed.
 //
 // Its round trips:
 //

@@ -30,6 +30,10 @@ type full struct {
 	told         time.Time // how long it is over its limit, as far as is known
 }
 
+// nearTime returns how long a key is remembered that may be over its limit only because of hits that
+// are about to be given back: by denied calls, or by leases that are not used.
+func (c *Config) nearTime() time.Duration { return min(c.Budget, defaultBudget) }
+
 const nearShards = 16 // each with a lock of its own
 
 func newNear(keys int) *near {

@@ -39,3 +39,22 @@ func TestNearCacheKeepsNoTokens(t *testing.T) {
 		require.InEpsilon(t, possible, allowed.Load(), 0.05)
 	})
 }
+
+// TestNearCacheWithALargeBudget: a key that had no room for a hit is asked about again within 100 ms,
+// also if the budget is larger. Hits that were given back meanwhile make room.
+func TestNearCacheWithALargeBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		a, b := w.limiter(t, Config{}), w.limiter(t, Config{Budget: 10 * time.Second})
+		rule := Rule{Name: "user", Limit: 100, Window: time.Minute}
+		atWindow(time.Minute)
+		reservation, result := a.Reserve(t.Context(), Request{Limit: a.must(t, rule), Key: "k", Cost: 100})
+		require.True(t, result.Allowed)
+		hit := Request{Limit: b.must(t, rule), Key: "k"}
+		require.False(t, b.Allow(t.Context(), hit).Allowed)
+		require.NoError(t, reservation.Cancel(t.Context()))
+		require.True(t, b.Allow(t.Context(), hit).Near)
+		time.Sleep(100 * time.Millisecond)
+		require.True(t, b.Allow(t.Context(), hit).Allowed)
+	})
+}

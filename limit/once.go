@@ -3,6 +3,7 @@ package limit
 import (
 	"crypto/rand"
 	"strconv"
+	"sync"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
@@ -39,18 +40,25 @@ return {1, 0, 0, 0, 0}
 var counterScript = pipeline.NewScript(runOnce(counterText))
 
 // marker returns a new key in the slot of the key. It begins with the prefix, as all keys
-// of the limiter.
+// of the limiter. It is short, however long the key is.
 func marker(prefix, key string) string {
-	id := rand.Text()
-	if m := prefix + "settled:{" + key + "}:" + id; cluster.Slot(m) == cluster.Slot(key) {
-		return m
+	slot, id := cluster.Slot(key), rand.Text()
+	marked := func(tag int) string { return prefix + "settled:{" + strconv.Itoa(tag) + "}:" + id }
+	m := marked(int(tags()[slot]))
+	for i := 0; cluster.Slot(m) != slot; i++ { // the prefix has an opening brace: after 16,384 tries on average
+		m = marked(i)
 	}
-	if m := key + ":settled:" + id; cluster.Slot(m) == cluster.Slot(key) { // it has a hash tag
-		return m
-	}
-	for i := 0; ; i++ { // it has braces, and no hash tag; after 16,384 tries on average
-		if m := prefix + "settled:{" + strconv.Itoa(i) + "}:" + id; cluster.Slot(m) == cluster.Slot(key) {
-			return m
+	return m
+}
+
+// tags returns a number for each slot that chooses it as a hash tag.
+var tags = sync.OnceValue(func() *[cluster.SlotCount]uint32 {
+	var of [cluster.SlotCount]uint32
+	for i, left := uint32(1), len(of); left > 0; i++ {
+		if slot := cluster.Slot(strconv.FormatUint(uint64(i), 10)); of[slot] == 0 {
+			of[slot] = i
+			left--
 		}
 	}
-}
+	return &of
+})

@@ -2,8 +2,10 @@ package limit
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -333,6 +335,9 @@ func TestGiveBack(t *testing.T) {
 		require.NoError(t, b.GiveBack(t.Context(), Request{Limit: tokens, Key: "given back", Cost: 500}, Request{Limit: tokens, Key: "none"}))
 		require.Zero(t, b.taken(t, tokens, "given back", now))
 		require.Zero(t, b.taken(t, tokens, "none", now))
+		b.reserve(t, tokens, "all", 400, now)
+		require.NoError(t, b.GiveBack(t.Context(), Request{Limit: tokens, Key: "all", Cost: math.MaxInt64}))
+		require.Zero(t, b.taken(t, tokens, "all", now))
 		require.ErrorIs(t, b.GiveBack(t.Context(), Request{Limit: tokens, Cost: -1}), errBadCost)
 	}
 	require.ErrorIs(t, b.GiveBack(t.Context(), Request{}), errNoLimit)
@@ -348,5 +353,14 @@ func TestMarkers(t *testing.T) {
 			require.Equal(t, cluster.Slot(key), cluster.Slot(m), "%q", key)
 			require.True(t, len(m) > len(prefix)+20 && m[:len(prefix)] == prefix, "%q", m)
 		}
+	}
+}
+
+// TestMarkersAreCheap: a user's key makes no marker long, and none takes many tries.
+func TestMarkersAreCheap(t *testing.T) {
+	for _, user := range []string{"k", "}", "{}", strings.Repeat("k", 1<<20), strings.Repeat("k}", 1<<10), "{" + strings.Repeat("k", 1<<20) + "}"} {
+		key := "limit:rule:0:" + user
+		require.Less(t, len(marker("limit:", key)), 60)
+		require.Less(t, testing.AllocsPerRun(10, func() { marker("limit:", key) }), 20.0)
 	}
 }

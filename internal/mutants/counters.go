@@ -204,6 +204,6 @@ var counters = []promise{
 		{fault: "the near cache denies smaller hits", at: "limit.near.denies",
 			by: never("cost < f.cost"), tests: "./limit TestNearCache"},
 		{fault: "the near cache outlives hits that are taken back", at: "limit.call.remember",
-			by: instead("l.cfg.Budget", "Never"), tests: "./limit TestNearCache"},
+			by: instead("l.cfg.nearTime()", "Never"), tests: "./limit TestNearCache"},
 	}},
 }

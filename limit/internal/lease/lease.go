@@ -48,7 +48,8 @@ const (
 
 // Take takes a hit from the lease if that has enough; else it takes nothing. ask, if not 0, is
 // how many hits the caller must now ask for: then it must call [Lease.Filled] or
-// [Lease.Failed]. ends is when the window does, from now.
+// [Lease.Failed]. A hit that costs more than the lease should have asks for nothing, since its
+// refill would hold hits that the next such hit cannot use. ends is when the window does, from now.
 func (l *Lease) Take(cost int64, at, ends time.Duration) (ok bool, ask int64) {
 	l.note(cost, at)
 	if ok = cost <= l.left; ok {
@@ -56,7 +57,7 @@ func (l *Lease) Take(cost int64, at, ends time.Duration) (ok bool, ask int64) {
 	} else if l.asking && l.early {
 		l.dry = true
 	}
-	if want := l.want(ends); !l.asking && l.left < (want+3)/4 && at >= l.pause {
+	if want := l.want(ends); !l.asking && cost <= want && l.left < (want+3)/4 && at >= l.pause {
 		l.asking, l.early, l.taught = true, l.left > 0, false
 		return ok, want - l.left
 	}

@@ -174,6 +174,20 @@ func TestRefills(t *testing.T) {
 	require.NotZero(t, take(10, 7*Tick))
 }
 
+// TestDearHitsAskForNoRefill: a hit that costs more than the lease should have asks for no refill.
+// All processes would hold hits that no such hit could use.
+func TestDearHitsAskForNoRefill(t *testing.T) {
+	for cost, asks := range map[int64]bool{60: true, 62: true, 63: false, 500: false} {
+		var l Lease
+		l.Next(1000) // a lease has 62 hits of it at most
+		for range 10 {
+			_, ask := l.Take(cost, 0, time.Second)
+			require.Equal(t, asks, ask > 0, "cost %d", cost)
+			l.Filled(0, 1000)
+		}
+	}
+}
+
 // TestGiveBack: a denied call's hits go into the lease, those that Redis has counted for it
 // alone only as far as the lease would ask for more.
 func TestGiveBack(t *testing.T) {

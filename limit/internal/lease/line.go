@@ -62,14 +62,19 @@ func (l *Line) Expire(at time.Duration) (gone int64) {
 }
 
 // Take takes tokens, of which the line must have as many. It returns a stretch for
-// [Line.Give].
+// [Line.Give]. If they are of several stretches, it begins with the earliest one: a token that is
+// given back too early flows in too early, but one that is given back too late is there twice.
 func (l *Line) Take(n int64) (taken Stretch) {
 	if l == nil {
 		return taken
 	}
 	taken = Stretch{At: l.stretches[0].At, From: l.stretches[0].From, N: n}
 	for n > 0 {
-		n -= l.cut(0, min(n, l.stretches[0].N))
+		s := l.stretches[0]
+		if s.At < taken.At {
+			taken.At, taken.From = s.At, s.From
+		}
+		n -= l.cut(0, min(n, s.N))
 	}
 	return taken
 }

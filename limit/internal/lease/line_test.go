@@ -27,6 +27,16 @@ func TestLine(t *testing.T) {
 	require.Empty(t, l.stretches)
 }
 
+// TestTakenTokensAreNotLate: tokens of two stretches, the later one first, are returned from where the
+// earlier one begins.
+func TestTakenTokensAreNotLate(t *testing.T) {
+	l := NewLine(1e6)
+	l.Add(Stretch{At: 100 * time.Millisecond, From: 95_000, N: 1})
+	l.Add(Stretch{At: 50 * time.Millisecond, From: 45_000, N: 20})
+	require.Equal(t, Stretch{At: 50 * time.Millisecond, From: 45_000, N: 10}, l.Take(10))
+	require.Equal(t, []Stretch{{At: 59 * time.Millisecond, From: 54_000, N: 11}}, l.stretches)
+}
+
 // TestLineIsNeverLate: whatever is added, taken, given back and expires, no token that is left
 // lies further ahead than the tokens that were added, and none is lost uncounted.
 func TestLineIsNeverLate(t *testing.T) {
