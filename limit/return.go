@@ -22,7 +22,7 @@ func (c *call) owes(l *Limiter) bool {
 			continue
 		}
 		if d := &c.each[i]; d.Allowed {
-			d.Remaining += a.cost
+			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
 			if a.lease != nil && a.lease.giveBack(a, d.Leased) {
 				continue
 			}

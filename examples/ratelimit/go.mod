@@ -10,7 +10,6 @@ require (
 	github.com/envoyproxy/go-control-plane/envoy v1.39.0
 	github.com/failsafe-go/failsafe-go v0.9.8
 	github.com/fsnotify/fsnotify v1.10.1
-	github.com/mediocregopher/radix/v4 v4.1.4
 	github.com/prometheus/client_golang v1.14.0
 	github.com/prometheus/client_model v0.6.2
 	github.com/redislanes/redislanes v0.0.0
@@ -43,6 +42,7 @@ require (
 	github.com/hashicorp/golang-lru/v2 v2.0.7 // indirect
 	github.com/influxdata/tdigest v0.0.1 // indirect
 	github.com/matttproud/golang_protobuf_extensions v1.0.1 // indirect
+	github.com/mediocregopher/radix/v4 v4.1.4 // indirect
 	github.com/planetscale/vtprotobuf v0.6.1-0.20240319094008-0393e58bdf10 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/prometheus/common v0.37.0 // indirect
