@@ -2,8 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"iter"
-	"slices"
 
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
@@ -14,10 +12,10 @@ import (
 
 // CommandName returns the name of the request's commands, "" if they have several.
 func (r *Request) CommandName() string {
-	return nameOfAll(func(yield func([]byte) bool) {
-		for i := 0; i < len(r.bounds) && yield(r.command(i)); i++ {
-		}
-	})
+	var n naming
+	for i := 0; i < len(r.bounds) && n.add(r.command(i)); i++ {
+	}
+	return n.name()
 }
 
 // CommandName returns the name of the group's commands, "" if they have several.
@@ -25,7 +23,13 @@ func (t *trip) CommandName() string {
 	if t.of == nil {
 		return "" // asked too late
 	}
-	return nameOfAll(t.Each(t.of.arena))
+	var n naming
+	for encoded := range t.Each(t.of.arena) {
+		if !n.add(encoded) {
+			break
+		}
+	}
+	return n.name()
 }
 
 // CommandName returns the name of the one command on a dedicated connection, "" for
@@ -33,7 +37,12 @@ func (t *trip) CommandName() string {
 func (d *dedicatedAction) CommandName() string { return nameOf(d.encoded) }
 
 // CommandName returns the name of the commands, "" if they have several.
-func (s *sentAlone) CommandName() string { return nameOfAll(slices.Values(s.commands)) }
+func (s *sentAlone) CommandName() string {
+	var n naming
+	for i := 0; i < len(s.commands) && n.add(s.commands[i]); i++ {
+	}
+	return n.name()
+}
 
 // CommandName returns the name of the request's commands, "" if they have several,
 // or if they are not known.
@@ -41,23 +50,41 @@ func (o nodeObservation) CommandName() string {
 	if o.request == nil {
 		return ""
 	}
-	return nameOfAll(o.request.Each())
-}
-
-// nameOfAll returns the name that all commands have, beside ASKING; "" if they have several.
-func nameOfAll(commands iter.Seq[[]byte]) string {
-	var first, called []byte
-	for encoded := range commands {
-		name, _ := resp.Argument(encoded, 0)
-		switch {
-		case string(name) == "ASKING":
-		case first == nil:
-			first, called = encoded, name
-		case !bytes.EqualFold(name, called):
-			return ""
+	var n naming
+	for encoded := range o.request.Each() {
+		if !n.add(encoded) {
+			break
 		}
 	}
-	return nameOf(first)
+	return n.name()
+}
+
+// A naming finds the name that all commands have, beside ASKING. It does not allocate, as it
+// would behind an iterator that is passed on.
+type naming struct {
+	first, called []byte // the first command, and its name
+	several       bool
+}
+
+// add notes a command. It reports whether the next one matters.
+func (n *naming) add(encoded []byte) bool {
+	name, _ := resp.Argument(encoded, 0)
+	switch {
+	case string(name) == "ASKING":
+	case n.first == nil:
+		n.first, n.called = encoded, name
+	case !bytes.EqualFold(name, n.called):
+		n.several = true
+	}
+	return !n.several
+}
+
+// name returns the name; "" if there are several.
+func (n *naming) name() string {
+	if n.several {
+		return ""
+	}
+	return nameOf(n.first)
 }
 
 // nameOf returns the command's name. One that is not in the table and does not look
