@@ -116,10 +116,7 @@ func TestKilledPrimaryFailsNoCall(t *testing.T) {
 	defer l.end()
 	until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })
 	require.NoError(t, real.Nodes()[0].Kill())
-	until(t, ctx, "the replica was promoted", func() bool {
-		ok, err := real.Nodes()[3].IsPrimary(ctx)
-		return err == nil && ok
-	})
+	promoted(t, ctx, real.Nodes()[3])
 	served(t, ctx, l)
 	l.end()
 	t.Log(l, client.Stats().NotSent, "sent again")
@@ -139,10 +136,7 @@ func TestKilledPrimary(t *testing.T) {
 	defer l.end()
 	until(t, ctx, "the load runs", func() bool { return sum(l.acknowledged) > 1000 })
 	require.NoError(t, real.Nodes()[0].Kill())
-	until(t, ctx, "the replica was promoted", func() bool {
-		ok, err := real.Nodes()[3].IsPrimary(ctx)
-		return err == nil && ok
-	})
+	promoted(t, ctx, real.Nodes()[3])
 	took := served(t, ctx, l)
 	l.end()
 	t.Logf("served again %v after the promotion; %v; latest %v after its deadline", took.Round(time.Millisecond), l, l.worst().Round(10*time.Microsecond))

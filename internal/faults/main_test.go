@@ -62,6 +62,21 @@ func until(t testing.TB, ctx context.Context, what string, ok func() bool) {
 	}
 }
 
+// promoted waits until the replica is a primary. Redis 7.0 once did not notice the death of a
+// primary for a minute; after 15 s the replica is told to take over.
+func promoted(t testing.TB, ctx context.Context, replica *servers.Node) {
+	t.Helper()
+	late := time.Now().Add(15 * time.Second)
+	until(t, ctx, "the replica was promoted", func() bool {
+		if time.Now().After(late) {
+			t.Log("the servers have not promoted the replica, which takes over now")
+			return replica.Failover(ctx, "TAKEOVER") == nil
+		}
+		ok, err := replica.IsPrimary(ctx)
+		return err == nil && ok
+	})
+}
+
 // A load is callers that count, each call every key once, and what they were
 // told.
 type load struct {
