@@ -16,8 +16,8 @@
 //
 //	<!-- value by compare of raw/lanes.jsonl: ratios P99; callers=8; laned-4 -->0.98<!-- -->
 //
-// It is the cell without the spread of its rounds. "A|B" are alternatives, of rows and of
-// columns. "least" and "most" in place of "value" are the extremes of all cells that are
+// It is the cell without the spread of its rounds. "A or B" are alternatives, of rows and of
+// columns: a bar would split the cell of a Markdown table. "least" and "most" in place of "value" are the extremes of all cells that are
 // selected, and "ratio" is that of two cells: TABLE; ROW; COLUMN ÷ ROW; COLUMN.
 //
 // A picture is an SVG file that the page shows in the line below its comment:

@@ -86,7 +86,7 @@ func parseValue(kind, program, files, wanted string) (v value, err error) {
 		parts := strings.Split(side, ";")
 		var s selection
 		for i, part := range parts {
-			alternatives := strings.Split(part, "|")
+			alternatives := strings.Split(part, " or ")
 			for j := range alternatives {
 				alternatives[j] = strings.TrimSpace(alternatives[j])
 			}
