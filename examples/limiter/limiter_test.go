@@ -24,7 +24,7 @@ var (
 	fault = flag.Bool("fault", false, "fail with the report of the limiter that has the fault")
 )
 
-// TestFailover: a failover of half a second refuses no user who has a second.
+// TestFailover: a failover of half a second refuses no call with a deadline of a second.
 func TestFailover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		redis := sim.Start(t, sim.Config{})

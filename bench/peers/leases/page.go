@@ -65,7 +65,7 @@ func short(d time.Duration) time.Duration {
 	return d.Round(time.Microsecond)
 }
 
-// Two colours that can be told apart by those who do not see all colours.
+// Two colours that colour-blind readers can tell apart.
 // Source: M. Okabe and K. Ito, "Color Universal Design", 2008.
 var colors = map[bool]color.Color{true: color.RGBA{0, 114, 178, 255}, false: color.RGBA{213, 94, 0, 255}}
 

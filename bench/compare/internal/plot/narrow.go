@@ -95,7 +95,7 @@ func (f *figure) narrow() ([]byte, error) {
 // narrow plot a turned label takes room, of a logarithmic axis also above the plot.
 func plain(p *plot.Plot) {
 	p.BackgroundColor = nil
-	if p.Title.Text == "" && p.Y.Label.Text == "" { // bars, beside whose names there is less room
+	if p.Title.Text == "" && p.Y.Label.Text == "" { // bars: their names leave less room
 		p.Title.Text, p.X.Label.Text = p.X.Label.Text, ""
 		return
 	}

@@ -8,7 +8,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// Rates are requests per second over a number, of which a picture shows one below the other.
+// Rates are requests per second over a number, such as callers. A picture shows several, one
+// below the other.
 type Rates struct {
 	Title string
 	Over  string
