@@ -3,7 +3,6 @@ package limit
 import (
 	"context"
 	"hash/maphash"
-	"math/rand/v2"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -63,19 +62,10 @@ func newLeases() *leases {
 	return s
 }
 
-// of notes a call, and returns the lease of the key, or nil if it is not hit often enough. While
-// no key has a lease, only one call in four is noted: a program whose keys are all cold must
-// not pay for leases.
+// of notes a call, and returns the lease of the key, or nil if it is not hit often enough.
 func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
-	enough := uint64(leaseAt)
-	if s.n.Load() == 0 {
-		if rand.Uint32()%4 != 0 {
-			return nil
-		}
-		enough = leaseAt * 3 / 8 // 48 calls: cold keys that share a counter rarely have so many
-	}
 	hash := maphash.String(s.seed, key) ^ limit.salt
-	if s.rates.Hit(hash, now.Sub(s.epoch)) < enough || len(key) > longKey {
+	if s.rates.Hit(hash, now.Sub(s.epoch)) < leaseAt || len(key) > longKey {
 		return nil
 	}
 	shard, k := s.shard(hash), leaseKey{limit, key}
