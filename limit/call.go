@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/limit/internal/lease"
@@ -115,8 +116,11 @@ func (c *call) prepare(ctx context.Context, l *Limiter, look bool) {
 const fewRequests = 32
 
 // costBefore returns what requests before this one of the call cost on the same key,
-// those that are to be asked about.
+// those that are to be asked about. A look does not see them.
 func (c *call) costBefore(a *ask) (sum int64) {
+	if a.only {
+		return 0
+	}
 	if c.costs != nil {
 		return c.costs[a.place]
 	}
@@ -154,6 +158,10 @@ func (c *call) addDraw(l *Limiter, a *ask) {
 		d.charge()
 	}
 	a.asked, a.draw = true, &d
+	if a.look { // it runs before the call's hits on the key, which it does not see
+		c.draws = slices.Insert(c.draws, 0, &d)
+		return
+	}
 	c.draws = append(c.draws, &d)
 }
 

@@ -179,7 +179,7 @@ type Request struct {
 	Cost  int64  // how many hits. Default 1
 
 	// Look asks whether the hits would be allowed, and writes nothing. If they would not, the
-	// whole call is denied.
+	// whole call is denied. It does not see the other hits of its call.
 	Look bool
 
 	// Charge counts the hits even beyond the limit, and even if another request denies the
