@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"hash/maphash"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -201,7 +202,7 @@ func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
 }
 
 // forget drops the leases on the key, of all limits with the head: what they have is not
-// counted any more.
+// counted any more. What a refill that is under way brings is of no window of theirs.
 func (s *leases) forget(head, key string) {
 	for i := range s.shards {
 		shard := &s.shards[i]
@@ -209,7 +210,7 @@ func (s *leases) forget(head, key string) {
 		for name, k := range shard.keys {
 			if name.key == key && name.limit.head == head {
 				k.mu.Lock()
-				k.over = true
+				k.over, k.number = true, math.MaxInt64
 				k.mu.Unlock()
 				delete(shard.keys, name)
 				s.n.Add(-1)
