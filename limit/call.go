@@ -44,6 +44,7 @@ type ask struct {
 	draw    *draw         // of a token bucket, which has no hits
 	lease   *keyLease     // of the key, if it has one
 	fills   int64         // how many refills it had before
+	left    int64         // what it had when a look was read
 	tokens  lease.Stretch // of a bucket, that were taken from the lease
 	reads   [2]*draw      // of a look at windows, which counts nothing: this one, and the one before
 }
@@ -152,7 +153,7 @@ func (c *call) addDraw(l *Limiter, a *ask) {
 	d := newDraw(a.place.String(), &a.limit.rule, a.cost, l.now(), 0)
 	if a.look {
 		d.look()
-		a.lease = l.leases.find(a.limit, a.place.key)
+		a.findLease(l)
 	}
 	if a.charge {
 		d.charge()
@@ -185,7 +186,7 @@ func (c *call) addHits(cfg *Config, a *ask) {
 // addReads is addHits for a look, which writes nothing.
 func (c *call) addReads(l *Limiter, a *ask) {
 	a.asked, a.reads = true, [2]*draw{{key: a.place.String(), get: true}}
-	a.lease = l.leases.find(a.limit, a.place.key)
+	a.findLease(l)
 	c.draws = append(c.draws, a.reads[0])
 	if a.limit.rule.Algorithm == SlidingWindow {
 		a.reads[1] = &draw{key: a.limit.heads(a.window.number).before + a.place.key, get: true}

@@ -55,7 +55,6 @@ func TestLeaseDecides(t *testing.T) {
 				}
 				require.Equal(t, reset, r.ResetAfter)
 				require.Greater(t, l.count(t, limit, "k"), used, "the lease is counted")
-				time.Sleep(2 * time.Millisecond) // a refill that is under way hides its hits from a look
 				require.Equal(t, 1000-used, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true}).Remaining)
 				r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 500})
 				require.True(t, r.Allowed)
@@ -63,6 +62,36 @@ func TestLeaseDecides(t *testing.T) {
 				require.Equal(t, 500-used, r.Remaining)
 				r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true, Cost: 501})
 				require.False(t, r.Allowed)
+			})
+		})
+	}
+}
+
+// TestLookDuringRefills: a look of the only process is right, whenever a refill is under way.
+func TestLookDuringRefills(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{})
+				hit := Request{Limit: l.must(t, Rule{Name: "user", Limit: 100_000, Window: 24 * time.Hour, Algorithm: algorithm}), Key: "k"}
+				look := Request{Limit: hit.Limit, Key: "k", Look: true}
+				atWindow(24 * time.Hour)
+				used := warm(t, l, hit)
+				k, during := l.leases.find(hit.Limit, "k"), 0
+				for step := range 300 {
+					for range 1 + step%7 {
+						require.True(t, l.Allow(t.Context(), hit).Allowed)
+						used++
+					}
+					time.Sleep(time.Duration(step%13) * 50 * time.Microsecond) // a refill takes 500
+					k.mu.Lock()
+					if k.Asking() {
+						during++
+					}
+					k.mu.Unlock()
+					require.Equal(t, 100_000-used, l.Allow(t.Context(), look).Remaining, step)
+				}
+				require.Greater(t, during, 5)
 			})
 		})
 	}

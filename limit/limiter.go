@@ -349,13 +349,13 @@ func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
 // askInTime asks within the budget.
 func (l *Limiter) askInTime(ctx context.Context, c *call) {
 	by := c.began.Add(l.cfg.Budget)
-	if end, ends := ctx.Deadline(); ends && !end.After(by) {
-		l.ask(ctx, c.hits, c.draws)
-		return
+	if end, ends := ctx.Deadline(); !ends || end.After(by) {
+		own := l.budgets.Begin(ctx, by)
+		defer l.budgets.End(own)
+		ctx = own
 	}
-	own := l.budgets.Begin(ctx, by)
-	defer l.budgets.End(own)
-	l.ask(own, c.hits, c.draws)
+	l.ask(ctx, c.hits, c.draws)
+	c.lookAgain(ctx, l)
 }
 
 // ask sends hits and draws, at once. Each has its error.
