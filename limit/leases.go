@@ -45,7 +45,7 @@ type keyLease struct {
 	number int64       // of the window
 	over   bool        // it is in no shard any more
 
-	refilled chan struct{} // closed when the refill that is under way has ended
+	refilled chan struct{} // closed when the refill that is under way in the window has ended
 }
 
 const (
@@ -139,7 +139,7 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
 	if ask > 0 {
-		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts})
+		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts, ended: refilled})
 	}
 	if waits && !d.Leased && k.line != nil {
 		a.waits(ctx, l, c, d, refilled)
