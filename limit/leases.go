@@ -153,11 +153,17 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	if waits {
 		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
-	a.counted, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
+	a.counted = true
+	a.allow(d)
+	return true
+}
+
+// allow fills in the decision of a lease.
+func (a *ask) allow(d *Decision) {
+	d.Leased, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
 	if a.limit.rule.Algorithm == TokenBucket {
 		d.ResetAfter = time.Duration(float64(a.limit.rule.burst()-d.Remaining) * a.limit.rule.perToken())
 	}
-	return true
 }
 
 // taken notes what the lease has given, under its lock.

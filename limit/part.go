@@ -1,0 +1,35 @@
+package limit
+
+import "time"
+
+// takePart takes up to as many hits as the request costs from the lease of its key. A look takes
+// none. Decision.Remaining is then what is free.
+func (l *Limiter) takePart(a *ask, r *Request, d *Decision) (part ask) {
+	part = ask{limit: a.limit, place: a.place, window: a.window}
+	if r.Look {
+		a.findLease(l)
+		return part
+	}
+	k := l.leases.find(a.limit, r.Key)
+	if k == nil {
+		return part
+	}
+	k.mu.Lock()
+	unused := k.roll(a.number(), time.Since(l.leases.epoch))
+	if k.number == a.number() && !k.over && k.Left() > 0 {
+		part.lease, part.cost = k, min(r.Cost, k.Left())
+		k.Again(part.cost)
+		part.tokens = k.line.Take(part.cost)
+		d.Remaining = min(k.Free(), a.limit.rule.burst())
+	}
+	k.mu.Unlock()
+	l.tellSome(k.limit, HitsUnused, unused)
+	return part
+}
+
+// putBack puts the part into the lease again. If that has ended, nobody uses the hits.
+func (l *Limiter) putBack(part *ask) {
+	if part.cost > 0 && !part.lease.giveBack(part, true) {
+		l.tell(part.limit, HitsUnused, part.cost)
+	}
+}
