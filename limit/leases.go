@@ -324,8 +324,8 @@ func (s *leases) idleIn(shard *leaseShard, l *Limiter, now time.Time, back, unus
 		if lost := k.roll(k.limit.number(w), at); lost > 0 {
 			unused = append(unused, owed{of: k.limit, cost: lost})
 		}
-		if k.number != k.limit.number(w) { // a call has begun the next window meanwhile
-			w = l.windowAt(time.Now(), k.limit.rule.Window)
+		if k.number != k.limit.number(w) { // a call has begun the next window meanwhile, or the clock has stepped back
+			w.number, w.elapsed = k.number, 0
 		}
 		surplus, over := k.Idle(at)
 		if over = over || s.closed.Load(); over {
