@@ -45,6 +45,7 @@ type ask struct {
 	lease   *keyLease     // of the key, if it has one
 	fills   int64         // how many refills it had before
 	left    int64         // what it had when a look was read
+	excess  int64         // what it has given for hits that Redis has counted beyond the limit
 	tokens  lease.Stretch // of a bucket, that were taken from the lease
 	reads   [2]*draw      // of a look at windows, which counts nothing: this one, and the one before
 }
@@ -210,6 +211,7 @@ func (c *call) decide(l *Limiter) {
 			}
 		} else {
 			a.judge(d)
+			a.help(d)
 			a.teach(d)
 		}
 		d.counted = a.counted

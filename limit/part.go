@@ -33,3 +33,30 @@ func (l *Limiter) putBack(part *ask) {
 		l.tell(part.limit, HitsUnused, part.cost)
 	}
 }
+
+// help allows a hit that Redis alone has no room for: the lease gives what is counted beyond the limit. That
+// much has to be returned, as the call's or as the lease's.
+func (a *ask) help(d *Decision) {
+	k := a.lease
+	if d.Allowed || k == nil || a.look || a.draw != nil {
+		return
+	}
+	excess := a.now + a.window.share(a.before) - a.limit.rule.Limit
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.number == a.number() && !k.over && k.Again(excess) {
+		a.excess, d.Allowed, d.Remaining, d.RetryAfter = excess, true, 0, 0
+	}
+}
+
+// returnExcess returns the excess: to the lease if the call is denied, else to Redis.
+func (a *ask) returnExcess(l *Limiter, denied bool) {
+	k := a.lease
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if denied && k.number == a.number() && !k.over {
+		k.Give(a.excess)
+		return
+	}
+	l.handBack([]owed{k.owedHits(l, a.window, a.excess)})
+}
