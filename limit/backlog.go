@@ -31,8 +31,9 @@ type owed struct {
 	until time.Time // when its window has ended, or its tokens have flowed in
 	hit   pipeline.Hit
 	draw  *draw
-	more  bool  // the hits are to be counted, and not given back
-	near  place // where the near cache may have the key; of a settlement
+	more  bool      // the hits are to be counted, and not given back
+	near  place     // where the near cache may have the key; of a settlement
+	lease *keyLease // that returns it; of those for handBack
 }
 
 // became says what the hits are once Redis has taken them.

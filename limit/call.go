@@ -47,7 +47,9 @@ type ask struct {
 	left    int64         // what it had when a look was read
 	excess  int64         // what it has given for hits that Redis has counted beyond the limit
 	tokens  lease.Stretch // of a bucket, that were taken from the lease
-	reads   [2]*draw      // of a look at windows, which counts nothing: this one, and the one before
+
+	returned int64    // how many returns of the lease had ended
+	reads    [2]*draw // of a look at windows, which counts nothing: this one, and the one before
 }
 
 // number returns the number of the window in the key.

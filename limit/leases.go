@@ -45,6 +45,10 @@ type keyLease struct {
 	number int64       // of the window
 	over   bool        // it is in no shard any more
 
+	returning int           // returns that are under way
+	settled   chan struct{} // closed when they have ended; nil if there are none
+	returned  int64         // those that have ended
+
 	refilled chan struct{} // closed when the refill that is under way in the window has ended
 }
 
@@ -130,7 +134,7 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	unused := k.roll(a.number(), at)
 	ask, lasts, waits, ends := int64(0), time.Duration(0), false, k.limit.ends(a.window)
 	if k.number == a.number() && !k.over {
-		a.fills = k.Fills()
+		a.fills, a.returned = k.Fills(), k.returned
 		d.Leased, ask = k.Take(a.cost, at, ends)
 		waits, lasts = k.Asking(), k.Lasts(ask)
 		if ask > 0 {
@@ -212,7 +216,7 @@ func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
 
 // forget drops the leases on the key, of all limits with the head: what they have is not
 // counted any more. What a refill that is under way brings is of no window of theirs.
-func (s *leases) forget(head, key string) {
+func (s *leases) forget(head, key string) (forgotten []*keyLease) {
 	for i := range s.shards {
 		shard := &s.shards[i]
 		shard.mu.Lock()
@@ -223,10 +227,12 @@ func (s *leases) forget(head, key string) {
 				k.mu.Unlock()
 				delete(shard.keys, name)
 				s.n.Add(-1)
+				forgotten = append(forgotten, k)
 			}
 		}
 		shard.mu.Unlock()
 	}
+	return forgotten
 }
 
 // giveBack puts hits into the lease, of a call that was denied. It reports whether that has
@@ -329,7 +335,11 @@ func (s *leases) idleIn(shard *leaseShard, l *Limiter, now time.Time, back, unus
 		}
 		surplus, over := k.Idle(at)
 		if over = over || s.closed.Load(); over {
-			surplus, k.over = surplus+k.Left(), true
+			surplus += k.Left()
+			k.Lose(k.Left())
+		}
+		if over && (surplus == 0 && k.returning == 0 || s.closed.Load()) { // looks have to know of a return
+			k.over = true
 			delete(shard.keys, name)
 			s.n.Add(-1)
 		}
@@ -339,18 +349,37 @@ func (s *leases) idleIn(shard *leaseShard, l *Limiter, now time.Time, back, unus
 	return back, unused
 }
 
-// appendOwed appends the return of so many hits of the window, or tokens.
+// appendOwed appends the return of so many hits of the window, or tokens, for [Limiter.handBack].
 func (k *keyLease) appendOwed(all []owed, l *Limiter, w window, n int64) []owed {
 	switch {
 	case n == 0:
 	case k.line == nil:
-		all = append(all, k.owedHits(l, w, n))
+		all = k.appendReturn(all, k.owedHits(l, w, n))
 	default:
 		for _, s := range k.line.Drop(n) {
-			all = append(all, k.owedTokens(l, s))
+			all = k.appendReturn(all, k.owedTokens(l, s))
 		}
 	}
 	return all
+}
+
+func (k *keyLease) appendReturn(all []owed, o owed) []owed {
+	o.lease = k
+	if k.returning++; k.settled == nil {
+		k.settled = make(chan struct{})
+	}
+	return append(all, o)
+}
+
+// hasReturned notes that a return has ended.
+func (k *keyLease) hasReturned() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.returned++
+	if k.returning--; k.returning == 0 {
+		close(k.settled)
+		k.settled = nil
+	}
 }
 
 // owedHits is the return of hits.
@@ -378,5 +407,8 @@ func (l *Limiter) handBack(back []owed) {
 	go func() {
 		defer l.inside.Leave()
 		l.backlog.offer(back)
+		for _, o := range back {
+			o.lease.hasReturned()
+		}
 	}()
 }

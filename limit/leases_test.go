@@ -67,6 +67,49 @@ func TestLeaseDecides(t *testing.T) {
 	}
 }
 
+// TestHitsDuringReturns: while a lease returns its hits, a look of the only process is right, and a hit that
+// they deny may be tried again soon.
+func TestHitsDuringReturns(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{})
+				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
+				atWindow(24 * time.Hour)
+				returns := 0
+				for range 5 {
+					used := warm(t, l, Request{Limit: limit, Key: "k"})
+					k := l.leases.find(limit, "k")
+					wait := func() {
+						for range 40_000 {
+							k.mu.Lock()
+							returning := k.returning > 0
+							k.mu.Unlock()
+							if returning {
+								returns++
+								return
+							}
+							time.Sleep(50 * time.Microsecond)
+						}
+					}
+					wait()
+					require.Equal(t, 1000-used, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true}).Remaining)
+					used += warm(t, l, Request{Limit: limit, Key: "k"})
+					wait()
+					r := l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 1000 - used})
+					if algorithm != TokenBucket && !r.Allowed {
+						require.LessOrEqual(t, r.RetryAfter, soon)
+						time.Sleep(r.RetryAfter)
+						require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 1000 - used}).Allowed)
+					}
+					require.NoError(t, l.Reset(t.Context(), limit, "k"))
+				}
+				require.Greater(t, returns, 3)
+			})
+		})
+	}
+}
+
 // TestDearHitsHaveTheLease: a hit that costs more than the lease or Redis has alone is allowed if both have
 // enough together. Denied by another limit, it takes nothing.
 func TestDearHitsHaveTheLease(t *testing.T) {

@@ -9,10 +9,10 @@ func (a *ask) findLease(l *Limiter) {
 	}
 }
 
-// mostLooks is how often a look is read at most, because of refills.
+// mostLooks is how often a look is read at most, because of a lease.
 const mostLooks = 3
 
-// lookAgain reads looks again during which the lease of their key was refilled.
+// lookAgain reads looks again during which the lease of their key was refilled, or returned hits.
 func (c *call) lookAgain(ctx context.Context, l *Limiter) {
 	for looks := 1; ; looks++ {
 		var draws []*draw
@@ -37,26 +37,26 @@ func (a *ask) appendLook(draws []*draw) []*draw {
 	return draws
 }
 
-// steady notes what the lease has, and reports whether it was not refilled while the look was
-// read. If it was, it is not known whether the look has seen the refill's hits. Then steady waits
-// until the refill has ended.
+// steady notes what the lease has, and reports whether it was not refilled and returned nothing while
+// the look was read. Otherwise it is not known whether the look has seen that. Then steady waits until
+// the refill or the returns have ended.
 func (a *ask) steady(ctx context.Context) bool {
-	before := a.fills
-	refilled := a.noteLease()
-	if refilled == nil {
-		return a.fills == before
+	before := a.fills + a.returned
+	moving := a.noteLease()
+	if moving == nil {
+		return a.fills+a.returned == before
 	}
 	select {
-	case <-refilled:
+	case <-moving:
 		a.noteLease()
 	case <-ctx.Done():
 	}
 	return false
 }
 
-// noteLease notes what the lease has. It returns what is closed when the refill has ended that is under
-// way, or nil.
-func (a *ask) noteLease() (refilled <-chan struct{}) {
+// noteLease notes what the lease has. It returns what is closed when the refill or the returns have ended
+// that are under way, or nil.
+func (a *ask) noteLease() (moving <-chan struct{}) {
 	k := a.lease
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,6 +64,23 @@ func (a *ask) noteLease() (refilled <-chan struct{}) {
 		a.left = 0 // of another window, whose refills do not matter
 		return nil
 	}
-	a.left, a.fills = k.Left(), k.Fills()
+	a.left, a.fills, a.returned = k.Left(), k.Fills(), k.returned
+	if k.refilled == nil {
+		return k.settled
+	}
 	return k.refilled
+}
+
+// settle waits until the returns of the lease have ended.
+func (k *keyLease) settle(ctx context.Context) {
+	k.mu.Lock()
+	settled := k.settled
+	k.mu.Unlock()
+	if settled == nil {
+		return
+	}
+	select {
+	case <-settled:
+	case <-ctx.Done():
+	}
 }

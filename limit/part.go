@@ -44,8 +44,12 @@ func (a *ask) help(d *Decision) {
 	excess := a.now + a.window.share(a.before) - a.limit.rule.Limit
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.number == a.number() && !k.over && k.Again(excess) {
+	switch {
+	case k.number != a.number() || k.over:
+	case k.Again(excess):
 		a.excess, d.Allowed, d.Remaining, d.RetryAfter = excess, true, 0, 0
+	case k.returning > 0 || k.returned != a.returned: // Redis may have room by now
+		a.crowded, d.RetryAfter = true, min(d.RetryAfter, soon)
 	}
 }
 
@@ -58,5 +62,5 @@ func (a *ask) returnExcess(l *Limiter, denied bool) {
 		k.Give(a.excess)
 		return
 	}
-	l.handBack([]owed{k.owedHits(l, a.window, a.excess)})
+	l.handBack(k.appendOwed(nil, l, a.window, a.excess))
 }
