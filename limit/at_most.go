@@ -124,7 +124,7 @@ func (l *Limiter) grant(ctx context.Context, a *ask, r *Request) (int64, error) 
 		return 0, err
 	}
 	if len(n) != 2 {
-		return 0, fmt.Errorf("limit: the script has replied with %d numbers, want 2", len(n))
+		return 0, fmt.Errorf("limit: the reply of the script has %d numbers, want 2", len(n))
 	}
 	a.now = n[1]
 	if r.Look {

@@ -118,7 +118,7 @@ func answerOf(r pipeline.Reply) (answer, error) {
 		return answer{}, err
 	}
 	if len(n) != 3 {
-		return answer{}, fmt.Errorf("limit: the script has replied with %d numbers, want 3", len(n))
+		return answer{}, fmt.Errorf("limit: the reply of the script has %d numbers, want 3", len(n))
 	}
 	return answer{n[0] == 1, n[1], time.Duration(n[2]) * time.Millisecond}, nil
 }

@@ -53,7 +53,7 @@ func (m *Metrics) Trace() *redislanes.Trace {
 
 func (m *Metrics) readStats(stats func() redislanes.Stats) error {
 	if !m.stats.CompareAndSwap(nil, &stats) {
-		return errors.New("metrics: the Metrics are those of another client: give each client its own, with metrics.WithConstLabels to tell them apart")
+		return errors.New("metrics: these Metrics already serve another client: call metrics.New for each client, with metrics.WithConstLabels to tell them apart")
 	}
 	return nil
 }
