@@ -306,6 +306,7 @@ func (w *world) end() {
 	if err := w.limiter.Close(); err != nil {
 		w.unexpected("closing the limiter: %v", err)
 	}
+	w.keptHits()
 	if err := w.counters.Close(); err != nil {
 		w.unexpected("closing the counters: %v", err)
 	}
