@@ -49,7 +49,7 @@ func (s *Settings) chooseLimits(seed uint64) {
 		{Name: "shadow", Limit: few(), Window: window(), Shadow: true},
 		{Name: changed, Limit: 1, Burst: 100, Window: rate, Algorithm: limit.TokenBucket},
 		{Name: changed, Limit: 100, Burst: 4, Window: rate, Algorithm: limit.TokenBucket},
-		{Name: "leased", Limit: 400, Window: 10 * time.Second},
+		{Name: "leased", Limit: 200, Window: leasedWindow},
 		{Name: kept, Limit: oneOf[int64](r, 500, 2000), Window: keptWindow},
 	}
 	s.Limiter = limit.Config{
@@ -108,20 +108,32 @@ func (a *attempt) limits() {
 }
 
 // hotRate is how often a second a key is hit at least that has a lease, with some to spare.
-const hotRate = 250
+const (
+	hotRate      = 250
+	leasedWindow = 10 * time.Second
+)
 
 // rush asks about one key so often that the limiter decides by a lease, and beyond the limit.
 func (a *attempt) rush() {
 	hot := Ask{Rule: len(a.w.limits) - 1 - a.r.IntN(2), Key: fmt.Sprint("rush", a.r.IntN(2))}
+	if chance(a.r, 3) { // across the end of a window
+		a.ctx, a.Limit = context.Background(), 0
+		now := time.Now()
+		a.pause(now.Truncate(leasedWindow).Add(leasedWindow - 80*time.Millisecond).Sub(now))
+	}
+	other := Ask{Rule: 0, Key: hot.Key, Cost: 1} // which denies most calls
 	most := hotRate * int64(2*a.w.settings.Latency+time.Millisecond) / int64(time.Second)
 	var askers sync.WaitGroup
 	for range max(3, most) {
 		askers.Go(func() {
 			for i := int64(0); i < 120 && a.pause(time.Millisecond); i++ {
 				ask := hot
-				if ask.Cost = 1 + i%3; i%8 == 7 {
+				switch ask.Cost = 1 + i%3; i % 8 {
+				case 3:
+					a.ask(a.ctx, ask, other)
+				case 7:
 					a.reserve(ask, i%5)
-				} else {
+				default:
 					a.ask(a.ctx, ask)
 				}
 			}
