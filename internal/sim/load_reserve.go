@@ -89,7 +89,7 @@ func (w *world) keptHits() {
 		h.Kept = Kept{Counted: make(map[string]int64), Lost: w.settings.Limiter.Observer.(*ledger).lost.Load()}
 		window := strconv.FormatInt(h.Start.UnixNano()/int64(keptWindow), 36)
 		for at := range h.asked() {
-			if h.Terms.Rules[at.rule].Name == kept {
+			if w.settings.Terms.Rules[at.rule].Name == kept {
 				key := "limit:" + kept + ":" + window + ":" + at.key
 				said, _ := w.model.Value(key)
 				h.Kept.Counted[at.key], _ = strconv.ParseInt(said, 10, 64)

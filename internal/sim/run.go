@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,10 @@ type Failure struct {
 
 // Trace makes worlds print the errors and the log of their clients.
 var Trace bool
+
+// drawn is how many random numbers are drawn before a world begins: where each run of a seed
+// is the same, runs with other numbers differ.
+var drawn int
 
 // Run makes the world of a seed. It returns what is wrong with it, nil if nothing is, and
 // its history.
@@ -48,7 +53,12 @@ func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {
 			failure.Judge, failure.Sentence = "left", fmt.Sprint(p)
 		}
 	}()
-	synctest.Test(t, func(*testing.T) { failure.History = live(seed, settings, schedule) })
+	synctest.Test(t, func(*testing.T) {
+		for range drawn {
+			_ = rand.Uint64()
+		}
+		failure.History = live(seed, settings, schedule)
+	})
 	failure.Judge, failure.Sentence = judged(failure.History)
 	return failure
 }
