@@ -9,19 +9,24 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// AllowAtMost grants as many of the request's hits as fit: 0 to Cost. They are counted, and no
-// others. Decision.Allowed reports whether any were granted, and Remaining what is left after
-// them; RetryAfter is when one hit may be granted, if none were. It is for work that can be
-// done in part, such as a batch of messages.
+// AllowAtMost grants and counts as many of the request's hits as fit, 0 to Cost. Use it for work
+// that can be done in part, such as a batch of messages. Decision.Allowed reports whether any
+// hit was granted, Remaining what is left. If no hit was granted, RetryAfter is the time until
+// one may be.
 //
-// Hits that this limiter has reserved are granted first. If they are enough, there is no round trip.
-// Otherwise a fixed window takes one and a sliding window two. A token bucket takes one if all
-// hits fit and more if not, and may grant fewer hits than fit while others take tokens. It
-// returns after the limiter's budget, or at the context's end, at the latest. If Redis has not
-// decided by then, all hits are granted, or none with FailClosed; with Config.Instances all or
-// none, as its bucket decides. With redislanes.ErrUnknownOutcome up to Cost hits may have been
-// counted. A Shadow limit grants all hits, whatever its decision says. A request that only
-// looks counts nothing. Leases and Request.Charge have no effect.
+// It returns after the limiter's budget, or at the context's end, at the latest:
+//
+//   - If Redis has not decided by then, it grants all hits, or none with FailClosed. With
+//     Config.Instances, the process's own bucket decides between all and none.
+//   - With redislanes.ErrUnknownOutcome, up to Cost hits may have been counted.
+//
+// A Shadow limit grants all hits, whatever its decision says. A request that only looks counts
+// nothing. Request.Charge has no effect.
+//
+// Hits that this limiter has reserved are granted first, without a round trip if they are enough.
+// Otherwise a fixed window takes one round trip, and a sliding window two. A token bucket takes
+// one if all hits fit, and more otherwise. It may grant fewer hits than fit while others take
+// tokens.
 func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int64, d Decision) {
 	began := time.Now()
 	switch {
@@ -140,7 +145,7 @@ func (l *Limiter) grant(ctx context.Context, a *ask, look bool, cost int64) (int
 		return 0, err
 	}
 	if len(n) != 2 {
-		return 0, fmt.Errorf("limit: the script has replied with %d numbers, want 2", len(n))
+		return 0, fmt.Errorf("limit: the reply of the script has %d numbers, want 2", len(n))
 	}
 	a.now = n[1]
 	return n[0], nil

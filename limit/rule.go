@@ -135,11 +135,11 @@ func (r Rule) validate() error {
 	case r.Algorithm != TokenBucket && r.Burst != 0:
 		return fmt.Errorf("limit: Rule %s: Burst = %d: only a TokenBucket has one", r.Name, r.Burst)
 	case r.Algorithm == TokenBucket && (r.Limit < 1 || r.Limit > mostTokens):
-		return fmt.Errorf("limit: Rule %s: Limit = %d: must be 1 to %d of a TokenBucket", r.Name, r.Limit, mostTokens)
+		return fmt.Errorf("limit: Rule %s: Limit = %d: must be 1 to %d for a TokenBucket", r.Name, r.Limit, mostTokens)
 	case r.Burst < 0 || r.Burst > mostTokens:
 		return fmt.Errorf("limit: Rule %s: Burst = %d: must be 0 to %d", r.Name, r.Burst, mostTokens)
 	case r.Algorithm == TokenBucket && r.refill() > mostRefill:
-		return fmt.Errorf("limit: Rule %s: Burst = %d: it would take more than %d years to flow in", r.Name, r.burst(), mostRefill/(365*24*time.Hour))
+		return fmt.Errorf("limit: Rule %s: Burst = %d: with this Limit and Window the bucket takes more than %d years to fill", r.Name, r.burst(), mostRefill/(365*24*time.Hour))
 	}
 	return nil
 }
