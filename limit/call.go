@@ -45,7 +45,7 @@ type ask struct {
 	lease   *keyLease     // of the key, if it has one
 	fills   int64         // how many refills it had before
 	left    int64         // what it had when a look was read
-	excess  int64         // what it has given for hits that Redis has counted beyond the limit
+	excess  int64         // what it has given for hits that cost more than Redis had
 	tokens  lease.Stretch // of a bucket, that were taken from the lease
 
 	returned int64    // how many returns of the lease had ended
@@ -239,7 +239,7 @@ func (c *call) tell(l *Limiter) {
 	}
 	for i := range c.asks {
 		if a := &c.asks[i]; a.counted && !c.each[i].Leased {
-			l.tell(a.limit, HitsCounted, a.cost)
+			l.tell(a.limit, HitsCounted, a.drawn())
 		}
 	}
 }

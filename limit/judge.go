@@ -64,8 +64,11 @@ func (a *ask) failedLook() error {
 func (a *ask) judge(d *Decision) {
 	if b := a.draw; b != nil {
 		d.Allowed, d.Remaining, d.RetryAfter, d.ResetAfter, d.from = b.allowed, b.remaining, b.retryAt, b.resetAt, b.from
-		if a.look && a.lease != nil {
+		switch {
+		case a.look && a.lease != nil:
 			a.lookAtTokens(d)
+		case a.excess > 0:
+			d.from = min(d.from, a.tokens.From)
 		}
 		return
 	}
@@ -84,7 +87,7 @@ func (a *ask) judge(d *Decision) {
 
 // lookAtTokens adds the tokens of the lease to what a look has found.
 func (a *ask) lookAtTokens(d *Decision) {
-	if d.Remaining = min(d.Remaining+a.left, a.limit.rule.burst()); a.left >= a.cost {
+	if d.Remaining = min(d.Remaining+a.left, a.limit.rule.burst()); d.Remaining >= a.cost {
 		d.Allowed, d.RetryAfter = true, 0
 	}
 }

@@ -110,19 +110,43 @@ func TestHitsDuringReturns(t *testing.T) {
 	}
 }
 
+// TestDearHitsDuringRefills: a hit that is denied while a refill is under way may be tried again soon.
+func TestDearHitsDuringRefills(t *testing.T) {
+	for _, under := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newWorld(t).limiter(t, Config{})
+			hit := Request{Limit: l.must(t, Rule{Name: "user", Limit: 1000, Window: 24 * time.Hour}), Key: "k"}
+			atWindow(24 * time.Hour)
+			used := warm(t, l, hit)
+			k := l.leases.find(hit.Limit, "k")
+			k.mu.Lock()
+			k.Lose(k.Left()) // as if the refill had not come
+			if under {
+				k.refilled = make(chan struct{})
+			}
+			k.mu.Unlock()
+			hit.Cost = 1000 - used
+			r := l.Allow(t.Context(), hit)
+			require.False(t, r.Allowed)
+			require.Equal(t, under, r.RetryAfter <= soon)
+			require.Equal(t, !under, l.Allow(t.Context(), hit).Near)
+		})
+	}
+}
+
 // TestDearHitsHaveTheLease: a hit that costs more than the lease or Redis has alone is allowed if both have
 // enough together. Denied by another limit, it takes nothing.
 func TestDearHitsHaveTheLease(t *testing.T) {
-	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
 				l, err := New(w.client, Config{Observer: seen})
 				require.NoError(t, err)
 				defer l.Close()
-				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Hour, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: 24 * time.Hour, Algorithm: algorithm})
 				none := l.must(t, Rule{Name: "none", Limit: 1, Window: time.Hour})
-				atWindow(time.Hour)
+				atWindow(24 * time.Hour)
 				require.True(t, l.Allow(t.Context(), Request{Limit: none, Key: "k"}).Allowed)
 				used := warm(t, l, Request{Limit: limit, Key: "k"})
 				k := l.leases.find(limit, "k")
@@ -130,6 +154,9 @@ func TestDearHitsHaveTheLease(t *testing.T) {
 				require.Greater(t, left, int64(4))
 				require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 1001 - used}).Allowed)
 				dear := Request{Limit: limit, Key: "k", Cost: 1000 - used - 2}
+				look := dear
+				look.Look = true
+				require.True(t, l.Allow(t.Context(), look).Allowed)
 				r := l.Allow(t.Context(), dear, Request{Limit: none, Key: "k"})
 				require.False(t, r.Allowed)
 				require.Equal(t, left, k.leftIn(k.number))
@@ -140,7 +167,9 @@ func TestDearHitsHaveTheLease(t *testing.T) {
 				require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 2}).Allowed)
 				require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed)
 				time.Sleep(time.Second)
-				require.EqualValues(t, 1000, l.count(t, limit, "k"))
+				if algorithm != TokenBucket {
+					require.EqualValues(t, 1000, l.count(t, limit, "k"))
+				}
 				require.NoError(t, l.Close())
 				hits := seen.sums()
 				require.EqualValues(t, 1000+1, hits[HitsCounted]-hits[HitsReturned]-hits[HitsUnused]-hits[HitsLost])

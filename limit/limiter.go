@@ -356,6 +356,7 @@ func (l *Limiter) askInTime(ctx context.Context, c *call) {
 	}
 	l.ask(ctx, c.hits, c.draws)
 	c.lookAgain(ctx, l)
+	c.drawAgain(ctx, l)
 }
 
 // ask sends hits and draws, at once. Each has its error.

@@ -1,6 +1,9 @@
 package limit
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // takePart takes up to as many hits as the request costs from the lease of its key. A look takes
 // none. Decision.Remaining is then what is free.
@@ -48,19 +51,62 @@ func (a *ask) help(d *Decision) {
 	case k.number != a.number() || k.over:
 	case k.Again(excess):
 		a.excess, d.Allowed, d.Remaining, d.RetryAfter = excess, true, 0, 0
-	case k.returning > 0 || k.returned != a.returned: // Redis may have room by now
+	case k.refilled != nil || k.returning > 0 || k.returned != a.returned: // there may be room soon
 		a.crowded, d.RetryAfter = true, min(d.RetryAfter, soon)
 	}
 }
 
-// returnExcess returns the excess: to the lease if the call is denied, else to Redis.
+// drawAgain asks a bucket again for hits that it and the lease of their key have together.
+func (c *call) drawAgain(ctx context.Context, l *Limiter) {
+	for i := range c.asks {
+		a := &c.asks[i]
+		b := a.draw
+		if b == nil || b.err != nil || b.allowed || a.look || a.charge || a.lease == nil || !a.takeMissing(l, a.cost-b.remaining) {
+			continue
+		}
+		d := newDraw(a.place.String(), &a.limit.rule, a.cost-a.excess, l.now(), 0)
+		l.draw(ctx, []*draw{&d})
+		if a.draw = &d; !d.allowed {
+			a.returnExcess(l, true)
+			a.excess = 0
+		}
+	}
+}
+
+// takeMissing takes so many tokens from the lease, or none if it has fewer. Redis has to have the others.
+func (a *ask) takeMissing(l *Limiter, n int64) bool {
+	k := a.lease
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l.tellSome(k.limit, HitsUnused, k.roll(a.number(), time.Since(l.leases.epoch)))
+	if n <= 0 || n >= a.cost || k.number != a.number() || k.over || !k.Again(n) {
+		return false
+	}
+	a.excess, a.tokens = n, k.line.Take(n)
+	return true
+}
+
+// drawn returns how many hits Redis has counted for the ask.
+func (a *ask) drawn() int64 {
+	if a.draw == nil {
+		return a.cost
+	}
+	return a.cost - a.excess
+}
+
+// returnExcess returns what the lease has given: to the lease if the call is denied. Otherwise Redis
+// gets back the hits of a window, which it has counted twice.
 func (a *ask) returnExcess(l *Limiter, denied bool) {
 	k := a.lease
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if denied && k.number == a.number() && !k.over {
+	switch {
+	case denied && k.number == a.number() && !k.over:
 		k.Give(a.excess)
-		return
+		k.line.Give(a.tokens)
+	case k.line == nil:
+		l.handBack(k.appendOwed(nil, l, a.window, a.excess))
+	case denied:
+		l.handBack(k.appendReturn(nil, k.owedTokens(l, a.tokens)))
 	}
-	l.handBack(k.appendOwed(nil, l, a.window, a.excess))
 }

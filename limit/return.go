@@ -36,7 +36,7 @@ func (c *call) owes(l *Limiter) bool {
 			if a.draw != nil {
 				from = a.draw.from
 			}
-			back := newDraw(a.place.String(), &a.limit.rule, -a.cost, l.now(), from)
+			back := newDraw(a.place.String(), &a.limit.rule, -a.drawn(), l.now(), from)
 			c.draws = append(c.draws, &back)
 			d := &c.each[i]
 			d.ResetAfter = max(0, d.ResetAfter-time.Duration(float64(a.cost)*float64(a.limit.rule.Window)/float64(a.limit.rule.Limit)))
@@ -98,7 +98,7 @@ func (c *call) settle(l *Limiter) {
 		if !a.owed {
 			continue
 		}
-		o := owed{of: a.limit, cost: a.cost, until: c.began.Add(a.window.left())}
+		o := owed{of: a.limit, cost: a.drawn(), until: c.began.Add(a.window.left())}
 		var err error
 		if a.limit.rule.Algorithm == TokenBucket {
 			if o.draw = c.draws[a.hit]; a.draw != nil {
@@ -118,7 +118,7 @@ func (c *call) settle(l *Limiter) {
 			l.backlog.add(o, err)
 			continue
 		}
-		l.tell(a.limit, HitsReturned, a.cost)
+		l.tell(a.limit, HitsReturned, a.drawn())
 	}
 }
 
