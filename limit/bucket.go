@@ -84,3 +84,11 @@ func (d *draw) read() (err error) {
 	d.retryAt, d.resetAt = time.Duration(n[2])*time.Microsecond, time.Duration(n[3])*time.Microsecond
 	return nil
 }
+
+// now returns what stands in for the time of servers.
+func (l *Limiter) now() string {
+	if l.clock == nil {
+		return ""
+	}
+	return l.clock()
+}

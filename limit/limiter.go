@@ -258,7 +258,9 @@ type Result struct {
 //     is no second. After the budget it goes on in the background, and is tried again until the
 //     window ends;
 //   - two, for a call of several requests of which one was denied before in this window: the first
-//     looks, the second counts.
+//     looks, the second counts;
+//   - one more, for a look on a key whose lease changes meanwhile, and for a bucket that has too few
+//     tokens without those of the lease.
 //
 // If the outcome of a hit or of a return is unknown, the hits stay counted until their window ends.
 // The limit may then allow fewer hits, and not more.
@@ -355,8 +357,7 @@ func (l *Limiter) askInTime(ctx context.Context, c *call) {
 		ctx = own
 	}
 	l.ask(ctx, c.hits, c.draws)
-	c.lookAgain(ctx, l)
-	c.drawAgain(ctx, l)
+	c.askAgain(ctx, l)
 }
 
 // ask sends hits and draws, at once. Each has its error.
@@ -380,14 +381,6 @@ func (l *Limiter) draw(ctx context.Context, draws []*draw) {
 	if p.Reset(); len(draws) <= largeCall {
 		l.scripted.Put(p)
 	}
-}
-
-// now returns what stands in for the time of servers.
-func (l *Limiter) now() string {
-	if l.clock == nil {
-		return ""
-	}
-	return l.clock()
 }
 
 var (

@@ -12,6 +12,12 @@ func (a *ask) findLease(l *Limiter) {
 // mostLooks is how often a look is read at most, because of a lease.
 const mostLooks = 3
 
+// askAgain asks again for what depends on a lease as well.
+func (c *call) askAgain(ctx context.Context, l *Limiter) {
+	c.lookAgain(ctx, l)
+	c.drawAgain(ctx, l)
+}
+
 // lookAgain reads looks again during which the lease of their key was refilled, or returned hits.
 func (c *call) lookAgain(ctx context.Context, l *Limiter) {
 	for looks := 1; ; looks++ {

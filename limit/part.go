@@ -75,15 +75,18 @@ func (c *call) drawAgain(ctx context.Context, l *Limiter) {
 
 // takeMissing takes so many tokens from the lease, or none if it has fewer. Redis has to have the others.
 func (a *ask) takeMissing(l *Limiter, n int64) bool {
-	k := a.lease
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	l.tellSome(k.limit, HitsUnused, k.roll(a.number(), time.Since(l.leases.epoch)))
-	if n <= 0 || n >= a.cost || k.number != a.number() || k.over || !k.Again(n) {
+	if n <= 0 || n >= a.cost {
 		return false
 	}
-	a.excess, a.tokens = n, k.line.Take(n)
-	return true
+	k := a.lease
+	k.mu.Lock()
+	unused := k.roll(a.number(), time.Since(l.leases.epoch))
+	if k.number == a.number() && !k.over && k.Again(n) {
+		a.excess, a.tokens = n, k.line.Take(n)
+	}
+	k.mu.Unlock()
+	l.tellSome(k.limit, HitsUnused, unused)
+	return a.excess > 0
 }
 
 // drawn returns how many hits Redis has counted for the ask.
