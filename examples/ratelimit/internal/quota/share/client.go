@@ -71,10 +71,11 @@ func (c *client) want() int64 { return int64(c.demand*9/8) + 1 }
 
 // assign notes that an assignment is sent.
 func (c *client) assign(now time.Time, share, tokens int64, s *Settings) {
-	if c.inForce(now) == 0 {
+	switch most := c.inForce(now); {
+	case most == 0:
 		c.before = grant{}
-	} else if c.now.at(now) >= c.before.at(now) {
-		c.before = c.now // ends no earlier: it was sent later
+	case c.now.at(now) > 0: // it ends no earlier than the one before, which may be larger
+		c.before = grant{share: most, ends: c.now.ends}
 	}
 	c.now = grant{share: share, tokens: tokens}
 	c.queued = true

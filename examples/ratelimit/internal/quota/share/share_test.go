@@ -232,6 +232,34 @@ func TestConfirm(t *testing.T) {
 	require.LessOrEqual(t, b.Held(now), int64(500))
 }
 
+// TestShrinkTwice: a client that confirms nothing may follow each of its assignments until that ends.
+func TestShrinkTwice(t *testing.T) {
+	t.Parallel()
+	b := share.New(settings)
+	b.SetCapacity(1000, 1000)
+	began := time.Unix(1_800_000_000, 0)
+	now := began
+	until := func(after time.Duration) {
+		for ; now.Before(began.Add(after)); now = now.Add(step) {
+			for _, a := range b.Decide(now, now.Add(time.Hour)) {
+				b.Sent(now, a.ID)
+			}
+		}
+	}
+	for after := range 5 {
+		until(time.Duration(after) * 100 * time.Millisecond)
+		b.Report(now, 1, 100, 0)
+	}
+	until(500 * time.Millisecond)
+	b.SetCapacity(500, 500)
+	until(1900 * time.Millisecond)
+	b.SetCapacity(100, 100)
+	until(2900 * time.Millisecond) // that of 990 has ended
+	require.GreaterOrEqual(t, b.Held(now), int64(495))
+	until(5 * time.Second)
+	require.Zero(t, b.Held(now))
+}
+
 // TestGreedy: clients that always have hits to spare are never admitted more than the capacity in a window,
 // whoever joins, leaves, becomes silent or comes back.
 func TestGreedy(t *testing.T) {
