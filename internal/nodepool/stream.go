@@ -36,7 +36,7 @@ func (c *Dedicated) Prepare(ctx context.Context, marshal, unmarshalInto any) (re
 	case over != nil && marshal == nil:
 		return nil, over.EncodeDecode(ctx, nil, unmarshalInto)
 	case over != nil:
-		return nil, over.EncodeDecode(ctx, resp3.RawMessage(request), unmarshalInto)
+		return nil, wire.NameCommand(over.EncodeDecode(ctx, resp3.RawMessage(request), unmarshalInto), request, c.Address())
 	case marshal == nil:
 		_, err = wire.Marshal(nil)
 	}
