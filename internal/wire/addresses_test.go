@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ func TestDialAny(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				open := 0
+				var open atomic.Int32
 				dial := func(ctx context.Context, addr string) (net.Conn, error) {
 					switch addr {
 					case dead:
@@ -50,7 +51,7 @@ func TestDialAny(t *testing.T) {
 					case slow:
 						time.Sleep(2 * nextAddress)
 					}
-					open++
+					open.Add(1)
 					return countedConn{open: &open}, nil
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -63,7 +64,7 @@ func TestDialAny(t *testing.T) {
 				time.Sleep(time.Second)
 				synctest.Wait()
 				if c.err == nil {
-					require.Equal(t, 1, open, "the others are closed")
+					require.EqualValues(t, 1, open.Load(), "the others are closed")
 				}
 			})
 		})
@@ -73,10 +74,10 @@ func TestDialAny(t *testing.T) {
 // A countedConn counts as open until it is closed.
 type countedConn struct {
 	net.Conn
-	open *int
+	open *atomic.Int32
 }
 
-func (c countedConn) Close() error { *c.open--; return nil }
+func (c countedConn) Close() error { c.open.Add(-1); return nil }
 
 // TestAddressesTakeTurns: a family that is dead as a whole costs one turn.
 func TestAddressesTakeTurns(t *testing.T) {
