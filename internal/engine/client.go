@@ -114,7 +114,9 @@ func (c *Client) leadsTo(to slots.Redirect) string {
 	if to.Addr == "" || to.Dialled {
 		return to.Addr
 	}
-	addr, _, err := c.asker.mapped(to.Addr)
+	ctx, cancel := context.WithTimeout(c.ctx, askTime)
+	defer cancel()
+	addr, _, err := c.asker.mapped(ctx, to.Addr)
 	c.journal.Panicked(err)
 	return addr
 }

@@ -38,9 +38,10 @@ const (
 	mapStagger  = 500 * time.Millisecond
 	infoStagger = 100 * time.Millisecond
 
-	// askTime bounds three questions: ROLE to the primary that a Sentinel names, a dial of a
-	// node's new address, and COMMAND INFO to all nodes together. A refresh or a command waits
-	// for the answer, and a server that is well needs a few round trips.
+	// askTime bounds four questions: ROLE to the primary that a Sentinel names, a dial of a
+	// node's new address, COMMAND INFO to all nodes together, and Config.AddrMap for a redirect.
+	// A refresh or a command waits for the answer, and a server that is well needs a few round
+	// trips.
 	askTime = time.Second
 
 	// seedsWait is how long the first contact waits for other seeds once one has given a map
@@ -51,6 +52,11 @@ const (
 	// it takes if two refreshes find nothing else. Together they wait for as long as a server
 	// may be silent before it counts as stalled.
 	strangersWait = 1500 * time.Millisecond
+
+	// lastAnswers is how long a refresh that its context has ended waits for the errors of the
+	// servers and functions that it has asked. A user's function that does not end is left
+	// behind before that.
+	lastAnswers = 200 * time.Millisecond
 
 	// unknownTime is after how long a command that no server knows is asked for again: a
 	// module may be loaded meanwhile. failedTime is the same if no node has answered.
