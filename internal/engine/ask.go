@@ -61,6 +61,9 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
 	said, err := q.roundTrip(ctx, lane, sure)
+	if errors.Is(err, resp.ErrLimit) {
+		err = fmt.Errorf("%w; a map of the slots is larger if nodes own many separate ranges: give them contiguous ones, raise Dialer.Limits if it is the limit, or set Config.Standalone", err)
+	}
 	if err != nil {
 		a.err = err
 		return a

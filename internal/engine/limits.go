@@ -133,9 +133,10 @@ const (
 // The sizes of the package, in bytes.
 const (
 	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES, and maxMapBulk a string in
-	// them: 16,384 ranges with a few nodes each have less, and so have 1,000 nodes with 16,384
-	// slots that are on their way.
-	maxMap     = 16 << 20
+	// them. 16,384 ranges of one slot, with a primary and nine replicas each that have long host
+	// names, have about 50 MiB. CLUSTER NODES is one string: 1,000 nodes with 16,384 slots on
+	// their way have about 1 MiB.
+	maxMap     = 64 << 20
 	maxMapBulk = 2 << 20
 
 	// maxAskedName bounds the name of a command that servers are asked for, and maxShownName
