@@ -97,12 +97,12 @@ const (
 	// quickRefreshes is how many quick refreshes may be saved, see quickSpacing.
 	quickRefreshes = 10
 
-	// maxInformants bounds the nodes that are asked for COMMAND INFO: all know the same.
-	maxInformants = 3
+	// maxInfoNodes bounds the nodes that are asked for COMMAND INFO: all know the same.
+	maxInfoNodes = 3
 
-	// maxInquiries bounds the commands that servers were asked for. Their names come from the
+	// maxLookups bounds the commands that servers were asked for. Their names come from the
 	// program, but may come from its users.
-	maxInquiries = 512
+	maxLookups = 512
 
 	// maxStrangers bounds the nodes that only redirects have named: a server that invents
 	// addresses must not make us open connections without end.

@@ -198,7 +198,7 @@ func (c *Client) learnFrom(err error, p *nodepool.Node, u use) {
 	}
 	text := []byte(said.S)
 	to := slots.ParseRedirect(text, p.Address())
-	c.replaceStale(p, to.From(p.Address(), c.leadsTo(to)), text, u == asReplica)
+	c.replaceStale(p, to.From(p.Address(), c.dialAddr(to)), text, u == asReplica)
 }
 
 func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.Action) error {

@@ -39,7 +39,7 @@ var deadlines = []promise{
 			by: after("r.once.Do(func() { _ = r.conn.Close() })", "r.Conn.Close"), tests: "./internal/wire TestStubbornConnectionsAreLeftBehind, ./cluster TestStubbornConnectionsHoldUpNobody"},
 		{fault: "a log that does not return holds up Close", at: "internal/nodepool.Node.Close",
 			by: without("C"), tests: "./internal/nodepool TestStuckLog"},
-		{fault: "Close waits for a call that blocks", at: "internal/nodepool.server.holdsUpNobody",
+		{fault: "Close waits for a call that blocks", at: "internal/nodepool.server.letClose",
 			by: instead("s.calls.Leave", "s.calls.Stay"), tests: "./pool TestCloseIsBounded"},
 	}},
 	{"Close lets calls in flight end", []mutant{
