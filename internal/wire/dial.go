@@ -294,7 +294,7 @@ var (
 	errBareIPv6 = errors.New("an IPv6 address needs brackets and a port, such as [::1]:6379")
 )
 
-var errNoAddr = errors.New("it is a URL or the like, want host:port; a password goes into Dialer.Password or Credentials, " +
+var errNoAddr = errors.New("want host:port, not a URL; a password goes into Dialer.Password or Credentials, " +
 	"a user into Dialer.Username, TLS into Dialer.TLS; cluster.ParseURL reads URLs")
 
 // IsPath tells whether the address is the path of a unix socket.
