@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -70,5 +72,46 @@ func TestLateCallbacks(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestLateAddrMapOfARedirect: a call whose redirect AddrMap does not translate ends with its
+// deadline.
+func TestLateAddrMapOfARedirect(t *testing.T) {
+	for name, action := range map[string]func(key string) radix.Action{
+		"a command":             func(key string) radix.Action { return radix.Cmd(nil, "INCR", key) },
+		"on its own connection": func(key string) radix.Action { return radix.Cmd(nil, "BLPOP", key, "1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				redis := sim.Start(t, sim.Config{GossipLag: time.Hour})
+				var slow atomic.Bool
+				c := cluster.Config{RefreshEvery: -1, AddrMap: func(addr string) string {
+					if slow.Load() {
+						time.Sleep(time.Minute)
+					}
+					return addr
+				}}
+				c.Dialer.NetDial = redis.Dial
+				client, err := c.New(t.Context(), redis.Addrs())
+				require.NoError(t, err)
+				defer client.Close()
+				require.NoError(t, client.Do(t.Context(), radix.Cmd(nil, "GET", "k")))
+				slow.Store(true)
+				owner := redis.Owner("k")
+				for _, n := range redis.Nodes() {
+					if !n.Replica() && n != owner {
+						redis.Move("k", n)
+						break
+					}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				began := time.Now()
+				require.Error(t, client.Do(ctx, action("k")))
+				require.LessOrEqual(t, time.Since(began), 450*time.Millisecond)
+				time.Sleep(time.Hour)
+			})
+		})
 	}
 }

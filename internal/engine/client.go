@@ -110,11 +110,11 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 
 // dialAddr returns the address that a redirect leads to, as it is dialled; "" if it names
 // none, or if AddrMap fails.
-func (c *Client) dialAddr(to slots.Redirect) string {
+func (c *Client) dialAddr(ctx context.Context, to slots.Redirect) string {
 	if to.Addr == "" || to.Dialled {
 		return to.Addr
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	addr, _, err := c.asker.mapped(ctx, to.Addr)
 	c.journal.Panicked(err)

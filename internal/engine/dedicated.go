@@ -192,7 +192,7 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 	to := slots.ParseRedirect(text, addr)
 	switch to.Fate {
 	case fate.Moved, fate.Ask, fate.Nowhere:
-		place := d.client.dialAddr(to)
+		place := d.client.dialAddr(ctx, to)
 		if to.Fate = to.From(addr, place); to.Fate == fate.Moved || to.Fate == fate.Ask {
 			return d.redirect(to, place)
 		}

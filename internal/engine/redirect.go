@@ -57,7 +57,7 @@ func (x *retry) targetOf(to slots.Redirect) *redirectTarget {
 	at := slots.NodeAddr{Addr: to.Addr, Dialled: to.Dialled}
 	l, ok := x.targets[at]
 	if !ok {
-		l = &redirectTarget{place: x.client.dialAddr(to)}
+		l = &redirectTarget{place: x.client.dialAddr(x.ctx, to)}
 		x.targets[at] = l
 	}
 	return l

@@ -21,6 +21,7 @@ import (
 // while others are in flight. All commands of a slot that are in flight are in
 // one trip.
 type retry struct {
+	ctx     context.Context // of the call
 	client  *Client
 	request *Request
 	flight  *flight
@@ -69,6 +70,7 @@ func (x *retry) run(ctx context.Context) {
 // begin notes which commands travel on which trip.
 func (x *retry) begin(ctx context.Context) {
 	r := x.request
+	x.ctx = ctx
 	x.histories = make([]history, len(r.bounds))
 	r.histories, r.began = x.histories, time.Now()
 	x.bySlot, x.targets = make(map[int32]route), make(map[slots.NodeAddr]*redirectTarget)
