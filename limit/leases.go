@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"hash/maphash"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -44,7 +45,7 @@ type keyLease struct {
 	number int64       // of the window
 	over   bool        // it is in no shard any more
 
-	refilled chan struct{} // closed when the refill that is under way has ended
+	refilled chan struct{} // closed when the refill that is under way in the window has ended
 }
 
 const (
@@ -141,7 +142,7 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
 	if ask > 0 {
-		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts})
+		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts, ended: refilled})
 	}
 	if waits && !d.Leased && k.line != nil {
 		a.waits(ctx, l, c, d, refilled)
@@ -152,11 +153,17 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	if waits {
 		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
-	a.counted, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
+	a.counted = true
+	a.allow(d)
+	return true
+}
+
+// allow fills in the decision of a lease.
+func (a *ask) allow(d *Decision) {
+	d.Leased, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
 	if a.limit.rule.Algorithm == TokenBucket {
 		d.ResetAfter = time.Duration(float64(a.limit.rule.burst()-d.Remaining) * a.limit.rule.perToken())
 	}
-	return true
 }
 
 // taken notes what the lease has given, under its lock.
@@ -204,7 +211,7 @@ func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
 }
 
 // forget drops the leases on the key, of all limits with the head: what they have is not
-// counted any more.
+// counted any more. What a refill that is under way brings is of no window of theirs.
 func (s *leases) forget(head, key string) {
 	for i := range s.shards {
 		shard := &s.shards[i]
@@ -212,7 +219,7 @@ func (s *leases) forget(head, key string) {
 		for name, k := range shard.keys {
 			if name.key == key && name.limit.head == head {
 				k.mu.Lock()
-				k.over = true
+				k.over, k.number = true, math.MaxInt64
 				k.mu.Unlock()
 				delete(shard.keys, name)
 				s.n.Add(-1)
@@ -317,8 +324,8 @@ func (s *leases) idleIn(shard *leaseShard, l *Limiter, now time.Time, back, unus
 		if lost := k.roll(k.limit.number(w), at); lost > 0 {
 			unused = append(unused, owed{of: k.limit, cost: lost})
 		}
-		if k.number != k.limit.number(w) { // a call has begun the next window meanwhile
-			w = l.windowAt(time.Now(), k.limit.rule.Window)
+		if k.number != k.limit.number(w) { // a call has begun the next window meanwhile, or the clock has stepped back
+			w.number, w.elapsed = k.number, 0
 		}
 		surplus, over := k.Idle(at)
 		if over = over || s.closed.Load(); over {

@@ -34,13 +34,13 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	defer l.inside.Leave()
 	places := of.places(l.windowAt(time.Now(), of.rule.Window).number, key)
 	l.backlog.forget(places)
-	l.leases.forget(of.head, key)
 	p := l.pipe()
 	defer l.unpipe(p)
 	for _, at := range places {
 		p.Cmd("DEL", at.String()).Idempotent()
 	}
 	err := p.Do(ctx)
+	l.leases.forget(of.head, key) // also what was leased meanwhile
 	for _, at := range places {
 		l.near.forget(at)
 	}

@@ -126,7 +126,8 @@ type History struct {
 	Allowances []*Allowance
 	Holds      []Hold
 	Places     map[string]bool // keys of holders
-	Start      time.Time       // what times count from
+	Kept       Kept
+	Start      time.Time // what times count from
 	Terms      Terms
 	Dead       []string         // what did not work when all had healed
 	Left       int              // connections of the network after Close

@@ -66,10 +66,11 @@ func honestLimits(h *History) {
 		{Name: "sliding", Limit: 4, Window: 10 * time.Second, Algorithm: limit.SlidingWindow},
 		{Name: "bucket", Limit: 2, Window: 10 * time.Second, Algorithm: limit.TokenBucket},
 		{Name: "closed", Limit: 2, Window: 10 * time.Second, FailClosed: true},
+		{Name: kept, Limit: 6, Window: time.Hour},
 	}
 	ask := func(at time.Duration, allowed bool, rule int, cost int64, d limit.Decision) {
 		d.Allowed = allowed
-		h.Allowances = append(h.Allowances, &Allowance{Began: at, Ended: at + time.Millisecond, Asks: []Ask{{rule, "u", cost, d}}, Allowed: allowed})
+		h.Allowances = append(h.Allowances, &Allowance{Began: at, Ended: at + time.Millisecond, Asks: []Ask{{Rule: rule, Key: "u", Cost: cost, Decision: d}}, Allowed: allowed})
 	}
 	for _, rule := range []int{0, 2} {
 		ask(52*time.Second, true, rule, 1, limit.Decision{Remaining: 1})
@@ -79,4 +80,10 @@ func honestLimits(h *History) {
 	ask(45*time.Second, true, 1, 4, limit.Decision{})
 	ask(55*time.Second, true, 1, 2, limit.Decision{})
 	ask(21*time.Second, false, 3, 1, limit.Decision{Err: errUnknown})
+	ask(30*time.Second, true, 4, 5, limit.Decision{})
+	ask(31*time.Second, true, 4, 4, limit.Decision{})
+	for i, x := range h.Allowances[len(h.Allowances)-2:] {
+		x.Asks[0].Key, x.Asks[0].Settled = "v", &Settling{Actual: int64(2 + 3*i)}
+	}
+	h.Kept.Counted = map[string]int64{"v": 7}
 }

@@ -29,7 +29,7 @@ func limits(h *History) string {
 			return s
 		}
 	}
-	return h.crowded()
+	return cmp.Or(h.crowded(), h.conserved())
 }
 
 // limited is what a rule counts apart.
@@ -137,7 +137,7 @@ func (h *History) admitted(rule *limit.Rule, asks []asked) string {
 		return ""
 	}
 	for i, a := range asks {
-		sum := int64(0)
+		sum, at := int64(0), a.Cost // what is counted at least in all, and when the call is decided
 		for _, b := range slices.Backward(asks[:i+1]) {
 			flowed := 0.0
 			if rule.Algorithm == limit.TokenBucket {
@@ -145,8 +145,12 @@ func (h *History) admitted(rule *limit.Rule, asks []asked) string {
 			} else if h.windowOf(rule, a) != h.windowOf(rule, b) {
 				break
 			}
-			if sum += b.Cost; float64(sum) > float64(capacity(rule))+flowed {
-				return fmt.Sprintf("%+v allowed %d hits between %v and %v", *rule, sum, b.call.Began, a.call.Ended)
+			sum += b.least()
+			if b.call.Ended <= a.call.Began {
+				at += b.least()
+			}
+			if most := max(sum, at); float64(most) > float64(capacity(rule))+flowed {
+				return fmt.Sprintf("%+v allowed %d hits between %v and %v", *rule, most, b.call.Began, a.call.Ended)
 			}
 		}
 		if rule.Algorithm == limit.SlidingWindow {
@@ -167,9 +171,9 @@ func (h *History) slid(rule *limit.Rule, asks []asked) string {
 		switch {
 		case a.call.Ended > last.call.Began:
 		case h.windowOf(rule, a) == h.windowOf(rule, last):
-			now += a.Cost
+			now += a.least()
 		case h.windowOf(rule, a)+1 == h.windowOf(rule, last):
-			before += a.Cost
+			before += a.least()
 		}
 	}
 	left := rule.Window - h.inWindow(rule, last)

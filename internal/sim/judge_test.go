@@ -99,6 +99,9 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Allowances[5].Allowed, h.Allowances[5].Asks[0].Allowed = true, true
 		}},
 		{"limits", "the window before does not count", func(h *History) { h.Allowances[7].Asks[0].Cost = 3 }},
+		{"limits", "a reservation is allowed that does not fit", func(h *History) { h.Allowances[10].Asks[0].Cost++ }},
+		{"limits", "what was settled stays counted", func(h *History) { h.Kept.Counted["v"]++ }},
+		{"limits", "what was settled is given back twice", func(h *History) { h.Kept.Counted["v"]-- }},
 		{"limits", "more holders than places", func(h *History) {
 			for range mostHolders + 1 {
 				h.Holds = append(h.Holds, Hold{"k", time.Second, 2 * time.Second})

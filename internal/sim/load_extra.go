@@ -15,6 +15,7 @@ func init() {
 		{"refused pipeline", 3, (*attempt).refusedPipeline},
 		{allowing, 3, (*attempt).rush},
 		{"hold", 6, (*attempt).hold},
+		{"reserve", 4, (*attempt).reservations},
 	}
 }
 

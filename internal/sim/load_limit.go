@@ -27,6 +27,7 @@ type Ask struct {
 	Key  string
 	Cost int64
 	limit.Decision
+	Settled *Settling // if it is a reservation that was
 }
 
 // chooseLimits makes the rules of a world and the settings of its limiter.
@@ -48,11 +49,12 @@ func (s *Settings) chooseLimits(seed uint64) {
 		{Name: "shadow", Limit: few(), Window: window(), Shadow: true},
 		{Name: changed, Limit: 1, Burst: 100, Window: rate, Algorithm: limit.TokenBucket},
 		{Name: changed, Limit: 100, Burst: 4, Window: rate, Algorithm: limit.TokenBucket},
-		{Name: "leased", Limit: 400, Window: 10 * time.Second},
+		{Name: "leased", Limit: 200, Window: leasedWindow},
+		{Name: kept, Limit: oneOf[int64](r, 500, 2000), Window: keptWindow},
 	}
 	s.Limiter = limit.Config{
 		Budget:    oneOf(r, 0, 0, s.Terms.RoundTrip*3/2+2*time.Millisecond, 300*time.Millisecond),
-		NearCache: oneOf(r, 0, 0, -1, 32), Instances: oneOf(r, 0, 0, 3),
+		NearCache: oneOf(r, 0, 0, -1, 32), Instances: oneOf(r, 0, 0, 3), Observer: new(ledger),
 	}
 	s.Terms.Instances = s.Limiter.Instances
 }
@@ -105,16 +107,35 @@ func (a *attempt) limits() {
 	}
 }
 
+// hotRate is how often a second a key is hit at least that has a lease, with some to spare.
+const (
+	hotRate      = 250
+	leasedWindow = 10 * time.Second
+)
+
 // rush asks about one key so often that the limiter decides by a lease, and beyond the limit.
 func (a *attempt) rush() {
-	leased := Ask{Rule: len(a.w.limits) - 1, Key: fmt.Sprint("rush", a.r.IntN(2))}
+	hot := Ask{Rule: len(a.w.limits) - 1 - a.r.IntN(2), Key: fmt.Sprint("rush", a.r.IntN(2))}
+	if chance(a.r, 3) { // across the end of a window
+		a.ctx, a.Limit = context.Background(), 0
+		now := time.Now()
+		a.pause(now.Truncate(leasedWindow).Add(leasedWindow - 80*time.Millisecond).Sub(now))
+	}
+	other := Ask{Rule: 0, Key: hot.Key, Cost: 1} // which denies most calls
+	most := hotRate * int64(2*a.w.settings.Latency+time.Millisecond) / int64(time.Second)
 	var askers sync.WaitGroup
-	for range 3 {
+	for range max(3, most) {
 		askers.Go(func() {
 			for i := int64(0); i < 120 && a.pause(time.Millisecond); i++ {
-				ask := leased
-				ask.Cost = 1 + i%3
-				a.ask(a.ctx, ask)
+				ask := hot
+				switch ask.Cost = 1 + i%3; i % 8 {
+				case 3:
+					a.ask(a.ctx, ask, other)
+				case 7:
+					a.reserve(ask, i%5)
+				default:
+					a.ask(a.ctx, ask)
+				}
 			}
 		})
 	}
@@ -131,13 +152,16 @@ func (a *attempt) pause(d time.Duration) bool {
 }
 
 // ask makes one call of the limiter, in a context that is the attempt's or ends with it.
-func (a *attempt) ask(ctx context.Context, asks ...Ask) {
+func (a *attempt) ask(ctx context.Context, asks ...Ask) { a.decide(ctx, a.w.limiter.Allow, asks) }
+
+// decide has a method of the limiter decide.
+func (a *attempt) decide(ctx context.Context, by func(context.Context, ...limit.Request) limit.Result, asks []Ask) {
 	requests := make([]limit.Request, len(asks))
 	for i := range asks {
 		requests[i] = limit.Request{Limit: a.w.limits[asks[i].Rule], Key: asks[i].Key, Cost: asks[i].Cost}
 	}
 	x := &Allowance{Began: a.w.rec.now(), Limit: a.Limit, Deadline: a.Deadline, Asks: asks}
-	result := a.w.limiter.Allow(ctx, requests...)
+	result := by(ctx, requests...)
 	x.Ended, x.Allowed = a.w.rec.now(), result.Allowed
 	for i, d := range result.Each {
 		d.Err = a.w.frozen(d.Err)

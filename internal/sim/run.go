@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -23,9 +24,18 @@ type Failure struct {
 // Trace makes worlds print the errors and the log of their clients.
 var Trace bool
 
-// Run makes the world of a seed and returns what is wrong with it; nil: nothing.
-func Run(t *testing.T, seed uint64) *Failure {
-	return run(t, seed, scheduleOf(seed))
+// drawn is how many random numbers are drawn before a world begins: where each run of a seed
+// is the same, runs with other numbers differ.
+var drawn int
+
+// Run makes the world of a seed. It returns what is wrong with it, nil if nothing is, and
+// its history.
+func Run(t *testing.T, seed uint64) (*Failure, *History) {
+	f := run(t, seed, scheduleOf(seed))
+	if f.Judge == "" {
+		return nil, f.History
+	}
+	return f, f.History
 }
 
 // scheduleOf returns the schedule of a seed.
@@ -43,11 +53,13 @@ func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {
 			failure.Judge, failure.Sentence = "left", fmt.Sprint(p)
 		}
 	}()
-	synctest.Test(t, func(*testing.T) { failure.History = live(seed, settings, schedule) })
+	synctest.Test(t, func(*testing.T) {
+		for range drawn {
+			_ = rand.Uint64()
+		}
+		failure.History = live(seed, settings, schedule)
+	})
 	failure.Judge, failure.Sentence = judged(failure.History)
-	if failure.Judge == "" {
-		return nil
-	}
 	return failure
 }
 
@@ -64,8 +76,7 @@ func (f *Failure) Reproduced(t *testing.T, n int) (failed int) {
 func (f *Failure) fails(t *testing.T, faults []Fault) bool {
 	s := scheduleOf(f.Seed)
 	s.Faults = faults
-	again := run(t, f.Seed, s)
-	return again != nil && again.Judge == f.Judge
+	return run(t, f.Seed, s).Judge == f.Judge
 }
 
 // Shrunk returns the faults that are enough for the same judge. A seed does not

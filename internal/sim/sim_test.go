@@ -39,8 +39,9 @@ func TestWorlds(t *testing.T) {
 				}
 				defer p.ended.Add(1)
 				ended := watch(seed)
-				f := Run(t, seed)
+				f, h := Run(t, seed)
 				ended()
+				p.reached(h)
 				if f != nil && !p.failed.Swap(true) {
 					fmt.Fprintf(os.Stderr, "first failure: seed %d, after %d others, %s: %s\n", seed, p.ended.Load(), f.Judge, short(f.Sentence))
 				}
@@ -50,6 +51,9 @@ func TestWorlds(t *testing.T) {
 			})
 		}
 	})
+	if few := p.few(); few != "" && !*first {
+		t.Error(few)
+	}
 }
 
 // watch ends the process if a world does not end, and says what it is doing: what goes
@@ -88,6 +92,7 @@ type progress struct {
 	start   time.Time
 	ended   atomic.Int64
 	failed  atomic.Bool
+	reach   [4]atomic.Int64 // how many have something
 	told    *time.Ticker
 	stopped chan struct{}
 }
@@ -105,6 +110,37 @@ func newProgress(n int) *progress {
 		}
 	}()
 	return p
+}
+
+// reached counts what the world has.
+func (p *progress) reached(h *History) {
+	if h == nil {
+		return
+	}
+	leased, settled := false, false
+	for _, x := range h.Allowances {
+		for _, a := range x.Asks {
+			leased, settled = leased || a.Leased, settled || a.Settled != nil && a.Settled.Err == nil
+		}
+	}
+	for i, yes := range []bool{true, leased, settled, len(h.Holds) > 0} {
+		if yes {
+			p.reach[i].Add(1)
+		}
+	}
+}
+
+// few says which of the limiter's means too few worlds use, for judges to mean something.
+func (p *progress) few() string {
+	of := p.reach[0].Load()
+	said := fmt.Sprintf("of %d worlds %d have leases, %d settled reservations, %d places", of, p.reach[1].Load(), p.reach[2].Load(), p.reach[3].Load())
+	fmt.Fprintln(os.Stderr, said)
+	for i := range p.reach {
+		if of >= 20 && p.reach[i].Load() < of*2/3 {
+			return said + ": want two thirds of each"
+		}
+	}
+	return ""
 }
 
 func (p *progress) end() { p.told.Stop(); close(p.stopped) }

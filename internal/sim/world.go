@@ -303,9 +303,11 @@ func (w *world) happen(f Fault) {
 func (w *world) end() {
 	w.truth()
 	w.live()
+	w.call(source(w.seed, ofExtra, 1<<63), 1<<40, &action{allowing, 1, (*attempt).rush}) // so that there are leases
 	if err := w.limiter.Close(); err != nil {
 		w.unexpected("closing the limiter: %v", err)
 	}
+	w.keptHits()
 	if err := w.counters.Close(); err != nil {
 		w.unexpected("closing the counters: %v", err)
 	}

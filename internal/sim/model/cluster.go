@@ -205,7 +205,7 @@ type Node struct {
 	// migrating and importing are by slot where it goes, and where it comes from.
 	migrating, importing map[uint16]*Node
 
-	sessions map[*Session]struct{}
+	sessions []*Session
 	channels map[string][]*Session
 	scripts  map[string]string // by their SHA-1
 	blocked  []*parked         // in the order in which they came
@@ -222,7 +222,7 @@ func (c *Cluster) newNode(i int) *Node {
 	n := &Node{
 		c: c, index: i, addr: addr, host: host, keys: make(map[string]*entry),
 		watchers: make(map[string][]*Session), migrating: make(map[uint16]*Node), importing: make(map[uint16]*Node),
-		sessions: make(map[*Session]struct{}), channels: make(map[string][]*Session), scripts: make(map[string]string),
+		channels: make(map[string][]*Session), scripts: make(map[string]string),
 	}
 	n.standalone = c.opts.NoCluster
 	if n.port, err = strconv.Atoi(port); err != nil {

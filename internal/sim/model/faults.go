@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // faults are what is wrong with a node, and its settings.
 type faults struct {
@@ -81,7 +84,7 @@ func (n *Node) Kill() {
 func (n *Node) HangUp() { n.lock(func(time.Time) { n.hangUpAll() }) }
 
 func (n *Node) hangUpAll() {
-	for s := range n.sessions {
+	for _, s := range slices.Clone(n.sessions) { // which end takes off
 		hangUp := s.close
 		s.end()
 		if hangUp != nil {
@@ -252,7 +255,7 @@ func (n *Node) Forbid(names ...string) {
 func (n *Node) RequirePass(username, password string, again bool) {
 	n.lock(func(time.Time) {
 		n.username, n.password = username, password
-		for s := range n.sessions {
+		for _, s := range n.sessions {
 			s.authed = s.authed && !again || password == ""
 		}
 	})

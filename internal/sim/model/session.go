@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -62,7 +63,7 @@ func (n *Node) newSession(deliver func([]byte)) *Session {
 	s.out.resp = 2
 	s.call.s = s
 	s.authed = n.password == ""
-	n.sessions[s] = struct{}{}
+	n.sessions = append(n.sessions, s)
 	return s
 }
 
@@ -77,7 +78,7 @@ func (s *Session) end() {
 	s.dead = true
 	s.unwatch()
 	s.unsubscribeAll()
-	delete(s.n.sessions, s)
+	s.n.sessions = slices.DeleteFunc(s.n.sessions, func(o *Session) bool { return o == s })
 }
 
 // Do runs a command and returns its reply, nil if there is none, which is valid

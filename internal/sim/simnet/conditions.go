@@ -128,7 +128,7 @@ func (n *Network) applyLocked(i *imposition, fresh Conditions) {
 			l.pace(now, n.conditionsLocked(key[0], key[1]).Bandwidth)
 		}
 	}
-	for w := range n.wires {
+	for _, w := range n.wires {
 		if i.concerns(w.from, w.addr) {
 			w.apply(n.conditionsLocked(w.from, w.addr), fresh)
 		}

@@ -71,7 +71,7 @@ func (n *Network) count(addr string, counts func(*wire) bool) (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	which := imposition{addr: addr}
-	for w := range n.wires {
+	for _, w := range n.wires {
 		w.mu.Lock()
 		if which.concerns(w.from, w.addr) && counts(w) {
 			count++

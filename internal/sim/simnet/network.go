@@ -2,6 +2,7 @@ package simnet
 
 import (
 	"net"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,7 +18,7 @@ type Network struct {
 	mu      sync.Mutex
 	hosts   map[string]*Host
 	links   map[[2]string]*link
-	wires   map[*wire]struct{} // that are open at one end at least
+	wires   []*wire // that are open at one end at least, in the order in which they were made
 	imposed []*imposition
 	dials   []*Dial
 	retry   time.Duration
@@ -36,7 +37,7 @@ type link struct {
 // New returns a network without hosts.
 func New(seed uint64) *Network {
 	return &Network{
-		seed: seed, hosts: make(map[string]*Host), links: make(map[[2]string]*link), wires: make(map[*wire]struct{}),
+		seed: seed, hosts: make(map[string]*Host), links: make(map[[2]string]*link),
 		retry: time.Second,
 	}
 }
@@ -170,7 +171,7 @@ func (n *Network) chosen(from, addr string, share float64) []*wire {
 	defer n.mu.Unlock()
 	which := imposition{from: from, addr: addr}
 	var chosen []*wire
-	for w := range n.wires {
+	for _, w := range n.wires {
 		if which.concerns(w.from, w.addr) && w.chance() < share {
 			chosen = append(chosen, w)
 		}
@@ -190,7 +191,7 @@ func (n *Network) newWireLocked(from string, h *Host, c Conditions) *wire {
 	near := address(from + ":" + strconv.FormatUint(1<<15+l.count, 10))
 	w := newWire(n, from, h, l, near, hash(from)^hash(h.addr)*31+l.count)
 	w.apply(c, c)
-	n.wires[w] = struct{}{}
+	n.wires = append(n.wires, w)
 	return w
 }
 
@@ -198,7 +199,7 @@ func (n *Network) newWireLocked(from string, h *Host, c Conditions) *wire {
 func (n *Network) forget(w *wire) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	delete(n.wires, w)
+	n.wires = slices.DeleteFunc(n.wires, func(o *wire) bool { return o == w })
 }
 
 // hash is FNV-1a: the same in every process.

@@ -1,0 +1,112 @@
+// Command still runs random worlds of internal/sim so that each run of a seed is the same.
+//
+// It compiles the test of internal/sim with a changed copy of package runtime: go test -overlay
+// changes no file. There, goroutines of a synctest bubble draw from one source of random numbers,
+// which begins alike in each world: so do the order of a map, the case that a select takes, and
+// math/rand. No goroutine is stopped because it has run for long, and those that yield go to the
+// end of one queue. Each seed has a process of its own with one processor and without garbage
+// collection.
+//
+// A world depends on its seed and on the number of its variant: variants of a seed are the same
+// world in another order. A seed that fails has to fail in each of its -runs.
+//
+// Usage, from the root of the module: go run ./internal/sim/still [-from SEED] [-seeds N] [-variants N] [-runs N]
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+)
+
+func main() {
+	from := flag.Uint64("from", 1, "the first `seed`")
+	seeds := flag.Int("seeds", 1, "how many `seeds`")
+	variants := flag.Int("variants", 1, "how many variants of each `seed`")
+	runs := flag.Int("runs", 1, "how many `runs` of each of them")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "still")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+		err = build(dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "still:", err)
+		os.Exit(2)
+	}
+	var each sync.WaitGroup
+	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
+	bad := make([]int, *seeds**variants)
+	for i := range bad {
+		turn <- struct{}{}
+		each.Go(func() {
+			defer func() { <-turn }()
+			bad[i] = world{dir, *from + uint64(i / *variants), i % *variants}.runs(*runs)
+		})
+	}
+	each.Wait()
+	sum := 0
+	for _, n := range bad {
+		sum += n
+	}
+	if fmt.Printf("%d worlds, %d of them fail or differ\n", len(bad), sum); sum > 0 {
+		os.Exit(1)
+	}
+}
+
+// build compiles the test.
+func build(dir string) error {
+	overlay, err := overlay(dir)
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-c", "-o", filepath.Join(dir, "sim.test"), "./internal/sim").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("go test -c: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// A world is a variant of a seed.
+type world struct {
+	dir     string
+	seed    uint64
+	variant int
+}
+
+var history = regexp.MustCompile(`(?m)^history .*$`)
+
+// runs tells how its runs end if one of them fails, or if they differ. It returns 1 then.
+func (w world) runs(n int) (bad int) {
+	histories, failed := make(map[string]int), 0
+	var first []byte
+	for range n {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		cmd := exec.CommandContext(ctx, filepath.Join(w.dir, "sim.test"), "-test.run=^TestStill$", "-test.timeout=0",
+			"-sim.from="+strconv.FormatUint(w.seed, 10), "-sim.variant="+strconv.Itoa(w.variant))
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1")
+		out, err := cmd.CombinedOutput()
+		cancel()
+		histories[string(history.Find(out))]++
+		if err != nil {
+			failed++
+			if first == nil {
+				first = out
+			}
+		}
+	}
+	if failed == 0 && len(histories) == 1 {
+		return 0
+	}
+	fmt.Printf("seed %d, variant %d: %d of %d runs fail, %d histories\n%s\n", w.seed, w.variant, failed, n, len(histories), bytes.TrimSpace(first))
+	return 1
+}
