@@ -66,7 +66,8 @@ type Dialer struct {
 	NoSetInfo bool
 
 	// Timeout bounds connecting, the TLS handshake and authentication
-	// together. Default 5 s, at least 1 ms.
+	// together. Default 5 s, at least 1 ms. If an address of a name does not answer within
+	// 300 ms, the name's next address is dialled beside it.
 	Timeout time.Duration
 
 	// WriteTimeout is how long the socket may refuse to accept bytes before

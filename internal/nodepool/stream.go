@@ -111,9 +111,9 @@ func (s *stream) ask(ctx context.Context, request []byte, into any) error {
 	defer cancel()
 	err := s.EncodeDecode(bounded, resp3.RawMessage(request), into)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return wire.NameCommand(wire.Unknown(s.pool.addr, cause.ErrStalled), request, s.pool.addr)
+		err = wire.Unknown(s.pool.addr, cause.ErrStalled)
 	}
-	return err
+	return wire.NameCommand(err, request, s.pool.addr)
 }
 
 // EncodeDecode is part of radix.Conn. Errors of the server print what others do.

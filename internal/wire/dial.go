@@ -62,7 +62,7 @@ func WithDefaults(d lanes.Dialer) lanes.Dialer {
 		}
 	}
 	if d.NetDial == nil {
-		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
+		d.NetDial = dialerOf(&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)})
 	}
 	d.Limits = lanes.Limits(resp.Limits(d.Limits).WithDefaults())
 	return d
