@@ -89,7 +89,7 @@ func settled(clients []*client) bool {
 		}
 		sum += rate
 	}
-	return sum >= 0.985*perSecond
+	return sum >= 0.982*perSecond
 }
 
 // never requires that no second had more admitted hits than the limit.

@@ -31,12 +31,12 @@ func TestRules(t *testing.T) {
 		perUnit uint32
 		unit    time.Duration
 	}{
-		{bucketID{"tenant": "{acme}"}, nil, 990, time.Second},
-		{bucketID{"user": "42", "plan": "gold"}, nil, 594, time.Minute},
+		{bucketID{"tenant": "{acme}"}, nil, 985, time.Second},
+		{bucketID{"user": "42", "plan": "gold"}, nil, 591, time.Minute},
 		{bucketID{"banned": "x"}, &deny, 0, 0},
 		{bucketID{"free": "x"}, &allow, 0, 0},
 		{bucketID{"tried": "x"}, &allow, 0, 0},
-		{bucketID{"soft": "x"}, nil, 198, time.Second},
+		{bucketID{"soft": "x"}, nil, 197, time.Second},
 		{bucketID{"unknown": "x"}, &allow, 0, 0},
 		{bucketID{"plan": "gold"}, &allow, 0, 0},
 	} {
@@ -62,12 +62,12 @@ func TestReload(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool { return f.currentRate() == rate }, 20*time.Second, bin)
 	}
-	has(990)
+	has(985)
 	for _, limit := range []int{500, 2000, 0} {
 		i.write(limit)
 		_, err := i.store.Reload()
 		require.NoError(t, err)
-		has(float64(limit * 99 / 100))
+		has(float64(limit - limit*3/200))
 	}
 	require.Equal(t, typev3.RateLimitStrategy_DENY_ALL, f.current().GetBlanketRule())
 	require.Nil(t, f.current().GetTokenBucket())

@@ -170,5 +170,5 @@ func reserve(capacity int64) int64 {
 	case capacity < 20:
 		return 1
 	}
-	return max(2, capacity/100)
+	return max(2, capacity*3/200)
 }
