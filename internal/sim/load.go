@@ -44,6 +44,7 @@ func init() {
 		{eachPrimary, 3, (*attempt).echoes},
 		{"large value", 2, (*attempt).largeValue},
 		{allowing, 8, (*attempt).limits},
+		{"module", 4, (*attempt).module},
 		{"misuse", 4, (*attempt).misuse},
 		{burst, 1, (*attempt).burst},
 	}
@@ -70,7 +71,7 @@ func (w *world) caller(n int) {
 		if w.rec.now() >= length {
 			return
 		}
-		w.call(r, (n*10_000+k)*1000, w.more(n, k, pick(r, actions)))
+		w.call(r, (n*10_000+k)*1000, pick(r, actions))
 		w.extra(n, k)
 	}
 }

@@ -11,7 +11,6 @@ func init() {
 		{takenBack, 4, (*attempt).takenBack},
 		{swarm, 3, (*attempt).swarm},
 		{watching, 8, (*attempt).watcher},
-		{"fragile", 3, (*attempt).fragile},
 		{"refused pipeline", 3, (*attempt).refusedPipeline},
 		{allowing, 3, (*attempt).rush},
 		{"hold", 6, (*attempt).hold},

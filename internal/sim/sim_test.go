@@ -12,7 +12,7 @@ import (
 
 var (
 	seeds = flag.Int("sim.seeds", 0, "how many `seeds` are run")
-	tell  = flag.Bool("sim.tell", true, "whether failing seeds are run again and shrunk")
+	tell  = flag.Bool("sim.tell", true, "whether failing seeds are shrunk")
 	first = flag.Bool("sim.first", false, "end with the first seed that fails")
 	from  = flag.Uint64("sim.from", 1, "the first `seed`")
 )
@@ -69,16 +69,13 @@ func watch(seed uint64) (end func()) {
 	return func() { timer.Stop() }
 }
 
-// report tells of a failure: how often the seed fails, and which of its faults
-// are enough.
+// report tells of a failure, and which of its faults are enough.
 func report(t *testing.T, f *Failure) {
 	t.Helper()
-	const runs = 5
 	t.Errorf("%v\n%s", f, f.Around())
 	if !*tell || *first {
 		return
 	}
-	t.Logf("seed %d: %d of %d more runs fail by the same judge", f.Seed, f.Reproduced(t, runs), runs)
 	left := f.Shrunk(t)
 	t.Logf("seed %d: these faults are enough (%d of %d):", f.Seed, len(left), len(f.Faults))
 	for _, fault := range left {

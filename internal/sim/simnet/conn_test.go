@@ -15,22 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLatency(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		n.Listen("a:1", echo)
-		n.Impose("", "", Conditions{Latency: 5 * ms})
-		var c net.Conn
-		require.Equal(t, 10*ms, took(func() { c = dial(t, n, "a:1") }))
-		require.Equal(t, "a:1", c.RemoteAddr().String())
-		require.Zero(t, took(func() { write(t, c, "hello") }))
-		require.Equal(t, 10*ms, took(func() {
-			s, err := read(c, 5)
-			require.NoError(t, err)
-			require.Equal(t, "hello", s)
-		}))
-	})
-}
-
 func TestDeadlinesAreExact(t *testing.T) {
 	bubble(t, func(t *testing.T, n *Network) {
 		c, server := pair(t, n)
@@ -68,68 +52,6 @@ func TestDeadlinesAreExact(t *testing.T) {
 			require.Equal(t, window, sent)
 		}))
 	})
-}
-
-func TestCloseLetsArriveWhatWasSent(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, server := pair(t, n)
-		n.Impose("", "", Conditions{Latency: 5 * ms})
-		write(t, server, "bye")
-		require.NoError(t, server.Close())
-		require.ErrorIs(t, server.Close(), net.ErrClosed)
-		require.Equal(t, 5*ms, took(func() {
-			s, err := read(c, 5)
-			require.Equal(t, "bye", s)
-			require.ErrorIs(t, err, io.EOF)
-		}))
-		// The closed end answers with a reset, after which writes fail.
-		write(t, c, "x")
-		time.Sleep(10*ms - time.Microsecond)
-		write(t, c, "x")
-		time.Sleep(time.Microsecond)
-		_, err := c.Write([]byte("x"))
-		require.ErrorIs(t, err, syscall.ECONNRESET)
-		_, err = c.Read(make([]byte, 1))
-		require.ErrorIs(t, err, io.EOF, "it had arrived before the reset")
-	})
-}
-
-func TestCloseWithUnreadBytesResets(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, server := pair(t, n)
-		n.Impose("", "", Conditions{Latency: 5 * ms})
-		write(t, c, "unread")
-		time.Sleep(5 * ms)
-		write(t, server, "read")
-		require.NoError(t, server.Close())
-		s, err := read(c, 5)
-		require.Equal(t, "read", s)
-		require.ErrorIs(t, err, syscall.ECONNRESET)
-	})
-}
-
-// Bytes that are on their way when the reader closes its end, or held up, have the
-// same effect as those that are sent later.
-func TestBytesForAClosedEndReset(t *testing.T) {
-	for _, stall := range []time.Duration{0, 10 * ms} {
-		bubble(t, func(t *testing.T, n *Network) {
-			c, server := pair(t, n)
-			n.Impose("", "", Conditions{Latency: 5 * ms})
-			if stall > 0 {
-				time.AfterFunc(stall, n.Impose("", "", Conditions{Stall: ToServer}))
-			}
-			write(t, c, "x")
-			time.Sleep(2 * ms)
-			require.NoError(t, server.Close())
-			_, err := read(c, 1)
-			require.ErrorIs(t, err, io.EOF)
-			time.Sleep(stall + 3*ms - time.Microsecond)
-			write(t, c, "x")
-			time.Sleep(time.Microsecond)
-			_, err = c.Write([]byte("x"))
-			require.ErrorIs(t, err, syscall.ECONNRESET)
-		})
-	}
 }
 
 func TestCloseWakesEverybody(t *testing.T) {
@@ -188,24 +110,6 @@ func TestBandwidthIsShared(t *testing.T) {
 	})
 }
 
-func TestEachBandwidth(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		a, sa := pair(t, n)
-		b, sb := pair(t, n)
-		lift := n.Impose("", "", Conditions{EachBandwidth: 100_000, Latency: ms})
-		began := time.Now()
-		write(t, a, strings.Repeat("a", 10_000))
-		write(t, b, strings.Repeat("b", 1_000))
-		_, err := read(sb, 1_000)
-		require.NoError(t, err)
-		require.Equal(t, 11*ms, time.Since(began), "it has its own")
-		lift()
-		_, err = read(sa, 10_000)
-		require.NoError(t, err)
-		require.Equal(t, 101*ms, time.Since(began))
-	})
-}
-
 // What waits for a thin link goes at the pace of the new one.
 func TestBandwidthChanges(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -236,20 +140,6 @@ func TestBandwidthChanges(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestStallOverLimitedBandwidth(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, server := pair(t, n)
-		n.Impose("", "", Conditions{Bandwidth: 10_000})
-		write(t, c, strings.Repeat("a", 50_000))
-		time.Sleep(time.Second)
-		time.AfterFunc(time.Second, n.Impose("", "", Conditions{Stall: Both}))
-		require.Equal(t, 4*time.Second, took(func() {
-			_, err := read(server, 50_000)
-			require.NoError(t, err)
-		}))
-	})
 }
 
 func TestTimelessConnections(t *testing.T) {
