@@ -31,7 +31,6 @@ func init() {
 		{"script", 4, (*attempt).script},
 		{transaction, 6, (*attempt).transaction},
 		{unclean, 3, (*attempt).unclean},
-		{"forsaken", 2, (*attempt).forsaken},
 		{"blocking pipeline", 3, (*attempt).blockingPipeline},
 		{"pop", 3, (*attempt).pop},
 		{"await", 2, (*attempt).await},

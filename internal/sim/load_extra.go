@@ -7,9 +7,7 @@ var extras []action
 func init() {
 	extras = []action{
 		{"once", 10, (*attempt).once},
-		{overflowing, 4, (*attempt).overflowing},
-		{takenBack, 4, (*attempt).takenBack},
-		{swarm, 3, (*attempt).swarm},
+		{"swarm", 3, (*attempt).swarm},
 		{watching, 8, (*attempt).watcher},
 		{"refused pipeline", 3, (*attempt).refusedPipeline},
 		{allowing, 3, (*attempt).rush},

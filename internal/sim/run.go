@@ -84,7 +84,7 @@ func (f *Failure) Shrunk(t *testing.T) []Fault {
 
 func (f *Failure) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %s: %s\n%v\n", f.Seed, f.Judge, f.Sentence, &f.Settings)
+	fmt.Fprintf(&b, "seed %d, %s: %s\n%s\n", f.Seed, f.Judge, f.Sentence, f.Settings.describe())
 	for _, fault := range f.Faults {
 		fmt.Fprintln(&b, "  ", fault)
 	}

@@ -54,42 +54,6 @@ func TestDeadlinesAreExact(t *testing.T) {
 	})
 }
 
-func TestCloseWakesEverybody(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, _ := pair(t, n)
-		failed := make(chan error, 2)
-		go func() {
-			_, err := c.Read(make([]byte, 1))
-			failed <- err
-		}()
-		go func() {
-			_, err := c.Write(make([]byte, 2*window))
-			failed <- err
-		}()
-		synctest.Wait()
-		require.Empty(t, failed)
-		require.NoError(t, c.Close())
-		require.ErrorIs(t, <-failed, net.ErrClosed)
-		require.ErrorIs(t, <-failed, net.ErrClosed)
-		require.ErrorIs(t, c.SetDeadline(time.Time{}), net.ErrClosed)
-	})
-}
-
-func TestWritersWaitForRoom(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, server := pair(t, n)
-		sent := strings.Repeat("0123456789", window/4)
-		go func() {
-			write(t, c, sent)
-			_ = c.Close()
-		}()
-		synctest.Wait()
-		got, err := io.ReadAll(server)
-		require.NoError(t, err)
-		require.Equal(t, sent, string(got))
-	})
-}
-
 func TestBandwidthIsShared(t *testing.T) {
 	bubble(t, func(t *testing.T, n *Network) {
 		a, sa := pair(t, n)
