@@ -106,24 +106,6 @@ func TestBandwidthChanges(t *testing.T) {
 	}
 }
 
-func TestTimelessConnections(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		n.Listen("a:1", echo)
-		for _, want := range []error{nil, errors.ErrUnsupported} {
-			c, err := n.TimelessDialer("client", want)(t.Context(), "tcp", "a:1")
-			require.NoError(t, err)
-			for _, set := range []func(time.Time) error{c.SetDeadline, c.SetReadDeadline, c.SetWriteDeadline} {
-				require.Equal(t, want, set(time.Unix(1, 0)))
-			}
-			write(t, c, "x")
-			s, err := read(c, 1)
-			require.NoError(t, err)
-			require.Equal(t, "x", s)
-			require.NoError(t, c.Close())
-		}
-	})
-}
-
 func TestDials(t *testing.T) {
 	second := time.Second
 	for name, c := range map[string]struct {
