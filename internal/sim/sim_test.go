@@ -24,8 +24,12 @@ func init() {
 // TestWorlds runs seeds, each in a world of its own.
 func TestWorlds(t *testing.T) {
 	n := *seeds
-	if n == 0 {
-		n = fewSeeds
+	switch {
+	case n > 0:
+	case raced:
+		n = 3
+	default:
+		n = 8
 	}
 	p := newProgress(n)
 	defer p.end()

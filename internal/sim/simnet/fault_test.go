@@ -160,6 +160,23 @@ func TestVanish(t *testing.T) {
 	})
 }
 
+// TestForget resets what is half open, and nothing else.
+func TestForget(t *testing.T) {
+	bubble(t, func(t *testing.T, n *Network) {
+		half, server := pair(t, n)
+		n.Vanish("", "", 1)
+		require.NoError(t, server.Close())
+		whole, other := pair(t, n)
+		n.Forget("", "")
+		_, err := half.Read(make([]byte, 1))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+		write(t, other, "x")
+		s, err := read(whole, 1)
+		require.NoError(t, err)
+		require.Equal(t, "x", s)
+	})
+}
+
 func TestHostsComeAndGo(t *testing.T) {
 	bubble(t, func(t *testing.T, n *Network) {
 		old := n.Listen("a:1", echo)

@@ -3,12 +3,8 @@
 // It compiles the test of internal/sim with a changed copy of package runtime: go test -overlay
 // changes no file. There, goroutines of a synctest bubble draw from one source of random numbers,
 // which begins alike in each world: so do the order of a map, the case that a select takes, and
-// math/rand. No goroutine is stopped because it has run for long, and those that yield go to the
-// end of one queue. Each seed has a process of its own with one processor and without garbage
-// collection.
-//
-// A world depends on its seed and on the number of its variant: variants of a seed are the same
-// world in another order. A seed that fails has to fail in each of its -runs.
+// math/rand. A goroutine runs until it waits or yields. Each seed has a process of its own with one
+// processor and without garbage collection. Variants of a seed are the same world in another order.
 //
 // Usage, from the root of the module: go run ./internal/sim/still [-from SEED] [-seeds N] [-variants N] [-runs N]
 package main
@@ -59,11 +55,9 @@ func build(dir string) error {
 	if err != nil {
 		return err
 	}
-	out, err := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-c", "-o", filepath.Join(dir, "sim.test"), "./internal/sim").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("go test -c: %w\n%s", err, out)
-	}
-	return nil
+	cmd := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-c", "-o", filepath.Join(dir, "sim.test"), "./internal/sim")
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
 }
 
 // A world is a variant of a seed.
