@@ -131,7 +131,7 @@ results: ## Measure what has no raw file in bench/raw yet, and write the pages' 
 	@scripts/ensure-deps.sh redis-server >&2
 	@scripts/results.sh
 
-leases: ## Measure what a key of package limit costs by its rate, with leases and without, for docs/leases.md (80 s)
+leases: ## Measure what a key of package limit costs by its rate, with leases and without, for docs/leases.md (3 min)
 	@scripts/ensure-deps.sh redis-server >&2
 	@$(GO) run -C bench/peers ./leases -raw ../raw/leases.jsonl
 

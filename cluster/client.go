@@ -33,6 +33,11 @@ func (c *Client) engine() *engine.Client { return (*engine.Client)(c) }
 // follows redirects as long as nothing of its pipeline has run. Whether a command blocks
 // depends on its arguments: XREAD does with BLOCK only.
 //
+// If the context has no deadline, a call to a silent server ends within pool.Options.PauseTimeout
+// after its reply was due: for a command that blocks, when its own timeout has passed. A command
+// that blocks without a timeout, a subscriber, and a call that waits for a connection of a full
+// pool wait until the context ends.
+//
 // Outside of radix.WithConn, [redislanes.ErrShared] refuses commands that change their
 // connection. It also refuses WAIT and WAITAOF, which wait for the writes of their own
 // connection.

@@ -63,9 +63,7 @@ func TestCmd(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, s)
 		}
-		if c.name != "BLPOP" {
-			require.Contains(t, servers.Addrs(), reply.Node())
-		}
+		require.Contains(t, servers.Addrs(), reply.Node())
 	}
 	must("SET", "long", strings.Repeat("x", 5000))
 	require.Regexp(t, `^"x{1000,}\.\.\. \(5002 bytes\)$`, fmt.Sprintf("%+v", must("GET", "long")))
@@ -127,6 +125,7 @@ func TestCmdFails(t *testing.T) {
 		text string
 	}{
 		{"INCRBY", []any{"text", 1}, nil, "redislanes: INCRBY on 127.0.0.1:"},
+		{"BLPOP", []any{"text", 1}, nil, "redislanes: BLPOP on 127.0.0.1:"},
 		{"MULTI", nil, redislanes.ErrShared, "MULTI"},
 		{"MGET", []any{"a", "b"}, redislanes.ErrCrossSlot, "MGET"},
 		{"SET", []any{"k", make(chan int)}, redislanes.ErrNotSent, "SET: not sent: argument 2 is a chan int, which cannot be sent"},
@@ -142,6 +141,8 @@ func TestCmdFails(t *testing.T) {
 			require.ErrorIs(t, reply.Err(), c.is, c.text)
 		}
 		_, err := cluster.As[string](reply)
+		require.Equal(t, reply.Err(), err)
+		_, err = reply.Int()
 		require.Equal(t, reply.Err(), err)
 	}
 	require.NoError(t, client.Close())

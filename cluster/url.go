@@ -109,7 +109,7 @@ func (u *parts) setUser(s string) (err error) {
 	case wrong != nil || strings.ContainsAny(s, "/@"):
 		return errors.New("user and password before @: /, @ and % must be percent-encoded")
 	case u.username != "" && u.password == "":
-		return errors.New("a user without a password before @: a password alone is :password@")
+		return errors.New("a user without a password before @: write a password alone as :password@")
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (u parts) config() (c Config, addrs []string, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.query)) {
 		if len(u.query[name]) > 1 {
-			return c, nil, fmt.Errorf("parameter %s is there %d times", name, len(u.query[name]))
+			return c, nil, fmt.Errorf("parameter %s is given %d times", name, len(u.query[name]))
 		}
 		if err := c.setParameter(name, u.query.Get(name)); err != nil {
 			return c, nil, err

@@ -85,7 +85,7 @@ func TestParseURLErrors(t *testing.T) {
 		"redis://a?timeout=canary":        "parameter timeout: want a duration",
 		"redis://a?timeout=-1s":           "Dialer.Timeout",
 		"redis://a?protocol=4":            "Dialer.Protocol = 4",
-		"redis://a?lazy=1&lazy=0":         "parameter lazy is there 2 times",
+		"redis://a?lazy=1&lazy=0":         "parameter lazy is given 2 times",
 		"redis://a?lazy=%zcanary":         "percent-encoded",
 		"unix://canary/run/redis.sock":    "want unix:///path",
 		"unix:///":                        "want unix:///path",

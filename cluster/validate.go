@@ -44,7 +44,7 @@ func (c Config) validateSentinel() error {
 	case s == nil:
 		return nil
 	case c.Standalone:
-		return errors.New("cluster: Config.Standalone besides Config.Sentinel: leave one of them out")
+		return errors.New("cluster: Config.Standalone and Config.Sentinel are both set: leave one out")
 	case s.Primary == "":
 		return errors.New("cluster: Config.Sentinel.Primary is empty: give the name that the Sentinels know the primary by")
 	case s.Dialer.Database != 0:

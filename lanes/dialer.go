@@ -66,7 +66,8 @@ type Dialer struct {
 	NoSetInfo bool
 
 	// Timeout bounds connecting, the TLS handshake and authentication
-	// together. Default 5 s, at least 1 ms.
+	// together. Default 5 s, at least 1 ms. If an address of a name does not answer within
+	// 300 ms, the name's next address is dialled beside it.
 	Timeout time.Duration
 
 	// WriteTimeout is how long the socket may refuse to accept bytes before
@@ -126,7 +127,7 @@ func (d Dialer) Validate() error {
 	case d.Database < 0:
 		return fmt.Errorf("lanes: Dialer.Database = %d: must not be negative", d.Database)
 	case d.Credentials != nil && d.Username+d.Password != "":
-		return fmt.Errorf("lanes: Dialer.Credentials besides a Username or Password: set one of them")
+		return fmt.Errorf("lanes: Dialer.Credentials is set, and Username or Password is set too: leave one out")
 	case d.ReauthEvery > 0 && d.Credentials == nil:
 		return fmt.Errorf("lanes: Dialer.ReauthEvery = %v without Credentials: a Username and Password do not change", d.ReauthEvery)
 	case d.Username != "" && d.Password == "":

@@ -9,18 +9,24 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// AllowAtMost grants as many of the request's hits as fit: 0 to Cost. They are counted, and no
-// others. Decision.Allowed reports whether any were granted, and Remaining what is left after
-// them; RetryAfter is when one hit may be granted, if none were. It is for work that can be
-// done in part, such as a batch of messages.
+// AllowAtMost grants and counts as many of the request's hits as fit, 0 to Cost. Use it for work
+// that can be done in part, such as a batch of messages. Decision.Allowed reports whether any
+// hit was granted, Remaining what is left. If no hit was granted, RetryAfter is the time until
+// one may be.
 //
-// A fixed window takes one round trip and a sliding window two. A token bucket takes one if all
-// hits fit and more if not, and may grant fewer hits than fit while others take tokens. It
-// returns after the limiter's budget, or at the context's end, at the latest. If Redis has not
-// decided by then, all hits are granted, or none with FailClosed; with Config.Instances all or
-// none, as its bucket decides. With redislanes.ErrUnknownOutcome up to Cost hits may have been
-// counted. A Shadow limit grants all hits, whatever its decision says. A request that only
-// looks counts nothing. Leases and Request.Charge have no effect.
+// It returns after the limiter's budget, or at the context's end, at the latest:
+//
+//   - If Redis has not decided by then, it grants all hits, or none with FailClosed. With
+//     Config.Instances, the process's own bucket decides between all and none.
+//   - With redislanes.ErrUnknownOutcome, up to Cost hits may have been counted.
+//
+// A Shadow limit grants all hits, whatever its decision says. A request that only looks counts
+// nothing. Request.Charge has no effect.
+//
+// Hits that this limiter has reserved are granted first, without a round trip if they are enough.
+// Otherwise a fixed window takes one round trip, and a sliding window two. A token bucket takes
+// one if all hits fit, and more otherwise. It may grant fewer hits than fit while others take
+// tokens.
 func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int64, d Decision) {
 	began := time.Now()
 	switch {
@@ -37,9 +43,6 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 		granted, d = l.allowAtMost(ctx, request, began)
 	}
 	if l.cfg.Observer != nil {
-		if granted > 0 && d.Err == nil && !request.Look {
-			l.tell(request.Limit, HitsCounted, granted)
-		}
 		l.show(time.Since(began), []Request{request}, Result{Decision: d, Each: []Decision{d}})
 	}
 	if !d.mistake && request.Limit.rule.Shadow {
@@ -57,56 +60,78 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 		d.RetryAfter = Never
 		return 0, d
 	}
-	if l.near.denies(a.place, rule, 1, began, &d) {
+	part, err := l.takePart(&a, &r, &d), error(errClosed)
+	switch {
+	case part.cost == r.Cost:
+		part.allow(&d)
+		return r.Cost, d
+	case part.cost == 0 && l.near.denies(a.place, rule, 1, began, &d):
 		return 0, d
 	}
-	err := error(errClosed)
 	if l.inside.Enter() {
 		defer l.inside.Leave()
 		own := l.budgets.Begin(ctx, began.Add(l.cfg.Budget))
 		defer l.budgets.End(own)
-		granted, err = l.grant(own, &a, &r)
-	}
-	if err != nil {
-		d.Err, d.Allowed = err, !rule.FailClosed
-		if l.local != nil {
-			local := l.local.take(rule, r.Key, r.Cost, time.Now())
-			if d.Allowed = local != nil; d.Allowed && r.Look {
-				l.local.give(local, rule, r.Cost)
+		for range mostLooks {
+			if granted, err = l.grant(own, &a, r.Look, r.Cost-part.cost); err != nil || a.lease == nil || a.steady(own) {
+				break
 			}
 		}
-		if d.Allowed {
-			granted = r.Cost
-		}
-		return granted, d
+		a.now -= min(a.now, a.left)
+	}
+	if err != nil {
+		l.putBack(&part)
+		return l.grantWithout(&r, &d, err), d
 	}
 	a.judge(&d)
-	if d.Allowed = granted > 0; !d.Allowed && l.near != nil {
-		l.near.note(a.place, rule, 1, began, &d, l.cfg.nearTime())
+	if r.Look {
+		return min(r.Cost, d.Remaining), d
 	}
-	if a.draw == nil && !r.Look {
+	l.tellSome(r.Limit, HitsCounted, granted)
+	if a.draw == nil {
 		d.Remaining -= granted
+	}
+	if granted += part.cost; granted > 0 {
+		d.Allowed, d.RetryAfter = true, 0
+	} else if l.near != nil {
+		l.near.note(a.place, rule, 1, began, &d, l.cfg.nearTime())
 	}
 	return granted, d
 }
 
+// grantWithout decides without Redis.
+func (l *Limiter) grantWithout(r *Request, d *Decision, err error) (granted int64) {
+	rule := &r.Limit.rule
+	*d = Decision{Limit: rule.Limit, Err: err, Allowed: !rule.FailClosed}
+	if l.local != nil {
+		local := l.local.take(rule, r.Key, r.Cost, time.Now())
+		if d.Allowed = local != nil; d.Allowed && r.Look {
+			l.local.give(local, rule, r.Cost)
+		}
+	}
+	if d.Allowed {
+		granted = r.Cost
+	}
+	return granted
+}
+
 // grant asks Redis, and leaves in a what judge needs: of a window the hits before those that
 // are granted, of a bucket the draw.
-func (l *Limiter) grant(ctx context.Context, a *ask, r *Request) (int64, error) {
+func (l *Limiter) grant(ctx context.Context, a *ask, look bool, cost int64) (int64, error) {
 	if a.limit.rule.Algorithm == TokenBucket {
-		return l.grantTokens(ctx, a, r)
+		return l.grantTokens(ctx, a, look, cost)
 	}
 	limit := a.limit.rule.Limit
 	windows := 1
 	if a.limit.rule.Algorithm == SlidingWindow {
-		before := draw{key: a.limit.heads(a.window.number).before + r.Key, get: true}
+		before := draw{key: a.limit.heads(a.window.number).before + a.place.key, get: true}
 		if l.draw(ctx, []*draw{&before}); before.err != nil {
 			return 0, before.err
 		}
 		a.before, windows = before.total, 2
 	}
-	most := min(r.Cost, limit)
-	if r.Look {
+	most := min(cost, limit)
+	if look {
 		most = 0
 	}
 	p := l.pipe()
@@ -120,25 +145,25 @@ func (l *Limiter) grant(ctx context.Context, a *ask, r *Request) (int64, error) 
 		return 0, err
 	}
 	if len(n) != 2 {
-		return 0, fmt.Errorf("limit: the script has replied with %d numbers, want 2", len(n))
+		return 0, fmt.Errorf("limit: the reply of the script has %d numbers, want 2", len(n))
 	}
 	a.now = n[1]
-	if r.Look {
-		return max(0, min(r.Cost, limit-a.window.share(a.before)-a.now)), nil
-	}
 	return n[0], nil
 }
 
 // mostDraws is how often a bucket is asked for what it had the time before.
 const mostDraws = 4
 
-// grantTokens asks for fewer tokens as long as there are too few. The last time, it asks for
-// one.
-func (l *Limiter) grantTokens(ctx context.Context, a *ask, r *Request) (int64, error) {
-	want := min(r.Cost, a.limit.rule.burst())
+// grantTokens asks for fewer tokens as long as there are too few. The last time, and for a look, it
+// asks for one.
+func (l *Limiter) grantTokens(ctx context.Context, a *ask, look bool, cost int64) (int64, error) {
+	want := min(cost, a.limit.rule.burst())
 	for i := 1; ; i++ {
+		if look {
+			want = 1
+		}
 		d := newDraw(a.place.String(), &a.limit.rule, want, l.now(), 0)
-		if r.Look {
+		if look {
 			d.look()
 		}
 		l.draw(ctx, []*draw{&d})

@@ -15,6 +15,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
 )
 
@@ -92,6 +93,54 @@ func TestAllowAtMostIsExact(t *testing.T) {
 	left, err := ttl.Int()
 	require.NoError(t, err)
 	require.Positive(t, left)
+}
+
+// TestAllowAtMostHasTheLease: hits that the process has reserved are granted as well.
+func TestAllowAtMostHasTheLease(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, seen := newWorld(t), new(ledger)
+				l, err := New(w.client, Config{Observer: seen})
+				require.NoError(t, err)
+				defer l.Close()
+				limit := l.must(t, Rule{Name: "r", Limit: 2000, Window: 24 * time.Hour, Algorithm: algorithm, FailClosed: true})
+				atWindow(24 * time.Hour)
+				used := warm(t, l, Request{Limit: limit, Key: "k"})
+				k := l.leases.find(limit, "k")
+				require.Greater(t, k.leftIn(k.number), int64(4))
+				n, d := l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 3})
+				used += n
+				require.Equal(t, []any{int64(3), AllowedLeased, 2000 - used}, []any{n, d.Outcome(), d.Remaining})
+				require.Positive(t, d.ResetAfter)
+				used += warm(t, l, Request{Limit: limit, Key: "k"})
+				require.Positive(t, k.leftIn(k.number))
+				n, d = l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 3000, Look: true})
+				require.Equal(t, []any{2000 - used, 2000 - used}, []any{n, d.Remaining})
+				n, d = l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 1000})
+				used += n
+				require.Equal(t, []any{int64(1000), Allowed, 2000 - used}, []any{n, d.Outcome(), d.Remaining})
+
+				used += warm(t, l, Request{Limit: limit, Key: "k"})
+				for _, n := range w.model.Nodes() {
+					n.Refuse("evalsha", model.OutOfSpace, 0)
+				}
+				left := k.leftIn(k.number)
+				n, d = l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 1000})
+				require.Equal(t, []any{int64(0), FailedClosed, int64(0), left}, []any{n, d.Outcome(), d.Remaining, k.leftIn(k.number)})
+				for _, n := range w.model.Nodes() {
+					n.Refuse("evalsha", "", 0)
+				}
+				n, d = l.AllowAtMost(t.Context(), Request{Limit: limit, Key: "k", Cost: 3000})
+				used += n
+				require.Equal(t, []any{int64(2000), Allowed, int64(0)}, []any{used, d.Outcome(), d.Remaining})
+				require.Zero(t, d.RetryAfter)
+				require.NoError(t, l.Close())
+				hits := seen.sums()
+				require.Equal(t, used, hits[HitsCounted]-hits[HitsReturned]-hits[HitsUnused]-hits[HitsLost])
+			})
+		})
+	}
 }
 
 func TestAllowAtMostWithoutRedis(t *testing.T) {

@@ -78,7 +78,7 @@ func (d *draw) read() (err error) {
 		return err
 	}
 	if len(n) != 5 {
-		return fmt.Errorf("limit: the script has replied with %d numbers, want 5", len(n))
+		return fmt.Errorf("limit: the reply of the script has %d numbers, want 5", len(n))
 	}
 	d.allowed, d.remaining, d.from = n[0] == 1, n[1], n[4]
 	d.retryAt, d.resetAt = time.Duration(n[2])*time.Microsecond, time.Duration(n[3])*time.Microsecond

@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/redislanes/redislanes/limit/internal/lease"
@@ -43,6 +44,8 @@ type ask struct {
 	draw    *draw         // of a token bucket, which has no hits
 	lease   *keyLease     // of the key, if it has one
 	fills   int64         // how many refills it had before
+	left    int64         // what it had when a look was read
+	excess  int64         // what it has given for hits that Redis has counted beyond the limit
 	tokens  lease.Stretch // of a bucket, that were taken from the lease
 	reads   [2]*draw      // of a look at windows, which counts nothing: this one, and the one before
 }
@@ -115,8 +118,11 @@ func (c *call) prepare(ctx context.Context, l *Limiter, look bool) {
 const fewRequests = 32
 
 // costBefore returns what requests before this one of the call cost on the same key,
-// those that are to be asked about.
+// those that are to be asked about. A look does not see them.
 func (c *call) costBefore(a *ask) (sum int64) {
+	if a.only {
+		return 0
+	}
 	if c.costs != nil {
 		return c.costs[a.place]
 	}
@@ -148,12 +154,16 @@ func (c *call) addDraw(l *Limiter, a *ask) {
 	d := newDraw(a.place.String(), &a.limit.rule, a.cost, l.now(), 0)
 	if a.look {
 		d.look()
-		a.lease = l.leases.find(a.limit, a.place.key)
+		a.findLease(l)
 	}
 	if a.charge {
 		d.charge()
 	}
 	a.asked, a.draw = true, &d
+	if a.look { // it runs before the call's hits on the key, which it does not see
+		c.draws = slices.Insert(c.draws, 0, &d)
+		return
+	}
 	c.draws = append(c.draws, &d)
 }
 
@@ -177,7 +187,7 @@ func (c *call) addHits(cfg *Config, a *ask) {
 // addReads is addHits for a look, which writes nothing.
 func (c *call) addReads(l *Limiter, a *ask) {
 	a.asked, a.reads = true, [2]*draw{{key: a.place.String(), get: true}}
-	a.lease = l.leases.find(a.limit, a.place.key)
+	a.findLease(l)
 	c.draws = append(c.draws, a.reads[0])
 	if a.limit.rule.Algorithm == SlidingWindow {
 		a.reads[1] = &draw{key: a.limit.heads(a.window.number).before + a.place.key, get: true}
@@ -201,6 +211,7 @@ func (c *call) decide(l *Limiter) {
 			}
 		} else {
 			a.judge(d)
+			a.help(d)
 			a.teach(d)
 		}
 		d.counted = a.counted

@@ -11,17 +11,17 @@ import (
 // has returned or panicked. of returns the key of an HTTP request, or false if it is not
 // limited.
 //
-// Like [Limiter.Handler], it adds the fields RateLimit-Policy, with the quota unit
-// concurrent-requests, and RateLimit, with the free places. A request that is denied has the
-// status 429 and the field Retry-After, a second, unless the limit is 0. One that is denied
-// without Redis, by FailClosed, has the status 503.
+// A denied request gets the status 429 with a Retry-After of a second, or without one if the
+// limit is 0. A request that is denied without Redis, by FailClosed, gets 503. Like
+// [Limiter.Handler], it adds RateLimit-Policy, with the quota unit concurrent-requests, and
+// RateLimit, with the free places.
 //
-// The response of a handler that does not flush it ends after the release, so that a client
-// that sends one request after the other needs one place. A request goes on if its place is
-// lost: a handler that must not uses Acquire and [Hold.Lost].
+// The place is released before the response ends, unless next flushes it. So a client that sends
+// its requests one after the other needs one place. A request whose place is lost goes on. If
+// it must stop, use Acquire and [Hold.Lost] in place of Handler.
 //
-// Around a Limiter's Handler, this one denies requests before they are counted; inside of it,
-// requests over a rate limit take no place.
+// Put this handler around that of a Limiter, and requests without a place are not counted. Put
+// it inside, and requests over a rate limit take no place.
 func (c *Concurrency) Handler(next http.Handler, of func(*http.Request) (key string, limited bool)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, limited := of(r)
@@ -50,7 +50,7 @@ func (c *Concurrency) Handler(next http.Handler, of func(*http.Request) (key str
 }
 
 // Fields returns the values of the fields RateLimit-Policy and RateLimit for the decision of an
-// Acquire, as [Concurrency.Handler] sets them; an empty one is not to be set.
+// Acquire, as [Concurrency.Handler] sets them. Do not set an empty field.
 func (c *Concurrency) Fields(d Decision) (policy, state string) {
 	if c == nil || c.limiter == nil {
 		return "", ""

@@ -47,10 +47,10 @@ func (h *Hold) Release() {
 	}
 }
 
-// Lost returns a channel that is closed when the place is no longer held, without a Release:
-// when it could not be renewed for the rule's TTL, when Redis has lost it and others have taken
-// it, or when the limiter is closed. It is closed before the place goes to another holder,
-// unless this process was not running then. Release does not close it.
+// Lost returns a channel that is closed when the place is lost: it could not be renewed for the
+// rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. It is
+// closed before another holder gets the place, unless this process was suspended then. Release
+// does not close it.
 func (h *Hold) Lost() <-chan struct{} {
 	if h == nil {
 		return nil
@@ -118,7 +118,7 @@ func answerOf(r pipeline.Reply) (answer, error) {
 		return answer{}, err
 	}
 	if len(n) != 3 {
-		return answer{}, fmt.Errorf("limit: the script has replied with %d numbers, want 3", len(n))
+		return answer{}, fmt.Errorf("limit: the reply of the script has %d numbers, want 3", len(n))
 	}
 	return answer{n[0] == 1, n[1], time.Duration(n[2]) * time.Millisecond}, nil
 }

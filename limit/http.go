@@ -12,14 +12,19 @@ import (
 // Handler returns a handler that asks the limiter before it calls next: of names the
 // requests of an HTTP request, none if it has no limits.
 //
-// Every response has the fields RateLimit-Policy, with the quota and the window in
-// seconds of each limit that is not in the shadow (of a window that is no whole number of
-// seconds, the quota of the next whole number), and RateLimit, with what remains and the seconds until all is
-// there again, of those that Redis has decided about
-// (draft-ietf-httpapi-ratelimit-headers, version 10). One that is denied has the
-// status 429 and the field Retry-After, in seconds, unless it can never be allowed.
-// One that is denied without Redis, by FailClosed, has the status 503, and one of which a
-// Request is a mistake 500.
+// A request that is not passed to next gets one of these:
+//
+//   - 429 if it is denied, with Retry-After in seconds unless it can never be allowed,
+//   - 503 if it is denied without Redis, by FailClosed,
+//   - 500 if one of its Requests cannot be used.
+//
+// Every response has two fields of draft-ietf-httpapi-ratelimit-headers, version 10. Shadow
+// limits are left out.
+//
+//   - RateLimit-Policy: the quota of each limit and its window in seconds. If the window is no
+//     whole number of seconds, they are those of the next whole number.
+//   - RateLimit: what remains, and the seconds until all of it is available again, for the
+//     limits that Redis has decided about.
 func (l *Limiter) Handler(next http.Handler, of func(*http.Request) []Request) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests := of(r)
@@ -56,9 +61,8 @@ func addFields(h http.Header, policy, state string) {
 	}
 }
 
-// Fields returns the values of the fields RateLimit-Policy and RateLimit for the
-// requests that the result is of, as [Limiter.Handler] sets them; an empty one is not
-// to be set.
+// Fields returns the values of the fields RateLimit-Policy and RateLimit for the result and
+// its requests, as [Limiter.Handler] sets them. Do not set an empty field.
 func (r Result) Fields(requests []Request) (policy, state string) {
 	var policies, states []byte
 	for i := range min(len(r.Each), len(requests)) {

@@ -52,9 +52,7 @@ func (c *call) withoutOwn(look *ask) int64 {
 // failedLook is failure for a look.
 func (a *ask) failedLook() error {
 	a.now, a.before = max(0, a.reads[0].total), 0
-	if a.lease != nil {
-		a.now -= min(a.now, a.lease.leftIn(a.number()))
-	}
+	a.now -= min(a.now, a.left)
 	if err := a.reads[0].err; err != nil || a.reads[1] == nil {
 		return err
 	}
@@ -86,8 +84,7 @@ func (a *ask) judge(d *Decision) {
 
 // lookAtTokens adds the tokens of the lease to what a look has found.
 func (a *ask) lookAtTokens(d *Decision) {
-	left := a.lease.leftIn(0)
-	if d.Remaining = min(d.Remaining+left, a.limit.rule.burst()); left >= a.cost {
+	if d.Remaining = min(d.Remaining+a.left, a.limit.rule.burst()); a.left >= a.cost {
 		d.Allowed, d.RetryAfter = true, 0
 	}
 }

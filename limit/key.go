@@ -52,10 +52,11 @@ func (l *Limit) number(w window) int64 {
 	return w.number
 }
 
-// ends returns when the window of a lease ends. That of a bucket does not.
+// ends returns when the window of a lease ends. In the time that returns for a bucket, all of
+// its tokens flow in.
 func (l *Limit) ends(w window) time.Duration {
 	if l.rule.Algorithm == TokenBucket {
-		return mostWindow
+		return time.Duration(min(float64(l.rule.burst())*l.rule.perToken(), float64(mostWindow)))
 	}
 	return w.left()
 }

@@ -3,6 +3,7 @@ package limit
 import (
 	"context"
 	"hash/maphash"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -44,14 +45,14 @@ type keyLease struct {
 	number int64       // of the window
 	over   bool        // it is in no shard any more
 
-	refilled chan struct{} // closed when the refill that is under way has ended
+	refilled chan struct{} // closed when the refill that is under way in the window has ended
 }
 
 const (
 	leaseShards = 64
 	mostLeases  = 10_000
 	rateSlots   = 1 << 15
-	leaseAt     = 32 // calls in a slow tick
+	seenAtOnce  = 512 // leases that a look at them sees, about
 )
 
 func newLeases() *leases {
@@ -65,7 +66,9 @@ func newLeases() *leases {
 // of notes a call, and returns the lease of the key, or nil if it is not hit often enough.
 func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 	hash := maphash.String(s.seed, key) ^ limit.salt
-	if s.rates.Hit(hash, now.Sub(s.epoch)) < leaseAt || len(key) > longKey {
+	at := now.Sub(s.epoch)
+	calls := s.rates.Hit(hash, at)
+	if calls < lease.Few || len(key) > longKey {
 		return nil
 	}
 	shard, k := s.shard(hash), leaseKey{limit, key}
@@ -77,6 +80,7 @@ func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 	known := shard.keys[k]
 	if known == nil && !s.closed.Load() {
 		known = &keyLease{limit: limit, key: key, number: -1 << 63}
+		known.Begin(int64(calls), at)
 		if limit.rule.Algorithm == TokenBucket {
 			known.line = lease.NewLine(limit.rule.perToken())
 		}
@@ -138,7 +142,7 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
 	if ask > 0 {
-		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts})
+		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts, ended: refilled})
 	}
 	if waits && !d.Leased && k.line != nil {
 		a.waits(ctx, l, c, d, refilled)
@@ -149,11 +153,17 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	if waits {
 		runtime.Gosched() // callers that never wait must not keep the refill's goroutine from running
 	}
-	a.counted, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
+	a.counted = true
+	a.allow(d)
+	return true
+}
+
+// allow fills in the decision of a lease.
+func (a *ask) allow(d *Decision) {
+	d.Leased, d.Allowed, d.ResetAfter = true, true, a.resetAfter()
 	if a.limit.rule.Algorithm == TokenBucket {
 		d.ResetAfter = time.Duration(float64(a.limit.rule.burst()-d.Remaining) * a.limit.rule.perToken())
 	}
-	return true
 }
 
 // taken notes what the lease has given, under its lock.
@@ -201,7 +211,7 @@ func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
 }
 
 // forget drops the leases on the key, of all limits with the head: what they have is not
-// counted any more.
+// counted any more. What a refill that is under way brings is of no window of theirs.
 func (s *leases) forget(head, key string) {
 	for i := range s.shards {
 		shard := &s.shards[i]
@@ -209,7 +219,7 @@ func (s *leases) forget(head, key string) {
 		for name, k := range shard.keys {
 			if name.key == key && name.limit.head == head {
 				k.mu.Lock()
-				k.over = true
+				k.over, k.number = true, math.MaxInt64
 				k.mu.Unlock()
 				delete(shard.keys, name)
 				s.n.Add(-1)
@@ -267,13 +277,13 @@ func (l *Limiter) tend() {
 		defer l.inside.Leave()
 		tick := time.NewTicker(lease.Tick)
 		defer tick.Stop()
-		for l.leases.n.Load() > 0 {
+		for next := 0; l.leases.n.Load() > 0; {
 			select {
 			case <-tick.C:
-				l.leases.idle(l, time.Now())
+				next = l.leases.idle(l, next, time.Now())
 			case <-l.backlog.closed:
 				l.leases.closed.Store(true)
-				l.leases.idle(l, time.Now())
+				l.leases.idle(l, 0, time.Now())
 				return
 			}
 		}
@@ -284,38 +294,49 @@ func (l *Limiter) tend() {
 	}()
 }
 
-// idle looks at all leases, and returns the hits that nobody uses. Once the limiter is closed,
-// that is all of them, and no lease is left.
-func (s *leases) idle(l *Limiter, now time.Time) {
+// idle looks at leases from a shard on, and returns the hits that nobody uses. If there are many
+// leases, it looks at some of them, and returns the shard to go on with. Once the limiter is
+// closed, it looks at all, and no lease is left.
+func (s *leases) idle(l *Limiter, from int, now time.Time) (next int) {
 	var back, unused []owed
-	at := now.Sub(s.epoch)
-	for i := range s.shards {
-		shard := &s.shards[i]
-		shard.mu.Lock()
-		for name, k := range shard.keys {
-			w := l.windowAt(now, k.limit.rule.Window)
-			k.mu.Lock()
-			if lost := k.roll(k.limit.number(w), at); lost > 0 {
-				unused = append(unused, owed{of: k.limit, cost: lost})
-			}
-			if k.number != k.limit.number(w) { // a call has begun the next window meanwhile
-				w = l.windowAt(time.Now(), k.limit.rule.Window)
-			}
-			surplus, over := k.Idle(at)
-			if over = over || s.closed.Load(); over {
-				surplus, k.over = surplus+k.Left(), true
-				delete(shard.keys, name)
-				s.n.Add(-1)
-			}
-			back = k.appendOwed(back, l, w, surplus)
-			k.mu.Unlock()
-		}
-		shard.mu.Unlock()
+	shards := leaseShards
+	if n := int(s.n.Load()); n > seenAtOnce && !s.closed.Load() {
+		shards = max(1, leaseShards*seenAtOnce/n)
+	}
+	for i := range shards {
+		back, unused = s.idleIn(&s.shards[(from+i)%leaseShards], l, now, back, unused)
 	}
 	for _, o := range unused {
 		l.tell(o.of, HitsUnused, o.cost)
 	}
 	l.handBack(back)
+	return (from + shards) % leaseShards
+}
+
+// idleIn appends what the leases of a shard return, and what is lost because its window has ended.
+func (s *leases) idleIn(shard *leaseShard, l *Limiter, now time.Time, back, unused []owed) (_, _ []owed) {
+	at := now.Sub(s.epoch)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	for name, k := range shard.keys {
+		w := l.windowAt(now, k.limit.rule.Window)
+		k.mu.Lock()
+		if lost := k.roll(k.limit.number(w), at); lost > 0 {
+			unused = append(unused, owed{of: k.limit, cost: lost})
+		}
+		if k.number != k.limit.number(w) { // a call has begun the next window meanwhile, or the clock has stepped back
+			w.number, w.elapsed = k.number, 0
+		}
+		surplus, over := k.Idle(at)
+		if over = over || s.closed.Load(); over {
+			surplus, k.over = surplus+k.Left(), true
+			delete(shard.keys, name)
+			s.n.Add(-1)
+		}
+		back = k.appendOwed(back, l, w, surplus)
+		k.mu.Unlock()
+	}
+	return back, unused
 }
 
 // appendOwed appends the return of so many hits of the window, or tokens.

@@ -55,7 +55,6 @@ func TestLeaseDecides(t *testing.T) {
 				}
 				require.Equal(t, reset, r.ResetAfter)
 				require.Greater(t, l.count(t, limit, "k"), used, "the lease is counted")
-				time.Sleep(2 * time.Millisecond) // a refill that is under way hides its hits from a look
 				require.Equal(t, 1000-used, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true}).Remaining)
 				r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 500})
 				require.True(t, r.Allowed)
@@ -63,6 +62,75 @@ func TestLeaseDecides(t *testing.T) {
 				require.Equal(t, 500-used, r.Remaining)
 				r = l.Allow(t.Context(), Request{Limit: limit, Key: "k", Look: true, Cost: 501})
 				require.False(t, r.Allowed)
+			})
+		})
+	}
+}
+
+// TestDearHitsHaveTheLease: a hit that costs more than the lease or Redis has alone is allowed if both have
+// enough together. Denied by another limit, it takes nothing.
+func TestDearHitsHaveTheLease(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, seen := newWorld(t), new(ledger)
+				l, err := New(w.client, Config{Observer: seen})
+				require.NoError(t, err)
+				defer l.Close()
+				limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Hour, Algorithm: algorithm})
+				none := l.must(t, Rule{Name: "none", Limit: 1, Window: time.Hour})
+				atWindow(time.Hour)
+				require.True(t, l.Allow(t.Context(), Request{Limit: none, Key: "k"}).Allowed)
+				used := warm(t, l, Request{Limit: limit, Key: "k"})
+				k := l.leases.find(limit, "k")
+				left := k.leftIn(k.number)
+				require.Greater(t, left, int64(4))
+				require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 1001 - used}).Allowed)
+				dear := Request{Limit: limit, Key: "k", Cost: 1000 - used - 2}
+				r := l.Allow(t.Context(), dear, Request{Limit: none, Key: "k"})
+				require.False(t, r.Allowed)
+				require.Equal(t, left, k.leftIn(k.number))
+				r = l.Allow(t.Context(), dear)
+				require.True(t, r.Allowed)
+				require.Equal(t, []any{Allowed, int64(2), time.Duration(0)}, []any{r.Outcome(), r.Remaining, r.RetryAfter})
+				used += dear.Cost
+				require.True(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k", Cost: 2}).Allowed)
+				require.False(t, l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Allowed)
+				time.Sleep(time.Second)
+				require.EqualValues(t, 1000, l.count(t, limit, "k"))
+				require.NoError(t, l.Close())
+				hits := seen.sums()
+				require.EqualValues(t, 1000+1, hits[HitsCounted]-hits[HitsReturned]-hits[HitsUnused]-hits[HitsLost])
+			})
+		})
+	}
+}
+
+// TestLookDuringRefills: a look of the only process is right, whenever a refill is under way.
+func TestLookDuringRefills(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		t.Run(algorithm.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{})
+				hit := Request{Limit: l.must(t, Rule{Name: "user", Limit: 100_000, Window: 24 * time.Hour, Algorithm: algorithm}), Key: "k"}
+				look := Request{Limit: hit.Limit, Key: "k", Look: true}
+				atWindow(24 * time.Hour)
+				used := warm(t, l, hit)
+				k, during := l.leases.find(hit.Limit, "k"), 0
+				for step := range 300 {
+					for range 1 + step%7 {
+						require.True(t, l.Allow(t.Context(), hit).Allowed)
+						used++
+					}
+					time.Sleep(time.Duration(step%13) * 50 * time.Microsecond) // a refill takes 500
+					k.mu.Lock()
+					if k.Asking() {
+						during++
+					}
+					k.mu.Unlock()
+					require.Equal(t, 100_000-used, l.Allow(t.Context(), look).Remaining, step)
+				}
+				require.Greater(t, during, 5)
 			})
 		})
 	}
@@ -84,7 +152,7 @@ func TestNoLease(t *testing.T) {
 		rare := l.must(t, Rule{Name: "rare", Limit: 1000, Window: time.Minute})
 		for range 100 {
 			require.False(t, l.Allow(t.Context(), Request{Limit: rare, Key: "k"}).Leased)
-			time.Sleep(25 * time.Millisecond)
+			time.Sleep(200 * time.Millisecond)
 		}
 		require.Zero(t, l.leases.n.Load())
 	})
@@ -147,7 +215,7 @@ func TestIdleLease(t *testing.T) {
 		atWindow(time.Hour)
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
 		require.Greater(t, l.count(t, limit, "k"), used)
-		time.Sleep(800 * time.Millisecond)
+		time.Sleep(1100 * time.Millisecond)
 		require.Equal(t, used, l.count(t, limit, "k"))
 		time.Sleep(2 * time.Second)
 		require.Zero(t, l.leases.n.Load())
@@ -166,7 +234,7 @@ func TestIdleAtTheEdge(t *testing.T) {
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
 		require.Greater(t, l.count(t, limit, "k"), used)
 		l.leases.closed.Store(true)
-		l.leases.idle(l, time.Now().Add(-time.Second)) // in the window before
+		l.leases.idle(l, 0, time.Now().Add(-time.Second)) // in the window before
 		time.Sleep(10 * time.Millisecond)
 		require.Equal(t, used, l.count(t, limit, "k"))
 	})
@@ -189,7 +257,7 @@ func TestDeniedCallKeepsItsLease(t *testing.T) {
 			require.True(t, r.Each[0].Leased)
 			require.Equal(t, 100_000-used, r.Each[0].Remaining)
 		}
-		time.Sleep(800 * time.Millisecond)
+		time.Sleep(1100 * time.Millisecond)
 		require.Equal(t, used, l.count(t, tenant, "t"))
 	})
 }

@@ -179,7 +179,7 @@ type Request struct {
 	Cost  int64  // how many hits. Default 1
 
 	// Look asks whether the hits would be allowed, and writes nothing. If they would not, the
-	// whole call is denied.
+	// whole call is denied. It does not see the other hits of its call.
 	Look bool
 
 	// Charge counts the hits even beyond the limit, and even if another request denies the
@@ -349,13 +349,13 @@ func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
 // askInTime asks within the budget.
 func (l *Limiter) askInTime(ctx context.Context, c *call) {
 	by := c.began.Add(l.cfg.Budget)
-	if end, ends := ctx.Deadline(); ends && !end.After(by) {
-		l.ask(ctx, c.hits, c.draws)
-		return
+	if end, ends := ctx.Deadline(); !ends || end.After(by) {
+		own := l.budgets.Begin(ctx, by)
+		defer l.budgets.End(own)
+		ctx = own
 	}
-	own := l.budgets.Begin(ctx, by)
-	defer l.budgets.End(own)
-	l.ask(own, c.hits, c.draws)
+	l.ask(ctx, c.hits, c.draws)
+	c.lookAgain(ctx, l)
 }
 
 // ask sends hits and draws, at once. Each has its error.

@@ -606,6 +606,26 @@ func TestLookWithOthers(t *testing.T) {
 	})
 }
 
+// TestLookBesideHits: a look does not see the hits of its own call, wherever it is among them.
+func TestLookBesideHits(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newWorld(t).limiter(t, Config{})
+			limit := l.must(t, Rule{Name: "user", Limit: 5, Window: time.Minute, Algorithm: algorithm})
+			atWindow(time.Minute)
+			look, hit := Request{Limit: limit, Key: "k", Cost: 5, Look: true}, Request{Limit: limit, Key: "k", Cost: 2}
+			r := l.Allow(t.Context(), hit, look)
+			require.True(t, r.Allowed, algorithm)
+			require.EqualValues(t, 3, r.Each[0].Remaining, algorithm)
+			require.EqualValues(t, 5, r.Each[1].Remaining, algorithm)
+			look.Cost = 3
+			r = l.Allow(t.Context(), look, hit, look)
+			require.True(t, r.Allowed, algorithm)
+			require.EqualValues(t, 3, r.Each[2].Remaining, algorithm)
+		})
+	}
+}
+
 func TestLookWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -42,6 +42,7 @@ type refill struct {
 	free    int64 // hits that Redis could still grant
 	tokens  lease.Stretch
 	err     error
+	ended   chan struct{} // the lease's refilled
 }
 
 // refill asks for hits behind the callers' backs. The caller is inside.
@@ -130,8 +131,7 @@ func (l *Limiter) filled(r *refill) {
 			k.Lose(unused)
 		}
 	}
-	if k.refilled != nil {
-		close(k.refilled)
+	if close(r.ended); k.refilled == r.ended { // else that of a later window
 		k.refilled = nil
 	}
 	k.mu.Unlock()

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// A Reservation is hits that were counted before it was known how many they are. Settle or
-// Cancel it once; it is safe for concurrent use. One that nobody settles stays as it is, also
-// if the process ends: the estimate counts. The methods of a nil Reservation do nothing and
-// return nil.
+// A Reservation is an estimate of hits that was counted before their number is known. Settle or
+// Cancel it once. If it is not settled, the estimate stays counted, even if the process ends.
+// It is safe for concurrent use. The methods of a nil Reservation do nothing and return nil.
 type Reservation struct {
 	limiter *Limiter
 	parts   []part
@@ -42,8 +41,8 @@ type part struct {
 //	...
 //	reservation.Settle(ctx, used)
 //
-// A rule for reservations should not have CountDenied: then the near caches of other processes
-// deny a key that was over its limit until the window ends, also if hits are given back.
+// Do not set CountDenied on a rule for reservations: the near caches of other processes would
+// deny a key that was over its limit until the window ends, even after hits were given back.
 func (l *Limiter) Reserve(ctx context.Context, requests ...Request) (*Reservation, Result) {
 	now := time.Now()
 	return l.reserveAt(ctx, now, now, requests)
@@ -82,29 +81,29 @@ func (l *Limiter) partOf(r *Request, d *Decision, now time.Time) part {
 // cancelled before. Nothing is changed.
 var ErrSettled = errors.New("limit: the Reservation is settled already")
 
-// Settle replaces the estimated costs by the actual ones, in the order of the requests: it
-// counts what is missing, also beyond the limit, or gives back what was too much. That happens
-// at most once, also if replies are lost. An actual cost of a request that only looks, or that
-// only a shadow limit has denied, changes nothing. A cost counts as 1,000,000,000,000 at most.
+// Settle replaces the estimated costs by the actual ones, in the order of the requests. It
+// counts the difference, even beyond the limit, or gives it back. It takes effect at most once,
+// even if replies are lost. The cost of a request that only looks, or that only a shadow limit
+// has denied, changes nothing. A cost counts as 1,000,000,000,000 at most.
 //
 // Settle waits for the budget, or until the context ends. The error is:
 //   - nil if all is settled;
 //   - [ErrSettled] if it was settled before;
-//   - about the costs if their number is wrong or one is negative: then the reservation is as it was;
-//   - redislanes.ErrClosed after [Limiter.Close]: the estimate stays;
-//   - else why not all is settled yet. The rest goes on in the background until the window ends,
-//     or for 20 s if the outcome of a try is unknown.
+//   - about the costs if their number is wrong or one is negative; nothing is changed then;
+//   - redislanes.ErrClosed after [Limiter.Close]; the estimate stays counted;
+//   - otherwise the reason why not all is settled yet. The limiter goes on in the background
+//     until the window ends, or for 20 s if the outcome of a try is unknown.
 //
 // The hits are adjusted in the window in which they were reserved. Once it has ended:
-//   - A limit with fixed windows gets nothing back. One with sliding windows does for one more
-//     window, in which the hits still count.
-//   - What is missing is counted in the window of Settle.
+//   - Hits that are missing are counted in the present window.
+//   - Fixed windows get nothing back. Sliding windows do for one more window, in which the hits
+//     still count.
 //
-// A bucket gets back as many tokens as it would have kept. One that owes tokens allows nothing
-// until they have flowed in.
+// A bucket gets back as many tokens as it would have without the reservation. A bucket that
+// owes tokens allows nothing until they have flowed in.
 //
-// Hits that Redis could not count when they were reserved are counted now, all of them. Those
-// whose outcome is unknown are taken for counted, and are not given back.
+// Hits that Redis could not count when they were reserved are all counted now. Hits with an
+// unknown outcome count as counted, and are not given back.
 func (r *Reservation) Settle(ctx context.Context, actual ...int64) error {
 	switch {
 	case r == nil:
@@ -133,10 +132,10 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 	return r.Settle(ctx, make([]int64, len(r.parts))...)
 }
 
-// GiveBack takes hits off the counts, such as those of work that was undone: as many as each
-// request costs, in the window of now, but no more than are counted there; a bucket is full at
-// most. Use a [Reservation] where there is one: it gives back only its own hits. Errors and
-// repeats are those of [Reservation.Settle].
+// GiveBack takes the cost of each request off its count, such as the hits of work that was
+// undone. It acts on the present window, which never falls below 0, and a bucket is never more
+// than full. If the hits have a [Reservation], use that: it gives back only its own hits.
+// GiveBack returns errors and is repeated as [Reservation.Settle].
 func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
 	switch {
 	case !l.made():

@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// Reset forgets what was counted for the key of the limit: the hits of the windows that matter
-// now, the tokens that were taken, and what this process remembers about the key. Then the full
-// limit is available. It returns at the context's end at the latest. After an error it may be
-// called again: it deletes the keys, which may happen twice.
+// Reset forgets the hits that were counted for the key of the limit, in Redis and in this
+// process. Then the full limit is available. It returns at the context's end at the latest.
+// After an error it may be called again.
 //
-// Hits of other calls at the same time may be forgotten or not. If such a call is denied, and
-// was counted before the Reset, its hits are given back after it: then the limit allows so
-// many more, and the same goes for hits that other processes have leased. Other processes may
-// deny the key for their budget, from their near caches, and until the window ends with
-// CountDenied.
+// Calls at the same time, and other processes, may see it late:
+//
+//   - Hits of a call that runs at the same time are forgotten or not.
+//   - Hits that were counted before the Reset and are given back after it, by a denied call or
+//     a lease, are allowed in addition to the limit.
+//   - The near caches of other processes may still deny the key: for their budget, or with
+//     CountDenied until the window ends.
 func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	switch {
 	case !l.made():
@@ -33,13 +34,13 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	defer l.inside.Leave()
 	places := of.places(l.windowAt(time.Now(), of.rule.Window).number, key)
 	l.backlog.forget(places)
-	l.leases.forget(of.head, key)
 	p := l.pipe()
 	defer l.unpipe(p)
 	for _, at := range places {
 		p.Cmd("DEL", at.String()).Idempotent()
 	}
 	err := p.Do(ctx)
+	l.leases.forget(of.head, key) // also what was leased meanwhile
 	for _, at := range places {
 		l.near.forget(at)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +81,59 @@ func TestResetForgetsReturns(t *testing.T) {
 		require.Zero(t, l.count(t, limit, "k"))
 		require.EqualValues(t, -3, l.count(t, limit, "other"))
 	})
+}
+
+// TestResetDuringRefills: hits of refills that Reset has forgotten are neither used nor given back.
+func TestResetDuringRefills(t *testing.T) {
+	for step := range 24 {
+		wait, beside := time.Duration(step%12)*100*time.Microsecond, step >= 12
+		t.Run(fmt.Sprint(wait, beside), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newWorld(t).limiter(t, Config{NearCache: -1})
+				hit := Request{Limit: l.must(t, Rule{Name: "r", Limit: 1000, Window: time.Hour}), Key: "k"}
+				atWindow(time.Hour)
+				warm(t, l, hit)
+				k := l.leases.find(hit.Limit, "k")
+				for asking := false; !asking; {
+					l.Allow(t.Context(), hit)
+					k.mu.Lock()
+					asking = k.Asking()
+					k.mu.Unlock()
+				}
+				time.Sleep(wait) // a refill takes 500 µs
+				var callers sync.WaitGroup
+				during := make(chan struct{})
+				var counted int64 // perhaps before the Reset, and not forgotten
+				if beside {
+					callers.Go(func() { // makes another lease, that Reset may forget, too
+						for {
+							select {
+							case <-during:
+								return
+							default:
+							}
+							if l.Allow(t.Context(), hit).Allowed {
+								counted++
+							}
+						}
+					})
+				}
+				require.NoError(t, l.Reset(t.Context(), hit.Limit, "k"))
+				close(during)
+				callers.Wait()
+				used := int64(0)
+				for range 2 {
+					for l.Allow(t.Context(), hit).Allowed {
+						used++
+					}
+					time.Sleep(10 * time.Second)
+				}
+				t.Log(used, counted)
+				require.LessOrEqual(t, used, int64(1000))
+				require.Greater(t, used+counted, int64(900))
+			})
+		})
+	}
 }
 
 func TestResetMistakes(t *testing.T) {

@@ -18,6 +18,9 @@ func (c *call) owes(l *Limiter) bool {
 		if a.local != nil && (c.denied || a.look) {
 			l.local.give(a.local, &a.limit.rule, a.cost)
 		}
+		if a.excess > 0 {
+			a.returnExcess(l, c.denied)
+		}
 		if !a.counted || a.stays() || !c.denied && c.each[i].Allowed {
 			continue
 		}

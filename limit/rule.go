@@ -78,7 +78,7 @@ type Rule struct {
 	CountDenied bool
 
 	// NoLease makes each hit ask Redis. By default a limiter that sees many hits on a key
-	// reserves the hits of about the next 20 ms, or of up to 320 ms if they are few. It decides
+	// reserves the hits of about the next 20 ms, or of up to 2.56 s if they are few. It decides
 	// about them without Redis. The limit is never exceeded. If a process crashes, its reserved
 	// hits are lost until the window ends: about a sixteenth of the hits that remained, at
 	// most. Rules with CountDenied or Shadow have no leases. docs/leases.md has figures.
@@ -135,11 +135,11 @@ func (r Rule) validate() error {
 	case r.Algorithm != TokenBucket && r.Burst != 0:
 		return fmt.Errorf("limit: Rule %s: Burst = %d: only a TokenBucket has one", r.Name, r.Burst)
 	case r.Algorithm == TokenBucket && (r.Limit < 1 || r.Limit > mostTokens):
-		return fmt.Errorf("limit: Rule %s: Limit = %d: must be 1 to %d of a TokenBucket", r.Name, r.Limit, mostTokens)
+		return fmt.Errorf("limit: Rule %s: Limit = %d: must be 1 to %d for a TokenBucket", r.Name, r.Limit, mostTokens)
 	case r.Burst < 0 || r.Burst > mostTokens:
 		return fmt.Errorf("limit: Rule %s: Burst = %d: must be 0 to %d", r.Name, r.Burst, mostTokens)
 	case r.Algorithm == TokenBucket && r.refill() > mostRefill:
-		return fmt.Errorf("limit: Rule %s: Burst = %d: it would take more than %d years to flow in", r.Name, r.burst(), mostRefill/(365*24*time.Hour))
+		return fmt.Errorf("limit: Rule %s: Burst = %d: with this Limit and Window the bucket takes more than %d years to fill", r.Name, r.burst(), mostRefill/(365*24*time.Hour))
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ func (s *serverTime) ask(ctx context.Context, node radix.Client) (best reading, 
 			return best, err
 		}
 		if len(parts) != 2 {
-			return best, fmt.Errorf("limit: TIME has replied with %d numbers, want 2", len(parts))
+			return best, fmt.Errorf("limit: the reply to TIME has %d elements, want 2", len(parts))
 		}
 		trip := s.local().Sub(began)
 		if i == 0 || trip < best.trip {

@@ -148,3 +148,30 @@ func TestMiddleClock(t *testing.T) {
 		})
 	}
 }
+
+// TestLeaseWhenTheClockStepsBack: a lease returns its hits to the window that they were counted in.
+func TestLeaseWhenTheClockStepsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		l.servers = new(serverTime)
+		ahead := func(by time.Duration) {
+			now := time.Now()
+			l.servers.known.Store(&reading{local: now, server: now.Add(by)})
+		}
+		limit := l.must(t, Rule{Name: "user", Limit: 1000, Window: time.Minute})
+		atWindow(time.Minute)
+		ahead(time.Minute)
+		used := warm(t, l, Request{Limit: limit, Key: "k"})
+		now := windowAt(time.Now(), time.Minute).number
+		p := l.pipe()
+		defer l.unpipe(p)
+		before, later := p.Cmd("GET", limit.headOf(now)+"k"), p.Cmd("GET", limit.headOf(now+1)+"k")
+		ahead(0)
+		time.Sleep(5 * time.Second) // nobody uses the lease
+		require.NoError(t, p.Do(t.Context()))
+		require.True(t, before.IsNull(), before)
+		counted, err := later.Int()
+		require.NoError(t, err)
+		require.Equal(t, used, counted)
+	})
+}

@@ -121,7 +121,7 @@ func (l *Limiter) adjust(ctx context.Context, all []owed) error {
 	if first == nil {
 		return nil
 	}
-	return fmt.Errorf("limit: %d of %d costs are not settled, of which %d are tried again in the background: %w", failed, len(all), repeated, first)
+	return fmt.Errorf("limit: %d of %d costs are not settled; the limiter tries %d of them again in the background: %w", failed, len(all), repeated, first)
 }
 
 // full returns how long a bucket may need until it is full.

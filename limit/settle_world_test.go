@@ -34,7 +34,7 @@ func TestSettleIsTriedAgain(t *testing.T) {
 				require.ErrorIs(t, less.Settle(t.Context(), 300), redislanes.ErrRefused)
 				err := more.Settle(t.Context(), 450)
 				require.ErrorIs(t, err, redislanes.ErrRefused)
-				require.ErrorContains(t, err, "1 of 1 costs are not settled, of which 1 are tried again in the background")
+				require.ErrorContains(t, err, "1 of 1 costs are not settled; the limiter tries 1 of them again in the background")
 				time.Sleep(time.Minute)
 				require.Equal(t, [HitsKinds]int64{800, 0, 0}, seen.sums())
 				for _, n := range w.model.Nodes() {

@@ -24,11 +24,10 @@ type options struct {
 	constLabels prometheus.Labels
 }
 
-// WithConstLabels adds labels to every metric, such as {"client": "limits"}.
-// The metrics of several clients can be registered in one registry if they
-// differ in the value of such a label. Given more than once, the labels add
-// up. A name that is empty or not UTF-8, or that a metric has anyway (node, role,
-// kind, lane, result, reason, code, cause, direction), makes registering fail.
+// WithConstLabels adds labels to every metric, such as {"client": "limits"}. Use it to register
+// the metrics of several clients in one registry. Given more than once, the labels add up.
+// Registering fails if a name is empty or not UTF-8, or is a label that metrics have: node,
+// role, kind, lane, result, reason, code, cause, direction.
 func WithConstLabels(labels prometheus.Labels) Option {
 	return func(o *options) {
 		if o.constLabels == nil {

@@ -9,10 +9,9 @@ import (
 	"github.com/redislanes/redislanes"
 )
 
-// Metrics are all metrics of one client: histograms of what its requests take, of what
-// each node takes to answer and of how long requests wait for connections, and the
-// figures of a [Collector]. It is a prometheus.Collector. Make it with [New]. All methods
-// are safe for concurrent use.
+// Metrics are all metrics of one client: the figures of a [Collector], and histograms of the
+// time of requests, of the answers of each node, and of the waits for a connection. It is a
+// prometheus.Collector. Make it with [New]. All methods are safe for concurrent use.
 type Metrics struct {
 	histograms *histograms
 	collector  *Collector
@@ -21,20 +20,19 @@ type Metrics struct {
 
 var _ prometheus.Collector = (*Metrics)(nil)
 
-// New returns the metrics of one client. Give their trace to it, and register them,
-// before that or after it:
+// New returns the metrics of one client. Give their trace to the client and register them, in
+// any order:
 //
 //	m := metrics.New()
 //	client, err := cluster.Config{Trace: m.Trace()}.New(ctx, addrs)
 //	reg.MustRegister(m)
 //
-// They may outlive the client, whose last figures they then export. The histograms have
-// the usual buckets, from 50 µs to 10 s, and, for servers that scrape them, native ones,
-// each at most 10 % wider than the one before. To tell them of a request costs a few
-// readings of the clock and no allocation.
+// The histograms have classic buckets from 50 µs to 10 s, and native ones for servers that scrape
+// them, each at most 10 % wider than the one before. A request costs a few readings of the clock
+// and no allocation. Metrics that outlive the client export its last figures.
 //
-// The labels that [NewCollector] refuses make registering fail, and so do outcome, result
-// and le.
+// Registering fails if a label of [WithConstLabels] is called outcome, result or le, or has a
+// name that WithConstLabels does not take.
 func New(opts ...Option) *Metrics {
 	var o options
 	for _, opt := range opts {
@@ -45,8 +43,8 @@ func New(opts ...Option) *Metrics {
 	return m
 }
 
-// Trace returns what tells the metrics of their client, for cluster.Config.Trace. With a
-// second client, cluster.Config.New fails: each client needs metrics of its own.
+// Trace returns the functions that cluster.Config.Trace takes. cluster.Config.New fails for a
+// second client with the same trace: each client needs metrics of its own.
 func (m *Metrics) Trace() *redislanes.Trace {
 	t := m.histograms.trace()
 	t.Stats = m.readStats
@@ -55,13 +53,13 @@ func (m *Metrics) Trace() *redislanes.Trace {
 
 func (m *Metrics) readStats(stats func() redislanes.Stats) error {
 	if !m.stats.CompareAndSwap(nil, &stats) {
-		return errors.New("metrics: the Metrics are those of another client: give each client its own, with metrics.WithConstLabels to tell them apart")
+		return errors.New("metrics: these Metrics already serve another client: call metrics.New for each client, with metrics.WithConstLabels to tell them apart")
 	}
 	return nil
 }
 
-// Stats returns those of the client, the zero value before there is one; part of
-// [Source].
+// Stats returns the statistics of the client, or the zero value before there is a client; part
+// of [Source].
 func (m *Metrics) Stats() redislanes.Stats {
 	if stats := m.stats.Load(); stats != nil {
 		return (*stats)()

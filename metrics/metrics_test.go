@@ -44,7 +44,7 @@ func TestMetricsAreOneRegistration(t *testing.T) {
 	require.Contains(t, text, `redislanes_request_duration_seconds_count{client="limits",outcome="ok"} 30`)
 
 	_, err := cluster.Config{Trace: m.Trace()}.New(servers.Within(t, 10*time.Second), emulated.Addrs())
-	require.ErrorContains(t, err, "Config.Trace: metrics: the Metrics are those of another client")
+	require.ErrorContains(t, err, "Config.Trace: metrics: these Metrics already serve another client")
 }
 
 // TestNodesInMetrics: what each node took, and the bytes to it and from it.

@@ -273,7 +273,7 @@ func TestSettings(t *testing.T) {
 	b := newBackend(t, sdktrace.AlwaysSample())
 	_ = b.client(t, cluster.Config{}, e.Addrs())
 	_, err = cluster.Config{Trace: b.observer.Trace()}.New(within(t), e.Addrs())
-	require.ErrorContains(t, err, "the Observer is that of another client")
+	require.ErrorContains(t, err, "this Observer already serves another client")
 	o, err := redisotel.Config{}.New()
 	require.NoError(t, err, "the global providers")
 	require.NoError(t, o.Close())

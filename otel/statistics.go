@@ -71,7 +71,7 @@ func (o *Observer) readStats(stats func() redislanes.Stats) error {
 	o.stats.mu.Lock()
 	defer o.stats.mu.Unlock()
 	if o.stats.used {
-		return errors.New("redisotel: the Observer is that of another client: give each client its own, with Config.Attributes to tell them apart")
+		return errors.New("redisotel: this Observer already serves another client: make an Observer for each client, with Config.Attributes to tell them apart")
 	}
 	o.stats.used = true
 	var err error

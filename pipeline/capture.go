@@ -37,7 +37,7 @@ func (c *capture) Do(ctx context.Context, action radix.Action) error {
 
 func (c *capture) EncodeDecode(_ context.Context, marshal, unmarshalInto any) (err error) {
 	if c.trips++; c.trips > 1 {
-		return errors.New("action of several round trips: append its commands one by one, or use Client.Do")
+		return errors.New("the action needs several round trips: append its commands one by one, or use Client.Do")
 	}
 	c.request, err = wire.AppendRequest(c.request, marshal)
 	c.into = unmarshalInto
@@ -69,7 +69,7 @@ func (c *capture) oneCommand(from int) error {
 	for rest := c.request[from:]; len(rest) > 0; n++ {
 		size := resp.CommandLen(rest)
 		if size == 0 {
-			return fmt.Errorf("action that does not encode whole commands: %w", redislanes.ErrNotSent)
+			return fmt.Errorf("the action does not encode whole commands: %w", redislanes.ErrNotSent)
 		}
 		rest = rest[size:]
 	}

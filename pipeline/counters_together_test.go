@@ -3,14 +3,13 @@ package pipeline_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
-	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/pipeline"
-	"github.com/redislanes/redislanes/redistest"
 )
 
 // TestSlowNodeHoldsUpItsOwnKeys: of a call whose hits fly to several nodes together, a
@@ -27,62 +26,54 @@ func TestSlowNodeHoldsUpItsOwnKeys(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newTowers(t, 3, pipeline.CountersConfig{})
-			slow, third := w.proxies[w.Addrs()[1]], w.proxies[w.Addrs()[2]]
-			mine, its := keyOn(w, 0, "mine"), keyOn(w, 1, "its")
-			held := slow
-			if c.moved {
-				w.Move(cluster.Slot(its), 2)
-				held = third
-			}
-			held.Stall(redistest.ToClient)
-			if !c.after {
-				w.proxy.Stall(redistest.ToClient)
-			}
-			both := []pipeline.Hit{{Key: mine, By: 1}, {Key: its, By: 1}, {Key: mine}} // a flight of two hits, for which others wait
-			first := make(chan error, 1)
-			go func() { first <- w.counters.Hit(within(t, 20*time.Second), both) }()
-			at := 1
-			if c.moved {
-				at = 2
-			}
-			w.awaitCounts(t, 0, at)
+			synctest.Test(t, func(t *testing.T) {
+				w := newTower(t, 3, pipeline.CountersConfig{})
+				mine, its := keyOn(w, 0, "mine"), keyOn(w, 1, "its")
+				at := 1
+				if c.moved {
+					at = 2
+					w.move(its, at)
+				}
+				flowToo := w.stall(at, toClient)
+				flow := func() {}
+				if !c.after {
+					flow = w.stall(0, toClient)
+				}
+				both := []pipeline.Hit{{Key: mine, By: 1}, {Key: its, By: 1}, {Key: mine}} // a flight of two hits, for which others wait
+				first := make(chan error, 1)
+				go func() { first <- w.counters.Hit(within(t, 20*time.Second), both) }()
+				synctest.Wait()
+				w.counted(t, 0, at)
 
-			behind := pipeline.Hit{Key: mine, By: 1}
-			done := w.hit(within(t, 10*time.Second), &behind)
-			if !c.after {
-				w.awaitWaiting(t, mine, 1)
-				w.proxy.Flow(redistest.ToClient)
-			}
-			require.NoError(t, <-done, "it waits for a node that has nothing to do with its key")
-			require.EqualValues(t, 2, behind.Total)
-			select {
-			case err := <-first:
-				t.Fatal("the other key's node has not replied: ", err)
-			default:
-			}
-			held.Flow(redistest.ToClient)
-			require.NoError(t, <-first)
-			require.EqualValues(t, 1, both[0].Total)
-			require.EqualValues(t, 1, both[1].Total)
+				began := time.Now()
+				behind := pipeline.Hit{Key: mine, By: 1}
+				done := w.hit(within(t, 10*time.Second), &behind)
+				if !c.after {
+					require.Equal(t, 1, w.counters.Waiting(mine))
+					flow()
+				}
+				require.NoError(t, <-done)
+				require.Equal(t, began, time.Now(), "it waits for a node that has nothing to do with its key")
+				require.EqualValues(t, 2, behind.Total)
+				select {
+				case err := <-first:
+					t.Fatal("the other key's node has not replied: ", err)
+				default:
+				}
+				flowToo()
+				require.NoError(t, <-first)
+				require.EqualValues(t, 1, both[0].Total)
+				require.EqualValues(t, 1, both[1].Total)
+			})
 		})
 	}
 }
 
-// keyOn returns a key of the node.
-func keyOn(w *tower, node int, prefix string) string {
-	for slot := uint16(0); ; slot++ {
-		if w.Owner(slot) == node {
-			return redistest.KeyInSlot(slot, prefix)
-		}
-	}
-}
-
-// awaitCounts returns when the nodes have counted once since they were warmed up.
-func (w *tower) awaitCounts(t *testing.T, nodes ...int) {
+// counted checks that the nodes have counted once since they were warmed up.
+func (w *tower) counted(t *testing.T, nodes ...int) {
 	t.Helper()
 	for _, node := range nodes {
-		require.Eventually(t, func() bool { return w.Calls(node, "INCRBY") == 2 }, 10*time.Second, 100*time.Microsecond)
+		require.Equal(t, 2, w.Calls(node, "INCRBY"))
 	}
 }
 
@@ -90,36 +81,39 @@ func (w *tower) awaitCounts(t *testing.T, nodes ...int) {
 // a call that another node holds up.
 func TestTogetherToTheContextsEnd(t *testing.T) {
 	t.Parallel()
-	w := newTowers(t, 2, pipeline.CountersConfig{})
-	slow := w.proxies[w.Addrs()[1]]
-	slow.Stall(redistest.ToClient)
-	ctx, cancel := context.WithCancel(t.Context())
-	hits := []pipeline.Hit{{Key: keyOn(w, 0, "mine"), By: 7}, {Key: keyOn(w, 1, "its"), By: 7}}
-	done := make(chan error, 1)
-	go func() { done <- w.counters.Hit(ctx, hits) }()
-	w.awaitCounts(t, 0, 1)
-	cancel()
-	require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
-	require.ErrorIs(t, hits[1].Err, redislanes.ErrUnknownOutcome)
-	if hits[0].Err == nil { // its reply may have been on its way
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 2, pipeline.CountersConfig{})
+		flow := w.stall(1, toClient)
+		ctx, cancel := context.WithCancel(t.Context())
+		hits := []pipeline.Hit{{Key: keyOn(w, 0, "mine"), By: 7}, {Key: keyOn(w, 1, "its"), By: 7}}
+		done := make(chan error, 1)
+		go func() { done <- w.counters.Hit(ctx, hits) }()
+		synctest.Wait()
+		w.counted(t, 0, 1)
+		cancel()
+		require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, hits[1].Err, redislanes.ErrUnknownOutcome)
+		require.NoError(t, hits[0].Err)
 		require.EqualValues(t, 7, hits[0].Total)
-	}
-	slow.Flow(redistest.ToClient)
-	hits = []pipeline.Hit{{Key: hits[0].Key, By: 1}, {Key: hits[1].Key, By: 1}}
-	require.NoError(t, w.counters.Hit(within(t, 10*time.Second), hits))
-	require.EqualValues(t, 8, hits[0].Total)
-	require.EqualValues(t, 8, hits[1].Total)
+		flow()
+		hits = []pipeline.Hit{{Key: hits[0].Key, By: 1}, {Key: hits[1].Key, By: 1}}
+		require.NoError(t, w.counters.Hit(within(t, 10*time.Second), hits))
+		require.EqualValues(t, 8, hits[0].Total)
+		require.EqualValues(t, 8, hits[1].Total)
+	})
 }
 
 // TestPanicOfACallToSeveralNodes is TestPanicBelowHit for one that flies to both.
 func TestPanicOfACallToSeveralNodes(t *testing.T) {
 	t.Parallel()
-	w := newTowers(t, 2, pipeline.CountersConfig{})
-	ctx := within(t, 10*time.Second)
-	hits := []pipeline.Hit{{Key: keyOn(w, 0, "k"), By: 1}, {Key: keyOn(w, 1, "k"), By: 1}}
-	require.PanicsWithValue(t, "fragile", func() { _ = w.counters.Hit(&fragile{Context: ctx}, hits) })
-	require.NoError(t, w.counters.Hit(ctx, hits))
-	require.EqualValues(t, 1, hits[0].Total, "the panic came before anything was sent")
-	require.EqualValues(t, 1, hits[1].Total, "the panic came before anything was sent")
-	require.NoError(t, w.counters.Close(), "nothing is left running")
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 2, pipeline.CountersConfig{})
+		ctx := within(t, 10*time.Second)
+		hits := []pipeline.Hit{{Key: keyOn(w, 0, "k"), By: 1}, {Key: keyOn(w, 1, "k"), By: 1}}
+		require.PanicsWithValue(t, "fragile", func() { _ = w.counters.Hit(&fragile{Context: ctx}, hits) })
+		require.NoError(t, w.counters.Hit(ctx, hits))
+		require.EqualValues(t, 1, hits[0].Total, "the panic came before anything was sent")
+		require.EqualValues(t, 1, hits[1].Total, "the panic came before anything was sent")
+		require.NoError(t, w.counters.Close(), "nothing is left running")
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -16,6 +17,7 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/pipeline"
 	"github.com/redislanes/redislanes/pool"
 	"github.com/redislanes/redislanes/redistest"
@@ -82,58 +84,54 @@ func TestMemoryStorm(t *testing.T) {
 // hit. They are not counted one by one, behind their EXPIRE.
 func TestRefusedFlight(t *testing.T) {
 	t.Parallel()
-	w := newTower(t, pipeline.CountersConfig{})
-	first := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
-	full := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0, TTL: time.Hour})
-	require.Eventually(t, func() bool { return w.Calls(0, "PTTL") == 1 }, 10*time.Second, 100*time.Microsecond)
-	w.Nodes()[0].Del("k")
-	hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2, TTL: time.Hour}}
-	others := w.gather(t, hits)
-	var refused atomic.Bool
-	w.Inject(0, func(cmd string, _ []string) string {
-		if cmd == "INCRBY" && !refused.Swap(true) {
-			return "OOM command not allowed when used memory > 'maxmemory'."
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		first, flow := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
+		full := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0, TTL: time.Hour})
+		require.Equal(t, 1, w.Calls(0, "PTTL"))
+		w.do(t, "DEL", "k")
+		hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2, TTL: time.Hour}}
+		others := w.gather(t, hits)
+		w.refuse(model.OutOfSpace, 1, "INCRBY")
+		flow()
+		require.NoError(t, <-first)
+		require.NoError(t, <-full)
+		for i := range hits {
+			require.ErrorContains(t, <-others[i], "OOM")
+			require.ErrorContains(t, hits[i].Err, "OOM")
+			require.Zero(t, hits[i].Total)
 		}
-		return ""
+		value, _ := w.Value("k")
+		require.Equal(t, "0", value, "only SET has run")
+		require.Equal(t, time.Hour, w.ttl("k"))
 	})
-	w.proxy.Flow(redistest.ToClient)
-	require.NoError(t, <-first)
-	require.NoError(t, <-full)
-	for i := range hits {
-		require.ErrorContains(t, <-others[i], "OOM")
-		require.ErrorContains(t, hits[i].Err, "OOM")
-		require.Zero(t, hits[i].Total)
-	}
-	value, err := w.Nodes()[0].Get("k")
-	require.NoError(t, err)
-	require.Equal(t, "0", value, "only SET has run")
-	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
 }
 
 // TestPartsExpire: hits that go one by one since their sum would overflow have
 // their own EXPIRE each.
 func TestPartsExpire(t *testing.T) {
 	t.Parallel()
-	w := newTower(t, pipeline.CountersConfig{})
-	first := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-	hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2}, {Key: "k", By: 4, TTL: time.Minute}}
-	others := w.gather(t, hits)
-	var refused atomic.Bool
-	w.Inject(0, func(cmd string, _ []string) string {
-		if cmd == "INCRBY" && !refused.Swap(true) {
-			w.Nodes()[0].Del("k") // its window ends, after the sum was refused
-			return "ERR increment or decrement would overflow"
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+		hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "k", By: 2}, {Key: "k", By: 4, TTL: time.Minute}}
+		others := w.gather(t, hits)
+		w.refuse("ERR increment or decrement would overflow", 1, "INCRBY")
+		arrive := w.stall(0, toServer)
+		flow()
+		require.NoError(t, <-first)
+		flow = w.stall(0, toClient)
+		arrive()
+		synctest.Wait()
+		w.do(t, "DEL", "k") // its window ends, after the sum was refused
+		flow()
+		for i, want := range []int64{1, 3, 7} {
+			require.NoError(t, <-others[i])
+			require.Equal(t, want, hits[i].Total)
 		}
-		return ""
+		require.Equal(t, time.Hour, w.ttl("k"))
+		require.Equal(t, 3, w.Calls(0, "SET"), "for the sum, and for two parts")
 	})
-	w.proxy.Flow(redistest.ToClient)
-	require.NoError(t, <-first)
-	for i, want := range []int64{1, 3, 7} {
-		require.NoError(t, <-others[i])
-		require.Equal(t, want, hits[i].Total)
-	}
-	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
-	require.Equal(t, 3, w.Calls(0, "SET"), "for the sum, and for two parts")
 }
 
 // TestCutHitExpires: wherever the connection breaks in a hit, a key that exists
@@ -184,58 +182,64 @@ func TestCutHitExpires(t *testing.T) {
 // that somebody has left without a window gets one.
 func TestTimeToLiveOnce(t *testing.T) {
 	t.Parallel()
-	w := newTower(t, pipeline.CountersConfig{})
-	for i := range 3 {
-		require.EqualValues(t, 2*(i+1), w.hitOnce(t, "k", 2, time.Duration(i+1)*time.Minute))
-		require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"))
-	}
-	w.Nodes()[0].FastForward(time.Minute)
-	require.EqualValues(t, 2, w.hitOnce(t, "k", 2, 1500*time.Millisecond), "the window has ended")
-	require.Equal(t, 1500*time.Millisecond, w.Nodes()[0].TTL("k"))
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		for i := range 3 {
+			require.EqualValues(t, 2*(i+1), w.hitOnce(t, "k", 2, time.Duration(i+1)*time.Minute))
+			require.Equal(t, time.Minute, w.ttl("k"))
+		}
+		time.Sleep(time.Minute)
+		require.EqualValues(t, 2, w.hitOnce(t, "k", 2, 1500*time.Millisecond), "the window has ended")
+		require.Equal(t, 1500*time.Millisecond, w.ttl("k"))
 
-	require.NoError(t, w.Nodes()[0].Set("lost", "40"))
-	require.EqualValues(t, 42, w.hitOnce(t, "lost", 2, time.Minute))
-	require.Equal(t, time.Minute, w.Nodes()[0].TTL("lost"))
+		w.do(t, "SET", "lost", "40")
+		require.EqualValues(t, 42, w.hitOnce(t, "lost", 2, time.Minute))
+		require.Equal(t, time.Minute, w.ttl("lost"))
+	})
 }
 
 // TestExpireEveryHit: each hit moves the key's end.
 func TestExpireEveryHit(t *testing.T) {
 	t.Parallel()
-	w := newTower(t, pipeline.CountersConfig{ExpireEveryHit: true})
-	for _, ttl := range []time.Duration{time.Minute, time.Hour, time.Second} {
-		require.NoError(t, w.counters.Hit(within(t, 10*time.Second), []pipeline.Hit{{Key: "k", By: 1, TTL: ttl}}))
-		require.Equal(t, ttl, w.Nodes()[0].TTL("k"))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{ExpireEveryHit: true})
+		for _, ttl := range []time.Duration{time.Minute, time.Hour, time.Second} {
+			require.NoError(t, w.counters.Hit(within(t, 10*time.Second), []pipeline.Hit{{Key: "k", By: 1, TTL: ttl}}))
+			require.Equal(t, ttl, w.ttl("k"))
+		}
+	})
 }
 
 // TestTakenBackWithItsTTL: a hit that leaves its flight takes its time to live
 // along.
 func TestTakenBackWithItsTTL(t *testing.T) {
 	t.Parallel()
-	w := newTower(t, pipeline.CountersConfig{})
-	first := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
-	stays := []pipeline.Hit{{Key: "k", By: 10, TTL: time.Minute}, {Key: "plain", By: 1}}
-	alone := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "plain", By: 1})
-	require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == 3 }, 10*time.Second, 100*time.Microsecond)
-	others := w.gather(t, stays)
-	ctx, cancel := context.WithCancel(t.Context())
-	leaves := []pipeline.Hit{{Key: "k", By: 100, TTL: time.Hour}, {Key: "plain", By: 1, TTL: time.Hour}}
-	var left []chan error
-	for i := range leaves {
-		left = append(left, w.hit(ctx, &leaves[i]))
-		w.awaitWaiting(t, leaves[i].Key, 2)
-	}
-	cancel()
-	for i, done := range left {
-		require.ErrorIs(t, <-done, context.Canceled)
-		require.ErrorIs(t, leaves[i].Err, redislanes.ErrNotSent)
-	}
-	w.proxy.Flow(redistest.ToClient)
-	for _, done := range slices.Concat([]chan error{first, alone}, others) {
-		require.NoError(t, <-done)
-	}
-	require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"))
-	require.Zero(t, w.Nodes()[0].TTL("plain"), "nobody who stayed asked for a time to live")
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+		stays := []pipeline.Hit{{Key: "k", By: 10, TTL: time.Minute}, {Key: "plain", By: 1}}
+		alone := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "plain", By: 1})
+		require.Equal(t, 3, w.Calls(0, "INCRBY"))
+		others := w.gather(t, stays)
+		ctx, cancel := context.WithCancel(t.Context())
+		leaves := []pipeline.Hit{{Key: "k", By: 100, TTL: time.Hour}, {Key: "plain", By: 1, TTL: time.Hour}}
+		var left []chan error
+		for i := range leaves {
+			left = append(left, w.hit(ctx, &leaves[i]))
+			require.Equal(t, 2, w.counters.Waiting(leaves[i].Key))
+		}
+		cancel()
+		for i, done := range left {
+			require.ErrorIs(t, <-done, context.Canceled)
+			require.ErrorIs(t, leaves[i].Err, redislanes.ErrNotSent)
+		}
+		flow()
+		for _, done := range slices.Concat([]chan error{first, alone}, others) {
+			require.NoError(t, <-done)
+		}
+		require.Equal(t, time.Minute, w.ttl("k"))
+		require.Zero(t, w.ttl("plain"), "nobody who stayed asked for a time to live")
+	})
 }
 
 // TestNoRightToExpire: a hit that asked for a time to live is told that it was counted, and
@@ -250,37 +254,36 @@ func TestNoRightToExpire(t *testing.T) {
 		{[]string{"SET"}, false}, {[]string{"PTTL"}, false}, {[]string{"EXPIRE"}, false}, {[]string{"SET", "PTTL"}, false},
 		{[]string{"SET", "EXPIRE"}, true}, {[]string{"SET", "PTTL", "EXPIRE"}, true},
 	} {
-		w := newTower(t, pipeline.CountersConfig{})
-		w.Inject(0, func(cmd string, _ []string) string {
-			if slices.Contains(c.forbidden, cmd) {
-				return "NOPERM this user has no permissions to run the '" + strings.ToLower(cmd) + "' command"
+		synctest.Test(t, func(t *testing.T) {
+			w := newTower(t, 1, pipeline.CountersConfig{})
+			for _, command := range c.forbidden {
+				w.refuse(model.Refusal("NOPERM this user has no permissions to run the '"+strings.ToLower(command)+"' command"), 0, command)
 			}
-			return ""
+			first, flow := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
+			ahead := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0})
+			require.Equal(t, 3, w.Calls(0, "INCRBY"))
+			w.do(t, "DEL", "k")
+			hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 100, TTL: time.Minute}}
+			others := w.gather(t, hits)
+			flow()
+			require.NoError(t, <-first)
+			require.NoError(t, <-ahead)
+			require.NoError(t, <-others[0])
+			require.EqualValues(t, 10, hits[0].Total)
+			err := <-others[1]
+			if !c.fails {
+				require.NoError(t, err, c.forbidden)
+				require.EqualValues(t, 110, hits[1].Total)
+				require.Equal(t, time.Minute, w.ttl("k"), c.forbidden)
+				return
+			}
+			require.ErrorIs(t, err, redislanes.ErrUnknownOutcome, c.forbidden)
+			require.NotErrorIs(t, err, redislanes.ErrNotSent)
+			require.ErrorContains(t, err, "counted, but")
+			require.ErrorContains(t, err, "SET, INCRBY, PTTL and EXPIRE")
+			require.ErrorContains(t, err, "'expire' command")
+			require.Zero(t, hits[1].Total)
 		})
-		first := w.hold(t, &pipeline.Hit{Key: "other", By: 1})
-		ahead := w.lead(within(t, 20*time.Second), &pipeline.Hit{Key: "k", By: 0})
-		require.Eventually(t, func() bool { return w.Calls(0, "INCRBY") == 3 }, 10*time.Second, 100*time.Microsecond)
-		w.Nodes()[0].Del("k")
-		hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 100, TTL: time.Minute}}
-		others := w.gather(t, hits)
-		w.proxy.Flow(redistest.ToClient)
-		require.NoError(t, <-first)
-		require.NoError(t, <-ahead)
-		require.NoError(t, <-others[0])
-		require.EqualValues(t, 10, hits[0].Total)
-		err := <-others[1]
-		if !c.fails {
-			require.NoError(t, err, c.forbidden)
-			require.EqualValues(t, 110, hits[1].Total)
-			require.Equal(t, time.Minute, w.Nodes()[0].TTL("k"), c.forbidden)
-			continue
-		}
-		require.ErrorIs(t, err, redislanes.ErrUnknownOutcome, c.forbidden)
-		require.NotErrorIs(t, err, redislanes.ErrNotSent)
-		require.ErrorContains(t, err, "counted, but")
-		require.ErrorContains(t, err, "SET, INCRBY, PTTL and EXPIRE")
-		require.ErrorContains(t, err, "'expire' command")
-		require.Zero(t, hits[1].Total)
 	}
 }
 
@@ -288,26 +291,25 @@ func TestNoRightToExpire(t *testing.T) {
 // refused until the call ends, is unknown, and gets its time to live with the next hit.
 func TestEndOfACallWithoutExpire(t *testing.T) {
 	t.Parallel()
-	w := newTower(t, pipeline.CountersConfig{})
-	w.hitOnce(t, "k", 1, time.Hour)
-	w.Nodes()[0].Del("k")
-	ctx, cancel := context.WithCancel(within(t, 20*time.Second))
-	var calm atomic.Bool
-	w.Inject(0, func(cmd string, _ []string) string {
-		if cmd != "EXPIRE" || calm.Load() {
-			return ""
-		}
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		w.hitOnce(t, "k", 1, time.Hour)
+		w.do(t, "DEL", "k")
+		ctx, cancel := context.WithCancel(within(t, 20*time.Second))
+		w.refuse(model.IsLoading, 0, "EXPIRE")
+		hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "plain", By: 1}}
+		done := make(chan error, 1)
+		go func() { done <- w.counters.Hit(ctx, hits) }()
+		synctest.Wait()
 		cancel()
-		return "LOADING Redis is loading the dataset in memory"
+		require.ErrorIs(t, <-done, redislanes.ErrUnknownOutcome)
+		require.ErrorContains(t, hits[0].Err, "counted, but")
+		require.NotErrorIs(t, hits[0].Err, redislanes.ErrRefused)
+		require.NoError(t, hits[1].Err)
+		require.Zero(t, w.ttl("k"))
+		w.refuse("", 0, "EXPIRE")
+		require.EqualValues(t, 2, w.hitOnce(t, "k", 1, time.Hour))
+		require.Equal(t, time.Hour, w.ttl("k"))
+		require.Zero(t, w.ttl("plain"))
 	})
-	hits := []pipeline.Hit{{Key: "k", By: 1, TTL: time.Hour}, {Key: "plain", By: 1}}
-	require.ErrorIs(t, w.counters.Hit(ctx, hits), redislanes.ErrUnknownOutcome)
-	require.ErrorContains(t, hits[0].Err, "counted, but")
-	require.NotErrorIs(t, hits[0].Err, redislanes.ErrRefused)
-	require.NoError(t, hits[1].Err)
-	require.Zero(t, w.Nodes()[0].TTL("k"))
-	calm.Store(true)
-	require.EqualValues(t, 2, w.hitOnce(t, "k", 1, time.Hour))
-	require.Equal(t, time.Hour, w.Nodes()[0].TTL("k"))
-	require.Zero(t, w.Nodes()[0].TTL("plain"))
 }

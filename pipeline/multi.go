@@ -46,8 +46,8 @@ func MSet(ctx context.Context, client *cluster.Client, pairs ...string) error {
 }
 
 // Del deletes keys in any slots and returns how many there were. It is one DEL for
-// each slot, all in one pipeline. Where commands fail, it returns what the others
-// have counted, with a [redislanes.PipelineError]. So do [Unlink], [Exists] and [Touch].
+// each slot, all in one pipeline. If commands fail, it returns the sum of the others and a
+// [redislanes.PipelineError]. [Unlink], [Exists] and [Touch] do the same.
 func Del(ctx context.Context, client *cluster.Client, keys ...string) (int64, error) {
 	return total(ctx, client, "DEL", keys)
 }
@@ -57,7 +57,7 @@ func Unlink(ctx context.Context, client *cluster.Client, keys ...string) (int64,
 	return total(ctx, client, "UNLINK", keys)
 }
 
-// Exists returns how many of the keys exist; one that is given twice counts twice.
+// Exists returns how many of the keys exist. A key that is given twice counts twice.
 func Exists(ctx context.Context, client *cluster.Client, keys ...string) (int64, error) {
 	return total(ctx, client, "EXISTS", keys)
 }

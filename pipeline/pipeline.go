@@ -33,10 +33,9 @@ type Config struct {
 	// Sequential sends a group only when the one before it has its replies.
 	Sequential bool
 
-	// Replicas sends the commands to replicas, which may lag behind, as
-	// [cluster.Client.DoSecondary] does: all of a slot to the same one. Where there
-	// is none, and for what the replica does not answer or may not do, such as a write,
-	// it is the primary.
+	// Replicas sends the commands to replicas, which may lag behind. All commands of a slot go
+	// to the same replica, as with [cluster.Client.DoSecondary]. The primary takes those that
+	// the replica does not answer or may not run, such as writes, and all if there is no replica.
 	Replicas bool
 
 	// Idempotent marks all commands as [Reply.Idempotent] does. INCRBY is not

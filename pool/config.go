@@ -45,9 +45,13 @@ type Options struct {
 	FailFast bool
 
 	// StallTimeout is how long the server may be silent on all connections while batches are
-	// in flight. Then the pool closes the connections, except dedicated ones, and batches fail
-	// with redislanes.ErrDown until the server answers again. Default 3 s, at least 16 ms. Time
-	// during which the process itself is frozen does not count.
+	// in flight. Then the pool closes the connections, except dedicated ones without a command
+	// in flight, and batches fail with redislanes.ErrDown until the server answers again.
+	// Default 3 s, at least 16 ms. Time during which the process itself is frozen does not count.
+	//
+	// A silence begins when a reply is due. For a command that blocks, such as BLPOP, that is
+	// when its own timeout has passed. A command that blocks without a timeout, and an unknown
+	// one on a dedicated connection, end with their contexts.
 	//
 	// The pool stops sending long before that:
 	//
@@ -62,8 +66,9 @@ type Options struct {
 	StallTimeout time.Duration
 
 	// PauseTimeout is how long one connection may be silent while batches are in flight on it
-	// and the server answers on others. Then the pool closes it. A graceful failover makes
-	// writers wait in this way, for up to 5 s. Default 10 s, but not less than StallTimeout.
+	// and the server answers on others. Then the pool closes it, also if it is dedicated. A
+	// graceful failover makes writers wait in this way, for up to 5 s. Default 10 s, but not
+	// less than StallTimeout.
 	//
 	// A silent connection is in doubt long before that: after an unusual silence (see
 	// StallTimeout), or, if a caller has given up on it, after 20 usual round trips and at

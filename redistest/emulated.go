@@ -18,10 +18,9 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// Emulated is a cluster of miniredis nodes in this process, all primaries. It
-// has true slot maps, MOVED, ASK and CROSSSLOT; keys do not expire by
-// themselves. Its methods are safe for concurrent use; nodes are numbered from
-// 0.
+// Emulated is a cluster of miniredis nodes in this process, all of them primaries. They have a
+// map of the slots, and reply MOVED, ASK and CROSSSLOT. Keys do not expire by themselves. Nodes
+// are numbered from 0. All methods are safe for concurrent use.
 type Emulated struct {
 	nodes []*miniredis.Miniredis
 	addrs []string // of nodes; miniredis forgets them when it is closed
@@ -89,8 +88,7 @@ func (e *Emulated) Addrs() []string { return slices.Clone(e.addrs) }
 // Nodes returns the miniredis nodes.
 func (e *Emulated) Nodes() []*miniredis.Miniredis { return e.nodes }
 
-// FastForward moves the time of all nodes on: keys whose time to live ends in it
-// are gone.
+// FastForward advances the time of all nodes by d. Keys expire only by it.
 func (e *Emulated) FastForward(d time.Duration) {
 	for _, m := range e.nodes {
 		m.FastForward(d)
@@ -136,9 +134,9 @@ func (e *Emulated) FinishMigration(slot uint16) {
 	}
 }
 
-// Inject lets reply decide about each command that reaches the node, except
-// CLUSTER and those of scripts: a text that it returns is the error reply, and
-// the command does not run. It must not call methods of e. A nil reply ends it.
+// Inject replaces replies of the node by errors. If reply returns a text for a command, that is
+// the error reply, and the command does not run. It is not asked about CLUSTER and commands in
+// scripts. It must not call methods of e. A nil reply ends it.
 func (e *Emulated) Inject(node int, reply func(cmd string, args []string) string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 )
 
-// A HangUp is a server that accepts each connection, answers the commands of the
-// first write, which are the client's greeting, and hangs up: a server that
-// evicts its clients, or a balancer without anybody behind it, looks like that.
+// A HangUp is a server that accepts each connection, answers the client's first write, which is
+// its greeting, and hangs up. A server that evicts its clients looks like that, and so does a
+// balancer without servers behind it.
 type HangUp struct {
 	id       string
 	listener net.Listener
@@ -23,8 +23,8 @@ type HangUp struct {
 	closed bool
 }
 
-// LaunchHangUp listens at the address, host:port, which must be free. id is what
-// it answers to CLUSTER MYID. The caller must Close it.
+// LaunchHangUp listens at the address, host:port, which must be free. It replies id to CLUSTER
+// MYID. The caller must Close it.
 func LaunchHangUp(addr, id string) (*HangUp, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // slotCount is the number of slots of every Redis Cluster.
 const slotCount = 16384
 
-// KeyInSlot returns a key of the slot that begins with the prefix. A prefix
-// with a hash tag, which decides the slot by itself, makes it look for ever.
+// KeyInSlot returns a key of the slot that begins with the prefix. The prefix must have no hash
+// tag: that would decide the slot, and KeyInSlot would not return.
 func KeyInSlot(slot uint16, prefix string) string {
 	key := []byte(prefix) // reused: a slot takes 16,384 tries on average
 	for i := int64(0); ; i++ {
@@ -21,8 +21,8 @@ func KeyInSlot(slot uint16, prefix string) string {
 	}
 }
 
-// KeysInSlots returns n keys, which begin with the prefix, in n slots spread
-// evenly over all slots: with n a multiple of the primaries, each has as many.
+// KeysInSlots returns n keys that begin with the prefix, in n slots that are spread evenly. If n
+// is a multiple of the number of primaries, each primary has as many of them.
 func KeysInSlots(n int, prefix string) []string {
 	keys := make([]string, n)
 	for i := range keys {

@@ -20,9 +20,8 @@ const (
 
 func (d Direction) String() string { return [...]string{"to the server", "to the client"}[d] }
 
-// A Proxy is a TCP proxy before one server that does to its connections what
-// networks and servers do at their worst. Its methods are safe for concurrent
-// use and act on connections that are open, and on those to come.
+// A Proxy is a TCP proxy before one server that disturbs connections as networks do. Its methods
+// act on open connections and on later ones. They are safe for concurrent use.
 type Proxy struct {
 	target   string
 	listener net.Listener
@@ -77,7 +76,7 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 // Target returns the server's address, host:port.
 func (p *Proxy) Target() string { return p.target }
 
-// Delay lets all that travels in the direction arrive so much later.
+// Delay makes all bytes in the direction arrive later by so long.
 func (p *Proxy) Delay(d Direction, by time.Duration) {
 	p.change(d, func(s *stream) { s.delay = by })
 }
@@ -107,20 +106,18 @@ func (p *Proxy) Flow(d Direction) {
 	})
 }
 
-// CutAfter lets n more bytes pass in the direction, of all connections
-// together, and then resets the connection that carries the next byte. Once:
-// the channel is closed by the cut. A negative n calls it off.
+// CutAfter lets n more bytes pass in the direction, counted over all connections. Then it resets
+// the connection that carries the next byte, and closes the channel. It cuts once. A negative n
+// cancels it.
 func (p *Proxy) CutAfter(d Direction, n int) <-chan struct{} {
 	cut := make(chan struct{})
 	p.change(d, func(s *stream) { s.cutting, s.left, s.cut = n >= 0, n, cut })
 	return cut
 }
 
-// Inject answers commands in the server's place: what reply returns, unless it
-// is empty, is sent instead of the server's reply, behind the replies to the
-// commands before it, and the server does not see the command. It is called
-// from many goroutines. It takes effect on connections made afterwards; nil
-// ends it.
+// Inject answers commands in the server's place. If reply returns a text, the client gets it as
+// the reply, in order, and the server does not see the command. Many goroutines call reply. It
+// takes effect on connections made afterwards. nil ends it.
 func (p *Proxy) Inject(reply func(command []string) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

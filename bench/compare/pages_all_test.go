@@ -1,5 +1,3 @@
-//go:build !race
-
 package main
 
 import (
@@ -10,9 +8,8 @@ import (
 	"github.com/redislanes/redislanes/internal/pages"
 )
 
-// TestPagesAreWhatWasMeasured makes the tables of the pages again from the raw files. With
-// the race detector, which has nothing to find in arithmetic, it takes a minute and not
-// four seconds, so scripts/test.sh runs it without.
+// TestPagesAreWhatWasMeasured makes the tables of the pages again from the raw files. With the
+// race detector it takes a minute, unless histograms are left out of it, as in scripts/test.sh.
 func TestPagesAreWhatWasMeasured(t *testing.T) {
 	changed, err := pages.Rewrite("..", "compare", true, tables())
 	require.NoError(t, err)

@@ -6,5 +6,5 @@
 //	curl 'localhost:8080/check?domain=shop&descriptor=user=42'
 //
 // The -help flag lists the settings, each of which has a variable of the environment,
-// too. README.md says how to use it and what to copy.
+// too. README.md says how to start it and what to copy, envoy.md how to connect Envoy, operate.md how to run it.
 package main

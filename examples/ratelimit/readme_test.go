@@ -14,9 +14,10 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-func readme(t *testing.T) string {
+// page returns the text of README.md, envoy.md or operate.md.
+func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("README.md")
+	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	return string(text)
 }
@@ -24,14 +25,14 @@ func readme(t *testing.T) string {
 // blocks returns what README.md has in YAML.
 func blocks(t *testing.T) (all []string) {
 	t.Helper()
-	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(readme(t), -1) {
+	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(page(t, "README.md"), -1) {
 		all = append(all, m[1])
 	}
 	return all
 }
 
-// TestREADMEHasEverySetting: the table of settings is complete.
-func TestREADMEHasEverySetting(t *testing.T) {
+// TestPageHasEverySetting: the table of settings is complete.
+func TestPageHasEverySetting(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	_, err := parse([]string{"-help"}, &out)
@@ -39,13 +40,13 @@ func TestREADMEHasEverySetting(t *testing.T) {
 	for word := range strings.FieldsSeq(out.String()) {
 		if name, ok := strings.CutPrefix(word, "--"); ok {
 			name, _, _ = strings.Cut(strings.TrimPrefix(name, "[no-]"), "=")
-			require.Contains(t, readme(t), "`-"+strings.Trim(name, ".,;")+"`")
+			require.Contains(t, page(t, "operate.md"), "`-"+strings.Trim(name, ".,;")+"`")
 		}
 	}
 }
 
-// TestREADMEHasEveryMetric: it has those that there are, and no others.
-func TestREADMEHasEveryMetric(t *testing.T) {
+// TestPageHasEveryMetric: it has those that there are, and no others.
+func TestPageHasEveryMetric(t *testing.T) {
 	t.Parallel()
 	r := launch(t, "-shed")
 	r.get(r.addrs.HTTP + "/check?domain=shop&descriptor=user=42")
@@ -59,7 +60,7 @@ func TestREADMEHasEveryMetric(t *testing.T) {
 	for _, m := range regexp.MustCompile(`# TYPE (ratelimit_\w+)`).FindAllStringSubmatch(text, -1) {
 		there = append(there, m[1])
 	}
-	require.Equal(t, sorted(there), sorted(regexp.MustCompile(`\bratelimit_[a-z_]+`).FindAllString(readme(t), -1)))
+	require.Equal(t, sorted(there), sorted(regexp.MustCompile(`\bratelimit_[a-z_]+`).FindAllString(page(t, "operate.md"), -1)))
 }
 
 // TestREADMERules: the example of rules matches what the text below it says.
@@ -80,11 +81,11 @@ func TestREADMERules(t *testing.T) {
 func TestREADMECommands(t *testing.T) {
 	t.Parallel()
 	r := launch(t)
-	urls := regexp.MustCompile(`curl -i 'localhost:8080(/check\S+)'`).FindStringSubmatch(readme(t))
+	urls := regexp.MustCompile(`curl -i 'localhost:8080(/check\S+)'`).FindStringSubmatch(page(t, "README.md"))
 	require.Len(t, urls, 2)
 	code, text := r.get(r.addrs.HTTP + urls[1])
 	require.Equal(t, 200, code, text)
-	name := regexp.MustCompile(`shop\.plan_free\.user-[0-9a-f]{12}`).FindString(readme(t))
+	name := regexp.MustCompile(`shop\.plan_free\.user-[0-9a-f]{12}`).FindString(page(t, "README.md"))
 	_, text = r.get(r.addrs.Admin + "/metrics")
 	require.Contains(t, text, `{limit="`+name+`",outcome="allowed",shadow="false"} 1`)
 	r.end()

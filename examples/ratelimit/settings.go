@@ -167,10 +167,10 @@ func (s *settings) checkTogether() error {
 		errs = append(errs, errors.New("--sentinel-primary, --database, --standalone and --lazy need --addrs"))
 	}
 	if most := min(s.Listen.ShutdownTimeout, service.HTTPWriteTimeout); s.Limit.Budget >= most {
-		errs = append(errs, fmt.Errorf("--budget = %v: must be less than %v, the least of --shutdown-timeout and the time in which responses are written", s.Limit.Budget, most))
+		errs = append(errs, fmt.Errorf("--budget = %v: must be less than %v, the lower of --shutdown-timeout and the time for writing a response", s.Limit.Budget, most))
 	}
 	if before, after, open := strings.Cut(s.Limit.Prefix, "{"); open && !strings.Contains(after, "}") {
-		errs = append(errs, fmt.Errorf("--prefix: a brace is opened after %q and not closed: what comes from requests would choose the slots of keys", before))
+		errs = append(errs, fmt.Errorf("--prefix: the brace after %q is not closed: text of requests would choose the slots of keys", before))
 	}
 	return errors.Join(errs...)
 }

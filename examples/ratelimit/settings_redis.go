@@ -45,7 +45,7 @@ func (r *redisSettings) check() error {
 		}
 	}
 	if r.PasswordFile != "" && os.Getenv(passwordVariable) != "" {
-		errs = append(errs, fmt.Errorf("--password-file besides %s: set one of them", passwordVariable))
+		errs = append(errs, fmt.Errorf("--password-file and %s are both set: leave one out", passwordVariable))
 	}
 	return errors.Join(errs...)
 }
@@ -135,7 +135,7 @@ type clusterSettings struct {
 	RetryWindow  time.Duration     `name:"retry-window" default:"1s" help:"How long after a node went down commands are tried again, within the budget; negative for not at all."`
 	WaitForNodes bool              `name:"wait-for-nodes" help:"Try commands for a node that is down again until the budget ends, however long it has been down."`
 	TraceOneIn   int               `name:"trace-one-in" default:"1" help:"Trace one request to Redis in so many, to save processor time."`
-	Slow         []string          `name:"slow" placeholder:"COMMAND,..." help:"Commands that are slow besides those that the library knows."`
+	Slow         []string          `name:"slow" placeholder:"COMMAND,..." help:"Commands that are slow in addition to those that the library knows."`
 	Fast         []string          `name:"fast" placeholder:"COMMAND,..." help:"Commands that are not."`
 	AddrMap      map[string]string `name:"addr-map" placeholder:"HOST:PORT=HOST:PORT;..." help:"What to dial in place of addresses that the cluster names, behind NAT."`
 }

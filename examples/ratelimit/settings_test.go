@@ -196,7 +196,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"-quota-ttl=1500ms"}, "--quota-ttl = 1.5s: must be whole seconds, at least 1"},
 		{[]string{"-quota-ttl=1s", "-quota-delivery=501ms"}, "--quota-delivery = 501ms: must be at least 10ms, and at most half of --quota-ttl"},
 		{[]string{"-budget=20s"}, "--budget = 20s: must be less than 10s"},
-		{[]string{"-prefix=a{b"}, `a brace is opened after "a" and not closed`},
+		{[]string{"-prefix=a{b"}, `the brace after "a" is not closed`},
 		{[]string{"-tls"}, "need --addrs"},
 		{[]string{"-lazy"}, "need --addrs"},
 		{[]string{"-sentinel-primary=m"}, "need --addrs"},

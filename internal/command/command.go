@@ -104,7 +104,7 @@ func (c Command) Traits() Traits {
 		t |= Slow
 	}
 	if c.rule.find == byStreams {
-		if _, blocks := streamOptions(c.args()); blocks {
+		if _, block := streamOptions(c.args()); block >= 0 {
 			t |= Blocking
 		}
 	}

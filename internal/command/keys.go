@@ -136,19 +136,20 @@ func match(arg []byte, options []option) (option, bool) {
 
 var streamWords = []option{{"STREAMS", 0}, {"BLOCK", 1}, {"COUNT", 1}, {"CLAIM", 1}, {"GROUP", 2}}
 
-// streamOptions returns the place after STREAMS in the arguments of XREAD and
-// XREADGROUP, or -1, and whether BLOCK is among the options before it.
-func streamOptions(args resp.Args) (after int, blocks bool) {
+// streamOptions returns the places after STREAMS and after BLOCK in the arguments of XREAD and
+// XREADGROUP. Each is -1 if there is none; options end with STREAMS.
+func streamOptions(args resp.Args) (after, block int) {
+	block = -1
 	for i := 0; ; i++ {
 		arg, ok := args.Next()
 		if !ok {
-			return -1, blocks
+			return -1, block
 		}
 		switch o, _ := match(arg, streamWords); o.name {
 		case "STREAMS":
-			return i + 1, blocks
+			return i + 1, block
 		case "BLOCK":
-			blocks = true
+			block = i + 1
 			fallthrough
 		default:
 			args.Skip(o.skipped)

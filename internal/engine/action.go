@@ -35,8 +35,7 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		return fmt.Errorf("redislanes: %w: %w", errNilAction, redislanes.ErrNotSent)
 	}
 	properties := action.Properties()
-	how.noFollow = !properties.CanRetry && !properties.CanPipeline
-	conn := &routedConn{client: c, slot: slots.NoKey, how: how, canRetry: properties.CanRetry, alone: !properties.CanShareConn}
+	conn := c.routed(properties, how)
 	if wire.EncodesItself(action) {
 		conn.probes = wire.Probes(action)
 	} else {
@@ -45,15 +44,12 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 			return err
 		}
 		if conn.alone {
-			d := dedicatedAction{client: c, action: action, slot: slot, how: how, canRetry: properties.CanRetry}
+			d := dedicatedAction{client: c, action: action, slot: slot, how: conn.how, canRetry: properties.CanRetry}
 			return d.run(ctx)
 		}
 		conn.slot = slot
 	}
-	if err := wire.Perform(ctx, action, conn); err != nil {
-		return conn.explain(err)
-	}
-	return nil
+	return conn.perform(ctx, action)
 }
 
 // namedKeys is without the key of radix.WithConn(""), which stands for none.
@@ -80,6 +76,20 @@ type routedConn struct {
 }
 
 var _ radix.Conn = (*routedConn)(nil)
+
+// routed returns the cluster as a connection for an action that has the properties.
+func (c *Client) routed(properties radix.ActionProperties, how How) *routedConn {
+	how.noFollow = !properties.CanRetry && !properties.CanPipeline
+	return &routedConn{client: c, slot: slots.NoKey, how: how, canRetry: properties.CanRetry, alone: !properties.CanShareConn}
+}
+
+// perform performs an action that encodes itself, or has no slot but that of the connection.
+func (c *routedConn) perform(ctx context.Context, action radix.Action) error {
+	if err := wire.Perform(ctx, action, c); err != nil {
+		return c.explain(err)
+	}
+	return nil
+}
 
 func (c *routedConn) Addr() net.Addr { return c.client.Addr() }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
@@ -36,17 +37,31 @@ func (c *Client) Cmd(ctx context.Context, name string, args []any) Reply {
 	}
 	list.state = executed
 	if errors.Is(err, cause.ErrNotPipelinable) {
-		list.alone, list.err = c.cmdAlone(ctx, name, words)
+		list.alone, list.addr, list.err = c.cmdAlone(ctx, name, words)
 		list.name, reply.index = strings.ToUpper(name), 0
 	}
 	return reply
 }
 
-// cmdAlone sends a command that needs a dedicated connection.
-func (c *Client) cmdAlone(ctx context.Context, name string, words []string) ([]byte, error) {
-	var raw resp3.RawMessage
-	err := c.Do(ctx, radix.Cmd(&raw, name, words...))
-	return raw, err
+// cmdAlone sends a command that needs a dedicated connection. It returns the reply, and the
+// address of the server.
+func (c *Client) cmdAlone(ctx context.Context, name string, words []string) (raw []byte, addr string, err error) {
+	var reply value
+	action := radix.Cmd(&reply, name, words...)
+	conn := c.routed(action.Properties(), How{})
+	err = conn.perform(ctx, action)
+	return reply.RawMessage, conn.addr, err
+}
+
+// A value is a reply as it came. An error reply is the command's error, unlike with a
+// resp3.RawMessage.
+type value struct{ resp3.RawMessage }
+
+func (v *value) UnmarshalRESP(br radixresp.BufferedReader, o *radixresp.Opts) error {
+	if first, err := br.Peek(1); err == nil && resp.IsError(first) {
+		return resp3.Unmarshal(br, nil, o)
+	}
+	return v.RawMessage.UnmarshalRESP(br, o)
 }
 
 // flatten returns arguments as radix.FlatCmd sends them, those of a named type as the

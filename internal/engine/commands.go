@@ -27,6 +27,7 @@ type Commands struct {
 	receivers  []receiver // in the order of their commands
 
 	name  string // of a command that had a dedicated connection
+	addr  string // of the server that replied to it
 	alone []byte // its reply; nil: there is no such command
 }
 

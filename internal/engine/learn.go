@@ -237,7 +237,7 @@ func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
 	}
 	rule, err := command.ParseInfo(reply, name)
 	if err != nil {
-		c.journal.Note(slog.LevelWarn, "COMMAND INFO makes no sense", "node", n.addr, "command", name, "error", err)
+		c.journal.Note(slog.LevelWarn, "reply to COMMAND INFO not understood", "node", n.addr, "command", name, "error", err)
 	}
 	return lore{rule: rule, answered: true}
 }

@@ -110,15 +110,18 @@ func (r Reply) undecodable(err error) error {
 		return err
 	}
 	if c := r.of; c.alone != nil {
-		return wire.Named(c.name, "", err)
+		return wire.Named(c.name, c.addr, err)
 	}
 	return r.of.Request.Undecodable(int(r.index), err)
 }
 
 // Node returns the address of the node that replied, "" if none did.
 func (r Reply) Node() string {
-	if _, err := r.Raw(); err != nil || r.of.alone != nil {
+	if _, err := r.Raw(); err != nil {
 		return ""
+	}
+	if r.of.alone != nil {
+		return r.of.addr
 	}
 	return r.of.Request.Node(int(r.index))
 }

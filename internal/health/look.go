@@ -67,7 +67,7 @@ type Look struct {
 // A Sight is what a look sees of a connection.
 type Sight struct {
 	Progress uint64
-	InFlight bool          // something is in flight; never so for a dedicated connection: its user may block it
+	InFlight bool          // a reply is due; not so while a command on a dedicated connection may wait for data
 	Trip     time.Duration // how long its last batch took; 0: none has ended
 }
 

@@ -69,9 +69,13 @@ func withoutBodies(t *testing.T, fset *token.FileSet, name string) *ast.File {
 	return f
 }
 
+// listFlags are those with which the packages are compiled.
+var listFlags []string
+
 // compiled returns where the importer finds what the packages of the module import.
 func compiled(t *testing.T) importer.Lookup {
-	out, err := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Export", "./...").Output()
+	args := append([]string{"list", "-export", "-deps", "-json=ImportPath,Export"}, listFlags...)
+	out, err := exec.Command("go", append(args, "./...")...).Output()
 	require.NoError(t, err)
 	exports := make(map[string]string)
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {

@@ -3,9 +3,11 @@ package nodepool
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/mediocregopher/radix/v4"
 
@@ -131,7 +133,8 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byt
 		c.member.pool.holdsUpNobody()
 		defer c.member.pool.holdsUpClose()
 	}
-	wire.RoundTrip(ctx, c.member.lane, batch)
+	c.member.expectWait(commands)
+	wire.RoundTrip(ctx, c.member, batch)
 	return c.end(commands, batch)
 }
 
@@ -154,6 +157,41 @@ func (m *member) expectEnd() {
 	defer m.pool.mu.Unlock()
 	m.spent = errUnclean
 }
+
+// expectWait notes how long the commands may wait for data. Until then the silence of the
+// connection says nothing of the server.
+func (m *member) expectWait(commands []command.Command) {
+	until := time.Now()
+	for _, sent := range commands {
+		wait := sent.Waits()
+		if wait == command.Endless {
+			m.quietFor.Store(math.MaxInt64)
+			return
+		}
+		until = until.Add(wait)
+	}
+	m.quietFor.Store(until.UnixNano())
+}
+
+// waitsLocked reports whether batches are in flight whose replies are due.
+func (m *member) waitsLocked() bool {
+	return m.lane.InFlight() > 0 && (m.state != dedicated || time.Now().UnixNano() >= m.quietFor.Load())
+}
+
+var _ wire.Submitter = (*member)(nil)
+
+// Submit is part of wire.Submitter, for the user of a dedicated connection.
+func (m *member) Submit(b *wire.Batch) (mine bool) {
+	mine = m.lane.Submit(b)
+	m.pool.attend()
+	return mine
+}
+
+// Abandon is part of wire.Submitter.
+func (m *member) Abandon(b *wire.Batch, cause error) { m.lane.Abandon(b, cause) }
+
+// Address is part of wire.Submitter.
+func (m *member) Address() string { return m.lane.Address() }
 
 // end notes what the commands have done to the connection, and returns their
 // replies.

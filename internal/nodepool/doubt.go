@@ -178,5 +178,5 @@ func (p *Pool) prove(lane *wire.Lane) error {
 		cause = errNoAnswer
 	}
 	_ = lane.Close()
-	return fmt.Errorf("the handshake was answered and a PING after it was not: %w", cause)
+	return fmt.Errorf("the server answered the handshake, but not the PING after it: %w", cause)
 }

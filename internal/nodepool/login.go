@@ -15,7 +15,7 @@ import (
 // connection is sent AUTH as idle ones are sent PING: between the batches of
 // callers, and while no user has it for itself. If the server refuses, the connection stays as it is.
 
-var errExpiring = errors.New("connection replaced: its user had it while the others were authenticated again")
+var errExpiring = errors.New("connection replaced: it was in use when the others sent AUTH again")
 
 // A login is credentials for all connections of a node. What servers answer is noted by
 // all pools.

@@ -78,7 +78,7 @@ func (p *Pool) busyLocked() bool {
 		return true
 	}
 	for _, m := range p.members {
-		if m.state != dedicated && m.lane.InFlight() > 0 {
+		if m.waitsLocked() {
 			return true
 		}
 	}
@@ -127,8 +127,9 @@ func (p *Pool) judgeLocked(now time.Time) {
 		case leaving:
 			changed = changed || p.health.Replaces(&m.health) // it holds its place no longer
 		}
-		if m.state != dedicated && (v.Stalled || p.health.Stalls(&m.health)) {
-			p.leaveLocked(m, cause.ErrStalled, true) // also those that are idle: the next callers need not find that out
+		// An idle connection leaves, too: the next callers need not find out that it has stalled.
+		if p.health.Stalls(&m.health) || v.Stalled && (m.state != dedicated || m.waitsLocked()) {
+			p.leaveLocked(m, cause.ErrStalled, true)
 		}
 	}
 	if changed {
@@ -138,14 +139,12 @@ func (p *Pool) judgeLocked(now time.Time) {
 	}
 }
 
-// sightLocked returns what a look sees of the connection. A dedicated one may be silent
-// for as long as its user likes.
+// sightLocked returns what a look sees of the connection. How long the commands of a
+// dedicated one take may be up to its user.
 func (m *member) sightLocked() health.Sight {
-	saw := health.Sight{Progress: m.lane.Progress(), Trip: m.lane.Trip()}
+	saw := health.Sight{Progress: m.lane.Progress(), InFlight: m.waitsLocked(), Trip: m.lane.Trip()}
 	if m.state == dedicated {
 		saw.Trip = 0
-	} else {
-		saw.InFlight = m.lane.InFlight() > 0
 	}
 	return saw
 }

@@ -9,6 +9,7 @@ import (
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/wire"
 )
@@ -18,6 +19,7 @@ import (
 // commands. It has the settings of the pool's connections.
 type stream struct {
 	radix.Conn
+	pool *Pool
 	stop func() bool // for what closes it with the pool
 }
 
@@ -36,7 +38,7 @@ func (c *Dedicated) Prepare(ctx context.Context, marshal, unmarshalInto any) (re
 	case over != nil && marshal == nil:
 		return nil, over.EncodeDecode(ctx, nil, unmarshalInto)
 	case over != nil:
-		return nil, over.EncodeDecode(ctx, resp3.RawMessage(request), unmarshalInto)
+		return nil, over.ask(ctx, request, unmarshalInto)
 	case marshal == nil:
 		_, err = wire.Marshal(nil)
 	}
@@ -87,7 +89,7 @@ func (p *Pool) dialStream(ctx context.Context) (*stream, error) {
 		_ = conn.Close()
 		return nil, err
 	}
-	s := &stream{Conn: over}
+	s := &stream{Conn: over, pool: p}
 	s.stop = context.AfterFunc(p.ctx, func() { _ = over.Close() })
 	return s, nil
 }
@@ -101,6 +103,17 @@ func (d connected) DialContext(context.Context, string, string) (net.Conn, error
 func (s *stream) Close() error {
 	s.stop()
 	return s.Conn.Close()
+}
+
+// ask sends commands and waits for a reply, for PauseTimeout at most.
+func (s *stream) ask(ctx context.Context, request []byte, into any) error {
+	bounded, cancel := context.WithTimeout(ctx, s.pool.PauseTimeout)
+	defer cancel()
+	err := s.EncodeDecode(bounded, resp3.RawMessage(request), into)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		err = wire.Unknown(s.pool.addr, cause.ErrStalled)
+	}
+	return wire.NameCommand(err, request, s.pool.addr)
 }
 
 // EncodeDecode is part of radix.Conn. Errors of the server print what others do.

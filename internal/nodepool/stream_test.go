@@ -42,6 +42,7 @@ func TestStream(t *testing.T) {
 	require.ErrorIs(t, c.EncodeDecode(soon, nil, &raw), context.DeadlineExceeded)
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PUBLISH", "c", "later")))
 	require.NoError(t, c.EncodeDecode(ctx, nil, &raw), "the subscription goes on")
+	require.ErrorContains(t, c.EncodeDecode(ctx, []string{"PSUBSCRIBE"}, new(any)), "redislanes: PSUBSCRIBE on "+p.Address()+": ERR wrong number")
 	c.Return()
 	_, err = say(ctx, c, "PING")
 	require.Error(t, err)

@@ -55,9 +55,9 @@ func (m *Map) Admits(primary bool, addr, id string) error {
 	case !m.ids[id]:
 		return fmt.Errorf("%w: its node ID is not in the map of the slots", redislanes.ErrNotMember)
 	case slices.Contains(at.all, id):
-		return fmt.Errorf("%w: it is a replica, and the address is that of its primary, too", redislanes.ErrNotMember)
+		return fmt.Errorf("%w: it is a replica that shares the address of its primary", redislanes.ErrNotMember)
 	}
-	return fmt.Errorf("%w: by its node ID it is the node of another address", redislanes.ErrNotMember)
+	return fmt.Errorf("%w: its node ID belongs to another address", redislanes.ErrNotMember)
 }
 
 // Means tells whether the address leads to the same nodes by both maps, as far as they

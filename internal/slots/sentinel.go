@@ -74,7 +74,7 @@ func (s SentinelReply) Map(asked string) *Map {
 }
 
 // ErrNoPrimary says that the Sentinel does not know the primary's name.
-var ErrNoPrimary = errors.New("it is not known")
+var ErrNoPrimary = errors.New("the Sentinel does not know it")
 
 // ParsePrimary reads the replies to SENTINEL GET-MASTER-ADDR-BY-NAME and SENTINEL
 // MASTER. Without the second its epoch is unknown.
@@ -100,7 +100,7 @@ func ParsePrimary(addr, master []byte) (primary Instance, err error) {
 	return primary, nil
 }
 
-var errSentinelReply = errors.New("the reply to SENTINEL makes no sense")
+var errSentinelReply = errors.New("the reply to SENTINEL cannot be read")
 
 // ParseInstances reads the reply to SENTINEL REPLICAS or SENTINELS. A row that cannot
 // be used is skipped.

@@ -62,7 +62,7 @@ func WithDefaults(d lanes.Dialer) lanes.Dialer {
 		}
 	}
 	if d.NetDial == nil {
-		d.NetDial = (&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)}).DialContext
+		d.NetDial = dialerOf(&net.Dialer{KeepAlive: d.KeepAlive, Control: limitUnacknowledged(d.WriteTimeout)})
 	}
 	d.Limits = lanes.Limits(resp.Limits(d.Limits).WithDefaults())
 	return d
@@ -227,7 +227,7 @@ func callUser[T any](ctx context.Context, name string, f func() (T, error), disc
 	case <-patience.C:
 	}
 	var none T
-	return none, fmt.Errorf("%s does not end with its context: %w", name, ctx.Err())
+	return none, fmt.Errorf("%s went on after its context had ended: %w", name, ctx.Err())
 }
 
 func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
@@ -279,7 +279,7 @@ var (
 	errBareIPv6 = errors.New("an IPv6 address needs brackets and a port, such as [::1]:6379")
 )
 
-var errNoAddr = errors.New("it is a URL or the like, want host:port; a password goes into Dialer.Password or Credentials, " +
+var errNoAddr = errors.New("want host:port, not a URL; a password goes into Dialer.Password or Credentials, " +
 	"a user into Dialer.Username, TLS into Dialer.TLS; cluster.ParseURL reads URLs")
 
 // IsPath tells whether the address is the path of a unix socket.

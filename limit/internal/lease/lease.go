@@ -14,8 +14,9 @@ type Lease struct {
 	taught bool  // a reply has come since the refill was asked for
 
 	level int           // a tick lasts for Tick << level
-	tick  int64         // of the last hit
+	since time.Duration // when the tick began
 	hits  int64         // in it
+	last  time.Duration // when the last of them came
 	size  int64         // how many hits a tick needs
 	pause time.Duration // no refill before this moment
 }
@@ -27,9 +28,12 @@ const (
 	// SlowTick is how long they are added up at most. A refill costs about as much as some hits
 	// that ask Redis, so a key that is hit rarely has longer ticks.
 	SlowTick = Tick << slowest
-	slowest  = 4
+	slowest  = 7
 	few      = 32  // hits in a tick: the next one is longer
 	enough   = 128 // hits in a tick: it is made shorter
+
+	// Few is how many hits in a slow tick are enough for a lease.
+	Few = few
 
 	// Share is which part of what remains a refill may take, at most: the last hits of a
 	// window are handed out one by one.
@@ -41,10 +45,17 @@ const (
 	// Smallest is the smallest limit that has leases.
 	Smallest = Share * least
 
-	keep   = 2           // ticks that a lease keeps hits that nobody uses
 	forget = time.Second // after which a lease that nobody uses is over
 	rest   = 5 * Tick    // without a refill after one that failed
 )
+
+// Begin sets what is known of a key that is to have a lease: its hits in a slow tick.
+func (l *Lease) Begin(hits int64, at time.Duration) {
+	l.level, l.size, l.since, l.last = slowest, hits, at, at
+	for ; l.size >= enough && l.level > 0; l.level-- {
+		l.size /= 2
+	}
+}
 
 // Take takes a hit from the lease if that has enough; else it takes nothing. ask, if not 0, is
 // how many hits the caller must now ask for: then it must call [Lease.Filled] or
@@ -78,27 +89,36 @@ func (l *Lease) length() time.Duration { return Tick << l.level }
 // note adds a hit to those of the tick. The size follows the busiest tick, and is halved by
 // each one that needs less than half of it. The length of ticks follows the size.
 func (l *Lease) note(cost int64, at time.Duration) {
-	tick := int64(at / l.length())
-	later := l.tick < tick
-	for ; l.tick < tick && l.size > 0; l.tick++ {
-		if l.hits < l.size/2 {
-			l.size /= 2
+	if ended := (at - l.since) / l.length(); ended > 0 {
+		l.since += ended * l.length()
+		for ; ended > 0 && l.size > 0; ended-- {
+			if l.hits < l.size/2 {
+				l.size /= 2
+			}
+			l.hits = 0
 		}
 		l.hits = 0
+		if l.size < few && l.level < slowest {
+			l.level, l.size = l.level+1, 2*l.size
+		}
 	}
-	if later {
-		l.tick, l.hits = tick, 0
-	}
-	if later && l.size < few && l.level < slowest {
-		l.level, l.size = l.level+1, 2*l.size
-		l.tick = int64(at / l.length())
-	}
-	if l.hits >= enough && l.level > 0 {
-		l.level, l.size, l.hits = l.level-1, l.size/2, 0
-		l.tick = int64(at / l.length())
-	}
-	l.hits = min(l.hits+cost, most)
+	l.last, l.hits = at, min(l.hits+cost, most)
 	l.size = max(l.size, l.hits)
+	if l.hits >= enough && l.level > 0 {
+		l.shorten(at)
+	}
+}
+
+// shorten begins a tick of a length in which about as many hits come as there were in this one
+// so far.
+func (l *Lease) shorten(at time.Duration) {
+	passed := max(1, at-l.since)
+	l.level--
+	for l.level > 0 && passed <= l.length()/2 {
+		l.level--
+	}
+	l.size = int64(float64(l.hits) * min(1, float64(l.length())/float64(passed)))
+	l.since, l.hits = at, 0
 }
 
 // want returns how many hits the lease should have: those of a tick, and a small share of what
@@ -134,7 +154,7 @@ func (l *Lease) Filled(got, free int64) {
 // Failed ends a refill that failed. The next one is asked for after a while.
 func (l *Lease) Failed() {
 	l.asking, l.dry = false, false
-	l.pause = time.Duration(l.tick)*l.length() + max(rest, l.length())
+	l.pause = l.last + max(rest, l.length()/8)
 }
 
 // Fills returns how many refills there were.
@@ -179,21 +199,21 @@ func (l *Lease) Left() int64 { return l.left }
 // used in this one.
 func (l *Lease) Next(limit int64) (unused int64) {
 	unused = l.left
-	*l = Lease{free: limit, level: l.level, pause: l.pause, fills: l.fills, tick: l.tick, hits: l.hits, size: l.size}
+	*l = Lease{free: limit, level: l.level, pause: l.pause, fills: l.fills, since: l.since, hits: l.hits, last: l.last, size: l.size}
 	return unused
 }
 
 // Idle returns how many hits are to be returned to Redis, and takes them from the lease: all
-// if nobody has used one for a while, else those that are far more than a tick needs. over
-// says that the lease has not been used for long.
+// if nobody has used one for half of a tick, or for two of the shortest, else those that are far
+// more than a tick needs. over says that the lease has not been used for long.
 func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
-	ago := int64(at/l.length()) - l.tick
-	if ago > keep {
+	unused := at - l.last
+	if unused > max(2*Tick, l.length()/2) {
 		surplus = l.left
 	} else {
-		surplus = max(0, l.left-keep*l.size)
+		surplus = max(0, l.left-2*l.size)
 	}
 	l.left -= surplus
 	l.free += surplus
-	return surplus, time.Duration(ago)*l.length() > forget
+	return surplus, unused > forget
 }

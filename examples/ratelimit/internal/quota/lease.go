@@ -86,7 +86,7 @@ func renew(ctx context.Context, client *cluster.Client, instance string, call in
 		switch l.err = replies[i].Into(&n); {
 		case l.err != nil:
 		case len(n) != 2:
-			l.err = fmt.Errorf("quota: the script has replied with %d numbers, want 2", len(n))
+			l.err = fmt.Errorf("quota: the reply of the script has %d numbers, want 2", len(n))
 		default:
 			l.amount, l.target = n[0], n[1]
 		}

@@ -1,0 +1,242 @@
+package cluster_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest/sim"
+)
+
+// endless makes calls without a deadline against a server that falls silent: it accepts
+// connections and bytes, and replies nothing.
+type endless struct {
+	*cluster.Client
+	redis *sim.Cluster
+	owner *sim.Node // of the key k
+}
+
+// onConn performs one command on a connection of the call's own, and falls silent before the
+// next one.
+func (e endless) onConn(client radix.Client, next ...string) error {
+	return client.Do(context.Background(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+		if err := conn.Do(ctx, radix.Cmd(nil, "INCR", "k")); err != nil {
+			return fmt.Errorf("on a healthy server: %w", err)
+		}
+		e.owner.Freeze()
+		return conn.Do(ctx, radix.Cmd(nil, next[0], next[1:]...))
+	}))
+}
+
+// nodeClient returns the client of the server.
+func (e endless) nodeClient() radix.Client {
+	sets, _ := e.Clients()
+	for addr, set := range sets {
+		if addr == e.owner.Addr() {
+			return set.Primary
+		}
+	}
+	return nil
+}
+
+// silent performs the action once the server is silent.
+func (e endless) silent(client radix.Client, action radix.Action) error {
+	e.owner.Freeze()
+	return client.Do(context.Background(), action)
+}
+
+// subscribed subscribes twice. The server falls silent before the second time.
+func (e endless) subscribed() error {
+	return e.Do(context.Background(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+		if err := conn.EncodeDecode(ctx, []string{"SUBSCRIBE", "a"}, &resp3.RawMessage{}); err != nil {
+			return fmt.Errorf("on a healthy server: %w", err)
+		}
+		e.owner.Freeze()
+		return conn.EncodeDecode(ctx, []string{"SUBSCRIBE", "b"}, &resp3.RawMessage{})
+	}))
+}
+
+func multiExec() radix.Action {
+	p := radix.NewPipeline()
+	for _, cmd := range [][]string{{"MULTI"}, {"INCR", "k"}, {"EXEC"}} {
+		p.Append(radix.Cmd(nil, cmd[0], cmd[1:]...))
+	}
+	return p
+}
+
+var endlessCalls = map[string]func(e endless) error{
+	"Do": func(e endless) error { return e.silent(e, radix.Cmd(nil, "INCR", "k")) },
+	"DoSecondary": func(e endless) error {
+		for _, n := range e.redis.Nodes() {
+			n.Freeze()
+		}
+		return e.DoSecondary(context.Background(), radix.Cmd(nil, "INCR", "k"))
+	},
+	"Cmd": func(e endless) error { e.owner.Freeze(); return e.Cmd(context.Background(), "GET", "k").Err() },
+	"a script": func(e endless) error {
+		return e.silent(e, radix.NewEvalScript("return redis.call('INCR',KEYS[1])").Cmd(nil, []string{"k"}))
+	},
+	"an unknown command": func(e endless) error { return e.silent(e, radix.Cmd(nil, "FOO.BAR", "k")) },
+	"a transaction":      func(e endless) error { return e.silent(e, multiExec()) },
+	"WithConn":           func(e endless) error { return e.onConn(e, "INCR", "k") },
+	"BLPOP in WithConn":  func(e endless) error { return e.onConn(e, "BLPOP", "list{k}", "1") },
+	"WithConn of a node": func(e endless) error { return e.onConn(e.nodeClient(), "INCR", "k") },
+	"BLPOP":              func(e endless) error { return e.silent(e, radix.Cmd(nil, "BLPOP", "list{k}", "1")) },
+	"XREAD BLOCK": func(e endless) error {
+		return e.silent(e, radix.Cmd(nil, "XREAD", "BLOCK", "1000", "STREAMS", "x{k}", "0"))
+	},
+	"BLPOP of a node":        func(e endless) error { return e.silent(e.nodeClient(), radix.Cmd(nil, "BLPOP", "list{k}", "1")) },
+	"a node":                 func(e endless) error { return e.silent(e.nodeClient(), radix.Cmd(nil, "PING")) },
+	"SUBSCRIBE":              func(e endless) error { return e.silent(e, radix.WithConn("k", subscribe)) },
+	"SUBSCRIBE another time": endless.subscribed,
+	"ForEachPrimary": func(e endless) error {
+		e.owner.Freeze()
+		return e.ForEachPrimary(context.Background(), func(ctx context.Context, node radix.Client) error {
+			return node.Do(ctx, radix.Cmd(nil, "PING"))
+		})
+	},
+	"Sync": func(e endless) error {
+		for _, n := range e.redis.Nodes() {
+			n.Freeze()
+		}
+		return e.Sync(context.Background())
+	},
+}
+
+func subscribe(ctx context.Context, conn radix.Conn) error {
+	return conn.EncodeDecode(ctx, []string{"SUBSCRIBE", "a"}, &resp3.RawMessage{})
+}
+
+// TestCallsEndWithoutADeadline: a call whose context has no end ends all the same if its server
+// falls silent, on whatever connection it waits: PauseTimeout behind the timeout of its command.
+func TestCallsEndWithoutADeadline(t *testing.T) {
+	for _, kind := range []pool.Config{pool.Laned{}, pool.Fixed{Size: 4}, pool.Adaptive{}} {
+		for _, standalone := range []bool{false, true} {
+			for name, call := range endlessCalls {
+				t.Run(fmt.Sprintf("%T, standalone %v, %s", kind, standalone, name), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						e := newEndless(t, cluster.Config{Pool: kind, Standalone: standalone})
+						began := time.Now()
+						err := call(e)
+						require.LessOrEqual(t, time.Since(began), 11*time.Second)
+						require.Error(t, err)
+						require.NotContains(t, err.Error(), "healthy")
+						require.Contains(t, err.Error(), e.owner.Addr())
+					})
+				})
+			}
+		}
+	}
+}
+
+func newEndless(t *testing.T, c cluster.Config) endless {
+	redis := sim.Start(t, sim.Config{})
+	c.Dialer = lanes.Dialer{NetDial: redis.Dial}
+	addrs := redis.Addrs()
+	if c.Standalone {
+		addrs = []string{redis.Owner("k").Addr()}
+	}
+	client, err := c.New(context.Background(), addrs)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	for range 5 { // what is usual of the server
+		require.NoError(t, client.Do(context.Background(), radix.Cmd(nil, "SET", "k", "1")))
+	}
+	return endless{client, redis, redis.Owner("k")}
+}
+
+// TestNewEndsWithoutADeadline: so does New if its servers accept connections and are silent.
+func TestNewEndsWithoutADeadline(t *testing.T) {
+	for name, c := range map[string]cluster.Config{
+		"cluster": {}, "standalone": {Standalone: true}, "Sentinel": {Sentinel: &cluster.Sentinel{Primary: sim.SentinelName}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				redis := sim.Start(t, sim.Config{})
+				for _, n := range redis.Nodes() {
+					n.Freeze()
+				}
+				c.Dialer = lanes.Dialer{NetDial: redis.Dial}
+				if c.Sentinel != nil {
+					c.Sentinel.Dialer = c.Dialer
+				}
+				began := time.Now()
+				_, err := c.New(context.Background(), redis.Addrs())
+				require.ErrorContains(t, err, redis.Addrs()[0])
+				require.LessOrEqual(t, time.Since(began), 11*time.Second)
+			})
+		})
+	}
+}
+
+// TestBlockingWithoutATimeout: a command that blocks without a timeout, and a subscriber, wait
+// for as long as their contexts last, also while the server is silent. What comes then
+// arrives.
+func TestBlockingWithoutATimeout(t *testing.T) {
+	for _, kind := range []pool.Config{pool.Laned{}, pool.Fixed{Size: 4}, pool.Adaptive{}} {
+		t.Run(fmt.Sprintf("%T", kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEndless(t, cluster.Config{Pool: kind})
+				var got []string
+				popped, heard := make(chan error, 1), make(chan error, 1)
+				go func() { popped <- e.Do(t.Context(), radix.Cmd(&got, "BLPOP", "list{k}", "0")) }()
+				go func() {
+					heard <- e.nodeClient().Do(t.Context(), radix.WithConn("", func(ctx context.Context, conn radix.Conn) error {
+						if err := subscribe(ctx, conn); err != nil {
+							return err
+						}
+						return conn.EncodeDecode(ctx, nil, &resp3.RawMessage{})
+					}))
+				}()
+				time.Sleep(time.Minute)
+				e.owner.Freeze()
+				require.Error(t, e.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+				time.Sleep(time.Minute)
+				e.owner.Heal()
+				time.Sleep(10 * time.Second)
+				require.NoError(t, e.Do(t.Context(), radix.Cmd(nil, "RPUSH", "list{k}", "x")))
+				require.NoError(t, e.nodeClient().Do(t.Context(), radix.Cmd(nil, "PUBLISH", "a", "x")))
+				require.NoError(t, <-popped)
+				require.NoError(t, <-heard)
+				require.Equal(t, []string{"list{k}", "x"}, got)
+			})
+		})
+	}
+}
+
+// TestUsersOfConnectionsTakeTheirTime: a user that holds a connection between two commands,
+// or waits for data for longer than PauseTimeout, is not taken for a silent server.
+func TestUsersOfConnectionsTakeTheirTime(t *testing.T) {
+	for _, kind := range []pool.Config{pool.Laned{}, pool.Fixed{Size: 4}, pool.Adaptive{}} {
+		t.Run(fmt.Sprintf("%T", kind), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := newEndless(t, cluster.Config{Pool: kind})
+				var popped radix.Maybe
+				require.NoError(t, e.Do(t.Context(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+					if err := conn.Do(ctx, radix.Cmd(nil, "INCR", "k")); err != nil {
+						return err
+					}
+					time.Sleep(time.Hour)
+					if err := conn.Do(ctx, radix.Cmd(&popped, "BLPOP", "list{k}", "60")); err != nil {
+						return err
+					}
+					return conn.Do(ctx, radix.Cmd(nil, "INCR", "k"))
+				})))
+				require.True(t, popped.Null)
+				for _, n := range e.Stats().Nodes {
+					require.Zero(t, n.Pool.Closes[redislanes.CloseStalled])
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,200 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/pipeline"
+)
+
+// TestHitsGather: what comes while a flight is out travels as one command, and
+// each gets its own total and the longest time to live.
+func TestHitsGather(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		before := w.Calls(0, "INCRBY")
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+		hits := []pipeline.Hit{
+			{Key: "k", By: 10, TTL: time.Minute}, {Key: "k", By: 0}, {Key: "k", By: 5, TTL: time.Hour}, {Key: "k", By: 100, TTL: time.Second},
+		}
+		others := w.gather(t, hits)
+		flow()
+		require.NoError(t, <-first)
+		for i, want := range []int64{11, 11, 16, 116} {
+			require.NoError(t, <-others[i])
+			require.Equal(t, want, hits[i].Total)
+		}
+		require.Equal(t, 2, w.Calls(0, "INCRBY")-before)
+		require.Equal(t, 1, w.Calls(0, "EXPIRE"))
+		require.Equal(t, time.Hour, w.ttl("k"))
+	})
+}
+
+// TestHitsBesideEachOther: a few flights of one key are out at a time, while each has
+// one hit. What comes then gathers.
+func TestHitsBesideEachOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const beside, all = 8, 11
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		before := w.Calls(0, "INCRBY")
+		flow := w.stall(0, toClient)
+		hits := make([]pipeline.Hit, all)
+		var done []chan error
+		for i := range hits {
+			hits[i] = pipeline.Hit{Key: "k", By: 1, TTL: time.Hour}
+			done = append(done, w.hit(within(t, 20*time.Second), &hits[i]))
+			if i < beside {
+				require.Equal(t, before+i+1, w.Calls(0, "INCRBY"))
+			} else {
+				require.Equal(t, i+1-beside, w.counters.Waiting("k"))
+			}
+		}
+		flow()
+		for i := range hits {
+			require.NoError(t, <-done[i])
+			require.EqualValues(t, i+1, hits[i].Total)
+		}
+		require.Equal(t, before+beside+1, w.Calls(0, "INCRBY"))
+	})
+}
+
+// TestHitsOfBothSigns: totals in between must not overflow, so that plus and
+// minus do not travel together.
+func TestHitsOfBothSigns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+		hits := []pipeline.Hit{{Key: "k", By: math.MaxInt64 - 1}, {Key: "k", By: -5}, {Key: "k", By: 3}, {Key: "k", By: -1}}
+		others := w.gather(t, hits)
+		flow()
+		require.NoError(t, <-first)
+		for i, want := range []int64{math.MaxInt64, math.MaxInt64 - 5, math.MaxInt64 - 2, math.MaxInt64 - 3} {
+			require.NoError(t, <-others[i])
+			require.Equal(t, want, hits[i].Total)
+		}
+	})
+}
+
+// TestHitsThatOverflow: only hits that would have overflowed alone are told so.
+func TestHitsThatOverflow(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		w.do(t, "SET", "k", fmt.Sprint(int64(math.MaxInt64-11)))
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+		hits := []pipeline.Hit{{Key: "k", By: 4}, {Key: "k", By: 20}, {Key: "k", By: 5}, {Key: "k", By: 2}}
+		others := w.gather(t, hits)
+		flow()
+		require.NoError(t, <-first)
+		for i, want := range []int64{math.MaxInt64 - 6, 0, math.MaxInt64 - 1, 0} {
+			err := <-others[i]
+			require.Equal(t, want, hits[i].Total)
+			require.Equal(t, want == 0, err != nil, "%v", err)
+			if err != nil {
+				require.ErrorContains(t, err, "overflow")
+			}
+		}
+	})
+}
+
+// TestLeavingAFlight: who leaves while its hit gathers takes it back; who leaves
+// while it is under way does not disturb the others, and is told that it is
+// unknown.
+func TestLeavingAFlight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+		hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 200}}
+		others := w.gather(t, hits[:1])
+		ctx, cancel := context.WithCancel(t.Context())
+		gone := pipeline.Hit{Key: "k", By: 3000}
+		left := w.hit(ctx, &gone)
+		require.Equal(t, 2, w.counters.Waiting("k"))
+		cancel()
+		err := <-left
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, gone.Err, redislanes.ErrNotSent)
+		require.NotErrorIs(t, gone.Err, redislanes.ErrUnknownOutcome)
+		require.Equal(t, 1, w.counters.Waiting("k"))
+
+		// One that leaves with its flight, and one that shares it.
+		ctx, cancel = context.WithCancel(t.Context())
+		late := pipeline.Hit{Key: "k", By: 40_000}
+		left = w.hit(ctx, &late)
+		require.Equal(t, 2, w.counters.Waiting("k"))
+		others = append(others, w.gather(t, hits[1:])...)
+		arrive := w.stall(0, toServer) // so that the next flight leaves and does not arrive
+		flow()
+		require.NoError(t, <-first)
+		synctest.Wait()
+		require.Zero(t, w.counters.Waiting("k"))
+		cancel()
+		require.ErrorIs(t, <-left, redislanes.ErrUnknownOutcome)
+		require.ErrorIs(t, late.Err, redislanes.ErrUnknownOutcome)
+		require.NotErrorIs(t, late.Err, redislanes.ErrNotSent)
+		arrive()
+		for _, done := range others {
+			require.NoError(t, <-done)
+		}
+		require.Equal(t, []int64{11, 40_211}, []int64{hits[0].Total, hits[1].Total}, "it was counted all the same")
+	})
+}
+
+// TestOwnFlightAtTheDeadline: the caller that carries a flight itself leaves at
+// its deadline, and those who wait behind it are served.
+func TestOwnFlightAtTheDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		flow := w.stall(0, toClient)
+		ctx, cancel := context.WithCancel(t.Context())
+		own := pipeline.Hit{Key: "k", By: 1}
+		left := w.lead(ctx, &own)
+		require.Equal(t, 2, w.Calls(0, "INCRBY"))
+		hits := []pipeline.Hit{{Key: "k", By: 10}}
+		others := w.gather(t, hits)
+		cancel()
+		require.ErrorIs(t, <-left, redislanes.ErrUnknownOutcome)
+		flow()
+		require.NoError(t, <-others[0])
+		require.EqualValues(t, 11, hits[0].Total)
+	})
+}
+
+// TestCloseWaitsForFlights: nothing of Counters runs when Close has returned.
+func TestCloseWaitsForFlights(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newTower(t, 1, pipeline.CountersConfig{})
+		first, flow := w.hold(t, &pipeline.Hit{Key: "k", By: 1})
+		hits := []pipeline.Hit{{Key: "k", By: 10}, {Key: "k", By: 20}}
+		others := w.gather(t, hits)
+		closed := make(chan error, 1)
+		go func() { closed <- w.counters.Close() }()
+		synctest.Wait()
+		require.ErrorIs(t, w.counters.Hit(t.Context(), nil), redislanes.ErrClosed)
+		select {
+		case err := <-closed:
+			t.Fatal("Close did not wait", err)
+		default:
+		}
+		flow()
+		require.NoError(t, <-closed)
+		require.NoError(t, <-first)
+		for _, done := range others {
+			require.NoError(t, <-done)
+		}
+		require.Equal(t, []int64{11, 31}, []int64{hits[0].Total, hits[1].Total})
+	})
+}
