@@ -22,6 +22,7 @@ import (
 // connections and bytes, and replies nothing.
 type endless struct {
 	*cluster.Client
+	ctx   context.Context // has no deadline
 	redis *sim.Cluster
 	owner *sim.Node // of the key k
 }
@@ -29,7 +30,7 @@ type endless struct {
 // onConn performs one command on a connection of the call's own, and falls silent before the
 // next one.
 func (e endless) onConn(client radix.Client, next ...string) error {
-	return client.Do(context.Background(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+	return client.Do(e.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 		if err := conn.Do(ctx, radix.Cmd(nil, "INCR", "k")); err != nil {
 			return fmt.Errorf("on a healthy server: %w", err)
 		}
@@ -52,12 +53,12 @@ func (e endless) nodeClient() radix.Client {
 // silent performs the action once the server is silent.
 func (e endless) silent(client radix.Client, action radix.Action) error {
 	e.owner.Freeze()
-	return client.Do(context.Background(), action)
+	return client.Do(e.ctx, action)
 }
 
 // subscribed subscribes twice. The server falls silent before the second time.
 func (e endless) subscribed() error {
-	return e.Do(context.Background(), radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
+	return e.Do(e.ctx, radix.WithConn("k", func(ctx context.Context, conn radix.Conn) error {
 		if err := conn.EncodeDecode(ctx, []string{"SUBSCRIBE", "a"}, &resp3.RawMessage{}); err != nil {
 			return fmt.Errorf("on a healthy server: %w", err)
 		}
@@ -80,9 +81,9 @@ var endlessCalls = map[string]func(e endless) error{
 		for _, n := range e.redis.Nodes() {
 			n.Freeze()
 		}
-		return e.DoSecondary(context.Background(), radix.Cmd(nil, "INCR", "k"))
+		return e.DoSecondary(e.ctx, radix.Cmd(nil, "INCR", "k"))
 	},
-	"Cmd": func(e endless) error { e.owner.Freeze(); return e.Cmd(context.Background(), "GET", "k").Err() },
+	"Cmd": func(e endless) error { e.owner.Freeze(); return e.Cmd(e.ctx, "GET", "k").Err() },
 	"a script": func(e endless) error {
 		return e.silent(e, radix.NewEvalScript("return redis.call('INCR',KEYS[1])").Cmd(nil, []string{"k"}))
 	},
@@ -101,7 +102,7 @@ var endlessCalls = map[string]func(e endless) error{
 	"SUBSCRIBE another time": endless.subscribed,
 	"ForEachPrimary": func(e endless) error {
 		e.owner.Freeze()
-		return e.ForEachPrimary(context.Background(), func(ctx context.Context, node radix.Client) error {
+		return e.ForEachPrimary(e.ctx, func(ctx context.Context, node radix.Client) error {
 			return node.Do(ctx, radix.Cmd(nil, "PING"))
 		})
 	},
@@ -109,7 +110,7 @@ var endlessCalls = map[string]func(e endless) error{
 		for _, n := range e.redis.Nodes() {
 			n.Freeze()
 		}
-		return e.Sync(context.Background())
+		return e.Sync(e.ctx)
 	},
 }
 
@@ -146,13 +147,16 @@ func newEndless(t *testing.T, c cluster.Config) endless {
 	if c.Standalone {
 		addrs = []string{redis.Owner("k").Addr()}
 	}
-	client, err := c.New(context.Background(), addrs)
+	ctx, cancel := context.WithCancel(t.Context())
+	hung := time.AfterFunc(10*time.Minute, cancel) // so that a test of a call that hangs ends
+	t.Cleanup(func() { hung.Stop() })
+	client, err := c.New(ctx, addrs)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	for range 5 { // what is usual of the server
-		require.NoError(t, client.Do(context.Background(), radix.Cmd(nil, "SET", "k", "1")))
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "SET", "k", "1")))
 	}
-	return endless{client, redis, redis.Owner("k")}
+	return endless{client, ctx, redis, redis.Owner("k")}
 }
 
 // TestNewEndsWithoutADeadline: so does New if its servers accept connections and are silent.

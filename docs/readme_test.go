@@ -21,7 +21,7 @@ func count(ctx context.Context, client *cluster.Client) (allowed bool, err error
 	p := pipeline.New(client)                  // for one goroutine; Reset it for the next request
 	user := p.Count("user:42", 1, time.Minute) // a counter that expires a minute after its first hit
 	views := p.Cmd("ZINCRBY", "views", "1", "/login")
-	_ = p.Do(ctx) // the deadline of ctx is the only bound; each reply has its own error
+	_ = p.Do(ctx) // give ctx a deadline; each reply has its own error
 	total, err := user.Int()
 	switch {
 	case err == nil:

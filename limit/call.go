@@ -293,8 +293,8 @@ func (c *call) result() Result {
 	return r
 }
 
-// saysMore reports whether d says more about a call than e, of which both are
-// parts: both are allowed, or neither is.
+// saysMore reports whether d says more about a call than e. Both are decisions of that call, and
+// both are allowed or denied.
 func (d *Decision) saysMore(e *Decision) bool {
 	switch {
 	case d.mistake || e.mistake:

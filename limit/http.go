@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Handler returns a handler that asks the limiter before it calls next: of names the
-// requests of an HTTP request, none if it has no limits.
+// Handler returns a handler that asks the limiter before it calls next. of returns the requests
+// of an HTTP request, none if it has no limits.
 //
 // A request that is not passed to next gets one of these:
 //

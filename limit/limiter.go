@@ -257,11 +257,11 @@ type Result struct {
 //   - two, for other calls that are denied: the second gives back the hits. With CountDenied there
 //     is no second. After the budget it goes on in the background, and is tried again until the
 //     window ends;
-//   - two, for a call of several requests of which one was denied before in this window: the first
-//     looks, the second counts.
+//   - two, for a call of several requests if one of them was denied before in this window: the
+//     first looks, the second counts.
 //
 // If the outcome of a hit or of a return is unknown, the hits stay counted until their window ends.
-// The limit may then allow fewer hits, and not more.
+// The limit may then allow fewer hits, never more.
 func (l *Limiter) Allow(ctx context.Context, requests ...Request) Result {
 	if !l.made() {
 		c := call{each: make([]Decision, len(requests))}

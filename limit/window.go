@@ -60,9 +60,9 @@ const spread = 10
 // clocks of processes differ.
 const slack = 5 * time.Second
 
-// ttl returns how long a key of the window must live that is needed until the end
-// of so many windows, this one included, and for calls that take the budget: one that
-// expired before them would begin to count anew.
+// ttl returns the time to live of a key that is needed until the end of so many windows, this
+// one included, and for calls that take the budget. If it expired before them, it would count
+// from 0 again.
 func (w window) ttl(windows int, budget time.Duration) time.Duration {
 	least := w.left() + time.Duration(windows-1)*w.length
 	return least + budget + slack + rand.N(w.length/spread+1)

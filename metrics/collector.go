@@ -60,9 +60,8 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns a collector of the source, usually a *cluster.Client,
-// which must not be nil. Register it once; it may outlive the client, whose
-// last figures it then exports.
+// NewCollector returns a collector of the source, usually a *cluster.Client, which must not be
+// nil. Register it once. A collector that outlives the client exports its last figures.
 func NewCollector(source Source, opts ...Option) *Collector {
 	var o options
 	for _, opt := range opts {

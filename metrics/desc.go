@@ -191,7 +191,7 @@ var durationBuckets = []float64{
 }
 
 // histogram returns the options of a histogram with classic and with native
-// buckets; the latter start anew, at most once an hour, when there are too many.
+// buckets. When there are too many native ones, they start again, at most once an hour.
 func (m metric) histogram(constLabels prometheus.Labels) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Name: prefix + m.name, Help: m.help, ConstLabels: constLabels, Buckets: durationBuckets,

@@ -37,7 +37,7 @@ func Validate(c Config) error {
 // Options are the settings that all kinds of pool have.
 type Options struct {
 	// MaxWaiters is how many batches may wait for a connection. Further ones fail with
-	// redislanes.ErrExhausted. Default 4,096, at most 1,048,576.
+	// redislanes.ErrExhausted. Default 65,536, at most 1,048,576.
 	MaxWaiters int
 
 	// FailFast makes batches fail with redislanes.ErrExhausted if all connections are in use,

@@ -90,7 +90,7 @@ func (l *link) carry(d Direction, from net.Conn) {
 			break
 		}
 	}
-	// One side has ended: the other one is told as it was.
+	// One side has closed this direction, so it is closed towards the other side.
 	if tcp, ok := l.to(d).(*net.TCPConn); ok {
 		_ = tcp.CloseWrite()
 	}

@@ -53,22 +53,19 @@ func CollisionEstimate(batches, lanes int) float64 {
 	return -math.Expm1(-k * (k - 1) / (2 * n))
 }
 
-// BlockedShare returns the share of requests that find a slow one before them on
-// their lane, by head-of-line blocking: slow requests begin at the rate, a second,
-// each occupies its connection for so long, and all requests are put on the lanes in
-// turn or by chance. It is the utilisation of a lane by slow requests,
+// BlockedShare returns the share of requests that find a slow request before them on their lane
+// (head-of-line blocking). rate is the number of slow requests in a second, slow the time that
+// each occupies its connection. Requests are put on the lanes in turn or at random. The share is
+// the utilisation of a lane by slow requests, at most 1:
 //
 //	rate × slow / lanes
 //
-// and 1 from there on where they come faster than the lanes can carry them. Requests
-// that come by chance meet a lane as it is on average: R. W. Wolff, "Poisson Arrivals
-// See Time Averages", Operations Research 30(2), 1982. The share that waits for longer
-// than w is that of slow requests which take w less, as long as they do not queue
-// behind each other.
+// The share that waits longer than w is that of slow requests which take w less, as long as slow
+// requests do not queue behind each other. lanes.LeastUsed and lanes for slow commands have a
+// smaller share, since fast requests avoid an occupied lane.
 //
-// Lanes below 1 count as 1; rates and times that are negative, or no number, as 0.
-// lanes.LeastUsed stays below it, since it avoids a lane that is occupied, and so do
-// lanes for slow commands, on which no fast ones travel.
+// Lanes below 1 count as 1. Rates and times that are negative, or no number, count as 0. Source:
+// R. W. Wolff, "Poisson Arrivals See Time Averages", Operations Research 30(2), 1982.
 func BlockedShare(rate float64, slow time.Duration, lanes int) float64 {
 	return min(Utilization(rate, slow, lanes), 1)
 }

@@ -12,14 +12,13 @@ const maxModelled = 1 << 20
 // Forever is the wait of a queue that grows without end.
 const Forever time.Duration = math.MaxInt64
 
-// RequestsInFlight returns how many requests are on their way on average, by
-// Little's law L = λW, from the rate λ at which they begin, a second, and the
-// mean time W that each takes. Source: J. D. C. Little, "A Proof for the
-// Queuing Formula: L = λW", Operations Research 9 (1961). It holds for any
-// distribution, as long as no more begin than end in the long run.
+// RequestsInFlight returns how many requests are in flight on average, by Little's law L = λW.
+// The rate λ is the number of requests that begin in a second, W the mean time of a request. It
+// holds for any distribution, as long as requests do not begin faster than they end.
 //
-// A rate that is not positive, or NaN, counts as 0, and so does a negative
-// time; the result is at most math.MaxFloat64.
+// A rate that is not positive, or NaN, and a negative time count as 0. The result is at most
+// math.MaxFloat64. Source: J. D. C. Little, "A Proof for the Queuing Formula: L = λW", Operations
+// Research 9 (1961).
 func RequestsInFlight(rate float64, mean time.Duration) float64 {
 	return math.Min(positive(rate)*max(mean, 0).Seconds(), math.MaxFloat64)
 }

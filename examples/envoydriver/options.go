@@ -27,9 +27,9 @@ type Options struct {
 	Startup      *Startup      // how New tries again; default nil: it tries once
 	Logger       *slog.Logger  // see cluster.Config, and each failed try of New; default none
 
-	// Health, if not nil, is told true when there is a first connection, and false
-	// when the last one is gone; Conns is told of each that is opened (change 1) or
-	// closed (-1), and how many are open now. Their calls come one after the other.
+	// Health, if not nil, is called with true when the first connection is open, and with false
+	// when the last one has closed. Conns is called for each connection that is opened (change
+	// 1) or closed (-1), with the number that are open now. Calls never overlap.
 	Health func(healthy bool)
 	Conns  func(open, change int)
 }

@@ -43,7 +43,7 @@ type variables struct {
 	PoolMin    int    `env:"REDIS_POOL_MIN" want:"a whole number"`
 	Lanes      int    `env:"REDIS_LANES" want:"a whole number"` // 0: the default, 4
 	Strategy   string `env:"REDIS_LANE_STRATEGY" envDefault:"first-fit"`
-	MaxWaiters int    `env:"REDIS_MAX_WAITERS" want:"a whole number"` // 0: the default, 4,096
+	MaxWaiters int    `env:"REDIS_MAX_WAITERS" want:"a whole number"` // 0: the default, 65,536
 }
 
 // A secret is not shown, however it is printed.

@@ -33,7 +33,7 @@ type poolSettings struct {
 	MaxQueuedBytes int    `name:"max-queued-bytes" help:"Laned: bytes that wait to be written on one, at most. Default 8 MiB."`
 	MaxDedicated   int    `name:"max-dedicated" help:"Laned: extra ones for commands that need one of their own, at most. Default 50."`
 
-	MaxWaiters   int           `name:"max-waiters" help:"Batches that may wait for a connection. Default 4096."`
+	MaxWaiters   int           `name:"max-waiters" help:"Batches that may wait for a connection. Default 65536."`
 	FailFast     bool          `name:"fail-fast" help:"Fail when all connections are in use, instead of waiting."`
 	StallTimeout time.Duration `name:"stall-timeout" help:"How long a node may be silent until its connections are closed. Default 3s."`
 	PauseTimeout time.Duration `name:"pause-timeout" help:"The same for one connection, while the node answers on others. Default 10s."`

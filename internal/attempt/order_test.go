@@ -12,7 +12,7 @@ import (
 )
 
 // steps are how the tables write a Step.
-var steps = map[string]Step{"ran": Ran, "stands": Stands, "follow": Follow, "ask": Ask, "turn": Turn, "retry": Retry}
+var steps = map[string]Step{"ran": Ran, "stands": Stands, "follow": Follow, "ask": Ask, "turn": OtherReplica, "retry": Retry}
 
 func (s Step) String() string {
 	for name, step := range steps {

@@ -21,7 +21,7 @@ type Outage struct {
 func (o Outage) Next(replica bool, now time.Time, left, window time.Duration) Step {
 	switch {
 	case replica:
-		return Turn
+		return OtherReplica
 	case o.MayRetry(now, left, window):
 		return Retry
 	}

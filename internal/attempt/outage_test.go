@@ -63,8 +63,8 @@ func TestNext(t *testing.T) {
 		"within the window":            {Outage{Since: now.Add(-time.Second / 2)}, false, Retry},
 		"after the window":             {Outage{Since: now.Add(-time.Second)}, false, Stands},
 		"silent, and little time left": {Outage{Since: now, Silent: true}, false, Stands},
-		"a replica":                    {Outage{Since: now, Silent: true}, true, Turn},
-		"a replica, after the window":  {Outage{Since: now.Add(-time.Hour)}, true, Turn},
+		"a replica":                    {Outage{Since: now, Silent: true}, true, OtherReplica},
+		"a replica, after the window":  {Outage{Since: now.Add(-time.Hour)}, true, OtherReplica},
 	} {
 		require.Equal(t, test.want, test.outage.Next(test.replica, now, time.Second/2, time.Second), name)
 	}

@@ -13,12 +13,12 @@ type Step uint8
 
 // The steps.
 const (
-	Ran    Step = iota // it has run, or may have: the outcome stands
-	Stands             // it has not run, and is not sent again
-	Follow             // MOVED: it is sent at once to another node; NOSCRIPT: to the same node
-	Ask                // ASK: the same, but only for its keys
-	Turn               // it is sent at once to another replica, or to the primary
-	Retry              // it is sent again after a backoff
+	Ran          Step = iota // it has run, or may have: the outcome stands
+	Stands                   // it has not run, and is not sent again
+	Follow                   // MOVED: it is sent at once to another node; NOSCRIPT: to the same node
+	Ask                      // ASK: the same, but only for its keys
+	OtherReplica             // it is sent at once to another replica, or to the primary
+	Retry                    // it is sent again after a backoff
 )
 
 // Again tells whether the command is sent again.

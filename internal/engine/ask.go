@@ -10,7 +10,6 @@ import (
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -62,6 +61,9 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 	defer cancel()
 	said, err := q.roundTrip(ctx, lane, sure)
+	if errors.Is(err, resp.ErrLimit) {
+		err = fmt.Errorf("%w; a map of the slots is larger if nodes own many separate ranges: give them contiguous ones, raise Dialer.Limits if it is the limit, or set Config.Standalone", err)
+	}
 	if err != nil {
 		a.err = err
 		return a
@@ -121,7 +123,7 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 	}
 	m.ranges, m.skips, err = slots.ParseSlots(reply, lane.Address())
 	if err == nil {
-		if failed := q.translate(&m); failed != nil {
+		if failed := q.translate(ctx, &m); failed != nil {
 			return m, failed
 		}
 	}
@@ -181,7 +183,7 @@ func (e untranslated) Unwrap() error { return e.error }
 
 // translate asks AddrMap for each address that the server has told. If what it returns is
 // no address, that node is skipped.
-func (q asker) translate(m *mapReply) error {
+func (q asker) translate(ctx context.Context, m *mapReply) error {
 	for k := range m.ranges {
 		r := &m.ranges[k]
 		for i := 0; i < len(r.Nodes); i++ {
@@ -189,10 +191,10 @@ func (q asker) translate(m *mapReply) error {
 			if n.Dialled {
 				continue
 			}
-			to, wrong, err := q.mapped(n.Addr)
+			to, wrong, err := q.mapped(ctx, n.Addr)
 			switch {
 			case err != nil:
-				return untranslated{err}
+				return err
 			case wrong != "":
 				m.skips = append(m.skips, slots.Skip{Node: slots.Printable(n.Addr), Reason: wrong, Primary: i == 0, First: r.First, Last: r.Last})
 				if i == 0 {
@@ -212,9 +214,15 @@ func (q asker) translate(m *mapReply) error {
 // mapped asks AddrMap, without a lock held, for an address that a server names. It is not asked
 // for an address that was dialled, such as the host in place of a NULL endpoint. wrong says why
 // what it returned is no address; it may hold a password, which wrong does not show.
-func (q asker) mapped(addr string) (to, wrong string, err error) {
-	defer guard.Catch("Config.AddrMap", &err)
-	if to = q.cfg.AddrMap(addr); to != addr {
+func (q asker) mapped(ctx context.Context, addr string) (to, wrong string, err error) {
+	if q.cfg.AddrMap == nil {
+		return addr, "", nil
+	}
+	to, err = wire.CallUser(ctx, "Config.AddrMap", func() (string, error) { return q.cfg.AddrMap(addr), nil }, nil)
+	if err != nil {
+		return "", "", untranslated{err}
+	}
+	if to != addr {
 		if err := wire.CheckAddr(to); err != nil {
 			return "", fmt.Sprintf("Config.AddrMap returned for %s what cannot be dialled: %v", addr, err), nil
 		}

@@ -24,7 +24,7 @@ type Client struct {
 	asker asker
 
 	slowLanes bool // the pools have lanes for slow commands
-	book      commandBook
+	commands  commandCache
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -108,13 +108,15 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 	return sets, nil
 }
 
-// leadsTo returns the address that a redirect leads to, as it is dialled; "" if it names
+// dialAddr returns the address that a redirect leads to, as it is dialled; "" if it names
 // none, or if AddrMap fails.
-func (c *Client) leadsTo(to slots.Redirect) string {
+func (c *Client) dialAddr(ctx context.Context, to slots.Redirect) string {
 	if to.Addr == "" || to.Dialled {
 		return to.Addr
 	}
-	addr, _, err := c.asker.mapped(to.Addr)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	addr, _, err := c.asker.mapped(ctx, to.Addr)
 	c.journal.Panicked(err)
 	return addr
 }

@@ -59,9 +59,6 @@ func (c Config) withDefaults() Config {
 	if c.TraceOneIn == 0 {
 		c.TraceOneIn = 1
 	}
-	if c.AddrMap == nil {
-		c.AddrMap = func(addr string) string { return addr }
-	}
 	if c.Sentinel != nil {
 		own := wire.Sealed(*c.Sentinel)
 		c.Sentinel = &own

@@ -36,7 +36,7 @@ type dedicatedAction struct {
 	asking  bool
 	history history
 	began   time.Time     // when the first try ended
-	had     time.Duration // what the context left then
+	budget  time.Duration // what the context left then
 	seen    seen          // in the last try
 	sent    uint64        // when that began, see outages.events
 
@@ -162,13 +162,13 @@ func (d *dedicatedAction) mayConnectAgain(ctx context.Context, err error) bool {
 func (d *dedicatedAction) again(ctx context.Context, t outage, because why, now time.Time) bool {
 	d.client.hint()
 	if d.began.IsZero() {
-		d.began, d.had = now, timeLeft(ctx, now)
+		d.began, d.budget = now, timeLeft(ctx, now)
 	}
 	d.history.hops, d.history.outage = 0, &t
 	replica, window := d.replica, d.client.cfg.RetryWindow
 	d.to, d.replica, d.asking = nil, nil, false
-	switch t.Next(replica != nil, now, d.had, window) {
-	case attempt.Turn:
+	switch t.Next(replica != nil, now, d.budget, window) {
+	case attempt.OtherReplica:
 		d.avoid = append(d.avoid, replica)
 	case attempt.Retry:
 		if d.client.wait(ctx, attempt.Backoff(d.history.tries, window-now.Sub(t.Since))) != nil {
@@ -192,7 +192,7 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 	to := slots.ParseRedirect(text, addr)
 	switch to.Fate {
 	case fate.Moved, fate.Ask, fate.Nowhere:
-		place := d.client.leadsTo(to)
+		place := d.client.dialAddr(ctx, to)
 		if to.Fate = to.From(addr, place); to.Fate == fate.Moved || to.Fate == fate.Ask {
 			return d.redirect(to, place)
 		}

@@ -108,7 +108,7 @@ func (x *retry) inOutage(i int, because why, t outage, now time.Time) attempt.St
 	if replica != nil && !slices.Contains(x.avoid, replica) {
 		x.avoid = append(x.avoid, replica)
 	}
-	return t.Next(replica != nil || x.givesUp, now, x.had, x.client.cfg.RetryWindow)
+	return t.Next(replica != nil || x.givesUpReplicas, now, x.budget, x.client.cfg.RetryWindow)
 }
 
 // errSilent is why a replica's answer is not waited for any more.

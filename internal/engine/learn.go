@@ -14,22 +14,22 @@ import (
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
-// A commandBook is what servers have told of commands that the table does not
+// A commandCache is what servers have told of commands that the table does not
 // hold, of modules for example: each is asked for once, by COMMAND INFO, however
 // many callers want to know. The zero value is empty.
-type commandBook struct {
-	mu        sync.Mutex // guards what follows; never held across I/O
-	inquiries map[string]*inquiry
+type commandCache struct {
+	mu      sync.Mutex // guards what follows; never held across I/O
+	lookups map[string]*lookup
 }
 
-// An inquiry is what came, or is to come, of asking for one command.
-type inquiry struct {
-	done chan struct{} // closed when what follows is there
-	rule *command.Rule // nil: no server knows the command, or tells
-	old  time.Time     // from when on it is asked again; zero: never
+// A lookup is what servers say of one command, once done is closed.
+type lookup struct {
+	done    chan struct{} // closed when what follows is there
+	rule    *command.Rule // nil: no server knows the command, or tells
+	expires time.Time     // when servers are asked again; zero: never
 
-	since  time.Time // when the first of those began that failed one behind the other
 	failed bool      // no node answered
+	since  time.Time // when the first of the lookups in a row began that failed
 }
 
 // learned returns the command as servers know it, if the table does not. If no server knows it
@@ -47,7 +47,7 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 	}
 	left := time.Duration(-1)
 	for tries := 1; ; tries++ {
-		l := c.inquiry(name)
+		l := c.lookup(name)
 		if l == nil {
 			return cmd, nil
 		}
@@ -74,8 +74,8 @@ func (c *Client) learned(ctx context.Context, cmd command.Command) (command.Comm
 	}
 }
 
-// wait returns when the inquiry has ended, at the latest when the context ends.
-func (l *inquiry) wait(ctx context.Context) error {
+// wait returns when the lookup has ended, at the latest when the context ends.
+func (l *lookup) wait(ctx context.Context) error {
 	select {
 	case <-l.done: // also if the context has ended
 		return nil
@@ -89,58 +89,58 @@ func (l *inquiry) wait(ctx context.Context) error {
 	}
 }
 
-// inquiry returns what is known of the name, asking for it if need be; nil if the
+// lookup returns what is known of the name, asking for it if need be; nil if the
 // client is closed.
-func (c *Client) inquiry(name string) *inquiry {
-	c.book.mu.Lock()
-	defer c.book.mu.Unlock()
-	before := c.book.inquiries[name]
+func (c *Client) lookup(name string) *lookup {
+	c.commands.mu.Lock()
+	defer c.commands.mu.Unlock()
+	before := c.commands.lookups[name]
 	if before != nil && !before.outdated() {
 		return before
 	}
-	l := &inquiry{done: make(chan struct{}), since: time.Now()}
+	l := &lookup{done: make(chan struct{}), since: time.Now()}
 	if before != nil && before.failed { // it is outdated, so it has ended
 		l.since = before.since
 	}
-	if !c.begin(func() { c.inquire(name, l) }) {
+	if !c.begin(func() { c.askNodes(name, l) }) {
 		return nil
 	}
-	c.book.makeRoomLocked()
-	c.book.inquiries[name] = l
+	c.commands.makeRoomLocked()
+	c.commands.lookups[name] = l
 	return l
 }
 
-func (l *inquiry) outdated() bool {
+func (l *lookup) outdated() bool {
 	select {
 	case <-l.done:
-		return !l.old.IsZero() && time.Now().After(l.old)
+		return !l.expires.IsZero() && time.Now().After(l.expires)
 	default:
 		return false
 	}
 }
 
-// makeRoomLocked forgets an inquiry if there are too many.
-func (b *commandBook) makeRoomLocked() {
-	if b.inquiries == nil {
-		b.inquiries = make(map[string]*inquiry)
+// makeRoomLocked forgets a lookup if there are too many.
+func (b *commandCache) makeRoomLocked() {
+	if b.lookups == nil {
+		b.lookups = make(map[string]*lookup)
 	}
-	for name := range b.inquiries {
-		if len(b.inquiries) < maxInquiries {
+	for name := range b.lookups {
+		if len(b.lookups) < maxLookups {
 			return
 		}
-		delete(b.inquiries, name) // its callers hold it
+		delete(b.lookups, name) // its callers hold it
 	}
 }
 
-// inquire asks one node after the other until one tells. The next one is asked as soon as the
-// last has failed or is slow. If none tells, the inquiry is outdated
+// askNodes asks one node after the other until one tells. The next one is asked as soon as the
+// last has failed or is slow. If none tells, the lookup is outdated
 // at once while Config.RetryWindow lasts, and after failedTime later.
-func (c *Client) inquire(name string, l *inquiry) {
+func (c *Client) askNodes(name string, l *lookup) {
 	defer close(l.done)
 	ctx, cancel := context.WithTimeout(c.ctx, askTime)
 	defer cancel()
-	nodes := c.informants()
-	answers := make(chan lore, len(nodes))
+	nodes := c.infoNodes()
+	answers := make(chan infoAnswer, len(nodes))
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
 	asked := 0
@@ -159,7 +159,7 @@ func (c *Client) inquire(name string, l *inquiry) {
 		case a := <-answers:
 			if a.answered {
 				if l.rule = a.rule; a.rule == nil {
-					l.old = time.Now().Add(unknownTime)
+					l.expires = time.Now().Add(unknownTime)
 				}
 				return
 			}
@@ -177,24 +177,24 @@ func (c *Client) inquire(name string, l *inquiry) {
 	l.fail(down, len(nodes), c.cfg.RetryWindow)
 }
 
-// fail ends an inquiry of so many nodes that none has answered. Its outage began, if all
+// fail ends a lookup of so many nodes that none has answered. Its outage began, if all
 // of them are down, when the last one went down.
-func (l *inquiry) fail(down []time.Time, nodes int, window time.Duration) {
+func (l *lookup) fail(down []time.Time, nodes int, window time.Duration) {
 	now := time.Now()
-	l.failed, l.old = true, now
+	l.failed, l.expires = true, now
 	if len(down) > 0 && len(down) == nodes {
 		if last := slices.MaxFunc(down, time.Time.Compare); last.Before(l.since) {
 			l.since = last
 		}
 	}
 	if !(attempt.Outage{Since: l.since}).MayRetry(now, 0, window) {
-		l.old = now.Add(failedTime)
+		l.expires = now.Add(failedTime)
 	}
 }
 
-// informants returns the nodes to ask: the node of commands without a key and two
+// infoNodes returns the nodes to ask: the node of commands without a key and two
 // others, first those that are neither down nor suspect.
-func (c *Client) informants() []*node {
+func (c *Client) infoNodes() []*node {
 	t := c.topology.Load()
 	var nodes []*node
 	if home := t.Primary(slots.NoKey); home != nil {
@@ -214,32 +214,32 @@ func (c *Client) informants() []*node {
 		}
 	}
 	nodes = append(answering, others...)
-	return nodes[:min(maxInformants, len(nodes))]
+	return nodes[:min(maxInfoNodes, len(nodes))]
 }
 
-// Lore is what a node says of a command; if it has not answered, another one
+// An infoAnswer is what a node says of a command; if it has not answered, another one
 // should be asked.
-type lore struct {
+type infoAnswer struct {
 	rule     *command.Rule
 	answered bool
 	down     time.Time // since when the node is down, if that is why it has not; else zero
 }
 
-func (c *Client) askNode(ctx context.Context, n *node, name string) lore {
+func (c *Client) askNode(ctx context.Context, n *node, name string) infoAnswer {
 	reply, err := wire.Ask(ctx, n.pool(asPrimary), []string{"COMMAND", "INFO", name}).Reply(0)
 	if err != nil {
 		c.noteFailure(err)
-		return lore{down: beganAt(err)}
+		return infoAnswer{down: beganAt(err)}
 	}
 	c.noteReplies(reply)
 	if resp.IsError(reply) { // no right to ask, or not now
-		return lore{answered: !refusedForNow(reply)}
+		return infoAnswer{answered: !refusedForNow(reply)}
 	}
 	rule, err := command.ParseInfo(reply, name)
 	if err != nil {
 		c.journal.Note(slog.LevelWarn, "reply to COMMAND INFO not understood", "node", n.addr, "command", name, "error", err)
 	}
-	return lore{rule: rule, answered: true}
+	return infoAnswer{rule: rule, answered: true}
 }
 
 // learnAll finds the slots of the request's commands that the table does not

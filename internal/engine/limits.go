@@ -38,9 +38,10 @@ const (
 	mapStagger  = 500 * time.Millisecond
 	infoStagger = 100 * time.Millisecond
 
-	// askTime bounds three questions: ROLE to the primary that a Sentinel names, a dial of a
-	// node's new address, and COMMAND INFO to all nodes together. A refresh or a command waits
-	// for the answer, and a server that is well needs a few round trips.
+	// askTime bounds four questions: ROLE to the primary that a Sentinel names, a dial of a
+	// node's new address, COMMAND INFO to all nodes together, and Config.AddrMap for a redirect.
+	// A refresh or a command waits for the answer, and a server that is well needs a few round
+	// trips.
 	askTime = time.Second
 
 	// seedsWait is how long the first contact waits for other seeds once one has given a map
@@ -51,6 +52,11 @@ const (
 	// it takes if two refreshes find nothing else. Together they wait for as long as a server
 	// may be silent before it counts as stalled.
 	strangersWait = 1500 * time.Millisecond
+
+	// lastAnswers is how long a refresh that its context has ended waits for the errors of the
+	// servers and functions that it has asked. A user's function that does not end is left
+	// behind before that.
+	lastAnswers = 200 * time.Millisecond
 
 	// unknownTime is after how long a command that no server knows is asked for again: a
 	// module may be loaded meanwhile. failedTime is the same if no node has answered.
@@ -91,12 +97,12 @@ const (
 	// quickRefreshes is how many quick refreshes may be saved, see quickSpacing.
 	quickRefreshes = 10
 
-	// maxInformants bounds the nodes that are asked for COMMAND INFO: all know the same.
-	maxInformants = 3
+	// maxInfoNodes bounds the nodes that are asked for COMMAND INFO: all know the same.
+	maxInfoNodes = 3
 
-	// maxInquiries bounds the commands that servers were asked for. Their names come from the
+	// maxLookups bounds the commands that servers were asked for. Their names come from the
 	// program, but may come from its users.
-	maxInquiries = 512
+	maxLookups = 512
 
 	// maxStrangers bounds the nodes that only redirects have named: a server that invents
 	// addresses must not make us open connections without end.
@@ -127,9 +133,10 @@ const (
 // The sizes of the package, in bytes.
 const (
 	// maxMap bounds the replies to CLUSTER SLOTS and CLUSTER NODES, and maxMapBulk a string in
-	// them: 16,384 ranges with a few nodes each have less, and so have 1,000 nodes with 16,384
-	// slots that are on their way.
-	maxMap     = 16 << 20
+	// them. 16,384 ranges of one slot, with a primary and nine replicas each that have long host
+	// names, have about 50 MiB. CLUSTER NODES is one string: 1,000 nodes with 16,384 slots on
+	// their way have about 1 MiB.
+	maxMap     = 64 << 20
 	maxMapBulk = 2 << 20
 
 	// maxAskedName bounds the name of a command that servers are asked for, and maxShownName

@@ -184,21 +184,21 @@ func (c nodeClient) Do(ctx context.Context, action radix.Action) error {
 	p := c.node.pool(c.use)
 	err := c.perform(ctx, p, action)
 	if err != nil {
-		c.node.client.learnFrom(err, p, c.use)
+		c.node.client.learnFrom(ctx, err, p, c.use)
 	}
 	return err
 }
 
 // learnFrom renews the node's connections if the error says that they are stale. The caller has
 // chosen the node and gets the error in any case.
-func (c *Client) learnFrom(err error, p *nodepool.Node, u use) {
+func (c *Client) learnFrom(ctx context.Context, err error, p *nodepool.Node, u use) {
 	var said resp3.SimpleError
 	if !errors.As(err, &said) {
 		return
 	}
 	text := []byte(said.S)
 	to := slots.ParseRedirect(text, p.Address())
-	c.replaceStale(p, to.From(p.Address(), c.leadsTo(to)), text, u == asReplica)
+	c.replaceStale(p, to.From(p.Address(), c.dialAddr(ctx, to)), text, u == asReplica)
 }
 
 func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.Action) error {

@@ -21,7 +21,7 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	if slot != int32(to.Slot) {
 		return attempt.Stands
 	}
-	at := x.placed(to)
+	at := x.targetOf(to)
 	if f := to.From(addr, at.place); f == fate.Itself || f == fate.Nowhere {
 		return x.judgeRefusal(i, f, text, addr, now)
 	}
@@ -44,27 +44,27 @@ func (x *retry) follow(i int, to slots.Redirect, text []byte, addr string, now t
 	return attempt.Follow
 }
 
-// A leading is where a redirect leads. It is looked up once for commands that are judged
+// A redirectTarget is where a redirect leads. It is looked up once for commands that are judged
 // together.
-type leading struct {
+type redirectTarget struct {
 	place string // "": nowhere
 	node  *node  // nil: none was asked for, or there is none
 	asked bool
 }
 
 // placed returns where a redirect leads.
-func (x *retry) placed(to slots.Redirect) *leading {
+func (x *retry) targetOf(to slots.Redirect) *redirectTarget {
 	at := slots.NodeAddr{Addr: to.Addr, Dialled: to.Dialled}
-	l, ok := x.named[at]
+	l, ok := x.targets[at]
 	if !ok {
-		l = &leading{place: x.client.leadsTo(to)}
-		x.named[at] = l
+		l = &redirectTarget{place: x.client.dialAddr(x.ctx, to)}
+		x.targets[at] = l
 	}
 	return l
 }
 
 // nodeAt returns the node there, nil if there is none.
-func (x *retry) nodeAt(l *leading) *node {
+func (x *retry) nodeAt(l *redirectTarget) *node {
 	if !l.asked && l.place != "" {
 		l.node = x.client.node(l.place)
 	}

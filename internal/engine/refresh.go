@@ -250,6 +250,7 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 			votes.Failed += len(addrs) - answered
 			answered = len(addrs)
 		case <-ctx.Done():
+			r.countLast(answers, asked-answered, &votes, failed)
 			failed = withRest(failed, addrs, ctx.Err())
 			answered = len(addrs)
 		}
@@ -281,6 +282,21 @@ func (r *refresher) count(votes *slots.Poll, a answer, failed *cause.Unreachable
 		failed.Causes = append(failed.Causes, cause.OfAddr{Addr: a.addr, Err: &cause.Map{Addr: a.addr, Reason: flaw.String()}})
 	}
 	r.logFlaw(a.addr, flaw)
+}
+
+// countLast counts the answers that are out when the context has ended. Each ends with it, and
+// says better than the context what did not answer in time.
+func (r *refresher) countLast(answers <-chan answer, out int, votes *slots.Poll, failed *cause.Unreachable) {
+	patience := time.NewTimer(lastAnswers)
+	defer patience.Stop()
+	for ; out > 0; out-- {
+		select {
+		case a := <-answers:
+			r.count(votes, a, failed)
+		case <-patience.C:
+			return
+		}
+	}
 }
 
 // withholds tells whether a server answered, and may tell its map the next time: it loads

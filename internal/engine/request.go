@@ -143,9 +143,10 @@ func (r *Request) Len() int { return len(r.bounds) }
 // appended to it and then made known with [Request.Commit].
 func (r *Request) Buffer() []byte { return r.arena }
 
-// Commit takes over buf, which is [Request.Buffer] with one command appended that may travel
-// with others, for keys in the slot; slots.NoKey for a command without a key. [Client.Append]
-// finds out both.
+// Commit takes over buf, which is [Request.Buffer] with one command appended, for keys in the
+// slot; slots.NoKey for a command without a key. It checks nothing: it is for the commands that
+// package pipeline writes itself. A command of a program goes through [Client.Append], which
+// refuses what cannot travel with others.
 func (r *Request) Commit(buf []byte, slot int32) {
 	r.add(len(r.arena), len(buf), slot)
 	r.arena = buf

@@ -21,24 +21,25 @@ import (
 // while others are in flight. All commands of a slot that are in flight are in
 // one trip.
 type retry struct {
+	ctx     context.Context // of the call
 	client  *Client
 	request *Request
 	flight  *flight
 	how     How
 
-	histories []history // of each command; the request's, too
-	bySlot    map[int32]route
-	moves     []move                      // what the MOVED that were judged last said
-	named     map[slots.NodeAddr]*leading // where redirects have led
-	avoid     []*node                     // replicas that have not answered
-	givesUp   bool                        // the replicas, and what was asked beside them
+	histories       []history // of each command; the request's, too
+	bySlot          map[int32]route
+	moves           []move                             // what the MOVED that were judged last said
+	targets         map[slots.NodeAddr]*redirectTarget // of redirects, looked up once for commands that are judged together
+	avoid           []*node                            // replicas that have not answered
+	givesUpReplicas bool                               // while giveUpReplicas judges what replicas have not answered
 
 	unplaced []int         // commands that got no trip and were not judged yet
 	now      []int         // those of the next attempt, in order
 	later    []int         // those that wait until due, in order
 	due      time.Time     // unless later is empty
 	patience time.Time     // until when replicas may be silent; zero: for ever
-	had      time.Duration // what the context left when the first trip had ended with an error
+	budget   time.Duration // what the context left when the first trip had ended with an error
 
 	steps  []attempt.Step // of the commands that are being judged
 	asking bound          // an ASKING in the request's arena
@@ -69,9 +70,10 @@ func (x *retry) run(ctx context.Context) {
 // begin notes which commands travel on which trip.
 func (x *retry) begin(ctx context.Context) {
 	r := x.request
+	x.ctx = ctx
 	x.histories = make([]history, len(r.bounds))
 	r.histories, r.began = x.histories, time.Now()
-	x.bySlot, x.named = make(map[int32]route), make(map[slots.NodeAddr]*leading)
+	x.bySlot, x.targets = make(map[int32]route), make(map[slots.NodeAddr]*redirectTarget)
 	for i, p := range r.places {
 		x.histories[i].tries = 1
 		if p.trip == nil {
@@ -80,10 +82,10 @@ func (x *retry) begin(ctx context.Context) {
 			p.trip.commands = append(p.trip.commands, i)
 		}
 	}
-	x.had = timeLeft(ctx, r.began)
+	x.budget = timeLeft(ctx, r.began)
 	asked := slices.ContainsFunc(x.flight.trips[:x.flight.used], func(t *trip) bool { return t.replica != nil })
-	if x.had < math.MaxInt64 && asked && r.repeatable() {
-		x.patience = r.began.Add(x.had / 2)
+	if x.budget < math.MaxInt64 && asked && r.repeatable() {
+		x.patience = r.began.Add(x.budget / 2)
 	}
 }
 
@@ -144,7 +146,7 @@ func (x *retry) judgeEnded() {
 func (x *retry) judgeAll(commands []int) {
 	now := time.Now()
 	x.steps = x.steps[:0]
-	clear(x.named) // one may have left since, and come back as another
+	clear(x.targets) // one may have left since, and come back as another
 	for _, i := range commands {
 		delete(x.bySlot, x.request.slots[i])
 	}
@@ -336,7 +338,7 @@ func (x *retry) tripTo(p *nodepool.Node, i, first int) *trip {
 func (x *retry) giveUpReplicas() {
 	x.how.Replicas = false
 	x.judgeEnded()
-	x.givesUp = true
+	x.givesUpReplicas = true
 	old := x.flight
 	old.abandon(errSilent)
 	old.observed.endGroups(old)
@@ -347,5 +349,5 @@ func (x *retry) giveUpReplicas() {
 			x.judgeAll(t.commands)
 		}
 	}
-	x.patience, x.givesUp = time.Time{}, false
+	x.patience, x.givesUpReplicas = time.Time{}, false
 }

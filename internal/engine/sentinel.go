@@ -39,7 +39,7 @@ func (q asker) askSentinel(ctx context.Context, addr string) (*slots.Map, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := q.translateInstances(&said); err != nil {
+	if err := q.translateInstances(ctx, &said); err != nil {
 		return nil, err
 	}
 	if err := q.verifyPrimary(ctx, said.Primary.Addr); err != nil {
@@ -50,8 +50,10 @@ func (q asker) askSentinel(ctx context.Context, addr string) (*slots.Map, error)
 
 // translateInstances asks AddrMap for each address that the Sentinel has told. If what it
 // returns for another one than the primary's is no address, that instance is skipped.
-func (q asker) translateInstances(said *slots.SentinelReply) error {
-	to, wrong, err := q.mapped(said.Primary.Addr)
+func (q asker) translateInstances(ctx context.Context, said *slots.SentinelReply) error {
+	ctx, cancel := context.WithTimeout(ctx, wire.WithDefaults(*q.cfg.Sentinel).Timeout)
+	defer cancel()
+	to, wrong, err := q.mapped(ctx, said.Primary.Addr)
 	switch {
 	case err != nil:
 		return err
@@ -62,10 +64,10 @@ func (q asker) translateInstances(said *slots.SentinelReply) error {
 	for _, list := range []*[]slots.Instance{&said.Replicas, &said.Sentinels} {
 		usable := (*list)[:0]
 		for _, instance := range *list {
-			to, wrong, err := q.mapped(instance.Addr)
+			to, wrong, err := q.mapped(ctx, instance.Addr)
 			switch {
 			case err != nil:
-				return untranslated{err}
+				return err
 			case wrong != "":
 				said.Skips = append(said.Skips, slots.Skip{Node: slots.Printable(instance.Addr), Reason: wrong})
 				continue

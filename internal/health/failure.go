@@ -21,8 +21,8 @@ type Failure struct {
 	Err   error
 }
 
-// stands is the rule of evidence.
-func (f Failure) stands(heard Time) bool { return f.Kind != Unanswered || f.Asked >= heard }
+// isEvidence is the rule of evidence.
+func (f Failure) isEvidence(heard Time) bool { return f.Kind != Unanswered || f.Asked >= heard }
 
 // Failure returns the last failure: Err is why a server is down, nil if nothing has failed
 // since a dial succeeded.
@@ -30,7 +30,7 @@ func (s *Server) Failure() Failure { return s.failure }
 
 // Against reports whether there is evidence against the server.
 func (s *Server) Against() bool {
-	return s.state != Up || s.failures > 0 && s.failure.stands(s.heard)
+	return s.state != Up || s.failures > 0 && s.failure.isEvidence(s.heard)
 }
 
 // GaveUp reports whether the last failure was a silence. The next dial asks the same

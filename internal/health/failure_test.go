@@ -26,7 +26,7 @@ func TestEvidence(t *testing.T) {
 		{Passing, 5, 6, true},
 		{ForGood, 5, 6, true},
 	} {
-		require.Equal(t, c.stands, Failure{Asked: c.asked, Kind: c.kind}.stands(c.heard), "%+v", c)
+		require.Equal(t, c.stands, Failure{Asked: c.asked, Kind: c.kind}.isEvidence(c.heard), "%+v", c)
 	}
 }
 

@@ -15,8 +15,8 @@ func (s *Server) Start(c *Conn, now time.Time, progress uint64) {
 	*c = Conn{progress: progress, heard: s.At(now)}
 }
 
-// Stirred reports whether bytes have arrived that no look has seen.
-func (c *Conn) Stirred(progress uint64) bool { return c.progress != progress }
+// Progressed reports whether bytes have arrived that no look has seen.
+func (c *Conn) Progressed(progress uint64) bool { return c.progress != progress }
 
 // Trust ends what is held against the connection.
 func (c *Conn) Trust() { c.waits, c.missed = 0, false }
@@ -39,7 +39,7 @@ func (c *Conn) HeardSince(t Time) bool { return c.heard > t }
 // connection is in doubt at once.
 func (s *Server) Missed(c *Conn, now time.Time, progress uint64) bool {
 	c.missed = true
-	return c.waits != 0 && !c.Stirred(progress) && time.Duration(s.At(now)-c.waits) >= s.doubtful()
+	return c.waits != 0 && !c.Progressed(progress) && time.Duration(s.At(now)-c.waits) >= s.doubtful()
 }
 
 // Doubts reports whether the connection has been silent for too long to be given to anybody.
@@ -80,7 +80,7 @@ func (s *Server) Look(now time.Time) Look {
 // See notes what the look sees of a connection. It reports whether bytes have arrived.
 func (l *Look) See(c *Conn, saw Sight) (heard bool) {
 	s := l.s
-	switch heard = c.Stirred(saw.Progress); {
+	switch heard = c.Progressed(saw.Progress); {
 	case heard:
 		*c = Conn{progress: saw.Progress, heard: s.clock.run}
 		l.heard = true

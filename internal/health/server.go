@@ -84,8 +84,8 @@ func (s *Server) Plan(next time.Duration) { s.clock.planned = next }
 // Answers reports whether the server is up and no question of a silence is open.
 func (s *Server) Answers() bool { return s.state == Up && s.asked == 0 }
 
-// Stirs reports whether the server was heard at the last look, or is not known to answer.
-func (s *Server) Stirs() bool { return s.heard >= s.clock.run || !s.Answers() }
+// NeedsLook reports whether the server was heard at the last look, or is not known to answer.
+func (s *Server) NeedsLook() bool { return s.heard >= s.clock.run || !s.Answers() }
 
 // HeardSince reports whether the server was heard since the given time.
 func (s *Server) HeardSince(t Time) bool { return s.heard > t }

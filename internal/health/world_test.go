@@ -133,7 +133,7 @@ func (w *world) happen(t *testing.T, event string) {
 		c := w.link(of)
 		if c.lent = what == "lend"; !c.lent {
 			c.progress++
-			if c.Stirred(c.progress) {
+			if c.Progressed(c.progress) {
 				w.Served()
 			}
 			w.Start(&c.Conn, w.now, c.progress)

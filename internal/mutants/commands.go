@@ -13,7 +13,7 @@ var commands = []promise{
 	{"a command that the client does not know is asked for", []mutant{
 		{fault: "an unknown command is routed by a guess", at: "internal/engine.Client.Exec",
 			by: never("unknown"), tests: "./cluster TestUnknownCommandsAreAskedFor"},
-		{fault: "a busy connection counts as an outage for those that ask what a command is", at: "internal/engine.Client.inquire",
+		{fault: "a busy connection counts as an outage for those that ask what a command is", at: "internal/engine.Client.askNodes",
 			by: drop("since"), tests: "./cluster TestUnknownCommandWaitsForBusyConnections"},
 	}},
 	{"a command that blocks has a connection of its own", []mutant{

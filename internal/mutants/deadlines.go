@@ -11,6 +11,12 @@ var deadlines = []promise{
 			by: never("foreign"), tests: "./internal/wire TestDialEndsWithItsContext"},
 		{fault: "a second look after the context's end misses a batch", at: "internal/wire.Call.Next",
 			by: before("if err != nil { return false, err }", "pending"), tests: "./cluster TestSequentialDeadline"},
+		{fault: "a call without a deadline waits on its own connection for a silent server", at: "internal/nodepool.member.waitsLocked",
+			by: instead("m.state != dedicated || time.Now().UnixNano() >= m.quietFor.Load()", "m.state != dedicated"), tests: "./cluster TestCallsEndWithoutADeadline"},
+		{fault: "a command that waits for data is taken for a silent server", at: "internal/nodepool.member.waitsLocked",
+			by: instead("m.state != dedicated || time.Now().UnixNano() >= m.quietFor.Load()", "true"), tests: "./cluster TestUsersOfConnectionsTakeTheirTime"},
+		{fault: "the error of a function that is late does not name it", at: "internal/wire.waitedFor",
+			by: always("ctx.Err() == nil"), tests: "./cluster TestLateCallbacks"},
 	}},
 	{"a write has a deadline, and not that of another", []mutant{
 		{fault: "the kernel waits for an acknowledgement for a quarter of an hour", at: "internal/wire.WithDefaults",
@@ -39,7 +45,7 @@ var deadlines = []promise{
 			by: after("r.once.Do(func() { _ = r.conn.Close() })", "r.Conn.Close"), tests: "./internal/wire TestStubbornConnectionsAreLeftBehind, ./cluster TestStubbornConnectionsHoldUpNobody"},
 		{fault: "a log that does not return holds up Close", at: "internal/nodepool.Node.Close",
 			by: without("C"), tests: "./internal/nodepool TestStuckLog"},
-		{fault: "Close waits for a call that blocks", at: "internal/nodepool.server.holdsUpNobody",
+		{fault: "Close waits for a call that blocks", at: "internal/nodepool.server.letClose",
 			by: instead("s.calls.Leave", "s.calls.Stay"), tests: "./pool TestCloseIsBounded"},
 	}},
 	{"Close lets calls in flight end", []mutant{

@@ -35,7 +35,7 @@ var health = []promise{
 	{"a server is down only if it was asked since it was last heard", []mutant{
 		{fault: "a paused server is taken for a dead one", at: "internal/nodepool.Pool.probe",
 			by: never("err == nil", "Refusal"), tests: "./internal/nodepool TestPausedServerIsNotStalled"},
-		{fault: "what was asked before the server was heard is held against it", at: "internal/health.Failure.stands",
+		{fault: "what was asked before the server was heard is held against it", at: "internal/health.Failure.isEvidence",
 			by: always("Asked"), tests: "./internal/nodepool TestOutlivedDials|TestDialsBesideALostOne|TestOutlivedProof|TestOutlivedStall|TestRotationBehindAStall"},
 		{fault: "a proof that was lost in an outage counts as a refusal", at: "internal/nodepool.kindOf",
 			by: never("errNoAnswer"), tests: "./internal/nodepool TestOutlivedProof"},
@@ -46,7 +46,7 @@ var health = []promise{
 	}},
 	{"what is heard clears a server", []mutant{
 		{fault: "the last bytes of a connection are not heard", at: "internal/nodepool.Pool.leftLocked",
-			by: instead("m.health.Stirred(m.lane.Progress())", "false"), tests: "./internal/nodepool TestLastBytesAreHeard"},
+			by: instead("m.health.Progressed(m.lane.Progress())", "false"), tests: "./internal/nodepool TestLastBytesAreHeard"},
 		{fault: "a suspicion outlives the first byte", at: "internal/nodepool.exclusiveAccess.answered",
 			by: never("health.Suspect"), tests: "./internal/nodepool TestSilentServerIsSuspect"},
 		{fault: "an upload over a slow link is taken for silence", at: "internal/wire.Lane.writeBlocking",
@@ -106,7 +106,7 @@ var health = []promise{
 		{fault: "a closed connection is lent to the one who waits", at: "internal/nodepool.exclusiveAccess.offerLocked",
 			by: always("Err"), tests: "./internal/nodepool TestClosedConnectionIsNotLent"},
 		{fault: "a connection returned after Retire serves on", at: "internal/nodepool.Pool.drainLocked",
-			by: drop("spent"), tests: "./internal/nodepool TestReturnedAfterRetire"},
+			by: drop("leaveWhy"), tests: "./internal/nodepool TestReturnedAfterRetire"},
 	}},
 	{"a connection that a pool gives up is drained", []mutant{
 		{fault: "a lane that is taken away is cut", at: "internal/nodepool.sharedAccess.trimLocked",

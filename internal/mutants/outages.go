@@ -9,7 +9,7 @@ var outages = []promise{
 			by: instead("attempt.Retry", "attempt.Retry, attempt.Stands"), tests: "./cluster TestLentActionsKnowTheGrace"},
 		{fault: "each command for a slot without an owner has a grace of its own", at: "internal/engine.outages.noteGap",
 			by: becomes("g.heard = now", "g.heard"), tests: "./cluster TestNoOwnerGrace"},
-		{fault: "the first use of an unknown command has a grace of its own", at: "internal/engine.inquiry.fail",
+		{fault: "the first use of an unknown command has a grace of its own", at: "internal/engine.lookup.fail",
 			by: never("nodes", "0"), tests: "./cluster TestUnknownCommandWhileNodesAreDead"},
 	}},
 	{"calls last through a failover", []mutant{
@@ -82,7 +82,7 @@ var outages = []promise{
 		{fault: "a silent replica takes the whole deadline", at: "internal/engine.retry.wait",
 			by: becomes("x.patience = time.Time{}", "giveUpReplicas"), tests: "./cluster TestSecondaryFallsBack/silent"},
 		{fault: "a replica that refuses is asked again", at: "internal/engine.retry.inOutage",
-			by: instead("replica != nil || x.givesUp", "x.givesUp"), tests: "./cluster TestSecondaryFallsBack/LOADING"},
+			by: instead("replica != nil || x.givesUpReplicas", "x.givesUpReplicas"), tests: "./cluster TestSecondaryFallsBack/LOADING"},
 		{fault: "a primary that is slow is taken for a silent replica", at: "internal/engine.retry.target",
 			by: becomes("x.how.Replicas = false", "Replicas"), tests: "./cluster TestSlowPrimaryIsAskedOnce"},
 	}},

@@ -30,7 +30,7 @@ var redirects = []promise{
 		{fault: "a stale lent connection stays in use", at: "internal/engine.dedicatedAction.follow",
 			by: drop("replaceStale"), tests: "./cluster TestStaleWithoutIDs"},
 		{fault: "a stale connection of a node's own client stays in use", at: "internal/engine.Client.learnFrom",
-			by: instead("to.From(p.Address(), c.leadsTo(to))", "to.Fate"), tests: "./cluster TestStaleWithoutIDs"},
+			by: instead("to.From(p.Address(), c.dialAddr(ctx, to))", "to.Fate"), tests: "./cluster TestStaleWithoutIDs"},
 		{fault: "a script's READONLY leaves its connections where they are", at: "internal/attempt.Stale",
 			by: never("SaysReplica"), tests: "./internal/sim/model TestScriptsBehindAFailover"},
 		{fault: "map: connections to another node than the address's stay in use", at: "internal/engine.Client.readmit",

@@ -79,7 +79,7 @@ func (p *Pool) takeBack(m *member, left condition) {
 // is under way: then the connection is offered when the server has answered.
 func (m *member) restoreLocked() bool {
 	p := m.pool
-	if m.spent != nil {
+	if m.leaveWhy != nil {
 		return false
 	}
 	var current *wire.Login
@@ -88,7 +88,7 @@ func (m *member) restoreLocked() bool {
 	}
 	m.restore = m.lane.Restore(current)
 	if !p.mu.giveLocked(m.lane, m.restore.Batch, besidePing) {
-		m.spent = wire.ErrClosed
+		m.leaveWhy = wire.ErrClosed
 		return false
 	}
 	m.becomeLocked(busy)

@@ -55,7 +55,7 @@ func (c *Dedicated) Return() {
 	}
 	if !again {
 		if stream != nil {
-			c.member.pool.holdsUpClose()
+			c.member.pool.holdClose()
 		}
 		c.member.pool.takeBack(c.member, left)
 	}
@@ -130,8 +130,8 @@ func (c *Dedicated) Exchange(ctx context.Context, request []byte) (replies []byt
 		c.member.expectEnd()
 	}
 	if slices.ContainsFunc(commands, func(sent command.Command) bool { return sent.Traits()&command.Blocking != 0 }) {
-		c.member.pool.holdsUpNobody()
-		defer c.member.pool.holdsUpClose()
+		c.member.pool.letClose()
+		defer c.member.pool.holdClose()
 	}
 	c.member.expectWait(commands)
 	wire.RoundTrip(ctx, c.member, batch)
@@ -155,7 +155,7 @@ func (c *Dedicated) begin() error {
 func (m *member) expectEnd() {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
-	m.spent = errUnclean
+	m.leaveWhy = errUnclean
 }
 
 // expectWait notes how long the commands may wait for data. Until then the silence of the

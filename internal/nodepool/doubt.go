@@ -46,7 +46,7 @@ func (p *Pool) doubtLocked(m *member) {
 		return // nothing would take the places of the others
 	}
 	for _, o := range p.members {
-		if o.state != isIdle && o.state != shared || o.health.HeardSince(since) || o.health.Stirred(o.lane.Progress()) {
+		if o.state != isIdle && o.state != shared || o.health.HeardSince(since) || o.health.Progressed(o.lane.Progress()) {
 			continue
 		}
 		if o.lane.InFlight() == 0 {

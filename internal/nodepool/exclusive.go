@@ -73,8 +73,8 @@ func (a *exclusiveAccess) answered(m *member) {
 // A connection that is closed is given to nobody. Its Closed is on the way, and makes the pool
 // dial another one for the waiters.
 func (a *exclusiveAccess) offerLocked(m *member) {
-	if m.spent != nil {
-		a.leaveLocked(m, m.spent, false)
+	if m.leaveWhy != nil {
+		a.leaveLocked(m, m.leaveWhy, false)
 		return
 	}
 	if r := m.restore; r != nil {

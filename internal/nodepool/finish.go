@@ -33,15 +33,15 @@ func (n *Node) drainCalls() {
 	}
 }
 
-// holdsUpNobody notes that the call on a dedicated connection may last for as long as it
-// likes, so that CloseDrained does not wait for it, until holdsUpClose.
-func (s *server) holdsUpNobody() {
+// letClose has CloseDrained not wait for the call on a dedicated connection, which may last for
+// as long as it likes, until holdClose.
+func (s *server) letClose() {
 	if s.calls != nil {
 		s.calls.Leave()
 	}
 }
 
-func (s *server) holdsUpClose() {
+func (s *server) holdClose() {
 	if s.calls != nil {
 		s.calls.Stay()
 	}

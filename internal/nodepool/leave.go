@@ -41,7 +41,7 @@ func (m *member) Closed(l *wire.Lane) {
 	p, err := m.pool, l.Err()
 	p.mu.Lock()
 	if m.state == dialling {
-		m.cause = err // dial knows of the connection only in a moment
+		m.closedEarly = err // dial knows of the connection only in a moment
 	} else {
 		p.leftLocked(m, err)
 	}
@@ -57,12 +57,12 @@ func (p *Pool) leftLocked(m *member, err error) {
 		return
 	}
 	m.becomeLocked(gone)
-	if m.spent != nil {
-		err = m.spent // it was to leave anyway, and says nothing of the server
+	if m.leaveWhy != nil {
+		err = m.leaveWhy // it was to leave anyway, and says nothing of the server
 	}
 	p.dropLocked(m)
 	p.access.withdrawLocked(m)
-	if m.health.Stirred(m.lane.Progress()) { // which no look will see
+	if m.health.Progressed(m.lane.Progress()) { // which no look will see
 		p.health.Heard(time.Now())
 		p.livesLocked()
 	}
@@ -96,9 +96,9 @@ func (p *Pool) joinLocked(m *member, lane *wire.Lane) {
 	m.place = len(p.members)
 	p.members = append(p.members, m)
 	switch {
-	case m.cause != nil:
+	case m.closedEarly != nil:
 		m.becomeLocked(leaving)
-		p.leftLocked(m, m.cause)
+		p.leftLocked(m, m.closedEarly)
 	case p.closed || p.retired:
 		p.leaveLocked(m, p.endedLocked(), true)
 	case m.outdatedLocked():

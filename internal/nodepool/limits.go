@@ -22,7 +22,7 @@ const (
 	defaultSlowLanes      = 2
 	defaultMaxInFlight    = 1024
 	defaultMaxQueuedBytes = 8 << 20
-	defaultMaxWaiters     = 4096
+	defaultMaxWaiters     = 1 << 16
 	defaultIdleTimeout    = 10 * time.Second
 	defaultStallTimeout   = 3 * time.Second
 	defaultPauseTimeout   = wire.LongestPause

@@ -74,7 +74,7 @@ func (p *Pool) plan(rest time.Duration) {
 
 // busyLocked reports whether there is something to be looked at.
 func (p *Pool) busyLocked() bool {
-	if p.queue.len() > 0 || p.health.Stirs() && len(p.members) > 0 {
+	if p.queue.len() > 0 || p.health.NeedsLook() && len(p.members) > 0 {
 		return true
 	}
 	for _, m := range p.members {

@@ -113,16 +113,16 @@ type member struct {
 	quietFor atomic.Int64 // until when its user's commands may wait for data, as UnixNano; 0: they do not
 
 	// Guarded by pool.mu.
-	state   state
-	place   int // in the members, unless the pool is shared
-	health  health.Conn
-	heard   time.Time     // when bytes were last seen to arrive, for those who look after idle connections
-	spent   error         // why it is to leave when its user returns it
-	cause   error         // why it was closed before it was a member
-	ping    *wire.Batch   // the last PING; nil: there was none
-	login   *login        // by which it was authenticated last; nil: by what its dial asked for
-	auth    *auth         // the AUTH that is in flight; nil: none is, as far as was looked
-	restore *wire.Restore // that is in flight after its user returned it, or was not looked at
+	state       state
+	place       int // in the members, unless the pool is shared
+	health      health.Conn
+	heard       time.Time     // when bytes were last seen to arrive: an idle connection gets a PING later
+	leaveWhy    error         // why it is to leave when its user returns it
+	closedEarly error         // why it was closed before it was a member
+	ping        *wire.Batch   // the last PING; nil: there was none
+	login       *login        // by which it was authenticated last; nil: by what its dial asked for
+	auth        *auth         // the AUTH that is in flight; nil: none is, as far as was looked
+	restore     *wire.Restore // that is in flight after its user returned it, or was not looked at
 }
 
 // inFlight returns how many batches are in flight on the connection, without a PING and an AUTH

@@ -28,7 +28,7 @@ func (p *Pool) renew() {
 // readmit is [Node.Readmit] for one pool.
 func (p *Pool) readmit() {
 	p.mu.Lock()
-	p.drainLocked(errRenewed, func(m *member) bool { return m.spent == nil && m.refused() })
+	p.drainLocked(errRenewed, func(m *member) bool { return m.leaveWhy == nil && m.refused() })
 	if p.redial != nil && errors.Is(p.health.Failure().Err, redislanes.ErrNotMember) {
 		p.redial.Stop()
 		p.redial = nil
@@ -108,7 +108,7 @@ func (p *Pool) drainLocked(why error, which func(*member) bool) (any bool) {
 		case m.state == leaving || !which(m):
 			continue
 		case m.state == dedicated:
-			m.spent = why
+			m.leaveWhy = why
 		default:
 			p.leaveLocked(m, why, false)
 		}
@@ -138,9 +138,9 @@ func (p *Pool) rotateLocked(now time.Time) {
 	room := max(1, p.size.target/rotateShare) - missing
 	for _, m := range p.members {
 		switch {
-		case m.state == leaving || m.spent != nil || now.Before(m.until):
+		case m.state == leaving || m.leaveWhy != nil || now.Before(m.until):
 		case m.state == dedicated:
-			m.spent = errAged
+			m.leaveWhy = errAged
 		case room > 0:
 			p.leaveLocked(m, errAged, false)
 			room--

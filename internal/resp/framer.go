@@ -11,6 +11,9 @@ import (
 // has no known boundary any more and must be closed.
 var ErrProtocol = errors.New("protocol error")
 
+// ErrLimit is the ErrProtocol of a reply that exceeds one of the [Limits].
+var ErrLimit = fmt.Errorf("%w", ErrProtocol)
+
 type state uint8
 
 const (
@@ -96,7 +99,7 @@ func (f *Framer) Skip(n int) error {
 // grow counts bytes of the current reply.
 func (f *Framer) grow(n int) error {
 	if f.size += int64(n); f.size > f.limits.Reply {
-		return fmt.Errorf("%w: a reply of more than %d bytes, the limit", ErrProtocol, f.limits.Reply)
+		return fmt.Errorf("%w: a reply of more than %d bytes, the limit", ErrLimit, f.limits.Reply)
 	}
 	return nil
 }
@@ -189,7 +192,7 @@ func (f *Framer) line(p []byte) (used int, done bool, err error) {
 		used = len(p)
 	}
 	if f.left += int64(used); f.left-2 > f.limits.Line {
-		return used, false, fmt.Errorf("%w: a line of more than %d bytes, the limit", ErrProtocol, f.limits.Line)
+		return used, false, fmt.Errorf("%w: a line of more than %d bytes, the limit", ErrLimit, f.limits.Line)
 	}
 	if i < 0 {
 		f.cr = p[used-1] == '\r'
@@ -235,7 +238,7 @@ func (f *Framer) sized() (done bool, err error) {
 	switch f.cur {
 	case '$', '!', '=':
 		if f.num > f.limits.Bulk {
-			return false, fmt.Errorf("%w: a bulk string of %d bytes, the limit is %d", ErrProtocol, f.num, f.limits.Bulk)
+			return false, fmt.Errorf("%w: a bulk string of %d bytes, the limit is %d", ErrLimit, f.num, f.limits.Bulk)
 		}
 		f.state, f.left, f.cr = inBulk, f.num+2, false
 		return false, nil
@@ -249,7 +252,7 @@ func (f *Framer) aggregate() (done bool, err error) {
 		n *= 2
 	}
 	if f.num > f.limits.Elements || n > f.limits.Elements {
-		return false, fmt.Errorf("%w: an aggregate of %d elements, the limit is %d", ErrProtocol, n, f.limits.Elements)
+		return false, fmt.Errorf("%w: an aggregate of %d elements, the limit is %d", ErrLimit, n, f.limits.Elements)
 	}
 	f.state = atType
 	if f.cur == '|' {

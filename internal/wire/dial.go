@@ -138,7 +138,7 @@ func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 func (d *dialer) open(ctx context.Context, addr string) (conn net.Conn, took DialTimes, err error) {
 	if d.Credentials != nil {
 		if err := d.askCredentials(ctx); err != nil {
-			return nil, took, fmt.Errorf("%s: Dialer.Credentials: %w", addr, err)
+			return nil, took, fmt.Errorf("%s: %w", addr, err)
 		}
 	}
 	if conn, err = d.connect(ctx, addr, &took); err != nil {
@@ -160,9 +160,11 @@ func (d *dialer) askCredentials(ctx context.Context) error {
 		username, password string
 		mayChange          bool
 	}
-	got, err := callUser(ctx, "Dialer.Credentials", func() (l login, err error) {
+	got, err := CallUser(ctx, "Dialer.Credentials", func() (l login, err error) {
 		l.mayChange = true
-		l.username, l.password, err = d.Credentials(context.WithValue(ctx, mayChangeKey{}, &l.mayChange))
+		if l.username, l.password, err = d.Credentials(context.WithValue(ctx, mayChangeKey{}, &l.mayChange)); err != nil && ctx.Err() == nil {
+			err = fmt.Errorf("Dialer.Credentials: %w", err)
+		}
 		return l, err
 	}, nil)
 	if err == nil {
@@ -174,7 +176,7 @@ func (d *dialer) askCredentials(ctx context.Context) error {
 func (d dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, err error) {
 	dial := func() (net.Conn, error) { return d.NetDial(ctx, network(addr), addr) }
 	if d.foreign {
-		conn, err = callUser(ctx, "Dialer.NetDial", dial, func(late net.Conn) {
+		conn, err = CallUser(ctx, "Dialer.NetDial", dial, func(late net.Conn) {
 			if late != nil {
 				_ = late.Close()
 			}
@@ -191,14 +193,15 @@ func (d dialer) callNetDial(ctx context.Context, addr string) (conn net.Conn, er
 	return relayed(conn, d.WriteTimeout), nil
 }
 
-// callUser calls a user's function on a goroutine of its own, as it may not end when the
-// context does. Such a goroutine is left behind; discard is for a result that it has yet.
-func callUser[T any](ctx context.Context, name string, f func() (T, error), discard func(T)) (T, error) {
+// CallUser calls a user's function on a goroutine of its own, as it may not end when the
+// context does. Such a goroutine is left behind; discard is for a result that it has yet. If the
+// context has ended, the error names the function and says how long it was waited for.
+func CallUser[T any](ctx context.Context, name string, f func() (T, error), discard func(T)) (T, error) {
 	type result struct {
 		value T
 		err   error
 	}
-	returned, left := make(chan result), make(chan struct{})
+	began, returned, left := time.Now(), make(chan result), make(chan struct{})
 	defer close(left)
 	go func() {
 		var r result
@@ -216,23 +219,35 @@ func callUser[T any](ctx context.Context, name string, f func() (T, error), disc
 	}()
 	select {
 	case r := <-returned:
-		return r.value, r.err
+		return r.value, waitedFor(ctx, name, began, r.err)
 	case <-ctx.Done():
 	}
 	patience := time.NewTimer(endPatience)
 	defer patience.Stop()
 	select {
 	case r := <-returned:
-		return r.value, r.err
+		return r.value, waitedFor(ctx, name, began, r.err)
 	case <-patience.C:
 	}
 	var none T
-	return none, fmt.Errorf("%s went on after its context had ended: %w", name, ctx.Err())
+	return none, waitedFor(ctx, name, began, ctx.Err())
 }
 
-func shakeHands(ctx context.Context, conn *tls.Conn) (err error) {
-	defer guard.Catch("a callback of Dialer.TLS", &err)
-	return conn.HandshakeContext(ctx)
+// waitedFor adds to the error of a function that failed after its context had ended.
+func waitedFor(ctx context.Context, name string, began time.Time, err error) error {
+	if err == nil || ctx.Err() == nil || errors.As(err, new(*guard.PanicError)) {
+		return err
+	}
+	return fmt.Errorf("%s returned nothing within %v: %w", name, time.Since(began).Round(time.Millisecond), err)
+}
+
+// shakeHands does the handshake of TLS. A callback may not end.
+func shakeHands(ctx context.Context, conn *tls.Conn) error {
+	_, err := CallUser(ctx, "the TLS handshake, or a callback of Dialer.TLS,", func() (_ struct{}, err error) {
+		defer guard.Catch("a callback of Dialer.TLS", &err)
+		return struct{}{}, conn.HandshakeContext(ctx)
+	}, nil)
+	return err
 }
 
 func (d dialer) connect(ctx context.Context, addr string, took *DialTimes) (net.Conn, error) {

@@ -15,18 +15,16 @@ import (
 	"github.com/redislanes/redislanes/limit"
 )
 
-// Unary returns an interceptor that asks the limiter before it calls the handler: of
-// names the requests of a call, none if it has no limits.
+// Unary returns an interceptor that asks the limiter before it calls the handler. of returns the
+// requests of a call, none if it has no limits. A call that is not passed on ends with a code:
 //
-// The response's header has the fields ratelimit-policy and ratelimit as
-// limit.Limiter.Handler sets them. A call that is denied ends with the code
-// ResourceExhausted, with retry-after in its header, in seconds, and
-// google.rpc.RetryInfo among its details, unless it can never be allowed. One that is
-// denied without Redis, by FailClosed, ends with Unavailable, and one of which a
-// limit.Request is a mistake with Internal. A caller that has gone has had its hit.
+//   - ResourceExhausted if it is denied, with retry-after in its header, in seconds, and
+//     google.rpc.RetryInfo among its details, unless it can never be allowed,
+//   - Unavailable if it is denied without Redis, by FailClosed,
+//   - Internal if a limit.Request of it cannot be used.
 //
-// Fields are added to those that are in the header: of two interceptors, each adds its
-// own.
+// The response's header has the fields ratelimit-policy and ratelimit as limit.Limiter.Handler
+// sets them. Each of several interceptors adds its own. A hit counts even if the caller has gone.
 func Unary(l *limit.Limiter, of func(ctx context.Context, info *grpc.UnaryServerInfo, message any) []limit.Request) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, message any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		set := func(header metadata.MD) error { return grpc.SetHeader(ctx, header) }

@@ -39,9 +39,9 @@ var (
 	_ prometheus.Collector = (*Observer)(nil)
 )
 
-// NewObserver returns an observer whose metrics have the labels besides their own,
-// which are limit, outcome, shadow, hits and allowed. The histogram has buckets from
-// 100 µs to 1 s, with those around usual deadlines, and native ones.
+// NewObserver returns an observer that adds the labels to every metric. They must not be called
+// limit, outcome, shadow, hits or allowed. The histogram has classic buckets from 100 µs to 1 s,
+// and native ones.
 func NewObserver(labels prometheus.Labels) *Observer {
 	o := &Observer{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{

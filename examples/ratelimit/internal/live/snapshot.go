@@ -11,7 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// A Snapshot is what the page is told. Counters count from the start of the process.
+// A Snapshot is the data of the page. Counters count from the start of the process.
 type Snapshot struct {
 	Time      float64            `json:"time"` // seconds since 1970
 	Decisions map[string]float64 `json:"decisions"`

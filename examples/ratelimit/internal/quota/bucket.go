@@ -9,7 +9,7 @@ import (
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota/share"
 )
 
-// A bucket is what the clients share whose bucket ids match one rule with one key.
+// A bucket is the limit of one rule and key, which all clients with matching bucket ids share.
 type bucket struct {
 	key    string // in Redis
 	limit  int64

@@ -16,7 +16,7 @@ var algorithms = map[string]limit.Algorithm{
 	"token_bucket":   limit.TokenBucket,
 }
 
-// A compiler makes a Set of files, of which it knows the syntax to be right.
+// A compiler makes a Set of parsed files.
 type compiler struct {
 	limitOf func(limit.Rule) (*limit.Limit, error)
 	set     *Set

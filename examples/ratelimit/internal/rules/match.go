@@ -5,11 +5,9 @@ import "strings"
 // An Entry is a key of a descriptor and its value.
 type Entry struct{ Key, Value string }
 
-// Match returns the rule for a descriptor, and the key that its hits are counted by;
-// nil if there is none. Each entry has to match a level of the domain, and the rule
-// is that of the last one. At each level a descriptor with the entry's value goes
-// before one whose value ends in *, of which the longest wins, and that before one
-// without a value.
+// Match returns the rule for a descriptor and the key of its counter, or nil if there is no
+// rule. Each entry must match a level of the domain. The rule of the last level applies. On each
+// level an equal value wins, then the longest value that ends in *, then no value.
 func (s *Set) Match(domain string, entries []Entry) (*Rule, string) {
 	n := s.domains[domain]
 	if n == nil || len(entries) == 0 {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// A Service answers so many requests at a time, each of which takes so long; the
-// others wait for their turn.
+// A Service answers a fixed number of requests at a time, in a fixed time each. Further requests
+// wait.
 type Service struct {
 	rls.UnimplementedRateLimitServiceServer
 	// Code is the answer to all requests.

@@ -1,0 +1,37 @@
+package cluster_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+)
+
+// TestCrowd: more callers on one key than the default pool has in flight all get their
+// replies.
+func TestCrowd(t *testing.T) {
+	t.Parallel()
+	const callers = 12_000
+	server := servers.StartServer(t, servers.Options{})
+	client := open(t, cluster.Config{}, server.Addrs())
+	ctx := within(t, time.Minute)
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for range callers {
+		all.Go(func() {
+			<-start
+			assert.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", "k")))
+		})
+	}
+	close(start)
+	all.Wait()
+	total, err := client.Cmd(ctx, "GET", "k").Int()
+	require.NoError(t, err)
+	require.EqualValues(t, callers, total)
+}

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/resp"
+	"github.com/redislanes/redislanes/internal/slots"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestFailedAddrMapWithholds: a Sentinel or server for whose addresses AddrMap fails has
+// answered, and may tell its map the next time: another cluster does not take its place.
+func TestFailedAddrMapWithholds(t *testing.T) {
+	for _, fails := range []string{"primary:1", "replica:1", "sentinel:1"} {
+		q := asker{Config{Sentinel: &lanes.Dialer{}, AddrMap: func(addr string) string {
+			if addr == fails {
+				panic("no such host")
+			}
+			return addr
+		}}}
+		err := q.translateInstances(t.Context(), &slots.SentinelReply{
+			Primary:  slots.Instance{Addr: "primary:1"},
+			Replicas: []slots.Instance{{Addr: "replica:1"}}, Sentinels: []slots.Instance{{Addr: "sentinel:1"}},
+		})
+		require.ErrorContains(t, err, "Config.AddrMap panicked: no such host", fails)
+		require.True(t, withholds(err), fails)
+	}
+}
+
+// mapServer replies to CLUSTER SLOTS, the first command with arguments that it is sent.
+type mapServer struct{ reply []byte }
+
+func (s mapServer) dial(context.Context, string, string) (net.Conn, error) {
+	ours, its := net.Pipe()
+	go func() {
+		defer its.Close()
+		buf := make([]byte, 4096)
+		for {
+			n, err := its.Read(buf)
+			if err != nil {
+				return
+			}
+			for sent := range strings.Lines(string(buf[:n])) {
+				switch strings.TrimSpace(sent) {
+				case "PING", "READWRITE", "SETINFO", "MYID", "NODES":
+					_, err = io.WriteString(its, "-ERR unknown command\r\n")
+				case "SLOTS":
+					_, err = its.Write(s.reply)
+				}
+				if err != nil {
+					return
+				}
+			}
+		}
+	}()
+	return ours, nil
+}
+
+// fragmented returns a map with a range for each slot, each with as many nodes. Their host
+// names are long.
+func fragmented(nodes int) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "*%d\r\n", slots.Count)
+	for slot := range slots.Count {
+		fmt.Fprintf(&b, "*%d\r\n:%d\r\n:%d\r\n", 2+nodes, slot, slot)
+		for n := range nodes {
+			host := fmt.Sprintf("node-%d-%d.%s", slot, n, strings.Repeat("long.", 30))
+			fmt.Fprintf(&b, "*4\r\n$%d\r\n%s\r\n:6379\r\n$40\r\n%040d\r\n*0\r\n", len(host), host, slot)
+		}
+	}
+	return b.Bytes()
+}
+
+// TestLargeMaps: the map of a cluster whose nodes own many ranges is read. One beyond the limit
+// is refused, with what to do.
+func TestLargeMaps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 18 MiB")
+	}
+	large := fragmented(5)
+	require.Greater(t, len(large), 17<<20)
+	synctest.Test(t, func(t *testing.T) {
+		q := asker{Config{Dialer: lanes.Dialer{NetDial: mapServer{large}.dial, NoSetInfo: true}}}
+		a := q.question(t.Context(), "a:1", false)
+		require.NoError(t, a.err)
+		q.cfg.Dialer.Limits.Reply = 1 << 20
+		a = q.question(t.Context(), "a:1", false)
+		require.ErrorIs(t, a.err, resp.ErrLimit)
+		require.ErrorContains(t, a.err, "a reply of more than 1048576 bytes, the limit")
+		require.ErrorContains(t, a.err, "raise Dialer.Limits")
+	})
+}
