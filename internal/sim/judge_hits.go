@@ -30,7 +30,7 @@ func expiries(h *History) string {
 					wanted[cmd.Key] = max(wanted[cmd.Key], c.Began)
 				}
 				excused[cmd.Key] = excused[cmd.Key].with(c, cmd, h.mayLackExpiry(c, cmd))
-				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && (cmd.Outcome != NotSent || c.Kind == overflowing) // a SET goes before it
+				tried[cmd.Key] = tried[cmd.Key] || cmd.TTL > 0 && cmd.Outcome != NotSent
 				continue
 			}
 			if cmd.TTL == 0 || i == 0 || cmd.Outcome != Acked || c.Commands[i-1].Outcome != Acked {
@@ -75,13 +75,12 @@ func (e excuse) with(c *Call, hit *Command, excused bool) excuse {
 
 // mayLackExpiry reports whether the key of the hit may be left without its time to live: its
 // outcome is unknown, and the error says so, or servers may have refused SET, or the key was
-// there without one, or may have been known to have one, and had been deleted or had expired
-// before the hit ran.
+// there without one, or may have been known to have one, and had expired before the hit ran.
 func (h *History) mayLackExpiry(c *Call, hit *Command) bool {
 	if hit.Outcome != Unknown || hit.TTL <= 0 {
 		return false
 	}
-	return onlyCounted(hit.Err) || h.createdLate(c, hit) || strings.HasPrefix(hit.Key, deletedKeys) || c.Kind == overflowing || c.Kind == takenBack ||
+	return onlyCounted(hit.Err) || h.createdLate(c, hit) ||
 		slices.ContainsFunc(h.Faults, func(f Fault) bool { return f.partly && f.overlaps(c.Began, c.Ended) })
 }
 

@@ -31,7 +31,6 @@ func init() {
 		{"script", 4, (*attempt).script},
 		{transaction, 6, (*attempt).transaction},
 		{unclean, 3, (*attempt).unclean},
-		{"forsaken", 2, (*attempt).forsaken},
 		{"blocking pipeline", 3, (*attempt).blockingPipeline},
 		{"pop", 3, (*attempt).pop},
 		{"await", 2, (*attempt).await},
@@ -44,6 +43,7 @@ func init() {
 		{eachPrimary, 3, (*attempt).echoes},
 		{"large value", 2, (*attempt).largeValue},
 		{allowing, 8, (*attempt).limits},
+		{"module", 4, (*attempt).module},
 		{"misuse", 4, (*attempt).misuse},
 		{burst, 1, (*attempt).burst},
 	}
@@ -70,7 +70,7 @@ func (w *world) caller(n int) {
 		if w.rec.now() >= length {
 			return
 		}
-		w.call(r, (n*10_000+k)*1000, w.more(n, k, pick(r, actions)))
+		w.call(r, (n*10_000+k)*1000, pick(r, actions))
 		w.extra(n, k)
 	}
 }

@@ -7,11 +7,8 @@ var extras []action
 func init() {
 	extras = []action{
 		{"once", 10, (*attempt).once},
-		{overflowing, 4, (*attempt).overflowing},
-		{takenBack, 4, (*attempt).takenBack},
-		{swarm, 3, (*attempt).swarm},
+		{"swarm", 3, (*attempt).swarm},
 		{watching, 8, (*attempt).watcher},
-		{"fragile", 3, (*attempt).fragile},
 		{"refused pipeline", 3, (*attempt).refusedPipeline},
 		{allowing, 3, (*attempt).rush},
 		{"hold", 6, (*attempt).hold},

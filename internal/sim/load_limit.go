@@ -121,6 +121,17 @@ func (a *attempt) rush() {
 		now := time.Now()
 		a.pause(now.Truncate(leasedWindow).Add(leasedWindow - 80*time.Millisecond).Sub(now))
 	}
+	a.hammer(hot)
+}
+
+// lastRush leaves a lease for Close to return.
+func (a *attempt) lastRush() {
+	a.ctx, a.Limit = context.Background(), 0
+	a.hammer(Ask{Rule: len(a.w.limits) - 1, Key: "last"})
+}
+
+// hammer asks again and again.
+func (a *attempt) hammer(hot Ask) {
 	other := Ask{Rule: 0, Key: hot.Key, Cost: 1} // which denies most calls
 	most := hotRate * int64(2*a.w.settings.Latency+time.Millisecond) / int64(time.Second)
 	var askers sync.WaitGroup

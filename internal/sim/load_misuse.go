@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/mediocregopher/radix/v4"
@@ -19,7 +18,7 @@ import (
 func (a *attempt) misuse() {
 	a.Misuse = true
 	mistakes := []func(a *attempt) error{
-		crossSlot, transactionInPipeline, noNumber, unknownCommand, wrongReceiver, wrongReceiverAlone, wrongArity, subscribing, silencing, noAction, twice, lateUse,
+		crossSlot, transactionInPipeline, noNumber, wrongReceiver, wrongReceiverAlone, subscribing, silencing, lateUse,
 		opening, pipelined("CLIENT", "REPLY", "SKIP"), pipelined("MONITOR"), pipelined("BLPOP", "l:0", "1"), madeUp,
 	}
 	a.Err = mistakes[a.r.IntN(len(mistakes))](a)
@@ -58,12 +57,6 @@ func transactionInPipeline(a *attempt) error {
 
 func noNumber(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "INCRBY", "p:0", "x")) }
 
-// unknownCommand has an error that quotes its arguments.
-func unknownCommand(a *attempt) error {
-	key := a.own()
-	return a.w.client.Do(a.ctx, radix.Cmd(nil, "NOSUCH", key, a.value(key)))
-}
-
 // wrongReceiver reads a value that is no number into one.
 func wrongReceiver(a *attempt) error {
 	return a.w.client.Do(a.ctx, a.undecodable("w"+a.own()))
@@ -86,8 +79,6 @@ func (a *attempt) undecodable(key string) radix.Action {
 	return p
 }
 
-func wrongArity(a *attempt) error { return a.w.client.Do(a.ctx, radix.Cmd(nil, "GET")) }
-
 func subscribing(a *attempt) error { return a.somewhere(radix.Cmd(nil, "SUBSCRIBE", "news")) }
 
 func silencing(a *attempt) error { return a.somewhere(radix.Cmd(nil, "CLIENT", "REPLY", "OFF")) }
@@ -100,31 +91,6 @@ func (a *attempt) somewhere(action radix.Action) error {
 		return a.w.client.Do(a.ctx, action)
 	}
 	return a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error { return node.Do(ctx, action) })
-}
-
-func noAction(a *attempt) error { return a.w.client.Do(a.ctx, nil) }
-
-// twice does a pipeline a second time, which must not count again.
-func twice(a *attempt) error {
-	p := pipeline.New(a.w.client)
-	p.Cmd("ECHO", "x")
-	_ = p.Do(a.ctx)
-	r := a.late(p)
-	if err := p.Do(a.ctx); err == nil {
-		return nil
-	}
-	return r.Err()
-}
-
-// late appends a command to a pipeline that was done.
-func (a *attempt) late(p *pipeline.Pipeline) pipeline.Reply {
-	if chance(a.r, 2) {
-		key, by := a.counter(), a.amount()
-		a.Commands = append(a.Commands, write("INCRBY", key, strconv.FormatInt(by, 10)))
-		return p.IncrBy(key, by)
-	}
-	key, value := a.mistaken()
-	return p.Cmd("SET", key, value)
 }
 
 // lateUse keeps a connection that was lent and uses it when it may be somebody

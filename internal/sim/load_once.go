@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -64,19 +63,13 @@ func (a *attempt) once() {
 	_ = a.counted(hits, 0)
 }
 
-// swarm is the kind of a call that is several callers, at least leastOfASwarm, who hit.
-const (
-	swarm         = "swarm"
-	leastOfASwarm = 6
-)
-
 // swarm is several callers who hit few keys nearly at the same moment, so that hits wait
 // for those that are under way.
 func (a *attempt) swarm() {
 	a.Limit = 0 // each of them has its own
 	var wg sync.WaitGroup
 	one := &action{name: "hits", run: (*attempt).hits}
-	for i := range leastOfASwarm + a.r.IntN(6) {
+	for i := range 6 + a.r.IntN(6) {
 		after := time.Duration(a.r.Int64N(int64(40 * time.Millisecond)))
 		wg.Go(func() {
 			time.Sleep(after)
@@ -84,66 +77,4 @@ func (a *attempt) swarm() {
 		})
 	}
 	wg.Wait()
-}
-
-// overflowing is the kind of calls whose hits on one key are too much together.
-const overflowing = "overflowing"
-
-// overflowing hits a key by more than it can count, after a hit that fits: the one is
-// counted and the other one refused, each by itself. In half of the calls the key is
-// deleted after their sum was refused, so that both are counted.
-func (a *attempt) overflowing() {
-	const room = 1000
-	hits := []pipeline.Hit{a.hitting(a.onceKey(0), math.MaxInt64-room, 0)}
-	if a.Err = a.w.counters.Hit(a.ctx, hits); a.counted(hits, 0) != nil {
-		return
-	}
-	if chance(a.r, 2) {
-		go func() {
-			time.Sleep(a.w.settings.Latency)
-			p := pipeline.New(a.w.client)
-			p.Cmd("DEL", a.onceKey(0))
-			_ = p.Do(a.ctx)
-		}()
-	}
-	hits = []pipeline.Hit{a.hitting(a.onceKey(0), 1+a.r.Int64N(room), onceTTL), a.hitting(a.onceKey(0), 2*room, onceTTL)}
-	a.Err = a.w.counters.Hit(a.ctx, hits)
-	a.Misuse = a.counted(hits, 1) != nil
-}
-
-// takenBack is the kind of calls of which the hit that wants a time to live does not stay.
-const takenBack = "taken back"
-
-// takenBack hits a key while hits on it are under way together, by callers of which the
-// one that wants a time to live does not stay.
-func (a *attempt) takenBack() {
-	pause := a.w.settings.Latency / 4
-	hits := [][]pipeline.Hit{
-		{a.hitting(a.onceKey(0), a.amount(), 0), a.hitting(a.onceKey(0), a.amount(), 0)},
-		{a.hitting(a.onceKey(0), a.amount(), 0)},
-		{a.hitting(a.onceKey(0), a.amount(), onceTTL)},
-	}
-	var wg sync.WaitGroup
-	for i, h := range hits {
-		wg.Go(func() {
-			ctx := a.ctx
-			if i > 0 {
-				time.Sleep(pause)
-			}
-			if i == len(hits)-1 {
-				brief, cancel := context.WithTimeout(ctx, pause)
-				defer cancel()
-				ctx = brief
-			}
-			_ = a.w.counters.Hit(ctx, h)
-		})
-	}
-	wg.Wait()
-	settled := 0
-	for i, h := range hits {
-		err := a.counted(h, settled)
-		settled += len(h)
-		a.Misuse = a.Misuse || i == len(hits)-1 && err != nil // it had no time
-		a.Err = cmp.Or(a.Err, err)
-	}
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -137,34 +136,5 @@ func (a *attempt) hits() {
 	a.Err = a.w.counters.Hit(a.ctx, hits)
 	for i := range hits {
 		a.Commands[i].settle(strconv.FormatInt(hits[i].Total, 10), hits[i].Err)
-	}
-	if chance(a.r, 3) {
-		a.recount()
-	}
-}
-
-// deletedKeys is what keys begin with that others delete again and again.
-const deletedKeys = "d:"
-
-// recount hits a key of which it is known by then that it has its time to live, and hits
-// it again after somebody has deleted it. It takes six trips one after the other.
-func (a *attempt) recount() {
-	if at, ok := a.ctx.Deadline(); ok && time.Until(at) < 2*time.Second {
-		return
-	}
-	key, ttl := fmt.Sprint(deletedKeys, a.r.IntN(hitKeys)), 15*time.Minute
-	for range 2 {
-		p := pipeline.New(a.w.client)
-		p.Cmd("DEL", key)
-		_ = p.Do(a.ctx)
-
-		by := a.amount()
-		hits := []pipeline.Hit{{Key: key, By: by, TTL: ttl}}
-		err := a.w.counters.Hit(a.ctx, hits)
-		c := write(hit, key, strconv.FormatInt(by, 10))
-		c.Writes, c.By, c.TTL = false, by, ttl
-		c.settle(strconv.FormatInt(hits[0].Total, 10), hits[0].Err)
-		a.Commands = append(a.Commands, c)
-		a.Err = cmp.Or(a.Err, err)
 	}
 }

@@ -63,16 +63,6 @@ func run(t *testing.T, seed uint64, schedule Schedule) (failure *Failure) {
 	return failure
 }
 
-// Reproduced returns how many of n more runs of the seed fail by the same judge.
-func (f *Failure) Reproduced(t *testing.T, n int) (failed int) {
-	for range n {
-		if f.fails(t, f.Faults) {
-			failed++
-		}
-	}
-	return failed
-}
-
 func (f *Failure) fails(t *testing.T, faults []Fault) bool {
 	s := scheduleOf(f.Seed)
 	s.Faults = faults
@@ -94,7 +84,7 @@ func (f *Failure) Shrunk(t *testing.T) []Fault {
 
 func (f *Failure) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %s: %s\n%v\n", f.Seed, f.Judge, f.Sentence, &f.Settings)
+	fmt.Fprintf(&b, "seed %d, %s: %s\n%s\n", f.Seed, f.Judge, f.Sentence, f.Settings.describe())
 	for _, fault := range f.Faults {
 		fmt.Fprintln(&b, "  ", fault)
 	}

@@ -20,7 +20,6 @@ const (
 	ofDialing
 	ofNAT
 	ofServers
-	ofMore   // with the number of the caller and that of its call
 	ofHabits // of servers and the log
 	ofExtra  // with the number of the caller and that of its call
 	ofNames

@@ -109,6 +109,7 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string) {
 		Lanes: oneOf(r, 1, 1, 2, 4), MaxDedicated: oneOf(r, 2, 4, 8), IdleTimeout: oneOf(r, 0, 0, time.Second),
 		MaxInFlight: oneOf(r, 0, 0, 1, 8, 64), MaxQueuedBytes: oneOf(r, 0, 0, 1<<10, 1<<16), Options: o,
 	}
+	l.FailFast = l.FailFast && l.MaxInFlight != 1 // a PING fills such a lane, and callers are refused (seed 704011)
 	l.MaxLanes = l.Lanes + oneOf(r, 0, 0, 2)
 	if chance(r, 4) {
 		l.NoSlowLanes = true
@@ -141,15 +142,15 @@ func (s *Settings) chooseRest(r *rand.Rand) {
 	s.Config.Lazy = chance(r, 8)
 }
 
-func (s *Settings) String() string {
+func (s *Settings) describe() string {
 	p := s.Config.Pool
 	if l, ok := p.(pool.Laned); ok {
 		l.Strategy = nil
 		p = l
 	}
-	return fmt.Sprintf("%d primaries, %d replicas each, latency %v, jitter %v, %d callers, deadlines kept %v, NetDial %v, password %v, one host %v, unnamed %v, NAT %v, no cluster %v, Sentinels %v, Standalone %v, proxy %v, names %+v, tokens %v\n"+
-		"%T%+v %s\nDownGrace %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v",
-		s.Primaries, s.Replicas, s.Latency, s.Jitter, s.Callers, s.KeepsDeadlines, s.Dialing, s.Password, s.OneHost, s.Unnamed, s.NAT, s.NoCluster, s.Sentinels, s.Config.Standalone, s.Proxy, s.Names, s.Tokens,
-		p, p, s.Strategy, s.Config.RetryWindow, s.Config.RefreshEvery, s.Config.Slow, s.Config.Fast,
-		s.Config.Dialer.Protocol, s.Config.Dialer.Timeout, s.Config.Dialer.WriteTimeout)
+	said := *s
+	said.Config, said.Limiter, said.Terms = cluster.Config{}, limit.Config{}, Terms{}
+	c := &s.Config
+	return fmt.Sprintf("%+v\nStandalone %v, RetryWindow %v, RefreshEvery %v, Slow %v, Fast %v, Protocol %d, Timeout %v, WriteTimeout %v\n%T%+v",
+		said, c.Standalone, c.RetryWindow, c.RefreshEvery, c.Slow, c.Fast, c.Dialer.Protocol, c.Dialer.Timeout, c.Dialer.WriteTimeout, p, p)
 }

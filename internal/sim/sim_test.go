@@ -12,7 +12,7 @@ import (
 
 var (
 	seeds = flag.Int("sim.seeds", 0, "how many `seeds` are run")
-	tell  = flag.Bool("sim.tell", true, "whether failing seeds are run again and shrunk")
+	tell  = flag.Bool("sim.tell", true, "whether failing seeds are shrunk")
 	first = flag.Bool("sim.first", false, "end with the first seed that fails")
 	from  = flag.Uint64("sim.from", 1, "the first `seed`")
 )
@@ -24,8 +24,12 @@ func init() {
 // TestWorlds runs seeds, each in a world of its own.
 func TestWorlds(t *testing.T) {
 	n := *seeds
-	if n == 0 {
-		n = fewSeeds
+	switch {
+	case n > 0:
+	case raced:
+		n = 3
+	default:
+		n = 8
 	}
 	p := newProgress(n)
 	defer p.end()
@@ -69,16 +73,13 @@ func watch(seed uint64) (end func()) {
 	return func() { timer.Stop() }
 }
 
-// report tells of a failure: how often the seed fails, and which of its faults
-// are enough.
+// report tells of a failure, and which of its faults are enough.
 func report(t *testing.T, f *Failure) {
 	t.Helper()
-	const runs = 5
 	t.Errorf("%v\n%s", f, f.Around())
 	if !*tell || *first {
 		return
 	}
-	t.Logf("seed %d: %d of %d more runs fail by the same judge", f.Seed, f.Reproduced(t, runs), runs)
 	left := f.Shrunk(t)
 	t.Logf("seed %d: these faults are enough (%d of %d):", f.Seed, len(left), len(f.Faults))
 	for _, fault := range left {

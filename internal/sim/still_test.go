@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package sim
 
 import (
@@ -26,11 +28,11 @@ func TestStill(t *testing.T) {
 	if h != nil {
 		for i := range h.Log {
 			e := &h.Log[i]
-			fmt.Fprintln(sum, e.At, e.Node, e.Conn, e.Text, e.Reply)
+			_, _ = fmt.Fprintln(sum, e.At, e.Node, e.Conn, e.Text, e.Reply)
 		}
 	}
 	if f != nil {
-		fmt.Fprintln(sum, f.Judge, f.Sentence)
+		_, _ = fmt.Fprintln(sum, f.Judge, f.Sentence)
 		t.Errorf("%v\n%s", f, f.Around())
 	}
 	fmt.Printf("history %016x\n", sum.Sum64())

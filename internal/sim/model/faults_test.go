@@ -189,25 +189,6 @@ func TestWhoMayComeIn(t *testing.T) {
 	})
 }
 
-// A command that takes its time holds up its client only, each time.
-func TestSlow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := New(Options{Primaries: 1}).Nodes()[0]
-		n.Slow("cluster|myid", time.Second)
-		took := func(command string) time.Duration {
-			began := time.Now()
-			require.NotEmpty(t, do(n.NewSession(nil), command))
-			return time.Since(began)
-		}
-		for range 2 {
-			require.Equal(t, time.Second, took("CLUSTER MYID"))
-			require.Zero(t, took("CLUSTER SLOTS"))
-		}
-		n.Slow("", 0)
-		require.Zero(t, took("CLUSTER MYID"))
-	})
-}
-
 // A client that sends much and reads nothing holds up nobody, itself neither, as
 // at a server that buffers replies.
 func TestReplyTheClientDoesNotRead(t *testing.T) {
@@ -233,48 +214,4 @@ func TestReplyTheClientDoesNotRead(t *testing.T) {
 		}
 		client.Close()
 	})
-}
-
-// What is told of commands is all that ran, in order, also in transactions and
-// scripts.
-func TestExecuted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told []string
-		c := New(Options{Primaries: 1, Executed: func(e Execution) {
-			told = append(told, fmt.Sprintf("%s=%q exec=%t script=%t", bytes.Join(e.Args[:2], []byte(" ")), e.Reply, e.Exec, e.Script))
-		}})
-		s := c.Nodes()[0].NewSession(nil)
-		do(s, "PING")
-		do(s, "INCR a b")
-		do(s, "INCRBY a 5")
-		do(s, "MULTI")
-		do(s, "INCRBY a 6")
-		do(s, "GET a")
-		do(s, "EXEC")
-		script := "return redis.call('INCRBY',KEYS[1],ARGV[1])"
-		s.Do([][]byte{[]byte("EVAL"), []byte(script), []byte("1"), []byte("a"), []byte("7")})
-		require.Equal(t, []string{
-			`INCRBY a=":5\r\n" exec=false script=false`,
-			`INCRBY a=":11\r\n" exec=true script=false`,
-			`GET a="$2\r\n11\r\n" exec=true script=false`,
-			`INCRBY a=":18\r\n" exec=false script=true`,
-			`EVAL ` + script + `=":18\r\n" exec=false script=false`,
-		}, told)
-	})
-}
-
-func BenchmarkDo(b *testing.B) {
-	for _, replicas := range []int{0, 1} {
-		b.Run(fmt.Sprintf("replicas=%d", replicas), func(b *testing.B) {
-			c := New(Options{Primaries: 1, Replicas: replicas})
-			s := c.Nodes()[0].NewSession(nil)
-			incr := [][]byte{[]byte("INCRBY"), []byte("key"), []byte("5")}
-			expire := [][]byte{[]byte("EXPIRE"), []byte("key"), []byte("100"), []byte("NX")}
-			b.ReportAllocs()
-			for b.Loop() {
-				s.Do(incr)
-				s.Do(expire)
-			}
-		})
-	}
 }

@@ -1,13 +1,9 @@
 package model
 
 import (
-	"fmt"
 	"io"
 	"net"
-	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -55,54 +51,4 @@ func TestFullNode(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "-"+text+"\r\n", string(said))
 	}
-}
-
-// TestOddMaps: the odd row is in both maps, and the others are what they were.
-func TestOddMaps(t *testing.T) {
-	c := New(Options{Primaries: 2, Replicas: 1})
-	s := c.Nodes()[0].NewSession(nil)
-	slots, nodes := do(s, "CLUSTER SLOTS"), do(s, "CLUSTER NODES")
-	for o, is := range map[Oddity]string{
-		PortZero: ":0\r\n$40\r\n" + oddID, NoHost: "$1\r\n?\r\n", Bracketed: "[fd00::7]", IDN: "knöten.example", NullMetadata: "$-1\r\n", Garbage: "garbage",
-	} {
-		c.Oddity(o)
-		require.Contains(t, do(s, "CLUSTER SLOTS"), is)
-		if o != NullMetadata {
-			require.Greater(t, strings.Count(do(s, "CLUSTER NODES"), "\n"), strings.Count(nodes, "\n"))
-		}
-	}
-	c.Oddity(NothingOdd)
-	require.Equal(t, slots, do(s, "CLUSTER SLOTS"))
-}
-
-// TestTokens: an old token is refused, and a connection is closed when the last one that it
-// was given has ended.
-func TestTokens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const life = time.Second
-		c := New(Options{Primaries: 1})
-		n := c.Nodes()[0]
-		n.RequirePass("", "secret", true)
-		n.Tokens(life)
-		client, conn := net.Pipe()
-		go c.Serve(n)(conn)
-		auth := func(made time.Time) string {
-			_, err := fmt.Fprintf(client, "AUTH %s\r\n", Token("secret", made))
-			require.NoError(t, err)
-			reply := make([]byte, 5)
-			_, err = io.ReadFull(client, reply)
-			require.NoError(t, err)
-			return string(reply)
-		}
-		require.Equal(t, "+OK\r\n", auth(time.Now()))
-		time.Sleep(life - time.Millisecond)
-		require.Equal(t, "+OK\r\n", auth(time.Now()))
-		time.Sleep(life - time.Millisecond)
-		began := time.Now()
-		_, err := client.Read(make([]byte, 1))
-		require.Error(t, err)
-		require.Equal(t, time.Millisecond, time.Since(began))
-		require.Contains(t, do(n.NewSession(nil), "AUTH "+Token("secret", time.Now().Add(-life))), "-WRONGPASS")
-		require.Contains(t, do(n.NewSession(nil), "AUTH secret"), "-WRONGPASS")
-	})
 }

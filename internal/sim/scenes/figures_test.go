@@ -8,6 +8,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
@@ -52,6 +53,7 @@ func TestConnectionsAreCounted(t *testing.T) {
 			s.crowd(0, 8)
 			lift()
 		}
+		time.Sleep(10 * time.Second) // and is back
 		_ = s.client.Do(s.Context(), radix.WithConn(s.key(0, 0), func(ctx context.Context, conn radix.Conn) error {
 			return conn.Do(ctx, radix.Cmd(nil, "QUIT"))
 		}))
@@ -63,6 +65,7 @@ func TestConnectionsAreCounted(t *testing.T) {
 		}
 		require.Zero(s, balance, "%+v", p)
 		require.Equal(s, 1, p.Open, "nobody calls")
+		require.EqualValues(s, 1, p.Closes[redislanes.CloseUnclean], "QUIT: %v", p.Closes)
 		connected := 0
 		for _, n := range s.client.Stats().Nodes {
 			connected += n.Pool.Open + n.Pool.Extra

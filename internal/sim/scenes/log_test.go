@@ -43,6 +43,7 @@ func TestLogIsBounded(t *testing.T) {
 			for i := range 200 {
 				s.Move(strconv.Itoa(i), s.node(i%3))
 				s.incr(time.Second, strconv.Itoa(i)).ok(time.Second)
+				time.Sleep(500 * time.Millisecond) // there is a new map meanwhile
 			}
 		},
 		"slots that are refused for a moment": func(s *stage) {

@@ -15,22 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestLatency(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		n.Listen("a:1", echo)
-		n.Impose("", "", Conditions{Latency: 5 * ms})
-		var c net.Conn
-		require.Equal(t, 10*ms, took(func() { c = dial(t, n, "a:1") }))
-		require.Equal(t, "a:1", c.RemoteAddr().String())
-		require.Zero(t, took(func() { write(t, c, "hello") }))
-		require.Equal(t, 10*ms, took(func() {
-			s, err := read(c, 5)
-			require.NoError(t, err)
-			require.Equal(t, "hello", s)
-		}))
-	})
-}
-
 func TestDeadlinesAreExact(t *testing.T) {
 	bubble(t, func(t *testing.T, n *Network) {
 		c, server := pair(t, n)
@@ -70,104 +54,6 @@ func TestDeadlinesAreExact(t *testing.T) {
 	})
 }
 
-func TestCloseLetsArriveWhatWasSent(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, server := pair(t, n)
-		n.Impose("", "", Conditions{Latency: 5 * ms})
-		write(t, server, "bye")
-		require.NoError(t, server.Close())
-		require.ErrorIs(t, server.Close(), net.ErrClosed)
-		require.Equal(t, 5*ms, took(func() {
-			s, err := read(c, 5)
-			require.Equal(t, "bye", s)
-			require.ErrorIs(t, err, io.EOF)
-		}))
-		// The closed end answers with a reset, after which writes fail.
-		write(t, c, "x")
-		time.Sleep(10*ms - time.Microsecond)
-		write(t, c, "x")
-		time.Sleep(time.Microsecond)
-		_, err := c.Write([]byte("x"))
-		require.ErrorIs(t, err, syscall.ECONNRESET)
-		_, err = c.Read(make([]byte, 1))
-		require.ErrorIs(t, err, io.EOF, "it had arrived before the reset")
-	})
-}
-
-func TestCloseWithUnreadBytesResets(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, server := pair(t, n)
-		n.Impose("", "", Conditions{Latency: 5 * ms})
-		write(t, c, "unread")
-		time.Sleep(5 * ms)
-		write(t, server, "read")
-		require.NoError(t, server.Close())
-		s, err := read(c, 5)
-		require.Equal(t, "read", s)
-		require.ErrorIs(t, err, syscall.ECONNRESET)
-	})
-}
-
-// Bytes that are on their way when the reader closes its end, or held up, have the
-// same effect as those that are sent later.
-func TestBytesForAClosedEndReset(t *testing.T) {
-	for _, stall := range []time.Duration{0, 10 * ms} {
-		bubble(t, func(t *testing.T, n *Network) {
-			c, server := pair(t, n)
-			n.Impose("", "", Conditions{Latency: 5 * ms})
-			if stall > 0 {
-				time.AfterFunc(stall, n.Impose("", "", Conditions{Stall: ToServer}))
-			}
-			write(t, c, "x")
-			time.Sleep(2 * ms)
-			require.NoError(t, server.Close())
-			_, err := read(c, 1)
-			require.ErrorIs(t, err, io.EOF)
-			time.Sleep(stall + 3*ms - time.Microsecond)
-			write(t, c, "x")
-			time.Sleep(time.Microsecond)
-			_, err = c.Write([]byte("x"))
-			require.ErrorIs(t, err, syscall.ECONNRESET)
-		})
-	}
-}
-
-func TestCloseWakesEverybody(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, _ := pair(t, n)
-		failed := make(chan error, 2)
-		go func() {
-			_, err := c.Read(make([]byte, 1))
-			failed <- err
-		}()
-		go func() {
-			_, err := c.Write(make([]byte, 2*window))
-			failed <- err
-		}()
-		synctest.Wait()
-		require.Empty(t, failed)
-		require.NoError(t, c.Close())
-		require.ErrorIs(t, <-failed, net.ErrClosed)
-		require.ErrorIs(t, <-failed, net.ErrClosed)
-		require.ErrorIs(t, c.SetDeadline(time.Time{}), net.ErrClosed)
-	})
-}
-
-func TestWritersWaitForRoom(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, server := pair(t, n)
-		sent := strings.Repeat("0123456789", window/4)
-		go func() {
-			write(t, c, sent)
-			_ = c.Close()
-		}()
-		synctest.Wait()
-		got, err := io.ReadAll(server)
-		require.NoError(t, err)
-		require.Equal(t, sent, string(got))
-	})
-}
-
 func TestBandwidthIsShared(t *testing.T) {
 	bubble(t, func(t *testing.T, n *Network) {
 		a, sa := pair(t, n)
@@ -185,24 +71,6 @@ func TestBandwidthIsShared(t *testing.T) {
 		_, err = read(sb, 10_000)
 		require.NoError(t, err)
 		require.Equal(t, 201*ms, time.Since(began))
-	})
-}
-
-func TestEachBandwidth(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		a, sa := pair(t, n)
-		b, sb := pair(t, n)
-		lift := n.Impose("", "", Conditions{EachBandwidth: 100_000, Latency: ms})
-		began := time.Now()
-		write(t, a, strings.Repeat("a", 10_000))
-		write(t, b, strings.Repeat("b", 1_000))
-		_, err := read(sb, 1_000)
-		require.NoError(t, err)
-		require.Equal(t, 11*ms, time.Since(began), "it has its own")
-		lift()
-		_, err = read(sa, 10_000)
-		require.NoError(t, err)
-		require.Equal(t, 101*ms, time.Since(began))
 	})
 }
 
@@ -236,38 +104,6 @@ func TestBandwidthChanges(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestStallOverLimitedBandwidth(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, server := pair(t, n)
-		n.Impose("", "", Conditions{Bandwidth: 10_000})
-		write(t, c, strings.Repeat("a", 50_000))
-		time.Sleep(time.Second)
-		time.AfterFunc(time.Second, n.Impose("", "", Conditions{Stall: Both}))
-		require.Equal(t, 4*time.Second, took(func() {
-			_, err := read(server, 50_000)
-			require.NoError(t, err)
-		}))
-	})
-}
-
-func TestTimelessConnections(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		n.Listen("a:1", echo)
-		for _, want := range []error{nil, errors.ErrUnsupported} {
-			c, err := n.TimelessDialer("client", want)(t.Context(), "tcp", "a:1")
-			require.NoError(t, err)
-			for _, set := range []func(time.Time) error{c.SetDeadline, c.SetReadDeadline, c.SetWriteDeadline} {
-				require.Equal(t, want, set(time.Unix(1, 0)))
-			}
-			write(t, c, "x")
-			s, err := read(c, 1)
-			require.NoError(t, err)
-			require.Equal(t, "x", s)
-			require.NoError(t, c.Close())
-		}
-	})
 }
 
 func TestDials(t *testing.T) {

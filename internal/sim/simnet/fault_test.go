@@ -5,7 +5,6 @@ import (
 	"net"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -80,26 +79,6 @@ func TestCut(t *testing.T) {
 	})
 }
 
-func TestCutEndsWhatIsStalled(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, _ := pair(t, n)
-		n.Impose("", "", Conditions{Stall: Both})
-		failed := make(chan error, 2)
-		go func() {
-			_, err := c.Read(make([]byte, 1))
-			failed <- err
-		}()
-		go func() {
-			_, err := c.Write(make([]byte, 2*window))
-			failed <- err
-		}()
-		synctest.Wait()
-		n.Cut("", "", 1)
-		require.ErrorIs(t, <-failed, syscall.ECONNRESET)
-		require.ErrorIs(t, <-failed, syscall.ECONNRESET)
-	})
-}
-
 // A connection is cut at any byte, however it is written, and stalled before.
 func TestCutAtAnyByte(t *testing.T) {
 	for at := 1; at <= 12; at++ {
@@ -135,22 +114,6 @@ func TestCutAtAnyByte(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestLimitsThatAreLifted(t *testing.T) {
-	bubble(t, func(t *testing.T, n *Network) {
-		c, server := pair(t, n)
-		lift := n.Impose("", "", Conditions{CutToServer: 2, CutToClient: 2, HangUpBytes: 3, HangUpAfter: 2 * ms})
-		write(t, c, "1")
-		time.Sleep(ms)
-		lift()
-		time.Sleep(5 * ms)
-		write(t, c, "23")
-		write(t, server, "1234")
-		s, err := read(server, 3)
-		require.NoError(t, err)
-		require.Equal(t, "123", s)
-	})
 }
 
 func TestHangUp(t *testing.T) {

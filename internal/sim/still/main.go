@@ -3,12 +3,8 @@
 // It compiles the test of internal/sim with a changed copy of package runtime: go test -overlay
 // changes no file. There, goroutines of a synctest bubble draw from one source of random numbers,
 // which begins alike in each world: so do the order of a map, the case that a select takes, and
-// math/rand. No goroutine is stopped because it has run for long, and those that yield go to the
-// end of one queue. Each seed has a process of its own with one processor and without garbage
-// collection.
-//
-// A world depends on its seed and on the number of its variant: variants of a seed are the same
-// world in another order. A seed that fails has to fail in each of its -runs.
+// math/rand. A goroutine runs until it waits or yields. Each seed has a process of its own with one
+// processor and without garbage collection. Variants of a seed are the same world in another order.
 //
 // Usage, from the root of the module: go run ./internal/sim/still [-from SEED] [-seeds N] [-variants N] [-runs N]
 package main
@@ -22,13 +18,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strconv"
-	"sync"
 	"time"
 )
 
-func main() {
+func main() { os.Exit(still()) }
+
+func still() (status int) {
 	from := flag.Uint64("from", 1, "the first `seed`")
 	seeds := flag.Int("seeds", 1, "how many `seeds`")
 	variants := flag.Int("variants", 1, "how many variants of each `seed`")
@@ -41,26 +37,16 @@ func main() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "still:", err)
-		os.Exit(2)
+		return 2
 	}
-	var each sync.WaitGroup
-	turn := make(chan struct{}, runtime.GOMAXPROCS(0))
-	bad := make([]int, *seeds**variants)
-	for i := range bad {
-		turn <- struct{}{}
-		each.Go(func() {
-			defer func() { <-turn }()
-			bad[i] = world{dir, *from + uint64(i / *variants), i % *variants}.runs(*runs)
-		})
+	bad := 0
+	for i := range *seeds * *variants {
+		if !(world{dir, *from + uint64(i / *variants), i % *variants}).well(*runs) {
+			bad++
+		}
 	}
-	each.Wait()
-	sum := 0
-	for _, n := range bad {
-		sum += n
-	}
-	if fmt.Printf("%d worlds, %d of them fail or differ\n", len(bad), sum); sum > 0 {
-		os.Exit(1)
-	}
+	fmt.Printf("%d worlds, %d of them fail or differ\n", *seeds**variants, bad)
+	return min(bad, 1)
 }
 
 // build compiles the test.
@@ -69,11 +55,9 @@ func build(dir string) error {
 	if err != nil {
 		return err
 	}
-	out, err := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-c", "-o", filepath.Join(dir, "sim.test"), "./internal/sim").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("go test -c: %w\n%s", err, out)
-	}
-	return nil
+	cmd := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-c", "-o", filepath.Join(dir, "sim.test"), "./internal/sim")
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
 }
 
 // A world is a variant of a seed.
@@ -85,8 +69,8 @@ type world struct {
 
 var history = regexp.MustCompile(`(?m)^history .*$`)
 
-// runs tells how its runs end if one of them fails, or if they differ. It returns 1 then.
-func (w world) runs(n int) (bad int) {
+// well reports whether none of its runs fails, and all are the same. If not, it tells.
+func (w world) well(n int) bool {
 	histories, failed := make(map[string]int), 0
 	var first []byte
 	for range n {
@@ -105,8 +89,8 @@ func (w world) runs(n int) (bad int) {
 		}
 	}
 	if failed == 0 && len(histories) == 1 {
-		return 0
+		return true
 	}
 	fmt.Printf("seed %d, variant %d: %d of %d runs fail, %d histories\n%s\n", w.seed, w.variant, failed, n, len(histories), bytes.TrimSpace(first))
-	return 1
+	return false
 }
