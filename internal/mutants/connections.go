@@ -65,6 +65,8 @@ var connections = []promise{
 			by: never("i > 0", "InFlight"), tests: "./internal/nodepool TestUnansweredPingIsPassedOver"},
 		{fault: "PINGs take connections from callers", at: "internal/nodepool.besidePing",
 			by: value("1"), tests: "./internal/nodepool TestPingsTakeNoConnection"},
+		{fault: "a lane that a PING fills refuses callers", at: "internal/nodepool.Pool.fullLocked",
+			by: never("m.state == shared && m.lane.InFlight() >= p.MaxInFlight && m.inFlight() < p.MaxInFlight"), tests: "./internal/nodepool TestPingFillsALane"},
 		{fault: "PINGs are load of a shared pool", at: "internal/wire.Question",
 			by: drop("Uncounted"), tests: "./internal/nodepool TestPingsAreNoLoad"},
 	}},

@@ -85,6 +85,26 @@ func TestPingsTakeNoConnection(t *testing.T) {
 	require.Equal(t, "3", get(t, p, "k"))
 }
 
+// TestPingFillsALane: a lane that only a PING fills refuses no caller, also with FailFast: one
+// caller waits until the PING is answered.
+func TestPingFillsALane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := new(holder)
+		p := h.pool(t, Laned{Lanes: 1, MaxInFlight: 1, Options: Options{FailFast: true, PingEvery: time.Second, StallTimeout: time.Minute}})
+		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")))
+		h.hold(everything)
+		time.Sleep(1600 * ms)
+		require.Equal(t, 1, withPings(p))
+		done := make(chan error, 1)
+		go func() { done <- p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")) }()
+		synctest.Wait()
+		require.Equal(t, 1, p.Stats().Waiters)
+		require.ErrorIs(t, p.Do(t.Context(), radix.Cmd(nil, "INCR", "k")), redislanes.ErrExhausted)
+		h.hold(nothing)
+		require.NoError(t, <-done)
+	})
+}
+
 // TestNoPingBetweenReplyAndRelease: a connection whose batch has been answered, and
 // that the pool has not been told of yet, gets no PING: it would stay in use until
 // that is answered, and count as load that no caller makes.

@@ -54,14 +54,17 @@ func (p *Pool) ofKind(what string) string {
 
 // fullLocked reports whether all connections are in use. One that leaves is in use no
 // more, and another one follows it. One that has answered and is about to be free is not
-// in use, unless a caller waits for it: its own caller may be back before it is.
+// in use, unless a caller waits for it: its own caller may be back before it is. Neither is a lane
+// that only a PING or an AUTH of the pool fills.
 func (p *Pool) fullLocked() bool {
 	if p.size.open < p.Max && p.spareLocked() {
 		return false
 	}
 	free := -p.queue.len()
 	for i := 0; i < len(p.members) && free <= 0; i++ {
-		if m := p.members[i]; m.state == busy && m.lane.InFlight() == 0 {
+		switch m := p.members[i]; {
+		case m.state == busy && m.lane.InFlight() == 0,
+			m.state == shared && m.lane.InFlight() >= p.MaxInFlight && m.inFlight() < p.MaxInFlight:
 			free++
 		}
 	}

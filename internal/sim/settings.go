@@ -109,7 +109,6 @@ func choosePool(r *rand.Rand, o pool.Options) (c pool.Config, strategy string) {
 		Lanes: oneOf(r, 1, 1, 2, 4), MaxDedicated: oneOf(r, 2, 4, 8), IdleTimeout: oneOf(r, 0, 0, time.Second),
 		MaxInFlight: oneOf(r, 0, 0, 1, 8, 64), MaxQueuedBytes: oneOf(r, 0, 0, 1<<10, 1<<16), Options: o,
 	}
-	l.FailFast = l.FailFast && l.MaxInFlight != 1 // a PING fills such a lane, and callers are refused (seed 704011)
 	l.MaxLanes = l.Lanes + oneOf(r, 0, 0, 2)
 	if chance(r, 4) {
 		l.NoSlowLanes = true
