@@ -303,7 +303,7 @@ func (w *world) happen(f Fault) {
 func (w *world) end() {
 	w.truth()
 	w.live()
-	w.call(source(w.seed, ofExtra, 1<<63), 1<<40, &action{allowing, 1, (*attempt).lastRush})
+	w.call(source(w.seed, ofExtra, 1<<63), 1<<30, &action{allowing, 1, (*attempt).lastRush})
 	if err := w.limiter.Close(); err != nil {
 		w.unexpected("closing the limiter: %v", err)
 	}
