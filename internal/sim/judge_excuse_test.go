@@ -65,6 +65,12 @@ func TestExcuses(t *testing.T) {
 				h.Faults[0].kind = &kind{name: "stranger"}
 			}, func(h *History) { h.Faults[0].kind = &kind{name: "stranger", mute: true} },
 		},
+		"a stranger that came while nobody else was there": {
+			"member", func(h *History) {
+				h.Foreign = []Execution{{At: 29 * time.Second, Text: "INCRBY k 5"}}
+				h.Faults = append(h.Faults, Fault{kind: &kind{name: "gone", mute: true}, At: 14 * time.Second, For: time.Second})
+			}, func(h *History) { h.Faults[1].At = 20 * time.Second },
+		},
 		"a stranger at one address, and nobody at the others": {
 			"map", func(h *History) {
 				h.Terms.Primaries, h.Wrong = 3, []Belief{{25 * time.Second, 7, "a:1"}}

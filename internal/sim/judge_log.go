@@ -33,15 +33,22 @@ func executed(h *History) string {
 }
 
 // members: nothing is executed by a server that is none of the cluster. With other
-// faults about, a wrong map may vouch for it, or another one have brought it back.
+// faults about, a wrong map may vouch for it, or another one have brought it back. If nobody else
+// could be reached when it came, the client has taken it for the cluster, made anew.
 func members(h *History) string {
 	if h.Terms.Blind {
 		return ""
 	}
 	for i := range h.Foreign {
 		e, about := &h.Foreign[i], 0
+		from := e.At
 		for _, f := range h.Faults {
-			if f.overlaps(e.At-2*healing, e.At+1) {
+			if f.overlaps(e.At, e.At+1) {
+				from = min(from, f.At)
+			}
+		}
+		for _, f := range h.Faults {
+			if f.overlaps(from-2*healing, e.At+1) {
 				about++
 			}
 		}
