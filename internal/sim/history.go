@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,6 +52,13 @@ func outcomeOf(err error) Outcome {
 		return Failed
 	}
 	return Contrary
+}
+
+// isTooMuch reports whether the error stands for a reply that was larger than the
+// limits allow, of a command that has run.
+func isTooMuch(err error) bool {
+	var said resp3.SimpleError
+	return errors.As(err, &said) && (strings.HasPrefix(said.S, "TOODEEP ") || strings.HasPrefix(said.S, "TOOMANY "))
 }
 
 // A Command is one command of a call and what the client said of it.

@@ -13,7 +13,6 @@ import (
 var (
 	seeds = flag.Int("sim.seeds", 0, "how many `seeds` are run")
 	tell  = flag.Bool("sim.tell", true, "whether failing seeds are shrunk")
-	first = flag.Bool("sim.first", false, "end with the first seed that fails")
 	from  = flag.Uint64("sim.from", 1, "the first `seed`")
 )
 
@@ -38,9 +37,6 @@ func TestWorlds(t *testing.T) {
 			seed := *from + i
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
-				if *first && p.failed.Load() {
-					t.Skip("another seed has failed")
-				}
 				defer p.ended.Add(1)
 				ended := watch(seed)
 				f, h := Run(t, seed)
@@ -55,7 +51,7 @@ func TestWorlds(t *testing.T) {
 			})
 		}
 	})
-	if few := p.few(); few != "" && !*first {
+	if few := p.few(); few != "" {
 		t.Error(few)
 	}
 }
@@ -77,7 +73,7 @@ func watch(seed uint64) (end func()) {
 func report(t *testing.T, f *Failure) {
 	t.Helper()
 	t.Errorf("%v\n%s", f, f.Around())
-	if !*tell || *first {
+	if !*tell {
 		return
 	}
 	left := f.Shrunk(t)
