@@ -32,9 +32,8 @@ func executed(h *History) string {
 	})
 }
 
-// members: nothing is executed by a server that is none of the cluster. With other
-// faults about, a wrong map may vouch for it, or another one have brought it back. If nobody else
-// could be reached when it came, the client has taken it for the cluster, made anew.
+// members: nothing is executed by a server that is none of the cluster, but for other faults: a
+// wrong map vouches for it, or nobody else can be reached when it comes.
 func members(h *History) string {
 	if h.Terms.Blind {
 		return ""
