@@ -109,14 +109,19 @@ func (c *Client) Clients() (map[string]radix.ReplicaSet, error) {
 }
 
 // dialAddr returns the address that a redirect leads to, as it is dialled; "" if it names
-// none, or if AddrMap fails.
+// none, or if AddrMap fails. It takes until the context's deadline at most, but has no child of
+// the context: that may be used for the next call before a child has noticed its end.
 func (c *Client) dialAddr(ctx context.Context, to slots.Redirect) string {
-	if to.Addr == "" || to.Dialled {
+	if to.Addr == "" || to.Dialled || c.cfg.AddrMap == nil {
 		return to.Addr
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	by := time.Now().Add(askTime)
+	if end, ends := ctx.Deadline(); ends && end.Before(by) {
+		by = end
+	}
+	own, cancel := context.WithDeadline(c.ctx, by)
 	defer cancel()
-	addr, _, err := c.asker.mapped(ctx, to.Addr)
+	addr, _, err := c.asker.mapped(own, to.Addr)
 	c.journal.Panicked(err)
 	return addr
 }
