@@ -55,7 +55,7 @@ type keyLease struct {
 const (
 	leaseShards = 64
 	mostLeases  = 10_000
-	rateSlots   = 1 << 15
+	rateSlots   = 1 << 17
 	seenAtOnce  = 512 // leases that a look at them sees, about
 )
 
