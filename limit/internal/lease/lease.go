@@ -29,11 +29,11 @@ const (
 	// that ask Redis, so a key that is hit rarely has longer ticks.
 	SlowTick = Tick << slowest
 	slowest  = 7
-	few      = 32  // hits in a tick: the next one is longer
 	enough   = 128 // hits in a tick: it is made shorter
 
-	// Few is how many hits in a slow tick are enough for a lease.
-	Few = few
+	// Few is how many hits in a slow tick are enough for a lease. After a tick with fewer, the
+	// next one is longer.
+	Few = 32
 
 	// Share is which part of what remains a refill may take, at most: the last hits of a
 	// window are handed out one by one.
@@ -97,8 +97,7 @@ func (l *Lease) note(cost int64, at time.Duration) {
 			}
 			l.hits = 0
 		}
-		l.hits = 0
-		if l.size < few && l.level < slowest {
+		if l.size < Few && l.level < slowest {
 			l.level, l.size = l.level+1, 2*l.size
 		}
 	}
