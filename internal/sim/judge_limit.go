@@ -118,11 +118,19 @@ func (h *History) consistent(x *Allowance) string {
 	return ""
 }
 
-// plausible: the figures are those that a rule can have.
+// plausible: the figures are those that a rule can have. A reservation that Redis did not count is
+// charged when it is settled, and leaves a bucket in debt.
 func (h *History) plausible(x *Allowance) string {
 	for i := range x.Asks {
 		a, rule := &x.Asks[i], &h.Terms.Rules[x.Asks[i].Rule]
 		full := period(rule) + time.Second
+		for _, y := range h.Allowances {
+			for _, b := range y.Asks {
+				if b.Settled != nil && b.Err != nil && b.Key == a.Key && h.Terms.Rules[b.Rule].Name == rule.Name {
+					full += time.Duration(b.Settled.Actual) * rule.Window / time.Duration(rule.Limit)
+				}
+			}
+		}
 		if a.Remaining < 0 || a.Remaining > capacity(rule) || a.RetryAfter < 0 || a.RetryAfter > full && a.RetryAfter != limit.Never || a.ResetAfter > full {
 			return fmt.Sprintf("figures that %+v cannot have: %v, reset after %v", *rule, asked{a, x}, a.ResetAfter)
 		}
