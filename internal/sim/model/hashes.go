@@ -47,23 +47,21 @@ func hset(c *call) {
 }
 
 func (c *call) fieldValue(e *entry, name []byte) {
-	if e != nil {
-		if f := e.field(name); f != nil {
-			c.bulk(f.value)
-			return
-		}
+	if f := e.field(name); f != nil {
+		c.bulk(f.value)
+		return
 	}
 	c.null()
 }
 
 func hget(c *call) {
-	if e, ok := c.typed(c.args[1], kindHash); ok {
+	if e, ok := c.held(kindHash); ok {
 		c.fieldValue(e, c.args[2])
 	}
 }
 
 func hmget(c *call) {
-	e, ok := c.typed(c.args[1], kindHash)
+	e, ok := c.held(kindHash)
 	if !ok {
 		return
 	}
@@ -74,33 +72,20 @@ func hmget(c *call) {
 }
 
 func hdel(c *call) {
-	e, ok := c.typed(c.args[1], kindHash)
+	e, ok := c.held(kindHash)
 	if !ok {
 		return
 	}
-	removed := int64(0)
+	before := len(e.fields)
 	for _, name := range c.args[2:] {
-		if e == nil {
-			break
-		}
-		if i := slices.IndexFunc(e.fields, func(f field) bool { return f.name == string(name) }); i >= 0 {
-			e.fields = slices.Delete(e.fields, i, i+1)
-			removed++
-		}
+		e.fields = slices.DeleteFunc(e.fields, func(f field) bool { return f.name == string(name) })
 	}
-	if removed > 0 {
-		c.shrunk(c.args[1], e)
-	}
-	c.int(removed)
+	c.removed(e, before-len(e.fields))
 }
 
 func hgetall(c *call) {
-	e, ok := c.typed(c.args[1], kindHash)
+	e, ok := c.held(kindHash)
 	if !ok {
-		return
-	}
-	if e == nil {
-		c.mapOf(0)
 		return
 	}
 	c.mapOf(len(e.fields))
@@ -111,18 +96,14 @@ func hgetall(c *call) {
 }
 
 func hlen(c *call) {
-	if e, ok := c.typed(c.args[1], kindHash); ok {
-		n := 0
-		if e != nil {
-			n = len(e.fields)
-		}
-		c.int(int64(n))
+	if e, ok := c.held(kindHash); ok {
+		c.int(int64(len(e.fields)))
 	}
 }
 
 func hexists(c *call) {
-	if e, ok := c.typed(c.args[1], kindHash); ok {
-		c.bool(e != nil && e.field(c.args[2]) != nil)
+	if e, ok := c.held(kindHash); ok {
+		c.bool(e.field(c.args[2]) != nil)
 	}
 }
 
@@ -131,17 +112,15 @@ func hincrby(c *call) {
 	if !ok {
 		return
 	}
-	e, ok := c.typed(c.args[1], kindHash)
+	e, ok := c.held(kindHash)
 	if !ok {
 		return
 	}
 	var value int64
-	if e != nil {
-		if f := e.field(c.args[2]); f != nil {
-			if value, ok = parseInt(f.value); !ok {
-				c.err("ERR hash value is not an integer")
-				return
-			}
+	if f := e.field(c.args[2]); f != nil {
+		if value, ok = parseInt(f.value); !ok {
+			c.err("ERR hash value is not an integer")
+			return
 		}
 	}
 	if overflows(value, n) {

@@ -62,6 +62,14 @@ func (c *call) shrunk(key []byte, e *entry) {
 	}
 }
 
+// removed answers how many elements the first key's collection has lost.
+func (c *call) removed(e *entry, n int) {
+	if n > 0 {
+		c.shrunk(c.args[1], e)
+	}
+	c.int(int64(n))
+}
+
 func (c *call) pushAll(left bool) {
 	e := c.make(c.args[1], kindList)
 	if e == nil {
@@ -112,12 +120,8 @@ func (c *call) pop(left bool) {
 }
 
 func llen(c *call) {
-	if e, ok := c.typed(c.args[1], kindList); ok {
-		n := 0
-		if e != nil {
-			n = len(e.list)
-		}
-		c.int(int64(n))
+	if e, ok := c.held(kindList); ok {
+		c.int(int64(len(e.list)))
 	}
 }
 
@@ -130,14 +134,19 @@ func lrange(c *call) {
 	if !ok {
 		return
 	}
-	e, ok := c.typed(c.args[1], kindList)
+	e, ok := c.held(kindList)
 	if !ok {
 		return
 	}
-	var list [][]byte
-	if e != nil {
-		list = e.list
+	list := between(e.list, first, last)
+	c.array(len(list))
+	for _, value := range list {
+		c.bulk(value)
 	}
+}
+
+// between returns the elements from first to last. Negative numbers count from the end.
+func between[T any](list []T, first, last int64) []T {
 	n := int64(len(list))
 	if first < 0 {
 		first = max(first+n, 0)
@@ -145,15 +154,10 @@ func lrange(c *call) {
 	if last < 0 {
 		last += n
 	}
-	last = min(last, n-1)
-	if first > last {
-		c.array(0)
-		return
+	if last = min(last, n-1); first > last {
+		return nil
 	}
-	c.array(int(last - first + 1))
-	for _, value := range list[first : last+1] {
-		c.bulk(value)
-	}
+	return list[first : last+1]
 }
 
 func lindex(c *call) {

@@ -42,6 +42,15 @@ func (c *call) typed(key []byte, k kind) (*entry, bool) {
 	return e, true
 }
 
+// held is typed for the first key, with an empty value where there is none.
+func (c *call) held(k kind) (*entry, bool) {
+	e, ok := c.typed(c.args[1], k)
+	if e == nil {
+		e = &entry{kind: k}
+	}
+	return e, ok
+}
+
 // integer reads an argument; false if it has replied that it is none.
 func (c *call) integer(b []byte) (int64, bool) {
 	n, ok := parseInt(b)

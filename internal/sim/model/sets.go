@@ -31,36 +31,23 @@ func sadd(c *call) {
 }
 
 func srem(c *call) {
-	e, ok := c.typed(c.args[1], kindSet)
-	if !ok {
-		return
+	if e, ok := c.held(kindSet); ok {
+		before := len(e.members)
+		for _, member := range c.args[2:] {
+			delete(e.members, string(member))
+		}
+		c.removed(e, before-len(e.members))
 	}
-	if e == nil {
-		c.int(0)
-		return
-	}
-	before := len(e.members)
-	for _, member := range c.args[2:] {
-		delete(e.members, string(member))
-	}
-	removed := before - len(e.members)
-	if removed > 0 {
-		c.shrunk(c.args[1], e)
-	}
-	c.int(int64(removed))
 }
 
 // smembers replies in order, by value if all are integers, as small sets of a
 // real server are; others have no order there.
 func smembers(c *call) {
-	e, ok := c.typed(c.args[1], kindSet)
+	e, ok := c.held(kindSet)
 	if !ok {
 		return
 	}
-	var members []string
-	if e != nil {
-		members = slices.Sorted(maps.Keys(e.members))
-	}
+	members := slices.Sorted(maps.Keys(e.members))
 	number := func(s string) int64 { n, _ := parseInt([]byte(s)); return n }
 	if !slices.ContainsFunc(members, func(s string) bool { _, ok := parseInt([]byte(s)); return !ok }) {
 		slices.SortFunc(members, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
@@ -72,21 +59,14 @@ func smembers(c *call) {
 }
 
 func scard(c *call) {
-	if e, ok := c.typed(c.args[1], kindSet); ok {
-		n := 0
-		if e != nil {
-			n = len(e.members)
-		}
-		c.int(int64(n))
+	if e, ok := c.held(kindSet); ok {
+		c.int(int64(len(e.members)))
 	}
 }
 
 func sismember(c *call) {
-	if e, ok := c.typed(c.args[1], kindSet); ok {
-		is := false
-		if e != nil {
-			_, is = e.members[string(c.args[2])]
-		}
+	if e, ok := c.held(kindSet); ok {
+		_, is := e.members[string(c.args[2])]
 		c.bool(is)
 	}
 }

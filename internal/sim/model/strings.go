@@ -206,12 +206,8 @@ func appendTo(c *call) {
 }
 
 func strlen(c *call) {
-	if e, ok := c.typed(c.args[1], kindString); ok {
-		n := 0
-		if e != nil {
-			n = len(e.str)
-		}
-		c.int(int64(n))
+	if e, ok := c.held(kindString); ok {
+		c.int(int64(len(e.str)))
 	}
 }
 

@@ -72,6 +72,21 @@ func (o *zaddOptions) refuse(rest int) string {
 	return ""
 }
 
+// take gives a member its score as the options want it.
+func (o *zaddOptions) take(scores map[string]float64, member string, score float64) (now float64, added, done bool) {
+	old, is := scores[member]
+	if o.incr && is {
+		score += old
+	}
+	if is && o.nx || !is && o.xx || is && (o.gt && score <= old || o.lt && score >= old) {
+		return old, false, false
+	}
+	if !math.IsNaN(score) {
+		scores[member] = score
+	}
+	return score, !is, true
+}
+
 func zadd(c *call) {
 	var o zaddOptions
 	rest := o.read(c.args[2:])
@@ -79,48 +94,39 @@ func zadd(c *call) {
 		c.err(text)
 		return
 	}
-	scores := make([]float64, len(rest)/2)
-	for i := range scores {
+	given := make([]float64, len(rest)/2)
+	for i := range given {
 		var ok bool
-		if scores[i], ok = parseScore(rest[2*i]); !ok {
+		if given[i], ok = parseScore(rest[2*i]); !ok {
 			c.err(errNotFloat)
 			return
 		}
 	}
-	e, ok := c.typed(c.args[1], kindZset)
+	e, ok := c.held(kindZset)
 	if !ok {
 		return
 	}
-	if e == nil && !o.xx {
+	if e.scores == nil && !o.xx {
 		e = c.make(c.args[1], kindZset)
 	}
-	added, changed, done := 0, 0, false
-	var last float64
-	for i, score := range scores {
-		if e == nil {
-			break
-		}
+	scores := e.scores
+	count, changed, done, last := int64(0), false, false, 0.0
+	for i, score := range given {
 		member := string(rest[2*i+1])
-		old, is := e.scores[member]
-		if o.incr && is {
-			score += old
-		}
-		if is && o.nx || !is && o.xx || is && (o.gt && score <= old || o.lt && score >= old) {
-			continue
-		}
-		if math.IsNaN(score) {
+		before := scores[member]
+		var added bool
+		if last, added, done = o.take(scores, member, score); math.IsNaN(last) {
 			c.err("ERR resulting score is not a number (NaN)")
 			return
 		}
-		e.scores[member], last, done = score, score, true
-		switch {
-		case !is:
-			added++
-		case score != old:
-			changed++
+		if done && (added || last != before) {
+			changed = true
+			if added || o.ch {
+				count++
+			}
 		}
 	}
-	if added+changed > 0 {
+	if changed {
 		c.n.changed(string(c.args[1]))
 	}
 	switch {
@@ -128,53 +134,35 @@ func zadd(c *call) {
 		c.null()
 	case o.incr:
 		c.score(last)
-	case o.ch:
-		c.int(int64(added + changed))
 	default:
-		c.int(int64(added))
+		c.int(count)
 	}
 }
 
 func zrem(c *call) {
-	e, ok := c.typed(c.args[1], kindZset)
-	if !ok {
-		return
-	}
-	removed := int64(0)
-	if e != nil {
+	if e, ok := c.held(kindZset); ok {
+		before := len(e.scores)
 		for _, member := range c.args[2:] {
-			if _, is := e.scores[string(member)]; is {
-				delete(e.scores, string(member))
-				removed++
-			}
+			delete(e.scores, string(member))
 		}
-		if removed > 0 {
-			c.shrunk(c.args[1], e)
-		}
+		c.removed(e, before-len(e.scores))
 	}
-	c.int(removed)
 }
 
 func zcard(c *call) {
-	if e, ok := c.typed(c.args[1], kindZset); ok {
-		n := 0
-		if e != nil {
-			n = len(e.scores)
-		}
-		c.int(int64(n))
+	if e, ok := c.held(kindZset); ok {
+		c.int(int64(len(e.scores)))
 	}
 }
 
 func zscore(c *call) {
-	e, ok := c.typed(c.args[1], kindZset)
+	e, ok := c.held(kindZset)
 	if !ok {
 		return
 	}
-	if e != nil {
-		if score, is := e.scores[string(c.args[2])]; is {
-			c.score(score)
-			return
-		}
+	if score, is := e.scores[string(c.args[2])]; is {
+		c.score(score)
+		return
 	}
 	c.null()
 }
@@ -207,44 +195,32 @@ func zrange(c *call) {
 	if !ok {
 		return
 	}
-	e, ok := c.typed(c.args[1], kindZset)
+	e, ok := c.held(kindZset)
 	if !ok {
 		return
 	}
-	var members []string
-	if e != nil {
-		members = e.ranked()
-	}
+	members := e.ranked()
 	if reverse {
 		slices.Reverse(members)
 	}
-	if start < 0 {
-		start = max(start+int64(len(members)), 0)
-	}
-	if stop < 0 {
-		stop += int64(len(members))
-	}
-	stop = min(stop, int64(len(members))-1)
-	if start > stop {
-		c.array(0)
-		return
-	}
-	members = members[start : stop+1]
-	switch {
-	case !withScores:
-		c.array(len(members))
-	case c.resp > 2:
-		c.array(len(members))
-	default:
+	c.ranks(between(members, start, stop), e.scores, withScores)
+}
+
+// ranks answers the members, each with its score if withScores.
+func (c *call) ranks(members []string, scores map[string]float64, withScores bool) {
+	pairs := withScores && c.resp > 2
+	if withScores && !pairs {
 		c.array(2 * len(members))
+	} else {
+		c.array(len(members))
 	}
 	for _, member := range members {
-		if withScores && c.resp > 2 {
+		if pairs {
 			c.array(2)
 		}
 		c.bulkString(member)
 		if withScores {
-			c.score(e.scores[member])
+			c.score(scores[member])
 		}
 	}
 }
@@ -268,22 +244,11 @@ func zremrangebyscore(c *call) {
 		c.err("ERR min or max is not a float")
 		return
 	}
-	e, ok := c.typed(c.args[1], kindZset)
-	if !ok {
-		return
+	if e, ok := c.held(kindZset); ok {
+		before := len(e.scores)
+		maps.DeleteFunc(e.scores, func(_ string, score float64) bool {
+			return (score > least || score == least && !above) && (score < most || score == most && !below)
+		})
+		c.removed(e, before-len(e.scores))
 	}
-	removed := int64(0)
-	if e != nil {
-		for member, score := range e.scores {
-			if score < least || above && score == least || score > most || below && score == most {
-				continue
-			}
-			delete(e.scores, member)
-			removed++
-		}
-		if removed > 0 {
-			c.shrunk(c.args[1], e)
-		}
-	}
-	c.int(removed)
 }
