@@ -192,13 +192,15 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 	to := slots.ParseRedirect(text, addr)
 	switch to.Fate {
 	case fate.Moved, fate.Ask, fate.Nowhere:
+		if to.Fate != fate.Ask {
+			d.client.hint()
+		}
+		if d.slot != int32(to.Slot) { // see retry.follow
+			return false
+		}
 		place := d.client.dialAddr(ctx, to)
 		if to.Fate = to.From(addr, place); to.Fate == fate.Moved || to.Fate == fate.Ask {
 			return d.redirect(to, place)
-		}
-		if d.slot != int32(to.Slot) {
-			d.client.hint()
-			return false
 		}
 	case fate.ReadOnly:
 		d.how.Replicas = false // no replica writes
@@ -224,9 +226,6 @@ func (d *dedicatedAction) mayRepeat() bool { return d.canRetry || d.once && !d.s
 // performed there.
 func (d *dedicatedAction) redirect(to slots.Redirect, place string) bool {
 	c := d.client
-	if to.Fate == fate.Moved {
-		c.hint()
-	}
 	var n *node
 	if place != "" {
 		n = c.node(place)
@@ -234,7 +233,7 @@ func (d *dedicatedAction) redirect(to slots.Redirect, place string) bool {
 	if n != nil && to.Fate == fate.Moved {
 		c.learn([]move{{Slot: to.Slot, To: n}})
 	}
-	if n == nil || !d.mayRepeat() || d.slot != int32(to.Slot) || d.history.hops >= c.cfg.MaxRedirects {
+	if n == nil || !d.mayRepeat() || d.history.hops >= c.cfg.MaxRedirects {
 		return false
 	}
 	d.history.hops++

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
@@ -171,6 +172,23 @@ func TestStranger(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestMadeUpRedirect: a redirect of another slot, which no server sends in answer to the key's
+// commands, moves no slot.
+func TestMadeUpRedirect(t *testing.T) {
+	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
+		s.warm()
+		text := fmt.Sprintf("MOVED %d %s", sim.Slot(s.key(1, 0)), s.node(2).Addr())
+		moved := s.client.Stats().Moved
+		s.call(time.Second, func(ctx context.Context) error {
+			return s.client.Do(ctx, radix.WithConn(s.key(0, 0), func(context.Context, radix.Conn) error {
+				return resp3.SimpleError{S: text}
+			}))
+		}).failed(soon)
+		s.incr(time.Second, s.key(1, 0)).ok(trip)
+		require.Equal(s, moved, s.client.Stats().Moved)
+	})
 }
 
 // TestOddMaps: the rest of a map with something odd in it is used, also by a new client.
