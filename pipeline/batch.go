@@ -129,15 +129,15 @@ func (b *batch) send(ctx context.Context) {
 
 // load fills the pipeline.
 func (b *batch) load() {
-	c, began := b.counters, time.Now()
+	c := b.counters
 	var now uint32
 	var owners uint64
 	if c.expiries != nil {
-		now, owners = c.expiries.at(began), c.client.Owners()
+		now, owners = c.expiries.now(), c.client.Owners()
 	}
 	for _, s := range b.sums {
 		x := &s.sent
-		*x = count{err: uncertain.err, key: s.key.name, by: s.by, ttl: s.ttl, every: c.cfg.ExpireEveryHit, began: began}
+		*x = count{err: uncertain.err, key: s.key.name, by: s.by, ttl: s.ttl, every: c.cfg.ExpireEveryHit}
 		if c.expiries != nil {
 			s.mark, s.at = markOf(s.key.hash, owners), now
 			x.known = s.ttl > 0 && !s.doubted.Load() && c.expiries.has(s.mark, now)
@@ -202,11 +202,10 @@ func (c *Counters) mend(ctx context.Context, m mending) {
 func (c *Counters) sendApart(ctx context.Context, sums []*sum) {
 	p := c.pipelines.Get().(*Pipeline)
 	p.Reset()
-	began := time.Now()
 	for _, s := range sums {
 		s.parts = slices.Repeat([]count{uncertain}, len(s.hits))
 		for i, h := range s.hits {
-			s.parts[i] = count{key: s.key.name, by: h.by, ttl: h.ttl, every: c.cfg.ExpireEveryHit, began: began, err: uncertain.err}
+			s.parts[i] = count{key: s.key.name, by: h.by, ttl: h.ttl, every: c.cfg.ExpireEveryHit, err: uncertain.err}
 			s.parts[i].append(p)
 		}
 	}

@@ -74,7 +74,7 @@ type count struct {
 	ttl   time.Duration // 0 or less: the key's end is left alone
 	every bool          // the time to live is set whether the key has one or not
 	known bool          // the key has its time to live, as far as is known
-	began time.Time     // when it was sent, if ttl is set
+	began time.Time     // when SET was sent
 
 	created, counted, end Reply  // of SET, INCRBY, and what is about the key's end
 	sent                  ending // what end replies to
@@ -99,6 +99,7 @@ const (
 func (x *count) append(p *Pipeline) {
 	timed := x.ttl > 0 && !x.known
 	if timed {
+		x.began = time.Now()
 		x.created = p.create(x.key, x.ttl)
 	}
 	x.counted = p.incrBy(x.key, x.by)

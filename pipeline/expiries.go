@@ -33,8 +33,8 @@ func markOf(hash, owners uint64) mark {
 
 func (e *expiries) bucket(m mark) *expiryBucket { return &e.buckets[m%mark(len(e.buckets))] }
 
-// at returns a time in ticks, which begin anew after 497 days.
-func (e *expiries) at(t time.Time) uint32 { return uint32(t.Sub(e.began) / expiryTick) }
+// now returns the time in ticks, which begin anew after 497 days.
+func (e *expiries) now() uint32 { return uint32(time.Since(e.began) / expiryTick) }
 
 // has reports whether the key is known to have its time to live.
 func (e *expiries) has(m mark, now uint32) bool {

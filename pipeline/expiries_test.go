@@ -26,7 +26,7 @@ func TestExpiriesModel(t *testing.T) {
 			switch random.IntN(4) {
 			case 0:
 				ttl := time.Duration(random.Int64N(int64(3 * time.Minute)))
-				e.keep(m, e.at(time.Now()), ttl)
+				e.keep(m, e.now(), ttl)
 				if until := time.Now().Add(min(ttl/2, 10*time.Second)); until.After(model[m]) {
 					model[m] = until
 				}
@@ -36,7 +36,7 @@ func TestExpiriesModel(t *testing.T) {
 			case 2:
 				time.Sleep(time.Duration(random.IntN(20)) * time.Millisecond)
 			case 3:
-				if e.has(m, e.at(time.Now())) {
+				if e.has(m, e.now()) {
 					found++
 					require.True(t, time.Now().Before(model[m]))
 				}
@@ -55,7 +55,7 @@ func TestExpiriesRoom(t *testing.T) {
 		known := func(seed uint64) (n int) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			for range keys {
-				if e.has(mark(random.Uint64()), e.at(time.Now())) {
+				if e.has(mark(random.Uint64()), e.now()) {
 					n++
 				}
 			}
@@ -64,7 +64,7 @@ func TestExpiriesRoom(t *testing.T) {
 		for seed, ttl := range []time.Duration{20 * time.Millisecond, 8 * time.Second, time.Hour} {
 			random := rand.New(rand.NewPCG(uint64(seed), 0))
 			for range keys {
-				e.keep(mark(random.Uint64()), e.at(time.Now()), ttl)
+				e.keep(mark(random.Uint64()), e.now(), ttl)
 			}
 			lasts := min(ttl/2, 10*time.Second)
 			time.Sleep(lasts - time.Nanosecond)
@@ -72,7 +72,7 @@ func TestExpiriesRoom(t *testing.T) {
 			time.Sleep(time.Nanosecond)
 			require.Zero(t, known(uint64(seed)), ttl)
 		}
-		e.keep(1, e.at(time.Now()), 19*time.Millisecond)
-		require.False(t, e.has(1, e.at(time.Now())), "too short a time to be remembered")
+		e.keep(1, e.now(), 19*time.Millisecond)
+		require.False(t, e.has(1, e.now()), "too short a time to be remembered")
 	})
 }

@@ -231,7 +231,7 @@ func TestDoubtsBeside(t *testing.T) {
 				require.Equal(t, time.Hour, redis.Nodes()[0].TTL("k"))
 			}
 			mark := markOf(fullKey{key: "k"}.hash(counters.seed), counters.client.Owners())
-			require.Equal(t, c.alone, counters.expiries.has(mark, counters.expiries.at(time.Now())))
+			require.Equal(t, c.alone, counters.expiries.has(mark, counters.expiries.now()))
 		})
 	}
 }

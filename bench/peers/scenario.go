@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/redislanes/redislanes/cluster"
 )
@@ -54,15 +55,16 @@ func makeKeys() (fixed, many []string) {
 }
 
 // zipfKeys has each of manyKeys as often as a Zipf distribution with s = 1.1 has drawn it.
-var zipfKeys = drawZipf(1 << 18)
-
-func drawZipf(n int) (drawn []string) {
+// It is made when it is needed: 4 MiB that the garbage collector looks at cost each client
+// several percent.
+var zipfKeys = sync.OnceValue(func() []string {
 	zipf := rand.NewZipf(rand.New(rand.NewPCG(1, 1)), 1.1, 1, variableKeys-1)
-	for range n {
-		drawn = append(drawn, manyKeys[zipf.Uint64()])
+	drawn := make([]string, 1<<18)
+	for i := range drawn {
+		drawn[i] = manyKeys[zipf.Uint64()]
 	}
 	return drawn
-}
+})
 
 func (s scenario) draw(to []string, random *rand.Rand) []string {
 	to = append(to[:0], fixedKeys[:s.fixed]...)
@@ -71,7 +73,7 @@ func (s scenario) draw(to []string, random *rand.Rand) []string {
 	case s.reading:
 		from = valueKeys
 	case s.zipf:
-		from = zipfKeys
+		from = zipfKeys()
 	}
 	for range s.variable {
 		to = append(to, from[random.IntN(len(from))])
