@@ -52,7 +52,7 @@ type redirectTarget struct {
 	asked bool
 }
 
-// placed returns where a redirect leads.
+// targetOf returns where a redirect leads.
 func (x *retry) targetOf(to slots.Redirect) *redirectTarget {
 	at := slots.NodeAddr{Addr: to.Addr, Dialled: to.Dialled}
 	l, ok := x.targets[at]

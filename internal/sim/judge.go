@@ -92,7 +92,7 @@ func (h *History) each(look func(c *Call, i int) string) string {
 	return ""
 }
 
-// between returns the executions of the command, for a sentence.
+// told returns the executions, for a sentence.
 func (h *History) told(at []int) string {
 	var b strings.Builder
 	for _, i := range at {
