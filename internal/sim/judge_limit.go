@@ -13,11 +13,10 @@ import (
 // limits: a limiter allows never more than its limits, unless Redis has lost what it had
 // counted; what it cannot ask Redis about fails open or closed, as the rule says.
 func limits(h *History) string {
+	debts := h.debts()
 	for _, x := range h.Allowances {
-		for _, look := range []func(*Allowance) string{h.consistent, h.plausible} {
-			if s := look(x); s != "" {
-				return s
-			}
+		if s := cmp.Or(h.consistent(x), h.plausible(x, debts)); s != "" {
+			return s
 		}
 	}
 	for at, asks := range h.asked() {
@@ -118,19 +117,25 @@ func (h *History) consistent(x *Allowance) string {
 	return ""
 }
 
-// plausible: the figures are those that a rule can have. A reservation that Redis did not count is
-// charged when it is settled, and leaves a bucket in debt.
-func (h *History) plausible(x *Allowance) string {
-	for i := range x.Asks {
-		a, rule := &x.Asks[i], &h.Terms.Rules[x.Asks[i].Rule]
-		full := period(rule) + time.Second
-		for _, y := range h.Allowances {
-			for _, b := range y.Asks {
-				if b.Settled != nil && b.Err != nil && b.Key == a.Key && h.Terms.Rules[b.Rule].Name == rule.Name {
-					full += time.Duration(b.Settled.Actual) * rule.Window / time.Duration(rule.Limit)
-				}
+// debts returns the time that buckets may need to pay what reservations have cost that Redis did
+// not count: it is charged when they are settled.
+func (h *History) debts() map[[2]string]time.Duration {
+	debts := make(map[[2]string]time.Duration)
+	for _, x := range h.Allowances {
+		for _, a := range x.Asks {
+			if rule := &h.Terms.Rules[a.Rule]; a.Settled != nil && a.Err != nil {
+				debts[[2]string{rule.Name, a.Key}] += time.Duration(a.Settled.Actual) * rule.Window / time.Duration(max(rule.Limit, 1))
 			}
 		}
+	}
+	return debts
+}
+
+// plausible: the figures are those that a rule can have.
+func (h *History) plausible(x *Allowance, debts map[[2]string]time.Duration) string {
+	for i := range x.Asks {
+		a, rule := &x.Asks[i], &h.Terms.Rules[x.Asks[i].Rule]
+		full := period(rule) + time.Second + debts[[2]string{rule.Name, a.Key}]
 		if a.Remaining < 0 || a.Remaining > capacity(rule) || a.RetryAfter < 0 || a.RetryAfter > full && a.RetryAfter != limit.Never || a.ResetAfter > full {
 			return fmt.Sprintf("figures that %+v cannot have: %v, reset after %v", *rule, asked{a, x}, a.ResetAfter)
 		}
@@ -214,7 +219,7 @@ func period(rule *limit.Rule) time.Duration {
 	case limit.SlidingWindow:
 		return 2 * rule.Window
 	case limit.TokenBucket:
-		return time.Duration(capacity(rule)) * rule.Window / time.Duration(rule.Limit)
+		return time.Duration(capacity(rule)) * rule.Window / time.Duration(max(rule.Limit, 1))
 	}
 	return rule.Window
 }
