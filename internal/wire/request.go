@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 	"sync"
 
 	"github.com/mediocregopher/radix/v4"
@@ -256,10 +257,24 @@ func (c *codec) options() *radixresp.Opts {
 func (c *codec) decode(replies []byte, into any) (used int, err error) {
 	c.replies.Reset(replies)
 	c.buffered.Reset(&c.replies)
-	err = resp3.Unmarshal(c.buffered, into, c.options())
-	used = len(replies) - c.replies.Len() - c.buffered.Buffered()
-	c.replies.Reset(nil)
-	return used, err
+	defer func() {
+		used = len(replies) - c.replies.Len() - c.buffered.Buffered()
+		c.replies.Reset(nil)
+	}()
+	defer catchNil(&err)
+	return 0, resp3.Unmarshal(c.buffered, into, c.options())
+}
+
+// catchNil makes an error of the panic of radix at an array for a pointer that is nil. A panic of
+// the program's own UnmarshalRESP goes on.
+func catchNil(err *error) {
+	switch v := recover().(type) {
+	case nil:
+	case *reflect.ValueError:
+		*err = v
+	default:
+		panic(v)
+	}
 }
 
 var _ io.Writer = (*codec)(nil)

@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"context"
+	"testing"
+
+	"github.com/mediocregopher/radix/v4"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes"
+)
+
+// TestAggregateIntoPointer: an array, a map or a set for a pointer that is nil made radix panic,
+// and with it the program: LPOP with a count into a *[]string, which is nil for a null.
+func TestAggregateIntoPointer(t *testing.T) {
+	t.Parallel()
+	for _, reply := range []string{"*1\r\n+a\r\n", "*0\r\n", "%1\r\n+a\r\n+b\r\n", "~1\r\n+a\r\n", "*1\r\n-ERR inside\r\n"} {
+		var list *[]string
+		var failed *redislanes.DecodeError
+		require.ErrorAs(t, Unmarshal([]byte(reply), &list), &failed, reply)
+		require.Equal(t, "**[]string", failed.Into)
+		require.Equal(t, reply[0], failed.Kind)
+		require.Nil(t, list)
+	}
+}
+
+// TestAggregateInsidePointers: the same inside a reply, and in a radix.Pipeline behind a reply
+// that fits.
+func TestAggregateInsidePointers(t *testing.T) {
+	t.Parallel()
+	const nested = "*2\r\n+0\r\n*1\r\n+key\r\n" // of SCAN
+	var failed *redislanes.DecodeError
+	require.ErrorAs(t, Unmarshal([]byte(nested), new([]*string)), &failed)
+
+	var n int
+	var list *[]string
+	p := radix.NewPipeline()
+	p.Append(radix.Cmd(&n, "INCR", "k"))
+	p.Append(radix.Cmd(&list, "SCAN", "0"))
+	require.ErrorAs(t, Perform(t.Context(), p, replying{replies: ":7\r\n" + nested}), &failed)
+	require.Equal(t, 7, n)
+
+	require.NoError(t, Unmarshal([]byte(":8\r\n"), &n), "the next reply")
+	require.Equal(t, 8, n)
+}
+
+// replying is a connection that has the replies to whatever is sent.
+type replying struct {
+	radix.Conn
+	replies string
+}
+
+func (c replying) EncodeDecode(_ context.Context, _, into any) error {
+	return Unmarshal([]byte(c.replies), into)
+}
