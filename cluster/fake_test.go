@@ -29,6 +29,8 @@ type fake struct {
 	answer func(w io.Writer, cmd []string) bool
 	// hijack is a command of the handshake, or CLUSTER, that answer gets, too.
 	hijack string
+	// all writes the reply to a command and reports whether it has. Nil: it never has.
+	all func(w io.Writer, cmd []string) (said bool)
 
 	tasks  sync.WaitGroup
 	mu     sync.Mutex // guards what follows
@@ -91,6 +93,9 @@ func (f *fake) serve(conn net.Conn) {
 }
 
 func (f *fake) reply(w io.Writer, cmd []string) (goOn bool) {
+	if f.all != nil && f.all(w, cmd) {
+		return true
+	}
 	reply := ":1\r\n"
 	switch name := strings.ToUpper(cmd[0]); {
 	case name == f.hijack:

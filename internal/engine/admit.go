@@ -40,7 +40,7 @@ func (c *Client) admit(u use, addr string, mode, id []byte) error {
 	switch {
 	case t.Map == nil || t.Map.Single:
 		return nil
-	case slots.ClusterDisabled(mode) || slots.ClusterDisabled(id):
+	case slots.IsAlone(mode, id):
 		err = fmt.Errorf("%w: cluster support is disabled there", redislanes.ErrNotMember)
 	default:
 		err = t.Map.Admits(u == asPrimary, addr, slots.NodeID(id))

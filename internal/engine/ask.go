@@ -159,7 +159,7 @@ func (q asker) explain(ctx context.Context, lane *wire.Lane, err error, said []b
 		return fmt.Errorf("%w; the ACL user needs +cluster|slots, or set Config.Standalone", err)
 	case fate.Login:
 		return fmt.Errorf("%w; set Config.Dialer.Password or Credentials", err)
-	case fate.Unknown:
+	case fate.Unknown, fate.Unlisted:
 		reply, asked := wire.Ask(ctx, lane, []string{"ROLE"}).Reply(0)
 		if asked == nil && bytes.Contains(reply, []byte("\r\nsentinel\r\n")) {
 			return fmt.Errorf("%w; a Sentinel answers there: set Config.Sentinel, or give the addresses of Redis servers", err)

@@ -83,7 +83,7 @@ func (r *refresher) unreached(ctx context.Context, all []slots.Renaming) (failed
 // reach dials the new address and makes sure that the node answers there.
 func (c *Client) reach(ctx context.Context, r slots.Renaming) error {
 	purpose := wire.Purpose{Admits: func(_ string, mode, id []byte) error {
-		if told := slots.NodeID(id); slots.ClusterDisabled(mode) || slots.ClusterDisabled(id) || told != "" && told != r.ID {
+		if told := slots.NodeID(id); slots.IsAlone(mode, id) || told != "" && told != r.ID {
 			return fmt.Errorf("%w: it is not the node that had the address %s", redislanes.ErrNotMember, r.From)
 		}
 		return nil

@@ -66,6 +66,9 @@ func TestOf(t *testing.T) {
 		"ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.":                 Unknown,
 		"ERR Unknown subcommand or wrong number of arguments for 'SETINFO'.": Unknown,
 		"ERR This instance has cluster support disabled":                     ClusterDisabled,
+		"ERR Cluster is disabled. Use --cluster_mode=yes to enable.":         ClusterDisabled,
+		"ERR Cluster mode is not enabled":                                    ClusterDisabled,
+		"ERR CLUSTER command, CLUSTER INFO|NODES|SLOTS|KEYSLOT":              Unknown,
 
 		"EXECABORT Transaction discarded because of previous errors.":                              Final,
 		"EXECABORT Transaction discarded because of: NOREPLICAS Not enough good replicas to write": NoReplicas,

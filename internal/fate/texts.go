@@ -16,14 +16,17 @@ var special = []struct {
 	// cluster connections reached". The server says it in reply to whatever comes first.
 	{"ERR max number of clients ", NoRoom},
 	{"ERR This instance has cluster support disabled", ClusterDisabled},
+	{"ERR Cluster is disabled", ClusterDisabled},         // Dragonfly, also a part of a cluster to READWRITE
+	{"ERR Cluster mode is not enabled", ClusterDisabled}, // Kvrocks
 	{"ERR increment or decrement would overflow", Overflow},
 
 	{"ERR unknown command", Unknown},
 	{"ERR unknown subcommand", Unknown},
 	{"ERR Unknown subcommand", Unknown},
-	{"unsupported command", Unknown}, // Envoy's Redis proxy
-	{"ERR 'CLUSTER ", Unknown},       // miniredis: "ERR 'CLUSTER MYID' not supported"
-	{"ERR 'CLIENT ", Unknown},        // miniredis
+	{"unsupported command", Unknown},   // Envoy's Redis proxy
+	{"ERR 'CLUSTER ", Unknown},         // miniredis: "ERR 'CLUSTER MYID' not supported"
+	{"ERR 'CLIENT ", Unknown},          // miniredis
+	{"ERR CLUSTER command, ", Unknown}, // Kvrocks: "ERR CLUSTER command, CLUSTER INFO|NODES|SLOTS|KEYSLOT"
 
 	{"ERR wrong number of arguments", Syntax},
 	{"ERR syntax error", Syntax},
