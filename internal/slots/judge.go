@@ -12,6 +12,7 @@ const (
 	lost          // slots that had an owner have none now
 	contrary      // it contradicts what MOVED has taught since the map in use
 	older         // a slot goes to a claim with a smaller config epoch
+	asBefore      // the server in use is a replica without cluster mode, as it was before
 	Foreign       // we know none of the IDs of its nodes, or of its Sentinels
 	another       // it is another server without cluster mode than the one in use
 	alone         // cluster support is disabled there
@@ -26,6 +27,7 @@ func (f Flaw) String() string {
 		lost:     "slots that had an owner have none, and no other node says the same",
 		contrary: "it contradicts what MOVED replies have said since, and most primaries do not say the same",
 		older:    "it is older than the map in use by its config epochs, and most primaries or Sentinels do not say the same",
+		asBefore: "it is a replica, as before: the primary is preferred",
 		Foreign:  "its nodes or Sentinels have other IDs than ours: it is another cluster's",
 		another:  "cluster support is disabled there, and it is not the server in use",
 		alone:    "cluster support is disabled there: it is no node of the cluster",
@@ -45,7 +47,7 @@ func judge(use *Map, taught []Lesson, said *Map) Flaw {
 	case said.Sentinels != nil:
 		return judgeSentinel(use, said)
 	case said.Single && said.Follows:
-		return replica
+		return judgeReplica(use, said)
 	case said.Single && (use == nil || !use.Single):
 		return alone // at the first contact a cluster that another seed knows is preferred
 	case said.Single && said.Claims[0].Addr != use.Claims[0].Addr:
@@ -56,6 +58,14 @@ func judge(use *Map, taught []Lesson, said *Map) Flaw {
 		return Foreign
 	}
 	return judgeSlots(use, taught, said)
+}
+
+// judgeReplica judges a replica without cluster mode.
+func judgeReplica(use, said *Map) Flaw {
+	if use != nil && use.Follows && use.Claims[0].Addr == said.Claims[0].Addr {
+		return asBefore
+	}
+	return replica
 }
 
 // judgeSentinel judges a primary that a Sentinel names. Each failover has a greater config epoch

@@ -64,7 +64,8 @@ const (
 	Majority     Why = "most primaries, most Sentinels or all servers say the same"
 	NoWorse      Why = "it lacks no slot that the map in use has"
 	MadeAnew     Why = "all that answers is another cluster"
-	OnlyServer   Why = "the server in use does not answer, and this one has no cluster mode either"
+	OnlyServer   Why = "the server in use does not answer, or is a replica, and this one has no cluster mode either"
+	StillReplica Why = "the server in use is a replica, as before, and no primary answers"
 )
 
 // Choose decides which map to trust. It is a pure function of the poll. Until all servers
@@ -88,10 +89,12 @@ func (p *Poll) Choose() Choice {
 		c := because(MadeAnew, m)
 		c.Found = found
 		return c
-	case p.Use.Single:
-		return because(OnlyServer, fullest(p.upTo(another))) // it may be a replica now
+	case len(p.of(another)) > 0:
+		return because(OnlyServer, fullest(p.of(another)))
+	case p.Use.Follows && len(p.of(asBefore)) == 0:
+		return because(OnlyServer, fullest(p.of(replica)))
 	}
-	return because(Nobody, nil)
+	return because(StillReplica, fullest(p.of(asBefore)))
 }
 
 // because returns a choice of the map, which may be nil.

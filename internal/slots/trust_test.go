@@ -126,6 +126,31 @@ func TestChooseWithoutCluster(t *testing.T) {
 	require.Equal(t, "a:1", p.Choose().Map.Claims[0].Addr)
 }
 
+// TestChooseAReplica: without cluster mode, the replica in use is replaced by a primary that answers,
+// or by another replica if it does not answer itself. A client of one replica alone, or of
+// replicas alone, had no refresh that succeeded.
+func TestChooseAReplica(t *testing.T) {
+	t.Parallel()
+	follower := func(addr string) *Map {
+		m := Single(addr)
+		m.Follows = true
+		return m
+	}
+	p := Poll{Use: follower("a:1"), All: true}
+	require.Equal(t, replica, p.Add("b:1", "", follower("b:1")))
+	require.Equal(t, Choice{Map: p.Votes[0].Map, Why: OnlyServer}, p.Choose(), "a does not answer")
+	require.Equal(t, asBefore, p.Add("a:1", "", follower("a:1")))
+	require.Equal(t, Choice{Map: p.Votes[1].Map, Why: StillReplica}, p.Choose())
+	require.Equal(t, another, p.Add("c:1", "", Single("c:1")))
+	require.Equal(t, Choice{Map: p.Votes[2].Map, Why: OnlyServer}, p.Choose())
+	require.Equal(t, NoFlaw, p.Add("a:1", "", Single("a:1")))
+	require.Equal(t, Choice{Map: p.Votes[3].Map, Why: Plain}, p.Choose(), "it was promoted")
+
+	p = Poll{Use: Single("a:1"), All: true}
+	require.Equal(t, replica, p.Add("a:1", "", follower("a:1")))
+	require.Equal(t, Nobody, p.Choose().Why, "a primary that became a replica")
+}
+
 // FuzzChoose: whatever was said, a map is chosen that was said, and one without
 // a doubt if there is one.
 func FuzzChoose(f *testing.F) {
