@@ -31,8 +31,8 @@ type NodeAddr struct {
 }
 
 // ParseSlots reads the reply to CLUSTER SLOTS, in the form of the command's documentation. asked
-// is the host:port of the server that replied. Its host is used where a node's endpoint is NULL
-// or empty, or is "?" and the metadata has no IP.
+// is the host:port of the server that replied, or the path of its unix socket. Its host, or the
+// path, is used where a node's endpoint is NULL or empty, or is "?" and the metadata has no IP.
 //
 // A row that cannot be used, a range of slots or a node, is skipped and reported; the others
 // are used. If the node is the primary, its range has no nodes. Only a reply that is no array is
@@ -42,7 +42,7 @@ func ParseSlots(reply []byte, asked string) ([]Range, []Skip, error) {
 	if !ok || len(rows) > Count {
 		return nil, nil, fmt.Errorf("CLUSTER SLOTS reply: want an array of slot ranges, got %s", shown(reply))
 	}
-	p := slotsParser{askedHost: hostOf(asked)}
+	p := slotsParser{asked: asked}
 	ranges := make([]Range, 0, len(rows))
 	for _, row := range rows {
 		if r, ok := p.slotRange(row); ok {
@@ -53,8 +53,8 @@ func ParseSlots(reply []byte, asked string) ([]Range, []Skip, error) {
 }
 
 type slotsParser struct {
-	askedHost string
-	skips     []Skip
+	asked string
+	skips []Skip
 }
 
 // slotRange reads [first, last, node...]. It reports whether the range can be used.
@@ -133,7 +133,7 @@ func (p *slotsParser) node(row []byte) (node NodeAddr, missing Skip) {
 		return node, Skip{Node: name, Reason: portZero}
 	}
 	node = NodeAddr{ID: string(id), Zone: string(told.zone)}
-	node.Addr, node.Dialled = joinAddr(host, port, p.askedHost)
+	node.Addr, node.Dialled = joinAddr(host, port, p.asked)
 	return node, Skip{}
 }
 
@@ -174,15 +174,27 @@ func integer(value []byte, least, most int) (int, bool) {
 	return int(n), err == nil && value[0] == ':' && int64(least) <= n && n <= int64(most)
 }
 
-// joinAddr returns host:port, with the host that was asked where none is told,
-// and brackets around an IPv6 address.
+// joinAddr returns host:port, with brackets around an IPv6 address. If no host is told, it is that
+// of the server that was asked.
 func joinAddr(host []byte, port int, asked string) (addr string, dialled bool) {
 	h := string(host)
 	if dialled = h == "" || h == "?"; dialled {
-		h = asked
+		return sameHost(asked, port), true
 	}
-	return net.JoinHostPort(h, strconv.Itoa(port)), dialled
+	return net.JoinHostPort(h, strconv.Itoa(port)), false
 }
+
+// sameHost returns the address of the port at the host of the server that was asked. A unix socket
+// has no host: there it is the socket.
+func sameHost(asked string, port int) string {
+	if isPath(asked) {
+		return asked
+	}
+	return net.JoinHostPort(hostOf(asked), strconv.Itoa(port))
+}
+
+// isPath tells whether the address is the path of a unix socket.
+func isPath(addr string) bool { return strings.HasPrefix(addr, "/") }
 
 // hostOf returns the host of host:port.
 func hostOf(addr string) string {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/fate"
 )
 
 // Replies of redis-server 7.0.15, with one range of slots.
@@ -51,6 +53,24 @@ func TestParseSlotsEndpoints(t *testing.T) {
 			assert.Equal(t, []Range{{0, 8000, []NodeAddr{{Addr: test.addr, ID: id, Dialled: strings.HasPrefix(test.addr, "asked")}}}}, ranges)
 		})
 	}
+}
+
+// TestParseSlotsOverAUnixSocket: a cluster of one node does not know its host. The client dialled
+// /run/redis.sock:7001.
+func TestParseSlotsOverAUnixSocket(t *testing.T) {
+	t.Parallel()
+	const path = "/run/redis.sock"
+	for _, reply := range []string{replyEmpty, replyNull, replyNoIP} {
+		ranges, _, err := ParseSlots([]byte(reply), path)
+		require.NoError(t, err)
+		require.Equal(t, path, ranges[0].Nodes[0].Addr)
+		require.True(t, ranges[0].Nodes[0].Dialled)
+	}
+	ranges, _, err := ParseSlots([]byte(replyIPv4), path)
+	require.NoError(t, err)
+	require.Equal(t, "10.1.2.3:7001", ranges[0].Nodes[0].Addr)
+	require.Equal(t, Redirect{Fate: fate.Nowhere, Slot: 1}, ParseRedirect([]byte("MOVED 1 :6379"), path))
+	require.Equal(t, Redirect{Fate: fate.Moved, Slot: 1, Addr: "h:6379"}, ParseRedirect([]byte("MOVED 1 h:6379"), path))
 }
 
 func TestParseSlots(t *testing.T) {

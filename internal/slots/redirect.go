@@ -44,8 +44,8 @@ func ParseRedirect(msg []byte, asked string) Redirect {
 var space = []byte(" ")
 
 // classifyAddr parses "slot host:port". The host may be an IPv6 address without brackets. If
-// the host is "?" or the port is 0, the node has no address: the command is sent again by a new
-// map.
+// the host is "?" or the port is 0, or there is none and the replier has none, since it was asked
+// over a unix socket, the node has no address: the command is sent again by a new map.
 func classifyAddr(f fate.Fate, text []byte, asked string) Redirect {
 	slotText, addr, _ := bytes.Cut(text, space)
 	slot, err := strconv.ParseUint(string(slotText), 10, 16)
@@ -61,13 +61,13 @@ func classifyAddr(f fate.Fate, text []byte, asked string) Redirect {
 	if err != nil {
 		return Redirect{}
 	}
-	if port == 0 || string(host) == "?" {
+	if port == 0 || string(host) == "?" || len(host) == 0 && isPath(asked) {
 		return Redirect{Fate: fate.Nowhere, Slot: uint16(slot)} // the map may know the node's address
 	}
 	if host, usable = usableHost(host); !usable && len(host) > 0 {
 		return Redirect{}
 	}
 	to := Redirect{Fate: f, Slot: uint16(slot)}
-	to.Addr, to.Dialled = joinAddr(host, int(port), hostOf(asked))
+	to.Addr, to.Dialled = joinAddr(host, int(port), asked)
 	return to
 }
