@@ -53,7 +53,7 @@ func (n need) spares(f fate.Fate) bool {
 func (d dialer) steps() []step {
 	var steps []step
 	switch user := d.Username; {
-	case d.Protocol == 3 && d.Password != "":
+	case d.Protocol == 3 && user+d.Password != "":
 		if user == "" {
 			user = "default"
 		}

@@ -46,6 +46,8 @@ func TestHandshakeSendsWhatWasAskedFor(t *testing.T) {
 		"HELLO 3":                 {Protocol: 3},
 		"HELLO 3 AUTH default pw": {Protocol: 3, Password: "pw"},
 		"HELLO 3 AUTH me pw":      {Protocol: 3, Username: "me", Password: "pw"},
+		"HELLO 3 AUTH me":         {Protocol: 3, Username: "me"}, // of Credentials; without it, the default user was logged in
+		"AUTH me":                 {Username: "me"},
 		"AUTH pw":                 {Password: "pw"},
 		"AUTH me pw":              {Username: "me", Password: "pw", ClientName: "x"},
 	} {
