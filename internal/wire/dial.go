@@ -270,7 +270,7 @@ func (d dialer) connect(ctx context.Context, addr string, took *DialTimes) (net.
 	took.TLS = time.Since(began)
 	if err != nil {
 		_ = conn.Close()
-		return nil, withAddr(addr, tlsFailure(err))
+		return nil, withAddr(addr, tlsFailure(err, d.TLS))
 	}
 	return secure, nil
 }

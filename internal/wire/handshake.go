@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -112,7 +113,7 @@ func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error
 		out = resp.AppendCommand(out, c[0], c[1:]...)
 	}
 	_, failed := conn.Write(out)
-	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits), plain: d.TLS == nil && !d.Answered}
+	in := replyStream{conn: conn, framer: resp.NewFramer(greetingLimits), tls: d.TLS, plain: d.TLS == nil && !d.Answered}
 	if failed != nil { // the server may have said why before it hung up
 		reply, err := in.next()
 		if err == nil && resp.IsError(reply) {
@@ -181,6 +182,8 @@ func (s *replyStream) failure(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case s.replies > 0:
+	case s.tls != nil && isAlert(err):
+		return tlsFailure(err, s.tls)
 	case errors.Is(err, resp.ErrProtocol):
 		return &redislanes.HandshakeError{Hint: hintOfStranger(s.first), Cause: err}
 	case len(s.first) == 0 && s.plain:
@@ -198,9 +201,10 @@ type replyStream struct {
 	chunk  [4096]byte // one read; used again, so that endless pushes cost no memory
 	buf    []byte     // what is unread of it
 
-	plain   bool   // not over TLS, and perhaps for that reason without an answer
-	replies int    // that were read
-	first   []byte // what came first
+	tls     *tls.Config // nil: not over TLS
+	plain   bool        // not over TLS, and perhaps for that reason without an answer
+	replies int         // that were read
+	first   []byte      // what came first
 }
 
 func (s *replyStream) next() ([]byte, error) {

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 
@@ -114,11 +115,21 @@ func isSentinel(hello []byte) bool {
 	return bytes.Contains(hello, []byte("$4\r\nmode\r\n$8\r\nsentinel\r\n"))
 }
 
+// isAlert reports whether the server has ended TLS, and said why. In TLS 1.3 it looks at the
+// client's certificate when the client takes the TLS handshake for done.
+func isAlert(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
+}
+
 // tlsFailure says why the TLS handshake has failed.
-func tlsFailure(err error) error {
+func tlsFailure(err error, config *tls.Config) error {
 	var record tls.RecordHeaderError
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("TLS handshake: no answer, as from a server that speaks no TLS: %w", err)
+	case isAlert(err) && len(config.Certificates) == 0 && config.GetClientCertificate == nil:
+		return fmt.Errorf("TLS handshake: %w; if the server wants a certificate of its clients, set Dialer.TLS.Certificates", err)
 	}
 	if !errors.As(err, &record) {
 		return fmt.Errorf("TLS handshake: %w", err)

@@ -126,3 +126,15 @@ func TestTLSOfRealServer(t *testing.T) {
 	require.NotNil(t, l.secure)
 	require.NoError(t, l.Close())
 }
+
+// TestServerWantsACertificate: with TLS 1.3 the server refuses the client behind the handshake of
+// TLS. The error said that the server hung up without an answer, and is going down.
+func TestServerWantsACertificate(t *testing.T) {
+	secure := servers.StartServer(t, servers.Options{TLS: true, ClientCerts: true})
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		config := secure.TLSConfig()
+		config.Certificates, config.MaxVersion = nil, version
+		_, err := Dial(within(t, patience), lanes.Dialer{TLS: config}, secure.Addrs()[0])
+		require.Regexp(t, "TLS handshake: remote error: tls: .*; if the server wants a certificate of its clients, set Dialer.TLS.Certificates$", err.Error())
+	}
+}
