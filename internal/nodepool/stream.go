@@ -16,7 +16,7 @@ import (
 
 // A stream is what a [Dedicated] goes over from its first SUBSCRIBE or MONITOR on: a
 // connection of radix's, beside those of the pool, on which replies come without
-// commands. It has the settings of the pool's connections.
+// commands. It has the settings of the pool's connections, and their limits of replies.
 type stream struct {
 	radix.Conn
 	pool *Pool
@@ -116,9 +116,17 @@ func (s *stream) ask(ctx context.Context, request []byte, into any) error {
 	return wire.NameCommand(err, request, s.pool.addr)
 }
 
-// EncodeDecode is part of radix.Conn. Errors of the server print what others do.
+// EncodeDecode is part of radix.Conn. Errors of the server print what others do. The receiver is
+// not touched after it has returned.
 func (s *stream) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
-	err := s.Conn.EncodeDecode(ctx, marshal, unmarshalInto)
+	r := &streamReceiver{ctx: ctx, into: unmarshalInto}
+	if request, ok := marshal.(resp3.RawMessage); ok {
+		r.replies, _ = wire.Commands(request, func(int, int) {})
+	}
+	err := s.Conn.EncodeDecode(ctx, marshal, r)
+	if why := r.leave(); err == nil {
+		err = why
+	}
 	var said resp3.SimpleError
 	if errors.As(err, &said) {
 		return radixresp.ErrConnUsable{Err: wire.Said(said.S)}

@@ -81,16 +81,19 @@ func TestStreamEndsWithThePool(t *testing.T) {
 	require.NoError(t, ctx.Err())
 }
 
-// subscription is a subscription over connections of NetDial, of a server that publishes
-// what it is given.
-func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedicated, publish func(text string)) {
+// subscription is a subscription over connections of NetDial, of a server that sends what it
+// is given. The server does not answer PSUBSCRIBE.
+func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedicated, send func(bytes string)) {
 	var subscriber net.Conn
 	serve := func(conn net.Conn) {
 		defer conn.Close()
 		in := bufio.NewReader(conn)
 		for command, err := readCommand(in); err == nil; command, err = readCommand(in) {
 			reply := "+OK\r\n"
-			if command == "SUBSCRIBE" {
+			switch command {
+			case "PSUBSCRIBE":
+				continue
+			case "SUBSCRIBE":
 				subscriber, reply = conn, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n"
 			}
 			_, _ = io.WriteString(conn, reply)
@@ -107,10 +110,12 @@ func subscription(t *testing.T, wrap func(net.Conn) net.Conn) (p *Node, c *Dedic
 	require.NoError(t, err)
 	_, err = say(t.Context(), c, "SUBSCRIBE c")
 	require.NoError(t, err)
-	return p, c, func(text string) {
-		_, err := fmt.Fprintf(subscriber, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$%d\r\n%s\r\n", len(text), text)
-		require.NoError(t, err)
-	}
+	return p, c, func(bytes string) { _, _ = io.WriteString(subscriber, bytes) }
+}
+
+// message is what a subscriber of the channel c gets.
+func message(text string) string {
+	return fmt.Sprintf("*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$%d\r\n%s\r\n", len(text), text)
 }
 
 // TestStubbornStream: who has subscribed does not wait for a connection that does not end.
@@ -138,7 +143,7 @@ func (untimed) SetWriteDeadline(time.Time) error { return nil }
 func TestStreamKeepsDeadlines(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p, c, publish := subscription(t, func(conn net.Conn) net.Conn { return untimed{conn} })
+		p, c, send := subscription(t, func(conn net.Conn) net.Conn { return untimed{conn} })
 		defer p.Close()
 		defer c.Return()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -147,7 +152,7 @@ func TestStreamKeepsDeadlines(t *testing.T) {
 		began := time.Now()
 		require.ErrorIs(t, c.EncodeDecode(ctx, nil, &raw), context.DeadlineExceeded)
 		require.Equal(t, time.Second, time.Since(began))
-		publish("later")
+		send(message("later"))
 		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
 		require.Contains(t, string(raw), "later")
 	})

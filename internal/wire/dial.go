@@ -127,11 +127,14 @@ func connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) 
 	return conn, settings, took, err
 }
 
-// Connect is DialFor without a lane: it returns the connection after its handshake. It
-// keeps deadlines, and its Close does not wait.
+// Connect is DialFor without a lane: it returns the connection after its handshake, for radix to
+// read from: see wholeConn. It keeps deadlines, and its Close does not wait.
 func Connect(ctx context.Context, d lanes.Dialer, purpose Purpose, addr string) (net.Conn, error) {
-	conn, _, _, err := connect(ctx, d, purpose, addr)
-	return conn, err
+	conn, settings, _, err := connect(ctx, d, purpose, addr)
+	if err != nil {
+		return nil, err
+	}
+	return newWholeConn(conn, resp.Limits(settings.Limits)), nil
 }
 
 // open connects and authenticates.

@@ -1,0 +1,120 @@
+package nodepool
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mediocregopher/radix/v4/resp/resp3"
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/internal/resp"
+)
+
+func unwrapped(conn net.Conn) net.Conn { return conn }
+
+// TestStreamOfAHostileServer: radix reads a subscription on a goroutine of its own. A negative
+// or huge length ended the program there, and deep nesting or many attributes its stack.
+func TestStreamOfAHostileServer(t *testing.T) {
+	t.Parallel()
+	for name, bytes := range map[string]string{
+		"negative bulk":       "$-5\r\n",
+		"negative array":      "*-7\r\n",
+		"huge bulk":           "$99999999999\r\n",
+		"huge bulk inside":    "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$99999999999\r\n",
+		"huge array":          "*999999999\r\n:1\r\n",
+		"no RESP":             "HTTP/1.1 400 Bad Request\r\n",
+		"LF without CR":       ":1\n",
+		"digits without end":  "$" + strings.Repeat("9", 30),
+		"array of huge bulks": "*2\r\n$99999999999\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p, c, send := subscription(t, unwrapped)
+				defer p.Close()
+				defer c.Return()
+				go send(bytes)
+				require.ErrorIs(t, c.EncodeDecode(t.Context(), nil, new(any)), resp.ErrProtocol)
+			})
+		})
+	}
+}
+
+// TestStreamWithinLimits: what is too deep is refused by itself, attributes are left out, and a
+// large message that arrives in pieces, between deadlines, is not lost.
+func TestStreamWithinLimits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, c, send := subscription(t, unwrapped)
+		defer p.Close()
+		defer c.Return()
+		var raw resp3.RawMessage
+		go send(strings.Repeat("*1\r\n", 2000) + ":1\r\n" + strings.Repeat("|1\r\n+k\r\n+v\r\n", 1000) + message("one"))
+		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.Contains(t, string(raw), "-TOODEEP")
+		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.Equal(t, message("one"), string(raw))
+
+		line, told := "1 [0 1.2.3.4:5] \"SET\" \"k\" \""+strings.Repeat("x", 1<<20)+"\"", "" // of MONITOR
+		go send("+" + line + "\r\n")
+		require.NoError(t, c.EncodeDecode(t.Context(), nil, &told))
+		require.Equal(t, line, told)
+
+		large := message(strings.Repeat("x", 1<<20))
+		go func() {
+			send(large[:len(large)/2])
+			time.Sleep(time.Minute)
+			send(large[len(large)/2:])
+		}()
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, c.EncodeDecode(soon, nil, &raw), context.DeadlineExceeded)
+		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.Equal(t, large, string(raw))
+	})
+}
+
+// TestStreamReceiver: a receiver that does not fit, or at which radix panics, costs its own
+// message. One that does not fit the reply to a command cost the next message, too.
+func TestStreamReceiver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, c, send := subscription(t, unwrapped)
+		defer p.Close()
+		defer c.Return()
+		var raw resp3.RawMessage
+		go send(message("reply") + message("next"))
+		require.ErrorContains(t, c.EncodeDecode(t.Context(), resp3.RawMessage("*2\r\n$10\r\nPSUBSCRIBE\r\n$1\r\np\r\n"), new(int)), "cannot decode")
+		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.Equal(t, message("next"), string(raw))
+
+		var list *[]string
+		go send(message("panic"))
+		require.ErrorContains(t, c.EncodeDecode(t.Context(), nil, &list), "panicked")
+	})
+}
+
+// TestStreamLeavesItsReceiver: the reply to a command whose context has ended was written into
+// the receiver when it came.
+func TestStreamLeavesItsReceiver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, c, send := subscription(t, unwrapped)
+		defer p.Close()
+		defer c.Return()
+		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		raw := resp3.RawMessage("mine")
+		require.ErrorIs(t, c.EncodeDecode(soon, []string{"PSUBSCRIBE", "p"}, &raw), context.DeadlineExceeded)
+		send(message("late"))
+		synctest.Wait()
+		require.Equal(t, "mine", string(raw))
+		go send(message("next"))
+		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.Equal(t, message("next"), string(raw))
+	})
+}
