@@ -99,9 +99,9 @@ func (p Purpose) questions() []step {
 	return steps
 }
 
-// greetingLimits bound each reply of the handshake, of which that to HELLO is the longest: what
-// answers may be no Redis server at all.
-var greetingLimits = resp.Limits{Bulk: 4 << 10, Elements: 64, Line: 4 << 10, Reply: 16 << 10}.WithDefaults()
+// greetingLimits bound each reply of the handshake: what answers may be no Redis server at all. The
+// longest is that to ROLE, which has a row of about 90 bytes for each replica.
+var greetingLimits = resp.Limits{Bulk: 4 << 10, Elements: 1024, Line: 4 << 10, Reply: 128 << 10}.WithDefaults()
 
 // handshake sends all steps at once and reads their replies.
 func (d dialer) handshake(ctx context.Context, addr string, conn net.Conn) error {
