@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -89,7 +90,7 @@ func splitURL(s string) (u parts, err error) {
 		rest = rest[at+1:]
 	}
 	hosts, path, hasPath := strings.Cut(rest, "/")
-	if u.hosts = hosts; hasPath {
+	if u.hosts = strings.ReplaceAll(hosts, "%25", "%"); hasPath { // before a zone: RFC 6874
 		u.path = "/" + path
 	}
 	return u, nil
@@ -165,10 +166,12 @@ func addresses(list, port string) ([]string, error) {
 	for i, addr := range strings.Split(list, ",") {
 		addr = strings.TrimSpace(addr)
 		host, own, err := net.SplitHostPort(addr)
-		switch bare := strings.Trim(addr, "[]"); {
+		bare := strings.Trim(addr, "[]")
+		_, notIP := netip.ParseAddr(bare)
+		switch {
 		case err == nil && own == "":
 			own = port
-		case err != nil && (net.ParseIP(bare) != nil || !strings.Contains(addr, ":")):
+		case err != nil && (notIP == nil || !strings.Contains(addr, ":")):
 			host, own = bare, port
 		case err != nil:
 			return nil, fmt.Errorf("address %d: want host or host:port", i+1)

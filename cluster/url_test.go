@@ -24,6 +24,8 @@ func TestParseURL(t *testing.T) {
 	for in, w := range map[string]want{
 		"a":                                      {addrs: "a:6379"},
 		" a:1, b ,[::1]:2,::1,[fe80::2]":         {addrs: "a:1 b:6379 [::1]:2 [::1]:6379 [fe80::2]:6379"},
+		"fe80::2%eth0,[fe80::2%eth0]:1":          {addrs: "[fe80::2%eth0]:6379 [fe80::2%eth0]:1"},
+		"redis://[fe80::2%25eth0]:1,[fe80::3]":   {addrs: "[fe80::2%eth0]:1 [fe80::3]:6379"},
 		"redis://a":                              {addrs: "a:6379"},
 		"redis://a:/":                            {addrs: "a:6379"},
 		"REDIS://a:1,b:2/3":                      {addrs: "a:1 b:2", db: 3},
