@@ -2,9 +2,12 @@ package wire
 
 import (
 	"context"
+	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/mediocregopher/radix/v4"
+	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -52,4 +55,23 @@ type replying struct {
 
 func (c replying) EncodeDecode(_ context.Context, _, into any) error {
 	return Unmarshal([]byte(c.replies), into)
+}
+
+// TestLongLine: radix's bufio.Reader refused lines of more than 4,096 bytes. The text of an error
+// was lost, also that of a server's.
+func TestLongLine(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("1", 60_000)
+	var s string
+	require.NoError(t, Unmarshal([]byte("+"+long+"\r\n"), &s))
+	require.Equal(t, long, s)
+	var list []string
+	require.NoError(t, Unmarshal([]byte("*2\r\n+"+long+"\r\n+b\r\n"), &list))
+	require.Equal(t, []string{long, "b"}, list)
+	n := new(big.Int)
+	require.NoError(t, Unmarshal([]byte("("+long+"\r\n"), n))
+	require.Equal(t, long, n.String())
+	var said resp3.SimpleError
+	require.ErrorAs(t, Unmarshal([]byte("-ERR "+long+"\r\n"), &s), &said)
+	require.Equal(t, "ERR "+long, said.S)
 }

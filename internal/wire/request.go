@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -234,16 +232,15 @@ func AppendRequest(b []byte, marshal any) ([]byte, error) {
 // connection: its options are not safe for concurrent use, and making them costs
 // more than encoding a command.
 type codec struct {
-	written  []byte
-	replies  bytes.Reader
-	buffered *bufio.Reader // of replies
-	opts     *radixresp.Opts
-	fresh    radixresp.Opts
+	written []byte
+	replies memory
+	opts    *radixresp.Opts
+	fresh   radixresp.Opts
 }
 
 var codecs = sync.Pool{New: func() any {
 	opts := radixresp.NewOpts()
-	return &codec{opts: opts, fresh: *opts, buffered: bufio.NewReader(nil)}
+	return &codec{opts: opts, fresh: *opts}
 }}
 
 // options returns the options as they were made: users' marshalers may have
@@ -255,14 +252,13 @@ func (c *codec) options() *radixresp.Opts {
 
 // decode decodes replies as radix does. used is how much of them it has looked at.
 func (c *codec) decode(replies []byte, into any) (used int, err error) {
-	c.replies.Reset(replies)
-	c.buffered.Reset(&c.replies)
+	c.replies.rest = replies
 	defer func() {
-		used = len(replies) - c.replies.Len() - c.buffered.Buffered()
-		c.replies.Reset(nil)
+		used = len(replies) - len(c.replies.rest)
+		c.replies.rest = nil
 	}()
 	defer catchNil(&err)
-	return 0, resp3.Unmarshal(c.buffered, into, c.options())
+	return 0, resp3.Unmarshal(&c.replies, into, c.options())
 }
 
 // catchNil makes an error of the panic of radix at an array for a pointer that is nil. A panic of
