@@ -33,8 +33,8 @@ func blanket(rule typev3.RateLimitStrategy_BlanketRule) *typev3.RateLimitStrateg
 }
 
 // strategy returns a token bucket. Envoy does not know requests_per_time_unit. Its buckets fill
-// evenly; it takes fill_interval in whole seconds, and versions of it do not notice when only that
-// changes. So the interval is always the limit's window.
+// evenly; it takes fill_interval in whole seconds, and does not notice when only that changes. So the
+// interval is always the limit's window, and sub.steps has it notice another one.
 func strategy(a share.Assignment, window time.Duration) *typev3.RateLimitStrategy {
 	if a.Share == 0 {
 		return blanket(typev3.RateLimitStrategy_DENY_ALL)

@@ -29,6 +29,8 @@ type sub struct {
 	id     *pb.BucketId
 	share  share.ID
 
+	interval time.Duration // in which the last token bucket fills that was sent
+
 	bucket *bucket // nil: rule is for all hits
 	rule   typev3.RateLimitStrategy_BlanketRule
 	sent   time.Time // when rule was

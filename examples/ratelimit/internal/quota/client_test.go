@@ -24,6 +24,7 @@ type client struct {
 	id     map[string]string
 	gap    time.Duration // between hits
 	cancel context.CancelFunc
+	broken context.CancelFunc // ends the stream; guarded by mu
 	done   sync.WaitGroup
 
 	mu       sync.Mutex
@@ -74,9 +75,19 @@ func (c *client) stop() {
 	c.next = c.next.Add(time.Hour)
 }
 
+// reconnect breaks the stream. The client opens another one.
+func (c *client) reconnect() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken()
+}
+
 func (c *client) stream(ctx context.Context, addr string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	c.mu.Lock()
+	c.broken = cancel
+	c.mu.Unlock()
 	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		c.t.Error(err)
@@ -141,13 +152,20 @@ func (c *client) apply(now time.Time, a *pb.RateLimitQuotaResponse_BucketAction)
 		return
 	}
 	s := a.GetQuotaAssignmentAction().GetRateLimitStrategy()
-	if b := s.GetTokenBucket(); b != nil && (c.strategy == nil || c.strategy.String() != s.String()) {
+	if b := s.GetTokenBucket(); b != nil && !sameForEnvoy(b, c.strategy.GetTokenBucket()) {
 		c.rate = float64(b.GetTokensPerFill().GetValue()) / b.GetFillInterval().AsDuration().Seconds()
 		c.most = float64(b.GetMaxTokens())
 		c.level, c.filled = c.most, now
 	}
 	c.strategy = s
 	c.ends = now.Add(a.GetQuotaAssignmentAction().GetAssignmentTimeToLive().AsDuration())
+}
+
+// sameForEnvoy reports whether Envoy goes on with the token bucket that it has. It compares the
+// nanoseconds of fill_interval and not the seconds.
+func sameForEnvoy(a, b *typev3.TokenBucket) bool {
+	return b != nil && a.GetMaxTokens() == b.GetMaxTokens() && a.GetTokensPerFill().GetValue() == b.GetTokensPerFill().GetValue() &&
+		a.GetFillInterval().GetNanos() == b.GetFillInterval().GetNanos()
 }
 
 // advance works out what became of the hits until now.
@@ -204,11 +222,12 @@ func (c *client) current() *typev3.RateLimitStrategy {
 	return c.strategy
 }
 
-// currentRate returns how many hits in a second the client's strategy admits.
+// currentRate returns how many hits in a second the client admits by its token bucket.
 func (c *client) currentRate() float64 {
-	b := c.current().GetTokenBucket()
-	if b == nil {
+	if c.current().GetTokenBucket() == nil {
 		return 0
 	}
-	return float64(b.GetTokensPerFill().GetValue()) / b.GetFillInterval().AsDuration().Seconds()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rate
 }

@@ -2,6 +2,7 @@ package quota_test
 
 import (
 	"context"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,31 @@ func TestReload(t *testing.T) {
 	}
 	require.Equal(t, typev3.RateLimitStrategy_DENY_ALL, f.current().GetBlanketRule())
 	require.Nil(t, f.current().GetTokenBucket())
+}
+
+// TestOtherUnit: a client like Envoy follows a limit whose unit alone is another one, after a reload
+// and at another instance.
+func TestOtherUnit(t *testing.T) {
+	t.Parallel()
+	one, other := start(t, redistest.StartEmulated(t, 1).Addrs()), start(t, redistest.StartEmulated(t, 1).Addrs())
+	reload := func(i *instance, unit string) {
+		text := "domain: shop\ndescriptors: [{key: tenant, rate_limit: {unit: " + unit + ", requests_per_unit: 1}}]"
+		require.NoError(t, os.WriteFile(i.path, []byte(text), 0o600))
+		_, err := i.store.Reload()
+		require.NoError(t, err)
+	}
+	reload(one, "second")
+	reload(other, "hour")
+	f := follow(t, time.Now(), 20, bucketID{"tenant": "x"}, one.addr, other.addr)
+	has := func(unit time.Duration) {
+		t.Helper()
+		require.Eventually(t, func() bool { return f.currentRate() == 1/unit.Seconds() }, 20*time.Second, bin)
+	}
+	has(time.Second)
+	reload(one, "minute")
+	has(time.Minute)
+	f.reconnect()
+	has(time.Hour)
 }
 
 // TestRedisAway: assignments end when leases cannot be renewed, which is logged once, and begin

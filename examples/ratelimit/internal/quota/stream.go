@@ -8,6 +8,7 @@ import (
 	"time"
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
+	typev3 "github.com/envoyproxy/go-control-plane/envoy/type/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -110,11 +111,24 @@ func (s *Server) take(now time.Time, st *stream) (out []*action) {
 	defer s.mu.Unlock()
 	for _, q := range st.out {
 		if q.share == 0 || q.sub.share == q.share && q.sub.bucket != nil && q.sub.bucket.share.Sent(now, q.share) {
-			out = append(out, q.action)
+			out = append(out, q.sub.steps(q.action)...)
 		}
 	}
 	clear(st.out)
 	return out
+}
+
+// steps returns the actions that make the client follow the action: they are applied in their
+// order. Envoy goes on with the token bucket that it has, perhaps from an earlier stream, if only the
+// seconds of fill_interval differ. So a rule for all hits comes between them.
+func (c *sub) steps(a *action) []*action {
+	b := a.GetQuotaAssignmentAction().GetRateLimitStrategy().GetTokenBucket()
+	interval := b.GetFillInterval().AsDuration()
+	if b == nil || interval == c.interval {
+		return []*action{a}
+	}
+	c.interval = interval
+	return []*action{assign(a.GetBucketId(), a.GetQuotaAssignmentAction().GetAssignmentTimeToLive().AsDuration(), blanket(typev3.RateLimitStrategy_DENY_ALL)), a}
 }
 
 // report takes in the reports of a message, and sends the assignments that follow from them.
