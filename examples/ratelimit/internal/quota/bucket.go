@@ -19,6 +19,7 @@ type bucket struct {
 	capacity, target int64     // leased, and to be leased
 	until            time.Time // the lease ends
 	asking           bool      // a smaller lease is asked for: what is in force must not grow
+	spent            *lease    // what Redis has to keep; nil while the bucket is used
 	subs             map[share.ID]*sub
 }
 

@@ -18,25 +18,37 @@ import (
 // come to if it is less. A call that runs after a later one changes nothing. The leases are at most
 // the limit together, unless instances hold more, after the limit was lowered or Redis has lost a
 // write.
+//
+// An entry without clients has what was spent. Nobody can lease it until it ends. A call adds to it,
+// once if it is repeated with its number.
 var leaseScript = pipeline.NewScript(`
 local id, held, want, clients = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local limit, ttl, number = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local all, others, last = redis.call("HGETALL", KEYS[1]), 0, now + ttl
+local all, others, left, ends, last = redis.call("HGETALL", KEYS[1]), 0, limit, now + ttl, now + ttl
 local own = {want = want, clients = clients}
 local wants, weight = {own}, clients
 for i = 1, #all, 2 do
-  local amount, wanted, n, ends, last_number = string.match(all[i + 1], "^(%d+) (%d+) (%d+) (%d+) (%d+)$")
-  if all[i] == id and last_number and tonumber(last_number) > number then
-    return {0, 0} -- nobody waits for it
-  elseif not ends or tonumber(ends) <= now then
+  local amount, wanted, n, till, last_number = string.match(all[i + 1], "^(%d+) (%d+) (%d+) (%d+) (%d+)$")
+  local later = last_number and tonumber(last_number) - number
+  if all[i] == id and later and (clients > 0 and later > 0 or clients == 0 and later == 0) then
+    return {0, 0} -- nobody waits for it, or it was added before
+  elseif not till or tonumber(till) <= now then
     redis.call("HDEL", KEYS[1], all[i])
-  elseif all[i] ~= id then
-    others = others + amount
-    wants[#wants + 1] = {want = tonumber(wanted), clients = tonumber(n)}
-    weight = weight + n
-    last = math.max(last, tonumber(ends))
+  else
+    last = math.max(last, tonumber(till))
+    if all[i] ~= id then
+      others = others + amount
+      if tonumber(n) == 0 then
+        left = left - amount
+      else
+        wants[#wants + 1] = {want = tonumber(wanted), clients = tonumber(n)}
+        weight = weight + n
+      end
+    elseif clients == 0 then
+      held, ends = held + amount, math.max(ends, tonumber(till))
+    end
   end
 end
 if ttl == 0 then
@@ -45,7 +57,8 @@ if ttl == 0 then
 end
 -- Max-min fairness among clients. What nobody wants is divided evenly.
 table.sort(wants, function(a, b) return a.want * b.clients < b.want * a.clients end)
-local left, whole, target = limit, weight, nil
+local whole, target = weight, nil
+if clients == 0 then wants, target = {}, 0 end
 for _, w in ipairs(wants) do
   if w.want * weight > left * w.clients then
     target = math.min(want, math.floor(left * clients / weight))
@@ -55,7 +68,7 @@ for _, w in ipairs(wants) do
 end
 if not target then target = want + math.floor(left * clients / whole) end
 local amount = math.max(held, math.min(target, limit - others), 0)
-redis.call("HSET", KEYS[1], id, string.format("%d %d %d %d %d", amount, want, clients, now + ttl, number))
+redis.call("HSET", KEYS[1], id, string.format("%d %d %d %d %d", amount, want, clients, ends, number))
 redis.call("PEXPIREAT", KEYS[1], last)
 return {amount, target}
 `)
@@ -63,22 +76,24 @@ return {amount, target}
 // A lease is what an instance asks Redis for, and what it gets.
 type lease struct {
 	key               string
+	of                string // the instance, or what it has spent
 	held, want, limit int64
-	clients           int64         // at least 1
+	clients           int64         // at least 1; 0 for spent hits
 	ttl               time.Duration // 0 gives it back
+	number            int64         // of the call
 
 	amount, target int64
 	err            error
 }
 
 // renew asks for the leases in one pipeline. Calls of an instance have rising numbers.
-func renew(ctx context.Context, client *cluster.Client, instance string, call int64, leases []*lease) {
+func renew(ctx context.Context, client *cluster.Client, leases []*lease) {
 	p := pipeline.New(client)
 	replies := make([]pipeline.Reply, len(leases))
 	for i, l := range leases {
 		// It takes microseconds, and must not queue behind scripts that do not.
-		replies[i] = p.Eval(leaseScript, []string{l.key}, instance,
-			number(l.held), number(l.want), number(l.clients), number(l.limit), number(l.ttl.Milliseconds()), number(call)).Fast()
+		replies[i] = p.Eval(leaseScript, []string{l.key}, l.of,
+			number(l.held), number(l.want), number(l.clients), number(l.limit), number(l.ttl.Milliseconds()), number(l.number)).Fast()
 	}
 	_ = p.Do(ctx) // each reply has its error
 	for i, l := range leases {

@@ -21,8 +21,8 @@ func TestLeases(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	const limit = 1000
 	ask := func(key, instance string, call int64, l lease) lease {
-		l.key, l.limit, l.ttl = key, limit, time.Hour
-		renew(t.Context(), client, instance, call, []*lease{&l})
+		l.key, l.of, l.number, l.limit, l.ttl = key, instance, call, limit, time.Hour
+		renew(t.Context(), client, []*lease{&l})
 		require.NoError(t, l.err)
 		return l
 	}
@@ -54,6 +54,14 @@ func TestLeases(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, sum, int64(limit-4), "nothing is left over")
 	}
+	require.EqualValues(t, 10, ask("spent", "a slot", 1, lease{held: 10}).amount)
+	ask("spent", "a slot", 1, lease{held: 10}) // again: it is not added
+	require.EqualValues(t, 30, ask("spent", "a slot", 2, lease{held: 20}).amount)
+	require.EqualValues(t, 40, ask("spent", "another slot", 1, lease{held: 40}).amount)
+	require.EqualValues(t, limit-70, ask("spent", "a", 1, lease{want: limit, clients: 1}).amount)
+	l := ask("spent", "b", 1, lease{want: limit, clients: 1})
+	require.Zero(t, l.amount)
+	require.EqualValues(t, (limit-70)/2, l.target)
 	require.EqualValues(t, limit, ask("old", "a", 2, lease{held: 0, want: limit, clients: 1}).amount)
 	require.Zero(t, ask("old", "a", 1, lease{held: 0, want: 1, clients: 1}).amount, "a call that runs late")
 	require.Zero(t, ask("old", "b", 1, lease{held: 0, want: limit, clients: 1}).amount)

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -12,18 +13,19 @@ func (s *Server) leaseTTL() time.Duration { return s.TTL + s.Delivery + 4*s.TTL/
 // renew renews the leases of all buckets, and forgets buckets that nobody uses.
 func (s *Server) renew(ctx context.Context) {
 	began := time.Now()
+	s.calls++
 	buckets, leases := s.ask(began)
 	if len(leases) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.TTL/renewals*2)
 	defer cancel()
-	s.calls++
-	renew(ctx, s.Client, s.instance, s.calls, leases)
+	renew(ctx, s.Client, leases)
 	s.got(began, buckets, leases)
 }
 
-// ask returns what to ask Redis for.
+// ask returns what to ask Redis for, and of which bucket that is. Of a bucket that nobody uses, the
+// spent hits stay in Redis.
 func (s *Server) ask(now time.Time) (buckets []*bucket, leases []*lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,11 +34,19 @@ func (s *Server) ask(now time.Time) (buckets []*bucket, leases []*lease) {
 			b.setLease(b.share.Held(now), b.target) // the lease has ended: others may have it
 		}
 		b.share.Decide(now, time.Time{}) // forgets clients that have gone
-		l := &lease{key: key, held: max(b.capacity, b.share.Held(now)), want: b.share.Wants(now), clients: max(1, int64(len(b.subs))), limit: b.limit, ttl: s.leaseTTL()}
+		l := &lease{key: key, of: s.instance, held: max(b.capacity, b.share.Held(now)), want: b.share.Wants(now), clients: max(1, int64(len(b.subs))), limit: b.limit, ttl: s.leaseTTL(), number: s.calls}
 		if len(b.subs) == 0 && b.share.Empty() {
 			l.ttl = 0
 			delete(s.buckets, key)
-		} else if b.target < b.capacity {
+			b.until = time.Time{}
+			b.setLease(0, 0)
+			if b.spent == nil {
+				b.spent = s.spent(b, now)
+			}
+			if b.spent != nil { // goes first
+				buckets, leases = append(buckets, b), append(leases, b.spent)
+			}
+		} else if b.spent = nil; b.target < b.capacity {
 			l.held = b.share.Held(now)
 			b.asking = true
 		}
@@ -53,6 +63,14 @@ func (s *Server) got(began time.Time, buckets []*bucket, leases []*lease) {
 	var failed error
 	for i, b := range buckets {
 		switch l := leases[i]; {
+		case s.buckets[b.key] != b: // nobody uses it
+			if l.err != nil && s.buckets[b.key] == nil {
+				s.buckets[b.key] = b // to be given back again
+			}
+			if failed == nil {
+				failed = l.err
+			}
+			continue
 		case l.err != nil:
 			failed = l.err
 			if b.asking {
@@ -83,14 +101,18 @@ func (s *Server) note(now time.Time, failed error) {
 	}
 }
 
-// release shortens the leases to what is in force.
+// release shortens the leases to what is in force. What is spent stays so.
 func (s *Server) release() {
+	s.calls++
 	s.mu.Lock()
 	now := time.Now()
 	var leases []*lease
 	for key, b := range s.buckets {
 		ttl := max(0, b.share.Ends().Sub(now)+time.Millisecond) // rounded up
-		leases = append(leases, &lease{key: key, held: b.share.Held(now), clients: 1, ttl: ttl})
+		if spent := s.spent(b, now); spent != nil {
+			leases = append(leases, spent)
+		}
+		leases = append(leases, &lease{key: key, of: s.instance, held: b.share.InForce(now), clients: 1, ttl: ttl, number: s.calls})
 	}
 	s.mu.Unlock()
 	if len(leases) == 0 {
@@ -98,6 +120,19 @@ func (s *Server) release() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.TTL/renewals)
 	defer cancel()
-	s.calls++
-	renew(ctx, s.Client, s.instance, s.calls, leases)
+	renew(ctx, s.Client, leases)
+}
+
+// slots is how many entries an instance's spent hits of a window have, so that old ones end.
+const slots = 8
+
+// spent returns a lease that has the hits which new assignments began with, for as long as they
+// count, or nil if there are none.
+func (s *Server) spent(b *bucket, now time.Time) *lease {
+	hits, ends := b.share.Spent(now)
+	if hits == 0 {
+		return nil
+	}
+	of := s.instance + ":" + strconv.FormatInt(now.UnixNano()/int64(b.window/slots), 10)
+	return &lease{key: b.key, of: of, held: hits, limit: b.limit, ttl: ends.Sub(now) + time.Millisecond, number: s.calls} // rounded up
 }

@@ -108,7 +108,17 @@ func (b *Bucket) find(id ID) *client {
 // Held returns the capacity that cannot be given up at the time: what is in force, and the tokens
 // that new assignments began with in the last window.
 func (b *Bucket) Held(now time.Time) int64 {
-	return b.inForce(now) + b.fresh.sum(now.Add(-b.span()))
+	hits, _ := b.Spent(now)
+	return b.InForce(now) + hits
+}
+
+// Spent returns the tokens that new assignments began with and that still count, and when the
+// last of them no longer does.
+func (b *Bucket) Spent(now time.Time) (tokens int64, ends time.Time) {
+	if n := len(b.fresh.entries); n > 0 {
+		ends = b.fresh.entries[n-1].at.Add(b.span())
+	}
+	return b.fresh.sum(now.Add(-b.span())), ends
 }
 
 // Ends returns when the last assignment ends; zero if none is in force.
@@ -148,7 +158,8 @@ func (b *Bucket) Clients() int { return len(b.clients) }
 // span is how long the tokens of an assignment count after it was sent.
 func (b *Bucket) span() time.Duration { return b.s.Window + b.s.Delivery }
 
-func (b *Bucket) inForce(now time.Time) int64 {
+// InForce returns the sum of the shares that clients may follow at the time.
+func (b *Bucket) InForce(now time.Time) int64 {
 	return b.inForceOf(now, true) + b.inForceOf(now, false)
 }
 

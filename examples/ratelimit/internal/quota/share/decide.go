@@ -30,7 +30,7 @@ func (b *Bucket) Decide(now, until time.Time) []Assignment {
 		return !c.live(now, &b.s) && c.inForce(now) == 0
 	})
 	b.fresh.forget(now.Add(-b.span()))
-	b.past.note(now, b.inForce(now), b.span())
+	b.past.note(now, b.InForce(now), b.span())
 	if now.Add(b.s.TTL + b.s.Delivery).After(until) {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (r *round) abandon() {
 func (r *round) plan() {
 	capacity := min(r.capacity, r.target)
 	r.usable = max(0, capacity-reserve(capacity))
-	r.force = r.inForce(r.now)
+	r.force = r.InForce(r.now)
 	r.free = r.usable - r.force
 	total := max(0, r.usable-r.inForceOf(r.now, false))
 	n := int64(max(1, len(r.live)))
@@ -186,7 +186,7 @@ func (r *round) renew() {
 		if c.now.at(r.now) == 0 && (c.now.share > 0 || c.sent.IsZero()) {
 			c.assign(r.now, 0, 0, &r.s)
 		} else if r.now.Sub(c.sent) >= r.s.TTL/4 {
-			if c.queued && r.costs() { // it begins later
+			if c.queued { // it begins later
 				r.fresh.add(r.now, c.now.tokens, r.span())
 			}
 			c.renew(r.now, &r.s)
@@ -201,9 +201,7 @@ func (r *round) assign(c *client, share, tokens int64) {
 	r.force -= c.inForce(r.now)
 	c.assign(r.now, share, tokens, &r.s)
 	r.force += c.inForce(r.now)
-	if r.costs() {
-		r.fresh.add(r.now, tokens, r.span())
-	}
+	r.fresh.add(r.now, tokens, r.span())
 	r.past.note(r.now, r.force, r.span())
 	r.out = append(r.out, Assignment{ID: c.id, Share: share, Tokens: tokens})
 }
@@ -212,13 +210,10 @@ func (r *round) assign(c *client, share, tokens int64) {
 // between two hits.
 func (r *round) few() int64 { return min(2, max(1, reserve(r.capacity))) }
 
-// costs reports whether tokens count. They cannot if the capacity is 1.
-func (r *round) costs() bool { return reserve(r.capacity) > 0 }
-
 // affordable reports whether an assignment that adds to what is in force can begin with the
-// tokens.
+// tokens. A capacity of 1 has no room for them.
 func (r *round) affordable(gain, tokens int64) bool {
-	if !r.costs() {
+	if reserve(r.capacity) == 0 {
 		return true
 	}
 	most := r.past.most(r.now, r.force+gain, &r.fresh, r.s.Window, r.s.Delivery)

@@ -1,0 +1,119 @@
+package quota_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/rules"
+	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/redistest/sim"
+)
+
+// A virtual instance runs in a bubble of synctest, without sockets.
+type virtual struct {
+	*quota.Server
+	stop func() // as the service does
+}
+
+func startVirtual(t *testing.T, redis *sim.Cluster, text string) *virtual {
+	t.Helper()
+	client, err := cluster.Config{Dialer: lanes.Dialer{NetDial: redis.Dial}}.New(t.Context(), redis.Addrs())
+	require.NoError(t, err)
+	store, err := rules.Fixed(rules.Source{Name: "rules.yaml", Text: []byte(text)}, new(limit.Limiter).Limit)
+	require.NoError(t, err)
+	v := &virtual{Server: quota.New(quota.Config{
+		Client: client, Rules: store, Prefix: "limit:", TTL: 10 * time.Second, Delivery: delivery, Log: slog.New(slog.DiscardHandler),
+	}, prometheus.NewRegistry())}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); v.Run(ctx) }()
+	v.stop = func() {
+		v.Drain()
+		cancel()
+		<-done
+		require.NoError(t, client.Close())
+	}
+	return v
+}
+
+// A visit is the stream of a client that comes, has more hits than it may, and goes.
+type visit struct {
+	grpc.ServerStream
+	ctx     context.Context
+	client  *client
+	reports *time.Ticker
+}
+
+func (v *visit) Context() context.Context { return v.ctx }
+
+func (v *visit) Recv() (*pb.RateLimitQuotaUsageReports, error) {
+	select {
+	case <-v.ctx.Done():
+		return nil, v.ctx.Err()
+	case now := <-v.reports.C:
+		return v.client.report(now), nil
+	}
+}
+
+func (v *visit) Send(r *pb.RateLimitQuotaResponse) error {
+	for _, a := range r.GetBucketAction() {
+		v.client.apply(time.Now(), a)
+	}
+	return nil
+}
+
+// visit returns how many hits the client was admitted.
+func (v *virtual) visit(t *testing.T, id bucketID, d time.Duration) int {
+	t.Helper()
+	now := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	c := &client{t: t, id: id, gap: bin, began: now, next: now, reported: now}
+	stream := &visit{ctx: ctx, client: c, reports: time.NewTicker(10 * bin)}
+	defer stream.reports.Stop()
+	_ = v.StreamRateLimitQuotas(stream)
+	return in([]*client{c}, now, d)
+}
+
+// TestVisits: a client that comes and goes is not admitted more than the limit in a window, whether the
+// bucket is forgotten meanwhile, Redis is away then, or the instance is replaced.
+func TestVisits(t *testing.T) {
+	t.Parallel()
+	for _, between := range []string{"nothing", "Redis is away", "another instance"} {
+		synctest.Test(t, func(t *testing.T) {
+			redis := sim.Start(t, sim.Config{})
+			const text = "domain: shop\ndescriptors: [{key: job, rate_limit: {unit: hour, requests_per_unit: 20}}]"
+			v := startVirtual(t, redis, text)
+			total := 0
+			for range 30 {
+				total += v.visit(t, bucketID{"job": "x"}, 2*time.Second)
+				switch between {
+				case "Redis is away":
+					for _, n := range redis.Nodes() {
+						n.Refuse("*", "ERR away", 0)
+					}
+					time.Sleep(time.Minute)
+					redis.Heal()
+				case "another instance":
+					v.stop()
+					v = startVirtual(t, redis, text)
+				}
+				time.Sleep(time.Minute)
+			}
+			v.stop()
+			require.LessOrEqual(t, total, 20, between)
+			require.GreaterOrEqual(t, total, 16, between)
+		})
+	}
+}
