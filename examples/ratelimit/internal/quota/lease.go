@@ -27,7 +27,7 @@ local limit, ttl, number = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local all, others, left, ends, last = redis.call("HGETALL", KEYS[1]), 0, limit, now + ttl, now + ttl
-local own = {want = want, clients = clients}
+local own = {id = id, want = want, clients = clients}
 local wants, weight = {own}, clients
 for i = 1, #all, 2 do
   local amount, wanted, n, till, last_number = string.match(all[i + 1], "^(%d+) (%d+) (%d+) (%d+) (%d+)$")
@@ -43,7 +43,7 @@ for i = 1, #all, 2 do
       if tonumber(n) == 0 then
         left = left - amount
       else
-        wants[#wants + 1] = {want = tonumber(wanted), clients = tonumber(n)}
+        wants[#wants + 1] = {id = all[i], want = tonumber(wanted), clients = tonumber(n)}
         weight = weight + n
       end
     elseif clients == 0 then
@@ -55,18 +55,29 @@ if ttl == 0 then
   redis.call("HDEL", KEYS[1], id)
   return {0, 0}
 end
--- Max-min fairness among clients. What nobody wants is divided evenly.
-table.sort(wants, function(a, b) return a.want * b.clients < b.want * a.clients end)
-local whole, target = weight, nil
-if clients == 0 then wants, target = {}, 0 end
-for _, w in ipairs(wants) do
-  if w.want * weight > left * w.clients then
-    target = math.min(want, math.floor(left * clients / weight))
-    break
+local target = 0
+if clients > 0 then
+  -- Max-min fairness among clients. What nobody wants is divided evenly. The parts add up, since each
+  -- instance rounds the sums of all parts before its own and with it, in the order of their names.
+  table.sort(wants, function(a, b) return a.want * b.clients < b.want * a.clients end)
+  local whole, short = weight, nil
+  for k, w in ipairs(wants) do
+    if w.want * weight > left * w.clients then
+      short, whole = k, weight
+      break
+    end
+    left, weight = left - w.want, weight - w.clients
   end
-  left, weight = left - w.want, weight - w.clients
+  local before, divides = 0, not short
+  for k = short or 1, #wants do
+    if wants[k] == own then divides = true end
+    if wants[k].id < id then before = before + wants[k].clients end
+  end
+  target = short and divides and 0 or want
+  if divides then
+    target = target + math.floor(left * (before + clients) / whole) - math.floor(left * before / whole)
+  end
 end
-if not target then target = want + math.floor(left * clients / whole) end
 local amount = math.max(held, math.min(target, limit - others), 0)
 redis.call("HSET", KEYS[1], id, string.format("%d %d %d %d %d", amount, want, clients, ends, number))
 redis.call("PEXPIREAT", KEYS[1], last)

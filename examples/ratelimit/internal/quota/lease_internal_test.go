@@ -19,13 +19,27 @@ func TestLeases(t *testing.T) {
 	client, err := cluster.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	const limit = 1000
+	limit := int64(1000)
 	ask := func(key, instance string, call int64, l lease) lease {
 		l.key, l.of, l.number, l.limit, l.ttl = key, instance, call, limit, time.Hour
 		renew(t.Context(), client, []*lease{&l})
 		require.NoError(t, l.err)
 		return l
 	}
+	for limit = range int64(9) { // also if there are more instances
+		var leased [5]int64
+		sum := int64(0)
+		for call := range int64(20) {
+			for i := range leased {
+				leased[i] = ask(fmt.Sprint("few", limit), fmt.Sprint(i), call, lease{want: 1000, clients: int64(i + 1)}).amount
+			}
+		}
+		for _, n := range leased {
+			sum += n
+		}
+		require.Equal(t, limit, sum)
+	}
+	limit = 1000
 	rng := rand.New(rand.NewPCG(1, 2))
 	for round := range 5 {
 		key := fmt.Sprint("round", round)
@@ -46,13 +60,13 @@ func TestLeases(t *testing.T) {
 			for _, n := range leased {
 				sum += n
 			}
-			require.LessOrEqual(t, sum, int64(limit))
+			require.LessOrEqual(t, sum, limit)
 		}
 		sum := int64(0)
 		for _, n := range leased {
 			sum += n
 		}
-		require.GreaterOrEqual(t, sum, int64(limit-4), "nothing is left over")
+		require.Equal(t, limit, sum, "nothing is left over")
 	}
 	require.EqualValues(t, 10, ask("spent", "a slot", 1, lease{held: 10}).amount)
 	ask("spent", "a slot", 1, lease{held: 10}) // again: it is not added
