@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	rlqs "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
+	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -139,6 +141,34 @@ func TestRunQuotas(t *testing.T) {
 		_, err = stream.Recv()
 	}
 	require.Equal(t, codes.Unavailable, status.Code(err))
+}
+
+// TestLargeReport: a proxy reports all of its bucket ids in one message, which may be larger than a
+// request.
+func TestLargeReport(t *testing.T) {
+	t.Parallel()
+	r := launch(t)
+	conn, err := grpc.NewClient(r.addrs.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer conn.Close()
+	stream, err := rlqs.NewRateLimitQuotaServiceClient(conn).StreamRateLimitQuotas(t.Context())
+	require.NoError(t, err)
+	report := &rlqs.RateLimitQuotaUsageReports{Domain: "shop"}
+	for i := range 10_000 {
+		report.BucketQuotaUsages = append(report.BucketQuotaUsages, &rlqs.RateLimitQuotaUsageReports_BucketQuotaUsage{
+			BucketId: &rlqs.BucketId{Bucket: map[string]string{"unlimited": fmt.Sprintf("%0100d", i)}},
+		})
+	}
+	require.NoError(t, stream.Send(report))
+	res, err := stream.Recv()
+	require.NoError(t, err)
+	require.Len(t, res.GetBucketAction(), len(report.GetBucketQuotaUsages()))
+	require.NoError(t, stream.CloseSend())
+	large := &pb.RateLimitRequest{Domain: strings.Repeat("x", 1<<18)}
+	_, err = pb.NewRateLimitServiceClient(conn).ShouldRateLimit(t.Context(), large)
+	require.Equal(t, codes.ResourceExhausted, status.Code(err))
+	require.ErrorContains(t, err, "262148 bytes: want at most 262144, or a larger -max-message")
+	r.end()
 }
 
 // TestRunInShadow: nothing is denied, and the metrics say what would be.

@@ -19,6 +19,10 @@ import (
 // mostBuckets is how many bucket ids a stream may report: each takes memory and a lease.
 const mostBuckets = 10_000
 
+// MostReport is how many bytes a message of a stream may have. A proxy reports all of its bucket ids
+// in one.
+const MostReport = 4 << 20
+
 var (
 	errStopping = status.Error(codes.Unavailable, "the service is about to stop: connect to another instance")
 	errSlow     = status.Error(codes.Aborted, "assignments could not be sent in time: the client reads too slowly")

@@ -7,22 +7,39 @@ import (
 	rlqs "github.com/envoyproxy/go-control-plane/envoy/service/rate_limit_quota/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
 )
 
 // ShouldRateLimit is envoy.service.ratelimit.v3.RateLimitService's.
 func (s *Service) ShouldRateLimit(ctx context.Context, req *pb.RateLimitRequest) (*pb.RateLimitResponse, error) {
 	began := s.Metrics.begin("grpc")
-	a, err := s.decide(ctx, req)
+	var a answer
+	err := s.small(req)
+	if err == nil {
+		a, err = s.decide(ctx, req)
+	}
 	if err != nil {
 		s.Metrics.done("grpc", status.Code(err).String(), began)
 		return nil, err
 	}
 	s.Metrics.done("grpc", a.response.GetOverallCode().String(), began)
 	return a.response, nil
+}
+
+// small returns an error for a request that is too large. The gRPC server takes messages of any
+// service, and reports of quotas may be larger.
+func (s *Service) small(req *pb.RateLimitRequest) error {
+	if n := proto.Size(req); n > s.MaxMessage {
+		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes: want at most %d, or a larger -max-message", n, s.MaxMessage)
+	}
+	return nil
 }
 
 const (
@@ -40,7 +57,7 @@ const (
 
 func newGRPC(s *Service, h *Health, c ServerConfig) *grpc.Server {
 	server := grpc.NewServer(
-		grpc.MaxRecvMsgSize(s.MaxMessage),
+		grpc.MaxRecvMsgSize(max(s.MaxMessage, quota.MostReport)),
 		grpc.MaxConcurrentStreams(grpcStreams),
 		grpc.ConnectionTimeout(grpcConnectTimeout),
 		grpc.KeepaliveParams(keepalive.ServerParameters{
