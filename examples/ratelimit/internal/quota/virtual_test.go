@@ -2,7 +2,10 @@ package quota_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,17 +76,27 @@ func (v *visit) Send(r *pb.RateLimitQuotaResponse) error {
 	return nil
 }
 
-// visit returns how many hits the client was admitted.
-func (v *virtual) visit(t *testing.T, id bucketID, d time.Duration) int {
-	t.Helper()
-	now := time.Now()
-	ctx, cancel := context.WithTimeout(t.Context(), d)
-	defer cancel()
-	c := &client{t: t, id: id, gap: bin, began: now, next: now, reported: now}
+// follow lets the client report and follow its assignments until the context ends.
+func (v *virtual) follow(ctx context.Context, c *client) {
 	stream := &visit{ctx: ctx, client: c, reports: time.NewTicker(10 * bin)}
 	defer stream.reports.Stop()
 	_ = v.StreamRateLimitQuotas(stream)
-	return in([]*client{c}, now, d)
+}
+
+// newClient returns a client that has hits from now on.
+func newClient(t *testing.T, id bucketID) *client {
+	now := time.Now()
+	return &client{t: t, id: id, gap: bin, began: now, next: now, reported: now}
+}
+
+// visit returns how many hits the client was admitted.
+func (v *virtual) visit(t *testing.T, id bucketID, d time.Duration) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	c := newClient(t, id)
+	v.follow(ctx, c)
+	return in([]*client{c}, c.began, d)
 }
 
 // TestVisits: a client that comes and goes is not admitted more than the limit in a window, whether the
@@ -115,5 +128,50 @@ func TestVisits(t *testing.T) {
 			require.LessOrEqual(t, total, 20, between)
 			require.GreaterOrEqual(t, total, 16, between)
 		})
+	}
+}
+
+// TestChurn: whatever clients come, go and come back, no window has more hits than the limit. A client
+// without a stream follows its assignment until that ends.
+func TestChurn(t *testing.T) {
+	t.Parallel()
+	for seed, limit := range []int{1, 2, 5, 20, 100} {
+		for _, unit := range []time.Duration{time.Second, time.Minute, time.Hour} {
+			synctest.Test(t, func(t *testing.T) { churn(t, uint64(seed), limit, unit) })
+		}
+	}
+}
+
+func churn(t *testing.T, seed uint64, limit int, unit time.Duration) {
+	units := map[time.Duration]string{time.Second: "second", time.Minute: "minute", time.Hour: "hour"}
+	text := fmt.Sprintf("domain: shop\ndescriptors: [{key: job, rate_limit: {unit: %s, requests_per_unit: %d}}]", units[unit], limit)
+	v := startVirtual(t, sim.Start(t, sim.Config{}), text)
+	defer v.stop()
+	const lasts = 4 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), lasts)
+	defer cancel()
+	var clients []*client
+	var all sync.WaitGroup
+	for i := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, i))
+		c := newClient(t, bucketID{"job": "x"})
+		clients = append(clients, c)
+		all.Go(func() {
+			for ctx.Err() == nil {
+				visit, cancel := context.WithTimeout(ctx, time.Duration(rng.Int64N(int64(40*time.Second))))
+				v.follow(visit, c)
+				cancel()
+				time.Sleep(time.Duration(rng.Int64N(int64(20 * time.Second))))
+			}
+		})
+	}
+	all.Wait()
+	began, total := clients[0].began, 0
+	for at := time.Duration(0); at < lasts; at += bin {
+		total += in(clients, began.Add(at), bin)
+		if at >= unit {
+			total -= in(clients, began.Add(at-unit), bin)
+		}
+		require.LessOrEqual(t, total, limit, "%d in a %s, after %v", limit, units[unit], at)
 	}
 }

@@ -109,6 +109,9 @@ func (b *Bucket) find(id ID) *client {
 // that new assignments began with in the last window.
 func (b *Bucket) Held(now time.Time) int64 {
 	hits, _ := b.Spent(now)
+	if reserve(b.capacity) == 0 {
+		return max(b.InForce(now), hits)
+	}
 	return b.InForce(now) + hits
 }
 

@@ -30,6 +30,9 @@ func (b *Bucket) Decide(now, until time.Time) []Assignment {
 		return !c.live(now, &b.s) && c.inForce(now) == 0
 	})
 	b.fresh.forget(now.Add(-b.span()))
+	if reserve(b.capacity) == 0 && b.InForce(now) > 0 {
+		b.fresh.last(now) // it may have its hit now
+	}
 	b.past.note(now, b.InForce(now), b.span())
 	if now.Add(b.s.TTL + b.s.Delivery).After(until) {
 		return nil
@@ -211,10 +214,11 @@ func (r *round) assign(c *client, share, tokens int64) {
 func (r *round) few() int64 { return min(2, max(1, reserve(r.capacity))) }
 
 // affordable reports whether an assignment that adds to what is in force can begin with the
-// tokens. A capacity of 1 has no room for them.
+// tokens. A share of 1 and its token are one hit, a window after the last one that another client may
+// have had.
 func (r *round) affordable(gain, tokens int64) bool {
 	if reserve(r.capacity) == 0 {
-		return true
+		return tokens == 0 || r.fresh.sum(r.now.Add(-r.span())) == 0
 	}
 	most := r.past.most(r.now, r.force+gain, &r.fresh, r.s.Window, r.s.Delivery)
 	return most+float64(tokens) <= float64(r.capacity)

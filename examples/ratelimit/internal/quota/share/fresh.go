@@ -21,6 +21,15 @@ func (f *fresh) add(now time.Time, tokens int64, span time.Duration) {
 	f.entries = append(f.entries, entry{now, tokens})
 }
 
+// last notes that the last token may be used now.
+func (f *fresh) last(now time.Time) {
+	if n := len(f.entries); n > 0 && f.entries[n-1].tokens > 0 {
+		f.entries[n-1].at = now
+		return
+	}
+	f.entries = append(f.entries, entry{now, 1})
+}
+
 // sum returns the tokens since the time.
 func (f *fresh) sum(since time.Time) (sum int64) {
 	for i := len(f.entries) - 1; i >= 0 && f.entries[i].at.After(since); i-- {
