@@ -14,8 +14,8 @@ import (
 // amount of its lease, the amount it wants, its clients, the end of its lease in milliseconds of the
 // server's clock, and the number of its last call. ARGV has the instance, the amount that it cannot give
 // up, the amount that it wants, its clients, the limit, how long the lease is to last (0 gives it back),
-// and the number of the call. The reply has the amount that is leased, and the one that the instance should
-// come to if it is less. A call that runs after a later one changes nothing. The leases are at most
+// and the number of the call. The reply has the amount that is leased, the one that the instance should
+// come to if it is less, and 1 if there is no other entry. A call that runs after a later one changes nothing. The leases are at most
 // the limit together, unless instances hold more, after the limit was lowered or Redis has lost a
 // write.
 //
@@ -27,19 +27,20 @@ local limit, ttl, number = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local all, others, left, ends, last = redis.call("HGETALL", KEYS[1]), 0, limit, now + ttl, now + ttl
+local alone = 1
 local own = {id = id, want = want, clients = clients}
 local wants, weight = {own}, clients
 for i = 1, #all, 2 do
   local amount, wanted, n, till, last_number = string.match(all[i + 1], "^(%d+) (%d+) (%d+) (%d+) (%d+)$")
   local later = last_number and tonumber(last_number) - number
   if all[i] == id and later and (clients > 0 and later > 0 or clients == 0 and later == 0) then
-    return {0, 0} -- nobody waits for it, or it was added before
+    return {0, 0, 0} -- nobody waits for it, or it was added before
   elseif not till or tonumber(till) <= now then
     redis.call("HDEL", KEYS[1], all[i])
   else
     last = math.max(last, tonumber(till))
     if all[i] ~= id then
-      others = others + amount
+      others, alone = others + amount, 0
       if tonumber(n) == 0 then
         left = left - amount
       else
@@ -53,7 +54,7 @@ for i = 1, #all, 2 do
 end
 if ttl == 0 then
   redis.call("HDEL", KEYS[1], id)
-  return {0, 0}
+  return {0, 0, 0}
 end
 local target = 0
 if clients > 0 then
@@ -81,7 +82,7 @@ end
 local amount = math.max(held, math.min(target, limit - others), 0)
 redis.call("HSET", KEYS[1], id, string.format("%d %d %d %d %d", amount, want, clients, ends, number))
 redis.call("PEXPIREAT", KEYS[1], last)
-return {amount, target}
+return {amount, target, alone}
 `)
 
 // A lease is what an instance asks Redis for, and what it gets.
@@ -94,6 +95,7 @@ type lease struct {
 	number            int64         // of the call
 
 	amount, target int64
+	alone          bool // no other instance has had some in the last window
 	err            error
 }
 
@@ -111,10 +113,10 @@ func renew(ctx context.Context, client *cluster.Client, leases []*lease) {
 		var n []int64
 		switch l.err = replies[i].Into(&n); {
 		case l.err != nil:
-		case len(n) != 2:
-			l.err = fmt.Errorf("quota: the reply of the script has %d numbers, want 2", len(n))
+		case len(n) != 3:
+			l.err = fmt.Errorf("quota: the reply of the script has %d numbers, want 3", len(n))
 		default:
-			l.amount, l.target = n[0], n[1]
+			l.amount, l.target, l.alone = n[0], n[1], n[2] == 1
 		}
 	}
 }

@@ -78,6 +78,9 @@ func (s *Server) got(began time.Time, buckets []*bucket, leases []*lease) {
 			}
 		default:
 			b.setLease(min(l.amount, b.limit), l.target)
+			if l.alone && b.until.IsZero() {
+				b.share.Unused()
+			}
 			b.until = began.Add(l.ttl)
 		}
 		b.asking = false
@@ -126,11 +129,11 @@ func (s *Server) release() {
 // slots is how many entries an instance's spent hits of a window have, so that old ones end.
 const slots = 8
 
-// spent returns a lease that has the hits which new assignments began with, for as long as they
-// count, or nil if there are none.
+// spent returns a lease that has the hits which new assignments began with, perhaps none, for as long
+// as anything that was admitted counts, or nil if nothing does.
 func (s *Server) spent(b *bucket, now time.Time) *lease {
 	hits, ends := b.share.Spent(now)
-	if hits == 0 {
+	if !ends.After(now) {
 		return nil
 	}
 	of := s.instance + ":" + strconv.FormatInt(now.UnixNano()/int64(b.window/slots), 10)

@@ -42,13 +42,15 @@ type Assignment struct {
 }
 
 // A Bucket divides a limit among clients. At no time are the shares in force more than the
-// capacity. In no window are the shares and the tokens of new assignments together more than it.
+// capacity. In no window are the shares and the tokens of new assignments together more than it, nor
+// more than it was on average if the window is at most six times Settings.TTL long.
 type Bucket struct {
 	s                Settings
 	capacity, target int64
 	clients          []*client // in the order in which they joined
 	fresh            fresh
 	past             past
+	capacities       past
 }
 
 // New returns a bucket without capacity: its clients are denied all hits.
@@ -59,6 +61,10 @@ func New(s Settings) *Bucket { return &Bucket{s: s} }
 func (b *Bucket) SetCapacity(capacity, target int64) {
 	b.capacity, b.target = capacity, min(capacity, target)
 }
+
+// Unused tells that no other instance has had the capacity in the last window. By default it may have had
+// all that comes after the first Decide.
+func (b *Bucket) Unused() { b.capacities = past{} }
 
 // Report tells that the client had so many hits, allowed or denied, since its last report. A
 // client joins with its first report. Elapsed is how long that was, by the client; it counts for a
@@ -115,11 +121,18 @@ func (b *Bucket) Held(now time.Time) int64 {
 	return b.InForce(now) + hits
 }
 
-// Spent returns the tokens that new assignments began with and that still count, and when the
-// last of them no longer does.
+// Spent returns the tokens that new assignments began with and that still count, and when nothing that
+// this instance has admitted counts any more: in windows that are not paid for, no token.
 func (b *Bucket) Spent(now time.Time) (tokens int64, ends time.Time) {
 	if n := len(b.fresh.entries); n > 0 {
 		ends = b.fresh.entries[n-1].at.Add(b.span())
+	}
+	if n := len(b.past.steps); n > 0 && b.s.paid() {
+		for _, last := range []time.Time{b.past.steps[n-1].at, b.Ends()} {
+			if last = last.Add(b.span()); last.After(ends) {
+				ends = last
+			}
+		}
 	}
 	return b.fresh.sum(now.Add(-b.span())), ends
 }

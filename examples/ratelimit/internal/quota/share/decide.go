@@ -34,6 +34,7 @@ func (b *Bucket) Decide(now, until time.Time) []Assignment {
 		b.fresh.last(now) // it may have its hit now
 	}
 	b.past.note(now, b.InForce(now), b.span())
+	b.capacities.noteCapacity(now, b.capacity, b.span())
 	if now.Add(b.s.TTL + b.s.Delivery).After(until) {
 		return nil
 	}
@@ -219,6 +220,9 @@ func (r *round) few() int64 { return min(2, max(1, reserve(r.capacity))) }
 func (r *round) affordable(gain, tokens int64) bool {
 	if reserve(r.capacity) == 0 {
 		return tokens == 0 || r.fresh.sum(r.now.Add(-r.span())) == 0
+	}
+	if r.s.paid() {
+		return r.paid(gain, tokens)
 	}
 	most := r.past.most(r.now, r.force+gain, &r.fresh, r.s.Window, r.s.Delivery)
 	return most+float64(tokens) <= float64(r.capacity)

@@ -50,13 +50,22 @@ type past struct{ steps []entry }
 
 // note adds what is in force from now on. Of several amounts within a short time, the largest counts.
 func (p *past) note(now time.Time, inForce int64, span time.Duration) {
+	p.add(now, inForce, span, func(before int64) int64 { return max(before, inForce) })
+}
+
+// noteCapacity is note for a capacity: the smallest counts.
+func (p *past) noteCapacity(now time.Time, capacity int64, span time.Duration) {
+	p.add(now, capacity, span, func(before int64) int64 { return min(before, capacity) })
+}
+
+func (p *past) add(now time.Time, amount int64, span time.Duration, merge func(before int64) int64) {
 	n := len(p.steps)
 	switch {
-	case n > 0 && p.steps[n-1].tokens == inForce:
+	case n > 0 && p.steps[n-1].tokens == amount:
 	case n > 0 && now.Sub(p.steps[n-1].at) < span/256:
-		p.steps[n-1].tokens = max(p.steps[n-1].tokens, inForce)
+		p.steps[n-1].tokens = merge(p.steps[n-1].tokens)
 	default:
-		p.steps = append(p.steps, entry{now, inForce})
+		p.steps = append(p.steps, entry{now, amount})
 	}
 	for len(p.steps) > 1 && now.Sub(p.steps[1].at) >= span {
 		p.steps = p.steps[1:]
