@@ -23,6 +23,9 @@ const mostBuckets = 10_000
 // in one.
 const MostReport = 4 << 20
 
+// mostActions is how many actions a message has, about: it must not take long to send.
+const mostActions = 500
+
 var (
 	errStopping = status.Error(codes.Unavailable, "the service is about to stop: connect to another instance")
 	errSlow     = status.Error(codes.Aborted, "assignments could not be sent in time: the client reads too slowly")
@@ -51,8 +54,12 @@ type queued struct {
 // send queues an action, which takes the place of an older one for the same bucket id.
 func (c *sub) send(id share.ID, a *action) {
 	c.stream.out[c.name] = queued{c, id, a}
+	c.stream.wake()
+}
+
+func (st *stream) wake() {
 	select {
-	case c.stream.ready <- struct{}{}:
+	case st.ready <- struct{}{}:
 	default:
 	}
 }
@@ -63,18 +70,33 @@ func (s *Server) StreamRateLimitQuotas(server pb.RateLimitQuotaService_StreamRat
 	st := &stream{subs: make(map[string]*sub), out: make(map[string]queued), ready: make(chan struct{}, 1)}
 	s.open(st)
 	defer s.shut(st)
-	received := make(chan error, 1)
-	go func() { received <- s.receive(server, st) }()
+	ended := make(chan error, 3) // each of the two may end, and one assignment may be late
+	go func() { ended <- s.receive(server, st) }()
+	go func() { ended <- s.send(server, st, ended) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-s.stopping.Done():
+		return errStopping
+	}
+}
+
+// send sends what is queued until the stream ends, which it does at once when it is too slow: assignments
+// may be in force after others have their shares.
+func (s *Server) send(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer, st *stream, ended chan<- error) error {
 	for {
 		select {
-		case err := <-received:
-			return err
-		case <-s.stopping.Done():
-			return errStopping
+		case <-server.Context().Done():
+			return server.Context().Err()
 		case <-st.ready:
-			if err := s.flush(server, st); err != nil {
-				return err
-			}
+		}
+		late := time.AfterFunc(s.Delivery/2, func() { ended <- errSlow })
+		err := s.flush(server, st)
+		if !late.Stop() {
+			return errSlow
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
@@ -95,30 +117,29 @@ func (s *Server) receive(server pb.RateLimitQuotaService_StreamRateLimitQuotasSe
 	}
 }
 
-// flush sends what is queued.
+// flush sends what is queued now.
 func (s *Server) flush(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer, st *stream) error {
-	now := time.Now()
-	out := s.take(now, st)
+	out := s.take(time.Now(), st)
 	if len(out) == 0 {
 		return nil
 	}
-	err := server.Send(&pb.RateLimitQuotaResponse{BucketAction: out})
-	if err == nil && time.Since(now) > s.Delivery/2 {
-		return errSlow // assignments may be in force after others have their shares: no more of them
-	}
-	return err
+	return server.Send(&pb.RateLimitQuotaResponse{BucketAction: out})
 }
 
-// take returns the actions that are queued and may be sent.
+// take returns actions that are queued and may be sent, for one message. It leaves the others.
 func (s *Server) take(now time.Time, st *stream) (out []*action) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, q := range st.out {
+	for name, q := range st.out {
+		if len(out) >= mostActions {
+			st.wake()
+			break
+		}
+		delete(st.out, name)
 		if q.share == 0 || q.sub.share == q.share && q.sub.bucket != nil && q.sub.bucket.share.Sent(now, q.share) {
 			out = append(out, q.sub.steps(q.action)...)
 		}
 	}
-	clear(st.out)
 	return out
 }
 

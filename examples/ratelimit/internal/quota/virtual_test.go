@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/quota"
@@ -56,6 +58,7 @@ type visit struct {
 	ctx     context.Context
 	client  *client
 	reports *time.Ticker
+	stuck   bool // the client reads nothing any more
 }
 
 func (v *visit) Context() context.Context { return v.ctx }
@@ -70,6 +73,10 @@ func (v *visit) Recv() (*pb.RateLimitQuotaUsageReports, error) {
 }
 
 func (v *visit) Send(r *pb.RateLimitQuotaResponse) error {
+	if v.stuck {
+		<-v.ctx.Done()
+		return v.ctx.Err()
+	}
 	for _, a := range r.GetBucketAction() {
 		v.client.apply(time.Now(), a)
 	}
@@ -218,5 +225,26 @@ func TestTakenOver(t *testing.T) {
 		clients = nil
 		follow(after, 40, "unused", 2*time.Second)
 		require.GreaterOrEqual(t, most(clients, time.Since(began), time.Minute), 40)
+	})
+}
+
+// TestStuck: the stream of a client that reads nothing is ended, though it still sends reports, and its
+// share goes to others.
+func TestStuck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const text = "domain: shop\ndescriptors: [{key: job, rate_limit: {unit: second, requests_per_unit: 80}}]"
+		v := startVirtual(t, sim.Start(t, sim.Config{}), text)
+		defer v.stop()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		stuck := &visit{ctx: ctx, client: newClient(t, bucketID{"job": "x"}), reports: time.NewTicker(10 * bin), stuck: true}
+		defer stuck.reports.Stop()
+		ended := make(chan error, 1)
+		go func() { ended <- v.StreamRateLimitQuotas(stuck) }()
+		require.Equal(t, codes.Aborted, status.Code(<-ended))
+		require.NoError(t, ctx.Err())
+		time.Sleep(20 * time.Second)
+		require.Greater(t, v.visit(t, bucketID{"job": "x"}, 10*time.Second), 700)
 	})
 }
