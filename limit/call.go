@@ -206,11 +206,7 @@ func (c *call) decide(l *Limiter) {
 		}
 		rule := &a.limit.rule
 		if err := c.failure(a); err != nil {
-			d.Err, d.Allowed = err, !rule.FailClosed
-			if l.local != nil {
-				a.local = l.local.take(rule, a.place.key, a.cost, time.Now())
-				d.Allowed = a.local != nil
-			}
+			a.decideWithout(l, d, err)
 		} else {
 			a.judge(d)
 			a.help(d)
@@ -218,6 +214,16 @@ func (c *call) decide(l *Limiter) {
 		}
 		d.counted = a.counted
 		c.denied = c.denied || !d.Allowed && !rule.Shadow
+	}
+}
+
+// decideWithout decides without Redis.
+func (a *ask) decideWithout(l *Limiter, d *Decision, err error) {
+	rule := &a.limit.rule
+	d.Err, d.Allowed = err, !rule.FailClosed
+	if l.local != nil {
+		a.local = l.local.take(rule, a.place.key, a.cost, time.Now())
+		d.Allowed = a.local != nil
 	}
 }
 
@@ -309,11 +315,11 @@ func (d *Decision) saysMore(e *Decision) bool {
 	return d.Remaining < e.Remaining
 }
 
-// fail decides without Redis.
-func (c *call) fail(err error) {
+// fail decides all without Redis.
+func (c *call) fail(l *Limiter, err error) {
 	for i := range c.asks {
 		if a, d := &c.asks[i], &c.each[i]; a.asked {
-			d.Err, d.Allowed = err, !a.limit.rule.FailClosed
+			a.decideWithout(l, d, err)
 			c.denied = c.denied || !d.Allowed && !a.limit.rule.Shadow
 		}
 	}

@@ -289,7 +289,8 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 		c.refuse(errNilContext)
 	case !c.begin(ctx, l, requests, now, began, entered): // it is decided already
 	case !entered:
-		c.fail(errClosed)
+		c.fail(l, errClosed)
+		c.owes(l) // nothing to Redis
 	default:
 		owes = l.decide(ctx, c)
 	}

@@ -119,7 +119,7 @@ var counters = []promise{
 			by: instead("r.server.Add(now.Sub(r.local))", "now"), tests: "./limit TestServerTime"},
 		{fault: "a limit in the shadow denies", at: "limit.call.decide",
 			by: always("Shadow"), tests: "./limit TestShadow"},
-		{fault: "a hit that Redis cannot count is always allowed", at: "limit.call.decide",
+		{fault: "a hit that Redis cannot count is always allowed", at: "limit.ask.decideWithout",
 			by: always("FailClosed"), tests: "./limit TestWithoutRedis"},
 		{fault: "tokens of another rule keep a bucket empty", at: "limit.bucketText",
 			by: spelled("last = math.min(last, now + full + debt)", ""), tests: "./limit TestRaisedBucket"},
