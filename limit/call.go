@@ -74,7 +74,7 @@ func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, b
 		rule := &r.Limit.rule
 		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: l.windowAt(now, rule.Window)}
 		a.place = place{r.Limit.heads(a.number()).now, r.Key}
-		d.Limit = rule.Limit
+		d.Limit, d.from = rule.Limit, a.number()
 		if !a.charge && a.cost > rule.burst()-c.costBefore(&a) {
 			d.RetryAfter = Never
 		}

@@ -175,8 +175,10 @@ func (a *ask) taken(d *Decision) {
 	if !d.Leased {
 		return
 	}
-	a.tokens = a.lease.line.Take(a.cost)
-	d.from = a.tokens.From
+	if a.lease.line != nil {
+		a.tokens = a.lease.line.Take(a.cost)
+		d.from = a.tokens.From
+	}
 	d.Remaining = min(a.lease.Free(), a.limit.rule.burst()) // what is known may be old
 }
 

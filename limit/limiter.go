@@ -222,7 +222,7 @@ type Decision struct {
 	// With redislanes.ErrUnknownOutcome the hits may have been counted.
 	Err error
 
-	from    int64 // where the tokens of a bucket begin that were taken
+	from    int64 // where the tokens of a bucket begin that were taken, or the number of a window
 	counted bool  // as far as is known, also if Err is not nil
 	mistake bool
 	other   bool // allowed, in a call that is denied
