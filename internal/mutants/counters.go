@@ -83,6 +83,8 @@ var counters = []promise{
 			by: never("a.look"), tests: "./limit TestLookWritesNothing"},
 		{fault: "a return that Redis refuses is forgotten", at: "limit.call.settle",
 			by: drop("l.backlog.add"), tests: "./limit TestReturnIsTriedAgain"},
+		{fault: "returns to a server that is away hold up others", at: "limit.backlog.run",
+			by: instead("slices.Concat(rest, b.waiting, failed)", "slices.Concat(failed, b.waiting, rest)"), tests: "./limit TestBacklogOfTwoServers"},
 		{fault: "a return that may have run is tried again", at: "limit.didNotRun",
 			by: instead("errors.Is(err, redislanes.ErrNotSent)", "true"), tests: "./limit TestBacklog"},
 		{fault: "a return has no more time than its call", at: "limit.Limiter.giveBack",
