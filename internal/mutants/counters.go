@@ -189,6 +189,8 @@ var counters = []promise{
 			by: instead("h.sent.Add(h.of.rule.TTL).Sub(now)", "mostTTL"), tests: "./limit TestKeeperPlan"},
 		{fault: "a renewal takes a place again that was released meanwhile", at: "limit.keeper.note",
 			by: drop("leaveLocked"), tests: "./limit TestReleaseDuringRenewal"},
+		{fault: "a trip to a silent server outlasts a hold that was taken during it", at: "limit.keeper.add",
+			by: never("k.cut != nil"), tests: "./limit TestShortHoldBesideASilentServer"},
 		{fault: "a hold whose place others have is not lost", at: "limit.keeper.note",
 			by: always("answer.taken"), tests: "./limit TestServerWithoutMemory"},
 		{fault: "a limiter that is closed leaves its places taken", at: "limit.keeper.close",
