@@ -345,6 +345,7 @@ func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
 		c.decide(l)
 		return true
 	}
+	c.at = c.at.Add(time.Since(c.began)) // tokens of leases have flowed in meanwhile
 	c.prepare(ctx, l, false)
 	return false
 }
