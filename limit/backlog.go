@@ -120,8 +120,8 @@ func (b *backlog) run() {
 		rest, failed := b.try(tried, last)
 		b.mu.Lock()
 		left := slices.Concat(rest, b.waiting, failed)
+		over := len(left) == 0 || last && len(b.waiting) == 0 // else calls that Close waits for have added some
 		b.waiting = left
-		over := last || len(left) == 0
 		if over {
 			b.waiting, b.running = nil, false
 		}

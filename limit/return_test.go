@@ -201,6 +201,24 @@ func TestBacklogOfTwoServers(t *testing.T) {
 	}
 }
 
+// TestBacklogDuringClose: what a call adds during the last try is tried, too.
+func TestBacklogDuringClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen, tries := new(ledger), 0
+		b := backlog{closed: make(chan struct{}), tell: seen.Hits}
+		late := owed{cost: 7, until: time.Now().Add(time.Hour), hit: pipeline.Hit{Key: "late"}}
+		b.give = func(hits []pipeline.Hit, _ []*draw) {
+			if tries++; tries == 1 {
+				b.add(late, redislanes.ErrNotSent)
+			}
+		}
+		b.add(owed{cost: 1, until: time.Now().Add(time.Hour), hit: pipeline.Hit{Key: "k"}}, redislanes.ErrNotSent)
+		close(b.closed)
+		b.ended.Wait()
+		require.Equal(t, [HitsKinds]int64{0, 8, 0}, seen.sums())
+	})
+}
+
 // TestGoodCallerBesideDeniedOnes: callers that are always denied by a limit of their own do
 // not use up what is left of a limit that they share, nor make others wait for long.
 func TestGoodCallerBesideDeniedOnes(t *testing.T) {
