@@ -60,29 +60,33 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 		d.RetryAfter = Never
 		return 0, d
 	}
-	part, err := l.takePart(&a, &r, &d), error(errClosed)
+	if !l.inside.Enter() {
+		return l.grantWithout(&r, &d, errClosed), d
+	}
+	defer l.inside.Leave()
+	part := l.takePart(&a, &r, &d)
 	switch {
-	case part.cost == r.Cost:
+	case part.excess == r.Cost:
 		part.allow(&d)
 		return r.Cost, d
-	case part.cost == 0 && l.near.denies(a.place, rule, 1, began, &d):
+	case part.excess == 0 && l.near.denies(a.place, rule, 1, began, &d):
 		return 0, d
 	}
-	if l.inside.Enter() {
-		defer l.inside.Leave()
-		own := l.budgets.Begin(ctx, began.Add(l.cfg.Budget))
-		defer l.budgets.End(own)
-		for range mostLooks {
-			if granted, err = l.grant(own, &a, r.Look, r.Cost-part.cost); err != nil || a.lease == nil || a.steady(own) {
-				break
-			}
+	own := l.budgets.Begin(ctx, began.Add(l.cfg.Budget))
+	defer l.budgets.End(own)
+	var err error
+	for range mostLooks {
+		if granted, err = l.grant(own, &a, r.Look, r.Cost-part.excess); err != nil || a.lease == nil || a.steady(own) {
+			break
 		}
-		a.now -= min(a.now, a.left)
 	}
 	if err != nil {
-		l.putBack(&part)
+		if part.excess > 0 {
+			part.returnExcess(l, true)
+		}
 		return l.grantWithout(&r, &d, err), d
 	}
+	a.now -= min(a.now, a.left)
 	a.judge(&d)
 	if r.Look {
 		return min(r.Cost, d.Remaining), d
@@ -91,7 +95,7 @@ func (l *Limiter) allowAtMost(ctx context.Context, r Request, began time.Time) (
 	if a.draw == nil {
 		d.Remaining -= granted
 	}
-	if granted += part.cost; granted > 0 {
+	if granted += part.excess; granted > 0 {
 		d.Allowed, d.RetryAfter = true, 0
 	} else if l.near != nil {
 		l.near.note(a.place, rule, 1, began, &d, l.cfg.nearTime())

@@ -143,6 +143,29 @@ func TestAllowAtMostHasTheLease(t *testing.T) {
 	}
 }
 
+// TestAllowAtMostOutlivesTheLease: hits of a lease are given back, also if the lease has ended meanwhile.
+func TestAllowAtMostOutlivesTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l := w.limiter(t, Config{Budget: 2 * time.Second})
+		all := Request{Limit: l.must(t, Rule{Name: "r", Limit: 2000, Window: 24 * time.Hour, Algorithm: SlidingWindow, FailClosed: true}), Key: "k", Cost: 2000}
+		atWindow(24 * time.Hour)
+		used := warm(t, l, Request{Limit: all.Limit, Key: "k"})
+		slow := func(by time.Duration) {
+			for _, n := range w.model.Nodes() {
+				n.Slow("get", by)
+			}
+		}
+		slow(3 * time.Second)
+		n, d := l.AllowAtMost(t.Context(), all)
+		require.Equal(t, []any{int64(0), FailedClosed}, []any{n, d.Outcome()})
+		require.Nil(t, l.leases.find(all.Limit, "k"))
+		slow(0)
+		time.Sleep(time.Minute)
+		require.Equal(t, used, l.count(t, all.Limit, "k"))
+	})
+}
+
 func TestAllowAtMostWithoutRedis(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,7 +94,8 @@ func (b *backlog) keep(o owed) bool {
 
 // offer gives back now what was not tried before. What Redis refuses is kept.
 func (b *backlog) offer(all []owed) {
-	for _, o := range b.try(all) {
+	rest, failed := b.try(all, false)
+	for _, o := range append(rest, failed...) {
 		if !b.keep(o) {
 			b.tell(o.of, HitsLost, o.cost)
 		}
@@ -115,11 +117,11 @@ func (b *backlog) run() {
 		tried := b.waiting
 		b.waiting = nil
 		b.mu.Unlock()
-		failed := b.try(tried)
+		rest, failed := b.try(tried, last)
 		b.mu.Lock()
-		left := append(failed, b.waiting...)
+		left := slices.Concat(rest, b.waiting, failed)
+		over := len(left) == 0 || last && len(b.waiting) == 0 // else calls that Close waits for have added some
 		b.waiting = left
-		over := last || len(left) == 0
 		if over {
 			b.waiting, b.running = nil, false
 		}
@@ -130,18 +132,19 @@ func (b *backlog) run() {
 			}
 			return
 		}
-		if pause = min(2*pause, maxOwedPause); len(failed) < len(tried) {
+		if pause = min(2*pause, maxOwedPause); len(rest)+len(failed) < len(tried) {
 			pause = minOwedPause
 		}
 	}
 }
 
-// try gives back what can be, and returns what is left for the next time. After a
-// failure, the rest is not tried.
-func (b *backlog) try(all []owed) (left []owed) {
-	for len(all) > 0 && len(left) == 0 {
-		some := all[:min(len(all), owedAtOnce)]
-		all = all[len(some):]
+// try gives back what can be, and returns what has failed and may be tried again. After a failure, the
+// rest is not tried, unless all is to be: it comes first the next time, since only one of several
+// servers may be away.
+func (b *backlog) try(rest []owed, all bool) (_, failed []owed) {
+	for len(rest) > 0 && (all || len(failed) == 0) {
+		some := rest[:min(len(rest), owedAtOnce)]
+		rest = rest[len(some):]
 		var hits []pipeline.Hit
 		var draws []*draw
 		var kept []owed
@@ -172,13 +175,13 @@ func (b *backlog) try(all []owed) (left []owed) {
 			case err == nil:
 				b.tell(o.of, o.became(), o.cost)
 			case o.mayRepeat(err):
-				left = append(left, o)
+				failed = append(failed, o)
 			default:
 				b.tell(o.of, HitsLost, o.cost)
 			}
 		}
 	}
-	return append(left, all...)
+	return rest, failed
 }
 
 // didNotRun reports whether the error proves that the command did not run. A reply that

@@ -24,7 +24,11 @@ import "github.com/redislanes/redislanes/pipeline"
 // is full, both from now; and where the stretch begins that was taken.
 //
 // After a charge, more may be taken than a full bucket has. KEYS[1] then also holds by how much,
-// as debt=number. Without it, the end of what is taken is no later than that of an empty bucket.
+// as debt=number. Without it, the end of what is taken is no later than that of an empty bucket. If
+// a rule with a larger burst has taken more, that is not forgotten: what takes nothing writes nothing.
+//
+// KEYS[1] also holds when it was written, and by how much the time of the line is ahead of the clock, as
+// at=number,number. If the clock has gone back, the time goes on from where it was.
 //
 // KEYS[2], if there is one, makes the script take effect once: see runOnce.
 //
@@ -38,7 +42,7 @@ end
 local full, need, charge = burst * per, math.abs(cost) * per, ARGV[5] == "charge"
 local last, given, kept = now, {}, 0 -- kept: the sum of what was given back
 local stored = redis.call("GET", KEYS[1])
-local same = true
+local same, back, off = true, false, 0
 if stored then
   local numbers = {}
   for word in string.gmatch(stored, "%S+") do
@@ -46,13 +50,21 @@ if stored then
   end
   local debt = tonumber(string.match(stored, "debt=(%S+)") or 0)
   same = numbers[2] == per
+  local at, ahead = string.match(stored, "at=(%S+),(%S+)")
+  if at then
+    off = tonumber(ahead)
+    back = now + off < tonumber(at)
+    if back then off = tonumber(at) - now end
+    now = now + off
+  end
   if not same then -- of another rule, as many tokens are missing
     for i = 1, #numbers do
       if i ~= 2 then numbers[i] = now + (numbers[i] - now) * per / numbers[2] end
     end
     debt = debt * per / numbers[2]
   end
-  last = math.min(math.max(numbers[1], now), now + full + debt)
+  last = math.max(numbers[1], now)
+  if cost > 0 or not same then last = math.min(last, now + full + debt) end
   for i = 3, #numbers, 2 do
     local from, to = math.max(numbers[i], now), math.min(numbers[i + 1], last)
     if to > from then
@@ -78,12 +90,26 @@ local function trim()
   end
 end
 
-local from, granted, ahead = now, 1, 0
+local function write()
+  if last <= now then
+    if stored then redis.call("DEL", KEYS[1]) end
+    return
+  end
+  local text = string.format("%.3f ", last) .. ARGV[1] .. string.format(" at=%.0f,%.0f", now, off)
+  if last > now + full then text = text .. string.format(" debt=%.3f", last - now - full) end
+  for _, stretch in ipairs(given) do
+    if stretch[2] > stretch[1] then text = text .. string.format(" %.3f %.3f", stretch[1], stretch[2]) end
+  end
+  redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
+end
+
+local from, granted, ahead, writes = now, 1, 0, ARGV[5] ~= "look"
 if cost < 0 then
   local began, to = tonumber(ARGV[5]), last
+  writes = same or not began
   if began then to = math.min(began + need, last) else began = last - need end
   from = math.max(began, now)
-  if same and to > from then
+  if writes and to > from then
     given[#given + 1] = {from, to}
     table.sort(given, function(a, b) return a[1] < b[1] end)
   end
@@ -114,7 +140,7 @@ elseif ARGV[5] == "lease" then
   if not stretch then granted = math.min(granted, math.floor(room / per)) end
   need = granted * per
   if granted < 1 then
-    granted = 0
+    granted, writes = 0, back
   elseif stretch then
     from, kept = stretch[2] - need, kept - need
     stretch[2] = from
@@ -135,9 +161,10 @@ else
       if missing <= stretch[1] - at then break end
       missing, at = missing - (stretch[1] - at), stretch[2]
     end
+    if writes and back then write() end
     return {0, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), math.ceil(at + missing - now), math.ceil(last - now), 0}
   end
-  if ARGV[5] ~= "look" then
+  if writes then
     local fits
     for i, stretch in ipairs(given) do
       if not fits and stretch[2] - stretch[1] >= need - 0.5 then fits = stretch end
@@ -162,18 +189,7 @@ else
   end
 end
 
-if ARGV[5] == "look" then
-  -- nothing is written
-elseif last <= now then
-  if stored then redis.call("DEL", KEYS[1]) end
-else
-  local text = string.format("%.3f ", last) .. ARGV[1]
-  if last > now + full then text = text .. string.format(" debt=%.3f", last - now - full) end
-  for _, stretch in ipairs(given) do
-    if stretch[2] > stretch[1] then text = text .. string.format(" %.3f %.3f", stretch[1], stretch[2]) end
-  end
-  redis.call("SET", KEYS[1], text, "PX", math.ceil((last - now) / 1000) + 1000)
-end
+if writes then write() end
 return {granted, math.max(0, math.floor((now + full - last + kept + 0.5) / per)), ahead, math.ceil(last - now), math.floor(from)}
 `
 

@@ -127,6 +127,67 @@ func TestTokensOfAnotherRule(t *testing.T) {
 	require.Equal(t, 6*time.Second, r.RetryAfter)
 }
 
+// TestServerClockGoesBack: a bucket has the tokens that it had, and gets more at once. It does not
+// stay empty until the clock has made up for the step.
+func TestServerClockGoesBack(t *testing.T) {
+	t.Parallel()
+	l, pass := bucketLimiter(t)
+	pass(24 * time.Hour)
+	bucket := l.must(t, Rule{Name: "b", Limit: 10, Burst: 20, Window: time.Second, Algorithm: TokenBucket})
+	ask := func(key string, cost int64) Result {
+		r := l.Allow(t.Context(), Request{Limit: bucket, Key: key, Cost: cost})
+		require.NoError(t, r.Err)
+		return r
+	}
+	require.True(t, ask("full", 20).Allowed)
+	require.True(t, ask("half", 10).Allowed)
+	reserved, r := l.Reserve(t.Context(), Request{Limit: bucket, Key: "reserved", Cost: 20})
+	require.True(t, r.Allowed)
+	pass(-time.Hour)
+	r = ask("full", 1)
+	require.False(t, r.Allowed)
+	require.Equal(t, 100*time.Millisecond, r.RetryAfter)
+	r = ask("half", 1)
+	require.True(t, r.Allowed)
+	require.EqualValues(t, 9, r.Remaining)
+	pass(100 * time.Millisecond)
+	require.True(t, ask("full", 1).Allowed)
+	require.False(t, ask("full", 1).Allowed)
+	pass(1800 * time.Millisecond)
+	require.EqualValues(t, 17, ask("full", 1).Remaining)
+	require.False(t, ask("reserved", 20).Allowed)
+	pass(time.Second)
+	require.NoError(t, reserved.Cancel(t.Context()))
+	require.EqualValues(t, 19, ask("reserved", 1).Remaining)
+	pass(time.Hour)
+	require.True(t, ask("reserved", 20).Allowed)
+	require.False(t, ask("reserved", 1).Allowed)
+}
+
+// TestBucketOfTwoBursts: while processes with an old and a new rule share a bucket, the smaller burst
+// does not bring back what the larger one has taken.
+func TestBucketOfTwoBursts(t *testing.T) {
+	t.Parallel()
+	l, _ := bucketLimiter(t)
+	rule := Rule{Name: "b", Limit: 10, Burst: 1000, Window: time.Hour, Algorithm: TokenBucket}
+	large := l.must(t, rule)
+	rule.Burst = 100
+	small := l.must(t, rule)
+	reserved, r := l.Reserve(t.Context(), Request{Limit: small, Key: "k", Cost: 5})
+	require.True(t, r.Allowed)
+	require.True(t, l.Allow(t.Context(), Request{Limit: large, Key: "k", Cost: 995}).Allowed)
+	require.False(t, l.Allow(t.Context(), Request{Limit: small, Key: "k"}).Allowed)
+	require.NoError(t, l.refillTokens(t.Context(), &refill{lease: &keyLease{limit: small, key: "k"}, n: 10, lasts: time.Second}))
+	require.False(t, l.Allow(t.Context(), Request{Limit: large, Key: "k"}).Allowed, "after a refill with nothing")
+	require.NoError(t, reserved.Cancel(t.Context()))
+	require.False(t, l.Allow(t.Context(), Request{Limit: large, Key: "k", Cost: 6}).Allowed, "after a return")
+	require.True(t, l.Allow(t.Context(), Request{Limit: large, Key: "k", Cost: 5}).Allowed)
+	require.NoError(t, l.GiveBack(t.Context(), Request{Limit: large, Key: "k", Cost: 7}))
+	rule.Limit = 100
+	require.NoError(t, l.GiveBack(t.Context(), Request{Limit: l.must(t, rule), Key: "k", Cost: 50}))
+	require.True(t, l.Allow(t.Context(), Request{Limit: l.must(t, rule), Key: "k", Cost: 50}).Allowed, "of a rule that has changed")
+}
+
 // TestTokensAreWhole: at times of today, whose fractions a double does not hold.
 func TestTokensAreWhole(t *testing.T) {
 	t.Parallel()

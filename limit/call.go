@@ -19,7 +19,7 @@ type call struct {
 	denied  bool      // by a limit that is not in the shadow
 	careful bool      // a key of it was over its limit before: look, then count
 	leases  bool      // may decide: the limiter is not closed
-	at      time.Time // in whose windows it is
+	at      time.Time // when it asks: in whose windows it is, or after it has looked
 	began   time.Time
 	costs   map[place]int64 // of a call of many requests, by key
 }
@@ -74,7 +74,7 @@ func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, b
 		rule := &r.Limit.rule
 		a := ask{limit: r.Limit, cost: r.cost(), only: r.Look, charge: r.charges(), window: l.windowAt(now, rule.Window)}
 		a.place = place{r.Limit.heads(a.number()).now, r.Key}
-		d.Limit = rule.Limit
+		d.Limit, d.from = rule.Limit, a.number()
 		if !a.charge && a.cost > rule.burst()-c.costBefore(&a) {
 			d.RetryAfter = Never
 		}
@@ -206,11 +206,7 @@ func (c *call) decide(l *Limiter) {
 		}
 		rule := &a.limit.rule
 		if err := c.failure(a); err != nil {
-			d.Err, d.Allowed = err, !rule.FailClosed
-			if l.local != nil {
-				a.local = l.local.take(rule, a.place.key, a.cost, time.Now())
-				d.Allowed = a.local != nil
-			}
+			a.decideWithout(l, d, err)
 		} else {
 			a.judge(d)
 			a.help(d)
@@ -218,6 +214,16 @@ func (c *call) decide(l *Limiter) {
 		}
 		d.counted = a.counted
 		c.denied = c.denied || !d.Allowed && !rule.Shadow
+	}
+}
+
+// decideWithout decides without Redis.
+func (a *ask) decideWithout(l *Limiter, d *Decision, err error) {
+	rule := &a.limit.rule
+	d.Err, d.Allowed = err, !rule.FailClosed
+	if l.local != nil {
+		a.local = l.local.take(rule, a.place.key, a.cost, time.Now())
+		d.Allowed = a.local != nil
 	}
 }
 
@@ -309,11 +315,11 @@ func (d *Decision) saysMore(e *Decision) bool {
 	return d.Remaining < e.Remaining
 }
 
-// fail decides without Redis.
-func (c *call) fail(err error) {
+// fail decides all without Redis.
+func (c *call) fail(l *Limiter, err error) {
 	for i := range c.asks {
 		if a, d := &c.asks[i], &c.each[i]; a.asked {
-			d.Err, d.Allowed = err, !a.limit.rule.FailClosed
+			a.decideWithout(l, d, err)
 			c.denied = c.denied || !d.Allowed && !a.limit.rule.Shadow
 		}
 	}

@@ -26,6 +26,9 @@ type keeper struct {
 	leaving []leaving
 	running bool
 	wake    time.Time // when run looks again
+
+	by  time.Time // when the trip that was planned ends, at the latest
+	cut func()    // ends it; nil if none is under way
 }
 
 // A leaving is a hold that was given up, and may have a place still.
@@ -48,6 +51,12 @@ func (k *keeper) add(h *Hold) {
 	h.at, h.next = len(k.held), h.sent.Add(h.of.rule.TTL/3)
 	k.held = append(k.held, h)
 	k.startLocked(h.next)
+	if !h.next.Before(k.by) {
+		return
+	}
+	if k.by = h.next; k.cut != nil {
+		time.AfterFunc(time.Until(h.next), k.cut)
+	}
 }
 
 // drop reports whether the hold was held, and renews it no more.
@@ -159,6 +168,7 @@ func (k *keeper) plan(now time.Time) (r round, more bool) {
 	clear(k.leaving[len(later):])
 	k.leaving, k.wake = later, r.wake
 	k.running = len(k.held)+len(k.leaving)+len(r.leave) > 0
+	k.by = now.Add(r.limit)
 	return r, k.running
 }
 
@@ -181,9 +191,13 @@ func (k *keeper) expireLocked(now time.Time, r *round) {
 
 // send makes the trip, and notes what has come of it.
 func (k *keeper) send(r *round) {
-	l := k.limiter
-	p := l.pipe()
-	defer l.unpipe(p)
+	k.mu.Lock()
+	ctx, cancel := context.WithDeadline(k.life, k.by)
+	k.cut = cancel
+	k.mu.Unlock()
+	defer cancel()
+	p := k.limiter.pipe()
+	defer k.limiter.unpipe(p)
 	renewed, left := make([]pipeline.Reply, len(r.renew)), make([]pipeline.Reply, len(r.leave))
 	for i, h := range r.renew {
 		renewed[i] = h.append(p)
@@ -192,8 +206,6 @@ func (k *keeper) send(r *round) {
 		left[i] = h.giveUp(p)
 	}
 	began := time.Now()
-	ctx, cancel := context.WithDeadline(k.life, began.Add(r.limit))
-	defer cancel()
 	_ = p.Do(ctx) // each reply has its error
 	k.tellLost(k.note(r, renewed, left, began, time.Now()))
 }
@@ -201,6 +213,7 @@ func (k *keeper) send(r *round) {
 func (k *keeper) note(r *round, renewed, left []pipeline.Reply, began, now time.Time) (lost []*Hold) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.cut = nil
 	for i, h := range r.renew {
 		ttl := h.of.rule.TTL
 		answer, err := answerOf(renewed[i])

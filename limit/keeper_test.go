@@ -1,12 +1,15 @@
 package limit
 
 import (
+	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/sim/simnet"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -59,6 +62,43 @@ func TestReleaseDuringRenewal(t *testing.T) {
 	require.True(t, d.Allowed)
 	hold.Release()
 	require.Zero(t, c.holders(t, "k"))
-	l.keeper.send(&round{renew: []*Hold{hold}, limit: time.Minute})
+	l.keeper.mu.Lock()
+	l.keeper.by = time.Now().Add(time.Minute)
+	l.keeper.mu.Unlock()
+	l.keeper.send(&round{renew: []*Hold{hold}})
 	require.Eventually(t, func() bool { return c.holders(t, "k") == 0 }, soonEnough, often)
+}
+
+// TestShortHoldBesideASilentServer: a hold that is taken while a silent server has the renewals of others
+// wait is renewed in time, though its TTL is shorter than theirs.
+func TestShortHoldBesideASilentServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		l, other := w.limiter(t, Config{}), w.limiter(t, Config{})
+		long, short := ConcurrencyRule{Name: "long", Limit: 1, TTL: time.Minute}, ConcurrencyRule{Name: "short", Limit: 1, TTL: time.Second}
+		of, rival := l.mustHold(t, short), other.mustHold(t, short)
+		slow, key := l.mustHold(t, long), ""
+		for i := 0; key == ""; i++ {
+			if k := strconv.Itoa(i); w.model.Owner(cluster.Slot(of.head+k)) != w.model.Owner(cluster.Slot(slow.head+k)) {
+				key = k
+			}
+		}
+		_, d := slow.Acquire(t.Context(), key)
+		require.True(t, d.Allowed)
+		time.Sleep(19 * time.Second)
+		w.net.Impose("", w.model.Owner(cluster.Slot(slow.head+key)).Addr(), simnet.Conditions{Stall: simnet.Both})
+		time.Sleep(1100 * time.Millisecond) // the renewal of the long one is under way
+		hold, d := of.Acquire(t.Context(), key)
+		require.True(t, d.Allowed)
+		for range 300 {
+			time.Sleep(10 * time.Millisecond)
+			_, d := rival.Acquire(t.Context(), key)
+			require.NoError(t, d.Err)
+			require.False(t, d.Allowed)
+			require.False(t, isLost(hold))
+		}
+		hold.Release()
+		_, d = rival.Acquire(t.Context(), key)
+		require.True(t, d.Allowed)
+	})
 }

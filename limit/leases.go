@@ -175,8 +175,10 @@ func (a *ask) taken(d *Decision) {
 	if !d.Leased {
 		return
 	}
-	a.tokens = a.lease.line.Take(a.cost)
-	d.from = a.tokens.From
+	if a.lease.line != nil {
+		a.tokens = a.lease.line.Take(a.cost)
+		d.from = a.tokens.From
+	}
 	d.Remaining = min(a.lease.Free(), a.limit.rule.burst()) // what is known may be old
 }
 
@@ -214,9 +216,10 @@ func (k *keyLease) roll(number int64, at time.Duration) (unused int64) {
 	return unused + gone
 }
 
-// forget drops the leases on the key, of all limits with the head: what they have is not
-// counted any more. What a refill that is under way brings is of no window of theirs.
-func (s *leases) forget(head, key string) (forgotten []*keyLease) {
+// stop ends the leases on the key, of all limits with the head: what they have is not counted any
+// more. What a refill that is under way brings is of no window of theirs. The leases stay, so that
+// the key gets no others, unless they are dropped.
+func (s *leases) stop(head, key string, drop bool) (stopped []*keyLease) {
 	for i := range s.shards {
 		shard := &s.shards[i]
 		shard.mu.Lock()
@@ -225,14 +228,15 @@ func (s *leases) forget(head, key string) (forgotten []*keyLease) {
 				k.mu.Lock()
 				k.over, k.number = true, math.MaxInt64
 				k.mu.Unlock()
-				delete(shard.keys, name)
-				s.n.Add(-1)
-				forgotten = append(forgotten, k)
+				if stopped = append(stopped, k); drop {
+					delete(shard.keys, name)
+					s.n.Add(-1)
+				}
 			}
 		}
 		shard.mu.Unlock()
 	}
-	return forgotten
+	return stopped
 }
 
 // giveBack puts hits into the lease, of a call that was denied. It reports whether that has
@@ -327,6 +331,10 @@ func (s *leases) idleIn(shard *leaseShard, l *Limiter, now time.Time, back, unus
 	for name, k := range shard.keys {
 		w := l.windowAt(now, k.limit.rule.Window)
 		k.mu.Lock()
+		if k.over { // it was stopped
+			k.mu.Unlock()
+			continue
+		}
 		if lost := k.roll(k.limit.number(w), at); lost > 0 {
 			unused = append(unused, owed{of: k.limit, cost: lost})
 		}

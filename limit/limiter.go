@@ -222,7 +222,7 @@ type Decision struct {
 	// With redislanes.ErrUnknownOutcome the hits may have been counted.
 	Err error
 
-	from    int64 // where the tokens of a bucket begin that were taken
+	from    int64 // where the tokens of a bucket begin that were taken, or the number of a window
 	counted bool  // as far as is known, also if Err is not nil
 	mistake bool
 	other   bool // allowed, in a call that is denied
@@ -289,7 +289,8 @@ func (l *Limiter) allowAt(ctx context.Context, now, began time.Time, requests []
 		c.refuse(errNilContext)
 	case !c.begin(ctx, l, requests, now, began, entered): // it is decided already
 	case !entered:
-		c.fail(errClosed)
+		c.fail(l, errClosed)
+		c.owes(l) // nothing to Redis
 	default:
 		owes = l.decide(ctx, c)
 	}
@@ -344,6 +345,7 @@ func (l *Limiter) looksDenied(ctx context.Context, c *call) bool {
 		c.decide(l)
 		return true
 	}
+	c.at = c.at.Add(time.Since(c.began)) // tokens of leases have flowed in meanwhile
 	c.prepare(ctx, l, false)
 	return false
 }

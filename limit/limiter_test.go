@@ -194,6 +194,13 @@ func TestInstances(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		require.True(t, allow(Request{Limit: limit, Key: "k", Cost: 5}), "half a share has come back")
 		require.False(t, allow(Request{Limit: limit, Key: "k", Cost: 2}))
+
+		time.Sleep(time.Minute)
+		require.NoError(t, l.Close())
+		require.True(t, allow(Request{Limit: limit, Key: "k", Cost: 1}, Request{Limit: small, Key: "k", Cost: 1}), "after Close")
+		require.False(t, allow(Request{Limit: limit, Key: "k", Cost: 1}, Request{Limit: small, Key: "k", Cost: 1}))
+		require.True(t, allow(Request{Limit: limit, Key: "k", Cost: 9}))
+		require.False(t, allow(Request{Limit: limit, Key: "k", Cost: 2}))
 	})
 }
 

@@ -77,16 +77,18 @@ func (a *ask) noteLease() (moving <-chan struct{}) {
 	return k.refilled
 }
 
-// settle waits until the returns of the lease have ended.
+// settle waits until the refill and the returns of the lease have ended that are under way.
 func (k *keyLease) settle(ctx context.Context) {
 	k.mu.Lock()
-	settled := k.settled
+	refilled, settled := k.refilled, k.settled
 	k.mu.Unlock()
-	if settled == nil {
-		return
-	}
-	select {
-	case <-settled:
-	case <-ctx.Done():
+	for _, ended := range []chan struct{}{refilled, settled} {
+		if ended == nil {
+			continue
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
 	}
 }

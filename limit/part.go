@@ -6,7 +6,7 @@ import (
 )
 
 // takePart takes up to as many hits as the request costs from the lease of its key. A look takes
-// none. Decision.Remaining is then what is free.
+// none. Decision.Remaining is then what is free. The caller is inside.
 func (l *Limiter) takePart(a *ask, r *Request, d *Decision) (part ask) {
 	part = ask{limit: a.limit, place: a.place, window: a.window}
 	if r.Look {
@@ -20,21 +20,14 @@ func (l *Limiter) takePart(a *ask, r *Request, d *Decision) (part ask) {
 	k.mu.Lock()
 	unused := k.roll(a.number(), time.Since(l.leases.epoch))
 	if k.number == a.number() && !k.over && k.Left() > 0 {
-		part.lease, part.cost = k, min(r.Cost, k.Left())
-		k.Again(part.cost)
-		part.tokens = k.line.Take(part.cost)
+		part.lease, part.excess = k, min(r.Cost, k.Left())
+		k.Again(part.excess)
+		part.tokens = k.line.Take(part.excess)
 		d.Remaining = min(k.Free(), a.limit.rule.burst())
 	}
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
 	return part
-}
-
-// putBack puts the part into the lease again. If that has ended, nobody uses the hits.
-func (l *Limiter) putBack(part *ask) {
-	if part.cost > 0 && !part.lease.giveBack(part, true) {
-		l.tell(part.limit, HitsUnused, part.cost)
-	}
 }
 
 // help allows a hit that Redis alone has no room for: the lease gives what is counted beyond the limit. That
@@ -97,8 +90,8 @@ func (a *ask) drawn() int64 {
 	return a.cost - a.excess
 }
 
-// returnExcess returns what the lease has given: to the lease if the call is denied. Otherwise Redis
-// gets back the hits of a window, which it has counted twice.
+// returnExcess returns what the lease has given: to the lease if the call is denied, or to Redis if the
+// lease has ended. Otherwise Redis gets back the hits of a window, which it has counted twice.
 func (a *ask) returnExcess(l *Limiter, denied bool) {
 	k := a.lease
 	k.mu.Lock()

@@ -24,8 +24,7 @@ type part struct {
 	counted int64     // hits
 	unsure  bool      // they may not be counted
 	idle    bool      // there is nothing to settle
-	window  window    // that they are counted in
-	from    int64     // where their tokens begin
+	from    int64     // where their tokens begin, or the number of the window that they are counted in
 	until   time.Time // when their tokens have flowed in
 }
 
@@ -59,13 +58,13 @@ func (l *Limiter) reserveAt(ctx context.Context, now, began time.Time, requests 
 	}
 	r := &Reservation{limiter: l, parts: make([]part, len(requests))}
 	for i := range requests {
-		r.parts[i] = l.partOf(&requests[i], &result.Each[i], now)
+		r.parts[i] = partOf(&requests[i], &result.Each[i], now)
 	}
 	return r, result
 }
 
-func (l *Limiter) partOf(r *Request, d *Decision, now time.Time) part {
-	p := part{limit: r.Limit, key: r.Key, window: l.windowAt(now, r.Limit.rule.Window), from: d.from, until: now.Add(d.ResetAfter)}
+func partOf(r *Request, d *Decision, now time.Time) part {
+	p := part{limit: r.Limit, key: r.Key, from: d.from, until: now.Add(d.ResetAfter)}
 	switch {
 	case r.Look, !d.Allowed && !r.charges(): // of a limit in the shadow: given back
 		p.idle = true
@@ -153,8 +152,11 @@ func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
 		case r.Cost < 0:
 			return errBadCost
 		}
-		rule := &r.Limit.rule
-		parts[i] = part{limit: r.Limit, key: r.Key, counted: min(r.cost(), mostLimit), window: l.windowAt(now, rule.Window), from: lastTokens, until: now.Add(rule.full())}
+		rule, from := &r.Limit.rule, int64(lastTokens)
+		if rule.Algorithm != TokenBucket {
+			from = l.windowAt(now, rule.Window).number
+		}
+		parts[i] = part{limit: r.Limit, key: r.Key, counted: min(r.cost(), mostLimit), from: from, until: now.Add(rule.full())}
 	}
 	return l.settleAt(ctx, now, parts, make([]int64, len(parts)))
 }

@@ -33,17 +33,19 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	}
 	defer l.inside.Leave()
 	places := of.places(l.windowAt(time.Now(), of.rule.Window).number, key)
-	l.backlog.forget(places)
-	for _, k := range l.leases.forget(of.head, key) {
-		k.settle(ctx) // what was given back after the Reset would be allowed twice
+	// What was given back after the Reset would be allowed twice. What was leased after it would be
+	// of no use, and stay counted.
+	for _, k := range l.leases.stop(of.head, key, false) {
+		k.settle(ctx)
 	}
+	l.backlog.forget(places)
 	p := l.pipe()
 	defer l.unpipe(p)
 	for _, at := range places {
 		p.Cmd("DEL", at.String()).Idempotent()
 	}
 	err := p.Do(ctx)
-	l.leases.forget(of.head, key) // what was leased meanwhile
+	l.leases.stop(of.head, key, true) // those that were made meanwhile, too
 	for _, at := range places {
 		l.near.forget(at)
 	}

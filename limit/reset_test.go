@@ -83,7 +83,8 @@ func TestResetForgetsReturns(t *testing.T) {
 	})
 }
 
-// TestResetDuringRefills: hits of refills that Reset has forgotten are neither used nor given back.
+// TestResetDuringRefills: hits of refills that Reset has forgotten are neither used nor given back, nor
+// counted later.
 func TestResetDuringRefills(t *testing.T) {
 	for step := range 24 {
 		wait, beside := time.Duration(step%12)*100*time.Microsecond, step >= 12
@@ -130,7 +131,9 @@ func TestResetDuringRefills(t *testing.T) {
 				}
 				t.Log(used, counted)
 				require.LessOrEqual(t, used, int64(1000))
-				require.Greater(t, used+counted, int64(900))
+				if require.GreaterOrEqual(t, used+counted, int64(1000)); !beside {
+					require.EqualValues(t, 1000, used)
+				}
 			})
 		})
 	}

@@ -24,9 +24,9 @@ func (c *call) owes(l *Limiter) bool {
 		if !a.counted || a.stays() || !c.denied && c.each[i].Allowed {
 			continue
 		}
-		if d := &c.each[i]; d.Allowed {
+		if d := &c.each[i]; d.Allowed && d.Err == nil {
 			d.Remaining = min(d.Remaining+a.cost, a.limit.rule.burst())
-			if a.lease != nil && a.lease.giveBack(a, d.Leased) {
+			if a.lease != nil && a.excess == 0 && a.lease.giveBack(a, d.Leased) {
 				continue
 			}
 		}

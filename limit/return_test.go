@@ -172,6 +172,53 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// TestBacklogOfTwoServers: what one server does not take holds up nothing of another one, nor does it
+// while the limiter is closed.
+func TestBacklogOfTwoServers(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			seen := new(ledger)
+			b := backlog{closed: make(chan struct{}), tell: seen.Hits}
+			b.give = func(hits []pipeline.Hit, _ []*draw) {
+				for i := range hits {
+					if hits[i].Key == "away" {
+						hits[i].Err = redislanes.ErrNotSent
+					}
+				}
+			}
+			for range 3 * owedAtOnce {
+				b.add(owed{cost: 1, until: time.Now().Add(time.Hour), hit: pipeline.Hit{Key: "away"}}, redislanes.ErrNotSent)
+			}
+			b.add(owed{cost: 7, until: time.Now().Add(time.Hour), hit: pipeline.Hit{Key: "there"}}, redislanes.ErrNotSent)
+			if !closed {
+				time.Sleep(10 * time.Second)
+				require.Equal(t, [HitsKinds]int64{0, 7, 0}, seen.sums())
+			}
+			close(b.closed)
+			b.ended.Wait()
+			require.Equal(t, [HitsKinds]int64{0, 7, 3 * owedAtOnce}, seen.sums())
+		})
+	}
+}
+
+// TestBacklogDuringClose: what a call adds during the last try is tried, too.
+func TestBacklogDuringClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen, tries := new(ledger), 0
+		b := backlog{closed: make(chan struct{}), tell: seen.Hits}
+		late := owed{cost: 7, until: time.Now().Add(time.Hour), hit: pipeline.Hit{Key: "late"}}
+		b.give = func(hits []pipeline.Hit, _ []*draw) {
+			if tries++; tries == 1 {
+				b.add(late, redislanes.ErrNotSent)
+			}
+		}
+		b.add(owed{cost: 1, until: time.Now().Add(time.Hour), hit: pipeline.Hit{Key: "k"}}, redislanes.ErrNotSent)
+		close(b.closed)
+		b.ended.Wait()
+		require.Equal(t, [HitsKinds]int64{0, 8, 0}, seen.sums())
+	})
+}
+
 // TestGoodCallerBesideDeniedOnes: callers that are always denied by a limit of their own do
 // not use up what is left of a limit that they share, nor make others wait for long.
 func TestGoodCallerBesideDeniedOnes(t *testing.T) {

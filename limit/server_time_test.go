@@ -175,3 +175,24 @@ func TestLeaseWhenTheClockStepsBack(t *testing.T) {
 		require.Equal(t, used, counted)
 	})
 }
+
+// TestReservationWhenTheClockSteps: a reservation is of the window that its hits were counted in, also if
+// the servers' time is read while it is made.
+func TestReservationWhenTheClockSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		step := new(hook)
+		l := newWorld(t).limiter(t, Config{Observer: step})
+		l.servers = new(serverTime)
+		step.hits = func(*Limit, Hits) {
+			now := time.Now()
+			l.servers.known.Store(&reading{local: now, server: now.Add(time.Minute)})
+		}
+		limit := l.must(t, Rule{Name: "user", Limit: 10, Window: time.Minute, Algorithm: SlidingWindow})
+		atWindow(time.Minute)
+		reserved, r := l.Reserve(t.Context(), Request{Limit: limit, Key: "k", Cost: 7})
+		require.True(t, r.Allowed)
+		require.EqualValues(t, 7, l.count(t, limit, "k"))
+		require.NoError(t, reserved.Cancel(t.Context()))
+		require.Zero(t, l.count(t, limit, "k"))
+	})
+}

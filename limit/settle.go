@@ -61,7 +61,7 @@ func (l *Limiter) adjustment(p *part, actual int64, now time.Time) (owed, bool) 
 		}
 		return o, true
 	}
-	number := p.window.number
+	number := p.from
 	switch {
 	case o.more:
 		number = at.number
