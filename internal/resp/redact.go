@@ -18,8 +18,8 @@ const (
 
 // Redact removes from a server's error text what may hold keys, values or
 // other arguments of the command: what is quoted (except the name of a
-// command), the arguments of an unknown command, addresses and node IDs, and
-// everything after the first line. Texts that a script made up itself cannot
+// command), the arguments of an unknown command, addresses and node IDs, the place of a syntax
+// error, and everything after the first line. Texts that a script made up itself cannot
 // be told from others and stay. The result is printable and at most 256 bytes
 // long.
 func Redact(msg string) string {
@@ -39,6 +39,14 @@ func Redact(msg string) string {
 		}
 		return printable(unknownCommandText + rest[:1] + name + rest[:1])
 	}
+	for _, text := range argumentWithin {
+		if strings.HasPrefix(msg, text.before) && strings.HasSuffix(msg, text.after) {
+			return text.before + hidden + text.after
+		}
+	}
+	if before, word, found := strings.Cut(msg, near); found && nextQuote(word, 0) != 0 {
+		msg = before + near + hidden
+	}
 	if code, _, _ := strings.Cut(msg, " "); !constantTexts[code] {
 		if i := nextQuote(msg, 0); cut && i >= 0 {
 			// Where the quotation ends is not known: an argument stood behind a quote
@@ -54,6 +62,17 @@ func Redact(msg string) string {
 }
 
 const unknownCommandText = "ERR unknown command "
+
+// near stands before a word of a query, in errors of the query engine that is a module and part of
+// Redis 8.
+const near = " near "
+
+// argumentWithin lists the texts that have an argument without quotes inside of them: of the query
+// engine, and of GEOSEARCH in Valkey.
+var argumentWithin = []struct{ before, after string }{
+	{"", ": no such index"},
+	{"ERR member ", " does not exist"},
+}
 
 const hidden = "…"
 
@@ -75,6 +94,9 @@ var argumentFollows = []string{
 	"ERR Syntax Error from arguments to loadex around ",
 	"ERR Unrecognized REPLCONF option: ",
 	"ERR Unsupported CONFIG parameter: ",
+	"ERR Unsupported option ",
+	"ERR Unknown option given: ",
+	"ERR Unknown argument ",
 	"ERR syntax error in FILTER expression near: ",
 }
 
