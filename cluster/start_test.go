@@ -205,5 +205,34 @@ func TestClientsThatWereNotMade(t *testing.T) {
 	for _, set := range sets {
 		require.ErrorContains(t, set.Primary.Do(ctx, nil), "action is nil")
 		require.ErrorContains(t, set.Primary.Do(none, ping), isNil)
+		for _, c := range []radix.Client{client, set.Primary} {
+			requireNilIsRefused(t, ctx, c)
+		}
 	}
 }
+
+// requireNilIsRefused expects the same of the connections that functions and actions get.
+func requireNilIsRefused(t *testing.T, ctx context.Context, c radix.Client) {
+	t.Helper()
+	var none context.Context
+	asked := 0
+	ask := func(ctx context.Context, conn radix.Conn) error {
+		asked++
+		require.ErrorIs(t, conn.Do(ctx, nil), redislanes.ErrNotSent)
+		require.ErrorIs(t, conn.Do(none, radix.Cmd(nil, "PING")), redislanes.ErrNotSent)
+		require.ErrorIs(t, conn.EncodeDecode(none, []string{"PING"}, nil), redislanes.ErrNotSent)
+		return nil
+	}
+	require.NoError(t, c.Do(ctx, radix.WithConn("k", ask)))
+	require.NoError(t, c.Do(ctx, performed(ask)))
+	require.Equal(t, 2, asked)
+}
+
+// performed is an action of one's own that shares its connection.
+type performed func(ctx context.Context, conn radix.Conn) error
+
+func (performed) Properties() radix.ActionProperties {
+	return radix.ActionProperties{Keys: []string{"k"}, CanShareConn: true}
+}
+
+func (p performed) Perform(ctx context.Context, conn radix.Conn) error { return p(ctx, conn) }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/deadline"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/gate"
@@ -135,7 +136,7 @@ func (c *Counters) Hit(ctx context.Context, hits []Hit) error {
 	case c.client == nil:
 		return fail(hits, errNoClient)
 	case ctx == nil:
-		return fail(hits, errNilContext)
+		return fail(hits, cause.ErrNilContext)
 	case !c.inside.Enter():
 		return fail(hits, errClosed)
 	}

@@ -31,8 +31,6 @@ func (e *expiryError) As(target any) bool { return errors.As(e.cause, target) }
 
 // What is asked of a pipeline or of Counters by mistake.
 var (
-	errClosed     = fmt.Errorf("the Counters are %w", redislanes.ErrClosed)
-	errNoClient   = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
-	errNilAction  = fmt.Errorf("the action is nil: %w", redislanes.ErrNotSent)
-	errNilContext = fmt.Errorf("the context is nil, use context.Background for none: %w", redislanes.ErrNotSent)
+	errClosed   = fmt.Errorf("the Counters are %w", redislanes.ErrClosed)
+	errNoClient = fmt.Errorf("made without a client, use New with the client that cluster.Config.New returned: %w", redislanes.ErrNotSent)
 )

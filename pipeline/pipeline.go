@@ -10,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/engine"
 	"github.com/redislanes/redislanes/internal/resp"
 )
@@ -197,7 +198,7 @@ func (p *Pipeline) Append(action radix.Action) Reply {
 		return p.refuse(actionName(action, nil), err)
 	}
 	if action == nil {
-		return p.refuse("Append", errNilAction)
+		return p.refuse("Append", cause.ErrNilAction)
 	}
 	conn := &p.capture
 	*conn = capture{client: p.list.Client(), request: p.list.Request.Buffer()}

@@ -51,6 +51,12 @@ var (
 	ErrSuspect = errors.New("suspect: no byte arrives, and it does not answer over another connection")
 )
 
+// What a program does wrong with a call.
+var (
+	ErrNilContext = fmt.Errorf("the context is nil, pass one such as context.Background(): %w", redislanes.ErrNotSent)
+	ErrNilAction  = fmt.Errorf("the action is nil: %w", redislanes.ErrNotSent)
+)
+
 // What a program does wrong with a pipeline.
 var (
 	// ErrPending is the error of a reply before Do has returned.

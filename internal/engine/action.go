@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 
 	"github.com/mediocregopher/radix/v4"
@@ -11,6 +10,7 @@ import (
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/command"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/slots"
@@ -32,7 +32,7 @@ func (c *Client) do(ctx context.Context, action radix.Action, how How) error {
 		return err
 	}
 	if action == nil {
-		return fmt.Errorf("redislanes: %w: %w", errNilAction, redislanes.ErrNotSent)
+		return wire.NotSent("", cause.ErrNilAction)
 	}
 	properties := action.Properties()
 	conn := c.routed(properties, how)

@@ -134,7 +134,7 @@ func (c *Commands) Do(ctx context.Context, how How) error {
 	case c.state == executed:
 		return cause.ErrExecuted
 	case ctx == nil:
-		return fmt.Errorf("pipeline: Do: %w: %w", errNilContext, redislanes.ErrNotSent)
+		return fmt.Errorf("pipeline: Do: %w", cause.ErrNilContext)
 	}
 	c.state = executed
 	if len(c.refused) > 0 {

@@ -106,7 +106,7 @@ func validAddr(addr string) error {
 // New is that of package cluster, for settings that can be used.
 func (c Config) New(ctx context.Context, addrs []string) (*Client, error) {
 	if ctx == nil {
-		return nil, fmt.Errorf("cluster: New: %w", errNilContext)
+		return nil, errors.New("cluster: New: the context is nil, pass one such as context.Background()")
 	}
 	addrs = slices.Clone(addrs)
 	for i := range addrs {

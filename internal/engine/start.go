@@ -93,10 +93,8 @@ func willPass(err error) bool {
 }
 
 var (
-	errNilContext = errors.New("the context is nil: pass one, such as context.Background()")
-	errNilAction  = errors.New("the action is nil")
-	errClosed     = fmt.Errorf("redislanes: the client is %w", redislanes.ErrClosed)
-	errNotMade    = errors.New("cluster: the Client was not made with Config.New")
+	errClosed  = fmt.Errorf("redislanes: the client is %w", redislanes.ErrClosed)
+	errNotMade = errors.New("cluster: the Client was not made with Config.New")
 )
 
 // Made reports whether New has made the client.
@@ -117,7 +115,7 @@ func (c *Client) open(ctx context.Context) error {
 	case !c.Made():
 		return fmt.Errorf("%w: %w", errNotMade, redislanes.ErrNotSent)
 	case ctx == nil:
-		return fmt.Errorf("redislanes: %w: %w", errNilContext, redislanes.ErrNotSent)
+		return wire.NotSent("", cause.ErrNilContext)
 	case c.ctx.Err() != nil:
 		return errClosed
 	}

@@ -16,9 +16,6 @@ var (
 	errClosed  = fmt.Errorf("the pool is %w", redislanes.ErrClosed)
 	errIdle    = errors.New("connection idle")
 	errUnclean = errors.New("connection left in an unknown state by its user")
-
-	errNilAction  = errors.New("the action is nil")
-	errNilContext = errors.New("the context is nil: pass one, such as context.Background()")
 )
 
 func closeReason(err error) string {

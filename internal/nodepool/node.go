@@ -99,7 +99,7 @@ func (n *Node) Abandon(b *wire.Batch, cause error) {
 // returned. The error wraps redislanes.ErrNotSent.
 func (n *Node) Dedicate(ctx context.Context) (*Dedicated, error) {
 	if ctx == nil {
-		return nil, wire.NotSent(n.addr, errNilContext)
+		return nil, wire.NotSent(n.addr, cause.ErrNilContext)
 	}
 	from := n.main
 	if from.shared() {

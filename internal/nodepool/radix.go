@@ -7,6 +7,7 @@ import (
 
 	"github.com/mediocregopher/radix/v4"
 
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/gate"
 	"github.com/redislanes/redislanes/internal/wire"
 	"github.com/redislanes/redislanes/lanes"
@@ -43,9 +44,9 @@ func (n *Node) Addr() net.Addr { return wire.NetAddr(n.addr) }
 func (n *Node) Do(ctx context.Context, action radix.Action) error {
 	switch {
 	case action == nil:
-		return wire.NotSent(n.addr, errNilAction)
+		return wire.NotSent(n.addr, cause.ErrNilAction)
 	case ctx == nil:
-		return wire.NotSent(n.addr, errNilContext)
+		return wire.NotSent(n.addr, cause.ErrNilContext)
 	}
 	if n.calls != nil {
 		if !n.calls.Enter() {

@@ -26,6 +26,9 @@ type stream struct {
 // Prepare encodes what an exchange sends. There is no request if there is nothing to
 // send, or if the exchange went over a [stream]: then it has ended, with the error.
 func (c *Dedicated) Prepare(ctx context.Context, marshal, unmarshalInto any) (request []byte, err error) {
+	if ctx == nil {
+		return nil, wire.NotSent(c.Address(), cause.ErrNilContext)
+	}
 	if marshal != nil {
 		if request, err = wire.Marshal(marshal); err != nil || len(request) == 0 {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -32,13 +33,23 @@ func EncodesItself(action radix.Action) bool {
 // and EVAL if not, as that of a radix.EvalScript does: it cannot be pipelined, since its second
 // command depends on the reply to the first, but shares its connection.
 func Probes(action radix.Action) bool {
+	if action == nil {
+		return false
+	}
 	p := action.Properties()
 	return !p.CanPipeline && p.CanShareConn && EncodesItself(action)
 }
 
 // Perform performs the action on the connection. The text of a radix.Pipeline's error shows a
-// command with its arguments, so Perform replaces that error as [Unmarshal] does.
+// command with its arguments, so Perform replaces that error as [Unmarshal] does. A nil action or
+// context is an error.
 func Perform(ctx context.Context, action radix.Action, on radix.Conn) error {
+	switch {
+	case action == nil:
+		return NotSent("", cause.ErrNilAction)
+	case ctx == nil:
+		return NotSent("", cause.ErrNilContext)
+	}
 	if _, ok := action.(*radix.Pipeline); !ok {
 		return action.Perform(ctx, on)
 	}
@@ -75,6 +86,10 @@ type Submitter interface {
 
 // RoundTrip submits one batch and waits for its replies or the context's end.
 func RoundTrip(ctx context.Context, to Submitter, b *Batch) {
+	if ctx == nil {
+		b.Refuse(to.Address(), cause.ErrNilContext)
+		return
+	}
 	if err := ctx.Err(); err != nil {
 		b.Refuse(to.Address(), err)
 		return
