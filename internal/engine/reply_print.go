@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
 )
 
@@ -15,53 +16,55 @@ func (r Reply) String() string {
 	if err != nil {
 		return err.Error()
 	}
-	var value any
-	if err := wire.Unmarshal(raw, &value); err != nil {
-		return err.Error()
-	}
-	text := printed(value)
+	text := printed(resp.WithoutAttributes(raw))
 	if len(text) > longestPrint {
 		return text[:longestPrint] + fmt.Sprintf("... (%d bytes)", len(text))
 	}
 	return text
 }
 
-func printed(value any) string {
-	switch v := value.(type) {
-	case nil:
+// printed returns a reply without attributes as text. radix cannot decode every reply for that:
+// it has no maps and sets of RESP3 whose keys are strings.
+func printed(reply []byte) string {
+	elements, isList := resp.Array(reply)
+	switch {
+	case resp.IsError(reply):
+		return wire.Said(resp.ErrorText(reply)).Error()
+	case resp.IsNull(reply):
 		return "(nil)"
-	case error:
-		return v.Error()
-	case string:
-		return strconv.Quote(v)
-	case []byte:
-		if v == nil {
-			return "(nil)"
+	case isList:
+		return printedList(reply[0], elements)
+	}
+	text, err := resp.Bytes(reply)
+	switch {
+	case err != nil:
+		return err.Error()
+	case reply[0] == '#':
+		return strconv.FormatBool(string(text) == "t")
+	case strings.IndexByte("$+=", reply[0]) >= 0:
+		return strconv.Quote(string(text))
+	}
+	return string(text)
+}
+
+// printedList returns an array, or a set or map, whose elements have no order.
+func printedList(kind byte, elements [][]byte) string {
+	each := make([]string, 0, len(elements))
+	for i := 0; i < len(elements); i++ {
+		text := printed(elements[i])
+		if kind == '%' && i+1 < len(elements) {
+			i++
+			text += ": " + printed(elements[i])
 		}
-		return strconv.Quote(string(v))
-	case []any:
-		if v == nil {
-			return "(nil)"
-		}
-		each := make([]string, len(v))
-		for i, e := range v {
-			each[i] = printed(e)
-		}
-		return "[" + strings.Join(each, " ") + "]"
-	case map[any]any:
-		each := make([]string, 0, len(v))
-		for key, e := range v {
-			each = append(each, printed(key)+": "+printed(e))
-		}
+		each = append(each, text)
+	}
+	switch kind {
+	case '%':
 		slices.Sort(each)
 		return "{" + strings.Join(each, ", ") + "}"
-	case map[any]struct{}:
-		each := make([]string, 0, len(v))
-		for e := range v {
-			each = append(each, printed(e))
-		}
+	case '~':
 		slices.Sort(each)
 		return "{" + strings.Join(each, " ") + "}"
 	}
-	return fmt.Sprint(value)
+	return "[" + strings.Join(each, " ") + "]"
 }
