@@ -1,7 +1,10 @@
 package cluster_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
+	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +72,52 @@ func TestCmd(t *testing.T) {
 	require.Regexp(t, `^"x{1000,}\.\.\. \(5002 bytes\)$`, fmt.Sprintf("%+v", must("GET", "long")))
 }
 
+// TestCmdArguments: a number is sent as the number that it is, wherever it is, and bytes stay
+// bytes.
+func TestCmdArguments(t *testing.T) {
+	servers := redistest.StartEmulated(t, 1)
+	ctx := t.Context()
+	client, err := cluster.Config{}.New(ctx, servers.Addrs())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, client.Close()) }()
+
+	const most, least = math.MaxUint64, math.MinInt64
+	for i, c := range []struct {
+		arg  any
+		want []string
+	}{
+		{uint64(most), []string{"18446744073709551615"}},
+		{[]uint{most, 1}, []string{"18446744073709551615", "1"}},
+		{map[string]uint64{"a": most}, []string{"a", "18446744073709551615"}},
+		{[]any{int64(least), int8(-1), uintptr(7)}, []string{"-9223372036854775808", "-1", "7"}},
+		{[]int32{65, 66}, []string{"65", "66"}},
+		{[]word{"a", "b"}, []string{"a", "b"}},
+		{json.RawMessage(`{}`), []string{"{}"}},
+		{[]json.RawMessage{nil, []byte("x")}, []string{"", "x"}},
+		{[2]byte{1, 2}, []string{"1", "2"}},
+		{[]float32{0.1, float32(math.Inf(1))}, []string{"0.1", "inf"}},
+		{[]any{math.Inf(-1), math.NaN(), -0.5}, []string{"-inf", "nan", "-0.5"}},
+		{[]any{true, false, nil, (*int)(nil), (*[]int)(nil), new(int)}, []string{"1", "0", "", "", "0"}},
+		{[]any{big.NewInt(7), strings.NewReader("read"), time.Unix(0, 0).UTC()}, []string{"7", "read", "1970-01-01T00:00:00Z"}},
+		{struct {
+			fields
+			*word
+			Name   word
+			ID     *uint64 `redis:"id"`
+			Hidden int     `redis:"-"`
+			hidden int
+		}{fields{1}, nil, "n", ptr(uint64(most)), 3, 4}, []string{"a", "1", "Name", "n", "id", "18446744073709551615"}},
+	} {
+		key := fmt.Sprint("arguments", i)
+		require.NoError(t, client.Cmd(ctx, "RPUSH", key, c.arg).Err())
+		got, err := cluster.As[[]string](client.Cmd(ctx, "LRANGE", key, 0, -1))
+		require.NoError(t, err)
+		require.Equal(t, c.want, got, "%T", c.arg)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
 // TestAs: a key that does not exist is no empty value, whatever the type.
 func TestAs(t *testing.T) {
 	servers := redistest.StartEmulated(t, 1)
@@ -130,6 +179,7 @@ func TestCmdFails(t *testing.T) {
 		{"MGET", []any{"a", "b"}, redislanes.ErrCrossSlot, "MGET"},
 		{"SET", []any{"k", make(chan int)}, redislanes.ErrNotSent, "SET: not sent: argument 2 is a chan int, which cannot be sent"},
 		{"EXPIRE", []any{"k", time.Minute}, redislanes.ErrNotSent, "EXPIRE: not sent: argument 2 is a time.Duration: pass a number"},
+		{"HSET", []any{"k", map[string]any{"f": []any{time.Minute}}}, redislanes.ErrNotSent, "argument 2, a map[string]interface {}, holds a time.Duration: pass a number"},
 		{"SET", []any{"k", panics{}}, redislanes.ErrNotSent, "SET: not sent: the arguments of SET panicked"},
 		{"", nil, redislanes.ErrNotSent, "a command without a name"},
 	} {
@@ -153,6 +203,10 @@ func TestCmdFails(t *testing.T) {
 }
 
 type word string
+
+type fields struct {
+	A int `redis:"a"`
+}
 
 type panics struct{}
 

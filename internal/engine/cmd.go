@@ -3,19 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
-	"reflect"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
-	"github.com/redislanes/redislanes/internal/guard"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
@@ -62,49 +56,4 @@ func (v *value) UnmarshalRESP(br radixresp.BufferedReader, o *radixresp.Opts) er
 		return resp3.Unmarshal(br, nil, o)
 	}
 	return v.RawMessage.UnmarshalRESP(br, o)
-}
-
-// flatten returns arguments as radix.FlatCmd sends them, those of a named type as the
-// number or string that they are. A type that cannot be sent is an error, also if its own
-// methods panic.
-func flatten(name string, args []any) (words []string, err error) {
-	defer guard.Catch("the arguments of "+name, &err)
-	words = make([]string, 0, len(args))
-	for i, arg := range args {
-		switch v := arg.(type) {
-		case string:
-			words = append(words, v)
-		case int:
-			words = append(words, strconv.Itoa(v))
-		case time.Duration:
-			return nil, fmt.Errorf("argument %d is a time.Duration: pass a number in the unit of the command: %w", i+1, redislanes.ErrNotSent)
-		default:
-			flat, err := resp3.Flatten(arg, nil)
-			if err != nil {
-				flat, err = resp3.Flatten(unnamed(arg), nil)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("argument %d is a %T, which cannot be sent: %w", i+1, arg, redislanes.ErrNotSent)
-			}
-			words = append(words, flat...)
-		}
-	}
-	return words, nil
-}
-
-// unnamed returns a value of a named type, such as type ID int64, as one of the basic type.
-func unnamed(arg any) any {
-	switch v := reflect.ValueOf(arg); {
-	case v.CanInt():
-		return v.Int()
-	case v.CanUint():
-		return v.Uint()
-	case v.CanFloat():
-		return v.Float()
-	case v.Kind() == reflect.String:
-		return v.String()
-	case v.Kind() == reflect.Bool:
-		return v.Bool()
-	}
-	return arg
 }
