@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mediocregopher/radix/v4"
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
@@ -145,8 +146,34 @@ func TestAs(t *testing.T) {
 	m, err := cluster.As[map[string]int](client.Cmd(ctx, "HGETALL", "h"))
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"a": 1, "b": 2}, m)
+	for key, want := range map[string]int{"h": 1, "none": 0} { // an empty map is no null
+		ptr, err := cluster.As[*fields](client.Cmd(ctx, "HGETALL", key))
+		require.NoError(t, err)
+		require.Equal(t, fields{want}, *ptr)
+	}
+	list, err := cluster.As[**[]string](client.Cmd(ctx, "HKEYS", "h"))
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"a", "b"}, **list)
 	_, err = cluster.As[int](client.Cmd(ctx, "HGETALL", "h"))
 	require.ErrorContains(t, err, "redislanes: HGETALL on "+servers.Addrs()[0])
+
+	var odd *redislanes.DecodeError // in place of panics of radix
+	require.ErrorAs(t, client.Cmd(ctx, "HGETALL", "h").Into((*int)(nil)), &odd)
+	require.ErrorAs(t, get("n").Into((*string)(nil)), &odd)
+	require.Equal(t, "a nil *string", odd.Into)
+	_, err = cluster.As[[]*fields](client.Cmd(ctx, "EVAL", "return {{'a', '1'}}", 0))
+	require.ErrorAs(t, err, &odd)
+	require.ErrorAs(t, client.Do(ctx, radix.Cmd(new(*fields), "HGETALL", "h")), &odd)
+	require.EqualError(t, odd, "redislanes: the reply, an array, cannot be decoded into **cluster_test.fields")
+
+	for _, big := range []any{300, -1, uint64(math.MaxUint64), "99999999999999999999"} {
+		require.NoError(t, client.Cmd(ctx, "SET", "big", big).Err())
+		_, err := cluster.As[uint8](get("big"))
+		require.ErrorAs(t, err, &odd, "%v", big)
+		require.Equal(t, "*uint8", odd.Into)
+	}
+	_, err = cluster.As[*int64](get("big"))
+	require.ErrorAs(t, err, &odd, "more than 64 bits")
 
 	pipe := pipeline.New(client)
 	total := pipe.IncrBy("n", 1)

@@ -16,7 +16,7 @@ import (
 // resp3.SimpleError for an error of the server, and redislanes.ErrNotSent,
 // redislanes.ErrRefused or redislanes.ErrUnknownOutcome as the command's outcome. A null, which
 // GET replies for a missing key, is redislanes.ErrNull for the methods that return a value. An
-// empty string is a value.
+// empty string is a value. A reply of another type is a redislanes.DecodeError.
 //
 // A Reply of Client.Cmd may be read by many goroutines. A pipeline's Reply follows the
 // pipeline's rule for concurrent use.
@@ -69,7 +69,9 @@ func (r Reply) Bytes() ([]byte, error) { return engine.Reply(r).Bytes() }
 func (r Reply) IsNull() bool { return engine.Reply(r).IsNull() }
 
 // Into decodes the reply into the value that into points to, by radix's rules (package resp3). Use
-// it for arrays, maps and structs. A null becomes the zero value. [As] tells a null apart.
+// it for arrays, maps and structs. A null becomes the zero value. [As] tells a null apart. An integer
+// that *into cannot hold is a [redislanes.DecodeError]. Inside of arrays and maps, radix cuts it off.
+// A map or set of RESP3 needs a receiver such as map[string]any: radix has no type for it in an any.
 func (r Reply) Into(into any) error { return engine.Reply(r).Into(into) }
 
 // Node returns the address of the node that replied, "" if none did.

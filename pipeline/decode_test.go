@@ -58,13 +58,14 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		"Append": {appended(new(uint8)), "redislanes: 1 of 1 commands failed, the first: GET" + at + "the reply, a string, cannot be decoded into *uint8"},
 		"Into": {reply(func(r pipeline.Reply) error { return r.Into(new([]int)) }, "LRANGE", "l", "0", "-1"),
 			"redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into *[]int"},
-		"Int":   {reply(toInt, "GET", "k"), "redislanes: GET" + at + "reply of type '$' is not an integer"},
-		"Text":  {reply(func(r pipeline.Reply) error { _, err := r.Text(); return err }, "LRANGE", "l", "0", "-1"), "redislanes: LRANGE" + at + "reply of type '*' is not a string"},
-		"Float": {reply(func(r pipeline.Reply) error { _, err := r.Float(); return err }, "GET", "k"), "redislanes: GET" + at + "the reply is not a number"},
+		"Int":   {reply(toInt, "GET", "k"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into int64"},
+		"Text":  {reply(func(r pipeline.Reply) error { _, err := r.Text(); return err }, "LRANGE", "l", "0", "-1"), "redislanes: LRANGE" + at + "the reply, an array, cannot be decoded into []byte"},
+		"Float": {reply(func(r pipeline.Reply) error { _, err := r.Float(); return err }, "GET", "k"), "redislanes: GET" + at + "the reply, a string, cannot be decoded into float64"},
 	} {
 		require.EqualError(t, c.err, c.want, name)
 		var failed *redislanes.Error
 		require.ErrorAs(t, c.err, &failed, name)
+		require.ErrorAs(t, c.err, new(*redislanes.DecodeError), name)
 		require.NotErrorIs(t, c.err, redislanes.ErrNotSent)
 		require.NotErrorIs(t, c.err, redislanes.ErrUnknownOutcome)
 	}

@@ -2,8 +2,12 @@ package engine
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"strconv"
+	"strings"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -53,21 +57,21 @@ func (r Reply) Int() (int64, error) {
 		return 0, err
 	}
 	n, err := resp.Int(raw)
-	if err != nil {
-		return 0, r.undecodable(err)
-	}
-	return n, nil
+	return n, r.misfit(raw, "int64", err)
 }
 
 // Float is as in cluster.Reply.
 func (r Reply) Float() (float64, error) {
-	b, err := r.Bytes()
+	raw, err := r.Raw()
 	if err != nil {
 		return 0, err
 	}
-	f, err := strconv.ParseFloat(string(b), 64)
+	f, b := 0.0, []byte(nil)
+	if b, err = resp.Bytes(raw); err == nil {
+		f, err = strconv.ParseFloat(string(b), 64)
+	}
 	if err != nil {
-		return 0, r.undecodable(errors.New("the reply is not a number"))
+		return 0, r.misfit(raw, "float64", err)
 	}
 	return f, nil
 }
@@ -79,10 +83,7 @@ func (r Reply) Bytes() ([]byte, error) {
 		return nil, err
 	}
 	b, err := resp.Bytes(raw)
-	if err != nil {
-		return nil, r.undecodable(err)
-	}
-	return b, nil
+	return b, r.misfit(raw, "[]byte", err)
 }
 
 // IsNull is false if the command failed.
@@ -97,18 +98,61 @@ func (r Reply) Into(into any) error {
 	if err != nil {
 		return err
 	}
-	if err := wire.Unmarshal(raw, into); err != nil {
+	if v := reflect.ValueOf(into); v.Kind() == reflect.Pointer && v.IsNil() {
+		return r.misfit(raw, fmt.Sprintf("a nil %T", into), errors.New("the pointer is nil"))
+	}
+	if reply := resp.SkipAttributes(raw); len(reply) > 0 && strings.IndexByte("*%~", reply[0]) >= 0 {
+		makePointers(reflect.ValueOf(into))
+	}
+	switch err := wire.Unmarshal(raw, into); {
+	case err != nil:
 		return r.undecodable(err)
+	case !fits(raw, into):
+		return r.misfit(raw, fmt.Sprintf("%T", into), strconv.ErrRange)
 	}
 	return nil
 }
 
-// undecodable names the command and the node in the error of decoding its reply, but for
-// that of a null, which is a value like others.
-func (r Reply) undecodable(err error) error {
-	if errors.Is(err, resp.ErrNull) {
+// makePointers gives the nil pointers that v leads to values. radix does so for all replies but
+// arrays, maps and sets.
+func makePointers(v reflect.Value) {
+	for ; v.Kind() == reflect.Pointer && !v.IsNil(); v = v.Elem() {
+		if to := v.Elem(); to.Kind() == reflect.Pointer && to.IsNil() {
+			to.Set(reflect.New(to.Type().Elem()))
+		}
+	}
+}
+
+// fits reports whether the integer that into points to can hold the reply, of which radix drops
+// the bits that are too many. It is true for all that are no integers, or that decode themselves.
+func fits(raw []byte, into any) bool {
+	v := reflect.ValueOf(into)
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.IsValid() && v.Type().PkgPath() != "" {
+		return true
+	}
+	var err error
+	if text, _ := resp.Bytes(raw); v.CanInt() {
+		_, err = strconv.ParseInt(string(text), 10, v.Type().Bits())
+	} else if v.CanUint() {
+		_, err = strconv.ParseUint(string(text), 10, v.Type().Bits())
+	}
+	return !errors.Is(err, strconv.ErrRange)
+}
+
+// misfit returns the error of a reply that is not what into names; nil if err is nil. A null is a
+// value like others.
+func (r Reply) misfit(raw []byte, into string, err error) error {
+	if err == nil || errors.Is(err, resp.ErrNull) {
 		return err
 	}
+	return r.undecodable(&redislanes.DecodeError{Into: into, Kind: raw[0], Cause: err})
+}
+
+// undecodable names the command and the node in the error of decoding its reply.
+func (r Reply) undecodable(err error) error {
 	if c := r.of; c.alone != nil {
 		return wire.Named(c.name, c.addr, err)
 	}
