@@ -88,7 +88,7 @@ func TestCmdArguments(t *testing.T) {
 		want []string
 	}{
 		{uint64(most), []string{"18446744073709551615"}},
-		{[]uint{most, 1}, []string{"18446744073709551615", "1"}},
+		{[]uint{math.MaxUint, 1}, []string{fmt.Sprint(uint(math.MaxUint)), "1"}},
 		{map[string]uint64{"a": most}, []string{"a", "18446744073709551615"}},
 		{[]any{int64(least), int8(-1), uintptr(7)}, []string{"-9223372036854775808", "-1", "7"}},
 		{[]int32{65, 66}, []string{"65", "66"}},
