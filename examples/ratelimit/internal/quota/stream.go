@@ -81,8 +81,7 @@ func (s *Server) StreamRateLimitQuotas(server pb.RateLimitQuotaService_StreamRat
 	}
 }
 
-// send sends what is queued until the stream ends, which it does at once when it is too slow: assignments
-// may be in force after others have their shares.
+// send sends what is queued until the stream ends, which it does at once when it is too slow.
 func (s *Server) send(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer, st *stream, ended chan<- error) error {
 	for {
 		select {
@@ -90,8 +89,12 @@ func (s *Server) send(server pb.RateLimitQuotaService_StreamRateLimitQuotasServe
 			return server.Context().Err()
 		case <-st.ready:
 		}
-		late := time.AfterFunc(s.Delivery/2, func() { ended <- errSlow })
-		err := s.flush(server, st)
+		out, within := s.take(time.Now(), st)
+		if len(out) == 0 {
+			continue
+		}
+		late := time.AfterFunc(within, func() { ended <- errSlow })
+		err := server.Send(&pb.RateLimitQuotaResponse{BucketAction: out})
 		if !late.Stop() {
 			return errSlow
 		}
@@ -117,30 +120,28 @@ func (s *Server) receive(server pb.RateLimitQuotaService_StreamRateLimitQuotasSe
 	}
 }
 
-// flush sends what is queued now.
-func (s *Server) flush(server pb.RateLimitQuotaService_StreamRateLimitQuotasServer, st *stream) error {
-	out := s.take(time.Now(), st)
-	if len(out) == 0 {
-		return nil
-	}
-	return server.Send(&pb.RateLimitQuotaResponse{BucketAction: out})
-}
-
-// take returns actions that are queued and may be sent, for one message. It leaves the others.
-func (s *Server) take(now time.Time, st *stream) (out []*action) {
+// take returns actions that are queued and may be sent, for one message, and how long that may take.
+// It leaves the others. An assignment of a share that comes late may be in force after others have
+// their shares. Any other action may take as long as an assignment lives.
+func (s *Server) take(now time.Time, st *stream) (out []*action, within time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	within = s.TTL
 	for name, q := range st.out {
 		if len(out) >= mostActions {
 			st.wake()
 			break
 		}
 		delete(st.out, name)
-		if q.share == 0 || q.sub.share == q.share && q.sub.bucket != nil && q.sub.bucket.share.Sent(now, q.share) {
-			out = append(out, q.sub.steps(q.action)...)
+		if q.share != 0 {
+			if q.sub.share != q.share || q.sub.bucket == nil || !q.sub.bucket.share.Sent(now, q.share) {
+				continue
+			}
+			within = s.Delivery / 2
 		}
+		out = append(out, q.sub.steps(q.action)...)
 	}
-	return out
+	return out, within
 }
 
 // steps returns the actions that make the client follow the action: they are applied in their
