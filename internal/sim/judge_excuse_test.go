@@ -73,6 +73,11 @@ func TestExcuses(t *testing.T) {
 				h.Allowances = append(h.Allowances, &x)
 			},
 		},
+		"what was settled at a stranger": {
+			"limits", func(h *History) { h.Kept.Counted["v"]++ }, func(h *History) {
+				h.Terms.Blind, h.Foreign = true, []Execution{{Text: "SET limit:settled:{1}:x"}}
+			},
+		},
 		"a stranger that came while nobody else was there": {
 			"member", func(h *History) {
 				h.Foreign = []Execution{{At: 29 * time.Second, Text: "INCRBY k 5"}}

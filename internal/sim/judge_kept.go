@@ -1,6 +1,10 @@
 package sim
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // least returns how many of the hits are counted at least when a later call is decided.
 func (a asked) least() int64 {
@@ -12,8 +16,12 @@ func (a asked) least() int64 {
 
 // conserved: of a rule with one window, what is counted at the end is what callers were
 // allowed, with reservations as they were settled. Hits may be missing, or too many, if the
-// limiter says that they are lost.
+// limiter says that they are lost. A client that does not ask who a server is may settle at a
+// stranger, where nothing was reserved.
 func (h *History) conserved() string {
+	if h.Terms.Blind && slices.ContainsFunc(h.Foreign, func(e Execution) bool { return strings.Contains(e.Text, "limit:") }) {
+		return ""
+	}
 	for at, asks := range h.asked() {
 		rule := &h.Terms.Rules[at.rule]
 		if rule.Name != kept || h.lostOf(rule, at.key) {
