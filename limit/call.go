@@ -19,7 +19,7 @@ type call struct {
 	denied  bool      // by a limit that is not in the shadow
 	careful bool      // a key of it was over its limit before: look, then count
 	leases  bool      // may decide: the limiter is not closed
-	at      time.Time // when it asks: in whose windows it is, or after it has looked
+	at      time.Time // the time whose windows it counts in; later after a look
 	began   time.Time
 	costs   map[place]int64 // of a call of many requests, by key
 }

@@ -21,7 +21,7 @@ func TestTokensThatAreGoneAfterALook(t *testing.T) {
 		require.True(t, l.Allow(t.Context(), Request{Limit: other, Key: "o", Cost: 2}).Allowed)
 		require.False(t, l.Allow(t.Context(), Request{Limit: other, Key: "o"}).Allowed)
 		time.Sleep(time.Second)      // there is room again, but the call looks first
-		l.leases.tending.Store(true) // nobody else looks after the lease
+		l.leases.tending.Store(true) // so that no goroutine tends the lease
 		defer l.leases.tending.Store(false)
 		warm(t, l, Request{Limit: bucket, Key: "b"})
 		k := l.leases.find(bucket, "b")

@@ -336,8 +336,8 @@ func TestDeniedCallKeepsItsLease(t *testing.T) {
 	})
 }
 
-// TestUnknownHitsAreNotLeased: hits of which it is not known whether they are within the limit are given
-// back to Redis, and not to the lease.
+// TestUnknownHitsAreNotLeased: if Redis did not say whether hits are within the limit, a denied call
+// gives them back to Redis, not to the lease.
 func TestUnknownHitsAreNotLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

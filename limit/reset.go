@@ -33,8 +33,8 @@ func (l *Limiter) Reset(ctx context.Context, of *Limit, key string) error {
 	}
 	defer l.inside.Leave()
 	places := of.places(l.windowAt(time.Now(), of.rule.Window).number, key)
-	// What was given back after the Reset would be allowed twice. What was leased after it would be
-	// of no use, and stay counted.
+	// Leases stop first. A return that runs after DEL would allow its hits twice. Hits that a lease
+	// gets after DEL would stay counted, and nobody would use them.
 	for _, k := range l.leases.stop(of.head, key, false) {
 		k.settle(ctx)
 	}

@@ -33,7 +33,7 @@ func markOf(hash, owners uint64) mark {
 
 func (e *expiries) bucket(m mark) *expiryBucket { return &e.buckets[m%mark(len(e.buckets))] }
 
-// now returns the time in ticks, which begin anew after 497 days.
+// now returns the time in ticks, a count that overflows after 497 days.
 func (e *expiries) now() uint32 { return uint32(time.Since(e.began) / expiryTick) }
 
 // has reports whether the key is known to have its time to live.

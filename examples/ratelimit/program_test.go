@@ -60,6 +60,17 @@ func (r *running) end() {
 	require.NoError(r.t, <-r.stopped, "%s", r.log)
 }
 
+// quotas opens a stream of quotas, on a connection that the test's end closes.
+func (r *running) quotas() (*grpc.ClientConn, rlqs.RateLimitQuotaService_StreamRateLimitQuotasClient) {
+	r.t.Helper()
+	conn, err := grpc.NewClient(r.addrs.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = conn.Close() })
+	stream, err := rlqs.NewRateLimitQuotaServiceClient(conn).StreamRateLimitQuotas(r.t.Context())
+	require.NoError(r.t, err)
+	return conn, stream
+}
+
 func (r *running) get(url string) (int, string) {
 	r.t.Helper()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -119,11 +130,7 @@ func TestRun(t *testing.T) {
 func TestRunQuotas(t *testing.T) {
 	t.Parallel()
 	r := launch(t)
-	conn, err := grpc.NewClient(r.addrs.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(t, err)
-	defer conn.Close()
-	stream, err := rlqs.NewRateLimitQuotaServiceClient(conn).StreamRateLimitQuotas(t.Context())
-	require.NoError(t, err)
+	_, stream := r.quotas()
 	id := &rlqs.BucketId{Bucket: map[string]string{"user": "42", "plan": "free"}}
 	require.NoError(t, stream.Send(&rlqs.RateLimitQuotaUsageReports{
 		Domain: "shop", BucketQuotaUsages: []*rlqs.RateLimitQuotaUsageReports_BucketQuotaUsage{{BucketId: id}},
@@ -137,6 +144,7 @@ func TestRunQuotas(t *testing.T) {
 		}
 	}
 	r.end()
+	var err error
 	for err == nil {
 		_, err = stream.Recv()
 	}
@@ -148,11 +156,7 @@ func TestRunQuotas(t *testing.T) {
 func TestLargeReport(t *testing.T) {
 	t.Parallel()
 	r := launch(t)
-	conn, err := grpc.NewClient(r.addrs.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(t, err)
-	defer conn.Close()
-	stream, err := rlqs.NewRateLimitQuotaServiceClient(conn).StreamRateLimitQuotas(t.Context())
-	require.NoError(t, err)
+	conn, stream := r.quotas()
 	report := &rlqs.RateLimitQuotaUsageReports{Domain: "shop"}
 	for i := range 10_000 {
 		report.BucketQuotaUsages = append(report.BucketQuotaUsages, &rlqs.RateLimitQuotaUsageReports_BucketQuotaUsage{
@@ -170,7 +174,7 @@ func TestLargeReport(t *testing.T) {
 	}
 	require.NoError(t, stream.CloseSend())
 	large := &pb.RateLimitRequest{Domain: strings.Repeat("x", 1<<18)}
-	_, err = pb.NewRateLimitServiceClient(conn).ShouldRateLimit(t.Context(), large)
+	_, err := pb.NewRateLimitServiceClient(conn).ShouldRateLimit(t.Context(), large)
 	require.Equal(t, codes.ResourceExhausted, status.Code(err))
 	require.ErrorContains(t, err, "262148 bytes: want at most 262144, or a larger -max-message")
 	r.end()

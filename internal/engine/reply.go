@@ -123,8 +123,8 @@ func makePointers(v reflect.Value) {
 	}
 }
 
-// fits reports whether the integer that into points to can hold the reply, of which radix drops
-// the bits that are too many. It is true for all that are no integers, or that decode themselves.
+// fits reports whether into points to an integer that is large enough for the reply: radix cuts off
+// the bits that do not fit. It is true for other types, and for types that decode themselves.
 func fits(raw []byte, into any) bool {
 	v := reflect.ValueOf(into)
 	for v.Kind() == reflect.Pointer {

@@ -23,8 +23,8 @@ func (r Reply) String() string {
 	return text
 }
 
-// printed returns a reply without attributes as text. radix cannot decode every reply for that:
-// it has no maps and sets of RESP3 whose keys are strings.
+// printed returns a reply without attributes as text. It does not use radix, which
+// decodes no map or set of RESP3 with strings as keys into an any.
 func printed(reply []byte) string {
 	elements, isList := resp.Array(reply)
 	switch {
@@ -47,7 +47,7 @@ func printed(reply []byte) string {
 	return string(text)
 }
 
-// printedList returns an array, or a set or map, whose elements have no order.
+// printedList prints an array in its order. It sorts the elements of sets and maps, which have none.
 func printedList(kind byte, elements [][]byte) string {
 	each := make([]string, 0, len(elements))
 	for i := 0; i < len(elements); i++ {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPrinted: also the maps and sets of RESP3, whose keys are strings.
+// TestPrinted: replies of each type are printed, maps and sets of RESP3 with strings as keys too.
 func TestPrinted(t *testing.T) {
 	for reply, want := range map[string]string{
 		"+OK\r\n":                       `"OK"`,

@@ -14,7 +14,16 @@ import (
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-func unwrapped(conn net.Conn) net.Conn { return conn }
+// onStream calls play in virtual time, with a connection that has subscribed and what sends it bytes.
+func onStream(t *testing.T, play func(t *testing.T, c *Dedicated, send func(bytes string))) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p, c, send := subscription(t, func(conn net.Conn) net.Conn { return conn })
+		defer p.Close()
+		defer c.Return()
+		play(t, c, send)
+	})
+}
 
 // TestStreamOfAHostileServer: radix reads a subscription on a goroutine of its own. A negative
 // or huge length ended the program there, and deep nesting or many attributes its stack.
@@ -33,10 +42,7 @@ func TestStreamOfAHostileServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				p, c, send := subscription(t, unwrapped)
-				defer p.Close()
-				defer c.Return()
+			onStream(t, func(t *testing.T, c *Dedicated, send func(string)) {
 				go send(bytes)
 				require.ErrorIs(t, c.EncodeDecode(t.Context(), nil, new(any)), resp.ErrProtocol)
 			})
@@ -44,14 +50,11 @@ func TestStreamOfAHostileServer(t *testing.T) {
 	}
 }
 
-// TestStreamWithinLimits: what is too deep is refused by itself, attributes are left out, and a
-// large message that arrives in pieces, between deadlines, is not lost.
+// TestStreamWithinLimits: a reply that is too deep costs only itself, and attributes are left out. A large
+// message arrives whole, also if a call's deadline passes in the midst of it.
 func TestStreamWithinLimits(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p, c, send := subscription(t, unwrapped)
-		defer p.Close()
-		defer c.Return()
+	onStream(t, func(t *testing.T, c *Dedicated, send func(string)) {
 		var raw resp3.RawMessage
 		go send(strings.Repeat("*1\r\n", 2000) + ":1\r\n" + strings.Repeat("|1\r\n+k\r\n+v\r\n", 1000) + message("one"))
 		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
@@ -82,10 +85,7 @@ func TestStreamWithinLimits(t *testing.T) {
 // message. One that does not fit the reply to a command cost the next message, too.
 func TestStreamReceiver(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p, c, send := subscription(t, unwrapped)
-		defer p.Close()
-		defer c.Return()
+	onStream(t, func(t *testing.T, c *Dedicated, send func(string)) {
 		var raw resp3.RawMessage
 		go send(message("reply") + message("next"))
 		require.ErrorContains(t, c.EncodeDecode(t.Context(), resp3.RawMessage("*2\r\n$10\r\nPSUBSCRIBE\r\n$1\r\np\r\n"), new(int)), "cannot decode")
@@ -98,14 +98,11 @@ func TestStreamReceiver(t *testing.T) {
 	})
 }
 
-// TestStreamLeavesItsReceiver: the reply to a command whose context has ended was written into
-// the receiver when it came.
+// TestStreamLeavesItsReceiver: a reply that comes after the call's context has ended does not change
+// the receiver of the call.
 func TestStreamLeavesItsReceiver(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p, c, send := subscription(t, unwrapped)
-		defer p.Close()
-		defer c.Return()
+	onStream(t, func(t *testing.T, c *Dedicated, send func(string)) {
 		soon, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		raw := resp3.RawMessage("mine")

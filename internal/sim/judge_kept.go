@@ -16,8 +16,8 @@ func (a asked) least() int64 {
 
 // conserved: of a rule with one window, what is counted at the end is what callers were
 // allowed, with reservations as they were settled. Hits may be missing, or too many, if the
-// limiter says that they are lost. A client that does not ask who a server is may settle at a
-// stranger, where nothing was reserved.
+// limiter says that they are lost. A client that does not check a server's identity
+// may settle at a stranger, where nothing was reserved.
 func (h *History) conserved() string {
 	if h.Terms.Blind && slices.ContainsFunc(h.Foreign, func(e Execution) bool { return strings.Contains(e.Text, "limit:") }) {
 		return ""

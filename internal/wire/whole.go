@@ -14,9 +14,9 @@ type wholeConn struct {
 	limits resp.Limits
 	framer *resp.Framer
 	chunk  [4096]byte // one read
-	unread []byte     // what is left of it
+	unread []byte     // the rest of chunk
 	reply  []byte     // that is being read
-	whole  []byte     // what is left of the last one
+	whole  []byte     // the rest of the last reply, for Read
 	broken error      // after it there is no reply
 }
 

@@ -74,8 +74,8 @@ func TestReload(t *testing.T) {
 	require.Nil(t, f.current().GetTokenBucket())
 }
 
-// TestOtherUnit: a client like Envoy follows a limit whose unit alone is another one, after a reload
-// and at another instance.
+// TestOtherUnit: a client that compares buckets as Envoy does follows a limit of which only the unit
+// changes, by a reload or at another instance.
 func TestOtherUnit(t *testing.T) {
 	t.Parallel()
 	one, other := start(t, redistest.StartEmulated(t, 1).Addrs()), start(t, redistest.StartEmulated(t, 1).Addrs())

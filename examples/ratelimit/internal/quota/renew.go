@@ -24,8 +24,8 @@ func (s *Server) renew(ctx context.Context) {
 	s.got(began, buckets, leases)
 }
 
-// ask returns what to ask Redis for, and of which bucket that is. Of a bucket that nobody uses, the
-// spent hits stay in Redis.
+// ask returns what to ask Redis for, and the bucket of each lease. It gives back the lease of a bucket
+// that nobody uses, and leaves that bucket's spent hits in Redis.
 func (s *Server) ask(now time.Time) (buckets []*bucket, leases []*lease) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Server) note(now time.Time, failed error) {
 	}
 }
 
-// release shortens the leases to what is in force. What is spent stays so.
+// release shortens the leases to what is in force. Spent hits stay spent.
 func (s *Server) release() {
 	s.calls++
 	s.mu.Lock()

@@ -42,8 +42,8 @@ func (r *round) paid(gain, tokens int64) bool {
 	return true
 }
 
-// An area is the sum of amounts over the time from begin on, in nanoseconds. What was before the first
-// step was like it.
+// An area is amounts times the nanoseconds for which they held, from begin until now. The amount before
+// the first step is taken to be that of the first step.
 type area struct {
 	steps []entry // not added completely
 	begin time.Time
