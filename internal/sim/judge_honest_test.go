@@ -77,6 +77,7 @@ func honestLimits(h *History) {
 		ask(53*time.Second, true, rule, 1, limit.Decision{})
 		ask(54*time.Second, false, rule, 1, limit.Decision{RetryAfter: 5 * time.Second})
 	}
+	h.Allowances[1].Ended = h.Allowances[1].Began // a lease has decided
 	ask(45*time.Second, true, 1, 4, limit.Decision{})
 	ask(55*time.Second, true, 1, 2, limit.Decision{})
 	ask(21*time.Second, false, 3, 1, limit.Decision{Err: errUnknown})

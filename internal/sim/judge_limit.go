@@ -151,7 +151,7 @@ func (h *History) admitted(rule *limit.Rule, asks []asked) string {
 	}
 	for i, a := range asks {
 		sum, at := int64(0), a.Cost // what is counted at least in all, and when the call is decided
-		for _, b := range slices.Backward(asks[:i+1]) {
+		for j, b := range slices.Backward(asks[:i+1]) {
 			flowed := 0.0
 			if rule.Algorithm == limit.TokenBucket {
 				flowed = float64(a.call.Ended-b.call.Began)/float64(rule.Window)*float64(rule.Limit) + 0.01
@@ -159,7 +159,7 @@ func (h *History) admitted(rule *limit.Rule, asks []asked) string {
 				break
 			}
 			sum += b.least()
-			if b.call.Ended <= a.call.Began {
+			if j < i && b.call.Ended <= a.call.Began {
 				at += b.least()
 			}
 			if most := max(sum, at); float64(most) > float64(capacity(rule))+flowed {
