@@ -1,8 +1,6 @@
 package linear
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -11,33 +9,33 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/stretchr/testify/require"
 
-	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/limit"
 )
 
 // A decision is one call of Allow with a hit on one limit, and what its caller was told.
 type decision struct {
-	name    string // of the limit
-	process int
-	allowed bool
-	leased  bool
-	slack   int64 // of a denial: how many hits could have been counted beside those that were allowed
+	Name    string // of the limit
+	Process int
+	Allowed bool
+	Leased  bool
+
+	slack int64 // of a denial: how many hits could have been counted beside those that were allowed
 }
 
 // A told is what an observer was told about hits.
 type told struct {
-	name string
-	what limit.Hits
-	n    int64
-	at   int64
+	Name string
+	What limit.Hits
+	N    int64
+	At   int64
 }
 
 // A watcher is the observer of one process.
 type watcher struct {
-	began time.Time
-	mu    sync.Mutex
-	told  []told
+	now  func() int64
+	mu   sync.Mutex
+	told []told
 }
 
 func (w *watcher) Decided(time.Duration, []limit.Request, limit.Result) {}
@@ -45,14 +43,14 @@ func (w *watcher) Decided(time.Duration, []limit.Request, limit.Result) {}
 func (w *watcher) Hits(of *limit.Limit, what limit.Hits, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.told = append(w.told, told{of.Rule().Name, what, n, time.Since(w.began).Nanoseconds()})
+	w.told = append(w.told, told{of.Rule().Name, what, n, w.now()})
 }
 
 // sum adds up what was told until then.
 func (w *watcher) sum(name string, what limit.Hits, until int64) (n int64) {
 	for _, t := range w.told {
-		if t.name == name && t.what == what && t.at <= until {
-			n += t.n
+		if t.Name == name && t.What == what && t.At <= until {
+			n += t.N
 		}
 	}
 	return n
@@ -62,8 +60,8 @@ func (w *watcher) sum(name string, what limit.Hits, until int64) (n int64) {
 // the watcher is told.
 func (w *watcher) granted(name string, until int64) (n int64) {
 	for _, t := range w.told {
-		if t.name == name && t.what == limit.HitsLeased {
-			if n += t.n; t.at > until {
+		if t.Name == name && t.What == limit.HitsLeased {
+			if n += t.N; t.At > until {
 				break
 			}
 		}
@@ -75,21 +73,21 @@ func (w *watcher) granted(name string, until int64) (n int64) {
 // were allowed: those of leases that nobody had used, and those of other calls that were denied and not
 // yet given back.
 func slack(denial porcupine.Operation, ops []porcupine.Operation, watchers []*watcher) (n int64) {
-	name := denial.Output.(decision).name
+	name := denial.Output.(decision).Name
 	for process, w := range watchers {
 		used, denied := int64(0), int64(0)
 		for _, op := range ops {
 			d := op.Output.(decision)
-			if d.name != name || d.process != process {
+			if d.Name != name || d.Process != process {
 				continue
 			}
 			switch {
-			case d.leased && op.Return < denial.Call:
+			case d.Leased && op.Return < denial.Call:
 				used++
-			case !d.allowed && op.Call < denial.Call:
+			case !d.Allowed && op.Call < denial.Call:
 				denied++
 			}
-			if !d.allowed && op.Call <= denial.Return && op.Return >= denial.Call {
+			if !d.Allowed && op.Call <= denial.Return && op.Return >= denial.Call {
 				n++ // the denial itself is one of them
 			}
 		}
@@ -104,93 +102,56 @@ func limitModel(limits map[string]int64) porcupine.Model {
 	return porcupine.Model{
 		Partition: func(all []porcupine.Operation) (parts [][]porcupine.Operation) {
 			for name := range limits {
-				parts = append(parts, slices.DeleteFunc(slices.Clone(all), func(op porcupine.Operation) bool { return op.Output.(decision).name != name }))
+				parts = append(parts, slices.DeleteFunc(slices.Clone(all), func(op porcupine.Operation) bool { return op.Output.(decision).Name != name }))
 			}
 			return parts
 		},
 		Init: func() any { return int64(0) },
 		Step: func(state, _, output any) (bool, any) {
 			allowed, d := state.(int64), output.(decision)
-			if d.allowed {
-				return allowed < limits[d.name], allowed + 1
+			if d.Allowed {
+				return allowed < limits[d.Name], allowed + 1
 			}
-			return allowed+d.slack > limits[d.name], allowed
+			return allowed+d.slack > limits[d.Name], allowed
 		},
 	}
 }
 
-// TestLimitIsLinearizable: eight processes with leases use up three limits. Porcupine looks for an
-// order of all decisions in which no limit is exceeded and no hit is denied too early.
+// TestLimitIsLinearizable: eight processes with leases use up three limits, one of each algorithm.
+// Porcupine looks for an order of all decisions in which no limit is exceeded and no hit is denied
+// too early.
 func TestLimitIsLinearizable(t *testing.T) {
 	real := servers.StartCluster(t, servers.Options{Primaries: 3})
-	ctx := servers.Within(t, 60*time.Second)
-	limits := map[string]int64{"a": 1200, "b": 2400, "c": 600}
 	began := time.Now()
-	var h history
+	var all [8]*process
+	for i := range all {
+		all[i] = startProcess(t, task{real.Addrs(), i, began.UnixNano()})
+	}
+	for _, p := range all {
+		p.awaitReady()
+	}
+	for _, p := range all {
+		p.goOn()
+	}
+	var ops []porcupine.Operation
 	var watchers []*watcher
-	var callers sync.WaitGroup
-	for process := range 8 {
-		client, err := cluster.Config{}.New(ctx, real.Addrs())
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, client.Close()) })
-		w := &watcher{began: began}
-		watchers = append(watchers, w)
-		l, err := limit.New(client, limit.Config{Budget: 20 * time.Second, NearCache: -1, Observer: w})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, l.Close()) })
-		var rules []*limit.Limit
-		for name, n := range limits {
-			rule, err := l.Limit(limit.Rule{Name: name, Limit: n, Window: 366 * 24 * time.Hour, FailClosed: true})
-			require.NoError(t, err)
-			rules = append(rules, rule)
-		}
-		for caller := range 4 {
-			callers.Go(func() {
-				if err := h.useUp(ctx, l, rules, process, 4*process+caller, began); err != nil {
-					t.Error(err)
-				}
-			})
-		}
+	for _, p := range all {
+		r := p.report()
+		ops = append(ops, r.operations()...)
+		watchers = append(watchers, &watcher{told: r.Told})
 	}
-	callers.Wait()
-	judge(t, limits, h.ops, watchers)
-}
-
-// useUp hits the limits in turn, each until it has denied several hits.
-func (h *history) useUp(ctx context.Context, l *limit.Limiter, rules []*limit.Limit, process, caller int, began time.Time) error {
-	denials := make(map[*limit.Limit]int)
-	for done := 0; done < len(rules); {
-		for _, rule := range rules {
-			if denials[rule] == 5 {
-				continue
-			}
-			call := time.Since(began).Nanoseconds()
-			r := l.Allow(ctx, limit.Request{Limit: rule, Key: "k"})
-			end := time.Since(began).Nanoseconds()
-			if r.Err != nil {
-				return fmt.Errorf("limit %s: %w", rule.Rule().Name, r.Err)
-			}
-			h.add(porcupine.Operation{ClientId: caller, Call: call, Return: end, Output: decision{rule.Rule().Name, process, r.Allowed, r.Leased, 0}})
-			if r.Allowed {
-				continue
-			}
-			if denials[rule]++; denials[rule] == 5 {
-				done++
-			}
-		}
-	}
-	return nil
+	judge(t, usedUp(), ops, watchers)
 }
 
 func judge(t *testing.T, limits map[string]int64, ops []porcupine.Operation, watchers []*watcher) {
 	allowed, leased, most := make(map[string]int64), 0, int64(0)
 	for i, op := range ops {
 		d := op.Output.(decision)
-		if d.leased {
+		if d.Leased {
 			leased++
 		}
-		if d.allowed {
-			allowed[d.name]++
+		if d.Allowed {
+			allowed[d.Name]++
 			continue
 		}
 		d.slack = slack(op, ops, watchers)
@@ -207,7 +168,7 @@ func judge(t *testing.T, limits map[string]int64, ops []porcupine.Operation, wat
 // for too long.
 func TestLimitModel(t *testing.T) {
 	hit := func(process int, call, end int64, allowed, leased bool) porcupine.Operation {
-		return porcupine.Operation{ClientId: process, Call: call, Return: end, Output: decision{name: "a", process: process, allowed: allowed, leased: leased}}
+		return porcupine.Operation{ClientId: process, Call: call, Return: end, Output: decision{Name: "a", Process: process, Allowed: allowed, Leased: leased}}
 	}
 	two := []porcupine.Operation{hit(0, 1, 2, true, false), hit(1, 3, 4, true, false)}
 	for name, c := range map[string]struct {
@@ -232,7 +193,7 @@ func TestLimitModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			watchers := []*watcher{{told: c.told}, {}, {}}
 			for i, op := range c.ops {
-				if d := op.Output.(decision); !d.allowed {
+				if d := op.Output.(decision); !d.Allowed {
 					d.slack = slack(op, c.ops, watchers)
 					c.ops[i].Output = d
 				}

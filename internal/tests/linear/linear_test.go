@@ -19,8 +19,6 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-func TestMain(m *testing.M) { servers.VerifyNoLeaks(m) }
-
 // An increment is one INCRBY and what its caller was told.
 type increment struct {
 	by    int64
