@@ -11,6 +11,8 @@ var connections = []promise{
 			by: never("f.num > f.limits.Elements || n > f.limits.Elements"), tests: "./internal/resp TestFramerRefuses"},
 		{fault: "a header is believed that claims more than there is", at: "internal/resp.header",
 			by: never("claimed"), tests: "./internal/resp TestClaimsBeyondTheEnd"},
+		{fault: "6 a subscription believes the lengths of the server", at: "internal/wire.Connect",
+			by: before("_ = settings; return conn, nil", "newWholeConn"), tests: "./internal/nodepool TestStreamOfAHostileServer"},
 	}},
 	{"a deep reply ends only its own command", []mutant{
 		{fault: "attributes reach the decoder, which recurses for each", at: "internal/wire.Unmarshal",
@@ -41,12 +43,30 @@ var connections = []promise{
 			by: always("Unsupported"), tests: "./internal/wire TestRefusedSteps"},
 		{fault: "a server that is full for now is dialled as slowly as with a wrong password", at: "internal/nodepool.kindOf",
 			by: instead("wire.Passes(refused)", "true"), tests: "./internal/nodepool TestRefusalsThatPass"},
+		{fault: "an odd refusal of CLIENT SETINFO fails the dial", at: "internal/wire.need.spares",
+			by: never("tells"), tests: "./internal/wire TestRefusedSteps"},
+		{fault: "a push in the handshake is taken for a reply", at: "internal/wire.replyStream.next",
+			by: never("'>'"), tests: "./internal/wire TestPushesInHandshake"},
+		{fault: "a primary with many replicas is taken for no Redis server", at: "internal/wire.greetingLimits",
+			by: instead("1024", "64"), tests: "./internal/wire TestRoleOfAPrimaryWithManyReplicas"},
+		{fault: "a server that says BUSY is dialled with growing pauses", at: "internal/nodepool.kindOf",
+			by: never("Busy"), tests: "./internal/nodepool TestBusyServerIsUsedSoon"},
 	}},
 	{"credentials are asked for again once they fail, and once only", []mutant{
 		{fault: "credentials that are refused once are given up", at: "internal/wire.dialer.refusal",
 			by: never("ofCredentials"), tests: "./cluster TestRefusedCredentialsAreAskedForAgain|TestNewAsksForCredentialsAgain"},
 		{fault: "a wrong password is tried again and again", at: "internal/wire.Sealed",
 			by: drop("mayChange"), tests: "./cluster TestPasswordThatIsWrongIsFinal"},
+	}},
+	{"a connection has the rights of the user that was asked for", []mutant{
+		{fault: "over RESP3, a user without a password has the rights of default", at: "internal/wire.dialer.steps",
+			by: instead("user+d.Password", "d.Password"), tests: "./internal/wire TestHandshakeSendsWhatWasAskedFor"},
+	}},
+	{"a dead address of a name does not use up the dial", []mutant{
+		{fault: "the next address of a name waits for a dead one", at: "internal/wire.nextAddress",
+			by: value("time.Hour"), tests: "./internal/wire TestDialAny"},
+		{fault: "connections to further addresses of a name stay open", at: "internal/wire.dialAny",
+			by: drop("late.conn.Close"), tests: "./internal/wire TestDialAny"},
 	}},
 	{"a connection outlives its token", []mutant{
 		{fault: "the token of a connection that is in use expires", at: "internal/nodepool.Pool.inspect",
@@ -57,6 +77,8 @@ var connections = []promise{
 			by: never("l.until"), tests: "./cluster TestConnectionsOutliveTheirTokens"},
 		{fault: "each refusal of a token is logged", at: "internal/nodepool.Pool.loginFailedLocked",
 			by: always("l.failures == 1"), tests: "./cluster TestReauthThatFails"},
+		{fault: "a connection stays in use on which the server says NOAUTH", at: "internal/attempt.Stale",
+			by: never("noAuth"), tests: "./internal/attempt TestStale"},
 	}},
 	{"idle connections are pinged, and PINGs cost nobody anything", []mutant{
 		{fault: "idle connections are not looked after", at: "internal/nodepool.Pool.inspect",
@@ -105,6 +127,8 @@ var connections = []promise{
 	{"a callback that panics ends nothing", []mutant{
 		{fault: "a panic of a user's function ends the process", at: "internal/guard.Catch",
 			by: instead("recover()", "any(nil)"), tests: "./internal/nodepool TestPanickingCallbacks"},
+		{fault: "a panic at a message's receiver ends the process", at: "internal/nodepool.streamReceiver.decode",
+			by: drop("Catch"), tests: "./internal/nodepool TestStreamReceiver"},
 	}},
 	{"a callback or a log that hangs holds nobody up", []mutant{
 		{fault: "a caller waits for the log that is told of a panic", at: "internal/guard.Journal.Panicked",

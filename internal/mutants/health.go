@@ -17,6 +17,10 @@ var health = []promise{
 			by: never("p.redial == nil"), tests: "./internal/nodepool TestLostDialIsAllThatIsLeft"},
 		{fault: "slow commands excuse a dial without an answer", at: "internal/health.Server.unusual",
 			by: never("dial"), tests: "./internal/health TestHistories"},
+		{fault: "answers to questions excuse a silence that begins later", at: "internal/health.Look.Judge",
+			by: never("l.longest == 0"), tests: "./internal/health TestHistories"},
+		{fault: "a handshake that waited for a silent server is what is usual", at: "internal/health.trips.greeted",
+			by: instead("min(blend(t.handshake, took), max(took, 1))", "max(took, 1)"), tests: "./internal/health TestUsualHandshake"},
 	}},
 	{"silent connections are avoided, and replaced within bounds", []mutant{
 		{fault: "silent connections hold their places", at: "internal/nodepool.Pool.wantLocked",

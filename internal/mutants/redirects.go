@@ -15,6 +15,10 @@ var redirects = []promise{
 			by: never("to.Slot"), tests: "./cluster TestRedirectForAnotherSlot, ./cluster TestNobodyTellsOfACommand"},
 		{fault: "a redirect to a node without an address is the call's error", at: "internal/slots.classifyAddr",
 			by: instead("Redirect{Fate: fate.Nowhere, Slot: uint16(slot)}", "Redirect{}"), tests: "./cluster TestMovedToNoAddress"},
+		{fault: "a redirect for another slot in a dedicated action moves that slot", at: "internal/engine.dedicatedAction.follow",
+			by: never("d.slot", "to.Slot"), tests: "./internal/sim/scenes TestMadeUpRedirect"},
+		{fault: "a redirect without a host over a unix socket leads to a port of the socket", at: "internal/slots.classifyAddr",
+			by: never("isPath"), tests: "./internal/slots TestParseSlotsOverAUnixSocket"},
 	}},
 	{"redirects wait for nothing and cost little", []mutant{
 		{fault: "redirects wait for the replies of other nodes", at: "internal/wire.Call.Next",
@@ -59,6 +63,8 @@ var redirects = []promise{
 			by: drop("asked"), tests: "./cluster TestUnknownEndpoints"},
 		{fault: "map: the host that was dialled is translated", at: "internal/engine.asker.translate",
 			by: never("Dialled"), tests: "./cluster TestAddrMapIsAskedOnce"},
+		{fault: "a cluster of one node is dialled at a port behind its unix socket", at: "internal/slots.sameHost",
+			by: never("isPath"), tests: "./internal/slots TestParseSlotsOverAUnixSocket"},
 	}},
 	{"NoIdentity and proxies are asked for nothing else", []mutant{
 		{fault: "NoIdentity: connections ask all the same", at: "internal/engine.Client.purpose",

@@ -13,6 +13,8 @@ var slotmap = []promise{
 			by: never("ctx.Err", "votes.Use"), tests: "./internal/engine TestCloseBelievesNothing"},
 		{fault: "map: one server is two witnesses", at: "internal/slots.Poll.flawless",
 			by: always("by"), tests: "./internal/slots TestChoose"},
+		{fault: "map: a claim that other slots have renewed outweighs MOVED", at: "internal/slots.judgeSlots",
+			by: always("sameNode"), tests: "./internal/slots TestChoose"},
 	}},
 	{"another cluster's map is not believed, unless all of ours is gone", []mutant{
 		{fault: "map: another cluster's is believed", at: "internal/slots.judge",
@@ -37,6 +39,10 @@ var slotmap = []promise{
 			by: never("Follows"), tests: "./internal/faults TestPrimaryAmongStandaloneServers"},
 		{fault: "map: a server without cluster mode takes all slots", at: "internal/slots.judge",
 			by: never("said", "use.Single"), tests: "./cluster TestStandaloneSeed"},
+		{fault: "a client of replicas without cluster mode refuses each refresh", at: "internal/slots.judgeReplica",
+			by: never("use.Follows"), tests: "./internal/slots TestChooseAReplica"},
+		{fault: "a client of replicas without cluster mode refuses another one for good", at: "internal/slots.Poll.Choose",
+			by: never("p.Use.Follows"), tests: "./internal/slots TestChooseAReplica"},
 	}},
 	{"Sentinels lead to the current primary", []mutant{
 		{fault: "Sentinel: one that names the old primary is believed", at: "internal/slots.judgeSentinel",
@@ -45,6 +51,10 @@ var slotmap = []promise{
 			by: never(`"master"`), tests: "./internal/slots TestAdmitPrimary"},
 		{fault: "Sentinel: a demoted primary is dialled for ever", at: "internal/engine.Client.use",
 			by: never("Sentinel"), tests: "./internal/sim/model TestDemotedPrimary"},
+		{fault: "Sentinel: those in place of all that we know are never believed", at: "internal/slots.judgeSentinel",
+			by: never("knows"), tests: "./cluster TestSentinelsAreReplaced"},
+		{fault: "Sentinel: an address that AddrMap does not have costs all instances", at: "internal/engine.asker.translateInstances",
+			by: becomes("return errors.New(wrong)", "said.Skips"), tests: "./cluster TestAddrMapHasNoAddressForAReplica"},
 	}},
 	{"what cannot be read of a map costs only itself", []mutant{
 		{fault: "map: what AddrMap returns for one node costs all of them", at: "internal/engine.asker.translate",
@@ -89,5 +99,9 @@ var slotmap = []promise{
 			by: never("Passes"), tests: "./cluster TestTooManyClientsAtTheStart"},
 		{fault: "a lazy client does not say why", at: "internal/engine.Client.refreshForAll",
 			by: drop("notStarted"), tests: "./cluster TestLazy"},
+		{fault: "start: a Dragonfly without cluster mode is waited for", at: "internal/fate.special",
+			by: instead(`"ERR Cluster is disabled"`, `"ERR Cluster is enabled"`), tests: "./internal/fate TestOf"},
+		{fault: "start: no node of a Dragonfly's cluster is used", at: "internal/slots.IsAlone",
+			by: instead(`NodeID(id) == ""`, "true"), tests: "./cluster TestServersWithTextsOfTheirOwn"},
 	}},
 }

@@ -15,13 +15,15 @@ import (
 )
 
 // onStream calls play in virtual time, with a connection that has subscribed and what sends it bytes.
-func onStream(t *testing.T, play func(t *testing.T, c *Dedicated, send func(bytes string))) {
+func onStream(t *testing.T, play func(ctx context.Context, t *testing.T, c *Dedicated, send func(bytes string))) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p, c, send := subscription(t, func(conn net.Conn) net.Conn { return conn })
 		defer p.Close()
 		defer c.Return()
-		play(t, c, send)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // so that a test of a call that hangs ends
+		defer cancel()
+		play(ctx, t, c, send)
 	})
 }
 
@@ -42,9 +44,9 @@ func TestStreamOfAHostileServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onStream(t, func(t *testing.T, c *Dedicated, send func(string)) {
+			onStream(t, func(ctx context.Context, t *testing.T, c *Dedicated, send func(string)) {
 				go send(bytes)
-				require.ErrorIs(t, c.EncodeDecode(t.Context(), nil, new(any)), resp.ErrProtocol)
+				require.ErrorIs(t, c.EncodeDecode(ctx, nil, new(any)), resp.ErrProtocol)
 			})
 		})
 	}
@@ -54,17 +56,17 @@ func TestStreamOfAHostileServer(t *testing.T) {
 // message arrives whole, also if a call's deadline passes in the midst of it.
 func TestStreamWithinLimits(t *testing.T) {
 	t.Parallel()
-	onStream(t, func(t *testing.T, c *Dedicated, send func(string)) {
+	onStream(t, func(ctx context.Context, t *testing.T, c *Dedicated, send func(string)) {
 		var raw resp3.RawMessage
 		go send(strings.Repeat("*1\r\n", 2000) + ":1\r\n" + strings.Repeat("|1\r\n+k\r\n+v\r\n", 1000) + message("one"))
-		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.NoError(t, c.EncodeDecode(ctx, nil, &raw))
 		require.Contains(t, string(raw), "-TOODEEP")
-		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.NoError(t, c.EncodeDecode(ctx, nil, &raw))
 		require.Equal(t, message("one"), string(raw))
 
 		line, told := "1 [0 1.2.3.4:5] \"SET\" \"k\" \""+strings.Repeat("x", 1<<20)+"\"", "" // of MONITOR
 		go send("+" + line + "\r\n")
-		require.NoError(t, c.EncodeDecode(t.Context(), nil, &told))
+		require.NoError(t, c.EncodeDecode(ctx, nil, &told))
 		require.Equal(t, line, told)
 
 		large := message(strings.Repeat("x", 1<<20))
@@ -73,10 +75,10 @@ func TestStreamWithinLimits(t *testing.T) {
 			time.Sleep(time.Minute)
 			send(large[len(large)/2:])
 		}()
-		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+		soon, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		require.ErrorIs(t, c.EncodeDecode(soon, nil, &raw), context.DeadlineExceeded)
-		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.NoError(t, c.EncodeDecode(ctx, nil, &raw))
 		require.Equal(t, large, string(raw))
 	})
 }
@@ -85,16 +87,16 @@ func TestStreamWithinLimits(t *testing.T) {
 // message. One that does not fit the reply to a command cost the next message, too.
 func TestStreamReceiver(t *testing.T) {
 	t.Parallel()
-	onStream(t, func(t *testing.T, c *Dedicated, send func(string)) {
+	onStream(t, func(ctx context.Context, t *testing.T, c *Dedicated, send func(string)) {
 		var raw resp3.RawMessage
 		go send(message("reply") + message("next"))
-		require.ErrorContains(t, c.EncodeDecode(t.Context(), resp3.RawMessage("*2\r\n$10\r\nPSUBSCRIBE\r\n$1\r\np\r\n"), new(int)), "cannot decode")
-		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.ErrorContains(t, c.EncodeDecode(ctx, resp3.RawMessage("*2\r\n$10\r\nPSUBSCRIBE\r\n$1\r\np\r\n"), new(int)), "cannot decode")
+		require.NoError(t, c.EncodeDecode(ctx, nil, &raw))
 		require.Equal(t, message("next"), string(raw))
 
 		var list *[]string
 		go send(message("panic"))
-		require.ErrorContains(t, c.EncodeDecode(t.Context(), nil, &list), "panicked")
+		require.ErrorContains(t, c.EncodeDecode(ctx, nil, &list), "panicked")
 	})
 }
 
@@ -102,8 +104,8 @@ func TestStreamReceiver(t *testing.T) {
 // the receiver of the call.
 func TestStreamLeavesItsReceiver(t *testing.T) {
 	t.Parallel()
-	onStream(t, func(t *testing.T, c *Dedicated, send func(string)) {
-		soon, cancel := context.WithTimeout(t.Context(), time.Second)
+	onStream(t, func(ctx context.Context, t *testing.T, c *Dedicated, send func(string)) {
+		soon, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		raw := resp3.RawMessage("mine")
 		require.ErrorIs(t, c.EncodeDecode(soon, []string{"PSUBSCRIBE", "p"}, &raw), context.DeadlineExceeded)
@@ -111,7 +113,7 @@ func TestStreamLeavesItsReceiver(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "mine", string(raw))
 		go send(message("next"))
-		require.NoError(t, c.EncodeDecode(t.Context(), nil, &raw))
+		require.NoError(t, c.EncodeDecode(ctx, nil, &raw))
 		require.Equal(t, message("next"), string(raw))
 	})
 }
