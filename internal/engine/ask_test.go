@@ -36,6 +36,28 @@ func TestFailedAddrMapWithholds(t *testing.T) {
 	}
 }
 
+// childless is a context that must have no child.
+type childless struct {
+	context.Context
+	t *testing.T
+}
+
+func (c childless) Done() <-chan struct{} {
+	c.t.Error("the context has a child")
+	return c.Context.Done()
+}
+
+// TestRedirectsHaveNoChildContext: AddrMap is asked for the address of a redirect without a child of
+// the call's context. A goroutine of the child reads that context after the call, when package
+// deadline uses it for another call.
+func TestRedirectsHaveNoChildContext(t *testing.T) {
+	c := newClient(Config{AddrMap: strings.ToUpper}, nil)
+	defer c.cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	require.Equal(t, "A:1", c.dialAddr(childless{ctx, t}, slots.Redirect{Addr: "a:1"}))
+}
+
 // mapServer replies to CLUSTER SLOTS, the first command with arguments that it is sent.
 type mapServer struct{ reply []byte }
 

@@ -51,6 +51,8 @@ var deadlines = []promise{
 			by: never("ctx.Err"), tests: "./cluster TestGoroutinesDeadline"},
 		{fault: "a trip that a goroutine sent is not judged", at: "internal/engine.Client.Exec",
 			by: after("f.settled = f.used", "sendEach"), tests: "./cluster TestGoroutinesAreJudged"},
+		{fault: "3 the lookup of a redirect's address reads the context of a call that has ended", at: "internal/engine.Client.dialAddr",
+			by: instead("context.WithDeadline(c.ctx, by)", "context.WithDeadline(ctx, by)"), tests: "./internal/engine TestRedirectsHaveNoChildContext"},
 		{fault: "3 a message is written to a receiver that its caller has left", at: "internal/nodepool.streamReceiver.decode",
 			by: never("r.called", "r.left"), tests: "./internal/nodepool TestStreamLeavesItsReceiver"},
 	}},

@@ -17,8 +17,6 @@ var redirects = []promise{
 			by: instead("Redirect{Fate: fate.Nowhere, Slot: uint16(slot)}", "Redirect{}"), tests: "./cluster TestMovedToNoAddress"},
 		{fault: "a redirect for another slot in a dedicated action moves that slot", at: "internal/engine.dedicatedAction.follow",
 			by: never("d.slot", "to.Slot"), tests: "./internal/sim/scenes TestMadeUpRedirect"},
-		{fault: "a redirect without a host over a unix socket leads to a port of the socket", at: "internal/slots.classifyAddr",
-			by: never("isPath"), tests: "./internal/slots TestParseSlotsOverAUnixSocket"},
 	}},
 	{"redirects wait for nothing and cost little", []mutant{
 		{fault: "redirects wait for the replies of other nodes", at: "internal/wire.Call.Next",

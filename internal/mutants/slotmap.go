@@ -39,8 +39,6 @@ var slotmap = []promise{
 			by: never("Follows"), tests: "./internal/faults TestPrimaryAmongStandaloneServers"},
 		{fault: "map: a server without cluster mode takes all slots", at: "internal/slots.judge",
 			by: never("said", "use.Single"), tests: "./cluster TestStandaloneSeed"},
-		{fault: "a client of replicas without cluster mode refuses each refresh", at: "internal/slots.judgeReplica",
-			by: never("use.Follows"), tests: "./internal/slots TestChooseAReplica"},
 		{fault: "a client of replicas without cluster mode refuses another one for good", at: "internal/slots.Poll.Choose",
 			by: never("p.Use.Follows"), tests: "./internal/slots TestChooseAReplica"},
 	}},
