@@ -54,7 +54,9 @@ var deadlines = []promise{
 		{fault: "3 the lookup of a redirect's address reads the context of a call that has ended", at: "internal/engine.Client.dialAddr",
 			by: instead("context.WithDeadline(c.ctx, by)", "context.WithDeadline(ctx, by)"), tests: "./internal/engine TestRedirectsHaveNoChildContext"},
 		{fault: "3 a message is written to a receiver that its caller has left", at: "internal/nodepool.streamReceiver.decode",
-			by: never("r.called", "r.left"), tests: "./internal/nodepool TestStreamLeavesItsReceiver"},
+			by: never("r.err != nil", "r.called", "r.left"), tests: "./internal/nodepool TestStreamLeavesItsReceiver"},
+		{fault: "3 a message is written to a receiver that its caller has left at a close", at: "internal/nodepool.streamReceiver.decode",
+			by: never("r.left"), tests: "./internal/nodepool TestStreamReceiverBehindAClose"},
 	}},
 	{"Close ends waits, and is bounded", []mutant{
 		{fault: "a call that waits until it tries again outlives Close", at: "internal/engine.Client.wait",

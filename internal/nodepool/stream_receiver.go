@@ -59,9 +59,10 @@ func (r *streamReceiver) decode(br radixresp.BufferedReader, o *radixresp.Opts) 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.replies > 0 {
-		if r.err = wire.AfterContext(r.ctx.Err()); r.err != nil || r.called || r.left {
-			return false, nil
-		}
+		r.err = wire.AfterContext(r.ctx.Err())
+	}
+	if r.err != nil || r.called || r.left {
+		return false, nil
 	}
 	mine, r.called = true, true
 	defer guard.Catch("the decoding of a message", &err)

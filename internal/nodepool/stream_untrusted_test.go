@@ -1,6 +1,7 @@
 package nodepool
 
 import (
+	"bufio"
 	"context"
 	"net"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	radixresp "github.com/mediocregopher/radix/v4/resp"
 	"github.com/mediocregopher/radix/v4/resp/resp3"
 	"github.com/stretchr/testify/require"
 
@@ -116,4 +118,17 @@ func TestStreamLeavesItsReceiver(t *testing.T) {
 		require.NoError(t, c.EncodeDecode(ctx, nil, &raw))
 		require.Equal(t, message("next"), string(raw))
 	})
+}
+
+// TestStreamReceiverBehindAClose: a caller that waits for a message leaves when the connection is
+// closed. A message that has arrived meanwhile does not change its receiver.
+func TestStreamReceiverBehindAClose(t *testing.T) {
+	t.Parallel()
+	for _, replies := range []int{0, 1} { // that the caller waits for
+		raw := resp3.RawMessage("mine")
+		r := &streamReceiver{ctx: t.Context(), replies: replies, into: &raw}
+		require.NoError(t, r.leave())
+		require.NoError(t, r.UnmarshalRESP(bufio.NewReader(strings.NewReader(message("late"))), radixresp.NewOpts()))
+		require.Equal(t, "mine", string(raw))
+	}
 }
