@@ -24,7 +24,8 @@ type place struct {
 }
 
 // find returns the declaration with a name such as "internal/engine.client.refresh":
-// the directory of the package, the receiver's type if there is one, and the name.
+// the directory of the package, the receiver's type if there is one, and the name. The directory of
+// package redislanes is empty, as in ".Error.Error".
 func find(name string) (*place, error) {
 	last := strings.LastIndexByte(name, '/') + 1
 	dir, decl, _ := strings.Cut(name[last:], ".")
