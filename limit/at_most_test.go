@@ -17,6 +17,7 @@ import (
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
 // TestAllowAtMost: it grants what a hit of that cost would be allowed, and counts no more.
@@ -147,7 +148,7 @@ func TestAllowAtMostHasTheLease(t *testing.T) {
 func TestAllowAtMostOutlivesTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		l := w.limiter(t, Config{Budget: 2 * time.Second})
+		l := w.limiter(t, Config{Budget: lease.SlowTick + time.Second})
 		all := Request{Limit: l.must(t, Rule{Name: "r", Limit: 2000, Window: 24 * time.Hour, Algorithm: SlidingWindow, FailClosed: true}), Key: "k", Cost: 2000}
 		atWindow(24 * time.Hour)
 		used := warm(t, l, Request{Limit: all.Limit, Key: "k"})
@@ -156,7 +157,7 @@ func TestAllowAtMostOutlivesTheLease(t *testing.T) {
 				n.Slow("get", by)
 			}
 		}
-		slow(3 * time.Second)
+		slow(lease.SlowTick + 2*time.Second)
 		n, d := l.AllowAtMost(t.Context(), all)
 		require.Equal(t, []any{int64(0), FailedClosed}, []any{n, d.Outcome()})
 		require.Nil(t, l.leases.find(all.Limit, "k"))

@@ -54,9 +54,9 @@ type keyLease struct {
 
 const (
 	leaseShards = 64
-	mostLeases  = 10_000
+	mostLeases  = 50_000
 	rateSlots   = 1 << 17
-	seenAtOnce  = 512 // leases that a look at them sees, about
+	seenAtOnce  = 1024 // leases that a look at them sees, about
 )
 
 func newLeases() *leases {
@@ -72,7 +72,7 @@ func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 	hash := maphash.String(s.seed, key) ^ limit.salt
 	at := now.Sub(s.epoch)
 	calls := s.rates.Hit(hash, at)
-	if calls < lease.Few || len(key) > longKey {
+	if calls < lease.Fewest || len(key) > longKey {
 		return nil
 	}
 	shard, k := s.shard(hash), leaseKey{limit, key}

@@ -17,6 +17,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
 // warm hits the key until its lease decides, once in a millisecond.
@@ -84,7 +85,7 @@ func TestHitsDuringReturns(t *testing.T) {
 					used := warm(t, l, Request{Limit: limit, Key: "k"})
 					k := l.leases.find(limit, "k")
 					wait := func() {
-						for range 40_000 {
+						for end := time.Now().Add(lease.SlowTick + time.Second); time.Now().Before(end); {
 							k.mu.Lock()
 							returning := k.returning > 0
 							k.mu.Unlock()
@@ -92,7 +93,7 @@ func TestHitsDuringReturns(t *testing.T) {
 								returns++
 								return
 							}
-							time.Sleep(50 * time.Microsecond)
+							time.Sleep(200 * time.Microsecond)
 						}
 					}
 					wait()
@@ -226,7 +227,7 @@ func TestNoLease(t *testing.T) {
 		rare := l.must(t, Rule{Name: "rare", Limit: 1000, Window: time.Minute})
 		for range 100 {
 			require.False(t, l.Allow(t.Context(), Request{Limit: rare, Key: "k"}).Leased)
-			time.Sleep(200 * time.Millisecond)
+			time.Sleep(2 * time.Second)
 		}
 		require.Zero(t, l.leases.n.Load())
 	})
@@ -289,9 +290,9 @@ func TestIdleLease(t *testing.T) {
 		atWindow(time.Hour)
 		used := warm(t, l, Request{Limit: limit, Key: "k"})
 		require.Greater(t, l.count(t, limit, "k"), used)
-		time.Sleep(1100 * time.Millisecond)
+		time.Sleep(lease.SlowTick + 100*time.Millisecond)
 		require.Equal(t, used, l.count(t, limit, "k"))
-		time.Sleep(2 * time.Second)
+		time.Sleep(time.Second)
 		require.Zero(t, l.leases.n.Load())
 		require.False(t, l.leases.tending.Load())
 		warm(t, l, Request{Limit: limit, Key: "k"})

@@ -89,7 +89,7 @@ func TestLostCount(t *testing.T) {
 func TestAllOrNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{NearCache: -1})
-		user := l.must(t, Rule{Name: "user", Limit: 100, Window: time.Hour})
+		user := l.must(t, Rule{Name: "user", Limit: 100, Window: time.Hour, NoLease: true})
 		path := l.must(t, Rule{Name: "path", Limit: 2, Window: time.Minute})
 		seen := l.must(t, Rule{Name: "seen", Limit: 100, Window: time.Hour, CountDenied: true})
 		all := func() Result {

@@ -77,9 +77,9 @@ type Rule struct {
 	// changes no decision. In other limits denied hits then count against later ones.
 	CountDenied bool
 
-	// NoLease makes each hit ask Redis. By default a limiter that sees many hits on a key
-	// reserves the hits of about the next 20 ms, or of up to 2.56 s if they are few. It decides
-	// about them without Redis. The limit is never exceeded. If a process crashes, its reserved
+	// NoLease makes each hit ask Redis. By default a limiter that sees more than about one hit a
+	// second on a key reserves the hits of the next 20 ms, or of up to 5.12 s if they are few. It
+	// decides about them without Redis. The limit is never exceeded. If a process crashes, its reserved
 	// hits are lost until the window ends: about a sixteenth of the hits that remained, at
 	// most. Rules with CountDenied or Shadow have no leases. docs/leases.md has figures.
 	NoLease bool

@@ -12,6 +12,7 @@ import (
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/servers"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/limit/internal/lease"
 )
 
 // skews are how far the clocks of two processes are ahead.
@@ -167,7 +168,7 @@ func TestLeaseWhenTheClockStepsBack(t *testing.T) {
 		defer l.unpipe(p)
 		before, later := p.Cmd("GET", limit.headOf(now)+"k"), p.Cmd("GET", limit.headOf(now+1)+"k")
 		ahead(0)
-		time.Sleep(5 * time.Second) // nobody uses the lease
+		time.Sleep(2 * lease.SlowTick) // nobody uses the lease
 		require.NoError(t, p.Do(t.Context()))
 		require.True(t, before.IsNull(), before)
 		counted, err := later.Int()

@@ -28,12 +28,13 @@ const (
 	// SlowTick is how long they are added up at most. A refill costs about as much as some hits
 	// that ask Redis, so a key that is hit rarely has longer ticks.
 	SlowTick = Tick << slowest
-	slowest  = 7
+	slowest  = 8
+	few      = 32  // hits in a tick: the next one is longer
 	enough   = 128 // hits in a tick: it is made shorter
 
-	// Few is how many hits in a slow tick are enough for a lease. After a tick with fewer, the
-	// next one is longer.
-	Few = 32
+	// Fewest is how many hits in a slow tick are enough for a lease. Fewer would cost Redis as
+	// much with a lease as without one.
+	Fewest = 6
 
 	// Share is which part of what remains a refill may take, at most: the last hits of a
 	// window are handed out one by one.
@@ -45,8 +46,7 @@ const (
 	// Smallest is the smallest limit that has leases.
 	Smallest = Share * least
 
-	forget = time.Second // after which a lease that nobody uses is over
-	rest   = 5 * Tick    // without a refill after one that failed
+	rest = 5 * Tick // without a refill after one that failed
 )
 
 // Begin sets what is known of a key that is to have a lease: its hits in a slow tick.
@@ -97,7 +97,7 @@ func (l *Lease) note(cost int64, at time.Duration) {
 			}
 			l.hits = 0
 		}
-		if l.size < Few && l.level < slowest {
+		if l.size < few && l.level < slowest {
 			l.level, l.size = l.level+1, 2*l.size
 		}
 	}
@@ -202,17 +202,17 @@ func (l *Lease) Next(limit int64) (unused int64) {
 	return unused
 }
 
-// Idle returns how many hits are to be returned to Redis, and takes them from the lease: all
-// if nobody has used one for half of a tick, or for two of the shortest, else those that are far
-// more than a tick needs. over says that the lease has not been used for long.
+// Idle returns how many hits are to be returned to Redis, and takes them from the lease: all if
+// nobody has used one for a tick, or for two of the shortest, else those that are far more than a
+// tick needs. over says that the lease has not been used for long: a second, or a slow key's tick.
 func (l *Lease) Idle(at time.Duration) (surplus int64, over bool) {
 	unused := at - l.last
-	if unused > max(2*Tick, l.length()/2) {
+	if unused > max(2*Tick, l.length()) {
 		surplus = l.left
 	} else {
 		surplus = max(0, l.left-2*l.size)
 	}
 	l.left -= surplus
 	l.free += surplus
-	return surplus, unused > forget
+	return surplus, unused > max(time.Second, l.length())
 }

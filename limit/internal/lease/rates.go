@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"math/rand/v2"
 	"sync/atomic"
 	"time"
 )
@@ -13,35 +12,20 @@ type Rates struct {
 	slots []atomic.Uint64 // 32 bits of the tick, 16 of the calls in the tick before, and 16 of those in it
 }
 
-// A counter that has fewer calls than this in a tick is cold. Of its calls, one in four is noted,
-// as four: a program whose keys are all cold must not pay for leases.
-const (
-	cold    = 16
-	counted = 4
-	atMost  = 1<<16 - 1
-)
+// atMost is how many calls are counted in a tick.
+const atMost = 1<<16 - 1
 
 // NewRates returns rates with so many counters, a power of two.
 func NewRates(slots int) *Rates { return &Rates{slots: make([]atomic.Uint64, slots)} }
 
-// Hit notes a call for the key that has the hash, and returns about how many there were in this
-// slow tick, or in the one before if those were more. They are counted up to 65,535.
+// Hit notes a call for the key that has the hash, and returns how many there were in this slow
+// tick, or in the one before if those were more. They are counted up to 65,535.
 func (r *Rates) Hit(hash uint64, at time.Duration) uint64 {
 	slot, tick := &r.slots[hash&uint64(len(r.slots)-1)], uint64(at/SlowTick)&(1<<32-1)
-	calls := uint64(0)
 	for {
 		old := slot.Load()
 		before, now := callsIn(old, tick)
-		switch {
-		case calls > 0:
-		case max(before, now) >= cold:
-			calls = 1
-		case rand.Uint32()%counted == 0:
-			calls = counted
-		default:
-			return max(before, now)
-		}
-		now = min(now+calls, atMost)
+		now = min(now+1, atMost)
 		if slot.CompareAndSwap(old, tick<<32|before<<16|now) {
 			return max(before, now)
 		}
