@@ -310,3 +310,32 @@ func TestSentinelsPrimaryKeepsItsName(t *testing.T) {
 		require.Equal(t, 1, w.runs(after))
 	})
 }
+
+// TestStaleIsNoOutage: what a stale connection replies goes again over a new one, also if nothing is
+// retried during outages.
+func TestStaleIsNoOutage(t *testing.T) {
+	for name, p := range paths() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, before, after := failover(movedTo(shard))
+				p.config.RefreshEvery, p.config.RetryWindow, p.config.Standalone = -1, -1, true
+				client := w.open(t, p.config)
+				require.NoError(t, p.do(t.Context(), client))
+				ran := w.runs(before)
+				w.failOver()
+				for range 2 { // the second time over connections to the old one, which are too new to be replaced
+					require.ErrorContains(t, p.do(soon(t, time.Second), client), "MOVED")
+				}
+				time.Sleep(3 * time.Second)
+				w.lead(shard, after)
+				err := p.do(soon(t, time.Second), client)
+				if p.alone { // its caller is told, and the next one has another connection
+					require.ErrorContains(t, err, "MOVED")
+					err = p.do(soon(t, time.Second), client)
+				}
+				require.NoError(t, err)
+				require.Equal(t, ran, w.runs(before), "nothing runs on the old one")
+			})
+		})
+	}
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/nodepool"
@@ -67,7 +68,7 @@ func (c *Client) readmit(before, now *slots.Map) {
 	c.mu.Unlock()
 	for _, p := range changed {
 		if now.Sentinels != nil {
-			p.Renew() // which of them are to the old primary is not known
+			p.Renew(time.Time{}) // which of them are to the old primary is not known
 		} else {
 			p.Readmit()
 		}

@@ -30,15 +30,16 @@ type dedicatedAction struct {
 	encoded  []byte // the one command that it is; nil if it may send several
 	once     bool   // it is one exchange: it has not run if each of its commands was refused
 
-	to      *nodepool.Node // nil: to be chosen by the map
-	replica *node          // whose pool it is; nil: a primary's
-	avoid   []*node        // replicas that have not answered
-	asking  bool
-	history history
-	began   time.Time     // when the first try ended
-	budget  time.Duration // what the context left then
-	seen    seen          // in the last try
-	sent    uint64        // when that began, see outages.events
+	to        *nodepool.Node // nil: to be chosen by the map
+	replica   *node          // whose pool it is; nil: a primary's
+	avoid     []*node        // replicas that have not answered
+	asking    bool
+	history   history
+	began     time.Time     // when the first try ended
+	budget    time.Duration // what the context left then
+	seen      seen          // in the last try
+	sent      uint64        // when that began, see outages.events
+	performed time.Time     // the same by the clock
 
 	redirected bool         // the last try is where a redirect pointed
 	doubted    int          // the number of the first try that ran commands
@@ -108,7 +109,7 @@ func (d *dedicatedAction) connect(ctx context.Context) (*nodepool.Dedicated, err
 
 func (d *dedicatedAction) performOn(ctx context.Context, conn *nodepool.Dedicated) error {
 	defer conn.Return()
-	d.seen, d.sent = seen{refused: d.class()}, d.client.outages.events.Load()
+	d.seen, d.sent, d.performed = seen{refused: d.class()}, d.client.outages.events.Load(), time.Now()
 	return wire.Perform(ctx, d.action, dedicatedConn{conn, d.client, d.asking, &d.seen, d.groups(), false})
 }
 
@@ -205,13 +206,20 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 	case fate.ReadOnly:
 		d.how.Replicas = false // no replica writes
 	}
-	d.client.replaceStale(d.to, to.Fate, text, d.replica != nil)
+	replaced := d.client.replaceStale(d.to, to.Fate, text, d.replica != nil, d.performed)
 	if !to.Fate.Passes() {
 		return false
 	}
 	if !d.mayRepeat() || ctx.Err() != nil {
 		d.client.hint()
 		return false
+	}
+	if replaced && d.history.hops < d.client.cfg.MaxRedirects { // see retry.judgeRefusal
+		d.history.hops++
+		d.history.outage = nil
+		d.to, d.replica, d.asking = nil, nil, false
+		d.countAgain(wasRefused)
+		return true
 	}
 	now := time.Now()
 	at := siteOf(to.Fate, addr, d.seen.refused, d.slot, nil)

@@ -38,7 +38,7 @@ func (x *retry) judge(i int, now time.Time) attempt.Step {
 	case to.Fate.Passes():
 		return x.judgeRefusal(i, to.Fate, text, addr, now)
 	}
-	x.client.replaceStale(x.request.places[i].trip.pool, to.Fate, text, x.replicaOf(i) != nil)
+	x.replaceStale(i, to.Fate, text)
 	x.histories[i].outage = nil
 	if to.Fate.Refused() {
 		return attempt.Stands
@@ -55,22 +55,33 @@ func (x *retry) succeeded(i int, addr string) {
 }
 
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
-// other server.
+// other server. One that was sent over a stale connection goes again at once over a new one.
 func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now time.Time) attempt.Step {
-	x.client.replaceStale(x.request.places[i].trip.pool, f, text, x.replicaOf(i) != nil)
 	if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
+	}
+	if a := &x.histories[i]; x.replaceStale(i, f, text) && a.hops < x.client.cfg.MaxRedirects {
+		a.hops++
+		a.why, a.outage = wasRefused, nil
+		return attempt.Follow
 	}
 	at := siteOf(f, addr, x.request.class(i), x.request.slots[i], x.request.command(i))
 	return x.inOutage(i, wasRefused, x.client.refused(&x.histories[i], at, f, text, now), now)
 }
 
-// replaceStale has the connections of the pool replaced if they are stale by an error reply.
-func (c *Client) replaceStale(p *nodepool.Node, f fate.Fate, text []byte, replica bool) {
-	if attempt.Stale(f, text, replica) {
-		p.Renew()
-		c.hint()
+// replaceStale is that of the client for the error reply to the i-th command.
+func (x *retry) replaceStale(i int, f fate.Fate, text []byte) (replaced bool) {
+	return x.client.replaceStale(x.request.places[i].trip.pool, f, text, x.replicaOf(i) != nil, x.sent)
+}
+
+// replaceStale has the connections of the pool replaced if they are stale by the error reply to
+// what was sent at that time. It reports whether they were replaced since.
+func (c *Client) replaceStale(p *nodepool.Node, f fate.Fate, text []byte, replica bool, sent time.Time) (replaced bool) {
+	if !attempt.Stale(f, text, replica) {
+		return false
 	}
+	c.hint()
+	return p.Renew(sent)
 }
 
 // refused notes the outage of a command that the server has refused for now.

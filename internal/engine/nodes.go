@@ -198,7 +198,7 @@ func (c *Client) learnFrom(ctx context.Context, err error, p *nodepool.Node, u u
 	}
 	text := []byte(said.S)
 	to := slots.ParseRedirect(text, p.Address())
-	c.replaceStale(p, to.From(p.Address(), c.dialAddr(ctx, to)), text, u == asReplica)
+	c.replaceStale(p, to.From(p.Address(), c.dialAddr(ctx, to)), text, u == asReplica, time.Time{})
 }
 
 func (c nodeClient) perform(ctx context.Context, p *nodepool.Node, action radix.Action) error {

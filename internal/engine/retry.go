@@ -39,6 +39,7 @@ type retry struct {
 	later    []int         // those that wait until due, in order
 	due      time.Time     // unless later is empty
 	patience time.Time     // until when replicas may be silent; zero: for ever
+	sent     time.Time     // when the last attempt was made
 	budget   time.Duration // what the context left when the first trip had ended with an error
 
 	steps  []attempt.Step // of the commands that are being judged
@@ -73,6 +74,7 @@ func (x *retry) begin(ctx context.Context) {
 	x.ctx = ctx
 	x.histories = make([]history, len(r.bounds))
 	r.histories, r.began = x.histories, time.Now()
+	x.sent = r.began
 	x.bySlot, x.targets = make(map[int32]route), make(map[slots.NodeAddr]*redirectTarget)
 	for i, p := range r.places {
 		x.histories[i].tries = 1
@@ -284,6 +286,7 @@ func (x *retry) send(ctx context.Context) {
 		tr.commands = append(tr.commands, i)
 	}
 	x.now = x.now[:0]
+	x.sent = time.Now()
 	f.observed.nextAttempt(f.used - first)
 	f.send(ctx, f.trips[first:f.used], x.how.Sequential)
 }

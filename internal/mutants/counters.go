@@ -112,7 +112,7 @@ var counters = []promise{
 		{fault: "all callers of a bucket ask Redis while its lease is refilled", at: "limit.ask.take",
 			by: never("waits && !d.Leased && k.line != nil"), tests: "./limit TestDryBucket"},
 		{fault: "hits that nobody uses are kept", at: "limit/internal/lease.Lease.Idle",
-			by: never("unused > max(2*Tick, l.length()/2)"), tests: "./limit/internal/lease TestIdle"},
+			by: never("unused > max(2*Tick, l.length())"), tests: "./limit/internal/lease TestIdle"},
 		{fault: "a refill that failed is asked for again at once", at: "limit/internal/lease.Lease.Take",
 			by: instead("at >= l.pause", "true"), tests: "./limit/internal/lease TestRefills"},
 	}},

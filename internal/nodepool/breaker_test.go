@@ -153,7 +153,7 @@ func TestRenewUnderTraffic(t *testing.T) {
 			p := open(t, kind, server)
 			calls, stop := traffic(t, p, nil)
 			until(t, "connections are old enough, and replaced", func() bool {
-				p.Renew()
+				p.Renew(time.Time{})
 				return p.Stats().Closes[redislanes.CloseRenewed] >= 3
 			})
 			seen := calls.Load()

@@ -156,7 +156,7 @@ func countOut(t *testing.T, kind Config, seed uint64) {
 		time.Sleep(30 * time.Millisecond)
 		switch {
 		case server.chance(4):
-			p.Renew()
+			p.Renew(time.Time{})
 		case server.chance(4):
 			server.cut()
 		}
@@ -228,7 +228,7 @@ func TestReturnedAfterRetire(t *testing.T) {
 		reason string
 	}{
 		"retired": {(*Node).Retire, redislanes.CloseByClient},
-		"renewed": {(*Node).Renew, redislanes.CloseRenewed},
+		"renewed": {func(n *Node) { n.Renew(time.Time{}) }, redislanes.CloseRenewed},
 	} {
 		for _, kind := range []Config{Fixed{Size: 1}, Laned{Lanes: 1, MaxDedicated: 1}} {
 			t.Run(name+" "+kind.settings().Kind, func(t *testing.T) {

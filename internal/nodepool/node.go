@@ -165,10 +165,14 @@ func (n *Node) Quiet() bool {
 // when they are returned, and those that are being dialled when they join. The first renewal is
 // immediate. Those that follow are spaced by 1, 2, 4, up to 16 s. See [Node.Readmit] for what is
 // known for certain.
-func (n *Node) Renew() {
+//
+// Renew reports whether connections were replaced since the time, or are now: then what a server has
+// replied to a command that was sent at that time says nothing about the new ones.
+func (n *Node) Renew(since time.Time) (renewed bool) {
 	for _, p := range n.pools() {
-		p.renew()
+		renewed = p.renew(since) || renewed
 	}
+	return renewed
 }
 
 // Readmit asks wire.Purpose.Admits again about each connection, by what its server said

@@ -124,7 +124,7 @@ func TestLostDialIsAllThatIsLeft(t *testing.T) {
 		}()
 		synctest.Wait()
 		outage.Store(true)
-		p.Renew() // the connection leaves when it has answered, and the dial of the next one is lost
+		p.Renew(time.Time{}) // the connection leaves when it has answered, and the dial of the next one is lost
 		time.Sleep(100 * time.Millisecond)
 		outage.Store(false)
 		require.Equal(t, 1, p.Stats().Dialing)
@@ -204,7 +204,7 @@ func besideStalled(t *testing.T, use func(t *testing.T, p *Node, hangUp func()))
 		time.Sleep(2 * time.Second)
 		_, err = incr(p, 100*time.Millisecond)
 		require.Error(t, err)
-		p.Renew() // which leaves what is in flight where it is
+		p.Renew(time.Time{}) // which leaves what is in flight where it is
 		require.NoError(t, p.Do(t.Context(), radix.Cmd(nil, "PING")))
 		for p.Stats().Closes[redislanes.CloseStalled] == 0 {
 			time.Sleep(time.Millisecond)

@@ -16,13 +16,14 @@ var (
 )
 
 // renew is [Node.Renew] for one pool.
-func (p *Pool) renew() {
+func (p *Pool) renew(since time.Time) (renewed bool) {
 	now := time.Now()
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.renewals.due(now) && (p.drainLocked(errRenewed, func(*member) bool { return true }) || p.dialing > 0) {
 		p.renewals.note(now)
 	}
-	p.mu.Unlock()
+	return !p.renewals.last.Before(since)
 }
 
 // readmit is [Node.Readmit] for one pool.

@@ -37,7 +37,7 @@ func TestOutdatedWhileDialled(t *testing.T) {
 				if refuse.Store(readmit); readmit {
 					p.Readmit()
 				} else {
-					p.Renew()
+					p.Renew(time.Time{})
 				}
 				close(greeted)
 				synctest.Wait()

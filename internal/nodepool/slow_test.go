@@ -212,7 +212,7 @@ func TestRenewReachesAllConnections(t *testing.T) {
 	conn.Return()
 	until(t, "the shared lane is there, which nobody has used yet", func() bool { return p.Stats().Open == 1 })
 	require.Len(t, p.pools(), 3)
-	p.Renew()
+	p.Renew(time.Time{})
 	until(t, "three connections are closed", func() bool { return p.Stats().Closes[redislanes.CloseRenewed] == 3 })
 	require.NoError(t, slowly{p}.do(ctx, "GET", "k"))
 	require.NoError(t, p.Do(ctx, radix.Cmd(nil, "PING")))

@@ -148,13 +148,13 @@ func TestRenewalsAreSpaced(t *testing.T) {
 		w := newWorld(t, Fixed{Size: 5}, time.Millisecond)
 		for range 600 {
 			time.Sleep(100 * time.Millisecond)
-			w.Renew()
+			w.Renew(time.Time{})
 		}
 		s := w.Stats()
 		require.LessOrEqual(t, s.Closes[redislanes.CloseRenewed], uint64(5*7), "at 0, 1, 3, 7, 15, 31, 47 s")
 		time.Sleep(time.Minute)
 		before := s.Closes[redislanes.CloseRenewed]
-		w.Renew()
+		w.Renew(time.Time{})
 		synctest.Wait()
 		require.Equal(t, before+5, w.Stats().Closes[redislanes.CloseRenewed], "after a quiet time, at once")
 	})
