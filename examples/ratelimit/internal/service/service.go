@@ -4,12 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -35,6 +37,8 @@ type Config struct {
 type Service struct {
 	pb.UnimplementedRateLimitServiceServer
 	Config
+
+	denied *lru.Cache[string, time.Time] // quotas that have denied a call, and until when they may
 }
 
 // New returns a service.
@@ -42,7 +46,9 @@ func New(c Config) *Service {
 	if c.LimitOf == nil {
 		c.LimitOf = c.Limiter.Limit
 	}
-	return &Service{Config: c}
+	s := &Service{Config: c}
+	s.denied, _ = lru.New[string, time.Time](mostRemembered) // an error only for a size of 0
+	return s
 }
 
 // An answer is what became of a request.
@@ -62,8 +68,9 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	if err != nil {
 		return answer{}, err
 	}
-	requests, returns := requestsOf(asks), returnsOf(asks)
-	if len(requests)+len(returns) == 0 {
+	limited := slices.ContainsFunc(asks, func(a ask) bool { return a.limited() })
+	returns := returnsOf(asks)
+	if !limited && len(returns) == 0 {
 		return answer{response: respond(asks, limit.Result{Decision: limit.Decision{Allowed: true}})}, nil
 	}
 	permit, ok := s.Shedder.enter()
@@ -76,8 +83,8 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	defer func() { permit.leave(len(returns) == 0 && oneTrip(inTime, &result)) }()
 	// A client that has gone is not waited for: its request does not go on either, and
 	// hits that are not sent yet are not counted.
-	if len(requests) > 0 {
-		result = s.Limiter.Allow(inTime, requests...)
+	if limited {
+		result = s.allow(inTime, asks)
 	}
 	if len(returns) > 0 {
 		_ = s.Limiter.GiveBack(inTime, returns...) // it goes on if it takes longer; a metric says what is lost
@@ -89,7 +96,6 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
 		return answer{}, status.Error(codes.Internal, "the request cannot be decided")
 	}
-	result = withQuotas(asks, result)
 	a := answer{response: respond(asks, result)}
 	if !result.Allowed {
 		a.failed = result.Err != nil

@@ -48,6 +48,9 @@ descriptors:
   - key: second
     rate_limit: {unit: year, requests_per_unit: 2}
     quota_mode: true
+  - key: third
+    rate_limit: {unit: year, requests_per_unit: 2, fail_closed: true}
+    quota_mode: true
   - key: closed
     rate_limit: {unit: year, requests_per_unit: 5, fail_closed: true}
   - key: counted
