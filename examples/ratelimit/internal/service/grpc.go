@@ -71,7 +71,7 @@ func newGRPC(s *Service, h *Health, c ServerConfig) *grpc.Server {
 	if s.Quota != nil {
 		rlqs.RegisterRateLimitQuotaServiceServer(server, s.Quota)
 	}
-	grpc_health_v1.RegisterHealthServer(server, h.server())
+	grpc_health_v1.RegisterHealthServer(server, h.server(server.GetServiceInfo()))
 	reflection.Register(server)
 	return server
 }

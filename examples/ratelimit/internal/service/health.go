@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
-	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
@@ -33,6 +35,7 @@ type Health struct {
 	drain    context.CancelFunc
 	ended    context.Context // the watches have to end
 	end      context.CancelFunc
+	services []string // by name; "" stands for all. Set before Run
 
 	mu     sync.Mutex           // guards what follows
 	lonely map[string]time.Time // nodes without a connection, by address: since when
@@ -41,7 +44,7 @@ type Health struct {
 // NewHealth returns the health of a service that uses the client. With nil the service is
 // ready whatever becomes of Redis.
 func NewHealth(redis Source) *Health {
-	h := &Health{redis: redis, grpc: health.NewServer()}
+	h := &Health{redis: redis, grpc: health.NewServer(), services: []string{""}}
 	h.draining, h.drain = context.WithCancel(context.Background())
 	h.ended, h.end = context.WithCancel(context.Background())
 	h.update()
@@ -118,13 +121,17 @@ func (h *Health) update() {
 	if h.Ready() != nil {
 		status = grpc_health_v1.HealthCheckResponse_NOT_SERVING
 	}
-	for _, service := range []string{"", pb.RateLimitService_ServiceDesc.ServiceName} {
+	for _, service := range h.services {
 		h.grpc.SetServingStatus(service, status) // has no effect once it is shut down
 	}
 }
 
-// server returns grpc.health.v1.Health.
-func (h *Health) server() grpc_health_v1.HealthServer { return &healthServer{h.grpc, h} }
+// server returns grpc.health.v1.Health of the services.
+func (h *Health) server(services map[string]grpc.ServiceInfo) grpc_health_v1.HealthServer {
+	h.services = slices.AppendSeq(h.services, maps.Keys(services))
+	h.update()
+	return &healthServer{h.grpc, h}
+}
 
 type healthServer struct {
 	*health.Server
