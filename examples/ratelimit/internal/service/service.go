@@ -46,9 +46,31 @@ func New(c Config) *Service {
 	if c.LimitOf == nil {
 		c.LimitOf = c.Limiter.Limit
 	}
+	c.LimitOf = remembered(c.LimitOf)
 	s := &Service{Config: c}
 	s.denied, _ = lru.New[string, time.Time](mostRemembered) // an error only for a size of 0
 	return s
+}
+
+// mostOwn is how many limits that requests bring with them are remembered.
+const mostOwn = 1000
+
+// remembered returns limitOf with a memory. Only a limit that is used again and again has leases.
+func remembered(limitOf func(limit.Rule) (*limit.Limit, error)) func(limit.Rule) (*limit.Limit, error) {
+	known, _ := lru.New[limit.Rule, *limit.Limit](mostOwn) // an error only for a size of 0
+	return func(r limit.Rule) (*limit.Limit, error) {
+		if l, ok := known.Get(r); ok {
+			return l, nil
+		}
+		l, err := limitOf(r)
+		if err != nil {
+			return nil, err
+		}
+		if before, ok, _ := known.PeekOrAdd(r, l); ok {
+			return before, nil
+		}
+		return l, nil
+	}
 }
 
 // An answer is what became of a request.
