@@ -42,6 +42,7 @@ func TestStatuses(t *testing.T) {
 	reset := user.GetDurationUntilReset().AsDuration()
 	require.Greater(t, reset, time.Duration(0))
 	require.LessOrEqual(t, reset, 365*24*time.Hour)
+	require.Zero(t, reset%time.Second, "Envoy cuts off what is less: its clients would come back too early")
 
 	require.EqualValues(t, 1, res.GetStatuses()[1].GetLimitRemaining())
 	require.Equal(t, uint32(math.MaxUint32), res.GetStatuses()[2].GetLimitRemaining())

@@ -199,8 +199,8 @@ func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_Descrip
 	}
 	s.CurrentLimit = &pb.RateLimitResponse_RateLimit{Name: rule.Name, RequestsPerUnit: rule.RequestsPerUnit, Unit: units[rule.Unit]}
 	s.LimitRemaining = uint32(min(d.Remaining, math.MaxUint32))
-	if d.ResetAfter > 0 {
-		s.DurationUntilReset = durationpb.New(d.ResetAfter)
+	if d.ResetAfter > 0 { // Envoy's header x-ratelimit-reset has the whole seconds of it
+		s.DurationUntilReset = durationpb.New(time.Duration(seconds(d.ResetAfter)) * time.Second)
 	}
 	return s
 }
