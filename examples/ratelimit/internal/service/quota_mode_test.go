@@ -89,3 +89,25 @@ func TestQuotaFailsClosed(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, code, text)
 	require.Empty(t, fields.Get("Retry-After"))
 }
+
+// TestQuotasInTime: quotas and other limits, on other servers, have one budget together.
+func TestQuotasInTime(t *testing.T) {
+	t.Parallel()
+	const budget = 500 * time.Millisecond
+	e := redistest.StartEmulated(t, 3)
+	w := start(t, e.Addrs(), options{limit: limit.Config{Budget: budget, NearCache: -1}})
+	req := request("first=a", "tenant=a", "tenant=b", "tenant=c", "tenant=d", "tenant=e")
+	w.ask(req)
+	require.Equal(t, over, w.ask(req).GetOverallCode())
+	stalled := make(chan struct{})
+	for i := range e.Nodes() {
+		e.Inject(i, func(string, []string) string {
+			<-stalled
+			return ""
+		})
+	}
+	defer close(stalled)
+	began := time.Now()
+	require.Equal(t, ok, w.ask(req).GetOverallCode(), "all fail open")
+	require.Less(t, time.Since(began), 2*budget)
+}

@@ -24,6 +24,7 @@ import (
 // Config is what a [Service] is made of.
 type Config struct {
 	Limiter    *limit.Limiter
+	Budget     time.Duration                          // of the limiter
 	LimitOf    func(limit.Rule) (*limit.Limit, error) // for limits that requests bring with them; nil: Limiter.Limit
 	Rules      *rules.Store
 	Metrics    *Metrics
@@ -45,6 +46,9 @@ type Service struct {
 func New(c Config) *Service {
 	if c.LimitOf == nil {
 		c.LimitOf = c.Limiter.Limit
+	}
+	if c.Budget == 0 {
+		c.Budget = 100 * time.Millisecond // that of limit.Config
 	}
 	c.LimitOf = remembered(c.LimitOf)
 	s := &Service{Config: c}
@@ -83,8 +87,7 @@ type answer struct {
 // errShed is for requests that are not decided, to protect those that are.
 var errShed = status.Error(codes.Unavailable, "too many requests wait for Redis: try again later, or elsewhere")
 
-// decide decides about a request, with one call of the limiter for all its
-// descriptors. An error is a gRPC status.
+// decide decides about a request within the budget. An error is a gRPC status.
 func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer, error) {
 	asks, err := s.read(req)
 	if err != nil {
@@ -103,13 +106,15 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	inTime, cancel := early(ctx)
 	defer cancel()
 	defer func() { permit.leave(len(returns) == 0 && oneTrip(inTime, &result)) }()
+	within, end := context.WithTimeout(inTime, s.Budget) // of all calls of the limiter
+	defer end()
 	// A client that has gone is not waited for: its request does not go on either, and
 	// hits that are not sent yet are not counted.
 	if limited {
-		result = s.allow(inTime, asks)
+		result = s.allow(within, asks)
 	}
 	if len(returns) > 0 {
-		_ = s.Limiter.GiveBack(inTime, returns...) // it goes on if it takes longer; a metric says what is lost
+		_ = s.Limiter.GiveBack(within, returns...) // it goes on if it takes longer; a metric says what is lost
 	}
 	if err := ctx.Err(); err != nil {
 		return answer{}, status.FromContextError(err).Err() // nobody gets it
