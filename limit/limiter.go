@@ -195,8 +195,9 @@ type Decision struct {
 	Limit   int64 // of the rule
 
 	// Remaining is how many more hits are allowed now. It includes the hits that this limiter
-	// has reserved, and not those that other processes have reserved. If Leased is set, it comes
-	// from Redis' last replies. For a Look it includes the hits that the Look asked about.
+	// has reserved, and not those that other processes have reserved. If Leased or Near is set, it
+	// comes from Redis' last replies. For a Look it includes the hits that the Look asked about. If
+	// RetryAfter is Never, it is not known, and 0.
 	Remaining int64
 
 	// ResetAfter is the time until the full limit is available again, if the key is not used:

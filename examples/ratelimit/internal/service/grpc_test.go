@@ -90,6 +90,10 @@ func TestHits(t *testing.T) {
 	require.EqualValues(t, 2, res.GetStatuses()[0].GetLimitRemaining(), "room that is left is left")
 	req.HitsAddend = 2
 	require.Equal(t, ok, w.ask(req).GetOverallCode())
+	req.HitsAddend = 51
+	res = w.ask(req)
+	require.Equal(t, over, res.GetOverallCode())
+	require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "nobody has asked what remains")
 	req = request("tenant=1")
 	req.Descriptors[0].HitsAddend = wrapperspb.UInt64(math.MaxUint64)
 	require.Equal(t, over, w.ask(req).GetOverallCode())

@@ -48,7 +48,7 @@ func (s *Service) allow(ctx context.Context, asks []ask) limit.Result {
 	}
 	reservation, result := s.Limiter.Reserve(ctx, q.requests...)
 	if result.Allowed && s.deny(q, &result) {
-		_ = reservation.Settle(ctx, q.settle(result.Each)...) // it goes on if it takes longer; a metric says what is lost
+		_ = reservation.Settle(ctx, giveBack(q.requests, result.Each)...) // it goes on if it takes longer; a metric says what is lost
 	}
 	return result
 }
@@ -66,7 +66,7 @@ func (s *Service) allowInTurn(ctx context.Context, q *quotas) limit.Result {
 	s.denied.Remove(q.name)
 	rest := s.Limiter.Allow(ctx, others...)
 	if !rest.Allowed {
-		_ = reservation.Cancel(ctx)
+		_ = reservation.Settle(ctx, giveBack(first, each)...)
 	}
 	rest.Each = q.join(each, rest.Each)
 	return rest
@@ -93,12 +93,12 @@ func (s *Service) deny(q *quotas, result *limit.Result) bool {
 	return true
 }
 
-// settle returns the costs of a call that is denied: those of charges. What remains is as if the others
-// were given back already.
-func (q *quotas) settle(each []limit.Decision) []int64 {
-	costs := make([]int64, len(q.requests))
-	for i := range q.requests {
-		r, d := &q.requests[i], &each[i]
+// giveBack returns the costs that a call which is denied leaves counted: those of charges. What remains is
+// as if the others were given back already.
+func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
+	costs := make([]int64, len(requests))
+	for i := range requests {
+		r, d := &requests[i], &each[i]
 		switch {
 		case r.Charge:
 			costs[i] = r.Cost

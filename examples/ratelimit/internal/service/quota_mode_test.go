@@ -59,9 +59,13 @@ func TestQuotaDenialCountsForNone(t *testing.T) {
 	refund := request("first=a")
 	refund.Descriptors[0].HitsAddend, refund.Descriptors[0].IsNegativeHits = wrapperspb.UInt64(1), true
 	w.ask(refund)
-	for range 2 {
-		require.Equal(t, over, w.ask(request("first=a", "banned=a")).GetOverallCode())
+	for i := range 2 {
+		res := w.ask(request("first=a", "banned=a"))
+		require.Equal(t, over, res.GetOverallCode())
 		require.EqualValues(t, 1, remaining("first=a"))
+		if i == 0 { // counted and given back
+			require.EqualValues(t, 1, res.GetStatuses()[0].GetLimitRemaining())
+		}
 	}
 	res := w.ask(request("first=a", "tenant=a"))
 	require.Equal(t, ok, res.GetOverallCode())

@@ -199,7 +199,8 @@ func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_Descrip
 			s.Code = pb.RateLimitResponse_OVER_LIMIT
 		}
 	}
-	if d.Err != nil || rule.InShadow() {
+	tooMany := d.RetryAfter == limit.Never && rule.RequestsPerUnit > 0 // hits for Redis to be asked about
+	if d.Err != nil || tooMany || rule.InShadow() {
 		return s
 	}
 	s.CurrentLimit = &pb.RateLimitResponse_RateLimit{Name: rule.Name, RequestsPerUnit: rule.RequestsPerUnit, Unit: units[rule.Unit]}
