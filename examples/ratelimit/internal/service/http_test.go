@@ -99,7 +99,7 @@ func TestCheck(t *testing.T) {
 func TestCheckIsBounded(t *testing.T) {
 	t.Parallel()
 	w := start(t, redistest.StartEmulated(t, 1).Addrs(), options{})
-	code, _, _ := w.get(w.url + "/check?domain=shop&descriptor=user%3D" + strings.Repeat("x", 64<<10))
+	code, _, _ := w.get(w.url + "/check?domain=shop&descriptor=user%3D" + strings.Repeat("x", 32<<10))
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, code)
 }
 
