@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -103,7 +104,8 @@ func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
 		case r.Charge:
 			costs[i] = r.Cost
 		case d.Allowed && d.Err == nil && !r.Look:
-			d.Remaining += r.Cost
+			rule := r.Limit.Rule()
+			d.Remaining = min(d.Remaining+r.Cost, cmp.Or(rule.Burst, rule.Limit))
 		}
 	}
 	return costs
