@@ -389,7 +389,6 @@ func (l *Limiter) draw(ctx context.Context, draws []*draw) {
 var (
 	errNotMade = errors.New("limit: the Limiter was not made by New: use one that it returned without an error")
 	errNoLimit = errors.New("limit: Request.Limit is nil, or was not made by Limiter.Limit: use one that it returned")
-	errBadCost = errors.New("limit: Request.Cost is negative")
 
 	errClosed     = fmt.Errorf("redislanes: the Limiter is %w", redislanes.ErrClosed)
 	errNilContext = errors.New("limit: the context is nil: pass one, such as context.Background()")

@@ -150,7 +150,7 @@ func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
 		case !r.Limit.made():
 			return errNoLimit
 		case r.Cost < 0:
-			return errBadCost
+			return r.badCost()
 		}
 		rule, from := &r.Limit.rule, int64(lastTokens)
 		if rule.Algorithm != TokenBucket {
