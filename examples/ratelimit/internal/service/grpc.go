@@ -65,6 +65,7 @@ func newGRPC(s *Service, h *Health, c ServerConfig) *grpc.Server {
 			MaxConnectionAge: c.MaxConnectionAge, MaxConnectionAgeGrace: grpcAgeGrace,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: grpcLeastKeepalive, PermitWithoutStream: true}),
+		grpc.StreamInterceptor(h.endStreams),
 		grpc.WaitForHandlers(true),
 	)
 	pb.RegisterRateLimitServiceServer(server, s)

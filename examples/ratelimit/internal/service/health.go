@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
@@ -33,7 +35,7 @@ type Health struct {
 	grpc     *health.Server
 	draining context.Context
 	drain    context.CancelFunc
-	ended    context.Context // the watches have to end
+	ended    context.Context // the streams have to end
 	end      context.CancelFunc
 	services []string // by name; "" stands for all. Set before Run
 
@@ -117,12 +119,12 @@ func (h *Health) Run(ctx context.Context) {
 }
 
 func (h *Health) update() {
-	status := grpc_health_v1.HealthCheckResponse_SERVING
+	serving := grpc_health_v1.HealthCheckResponse_SERVING
 	if h.Ready() != nil {
-		status = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+		serving = grpc_health_v1.HealthCheckResponse_NOT_SERVING
 	}
 	for _, service := range h.services {
-		h.grpc.SetServingStatus(service, status) // has no effect once it is shut down
+		h.grpc.SetServingStatus(service, serving) // has no effect once it is shut down
 	}
 }
 
@@ -144,20 +146,15 @@ func (s *healthServer) Check(ctx context.Context, req *grpc_health_v1.HealthChec
 	return s.Server.Check(ctx, req)
 }
 
-// Watch is part of grpc_health_v1.HealthServer. It ends when the service stops: a
-// graceful stop waits for all calls, and a watch has no end of its own.
-func (s *healthServer) Watch(req *grpc_health_v1.HealthCheckRequest, stream grpc_health_v1.Health_WatchServer) error {
-	ctx, cancel := context.WithCancel(stream.Context())
-	defer cancel()
-	defer context.AfterFunc(s.health.ended, cancel)()
-	return s.Server.Watch(req, watch{stream, ctx})
+// endStreams is a grpc.StreamServerInterceptor. It ends streams when the service stops: a graceful stop
+// waits for all calls, and watches of the health, reflection and quotas have no end of their own.
+func (h *Health) endStreams(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	ended := make(chan error, 1)
+	go func() { ended <- handler(server, stream) }() // it ends with the stream
+	select {
+	case err := <-ended:
+		return err
+	case <-h.ended.Done():
+		return status.Error(codes.Unavailable, errStopping.Error())
+	}
 }
-
-// A watch is a stream that ends with its context.
-type watch struct {
-	grpc_health_v1.Health_WatchServer
-	ctx context.Context
-}
-
-// Context is part of grpc.ServerStream.
-func (w watch) Context() context.Context { return w.ctx }
