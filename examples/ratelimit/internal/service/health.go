@@ -155,6 +155,6 @@ func (h *Health) endStreams(server any, stream grpc.ServerStream, _ *grpc.Stream
 	case err := <-ended:
 		return err
 	case <-h.ended.Done():
-		return status.Error(codes.Unavailable, errStopping.Error())
+		return status.Errorf(codes.Unavailable, "%v: connect to another instance", errStopping)
 	}
 }
