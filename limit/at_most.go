@@ -35,7 +35,7 @@ func (l *Limiter) AllowAtMost(ctx context.Context, request Request) (granted int
 	case !request.Limit.made():
 		d.Err, d.mistake = errNoLimit, true
 	case request.Cost < 0:
-		d = Decision{Limit: request.Limit.rule.Limit, Err: errBadCost, mistake: true}
+		d = Decision{Limit: request.Limit.rule.Limit, Err: request.badCost(), mistake: true}
 	case ctx == nil:
 		d.Err, d.mistake = errNilContext, true
 	default:

@@ -197,7 +197,7 @@ func TestAllowAtMostMistakes(t *testing.T) {
 		l := newWorld(t).limiter(t, Config{Observer: seen})
 		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
 		none := l.must(t, Rule{Name: "none", Limit: 0, Window: time.Hour})
-		for want, request := range map[string]Request{"Limit is nil": {Key: "k"}, "Cost is negative": {Limit: limit, Cost: -1}} {
+		for want, request := range map[string]Request{"Limit is nil": {Key: "k"}, "Cost = -1 of limit ": {Limit: limit, Cost: -1}} {
 			n, d := l.AllowAtMost(t.Context(), request)
 			require.Zero(t, n)
 			require.ErrorContains(t, d.Err, want)

@@ -65,7 +65,7 @@ func (c *call) begin(ctx context.Context, l *Limiter, requests []Request, now, b
 		if !r.Limit.made() || r.Cost < 0 {
 			d.Err = errNoLimit
 			if r.Limit.made() {
-				d.Err, d.Limit = errBadCost, r.Limit.rule.Limit
+				d.Err, d.Limit = r.badCost(), r.Limit.rule.Limit
 			}
 			d.mistake, c.denied = true, true // it must be seen
 			c.asks = append(c.asks, ask{})

@@ -1,5 +1,7 @@
 package limit
 
+import "fmt"
+
 // charges reports whether the hits are counted whatever they cost.
 func (r *Request) charges() bool { return r.Charge && !r.Look }
 
@@ -9,6 +11,10 @@ func (r *Request) cost() int64 {
 		return min(max(r.Cost, 1), mostLimit)
 	}
 	return max(r.Cost, 1)
+}
+
+func (r *Request) badCost() error {
+	return fmt.Errorf("limit: Request.Cost = %d of limit %s: must not be negative", r.Cost, r.Limit.rule.Name)
 }
 
 // charge makes the draw take the tokens also if there are too few.

@@ -16,9 +16,12 @@ import (
 // [Limiter.Handler], it adds RateLimit-Policy, with the quota unit concurrent-requests, and
 // RateLimit, with the free places.
 //
-// The place is released before the response ends, unless next flushes it. So a client that sends
-// its requests one after the other needs one place. A request whose place is lost goes on. If
-// it must stop, use Acquire and [Hold.Lost] in place of Handler.
+// A client that sends its requests one after the other over one HTTP/1.1 connection needs one place.
+// Otherwise it may be denied while the place before is released: a response that next flushes, or
+// whose Content-Length it sets as http.ServeContent does, may have arrived before.
+//
+// A request whose place is lost goes on. If it must stop, use Acquire and [Hold.Lost] in place of
+// Handler.
 //
 // Put this handler around that of a Limiter, and requests without a place are not counted. Put
 // it inside, and requests over a rate limit take no place.

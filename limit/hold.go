@@ -47,8 +47,8 @@ func (h *Hold) Release() {
 	}
 }
 
-// Lost returns a channel that is closed when the place is lost: it could not be renewed for the
-// rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. It is
+// Lost returns a channel that is closed when the place is lost: it could not be renewed for 19
+// twentieths of the rule's TTL, Redis has lost it and others have taken it, or the limiter was closed. It is
 // closed before another holder gets the place, unless this process was suspended then. Release
 // does not close it.
 func (h *Hold) Lost() <-chan struct{} {
@@ -57,6 +57,10 @@ func (h *Hold) Lost() <-chan struct{} {
 	}
 	return h.lost
 }
+
+// ends returns when the hold is lost unless it is renewed. The rest of the TTL is for the time that it
+// takes to tell, and for clocks of different speeds.
+func (h *Hold) ends() time.Time { return h.sent.Add(h.of.rule.TTL - h.of.rule.TTL/20) }
 
 // take runs the script by the time.
 func (h *Hold) take(ctx context.Context, by time.Time) (answer, error) {

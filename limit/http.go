@@ -62,22 +62,31 @@ func addFields(h http.Header, policy, state string) {
 }
 
 // Fields returns the values of the fields RateLimit-Policy and RateLimit for the result and
-// its requests, as [Limiter.Handler] sets them. Do not set an empty field.
+// its requests, as [Limiter.Handler] sets them. Do not set an empty field. Each limit is in
+// a field once. If several requests ask about it, RateLimit has the fewest hits remaining.
 func (r Result) Fields(requests []Request) (policy, state string) {
 	var policies, states []byte
-	for i := range min(len(r.Each), len(requests)) {
-		d := &r.Each[i]
+	requests = requests[:min(len(r.Each), len(requests))]
+	for i := range requests {
 		if !requests[i].Limit.made() || requests[i].Limit.rule.Shadow {
 			continue
 		}
 		rule := &requests[i].Limit.rule
-		if slices.ContainsFunc(requests[:i], func(q Request) bool { return q.Limit.made() && q.Limit.rule.Name == rule.Name }) {
-			continue // a list has each name once
+		ofName := func(q Request) bool { return q.Limit.made() && !q.Limit.rule.Shadow && q.Limit.rule.Name == rule.Name }
+		if slices.ContainsFunc(requests[:i], ofName) {
+			continue
 		}
 		quota, span := rule.policy()
 		policies = appendItem(policies, rule.Name, 'q', quota, 'w', span)
-		if d.Err == nil && d.ResetAfter > 0 {
-			states = appendItem(states, rule.Name, 'r', d.Remaining, 't', seconds(d.ResetAfter))
+		var least *Decision
+		for j := i; j < len(requests); j++ {
+			d := &r.Each[j]
+			if known := d.Err == nil && (d.Allowed || d.ResetAfter > 0); known && ofName(requests[j]) && (least == nil || d.Remaining < least.Remaining) {
+				least = d
+			}
+		}
+		if least != nil {
+			states = appendItem(states, rule.Name, 'r', least.Remaining, 't', seconds(least.ResetAfter))
 		}
 	}
 	return string(policies), string(states)

@@ -99,6 +99,33 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// TestFieldsOfLooks: a full bucket has all of its hits, now.
+func TestFieldsOfLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		look := []Request{{Limit: l.must(t, Rule{Name: "full", Limit: 5, Window: time.Hour, Algorithm: TokenBucket}), Key: "k", Look: true}}
+		_, state := l.Allow(t.Context(), look...).Fields(look)
+		require.Equal(t, `"full";r=5;t=0`, state)
+	})
+}
+
+// TestFieldsOfSeveralKeys: a request that one key denies is not told what another one has.
+func TestFieldsOfSeveralKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newWorld(t).limiter(t, Config{})
+		user := l.must(t, Rule{Name: "user", Limit: 2, Window: time.Hour})
+		tried := l.must(t, Rule{Name: "tried", Limit: 0, Window: time.Hour, Shadow: true})
+		both := []Request{{Limit: tried, Key: "a"}, {Limit: user, Key: "a"}, {Limit: user, Key: "b"}}
+		atWindow(time.Hour)
+		for range 2 {
+			require.True(t, l.Allow(t.Context(), both[2]).Allowed)
+		}
+		policy, state := l.Allow(t.Context(), both...).Fields(both)
+		require.Equal(t, `"user";q=2;w=3600`, policy)
+		require.Equal(t, `"user";r=0;t=3600`, state)
+	})
+}
+
 // TestNestedHandlers add their fields to each other's.
 func TestNestedHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

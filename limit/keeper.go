@@ -144,8 +144,8 @@ func (k *keeper) plan(now time.Time) (r round, more bool) {
 	for _, h := range k.held {
 		due = due || !h.next.After(now)
 		r.at(h.next)
-		r.at(h.sent.Add(h.of.rule.TTL))
-		r.limit = min(r.limit, h.of.rule.TTL/6, h.sent.Add(h.of.rule.TTL).Sub(now))
+		r.at(h.ends())
+		r.limit = min(r.limit, h.of.rule.TTL/6, h.ends().Sub(now))
 	}
 	for _, h := range k.held {
 		if due && !h.next.After(now.Add(h.of.rule.TTL/12)) {
@@ -178,10 +178,10 @@ func (r *round) at(t time.Time) {
 	}
 }
 
-// expireLocked drops what was not renewed for its TTL.
+// expireLocked drops what was not renewed in time.
 func (k *keeper) expireLocked(now time.Time, r *round) {
 	for i := len(k.held) - 1; i >= 0; i-- {
-		if h := k.held[i]; !h.sent.Add(h.of.rule.TTL).After(now) {
+		if h := k.held[i]; !h.ends().After(now) {
 			k.dropLocked(h)
 			k.leaveLocked(h, now)
 			r.lost = append(r.lost, h)

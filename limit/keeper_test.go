@@ -29,7 +29,8 @@ func TestKeeperPlan(t *testing.T) {
 		"a third is over":             {[]time.Duration{0, 2 * time.Second}, 4 * time.Second, 1, 0, 4 * time.Second, 2 * time.Second},
 		"others soon":                 {[]time.Duration{0, time.Second}, 4 * time.Second, 2, 0, 4 * time.Second, 2 * time.Second},
 		"one is lost, others are not": {[]time.Duration{0, 9 * time.Second}, 12 * time.Second, 0, 1, 13 * time.Second, 2 * time.Second},
-		"the trip ends before a loss": {[]time.Duration{0, 8 * time.Second}, 11 * time.Second, 2, 0, 4 * time.Second, time.Second},
+		"it is lost before its time":  {[]time.Duration{0, 9 * time.Second}, 11400 * time.Millisecond, 0, 1, 13 * time.Second, 2 * time.Second},
+		"the trip ends before a loss": {[]time.Duration{0, 8 * time.Second}, 11 * time.Second, 2, 0, 4 * time.Second, 400 * time.Millisecond},
 		"all are lost after a freeze": {[]time.Duration{0, time.Second, 2 * time.Second}, time.Minute, 0, 3, time.Minute + mostTTL, 2 * time.Second},
 		"the older one is behind":     {[]time.Duration{5 * time.Second, 0}, 4 * time.Second, 1, 0, 4 * time.Second, 2 * time.Second},
 	} {

@@ -195,8 +195,9 @@ type Decision struct {
 	Limit   int64 // of the rule
 
 	// Remaining is how many more hits are allowed now. It includes the hits that this limiter
-	// has reserved, and not those that other processes have reserved. If Leased is set, it comes
-	// from Redis' last replies. For a Look it includes the hits that the Look asked about.
+	// has reserved, and not those that other processes have reserved. If Leased or Near is set, it
+	// comes from Redis' last replies. For a Look it includes the hits that the Look asked about. If
+	// RetryAfter is Never, it is not known, and 0.
 	Remaining int64
 
 	// ResetAfter is the time until the full limit is available again, if the key is not used:
@@ -388,7 +389,6 @@ func (l *Limiter) draw(ctx context.Context, draws []*draw) {
 var (
 	errNotMade = errors.New("limit: the Limiter was not made by New: use one that it returned without an error")
 	errNoLimit = errors.New("limit: Request.Limit is nil, or was not made by Limiter.Limit: use one that it returned")
-	errBadCost = errors.New("limit: Request.Cost is negative")
 
 	errClosed     = fmt.Errorf("redislanes: the Limiter is %w", redislanes.ErrClosed)
 	errNilContext = errors.New("limit: the context is nil: pass one, such as context.Background()")

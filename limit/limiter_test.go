@@ -294,7 +294,7 @@ func TestMistakes(t *testing.T) {
 		limit := l.must(t, Rule{Name: "r", Limit: 5, Window: time.Hour})
 		for want, requests := range map[string][]Request{
 			"Request.Limit is nil": {{Limit: limit, Key: "k"}, {Key: "k"}}, "was not made by": {{Limit: new(Limit), Key: "k"}},
-			"Cost is negative": {{Limit: limit, Key: "k", Cost: -1}, {Limit: limit, Key: "k"}},
+			"Cost = -1 of limit ": {{Limit: limit, Key: "k", Cost: -1}, {Limit: limit, Key: "k"}},
 		} {
 			r := l.Allow(t.Context(), requests...)
 			require.False(t, r.Allowed)

@@ -133,7 +133,8 @@ func (r *Reservation) Cancel(ctx context.Context) error {
 
 // GiveBack takes the cost of each request off its count, such as the hits of work that was
 // undone. It acts on the present window, which never falls below 0, and a bucket is never more
-// than full. If the hits have a [Reservation], use that: it gives back only its own hits.
+// than full. Give back no more hits than were used: the count includes those that leases have
+// reserved. If the hits have a [Reservation], use that: it gives back only its own hits.
 // GiveBack returns errors and is repeated as [Reservation.Settle].
 func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
 	switch {
@@ -150,7 +151,7 @@ func (l *Limiter) GiveBack(ctx context.Context, requests ...Request) error {
 		case !r.Limit.made():
 			return errNoLimit
 		case r.Cost < 0:
-			return errBadCost
+			return r.badCost()
 		}
 		rule, from := &r.Limit.rule, int64(lastTokens)
 		if rule.Algorithm != TokenBucket {

@@ -11,9 +11,9 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -29,8 +29,7 @@ func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "address to serve at")
 	redis := flag.String("redis", "127.0.0.1:6379", "addresses of nodes, with commas between them")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	requests, decisions := metrics.New(), limits.NewObserver(nil)
 	prometheus.MustRegister(requests, decisions)
 	client, err := cluster.Config{Trace: requests.Trace()}.New(ctx, strings.Split(*redis, ","))
@@ -47,7 +46,8 @@ func main() {
 	http.Handle("/metrics", promhttp.Handler())
 	server := &http.Server{Addr: *listen}
 	go func() { check(server.ListenAndServe()) }()
-	<-ctx.Done()
+	<-ctx.Done() // a second signal ends the program at once
+	stop()
 	check(errors.Join(server.Shutdown(context.Background()), limiter.Close(), client.Close())) // in this order
 }
 

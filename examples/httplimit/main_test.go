@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,8 +26,14 @@ func TestMain(m *testing.M) {
 }
 
 // TestLimiter: 100 requests of a minute are served and the next one is denied. The metrics
-// have both, and an interrupt ends the program without an error.
+// have both, and each signal that asks the program to end does so without an error.
 func TestLimiter(t *testing.T) {
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		t.Run(signal.String(), func(t *testing.T) { testLimiter(t, signal) })
+	}
+}
+
+func testLimiter(t *testing.T, end os.Signal) {
 	servers := redistest.StartEmulated(t, 3)
 	addr := freeAddr(t)
 	var log bytes.Buffer
@@ -58,7 +65,7 @@ func TestLimiter(t *testing.T) {
 	require.Contains(t, text, `redislanes_limit_decisions_total{limit="address",outcome="allowed"`)
 	require.Contains(t, text, `redislanes_request_duration_seconds_count`)
 
-	require.NoError(t, program.Process.Signal(os.Interrupt))
+	require.NoError(t, program.Process.Signal(end))
 	require.NoError(t, program.Wait(), log.String())
 	require.Empty(t, log.String())
 }

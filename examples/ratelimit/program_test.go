@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
@@ -130,7 +131,12 @@ func TestRun(t *testing.T) {
 func TestRunQuotas(t *testing.T) {
 	t.Parallel()
 	r := launch(t)
-	_, stream := r.quotas()
+	conn, stream := r.quotas()
+	for _, of := range []string{"", pb.RateLimitService_ServiceDesc.ServiceName, rlqs.RateLimitQuotaService_ServiceDesc.ServiceName} {
+		health, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: of})
+		require.NoError(t, err, of)
+		require.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, health.GetStatus(), of)
+	}
 	id := &rlqs.BucketId{Bucket: map[string]string{"user": "42", "plan": "free"}}
 	require.NoError(t, stream.Send(&rlqs.RateLimitQuotaUsageReports{
 		Domain: "shop", BucketQuotaUsages: []*rlqs.RateLimitQuotaUsageReports_BucketQuotaUsage{{BucketId: id}},

@@ -38,7 +38,11 @@ func (e *limitedError) Error() string {
 func (g *gateway) ask(ctx context.Context, user, prompt string, most int64) (answer string, err error) {
 	estimate := tokensOf(prompt) + most
 	reservation, result := g.limiter.Reserve(ctx, limit.Request{Limit: g.perUser, Key: user, Cost: estimate})
-	if !result.Allowed {
+	switch {
+	case result.Allowed:
+	case result.Err != nil: // a limit that fails closed, or a mistake
+		return "", fmt.Errorf("the limit cannot be checked: %w", result.Err)
+	default:
 		return "", &limitedError{estimate, result.Decision}
 	}
 	// If the model fails, the user pays nothing. After Settle, Cancel does nothing. Both go on in

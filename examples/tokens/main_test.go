@@ -9,7 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/leak"
+	"github.com/redislanes/redislanes/limit"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -34,4 +37,19 @@ func TestRunRefusesFlags(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Error(t, run(gone, []string{"-addrs", "127.0.0.1:1"}, io.Discard, io.Discard))
+}
+
+// TestMistake: a user who is not over the limit is not told to wait.
+func TestMistake(t *testing.T) {
+	servers := redistest.StartEmulated(t, 1)
+	client, err := cluster.Config{}.New(t.Context(), servers.Addrs())
+	require.NoError(t, err)
+	defer client.Close()
+	limiter, err := limit.New(client, limit.Config{})
+	require.NoError(t, err)
+	defer limiter.Close()
+	perUser, err := limiter.Limit(perDay)
+	require.NoError(t, err)
+	_, err = (&gateway{limiter: limiter, perUser: perUser}).ask(t.Context(), "ann", "a question", -100)
+	require.ErrorContains(t, err, "the limit cannot be checked: limit: Request.Cost = -97 of limit tokens")
 }

@@ -23,3 +23,9 @@ func Override(limitOf func(limit.Rule) (*limit.Limit, error), domain string, ent
 	}
 	return &Rule{Limit: l, Unit: unit, RequestsPerUnit: perUnit}, finish(key), nil
 }
+
+// IsAs reports whether a rule denies the same as the limit that a descriptor brings with itself, which is
+// never in the shadow by itself.
+func (r *Rule) IsAs(own *Rule) bool {
+	return r != nil && r.Unit == own.Unit && r.RequestsPerUnit == own.RequestsPerUnit && r.Limit.Rule().Shadow == own.Limit.Rule().Shadow
+}

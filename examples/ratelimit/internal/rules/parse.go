@@ -88,18 +88,29 @@ func parse(s Source) (yamlDomain, error) {
 	case err != nil:
 		return d, syntaxError(s.Name, err)
 	}
-	var second yaml.Node
-	switch err := decoder.Decode(&second); {
-	case err == nil:
-		return d, p.errorf(&second, "a second document: want one domain in each file")
-	case !errors.Is(err, io.EOF):
-		return d, syntaxError(s.Name, err)
+	if err := p.end(decoder); err != nil {
+		return d, err
 	}
 	if root.Kind == yaml.DocumentNode && len(root.Content) == 1 {
 		err := p.domain(root.Content[0], &d)
 		return d, err
 	}
 	return d, &Error{s.Name, 0, "it is empty: want a domain and descriptors"}
+}
+
+// end reads what follows the document: at most markers with nothing behind them.
+func (p *parser) end(decoder *yaml.Decoder) error {
+	for {
+		var next yaml.Node
+		switch err := decoder.Decode(&next); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return syntaxError(p.file, err)
+		case len(next.Content) != 1 || !isNull(next.Content[0]):
+			return p.errorf(&next, "a second document: want one domain in each file")
+		}
+	}
 }
 
 var atLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)

@@ -202,6 +202,13 @@ func TestOverride(t *testing.T) {
 	require.EqualError(t, err, `unit = "unknown": want second, minute, hour, day, week, month or year`)
 }
 
+// TestMarkers: templates write lines with --- around a document.
+func TestMarkers(t *testing.T) {
+	t.Parallel()
+	set := parsed(t, "---\ndomain: d\ndescriptors: [{key: k, rate_limit: {unlimited: true}}]\n---\n")
+	require.Equal(t, 1, set.Rules())
+}
+
 // TestMistakes: each has the file, the line and the reason.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
@@ -219,6 +226,7 @@ func TestMistakes(t *testing.T) {
 		{"domain: d\nlimits: []\n", `rules.yaml:2: the file has an unknown field "limits": want domain, descriptors`},
 		{"domain: d\ndomain: e\n", "rules.yaml:2: the file has the field domain twice, also in line 1"},
 		{"domain: d\n---\ndomain: e\n", "rules.yaml:2: a second document"},
+		{"domain: d\n---\n---\ndomain: e\n", "rules.yaml:3: a second document"},
 		{"domain: d\n---\n}\n", "rules.yaml:"},
 		{"domain: d\ndescriptors: k\n", "rules.yaml:2: descriptors: want a list"},
 		{"domain: d\ndescriptors:\n- k\n", "rules.yaml:3: a descriptor: want a mapping"},

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -171,6 +172,28 @@ func TestFolderReplaced(t *testing.T) {
 			tells(t, told, "")
 		}
 	}
+}
+
+// TestNoEvents: on a machine that has no events left, changes are seen late.
+func TestNoEvents(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(path, text(1), 0o600))
+	s, err := Open(path, limitOf)
+	require.NoError(t, err)
+	w := &Watcher{store: s, folder: filepath.Dir(path), every: 10 * time.Millisecond, broken: errors.New("too many open files")}
+	ctx, cancel := context.WithCancel(t.Context())
+	blind, told := make(chan error, 10), make(chan error, 10)
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx, func(err error) { told <- err }, func(err error) { blind <- err }) })
+	require.ErrorContains(t, <-blind, "too many open files")
+	replace(t, path, text(2))
+	tells(t, told, "")
+	require.Equal(t, 2, perSecond(s))
+	cancel()
+	running.Wait()
+	require.Empty(t, blind, "it is told once")
+	require.NoError(t, w.Close())
 }
 
 func TestFolder(t *testing.T) {

@@ -25,7 +25,8 @@ type Watcher struct {
 	folder string
 	name   string // of the file; "" for a folder
 	every  time.Duration
-	files  *fsnotify.Watcher
+	files  *fsnotify.Watcher // nil: the system has none left
+	broken error             // why events cannot be had
 }
 
 // Watch begins to watch the files. Changes from now on are seen by [Watcher.Run].
@@ -40,13 +41,10 @@ func (s *Store) Watch() (*Watcher, error) {
 	if !info.IsDir() {
 		w.folder, w.name = filepath.Dir(s.path), filepath.Base(s.path)
 	}
-	if w.files, err = fsnotify.NewWatcher(); err != nil {
-		return nil, fmt.Errorf("rules: cannot watch %s: %w", w.folder, err)
+	if w.files, err = fsnotify.NewWatcher(); err == nil {
+		err = w.files.Add(w.folder)
 	}
-	if err := w.files.Add(w.folder); err != nil {
-		_ = w.files.Close()
-		return nil, fmt.Errorf("rules: cannot watch %s: %w", w.folder, err)
-	}
+	w.broken = err
 	return w, nil
 }
 
@@ -54,6 +52,14 @@ func (s *Store) Watch() (*Watcher, error) {
 // after each time that they had changed, with the mistake if there is one, and blind
 // when changes may not be seen at once.
 func (w *Watcher) Run(ctx context.Context, told, blind func(error)) {
+	var events <-chan fsnotify.Event
+	var errs <-chan error
+	if w.files != nil {
+		events, errs = w.files.Events, w.files.Errors
+	}
+	if w.broken != nil {
+		blind(w.cannot(w.broken))
+	}
 	due := time.NewTimer(0) // what has changed between Open and Watch
 	defer due.Stop()
 	look := time.NewTicker(w.every)
@@ -63,7 +69,7 @@ func (w *Watcher) Run(ctx context.Context, told, blind func(error)) {
 		select {
 		case <-ctx.Done():
 			return
-		case event, ok := <-w.files.Events:
+		case event, ok := <-events:
 			if !ok {
 				return
 			}
@@ -71,7 +77,7 @@ func (w *Watcher) Run(ctx context.Context, told, blind func(error)) {
 				waiting = true
 				due.Reset(settle)
 			}
-		case err, ok := <-w.files.Errors: // events may be lost
+		case err, ok := <-errs: // events may be lost
 			if !ok {
 				return
 			}
@@ -81,10 +87,8 @@ func (w *Watcher) Run(ctx context.Context, told, blind func(error)) {
 				due.Reset(settle)
 			}
 		case <-look.C:
-			// The watch is that of a folder, not of its name.
-			_ = w.files.Remove(w.folder) // it may be gone
-			if err := w.files.Add(w.folder); err != nil {
-				blind(fmt.Errorf("rules: cannot watch %s: %w", w.folder, err))
+			if err := w.again(); err != nil {
+				blind(w.cannot(err))
 			}
 			if changed, err := w.store.Reload(); changed {
 				told(err)
@@ -98,8 +102,26 @@ func (w *Watcher) Run(ctx context.Context, told, blind func(error)) {
 	}
 }
 
-// Close ends Run, and the watching.
-func (w *Watcher) Close() error { return w.files.Close() }
+// again watches the folder again: the watch is that of a folder, not of its name.
+func (w *Watcher) again() error {
+	if w.files == nil {
+		return nil // blind was told
+	}
+	_ = w.files.Remove(w.folder) // it may be gone
+	return w.files.Add(w.folder)
+}
+
+func (w *Watcher) cannot(err error) error {
+	return fmt.Errorf("rules: cannot watch %s: %w", w.folder, err)
+}
+
+// Close ends the watching, and Run if it has events.
+func (w *Watcher) Close() error {
+	if w.files == nil {
+		return nil
+	}
+	return w.files.Close()
+}
 
 // matters reports whether the rules may be others after the event.
 func (w *Watcher) matters(event fsnotify.Event) bool {

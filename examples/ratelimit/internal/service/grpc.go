@@ -65,13 +65,14 @@ func newGRPC(s *Service, h *Health, c ServerConfig) *grpc.Server {
 			MaxConnectionAge: c.MaxConnectionAge, MaxConnectionAgeGrace: grpcAgeGrace,
 		}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: grpcLeastKeepalive, PermitWithoutStream: true}),
+		grpc.StreamInterceptor(h.endStreams),
 		grpc.WaitForHandlers(true),
 	)
 	pb.RegisterRateLimitServiceServer(server, s)
 	if s.Quota != nil {
 		rlqs.RegisterRateLimitQuotaServiceServer(server, s.Quota)
 	}
-	grpc_health_v1.RegisterHealthServer(server, h.server())
+	grpc_health_v1.RegisterHealthServer(server, h.server(server.GetServiceInfo()))
 	reflection.Register(server)
 	return server
 }

@@ -3,6 +3,7 @@ package service_test
 import (
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -40,6 +42,7 @@ func TestStatuses(t *testing.T) {
 	reset := user.GetDurationUntilReset().AsDuration()
 	require.Greater(t, reset, time.Duration(0))
 	require.LessOrEqual(t, reset, 365*24*time.Hour)
+	require.Zero(t, reset%time.Second, "Envoy cuts off what is less: its clients would come back too early")
 
 	require.EqualValues(t, 1, res.GetStatuses()[1].GetLimitRemaining())
 	require.Equal(t, uint32(math.MaxUint32), res.GetStatuses()[2].GetLimitRemaining())
@@ -87,6 +90,10 @@ func TestHits(t *testing.T) {
 	require.EqualValues(t, 2, res.GetStatuses()[0].GetLimitRemaining(), "room that is left is left")
 	req.HitsAddend = 2
 	require.Equal(t, ok, w.ask(req).GetOverallCode())
+	req.HitsAddend = 51
+	res = w.ask(req)
+	require.Equal(t, over, res.GetOverallCode())
+	require.Nil(t, res.GetStatuses()[0].GetCurrentLimit(), "nobody has asked what remains")
 	req = request("tenant=1")
 	req.Descriptors[0].HitsAddend = wrapperspb.UInt64(math.MaxUint64)
 	require.Equal(t, over, w.ask(req).GetOverallCode())
@@ -289,6 +296,43 @@ func TestOverrideEqualsRule(t *testing.T) {
 		}
 		require.Equal(t, c.remaining, w.ask(req).GetStatuses()[0].GetLimitRemaining(), i)
 	}
+}
+
+// TestOverrideOfShadow: a limit that a descriptor brings with itself denies, also if its rule does not.
+func TestOverrideOfShadow(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	for _, key := range []string{"tried=1", "first=1"} {
+		req := request(key, "second=1")
+		req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 1, Unit: types.RateLimitUnit_YEAR}
+		require.Equal(t, ok, w.ask(req).GetOverallCode())
+		res := w.ask(req)
+		require.Equal(t, over, res.GetOverallCode(), key)
+		require.NotNil(t, res.GetStatuses()[0].GetCurrentLimit())
+	}
+}
+
+type leasedHits struct{ n atomic.Int64 }
+
+func (*leasedHits) Decided(time.Duration, []limit.Request, limit.Result) {}
+
+func (l *leasedHits) Hits(_ *limit.Limit, what limit.Hits, n int64) {
+	if what == limit.HitsLeased {
+		l.n.Add(n)
+	}
+}
+
+// TestOverrideHasLeases: a limit that descriptors bring with themselves again and again has leases.
+func TestOverrideHasLeases(t *testing.T) {
+	t.Parallel()
+	hits := new(leasedHits)
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{limit: limit.Config{Observer: hits}})
+	req := request("anything=1")
+	req.Descriptors[0].Limit = &ratelimit.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 1_000_000, Unit: types.RateLimitUnit_YEAR}
+	w.until(func() bool {
+		require.Equal(t, ok, w.ask(req).GetOverallCode())
+		return hits.n.Load() > 0
+	})
 }
 
 // TestUnits: each unit of rules is one of the protocol.

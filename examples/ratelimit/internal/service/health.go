@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
-	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
@@ -31,8 +35,9 @@ type Health struct {
 	grpc     *health.Server
 	draining context.Context
 	drain    context.CancelFunc
-	ended    context.Context // the watches have to end
+	ended    context.Context // the streams have to end
 	end      context.CancelFunc
+	services []string // by name; "" stands for all. Set before Run
 
 	mu     sync.Mutex           // guards what follows
 	lonely map[string]time.Time // nodes without a connection, by address: since when
@@ -41,7 +46,7 @@ type Health struct {
 // NewHealth returns the health of a service that uses the client. With nil the service is
 // ready whatever becomes of Redis.
 func NewHealth(redis Source) *Health {
-	h := &Health{redis: redis, grpc: health.NewServer()}
+	h := &Health{redis: redis, grpc: health.NewServer(), services: []string{""}}
 	h.draining, h.drain = context.WithCancel(context.Background())
 	h.ended, h.end = context.WithCancel(context.Background())
 	h.update()
@@ -114,17 +119,21 @@ func (h *Health) Run(ctx context.Context) {
 }
 
 func (h *Health) update() {
-	status := grpc_health_v1.HealthCheckResponse_SERVING
+	serving := grpc_health_v1.HealthCheckResponse_SERVING
 	if h.Ready() != nil {
-		status = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+		serving = grpc_health_v1.HealthCheckResponse_NOT_SERVING
 	}
-	for _, service := range []string{"", pb.RateLimitService_ServiceDesc.ServiceName} {
-		h.grpc.SetServingStatus(service, status) // has no effect once it is shut down
+	for _, service := range h.services {
+		h.grpc.SetServingStatus(service, serving) // has no effect once it is shut down
 	}
 }
 
-// server returns grpc.health.v1.Health.
-func (h *Health) server() grpc_health_v1.HealthServer { return &healthServer{h.grpc, h} }
+// server returns grpc.health.v1.Health of the services.
+func (h *Health) server(services map[string]grpc.ServiceInfo) grpc_health_v1.HealthServer {
+	h.services = slices.AppendSeq(h.services, maps.Keys(services))
+	h.update()
+	return &healthServer{h.grpc, h}
+}
 
 type healthServer struct {
 	*health.Server
@@ -137,20 +146,15 @@ func (s *healthServer) Check(ctx context.Context, req *grpc_health_v1.HealthChec
 	return s.Server.Check(ctx, req)
 }
 
-// Watch is part of grpc_health_v1.HealthServer. It ends when the service stops: a
-// graceful stop waits for all calls, and a watch has no end of its own.
-func (s *healthServer) Watch(req *grpc_health_v1.HealthCheckRequest, stream grpc_health_v1.Health_WatchServer) error {
-	ctx, cancel := context.WithCancel(stream.Context())
-	defer cancel()
-	defer context.AfterFunc(s.health.ended, cancel)()
-	return s.Server.Watch(req, watch{stream, ctx})
+// endStreams is a grpc.StreamServerInterceptor. It ends streams when the service stops: a graceful stop
+// waits for all calls, and watches of the health, reflection and quotas have no end of their own.
+func (h *Health) endStreams(server any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	ended := make(chan error, 1)
+	go func() { ended <- handler(server, stream) }() // it ends with the stream
+	select {
+	case err := <-ended:
+		return err
+	case <-h.ended.Done():
+		return status.Errorf(codes.Unavailable, "%v: connect to another instance", errStopping)
+	}
 }
-
-// A watch is a stream that ends with its context.
-type watch struct {
-	grpc_health_v1.Health_WatchServer
-	ctx context.Context
-}
-
-// Context is part of grpc.ServerStream.
-func (w watch) Context() context.Context { return w.ctx }

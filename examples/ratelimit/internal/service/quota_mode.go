@@ -1,27 +1,140 @@
 package service
 
-import "github.com/redislanes/redislanes/limit"
+import (
+	"cmp"
+	"context"
+	"time"
 
-// withQuotas denies a call that all of its rules with quota_mode deny, if there are any.
-func withQuotas(asks []ask, result limit.Result) limit.Result {
-	retryAfter, next, over := limit.Never, 0, false
+	"github.com/redislanes/redislanes/limit"
+)
+
+const (
+	mostRemembered = 10_000      // quotas that have denied a call
+	longestDenial  = time.Minute // that is remembered
+)
+
+// quotas are the requests of a call whose rules have quota_mode. Their limits are in the shadow: they
+// deny the call only if all of them do.
+type quotas struct {
+	requests []limit.Request
+	is       []bool // whether the request is one of them
+	name     string // of the first one, with its key; "" if there is none
+	charges  bool   // a request is counted even if the call is denied
+}
+
+func quotasOf(asks []ask, requests []limit.Request) *quotas {
+	q := &quotas{requests: requests, is: make([]bool, 0, len(requests))}
 	for i := range asks {
 		a := &asks[i]
 		if !a.limited() {
 			continue
 		}
-		d := &result.Each[next]
-		next++
-		if !a.rule.Quota {
-			continue
+		if a.rule.Quota && q.name == "" {
+			q.name = a.rule.Limit.Rule().Name + ":" + a.key
 		}
-		if d.Allowed {
-			return result
-		}
-		over, retryAfter = true, min(retryAfter, d.RetryAfter)
+		q.charges = q.charges || requests[len(q.is)].Charge
+		q.is = append(q.is, a.rule.Quota)
 	}
-	if over && result.Allowed {
-		result.Allowed, result.RetryAfter = false, retryAfter
+	return q
+}
+
+// allow asks the limiter about a call. If quotas deny it, it counts for no other limit.
+func (s *Service) allow(ctx context.Context, asks []ask) limit.Result {
+	q := quotasOf(asks, requestsOf(asks))
+	if q.name == "" {
+		return s.Limiter.Allow(ctx, q.requests...)
+	}
+	if until, known := s.denied.Get(q.name); known && time.Now().Before(until) && !q.charges {
+		return s.allowInTurn(ctx, q)
+	}
+	reservation, result := s.Limiter.Reserve(ctx, q.requests...)
+	if result.Allowed && s.deny(q, &result) {
+		_ = reservation.Settle(ctx, giveBack(q.requests, result.Each)...) // it goes on if it takes longer; a metric says what is lost
 	}
 	return result
+}
+
+// allowInTurn asks about quotas that have denied a call lately, and about the others if they do not deny
+// this one. So calls that are denied again have nothing to give back.
+func (s *Service) allowInTurn(ctx context.Context, q *quotas) limit.Result {
+	first, others := q.split()
+	reservation, result := s.Limiter.Reserve(ctx, first...)
+	each := result.Each
+	result.Each = q.join(each, nil)
+	if s.deny(q, &result) {
+		return result
+	}
+	s.denied.Remove(q.name)
+	rest := s.Limiter.Allow(ctx, others...)
+	if !rest.Allowed {
+		_ = reservation.Settle(ctx, giveBack(first, each)...)
+	}
+	rest.Each = q.join(each, rest.Each)
+	return rest
+}
+
+// deny denies the call if all quotas do, and remembers it.
+func (s *Service) deny(q *quotas, result *limit.Result) bool {
+	retryAfter := limit.Never
+	var err error
+	for i := range q.is {
+		d := &result.Each[i]
+		switch {
+		case !q.is[i]:
+			continue
+		case d.Allowed:
+			return false
+		case d.Err != nil:
+			err = d.Err
+		}
+		retryAfter = min(retryAfter, d.RetryAfter)
+	}
+	result.Allowed, result.RetryAfter, result.Err = false, retryAfter, err
+	s.denied.Add(q.name, time.Now().Add(min(retryAfter, longestDenial)))
+	return true
+}
+
+// giveBack returns the costs that a call which is denied leaves counted: those of charges. What remains is
+// as if the others were given back already.
+func giveBack(requests []limit.Request, each []limit.Decision) []int64 {
+	costs := make([]int64, len(requests))
+	for i := range requests {
+		r, d := &requests[i], &each[i]
+		switch {
+		case r.Charge:
+			costs[i] = r.Cost
+		case d.Allowed && d.Err == nil && !r.Look:
+			rule := r.Limit.Rule()
+			d.Remaining = min(d.Remaining+r.Cost, cmp.Or(rule.Burst, rule.Limit))
+		}
+	}
+	return costs
+}
+
+// split returns the quotas, and the other requests.
+func (q *quotas) split() (quotas, others []limit.Request) {
+	for i, r := range q.requests {
+		if q.is[i] {
+			quotas = append(quotas, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return quotas, others
+}
+
+// join returns the decisions in the order of the requests; without others, those were not asked about.
+func (q *quotas) join(quotas, others []limit.Decision) (each []limit.Decision) {
+	for i := range q.requests {
+		from := &others
+		if q.is[i] {
+			from = &quotas
+		}
+		if len(*from) == 0 {
+			each = append(each, limit.Decision{Limit: q.requests[i].Limit.Rule().Limit})
+			continue
+		}
+		each, *from = append(each, (*from)[0]), (*from)[1:]
+	}
+	return each
 }

@@ -1,11 +1,15 @@
 package service_test
 
 import (
+	"net/http"
 	"testing"
+	"time"
 
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
+	"github.com/redislanes/redislanes/limit"
 	"github.com/redislanes/redislanes/redistest"
 )
 
@@ -24,9 +28,90 @@ func TestQuotaMode(t *testing.T) {
 		res := w.ask(request("first=a", "second=a", "tenant=a"))
 		got := []code{res.GetOverallCode(), res.GetStatuses()[0].GetCode(), res.GetStatuses()[1].GetCode()}
 		require.Equal(t, want, got, "request %d", i+1)
-		require.Equal(t, ok, res.GetStatuses()[2].GetCode())
+		require.NotEqual(t, over, res.GetStatuses()[2].GetCode())
 		require.NotNil(t, res.GetStatuses()[0].GetCurrentLimit())
 		require.Equal(t, want[0] == over, len(res.GetResponseHeadersToAdd()) == 1, "retry-after")
 	}
 	require.Equal(t, over, w.ask(request("first=b", "banned=b")).GetOverallCode())
+}
+
+// TestQuotaDenialCountsForNone: a request that its quotas deny uses up no other limit, and one that another
+// limit denies uses up no quota.
+func TestQuotaDenialCountsForNone(t *testing.T) {
+	t.Parallel()
+	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{})
+	remaining := func(key string) uint32 {
+		look := request(key)
+		look.Descriptors[0].HitsAddend = wrapperspb.UInt64(0)
+		return w.ask(look).GetStatuses()[0].GetLimitRemaining()
+	}
+	for i := range 5 {
+		res := w.ask(request("tenant=a", "bucket=a", "first=a", "sliding=a"))
+		require.Equal(t, i > 0, res.GetOverallCode() == over)
+		if i == 1 { // counted and given back
+			require.EqualValues(t, 99, res.GetStatuses()[0].GetLimitRemaining())
+		}
+	}
+	require.EqualValues(t, 99, remaining("tenant=a"))
+	require.EqualValues(t, 9, remaining("bucket=a"))
+	require.EqualValues(t, 6, remaining("sliding=a"))
+
+	refund := request("first=a")
+	refund.Descriptors[0].HitsAddend, refund.Descriptors[0].IsNegativeHits = wrapperspb.UInt64(1), true
+	w.ask(refund)
+	for i := range 2 {
+		res := w.ask(request("first=a", "banned=a"))
+		require.Equal(t, over, res.GetOverallCode())
+		require.EqualValues(t, 1, remaining("first=a"))
+		if i == 0 { // counted and given back
+			require.EqualValues(t, 1, res.GetStatuses()[0].GetLimitRemaining())
+		}
+	}
+	res := w.ask(request("first=a", "tenant=a"))
+	require.Equal(t, ok, res.GetOverallCode())
+	require.Zero(t, res.GetStatuses()[0].GetLimitRemaining())
+	require.EqualValues(t, 98, res.GetStatuses()[1].GetLimitRemaining())
+
+	for range 3 { // hits with charge: true stay counted
+		w.ask(request("first=b", "tokens=b"))
+	}
+	require.EqualValues(t, 2, remaining("tokens=b"))
+}
+
+// TestQuotaFailsClosed: a request that quotas deny without Redis is not over a limit.
+func TestQuotaFailsClosed(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	w := start(t, e.Addrs(), options{limit: limit.Config{Budget: 50 * time.Millisecond}})
+	e.Inject(0, func(cmd string, _ []string) string {
+		if cmd == "INCRBY" {
+			return "OOM command not allowed"
+		}
+		return ""
+	})
+	code, fields, text := w.post(w.url+"/json", `{"domain": "shop", "descriptors": [{"entries": [{"key": "third", "value": "1"}]}]}`)
+	require.Equal(t, http.StatusServiceUnavailable, code, text)
+	require.Empty(t, fields.Get("Retry-After"))
+}
+
+// TestQuotasInTime: quotas and other limits, on other servers, have one budget together.
+func TestQuotasInTime(t *testing.T) {
+	t.Parallel()
+	const budget = 500 * time.Millisecond
+	e := redistest.StartEmulated(t, 3)
+	w := start(t, e.Addrs(), options{limit: limit.Config{Budget: budget, NearCache: -1}})
+	req := request("first=a", "tenant=a", "tenant=b", "tenant=c", "tenant=d", "tenant=e")
+	w.ask(req)
+	require.Equal(t, over, w.ask(req).GetOverallCode())
+	stalled := make(chan struct{})
+	for i := range e.Nodes() {
+		e.Inject(i, func(string, []string) string {
+			<-stalled
+			return ""
+		})
+	}
+	defer close(stalled)
+	began := time.Now()
+	require.Equal(t, ok, w.ask(req).GetOverallCode(), "all fail open")
+	require.Less(t, time.Since(began), 2*budget)
 }

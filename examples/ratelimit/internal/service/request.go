@@ -60,13 +60,12 @@ func (s *Service) read(req *pb.RateLimitRequest) ([]ask, error) {
 		asks[i].rule, asks[i].key = set.Match(req.GetDomain(), entries)
 		if o := d.GetLimit(); o != nil && set.Has(req.GetDomain()) {
 			unit := rules.Unit(strings.ToLower(o.GetUnit().String()))
-			if r := asks[i].rule; r != nil && r.Unit == unit && r.RequestsPerUnit == o.GetRequestsPerUnit() {
-				continue // that of the rule: one counter
-			}
-			var err error
-			asks[i].rule, asks[i].key, err = rules.Override(s.LimitOf, req.GetDomain(), entries, o.GetRequestsPerUnit(), unit)
+			own, key, err := rules.Override(s.LimitOf, req.GetDomain(), entries, o.GetRequestsPerUnit(), unit)
 			if err != nil {
 				return nil, invalid("descriptor %d: limit: %v", i+1, err)
+			}
+			if !asks[i].rule.IsAs(own) { // else one counter
+				asks[i].rule, asks[i].key = own, key
 			}
 		}
 	}

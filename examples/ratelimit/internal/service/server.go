@@ -33,7 +33,7 @@ const (
 	httpHeaderTimeout = 5 * time.Second
 	httpReadTimeout   = 10 * time.Second
 	httpIdleTimeout   = 2 * time.Minute
-	httpMostHeader    = 32 << 10
+	httpMostHeader    = 28 << 10 // net/http takes 4 KiB more
 )
 
 // HTTPWriteTimeout is how long a response may take, from the end of the request's

@@ -4,12 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	pb "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -22,6 +24,7 @@ import (
 // Config is what a [Service] is made of.
 type Config struct {
 	Limiter    *limit.Limiter
+	Budget     time.Duration                          // of the limiter
 	LimitOf    func(limit.Rule) (*limit.Limit, error) // for limits that requests bring with them; nil: Limiter.Limit
 	Rules      *rules.Store
 	Metrics    *Metrics
@@ -35,6 +38,8 @@ type Config struct {
 type Service struct {
 	pb.UnimplementedRateLimitServiceServer
 	Config
+
+	denied *lru.Cache[string, time.Time] // quotas that have denied a call, and until when they may
 }
 
 // New returns a service.
@@ -42,7 +47,34 @@ func New(c Config) *Service {
 	if c.LimitOf == nil {
 		c.LimitOf = c.Limiter.Limit
 	}
-	return &Service{Config: c}
+	if c.Budget == 0 {
+		c.Budget = 100 * time.Millisecond // that of limit.Config
+	}
+	c.LimitOf = remembered(c.LimitOf)
+	s := &Service{Config: c}
+	s.denied, _ = lru.New[string, time.Time](mostRemembered) // an error only for a size of 0
+	return s
+}
+
+// mostOwn is how many limits that requests bring with them are remembered.
+const mostOwn = 1000
+
+// remembered returns limitOf with a memory. Only a limit that is used again and again has leases.
+func remembered(limitOf func(limit.Rule) (*limit.Limit, error)) func(limit.Rule) (*limit.Limit, error) {
+	known, _ := lru.New[limit.Rule, *limit.Limit](mostOwn) // an error only for a size of 0
+	return func(r limit.Rule) (*limit.Limit, error) {
+		if l, ok := known.Get(r); ok {
+			return l, nil
+		}
+		l, err := limitOf(r)
+		if err != nil {
+			return nil, err
+		}
+		if before, ok, _ := known.PeekOrAdd(r, l); ok {
+			return before, nil
+		}
+		return l, nil
+	}
 }
 
 // An answer is what became of a request.
@@ -55,15 +87,15 @@ type answer struct {
 // errShed is for requests that are not decided, to protect those that are.
 var errShed = status.Error(codes.Unavailable, "too many requests wait for Redis: try again later, or elsewhere")
 
-// decide decides about a request, with one call of the limiter for all its
-// descriptors. An error is a gRPC status.
+// decide decides about a request within the budget. An error is a gRPC status.
 func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer, error) {
 	asks, err := s.read(req)
 	if err != nil {
 		return answer{}, err
 	}
-	requests, returns := requestsOf(asks), returnsOf(asks)
-	if len(requests)+len(returns) == 0 {
+	limited := slices.ContainsFunc(asks, func(a ask) bool { return a.limited() })
+	returns := returnsOf(asks)
+	if !limited && len(returns) == 0 {
 		return answer{response: respond(asks, limit.Result{Decision: limit.Decision{Allowed: true}})}, nil
 	}
 	permit, ok := s.Shedder.enter()
@@ -74,13 +106,15 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 	inTime, cancel := early(ctx)
 	defer cancel()
 	defer func() { permit.leave(len(returns) == 0 && oneTrip(inTime, &result)) }()
+	within, end := context.WithTimeout(inTime, s.Budget) // of all calls of the limiter
+	defer end()
 	// A client that has gone is not waited for: its request does not go on either, and
 	// hits that are not sent yet are not counted.
-	if len(requests) > 0 {
-		result = s.Limiter.Allow(inTime, requests...)
+	if limited {
+		result = s.allow(within, asks)
 	}
 	if len(returns) > 0 {
-		_ = s.Limiter.GiveBack(inTime, returns...) // it goes on if it takes longer; a metric says what is lost
+		_ = s.Limiter.GiveBack(within, returns...) // it goes on if it takes longer; a metric says what is lost
 	}
 	if err := ctx.Err(); err != nil {
 		return answer{}, status.FromContextError(err).Err() // nobody gets it
@@ -89,7 +123,6 @@ func (s *Service) decide(ctx context.Context, req *pb.RateLimitRequest) (answer,
 		s.Log.Error("a request that the service has made is a mistake", "error", result.Err)
 		return answer{}, status.Error(codes.Internal, "the request cannot be decided")
 	}
-	result = withQuotas(asks, result)
 	a := answer{response: respond(asks, result)}
 	if !result.Allowed {
 		a.failed = result.Err != nil
@@ -166,13 +199,14 @@ func statusOf(rule *rules.Rule, d *limit.Decision) *pb.RateLimitResponse_Descrip
 			s.Code = pb.RateLimitResponse_OVER_LIMIT
 		}
 	}
-	if d.Err != nil || rule.InShadow() {
+	tooMany := d.RetryAfter == limit.Never && rule.RequestsPerUnit > 0 // hits for Redis to be asked about
+	if d.Err != nil || tooMany || rule.InShadow() {
 		return s
 	}
 	s.CurrentLimit = &pb.RateLimitResponse_RateLimit{Name: rule.Name, RequestsPerUnit: rule.RequestsPerUnit, Unit: units[rule.Unit]}
 	s.LimitRemaining = uint32(min(d.Remaining, math.MaxUint32))
-	if d.ResetAfter > 0 {
-		s.DurationUntilReset = durationpb.New(d.ResetAfter)
+	if d.ResetAfter > 0 { // Envoy's header x-ratelimit-reset has the whole seconds of it
+		s.DurationUntilReset = durationpb.New(time.Duration(seconds(d.ResetAfter)) * time.Second)
 	}
 	return s
 }

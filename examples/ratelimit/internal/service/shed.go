@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
@@ -91,9 +92,13 @@ func (p permit) leave(counts bool) {
 }
 
 // oneTrip reports whether the time that a call took says how long a round trip takes.
-// One that is denied takes two, or none; one that fails ends before the reply, and
-// says something only if that is because the limiter's budget was used up, and not the
-// client's time.
+// One that is denied takes two, or none, and one that leases decide takes none; one that
+// fails ends before the reply, and says something only if that is because the limiter's
+// budget was used up, and not the client's time.
 func oneTrip(ctx context.Context, r *limit.Result) bool {
-	return r.Allowed && r.Err == nil || ctx.Err() == nil && errors.Is(r.Err, context.DeadlineExceeded)
+	if r.Err != nil {
+		return ctx.Err() == nil && errors.Is(r.Err, context.DeadlineExceeded)
+	}
+	asked := func(d limit.Decision) bool { return !d.Leased && d.Allowed }
+	return r.Allowed && slices.ContainsFunc(r.Each, asked)
 }

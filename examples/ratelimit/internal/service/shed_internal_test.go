@@ -101,6 +101,7 @@ func TestOneTrip(t *testing.T) {
 		want bool
 	}{
 		{limit.Decision{Allowed: true}, true},
+		{limit.Decision{Allowed: true, Leased: true}, false},
 		{limit.Decision{RetryAfter: time.Second}, false},
 		{limit.Decision{RetryAfter: time.Second, Near: true}, false},
 		{limit.Decision{Allowed: true, Err: redislanes.ErrDown}, false},
@@ -108,7 +109,7 @@ func TestOneTrip(t *testing.T) {
 	} {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
-		require.Equal(t, c.want && c.d.Err == nil, oneTrip(gone, &limit.Result{Decision: c.d}))
-		require.Equal(t, c.want, oneTrip(t.Context(), &limit.Result{Decision: c.d}))
+		require.Equal(t, c.want && c.d.Err == nil, oneTrip(gone, &limit.Result{Decision: c.d, Each: []limit.Decision{c.d}}))
+		require.Equal(t, c.want, oneTrip(t.Context(), &limit.Result{Decision: c.d, Each: []limit.Decision{c.d}}))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/redislanes/redislanes/examples/ratelimit/internal/service"
@@ -26,6 +27,11 @@ func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	w := start(t, redistest.StartEmulated(t, 3).Addrs(), options{server: service.ServerConfig{DrainDelay: 3 * time.Second}})
 	watch, err := grpc_health_v1.NewHealthClient(w.conn).Watch(t.Context(), new(grpc_health_v1.HealthCheckRequest))
+	require.NoError(t, err)
+	reflection, err := grpc_reflection_v1.NewServerReflectionClient(w.conn).ServerReflectionInfo(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, reflection.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}))
+	_, err = reflection.Recv()
 	require.NoError(t, err)
 
 	// Clients that go on until they cannot reach the service.
@@ -87,6 +93,8 @@ func TestStopUnderLoad(t *testing.T) {
 	require.EqualValues(t, overHTTP.Load(), w.metric("ratelimit_requests_total", "json"))
 	_, err = watch.Recv()
 	require.Error(t, err, "the watch has ended")
+	_, err = reflection.Recv()
+	require.Equal(t, codes.Unavailable, status.Code(err))
 }
 
 // TestStopIsBounded: what does not end in time is cut off, and that is an error.

@@ -48,6 +48,9 @@ descriptors:
   - key: second
     rate_limit: {unit: year, requests_per_unit: 2}
     quota_mode: true
+  - key: third
+    rate_limit: {unit: year, requests_per_unit: 2, fail_closed: true}
+    quota_mode: true
   - key: closed
     rate_limit: {unit: year, requests_per_unit: 5, fail_closed: true}
   - key: counted
@@ -110,7 +113,7 @@ func start(t *testing.T, redis []string, o options) *world {
 	store, err := rules.Fixed(rules.Source{Name: "rules.yaml", Text: []byte(testRules)}, limiter.Limit)
 	require.NoError(t, err)
 	w := &world{t: t, registry: prometheus.NewRegistry(), stopped: make(chan struct{})}
-	c := service.Config{Limiter: limiter, Rules: store, Metrics: service.NewMetrics(w.registry, store), MaxMessage: o.maxMessage, Log: log}
+	c := service.Config{Limiter: limiter, Budget: o.limit.Budget, Rules: store, Metrics: service.NewMetrics(w.registry, store), MaxMessage: o.maxMessage, Log: log}
 	if o.shed != nil {
 		c.Shedder = service.NewShedder(*o.shed, w.registry)
 	}

@@ -1,0 +1,102 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/internal/servers"
+	"github.com/redislanes/redislanes/lanes"
+)
+
+// TestRights: with the rights of the table in docs/limits.md, everything works that it is for.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/limits.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "| rights that the user needs | for |\n|---|---|\n")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")
+	require.Len(t, rows, len(needs))
+	server := servers.StartServer(t, servers.Options{})
+	windows := ""
+	for _, row := range rows {
+		cells := regexp.MustCompile(`^\| (also )?(.*) \| (.*) \|$`).FindStringSubmatch(row)
+		require.NotNil(t, cells, row)
+		rights := "+" + strings.ToLower(strings.ReplaceAll(cells[2], ", ", " +"))
+		if cells[1] != "" {
+			rights += " " + windows
+		} else if windows == "" {
+			windows = rights
+		}
+		acl := append([]string{"SETUSER", "limiter", "reset", "on", ">pw", "~limit:*", "+ping", "+cluster|slots"}, strings.Fields(rights)...)
+		require.NoError(t, server.Nodes()[0].Do(t.Context(), nil, "ACL", acl...))
+		l := limiterAt(t, cluster.Config{NoIdentity: true, Dialer: lanes.Dialer{NoSetInfo: true, Username: "limiter", Password: "pw"}},
+			Config{Budget: 10 * time.Second, ServerTime: cells[3] == "`Config.ServerTime`"}, server.Addrs())
+		require.NoError(t, needs[cells[3]](t.Context(), l), row)
+		if l.servers != nil {
+			require.NotNil(t, l.servers.known.Load())
+		}
+	}
+}
+
+// needs are what the rights of a row are for.
+var needs = map[string]func(context.Context, *Limiter) error{
+	"windows": func(ctx context.Context, l *Limiter) error {
+		return errors.Join(useAll(ctx, l, FixedWindow), useAll(ctx, l, SlidingWindow))
+	},
+	"`Config.ServerTime`": func(ctx context.Context, l *Limiter) error { return useAll(ctx, l, FixedWindow) },
+	"token buckets": func(ctx context.Context, l *Limiter) error {
+		of, err := l.Limit(Rule{Name: "again", Limit: 5, Window: time.Hour, Algorithm: TokenBucket})
+		one := Request{Limit: of, Key: "k"}
+		r, d := l.Reserve(ctx, one)
+		return errors.Join(err, useAll(ctx, l, TokenBucket), d.Err, r.Settle(ctx, 2), l.GiveBack(ctx, one, one))
+	},
+	"their leases, settling": func(ctx context.Context, l *Limiter) error {
+		of, err := l.Limit(Rule{Name: "settled", Limit: 1_000_000, Window: mostWindow})
+		one := Request{Limit: of, Key: "k"}
+		r, d := l.Reserve(ctx, one)
+		err = errors.Join(err, d.Err, r.Settle(ctx, 2))
+		for d := (Result{}); err == nil && !d.Leased; err = d.Err {
+			d = l.Allow(ctx, one)
+		}
+		return err
+	},
+	"`AllowAtMost`": func(ctx context.Context, l *Limiter) error {
+		of, err := l.Limit(Rule{Name: "most", Limit: 5, Window: time.Hour, Algorithm: SlidingWindow})
+		_, d := l.AllowAtMost(ctx, Request{Limit: of, Key: "k", Cost: 9})
+		return errors.Join(err, d.Err)
+	},
+	"`Reset`": func(ctx context.Context, l *Limiter) error {
+		of, err := l.Limit(Rule{Name: "reset", Limit: 5, Window: time.Hour})
+		return errors.Join(err, l.Reset(ctx, of, "k"))
+	},
+	"concurrency limits": func(ctx context.Context, l *Limiter) error {
+		of, err := l.Concurrency(ConcurrencyRule{Name: "held", Limit: 1})
+		hold, first := of.Acquire(ctx, "k")
+		_, second := of.Acquire(ctx, "k")
+		hold.Release()
+		_, third := of.Acquire(ctx, "k")
+		if second.Allowed || !third.Allowed {
+			err = errors.New("the place was not taken, or not released")
+		}
+		return errors.Join(err, first.Err, second.Err, third.Err)
+	},
+}
+
+// useAll looks, hits, and is denied.
+func useAll(ctx context.Context, l *Limiter, a Algorithm) error {
+	of, err := l.Limit(Rule{Name: "all-" + a.String(), Limit: 1, Window: mostWindow, Algorithm: a})
+	for _, look := range []bool{true, false, false} {
+		err = errors.Join(err, l.Allow(ctx, Request{Limit: of, Key: "k", Look: look}).Err)
+	}
+	return err
+}
