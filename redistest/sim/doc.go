@@ -22,7 +22,7 @@
 //
 // Replies are those of redis-server 7.0, byte for byte, for the commands that
 // [Commands] lists; other commands get the reply to an unknown command. The package
-// does not persist or evict keys, has no TLS, and scripts call one Redis command or use
-// the Lua of gopher-lua. docs/sim.md says what the cluster and the network assume, and
-// where each assumption was seen.
+// does not persist or evict keys, and has no TLS. Scripts run in gopher-lua, without cjson
+// and other libraries. docs/sim.md says what the cluster and the network assume, and where
+// each assumption was seen.
 package sim

@@ -19,7 +19,7 @@ type dialect struct {
 	mapWhileLoading  bool
 	lua              bool // scripts' language is a module
 	noScript         string
-	inScript         string // after an error in a script; %s is its SHA-1
+	inScript         string // after an error in a script; %s is its SHA-1, %l the line
 	waitAtReplica    string
 	helloUnknown     string
 	noNil            string          // in a script
@@ -31,7 +31,7 @@ type dialect struct {
 	strictCursors    bool            // of SCAN: numbers only
 	shardIDs         bool
 	databases        int64  // of a member of a cluster; 0: it does not even look at the number
-	nonLocal         string // a script reaches for keys that the node does not serve; empty: nobody looks
+	nonLocal         string // a script reaches for keys that the node does not serve
 	scriptNotAllowed string // %s is the user, %c the command
 	notAllowed       string
 }
@@ -40,10 +40,11 @@ var dialects = [...]dialect{
 	Redis70: {
 		name: "redis", product: "Redis", version: "7.0.15", oomInMulti: true,
 		noScript:         "NOSCRIPT No matching script. Please use EVAL.",
-		inScript:         " script: %s, on @user_script:1.",
+		inScript:         " script: %s, on @user_script:%l.",
 		waitAtReplica:    "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
 		helloUnknown:     "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
 		noNil:            "ERR Lua redis lib command arguments must be strings or integers",
+		nonLocal:         "ERR Script attempted to access a non local key in a cluster node",
 		scriptNotAllowed: "ERR The user executing the script can't run this command or subcommand",
 		notAllowed:       "NOPERM this user has no permissions to run the '%c' command",
 	},
@@ -51,7 +52,7 @@ var dialects = [...]dialect{
 		name: "valkey", product: "Valkey", movesBlocked: true, mapWhileLoading: true, version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, helloWhole: true, shardIDs: true,
 		notInMulti:       map[string]bool{"multi": true, "watch": true, "client|reply": true},
 		noScript:         "NOSCRIPT No matching script.",
-		inScript:         " script: on @user_script:1.",
+		inScript:         " script: on @user_script:%l.",
 		waitAtReplica:    "ERR WAIT cannot be used with replica instances. Please also note that if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
 		helloUnknown:     "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
 		noNil:            "ERR Command arguments must be strings or integers",

@@ -2,7 +2,9 @@ package model
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -14,25 +16,25 @@ import (
 // it.
 type interpreter struct {
 	state    *lua.LState
+	globals  *lua.LTable                   // what scripts see; they cannot change it
 	compiled map[string]*lua.FunctionProto // by text; nil if it does not compile
 	call     *call                         // that runs
+	line     string                        // of the script's error
+	random   uint64                        // state of math.random
 }
 
 func newInterpreter() *interpreter {
-	i := &interpreter{state: lua.NewState(lua.Options{SkipOpenLibs: true}), compiled: make(map[string]*lua.FunctionProto)}
+	i := &interpreter{state: lua.NewState(lua.Options{SkipOpenLibs: true}), compiled: make(map[string]*lua.FunctionProto), random: firstRandom}
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath} {
 		i.state.Push(i.state.NewFunction(open))
 		i.state.Call(0, 0)
 	}
-	redis := i.state.NewTable()
-	redis.RawSetString("call", i.state.NewFunction(i.redisCall))
-	i.state.SetGlobal("redis", redis)
+	i.environment()
 	return i
 }
 
-// run runs a script and writes its reply, which may be an error without the words
-// that servers add; false: it is none.
-func (i *interpreter) run(c *call, text string, keys, args [][]byte) bool {
+// compile returns the script of the text, nil if there is none.
+func (i *interpreter) compile(text string) *lua.FunctionProto {
 	proto, known := i.compiled[text]
 	if !known {
 		if chunk, err := parse.Parse(strings.NewReader(text), "user_script"); err == nil {
@@ -40,27 +42,61 @@ func (i *interpreter) run(c *call, text string, keys, args [][]byte) bool {
 		}
 		i.compiled[text] = proto
 	}
-	if proto == nil {
-		return false
-	}
-	i.call = c
-	i.state.SetGlobal("KEYS", i.strings(keys))
-	i.state.SetGlobal("ARGV", i.strings(args))
+	return proto
+}
+
+// run runs a script and writes its reply, which may be an error without the words
+// that servers add. The line is where the error happened.
+func (i *interpreter) run(c *call, proto *lua.FunctionProto, keys, args [][]byte) (line string) {
+	i.call, i.line = c, "1"
+	i.globals.RawSetString("KEYS", i.strings(keys))
+	i.globals.RawSetString("ARGV", i.strings(args))
+	i.state.SetContext(newBudget())
 	i.state.Push(i.state.NewFunctionFromProto(proto))
-	if err := i.state.PCall(0, 1, nil); err != nil {
-		var raised *lua.ApiError
-		said, ok := err.(*lua.ApiError) //nolint:errorlint // PCall returns no other
-		if raised = said; !ok || raised.Object == nil {
-			c.err("ERR " + err.Error())
-			return true
-		}
-		c.err(strings.TrimPrefix(raised.Object.String(), "-"))
-		return true
+	if err := i.state.PCall(0, 1, i.state.NewFunction(i.locate)); err != nil {
+		c.err(raised(err))
+		return i.line
 	}
 	value := i.state.Get(-1)
 	i.state.Pop(1)
 	c.luaValue(value)
-	return true
+	return i.line
+}
+
+// locate is told an error before the stack is gone, and notes the script's line.
+func (i *interpreter) locate(l *lua.LState) int {
+	for level := 1; ; level++ {
+		where := l.Where(level)
+		if where == "" {
+			return 1
+		}
+		if line, ok := strings.CutPrefix(where, "user_script:"); ok {
+			i.line = strings.Trim(line, ": ")
+			return 1
+		}
+	}
+}
+
+// raised is the text of a script's error: as it is if it was a table, as errors of
+// redis.call are.
+func raised(err error) string {
+	var of *lua.ApiError
+	if !errors.As(err, &of) || of.Object == nil {
+		return "ERR " + err.Error()
+	}
+	if text, ok := errorText(of.Object); ok {
+		return text
+	}
+	return "ERR " + of.Object.String()
+}
+
+// errorText returns the text of a table that stands for an error.
+func errorText(v lua.LValue) (string, bool) {
+	if t, ok := v.(*lua.LTable); ok {
+		text, ok := t.RawGetString("err").(lua.LString)
+		return string(text), ok
+	}
+	return "", false
 }
 
 func (i *interpreter) strings(of [][]byte) *lua.LTable {
@@ -71,35 +107,41 @@ func (i *interpreter) strings(of [][]byte) *lua.LTable {
 	return t
 }
 
-// redisCall is redis.call.
-func (i *interpreter) redisCall(l *lua.LState) int {
-	var words [][]byte
+// redis runs a command of the script, and returns its reply, encoded.
+func (i *interpreter) redis(l *lua.LState) []byte {
+	words := make([][]byte, 0, l.GetTop())
 	for k := 1; k <= l.GetTop(); k++ {
 		switch v := l.Get(k).(type) {
 		case lua.LString:
 			words = append(words, []byte(v))
 		case lua.LNumber:
-			words = append(words, strconv.AppendFloat(nil, float64(v), 'g', 17, 64))
+			words = append(words, numberText(float64(v)))
 		default:
-			l.Error(lua.LString("ERR Lua redis lib command arguments must be strings or integers"), 0)
+			return []byte("-ERR Lua redis lib command arguments must be strings or integers\r\n")
 		}
+	}
+	if len(words) == 0 {
+		return []byte("-ERR Please specify at least one argument for this redis lib call\r\n")
 	}
 	c := *i.call
 	from, resp := len(c.b), c.resp
 	c.resp = 2 // of all scripts, unless they ask for more
 	c.redis(words...)
 	c.resp = resp
-	said := append([]byte{}, c.b[from:]...)
+	said := bytes.Clone(c.b[from:])
 	c.b = c.b[:from]
-	if said[0] == '-' {
-		l.Error(lua.LString(said[1:len(said)-2]), 0)
-	}
-	value, _ := i.read(said)
-	l.Push(value)
-	return 1
+	return said
 }
 
-// read makes a value of an encoded reply, and returns what follows it.
+// numberText is a number of a script as an argument, which C's %.17g makes.
+func numberText(f float64) []byte {
+	if math.IsInf(f, 0) || math.IsNaN(f) {
+		return []byte(strings.TrimPrefix(strings.ToLower(fmt.Sprint(f)), "+"))
+	}
+	return strconv.AppendFloat(nil, f, 'g', 17, 64)
+}
+
+// read makes a value of an encoded reply that is no error, and returns what follows it.
 func (i *interpreter) read(reply []byte) (v lua.LValue, rest []byte) {
 	end := bytes.IndexByte(reply, '\r')
 	head, rest := string(reply[1:end]), reply[end+2:]
@@ -120,11 +162,16 @@ func (i *interpreter) read(reply []byte) (v lua.LValue, rest []byte) {
 		}
 		return t, rest
 	case kind == '+':
-		t := i.state.NewTable()
-		t.RawSetString("ok", lua.LString(head))
-		return t, rest
+		return i.table("ok", head), rest
 	}
 	panic(fmt.Sprintf("model: a script gets the reply %q, which is not made for scripts yet", reply))
+}
+
+// table makes a table of one text, as statuses and errors are.
+func (i *interpreter) table(name, text string) *lua.LTable {
+	t := i.state.NewTable()
+	t.RawSetString(name, lua.LString(text))
+	return t
 }
 
 // luaValue writes what a script returns.
@@ -141,20 +188,28 @@ func (c *call) luaValue(v lua.LValue) {
 		}
 		c.null()
 	case *lua.LTable:
-		if ok, is := v.RawGetString("ok").(lua.LString); is {
-			c.status(string(ok))
-			return
-		}
-		if text, is := v.RawGetString("err").(lua.LString); is {
-			c.returned = true
-			c.err(string(text))
-			return
-		}
-		c.array(v.Len())
-		for i := 1; i <= v.Len(); i++ {
-			c.luaValue(v.RawGetInt(i))
-		}
+		c.luaTable(v)
 	default:
 		c.null()
+	}
+}
+
+func (c *call) luaTable(t *lua.LTable) {
+	if text, is := errorText(t); is {
+		c.returned = true
+		c.err(text)
+		return
+	}
+	if ok, is := t.RawGetString("ok").(lua.LString); is {
+		c.status(oneLine.Replace(string(ok)))
+		return
+	}
+	n := 0 // an array ends before the first nil
+	for t.RawGetInt(n+1) != lua.LNil {
+		n++
+	}
+	c.array(n)
+	for k := 1; k <= n; k++ {
+		c.luaValue(t.RawGetInt(k))
 	}
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
 	"math"
@@ -48,8 +49,7 @@ func sha(text []byte) string {
 
 func eval(c *call) {
 	id := sha(c.args[1])
-	if c.enoughKeys() {
-		c.n.scripts[id] = string(c.args[1])
+	if c.enoughKeys() && c.load(id, c.args[1]) {
 		c.runScript(id)
 	}
 }
@@ -112,24 +112,43 @@ func (c *call) runScript(id string) {
 	keys, args := c.args[3:3+n], c.args[3+n:]
 	inner := *c
 	inner.in = inScript
-	from := len(c.b)
-	if s := known[text]; s != nil {
-		s(&inner, keys, args)
-	} else if words, ok := singleCall(text, keys, args); ok {
-		inner.redis(words...)
-	} else if !c.s.c.interpreted().run(&inner, text, keys, args) {
-		c.err("ERR Error compiling script (new function): user_script:1: syntax error")
-		return
+	from, resp, line := len(c.b), c.resp, "1"
+	if words, ok := singleCall(text, keys, args); ok || known[text] != nil {
+		c.resp = 2 // of commands in scripts
+		if ok {
+			inner.redis(words...)
+		} else {
+			known[text](&inner, keys, args)
+		}
+		if c.resp = resp; resp > 2 && c.b[from] != '-' {
+			value, _ := c.s.c.interpreted().read(bytes.Clone(c.b[from:]))
+			c.b = c.b[:from]
+			c.luaValue(value)
+		}
+	} else {
+		i := c.s.c.interpreted()
+		line = i.run(&inner, i.compile(text), keys, args)
 	}
 	switch kind := c.b[from]; {
 	case kind == '-' && !inner.returned:
-		c.b = append(c.b[:len(c.b)-2], strings.ReplaceAll(c.n.c.dialect().inScript, "%s", id)...)
+		c.b = append(c.b[:len(c.b)-2], strings.NewReplacer("%s", id, "%l", line).Replace(c.n.c.dialect().inScript)...)
 		c.b = append(c.b, "\r\n"...)
 	case kind == ':':
 		n, _ := parseInt(c.b[from+1 : len(c.b)-2])
 		c.b = c.b[:from]
 		c.int(luaInt(n))
 	}
+}
+
+// load keeps a script under its SHA-1; false if it has replied that it does not compile.
+func (c *call) load(id string, text []byte) bool {
+	script := string(text)
+	if known[script] == nil && !one.MatchString(script) && c.s.c.interpreted().compile(script) == nil {
+		c.err("ERR Error compiling script (new function): user_script:1: syntax error")
+		return false
+	}
+	c.n.scripts[id] = script
+	return true
 }
 
 // interpreted returns what runs the scripts, which is made when it is first needed.
@@ -166,8 +185,6 @@ func (c *call) redis(args ...[]byte) {
 		c.err("ERR This Redis command is not allowed from script")
 	case c.n.mayNot[cmd.name]:
 		c.err(c.s.forbidden(c.n.c.dialect().scriptNotAllowed, cmd.name))
-	case c.n.c.dialect().nonLocal != "" && !c.n.standalone && c.s.route(cmd, args, cmd.write) != "":
-		c.err(c.n.c.dialect().nonLocal)
 	case cmd.write && c.n.source != nil:
 		c.err(errReadOnly)
 	case cmd.write && c.n.misconf:
@@ -176,6 +193,8 @@ func (c *call) redis(args ...[]byte) {
 		c.err(errNoReplicas)
 	case cmd.denyOOM && c.n.oom:
 		c.err(errOOM)
+	case c.s.route(cmd, args, cmd.write) != "":
+		c.err(c.n.c.dialect().nonLocal)
 	default:
 		c.cmd, c.args = cmd, args
 		c.execute()
@@ -203,7 +222,7 @@ func singleCall(text string, keys, args [][]byte) (words [][]byte, ok bool) {
 		case m == nil:
 			return nil, false
 		case m[3] == "":
-			words = append(words, []byte(m[1]+m[2]+m[5]))
+			words = append(words, literal(m))
 			continue
 		}
 		from := keys
@@ -216,10 +235,18 @@ func singleCall(text string, keys, args [][]byte) (words [][]byte, ok bool) {
 	return words, len(words) > 0
 }
 
+// literal is an operand that the script has in it.
+func literal(m []string) []byte {
+	if f, err := strconv.ParseFloat(m[5], 64); err == nil {
+		return numberText(f)
+	}
+	return []byte(m[1] + m[2])
+}
+
 func scriptLoad(c *call) {
-	id := sha(c.args[2])
-	c.n.scripts[id] = string(c.args[2])
-	c.bulkString(id)
+	if id := sha(c.args[2]); c.load(id, c.args[2]) {
+		c.bulkString(id)
+	}
 }
 
 func scriptExists(c *call) {
