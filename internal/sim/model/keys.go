@@ -1,7 +1,8 @@
 package model
 
 import (
-	"path"
+	"cmp"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,44 +56,53 @@ func flushall(c *call) {
 	c.ok()
 }
 
-// scan's cursor is how many keys, in order, have been told: changes between two
-// calls may hide or repeat some, as they may on a real server.
+// scan goes through the keys by their hashes, and its cursor is the hash to go on at: keys that
+// are there all the time are told, whatever is deleted or added between two calls.
 func scan(c *call) {
 	cursor, ok := parseCursor(string(c.args[1]), c.n.c.dialect().strictCursors)
 	if !ok {
 		c.err("ERR invalid cursor")
 		return
 	}
-	count, match, kind, ok := c.scanOptions()
+	o, ok := c.scanOptions()
 	if !ok {
 		return
 	}
 	c.n.purge(c.ms)
-	keys := make([]string, 0, len(c.n.keys))
+	var keys []hashed
 	for key := range c.n.keys {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	from := min(cursor, uint64(len(keys)))
-	to := min(from+uint64(count), uint64(len(keys)))
-	next := to
-	if to == uint64(len(keys)) {
-		next = 0
-	}
-	told := slices.DeleteFunc(keys[from:to], func(key string) bool {
-		e := c.n.keys[key]
-		matched := match == ""
-		if !matched {
-			matched, _ = path.Match(match, key)
+		if h := hashOf(key); h >= cursor {
+			keys = append(keys, hashed{h, key})
 		}
-		return e.expired(c.ms) || !matched || kind != "" && e.kind.String() != kind
+	}
+	slices.SortFunc(keys, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.key, b.key)) })
+	next := uint64(0)
+	if int64(len(keys)) > o.count {
+		next = keys[o.count-1].hash + 1
+		keys = slices.DeleteFunc(keys, func(k hashed) bool { return k.hash >= next })
+	}
+	keys = slices.DeleteFunc(keys, func(k hashed) bool {
+		e := c.n.keys[k.key]
+		return e.expired(c.ms) || o.match != nil && !globs(*o.match, k.key) || o.kind != "" && e.kind.String() != o.kind
 	})
 	c.array(2)
 	c.bulkString(strconv.FormatUint(next, 10))
-	c.array(len(told))
-	for _, key := range told {
-		c.bulkString(key)
+	c.array(len(keys))
+	for _, k := range keys {
+		c.bulkString(k.key)
 	}
+}
+
+// A hashed is a key with what decides its place in a scan.
+type hashed struct {
+	hash uint64
+	key  string
+}
+
+func hashOf(key string) uint64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(key))
+	return uint64(h.Sum32())
 }
 
 // parseCursor reads a cursor, unless it is strict as C's strtoul does: nothing is
@@ -113,10 +123,15 @@ func parseCursor(s string, strict bool) (uint64, bool) {
 	return n, err == nil || s == ""
 }
 
-// scanOptions reads what follows the cursor; of patterns it knows those that
-// package path does.
-func (c *call) scanOptions() (count int64, match, kind string, ok bool) {
-	count = 10
+// scanOptions are what follows SCAN's cursor.
+type scanOptions struct {
+	count int64
+	match *string // nil: every key
+	kind  string
+}
+
+func (c *call) scanOptions() (o scanOptions, ok bool) {
+	o.count = 10
 	for words := c.args[2:]; len(words) > 0; words = words[2:] {
 		switch word := upper(words[0]); {
 		case len(words) < 2:
@@ -131,15 +146,16 @@ func (c *call) scanOptions() (count int64, match, kind string, ok bool) {
 				c.err(errSyntax)
 				return
 			}
-			count = n
+			o.count = n
 		case word == "MATCH":
-			match = string(words[1])
+			match := string(words[1])
+			o.match = &match
 		case word == "TYPE":
-			kind = string(words[1])
+			o.kind = string(words[1])
 		default:
 			c.err(errSyntax)
 			return
 		}
 	}
-	return count, match, kind, true
+	return o, true
 }
