@@ -30,6 +30,7 @@ type dialect struct {
 	oomInMulti       bool            // without memory, nothing is queued
 	strictCursors    bool            // of SCAN: numbers only
 	shardIDs         bool
+	pushesLast       bool   // who publishes to itself gets the message behind the reply
 	databases        int64  // of a member of a cluster; 0: it does not even look at the number
 	nonLocal         string // a script reaches for keys that the node does not serve
 	scriptNotAllowed string // %s is the user, %c the command
@@ -49,7 +50,7 @@ var dialects = [...]dialect{
 		notAllowed:       "NOPERM this user has no permissions to run the '%c' command",
 	},
 	Valkey91: {
-		name: "valkey", product: "Valkey", movesBlocked: true, mapWhileLoading: true, version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, helloWhole: true, shardIDs: true,
+		name: "valkey", product: "Valkey", movesBlocked: true, mapWhileLoading: true, version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, helloWhole: true, shardIDs: true, pushesLast: true,
 		notInMulti:       map[string]bool{"multi": true, "watch": true, "client|reply": true},
 		noScript:         "NOSCRIPT No matching script.",
 		inScript:         " script: on @user_script:%l.",

@@ -153,6 +153,12 @@ func (s *stage) messages(t *testing.T) {
 		0a PING
 		0 PUBLISH x end
 		0b<
+		0d HELLO 3
+		0d! "*2\r\n$9\r\nSUBSCRIBE\r\n$1\r\ny\r\n*3\r\n$7\r\nPUBLISH\r\n$1\r\ny\r\n$2\r\nhi\r\n*1\r\n$4\r\nPING\r\n"
+		0d<
+		0d<
+		0d<
+		0d<
 		0b RESET
 		0b PING
 	`)

@@ -76,10 +76,23 @@ func publish(c *call) {
 			message.bulkString("message")
 			message.bulk(c.args[1])
 			message.bulk(c.args[2])
-			if s.deliver != nil {
-				s.deliver(message.b)
-			}
+			c.send(s, message.b)
 		}
 	}
 	c.int(int64(len(c.n.channels[string(c.args[1])])))
+}
+
+// send gives a session a message, behind the replies that it has.
+func (c *call) send(s *Session, message []byte) {
+	switch {
+	case s == c.s && c.n.c.dialect().pushesLast:
+		s.pushes = append(s.pushes, message...)
+	case s == c.s:
+		c.b = append(c.b, message...)
+	case s.deliver != nil:
+		if len(s.out.b) > 0 {
+			s.deliver(s.take())
+		}
+		s.deliver(message)
+	}
 }

@@ -92,18 +92,27 @@ func (v *server) run(args [][]byte) {
 	}
 }
 
-// flush writes the replies that there are.
+// flush writes the replies that there are. Their place among the messages of channels is
+// decided under the cluster's lock.
 func (v *server) flush() {
-	if b := v.s.take(); len(b) > 0 {
-		v.out.write(b)
+	s := v.s
+	s.c.mu.Lock()
+	b := s.take()
+	large := len(b) > largeWrite
+	mine := len(b) > 0 && v.out.begin(b, large)
+	s.c.mu.Unlock()
+	switch {
+	case !mine:
+	case large:
+		go v.out.run(nil)
+	default:
+		v.out.run(b)
 	}
 }
 
 // take returns the replies since the last call; they are valid until the next one.
 // Whoever ends a parked command adds its reply meanwhile.
 func (s *Session) take() []byte {
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
 	s.out.b, s.taken = s.taken[:0], s.out.b
 	return s.taken
 }
@@ -172,17 +181,6 @@ type output struct {
 }
 
 const largeWrite = 32 << 10
-
-func (o *output) write(b []byte) {
-	if !o.begin(b, len(b) > largeWrite) {
-		return
-	}
-	if len(b) > largeWrite {
-		go o.run(nil)
-	} else {
-		o.run(b)
-	}
-}
 
 // deliver writes a message.
 func (o *output) deliver(b []byte) {

@@ -33,6 +33,7 @@ type Session struct {
 
 	channels []string
 	deliver  func([]byte) // messages that nobody has asked for
+	pushes   []byte       // messages for the session itself, to be sent behind the reply
 	close    func()       // what the server does to hang up at once
 	dead     bool
 	waited   bool    // the command that runs has, since it is slow
@@ -112,6 +113,7 @@ func (s *Session) startLocked(args [][]byte) *parked {
 	if p == nil {
 		s.interpose(args, before)
 		s.mute(before)
+		s.out.b, s.pushes = append(s.out.b, s.pushes...), nil
 		s.closing = s.closing || s.n.hangsUp != "" && strings.EqualFold(string(args[0]), s.n.hangsUp)
 	}
 	return p
