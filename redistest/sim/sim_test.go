@@ -182,6 +182,52 @@ func TestSentinels(t *testing.T) {
 	})
 }
 
+// TestSentinelReplies: as those of a real Sentinel, also to what makes no sense.
+func TestSentinelReplies(t *testing.T) {
+	inBubble(t, Config{Sentinels: 3}, func(t *testing.T, c *Cluster) {
+		for _, say := range [][2]string{
+			{"HELLO 9", "-NOPROTO unsupported protocol version"},
+			{"HELLO x", "-ERR Protocol version is not an integer or out of range"},
+			{"PING", "+PONG"},
+			{"GET k", "-ERR unknown command 'GET', with args beginning with: 'k' "},
+			{"SENTINEL foo " + SentinelName, "-ERR unknown subcommand 'foo'. Try SENTINEL HELP."},
+			{"SENTINEL slaves " + SentinelName, "*1"},
+			{"SENTINEL master x", "-ERR No such master with that name"},
+			{"SUBSCRIBE", "-ERR wrong number of arguments for 'subscribe' command"},
+			{"HELLO", "*12"},
+		} {
+			require.Equal(t, strings.TrimSpace(say[1]), dial(t, c, c.SentinelAddrs()[0]).say(say[0]), say[0])
+		}
+		p := dial(t, c, c.SentinelAddrs()[0])
+		_, err := p.Write([]byte("*2\r\n$5\r\nHELLO\r\n$0\r\n\r\n"))
+		require.NoError(t, err)
+		line, err := p.r.ReadString('\n')
+		require.NoError(t, err)
+		require.Contains(t, line, "-ERR Protocol version")
+	})
+}
+
+// TestSwitchMaster: Sentinels tell of a failover when they hear of it.
+func TestSwitchMaster(t *testing.T) {
+	for _, subscribe := range []string{"SUBSCRIBE +switch-master", "PSUBSCRIBE *"} {
+		inBubble(t, Config{Sentinels: 3}, func(t *testing.T, c *Cluster) {
+			p := dial(t, c, c.SentinelAddrs()[1])
+			require.Equal(t, "*3", p.say(subscribe))
+			began := time.Now()
+			old := c.Owner(here)
+			old.Kill()
+			old.Failover()
+			require.NoError(t, p.SetDeadline(time.Now().Add(time.Second)))
+			for line := ""; line != SentinelName+" 10.0.0.1 6379 10.0.0.2 6379\r\n"; {
+				var err error
+				line, err = p.r.ReadString('\n')
+				require.NoError(t, err)
+			}
+			require.InDelta(t, 100*time.Millisecond, time.Since(began), float64(time.Millisecond))
+		})
+	}
+}
+
 func TestExecuted(t *testing.T) {
 	var log []string
 	config := Config{Executed: func(e Execution) { log = append(log, strings.Join(e.Args, " ")+" "+e.Node+" "+e.Reply) }}

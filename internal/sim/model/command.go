@@ -106,10 +106,18 @@ func (c *command) refuse(args [][]byte) string {
 }
 
 func unknown(args [][]byte) string {
-	name := cString(args[0])
 	if parent := find(commands, args[0]); parent != nil {
-		return fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", cString(args[1]), strings.ToUpper(name))
+		return unknownSub(args)
 	}
+	return unknownCommand(args)
+}
+
+func unknownSub(args [][]byte) string {
+	return fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", cString(args[1]), strings.ToUpper(cString(args[0])))
+}
+
+func unknownCommand(args [][]byte) string {
+	name := cString(args[0])
 	var said strings.Builder
 	for _, arg := range args[1:] {
 		if said.Len() >= 128 {

@@ -18,6 +18,8 @@ type Sentinel struct {
 	view     *topology
 	learning []lesson
 	deaf     bool
+
+	listeners []*listener // those that have subscribed
 }
 
 // SentinelPrimary is the name by which Sentinels know the primary.
@@ -36,66 +38,51 @@ func (s *Sentinel) Deaf(yes bool) {
 	s.deaf = yes
 }
 
-// hear makes the Sentinel know what it has heard of by now.
+// hear makes the Sentinel know what it has heard of by now, and tells its listeners.
 func (s *Sentinel) hear(now time.Time) {
 	for !s.deaf && len(s.learning) > 0 && !s.learning[0].at.After(now) {
+		before := s.primary()
 		s.view, s.learning = s.learning[0].view, s.learning[1:]
-	}
-}
-
-// Serve serves a connection, and closes it.
-func (s *Sentinel) Serve(conn net.Conn) {
-	defer conn.Close()
-	var in parser
-	out := reply{resp: 2}
-	for {
-		args, err := in.next()
-		switch {
-		case err != nil:
-			return
-		case args == nil:
-			n, err := conn.Read(in.room())
-			if err != nil {
-				return
-			}
-			in.grew(n)
-		case len(args) > 0:
-			out.b = out.b[:0]
-			s.reply(&out, args)
-			if _, err := conn.Write(out.b); err != nil {
-				return
-			}
+		if after := s.primary(); after != before {
+			s.switched(before, after)
 		}
 	}
 }
 
-func (s *Sentinel) reply(r *reply, args [][]byte) {
+// primary returns which node the Sentinel takes for it.
+func (s *Sentinel) primary() *Node { return s.c.nodes[slices.Index(s.view.primary, -1)] }
+
+func (s *Sentinel) answer(l *listener, args [][]byte) {
 	switch name := strings.ToLower(string(args[0])); {
 	case name == "hello":
-		if len(args) > 1 {
-			r.resp = int(args[1][0] - '0')
-		}
-		r.mapOf(3)
-		for _, word := range []string{"server", "redis", "mode", "sentinel", "role", "sentinel"} {
-			r.bulkString(word)
-		}
+		s.hello(l, args)
 	case name == "client":
-		r.ok()
+		l.ok()
 	case name == "ping":
-		r.status("PONG")
+		l.ping(args)
+	case name == "role":
+		l.array(2)
+		l.bulkString("sentinel")
+		l.array(1)
+		l.bulkString(SentinelPrimary)
+	case name == "subscribe" || name == "unsubscribe":
+		s.subscribe(l, name, &l.channels, args[1:], name == "subscribe")
+	case name == "psubscribe" || name == "punsubscribe":
+		s.subscribe(l, name, &l.patterns, args[1:], name == "psubscribe")
 	case name == "sentinel" && len(args) == 3:
-		s.tell(r, strings.ToLower(string(args[1])), args[2])
+		s.tell(&l.reply, args)
+	case name == "sentinel" && len(args) > 1:
+		l.err(unknownSub(args))
 	default:
-		r.errorf("ERR unknown command '%s', with args beginning with: ", cString(args[0]))
+		l.err(unknownCommand(args))
 	}
 }
 
 // tell replies to the SENTINEL commands that clients need.
-func (s *Sentinel) tell(r *reply, what string, name []byte) {
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
+func (s *Sentinel) tell(r *reply, args [][]byte) {
+	what, name := strings.ToLower(string(args[1])), args[2]
 	s.hear(time.Now())
-	primary := slices.Index(s.view.primary, -1)
+	primary := s.primary().index
 	known := bytes.Equal(name, []byte(SentinelPrimary))
 	switch {
 	case what == "get-master-addr-by-name" && !known:
@@ -108,7 +95,7 @@ func (s *Sentinel) tell(r *reply, what string, name []byte) {
 		r.bulkString(strconv.Itoa(s.c.nodes[primary].port))
 	case what == "master":
 		s.instance(r, s.c.nodes[primary].addr, "master", s.view.failed[primary])
-	case what == "replicas":
+	case what == "replicas" || what == "slaves":
 		replicas := slices.DeleteFunc(slices.Clone(s.c.nodes), func(n *Node) bool { return n.index == primary })
 		r.array(len(replicas))
 		for _, n := range replicas {
@@ -122,7 +109,7 @@ func (s *Sentinel) tell(r *reply, what string, name []byte) {
 			}
 		}
 	default:
-		r.errorf("ERR Unknown sentinel subcommand '%s'", what)
+		r.err(unknownSub(args))
 	}
 }
 

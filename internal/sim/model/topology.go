@@ -104,6 +104,9 @@ func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.settleAll(time.Now())
+			for _, s := range c.sentinels {
+				s.hear(time.Now())
+			}
 		})
 	}
 	for _, n := range c.nodes {
