@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"strconv"
@@ -50,14 +51,19 @@ func (c *call) null2()      { c.null() }
 func (c *call) timeout(arg []byte) (time.Duration, bool) {
 	seconds, err := strconv.ParseFloat(string(arg), 64)
 	switch {
-	case err != nil || math.IsNaN(seconds) || math.IsInf(seconds, 0) || seconds*1000 > math.MaxInt64:
+	case err != nil && !math.IsInf(seconds, 0) || math.IsNaN(seconds) || bytes.ContainsRune(arg, '_'):
 		c.err("ERR timeout is not a float or out of range")
-	case seconds < 0:
+	case seconds < 0 || seconds*1000 >= math.MaxInt64: // which servers add to the time until it overflows
 		c.err("ERR timeout is negative")
 	default:
-		return time.Duration(math.Ceil(seconds*1000)) * time.Millisecond, true
+		return milliseconds(int64(math.Ceil(seconds * 1000))), true
 	}
 	return 0, false
+}
+
+// milliseconds is the time of so many, at most what a Duration can be.
+func milliseconds(n int64) time.Duration {
+	return time.Duration(min(n, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }
 
 // popFirst pops from the first of the command's lists that is there; false if
@@ -148,21 +154,32 @@ func wait(c *call) {
 		c.err("ERR timeout is negative")
 		return
 	}
-	acknowledged, all := c.n.acknowledged(c.now)
-	if acknowledged >= replicas || c.in != inSession {
+	var end time.Time
+	if ms > 0 {
+		end = c.now.Add(milliseconds(ms))
+	}
+	c.awaitReplicas(replicas, end)
+}
+
+// lookAgain is how often a WAIT looks for replicas that have come back.
+const lookAgain = time.Second
+
+// awaitReplicas replies how many replicas have all writes, if they are enough or the time
+// is over. Otherwise it is called again.
+func (c *call) awaitReplicas(enough int64, end time.Time) {
+	now := time.Now()
+	acknowledged, all := c.n.acknowledged(now)
+	if acknowledged >= enough || c.in != inSession || !end.IsZero() && !now.Before(end) {
 		c.int(acknowledged)
 		return
 	}
-	p := &parked{s: c.s, args: c.args, wake: make(chan struct{})}
-	p.expire = func(c *call) {
-		n, _ := c.n.acknowledged(time.Now())
-		c.int(n)
-	}
-	if ms > 0 {
-		p.until = c.now.Add(time.Duration(ms) * time.Millisecond)
-	}
-	if !all.IsZero() && (p.until.IsZero() || all.Before(p.until)) {
+	p := &parked{s: c.s, args: c.args, until: now.Add(lookAgain), wake: make(chan struct{})}
+	if !all.IsZero() {
 		p.until = all
 	}
+	if !end.IsZero() && end.Before(p.until) {
+		p.until = end
+	}
+	p.expire = func(c *call) { c.awaitReplicas(enough, end) }
 	c.s.parked = p
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
 func init() {
@@ -312,7 +311,7 @@ func clientPause(c *call) {
 		c.err("ERR timeout is negative")
 		return
 	}
-	c.n.pauseLocked(c.now.Add(time.Duration(ms)*time.Millisecond), all)
+	c.n.pauseLocked(c.now.Add(milliseconds(ms)), all)
 	c.ok()
 }
 

@@ -140,8 +140,8 @@ type parked struct {
 	done   bool  // it is answered
 	hangUp bool  // after that
 	out    reply // the answer
-	// expire writes the reply of one that has waited in vain; nil: the command
-	// begins anew.
+	// expire writes the reply of one that has waited in vain, or parks it again; nil: the
+	// command begins anew.
 	expire func(*call)
 }
 
@@ -185,6 +185,10 @@ func (p *parked) wait(gone <-chan struct{}) *parked {
 		before := len(s.out.b)
 		s.call.reply = &s.out
 		p.expire(&s.call)
+		if next := s.parked; next != nil {
+			s.parked = nil
+			return next
+		}
 		s.mute(before)
 	}
 	return nil
