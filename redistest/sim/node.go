@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -88,9 +89,10 @@ func (n *Node) CutSilently() { n.c.net.Vanish("", n.Addr(), 1) }
 //
 //	node.Refuse("incrby", "OOM command not allowed when used memory > 'maxmemory'.", 0)
 //
-// The command is in lower case, with its subcommand as in "client|setname"; "*" stands for
-// all commands with keys. It is refused so many times, 0: until the node is healed.
+// A subcommand has its command and a bar in front of it, as in "client|setname"; "*" stands
+// for all commands with keys. It is refused so many times, 0: until the node is healed.
 func (n *Node) Refuse(command, text string, times int) {
+	command = strings.ToLower(command)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.refused == nil {

@@ -90,6 +90,7 @@ func TestFaults(t *testing.T) {
 		"cut":         {(*Node).Cut, "reset", ":1"},
 		"silent":      {(*Node).CutSilently, timeout, ":1"},
 		"error":       {func(n *Node) { n.Refuse("incr", "OOM no", 1) }, "-OOM no", ":1"},
+		"capitals":    {func(n *Node) { n.Refuse("INCR", "OOM no", 0) }, "-OOM no", "-OOM no"},
 		"keys":        {func(n *Node) { n.Refuse("*", "OOM no", 0) }, "-OOM no", "-OOM no"},
 		"paused":      {func(n *Node) { n.PauseWrites(time.Hour) }, timeout, timeout},
 	} {
