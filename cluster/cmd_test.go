@@ -141,6 +141,7 @@ func TestAs(t *testing.T) {
 	require.Nil(t, p)
 	_, err = cluster.As[string](get("none"))
 	require.ErrorIs(t, err, redislanes.ErrNull)
+	require.Regexp(t, `^redislanes: GET on 127\.0\.0\.1:\d+: null reply$`, err.Error())
 	_, err = cluster.As[[]byte](get("none"))
 	require.ErrorIs(t, err, redislanes.ErrNull)
 	m, err := cluster.As[map[string]int](client.Cmd(ctx, "HGETALL", "h"))

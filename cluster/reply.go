@@ -5,7 +5,6 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/engine"
 )
 
@@ -15,8 +14,8 @@ import (
 // If the command failed, all methods return its error: a redislanes.Error. It wraps a
 // resp3.SimpleError for an error of the server, and redislanes.ErrNotSent,
 // redislanes.ErrRefused or redislanes.ErrUnknownOutcome as the command's outcome. A null, which
-// GET replies for a missing key, is redislanes.ErrNull for the methods that return a value. An
-// empty string is a value. A reply of another type is a redislanes.DecodeError.
+// GET replies for a missing key, is a redislanes.Error that wraps redislanes.ErrNull for the methods
+// that return a value. An empty string is a value. A reply of another type is a redislanes.DecodeError.
 //
 // A Reply of Client.Cmd may be read by many goroutines. A pipeline's Reply follows the
 // pipeline's rule for concurrent use.
@@ -101,7 +100,8 @@ func As[T any](r Reply) (T, error) {
 			return none, err
 		}
 	case reflect.TypeFor[T]().Kind() != reflect.Pointer:
-		return none, redislanes.ErrNull
+		_, err := r.Bytes()
+		return none, err
 	}
 	return value, nil
 }

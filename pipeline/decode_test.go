@@ -70,5 +70,5 @@ func TestDecodeErrorsNameCommandNodeAndType(t *testing.T) {
 		require.NotErrorIs(t, c.err, redislanes.ErrUnknownOutcome)
 	}
 	require.ErrorIs(t, reply(toInt, "GET", "{k}nothing"), redislanes.ErrNull)
-	require.EqualError(t, reply(toInt, "GET", "{k}nothing"), "null reply")
+	require.EqualError(t, reply(toInt, "GET", "{k}nothing"), "redislanes: GET"+at+"null reply")
 }

@@ -142,11 +142,13 @@ func fits(raw []byte, into any) bool {
 	return !errors.Is(err, strconv.ErrRange)
 }
 
-// misfit returns the error of a reply that is not what into names; nil if err is nil. A null is a
-// value like others.
+// misfit returns the error of a reply that is not what into names; nil if err is nil.
 func (r Reply) misfit(raw []byte, into string, err error) error {
-	if err == nil || errors.Is(err, resp.ErrNull) {
-		return err
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, resp.ErrNull):
+		return r.undecodable(err)
 	}
 	return r.undecodable(&redislanes.DecodeError{Into: into, Kind: raw[0], Cause: err})
 }
