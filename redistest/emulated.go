@@ -1,8 +1,9 @@
 package redistest
 
 import (
+	"bufio"
 	"fmt"
-	"net"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,7 @@ type Emulated struct {
 	mu        sync.Mutex // guards what follows
 	owner     [slotCount]int
 	importing map[uint16]int // slots on their way, and where to
-	asking    map[*server.Peer]bool
+	clients   map[*server.Peer]client
 	inject    []func(cmd string, args []string) string
 	calls     []map[string]int
 }
@@ -52,7 +53,7 @@ func LaunchEmulated(primaries int) (*Emulated, error) {
 		return nil, fmt.Errorf("redistest: primaries = %d: must be positive", primaries)
 	}
 	e := &Emulated{
-		importing: make(map[uint16]int), asking: make(map[*server.Peer]bool),
+		importing: make(map[uint16]int), clients: make(map[*server.Peer]client),
 		inject: make([]func(string, []string) string, primaries),
 	}
 	for slot := range e.owner {
@@ -161,19 +162,17 @@ func (e *Emulated) hook(node int, p *server.Peer, cmd string, args []string) boo
 	defer e.mu.Unlock()
 	switch cmd {
 	case "CLUSTER":
-		return e.cluster(p, args)
+		return e.cluster(node, p, args)
 	case "ASKING":
-		e.asking[p] = true
+		e.clients[p] = client{asking: true, multi: e.clients[p].multi}
 		p.WriteOK()
 		return true
 	case "READONLY", "READWRITE":
 		p.WriteOK()
 		return true
 	}
-	asked := e.asking[p]
-	if asked {
-		e.asking[p] = false
-	}
+	asked := e.clients[p].asking
+	e.clients[p] = e.clients[p].after(cmd)
 	refusal := ""
 	if f := e.inject[node]; f != nil {
 		refusal = f(cmd, args)
@@ -182,11 +181,44 @@ func (e *Emulated) hook(node int, p *server.Peer, cmd string, args []string) boo
 		refusal = e.redirect(node, asked, commandKeys(cmd, args))
 	}
 	if refusal != "" {
+		e.spoil(node, p, cmd)
 		p.WriteError(refusal)
 		return true
 	}
 	e.calls[node][cmd]++
 	return false
+}
+
+// A client is what its last commands were.
+type client struct {
+	asking bool // ASKING, which holds for a command, or up to EXEC
+	multi  bool // MULTI
+}
+
+// after returns what the client is behind one more command.
+func (c client) after(cmd string) client {
+	switch cmd {
+	case "MULTI":
+		return client{asking: c.asking, multi: true}
+	case "EXEC", "DISCARD", "RESET":
+		return client{}
+	}
+	return client{asking: c.asking && c.multi, multi: c.multi}
+}
+
+// spoil makes EXEC fail behind a command that was refused, and ends the transaction if that is
+// EXEC: miniredis does it at a command without its arguments, of a peer that has the client's state.
+func (e *Emulated) spoil(node int, p *server.Peer, cmd string) {
+	if p.Ctx == nil {
+		return
+	}
+	ghost := server.NewPeer(bufio.NewWriter(io.Discard))
+	ghost.Ctx = p.Ctx
+	command := "GET"
+	if cmd == "EXEC" {
+		command = "DISCARD"
+	}
+	e.nodes[node].Server().Dispatch(ghost, []string{command})
 }
 
 // inScript reports whether the command comes from a script, whose keys have
@@ -204,7 +236,7 @@ func (e *Emulated) inScript(p *server.Peer) bool {
 		e.peers.Delete(p)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		delete(e.asking, p)
+		delete(e.clients, p)
 	})
 	return false
 }
@@ -247,14 +279,16 @@ func (e *Emulated) redirect(node int, asked bool, keys []string) string {
 	return fmt.Sprintf("MOVED %d %s", slot, e.addrs[e.owner[slot]])
 }
 
-// cluster answers CLUSTER SLOTS, KEYSLOT and INFO.
-func (e *Emulated) cluster(p *server.Peer, args []string) bool {
+// cluster answers CLUSTER SLOTS, NODES, KEYSLOT and INFO.
+func (e *Emulated) cluster(node int, p *server.Peer, args []string) bool {
 	if len(args) == 0 {
 		return false
 	}
 	switch strings.ToUpper(args[0]) {
 	case "SLOTS":
 		e.writeSlots(p)
+	case "NODES":
+		p.WriteBulk(e.nodeLines(node))
 	case "KEYSLOT":
 		if len(args) != 2 {
 			return false
@@ -266,31 +300,6 @@ func (e *Emulated) cluster(p *server.Peer, args []string) bool {
 		return false
 	}
 	return true
-}
-
-func (e *Emulated) writeSlots(p *server.Peer) {
-	var starts []int
-	for slot := range e.owner {
-		if slot == 0 || e.owner[slot] != e.owner[slot-1] {
-			starts = append(starts, slot)
-		}
-	}
-	p.WriteLen(len(starts))
-	for i, start := range starts {
-		end := slotCount - 1
-		if i+1 < len(starts) {
-			end = starts[i+1] - 1
-		}
-		host, portText, _ := net.SplitHostPort(e.addrs[e.owner[start]])
-		port, _ := strconv.Atoi(portText)
-		p.WriteLen(3)
-		p.WriteInt(start)
-		p.WriteInt(end)
-		p.WriteLen(3)
-		p.WriteBulk(host)
-		p.WriteInt(port)
-		p.WriteBulk(fmt.Sprintf("%040x", e.owner[start]+1))
-	}
 }
 
 func moveKeys(from, to *miniredis.Miniredis, slot uint16) {

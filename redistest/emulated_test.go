@@ -85,6 +85,71 @@ func TestEmulatedIsACluster(t *testing.T) {
 	require.ErrorContains(t, err, "primaries = 0")
 }
 
+// TestEmulatedTransactions: EXEC runs nothing if a command was refused in MULTI, and ASKING in
+// front of MULTI holds up to EXEC.
+func TestEmulatedTransactions(t *testing.T) {
+	t.Parallel()
+	e := StartEmulated(t, 2)
+	ctx := within(t, 10*time.Second)
+	const slot = 100
+	key, away := KeyInSlot(slot, "k"), KeyInSlot(16383, "k")
+	a, b := dial(t, e.Addrs()[0]), dial(t, e.Addrs()[1])
+	do := func(c radix.Conn, args ...string) string {
+		var got any
+		if err := c.Do(ctx, radix.Cmd(&got, args[0], args[1:]...)); err != nil {
+			return err.Error()
+		}
+		return fmt.Sprint(got)
+	}
+	oom := func(of string) func(string, []string) string {
+		return func(cmd string, _ []string) string {
+			if cmd == of {
+				return "OOM no"
+			}
+			return ""
+		}
+	}
+	for name, refuse := range map[string]func(){
+		"MOVED":    func() { require.Contains(t, do(a, "SET", away, "1"), "MOVED") },
+		"injected": func() { e.Inject(0, oom("DEL")); require.Contains(t, do(a, "DEL", key), "OOM no") },
+	} {
+		do(a, "MULTI")
+		require.Equal(t, "QUEUED", do(a, "SET", key, "1"), name)
+		refuse()
+		require.Contains(t, do(a, "EXEC"), "EXECABORT", name)
+		require.Equal(t, "0", do(a, "EXISTS", key), name)
+	}
+	do(a, "MULTI")
+	do(a, "SET", key, "1")
+	e.Inject(0, oom("EXEC"))
+	require.Contains(t, do(a, "EXEC"), "OOM no")
+	e.Inject(0, nil)
+	require.Contains(t, do(a, "EXEC"), "EXEC without MULTI")
+	require.Contains(t, do(a, "SET", away, "1"), "MOVED")
+	do(a, "MULTI")
+	require.Equal(t, "QUEUED", do(a, "SET", key, "1"))
+	require.Equal(t, "[OK]", do(a, "EXEC"), "a refusal before MULTI is none of it")
+
+	e.StartMigration(slot, 1)
+	other := KeyInSlot(slot, "other")
+	for _, command := range [][]string{{"ASKING"}, {"MULTI"}, {"INCR", other}, {"INCR", other}} {
+		require.NotContains(t, do(b, command...), "MOVED")
+	}
+	require.Equal(t, "[1 2]", do(b, "EXEC"))
+	require.Contains(t, do(b, "GET", other), "MOVED")
+}
+
+// TestEmulatedNodes: CLUSTER NODES tells the same map as CLUSTER SLOTS.
+func TestEmulatedNodes(t *testing.T) {
+	t.Parallel()
+	e := StartEmulated(t, 2)
+	e.Move(0, 1)
+	var text string
+	require.NoError(t, dial(t, e.Addrs()[1]).Do(within(t, 5*time.Second), radix.Cmd(&text, "CLUSTER", "NODES")))
+	require.Equal(t, fmt.Sprintf("%040x %s@0 master - 0 0 1 connected 1-8191\n%040x %s@0 myself,master - 0 0 2 connected 0 8192-16383\n",
+		1, e.Addrs()[0], 2, e.Addrs()[1]), text)
+}
+
 // TestEmulatedIsClosedWhileItIsAsked: a node that is still up must not ask one
 // that is closed.
 func TestEmulatedIsClosedWhileItIsAsked(t *testing.T) {
