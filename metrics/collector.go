@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -22,6 +23,15 @@ type Option func(*options)
 
 type options struct {
 	constLabels prometheus.Labels
+}
+
+func collected(opts []Option) (o options) {
+	for _, opt := range opts {
+		if opt != nil {
+			opt(&o)
+		}
+	}
+	return o
 }
 
 // WithConstLabels adds labels to every metric, such as {"client": "limits"}. Use it to register
@@ -60,13 +70,9 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns a collector of the source, usually a *cluster.Client, which must not be
-// nil. Register it once. A collector that outlives the client exports its last figures.
+// NewCollector returns a collector of the source, usually a *cluster.Client. Register it once. A collector that outlives the client exports its last figures.
 func NewCollector(source Source, opts ...Option) *Collector {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := collected(opts)
 	newSample := func(m metric) sample { return sample{m.desc(o.constLabels), m.typ} }
 	c := &Collector{
 		source:    source,
@@ -90,9 +96,15 @@ func NewCollector(source Source, opts ...Option) *Collector {
 	return c
 }
 
+var errNoSource = errors.New("metrics: the Collector has no Source: make it with metrics.NewCollector and a *cluster.Client")
+
 // Describe sends the descriptions of all metrics; part of
-// prometheus.Collector.
+// prometheus.Collector. Registering a Collector without a [Source] fails.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	if c.source == nil {
+		ch <- prometheus.NewInvalidDesc(errNoSource)
+		return
+	}
 	for _, s := range c.pool {
 		ch <- s.desc
 	}
@@ -104,6 +116,9 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 // Collect takes one snapshot and sends its figures; part of
 // prometheus.Collector. It does no I/O and never panics.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	if c.source == nil {
+		return
+	}
 	s := c.source.Stats()
 	c.slots.send(ch, float64(s.Slots))
 	c.redirects.send(ch, float64(s.Moved), "moved")

@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/metrics"
 	"github.com/redislanes/redislanes/pool"
+	"github.com/redislanes/redislanes/redistest"
 )
 
 var update = flag.Bool("update", false, "write testdata/busy.txt and the tables of docs/metrics.md")
@@ -183,4 +185,18 @@ func TestSeries(t *testing.T) {
 	delete(s.Closes, "meteor")
 	one := testutil.CollectAndCount(metrics.NewCollector(fake{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: s}}}))
 	require.Equal(t, 19+2+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+2+10+len(pool.ErrorCodes()), one-base)
+}
+
+// TestZeroValues: registering them fails with what to do, and so does a client with their trace.
+func TestZeroValues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []prometheus.Collector{new(metrics.Collector), metrics.NewCollector(nil), metrics.NewCollector(nil, nil)} {
+		require.ErrorContains(t, prometheus.NewRegistry().Register(c), "make it with metrics.NewCollector")
+		c.Collect(nil)
+	}
+	m := new(metrics.Metrics)
+	require.ErrorContains(t, prometheus.NewRegistry().Register(m), "make them with metrics.New")
+	m.Collect(nil)
+	_, err := cluster.Config{Trace: m.Trace()}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
+	require.ErrorContains(t, err, "make them with metrics.New")
 }

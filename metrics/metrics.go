@@ -34,18 +34,20 @@ var _ prometheus.Collector = (*Metrics)(nil)
 // Registering fails if a label of [WithConstLabels] is called outcome, result or le, or has a
 // name that WithConstLabels does not take.
 func New(opts ...Option) *Metrics {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
+	o := collected(opts)
 	m := &Metrics{histograms: newHistograms(o.constLabels)}
 	m.collector = NewCollector(m, opts...)
 	return m
 }
 
+var errZero = errors.New("metrics: the Metrics are a zero value: make them with metrics.New")
+
 // Trace returns the functions that cluster.Config.Trace takes. cluster.Config.New fails for a
 // second client with the same trace: each client needs metrics of its own.
 func (m *Metrics) Trace() *redislanes.Trace {
+	if m.collector == nil {
+		return &redislanes.Trace{Stats: func(func() redislanes.Stats) error { return errZero }}
+	}
 	t := m.histograms.trace()
 	t.Stats = m.readStats
 	return t
@@ -69,6 +71,10 @@ func (m *Metrics) Stats() redislanes.Stats {
 
 // Describe is part of prometheus.Collector.
 func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
+	if m.collector == nil {
+		ch <- prometheus.NewInvalidDesc(errZero)
+		return
+	}
 	m.histograms.describe(ch)
 	m.collector.Describe(ch)
 }
@@ -76,6 +82,9 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) {
 // Collect is part of prometheus.Collector. Before there is a client, there are no
 // figures of its pools and its map of the slots.
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
+	if m.collector == nil {
+		return
+	}
 	m.histograms.collect(ch)
 	if m.stats.Load() != nil {
 		m.collector.Collect(ch)

@@ -1,6 +1,8 @@
 package limits
 
 import (
+	"cmp"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -25,7 +27,8 @@ type Observer struct {
 	took      *prometheus.HistogramVec
 	byResult  [2]prometheus.Observer // of took: denied, allowed
 
-	limits sync.Map // *counters, by name
+	limits  sync.Map // *counters, by name
+	invalid error    // why it counts nothing
 }
 
 // counters are those of one limit.
@@ -39,10 +42,13 @@ var (
 	_ prometheus.Collector = (*Observer)(nil)
 )
 
-// NewObserver returns an observer that adds the labels to every metric. They must not be called
-// limit, outcome, shadow, hits or allowed. The histogram has classic buckets from 100 µs to 1 s,
+// NewObserver returns an observer that adds the labels to every metric. Registering it fails if one
+// is called limit, outcome, shadow, hits, allowed or le. The histogram has classic buckets from 100 µs to 1 s,
 // and native ones.
 func NewObserver(labels prometheus.Labels) *Observer {
+	if _, taken := labels["le"]; taken { // client_golang would panic
+		return &Observer{invalid: errTaken}
+	}
 	o := &Observer{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "redislanes_limit_decisions_total", ConstLabels: labels,
@@ -69,6 +75,9 @@ func NewObserver(labels prometheus.Labels) *Observer {
 
 // Decided is part of limit.Observer.
 func (o *Observer) Decided(took time.Duration, requests []limit.Request, result limit.Result) {
+	if o.decisions == nil {
+		return
+	}
 	for i := range result.Each {
 		if requests[i].Look {
 			continue
@@ -84,7 +93,9 @@ func (o *Observer) Decided(took time.Duration, requests []limit.Request, result 
 
 // Hits is part of limit.Observer.
 func (o *Observer) Hits(of *limit.Limit, what limit.Hits, n int64) {
-	o.of(of.Rule().Name).hits[what].Add(float64(n))
+	if o.decisions != nil {
+		o.of(of.Rule().Name).hits[what].Add(float64(n))
+	}
 }
 
 func index(b bool) int {
@@ -112,8 +123,17 @@ func (o *Observer) of(name string) *counters {
 	return known.(*counters)
 }
 
-// Describe is part of prometheus.Collector.
+var (
+	errZero  = errors.New("limits: the Observer is a zero value: make it with limits.NewObserver")
+	errTaken = errors.New(`limits: NewObserver: the label "le" is taken by the histogram`)
+)
+
+// Describe is part of prometheus.Collector. Registering a zero Observer fails.
 func (o *Observer) Describe(ch chan<- *prometheus.Desc) {
+	if o.decisions == nil {
+		ch <- prometheus.NewInvalidDesc(cmp.Or(o.invalid, errZero))
+		return
+	}
 	o.decisions.Describe(ch)
 	o.hits.Describe(ch)
 	o.took.Describe(ch)
@@ -121,6 +141,9 @@ func (o *Observer) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect is part of prometheus.Collector.
 func (o *Observer) Collect(ch chan<- prometheus.Metric) {
+	if o.decisions == nil {
+		return
+	}
 	o.decisions.Collect(ch)
 	o.hits.Collect(ch)
 	o.took.Collect(ch)

@@ -77,3 +77,16 @@ func TestObserver(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, problems)
 }
+
+// TestObserversThatCannotBe: registering fails, and limiters go on.
+func TestObserversThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]*limits.Observer{
+		"limits: the Observer is a zero value: make it with limits.NewObserver": new(limits.Observer),
+		`limits: NewObserver: the label "le" is taken by the histogram`:         limits.NewObserver(prometheus.Labels{"le": "x"}),
+		"duplicate label names": limits.NewObserver(prometheus.Labels{"limit": "x"}),
+	} {
+		require.ErrorContains(t, prometheus.NewRegistry().Register(o), want)
+		o.Decided(time.Second, nil, limit.Result{})
+	}
+}
