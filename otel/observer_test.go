@@ -278,3 +278,11 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, err, "the global providers")
 	require.NoError(t, o.Close())
 }
+
+// TestZeroObserver: a client with its trace is not made, and the error says what to do.
+func TestZeroObserver(t *testing.T) {
+	o := new(redisotel.Observer)
+	_, err := cluster.Config{Trace: o.Trace()}.New(within(t), redistest.StartEmulated(t, 1).Addrs())
+	require.ErrorContains(t, err, "make it with redisotel.Config.New")
+	require.NoError(t, o.Close())
+}

@@ -70,6 +70,9 @@ type statistics struct {
 func (o *Observer) readStats(stats func() redislanes.Stats) error {
 	o.stats.mu.Lock()
 	defer o.stats.mu.Unlock()
+	if o.instruments.observed.meter == nil {
+		return errors.New("redisotel: the Observer is a zero value: make it with redisotel.Config.New")
+	}
 	if o.stats.used {
 		return errors.New("redisotel: this Observer already serves another client: make an Observer for each client, with Config.Attributes to tell them apart")
 	}
