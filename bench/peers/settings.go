@@ -55,6 +55,9 @@ func (s *settings) parse(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q: is no flag", flags.Arg(0))
+	}
 	s.limited = !*noLimit && !s.limits && !s.large && !s.cutting && !s.profiling
 	if *from != "" {
 		s.from = strings.Split(*from, ",")

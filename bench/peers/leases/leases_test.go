@@ -32,3 +32,13 @@ func TestMeasure(t *testing.T) {
 		require.Equal(t, leases, row.perDecision() < 0.3)
 	}
 }
+
+// TestFlags: what cannot be is refused before anything starts.
+func TestFlags(t *testing.T) {
+	for want, args := range map[string][]string{
+		`"1s": is no flag`:          {"1s"},
+		"-for 0s: must be positive": {"-for", "0"},
+	} {
+		require.EqualError(t, command(t.Context(), args), want)
+	}
+}

@@ -31,7 +31,12 @@ func command(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *rewrite != "" {
+	switch {
+	case flags.NArg() > 0:
+		return fmt.Errorf("%q: is no flag", flags.Arg(0))
+	case *during <= 0:
+		return fmt.Errorf("-for %v: must be positive", *during)
+	case *rewrite != "":
 		changed, err := writePage(*rewrite, false)
 		for _, name := range changed {
 			fmt.Println("wrote", name)
