@@ -112,8 +112,12 @@ func (n *Node) impose(conditions simnet.Conditions) {
 	n.lifts = append(n.lifts, lift)
 }
 
-// Heal ends the node's faults, and starts it if it was killed. Connections that were cut stay
-// so; those of which the program was not told are reset.
+// writableDelay is how long a primary refuses commands when it has started.
+const writableDelay = 2 * time.Second
+
+// Heal ends the node's faults, and starts it if it was killed. In a cluster, a primary that has
+// started replies CLUSTERDOWN for 2 s, or until it hears that it is none any more. Connections that
+// were cut stay so; those of which the program was not told are reset.
 func (n *Node) Heal() {
 	n.mu.Lock()
 	lifts, refused := n.lifts, n.refused
@@ -128,7 +132,11 @@ func (n *Node) Heal() {
 	n.model.Unpause()
 	n.c.net.Forget("", n.Addr())
 	if !n.model.Up() {
-		n.model.Restart(model.Start{})
+		down := writableDelay
+		if n.Replica() {
+			down = min(down, n.c.config.GossipLag)
+		}
+		n.model.Restart(model.Start{Down: down})
 		n.listen()
 	}
 }

@@ -102,7 +102,7 @@ func TestFaults(t *testing.T) {
 				assert.Contains(t, p.say("INCR "+here), c.open)
 				assert.Contains(t, anew(t, redis, n), c.anew)
 				n.Heal()
-				time.Sleep(time.Second)
+				time.Sleep(2 * time.Second)
 				require.Regexp(t, `^:\d`, anew(t, redis, n), "healed")
 			})
 		})
@@ -149,6 +149,26 @@ func TestFailover(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStart: a primary that has started serves after two seconds, one that was replaced never
+// again.
+func TestStart(t *testing.T) {
+	inBubble(t, Config{}, func(t *testing.T, c *Cluster) {
+		n := c.Owner(here)
+		n.Kill()
+		n.Heal()
+		time.Sleep(1990 * time.Millisecond)
+		require.Equal(t, "-CLUSTERDOWN The cluster is down", anew(t, c, n))
+		time.Sleep(10 * time.Millisecond)
+		require.Equal(t, ":1", anew(t, c, n))
+		n.Kill()
+		n.Failover()
+		n.Heal()
+		require.Equal(t, "-CLUSTERDOWN The cluster is down", anew(t, c, n))
+		time.Sleep(100 * time.Millisecond)
+		require.Contains(t, anew(t, c, n), "-MOVED")
+	})
 }
 
 func TestMove(t *testing.T) {
