@@ -1,7 +1,6 @@
 package redistest
 
 import (
-	"bufio"
 	"net"
 	"sync"
 	"time"
@@ -48,7 +47,6 @@ func (l *link) run(inject func([]string) string) {
 	var streams sync.WaitGroup
 	if inject != nil {
 		l.answer(inject)
-		l.reset()
 		return
 	}
 	streams.Go(func() { l.carry(ToServer, l.client) })
@@ -90,11 +88,15 @@ func (l *link) carry(d Direction, from net.Conn) {
 			break
 		}
 	}
-	// One side has closed this direction, so it is closed towards the other side.
+	l.closeWrite(d)
+	reader.Wait()
+}
+
+// closeWrite closes a direction towards one side, as the other side has done.
+func (l *link) closeWrite(d Direction) {
 	if tcp, ok := l.to(d).(*net.TCPConn); ok {
 		_ = tcp.CloseWrite()
 	}
-	reader.Wait()
 }
 
 func (l *link) to(d Direction) net.Conn {
@@ -177,28 +179,5 @@ func (l *link) pause(d time.Duration) bool {
 		return true
 	case <-l.ended:
 		return false
-	}
-}
-
-// answer carries one command at a time, or answers it.
-func (l *link) answer(inject func([]string) string) {
-	client, server := bufio.NewReader(l.client), bufio.NewReader(l.server)
-	for {
-		raw, args, err := readCommand(client)
-		if err != nil {
-			return
-		}
-		reply := []byte(inject(args))
-		if len(reply) == 0 {
-			if !l.send(ToServer, chunk{raw, time.Now()}) {
-				return
-			}
-			if reply, err = readReply(server, nil); err != nil {
-				return
-			}
-		}
-		if !l.send(ToClient, chunk{reply, time.Now()}) {
-			return
-		}
 	}
 }

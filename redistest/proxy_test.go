@@ -165,10 +165,48 @@ func TestProxyInjects(t *testing.T) {
 	require.Equal(t, want, string(got))
 }
 
+// TestProxyInjectsBetweenMessages: a proxy that answers commands passes on what the server sends
+// without one, and the server's end.
+func TestProxyInjectsBetweenMessages(t *testing.T) {
+	e := StartEmulated(t, 1)
+	p := StartProxy(t, e.Addrs()[0])
+	p.Inject(func(command []string) string {
+		if command[0] == "PING" {
+			return "+MINE\r\n"
+		}
+		return ""
+	})
+	c, err := net.Dial("tcp", p.Addr())
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+	reads := func(want string) {
+		t.Helper()
+		got := make([]byte, len(want))
+		_, err := io.ReadFull(c, got)
+		require.NoError(t, err, "%q", got)
+		require.Equal(t, want, string(got))
+	}
+	subscribed := func(channel string, n int) string {
+		return fmt.Sprintf("*3\r\n$9\r\nsubscribe\r\n$1\r\n%s\r\n:%d\r\n", channel, n)
+	}
+	_, err = io.WriteString(c, "*3\r\n$9\r\nSUBSCRIBE\r\n$1\r\nx\r\n$1\r\ny\r\n")
+	require.NoError(t, err)
+	reads(subscribed("x", 1) + subscribed("y", 2))
+	e.Nodes()[0].Publish("y", "hello")
+	reads("*3\r\n$7\r\nmessage\r\n$1\r\ny\r\n$5\r\nhello\r\n")
+	_, err = io.WriteString(c, "*1\r\n$4\r\nPING\r\n")
+	require.NoError(t, err)
+	reads("+MINE\r\n")
+	e.Nodes()[0].Close()
+	_, err = c.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+}
+
 func TestReadReply(t *testing.T) {
 	for _, text := range []string{
 		"+OK\r\n", ":1\r\n", "-ERR no\r\n", "$-1\r\n", "$0\r\n\r\n", "*-1\r\n", "*2\r\n$1\r\nx\r\n:1\r\n", "*0\r\n",
-		"%1\r\n+k\r\n*1\r\n_\r\n", ">2\r\n+a\r\n+b\r\n+OK\r\n", "|1\r\n+k\r\n+v\r\n:5\r\n", "=5\r\ntxt:x\r\n", "#t\r\n",
+		"%1\r\n+k\r\n*1\r\n_\r\n", ">2\r\n+a\r\n+b\r\n", "|1\r\n+k\r\n+v\r\n:5\r\n", "=5\r\ntxt:x\r\n", "#t\r\n",
 	} {
 		got, err := readReply(bufio.NewReader(strings.NewReader(text+"+next\r\n")), nil)
 		require.NoError(t, err, text)

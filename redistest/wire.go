@@ -65,8 +65,8 @@ func readReply(r *bufio.Reader, raw []byte) ([]byte, error) {
 		if kind == '%' || kind == '|' {
 			n *= 2
 		}
-		if kind == '|' || kind == '>' {
-			n++ // attributes and pushes come before a reply
+		if kind == '|' {
+			n++ // attributes come before a reply
 		}
 		for range n {
 			if err != nil {
