@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -92,7 +93,7 @@ func (h *HangUp) greet(c net.Conn) {
 }
 
 func (h *HangUp) reply(args []string) string {
-	if len(args) == 2 && args[0] == "CLUSTER" && args[1] == "MYID" {
+	if len(args) == 2 && strings.EqualFold(args[0], "CLUSTER") && strings.EqualFold(args[1], "MYID") {
 		return fmt.Sprintf("$%d\r\n%s\r\n", len(h.id), h.id)
 	}
 	return "+OK\r\n"

@@ -21,7 +21,7 @@ func TestHangUp(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	var id, rest string
-	require.NoError(t, conn.Do(ctx, radix.Cmd(&id, "CLUSTER", "MYID")))
+	require.NoError(t, conn.Do(ctx, radix.Cmd(&id, "cluster", "myid")))
 	require.Equal(t, "someid", id)
 	require.Error(t, conn.Do(ctx, radix.Cmd(&rest, "PING")), "it must have hung up")
 	require.NoError(t, h.Close())
