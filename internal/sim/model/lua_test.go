@@ -116,7 +116,10 @@ func TestScriptsThatDoNotCompile(t *testing.T) {
 	defer s.Close()
 	const broken = "-ERR Error compiling script (new function): user_script:1: syntax error\r\n"
 	require.Equal(t, broken, do(s, "SCRIPT LOAD return("))
-	require.Equal(t, broken, do(s, "EVAL return( 0"))
+	for _, text := range []string{"return(", "return redis.call('GET',)", "return redis.call()x"} {
+		reply, _ := s.Do([][]byte{[]byte("EVAL"), []byte(text), []byte("0")})
+		require.Equal(t, broken, string(reply), text)
+	}
 	require.Equal(t, "*1\r\n:0\r\n", do(s, "SCRIPT EXISTS "+sha([]byte("return("))))
 }
 

@@ -143,7 +143,8 @@ func (c *call) runScript(id string) {
 // load keeps a script under its SHA-1; false if it has replied that it does not compile.
 func (c *call) load(id string, text []byte) bool {
 	script := string(text)
-	if known[script] == nil && !one.MatchString(script) && c.s.c.interpreted().compile(script) == nil {
+	_, single := singleCall(script, nil, nil)
+	if known[script] == nil && !single && c.s.c.interpreted().compile(script) == nil {
 		c.err("ERR Error compiling script (new function): user_script:1: syntax error")
 		return false
 	}
