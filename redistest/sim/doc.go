@@ -21,8 +21,10 @@
 // replica.
 //
 // Replies are those of redis-server 7.0, byte for byte, for the commands that
-// [Commands] lists; other commands get the reply to an unknown command. The package
-// does not persist or evict keys, and has no TLS. Scripts run in gopher-lua, without cjson
-// and other libraries. docs/sim.md says what the cluster and the network assume, and where
-// each assumption was seen.
+// [Commands] lists; other commands get the reply to an unknown command. COMMAND, INFO,
+// ROLE and CLIENT INFO tell less than a server does.
+//
+// The package does not persist or evict keys, and has no TLS. Scripts run in gopher-lua,
+// without cjson and other libraries. docs/sim.md says what the cluster and the network
+// assume, and where each assumption was seen.
 package sim
