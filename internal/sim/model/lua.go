@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -115,7 +114,7 @@ func (i *interpreter) redis(l *lua.LState) []byte {
 		case lua.LString:
 			words = append(words, []byte(v))
 		case lua.LNumber:
-			words = append(words, numberText(float64(v)))
+			words = append(words, numberText(float64(v), 17))
 		default:
 			return []byte("-ERR Lua redis lib command arguments must be strings or integers\r\n")
 		}
@@ -131,14 +130,6 @@ func (i *interpreter) redis(l *lua.LState) []byte {
 	said := bytes.Clone(c.b[from:])
 	c.b = c.b[:from]
 	return said
-}
-
-// numberText is a number of a script as an argument, which C's %.17g makes.
-func numberText(f float64) []byte {
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return []byte(strings.TrimPrefix(strings.ToLower(fmt.Sprint(f)), "+"))
-	}
-	return strconv.AppendFloat(nil, f, 'g', 17, 64)
 }
 
 // read makes a value of an encoded reply that is no error, and returns what follows it.

@@ -239,7 +239,7 @@ func singleCall(text string, keys, args [][]byte) (words [][]byte, ok bool) {
 // literal is an operand that the script has in it.
 func literal(m []string) []byte {
 	if f, err := strconv.ParseFloat(m[5], 64); err == nil {
-		return numberText(f)
+		return numberText(f, 17)
 	}
 	return []byte(m[1] + m[2])
 }
