@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -26,7 +27,8 @@ type Proxy struct {
 	target   string
 	listener net.Listener
 	tasks    sync.WaitGroup
-	closing  chan struct{}
+	dialing  context.Context // ends when the proxy is closed
+	stop     context.CancelFunc
 
 	mu      sync.Mutex // guards what follows
 	streams [2]stream
@@ -65,7 +67,8 @@ func LaunchProxy(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("redistest: proxy: %w", err)
 	}
-	p := &Proxy{target: target, listener: l, closing: make(chan struct{}), links: make(map[*link]bool)}
+	p := &Proxy{target: target, listener: l, links: make(map[*link]bool)}
+	p.dialing, p.stop = context.WithCancel(context.Background())
 	p.tasks.Go(p.accept)
 	return p, nil
 }
@@ -160,7 +163,7 @@ func (p *Proxy) Close() error {
 	p.mu.Lock()
 	if !p.closed {
 		p.closed = true
-		close(p.closing)
+		p.stop()
 		_ = p.listener.Close()
 	}
 	p.mu.Unlock()
@@ -198,7 +201,7 @@ func (p *Proxy) serve(client net.Conn) {
 		resetConn(client)
 		return
 	}
-	server, err := net.Dial("tcp", p.target)
+	server, err := new(net.Dialer).DialContext(p.dialing, "tcp", p.target)
 	if err != nil {
 		resetConn(client)
 		return
