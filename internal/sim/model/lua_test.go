@@ -95,7 +95,6 @@ func TestLua(t *testing.T) {
 
 // TestFidelityOfLua: a real server replies so.
 func TestFidelityOfLua(t *testing.T) {
-	requireRedis70(t)
 	eachServer(t, func(t *testing.T, binary string, dialect Dialect) {
 		if dialect != Redis70 {
 			t.Skip("texts of errors differ")
