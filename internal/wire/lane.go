@@ -113,10 +113,12 @@ func newLane(addr string, conn net.Conn, d dialer, o Owner) *Lane {
 	}
 	l.gauge.ID = rand.Uint64()
 	l.plain, l.secure = outletsOf(conn)
+	early := d.early
+	d.early = nil
 	l.restore = d.restore
 	l.wake <- struct{}{}
 	l.rest()
-	go l.readInBackground()
+	go l.readInBackground(early)
 	return l
 }
 

@@ -110,8 +110,15 @@ func (l *Lane) dropClaim(b *Batch) {
 	l.handOver(next)
 }
 
-func (l *Lane) readInBackground() {
+// readInBackground reads whenever it is woken up. The early bytes are those that came with the
+// handshake: it is the first reader.
+func (l *Lane) readInBackground(early []byte) {
 	defer close(l.ended)
+	if len(early) > 0 {
+		if _, err := l.deliver(early); err != nil {
+			l.Fail(err)
+		}
+	}
 	for {
 		select {
 		case <-l.wake:
