@@ -3,7 +3,6 @@ package nodepool
 import (
 	"context"
 	"errors"
-	"math"
 	"net"
 	"slices"
 	"sync"
@@ -161,21 +160,22 @@ func (m *member) expectEnd() {
 // expectWait notes how long the commands may wait for data. Until then the silence of the
 // connection says nothing of the server.
 func (m *member) expectWait(commands []command.Command) {
-	until := time.Now()
+	until := time.Now() // with its monotonic clock: the time of day may be set
 	for _, sent := range commands {
-		wait := sent.Waits()
-		if wait == command.Endless {
-			m.quietFor.Store(math.MaxInt64)
-			return
-		}
-		until = until.Add(wait)
+		until = until.Add(sent.Waits()) // without a timeout it is 292 years
 	}
-	m.quietFor.Store(until.UnixNano())
+	m.quietUntil.Store(&until)
 }
 
 // waitsLocked reports whether batches are in flight whose replies are due.
 func (m *member) waitsLocked() bool {
-	return m.lane.InFlight() > 0 && (m.state != dedicated || time.Now().UnixNano() >= m.quietFor.Load())
+	return m.lane.InFlight() > 0 && (m.state != dedicated || !m.mayBeQuiet())
+}
+
+// mayBeQuiet reports whether the commands of a user may be waiting for data.
+func (m *member) mayBeQuiet() bool {
+	until := m.quietUntil.Load()
+	return until != nil && time.Now().Before(*until)
 }
 
 var _ wire.Submitter = (*member)(nil)

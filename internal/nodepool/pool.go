@@ -109,8 +109,8 @@ type member struct {
 	until   time.Time    // when it is to leave because of its age
 	admit   func() error // asks again whether its server is the one that is meant; nil: any is
 
-	doubted  atomic.Bool  // state is inDoubt; set under pool.mu
-	quietFor atomic.Int64 // until when its user's commands may wait for data, as UnixNano; 0: they do not
+	doubted    atomic.Bool               // state is inDoubt; set under pool.mu
+	quietUntil atomic.Pointer[time.Time] // when its user's commands have waited for data as long as they may; nil: they do not wait
 
 	// Guarded by pool.mu.
 	state       state

@@ -254,3 +254,21 @@ func TestRestore(t *testing.T) {
 		})
 	}
 }
+
+// TestWaitsAreNoTimesOfDay: until when commands may wait does not depend on a clock that
+// somebody sets, and is never in the past because of a timeout of centuries.
+func TestWaitsAreNoTimesOfDay(t *testing.T) {
+	for _, timeouts := range [][]string{{"60", "1"}, {"0"}, {"1", "0", "1", "0"}, {"9000000000"}, {"9000000000", "9000000000"}} {
+		var sent []command.Command
+		for _, timeout := range timeouts {
+			sent = append(sent, command.Of(resp.AppendCommand(nil, "BLPOP", "k", timeout)))
+		}
+		m := new(member)
+		require.False(t, m.mayBeQuiet())
+		m.expectWait(sent)
+		require.True(t, m.mayBeQuiet(), timeouts)
+		if until := *m.quietUntil.Load(); timeouts[0] == "60" {
+			require.NotEqual(t, until.Round(0), until, "without a monotonic clock")
+		}
+	}
+}
