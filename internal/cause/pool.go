@@ -44,6 +44,7 @@ type Wait struct {
 	What    string // "in use" or "in flight", perhaps "for slow commands"
 	Dialing int    // connections that were being made
 	Waiting int    // callers that waited, that one included
+	Failed  error  // why the last dial has failed; nil: it has not
 	Cause   error  // the context's error
 }
 
@@ -51,6 +52,9 @@ func (e *Wait) Error() string {
 	dialing := ""
 	if e.Dialing > 0 {
 		dialing = fmt.Sprintf(", %d being dialled", e.Dialing)
+	}
+	if e.Failed != nil {
+		dialing += fmt.Sprintf(", the last dial failed (%v)", e.Failed)
 	}
 	unit := time.Millisecond
 	if e.Waited < 10*unit {

@@ -37,8 +37,9 @@ func (s *Server) Against() bool {
 // question.
 func (s *Server) GaveUp() bool { return s.failures > 0 && s.failure.Kind == Unanswered }
 
-// Failed notes that a connection could not be had. The server is down if no connection is
-// left, no other dial is out, and this is evidence against it.
+// Failed notes that a connection could not be had. conns are left, without those whose users wait
+// for data. The server is down if there is none, no other dial is out, and this is evidence
+// against it.
 func (s *Server) Failed(now time.Time, f Failure, conns, dials int) {
 	s.failures++
 	s.failure = f
@@ -63,6 +64,13 @@ func (s *Server) Dialled(now time.Time, handshake time.Duration) {
 func (s *Server) Unwanted() {
 	if s.state != Down {
 		s.forget()
+	}
+}
+
+// Returned says that a connection is free again that did not count as one that is left.
+func (s *Server) Returned() {
+	if s.state == Down {
+		s.state = Up
 	}
 }
 
@@ -107,8 +115,9 @@ func (s *Server) grownUp(at Time) {
 	}
 }
 
-// Lost notes that a connection has ended, and why. conns are left. The server is down if none
-// is left and there is evidence against it. Then dials ask a suspect server.
+// Lost notes that a connection has ended, and why. conns are left, without those whose users wait
+// for data. The server is down if there is none and there is evidence against it. Then dials ask
+// a suspect server.
 func (s *Server) Lost(now time.Time, c *Conn, stalled bool, err error, conns int) {
 	switch f := (Failure{Asked: c.waits, Err: err}); {
 	case stalled && c.waits != 0:

@@ -32,6 +32,11 @@ func TestHistories(t *testing.T) {
 			{9000 * ms, "dial b", ""},
 			{10000 * ms, "dialled b 1ms", "up"},
 		},
+		"a connection comes back that did not count": { // its user waited for data
+			{0, "dial a; fail a refused", "down"},
+			{10 * ms, "returned", "up"},
+			{20 * ms, "dial b; fail b refused", "down"},
+		},
 		"a byte ends a suspicion": {
 			{0, "dial a; dialled a 1ms", ""},
 			{1000 * ms, "send a", ""},

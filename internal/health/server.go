@@ -22,7 +22,8 @@
 //   - After StallTimeout its connections have stalled and are closed.
 //
 // A byte or an answer ends all of them. The server is down when no connection is left
-// and there is evidence against it; a dial that succeeds ends that.
+// and there is evidence against it. A connection whose user waits for data does not count as
+// left. A dial that succeeds, or the return of such a connection, ends that.
 package health
 
 import "time"
@@ -34,7 +35,7 @@ type State uint8
 const (
 	Up      State = iota // as far as is known
 	Suspect              // silent, and a question was not answered: it gets no new batches
-	Down                 // no connection is left and it cannot be had: dials ask whether it is back
+	Down                 // no connection serves callers, and none can be had: dials ask whether it is back
 )
 
 // A Server is what is known of the health of one server. It is for one goroutine at a

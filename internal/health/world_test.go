@@ -173,6 +173,8 @@ func (w *world) happen(t *testing.T, event string) {
 		delete(w.dials, of)
 		w.Dialled(w.now, took)
 		w.happen(t, "join "+of)
+	case "returned":
+		w.Returned()
 	case "unwanted":
 		w.redial = false
 		w.Unwanted()

@@ -83,9 +83,30 @@ func (p *Pool) livesLocked() {
 // asked at the given time, and schedules the next dial.
 func (p *Pool) attemptFailedLocked(asked health.Time, err error) {
 	p.noteDialFailedLocked(err)
-	p.health.Failed(time.Now(), health.Failure{Asked: asked, Kind: kindOf(err), Err: err}, len(p.members), p.dialing)
+	p.health.Failed(time.Now(), health.Failure{Asked: asked, Kind: kindOf(err), Err: err}, p.servingLocked(), p.dialing)
 	p.settleLocked()
 	p.redialLaterLocked()
+}
+
+// servingLocked returns how many connections serve callers or will do so soon. Those whose users
+// wait for data may be in use for as long as these users like.
+func (p *Pool) servingLocked() int {
+	n := len(p.members)
+	for _, m := range p.members {
+		if m.state == dedicated && m.mayBeQuiet() {
+			n--
+		}
+	}
+	return n
+}
+
+// returnedLocked notes that a user has returned the connection. If it can be used, the server is
+// not down, although it may refuse other connections.
+func (p *Pool) returnedLocked(m *member) {
+	if m.leaveWhy == nil && m.lane.Err() == nil {
+		p.health.Returned()
+		p.settleLocked()
+	}
 }
 
 // judgeEndLocked draws the conclusions from the end of a connection.
@@ -94,7 +115,7 @@ func (p *Pool) judgeEndLocked(m *member, err error) {
 	age := now.Sub(m.born)
 	switch health.EndOf(slices.Contains(ourReasons, reason), age, m.lane.Progress() > 0) {
 	case health.Lived:
-		p.health.Lost(now, &m.health, errors.Is(err, cause.ErrStalled), err, len(p.members))
+		p.health.Lost(now, &m.health, errors.Is(err, cause.ErrStalled), err, p.servingLocked())
 		p.settleLocked()
 	case health.DiedYoung:
 		p.health.DiedYoung(now)

@@ -68,6 +68,7 @@ func (p *Pool) takeBack(m *member, left condition) {
 		p.leaveLocked(m, errUnclean, true)
 	default:
 		m.startLocked()
+		p.returnedLocked(m)
 		if left == clean || !m.restoreLocked() {
 			p.access.offerLocked(m)
 		}

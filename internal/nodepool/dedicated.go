@@ -56,6 +56,7 @@ func (c *Dedicated) Return() {
 		if stream != nil {
 			c.member.pool.holdClose()
 		}
+		c.member.quietUntil.Store(nil)
 		c.member.pool.takeBack(c.member, left)
 	}
 }
@@ -167,12 +168,18 @@ func (m *member) expectWait(commands []command.Command) {
 	m.quietUntil.Store(&until)
 }
 
+// listens notes that the user waits for messages, for as long as it likes.
+func (m *member) listens() {
+	until := time.Now().Add(command.Endless)
+	m.quietUntil.Store(&until)
+}
+
 // waitsLocked reports whether batches are in flight whose replies are due.
 func (m *member) waitsLocked() bool {
 	return m.lane.InFlight() > 0 && (m.state != dedicated || !m.mayBeQuiet())
 }
 
-// mayBeQuiet reports whether the commands of a user may be waiting for data.
+// mayBeQuiet reports whether its user may be waiting for data.
 func (m *member) mayBeQuiet() bool {
 	until := m.quietUntil.Load()
 	return until != nil && time.Now().Before(*until)
@@ -212,6 +219,9 @@ func (c *Dedicated) end(commands []command.Command, batch *wire.Batch) (replies 
 	}
 	if err != nil {
 		return nil, wire.AfterContext(err)
+	}
+	if c.underWay == 0 && c.stream == nil {
+		c.member.quietUntil.Store(nil)
 	}
 	return replies, nil
 }

@@ -110,7 +110,7 @@ type member struct {
 	admit   func() error // asks again whether its server is the one that is meant; nil: any is
 
 	doubted    atomic.Bool               // state is inDoubt; set under pool.mu
-	quietUntil atomic.Pointer[time.Time] // when its user's commands have waited for data as long as they may; nil: they do not wait
+	quietUntil atomic.Pointer[time.Time] // until when its user may be waiting for data; nil: it does not
 
 	// Guarded by pool.mu.
 	state       state

@@ -64,6 +64,7 @@ func (c *Dedicated) streamFor(ctx context.Context, request []byte) (*stream, err
 	c.mu.Lock()
 	if c.stream == nil && !c.returned {
 		c.stream = made
+		c.member.listens()
 		c.member.pool.letClose()
 	}
 	has = c.stream

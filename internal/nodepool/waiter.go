@@ -101,7 +101,7 @@ func (p *Pool) waitErrorLocked(w *waiter, err error) error {
 	used, of, what := p.usageLocked()
 	return &cause.Wait{
 		Waited: time.Since(w.since), Used: used, Of: of, What: what,
-		Dialing: p.dialing, Waiting: p.queue.len(), Cause: err,
+		Dialing: p.dialing, Waiting: p.queue.len(), Failed: p.health.Failure().Err, Cause: err,
 	}
 }
 
