@@ -1,18 +1,22 @@
 package cluster_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/lanes"
+	"github.com/redislanes/redislanes/redistest/sim"
 )
 
 // A watcher is a Sentinel.
@@ -117,5 +121,38 @@ func TestAddrMapHasNoAddressForAReplica(t *testing.T) {
 	for _, set := range sets {
 		require.Len(t, set.Secondaries, 1)
 		require.Equal(t, "near:1", set.Secondaries[0].Addr().String())
+	}
+}
+
+// TestSentinelsNameSlowPrimaries: it takes longer than a second to find the primary's address, from
+// the beginning or later. New finds it, and a failover is followed.
+func TestSentinelsNameSlowPrimaries(t *testing.T) {
+	const late = 1500 * time.Millisecond
+	for name, before := range map[string]time.Duration{"from the beginning": late, "later": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				redis := sim.Start(t, sim.Config{Sentinels: 1, Replicas: 1})
+				var takes atomic.Int64
+				takes.Store(int64(before))
+				config := cluster.Config{Sentinel: &cluster.Sentinel{Primary: sim.SentinelName, Dialer: lanes.Dialer{NetDial: redis.Dial}}}
+				config.Dialer.NetDial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					select {
+					case <-time.After(time.Duration(takes.Load())):
+						return redis.Dial(ctx, network, addr)
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				}
+				client := open(t, config, redis.SentinelAddrs())
+				takes.Store(int64(late))
+				now := redis.Owner("k").Failover()
+				until := time.Now().Add(20 * time.Second)
+				for client.Primary(0) != now.Addr() && time.Now().Before(until) {
+					_ = client.Sync(t.Context())
+					time.Sleep(100 * time.Millisecond)
+				}
+				require.Equal(t, now.Addr(), client.Primary(0))
+			})
+		})
 	}
 }

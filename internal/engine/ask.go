@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/cause"
@@ -17,14 +18,18 @@ import (
 
 // An asker asks servers and Sentinels what they know of the cluster, each over a connection
 // of its own.
-type asker struct{ cfg Config }
+type asker struct {
+	cfg      Config
+	patience time.Duration // how long it may take to verify a primary
+}
 
 // An answer is what one server says of the cluster.
 type answer struct {
 	addr string
 	id   string // the server's own; "" if it does not tell
 	told *slots.Map
-	err  error // why there is no map
+	took time.Duration // to verify the primary that a Sentinel names
+	err  error         // why there is no map
 }
 
 // question asks one server for its map of the slots, with the config epochs and its ID if it
@@ -34,7 +39,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	a := answer{addr: addr}
 	switch {
 	case q.cfg.Sentinel != nil:
-		a.told, a.err = q.askSentinel(ctx, addr)
+		a.told, a.took, a.err = q.askSentinel(ctx, addr)
 		return a
 	case q.cfg.Standalone:
 		a.told, a.err = slots.Single(addr), q.reach(ctx, wire.Purpose{}, addr) // it is not asked for a map

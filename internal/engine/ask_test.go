@@ -21,7 +21,7 @@ import (
 // answered, and may tell its map the next time: another cluster does not take its place.
 func TestFailedAddrMapWithholds(t *testing.T) {
 	for _, fails := range []string{"primary:1", "replica:1", "sentinel:1"} {
-		q := asker{Config{Sentinel: &lanes.Dialer{}, AddrMap: func(addr string) string {
+		q := asker{cfg: Config{Sentinel: &lanes.Dialer{}, AddrMap: func(addr string) string {
 			if addr == fails {
 				panic("no such host")
 			}
@@ -111,7 +111,7 @@ func TestLargeMaps(t *testing.T) {
 	large := fragmented(5)
 	require.Greater(t, len(large), 17<<20)
 	synctest.Test(t, func(t *testing.T) {
-		q := asker{Config{Dialer: lanes.Dialer{NetDial: mapServer{large}.dial, NoSetInfo: true}}}
+		q := asker{cfg: Config{Dialer: lanes.Dialer{NetDial: mapServer{large}.dial, NoSetInfo: true}}}
 		a := q.question(t.Context(), "a:1", false)
 		require.NoError(t, a.err)
 		q.cfg.Dialer.Limits.Reply = 1 << 20

@@ -38,10 +38,10 @@ const (
 	mapStagger  = 500 * time.Millisecond
 	infoStagger = 100 * time.Millisecond
 
-	// askTime bounds four questions: ROLE to the primary that a Sentinel names, a dial of a
-	// node's new address, COMMAND INFO to all nodes together, and Config.AddrMap for a redirect.
-	// A refresh or a command waits for the answer, and a server that is well needs a few round
-	// trips.
+	// askTime bounds four questions: ROLE to the primary that a Sentinel names (see
+	// refresher.patience), a dial of a node's new address, COMMAND INFO to all nodes together, and
+	// Config.AddrMap for a redirect. A refresh or a command waits for the answer, and a server that
+	// is well needs a few round trips.
 	askTime = time.Second
 
 	// seedsWait is how long the first contact waits for other seeds once one has given a map
@@ -114,6 +114,11 @@ const (
 
 	// mostGaps bounds the gaps that are remembered: the slots of one more join the last.
 	mostGaps = 100
+
+	// patienceShare: after so many times askTime without a successful refresh, the primary that a
+	// Sentinel names may take longer than that to answer. A failover is then noticed later by one
+	// part in patienceShare of the time that it has taken.
+	patienceShare = 8
 
 	// maxTold bounds the skipped rows that the log was told of: a server may invent them.
 	maxTold = 1024

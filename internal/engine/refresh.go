@@ -131,6 +131,7 @@ type refresher struct {
 	kept    []slots.Renaming      // nodes that keep an old address
 	skipped map[slots.Skip]bool   // nodes that are left out of maps
 	failing time.Time             // since when refreshes fail; zero: the last one has succeeded
+	took    time.Duration         // to verify the last primary that a Sentinel has named
 	failed  guard.Throttle
 	moved   guard.Throttle
 	told    *topology // the last map whose changes it was told of
@@ -217,6 +218,7 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
 	var enough <-chan time.Time
+	q := asker{r.client.cfg, r.patience(t)}
 	asked, pause := 0, mapStagger
 	if votes.Before != nil {
 		pause = 0 // nobody else has answered the last refresh
@@ -230,7 +232,7 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 		case <-more:
 			addr := addrs[asked]
 			asked++
-			r.client.tasks.Go(func() { answers <- r.client.asker.located(r.client.asker.question(ctx, addr, t.Sure())) })
+			r.client.tasks.Go(func() { answers <- q.located(q.question(ctx, addr, t.Sure())) })
 			stagger.Reset(pause)
 		case a := <-answers:
 			answered++
@@ -276,6 +278,7 @@ func (r *refresher) count(votes *slots.Poll, a answer, failed *cause.Unreachable
 		failed.Causes = append(failed.Causes, cause.OfAddr{Addr: a.addr, Err: a.err})
 		return
 	}
+	r.took = a.took
 	r.logSkips(a.addr, a.told.Skips)
 	flaw := votes.Add(a.addr, a.id, a.told)
 	if flaw != slots.NoFlaw {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/redislanes/redislanes/internal/cause"
 	"github.com/redislanes/redislanes/internal/fate"
@@ -34,18 +35,19 @@ func (c *Client) sentinels(t *topology) []string {
 // Sentinels, and the primary for its role: a Sentinel that was cut off from the
 // others names the old one. Source: "Guidelines for Redis clients with support for
 // Redis Sentinel".
-func (q asker) askSentinel(ctx context.Context, addr string) (*slots.Map, error) {
+func (q asker) askSentinel(ctx context.Context, addr string) (told *slots.Map, took time.Duration, err error) {
 	said, err := q.sentinelSays(ctx, addr)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if err := q.translateInstances(ctx, &said); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
+	began := time.Now()
 	if err := q.verifyPrimary(ctx, said.Primary.Addr); err != nil {
-		return nil, fmt.Errorf("the primary that it names: %w", err)
+		return nil, 0, fmt.Errorf("the primary that it names: %w", err)
 	}
-	return said.Map(addr), nil
+	return said.Map(addr), time.Since(began), nil
 }
 
 // translateInstances asks AddrMap for each address that the Sentinel has told. If what it
@@ -80,9 +82,25 @@ func (q asker) translateInstances(ctx context.Context, said *slots.SentinelReply
 	return nil
 }
 
+// patience returns how long it may take to verify a primary. A refresh waits for that, and a
+// Sentinel may name a primary that is silent. But it may also take long to find the address of a
+// name. So a running client waits for askTime, or longer if the last primary took longer or if
+// refreshes have failed for long. The first contact has all of Dialer.Timeout.
+func (r *refresher) patience(t *topology) time.Duration {
+	most := wire.WithDefaults(r.client.cfg.Dialer).Timeout
+	if t.Map == nil {
+		return most
+	}
+	patience := max(askTime, 2*r.took)
+	if !r.failing.IsZero() {
+		patience = max(patience, time.Since(r.failing)/patienceShare)
+	}
+	return min(patience, most)
+}
+
 // verifyPrimary fails unless the server at the address says that it is a primary.
 func (q asker) verifyPrimary(ctx context.Context, addr string) error {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, q.patience)
 	defer cancel()
 	purpose := wire.Purpose{Role: true, Admits: slots.AdmitPrimary}
 	if q.cfg.NoIdentity {
