@@ -57,8 +57,9 @@ type Options struct {
 	//
 	//   - After an unusual silence it asks the server over a new connection. A silence is
 	//     unusual after 20 usual round trips: at least 250 ms, at most half of StallTimeout.
-	//   - Without an answer in as long again the server is suspect. Batches, including those
-	//     that wait, fail with ErrDown at once. Batches in flight stay.
+	//   - Without an answer in as long again the server is suspect. If it usually takes long to
+	//     connect, as with a slow DNS, the pool waits twice that time for the answer. Batches,
+	//     including those that wait, fail with ErrDown at once. Batches in flight stay.
 	//   - Any byte or answer ends the suspicion.
 	//
 	// A server that answers on another connection is not suspect, as in a graceful failover.

@@ -142,7 +142,7 @@ func (s *Server) judge(silence time.Duration) (ask, stalled bool) {
 		ask = silence >= s.patience()
 	case s.state == Up && silence < s.unusual():
 		s.asked = 0 // what was silent was closed
-	case s.state == Up && silence >= s.StallTimeout, since >= s.unusual():
+	case s.state == Up && silence >= s.StallTimeout, since >= s.answerTime():
 		ask = true
 		if s.state == Up {
 			s.state, s.since = Suspect, s.clock.looked.Add(-silence)

@@ -18,7 +18,8 @@
 //   - A connection with batches in flight is in doubt after an unusual silence, or
 //     sooner if a caller has given up on it (Missed).
 //   - A server that is silent everywhere is asked over a new connection.
-//   - Without an answer in as long again it is suspect: no new batches.
+//   - Without an answer in as long again, or in the time that an answer over a new
+//     connection usually takes, it is suspect: no new batches.
 //   - After StallTimeout its connections have stalled and are closed.
 //
 // A byte or an answer ends all of them. The server is down when no connection is left

@@ -6,6 +6,7 @@ import "time"
 type trips struct {
 	usual     time.Duration // round trip of batches; 0: none has ended
 	handshake time.Duration // the usual time of one; 0: there was none
+	connect   time.Duration // the usual time of a dial up to its handshake; 0: there was none
 }
 
 // Trip notes how long a batch took.
@@ -15,6 +16,17 @@ func (t *trips) Trip(took time.Duration) { t.usual = blend(t.usual, took) }
 // on. A longer one may have waited for a silent server, and counts as much as one slow command.
 func (t *trips) greeted(took time.Duration) {
 	t.handshake = min(blend(t.handshake, took), max(took, 1))
+}
+
+// Connected notes how long a dial took up to its handshake: a name has to be looked up, TLS to be
+// agreed on. A shorter time than usual counts more than a longer one, which may have waited for a
+// lost packet.
+func (t *trips) Connected(took time.Duration) {
+	if t.connect > took {
+		t.connect = (t.connect + took) / 2
+		return
+	}
+	t.connect = blend(t.connect, took)
 }
 
 // blend returns what is usual after one more, 0 if there was none.
@@ -48,6 +60,10 @@ func (s *Server) unusual() time.Duration {
 	}
 	return min(max(MinSilence, unusualTrips*usual), s.StallTimeout/2)
 }
+
+// answerTime returns how long the answer to a question over a new connection may take: an unusual
+// silence, or twice as long as it usually takes to connect.
+func (s *Server) answerTime() time.Duration { return max(s.unusual(), 2*s.connect) }
 
 // doubtful returns how long a connection must be silent to be in doubt once a caller has given
 // up on it.

@@ -92,3 +92,26 @@ func TestClock(t *testing.T) {
 	c.look(now, 10*ms) // the clock of the machine was set back
 	require.Equal(t, Time(1+40*ms), c.at(now))
 }
+
+// TestSlowConnects: the answer over a new connection may take as long as connecting usually does.
+// One slow dial is nothing usual.
+func TestSlowConnects(t *testing.T) {
+	s := New(defaults, time.Now(), ms)
+	s.Dialled(time.Now(), ms)
+	for range 4 {
+		s.Connected(ms)
+	}
+	require.Equal(t, MinSilence, s.answerTime())
+	s.Connected(time.Second)
+	require.Equal(t, MinSilence, s.answerTime())
+	s = New(defaults, time.Now(), ms)
+	s.Dialled(time.Now(), ms)
+	for range 4 {
+		s.Connected(700 * ms)
+	}
+	require.InDelta(t, 1400*ms, s.answerTime(), float64(200*ms))
+	for range 4 {
+		s.Connected(ms)
+	}
+	require.Equal(t, MinSilence, s.answerTime())
+}

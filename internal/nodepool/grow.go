@@ -69,6 +69,7 @@ func (p *Pool) dial(m *member, asked health.Time) {
 	if err == nil {
 		p.failures.Over()
 		p.health.Dialled(time.Now(), steps.Handshake)
+		p.health.Connected(took - steps.Handshake)
 		p.livesLocked()
 		p.joinLocked(m, lane)
 		p.rotateLocked(time.Now())
