@@ -96,14 +96,28 @@ func (l *Lane) settle() {
 // Over TLS, the lane asks the socket below TLS. Bytes that are to be read there may be session
 // tickets or a close_notify, and prove nothing. Only the end of the TCP connection counts. Linux
 // tells it although bytes are still to be read, other systems do not.
+//
+// Without TLS, bytes that are to be read on an idle lane can only be a push. If they are a reply,
+// the server has sent more than it was asked for. The next batch would take it for its own.
 
 // rest notes that nothing is in flight any more.
 func (l *Lane) rest() { l.restedAt.Store(int64(Now())) }
 
-// hungUp returns why an idle lane is of no use, nil if nothing is known against it.
-func (l *Lane) hungUp() error {
+// hungUp returns why an idle lane is of no use, nil if nothing is known against it. It is so unless
+// more bytes of the stream have been enqueued than were by then.
+func (l *Lane) hungUp() (gone error, queued uint64) {
 	if l.gauge.InFlight.Load() > 0 || int64(Now())-l.restedAt.Load() < int64(idleLeast) {
-		return nil
+		return nil, 0
 	}
-	return l.outlet().ended()
+	l.mu.Lock()
+	idle, queued := l.gauge.InFlight.Load() == 0, l.queued
+	l.mu.Unlock()
+	if !idle {
+		return nil, 0
+	}
+	next, gone := l.outlet().ended()
+	if gone == nil && l.secure == nil && next != 0 && next != '>' && next != '|' {
+		gone = unasked(next)
+	}
+	return gone, queued
 }

@@ -161,9 +161,9 @@ func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 }
 
 func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
-	gone := l.hungUp()
+	gone, queued := l.hungUp()
 	l.mu.Lock()
-	if gone != nil && l.failLocked(gone) {
+	if gone != nil && l.queued == queued && l.failLocked(gone) {
 		go l.end(true) // which tells the pool, whose lock the caller may hold
 	}
 	full := int(l.gauge.InFlight.Load()) >= limit || len(l.wbuf) > 0 && len(l.wbuf)+b.size() > l.maxQueued

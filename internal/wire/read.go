@@ -314,7 +314,11 @@ func (l *Lane) fill(b *Batch, p []byte) (n int, err error) {
 func (l *Lane) unasked(p []byte) (n int, err error) {
 	n, _, err = l.framer.Next(p)
 	if err == nil && l.framer.Kind() != '>' {
-		err = fmt.Errorf("%w: the server sent a reply of type %q that nobody waits for", resp.ErrProtocol, l.framer.Kind())
+		err = unasked(l.framer.Kind())
 	}
 	return n, err
+}
+
+func unasked(kind byte) error {
+	return fmt.Errorf("%w: the server sent a reply of type %q that nobody waits for", resp.ErrProtocol, kind)
 }

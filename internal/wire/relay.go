@@ -146,10 +146,10 @@ func (r *relay) Close() error {
 }
 
 // ended is part of outlet.
-func (r *relay) ended() error {
+func (r *relay) ended() (next byte, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.err
+	return 0, r.err
 }
 
 // progress is part of outlet. It counts the full pieces that the connection has taken: an
@@ -159,7 +159,7 @@ func (r *relay) progress() uint64 { return r.pieces.Load() }
 // Read is part of net.Conn.
 func (r *relay) Read(p []byte) (int, error) {
 	n, err := r.Conn.Read(p)
-	if why := r.ended(); err != nil && why != nil {
+	if _, why := r.ended(); err != nil && why != nil {
 		err = why
 	}
 	return n, err

@@ -38,8 +38,9 @@ func (s *socket) progress() uint64 { return 0 }
 type outlet interface {
 	// write returns how much of p it has taken. One goroutine at a time may call it.
 	write(p []byte) (n int, err error)
-	// ended returns why the connection is of no use, nil if nothing is known against it.
-	ended() error
+	// ended returns why the connection is of no use, nil if nothing is known against it, and the
+	// byte that is to be read next; 0 if none is, or if that is not known.
+	ended() (next byte, err error)
 	// progress returns a number that changes when a connection takes what had to wait for
 	// room after write or Write had taken it.
 	progress() uint64

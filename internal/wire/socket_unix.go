@@ -29,9 +29,9 @@ func newSocket(conn net.Conn) *socket {
 }
 
 // ended returns why the socket is of no use, nil if nothing is known against it: the other
-// side has closed it, or it has an error. Bytes that are to be read stay there. It may be
-// called by many goroutines, beside reads and writes.
-func (s *socket) ended() (err error) {
+// side has closed it, or it has an error. Bytes that are to be read stay there. It returns the first
+// of them, 0 if there is none. It may be called by many goroutines, beside reads and writes.
+func (s *socket) ended() (next byte, err error) {
 	closed := s.raw.Control(func(fd uintptr) {
 		var one [1]byte
 		n, _, failed := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
@@ -41,12 +41,14 @@ func (s *socket) ended() (err error) {
 			err = failed
 		case n <= 0 || halfClosed(fd):
 			err = io.EOF
+		default:
+			next = one[0]
 		}
 	})
 	if err == nil {
 		err = closed
 	}
-	return err
+	return next, err
 }
 
 // tryWrite writes once. It always returns true, so that RawConn.Write does not
