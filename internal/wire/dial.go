@@ -318,7 +318,7 @@ func network(addr string) string {
 // and an IPv6 address without brackets. Its error does not show the address.
 func CheckAddr(addr string) error {
 	switch {
-	case strings.Contains(addr, "://") || strings.ContainsAny(addr, "@?#"):
+	case strings.Contains(addr, "://") || strings.Contains(addr, "?") || !IsPath(addr) && strings.ContainsAny(addr, "@#"):
 		return errNoAddr
 	case IsPath(addr):
 		return nil
