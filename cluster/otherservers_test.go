@@ -12,7 +12,8 @@ import (
 )
 
 // TestServersWithTextsOfTheirOwn: what Dragonfly and Kvrocks say to the client's questions, by
-// their sources. Nothing of it passes, so New waited for it until its context ended.
+// their sources, and what is in no table. Nothing of it passes, so New waited for it until its
+// context ended.
 func TestServersWithTextsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const (
@@ -20,6 +21,7 @@ func TestServersWithTextsOfTheirOwn(t *testing.T) {
 		oldDragonfly = "-ERR Cluster is disabled. Use --cluster_mode=yes to enable.\r\n"
 		kvrocks      = "-ERR Cluster mode is not enabled\r\n"
 		kvrocksMyID  = "-ERR CLUSTER command, CLUSTER INFO|NODES|SLOTS|KEYSLOT|RESET|REPLICAS\r\n"
+		odd          = "-ERR we do not do that here\r\n"
 	)
 	for name, says := range map[string]map[string]string{
 		"Dragonfly":            {"CLUSTER": dragonfly, "READWRITE": dragonfly},
@@ -27,6 +29,8 @@ func TestServersWithTextsOfTheirOwn(t *testing.T) {
 		"Dragonfly's cluster":  {"READWRITE": dragonfly, "CLUSTER MYID": bulk("0000000000000000000000000000000000000000")},
 		"Kvrocks":              {"CLUSTER MYID": kvrocksMyID, "CLUSTER": kvrocks},
 		"a cluster of Kvrocks": {"CLUSTER MYID": kvrocksMyID},
+		"nobody's cluster":     {"CLIENT": odd, "READWRITE": odd, "CLUSTER MYID": odd, "CLUSTER NODES": odd},
+		"nobody's server":      {"CLIENT": odd, "READWRITE": odd, "CLUSTER MYID": odd, "CLUSTER": kvrocks, "ROLE": odd},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,7 +26,11 @@ func (c *Client) purpose(u use) wire.Purpose {
 	case c.cfg.Sentinel != nil, c.cfg.Standalone:
 		return wire.Purpose{}
 	}
-	return wire.Purpose{ReadOnly: u == asReplica, Admits: func(addr string, mode, id []byte) error { return c.admit(u, addr, mode, id) }}
+	return wire.Purpose{
+		ReadOnly: u == asReplica,
+		Admits:   func(addr string, mode, id []byte) error { return c.admit(u, addr, mode, id) },
+		Optional: func() bool { return !c.topology.Load().Sure() },
+	}
 }
 
 // admit decides whether the server at the address may be sent commands, by its

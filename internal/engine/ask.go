@@ -21,6 +21,7 @@ import (
 type asker struct {
 	cfg      Config
 	patience time.Duration // how long it may take to verify a primary
+	lenient  bool          // texts that no server sends may be meant for good, see refusedForNow
 }
 
 // An answer is what one server says of the cluster.
@@ -52,7 +53,7 @@ func (q asker) question(ctx context.Context, addr string, sure bool) answer {
 	purpose := wire.Purpose{Admits: func(_ string, _, id []byte) error {
 		myID = slots.NodeID(id)
 		return nil
-	}}
+	}, Optional: func() bool { return q.lenient }}
 	if q.cfg.NoIdentity {
 		purpose = wire.Purpose{}
 	}
@@ -118,7 +119,7 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 			return m, nil
 		}
 		role, err := wire.Ask(ctx, lane, []string{"ROLE"}).Reply(0)
-		if err == nil && refusedForNow(role) {
+		if err == nil && refusedForNow(role, q.lenient) {
 			return m, replyError("ROLE", lane.Address(), role)
 		}
 		m.single.Follows = err == nil && errors.Is(slots.AdmitPrimary("", nil, role), redislanes.ErrNotMember)
@@ -146,7 +147,7 @@ func (q asker) roundTrip(ctx context.Context, lane *wire.Lane, sure bool) (m map
 		return m, nil
 	}
 	switch reply, err := batch.Reply(1); {
-	case err == nil && refusedForNow(reply):
+	case err == nil && refusedForNow(reply, q.lenient):
 		return m, replyError("CLUSTER", lane.Address(), reply)
 	case err == nil:
 		m.told, _ = slots.ParseNodes(reply) // without it the epochs are unknown
@@ -176,9 +177,14 @@ func (q asker) explain(ctx context.Context, lane *wire.Lane, err error, said []b
 
 // refusedForNow reports whether the reply to a question is an error that may not come
 // again, so that the question is asked again. A server that does not know the question, or
-// may not answer it, is done without its answer.
-func refusedForNow(reply []byte) bool {
-	return resp.IsError(reply) && fate.Of(resp.ErrorText(reply)).PassesForDial()
+// may not answer it, is done without its answer. So is, if lenient is set, one that refuses it with
+// a text that no server sends.
+func refusedForNow(reply []byte, lenient bool) bool {
+	if !resp.IsError(reply) {
+		return false
+	}
+	f := fate.Of(resp.ErrorText(reply))
+	return f.PassesForDial() && (f != fate.Unlisted || !lenient)
 }
 
 // An untranslated error is that of Config.AddrMap, which failed. A server has told its map.

@@ -233,7 +233,7 @@ func (c *Client) askNode(ctx context.Context, n *node, name string) infoAnswer {
 	}
 	c.noteReplies(reply)
 	if resp.IsError(reply) { // no right to ask, or not now
-		return infoAnswer{answered: !refusedForNow(reply)}
+		return infoAnswer{answered: !refusedForNow(reply, false)}
 	}
 	rule, err := command.ParseInfo(reply, name)
 	if err != nil {

@@ -120,6 +120,10 @@ const (
 	// part in patienceShare of the time that it has taken.
 	patienceShare = 8
 
+	// strictStarts is how many times servers are asked at the first contact until a refusal with a
+	// text that no server sends counts as one for good. That takes less than half a second.
+	strictStarts = 3
+
 	// maxTold bounds the skipped rows that the log was told of: a server may invent them.
 	maxTold = 1024
 

@@ -132,6 +132,7 @@ type refresher struct {
 	skipped map[slots.Skip]bool   // nodes that are left out of maps
 	failing time.Time             // since when refreshes fail; zero: the last one has succeeded
 	took    time.Duration         // to verify the last primary that a Sentinel has named
+	starts  int                   // refreshes before there was a map
 	failed  guard.Throttle
 	moved   guard.Throttle
 	told    *topology // the last map whose changes it was told of
@@ -144,6 +145,9 @@ type refresher struct {
 // saturated, and the question must not wait behind requests.
 func (r *refresher) refresh(ctx context.Context) error {
 	t := r.client.topology.Load()
+	if t.Map == nil {
+		r.starts++
+	}
 	said, err := r.ask(ctx, t, r.client.candidates(t))
 	if err != nil {
 		r.client.counters.refreshErrors.Add(1)
@@ -218,7 +222,7 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 	stagger := time.NewTimer(0)
 	defer stagger.Stop()
 	var enough <-chan time.Time
-	q := asker{r.client.cfg, r.patience(t)}
+	q := asker{r.client.cfg, r.patience(t), r.lenient(t)}
 	asked, pause := 0, mapStagger
 	if votes.Before != nil {
 		pause = 0 // nobody else has answered the last refresh
@@ -266,6 +270,13 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 		return nil, failed
 	}
 	return chosen.Map, nil
+}
+
+// lenient tells whether servers may refuse to say who they are with texts that no server sends.
+// Those that have told their IDs, as the map in use knows, mean such a refusal for now. Others may
+// mean it for good. At the first contact they are asked a few times.
+func (r *refresher) lenient(t *topology) bool {
+	return !t.Sure() && (t.Map != nil || r.starts > strictStarts)
 }
 
 // count adds an answer to the votes, and to the causes of a failure.

@@ -95,6 +95,8 @@ var slotmap = []promise{
 			by: never("ErrRefused"), tests: "./cluster TestLoadingServerIsWaitedFor"},
 		{fault: "start: a server with too many clients is not waited for", at: "internal/engine.willPass",
 			by: never("Passes"), tests: "./cluster TestTooManyClientsAtTheStart"},
+		{fault: "start: a server that does not say who it is, in words of its own, is waited for", at: "internal/wire.Purpose.questions",
+			by: instead("p.Optional()", "false"), tests: "./cluster TestServersWithTextsOfTheirOwn"},
 		{fault: "a lazy client does not say why", at: "internal/engine.Client.refreshForAll",
 			by: drop("notStarted"), tests: "./cluster TestLazy"},
 		{fault: "start: a Dragonfly without cluster mode is waited for", at: "internal/fate.special",

@@ -28,6 +28,10 @@ type Purpose struct {
 	// is called from many goroutines.
 	Admits func(addr string, mode, id []byte) error
 
+	// Optional, if not nil, reports whether nobody needs the answers to these two questions now.
+	// Then the server is used although it refuses them with a text that no server sends.
+	Optional func() bool
+
 	// Role asks for ROLE instead, with its reply as the id of Admits.
 	Role bool
 

@@ -85,16 +85,20 @@ func (d dialer) steps() []step {
 // questions are the steps whose replies are the purpose's.
 func (p Purpose) questions() []step {
 	var steps []step
+	asks := may
+	if p.Optional != nil && p.Optional() {
+		asks = tells
+	}
 	switch {
 	case p.Role:
 		return []step{{"ROLE", nil, may}}
 	case p.ReadOnly:
 		steps = append(steps, step{"READONLY", nil, should})
 	case p.Admits != nil:
-		steps = append(steps, step{"READWRITE", nil, may}) // changes nothing: it is the default
+		steps = append(steps, step{"READWRITE", nil, asks}) // changes nothing: it is the default
 	}
 	if p.Admits != nil {
-		steps = append(steps, step{"CLUSTER", []string{"MYID"}, may})
+		steps = append(steps, step{"CLUSTER", []string{"MYID"}, asks})
 	}
 	return steps
 }
