@@ -177,7 +177,8 @@ const WhileContextLasts = engine.WhileContextLasts
 //
 // If no server gives a map of the slots, and one refuses for a reason that may pass, New asks
 // again until the context ends. Such reasons are: the server is loading its data, it has too
-// many clients, or it refuses what Dialer.Credentials has returned.
+// many clients, or it refuses what Dialer.Credentials has returned. A text that no Redis or Valkey
+// server sends may be meant for good: New asks again for five seconds.
 //
 // Of several servers without cluster mode the client uses the first that answers; a replica
 // only if no other one answers. It changes to another server, which has other data, only when the one in use has

@@ -1,14 +1,17 @@
 package cluster_test
 
 import (
+	"context"
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/redislanes/redislanes/cluster"
+	"github.com/redislanes/redislanes/lanes"
 )
 
 // TestServersWithTextsOfTheirOwn: what Dragonfly and Kvrocks say to the client's questions, by
@@ -70,4 +73,33 @@ func TestUnlistedRefusalOfTheMap(t *testing.T) {
 	err := client.Sync(within(t, 5*time.Second))
 	require.ErrorContains(t, err, "not allowed here")
 	require.ErrorContains(t, err, "Config.Standalone")
+}
+
+// TestNewDoesNotWaitForOddTexts: a context without an end does not make New wait for a server that
+// refuses CLUSTER SLOTS, or the handshake, for good. It waits for a few seconds.
+func TestNewDoesNotWaitForOddTexts(t *testing.T) {
+	const odd = "-ERR we do not do that here\r\n"
+	for name, passes := range map[string]time.Duration{"for now": 3 * time.Second, "for good": time.Hour} {
+		for _, command := range []string{"CLUSTER", "CLIENT"} {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(func(string, []string) string { return odd }, nodeA)
+				began := time.Now()
+				w.handshake = func(cmd []string) string {
+					if cmd[0] == command && (command == "CLUSTER" || cmd[1] == "SETNAME") && time.Since(began) < passes {
+						return odd
+					}
+					return ""
+				}
+				config := cluster.Config{Dialer: lanes.Dialer{NetDial: w.dial, ClientName: "me"}}
+				client, err := config.New(context.Background(), []string{nodeA})
+				if name == "for now" {
+					require.NoError(t, err)
+					require.NoError(t, client.Close())
+					return
+				}
+				require.ErrorContains(t, err, "we do not do that here")
+				require.InDelta(t, 5, time.Since(began).Seconds(), 2)
+			})
+		}
+	}
 }

@@ -38,6 +38,10 @@ const (
 	mapStagger  = 500 * time.Millisecond
 	infoStagger = 100 * time.Millisecond
 
+	// oddPatience is how long New asks servers again that refuse its questions with texts that no
+	// server sends. They may be meant for now or for good.
+	oddPatience = 5 * time.Second
+
 	// askTime bounds four questions: ROLE to the primary that a Sentinel names (see
 	// refresher.patience), a dial of a node's new address, COMMAND INFO to all nodes together, and
 	// Config.AddrMap for a redirect. A refresh or a command waits for the answer, and a server that

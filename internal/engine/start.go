@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/mediocregopher/radix/v4/resp/resp3"
@@ -20,13 +21,14 @@ import (
 // start fetches the first map of the slots. What will pass, such as a server
 // that is loading its data, is waited for.
 func (c *Client) start(ctx context.Context) error {
+	began := time.Now()
 	var unready error // says more than an attempt that the context's end cuts off
 	for attempts := 0; ; attempts++ {
 		err := c.refresher.refresh(ctx)
 		switch {
 		case err != nil && ctx.Err() != nil && unready != nil:
 			return fmt.Errorf("%w; the context ended before one was ready: %w", unready, ctx.Err())
-		case err == nil || ctx.Err() != nil || !willPass(err):
+		case err == nil || ctx.Err() != nil || !willPass(err, time.Since(began) < oddPatience):
 			return err
 		}
 		c.journal.Note(slog.LevelInfo, "no server is ready yet", "error", err)
@@ -72,24 +74,25 @@ func (c *Client) started() error {
 	return &redislanes.Error{Outcome: redislanes.ErrNotSent, Cause: errors.New("no server has answered yet")}
 }
 
-// willPass tells whether any server has said that it is not ready for now, or what no
-// server says: a question is safe to repeat.
-func willPass(err error) bool {
+// willPass tells whether any server has said that it is not ready for now. odd says whether
+// that may be what no server says: a question is safe to repeat.
+func willPass(err error, odd bool) bool {
 	var all *cause.Unreachable
 	if !errors.As(err, &all) {
 		return false
 	}
-	for _, told := range all.Causes {
-		refused := wire.Refusal(told.Err)
+	return slices.ContainsFunc(all.Causes, func(told cause.OfAddr) bool {
 		var said resp3.SimpleError
-		switch {
-		case errors.Is(told.Err, redislanes.ErrRefused), refused != nil && wire.Passes(refused):
+		switch refused := wire.Refusal(told.Err); {
+		case errors.Is(told.Err, redislanes.ErrRefused), errors.Is(told.Err, wire.ErrCredentials):
 			return true
-		case refused == nil && errors.As(told.Err, &said) && fate.Of([]byte(said.S)).MayHaveRun():
-			return true
+		case refused != nil && wire.Passes(refused):
+			return odd || fate.Of([]byte(wire.RefusalText(refused))) != fate.Unlisted
+		case refused == nil && errors.As(told.Err, &said):
+			return odd && fate.Of([]byte(said.S)).MayHaveRun()
 		}
-	}
-	return false
+		return false
+	})
 }
 
 var (
