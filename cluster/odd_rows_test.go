@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"log/slog"
@@ -201,5 +202,23 @@ func TestMovedToNoAddress(t *testing.T) {
 				require.Equal(t, 1, owner(t, within(t, 10*time.Second), client, 0))
 			})
 		}
+	}
+}
+
+// TestAddrMapKnowsOnlySomeNodes: Config.AddrMap returns "" for addresses that it does not know, as
+// a map of Go does. These nodes are left out, and are not taken for one node without an address.
+func TestAddrMapKnowsOnlySomeNodes(t *testing.T) {
+	t.Parallel()
+	for _, unknown := range []string{"", "host", "host:", ":6379", "host:redis", "host:70000"} {
+		f := newFake(t)
+		f.slots = func() string { return slotMap(f.addr(), "far:6379", "farther:6379") }
+		f.start()
+		addrMap := func(addr string) string { return cmp.Or(map[string]string{f.addr(): f.addr()}[addr], unknown) }
+		client := open(t, cluster.Config{RefreshEvery: -1, RetryWindow: -1, AddrMap: addrMap}, []string{f.addr()})
+		ctx := within(t, 5*time.Second)
+		require.NoError(t, client.Do(ctx, radix.Cmd(nil, "INCR", keyOf(0, 3))))
+		err := client.Do(ctx, radix.Cmd(nil, "INCR", keyOf(2, 3)))
+		require.ErrorIs(t, err, redislanes.ErrNoOwner, "%q", unknown)
+		require.ErrorContains(t, err, "Config.AddrMap returned for farther:6379 what cannot be dialled", "%q", unknown)
 	}
 }

@@ -234,7 +234,10 @@ func (q asker) mapped(ctx context.Context, addr string) (to, wrong string, err e
 		return "", "", untranslated{err}
 	}
 	if to != addr {
-		if err := wire.CheckAddr(to); err != nil {
+		if err = wire.CheckAddr(to); err == nil {
+			err = validAddr(to)
+		}
+		if err != nil {
 			return "", fmt.Sprintf("Config.AddrMap returned for %s what cannot be dialled: %v", addr, err), nil
 		}
 	}
