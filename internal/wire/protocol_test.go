@@ -61,7 +61,7 @@ func TestPushMessagesAreIgnored(t *testing.T) {
 		})
 	}
 	// In any two pieces, straight into deliver.
-	const stream = attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n" + push
+	const stream = attribute + push + ":1\r\n" + attribute + push + "$1\r\na\r\n" + attribute + push
 	for i := range stream {
 		l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}, traffic: new(Traffic)}
 		b := newTrip([]string{"GET"}, []string{"GET"})
@@ -72,6 +72,30 @@ func TestPushMessagesAreIgnored(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, []string{":1\r\n", "$1\r\na\r\n"}, b.texts(), "split at %d", i)
+	}
+}
+
+// TestBatchBehindAnUnaskedBeginning: something arrives that no batch waits for, in two pieces, and
+// a batch comes in between. A push is skipped. A reply is not the batch's, nor a part of it.
+func TestBatchBehindAnUnaskedBeginning(t *testing.T) {
+	const push = "|1\r\n+a\r\n+b\r\n>2\r\n+x\r\n$3\r\nabc\r\n"
+	for unasked, legal := range map[string]bool{push: true, "|1\r\n+a\r\n+b\r\n:7\r\n": false} {
+		for i := 1; i < len(unasked)-len("7\r\n"); i++ {
+			l := &Lane{framer: resp.NewFramer(resp.Limits{}), events: noEvents{}, traffic: new(Traffic)}
+			b := newTrip([]string{"GET"})
+			b.call.Begin(1)
+			_, err := l.deliver([]byte(unasked[:i]))
+			if err == nil {
+				l.head, l.tail = b, b
+				_, err = l.deliver([]byte(unasked[i:] + ":1\r\n"))
+			}
+			if !legal {
+				require.ErrorIs(t, err, resp.ErrProtocol, "split at %d", i)
+				continue
+			}
+			require.NoError(t, err, "split at %d", i)
+			require.Equal(t, []string{":1\r\n"}, b.texts(), "split at %d", i)
+		}
 	}
 }
 
@@ -86,7 +110,7 @@ func TestAttributesBelongToTheirReply(t *testing.T) {
 }
 
 func TestUnaskedBytesCloseTheLane(t *testing.T) {
-	for _, unasked := range []string{":1\r\n", "+OK\r\n", "-ERR x\r\n", "$1", "|1\r\n+a\r\n+b\r\n", "\r\n"} {
+	for _, unasked := range []string{":1\r\n", "+OK\r\n", "-ERR x\r\n", "$1", "|1\r\n+a\r\n+b\r\n:1\r\n", "\r\n"} {
 		l, b := scene(t, 1, "+mine\r\n"+unasked)
 		require.Equal(t, []string{"+mine\r\n"}, b.texts())
 		until(t, "the lane is closed", func() bool { return l.Err() != nil })

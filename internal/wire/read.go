@@ -197,16 +197,16 @@ func (l *Lane) deliver(p []byte) (batches int, err error) {
 	counted := 0
 	l.replyMu.Lock()
 	for len(p) > 0 && err == nil {
+		if l.oldest == nil {
+			l.oldest = l.takeFIFO()
+		}
 		b := l.oldest
-		if b == nil {
-			if b = l.takeFIFO(); b == nil {
-				var n int
-				if n, err = l.unasked(p); err == nil {
-					p = p[n:]
-				}
-				continue
+		if b == nil || l.adrift {
+			var n int
+			if n, err = l.unasked(p); err == nil {
+				p = p[n:]
 			}
-			l.oldest = b
+			continue
 		}
 		var n int
 		n, err = l.fill(b, p)
@@ -309,12 +309,13 @@ func (l *Lane) fill(b *Batch, p []byte) (n int, err error) {
 	return n, nil
 }
 
-// unasked handles bytes that no batch waits for: only RESP3's push messages
-// are legal.
+// unasked handles bytes that no batch waits for: only RESP3's push messages are legal, with
+// attributes in front of them. What begins like that is no batch's, although one may come.
 func (l *Lane) unasked(p []byte) (n int, err error) {
-	n, _, err = l.framer.Next(p)
-	if err == nil && l.framer.Kind() != '>' {
-		err = unasked(l.framer.Kind())
+	n, done, err := l.framer.Next(p)
+	l.adrift = !done
+	if kind := l.framer.Kind(); err == nil && kind != '>' && (done || kind != 0) { // 0: so far there are only attributes
+		err = unasked(kind)
 	}
 	return n, err
 }
