@@ -105,19 +105,19 @@ func (l *Lane) rest() { l.restedAt.Store(int64(Now())) }
 
 // hungUp returns why an idle lane is of no use, nil if nothing is known against it. It is so unless
 // more bytes of the stream have been enqueued than were by then.
-func (l *Lane) hungUp() (gone error, queued uint64) {
+func (l *Lane) hungUp() (queued uint64, gone error) {
 	if l.gauge.InFlight.Load() > 0 || int64(Now())-l.restedAt.Load() < int64(idleLeast) {
-		return nil, 0
+		return 0, nil
 	}
 	l.mu.Lock()
 	idle, queued := l.gauge.InFlight.Load() == 0, l.queued
 	l.mu.Unlock()
 	if !idle {
-		return nil, 0
+		return 0, nil
 	}
 	next, gone := l.outlet().ended()
 	if gone == nil && l.secure == nil && next != 0 && next != '>' && next != '|' {
 		gone = unasked(next)
 	}
-	return gone, queued
+	return queued, gone
 }

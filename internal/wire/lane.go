@@ -162,7 +162,7 @@ func (l *Lane) Dispatch(b *Batch, limit int) (ok, flush bool) {
 }
 
 func (l *Lane) enqueue(b *Batch, limit int, mayRead bool) (ok, flush bool) {
-	gone, queued := l.hungUp()
+	queued, gone := l.hungUp()
 	l.mu.Lock()
 	if gone != nil && l.queued == queued && l.failLocked(gone) {
 		go l.end(true) // which tells the pool, whose lock the caller may hold
