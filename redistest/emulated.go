@@ -23,9 +23,10 @@ import (
 // map of the slots, and reply MOVED, ASK and CROSSSLOT. Keys do not expire by themselves. Nodes
 // are numbered from 0. All methods are safe for concurrent use.
 type Emulated struct {
-	nodes []*miniredis.Miniredis
-	addrs []string // of nodes; miniredis forgets them when it is closed
-	peers sync.Map // *server.Peer of clients; not of scripts
+	nodes   []*miniredis.Miniredis
+	servers []*server.Server
+	addrs   []string // of nodes; miniredis forgets them when it is closed
+	peers   sync.Map // *server.Peer of clients; not of scripts
 
 	mu        sync.Mutex // guards what follows
 	owner     [slotCount]int
@@ -67,6 +68,7 @@ func LaunchEmulated(primaries int) (*Emulated, error) {
 		}
 		e.nodes = append(e.nodes, m)
 		e.addrs = append(e.addrs, m.Addr())
+		e.servers = append(e.servers, m.Server()) // a closed node has none
 		e.calls = append(e.calls, make(map[string]int))
 	}
 	for i, m := range e.nodes {
@@ -218,7 +220,7 @@ func (e *Emulated) spoil(node int, p *server.Peer, cmd string) {
 	if cmd == "EXEC" {
 		command = "DISCARD"
 	}
-	e.nodes[node].Server().Dispatch(ghost, []string{command})
+	e.servers[node].Dispatch(ghost, []string{command})
 }
 
 // inScript reports whether the command comes from a script, whose keys have

@@ -214,7 +214,7 @@ func (d *dedicatedAction) follow(ctx context.Context, err error) bool {
 		d.client.hint()
 		return false
 	}
-	if replaced && d.history.hops < d.client.cfg.MaxRedirects { // see retry.judgeRefusal
+	if replaced && to.Fate == fate.Itself && d.history.hops < d.client.cfg.MaxRedirects { // see retry.judgeRefusal
 		d.history.hops++
 		d.history.outage = nil
 		d.to, d.replica, d.asking = nil, nil, false

@@ -55,12 +55,13 @@ func (x *retry) succeeded(i int, addr string) {
 }
 
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
-// other server. One that was sent over a stale connection goes again at once over a new one.
+// other server. A redirect to the replier itself came over a stale connection: the command goes again
+// at once over a new one.
 func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now time.Time) attempt.Step {
 	if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
 	}
-	if a := &x.histories[i]; x.replaceStale(i, f, text) && a.hops < x.client.cfg.MaxRedirects {
+	if a := &x.histories[i]; x.replaceStale(i, f, text) && f == fate.Itself && a.hops < x.client.cfg.MaxRedirects {
 		a.hops++
 		a.why, a.outage = wasRefused, nil
 		return attempt.Follow
@@ -69,9 +70,14 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 	return x.inOutage(i, wasRefused, x.client.refused(&x.histories[i], at, f, text, now), now)
 }
 
-// replaceStale is that of the client for the error reply to the i-th command.
+// replaceStale is that of the client for the error reply to the i-th command, and for those that are
+// judged with it.
 func (x *retry) replaceStale(i int, f fate.Fate, text []byte) (replaced bool) {
-	return x.client.replaceStale(x.request.places[i].trip.pool, f, text, x.replicaOf(i) != nil, x.sent)
+	p := x.request.places[i].trip.pool
+	if x.client.replaceStale(p, f, text, x.replicaOf(i) != nil, x.sent) {
+		x.replaced[p] = true
+	}
+	return x.replaced[p]
 }
 
 // replaceStale has the connections of the pool replaced if they are stale by the error reply to

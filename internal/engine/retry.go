@@ -34,13 +34,15 @@ type retry struct {
 	avoid           []*node                            // replicas that have not answered
 	givesUpReplicas bool                               // while giveUpReplicas judges what replicas have not answered
 
-	unplaced []int         // commands that got no trip and were not judged yet
-	now      []int         // those of the next attempt, in order
-	later    []int         // those that wait until due, in order
-	due      time.Time     // unless later is empty
-	patience time.Time     // until when replicas may be silent; zero: for ever
-	sent     time.Time     // when the last attempt was made
-	budget   time.Duration // what the context left when the first trip had ended with an error
+	unplaced []int     // commands that got no trip and were not judged yet
+	now      []int     // those of the next attempt, in order
+	later    []int     // those that wait until due, in order
+	due      time.Time // unless later is empty
+	patience time.Time // until when replicas may be silent; zero: for ever
+	sent     time.Time // when the last attempt was made
+
+	replaced map[*nodepool.Node]bool // pools whose connections were, by what commands that are judged together have said
+	budget   time.Duration           // what the context left when the first trip had ended with an error
 
 	steps  []attempt.Step // of the commands that are being judged
 	asking bound          // an ASKING in the request's arena
@@ -76,6 +78,7 @@ func (x *retry) begin(ctx context.Context) {
 	r.histories, r.began = x.histories, time.Now()
 	x.sent = r.began
 	x.bySlot, x.targets = make(map[int32]route), make(map[slots.NodeAddr]*redirectTarget)
+	x.replaced = make(map[*nodepool.Node]bool)
 	for i, p := range r.places {
 		x.histories[i].tries = 1
 		if p.trip == nil {
@@ -149,6 +152,7 @@ func (x *retry) judgeAll(commands []int) {
 	now := time.Now()
 	x.steps = x.steps[:0]
 	clear(x.targets) // one may have left since, and come back as another
+	clear(x.replaced)
 	for _, i := range commands {
 		delete(x.bySlot, x.request.slots[i])
 	}

@@ -22,8 +22,9 @@ func (p *Pool) renew(since time.Time) (renewed bool) {
 	defer p.mu.Unlock()
 	if p.renewals.due(now) && (p.drainLocked(errRenewed, func(*member) bool { return true }) || p.dialing > 0) {
 		p.renewals.note(now)
+		return true
 	}
-	return !p.renewals.last.Before(since)
+	return p.renewals.last.After(since)
 }
 
 // readmit is [Node.Readmit] for one pool.
