@@ -19,7 +19,7 @@ type call struct {
 	denied  bool      // by a limit that is not in the shadow
 	careful bool      // a key of it was over its limit before: look, then count
 	leases  bool      // may decide: the limiter is not closed
-	at      time.Time // the time whose windows it counts in; later after a look
+	at      time.Time // the time of the call, or of its second part after a look
 	began   time.Time
 	costs   map[place]int64 // of a call of many requests, by key
 }

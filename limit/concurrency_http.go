@@ -17,11 +17,10 @@ import (
 // RateLimit, with the free places.
 //
 // A client that sends its requests one after the other over one HTTP/1.1 connection needs one place.
-// Otherwise it may be denied while the place before is released: a response that next flushes, or
-// whose Content-Length it sets as http.ServeContent does, may have arrived before.
+// Over several connections it may need two: if next flushes the response or sets its Content-Length,
+// the client may have the response before the place is released.
 //
-// A request whose place is lost goes on. If it must stop, use Acquire and [Hold.Lost] in place of
-// Handler.
+// If a request loses its place, it goes on. Use Acquire and [Hold.Lost] if it must stop.
 //
 // Put this handler around that of a Limiter, and requests without a place are not counted. Put
 // it inside, and requests over a rate limit take no place.

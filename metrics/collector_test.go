@@ -187,7 +187,7 @@ func TestSeries(t *testing.T) {
 	require.Equal(t, 19+2+1+len(s.LaneInFlight)+len(s.SlowLaneInFlight)+2+2+10+len(pool.ErrorCodes()), one-base)
 }
 
-// TestZeroValues: registering them fails with what to do, and so does a client with their trace.
+// TestZeroValues: a zero value cannot be registered, nor traced with. The error says what to do.
 func TestZeroValues(t *testing.T) {
 	t.Parallel()
 	for _, c := range []prometheus.Collector{new(metrics.Collector), metrics.NewCollector(nil), metrics.NewCollector(nil, nil)} {

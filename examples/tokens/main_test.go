@@ -39,7 +39,7 @@ func TestRunRefusesFlags(t *testing.T) {
 	require.Error(t, run(gone, []string{"-addrs", "127.0.0.1:1"}, io.Discard, io.Discard))
 }
 
-// TestMistake: a user who is not over the limit is not told to wait.
+// TestMistake: the answer to a mistake does not ask the user to wait.
 func TestMistake(t *testing.T) {
 	servers := redistest.StartEmulated(t, 1)
 	client, err := cluster.Config{}.New(t.Context(), servers.Addrs())

@@ -39,7 +39,7 @@ type dedicatedAction struct {
 	budget    time.Duration // what the context left then
 	seen      seen          // in the last try
 	sent      uint64        // when that began, see outages.events
-	performed time.Time     // the same by the clock
+	performed time.Time     // the time of that
 
 	redirected bool         // the last try is where a redirect pointed
 	doubted    int          // the number of the first try that ran commands

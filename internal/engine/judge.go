@@ -55,8 +55,8 @@ func (x *retry) succeeded(i int, addr string) {
 }
 
 // judgeRefusal decides for a command that the server refused for now, or redirected to no
-// other server. A redirect to the replier itself came over a stale connection: the command goes again
-// at once over a new one.
+// other server. After a redirect to the replier itself, the pool replaces its connections. Then the
+// command goes again at once, as after other redirects.
 func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now time.Time) attempt.Step {
 	if f == fate.ReadOnly {
 		x.how.Replicas = false // no replica writes
@@ -70,8 +70,8 @@ func (x *retry) judgeRefusal(i int, f fate.Fate, text []byte, addr string, now t
 	return x.inOutage(i, wasRefused, x.client.refused(&x.histories[i], at, f, text, now), now)
 }
 
-// replaceStale is that of the client for the error reply to the i-th command, and for those that are
-// judged with it.
+// replaceStale calls [Client.replaceStale] for the error reply to the i-th command. It reports whether
+// that command, or one that is judged with it, has had the connections replaced.
 func (x *retry) replaceStale(i int, f fate.Fate, text []byte) (replaced bool) {
 	p := x.request.places[i].trip.pool
 	if x.client.replaceStale(p, f, text, x.replicaOf(i) != nil, x.sent) {
@@ -80,8 +80,8 @@ func (x *retry) replaceStale(i int, f fate.Fate, text []byte) (replaced bool) {
 	return x.replaced[p]
 }
 
-// replaceStale has the connections of the pool replaced if they are stale by the error reply to
-// what was sent at that time. It reports whether they were replaced since.
+// replaceStale replaces the connections of the pool if the error reply says that they are stale. The
+// command was sent at the time. replaceStale reports whether the connections were replaced after it.
 func (c *Client) replaceStale(p *nodepool.Node, f fate.Fate, text []byte, replica bool, sent time.Time) (replaced bool) {
 	if !attempt.Stale(f, text, replica) {
 		return false

@@ -272,9 +272,9 @@ func (r *refresher) ask(ctx context.Context, t *topology, addrs []string) (*slot
 	return chosen.Map, nil
 }
 
-// lenient tells whether servers may refuse to say who they are with texts that no server sends.
-// Those that have told their IDs, as the map in use knows, mean such a refusal for now. Others may
-// mean it for good. At the first contact they are asked a few times.
+// lenient reports whether an unlisted text counts as a refusal for good, in reply to a question about
+// the server's identity. If the map in use has IDs, the servers have answered that question before, so
+// the refusal is temporary. At the first contact the client asks strictStarts times.
 func (r *refresher) lenient(t *topology) bool {
 	return !t.Sure() && (t.Map != nil || r.starts > strictStarts)
 }

@@ -34,15 +34,16 @@ type retry struct {
 	avoid           []*node                            // replicas that have not answered
 	givesUpReplicas bool                               // while giveUpReplicas judges what replicas have not answered
 
-	unplaced []int     // commands that got no trip and were not judged yet
-	now      []int     // those of the next attempt, in order
-	later    []int     // those that wait until due, in order
-	due      time.Time // unless later is empty
-	patience time.Time // until when replicas may be silent; zero: for ever
-	sent     time.Time // when the last attempt was made
+	unplaced []int         // commands that got no trip and were not judged yet
+	now      []int         // those of the next attempt, in order
+	later    []int         // those that wait until due, in order
+	due      time.Time     // unless later is empty
+	patience time.Time     // until when replicas may be silent; zero: for ever
+	sent     time.Time     // when the last attempt was made
+	budget   time.Duration // what the context left when the first trip had ended with an error
 
-	replaced map[*nodepool.Node]bool // pools whose connections were, by what commands that are judged together have said
-	budget   time.Duration           // what the context left when the first trip had ended with an error
+	// The pools that replaced their connections because of the commands that are being judged.
+	replaced map[*nodepool.Node]bool
 
 	steps  []attempt.Step // of the commands that are being judged
 	asking bound          // an ASKING in the request's arena

@@ -37,9 +37,8 @@ func (s *Server) Against() bool {
 // question.
 func (s *Server) GaveUp() bool { return s.failures > 0 && s.failure.Kind == Unanswered }
 
-// Failed notes that a connection could not be had. conns are left, without those whose users wait
-// for data. The server is down if there is none, no other dial is out, and this is evidence
-// against it.
+// Failed notes that a dial has failed. conns is the number of connections, without those that wait for
+// data. The server is down if conns and dials are 0 and the failure is evidence against it.
 func (s *Server) Failed(now time.Time, f Failure, conns, dials int) {
 	s.failures++
 	s.failure = f
@@ -67,7 +66,7 @@ func (s *Server) Unwanted() {
 	}
 }
 
-// Returned says that a connection is free again that did not count as one that is left.
+// Returned notes that a connection no longer waits for data. The server is not down then.
 func (s *Server) Returned() {
 	if s.state == Down {
 		s.state = Up
@@ -115,9 +114,9 @@ func (s *Server) grownUp(at Time) {
 	}
 }
 
-// Lost notes that a connection has ended, and why. conns are left, without those whose users wait
-// for data. The server is down if there is none and there is evidence against it. Then dials ask
-// a suspect server.
+// Lost notes that a connection has ended, and why. conns is the number of the others, without those
+// that wait for data. The server is down if conns is 0 and there is evidence against it. Then dials
+// ask a suspect server.
 func (s *Server) Lost(now time.Time, c *Conn, stalled bool, err error, conns int) {
 	switch f := (Failure{Asked: c.waits, Err: err}); {
 	case stalled && c.waits != 0:

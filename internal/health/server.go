@@ -23,8 +23,8 @@
 //   - After StallTimeout its connections have stalled and are closed.
 //
 // A byte or an answer ends all of them. The server is down when no connection is left
-// and there is evidence against it. A connection whose user waits for data does not count as
-// left. A dial that succeeds, or the return of such a connection, ends that.
+// and there is evidence against it. Connections that wait for data do not count: their users may
+// keep them for long. A dial that succeeds, or the return of such a connection, ends that.
 package health
 
 import "time"

@@ -88,8 +88,8 @@ func (p *Pool) attemptFailedLocked(asked health.Time, err error) {
 	p.redialLaterLocked()
 }
 
-// servingLocked returns how many connections serve callers or will do so soon. Those whose users
-// wait for data may be in use for as long as these users like.
+// servingLocked returns the number of connections without those that wait for data. Their users may
+// keep them for long.
 func (p *Pool) servingLocked() int {
 	n := len(p.members)
 	for _, m := range p.members {

@@ -89,7 +89,7 @@ type Lane struct {
 	// batches; never held across I/O. It is taken before mu.
 	replyMu sync.Mutex
 	oldest  *Batch
-	adrift  bool // what is arriving has begun when no batch waited
+	adrift  bool // the value that is arriving began while no batch waited
 
 	// Owned by the role of the reader.
 	rbuf   []byte

@@ -116,8 +116,8 @@ func (n *Node) impose(conditions simnet.Conditions) {
 const writableDelay = 2 * time.Second
 
 // Heal ends the node's faults, and starts it if it was killed. In a cluster, a primary that has
-// started replies CLUSTERDOWN for 2 s, or until it hears that it is none any more. Connections that
-// were cut stay so; those of which the program was not told are reset.
+// started replies CLUSTERDOWN for 2 s, or until it hears that it is none any more. Connections
+// that were cut stay cut. If the program does not know that yet, they are reset.
 func (n *Node) Heal() {
 	n.mu.Lock()
 	lifts, refused := n.lifts, n.refused

@@ -30,7 +30,7 @@ type dialect struct {
 	oomInMulti       bool            // without memory, nothing is queued
 	strictCursors    bool            // of SCAN: numbers only
 	shardIDs         bool
-	pushesLast       bool   // who publishes to itself gets the message behind the reply
+	pushesLast       bool   // a client that publishes to itself gets the reply before the message
 	databases        int64  // of a member of a cluster; 0: it does not even look at the number
 	nonLocal         string // a script reaches for keys that the node does not serve
 	scriptNotAllowed string // %s is the user, %c the command

@@ -140,8 +140,8 @@ type parked struct {
 	done   bool  // it is answered
 	hangUp bool  // after that
 	out    reply // the answer
-	// expire writes the reply of one that has waited in vain, or parks it again; nil: the
-	// command begins anew.
+	// expire ends the wait: it writes the reply, or parks the call again. If it is nil, the
+	// command starts again.
 	expire func(*call)
 }
 

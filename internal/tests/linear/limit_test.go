@@ -20,7 +20,7 @@ type decision struct {
 	Allowed bool
 	Leased  bool
 
-	slack int64 // of a denial: how many hits could have been counted beside those that were allowed
+	slack int64 // if denied: how many hits may have been counted, at most, besides the allowed ones
 }
 
 // A told is what an observer was told about hits.

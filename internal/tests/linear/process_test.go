@@ -44,7 +44,7 @@ var rules = []limit.Rule{
 
 const (
 	year    = 366 * 24 * time.Hour
-	callers = 4 // of a process
+	callers = 4 // in each process
 	denials = 5 // after so many a caller hits a limit no more
 )
 

@@ -74,8 +74,8 @@ func TestReload(t *testing.T) {
 	require.Nil(t, f.current().GetTokenBucket())
 }
 
-// TestOtherUnit: a client that compares buckets as Envoy does follows a limit of which only the unit
-// changes, by a reload or at another instance.
+// TestOtherUnit: a reload or another instance changes only the unit of a limit. A client that compares
+// buckets as Envoy does takes the new limit.
 func TestOtherUnit(t *testing.T) {
 	t.Parallel()
 	one, other := start(t, redistest.StartEmulated(t, 1).Addrs()), start(t, redistest.StartEmulated(t, 1).Addrs())

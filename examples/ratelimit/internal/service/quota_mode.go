@@ -13,8 +13,8 @@ const (
 	longestDenial  = time.Minute // that is remembered
 )
 
-// quotas are the requests of a call whose rules have quota_mode. Their limits are in the shadow: they
-// deny the call only if all of them do.
+// quotas has the requests of a call. Some of their rules have quota_mode. The limits of these are
+// shadow limits. The call is denied if all of them deny it.
 type quotas struct {
 	requests []limit.Request
 	is       []bool // whether the request is one of them
