@@ -199,9 +199,9 @@ func startProcess(t *testing.T, of task) *process {
 func (p *process) awaitReady() {
 	line, err := p.out.ReadString('\n')
 	if err != nil {
-		_ = p.cmd.Wait() // so that all of said is there
+		_ = p.cmd.Wait() // while it runs, said is written to
+		require.NoError(p.t, err, p.said.String())
 	}
-	require.NoError(p.t, err, p.said.String())
 	require.Equal(p.t, "ready\n", line)
 }
 
