@@ -180,10 +180,7 @@ func (c *call) refuse(err error) {
 
 func (c *call) addHits(cfg *Config, a *ask) {
 	a.asked, a.hit = true, len(c.hits)
-	c.hits = append(c.hits, a.limit.hit(a.window, a.place.key, a.cost, cfg.Budget))
-	if a.limit.windows() == 2 { // INCRBY 0 reads, and merges with the hits of others
-		c.hits = append(c.hits, pipeline.Hit{Prefix: a.limit.heads(a.window.number).before, Key: a.place.key, TTL: a.window.ttl(1, cfg.Budget)})
-	}
+	c.hits = a.limit.appendHits(c.hits, a.window, a.place.key, a.cost, cfg.Budget)
 }
 
 // addReads is addHits for a look, which writes nothing.

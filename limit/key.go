@@ -65,3 +65,13 @@ func (l *Limit) ends(w window) time.Duration {
 func (l *Limit) hit(w window, key string, by int64, budget time.Duration) pipeline.Hit {
 	return pipeline.Hit{Prefix: l.heads(w.number).now, Key: key, By: by, TTL: w.ttl(l.windows(), budget)}
 }
+
+// appendHits appends a hit of so many on the key, and for a sliding window one that reads the
+// window before. That is an INCRBY 0, which merges with the hits of others.
+func (l *Limit) appendHits(hits []pipeline.Hit, w window, key string, by int64, budget time.Duration) []pipeline.Hit {
+	hits = append(hits, l.hit(w, key, by, budget))
+	if l.windows() == 2 {
+		hits = append(hits, pipeline.Hit{Prefix: l.heads(w.number).before, Key: key, TTL: w.ttl(1, budget)})
+	}
+	return hits
+}

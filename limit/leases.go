@@ -71,7 +71,7 @@ func newLeases() *leases {
 func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 	hash := maphash.String(s.seed, key) ^ limit.salt
 	at := now.Sub(s.epoch)
-	calls := s.rates.Hit(hash, at)
+	calls, rate := s.rates.Hit(hash, at)
 	if calls < lease.Fewest || len(key) > longKey {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s *leases) of(limit *Limit, key string, now time.Time) *keyLease {
 	known := shard.keys[k]
 	if known == nil && !s.closed.Load() {
 		known = &keyLease{limit: limit, key: key, number: -1 << 63}
-		known.Begin(int64(calls), at)
+		known.Begin(int64(rate), at)
 		if limit.rule.Algorithm == TokenBucket {
 			known.line = lease.NewLine(limit.rule.perToken())
 		}
@@ -132,21 +132,23 @@ func (a *ask) take(ctx context.Context, l *Limiter, c *call, d *Decision) bool {
 	k.mu.Lock()
 	at := c.at.Sub(l.leases.epoch)
 	unused := k.roll(a.number(), at)
-	ask, lasts, waits, ends := int64(0), time.Duration(0), false, k.limit.ends(a.window)
+	r, ends := refill{lease: k, window: a.window}, k.limit.ends(a.window)
+	waits := false
 	if k.number == a.number() && !k.over {
 		a.fills, a.returned = k.Fills(), k.returned
-		d.Leased, ask = k.Take(a.cost, at, ends)
-		waits, lasts = k.Asking(), k.Lasts(ask)
-		if ask > 0 {
+		d.Leased, r.n = k.Take(a.cost, at, ends)
+		waits = k.Asking()
+		if r.n > 0 {
 			k.refilled = make(chan struct{})
+			r.lasts, r.ample, r.ended = k.Lasts(r.n), k.Ample(r.n), k.refilled
 		}
 	}
 	refilled := k.refilled
 	a.taken(d)
 	k.mu.Unlock()
 	l.tellSome(k.limit, HitsUnused, unused)
-	if ask > 0 {
-		l.refill(&refill{lease: k, window: a.window, n: ask, lasts: lasts, ended: refilled})
+	if r.n > 0 {
+		l.refill(r)
 	}
 	if waits && !d.Leased && k.line != nil {
 		a.waits(ctx, l, c, d, refilled)

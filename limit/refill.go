@@ -36,9 +36,11 @@ type refill struct {
 	lease   *keyLease
 	window  window
 	n       int64
+	ample   bool          // far more remain
 	lasts   time.Duration // for which they are enough
 	sent    bool
 	granted int64
+	excess  int64 // hits that Redis has counted beyond the limit
 	free    int64 // hits that Redis could still grant
 	tokens  lease.Stretch
 	err     error
@@ -46,15 +48,19 @@ type refill struct {
 }
 
 // refill asks for hits behind the callers' backs. The caller is inside.
-func (l *Limiter) refill(r *refill) {
+func (l *Limiter) refill(of refill) {
+	r := &of
 	l.inside.Stay()
 	go func() {
 		defer l.inside.Leave()
 		ctx, cancel := context.WithTimeout(l.life, l.cfg.Budget)
 		defer cancel()
-		if r.lease.line != nil {
+		switch {
+		case r.lease.line != nil:
 			r.err = l.refillTokens(ctx, r)
-		} else {
+		case r.ample:
+			r.err = l.countHits(ctx, r)
+		default:
 			r.err = l.refillHits(ctx, r)
 		}
 		l.filled(r)
@@ -81,6 +87,29 @@ func (l *Limiter) refillHits(ctx context.Context, r *refill) error {
 		r.granted, r.free = numbers[0], room-numbers[1]
 	}
 	return err
+}
+
+// countHits counts the hits of a refill as those of calls are counted, which costs Redis less than
+// a script. What is over the limit is returned. That is rare, since far more was free.
+func (l *Limiter) countHits(ctx context.Context, r *refill) error {
+	k, w := r.lease, r.window
+	hits := k.limit.appendHits(nil, w, k.key, r.n, l.cfg.Budget)
+	r.sent = true
+	_ = l.counters.Hit(ctx, hits) // each hit has its error
+	switch {
+	case hits[0].Err != nil:
+		return hits[0].Err
+	case len(hits) == 2 && hits[1].Err != nil: // how many are free is not known
+		r.excess = r.n
+		return nil
+	}
+	r.free = k.limit.rule.Limit - max(hits[0].Total, r.n) // less was given back from a key that was lost before
+	if len(hits) == 2 {
+		r.free -= w.share(hits[1].Total)
+	}
+	r.excess = min(r.n, max(0, -r.free))
+	r.granted = r.n - r.excess
+	return nil
 }
 
 // refillTokens asks Redis for tokens. The time when their stretch begins is measured from when
@@ -131,11 +160,13 @@ func (l *Limiter) filled(r *refill) {
 			k.Lose(unused)
 		}
 	}
+	back := k.appendOwed(nil, l, r.window, r.excess)
 	if close(r.ended); k.refilled == r.ended { // else that of a later window
 		k.refilled = nil
 	}
 	k.mu.Unlock()
-	counted, lost := r.granted, int64(0)
+	l.handBack(back)
+	counted, lost := r.granted+r.excess, int64(0)
 	if r.err != nil && r.sent && !didNotRun(r.err) {
 		counted, lost = r.n, r.n // at most
 	}

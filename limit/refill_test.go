@@ -171,15 +171,55 @@ func TestRefill(t *testing.T) {
 	})
 }
 
-// TestRefillWithoutReply: what a lease has asked for is counted as leased and lost if nobody knows
-// how many hits it was granted, and not if it was not asked for.
-func TestRefillWithoutReply(t *testing.T) {
-	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow, TokenBucket} {
+// TestRefillBeyondTheLimit: a refill that others have left no room for returns what is over the
+// limit, and the lease has the rest.
+func TestRefillBeyondTheLimit(t *testing.T) {
+	for _, algorithm := range []Algorithm{FixedWindow, SlidingWindow} {
 		t.Run(algorithm.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w, seen := newWorld(t), new(ledger)
+				l := w.limiter(t, Config{Observer: seen})
+				limit := l.must(t, Rule{Name: "user", Limit: 10_000, Window: time.Hour, Algorithm: algorithm})
+				atWindow(time.Hour)
+				hit := Request{Limit: limit, Key: "k"}
+				used := warm(t, l, hit)
+				k := l.leases.find(limit, "k")
+				rule, others := limit.Rule(), w.limiter(t, Config{})
+				rule.NoLease = true
+				cost := 9990 - used - k.leftIn(k.number)
+				require.True(t, others.Allow(t.Context(), Request{Limit: others.must(t, rule), Key: "k", Cost: cost}).Allowed)
+				before := seen.sums()
+				for r := l.Allow(t.Context(), hit); r.Leased; r = l.Allow(t.Context(), hit) { // until it has asked for more
+					used++
+				}
+				time.Sleep(10 * time.Millisecond)
+				after := seen.sums()
+				require.Greater(t, after[HitsLeased]-before[HitsLeased], int64(10))
+				require.Greater(t, after[HitsReturned], before[HitsReturned])
+				require.EqualValues(t, 10_000, l.count(t, limit, "k"))
+				require.EqualValues(t, 10_000, used+cost+k.leftIn(k.number))
+			})
+		})
+	}
+}
+
+// TestRefillWithoutReply: what a lease has asked for is counted as leased and lost if nobody knows
+// how many hits it was granted, and not if it was not asked for.
+func TestRefillWithoutReply(t *testing.T) {
+	for name, c := range map[string]struct {
+		algorithm Algorithm
+		limit     int64
+		asked     bool
+	}{
+		"far more are free": {FixedWindow, 100_000, true}, "a script looks first": {FixedWindow, 2000, true},
+		"sliding window": {SlidingWindow, 100_000, true}, "it has asked for the window before": {SlidingWindow, 2000, false},
+		"token bucket": {TokenBucket, 100_000, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w, seen := newWorld(t), new(ledger)
 				l := w.limiter(t, Config{Observer: seen, Budget: 20 * time.Millisecond})
-				limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour, Algorithm: algorithm})
+				limit := l.must(t, Rule{Name: "user", Limit: c.limit, Window: time.Hour, Algorithm: c.algorithm})
 				atWindow(time.Hour)
 				warm(t, l, Request{Limit: limit, Key: "k"})
 				before := seen.sums()
@@ -190,7 +230,7 @@ func TestRefillWithoutReply(t *testing.T) {
 				time.Sleep(20 * time.Millisecond)
 				lift()
 				after := seen.sums()
-				if algorithm == SlidingWindow { // it has asked for the window before
+				if !c.asked {
 					require.Zero(t, after[HitsLost])
 					return
 				}

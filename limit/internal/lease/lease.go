@@ -12,6 +12,7 @@ type Lease struct {
 	dry    bool  // they did not last until it came
 	fills  int64 // how many refills there were
 	taught bool  // a reply has come since the refill was asked for
+	known  bool  // a reply has said in this window what is free
 
 	level int           // a tick lasts for Tick << level
 	since time.Duration // when the tick began
@@ -39,6 +40,9 @@ const (
 	// Share is which part of what remains a refill may take, at most: the last hits of a
 	// window are handed out one by one.
 	Share = 16
+
+	ample = 64   // of the hits that remain: a refill of one in so many needs no care
+	tiny  = 1024 // of the hits that remain: one in so many does not matter
 
 	least = 4       // hits in a refill
 	most  = 1 << 30 // hits in a tick, for a lease
@@ -121,10 +125,16 @@ func (l *Lease) shorten(at time.Duration) {
 }
 
 // want returns how many hits the lease should have: those of a tick, and a small share of what
-// remains, in hits and, but for a Tick, in the time until the window ends.
+// remains. Hits that nobody has used when the window ends are lost. So a lease also lasts for only
+// a small share of the time that remains, or a Tick. It may last until the end if it is a tiny
+// share of what remains.
 func (l *Lease) want(ends time.Duration) int64 {
 	n := min(l.size, (l.free+l.left)/Share)
-	if lasts := max(0, ends/8, min(Tick, ends)); lasts < l.length() {
+	lasts := max(0, ends/8, min(Tick, ends))
+	if n <= l.free/tiny {
+		lasts = max(0, ends)
+	}
+	if lasts < l.length() {
 		n = int64(float64(n) * float64(lasts) / float64(l.length()))
 	}
 	if n < least {
@@ -138,12 +148,21 @@ func (l *Lease) Lasts(n int64) time.Duration {
 	return time.Duration(float64(l.length()) * float64(n) / float64(max(1, l.size)))
 }
 
+// Ample reports whether n hits are so small a part of what remains that they fit unless others
+// use up all the rest meanwhile. Before a reply has said what remains, the part must be tiny.
+func (l *Lease) Ample(n int64) bool {
+	if !l.known {
+		return n <= l.free/tiny
+	}
+	return n <= l.free/ample
+}
+
 // Filled adds the hits of a refill, and notes how many Redis could still grant.
 func (l *Lease) Filled(got, free int64) {
 	if l.taught { // which of the two is older is not known
 		free = min(free, l.free)
 	}
-	l.left, l.free, l.asking, l.fills = l.left+got, free, false, l.fills+1
+	l.left, l.free, l.asking, l.known, l.fills = l.left+got, free, false, true, l.fills+1
 	if l.dry && got > 0 {
 		l.size = min(2*l.size, most)
 	}
@@ -162,7 +181,7 @@ func (l *Lease) Fills() int64 { return l.fills }
 // Learn notes how many hits Redis could still grant, as the reply to a hit has said. fills is
 // what Fills was before the hit.
 func (l *Lease) Learn(free, fills int64) {
-	l.taught = true
+	l.taught, l.known = true, true
 	if fills != l.fills { // which of the two is older is not known
 		free = min(free, l.Free()-l.left)
 	}

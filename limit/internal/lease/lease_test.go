@@ -11,7 +11,7 @@ import (
 // hitted notes so many calls and returns the last estimate.
 func hitted(r *Rates, hash uint64, at time.Duration, calls int) (estimate uint64) {
 	for range calls {
-		estimate = r.Hit(hash, at)
+		estimate, _ = r.Hit(hash, at)
 	}
 	return estimate
 }
@@ -19,21 +19,57 @@ func hitted(r *Rates, hash uint64, at time.Duration, calls int) (estimate uint64
 // TestRates: calls in a tick or in the one before, by key.
 func TestRates(t *testing.T) {
 	r := NewRates(1 << 8)
+	calls := func(hash uint64, at time.Duration) uint64 { return hitted(r, hash, at, 1) }
 	require.EqualValues(t, 100, hitted(r, 1, 0, 100))
-	require.EqualValues(t, 1, r.Hit(2, 0))
+	require.EqualValues(t, 1, calls(2, 0))
 	require.EqualValues(t, 200, hitted(r, 1+1<<8, SlowTick-1, 100), "of both keys that share the counter")
-	require.EqualValues(t, 200, r.Hit(1, SlowTick), "in the tick before")
-	require.EqualValues(t, 1, r.Hit(1, 3*SlowTick), "they are long ago")
+	require.EqualValues(t, 200, calls(1, SlowTick), "in the tick before")
+	require.EqualValues(t, 1, calls(1, 3*SlowTick), "they are long ago")
 	require.EqualValues(t, atMost, hitted(r, 3, 0, 100_000))
-	require.EqualValues(t, atMost, r.Hit(3, SlowTick))
-	require.EqualValues(t, 1, r.Hit(4, SlowTick))
+	require.EqualValues(t, atMost, calls(3, SlowTick))
+	require.EqualValues(t, 1, calls(4, SlowTick))
 }
 
-// server counts the hits of a window, as the script of a refill does.
-type server struct{ limit, counted, commands int64 } // commands: for hits that are allowed, and refills
+// TestRate: as many calls as a whole tick will have, if they go on to come as often.
+func TestRate(t *testing.T) {
+	for name, c := range map[string]struct {
+		at    time.Duration
+		calls int
+		want  uint64
+	}{
+		"half of the tick has passed":  {SlowTick / 2, 6, 12},
+		"all of it":                    {SlowTick - 1, 6, 6},
+		"a burst at the beginning":     {SlowTick / 1000, 6, 96},
+		"more were in the tick before": {SlowTick + SlowTick/2, 1, 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := NewRates(1 << 8)
+			if c.at > SlowTick {
+				hitted(r, 1, 0, 40)
+			}
+			hitted(r, 1, c.at, c.calls-1)
+			_, rate := r.Hit(1, c.at)
+			require.Equal(t, c.want, rate)
+		})
+	}
+}
 
-func (s *server) refill(n int64) (got, free int64) {
+// server counts the hits of a window.
+type server struct {
+	limit, counted int64
+	excess         int64 // counted beyond the limit, until it is returned
+	commands       int64 // for hits that are allowed, and refills
+}
+
+// refill counts the hits as the script of a refill does or, if many more seemed to be free, all.
+func (s *server) refill(n int64, ample bool) (got, free int64) {
 	s.commands++
+	if ample {
+		s.counted += n
+		over := min(n, max(0, s.counted-s.limit))
+		s.excess += over
+		return n - over, s.limit - s.counted
+	}
 	got = max(0, min(n, (s.limit-s.counted)/Share))
 	s.counted += got
 	return got, s.limit - s.counted
@@ -41,7 +77,7 @@ func (s *server) refill(n int64) (got, free int64) {
 
 // hit is a hit that no lease has, which is taken back if it does not fit.
 func (s *server) hit() bool {
-	if s.counted == s.limit {
+	if s.counted >= s.limit {
 		return false
 	}
 	s.commands++
@@ -57,11 +93,12 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		s := server{limit: []int64{1, 10, 1000, 50_000}[seed%4]}
 		leases, pending := make([]Lease, 1+r.IntN(10)), make(map[int]int64) // refills by lease
+		ample := make(map[int]bool)
 		calls, lossy := 3*s.limit, seed%8 >= 4
 		weight := r.Float64() // of the first process: from all the demand to its share
 		for window := range 3 {
 			used := int64(0)
-			s.counted = 0
+			s.counted, s.excess = 0, 0
 			for i := range leases {
 				leases[i].Next(s.limit)
 				delete(pending, i)
@@ -77,7 +114,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 				if ask > 0 && pending[i] > 0 {
 					t.Fatal("two refills at a time")
 				} else if ask > 0 {
-					pending[i] = ask
+					pending[i], ample[i] = ask, l.Ample(ask)
 				}
 				if !ok {
 					ok = s.hit()
@@ -98,7 +135,11 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 						leases[i].Failed()
 						continue
 					}
-					leases[i].Filled(s.refill(n))
+					leases[i].Filled(s.refill(n, ample[i]))
+				}
+				if step%5 == 0 {
+					s.counted -= s.excess
+					s.excess = 0
 				}
 				if step%20 == 0 {
 					for i := range leases {
@@ -110,7 +151,7 @@ func TestNeverMoreThanTheLimit(t *testing.T) {
 				for i := range leases {
 					left += leases[i].Left()
 				}
-				if s.counted > s.limit || s.counted != used+left {
+				if s.counted > s.limit+s.excess || s.counted != used+left+s.excess {
 					t.Fatalf("seed %d: %d are counted of %d, %d are used, %d in leases", seed, s.counted, s.limit, used, left)
 				}
 			}
@@ -211,6 +252,34 @@ func TestGiveBack(t *testing.T) {
 	require.EqualValues(t, 62, l.Left())
 	require.EqualValues(t, 62, l.Next(1000))
 	require.Zero(t, l.Left())
+}
+
+// TestSizeOfSlowKeys: a lease may last until its window ends only if that does not matter.
+func TestSizeOfSlowKeys(t *testing.T) {
+	for limit, want := range map[int64]int64{10_000: 7, 1_000_000: 40} {
+		var l Lease
+		l.Next(limit)
+		l.Begin(40, 0)
+		require.Equal(t, want, l.want(8*time.Second), "limit %d", limit)
+		require.EqualValues(t, 40, l.want(8*SlowTick), "limit %d", limit)
+	}
+}
+
+// TestAmple: how many hits a refill may count without care, before a reply has said what remains
+// and after that.
+func TestAmple(t *testing.T) {
+	var l Lease
+	l.Next(64_000)
+	require.True(t, l.Ample(62))
+	require.False(t, l.Ample(63))
+	l.Learn(32_000, 0)
+	require.True(t, l.Ample(500))
+	require.False(t, l.Ample(501))
+	l.Next(64_000)
+	require.False(t, l.Ample(63))
+	l.Filled(1, 6400)
+	require.True(t, l.Ample(100))
+	require.False(t, l.Ample(101))
 }
 
 // TestIdle: hits that nobody uses for two ticks are returned, of a slow key for one. A lease that

@@ -18,16 +18,18 @@ const atMost = 1<<16 - 1
 // NewRates returns rates with so many counters, a power of two.
 func NewRates(slots int) *Rates { return &Rates{slots: make([]atomic.Uint64, slots)} }
 
-// Hit notes a call for the key that has the hash, and returns how many there were in this slow
-// tick, or in the one before if those were more. They are counted up to 65,535.
-func (r *Rates) Hit(hash uint64, at time.Duration) uint64 {
+// Hit notes a call for the key that has the hash. It returns how many there were in this slow
+// tick, or in the one before if those were more, counted up to 65,535. rate is how many there
+// will be in the whole tick, if they go on to come as often.
+func (r *Rates) Hit(hash uint64, at time.Duration) (calls, rate uint64) {
 	slot, tick := &r.slots[hash&uint64(len(r.slots)-1)], uint64(at/SlowTick)&(1<<32-1)
 	for {
 		old := slot.Load()
 		before, now := callsIn(old, tick)
 		now = min(now+1, atMost)
 		if slot.CompareAndSwap(old, tick<<32|before<<16|now) {
-			return max(before, now)
+			passed := max(at%SlowTick, SlowTick/16) // a burst says little
+			return max(before, now), max(before, now*uint64(SlowTick)/uint64(passed))
 		}
 	}
 }
