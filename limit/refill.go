@@ -47,13 +47,14 @@ type refill struct {
 	ended   chan struct{} // the lease's refilled
 }
 
-// refill asks for hits behind the callers' backs. The caller is inside.
+// refill asks for hits behind the callers' backs. Like a return, it has time until its outcome is
+// known: if it never is, the hits stay counted. The caller is inside.
 func (l *Limiter) refill(of refill) {
 	r := &of
 	l.inside.Stay()
 	go func() {
 		defer l.inside.Leave()
-		ctx, cancel := context.WithTimeout(l.life, l.cfg.Budget)
+		ctx, cancel := context.WithTimeout(l.life, returnTime)
 		defer cancel()
 		switch {
 		case r.lease.line != nil:

@@ -203,6 +203,28 @@ func TestRefillBeyondTheLimit(t *testing.T) {
 	}
 }
 
+// TestRefillDuringPause: hits that a lease has asked for are not lost if the server replies only
+// after the budget.
+func TestRefillDuringPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, seen := newWorld(t), new(ledger)
+		l := w.limiter(t, Config{Observer: seen, Budget: 20 * time.Millisecond})
+		limit := l.must(t, Rule{Name: "user", Limit: 100_000, Window: time.Hour})
+		atWindow(time.Hour)
+		used := warm(t, l, Request{Limit: limit, Key: "k"})
+		lift := w.net.Impose("", "", simnet.Conditions{Latency: 50 * time.Millisecond})
+		for ; l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Leased; used++ { // until it asks for more
+		}
+		used++ // the outcome of the last hit is unknown
+		time.Sleep(200 * time.Millisecond)
+		lift()
+		require.Zero(t, seen.sums()[HitsLost])
+		k := l.leases.find(limit, "k")
+		require.Positive(t, k.leftIn(k.number))
+		require.Equal(t, l.count(t, limit, "k"), used+k.leftIn(k.number))
+	})
+}
+
 // TestRefillWithoutReply: what a lease has asked for is counted as leased and lost if nobody knows
 // how many hits it was granted, and not if it was not asked for.
 func TestRefillWithoutReply(t *testing.T) {
@@ -227,7 +249,7 @@ func TestRefillWithoutReply(t *testing.T) {
 				lift := w.net.Impose("", "", simnet.Conditions{Latency: time.Minute})
 				for l.Allow(t.Context(), Request{Limit: limit, Key: "k"}).Leased { // until it asks for more
 				}
-				time.Sleep(20 * time.Millisecond)
+				time.Sleep(returnTime)
 				lift()
 				after := seen.sums()
 				if !c.asked {
