@@ -2,7 +2,9 @@ package metrics
 
 import (
 	"errors"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/redislanes/redislanes"
+	"github.com/redislanes/redislanes/internal/guard"
 )
 
 // A Source has statistics to export; a *cluster.Client is one. Stats must be
@@ -70,8 +73,13 @@ type Collector struct {
 
 var _ prometheus.Collector = (*Collector)(nil)
 
-// NewCollector returns a collector of the source, usually a *cluster.Client. Register it once. A collector that outlives the client exports its last figures.
+// NewCollector returns a collector of the source, usually a *cluster.Client. Register it once. A
+// collector that outlives the client exports its last figures. Registering fails if the source
+// is nil, such as the client of a cluster.Config.New that has failed.
 func NewCollector(source Source, opts ...Option) *Collector {
+	if v := reflect.ValueOf(source); v.Kind() == reflect.Pointer && v.IsNil() {
+		source = nil
+	}
 	o := collected(opts)
 	newSample := func(m metric) sample { return sample{m.desc(o.constLabels), m.typ} }
 	c := &Collector{
@@ -114,12 +122,17 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 }
 
 // Collect takes one snapshot and sends its figures; part of
-// prometheus.Collector. It does no I/O and never panics.
+// prometheus.Collector. It does no I/O and never panics. If the Source panics, the scrape fails
+// with an error that says so.
 func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	if c.source == nil {
 		return
 	}
-	s := c.source.Stats()
+	s, err := c.snapshot()
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(c.slots.desc, err)
+		return
+	}
 	c.slots.send(ch, float64(s.Slots))
 	c.redirects.send(ch, float64(s.Moved), "moved")
 	c.redirects.send(ch, float64(s.Ask), "ask")
@@ -131,6 +144,18 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	for i := range s.Nodes {
 		c.collectPool(ch, s.Nodes[i].Role, &s.Nodes[i].Pool)
 	}
+}
+
+// snapshot calls a program's function. Registries gather on goroutines of their own, where a
+// panic would end the process.
+func (c *Collector) snapshot() (s redislanes.Stats, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("metrics: %w", err)
+		}
+	}()
+	defer guard.Catch("Source.Stats", &err)
+	return c.source.Stats(), nil
 }
 
 func (c *Collector) collectPool(ch chan<- prometheus.Metric, role string, s *redislanes.PoolStats) {

@@ -190,7 +190,8 @@ func TestSeries(t *testing.T) {
 // TestZeroValues: a zero value cannot be registered, nor traced with. The error says what to do.
 func TestZeroValues(t *testing.T) {
 	t.Parallel()
-	for _, c := range []prometheus.Collector{new(metrics.Collector), metrics.NewCollector(nil), metrics.NewCollector(nil, nil)} {
+	failed, _ := cluster.New(t.Context(), nil)
+	for _, c := range []prometheus.Collector{new(metrics.Collector), metrics.NewCollector(nil), metrics.NewCollector(nil, nil), metrics.NewCollector(failed)} {
 		require.ErrorContains(t, prometheus.NewRegistry().Register(c), "make it with metrics.NewCollector")
 		c.Collect(nil)
 	}
@@ -199,4 +200,14 @@ func TestZeroValues(t *testing.T) {
 	m.Collect(nil)
 	_, err := cluster.Config{Trace: m.Trace()}.New(t.Context(), redistest.StartEmulated(t, 1).Addrs())
 	require.ErrorContains(t, err, "make them with metrics.New")
+}
+
+// TestSourceThatPanics: a panic costs the scrape. On a goroutine of the registry it would end the
+// process.
+func TestSourceThatPanics(t *testing.T) {
+	t.Parallel()
+	reg := prometheus.NewRegistry()
+	require.NoError(t, reg.Register(metrics.NewCollector(new(cluster.Client))))
+	_, err := reg.Gather()
+	require.ErrorContains(t, err, "metrics: Source.Stats panicked: cluster: the Client was not made with Config.New")
 }
