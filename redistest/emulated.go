@@ -313,9 +313,10 @@ func moveKeys(from, to *miniredis.Miniredis, slot uint16) {
 		if err != nil {
 			panic("redistest: only strings can be moved: key " + strconv.Quote(key) + ": " + err.Error())
 		}
-		ttl := from.TTL(key)
 		_ = to.Set(key, value)
-		to.SetTTL(key, ttl)
+		if ttl := from.TTL(key); ttl > 0 { // miniredis expires a key with a TTL of 0
+			to.SetTTL(key, ttl)
+		}
 		from.Del(key)
 	}
 }

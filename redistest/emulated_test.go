@@ -60,6 +60,27 @@ func TestEmulatedRedirects(t *testing.T) {
 	require.Equal(t, "PONG", do(b, "PING"))
 }
 
+// TestMovedKeysKeepTheirTTL: a key without a time to live has none at its new node either.
+func TestMovedKeysKeepTheirTTL(t *testing.T) {
+	t.Parallel()
+	e := StartEmulated(t, 2)
+	const slot = 100
+	forever, passing := KeyInSlot(slot, "forever"), KeyInSlot(slot, "passing")
+	from, to := e.Nodes()[0], e.Nodes()[1]
+	require.NoError(t, from.Set(forever, "1"))
+	require.NoError(t, from.Set(passing, "1"))
+	from.SetTTL(passing, time.Minute)
+	e.Move(slot, 1)
+	ttl := func(key string) (seconds int) {
+		require.NoError(t, dial(t, e.Addrs()[1]).Do(within(t, 5*time.Second), radix.Cmd(&seconds, "TTL", key)))
+		return seconds
+	}
+	require.Equal(t, -1, ttl(forever))
+	require.Equal(t, 60, ttl(passing))
+	e.FastForward(time.Minute)
+	require.Equal(t, []string{forever}, to.Keys())
+}
+
 func TestEmulatedIsACluster(t *testing.T) {
 	t.Parallel()
 	e := StartEmulated(t, 3)
