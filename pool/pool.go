@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"path/filepath"
+	"strings"
 
 	"github.com/mediocregopher/radix/v4"
 
@@ -23,13 +25,20 @@ var _ radix.Client = (*Pool)(nil)
 // used or the server cannot be reached. The default size is [DefaultSize]. Each connection sends
 // READONLY, which radix's DoSecondary needs.
 //
+// The network is "tcp", or "unix" for the path of a socket. A path that begins with / is that of
+// a socket in any case. Other networks are errors.
+//
 // radix closes a pool when its server is no longer the primary, or has left the cluster,
 // while callers still use it. [Pool.Close] lets their calls end first.
 func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr string) (radix.Client, error) {
 	s, invalid := settingsOf(c)
-	return func(ctx context.Context, _, addr string) (radix.Client, error) {
+	return func(ctx context.Context, network, addr string) (radix.Client, error) {
 		if invalid != nil {
 			return nil, invalid
+		}
+		addr, err := addrOn(network, addr)
+		if err != nil {
+			return nil, err
 		}
 		node, err := nodepool.Dial(ctx, s, d, addr)
 		if err != nil {
@@ -37,6 +46,22 @@ func Custom(c Config, d lanes.Dialer) func(ctx context.Context, network, addr st
 		}
 		return &Pool{node}, nil
 	}
+}
+
+// addrOn returns the address as a Dialer takes it: host:port, or the absolute path of a socket.
+// It leaves a URL, which may hold a password, to those that refuse it.
+func addrOn(network, addr string) (string, error) {
+	switch {
+	case network == "tcp" || network == "" || network == "unix" && strings.Contains(addr, "://"):
+		return addr, nil
+	case network != "unix":
+		return "", fmt.Errorf("pool: the network is %q: want tcp or unix; for another one set Dialer.NetDial and pass tcp", network)
+	}
+	path, err := filepath.Abs(addr)
+	if err != nil {
+		return "", fmt.Errorf("pool: %q is no path of a socket: %w", addr, err)
+	}
+	return path, nil
 }
 
 // Addr returns the server's address; part of radix.Client.

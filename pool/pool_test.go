@@ -2,6 +2,8 @@ package pool_test
 
 import (
 	"context"
+	"net"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -35,6 +37,40 @@ func TestCustomRefuses(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.Nil(t, client)
 	}
+}
+
+// TestCustomNetworks: a path is that of a unix socket, also a relative one.
+func TestCustomNetworks(t *testing.T) {
+	t.Parallel()
+	server := redistest.StartEmulated(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	relative, err := filepath.Abs("redis.sock")
+	require.NoError(t, err)
+	for _, c := range []struct{ network, addr, dialled string }{
+		{"tcp", "127.0.0.1:1", "tcp 127.0.0.1:1"},
+		{"", "127.0.0.1:1", "tcp 127.0.0.1:1"},
+		{"tcp", "/run/redis.sock", "unix /run/redis.sock"},
+		{"unix", "/run/redis.sock", "unix /run/redis.sock"},
+		{"unix", "redis.sock", "unix " + relative},
+		{"unix", "./redis.sock", "unix " + relative},
+	} {
+		dialled := make(chan string, 100)
+		dialer := lanes.Dialer{NetDial: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dialled <- network + " " + addr
+			return new(net.Dialer).DialContext(ctx, "tcp", server.Addrs()[0])
+		}}
+		p, err := pool.Custom(pool.Fixed{Size: 1}, dialer)(ctx, c.network, c.addr)
+		require.NoError(t, err)
+		require.Equal(t, c.dialled, <-dialled)
+		require.Equal(t, c.dialled, p.Addr().Network()+" "+p.Addr().String())
+		require.NoError(t, p.Close())
+	}
+	_, err = pool.Custom(pool.Fixed{}, lanes.Dialer{})(ctx, "udp", "127.0.0.1:1")
+	require.EqualError(t, err, `pool: the network is "udp": want tcp or unix; for another one set Dialer.NetDial and pass tcp`)
+	_, err = pool.Custom(pool.Fixed{}, lanes.Dialer{})(ctx, "unix", "redis://:canary@h:1")
+	require.ErrorContains(t, err, "Dialer.Password")
+	require.NotContains(t, err.Error(), "canary")
 }
 
 // TestCustom: the face does what the pool behind it does.
