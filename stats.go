@@ -104,7 +104,8 @@ type PoolStats struct {
 }
 
 // Saturation returns the share of the pool that is in use, 0 to 1: InUse / Size. For a laned
-// pool it is InFlight / Capacity.
+// pool it is InFlight / Capacity. It is 1 also if more than Size connections are in use because
+// some are silent.
 func (s PoolStats) Saturation() float64 {
 	used, of := s.InUse, s.Size
 	if s.Kind == "laned" {
@@ -113,7 +114,7 @@ func (s PoolStats) Saturation() float64 {
 	if of == 0 {
 		return 0
 	}
-	return float64(used) / float64(of)
+	return min(float64(used)/float64(of), 1)
 }
 
 // Reasons why connections are closed, as PoolStats.Closes counts them.
