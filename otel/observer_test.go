@@ -222,6 +222,30 @@ func TestMetrics(t *testing.T) {
 	require.EqualValues(t, 6, dialled)
 }
 
+// TestConnectionsInUse: a lane for slow commands is used while batches are in flight on it, and a
+// dedicated connection while it has a user.
+func TestConnectionsInUse(t *testing.T) {
+	for _, c := range []struct {
+		stats redislanes.PoolStats
+		want  map[string]int64
+	}{
+		{redislanes.PoolStats{Kind: "laned", Size: 4, Open: 4, InUse: 1, Idle: 3, Extra: 5, Dedicated: 2, SlowLaneInFlight: []int{7, 0}},
+			map[string]int64{"used": 4, "idle": 5}},
+		{redislanes.PoolStats{Kind: "fixed", Size: 4, Open: 4, InUse: 3, Idle: 1, Dedicated: 2}, map[string]int64{"used": 3, "idle": 1}},
+	} {
+		b := newBackend(t, sdktrace.NeverSample())
+		require.NoError(t, b.observer.Trace().Stats(func() redislanes.Stats {
+			return redislanes.Stats{Nodes: []redislanes.NodeStats{{Role: "primary", Pool: c.stats}}}
+		}))
+		counts := make(map[string]int64)
+		for _, p := range b.metrics(t)["db.client.connection.count"].(metricdata.Sum[int64]).DataPoints {
+			counts[attrs(p.Attributes.ToSlice())["db.client.connection.state"].(string)] += p.Value
+		}
+		require.Equal(t, c.want, counts, c.stats.Kind)
+		require.NoError(t, b.observer.Close())
+	}
+}
+
 // TestBesideAnother: two observers have spans of their own.
 func TestBesideAnother(t *testing.T) {
 	e := redistest.StartEmulated(t, 1)

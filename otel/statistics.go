@@ -115,14 +115,17 @@ func (o *Observer) observe(to metric.Observer, s redislanes.Stats) {
 	}
 }
 
-// observePool tells of one pool. The connections that a laned pool lends are besides
-// its lanes, and are counted with them.
+// observePool tells of one pool. In a laned pool, dedicated connections and lanes for slow
+// commands are counted with its lanes.
 func (o *Observer) observePool(to metric.Observer, role string, s *redislanes.PoolStats) {
 	m := &o.instruments.observed
 	set := metric.WithAttributeSet(attribute.NewSet(o.poolAttrs(s.Addr, role)...))
-	dedicated := min(s.Dedicated, s.Extra)
-	to.ObserveInt64(m.count.Inst(), int64(s.InUse+dedicated), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateUsed)))
-	to.ObserveInt64(m.count.Inst(), int64(s.Idle+s.Extra-dedicated), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateIdle)))
+	used := s.InUse + min(s.Dedicated, s.Extra) // without Extra, InUse includes Dedicated
+	for _, n := range s.SlowLaneInFlight {
+		used += min(n, 1)
+	}
+	to.ObserveInt64(m.count.Inst(), int64(used), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateUsed)))
+	to.ObserveInt64(m.count.Inst(), int64(s.Open+s.Extra-used), set, metric.WithAttributes(m.count.AttrClientConnectionState(dbconv.ClientConnectionStateIdle)))
 	to.ObserveInt64(m.max.Inst(), int64(s.Size), set)
 	to.ObserveInt64(m.idleMax.Inst(), int64(s.Size), set)
 	to.ObserveInt64(m.pending.Inst(), int64(s.Waiters), set)
