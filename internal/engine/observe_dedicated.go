@@ -2,28 +2,37 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/internal/resp"
 )
 
-// observed tells the trace of a request on a dedicated connection.
-func (d *dedicatedAction) observed(ctx context.Context) error {
+// observed tells the trace of a request on a dedicated connection. The request also ends if the
+// action panics.
+func (d *dedicatedAction) observed(ctx context.Context) (err error) {
 	c := d.client
 	began := c.now()
 	start := redislanes.RequestStart{Commands: d.commands, Dedicated: true, Names: d}
 	d.told = &observation{client: c, ctx: c.beginRequest(ctx, start)}
-	err := d.perform(ctx)
-	info := redislanes.RequestInfo{
-		Took: c.now() - began, Commands: d.commands, Trips: d.history.tries, Retries: d.told.retries, Redirects: d.told.redirects,
-	}
-	if d.to != nil {
-		info.Addr = d.to.Address()
-	}
-	failed(&info, err, d.commands)
-	c.endRequest(d.told.ctx, start, info)
+	err = errActionPanicked
+	defer func() {
+		info := redislanes.RequestInfo{
+			Took: c.now() - began, Commands: d.commands, Trips: d.history.tries, Retries: d.told.retries, Redirects: d.told.redirects,
+		}
+		if d.to != nil {
+			info.Addr = d.to.Address()
+		}
+		failed(&info, err, d.commands)
+		c.endRequest(d.told.ctx, start, info)
+	}()
+	err = d.perform(ctx)
 	return err
 }
+
+// errActionPanicked is what a trace is told of a request whose action panicked: the panic goes on
+// to the caller.
+var errActionPanicked = errors.New("redislanes: the action panicked")
 
 // dedicatedGroups tells a trace of what is sent over a dedicated connection, at once each.
 type dedicatedGroups struct {

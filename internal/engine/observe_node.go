@@ -17,8 +17,8 @@ type nodeObservation struct {
 	probes    bool          // see wire.Probes
 }
 
-// of performs the request and tells of it.
-func (o nodeObservation) of(ctx context.Context, perform func() error) error {
+// of performs the request and tells of it, also if the action panics.
+func (o nodeObservation) of(ctx context.Context, perform func() error) (err error) {
 	c := o.client
 	if !c.sampled() {
 		return perform()
@@ -29,14 +29,17 @@ func (o nodeObservation) of(ctx context.Context, perform func() error) error {
 	}
 	began := c.now()
 	seen := c.beginRequest(ctx, start)
-	err := perform()
-	info := redislanes.RequestInfo{Took: c.now() - began, Commands: start.Commands, Trips: 1, Addr: o.addr}
-	if o.dedicated {
-		failed(&info, err, start.Commands)
-	} else {
-		o.outcome(&info, err)
-	}
-	c.endRequest(seen, start, info)
+	err = errActionPanicked
+	defer func() {
+		info := redislanes.RequestInfo{Took: c.now() - began, Commands: start.Commands, Trips: 1, Addr: o.addr}
+		if o.dedicated {
+			failed(&info, err, start.Commands)
+		} else {
+			o.outcome(&info, err)
+		}
+		c.endRequest(seen, start, info)
+	}()
+	err = perform()
 	return err
 }
 

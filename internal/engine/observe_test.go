@@ -237,3 +237,26 @@ func TestTraceIsToldOfPools(t *testing.T) {
 	defer w.mu.Unlock()
 	require.Equal(t, want, w.pools)
 }
+
+// TestPanicEndsTheRequest: a panic of the program's function goes on to its caller, and the trace
+// is told of the end.
+func TestPanicEndsTheRequest(t *testing.T) {
+	t.Parallel()
+	e := redistest.StartEmulated(t, 1)
+	client, w := tracedClient(t, e.Addrs(), Config{})
+	ctx := servers.Within(t, 10*time.Second)
+	nodes, err := client.Clients()
+	require.NoError(t, err)
+	action := radix.WithConn("a", func(ctx context.Context, conn radix.Conn) error {
+		require.NoError(t, conn.Do(ctx, radix.Cmd(nil, "GET", "a")))
+		panic("in the program")
+	})
+	for name, to := range map[string]radix.Client{"the cluster": client, "a node": nodes[e.Addrs()[0]].Primary} {
+		require.PanicsWithValue(t, "in the program", func() { _ = to.Do(ctx, action) }, name)
+		info := w.last(t).info
+		require.Equal(t, redislanes.OutcomeFailed, info.Outcome, name)
+		require.Equal(t, errActionPanicked, info.Err, name)
+		require.Equal(t, e.Addrs()[0], info.Addr, name)
+	}
+	require.NoError(t, client.Do(ctx, radix.WithConn("a", func(context.Context, radix.Conn) error { return nil })))
+}
