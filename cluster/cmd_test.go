@@ -70,7 +70,7 @@ func TestCmd(t *testing.T) {
 		require.Contains(t, servers.Addrs(), reply.Node())
 	}
 	must("SET", "long", strings.Repeat("x", 5000))
-	require.Regexp(t, `^"x{1000,}\.\.\. \(5002 bytes\)$`, fmt.Sprintf("%+v", must("GET", "long")))
+	require.Regexp(t, `^"x{1000,}\.\.\. \(a reply of 5009 bytes\)$`, fmt.Sprintf("%+v", must("GET", "long")))
 }
 
 // TestCmdArguments: a number is sent as the number that it is, wherever it is, and bytes stay

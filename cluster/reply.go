@@ -77,7 +77,8 @@ func (r Reply) Into(into any) error { return engine.Reply(r).Into(into) }
 func (r Reply) Node() string { return engine.Reply(r).Node() }
 
 // String returns the reply as readable text: a string in quotes, a number, (nil), or lists and maps
-// of these. If the command failed, it is the error's text. It is cut after 1 KiB.
+// of these. If the command failed, it is the error's text. It is cut after 1 KiB. The rest is not
+// copied.
 func (r Reply) String() string { return engine.Reply(r).String() }
 
 // Format prints String for every verb.

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/redislanes/redislanes/internal/resp"
 	"github.com/redislanes/redislanes/internal/wire"
@@ -18,22 +20,24 @@ func (r Reply) String() string {
 	}
 	text := printed(resp.WithoutAttributes(raw))
 	if len(text) > longestPrint {
-		return text[:longestPrint] + fmt.Sprintf("... (%d bytes)", len(text))
+		return strings.ToValidUTF8(text[:longestPrint], "") + fmt.Sprintf("... (a reply of %d bytes)", len(raw))
 	}
 	return text
 }
 
-// printed returns a reply without attributes as text. It does not use radix, which
-// decodes no map or set of RESP3 with strings as keys into an any.
+// printed returns a reply without attributes as text, or a longer text than is shown: the rest of
+// a large reply costs nothing. It does not use radix, which decodes no map or set of RESP3 with
+// strings as keys into an any.
 func printed(reply []byte) string {
-	elements, isList := resp.Array(reply)
 	switch {
+	case len(reply) == 0:
+		return ""
 	case resp.IsError(reply):
 		return wire.Said(resp.ErrorText(reply)).Error()
 	case resp.IsNull(reply):
 		return "(nil)"
-	case isList:
-		return printedList(reply[0], elements)
+	case strings.IndexByte("*~%", reply[0]) >= 0:
+		return printedList(reply)
 	}
 	text, err := resp.Bytes(reply)
 	switch {
@@ -41,24 +45,30 @@ func printed(reply []byte) string {
 		return err.Error()
 	case reply[0] == '#':
 		return strconv.FormatBool(string(text) == "t")
-	case strings.IndexByte("$+=", reply[0]) >= 0:
-		return strconv.Quote(string(text))
 	}
-	return string(text)
+	shown := string(text[:min(len(text), longestPrint+utf8.UTFMax)])
+	if strings.IndexByte("$+=", reply[0]) >= 0 {
+		return strconv.Quote(shown)
+	}
+	return shown
 }
 
 // printedList prints an array in its order. It sorts the elements of sets and maps, which have none.
-func printedList(kind byte, elements [][]byte) string {
-	each := make([]string, 0, len(elements))
-	for i := 0; i < len(elements); i++ {
-		text := printed(elements[i])
-		if kind == '%' && i+1 < len(elements) {
-			i++
-			text += ": " + printed(elements[i])
+func printedList(reply []byte) string {
+	_, rest, _ := bytes.Cut(reply, lineEnd)
+	var each []string
+	for size := 0; len(rest) > 0 && size <= longestPrint; {
+		var first []byte
+		first, rest = resp.Cut(rest)
+		text := printed(first)
+		if reply[0] == '%' {
+			first, rest = resp.Cut(rest)
+			text += ": " + printed(first)
 		}
 		each = append(each, text)
+		size += len(text) + 1
 	}
-	switch kind {
+	switch reply[0] {
 	case '%':
 		slices.Sort(each)
 		return "{" + strings.Join(each, ", ") + "}"
