@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
@@ -63,6 +64,8 @@ func namedKeys(keys []string) []string {
 // routedConn is the cluster as a connection, for one action. Each exchange travels to the node
 // that owns its slot at that time. Redirects are followed for each command by itself: to perform
 // the action again on another node, as radix does, would repeat commands that ran.
+//
+// The action may use it on several goroutines, as any radix.Conn.
 type routedConn struct {
 	client   *Client
 	slot     int32 // of an exchange without a key
@@ -70,9 +73,29 @@ type routedConn struct {
 	probes   bool  // see wire.Probes
 	how      How
 	canRetry bool
-	name     string                  // of the last command that the server refused
-	addr     string                  // of the server that refused it
-	tried    func(*redislanes.Error) // adds how often
+
+	last *refusedCommand
+	own  refusedCommand // what last points to, but for an action within another one
+}
+
+// refusedCommand is the last command of an action that a server refused.
+type refusedCommand struct {
+	mu    sync.Mutex // guards what follows
+	name  string
+	addr  string                  // of the server
+	tried func(*redislanes.Error) // adds how often
+}
+
+func (r *refusedCommand) note(name, addr string, tried func(*redislanes.Error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.name, r.addr, r.tried = name, addr, tried
+}
+
+func (r *refusedCommand) noted() (name, addr string, tried func(*redislanes.Error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.name, r.addr, r.tried
 }
 
 var _ radix.Conn = (*routedConn)(nil)
@@ -80,7 +103,9 @@ var _ radix.Conn = (*routedConn)(nil)
 // routed returns the cluster as a connection for an action that has the properties.
 func (c *Client) routed(properties radix.ActionProperties, how How) *routedConn {
 	how.noFollow = !properties.CanRetry && !properties.CanPipeline
-	return &routedConn{client: c, slot: slots.NoKey, how: how, canRetry: properties.CanRetry, alone: !properties.CanShareConn}
+	conn := &routedConn{client: c, slot: slots.NoKey, how: how, canRetry: properties.CanRetry, alone: !properties.CanShareConn}
+	conn.last = &conn.own
+	return conn
 }
 
 // perform performs an action that encodes itself, or has no slot but that of the connection.
@@ -96,9 +121,10 @@ func (c *routedConn) Addr() net.Addr { return c.client.Addr() }
 func (c *routedConn) Close() error { return nil }
 
 func (c *routedConn) Do(ctx context.Context, action radix.Action) error {
-	defer func(before bool) { c.probes = before }(c.probes)
-	c.probes = wire.Probes(action)
-	return wire.Perform(ctx, action, c)
+	within := &routedConn{
+		client: c.client, slot: c.slot, alone: c.alone, probes: wire.Probes(action), how: c.how, canRetry: c.canRetry, last: c.last,
+	}
+	return wire.Perform(ctx, action, within)
 }
 
 func (c *routedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto any) error {
@@ -148,7 +174,6 @@ func (c *routedConn) exchange(ctx context.Context, x *sharedExchange, marshal, u
 	case command.Held:
 		return encoded.Refused()
 	case command.Alone:
-		c.name = commandName(encoded.Encoded())
 		return c.performAlone(ctx, slot, encoded, exchange{marshal, unmarshalInto})
 	}
 	for i := range encoded.Len() {
@@ -210,10 +235,12 @@ func (c *routedConn) performAlone(ctx context.Context, slot int32, encoded *wire
 		d.encoded = encoded.Encoded()
 	}
 	err := d.run(ctx)
+	addr := ""
 	if d.to != nil {
-		c.addr = d.to.Address()
+		addr = d.to.Address()
 	}
-	return wire.NameCommand(err, encoded.Encoded(), c.addr)
+	c.last.note(commandName(encoded.Encoded()), addr, nil)
+	return wire.NameCommand(err, encoded.Encoded(), addr)
 }
 
 // An exchange is an action of one request and its replies.
@@ -243,12 +270,13 @@ func (c *routedConn) join(r *Request, buf []byte) (replies []byte, refused, err 
 			refused = r.failed(i, addr, radixresp.ErrConnUsable{Err: err})
 		}
 		if resp.IsError(reply) && !failed {
-			failed, c.name, c.addr = true, commandName(r.command(i)), addr
-			c.tried = nil
+			failed = true
+			var tried func(*redislanes.Error)
 			if r.histories != nil {
 				told, began, took := r.histories[i], r.began, r.took
-				c.tried = func(err *redislanes.Error) { told.explain(err, began, took) }
+				tried = func(err *redislanes.Error) { told.explain(err, began, took) }
 			}
+			c.last.note(commandName(r.command(i)), addr, tried)
 		}
 		replies = append(replies, reply...)
 	}
@@ -265,12 +293,13 @@ func (c *routedConn) explain(err error) error {
 	if !errors.As(err, &said) {
 		return err
 	}
-	if !slots.ParseRedirect([]byte(said.S), c.addr).Fate.Refused() {
-		return wire.Named(c.name, c.addr, radixresp.ErrConnUsable{Err: wire.Said(said.S)})
+	name, addr, tried := c.last.noted()
+	if !slots.ParseRedirect([]byte(said.S), addr).Fate.Refused() {
+		return wire.Named(name, addr, radixresp.ErrConnUsable{Err: wire.Said(said.S)})
 	}
-	failed := wire.Named(c.name, c.addr, radixresp.ErrConnUsable{Err: refusal{wire.Said(said.S)}})
-	if c.tried != nil {
-		c.tried(failed)
+	failed := wire.Named(name, addr, radixresp.ErrConnUsable{Err: refusal{wire.Said(said.S)}})
+	if tried != nil {
+		tried(failed)
 	}
 	return failed
 }

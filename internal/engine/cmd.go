@@ -44,7 +44,8 @@ func (c *Client) cmdAlone(ctx context.Context, name string, words []string) (raw
 	action := radix.Cmd(&reply, name, words...)
 	conn := c.routed(action.Properties(), How{})
 	err = conn.perform(ctx, action)
-	return reply.RawMessage, conn.addr, err
+	_, addr, _ = conn.last.noted()
+	return reply.RawMessage, addr, err
 }
 
 // A value is a reply as it came. An error reply is the command's error, unlike with a

@@ -109,8 +109,11 @@ func (d *dedicatedAction) connect(ctx context.Context) (*nodepool.Dedicated, err
 
 func (d *dedicatedAction) performOn(ctx context.Context, conn *nodepool.Dedicated) error {
 	defer conn.Return()
-	d.seen, d.sent, d.performed = seen{refused: d.class()}, d.client.outages.events.Load(), time.Now()
-	return wire.Perform(ctx, d.action, dedicatedConn{conn, d.client, d.asking, &d.seen, d.groups(), false})
+	shared := &sharedSeen{all: seen{refused: d.class()}}
+	d.sent, d.performed = d.client.outages.events.Load(), time.Now()
+	err := wire.Perform(ctx, d.action, dedicatedConn{conn, d.client, d.asking, shared, d.groups(), false})
+	d.seen = shared.soFar()
+	return err
 }
 
 // succeeded notes what the action's commands have proved.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/mediocregopher/radix/v4"
 	radixresp "github.com/mediocregopher/radix/v4/resp"
@@ -24,7 +25,7 @@ type dedicatedConn struct {
 	*nodepool.Dedicated
 	client *Client
 	asking bool
-	seen   *seen
+	seen   *sharedSeen
 	groups *dedicatedGroups // nil: nobody is told
 	probes bool             // see wire.Probes
 }
@@ -57,6 +58,26 @@ func (s *seen) note(commands [][]byte, replies []byte, addr string) {
 			s.refused, s.refusal = classOf(encoded), true
 		}
 	}
+}
+
+// sharedSeen is what is seen while the action may use its connection, on several goroutines.
+type sharedSeen struct {
+	mu  sync.Mutex // guards all
+	all seen
+}
+
+// note is [seen.note]. It reports whether any command has run so far.
+func (s *sharedSeen) note(commands [][]byte, replies []byte, addr string) (some bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all.note(commands, replies, addr)
+	return s.all.some
+}
+
+func (s *sharedSeen) soFar() seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all
 }
 
 // isOfNoEffect tells whether the command, which was not refused, has changed nothing but its
@@ -116,9 +137,9 @@ func (c dedicatedConn) EncodeDecode(ctx context.Context, marshal, unmarshalInto 
 		return err
 	}
 	c.client.noteReplies(replies)
-	c.seen.note(commands, replies, c.Address())
+	some := c.seen.note(commands, replies, c.Address())
 	refused := c.refusedOf(commands, replies)
-	if refused != nil && !c.seen.some {
+	if refused != nil && !some {
 		return refused // before a receiver has seen it: all of it may be sent again
 	}
 	err = wire.UnmarshalNamed(request, replies, unmarshalInto, c.Address())
