@@ -57,7 +57,23 @@ func (o Options) config() (c cluster.Config, addrs []string, err error) {
 		c.Sentinel.Dialer = o.dialer(c.Sentinel.Dialer, o.SentinelAuth)
 	}
 	c.Pool, c.Logger = pool.Laned{MaxLanes: o.PoolSize}, o.Logger
-	return c, addrs, err
+	return c, addrs, cmp.Or(err, o.Startup.validate(), o.validate(c))
+}
+
+// validate returns an error if New would try again for ever: settings stay as they are.
+func (o Options) validate(c cluster.Config) error {
+	if err := pool.Validate(c.Pool); err != nil {
+		return fmt.Errorf("Options.PoolSize: %w", err)
+	}
+	if c.Sentinel != nil {
+		if err := c.Sentinel.Dialer.Validate(); err != nil {
+			return fmt.Errorf("Options.SentinelAuth: %w", err)
+		}
+	}
+	if err := c.Dialer.Validate(); err != nil {
+		return fmt.Errorf("Options.Timeout or Auth: %w", err)
+	}
+	return nil
 }
 
 func (o Options) dialer(d lanes.Dialer, auth string) lanes.Dialer {

@@ -10,11 +10,18 @@ import (
 )
 
 // A Startup is how New waits for servers that refuse connections or do not answer. The
-// zero value tries until the context ends.
+// zero value tries until the context ends. Settings that cannot be used are an error at once.
 type Startup struct {
 	InitialInterval time.Duration // REDIS_STARTUP_INITIAL_INTERVAL: the longest first wait, doubled after each try; default 100 ms
 	MaxInterval     time.Duration // REDIS_STARTUP_MAX_INTERVAL: the longest wait of all; default 10 s
 	MaxElapsedTime  time.Duration // REDIS_STARTUP_MAX_ELAPSED_TIME: a try that fails later is the last; default no limit
+}
+
+func (s *Startup) validate() error {
+	if s == nil || min(s.InitialInterval, s.MaxInterval, s.MaxElapsedTime) >= 0 {
+		return nil
+	}
+	return fmt.Errorf("Options.Startup = %+v: must not be negative", *s)
 }
 
 // retry calls connect until it succeeds, the context ends or the time is over. It calls

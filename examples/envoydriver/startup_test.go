@@ -112,11 +112,29 @@ func TestStartup(t *testing.T) {
 	require.NoError(t, s.Nodes()[0].Restart(servers.Within(t, patience)))
 	require.NoError(t, <-connected)
 	l.requireHealth(t, true)
+}
 
-	// Settings that cannot be used are not tried again.
-	o.Type = "MEMCACHE"
-	_, err := New(t.Context(), o)
-	requireRedisError(t, err, "want SINGLE, CLUSTER or SENTINEL")
+// TestSettingsAreNotTriedAgain: what cannot be used fails at once, and the error names it.
+func TestSettingsAreNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	for want, set := range map[string]func(o *Options){
+		"want SINGLE, CLUSTER or SENTINEL":                                         func(o *Options) { o.Type = "MEMCACHE" },
+		"Options.PoolSize: pool: Laned.MaxLanes = 5000: must be at most 1024":      func(o *Options) { o.PoolSize = 5000 },
+		"Options.Timeout or Auth: lanes: Dialer.Timeout = 10ns":                    func(o *Options) { o.Timeout = 10 },
+		`Options.Timeout or Auth: lanes: Dialer.Username = "u" without`:            func(o *Options) { o.Auth = "u:" },
+		"Options.Startup = {InitialInterval:-1s MaxInterval:0s MaxElapsedTime:0s}": func(o *Options) { o.Startup.InitialInterval = -time.Second },
+		"Options.SentinelAuth: lanes: Dialer.Username = \"u\" without": func(o *Options) {
+			o.Type, o.URL, o.SentinelAuth = "SENTINEL", "mymaster,127.0.0.1:1", "u:"
+		},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		o := Options{Type: "SINGLE", URL: "127.0.0.1:1", Startup: new(Startup)}
+		set(&o)
+		_, err := New(ctx, o)
+		requireRedisError(t, err, want)
+		require.NoError(t, ctx.Err(), "at once")
+	}
 }
 
 // TestStartupEnds: with its context, New returns, and says what failed.

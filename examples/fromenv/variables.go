@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/caarlos0/env/v11"
+
+	"github.com/redislanes/redislanes/pool"
 )
 
 // variables is what the environment says. The names of the first part are those
@@ -104,8 +106,8 @@ func (v *variables) check() error {
 		notNegative("REDIS_POOL_SIZE", v.PoolSize), notNegative("REDIS_POOL_MIN", v.PoolMin),
 		notNegative("REDIS_LANES", v.Lanes), notNegative("REDIS_MAX_WAITERS", v.MaxWaiters),
 	}
-	if v.Timeout <= 0 {
-		errs = append(errs, fmt.Errorf("REDIS_TIMEOUT = %v: want more than 0", v.Timeout))
+	if v.Timeout < time.Millisecond {
+		errs = append(errs, fmt.Errorf("REDIS_TIMEOUT = %v: want 1ms or more", v.Timeout))
 	}
 	if v.PoolOnEmpty == "create" && v.Pool == "fixed" {
 		errs = append(errs, errors.New("REDIS_POOL_ON_EMPTY_BEHAVIOR = create with REDIS_POOL = fixed: "+
@@ -117,7 +119,13 @@ func (v *variables) check() error {
 	if v.PerSecond {
 		errs = append(errs, errors.New("REDIS_PERSECOND = true: a second Redis is not supported here; want false"))
 	}
-	return errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := pool.Validate(v.pool()); err != nil { // more than a pool takes
+		return fmt.Errorf("REDIS_POOL_SIZE = %d, REDIS_POOL_MIN = %d, REDIS_LANES = %d, REDIS_MAX_WAITERS = %d: %w", v.PoolSize, v.PoolMin, v.Lanes, v.MaxWaiters, err)
+	}
+	return nil
 }
 
 func (v *variables) checkServer() error {

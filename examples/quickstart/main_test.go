@@ -113,6 +113,7 @@ func TestRunRefusesFlags(t *testing.T) {
 	}{
 		{[]string{"-pool", "huge"}, `-pool "huge": must be fixed, adaptive or laned`},
 		{[]string{"-size", "-1"}, "-size -1: must not be negative"},
+		{[]string{"-size", "5000"}, "-size 5000: pool: Laned.Lanes = 5000: must be at most 1024"},
 		{[]string{"-keys", "0"}, "-keys 0: must be at least 1"},
 		{[]string{"-requests", "0"}, "-requests 0: must be at least 1"},
 		{[]string{"-keys", "ten"}, `"ten"`},

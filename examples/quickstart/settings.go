@@ -121,6 +121,9 @@ func (s *settings) check() error {
 	default:
 		return fmt.Errorf("-pool %q: must be fixed, adaptive or laned", s.kind)
 	}
+	if err := pool.Validate(s.pool); err != nil {
+		return fmt.Errorf("-size %d: %w", s.size, err)
+	}
 	return nil
 }
 

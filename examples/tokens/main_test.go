@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,7 +28,7 @@ bob asks for up to  9000 tokens: 9800 tokens used, 200 remain
 ann asks for up to  4000 tokens: the model is overloaded, 5600 remain
 bob asks for up to  1000 tokens: 1003 tokens are more than the 200 that remain: try again in 1h56m0s, 200 remain
 ann asks for up to  4000 tokens: 4100 tokens used, 1500 remain
-ann asks for up to  4000 tokens: 4003 tokens are more than the 1500 that remain: try again in 6h0m0s, 1500 remain
+ann asks for up to  4000 tokens: 4003 tokens are more than the 1500 that remain: try again in 6h1m0s, 1500 remain
 bob asks for up to 20000 tokens: 20003 tokens are more than the limit of 10000, 200 remain
 `, "\n"), out.String())
 }
@@ -37,6 +38,14 @@ func TestRunRefusesFlags(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Error(t, run(gone, []string{"-addrs", "127.0.0.1:1"}, io.Discard, io.Discard))
+}
+
+// TestWait: nobody is told to try again too early.
+func TestWait(t *testing.T) {
+	for after, want := range map[time.Duration]string{time.Second: "1m0s", time.Minute: "1m0s", 89 * time.Second: "2m0s"} {
+		denied := &limitedError{estimate: 3, decision: limit.Decision{RetryAfter: after, Remaining: 1}}
+		require.EqualError(t, denied, "3 tokens are more than the 1 that remain: try again in "+want)
+	}
 }
 
 // TestMistake: the answer to a mistake does not ask the user to wait.
