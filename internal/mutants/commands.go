@@ -122,6 +122,12 @@ var commands = []promise{
 		{fault: "a nil action on a connection ends the program", at: "internal/wire.Perform",
 			by: never("action == nil"), tests: "./cluster TestClientsThatWereNotMade"},
 	}},
+	{"an action may use its connection on several goroutines", []mutant{
+		{fault: "what was refused is noted without a lock", at: "internal/engine.refusedCommand.note",
+			by: begins(`r.name, r.addr, r.tried = name, addr, tried; if name != "" { return }`), tests: "-race ./internal/engine TestActionsOnSeveralGoroutines"},
+		{fault: "what has run is noted without a lock", at: "internal/engine.sharedSeen.note",
+			by: begins("s.all.note(commands, replies, addr); if s.all.some { return true }"), tests: "-race ./internal/engine TestActionsOnSeveralGoroutines"},
+	}},
 	{"one request in so many is traced", []mutant{
 		{fault: "a client that is told of one request in many times each of them", at: "internal/engine.Client.sampled",
 			by: always("TraceOneIn", "IntN"), tests: "./internal/engine TestOneInSoManyIsTraced"},

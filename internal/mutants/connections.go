@@ -127,6 +127,8 @@ var connections = []promise{
 	{"a callback that panics ends nothing", []mutant{
 		{fault: "a panic of a user's function ends the process", at: "internal/guard.Catch",
 			by: instead("recover()", "any(nil)"), tests: "./internal/nodepool TestPanickingCallbacks"},
+		{fault: "a panic of a collector's Source ends the process", at: "metrics.Collector.snapshot",
+			by: drop("guard.Catch"), tests: "./metrics TestSourceThatPanics"},
 		{fault: "a panic at a message's receiver ends the process", at: "internal/nodepool.streamReceiver.decode",
 			by: drop("Catch"), tests: "./internal/nodepool TestStreamReceiver"},
 	}},
