@@ -133,6 +133,7 @@ func (u parts) config() (c Config, addrs []string, err error) {
 	if err != nil {
 		return c, nil, err
 	}
+	inPath, isInPath := c.Dialer.Database, u.scheme != "unix" && len(u.path) > len("/")
 	for _, name := range slices.Sorted(maps.Keys(u.query)) {
 		if len(u.query[name]) > 1 {
 			return c, nil, fmt.Errorf("parameter %s is given %d times", name, len(u.query[name]))
@@ -140,6 +141,9 @@ func (u parts) config() (c Config, addrs []string, err error) {
 		if err := c.setParameter(name, u.query.Get(name)); err != nil {
 			return c, nil, err
 		}
+	}
+	if isInPath && c.Dialer.Database != inPath {
+		return c, nil, fmt.Errorf("the database is %d in the path and %d in parameter db", inPath, c.Dialer.Database)
 	}
 	if c.Sentinel != nil && c.Sentinel.Primary == "" {
 		return c, nil, errors.New("parameter master_name is missing: the name that the Sentinels know the primary by")
@@ -194,9 +198,6 @@ func (c *Config) setDatabase(where, s string) error {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
 		return fmt.Errorf("the database in %s: want a number from 0 on", where)
-	}
-	if c.Dialer.Database != 0 && c.Dialer.Database != n {
-		return fmt.Errorf("the database is %d in the path and %d in parameter db", c.Dialer.Database, n)
 	}
 	c.Dialer.Database = n
 	return nil

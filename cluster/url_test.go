@@ -80,6 +80,8 @@ func TestParseURLErrors(t *testing.T) {
 		"redis://a/canary":                "the database in the path",
 		"redis://a/-1":                    "the database in the path",
 		"redis://a/1?db=2":                "1 in the path and 2 in parameter db",
+		"redis://a/0?db=2":                "0 in the path and 2 in parameter db",
+		"redis://a/2?db=0":                "2 in the path and 0 in parameter db",
 		"redis://a?db=canary":             "the database in parameter db",
 		"redis://a?canary=1":              "a parameter is not known",
 		"redis://a?master_name=canary":    "a parameter is not known",
