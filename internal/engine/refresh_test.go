@@ -35,9 +35,12 @@ func slotsReply(t testing.TB, claims ...string) string {
 // given a map that is doubtful, and the others have not answered yet.
 func TestCloseBelievesNothing(t *testing.T) {
 	t.Parallel()
-	for name, doubtful := range map[string]string{
-		"slots are lost":  slotsReply(t, "a 0-5460 a1"),
-		"another cluster": slotsReply(t, "x 0-16383 x1"),
+	for name, c := range map[string]struct {
+		doubtful string
+		found    int // by how many refreshes before
+	}{
+		"slots are lost":  {slotsReply(t, "a 0-5460 a1"), 0},
+		"another cluster": {slotsReply(t, "x 0-16383 x1"), 1}, // believed at the second time
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,12 +56,16 @@ func TestCloseBelievesNothing(t *testing.T) {
 				client, err := Config{RefreshEvery: -1, Dialer: lanes.Dialer{NetDial: dial, Timeout: 2 * late}}.New(t.Context(), []string{"a:1"})
 				require.NoError(t, err)
 				a.mu.Lock()
-				a.slots = doubtful
+				a.slots = c.doubtful
 				a.mu.Unlock()
 				before := client.topology.Load()
+				for range c.found {
+					client.hint()
+					time.Sleep(2*mapStagger + strangersWait + time.Millisecond)
+				}
 				client.hint()
-				time.Sleep(2 * time.Second)
-				assert.Len(t, a.times(), 2, "it has been asked")
+				time.Sleep(2*mapStagger + time.Millisecond)
+				assert.Len(t, a.times(), 2+c.found, "it has been asked")
 				require.NoError(t, client.Close())
 				assert.Same(t, before, client.topology.Load())
 				time.Sleep(late) // the bubble must be empty at its end

@@ -24,7 +24,7 @@ var connections = []promise{
 	}},
 	{"bytes over TLS keep their order", []mutant{
 		{fault: "what TLS writes overtakes what waits for room", at: "internal/wire.tlsSocket.Write",
-			by: always("rest"), tests: "./internal/wire TestTLSSocketKeepsItsOrder"},
+			by: always("rest"), tests: "./internal/wire TestTLSSocketWaitsItsTurn"},
 		{fault: "what TLS writes overtakes a write that waits", at: "internal/wire.tlsSocket.Write",
 			by: always("flushing"), tests: "./internal/wire TestTLSSocketBehindAWriteThatWaits"},
 	}},

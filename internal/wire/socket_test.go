@@ -78,6 +78,42 @@ func TestTLSSocketKeepsItsOrder(t *testing.T) {
 	require.True(t, bytes.Equal(want.Bytes(), <-received))
 }
 
+// roomy is a connection that takes so many bytes at once.
+type roomy struct {
+	net.Conn
+	room  int
+	taken []byte
+}
+
+func (r *roomy) write(p []byte) (n int, err error) {
+	n = min(r.room, len(p))
+	r.taken, r.room = append(r.taken, p[:n]...), r.room-n
+	return n, nil
+}
+
+func (r *roomy) Write(p []byte) (n int, err error) {
+	r.taken = append(r.taken, p...)
+	return len(p), nil
+}
+
+func (r *roomy) ended() (next byte, err error) { return 0, nil }
+
+func (r *roomy) progress() uint64 { return 0 }
+
+// TestTLSSocketWaitsItsTurn: while something waits for room, what TLS writes waits behind it, even
+// if there is room again.
+func TestTLSSocketWaitsItsTurn(t *testing.T) {
+	r := &roomy{room: 2}
+	s := &tlsSocket{Conn: r, socket: r, shared: true}
+	for _, record := range []string{"abcd", "efgh"} {
+		_, err := s.Write([]byte(record))
+		require.NoError(t, err)
+		r.room = 100
+	}
+	require.NoError(t, s.flush())
+	require.Equal(t, "abcdefgh", string(r.taken))
+}
+
 // gatedWrites is a connection whose writes wait.
 type gatedWrites struct {
 	net.Conn
