@@ -78,10 +78,8 @@ func TestDialsAreSpaced(t *testing.T) {
 
 // TestStalledServerIsGivenUp: without a deadline, too, a call ends.
 func TestStalledServerIsGivenUp(t *testing.T) {
-	for name, kind := range map[string]Config{
-		"fixed": Fixed{Size: 2, Options: Options{StallTimeout: 100 * time.Millisecond}},
-		"laned": Laned{Lanes: 2, Options: Options{StallTimeout: 100 * time.Millisecond}},
-	} {
+	o := Options{StallTimeout: 100 * time.Millisecond, PauseTimeout: time.Minute}
+	for name, kind := range map[string]Config{"fixed": Fixed{Size: 2, Options: o}, "laned": Laned{Lanes: 2, Options: o}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := servers.StartServer(t, servers.Options{})
