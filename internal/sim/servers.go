@@ -49,7 +49,7 @@ func (s *Settings) withoutCluster(replicas int) {
 // listenSentinels starts them.
 func (w *world) listenSentinels() {
 	for i, addr := range w.reachedSentinels() {
-		w.net.Listen(addr, w.model.Sentinels()[i].Serve)
+		w.net.Listen(addr, w.model.Serve(w.model.Sentinels()[i]))
 	}
 }
 

@@ -132,7 +132,7 @@ func Launch(config Config) (*Cluster, error) {
 		c.nodes = append(c.nodes, node)
 	}
 	for _, s := range c.model.Sentinels() {
-		c.net.Listen(s.Addr(), s.Serve)
+		c.net.Listen(s.Addr(), c.model.Serve(s))
 	}
 	return c, nil
 }

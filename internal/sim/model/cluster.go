@@ -71,7 +71,7 @@ type Cluster struct {
 	lost      map[string]time.Time // when it was last
 	tenures   map[uint16][]tenure  // that have ended, of slots whose owner has changed
 	lastID    uint64
-	sentinels []*Sentinel
+	sentinels []*Node
 	scripts   *interpreter
 	odd       Oddity
 }
@@ -87,7 +87,7 @@ func New(opts Options) *Cluster {
 	}
 	c := &Cluster{opts: opts, rand: rand.New(rand.NewPCG(opts.Seed, 1)), lost: make(map[string]time.Time), tenures: make(map[uint16][]tenure)}
 	for i := range opts.Primaries * (1 + opts.Replicas) {
-		c.nodes = append(c.nodes, c.newNode(i))
+		c.nodes = append(c.nodes, c.newNode(i, opts.Addr(i)))
 	}
 	c.truth = firstTopology(opts.Primaries, len(c.nodes), opts.Epoch)
 	for i, n := range c.nodes {
@@ -97,7 +97,9 @@ func New(opts Options) *Cluster {
 		}
 	}
 	for _, addr := range opts.Sentinels {
-		c.sentinels = append(c.sentinels, &Sentinel{c: c, addr: addr, view: c.truth})
+		n := c.newNode(len(c.nodes)+len(c.sentinels), addr)
+		n.view, n.sentinel = c.truth, true
+		c.sentinels = append(c.sentinels, n)
 	}
 	return c
 }
@@ -205,16 +207,15 @@ type Node struct {
 	// migrating and importing are by slot where it goes, and where it comes from.
 	migrating, importing map[uint16]*Node
 
+	sentinel bool // it is none of the servers, but watches them
 	sessions []*Session
-	channels map[string][]*Session
 	scripts  map[string]string // by their SHA-1
 	blocked  []*parked         // in the order in which they came
 	ready    bool              // lists have new elements
 	faults
 }
 
-func (c *Cluster) newNode(i int) *Node {
-	addr := c.opts.Addr(i)
+func (c *Cluster) newNode(i int, addr string) *Node {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		panic("model: Options.Addr: " + err.Error())
@@ -222,7 +223,7 @@ func (c *Cluster) newNode(i int) *Node {
 	n := &Node{
 		c: c, index: i, addr: addr, host: host, keys: make(map[string]*entry),
 		watchers: make(map[string][]*Session), migrating: make(map[uint16]*Node), importing: make(map[uint16]*Node),
-		channels: make(map[string][]*Session), scripts: make(map[string]string),
+		scripts: make(map[string]string),
 	}
 	n.standalone = c.opts.NoCluster
 	if n.port, err = strconv.Atoi(port); err != nil {

@@ -17,6 +17,9 @@ func init() {
 		"cluster|keyslot 3 stale 0 0 0":         func(c *call) { c.int(int64(Slot(c.args[2]))) },
 		"cluster|countkeysinslot 3 stale 0 0 0": countKeysInSlot,
 		"cluster|getkeysinslot 4 stale 0 0 0":   getKeysInSlot,
+		"readonly 1 loading,stale,fast 0 0 0":   func(c *call) { c.s.readOnly = true; c.ok() },
+		"readwrite 1 loading,stale,fast 0 0 0":  func(c *call) { c.s.readOnly = false; c.ok() },
+		"asking 1 fast 0 0 0":                   func(c *call) { c.s.asking = true; c.ok() },
 	} {
 		register(text, func(c *call) {
 			if c.n.standalone {
@@ -26,27 +29,6 @@ func init() {
 			run(c)
 		})
 	}
-	register("readonly 1 loading,stale,fast 0 0 0", func(c *call) { c.readMode(true) })
-	register("readwrite 1 loading,stale,fast 0 0 0", func(c *call) { c.readMode(false) })
-	register("asking 1 fast 0 0 0", asking)
-}
-
-func (c *call) readMode(only bool) {
-	if c.n.standalone {
-		c.err("ERR This instance has cluster support disabled")
-		return
-	}
-	c.s.readOnly = only
-	c.ok()
-}
-
-func asking(c *call) {
-	if c.n.standalone {
-		c.err("ERR This instance has cluster support disabled")
-		return
-	}
-	c.s.asking = true
-	c.ok()
 }
 
 // tells is what the node tells of the slots.
@@ -81,18 +63,15 @@ func clusterSlots(c *call) {
 	for _, r := range ranges {
 		replicas := c.n.heard(t.replicas(r.owner))
 		c.array(3 + len(replicas) + moreNodes)
-		c.int(int64(r.first))
-		c.int(int64(r.last))
+		c.each(r.first, r.last)
 		for _, i := range append([]int{r.owner}, replicas...) {
 			n := c.n.c.nodes[i]
-			c.array(4)
-			if c.n.c.opts.Unnamed {
-				c.null()
-			} else {
-				c.bulkString(n.host)
+			var host any
+			if !c.n.c.opts.Unnamed {
+				host = n.host
 			}
-			c.int(int64(n.port))
-			c.bulkString(c.n.idOf(n))
+			c.array(4)
+			c.each(host, n.port, c.n.idOf(n))
 			c.metadata()
 		}
 		c.oddReplica()
@@ -202,11 +181,7 @@ func countKeysInSlot(c *call) {
 }
 
 func getKeysInSlot(c *call) {
-	slot, ok := c.integer(c.args[2])
-	if !ok {
-		return
-	}
-	most, ok := c.integer(c.args[3])
+	slot, most, ok := c.integers(c.args[2], c.args[3])
 	switch {
 	case !ok:
 		return

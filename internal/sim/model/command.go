@@ -26,7 +26,9 @@ var commands = make(map[string]*command)
 // register adds a command to the table. The text is its name, arity, flags and
 // the positions of the first and last key and their distance, as COMMAND INFO
 // has them; of subcommands the flags may be empty, a hyphen.
-func register(text string, run func(*call)) *command {
+func register(text string, run func(*call)) *command { return registerIn(commands, text, run) }
+
+func registerIn(table map[string]*command, text string, run func(*call)) *command {
 	c := &command{flags: make(map[string]bool), run: run}
 	var flags string
 	if _, err := fmt.Sscan(text, &c.name, &c.arity, &flags, &c.first, &c.last, &c.step); err != nil {
@@ -38,13 +40,13 @@ func register(text string, run func(*call)) *command {
 	c.write, c.denyOOM = c.flags["write"], c.flags["denyoom"]
 	parent, sub, nested := strings.Cut(c.name, "|")
 	if !nested {
-		commands[c.name] = c
+		table[c.name] = c
 		return c
 	}
-	container := commands[parent]
+	container := table[parent]
 	if container == nil {
 		container = &command{name: parent, arity: -2}
-		commands[parent] = container
+		table[parent] = container
 	}
 	if container.subs == nil {
 		container.subs = make(map[string]*command)
@@ -54,8 +56,8 @@ func register(text string, run func(*call)) *command {
 }
 
 // lookup finds a command by its arguments; nil if there is none.
-func lookup(args [][]byte) *command {
-	c := find(commands, args[0])
+func lookup(table map[string]*command, args [][]byte) *command {
+	c := find(table, args[0])
 	if c == nil || c.subs == nil || len(args) == 1 {
 		return c
 	}
@@ -63,7 +65,7 @@ func lookup(args [][]byte) *command {
 }
 
 func find(table map[string]*command, name []byte) *command {
-	var buf [20]byte
+	var buf [24]byte
 	if len(name) > len(buf) {
 		return nil
 	}
@@ -95,28 +97,20 @@ func cString(b []byte) string {
 }
 
 // refuse returns why no server can run these arguments, or nothing.
-func (c *command) refuse(args [][]byte) string {
+func (c *command) refuse(n *Node, args [][]byte) string {
 	switch {
 	case c == nil:
-		return unknown(args)
+		return n.unknown(args)
 	case c.arity > 0 && len(args) != c.arity || len(args) < -c.arity:
 		return "ERR wrong number of arguments for '" + c.name + "' command"
 	}
 	return ""
 }
 
-func unknown(args [][]byte) string {
-	if parent := find(commands, args[0]); parent != nil {
-		return unknownSub(args)
+func (n *Node) unknown(args [][]byte) string {
+	if find(n.commands(), args[0]) != nil {
+		return fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", cString(args[1]), strings.ToUpper(cString(args[0])))
 	}
-	return unknownCommand(args)
-}
-
-func unknownSub(args [][]byte) string {
-	return fmt.Sprintf("ERR unknown subcommand '%.128s'. Try %s HELP.", cString(args[1]), strings.ToUpper(cString(args[0])))
-}
-
-func unknownCommand(args [][]byte) string {
 	name := cString(args[0])
 	var said strings.Builder
 	for _, arg := range args[1:] {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
@@ -26,9 +27,7 @@ func init() {
 	register("client|pause -3 admin,noscript,loading,stale 0 0 0", clientPause)
 	register("client|unpause 2 admin,noscript,loading,stale 0 0 0", func(c *call) { c.n.unpause(); c.ok() })
 	register("time 1 loading,stale,fast 0 0 0", func(c *call) {
-		c.array(2)
-		c.bulkString(strconv.FormatInt(c.now.Unix(), 10))
-		c.bulkString(strconv.Itoa(c.now.Nanosecond() / 1000))
+		c.list(strconv.FormatInt(c.now.Unix(), 10), strconv.Itoa(c.now.Nanosecond()/1000))
 	})
 	register("info -1 loading,stale 0 0 0", info)
 	register("role 1 noscript,loading,stale,fast 0 0 0", role)
@@ -38,14 +37,8 @@ func ping(c *call) {
 	switch {
 	case len(c.args) > 2:
 		c.wrongArity()
-	case len(c.s.channels) > 0 && c.resp == 2:
-		c.array(2)
-		c.bulkString("pong")
-		if len(c.args) == 2 {
-			c.bulk(c.args[1])
-		} else {
-			c.bulkString("")
-		}
+	case c.s.subscriptions() > 0 && c.resp == 2:
+		c.list("pong", bytes.Join(c.args[1:], nil))
 	case len(c.args) == 2:
 		c.bulk(c.args[1])
 	default:
@@ -59,7 +52,7 @@ func (c *call) authenticate(username, password []byte) bool {
 	ok := string(username) == "default" || n.username != "" && string(username) == n.username
 	until, right := n.takes(string(password), c.now)
 	if ok && n.password != "" && right || ok && n.password == "" && string(username) == "default" {
-		c.s.authed, c.s.user = true, string(username)
+		c.s.authed = true
 		c.s.expires(until)
 		return true
 	}
@@ -150,19 +143,12 @@ func (c *call) greet() {
 	if c.n.source != nil {
 		role = "replica"
 	}
-	c.mapOf(7)
-	c.bulkString("server")
-	c.bulkString(d.name)
-	c.bulkString("version")
-	c.bulkString(d.version)
-	c.bulkString("proto")
-	c.int(int64(c.resp))
-	c.bulkString("id")
-	c.int(int64(c.s.id))
-	c.bulkString("mode")
-	c.bulkString(mode)
-	c.bulkString("role")
-	c.bulkString(role)
+	fields := []any{"server", d.name, "version", d.version, "proto", c.resp, "id", int(c.s.id), "mode", mode, "role", role}
+	if c.n.sentinel {
+		fields = append(fields[:8], "mode", "sentinel")
+	}
+	c.mapOf(len(fields)/2 + 1)
+	c.each(fields...)
 	c.bulkString("modules")
 	if !d.lua {
 		c.array(0)
@@ -170,13 +156,7 @@ func (c *call) greet() {
 	}
 	c.array(1)
 	c.mapOf(4)
-	c.bulkString("name")
-	c.bulkString("lua")
-	c.bulkString("ver")
-	c.int(1)
-	c.bulkString("path")
-	c.bulkString("lua")
-	c.bulkString("args")
+	c.each("name", "lua", "ver", 1, "path", "lua", "args")
 	c.array(0)
 }
 
@@ -188,9 +168,9 @@ func quit(c *call) {
 func reset(c *call) {
 	s := c.s
 	s.discard()
-	s.unsubscribeAll()
+	s.channels, s.patterns = nil, nil
 	s.silent, s.skip, s.asking, s.readOnly, s.name = false, 0, false, false, ""
-	s.authed, s.user = c.n.password == "", ""
+	s.authed = c.n.password == ""
 	c.resp = 2
 	c.status("RESET")
 }
@@ -241,8 +221,8 @@ func getname(c *call) {
 }
 
 func (s *Session) info() string {
-	return fmt.Sprintf("id=%d addr=127.0.0.1:0 laddr=%s fd=8 name=%s age=0 idle=0 flags=N db=0 sub=%d psub=0 ssub=0 multi=-1 resp=%d\n",
-		s.id, s.n.addr, s.name, len(s.channels), s.out.resp)
+	return fmt.Sprintf("id=%d addr=127.0.0.1:0 laddr=%s fd=8 name=%s age=0 idle=0 flags=N db=0 sub=%d psub=%d ssub=0 multi=-1 resp=%d\n",
+		s.id, s.n.addr, s.name, len(s.channels), len(s.patterns), s.out.resp)
 }
 
 func clientReply(c *call) {

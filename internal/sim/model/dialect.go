@@ -13,63 +13,48 @@ const (
 
 // dialect is where replies differ.
 type dialect struct {
-	name, version    string
-	product          string // in texts
-	movesBlocked     bool   // a primary that becomes a replica sends on who waits for elements
-	mapWhileLoading  bool
-	lua              bool // scripts' language is a module
-	noScript         string
-	inScript         string // after an error in a script; %s is its SHA-1, %l the line
-	waitAtReplica    string
-	helloUnknown     string
-	noNil            string          // in a script
-	helloWhole       bool            // HELLO is read whole before it does anything
-	authFirst        bool            // strangers are not told which commands there are
-	notInMulti       map[string]bool // commands that a transaction refuses before anything else
-	newSlots         bool            // replicas know of migrations, and nobody looks for the keys of commands that are queued
-	oomInMulti       bool            // without memory, nothing is queued
-	strictCursors    bool            // of SCAN: numbers only
-	shardIDs         bool
-	pushesLast       bool   // a client that publishes to itself gets the reply before the message
-	databases        int64  // of a member of a cluster; 0: it does not even look at the number
-	nonLocal         string // a script reaches for keys that the node does not serve
-	scriptNotAllowed string // %s is the user, %c the command
-	notAllowed       string
+	name, version   string
+	product         string // in texts
+	movesBlocked    bool   // a primary that becomes a replica sends on who waits for elements
+	mapWhileLoading bool
+	lua             bool // scripts' language is a module
+	noScript        string
+	inScript        string // after an error in a script; %s is its SHA-1, %l the line
+	waitAtReplica   string
+	helloUnknown    string
+	noNil           string          // in a script
+	helloWhole      bool            // HELLO is read whole before it does anything
+	authFirst       bool            // strangers are not told which commands there are
+	notInMulti      map[string]bool // commands that a transaction refuses before anything else
+	newSlots        bool            // replicas know of migrations, and nobody looks for the keys of commands that are queued
+	oomInMulti      bool            // without memory, nothing is queued
+	strictCursors   bool            // of SCAN: numbers only
+	shardIDs        bool
+	pushesLast      bool   // a client that publishes to itself gets the reply before the message
+	databases       int64  // of a member of a cluster; 0: it does not even look at the number
+	nonLocal        string // a script reaches for keys that the node does not serve
 }
 
 var dialects = [...]dialect{
 	Redis70: {
 		name: "redis", product: "Redis", version: "7.0.15", oomInMulti: true,
-		noScript:         "NOSCRIPT No matching script. Please use EVAL.",
-		inScript:         " script: %s, on @user_script:%l.",
-		waitAtReplica:    "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
-		helloUnknown:     "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
-		noNil:            "ERR Lua redis lib command arguments must be strings or integers",
-		nonLocal:         "ERR Script attempted to access a non local key in a cluster node",
-		scriptNotAllowed: "ERR The user executing the script can't run this command or subcommand",
-		notAllowed:       "NOPERM this user has no permissions to run the '%c' command",
+		noScript:      "NOSCRIPT No matching script. Please use EVAL.",
+		inScript:      " script: %s, on @user_script:%l.",
+		waitAtReplica: "ERR WAIT cannot be used with replica instances. Please also note that since Redis 4.0 if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
+		helloUnknown:  "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
+		noNil:         "ERR Lua redis lib command arguments must be strings or integers",
+		nonLocal:      "ERR Script attempted to access a non local key in a cluster node",
 	},
 	Valkey91: {
 		name: "valkey", product: "Valkey", movesBlocked: true, mapWhileLoading: true, version: "9.1.2", lua: true, databases: 1, newSlots: true, strictCursors: true, authFirst: true, helloWhole: true, shardIDs: true, pushesLast: true,
-		notInMulti:       map[string]bool{"multi": true, "watch": true, "client|reply": true},
-		noScript:         "NOSCRIPT No matching script.",
-		inScript:         " script: on @user_script:%l.",
-		waitAtReplica:    "ERR WAIT cannot be used with replica instances. Please also note that if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
-		helloUnknown:     "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
-		noNil:            "ERR Command arguments must be strings or integers",
-		nonLocal:         "ERR Attempted to access a non local key in a cluster node",
-		scriptNotAllowed: "ERR ACL failure in script: User %s has no permissions to run the '%c' command",
-		notAllowed:       "NOPERM User %s has no permissions to run the '%c' command",
+		notInMulti:    map[string]bool{"multi": true, "watch": true, "client|reply": true},
+		noScript:      "NOSCRIPT No matching script.",
+		inScript:      " script: on @user_script:%l.",
+		waitAtReplica: "ERR WAIT cannot be used with replica instances. Please also note that if a replica is configured to be writable (which is not the default) writes to replicas are just local and are not propagated.",
+		helloUnknown:  "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
+		noNil:         "ERR Command arguments must be strings or integers",
+		nonLocal:      "ERR Attempted to access a non local key in a cluster node",
 	},
-}
-
-// forbidden says that the session's user may not run a command.
-func (s *Session) forbidden(text, command string) string {
-	user := s.user
-	if user == "" {
-		user = "default"
-	}
-	return strings.NewReplacer("%s", user, "%c", command).Replace(text)
 }
 
 // toldLoading are the commands that newer servers answer while they load.
@@ -87,9 +72,17 @@ func (d *dialect) named(text string) string { return strings.ReplaceAll(text, "R
 
 func (c *Cluster) dialect() *dialect { return &dialects[c.opts.Dialect] }
 
+// commands are those of a node of its kind.
+func (n *Node) commands() map[string]*command {
+	if n.sentinel {
+		return sentinelCommands
+	}
+	return commands
+}
+
 // lookup finds a command that the node knows; nil if there is none.
 func (n *Node) lookup(args [][]byte) *command {
-	c := lookup(args)
+	c := lookup(n.commands(), args)
 	if c != nil && n.c.opts.Dialect < c.since {
 		return nil
 	}

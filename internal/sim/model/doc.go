@@ -9,6 +9,5 @@
 // connection's state; [Cluster.Serve] joins it to a net.Conn. Faults are methods of
 // Cluster and Node, and may be called at any time.
 //
-// It does not know sockets, evict keys, persist anything, or interpret Lua: of
-// scripts it knows a few by their text, and those of a single call.
+// It does not know sockets, evict keys or persist anything.
 package model

@@ -25,20 +25,14 @@ func (c *call) expireOptions() (o expireOptions, ok bool) {
 		c.wrongArity()
 		return o, false
 	}
+	flags := map[string]*bool{"NX": &o.nx, "XX": &o.xx, "GT": &o.gt, "LT": &o.lt}
 	for _, word := range c.args[3:] {
-		switch upper(word) {
-		case "NX":
-			o.nx = true
-		case "XX":
-			o.xx = true
-		case "GT":
-			o.gt = true
-		case "LT":
-			o.lt = true
-		default:
+		flag := flags[upper(word)]
+		if flag == nil {
 			c.errorf("ERR Unsupported option %s", cString(word))
 			return o, false
 		}
+		*flag = true
 	}
 	switch {
 	case o.nx && (o.xx || o.gt || o.lt):

@@ -80,14 +80,6 @@ func (c *Cluster) promote(r *Node, lossy bool, now time.Time, told ...*Node) boo
 	return true
 }
 
-// Fail makes the nodes hear that one has failed, or that it has not; they go on
-// serving what they have.
-func (c *Cluster) Fail(n *Node, failed bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.change(time.Now(), func(t *topology) { t.failed[n.index] = failed })
-}
-
 // ReplicationLag sets how long replicas take to apply writes.
 func (c *Cluster) ReplicationLag(d time.Duration) {
 	c.mu.Lock()

@@ -23,13 +23,8 @@ type faults struct {
 	busy       bool
 	tokens     time.Duration // that passwords live for; 0: they do not end
 	hangsUp    string        // behind which command
-	slow       struct {
-		name string
-		by   time.Duration
-	}
 	username   string
 	password   string
-	mayNot     map[string]bool
 	masterDown bool
 	deaf       bool
 	interposed Interposer
@@ -161,6 +156,9 @@ func (n *Node) rejoin(now time.Time) {
 	if p := n.view.primary[n.index]; p >= 0 {
 		n.source = n.c.nodes[p]
 	}
+	if n.c.truth.failed[n.index] {
+		n.c.change(now, func(t *topology) { t.failed[n.index] = false })
+	}
 	if n.view != n.c.truth {
 		n.learning = append(n.learning, lesson{now.Add(n.c.gossip), n.c.truth})
 	}
@@ -240,16 +238,6 @@ func (n *Node) NoReplicas(yes bool) { n.lock(func(time.Time) { n.noReplicas = ye
 // MaxClients bounds the node's connections; 0 is no bound.
 func (n *Node) MaxClients(most int) { n.lock(func(time.Time) { n.maxClients = most }) }
 
-// Forbid makes the node's user have no right to commands, named in lower case.
-func (n *Node) Forbid(names ...string) {
-	n.lock(func(time.Time) {
-		n.mayNot = make(map[string]bool)
-		for _, name := range names {
-			n.mayNot[name] = true
-		}
-	})
-}
-
 // RequirePass sets the password, of the user too if there is one; none if it is
 // empty. Connections stay authenticated unless they are to be again.
 func (n *Node) RequirePass(username, password string, again bool) {
@@ -264,23 +252,6 @@ func (n *Node) RequirePass(username, password string, again bool) {
 // HangUpBehind makes the node hang up right behind the reply to a command, named in lower
 // case; "" ends it.
 func (n *Node) HangUpBehind(name string) { n.lock(func(time.Time) { n.hangsUp = name }) }
-
-// Slow makes the node take so long for a command, named in lower case, while it runs those
-// of other clients; 0 ends it.
-func (n *Node) Slow(name string, by time.Duration) {
-	n.lock(func(time.Time) { n.slow.name, n.slow.by = name, by })
-}
-
-// slows returns what the command waits for that takes its time; nil: it takes none, or has
-// waited.
-func (n *Node) slows(s *Session, cmd *command, args [][]byte, now time.Time) *parked {
-	if s.waited || n.slow.by == 0 || cmd.name != n.slow.name {
-		s.waited = false
-		return nil
-	}
-	s.waited = true
-	return &parked{s: s, args: args, until: now.Add(n.slow.by), wake: make(chan struct{})}
-}
 
 // MasterDown cuts a replica's link to its primary: it applies nothing, and
 // refuses reads.

@@ -8,12 +8,12 @@ import (
 
 func init() {
 	register("hset -4 write,denyoom,fast 1 1 1", hset)
-	register("hget 3 readonly,fast 1 1 1", hget)
-	register("hmget -3 readonly,fast 1 1 1", hmget)
-	register("hdel -3 write,fast 1 1 1", hdel)
-	register("hgetall 2 readonly 1 1 1", hgetall)
-	register("hlen 2 readonly,fast 1 1 1", hlen)
-	register("hexists 3 readonly,fast 1 1 1", hexists)
+	register("hget 3 readonly,fast 1 1 1", held(kindHash, hget))
+	register("hmget -3 readonly,fast 1 1 1", held(kindHash, hmget))
+	register("hdel -3 write,fast 1 1 1", held(kindHash, hdel))
+	register("hgetall 2 readonly 1 1 1", held(kindHash, hgetall))
+	register("hlen 2 readonly,fast 1 1 1", sized(kindHash))
+	register("hexists 3 readonly,fast 1 1 1", held(kindHash, hexists))
 	register("hincrby 4 write,denyoom,fast 1 1 1", hincrby)
 }
 
@@ -54,28 +54,16 @@ func (c *call) fieldValue(e *entry, name []byte) {
 	c.null()
 }
 
-func hget(c *call) {
-	if e, ok := c.held(kindHash); ok {
-		c.fieldValue(e, c.args[2])
-	}
-}
+func hget(c *call, e *entry) { c.fieldValue(e, c.args[2]) }
 
-func hmget(c *call) {
-	e, ok := c.held(kindHash)
-	if !ok {
-		return
-	}
+func hmget(c *call, e *entry) {
 	c.array(len(c.args) - 2)
 	for _, name := range c.args[2:] {
 		c.fieldValue(e, name)
 	}
 }
 
-func hdel(c *call) {
-	e, ok := c.held(kindHash)
-	if !ok {
-		return
-	}
+func hdel(c *call, e *entry) {
 	before := len(e.fields)
 	for _, name := range c.args[2:] {
 		e.fields = slices.DeleteFunc(e.fields, func(f field) bool { return f.name == string(name) })
@@ -83,29 +71,14 @@ func hdel(c *call) {
 	c.removed(e, before-len(e.fields))
 }
 
-func hgetall(c *call) {
-	e, ok := c.held(kindHash)
-	if !ok {
-		return
-	}
+func hgetall(c *call, e *entry) {
 	c.mapOf(len(e.fields))
 	for _, f := range e.fields {
-		c.bulkString(f.name)
-		c.bulk(f.value)
+		c.each(f.name, f.value)
 	}
 }
 
-func hlen(c *call) {
-	if e, ok := c.held(kindHash); ok {
-		c.int(int64(len(e.fields)))
-	}
-}
-
-func hexists(c *call) {
-	if e, ok := c.held(kindHash); ok {
-		c.bool(e.field(c.args[2]) != nil)
-	}
-}
+func hexists(c *call, e *entry) { c.bool(e.field(c.args[2]) != nil) }
 
 func hincrby(c *call) {
 	n, ok := c.integer(c.args[3])

@@ -10,9 +10,9 @@ func init() {
 	register("rpush -3 write,denyoom,fast 1 1 1", func(c *call) { c.pushAll(false) })
 	register("lpop -2 write,fast 1 1 1", func(c *call) { c.pop(true) })
 	register("rpop -2 write,fast 1 1 1", func(c *call) { c.pop(false) })
-	register("llen 2 readonly,fast 1 1 1", llen)
+	register("llen 2 readonly,fast 1 1 1", sized(kindList))
 	register("lrange 4 readonly 1 1 1", lrange)
-	register("lindex 3 readonly 1 1 1", lindex)
+	register("lindex 3 readonly 1 1 1", held(kindList, lindex))
 	register("lmove 5 write,denyoom 1 2 1", func(c *call) { c.move() })
 }
 
@@ -55,7 +55,7 @@ func (c *call) make(key []byte, k kind) *entry {
 
 // shrunk notes that the key's collection has fewer elements.
 func (c *call) shrunk(key []byte, e *entry) {
-	if e.empty() {
+	if e.size() == 0 {
 		c.n.remove(string(key))
 	} else {
 		c.n.changed(string(key))
@@ -119,18 +119,8 @@ func (c *call) pop(left bool) {
 	}
 }
 
-func llen(c *call) {
-	if e, ok := c.held(kindList); ok {
-		c.int(int64(len(e.list)))
-	}
-}
-
 func lrange(c *call) {
-	first, ok := c.integer(c.args[2])
-	if !ok {
-		return
-	}
-	last, ok := c.integer(c.args[3])
+	first, last, ok := c.integers(c.args[2], c.args[3])
 	if !ok {
 		return
 	}
@@ -160,26 +150,20 @@ func between[T any](list []T, first, last int64) []T {
 	return list[first : last+1]
 }
 
-func lindex(c *call) {
-	e, ok := c.typed(c.args[1], kindList)
-	if !ok {
-		return
-	}
-	if e == nil {
+func lindex(c *call, e *entry) {
+	if e.size() == 0 {
 		c.null()
 		return
 	}
 	i, ok := c.integer(c.args[2])
-	if !ok {
-		return
-	}
-	n := int64(len(e.list))
 	if i < 0 {
-		i += n
+		i += int64(len(e.list))
 	}
-	if i < 0 || i >= n {
+	switch {
+	case !ok:
+	case i < 0 || i >= int64(len(e.list)):
 		c.null()
-	} else {
+	default:
 		c.bulk(e.list[i])
 	}
 }

@@ -19,218 +19,134 @@ func newGenerator(seed uint64) generator {
 	return generator{Rand: rand.New(rand.NewPCG(seed, 0)), tags: [3]string{"bar", "a9", "foo"}}
 }
 
-// templates are what commands are made of: capitals in them stand for themselves,
-// words in small letters are replaced. Those after a tilde have replies that
-// depend on more than what came before, and are not for transactions.
-var templates = strings.Split(strings.TrimSpace(`
-PING
-PING v
+// grammar has what commands are made of: capitals stand for themselves, words in small letters are
+// replaced. Behind a colon are the ways to go on, of which one comes as often as it is there.
+// Commands behind a tilde have replies that depend on more than what came before, and are not for
+// transactions.
+const grammar = `
+PING: | v
 ECHO v
-~HELLO
-~HELLO proto
-~HELLO proto SETNAME n
-~HELLO proto AUTH default v
-~HELLO x
-~HELLO 3 FOO
-AUTH v
-AUTH secret
-AUTH default v
-AUTH v v v
-CLIENT SETNAME n
-CLIENT GETNAME
+~HELLO: | proto | proto SETNAME n | proto AUTH default v | x | 3 FOO
+AUTH: v | secret | default v | v v v
+CLIENT: | SETNAME n | GETNAME | REPLY ON | REPLY FOO | NO-EVICT ON | NO-EVICT v | NO-TOUCH ON | FOO
+CLIENT SETINFO: LIB-NAME n | lib-ver v | FOO v
 ~CLIENT ID
-CLIENT REPLY ON
-CLIENT REPLY FOO
-CLIENT NO-EVICT ON
-CLIENT NO-EVICT v
-CLIENT NO-TOUCH ON
-CLIENT SETINFO LIB-NAME n
-CLIENT SETINFO lib-ver v
-CLIENT SETINFO FOO v
-~CLUSTER SHARDS
-CLIENT FOO
-CLIENT
-CLUSTER MYID
-CLUSTER SLOTS
-~CLUSTER NODES
-~CLUSTER INFO
-CLUSTER KEYSLOT k
-CLUSTER KEYSLOT v
-CLUSTER COUNTKEYSINSLOT i
-CLUSTER FOO
-~CLUSTER GETKEYSINSLOT s 1000
-CLUSTER GETKEYSINSLOT i i
-READONLY
-READONLY
+CLUSTER: MYID | SLOTS | KEYSLOT k | KEYSLOT v | COUNTKEYSINSLOT i | GETKEYSINSLOT i i | FOO
+~CLUSTER: SHARDS | NODES | INFO | GETKEYSINSLOT s 1000
+READONLY: |
 READWRITE
-ASKING
-ASKING
-ASKING
-SELECT i
-SELECT 0
+ASKING: | |
+SELECT: i | 0
 RESET
-GET k
-GET k
-GET k
-SET k v
-SET k v
-SET k i
-SET k v EX t
-SET k v PX t
-SET k v EXAT a
-SET k v PXAT a
-SET k v NX
-SET k v XX GET
-SET k v GET
-SET k v NX GET
-SET k v KEEPTTL
-SET k v EX t KEEPTTL
-SET k v NX XX
-SET k v EX
-SET k v EX t PX t
-SET k v EX t EX t NX
-SET k v FOO
+GET k: | |
+SET k: v | v | i
+SET k v: EX t | PX t | EXAT a | PXAT a | NX | XX GET | GET | NX GET | KEEPTTL
+SET k v: EX t KEEPTTL | NX XX | EX | EX t PX t | EX t EX t NX | FOO
 SETNX k v
 SETEX k t v
 PSETEX k t v
 GETSET k v
 GETDEL k
 MGET k k k
-MSET k v k v
-MSET k v k
+MSET k v k: v |
 MSETNX k v k v
 APPEND k v
 STRLEN k
-INCR k
-INCR k
-INCRBY k i
-INCRBY k i
-INCRBY k i
+INCR k: |
+INCRBY k i: | |
 DECR k
 DECRBY k i
-DEL k
-DEL k k
+DEL k: | k
 UNLINK k k k
 EXISTS k k
 TOUCH k
 TYPE k
-EXPIRE k t
-EXPIRE k t
-EXPIRE k t NX
-EXPIRE k t XX
-EXPIRE k t GT
-EXPIRE k t LT
-EXPIRE k t o o
-EXPIRE k t FOO
-PEXPIRE k t
-PEXPIRE k t NX
-EXPIREAT k a
-EXPIREAT k a o
+EXPIRE k t: | | NX | XX | GT | LT | o o | FOO
+PEXPIRE k t: | NX
+EXPIREAT k a: | o
 PEXPIREAT k a
 PERSIST k
-~TTL k
-~TTL k
+~TTL k: |
 ~PTTL k
 ~EXPIRETIME k
 ~PEXPIRETIME k
 LPUSH k v v
 RPUSH k v
-LPOP k
-RPOP k
-LPOP k i
-RPOP k i
-LPOP k i i
+LPOP k: | i | i i
+RPOP k: | i
 LLEN k
-LRANGE k i i
-LRANGE k 0 -1
+LRANGE k: i i | 0 -1
 LINDEX k i
-LMOVE k k LEFT RIGHT
-LMOVE k k RIGHT LEFT
-LMOVE k k FOO LEFT
+LMOVE k k: LEFT RIGHT | RIGHT LEFT | FOO LEFT
 BLPOP k k x
 BRPOP k -1
-HSET k f v
-HSET k f v f i
-HSET k f v f
+HSET k f v: | f i | f
 HGET k f
 HMGET k f f
 HDEL k f f
 HGETALL k
 HLEN k
 HEXISTS k f
-HINCRBY k f i
-HINCRBY k f i
-SADD k v v
-SADD k i i
+HINCRBY k f i: |
+SADD k: v v | i i
 SREM k v i
 ~SMEMBERS k
 SCARD k
 SISMEMBER k i
-ZADD k z m
-ZADD k z m z m
-ZADD k z m z
-ZADD k NX z m
-ZADD k XX CH z m
-ZADD k GT CH z m
-ZADD k LT z m z m
-ZADD k NX XX z m
-ZADD k NX GT z m
-ZADD k INCR z m
-ZADD k NX INCR z m
-ZADD k INCR z m z m
+ZADD k: z m | z m z m | z m z | NX z m | XX CH z m | GT CH z m | LT z m z m | NX XX z m | NX GT z m
+ZADD k: INCR z m | NX INCR z m | INCR z m z m
 ZREM k m m
 ZCARD k
 ZSCORE k m
-ZRANGE k i i
-ZRANGE k 0 -1
-ZRANGE k 0 -1 WITHSCORES
-ZRANGE k i i REV WITHSCORES
-ZREMRANGEBYSCORE k b b
-ZREMRANGEBYSCORE k -inf b
-MULTI
-MULTI
-MULTI
-EXEC
-EXEC
-EXEC
-EXEC
-EXEC
+ZRANGE k: i i | 0 -1 | 0 -1 WITHSCORES | i i REV WITHSCORES
+ZREMRANGEBYSCORE k: b b | -inf b
+MULTI: | |
+EXEC: | | | |
 DISCARD
-WATCH k
-WATCH k k
+WATCH k: | k
 UNWATCH
-EVAL incrby 1 k i
-EVAL incrby i k i
-EVAL expire 1 k t
-EVAL get 1 k
-EVAL madeup 1 k
-EVALSHA incrbysha 1 k i
-EVALSHA v 1 k
-EVALSHA v 0
-SCRIPT LOAD incrby
-SCRIPT EXISTS incrbysha v
-SCRIPT FLUSH
-SCRIPT FLUSH v
-SCRIPT FOO
+EVAL: incrby 1 k i | incrby i k i | expire 1 k t | get 1 k | madeup 1 k
+EVALSHA: incrbysha 1 k i | v 1 k | v 0
+SCRIPT: LOAD incrby | EXISTS incrbysha v | FLUSH | FLUSH v | FOO
 SUBSCRIBE chan
-UNSUBSCRIBE
-UNSUBSCRIBE
-UNSUBSCRIBE
+UNSUBSCRIBE: | |
 PUBLISH nobody v
-~SCAN 0 COUNT 100000
-~SCAN x
-~SCAN 0 COUNT
-~SCAN 0 COUNT 0
-~SCAN 0 FOO 1
+~SCAN: 0 COUNT 100000 | x | 0 COUNT | 0 COUNT 0 | 0 FOO 1
 ~DBSIZE
-~WAIT 0 0
-~WAIT x 0
-~WAIT 0 -1
-NOSUCH k v v
-NOSUCH
-`), "\n")
+~WAIT: 0 0 | x 0 | 0 -1
+NOSUCH: | k v v
+`
+
+// templates are all commands of the grammar.
+var templates = func() (all []string) {
+	for line := range strings.Lines(strings.TrimSpace(grammar)) {
+		command, ways, _ := strings.Cut(line, ":")
+		for way := range strings.SplitSeq(ways, "|") {
+			all = append(all, strings.TrimSpace(command)+" "+strings.TrimSpace(way))
+		}
+	}
+	return all
+}()
 
 const incrbyScript = "return redis.call('INCRBY',KEYS[1],ARGV[1])"
+
+// drawn are the words that a template's word is replaced by.
+var drawn = map[string][]string{
+	"v":         values,
+	"x":         {"-1", "x", "-0.5", ""},
+	"f":         {"f", "g", "h", "1", ""},
+	"m":         {"m", "n", "o", "1", ""},
+	"z":         {"0", "1", "2.5", "-3", "1e3", "inf", "-inf", "1000000000000", "abc", "", " 1", "nan", "1_0"},
+	"b":         {"1", "(1", "-inf", "+inf", "2.5", "(", "x", "(-3"},
+	"n":         {"name", "", "a b", "x\n"},
+	"o":         {"NX", "xx", "GT", "lt"},
+	"proto":     {"2", "3", "3", "4", "x"},
+	"incrby":    {incrbyScript},
+	"incrbysha": {sha([]byte(incrbyScript))},
+	"get":       {"return redis.call('GET', KEYS[1])"},
+	"madeup":    {"return {err='MOVED 1 10.255.0.1:6379'}"},
+	"expire":    {"if redis.call('PTTL',KEYS[1])==-1 then return redis.call('PEXPIRE',KEYS[1],ARGV[1]) end return 0"},
+}
 
 var (
 	integers = []string{"0", "1", "-1", "2", "5", "10", "100", "12345", "-7", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "abc", "1.5", "", " 1", "+1", "01", "-0", "4611686018427387904"}
@@ -259,8 +175,6 @@ func (g *generator) word(word, tag string) string {
 			tag = pick(g, g.tags[:])
 		}
 		return "{" + tag + "}" + strconv.Itoa(g.IntN(8))
-	case "v":
-		return pick(g, values)
 	case "i":
 		if g.IntN(2) == 0 {
 			return strconv.Itoa(g.IntN(10) - 3)
@@ -281,32 +195,9 @@ func (g *generator) word(word, tag string) string {
 			return strconv.FormatInt(time.Now().UnixMilli()+int64(100_000+g.IntN(1000)), 10)
 		}
 		return strconv.FormatInt(time.Now().Unix()+int64(100_000+g.IntN(10)), 10)
-	case "x":
-		return pick(g, []string{"-1", "x", "-0.5", ""})
-	case "f":
-		return pick(g, []string{"f", "g", "h", "1", ""})
-	case "m":
-		return pick(g, []string{"m", "n", "o", "1", ""})
-	case "z":
-		return pick(g, []string{"0", "1", "2.5", "-3", "1e3", "inf", "-inf", "1000000000000", "abc", "", " 1", "nan", "1_0"})
-	case "b":
-		return pick(g, []string{"1", "(1", "-inf", "+inf", "2.5", "(", "x", "(-3"})
-	case "n":
-		return pick(g, []string{"name", "", "a b", "x\n"})
-	case "o":
-		return pick(g, []string{"NX", "xx", "GT", "lt"})
-	case "proto":
-		return pick(g, []string{"2", "3", "3", "4", "x"})
-	case "incrby":
-		return incrbyScript
-	case "incrbysha":
-		return sha([]byte(incrbyScript))
-	case "get":
-		return "return redis.call('GET', KEYS[1])"
-	case "madeup":
-		return "return {err='MOVED 1 10.255.0.1:6379'}"
-	case "expire":
-		return "if redis.call('PTTL',KEYS[1])==-1 then return redis.call('PEXPIRE',KEYS[1],ARGV[1]) end return 0"
+	}
+	if of := drawn[word]; of != nil {
+		return pick(g, of)
 	}
 	return word
 }

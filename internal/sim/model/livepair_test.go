@@ -49,6 +49,17 @@ func (p *pair) send(commands ...[][]byte) {
 	require.NoError(p.w.t, err)
 }
 
+// both runs a command at the model and at the real server, and returns their replies.
+func (p *pair) both(words ...string) (mine, theirs string) {
+	args := make([][]byte, len(words))
+	for i, word := range words {
+		args[i] = []byte(word)
+	}
+	p.send(args)
+	reply, _ := p.model.Do(args)
+	return string(reply), string(p.receive())
+}
+
 // receive returns one reply of the real server.
 func (p *pair) receive() []byte {
 	_ = p.conn.SetReadDeadline(time.Now().Add(30 * time.Second))
@@ -96,19 +107,6 @@ func readReply(r *bufio.Reader) ([]byte, error) {
 	return b, nil
 }
 
-// replies splits the model's replies.
-type replies struct{ b []byte }
-
-func (r *replies) next() []byte {
-	reader := bufio.NewReader(bytes.NewReader(r.b))
-	reply, err := readReply(reader)
-	if err != nil {
-		panic(fmt.Sprintf("%v in %q", err, r.b))
-	}
-	r.b = r.b[len(reply):]
-	return reply
-}
-
 // differ returns how two replies to a command differ, or nothing if they do not
 // or may.
 func differ(args [][]byte, mine, theirs []byte) string {
@@ -119,7 +117,7 @@ func differ(args [][]byte, mine, theirs []byte) string {
 		return "replies differ"
 	}
 	name := strings.ToLower(string(args[0]))
-	if c := lookup(args); c != nil {
+	if c := lookup(commands, args); c != nil {
 		name = c.name
 	}
 	switch name {

@@ -161,6 +161,15 @@ func (s *stage) messages(t *testing.T) {
 		0d<
 		0b RESET
 		0b PING
+		0e PSUBSCRIBE x*
+		0e SUBSCRIBE xy
+		0 PUBLISH xy hello
+		0e<
+		0e<
+		0e PUNSUBSCRIBE
+		0e PUNSUBSCRIBE
+		0e UNSUBSCRIBE
+		0 PUBLISH xy hello
 	`)
 }
 

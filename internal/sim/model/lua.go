@@ -116,7 +116,7 @@ func (i *interpreter) redis(l *lua.LState) []byte {
 		case lua.LNumber:
 			words = append(words, numberText(float64(v), 17))
 		default:
-			return []byte("-ERR Lua redis lib command arguments must be strings or integers\r\n")
+			return []byte("-" + i.call.n.c.dialect().noNil + "\r\n")
 		}
 	}
 	if len(words) == 0 {
@@ -132,7 +132,7 @@ func (i *interpreter) redis(l *lua.LState) []byte {
 	return said
 }
 
-// read makes a value of an encoded reply that is no error, and returns what follows it.
+// read makes a value of an encoded reply, and returns what follows it.
 func (i *interpreter) read(reply []byte) (v lua.LValue, rest []byte) {
 	end := bytes.IndexByte(reply, '\r')
 	head, rest := string(reply[1:end]), reply[end+2:]
@@ -154,6 +154,8 @@ func (i *interpreter) read(reply []byte) (v lua.LValue, rest []byte) {
 		return t, rest
 	case kind == '+':
 		return i.table("ok", head), rest
+	case kind == '-':
+		return i.table("err", head), rest
 	}
 	panic(fmt.Sprintf("model: a script gets the reply %q, which is not made for scripts yet", reply))
 }
@@ -169,7 +171,7 @@ func (i *interpreter) table(name, text string) *lua.LTable {
 func (c *call) luaValue(v lua.LValue) {
 	switch v := v.(type) {
 	case lua.LNumber:
-		c.int(int64(v))
+		c.int(toInteger(float64(v)))
 	case lua.LString:
 		c.bulkString(string(v))
 	case lua.LBool:

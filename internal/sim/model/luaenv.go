@@ -80,22 +80,17 @@ func (i *interpreter) library() *lua.LTable {
 // redisCall is redis.call.
 func (i *interpreter) redisCall(l *lua.LState) int {
 	said := i.redis(l)
-	if said[0] == '-' {
-		l.Error(i.table("err", string(said[1:len(said)-2])), 0)
-	}
 	value, _ := i.read(said)
+	if said[0] == '-' {
+		l.Error(value, 0)
+	}
 	l.Push(value)
 	return 1
 }
 
 // redisPcall is redis.pcall, which returns errors.
 func (i *interpreter) redisPcall(l *lua.LState) int {
-	said := i.redis(l)
-	if said[0] == '-' {
-		l.Push(i.table("err", string(said[1:len(said)-2])))
-		return 1
-	}
-	value, _ := i.read(said)
+	value, _ := i.read(i.redis(l))
 	l.Push(value)
 	return 1
 }

@@ -49,6 +49,14 @@ func toNumber(v lua.LValue) lua.LValue {
 	return lua.LNil
 }
 
+// toInteger is what a server replies for a number, which is cut off as C does it.
+func toInteger(f float64) int64 {
+	if f >= math.MaxInt64 {
+		return math.MinInt64
+	}
+	return int64(f)
+}
+
 // numberText is a number as C's %g makes it with so many digits.
 func numberText(f float64, digits int) []byte {
 	switch {

@@ -21,19 +21,26 @@ func (c *Cluster) Migrate(slot uint16, to *Node) bool {
 	return true
 }
 
+// moving calls f with the nodes between which a slot is on its way, if it is.
+func (c *Cluster) moving(slot uint16, f func(from, to *Node, now time.Time)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.settleAll(now)
+	if from := c.ownerLocked(slot); from != nil && from.migrating[slot] != nil {
+		f(from, from.migrating[slot], now)
+	}
+}
+
 // MoveKeys moves up to n keys of a slot that is being migrated, and returns how
 // many are left.
 func (c *Cluster) MoveKeys(slot uint16, n int) (left int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.settleAll(time.Now())
-	from := c.ownerLocked(slot)
-	if from == nil || from.migrating[slot] == nil {
-		return 0
-	}
-	keys := from.inSlot(slot)
-	c.moveKeys(from, from.migrating[slot], keys[:min(n, len(keys))])
-	return max(len(keys)-n, 0)
+	c.moving(slot, func(from, to *Node, _ time.Time) {
+		keys := from.inSlot(slot)
+		c.moveKeys(from, to, keys[:min(n, len(keys))])
+		left = max(len(keys)-n, 0)
+	})
+	return left
 }
 
 func (c *Cluster) moveKeys(from, to *Node, keys []string) {
@@ -46,82 +53,22 @@ func (c *Cluster) moveKeys(from, to *Node, keys []string) {
 // FinishMigration moves the keys that are left, and makes the target the owner:
 // it and the node that had the slot know at once, others when they hear of it.
 func (c *Cluster) FinishMigration(slot uint16) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	c.settleAll(now)
-	from := c.ownerLocked(slot)
-	if from == nil || from.migrating[slot] == nil {
-		return
-	}
-	to := from.migrating[slot]
-	c.moveKeys(from, to, from.inSlot(slot))
-	c.change(now, func(t *topology) {
-		t.owner[slot] = int16(to.index)
-		t.bump(to.index)
-	}, from, to)
-}
-
-// MoveSlots makes a primary the owner of slots that are another one's, with their keys: it
-// and the other one know at once, others when they hear of it.
-func (c *Cluster) MoveSlots(slots []uint16, to *Node) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	c.settleAll(now)
-	moved := make(map[uint16]bool)
-	var from *Node
-	for _, slot := range slots {
-		if owner := c.ownerLocked(slot); owner != nil && owner != to && owner.member() && owner.migrating[slot] == nil && (from == nil || owner == from) {
-			from, moved[slot] = owner, true
-		}
-	}
-	if from == nil || !to.member() || to.source != nil || c.truth.primary[to.index] >= 0 {
-		return
-	}
-	for slot := range moved {
-		from.migrating[slot], to.importing[slot] = to, from
-	}
-	var keys []string
-	for key := range from.keys {
-		if moved[Slot([]byte(key))] {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	c.moveKeys(from, to, keys)
-	c.change(now, func(t *topology) {
-		for slot := range moved {
+	c.moving(slot, func(from, to *Node, now time.Time) {
+		c.moveKeys(from, to, from.inSlot(slot))
+		c.change(now, func(t *topology) {
 			t.owner[slot] = int16(to.index)
-		}
-		t.bump(to.index)
-	}, from, to)
-}
-
-// SlotsOf returns the slots that the node owns, in order.
-func (c *Cluster) SlotsOf(n *Node) (slots []uint16) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for slot, owner := range c.truth.owner {
-		if int(owner) == n.index {
-			slots = append(slots, uint16(slot))
-		}
-	}
-	return slots
+			t.bump(to.index)
+		}, from, to)
+	})
 }
 
 // AbortMigration leaves the slot where it was. Keys that were moved go back.
 func (c *Cluster) AbortMigration(slot uint16) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	from := c.ownerLocked(slot)
-	if from == nil || from.migrating[slot] == nil {
-		return
-	}
-	to := from.migrating[slot]
-	c.moveKeys(to, from, to.inSlot(slot))
-	delete(from.migrating, slot)
-	delete(to.importing, slot)
+	c.moving(slot, func(from, to *Node, _ time.Time) {
+		c.moveKeys(to, from, to.inSlot(slot))
+		delete(from.migrating, slot)
+		delete(to.importing, slot)
+	})
 }
 
 // forgetMigrations ends those from and to a node that is no primary any more. The
@@ -188,7 +135,7 @@ func (c *Cluster) assign(first, last uint16, to int) {
 }
 
 func (c *Cluster) settleAll(now time.Time) {
-	for _, n := range c.nodes {
+	for _, n := range slices.Concat(c.nodes, c.sentinels) {
 		n.settle(now)
 	}
 }

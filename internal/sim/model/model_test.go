@@ -49,10 +49,7 @@ func TestMigrationAndFailover(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Contains(t, do(sra, "GET {bar}x"), b.Addr())
 
-		key := "k0"
-		for i := 0; c.Owner(Slot([]byte(key))) != a; i++ {
-			key = "k" + string(rune('0'+i))
-		}
+		key := keyAt(c, a)
 		require.Equal(t, ":5\r\n", do(sa, "INCRBY "+key+" 5"))
 		time.Sleep(time.Second)
 		require.Equal(t, ":7\r\n", do(sa, "INCRBY "+key+" 2"))

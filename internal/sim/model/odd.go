@@ -48,9 +48,7 @@ func (o Oddity) replica() (host string, port int) {
 func (c *call) oddReplica() {
 	if host, port := c.n.c.odd.replica(); host != "" {
 		c.array(4)
-		c.bulkString(host)
-		c.int(int64(port))
-		c.bulkString(oddID)
+		c.each(host, port, oddID)
 		c.mapOf(0)
 	}
 }

@@ -51,6 +51,19 @@ func (c *call) held(k kind) (*entry, bool) {
 	return e, ok
 }
 
+// held makes a command of what it does with the value of its first key, an empty one where there
+// is none.
+func held(k kind, run func(c *call, e *entry)) func(*call) {
+	return func(c *call) {
+		if e, ok := c.held(k); ok {
+			run(c, e)
+		}
+	}
+}
+
+// sized makes a command that replies how large the value is.
+func sized(k kind) func(*call) { return held(k, func(c *call, e *entry) { c.int(int64(e.size())) }) }
+
 // integer reads an argument; false if it has replied that it is none.
 func (c *call) integer(b []byte) (int64, bool) {
 	n, ok := parseInt(b)
@@ -58,6 +71,14 @@ func (c *call) integer(b []byte) (int64, bool) {
 		c.err(errNotInteger)
 	}
 	return n, ok
+}
+
+// integers reads two arguments in the same way.
+func (c *call) integers(b, d []byte) (m, n int64, ok bool) {
+	if m, ok = c.integer(b); ok {
+		n, ok = c.integer(d)
+	}
+	return m, n, ok
 }
 
 // process does what a server does with a command of a client: the checks in its
@@ -85,9 +106,6 @@ func (s *Session) process(args [][]byte, now time.Time) *parked {
 	}
 	if refusal := s.n.pausedFor(s, cmd, now); refusal {
 		return s.n.postpone(s, args)
-	}
-	if p := s.n.slows(s, cmd, args, now); p != nil {
-		return p
 	}
 	if s.multi && !runsInMulti[cmd.name] {
 		if !s.aborted && !s.dirty {
@@ -119,7 +137,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 	if unknown && n.c.dialect().authFirst && (cmd == nil || !cmd.flags["no_auth"]) {
 		return errNoAuth
 	}
-	if text := cmd.refuse(args); text != "" {
+	if text := cmd.refuse(n, args); text != "" {
 		return text
 	}
 	write := cmd.write || cmd.name == "exec" && s.queuesWrites()
@@ -128,9 +146,6 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 	}
 	if s.multi && n.c.dialect().notInMulti[cmd.name] {
 		return "ERR Command '" + cmd.name + "' not allowed inside a transaction"
-	}
-	if n.mayNot[cmd.name] {
-		return s.forbidden(n.c.dialect().notAllowed, cmd.name)
 	}
 	if cmd.routed() {
 		if text := s.route(cmd, args, write); text != "" {
@@ -154,7 +169,7 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 		return errNoReplicas
 	case write && n.source != nil:
 		return errReadOnly
-	case len(s.channels) > 0 && s.out.resp == 2 && !runsWhenSubscribed[cmd.name]:
+	case s.subscriptions() > 0 && s.out.resp == 2 && !runsWhenSubscribed[cmd.name]:
 		return "ERR Can't execute '" + cmd.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 	case n.masterDown && n.source != nil && !cmd.flags["stale"]:
 		return errMasterDown
@@ -166,7 +181,9 @@ func (s *Session) refusal(cmd *command, args [][]byte) string {
 	return ""
 }
 
-var runsWhenSubscribed = map[string]bool{"ping": true, "subscribe": true, "unsubscribe": true, "quit": true, "reset": true}
+var runsWhenSubscribed = map[string]bool{
+	"ping": true, "subscribe": true, "unsubscribe": true, "psubscribe": true, "punsubscribe": true, "quit": true, "reset": true,
+}
 
 // redirected marks a refusal of EXEC that is not wrapped in EXECABORT.
 const redirected = "\x00"

@@ -63,21 +63,15 @@ func (r *reply) bool(b bool) {
 	}
 }
 
-// null writes that there is no value.
-func (r *reply) null() {
-	if r.resp == 3 {
-		r.b = append(r.b, "_\r\n"...)
-	} else {
-		r.b = append(r.b, "$-1\r\n"...)
-	}
-}
+// null writes that there is no value, and nullArray that there is no array.
+func (r *reply) null()      { r.either("_\r\n", "$-1\r\n") }
+func (r *reply) nullArray() { r.either("_\r\n", "*-1\r\n") }
 
-// nullArray writes that there is no array.
-func (r *reply) nullArray() {
+func (r *reply) either(resp3, resp2 string) {
 	if r.resp == 3 {
-		r.b = append(r.b, "_\r\n"...)
+		r.b = append(r.b, resp3...)
 	} else {
-		r.b = append(r.b, "*-1\r\n"...)
+		r.b = append(r.b, resp2...)
 	}
 }
 
@@ -90,23 +84,37 @@ func (r *reply) mapOf(n int) {
 	}
 }
 
-// set begins a set of n elements.
-func (r *reply) set(n int) {
-	if r.resp == 3 {
-		r.head('~', int64(n))
-	} else {
-		r.array(n)
+// set begins a set of n elements, and push a message of n elements that nobody has asked for.
+func (r *reply) set(n int)  { r.arrayOr('~', n) }
+func (r *reply) push(n int) { r.arrayOr('>', n) }
+
+// arrayOr begins an array, in RESP3 what it has instead.
+func (r *reply) arrayOr(mark byte, n int) {
+	if r.resp < 3 {
+		mark = '*'
+	}
+	r.head(mark, int64(n))
+}
+
+// each writes values: texts as bulk strings, integers, and nil for none.
+func (r *reply) each(values ...any) {
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			r.bulkString(v)
+		case []byte:
+			r.bulk(v)
+		case int:
+			r.int(int64(v))
+		default:
+			r.null()
+		}
 	}
 }
 
-// push begins a message of n elements that nobody has asked for.
-func (r *reply) push(n int) {
-	if r.resp == 3 {
-		r.head('>', int64(n))
-	} else {
-		r.array(n)
-	}
-}
+// list writes an array of values, and message one that nobody has asked for.
+func (r *reply) list(values ...any)    { r.array(len(values)); r.each(values...) }
+func (r *reply) message(values ...any) { r.push(len(values)); r.each(values...) }
 
 // text writes a report for people.
 func (r *reply) text(s string) {

@@ -44,43 +44,22 @@ func TestScanWhileKeysGo(t *testing.T) {
 	}
 }
 
-// scanPatterns and what they match of scanKeys.
-var (
-	scanKeys     = []string{"{bar}user/1", "{bar}x[y]", "{bar}x*y", "{bar}é", `{bar}x\`, "{bar}-"}
-	scanPatterns = map[string][]string{
-		"*": scanKeys, "": nil, "{bar}user*": scanKeys[:1], "{bar}user?1": scanKeys[:1], `{bar}x\[y\]`: scanKeys[1:2],
-		"*[0-9]": scanKeys[:1], "*[9-0]": scanKeys[:1], "*[^1]": scanKeys[1:], "*[1": scanKeys[:1], "*[": nil, "{bar}x[[]y]": scanKeys[1:2],
-		`{bar}x\`: scanKeys[4:5], "{bar}??": scanKeys[3:5], "{bar}[a-]": nil, "{bar}[+--]": scanKeys[5:], `*[\]]`: scanKeys[1:2], "**y*": {scanKeys[1], scanKeys[2]},
-		"{bar}": nil, "{bar}x?y": scanKeys[2:3], `{bar}x\*y`: scanKeys[2:3],
-	}
-)
-
-func TestPatterns(t *testing.T) {
-	s := New(Options{}).Nodes()[0].NewSession(nil)
-	defer s.Close()
-	for _, key := range scanKeys {
-		do(s, "SET "+key+" 1")
-	}
-	for pattern, want := range scanPatterns {
-		reply, _ := s.Do([][]byte{[]byte("SCAN"), []byte("0"), []byte("MATCH"), []byte(pattern)})
-		_, keys := scanned(t, string(reply))
-		require.ElementsMatch(t, want, keys, pattern)
-	}
-}
-
-// TestFidelityOfPatterns: a real server matches so.
+// TestFidelityOfPatterns compares what patterns match.
 func TestFidelityOfPatterns(t *testing.T) {
+	patterns := []string{
+		"*", "", "{bar}user*", "{bar}user?1", `{bar}x\[y\]`, "*[0-9]", "*[9-0]", "*[^1]", "*[1", "*[", "{bar}x[[]y]", `{bar}x\`, "{bar}??",
+		"{bar}[a-]", "{bar}[+--]", `*[\]]`, "**y*", "{bar}", "{bar}x?y", `{bar}x\*y`,
+	}
 	eachServer(t, func(t *testing.T, binary string, dialect Dialect) {
-		w := newTwin(t, binary, dialect, 1)
-		p := newPair(w, 0)
+		p := newPair(newTwin(t, binary, dialect, 1), 0)
 		defer p.close()
-		for _, key := range scanKeys {
-			p.send([][]byte{[]byte("SET"), []byte(key), []byte("1")})
-			p.receive()
+		for _, key := range []string{"{bar}user/1", "{bar}x[y]", "{bar}x*y", "{bar}é", `{bar}x\`, "{bar}-"} {
+			p.both("SET", key, "1")
 		}
-		for pattern, want := range scanPatterns {
-			p.send([][]byte{[]byte("SCAN"), []byte("0"), []byte("MATCH"), []byte(pattern), []byte("COUNT"), []byte("1000")})
-			_, keys := scanned(t, string(p.receive()))
+		for _, pattern := range patterns {
+			mine, theirs := p.both("SCAN", "0", "MATCH", pattern, "COUNT", "1000")
+			_, want := scanned(t, theirs)
+			_, keys := scanned(t, mine)
 			require.ElementsMatch(t, want, keys, pattern)
 		}
 	})

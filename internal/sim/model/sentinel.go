@@ -1,143 +1,102 @@
 package model
 
 import (
-	"bytes"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 )
-
-// A Sentinel tells clients who the primary is, of servers without cluster mode. It
-// hears of a failover as late as servers do. That the truth changes is not its doing.
-// All methods are safe for concurrent use.
-type Sentinel struct {
-	c        *Cluster
-	addr     string
-	view     *topology
-	learning []lesson
-	deaf     bool
-
-	listeners []*listener // those that have subscribed
-}
 
 // SentinelPrimary is the name by which Sentinels know the primary.
 const SentinelPrimary = "shop"
 
-// Sentinels returns them.
-func (c *Cluster) Sentinels() []*Sentinel { return c.sentinels }
+// sentinelCommands are those of a Sentinel, which tells clients who the primary is, of servers
+// without cluster mode. It hears of a failover as late as servers do. That the truth changes is
+// not its doing.
+var sentinelCommands = make(map[string]*command)
 
-// Addr returns the Sentinel's address.
-func (s *Sentinel) Addr() string { return s.addr }
-
-// Deaf makes the Sentinel hear of no change, as one that is cut off from the others.
-func (s *Sentinel) Deaf(yes bool) {
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	s.deaf = yes
-}
-
-// hear makes the Sentinel know what it has heard of by now, and tells its listeners.
-func (s *Sentinel) hear(now time.Time) {
-	for !s.deaf && len(s.learning) > 0 && !s.learning[0].at.After(now) {
-		before := s.primary()
-		s.view, s.learning = s.learning[0].view, s.learning[1:]
-		if after := s.primary(); after != before {
-			s.switched(before, after)
-		}
+func init() {
+	for _, name := range []string{
+		"ping", "hello", "auth", "client", "quit", "reset", "role", "subscribe", "unsubscribe", "psubscribe", "punsubscribe",
+	} {
+		sentinelCommands[name] = commands[name]
+	}
+	for name, run := range map[string]func(c *call, primary *Node){
+		"get-master-addr-by-name": func(c *call, primary *Node) { c.list(primary.host, strconv.Itoa(primary.port)) },
+		"master":                  func(c *call, primary *Node) { c.instance(primary.addr, "master", c.n.view.failed[primary.index]) },
+		"replicas":                listReplicas,
+		"slaves":                  listReplicas,
+		"sentinels":               listSentinels,
+	} {
+		registerIn(sentinelCommands, "sentinel|"+name+" 3 - 0 0 0", func(c *call) {
+			switch {
+			case string(c.args[2]) == SentinelPrimary:
+				run(c, c.n.primary())
+			case name == "get-master-addr-by-name":
+				c.nullArray()
+			default:
+				c.err("ERR No such master with that name")
+			}
+		})
 	}
 }
+
+// Sentinels returns the Sentinels. Of the faults of nodes they know Deaf: one that is cut off
+// from the others.
+func (c *Cluster) Sentinels() []*Node { return c.sentinels }
 
 // primary returns which node the Sentinel takes for it.
-func (s *Sentinel) primary() *Node { return s.c.nodes[slices.Index(s.view.primary, -1)] }
+func (n *Node) primary() *Node { return n.c.nodes[slices.Index(n.view.primary, -1)] }
 
-func (s *Sentinel) answer(l *listener, args [][]byte) {
-	switch name := strings.ToLower(string(args[0])); {
-	case name == "hello":
-		s.hello(l, args)
-	case name == "client":
-		l.ok()
-	case name == "ping":
-		l.ping(args)
-	case name == "role":
-		l.array(2)
-		l.bulkString("sentinel")
-		l.array(1)
-		l.bulkString(SentinelPrimary)
-	case name == "subscribe" || name == "unsubscribe":
-		s.subscribe(l, name, &l.channels, args[1:], name == "subscribe")
-	case name == "psubscribe" || name == "punsubscribe":
-		s.subscribe(l, name, &l.patterns, args[1:], name == "psubscribe")
-	case name == "sentinel" && len(args) == 3:
-		s.tell(&l.reply, args)
-	case name == "sentinel" && len(args) > 1:
-		l.err(unknownSub(args))
-	default:
-		l.err(unknownCommand(args))
+// hear makes the Sentinel know a topology, and tells those who have subscribed if there is
+// another primary.
+func (n *Node) hear(t *topology) {
+	from := n.primary()
+	n.view = t
+	if to := n.primary(); to != from {
+		n.publish([]byte("+switch-master"), fmt.Appendf(nil, "%s %s %d %s %d", SentinelPrimary, from.host, from.port, to.host, to.port), nil)
 	}
 }
 
-// tell replies to the SENTINEL commands that clients need.
-func (s *Sentinel) tell(r *reply, args [][]byte) {
-	what, name := strings.ToLower(string(args[1])), args[2]
-	s.hear(time.Now())
-	primary := s.primary().index
-	known := bytes.Equal(name, []byte(SentinelPrimary))
-	switch {
-	case what == "get-master-addr-by-name" && !known:
-		r.nullArray()
-	case !known:
-		r.err("ERR No such master with that name")
-	case what == "get-master-addr-by-name":
-		r.array(2)
-		r.bulkString(s.c.nodes[primary].host)
-		r.bulkString(strconv.Itoa(s.c.nodes[primary].port))
-	case what == "master":
-		s.instance(r, s.c.nodes[primary].addr, "master", s.view.failed[primary])
-	case what == "replicas" || what == "slaves":
-		replicas := slices.DeleteFunc(slices.Clone(s.c.nodes), func(n *Node) bool { return n.index == primary })
-		r.array(len(replicas))
-		for _, n := range replicas {
-			s.instance(r, n.addr, "slave", s.view.failed[n.index] || !n.up())
+func listReplicas(c *call, primary *Node) {
+	replicas := slices.DeleteFunc(slices.Clone(c.n.c.nodes), func(n *Node) bool { return n == primary })
+	c.array(len(replicas))
+	for _, n := range replicas {
+		c.instance(n.addr, "slave", c.n.view.failed[n.index] || !n.up())
+	}
+}
+
+func listSentinels(c *call, _ *Node) {
+	c.array(len(c.n.c.sentinels) - 1)
+	for _, other := range c.n.c.sentinels {
+		if other != c.n {
+			c.instance(other.addr, "sentinel", false)
 		}
-	case what == "sentinels":
-		r.array(len(s.c.sentinels) - 1)
-		for _, other := range s.c.sentinels {
-			if other != s {
-				s.instance(r, other.addr, "sentinel", false)
-			}
-		}
-	default:
-		r.err(unknownSub(args))
 	}
 }
 
 // instance replies what a client may know of a server.
-func (s *Sentinel) instance(r *reply, addr, flags string, down bool) {
+func (c *call) instance(addr, flags string, down bool) {
 	if down {
 		flags = "s_down," + flags
 	}
 	host, port, _ := net.SplitHostPort(addr)
-	r.mapOf(4)
-	for _, word := range []string{"ip", host, "port", port, "flags", flags, "config-epoch", strconv.FormatUint(s.view.current, 10)} {
-		r.bulkString(word)
-	}
+	c.mapOf(4)
+	c.each("ip", host, "port", port, "flags", flags, "config-epoch", strconv.FormatUint(c.n.view.current, 10))
 }
 
 // role tells what the node is, as clients of Sentinels ask it.
 func role(c *call) {
-	if c.n.source == nil {
+	switch p := c.n.source; {
+	case c.n.sentinel:
+		c.array(2)
+		c.bulkString("sentinel")
+		c.list(SentinelPrimary)
+	case p == nil:
 		c.array(3)
-		c.bulkString("master")
-		c.int(0)
+		c.each("master", 0)
 		c.array(0)
-		return
+	default:
+		c.list("slave", p.host, p.port, "connected", 0)
 	}
-	c.array(5)
-	c.bulkString("slave")
-	c.bulkString(c.n.source.host)
-	c.int(int64(c.n.source.port))
-	c.bulkString("connected")
-	c.int(0)
 }

@@ -16,7 +16,6 @@ type Session struct {
 	taken    []byte // of what out had before, while it is written
 	call     call
 	name     string
-	user     string // empty: the default one
 	authed   bool
 	until    time.Time // zero: without end
 	asking   bool
@@ -31,12 +30,12 @@ type Session struct {
 	queue   []queued
 	watched []watched
 
-	channels []string
+	channels []string // that it listens to
+	patterns []string
 	deliver  func([]byte) // messages that nobody has asked for
 	pushes   []byte       // messages for the session itself, to be sent behind the reply
 	close    func()       // what the server does to hang up at once
 	dead     bool
-	waited   bool    // the command that runs has, since it is slow
 	parked   *parked // what the command that runs has to wait for
 }
 
@@ -78,7 +77,6 @@ func (s *Session) Close() {
 func (s *Session) end() {
 	s.dead = true
 	s.unwatch()
-	s.unsubscribeAll()
 	s.n.sessions = slices.DeleteFunc(s.n.sessions, func(o *Session) bool { return o == s })
 }
 

@@ -8,10 +8,10 @@ import (
 
 func init() {
 	register("sadd -3 write,denyoom,fast 1 1 1", sadd)
-	register("srem -3 write,fast 1 1 1", srem)
-	register("smembers 2 readonly 1 1 1", smembers)
-	register("scard 2 readonly,fast 1 1 1", scard)
-	register("sismember 3 readonly,fast 1 1 1", sismember)
+	register("srem -3 write,fast 1 1 1", held(kindSet, srem))
+	register("smembers 2 readonly 1 1 1", held(kindSet, smembers))
+	register("scard 2 readonly,fast 1 1 1", sized(kindSet))
+	register("sismember 3 readonly,fast 1 1 1", held(kindSet, sismember))
 }
 
 func sadd(c *call) {
@@ -30,23 +30,17 @@ func sadd(c *call) {
 	c.int(int64(added))
 }
 
-func srem(c *call) {
-	if e, ok := c.held(kindSet); ok {
-		before := len(e.members)
-		for _, member := range c.args[2:] {
-			delete(e.members, string(member))
-		}
-		c.removed(e, before-len(e.members))
+func srem(c *call, e *entry) {
+	before := len(e.members)
+	for _, member := range c.args[2:] {
+		delete(e.members, string(member))
 	}
+	c.removed(e, before-len(e.members))
 }
 
 // smembers replies in order, by value if all are integers, as small sets of a
 // real server are; others have no order there.
-func smembers(c *call) {
-	e, ok := c.held(kindSet)
-	if !ok {
-		return
-	}
+func smembers(c *call, e *entry) {
 	members := slices.Sorted(maps.Keys(e.members))
 	number := func(s string) int64 { n, _ := parseInt([]byte(s)); return n }
 	if !slices.ContainsFunc(members, func(s string) bool { _, ok := parseInt([]byte(s)); return !ok }) {
@@ -58,15 +52,7 @@ func smembers(c *call) {
 	}
 }
 
-func scard(c *call) {
-	if e, ok := c.held(kindSet); ok {
-		c.int(int64(len(e.members)))
-	}
-}
-
-func sismember(c *call) {
-	if e, ok := c.held(kindSet); ok {
-		_, is := e.members[string(c.args[2])]
-		c.bool(is)
-	}
+func sismember(c *call, e *entry) {
+	_, is := e.members[string(c.args[2])]
+	c.bool(is)
 }

@@ -23,8 +23,7 @@ func shards(c *call) {
 		c.bulkString("slots")
 		c.array(2 * len(of[p]))
 		for _, r := range of[p] {
-			c.int(int64(r.first))
-			c.int(int64(r.last))
+			c.each(r.first, r.last)
 		}
 		c.bulkString("nodes")
 		members := []int{p}
@@ -38,8 +37,7 @@ func shards(c *call) {
 			c.shardNode(t, i)
 		}
 		if fields == 3 {
-			c.bulkString("id")
-			c.bulkString(c.n.c.nodes[p].shard)
+			c.each("id", c.n.c.nodes[p].shard)
 		}
 	}
 }
@@ -54,18 +52,6 @@ func (c *call) shardNode(t *topology, i int) {
 		health = "fail"
 	}
 	c.mapOf(7)
-	c.bulkString("id")
-	c.bulkString(c.n.idOf(n))
-	c.bulkString("port")
-	c.int(int64(n.port))
-	c.bulkString("ip")
-	c.bulkString(n.host)
-	c.bulkString("endpoint")
-	c.bulkString(n.host)
-	c.bulkString("role")
-	c.bulkString(role)
-	c.bulkString("replication-offset")
-	c.int(int64(n.logBase) + int64(len(n.log)))
-	c.bulkString("health")
-	c.bulkString(health)
+	c.each("id", c.n.idOf(n), "port", n.port, "ip", n.host, "endpoint", n.host, "role", role,
+		"replication-offset", int(n.logBase)+len(n.log), "health", health)
 }

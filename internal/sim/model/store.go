@@ -50,19 +50,9 @@ func (e *entry) equals(f *entry) bool {
 		slices.EqualFunc(e.fields, f.fields, func(a, b field) bool { return a.name == b.name && bytes.Equal(a.value, b.value) })
 }
 
-// empty reports that a collection has nothing left in it, so that its key goes.
-func (e *entry) empty() bool {
-	switch e.kind {
-	case kindList:
-		return len(e.list) == 0
-	case kindHash:
-		return len(e.fields) == 0
-	case kindSet:
-		return len(e.members) == 0
-	case kindZset:
-		return len(e.scores) == 0
-	}
-	return false
+// size is how many bytes or elements the value has.
+func (e *entry) size() int {
+	return len(e.str) + len(e.list) + len(e.fields) + len(e.members) + len(e.scores) // of which it has one
 }
 
 func (e *entry) field(name []byte) *field {

@@ -18,7 +18,7 @@ func init() {
 	register("mset -3 write,denyoom 1 -1 2", func(c *call) { mset(c, false) })
 	register("msetnx -3 write,denyoom 1 -1 2", func(c *call) { mset(c, true) })
 	register("append 3 write,denyoom,fast 1 1 1", appendTo)
-	register("strlen 2 readonly,fast 1 1 1", strlen)
+	register("strlen 2 readonly,fast 1 1 1", sized(kindString))
 	register("incr 2 write,denyoom,fast 1 1 1", func(c *call) { c.add(1) })
 	register("decr 2 write,denyoom,fast 1 1 1", func(c *call) { c.add(-1) })
 	register("incrby 3 write,denyoom,fast 1 1 1", incrby)
@@ -203,12 +203,6 @@ func appendTo(c *call) {
 	next.str = append(bytes.Clone(next.str), c.args[2]...)
 	c.n.put(string(c.args[1]), &next)
 	c.int(int64(len(next.str)))
-}
-
-func strlen(c *call) {
-	if e, ok := c.held(kindString); ok {
-		c.int(int64(len(e.str)))
-	}
 }
 
 func incrby(c *call) {

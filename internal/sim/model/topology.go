@@ -96,20 +96,14 @@ func (c *Cluster) change(now time.Time, f func(*topology), told ...*Node) {
 	f(next)
 	c.noteTenures(c.truth, next, now)
 	c.truth = next
-	for _, s := range c.sentinels {
-		s.learning = append(s.learning, lesson{now.Add(c.gossip), next})
-	}
 	if len(c.sentinels) > 0 { // which tell servers at once, not when a client asks
 		time.AfterFunc(c.gossip, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.settleAll(time.Now())
-			for _, s := range c.sentinels {
-				s.hear(time.Now())
-			}
 		})
 	}
-	for _, n := range c.nodes {
+	for _, n := range slices.Concat(c.nodes, c.sentinels) {
 		if n.own != nil {
 			continue
 		}
@@ -148,7 +142,11 @@ func (n *Node) settle(now time.Time) {
 // adopt makes a topology the node's view: it may have another role, and have lost
 // slots with their keys.
 func (n *Node) adopt(t *topology, now time.Time) {
-	if t == n.view {
+	switch {
+	case t == n.view:
+		return
+	case n.sentinel:
+		n.hear(t)
 		return
 	}
 	n.view = t

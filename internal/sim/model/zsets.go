@@ -13,9 +13,9 @@ import (
 // order by name.
 func init() {
 	register("zadd -4 write,denyoom,fast 1 1 1", zadd)
-	register("zrem -3 write,fast 1 1 1", zrem)
-	register("zcard 2 readonly,fast 1 1 1", zcard)
-	register("zscore 3 readonly,fast 1 1 1", zscore)
+	register("zrem -3 write,fast 1 1 1", held(kindZset, zrem))
+	register("zcard 2 readonly,fast 1 1 1", sized(kindZset))
+	register("zscore 3 readonly,fast 1 1 1", held(kindZset, zscore))
 	register("zrange -4 readonly 1 1 1", zrange)
 	register("zremrangebyscore 4 write 1 1 1", zremrangebyscore)
 }
@@ -139,27 +139,15 @@ func zadd(c *call) {
 	}
 }
 
-func zrem(c *call) {
-	if e, ok := c.held(kindZset); ok {
-		before := len(e.scores)
-		for _, member := range c.args[2:] {
-			delete(e.scores, string(member))
-		}
-		c.removed(e, before-len(e.scores))
+func zrem(c *call, e *entry) {
+	before := len(e.scores)
+	for _, member := range c.args[2:] {
+		delete(e.scores, string(member))
 	}
+	c.removed(e, before-len(e.scores))
 }
 
-func zcard(c *call) {
-	if e, ok := c.held(kindZset); ok {
-		c.int(int64(len(e.scores)))
-	}
-}
-
-func zscore(c *call) {
-	e, ok := c.held(kindZset)
-	if !ok {
-		return
-	}
+func zscore(c *call, e *entry) {
 	if score, is := e.scores[string(c.args[2])]; is {
 		c.score(score)
 		return
@@ -187,11 +175,7 @@ func zrange(c *call) {
 			return
 		}
 	}
-	start, ok := c.integer(c.args[2])
-	if !ok {
-		return
-	}
-	stop, ok := c.integer(c.args[3])
+	start, stop, ok := c.integers(c.args[2], c.args[3])
 	if !ok {
 		return
 	}

@@ -186,14 +186,7 @@ func together(n int, run func(i int)) (wait func()) {
 }
 
 // dials returns how many dials to the node have begun.
-func (s *stage) dials(node int) (n int) {
-	for _, d := range s.net.Dials() {
-		if d.Addr == s.node(node).Addr() {
-			n++
-		}
-	}
-	return n
-}
+func (s *stage) dials(node int) int { return s.net.Dials(s.node(node).Addr()) }
 
 // stats returns what the client says of the node's pool.
 func (s *stage) stats(node int) redislanes.PoolStats {

@@ -145,8 +145,7 @@ func TestDials(t *testing.T) {
 				conn, err := n.Dialer("client")(ctx, "tcp", "a:1")
 				require.Equal(t, c.took, time.Since(began))
 				require.ErrorIs(t, err, c.err)
-				all := n.Dials()
-				require.Equal(t, []Dial{{"client", "a:1", began, time.Now(), err}}, all)
+				require.Equal(t, 1, n.Dials("a:1"))
 				if err == nil {
 					require.Equal(t, 1, n.Open("a:1"))
 					require.NoError(t, conn.Close())

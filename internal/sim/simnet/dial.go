@@ -8,13 +8,9 @@ import (
 	"time"
 )
 
-// A Dial is one that was begun.
-type Dial struct {
-	From, Addr string
-	Began      time.Time
-	Ended      time.Time // zero while it goes on
-	Err        error
-}
+// retry is after what time a dial that got no answer is tried again, as on Linux. Each time
+// after that is twice as long.
+const retry = time.Second
 
 // Dialer returns what connects as the named dialler does.
 func (n *Network) Dialer(from string) func(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -39,15 +35,17 @@ func (n *Network) TimelessDialer(from string, err error) func(ctx context.Contex
 	}
 }
 
-// Dials returns all dials, in the order in which they began.
-func (n *Network) Dials() []Dial {
+// Dials returns how many dials to the address have begun; an empty string stands for all
+// addresses.
+func (n *Network) Dials(addr string) (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	all := make([]Dial, len(n.dials))
-	for i, d := range n.dials {
-		all[i] = *d
+	for _, dialled := range n.dials {
+		if addr == "" || dialled == addr {
+			count++
+		}
 	}
-	return all
+	return count
 }
 
 // Open returns how many connections to the address diallers have not closed; an
@@ -81,29 +79,25 @@ func (n *Network) count(addr string, counts func(*wire) bool) (count int) {
 	return count
 }
 
-// dial notes the dial, and how it ends.
+// dial notes the dial, and makes its error one of package net.
 func (n *Network) dial(ctx context.Context, from, addr string) (*wire, error) {
-	d := &Dial{From: from, Addr: addr, Began: time.Now()}
 	n.mu.Lock()
-	n.dials = append(n.dials, d)
+	n.dials = append(n.dials, addr)
 	n.mu.Unlock()
 	w, err := n.connect(ctx, from, addr)
 	if err != nil {
 		err = &net.OpError{Op: "dial", Net: "tcp", Addr: address(addr), Err: err}
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	d.Ended, d.Err = time.Now(), err
 	return w, err
 }
 
 // connect tries until it is answered or the context ends.
 func (n *Network) connect(ctx context.Context, from, addr string) (*wire, error) {
-	n.mu.Lock()
-	c, retry := n.conditionsLocked(from, addr), n.retry
-	n.mu.Unlock()
-	for ; ; retry *= 2 {
-		again := time.Now().Add(retry)
+	for pause := retry; ; pause *= 2 {
+		n.mu.Lock()
+		c := n.conditionsLocked(from, addr)
+		n.mu.Unlock()
+		again := time.Now().Add(pause)
 		if !c.silent() {
 			if err := sleep(ctx, c.SlowDial+2*c.Latency); err != nil {
 				return nil, err
@@ -115,9 +109,6 @@ func (n *Network) connect(ctx context.Context, from, addr string) (*wire, error)
 		if err := sleep(ctx, time.Until(again)); err != nil {
 			return nil, err
 		}
-		n.mu.Lock()
-		c = n.conditionsLocked(from, addr)
-		n.mu.Unlock()
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // A Network connects diallers with hosts. [New] makes it. Its methods, and those
@@ -20,8 +19,7 @@ type Network struct {
 	links   map[[2]string]*link
 	wires   []*wire // that are open at one end at least, in the order in which they were made
 	imposed []*imposition
-	dials   []*Dial
-	retry   time.Duration
+	dials   []string // their addresses
 	closed  bool
 }
 
@@ -36,18 +34,7 @@ type link struct {
 
 // New returns a network without hosts.
 func New(seed uint64) *Network {
-	return &Network{
-		seed: seed, hosts: make(map[string]*Host), links: make(map[[2]string]*link),
-		retry: time.Second,
-	}
-}
-
-// SetRetry sets after what time a dial that got no answer is tried again; each
-// time after that is twice as long. The default is a second, as Linux has it.
-func (n *Network) SetRetry(first time.Duration) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.retry = first
+	return &Network{seed: seed, hosts: make(map[string]*Host), links: make(map[[2]string]*link)}
 }
 
 // Close resets all connections and refuses all dials.
@@ -75,18 +62,6 @@ func (n *Network) Listen(addr string, serve func(net.Conn)) *Host {
 	n.hosts[addr] = h
 	return h
 }
-
-// Addr returns the address at which the host listens.
-func (h *Host) Addr() string { return h.addr }
-
-// Impose is [Network.Impose] for all connections to the host's address.
-func (h *Host) Impose(c Conditions) (lift func()) { return h.network.Impose("", h.addr, c) }
-
-// Cut is [Network.Cut] for all connections to the host's address.
-func (h *Host) Cut(share float64) { h.network.Cut("", h.addr, share) }
-
-// Vanish is [Network.Vanish] for all connections to the host's address.
-func (h *Host) Vanish(share float64) { h.network.Vanish("", h.addr, share) }
 
 // Close makes the host listen no longer. Its connections stay open.
 func (h *Host) Close() {
