@@ -71,10 +71,7 @@ func (w *world) liveCalls(key string) []liveCall {
 
 // keyOf returns a key of the shard; "" if it has no slot.
 func (w *world) keyOf(shard int) string {
-	owner := w.nodes[shard]
-	if p := w.model.Primary(owner); p != nil {
-		owner = p
-	}
+	owner := w.primary(w.nodes[shard])
 	for i := range 1000 {
 		if key := fmt.Sprint("alive:", i); w.model.Owner(model.Slot([]byte(key))) == owner {
 			return key

@@ -22,12 +22,8 @@ func chooseClosing(seed uint64, s Schedule) (at time.Duration, countersFirst boo
 func (w *world) closeEarly(at time.Duration, countersFirst bool) {
 	time.Sleep(at - w.rec.now())
 	if countersFirst { // which waits for the hits that are under way
-		if err := w.counters.Close(); err != nil {
-			w.unexpected("closing the counters: %v", err)
-		}
+		w.closes("counters", w.counters.Close())
 	}
 	w.closed.Store(true)
-	if err := w.client.Close(); err != nil {
-		w.unexpected("closing the client: %v", err)
-	}
+	w.closes("client", w.client.Close())
 }

@@ -51,8 +51,7 @@ func (w *world) node(f Fault) *model.Node { return w.nodes[f.Node%len(w.nodes)] 
 
 // primary and replica return the node of a shard that has that role in truth; nil:
 // it has no replica, or none that could take its place.
-func (w *world) primary(f Fault) *model.Node {
-	n := w.node(f)
+func (w *world) primary(n *model.Node) *model.Node {
 	if p := w.model.Primary(n); p != nil {
 		return p
 	}
@@ -60,7 +59,7 @@ func (w *world) primary(f Fault) *model.Node {
 }
 
 func (w *world) replica(f Fault) *model.Node {
-	p := w.primary(f)
+	p := w.primary(w.node(f))
 	if w.settings.NoCluster && !w.settings.Sentinels {
 		return nil // nobody would tell the client
 	}
@@ -80,10 +79,7 @@ func migration(w *world, f Fault) func() {
 	var moving []uint16
 	for range 1 + r.IntN(20) {
 		slot := model.Slot([]byte(someKey(r, w.settings.Callers)))
-		to := w.nodes[r.IntN(w.settings.Primaries)]
-		if p := w.model.Primary(to); p != nil {
-			to = p
-		}
+		to := w.primary(w.nodes[r.IntN(w.settings.Primaries)])
 		if w.model.Migrate(slot, to) {
 			w.model.MoveKeys(slot, r.IntN(3))
 			moving = append(moving, slot)
@@ -130,7 +126,7 @@ func (w *world) restart(n *model.Node, how model.Start) {
 // lostPrimary dies, and its replica, if it has one, takes over after a while. It
 // comes back as a replica.
 func lostPrimary(w *world, f Fault) func() {
-	p, r := w.primary(f), w.replica(f)
+	p, r := w.primary(w.node(f)), w.replica(f)
 	w.kill(p)
 	takeOver := time.AfterFunc(f.For/2, func() {
 		if r != nil {
@@ -247,7 +243,7 @@ func rotation(w *world, f Fault) func() {
 
 func pause(all bool) func(w *world, f Fault) func() {
 	return func(w *world, f Fault) func() {
-		n := w.primary(f)
+		n := w.primary(w.node(f))
 		n.Pause(f.For, all)
 		return n.Unpause
 	}
@@ -261,33 +257,25 @@ func clientsKilled(w *world, f Fault) func() {
 // wrongMap makes a node tell a map that is partial or wrong. That of a node which was away
 // for long is outdated; otherwise it cannot be told from one that is newer than others.
 func wrongMap(outdated bool) func(w *world, f Fault) func() {
-	return func(w *world, f Fault) func() { return misled(w, f, outdated) }
-}
-
-func misled(w *world, f Fault, outdated bool) func() {
-	n := w.node(f)
-	if len(w.nodesAt(w.reached(n))) == len(w.nodes) {
-		return nothing // nobody could contradict it
-	}
-	self, other := n.Index(), int(f.With>>8)%w.settings.Primaries
-	tells := []func(slot uint16, owner int) int{
-		func(uint16, int) int { return self },
-		func(uint16, int) int { return -1 },
-		func(slot uint16, owner int) int {
-			if slot < 8192 {
+	return func(w *world, f Fault) func() {
+		n := w.node(f)
+		if len(w.nodesAt(w.reached(n))) == len(w.nodes) {
+			return nothing // nobody could contradict it
+		}
+		self, other := n.Index(), int(f.With>>8)%w.settings.Primaries
+		n.Mislead(func(slot uint16, owner int) int {
+			switch what := f.With % 4; {
+			case what == 0:
+				return self
+			case what == 1, what == 2 && slot < 8192:
 				return -1
-			}
-			return owner
-		},
-		func(slot uint16, owner int) int {
-			if slot%2 == 0 {
+			case what == 3 && slot%2 == 0:
 				return other
 			}
 			return owner
-		},
+		}, outdated)
+		return func() { n.Mislead(nil, false) }
 	}
-	n.Mislead(tells[f.With%uint64(len(tells))], outdated)
-	return func() { n.Mislead(nil, false) }
 }
 
 // lag makes replicas and gossip late, and links to replicas slow.

@@ -21,8 +21,8 @@ func networkKinds() []kind {
 		{name: "cut at a byte", weight: 5, least: 100 * time.Millisecond, most: 5 * time.Second, begin: cutAtByte},
 		{name: "half open", weight: 3, least: 200 * time.Millisecond, most: 12 * time.Second, begin: halfOpen},
 		{name: "refusal", weight: 2, least: time.Second, most: 10 * time.Second, begin: imposed(simnet.Conditions{Refuse: true})},
-		{name: "gone", weight: 5, least: 200 * time.Millisecond, most: 12 * time.Second, mute: true, begin: gone},
-		{name: "unreachable", weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, mute: true, begin: unreachable},
+		{name: "gone", weight: 5, least: 200 * time.Millisecond, most: 12 * time.Second, mute: true, begin: cutOff(simnet.Conditions{Refuse: true})},
+		{name: "unreachable", weight: 2, least: 200 * time.Millisecond, most: 12 * time.Second, after: redials, mute: true, begin: cutOff(simnet.Conditions{Blackhole: true})},
 		{name: "slow dials", weight: 2, least: time.Second, most: 10 * time.Second, begin: slowDials},
 		{name: "hang-ups", weight: 3, least: time.Second, most: 10 * time.Second, begin: hangUps},
 	}
@@ -76,16 +76,13 @@ func halfOpen(w *world, f Fault) func() {
 	return func() { w.net.Cut(us, w.host(f), 1) }
 }
 
-func gone(w *world, f Fault) func() {
-	lift := w.impose(f, simnet.Conditions{Refuse: true})
-	w.net.Cut(us, w.host(f), 1)
-	return lift
-}
-
-func unreachable(w *world, f Fault) func() {
-	lift := w.impose(f, simnet.Conditions{Blackhole: true})
-	w.net.Cut(us, w.host(f), 1)
-	return lift
+// cutOff is imposed on a host whose connections are lost, too.
+func cutOff(c simnet.Conditions) func(w *world, f Fault) func() {
+	return func(w *world, f Fault) func() {
+		lift := w.impose(f, c)
+		w.net.Cut(us, w.host(f), 1)
+		return lift
+	}
 }
 
 func slowDials(w *world, f Fault) func() {

@@ -40,7 +40,7 @@ var breaking = []string{
 // hostile makes a node break the protocol in some of its replies.
 func hostile(w *world, f Fault) func() {
 	every, count := 1+f.With>>8%4, f.With>>16
-	return w.interpose(f, func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
+	return w.interpose(w.node(f), func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
 		if count++; count%every != 0 {
 			return honest, false
 		}
@@ -52,7 +52,7 @@ func hostile(w *world, f Fault) func() {
 // which the end can be found all the same.
 func tooMuch(w *world, f Fault) func() {
 	count := f.With
-	return w.interpose(f, func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
+	return w.interpose(w.node(f), func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
 		switch count++; {
 		case count%3 != 0, honest[0] == '-': // of a command that did not run nobody says that it did
 			return honest, false
@@ -67,7 +67,7 @@ func tooMuch(w *world, f Fault) func() {
 // allows it.
 func annotated(w *world, f Fault) func() {
 	attribute := []byte("|1\r\n+ttl\r\n:3600\r\n")
-	return w.interpose(f, func(_ [][]byte, honest []byte, resp int) ([]byte, bool) {
+	return w.interpose(w.node(f), func(_ [][]byte, honest []byte, resp int) ([]byte, bool) {
 		if resp < 3 {
 			return honest, false
 		}
@@ -80,14 +80,9 @@ func annotated(w *world, f Fault) func() {
 	})
 }
 
-// interpose changes the replies of the fault's node, and notes the commands whose
-// reply must not be believed.
-func (w *world) interpose(f Fault, change func(args [][]byte, honest []byte, resp int) (instead []byte, beyond bool)) func() {
-	return w.interposeAt(w.node(f), change)
-}
-
-// interposeAt is interpose for a node.
-func (w *world) interposeAt(n *model.Node, change func(args [][]byte, honest []byte, resp int) (instead []byte, beyond bool)) func() {
+// interpose changes the replies of a node, and notes the commands whose reply must not be
+// believed.
+func (w *world) interpose(n *model.Node, change func(args [][]byte, honest []byte, resp int) (instead []byte, beyond bool)) func() {
 	n.Interpose(func(args [][]byte, honest []byte, resp int) []byte {
 		instead, beyond := change(args, honest, resp)
 		if beyond {

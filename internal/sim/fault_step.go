@@ -14,46 +14,37 @@ import (
 // own: in a handshake, for the map, behind a hit, before a script.
 func stepKinds() []kind {
 	return []kind{
-		{name: "a refused step", partly: true, weight: 8, least: 200 * time.Millisecond, most: 4 * time.Second, begin: refusedStep},
-		{name: "refused steps", partly: true, weight: 4, least: 200 * time.Millisecond, most: 2 * time.Second, begin: refusedSteps},
+		{name: "a refused step", partly: true, weight: 8, least: 200 * time.Millisecond, most: 4 * time.Second, begin: refusedStep(false)},
+		{name: "refused steps", partly: true, weight: 4, least: 200 * time.Millisecond, most: 2 * time.Second, begin: refusedStep(true)},
 	}
 }
 
 // steps are the commands that are refused.
-func steps() []string {
-	return []string{
-		"hello", "auth", "select", "client|setname", "client|setinfo", "readonly", "readwrite", "cluster|myid", "role", "asking", "ping",
-		"cluster|slots", "cluster|nodes", "command|info", "set", "pttl", "expire", "pexpire", "eval", "evalsha", "script|load", "multi", "exec", "incrby",
-	}
+var steps = []string{
+	"hello", "auth", "select", "client|setname", "client|setinfo", "readonly", "readwrite", "cluster|myid", "role", "asking", "ping",
+	"cluster|slots", "cluster|nodes", "command|info", "set", "pttl", "expire", "pexpire", "eval", "evalsha", "script|load", "multi", "exec", "incrby",
 }
 
-// refusedStep makes a node refuse one of them, once or for the fault's time. Connections
-// are lost at its beginning in half of the cases, so that there are handshakes.
-func refusedStep(w *world, f Fault) func() {
-	r := f.draws()
-	name, text := oneOf(r, steps()...), oneOf(r, model.PassingRefusals()...)
-	n := w.node(f)
-	n.Refuse(name, text, oneOf(r, 0, 0, 1))
-	if chance(r, 2) {
-		w.net.Cut(us, w.host(f), 1)
-	}
-	return func() { n.Refuse(name, "", 0) }
-}
-
-// refusedSteps makes all nodes refuse one of them.
-func refusedSteps(w *world, f Fault) func() {
-	r := f.draws()
-	name, text := oneOf(r, steps()...), oneOf(r, model.PassingRefusals()...)
-	for _, n := range w.nodes {
-		n.Refuse(name, text, oneOf(r, 0, 0, 1))
-	}
-	if chance(r, 2) {
-		w.net.Cut(us, "", 1)
-	}
-	return func() {
-		for _, n := range w.nodes {
-			n.Refuse(name, "", 0)
+// refusedStep makes a node, or all of them, refuse one of these, once or for the fault's time.
+// Connections are lost at its beginning in half of the cases, so that there are handshakes.
+func refusedStep(all bool) func(w *world, f Fault) func() {
+	return func(w *world, f Fault) func() {
+		nodes, host := []*model.Node{w.node(f)}, w.host(f)
+		if all {
+			nodes, host = w.nodes, ""
 		}
+		r := f.draws()
+		name, text := oneOf(r, steps...), oneOf(r, model.PassingRefusals()...)
+		refuse := func(text model.Refusal, times ...int) {
+			for _, n := range nodes {
+				n.Refuse(name, text, oneOf(r, times...))
+			}
+		}
+		refuse(text, 0, 0, 1)
+		if chance(r, 2) {
+			w.net.Cut(us, host, 1)
+		}
+		return func() { refuse("", 0) }
 	}
 }
 
@@ -94,7 +85,7 @@ func proxyErrors(w *world, f Fault) func() {
 	every := 1 + f.With>>8%3
 	var ends []func()
 	if !chance(r, 4) {
-		ends = append(ends, w.interposeAt(n, func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
+		ends = append(ends, w.interpose(n, func(_ [][]byte, honest []byte, _ int) ([]byte, bool) {
 			if count++; count%every != 0 || honest[0] == '-' {
 				return honest, false
 			}
@@ -105,9 +96,5 @@ func proxyErrors(w *world, f Fault) func() {
 		n.Refuse(model.Keyed, model.Refusal(oneOf(r, append(nobodys, perhaps...)...)), 0)
 		ends = append(ends, func() { n.Refuse(model.Keyed, "", 0) })
 	}
-	return func() {
-		for _, end := range ends {
-			end()
-		}
-	}
+	return inTurn(ends)
 }

@@ -109,12 +109,6 @@ type Execution struct {
 	Reply string // as text
 }
 
-// A Dial is an attempt to connect, of a pool or for a map of the slots.
-type Dial struct {
-	At   time.Duration
-	Addr string
-}
-
 // A Span is a time during which something was the case.
 type Span struct{ From, To time.Duration }
 

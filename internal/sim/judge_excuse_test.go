@@ -28,25 +28,10 @@ func TestExcuses(t *testing.T) {
 			}, func(h *History) { h.LastLost = map[string]time.Duration{"c": time.Hour} },
 		},
 		"a hit that says that only its time to live is missing": {
-			"expiry", func(h *History) {
-				for i := range h.Calls[1].Commands {
-					h.Calls[1].Commands[i].settle("", errUnknown)
-				}
-				h.Calls[1].Err, h.TTLs["c"] = errUnknown, TTL{Exists: true, Left: -1}
-			}, func(h *History) {
-				for i := range h.Calls[1].Commands {
-					h.Calls[1].Commands[i].settle("", errOnlyCounted)
-				}
-				h.Calls[1].Err = errOnlyCounted
-			},
+			"expiry", func(h *History) { h.endless(errUnknown) }, func(h *History) { h.endless(errOnlyCounted) },
 		},
 		"a hit that ran behind its call's end, when its key had expired": {
-			"expiry", func(h *History) {
-				for i := range h.Calls[1].Commands {
-					h.Calls[1].Commands[i].settle("", errUnknown)
-				}
-				h.Calls[1].Err, h.TTLs["c"] = errUnknown, TTL{Exists: true, Left: -1}
-			}, func(h *History) {
+			"expiry", func(h *History) { h.endless(errUnknown) }, func(h *History) {
 				for i := range h.Log {
 					if h.Log[i].Text == "INCRBY c 3" {
 						h.Log[i].At = 3 * time.Second

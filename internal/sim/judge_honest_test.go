@@ -57,6 +57,15 @@ func honest() *History {
 	return h
 }
 
+// endless makes the hits on a key end with an error, and leaves it without a time to live.
+func (h *History) endless(err error) {
+	hits := h.Calls[1]
+	for i := range hits.Commands {
+		hits.Commands[i].settle("", err)
+	}
+	hits.Err, h.TTLs["c"] = err, TTL{Exists: true, Left: -1}
+}
+
 // honestLimits adds calls of a limiter in one window: of three hits the third is
 // denied, also by a bucket; and one that Redis did not count fails closed.
 func honestLimits(h *History) {

@@ -3,6 +3,7 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -85,22 +86,12 @@ func replies(h *History) string {
 
 // said reports whether an execution of the command had its reply.
 func (h *History) said(cmd *Command) bool {
-	for _, k := range h.executions(cmd.Text) {
-		if h.Log[k].Reply == cmd.Reply {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.executions(cmd.Text), func(k int) bool { return h.Log[k].Reply == cmd.Reply })
 }
 
 // held reports whether the key held the value at some time until then.
 func (h *History) held(cmd *Command, until time.Duration) bool {
-	for _, k := range h.executions("SET " + cmd.Key + " " + cmd.Reply) {
-		if h.Log[k].At <= until {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.executions("SET "+cmd.Key+" "+cmd.Reply), func(k int) bool { return h.Log[k].At <= until })
 }
 
 // order: the acknowledged commands of a call took effect in their order, slot by

@@ -57,12 +57,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 		{"order", "a value that is older than its command", func(h *History) { h.Calls[0].Commands[4].Reply = "k=1" }},
 		{"expiry", "EXPIRE ran before its INCRBY", func(h *History) { h.Log[0], h.Log[1] = h.Log[1], h.Log[0] }},
 		{"expiry", "a counter lives for ever", func(h *History) { h.TTLs["c"] = TTL{Exists: true, Left: -1} }},
-		{"expiry", "a counter that may have been hit lives for ever", func(h *History) {
-			for i := range h.Calls[1].Commands {
-				h.Calls[1].Commands[i].settle("", errUnknown)
-			}
-			h.Calls[1].Err, h.TTLs["c"] = errUnknown, TTL{Exists: true, Left: -1}
-		}},
+		{"expiry", "a counter that may have been hit lives for ever", func(h *History) { h.endless(errUnknown) }},
 		{"expiry", "a counter lives for ever, of which an unknown hit was counted that wants it to end", func(h *History) {
 			h.Log = append(h.Log, Execution{Text: "INCRBY d 9", Key: "d", Reply: "11"})
 		}},
@@ -70,10 +65,7 @@ func TestNoJudgeIsBlind(t *testing.T) {
 			h.Calls[1].Commands[0].TTL, h.Calls[1].Commands[1].TTL = 0, 0
 		}},
 		{"expiry", "an EXPIRE was refused once, and not sent again by a later hit", func(h *History) {
-			for i := range h.Calls[1].Commands {
-				h.Calls[1].Commands[i].settle("", errOnlyCounted)
-			}
-			h.Calls[1].Err, h.TTLs["c"] = errOnlyCounted, TTL{Exists: true, Left: -1}
+			h.endless(errOnlyCounted)
 			later := Command{Text: "HIT c 2", Name: hit, Key: "c", By: 2, TTL: time.Hour, Outcome: Acked, Reply: "9"}
 			h.Calls = append(h.Calls, &Call{ID: 99, Kind: "hits", Began: 3 * time.Second, Ended: 3 * time.Second, Commands: []Command{later}})
 			h.Log = append(h.Log, Execution{Text: "INCRBY c 2", Key: "c", Reply: "9"})

@@ -45,7 +45,14 @@ func init() {
 		{allowing, 8, (*attempt).limits},
 		{"module", 4, (*attempt).module},
 		{"misuse", 4, (*attempt).misuse},
-		{burst, 1, (*attempt).burst},
+		{"burst", 1, (*attempt).burst},
+		{"once", 10, (*attempt).once},
+		{"swarm", 3, (*attempt).swarm},
+		{watching, 8, (*attempt).watcher},
+		{"refused pipeline", 3, (*attempt).refusedPipeline},
+		{allowing, 3, (*attempt).rush},
+		{"hold", 6, (*attempt).hold},
+		{"reserve", 4, (*attempt).reservations},
 	}
 }
 
@@ -62,7 +69,7 @@ type attempt struct {
 func (w *world) caller(n int) {
 	for k := 0; ; k++ {
 		r := source(w.seed, ofCall, uint64(n)<<32|uint64(k))
-		think := time.Duration(r.ExpFloat64() * float64(time.Second))
+		think := time.Duration(r.ExpFloat64() * float64(800*time.Millisecond))
 		if !w.schedule.busy(w.rec.now()) {
 			think += time.Duration(r.Int64N(int64(8 * time.Second)))
 		}
@@ -70,24 +77,8 @@ func (w *world) caller(n int) {
 		if w.rec.now() >= length {
 			return
 		}
-		w.call(r, (n*10_000+k)*1000, pick(r, actions))
-		w.extra(n, k)
+		w.call(r, (n*10_000+k)*1000, byWeight(r, actions, func(a action) int { return a.weight }))
 	}
-}
-
-// pick returns an action chosen by weight.
-func pick(r *rand.Rand, actions []action) *action {
-	all := 0
-	for i := range actions {
-		all += actions[i].weight
-	}
-	n := r.IntN(all)
-	for i := range actions {
-		if n -= actions[i].weight; n < 0 {
-			return &actions[i]
-		}
-	}
-	panic("unreachable")
 }
 
 // call makes one call with a context of its own.
@@ -163,16 +154,28 @@ func (w *world) frozen(err error) error {
 	return f
 }
 
-// burst is the kind of a call that is many callers at the same moment.
-const burst = "burst"
-
+// burst is many callers at the same moment.
 func (a *attempt) burst() {
+	keys := oneOf(a.r, counterKeys, 1) // of which one may be hot
+	a.crowd(10+a.r.IntN(40), 1, action{name: "one of a burst", run: func(b *attempt) { b.Bulk = true; b.count(1+b.r.IntN(6), keys) }})
+}
+
+// swarm is several callers who hit few keys nearly at the same moment, so that hits wait
+// for those that are under way.
+func (a *attempt) swarm() {
+	a.crowd(6+a.r.IntN(6), 40*time.Millisecond, action{name: "hits", run: (*attempt).hits})
+}
+
+// crowd makes so many calls within a time.
+func (a *attempt) crowd(callers int, within time.Duration, kind action) {
 	a.Limit = 0 // each of them has its own
 	var wg sync.WaitGroup
-	keys := oneOf(a.r, counterKeys, 1) // of which one may be hot
-	small := &action{name: "one of a burst", run: func(b *attempt) { b.Bulk = true; b.count(1+b.r.IntN(6), keys) }}
-	for i := range 10 + a.r.IntN(40) {
-		wg.Go(func() { a.w.call(source(a.w.seed, ofCall, 1<<63|uint64(a.ID+i)), a.ID+1+i, small) })
+	for i := range callers {
+		after := time.Duration(a.r.Int64N(int64(within)))
+		wg.Go(func() {
+			time.Sleep(after)
+			a.w.call(source(a.w.seed, ofCall, 1<<63|uint64(a.ID+i)), a.ID+1+i, &kind)
+		})
 	}
 	wg.Wait()
 }

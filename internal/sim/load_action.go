@@ -14,19 +14,51 @@ import (
 	"github.com/redislanes/redislanes/pipeline"
 )
 
-// perform notes what became of a call that is one radix action.
-func (a *attempt) perform(action radix.Action, replies func() []string) {
-	if err := a.w.client.Do(a.ctx, action); err != nil {
+// perform makes a call that is one radix action, whose receivers hold the replies to its commands.
+func (a *attempt) perform(action radix.Action, receivers ...any) {
+	a.received(a.w.client.Do(a.ctx, action), receivers...)
+}
+
+// received notes what became of a call.
+func (a *attempt) received(err error, receivers ...any) {
+	if err != nil {
 		a.fail(err)
 		return
 	}
-	for i, reply := range replies() {
-		a.Commands[i].settle(reply, nil)
+	for i, r := range receivers {
+		a.Commands[i].settle(said(r), nil)
 	}
 }
 
-func number(n *int64) func() []string {
-	return func() []string { return []string{strconv.FormatInt(*n, 10)} }
+// said is what a receiver holds, as text.
+func said(receiver any) string {
+	switch r := receiver.(type) {
+	case *int64:
+		return strconv.FormatInt(*r, 10)
+	case *resp3.RawMessage:
+		return valueOf(string(*r))
+	case *[]string: // of BLPOP: the list, and what was in it
+		return strings.Join((*r)[min(1, len(*r)):], "")
+	case *radix.Maybe:
+		if r.Null {
+			return null
+		}
+		return said(r.Rcv)
+	}
+	return *receiver.(*string)
+}
+
+// over returns an action that makes one call after the other on a connection of its own, until
+// one fails.
+func over(key string, actions ...radix.Action) radix.Action {
+	return radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+		for _, a := range actions {
+			if err := conn.Do(ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // command is one radix.Cmd or FlatCmd.
@@ -34,22 +66,13 @@ func (a *attempt) command() {
 	if chance(a.r, 2) {
 		key, by, total := a.counter(), a.amount(), int64(0)
 		a.Commands = []Command{write("INCRBY", key, strconv.FormatInt(by, 10))}
-		a.perform(radix.FlatCmd(&total, "INCRBY", key, by), number(&total))
+		a.perform(radix.FlatCmd(&total, "INCRBY", key, by), &total)
 		return
 	}
 	key, value := a.own(), ""
 	a.Commands = []Command{read("GET", key)}
 	maybe := radix.Maybe{Rcv: &value}
-	a.perform(radix.Cmd(&maybe, "GET", key), orNull(&maybe, &value))
-}
-
-func orNull(m *radix.Maybe, value *string) func() []string {
-	return func() []string {
-		if m.Null {
-			return []string{null}
-		}
-		return []string{*value}
-	}
+	a.perform(radix.Cmd(&maybe, "GET", key), &maybe)
 }
 
 // radixPipeline is a radix.Pipeline of one slot.
@@ -60,7 +83,7 @@ func (a *attempt) radixPipeline() {
 	p := radix.NewPipeline()
 	p.Append(radix.Cmd(&ok, "SET", key, value))
 	p.Append(radix.FlatCmd(&total, "INCRBY", "n"+key, by))
-	a.perform(p, func() []string { return []string{ok, strconv.FormatInt(total, 10)} })
+	a.perform(p, &ok, &total)
 }
 
 // counting is a script that counts.
@@ -70,7 +93,7 @@ var counting = radix.NewEvalScript("return redis.call('INCRBY', KEYS[1], ARGV[1]
 func (a *attempt) script() {
 	key, by, total := a.counter(), a.amount(), int64(0)
 	a.Commands = []Command{write("INCRBY", key, strconv.FormatInt(by, 10))}
-	a.perform(counting.FlatCmd(&total, []string{key}, by), number(&total))
+	a.perform(counting.FlatCmd(&total, []string{key}, by), &total)
 }
 
 // transaction sets and counts in a MULTI, on a connection of its own.
@@ -120,9 +143,7 @@ func (a *attempt) transaction() {
 			}
 		}
 	default:
-		for i, reply := range []string{ok, strconv.FormatInt(total, 10), okToo} {
-			a.Commands[i].settle(reply, nil)
-		}
+		a.received(nil, &ok, &total, &okToo)
 	}
 }
 
@@ -134,12 +155,7 @@ func (a *attempt) pop() {
 	var popped []string
 	maybe := radix.Maybe{Rcv: &popped}
 	a.Commands = []Command{{Text: "BLPOP " + key, Name: "BLPOP", Key: key, Slot: -1}}
-	a.perform(radix.FlatCmd(&maybe, "BLPOP", key, strconv.FormatFloat(max(timeout, 0.01), 'f', 2, 64)), func() []string {
-		if maybe.Null || len(popped) < 2 {
-			return []string{null}
-		}
-		return []string{popped[1]}
-	})
+	a.perform(radix.FlatCmd(&maybe, "BLPOP", key, strconv.FormatFloat(max(timeout, 0.01), 'f', 2, 64)), &maybe)
 }
 
 // await waits for an element of a list that nobody appends to, by a command of which
@@ -149,17 +165,30 @@ func (a *attempt) await() {
 	a.Commands = []Command{{Text: "BLMOVE " + list, Name: "BLMOVE", Key: list, Slot: -1}}
 	var moved string
 	maybe := radix.Maybe{Rcv: &moved}
-	a.perform(radix.Cmd(&maybe, "BLMOVE", list, list, "LEFT", "RIGHT", timeout), orNull(&maybe, &moved))
+	a.perform(radix.Cmd(&maybe, "BLMOVE", list, list, "LEFT", "RIGHT", timeout), &maybe)
 }
 
 // replicated waits at each primary for more replicas than there are.
 func (a *attempt) replicated() {
 	timeout := strconv.Itoa(50 + a.r.IntN(1000))
 	a.Err = a.w.client.ForEachPrimary(a.ctx, func(ctx context.Context, node radix.Client) error {
-		return node.Do(ctx, radix.WithConn("", func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(nil, "WAIT", "9", timeout))
-		}))
+		return node.Do(ctx, over("", radix.Cmd(nil, "WAIT", "9", timeout)))
 	})
+}
+
+// blockingPipeline counts, and waits for an element that nobody appends: if the
+// slot is being moved, the first may run and the second be sent elsewhere.
+func (a *attempt) blockingPipeline() {
+	key, by, total := a.own(), a.amount(), int64(0)
+	list := "b" + key
+	a.Commands = []Command{
+		write("INCRBY", "n"+key, strconv.FormatInt(by, 10)), {Text: "BLMOVE " + list, Name: "BLMOVE", Key: list, Slot: -1},
+	}
+	nothing := radix.Maybe{Rcv: new(string)}
+	p := radix.NewPipeline()
+	p.Append(radix.FlatCmd(&total, "INCRBY", "n"+key, by))
+	p.Append(radix.Cmd(&nothing, "BLMOVE", list, list, "LEFT", "RIGHT", "0.01")) // radix knows that BLPOP blocks
+	a.perform(p, &total, &nothing)
 }
 
 func (a *attempt) push() {
@@ -169,7 +198,7 @@ func (a *attempt) push() {
 func (a *attempt) pushTo(key string) {
 	n, value := int64(0), a.value(key)
 	a.Commands = []Command{write("RPUSH", key, value)}
-	a.perform(radix.Cmd(&n, "RPUSH", key, value), number(&n))
+	a.perform(radix.Cmd(&n, "RPUSH", key, value), &n)
 }
 
 // secondary reads what some caller has set, from a replica.
@@ -178,11 +207,7 @@ func (a *attempt) secondary() {
 	a.Commands = []Command{read("GET", key)}
 	var value string
 	maybe := radix.Maybe{Rcv: &value}
-	if err := a.w.client.DoSecondary(a.ctx, radix.Cmd(&maybe, "GET", key)); err != nil {
-		a.fail(err)
-		return
-	}
-	a.Commands[0].settle(orNull(&maybe, &value)()[0], nil)
+	a.received(a.w.client.DoSecondary(a.ctx, radix.Cmd(&maybe, "GET", key)), &maybe)
 }
 
 // replicas reads what callers have set, from replicas of several nodes.
@@ -204,13 +229,9 @@ const raw = "raw"
 func (a *attempt) raw() {
 	key := a.own()
 	a.Commands = []Command{read("GET", key)}
-	var said resp3.RawMessage
-	get := radix.Cmd(&said, "GET", key)
-	action := radix.Action(get)
-	if chance(a.r, 2) {
-		action = radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error { return conn.Do(ctx, get) })
-	}
-	a.perform(action, func() []string { return []string{valueOf(string(said))} })
+	var reply resp3.RawMessage
+	get := radix.Action(radix.Cmd(&reply, "GET", key))
+	a.perform(oneOf(a.r, get, over(key, get)), &reply)
 	if refused := (resp3.SimpleError{S: strings.TrimPrefix(a.Commands[0].Reply, "-")}); isTooMuch(refused) || ofNoServer(refused) {
 		a.fail(refused)
 	}
@@ -237,6 +258,6 @@ func (a *attempt) echo() {
 		a.do(p, []pipeline.Reply{p.Cmd("ECHO", text)})
 		return
 	}
-	var said string
-	a.perform(radix.Cmd(&said, "ECHO", text), func() []string { return []string{said} })
+	var reply string
+	a.perform(radix.Cmd(&reply, "ECHO", text), &reply)
 }

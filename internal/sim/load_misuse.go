@@ -39,11 +39,7 @@ func crossSlot(a *attempt) error {
 	if s := &a.w.settings; s.NoCluster || s.Config.Standalone { // where all slots are one server's it is none
 		return noNumber(a)
 	}
-	key, value := a.mistaken()
-	p := pipeline.New(a.w.client)
-	p.Cmd("SET", key, value)
-	p.Cmd("MGET", "a", "b")
-	return p.Do(a.ctx)
+	return pipelined("MGET", "a", "b")(a)
 }
 
 func transactionInPipeline(a *attempt) error {
@@ -65,9 +61,7 @@ func wrongReceiver(a *attempt) error {
 // wrongReceiverAlone does so over a connection that it was lent.
 func wrongReceiverAlone(a *attempt) error {
 	key := "w" + a.own()
-	return a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-		return conn.Do(ctx, a.undecodable(key))
-	}))
+	return a.w.client.Do(a.ctx, over(key, a.undecodable(key)))
 }
 
 // undecodable returns a pipeline with a reply that does not fit its receiver.
@@ -77,6 +71,17 @@ func (a *attempt) undecodable(key string) radix.Action {
 	p.Append(radix.Cmd(nil, "SET", key, a.value(key)))
 	p.Append(radix.Cmd(&n, "GETSET", key, a.value(key)))
 	return p
+}
+
+// refusedPipeline has a command that the server refuses, for an argument that no error may
+// show.
+func (a *attempt) refusedPipeline() {
+	a.Misuse = true
+	key := "w" + a.own()
+	p := radix.NewPipeline()
+	p.Append(radix.Cmd(nil, "SET", key, a.value(key)))
+	p.Append(radix.Cmd(nil, "INCRBY", key, a.value(key)))
+	a.Err = a.w.client.Do(a.ctx, oneOf[radix.Action](a.r, p, over(key, p)))
 }
 
 func subscribing(a *attempt) error { return a.somewhere(radix.Cmd(nil, "SUBSCRIBE", "news")) }

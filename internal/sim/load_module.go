@@ -20,7 +20,7 @@ func (a *attempt) module() {
 	key, by, total := a.counter(), a.amount(), int64(0)
 	a.Commands = []Command{write(name, key, strconv.FormatInt(by, 10))}
 	if chance(a.r, 2) {
-		a.perform(radix.FlatCmd(&total, name, by, key), number(&total))
+		a.perform(radix.FlatCmd(&total, name, by, key), &total)
 		return
 	}
 	p := a.newPipeline()

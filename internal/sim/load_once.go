@@ -1,11 +1,9 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redislanes/redislanes/pipeline"
@@ -31,13 +29,12 @@ func (a *attempt) hitting(key string, by int64, ttl time.Duration) pipeline.Hit 
 	return pipeline.Hit{Key: key, By: by, TTL: ttl}
 }
 
-// counted notes what became of hits, of which the first is the command of that index.
-func (a *attempt) counted(hits []pipeline.Hit, first int) (err error) {
+// hit hits, and notes what became of it.
+func (a *attempt) hit(hits []pipeline.Hit) {
+	a.Err = a.w.counters.Hit(a.ctx, hits)
 	for i := range hits {
-		a.Commands[first+i].settle(strconv.FormatInt(hits[i].Total, 10), hits[i].Err)
-		err = cmp.Or(err, hits[i].Err)
+		a.Commands[i].settle(strconv.FormatInt(hits[i].Total, 10), hits[i].Err)
 	}
-	return err
 }
 
 // once hits keys that nobody else hits, in half of the calls with so little time that the
@@ -59,22 +56,5 @@ func (a *attempt) once() {
 			hits = append(hits, a.hitting(a.onceKey(i), a.amount(), 0))
 		}
 	}
-	a.Err = a.w.counters.Hit(a.ctx, hits)
-	_ = a.counted(hits, 0)
-}
-
-// swarm is several callers who hit few keys nearly at the same moment, so that hits wait
-// for those that are under way.
-func (a *attempt) swarm() {
-	a.Limit = 0 // each of them has its own
-	var wg sync.WaitGroup
-	one := &action{name: "hits", run: (*attempt).hits}
-	for i := range 6 + a.r.IntN(6) {
-		after := time.Duration(a.r.Int64N(int64(40 * time.Millisecond)))
-		wg.Go(func() {
-			time.Sleep(after)
-			a.w.call(source(a.w.seed, ofCall, 1<<62|uint64(a.ID+i)), a.ID+1+i, one)
-		})
-	}
-	wg.Wait()
+	a.hit(hits)
 }

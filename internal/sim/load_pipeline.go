@@ -119,22 +119,16 @@ const hitKeys = 10
 
 // hits counts with Counters.
 func (a *attempt) hits() {
-	hits := make([]pipeline.Hit, 1+a.r.IntN(4))
-	for i := range hits {
-		h := &hits[i]
-		h.Key, h.TTL, h.By = fmt.Sprint("c:", a.r.IntN(hitKeys)), 30*time.Minute, a.amount()
+	var hits []pipeline.Hit
+	for i := range 1 + a.r.IntN(4) {
+		key, ttl := fmt.Sprint("c:", a.r.IntN(hitKeys)), 30*time.Minute
 		if chance(a.r, 5) {
-			h.Key, h.TTL = fmt.Sprint("s:", a.r.IntN(4)), time.Duration(3+a.r.IntN(8))*time.Second
+			key, ttl = fmt.Sprint("s:", a.r.IntN(4)), time.Duration(3+a.r.IntN(8))*time.Second
 		}
 		if i > 0 && chance(a.r, 2) { // so that others wait behind the two
-			h.Key, h.TTL = hits[i-1].Key, hits[i-1].TTL
+			key, ttl = hits[i-1].Key, hits[i-1].TTL
 		}
-		c := write(hit, h.Key, strconv.FormatInt(h.By, 10))
-		c.Writes, c.By, c.TTL = false, h.By, h.TTL
-		a.Commands = append(a.Commands, c)
+		hits = append(hits, a.hitting(key, a.amount(), ttl))
 	}
-	a.Err = a.w.counters.Hit(a.ctx, hits)
-	for i := range hits {
-		a.Commands[i].settle(strconv.FormatInt(hits[i].Total, 10), hits[i].Err)
-	}
+	a.hit(hits)
 }

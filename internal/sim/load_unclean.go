@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"errors"
 
 	"github.com/mediocregopher/radix/v4"
@@ -29,13 +28,5 @@ func (a *attempt) unclean() {
 		{radix.Cmd(nil, "CLIENT", "NO-EVICT", "ON")},
 		{radix.Cmd(nil, "QUIT")},
 	}
-	steps := leaves[a.r.IntN(len(leaves))]
-	_ = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-		for _, s := range steps {
-			if err := conn.Do(ctx, s); err != nil {
-				return err // outside of a MULTI the SET would be executed
-			}
-		}
-		return nil
-	}))
+	_ = a.w.client.Do(a.ctx, over(key, oneOf(a.r, leaves...)...)) // up to an error: outside of a MULTI the SET would be executed
 }

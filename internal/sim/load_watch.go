@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"errors"
 
 	"github.com/mediocregopher/radix/v4"
@@ -20,25 +19,16 @@ const watching = "watcher"
 func (a *attempt) watcher() { a.watch(a.own(), chance(a.r, 2)) }
 
 func (a *attempt) watch(key string, exec bool) {
-	_ = a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-		err := conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
-		if err == nil && exec {
-			err = conn.Do(ctx, radix.Cmd(nil, "EXEC"))
-		}
-		return err
-	}))
-	_ = a.w.client.Do(a.ctx, radix.Cmd(nil, "SET", key, a.value(key)))
-	var ok string
-	maybe := radix.Maybe{Rcv: radix.Tuple{&ok}}
-	err := a.w.client.Do(a.ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-		for _, step := range []radix.Action{radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "SET", key, a.value(key))} {
-			if err := conn.Do(ctx, step); err != nil {
-				return err
-			}
-		}
-		return conn.Do(ctx, radix.Cmd(&maybe, "EXEC"))
-	}))
-	if a.Err = err; maybe.Null { // a Tuple takes none, which is an error
+	steps := []radix.Action{radix.Cmd(nil, "WATCH", key)}
+	if exec {
+		steps = append(steps, radix.Cmd(nil, "EXEC"))
+	}
+	_ = a.w.client.Do(a.ctx, over(key, steps...))
+	set := func() radix.Action { return radix.Cmd(nil, "SET", key, a.value(key)) }
+	_ = a.w.client.Do(a.ctx, set())
+	maybe := radix.Maybe{Rcv: radix.Tuple{new(string)}}
+	a.Err = a.w.client.Do(a.ctx, over(key, radix.Cmd(nil, "MULTI"), set(), radix.Cmd(&maybe, "EXEC")))
+	if maybe.Null { // a Tuple takes none, which is an error
 		a.Err = errUnwatched
 	}
 }

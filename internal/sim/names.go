@@ -28,22 +28,14 @@ func (s *Settings) chooseNames(r *rand.Rand) {
 	s.Names.Late = oneOf(r, 0, 0, 3*time.Second)
 }
 
-// named returns the addresses that the nodes announce; nil: their own.
-func (s *Settings) named() func(i int) string {
-	if !s.Names.Shared {
-		return nil
-	}
-	return func(i int) string { return fmt.Sprintf("shard%d.example:6379", i%s.Primaries) }
-}
+// named returns the address that a node announces.
+func (s *Settings) named(i int) string { return fmt.Sprintf("shard%d.example:6379", i%s.Primaries) }
 
 // shardOf returns the number of a node's shard.
 func (w *world) shardOf(n *model.Node) int { return n.Index() % w.settings.Primaries }
 
 // follow makes the name of a shard lead to its new primary.
 func (w *world) follow(n *model.Node) {
-	if !w.settings.Names.Shared {
-		return
-	}
 	time.AfterFunc(w.settings.Names.Late, func() {
 		old := w.nodes[w.leads[w.shardOf(n)].Swap(int32(n.Index()))]
 		w.hosts[old.Index()].Load().Close()

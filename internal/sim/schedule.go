@@ -43,6 +43,15 @@ type kind struct {
 	begin       func(w *world, f Fault) (end func())
 }
 
+// inTurn makes one function of several.
+func inTurn(functions []func()) func() {
+	return func() {
+		for _, f := range functions {
+			f()
+		}
+	}
+}
+
 // until returns when the fault is lifted, and over when the world is whole.
 func (f Fault) until() time.Duration { return f.At + f.For }
 func (f Fault) over() time.Duration  { return f.until() + f.after }
@@ -93,13 +102,7 @@ func plan(r *rand.Rand, kinds []kind) Schedule {
 
 // draw returns a fault of a kind chosen by weight.
 func draw(r *rand.Rand, kinds []kind) Fault {
-	all := 0
-	for _, k := range kinds {
-		all += k.weight
-	}
-	n := r.IntN(all)
-	i := slices.IndexFunc(kinds, func(k kind) bool { n -= k.weight; return n < 0 })
-	k := &kinds[i]
+	k := byWeight(r, kinds, func(k kind) int { return k.weight })
 	lasts := k.least + time.Duration(r.Int64N(int64(k.most-k.least)+1))
 	return Fault{kind: k, For: lasts, Node: r.IntN(1 << 16), With: r.Uint64N(1 << 32)}
 }

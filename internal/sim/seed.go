@@ -1,6 +1,9 @@
 package sim
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // A concern is what a source of randomness is for. Each has its own, so that
 // what one of them draws changes nothing for the others: without one of its
@@ -21,7 +24,6 @@ const (
 	ofNAT
 	ofServers
 	ofHabits // of servers and the log
-	ofExtra  // with the number of the caller and that of its call
 	ofNames
 	ofTokens
 )
@@ -49,3 +51,13 @@ func chance(r *rand.Rand, n int) bool { return r.IntN(n) == 0 }
 
 // oneOf returns one of the values.
 func oneOf[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values))] }
+
+// byWeight returns one of the values, each as often as its weight says.
+func byWeight[T any](r *rand.Rand, values []T, weight func(T) int) *T {
+	all := 0
+	for _, v := range values {
+		all += weight(v)
+	}
+	n := r.IntN(all)
+	return &values[slices.IndexFunc(values, func(v T) bool { n -= weight(v); return n < 0 })]
+}

@@ -92,9 +92,5 @@ func deaf(w *world, f Fault) func() {
 		all[at].Deaf(true)
 		ends = append(ends, func() { all[at].Deaf(false) }, w.net.Impose(us, w.reachedSentinels()[at], away))
 	}
-	return func() {
-		for _, end := range ends {
-			end()
-		}
-	}
+	return inTurn(ends)
 }

@@ -71,7 +71,9 @@ func choose(seed uint64) Settings {
 	s.chooseServers(source(seed, ofServers, 0))
 	s.chooseTokens(source(seed, ofTokens, 0))
 	s.chooseNames(source(seed, ofNames, 0))
-	if !s.Config.Lazy && chance(r, 8) {
+	if s.Config.Lazy {
+		s.Unready = allAsleep
+	} else if chance(r, 8) {
 		s.Unready = oneOf(r, allLoading, allFull)
 	}
 	habits := source(seed, ofHabits, 0)

@@ -82,6 +82,13 @@ func (w *world) unexpected(format string, args ...any) {
 	w.rec.note(func(h *History) { h.Panicked = append(h.Panicked, fmt.Sprintf(format, args...)) })
 }
 
+// closes notes the error of a Close, which must not fail.
+func (w *world) closes(what string, err error) {
+	if err != nil {
+		w.unexpected("closing the %s: %v", what, err)
+	}
+}
+
 // stuck reports whether the log returns no more.
 func (w *world) stuck() bool { return w.settings.Stuck > 0 && w.rec.now() >= w.settings.Stuck }
 
@@ -108,7 +115,7 @@ func (w *world) build() {
 		options.Addr = func(i int) string { return fmt.Sprintf("10.0.0.1:%d", 7001+i) }
 	}
 	if w.settings.Names.Shared {
-		options.Addr, options.Promoted = w.settings.named(), w.follow
+		options.Addr, options.Promoted = w.settings.named, w.follow
 	}
 	options.NoCluster, options.Proxy = w.settings.NoCluster, w.settings.Proxy
 	if w.settings.Sentinels {
@@ -230,13 +237,8 @@ func (w *world) connect() error {
 			w.seen(err.Error())
 		}
 	}
-	if c.Lazy {
-		w.sleep()
-	}
-	if w.settings.Unready != allReady {
-		if err := w.unready(); err != nil {
-			return err
-		}
+	if err := w.unready(); err != nil {
+		return err
 	}
 	client, err := c.New(ctx, w.seeds())
 	if err != nil {
@@ -303,17 +305,11 @@ func (w *world) happen(f Fault) {
 func (w *world) end() {
 	w.truth()
 	w.live()
-	w.call(source(w.seed, ofExtra, 1<<63), 1<<30, &action{allowing, 1, (*attempt).lastRush})
-	if err := w.limiter.Close(); err != nil {
-		w.unexpected("closing the limiter: %v", err)
-	}
+	w.call(source(w.seed, ofCall, 1<<61), 1<<30, &action{allowing, 1, (*attempt).lastRush})
+	w.closes("limiter", w.limiter.Close())
 	w.keptHits()
-	if err := w.counters.Close(); err != nil {
-		w.unexpected("closing the counters: %v", err)
-	}
-	if err := w.client.Close(); err != nil {
-		w.unexpected("closing the client: %v", err)
-	}
+	w.closes("counters", w.counters.Close())
+	w.closes("client", w.client.Close())
 	close(w.over)
 	time.Sleep(healing)
 	select {
