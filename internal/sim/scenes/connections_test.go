@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mediocregopher/radix/v4"
@@ -46,6 +45,39 @@ func TestHalfOfTheIdleConnections(t *testing.T) {
 	})
 }
 
+// TestUnansweredPing: a connection whose PING has not been answered is not the first that
+// callers get.
+func TestUnansweredPing(t *testing.T) {
+	scene(t, setup{client: config(pool.Fixed{Size: 2, Options: pool.Options{PingEvery: time.Second}})}, func(s *stage) {
+		s.warm()
+		s.crowd(0, 2)
+		s.incr(time.Second, s.key(0, 0)).ok(trip)
+		s.net.VanishUsed("client", s.node(0).Addr())
+		time.Sleep(1600 * time.Millisecond)
+		s.incr(100*time.Millisecond, s.key(0, 0)).ok(trip)
+	})
+}
+
+// TestSlowOnWait: what waited for a connection is written before OnWait is told of it.
+func TestSlowOnWait(t *testing.T) {
+	var slow atomic.Bool
+	told := func(time.Duration) {
+		if slow.Load() {
+			time.Sleep(time.Second)
+		}
+	}
+	scene(t, setup{client: config(pool.Fixed{Size: 1, Options: pool.Options{OnWait: told}})}, func(s *stage) {
+		s.warm()
+		giveBack := s.keep(s.key(0, 0))
+		time.Sleep(soon)
+		slow.Store(true)
+		wait := together(1, func(int) { s.incr(100*time.Millisecond, s.key(0, 0)).ok(2 * trip) })
+		time.Sleep(trip)
+		giveBack()
+		wait()
+	})
+}
+
 // TestSilenceAndPause: bytes are held up until the client asks whether the server is there,
 // and then writes are. A server that answers questions is not suspect.
 func TestSilenceAndPause(t *testing.T) {
@@ -75,18 +107,9 @@ func TestTooMuchToWatch(t *testing.T) {
 		for range 4 {
 			s.watch(key).failed(soon)
 			s.incr(time.Second, key).ok(100 * time.Millisecond)
-			s.call(time.Second, func(ctx context.Context) error {
-				return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-					null := radix.Maybe{Rcv: new([]string)}
-					for _, a := range []radix.Action{radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "INCRBY", key, "1"), radix.Cmd(&null, "EXEC")} {
-						if err := conn.Do(ctx, a); err != nil {
-							return err
-						}
-					}
-					require.False(s, null.Null, "EXEC did nothing")
-					return nil
-				}))
-			}).ok(100 * time.Millisecond)
+			null := radix.Maybe{Rcv: new([]string)}
+			s.alone(time.Second, key, radix.Cmd(nil, "MULTI"), radix.Cmd(nil, "INCRBY", key, "1"), radix.Cmd(&null, "EXEC")).ok(100 * time.Millisecond)
+			require.False(s, null.Null, "EXEC did nothing")
 		}
 	})
 }
@@ -197,21 +220,16 @@ func TestKeptFromBefore(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
 		key := s.key(0, 0)
-		keep := func() (giveBack func()) {
-			release := make(chan struct{})
-			wait := together(1, func(int) {
-				_ = s.client.Do(s.Context(), radix.WithConn(key, func(context.Context, radix.Conn) error { <-release; return nil }))
-			})
-			return func() { close(release); wait(); time.Sleep(time.Millisecond) }
-		}
-		kept, told := keep(), keep()
+		kept, told := s.keep(key), s.keep(key)
 		time.Sleep(1500 * time.Millisecond)
 		s.inside(0).LeaveBehind(s.inside(0).Latest())
 		told()
+		time.Sleep(time.Millisecond)
 		require.Error(s, s.lent(time.Second, key).err)
 		time.Sleep(100 * time.Millisecond)
 		s.lent(time.Second, key).ok(soon)
 		kept()
+		time.Sleep(time.Millisecond)
 		s.lent(time.Second, key).ok(soon)
 	})
 }
@@ -233,7 +251,7 @@ func TestOnlyLaneIsReplaced(t *testing.T) {
 // TestClosedWhileWaiting: Close ends calls that wait until they try again.
 func TestClosedWhileWaiting(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
-		client := s.another(cluster.Config{RetryWindow: cluster.WhileContextLasts}, s.Addrs())
+		client := s.another(cluster.Config{RetryWindow: cluster.WhileContextLasts}, s.Addrs()...)
 		for i := range 3 {
 			s.inside(i).Loading(time.Minute)
 		}
@@ -322,22 +340,22 @@ func TestLazyClient(t *testing.T) {
 // TestProxyIsAskedNothing: a proxy hangs up on commands that it does not know. No connection to
 // one is lost.
 func TestProxyIsAskedNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		network := simnet.New(1)
-		c := model.New(model.Options{Primaries: 1, NoCluster: true, Proxy: true})
-		addr := c.Nodes()[0].Addr()
-		network.Listen(addr, c.Serve(c.Nodes()[0]))
-		client, err := cluster.Config{Standalone: true, Dialer: lanes.Dialer{NetDial: network.Dialer("client"), NoSetInfo: true}}.New(t.Context(), []string{addr})
-		require.NoError(t, err)
-		for _, command := range [][]any{{"INCRBY", "k", 1}, {"MODULE0.INCRBY", 1, "k"}, {"EVAL", "return redis.call('GET', KEYS[1])", 1, "k"}} {
-			require.NoError(t, client.Cmd(t.Context(), command[0].(string), command[1:]...).Err(), command)
+	own(t, model.Options{Primaries: 1, NoCluster: true, Proxy: true}, func(s *stage) {
+		addr := s.inside(0).Addr()
+		s.lead(addr, s.inside(0))
+		s.client = s.another(behindAProxy(), addr)
+		s.cmd(time.Second, "INCRBY", "k", 1).ok(soon)
+		s.cmd(time.Second, "MODULE0.INCRBY", 1, "k").ok(soon)
+		s.script("k").ok(soon)
+		for _, n := range s.client.Stats().Nodes {
+			require.Zero(s, n.Pool.Closes[redislanes.CloseByServer])
 		}
-		for _, n := range client.Stats().Nodes {
-			require.Zero(t, n.Pool.Closes[redislanes.CloseByServer])
-		}
-		require.NoError(t, client.Close())
-		network.Close()
 	})
+}
+
+// behindAProxy returns the settings of a client that reaches servers by a proxy.
+func behindAProxy() cluster.Config {
+	return cluster.Config{Standalone: true, Dialer: lanes.Dialer{NoSetInfo: true}}
 }
 
 // TestAbandonedConnection: a goroutine goes on using a connection that its user has given back.
@@ -376,10 +394,14 @@ func TestManyCallersAtOnce(t *testing.T) {
 
 // TestNothingStaysInFlight: what was in flight on connections that broke counts no more.
 func TestNothingStaysInFlight(t *testing.T) {
-	for name, with := range map[string]setup{"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})}} {
+	for name, with := range map[string]setup{
+		"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})},
+		"lanes by their load": {client: config(pool.Laned{Lanes: 1, MaxLanes: 4, MaxInFlight: 4, IdleTimeout: time.Second})},
+	} {
 		t.Run(name, func(t *testing.T) {
 			scene(t, with, func(s *stage) {
 				s.warm()
+				target := s.stats(0).Target
 				for range 5 {
 					s.node(0).Freeze()
 					wait := together(20, func(i int) { s.incr(100*time.Millisecond, s.key(0, i)) })
@@ -389,7 +411,10 @@ func TestNothingStaysInFlight(t *testing.T) {
 					s.node(0).Heal()
 					time.Sleep(2 * time.Second)
 				}
+				time.Sleep(time.Minute)
+				s.incr(time.Second, s.key(0, 0)).ok(soon)
 				p := s.stats(0)
+				require.Equal(s, target, p.Target)
 				require.Zero(s, p.InFlight+p.SlowInFlight+p.InUse+p.Waiters+p.Dedicated, "%+v", p)
 			})
 		})

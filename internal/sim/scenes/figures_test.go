@@ -29,7 +29,7 @@ func TestErrorRepliesAreCounted(t *testing.T) {
 	scene(t, setup{client: config(pool.Laned{Options: pool.Options{PingEvery: time.Second}})}, func(s *stage) {
 		s.warm()
 		key := s.key(0, 20)
-		s.cmd("SET", key, "text")
+		s.cmd(time.Second, "SET", key, "text").ok(time.Second)
 		for range 3 {
 			s.incr(time.Second, key).failed(soon)
 		}
@@ -54,9 +54,11 @@ func TestConnectionsAreCounted(t *testing.T) {
 			lift()
 		}
 		time.Sleep(10 * time.Second) // and is back
-		_ = s.client.Do(s.Context(), radix.WithConn(s.key(0, 0), func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(nil, "QUIT"))
-		}))
+		s.do(time.Second, radix.WithConn(s.key(0, 0), func(ctx context.Context, conn radix.Conn) error {
+			err := conn.Do(ctx, radix.Cmd(nil, "QUIT"))
+			time.Sleep(trip) // the server has hung up
+			return err
+		})).ok(soon)
 		time.Sleep(time.Minute)
 		p := s.stats(0)
 		balance := int64(p.Dials) - int64(p.DialErrors) - int64(p.Dialing) - int64(p.Open) - int64(p.Extra)

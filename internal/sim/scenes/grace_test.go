@@ -1,7 +1,6 @@
 package scenes
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -26,9 +25,7 @@ func TestWritesRefusedAmongReads(t *testing.T) {
 		"command": func(s *stage) result { return s.incr(2*time.Second, s.key(0, 0)) },
 		"lent":    func(s *stage) result { return s.lent(2*time.Second, s.key(0, 0)) },
 		"blocking": func(s *stage) result {
-			return s.call(2*time.Second, func(ctx context.Context) error {
-				return s.client.Do(ctx, radix.Cmd(&radix.Maybe{}, "BLPOP", s.key(0, 31), "0.01"))
-			})
+			return s.do(2*time.Second, radix.Cmd(&radix.Maybe{}, "BLPOP", s.key(0, 31), "0.01"))
 		},
 		"hit": func(s *stage) result { return s.hit(2*time.Second, s.key(0, 0)) },
 	} {
@@ -57,29 +54,18 @@ func TestWritesRefusedAmongReads(t *testing.T) {
 	}
 }
 
-// watch watches a key over a dedicated connection.
+// watch watches a key over a dedicated connection, and lentRead reads it.
 func (s *stage) watch(key string) result {
-	return s.call(2*time.Second, func(ctx context.Context) error {
-		return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(nil, "WATCH", key))
-		}))
-	})
+	return s.alone(2*time.Second, key, radix.Cmd(nil, "WATCH", key))
 }
 
-// lentRead reads a key over a dedicated connection.
 func (s *stage) lentRead(key string) result {
-	return s.call(2*time.Second, func(ctx context.Context) error {
-		return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(&radix.Maybe{}, "GET", key))
-		}))
-	})
+	return s.alone(2*time.Second, key, radix.Cmd(&radix.Maybe{}, "GET", key))
 }
 
 // script reads a key by a script, of which nobody knows beforehand that it only reads.
 func (s *stage) script(key string) result {
-	return s.call(2*time.Second, func(ctx context.Context) error {
-		return s.client.Cmd(ctx, "EVAL", "return redis.call('GET', KEYS[1])", 1, key).Err()
-	})
+	return s.cmd(2*time.Second, "EVAL", "return redis.call('GET', KEYS[1])", 1, key)
 }
 
 // TestLoadingAmongWatches: a node that loads its data lets keys be watched. That gives reads
@@ -117,27 +103,36 @@ func TestNobodysSlot(t *testing.T) {
 	})
 }
 
+// halves are keys of a slot, and apart moves one of them to another node. It returns a call that
+// reads both.
+func (s *stage) halves() (here, there string) {
+	return "{" + s.key(0, 20) + "}a", "{" + s.key(0, 20) + "}b"
+}
+
+func (s *stage) apart() (both func() result) {
+	here, there := s.halves()
+	s.incr(time.Second, here).ok(soon)
+	s.incr(time.Second, there).ok(soon)
+	slot := sim.Slot(here)
+	require.True(s, s.model.Migrate(slot, s.inside(1)))
+	require.Equal(s, 1, s.model.MoveKeys(slot, 1))
+	return func() result { return s.cmd(2*time.Second, "MGET", here, there) }
+}
+
 // TestKeysApart: a command for two keys of a slot that is half on its way is refused, and
 // those for one of them are not.
 func TestKeysApart(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
-		here, there := "{"+s.key(0, 20)+"}a", "{"+s.key(0, 20)+"}b"
-		s.incr(time.Second, here).ok(soon)
-		s.incr(time.Second, there).ok(soon)
-		slot := sim.Slot(here)
-		require.True(s, s.model.Migrate(slot, s.inside(1)))
-		require.Equal(s, 1, s.model.MoveKeys(slot, 1))
-		both := func() result {
-			return s.call(2*time.Second, func(ctx context.Context) error { return s.client.Cmd(ctx, "MGET", here, there).Err() })
-		}
+		both := s.apart()
+		here, there := s.halves()
 		both().failed(grace+100*time.Millisecond, redislanes.ErrRefused)
 		s.repeat(3*time.Second, 50*time.Millisecond, func() {
 			s.get(time.Second, here).ok(2 * trip)
 			s.get(time.Second, there).ok(2 * trip)
 			both().failed(soon, redislanes.ErrRefused)
 		})
-		s.model.FinishMigration(slot)
+		s.model.FinishMigration(sim.Slot(here))
 		both().ok(soon)
 	})
 }

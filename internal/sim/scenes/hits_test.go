@@ -1,7 +1,6 @@
 package scenes
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -22,15 +21,6 @@ func (s *stage) expires(key string) {
 	s.Helper()
 	left, exists := s.TTL(key)
 	require.True(s, !exists || left > 0 && left <= ttl, "%s has %v", key, left)
-}
-
-func (s *stage) cmd(args ...any) {
-	s.Helper()
-	require.NoError(s, s.client.Cmd(s.Context(), args[0].(string), args[1:]...).Err())
-}
-
-func (s *stage) hits(within time.Duration, hits ...pipeline.Hit) result {
-	return s.call(within, func(ctx context.Context) error { return s.counters.Hit(ctx, hits) })
 }
 
 // TestHitsBesideEachOther: hits on one key by few callers at the same moment take a round trip
@@ -54,13 +44,13 @@ func TestKeysThatOthersChange(t *testing.T) {
 		s.warm()
 		deleted, kept := s.key(0, 20), s.key(0, 21)
 		s.hit(time.Second, deleted).ok(soon)
-		s.cmd("DEL", deleted)
+		s.cmd(time.Second, "DEL", deleted).ok(time.Second)
 		s.hits(time.Second, pipeline.Hit{Key: deleted, By: 1}).ok(soon)
 		s.hit(time.Second, deleted).ok(soon)
 		s.expires(deleted)
 		short := pipeline.Hit{Key: kept, By: 1, TTL: 4 * time.Second}
 		s.hits(time.Second, short).ok(soon)
-		s.cmd("PERSIST", kept)
+		s.cmd(time.Second, "PERSIST", kept).ok(time.Second)
 		time.Sleep(2050 * time.Millisecond)
 		s.hits(time.Second, short).ok(soon)
 		s.expires(kept)
@@ -75,7 +65,7 @@ func TestHitsThatGiveNoEnd(t *testing.T) {
 		for i := range 24 {
 			key := s.key(0, 20+i)
 			s.hit(time.Second, key).ok(soon)
-			s.cmd("DEL", key)
+			s.cmd(time.Second, "DEL", key).ok(time.Second)
 			with, without := pipeline.Hit{Key: key, By: 1, TTL: ttl}, pipeline.Hit{Key: key, By: 1}
 			wait := together(3, func(j int) {
 				time.Sleep(time.Duration((i+j)%3) * trip / 4)
@@ -85,7 +75,7 @@ func TestHitsThatGiveNoEnd(t *testing.T) {
 				case 1:
 					s.hits(time.Second, without).ok(soon)
 				default:
-					s.cmd("DEL", key)
+					s.cmd(time.Second, "DEL", key).ok(time.Second)
 				}
 			})
 			wait()
@@ -168,7 +158,7 @@ func TestUnreadableTotals(t *testing.T) {
 		keys := []string{s.key(0, 20), s.key(0, 21), s.key(0, 22)}
 		for _, key := range keys {
 			s.hit(time.Second, key).ok(soon)
-			s.cmd("DEL", key)
+			s.cmd(time.Second, "DEL", key).ok(time.Second)
 		}
 		s.inside(0).Interpose(func(args [][]byte, honest []byte, _ int) []byte {
 			if string(args[0]) == "INCRBY" && honest[0] != '-' {

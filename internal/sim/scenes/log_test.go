@@ -14,10 +14,11 @@ import (
 	"github.com/redislanes/redislanes/internal/sim/model"
 )
 
-// lines counts the lines of a log that are worth a look.
+// lines counts the lines of a log that are worth a look, by their messages, and keeps them.
 type lines struct {
-	mu sync.Mutex
-	of map[string]int
+	mu   sync.Mutex
+	of   map[string]int
+	text string
 }
 
 func (l *lines) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
@@ -28,6 +29,7 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.of[r.Message]++
+	r.Attrs(func(a slog.Attr) bool { l.text += " " + a.String(); return true })
 	return nil
 }
 
@@ -64,4 +66,18 @@ func TestLogIsBounded(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLogTellsKeysFromSlots: keys that move do not hide that a slot is refused.
+func TestLogTellsKeysFromSlots(t *testing.T) {
+	l := &lines{of: make(map[string]int)}
+	scene(t, setup{client: cluster.Config{Logger: slog.New(l)}}, func(s *stage) {
+		s.warm()
+		both := s.apart()
+		s.repeat(2*time.Second, 50*time.Millisecond, func() { both() })
+		s.inside(0).Refuse("strlen", "CLUSTERDOWN Hash slot not served", 0)
+		s.repeat(2*time.Second, 50*time.Millisecond, func() { both(); s.cmd(soon, "STRLEN", s.key(0, 0)) })
+	})
+	require.Contains(t, l.text, "commands=TRYAGAIN")
+	require.Contains(t, l.text, "commands=CLUSTERDOWN")
 }

@@ -78,23 +78,24 @@ func TestMovingSlots(t *testing.T) {
 
 // transact counts a key twice in a transaction that is one pipeline.
 func (s *stage) transact(key string) result {
-	return s.call(5*time.Second, func(ctx context.Context) error {
-		p := radix.NewPipeline()
-		p.Append(radix.Cmd(nil, "MULTI"))
-		p.Append(radix.Cmd(nil, "INCRBY", key, "1"))
-		p.Append(radix.Cmd(nil, "INCRBY", key, "1"))
-		p.Append(radix.Cmd(nil, "EXEC"))
-		return s.client.Do(ctx, p)
-	})
+	p := radix.NewPipeline()
+	for _, command := range [][]string{{"MULTI"}, {"INCRBY", key, "1"}, {"INCRBY", key, "1"}, {"EXEC"}} {
+		p.Append(radix.Cmd(nil, command[0], command[1:]...))
+	}
+	return s.do(5*time.Second, p)
 }
 
 // TestSlowMaps: a map may take as long as a dial may.
 func TestSlowMaps(t *testing.T) {
 	scene(t, setup{client: cluster.Config{RefreshEvery: -1}}, func(s *stage) {
-		for i := range s.Nodes() {
-			s.inside(i).Pause(2500*time.Millisecond, true)
-		}
-		s.sync(8 * time.Second).ok(2600 * time.Millisecond)
+		const slow = 2500 * time.Millisecond
+		asked := s.sync(time.Second).took - 3*trip/4 // when the question is on its way
+		time.AfterFunc(asked, func() {
+			for i := range s.Nodes() {
+				s.inside(i).Pause(slow, true)
+			}
+		})
+		s.sync(8 * time.Second).ok(asked + slow + trip/2)
 	})
 }
 
@@ -181,11 +182,9 @@ func TestMadeUpRedirect(t *testing.T) {
 		s.warm()
 		text := fmt.Sprintf("MOVED %d %s", sim.Slot(s.key(1, 0)), s.node(2).Addr())
 		moved := s.client.Stats().Moved
-		s.call(time.Second, func(ctx context.Context) error {
-			return s.client.Do(ctx, radix.WithConn(s.key(0, 0), func(context.Context, radix.Conn) error {
-				return resp3.SimpleError{S: text}
-			}))
-		}).failed(soon)
+		s.do(time.Second, radix.WithConn(s.key(0, 0), func(context.Context, radix.Conn) error {
+			return resp3.SimpleError{S: text}
+		})).failed(soon)
 		s.incr(time.Second, s.key(1, 0)).ok(trip)
 		require.Equal(s, moved, s.client.Stats().Moved)
 	})
@@ -202,20 +201,10 @@ func TestOddMaps(t *testing.T) {
 			time.Sleep(800 * time.Millisecond) // all have heard of it
 			s.sync(time.Second).ok(soon)
 			s.incr(time.Second, key).ok(soon)
-			other := s.another(cluster.Config{}, s.Addrs())
+			other := s.another(cluster.Config{}, s.Addrs()...)
 			require.NoError(s, other.Cmd(s.Context(), "GET", key).Err())
 		})
 	}
-}
-
-// another makes another client.
-func (s *stage) another(c cluster.Config, addrs []string) *cluster.Client {
-	s.Helper()
-	c.Dialer.NetDial = s.Dial
-	client, err := c.New(s.Context(), addrs)
-	require.NoError(s, err)
-	s.Cleanup(func() { require.NoError(s, client.Close()) })
-	return client
 }
 
 // TestSteadyReplica: whichever server's map is in use, reads of a key from replicas go to the
@@ -234,9 +223,7 @@ func TestSteadyReplica(t *testing.T) {
 			})
 		}
 		for range 8 {
-			s.call(time.Second, func(ctx context.Context) error {
-				return s.client.DoSecondary(ctx, radix.Cmd(new(radix.Maybe), "GET", key))
-			}).ok(soon)
+			s.secondary(time.Second, key).ok(soon)
 			s.sync(time.Second).ok(soon)
 		}
 	})
@@ -254,11 +241,7 @@ func TestReplicaTrouble(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			scene(t, setup{client: cluster.Config{RetryWindow: -1}}, func(s *stage) {
-				read := func(within time.Duration) result {
-					return s.call(within, func(ctx context.Context) error {
-						return s.client.DoSecondary(ctx, radix.Cmd(new(radix.Maybe), "GET", s.key(0, 0)))
-					})
-				}
+				read := func(within time.Duration) result { return s.secondary(within, s.key(0, 0)) }
 				s.warm()
 				read(time.Second).ok(soon)
 				fault(s, 3)
@@ -275,11 +258,7 @@ func TestReplicaTrouble(t *testing.T) {
 // TestReplicaRefusesReadOnly: a replica that refused READONLY for a while answers reads again.
 func TestReplicaRefusesReadOnly(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
-		read := func() result {
-			return s.call(time.Second, func(ctx context.Context) error {
-				return s.client.DoSecondary(ctx, radix.Cmd(new(radix.Maybe), "GET", s.key(0, 0)))
-			})
-		}
+		read := func() result { return s.secondary(time.Second, s.key(0, 0)) }
 		read().ok(soon)
 		s.inside(3).Refuse("readonly", model.IsLoading, 0)
 		s.node(3).Cut()
@@ -364,7 +343,7 @@ func TestClusterIsReplaced(t *testing.T) {
 					return c.Nodes()
 				}
 				first := stand(8)
-				client := s.another(cluster.Config{}, []string{"10.9.9.1:6379", "10.9.9.2:6379", seed})
+				client := s.another(cluster.Config{}, "10.9.9.1:6379", "10.9.9.2:6379", seed)
 				set := func() result {
 					return s.call(500*time.Millisecond, func(ctx context.Context) error { return client.Cmd(ctx, "SET", "k", "v").Err() })
 				}
@@ -387,7 +366,7 @@ func TestClusterIsReplaced(t *testing.T) {
 func TestCloseWhileTheMapIsAsked(t *testing.T) {
 	scene(t, setup{}, func(s *stage) {
 		s.warm()
-		client := s.another(cluster.Config{}, s.Addrs())
+		client := s.another(cluster.Config{}, s.Addrs()...)
 		for i := 1; i < 6; i++ {
 			s.node(i).Freeze()
 		}

@@ -38,6 +38,7 @@ type stage struct {
 	*sim.Cluster
 	model    *model.Cluster
 	net      *simnet.Network
+	dial     dial
 	client   *cluster.Client
 	counters *pipeline.Counters
 }
@@ -59,9 +60,9 @@ func scene(t *testing.T, with setup, play func(s *stage)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{T: t, Cluster: sim.Start(t, with.servers)}
 		s.model, s.net = peek.Into(s.Cluster)
-		with.client.Dialer.NetDial = s.Dial
+		s.dial = s.Dial
 		if with.dial != nil {
-			with.client.Dialer.NetDial = with.dial(s.Dial)
+			s.dial = with.dial(s.Dial)
 		}
 		if with.before != nil {
 			with.before(s)
@@ -70,15 +71,41 @@ func scene(t *testing.T, with setup, play func(s *stage)) {
 		if with.seeds != nil {
 			addrs = with.seeds(s.Cluster)
 		}
-		client, err := with.client.New(t.Context(), addrs)
-		require.NoError(t, err)
-		s.client, s.counters = client, pipeline.NewCounters(client, pipeline.CountersConfig{})
-		t.Cleanup(func() {
-			require.NoError(t, s.counters.Close())
-			require.NoError(t, client.Close())
-		})
+		s.client = s.another(with.client, addrs...)
+		s.counters = pipeline.NewCounters(s.client, pipeline.CountersConfig{})
+		t.Cleanup(func() { require.NoError(t, s.counters.Close()) })
 		play(s)
 	})
+}
+
+// own plays a scene in virtual time with servers that package redistest/sim does not have. It
+// makes no client.
+func own(t *testing.T, servers model.Options, play func(s *stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{T: t, model: model.New(servers), net: simnet.New(1)}
+		t.Cleanup(s.net.Close)
+		s.dial = s.net.Dialer("client")
+		s.net.Impose("", "", simnet.Conditions{Latency: trip / 2})
+		s.model.GossipLag(100 * time.Millisecond)
+		play(s)
+	})
+}
+
+// lead makes an address lead to a node.
+func (s *stage) lead(addr string, n *model.Node) { s.net.Listen(addr, s.model.Serve(n)) }
+
+// another makes another client.
+func (s *stage) another(c cluster.Config, addrs ...string) *cluster.Client {
+	s.Helper()
+	c.Dialer.NetDial = s.dial
+	if c.Sentinel != nil {
+		c.Sentinel.Dialer.NetDial = s.dial
+	}
+	client, err := c.New(s.Context(), addrs)
+	require.NoError(s, err)
+	s.Cleanup(func() { require.NoError(s, client.Close()) })
+	return client
 }
 
 // node and inside return a node, of which the first three are primaries.
@@ -113,28 +140,62 @@ func (s *stage) call(within time.Duration, run func(ctx context.Context) error) 
 	return result{s, err, time.Since(began)}
 }
 
+// cmd makes a call of one command.
+func (s *stage) cmd(within time.Duration, name string, args ...any) result {
+	return s.call(within, func(ctx context.Context) error { return s.client.Cmd(ctx, name, args...).Err() })
+}
+
+// do makes a call that is one radix action.
+func (s *stage) do(within time.Duration, action radix.Action) result {
+	return s.call(within, func(ctx context.Context) error { return s.client.Do(ctx, action) })
+}
+
 func (s *stage) incr(within time.Duration, key string) result {
-	return s.call(within, func(ctx context.Context) error { return s.client.Cmd(ctx, "INCRBY", key, 1).Err() })
+	return s.cmd(within, "INCRBY", key, 1)
 }
 
-func (s *stage) get(within time.Duration, key string) result {
-	return s.call(within, func(ctx context.Context) error { return s.client.Cmd(ctx, "GET", key).Err() })
-}
+func (s *stage) get(within time.Duration, key string) result { return s.cmd(within, "GET", key) }
 
-// hit counts a key, which has a time to live.
-func (s *stage) hit(within time.Duration, key string) result {
+// secondary reads a key from a replica.
+func (s *stage) secondary(within time.Duration, key string) result {
 	return s.call(within, func(ctx context.Context) error {
-		return s.counters.Hit(ctx, []pipeline.Hit{{Key: key, By: 1, TTL: time.Hour}})
+		return s.client.DoSecondary(ctx, radix.Cmd(new(radix.Maybe), "GET", key))
 	})
+}
+
+// hits counts keys, and hit one, which has a time to live.
+func (s *stage) hits(within time.Duration, hits ...pipeline.Hit) result {
+	return s.call(within, func(ctx context.Context) error { return s.counters.Hit(ctx, hits) })
+}
+
+func (s *stage) hit(within time.Duration, key string) result {
+	return s.hits(within, pipeline.Hit{Key: key, By: 1, TTL: time.Hour})
+}
+
+// alone performs actions, one after the other, over a dedicated connection.
+func (s *stage) alone(within time.Duration, key string, actions ...radix.Action) result {
+	return s.do(within, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
+		for _, a := range actions {
+			if err := conn.Do(ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // lent sets a key over a dedicated connection.
 func (s *stage) lent(within time.Duration, key string) result {
-	return s.call(within, func(ctx context.Context) error {
-		return s.client.Do(ctx, radix.WithConn(key, func(ctx context.Context, conn radix.Conn) error {
-			return conn.Do(ctx, radix.Cmd(nil, "SET", key, "v"))
-		}))
+	return s.alone(within, key, radix.Cmd(nil, "SET", key, "v"))
+}
+
+// keep has a user keep a dedicated connection.
+func (s *stage) keep(key string) (giveBack func()) {
+	release := make(chan struct{})
+	wait := together(1, func(int) {
+		_ = s.client.Do(s.Context(), radix.WithConn(key, func(context.Context, radix.Conn) error { <-release; return nil }))
 	})
+	return func() { close(release); wait() }
 }
 
 func (s *stage) sync(within time.Duration) result { return s.call(within, s.client.Sync) }
