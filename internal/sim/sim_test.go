@@ -12,7 +12,7 @@ import (
 
 var (
 	seeds = flag.Int("sim.seeds", 0, "how many `seeds` are run")
-	tell  = flag.Bool("sim.tell", true, "whether failing seeds are shrunk")
+	first = flag.Bool("sim.first", false, "only tell what fails first, and shrink nothing")
 	from  = flag.Uint64("sim.from", 1, "the first `seed`")
 )
 
@@ -73,7 +73,7 @@ func watch(seed uint64) (end func()) {
 func report(t *testing.T, f *Failure) {
 	t.Helper()
 	t.Errorf("%v\n%s", f, f.Around())
-	if !*tell {
+	if *first {
 		return
 	}
 	left := f.Shrunk(t)
