@@ -204,8 +204,9 @@ func (s *stage) refusals(t *testing.T) {
 	a := s.model.Nodes()[0]
 	s.play("0 SET {bar}k 1")
 
-	dir := s.setting("dir")
-	dump := filepath.Join(dir, "dump.rdb")
+	var dir []string // the setting and its value
+	require.NoError(s.t, s.real.Nodes()[0].Do(s.ctx, &dir, "CONFIG", "GET", "dir"))
+	dump := filepath.Join(dir[1], "dump.rdb")
 	s.twin.do(0, "CONFIG", "SET", "save", "3600 1")
 	_ = os.Remove(dump)
 	require.NoError(t, os.MkdirAll(filepath.Join(dump, "x"), 0o700))
@@ -294,12 +295,6 @@ func (s *stage) loading(t *testing.T) {
 	<-done
 	s.model.Nodes()[1].Loading(0)
 	s.play("1a FLUSHALL\n1a GET {foo}k")
-}
-
-func (s *stage) setting(name string) string {
-	var pair []string
-	require.NoError(s.t, s.real.Nodes()[0].Do(s.ctx, &pair, "CONFIG", "GET", name))
-	return pair[1]
 }
 
 // until waits until a node's INFO, or CLUSTER INFO if no section is named, says so.

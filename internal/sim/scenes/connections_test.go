@@ -337,27 +337,6 @@ func TestLazyClient(t *testing.T) {
 	})
 }
 
-// TestProxyIsAskedNothing: a proxy hangs up on commands that it does not know. No connection to
-// one is lost.
-func TestProxyIsAskedNothing(t *testing.T) {
-	own(t, model.Options{Primaries: 1, NoCluster: true, Proxy: true}, func(s *stage) {
-		addr := s.inside(0).Addr()
-		s.lead(addr, s.inside(0))
-		s.client = s.another(behindAProxy(), addr)
-		s.cmd(time.Second, "INCRBY", "k", 1).ok(soon)
-		s.cmd(time.Second, "MODULE0.INCRBY", 1, "k").ok(soon)
-		s.script("k").ok(soon)
-		for _, n := range s.client.Stats().Nodes {
-			require.Zero(s, n.Pool.Closes[redislanes.CloseByServer])
-		}
-	})
-}
-
-// behindAProxy returns the settings of a client that reaches servers by a proxy.
-func behindAProxy() cluster.Config {
-	return cluster.Config{Standalone: true, Dialer: lanes.Dialer{NoSetInfo: true}}
-}
-
 // TestAbandonedConnection: a goroutine goes on using a connection that its user has given back.
 // The next user does not wait for its reply.
 func TestAbandonedConnection(t *testing.T) {
@@ -390,35 +369,6 @@ func TestManyCallersAtOnce(t *testing.T) {
 			together(callers, func(i int) { s.incr(time.Second, s.key(0, i)).ok(2 * trip) })()
 		}
 	})
-}
-
-// TestNothingStaysInFlight: what was in flight on connections that broke counts no more.
-func TestNothingStaysInFlight(t *testing.T) {
-	for name, with := range map[string]setup{
-		"lanes": {}, "fixed": {client: config(pool.Fixed{Size: 4})},
-		"lanes by their load": {client: config(pool.Laned{Lanes: 1, MaxLanes: 4, MaxInFlight: 4, IdleTimeout: time.Second})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			scene(t, with, func(s *stage) {
-				s.warm()
-				target := s.stats(0).Target
-				for range 5 {
-					s.node(0).Freeze()
-					wait := together(20, func(i int) { s.incr(100*time.Millisecond, s.key(0, i)) })
-					time.Sleep(10 * time.Millisecond)
-					s.node(0).Cut()
-					wait()
-					s.node(0).Heal()
-					time.Sleep(2 * time.Second)
-				}
-				time.Sleep(time.Minute)
-				s.incr(time.Second, s.key(0, 0)).ok(soon)
-				p := s.stats(0)
-				require.Equal(s, target, p.Target)
-				require.Zero(s, p.InFlight+p.SlowInFlight+p.InUse+p.Waiters+p.Dedicated, "%+v", p)
-			})
-		})
-	}
 }
 
 // TestCallsBesidePings: PINGs of idle connections take none from callers.

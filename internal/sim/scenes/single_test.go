@@ -6,9 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/redislanes/redislanes"
 	"github.com/redislanes/redislanes/cluster"
 	"github.com/redislanes/redislanes/internal/sim/model"
 	"github.com/redislanes/redislanes/internal/sim/simnet"
+	"github.com/redislanes/redislanes/lanes"
 	"github.com/redislanes/redislanes/redistest/sim"
 )
 
@@ -81,6 +83,27 @@ func TestSoonerServer(t *testing.T) {
 			s.incr(time.Minute, "k").ok(time.Second)
 		}
 		require.Zero(s, ran)
+	})
+}
+
+// behindAProxy returns the settings of a client that reaches servers by a proxy.
+func behindAProxy() cluster.Config {
+	return cluster.Config{Standalone: true, Dialer: lanes.Dialer{NoSetInfo: true}}
+}
+
+// TestProxyIsAskedNothing: a proxy hangs up on commands that it does not know. No connection to
+// one is lost.
+func TestProxyIsAskedNothing(t *testing.T) {
+	own(t, model.Options{Primaries: 1, NoCluster: true, Proxy: true}, func(s *stage) {
+		addr := s.inside(0).Addr()
+		s.lead(addr, s.inside(0))
+		s.client = s.another(behindAProxy(), addr)
+		s.cmd(time.Second, "INCRBY", "k", 1).ok(soon)
+		s.cmd(time.Second, "MODULE0.INCRBY", 1, "k").ok(soon)
+		s.script("k").ok(soon)
+		for _, n := range s.client.Stats().Nodes {
+			require.Zero(s, n.Pool.Closes[redislanes.CloseByServer])
+		}
 	})
 }
 
